@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A red-black tree. Two rules keep it balanced: a red node has no red child, and
+ * every way down from a node to an empty slot meets the same number of black
+ * nodes. So no way down is more than twice as long as another.
+ *
+ * A new node comes in red, which can only break the first rule; fix_red() mends
+ * that upwards. Taking out a black node breaks the second; fix_short() mends it
+ * upwards too. Both are written once for either side: `side` 0 is left, 1 right,
+ * and child() finds the slot.
+ */
+#include "rbtree.h"
+
+static struct bt_node **child(struct bt_node *node, int side)
+{
+	return side ? &node->right : &node->left;
+}
+
+static bool is_red(const struct bt_node *node)
+{
+	return node && node->red;
+}
+
+/* Which side of its parent @node hangs on. */
+static int side_of(const struct bt_node *node)
+{
+	return node->parent->right == node;
+}
+
+/* Whatever pointed at @old from above now points at @new_node (may be NULL). */
+static void replace_child(struct bt_root *root, struct bt_node *parent, struct bt_node *old,
+			  struct bt_node *new_node)
+{
+	if (!parent)
+		root->top = new_node;
+	else if (parent->left == old)
+		parent->left = new_node;
+	else
+		parent->right = new_node;
+	if (new_node)
+		new_node->parent = parent;
+}
+
+/* Turns @node down to @side; its child of the other side comes up and is returned. */
+static struct bt_node *rotate(struct bt_root *root, struct bt_node *node, int side)
+{
+	struct bt_node *up = *child(node, !side);
+	struct bt_node *middle = *child(up, side);
+
+	replace_child(root, node->parent, node, up);
+	*child(node, !side) = middle;
+	if (middle)
+		middle->parent = node;
+	*child(up, side) = node;
+	node->parent = up;
+	return up;
+}
+
+/* @node is red; its parent may be, too. Everything else is in order. */
+static void fix_red(struct bt_root *root, struct bt_node *node)
+{
+	while (is_red(node->parent)) {
+		struct bt_node *parent = node->parent;
+		struct bt_node *grand = parent->parent;	/* a red node is never the top */
+		int side = side_of(parent);
+		struct bt_node *uncle = *child(grand, !side);
+
+		if (is_red(uncle)) {
+			parent->red = false;
+			uncle->red = false;
+			grand->red = true;
+			node = grand;
+			continue;
+		}
+		if (side_of(node) != side)
+			parent = rotate(root, parent, side);
+		rotate(root, grand, !side);
+		parent->red = false;
+		grand->red = true;
+		break;
+	}
+	root->top->red = false;
+}
+
+void bt_link(struct bt_root *root, struct bt_node *node, struct bt_node *parent,
+	     struct bt_node **link)
+{
+	node->parent = parent;
+	node->left = NULL;
+	node->right = NULL;
+	node->red = true;
+	*link = node;
+	fix_red(root, node);
+}
+
+struct bt_node *bt_insert(struct bt_root *root, struct bt_node *node, bt_compare compare)
+{
+	struct bt_node **link = &root->top;
+	struct bt_node *parent = NULL;
+
+	while (*link) {
+		int order = compare(node, *link);
+
+		if (order == 0)
+			return *link;
+		parent = *link;
+		link = child(parent, order > 0);
+	}
+	bt_link(root, node, parent, link);
+	return NULL;
+}
+
+struct bt_node *bt_find(const struct bt_root *root, const void *key, bt_compare_key compare)
+{
+	struct bt_node *node = root->top;
+
+	while (node) {
+		int order = compare(key, node);
+
+		if (order == 0)
+			return node;
+		node = *child(node, order > 0);
+	}
+	return NULL;
+}
+
+struct bt_node *bt_lower_bound(const struct bt_root *root, const void *key, bt_compare_key compare)
+{
+	struct bt_node *node = root->top;
+	struct bt_node *best = NULL;
+
+	while (node) {
+		int order = compare(key, node);
+
+		if (order <= 0)
+			best = node;
+		if (order == 0)
+			break;
+		node = *child(node, order > 0);
+	}
+	return best;
+}
+
+/*
+ * The ways down through @parent's child on @side (maybe empty) are one black node
+ * short. Either the sibling's half lends one, or it is made short as well and the
+ * question moves up.
+ */
+static void fix_short(struct bt_root *root, struct bt_node *parent, int side)
+{
+	while (parent) {
+		struct bt_node *sibling = *child(parent, !side);
+		struct bt_node *near, *far;
+
+		if (sibling->red) {
+			rotate(root, parent, side);
+			sibling->red = false;
+			parent->red = true;
+			sibling = *child(parent, !side);
+		}
+		near = *child(sibling, side);
+		far = *child(sibling, !side);
+		if (is_red(near) || is_red(far)) {
+			if (!is_red(far)) {
+				near->red = false;
+				sibling->red = true;
+				sibling = rotate(root, sibling, !side);
+				far = *child(sibling, !side);
+			}
+			rotate(root, parent, side);
+			sibling->red = parent->red;
+			parent->red = false;
+			far->red = false;
+			return;
+		}
+		sibling->red = true;
+		if (parent->red) {
+			parent->red = false;
+			return;
+		}
+		if (parent->parent)
+			side = side_of(parent);
+		parent = parent->parent;
+	}
+}
+
+/* @other takes @node's place, colour and children; @other stands in no place. */
+static void take_place(struct bt_root *root, struct bt_node *node, struct bt_node *other)
+{
+	replace_child(root, node->parent, node, other);
+	other->red = node->red;
+	other->left = node->left;
+	other->right = node->right;
+	if (other->left)
+		other->left->parent = other;
+	if (other->right)
+		other->right->parent = other;
+}
+
+/* Takes out @node, which has at most one child. */
+static void erase_thin(struct bt_root *root, struct bt_node *node)
+{
+	struct bt_node *parent = node->parent;
+	struct bt_node *below = node->left ? node->left : node->right;
+	int side = parent ? side_of(node) : 0;
+
+	replace_child(root, parent, node, below);
+	if (node->red)
+		return;
+	/* An only child is red (else one side were shorter): painting it black pays. */
+	if (below)
+		below->red = false;
+	else
+		fix_short(root, parent, side);
+}
+
+void bt_erase(struct bt_root *root, struct bt_node *node)
+{
+	if (!bt_linked(node))
+		return;
+	if (node->left && node->right) {
+		struct bt_node *next = bt_next(node);
+
+		erase_thin(root, next);
+		take_place(root, node, next);
+	} else {
+		erase_thin(root, node);
+	}
+	bt_init(node);
+}
+
+static struct bt_node *end_of(struct bt_node *node, int side)
+{
+	while (node && *child(node, side))
+		node = *child(node, side);
+	return node;
+}
+
+static struct bt_node *neighbour(const struct bt_node *node, int side)
+{
+	struct bt_node *below = side ? node->right : node->left;
+
+	if (below)
+		return end_of(below, !side);
+	while (node->parent && side_of(node) == side)
+		node = node->parent;
+	return node->parent;
+}
+
+struct bt_node *bt_first(const struct bt_root *root)
+{
+	return end_of(root->top, 0);
+}
+
+struct bt_node *bt_last(const struct bt_root *root)
+{
+	return end_of(root->top, 1);
+}
+
+struct bt_node *bt_next(const struct bt_node *node)
+{
+	return neighbour(node, 1);
+}
+
+struct bt_node *bt_prev(const struct bt_node *node)
+{
+	return neighbour(node, 0);
+}

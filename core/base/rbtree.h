@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * bt: a balanced binary search tree, the nodes inside the things sorted.
+ *
+ * The tree knows no keys. A search is the caller's own loop over left/right, or
+ * bt_find() with a comparison; an insertion is bt_insert() with a comparison, or
+ * the caller's own descent to an empty slot and bt_link(). Nothing here locks,
+ * allocates or sleeps.
+ *
+ * A node that stands in no tree says so (bt_init, bt_erase): see bt_linked().
+ */
+#ifndef ANYBINDER_BASE_RBTREE_H
+#define ANYBINDER_BASE_RBTREE_H
+
+#include "base_types.h"
+
+struct bt_node {
+	struct bt_node *parent;		/* the node itself when in no tree */
+	struct bt_node *left;
+	struct bt_node *right;
+	bool red;
+};
+
+struct bt_root {
+	struct bt_node *top;
+};
+
+#define BT_ROOT { NULL }
+
+/* Orders two nodes: below zero if @a comes before @b, zero if they are equal. */
+typedef int (*bt_compare)(const struct bt_node *a, const struct bt_node *b);
+
+/* Orders a key against a node: below zero if the key comes before @node. */
+typedef int (*bt_compare_key)(const void *key, const struct bt_node *node);
+
+/* Makes @node one that stands in no tree. */
+static inline void bt_init(struct bt_node *node)
+{
+	node->parent = node;
+}
+
+/* Does @node stand in a tree? (@node has been through bt_init once.) */
+static inline bool bt_linked(const struct bt_node *node)
+{
+	return node->parent != node;
+}
+
+/* Is there no node in the tree? */
+static inline bool bt_empty(const struct bt_root *root)
+{
+	return !root->top;
+}
+
+/*
+ * Puts @node into the empty slot @link (&root->top, or &parent->left or
+ * &parent->right of a node found by the caller's descent) and rebalances.
+ */
+void bt_link(struct bt_root *root, struct bt_node *node, struct bt_node *parent,
+	     struct bt_node **link);
+
+/*
+ * Inserts @node where @compare says. Returns NULL, or the node already there that
+ * equals @node; then nothing has changed.
+ */
+struct bt_node *bt_insert(struct bt_root *root, struct bt_node *node, bt_compare compare);
+
+/* The node that equals @key, NULL if there is none. */
+struct bt_node *bt_find(const struct bt_root *root, const void *key, bt_compare_key compare);
+
+/* The first node not before @key (equal or next above), NULL if there is none. */
+struct bt_node *bt_lower_bound(const struct bt_root *root, const void *key, bt_compare_key compare);
+
+/* Takes @node out; afterwards it stands in no tree. No effect if it already does. */
+void bt_erase(struct bt_root *root, struct bt_node *node);
+
+/* The ends of the tree, NULL if it is empty; the neighbours of a node, NULL at the ends. */
+struct bt_node *bt_first(const struct bt_root *root);
+struct bt_node *bt_last(const struct bt_root *root);
+struct bt_node *bt_next(const struct bt_node *node);
+struct bt_node *bt_prev(const struct bt_node *node);
+
+/* The structure that holds @ptr, which is not NULL. */
+#define bt_entry(ptr, type, member) base_container_of(ptr, type, member)
+
+/* Each node in order; the tree may not change meanwhile. */
+#define bt_for_each(node, root) \
+	for (node = bt_first(root); node; node = bt_next(node))
+
+/* As above, but @node itself may be erased or freed in the body. */
+#define bt_for_each_safe(node, tmp, root) \
+	for (node = bt_first(root), tmp = node ? bt_next(node) : NULL; node; \
+	     node = tmp, tmp = node ? bt_next(node) : NULL)
+
+#endif
