@@ -15,6 +15,10 @@
 
 MAKEFLAGS += --no-builtin-rules --no-builtin-variables
 
+# `make V=1` shows whole commands; otherwise one short line each:  $(Q)$(call say,CC,$@)
+Q   := $(if $(V),,@)
+say = $(if $(V),,echo "  $(1)	$(2)";)
+
 BUILD := build
 BIN   := $(BUILD)/bin
 OBJ   := $(BUILD)/obj
@@ -54,13 +58,13 @@ all: $(PROGRAMS)
 
 $(OBJ)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # A fragment names a program's objects (`$(BIN)/x: $(OBJ)/a.o ...`) and may add
 # to LDLIBS for that target; the recipe is here.
 $(BIN)/%:
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
+	$(Q)$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
 
 -include $(shell test -d $(OBJ) && find $(OBJ) -name '*.d')
 

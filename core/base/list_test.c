@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The list against an array that does the same things the slow way. */
+#include <string.h>
+
+#include "check.h"
+#include "list.h"
+
+#define NR_ITEMS 24
+#define NR_STEPS 20000
+
+struct item {
+	int id;
+	struct bl_list link;
+};
+
+struct model {
+	int ids[NR_ITEMS];
+	int len;
+};
+
+static int model_find(const struct model *model, int id)
+{
+	for (int i = 0; i < model->len; i++) {
+		if (model->ids[i] == id)
+			return i;
+	}
+	return -1;
+}
+
+static void model_insert(struct model *model, int at, int id)
+{
+	memmove(model->ids + at + 1, model->ids + at, (size_t)(model->len - at) * sizeof(int));
+	model->ids[at] = id;
+	model->len++;
+}
+
+static void model_remove(struct model *model, int id)
+{
+	int at = model_find(model, id);
+
+	if (at < 0)
+		return;
+	model->len--;
+	memmove(model->ids + at, model->ids + at + 1, (size_t)(model->len - at) * sizeof(int));
+}
+
+/* Same elements in the same order, in both directions. */
+static bool same(struct bl_list *head, const struct model *model)
+{
+	struct item *item;
+	struct bl_list *back = head;
+	int i = 0;
+
+	bl_for_each(item, head, link)
+		CHECK(i < model->len && item->id == model->ids[i++]);
+	CHECK(i == model->len && bl_empty(head) == (i == 0));
+	while (i > 0) {
+		back = back->prev;
+		CHECK(bl_entry(back, struct item, link)->id == model->ids[--i]);
+	}
+	CHECK(back->prev == head);
+	return true;
+}
+
+static bool test_random_steps(void)
+{
+	struct item items[NR_ITEMS];
+	struct bl_list head = BL_INIT(head);
+	struct model model = { .len = 0 };
+	u64 seed = 42;
+
+	for (int i = 0; i < NR_ITEMS; i++) {
+		items[i].id = i;
+		bl_init(&items[i].link);
+	}
+	for (int step = 0; step < NR_STEPS; step++) {
+		int id = (int)(check_random(&seed) % NR_ITEMS);
+		struct bl_list *link = &items[id].link;
+		bool in = model_find(&model, id) >= 0;
+
+		CHECK(bl_linked(link) == in);
+		switch (check_random(&seed) % 4) {
+		case 0:
+			if (in)
+				break;
+			bl_add_head(&head, link);
+			model_insert(&model, 0, id);
+			break;
+		case 1:
+			bl_move_tail(&head, link);
+			model_remove(&model, id);
+			model_insert(&model, model.len, id);
+			break;
+		case 2:
+			bl_del(link);
+			model_remove(&model, id);
+			break;
+		case 3:
+			link = bl_pop(&head);
+			CHECK(!link == (model.len == 0));
+			CHECK(!link || bl_entry(link, struct item, link)->id == model.ids[0]);
+			if (link)
+				model_remove(&model, model.ids[0]);
+			break;
+		}
+		CHECK(same(&head, &model));
+	}
+	return true;
+}
+
+static bool test_splice_keeps_order(void)
+{
+	for (int split = 0; split <= 6; split++) {
+		struct item items[6];
+		struct bl_list first = BL_INIT(first), second = BL_INIT(second);
+		struct model model = { .len = 0 };
+
+		for (int i = 0; i < 6; i++) {
+			items[i].id = i;
+			bl_add_tail(i < split ? &first : &second, &items[i].link);
+			model_insert(&model, i, i);
+		}
+		bl_splice_tail(&first, &second);
+		CHECK(bl_empty(&second));
+		CHECK(same(&first, &model));
+	}
+	return true;
+}
+
+static bool test_ends(void)
+{
+	struct bl_list head = BL_INIT(head);
+	struct item a = { .id = 1 }, b = { .id = 2 };
+
+	CHECK(!bl_first(&head) && !bl_last(&head) && !bl_pop(&head));
+	CHECK(!bl_first_entry(&head, struct item, link));
+	CHECK(!bl_last_entry(&head, struct item, link));
+	bl_add_tail(&head, &b.link);
+	bl_add_head(&head, &a.link);
+	CHECK(bl_first(&head) == &a.link && bl_last(&head) == &b.link);
+	CHECK(bl_first_entry(&head, struct item, link)->id == 1);
+	CHECK(bl_last_entry(&head, struct item, link)->id == 2);
+	return true;
+}
+
+static bool test_safe_walk_survives_removal(void)
+{
+	struct bl_list head = BL_INIT(head);
+	struct item items[5];
+	struct item *item, *tmp;
+	int seen = 0;
+
+	for (int i = 0; i < 5; i++) {
+		items[i].id = i;
+		bl_add_tail(&head, &items[i].link);
+	}
+	bl_for_each_safe(item, tmp, &head, link) {
+		CHECK(item->id == seen++);
+		bl_del(&item->link);
+		memset(item, 0xff, sizeof(*item));
+	}
+	CHECK(seen == 5 && bl_empty(&head));
+	return true;
+}
+
+const struct base_test list_tests[] = {
+	{ "list: random steps", test_random_steps },
+	{ "list: splice keeps order", test_splice_keeps_order },
+	{ "list: ends", test_ends },
+	{ "list: safe walk survives removal", test_safe_walk_survives_removal },
+	{ NULL, NULL },
+};

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The tree against a table of which keys are in; its balance against the two rules. */
+#include "check.h"
+#include "rbtree.h"
+
+#define NR_KEYS 200
+#define NR_STEPS 40000
+
+struct thing {
+	u32 key;
+	struct bt_node node;
+};
+
+static u32 key_of(const struct bt_node *node)
+{
+	return bt_entry(node, const struct thing, node)->key;
+}
+
+static int compare(const struct bt_node *a, const struct bt_node *b)
+{
+	return (key_of(a) > key_of(b)) - (key_of(a) < key_of(b));
+}
+
+static int compare_key(const void *key, const struct bt_node *node)
+{
+	u32 wanted = *(const u32 *)key;
+
+	return (wanted > key_of(node)) - (wanted < key_of(node));
+}
+
+/* Black nodes on every way down from @node; -1 if a rule is broken below it. */
+static int black_height(const struct bt_node *node)
+{
+	int left, right;
+
+	if (!node)
+		return 0;
+	if ((node->left && node->left->parent != node) ||
+	    (node->right && node->right->parent != node))
+		return -1;
+	if (node->red && ((node->left && node->left->red) || (node->right && node->right->red)))
+		return -1;
+	left = black_height(node->left);
+	right = black_height(node->right);
+	return left < 0 || left != right ? -1 : left + !node->red;
+}
+
+static bool in_order(const struct bt_root *root, const struct thing *things)
+{
+	const struct bt_node *node = bt_first(root);
+	const struct bt_node *before = NULL;
+
+	CHECK(black_height(root->top) >= 0);
+	CHECK(!root->top || (!root->top->red && !root->top->parent));
+	for (u32 key = 0; key < NR_KEYS; key++) {
+		if (!bt_linked(&things[key].node))
+			continue;
+		CHECK(node == &things[key].node && bt_prev(node) == before);
+		before = node;
+		node = bt_next(node);
+	}
+	CHECK(!node && bt_last(root) == before && bt_empty(root) == !before);
+	return true;
+}
+
+static void init_things(struct thing *things)
+{
+	for (u32 key = 0; key < NR_KEYS; key++) {
+		things[key].key = key;
+		bt_init(&things[key].node);
+	}
+}
+
+static bool test_random_steps(void)
+{
+	struct thing things[NR_KEYS];
+	struct bt_root root = BT_ROOT;
+	bool in[NR_KEYS] = { false };
+	u64 seed = 7;
+
+	init_things(things);
+	for (int step = 0; step < NR_STEPS; step++) {
+		/* Seasons of growing and shrinking, so that all sizes are met. */
+		bool grow = check_random(&seed) % 8 < (step / 2000 % 2 ? 3u : 5u);
+		u32 key = check_random(&seed) % NR_KEYS;
+		struct bt_node *node = &things[key].node;
+
+		if (grow) {
+			struct thing twin = { .key = key };
+
+			CHECK(bt_insert(&root, in[key] ? &twin.node : node, compare) ==
+			      (in[key] ? node : NULL));
+		} else {
+			bt_erase(&root, node);
+		}
+		in[key] = grow;
+		CHECK(bt_linked(node) == grow);
+		CHECK(bt_find(&root, &key, compare_key) == (grow ? node : NULL));
+		CHECK(in_order(&root, things));
+	}
+	return true;
+}
+
+static bool test_lower_bound(void)
+{
+	struct thing things[NR_KEYS];
+	struct bt_root root = BT_ROOT;
+
+	init_things(things);
+	for (u32 key = 1; key < NR_KEYS; key += 3)
+		CHECK(!bt_insert(&root, &things[key].node, compare));
+	for (u32 key = 0; key < NR_KEYS; key++) {
+		u32 above;
+		struct bt_node *node = bt_lower_bound(&root, &key, compare_key);
+
+		if (key % 3 == 1)
+			above = key;
+		else if (key % 3 == 0)
+			above = key + 1;
+		else
+			above = key + 2;
+		CHECK(node == (above < NR_KEYS ? &things[above].node : NULL));
+	}
+	return true;
+}
+
+static bool test_own_descent(void)
+{
+	struct thing things[NR_KEYS];
+	struct bt_root root = BT_ROOT;
+	u64 seed = 99;
+
+	init_things(things);
+	for (int step = 0; step < 2000; step++) {
+		u32 key = check_random(&seed) % NR_KEYS;
+		struct bt_node **link = &root.top;
+		struct bt_node *parent = NULL;
+
+		if (bt_linked(&things[key].node)) {
+			bt_erase(&root, &things[key].node);
+			continue;
+		}
+		while (*link) {
+			parent = *link;
+			link = key < key_of(parent) ? &parent->left : &parent->right;
+		}
+		bt_link(&root, &things[key].node, parent, link);
+		CHECK(in_order(&root, things));
+	}
+	return true;
+}
+
+static bool test_safe_walk_survives_removal(void)
+{
+	struct thing things[NR_KEYS];
+	struct bt_root root = BT_ROOT;
+	struct bt_node *node, *tmp;
+	u32 seen = 0;
+
+	init_things(things);
+	for (u32 key = 0; key < NR_KEYS; key++)
+		CHECK(!bt_insert(&root, &things[key].node, compare));
+	bt_for_each(node, &root)
+		CHECK(key_of(node) == seen++);
+	seen = 0;
+	bt_for_each_safe(node, tmp, &root) {
+		CHECK(key_of(node) == seen++);
+		bt_erase(&root, node);
+		bt_erase(&root, node);
+	}
+	CHECK(seen == NR_KEYS && bt_empty(&root));
+	return true;
+}
+
+const struct base_test rbtree_tests[] = {
+	{ "rbtree: random steps", test_random_steps },
+	{ "rbtree: lower bound", test_lower_bound },
+	{ "rbtree: own descent", test_own_descent },
+	{ "rbtree: safe walk survives removal", test_safe_walk_survives_removal },
+	{ NULL, NULL },
+};
