@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A test says what it needs, a back end's file says what is missing and why. The names are a closed list, so that a
+ * misspelt one is an error and not a test that silently never runs.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "caps.h"
+
+static struct {
+	const char *name;
+	const char *meaning;
+	char reason[200];
+} caps[] = {
+	{ "binderfs", "binder-control, features/ and binder_logs/ in the device directory", "" },
+	{ "freeze_notification", "BC_REQUEST_FREEZE_NOTIFICATION and its kin (6.12)", "" },
+	{ "pending_frozen", "BR_TRANSACTION_PENDING_FROZEN (6.6)", "" },
+	{ "security_context", "a sender's security context, delivered to nodes that ask for it", "" },
+	{ "secctx_optional", "calls to such nodes succeed where the system supplies no context", "" },
+	{ "fd_passing", "file descriptors reach an unmodified receiver", "" },
+	{ "mmap_write_refused", "a writable mapping is refused by mmap", "" },
+	{ "mmap_owner_only", "mmap is refused to any process but the one that opened the file", "" },
+	{ "mmap_once", "a second mapping of the same open file is refused by mmap", "" },
+	{ "since_6_12", "a rule of 6.12 that 6.1 did not have", "" },
+	{ "inherit_rt", "Android's own scheduling flags of nodes", "" },
+};
+
+#define NR_CAPS (sizeof(caps) / sizeof(caps[0]))
+
+static int find(const char *name, size_t length)
+{
+	for (size_t i = 0; i < NR_CAPS; i++) {
+		if (strlen(caps[i].name) == length && !strncmp(caps[i].name, name, length))
+			return (int)i;
+	}
+	return -1;
+}
+
+bool caps_declare_missing(const char *declaration)
+{
+	const char *equals = strchr(declaration, '=');
+	int at;
+
+	if (!equals || !equals[1])
+		return false;
+	at = find(declaration, (size_t)(equals - declaration));
+	if (at < 0)
+		return false;
+	snprintf(caps[at].reason, sizeof(caps[at].reason), "%s", equals + 1);
+	return true;
+}
+
+const char *caps_missing(const char *needs)
+{
+	while (*needs) {
+		size_t length = strcspn(needs, " ");
+		int at = find(needs, length);
+
+		if (at >= 0 && caps[at].reason[0])
+			return caps[at].reason;
+		needs += length;
+		needs += strspn(needs, " ");
+	}
+	return NULL;
+}
+
+const char *caps_unknown(const char *needs)
+{
+	while (*needs) {
+		size_t length = strcspn(needs, " ");
+
+		if (find(needs, length) < 0)
+			return needs;
+		needs += length;
+		needs += strspn(needs, " ");
+	}
+	return NULL;
+}
+
+void caps_print(void)
+{
+	for (size_t i = 0; i < NR_CAPS; i++)
+		printf("%-20s %s\n", caps[i].name, caps[i].meaning);
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * anybinder-conformance: the rules of the Binder ABI as small tests against the device files in a directory. The
+ * program knows nothing of who serves them; what a back end is known to lack is said with --cap.
+ */
+#include <fnmatch.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "caps.h"
+#include "runner.h"
+
+extern const struct conformance_test *const __start_conformance_tests[];
+extern const struct conformance_test *const __stop_conformance_tests[];
+
+/* Tests take turns on the devices: a manager that is still being cleaned up does not meet the next one. */
+static const char *const devices[] = { "binder", "hwbinder", "vndbinder" };
+
+static struct {
+	const char *dir;
+	const char *filter[16];
+	int filters;
+	int timeout_ms;
+	bool list;
+	const char *json;
+} options = { .timeout_ms = 30000 };
+
+static const struct option long_options[] = {
+	{ "device-dir", required_argument, NULL, 'd' },
+	{ "list", no_argument, NULL, 'l' },
+	{ "list-caps", no_argument, NULL, 'L' },
+	{ "filter", required_argument, NULL, 'f' },
+	{ "cap", required_argument, NULL, 'c' },
+	{ "timeout", required_argument, NULL, 't' },
+	{ "json", required_argument, NULL, 'j' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static const char usage[] =
+	"usage: anybinder-conformance [options]\n"
+	"  --device-dir DIR   where binder, hwbinder and vndbinder are\n"
+	"                     (default /dev/binderfs where it exists, else /dev)\n"
+	"  --filter GLOB      run the tests whose name matches (may be repeated)\n"
+	"  --cap NAME=REASON  the back end lacks this: skip the tests that need it\n"
+	"  --timeout SECONDS  for each test (default 30)\n"
+	"  --json FILE        write the results to FILE\n"
+	"  --list             print names and rules, and run nothing\n"
+	"  --list-caps        print the capabilities\n";
+
+static bool wanted(const struct conformance_test *test)
+{
+	for (int i = 0; i < options.filters; i++) {
+		if (!fnmatch(options.filter[i], test->name, 0))
+			return true;
+	}
+	return options.filters == 0;
+}
+
+static void complain(const char *what, const char *which)
+{
+	fprintf(stderr, "anybinder-conformance: %s: %s\n", what, which);
+	exit(2);
+}
+
+static void set_option(int letter)
+{
+	switch (letter) {
+	case 'd':
+		options.dir = optarg;
+		break;
+	case 'l':
+		options.list = true;
+		break;
+	case 'L':
+		caps_print();
+		exit(0);
+	case 'f':
+		if (options.filters == 16)
+			complain("too many filters", optarg);
+		options.filter[options.filters++] = optarg;
+		break;
+	case 'c':
+		if (!caps_declare_missing(optarg))
+			complain("not a capability with a reason", optarg);
+		break;
+	case 't':
+		options.timeout_ms = atoi(optarg) * 1000;
+		break;
+	case 'j':
+		options.json = optarg;
+		break;
+	case 'h':
+		fputs(usage, stdout);
+		exit(0);
+	default:
+		fputs(usage, stderr);
+		exit(2);
+	}
+}
+
+static void print_lines(const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		printf("#   %.*s\n", (int)length, text);
+		text += length + (text[length] == '\n');
+	}
+}
+
+static void json_string(FILE *file, const char *text)
+{
+	fputc('"', file);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			fprintf(file, "\\%c", *text);
+		else if ((unsigned char)*text < 0x20)
+			fprintf(file, "\\u%04x", *text);
+		else
+			fputc(*text, file);
+	}
+	fputc('"', file);
+}
+
+static const char *const outcome_names[] = { "passed", "failed", "skipped" };
+
+static void json_result(FILE *file, bool first, const struct conformance_test *test,
+			const struct result *result)
+{
+	fprintf(file, "%s  {\"name\": ", first ? "[\n" : ",\n");
+	json_string(file, test->name);
+	fprintf(file, ", \"rule\": ");
+	json_string(file, test->rule);
+	fprintf(file, ", \"outcome\": \"%s\", \"elapsed_ms\": %lld, \"output\": ",
+		outcome_names[result->outcome], (long long)result->elapsed_ms);
+	json_string(file, result->output);
+	fputc('}', file);
+}
+
+static void run_one(const struct conformance_test *test, int number, struct result *result)
+{
+	const char *reason = caps_missing(test->caps);
+
+	memset(result, 0, sizeof(*result));
+	if (reason) {
+		result->outcome = OUTCOME_SKIPPED;
+		snprintf(result->output, sizeof(result->output), "%s", reason);
+	} else {
+		runner_run(test, options.dir, devices[number % 3], devices[(number + 1) % 3],
+			   options.timeout_ms, result);
+	}
+	switch (result->outcome) {
+	case OUTCOME_PASSED:
+		printf("ok %d %s\n", number, test->name);
+		break;
+	case OUTCOME_SKIPPED:
+		printf("ok %d %s # SKIP %.*s\n", number, test->name,
+		       (int)strcspn(result->output, "\n"), result->output);
+		break;
+	case OUTCOME_FAILED:
+		printf("not ok %d %s\n#   rule: %s\n", number, test->name, test->rule);
+		print_lines(result->output);
+		break;
+	}
+	fflush(stdout);
+}
+
+static int run_all(FILE *json)
+{
+	static struct result result;
+	int counts[3] = { 0 };
+	int number = 0;
+
+	runner_init();
+	for (const struct conformance_test *const *at = __start_conformance_tests;
+	     at < __stop_conformance_tests; at++) {
+		if (!wanted(*at))
+			continue;
+		run_one(*at, ++number, &result);
+		counts[result.outcome]++;
+		if (json)
+			json_result(json, number == 1, *at, &result);
+	}
+	if (json) {
+		fputs(number ? "\n]\n" : "[]\n", json);
+		fclose(json);
+	}
+	printf("conformance: %d passed, %d failed, %d skipped\n", counts[OUTCOME_PASSED],
+	       counts[OUTCOME_FAILED], counts[OUTCOME_SKIPPED]);
+	return counts[OUTCOME_FAILED] || !number;
+}
+
+static void list_all(void)
+{
+	for (const struct conformance_test *const *at = __start_conformance_tests;
+	     at < __stop_conformance_tests; at++) {
+		if (wanted(*at))
+			printf("%s\t%s\t%s\n", (*at)->name, (*at)->rule, (*at)->caps);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	FILE *json = NULL;
+	int letter;
+
+	while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1)
+		set_option(letter);
+	if (optind < argc)
+		complain("unexpected argument", argv[optind]);
+	for (const struct conformance_test *const *at = __start_conformance_tests;
+	     at < __stop_conformance_tests; at++) {
+		if (caps_unknown((*at)->caps))
+			complain((*at)->name, "needs an unknown capability");
+	}
+	if (options.list) {
+		list_all();
+		return 0;
+	}
+	if (!options.dir)
+		options.dir = access("/dev/binderfs/binder", F_OK) ? "/dev" : "/dev/binderfs";
+	if (options.json && !(json = fopen(options.json, "w")))
+		complain("cannot write", options.json);
+	return run_all(json);
+}

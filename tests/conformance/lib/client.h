@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * client: one open of a binder device by one actor: open, map, write commands, read returns. A client reads without
+ * blocking (O_NONBLOCK) unless it was made otherwise; expect.h waits for what is to come.
+ *
+ * Commands are queued with put_*() and handed over by flush(); all functions that return int return 0 or -errno.
+ */
+#ifndef CONFORMANCE_CLIENT_H
+#define CONFORMANCE_CLIENT_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "actor.h"
+#include "uapi.h"
+
+#define MAP_SIZE (1024 * 1024 - 2 * 4096)
+#define READ_SIZE 4096
+#define QUEUE_LENGTH 256
+
+/* One BR_ command as it was read. data, offsets and secctx are copies taken when it arrived. */
+struct returned {
+	uint32_t cmd;
+	union {
+		struct binder_transaction_data_secctx with_secctx;
+		struct binder_transaction_data txn;
+		struct binder_ptr_cookie ref;
+		struct frozen_state frozen;
+		binder_uintptr_t cookie;
+		int32_t error;
+	};
+	uint8_t *data;
+	binder_size_t *offsets;
+	const char *secctx;
+};
+
+struct client {
+	struct actor *by;
+	int fd;
+	uint8_t *map; /* NULL when not mapped */
+	size_t map_size;
+	bool show_refs; /* false: BR_INCREFS to BR_DECREFS are answered and dropped by expect.h */
+
+	uint8_t *out; /* queued commands */
+	size_t out_size;
+	uint8_t *raw; /* what the last read returned, READ_SIZE bytes of room */
+	size_t raw_size;
+	struct binder_write_read last; /* as the last BINDER_WRITE_READ left it */
+
+	struct returned *queue; /* parsed returns that no test has looked at, [head, tail) */
+	size_t head, tail;
+	void *pending; /* the read begun by read_begin() */
+};
+
+/* How to open a client; zero means the usual. */
+struct client_options {
+	const char *device;    /* test_device() */
+	struct actor *by;      /* a new process */
+	bool blocking;	       /* without O_NONBLOCK */
+	bool no_map;	       /* do not map */
+	size_t map_size;       /* MAP_SIZE */
+};
+
+/* Open and map as said; the test fails if that fails. */
+struct client *client_open(struct client_options options);
+/* The usual client: new process, mapped, reads without blocking. */
+struct client *client_new(void);
+/* The same, and it has become the context manager (handle 0) and entered the loop. */
+struct client *manager_new(void);
+struct client *manager_open(struct client_options options);
+/* The same open file used by a new thread of the client's process; blocking or not is the file's, hence the same. */
+struct client *client_thread(struct client *of);
+/* A second open in the same process and thread. */
+struct client *client_again(struct client *of);
+/* Become context manager, trying again while the manager of an earlier test is still being buried. */
+void become_manager(struct client *client);
+
+/* Close the file and drop the mapping. */
+void client_close(struct client *client);
+/* SIGKILL the process. */
+void client_kill(struct client *client);
+
+/* ioctl with an argument of _IOC_SIZE(cmd) bytes, copied in and back. */
+int client_ioctl(struct client *client, unsigned long cmd, void *arg);
+/* ioctl with the bare argument, for bad pointers and odd numbers. */
+int client_ioctl_raw(struct client *client, unsigned long cmd, unsigned long arg);
+/* mmap in the client's process; the address, or a negative errno. Does not change client->map. */
+long client_mmap(struct client *client, size_t size, int prot, int flags, off_t offset);
+/* Run a function in the client's thread; arg must be in shared memory. */
+void client_run(struct client *client, void (*step)(void *arg), void *arg);
+
+/* Queue a command. */
+void put_bytes(struct client *client, const void *bytes, size_t size);
+void put_cmd(struct client *client, uint32_t cmd);
+void put_u32(struct client *client, uint32_t cmd, uint32_t value);
+void put_u64(struct client *client, uint32_t cmd, uint64_t value);
+void put_ref(struct client *client, uint32_t cmd, uint64_t ptr, uint64_t cookie);
+void put_handle_cookie(struct client *client, uint32_t cmd, uint32_t handle, uint64_t cookie);
+
+/* Hand over what is queued (the queue is empty afterwards, whatever came of it). */
+int try_flush(struct client *client);
+/* The same; the test fails unless all of it was consumed. */
+void flush(struct client *client);
+
+/* One BINDER_WRITE_READ exactly as given (addresses in shared memory, or bad on purpose); fields come back. */
+int write_read(struct client *client, struct binder_write_read *bwr);
+/* One read of up to size bytes into client->raw, appended to client->queue. -EAGAIN when there was nothing. */
+int read_once(struct client *client, size_t size);
+/* The same in two halves, for a read that blocks: begin; then end, which gives -EINPROGRESS while it is blocked. */
+void read_begin(struct client *client);
+int read_end(struct client *client, int timeout_ms);
+
+#endif

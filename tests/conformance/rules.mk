@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The conformance suite: one static program (it also runs in a bare virtual machine) and its back ends.
+
+CONFORMANCE_DIR := tests/conformance
+CONFORMANCE_SRC := $(wildcard $(CONFORMANCE_DIR)/*.c $(CONFORMANCE_DIR)/lib/*.c $(CONFORMANCE_DIR)/harness/*.c)
+CONFORMANCE_OBJ := $(CONFORMANCE_SRC:%.c=$(OBJ)/%.o)
+
+$(CONFORMANCE_OBJ): CPPFLAGS += -I$(CONFORMANCE_DIR)/lib
+$(BIN)/anybinder-conformance: LDFLAGS += -static
+$(BIN)/anybinder-conformance: $(CONFORMANCE_OBJ)
+
+PROGRAMS += $(BIN)/anybinder-conformance
+TEST_TARGETS += conformance-fuse
+VM_TEST_TARGETS += conformance-stock conformance-ref
+
+.PHONY: conformance-fuse conformance-stock conformance-ref
+
+conformance-fuse: $(BIN)/anybinder-conformance $(BIN)/anybinderd
+	$(CONFORMANCE_DIR)/run-backend fuse
+
+conformance-stock conformance-ref: conformance-%: $(BIN)/anybinder-conformance
+	$(CONFORMANCE_DIR)/run-backend $*
