@@ -57,15 +57,16 @@ static struct actor *actor_alloc(void)
 struct actor *actor_process(void)
 {
 	struct actor *actor = actor_alloc();
+	pid_t pid = fork();
 
-	actor->leader = actor;
-	actor->pid = fork();
-	if (actor->pid < 0)
+	if (pid < 0)
 		FAIL("fork: %s", test_errno_name(errno));
-	if (actor->pid == 0) {
+	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		actor_main(actor);
 	}
+	actor->leader = actor;
+	actor->pid = pid;
 	if (!actor_wait(actor, STEP_TIMEOUT_MS))
 		FAIL("a new process does not come up");
 	return actor;
