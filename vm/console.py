@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Reads a guest's kernel console and picks out what a healthy kernel never says."""
+
+import collections
+import re
+
+# Lines that make a run fail. Messages of these kinds come at a level that the boot's loglevel lets
+# through. The first is vm/init.c's own, of a step that failed before the control port was there.
+FAULT = re.compile(
+    rb"""^fail[ ]
+    |cut\ here
+    |\bWARNING:
+    |\bBUG[:\ ]
+    |\bOops\b
+    |Kernel\ panic
+    |general\ protection\ fault
+    |unable\ to\ handle
+    |INFO:\ task\ .*\ blocked
+    |INFO:\ (possible|rcu|suspicious)
+    |possible\ (circular|recursive|irq|unsafe)
+    |inconsistent\ lock\ state
+    |suspicious\ RCU
+    |rcu:?.*(detected\ stall|self-detected|stall\ on)
+    |(soft|hard)\ (lockup|LOCKUP)
+    |refcount_t:
+    |(list_add|list_del)\ corruption
+    |scheduling\ while\ atomic
+    |sleeping\ function\ called
+    |Bad\ page
+    |KASAN|KCSAN|KFENCE|UBSAN
+    |Out\ of\ memory
+    |Call\ Trace""",
+    re.VERBOSE,
+)
+
+# What a user program does wrong is told to it, not to the kernel's reputation.
+USER_FAULT = re.compile(rb"traps: |segfault at|Killed process")
+
+LINES_SHOWN_AFTER = 40
+LINES_SHOWN = 200
+TAIL_LINES = 20
+
+
+class Console:
+    """Collects lines; `fault` holds each fault and the lines after it, `tail` the last lines."""
+
+    def __init__(self, log):
+        self.log = log
+        self.pending = b""
+        self.fault = []
+        self.tail = collections.deque(maxlen=TAIL_LINES)
+        self.more = 0
+
+    def feed(self, data):
+        self.log.write(data)
+        self.log.flush()
+        *lines, self.pending = (self.pending + data).split(b"\n")
+        for line in lines:
+            self.line(line.rstrip(b"\r"))
+
+    def line(self, line):
+        self.tail.append(line)
+        if FAULT.search(line) and not USER_FAULT.search(line):
+            self.more = LINES_SHOWN_AFTER
+        if self.more and len(self.fault) < LINES_SHOWN:
+            self.more -= 1
+            self.fault.append(line)

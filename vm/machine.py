@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs one QEMU machine: builds its command line, carries its four streams, ends it."""
+
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import time
+
+from console import Console
+
+TIMED_OUT = 124
+HARNESS_FAILED = 125
+
+# After a kernel fault the command may hang; it gets this long to end by itself.
+AFTER_FAULT_S = 10
+
+# console=ttyS0 and the rest: see vm/README.md.
+KERNEL_ARGUMENTS = (
+    "console=ttyS0 loglevel=5 panic=-1 oops=panic tsc=reliable cryptomgr.notests mitigations=off "
+    "no_timer_check random.trust_cpu=on sysctl.kernel.hung_task_timeout_secs=45 "
+    "rcupdate.rcu_cpu_stall_timeout=60"
+)
+
+
+class Machine:
+    """One boot. `shares` are (mount tag, directory, read-only) triples."""
+
+    def __init__(self, options, vmlinux, run_dir, shares):
+        self.options = options
+        self.vmlinux = vmlinux
+        self.initrd = run_dir + "/initrd"
+        self.shares = shares
+        self.console = Console(open(run_dir + "/console", "wb"))
+        self.exit_line = None
+        self.problem = None
+        self.control = b""
+        self.received = {"out": 0, "err": 0}
+        self.sinks = {"out": sys.stdout.buffer, "err": sys.stderr.buffer}
+
+    def arguments(self, fds):
+        options = self.options
+        args = ["qemu-system-x86_64", "-machine", "q35", "-accel", options.accel]
+        args += ["-cpu", "max,la57=off"]
+        args += ["-smp", str(options.smp), "-m", str(options.memory_mib)]
+        args += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+        args += ["-kernel", self.vmlinux, "-initrd", self.initrd]
+        args += ["-append", KERNEL_ARGUMENTS + " " + " ".join(options.append)]
+        args += ["-chardev", f"socket,id=console,fd={fds['console']}", "-serial", "chardev:console"]
+        args += ["-device", "virtio-serial-pci,max_ports=4"]
+        for number, name in enumerate(("control", "out", "err"), 1):
+            args += ["-chardev", f"socket,id={name},fd={fds[name]}"]
+            args += ["-device", f"virtserialport,chardev={name},nr={number},name={name}"]
+        for tag, directory, read_only in self.shares:
+            fsdev = f"local,id={tag},path={directory},security_model=none,multidevs=remap"
+            args += ["-fsdev", fsdev + (",readonly=on" if read_only else "")]
+            args += ["-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
+        return args
+
+    def run(self):
+        """Boot, carry, end. Returns the exit status of the whole run."""
+        pairs = {name: socket.socketpair() for name in ("console", "control", "out", "err")}
+        fds = {name: pair[1].fileno() for name, pair in pairs.items()}
+        with open(self.console.log.name + ".qemu", "wb") as qemu_log:
+            qemu = subprocess.Popen(
+                self.arguments(fds), pass_fds=list(fds.values()), stdin=subprocess.DEVNULL,
+                stdout=qemu_log, stderr=qemu_log, start_new_session=True,
+            )
+        try:
+            for _, inner in pairs.values():
+                inner.close()
+            self.carry({name: pair[0] for name, pair in pairs.items()})
+        finally:
+            qemu.kill()
+            qemu.wait()
+            self.console.log.close()
+        return self.verdict()
+
+    def carry(self, sockets):
+        deadline = time.monotonic() + self.options.timeout_s
+        fault_deadline = None
+        with selectors.DefaultSelector() as selector:
+            for name, each in sockets.items():
+                selector.register(each, selectors.EVENT_READ, name)
+            while not self.finished():
+                now = time.monotonic()
+                if self.console.fault and not fault_deadline:
+                    fault_deadline = now + AFTER_FAULT_S
+                if now >= deadline:
+                    self.problem = "timeout"
+                    return
+                if fault_deadline and now >= fault_deadline:
+                    return
+                for key, _ in selector.select(min(deadline - now, 1)):
+                    data = key.fileobj.recv(65536)
+                    if data:
+                        self.feed(key.data, data)
+                    else:
+                        selector.unregister(key.fileobj)
+                if not selector.get_map():
+                    return
+            self.drain_console(sockets["console"])
+
+    def drain_console(self, console):
+        """What the kernel said before the command's end lies in the socket already."""
+        console.setblocking(False)
+        try:
+            while data := console.recv(65536):
+                self.console.feed(data)
+        except BlockingIOError:
+            pass
+
+    def feed(self, name, data):
+        if name == "console":
+            self.console.feed(data)
+        elif name == "control":
+            self.control += data
+            if self.control.endswith(b"\n"):
+                self.exit_line = self.control.decode(errors="replace").strip()
+        else:
+            self.received[name] += len(data)
+            self.sinks[name].write(data)
+            self.sinks[name].flush()
+
+    def finished(self):
+        """Whether the guest told its end and all the bytes before it came."""
+        if not self.exit_line:
+            return False
+        word, *rest = self.exit_line.split()
+        if word != "exit":
+            return True
+        return self.received == {"out": int(rest[1]), "err": int(rest[2])}
+
+    def verdict(self):
+        if self.console.fault:
+            self.say("the kernel complained:", self.console.fault)
+            return HARNESS_FAILED
+        if self.problem == "timeout":
+            limit_s = self.options.timeout_s
+            self.say(f"timed out after {limit_s:g} s; the console's end:", self.console.tail)
+            return TIMED_OUT
+        if not self.exit_line or not self.exit_line.startswith("exit "):
+            self.say(self.exit_line or "the machine ended before its command", self.console.tail)
+            return HARNESS_FAILED
+        return int(self.exit_line.split()[1])
+
+    @staticmethod
+    def say(first, lines):
+        text = [line.decode(errors="replace") for line in lines]
+        print("vm/run: " + first, *text, sep="\n    ", file=sys.stderr, flush=True)

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0
+# make vm-fetch: everything vm/run needs, downloaded and built once, kept under build/vm.
+
+VM_KERNELS ?= 6.1 6.12
+
+.PHONY: vm-fetch
+vm-fetch: build/vm/init
+	vm/fetch --headers $(VM_KERNELS)
+	vm/ref 6.12
+
+build/vm/init: vm/init.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -Wall -Wextra -Werror -O2 -static -o $@ $<

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a boot does, as steps that vm/init.c obeys: one a line, words separated by tabs."""
+
+import os
+
+SHARE_OPTIONS = "trans=virtio,version=9p2000.L,msize=262144,access=any"
+
+# The devices that clients expect; a kernel's configuration may name fewer.
+DEVICES = ("binder", "hwbinder", "vndbinder")
+
+
+def step(*words):
+    return "\t".join(words)
+
+
+def device_steps(module):
+    """Devices in /dev, as a driver without binderfs makes them."""
+    return [step("insmod", module, "devices=" + ",".join(DEVICES))]
+
+
+def binderfs_steps(module):
+    """Devices in a mounted binderfs, with the links that Android's init makes."""
+    steps = device_steps(module)
+    steps.append(step("mkdir", "/dev/binderfs"))
+    steps.append(step("mount", "binder", "/dev/binderfs", "binder", "stats=global"))
+    return steps + [step("symlink", "/dev/binderfs/" + name, "/dev/" + name) for name in DEVICES]
+
+
+# Driver name -> (module under build/vm, steps that load it). {kernel} is the kernel's name.
+DRIVERS = {
+    "none": (None, None),
+    "stock": ("{kernel}/modules/binder_linux.ko", device_steps),
+    "ref": ("ref/{kernel}/binder_linux.ko", binderfs_steps),
+}
+
+
+def module_of(vm_dir, kernel, driver):
+    """The path of a driver's module, None for a driver that needs none."""
+    path, _ = DRIVERS[driver]
+    return path and os.path.join(vm_dir, path.format(kernel=kernel))
+
+
+def first_steps(modules, run_dir):
+    """From the initial RAM disk to the host's file system: the content of /steps there."""
+    lines = [step("mount", "dev", "/dev", "devtmpfs")]
+    lines += [step("insmod", f"/{name}.ko") for name in modules]
+    lines += [
+        step("control"),
+        step("mount", "root", "/root", "9p", "ro,cache=loose," + SHARE_OPTIONS),
+        step("mount", "proc", "/root/proc", "proc"),
+        step("mount", "sys", "/root/sys", "sysfs"),
+        step("mount", "dev", "/root/dev", "devtmpfs"),
+        step("mount", "tmp", "/root/tmp", "tmpfs", "mode=1777"),
+        step("mount", "run", "/root/run", "tmpfs", "mode=755"),
+        step("root", "/root"),
+        step("mkdir", run_dir),
+        step("mount", "run_dir", run_dir, "9p", SHARE_OPTIONS),
+        step("steps", run_dir + "/steps"),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def second_steps(module, driver, shares, run_dir):
+    """In the host's file system: the content of RUN_DIR/steps."""
+    lines = [
+        step("mkdir", "/dev/pts"),
+        step("mount", "devpts", "/dev/pts", "devpts", "mode=620,ptmxmode=666"),
+        step("mkdir", "/dev/shm"),
+        step("mount", "shm", "/dev/shm", "tmpfs", "mode=1777"),
+        step("mount", "debugfs", "/sys/kernel/debug", "debugfs"),
+        step("mount", "tracefs", "/sys/kernel/tracing", "tracefs"),
+        step("symlink", "/proc/self/fd", "/dev/fd"),
+        step("symlink", "/proc/self/fd/0", "/dev/stdin"),
+        step("symlink", "/proc/self/fd/1", "/dev/stdout"),
+        step("symlink", "/proc/self/fd/2", "/dev/stderr"),
+    ]
+    for index, share in enumerate(shares):
+        lines.append(step("mkdir", share))
+        lines.append(step("mount", f"share{index}", share, "9p", SHARE_OPTIONS))
+    load = DRIVERS[driver][1]
+    if load:
+        lines += load(module)
+    lines.append(step("run", run_dir))
+    return "\n".join(lines) + "\n"
