@@ -6,7 +6,8 @@ CONFORMANCE_DIR := tests/conformance
 CONFORMANCE_SRC := $(wildcard $(CONFORMANCE_DIR)/*.c $(CONFORMANCE_DIR)/lib/*.c $(CONFORMANCE_DIR)/harness/*.c)
 CONFORMANCE_OBJ := $(CONFORMANCE_SRC:%.c=$(OBJ)/%.o)
 
-$(CONFORMANCE_OBJ): CPPFLAGS += -I$(CONFORMANCE_DIR)/lib
+# Tests run in the order in which they are written.
+$(CONFORMANCE_OBJ): CPPFLAGS += -I$(CONFORMANCE_DIR)/lib -fno-toplevel-reorder
 $(BIN)/anybinder-conformance: LDFLAGS += -static
 $(BIN)/anybinder-conformance: $(CONFORMANCE_OBJ)
 

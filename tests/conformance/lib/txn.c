@@ -85,6 +85,18 @@ void put_reply(struct client *client, struct txn txn)
 	put(client, &txn, BC_REPLY, BC_REPLY_SG);
 }
 
+void send_txn(struct client *client, struct txn txn)
+{
+	put_txn(client, txn);
+	flush(client);
+}
+
+void send_reply(struct client *client, struct txn txn)
+{
+	put_reply(client, txn);
+	flush(client);
+}
+
 void put_free(struct client *client, const struct returned *got)
 {
 	put_u64(client, BC_FREE_BUFFER, got->txn.data.ptr.buffer);

@@ -58,17 +58,12 @@ void put_reply(struct client *client, struct txn txn);
 
 /* Queue and send: call(client, handle, .code = 1, ...), call_oneway(...), reply(client, ...). */
 #define call(client_, handle_, ...)                                                          \
-	do {                                                                                 \
-		put_txn(client_, (struct txn){ .handle = (handle_), ##__VA_ARGS__ });        \
-		flush(client_);                                                              \
-	} while (0)
+	send_txn(client_, (struct txn){ .handle = (handle_), ##__VA_ARGS__ })
 #define call_oneway(client_, handle_, ...)                                                   \
 	call(client_, handle_, .flags = TF_ONE_WAY, ##__VA_ARGS__)
-#define reply(client_, ...)                                                                  \
-	do {                                                                                 \
-		put_reply(client_, (struct txn){ __VA_ARGS__ });                             \
-		flush(client_);                                                              \
-	} while (0)
+#define reply(client_, ...) send_reply(client_, (struct txn){ __VA_ARGS__ })
+void send_txn(struct client *client, struct txn txn);
+void send_reply(struct client *client, struct txn txn);
 
 /* Free the buffer of a transaction or reply received. */
 void put_free(struct client *client, const struct returned *got);
