@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A buffer is made in three steps: sizes are added up with checks (they come from
+ * a client), space is reserved under alloc->lock, and pages are populated outside
+ * it if any were missing.  In the steady state pages are there already and the
+ * struct is the one that the last free left behind, so a call costs one short
+ * locked section each for reserving, allowing, claiming and freeing.
+ *
+ * base and size never change once known, so a buffer's address needs no lock.
+ */
+#include "buffer.h"
+#include "base/checked.h"
+#include "limits.h"
+
+/* Who holds so many one-way buffers, or so large a part of the whole space (one
+ * divided by this), while less than a tenth of it is left, is a suspect. */
+#define SPAM_BUFFERS	50
+#define SPAM_SPACE_PART 4
+#define SPAM_LOW_PART	10
+
+#define MIN_BUFFER_SIZE 8
+
+static struct binder_buffer *of_range(struct range *range)
+{
+	return range ? base_container_of(range, struct binder_buffer, range) : NULL;
+}
+
+void binder_alloc_init(struct binder_alloc *alloc) NO_TSA
+{
+	binder_lock_init(&alloc->lock, RANK_ALLOC);
+	alloc->base = 0;
+	alloc->size = 0;
+	range_space_init(&alloc->space, 0);
+	binder_pages_init(&alloc->pages);
+	alloc->async_free = 0;
+	alloc->spam_reported = false;
+	alloc->nr_buffers = 0;
+	alloc->spare = NULL;
+}
+
+int binder_alloc_attach(struct binder_alloc *alloc, u64 base, size_t size)
+{
+	struct binder_page *page;
+	int err = 0;
+
+	binder_assert_unlocked();
+	if (size > BINDER_MAP_MAX_SIZE)
+		size = BINDER_MAP_MAX_SIZE;
+	size -= size % RANGE_PAGE_SIZE;
+	if (!size)
+		return -EINVAL;
+	page = binder_pages_alloc(size / RANGE_PAGE_SIZE);
+	if (!page)
+		return -ENOMEM;
+	binder_lock(&alloc->lock);
+	if (alloc->size) {
+		err = -EBUSY;
+	} else {
+		alloc->base = base;
+		alloc->size = size;
+		alloc->async_free = size / 2;
+		range_space_init(&alloc->space, size);
+		binder_pages_attach(&alloc->pages, page, size / RANGE_PAGE_SIZE);
+		page = NULL;
+	}
+	binder_unlock(&alloc->lock);
+	host_free(page);
+	return err;
+}
+
+bool binder_alloc_is_attached(struct binder_alloc *alloc)
+{
+	bool attached;
+
+	binder_lock(&alloc->lock);
+	attached = alloc->size != 0;
+	binder_unlock(&alloc->lock);
+	return attached;
+}
+
+/* Sees that a mapping is known and still there. */
+static int find_map(struct binder_alloc *alloc, struct host_proc *proc)
+{
+	u64 base;
+	size_t size;
+	int err;
+
+	if (binder_alloc_is_attached(alloc))
+		return host_map_present(&alloc->map) ? 0 : -ESRCH;
+	err = host_map_find(&alloc->map, proc, &base, &size);
+	if (err)
+		return err;
+	err = binder_alloc_attach(alloc, base, size);
+	return err == -EBUSY ? 0 : err; /* another thread found it first */
+}
+
+/* The bytes that three parts take; false if they cannot be added up. */
+static bool total_size(size_t data_size, size_t offsets_size, size_t extra_size, size_t *total)
+{
+	u64 data, offsets, extra, sum;
+
+	if (!ck_align_u64(data_size, 8, &data) || !ck_align_u64(offsets_size, 8, &offsets) ||
+	    !ck_align_u64(extra_size, 8, &extra) || !ck_add_u64(data, offsets, &sum) ||
+	    !ck_add_u64(sum, extra, &sum) || sum > BINDER_MAP_MAX_SIZE)
+		return false;
+	*total = sum < MIN_BUFFER_SIZE ? MIN_BUFFER_SIZE : (size_t)sum;
+	return true;
+}
+
+/* A zeroed struct: the one that the last free left, or a new one. */
+static struct binder_buffer *take_struct(struct binder_alloc *alloc)
+{
+	struct binder_buffer *buffer;
+
+	binder_lock(&alloc->lock);
+	buffer = alloc->spare;
+	alloc->spare = NULL;
+	binder_unlock(&alloc->lock);
+	return buffer ? buffer : host_alloc(sizeof(*buffer));
+}
+
+static void put_struct(struct binder_alloc *alloc, struct binder_buffer *buffer)
+{
+	host_memset(buffer, 0, sizeof(*buffer));
+	binder_lock(&alloc->lock);
+	if (!alloc->spare) {
+		alloc->spare = buffer;
+		buffer = NULL;
+	}
+	binder_unlock(&alloc->lock);
+	host_free(buffer);
+}
+
+/* Does the sender of @buffer, one-way and just reserved, hold too much? */
+static bool is_spam(struct binder_alloc *alloc, const struct binder_buffer *buffer)
+	REQUIRES(&alloc->lock)
+{
+	struct range *range;
+	size_t bytes = 0;
+	u32 nr = 0;
+
+	if (alloc->async_free >= alloc->size / SPAM_LOW_PART) {
+		alloc->spam_reported = false;
+		return false;
+	}
+	/* Said already, so the ranges need not be walked for each call. */
+	if (alloc->spam_reported)
+		return false;
+	for (range = range_first(&alloc->space); range; range = range_next(range)) {
+		const struct binder_buffer *other = of_range(range);
+
+		if (!other->async || other->pid != buffer->pid)
+			continue;
+		bytes += range->size;
+		if (++nr > SPAM_BUFFERS || bytes > alloc->size / SPAM_SPACE_PART) {
+			alloc->spam_reported = true;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Cuts @size bytes for @buffer and tells what its pages need. */
+static int reserve(struct binder_alloc *alloc, struct binder_buffer *buffer, size_t size,
+		   struct binder_pages_todo *todo) REQUIRES(&alloc->lock)
+{
+	if (alloc->nr_buffers >= BINDER_MAX_BUFFERS)
+		return -ENOSPC;
+	if (buffer->async && size > alloc->async_free)
+		return -ENOSPC;
+	if (!range_reserve(&alloc->space, &buffer->range, size))
+		return -ENOSPC;
+	if (buffer->async) {
+		alloc->async_free -= size;
+		buffer->oneway_spam_suspect = is_spam(alloc, buffer);
+	}
+	alloc->nr_buffers++;
+	*todo = binder_pages_claim(&alloc->pages, range_all_pages(&buffer->range));
+	return 0;
+}
+
+static void release(struct binder_alloc *alloc, struct binder_buffer *buffer)
+	REQUIRES(&alloc->lock)
+{
+	struct range_pages own = range_own_pages(&buffer->range);
+
+	range_release(&alloc->space, &buffer->range);
+	if (buffer->async)
+		alloc->async_free += buffer->range.size;
+	alloc->nr_buffers--;
+	binder_pages_release(&alloc->pages, own);
+}
+
+static int reserve_and_populate(struct binder_alloc *alloc, struct binder_buffer *buffer,
+				size_t size)
+{
+	struct binder_pages_todo todo;
+	int err;
+
+	binder_lock(&alloc->lock);
+	err = reserve(alloc, buffer, size, &todo);
+	binder_unlock(&alloc->lock);
+	if (err || !todo.populate.nr)
+		return err;
+
+	err = binder_pages_populate(&alloc->pages, &alloc->map, todo);
+	binder_lock(&alloc->lock);
+	if (err)
+		release(alloc, buffer);
+	else
+		binder_pages_populated(&alloc->pages, todo.populate);
+	binder_unlock(&alloc->lock);
+	return err;
+}
+
+struct binder_buffer *binder_buffer_new(struct binder_alloc *alloc, struct host_proc *proc,
+					size_t data_size, size_t offsets_size, size_t extra_size,
+					bool async, s32 pid, int *err)
+{
+	struct binder_buffer *buffer;
+	size_t size;
+
+	binder_assert_unlocked();
+	*err = find_map(alloc, proc);
+	if (*err)
+		return NULL;
+	if (!total_size(data_size, offsets_size, extra_size, &size)) {
+		*err = -ENOSPC;
+		return NULL;
+	}
+	buffer = take_struct(alloc);
+	if (!buffer) {
+		*err = -ENOMEM;
+		return NULL;
+	}
+	buffer->pid = pid;
+	buffer->data_size = data_size;
+	buffer->offsets_size = offsets_size;
+	buffer->extra_size = extra_size;
+	buffer->async = async;
+	*err = reserve_and_populate(alloc, buffer, size);
+	if (*err) {
+		put_struct(alloc, buffer);
+		return NULL;
+	}
+	return buffer;
+}
+
+void binder_buffer_free(struct binder_alloc *alloc, struct binder_buffer *buffer)
+{
+	binder_assert_unlocked();
+	if (buffer->clear_on_free)
+		host_map_zero(&alloc->map, buffer->range.off, buffer->range.size);
+	binder_lock(&alloc->lock);
+	release(alloc, buffer);
+	binder_unlock(&alloc->lock);
+	host_free(buffer->holds);
+	put_struct(alloc, buffer);
+}
+
+struct binder_buffer *binder_buffer_claim(struct binder_alloc *alloc, u64 ptr, int *err)
+{
+	struct binder_buffer *buffer = NULL;
+
+	*err = -ENOENT;
+	binder_lock(&alloc->lock);
+	if (ptr >= alloc->base && ptr - alloc->base < alloc->size)
+		buffer = of_range(range_find(&alloc->space, (size_t)(ptr - alloc->base)));
+	if (buffer && (!buffer->user_free || buffer->claimed)) {
+		*err = -EPERM;
+		buffer = NULL;
+	} else if (buffer) {
+		*err = 0;
+		buffer->claimed = true;
+	}
+	binder_unlock(&alloc->lock);
+	return buffer;
+}
+
+void binder_buffer_allow_user_free(struct binder_alloc *alloc, struct binder_buffer *buffer)
+{
+	binder_lock(&alloc->lock);
+	buffer->user_free = true;
+	binder_unlock(&alloc->lock);
+}
+
+u64 binder_buffer_address(struct binder_alloc *alloc, const struct binder_buffer *buffer) NO_TSA
+{
+	return alloc->base + buffer->range.off;
+}
+
+struct binder_buffer *binder_alloc_first_buffer(struct binder_alloc *alloc)
+{
+	struct binder_buffer *buffer;
+
+	binder_lock(&alloc->lock);
+	buffer = of_range(range_first(&alloc->space));
+	binder_unlock(&alloc->lock);
+	return buffer;
+}
+
+void binder_alloc_destroy(struct binder_alloc *alloc) NO_TSA
+{
+	host_free(alloc->spare);
+	alloc->spare = NULL;
+	binder_pages_destroy(&alloc->pages);
+	binder_lock_destroy(&alloc->lock);
+}
+
+size_t binder_alloc_shrink(struct binder_alloc *alloc, size_t max)
+{
+	return binder_pages_shrink(&alloc->pages, &alloc->map, &alloc->lock, max);
+}
+
+u32 binder_alloc_list(struct binder_alloc *alloc, struct binder_buffer_info *info, u32 max)
+{
+	struct range *range;
+	u32 nr = 0;
+
+	binder_lock(&alloc->lock);
+	for (range = range_first(&alloc->space); range && nr < max; range = range_next(range)) {
+		const struct binder_buffer *buffer = of_range(range);
+
+		info[nr++] = (struct binder_buffer_info){
+			.debug_id = buffer->debug_id,
+			.off = range->off,
+			.data_size = buffer->data_size,
+			.offsets_size = buffer->offsets_size,
+			.extra_size = buffer->extra_size,
+			/* The inner lock guards it: a report may be a moment late. */
+			.delivered = !__atomic_load_n(&buffer->transaction, __ATOMIC_RELAXED),
+		};
+	}
+	binder_unlock(&alloc->lock);
+	return nr;
+}
+
+void binder_alloc_get_stats(struct binder_alloc *alloc, struct binder_alloc_stats *stats)
+{
+	const u32 *count = alloc->pages.count;
+
+	binder_lock(&alloc->lock);
+	*stats = (struct binder_alloc_stats){
+		.free_async = alloc->async_free,
+		.buffers = alloc->nr_buffers,
+		.pages_active = count[PAGE_USED] + count[PAGE_POPULATING],
+		.pages_lru = count[PAGE_AVAILABLE],
+		.pages_free = count[PAGE_FREE] + count[PAGE_EVICTING],
+		.high = alloc->pages.high,
+	};
+	binder_unlock(&alloc->lock);
+}

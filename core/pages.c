@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The life of a page: FREE, POPULATING while a buffer waits for its memory, USED,
+ * AVAILABLE once no buffer lies on it, and from there either USED again, which
+ * costs nothing, or EVICTING and FREE.
+ *
+ * Two buffers may lie on one page that is still POPULATING.  Neither waits for
+ * the other: each asks the host for the memory, which is the same as asking once.
+ * A page that is EVICTING may be claimed, too; its new owner must then not ask for
+ * memory before the old memory is gone, so the mutex is held over each eviction
+ * and the populating side passes through it when it saw one under way.
+ */
+#include "pages.h"
+
+void binder_pages_init(struct binder_pages *pages)
+{
+	host_memset(pages, 0, sizeof(*pages));
+	pages->oldest = PAGE_NONE;
+	pages->newest = PAGE_NONE;
+	binder_mutex_init(&pages->evicting, RANK_PAGES);
+}
+
+void binder_pages_destroy(struct binder_pages *pages)
+{
+	host_mutex_destroy(&pages->evicting.raw);
+	host_free(pages->page);
+	pages->page = NULL;
+}
+
+struct binder_page *binder_pages_alloc(size_t nr)
+{
+	return host_alloc(nr * sizeof(struct binder_page));
+}
+
+void binder_pages_attach(struct binder_pages *pages, struct binder_page *page, size_t nr)
+{
+	pages->page = page;
+	pages->nr = (u32)nr;
+	pages->count[PAGE_FREE] = (u32)nr;
+}
+
+static void lru_add(struct binder_pages *pages, u16 at)
+{
+	struct binder_page *page = &pages->page[at];
+
+	page->prev = pages->newest;
+	page->next = PAGE_NONE;
+	if (pages->newest == PAGE_NONE)
+		pages->oldest = at;
+	else
+		pages->page[pages->newest].next = at;
+	pages->newest = at;
+}
+
+static void lru_del(struct binder_pages *pages, u16 at)
+{
+	struct binder_page *page = &pages->page[at];
+
+	if (page->prev == PAGE_NONE)
+		pages->oldest = page->next;
+	else
+		pages->page[page->prev].next = page->next;
+	if (page->next == PAGE_NONE)
+		pages->newest = page->prev;
+	else
+		pages->page[page->next].prev = page->prev;
+}
+
+static void set_state(struct binder_pages *pages, size_t at, enum binder_page_state state)
+{
+	struct binder_page *page = &pages->page[at];
+
+	pages->count[page->state]--;
+	pages->count[state]++;
+	if (page->state == PAGE_AVAILABLE)
+		lru_del(pages, (u16)at);
+	page->state = state;
+	if (state == PAGE_AVAILABLE)
+		lru_add(pages, (u16)at);
+}
+
+/* What becomes of a page in each state; the state itself if nothing does. */
+static const u8 claimed[PAGE_STATE_COUNT] = {
+	[PAGE_FREE] = PAGE_POPULATING,	 [PAGE_POPULATING] = PAGE_POPULATING,
+	[PAGE_USED] = PAGE_USED,	 [PAGE_AVAILABLE] = PAGE_USED,
+	[PAGE_EVICTING] = PAGE_POPULATING,
+};
+static const u8 populated[PAGE_STATE_COUNT] = {
+	[PAGE_FREE] = PAGE_FREE,	 [PAGE_POPULATING] = PAGE_USED,
+	[PAGE_USED] = PAGE_USED,	 [PAGE_AVAILABLE] = PAGE_AVAILABLE,
+	[PAGE_EVICTING] = PAGE_EVICTING,
+};
+/* A buffer that never got its memory is gone: what the host did make stays with
+ * it until the page is wanted again. */
+static const u8 released[PAGE_STATE_COUNT] = {
+	[PAGE_FREE] = PAGE_FREE,	 [PAGE_POPULATING] = PAGE_FREE,
+	[PAGE_USED] = PAGE_AVAILABLE,	 [PAGE_AVAILABLE] = PAGE_AVAILABLE,
+	[PAGE_EVICTING] = PAGE_EVICTING,
+};
+static const u8 evicted[PAGE_STATE_COUNT] = {
+	[PAGE_FREE] = PAGE_FREE,	 [PAGE_POPULATING] = PAGE_POPULATING,
+	[PAGE_USED] = PAGE_USED,	 [PAGE_AVAILABLE] = PAGE_AVAILABLE,
+	[PAGE_EVICTING] = PAGE_FREE,
+};
+
+static void move(struct binder_pages *pages, struct range_pages run, const u8 *next)
+{
+	size_t at;
+
+	for (at = run.first; at < run.first + run.nr; at++) {
+		u8 state = pages->page[at].state;
+
+		if (next[state] != state)
+			set_state(pages, at, next[state]);
+	}
+}
+
+static u32 with_memory(const struct binder_pages *pages)
+{
+	return pages->nr - pages->count[PAGE_FREE];
+}
+
+struct binder_pages_todo binder_pages_claim(struct binder_pages *pages, struct range_pages run)
+{
+	struct binder_pages_todo todo = { .wait = pages->shrinking };
+	struct range_pages *populate = &todo.populate;
+	size_t at;
+
+	move(pages, run, claimed);
+	for (at = run.first; at < run.first + run.nr; at++) {
+		if (pages->page[at].state != PAGE_POPULATING)
+			continue;
+		if (!populate->nr)
+			populate->first = at;
+		populate->nr = at - populate->first + 1;
+	}
+	if (with_memory(pages) > pages->high)
+		pages->high = with_memory(pages);
+	return todo;
+}
+
+int binder_pages_populate(struct binder_pages *pages, struct host_map *map,
+			  struct binder_pages_todo todo)
+{
+	if (!todo.populate.nr)
+		return 0;
+	if (todo.wait) {
+		binder_mutex_lock(&pages->evicting);
+		binder_mutex_unlock(&pages->evicting);
+	}
+	return host_map_populate(map, todo.populate.first, todo.populate.nr);
+}
+
+void binder_pages_populated(struct binder_pages *pages, struct range_pages run)
+{
+	move(pages, run, populated);
+}
+
+void binder_pages_release(struct binder_pages *pages, struct range_pages run)
+{
+	move(pages, run, released);
+}
+
+/* The oldest available page and those that lie around it in address, at most
+ * @max, so that the host is called once for a run. */
+static struct range_pages pick(const struct binder_pages *pages, size_t max)
+{
+	struct range_pages run = { pages->oldest, 0 };
+
+	if (pages->oldest == PAGE_NONE)
+		return run;
+	while (run.nr < max && run.first + run.nr < pages->nr &&
+	       pages->page[run.first + run.nr].state == PAGE_AVAILABLE)
+		run.nr++;
+	return run;
+}
+
+size_t binder_pages_shrink(struct binder_pages *pages, struct host_map *map,
+			   struct binder_lock *lock, size_t max)
+{
+	struct range_pages run = { 0, 0 };
+	size_t done = 0;
+	bool busy;
+
+	binder_lock(lock);
+	busy = pages->shrinking || pages->oldest == PAGE_NONE || !max;
+	if (!busy)
+		pages->shrinking = true;
+	binder_unlock(lock);
+	if (busy)
+		return 0;
+
+	/* Only populating buffers ever meet us here, in passing. */
+	binder_mutex_lock(&pages->evicting);
+	do {
+		binder_lock(lock);
+		move(pages, run, evicted);
+		run = pick(pages, max - done);
+		move(pages, run, (const u8[PAGE_STATE_COUNT]){
+					 [PAGE_AVAILABLE] = PAGE_EVICTING });
+		if (!run.nr)
+			pages->shrinking = false;
+		binder_unlock(lock);
+		if (run.nr)
+			host_map_evict(map, run.first, run.nr);
+		done += run.nr;
+	} while (run.nr);
+	binder_mutex_unlock(&pages->evicting);
+	return done;
+}

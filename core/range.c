@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The space is a row of ranges in use, each followed by a gap that may be empty.
+ * A head of no size stands before the first, so every gap belongs to somebody.
+ * Two trees find things: the ranges by offset, and the non-empty gaps by size
+ * (by offset among equals, so that what is given out does not depend on history).
+ */
+#include "range.h"
+
+static int compare_off(const struct bt_node *a, const struct bt_node *b)
+{
+	const struct range *x = bt_entry(a, struct range, by_off);
+	const struct range *y = bt_entry(b, struct range, by_off);
+
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static size_t gap_off(const struct range *range)
+{
+	return range->off + range->size;
+}
+
+static int compare_gap(const struct bt_node *a, const struct bt_node *b)
+{
+	const struct range *x = bt_entry(a, struct range, by_gap);
+	const struct range *y = bt_entry(b, struct range, by_gap);
+
+	if (x->gap != y->gap)
+		return x->gap < y->gap ? -1 : 1;
+	return gap_off(x) < gap_off(y) ? -1 : gap_off(x) > gap_off(y);
+}
+
+/* Orders a wanted size against gaps, never equal: the lower bound is then the
+ * lowest of the smallest gaps that fit. */
+static int compare_want(const void *key, const struct bt_node *node)
+{
+	return *(const size_t *)key <= bt_entry(node, struct range, by_gap)->gap ? -1 : 1;
+}
+
+static int compare_key_off(const void *key, const struct bt_node *node)
+{
+	size_t off = *(const size_t *)key;
+	size_t other = bt_entry(node, struct range, by_off)->off;
+
+	return off < other ? -1 : off > other;
+}
+
+static void set_gap(struct range_space *space, struct range *range, size_t gap)
+{
+	bt_erase(&space->by_gap, &range->by_gap);
+	range->gap = gap;
+	if (gap)
+		bt_insert(&space->by_gap, &range->by_gap, compare_gap);
+}
+
+void range_space_init(struct range_space *space, size_t size)
+{
+	space->by_off = (struct bt_root)BT_ROOT;
+	space->by_gap = (struct bt_root)BT_ROOT;
+	space->head.off = 0;
+	space->head.size = 0;
+	bt_init(&space->head.by_off);
+	bt_init(&space->head.by_gap);
+	set_gap(space, &space->head, size);
+}
+
+bool range_reserve(struct range_space *space, struct range *range, size_t size)
+{
+	struct bt_node *node = bt_lower_bound(&space->by_gap, &size, compare_want);
+	struct range *before;
+	size_t left;
+
+	if (!node)
+		return false;
+	before = bt_entry(node, struct range, by_gap);
+	left = before->gap - size;
+	range->off = gap_off(before);
+	range->size = size;
+	bt_init(&range->by_off);
+	bt_init(&range->by_gap);
+	set_gap(space, before, 0);
+	set_gap(space, range, left);
+	bt_insert(&space->by_off, &range->by_off, compare_off);
+	return true;
+}
+
+static struct range *neighbour(struct bt_node *node)
+{
+	return node ? bt_entry(node, struct range, by_off) : NULL;
+}
+
+void range_release(struct range_space *space, struct range *range)
+{
+	struct range *before = neighbour(bt_prev(&range->by_off));
+	size_t bytes = range->size + range->gap;
+
+	if (!before)
+		before = &space->head;
+	set_gap(space, range, 0);
+	bt_erase(&space->by_off, &range->by_off);
+	set_gap(space, before, before->gap + bytes);
+}
+
+struct range *range_find(const struct range_space *space, size_t off)
+{
+	return neighbour(bt_find(&space->by_off, &off, compare_key_off));
+}
+
+struct range *range_first(const struct range_space *space)
+{
+	return neighbour(bt_first(&space->by_off));
+}
+
+struct range *range_next(const struct range *range)
+{
+	return neighbour(bt_next(&range->by_off));
+}
+
+static size_t first_page(const struct range *range)
+{
+	return range->off / RANGE_PAGE_SIZE;
+}
+
+static size_t last_page(const struct range *range)
+{
+	return (range->off + range->size - 1) / RANGE_PAGE_SIZE;
+}
+
+struct range_pages range_all_pages(const struct range *range)
+{
+	size_t first = first_page(range);
+
+	return (struct range_pages){ first, last_page(range) - first + 1 };
+}
+
+struct range_pages range_own_pages(const struct range *range)
+{
+	const struct range *before = neighbour(bt_prev(&range->by_off));
+	const struct range *after = neighbour(bt_next(&range->by_off));
+	size_t first = first_page(range);
+	size_t end = last_page(range) + 1;
+
+	/* Ranges do not overlap, so only the neighbours can lie on the same page. */
+	if (before && last_page(before) == first)
+		first++;
+	if (after && first_page(after) == end - 1)
+		end--;
+	return (struct range_pages){ first, end > first ? end - first : 0 };
+}
