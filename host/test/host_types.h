@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The test home's types: an ordinary C program with no driver, no device and no
+ * second process anywhere.  What the engine's calls do is in sim.c.
+ */
+#ifndef ANYBINDER_TEST_HOST_TYPES_H
+#define ANYBINDER_TEST_HOST_TYPES_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int8_t s8;
+typedef int32_t s32;
+typedef int64_t s64;
+
+struct sim_proc;
+struct sim_thread;
+
+/* Error-checking mutexes both: taking a lock twice ends the test at once. */
+struct host_spinlock {
+	pthread_mutex_t mutex;
+};
+
+struct host_mutex {
+	pthread_mutex_t mutex;
+};
+
+struct host_atomic {
+	s32 value;
+};
+
+struct host_proc {
+	struct sim_proc *sim;
+};
+
+struct host_thread {
+	struct sim_thread *sim;
+};
+
+struct host_map {
+	struct sim_proc *sim;
+};
+
+struct host_file {
+	u32 refs;
+	u32 id;
+};
+
+struct host_out {
+	char *text;
+	size_t len;
+};
+
+#endif

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A whole system in one address space.  A process is a memory of its own at a
+ * fixed address, a map that only the engine writes, and a table of files.  None
+ * of it is ever shared, so whatever reaches another process came through the
+ * engine.
+ */
+#include "sim.h"
+#include "host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PAGE 4096
+
+struct sim_stats sim_stats;
+bool sim_verbose;
+
+static enum sim_op armed_op;
+static u64 armed_nth;
+static u32 last_file;
+static _Thread_local u32 lock_ranks;
+static _Thread_local u32 spins_held;
+
+static void __attribute__((noreturn)) die(const char *what)
+{
+	fprintf(stderr, "test host: %s\n", what);
+	abort();
+}
+
+static const struct {
+	const char *name;
+	int err;
+} ops[] = {
+#define SIM_OP_ENTRY(name, err) [SIM_##name] = { #name, err },
+	SIM_OPS(SIM_OP_ENTRY)
+#undef SIM_OP_ENTRY
+};
+
+const char *sim_op_name(enum sim_op op)
+{
+	return ops[op].name;
+}
+
+void sim_arm(enum sim_op op, u64 nth)
+{
+	sim_stats.calls = 0;
+	memset(sim_stats.count, 0, sizeof(sim_stats.count));
+	sim_stats.failed = false;
+	armed_op = op;
+	armed_nth = nth;
+}
+
+int sim_fails(enum sim_op op)
+{
+	u64 calls = __atomic_add_fetch(&sim_stats.calls, 1, __ATOMIC_RELAXED);
+	u64 count = __atomic_add_fetch(&sim_stats.count[op], 1, __ATOMIC_RELAXED);
+
+	if (armed_op == SIM_ANY ? calls != armed_nth : armed_op != op || count != armed_nth)
+		return 0;
+	sim_stats.failed = true;
+	sim_stats.failed_op = op;
+	return ops[op].err ? ops[op].err : 1;
+}
+
+void *sim_alloc(enum sim_op op, size_t size)
+{
+	void *ptr;
+
+	sim_may_sleep("host_alloc");
+	if (sim_fails(op))
+		return NULL;
+	ptr = calloc(1, size);
+	if (!ptr)
+		die("out of memory");
+	__atomic_add_fetch(&sim_stats.allocs, 1, __ATOMIC_RELAXED);
+	return ptr;
+}
+
+void sim_free(void *ptr)
+{
+	sim_may_sleep("host_free");
+	if (ptr)
+		__atomic_sub_fetch(&sim_stats.allocs, 1, __ATOMIC_RELAXED);
+	free(ptr);
+}
+
+u32 *sim_lock_ranks(void)
+{
+	return &lock_ranks;
+}
+
+void sim_may_sleep(const char *what)
+{
+	if (!spins_held)
+		return;
+	fprintf(stderr, "test host: %s with a spinlock held\n", what);
+	abort();
+}
+
+void sim_lock_init(pthread_mutex_t *mutex)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	pthread_mutex_init(mutex, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+void sim_lock(pthread_mutex_t *mutex, bool spin)
+{
+	if (pthread_mutex_lock(mutex))
+		die("a lock was taken twice");
+	spins_held += spin;
+}
+
+void sim_unlock(pthread_mutex_t *mutex, bool spin)
+{
+	if (pthread_mutex_unlock(mutex))
+		die("a lock was dropped that was not held");
+	spins_held -= spin;
+}
+
+struct sim_proc *sim_proc_new(s32 pid, u32 euid, size_t map_size)
+{
+	struct sim_proc *proc = calloc(1, sizeof(*proc));
+
+	proc->pid = pid;
+	proc->euid = euid;
+	proc->memory = calloc(1, SIM_MEMORY);
+	proc->map_size = map_size;
+	proc->map = calloc(1, map_size + 1);
+	proc->present = calloc(map_size / PAGE + 1, sizeof(*proc->present));
+	return proc;
+}
+
+void sim_proc_free(struct sim_proc *proc)
+{
+	u32 fd;
+
+	for (fd = 0; fd < SIM_FDS; fd++)
+		if (proc->fds[fd])
+			sim_file_put(proc->fds[fd]);
+	free(proc->memory);
+	free(proc->map);
+	free(proc->present);
+	free(proc);
+}
+
+/* Where @size bytes at @addr of an area of @limit bytes at @base are. */
+static u8 *locate(u8 *area, u64 base, size_t limit, u64 addr, size_t size)
+{
+	if (addr < base || addr - base > limit || size > limit - (addr - base))
+		return NULL;
+	return area + (addr - base);
+}
+
+static bool all_present(const struct sim_proc *proc, size_t off, size_t size)
+{
+	size_t page;
+
+	for (page = off / PAGE; page * PAGE < off + size; page++)
+		if (!proc->present[page])
+			return false;
+	return true;
+}
+
+int sim_read(const struct sim_proc *proc, void *dst, u64 src, size_t size)
+{
+	u8 *from = locate(proc->memory, SIM_BASE, SIM_MEMORY, src, size);
+
+	if (!from && !proc->unmapped) {
+		from = locate(proc->map, SIM_MAP_BASE, proc->map_size, src, size);
+		if (from && !all_present(proc, src - SIM_MAP_BASE, size))
+			from = NULL;
+	}
+	if (!from)
+		return -EFAULT;
+	memcpy(dst, from, size);
+	return 0;
+}
+
+int sim_write(struct sim_proc *proc, u64 dst, const void *src, size_t size)
+{
+	u8 *to = locate(proc->memory, SIM_BASE, SIM_MEMORY, dst, size);
+
+	if (!to)
+		return -EFAULT;
+	memcpy(to, src, size);
+	return 0;
+}
+
+u8 *sim_map_range(struct sim_proc *proc, size_t off, size_t size)
+{
+	if (off > proc->map_size || size > proc->map_size - off)
+		die("the engine left the map");
+	if (!all_present(proc, off, size))
+		die("the engine touched a page of the map that has no memory");
+	return proc->map + off;
+}
+
+int sim_map_populate(struct sim_proc *proc, size_t first, size_t nr)
+{
+	size_t page;
+
+	if (proc->unmapped)
+		return -ESRCH;
+	if (!nr || (first + nr) * PAGE > proc->map_size)
+		die("populate outside the map");
+	__atomic_add_fetch(&sim_stats.populates, 1, __ATOMIC_RELAXED);
+	for (page = first; page < first + nr; page++) {
+		if (!proc->present[page])
+			memset(proc->map + page * PAGE, 0, PAGE);
+		proc->present[page] = true;
+	}
+	return 0;
+}
+
+void sim_map_evict(struct sim_proc *proc, size_t first, size_t nr)
+{
+	size_t page;
+
+	if (!nr || (first + nr) * PAGE > proc->map_size)
+		die("evict outside the map");
+	__atomic_add_fetch(&sim_stats.evicts, 1, __ATOMIC_RELAXED);
+	for (page = first; page < first + nr; page++) {
+		if (!proc->present[page])
+			die("evict of a page that has no memory");
+		proc->present[page] = false;
+		memset(proc->map + page * PAGE, 0xdd, PAGE);
+	}
+}
+
+static u32 free_fd(const struct sim_proc *proc)
+{
+	u32 fd = 0;
+
+	while (fd < SIM_FDS && proc->fds[fd])
+		fd++;
+	return fd;
+}
+
+u32 sim_file_open(struct sim_proc *proc)
+{
+	struct host_file *file = calloc(1, sizeof(*file));
+	u32 fd = free_fd(proc);
+
+	if (fd == SIM_FDS)
+		die("the test opened too many files");
+	file->refs = 1;
+	file->id = ++last_file;
+	sim_stats.files++;
+	proc->fds[fd] = file;
+	return fd;
+}
+
+u32 sim_file_id(const struct sim_proc *proc, u32 fd)
+{
+	return fd < SIM_FDS && proc->fds[fd] ? proc->fds[fd]->id : 0;
+}
+
+void sim_file_put(struct host_file *file)
+{
+	if (--file->refs)
+		return;
+	sim_stats.files--;
+	free(file);
+}
+
+void sim_file_close(struct sim_proc *proc, u32 fd)
+{
+	if (!sim_file_id(proc, fd))
+		die("close of a number that is no file");
+	sim_file_put(proc->fds[fd]);
+	proc->fds[fd] = NULL;
+}
+
+int sim_file_get(struct sim_proc *proc, u32 fd, struct host_file **file)
+{
+	if (!sim_file_id(proc, fd))
+		return -EBADF;
+	*file = proc->fds[fd];
+	(*file)->refs++;
+	return 0;
+}
+
+int sim_files_install(struct sim_proc *proc, struct host_file **files, u32 nr, u32 *fds)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		fds[i] = free_fd(proc);
+		if (fds[i] == SIM_FDS)
+			break;
+		proc->fds[fds[i]] = files[i];
+		files[i]->refs++;
+	}
+	if (i == nr)
+		return 0;
+	while (i--)
+		sim_file_close(proc, fds[i]);
+	return -EMFILE;
+}
+
+void sim_out(struct host_out *out, const char *fmt, va_list args)
+{
+	va_list again;
+	int more;
+
+	va_copy(again, args);
+	more = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	out->text = realloc(out->text, out->len + (size_t)more + 1);
+	vsnprintf(out->text + out->len, (size_t)more + 1, fmt, args);
+	out->len += (size_t)more;
+}
+
+void sim_log(const char *fmt, va_list args)
+{
+	char line[512];
+
+	/* Formatted even if nobody reads it, so that bad arguments are found. */
+	vsnprintf(line, sizeof(line), fmt, args);
+	if (sim_verbose)
+		fprintf(stderr, "log: %s\n", line);
+}

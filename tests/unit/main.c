@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Runs every TEST() linked in, or those whose names contain the word given as an
+ * argument, and sums up.  A test that leaves engine memory behind has failed.
+ */
+#include "test.h"
+#include "host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct unit_test *tests;
+static struct unit_test **last = &tests;
+static const struct unit_test *running;
+static int complaints;
+
+void unit_register(struct unit_test *test)
+{
+	*last = test;
+	last = &test->next;
+}
+
+void unit_fail(const char *file, int line, const char *what)
+{
+	if (complaints++ < 5)
+		printf("%s:%d: %s: not so: %s\n", file, line, running->name, what);
+}
+
+bool unit_failed(void)
+{
+	return complaints != 0;
+}
+
+uint32_t unit_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return (uint32_t)(*state >> 16);
+}
+
+static void check_nothing_left(void)
+{
+	if (sim_stats.allocs)
+		unit_fail(running->file, 0, "all engine memory was freed");
+	if (sim_stats.files)
+		unit_fail(running->file, 0, "all files were put");
+	if (sim_stats.secctxs)
+		unit_fail(running->file, 0, "all security contexts were put");
+	sim_stats = (struct sim_stats){ 0 };
+}
+
+int main(int argc, char **argv)
+{
+	int passed = 0;
+	int failed = 0;
+
+	sim_verbose = getenv("UNIT_VERBOSE") != NULL;
+	for (running = tests; running; running = running->next) {
+		if (argc > 1 && !strstr(running->name, argv[1]))
+			continue;
+		complaints = 0;
+		sim_arm(SIM_ANY, 0);
+		running->run();
+		check_nothing_left();
+		passed += !complaints;
+		failed += !!complaints;
+		if (complaints)
+			printf("FAILED %s (%s)\n", running->name, running->file);
+	}
+	printf("unit: %d passed, %d failed\n", passed, failed);
+	return failed != 0;
+}

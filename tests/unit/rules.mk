@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The unit tests: the engine on the test home, one program, debug checks and
+# sanitizers on.  CORE_SRCS is the engine for every home.
+CORE_SRCS := $(filter-out %_test.c,$(wildcard core/*.c core/base/*.c))
+UNIT_SRCS := $(CORE_SRCS) $(wildcard core/*_test.c host/test/*.c tests/unit/*.c)
+UNIT_OBJS := $(UNIT_SRCS:%.c=$(OBJ)/unit/%.o)
+UNIT_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+TEST_TARGETS += test-unit
+
+$(OBJ)/unit/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG \
+		$(CFLAGS) -O1 $(UNIT_SAN) -MMD -MP -c -o $@ $<
+
+$(BIN)/unit_test: LDFLAGS += $(UNIT_SAN)
+$(BIN)/unit_test: $(UNIT_OBJS)
+
+test-unit: $(BIN)/unit_test
+	@timeout 300 $(BIN)/unit_test
