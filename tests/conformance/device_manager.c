@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The context manager: who may become it, and what handle 0 means without one. */
+#include <unistd.h>
+
+#include "expect.h"
+#include "test.h"
+
+static int set_manager(struct client *client)
+{
+	int zero = 0;
+
+	return client_ioctl(client, BINDER_SET_CONTEXT_MGR, &zero);
+}
+
+/* Change the effective user id of the client's thread (and process, which has one thread). */
+static void set_euid(void *arg)
+{
+	if (seteuid(*(uid_t *)arg))
+		FAIL("seteuid: %s", test_errno_name(errno));
+}
+
+static void become_user(struct client *client, uid_t uid)
+{
+	client_run(client, set_euid, shared_copy(&uid, sizeof(uid)));
+}
+
+TEST(manager_is_one_per_device, "A device that has a context manager refuses another one with EBUSY.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	EXPECT_ERR(set_manager(client), EBUSY);
+	EXPECT_ERR(set_manager(manager), EBUSY);
+	round_trip(client, 0, manager);
+}
+
+TEST(manager_of_other_device_is_separate, "Each device has a context manager of its own.", "")
+{
+	struct client *manager = manager_new();
+	struct client *other = manager_open((struct client_options){ .device = test_other_device() });
+	struct client *client = client_open((struct client_options){ .device = test_other_device() });
+
+	round_trip(client, 0, other);
+	round_trip(client_new(), 0, manager);
+	expect_nothing(other);
+}
+
+TEST(manager_may_be_replaced_after_death, "When the context manager has died another process may take its place.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct client *heir = client_new();
+
+	client_kill(manager);
+	become_manager(heir);
+	round_trip(client, 0, heir);
+}
+
+TEST(manager_close_frees_the_place, "Closing its file ends a context manager's term.", "")
+{
+	struct client *manager = manager_new();
+	struct client *heir = client_new();
+
+	client_close(manager);
+	become_manager(heir);
+	round_trip(client_new(), 0, heir);
+}
+
+TEST(manager_uid_is_remembered, "After a context manager of one user, another user is refused with EPERM.", "")
+{
+	struct client *manager = manager_new();
+	struct client *heir = client_new();
+	int64_t deadline = now_ms() + EXPECT_TIMEOUT_MS;
+	int ret;
+
+	if (geteuid())
+		test_skip("needs to change its user id");
+	client_kill(manager);
+	become_user(heir, 1000);
+	while ((ret = set_manager(heir)) == -EBUSY && now_ms() < deadline)
+		sleep_ms(2);
+	EXPECT_EQ(ret, -EPERM);
+	become_user(heir, 0);
+	EXPECT_OK(set_manager(heir));
+}
+
+TEST(manager_ext_sets_flags, "BINDER_SET_CONTEXT_MGR_EXT makes a context manager as the plain form does.", "")
+{
+	struct client *manager = client_new();
+	struct client *client = client_new();
+	struct flat_binder_object object = {
+		.hdr.type = BINDER_TYPE_BINDER,
+		.flags = 0x7f | FLAT_BINDER_FLAG_ACCEPTS_FDS,
+	};
+	int64_t deadline = now_ms() + EXPECT_TIMEOUT_MS;
+	int ret;
+
+	while ((ret = client_ioctl(manager, BINDER_SET_CONTEXT_MGR_EXT, &object)) == -EBUSY &&
+	       now_ms() < deadline)
+		sleep_ms(2);
+	EXPECT_OK(ret);
+	EXPECT_ERR(client_ioctl(client, BINDER_SET_CONTEXT_MGR_EXT, &object), EBUSY);
+	round_trip(client, 0, manager);
+}
+
+TEST(manager_ext_names_its_object, "A call to handle 0 carries the ptr and cookie that the manager passed.", "")
+{
+	struct client *manager = client_new();
+	struct client *client = client_new();
+	struct flat_binder_object object = {
+		.hdr.type = BINDER_TYPE_BINDER, .binder = 0x1234, .cookie = 0x5678,
+	};
+	const struct returned *got;
+	int64_t deadline = now_ms() + EXPECT_TIMEOUT_MS;
+	int ret;
+
+	while ((ret = client_ioctl(manager, BINDER_SET_CONTEXT_MGR_EXT, &object)) == -EBUSY &&
+	       now_ms() < deadline)
+		sleep_ms(2);
+	EXPECT_OK(ret);
+	call(client, 0);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.target.ptr, 0x1234);
+	EXPECT_EQ(got->txn.cookie, 0x5678);
+}
+
+TEST(manager_target_is_zero, "A call to a plain context manager carries ptr 0 and cookie 0.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	const struct returned *got;
+
+	call(client, 0);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.target.ptr, 0);
+	EXPECT_EQ(got->txn.cookie, 0);
+}
+
+TEST(manager_may_not_call_itself, "A context manager that calls handle 0 gets BR_FAILED_REPLY.", "")
+{
+	struct client *manager = manager_new();
+
+	call(manager, 0);
+	expect(manager, BR_FAILED_REPLY);
+	expect_nothing(manager);
+}
+
+TEST(manager_process_may_not_call_it, "Nor may another open of the same process call the context manager.", "")
+{
+	struct client *manager = manager_new();
+	struct client *again = client_again(manager);
+
+	call(again, 0);
+	expect(again, BR_FAILED_REPLY);
+	expect_nothing(manager);
+}
+
+TEST(manager_absent_is_a_dead_reply, "A call to handle 0 of a device without a manager gets BR_DEAD_REPLY.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	client_close(manager);
+	sleep_ms(50);
+	call(client, 0);
+	expect(client, BR_DEAD_REPLY);
+	expect_nothing(client);
+}
+
+TEST(manager_heir_takes_over_handle_0, "Handle 0 means the present manager, even to holders of a reference to the former.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct client *heir = client_new();
+
+	round_trip(client, 0, manager);
+	put_u32(client, BC_ACQUIRE, 0);
+	flush(client);
+	client_kill(manager);
+	become_manager(heir);
+	round_trip(client, 0, heir);
+}

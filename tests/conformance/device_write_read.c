@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+/* BINDER_WRITE_READ itself: what is consumed, in which order, and where errors stop it. */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "expect.h"
+#include "test.h"
+
+#define UNKNOWN_COMMAND _IOW('c', 77, uint32_t)
+
+/* Write these bytes; how it ended is in client->last. */
+static int write_bytes(struct client *client, const void *bytes, size_t size)
+{
+	struct binder_write_read bwr = {
+		.write_size = size,
+		.write_buffer = (uintptr_t)shared_copy(bytes, size),
+	};
+
+	return write_read(client, &bwr);
+}
+
+static uint32_t raw_word(const struct client *client, size_t index)
+{
+	uint32_t word;
+
+	memcpy(&word, client->raw + index * sizeof(word), sizeof(word));
+	return word;
+}
+
+TEST(write_read_nothing_is_fine, "A BINDER_WRITE_READ of nothing succeeds and consumes nothing.", "")
+{
+	struct client *client = client_new();
+	struct binder_write_read bwr = { 0 };
+
+	EXPECT_OK(write_read(client, &bwr));
+	EXPECT_EQ(bwr.write_consumed, 0);
+	EXPECT_EQ(bwr.read_consumed, 0);
+}
+
+TEST(write_consumes_all, "A good write consumes every byte and touches no read field.", "")
+{
+	struct client *client = client_new();
+	uint32_t words[] = { BC_ENTER_LOOPER, BC_EXIT_LOOPER };
+
+	EXPECT_OK(write_bytes(client, words, sizeof(words)));
+	EXPECT_EQ(client->last.write_consumed, sizeof(words));
+	EXPECT_EQ(client->last.read_consumed, 0);
+}
+
+TEST(write_starts_at_consumed, "Bytes that write_consumed already counts are not executed again.", "")
+{
+	struct client *client = client_new();
+	uint32_t words[] = { UNKNOWN_COMMAND, 0, BC_ENTER_LOOPER };
+	struct binder_write_read bwr = {
+		.write_size = sizeof(words),
+		.write_consumed = 8,
+		.write_buffer = (uintptr_t)shared_copy(words, sizeof(words)),
+	};
+
+	EXPECT_OK(write_read(client, &bwr));
+	EXPECT_EQ(bwr.write_consumed, sizeof(words));
+}
+
+TEST(write_unknown_command_is_einval, "An unknown command fails with EINVAL; what came before it is consumed.", "")
+{
+	struct client *client = client_new();
+	uint32_t words[] = { BC_ENTER_LOOPER, UNKNOWN_COMMAND, 0, BC_EXIT_LOOPER };
+
+	EXPECT_ERR(write_bytes(client, words, sizeof(words)), EINVAL);
+	EXPECT_EQ(client->last.write_consumed, 4);
+}
+
+TEST(write_return_command_is_einval, "A BR_ command where a BC_ command belongs is unknown.", "")
+{
+	struct client *client = client_new();
+	uint32_t words[] = { BR_NOOP };
+
+	EXPECT_ERR(write_bytes(client, words, sizeof(words)), EINVAL);
+	EXPECT_EQ(client->last.write_consumed, 0);
+}
+
+TEST(write_unsupported_commands_are_einval, "BC_ACQUIRE_RESULT and BC_ATTEMPT_ACQUIRE fail with EINVAL.", "")
+{
+	struct client *client = client_new();
+	uint32_t result[] = { BC_ACQUIRE_RESULT, 0 };
+	uint32_t attempt[] = { BC_ATTEMPT_ACQUIRE, 0, 0 };
+
+	EXPECT_ERR(write_bytes(client, result, sizeof(result)), EINVAL);
+	EXPECT_ERR(write_bytes(client, attempt, sizeof(attempt)), EINVAL);
+}
+
+TEST(write_error_skips_the_read, "When the write fails nothing is read and read_consumed is 0.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	uint32_t words[] = { UNKNOWN_COMMAND };
+	struct binder_write_read bwr = {
+		.write_size = sizeof(words),
+		.write_buffer = (uintptr_t)shared_copy(words, sizeof(words)),
+		.read_size = 256,
+		.read_consumed = 8,
+		.read_buffer = (uintptr_t)shared_alloc(256),
+	};
+
+	call_oneway(client, 0);
+	EXPECT_ERR(write_read(manager, &bwr), EINVAL);
+	EXPECT_EQ(bwr.read_consumed, 0);
+	expect(manager, BR_TRANSACTION);
+}
+
+TEST(write_stops_behind_a_failed_call, "A call that fails ends the write there; the rest is not executed.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	size_t first;
+
+	put_txn(client, (struct txn){ .handle = 99 });
+	first = client->out_size;
+	put_txn(client, (struct txn){ .handle = 0, .flags = TF_ONE_WAY });
+	EXPECT_OK(try_flush(client));
+	EXPECT_EQ(client->last.write_consumed, first);
+	expect(client, BR_FAILED_REPLY);
+	expect_nothing(manager);
+}
+
+TEST(write_waits_for_the_error_to_be_read, "While a failure has not been read no further command is executed.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 99);
+	put_txn(client, (struct txn){ .handle = 0, .flags = TF_ONE_WAY });
+	EXPECT_OK(try_flush(client));
+	EXPECT_EQ(client->last.write_consumed, 0);
+	expect(client, BR_FAILED_REPLY);
+	expect_nothing(manager);
+	round_trip(client, 0, manager);
+}
+
+TEST(write_bad_buffer_is_efault, "A write buffer at an address without memory fails with EFAULT.", "")
+{
+	struct client *client = client_new();
+	struct binder_write_read bwr = { .write_size = 16, .write_buffer = 64 };
+
+	EXPECT_ERR(write_read(client, &bwr), EFAULT);
+	EXPECT_EQ(bwr.write_consumed, 0);
+}
+
+/* The last bytes before an address without memory, filled from the end. */
+static void *at_the_edge(const void *bytes, size_t size)
+{
+	uint8_t *pages = shared_alloc(3 * 4096);
+	uint8_t *page = (uint8_t *)(((uintptr_t)pages + 4095) & ~(uintptr_t)4095);
+
+	memcpy(page + 4096 - size, bytes, size);
+	return page + 4096 - size;
+}
+
+static void unmap_page(void *arg)
+{
+	EXPECT_EQ(munmap(arg, 4096), 0);
+}
+
+/* Write a command of which only `size` bytes are there. */
+static int write_cut_off(struct client *client, const void *bytes, size_t size)
+{
+	uint8_t *at = at_the_edge(bytes, size);
+	struct binder_write_read bwr = { .write_size = size, .write_buffer = (uintptr_t)at };
+
+	client_run(client, unmap_page, at + size);
+	return write_read(client, &bwr);
+}
+
+TEST(write_truncated_argument_is_efault, "A command whose argument is not there fails with EFAULT and is not consumed.", "")
+{
+	uint32_t words[] = { BC_ENTER_LOOPER, BC_FREE_BUFFER, 0 };
+	struct client *client = client_new();
+
+	EXPECT_ERR(write_cut_off(client, words, sizeof(words)), EFAULT);
+	EXPECT_EQ(client->last.write_consumed, 4);
+}
+
+TEST(write_truncated_command_is_efault, "Two bytes of a command fail with EFAULT.", "")
+{
+	uint32_t word = BC_ENTER_LOOPER;
+	struct client *client = client_new();
+
+	EXPECT_ERR(write_cut_off(client, &word, 2), EFAULT);
+	EXPECT_EQ(client->last.write_consumed, 0);
+}
+
+TEST(write_truncated_transaction_is_efault, "A transaction that is cut off fails with EFAULT and sends nothing.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	uint32_t words[8] = { BC_TRANSACTION };
+
+	EXPECT_ERR(write_cut_off(client, words, sizeof(words)), EFAULT);
+	EXPECT_EQ(client->last.write_consumed, 0);
+	expect_nothing(manager);
+	round_trip(client, 0, manager);
+}
+
+TEST(read_begins_with_noop, "What a read returns begins with BR_NOOP.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call_oneway(client, 0);
+	EXPECT_OK(read_once(manager, READ_SIZE));
+	EXPECT_EQ(raw_word(manager, 0), BR_NOOP);
+	EXPECT_EQ(raw_word(manager, 1), BR_TRANSACTION);
+	EXPECT_EQ(manager->raw_size, 4 + 4 + sizeof(struct binder_transaction_data));
+}
+
+TEST(read_empty_is_eagain, "A non-blocking read without work fails with EAGAIN and returns nothing.", "")
+{
+	struct client *client = client_new();
+	struct binder_write_read nothing = { 0 };
+
+	EXPECT_OK(write_read(client, &nothing));
+	EXPECT_ERR(read_once(client, READ_SIZE), EAGAIN);
+	EXPECT_EQ(client->last.read_consumed, 0);
+}
+
+TEST(read_first_of_a_thread_returns, "The first ioctl of a thread returns from a read although there is no work.", "")
+{
+	struct client *client = client_open((struct client_options){ .blocking = true });
+
+	read_begin(client);
+	EXPECT_OK(read_end(client, STEP_TIMEOUT_MS));
+	EXPECT_EQ(client->last.read_consumed, 4);
+	read_begin(client);
+	EXPECT_EQ(read_end(client, 100), -EINPROGRESS);
+}
+
+TEST(read_appends_at_consumed, "A read goes on at read_consumed, and then without BR_NOOP.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	uint8_t *room = shared_alloc(256);
+	struct binder_write_read bwr = {
+		.read_size = 256, .read_consumed = 32, .read_buffer = (uintptr_t)room,
+	};
+	uint32_t word;
+
+	call_oneway(client, 0);
+	EXPECT_OK(write_read(manager, &bwr));
+	EXPECT_EQ(bwr.read_consumed, 32 + 4 + sizeof(struct binder_transaction_data));
+	memcpy(&word, room + 32, sizeof(word));
+	EXPECT_EQ(word, BR_TRANSACTION);
+}
+
+TEST(read_one_transaction_at_a_time, "A read ends behind the first transaction.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct client *second = client_new();
+
+	call(client, 0, .code = 1);
+	call(second, 0, .code = 2);
+	EXPECT_OK(read_once(manager, READ_SIZE));
+	EXPECT_EQ(manager->raw_size, 4 + 4 + sizeof(struct binder_transaction_data));
+	answer(manager, expect(manager, BR_TRANSACTION));
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 2);
+}
+
+TEST(read_too_small_keeps_the_transaction, "A transaction that does not fit the read buffer stays queued.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 0, .code = 3);
+	EXPECT_OK(read_once(manager, 32));
+	EXPECT_EQ(manager->raw_size, 4);
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 3);
+}
+
+TEST(read_bad_buffer_is_efault, "A read buffer at an address without memory fails with EFAULT.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct binder_write_read bwr = { .read_size = 256, .read_buffer = 64 };
+
+	call_oneway(client, 0, .code = 4);
+	EXPECT_ERR(write_read(manager, &bwr), EFAULT);
+	EXPECT_EQ(bwr.read_consumed, 0);
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 4);
+}
+
+TEST(write_and_read_in_one, "One ioctl first writes, then reads what came of it.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct binder_write_read bwr = { 0 };
+	uint32_t *room = shared_alloc(256);
+
+	put_txn(client, (struct txn){ .handle = 0, .flags = TF_ONE_WAY });
+	bwr.write_size = client->out_size;
+	bwr.write_buffer = (uintptr_t)shared_copy(client->out, client->out_size);
+	bwr.read_size = 256;
+	bwr.read_buffer = (uintptr_t)room;
+	client->out_size = 0;
+	EXPECT_OK(write_read(client, &bwr));
+	EXPECT_EQ(bwr.write_consumed, bwr.write_size);
+	EXPECT_EQ(bwr.read_consumed, 8);
+	EXPECT_EQ(room[0], BR_NOOP);
+	EXPECT_EQ(room[1], BR_TRANSACTION_COMPLETE);
+	expect(manager, BR_TRANSACTION);
+}
+
+TEST(write_batch_is_executed_in_order, "Commands of one write are executed in their order.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	for (uint32_t code = 1; code <= 3; code++)
+		put_txn(client, (struct txn){ .handle = 0, .flags = TF_ONE_WAY, .code = code });
+	flush(client);
+	for (uint32_t code = 1; code <= 3; code++) {
+		const struct returned *got = expect(manager, BR_TRANSACTION);
+
+		EXPECT_EQ(got->txn.code, code);
+		free_buffer(manager, got);
+		expect(client, BR_TRANSACTION_COMPLETE);
+	}
+	expect_nothing(client);
+}
