@@ -16,6 +16,7 @@
 struct sim_stats sim_stats;
 bool sim_verbose;
 
+static pthread_mutex_t populating = PTHREAD_MUTEX_INITIALIZER;
 static enum sim_op armed_op;
 static u64 armed_nth;
 static u32 last_file;
@@ -209,11 +210,14 @@ int sim_map_populate(struct sim_proc *proc, size_t first, size_t nr)
 	if (!nr || (first + nr) * PAGE > proc->map_size)
 		die("populate outside the map");
 	__atomic_add_fetch(&sim_stats.populates, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&populating); /* the second to ask finds it there */
 	for (page = first; page < first + nr; page++) {
-		if (!proc->present[page])
-			memset(proc->map + page * PAGE, 0, PAGE);
+		if (proc->present[page])
+			continue;
+		memset(proc->map + page * PAGE, 0, PAGE);
 		proc->present[page] = true;
 	}
+	pthread_mutex_unlock(&populating);
 	return 0;
 }
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The unit tests: the engine on the test home, one program, debug checks and
-# sanitizers on.  CORE_SRCS is the engine for every home.
-CORE_SRCS := $(filter-out %_test.c,$(wildcard core/*.c core/base/*.c))
+# sanitizers on.
 UNIT_SRCS := $(CORE_SRCS) $(wildcard core/*_test.c host/test/*.c tests/unit/*.c)
 UNIT_OBJS := $(UNIT_SRCS:%.c=$(OBJ)/unit/%.o)
 UNIT_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
