@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# One non-recursive make. Each directory brings a rules.mk fragment that adds
-# to the lists below; the fragments see the variables defined before the
-# include line, and the targets after it see what the fragments added.
+# One non-recursive make. Each directory brings a fragment (rules.mk, or
+# NAME.rules.mk for a part of it) that adds to the lists below; the fragments see
+# the variables defined before the include line, and the targets after it see what
+# the fragments added.
 #
 #   PROGRAMS         files under $(BIN) that plain `make` builds
 #   TEST_TARGETS     phony targets run by `make test`
@@ -48,7 +49,7 @@ LINT_TARGETS :=
 
 # A fragment sets include paths for its own objects with a pattern-specific
 # variable, e.g.  $(OBJ)/host/fuse/%.o: CPPFLAGS += -Ihost/fuse
-include $(filter-out $(BUILD)/%,$(wildcard */rules.mk */*/rules.mk))
+include $(filter-out $(BUILD)/%,$(wildcard */rules.mk */*/rules.mk */*/*.rules.mk))
 
 .PHONY: all test vm-test bench demo demo-run setup tidy lint clean help $(TEST_TARGETS) \
 	$(VM_TEST_TARGETS) $(BENCH_TARGETS) $(LINT_TARGETS)

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0
+INJECT_TEST_OBJS := $(addprefix $(OBJ)/host/fuse/,inject.o inject_plan.o inject_test.o \
+	inject_hard_test.o inject_test_lib.o)
+
+TEST_TARGETS += test-inject
+
+$(BIN)/inject_test: $(INJECT_TEST_OBJS)
+
+test-inject: $(BIN)/inject_test
+	@timeout 300 $(BIN)/inject_test

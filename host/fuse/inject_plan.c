@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How files get into a receiver that may have no rights over us: over a socket.
+ *
+ * The receiver makes a datagram socket; we take a copy of it (pidfd_getfd), give it an
+ * address, connect it to itself, and send it a message with the files. Connected to itself,
+ * it takes messages from nobody else; one that slipped in before is thrown away first. The
+ * receiver's recvmsg then installs the files.
+ *
+ * The socket took the lowest free number, where the first file belongs. So the first file
+ * travels last, and is moved onto the socket's number with dup3, which closes the socket in
+ * the same step. The others have arrived right above it in order:
+ *
+ *     socket N | files 1, 2, .. k-1 at N+1 .. N+k-1, file 0 at N+k | dup3(N+k, N), close(N+k)
+ *
+ * The message header lies in memory of the receiver, below its stack. What was there is put
+ * back at once. Everything read back from the receiver could have been changed by another of
+ * its threads; nothing here is used for more than numbers of that very process.
+ */
+#include "inject_plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL
+#endif
+
+/* A socket's queue is this long at most, give or take a system's setting. */
+#define MAX_STRAYS 1024
+
+/* What the receiver's recvmsg works on, at one address. */
+struct scratch {
+	struct msghdr header;
+	unsigned char control[CMSG_SPACE(INJECT_BATCH * sizeof(int))];
+};
+
+#define SCRATCH_SIZE(nr) (offsetof(struct scratch, control) + CMSG_SPACE((nr) * sizeof(int)))
+
+static int copy_in(const struct inject_plan *plan, void *data, uint64_t address, size_t size)
+{
+	struct iovec local = { data, size };
+	struct iovec remote = { (void *)(uintptr_t)address, size };
+	ssize_t got = process_vm_readv(plan->tid, &local, 1, &remote, 1, 0);
+
+	if (got < 0)
+		return -errno;
+	return (size_t)got == size ? 0 : -EFAULT;
+}
+
+static int copy_out(const struct inject_plan *plan, const void *data, uint64_t address, size_t size)
+{
+	struct iovec local = { (void *)(uintptr_t)data, size };
+	struct iovec remote = { (void *)(uintptr_t)address, size };
+	ssize_t got = process_vm_writev(plan->tid, &local, 1, &remote, 1, 0);
+
+	if (got < 0)
+		return -errno;
+	return (size_t)got == size ? 0 : -EFAULT;
+}
+
+/* Borrows memory of the receiver for a message of @nr files and puts a header there. */
+static int borrow_scratch(struct inject_plan *plan, int nr)
+{
+	struct scratch image = { 0 };
+	size_t size = SCRATCH_SIZE((size_t)nr);
+	int err;
+
+	plan->scratch = (plan->stack_limit - size) & ~15ull;
+	err = copy_in(plan, plan->saved, plan->scratch, size);
+	if (err)
+		return err;
+	image.header.msg_control = (void *)(uintptr_t)
+		(plan->scratch + offsetof(struct scratch, control));
+	image.header.msg_controllen = CMSG_SPACE((size_t)nr * sizeof(int));
+	plan->scratch_size = size;
+	return copy_out(plan, &image, plan->scratch, size);
+}
+
+static void return_scratch(struct inject_plan *plan)
+{
+	if (plan->scratch_size)
+		copy_out(plan, plan->saved, plan->scratch, plan->scratch_size);
+	plan->scratch_size = 0;
+}
+
+/* The descriptor table is a thread's own affair; old kernels know processes only. */
+static int open_pidfd(const struct inject_plan *plan)
+{
+	int fd = (int)syscall(SYS_pidfd_open, plan->tid, PIDFD_THREAD);
+
+	if (fd < 0 && errno == EINVAL)
+		fd = (int)syscall(SYS_pidfd_open, plan->tgid, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Is this the kind of socket we asked for? Another thread of the receiver may have put
+ * anything in its place, and connecting some kinds would block.
+ */
+static bool is_our_kind(int fd)
+{
+	int domain = -1, type = -1;
+	socklen_t len = sizeof(int);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0)
+		return false;
+	len = sizeof(int);
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+	       domain == AF_UNIX && type == SOCK_DGRAM;
+}
+
+/*
+ * Throws away what was sent to the socket before it was connected. Only the receiver itself
+ * can send now; if it does so without end, that is its own loss.
+ */
+static int drain(int fd)
+{
+	char byte;
+
+	for (int i = 0; i < MAX_STRAYS; i++) {
+		if (recv(fd, &byte, 1, MSG_DONTWAIT) < 0)
+			return errno == EAGAIN ? 0 : -errno;
+	}
+	return -EBUSY;
+}
+
+/* Takes a copy of the receiver's socket and makes it talk to itself. */
+static int take_socket(struct inject_plan *plan)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof(address);
+	int fd;
+
+	fd = (int)syscall(SYS_pidfd_getfd, plan->pidfd, plan->socket, 0);
+	if (fd < 0)
+		return -errno;
+	plan->socket_copy = fd;
+	if (!is_our_kind(fd))
+		return -ENOTSOCK;
+	/* A bare family asks for a fresh abstract name. */
+	if (bind(fd, (struct sockaddr *)&address, sizeof(sa_family_t)) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&address, &len) < 0 ||
+	    connect(fd, (struct sockaddr *)&address, len) < 0)
+		return -errno;
+	return drain(fd);
+}
+
+/* The files travel as 1, 2, .. n-1, 0; see the top. */
+static int travelling(const struct inject_plan *plan, int place)
+{
+	return plan->files[(place + 1) % plan->nr_install];
+}
+
+static int send_batch(struct inject_plan *plan)
+{
+	unsigned char control[CMSG_SPACE(INJECT_BATCH * sizeof(int))] = { 0 };
+	struct msghdr header = { .msg_control = control };
+	struct cmsghdr *cmsg;
+	int nr = plan->nr_install - plan->nr_fds;
+	int *out;
+
+	if (nr > INJECT_BATCH)
+		nr = INJECT_BATCH;
+	header.msg_controllen = CMSG_SPACE((size_t)nr * sizeof(int));
+	cmsg = CMSG_FIRSTHDR(&header);
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN((size_t)nr * sizeof(int));
+	out = (int *)(void *)CMSG_DATA(cmsg);
+	for (int i = 0; i < nr; i++)
+		out[i] = travelling(plan, plan->nr_fds + i);
+	plan->batch = nr;
+	return sendmsg(plan->socket_copy, &header, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* Reads the numbers that recvmsg left; fewer than sent means that no more were free. */
+static int collect_batch(struct inject_plan *plan)
+{
+	struct scratch image;
+	struct cmsghdr *cmsg = (struct cmsghdr *)(void *)image.control;
+	size_t size = SCRATCH_SIZE((size_t)plan->batch);
+	size_t got = 0;
+	int err;
+
+	err = copy_in(plan, &image, plan->scratch, size);
+	if (err)
+		return err;
+	if (image.header.msg_controllen >= CMSG_LEN(sizeof(int)) &&
+	    cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS &&
+	    cmsg->cmsg_len >= CMSG_LEN(sizeof(int)))
+		got = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	if (got > (size_t)plan->batch)
+		got = (size_t)plan->batch;
+	memcpy(plan->fds + plan->nr_fds, CMSG_DATA(cmsg), got * sizeof(int));
+	plan->nr_fds += (int)got;
+	return got == (size_t)plan->batch ? 0 : -EMFILE;
+}
+
+static bool call_close(struct inject_call *call, int fd)
+{
+	*call = (struct inject_call){ SYS_close, { (unsigned int)fd } };
+	return true;
+}
+
+static bool next_close_asked(struct inject_plan *plan, struct inject_call *call)
+{
+	return plan->nr_closed < plan->nr_close &&
+	       call_close(call, plan->closes[plan->nr_closed++]);
+}
+
+static bool next_socket(struct inject_plan *plan, struct inject_call *call)
+{
+	if (!plan->nr_install || plan->socket >= 0)
+		return false;
+	plan->pidfd = open_pidfd(plan);
+	if (plan->pidfd < 0) {
+		plan->err = plan->pidfd;
+		return false;
+	}
+	*call = (struct inject_call){ SYS_socket, { AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0 } };
+	return true;
+}
+
+static int socket_returned(struct inject_plan *plan, long ret)
+{
+	if (ret < 0)
+		return (int)ret;
+	plan->socket = (int)ret;
+	return take_socket(plan);
+}
+
+static bool next_receive(struct inject_plan *plan, struct inject_call *call)
+{
+	if (plan->nr_fds == plan->nr_install)
+		return false;
+	plan->err = send_batch(plan);
+	if (!plan->err)
+		plan->err = borrow_scratch(plan, plan->batch);
+	if (plan->err) {
+		return_scratch(plan);
+		return false;
+	}
+	*call = (struct inject_call){ SYS_recvmsg, {
+		(unsigned int)plan->socket, plan->scratch, MSG_CMSG_CLOEXEC | MSG_DONTWAIT,
+	} };
+	return true;
+}
+
+static int receive_returned(struct inject_plan *plan, long ret)
+{
+	int err = ret < 0 ? (int)ret : collect_batch(plan);
+
+	return_scratch(plan);
+	return err;
+}
+
+static bool next_move(struct inject_plan *plan, struct inject_call *call)
+{
+	if (plan->socket < 0)
+		return false;
+	*call = (struct inject_call){ SYS_dup3, {
+		(unsigned int)plan->fds[plan->nr_fds - 1], (unsigned int)plan->socket, O_CLOEXEC,
+	} };
+	return true;
+}
+
+/* The list keeps the old number until it is closed; see inject_plan_result(). */
+static int move_returned(struct inject_plan *plan, long ret)
+{
+	int old = plan->fds[plan->nr_fds - 1];
+
+	if (ret < 0)
+		return (int)ret;
+	plan->fds[plan->nr_fds - 1] = plan->socket;
+	plan->socket = old;
+	return 0;
+}
+
+/* After the move, `socket` is the old number of the file that was moved. */
+static bool next_close_moved(struct inject_plan *plan, struct inject_call *call)
+{
+	int fd = plan->socket;
+
+	plan->socket = -1;
+	return fd >= 0 && call_close(call, fd);
+}
+
+static bool next_undo(struct inject_plan *plan, struct inject_call *call)
+{
+	if (!plan->err)
+		return false;
+	if (plan->nr_fds)
+		return call_close(call, plan->fds[--plan->nr_fds]);
+	return next_close_moved(plan, call);
+}
+
+/* A close gives the number back whatever it says. */
+static int close_returned(struct inject_plan *plan, long ret)
+{
+	return 0;
+}
+
+static const struct {
+	bool (*next)(struct inject_plan *plan, struct inject_call *call);
+	int (*returned)(struct inject_plan *plan, long ret);
+	bool once;
+} stages[] = {
+	[INJECT_CLOSE_ASKED] = { next_close_asked, close_returned, false },
+	[INJECT_SOCKET] = { next_socket, socket_returned, true },
+	[INJECT_RECEIVE] = { next_receive, receive_returned, false },
+	[INJECT_MOVE] = { next_move, move_returned, true },
+	[INJECT_CLOSE_MOVED] = { next_close_moved, close_returned, true },
+	[INJECT_UNDO] = { next_undo, close_returned, false },
+};
+
+int inject_plan_begin(struct inject_plan *plan)
+{
+	plan->stage = INJECT_CLOSE_ASKED;
+	plan->err = 0;
+	plan->pidfd = -1;
+	plan->socket = -1;
+	plan->socket_copy = -1;
+	plan->nr_closed = 0;
+	plan->nr_fds = 0;
+	plan->scratch_size = 0;
+	plan->fds = malloc((size_t)plan->nr_install * sizeof(int) + 1);
+	plan->saved = malloc(sizeof(struct scratch));
+	return plan->fds && plan->saved ? 0 : -ENOMEM;
+}
+
+bool inject_plan_next(struct inject_plan *plan, struct inject_call *call)
+{
+	while (plan->stage != INJECT_END) {
+		if (stages[plan->stage].next(plan, call))
+			return true;
+		if (plan->err && plan->stage < INJECT_UNDO)
+			plan->stage = INJECT_UNDO;
+		else
+			plan->stage++;
+	}
+	return false;
+}
+
+void inject_plan_returned(struct inject_plan *plan, long ret)
+{
+	int err = stages[plan->stage].returned(plan, ret);
+
+	if (err)
+		inject_plan_abort(plan, err);
+	else if (stages[plan->stage].once)
+		plan->stage++;
+}
+
+void inject_plan_abort(struct inject_plan *plan, int err)
+{
+	if (!plan->err)
+		plan->err = err;
+	if (plan->stage < INJECT_UNDO)
+		plan->stage = INJECT_UNDO;
+}
+
+int inject_plan_result(const struct inject_plan *plan, int i)
+{
+	return plan->fds[(i + plan->nr_install - 1) % plan->nr_install];
+}
+
+void inject_plan_end(struct inject_plan *plan)
+{
+	if (plan->socket_copy >= 0)
+		close(plan->socket_copy);
+	if (plan->pidfd >= 0)
+		close(plan->pidfd);
+	free(plan->fds);
+	free(plan->saved);
+	plan->fds = NULL;
+	plan->saved = NULL;
+	plan->socket_copy = -1;
+	plan->pidfd = -1;
+}

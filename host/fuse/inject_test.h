@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of the injector share: receivers (forked processes that block in the
+ * kernel), jobs that can be waited for, and a look at a receiver's descriptors from outside.
+ */
+#ifndef ANYBINDER_INJECT_TEST_H
+#define ANYBINDER_INJECT_TEST_H
+
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "inject.h"
+
+#define CHECK(cond) do { \
+	if (!(cond)) { \
+		printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
+		return false; \
+	} \
+} while (0)
+
+#define MAX_THREADS 8
+#define NO_RESULT 12345
+
+struct test {
+	const char *name;
+	bool (*run)(void);
+};
+
+extern const struct test inject_hard_tests[];
+extern struct injector *injector;
+
+/* What a receiver tells about itself; shared memory. */
+struct report {
+	volatile pid_t tids[MAX_THREADS];
+	volatile int nr_threads;
+	volatile int nr_rounds;		/* blocking calls that returned */
+	volatile int nr_signals;	/* handler runs */
+	volatile long signal_sum;	/* of their values */
+	volatile int nr_children;	/* vfork children started */
+	volatile int damage;		/* wrong registers or bytes seen */
+};
+
+struct receiver {
+	pid_t pid;
+	int answers[MAX_THREADS];	/* a byte written here ends the blocking call */
+	struct report *report;
+};
+
+/* Ways for a receiver to block. */
+enum blocking {
+	BLOCK_READ,	/* interruptible: an INTERRUPT ends it, it is restarted */
+	BLOCK_VFORK,	/* killable only, as FUSE waits once it was interrupted */
+};
+
+struct receiver_options {
+	enum blocking blocking;
+	int nr_threads;			/* 0: one */
+	void (*prepare)(struct report *report);	/* runs in the receiver first */
+};
+
+/* Starts a receiver and waits until all its threads block. */
+bool receiver_start(struct receiver *receiver, const struct receiver_options *options);
+
+/* Ends the blocking call of thread @i. */
+void receiver_answer(const struct receiver *receiver, int i);
+
+/* Kills the receiver and collects it; false if it had died before or shows damage. */
+bool receiver_end(struct receiver *receiver);
+
+/* Collects a receiver that may have been killed. */
+void receiver_bury(struct receiver *receiver);
+
+/* A job that can be waited for. */
+struct waited_job {
+	struct inject_job job;
+	sem_t over;
+	int armed_err;
+	int done_err;
+	int nr_armed;
+	int nr_done;
+	const struct receiver *answer;	/* whom armed() answers, NULL for nobody */
+	int thread;
+	void (*on_armed)(struct waited_job *waited);
+	void (*on_done)(struct waited_job *waited);
+};
+
+/* A job for thread @thread of @receiver, answered when armed. */
+void job_init(struct waited_job *waited, const struct receiver *receiver, int thread);
+void job_files(struct waited_job *waited, int nr, const int *files, int *results);
+
+/* Waits for the job's last word: armed()'s error or done()'s; NO_RESULT after 10 s. */
+int job_wait(struct waited_job *waited);
+
+/* Submits and waits. */
+int job_run(struct waited_job *waited);
+
+/* Waits up to 5 s for *@counter to reach @value. */
+bool wait_for(const volatile int *counter, int value);
+
+/* @nr files that can be told apart, and what they look like through /proc. */
+bool files_open(int *files, int nr);
+void files_close(int *files, int nr);
+
+/* Is descriptor @fd of @pid the same file as our @file? */
+bool same_file(pid_t pid, int fd, int file);
+
+/* Is close-on-exec set on it? */
+bool has_cloexec(pid_t pid, int fd);
+
+/* Number of descriptors of @pid. */
+int count_fds(pid_t pid);
+
+#endif
