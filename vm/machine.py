@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs one QEMU machine: builds its command line, carries its four streams, ends it."""
 
-import os
+import ctypes
 import selectors
+import signal
 import socket
 import subprocess
 import sys
@@ -22,6 +23,15 @@ KERNEL_ARGUMENTS = (
     "no_timer_check random.trust_cpu=on sysctl.kernel.hung_task_timeout_secs=45 "
     "rcupdate.rcu_cpu_stall_timeout=60"
 )
+
+
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None)
+
+
+def die_with_parent():
+    """Runs in QEMU's process before it becomes QEMU: no machine outlives its vm/run."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Machine:
@@ -65,7 +75,7 @@ class Machine:
         with open(self.console.log.name + ".qemu", "wb") as qemu_log:
             qemu = subprocess.Popen(
                 self.arguments(fds), pass_fds=list(fds.values()), stdin=subprocess.DEVNULL,
-                stdout=qemu_log, stderr=qemu_log, start_new_session=True,
+                stdout=qemu_log, stderr=qemu_log, start_new_session=True, preexec_fn=die_with_parent,
             )
         try:
             for _, inner in pairs.values():
