@@ -24,7 +24,9 @@ TEST(ioctl_wrong_size_is_einval, "A known ioctl with another size of argument is
 	EXPECT_ERR(client_ioctl(client, _IOW('b', 5, uint64_t), room), EINVAL);
 }
 
-TEST(ioctl_idle_timeout_is_einval, "The retired BINDER_SET_IDLE_TIMEOUT and _PRIORITY fail with EINVAL.", "")
+TEST(ioctl_idle_timeout_is_einval,
+     "The retired BINDER_SET_IDLE_TIMEOUT and _PRIORITY fail with EINVAL.",
+     "")
 {
 	struct client *client = client_new();
 
@@ -49,7 +51,9 @@ TEST(ioctl_bad_pointer_is_efault, "An argument at an address without memory fail
 	}
 }
 
-TEST(ioctl_bad_pointer_is_einval_for_some, "The oldest ioctls fail with EINVAL for such an address.", "")
+TEST(ioctl_bad_pointer_is_einval_for_some,
+     "The oldest ioctls fail with EINVAL for such an address.",
+     "")
 {
 	struct client *client = client_new();
 
@@ -67,7 +71,9 @@ TEST(ioctl_set_max_threads_takes_any, "BINDER_SET_MAX_THREADS takes any number."
 	EXPECT_OK(client_ioctl(client, BINDER_SET_MAX_THREADS, &(uint32_t){ 0xffffffff }));
 }
 
-TEST(ioctl_spam_detection_is_accepted, "BINDER_ENABLE_ONEWAY_SPAM_DETECTION can be switched on and off.", "")
+TEST(ioctl_spam_detection_is_accepted,
+     "BINDER_ENABLE_ONEWAY_SPAM_DETECTION can be switched on and off.",
+     "")
 {
 	struct client *client = client_new();
 
@@ -86,7 +92,9 @@ TEST(thread_exit_and_on, "After BINDER_THREAD_EXIT the thread may start anew.", 
 	round_trip(client, 0, manager);
 }
 
-TEST(thread_exit_fails_the_call_it_serves, "A thread that exits while it serves a call leaves its caller with BR_DEAD_REPLY.", "")
+TEST(thread_exit_fails_the_call_it_serves,
+     "A thread that exits while it serves a call leaves its caller with BR_DEAD_REPLY.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -100,7 +108,10 @@ TEST(thread_exit_fails_the_call_it_serves, "A thread that exits while it serves 
 	round_trip(client, 0, manager);
 }
 
-TEST(thread_exit_abandons_its_call, "A thread that exits while it waits for a reply never gets it; the server does not notice.", "")
+TEST(thread_exit_abandons_its_call,
+     "A thread that exits while it waits for a reply never gets it; the server does not "
+     "notice.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -115,7 +126,9 @@ TEST(thread_exit_abandons_its_call, "A thread that exits while it waits for a re
 	round_trip(client, 0, manager);
 }
 
-TEST(node_debug_info_walks_the_nodes, "BINDER_GET_NODE_DEBUG_INFO gives the node after ptr, in order, and zeros at the end.", "")
+TEST(node_debug_info_walks_the_nodes,
+     "BINDER_GET_NODE_DEBUG_INFO gives the node after ptr, in order, and zeros at the end.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -137,7 +150,9 @@ TEST(node_debug_info_walks_the_nodes, "BINDER_GET_NODE_DEBUG_INFO gives the node
 	EXPECT_EQ(info.has_strong_ref, 0);
 }
 
-TEST(node_debug_info_starts_between_nodes, "The walk of nodes may start at a ptr that is no node.", "")
+TEST(node_debug_info_starts_between_nodes,
+     "The walk of nodes may start at a ptr that is no node.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -149,7 +164,9 @@ TEST(node_debug_info_starts_between_nodes, "The walk of nodes may start at a ptr
 	EXPECT_EQ(info.ptr, 0x2000);
 }
 
-TEST(node_info_for_ref_counts, "The context manager can ask for the reference counts of a node by its handle.", "")
+TEST(node_info_for_ref_counts,
+     "The context manager can ask for the reference counts of a node by its handle.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -167,7 +184,9 @@ TEST(node_info_for_ref_counts, "The context manager can ask for the reference co
 	EXPECT_EQ(info.weak_count, 0);
 }
 
-TEST(node_info_for_ref_is_the_managers, "To others BINDER_GET_NODE_INFO_FOR_REF is refused with EPERM.", "")
+TEST(node_info_for_ref_is_the_managers,
+     "To others BINDER_GET_NODE_INFO_FOR_REF is refused with EPERM.",
+     "")
 {
 	struct client *client;
 	struct binder_node_info_for_ref info = { 0 };
@@ -177,7 +196,9 @@ TEST(node_info_for_ref_is_the_managers, "To others BINDER_GET_NODE_INFO_FOR_REF 
 	EXPECT_ERR(client_ioctl(client, BINDER_GET_NODE_INFO_FOR_REF, &info), EPERM);
 }
 
-TEST(node_info_for_ref_unknown_handle, "Asked for a handle that it has not, the context manager gets EINVAL.", "")
+TEST(node_info_for_ref_unknown_handle,
+     "Asked for a handle that it has not, the context manager gets EINVAL.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct binder_node_info_for_ref info = { .handle = 77 };
@@ -185,7 +206,9 @@ TEST(node_info_for_ref_unknown_handle, "Asked for a handle that it has not, the 
 	EXPECT_ERR(client_ioctl(manager, BINDER_GET_NODE_INFO_FOR_REF, &info), EINVAL);
 }
 
-TEST(node_info_for_ref_reserved_fields, "Any field but the handle that is not zero is refused with EINVAL.", "")
+TEST(node_info_for_ref_reserved_fields,
+     "Any field but the handle that is not zero is refused with EINVAL.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -200,7 +223,9 @@ TEST(node_info_for_ref_reserved_fields, "Any field but the handle that is not ze
 	}
 }
 
-TEST(extended_error_is_ok_at_first, "Without a failure the extended error is BR_OK with id 0 and param 0.", "")
+TEST(extended_error_is_ok_at_first,
+     "Without a failure the extended error is BR_OK with id 0 and param 0.",
+     "")
 {
 	struct binder_extended_error error = extended_error(client_new());
 
@@ -209,7 +234,9 @@ TEST(extended_error_is_ok_at_first, "Without a failure the extended error is BR_
 	EXPECT_EQ(error.param, 0);
 }
 
-TEST(extended_error_tells_of_the_failure, "After a failed call the extended error has its BR_ command and -errno, once.", "")
+TEST(extended_error_tells_of_the_failure,
+     "After a failed call the extended error has its BR_ command and -errno, once.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -228,7 +255,9 @@ TEST(extended_error_tells_of_the_failure, "After a failed call the extended erro
 	EXPECT_EQ(error.param, 0);
 }
 
-TEST(extended_error_of_exhaustion_is_enospc, "A payload that does not fit leaves -ENOSPC as extended error.", "")
+TEST(extended_error_of_exhaustion_is_enospc,
+     "A payload that does not fit leaves -ENOSPC as extended error.",
+     "")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 16 * 1024 });
 	struct client *client = client_new();
@@ -255,7 +284,9 @@ TEST(extended_error_is_per_thread, "The failure of one thread is not told to ano
 	EXPECT_EQ(extended_error(client).command, BR_FAILED_REPLY);
 }
 
-TEST(extended_error_of_dead_is_esrch, "A call to nobody leaves BR_DEAD_REPLY with -ESRCH as extended error.", "")
+TEST(extended_error_of_dead_is_esrch,
+     "A call to nobody leaves BR_DEAD_REPLY with -ESRCH as extended error.",
+     "")
 {
 	struct client *manager = manager_open((struct client_options){ .no_map = true });
 	struct client *client = client_new();

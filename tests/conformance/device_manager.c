@@ -24,7 +24,9 @@ static void become_user(struct client *client, uid_t uid)
 	client_run(client, set_euid, shared_copy(&uid, sizeof(uid)));
 }
 
-TEST(manager_is_one_per_device, "A device that has a context manager refuses another one with EBUSY.", "")
+TEST(manager_is_one_per_device,
+     "A device that has a context manager refuses another one with EBUSY.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -45,7 +47,9 @@ TEST(manager_of_other_device_is_separate, "Each device has a context manager of 
 	expect_nothing(other);
 }
 
-TEST(manager_may_be_replaced_after_death, "When the context manager has died another process may take its place.", "")
+TEST(manager_may_be_replaced_after_death,
+     "When the context manager has died another process may take its place.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -66,7 +70,9 @@ TEST(manager_close_frees_the_place, "Closing its file ends a context manager's t
 	round_trip(client_new(), 0, heir);
 }
 
-TEST(manager_uid_is_remembered, "After a context manager of one user, another user is refused with EPERM.", "")
+TEST(manager_uid_is_remembered,
+     "After a context manager of one user, another user is refused with EPERM.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *heir = client_new();
@@ -84,7 +90,9 @@ TEST(manager_uid_is_remembered, "After a context manager of one user, another us
 	EXPECT_OK(set_manager(heir));
 }
 
-TEST(manager_ext_sets_flags, "BINDER_SET_CONTEXT_MGR_EXT makes a context manager as the plain form does.", "")
+TEST(manager_ext_sets_flags,
+     "BINDER_SET_CONTEXT_MGR_EXT makes a context manager as the plain form does.",
+     "")
 {
 	struct client *manager = client_new();
 	struct client *client = client_new();
@@ -103,7 +111,9 @@ TEST(manager_ext_sets_flags, "BINDER_SET_CONTEXT_MGR_EXT makes a context manager
 	round_trip(client, 0, manager);
 }
 
-TEST(manager_ext_names_its_object, "A call to handle 0 carries the ptr and cookie that the manager passed.", "")
+TEST(manager_ext_names_its_object,
+     "A call to handle 0 carries the ptr and cookie that the manager passed.",
+     "")
 {
 	struct client *manager = client_new();
 	struct client *client = client_new();
@@ -145,7 +155,9 @@ TEST(manager_may_not_call_itself, "A context manager that calls handle 0 gets BR
 	expect_nothing(manager);
 }
 
-TEST(manager_process_may_not_call_it, "Nor may another open of the same process call the context manager.", "")
+TEST(manager_process_may_not_call_it,
+     "Nor may another open of the same process call the context manager.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *again = client_again(manager);
@@ -155,7 +167,9 @@ TEST(manager_process_may_not_call_it, "Nor may another open of the same process 
 	expect_nothing(manager);
 }
 
-TEST(manager_absent_is_a_dead_reply, "A call to handle 0 of a device without a manager gets BR_DEAD_REPLY.", "")
+TEST(manager_absent_is_a_dead_reply,
+     "A call to handle 0 of a device without a manager gets BR_DEAD_REPLY.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -167,7 +181,9 @@ TEST(manager_absent_is_a_dead_reply, "A call to handle 0 of a device without a m
 	expect_nothing(client);
 }
 
-TEST(manager_heir_takes_over_handle_0, "Handle 0 means the present manager, even to holders of a reference to the former.", "")
+TEST(manager_heir_takes_over_handle_0,
+     "Handle 0 means the present manager, even to holders of a reference to the former.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

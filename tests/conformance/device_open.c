@@ -54,7 +54,9 @@ TEST(device_opens_are_separate, "Two opens by one process are two binder process
 	round_trip(client, object_at(got, 0)->flat.handle, server);
 }
 
-TEST(device_mmap_writable_is_refused, "A writable mapping is refused with EPERM.", "mmap_write_refused")
+TEST(device_mmap_writable_is_refused,
+     "A writable mapping is refused with EPERM.",
+     "mmap_write_refused")
 {
 	struct client *client = unmapped();
 
@@ -78,7 +80,9 @@ TEST(device_mprotect_writable_is_refused, "A mapping cannot be made writable lat
 	client_run(client, try_mprotect, client);
 }
 
-TEST(device_mmap_twice_is_busy, "A second mapping of the same open file is refused with EBUSY.", "mmap_once")
+TEST(device_mmap_twice_is_busy,
+     "A second mapping of the same open file is refused with EBUSY.",
+     "mmap_once")
 {
 	struct client *client = client_new();
 
@@ -92,7 +96,9 @@ static void drop_map(void *arg)
 	EXPECT_EQ(munmap(client->map, client->map_size), 0);
 }
 
-TEST(device_mmap_after_munmap_is_busy, "A file that was mapped once cannot be mapped again (EBUSY).", "mmap_once")
+TEST(device_mmap_after_munmap_is_busy,
+     "A file that was mapped once cannot be mapped again (EBUSY).",
+     "mmap_once")
 {
 	struct client *client = client_new();
 
@@ -119,7 +125,8 @@ static void map_in_child(void *arg)
 	waitpid(pid, NULL, 0);
 }
 
-TEST(device_mmap_by_other_process_is_refused, "Only the process that opened the file may map it (EINVAL).",
+TEST(device_mmap_by_other_process_is_refused,
+     "Only the process that opened the file may map it (EINVAL).",
      "mmap_owner_only")
 {
 	struct client *client = unmapped();
@@ -130,7 +137,9 @@ TEST(device_mmap_by_other_process_is_refused, "Only the process that opened the 
 	EXPECT_EQ(map->err, EINVAL);
 }
 
-TEST(device_mmap_is_capped_at_4_mib, "A larger mapping succeeds, but only its first 4 MiB carry buffers.", "")
+TEST(device_mmap_is_capped_at_4_mib,
+     "A larger mapping succeeds, but only its first 4 MiB carry buffers.",
+     "")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 8 * MIB });
 	struct client *client = client_new();
@@ -169,7 +178,9 @@ TEST(device_mmap_shared_works, "A shared mapping serves as well as a private one
 	EXPECT(got->data && !strcmp((char *)got->data, "shared"));
 }
 
-TEST(device_call_to_unmapped_server_fails, "A call to a process that has not mapped fails as to a dead one.", "")
+TEST(device_call_to_unmapped_server_fails,
+     "A call to a process that has not mapped fails as to a dead one.",
+     "")
 {
 	struct client *manager = manager_open((struct client_options){ .no_map = true });
 	struct client *client = client_new();
@@ -179,7 +190,9 @@ TEST(device_call_to_unmapped_server_fails, "A call to a process that has not map
 	expect_nothing(manager);
 }
 
-TEST(device_unmapped_client_gets_no_reply, "A reply to a caller that has not mapped fails as to a dead one, at the caller alone.", "")
+TEST(device_unmapped_client_gets_no_reply,
+     "A reply to a caller that has not mapped fails as to a dead one, at the caller alone.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = unmapped();
@@ -204,7 +217,9 @@ TEST(device_unmapped_client_may_call_oneway, "A caller needs no mapping for one-
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 5);
 }
 
-TEST(device_call_after_munmap_fails, "A process that has dropped its mapping gets no more calls.", "")
+TEST(device_call_after_munmap_fails,
+     "A process that has dropped its mapping gets no more calls.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -246,7 +261,9 @@ static void read_map(void *arg)
 	probe->byte = *(volatile char *)(probe->client->map + probe->offset);
 }
 
-TEST(device_payload_is_private_to_its_open, "What one process receives does not show in another's mapping.", "")
+TEST(device_payload_is_private_to_its_open,
+     "What one process receives does not show in another's mapping.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -286,7 +303,9 @@ static void ioctl_in_child(void *arg)
 	waitpid(pid, NULL, 0);
 }
 
-TEST(device_fork_child_shares_the_file, "A forked child can use the inherited file, whose owner stays the same.", "")
+TEST(device_fork_child_shares_the_file,
+     "A forked child can use the inherited file, whose owner stays the same.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -315,7 +334,9 @@ static void touch_in_child(void *arg)
 	waitpid(pid, &map->status, 0);
 }
 
-TEST(device_fork_child_does_not_inherit_the_map, "A mapping is not copied to a forked child.", "mmap_owner_only")
+TEST(device_fork_child_does_not_inherit_the_map,
+     "A mapping is not copied to a forked child.",
+     "mmap_owner_only")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -342,7 +363,9 @@ static void dup_and_close(void *arg)
 	client->fd = fd;
 }
 
-TEST(device_dup_keeps_the_process, "A duplicate of the file is the same binder process, beyond the first's close.", "")
+TEST(device_dup_keeps_the_process,
+     "A duplicate of the file is the same binder process, beyond the first's close.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

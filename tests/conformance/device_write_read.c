@@ -27,7 +27,9 @@ static uint32_t raw_word(const struct client *client, size_t index)
 	return word;
 }
 
-TEST(write_read_nothing_is_fine, "A BINDER_WRITE_READ of nothing succeeds and consumes nothing.", "")
+TEST(write_read_nothing_is_fine,
+     "A BINDER_WRITE_READ of nothing succeeds and consumes nothing.",
+     "")
 {
 	struct client *client = client_new();
 	struct binder_write_read bwr = { 0 };
@@ -47,7 +49,9 @@ TEST(write_consumes_all, "A good write consumes every byte and touches no read f
 	EXPECT_EQ(client->last.read_consumed, 0);
 }
 
-TEST(write_starts_at_consumed, "Bytes that write_consumed already counts are not executed again.", "")
+TEST(write_starts_at_consumed,
+     "Bytes that write_consumed already counts are not executed again.",
+     "")
 {
 	struct client *client = client_new();
 	uint32_t words[] = { UNKNOWN_COMMAND, 0, BC_ENTER_LOOPER };
@@ -61,7 +65,9 @@ TEST(write_starts_at_consumed, "Bytes that write_consumed already counts are not
 	EXPECT_EQ(bwr.write_consumed, sizeof(words));
 }
 
-TEST(write_unknown_command_is_einval, "An unknown command fails with EINVAL; what came before it is consumed.", "")
+TEST(write_unknown_command_is_einval,
+     "An unknown command fails with EINVAL; what came before it is consumed.",
+     "")
 {
 	struct client *client = client_new();
 	uint32_t words[] = { BC_ENTER_LOOPER, UNKNOWN_COMMAND, 0, BC_EXIT_LOOPER };
@@ -79,7 +85,9 @@ TEST(write_return_command_is_einval, "A BR_ command where a BC_ command belongs 
 	EXPECT_EQ(client->last.write_consumed, 0);
 }
 
-TEST(write_unsupported_commands_are_einval, "BC_ACQUIRE_RESULT and BC_ATTEMPT_ACQUIRE fail with EINVAL.", "")
+TEST(write_unsupported_commands_are_einval,
+     "BC_ACQUIRE_RESULT and BC_ATTEMPT_ACQUIRE fail with EINVAL.",
+     "")
 {
 	struct client *client = client_new();
 	uint32_t result[] = { BC_ACQUIRE_RESULT, 0 };
@@ -108,7 +116,9 @@ TEST(write_error_skips_the_read, "When the write fails nothing is read and read_
 	expect(manager, BR_TRANSACTION);
 }
 
-TEST(write_stops_behind_a_failed_call, "A call that fails ends the write there; the rest is not executed.", "")
+TEST(write_stops_behind_a_failed_call,
+     "A call that fails ends the write there; the rest is not executed.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -123,7 +133,9 @@ TEST(write_stops_behind_a_failed_call, "A call that fails ends the write there; 
 	expect_nothing(manager);
 }
 
-TEST(write_waits_for_the_error_to_be_read, "While a failure has not been read no further command is executed.", "")
+TEST(write_waits_for_the_error_to_be_read,
+     "While a failure has not been read no further command is executed.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -137,7 +149,9 @@ TEST(write_waits_for_the_error_to_be_read, "While a failure has not been read no
 	round_trip(client, 0, manager);
 }
 
-TEST(write_bad_buffer_is_efault, "A write buffer at an address without memory fails with EFAULT.", "")
+TEST(write_bad_buffer_is_efault,
+     "A write buffer at an address without memory fails with EFAULT.",
+     "")
 {
 	struct client *client = client_new();
 	struct binder_write_read bwr = { .write_size = 16, .write_buffer = 64 };
@@ -171,7 +185,9 @@ static int write_cut_off(struct client *client, const void *bytes, size_t size)
 	return write_read(client, &bwr);
 }
 
-TEST(write_truncated_argument_is_efault, "A command whose argument is not there fails with EFAULT and is not consumed.", "")
+TEST(write_truncated_argument_is_efault,
+     "A command whose argument is not there fails with EFAULT and is not consumed.",
+     "")
 {
 	uint32_t words[] = { BC_ENTER_LOOPER, BC_FREE_BUFFER, 0 };
 	struct client *client = client_new();
@@ -189,7 +205,9 @@ TEST(write_truncated_command_is_efault, "Two bytes of a command fail with EFAULT
 	EXPECT_EQ(client->last.write_consumed, 0);
 }
 
-TEST(write_truncated_transaction_is_efault, "A transaction that is cut off fails with EFAULT and sends nothing.", "")
+TEST(write_truncated_transaction_is_efault,
+     "A transaction that is cut off fails with EFAULT and sends nothing.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -213,7 +231,9 @@ TEST(read_begins_with_noop, "What a read returns begins with BR_NOOP.", "")
 	EXPECT_EQ(manager->raw_size, 4 + 4 + sizeof(struct binder_transaction_data));
 }
 
-TEST(read_empty_is_eagain, "A non-blocking read without work fails with EAGAIN and returns nothing.", "")
+TEST(read_empty_is_eagain,
+     "A non-blocking read without work fails with EAGAIN and returns nothing.",
+     "")
 {
 	struct client *client = client_new();
 	struct binder_write_read nothing = { 0 };
@@ -223,7 +243,9 @@ TEST(read_empty_is_eagain, "A non-blocking read without work fails with EAGAIN a
 	EXPECT_EQ(client->last.read_consumed, 0);
 }
 
-TEST(read_first_of_a_thread_returns, "The first ioctl of a thread returns from a read although there is no work.", "")
+TEST(read_first_of_a_thread_returns,
+     "The first ioctl of a thread returns from a read although there is no work.",
+     "")
 {
 	struct client *client = client_open((struct client_options){ .blocking = true });
 
@@ -265,7 +287,9 @@ TEST(read_one_transaction_at_a_time, "A read ends behind the first transaction."
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 2);
 }
 
-TEST(read_too_small_keeps_the_transaction, "A transaction that does not fit the read buffer stays queued.", "")
+TEST(read_too_small_keeps_the_transaction,
+     "A transaction that does not fit the read buffer stays queued.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

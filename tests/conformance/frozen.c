@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+/* BINDER_FREEZE and BINDER_GET_FROZEN_INFO: what a frozen process does not get, and how it is told later. */
+#include <unistd.h>
+
+#include "expect.h"
+#include "test.h"
+
+/* Freeze or thaw the process of `target` as told by `by`. */
+static int freeze(struct client *by, struct client *target, bool enable, uint32_t timeout_ms)
+{
+	struct binder_freeze_info info = {
+		.pid = (uint32_t)actor_pid(target->by), .enable = enable, .timeout_ms = timeout_ms,
+	};
+
+	return client_ioctl(by, BINDER_FREEZE, &info);
+}
+
+static struct binder_frozen_status_info frozen_info(struct client *by, struct client *target)
+{
+	struct binder_frozen_status_info info = { .pid = (uint32_t)actor_pid(target->by) };
+
+	EXPECT_OK(client_ioctl(by, BINDER_GET_FROZEN_INFO, &info));
+	return info;
+}
+
+TEST(freeze_unknown_process_is_einval,
+     "Freezing a process without binder, or asking about it, fails with EINVAL.",
+     "")
+{
+	struct client *client = client_new();
+	struct binder_freeze_info freeze_info = { .pid = 1, .enable = 1 };
+	struct binder_frozen_status_info status = { .pid = 1 };
+
+	EXPECT_ERR(client_ioctl(client, BINDER_FREEZE, &freeze_info), EINVAL);
+	EXPECT_ERR(client_ioctl(client, BINDER_GET_FROZEN_INFO, &status), EINVAL);
+}
+
+TEST(freeze_fails_sync_calls,
+     "A sync call to a frozen process gets BR_FROZEN_REPLY and is noted in sync_recv.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	EXPECT_OK(freeze(client, manager, true, 0));
+	EXPECT_EQ(frozen_info(client, manager).sync_recv, 0);
+	call(client, 0);
+	expect(client, BR_FROZEN_REPLY);
+	expect_nothing(client);
+	EXPECT_EQ(frozen_info(client, manager).sync_recv & 1, 1);
+	EXPECT_EQ(frozen_info(client, manager).async_recv, 0);
+	expect_nothing(manager);
+}
+
+TEST(freeze_thaw_lets_calls_in, "A thawed process gets calls again.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	EXPECT_OK(freeze(client, manager, true, 0));
+	EXPECT_OK(freeze(client, manager, false, 0));
+	round_trip(client, 0, manager);
+}
+
+TEST(freeze_again_is_fine,
+     "Freezing twice and thawing twice succeed; freezing anew forgets what was received.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	EXPECT_OK(freeze(client, manager, true, 0));
+	call(client, 0);
+	expect(client, BR_FROZEN_REPLY);
+	EXPECT_EQ(frozen_info(client, manager).sync_recv & 1, 1);
+	EXPECT_OK(freeze(client, manager, true, 0));
+	EXPECT_EQ(frozen_info(client, manager).sync_recv & 1, 0);
+	EXPECT_OK(freeze(client, manager, false, 0));
+	EXPECT_OK(freeze(client, manager, false, 0));
+	round_trip(client, 0, manager);
+}
+
+TEST(freeze_keeps_oneway_calls,
+     "One-way calls to a frozen process are kept and noted in async_recv; as something "
+     "pending also in bit 1 of sync_recv.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	EXPECT_OK(freeze(client, manager, true, 0));
+	call_oneway(client, 0, .code = 4);
+	EXPECT_EQ(frozen_info(client, manager).async_recv, 1);
+	EXPECT_EQ(frozen_info(client, manager).sync_recv, 2);
+	EXPECT_OK(freeze(client, manager, false, 0));
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 4);
+}
+
+TEST(freeze_oneway_sender_is_told,
+     "The sender of a one-way call to a frozen process gets BR_TRANSACTION_PENDING_FROZEN.",
+     "pending_frozen")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	EXPECT_OK(freeze(client, manager, true, 0));
+	call_oneway(client, 0);
+	expect(client, BR_TRANSACTION_PENDING_FROZEN);
+	expect_nothing(client);
+}
+
+TEST(freeze_waits_for_the_calls_within,
+     "A process that serves a call cannot be frozen: EAGAIN, at once or after timeout_ms.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct client *third = client_new();
+	const struct returned *got;
+	int64_t start;
+
+	call(client, 0);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_ERR(freeze(third, manager, true, 0), EAGAIN);
+	start = now_ms();
+	EXPECT_ERR(freeze(third, manager, true, 150), EAGAIN);
+	EXPECT(now_ms() - start >= 100);
+	answer(manager, got);
+	finish_call(client);
+	round_trip(client, 0, manager);
+	EXPECT_OK(freeze(third, manager, true, 0));
+}
+
+
+TEST(freeze_failed_attempt_leaves_it_thawed,
+     "After a freeze that failed with EAGAIN calls still get in.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct client *third = client_new();
+
+	call(client, 0);
+	expect(manager, BR_TRANSACTION);
+	EXPECT_ERR(freeze(third, manager, true, 0), EAGAIN);
+	call_oneway(third, 0, .code = 2);
+	expect(third, BR_TRANSACTION_COMPLETE);
+	EXPECT_EQ(expect(client_thread(manager), BR_TRANSACTION)->txn.code, 2);
+}
+
+TEST(freeze_does_not_hold_back_oneway_work,
+     "A one-way call that is being handled does not keep its process from being frozen.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call_oneway(client, 0);
+	expect(manager, BR_TRANSACTION);
+	EXPECT_OK(freeze(client, manager, true, 0));
+}
+
+TEST(freeze_waiting_caller_is_busy,
+     "A process that waits for a reply cannot be frozen either (EAGAIN), until it has read it.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct client *third = client_new();
+
+	call(client, 0);
+	EXPECT_ERR(freeze(third, client, true, 0), EAGAIN);
+	answer(manager, expect(manager, BR_TRANSACTION));
+	EXPECT_ERR(freeze(third, client, true, 0), EAGAIN);
+	finish_call(client);
+	EXPECT_OK(freeze(third, client, true, 0));
+}
+
+TEST(freeze_pending_bit_follows_the_calls,
+     "Bit 1 of sync_recv tells of calls that go on in a process that is not frozen.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct client *third = client_new();
+
+	EXPECT_EQ(frozen_info(third, client).sync_recv, 0);
+	call(client, 0);
+	EXPECT_EQ(frozen_info(third, client).sync_recv, 2);
+	EXPECT_EQ(frozen_info(third, manager).sync_recv, 2);
+	answer(manager, expect(manager, BR_TRANSACTION));
+	EXPECT_EQ(frozen_info(third, client).sync_recv, 2);
+	EXPECT_EQ(frozen_info(third, manager).sync_recv, 0);
+	finish_call(client);
+	EXPECT_EQ(frozen_info(third, client).sync_recv, 0);
+}
+
+TEST(freeze_is_per_process, "All opens of a process freeze together.", "")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	struct client *again = client_again(server);
+	uint32_t one = give(server, manager, 0x10, 0x20, 0);
+	uint32_t two = give(again, manager, 0x30, 0x40, 0);
+
+	EXPECT_OK(freeze(manager, server, true, 0));
+	call(manager, one);
+	expect(manager, BR_FROZEN_REPLY);
+	call(manager, two);
+	expect(manager, BR_FROZEN_REPLY);
+	EXPECT_OK(freeze(manager, server, false, 0));
+	round_trip(manager, one, server);
+	round_trip(manager, two, again);
+}
+
+TEST(freeze_own_process, "A process may freeze itself.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	EXPECT_OK(freeze(manager, manager, true, 0));
+	call(client, 0);
+	expect(client, BR_FROZEN_REPLY);
+	EXPECT_OK(freeze(manager, manager, false, 0));
+	round_trip(client, 0, manager);
+}
+
+TEST(freeze_frozen_process_may_call,
+     "A frozen process may still make calls itself, and gets the replies.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	EXPECT_OK(freeze(manager, client, true, 0));
+	round_trip(client, 0, manager);
+}
+
+TEST(freeze_update_replaces_pending,
+     "With TF_UPDATE_TXN a one-way call replaces the pending one of same code to a frozen "
+     "process.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	const struct returned *got;
+
+	EXPECT_OK(freeze(client, manager, true, 0));
+	call_oneway(client, 0, .code = 1, .data = "busy", .size = 5);
+	for (int i = 0; i < 3; i++)
+		call(client, 0, .code = 2, .flags = TF_ONE_WAY | TF_UPDATE_TXN, .data = &i,
+		     .size = sizeof(i));
+	EXPECT_OK(freeze(client, manager, false, 0));
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.code, 1);
+	free_buffer(manager, got);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.code, 2);
+	EXPECT_EQ(*(int *)got->data, 2);
+	free_buffer(manager, got);
+	expect_nothing(manager);
+}
+
+TEST(freeze_update_needs_same_code,
+     "TF_UPDATE_TXN does not replace a pending call with another code or flags.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	EXPECT_OK(freeze(client, manager, true, 0));
+	call_oneway(client, 0, .code = 1);
+	call(client, 0, .code = 2, .flags = TF_ONE_WAY | TF_UPDATE_TXN);
+	call(client, 0, .code = 3, .flags = TF_ONE_WAY | TF_UPDATE_TXN);
+	call(client, 0, .code = 3, .flags = TF_ONE_WAY | TF_UPDATE_TXN | TF_ROOT_OBJECT);
+	EXPECT_OK(freeze(client, manager, false, 0));
+	for (uint32_t code = 1; code <= 4; code++) {
+		const struct returned *got = expect(manager, BR_TRANSACTION);
+
+		EXPECT_EQ(got->txn.code, code < 4 ? code : 3);
+		free_buffer(manager, got);
+	}
+}
+
+TEST(freeze_update_needs_frozen,
+     "TF_UPDATE_TXN replaces nothing while the receiver is not frozen.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	for (int i = 0; i < 3; i++)
+		call(client, 0, .code = 2, .flags = TF_ONE_WAY | TF_UPDATE_TXN);
+	for (int i = 0; i < 3; i++)
+		free_buffer(manager, expect(manager, BR_TRANSACTION));
+	expect_nothing(manager);
+}
+
+TEST(freeze_killed_process_stays_answerable,
+     "Killing a frozen process gives BR_DEAD_REPLY afterwards.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+
+	EXPECT_OK(freeze(manager, server, true, 0));
+	client_kill(server);
+	sleep_ms(50);
+	call(manager, handle);
+	expect(manager, BR_DEAD_REPLY);
+}

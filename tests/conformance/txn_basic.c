@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Calls and replies: what each side gets, and when. */
+#include <string.h>
+#include <unistd.h>
+
+#include "expect.h"
+#include "test.h"
+
+TEST(txn_fields_arrive,
+     "A call brings code, flags, data and its size, and the node's ptr and cookie.",
+     "")
+{
+	struct client *client = manager_new();
+	struct client *server = client_new();
+	uint32_t handle = give(server, client, 0xaaaa0000, 0xbbbb0000, 0);
+	const struct returned *got;
+
+	call(client, handle, .code = 0x12345678, .data = "hello", .size = 6);
+	got = expect(server, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.target.ptr, 0xaaaa0000);
+	EXPECT_EQ(got->txn.cookie, 0xbbbb0000);
+	EXPECT_EQ(got->txn.code, 0x12345678);
+	EXPECT_EQ(got->txn.flags, 0);
+	EXPECT_EQ(got->txn.data_size, 6);
+	EXPECT_EQ(got->txn.offsets_size, 0);
+	EXPECT(!strcmp((char *)got->data, "hello"));
+}
+
+TEST(txn_flags_pass_through, "Flags, known and unknown, reach the receiver as they were sent.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	uint32_t flags = TF_ACCEPT_FDS | TF_ROOT_OBJECT | TF_STATUS_CODE | TF_CLEAR_BUF | 0x80000000;
+
+	call(client, 0, .flags = flags);
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.flags, flags);
+}
+
+TEST(txn_reply_fields_arrive, "A reply brings data, code and flags; target and cookie are 0.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	const struct returned *got;
+
+	call(client, 0);
+	put_free(manager, expect(manager, BR_TRANSACTION));
+	reply(manager, .code = 9, .flags = TF_ROOT_OBJECT, .data = "answer", .size = 7);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	got = expect(client, BR_REPLY);
+	EXPECT_EQ(got->txn.target.ptr, 0);
+	EXPECT_EQ(got->txn.cookie, 0);
+	EXPECT_EQ(got->txn.code, 9);
+	EXPECT_EQ(got->txn.flags, TF_ROOT_OBJECT);
+	EXPECT(got->txn.data_size == 7 && !strcmp((char *)got->data, "answer"));
+}
+
+TEST(txn_reply_hides_the_pid, "A reply's sender_pid is 0; its sender_euid is the server's.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	const struct returned *got;
+
+	call(client, 0);
+	put_free(manager, expect(manager, BR_TRANSACTION));
+	reply(manager);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	got = expect(client, BR_REPLY);
+	EXPECT_EQ(got->txn.sender_pid, 0);
+	EXPECT_EQ(got->txn.sender_euid, geteuid());
+}
+
+TEST(txn_status_code_reply, "A reply with TF_STATUS_CODE carries its four bytes as any data.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	int32_t status = -38;
+	const struct returned *got;
+
+	call(client, 0);
+	put_free(manager, expect(manager, BR_TRANSACTION));
+	reply(manager, .flags = TF_STATUS_CODE, .data = &status, .size = sizeof(status));
+	expect(client, BR_TRANSACTION_COMPLETE);
+	got = expect(client, BR_REPLY);
+	EXPECT_EQ(got->txn.flags, TF_STATUS_CODE);
+	EXPECT_EQ(*(int32_t *)got->data, -38);
+}
+
+TEST(txn_sender_is_the_process,
+     "sender_pid is the process id of the caller, from any of its threads.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct client *thread = client_thread(client);
+	const struct returned *got;
+
+	EXPECT(actor_tid(thread->by) != actor_pid(thread->by));
+	call(thread, 0);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.sender_pid, actor_pid(client->by));
+	EXPECT_EQ(got->txn.sender_euid, geteuid());
+}
+
+static void set_euid(void *arg)
+{
+	if (seteuid(*(uid_t *)arg))
+		FAIL("seteuid: %s", test_errno_name(errno));
+}
+
+TEST(txn_sender_euid_is_of_now,
+     "sender_euid is the effective user id at the time of the call, not of the open.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	const struct returned *got;
+
+	if (geteuid())
+		test_skip("needs to change its user id");
+	client_run(client, set_euid, shared_copy(&(uid_t){ 1234 }, sizeof(uid_t)));
+	call(client, 0);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.sender_euid, 1234);
+	answer(manager, got);
+	finish_call(client);
+	client_run(client, set_euid, shared_copy(&(uid_t){ 0 }, sizeof(uid_t)));
+	call(client, 0);
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.sender_euid, 0);
+}
+
+TEST(txn_oneway_hides_the_pid, "A one-way call's sender_pid is 0; its sender_euid is told.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	const struct returned *got;
+
+	call_oneway(client, 0);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.sender_pid, 0);
+	EXPECT_EQ(got->txn.sender_euid, geteuid());
+	EXPECT_EQ(got->txn.flags, TF_ONE_WAY);
+}
+
+TEST(txn_complete_waits_for_the_reply,
+     "A sync call's BR_TRANSACTION_COMPLETE wakes no reader; it comes with the reply.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 0);
+	expect_nothing(client);
+	answer(manager, expect(manager, BR_TRANSACTION));
+	EXPECT_OK(read_once(client, READ_SIZE));
+	EXPECT_EQ(client->raw_size, 4 + 4 + 4 + sizeof(struct binder_transaction_data));
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_REPLY);
+}
+
+TEST(txn_oneway_complete_comes_at_once,
+     "A one-way call's BR_TRANSACTION_COMPLETE comes at once.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call_oneway(client, 0);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect_nothing(client);
+	expect(manager, BR_TRANSACTION);
+}
+
+TEST(txn_reply_complete_comes_at_once,
+     "The server gets BR_TRANSACTION_COMPLETE for its reply at once.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 0);
+	put_free(manager, expect(manager, BR_TRANSACTION));
+	reply(manager);
+	EXPECT_OK(read_once(manager, READ_SIZE));
+	EXPECT_EQ(manager->raw_size, 8);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect_nothing(manager);
+}
+
+TEST(txn_nested_call_lands_in_the_waiting_thread,
+     "A call back into a process that waits for a reply goes to the waiting thread.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	struct client *idle = client_thread(server);
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+	const struct returned *outer, *inner;
+
+	call(server, 0, .code = 1);
+	outer = expect(manager, BR_TRANSACTION);
+	call(manager, handle, .code = 2);
+	expect_nothing(idle);
+	inner = expect(server, BR_TRANSACTION_COMPLETE);
+	inner = expect(server, BR_TRANSACTION);
+	EXPECT_EQ(inner->txn.code, 2);
+	answer(server, inner);
+	finish_call(manager);
+	answer(manager, outer);
+	free_buffer(server, expect(server, BR_REPLY));
+	expect_nothing(server);
+}
+
+TEST(txn_nested_from_elsewhere_does_not,
+     "A call by a third process does not go to a thread that waits for a reply.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+	struct client *thread = client_thread(manager);
+
+	call(server, 0, .code = 1);
+	expect(manager, BR_TRANSACTION);
+	call(thread, handle, .code = 2);
+	expect_nothing(server);
+	EXPECT_EQ(expect(client_thread(server), BR_TRANSACTION)->txn.code, 2);
+}
+
+TEST(txn_oneway_does_not_land_in_the_waiting_thread,
+     "A one-way call back does not go to the thread that waits.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	struct client *thread = client_thread(server);
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+
+	call(server, 0, .code = 1);
+	expect(manager, BR_TRANSACTION);
+	call_oneway(manager, handle, .code = 2);
+	expect_nothing(server);
+	EXPECT_EQ(expect(thread, BR_TRANSACTION)->txn.code, 2);
+}
+
+TEST(txn_recursion_unwinds_in_order,
+     "Two processes may call each other back and forth; replies unwind the stack.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+	const struct returned *at_manager[8], *at_server[8];
+	int depth = 8;
+
+	for (int i = 0; i < depth; i++) {
+		call(server, 0, .code = 100 + i);
+		at_manager[i] = expect(manager, i ? BR_TRANSACTION_COMPLETE : BR_TRANSACTION);
+		if (i)
+			at_manager[i] = expect(manager, BR_TRANSACTION);
+		EXPECT_EQ(at_manager[i]->txn.code, 100 + i);
+		call(manager, handle, .code = 200 + i);
+		expect(server, BR_TRANSACTION_COMPLETE);
+		at_server[i] = expect(server, BR_TRANSACTION);
+		EXPECT_EQ(at_server[i]->txn.code, 200 + i);
+	}
+	for (int i = depth - 1; i >= 0; i--) {
+		answer(server, at_server[i]);
+		if (i == depth - 1)
+			expect(manager, BR_TRANSACTION_COMPLETE);
+		free_buffer(manager, expect(manager, BR_REPLY));
+		answer(manager, at_manager[i]);
+		free_buffer(server, expect(server, BR_REPLY));
+	}
+	expect_nothing(server);
+	expect_nothing(manager);
+	round_trip(server, 0, manager);
+}
+
+TEST(txn_own_node_is_local,
+     "A process may not hold a handle of its own node: it gets the node itself.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+	const struct returned *got;
+
+	call(server, 0);
+	put_free(manager, expect(manager, BR_TRANSACTION));
+	reply(manager, .objects = { OBJ_HANDLE(handle) });
+	expect(server, BR_TRANSACTION_COMPLETE);
+	got = expect(server, BR_REPLY);
+	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_BINDER);
+	EXPECT_EQ(object_at(got, 0)->flat.binder, 0x10);
+	EXPECT_EQ(object_at(got, 0)->flat.cookie, 0x20);
+}
+
+TEST(txn_two_callers_are_kept_apart,
+     "Each of two waiting callers gets the reply to its own call.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *worker = client_thread(manager);
+	struct client *first = client_new();
+	struct client *second = client_new();
+	const struct returned *got;
+
+	call(first, 0, .code = 1);
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 1);
+	call(second, 0, .code = 2);
+	EXPECT_EQ(expect(worker, BR_TRANSACTION)->txn.code, 2);
+	reply(worker, .data = "two", .size = 4);
+	reply(manager, .data = "one", .size = 4);
+	expect(first, BR_TRANSACTION_COMPLETE);
+	got = expect(first, BR_REPLY);
+	EXPECT(!strcmp((char *)got->data, "one"));
+	expect(second, BR_TRANSACTION_COMPLETE);
+	got = expect(second, BR_REPLY);
+	EXPECT(!strcmp((char *)got->data, "two"));
+}
+
+TEST(txn_empty_payload_has_a_buffer,
+     "An empty call has a buffer address too, which must be freed.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	const struct returned *got;
+
+	call(client, 0);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.data_size, 0);
+	EXPECT(got->txn.data.ptr.buffer >= (uintptr_t)manager->map);
+	EXPECT(got->txn.data.ptr.buffer < (uintptr_t)manager->map + manager->map_size);
+	answer(manager, got);
+	finish_call(client);
+}
+
+TEST(txn_offsets_follow_the_data, "Offsets lie behind the data, at the next multiple of eight.", "")
+{
+	struct client *client = manager_new();
+	struct client *server = client_new();
+	const struct returned *got;
+
+	call(server, 0, .data = "abc", .size = 3, .objects = { OBJ_BINDER(0x10, 0x20) });
+	got = expect(client, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.data_size, 8 + sizeof(struct flat_binder_object));
+	EXPECT_EQ(got->txn.data.ptr.offsets, got->txn.data.ptr.buffer + got->txn.data_size);
+	EXPECT_EQ(got->txn.offsets_size, 8);
+	EXPECT_EQ(got->offsets[0], 8);
+}

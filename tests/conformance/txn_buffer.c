@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The receiver's space: what a buffer holds, when it is given back, and what may be freed. */
+#include <string.h>
+
+#include "expect.h"
+#include "test.h"
+
+#define SMALL_MAP (64 * 1024)
+
+static struct client *small_manager(void)
+{
+	return manager_open((struct client_options){ .map_size = SMALL_MAP });
+}
+
+struct memory {
+	const uint8_t *at;
+	uint8_t bytes[64];
+};
+
+static void copy_memory(void *arg)
+{
+	struct memory *memory = arg;
+
+	memcpy(memory->bytes, memory->at, sizeof(memory->bytes));
+}
+
+TEST(buffer_space_runs_out,
+     "When the receiver's space is used up a call fails; after a free it fits again.",
+     "")
+{
+	struct client *manager = small_manager();
+	struct client *one = client_new();
+	struct client *two = client_new();
+	const struct returned *got;
+
+	call(one, 0, .size = 40 * 1024);
+	got = expect(manager, BR_TRANSACTION);
+	call(two, 0, .size = 40 * 1024);
+	expect(two, BR_FAILED_REPLY);
+	answer(manager, got);
+	call(two, 0, .size = 40 * 1024);
+	expect(manager, BR_TRANSACTION);
+}
+
+TEST(buffer_reply_keeps_it,
+     "A reply does not free the call's buffer; only BC_FREE_BUFFER does.",
+     "")
+{
+	struct client *manager = small_manager();
+	struct client *client = client_new();
+	const struct returned *got;
+
+	call(client, 0, .size = 40 * 1024);
+	got = expect(manager, BR_TRANSACTION);
+	reply(manager);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	finish_call(client);
+	call(client, 0, .size = 40 * 1024);
+	expect(client, BR_FAILED_REPLY);
+	free_buffer(manager, got);
+	call(client, 0, .size = 40 * 1024);
+	expect(manager, BR_TRANSACTION);
+}
+
+TEST(buffer_failed_call_leaves_no_trace,
+     "A call that fails in the middle gives back the space it had taken.",
+     "")
+{
+	struct client *manager = small_manager();
+	struct client *client = client_new();
+
+	for (int i = 0; i < 20; i++) {
+		call(client, 0, .size = 40 * 1024, .objects = { OBJ_HANDLE(99) });
+		expect(client, BR_FAILED_REPLY);
+	}
+	call(client, 0, .size = 40 * 1024);
+	expect(manager, BR_TRANSACTION);
+}
+
+TEST(buffer_undelivered_is_given_back,
+     "A dead caller's unread call still holds space until it is read and freed.",
+     "")
+{
+	struct client *manager = small_manager();
+	struct client *client = client_new();
+	struct client *other = client_new();
+
+	call(client, 0, .size = 40 * 1024);
+	client_kill(client);
+	sleep_ms(50);
+	call(other, 0, .size = 40 * 1024);
+	expect(other, BR_FAILED_REPLY);
+	answer(manager, expect(manager, BR_TRANSACTION));
+	call(other, 0, .size = 40 * 1024);
+	expect(manager, BR_TRANSACTION);
+}
+
+TEST(buffer_free_of_unknown_address, "Freeing an address that is no buffer is passed over.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	put_u64(client, BC_FREE_BUFFER, 0x1234);
+	put_u64(client, BC_FREE_BUFFER, 0);
+	put_u64(client, BC_FREE_BUFFER, (uintptr_t)client->map);
+	flush(client);
+	round_trip(client, 0, manager);
+}
+
+TEST(buffer_double_free,
+     "Freeing a buffer twice is passed over, and takes nobody else's buffer.",
+     "")
+{
+	struct client *manager = small_manager();
+	struct client *client = client_new();
+	const struct returned *got;
+
+	call(client, 0, .size = 64);
+	got = expect(manager, BR_TRANSACTION);
+	free_buffer(manager, got);
+	free_buffer(manager, got);
+	reply(manager);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	finish_call(client);
+	round_trip(client, 0, manager);
+}
+
+TEST(buffer_free_of_undelivered, "A buffer that has not been delivered cannot be freed.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	const struct returned *got;
+	uint64_t at;
+
+	call(client, 0, .code = 1, .size = 64);
+	got = expect(manager, BR_TRANSACTION);
+	at = got->txn.data.ptr.buffer;
+	answer(manager, got);
+	finish_call(client);
+	call(client, 0, .code = 2, .size = 64, .data = "still here");
+	put_u64(manager, BC_FREE_BUFFER, at);
+	flush(manager);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.code, 2);
+	EXPECT_EQ(got->txn.data.ptr.buffer, at);
+	answer(manager, got);
+	finish_call(client);
+}
+
+TEST(buffer_foreign_free, "A process cannot free another's buffer.", "")
+{
+	struct client *manager = small_manager();
+	struct client *client = client_new();
+	struct client *other = client_new();
+	const struct returned *got;
+
+	call(client, 0, .size = 40 * 1024);
+	got = expect(manager, BR_TRANSACTION);
+	put_u64(client, BC_FREE_BUFFER, got->txn.data.ptr.buffer);
+	flush(client);
+	call(other, 0, .size = 40 * 1024);
+	expect(other, BR_FAILED_REPLY);
+}
+
+TEST(buffer_is_aligned_to_eight, "Buffers begin at multiples of eight.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	for (size_t size = 0; size < 20; size++) {
+		const struct returned *got;
+
+		call_oneway(client, 0, .size = size);
+		got = expect(manager, BR_TRANSACTION);
+		EXPECT_EQ(got->txn.data.ptr.buffer % 8, 0);
+		free_buffer(manager, got);
+	}
+}
+
+TEST(buffer_many_small_ones,
+     "Sync calls by many threads fill the space with small buffers side by side.",
+     "")
+{
+	struct client *manager = manager_new();
+	uint64_t at[10], low = UINT64_MAX, high = 0;
+
+	for (int i = 0; i < 10; i++) {
+		struct client *client = client_new();
+
+		call(client, 0, .size = 100);
+		at[i] = expect(client_thread(manager), BR_TRANSACTION)->txn.data.ptr.buffer;
+		for (int j = 0; j < i; j++)
+			EXPECT(at[i] >= at[j] + 104 || at[j] >= at[i] + 104);
+		low = at[i] < low ? at[i] : low;
+		high = at[i] > high ? at[i] : high;
+	}
+	EXPECT(high - low < 4096);
+}
+
+TEST(buffer_neighbours_merge, "Freed neighbours become one free space again.", "")
+{
+	struct client *manager = small_manager();
+	struct client *clients[4], *threads[4];
+	const struct returned *got[4];
+	static const int order[4] = { 1, 3, 0, 2 };
+
+	for (int i = 0; i < 4; i++) {
+		clients[i] = client_new();
+		threads[i] = client_thread(manager);
+		call(clients[i], 0, .size = 15 * 1024);
+		got[i] = expect(threads[i], BR_TRANSACTION);
+	}
+	for (int i = 0; i < 4; i++)
+		free_buffer(manager, got[order[i]]);
+	for (int i = 0; i < 4; i++) {
+		reply(threads[i]);
+		finish_call(clients[i]);
+	}
+	call(clients[0], 0, .size = 63 * 1024);
+	expect(manager, BR_TRANSACTION);
+}
+
+TEST(buffer_clear_on_free, "A buffer of a call with TF_CLEAR_BUF is zeroed when it is freed.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct memory *memory = shared_alloc(sizeof(*memory));
+	const struct returned *got, *neighbour;
+
+	call(client_new(), 0, .data = "neighbour", .size = 10);
+	neighbour = expect(client_thread(manager), BR_TRANSACTION);
+	call(client, 0, .flags = TF_CLEAR_BUF, .data = "secret", .size = 64);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT(!strcmp((char *)got->data, "secret"));
+	free_buffer(manager, got);
+	memory->at = (uint8_t *)(uintptr_t)got->txn.data.ptr.buffer;
+	client_run(manager, copy_memory, memory);
+	for (size_t i = 0; i < sizeof(memory->bytes); i++)
+		EXPECT_EQ(memory->bytes[i], 0);
+	memory->at = (uint8_t *)(uintptr_t)neighbour->txn.data.ptr.buffer;
+	client_run(manager, copy_memory, memory);
+	EXPECT(!strcmp((char *)memory->bytes, "neighbour"));
+}
+
+TEST(buffer_clear_of_reply, "TF_CLEAR_BUF of a reply clears the caller's buffer on free.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct memory *memory = shared_alloc(sizeof(*memory));
+	const struct returned *got;
+
+	round_trip(client, 0, manager);
+	call(client, 0);
+	put_free(manager, expect(manager, BR_TRANSACTION));
+	reply(manager, .flags = TF_CLEAR_BUF, .data = "secret", .size = 64);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	got = expect(client, BR_REPLY);
+	free_buffer(client, got);
+	memory->at = (uint8_t *)(uintptr_t)got->txn.data.ptr.buffer;
+	client_run(client, copy_memory, memory);
+	for (size_t n = 0; n < sizeof(memory->bytes); n++)
+		EXPECT_EQ(memory->bytes[n], 0);
+}
+
+TEST(buffer_address_lies_in_the_map,
+     "A buffer with its offsets lies inside the receiver's mapping.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	for (size_t size = 1; size <= 512 * 1024; size *= 8) {
+		const struct returned *got;
+
+		call(client, 0, .size = size);
+		got = expect(manager, BR_TRANSACTION);
+		EXPECT(got->data);
+		answer(manager, got);
+		finish_call(client);
+	}
+}
+
+TEST(buffer_large_payload_arrives_whole, "Every byte of a payload of many pages arrives.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	size_t size = 900 * 1024 + 13;
+	uint8_t *bytes = shared_alloc(size);
+	const struct returned *got;
+
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = (uint8_t)(i * 31 + i / 4096);
+	call(client, 0, .data = bytes, .size = size);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.data_size, size);
+	EXPECT(!memcmp(got->data, bytes, size));
+	answer(manager, got);
+	finish_call(client);
+	round_trip(client, 0, manager);
+}

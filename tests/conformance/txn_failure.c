@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Calls that cannot be made, replies that fit nowhere, and peers that die in between. */
+#include "expect.h"
+#include "test.h"
+
+TEST(txn_unknown_handle_fails,
+     "A call to a handle that the process does not have gets BR_FAILED_REPLY.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 7);
+	expect(client, BR_FAILED_REPLY);
+	expect_nothing(client);
+	call_oneway(client, 7);
+	expect(client, BR_FAILED_REPLY);
+	expect_nothing(client);
+	round_trip(client, 0, manager);
+}
+
+TEST(txn_handles_are_per_process, "A handle of one process means nothing in another.", "")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	struct client *client = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+
+	call(client, handle);
+	expect(client, BR_FAILED_REPLY);
+	expect_nothing(server);
+}
+
+TEST(txn_dead_node_is_a_dead_reply,
+     "A call to a node whose process has died gets BR_DEAD_REPLY.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+
+	client_kill(server);
+	sleep_ms(50);
+	call(manager, handle);
+	expect(manager, BR_DEAD_REPLY);
+	expect_nothing(manager);
+	call_oneway(manager, handle);
+	expect(manager, BR_DEAD_REPLY);
+}
+
+TEST(txn_server_dies_before_reading,
+     "Callers whose call was queued in a process that dies get BR_DEAD_REPLY.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct client *other = client_new();
+
+	call(client, 0);
+	call(other, 0);
+	client_kill(manager);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_DEAD_REPLY);
+	expect(other, BR_TRANSACTION_COMPLETE);
+	expect(other, BR_DEAD_REPLY);
+	expect_nothing(client);
+}
+
+TEST(txn_server_dies_while_serving,
+     "A caller whose call is being served by a process that dies gets BR_DEAD_REPLY.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 0);
+	expect(manager, BR_TRANSACTION);
+	client_kill(manager);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_DEAD_REPLY);
+	expect_nothing(client);
+}
+
+TEST(txn_server_closes_while_serving,
+     "Closing the file while a call is served fails it like death.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 0);
+	expect(manager, BR_TRANSACTION);
+	client_close(manager);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_DEAD_REPLY);
+}
+
+TEST(txn_middle_dies,
+     "When the middle of a chain of calls dies, the caller gets BR_DEAD_REPLY as the far end "
+     "replies.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *middle = client_new();
+	struct client *outer = client_new();
+	uint32_t handle = give(middle, manager, 0x10, 0x20, 0);
+	const struct returned *got;
+
+	call(outer, 0);
+	put_free(manager, expect(manager, BR_TRANSACTION));
+	reply(manager, .objects = { OBJ_HANDLE(handle) });
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect(outer, BR_TRANSACTION_COMPLETE);
+	handle = object_at(expect(outer, BR_REPLY), 0)->flat.handle;
+	call(outer, handle);
+	expect(middle, BR_TRANSACTION);
+	call(middle, 0, .code = 3);
+	got = expect(manager, BR_TRANSACTION);
+	client_kill(middle);
+	sleep_ms(50);
+	expect_nothing(outer);
+	answer(manager, got);
+	expect(outer, BR_TRANSACTION_COMPLETE);
+	expect(outer, BR_DEAD_REPLY);
+	round_trip(outer, 0, manager);
+}
+
+TEST(txn_caller_dies_while_served,
+     "A reply to a caller that has died gets BR_TRANSACTION_COMPLETE like any other.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 0);
+	put_free(manager, expect(manager, BR_TRANSACTION));
+	client_kill(client);
+	sleep_ms(50);
+	reply(manager);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect_nothing(manager);
+	round_trip(client_new(), 0, manager);
+}
+
+TEST(txn_caller_dies_before_delivery,
+     "A sync call is still delivered when its caller has died before.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 0, .code = 8);
+	client_kill(client);
+	sleep_ms(50);
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 8);
+}
+
+TEST(txn_reply_without_call_fails,
+     "A reply by a thread that serves no call gets BR_FAILED_REPLY.",
+     "")
+{
+	struct client *manager = manager_new();
+
+	reply(manager);
+	expect(manager, BR_FAILED_REPLY);
+	expect_nothing(manager);
+}
+
+TEST(txn_reply_by_other_thread_fails, "Only the thread that received a call may reply to it.", "")
+{
+	struct client *manager = manager_new();
+	struct client *thread = client_thread(manager);
+	struct client *client = client_new();
+	const struct returned *got;
+
+	call(client, 0);
+	got = expect(manager, BR_TRANSACTION);
+	reply(thread);
+	expect(thread, BR_FAILED_REPLY);
+	expect_nothing(client);
+	answer(manager, got);
+	finish_call(client);
+}
+
+TEST(txn_second_reply_fails,
+     "A second reply to the same call gets BR_FAILED_REPLY and the caller nothing.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 0);
+	answer(manager, expect(manager, BR_TRANSACTION));
+	finish_call(client);
+	reply(manager);
+	expect(manager, BR_FAILED_REPLY);
+	expect_nothing(client);
+}
+
+TEST(txn_while_waiting_for_reply_fails,
+     "A thread that waits for a reply may not make another call.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	const struct returned *got;
+
+	call(client, 0, .code = 1);
+	got = expect(manager, BR_TRANSACTION);
+	call(client, 0, .code = 2);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_FAILED_REPLY);
+	expect_nothing(manager);
+	answer(manager, got);
+	expect(client, BR_REPLY);
+}
+
+TEST(txn_oneway_while_waiting_is_fine,
+     "A thread that waits for a reply may make one-way calls.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 0, .code = 1);
+	call_oneway(client, 0, .code = 2);
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 1);
+	reply(manager);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 2);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_REPLY);
+}
+
+TEST(txn_reply_that_does_not_fit,
+     "A reply that does not fit the caller's space fails at the caller, not at the server.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_open((struct client_options){ .map_size = 16 * 1024 });
+
+	call(client, 0);
+	put_free(manager, expect(manager, BR_TRANSACTION));
+	reply(manager, .size = 20 * 1024);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect_nothing(manager);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_FAILED_REPLY);
+	round_trip(client, 0, manager);
+}
+
+TEST(txn_bad_data_pointer_fails, "A payload at an address without memory gets BR_FAILED_REPLY.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 0, .buffer = 4096, .data_size = 64);
+	expect(client, BR_FAILED_REPLY);
+	EXPECT_EQ(extended_error(client).param, -EFAULT);
+	expect_nothing(manager);
+	round_trip(client, 0, manager);
+}
+
+TEST(txn_huge_sizes_fail, "Sizes that overflow when added fail and harm nothing.", "")
+{
+	static const uint64_t sizes[] = { ~0ull, ~0ull - 7, 1ull << 63, 1ull << 32, 0xffffffff };
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		call(client, 0, .data_size = sizes[i]);
+		expect(client, BR_FAILED_REPLY);
+		call(client, 0, .offsets_size = sizes[i] & ~7ull);
+		expect(client, BR_FAILED_REPLY);
+		call(client, 0, .sg = true, .buffers_size = sizes[i] & ~7ull);
+		expect(client, BR_FAILED_REPLY);
+	}
+	expect_nothing(manager);
+	round_trip(client, 0, manager);
+}

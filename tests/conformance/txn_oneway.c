@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One-way calls: one at a time for each node, in order, within half of the receiver's space. */
+#include "expect.h"
+#include "test.h"
+
+TEST(oneway_second_waits_for_free_buffer,
+     "A node's next one-way call is delivered when the first one's buffer is freed.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	const struct returned *first, *second;
+
+	call_oneway(client, 0, .code = 1);
+	call_oneway(client, 0, .code = 2);
+	first = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(first->txn.code, 1);
+	expect_nothing(manager);
+	free_buffer(manager, first);
+	second = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(second->txn.code, 2);
+	free_buffer(manager, second);
+	expect_nothing(manager);
+}
+
+TEST(oneway_nodes_are_independent,
+     "One-way calls to different nodes of a process do not wait for each other.",
+     "")
+{
+	struct client *client = manager_new();
+	struct client *server = client_new();
+	uint32_t one = give(server, client, 0x1000, 1, 0);
+	uint32_t two = give(server, client, 0x2000, 2, 0);
+
+	call_oneway(client, one, .code = 1);
+	call_oneway(client, two, .code = 2);
+	call_oneway(client, one, .code = 3);
+	EXPECT_EQ(expect(server, BR_TRANSACTION)->txn.code, 1);
+	EXPECT_EQ(expect(server, BR_TRANSACTION)->txn.code, 2);
+	expect_nothing(server);
+}
+
+TEST(oneway_sync_calls_overtake,
+     "A sync call to a node does not wait behind its one-way calls.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct client *other = client_new();
+	const struct returned *got;
+
+	call_oneway(client, 0, .code = 1);
+	call_oneway(client, 0, .code = 2);
+	call(other, 0, .code = 3);
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 1);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.code, 3);
+	answer(manager, got);
+	finish_call(other);
+	expect_nothing(manager);
+}
+
+TEST(oneway_keeps_the_order,
+     "One-way calls of one sender to one node arrive in the order in which they were sent.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	for (uint32_t code = 1; code <= 20; code++)
+		call_oneway(client, 0, .code = code);
+	for (uint32_t code = 1; code <= 20; code++) {
+		const struct returned *got = expect(manager, BR_TRANSACTION);
+
+		EXPECT_EQ(got->txn.code, code);
+		free_buffer(manager, got);
+	}
+}
+
+TEST(oneway_order_across_senders,
+     "One-way calls of several senders to one node share one queue.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *one = client_new();
+	struct client *two = client_new();
+
+	call_oneway(one, 0, .code = 1);
+	call_oneway(two, 0, .code = 2);
+	call_oneway(one, 0, .code = 3);
+	for (uint32_t code = 1; code <= 3; code++) {
+		const struct returned *got = expect(manager, BR_TRANSACTION);
+
+		EXPECT_EQ(got->txn.code, code);
+		free_buffer(manager, got);
+	}
+}
+
+TEST(oneway_freed_by_another_thread,
+     "Freeing the buffer from any thread lets the next one-way call out.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *thread = client_thread(manager);
+	struct client *client = client_new();
+	const struct returned *got;
+
+	call_oneway(client, 0, .code = 1);
+	call_oneway(client, 0, .code = 2);
+	got = expect(manager, BR_TRANSACTION);
+	free_buffer(thread, got);
+	EXPECT_EQ(expect(thread, BR_TRANSACTION)->txn.code, 2);
+}
+
+TEST(oneway_needs_no_reply, "A reply to a one-way call is an error of the server's alone.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call_oneway(client, 0);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(manager, BR_TRANSACTION);
+	reply(manager);
+	expect(manager, BR_FAILED_REPLY);
+	expect_nothing(client);
+}
+
+TEST(oneway_survives_its_sender, "A one-way call is delivered although its sender has died.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	const struct returned *got;
+
+	call_oneway(client, 0, .code = 6, .data = "legacy", .size = 7);
+	client_kill(client);
+	sleep_ms(20);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.code, 6);
+	EXPECT_EQ(got->txn.data_size, 7);
+}
+
+TEST(oneway_space_is_half_of_all,
+     "One-way calls get at most half of the receiver's space; sync calls the whole.",
+     "")
+{
+	struct client *manager = manager_open((struct client_options){ .map_size = 64 * 1024 });
+	struct client *client = client_new();
+	struct client *other = client_new();
+
+	call_oneway(client, 0, .size = 20 * 1024);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	call_oneway(client, 0, .size = 20 * 1024);
+	expect(client, BR_FAILED_REPLY);
+	call(other, 0, .size = 40 * 1024);
+	expect_nothing(other);
+	expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.data_size, 40 * 1024);
+}
+
+TEST(oneway_too_big_for_its_half,
+     "A one-way call larger than half of the space fails, though the space is empty.",
+     "")
+{
+	struct client *manager = manager_open((struct client_options){ .map_size = 64 * 1024 });
+	struct client *client = client_new();
+
+	call_oneway(client, 0, .size = 34 * 1024);
+	expect(client, BR_FAILED_REPLY);
+	call(client, 0, .size = 34 * 1024);
+	expect(manager, BR_TRANSACTION);
+}
+
+TEST(oneway_space_comes_back,
+     "Freeing the buffers of one-way calls gives their share back, again and again.",
+     "")
+{
+	struct client *manager = manager_open((struct client_options){ .map_size = 64 * 1024 });
+	struct client *client = client_new();
+
+	for (int i = 0; i < 50; i++) {
+		call_oneway(client, 0, .size = 30 * 1024);
+		expect(client, BR_TRANSACTION_COMPLETE);
+		free_buffer(manager, expect(manager, BR_TRANSACTION));
+	}
+}
+
+static void enable_spam_detection(struct client *client)
+{
+	EXPECT_OK(client_ioctl(client, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &(uint32_t){ 1 }));
+}
+
+/* Fill the manager's one-way space with small calls until something other than completion comes back; its number. */
+static int calls_until_suspect(struct client *client, uint32_t size, uint32_t *what)
+{
+	for (int i = 1; i <= 60; i++) {
+		const struct returned *got;
+
+		call_oneway(client, 0, .size = size);
+		got = peek(client);
+		EXPECT(got);
+		*what = got->cmd;
+		expect(client, got->cmd);
+		if (got->cmd != BR_TRANSACTION_COMPLETE)
+			return i;
+	}
+	*what = 0;
+	return 0;
+}
+
+TEST(oneway_spam_is_told,
+     "A sender that holds over half of the one-way space when it runs low gets "
+     "BR_ONEWAY_SPAM_SUSPECT.",
+     "")
+{
+	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
+	struct client *client = client_new();
+	uint32_t what;
+	int count;
+
+	enable_spam_detection(manager);
+	enable_spam_detection(client);
+	count = calls_until_suspect(client, 4000, &what);
+	EXPECT_EQ(what, BR_ONEWAY_SPAM_SUSPECT);
+	EXPECT(count > 15 && count < 33);
+	expect_nothing(client);
+	expect(manager, BR_TRANSACTION);
+}
+
+TEST(oneway_spam_is_told_once,
+     "BR_ONEWAY_SPAM_SUSPECT comes once, until the space has recovered.",
+     "")
+{
+	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
+	struct client *client = client_new();
+	uint32_t what;
+
+	enable_spam_detection(manager);
+	enable_spam_detection(client);
+	calls_until_suspect(client, 4000, &what);
+	EXPECT_EQ(what, BR_ONEWAY_SPAM_SUSPECT);
+	call_oneway(client, 0, .size = 64);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	while (peek(manager))
+		free_buffer(manager, expect(manager, BR_TRANSACTION));
+	calls_until_suspect(client, 4000, &what);
+	EXPECT_EQ(what, BR_ONEWAY_SPAM_SUSPECT);
+}
+
+TEST(oneway_spam_detection_is_the_senders,
+     "A sender that has not asked gets BR_TRANSACTION_COMPLETE to the end.",
+     "")
+{
+	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
+	struct client *client = client_new();
+	uint32_t what;
+
+	enable_spam_detection(manager);
+	calls_until_suspect(client, 4000, &what);
+	EXPECT_EQ(what, BR_FAILED_REPLY);
+}
