@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The lines of a thing are numbered as they are walked past, and the sheet takes
+ * those that come after what earlier sheets took, as many as fit.  Walking from
+ * the start each time costs little, because things with more than one sheetful
+ * are rare and someone's mistake.
+ */
+#include "sheet.h"
+
+#include "proc.h"
+#include "ref.h"
+#include "transaction.h"
+
+void sheet_first(struct sheet *sheet)
+{
+	sheet->nr = sheet->nr_pids = 0;
+	sheet->skip = sheet->skip_pids = 0;
+	sheet->more = false;
+}
+
+bool sheet_next(struct sheet *sheet)
+{
+	bool more = sheet->more;
+
+	sheet->skip += sheet->nr;
+	sheet->skip_pids += sheet->nr_pids;
+	sheet->nr = sheet->nr_pids = 0;
+	sheet->more = false;
+	return more;
+}
+
+/* Where line number @at of the thing goes; NULL: not on this sheet. */
+static struct line *note(struct sheet *sheet, u32 at, enum line_kind kind)
+{
+	struct line *line;
+
+	if (at < sheet->skip)
+		return NULL;
+	if (sheet->nr == SHEET_LINES) {
+		sheet->more = true;
+		return NULL;
+	}
+	line = &sheet->lines[sheet->nr++];
+	host_memset(line, 0, sizeof(*line));
+	line->kind = kind;
+	return line;
+}
+
+static void view_txn_ilocked(struct txn_view *view, const struct binder_transaction *t,
+			     const struct binder_proc *proc)
+{
+	const struct binder_buffer *buffer;
+
+	*view = (struct txn_view){
+		.id = t->debug_id,
+		.code = t->code,
+		.flags = t->flags,
+		.from_pid = t->from_pid,
+		.from_tid = t->from_tid,
+		.to_pid = t->to_pid,
+		.to_tid = t->to_tid,
+		.prio = t->priority.prio,
+		.need_reply = !t->is_reply && !(t->flags & TF_ONE_WAY),
+		.start_ns = t->start_ns,
+		.received = t->to_proc == proc,
+	};
+	buffer = view->received ? t->buffer : NULL;
+	if (!buffer)
+		return;
+	view->has_buffer = true;
+	view->node = buffer->target_node ? buffer->target_node->debug_id : 0;
+	view->data_size = buffer->data_size;
+	view->offsets_size = buffer->offsets_size;
+	view->off = buffer->range.off;
+}
+
+/* The stack of calls that @thread takes part in, innermost first; returns the
+ * number of the line after it. */
+static u32 note_stack_ilocked(struct sheet *sheet, u32 at, const struct binder_thread *thread)
+{
+	struct binder_transaction *t = thread->stack;
+	const char *word = "incoming";
+
+	while (t && !sheet->more) {
+		struct line *line = note(sheet, at++, LINE_STACK);
+		bool sent;
+
+		binder_lock(&t->lock);
+		sent = t->from == thread;
+		binder_unlock(&t->lock);
+		if (sent)
+			word = "outgoing";
+		else
+			word = t->to_thread == thread ? "incoming" : "bad";
+		if (line) {
+			line->word = word;
+			view_txn_ilocked(&line->txn, t, thread->proc);
+		}
+		if (sent)
+			t = t->from_parent;
+		else
+			t = t->to_thread == thread ? t->to_parent : NULL;
+	}
+	return at;
+}
+
+static void note_works_ilocked(struct sheet *sheet, u32 at, const struct bl_list *todo,
+			       const struct binder_proc *proc)
+{
+	const struct bl_list *link;
+
+	for (link = todo->next; link != todo && !sheet->more; link = link->next) {
+		struct binder_work *work = bl_entry(link, struct binder_work, link);
+		struct line *line = note(sheet, at++, LINE_WORK);
+
+		if (line)
+			line->work = work->type;
+		if (line && work->type == WORK_TRANSACTION) {
+			view_txn_ilocked(&line->txn,
+					 bl_entry(work, struct binder_transaction, work), proc);
+		} else if (line && work->type == WORK_NODE) {
+			const struct binder_node *node = bl_entry(work, struct binder_node, work);
+
+			line->node.id = node->debug_id;
+			line->node.ptr = node->ptr;
+			line->node.cookie = node->cookie;
+		} else if (line && work->type == WORK_ERROR) {
+			line->error = bl_entry(work, struct binder_error, work)->cmd;
+		}
+	}
+}
+
+void sheet_note_thread_ilocked(struct sheet *sheet, const struct binder_thread *thread)
+{
+	struct line *line = note(sheet, 0, LINE_THREAD);
+	u32 at;
+
+	if (line) {
+		line->thread.tid = thread->tid;
+		line->thread.looper = thread->looper;
+		line->thread.need_return = thread->need_return;
+		line->thread.holders = host_atomic_read(&thread->refs) - 1;
+	}
+	at = note_stack_ilocked(sheet, 1, thread);
+	note_works_ilocked(sheet, at, &thread->todo, thread->proc);
+}
+
+void sheet_note_works_ilocked(struct sheet *sheet, const struct bl_list *todo,
+			      const struct binder_proc *proc)
+{
+	note_works_ilocked(sheet, 0, todo, proc);
+}
+
+u32 sheet_note_holders_nlocked(struct sheet *sheet, const struct binder_node *node)
+{
+	const struct bl_list *link;
+	u32 nr = 0;
+
+	for (link = node->refs.prev; link != &node->refs; link = link->prev) {
+		if (nr++ < sheet->skip_pids)
+			continue;
+		if (sheet->nr_pids == SHEET_LINES)
+			sheet->more = true;
+		else
+			sheet->pids[sheet->nr_pids++] =
+				bl_entry(link, struct binder_ref, node_link)->proc->pid;
+	}
+	return nr;
+}
