@@ -75,7 +75,8 @@ class Machine:
         with open(self.console.log.name + ".qemu", "wb") as qemu_log:
             qemu = subprocess.Popen(
                 self.arguments(fds), pass_fds=list(fds.values()), stdin=subprocess.DEVNULL,
-                stdout=qemu_log, stderr=qemu_log, start_new_session=True, preexec_fn=die_with_parent,
+                stdout=qemu_log, stderr=qemu_log, start_new_session=True,
+                preexec_fn=die_with_parent,
             )
         try:
             for _, inner in pairs.values():
