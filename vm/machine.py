@@ -35,7 +35,7 @@ def die_with_parent():
 
 
 class Machine:
-    """One boot. `shares` are (mount tag, directory, read-only) triples."""
+    """One boot. `shares` are (mount tag, directory, read-only?)."""
 
     def __init__(self, options, vmlinux, run_dir, shares):
         self.options = options

@@ -4,6 +4,10 @@
 import os
 
 SHARE_OPTIONS = "trans=virtio,version=9p2000.L,msize=262144,access=any"
+READ_ONLY_OPTIONS = "ro,cache=loose," + SHARE_OPTIONS
+
+# Where the guest has a file system of its own, and the host's is hidden.
+FRESH = ("/tmp/", "/run/", "/dev/")
 
 # The devices that clients expect; a kernel's configuration may name fewer.
 DEVICES = ("binder", "hwbinder", "vndbinder")
@@ -46,7 +50,7 @@ def first_steps(modules, run_dir):
     lines += [step("insmod", f"/{name}.ko") for name in modules]
     lines += [
         step("control"),
-        step("mount", "root", "/root", "9p", "ro,cache=loose," + SHARE_OPTIONS),
+        step("mount", "root", "/root", "9p", READ_ONLY_OPTIONS),
         step("mount", "proc", "/root/proc", "proc"),
         step("mount", "sys", "/root/sys", "sysfs"),
         step("mount", "dev", "/root/dev", "devtmpfs"),
@@ -61,7 +65,7 @@ def first_steps(modules, run_dir):
 
 
 def second_steps(module, driver, shares, run_dir):
-    """In the host's file system: the content of RUN_DIR/steps."""
+    """In the host's file system: the content of RUN_DIR/steps. For `shares` see Machine."""
     lines = [
         step("mkdir", "/dev/pts"),
         step("mount", "devpts", "/dev/pts", "devpts", "mode=620,ptmxmode=666"),
@@ -74,9 +78,10 @@ def second_steps(module, driver, shares, run_dir):
         step("symlink", "/proc/self/fd/1", "/dev/stdout"),
         step("symlink", "/proc/self/fd/2", "/dev/stderr"),
     ]
-    for index, share in enumerate(shares):
-        lines.append(step("mkdir", share))
-        lines.append(step("mount", f"share{index}", share, "9p", SHARE_OPTIONS))
+    for tag, directory, read_only in shares:
+        lines.append(step("mkdir", directory))
+        options = READ_ONLY_OPTIONS if read_only else SHARE_OPTIONS
+        lines.append(step("mount", tag, directory, "9p", options))
     load = DRIVERS[driver][1]
     if load:
         lines += load(module)
