@@ -51,7 +51,8 @@ static inline uint64_t inject_stack_limit(const inject_regs *regs)
 }
 
 /* Makes @regs those of a thread about to make @call; no restart is pending in them. */
-static inline void inject_regs_call(inject_regs *regs, uint64_t insn, const struct inject_call *call)
+static inline void inject_regs_call(inject_regs *regs, uint64_t insn,
+				    const struct inject_call *call)
 {
 	regs->rip = insn;
 	regs->orig_rax = (unsigned long)-1;

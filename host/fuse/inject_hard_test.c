@@ -1,3 +1,532 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of the injector on receivers that die, are stopped, signalled, traced, filtered or stuck
+ * in the middle of it. Whatever happens, a job gets exactly one answer in time, nothing is
+ * left in the receiver, and it goes on as if nothing had been.
+ */
 #include "inject_test.h"
-const struct test inject_hard_tests[] = { { NULL, NULL } };
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct report *handler_report;
+
+static void count_signal(int signal, siginfo_t *info, void *context)
+{
+	__atomic_add_fetch(&handler_report->nr_signals, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&handler_report->signal_sum, info->si_value.sival_int, __ATOMIC_SEQ_CST);
+}
+
+static void catch_signal(struct report *report, int signal)
+{
+	struct sigaction action = { .sa_sigaction = count_signal, .sa_flags = SA_SIGINFO };
+
+	handler_report = report;
+	sigaction(signal, &action, NULL);
+}
+
+/* A job with one file; the caller decides the rest. */
+struct one_file {
+	struct waited_job waited;
+	int file;
+	int result;
+};
+
+static bool one_file_init(struct one_file *one, const struct receiver *receiver)
+{
+	job_init(&one->waited, receiver, 0);
+	CHECK(files_open(&one->file, 1));
+	job_files(&one->waited, 1, &one->file, &one->result);
+	return true;
+}
+
+static int one_file_run(const struct receiver *receiver)
+{
+	struct one_file one;
+	int err;
+
+	if (!one_file_init(&one, receiver))
+		return NO_RESULT;
+	err = job_run(&one.waited);
+	files_close(&one.file, 1);
+	return err;
+}
+
+static void spin_ns(long ns)
+{
+	struct timespec start, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec < ns);
+}
+
+/*
+ * Kills at a moment that moves over the whole visit, counted from its beginning, with both
+ * ways of blocking.
+ */
+static bool test_killed_at_any_moment(void)
+{
+	int nr_done = 0;
+
+	for (int i = 0; i < 300; i++) {
+		struct receiver_options options = { i % 2 ? BLOCK_READ : BLOCK_VFORK };
+		struct receiver receiver;
+		struct one_file one;
+		int err;
+
+		CHECK(receiver_start(&receiver, &options));
+		CHECK(one_file_init(&one, &receiver));
+		inject_submit(injector, &one.waited.job);
+		CHECK(wait_for(&one.waited.nr_armed, 1));
+		spin_ns(i * 700);
+		kill(receiver.pid, SIGKILL);
+		err = job_wait(&one.waited);
+		CHECK(err == 0 || err == -ESRCH);
+		nr_done += err == 0;
+		CHECK(receiver_bury(&receiver));
+		files_close(&one.file, 1);
+	}
+	printf("inject: killed at any moment: %d of 300 were done first\n", nr_done);
+	CHECK(nr_done < 300);
+	return true;
+}
+
+static void kill_receiver(struct waited_job *waited)
+{
+	kill(waited->job.tgid, SIGKILL);
+}
+
+static bool test_killed_while_armed(void)
+{
+	struct receiver receiver;
+	struct one_file one;
+
+	CHECK(receiver_start(&receiver, &(struct receiver_options){ BLOCK_VFORK, MAX_THREADS }));
+	CHECK(one_file_init(&one, &receiver));
+	one.waited.on_armed = kill_receiver;
+	CHECK(job_run(&one.waited) == -ESRCH);
+	CHECK(receiver_bury(&receiver));
+	files_close(&one.file, 1);
+	return true;
+}
+
+static bool test_killed_as_it_is_done(void)
+{
+	struct receiver receiver;
+	struct one_file one;
+
+	CHECK(receiver_start(&receiver, &(struct receiver_options){ BLOCK_READ, MAX_THREADS }));
+	CHECK(one_file_init(&one, &receiver));
+	one.waited.on_done = kill_receiver;
+	CHECK(job_run(&one.waited) == 0);
+	CHECK(wait_for(&receiver.report->nr_ends, 1));
+	CHECK(WIFSIGNALED(receiver.report->end_status));
+	CHECK(WTERMSIG(receiver.report->end_status) == SIGKILL);
+	CHECK(receiver_bury(&receiver));
+	files_close(&one.file, 1);
+	return true;
+}
+
+static bool test_long_gone(void)
+{
+	struct receiver receiver;
+	struct one_file one;
+
+	CHECK(receiver_start(&receiver, &(struct receiver_options){ BLOCK_READ }));
+	CHECK(one_file_init(&one, &receiver));
+	kill(receiver.pid, SIGKILL);
+	CHECK(wait_for(&receiver.report->nr_ends, 1));
+	CHECK(job_run(&one.waited) == -ESRCH && one.waited.armed_err == -ESRCH);
+	CHECK(receiver_bury(&receiver));
+	files_close(&one.file, 1);
+	return true;
+}
+
+static void prepare_signals(struct report *report)
+{
+	sigset_t set;
+
+	catch_signal(report, SIGRTMIN);
+	catch_signal(report, SIGSEGV);
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigaddset(&set, SIGTRAP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+/* Lines of /proc/PID/status about signals: mask, ignored, caught. */
+static void signal_setup(pid_t pid, char *out, size_t size)
+{
+	char path[64], line[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	out[0] = 0;
+	while (file && fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, "SigBlk", 6) || !strncmp(line, "SigIgn", 6) ||
+		    !strncmp(line, "SigCgt", 6))
+			strncat(out, line, size - strlen(out) - 1);
+	}
+	if (file)
+		fclose(file);
+}
+
+/*
+ * A late signal finds the receiver in its next uninterruptible wait: end that one, too, and
+ * every signal must have been handled.
+ */
+static bool delivered(const struct receiver *receiver, int nr_signals)
+{
+	int rounds = receiver->report->nr_rounds;
+
+	CHECK(wait_for(&receiver->report->nr_rounds, rounds | 1));
+	receiver_answer(receiver, 0);
+	CHECK(wait_for(&receiver->report->nr_rounds, (rounds | 1) + 1));
+	CHECK(wait_for(&receiver->report->nr_signals, nr_signals));
+	return true;
+}
+
+/* Queued signals with numbers, to the process and to the thread, over the whole visit. */
+static bool test_signals_arrive_once(void)
+{
+	char before[256], after[256];
+	struct receiver receiver;
+	long sum = 0;
+	int sent = 0;
+
+	CHECK(receiver_start(&receiver, &(struct receiver_options){
+		.blocking = BLOCK_VFORK, .prepare = prepare_signals }));
+	signal_setup(receiver.pid, before, sizeof(before));
+	for (int i = 0; i < 300; i++) {
+		struct one_file one;
+		siginfo_t info = { .si_signo = SIGRTMIN, .si_code = SI_QUEUE };
+
+		CHECK(one_file_init(&one, &receiver));
+		inject_submit(injector, &one.waited.job);
+		spin_ns(i * 400);
+		for (int k = 0; k < 3; k++) {
+			info.si_value.sival_int = ++sent;
+			sum += sent;
+			if (k % 2)
+				CHECK(!sigqueue(receiver.pid, SIGRTMIN, info.si_value));
+			else
+				CHECK(!syscall(SYS_rt_tgsigqueueinfo, receiver.pid, receiver.pid,
+					       SIGRTMIN, &info));
+		}
+		CHECK(job_wait(&one.waited) == 0);
+		CHECK(same_file(receiver.pid, one.result, one.file));
+		CHECK(delivered(&receiver, sent));
+		files_close(&one.file, 1);
+	}
+	CHECK(receiver.report->signal_sum == sum);
+	signal_setup(receiver.pid, after, sizeof(after));
+	CHECK(strcmp(before, after) == 0 && strlen(before) > 20);
+	return receiver_end(&receiver);
+}
+
+/* A signal that is not blocked meanwhile, because faults raise it, sent by hand. */
+static bool test_fault_signal_sent_by_hand(void)
+{
+	struct receiver receiver;
+
+	CHECK(receiver_start(&receiver, &(struct receiver_options){
+		.blocking = BLOCK_VFORK, .prepare = prepare_signals }));
+	for (int i = 0; i < 200; i++) {
+		struct one_file one;
+
+		CHECK(one_file_init(&one, &receiver));
+		inject_submit(injector, &one.waited.job);
+		spin_ns(i * 500);
+		kill(receiver.pid, SIGSEGV);
+		CHECK(job_wait(&one.waited) == 0);
+		CHECK(delivered(&receiver, i + 1));
+		files_close(&one.file, 1);
+	}
+	return receiver_end(&receiver);
+}
+
+static bool test_stopped_meanwhile(void)
+{
+	for (int i = 0; i < 100; i++) {
+		struct receiver receiver;
+		struct one_file one;
+
+		CHECK(receiver_start(&receiver, &(struct receiver_options){ BLOCK_READ }));
+		CHECK(one_file_init(&one, &receiver));
+		inject_submit(injector, &one.waited.job);
+		spin_ns(i * 1500);
+		kill(receiver.pid, SIGSTOP);
+		CHECK(job_wait(&one.waited) == 0);
+		CHECK(wait_for(&receiver.report->nr_stops, 1));
+		kill(receiver.pid, SIGCONT);
+		CHECK(wait_for(&receiver.report->nr_rounds, 1));
+		files_close(&one.file, 1);
+		CHECK(receiver_end(&receiver));
+	}
+	return true;
+}
+
+static bool test_already_traced(void)
+{
+	struct receiver receiver;
+	int ready[2], fds_before;
+	pid_t tracer;
+	char byte;
+
+	CHECK(receiver_start(&receiver, &(struct receiver_options){ BLOCK_READ }));
+	fds_before = count_fds(receiver.pid);
+	CHECK(pipe(ready) == 0);
+	tracer = fork();
+	if (tracer == 0) {
+		byte = ptrace(PTRACE_SEIZE, receiver.pid, 0, 0) == 0;
+		_exit(write(ready[1], &byte, 1) == 1 ? pause() : 1);
+	}
+	CHECK(read(ready[0], &byte, 1) == 1 && byte == 1);
+	CHECK(one_file_run(&receiver) == -EPERM);
+	kill(tracer, SIGKILL);
+	CHECK(waitpid(tracer, NULL, 0) == tracer);
+	CHECK(count_fds(receiver.pid) == fds_before);
+	CHECK(one_file_run(&receiver) == 0);
+	close(ready[0]);
+	close(ready[1]);
+	return receiver_end(&receiver);
+}
+
+/* Runs one-file jobs until the injector has nothing to do with the receiver any more. */
+static int run_when_free(const struct receiver *receiver)
+{
+	int err = -EBUSY;
+
+	for (int i = 0; i < 100 && err == -EBUSY; i++) {
+		err = one_file_run(receiver);
+		usleep(1000);
+	}
+	return err;
+}
+
+static bool test_never_answered(void)
+{
+	struct receiver receiver;
+	struct one_file one;
+	int fds_before;
+
+	CHECK(receiver_start(&receiver, &(struct receiver_options){ BLOCK_VFORK }));
+	CHECK(one_file_init(&one, &receiver));
+	fds_before = count_fds(receiver.pid);
+	one.waited.job.timeout_ms = 50;
+	one.waited.answer = NULL;
+	inject_submit(injector, &one.waited.job);
+	CHECK(one_file_run(&receiver) == -EBUSY);
+	CHECK(job_wait(&one.waited) == -ETIMEDOUT);
+	CHECK(one_file_run(&receiver) == -EBUSY);
+	receiver_answer(&receiver, 0);
+	CHECK(wait_for(&receiver.report->nr_rounds, 1));
+	CHECK(count_fds(receiver.pid) == fds_before);
+	CHECK(run_when_free(&receiver) == 0);
+	CHECK(wait_for(&receiver.report->nr_rounds, 2));
+	files_close(&one.file, 1);
+	return receiver_end(&receiver);
+}
+
+/* Descriptor 30: closing it takes ten seconds, because its data finds no reader. */
+static void prepare_slow_close(struct report *report)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct linger linger = { 1, 10 };
+	socklen_t len = sizeof(address);
+	int server = socket(AF_INET, SOCK_STREAM, 0);
+	int client = socket(AF_INET, SOCK_STREAM, 0);
+	static char data[65536];
+
+	if (bind(server, (struct sockaddr *)&address, len) < 0 || listen(server, 1) < 0 ||
+	    getsockname(server, (struct sockaddr *)&address, &len) < 0 ||
+	    connect(client, (struct sockaddr *)&address, len) < 0)
+		_exit(1);
+	while (send(client, data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+	setsockopt(client, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+	dup2(client, 30);
+	close(client);
+}
+
+static bool test_stuck_in_the_middle(void)
+{
+	struct receiver receiver;
+	struct one_file one;
+	int fds_before, slow = 30;
+
+	CHECK(receiver_start(&receiver, &(struct receiver_options){
+		.blocking = BLOCK_READ, .prepare = prepare_slow_close }));
+	CHECK(one_file_init(&one, &receiver));
+	fds_before = count_fds(receiver.pid);
+	one.waited.job.timeout_ms = 100;
+	one.waited.job.nr_close = 1;
+	one.waited.job.closes = &slow;
+	CHECK(job_run(&one.waited) == -ETIMEDOUT);
+	CHECK(wait_for(&receiver.report->nr_rounds, 1));
+	CHECK(count_fds(receiver.pid) == fds_before - 1);
+	CHECK(run_when_free(&receiver) == 0);
+	files_close(&one.file, 1);
+	return receiver_end(&receiver);
+}
+
+/* Refuses one system call by number with @action. */
+static void install_filter(unsigned int nr, unsigned int action)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { 4, code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		_exit(1);
+}
+
+static void prepare_no_socket(struct report *report)
+{
+	install_filter(SYS_socket, SECCOMP_RET_ERRNO | EACCES);
+}
+
+static void prepare_no_dup(struct report *report)
+{
+	install_filter(SYS_dup3, SECCOMP_RET_ERRNO | EACCES);
+}
+
+/* The number that a trapped call leaves behind is a descriptor in use. */
+static void prepare_trapped_socket(struct report *report)
+{
+	dup2(0, SYS_socket);
+	catch_signal(report, SIGSYS);
+	install_filter(SYS_socket, SECCOMP_RET_TRAP);
+}
+
+static bool refused(void (*prepare)(struct report *report), int expect)
+{
+	struct receiver receiver;
+	int fds_before;
+
+	CHECK(receiver_start(&receiver, &(struct receiver_options){
+		.blocking = BLOCK_READ, .prepare = prepare }));
+	fds_before = count_fds(receiver.pid);
+	for (int i = 1; i <= 3; i++) {
+		CHECK(one_file_run(&receiver) == expect);
+		CHECK(wait_for(&receiver.report->nr_rounds, i));
+	}
+	CHECK(count_fds(receiver.pid) == fds_before);
+	CHECK(receiver.report->nr_signals == 0);
+	return receiver_end(&receiver);
+}
+
+static bool test_filter_refuses_socket(void)
+{
+	return refused(prepare_no_socket, -EACCES);
+}
+
+static bool test_filter_refuses_half_way(void)
+{
+	return refused(prepare_no_dup, -EACCES);
+}
+
+static bool test_filter_raises_a_signal(void)
+{
+	return refused(prepare_trapped_socket, -EPERM);
+}
+
+static void *exec_soon(void *arg)
+{
+	usleep(30000);
+	execl("/bin/sleep", "sleep", "60", (char *)NULL);
+	return NULL;
+}
+
+static void prepare_exec(struct report *report)
+{
+	pthread_t id;
+
+	pthread_create(&id, NULL, exec_soon, NULL);
+}
+
+/* Another thread's exec replaces the one that is being visited. */
+static bool test_exec_meanwhile(void)
+{
+	struct receiver receiver;
+	struct one_file one;
+	int err;
+
+	CHECK(receiver_start(&receiver, &(struct receiver_options){
+		.blocking = BLOCK_VFORK, .prepare = prepare_exec }));
+	CHECK(one_file_init(&one, &receiver));
+	one.waited.job.timeout_ms = 300;
+	one.waited.answer = NULL;
+	err = job_run(&one.waited);
+	CHECK(err == -ESRCH || err == -ETIMEDOUT);
+	/* What is there now is alive and free of us. */
+	CHECK(receiver.report->nr_ends == 0);
+	CHECK(run_when_free(&receiver) != -EBUSY);
+	CHECK(receiver_bury(&receiver));
+	files_close(&one.file, 1);
+	return true;
+}
+
+static bool test_end_of_the_injector(void)
+{
+	struct injector *other;
+	struct receiver receiver;
+	struct one_file one;
+
+	CHECK(receiver_start(&receiver, &(struct receiver_options){ BLOCK_VFORK }));
+	CHECK(one_file_init(&one, &receiver));
+	CHECK(inject_start(&other) == 0);
+	one.waited.job.timeout_ms = 100;
+	one.waited.answer = NULL;
+	inject_submit(other, &one.waited.job);
+	usleep(20000);
+	inject_stop(other);
+	CHECK(job_wait(&one.waited) == -ETIMEDOUT);
+	CHECK(one_file_run(&receiver) == 0);
+	CHECK(wait_for(&receiver.report->nr_rounds, 1));
+	files_close(&one.file, 1);
+	return receiver_end(&receiver);
+}
+
+const struct test inject_hard_tests[] = {
+	{ "killed at any moment", test_killed_at_any_moment },
+	{ "killed while armed", test_killed_while_armed },
+	{ "killed as it is done", test_killed_as_it_is_done },
+	{ "long gone", test_long_gone },
+	{ "signals arrive once", test_signals_arrive_once },
+	{ "fault signal sent by hand", test_fault_signal_sent_by_hand },
+	{ "stopped meanwhile", test_stopped_meanwhile },
+	{ "already traced", test_already_traced },
+	{ "never answered", test_never_answered },
+	{ "stuck in the middle", test_stuck_in_the_middle },
+	{ "filter refuses socket", test_filter_refuses_socket },
+	{ "filter refuses half way", test_filter_refuses_half_way },
+	{ "filter raises a signal", test_filter_raises_a_signal },
+	{ "exec meanwhile", test_exec_meanwhile },
+	{ "end of the injector", test_end_of_the_injector },
+	{ NULL, NULL },
+};

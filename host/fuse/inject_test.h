@@ -41,11 +41,16 @@ struct report {
 	volatile int nr_signals;	/* handler runs */
 	volatile long signal_sum;	/* of their values */
 	volatile int nr_children;	/* vfork children started */
+	volatile pid_t pid;
+	volatile int nr_stops;		/* times that its parent saw it stopped */
+	volatile int nr_ends;		/* 1 once its parent saw it end, with this status */
+	volatile int end_status;
 	volatile int damage;		/* wrong registers or bytes seen */
 };
 
 struct receiver {
 	pid_t pid;
+	pid_t parent;			/* another process of its own, as in real life */
 	int answers[MAX_THREADS];	/* a byte written here ends the blocking call */
 	struct report *report;
 };
@@ -68,11 +73,11 @@ bool receiver_start(struct receiver *receiver, const struct receiver_options *op
 /* Ends the blocking call of thread @i. */
 void receiver_answer(const struct receiver *receiver, int i);
 
-/* Kills the receiver and collects it; false if it had died before or shows damage. */
+/* Kills the receiver; false if it had ended before or shows damage. */
 bool receiver_end(struct receiver *receiver);
 
-/* Collects a receiver that may have been killed. */
-void receiver_bury(struct receiver *receiver);
+/* Kills a receiver that may be dead; false if its parent does not hear of its end. */
+bool receiver_bury(struct receiver *receiver);
 
 /* A job that can be waited for. */
 struct waited_job {
@@ -80,8 +85,8 @@ struct waited_job {
 	sem_t over;
 	int armed_err;
 	int done_err;
-	int nr_armed;
-	int nr_done;
+	volatile int nr_armed;
+	volatile int nr_done;
 	const struct receiver *answer;	/* whom armed() answers, NULL for nobody */
 	int thread;
 	void (*on_armed)(struct waited_job *waited);

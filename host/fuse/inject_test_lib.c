@@ -163,6 +163,29 @@ static bool all_block(const struct receiver *receiver, int nr_threads, char stat
 	return true;
 }
 
+/* The receiver's parent: notes what it is told of its child. */
+static void parent_main(struct report *report, const struct receiver_options *options,
+			const int *answers, int nr_threads)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		receiver_main(report, options, answers, nr_threads);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	report->pid = pid;
+	while (waitpid(pid, &status, WUNTRACED) == pid) {
+		if (WIFSTOPPED(status)) {
+			report->nr_stops++;
+			continue;
+		}
+		report->end_status = status;
+		report->nr_ends = 1;
+		_exit(0);
+	}
+	_exit(1);
+}
+
 bool receiver_start(struct receiver *receiver, const struct receiver_options *options)
 {
 	int nr_threads = options->nr_threads ? options->nr_threads : 1;
@@ -185,13 +208,16 @@ bool receiver_start(struct receiver *receiver, const struct receiver_options *op
 	for (int i = nr_threads; i < MAX_THREADS; i++)
 		receiver->answers[i] = -1;
 	fflush(stdout);
-	receiver->pid = fork();
-	CHECK(receiver->pid >= 0);
-	if (receiver->pid == 0)
-		receiver_main(receiver->report, options, answers, nr_threads);
+	receiver->parent = fork();
+	CHECK(receiver->parent >= 0);
+	if (receiver->parent == 0)
+		parent_main(receiver->report, options, answers, nr_threads);
 	for (int i = 0; i < nr_threads; i++)
 		close(answers[i]);
 	CHECK(wait_for(&receiver->report->nr_threads, nr_threads));
+	while (!receiver->report->pid)
+		usleep(100);
+	receiver->pid = receiver->report->pid;
 	return all_block(receiver, nr_threads, options->blocking == BLOCK_VFORK ? 'D' : 'S');
 }
 
@@ -201,31 +227,32 @@ void receiver_answer(const struct receiver *receiver, int i)
 		printf("answering a receiver: %s\n", strerror(errno));
 }
 
-static void receiver_free(struct receiver *receiver)
+bool receiver_bury(struct receiver *receiver)
 {
+	bool ended;
+
+	kill(receiver->pid, SIGKILL);
+	ended = wait_for(&receiver->report->nr_ends, 1);
+	kill(receiver->parent, SIGKILL);
+	waitpid(receiver->parent, NULL, 0);
 	for (int i = 0; i < MAX_THREADS; i++) {
 		if (receiver->answers[i] >= 0)
 			close(receiver->answers[i]);
 	}
 	munmap(receiver->report, sizeof(*receiver->report));
+	CHECK(ended);
+	return true;
 }
 
 bool receiver_end(struct receiver *receiver)
 {
-	bool alive = waitpid(receiver->pid, NULL, WNOHANG | __WALL) == 0;
+	bool alive = receiver->report->nr_ends == 0;
 	bool intact = receiver->report->damage == 0;
 
-	receiver_bury(receiver);
+	CHECK(receiver_bury(receiver));
 	CHECK(alive);
 	CHECK(intact);
 	return true;
-}
-
-void receiver_bury(struct receiver *receiver)
-{
-	kill(receiver->pid, SIGKILL);
-	waitpid(receiver->pid, NULL, __WALL);
-	receiver_free(receiver);
 }
 
 static void job_armed(struct inject_job *job, int err)
@@ -299,10 +326,12 @@ int job_run(struct waited_job *waited)
 
 bool wait_for(const volatile int *counter, int value)
 {
-	for (int i = 0; i < 50000; i++) {
+	/* Awake at first: some tests want to act right after it happened. */
+	for (int i = 0; i < 60000; i++) {
 		if (*counter >= value)
 			return *counter == value;
-		usleep(100);
+		if (i > 10000)
+			usleep(100);
 	}
 	return false;
 }
