@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ioctls, by a table.  All but two are done at once; BINDER_WRITE_READ and
+ * BINDER_FREEZE may have to wait, which the engine never does itself: it says so
+ * and goes on in binder_resume().
+ */
+#include "command.h"
+#include "core.h"
+#include "freeze.h"
+#include "node.h"
+#include "ref.h"
+#include "returns.h"
+
+static int read_part(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
+		     bool interrupted)
+{
+	struct binder_proc *proc = thread->proc;
+	int err;
+
+	err = binder_read(thread, bwr, nonblock, interrupted);
+	if (err == BINDER_WOULD_BLOCK)
+		return err;
+	/* There may be more than this thread took. */
+	binder_lock(&proc->inner_lock);
+	if (!bl_empty(&proc->todo))
+		binder_wake_proc_ilocked(proc);
+	binder_unlock(&proc->inner_lock);
+	return err;
+}
+
+static int write_read(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	struct binder_write_read *bwr = arg;
+	int err = 0;
+
+	if (bwr->write_size)
+		err = binder_write(thread, bwr);
+	if (err) {
+		bwr->read_consumed = 0;
+		return err;
+	}
+	return bwr->read_size ? read_part(thread, bwr, nonblock, false) : 0;
+}
+
+static int set_max_threads(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	(void)nonblock;
+	binder_lock(&thread->proc->inner_lock);
+	thread->proc->max_threads = *(s32 *)arg;
+	binder_unlock(&thread->proc->inner_lock);
+	return 0;
+}
+
+static int set_context_mgr(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	static const struct flat_binder_object plain;
+
+	(void)arg;
+	(void)nonblock;
+	return binder_context_set_manager(thread->proc, &thread->host, &plain);
+}
+
+static int set_context_mgr_ext(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	(void)nonblock;
+	return binder_context_set_manager(thread->proc, &thread->host, arg);
+}
+
+static int thread_exit(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	(void)arg;
+	(void)nonblock;
+	binder_thread_release(thread->proc, thread);
+	return 0;
+}
+
+static int version(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	struct binder_version *v = arg;
+
+	(void)thread;
+	(void)nonblock;
+	v->protocol_version = BINDER_CURRENT_PROTOCOL_VERSION;
+	return 0;
+}
+
+/* The first node above info->ptr; all zero if there is none. */
+static int node_debug_info(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	struct binder_node_debug_info *info = arg;
+	struct binder_node *node = NULL;
+	u64 after = info->ptr;
+
+	(void)nonblock;
+	host_memset(info, 0, sizeof(*info));
+	if (after + 1)
+		node = binder_node_find_from(thread->proc, after + 1);
+	if (!node)
+		return 0;
+	info->ptr = node->ptr;
+	info->cookie = node->cookie;
+	binder_lock(&node->lock);
+	info->has_strong_ref = node->has_strong;
+	info->has_weak_ref = node->has_weak;
+	binder_unlock(&node->lock);
+	binder_node_unpin(node);
+	return 0;
+}
+
+static bool is_manager(struct binder_proc *proc)
+{
+	struct binder_node *node = binder_context_get_manager(proc->context);
+	bool own;
+
+	if (!node)
+		return false;
+	binder_lock(&node->lock);
+	own = node->proc == proc;
+	binder_unlock(&node->lock);
+	binder_node_unpin(node);
+	return own;
+}
+
+static int node_info_for_ref(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	struct binder_node_info_for_ref *info = arg;
+	struct binder_node *node;
+
+	(void)nonblock;
+	if (info->strong_count || info->weak_count || info->reserved1 || info->reserved2 ||
+	    info->reserved3)
+		return -EINVAL;
+	if (!is_manager(thread->proc))
+		return -EPERM;
+	node = binder_ref_get_node(thread->proc, info->handle, true);
+	if (!node)
+		return -EINVAL;
+	binder_lock(&node->lock);
+	info->strong_count = node->local_strong + node->internal_strong;
+	info->weak_count = node->local_weak;
+	binder_unlock(&node->lock);
+	binder_node_unpin(node);
+	return 0;
+}
+
+static int freeze(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	(void)nonblock;
+	return binder_freeze_ioctl(thread, arg);
+}
+
+static int frozen_info(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	(void)thread;
+	(void)nonblock;
+	return binder_freeze_info(arg);
+}
+
+static int oneway_spam_detection(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	(void)nonblock;
+	binder_lock(&thread->proc->inner_lock);
+	thread->proc->oneway_spam_detection = *(u32 *)arg;
+	binder_unlock(&thread->proc->inner_lock);
+	return 0;
+}
+
+/* Reading it clears it. */
+static int extended_error(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	(void)nonblock;
+	binder_lock(&thread->proc->inner_lock);
+	host_memcpy(arg, &thread->ee, sizeof(thread->ee));
+	thread->ee = (struct binder_extended_error){ .command = BR_OK };
+	binder_unlock(&thread->proc->inner_lock);
+	return 0;
+}
+
+struct ioctl {
+	u32 cmd;
+	int (*run)(struct binder_thread *thread, void *arg, bool nonblock);
+};
+
+#define IOCTL(cmd_, run_) [ABI_IOC_NR(cmd_)] = { cmd_, run_ }
+
+static const struct ioctl ioctls[] = {
+	IOCTL(BINDER_WRITE_READ, write_read),
+	IOCTL(BINDER_SET_MAX_THREADS, set_max_threads),
+	IOCTL(BINDER_SET_CONTEXT_MGR, set_context_mgr),
+	IOCTL(BINDER_SET_CONTEXT_MGR_EXT, set_context_mgr_ext),
+	IOCTL(BINDER_THREAD_EXIT, thread_exit),
+	IOCTL(BINDER_VERSION, version),
+	IOCTL(BINDER_GET_NODE_DEBUG_INFO, node_debug_info),
+	IOCTL(BINDER_GET_NODE_INFO_FOR_REF, node_info_for_ref),
+	IOCTL(BINDER_FREEZE, freeze),
+	IOCTL(BINDER_GET_FROZEN_INFO, frozen_info),
+	IOCTL(BINDER_ENABLE_ONEWAY_SPAM_DETECTION, oneway_spam_detection),
+	IOCTL(BINDER_GET_EXTENDED_ERROR, extended_error),
+};
+
+/* A call is over: the next read of the thread may wait again. */
+static int leave(struct binder_thread *thread, int err)
+{
+	if (err == BINDER_WOULD_BLOCK)
+		return err;
+	binder_lock(&thread->proc->inner_lock);
+	thread->need_return = false;
+	binder_unlock(&thread->proc->inner_lock);
+	return err;
+}
+
+int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock)
+{
+	u32 nr = ABI_IOC_NR(cmd);
+	const struct ioctl *ioctl = NULL;
+
+	if (nr < sizeof(ioctls) / sizeof(ioctls[0]))
+		ioctl = &ioctls[nr];
+	if (!ioctl || ioctl->cmd != cmd)
+		return leave(thread, -EINVAL);
+	return leave(thread, ioctl->run(thread, arg, nonblock));
+}
+
+int binder_resume(struct binder_thread *thread, u32 cmd, void *arg, enum binder_resume_reason why)
+{
+	bool interrupted = why == RESUME_INTERRUPTED;
+
+	if (cmd == BINDER_FREEZE)
+		return leave(thread, binder_freeze_resume(thread, why == RESUME_TIMED_OUT,
+							  interrupted));
+	return leave(thread, read_part(thread, arg, false, interrupted));
+}
+
+bool binder_poll(struct binder_thread *thread)
+{
+	bool ready;
+
+	binder_lock(&thread->proc->inner_lock);
+	thread->looper |= LOOPER_POLL;
+	ready = binder_thread_has_work_ilocked(thread,
+					       binder_thread_is_available_ilocked(thread));
+	binder_unlock(&thread->proc->inner_lock);
+	return ready;
+}

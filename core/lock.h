@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The engine's locks: their classes, their order, and the words in which the
+ * rules are said to the compiler.  docs/LOCKING.md tells the story.
+ *
+ * A spinlock of a lower rank is taken before one of a higher rank.  Two locks
+ * of one rank are never held together.  Under any of them nothing is
+ * allocated, freed, copied from or to a caller, logged or destroyed.
+ *
+ * clang checks GUARDED_BY, REQUIRES and the rest (-Wthread-safety; `make
+ * lint`); in builds with BINDER_DEBUG every lock operation also checks the
+ * order at run time.
+ */
+#ifndef BINDER_LOCK_H
+#define BINDER_LOCK_H
+
+#include "host.h"
+
+#if defined(__clang__)
+#define TSA(x) __attribute__((x))
+#else
+#define TSA(x)
+#endif
+
+#define LOCKABLE	  TSA(capability("lock"))
+#define GUARDED_BY(...)	  TSA(guarded_by(__VA_ARGS__))
+#define PT_GUARDED_BY(...) TSA(pt_guarded_by(__VA_ARGS__))
+#define REQUIRES(...)	  TSA(requires_capability(__VA_ARGS__))
+#define EXCLUDES(...)	  TSA(locks_excluded(__VA_ARGS__))
+#define ACQUIRE(...)	  TSA(acquire_capability(__VA_ARGS__))
+#define RELEASE(...)	  TSA(release_capability(__VA_ARGS__))
+#define NO_TSA		  TSA(no_thread_safety_analysis)
+
+/* The ranks, outermost first. */
+enum binder_lock_rank {
+	RANK_WORLD = 1,	  /* mutex: which processes and contexts exist */
+	RANK_PAGES,	  /* mutex: pages of one map are being given back */
+	RANK_CONTEXT,	  /* who manages a context */
+	RANK_OUTER,	  /* proc->outer_lock: references of a process */
+	RANK_NODE,	  /* node->lock: one node */
+	RANK_INNER,	  /* proc->inner_lock: threads, nodes, todo lists */
+	RANK_TRANSACTION, /* leaf: who sent a transaction */
+	RANK_ALLOC,	  /* leaf: buffer space of a process */
+	RANK_LOG,	  /* leaf: the transaction logs */
+	RANK_COUNT,
+};
+
+struct LOCKABLE binder_lock {
+	struct host_spinlock raw;
+#ifdef BINDER_DEBUG
+	enum binder_lock_rank rank;
+#endif
+};
+
+struct LOCKABLE binder_mutex {
+	struct host_mutex raw;
+#ifdef BINDER_DEBUG
+	enum binder_lock_rank rank;
+#endif
+};
+
+#ifdef BINDER_DEBUG
+/* Bit R of *host_lock_ranks() is set while a lock of rank R is held. */
+static inline void binder_rank_take(enum binder_lock_rank rank)
+{
+	u32 *held = host_lock_ranks();
+
+	if (*held >> rank)
+		__builtin_trap(); /* a lock of this rank or a later one is held */
+	*held |= 1u << rank;
+}
+
+static inline void binder_rank_drop(enum binder_lock_rank rank)
+{
+	u32 *held = host_lock_ranks();
+
+	if (!(*held & 1u << rank))
+		__builtin_trap(); /* not held */
+	*held &= ~(1u << rank);
+}
+
+/* No lock at all: for operations that may sleep or free. */
+static inline void binder_assert_unlocked(void)
+{
+	if (*host_lock_ranks())
+		__builtin_trap();
+}
+#define BINDER_RANK_SET(lock, r) ((lock)->rank = (r))
+#define BINDER_RANK_TAKE(lock)	 binder_rank_take((lock)->rank)
+#define BINDER_RANK_DROP(lock)	 binder_rank_drop((lock)->rank)
+#else
+static inline void binder_assert_unlocked(void)
+{
+}
+#define BINDER_RANK_SET(lock, r) ((void)(r))
+#define BINDER_RANK_TAKE(lock)	 ((void)0)
+#define BINDER_RANK_DROP(lock)	 ((void)0)
+#endif
+
+static inline void binder_lock_init(struct binder_lock *lock,
+				    enum binder_lock_rank rank)
+{
+	host_spin_init(&lock->raw);
+	BINDER_RANK_SET(lock, rank);
+}
+
+static inline void binder_lock_destroy(struct binder_lock *lock)
+{
+	host_spin_destroy(&lock->raw);
+}
+
+static inline void binder_lock(struct binder_lock *lock) ACQUIRE(lock) NO_TSA
+{
+	BINDER_RANK_TAKE(lock);
+	host_spin_lock(&lock->raw);
+}
+
+static inline void binder_unlock(struct binder_lock *lock) RELEASE(lock) NO_TSA
+{
+	host_spin_unlock(&lock->raw);
+	BINDER_RANK_DROP(lock);
+}
+
+static inline void binder_mutex_init(struct binder_mutex *lock,
+				     enum binder_lock_rank rank)
+{
+	host_mutex_init(&lock->raw);
+	BINDER_RANK_SET(lock, rank);
+}
+
+static inline void binder_mutex_lock(struct binder_mutex *lock)
+	ACQUIRE(lock) NO_TSA
+{
+	BINDER_RANK_TAKE(lock);
+	host_mutex_lock(&lock->raw);
+}
+
+static inline void binder_mutex_unlock(struct binder_mutex *lock)
+	RELEASE(lock) NO_TSA
+{
+	host_mutex_unlock(&lock->raw);
+	BINDER_RANK_DROP(lock);
+}
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * binder_node: an object that a process owns and others may hold handles to.
+ *
+ * The driver tells the owner what it needs (BR_INCREFS, BR_ACQUIRE) and no
+ * longer needs (BR_RELEASE, BR_DECREFS).  A node keeps three kinds of counts:
+ * handles of other processes (refs, of which internal_strong are strong), local
+ * counts (buffers delivered to the owner, and the counts that its unfinished
+ * BR_INCREFS/BR_ACQUIRE stand for), and pins of the engine itself, which only
+ * keep the memory and the name in the tree.
+ */
+#ifndef BINDER_NODE_H
+#define BINDER_NODE_H
+
+#include "abi.h"
+#include "base/rbtree.h"
+#include "lock.h"
+#include "work.h"
+
+struct binder_proc;
+struct binder_thread;
+
+struct binder_node {
+	u32 debug_id;
+	u64 ptr;	/* by which the owner knows it; never changes */
+	u64 cookie;	/* never changes */
+	struct binder_lock lock;
+	struct binder_work work;  /* inner_lock of the owner */
+	struct bt_node by_ptr;	  /* inner_lock of the owner */
+	struct bl_list dead_link; /* world lock, once the owner is gone */
+	struct host_atomic pins;  /* added under lock or inner_lock, or to another pin;
+				   * dropped by binder_node_unpin() only */
+	struct binder_proc *proc GUARDED_BY(&lock); /* NULL once it is gone */
+	struct bl_list refs GUARDED_BY(&lock);	    /* binder_ref.node_link */
+	u32 internal_strong GUARDED_BY(&lock);
+	u32 local_strong GUARDED_BY(&lock);
+	u32 local_weak GUARDED_BY(&lock);
+	bool has_strong GUARDED_BY(&lock); /* the owner was told to hold it */
+	bool has_weak GUARDED_BY(&lock);
+	bool pending_strong GUARDED_BY(&lock); /* its _DONE is still to come */
+	bool pending_weak GUARDED_BY(&lock);
+	bool is_manager GUARDED_BY(&lock);
+	/* one-way calls: one at a time, the rest stands in async_todo */
+	bool async_busy GUARDED_BY(&lock);
+	struct bl_list async_todo GUARDED_BY(&lock);
+	/* from the flags that it was first sent with; never change */
+	struct host_priority min_priority;
+	bool inherit_rt;
+	bool accept_fds;
+	bool txn_security_ctx;
+};
+
+/* The node by which @proc knows @ptr, pinned; NULL if there is none. */
+struct binder_node *binder_node_find(struct binder_proc *proc, u64 ptr);
+/* The first node of @proc at @ptr or above, pinned; NULL if there is none. */
+struct binder_node *binder_node_find_from(struct binder_proc *proc, u64 ptr);
+/* As binder_node_find(), made if need be from @fbo's ptr, cookie and flags.  NULL: no memory
+ * or BINDER_MAX_NODES reached.  May sleep. */
+struct binder_node *binder_node_find_or_new(struct binder_proc *proc,
+					    const struct flat_binder_object *fbo);
+
+static inline void binder_node_pin(struct binder_node *node)
+{
+	host_atomic_add_return(&node->pins, 1);
+}
+
+/* Drops a pin; the node goes if nothing else holds it.  No lock held. */
+void binder_node_unpin(struct binder_node *node);
+
+/*
+ * Counts.  `internal`: by a handle of another process.  When the owner has to
+ * be told, that happens in @teller's returns (the thread that is sending the
+ * object); without one, a count that the owner does not know of yet is
+ * -EINVAL.  A dec returns true when nothing holds the node any more: the caller
+ * then calls binder_node_free() after unlocking.
+ */
+int binder_node_inc(struct binder_node *node, bool strong, bool internal,
+		    struct binder_thread *teller) EXCLUDES(&node->lock);
+void binder_node_dec(struct binder_node *node, bool strong, bool internal)
+	EXCLUDES(&node->lock);
+int binder_node_inc_nlocked(struct binder_node *node, bool strong, bool internal,
+			    struct binder_thread *teller) REQUIRES(&node->lock);
+bool binder_node_dec_nlocked(struct binder_node *node, bool strong, bool internal)
+	REQUIRES(&node->lock);
+/* Is there nothing that holds the node?  Then it has left the tree on return. */
+bool binder_node_settle_nlocked(struct binder_node *node) REQUIRES(&node->lock);
+void binder_node_free(struct binder_node *node);
+
+/* What the owner has to be told, in this order; and the node's fields brought
+ * in line with having told it.  For the WORK_NODE that was just dequeued and
+ * pinned; drops that pin, and with it maybe the node. */
+enum {
+	NODE_TELL_INCREFS = 1,
+	NODE_TELL_ACQUIRE = 2,
+	NODE_TELL_RELEASE = 4,
+	NODE_TELL_DECREFS = 8,
+};
+u32 binder_node_reconcile(struct binder_node *node);
+
+/* BC_INCREFS_DONE and BC_ACQUIRE_DONE. */
+void binder_node_done(struct binder_proc *proc, struct binder_thread *thread, bool strong,
+		      const struct binder_ptr_cookie *arg);
+
+/* The owner is gone: tells those who asked (death.h), and leaves the node to
+ * its handles.  The caller took it out of the tree and pinned it; that pin is
+ * dropped here. */
+void binder_node_orphan(struct binder_node *node);
+
+#endif

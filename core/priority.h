@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Who serves a call does so with the caller's urgency, or with what the object
+ * asks for at least, and goes back afterwards.
+ */
+#ifndef BINDER_PRIORITY_H
+#define BINDER_PRIORITY_H
+
+#include "host.h"
+
+struct binder_node;
+struct binder_thread;
+struct binder_transaction;
+
+/* @thread is about to be handed @t, a call to @node: remembers how it is
+ * scheduled and gives it what the call deserves.  May sleep. */
+void binder_priority_inherit(struct binder_thread *thread, struct binder_transaction *t,
+			     const struct binder_node *node);
+/* @thread has answered @t.  May sleep. */
+void binder_priority_restore(struct binder_thread *thread, const struct binder_transaction *t);
+/* @thread takes new work of its process: back to where the process began. */
+void binder_priority_default(struct binder_thread *thread);
+
+/* Is @a more urgent than @b? */
+bool binder_priority_above(struct host_priority a, struct host_priority b);
+
+#endif

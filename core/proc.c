@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The beginning and the end of a process.  The end is the delicate part: the
+ * process is marked dead under its inner lock, after which nobody can queue
+ * work for it; then what it owned is taken apart piece by piece, each piece
+ * under its own locks, while others may still be looking at it.  The order is
+ * from the outside in: who manages the context, the threads (their callers are
+ * told), the work, the buffers (which give back their counts), the nodes (their
+ * holders are told), the handles.
+ */
+#include "proc.h"
+
+#include "core.h"
+#include "death.h"
+#include "freeze.h"
+#include "node.h"
+#include "ref.h"
+#include "transaction.h"
+
+static void proc_init(struct binder_proc *proc, struct binder_context *context) NO_TSA
+{
+	host_atomic_set(&proc->refs, 1);
+	binder_context_hold(context);
+	proc->context = context;
+	bl_init(&proc->world_link);
+	binder_lock_init(&proc->outer_lock, RANK_OUTER);
+	binder_lock_init(&proc->inner_lock, RANK_INNER);
+	bm_init(&proc->descs);
+	bl_init(&proc->todo);
+	bl_init(&proc->waiting_threads);
+	bl_init(&proc->delivered_death);
+	bl_init(&proc->delivered_freeze);
+	bl_init(&proc->freeze_waiters);
+	binder_alloc_init(&proc->alloc);
+}
+
+static void proc_free(struct binder_proc *proc) NO_TSA /* nobody else sees it any more */
+{
+	host_free(proc->descs.words);
+	binder_lock_destroy(&proc->outer_lock);
+	binder_lock_destroy(&proc->inner_lock);
+	binder_context_put(proc->context);
+	host_free(proc);
+}
+
+int binder_open(struct binder_context *context, const void *opener, struct binder_proc **out)
+{
+	struct binder_proc *proc = host_alloc_large(sizeof(*proc));
+	int err;
+
+	if (!proc)
+		return -ENOMEM;
+	proc_init(proc, context);
+	err = host_proc_init(&proc->host, &proc->alloc.map, opener);
+	if (err) {
+		binder_alloc_destroy(&proc->alloc);
+		proc_free(proc);
+		return err;
+	}
+	proc->pid = host_proc_pid(&proc->host);
+	binder_mutex_lock(&binder_world.lock);
+	bl_add_tail(&binder_world.procs, &proc->world_link);
+	binder_mutex_unlock(&binder_world.lock);
+	binder_stats_created(STAT_PROC);
+	*out = proc;
+	return 0;
+}
+
+void binder_proc_put(struct binder_proc *proc)
+{
+	if (host_atomic_add_return(&proc->refs, -1))
+		return;
+	binder_alloc_destroy(&proc->alloc);
+	host_proc_destroy(&proc->host, &proc->alloc.map);
+	proc_free(proc);
+}
+
+void binder_flush(struct binder_proc *proc)
+{
+	struct bt_node *n;
+
+	binder_lock(&proc->inner_lock);
+	bt_for_each(n, &proc->threads) {
+		struct binder_thread *thread = bt_entry(n, struct binder_thread, by_tid);
+
+		thread->need_return = true;
+		if (thread->looper & LOOPER_WAITING)
+			host_wake(&thread->host, false);
+	}
+	binder_unlock(&proc->inner_lock);
+}
+
+static void release_threads(struct binder_proc *proc)
+{
+	for (;;) {
+		struct binder_thread *thread = NULL;
+		struct bt_node *n;
+
+		binder_lock(&proc->inner_lock);
+		n = bt_first(&proc->threads);
+		if (n) {
+			thread = bt_entry(n, struct binder_thread, by_tid);
+			binder_thread_hold(thread);
+		}
+		binder_unlock(&proc->inner_lock);
+		if (!thread)
+			return;
+		binder_thread_release(proc, thread);
+		binder_thread_put(thread);
+	}
+}
+
+static void release_nodes(struct binder_proc *proc)
+{
+	for (;;) {
+		struct binder_node *node = NULL;
+		struct bt_node *n;
+
+		binder_lock(&proc->inner_lock);
+		n = bt_first(&proc->nodes);
+		if (n) {
+			node = bt_entry(n, struct binder_node, by_ptr);
+			binder_node_pin(node);
+			bt_erase(&proc->nodes, n);
+			proc->nr_nodes--;
+			bl_del(&node->work.link);
+		}
+		binder_unlock(&proc->inner_lock);
+		if (!node)
+			return;
+		binder_node_orphan(node);
+	}
+}
+
+static void release_buffers(struct binder_proc *proc)
+{
+	struct binder_buffer *buffer;
+
+	while ((buffer = binder_alloc_first_buffer(&proc->alloc))) {
+		binder_lock(&proc->inner_lock);
+		if (buffer->transaction)
+			buffer->transaction->buffer = NULL;
+		buffer->transaction = NULL;
+		binder_unlock(&proc->inner_lock);
+		binder_buffer_release(proc, NULL, buffer);
+	}
+}
+
+/* Works that a dying thing leaves; each type says what becomes of it. */
+static void drop_transaction(struct binder_work *work)
+{
+	static const struct binder_result died = { .ret = BR_DEAD_REPLY, .err = -ESRCH,
+						   .why = "the process that it was for died" };
+
+	struct binder_transaction *t = bl_entry(&work->link, struct binder_transaction, work.link);
+	struct binder_proc *proc = t->to_proc;
+	struct binder_buffer *buffer = binder_transaction_take_buffer(t);
+
+	/* Its receiver never heard of the buffer, so nobody else will free it. */
+	if (buffer) {
+		if (buffer->async && buffer->target_node)
+			binder_oneway_next(buffer->target_node);
+		binder_buffer_release(proc, NULL, buffer);
+	}
+	binder_transaction_drop(t, &died);
+}
+
+static void drop_completion(struct binder_work *work)
+{
+	host_free(work);
+	binder_stats_deleted(STAT_COMPLETE);
+}
+
+static void drop_death(struct binder_work *work)
+{
+	host_free(bl_entry(&work->link, struct binder_death, work.link));
+	binder_stats_deleted(STAT_DEATH);
+}
+
+static void drop_freeze(struct binder_work *work)
+{
+	host_free(bl_entry(&work->link, struct binder_freeze, work.link));
+	binder_stats_deleted(STAT_FREEZE);
+}
+
+/* Absent: it belongs to something that lives on (a thread's error, a node, a
+ * registration that its ref still owns). */
+static void (*const drop[WORK_TYPES])(struct binder_work *) = {
+	[WORK_TRANSACTION] = drop_transaction,
+	[WORK_COMPLETE] = drop_completion,
+	[WORK_COMPLETE_FROZEN] = drop_completion,
+	[WORK_COMPLETE_SPAM] = drop_completion,
+	[WORK_DEATH_AND_CLEAR] = drop_death,
+	[WORK_DEATH_CLEARED] = drop_death,
+	[WORK_FREEZE_CLEARED] = drop_freeze,
+};
+
+void binder_release_works(struct binder_proc *proc, struct bl_list *todo)
+{
+	struct bl_list *link;
+
+	for (;;) {
+		struct binder_work *work;
+
+		/* Elements may be taken out by others under the inner lock
+		 * (a node's work, a registration's) as long as they are linked. */
+		if (proc)
+			binder_lock(&proc->inner_lock);
+		link = bl_pop(todo);
+		if (proc)
+			binder_unlock(&proc->inner_lock);
+		if (!link)
+			return;
+		work = bl_entry(link, struct binder_work, link);
+		if (drop[work->type])
+			drop[work->type](work);
+	}
+}
+
+/* The lists that hang on the process itself. */
+static void release_lists(struct binder_proc *proc)
+{
+	binder_release_works(proc, &proc->todo);
+	binder_release_works(proc, &proc->delivered_death);
+	binder_release_works(proc, &proc->delivered_freeze);
+}
+
+void binder_proc_release(struct binder_proc *proc)
+{
+	binder_mutex_lock(&binder_world.lock);
+	bl_del(&proc->world_link);
+	binder_mutex_unlock(&binder_world.lock);
+	binder_context_lose_manager(proc);
+
+	binder_lock(&proc->inner_lock);
+	proc->is_dead = true;
+	proc->is_frozen = false;
+	proc->sync_recv = false;
+	proc->async_recv = false;
+	binder_freeze_settled_ilocked(proc);
+	binder_unlock(&proc->inner_lock);
+
+	release_threads(proc);
+	release_lists(proc);
+	release_buffers(proc);
+	release_nodes(proc);
+	binder_ref_release_all(proc);
+	release_lists(proc);
+	binder_stats_deleted(STAT_PROC);
+	binder_proc_put(proc);
+}
+
+void binder_release(struct binder_proc *proc)
+{
+	binder_proc_release(proc);
+}
+
+size_t binder_shrink(size_t max)
+{
+	struct binder_proc *proc;
+	size_t nr = 0;
+
+	binder_mutex_lock(&binder_world.lock);
+	bl_for_each(proc, &binder_world.procs, world_link) {
+		if (nr < max)
+			nr += binder_alloc_shrink(&proc->alloc, max - nr);
+	}
+	binder_mutex_unlock(&binder_world.lock);
+	return nr;
+}

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading is a loop over todo lists: the thread's own, and the process's if the
+ * thread may serve it.  Each piece of work becomes one or two return codes, by a
+ * function of its type.  What is written is gathered and stored with few
+ * copies; a transaction is only handed over once its code has reached the
+ * caller's memory, so that a reader with a bad buffer loses nothing for others.
+ */
+#include "returns.h"
+
+#include "core.h"
+#include "death.h"
+#include "freeze.h"
+#include "node.h"
+#include "priority.h"
+#include "proc.h"
+#include "thread.h"
+#include "transaction.h"
+
+/* The most that one round of the loop may write and what it wants to find free
+ * before it takes a piece of work (stock: a transaction with context). */
+#define ROOM_WANTED (sizeof(u32) + sizeof(struct binder_transaction_data_secctx))
+#define GATHER 256
+
+struct reader {
+	struct binder_thread *thread;
+	struct binder_proc *proc;
+	struct binder_write_read *bwr;
+	u64 pos; /* address behind what is gathered */
+	u64 end;
+	bool proc_work; /* the thread may take work of the process */
+	bool spawned;
+	bool told; /* something other than the BR_NOOP */
+	u32 used;
+	_Alignas(8) u8 gather[GATHER];
+};
+
+/* What a handler of work says. */
+enum { GO_ON = 0, STOP = 1, RESTART = 2 };
+
+/* ---- the one writer ----------------------------------------------------------- */
+
+static int flush(struct reader *r)
+{
+	int err = 0;
+
+	if (r->used)
+		err = host_write_caller(&r->thread->host, r->pos - r->used, r->gather, r->used);
+	if (!err)
+		r->bwr->read_consumed = r->pos - r->bwr->read_buffer;
+	r->used = 0;
+	return err;
+}
+
+static int put(struct reader *r, u32 ret, const void *payload)
+{
+	u32 size = ABI_IOC_SIZE(ret);
+	int err = 0;
+
+	if (r->used + sizeof(ret) + size > GATHER)
+		err = flush(r);
+	if (err)
+		return err;
+	host_memcpy(r->gather + r->used, &ret, sizeof(ret));
+	if (size)
+		host_memcpy(r->gather + r->used + sizeof(ret), payload, size);
+	r->used += sizeof(ret) + size;
+	r->pos += sizeof(ret) + size;
+	if (ret != BR_NOOP) {
+		r->told = true;
+		binder_stats_return(r->proc, ret);
+	}
+	return 0;
+}
+
+/* Should the process start another thread?  Then this is the moment to say so:
+ * none waits, none was asked for, and there may be more. */
+static bool wants_looper(struct reader *r)
+{
+	struct binder_proc *proc = r->proc;
+	bool wanted;
+
+	binder_lock(&proc->inner_lock);
+	wanted = !proc->requested_threads && bl_empty(&proc->waiting_threads) &&
+		 proc->requested_threads_started < proc->max_threads &&
+		 r->thread->looper & (LOOPER_REGISTERED | LOOPER_ENTERED);
+	if (wanted)
+		proc->requested_threads++;
+	binder_unlock(&proc->inner_lock);
+	return wanted;
+}
+
+/* The last flush of a read: the request for a thread takes the place of the
+ * first code in the buffer. */
+static int finish(struct reader *r)
+{
+	static const u32 spawn = BR_SPAWN_LOOPER;
+	u64 first = r->bwr->read_buffer;
+	int err = 0;
+
+	if (!r->spawned && wants_looper(r)) {
+		r->spawned = true;
+		binder_stats_return(r->proc, BR_SPAWN_LOOPER);
+		if (r->used && r->pos - r->used == first)
+			host_memcpy(r->gather, &spawn, sizeof(spawn));
+		else
+			err = host_write_caller(&r->thread->host, first, &spawn, sizeof(spawn));
+	}
+	return err ? err : flush(r);
+}
+
+/* ---- one function per kind of work ---------------------------------------------- *
+ * Called with the inner lock held and the work dequeued; return without it. */
+
+static int tell_error(struct reader *r, struct binder_work *work) RELEASE(&r->proc->inner_lock)
+{
+	struct binder_error *e = bl_entry(&work->link, struct binder_error, work.link);
+	u32 ret = e->cmd;
+
+	e->cmd = BR_OK;
+	binder_unlock(&r->proc->inner_lock);
+	return put(r, ret, NULL);
+}
+
+static int tell_complete(struct reader *r, struct binder_work *work)
+	RELEASE(&r->proc->inner_lock)
+{
+	u32 ret = BR_TRANSACTION_COMPLETE;
+
+	if (work->type == WORK_COMPLETE_FROZEN)
+		ret = BR_TRANSACTION_PENDING_FROZEN;
+	else if (work->type == WORK_COMPLETE_SPAM && r->proc->oneway_spam_detection)
+		ret = BR_ONEWAY_SPAM_SUSPECT;
+	r->thread->nr_unread--;
+	binder_unlock(&r->proc->inner_lock);
+	host_free(work);
+	binder_stats_deleted(STAT_COMPLETE);
+	return put(r, ret, NULL);
+}
+
+static int tell_node(struct reader *r, struct binder_work *work) RELEASE(&r->proc->inner_lock)
+{
+	static const struct {
+		u32 tell, ret;
+	} order[] = {
+		{ NODE_TELL_INCREFS, BR_INCREFS },
+		{ NODE_TELL_ACQUIRE, BR_ACQUIRE },
+		{ NODE_TELL_RELEASE, BR_RELEASE },
+		{ NODE_TELL_DECREFS, BR_DECREFS },
+	};
+	struct binder_node *node = bl_entry(&work->link, struct binder_node, work.link);
+	struct binder_ptr_cookie name = { .ptr = node->ptr, .cookie = node->cookie };
+	int err = 0;
+	u32 tell, i;
+
+	binder_node_pin(node);
+	binder_unlock(&r->proc->inner_lock);
+	tell = binder_node_reconcile(node);
+	for (i = 0; i < sizeof(order) / sizeof(order[0]) && !err; i++) {
+		if (tell & order[i].tell)
+			err = put(r, order[i].ret, &name);
+	}
+	return err;
+}
+
+static int tell_death(struct reader *r, struct binder_work *work) RELEASE(&r->proc->inner_lock)
+{
+	struct binder_death *death = bl_entry(&work->link, struct binder_death, work.link);
+	bool ended;
+	u64 cookie;
+	u32 ret;
+	int err;
+
+	ended = binder_death_tell_ilocked(r->proc, death, &ret, &cookie);
+	binder_unlock(&r->proc->inner_lock);
+	if (ended) {
+		host_free(death);
+		binder_stats_deleted(STAT_DEATH);
+	}
+	err = put(r, ret, &cookie);
+	/* What a death makes the client do may well be calls: it should come
+	 * back for more only afterwards. */
+	return err || ended ? err : STOP;
+}
+
+static int tell_freeze(struct reader *r, struct binder_work *work) RELEASE(&r->proc->inner_lock)
+{
+	struct binder_freeze *freeze = bl_entry(&work->link, struct binder_freeze, work.link);
+	struct binder_frozen_state_info state;
+	bool ended;
+	u32 ret;
+
+	ended = binder_freeze_tell_ilocked(r->proc, freeze, &ret, &state);
+	binder_unlock(&r->proc->inner_lock);
+	if (ended) {
+		host_free(freeze);
+		binder_stats_deleted(STAT_FREEZE);
+	}
+	return put(r, ret, &state); /* the cookie comes first in it */
+}
+
+/* ---- handing over a transaction --------------------------------------------------- */
+
+/* Stores the numbers of installed files where the data wants them. */
+static int store_files(struct binder_transaction *t, struct binder_proc *proc, const u32 *fds)
+{
+	struct binder_buffer *b = t->buffer;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < t->nr_files && !err; i++) {
+		struct binder_file_slot *slot = &t->files[i];
+
+		err = host_map_write(&proc->alloc.map, slot->off, &fds[i], sizeof(fds[i]));
+		if (slot->hold != NO_HOLD)
+			b->holds[slot->hold].desc = fds[i];
+	}
+	return err;
+}
+
+/* 0, HOST_FDS_LATER, or errno; *fds is to be freed in any case. */
+static int install_files(struct reader *r, struct binder_transaction *t, u32 **fds)
+{
+	struct host_file **files;
+	int err;
+	u32 i;
+
+	*fds = host_alloc(t->nr_files * sizeof(**fds));
+	files = host_alloc(t->nr_files * sizeof(*files));
+	err = *fds && files ? 0 : -ENOMEM;
+	if (!err) {
+		for (i = 0; i < t->nr_files; i++)
+			files[i] = t->files[i].file;
+		err = host_files_install(&r->thread->host, t->debug_id, files, t->nr_files, *fds);
+	}
+	host_free(files);
+	if (!err)
+		err = store_files(t, r->proc, *fds);
+	return err;
+}
+
+/* The transaction cannot be handed over: its sender hears why. */
+static int give_up(struct reader *r, struct binder_transaction *t, int err, const char *why)
+{
+	struct binder_result result = { .ret = BR_FAILED_REPLY };
+	struct binder_buffer *buffer = binder_transaction_take_buffer(t);
+	bool is_reply = t->is_reply;
+
+	binder_fail(&result, BR_FAILED_REPLY, err, why);
+	host_log(HOST_LOG_USER_ERROR, "%d:%d delivery of transaction %u failed: %s (%d)",
+		 r->proc->pid, r->thread->tid, t->debug_id, why, err);
+	if (buffer && buffer->async && buffer->target_node)
+		binder_oneway_next(buffer->target_node);
+	if (buffer)
+		binder_buffer_release(r->proc, NULL, buffer);
+	binder_transaction_drop(t, &result);
+	/* Who waited for this reply is the reader itself. */
+	return is_reply ? put(r, BR_FAILED_REPLY, NULL) : 0;
+}
+
+static void describe(struct reader *r, struct binder_transaction *t,
+		     struct binder_transaction_data_secctx *out)
+{
+	struct binder_transaction_data *tr = &out->transaction_data;
+	struct binder_node *node = t->buffer->target_node;
+	struct binder_thread *from = binder_transaction_get_from(t);
+
+	host_memset(out, 0, sizeof(*out));
+	if (node) {
+		tr->target.ptr = node->ptr;
+		tr->cookie = node->cookie;
+	}
+	tr->code = t->code;
+	tr->flags = t->flags;
+	tr->sender_euid = t->sender_euid;
+	if (from) {
+		tr->sender_pid = host_proc_pid_seen_by(&from->proc->host, &r->proc->host);
+		binder_thread_put(from);
+	}
+	tr->data_size = t->buffer->data_size;
+	tr->offsets_size = t->buffer->offsets_size;
+	tr->data.ptr.buffer = binder_buffer_address(&r->proc->alloc, t->buffer);
+	tr->data.ptr.offsets = tr->data.ptr.buffer + binder_buffer_offsets_off(t->buffer) -
+			       t->buffer->range.off;
+	out->secctx = t->secctx;
+}
+
+/* From here on it is the receiver's. */
+static void hand_over(struct reader *r, struct binder_transaction *t)
+{
+	bool call = !t->is_reply && !(t->flags & TF_ONE_WAY);
+
+	binder_buffer_allow_user_free(&r->proc->alloc, t->buffer);
+	if (!call) {
+		binder_transaction_free(t);
+		return;
+	}
+	binder_lock(&r->proc->inner_lock);
+	t->to_parent = r->thread->stack;
+	t->to_thread = r->thread;
+	r->thread->stack = t;
+	binder_unlock(&r->proc->inner_lock);
+}
+
+/* It stays first in line for this thread. */
+static int postpone(struct reader *r, struct binder_transaction *t)
+{
+	binder_lock(&r->proc->inner_lock);
+	bl_add_head(&r->thread->todo, &t->work.link);
+	r->thread->process_todo = true;
+	binder_unlock(&r->proc->inner_lock);
+	return RESTART;
+}
+
+static int tell_transaction(struct reader *r, struct binder_work *work)
+	RELEASE(&r->proc->inner_lock)
+{
+	struct binder_transaction *t = bl_entry(&work->link, struct binder_transaction, work.link);
+	struct binder_node *node = t->buffer->target_node;
+	struct binder_transaction_data_secctx tr;
+	u32 ret = BR_REPLY;
+	u32 *fds = NULL;
+	int err = 0;
+
+	binder_unlock(&r->proc->inner_lock);
+	if (t->nr_files)
+		err = install_files(r, t, &fds);
+	if (err) {
+		host_free(fds);
+		if (err == HOST_FDS_LATER)
+			return postpone(r, t);
+		return give_up(r, t, err, "files could not be installed");
+	}
+	if (node) {
+		ret = t->has_secctx ? BR_TRANSACTION_SEC_CTX : BR_TRANSACTION;
+		binder_priority_inherit(r->thread, t, node);
+	}
+	host_map_publish(&r->proc->alloc.map, t->buffer->range.off, t->buffer->range.size);
+	describe(r, t, &tr);
+	err = put(r, ret, &tr);
+	if (!err)
+		err = finish(r);
+	if (err) {
+		host_fds_close(&r->thread->host, fds, fds ? t->nr_files : 0);
+		host_free(fds);
+		give_up(r, t, err, "the reader's buffer cannot be written");
+		return err;
+	}
+	host_free(fds);
+	hand_over(r, t);
+	return STOP;
+}
+
+static int (*const tell[WORK_TYPES])(struct reader *r, struct binder_work *work) = {
+	[WORK_TRANSACTION] = tell_transaction,
+	[WORK_COMPLETE] = tell_complete,
+	[WORK_COMPLETE_FROZEN] = tell_complete,
+	[WORK_COMPLETE_SPAM] = tell_complete,
+	[WORK_ERROR] = tell_error,
+	[WORK_NODE] = tell_node,
+	[WORK_DEATH] = tell_death,
+	[WORK_DEATH_AND_CLEAR] = tell_death,
+	[WORK_DEATH_CLEARED] = tell_death,
+	[WORK_FREEZE] = tell_freeze,
+	[WORK_FREEZE_CLEARED] = tell_freeze,
+};
+
+/* ---- the loop ------------------------------------------------------------------------ */
+
+/* Takes the next piece of work; NULL: none that this read may take, and
+ * *full tells whether for want of room. */
+static struct binder_work *next_work_ilocked(struct reader *r, bool *full) NO_TSA
+{
+	struct bl_list *todo = &r->thread->todo;
+	struct bl_list *link;
+
+	if (bl_empty(todo) && r->proc_work)
+		todo = &r->proc->todo;
+	if (bl_empty(todo))
+		return NULL;
+	*full = r->end - r->pos < ROOM_WANTED || r->pos > r->end;
+	if (*full)
+		return NULL;
+	link = bl_pop(todo);
+	if (bl_empty(&r->thread->todo))
+		r->thread->process_todo = false;
+	return bl_entry(link, struct binder_work, link);
+}
+
+/* Is there something to read?  If not, the thread is known to wait from here
+ * on, so that whoever brings work wakes it. */
+static int wait_or_go(struct reader *r, bool nonblock, bool interrupted)
+{
+	struct binder_thread *thread = r->thread;
+	struct binder_proc *proc = r->proc;
+	int err = 0;
+
+	binder_lock(&proc->inner_lock);
+	bl_del(&thread->waiting_link);
+	thread->looper &= ~(u32)LOOPER_WAITING;
+	thread->wait = WAIT_NONE;
+	r->proc_work = binder_thread_is_available_ilocked(thread);
+	if (!binder_thread_has_work_ilocked(thread, r->proc_work)) {
+		err = nonblock ? -EAGAIN : interrupted ? -EINTR : BINDER_WOULD_BLOCK;
+		if (err == BINDER_WOULD_BLOCK) {
+			thread->wait = WAIT_READ;
+			thread->wait_timeout_ms = 0;
+			thread->looper |= LOOPER_WAITING;
+			if (r->proc_work)
+				bl_add_head(&proc->waiting_threads, &thread->waiting_link);
+		}
+	}
+	binder_unlock(&proc->inner_lock);
+	return err;
+}
+
+/* Tells what there is.  GO_ON: nothing came of it, wait again. */
+static int tell_all(struct reader *r)
+{
+	for (;;) {
+		struct binder_work *work;
+		bool full = false, leave;
+		int err;
+
+		binder_lock(&r->proc->inner_lock);
+		work = next_work_ilocked(r, &full);
+		if (!work) {
+			leave = r->told || full || r->thread->need_return ||
+				r->bwr->read_consumed;
+			binder_unlock(&r->proc->inner_lock);
+			return leave ? STOP : GO_ON;
+		}
+		err = tell[work->type](r, work);
+		if (err)
+			return err;
+	}
+}
+
+int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
+		bool interrupted)
+{
+	struct reader r;
+	int err;
+
+	r.thread = thread;
+	r.proc = thread->proc;
+	r.bwr = bwr;
+	r.pos = bwr->read_buffer + bwr->read_consumed;
+	r.end = bwr->read_buffer + bwr->read_size;
+	r.spawned = false;
+	r.told = false;
+	r.used = 0;
+	do {
+		err = wait_or_go(&r, nonblock, interrupted);
+		if (err)
+			return err;
+		if (r.proc_work)
+			binder_priority_default(thread);
+		if (!r.used && !bwr->read_consumed)
+			put(&r, BR_NOOP, NULL);
+		err = tell_all(&r);
+	} while (err == GO_ON);
+	if (err == RESTART) {
+		err = flush(&r);
+		return err ? err : BINDER_RESTART;
+	}
+	return err == STOP ? finish(&r) : err;
+}

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sending, in four steps: find out who is meant, build the transaction in the
+ * receiver's buffer, queue it, complete it.  Each step either succeeds or says
+ * why not in one struct binder_result; whatever was taken by then is given back
+ * in one place (undo), and the sender hears of it as a return code.
+ */
+#include "context.h"
+#include "limits.h"
+#include "node.h"
+#include "priority.h"
+#include "proc.h"
+#include "ref.h"
+#include "report.h"
+#include "security.h"
+#include "thread.h"
+#include "transaction.h"
+
+#include "base/checked.h"
+
+/* Everything that one send takes hold of. */
+struct send {
+	struct binder_thread *thread;
+	struct binder_proc *proc;
+	const struct binder_transaction_data *tr;
+	u64 buffers_size;
+	bool is_reply;
+	bool oneway;
+	u32 debug_id;
+	struct binder_result why;
+	/* whom it is for, all counted or pinned */
+	struct binder_node *node; /* NULL for replies */
+	struct binder_proc *target;
+	struct binder_thread *target_thread;	/* reply, nested call; or NULL */
+	struct binder_transaction *in_reply_to; /* popped from our stack */
+	/* what it is made of */
+	struct binder_transaction *t;
+	struct binder_work *complete;
+	struct binder_buffer *buffer;
+	struct binder_secctx secctx;
+};
+
+/* ---- step 1: who is meant ----------------------------------------------- */
+
+/* The node's owner, counted; NULL if it is dead. */
+static struct binder_proc *owner_of(struct binder_node *node)
+{
+	struct binder_proc *proc;
+
+	binder_lock(&node->lock);
+	proc = node->proc;
+	if (proc)
+		binder_proc_hold(proc);
+	binder_unlock(&node->lock);
+	return proc;
+}
+
+/* If the owner of the target waits, somewhere up our stack, for an answer from
+ * us, then this call is a callback, and the thread that waits must serve it. */
+static void find_waiting_thread(struct send *s)
+{
+	struct binder_transaction *t;
+
+	binder_lock(&s->proc->inner_lock);
+	for (t = s->thread->stack; t && !s->target_thread; t = t->from_parent) {
+		binder_lock(&t->lock);
+		if (t->from && t->from->proc == s->target) {
+			s->target_thread = t->from;
+			binder_thread_hold(t->from);
+		}
+		binder_unlock(&t->lock);
+	}
+	binder_unlock(&s->proc->inner_lock);
+}
+
+/* A call may be made with nothing outstanding, or while serving a call; not
+ * while a call of this thread's own waits for its answer or one is to be read. */
+static int check_stack(struct send *s)
+{
+	struct binder_thread *thread = s->thread;
+	struct binder_work *first;
+	const char *wrong = NULL;
+
+	binder_lock(&s->proc->inner_lock);
+	first = bl_first_entry(&thread->todo, struct binder_work, link);
+	if (first && first->type == WORK_TRANSACTION)
+		wrong = "a call while one is waiting to be read by the thread";
+	else if (thread->stack && thread->stack->to_thread != thread)
+		wrong = "a call while an earlier one of the thread is unanswered";
+	binder_unlock(&s->proc->inner_lock);
+	return wrong ? binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO, wrong) : 0;
+}
+
+static int find_target(struct send *s)
+{
+	u32 handle = s->tr->target.handle;
+	int err;
+
+	if (handle) {
+		s->node = binder_ref_get_node(s->proc, handle, true);
+		if (!s->node)
+			return binder_fail(&s->why, BR_FAILED_REPLY, -EINVAL,
+					   "no such handle, or only a weak one");
+	} else {
+		s->node = binder_context_get_manager(s->proc->context);
+		if (!s->node)
+			return binder_fail(&s->why, BR_DEAD_REPLY, -ESRCH, "no context manager");
+	}
+	s->target = owner_of(s->node);
+	if (!s->target)
+		return binder_fail(&s->why, BR_DEAD_REPLY, -ESRCH, "the owner is dead");
+	if (s->target == s->proc || (!handle && s->target->pid == s->proc->pid))
+		return binder_fail(&s->why, BR_FAILED_REPLY, -EINVAL, "a call to oneself");
+	err = host_may_transact(&s->proc->host, &s->target->host);
+	if (err)
+		return binder_fail(&s->why, BR_FAILED_REPLY, -EPERM, "not allowed by policy");
+	if (s->oneway)
+		return 0;
+	err = check_stack(s);
+	if (!err)
+		find_waiting_thread(s);
+	return err;
+}
+
+/* Takes the call that is being answered from our stack and finds its sender. */
+static int find_caller(struct send *s)
+{
+	struct binder_thread *thread = s->thread;
+	struct binder_transaction *t;
+	bool waits;
+
+	binder_lock(&s->proc->inner_lock);
+	t = thread->stack;
+	if (t && t->to_thread == thread) {
+		thread->stack = t->to_parent;
+		s->in_reply_to = t;
+	}
+	binder_unlock(&s->proc->inner_lock);
+	if (!s->in_reply_to)
+		return binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO,
+				   t ? "a reply while a call of the thread is unanswered" :
+				       "a reply to no call");
+	binder_priority_restore(thread, t);
+	s->target_thread = binder_transaction_get_from(t);
+	if (!s->target_thread)
+		return binder_fail(&s->why, BR_DEAD_REPLY, -ESRCH, "the caller is dead");
+	s->target = s->target_thread->proc;
+	binder_proc_hold(s->target);
+	binder_lock(&s->target->inner_lock);
+	waits = s->target_thread->stack == t;
+	binder_unlock(&s->target->inner_lock);
+	if (!waits) {
+		/* Its stack is in disorder; it will hear of the failure. */
+		return binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO,
+				   "the caller waits for something else");
+	}
+	return 0;
+}
+
+/* ---- step 2: build it in the receiver's buffer ---------------------------- */
+
+static int reserve(struct send *s)
+{
+	const struct binder_transaction_data *tr = s->tr;
+	u64 extra = s->buffers_size;
+	int err = 0;
+
+	if (s->node && s->node->txn_security_ctx) {
+		err = binder_secctx_get(&s->secctx, s->proc);
+		if (err)
+			return binder_fail(&s->why, BR_FAILED_REPLY, err, "no security context");
+	}
+	if (!ck_add_u64(extra, s->secctx.room, &extra))
+		return binder_fail(&s->why, BR_FAILED_REPLY, -EINVAL, "sizes overflow");
+	s->buffer = binder_buffer_new(&s->target->alloc, &s->target->host, tr->data_size,
+				      tr->offsets_size, extra, s->oneway && !s->is_reply,
+				      s->proc->pid, &err);
+	if (!s->buffer)
+		return binder_fail(&s->why, err == -ESRCH ? BR_DEAD_REPLY : BR_FAILED_REPLY, err,
+				   "no buffer in the receiver");
+	s->buffer->debug_id = s->debug_id;
+	s->buffer->clear_on_free = tr->flags & TF_CLEAR_BUF;
+	s->buffer->transaction = s->t;
+	s->t->buffer = s->buffer;
+	if (s->node && !s->is_reply) {
+		/* The buffer keeps the object alive until it is freed. */
+		binder_node_inc(s->node, true, false, NULL);
+		s->buffer->target_node = s->node;
+	}
+	if (!s->secctx.room)
+		return 0;
+	s->t->has_secctx = true;
+	err = binder_secctx_store(&s->secctx, &s->target->alloc, s->buffer, &s->t->secctx);
+	return err ? binder_fail(&s->why, BR_FAILED_REPLY, err, "security context not stored") : 0;
+}
+
+static void describe(struct send *s)
+{
+	struct binder_transaction *t = s->t;
+
+	t->debug_id = s->debug_id;
+	t->code = s->tr->code;
+	t->flags = s->tr->flags;
+	t->is_reply = s->is_reply;
+	t->from_pid = s->proc->pid;
+	t->from_tid = s->thread->tid;
+	t->start_ns = host_now_ns();
+	t->sender_euid = host_sender_euid(&s->proc->host, &s->thread->host, &s->target->host);
+	if (!s->is_reply && !s->oneway)
+		t->priority = host_priority_get(&s->thread->host);
+	else
+		t->priority = s->target->default_priority;
+}
+
+static int build(struct send *s)
+{
+	struct binder_translation x = {
+		.thread = s->thread,
+		.target = s->target,
+		.tr = s->tr,
+		.buffers_size = s->buffers_size,
+	};
+	bool full;
+	int err;
+
+	binder_lock(&s->proc->inner_lock);
+	full = s->thread->nr_unread >= BINDER_MAX_UNREAD;
+	binder_unlock(&s->proc->inner_lock);
+	s->t = full ? NULL : binder_transaction_new();
+	s->complete = full ? NULL : host_alloc(sizeof(*s->complete));
+	if (!s->t || !s->complete)
+		return binder_fail(&s->why, BR_FAILED_REPLY, -ENOMEM, "no memory");
+	binder_stats_created(STAT_COMPLETE);
+	binder_work_init(s->complete, WORK_COMPLETE);
+	describe(s);
+	err = reserve(s);
+	if (err)
+		return err;
+	x.t = s->t;
+	x.allow_fds = s->is_reply ? s->in_reply_to->flags & TF_ACCEPT_FDS : s->node->accept_fds;
+	return binder_translate(&x, &s->why);
+}
+
+/* ---- step 3: queue it ------------------------------------------------------ */
+
+static void complete_ilocked(struct send *s, bool deferred)
+{
+	s->thread->nr_unread++;
+	if (deferred)
+		binder_thread_queue_deferred_ilocked(s->thread, s->complete);
+	else
+		binder_thread_queue_ilocked(s->thread, s->complete);
+}
+
+static int queue_reply(struct send *s)
+{
+	struct binder_thread *to = s->target_thread;
+	bool dead;
+
+	binder_lock(&s->proc->inner_lock);
+	complete_ilocked(s, false);
+	binder_unlock(&s->proc->inner_lock);
+
+	binder_lock(&s->target->inner_lock);
+	dead = to->is_dead || to->stack != s->in_reply_to;
+	if (!dead) {
+		to->stack = s->in_reply_to->from_parent;
+		s->t->to_proc = s->target;
+		s->t->to_thread = to;
+		s->t->counted = true;
+		s->target->outstanding_txns++;
+		binder_thread_queue_ilocked(to, &s->t->work);
+		binder_wake_ilocked(s->target, to, true);
+	}
+	binder_unlock(&s->target->inner_lock);
+	if (dead) {
+		binder_lock(&s->proc->inner_lock);
+		bl_del(&s->complete->link);
+		s->thread->nr_unread--;
+		binder_unlock(&s->proc->inner_lock);
+		return binder_fail(&s->why, BR_DEAD_REPLY, -ESRCH, "the caller is dead");
+	}
+	binder_transaction_free(s->in_reply_to);
+	s->in_reply_to = NULL;
+	return 0;
+}
+
+static int queue_call(struct send *s) NO_TSA /* t->from: nobody else knows t yet */
+{
+	struct binder_transaction *t = s->t;
+	int err;
+
+	binder_lock(&s->proc->inner_lock);
+	complete_ilocked(s, true);
+	t->from = s->thread;
+	t->from_parent = s->thread->stack;
+	s->thread->stack = t;
+	binder_unlock(&s->proc->inner_lock);
+
+	err = binder_transaction_queue(t, s->node, s->target, s->target_thread, &s->why);
+	if (err >= 0)
+		return 0;
+	binder_lock(&s->proc->inner_lock);
+	s->thread->stack = t->from_parent;
+	bl_del(&s->complete->link);
+	s->thread->nr_unread--;
+	binder_unlock(&s->proc->inner_lock);
+	return err;
+}
+
+static int queue_oneway(struct send *s)
+{
+	bool suspect = s->buffer->oneway_spam_suspect; /* not ours once it is queued */
+	int err = binder_transaction_queue(s->t, s->node, s->target, NULL, &s->why);
+
+	if (err < 0)
+		return err;
+	if (suspect)
+		s->complete->type = WORK_COMPLETE_SPAM;
+	else if (err > 0)
+		s->complete->type = WORK_COMPLETE_FROZEN;
+	binder_lock(&s->proc->inner_lock);
+	complete_ilocked(s, false);
+	binder_unlock(&s->proc->inner_lock);
+	return 0;
+}
+
+/* ---- step 4: the outcome ---------------------------------------------------- */
+
+static void undo(struct send *s)
+{
+	if (s->buffer) {
+		s->t->buffer = NULL;
+		s->buffer->transaction = NULL;
+		binder_buffer_release(s->target, NULL, s->buffer);
+	}
+	if (s->complete) {
+		host_free(s->complete);
+		binder_stats_deleted(STAT_COMPLETE);
+	}
+	if (s->t)
+		binder_transaction_free(s->t);
+}
+
+/* A failed call is told to the thread itself.  A failed reply is told to the
+ * caller, and the thread that replied hears that it is done. */
+static void tell_failure(struct send *s)
+{
+	struct binder_thread *thread = s->thread;
+	u32 told = s->in_reply_to ? BR_TRANSACTION_COMPLETE : s->why.ret;
+
+	host_log(HOST_LOG_USER_ERROR, "%d:%d %s to %d:%d failed: %s (%d at %s:%u)", s->proc->pid,
+		 thread->tid, s->is_reply ? "reply" : "call", s->target ? s->target->pid : 0,
+		 s->target_thread ? s->target_thread->tid : 0, s->why.why, s->why.err,
+		 s->why.file, s->why.line);
+	if (s->in_reply_to) {
+		/* It left our stack when it was found, and is nobody else's. */
+		binder_transaction_fail(s->in_reply_to, &s->why);
+	}
+	binder_lock(&s->proc->inner_lock);
+	if (!s->in_reply_to) {
+		thread->ee.id = s->debug_id;
+		thread->ee.command = s->why.ret;
+		thread->ee.param = s->why.err;
+	}
+	thread->return_error.cmd = told;
+	binder_thread_queue_ilocked(thread, &thread->return_error.work);
+	binder_unlock(&s->proc->inner_lock);
+}
+
+static void log_outcome(struct send *s)
+{
+	struct binder_log_entry e = {
+		.debug_id = s->debug_id,
+		.call_type = s->is_reply ? 2 : s->oneway,
+		.from_proc = s->proc->pid,
+		.from_thread = s->thread->tid,
+		.target_handle = s->is_reply ? 0 : s->tr->target.handle,
+		.to_proc = s->target ? s->target->pid : 0,
+		.to_thread = s->target_thread ? s->target_thread->tid : 0,
+		.to_node = s->node ? s->node->debug_id : 0,
+		.data_size = s->tr->data_size,
+		.offsets_size = s->tr->offsets_size,
+		.ret = s->why.ret,
+		.ret_param = s->why.err,
+		.ret_line = s->why.line,
+		.context_name = s->proc->context->name,
+	};
+
+	binder_log_transaction(&e, s->why.ret != BR_OK);
+}
+
+void binder_transaction_send(struct binder_thread *thread,
+			     const struct binder_transaction_data *tr, u64 buffers_size,
+			     bool is_reply)
+{
+	struct send s = {
+		.thread = thread,
+		.proc = thread->proc,
+		.tr = tr,
+		.buffers_size = buffers_size,
+		.is_reply = is_reply,
+		.oneway = !is_reply && tr->flags & TF_ONE_WAY,
+		.debug_id = binder_next_id(),
+		.why = { .ret = BR_OK },
+	};
+	int err;
+
+	binder_lock(&s.proc->inner_lock);
+	thread->ee.id = s.debug_id;
+	thread->ee.command = BR_OK;
+	thread->ee.param = 0;
+	binder_unlock(&s.proc->inner_lock);
+
+	err = is_reply ? find_caller(&s) : find_target(&s);
+	if (!err)
+		err = build(&s);
+	if (!err && is_reply)
+		err = queue_reply(&s);
+	else if (!err)
+		err = s.oneway ? queue_oneway(&s) : queue_call(&s);
+	if (err) {
+		undo(&s);
+		tell_failure(&s);
+	}
+	log_outcome(&s);
+
+	binder_secctx_put(&s.secctx);
+	if (s.node)
+		binder_node_unpin(s.node);
+	if (s.target_thread)
+		binder_thread_put(s.target_thread);
+	if (s.target)
+		binder_proc_put(s.target);
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The life of a transaction apart from the sending of it.  A call is owned by
+ * its receiver (in a todo list, then on a stack) and remembered by its sender,
+ * either of whom may die at any time.  `from` is the only link from receiver to
+ * sender; it has a lock of its own because neither side's locks may be held
+ * while looking at the other's.  A sender that dies clears it.
+ */
+#include "transaction.h"
+
+#include "context.h"
+#include "freeze.h"
+#include "node.h"
+#include "proc.h"
+#include "ref.h"
+#include "thread.h"
+
+struct binder_transaction *binder_transaction_new(void)
+{
+	struct binder_transaction *t = host_alloc(sizeof(*t));
+
+	if (!t)
+		return NULL;
+	binder_work_init(&t->work, WORK_TRANSACTION);
+	binder_lock_init(&t->lock, RANK_TRANSACTION);
+	binder_stats_created(STAT_TRANSACTION);
+	return t;
+}
+
+struct binder_buffer *binder_transaction_take_buffer(struct binder_transaction *t)
+{
+	struct binder_proc *proc = t->to_proc;
+	struct binder_buffer *buffer;
+
+	if (!proc)
+		return NULL;
+	binder_lock(&proc->inner_lock);
+	buffer = t->buffer;
+	t->buffer = NULL;
+	if (buffer)
+		buffer->transaction = NULL;
+	if (t->counted) {
+		t->counted = false;
+		if (!--proc->outstanding_txns)
+			binder_freeze_settled_ilocked(proc);
+	}
+	binder_unlock(&proc->inner_lock);
+	return buffer;
+}
+
+void binder_transaction_free(struct binder_transaction *t)
+{
+	u32 i;
+
+	binder_assert_unlocked();
+	binder_transaction_take_buffer(t);
+	for (i = 0; i < t->nr_files; i++)
+		host_file_put(t->files[i].file);
+	host_free(t->files);
+	binder_lock_destroy(&t->lock);
+	host_free(t);
+	binder_stats_deleted(STAT_TRANSACTION);
+}
+
+struct binder_thread *binder_transaction_get_from(struct binder_transaction *t)
+{
+	struct binder_thread *from;
+
+	binder_lock(&t->lock);
+	from = t->from;
+	if (from)
+		binder_thread_hold(from);
+	binder_unlock(&t->lock);
+	return from;
+}
+
+/* The sender gets the error where it waits for the answer.  False: it is gone
+ * (or has just gone). */
+static bool tell_sender(struct binder_transaction *t, const struct binder_result *why)
+{
+	struct binder_thread *from = binder_transaction_get_from(t);
+	bool told = false;
+
+	if (!from)
+		return false;
+	binder_lock(&from->proc->inner_lock);
+	if (!from->is_dead) {
+		told = true;
+		if (from->stack == t)
+			from->stack = t->from_parent;
+		if (from->reply_error.cmd == BR_OK) {
+			from->reply_error.cmd = why->ret;
+			from->ee.id = t->debug_id;
+			from->ee.command = why->ret;
+			from->ee.param = why->err;
+			binder_thread_queue_ilocked(from, &from->reply_error.work);
+			binder_wake_ilocked(from->proc, from, false);
+		}
+	}
+	binder_unlock(&from->proc->inner_lock);
+	binder_thread_put(from);
+	return told;
+}
+
+void binder_transaction_fail(struct binder_transaction *t, const struct binder_result *why)
+{
+	while (t) {
+		bool told = tell_sender(t, why);
+		struct binder_transaction *outer = told ? NULL : t->from_parent;
+
+		/* The sender died while it waited, so the call that it was
+		 * serving at the time will have no answer either. */
+		binder_transaction_free(t);
+		t = outer;
+	}
+}
+
+void binder_transaction_drop(struct binder_transaction *t, const struct binder_result *why)
+{
+	if (!t->is_reply && !(t->flags & TF_ONE_WAY))
+		binder_transaction_fail(t, why);
+	else
+		binder_transaction_free(t);
+}
+
+static void drop_hold(struct binder_proc *proc, struct binder_thread *freer,
+		      const struct binder_hold *hold)
+{
+	if (hold->kind == HOLD_REF) {
+		binder_ref_update(proc, hold->desc, false, hold->strong);
+	} else if (hold->kind == HOLD_NODE) {
+		binder_node_dec(hold->node, hold->strong, false);
+		binder_node_unpin(hold->node);
+	} else if (freer) {
+		host_fds_close(&freer->host, &hold->desc, 1);
+	}
+}
+
+void binder_buffer_release(struct binder_proc *proc, struct binder_thread *freer,
+			   struct binder_buffer *buffer)
+{
+	u32 i;
+
+	for (i = 0; i < buffer->nr_holds; i++)
+		drop_hold(proc, freer, &buffer->holds[i]);
+	if (buffer->target_node)
+		binder_node_dec(buffer->target_node, true, false);
+	binder_buffer_free(&proc->alloc, buffer);
+}
+
+void binder_buffer_free_command(struct binder_thread *thread, u64 ptr)
+{
+	struct binder_proc *proc = thread->proc;
+	struct binder_buffer *buffer;
+	int err = 0;
+
+	buffer = binder_buffer_claim(&proc->alloc, ptr, &err);
+	if (!buffer) {
+		host_log(HOST_LOG_USER_ERROR, "%d:%d BC_FREE_BUFFER of %llx: %s", proc->pid,
+			 thread->tid, (unsigned long long)ptr,
+			 err == -EPERM ? "not its to free (yet, or any more)" : "no such buffer");
+		return;
+	}
+	binder_lock(&proc->inner_lock);
+	if (buffer->transaction) {
+		buffer->transaction->buffer = NULL;
+		buffer->transaction = NULL;
+	}
+	binder_unlock(&proc->inner_lock);
+	if (buffer->async && buffer->target_node)
+		binder_oneway_next(buffer->target_node);
+	binder_buffer_release(proc, thread, buffer);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * binder_transaction: one call, reply or one-way call from the moment that it
+ * is sent until it is answered, delivered or lost.  A call stands on two
+ * stacks at once, its sender's and its receiver's, which is how a callback into
+ * a waiting thread finds that thread.
+ *
+ * transaction.c  birth, death, and who sent it
+ * send.c	  BC_TRANSACTION, BC_REPLY: decide, copy, translate, queue
+ * oneway.c	  into which todo list, one-way order, frozen targets
+ * translate.c	  the objects in it
+ */
+#ifndef BINDER_TRANSACTION_H
+#define BINDER_TRANSACTION_H
+
+#include "abi.h"
+#include "buffer.h"
+#include "lock.h"
+#include "result.h"
+#include "work.h"
+
+struct binder_node;
+struct binder_proc;
+struct binder_thread;
+
+/* A file on its way: where its number has to be stored. */
+struct binder_file_slot {
+	struct host_file *file;
+	size_t off;	/* of the number (u32) in the receiver's map */
+	u32 hold;	/* index in the buffer's holds, for fd arrays; or NO_HOLD */
+};
+#define NO_HOLD (~0u)
+
+struct binder_transaction {
+	struct binder_work work; /* WORK_TRANSACTION */
+	u32 debug_id;
+	u32 code;
+	u32 flags;
+	bool is_reply;
+	bool counted; /* in to_proc->outstanding_txns */
+	struct host_priority priority;	     /* of the sender */
+	struct host_priority saved_priority; /* of the receiver, before */
+	u32 sender_euid;
+	s32 from_pid, from_tid;
+	s32 to_pid, to_tid; /* of to_proc and to_thread, for reports */
+	u64 start_ns;
+
+	struct binder_lock lock;
+	struct binder_thread *from GUARDED_BY(&lock); /* NULL: one-way, reply, or dead */
+
+	/* sender's inner_lock */
+	struct binder_transaction *from_parent;
+	/* receiver's inner_lock */
+	struct binder_proc *to_proc;
+	struct binder_thread *to_thread;
+	struct binder_transaction *to_parent;
+	struct binder_buffer *buffer;
+	bool has_secctx;
+	u64 secctx; /* address in the receiver */
+
+	struct binder_file_slot *files;
+	u32 nr_files;
+};
+
+struct binder_transaction *binder_transaction_new(void);
+/* Frees the transaction and what it still carries (files).  The buffer stays
+ * with its receiver.  May sleep; no lock held. */
+void binder_transaction_free(struct binder_transaction *t);
+
+/* Parts @t from its receiver's buffer, which is returned (NULL if it has parted
+ * already), and from the count of outstanding calls.  No lock held. */
+struct binder_buffer *binder_transaction_take_buffer(struct binder_transaction *t);
+
+/* The thread that waits for the answer, counted; NULL if there is none. */
+struct binder_thread *binder_transaction_get_from(struct binder_transaction *t);
+
+/* Tells the sender (or, if it is gone, whoever called it) that there will be
+ * no answer, and frees @t.  @ret: BR_DEAD_REPLY, BR_FAILED_REPLY.  May sleep. */
+void binder_transaction_fail(struct binder_transaction *t, const struct binder_result *why);
+/* @t will not be delivered: fails it if it is a call, else frees it; its
+ * buffer is left to the caller. */
+void binder_transaction_drop(struct binder_transaction *t, const struct binder_result *why);
+
+/* BC_TRANSACTION, BC_REPLY and their _SG forms.  User errors become returns of
+ * the thread: nothing is returned.  May sleep. */
+void binder_transaction_send(struct binder_thread *thread,
+			     const struct binder_transaction_data *tr, u64 buffers_size,
+			     bool is_reply);
+
+/* Drops what a buffer holds for its receiver and gives it back.
+ * @freer: the thread of the receiver that is freeing it, to close the files of
+ * fd arrays; NULL: they stay (the delivery never happened, or it is dead). */
+void binder_buffer_release(struct binder_proc *proc, struct binder_thread *freer,
+			   struct binder_buffer *buffer);
+/* BC_FREE_BUFFER. */
+void binder_buffer_free_command(struct binder_thread *thread, u64 ptr);
+
+/* Puts a call into the todo list where it belongs.  0: queued.  1: queued, the
+ * target is frozen (BR_TRANSACTION_PENDING_FROZEN).  Otherwise *why is
+ * BR_DEAD_REPLY or BR_FROZEN_REPLY and @t is still the caller's.  @node pinned;
+ * @thread: the thread that must get it (nested call), or NULL. */
+int binder_transaction_queue(struct binder_transaction *t, struct binder_node *node,
+			     struct binder_proc *proc, struct binder_thread *thread,
+			     struct binder_result *why);
+/* The receiver has freed a one-way buffer of @node: the next one may come. */
+void binder_oneway_next(struct binder_node *node);
+
+/* Copies and translates the data of @t, whose buffer is reserved. */
+struct binder_translation {
+	struct binder_thread *thread;	      /* that sends */
+	struct binder_proc *target;
+	struct binder_transaction *t;
+	const struct binder_transaction_data *tr;
+	u64 buffers_size;
+	bool allow_fds;
+};
+int binder_translate(struct binder_translation *x, struct binder_result *why);
+
+#endif

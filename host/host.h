@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The contract between the engine (core/) and the system that it lives in.
+ *
+ * Every operation says what the engine wants, not how a system does it, so
+ * that a kernel, a daemon and a simulator can each keep it in their own way.
+ * A home brings two headers on the include path:
+ *
+ *   host_types.h  the types named below and the integer types (u8 .. u64,
+ *		   s32, s64, bool, size_t, NULL), and the errno numbers;
+ *   host_impl.h   the `static inline` definitions of what is declared here.
+ *
+ * A missing or mistyped operation is therefore a compile error.
+ *
+ * In each comment: [sleeps] it may sleep or wait, so no spinlock may be held;
+ * [atomic] it may be called with any of the engine's locks held; [fails] what
+ * it may return.  "errno" means a negative errno number.  The test host can
+ * make every operation marked [fails] fail.
+ *
+ * Types of a home, opaque to the engine:
+ *   struct host_spinlock	a lock that is held for a short time, never over
+ *				an operation that sleeps
+ *   struct host_mutex		a lock under which one may sleep
+ *   struct host_atomic		an integer of 32 bits
+ *   struct host_proc		what the home knows of one open of a device;
+ *				embedded in struct binder_proc as `host`
+ *   struct host_thread		what the home knows of a calling thread;
+ *				embedded in struct binder_thread as `host`
+ *   struct host_map		the pages behind one process's receive buffer;
+ *				embedded in struct binder_alloc as `map`
+ *   struct host_file		an open file on its way between processes;
+ *				only ever handled by pointer
+ *   struct host_out		where a text report goes
+ */
+#ifndef BINDER_HOST_H
+#define BINDER_HOST_H
+
+#include "host_types.h"
+
+/* ---- memory ---------------------------------------------------------- */
+
+/* Zeroed memory of @size bytes, freed by host_free().  [sleeps]
+ * [fails: NULL] */
+static inline void *host_alloc(size_t size);
+/* As host_alloc(), for sizes up to several MiB.  [sleeps] [fails: NULL] */
+static inline void *host_alloc_large(size_t size);
+/* Frees what either of the two returned; NULL is nothing.  [sleeps] */
+static inline void host_free(void *ptr);
+
+static inline void host_memcpy(void *dst, const void *src, size_t size);
+static inline void host_memset(void *dst, int c, size_t size);
+static inline int host_memcmp(const void *a, const void *b, size_t size);
+static inline size_t host_strlen(const char *s);
+
+/* ---- locks and atomics ------------------------------------------------ */
+
+static inline void host_spin_init(struct host_spinlock *lock);
+static inline void host_spin_lock(struct host_spinlock *lock);   /* [atomic] */
+static inline void host_spin_unlock(struct host_spinlock *lock); /* [atomic] */
+static inline void host_spin_destroy(struct host_spinlock *lock);
+/* A number that identifies the running thread of execution, for the run-time
+ * rank checker of lock.h: where the ranks of the held locks are kept.  One per
+ * execution context; only called in debug builds.  [atomic] */
+static inline u32 *host_lock_ranks(void);
+
+static inline void host_mutex_init(struct host_mutex *lock);
+static inline void host_mutex_lock(struct host_mutex *lock); /* [sleeps] */
+static inline void host_mutex_unlock(struct host_mutex *lock);
+static inline void host_mutex_destroy(struct host_mutex *lock);
+
+/* Atomics: [atomic] all.  add_return and dec_and_test order memory fully;
+ * read and set do not order. */
+static inline s32 host_atomic_read(const struct host_atomic *a);
+static inline void host_atomic_set(struct host_atomic *a, s32 value);
+static inline s32 host_atomic_add_return(struct host_atomic *a, s32 delta);
+
+/* ---- waking ----------------------------------------------------------- */
+
+/* @thread was told BINDER_WOULD_BLOCK (or will be, by a call that is under
+ * way) and now has something to do: the home calls binder_resume() for it
+ * soon.  Never loses a wake-up: if the thread is not parked yet, parking it
+ * must notice.  @sync: the waker is about to sleep itself, so the system may
+ * run the woken thread on the waker's CPU.  [atomic] */
+static inline void host_wake(struct host_thread *thread, bool sync);
+/* Work came for a process or a thread that may be watched by poll or epoll.
+ * @thread: the thread whose poll set the interest, still alive.  [atomic] */
+static inline void host_wake_poll(struct host_proc *proc,
+				  struct host_thread *thread);
+
+/* ---- what the home knows of an open and of a thread -------------------- */
+
+/* Called by binder_open() and binder_thread_get() with what the home handed
+ * them as @opener, before anybody else sees the structure; undone by the
+ * destroy, after everybody has let go.  The init of a proc includes that of the
+ * map of its receive buffer.  [sleeps] [fails: errno] */
+static inline int host_proc_init(struct host_proc *proc, struct host_map *map, const void *opener);
+static inline void host_proc_destroy(struct host_proc *proc, struct host_map *map);
+static inline int host_thread_init(struct host_thread *thread, struct host_proc *proc,
+				   const void *opener);
+static inline void host_thread_destroy(struct host_thread *thread);
+
+/* ---- who is calling --------------------------------------------------- */
+
+/* Process number of an open's owner (in the engine's own numbering), for logs,
+ * reports and BINDER_FREEZE.  [atomic] */
+static inline s32 host_proc_pid(const struct host_proc *proc);
+/* The number by which @viewer's process sees @subject's process: its pid
+ * namespace may have another number for it, or none (0).  [sleeps] */
+static inline s32 host_proc_pid_seen_by(const struct host_proc *subject,
+					const struct host_proc *viewer);
+/* Effective user id that receivers see as sender_euid, in the receiver's user
+ * namespace (65534 where it has none).  @caller: the thread that sends.
+ * [sleeps] */
+static inline u32 host_sender_euid(const struct host_proc *sender,
+				   const struct host_thread *caller,
+				   const struct host_proc *viewer);
+/* Effective user id of the calling thread, for who may be context manager.
+ * [atomic] */
+static inline u32 host_caller_euid(const struct host_thread *caller);
+
+/* ---- the caller's memory ---------------------------------------------- */
+
+/* Copy @size bytes between the engine and the memory of @thread's process at
+ * address @src / @dst.  All or nothing for errors: a short copy is -EFAULT.
+ * [sleeps] [fails: -EFAULT] */
+static inline int host_read_caller(struct host_thread *thread, void *dst,
+				   u64 src, size_t size);
+static inline int host_write_caller(struct host_thread *thread, u64 dst,
+				    const void *src, size_t size);
+
+/* ---- the map of receive buffers --------------------------------------- */
+
+/* The process mapped its buffer (or the home found that it did): the address
+ * and size in bytes.  A home that cannot be told of mmap looks for the mapping
+ * here; it is asked whenever a buffer is wanted and none was known.  [sleeps]
+ * [fails: -ESRCH no mapping] */
+static inline int host_map_find(struct host_map *map, struct host_proc *proc,
+				u64 *base, size_t *size);
+/* Is the mapping that host_map_find() told of still there?  [atomic] */
+static inline bool host_map_present(const struct host_map *map);
+/* Make the pages @first .. @first + @nr - 1 usable: filled with zeros if they
+ * were not there, and visible to the process.  [sleeps] [fails: -ENOMEM,
+ * -ESRCH the process has no address space any more] */
+static inline int host_map_populate(struct host_map *map, size_t first,
+				    size_t nr);
+/* Give the memory of these pages back; they are not in use.  [sleeps] */
+static inline void host_map_evict(struct host_map *map, size_t first,
+				  size_t nr);
+/* Store @size bytes at offset @off of the map (from the engine; from the
+ * memory of @from's process; zeros).  [sleeps] [fails: -EFAULT] */
+static inline int host_map_write(struct host_map *map, size_t off,
+				 const void *src, size_t size);
+static inline int host_map_copy(struct host_map *map, size_t off,
+				struct host_thread *from, u64 src, size_t size);
+static inline void host_map_zero(struct host_map *map, size_t off, size_t size);
+/* Everything stored in this range since it was allocated is about to be shown
+ * to the process.  A home whose stores are seen at once does nothing.
+ * [sleeps] */
+static inline void host_map_publish(struct host_map *map, size_t off,
+				    size_t size);
+
+/* ---- files ------------------------------------------------------------- */
+
+/* Take a reference to the file @fd of the calling thread.  [sleeps]
+ * [fails: -EBADF, -EMFILE, -EPERM, -ENOMEM] */
+static inline int host_file_get(struct host_thread *caller, u32 fd,
+				struct host_file **file);
+/* Drop it.  [sleeps] */
+static inline void host_file_put(struct host_file *file);
+/* Put @nr files into the receiving process, whose thread @receiver is inside
+ * its own read: fills fds[].  All or none.  The references to the files stay
+ * the engine's.  A home that can only do so when the thread has left the
+ * system returns HOST_FDS_LATER: the engine then puts the transaction back at
+ * the head of that thread's todo list and returns BINDER_RESTART from the
+ * read; when the thread calls again, the engine asks again for the same
+ * @cookie, and gets the numbers.  [sleeps] [fails: errno] */
+#define HOST_FDS_LATER 1
+static inline int host_files_install(struct host_thread *receiver, u64 cookie,
+				     struct host_file **files, u32 nr,
+				     u32 *fds);
+/* The delivery that the installed files belong to failed after all, or the
+ * receiver gave a buffer with an fd array back: close these of its own.
+ * [sleeps] */
+static inline void host_fds_close(struct host_thread *owner, const u32 *fds,
+				  u32 nr);
+
+/* ---- policy ------------------------------------------------------------ */
+
+/* The security module's say.  0 or errno.  [sleeps] [fails: -EPERM, -EACCES] */
+static inline int host_may_manage(const struct host_proc *proc);
+static inline int host_may_transact(const struct host_proc *from,
+				    const struct host_proc *to);
+static inline int host_may_transfer_object(const struct host_proc *from,
+					   const struct host_proc *to);
+static inline int host_may_transfer_file(const struct host_proc *from,
+					 const struct host_proc *to,
+					 struct host_file *file);
+/* The security context of a process: a string without its final NUL counted in
+ * *@len; *@len 0 where the system has none (not an error).  Valid until
+ * host_secctx_put().  [sleeps] [fails: errno] */
+static inline int host_secctx_get(const struct host_proc *proc,
+				  const char **ctx, u32 *len);
+static inline void host_secctx_put(const char *ctx, u32 len);
+
+/* ---- priority ---------------------------------------------------------- */
+
+/* How a thread is scheduled, as Linux counts: policy SCHED_NORMAL 0, FIFO 1,
+ * RR 2, BATCH 3; prio is a nice value (-20 .. 19) for 0 and 3, and 1 .. 99 for
+ * 1 and 2. */
+struct host_priority {
+	u8 policy;
+	s8 prio;
+};
+/* Of the calling thread.  [sleeps] */
+static inline struct host_priority
+host_priority_get(struct host_thread *caller);
+/* Of another thread of a process that the engine serves.  @want is lowered to
+ * what that process is allowed if @check.  Does nothing if the system refuses.
+ * [sleeps] */
+static inline void host_priority_set(struct host_thread *thread,
+				     struct host_priority want, bool check);
+
+/* ---- time and ids ------------------------------------------------------ */
+
+static inline u64 host_now_ns(void); /* monotonic, [atomic] */
+
+/* ---- output ------------------------------------------------------------ */
+
+/* Append formatted text to a report (the subset d u x s c with widths and
+ * l/ll lengths).  [sleeps] */
+static inline void host_out(struct host_out *out, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Something that a person who debugs a client wants to read.  Rate limited by
+ * the home.  No spinlock held.  [sleeps] */
+enum host_log_level { HOST_LOG_ERROR, HOST_LOG_USER_ERROR, HOST_LOG_DEBUG };
+static inline void host_log(enum host_log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Is anybody listening at this level?  So that arguments need not be computed
+ * for nobody.  [atomic] */
+static inline bool host_log_wanted(enum host_log_level level);
+
+#include "host_impl.h"
+
+#endif
