@@ -195,20 +195,24 @@ static void (*const drop[WORK_TYPES])(struct binder_work *) = {
 	[WORK_FREEZE_CLEARED] = drop_freeze,
 };
 
-void binder_release_works(struct binder_proc *proc, struct bl_list *todo)
+/* Elements may be taken out by others under the inner lock (a node's work, a
+ * registration's) as long as they are linked. */
+static struct bl_list *pop_work(struct binder_proc *proc, struct bl_list *todo)
 {
 	struct bl_list *link;
 
+	binder_lock(&proc->inner_lock);
+	link = bl_pop(todo);
+	binder_unlock(&proc->inner_lock);
+	return link;
+}
+
+void binder_release_works(struct binder_proc *proc, struct bl_list *todo)
+{
 	for (;;) {
+		struct bl_list *link = proc ? pop_work(proc, todo) : bl_pop(todo);
 		struct binder_work *work;
 
-		/* Elements may be taken out by others under the inner lock
-		 * (a node's work, a registration's) as long as they are linked. */
-		if (proc)
-			binder_lock(&proc->inner_lock);
-		link = bl_pop(todo);
-		if (proc)
-			binder_unlock(&proc->inner_lock);
 		if (!link)
 			return;
 		work = bl_entry(link, struct binder_work, link);

@@ -67,7 +67,8 @@ void binder_proc_put(struct binder_proc *proc);
  * for it is told.  No call of its own is under way any more.  May sleep. */
 void binder_proc_release(struct binder_proc *proc);
 
-/* Drops what stands in a todo list that nobody will read any more. */
+/* Drops what stands in a todo list that nobody will read any more.  @proc: whose
+ * inner lock guards the list; NULL: nobody else can reach it. */
 void binder_release_works(struct binder_proc *proc, struct bl_list *todo);
 
 #endif

@@ -115,11 +115,12 @@ static int finish(struct reader *r)
 static int tell_error(struct reader *r, struct binder_work *work) RELEASE(&r->proc->inner_lock)
 {
 	struct binder_error *e = bl_entry(&work->link, struct binder_error, work.link);
+	const s32 no_memory = -ENOMEM; /* for BR_ERROR, the only one with a payload */
 	u32 ret = e->cmd;
 
 	e->cmd = BR_OK;
 	binder_unlock(&r->proc->inner_lock);
-	return put(r, ret, NULL);
+	return put(r, ret, &no_memory);
 }
 
 static int tell_complete(struct reader *r, struct binder_work *work)
@@ -234,8 +235,11 @@ static int install_files(struct reader *r, struct binder_transaction *t, u32 **f
 		err = host_files_install(&r->thread->host, t->debug_id, files, t->nr_files, *fds);
 	}
 	host_free(files);
-	if (!err)
-		err = store_files(t, r->proc, *fds);
+	if (err)
+		return err;
+	err = store_files(t, r->proc, *fds);
+	if (err)
+		host_fds_close(&r->thread->host, *fds, t->nr_files);
 	return err;
 }
 
@@ -365,6 +369,12 @@ static int (*const tell[WORK_TYPES])(struct reader *r, struct binder_work *work)
 	[WORK_FREEZE_CLEARED] = tell_freeze,
 };
 
+static int tell_one(struct reader *r, struct binder_work *work) RELEASE(&r->proc->inner_lock)
+	NO_TSA /* whichever it is, it lets the lock go */
+{
+	return tell[work->type](r, work);
+}
+
 /* ---- the loop ------------------------------------------------------------------------ */
 
 /* Takes the next piece of work; NULL: none that this read may take, and
@@ -430,7 +440,7 @@ static int tell_all(struct reader *r)
 			binder_unlock(&r->proc->inner_lock);
 			return leave ? STOP : GO_ON;
 		}
-		err = tell[work->type](r, work);
+		err = tell_one(r, work);
 		if (err)
 			return err;
 	}
