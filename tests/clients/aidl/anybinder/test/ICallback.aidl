@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0
+package anybinder.test;
+
+/** An object of the client's that services call back. */
+interface ICallback {
+    int onValue(int value);
+    oneway void onEvent(int value);
+    int ownerPid();
+}

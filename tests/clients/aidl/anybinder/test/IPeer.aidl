@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+package anybinder.test;
+
+import anybinder.test.ICallback;
+import anybinder.test.Record;
+
+/** What a test service does. */
+interface IPeer {
+    int add(int a, int b);
+    String echo(String text);
+    byte[] reverse(in byte[] data);
+    byte[] fill(int size, byte value);
+
+    /** Calls the callback while the caller waits. */
+    int callBack(ICallback callback, int value);
+    /** Calls the callback `times` times from a thread of its own, after the reply. */
+    oneway void callBackLater(ICallback callback, int times);
+    /** Bounces between `here`, the one called, and `there`, until depth is 0; counts the hops. */
+    int bounce(IPeer here, IPeer there, int depth);
+
+    oneway void post(int value);
+    int[] posted();
+    oneway void postSlowly(int delay_ms);
+
+    IBinder echoBinder(IBinder binder);
+    void hold(ICallback callback);
+    @nullable ICallback held();
+    void release();
+    /** How many held callbacks died. */
+    int deaths();
+    /** A new object of this process; counts up with each call. */
+    ICallback makeCounter();
+
+    Record echoRecord(in Record record);
+
+    String readFile(in ParcelFileDescriptor file);
+    ParcelFileDescriptor openText(String text);
+    String readFiles(in ParcelFileDescriptor[] files);
+    ParcelFileDescriptor[] openTexts(in String[] texts);
+    int openFiles();
+
+    /** Throws the exception of that place in the list of peer.rs. */
+    void throwException(int index, String message);
+    void throwServiceSpecific(int code);
+    void fail(int status);
+
+    int pid();
+    int callingPid();
+    int callingUid();
+    /** Sleeps and returns how many callers were inside at once, at most. */
+    int crowd(int sleep_ms);
+    void exitNow(int code);
+}

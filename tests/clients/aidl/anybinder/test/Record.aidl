@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0
+package anybinder.test;
+
+import anybinder.test.ICallback;
+
+/** A parcelable that holds one of everything. */
+parcelable Record {
+    int id;
+    long big;
+    double ratio;
+    boolean flag;
+    @utf8InCpp String name;
+    byte[] blob;
+    @utf8InCpp List<String> words;
+    @nullable ICallback object;
+    @nullable ParcelFileDescriptor file;
+}

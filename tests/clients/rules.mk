@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0
+# Real clients: services and clients of the rsbinder crate, each a process of its own.
+CLIENT_TESTS := $(BIN)/client-tests
+
+$(CLIENT_TESTS): $(shell find tests/clients -type f) tools/Cargo.toml tools/Cargo.lock
+	@mkdir -p $(BIN)
+	$(Q)$(call say,CARGO,client-tests)$(RUST_BUILD) -p client-tests
+	$(Q)install $(CARGO_TARGET_DIR)/release/client-tests $@
+
+TEST_TARGETS += test-clients
+test-clients: all $(CLIENT_TESTS)
+	@tests/clients/run-native
+
+# The driver that the expectations come from; its service manager needs security contexts.
+VM_TEST_TARGETS += vm-test-clients
+vm-test-clients: all $(CLIENT_TESTS)
+	@vm/run --kernel 6.12 --driver ref --append security=selinux --timeout 600 -- \
+		$(CLIENT_TESTS) --manager $(BIN)/rsb_hub --insecure-allow-all

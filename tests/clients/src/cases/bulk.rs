@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Big parcels, full buffers, and buffers used again and again.
+use super::cases;
+use crate::stage::{holds, same, until, Failure, Stage, Verdict};
+use rsbinder::StatusCode;
+
+cases![
+    parcels_of_every_size,
+    half_a_mebibyte_goes_both_ways,
+    too_big_a_parcel_fails_and_harms_nothing,
+    too_big_a_reply_fails_and_harms_nothing,
+    buffers_are_used_again,
+    one_way_calls_may_not_fill_the_buffer,
+];
+
+fn pattern(size: usize) -> Vec<u8> {
+    (0..size)
+        .map(|index| (index * 31 + index / 251) as u8)
+        .collect()
+}
+
+fn parcels_of_every_size(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    let around = |size: usize| size.saturating_sub(1)..=size + 1;
+    let sizes = [0, 64, 4096, 8192, 16384, 65536]
+        .into_iter()
+        .flat_map(around);
+    for size in sizes {
+        let mut data = pattern(size);
+        let back = peer.reverse(&data)?;
+        data.reverse();
+        same("bytes", back, data)?;
+    }
+    Ok(())
+}
+
+fn half_a_mebibyte_goes_both_ways(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    for _ in 0..5 {
+        let mut data = pattern(500 * 1024);
+        let back = peer.reverse(&data)?;
+        data.reverse();
+        same("bytes", back, data)?;
+    }
+    Ok(())
+}
+
+fn too_big_a_parcel_fails_and_harms_nothing(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    for _ in 0..3 {
+        let got = peer
+            .reverse(&vec![0; 2 << 20])
+            .map_err(|status| status.transaction_error());
+        same("status", got.err(), Some(StatusCode::FailedTransaction))?;
+        same("the next call", peer.add(1, 2)?, 3)?;
+    }
+    Ok(())
+}
+
+fn too_big_a_reply_fails_and_harms_nothing(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    for _ in 0..3 {
+        let got = peer.fill(2 << 20, 1).map(|bytes| bytes.len());
+        holds("the call fails", got.is_err())?;
+        same("the next call", peer.fill(300_000, 2)?.len(), 300_000)?;
+    }
+    Ok(())
+}
+
+fn buffers_are_used_again(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    let mut size: usize = 1;
+    for round in 0..1500 {
+        // A walk over many sizes that does not repeat soon.
+        size = (size * 7919 + 104_729) % 40_000;
+        let back = peer.fill(size as i32, round as i8)?;
+        holds(
+            "every byte is right",
+            back.len() == size && back.iter().all(|b| *b == round as u8),
+        )?;
+    }
+    Ok(())
+}
+
+fn one_way_calls_may_not_fill_the_buffer(stage: &Stage) -> Verdict {
+    let service = stage.service()?;
+    let peer = service.peer()?;
+    let slow = 1500;
+    peer.postSlowly(slow)?;
+    // Behind the slow one these queue up until the room for one-way calls is used.
+    let (mut posted, mut refused) = (0, false);
+    while posted < 200_000 && !refused {
+        match peer.post(posted) {
+            Ok(()) => posted += 1,
+            Err(status) => {
+                same(
+                    "status",
+                    status.transaction_error(),
+                    StatusCode::FailedTransaction,
+                )?;
+                refused = true;
+            }
+        }
+    }
+    holds("one-way calls are refused at some point", refused)?;
+    same("a call with reply still fits", peer.add(2, 2)?, 4)?;
+    let arrived = until(
+        || peer.posted().map(|all| all.len() as i32).unwrap_or(0),
+        |count| *count == posted + 1,
+    );
+    if arrived != posted + 1 {
+        return Err(Failure::Failed(format!(
+            "{arrived} of {} arrived",
+            posted + 1
+        )));
+    }
+    Ok(peer.post(1)?)
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Plain calls, one-way calls, nested calls, and the errors that calls bring home.
+use super::cases;
+use crate::aidl::{BnPeer, IPeer};
+use crate::callback::Callback;
+use crate::peer::{Peer, EXCEPTIONS};
+use crate::stage::{fails_with, holds, same, until, Stage, Verdict, PATIENCE};
+use rsbinder::{ExceptionCode, Interface, StatusCode, Strong, FIRST_CALL_TRANSACTION};
+use std::time::{Duration, Instant};
+
+cases![
+    a_call_returns_the_sum,
+    text_survives_the_round_trip,
+    the_service_answers_a_ping,
+    the_descriptor_is_the_interface,
+    the_service_dumps_into_a_file,
+    the_service_calls_back_during_the_call,
+    the_callback_may_call_the_service_again,
+    peers_bounce_a_call_between_them,
+    three_processes_nest_their_calls,
+    one_way_calls_arrive_in_order,
+    one_way_calls_do_not_wait,
+    one_way_calls_to_one_object_run_one_at_a_time,
+    callbacks_arrive_after_the_reply,
+    each_exception_comes_home,
+    service_specific_errors_come_home,
+    status_codes_come_home,
+    unknown_codes_are_told,
+    the_service_sees_who_calls,
+];
+
+fn a_call_returns_the_sum(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    for (a, b) in [(1, 2), (-1, 1), (i32::MAX, 1), (i32::MIN, -1), (0, 0)] {
+        same("sum", peer.add(a, b)?, a.wrapping_add(b))?;
+    }
+    Ok(())
+}
+
+fn text_survives_the_round_trip(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    let long = "long ".repeat(2000);
+    for text in ["", "a", "ab\0cd", "gr\u{fc}n \u{1f980} \u{4e2d}", &long] {
+        same("text", peer.echo(text)?, text.to_string())?;
+    }
+    Ok(())
+}
+
+fn the_service_answers_a_ping(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    Ok(peer.as_binder().ping_binder()?)
+}
+
+fn the_descriptor_is_the_interface(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    let binder = peer.as_binder();
+    holds("the object is remote", binder.is_remote())?;
+    same("descriptor", binder.descriptor(), "anybinder.test.IPeer")
+}
+
+fn the_service_dumps_into_a_file(stage: &Stage) -> Verdict {
+    let (service, peer) = stage.peer()?;
+    let file = crate::files::open_text("")?;
+    let fd = rustix::io::fcntl_dupfd_cloexec(&file, 0)?;
+    let binder = peer.as_binder();
+    let proxy = binder.as_proxy().ok_or("not a proxy")?;
+    proxy.dump(fd, &["one".to_string(), "two".to_string()])?;
+    rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0))?;
+    let wanted = format!("peer {} one,two\n", service.pid());
+    same("dump", crate::files::read_text(&file)?, wanted)
+}
+
+fn the_service_calls_back_during_the_call(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    let here = std::thread::current().id();
+    let callback = Callback::binder(move |value| {
+        // The waiting thread itself serves the nested call.
+        if std::thread::current().id() == here {
+            value * 10
+        } else {
+            -1
+        }
+    });
+    for value in 0..100 {
+        same("answer", peer.callBack(&callback, value)?, value * 10)?;
+    }
+    Ok(())
+}
+
+fn the_callback_may_call_the_service_again(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    let again = peer.clone();
+    let callback = Callback::binder(move |value| again.add(value, 1).unwrap_or(-1));
+    same("answer", peer.callBack(&callback, 41)?, 42)
+}
+
+fn peers_bounce_a_call_between_them(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    let mine: Strong<dyn IPeer> = BnPeer::new_binder(Peer::default());
+    for depth in [0, 1, 2, 21] {
+        same("hops", peer.bounce(&peer, &mine, depth)?, depth)?;
+    }
+    Ok(())
+}
+
+fn three_processes_nest_their_calls(stage: &Stage) -> Verdict {
+    let (_first, first) = stage.peer()?;
+    let (_second, second) = stage.peer()?;
+    let callback = Callback::binder({
+        let second = second.clone();
+        let inner = Callback::binder(|value| value + 5);
+        move |value| second.callBack(&inner, value).unwrap_or(-1)
+    });
+    same("answer", first.callBack(&callback, 1)?, 6)?;
+    same("hops", first.bounce(&first, &second, 15)?, 15)
+}
+
+fn one_way_calls_arrive_in_order(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    let wanted: Vec<i32> = (0..1000).collect();
+    for value in &wanted {
+        peer.post(*value)?;
+    }
+    let posted = until(
+        || peer.posted().unwrap_or_default(),
+        |posted| posted.len() == wanted.len(),
+    );
+    same("posted", posted, wanted)
+}
+
+fn one_way_calls_do_not_wait(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    let start = Instant::now();
+    peer.postSlowly(2000)?;
+    holds(
+        "back before the service is done",
+        start.elapsed() < Duration::from_secs(2),
+    )?;
+    same("nothing posted yet", peer.posted()?, Vec::new())
+}
+
+fn one_way_calls_to_one_object_run_one_at_a_time(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    let start = Instant::now();
+    for _ in 0..4 {
+        peer.postSlowly(100)?;
+    }
+    let posted = until(
+        || peer.posted().unwrap_or_default(),
+        |posted| posted.len() == 4,
+    );
+    same("posted", posted, vec![100; 4])?;
+    holds(
+        "not all at once",
+        start.elapsed() >= Duration::from_millis(400),
+    )
+}
+
+fn callbacks_arrive_after_the_reply(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    let (callback, diary) = Callback::with_diary(|value| value);
+    peer.callBackLater(&callback, 200)?;
+    same("events", diary.events(200, PATIENCE), (0..200).collect())
+}
+
+fn each_exception_comes_home(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    for (index, exception) in EXCEPTIONS.into_iter().enumerate() {
+        let status = peer.throwException(index as i32, "because").unwrap_err();
+        same("exception", status.exception_code(), exception)?;
+        same("message", status.message(), Some("because"))?;
+    }
+    Ok(())
+}
+
+fn service_specific_errors_come_home(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    for code in [1, 42, -7, i32::MAX] {
+        let status = peer.throwServiceSpecific(code).unwrap_err();
+        same(
+            "exception",
+            status.exception_code(),
+            ExceptionCode::ServiceSpecific,
+        )?;
+        same("code", status.service_specific_error(), code)?;
+    }
+    Ok(())
+}
+
+fn status_codes_come_home(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    for code in [
+        StatusCode::NameNotFound,
+        StatusCode::PermissionDenied,
+        StatusCode::BadType,
+        StatusCode::NoMemory,
+    ] {
+        fails_with("fail", peer.fail(code.into()), code)?;
+    }
+    same("the next call", peer.add(1, 1)?, 2)
+}
+
+fn unknown_codes_are_told(stage: &Stage) -> Verdict {
+    let (_service, peer) = stage.peer()?;
+    let binder = peer.as_binder();
+    let proxy = binder.as_proxy().ok_or("not a proxy")?;
+    let data = proxy.prepare_transact(true)?;
+    let got = proxy.submit_transact(FIRST_CALL_TRANSACTION + 9999, &data, 0);
+    same("status", got.err(), Some(StatusCode::UnknownTransaction))
+}
+
+fn the_service_sees_who_calls(stage: &Stage) -> Verdict {
+    let (service, peer) = stage.peer()?;
+    same(
+        "pid of the caller",
+        peer.callingPid()?,
+        std::process::id() as i32,
+    )?;
+    let uid = rustix::process::geteuid().as_raw() as i32;
+    same("uid of the caller", peer.callingUid()?, uid)?;
+    same("pid of the service", peer.pid()?, service.pid())
+}

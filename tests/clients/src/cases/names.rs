@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The service manager, as clients use it.
+use super::cases;
+use crate::callback::Callback;
+use crate::stage::{holds, same, Stage, Verdict, PATIENCE};
+use rsbinder::hub::android_16::{BnServiceCallback, IServiceCallback};
+use rsbinder::{hub, BinderResult, Interface, SIBinder};
+use std::sync::mpsc::{channel, Sender};
+use std::sync::Mutex;
+
+cases![
+    a_registered_service_is_listed,
+    an_unknown_name_is_not_found,
+    a_waiting_client_is_told,
+    a_client_registers_its_own_object,
+    debug_information_names_the_process,
+];
+
+fn a_registered_service_is_listed(stage: &Stage) -> Verdict {
+    let (service, _peer) = stage.peer()?;
+    let names = hub::list_services(hub::DUMP_FLAG_PRIORITY_ALL);
+    holds("listed", names.contains(&service.name))?;
+    holds(
+        "so is the manager",
+        names.iter().any(|name| name == "manager"),
+    )
+}
+
+fn an_unknown_name_is_not_found(_stage: &Stage) -> Verdict {
+    // Not the same as "the service manager does not answer".
+    let found = hub::try_get_service("anybinder.test.nobody")?;
+    holds("no service", found.is_none())
+}
+
+struct Listener(Mutex<Sender<String>>);
+
+impl Interface for Listener {}
+
+impl IServiceCallback for Listener {
+    fn onRegistration(&self, name: &str, _service: &SIBinder) -> BinderResult<()> {
+        // A case that has ended listens no more.
+        let _ = self.0.lock().unwrap().send(name.to_string());
+        Ok(())
+    }
+}
+
+fn a_waiting_client_is_told(stage: &Stage) -> Verdict {
+    let name = format!("anybinder.test.awaited.{}", std::process::id());
+    let (sender, news) = channel();
+    let listener = BnServiceCallback::new_binder(Listener(Mutex::new(sender)));
+    hub::register_for_notifications(&name, &listener)?;
+    let (_service, peer) = stage.peer()?;
+    hub::add_service(&name, peer.as_binder())?;
+    same("the name told", news.recv_timeout(PATIENCE)?, name)
+}
+
+fn a_client_registers_its_own_object(_stage: &Stage) -> Verdict {
+    let name = format!("anybinder.test.own.{}", std::process::id());
+    let mine = Callback::binder(|value| value).as_binder();
+    hub::add_service(&name, mine.clone())?;
+    let found = hub::check_service(&name).ok_or("not found")?;
+    holds("found as the local object", found == mine)
+}
+
+fn debug_information_names_the_process(stage: &Stage) -> Verdict {
+    let (service, _peer) = stage.peer()?;
+    let all = hub::get_service_debug_info()?;
+    let info = all
+        .iter()
+        .find(|info| info.name == service.name)
+        .ok_or("not in the list")?;
+    same("pid", info.debugPid, service.pid())
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Files without a name, to be passed from process to process.
+use rsbinder::ParcelFileDescriptor;
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::os::fd::AsFd;
+
+/// Reads an open file to its end, through a descriptor of our own.
+pub fn read_text(file: &ParcelFileDescriptor) -> std::io::Result<String> {
+    let mut text = String::new();
+    File::from(file.as_fd().try_clone_to_owned()?).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// A file that holds the text, to be read from its start.
+pub fn open_text(text: &str) -> std::io::Result<ParcelFileDescriptor> {
+    let fd = rustix::fs::memfd_create("text", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let mut file = File::from(fd);
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(ParcelFileDescriptor::new(file))
+}
+
+/// How many descriptors this process has open.
+pub fn open_count() -> std::io::Result<i32> {
+    Ok(std::fs::read_dir("/proc/self/fd")?.count() as i32)
+}

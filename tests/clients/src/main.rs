@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Real clients against a mounted Binder file system, whoever serves it.
+//!
+//! Without a subcommand this is the runner: it starts each case as a process of its own, with a
+//! time limit, and prints what became of it. The cases start services, which are this program once
+//! more. The mount is an option, so the same cases run on the daemon and on a kernel module.
+mod callback;
+mod cases;
+mod files;
+mod peer;
+mod runner;
+mod stage;
+
+mod generated {
+    include!(concat!(env!("OUT_DIR"), "/test_aidl.rs"));
+}
+
+/// The generated interfaces, without the package path.
+mod aidl {
+    pub use crate::generated::anybinder::test::ICallback::{BnCallback, ICallback};
+    pub use crate::generated::anybinder::test::IPeer::{BnPeer, IPeer};
+    pub use crate::generated::anybinder::test::Record::Record;
+}
+
+use aidl::IPeer;
+use clap::{Args, Parser, Subcommand};
+use rsbinder::{FromIBinder, ProcessState, Strong};
+use stage::{Failure, Stage, Verdict};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Exit status of a case that cannot be looked at here.
+pub const EXIT_SKIPPED: u8 = 77;
+
+/// Test a Binder file system with real clients
+#[derive(Parser)]
+#[command(name = "client-tests")]
+struct Cli {
+    /// Where the Binder file system is mounted
+    #[arg(long, default_value = "/dev/binderfs", global = true)]
+    mount: PathBuf,
+
+    #[command(subcommand)]
+    role: Option<Role>,
+
+    #[command(flatten)]
+    runner: runner::Options,
+}
+
+#[derive(Subcommand)]
+enum Role {
+    /// Run one case in this process
+    Case { name: String },
+    /// Be a service
+    #[command(hide = true)]
+    Serve {
+        #[arg(long)]
+        name: String,
+        #[arg(long)]
+        max_threads: u32,
+    },
+    /// Manage the context of a device
+    #[command(hide = true)]
+    Manage(Device),
+    /// Print the pid of the process that manages the context of a device
+    #[command(hide = true)]
+    WhoManages(Device),
+    /// Be one client of many
+    #[command(hide = true)]
+    Mix {
+        #[arg(long)]
+        name: String,
+        #[arg(long)]
+        seed: i32,
+    },
+}
+
+#[derive(Args)]
+struct Device {
+    #[arg(long)]
+    device: String,
+}
+
+fn one_case(mount: &Path, name: &str) -> Verdict {
+    let case = cases::all()
+        .find(|case| case.name == name)
+        .ok_or("no such case")?;
+    (case.run)(&Stage::open(mount, name, 15)?)
+}
+
+fn who_manages(device: &Path) -> Verdict {
+    let state = ProcessState::init(&device.to_string_lossy(), 0)?;
+    let manager: Strong<dyn IPeer> = FromIBinder::try_from(state.context_object()?)?;
+    println!("{}", manager.pid()?);
+    Ok(())
+}
+
+fn one_of_many(mount: &Path, name: &str, seed: i32) -> Verdict {
+    let _stage = Stage::open(mount, "mix", 15)?;
+    let peer: Strong<dyn IPeer> = rsbinder::hub::wait_for_interface(name)?;
+    cases::crowds::mix(&peer, seed)
+}
+
+fn play(mount: &Path, role: Role) -> Verdict {
+    let device = |name: &str| mount.join(name);
+    let path = |name: &str| device(name).to_string_lossy().into_owned();
+    match role {
+        Role::Case { name } => one_case(mount, &name),
+        Role::Serve { name, max_threads } => Ok(peer::serve(&path("binder"), &name, max_threads)?),
+        Role::Manage(which) => Ok(peer::manage(&path(&which.device))?),
+        Role::WhoManages(which) => who_manages(&device(&which.device)),
+        Role::Mix { name, seed } => one_of_many(mount, &name, seed),
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let Some(role) = cli.role else {
+        return runner::run(&cli.mount, &cli.runner);
+    };
+    match play(&cli.mount, role) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Skipped(why)) => {
+            println!("{why}");
+            ExitCode::from(EXIT_SKIPPED)
+        }
+        Err(Failure::Failed(why)) => {
+            println!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}

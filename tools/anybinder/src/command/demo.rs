@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0
+//! `anybinder demo`: the whole thing at work, in a temporary place, with nothing left behind.
+//!
+//! This process brings the home up and starts a service and a client, each a process of its own.
+//! The client does the showing: it prints one JSON line for each step, which this process prints
+//! for people, and the steps are counted, so that a client that dies halfway is no success.
+use super::demo_client::{Step, STEPS};
+use super::{down, up};
+use crate::daemon::DaemonOptions;
+use crate::manager::ManagerOptions;
+use crate::place::{Note, Place, Served};
+use crate::trouble::{Doing, Result, Trouble};
+use crate::Context;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// How many calls to time
+    #[arg(long, value_name = "COUNT", default_value_t = 20_000)]
+    calls: u32,
+}
+
+/// Prints steps for people as they happen, or keeps them for one JSON document at the end.
+struct Stage {
+    json: bool,
+    start: Instant,
+    steps: Vec<Step>,
+}
+
+impl Stage {
+    fn show(&mut self, step: Step) {
+        if !self.json {
+            let mark = if step.ok { "ok  " } else { "FAIL" };
+            println!("  {mark} {}", step.text);
+            for detail in &step.details {
+                println!("         {detail}");
+            }
+        }
+        self.steps.push(step);
+    }
+
+    fn ok(&mut self, name: &str, text: String) {
+        self.show(Step::ok(name, text));
+    }
+}
+
+/// The temporary home; whatever happens, dropping it takes it down.
+struct Home {
+    directory: PathBuf,
+    place: Place,
+    note: Option<Note>,
+    service: Option<Child>,
+}
+
+impl Home {
+    fn new() -> Result<Self> {
+        let name = format!("anybinder-demo-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        std::fs::DirBuilder::new()
+            .mode(0o755)
+            .create(&directory)
+            .doing(|| format!("making {}", directory.display()))?;
+        let place = Place::new(Some(directory.join("mount")), Some(directory.join("state")))?;
+        Ok(Home {
+            directory,
+            place,
+            note: None,
+            service: None,
+        })
+    }
+
+    /// This program once more, in another role.
+    fn role(&self, role: &str) -> Result<Command> {
+        let me = std::env::current_exe().doing(|| "finding this program".to_string())?;
+        let mut command = Command::new(me);
+        command.arg("--mount").arg(&self.place.mount).arg(role);
+        Ok(command)
+    }
+
+    fn take_down(&mut self) -> Result<()> {
+        if let Some(mut service) = self.service.take() {
+            let _ = service.kill();
+            let _ = service.wait();
+        }
+        let stopped = match self.note.take() {
+            Some(note) => down::take_down(&self.place, &note),
+            None => Ok(()),
+        };
+        if stopped.is_ok() && self.directory.exists() {
+            std::fs::remove_dir_all(&self.directory)
+                .doing(|| format!("removing {}", self.directory.display()))?;
+        }
+        stopped
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = self.take_down();
+    }
+}
+
+extern "C" fn no_action(_signal: libc::c_int) {}
+
+/// An interrupt ends the service and the client; this process then cleans up after them.
+fn outlive_interrupts() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the handler does nothing, so it is safe at any instant.
+        unsafe { libc::signal(signal, no_action as *const () as libc::sighandler_t) };
+    }
+}
+
+fn bring_up(home: &mut Home, stage: &mut Stage) -> Result<()> {
+    let start = Instant::now();
+    let arguments = up::Arguments {
+        daemon: DaemonOptions {
+            devices: "binder".to_string(),
+            mode: None,
+            uid: None,
+            gid: None,
+            log_level: None,
+            max_procs: None,
+        },
+        managers: vec!["binder".to_string()],
+        manager: ManagerOptions::default(),
+    };
+    let note = up::bring_up(&home.place, &arguments)?;
+    let mount = home.place.mount.display();
+    let took_ms = start.elapsed().as_millis();
+    let managers: Vec<String> = note
+        .managers
+        .iter()
+        .map(|m| m.process.pid.to_string())
+        .collect();
+    stage.ok(
+        "home",
+        format!(
+            "userspace home at {mount}, daemon {}, up in {took_ms} ms",
+            note.daemon.pid
+        ),
+    );
+    stage.ok(
+        "manager",
+        format!("service manager, process {}", managers.join(" ")),
+    );
+    home.note = Some(note);
+    Ok(())
+}
+
+/// Sends each line of the client on; ends when the client closes its output.
+fn forward_lines(client: &mut Child, lines: Sender<String>) {
+    let output = client.stdout.take().expect("the client's output is piped");
+    std::thread::spawn(move || {
+        for line in BufReader::new(output)
+            .lines()
+            .map_while(std::result::Result::ok)
+        {
+            if lines.send(line).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// Shows the client's steps until its output ends.
+fn follow(client: &mut Child, stage: &mut Stage) -> Result<()> {
+    let (sender, lines) = channel();
+    forward_lines(client, sender);
+    let deadline = Instant::now() + CLIENT_PATIENCE;
+    loop {
+        match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(line) => {
+                let step = serde_json::from_str(&line).doing(|| "reading a step".to_string())?;
+                stage.show(step);
+            }
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(Trouble::new("The client did not finish in time."));
+            }
+        }
+    }
+}
+
+fn show_clients(home: &mut Home, stage: &mut Stage, calls: u32) -> Result<()> {
+    let service = home
+        .role("demo-service")?
+        .spawn()
+        .doing(|| "starting the service".to_string())?;
+    let service_pid = service.id();
+    home.service = Some(service);
+    let mut client = home
+        .role("demo-client")?
+        .args(["--service-pid", &service_pid.to_string()])
+        .args(["--calls", &calls.to_string()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .doing(|| "starting the client".to_string())?;
+    stage.ok(
+        "processes",
+        format!(
+            "AddInts service, process {service_pid}; client, process {}",
+            client.id()
+        ),
+    );
+    let followed = follow(&mut client, stage);
+    if followed.is_err() {
+        let _ = client.kill();
+    }
+    let status = client
+        .wait()
+        .doing(|| "waiting for the client".to_string())?;
+    followed?;
+    if !status.success() {
+        return Err(Trouble::new(format!("The client failed ({status}).")));
+    }
+    check_killed(home)
+}
+
+/// The service must have ended by the client's SIGKILL and by nothing else.
+fn check_killed(home: &mut Home) -> Result<()> {
+    let mut service = home.service.take().expect("started above");
+    let status = service
+        .wait()
+        .doing(|| "waiting for the service".to_string())?;
+    if status.signal() != Some(libc::SIGKILL) {
+        return Err(Trouble::new(format!(
+            "The service ended otherwise: {status}."
+        )));
+    }
+    Ok(())
+}
+
+fn check_gone(directory: &Path, place: &Place, note: &Note) -> Result<()> {
+    let running = note.daemon.is_running() || note.managers.iter().any(|m| m.process.is_running());
+    if running || place.served() != Served::Not || directory.exists() {
+        return Err(Trouble::new("Something is left behind."));
+    }
+    Ok(())
+}
+
+fn play(stage: &mut Stage, calls: u32) -> Result<()> {
+    let mut home = Home::new()?;
+    bring_up(&mut home, stage)?;
+    show_clients(&mut home, stage, calls)?;
+    let note = home.note.clone().expect("brought up above");
+    home.take_down()?;
+    check_gone(&home.directory, &home.place, &note)?;
+    stage.ok(
+        "down",
+        "everything taken down, nothing left behind".to_string(),
+    );
+    for name in STEPS {
+        if !stage.steps.iter().any(|step| step.name == name && step.ok) {
+            return Err(Trouble::new(format!("The step {name} did not happen.")));
+        }
+    }
+    Ok(())
+}
+
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    outlive_interrupts();
+    let mut stage = Stage {
+        json: context.json,
+        start: Instant::now(),
+        steps: Vec::new(),
+    };
+    if !context.json {
+        println!("Binder IPC between unmodified clients, served by a daemon:");
+    }
+    let outcome = play(&mut stage, arguments.calls);
+    let took_s = stage.start.elapsed().as_secs_f64();
+    let document = serde_json::json!({
+        "ok": outcome.is_ok(), "took_s": took_s, "steps": stage.steps,
+    });
+    context.show(&document, |_| {
+        let verdict = if outcome.is_ok() {
+            "all of it worked"
+        } else {
+            "FAILED"
+        };
+        println!("{verdict}, {took_s:.1} s");
+    });
+    outcome.map(|()| ExitCode::SUCCESS)
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0
+//! `anybinder list`: the services that the service manager knows.
+use crate::client::{self, DeviceOption};
+use crate::process::command_name;
+use crate::trouble::{Doing, Result};
+use crate::Context;
+use serde::Serialize;
+use std::process::ExitCode;
+
+#[derive(Serialize)]
+struct Service {
+    name: String,
+    pid: i32,
+    command: String,
+}
+
+pub fn run(context: &Context, option: &DeviceOption) -> Result<ExitCode> {
+    client::open(&context.place, &option.device, 0)?;
+    let manager = client::service_manager(&context.place, &option.device)?;
+    let known = manager
+        .get_service_debug_info()
+        .doing(|| "asking the service manager".to_string())?;
+    let mut services: Vec<Service> = known
+        .into_iter()
+        .map(|info| Service {
+            name: info.name,
+            pid: info.debugPid,
+            command: command_name(info.debugPid as u32),
+        })
+        .collect();
+    services.sort_by(|a, b| a.name.cmp(&b.name));
+    context.show(&services, |services| {
+        println!("{:>7}  {:<16} SERVICE", "PID", "COMMAND");
+        for service in services {
+            println!(
+                "{:>7}  {:<16} {}",
+                service.pid, service.command, service.name
+            );
+        }
+    });
+    Ok(ExitCode::SUCCESS)
+}

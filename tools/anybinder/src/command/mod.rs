@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0
+//! One file for each command of the command line.
+pub mod call;
+pub mod demo;
+pub mod demo_client;
+pub mod demo_service;
+pub mod down;
+pub mod list;
+pub mod ping;
+pub mod ps;
+pub mod run;
+pub mod servicemanager;
+pub mod status;
+pub mod up;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+//! `anybinder ping NAME`: is the service there, and how long does the smallest call take?
+use crate::client::{self, DeviceOption};
+use crate::trouble::{Result, Trouble};
+use crate::Context;
+use serde::Serialize;
+use std::process::ExitCode;
+use std::time::Instant;
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The service's name
+    name: String,
+
+    /// How many times to ask
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    count: u32,
+
+    #[command(flatten)]
+    device: DeviceOption,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    name: String,
+    descriptor: String,
+    round_trip_us: Vec<f64>,
+}
+
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    let name = &arguments.name;
+    let service = client::find(&context.place, &arguments.device.device, name)?;
+    let mut answer = Answer {
+        name: name.clone(),
+        descriptor: service.descriptor().to_string(),
+        round_trip_us: Vec::new(),
+    };
+    for _ in 0..arguments.count {
+        let start = Instant::now();
+        service.ping_binder().map_err(|err| {
+            Trouble::new(format!("{name} does not answer: {}.", client::explain(err)))
+        })?;
+        answer
+            .round_trip_us
+            .push(start.elapsed().as_nanos() as f64 / 1000.0);
+    }
+    context.show(&answer, |answer| {
+        for took_us in &answer.round_trip_us {
+            println!(
+                "{} ({}) answers in {took_us:.1} us",
+                answer.name, answer.descriptor
+            );
+        }
+    });
+    Ok(ExitCode::SUCCESS)
+}

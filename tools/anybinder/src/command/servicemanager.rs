@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0
+//! `anybinder servicemanager`: what a unit file or `up` starts for each device.
+use crate::client::DeviceOption;
+use crate::manager::{self, ManagerOptions};
+use crate::trouble::Result;
+use crate::Context;
+use std::process::ExitCode;
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    device: DeviceOption,
+    #[command(flatten)]
+    options: ManagerOptions,
+}
+
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    let device = &arguments.device.device;
+    Err(manager::become_manager(
+        &context.place,
+        device,
+        &arguments.options,
+    ))
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+//! `anybinder status`: what is up, seen from the mount and from the note.
+use crate::place::{Manager, Place, Served};
+use crate::trouble::Result;
+use crate::Context;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// As init scripts say "not running".
+const EXIT_NOT_UP: u8 = 3;
+
+#[derive(Serialize)]
+struct Status {
+    mount: PathBuf,
+    up: bool,
+    /// `daemon`, `kernel`, `stale` or `nothing`
+    served_by: &'static str,
+    daemon: Option<DaemonStatus>,
+    managers: Vec<ManagerStatus>,
+    devices: Vec<String>,
+    features: BTreeMap<String, String>,
+}
+
+#[derive(Serialize)]
+struct DaemonStatus {
+    pid: u32,
+    threads: Option<u32>,
+    resident_kib: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct ManagerStatus {
+    device: String,
+    pid: u32,
+    running: bool,
+}
+
+fn first_number<T: std::str::FromStr>(field: Option<String>) -> Option<T> {
+    field?.split_whitespace().next()?.parse().ok()
+}
+
+fn features(place: &Place) -> BTreeMap<String, String> {
+    let Ok(entries) = std::fs::read_dir(place.device("features")) else {
+        return BTreeMap::new();
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| {
+            let value = std::fs::read_to_string(entry.path()).ok()?;
+            Some((
+                entry.file_name().into_string().ok()?,
+                value.trim().to_string(),
+            ))
+        })
+        .collect()
+}
+
+fn look(place: &Place) -> Status {
+    let served = place.served();
+    let note = place.note();
+    let managers = note.iter().flat_map(|note| &note.managers);
+    Status {
+        mount: place.mount.clone(),
+        up: matches!(served, Served::Daemon | Served::Kernel),
+        served_by: match served {
+            Served::Not => "nothing",
+            Served::Daemon => "daemon",
+            Served::Stale => "stale",
+            Served::Kernel => "kernel",
+        },
+        daemon: note.as_ref().map(|note| DaemonStatus {
+            pid: note.daemon.pid,
+            threads: first_number(note.daemon.status_field("Threads")),
+            resident_kib: first_number(note.daemon.status_field("VmRSS")),
+        }),
+        managers: managers
+            .map(|Manager { device, process }| ManagerStatus {
+                device: device.clone(),
+                pid: process.pid,
+                running: process.is_running(),
+            })
+            .collect(),
+        devices: place.devices(),
+        features: features(place),
+    }
+}
+
+fn print(status: &Status) {
+    let mount = status.mount.display();
+    match status.served_by {
+        "daemon" => println!("{mount}: up, served by a daemon"),
+        "kernel" => println!("{mount}: up, served by the kernel"),
+        "stale" => println!("{mount}: the daemon is gone; `anybinder up` starts it again"),
+        _ => println!("{mount}: nothing is up"),
+    }
+    if let Some(daemon) = &status.daemon {
+        let threads = daemon.threads.unwrap_or(0);
+        let resident = daemon.resident_kib.unwrap_or(0);
+        println!(
+            "daemon {}: {threads} threads, {resident} KiB resident",
+            daemon.pid
+        );
+    }
+    for manager in &status.managers {
+        let state = if manager.running { "running" } else { "gone" };
+        println!(
+            "service manager {} on {}: {state}",
+            manager.pid, manager.device
+        );
+    }
+    if !status.devices.is_empty() {
+        println!("devices: {}", status.devices.join(" "));
+    }
+    let on: Vec<&str> = status
+        .features
+        .iter()
+        .filter(|(_, value)| *value == "1")
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !on.is_empty() {
+        println!("features: {}", on.join(" "));
+    }
+}
+
+pub fn run(context: &Context) -> Result<ExitCode> {
+    let status = look(&context.place);
+    context.show(&status, print);
+    Ok(if status.up {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(EXIT_NOT_UP)
+    })
+}

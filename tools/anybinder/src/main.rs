@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+//! `anybinder`: brings the userspace home of Binder up and down, and looks into it.
+mod client;
+mod command;
+mod daemon;
+mod manager;
+mod namespace;
+mod place;
+mod process;
+mod trouble;
+
+use clap::{Parser, Subcommand};
+use place::Place;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use trouble::Result;
+
+/// Android Binder IPC on any Linux: the userspace home and what runs in it
+#[derive(Parser)]
+#[command(name = "anybinder", version, arg_required_else_help = true)]
+struct Cli {
+    /// Where the Binder file system is or shall be mounted
+    /// [default: /dev/binderfs for root, $XDG_RUNTIME_DIR/anybinder for others]
+    #[arg(long, global = true, value_name = "DIR", env = "ANYBINDER_MOUNT")]
+    mount: Option<PathBuf>,
+
+    /// Where this command keeps its notes
+    /// [default: /run/anybinder for root, $XDG_RUNTIME_DIR/anybinder-state for others]
+    #[arg(long, global = true, value_name = "DIR", env = "ANYBINDER_STATE_DIR")]
+    state_dir: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Start the daemon and a service manager
+    Up(command::up::Arguments),
+    /// Stop the service manager and the daemon
+    Down,
+    /// Tell what is up (exit status 3 if nothing is)
+    Status,
+    /// Run a program that finds this mount at /dev/binderfs and its devices at /dev/binder etc.
+    Run(command::run::Arguments),
+    /// Bring everything up in a temporary place, show it at work, and take it down
+    Demo(command::demo::Arguments),
+    /// List the registered services
+    List(client::DeviceOption),
+    /// Ask a service whether it is alive
+    Ping(command::ping::Arguments),
+    /// Send a transaction to a service and print the reply
+    Call(command::call::Arguments),
+    /// List the processes that have a device open
+    Ps,
+    /// Be the service manager of a device, in the foreground
+    Servicemanager(command::servicemanager::Arguments),
+    #[command(hide = true)]
+    DemoService,
+    #[command(hide = true)]
+    DemoClient(command::demo_client::Arguments),
+}
+
+/// Where a command works and how it prints.
+pub struct Context {
+    pub place: Place,
+    pub json: bool,
+}
+
+impl Context {
+    /// Prints a value as JSON, or lets `text` print it for people.
+    pub fn show<T: serde::Serialize>(&self, value: &T, text: impl FnOnce(&T)) {
+        if self.json {
+            let line = serde_json::to_string_pretty(value).expect("own types become JSON");
+            println!("{line}");
+        } else {
+            text(value);
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<ExitCode> {
+    let context = Context {
+        place: Place::new(cli.mount, cli.state_dir)?,
+        json: cli.json,
+    };
+    // Every command but `up` and `demo` looks at a home from inside its namespaces.
+    if !matches!(cli.command, Command::Up(_) | Command::Demo(_)) {
+        if let Some(note) = context.place.note() {
+            namespace::join(&note)?;
+        }
+    }
+    match cli.command {
+        Command::Up(arguments) => command::up::run(&context, &arguments),
+        Command::Down => command::down::run(&context),
+        Command::Status => command::status::run(&context),
+        Command::Run(arguments) => command::run::run(&context, &arguments),
+        Command::Demo(arguments) => command::demo::run(&context, &arguments),
+        Command::List(option) => command::list::run(&context, &option),
+        Command::Ping(arguments) => command::ping::run(&context, &arguments),
+        Command::Call(arguments) => command::call::run(&context, &arguments),
+        Command::Ps => command::ps::run(&context),
+        Command::Servicemanager(arguments) => command::servicemanager::run(&context, &arguments),
+        Command::DemoService => command::demo_service::run(&context),
+        Command::DemoClient(arguments) => command::demo_client::run(&context, &arguments),
+    }
+}
+
+fn main() -> ExitCode {
+    match dispatch(Cli::parse()) {
+        Ok(code) => code,
+        Err(trouble) => {
+            eprintln!("anybinder: {trouble}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The service manager: rsb_hub of the rsbinder-tools crate, one process for each device.
+//!
+//! rsb_hub opens `/dev/binderfs/DEVICE` and nothing else, so for any other mount it runs in a
+//! mount namespace where that path is right. It tells readiness the systemd way, by a datagram
+//! to the socket that NOTIFY_SOCKET names, once it holds handle 0.
+use crate::namespace;
+use crate::place::{Manager, Place};
+use crate::process::{find_program, Process};
+use crate::trouble::{Doing, Result, Trouble};
+use std::fs::File;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = "rsb_hub";
+const READY_PATIENCE: Duration = Duration::from_secs(20);
+
+/// How the service manager decides who may do what.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ManagerOptions {
+    /// Access rules of the service manager (a .toml file or a directory of them);
+    /// without them whoever may open the device may register and find services
+    #[arg(long, value_name = "PATH")]
+    pub policy: Option<PathBuf>,
+}
+
+impl ManagerOptions {
+    fn arguments(&self) -> Vec<String> {
+        match &self.policy {
+            Some(path) => vec!["--config".to_string(), path.display().to_string()],
+            None => vec!["--insecure-allow-all".to_string()],
+        }
+    }
+}
+
+/// Becomes the service manager of a device. Returns only if that fails.
+pub fn become_manager(place: &Place, device: &str, options: &ManagerOptions) -> Trouble {
+    let program = match find_program(PROGRAM) {
+        Ok(program) => program,
+        Err(trouble) => return trouble,
+    };
+    if let Err(trouble) = namespace::enter_binderfs(place) {
+        return trouble;
+    }
+    let err = Command::new(&program)
+        .args(["--device", device])
+        .args(options.arguments())
+        .exec();
+    Trouble::new(format!("{} cannot be started: {err}.", program.display()))
+}
+
+/// Starts a service manager in the background and waits until it holds handle 0.
+pub fn start(place: &Place, device: &str, options: &ManagerOptions) -> Result<Manager> {
+    find_program(PROGRAM)?;
+    if !place.device(device).exists() {
+        return Err(Trouble::with_advice(
+            format!("There is no device {device} at {}.", place.mount.display()),
+            format!("It has: {}.", place.devices().join(", ")),
+        ));
+    }
+    let name = format!("anybinder-ready-{}-{device}", std::process::id());
+    let socket = SocketAddr::from_abstract_name(&name)
+        .and_then(|address| UnixDatagram::bind_addr(&address))
+        .doing(|| "making a socket".to_string())?;
+    let log_path = place.state_file("manager.log");
+    let log = File::options()
+        .create(true)
+        .append(true)
+        .open(&log_path)
+        .doing(|| format!("writing {}", log_path.display()))?;
+    let me = std::env::current_exe().doing(|| "finding this program".to_string())?;
+    let mut command = Command::new(me);
+    command
+        .arg("--mount")
+        .arg(&place.mount)
+        .args(["servicemanager", "--device", device])
+        .env("NOTIFY_SOCKET", format!("@{name}"))
+        .stdin(Stdio::null())
+        .stdout(
+            log.try_clone()
+                .doing(|| format!("writing {}", log_path.display()))?,
+        )
+        .stderr(log)
+        .process_group(0);
+    if let Some(policy) = &options.policy {
+        command.arg("--policy").arg(policy);
+    }
+    let mut child = command
+        .spawn()
+        .doing(|| "starting the service manager".to_string())?;
+    wait_ready(&socket, &mut child, &log_path)?;
+    let process = Process::now(child.id())
+        .ok_or_else(|| Trouble::new("The service manager came up and ended at once."))?;
+    Ok(Manager {
+        device: device.to_string(),
+        process,
+    })
+}
+
+fn wait_ready(socket: &UnixDatagram, child: &mut Child, log_path: &Path) -> Result<()> {
+    let poll_interval = Duration::from_millis(20);
+    socket
+        .set_read_timeout(Some(poll_interval))
+        .doing(|| "waiting for the service manager".to_string())?;
+    let start = Instant::now();
+    let mut message = [0u8; 512];
+    loop {
+        if let Ok(length) = socket.recv(&mut message) {
+            if message[..length].starts_with(b"READY=1") {
+                return Ok(());
+            }
+        }
+        let ended = child
+            .try_wait()
+            .doing(|| "waiting for the service manager".to_string())?;
+        if ended.is_some() || start.elapsed() > READY_PATIENCE {
+            let _ = child.kill();
+            let log = std::fs::read_to_string(log_path).unwrap_or_default();
+            return Err(Trouble::with_advice(
+                "The service manager did not come up.",
+                log.trim_end().replace('\n', "\n  "),
+            ));
+        }
+    }
+}

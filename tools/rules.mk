@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0
+# The Rust programs: the anybinder command, and rsb_hub, the service manager it starts. One cargo
+# run builds both, so that their common crates are compiled once.
+RUST_SOURCES := $(shell find tools/anybinder -type f) tools/Cargo.toml tools/Cargo.lock
+RUST_BUILD = $(CARGO) build --quiet --release --locked --manifest-path tools/Cargo.toml
+
+PROGRAMS += $(BIN)/anybinder $(BIN)/rsb_hub
+
+$(BIN)/anybinder $(BIN)/rsb_hub &: $(RUST_SOURCES)
+	@mkdir -p $(BIN)
+	$(Q)$(call say,CARGO,anybinder rsb_hub)$(RUST_BUILD) -p anybinder -p rsbinder-tools \
+		--bin anybinder --bin rsb_hub
+	$(Q)for program in anybinder rsb_hub; do \
+		install $(CARGO_TARGET_DIR)/release/$$program $(BIN)/$$program; done
+
+TEST_TARGETS += test-tools
+test-tools: all
+	@tools/test-tools
+
+LINT_TARGETS += lint-rust
+lint-rust:
+	$(CARGO) fmt --manifest-path tools/Cargo.toml --all --check
+	$(CARGO) clippy --quiet --release --locked --manifest-path tools/Cargo.toml --workspace \
+		--all-targets -- -D warnings
+
+demo-run: all
+	@$(BIN)/anybinder demo
