@@ -291,16 +291,22 @@ u64 binder_buffer_address(struct binder_alloc *alloc, const struct binder_buffer
 
 struct binder_buffer *binder_alloc_first_buffer(struct binder_alloc *alloc)
 {
-	struct binder_buffer *buffer;
+	struct range *range;
 
 	binder_lock(&alloc->lock);
-	buffer = of_range(range_first(&alloc->space));
+	range = range_first(&alloc->space);
+	while (range && !of_range(range)->user_free)
+		range = range_next(range);
 	binder_unlock(&alloc->lock);
-	return buffer;
+	return of_range(range);
 }
 
 void binder_alloc_destroy(struct binder_alloc *alloc) NO_TSA
 {
+#ifdef BINDER_DEBUG
+	if (alloc->nr_buffers)
+		__builtin_trap(); /* somebody forgot a buffer */
+#endif
 	host_free(alloc->spare);
 	alloc->spare = NULL;
 	binder_pages_destroy(&alloc->pages);

@@ -128,8 +128,10 @@ static inline size_t binder_buffer_extra_off(const struct binder_buffer *b)
 	       ((b->offsets_size + 7) & ~(size_t)7);
 }
 
-/* Hands out the remaining buffers one by one when the process is gone, each to
- * be freed by the caller; NULL when there is none. */
+/* Hands out the buffers that were delivered and not freed, one by one, when the
+ * process is gone, each to be freed by the caller; NULL when there is none.  The
+ * others have owners of their own: the work that is still queued, or the sender
+ * that is filling one at this moment and will find the receiver dead. */
 struct binder_buffer *binder_alloc_first_buffer(struct binder_alloc *alloc);
 /* After the last buffer. */
 void binder_alloc_destroy(struct binder_alloc *alloc);

@@ -22,10 +22,11 @@ static void begin(struct alloc_world *w, size_t map_size)
 
 static void end(struct alloc_world *w)
 {
-	struct binder_buffer *buffer;
+	struct range *range;
 
-	while ((buffer = binder_alloc_first_buffer(&w->alloc)))
-		binder_buffer_free(&w->alloc, buffer);
+	while ((range = range_first(&w->alloc.space)))
+		binder_buffer_free(&w->alloc,
+				   base_container_of(range, struct binder_buffer, range));
 	binder_alloc_destroy(&w->alloc);
 	sim_proc_free(w->proc.sim);
 }
@@ -231,6 +232,21 @@ TEST(buffer_failures_leave_nothing_behind)
 		end(&w);
 	}
 	CHECK(nth == 5); /* find, page states, struct, populate */
+}
+
+TEST(buffer_only_delivered_ones_are_left_by_the_dead)
+{
+	struct binder_buffer *a, *b;
+	struct alloc_world w;
+	int err;
+
+	begin(&w, SIZE);
+	a = get(&w, 8, false, 1, &err);
+	b = get(&w, 8, false, 1, &err);
+	CHECK(a && !binder_alloc_first_buffer(&w.alloc));
+	binder_buffer_allow_user_free(&w.alloc, b);
+	CHECK(binder_alloc_first_buffer(&w.alloc) == b);
+	end(&w);
 }
 
 TEST(buffer_list_is_in_order)
