@@ -228,9 +228,10 @@ static int build(struct send *s)
 	binder_unlock(&s->proc->inner_lock);
 	s->t = full ? NULL : binder_transaction_new();
 	s->complete = full ? NULL : host_alloc(sizeof(*s->complete));
+	if (s->complete)
+		binder_stats_created(STAT_COMPLETE);
 	if (!s->t || !s->complete)
 		return binder_fail(&s->why, BR_FAILED_REPLY, -ENOMEM, "no memory");
-	binder_stats_created(STAT_COMPLETE);
 	binder_work_init(s->complete, WORK_COMPLETE);
 	describe(s);
 	err = reserve(s);
