@@ -171,6 +171,8 @@ int sim_read(const struct sim_proc *proc, void *dst, u64 src, size_t size)
 {
 	u8 *from = locate(proc->memory, SIM_BASE, SIM_MEMORY, src, size);
 
+	if (!size)
+		return 0;
 	if (!from && !proc->unmapped) {
 		from = locate(proc->map, SIM_MAP_BASE, proc->map_size, src, size);
 		if (from && !all_present(proc, src - SIM_MAP_BASE, size))

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Calls and replies through the whole engine. */
+#include "pair.h"
+#include "unit/test.h"
+
+TEST(call_and_reply)
+{
+	struct binder_transaction_data tr;
+	struct pair p;
+
+	pair_begin(&p);
+	CHECK(p.s->parked);
+	CHECK(pair_call(&p, 0, 7, 0, "ping") == BINDER_WOULD_BLOCK);
+	world_settle(&p.w);
+	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
+	CHECK(tr.code == 7 && tr.sender_pid == p.client->sim->pid && tr.sender_euid == 1000);
+	CHECK(tr.target.ptr == 0 && tr.cookie == 0 && tr.offsets_size == 0);
+	CHECK(pair_has_data(p.s, &tr, "ping"));
+	CHECK(p.c->parked);
+	world_free_buffer(p.s, &tr);
+	pair_reply(&p, "pong");
+	CHECK(pair_expect(p.s, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	REQUIRE(pair_expect(p.c, BR_REPLY, &tr));
+	CHECK(pair_has_data(p.c, &tr, "pong"));
+	CHECK(tr.sender_pid == 0);
+	world_free_buffer(p.c, &tr);
+	CHECK(world_write_read(p.c, false) == 0);
+	CHECK(!world_next(p.c, NULL) && !world_next(p.s, NULL));
+	CHECK(pair_end(&p));
+}
+
+TEST(call_waits_for_a_reader)
+{
+	struct binder_transaction_data tr;
+	struct pair p;
+
+	pair_begin(&p);
+	world_resume(p.s, RESUME_INTERRUPTED);
+	CHECK(p.s->result == -EINTR);
+	CHECK(pair_call(&p, 0, 1, 0, "early") == BINDER_WOULD_BLOCK);
+	CHECK(world_write_read(p.s, true) == 0);
+	CHECK(pair_expect(p.s, BR_TRANSACTION, &tr) && pair_has_data(p.s, &tr, "early"));
+	CHECK(pair_end(&p));
+}
+
+TEST(call_errors)
+{
+	struct binder_transaction_data tr;
+	struct pair p;
+
+	pair_begin(&p);
+	CHECK(pair_call(&p, 99, 1, 0, "") == 0);
+	CHECK(pair_expect(p.c, BR_FAILED_REPLY, NULL));
+	pair_reply(&p, ""); /* parked, says nothing */
+	world_resume(p.s, RESUME_INTERRUPTED);
+	pair_reply(&p, "answers nothing");
+	CHECK(pair_expect(p.s, BR_FAILED_REPLY, NULL));
+	world_kill(p.server);
+	CHECK(pair_call(&p, 0, 1, 0, "") == 0);
+	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
+	CHECK(!pair_expect(p.c, BR_REPLY, &tr));
+	CHECK(pair_end(&p));
+}
+
+TEST(call_nested_reaches_the_waiting_thread)
+{
+	struct binder_transaction_data tr;
+	struct world_call back = { .code = 5, .data = "back", .size = 5 };
+	struct pair p;
+
+	pair_begin(&p);
+	back.handle = pair_give_object(&p, 0x111, 0x222);
+	REQUIRE(back.handle == 1);
+	while (world_next(p.c, NULL) || world_next(p.s, NULL))
+		;
+	pair_call(&p, 0, 1, 0, "outer");
+	world_settle(&p.w);
+	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
+	world_call(p.s, &back);
+	CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
+	world_settle(&p.w);
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	REQUIRE(pair_expect(p.c, BR_TRANSACTION, &tr));
+	CHECK(tr.target.ptr == 0x111 && tr.cookie == 0x222 && tr.code == 5);
+	world_reply(p.c, &(struct world_call){ .data = "in", .size = 3 });
+	world_poll_read(p.c);
+	world_settle(&p.w);
+	CHECK(pair_expect(p.s, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p.s, BR_REPLY, &tr) && pair_has_data(p.s, &tr, "in"));
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	pair_reply(&p, "out");
+	world_write_read(p.c, true);
+	CHECK(pair_expect(p.c, BR_REPLY, &tr) && pair_has_data(p.c, &tr, "out"));
+	CHECK(pair_end(&p));
+}
+
+TEST(call_gives_and_drops_objects)
+{
+	struct binder_ptr_cookie told;
+	struct pair p;
+	u32 handle, i;
+
+	pair_begin(&p);
+	handle = pair_give_object(&p, 0xaaa, 0xbbb);
+	CHECK(handle == 1);
+	CHECK(pair_expect(p.c, BR_INCREFS, &told) && told.ptr == 0xaaa && told.cookie == 0xbbb);
+	CHECK(pair_expect(p.c, BR_ACQUIRE, &told) && told.ptr == 0xaaa);
+	world_command(p.c, BC_INCREFS_DONE, &told);
+	world_command(p.c, BC_ACQUIRE_DONE, &told);
+	world_command(p.c, BC_ENTER_LOOPER, NULL); /* else it reads its own work only */
+	world_write_read(p.c, false);
+	while (world_next(p.c, NULL))
+		;
+	world_resume(p.s, RESUME_INTERRUPTED);
+	world_command(p.s, BC_RELEASE, &handle);
+	world_write_read(p.s, false);
+	for (i = 0; i < 4 && !p.c->in_len; i++)
+		world_poll_read(p.c);
+	CHECK(pair_expect(p.c, BR_RELEASE, &told) && told.ptr == 0xaaa);
+	CHECK(pair_expect(p.c, BR_DECREFS, &told) && told.cookie == 0xbbb);
+	CHECK(pair_end(&p));
+}
+
+static struct binder_fd_object fd_object(u32 fd)
+{
+	return (struct binder_fd_object){ .hdr.type = BINDER_TYPE_FD, .fd = fd };
+}
+
+static void pass_file(bool later)
+{
+	struct binder_transaction_data tr;
+	struct binder_fd_object object;
+	const u64 offset = 0;
+	struct world_call call = { .flags = TF_ACCEPT_FDS, .data = &object,
+				   .size = sizeof(object), .offsets = &offset, .nr_offsets = 1 };
+	struct flat_binder_object manager = pair_binder(0, 0, FLAT_BINDER_FLAG_ACCEPTS_FDS);
+	struct pair p;
+	u32 fd;
+
+	pair_begin(&p);
+	/* A manager that takes files: the first one must go. */
+	world_kill(p.server);
+	p.server = world_proc(&p.w);
+	p.server->sim->fds_later = later;
+	p.s = world_thread(p.server);
+	CHECK(!world_ioctl(p.s, BINDER_SET_CONTEXT_MGR_EXT, &manager));
+	world_command(p.s, BC_ENTER_LOOPER, NULL);
+	world_write_read(p.s, false);
+	pair_serve(&p);
+
+	fd = sim_file_open(p.client->sim);
+	object = fd_object(fd);
+	world_call(p.c, &call);
+	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
+	world_settle(&p.w);
+	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
+	REQUIRE(!sim_read(p.server->sim, &object, tr.data.ptr.buffer, sizeof(object)));
+	CHECK(object.hdr.type == BINDER_TYPE_FD);
+	CHECK(sim_file_id(p.server->sim, object.fd) == sim_file_id(p.client->sim, fd));
+	world_free_buffer(p.s, &tr);
+	pair_reply(&p, "");
+	CHECK(sim_file_id(p.server->sim, object.fd)); /* the file is the receiver's to close */
+	CHECK(pair_end(&p));
+}
+
+TEST(call_passes_files)
+{
+	pass_file(false);
+}
+
+TEST(call_passes_files_when_the_thread_must_leave_first)
+{
+	pass_file(true);
+}
+
+TEST(call_refuses_files_that_the_node_does_not_accept)
+{
+	struct binder_fd_object object = fd_object(0);
+	const u64 offset = 0;
+	struct world_call call = { .data = &object, .size = sizeof(object), .offsets = &offset,
+				   .nr_offsets = 1 };
+	struct pair p;
+
+	pair_begin(&p);
+	sim_file_open(p.client->sim);
+	world_call(p.c, &call);
+	CHECK(world_write_read(p.c, true) == 0);
+	CHECK(pair_expect(p.c, BR_FAILED_REPLY, NULL));
+	CHECK(pair_end(&p));
+}
+
+TEST(call_scatter_gather)
+{
+	struct {
+		struct binder_buffer_object outer, inner;
+	} data = { 0 };
+	const u64 offsets[] = { 0, sizeof(data.outer) };
+	struct world_call call = { .data = &data, .size = sizeof(data), .offsets = offsets,
+				   .nr_offsets = 2, .buffers_size = 32 };
+	struct binder_transaction_data tr;
+	u64 pointers[2] = { 0, 0x77 };
+	char text[8];
+	struct pair p;
+
+	pair_begin(&p);
+	data.outer = (struct binder_buffer_object){
+		.hdr.type = BINDER_TYPE_PTR,
+		.buffer = world_memory(p.client, pointers, sizeof(pointers)),
+		.length = sizeof(pointers),
+	};
+	data.inner = (struct binder_buffer_object){
+		.hdr.type = BINDER_TYPE_PTR,
+		.flags = BINDER_BUFFER_FLAG_HAS_PARENT,
+		.buffer = world_memory(p.client, "deep", 5),
+		.length = 5,
+	};
+	world_call(p.c, &call);
+	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
+	world_settle(&p.w);
+	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
+	REQUIRE(!sim_read(p.server->sim, &data, tr.data.ptr.buffer, sizeof(data)));
+	REQUIRE(!sim_read(p.server->sim, pointers, data.outer.buffer, sizeof(pointers)));
+	CHECK(pointers[0] == data.inner.buffer && pointers[1] == 0x77);
+	CHECK(!sim_read(p.server->sim, text, pointers[0], 5) && !memcmp(text, "deep", 5));
+	CHECK(pair_end(&p));
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Who is told what when a process dies. */
+#include "pair.h"
+#include "unit/test.h"
+
+#define COOKIE 0x5151
+
+/* The client takes a count on handle 0 and asks to be told. */
+static void ask(struct pair *p)
+{
+	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
+
+	world_command(p->c, BC_ENTER_LOOPER, NULL);
+	world_command(p->c, BC_ACQUIRE, &arg.handle);
+	world_command(p->c, BC_REQUEST_DEATH_NOTIFICATION, &arg);
+	CHECK(world_write_read(p->c, false) == 0);
+}
+
+TEST(death_is_told)
+{
+	struct pair p;
+	u64 cookie;
+
+	pair_begin(&p);
+	ask(&p);
+	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
+	world_kill(p.server);
+	world_settle(&p.w);
+	CHECK(pair_expect(p.c, BR_DEAD_BINDER, &cookie) && cookie == COOKIE);
+	world_command(p.c, BC_DEAD_BINDER_DONE, &cookie);
+	CHECK(world_write_read(p.c, false) == 0);
+	CHECK(pair_end(&p));
+}
+
+TEST(death_that_happened_already_is_told_at_once)
+{
+	struct pair p;
+	u64 cookie;
+
+	pair_begin(&p);
+	world_command(p.c, BC_ACQUIRE, &(u32){ 0 });
+	world_write_read(p.c, false);
+	world_kill(p.server);
+	world_command(p.c, BC_REQUEST_DEATH_NOTIFICATION,
+		      &(struct binder_handle_cookie){ .handle = 0, .cookie = COOKIE });
+	CHECK(world_write_read(p.c, false) == 0);
+	world_command(p.c, BC_ENTER_LOOPER, NULL);
+	CHECK(world_write_read(p.c, true) == 0);
+	CHECK(pair_expect(p.c, BR_DEAD_BINDER, &cookie) && cookie == COOKIE);
+	CHECK(pair_end(&p)); /* without BC_DEAD_BINDER_DONE */
+}
+
+TEST(death_request_is_taken_back)
+{
+	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
+	struct pair p;
+	u64 cookie;
+
+	pair_begin(&p);
+	ask(&p);
+	world_command(p.c, BC_CLEAR_DEATH_NOTIFICATION, &arg);
+	CHECK(world_write_read(p.c, true) == 0);
+	CHECK(pair_expect(p.c, BR_CLEAR_DEATH_NOTIFICATION_DONE, &cookie) && cookie == COOKIE);
+	world_kill(p.server);
+	CHECK(world_poll_read(p.c) == -EAGAIN);
+	CHECK(pair_end(&p));
+}
+
+TEST(death_answers_the_waiting_caller)
+{
+	struct pair p;
+
+	pair_begin(&p);
+	pair_call(&p, 0, 1, 0, "x");
+	world_settle(&p.w);
+	world_kill(p.server);
+	world_settle(&p.w);
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
+	CHECK(!p.c->parked);
+	CHECK(pair_end(&p));
+}
+
+TEST(death_before_delivery_answers_the_caller)
+{
+	struct pair p;
+
+	pair_begin(&p);
+	world_resume(p.s, RESUME_INTERRUPTED);
+	pair_call(&p, 0, 1, 0, "x");
+	world_kill(p.server);
+	world_settle(&p.w);
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
+	CHECK(pair_end(&p));
+}
+
+TEST(death_of_the_caller_loses_the_reply)
+{
+	struct pair p;
+
+	pair_begin(&p);
+	pair_call(&p, 0, 1, 0, "x");
+	world_settle(&p.w);
+	world_kill(p.client);
+	pair_reply(&p, "nobody hears");
+	CHECK(pair_expect(p.s, BR_TRANSACTION, &(struct binder_transaction_data){ 0 }));
+	CHECK(pair_expect(p.s, BR_TRANSACTION_COMPLETE, NULL)); /* not its fault */
+	CHECK(pair_end(&p));
+}
+
+TEST(thread_exit_answers_the_waiting_caller)
+{
+	struct pair p;
+
+	pair_begin(&p);
+	pair_call(&p, 0, 1, 0, "x");
+	world_settle(&p.w);
+	CHECK(world_ioctl(p.s, BINDER_THREAD_EXIT, &(s32){ 0 }) == 0);
+	world_settle(&p.w);
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
+	CHECK(pair_end(&p));
+}

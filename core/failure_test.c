@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whatever host call fails, and wherever: nothing is left over, nothing crashes, and
+ * who was not part of it is not disturbed.  Each story is told once undisturbed,
+ * then again for each host call in it that may fail, with that one failing.
+ */
+#include "pair.h"
+#include "unit/test.h"
+
+#include <stdio.h>
+
+/* One of everything that a transaction may carry. */
+struct everything {
+	struct flat_binder_object own, handle;
+	struct binder_fd_object fd;
+	struct binder_buffer_object outer, inner;
+	struct binder_fd_array_object fda;
+};
+
+static const u64 offsets[] = {
+	offsetof(struct everything, own),   offsetof(struct everything, handle),
+	offsetof(struct everything, fd),    offsetof(struct everything, outer),
+	offsetof(struct everything, inner), offsetof(struct everything, fda),
+};
+
+static struct everything everything(struct world_proc *from, u32 handle)
+{
+	u32 fds[2] = { sim_file_open(from->sim), sim_file_open(from->sim) };
+	u64 outer[3] = { 0 };
+	struct everything e = {
+		.own = pair_binder(0x1000, 0x2000, 0),
+		.handle = { .hdr.type = BINDER_TYPE_HANDLE, .handle = handle },
+		.fd = { .hdr.type = BINDER_TYPE_FD, .fd = sim_file_open(from->sim) },
+	};
+
+	memcpy(&outer[2], fds, sizeof(fds));
+	e.outer = (struct binder_buffer_object){
+		.hdr.type = BINDER_TYPE_PTR,
+		.buffer = world_memory(from, outer, sizeof(outer)),
+		.length = sizeof(outer),
+	};
+	e.inner = (struct binder_buffer_object){
+		.hdr.type = BINDER_TYPE_PTR,
+		.flags = BINDER_BUFFER_FLAG_HAS_PARENT,
+		.buffer = world_memory(from, "inner", 6),
+		.length = 6,
+		.parent = 3,
+		.parent_offset = 8,
+	};
+	e.fda = (struct binder_fd_array_object){
+		.hdr.type = BINDER_TYPE_FDA,
+		.num_fds = 2,
+		.parent = 3,
+		.parent_offset = 16,
+	};
+	return e;
+}
+
+static struct world_call call_with(const struct everything *e, u32 flags)
+{
+	return (struct world_call){
+		.flags = flags,
+		.data = e,
+		.size = sizeof(*e),
+		.offsets = offsets,
+		.nr_offsets = sizeof(offsets) / sizeof(offsets[0]),
+		.buffers_size = 40,
+	};
+}
+
+/* Reads all returns of @t, frees all buffers, answers all calls and notices that
+ * want one. */
+static void answer_all(struct pair *p, struct world_thread *t, const struct world_call *reply)
+{
+	u8 arg[80];
+	u32 br;
+
+	while (!t->parked && (br = world_next(t, arg))) {
+		struct binder_transaction_data *tr = (void *)arg;
+		bool call = br == BR_TRANSACTION || br == BR_TRANSACTION_SEC_CTX;
+
+		if (br == BR_REPLY || call)
+			world_free_buffer(t, tr);
+		if (call && !(tr->flags & TF_ONE_WAY))
+			world_reply(t, reply);
+		if (br == BR_INCREFS)
+			world_command(t, BC_INCREFS_DONE, arg);
+		if (br == BR_ACQUIRE)
+			world_command(t, BC_ACQUIRE_DONE, arg);
+		if (br == BR_DEAD_BINDER)
+			world_command(t, BC_DEAD_BINDER_DONE, arg);
+		if (br == BR_FROZEN_BINDER)
+			world_command(t, BC_FREEZE_NOTIFICATION_DONE, arg);
+		world_poll_read(t);
+		world_settle(&p->w);
+	}
+}
+
+/* The server is opened anew: takes files, asks for security contexts. */
+static void begin(struct pair *p, bool later)
+{
+	struct flat_binder_object manager =
+		pair_binder(0, 0, FLAT_BINDER_FLAG_ACCEPTS_FDS | FLAT_BINDER_FLAG_TXN_SECURITY_CTX);
+
+	*p = (struct pair){ 0 };
+	world_begin(&p->w);
+	p->server = world_proc(&p->w);
+	p->client = world_proc(&p->w);
+	p->client->sim->secctx = "u:r:client:s0";
+	p->server->sim->fds_later = later;
+	p->client->sim->fds_later = later;
+	p->s = world_thread(p->server);
+	p->c = world_thread(p->client);
+	world_ioctl(p->s, BINDER_SET_CONTEXT_MGR_EXT, &manager);
+	world_command(p->s, BC_ENTER_LOOPER, NULL);
+	world_write_read(p->s, false);
+	world_command(p->c, BC_ACQUIRE, &(u32){ 0 });
+	world_write_read(p->c, false);
+	pair_serve(p);
+}
+
+/* A call and its answer, both carrying everything. */
+static void tell_call(struct pair *p, u32 flags)
+{
+	struct everything asked = everything(p->client, 0);
+	struct everything answered = everything(p->server, 1);
+	struct world_call call = call_with(&asked, flags);
+	struct world_call reply = call_with(&answered, 0);
+
+	world_call(p->c, &call);
+	world_write_read(p->c, !(flags & TF_ONE_WAY));
+	world_settle(&p->w);
+	answer_all(p, p->s, &reply);
+	pair_serve(p);
+	world_settle(&p->w);
+	answer_all(p, p->c, &reply);
+	if (!p->c->parked)
+		world_poll_read(p->c);
+	answer_all(p, p->c, &reply);
+	world_settle(&p->w);
+}
+
+static void story_call(struct pair *p)
+{
+	tell_call(p, TF_ACCEPT_FDS);
+}
+
+static void story_oneway(struct pair *p)
+{
+	tell_call(p, TF_ONE_WAY | TF_CLEAR_BUF);
+	tell_call(p, TF_ONE_WAY);
+}
+
+/* The server dies with the call in hand, unanswered and its buffer not freed. */
+static void story_death(struct pair *p)
+{
+	struct everything asked = everything(p->client, 0);
+	struct world_call call = call_with(&asked, TF_ACCEPT_FDS);
+	struct binder_handle_cookie notice = { .handle = 0, .cookie = 1 };
+	struct world_call nothing = { 0 };
+
+	world_command(p->c, BC_ENTER_LOOPER, NULL);
+	world_command(p->c, BC_ACQUIRE, &notice.handle);
+	world_command(p->c, BC_REQUEST_DEATH_NOTIFICATION, &notice);
+	world_command(p->c, BC_REQUEST_FREEZE_NOTIFICATION, &notice);
+	world_call(p->c, &call);
+	world_write_read(p->c, true);
+	world_settle(&p->w);
+	world_kill(p->server);
+	world_settle(&p->w);
+	answer_all(p, p->c, &nothing);
+}
+
+/* The sender dies first: of what it sent some is delivered, some is not. */
+static void story_sender_dies(struct pair *p)
+{
+	struct everything asked = everything(p->client, 0);
+	struct world_call call = call_with(&asked, TF_ONE_WAY);
+	struct world_call nothing = { 0 };
+
+	world_call(p->c, &call);
+	world_write_read(p->c, false);
+	call.flags = TF_ACCEPT_FDS;
+	world_call(p->c, &call);
+	world_write_read(p->c, true);
+	world_settle(&p->w);
+	world_kill(p->client);
+	world_settle(&p->w);
+	answer_all(p, p->s, &nothing);
+}
+
+static void story_from_the_start(struct pair *p)
+{
+	struct world_call nothing = { 0 };
+
+	pair_call(p, 0, 1, 0, "x");
+	world_settle(&p->w);
+	answer_all(p, p->s, &nothing);
+	answer_all(p, p->c, &nothing);
+}
+
+/* Which host call failed as the @nth of the story; SIM_OP_COUNT if none was left. */
+static enum sim_op tell(void (*story)(struct pair *p), bool later, u64 nth, bool from_start)
+{
+	struct pair p;
+	bool failed;
+
+	if (from_start)
+		sim_arm(SIM_ANY, nth);
+	begin(&p, later);
+	if (!from_start)
+		sim_arm(SIM_ANY, nth);
+	story(&p);
+	failed = sim_stats.failed;
+	CHECK(pair_end(&p));
+	CHECK(!sim_stats.allocs && !sim_stats.files && !sim_stats.secctxs);
+	return failed ? sim_stats.failed_op : SIM_OP_COUNT;
+}
+
+/* Tells @story once for each host call in it; at least @least must have failed. */
+static void sweep(void (*story)(struct pair *p), bool later, u64 least, bool from_start)
+{
+	u64 nth = 0;
+	enum sim_op op;
+
+	CHECK(tell(story, later, 0, from_start) == SIM_OP_COUNT);
+	do {
+		op = tell(story, later, ++nth, from_start);
+		if (unit_failed()) {
+			printf("  when host call %u of the story failed, a %s\n", (u32)nth,
+			       op == SIM_OP_COUNT ? "none" : sim_op_name(op));
+			return;
+		}
+	} while (op != SIM_OP_COUNT && nth < 10000);
+	CHECK(nth > least && nth < 10000);
+}
+
+TEST(failure_anywhere_in_a_call)
+{
+	sweep(story_call, false, 40, false);
+}
+
+TEST(failure_anywhere_in_a_call_with_late_files)
+{
+	sweep(story_call, true, 40, false);
+}
+
+TEST(failure_anywhere_in_oneway_calls)
+{
+	sweep(story_oneway, false, 40, false);
+}
+
+TEST(failure_anywhere_around_death)
+{
+	sweep(story_death, false, 20, false);
+	sweep(story_death, true, 20, false);
+}
+
+TEST(failure_anywhere_when_the_sender_dies)
+{
+	sweep(story_sender_dies, false, 30, false);
+	sweep(story_sender_dies, true, 30, false);
+}
+
+TEST(failure_anywhere_from_the_start)
+{
+	sweep(story_from_the_start, false, 20, true);
+}
+
+/* The undisturbed story must be a real one: everything arrives. */
+TEST(failure_story_undisturbed)
+{
+	struct pair p;
+	u32 br, replies = 0, completes = 0;
+	struct everything asked, got;
+	struct world_call call;
+	u8 arg[80];
+	struct binder_transaction_data *tr = (void *)arg;
+
+	begin(&p, false);
+	asked = everything(p.client, 0);
+	call = call_with(&asked, TF_ACCEPT_FDS);
+	world_call(p.c, &call);
+	world_write_read(p.c, true);
+	world_settle(&p.w);
+	REQUIRE(pair_expect(p.s, BR_TRANSACTION_SEC_CTX, arg));
+	REQUIRE(!sim_read(p.server->sim, &got, tr->data.ptr.buffer, sizeof(got)));
+	CHECK(got.own.hdr.type == BINDER_TYPE_HANDLE && got.own.handle == 1);
+	CHECK(got.handle.hdr.type == BINDER_TYPE_BINDER && got.handle.binder == 0);
+	CHECK(sim_file_id(p.server->sim, got.fd.fd) == sim_file_id(p.client->sim, asked.fd.fd));
+	CHECK(sim_file_id(p.server->sim, 2) != 0); /* one file and two of the array */
+	world_free_buffer(p.s, tr);
+	pair_reply(&p, "");
+	CHECK(sim_file_id(p.server->sim, got.fd.fd) != 0);
+	CHECK(sim_file_id(p.server->sim, 1) == 0 || sim_file_id(p.server->sim, 2) == 0);
+	while ((br = world_next(p.c, arg))) {
+		replies += br == BR_REPLY;
+		completes += br == BR_TRANSACTION_COMPLETE;
+	}
+	CHECK(replies == 1 && completes == 1);
+	CHECK(pair_end(&p));
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Frozen processes, and who hears of them. */
+#include "pair.h"
+#include "unit/test.h"
+
+#define COOKIE 0x6262
+
+static int freeze(struct pair *p, bool enable, u32 timeout_ms)
+{
+	struct binder_freeze_info info = {
+		.pid = (u32)p->server->sim->pid,
+		.enable = enable,
+		.timeout_ms = timeout_ms,
+	};
+
+	return world_ioctl(p->c, BINDER_FREEZE, &info);
+}
+
+static u32 sync_recv(struct pair *p)
+{
+	struct binder_frozen_status_info info = { .pid = (u32)p->server->sim->pid };
+
+	CHECK(world_ioctl(p->c, BINDER_GET_FROZEN_INFO, &info) == 0);
+	return info.sync_recv;
+}
+
+TEST(freeze_refuses_calls)
+{
+	struct pair p;
+
+	pair_begin(&p);
+	CHECK(freeze(&p, true, 0) == 0);
+	CHECK(sync_recv(&p) == 0);
+	CHECK(pair_call(&p, 0, 1, 0, "x") == 0);
+	CHECK(pair_expect(p.c, BR_FROZEN_REPLY, NULL));
+	CHECK(sync_recv(&p) & 1);
+	CHECK(freeze(&p, false, 0) == 0);
+	CHECK(pair_call(&p, 0, 1, 0, "x") == BINDER_WOULD_BLOCK);
+	CHECK(pair_end(&p));
+}
+
+TEST(freeze_lets_oneway_calls_in)
+{
+	struct binder_transaction_data tr;
+	struct pair p;
+
+	pair_begin(&p);
+	CHECK(freeze(&p, true, 0) == 0);
+	CHECK(pair_call(&p, 0, 9, TF_ONE_WAY, "x") == 0);
+	CHECK(pair_expect(p.c, BR_TRANSACTION_PENDING_FROZEN, NULL));
+	world_settle(&p.w);
+	/* Not reading it is the business of the frozen threads. */
+	CHECK(pair_expect(p.s, BR_TRANSACTION, &tr) && tr.code == 9);
+	CHECK(freeze(&p, false, 0) == 0);
+	CHECK(pair_end(&p));
+}
+
+/* A thread of a third process freezes, while the client's call is pending. */
+static struct world_thread *freezer(struct pair *p, u32 timeout_ms, int *result)
+{
+	struct world_thread *t = world_thread(world_proc(&p->w));
+	struct binder_freeze_info info = {
+		.pid = (u32)p->server->sim->pid,
+		.enable = 1,
+		.timeout_ms = timeout_ms,
+	};
+
+	pair_call(p, 0, 1, 0, "x");
+	world_settle(&p->w);
+	*result = world_ioctl(t, BINDER_FREEZE, &info);
+	return t;
+}
+
+TEST(freeze_fails_while_calls_are_pending)
+{
+	struct pair p;
+	int result;
+
+	pair_begin(&p);
+	freezer(&p, 0, &result);
+	CHECK(result == -EAGAIN);
+	pair_reply(&p, "still alive");
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p.c, BR_REPLY, &(struct binder_transaction_data){ 0 }));
+	CHECK(pair_call(&p, 0, 1, 0, "not frozen") == BINDER_WOULD_BLOCK);
+	CHECK(pair_end(&p));
+}
+
+TEST(freeze_waits_for_pending_calls)
+{
+	struct world_thread *t;
+	struct pair p;
+	int result;
+
+	pair_begin(&p);
+	t = freezer(&p, 100, &result);
+	CHECK(result == BINDER_WOULD_BLOCK && t->parked && t->parked->wait_timeout_ms);
+	pair_reply(&p, "done");
+	CHECK(!t->parked && t->result == 0);
+	CHECK(pair_call(&p, 0, 1, 0, "x") == 0);
+	CHECK(pair_end(&p));
+}
+
+TEST(freeze_gives_up_when_the_time_is_over)
+{
+	struct world_thread *t;
+	struct pair p;
+	int result;
+
+	pair_begin(&p);
+	t = freezer(&p, 100, &result);
+	REQUIRE(result == BINDER_WOULD_BLOCK);
+	CHECK(world_resume(t, RESUME_TIMED_OUT) == -EAGAIN);
+	CHECK(pair_end(&p));
+}
+
+TEST(freeze_of_a_process_that_dies_meanwhile)
+{
+	struct world_thread *t;
+	struct pair p;
+	int result;
+
+	pair_begin(&p);
+	t = freezer(&p, 100, &result);
+	REQUIRE(result == BINDER_WOULD_BLOCK);
+	world_kill(p.server);
+	world_settle(&p.w);
+	if (t->parked)
+		world_resume(t, RESUME_TIMED_OUT);
+	CHECK(!t->parked);
+	CHECK(pair_end(&p));
+}
+
+TEST(freeze_of_nobody)
+{
+	struct binder_freeze_info info = { .pid = 1, .enable = 1 };
+	struct binder_frozen_status_info status = { .pid = 1 };
+	struct pair p;
+
+	pair_begin(&p);
+	CHECK(world_ioctl(p.c, BINDER_FREEZE, &info) == -EINVAL);
+	CHECK(world_ioctl(p.c, BINDER_GET_FROZEN_INFO, &status) == -EINVAL);
+	CHECK(pair_end(&p));
+}
+
+static bool told_frozen(struct pair *p, u32 is_frozen)
+{
+	struct binder_frozen_state_info info;
+
+	if (!pair_expect(p->c, BR_FROZEN_BINDER, &info) || info.cookie != COOKIE ||
+	    info.is_frozen != is_frozen)
+		return false;
+	world_command(p->c, BC_FREEZE_NOTIFICATION_DONE, &info.cookie);
+	return world_write_read(p->c, false) == 0;
+}
+
+TEST(freeze_is_told)
+{
+	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
+	struct pair p;
+	u64 cookie;
+
+	pair_begin(&p);
+	world_command(p.c, BC_ACQUIRE, &arg.handle);
+	world_command(p.c, BC_ENTER_LOOPER, NULL);
+	world_command(p.c, BC_REQUEST_FREEZE_NOTIFICATION, &arg);
+	CHECK(world_write_read(p.c, true) == 0);
+	CHECK(told_frozen(&p, 0)); /* as things are */
+	CHECK(freeze(&p, true, 0) == 0);
+	CHECK(world_write_read(p.c, true) == 0);
+	CHECK(told_frozen(&p, 1));
+	CHECK(freeze(&p, false, 0) == 0);
+	CHECK(world_write_read(p.c, true) == 0);
+	CHECK(told_frozen(&p, 0));
+	world_command(p.c, BC_CLEAR_FREEZE_NOTIFICATION, &arg);
+	CHECK(world_write_read(p.c, true) == 0);
+	CHECK(pair_expect(p.c, BR_CLEAR_FREEZE_NOTIFICATION_DONE, &cookie) && cookie == COOKIE);
+	CHECK(pair_end(&p));
+}

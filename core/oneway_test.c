@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One-way calls, and buffers that run out. */
+#include "pair.h"
+#include "unit/test.h"
+
+TEST(oneway_one_at_a_time)
+{
+	struct binder_transaction_data tr;
+	struct pair p;
+	u32 i;
+
+	pair_begin(&p);
+	for (i = 1; i <= 3; i++) {
+		CHECK(pair_call(&p, 0, i, TF_ONE_WAY, "x") == 0);
+		CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	}
+	for (i = 1; i <= 3; i++) {
+		world_settle(&p.w);
+		REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
+		CHECK(tr.code == i && tr.flags & TF_ONE_WAY && tr.sender_pid == 0);
+		/* The next one waits until this one's buffer is free. */
+		CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
+		world_resume(p.s, RESUME_INTERRUPTED);
+		world_free_buffer(p.s, &tr);
+		world_write_read(p.s, true);
+	}
+	CHECK(p.s->parked);
+	CHECK(pair_end(&p));
+}
+
+TEST(oneway_of_the_dead_is_dropped)
+{
+	struct pair p;
+
+	pair_begin(&p);
+	CHECK(pair_call(&p, 0, 1, TF_ONE_WAY, "x") == 0);
+	CHECK(pair_call(&p, 0, 2, TF_ONE_WAY, "y") == 0);
+	world_kill(p.server);
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(world_poll_read(p.c) == -EAGAIN);
+	CHECK(pair_end(&p));
+}
+
+TEST(oneway_space_runs_out_and_comes_back)
+{
+	static const char big[WORLD_MAP_SIZE / 8] = { 0 };
+	struct world_call call = { .flags = TF_ONE_WAY, .data = big, .size = sizeof(big) };
+	struct binder_transaction_data tr;
+	struct pair p;
+	u32 sent = 0;
+
+	pair_begin(&p);
+	for (;;) {
+		world_call(p.c, &call);
+		CHECK(world_write_read(p.c, true) == 0);
+		if (!pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL))
+			break;
+		sent++;
+	}
+	CHECK(sent == 4); /* half of the space */
+	call.flags = 0;   /* a call finds room in the other half */
+	world_call(p.c, &call);
+	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
+	world_settle(&p.w);
+	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
+	CHECK(tr.flags & TF_ONE_WAY);
+	world_free_buffer(p.s, &tr);
+	CHECK(world_write_read(p.s, false) == 0);
+	world_kill(p.client);
+	CHECK(pair_end(&p));
+}
+
+TEST(buffer_foreign_and_double_free_change_nothing)
+{
+	struct binder_transaction_data tr;
+	struct pair p;
+
+	pair_begin(&p);
+	pair_call(&p, 0, 1, 0, "x");
+	world_settle(&p.w);
+	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
+	pair_reply(&p, "y");
+	world_free_buffer(p.c, &tr); /* the server's, not its own */
+	CHECK(world_write_read(p.c, false) == 0);
+	world_free_buffer(p.s, &tr);
+	world_free_buffer(p.s, &tr);
+	CHECK(world_write_read(p.s, false) == 0);
+	CHECK(pair_end(&p));
+}

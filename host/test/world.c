@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Plays the part of the system around the engine: looks a thread up for each call,
+ * copies the argument in and out, parks what would block and goes on with what was
+ * woken, and lets a thread call again where the engine says so.
+ */
+#include "world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static s32 last_pid;
+
+bool world_begin(struct world *w)
+{
+	*w = (struct world){ 0 };
+	last_pid = 100;
+	binder_world_init();
+	binder_world.stats = (struct binder_stats){ 0 };
+	w->context = binder_context_new("test");
+	return w->context != NULL;
+}
+
+struct world_proc *world_proc(struct world *w)
+{
+	struct world_proc *proc = calloc(1, sizeof(*proc));
+
+	last_pid += 100;
+	proc->sim = sim_proc_new(last_pid, 1000, WORLD_MAP_SIZE);
+	if (w->context && binder_open(w->context, proc->sim, &proc->proc))
+		proc->proc = NULL;
+	w->procs[w->nr_procs++] = proc;
+	return proc;
+}
+
+struct world_thread *world_thread(struct world_proc *proc)
+{
+	struct world_thread *t = calloc(1, sizeof(*t));
+
+	t->proc = proc;
+	t->tid = proc->sim->pid + (s32)proc->nr_threads;
+	t->sim.proc = proc->sim;
+	t->sim.priority = &t->priority;
+	t->out_at = world_memory(proc, NULL, WORLD_IO_SIZE);
+	t->in_at = world_memory(proc, NULL, WORLD_IO_SIZE);
+	proc->threads[proc->nr_threads++] = t;
+	return t;
+}
+
+void world_kill(struct world_proc *proc)
+{
+	u32 i;
+
+	if (!proc->proc)
+		return;
+	for (i = 0; i < proc->nr_threads; i++)
+		if (proc->threads[i]->parked)
+			world_resume(proc->threads[i], RESUME_INTERRUPTED);
+	for (i = 0; i < proc->nr_threads; i++)
+		if (proc->threads[i]->parked)
+			abort(); /* a thread that a signal does not bring back */
+	binder_release(proc->proc);
+	proc->proc = NULL;
+}
+
+static bool nothing_left(void)
+{
+	const struct binder_stats *stats = &binder_world.stats;
+	bool good = true;
+	int i;
+
+	for (i = 0; i < STAT_COUNT; i++) {
+		s32 made = host_atomic_read(&stats->created[i]);
+		s32 gone = host_atomic_read(&stats->deleted[i]);
+
+		if (made == gone)
+			continue;
+		printf("of kind %d %d were made and %d destroyed\n", i, made, gone);
+		good = false;
+	}
+	return good;
+}
+
+bool world_end(struct world *w)
+{
+	u32 i, j;
+
+	for (i = 0; i < w->nr_procs; i++)
+		world_kill(w->procs[i]);
+	for (i = 0; i < w->nr_procs; i++) {
+		for (j = 0; j < w->procs[i]->nr_threads; j++)
+			free(w->procs[i]->threads[j]);
+		sim_proc_free(w->procs[i]->sim);
+		free(w->procs[i]);
+	}
+	if (w->context)
+		binder_context_put(w->context);
+	return nothing_left();
+}
+
+u64 world_memory(struct world_proc *proc, const void *data, size_t size)
+{
+	u64 at = SIM_BASE + proc->memory_used;
+
+	proc->memory_used += (size + 7) & ~(size_t)7;
+	if (proc->memory_used > SIM_MEMORY) {
+		fprintf(stderr, "world: a test used up the memory of its process\n");
+		abort();
+	}
+	if (data)
+		sim_write(proc->sim, at, data, size);
+	return at;
+}
+
+/* Takes the returns of a finished BINDER_WRITE_READ over. */
+static void collect(struct world_thread *t)
+{
+	size_t size = t->arg.bwr.read_consumed;
+
+	if (size > WORLD_IO_SIZE || size > sizeof(t->in) - t->in_len)
+		abort();
+	sim_read(t->proc->sim, t->in + t->in_len, t->in_at, size);
+	t->in_len += size;
+	t->arg.bwr.read_consumed = 0;
+}
+
+/* A call of @thread (counted) came to @result. */
+static int finish(struct world_thread *t, struct binder_thread *thread, int result)
+{
+	while (result == BINDER_RESTART)
+		result = binder_ioctl(thread, t->cmd, &t->arg, false);
+	if (result == BINDER_WOULD_BLOCK) {
+		t->parked = thread;
+		return result;
+	}
+	t->parked = NULL;
+	t->result = result;
+	if (t->cmd == BINDER_WRITE_READ)
+		collect(t);
+	binder_thread_put(thread);
+	return result;
+}
+
+static int call(struct world_thread *t, u32 cmd, bool nonblock)
+{
+	struct binder_thread *thread;
+
+	if (t->parked)
+		abort();
+	t->cmd = cmd;
+	if (!t->proc->proc)
+		return -ENODEV;
+	thread = binder_thread_get(t->proc->proc, t->tid, &t->sim);
+	if (!thread)
+		return -ENOMEM;
+	t->sim.woken = false;
+	return finish(t, thread, binder_ioctl(thread, cmd, &t->arg, nonblock));
+}
+
+int world_ioctl(struct world_thread *t, u32 cmd, void *arg)
+{
+	size_t size = ABI_IOC_SIZE(cmd);
+	int result;
+
+	if (size > sizeof(t->arg))
+		abort();
+	host_memcpy(&t->arg, arg, size);
+	result = call(t, cmd, false);
+	if (result != BINDER_WOULD_BLOCK)
+		host_memcpy(arg, &t->arg, size);
+	return result;
+}
+
+void world_command(struct world_thread *t, u32 bc, const void *arg)
+{
+	size_t size = ABI_IOC_SIZE(bc);
+
+	if (t->out_len + sizeof(bc) + size > WORLD_IO_SIZE)
+		abort();
+	sim_write(t->proc->sim, t->out_at + t->out_len, &bc, sizeof(bc));
+	if (size)
+		sim_write(t->proc->sim, t->out_at + t->out_len + sizeof(bc), arg, size);
+	t->out_len += sizeof(bc) + size;
+}
+
+static int write_read(struct world_thread *t, bool read, bool nonblock)
+{
+	t->arg.bwr = (struct binder_write_read){
+		.write_size = t->out_len,
+		.write_buffer = t->out_at,
+		.read_size = read ? WORLD_IO_SIZE : 0,
+		.read_buffer = t->in_at,
+	};
+	t->out_len = 0;
+	return call(t, BINDER_WRITE_READ, nonblock);
+}
+
+int world_write_read(struct world_thread *t, bool read)
+{
+	return write_read(t, read, false);
+}
+
+int world_poll_read(struct world_thread *t)
+{
+	return write_read(t, true, true);
+}
+
+int world_resume(struct world_thread *t, enum binder_resume_reason why)
+{
+	struct binder_thread *thread = t->parked;
+
+	t->sim.woken = false;
+	return finish(t, thread, binder_resume(thread, t->cmd, &t->arg, why));
+}
+
+/* One round over all threads; was anybody resumed? */
+static bool resume_woken(struct world *w)
+{
+	bool any = false;
+	u32 i, j;
+
+	for (i = 0; i < w->nr_procs; i++) {
+		for (j = 0; j < w->procs[i]->nr_threads; j++) {
+			struct world_thread *t = w->procs[i]->threads[j];
+
+			if (!t->parked || !t->sim.woken)
+				continue;
+			world_resume(t, RESUME_WOKEN);
+			any = true;
+		}
+	}
+	return any;
+}
+
+void world_settle(struct world *w)
+{
+	u32 rounds = 0;
+
+	while (resume_woken(w))
+		if (++rounds > 10000)
+			abort(); /* somebody is woken for nothing for ever */
+}
+
+u32 world_next(struct world_thread *t, void *arg)
+{
+	while (t->in_len) {
+		size_t size;
+		u32 br;
+
+		host_memcpy(&br, t->in, sizeof(br));
+		size = ABI_IOC_SIZE(br);
+		if (sizeof(br) + size > t->in_len)
+			abort();
+		if (arg)
+			host_memcpy(arg, t->in + sizeof(br), size);
+		t->in_len -= sizeof(br) + size;
+		memmove(t->in, t->in + sizeof(br) + size, t->in_len);
+		if (br != BR_NOOP)
+			return br;
+	}
+	return 0;
+}
+
+static void transaction(struct world_thread *t, const struct world_call *call, bool reply)
+{
+	struct binder_transaction_data_sg sg = {
+		.transaction_data = {
+			.target.handle = call->handle,
+			.code = call->code,
+			.flags = call->flags,
+			.data_size = call->size,
+			.offsets_size = call->nr_offsets * sizeof(u64),
+			.data.ptr.buffer = world_memory(t->proc, call->data, call->size),
+			.data.ptr.offsets = world_memory(t->proc, call->offsets,
+							 call->nr_offsets * sizeof(u64)),
+		},
+		.buffers_size = call->buffers_size,
+	};
+
+	if (call->buffers_size)
+		world_command(t, reply ? BC_REPLY_SG : BC_TRANSACTION_SG, &sg);
+	else
+		world_command(t, reply ? BC_REPLY : BC_TRANSACTION, &sg.transaction_data);
+}
+
+void world_call(struct world_thread *t, const struct world_call *call)
+{
+	transaction(t, call, false);
+}
+
+void world_reply(struct world_thread *t, const struct world_call *call)
+{
+	transaction(t, call, true);
+}
+
+void world_free_buffer(struct world_thread *t, const struct binder_transaction_data *tr)
+{
+	world_command(t, BC_FREE_BUFFER, &tr->data.ptr.buffer);
+}
+
+int world_become_manager(struct world_thread *t)
+{
+	s32 unused = 0;
+
+	return world_ioctl(t, BINDER_SET_CONTEXT_MGR, &unused);
+}
