@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The processes that call.
+ *
+ * A request names the calling thread; which process it is of, and with which user id it acts, is
+ * asked of /proc once for each open and kept: a binder_proc is the process that opened it, whoever
+ * uses the descriptor later, as with the stock driver. Payloads and command streams are moved by
+ * process_vm_readv(2) and process_vm_writev(2), straight between two address spaces.
+ */
+#include "caller.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define OVERFLOW_UID 65534u
+
+/* The kernel's own bound on the lines of /proc/PID/uid_map. */
+#define ID_RANGES_MAX 340u
+
+static bool has_labels;
+
+void caller_init(void)
+{
+	has_labels = !access("/sys/fs/selinux/enforce", F_OK) || !access("/sys/fs/smackfs", F_OK);
+}
+
+static ssize_t read_proc_file(pid_t pid, const char *name, char *buffer, size_t size)
+{
+	char path[48];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	got = read(fd, buffer, size - 1);
+	close(fd);
+	if (got >= 0)
+		buffer[got] = 0;
+	return got;
+}
+
+/* What stands behind "@key:" at the beginning of a line; NULL if there is no such line. */
+static const char *find_line(const char *text, const char *key)
+{
+	size_t length = strlen(key);
+
+	while (text && strncmp(text, key, length)) {
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+	}
+	return text ? text + length : NULL;
+}
+
+static int read_status(pid_t tid, struct host_proc *who)
+{
+	char buffer[2048];
+	const char *tgid;
+	const char *uid;
+	const char *levels;
+	int used;
+
+	if (read_proc_file(tid, "status", buffer, sizeof(buffer)) <= 0)
+		return -EACCES;
+	tgid = find_line(buffer, "Tgid:");
+	uid = find_line(buffer, "Uid:");
+	levels = find_line(buffer, "NStgid:");
+	if (!tgid || !uid || sscanf(tgid, "%d", &who->pid) != 1 ||
+	    sscanf(uid, "%*u %u", &who->euid) != 1 || who->pid <= 0)
+		return -EACCES;
+	who->nr_levels = 0;
+	while (levels && who->nr_levels < HOST_PID_LEVELS &&
+	       sscanf(levels, " %d%n", &who->pids[who->nr_levels], &used) == 1) {
+		if (memchr(levels, '\n', (size_t)used))
+			break;	/* the number was on the next line */
+		levels += used;
+		who->nr_levels++;
+	}
+	return 0;
+}
+
+static u64 namespace_of(pid_t pid, const char *kind)
+{
+	char path[48];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, kind);
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+static int read_id_map(pid_t pid, struct host_proc *who)
+{
+	struct host_id_range *ranges;
+	char *buffer = malloc(16384);
+	char *line = buffer;
+	u32 nr = 0;
+	int used;
+
+	who->nr_id_ranges = 0;
+	who->id_ranges = NULL;
+	ranges = calloc(ID_RANGES_MAX, sizeof(*ranges));
+	if (!buffer || !ranges || read_proc_file(pid, "uid_map", buffer, 16384) < 0) {
+		free(ranges);
+		free(buffer);
+		return -ENOMEM;
+	}
+	while (nr < ID_RANGES_MAX && sscanf(line, "%u %u %u%n", &ranges[nr].inside,
+					    &ranges[nr].outside, &ranges[nr].count, &used) == 3) {
+		line += used;
+		nr++;
+	}
+	free(buffer);
+	who->nr_id_ranges = nr;
+	who->id_ranges = realloc(ranges, (nr ? nr : 1) * sizeof(*ranges));
+	return who->id_ranges ? 0 : -ENOMEM;
+}
+
+int caller_identify(pid_t tid, struct host_proc *who)
+{
+	static _Atomic u64 own_user_ns;
+	int error;
+
+	if (tid <= 0)
+		return -EACCES;
+	error = read_status(tid, who);
+	if (error)
+		return error;
+	who->pid_ns = who->nr_levels > 1 ? namespace_of(who->pid, "pid") : 0;
+	if (!own_user_ns)
+		own_user_ns = namespace_of(getpid(), "user");
+	if (namespace_of(who->pid, "user") != own_user_ns) {
+		error = read_id_map(who->pid, who);
+		if (error)
+			return error;
+	}
+	who->pidfd = (int)syscall(SYS_pidfd_open, who->pid, 0);
+	return 0;
+}
+
+void caller_forget(struct host_proc *who)
+{
+	free(who->id_ranges);
+	who->id_ranges = NULL;
+	if (who->pidfd >= 0)
+		close(who->pidfd);
+	who->pidfd = -1;
+}
+
+void caller_moved(struct host_proc *who)
+{
+	who->id_ranges = NULL;
+	who->pidfd = -1;
+}
+
+bool caller_is_thread_of(pid_t tid, pid_t pid)
+{
+	return !syscall(SYS_tgkill, pid, tid, 0) || errno == EPERM;
+}
+
+pid_t caller_process_of(pid_t tid)
+{
+	struct host_proc who = { 0 };
+
+	return read_status(tid, &who) ? 0 : who.pid;
+}
+
+/* Two processes at one depth with another namespace, or in cousins, do not see each other. */
+s32 caller_pid_seen_by(const struct host_proc *subject, const struct host_proc *viewer)
+{
+	if (viewer->nr_levels <= 1)
+		return subject->pid;
+	if (subject->nr_levels != viewer->nr_levels || subject->pid_ns != viewer->pid_ns)
+		return 0;
+	return subject->pids[viewer->nr_levels - 1];
+}
+
+u32 caller_uid_seen_by(u32 uid, const struct host_proc *viewer)
+{
+	if (!viewer->id_ranges)
+		return uid;
+	for (u32 i = 0; i < viewer->nr_id_ranges; i++) {
+		const struct host_id_range *range = &viewer->id_ranges[i];
+
+		if (uid - range->outside < range->count)
+			return range->inside + (uid - range->outside);
+	}
+	return OVERFLOW_UID;
+}
+
+int caller_read(pid_t tid, void *dst, u64 src, size_t size)
+{
+	struct iovec here = { dst, size };
+	struct iovec there = { (void *)(uintptr_t)src, size };
+
+	if (!size)
+		return 0;
+	return process_vm_readv(tid, &here, 1, &there, 1, 0) == (ssize_t)size ? 0 : -EFAULT;
+}
+
+int caller_write(pid_t tid, u64 dst, const void *src, size_t size)
+{
+	struct iovec here = { (void *)src, size };
+	struct iovec there = { (void *)(uintptr_t)dst, size };
+
+	if (!size)
+		return 0;
+	return process_vm_writev(tid, &here, 1, &there, 1, 0) == (ssize_t)size ? 0 : -EFAULT;
+}
+
+static bool is_real_time(int policy)
+{
+	return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+void caller_get_priority(pid_t tid, u8 *policy, s8 *prio)
+{
+	int got = sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK;
+	struct sched_param param = { 0 };
+
+	*policy = got > 0 ? (u8)got : SCHED_OTHER;
+	if (is_real_time(got)) {
+		sched_getparam(tid, &param);
+		*prio = (s8)param.sched_priority;
+	} else {
+		*prio = (s8)getpriority(PRIO_PROCESS, (id_t)tid);
+	}
+}
+
+/*
+ * Lowers a wish to what the process may ask for itself. RLIMIT_NICE counts 20 - nice, and 0 allows no
+ * nice value at all, as the stock driver reads it. False: nothing is to be changed.
+ */
+static bool limit_wish(pid_t pid, u8 *policy, s8 *prio)
+{
+	struct rlimit limit;
+
+	if (is_real_time(*policy)) {
+		if (prlimit(pid, RLIMIT_RTPRIO, NULL, &limit))
+			return false;
+		if (limit.rlim_cur >= (rlim_t)*prio)
+			return true;
+		*prio = (s8)limit.rlim_cur;
+		if (*prio)
+			return true;
+		*policy = SCHED_OTHER;
+	}
+	if (prlimit(pid, RLIMIT_NICE, NULL, &limit) || !limit.rlim_cur)
+		return false;
+	if (limit.rlim_cur < 40 && *prio < 20 - (s8)limit.rlim_cur)
+		*prio = (s8)(20 - (s8)limit.rlim_cur);
+	return true;
+}
+
+/* May the process raise its priority at will? Root's processes may, as a rule. */
+static bool is_privileged(const struct host_proc *who)
+{
+	return who->euid == 0 && !who->id_ranges;
+}
+
+void caller_set_priority(struct host_thread *thread, u8 policy, s8 prio, bool check)
+{
+	struct sched_param param = { 0 };
+
+	if (check && !is_privileged(thread->proc) && !limit_wish(thread->proc->pid, &policy, &prio))
+		return;
+	if (is_real_time(policy))
+		param.sched_priority = prio;
+	sched_setscheduler(thread->tid, policy, &param);
+	if (!is_real_time(policy))
+		setpriority(PRIO_PROCESS, (id_t)thread->tid, prio);
+}
+
+int caller_secctx(const struct host_proc *who, const char **ctx, u32 *len)
+{
+	char buffer[1024];
+	ssize_t got;
+
+	*ctx = NULL;
+	*len = 0;
+	if (!has_labels)
+		return 0;
+	got = read_proc_file(who->pid, "attr/current", buffer, sizeof(buffer));
+	if (got <= 0)
+		return 0;
+	*ctx = strdup(buffer);
+	if (!*ctx)
+		return -ENOMEM;
+	*len = (u32)strlen(buffer);
+	return 0;
+}

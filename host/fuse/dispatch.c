@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From opcode to function.
+ *
+ * One table names each request that the kernel can send: the function, and the least that must follow
+ * the header, checked once for all. What is not in the table is ENOSYS, which the kernel remembers for
+ * most requests and then handles itself. Files other than devices are simple: directories and
+ * texts are made whole when they are opened, and read from that copy.
+ */
+#include "dispatch.h"
+
+#include "device.h"
+#include "layout.h"
+#include "text.h"
+#include "tree.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a handle of a directory, a text or the control file points to. */
+struct handle {
+	struct entry *entry;
+	struct text text;
+};
+
+static void reply_status(const struct request *request, int error)
+{
+	session_reply_error(request->head->unique, -error);
+}
+
+/* The string at @offset of the body; NULL if it is not terminated. */
+static const char *string_at(const struct request *request, size_t offset)
+{
+	const char *start = (const char *)request->body + offset;
+
+	if (request->body_size <= offset || !memchr(start, 0, request->body_size - offset))
+		return NULL;
+	return start;
+}
+
+static void do_lookup(const struct request *request)
+{
+	const char *name = string_at(request, 0);
+	struct fuse_entry_out out;
+	int error = name ? tree_lookup(request->head->nodeid, name, &out) : -EINVAL;
+
+	if (error)
+		reply_status(request, error);
+	else
+		session_reply(request->head->unique, &out, sizeof(out));
+}
+
+static void do_forget(const struct request *request)
+{
+	const struct fuse_forget_in *in = request->body;
+
+	tree_forget(request->head->nodeid, in->nlookup);
+}
+
+static void do_batch_forget(const struct request *request)
+{
+	const struct fuse_batch_forget_in *in = request->body;
+	const struct fuse_forget_one *one = (const void *)(in + 1);
+	size_t room = (request->body_size - sizeof(*in)) / sizeof(*one);
+
+	for (size_t i = 0; i < in->count && i < room; i++)
+		tree_forget(one[i].nodeid, one[i].nlookup);
+}
+
+static void do_getattr(const struct request *request)
+{
+	struct fuse_attr_out out;
+	int error = tree_getattr(request->head->nodeid, &out);
+
+	if (error)
+		reply_status(request, error);
+	else
+		session_reply(request->head->unique, &out, sizeof(out));
+}
+
+static void do_setattr(const struct request *request)
+{
+	struct fuse_attr_out out;
+	int error = tree_setattr(request->head->nodeid, request->body, &out);
+
+	if (error)
+		reply_status(request, error);
+	else
+		session_reply(request->head->unique, &out, sizeof(out));
+}
+
+static void do_statfs(const struct request *request)
+{
+	struct fuse_statfs_out out = { .st = { .bsize = 4096, .frsize = 4096, .namelen = 255 } };
+
+	session_reply(request->head->unique, &out, sizeof(out));
+}
+
+static void do_success(const struct request *request)
+{
+	reply_status(request, 0);
+}
+
+static void do_refuse(const struct request *request)
+{
+	reply_status(request, -EPERM);
+}
+
+static void do_refuse_create(const struct request *request)
+{
+	reply_status(request, -EACCES);
+}
+
+static void do_unlink(const struct request *request)
+{
+	const char *name = string_at(request, 0);
+	struct entry *dir = tree_find(request->head->nodeid, false);
+
+	if (!name || !dir)
+		reply_status(request, name ? -ESTALE : -EINVAL);
+	else
+		reply_status(request, tree_remove(dir, name));
+	if (dir)
+		tree_put(dir);
+}
+
+static void rename_within(const struct request *request, size_t names, uint64_t newdir)
+{
+	const char *from = string_at(request, names);
+	const char *to = from ? string_at(request, names + strlen(from) + 1) : NULL;
+	struct entry *dir;
+
+	if (!to || newdir != request->head->nodeid) {
+		reply_status(request, to ? -EPERM : -EINVAL);
+		return;
+	}
+	dir = tree_find(newdir, false);
+	reply_status(request, dir ? tree_rename(dir, from, to) : -ESTALE);
+	if (dir)
+		tree_put(dir);
+}
+
+static void do_rename(const struct request *request)
+{
+	const struct fuse_rename_in *in = request->body;
+
+	rename_within(request, sizeof(*in), in->newdir);
+}
+
+static void do_rename2(const struct request *request)
+{
+	const struct fuse_rename2_in *in = request->body;
+
+	if (in->flags)
+		reply_status(request, -EINVAL);
+	else
+		rename_within(request, sizeof(*in), in->newdir);
+}
+
+static void open_handle(const struct request *request, struct entry *entry)
+{
+	struct fuse_open_out out = { .open_flags = FOPEN_DIRECT_IO };
+	struct handle *handle = calloc(1, sizeof(*handle));
+
+	if (!handle) {
+		tree_put(entry);
+		reply_status(request, -ENOMEM);
+		return;
+	}
+	handle->entry = entry;
+	if (entry->kind == ENTRY_DIR)
+		out.open_flags = 0;
+	if (entry->kind == ENTRY_TEXT)
+		entry->write_text(&handle->text, entry->arg);
+	out.fh = (uintptr_t)handle;
+	session_reply(request->head->unique, &out, sizeof(out));
+}
+
+static void do_open(const struct request *request)
+{
+	struct entry *entry = tree_find(request->head->nodeid, true);
+
+	if (!entry) {
+		/* the kernel looks up once more, and gets an inode that nobody else has */
+		reply_status(request, -ESTALE);
+	} else if (entry->kind == ENTRY_DEVICE) {
+		device_open(request, entry->device);
+		tree_put(entry);
+	} else {
+		open_handle(request, entry);
+	}
+}
+
+static void do_opendir(const struct request *request)
+{
+	struct entry *entry = tree_find(request->head->nodeid, false);
+
+	if (entry)
+		open_handle(request, entry);
+	else
+		reply_status(request, -ESTALE);
+}
+
+/* Of a request that names an open file: the file's handle comes first in each of their bodies. */
+static bool is_device(const struct request *request)
+{
+	return device_is_handle(*(const uint64_t *)request->body);
+}
+
+static void do_release_handle(const struct request *request)
+{
+	const struct fuse_release_in *in = request->body;
+	struct handle *handle = (struct handle *)(uintptr_t)in->fh;
+
+	text_free(&handle->text);
+	tree_put(handle->entry);
+	free(handle);
+	reply_status(request, 0);
+}
+
+static void do_release(const struct request *request)
+{
+	if (is_device(request))
+		device_release(request);
+	else
+		do_release_handle(request);
+}
+
+static void do_flush(const struct request *request)
+{
+	if (is_device(request))
+		device_flush(request);
+	else
+		reply_status(request, 0);
+}
+
+static void do_read(const struct request *request)
+{
+	const struct fuse_read_in *in = request->body;
+	const struct handle *handle = (struct handle *)(uintptr_t)in->fh;
+	size_t left;
+
+	if (is_device(request)) {
+		device_read(request);
+		return;
+	}
+	left = in->offset < handle->text.size ? handle->text.size - in->offset : 0;
+	session_reply(request->head->unique, left ? handle->text.data + in->offset : NULL,
+		      left < in->size ? left : in->size);
+}
+
+static void do_invalid(const struct request *request)
+{
+	reply_status(request, -EINVAL);
+}
+
+/* As many whole entries from @offset on as fit in @size bytes. */
+static size_t fit_entries(const struct text *list, size_t offset, size_t size)
+{
+	size_t end = offset;
+
+	while (end < list->size) {
+		struct fuse_dirent head;
+		size_t next;
+
+		memcpy(&head, list->data + end, FUSE_NAME_OFFSET);
+		next = end + FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET + head.namelen);
+		if (next > list->size || next - offset > size)
+			break;
+		end = next;
+	}
+	return end - offset;
+}
+
+static void do_readdir(const struct request *request)
+{
+	const struct fuse_read_in *in = request->body;
+	struct handle *handle = (struct handle *)(uintptr_t)in->fh;
+	size_t offset = in->offset;
+
+	if (!offset) {	/* the beginning, or rewinddir(3): look anew */
+		text_free(&handle->text);
+		tree_list(handle->entry, &handle->text);
+	}
+	if (offset >= handle->text.size)
+		session_reply(request->head->unique, NULL, 0);
+	else
+		session_reply(request->head->unique, handle->text.data + offset,
+			      fit_entries(&handle->text, offset, in->size));
+}
+
+static void do_ioctl(const struct request *request)
+{
+	const struct fuse_ioctl_in *in = request->body;
+	const struct handle *handle = (struct handle *)(uintptr_t)in->fh;
+
+	if (is_device(request)) {
+		device_ioctl(request);
+	} else if ((in->flags & FUSE_IOCTL_DIR) || handle->entry->kind != ENTRY_CONTROL) {
+		session_reply_ioctl(request->head->unique, -ENOTTY, NULL, 0);
+	} else {
+		layout_control(request);
+	}
+}
+
+static void do_poll(const struct request *request)
+{
+	static const struct fuse_poll_out always = { .revents = POLLIN | POLLOUT };
+
+	if (is_device(request))
+		device_poll(request);
+	else
+		session_reply(request->head->unique, &always, sizeof(always));
+}
+
+struct operation {
+	void (*handle)(const struct request *request);
+	uint32_t least;		/* bytes that must follow the header */
+};
+
+static const struct operation operations[] = {
+	[FUSE_LOOKUP] = { do_lookup, 1 },
+	[FUSE_FORGET] = { do_forget, sizeof(struct fuse_forget_in) },
+	[FUSE_BATCH_FORGET] = { do_batch_forget, sizeof(struct fuse_batch_forget_in) },
+	[FUSE_GETATTR] = { do_getattr, 0 },
+	[FUSE_SETATTR] = { do_setattr, sizeof(struct fuse_setattr_in) },
+	[FUSE_MKNOD] = { do_refuse, 0 },
+	[FUSE_MKDIR] = { do_refuse, 0 },
+	[FUSE_SYMLINK] = { do_refuse, 0 },
+	[FUSE_LINK] = { do_refuse, 0 },
+	[FUSE_CREATE] = { do_refuse_create, 0 },
+	[FUSE_TMPFILE] = { do_refuse, 0 },
+	[FUSE_RMDIR] = { do_refuse, 0 },
+	[FUSE_UNLINK] = { do_unlink, 1 },
+	[FUSE_RENAME] = { do_rename, sizeof(struct fuse_rename_in) },
+	[FUSE_RENAME2] = { do_rename2, sizeof(struct fuse_rename2_in) },
+	[FUSE_OPEN] = { do_open, sizeof(struct fuse_open_in) },
+	[FUSE_RELEASE] = { do_release, sizeof(struct fuse_release_in) },
+	[FUSE_FLUSH] = { do_flush, sizeof(struct fuse_flush_in) },
+	[FUSE_READ] = { do_read, sizeof(struct fuse_read_in) },
+	[FUSE_WRITE] = { do_invalid, 0 },
+	[FUSE_FSYNC] = { do_invalid, 0 },
+	[FUSE_STATFS] = { do_statfs, 0 },
+	[FUSE_ACCESS] = { do_success, 0 },
+	[FUSE_OPENDIR] = { do_opendir, sizeof(struct fuse_open_in) },
+	[FUSE_READDIR] = { do_readdir, sizeof(struct fuse_read_in) },
+	[FUSE_RELEASEDIR] = { do_release_handle, sizeof(struct fuse_release_in) },
+	[FUSE_IOCTL] = { do_ioctl, sizeof(struct fuse_ioctl_in) },
+	[FUSE_POLL] = { do_poll, sizeof(struct fuse_poll_in) },
+	[FUSE_INTERRUPT] = { device_interrupt, sizeof(struct fuse_interrupt_in) },
+	[FUSE_DESTROY] = { do_success, 0 },
+};
+
+void dispatch(const struct request *request)
+{
+	uint32_t opcode = request->head->opcode;
+	const struct operation *operation = &operations[opcode];
+
+	if (opcode >= sizeof(operations) / sizeof(operations[0]) || !operation->handle)
+		session_reply_error(request->head->unique, ENOSYS);
+	else if (request->body_size < operation->least)
+		session_reply_error(request->head->unique, EINVAL);
+	else
+		operation->handle(request);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The slow half of the locks in host_impl.h: what happens when somebody else holds one.
+ */
+#ifndef HOST_FUSE_FUTEX_H
+#define HOST_FUSE_FUTEX_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* The ranks of the engine's locks that this thread holds; only kept in debug builds. */
+extern _Thread_local uint32_t futex_lock_ranks;
+
+/* Takes a lock that was not free: spins a moment, then sleeps until it is. */
+void futex_lock_slow(atomic_uint *word);
+
+/* Wakes one sleeper after the lock was dropped. */
+void futex_lock_wake(atomic_uint *word);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The host contract, kept by the userspace home. What costs no system call is here, the rest
+ * is forwarded to the file that knows the subject.
+ */
+#ifndef HOST_FUSE_HOST_IMPL_H
+#define HOST_FUSE_HOST_IMPL_H
+
+#include "caller.h"
+#include "files.h"
+#include "futex.h"
+#include "log.h"
+#include "map.h"
+#include "park.h"
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- memory ---- */
+
+static inline void *host_alloc(size_t size)
+{
+	return calloc(1, size);
+}
+
+static inline void *host_alloc_large(size_t size)
+{
+	return calloc(1, size);
+}
+
+static inline void host_free(void *ptr)
+{
+	free(ptr);
+}
+
+static inline void host_memcpy(void *dst, const void *src, size_t size)
+{
+	memcpy(dst, src, size);
+}
+
+static inline void host_memset(void *dst, int c, size_t size)
+{
+	memset(dst, c, size);
+}
+
+static inline int host_memcmp(const void *a, const void *b, size_t size)
+{
+	return memcmp(a, b, size);
+}
+
+static inline size_t host_strlen(const char *s)
+{
+	return strlen(s);
+}
+
+/* ---- locks and atomics ---- */
+
+static inline void host_lock_take(struct host_lock_word *lock)
+{
+	unsigned int expected = 0;
+
+	if (!atomic_compare_exchange_strong_explicit(&lock->word, &expected, 1,
+						     memory_order_acquire, memory_order_relaxed))
+		futex_lock_slow(&lock->word);
+}
+
+static inline void host_lock_drop(struct host_lock_word *lock)
+{
+	if (atomic_exchange_explicit(&lock->word, 0, memory_order_release) == 2)
+		futex_lock_wake(&lock->word);
+}
+
+static inline void host_spin_init(struct host_spinlock *lock)
+{
+	atomic_init(&lock->lock.word, 0);
+}
+
+static inline void host_spin_lock(struct host_spinlock *lock)
+{
+	host_lock_take(&lock->lock);
+}
+
+static inline void host_spin_unlock(struct host_spinlock *lock)
+{
+	host_lock_drop(&lock->lock);
+}
+
+static inline void host_spin_destroy(struct host_spinlock *lock)
+{
+}
+
+static inline void host_mutex_init(struct host_mutex *lock)
+{
+	atomic_init(&lock->lock.word, 0);
+}
+
+static inline void host_mutex_lock(struct host_mutex *lock)
+{
+	host_lock_take(&lock->lock);
+}
+
+static inline void host_mutex_unlock(struct host_mutex *lock)
+{
+	host_lock_drop(&lock->lock);
+}
+
+static inline void host_mutex_destroy(struct host_mutex *lock)
+{
+}
+
+static inline u32 *host_lock_ranks(void)
+{
+	return &futex_lock_ranks;
+}
+
+static inline s32 host_atomic_read(const struct host_atomic *a)
+{
+	return atomic_load_explicit(&a->value, memory_order_relaxed);
+}
+
+static inline void host_atomic_set(struct host_atomic *a, s32 value)
+{
+	atomic_store_explicit(&a->value, value, memory_order_relaxed);
+}
+
+static inline s32 host_atomic_add_return(struct host_atomic *a, s32 delta)
+{
+	return atomic_fetch_add(&a->value, delta) + delta;
+}
+
+/* ---- waking ---- */
+
+static inline void host_wake(struct host_thread *thread, bool sync)
+{
+	park_wake(thread);
+}
+
+static inline void host_wake_poll(struct host_proc *proc, struct host_thread *thread)
+{
+	if (atomic_load(&proc->poll_armed))
+		park_wake_poll(proc);
+}
+
+/* ---- opens and threads ---- */
+
+static inline int host_proc_init(struct host_proc *proc, struct host_map *map, const void *opener)
+{
+	int error;
+
+	*proc = *(const struct host_proc *)opener;
+	error = map_init(map, proc);
+	if (!error)
+		caller_moved((void *)opener);
+	return error;
+}
+
+static inline void host_proc_destroy(struct host_proc *proc, struct host_map *map)
+{
+	map_destroy(map);
+	caller_forget(proc);
+}
+
+static inline int host_thread_init(struct host_thread *thread, struct host_proc *proc,
+				   const void *opener)
+{
+	*thread = (struct host_thread){ .tid = *(const s32 *)opener, .proc = proc };
+	return 0;
+}
+
+static inline void host_thread_destroy(struct host_thread *thread)
+{
+	files_forget(thread);
+}
+
+/* ---- who is calling ---- */
+
+static inline s32 host_proc_pid(const struct host_proc *proc)
+{
+	return proc->pid;
+}
+
+static inline s32 host_proc_pid_seen_by(const struct host_proc *subject,
+					const struct host_proc *viewer)
+{
+	return caller_pid_seen_by(subject, viewer);
+}
+
+static inline u32 host_sender_euid(const struct host_proc *sender,
+				   const struct host_thread *caller, const struct host_proc *viewer)
+{
+	return caller_uid_seen_by(sender->euid, viewer);
+}
+
+static inline u32 host_caller_euid(const struct host_thread *caller)
+{
+	return caller->euid;
+}
+
+/* ---- the caller's memory ---- */
+
+static inline int host_read_caller(struct host_thread *thread, void *dst, u64 src, size_t size)
+{
+	return caller_read(thread->tid, dst, src, size);
+}
+
+static inline int host_write_caller(struct host_thread *thread, u64 dst, const void *src,
+				    size_t size)
+{
+	return caller_write(thread->tid, dst, src, size);
+}
+
+/* ---- the map of receive buffers ---- */
+
+static inline int host_map_find(struct host_map *map, struct host_proc *proc, u64 *base,
+				size_t *size)
+{
+	return map_find(map, base, size);
+}
+
+static inline bool host_map_present(const struct host_map *map)
+{
+	return !atomic_load(&map->proc->gone);
+}
+
+static inline int host_map_populate(struct host_map *map, size_t first, size_t nr)
+{
+	return map_populate(map, first, nr);
+}
+
+static inline void host_map_evict(struct host_map *map, size_t first, size_t nr)
+{
+	map_evict(map, first, nr);
+}
+
+static inline int host_map_write(struct host_map *map, size_t off, const void *src, size_t size)
+{
+	memcpy(map->memory + off, src, size);
+	return 0;
+}
+
+static inline int host_map_copy(struct host_map *map, size_t off, struct host_thread *from, u64 src,
+				size_t size)
+{
+	return caller_read(from->tid, map->memory + off, src, size);
+}
+
+static inline void host_map_zero(struct host_map *map, size_t off, size_t size)
+{
+	memset(map->memory + off, 0, size);
+}
+
+static inline void host_map_publish(struct host_map *map, size_t off, size_t size)
+{
+	if (map->backing_id < 0)
+		map_publish(map, off, size);
+}
+
+/* ---- files ---- */
+
+static inline int host_file_get(struct host_thread *caller, u32 fd, struct host_file **file)
+{
+	return files_get(caller, fd, file);
+}
+
+static inline void host_file_put(struct host_file *file)
+{
+	files_put(file);
+}
+
+static inline int host_files_install(struct host_thread *receiver, u64 cookie,
+				     struct host_file **files, u32 nr, u32 *fds)
+{
+	return files_install(receiver, cookie, files, nr, fds);
+}
+
+static inline void host_fds_close(struct host_thread *owner, const u32 *fds, u32 nr)
+{
+	files_close(owner, fds, nr);
+}
+
+/* ---- policy: no security module asks a daemon ---- */
+
+static inline int host_may_manage(const struct host_proc *proc)
+{
+	return 0;
+}
+
+static inline int host_may_transact(const struct host_proc *from, const struct host_proc *to)
+{
+	return 0;
+}
+
+static inline int host_may_transfer_object(const struct host_proc *from,
+					   const struct host_proc *to)
+{
+	return 0;
+}
+
+static inline int host_may_transfer_file(const struct host_proc *from, const struct host_proc *to,
+					 struct host_file *file)
+{
+	return 0;
+}
+
+static inline int host_secctx_get(const struct host_proc *proc, const char **ctx, u32 *len)
+{
+	return caller_secctx(proc, ctx, len);
+}
+
+static inline void host_secctx_put(const char *ctx, u32 len)
+{
+	free((char *)ctx);
+}
+
+/* ---- priority ---- */
+
+static inline struct host_priority host_priority_get(struct host_thread *caller)
+{
+	struct host_priority priority;
+
+	caller_get_priority(caller->tid, &priority.policy, &priority.prio);
+	return priority;
+}
+
+static inline void host_priority_set(struct host_thread *thread, struct host_priority want,
+				     bool check)
+{
+	caller_set_priority(thread, want.policy, want.prio, check);
+}
+
+/* ---- time and ids ---- */
+
+static inline u64 host_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+}
+
+/* ---- output ---- */
+
+static inline void host_out(struct host_out *out, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	text_vprint(out->text, fmt, args);
+	va_end(args);
+}
+
+static inline bool host_log_wanted(enum host_log_level level)
+{
+	static const enum log_level levels[] = {
+		[HOST_LOG_ERROR] = LOG_LEVEL_ERROR,
+		[HOST_LOG_USER_ERROR] = LOG_LEVEL_INFO,
+		[HOST_LOG_DEBUG] = LOG_LEVEL_DEBUG,
+	};
+
+	return levels[level] <= log_threshold;
+}
+
+static inline void host_log(enum host_log_level level, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!host_log_wanted(level))
+		return;
+	va_start(args, fmt);
+	log_engine(level == HOST_LOG_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO, fmt, args);
+	va_end(args);
+}
+
+#endif

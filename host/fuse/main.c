@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * anybinderd: Android Binder devices from user space.
+ *
+ * Start: options, background, mount, negotiation with the kernel, tree, threads; then one look at the
+ * mountpoint through the front door, which shows that requests are served; only then is the start
+ * announced. End: a signal, or somebody else's umount. What is in flight then fails at the clients
+ * with ECONNABORTED, as the connection goes with the process.
+ */
+#include "caller.h"
+#include "core.h"
+#include "files.h"
+#include "layout.h"
+#include "log.h"
+#include "mount.h"
+#include "options.h"
+#include "ready.h"
+#include "session.h"
+#include "tree.h"
+#include "users.h"
+#include "watch.h"
+#include "worker.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Workers unless told otherwise: more gain nothing, since calls are short. */
+#define DEFAULT_WORKERS_MAX 4
+
+/* Workers that one user other than root may hold up, and all users together (see worker.c). */
+#define STUCK_ALL 64
+#define STUCK_ONE 16
+
+static unsigned int worker_count(const struct options *options)
+{
+	cpu_set_t cpus;
+	int count = 1;
+
+	if (options->threads)
+		return options->threads;
+	if (!sched_getaffinity(0, sizeof(cpus), &cpus))
+		count = CPU_COUNT(&cpus);
+	return (unsigned int)(count < DEFAULT_WORKERS_MAX ? count : DEFAULT_WORKERS_MAX);
+}
+
+/* Each open takes one descriptor, each file on its way one or two. */
+static void set_limits(const struct options *options)
+{
+	struct rlimit limit = { 1024, 1024 };
+	unsigned int files;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	files = limit.rlim_cur > 1u << 20 ? 1u << 20 : (unsigned int)limit.rlim_cur;
+	users_set_limit(USER_OPENS,
+			options->max_procs < files / 2 ? options->max_procs : files / 2,
+			options->max_procs_per_uid);
+	users_set_limit(USER_FILES, files / 4, files / 8);
+	users_set_limit(USER_STUCK, STUCK_ALL, STUCK_ONE);
+}
+
+static void wait_for_end(void)
+{
+	sigset_t set;
+	int signal_number;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	while (sigwait(&set, &signal_number))
+		;
+	log_info("ending");
+}
+
+static void block_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+/* Everything between the mount and the first request of a client. */
+static bool serve(const struct options *options)
+{
+	struct stat st;
+
+	caller_init();
+	binder_world_init();
+	tree_init(options->uid, options->gid);
+	if (!layout_init(options->devices, options->mode, options->max_devices))
+		return false;
+	files_init();
+	if (!watch_start() || !worker_start(worker_count(options))) {
+		log_error("cannot start threads: %s", strerror(errno));
+		return false;
+	}
+	if (stat(options->mountpoint, &st)) {
+		log_error("the mount at %s does not answer: %s", options->mountpoint,
+			  strerror(errno));
+		return false;
+	}
+	session.device = st.st_dev;
+	return true;
+}
+
+static bool run(const struct options *options)
+{
+	int fd;
+
+	if (!mount_prepare(options->mountpoint))
+		return false;
+	fd = mount_fuse(options->mountpoint, !options->private_mount);
+	if (fd < 0) {
+		mount_undo(options->mountpoint);
+		return false;
+	}
+	if (!session_init(fd, options->passthrough) || !serve(options) ||
+	    (options->pid_file && !ready_write_pid_file(options->pid_file))) {
+		mount_undo(options->mountpoint);
+		return false;
+	}
+	log_info("serving %s at %s%s", options->devices, options->mountpoint,
+		 session.passthrough ? ", buffers mapped directly" : "");
+	ready_announce();
+	wait_for_end();
+	ready_announce_end();
+	mount_undo(options->mountpoint);
+	if (options->pid_file)
+		unlink(options->pid_file);
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	char *mountpoint;
+
+	options_parse(&options, argc, argv);
+	log_threshold = options.log_level;
+	block_signals();
+	set_limits(&options);
+	/* the daemon leaves its working directory, so names are made absolute before */
+	mountpoint = mount_absolute(options.mountpoint);
+	if (!mountpoint)
+		return 1;
+	options.mountpoint = mountpoint;
+	if (!options.foreground)
+		ready_fork();
+	/* not exit(): workers are still in the middle of things */
+	_exit(run(&options) ? 0 : 1);
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The receive buffer of one open.
+ *
+ * FUSE never tells of mmap(2), so the address of the client's mapping is looked up when the first
+ * transaction for it arrives: a line of /proc/PID/maps with the number of this open's inode, which no
+ * other open shares. Sealing the file against writing by clients (F_SEAL_FUTURE_WRITE) would also forbid
+ * to punch holes in it, that is, to ever give memory back; a client that maps its buffer writable can
+ * harm nobody but itself.
+ */
+#include "map.h"
+
+#include "log.h"
+#include "session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define PAGE_BYTES ((size_t)4096)
+
+/*
+ * A search for a mapping that is not there is repeated only after ten times the time that it took,
+ * so that a process with tens of thousands of mappings cannot keep a worker busy.
+ */
+#define RETRY_FACTOR 10
+
+int map_init(struct host_map *map, const struct host_proc *proc)
+{
+	int error = 0;
+	int fd;
+
+	*map = (struct host_map){ .backing_id = -1, .nodeid = proc->nodeid, .proc = proc };
+	fd = memfd_create("binder", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)MAP_SIZE) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)) {
+		error = -errno;
+	} else {
+		map->memory = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (map->memory == MAP_FAILED) {
+			map->memory = NULL;
+			error = -ENOMEM;
+		}
+	}
+	if (!error && session.passthrough) {
+		map->backing_id = session_backing_open(fd);
+		if (map->backing_id < 0)
+			log_debug("no passthrough for this open: %s", strerror(errno));
+	}
+	close(fd);
+	return error;
+}
+
+void map_destroy(struct host_map *map)
+{
+	if (map->backing_id >= 0)
+		session_backing_close(map->backing_id);
+	if (map->memory)
+		munmap(map->memory, MAP_SIZE);
+	map->memory = NULL;
+}
+
+static u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+}
+
+/* One line of maps: "start-end perms offset dev inode path". Is it the start of our file? */
+static bool is_ours(const char *line, u64 nodeid, u64 *base, size_t *size)
+{
+	unsigned long long start;
+	unsigned long long end;
+	unsigned long long offset;
+	unsigned long long inode;
+	unsigned int major;
+	unsigned int minor;
+
+	if (sscanf(line, "%llx-%llx %*4s %llx %x:%x %llu", &start, &end, &offset, &major, &minor,
+		   &inode) != 6)
+		return false;
+	if (inode != nodeid || makedev(major, minor) != session.device || offset)
+		return false;
+	*base = start;
+	*size = end - start;
+	return true;
+}
+
+int map_find(struct host_map *map, u64 *base, size_t *size)
+{
+	u64 start = now_ns();
+	char path[32];
+	char line[512];
+	bool found = false;
+	FILE *file;
+
+	if (atomic_load(&map->proc->gone) || start < map->retry_ns)
+		return -ESRCH;
+	snprintf(path, sizeof(path), "/proc/%d/maps", map->proc->pid);
+	file = fopen(path, "re");
+	if (!file)
+		return -ESRCH;
+	while (!found && fgets(line, sizeof(line), file)) {
+		found = is_ours(line, map->nodeid, base, size);
+		/* the rest of a line with a long path is no line of its own */
+		while (!strchr(line, '\n') && fgets(line, sizeof(line), file))
+			;
+	}
+	fclose(file);
+	if (!found) {
+		u64 end = now_ns();
+
+		if (end - start > 1000000)
+			map->retry_ns = end + RETRY_FACTOR * (end - start);
+		return -ESRCH;
+	}
+	if (*size > MAP_SIZE)
+		*size = MAP_SIZE;
+	return 0;
+}
+
+int map_populate(struct host_map *map, size_t first, size_t nr)
+{
+	/* asks for the pages instead of touching them: a lack of memory is an error, not SIGBUS */
+	if (madvise(map->memory + first * PAGE_BYTES, nr * PAGE_BYTES, MADV_POPULATE_WRITE) &&
+	    errno != EINVAL)
+		return -ENOMEM;
+	return 0;
+}
+
+void map_evict(struct host_map *map, size_t first, size_t nr)
+{
+	if (madvise(map->memory + first * PAGE_BYTES, nr * PAGE_BYTES, MADV_REMOVE))
+		log_debug("cannot give pages back: %s", strerror(errno));
+}
+
+void map_publish(struct host_map *map, size_t off, size_t size)
+{
+	size_t start = off & ~(PAGE_BYTES - 1);
+	size_t end = (off + size + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+
+	/* whole pages: the kernel keeps only those that it got whole */
+	if (size)
+		session_notify_store(map->nodeid, start, map->memory + start, end - start);
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The mount.
+ *
+ * Who may mount decides how: root, and root of an own user and mount namespace, call mount(2);
+ * anybody else asks fusermount3, a set-uid program that mounts and hands the open /dev/fuse back
+ * over a socket. What is left behind by a daemon that was killed is a mount that answers ENOTCONN
+ * to everything: it is recognised and cleared at the next start.
+ */
+#include "mount.h"
+
+#include "log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FS_NAME "anybinder"
+
+static bool made_directory;
+
+/* Runs fusermount3 with @args; @fd, if not -1, is handed to it. Returns its exit status. */
+static int run_fusermount(char *const args[], int fd)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child < 0)
+		return -1;
+	if (!child) {
+		if (fd >= 0) {
+			char number[16];
+
+			snprintf(number, sizeof(number), "%d", fd);
+			setenv("_FUSE_COMMFD", number, 1);
+			fcntl(fd, F_SETFD, 0);
+		}
+		execvp(args[0], args);
+		_exit(127);
+	}
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static bool detach(const char *mountpoint)
+{
+	char *const args[] = { "fusermount3", "-u", "-z", "-q", "--", (char *)mountpoint, NULL };
+
+	if (!umount2(mountpoint, MNT_DETACH))
+		return true;
+	return errno == EPERM && !run_fusermount(args, -1);
+}
+
+/* Undoes the octal escapes of mountinfo ("\040" for a blank) in place. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		if (text[0] == '\\' && text[1] && text[2] && text[3]) {
+			*to++ = (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0');
+			text += 4;
+		} else {
+			*to++ = *text++;
+		}
+	}
+	*to = 0;
+}
+
+/* Is the uppermost mount at @path one of ours? Looks at mountinfo only, never at the path. */
+static bool is_our_mount(const char *path)
+{
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL;
+	size_t size = 0;
+	bool ours = false;
+
+	if (!file)
+		return false;
+	while (getline(&line, &size, file) > 0) {
+		char target[4096];
+		char *rest = strstr(line, " - ");
+
+		if (!rest || sscanf(line, "%*s %*s %*s %*s %4095s", target) != 1)
+			continue;
+		unescape(target);
+		if (!strcmp(target, path))
+			ours = !strncmp(rest, " - fuse." FS_NAME " ", strlen(FS_NAME) + 9);
+	}
+	free(line);
+	fclose(file);
+	return ours;
+}
+
+/* Not realpath(3), which fails on the mount of a dead daemon. */
+char *mount_absolute(const char *path)
+{
+	char *cwd = path[0] == '/' ? strdup("") : getcwd(NULL, 0);
+	char *joined = NULL;
+
+	if (!cwd || asprintf(&joined, "%s%s%s", cwd, *cwd ? "/" : "", path) < 0) {
+		log_error("cannot tell where %s is: %s", path, strerror(errno));
+		joined = NULL;
+	}
+	free(cwd);
+	return joined;
+}
+
+bool mount_prepare(const char *mountpoint)
+{
+	struct stat st;
+	char real[4096];
+
+	if (stat(mountpoint, &st)) {
+		if (errno == ENOTCONN) {
+			log_info("clearing the mount that a dead daemon left at %s", mountpoint);
+			if (!detach(mountpoint)) {
+				log_error("cannot clear the dead mount at %s: %s", mountpoint,
+					  strerror(errno));
+				return false;
+			}
+			return mount_prepare(mountpoint);
+		}
+		if (errno != ENOENT || mkdir(mountpoint, 0755)) {
+			log_error("cannot use %s as a mountpoint: %s", mountpoint, strerror(errno));
+			return false;
+		}
+		made_directory = true;
+		return true;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		log_error("%s is not a directory", mountpoint);
+		return false;
+	}
+	if (realpath(mountpoint, real) && is_our_mount(real)) {
+		log_error("%s is already mounted: an anybinderd serves it", mountpoint);
+		return false;
+	}
+	return true;
+}
+
+/* Receives the descriptor that fusermount3 sends over @socket. Returns -1 if it sent none. */
+static int receive_fd(int socket)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	char byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+	struct cmsghdr *cmsg;
+	int fd;
+
+	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) <= 0)
+		return -1;
+	cmsg = CMSG_FIRSTHDR(&message);
+	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
+		return -1;
+	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+	return fd;
+}
+
+static int mount_by_helper(const char *mountpoint, bool allow_other)
+{
+	char options[128];
+	char *const args[] = { "fusermount3", "-o", options, "--", (char *)mountpoint, NULL };
+	int pair[2];
+	int status;
+	int fd = -1;
+
+	snprintf(options, sizeof(options), "rw,nosuid,nodev,default_permissions,fsname=%s,"
+		 "subtype=%s%s", FS_NAME, FS_NAME, allow_other ? ",allow_other" : "");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -1;
+	status = run_fusermount(args, pair[1]);
+	close(pair[1]);
+	if (!status)
+		fd = receive_fd(pair[0]);
+	close(pair[0]);
+	if (status == 127)
+		log_error("no permission to mount, and fusermount3 (package fuse3) is missing");
+	return fd;
+}
+
+static void say_why_no_device(void)
+{
+	if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
+		log_error("/dev/fuse is missing: load the fuse module, or give the container the device "
+			  "(docker run --device /dev/fuse)");
+	else
+		log_error("cannot open /dev/fuse: %s", strerror(errno));
+}
+
+int mount_fuse(const char *mountpoint, bool allow_other)
+{
+	char options[160];
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0) {
+		say_why_no_device();
+		return -1;
+	}
+	snprintf(options, sizeof(options),
+		 "fd=%d,rootmode=40000,user_id=%u,group_id=%u,default_permissions%s", fd, geteuid(),
+		 getegid(), allow_other ? ",allow_other" : "");
+	if (!mount(FS_NAME, mountpoint, "fuse." FS_NAME, MS_NOSUID | MS_NODEV | MS_NOEXEC, options))
+		return fd;
+	close(fd);
+	if (errno != EPERM) {
+		log_error("cannot mount at %s: %s", mountpoint, strerror(errno));
+		return -1;
+	}
+	fd = mount_by_helper(mountpoint, allow_other);
+	if (fd < 0 && allow_other) {
+		log_warn("mounting for this user alone; others need user_allow_other in "
+			 "/etc/fuse.conf");
+		fd = mount_by_helper(mountpoint, false);
+	}
+	if (fd < 0)
+		log_error("no permission to mount at %s (try as root, or in a user namespace of "
+			  "your own: unshare -Urm)", mountpoint);
+	return fd;
+}
+
+void mount_undo(const char *mountpoint)
+{
+	if (!detach(mountpoint) && errno != EINVAL && errno != ENOENT)
+		log_warn("cannot unmount %s: %s", mountpoint, strerror(errno));
+	if (made_directory)
+		rmdir(mountpoint);
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The command line of anybinderd.
+ *
+ * One table says everything about an option: its name, its argument, the sentence of the help text
+ * and the function that stores it. getopt_long gets its own table made from this one.
+ */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef ANYBINDER_VERSION
+#define ANYBINDER_VERSION "0.1"
+#endif
+
+struct option_def {
+	const char *name;
+	const char *argument;	/* NULL: the option takes none */
+	const char *help;
+	bool (*store)(struct options *options, const char *value);
+};
+
+static void usage(void);
+
+static bool parse_number(const char *value, int base, unsigned long limit, unsigned int *out)
+{
+	char *end;
+	unsigned long number;
+
+	errno = 0;
+	number = strtoul(value, &end, base);
+	if (errno || end == value || *end || *value == '-' || number > limit)
+		return false;
+	*out = (unsigned int)number;
+	return true;
+}
+
+static bool store_devices(struct options *options, const char *value)
+{
+	options->devices = value;
+	return true;
+}
+
+static bool store_foreground(struct options *options, const char *value)
+{
+	(void)value;
+	options->foreground = true;
+	return true;
+}
+
+static bool store_log_level(struct options *options, const char *value)
+{
+	return log_level_parse(value, &options->log_level);
+}
+
+static bool store_mode(struct options *options, const char *value)
+{
+	return parse_number(value, 8, 0777, &options->mode);
+}
+
+static bool store_uid(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 0xfffffffe, &options->uid);
+}
+
+static bool store_gid(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 0xfffffffe, &options->gid);
+}
+
+static bool store_pid_file(struct options *options, const char *value)
+{
+	options->pid_file = value;
+	return true;
+}
+
+static bool store_threads(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 64, &options->threads) && options->threads;
+}
+
+static bool store_max_procs(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 1000000, &options->max_procs);
+}
+
+static bool store_max_procs_per_uid(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 1000000, &options->max_procs_per_uid);
+}
+
+static bool store_max_devices(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 1000000, &options->max_devices);
+}
+
+static bool store_no_passthrough(struct options *options, const char *value)
+{
+	(void)value;
+	options->passthrough = false;
+	return true;
+}
+
+static bool store_private(struct options *options, const char *value)
+{
+	(void)value;
+	options->private_mount = true;
+	return true;
+}
+
+static bool store_help(struct options *options, const char *value)
+{
+	(void)options;
+	(void)value;
+	usage();
+	exit(0);
+}
+
+static bool store_version(struct options *options, const char *value)
+{
+	(void)options;
+	(void)value;
+	puts("anybinderd " ANYBINDER_VERSION);
+	exit(0);
+}
+
+static const struct option_def defs[] = {
+	{ "devices", "NAME,...", "binder devices to serve (binder,hwbinder,vndbinder)",
+	  store_devices },
+	{ "foreground", NULL, "stay in the foreground, messages to standard error",
+	  store_foreground },
+	{ "log-level", "LEVEL", "error, warn (the default), info or debug", store_log_level },
+	{ "mode", "OCTAL", "permissions of a device (0666)", store_mode },
+	{ "uid", "N", "owner of the files (the user who starts the daemon)", store_uid },
+	{ "gid", "N", "group of the files (the group of that user)", store_gid },
+	{ "pid-file", "FILE", "write the daemon's pid there; removed at the end", store_pid_file },
+	{ "threads", "N", "worker threads (one for each core, at most 4)", store_threads },
+	{ "max-procs", "N", "open binder files at once, all users together (16384)",
+	  store_max_procs },
+	{ "max-procs-per-uid", "N", "the same for each user other than root (4096)",
+	  store_max_procs_per_uid },
+	{ "max-devices", "N", "devices at once (1024)", store_max_devices },
+	{ "no-passthrough", NULL, "push buffers through the page cache even where the kernel\n"
+	  "                           can map them directly (Linux 6.9, root)",
+	  store_no_passthrough },
+	{ "private", NULL, "only the user who starts the daemon may use the mount", store_private },
+	{ "help", NULL, "print this text", store_help },
+	{ "version", NULL, "print the version", store_version },
+};
+
+#define DEF_COUNT (sizeof(defs) / sizeof(defs[0]))
+
+static void usage(void)
+{
+	puts("Usage: anybinderd MOUNTPOINT [OPTION]...\n"
+	     "Serve Android Binder devices at MOUNTPOINT from user space, through FUSE.\n"
+	     "The command returns when the devices can be used; SIGTERM ends the daemon.\n");
+	for (unsigned int i = 0; i < DEF_COUNT; i++) {
+		char left[40];
+
+		snprintf(left, sizeof(left), "--%s%s%s", defs[i].name,
+			 defs[i].argument ? "=" : "", defs[i].argument ? defs[i].argument : "");
+		printf("  %-24s %s\n", left, defs[i].help);
+	}
+}
+
+static void fail(const char *sentence, const char *word)
+{
+	fprintf(stderr, "anybinderd: %s%s (see anybinderd --help)\n", sentence, word);
+	exit(2);
+}
+
+static void set_defaults(struct options *options)
+{
+	*options = (struct options){
+		.devices = "binder,hwbinder,vndbinder",
+		.log_level = LOG_LEVEL_WARN,
+		.mode = 0666,
+		.uid = geteuid(),
+		.gid = getegid(),
+		.max_procs = 16384,
+		.max_procs_per_uid = 4096,
+		.max_devices = 1024,
+		.passthrough = true,
+	};
+}
+
+void options_parse(struct options *options, int argc, char **argv)
+{
+	struct option table[DEF_COUNT + 1] = { 0 };
+	int index;
+	int c;
+
+	set_defaults(options);
+	for (unsigned int i = 0; i < DEF_COUNT; i++) {
+		table[i].name = defs[i].name;
+		table[i].has_arg = defs[i].argument ? required_argument : no_argument;
+	}
+	while ((c = getopt_long(argc, argv, "", table, &index)) != -1) {
+		if (c)	/* getopt has already said what is wrong */
+			fail("cannot go on", "");
+		if (!defs[index].store(options, optarg)) {
+			fprintf(stderr, "anybinderd: bad value '%s'", optarg);
+			fail(" for --", defs[index].name);
+		}
+	}
+	if (optind == argc)
+		fail("no mountpoint given", "");
+	if (optind + 1 < argc)
+		fail("more than one mountpoint given: ", argv[optind + 1]);
+	options->mountpoint = argv[optind];
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The command line of anybinderd. The table in options.c is parser, help text and manual in one.
+ */
+#ifndef HOST_FUSE_OPTIONS_H
+#define HOST_FUSE_OPTIONS_H
+
+#include "log.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct options {
+	const char *mountpoint;
+	const char *devices;		/* names separated by commas */
+	const char *pid_file;		/* NULL: none */
+	enum log_level log_level;
+	mode_t mode;			/* permission bits of a new binder device */
+	uid_t uid;			/* owner of the files */
+	gid_t gid;
+	unsigned int threads;		/* workers; 0: one for each core, at most 4 */
+	unsigned int max_procs;		/* open binder files, all users together */
+	unsigned int max_procs_per_uid;	/* the same for one user other than root */
+	unsigned int max_devices;
+	bool foreground;
+	bool passthrough;		/* use it where the kernel grants it */
+	bool private_mount;		/* no allow_other: only the mounting user may enter */
+};
+
+/*
+ * Fills @options with the defaults and then from the command line. Prints --help and --version
+ * and leaves with status 0; prints what is wrong and leaves with status 2.
+ */
+void options_parse(struct options *options, int argc, char **argv);
+
+#endif

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# anybinderd: the engine, compiled with this home's host_types.h and host_impl.h, and the daemon.
+FUSE_SRCS := $(filter-out %_test.c %_test_lib.c,$(wildcard host/fuse/*.c))
+FUSE_OBJS := $(CORE_SRCS:%.c=$(OBJ)/fuse/%.o) $(FUSE_SRCS:%.c=$(OBJ)/fuse/%.o)
+FUSE_ASAN_OBJS := $(FUSE_OBJS:$(OBJ)/fuse/%=$(OBJ)/fuse-asan/%)
+FUSE_CPPFLAGS := -Icore -Ihost -Ihost/fuse
+
+PROGRAMS += $(BIN)/anybinderd
+
+$(FUSE_OBJS): $(OBJ)/fuse/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) $(FUSE_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(FUSE_ASAN_OBJS): $(OBJ)/fuse-asan/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) $(FUSE_CPPFLAGS) -DBINDER_DEBUG $(CFLAGS) \
+		-fsanitize=address,undefined -fno-omit-frame-pointer -MMD -MP -c -o $@ $<
+
+$(BIN)/anybinderd: $(FUSE_OBJS)
+
+# The same with address checking and the engine's lock checker.
+$(BIN)/anybinderd-asan: LDFLAGS += -fsanitize=address,undefined
+$(BIN)/anybinderd-asan: $(FUSE_ASAN_OBJS)

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The connection to the kernel.
+ *
+ * The daemon speaks the /dev/fuse protocol itself, for three reasons: an answer may be given by any
+ * thread at any later time (a blocked read is parked, not waited for); an ioctl must be able to fail
+ * and still hand data back; and each call costs three requests, so nothing may stand between a request
+ * and its one read(2) and one write(2).
+ */
+#include "session.h"
+
+#include "log.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Linux 4.20; what we use was there before, but nothing older has been tried. */
+#define OLDEST_MINOR 28
+
+struct session session = { .fd = -1 };
+
+/*
+ * Background requests are the kernel's word for those that nobody waits for: RELEASE of closed files,
+ * read-ahead. The default of 12 at once delays the release of many processes that die together.
+ */
+#define MAX_BACKGROUND 1024
+
+static void answer_init(const struct fuse_in_header *head, const struct fuse_init_in *in,
+			bool want_passthrough)
+{
+	uint64_t offered = in->flags;
+	uint64_t wanted = FUSE_ASYNC_READ | FUSE_BIG_WRITES | FUSE_PARALLEL_DIROPS |
+			  FUSE_MAX_PAGES | FUSE_INIT_EXT | FUSE_DIRECT_IO_ALLOW_MMAP;
+	struct abi_init_out out = {
+		.major = FUSE_KERNEL_VERSION,
+		.minor = in->minor < FUSE_KERNEL_MINOR_VERSION ? in->minor
+							       : FUSE_KERNEL_MINOR_VERSION,
+		.max_readahead = in->max_readahead,
+		.max_background = MAX_BACKGROUND,
+		.congestion_threshold = MAX_BACKGROUND * 3 / 4,
+		.max_write = SESSION_MAX_WRITE,
+		.time_gran = 1,
+		.max_pages = 32,
+	};
+
+	if (offered & FUSE_INIT_EXT)
+		offered |= (uint64_t)in->flags2 << 32;
+	if (want_passthrough)
+		wanted |= FUSE_PASSTHROUGH;
+	wanted &= offered;
+	out.flags = (uint32_t)wanted;
+	out.flags2 = (uint32_t)(wanted >> 32);
+	session.passthrough = wanted & FUSE_PASSTHROUGH;
+	session.direct_mmap = wanted & FUSE_DIRECT_IO_ALLOW_MMAP;
+	if (session.passthrough) {
+		out.max_stack_depth = 1;
+		if (in->minor > out.minor)
+			out.minor = in->minor < 40 ? in->minor : 40;
+	}
+	session_reply(head->unique, &out, sizeof(out));
+}
+
+bool session_init(int fd, bool want_passthrough)
+{
+	static _Alignas(8) char buffer[SESSION_BUFFER_SIZE];
+	struct request request;
+	const struct fuse_init_in *in;
+
+	session.fd = fd;
+	if (!session_read(&request, buffer) || request.head->opcode != FUSE_INIT ||
+	    request.body_size < offsetof(struct fuse_init_in, flags) + sizeof(in->flags)) {
+		log_error("the kernel sent something else than FUSE_INIT");
+		return false;
+	}
+	in = request.body;
+	if (in->major != FUSE_KERNEL_VERSION || in->minor < OLDEST_MINOR) {
+		log_error("the kernel's FUSE protocol %u.%u is not supported", in->major, in->minor);
+		session_reply_error(request.head->unique, EPROTO);
+		return false;
+	}
+	answer_init(request.head, in, want_passthrough);
+	return true;
+}
+
+bool session_read(struct request *request, void *buffer)
+{
+	for (;;) {
+		ssize_t got = read(session.fd, buffer, SESSION_BUFFER_SIZE);
+
+		if (got >= (ssize_t)sizeof(struct fuse_in_header)) {
+			request->head = buffer;
+			request->body = request->head + 1;
+			request->body_size = (uint32_t)((size_t)got - sizeof(struct fuse_in_header));
+			return true;
+		}
+		if (got < 0 && errno == ENODEV)
+			return false;
+		if (got < 0 && errno != EINTR && errno != EAGAIN && errno != ENOENT) {
+			log_error("reading /dev/fuse: %s", strerror(errno));
+			return false;
+		}
+	}
+}
+
+/* ENOENT: the request is gone, which is the kernel's way to say that nobody waits any longer. */
+static bool send_iov(const struct iovec *iov, int count)
+{
+	ssize_t sent = writev(session.fd, iov, count);
+
+	if (sent < 0 && errno != ENOENT)
+		log_debug("writing /dev/fuse: %s", strerror(errno));
+	return sent >= 0;
+}
+
+void session_reply_error(uint64_t unique, int error)
+{
+	struct fuse_out_header out = { .len = sizeof(out), .error = -error, .unique = unique };
+	struct iovec iov = { &out, sizeof(out) };
+
+	send_iov(&iov, 1);
+}
+
+void session_reply(uint64_t unique, const void *data, size_t size)
+{
+	struct fuse_out_header out = { .len = (uint32_t)(sizeof(out) + size), .unique = unique };
+	struct iovec iov[] = { { &out, sizeof(out) }, { (void *)data, size } };
+
+	send_iov(iov, 2);
+}
+
+void session_reply_ioctl(uint64_t unique, int result, const void *data, size_t size)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_ioctl_out ioctl;
+	} out = {
+		.head = { .len = (uint32_t)(sizeof(out) + size), .unique = unique },
+		.ioctl = { .result = result },
+	};
+	struct iovec iov[] = { { &out, sizeof(out) }, { (void *)data, size } };
+
+	send_iov(iov, size ? 2 : 1);
+}
+
+void session_notify_poll(uint64_t poll_handle)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_notify_poll_wakeup_out poll;
+	} out = {
+		.head = { .len = sizeof(out), .error = FUSE_NOTIFY_POLL },
+		.poll = { .kh = poll_handle },
+	};
+	struct iovec iov = { &out, sizeof(out) };
+
+	send_iov(&iov, 1);
+}
+
+bool session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, size_t size)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_notify_store_out store;
+	} out = {
+		.head = { .len = (uint32_t)(sizeof(out) + size), .error = FUSE_NOTIFY_STORE },
+		.store = { .nodeid = nodeid, .offset = offset, .size = (uint32_t)size },
+	};
+	struct iovec iov[] = { { &out, sizeof(out) }, { (void *)data, size } };
+
+	return send_iov(iov, 2);
+}
+
+int session_backing_open(int fd)
+{
+	struct fuse_backing_map map = { .fd = fd };
+
+	return ioctl(session.fd, FUSE_DEV_IOC_BACKING_OPEN, &map);
+}
+
+void session_backing_close(int backing_id)
+{
+	uint32_t id = (uint32_t)backing_id;
+
+	ioctl(session.fd, FUSE_DEV_IOC_BACKING_CLOSE, &id);
+}
