@@ -22,6 +22,7 @@ static struct {
 	{ "mmap_write_refused", "a writable mapping is refused by mmap", "" },
 	{ "mmap_owner_only", "mmap is refused to any process but the one that opened the file", "" },
 	{ "mmap_once", "a second mapping of the same open file is refused by mmap", "" },
+	{ "fcntl_nonblock", "O_NONBLOCK set by fcntl after the open is heeded", "" },
 	{ "since_6_12", "a rule of 6.12 that 6.1 did not have", "" },
 	{ "inherit_rt", "Android's own scheduling flags of nodes", "" },
 };

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Looper threads: when the driver asks for another one, and what the looper commands count for. */
+#include "expect.h"
+#include "test.h"
+
+static void set_max_threads(struct client *client, uint32_t max)
+{
+	EXPECT_OK(client_ioctl(client, BINDER_SET_MAX_THREADS, &max));
+}
+
+/* A manager in the loop that may be asked for so many threads. */
+static struct client *server_new(uint32_t max)
+{
+	struct client *server = manager_new();
+
+	set_max_threads(server, max);
+	return server;
+}
+
+static void send_cmd(struct client *client, uint32_t cmd)
+{
+	put_cmd(client, cmd);
+	flush(client);
+}
+
+TEST(looper_spawn_when_nobody_waits,
+     "A read that leaves no thread waiting begins with BR_SPAWN_LOOPER in place of BR_NOOP.",
+     "")
+{
+	struct client *server = server_new(1);
+	struct client *client = client_new();
+
+	call_oneway(client, 0);
+	EXPECT_OK(read_once(server, READ_SIZE));
+	EXPECT_EQ(server->raw_size, 4 + 4 + sizeof(struct binder_transaction_data));
+	EXPECT_EQ(*(uint32_t *)server->raw, BR_SPAWN_LOOPER);
+	expect(server, BR_SPAWN_LOOPER);
+	expect(server, BR_TRANSACTION);
+}
+
+TEST(looper_spawn_is_asked_once,
+     "While a requested thread has not registered no other is requested.",
+     "")
+{
+	struct client *server = server_new(5);
+	struct client *client = client_new();
+
+	call(client, 0);
+	expect(server, BR_SPAWN_LOOPER);
+	answer(server, expect(server, BR_TRANSACTION));
+	finish_call(client);
+	round_trip(client, 0, server);
+}
+
+TEST(looper_spawn_until_max,
+     "Threads are requested one by one until max_threads have registered.",
+     "")
+{
+	struct client *server = server_new(2);
+	struct client *client = client_new();
+
+	for (int i = 0; i < 2; i++) {
+		call(client, 0);
+		expect(server, BR_SPAWN_LOOPER);
+		answer(server, expect(server, BR_TRANSACTION));
+		finish_call(client);
+		send_cmd(client_thread(server), BC_REGISTER_LOOPER);
+	}
+	round_trip(client, 0, server);
+}
+
+TEST(looper_no_spawn_by_default, "With max_threads 0, the default, no thread is requested.", "")
+{
+	struct client *server = manager_new();
+	struct client *client = client_new();
+
+	call_oneway(client, 0);
+	EXPECT_OK(read_once(server, READ_SIZE));
+	EXPECT_EQ(*(uint32_t *)server->raw, BR_NOOP);
+}
+
+TEST(looper_no_spawn_while_one_waits,
+     "No thread is requested while another one waits for work.",
+     "")
+{
+	struct client *server = manager_open((struct client_options){ .blocking = true });
+	struct client *waiting = client_thread(server);
+	struct client *client = client_new();
+
+	set_max_threads(server, 5);
+	send_cmd(waiting, BC_ENTER_LOOPER);
+	read_begin(waiting);
+	EXPECT_EQ(read_end(waiting, 50), -EINPROGRESS);
+	read_begin(server);
+	EXPECT_EQ(read_end(server, 50), -EINPROGRESS);
+	call_oneway(client, 0);
+	EXPECT_OK(read_end(server, STEP_TIMEOUT_MS));
+	EXPECT_EQ(*(uint32_t *)server->raw, BR_NOOP);
+	expect(server, BR_TRANSACTION);
+}
+
+TEST(looper_no_spawn_outside_the_loop,
+     "A thread that has not entered the loop is not asked for another.",
+     "")
+{
+	struct client *server = server_new(5);
+	struct client *thread = client_thread(server);
+	struct client *client = client_new();
+
+	call_oneway(client, 0);
+	EXPECT_OK(read_once(thread, READ_SIZE));
+	EXPECT_EQ(*(uint32_t *)thread->raw, BR_NOOP);
+	expect(thread, BR_TRANSACTION);
+}
+
+TEST(looper_exit_changes_nothing,
+     "A thread that said BC_EXIT_LOOPER is still asked, and still gets work.",
+     "")
+{
+	struct client *server = server_new(5);
+	struct client *client = client_new();
+
+	send_cmd(server, BC_EXIT_LOOPER);
+	call_oneway(client, 0);
+	expect(server, BR_SPAWN_LOOPER);
+	expect(server, BR_TRANSACTION);
+}
+
+TEST(looper_registered_may_ask, "A registered thread asks for more as an entered one does.", "")
+{
+	struct client *server = server_new(2);
+	struct client *thread = client_thread(server);
+	struct client *client = client_new();
+
+	call_oneway(client, 0);
+	expect(server, BR_SPAWN_LOOPER);
+	free_buffer(server, expect(server, BR_TRANSACTION));
+	send_cmd(thread, BC_REGISTER_LOOPER);
+	call_oneway(client, 0);
+	expect(thread, BR_SPAWN_LOOPER);
+	expect(thread, BR_TRANSACTION);
+}
+
+TEST(looper_unasked_register_still_works,
+     "BC_REGISTER_LOOPER without BR_SPAWN_LOOPER is no error to the caller; the thread gets "
+     "work.",
+     "")
+{
+	struct client *server = client_new();
+	struct client *client = client_new();
+
+	become_manager(server);
+	send_cmd(server, BC_REGISTER_LOOPER);
+	send_cmd(server, BC_REGISTER_LOOPER);
+	send_cmd(server, BC_ENTER_LOOPER);
+	round_trip(client, 0, server);
+}
+
+TEST(looper_unasked_register_counts_for_nothing,
+     "A thread that registered unasked does not use up max_threads.",
+     "")
+{
+	struct client *server = server_new(1);
+	struct client *client = client_new();
+
+	send_cmd(client_thread(server), BC_REGISTER_LOOPER);
+	call_oneway(client, 0);
+	expect(server, BR_SPAWN_LOOPER);
+}
+
+TEST(looper_enter_counts_for_nothing,
+     "Threads that entered by themselves do not use up max_threads.",
+     "")
+{
+	struct client *server = server_new(1);
+	struct client *client = client_new();
+
+	send_cmd(client_thread(server), BC_ENTER_LOOPER);
+	send_cmd(client_thread(server), BC_ENTER_LOOPER);
+	call_oneway(client, 0);
+	expect(server, BR_SPAWN_LOOPER);
+}
+
+TEST(looper_spawn_with_any_return, "BR_SPAWN_LOOPER also comes with returns other than a call.", "")
+{
+	struct client *server = server_new(1);
+	struct client *other = manager_open((struct client_options){ .device = test_other_device() });
+
+	(void)other;
+	call(server, 99);
+	EXPECT_OK(read_once(server, READ_SIZE));
+	EXPECT_EQ(*(uint32_t *)server->raw, BR_SPAWN_LOOPER);
+	expect(server, BR_SPAWN_LOOPER);
+	expect(server, BR_FAILED_REPLY);
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Blocked reads: what wakes them, which of several threads gets the work, and signals. */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "expect.h"
+#include "test.h"
+
+static struct client *blocking_manager(void)
+{
+	return manager_open((struct client_options){ .blocking = true });
+}
+
+static void park(struct client *client)
+{
+	read_begin(client);
+	EXPECT_EQ(read_end(client, 60), -EINPROGRESS);
+}
+
+static struct client *parked_thread(struct client *of)
+{
+	struct client *thread = client_thread(of);
+
+	put_cmd(thread, BC_ENTER_LOOPER);
+	flush(thread);
+	park(thread);
+	return thread;
+}
+
+static void woken(struct client *client)
+{
+	EXPECT_OK(read_end(client, STEP_TIMEOUT_MS));
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+static void catch_signal(void *arg)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = *(int *)arg };
+
+	sigaction(SIGUSR1, &action, NULL);
+}
+
+/* Have the client's process catch SIGUSR1, with these flags of sigaction. */
+static void catch_with(struct client *client, int flags)
+{
+	client_run(client, catch_signal, shared_copy(&flags, sizeof(flags)));
+}
+
+static void send_signal(struct client *client)
+{
+	EXPECT(!syscall(SYS_tgkill, actor_pid(client->by), actor_tid(client->by), SIGUSR1));
+}
+
+TEST(wait_call_wakes_a_parked_thread, "A parked read returns with the call that arrives.", "")
+{
+	struct client *manager = blocking_manager();
+	struct client *client = client_new();
+
+	park(manager);
+	call(client, 0, .code = 3);
+	woken(manager);
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 3);
+}
+
+TEST(wait_reply_wakes_the_caller, "A parked caller gets completion and reply in one read.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_open((struct client_options){ .blocking = true });
+
+	call(client, 0);
+	park(client);
+	answer(manager, expect(manager, BR_TRANSACTION));
+	woken(client);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_REPLY);
+}
+
+TEST(wait_last_parked_goes_first,
+     "Of several parked threads the one that parked last gets the work.",
+     "")
+{
+	struct client *manager = blocking_manager();
+	struct client *first = parked_thread(manager);
+	struct client *second = parked_thread(manager);
+	struct client *third = parked_thread(manager);
+
+	call(client_new(), 0, .code = 1);
+	woken(third);
+	EXPECT_EQ(read_end(first, 50), -EINPROGRESS);
+	EXPECT_EQ(read_end(second, 50), -EINPROGRESS);
+	call(client_new(), 0, .code = 2);
+	woken(second);
+	EXPECT_EQ(read_end(first, 50), -EINPROGRESS);
+	EXPECT_EQ(expect(third, BR_TRANSACTION)->txn.code, 1);
+	EXPECT_EQ(expect(second, BR_TRANSACTION)->txn.code, 2);
+}
+
+TEST(wait_one_call_wakes_one_thread, "A call wakes one thread and no other.", "")
+{
+	struct client *manager = blocking_manager();
+	struct client *threads[4];
+	int awake = 0;
+
+	for (int i = 0; i < 4; i++)
+		threads[i] = parked_thread(manager);
+	call(client_new(), 0);
+	sleep_ms(50);
+	for (int i = 0; i < 4; i++)
+		awake += read_end(threads[i], 20) == 0;
+	EXPECT_EQ(awake, 1);
+}
+
+TEST(wait_queued_work_goes_to_who_reads,
+     "Work that came while no thread waited goes to the next one that reads.",
+     "")
+{
+	struct client *manager = blocking_manager();
+	struct client *thread = client_thread(manager);
+
+	call(client_new(), 0, .code = 1);
+	call(client_new(), 0, .code = 2);
+	EXPECT_EQ(expect(thread, BR_TRANSACTION)->txn.code, 1);
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 2);
+}
+
+TEST(wait_non_looper_gets_work_too,
+     "A thread that never entered the loop gets work when it waits.",
+     "")
+{
+	struct client *manager = blocking_manager();
+	struct client *thread = client_thread(manager);
+	struct binder_write_read nothing = { 0 };
+
+	EXPECT_OK(write_read(thread, &nothing));
+	park(thread);
+	call(client_new(), 0, .code = 6);
+	woken(thread);
+	EXPECT_EQ(expect(thread, BR_TRANSACTION)->txn.code, 6);
+}
+
+TEST(wait_signal_is_eintr,
+     "A signal ends a parked read with EINTR, with or without SA_RESTART.",
+     "")
+{
+	static const int flags[] = { 0, SA_RESTART };
+
+	for (int i = 0; i < 2; i++) {
+		struct client *client = client_open((struct client_options){ .blocking = true });
+
+		catch_with(client, flags[i]);
+		put_cmd(client, BC_ENTER_LOOPER);
+		flush(client);
+		park(client);
+		send_signal(client);
+		EXPECT_ERR(read_end(client, STEP_TIMEOUT_MS), EINTR);
+		EXPECT_EQ(client->last.read_consumed, 0);
+	}
+}
+
+TEST(wait_signal_loses_nothing,
+     "After EINTR the thread gets the next call as if nothing had been.",
+     "")
+{
+	struct client *manager = blocking_manager();
+	struct client *client = client_new();
+
+	catch_with(manager, 0);
+	for (uint32_t code = 1; code <= 5; code++) {
+		park(manager);
+		send_signal(manager);
+		EXPECT_ERR(read_end(manager, STEP_TIMEOUT_MS), EINTR);
+		call(client, 0, .code = code);
+		answer(manager, expect(manager, BR_TRANSACTION));
+		finish_call(client);
+	}
+}
+
+TEST(wait_signal_while_waiting_for_reply,
+     "A caller whose wait was interrupted reads on and gets its reply.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_open((struct client_options){ .blocking = true });
+	const struct returned *got;
+
+	catch_with(client, 0);
+	call(client, 0);
+	park(client);
+	send_signal(client);
+	EXPECT_ERR(read_end(client, STEP_TIMEOUT_MS), EINTR);
+	got = expect(manager, BR_TRANSACTION);
+	answer(manager, got);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_REPLY);
+}
+
+struct combined {
+	struct client *client;
+	struct binder_write_read bwr;
+	int ret;
+};
+
+static void do_combined(void *arg)
+{
+	struct combined *both = arg;
+
+	both->ret = ioctl(both->client->fd, BINDER_WRITE_READ, &both->bwr) ? errno : 0;
+}
+
+TEST(wait_signal_keeps_what_was_written,
+     "An interrupted ioctl that had written tells so in write_consumed.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_open((struct client_options){ .blocking = true });
+	struct combined *both = shared_alloc(sizeof(*both));
+
+	catch_with(client, 0);
+	put_cmd(client, BC_ENTER_LOOPER);
+	flush(client);
+	put_txn(client, (struct txn){ .handle = 0, .code = 9 });
+	both->client = client;
+	both->bwr.write_size = client->out_size;
+	both->bwr.write_buffer = (uintptr_t)shared_copy(client->out, client->out_size);
+	both->bwr.read_size = 256;
+	both->bwr.read_buffer = (uintptr_t)shared_alloc(256);
+	client->out_size = 0;
+	actor_start(client->by, do_combined, both);
+	EXPECT(!actor_wait(client->by, 60));
+	send_signal(client);
+	EXPECT(actor_wait(client->by, STEP_TIMEOUT_MS));
+	EXPECT_EQ(both->ret, EINTR);
+	EXPECT_EQ(both->bwr.write_consumed, both->bwr.write_size);
+	EXPECT_EQ(both->bwr.read_consumed, 0);
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 9);
+	expect_nothing(manager);
+}
+
+static void close_dup(void *arg)
+{
+	close(dup(((struct client *)arg)->fd));
+}
+
+TEST(wait_close_of_a_dup_wakes_all,
+     "Closing any descriptor of the file lets every parked read return empty.",
+     "")
+{
+	struct client *manager = blocking_manager();
+	struct client *first = parked_thread(manager);
+	struct client *second = parked_thread(manager);
+
+	client_run(manager, close_dup, manager);
+	woken(first);
+	woken(second);
+	EXPECT_EQ(first->last.read_consumed, 4);
+	park(first);
+	call(client_new(), 0, .code = 2);
+	woken(first);
+	EXPECT_EQ(expect(first, BR_TRANSACTION)->txn.code, 2);
+}
+
+static void fork_and_exit(void *arg)
+{
+	pid_t pid = fork();
+
+	(void)arg;
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+}
+
+TEST(wait_exit_of_a_fork_wakes_all,
+     "The exit of a forked child, which closes the file too, does so as well.",
+     "")
+{
+	struct client *manager = blocking_manager();
+	struct client *thread = parked_thread(manager);
+
+	client_run(manager, fork_and_exit, NULL);
+	woken(thread);
+	park(thread);
+	call(client_new(), 0, .code = 2);
+	woken(thread);
+	EXPECT_EQ(expect(thread, BR_TRANSACTION)->txn.code, 2);
+}
+
+TEST(wait_kill_with_parked_threads,
+     "A process with parked threads can be killed, and its device place is free again.",
+     "")
+{
+	struct client *manager = blocking_manager();
+	struct client *client = client_new();
+
+	for (int i = 0; i < 8; i++)
+		parked_thread(manager);
+	client_kill(manager);
+	manager = manager_new();
+	round_trip(client, 0, manager);
+}
+
+static void set_nonblock(void *arg)
+{
+	struct client *client = arg;
+
+	EXPECT(!fcntl(client->fd, F_SETFL, O_RDWR | O_NONBLOCK));
+}
+
+TEST(wait_nonblock_may_be_set_later,
+     "O_NONBLOCK set with fcntl(2) holds from the next read on.",
+     "fcntl_nonblock")
+{
+	struct client *client = client_open((struct client_options){ .blocking = true });
+	struct binder_write_read nothing = { 0 };
+
+	EXPECT_OK(write_read(client, &nothing));
+	client_run(client, set_nonblock, client);
+	read_begin(client);
+	EXPECT_ERR(read_end(client, 1000), EAGAIN);
+}
