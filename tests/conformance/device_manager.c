@@ -38,9 +38,10 @@ TEST(manager_is_one_per_device,
 
 TEST(manager_of_other_device_is_separate, "Each device has a context manager of its own.", "")
 {
+	struct client_options elsewhere = { .device = test_other_device() };
 	struct client *manager = manager_new();
-	struct client *other = manager_open((struct client_options){ .device = test_other_device() });
-	struct client *client = client_open((struct client_options){ .device = test_other_device() });
+	struct client *other = manager_open(elsewhere);
+	struct client *client = client_open(elsewhere);
 
 	round_trip(client, 0, other);
 	round_trip(client_new(), 0, manager);

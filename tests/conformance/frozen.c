@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* BINDER_FREEZE and BINDER_GET_FROZEN_INFO: what a frozen process does not get, and how it is told later. */
+/*
+ * BINDER_FREEZE and BINDER_GET_FROZEN_INFO: what a frozen process does not get, and how it is
+ * told later.
+ */
 #include <unistd.h>
 
 #include "expect.h"

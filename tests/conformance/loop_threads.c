@@ -184,9 +184,7 @@ TEST(looper_enter_counts_for_nothing,
 TEST(looper_spawn_with_any_return, "BR_SPAWN_LOOPER also comes with returns other than a call.", "")
 {
 	struct client *server = server_new(1);
-	struct client *other = manager_open((struct client_options){ .device = test_other_device() });
 
-	(void)other;
 	call(server, 99);
 	EXPECT_OK(read_once(server, READ_SIZE));
 	EXPECT_EQ(*(uint32_t *)server->raw, BR_SPAWN_LOOPER);

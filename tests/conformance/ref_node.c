@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reference counts as the owner of a node sees them: BR_INCREFS, BR_ACQUIRE, BR_RELEASE, BR_DECREFS. */
+/*
+ * Reference counts as the owner of a node sees them: BR_INCREFS, BR_ACQUIRE, BR_RELEASE,
+ * BR_DECREFS.
+ */
 #include "expect.h"
 #include "test.h"
 

@@ -30,7 +30,7 @@ TEST(txn_flags_pass_through, "Flags, known and unknown, reach the receiver as th
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
-	uint32_t flags = TF_ACCEPT_FDS | TF_ROOT_OBJECT | TF_STATUS_CODE | TF_CLEAR_BUF | 0x80000000;
+	uint32_t flags = TF_ACCEPT_FDS | TF_ROOT_OBJECT | TF_STATUS_CODE | TF_CLEAR_BUF | 1u << 31;
 
 	call(client, 0, .flags = flags);
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.flags, flags);

@@ -189,7 +189,10 @@ static void enable_spam_detection(struct client *client)
 	EXPECT_OK(client_ioctl(client, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &(uint32_t){ 1 }));
 }
 
-/* Fill the manager's one-way space with small calls until something other than completion comes back; its number. */
+/*
+ * Fill the manager's one-way space with small calls until something other than completion comes
+ * back; its number.
+ */
 static int calls_until_suspect(struct client *client, uint32_t size, uint32_t *what)
 {
 	for (int i = 1; i <= 60; i++) {

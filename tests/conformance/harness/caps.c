@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A test says what it needs, a back end's file says what is missing and why. The names are a closed list, so that a
- * misspelt one is an error and not a test that silently never runs.
+ * A test says what it needs, a back end's file says what is missing and why. The names are a
+ * closed list, so that a misspelt one is an error and not a test that silently never runs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,13 +16,14 @@ static struct {
 	{ "binderfs", "binder-control, features/ and binder_logs/ in the device directory", "" },
 	{ "freeze_notification", "BC_REQUEST_FREEZE_NOTIFICATION and its kin (6.12)", "" },
 	{ "pending_frozen", "BR_TRANSACTION_PENDING_FROZEN (6.6)", "" },
-	{ "security_context", "a sender's security context, delivered to nodes that ask for it", "" },
-	{ "secctx_optional", "calls to such nodes succeed where the system supplies no context", "" },
+	{ "security_context", "a sender's security context is told to nodes that ask for it", "" },
+	{ "secctx_optional", "calls to such nodes succeed where the system has no context", "" },
 	{ "fd_passing", "file descriptors reach an unmodified receiver", "" },
 	{ "mmap_write_refused", "a writable mapping is refused by mmap", "" },
-	{ "mmap_owner_only", "mmap is refused to any process but the one that opened the file", "" },
+	{ "mmap_owner_only", "mmap is refused to a process other than the opener", "" },
 	{ "mmap_once", "a second mapping of the same open file is refused by mmap", "" },
 	{ "fcntl_nonblock", "O_NONBLOCK set by fcntl after the open is heeded", "" },
+	{ "fork_keeps_open", "a file open in a forked child outlives the death of its owner", "" },
 	{ "since_6_12", "a rule of 6.12 that 6.1 did not have", "" },
 	{ "inherit_rt", "Android's own scheduling flags of nodes", "" },
 };

@@ -5,7 +5,10 @@
 
 #include <stdbool.h>
 
-/* Note that the back end lacks something: "NAME=reason". False when there is no such capability or no reason. */
+/*
+ * Note that the back end lacks something: "NAME=reason". False when there is no such capability
+ * or no reason.
+ */
 bool caps_declare_missing(const char *declaration);
 /* The reason why a test with these needs cannot run, NULL when it can. */
 const char *caps_missing(const char *needs);

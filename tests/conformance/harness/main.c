@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * anybinder-conformance: the rules of the Binder ABI as small tests against the device files in a directory. The
- * program knows nothing of who serves them; what a back end is known to lack is said with --cap.
+ * anybinder-conformance: the rules of the Binder ABI as small tests against the device files in a
+ * directory. The program knows nothing of who serves them; what a back end is known to lack is
+ * said with --cap.
  */
 #include <fnmatch.h>
 #include <getopt.h>
@@ -16,7 +17,10 @@
 extern const struct conformance_test *const __start_conformance_tests[];
 extern const struct conformance_test *const __stop_conformance_tests[];
 
-/* Tests take turns on the devices: a manager that is still being cleaned up does not meet the next one. */
+/*
+ * Tests take turns on the devices: a manager that is still being cleaned up does not meet the
+ * next one.
+ */
 static const char *const devices[] = { "binder", "hwbinder", "vndbinder" };
 
 static struct {
@@ -36,6 +40,7 @@ static const struct option long_options[] = {
 	{ "cap", required_argument, NULL, 'c' },
 	{ "timeout", required_argument, NULL, 't' },
 	{ "json", required_argument, NULL, 'j' },
+	{ "pause", no_argument, NULL, 'p' }, /* for tests: a program to exec that does nothing */
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
@@ -93,6 +98,9 @@ static void set_option(int letter)
 	case 'j':
 		options.json = optarg;
 		break;
+	case 'p':
+		for (;;)
+			pause();
 	case 'h':
 		fputs(usage, stdout);
 		exit(0);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lock step by two semaphores in shared memory: the director posts `go`, the actor runs the step and posts `done`.
- * A failed expectation in an actor ends its process; the director notices while it waits and ends the test.
+ * Lock step by two semaphores in shared memory: the director posts `go`, the actor runs the step
+ * and posts `done`. A failed expectation in an actor ends its process; the director notices while
+ * it waits and ends the test.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -103,7 +104,10 @@ void actor_start(struct actor *actor, void (*step)(void *arg), void *arg)
 	sem_post(&actor->go);
 }
 
-/* An actor whose expectation failed has printed why: end as it did. A process that a test killed is no surprise. */
+/*
+ * An actor whose expectation failed has printed why: end as it did. A process that a test killed
+ * is no surprise.
+ */
 static void check_alive(struct actor *actor)
 {
 	int status;

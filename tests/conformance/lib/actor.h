@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * actor: a thread of a process of its own, which does what the director tells it, one step at a time. Everything
- * that a test does to a device is done by some actor, so that several processes can be played deterministically.
- * Arguments of a step must be in shared memory (test.h: shared_alloc).
+ * actor: a thread of a process of its own, which does what the director tells it, one step at a
+ * time. Everything that a test does to a device is done by some actor, so that several processes
+ * can be played deterministically. Arguments of a step must be in shared memory (test.h:
+ * shared_alloc).
  */
 #ifndef CONFORMANCE_ACTOR_H
 #define CONFORMANCE_ACTOR_H
@@ -32,7 +33,10 @@ bool actor_busy(const struct actor *actor);
 pid_t actor_pid(const struct actor *actor);
 pid_t actor_tid(const struct actor *actor);
 
-/* End the process of the actor: by SIGKILL, or by _exit(0) in its first thread. Returns when it has been reaped. */
+/*
+ * End the process of the actor: by SIGKILL, or by _exit(0) in its first thread. Returns when it
+ * has been reaped.
+ */
 void actor_kill(struct actor *actor);
 void actor_exit(struct actor *actor);
 

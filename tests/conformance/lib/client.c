@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A client's system calls are made by its actor, on memory that it shares with the director. What a transaction
- * brought is copied out of the mapping in the same step as the read, by the process that has the mapping; so a test
- * can look at it from the director whenever it likes.
+ * A client's system calls are made by its actor, on memory that it shares with the director. What
+ * a transaction brought is copied out of the mapping in the same step as the read, by the process
+ * that has the mapping; so a test can look at it from the director whenever it likes.
  */
 #include <errno.h>
 #include <string.h>
@@ -182,7 +182,8 @@ static void do_mmap(void *arg)
 long client_mmap(struct client *client, size_t size, int prot, int flags, off_t offset)
 {
 	return step_run(client, do_mmap,
-			(struct step){ .size = size, .prot = prot, .flags = flags, .offset = offset });
+			(struct step){
+				.size = size, .prot = prot, .flags = flags, .offset = offset });
 }
 
 void client_run(struct client *client, void (*step)(void *arg), void *arg)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * client: one open of a binder device by one actor: open, map, write commands, read returns. A client reads without
- * blocking (O_NONBLOCK) unless it was made otherwise; expect.h waits for what is to come.
+ * client: one open of a binder device by one actor: open, map, write commands, read returns. A
+ * client reads without blocking (O_NONBLOCK) unless it was made otherwise; expect.h waits for
+ * what is to come.
  *
- * Commands are queued with put_*() and handed over by flush(); all functions that return int return 0 or -errno.
+ * Commands are queued with put_*() and handed over by flush(); all functions that return int
+ * return 0 or -errno.
  */
 #ifndef CONFORMANCE_CLIENT_H
 #define CONFORMANCE_CLIENT_H
@@ -70,11 +72,17 @@ struct client *client_new(void);
 /* The same, and it has become the context manager (handle 0) and entered the loop. */
 struct client *manager_new(void);
 struct client *manager_open(struct client_options options);
-/* The same open file used by a new thread of the client's process; blocking or not is the file's, hence the same. */
+/*
+ * The same open file used by a new thread of the client's process; blocking or not is the file's,
+ * hence the same.
+ */
 struct client *client_thread(struct client *of);
 /* A second open in the same process and thread. */
 struct client *client_again(struct client *of);
-/* Become context manager, trying again while the manager of an earlier test is still being buried. */
+/*
+ * Become context manager, trying again while the manager of an earlier test is still being
+ * buried.
+ */
 void become_manager(struct client *client);
 
 /* Close the file and drop the mapping. */
@@ -104,11 +112,20 @@ int try_flush(struct client *client);
 /* The same; the test fails unless all of it was consumed. */
 void flush(struct client *client);
 
-/* One BINDER_WRITE_READ exactly as given (addresses in shared memory, or bad on purpose); fields come back. */
+/*
+ * One BINDER_WRITE_READ exactly as given (addresses in shared memory, or bad on purpose); fields
+ * come back.
+ */
 int write_read(struct client *client, struct binder_write_read *bwr);
-/* One read of up to size bytes into client->raw, appended to client->queue. -EAGAIN when there was nothing. */
+/*
+ * One read of up to size bytes into client->raw, appended to client->queue. -EAGAIN when there
+ * was nothing.
+ */
 int read_once(struct client *client, size_t size);
-/* The same in two halves, for a read that blocks: begin; then end, which gives -EINPROGRESS while it is blocked. */
+/*
+ * The same in two halves, for a read that blocks: begin; then end, which gives -EINPROGRESS while
+ * it is blocked.
+ */
 void read_begin(struct client *client);
 int read_end(struct client *client, int timeout_ms);
 

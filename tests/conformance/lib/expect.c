@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The driver queues work for a reader before the system call that caused it returns, but not all causes are system
- * calls (the death of a process is cleaned up later): so an expectation reads until something comes or time is up.
+ * The driver queues work for a reader before the system call that caused it returns, but not all
+ * causes are system calls (the death of a process is cleaned up later): so an expectation reads
+ * until something comes or time is up.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@ static void print_return(const struct returned *item)
 	case BR_TRANSACTION:
 	case BR_TRANSACTION_SEC_CTX:
 	case BR_REPLY:
-		fprintf(stderr, " ptr %llx cookie %llx code %x flags %x pid %d euid %u data %llu/%llu",
+		fprintf(stderr,
+			" ptr %llx cookie %llx code %x flags %x pid %d euid %u data %llu/%llu",
 			(unsigned long long)item->txn.target.ptr,
 			(unsigned long long)item->txn.cookie, item->txn.code, item->txn.flags,
 			item->txn.sender_pid, item->txn.sender_euid,
@@ -95,7 +97,8 @@ const struct returned *peek(struct client *client)
 	return next_queued(client);
 }
 
-const struct returned *expect_return(struct client *client, uint32_t cmd, const char *file, int line)
+const struct returned *expect_return(struct client *client, uint32_t cmd, const char *file,
+				     int line)
 {
 	int64_t deadline = now_ms() + EXPECT_TIMEOUT_MS;
 	const struct returned *item;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * expect: what a client must get. BR_NOOP is passed over. So are BR_INCREFS, BR_ACQUIRE (answered as a client
- * should), BR_RELEASE and BR_DECREFS, unless client->show_refs is set.
+ * expect: what a client must get. BR_NOOP is passed over. So are BR_INCREFS, BR_ACQUIRE (answered
+ * as a client should), BR_RELEASE and BR_DECREFS, unless client->show_refs is set.
  */
 #ifndef CONFORMANCE_EXPECT_H
 #define CONFORMANCE_EXPECT_H
@@ -16,7 +16,10 @@
 const struct returned *expect_return(struct client *client, uint32_t cmd, const char *file,
 				     int line);
 
-/* Nothing is left over, and a read finds nothing (-EAGAIN). The client must be a non-blocking one. */
+/*
+ * Nothing is left over, and a read finds nothing (-EAGAIN). The client must be a non-blocking
+ * one.
+ */
 #define expect_nothing(client) expect_no_return(client, __FILE__, __LINE__)
 void expect_no_return(struct client *client, const char *file, int line);
 
@@ -24,16 +27,18 @@ void expect_no_return(struct client *client, const char *file, int line);
 const struct returned *peek(struct client *client);
 
 /*
- * Whole exchanges.
- * round_trip(): client calls handle, server gets it and replies, both have freed everything at the end; proves that
- * the two still work.
- * give(): `from` makes an object (ptr, cookie, flags) known to `to`, which must be the context manager; returns the
- * handle there, with one strong reference held. from gets its BR_INCREFS and BR_ACQUIRE on the way.
+ * Whole exchanges. round_trip(): client calls handle, server gets it and replies, both have freed
+ * everything at the end; proves that the two still work. give(): `from` makes an object (ptr,
+ * cookie, flags) known to `to`, which must be the context manager; returns the handle there, with
+ * one strong reference held. from gets its BR_INCREFS and BR_ACQUIRE on the way.
  */
 void round_trip(struct client *client, uint32_t handle, struct client *server);
 uint32_t give(struct client *from, struct client *to, uint64_t ptr, uint64_t cookie,
 	      uint32_t flags);
-/* reply with no data to a call just received, freeing its buffer, and pass BR_TRANSACTION_COMPLETE. */
+/*
+ * reply with no data to a call just received, freeing its buffer, and pass
+ * BR_TRANSACTION_COMPLETE.
+ */
 void answer(struct client *server, const struct returned *got);
 /* Pass BR_TRANSACTION_COMPLETE and BR_REPLY, and free the reply. */
 void finish_call(struct client *client);

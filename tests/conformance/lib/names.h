@@ -5,7 +5,10 @@
 
 #include <stdint.h>
 
-/* The name of a BR_ or BC_ command; "0x..." for an unknown one (valid until the eighth call after this one). */
+/*
+ * The name of a BR_ or BC_ command; "0x..." for an unknown one (valid until the eighth call after
+ * this one).
+ */
 const char *command_name(uint32_t cmd);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * test: how a test is declared and how it fails. A test is a function that returns when its rule holds; the first
- * expectation that does not hold prints what was got and ends the test.
+ * test: how a test is declared and how it fails. A test is a function that returns when its rule
+ * holds; the first expectation that does not hold prints what was got and ends the test.
  */
 #ifndef CONFORMANCE_TEST_H
 #define CONFORMANCE_TEST_H
@@ -14,14 +14,15 @@
 struct conformance_test {
 	const char *name; /* area_rule_it_pins */
 	const char *rule; /* the rule, as a sentence */
-	const char *caps; /* capabilities of the back end that it needs, separated by spaces (caps.h has the list) */
+	const char *caps; /* capabilities that it needs, separated by spaces (harness/caps.c) */
 	const char *file;
 	void (*run)(void);
 };
 
 /*
  * TEST(area_rule_it_pins, "The sentence that states the rule", "capabilities") { body }
- * Registration is a pointer in a section of its own: no list to keep, and it works in a static binary.
+ * Registration is a pointer in a section of its own: no list to keep, and it works in a static
+ * binary.
  */
 #define TEST(name_, rule_, caps_)                                                              \
 	static void name_(void);                                                               \
@@ -84,12 +85,18 @@ const char *test_device_dir(void);
 int64_t now_ms(void);
 void sleep_ms(int ms);
 
-/* Memory seen by every process of the test at the same address; zeroed, never freed. 16-byte aligned. */
+/*
+ * Memory seen by every process of the test at the same address; zeroed, never freed. 16-byte
+ * aligned.
+ */
 void *shared_alloc(size_t size);
 /* A copy of size bytes in such memory. */
 void *shared_copy(const void *from, size_t size);
 
-/* For the harness: prepare the shared memory and remember the devices, in the process that is to run the test. */
+/*
+ * For the harness: prepare the shared memory and remember the devices, in the process that is to
+ * run the test.
+ */
 void test_begin(const char *dir, const char *device, const char *other_device);
 /* Exit statuses of a test process. */
 enum { TEST_PASSED = 0, TEST_FAILED = 1, TEST_SKIPPED = 77 };

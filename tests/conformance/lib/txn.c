@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The builder lays out a payload in shared memory, where the sender's process can read it, and queues the command
- * that refers to it.
+ * The builder lays out a payload in shared memory, where the sender's process can read it, and
+ * queues the command that refers to it.
  */
 #include <string.h>
 
@@ -22,7 +22,10 @@ static size_t object_size(uint32_t type)
 	}
 }
 
-/* Copy data and objects to shared memory and point td at them; returns what the pointer objects need on top. */
+/*
+ * Copy data and objects to shared memory and point td at them; returns what the pointer objects
+ * need on top.
+ */
 static size_t lay_out(const struct txn *txn, struct binder_transaction_data *td)
 {
 	uint8_t *payload = shared_alloc(txn->size + 8 + sizeof(txn->objects));

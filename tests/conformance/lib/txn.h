@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * txn: transactions to be sent: target, data, objects. A payload is `data`, then (from the next multiple of eight)
- * the objects one behind the other; the offsets follow from that. Every part can be overridden, for malformed ones.
+ * txn: transactions to be sent: target, data, objects. A payload is `data`, then (from the next
+ * multiple of eight) the objects one behind the other; the offsets follow from that. Every part
+ * can be overridden, for malformed ones.
  */
 #ifndef CONFORMANCE_TXN_H
 #define CONFORMANCE_TXN_H
@@ -44,7 +45,7 @@ struct txn {
 	union object objects[MAX_OBJECTS]; /* up to the first with type 0 */
 
 	bool sg;	       /* the _SG form of the command */
-	size_t buffers_size;   /* its field; when 0 the lengths of the pointer objects, rounded up to eight */
+	size_t buffers_size;   /* its field; when 0 what the pointer objects need */
 	const void *offsets;   /* these offsets instead of the objects' own */
 	size_t offsets_size;   /* with .offsets, bytes; without, added to what the objects give */
 	size_t data_size;      /* this size instead of the payload's own */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uapi: the Binder ABI as the tests see it. The system's own header comes first; what an older one (Debian 12's is
- * that of Linux 6.1) lacks is added as macros, which agree with a newer header's enumerators.
+ * uapi: the Binder ABI as the tests see it. The system's own header comes first; what an older
+ * one (Debian 12's is that of Linux 6.1) lacks is added as macros, which agree with a newer
+ * header's enumerators.
  */
 #ifndef CONFORMANCE_UAPI_H
 #define CONFORMANCE_UAPI_H
@@ -9,7 +10,10 @@
 #include <linux/android/binder.h>
 #include <linux/android/binderfs.h>
 
-/* As struct binder_frozen_state_info of newer headers; a name of our own, so that both can be present. */
+/*
+ * As struct binder_frozen_state_info of newer headers; a name of our own, so that both can be
+ * present.
+ */
 struct frozen_state {
 	binder_uintptr_t cookie;
 	__u32 is_frozen;
