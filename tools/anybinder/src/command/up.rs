@@ -27,9 +27,9 @@ pub struct Arguments {
 
 /// Brings a place up. Either everything is up afterwards, or nothing is.
 pub fn bring_up(place: &Place, arguments: &Arguments) -> Result<Note> {
-    // A note without a daemon is what a crash left.
-    if place.any_note().is_some() && place.note().is_none() {
-        place.forget();
+    // A note without a daemon is what a crash left: a dead mount, managers that serve nobody.
+    if let Some(note) = place.any_note().filter(|note| !note.daemon.is_running()) {
+        super::down::take_down(place, &note)?;
     }
     let started = daemon::start(place, &arguments.daemon).inspect_err(|_| {
         if place.note().is_none() {
