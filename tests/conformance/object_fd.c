@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0
+/* File descriptors in payloads: who may send them, what the receiver gets, and who closes what. */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "expect.h"
+#include "files.h"
+#include "test.h"
+
+/* A process whose object, handle 1 of the context manager, takes file descriptors. */
+static struct client *accepting_server(struct client *manager)
+{
+	struct client *server = client_new();
+
+	give(server, manager, 0x10, 0x20, FLAT_BINDER_FLAG_ACCEPTS_FDS);
+	return server;
+}
+
+TEST(fd_arrives, "A file descriptor arrives as a new one of the same open file.", "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int fd = make_file(manager, "hello");
+	const struct returned *got;
+
+	call(manager, 1, .objects = { OBJ_FD((uint32_t)fd) });
+	got = expect(server, BR_TRANSACTION);
+	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_FD);
+	expect_file(server, (int)object_at(got, 0)->fd.fd, "hello");
+}
+
+TEST(fd_is_close_on_exec, "The new descriptor is close-on-exec.", "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int fd = make_file(manager, "x");
+	const struct returned *got;
+
+	call(manager, 1, .objects = { OBJ_FD((uint32_t)fd) });
+	got = expect(server, BR_TRANSACTION);
+	EXPECT_EQ(file_flags(server, (int)object_at(got, 0)->fd.fd), FD_CLOEXEC);
+}
+
+TEST(fd_sender_keeps_its_own, "The sender may close its descriptor at once.", "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int fd = make_file(manager, "still here");
+	const struct returned *got;
+
+	call(manager, 1, .objects = { OBJ_FD((uint32_t)fd) });
+	expect_file(manager, fd, "still here");
+	close_file(manager, fd);
+	got = expect(server, BR_TRANSACTION);
+	expect_file(server, (int)object_at(got, 0)->fd.fd, "still here");
+}
+
+TEST(fd_survives_the_sender, "It arrives though the sender has died meanwhile.", "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int fd = make_file(manager, "legacy");
+	const struct returned *got;
+
+	call(manager, 1, .flags = TF_ONE_WAY, .objects = { OBJ_FD((uint32_t)fd) });
+	client_kill(manager);
+	got = expect(server, BR_TRANSACTION);
+	expect_file(server, (int)object_at(got, 0)->fd.fd, "legacy");
+}
+
+TEST(fd_stays_after_free, "Freeing the buffer does not close a received descriptor.", "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int fd = make_file(manager, "mine now");
+	const struct returned *got;
+
+	call(manager, 1, .objects = { OBJ_FD((uint32_t)fd) });
+	got = expect(server, BR_TRANSACTION);
+	answer(server, got);
+	expect_file(server, (int)object_at(got, 0)->fd.fd, "mine now");
+}
+
+TEST(fd_in_oneway, "A one-way call carries a descriptor too.", "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int fd = make_file(manager, "oneway");
+	const struct returned *got;
+
+	call_oneway(manager, 1, .objects = { OBJ_FD((uint32_t)fd) });
+	got = expect(server, BR_TRANSACTION);
+	expect_file(server, (int)object_at(got, 0)->fd.fd, "oneway");
+}
+
+TEST(fd_with_cookie, "The cookie of a descriptor object arrives as it was.", "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	union object object = OBJ_FD((uint32_t)make_file(manager, "x"));
+	const struct returned *got;
+
+	object.fd.cookie = 0x1122334455667788;
+	call(manager, 1, .objects = { object });
+	got = expect(server, BR_TRANSACTION);
+	EXPECT_EQ(object_at(got, 0)->fd.cookie, 0x1122334455667788);
+	EXPECT_EQ(object_at(got, 0)->fd.pad_flags, 0);
+}
+
+TEST(fd_same_twice, "The same descriptor twice becomes two.", "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	uint32_t fd = (uint32_t)make_file(manager, "twin");
+	const struct returned *got;
+
+	call(manager, 1, .objects = { OBJ_FD(fd), OBJ_FD(fd) });
+	got = expect(server, BR_TRANSACTION);
+	EXPECT(object_at(got, 0)->fd.fd != object_at(got, 1)->fd.fd);
+	expect_file(server, (int)object_at(got, 0)->fd.fd, "twin");
+	expect_file(server, (int)object_at(got, 1)->fd.fd, "twin");
+}
+
+TEST(fd_many, "A payload may carry a hundred descriptors.", "fd_passing")
+{
+	enum { NR = 100 };
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	uint32_t fd = (uint32_t)make_file(manager, "many");
+	struct binder_fd_object objects[NR];
+	binder_size_t offsets[NR];
+	const struct returned *got;
+
+	memset(objects, 0, sizeof(objects));
+	for (int i = 0; i < NR; i++) {
+		objects[i].hdr.type = BINDER_TYPE_FD;
+		objects[i].fd = fd;
+		offsets[i] = (binder_size_t)i * sizeof(objects[0]);
+	}
+	call(manager, 1, .data = objects, .size = sizeof(objects), .offsets = offsets,
+	     .offsets_size = sizeof(offsets));
+	got = expect(server, BR_TRANSACTION);
+	expect_file(server, (int)object_at(got, 0)->fd.fd, "many");
+	expect_file(server, (int)object_at(got, NR - 1)->fd.fd, "many");
+}
+
+TEST(fd_bad_is_refused, "A number that is no open descriptor is refused with EBADF.", "")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+
+	call(manager, 1, .objects = { OBJ_FD(777) });
+	expect(manager, BR_FAILED_REPLY);
+	EXPECT_EQ(extended_error(manager).param, -EBADF);
+	expect_nothing(server);
+	round_trip(manager, 1, server);
+}
+
+TEST(fd_node_that_does_not_accept, "An object that does not take descriptors refuses them.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	int fd = make_file(client, "no");
+
+	call(client, 0, .objects = { OBJ_FD((uint32_t)fd) });
+	expect(client, BR_FAILED_REPLY);
+	EXPECT_EQ(extended_error(client).param, -EPERM);
+	expect_nothing(manager);
+	expect_file(client, fd, "no");
+}
+
+TEST(fd_in_reply, "A caller that says TF_ACCEPT_FDS gets a descriptor in a reply.", "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	int fd = make_file(manager, "answer");
+	const struct returned *got;
+
+	call(client, 0, .flags = TF_ACCEPT_FDS);
+	expect(manager, BR_TRANSACTION);
+	reply(manager, .objects = { OBJ_FD((uint32_t)fd) });
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	got = expect(client, BR_REPLY);
+	expect_file(client, (int)object_at(got, 0)->fd.fd, "answer");
+}
+
+TEST(fd_in_reply_unasked, "Without TF_ACCEPT_FDS a reply with a descriptor fails.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	int fd = make_file(manager, "answer");
+
+	call(client, 0);
+	expect(manager, BR_TRANSACTION);
+	reply(manager, .objects = { OBJ_FD((uint32_t)fd) });
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_FAILED_REPLY);
+	round_trip(client, 0, manager);
+}
+
+TEST(fd_mixed_with_others, "Descriptors travel beside other objects.", "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	uint32_t fd = (uint32_t)make_file(manager, "mixed");
+	const struct returned *got;
+
+	call(manager, 1, .data = "12345678", .size = 8,
+	     .objects = { OBJ_FD(fd), OBJ_HANDLE(1), OBJ_FD(fd) });
+	got = expect(server, BR_TRANSACTION);
+	EXPECT(!memcmp(got->data, "12345678", 8));
+	expect_file(server, (int)object_at(got, 0)->fd.fd, "mixed");
+	EXPECT_EQ(object_at(got, 1)->hdr.type, BINDER_TYPE_BINDER);
+	expect_file(server, (int)object_at(got, 2)->fd.fd, "mixed");
+}
+
+static void do_limit(void *arg)
+{
+	struct rlimit limit = { *(rlim_t *)arg, *(rlim_t *)arg };
+
+	EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+TEST(fd_receiver_full,
+     "When the receiver has no number left the call fails at its caller, and nothing arrives.",
+     "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	uint32_t fd = (uint32_t)make_file(manager, "full");
+	rlim_t none = 0;
+
+	client_run(server, do_limit, shared_copy(&none, sizeof(none)));
+	call(manager, 1, .objects = { OBJ_FD(fd) });
+	expect_nothing(server);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect(manager, BR_FAILED_REPLY);
+	round_trip(manager, 1, server);
+}
+
+static void do_pipe(void *arg)
+{
+	int *ends = arg;
+
+	EXPECT_EQ(pipe2(ends, O_NONBLOCK), 0);
+}
+
+static void do_close_writer(void *arg)
+{
+	EXPECT_EQ(close(((int *)arg)[1]), 0);
+}
+
+/* ends[2]: what read(2) gives */
+static void do_read_pipe(void *arg)
+{
+	int *ends = arg;
+	char byte;
+
+	ends[2] = (int)read(ends[0], &byte, 1);
+	if (ends[2] < 0)
+		ends[2] = -errno;
+}
+
+TEST(fd_undelivered_is_let_go,
+     "A descriptor on its way is held, and let go when its receiver dies without reading.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int *ends = shared_alloc(3 * sizeof(int));
+	int64_t deadline = now_ms() + EXPECT_TIMEOUT_MS;
+
+	client_run(manager, do_pipe, ends);
+	call_oneway(manager, 1, .objects = { OBJ_FD((uint32_t)ends[1]) });
+	client_run(manager, do_close_writer, ends);
+	client_run(manager, do_read_pipe, ends);
+	EXPECT_EQ(ends[2], -EAGAIN);
+	client_kill(server);
+	do {
+		sleep_ms(2);
+		client_run(manager, do_read_pipe, ends);
+	} while (ends[2] == -EAGAIN && now_ms() < deadline);
+	EXPECT_EQ(ends[2], 0);
+}
+
+TEST(fd_device_itself, "A descriptor of the binder device itself may be sent.", "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	const struct returned *got;
+
+	call(manager, 1, .objects = { OBJ_FD((uint32_t)manager->fd) });
+	got = expect(server, BR_TRANSACTION);
+	EXPECT_EQ(file_flags(server, (int)object_at(got, 0)->fd.fd), FD_CLOEXEC);
+	answer(server, got);
+	finish_call(manager);
+	client_kill(server);
+	round_trip(client_new(), 0, manager);
+}

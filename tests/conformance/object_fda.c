@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Arrays of descriptors (BINDER_TYPE_FDA): numbers in a buffer that is sent along, as HIDL's native_handle is. Unlike
+ * single descriptors they belong to the buffer and are closed with it.
+ */
+#include <string.h>
+
+#include "expect.h"
+#include "files.h"
+#include "test.h"
+
+struct peek_fds {
+	uint64_t at;
+	uint32_t words[8];
+};
+
+static void do_peek(void *arg)
+{
+	struct peek_fds *p = arg;
+
+	memcpy(p->words, (void *)(uintptr_t)p->at, sizeof(p->words));
+}
+
+/* Eight words at an address in the client's mapping. */
+static uint32_t *peek_words(struct client *client, uint64_t at)
+{
+	struct peek_fds p = { .at = at };
+	struct peek_fds *shared = shared_copy(&p, sizeof(p));
+
+	client_run(client, do_peek, shared);
+	return shared->words;
+}
+
+/* A process whose object, handle 1 of the context manager, takes descriptors. */
+static struct client *accepting_server(struct client *manager)
+{
+	struct client *server = client_new();
+
+	give(server, manager, 0x10, 0x20, FLAT_BINDER_FLAG_ACCEPTS_FDS);
+	return server;
+}
+
+/* A buffer as of a native_handle: three words of header, then the descriptors; 32 bytes. */
+static void *fd_buffer(int first, int second)
+{
+	uint32_t words[8] = { 12, 2, 0, (uint32_t)first, (uint32_t)second, 7, 8, 9 };
+
+	return shared_copy(words, sizeof(words));
+}
+
+static void expect_refused(struct client *client, struct client *server, int err)
+{
+	expect(client, BR_FAILED_REPLY);
+	expect_nothing(server);
+	EXPECT_EQ(extended_error(client).param, -err);
+	round_trip(client, 1, server);
+}
+
+#define HEADER .sg = true, .data = "a header", .size = 8
+
+TEST(fda_arrives, "The numbers in the parent are replaced by the receiver's.", "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int first = make_file(manager, "first"), second = make_file(manager, "second");
+	const struct returned *got;
+	uint32_t *words;
+
+	call(manager, 1, HEADER,
+	     .objects = { OBJ_PTR(fd_buffer(first, second), 32), OBJ_FDA(2, 0, 12) });
+	got = expect(server, BR_TRANSACTION);
+	EXPECT_EQ(object_at(got, 1)->fda.num_fds, 2);
+	words = peek_words(server, object_at(got, 0)->ptr.buffer);
+	EXPECT_EQ(words[0], 12);
+	EXPECT_EQ(words[2], 0);
+	EXPECT_EQ(words[5], 7);
+	expect_file(server, (int)words[3], "first");
+	expect_file(server, (int)words[4], "second");
+}
+
+TEST(fda_is_closed_with_the_buffer, "Freeing the buffer closes the descriptors of its arrays.",
+     "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int fd = make_file(manager, "gone");
+	const struct returned *got;
+	uint32_t *words;
+
+	call(manager, 1, HEADER,
+	     .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(2, 0, 12) });
+	got = expect(server, BR_TRANSACTION);
+	words = peek_words(server, object_at(got, 0)->ptr.buffer);
+	expect_file(server, (int)words[3], "gone");
+	answer(server, got);
+	expect_closed(server, (int)words[3]);
+	expect_closed(server, (int)words[4]);
+	finish_call(manager);
+	expect_file(manager, fd, "gone");
+	round_trip(manager, 1, server);
+}
+
+TEST(fda_in_reply, "A caller that accepts descriptors gets an array of them in a reply.",
+     "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	int fd = make_file(manager, "reply");
+	const struct returned *got;
+	uint32_t *words;
+
+	call(client, 0, .flags = TF_ACCEPT_FDS);
+	expect(manager, BR_TRANSACTION);
+	reply(manager, HEADER, .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(1, 0, 16) });
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	got = expect(client, BR_REPLY);
+	words = peek_words(client, object_at(got, 0)->ptr.buffer);
+	expect_file(client, (int)words[4], "reply");
+	free_buffer(client, got);
+	expect_closed(client, (int)words[4]);
+}
+
+TEST(fda_two_arrays, "One buffer may hold two arrays.", "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int first = make_file(manager, "a"), second = make_file(manager, "b");
+	const struct returned *got;
+	uint32_t *words;
+
+	call(manager, 1, HEADER,
+	     .objects = { OBJ_PTR(fd_buffer(first, second), 32), OBJ_FDA(1, 0, 12),
+			  OBJ_FDA(1, 0, 16) });
+	got = expect(server, BR_TRANSACTION);
+	words = peek_words(server, object_at(got, 0)->ptr.buffer);
+	expect_file(server, (int)words[3], "a");
+	expect_file(server, (int)words[4], "b");
+}
+
+TEST(fda_empty, "An array of none is fine.", "")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+
+	call(manager, 1, HEADER, .objects = { OBJ_PTR(fd_buffer(0, 0), 32), OBJ_FDA(0, 0, 12) });
+	answer(server, expect(server, BR_TRANSACTION));
+	finish_call(manager);
+}
+
+TEST(fda_bad_descriptor, "An array with a number that is not open is refused with EBADF.", "")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int fd = make_file(manager, "x");
+
+	call(manager, 1, HEADER,
+	     .objects = { OBJ_PTR(fd_buffer(fd, 777), 32), OBJ_FDA(2, 0, 12) });
+	expect_refused(manager, server, EBADF);
+}
+
+TEST(fda_unaligned, "An array that does not begin at a multiple of four is refused.", "")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int fd = make_file(manager, "x");
+
+	call(manager, 1, HEADER,
+	     .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(1, 0, 13) });
+	expect_refused(manager, server, EINVAL);
+}
+
+TEST(fda_outside_its_parent, "An array that does not lie in its parent is refused.", "")
+{
+	static const uint64_t bad[][2] = { { 2, 28 }, { 1, 32 }, { 6, 12 }, { 1, 1ull << 40 },
+					   { 1ull << 40, 12 }, { 1ull << 62, 12 },
+					   { ~0ull, 12 }, { 1, ~3ull } };
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int fd = make_file(manager, "x");
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		call(manager, 1, HEADER,
+		     .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(bad[i][0], 0, bad[i][1]) });
+		expect_refused(manager, server, EINVAL);
+	}
+}
+
+TEST(fda_parent_not_a_buffer, "An array's parent must be a buffer before it.", "")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int fd = make_file(manager, "x");
+
+	call(manager, 1, HEADER, .objects = { OBJ_HANDLE(1), OBJ_FDA(1, 0, 12) });
+	expect_refused(manager, server, EINVAL);
+	call(manager, 1, HEADER,
+	     .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(1, 1, 12) });
+	expect_refused(manager, server, EINVAL);
+	call(manager, 1, HEADER,
+	     .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(1, 2, 12),
+			  OBJ_PTR(fd_buffer(fd, fd), 32) });
+	expect_refused(manager, server, EINVAL);
+	call(manager, 1, HEADER, .objects = { OBJ_FDA(0, 0, 0) });
+	expect_refused(manager, server, EINVAL);
+}
+
+TEST(fda_not_accepted, "An object that takes no descriptors refuses an array of them.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	int fd = make_file(client, "x");
+
+	call(client, 0, HEADER,
+	     .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(1, 0, 12) });
+	expect(client, BR_FAILED_REPLY);
+	EXPECT_EQ(extended_error(client).param, -EPERM);
+	expect_nothing(manager);
+}
+
+TEST(fda_dies_with_its_receiver_unread, "A receiver that dies with an array unread harms nothing.", "")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int fd = make_file(manager, "x");
+
+	call(manager, 1, HEADER,
+	     .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(2, 0, 12) });
+	client_kill(server);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect(manager, BR_DEAD_REPLY);
+	expect_file(manager, fd, "x");
+}
