@@ -65,6 +65,12 @@ enum Role {
     /// Print the pid of the process that manages the context of a device
     #[command(hide = true)]
     WhoManages(Device),
+    /// Print the pid and the uid that a service sees of this process
+    #[command(hide = true)]
+    WhoAmI {
+        #[arg(long)]
+        name: String,
+    },
     /// Be one client of many
     #[command(hide = true)]
     Mix {
@@ -95,6 +101,13 @@ fn who_manages(device: &Path) -> Verdict {
     Ok(())
 }
 
+fn who_am_i(mount: &Path, name: &str) -> Verdict {
+    let _stage = Stage::open(mount, "who", 0)?;
+    let peer: Strong<dyn IPeer> = rsbinder::hub::check_interface(name)?;
+    println!("{} {}", peer.callingPid()?, peer.callingUid()?);
+    Ok(())
+}
+
 fn one_of_many(mount: &Path, name: &str, seed: i32) -> Verdict {
     let _stage = Stage::open(mount, "mix", 15)?;
     let peer: Strong<dyn IPeer> = rsbinder::hub::wait_for_interface(name)?;
@@ -109,6 +122,7 @@ fn play(mount: &Path, role: Role) -> Verdict {
         Role::Serve { name, max_threads } => Ok(peer::serve(&path("binder"), &name, max_threads)?),
         Role::Manage(which) => Ok(peer::manage(&path(&which.device))?),
         Role::WhoManages(which) => who_manages(&device(&which.device)),
+        Role::WhoAmI { name } => who_am_i(mount, &name),
         Role::Mix { name, seed } => one_of_many(mount, &name, seed),
     }
 }

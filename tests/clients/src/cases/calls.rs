@@ -4,8 +4,11 @@ use super::cases;
 use crate::aidl::{BnPeer, IPeer};
 use crate::callback::Callback;
 use crate::peer::{Peer, EXCEPTIONS};
-use crate::stage::{fails_with, holds, same, until, Stage, Verdict, PATIENCE};
+use crate::stage::{fails_with, holds, same, until, Failure, Stage, Verdict, PATIENCE};
 use rsbinder::{ExceptionCode, Interface, StatusCode, Strong, FIRST_CALL_TRANSACTION};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 cases![
@@ -27,6 +30,7 @@ cases![
     status_codes_come_home,
     unknown_codes_are_told,
     the_service_sees_who_calls,
+    the_service_sees_another_user,
 ];
 
 fn a_call_returns_the_sum(stage: &Stage) -> Verdict {
@@ -219,4 +223,26 @@ fn the_service_sees_who_calls(stage: &Stage) -> Verdict {
     let uid = rustix::process::geteuid().as_raw() as i32;
     same("uid of the caller", peer.callingUid()?, uid)?;
     same("pid of the service", peer.pid()?, service.pid())
+}
+
+fn the_service_sees_another_user(stage: &Stage) -> Verdict {
+    const NOBODY: u32 = 65534;
+    if !rustix::process::geteuid().is_root() {
+        let why = "only root can be another user";
+        return Err(Failure::Skipped(why.to_string()));
+    }
+    let (service, _peer) = stage.peer()?;
+    // A kernel's binderfs makes its devices for root alone.
+    let everyone = std::fs::Permissions::from_mode(0o666);
+    std::fs::set_permissions(stage.device("binder"), everyone)?;
+    let client = stage
+        .role("who-am-i")?
+        .args(["--name", &service.name])
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let pid = client.id();
+    let words = String::from_utf8(client.wait_with_output()?.stdout)?;
+    same("pid and uid", words.trim(), &format!("{pid} {NOBODY}"))
 }

@@ -37,8 +37,8 @@ pub fn run(context: &Context) -> Result<ExitCode> {
         }
         (None, _) => {
             return Err(Trouble::with_advice(
-                format!("What is mounted at {mount} was not started by `anybinder up`."),
-                "Stop it the way it was started: `systemctl stop anybinderd` or `umount`.",
+                format!("You did not start what is mounted at {mount} with `anybinder up`."),
+                "Stop it the way it was started: as that user, or `systemctl stop anybinderd`, or `umount`.",
             ));
         }
     }
