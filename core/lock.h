@@ -117,8 +117,8 @@ static inline void binder_lock(struct binder_lock *lock) ACQUIRE(lock) NO_TSA
 
 static inline void binder_unlock(struct binder_lock *lock) RELEASE(lock) NO_TSA
 {
+	BINDER_RANK_DROP(lock); /* first: an unlocked lock may be freed by others */
 	host_spin_unlock(&lock->raw);
-	BINDER_RANK_DROP(lock);
 }
 
 static inline void binder_mutex_init(struct binder_mutex *lock,
@@ -138,8 +138,8 @@ static inline void binder_mutex_lock(struct binder_mutex *lock)
 static inline void binder_mutex_unlock(struct binder_mutex *lock)
 	RELEASE(lock) NO_TSA
 {
-	host_mutex_unlock(&lock->raw);
 	BINDER_RANK_DROP(lock);
+	host_mutex_unlock(&lock->raw);
 }
 
 #endif

@@ -274,10 +274,10 @@ void binder_node_unpin(struct binder_node *node)
 		binder_node_free(node);
 }
 
-void binder_node_free(struct binder_node *node)
+void binder_node_free(struct binder_node *node) NO_TSA /* nobody else sees it any more */
 {
 	binder_assert_unlocked();
-	if (bl_linked(&node->dead_link)) {
+	if (!node->proc) {
 		binder_mutex_lock(&binder_world.lock);
 		bl_del(&node->dead_link);
 		binder_mutex_unlock(&binder_world.lock);

@@ -301,7 +301,7 @@ static void hand_over(struct reader *r, struct binder_transaction *t)
 	}
 	binder_lock(&r->proc->inner_lock);
 	t->to_parent = r->thread->stack;
-	t->to_thread = r->thread;
+	binder_transaction_set_for(t, r->thread);
 	r->thread->stack = t;
 	binder_unlock(&r->proc->inner_lock);
 }

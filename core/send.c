@@ -85,7 +85,7 @@ static int check_stack(struct send *s)
 	first = bl_first_entry(&thread->todo, struct binder_work, link);
 	if (first && first->type == WORK_TRANSACTION)
 		wrong = "a call while one is waiting to be read by the thread";
-	else if (thread->stack && thread->stack->to_thread != thread)
+	else if (thread->stack && !binder_transaction_is_for(thread->stack, thread))
 		wrong = "a call while an earlier one of the thread is unanswered";
 	binder_unlock(&s->proc->inner_lock);
 	return wrong ? binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO, wrong) : 0;
@@ -131,7 +131,7 @@ static int find_caller(struct send *s)
 
 	binder_lock(&s->proc->inner_lock);
 	t = thread->stack;
-	if (t && t->to_thread == thread) {
+	if (t && binder_transaction_is_for(t, thread)) {
 		thread->stack = t->to_parent;
 		s->in_reply_to = t;
 	}
@@ -267,7 +267,7 @@ static int queue_reply(struct send *s)
 	if (!dead) {
 		to->stack = s->in_reply_to->from_parent;
 		s->t->to_proc = s->target;
-		s->t->to_thread = to;
+		binder_transaction_set_for(s->t, to);
 		s->t->counted = true;
 		s->target->outstanding_txns++;
 		binder_thread_queue_ilocked(to, &s->t->work);

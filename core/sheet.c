@@ -91,7 +91,7 @@ static u32 note_stack_ilocked(struct sheet *sheet, u32 at, const struct binder_t
 		if (sent)
 			word = "outgoing";
 		else
-			word = t->to_thread == thread ? "incoming" : "bad";
+			word = binder_transaction_is_for(t, thread) ? "incoming" : "bad";
 		if (line) {
 			line->word = word;
 			view_txn_ilocked(&line->txn, t, thread->proc);
@@ -99,7 +99,7 @@ static u32 note_stack_ilocked(struct sheet *sheet, u32 at, const struct binder_t
 		if (sent)
 			t = t->from_parent;
 		else
-			t = t->to_thread == thread ? t->to_parent : NULL;
+			t = binder_transaction_is_for(t, thread) ? t->to_parent : NULL;
 	}
 	return at;
 }

@@ -178,32 +178,46 @@ void binder_wake_proc_ilocked(struct binder_proc *proc)
 	binder_wake_ilocked(proc, binder_select_thread_ilocked(proc), false);
 }
 
+/* A call that this thread was to answer is nobody's to answer now. */
+static void let_go_ilocked(struct binder_thread *thread, struct binder_transaction *t) NO_TSA
+{
+	if (t->counted && !--thread->proc->outstanding_txns)
+		binder_freeze_settled_ilocked(thread->proc);
+	t->counted = false;
+	t->to_proc = NULL;
+	binder_transaction_set_for(t, NULL);
+	if (t->buffer) {
+		t->buffer->transaction = NULL;
+		t->buffer = NULL;
+	}
+}
+
 /* Lets go of every transaction on the stack.  Returns the innermost one if it
  * is a call that this thread was to answer. */
 static struct binder_transaction *unwind_ilocked(struct binder_thread *thread, u32 *nr) NO_TSA
 {
-	struct binder_transaction *t = thread->stack;
-	struct binder_transaction *unanswered = t && t->to_thread == thread ? t : NULL;
+	struct binder_transaction *t = thread->stack, *sent = NULL, *next;
+	struct binder_transaction *unanswered =
+		t && binder_transaction_is_for(t, thread) ? t : NULL;
 
 	while (t) {
 		++*nr;
-		if (t->to_thread == thread) {
-			if (t->counted && !--thread->proc->outstanding_txns)
-				binder_freeze_settled_ilocked(thread->proc);
-			t->counted = false;
-			t->to_proc = NULL;
-			t->to_thread = NULL;
-			if (t->buffer) {
-				t->buffer->transaction = NULL;
-				t->buffer = NULL;
-			}
+		if (binder_transaction_is_for(t, thread)) {
+			let_go_ilocked(thread, t);
 			t = t->to_parent;
 		} else {
-			binder_lock(&t->lock);
-			t->from = NULL;
-			binder_unlock(&t->lock);
+			t->next_orphan = sent;
+			sent = t;
 			t = t->from_parent;
 		}
+	}
+	/* Only now: a call without a sender may be freed at once, and with it
+	 * what it was made for, further up the stack. */
+	for (t = sent; t; t = next) {
+		next = t->next_orphan;
+		binder_lock(&t->lock);
+		t->from = NULL;
+		binder_unlock(&t->lock);
 	}
 	thread->stack = NULL;
 	return unanswered;

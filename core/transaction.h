@@ -50,6 +50,7 @@ struct binder_transaction {
 
 	/* sender's inner_lock */
 	struct binder_transaction *from_parent;
+	struct binder_transaction *next_orphan; /* while its sender's stack is unwound */
 	/* receiver's inner_lock */
 	struct binder_proc *to_proc;
 	struct binder_thread *to_thread;
@@ -63,6 +64,21 @@ struct binder_transaction {
 };
 
 struct binder_transaction *binder_transaction_new(void);
+
+/* Is it for @thread to answer?  Both sides ask that of what is on their stacks, each
+ * under its own lock; whoever it is not for may see it change, but never to itself. */
+static inline bool binder_transaction_is_for(const struct binder_transaction *t,
+					     const struct binder_thread *thread)
+{
+	return __atomic_load_n(&t->to_thread, __ATOMIC_RELAXED) == thread;
+}
+
+static inline void binder_transaction_set_for(struct binder_transaction *t,
+					      struct binder_thread *thread)
+{
+	__atomic_store_n(&t->to_thread, thread, __ATOMIC_RELAXED);
+}
+
 /* Frees the transaction and what it still carries (files).  The buffer stays
  * with its receiver.  May sleep; no lock held. */
 void binder_transaction_free(struct binder_transaction *t);

@@ -107,14 +107,14 @@ static inline s32 host_atomic_add_return(struct host_atomic *a, s32 delta)
 static inline void host_wake(struct host_thread *thread, bool sync)
 {
 	(void)sync;
-	thread->sim->woken = true;
+	__atomic_store_n(&thread->sim->woken, true, __ATOMIC_SEQ_CST);
 }
 
 static inline void host_wake_poll(struct host_proc *proc, struct host_thread *thread)
 {
 	(void)proc;
 	(void)thread;
-	sim_stats.poll_wakes++;
+	__atomic_add_fetch(&sim_stats.poll_wakes, 1, __ATOMIC_RELAXED);
 }
 
 static inline int host_proc_init(struct host_proc *proc, struct host_map *map, const void *opener)
@@ -349,7 +349,7 @@ static inline int host_secctx_get(const struct host_proc *proc, const char **ctx
 		return err;
 	*ctx = proc->sim->secctx;
 	*len = *ctx ? (u32)strlen(*ctx) : 0;
-	sim_stats.secctxs++;
+	__atomic_add_fetch(&sim_stats.secctxs, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -358,7 +358,7 @@ static inline void host_secctx_put(const char *ctx, u32 len)
 	(void)ctx;
 	(void)len;
 	sim_may_sleep("host_secctx_put");
-	sim_stats.secctxs--;
+	__atomic_sub_fetch(&sim_stats.secctxs, 1, __ATOMIC_RELAXED);
 }
 
 static inline struct host_priority host_priority_get(struct host_thread *caller)
@@ -378,7 +378,7 @@ static inline void host_priority_set(struct host_thread *thread, struct host_pri
 
 static inline u64 host_now_ns(void)
 {
-	return sim_stats.calls; /* goes on, and is the same on every run */
+	return __atomic_load_n(&sim_stats.calls, __ATOMIC_RELAXED); /* goes on, and is the same on every run */
 }
 
 static inline void host_out(struct host_out *out, const char *fmt, ...)

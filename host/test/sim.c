@@ -17,6 +17,7 @@ struct sim_stats sim_stats;
 bool sim_verbose;
 
 static pthread_mutex_t populating = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER; /* tables and counts */
 static enum sim_op armed_op;
 static u64 armed_nth;
 static u32 last_file;
@@ -247,17 +248,36 @@ static u32 free_fd(const struct sim_proc *proc)
 	return fd;
 }
 
+static void put_locked(struct host_file *file)
+{
+	if (--file->refs)
+		return;
+	sim_stats.files--;
+	free(file);
+}
+
+static void close_locked(struct sim_proc *proc, u32 fd)
+{
+	if (fd >= SIM_FDS || !proc->fds[fd])
+		die("close of a number that is no file");
+	put_locked(proc->fds[fd]);
+	proc->fds[fd] = NULL;
+}
+
 u32 sim_file_open(struct sim_proc *proc)
 {
 	struct host_file *file = calloc(1, sizeof(*file));
-	u32 fd = free_fd(proc);
+	u32 fd;
 
+	pthread_mutex_lock(&file_lock);
+	fd = free_fd(proc);
 	if (fd == SIM_FDS)
 		die("the test opened too many files");
 	file->refs = 1;
 	file->id = ++last_file;
 	sim_stats.files++;
 	proc->fds[fd] = file;
+	pthread_mutex_unlock(&file_lock);
 	return fd;
 }
 
@@ -268,45 +288,51 @@ u32 sim_file_id(const struct sim_proc *proc, u32 fd)
 
 void sim_file_put(struct host_file *file)
 {
-	if (--file->refs)
-		return;
-	sim_stats.files--;
-	free(file);
+	pthread_mutex_lock(&file_lock);
+	put_locked(file);
+	pthread_mutex_unlock(&file_lock);
 }
 
 void sim_file_close(struct sim_proc *proc, u32 fd)
 {
-	if (!sim_file_id(proc, fd))
-		die("close of a number that is no file");
-	sim_file_put(proc->fds[fd]);
-	proc->fds[fd] = NULL;
+	pthread_mutex_lock(&file_lock);
+	close_locked(proc, fd);
+	pthread_mutex_unlock(&file_lock);
 }
 
 int sim_file_get(struct sim_proc *proc, u32 fd, struct host_file **file)
 {
-	if (!sim_file_id(proc, fd))
-		return -EBADF;
-	*file = proc->fds[fd];
-	(*file)->refs++;
-	return 0;
+	int err = -EBADF;
+
+	pthread_mutex_lock(&file_lock);
+	if (sim_file_id(proc, fd)) {
+		*file = proc->fds[fd];
+		(*file)->refs++;
+		err = 0;
+	}
+	pthread_mutex_unlock(&file_lock);
+	return err;
 }
 
 int sim_files_install(struct sim_proc *proc, struct host_file **files, u32 nr, u32 *fds)
 {
+	int err = 0;
 	u32 i;
 
-	for (i = 0; i < nr; i++) {
+	pthread_mutex_lock(&file_lock);
+	for (i = 0; i < nr && !err; i++) {
 		fds[i] = free_fd(proc);
-		if (fds[i] == SIM_FDS)
+		if (fds[i] == SIM_FDS) {
+			err = -EMFILE;
 			break;
+		}
 		proc->fds[fds[i]] = files[i];
 		files[i]->refs++;
 	}
-	if (i == nr)
-		return 0;
-	while (i--)
-		sim_file_close(proc, fds[i]);
-	return -EMFILE;
+	while (err && i--)
+		close_locked(proc, fds[i]);
+	pthread_mutex_unlock(&file_lock);
+	return err;
 }
 
 void sim_out(struct host_out *out, const char *fmt, va_list args)

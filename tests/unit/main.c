@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs every TEST() linked in, or those whose names contain the word given as an
- * argument, and sums up.  A test that leaves engine memory behind has failed.
+ * Runs every TEST() linked in, or those whose names contain a word given as an
+ * argument, and sums up (as `--name NAME`, if those come first).  A test that leaves
+ * engine memory behind has failed.
  */
 #include "test.h"
 #include "host.h"
@@ -50,14 +51,25 @@ static void check_nothing_left(void)
 	sim_stats = (struct sim_stats){ 0 };
 }
 
+static bool is_wanted(const char *name, char **words)
+{
+	if (!*words)
+		return true;
+	while (*words && !strstr(name, *words))
+		words++;
+	return *words != NULL;
+}
+
 int main(int argc, char **argv)
 {
+	bool named = argc > 2 && !strcmp(argv[1], "--name");
+	char **words = argv + (named ? 3 : 1);
 	int passed = 0;
 	int failed = 0;
 
 	sim_verbose = getenv("UNIT_VERBOSE") != NULL;
 	for (running = tests; running; running = running->next) {
-		if (argc > 1 && !strstr(running->name, argv[1]))
+		if (!is_wanted(running->name, words))
 			continue;
 		complaints = 0;
 		sim_arm(SIM_ANY, 0);
@@ -68,6 +80,6 @@ int main(int argc, char **argv)
 		if (complaints)
 			printf("FAILED %s (%s)\n", running->name, running->file);
 	}
-	printf("unit: %d passed, %d failed\n", passed, failed);
+	printf("%s: %d passed, %d failed\n", named ? argv[2] : "unit", passed, failed);
 	return failed != 0;
 }

@@ -18,3 +18,19 @@ $(BIN)/unit_test: $(UNIT_OBJS)
 
 test-unit: $(BIN)/unit_test
 	@timeout 300 $(BIN)/unit_test
+
+# The tests with threads of execution of their own once more, looking for data races.
+RACE_OBJS := $(UNIT_SRCS:%.c=$(OBJ)/race/%.o)
+
+TEST_TARGETS += test-races
+
+$(OBJ)/race/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG \
+		$(CFLAGS) -O1 -fsanitize=thread -MMD -MP -c -o $@ $<
+
+$(BIN)/race_test: LDFLAGS += -fsanitize=thread
+$(BIN)/race_test: $(RACE_OBJS)
+
+test-races: $(BIN)/race_test
+	@TSAN_OPTIONS=halt_on_error=1 timeout 300 $(BIN)/race_test --name races storm threads
