@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A D-Bus method call through sd-bus, the quickest of the common client libraries; which bus
+ * daemon stands between is the caller's choice of address.
+ *
+ * Each server owns a well-known name and clients call it by that, as programs do. A payload is one
+ * byte array (`ay`); an empty one is no argument at all, the cheapest call that there is.
+ */
+#include "bench/fail.h"
+#include "bench/payload.h"
+#include "bench/peer.h"
+#include "bench/stage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-bus.h>
+
+#define OBJECT_PATH "/org/anybinder/bench"
+#define INTERFACE "org.anybinder.bench"
+#define MEMBER "Call"
+
+struct server {
+	void *reply;
+	size_t request_bytes, reply_bytes;
+};
+
+struct connection {
+	sd_bus *bus;
+	char name[64];
+	void *request;
+	size_t request_bytes, reply_bytes;
+};
+
+static void check(int result, const char *what)
+{
+	if (result < 0)
+		fail("%s: %s", what, strerror(-result));
+}
+
+static void name_of(char *name, size_t size, int pair)
+{
+	snprintf(name, size, INTERFACE ".server%d", pair);
+}
+
+static sd_bus *bus_connect(const char *address)
+{
+	sd_bus *bus;
+
+	check(sd_bus_new(&bus), "sd_bus_new");
+	check(sd_bus_set_address(bus, address), "sd_bus_set_address");
+	check(sd_bus_set_bus_client(bus, 1), "sd_bus_set_bus_client");
+	check(sd_bus_start(bus), address);
+	return bus;
+}
+
+static void payload_append(sd_bus_message *message, const void *data, size_t size)
+{
+	if (size)
+		check(sd_bus_message_append_array(message, 'y', data, size), "append");
+}
+
+static void payload_check(sd_bus_message *message, size_t wanted)
+{
+	const void *data = NULL;
+	size_t size = 0;
+
+	if (wanted)
+		check(sd_bus_message_read_array(message, 'y', &data, &size), "read_array");
+	if (size != wanted)
+		fail("%zu bytes instead of %zu", size, wanted);
+	payload_read(data, size);
+}
+
+static int handle_call(sd_bus_message *request, void *data, sd_bus_error *error)
+{
+	struct server *server = data;
+	sd_bus_message *reply;
+
+	if (!sd_bus_message_is_method_call(request, INTERFACE, MEMBER))
+		return 0;
+	payload_check(request, server->request_bytes);
+	check(sd_bus_message_new_method_return(request, &reply), "new_method_return");
+	payload_append(reply, server->reply, server->reply_bytes);
+	check(sd_bus_send(NULL, reply, NULL), "sd_bus_send");
+	sd_bus_message_unref(reply);
+	return 1;
+}
+
+static void *dbus_prepare(const struct cell *cell)
+{
+	if (!cell->address)
+		fail("D-Bus needs --address");
+	return NULL;
+}
+
+static void dbus_serve(void *state, const struct cell *cell, int pair)
+{
+	sd_bus *bus = bus_connect(cell->address);
+	struct server server = {
+		.reply = payload_new(cell->reply_bytes),
+		.request_bytes = cell->request_bytes,
+		.reply_bytes = cell->reply_bytes,
+	};
+	char name[64];
+
+	name_of(name, sizeof(name), pair);
+	check(sd_bus_add_object(bus, NULL, OBJECT_PATH, handle_call, &server), "add_object");
+	check(sd_bus_request_name(bus, name, 0), "request_name");
+	stage_up();
+	for (;;) {
+		int done = sd_bus_process(bus, NULL);
+
+		check(done, "sd_bus_process");
+		if (!done)
+			check(sd_bus_wait(bus, UINT64_MAX), "sd_bus_wait");
+	}
+}
+
+static void *dbus_connect(void *state, const struct cell *cell, int pair)
+{
+	struct connection *new = malloc(sizeof(*new));
+
+	*new = (struct connection){
+		.bus = bus_connect(cell->address),
+		.request = payload_new(cell->request_bytes),
+		.request_bytes = cell->request_bytes,
+		.reply_bytes = cell->reply_bytes,
+	};
+	name_of(new->name, sizeof(new->name), pair);
+	return new;
+}
+
+static void dbus_call(void *connection)
+{
+	struct connection *mine = connection;
+	sd_bus_message *request, *reply;
+
+	check(sd_bus_message_new_method_call(mine->bus, &request, mine->name, OBJECT_PATH,
+					     INTERFACE, MEMBER), "new_method_call");
+	payload_append(request, mine->request, mine->request_bytes);
+	check(sd_bus_call(mine->bus, request, 0, NULL, &reply), "sd_bus_call");
+	payload_check(reply, mine->reply_bytes);
+	sd_bus_message_unref(request);
+	sd_bus_message_unref(reply);
+}
+
+const struct peer peer_dbus = {
+	.name = "dbus",
+	.prepare = dbus_prepare,
+	.serve = dbus_serve,
+	.connect = dbus_connect,
+	.call = dbus_call,
+};

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A peer: one kind of IPC in the comparison, as the four steps of a synchronous call.
+ */
+#ifndef BENCH_PEER_H
+#define BENCH_PEER_H
+
+#include <stddef.h>
+
+/* One measurement: what is called, how big, by how many. */
+struct cell {
+	const struct peer *peer;
+	const char *address;	/* device file or bus address; NULL if the peer needs none */
+	size_t request_bytes;
+	size_t reply_bytes;
+	int nr_pairs;
+	int cpu;		/* everything on this CPU; -1: anywhere */
+	int duration_ms;
+};
+
+/*
+ * Every client and every server is a process of its own. Steps that fail end their process, and
+ * with it the measurement.
+ */
+struct peer {
+	const char *name;
+
+	/* In the parent, before any fork. Returns what the other steps are handed as @state. */
+	void *(*prepare)(const struct cell *cell);
+
+	/*
+	 * A helper process that servers and clients need, NULL if none: calls stage_up() when
+	 * it is ready and never returns.
+	 */
+	void (*assist)(void *state, const struct cell *cell);
+
+	/* In the server of pair @pair: calls stage_up() when calls may come; never returns. */
+	void (*serve)(void *state, const struct cell *cell, int pair);
+
+	/* In the client of pair @pair, whose server is up. Returns what call() is handed. */
+	void *(*connect)(void *state, const struct cell *cell, int pair);
+
+	/* One call and its answer. */
+	void (*call)(void *connection);
+};
+
+extern const struct peer peer_binder;
+extern const struct peer peer_dbus;
+extern const struct peer peer_unix;
+extern const struct peer peer_pipe;
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The registry: a context manager that knows servers by number.
+ *
+ * Clients of the benchmark find their servers as any client does: the server sends an object to
+ * handle 0, the client asks handle 0 for it. Only the messages are our own.
+ */
+#include "bench/registry.h"
+
+#include "bench/fail.h"
+
+#include <stdbool.h>
+#include <sys/ioctl.h>
+
+#define MAX_SERVERS 64
+
+enum { PUBLISH = 1, LOOKUP };
+
+struct message {
+	uint64_t number;
+	struct flat_binder_object object;
+};
+
+static const binder_size_t object_at = offsetof(struct message, object);
+
+static struct binder_transaction_data data_of(uint32_t code, const struct message *message,
+					      bool with_object)
+{
+	return (struct binder_transaction_data){
+		.code = code,
+		.data_size = sizeof(*message),
+		.offsets_size = with_object ? sizeof(object_at) : 0,
+		.data.ptr.buffer = (uintptr_t)message,
+		.data.ptr.offsets = (uintptr_t)&object_at,
+	};
+}
+
+void registry_run(const char *device, void (*ready)(void))
+{
+	uint32_t handles[MAX_SERVERS] = { 0 }, none = 0;
+	struct wire wire;
+
+	wire_open(&wire, device, WIRE_MAP_BYTES);
+	if (ioctl(wire.fd, BINDER_SET_CONTEXT_MGR, &none))
+		fail_errno("%s: BINDER_SET_CONTEXT_MGR", device);
+	wire_put(&wire, BC_ENTER_LOOPER, NULL, 0);
+	ready();
+	for (;;) {
+		struct binder_transaction_data got, reply;
+		const struct message *message;
+		struct message answer = { 0 };
+
+		if (wire_wait(&wire, &got) != BR_TRANSACTION)
+			fail("registry: not a call");
+		message = (const void *)(uintptr_t)got.data.ptr.buffer;
+		if (got.data_size != sizeof(*message) || message->number >= MAX_SERVERS)
+			fail("registry: bad call");
+		answer.number = message->number;
+		if (got.code == PUBLISH) {
+			handles[message->number] = message->object.handle;
+			wire_put(&wire, BC_ACQUIRE, &message->object.handle, sizeof(uint32_t));
+		}
+		answer.object.hdr.type = BINDER_TYPE_HANDLE;
+		answer.object.handle = handles[answer.number];
+		wire_free(&wire, got.data.ptr.buffer);
+		reply = data_of(0, &answer, got.code == LOOKUP);
+		wire_reply(&wire, &reply);
+	}
+}
+
+void registry_publish(struct wire *wire, uint64_t number)
+{
+	struct message message = {
+		.number = number,
+		.object = {
+			.hdr.type = BINDER_TYPE_BINDER,
+			.flags = 0x7f | FLAT_BINDER_FLAG_ACCEPTS_FDS,
+			.binder = number + 1,
+			.cookie = number + 1,
+		},
+	};
+	struct binder_transaction_data call = data_of(PUBLISH, &message, true), answer;
+
+	wire_call(wire, &call, &answer);
+	wire_free(wire, answer.data.ptr.buffer);
+}
+
+uint32_t registry_lookup(struct wire *wire, uint64_t number)
+{
+	struct message message = { .number = number };
+	struct binder_transaction_data call = data_of(LOOKUP, &message, false), answer;
+	const struct message *found;
+	uint32_t handle;
+
+	wire_call(wire, &call, &answer);
+	found = (const void *)(uintptr_t)answer.data.ptr.buffer;
+	if (answer.data_size != sizeof(*found) || found->object.hdr.type != BINDER_TYPE_HANDLE)
+		fail("no server %llu", (unsigned long long)number);
+	handle = found->object.handle;
+	wire_put(wire, BC_ACQUIRE, &handle, sizeof(handle));
+	wire_free(wire, answer.data.ptr.buffer);
+	return handle;
+}

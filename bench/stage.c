@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The stage: the processes of one measurement, and what they tell each other.
+ *
+ * The parent forks a helper (if the peer has one), the servers and the clients, in this order, each
+ * group after the one before is up. Clients warm up and report; then the parent sets one starting
+ * time for all. Everything shared lies in one anonymous mapping, and waiting is polling: it happens
+ * outside the measured time, and a poll cannot be left hanging by a process that died. Each client
+ * notes the duration of every call, so that percentiles are exact.
+ */
+#include "bench/stage.h"
+
+#include "bench/fail.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_PAIRS 64
+#define MAX_SAMPLES (1u << 19)	/* per client: a second of the fastest peer */
+#define WARM_UP_CALLS 50
+#define SETUP_LIMIT_S 20
+#define POLL_US 100
+
+struct sampler {
+	uint32_t nr_samples;
+	uint64_t end_ns;
+	uint64_t user_us, system_us;
+	uint32_t samples_ns[MAX_SAMPLES];
+};
+
+struct stage {
+	atomic_int up;		/* helpers and servers ready, clients warmed up */
+	atomic_ulong start_ns;	/* 0: not yet */
+	struct sampler client[MAX_PAIRS];
+};
+
+static struct stage *stage;
+static pid_t children[2 * MAX_PAIRS + 1];
+static int nr_children;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t microseconds(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
+}
+
+void stage_up(void)
+{
+	atomic_fetch_add(&stage->up, 1);
+}
+
+/* Ends every child; adds up the CPU time that those still there have used in their lives. */
+static void kill_all(uint64_t *user_us, uint64_t *system_us)
+{
+	struct rusage used;
+
+	for (int i = 0; i < nr_children; i++)
+		kill(children[i], SIGKILL);
+	while (wait4(-1, NULL, 0, &used) > 0) {
+		*user_us += microseconds(&used.ru_utime);
+		*system_us += microseconds(&used.ru_stime);
+	}
+}
+
+static void give_up(const char *why)
+{
+	uint64_t ignored = 0;
+
+	kill_all(&ignored, &ignored);
+	fail("%s", why);
+}
+
+/* A child that ended by itself before its time takes the measurement with it. */
+static void check_children(void)
+{
+	if (waitpid(-1, NULL, WNOHANG) > 0)
+		give_up("a process ended before its time");
+}
+
+static void wait_up(int wanted)
+{
+	uint64_t limit_ns = now_ns() + SETUP_LIMIT_S * 1000000000ull;
+
+	while (atomic_load(&stage->up) < wanted) {
+		check_children();
+		if (now_ns() > limit_ns)
+			give_up("not ready in time");
+		usleep(POLL_US);
+	}
+}
+
+static bool fork_child(void)
+{
+	pid_t parent = getpid();
+	pid_t pid = fork();
+
+	if (pid < 0)
+		fail_errno("fork");
+	if (pid) {
+		children[nr_children++] = pid;
+		return false;
+	}
+	nr_children = 0;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	return true;
+}
+
+static void cpu_used(uint64_t *user_us, uint64_t *system_us)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_SELF, &used);
+	*user_us = microseconds(&used.ru_utime);
+	*system_us = microseconds(&used.ru_stime);
+}
+
+static void client(void *state, const struct cell *cell, int pair)
+{
+	struct sampler *mine = &stage->client[pair];
+	void *connection = cell->peer->connect(state, cell, pair);
+	uint64_t start_ns, last_ns, end_ns, user_us, system_us;
+
+	memset(mine->samples_ns, 0, sizeof(mine->samples_ns));
+	for (int i = 0; i < WARM_UP_CALLS; i++)
+		cell->peer->call(connection);
+	stage_up();
+	while (!(start_ns = atomic_load(&stage->start_ns)))
+		usleep(POLL_US);
+	cpu_used(&user_us, &system_us);
+	end_ns = start_ns + (uint64_t)cell->duration_ms * 1000000;
+	last_ns = now_ns();
+	while (last_ns < end_ns && mine->nr_samples < MAX_SAMPLES) {
+		uint64_t at_ns;
+
+		cell->peer->call(connection);
+		at_ns = now_ns();
+		mine->samples_ns[mine->nr_samples++] = (uint32_t)(at_ns - last_ns);
+		last_ns = at_ns;
+	}
+	mine->end_ns = last_ns;
+	cpu_used(&mine->user_us, &mine->system_us);
+	mine->user_us -= user_us;
+	mine->system_us -= system_us;
+	_exit(0);
+}
+
+static void wait_clients(int first, const struct cell *cell)
+{
+	uint64_t limit_ns = now_ns() + (uint64_t)cell->duration_ms * 1000000 + 10000000000ull;
+	int left = cell->nr_pairs;
+
+	usleep((useconds_t)cell->duration_ms * 1000);
+	while (left) {
+		int status;
+		pid_t pid = waitpid(-1, &status, WNOHANG);
+		bool is_client = false;
+
+		for (int i = first; pid > 0 && i < nr_children; i++)
+			is_client |= children[i] == pid;
+		if (is_client && status == 0) {
+			left--;
+		} else if (pid > 0 || now_ns() > limit_ns) {
+			give_up("a process failed or hung");
+		} else {
+			usleep(10 * POLL_US);
+		}
+	}
+}
+
+static int by_value(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static void sum_up(const struct cell *cell, struct result *result, uint64_t user_us,
+		   uint64_t system_us)
+{
+	uint64_t start_ns = atomic_load(&stage->start_ns), end_ns = start_ns, total_ns = 0;
+	uint32_t *all;
+	size_t nr = 0;
+
+	for (int i = 0; i < cell->nr_pairs; i++)
+		nr += stage->client[i].nr_samples;
+	all = malloc((nr ? nr : 1) * sizeof(*all));
+	if (!all || !nr)
+		fail("no samples");
+	nr = 0;
+	for (int i = 0; i < cell->nr_pairs; i++) {
+		struct sampler *one = &stage->client[i];
+
+		memcpy(all + nr, one->samples_ns, one->nr_samples * sizeof(*all));
+		nr += one->nr_samples;
+		end_ns = one->end_ns > end_ns ? one->end_ns : end_ns;
+		user_us += one->user_us;
+		system_us += one->system_us;
+	}
+	for (size_t i = 0; i < nr; i++)
+		total_ns += all[i];
+	qsort(all, nr, sizeof(*all), by_value);
+	*result = (struct result){
+		.calls = nr,
+		.seconds = (double)(end_ns - start_ns) / 1e9,
+		.min_us = all[0] / 1e3,
+		.avg_us = (double)total_ns / (double)nr / 1e3,
+		.p50_us = all[nr / 2] / 1e3,
+		.p99_us = all[nr - 1 - nr / 100] / 1e3,
+		.max_us = all[nr - 1] / 1e3,
+		.user_us = (double)user_us / (double)nr,
+		.system_us = (double)system_us / (double)nr,
+	};
+	free(all);
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	if (cpu < 0)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		fail_errno("cannot run on CPU %d", cpu);
+}
+
+void stage_run(const struct cell *cell, struct result *result)
+{
+	uint64_t servers_user_us = 0, servers_system_us = 0;
+	int wanted = 0, first_client;
+	void *state;
+
+	if (cell->nr_pairs < 1 || cell->nr_pairs > MAX_PAIRS)
+		fail("1 to %d pairs", MAX_PAIRS);
+	stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (stage == MAP_FAILED)
+		fail_errno("mmap");
+	pin(cell->cpu);
+	state = cell->peer->prepare(cell);
+	if (cell->peer->assist) {
+		if (fork_child())
+			cell->peer->assist(state, cell);
+		wait_up(++wanted);
+	}
+	for (int i = 0; i < cell->nr_pairs; i++)
+		if (fork_child())
+			cell->peer->serve(state, cell, i);
+	wait_up(wanted += cell->nr_pairs);
+	first_client = nr_children;
+	for (int i = 0; i < cell->nr_pairs; i++)
+		if (fork_child())
+			client(state, cell, i);
+	wait_up(wanted + cell->nr_pairs);
+	atomic_store(&stage->start_ns, now_ns());
+	wait_clients(first_client, cell);
+	kill_all(&servers_user_us, &servers_system_us);
+	sum_up(cell, result, servers_user_us, servers_system_us);
+	munmap(stage, sizeof(*stage));
+	nr_children = 0;
+}

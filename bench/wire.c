@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A wire: one thread's connection to a binder device, without any library.
+ *
+ * It makes the system calls that libbinder makes: a caller needs one BINDER_WRITE_READ a call,
+ * which also frees the previous answer's buffer; a server needs two, one to reply, which returns at
+ * once with BR_TRANSACTION_COMPLETE, and one to wait for the next call.
+ */
+#include "bench/wire.h"
+
+#include "bench/fail.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+void wire_open(struct wire *wire, const char *device, size_t map_bytes)
+{
+	struct binder_version version;
+	uint32_t max_threads = 0;
+
+	memset(wire, 0, sizeof(*wire));
+	wire->fd = open(device, O_RDWR | O_CLOEXEC);
+	if (wire->fd < 0)
+		fail_errno("%s", device);
+	if (ioctl(wire->fd, BINDER_VERSION, &version) ||
+	    ioctl(wire->fd, BINDER_SET_MAX_THREADS, &max_threads))
+		fail_errno("%s: ioctl", device);
+	if (mmap(NULL, map_bytes, PROT_READ, MAP_PRIVATE | MAP_NORESERVE, wire->fd, 0) ==
+	    MAP_FAILED)
+		fail_errno("%s: mmap", device);
+}
+
+void wire_put(struct wire *wire, uint32_t command, const void *argument, size_t bytes)
+{
+	if (wire->out_bytes + sizeof(command) + bytes > sizeof(wire->out))
+		fail("too many commands at once");
+	memcpy(wire->out + wire->out_bytes, &command, sizeof(command));
+	memcpy(wire->out + wire->out_bytes + sizeof(command), argument, bytes);
+	wire->out_bytes += sizeof(command) + bytes;
+}
+
+void wire_free(struct wire *wire, binder_uintptr_t buffer)
+{
+	wire_put(wire, BC_FREE_BUFFER, &buffer, sizeof(buffer));
+}
+
+void wire_talk(struct wire *wire)
+{
+	struct binder_write_read bwr = {
+		.write_size = wire->out_bytes,
+		.write_buffer = (uintptr_t)wire->out,
+		.read_size = sizeof(wire->in),
+		.read_buffer = (uintptr_t)wire->in,
+	};
+
+	if (ioctl(wire->fd, BINDER_WRITE_READ, &bwr))
+		fail_errno("BINDER_WRITE_READ");
+	if (bwr.write_consumed != wire->out_bytes)
+		fail("only %llu of %zu bytes taken", bwr.write_consumed, wire->out_bytes);
+	wire->out_bytes = 0;
+	wire->in_bytes = bwr.read_consumed;
+	wire->in_at = 0;
+}
+
+/* The next return in what was read; false at its end. */
+static bool next_return(struct wire *wire, uint32_t *code, const void **argument)
+{
+	if (wire->in_at + sizeof(*code) > wire->in_bytes)
+		return false;
+	memcpy(code, wire->in + wire->in_at, sizeof(*code));
+	*argument = wire->in + wire->in_at + sizeof(*code);
+	wire->in_at += sizeof(*code) + _IOC_SIZE(*code);
+	return true;
+}
+
+/* Returns that are the same to everybody; fails on those that end a measurement. */
+static void common_return(struct wire *wire, uint32_t code, const void *argument)
+{
+	switch (code) {
+	case BR_INCREFS:
+		wire_put(wire, BC_INCREFS_DONE, argument, sizeof(struct binder_ptr_cookie));
+		break;
+	case BR_ACQUIRE:
+		wire_put(wire, BC_ACQUIRE_DONE, argument, sizeof(struct binder_ptr_cookie));
+		break;
+	case BR_NOOP:
+	case BR_TRANSACTION_COMPLETE:
+	case BR_RELEASE:
+	case BR_DECREFS:
+		break;
+	default:
+		fail("unexpected return 0x%x", code);
+	}
+}
+
+uint32_t wire_wait(struct wire *wire, struct binder_transaction_data *got)
+{
+	uint32_t found = 0, code;
+	const void *argument;
+
+	while (!found) {
+		wire_talk(wire);
+		while (next_return(wire, &code, &argument)) {
+			if (code == BR_TRANSACTION || code == BR_REPLY) {
+				memcpy(got, argument, sizeof(*got));
+				found = code;
+			} else {
+				common_return(wire, code, argument);
+			}
+		}
+	}
+	return found;
+}
+
+void wire_reply(struct wire *wire, const struct binder_transaction_data *reply)
+{
+	bool taken = false;
+	const void *argument;
+	uint32_t code;
+
+	wire_put(wire, BC_REPLY, reply, sizeof(*reply));
+	while (!taken) {
+		wire_talk(wire);
+		while (next_return(wire, &code, &argument)) {
+			common_return(wire, code, argument);
+			taken |= code == BR_TRANSACTION_COMPLETE;
+		}
+	}
+}
+
+void wire_call(struct wire *wire, const struct binder_transaction_data *call,
+	       struct binder_transaction_data *answer)
+{
+	wire_put(wire, BC_TRANSACTION, call, sizeof(*call));
+	if (wire_wait(wire, answer) != BR_REPLY)
+		fail("a call instead of an answer");
+}
