@@ -5,7 +5,7 @@
 #include "expect.h"
 #include "test.h"
 
-/* The call is refused whole: its sender is told so and its extended error says why, the server hears nothing. */
+/* The call is refused whole: its sender is told so and why, the server hears nothing. */
 static void expect_refused(struct client *client, struct client *server, int err)
 {
 	struct binder_extended_error error;

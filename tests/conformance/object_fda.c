@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Arrays of descriptors (BINDER_TYPE_FDA): numbers in a buffer that is sent along, as HIDL's native_handle is. Unlike
- * single descriptors they belong to the buffer and are closed with it.
+ * Arrays of descriptors (BINDER_TYPE_FDA): numbers in a buffer that is sent along, as HIDL's
+ * native_handle is. Unlike single descriptors they belong to the buffer and are closed with it.
  */
 #include <string.h>
 
@@ -181,7 +181,8 @@ TEST(fda_outside_its_parent, "An array that does not lie in its parent is refuse
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		call(manager, 1, HEADER,
-		     .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(bad[i][0], 0, bad[i][1]) });
+		     .objects = { OBJ_PTR(fd_buffer(fd, fd), 32),
+				  OBJ_FDA(bad[i][0], 0, bad[i][1]) });
 		expect_refused(manager, server, EINVAL);
 	}
 }
@@ -218,7 +219,9 @@ TEST(fda_not_accepted, "An object that takes no descriptors refuses an array of 
 	expect_nothing(manager);
 }
 
-TEST(fda_dies_with_its_receiver_unread, "A receiver that dies with an array unread harms nothing.", "")
+TEST(fda_dies_with_its_receiver_unread,
+     "A receiver that dies with an array unread harms nothing.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);

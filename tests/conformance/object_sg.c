@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scatter-gather: buffers sent beside the payload (BINDER_TYPE_PTR), and pointers in them or to them that the driver
- * sets for the receiver. Parents stand behind a few bytes of data: the stock driver takes a parent at offset 0 for none
- * at all.
+ * Scatter-gather: buffers sent beside the payload (BINDER_TYPE_PTR), and pointers in them or to
+ * them that the driver sets for the receiver. Parents stand behind a few bytes of data: the stock
+ * driver takes a parent at offset 0 for none at all.
  */
 #include <string.h>
 
@@ -28,7 +28,8 @@ static uint8_t *peek_memory(struct client *client, uint64_t at, size_t size)
 	struct peek_memory p = { .at = at, .size = size };
 	struct peek_memory *shared = shared_copy(&p, sizeof(p));
 
-	EXPECT(at >= (uintptr_t)client->map && at + size <= (uintptr_t)client->map + client->map_size);
+	EXPECT(at >= (uintptr_t)client->map);
+	EXPECT(at + size <= (uintptr_t)client->map + client->map_size);
 	client_run(client, do_peek, shared);
 	return shared->bytes;
 }
@@ -60,7 +61,9 @@ static void *shared_words(void)
 	return shared_copy(words, sizeof(words));
 }
 
-TEST(sg_buffer_arrives, "A buffer arrives in the receiver's mapping and the object points to it.", "")
+TEST(sg_buffer_arrives,
+     "A buffer arrives in the receiver's mapping and the object points to it.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -89,7 +92,8 @@ TEST(sg_buffer_in_reply, "A reply carries buffers too.", "")
 	expect_memory(client, object_at(got, 0)->ptr.buffer, "answer", 7);
 }
 
-TEST(sg_buffers_follow_each_other, "Several buffers stand one behind the other, each aligned to eight.",
+TEST(sg_buffers_follow_each_other,
+     "Several buffers stand one behind the other, each aligned to eight.",
      "")
 {
 	struct client *manager = manager_new();
@@ -252,7 +256,9 @@ TEST(sg_parent_is_no_buffer, "A parent that is no buffer object is refused.", ""
 	expect_refused(client, manager);
 }
 
-TEST(sg_parent_not_before, "A parent must come before its child: not itself, not later, not nowhere.", "")
+TEST(sg_parent_not_before,
+     "A parent must come before its child: not itself, not later, not nowhere.",
+     "")
 {
 	static const binder_size_t bad[] = { 1, 2, 3, 1000, ~0ull };
 	struct client *manager = manager_new();
@@ -324,14 +330,17 @@ TEST(sg_room_to_spare, "A buffers_size larger than what is used is fine.", "")
 	struct client *client = client_new();
 	const struct returned *got;
 
-	call(client, 0, .sg = true, .buffers_size = 4096, .objects = { OBJ_PTR(shared_text("x"), 2) });
+	call(client, 0, .sg = true, .buffers_size = 4096,
+	     .objects = { OBJ_PTR(shared_text("x"), 2) });
 	got = expect(manager, BR_TRANSACTION);
 	expect_memory(manager, object_at(got, 0)->ptr.buffer, "x", 2);
 	answer(manager, got);
 	finish_call(client);
 }
 
-TEST(sg_plain_command_has_no_room, "Without the _SG form of the command a buffer object is refused.", "")
+TEST(sg_plain_command_has_no_room,
+     "Without the _SG form of the command a buffer object is refused.",
+     "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

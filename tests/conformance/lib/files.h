@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* files: open files in the processes of clients, to be sent around and recognised by their content. */
+/* files: open files in the processes of clients, to be sent around and known by their content. */
 #ifndef CONFORMANCE_FILES_H
 #define CONFORMANCE_FILES_H
 
