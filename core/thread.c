@@ -113,8 +113,7 @@ void binder_thread_put(struct binder_thread *thread)
 
 bool binder_thread_is_available_ilocked(const struct binder_thread *thread)
 {
-	return !thread->stack && bl_empty(&thread->todo) &&
-	       thread->looper & (LOOPER_ENTERED | LOOPER_REGISTERED);
+	return !thread->stack && bl_empty(&thread->todo);
 }
 
 bool binder_thread_has_work_ilocked(const struct binder_thread *thread, bool proc_work) NO_TSA

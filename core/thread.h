@@ -71,8 +71,8 @@ static inline void binder_thread_hold(struct binder_thread *thread)
 /* Drops a count.  May sleep; no lock held. */
 void binder_thread_put(struct binder_thread *thread);
 
-/* May it take work of the process: has it entered the loop, and nothing of its
- * own to do or to wait for? */
+/* May it take work of the process: has it nothing of its own to do or to wait
+ * for?  Whether it has entered the loop makes no difference (stock behaviour). */
 bool binder_thread_is_available_ilocked(const struct binder_thread *thread);
 /* Would a read return now? */
 bool binder_thread_has_work_ilocked(const struct binder_thread *thread, bool proc_work);
