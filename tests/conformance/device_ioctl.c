@@ -53,7 +53,7 @@ TEST(ioctl_bad_pointer_is_efault, "An argument at an address without memory fail
 
 TEST(ioctl_bad_pointer_is_einval_for_some,
      "The oldest ioctls fail with EINVAL for such an address.",
-     "")
+     "bad_pointer_einval")
 {
 	struct client *client = client_new();
 

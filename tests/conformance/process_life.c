@@ -123,7 +123,7 @@ static void close_only(void *arg)
 
 TEST(process_map_keeps_the_file_open,
      "A mapping keeps the process alive beyond close; munmap then ends it.",
-     "")
+     "map_keeps_open")
 {
 	struct client *caller;
 	struct client *manager = serving(&caller);

@@ -24,6 +24,8 @@ static struct {
 	{ "mmap_once", "a second mapping of the same open file is refused by mmap", "" },
 	{ "fcntl_nonblock", "O_NONBLOCK set by fcntl after the open is heeded", "" },
 	{ "fork_keeps_open", "a file open in a forked child outlives the death of its owner", "" },
+	{ "bad_pointer_einval", "some ioctls answer a bad pointer with EINVAL", "" },
+	{ "map_keeps_open", "a mapping keeps the device open beyond close", "" },
 	{ "since_6_12", "a rule of 6.12 that 6.1 did not have", "" },
 	{ "inherit_rt", "Android's own scheduling flags of nodes", "" },
 };
