@@ -16,3 +16,8 @@ VM_TEST_TARGETS += vm-test-clients
 vm-test-clients: all $(CLIENT_TESTS)
 	@vm/run --kernel 6.12 --driver ref --append security=selinux --timeout 600 -- \
 		$(CLIENT_TESTS) --manager $(BIN)/rsb_hub --insecure-allow-all
+
+# The crate's own tests. Not part of `make test`: they take longer to build than all the rest.
+.PHONY: test-upstream
+test-upstream: all
+	@tests/clients/upstream
