@@ -250,7 +250,8 @@ int binder_ref_update(struct binder_proc *proc, u32 desc, bool inc, bool strong)
 	u32 *count;
 
 	binder_lock(&proc->outer_lock);
-	ref = binder_ref_find_olocked(proc, desc, false);
+	/* Who holds it weakly alone cannot come by a strong count. */
+	ref = binder_ref_find_olocked(proc, desc, strong);
 	if (ref && inc) {
 		err = inc_olocked(ref, strong, NULL);
 	} else if (ref) {

@@ -307,13 +307,25 @@ static void hand_over(struct reader *r, struct binder_transaction *t)
 }
 
 /* It stays first in line for this thread. */
-static int postpone(struct reader *r, struct binder_transaction *t)
+static void postpone(struct reader *r, struct binder_transaction *t)
 {
 	binder_lock(&r->proc->inner_lock);
 	bl_add_head(&r->thread->todo, &t->work.link);
 	r->thread->process_todo = true;
 	binder_unlock(&r->proc->inner_lock);
-	return RESTART;
+}
+
+/* The transaction could not be stored.  If not even the first code of the read
+ * could, then the caller's buffer is none at all: the stock driver would not have
+ * touched the work, so it stays for a better read.  Else it is lost. */
+static void refuse(struct reader *r, struct binder_transaction *t, int err)
+{
+	static const u32 noop = BR_NOOP;
+
+	if (host_write_caller(&r->thread->host, r->bwr->read_buffer, &noop, sizeof(noop)))
+		postpone(r, t);
+	else
+		give_up(r, t, err, "the reader's buffer cannot be written");
 }
 
 static int tell_transaction(struct reader *r, struct binder_work *work)
@@ -331,8 +343,10 @@ static int tell_transaction(struct reader *r, struct binder_work *work)
 		err = install_files(r, t, &fds);
 	if (err) {
 		host_free(fds);
-		if (err == HOST_FDS_LATER)
-			return postpone(r, t);
+		if (err == HOST_FDS_LATER) {
+			postpone(r, t);
+			return RESTART;
+		}
 		return give_up(r, t, err, "files could not be installed");
 	}
 	if (node) {
@@ -347,7 +361,7 @@ static int tell_transaction(struct reader *r, struct binder_work *work)
 	if (err) {
 		host_fds_close(&r->thread->host, fds, fds ? t->nr_files : 0);
 		host_free(fds);
-		give_up(r, t, err, "the reader's buffer cannot be written");
+		refuse(r, t, err);
 		return err;
 	}
 	host_free(fds);

@@ -246,7 +246,7 @@ static int translate_ptr(struct walk *w)
 		return bad(w, err, "a buffer that does not fit or whose parent is wrong");
 	err = host_map_copy(w->map, off, &w->x->thread->host, o->buffer, o->length);
 	if (err)
-		return bad(w, err, "a buffer that cannot be read");
+		return bad(w, -EINVAL, "a buffer that cannot be read"); /* as stock says */
 	address = w->base + off;
 	o->buffer = address;
 	if (patch != SG_NO_PATCH) {
@@ -278,6 +278,10 @@ static int translate_one(struct walk *w, u64 off, u64 *min_off)
 	size_t avail, size, k;
 	int err;
 
+	/* The stock driver copies what lies between objects as it goes, and
+	 * fails to where there is nothing between them. */
+	if (off < *min_off || off > x->tr->data_size)
+		return bad(w, -EFAULT, "offsets that do not rise, or lead out of the data");
 	avail = binder_object_readable(off, *min_off, x->tr->data_size);
 	if (!avail)
 		return bad(w, -EINVAL, "an object where none can stand");
