@@ -223,18 +223,27 @@ static bool is_real_time(int policy)
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
 
+/* The first layout of struct sched_attr, which no header of the C library brings. */
+struct sched_attributes {
+	u32 size;
+	u32 policy;
+	u64 flags;
+	s32 nice;
+	u32 priority;
+	u64 runtime;
+	u64 deadline;
+	u64 period;
+};
+
 void caller_get_priority(pid_t tid, u8 *policy, s8 *prio)
 {
-	int got = sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK;
-	struct sched_param param = { 0 };
+	struct sched_attributes attributes = { 0 };
 
-	*policy = got > 0 ? (u8)got : SCHED_OTHER;
-	if (is_real_time(got)) {
-		sched_getparam(tid, &param);
-		*prio = (s8)param.sched_priority;
-	} else {
-		*prio = (s8)getpriority(PRIO_PROCESS, (id_t)tid);
-	}
+	/* one call for both: this is done for every transaction */
+	syscall(SYS_sched_getattr, tid, &attributes, sizeof(attributes), 0);
+	*policy = (u8)attributes.policy;
+	*prio = is_real_time((int)attributes.policy) ? (s8)attributes.priority
+						     : (s8)attributes.nice;
 }
 
 /*

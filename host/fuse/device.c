@@ -237,7 +237,9 @@ void device_finish_woken(void)
 
 	park_notify_polled();
 	while ((thread = park_next_woken())) {
-		device_resume(thread, RESUME_WOKEN);
+		bool late = thread->deadline_ns && thread->deadline_ns <= host_now_ns();
+
+		device_resume(thread, late ? RESUME_TIMED_OUT : RESUME_WOKEN);
 		park_notify_polled();
 	}
 }
@@ -325,8 +327,8 @@ void device_poll(const struct request *request)
 }
 
 /*
- * Without passthrough the kernel reads pages of the buffer that the client touches. Also answers read(2),
- * which the stock driver refuses: the two look the same here.
+ * Without passthrough the kernel reads pages of the buffer that the client touches. A read(2), which the
+ * stock driver refuses, comes here too, but names an owner of locks, which a page fault has not.
  */
 void device_read(const struct request *request)
 {
@@ -336,7 +338,7 @@ void device_read(const struct request *request)
 	size_t size = in->size < MAP_SIZE - off ? in->size : MAP_SIZE - off;
 	const struct host_map *map;
 
-	if (!enter(file)) {
+	if ((in->read_flags & FUSE_READ_LOCKOWNER) || !enter(file)) {
 		session_reply_error(request->head->unique, EINVAL);
 		return;
 	}

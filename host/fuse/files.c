@@ -194,7 +194,7 @@ void files_close(struct host_thread *owner, const u32 *fds, u32 nr)
 	struct pending_files *pending = get_pending(owner);
 	int *closes;
 
-	if (!pending || !injector || pending->nr_close + nr > CLOSES_MAX)
+	if (!nr || !pending || !injector || pending->nr_close + nr > CLOSES_MAX)
 		return;
 	closes = realloc(pending->closes, (pending->nr_close + nr) * sizeof(*closes));
 	if (!closes)

@@ -190,7 +190,7 @@ static inline s32 host_proc_pid_seen_by(const struct host_proc *subject,
 static inline u32 host_sender_euid(const struct host_proc *sender,
 				   const struct host_thread *caller, const struct host_proc *viewer)
 {
-	return caller_uid_seen_by(sender->euid, viewer);
+	return caller_uid_seen_by(caller->euid, viewer);
 }
 
 static inline u32 host_caller_euid(const struct host_thread *caller)
@@ -249,6 +249,8 @@ static inline int host_map_copy(struct host_map *map, size_t off, struct host_th
 static inline void host_map_zero(struct host_map *map, size_t off, size_t size)
 {
 	memset(map->memory + off, 0, size);
+	if (map->backing_id < 0)	/* what the process still sees must go too */
+		map_publish(map, off, size);
 }
 
 static inline void host_map_publish(struct host_map *map, size_t off, size_t size)
