@@ -318,6 +318,9 @@ size_t binder_alloc_shrink(struct binder_alloc *alloc, size_t max)
 	return binder_pages_shrink(&alloc->pages, &alloc->map, &alloc->lock, max);
 }
 
+/* A report looks at buffers that are being filled and at fields that belong to other
+ * locks, one word each: what it says may be a moment old. */
+__attribute__((no_sanitize("thread")))
 u32 binder_alloc_list(struct binder_alloc *alloc, struct binder_buffer_info *info, u32 max)
 {
 	struct range *range;
@@ -333,7 +336,6 @@ u32 binder_alloc_list(struct binder_alloc *alloc, struct binder_buffer_info *inf
 			.data_size = buffer->data_size,
 			.offsets_size = buffer->offsets_size,
 			.extra_size = buffer->extra_size,
-			/* The inner lock guards it: a report may be a moment late. */
 			.delivered = !__atomic_load_n(&buffer->transaction, __ATOMIC_RELAXED),
 		};
 	}

@@ -50,7 +50,7 @@ static void place_nlocked(struct binder_transaction *t, struct binder_node *node
 	bool oneway = t->flags & TF_ONE_WAY;
 	bool behind = oneway && node->async_busy;
 
-	t->to_proc = proc;
+	binder_transaction_set_in(t, proc);
 	t->counted = true;
 	proc->outstanding_txns++;
 	if (oneway)

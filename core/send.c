@@ -266,7 +266,7 @@ static int queue_reply(struct send *s)
 	dead = to->is_dead || to->stack != s->in_reply_to;
 	if (!dead) {
 		to->stack = s->in_reply_to->from_parent;
-		s->t->to_proc = s->target;
+		binder_transaction_set_in(s->t, s->target);
 		binder_transaction_set_for(s->t, to);
 		s->t->counted = true;
 		s->target->outstanding_txns++;

@@ -62,7 +62,7 @@ static void view_txn_ilocked(struct txn_view *view, const struct binder_transact
 		.prio = t->priority.prio,
 		.need_reply = !t->is_reply && !(t->flags & TF_ONE_WAY),
 		.start_ns = t->start_ns,
-		.received = t->to_proc == proc,
+		.received = binder_transaction_is_in(t, proc),
 	};
 	buffer = view->received ? t->buffer : NULL;
 	if (!buffer)

@@ -19,7 +19,7 @@
 #define AREA	   0x4000 /* of a thread, in its process's memory */
 #define IO_SIZE	   0x1000
 #define DATA_AT	   0x2000
-#define PATIENCE_US 20000
+#define PATIENCE_US 5000
 
 struct storm_proc {
 	struct storm *storm;
@@ -42,6 +42,8 @@ struct actor {
 	size_t out_len;
 	u32 handles[8]; /* that were given to us, with a count each */
 	u32 nr_handles;
+	char stack[16]; /* 'C' a call of ours, 'S' one that we serve, innermost last */
+	u32 depth;
 	u32 lost_wakes;
 	u64 calls;
 };
@@ -154,24 +156,37 @@ static void say(struct actor *a, u32 bc, const void *arg)
 struct parcel {
 	struct flat_binder_object object;
 	struct binder_fd_object fd;
-	u64 offsets[2];
+	struct binder_buffer_object buffer;
+	struct binder_fd_array_object fda;
+	u64 offsets[4];
+	u32 fds[2];
 };
+
+#define PARCEL_SIZE offsetof(struct parcel, offsets)
 
 /* A call, one-way call or reply, with an object of ours or a file or neither. */
 static void send(struct actor *a, bool reply, u32 handle, u32 flags)
 {
-	u64 at = a->owner->sim->pid ? a->area + DATA_AT : 0;
+	u64 at = a->area + DATA_AT;
 	struct parcel p = {
 		.object = { .hdr.type = dice(a, 4) ? BINDER_TYPE_BINDER : BINDER_TYPE_WEAK_BINDER,
 			    .binder = 0x1000 + dice(a, 6), .cookie = 1 },
-		.fd = { .hdr.type = BINDER_TYPE_FD, .fd = 0 },
+		.fd = { .hdr.type = BINDER_TYPE_FD },
+		.buffer = { .hdr.type = BINDER_TYPE_PTR, .length = 8,
+			    .buffer = at + offsetof(struct parcel, fds) },
+		.fda = { .hdr.type = BINDER_TYPE_FDA, .num_fds = 2, .parent = 2 },
+		.offsets = { 0, offsetof(struct parcel, fd), offsetof(struct parcel, buffer),
+			     offsetof(struct parcel, fda) },
 	};
-	struct binder_transaction_data tr = {
-		.target.handle = handle,
-		.flags = flags | TF_ACCEPT_FDS,
-		.data_size = dice(a, 3) ? offsetof(struct parcel, offsets) : dice(a, 6000),
-		.data.ptr.buffer = at,
-		.data.ptr.offsets = at + offsetof(struct parcel, offsets),
+	struct binder_transaction_data_sg sg = {
+		.transaction_data = {
+			.target.handle = handle,
+			.flags = flags | TF_ACCEPT_FDS | (dice(a, 4) ? 0 : TF_CLEAR_BUF),
+			.data_size = dice(a, 3) ? PARCEL_SIZE : dice(a, 6000),
+			.data.ptr.buffer = at,
+			.data.ptr.offsets = at + offsetof(struct parcel, offsets),
+		},
+		.buffers_size = 8,
 	};
 
 	if (a->nr_handles && dice(a, 2)) {
@@ -180,11 +195,13 @@ static void send(struct actor *a, bool reply, u32 handle, u32 flags)
 		p.object.binder = 0;
 		p.object.handle = a->handles[dice(a, a->nr_handles)];
 	}
-	p.offsets[1] = offsetof(struct parcel, fd);
-	if (tr.data_size == offsetof(struct parcel, offsets))
-		tr.offsets_size = dice(a, 3) * sizeof(u64);
+	if (sg.transaction_data.data_size == PARCEL_SIZE)
+		sg.transaction_data.offsets_size = dice(a, 5) * sizeof(u64);
 	sim_write(a->owner->sim, at, &p, sizeof(p));
-	say(a, reply ? BC_REPLY : BC_TRANSACTION, &tr);
+	if (sg.transaction_data.offsets_size > 2 * sizeof(u64))
+		say(a, reply ? BC_REPLY_SG : BC_TRANSACTION_SG, &sg);
+	else
+		say(a, reply ? BC_REPLY : BC_TRANSACTION, &sg.transaction_data);
 }
 
 /* Looks into what came: keeps a handle, closes a file. */
@@ -192,7 +209,7 @@ static void unpack(struct actor *a, const struct binder_transaction_data *tr)
 {
 	struct parcel p;
 
-	if (tr->data_size != offsetof(struct parcel, offsets) || !tr->offsets_size ||
+	if (tr->data_size != PARCEL_SIZE || !tr->offsets_size ||
 	    sim_read(a->owner->sim, &p, tr->data.ptr.buffer, tr->data_size))
 		return;
 	if (p.object.hdr.type == BINDER_TYPE_HANDLE && a->nr_handles < 8 && dice(a, 2)) {
@@ -205,25 +222,70 @@ static void unpack(struct actor *a, const struct binder_transaction_data *tr)
 		if (!dice(a, 4))
 			say(a, BC_REQUEST_FREEZE_NOTIFICATION, &notice);
 	}
-	if (tr->offsets_size == 2 * sizeof(u64) && p.fd.fd)
+	/* Those of an array go with the buffer. */
+	if (tr->offsets_size >= 2 * sizeof(u64) && p.fd.fd)
 		sim_file_close(a->owner->sim, p.fd.fd);
+}
+
+static char innermost(const struct actor *a)
+{
+	return a->depth ? a->stack[a->depth - 1] : 0;
+}
+
+static void push(struct actor *a, char what)
+{
+	if (a->depth < sizeof(a->stack))
+		a->stack[a->depth++] = what;
+}
+
+/* Whom to call: mostly the manager. */
+static u32 somebody(struct actor *a)
+{
+	return a->nr_handles && dice(a, 2) ? a->handles[dice(a, a->nr_handles)] : 0;
+}
+
+static void call_somebody(struct actor *a)
+{
+	push(a, 'C');
+	send(a, false, somebody(a), 0);
+}
+
+/* While we serve a call, and wait for none of our own: answer, or first ask others. */
+static void serve(struct actor *a)
+{
+	if (innermost(a) != 'S')
+		return;
+	if (a->depth < 8 && !dice(a, 4)) {
+		call_somebody(a);
+		return;
+	}
+	a->depth--;
+	send(a, true, 0, 0);
+}
+
+static void take_transaction(struct actor *a, u32 br, const struct binder_transaction_data *tr)
+{
+	unpack(a, tr);
+	if (dice(a, 50)) /* some are left for the end */
+		say(a, BC_FREE_BUFFER, &tr->data.ptr.buffer);
+	if (br == BR_REPLY)
+		a->depth -= innermost(a) == 'C';
+	else if (!(tr->flags & TF_ONE_WAY))
+		push(a, 'S');
 }
 
 static void answer(struct actor *a, u32 br, const u8 *arg)
 {
-	const struct binder_transaction_data *tr = (const void *)arg;
-
 	switch (br) {
 	case BR_TRANSACTION:
 	case BR_TRANSACTION_SEC_CTX:
 	case BR_REPLY:
-		unpack(a, tr);
-		say(a, BC_FREE_BUFFER, &tr->data.ptr.buffer);
-		if (br != BR_REPLY && !(tr->flags & TF_ONE_WAY)) {
-			if (a->nr_handles && !dice(a, 4))
-				send(a, false, a->handles[dice(a, a->nr_handles)], 0);
-			send(a, true, 0, 0);
-		}
+		take_transaction(a, br, (const void *)arg);
+		break;
+	case BR_FAILED_REPLY:
+	case BR_DEAD_REPLY:
+	case BR_FROZEN_REPLY:
+		a->depth -= innermost(a) == 'C';
 		break;
 	case BR_INCREFS:
 		say(a, BC_INCREFS_DONE, arg);
@@ -240,6 +302,7 @@ static void answer(struct actor *a, u32 br, const u8 *arg)
 	default:
 		break;
 	}
+	serve(a);
 }
 
 static void write_read(struct actor *a, bool read)
@@ -300,6 +363,31 @@ static void freeze_somebody(struct actor *a)
 	call(a, BINDER_FREEZE, &info);
 }
 
+/* Looks at everything, and at itself. */
+static void look_around(struct actor *a)
+{
+	struct binder_node_debug_info info = { 0 };
+	struct host_out out = { 0 };
+	struct binder_thread *thread;
+
+	binder_report_state(&out);
+	binder_report_transactions(&out);
+	binder_report_stats(&out);
+	binder_report_transaction_log(&out);
+	binder_report_proc(&out, a->owner->sim->pid);
+	free(out.text);
+	do {
+		if (call(a, BINDER_GET_NODE_DEBUG_INFO, &info))
+			break;
+	} while (info.ptr);
+	thread = binder_thread_get(a->owner->proc, a->tid, &a->sim);
+	if (thread) {
+		binder_poll(thread);
+		binder_thread_put(thread);
+	}
+	binder_flush(a->owner->proc);
+}
+
 static void *actor_main(void *arg)
 {
 	struct actor *a = arg;
@@ -308,21 +396,26 @@ static void *actor_main(void *arg)
 	if (looper)
 		say(a, BC_ENTER_LOOPER, NULL);
 	while (!__atomic_load_n(&a->owner->stop, __ATOMIC_SEQ_CST)) {
-		u32 what = dice(a, 64);
-		u32 handle = a->nr_handles && dice(a, 2) ? a->handles[0] : 0;
+		u32 what = dice(a, 256);
 
-		if (what == 0)
+		if (what == 0) {
 			freeze_somebody(a);
-		else if (what == 1)
+		} else if (what == 1) {
 			call(a, BINDER_THREAD_EXIT, &(s32){ 0 });
-		else if (what == 2)
+			a->depth = 0;
+			if (looper)
+				say(a, BC_ENTER_LOOPER, NULL);
+		} else if (what == 2) {
 			binder_shrink(dice(a, 20));
-		else if (what < 8)
+		} else if (what == 3) {
+			look_around(a);
+		} else if (what < 20) {
 			drop_a_handle(a);
-		else if (what < 20)
-			send(a, false, handle, TF_ONE_WAY | (dice(a, 2) ? TF_UPDATE_TXN : 0));
-		else if (what < 45 && !looper)
-			send(a, false, handle, 0);
+		} else if (what < 80) {
+			send(a, false, somebody(a), TF_ONE_WAY | (dice(a, 2) ? TF_UPDATE_TXN : 0));
+		} else if (!a->depth && !looper) {
+			call_somebody(a);
+		}
 		write_read(a, what > 10);
 	}
 	return NULL;
@@ -343,8 +436,9 @@ static void be_born(struct storm *storm, u32 nr)
 	storm->last_pid += 1000;
 	proc->sim = sim_proc_new(storm->last_pid, 1000, 32 * 4096);
 	sim_file_open(proc->sim);
-	if (binder_open(storm->context, proc->sim, &proc->proc))
-		abort();
+	proc->sim->fds_later = nr % 2;
+	while (binder_open(storm->context, proc->sim, &proc->proc))
+		; /* made to fail: again */
 	proc->actors = calloc(THREADS, sizeof(*proc->actors));
 	for (i = 0; i < THREADS; i++) {
 		struct actor *a = &proc->actors[i];
@@ -357,7 +451,7 @@ static void be_born(struct storm *storm, u32 nr)
 		a->area = SIM_BASE + i * AREA;
 	}
 	if (proc->manager)
-		CHECK(call(&proc->actors[0], BINDER_SET_CONTEXT_MGR_EXT, &manager) == 0);
+		call(&proc->actors[0], BINDER_SET_CONTEXT_MGR_EXT, &manager);
 	for (i = 0; i < THREADS; i++)
 		pthread_create(&proc->actors[i].thread, NULL, actor_main, &proc->actors[i]);
 }
@@ -383,16 +477,19 @@ static void bury(struct storm_proc *proc)
 	sim_proc_free(proc->sim);
 }
 
-TEST(storm_of_many_threads)
+static void blow(void)
 {
 	struct storm storm = { 0 };
 	struct storm_proc dead[64];
+	const char *more = getenv("STORM_SEED"); /* another storm, for the curious */
+	u64 seed = more ? strtoull(more, NULL, 0) | 1 : 7;
 	u32 nr_dead = 0, i;
-	u64 seed = 7;
 
 	binder_world_init();
 	binder_world.stats = (struct binder_stats){ 0 };
-	storm.context = binder_context_new("storm");
+	while (!(storm.context = binder_context_new("storm")))
+		;
+	storm.last_pid = 1000 * (s32)(seed % 1000);
 	for (i = 0; i < PROCS; i++)
 		be_born(&storm, i);
 	for (i = 0; i < 40; i++) {
@@ -414,6 +511,20 @@ TEST(storm_of_many_threads)
 		CHECK(host_atomic_read(&binder_world.stats.created[i]) ==
 		      host_atomic_read(&binder_world.stats.deleted[i]));
 	CHECK(storm.lost_wakes == 0);
+	if (sim_verbose)
+		printf("%llu calls\n", (unsigned long long)storm.calls);
 	if (!CHECK(storm.calls > 2000))
 		printf("only %llu calls\n", (unsigned long long)storm.calls);
+}
+
+TEST(storm_of_many_threads)
+{
+	blow();
+}
+
+TEST(storm_while_the_host_fails)
+{
+	sim_fail_every(97);
+	blow();
+	sim_fail_every(0);
 }

@@ -183,7 +183,7 @@ static void let_go_ilocked(struct binder_thread *thread, struct binder_transacti
 	if (t->counted && !--thread->proc->outstanding_txns)
 		binder_freeze_settled_ilocked(thread->proc);
 	t->counted = false;
-	t->to_proc = NULL;
+	binder_transaction_set_in(t, NULL);
 	binder_transaction_set_for(t, NULL);
 	if (t->buffer) {
 		t->buffer->transaction = NULL;

@@ -65,6 +65,20 @@ struct binder_transaction {
 
 struct binder_transaction *binder_transaction_new(void);
 
+/* Whose it is: the receiver's own lock guards it, but a report of the sender's side
+ * asks as well. */
+static inline bool binder_transaction_is_in(const struct binder_transaction *t,
+					    const struct binder_proc *proc)
+{
+	return __atomic_load_n(&t->to_proc, __ATOMIC_RELAXED) == proc;
+}
+
+static inline void binder_transaction_set_in(struct binder_transaction *t,
+					     struct binder_proc *proc)
+{
+	__atomic_store_n(&t->to_proc, proc, __ATOMIC_RELAXED);
+}
+
 /* Is it for @thread to answer?  Both sides ask that of what is on their stacks, each
  * under its own lock; whoever it is not for may see it change, but never to itself. */
 static inline bool binder_transaction_is_for(const struct binder_transaction *t,

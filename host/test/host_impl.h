@@ -378,7 +378,8 @@ static inline void host_priority_set(struct host_thread *thread, struct host_pri
 
 static inline u64 host_now_ns(void)
 {
-	return __atomic_load_n(&sim_stats.calls, __ATOMIC_RELAXED); /* goes on, and is the same on every run */
+	/* goes on, and is the same on every run of one thread */
+	return __atomic_load_n(&sim_stats.calls, __ATOMIC_RELAXED);
 }
 
 static inline void host_out(struct host_out *out, const char *fmt, ...)

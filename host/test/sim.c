@@ -20,6 +20,7 @@ static pthread_mutex_t populating = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER; /* tables and counts */
 static enum sim_op armed_op;
 static u64 armed_nth;
+static u64 every_nth;
 static u32 last_file;
 static _Thread_local u32 lock_ranks;
 static _Thread_local u32 spins_held;
@@ -53,11 +54,18 @@ void sim_arm(enum sim_op op, u64 nth)
 	armed_nth = nth;
 }
 
+void sim_fail_every(u64 nth)
+{
+	every_nth = nth;
+}
+
 int sim_fails(enum sim_op op)
 {
 	u64 calls = __atomic_add_fetch(&sim_stats.calls, 1, __ATOMIC_RELAXED);
 	u64 count = __atomic_add_fetch(&sim_stats.count[op], 1, __ATOMIC_RELAXED);
 
+	if (every_nth)
+		return calls % every_nth ? 0 : ops[op].err ? ops[op].err : 1;
 	if (armed_op == SIM_ANY ? calls != armed_nth : armed_op != op || count != armed_nth)
 		return 0;
 	sim_stats.failed = true;

@@ -84,6 +84,8 @@ extern struct sim_stats sim_stats;
 /* Counts from zero again, and makes the @nth call (from 1) of @op (SIM_ANY: of
  * all that may fail) fail; 0: none. */
 void sim_arm(enum sim_op op, u64 nth);
+/* Instead: every @nth call of any of them fails, until told 0. */
+void sim_fail_every(u64 nth);
 const char *sim_op_name(enum sim_op op);
 /* Counts a call; 0, or the error if it is the one that must fail (0: 1). */
 int sim_fails(enum sim_op op);
