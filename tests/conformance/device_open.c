@@ -219,7 +219,7 @@ TEST(device_unmapped_client_may_call_oneway, "A caller needs no mapping for one-
 
 TEST(device_call_after_munmap_fails,
      "A process that has dropped its mapping gets no more calls.",
-     "")
+     "munmap_noticed")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -241,7 +241,9 @@ static void read_and_write(void *arg)
 	EXPECT_EQ(errno, EINVAL);
 }
 
-TEST(device_read_and_write_are_refused, "read(2) and write(2) on a device fail with EINVAL.", "")
+TEST(device_read_and_write_are_refused,
+     "read(2) and write(2) on a device fail with EINVAL.",
+     "read_refused")
 {
 	struct client *client = client_new();
 

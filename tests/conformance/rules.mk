@@ -12,13 +12,13 @@ $(BIN)/anybinder-conformance: LDFLAGS += -static
 $(BIN)/anybinder-conformance: $(CONFORMANCE_OBJ)
 
 PROGRAMS += $(BIN)/anybinder-conformance
-TEST_TARGETS += conformance-fuse
+TEST_TARGETS += conformance-fuse conformance-fuse-plain
 VM_TEST_TARGETS += conformance-stock conformance-ref
 
-.PHONY: conformance-fuse conformance-stock conformance-ref
+.PHONY: conformance-fuse conformance-fuse-plain conformance-stock conformance-ref
 
-conformance-fuse: $(BIN)/anybinder-conformance $(BIN)/anybinderd
-	$(CONFORMANCE_DIR)/run-backend fuse
+conformance-fuse conformance-fuse-plain: conformance-%: $(BIN)/anybinder-conformance $(BIN)/anybinderd
+	$(CONFORMANCE_DIR)/run-backend $*
 
 conformance-stock conformance-ref: conformance-%: $(BIN)/anybinder-conformance
 	$(CONFORMANCE_DIR)/run-backend $*
