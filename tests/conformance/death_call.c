@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Calls whose parties die, threads that leave with calls on them, and what becomes of the rest. */
+#include "expect.h"
+#include "test.h"
+
+static void thread_exit(struct client *client)
+{
+	int32_t zero = 0;
+
+	EXPECT_OK(client_ioctl(client, BINDER_THREAD_EXIT, &zero));
+}
+
+TEST(death_with_oneway_pending, "One-way calls to a process that dies are lost without a word.", "")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+
+	for (unsigned int i = 0; i < 3; i++)
+		call_oneway(manager, handle, .code = i);
+	for (int i = 0; i < 3; i++)
+		expect(manager, BR_TRANSACTION_COMPLETE);
+	client_kill(server);
+	sleep_ms(50);
+	expect_nothing(manager);
+	round_trip(client_new(), 0, manager);
+}
+
+TEST(death_of_oneway_sender, "One-way calls arrive though their sender has died.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call_oneway(client, 0, .code = 1);
+	call_oneway(client, 0, .code = 2);
+	client_kill(client);
+	sleep_ms(50);
+	for (unsigned int code = 1; code <= 2; code++) {
+		const struct returned *got = expect(manager, BR_TRANSACTION);
+
+		EXPECT_EQ(got->txn.code, code);
+		free_buffer(manager, got);
+	}
+	expect_nothing(manager);
+}
+
+TEST(death_of_sender_of_object,
+     "A handle received from a process that has died meanwhile is a dead one.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	const struct returned *got;
+
+	call_oneway(client, 0, .objects = { OBJ_BINDER(0x10, 0x20) });
+	client_kill(client);
+	sleep_ms(50);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_HANDLE);
+	call(manager, object_at(got, 0)->flat.handle);
+	expect(manager, BR_DEAD_REPLY);
+}
+
+TEST(death_of_reply_receiver, "A reply that carries an object to a caller that died is let go.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	manager->show_refs = true;
+	call(client, 0);
+	expect(manager, BR_TRANSACTION);
+	client_kill(client);
+	sleep_ms(50);
+	reply(manager, .objects = { OBJ_BINDER(0x10, 0x20) });
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect_nothing(manager);
+	manager->show_refs = false;
+	round_trip(client_new(), 0, manager);
+}
+
+TEST(death_of_middle_reaches_both_ends,
+     "When the middle of a chain dies its caller is told as the callee's reply is lost.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *end = client_new();
+	struct client *client = client_new();
+	uint32_t handle = give(end, manager, 0x10, 0x20, 0);
+	const struct returned *got;
+
+	call(client, 0);
+	expect(manager, BR_TRANSACTION);
+	call(manager, handle);
+	got = expect(end, BR_TRANSACTION);
+	client_kill(manager);
+	sleep_ms(50);
+	put_free(end, got);
+	reply(end);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_DEAD_REPLY);
+}
+
+TEST(death_in_nested_call, "A callback into a dead caller's thread fails.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	uint32_t handle = give(client, manager, 0x10, 0x20, 0);
+
+	call(client, 0);
+	expect(manager, BR_TRANSACTION);
+	client_kill(client);
+	sleep_ms(50);
+	call(manager, handle);
+	expect(manager, BR_DEAD_REPLY);
+	reply(manager);
+}
+
+TEST(thread_exit_with_nested_calls,
+     "A thread that exits in the middle of nested calls fails the call that it serves.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	struct client *client = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+
+	call(client, 0);
+	expect(manager, BR_TRANSACTION);
+	call(manager, handle);
+	expect(server, BR_TRANSACTION);
+	thread_exit(manager);
+	reply(server);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_DEAD_REPLY);
+}
+
+TEST(thread_exit_gives_its_own_work_up,
+     "Calls that were meant for a thread that exits fail, those for the process do not.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *worker = client_thread(manager);
+	struct client *client = client_new();
+	struct client *other = client_new();
+	const struct returned *got;
+
+	put_cmd(worker, BC_ENTER_LOOPER);
+	flush(worker);
+	call(client, 0, .code = 1);
+	got = expect(worker, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.code, 1);
+	call(other, 0, .code = 2);
+	thread_exit(worker);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_DEAD_REPLY);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.code, 2);
+	answer(manager, got);
+	finish_call(other);
+}
+
+TEST(thread_exit_keeps_the_process, "The other threads of a process go on.", "")
+{
+	struct client *manager = manager_new();
+	struct client *worker = client_thread(manager);
+	struct client *client = client_new();
+
+	put_cmd(worker, BC_ENTER_LOOPER);
+	flush(worker);
+	thread_exit(worker);
+	round_trip(client, 0, manager);
+}
+
+TEST(death_of_thread_alone,
+     "A thread that ends without BINDER_THREAD_EXIT leaves its call unanswered until close.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 0);
+	expect(manager, BR_TRANSACTION);
+	sleep_ms(20);
+	expect_nothing(client);
+	client_close(manager);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_DEAD_REPLY);
+}
+
+TEST(death_and_new_manager, "After the context manager's death a new one serves the same clients.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct client *heir;
+
+	round_trip(client, 0, manager);
+	client_kill(manager);
+	heir = manager_new();
+	round_trip(client, 0, heir);
+}
+
+TEST(death_frees_the_handles_objects,
+     "A dying process drops its handles: the owner hears BR_RELEASE and BR_DECREFS.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+
+	give(server, manager, 0x10, 0x20, 0);
+	server->show_refs = true;
+	client_kill(manager);
+	EXPECT_EQ(expect(server, BR_RELEASE)->ref.ptr, 0x10);
+	EXPECT_EQ(expect(server, BR_DECREFS)->ref.ptr, 0x10);
+}
+
+TEST(death_frees_what_a_buffer_held,
+     "The references in buffers that a dying process never freed are dropped too.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	client->show_refs = true;
+	call_oneway(client, 0, .objects = { OBJ_BINDER(0x10, 0x20) });
+	EXPECT_EQ(expect(client, BR_INCREFS)->ref.ptr, 0x10);
+	EXPECT_EQ(expect(client, BR_ACQUIRE)->ref.ptr, 0x10);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	put_ref(client, BC_INCREFS_DONE, 0x10, 0x20);
+	put_ref(client, BC_ACQUIRE_DONE, 0x10, 0x20);
+	flush(client);
+	expect(manager, BR_TRANSACTION);
+	client_kill(manager);
+	EXPECT_EQ(expect(client, BR_RELEASE)->ref.ptr, 0x10);
+	EXPECT_EQ(expect(client, BR_DECREFS)->ref.ptr, 0x10);
+}
+
+TEST(death_of_both_parties, "A caller and its server may die together; the device lives on.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct client *server = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+
+	call(client, 0, .objects = { OBJ_BINDER(0x30, 0x40) });
+	expect(manager, BR_TRANSACTION);
+	call(manager, handle);
+	expect(server, BR_TRANSACTION);
+	client_kill(client);
+	client_kill(manager);
+	client_kill(server);
+	manager = manager_new();
+	round_trip(client_new(), 0, manager);
+}

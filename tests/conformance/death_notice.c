@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Death notifications: asked for, told, answered, taken back, in every order. */
+#include "expect.h"
+#include "test.h"
+
+/* A holder (the context manager) with a handle to an object of a server that can be killed. */
+struct scene {
+	struct client *holder;
+	struct client *server;
+	uint32_t handle;
+};
+
+static struct scene begin(void)
+{
+	struct scene s = { .holder = manager_new(), .server = client_new() };
+
+	s.handle = give(s.server, s.holder, 0x10, 0x20, 0);
+	return s;
+}
+
+static void request(struct client *client, uint32_t handle, uint64_t cookie)
+{
+	put_handle_cookie(client, BC_REQUEST_DEATH_NOTIFICATION, handle, cookie);
+	flush(client);
+}
+
+static void clear(struct client *client, uint32_t handle, uint64_t cookie)
+{
+	put_handle_cookie(client, BC_CLEAR_DEATH_NOTIFICATION, handle, cookie);
+	flush(client);
+}
+
+static void done(struct client *client, uint64_t cookie)
+{
+	put_u64(client, BC_DEAD_BINDER_DONE, cookie);
+	flush(client);
+}
+
+TEST(death_is_told, "Whoever asked is told of an object's death, with the cookie it gave.", "")
+{
+	struct scene s = begin();
+
+	request(s.holder, s.handle, 0xdead0001);
+	expect_nothing(s.holder);
+	client_kill(s.server);
+	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 0xdead0001);
+	done(s.holder, 0xdead0001);
+	expect_nothing(s.holder);
+}
+
+TEST(death_by_exit_is_told, "An exit is a death like any other.", "")
+{
+	struct scene s = begin();
+
+	request(s.holder, s.handle, 1);
+	actor_exit(s.server->by);
+	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 1);
+}
+
+TEST(death_by_close_is_told, "Closing the device is the death of the objects.", "")
+{
+	struct scene s = begin();
+
+	request(s.holder, s.handle, 1);
+	client_close(s.server);
+	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 1);
+}
+
+TEST(death_before_the_request_is_told, "Asked after the death, the answer comes at once.", "")
+{
+	struct scene s = begin();
+
+	client_kill(s.server);
+	sleep_ms(50);
+	request(s.holder, s.handle, 7);
+	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 7);
+	done(s.holder, 7);
+	expect_nothing(s.holder);
+}
+
+TEST(death_is_told_once, "A death is told once, answered or not.", "")
+{
+	struct scene s = begin();
+
+	request(s.holder, s.handle, 7);
+	client_kill(s.server);
+	expect(s.holder, BR_DEAD_BINDER);
+	expect_nothing(s.holder);
+	done(s.holder, 7);
+	done(s.holder, 7);
+	expect_nothing(s.holder);
+}
+
+TEST(death_unasked_is_not_told, "Who did not ask is not told.", "")
+{
+	struct scene s = begin();
+
+	client_kill(s.server);
+	sleep_ms(50);
+	expect_nothing(s.holder);
+	call(s.holder, s.handle);
+	expect(s.holder, BR_DEAD_REPLY);
+	expect_nothing(s.holder);
+}
+
+TEST(death_double_request, "A second request for the same handle is passed over.", "")
+{
+	struct scene s = begin();
+
+	request(s.holder, s.handle, 1);
+	request(s.holder, s.handle, 2);
+	expect_nothing(s.holder);
+	client_kill(s.server);
+	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 1);
+	done(s.holder, 1);
+	expect_nothing(s.holder);
+}
+
+TEST(death_unknown_handle, "A request for a handle that is not there is passed over.", "")
+{
+	struct scene s = begin();
+
+	request(s.holder, 99, 1);
+	clear(s.holder, 99, 1);
+	expect_nothing(s.holder);
+	round_trip(s.holder, s.handle, s.server);
+}
+
+TEST(death_clear, "A request taken back is confirmed and nothing is told.", "")
+{
+	struct scene s = begin();
+
+	request(s.holder, s.handle, 3);
+	clear(s.holder, s.handle, 3);
+	EXPECT_EQ(expect(s.holder, BR_CLEAR_DEATH_NOTIFICATION_DONE)->cookie, 3);
+	client_kill(s.server);
+	sleep_ms(50);
+	expect_nothing(s.holder);
+}
+
+TEST(death_clear_and_request_again, "After a clear one may ask again, with another cookie.", "")
+{
+	struct scene s = begin();
+
+	request(s.holder, s.handle, 3);
+	clear(s.holder, s.handle, 3);
+	expect(s.holder, BR_CLEAR_DEATH_NOTIFICATION_DONE);
+	request(s.holder, s.handle, 4);
+	client_kill(s.server);
+	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 4);
+}
+
+TEST(death_clear_unread_and_request_again,
+     "One may ask again before the confirmation of the clear has been read.",
+     "")
+{
+	struct scene s = begin();
+
+	request(s.holder, s.handle, 3);
+	clear(s.holder, s.handle, 3);
+	request(s.holder, s.handle, 4);
+	EXPECT_EQ(expect(s.holder, BR_CLEAR_DEATH_NOTIFICATION_DONE)->cookie, 3);
+	client_kill(s.server);
+	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 4);
+}
+
+TEST(death_clear_with_wrong_cookie, "A clear with another cookie is passed over.", "")
+{
+	struct scene s = begin();
+
+	request(s.holder, s.handle, 3);
+	clear(s.holder, s.handle, 4);
+	expect_nothing(s.holder);
+	client_kill(s.server);
+	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 3);
+}
+
+TEST(death_clear_unasked, "A clear without a request is passed over.", "")
+{
+	struct scene s = begin();
+
+	clear(s.holder, s.handle, 3);
+	expect_nothing(s.holder);
+	round_trip(s.holder, s.handle, s.server);
+}
+
+TEST(death_clear_while_untold,
+     "A clear after the death, which has not been read: told, and confirmed once answered.",
+     "")
+{
+	struct scene s = begin();
+
+	request(s.holder, s.handle, 5);
+	client_kill(s.server);
+	sleep_ms(100);
+	clear(s.holder, s.handle, 5);
+	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 5);
+	expect_nothing(s.holder);
+	done(s.holder, 5);
+	EXPECT_EQ(expect(s.holder, BR_CLEAR_DEATH_NOTIFICATION_DONE)->cookie, 5);
+	expect_nothing(s.holder);
+}
+
+TEST(death_clear_while_delivered,
+     "A clear between telling and answering is confirmed with the answer.",
+     "")
+{
+	struct scene s = begin();
+
+	request(s.holder, s.handle, 5);
+	client_kill(s.server);
+	expect(s.holder, BR_DEAD_BINDER);
+	clear(s.holder, s.handle, 5);
+	expect_nothing(s.holder);
+	done(s.holder, 5);
+	EXPECT_EQ(expect(s.holder, BR_CLEAR_DEATH_NOTIFICATION_DONE)->cookie, 5);
+}
+
+TEST(death_clear_after_done, "A clear after the answer is confirmed at once.", "")
+{
+	struct scene s = begin();
+
+	request(s.holder, s.handle, 5);
+	client_kill(s.server);
+	expect(s.holder, BR_DEAD_BINDER);
+	done(s.holder, 5);
+	expect_nothing(s.holder);
+	clear(s.holder, s.handle, 5);
+	EXPECT_EQ(expect(s.holder, BR_CLEAR_DEATH_NOTIFICATION_DONE)->cookie, 5);
+}
+
+TEST(death_done_unknown, "An answer to nothing is passed over.", "")
+{
+	struct scene s = begin();
+
+	done(s.holder, 0x1234);
+	request(s.holder, s.handle, 5);
+	done(s.holder, 5);
+	expect_nothing(s.holder);
+	client_kill(s.server);
+	expect(s.holder, BR_DEAD_BINDER);
+	done(s.holder, 6);
+	expect_nothing(s.holder);
+}
+
+TEST(death_release_before_death, "With its handle released a request is forgotten.", "")
+{
+	struct scene s = begin();
+
+	request(s.holder, s.handle, 5);
+	put_u32(s.holder, BC_RELEASE, s.handle);
+	flush(s.holder);
+	client_kill(s.server);
+	sleep_ms(50);
+	expect_nothing(s.holder);
+}
+
+TEST(death_release_while_untold, "So is a death that was not read yet.", "")
+{
+	struct scene s = begin();
+
+	request(s.holder, s.handle, 5);
+	client_kill(s.server);
+	sleep_ms(100);
+	put_u32(s.holder, BC_RELEASE, s.handle);
+	flush(s.holder);
+	expect_nothing(s.holder);
+}
+
+TEST(death_release_while_delivered, "After the release of a handle its death may be answered.", "")
+{
+	struct scene s = begin();
+
+	request(s.holder, s.handle, 5);
+	client_kill(s.server);
+	expect(s.holder, BR_DEAD_BINDER);
+	put_u32(s.holder, BC_RELEASE, s.handle);
+	flush(s.holder);
+	done(s.holder, 5);
+	expect_nothing(s.holder);
+	round_trip(client_new(), 0, s.holder);
+}
+
+TEST(death_of_several_objects, "Each object's death is told by its own cookie.", "")
+{
+	struct client *holder = manager_new();
+	struct client *server = client_new();
+	unsigned int seen = 0;
+
+	for (unsigned int i = 1; i <= 4; i++)
+		request(holder, give(server, holder, i * 0x10, i, 0), i);
+	client_kill(server);
+	for (int i = 0; i < 4; i++)
+		seen |= 1u << expect(holder, BR_DEAD_BINDER)->cookie;
+	EXPECT_EQ(seen, 0x1e);
+	expect_nothing(holder);
+}
+
+TEST(death_told_to_each_holder, "Each holder that asked is told.", "")
+{
+	struct scene s = begin();
+	struct client *other = client_new();
+
+	call(other, 0);
+	expect(s.holder, BR_TRANSACTION);
+	reply(s.holder, .objects = { OBJ_HANDLE(s.handle) });
+	expect(s.holder, BR_TRANSACTION_COMPLETE);
+	expect(other, BR_TRANSACTION_COMPLETE);
+	request(other, object_at(expect(other, BR_REPLY), 0)->flat.handle, 2);
+	request(s.holder, s.handle, 1);
+	client_kill(s.server);
+	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 1);
+	EXPECT_EQ(expect(other, BR_DEAD_BINDER)->cookie, 2);
+}
+
+TEST(death_of_the_manager, "The context manager's death is told to holders of handle 0.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	put_u32(client, BC_ACQUIRE, 0);
+	request(client, 0, 0xabc);
+	client_kill(manager);
+	EXPECT_EQ(expect(client, BR_DEAD_BINDER)->cookie, 0xabc);
+	call(client, 0);
+	expect(client, BR_DEAD_REPLY);
+}
+
+TEST(death_of_weakly_held, "A weak handle is enough to be told.", "")
+{
+	struct client *holder = manager_new();
+	struct client *server = client_new();
+	const struct returned *got;
+
+	call(server, 0, .objects = { OBJ_WEAK_BINDER(0x10, 0x20) });
+	got = expect(holder, BR_TRANSACTION);
+	put_u32(holder, BC_INCREFS, 1);
+	answer(holder, got);
+	finish_call(server);
+	request(holder, 1, 9);
+	client_kill(server);
+	EXPECT_EQ(expect(holder, BR_DEAD_BINDER)->cookie, 9);
+}
+
+TEST(death_wakes_a_blocked_reader, "A thread that waits in the loop is woken to be told.", "")
+{
+	struct client *holder = manager_open((struct client_options){ .blocking = true });
+	struct client *server = client_new();
+	const struct returned *got;
+
+	call(server, 0, .objects = { OBJ_BINDER(0x10, 0x20) });
+	got = expect(holder, BR_TRANSACTION);
+	put_u32(holder, BC_ACQUIRE, 1);
+	answer(holder, got);
+	finish_call(server);
+	request(holder, 1, 9);
+	read_begin(holder);
+	EXPECT_EQ(read_end(holder, 50), -EINPROGRESS);
+	client_kill(server);
+	EXPECT_OK(read_end(holder, EXPECT_TIMEOUT_MS));
+	EXPECT_EQ(expect(holder, BR_DEAD_BINDER)->cookie, 9);
+}
+
+TEST(death_of_other_open,
+     "Another open of the owner's process does not keep its objects alive.",
+     "")
+{
+	struct client *holder = manager_new();
+	struct client *server = client_new();
+	struct client *again = client_again(server);
+	uint32_t handle = give(server, holder, 0x10, 0x20, 0);
+	uint32_t other = give(again, holder, 0x30, 0x40, 0);
+
+	request(holder, handle, 1);
+	request(holder, other, 2);
+	client_close(server);
+	EXPECT_EQ(expect(holder, BR_DEAD_BINDER)->cookie, 1);
+	expect_nothing(holder);
+	round_trip(holder, other, again);
+}

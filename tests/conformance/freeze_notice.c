@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Freeze notifications: holders of handles are told when the owner is frozen and thawed. */
+#include "expect.h"
+#include "test.h"
+
+struct scene {
+	struct client *holder;
+	struct client *server;
+	uint32_t handle;
+};
+
+static struct scene begin(void)
+{
+	struct scene s = { .holder = manager_new(), .server = client_new() };
+
+	s.handle = give(s.server, s.holder, 0x10, 0x20, 0);
+	return s;
+}
+
+static int try_request(struct client *client, uint32_t handle, uint64_t cookie)
+{
+	put_handle_cookie(client, BC_REQUEST_FREEZE_NOTIFICATION, handle, cookie);
+	return try_flush(client);
+}
+
+static int try_clear(struct client *client, uint32_t handle, uint64_t cookie)
+{
+	put_handle_cookie(client, BC_CLEAR_FREEZE_NOTIFICATION, handle, cookie);
+	return try_flush(client);
+}
+
+static int try_done(struct client *client, uint64_t cookie)
+{
+	put_u64(client, BC_FREEZE_NOTIFICATION_DONE, cookie);
+	return try_flush(client);
+}
+
+static void freeze(struct client *by, struct client *whom, bool enable)
+{
+	struct binder_freeze_info info = {
+		.pid = (uint32_t)actor_pid(whom->by),
+		.enable = enable,
+	};
+
+	EXPECT_OK(client_ioctl(by, BINDER_FREEZE, &info));
+}
+
+/* The client is told of the state, and answers. */
+static void expect_state(struct client *client, uint64_t cookie, bool frozen)
+{
+	const struct returned *got = expect(client, BR_FROZEN_BINDER);
+
+	EXPECT_EQ(got->frozen.cookie, cookie);
+	EXPECT_EQ(got->frozen.is_frozen, frozen);
+	EXPECT_EQ(got->frozen.reserved, 0);
+}
+
+static void expect_state_and_answer(struct client *client, uint64_t cookie, bool frozen)
+{
+	expect_state(client, cookie, frozen);
+	EXPECT_OK(try_done(client, cookie));
+}
+
+TEST(frozen_notice_tells_the_present_state, "Whoever asks is told the present state at once.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
+	expect_state_and_answer(s.holder, 0xf1, false);
+	expect_nothing(s.holder);
+}
+
+TEST(frozen_notice_of_a_frozen_one, "Asked of a frozen process, the first word is frozen.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	freeze(s.holder, s.server, true);
+	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
+	expect_state_and_answer(s.holder, 0xf1, true);
+	expect_nothing(s.holder);
+}
+
+TEST(frozen_notice_of_changes, "Then each change is told.", "freeze_notification")
+{
+	struct scene s = begin();
+
+	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
+	expect_state_and_answer(s.holder, 0xf1, false);
+	for (int i = 0; i < 3; i++) {
+		freeze(s.holder, s.server, true);
+		expect_state_and_answer(s.holder, 0xf1, true);
+		freeze(s.holder, s.server, false);
+		expect_state_and_answer(s.holder, 0xf1, false);
+	}
+	expect_nothing(s.holder);
+}
+
+TEST(frozen_notice_of_unchanged_state, "Freezing a frozen process tells that it is frozen again.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
+	expect_state_and_answer(s.holder, 0xf1, false);
+	freeze(s.holder, s.server, true);
+	expect_state_and_answer(s.holder, 0xf1, true);
+	freeze(s.holder, s.server, true);
+	expect_state_and_answer(s.holder, 0xf1, true);
+	expect_nothing(s.holder);
+}
+
+TEST(frozen_notice_unread_changes_merge, "Changes while the last word is unread become one word.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
+	freeze(s.holder, s.server, true);
+	expect_state_and_answer(s.holder, 0xf1, true);
+	expect_nothing(s.holder);
+	freeze(s.holder, s.server, false);
+	freeze(s.holder, s.server, true);
+	freeze(s.holder, s.server, false);
+	expect_state_and_answer(s.holder, 0xf1, false);
+	expect_nothing(s.holder);
+}
+
+TEST(frozen_notice_waits_for_the_answer, "No change is told before the last word is answered.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
+	expect_state(s.holder, 0xf1, false);
+	freeze(s.holder, s.server, true);
+	expect_nothing(s.holder);
+	EXPECT_OK(try_done(s.holder, 0xf1));
+	expect_state_and_answer(s.holder, 0xf1, true);
+	expect_nothing(s.holder);
+}
+
+TEST(frozen_notice_there_and_back_unanswered,
+     "A change and its undoing before the answer: the state is told once more.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
+	expect_state(s.holder, 0xf1, false);
+	freeze(s.holder, s.server, true);
+	freeze(s.holder, s.server, false);
+	expect_nothing(s.holder);
+	EXPECT_OK(try_done(s.holder, 0xf1));
+	expect_state_and_answer(s.holder, 0xf1, false);
+	expect_nothing(s.holder);
+}
+
+TEST(frozen_notice_unknown_handle, "For a handle that is not there a request fails with EINVAL.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	EXPECT_ERR(try_request(s.holder, 88, 1), EINVAL);
+	EXPECT_ERR(try_clear(s.holder, 88, 1), EINVAL);
+	round_trip(s.holder, s.handle, s.server);
+}
+
+TEST(frozen_notice_double_request, "A second request for a handle fails with EINVAL.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	EXPECT_OK(try_request(s.holder, s.handle, 1));
+	EXPECT_ERR(try_request(s.holder, s.handle, 1), EINVAL);
+	EXPECT_ERR(try_request(s.holder, s.handle, 2), EINVAL);
+	expect_state_and_answer(s.holder, 1, false);
+	expect_nothing(s.holder);
+}
+
+TEST(frozen_notice_wrong_cookie, "Answers and clears with another cookie fail with EINVAL.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	EXPECT_OK(try_request(s.holder, s.handle, 1));
+	EXPECT_ERR(try_done(s.holder, 1), EINVAL);
+	expect_state(s.holder, 1, false);
+	EXPECT_ERR(try_done(s.holder, 2), EINVAL);
+	EXPECT_ERR(try_clear(s.holder, s.handle, 2), EINVAL);
+	EXPECT_OK(try_done(s.holder, 1));
+	EXPECT_ERR(try_done(s.holder, 1), EINVAL);
+	expect_nothing(s.holder);
+}
+
+TEST(frozen_notice_clear_unasked, "A clear without a request fails with EINVAL.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	EXPECT_ERR(try_clear(s.holder, s.handle, 1), EINVAL);
+}
+
+TEST(frozen_notice_clear, "A clear is confirmed, and changes are not told any more.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	EXPECT_OK(try_request(s.holder, s.handle, 1));
+	expect_state_and_answer(s.holder, 1, false);
+	EXPECT_OK(try_clear(s.holder, s.handle, 1));
+	EXPECT_EQ(expect(s.holder, BR_CLEAR_FREEZE_NOTIFICATION_DONE)->cookie, 1);
+	freeze(s.holder, s.server, true);
+	expect_nothing(s.holder);
+	EXPECT_ERR(try_clear(s.holder, s.handle, 1), EINVAL);
+}
+
+TEST(frozen_notice_clear_before_told, "A clear before the first word: it is confirmed alone.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	EXPECT_OK(try_request(s.holder, s.handle, 1));
+	EXPECT_OK(try_clear(s.holder, s.handle, 1));
+	EXPECT_EQ(expect(s.holder, BR_CLEAR_FREEZE_NOTIFICATION_DONE)->cookie, 1);
+	expect_nothing(s.holder);
+}
+
+TEST(frozen_notice_clear_before_answer, "A clear before the answer is confirmed by the answer.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	EXPECT_OK(try_request(s.holder, s.handle, 1));
+	expect_state(s.holder, 1, false);
+	EXPECT_OK(try_clear(s.holder, s.handle, 1));
+	expect_nothing(s.holder);
+	EXPECT_OK(try_done(s.holder, 1));
+	EXPECT_EQ(expect(s.holder, BR_CLEAR_FREEZE_NOTIFICATION_DONE)->cookie, 1);
+	expect_nothing(s.holder);
+}
+
+TEST(frozen_notice_clear_and_request_again, "After a clear one may ask again.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	EXPECT_OK(try_request(s.holder, s.handle, 1));
+	expect_state_and_answer(s.holder, 1, false);
+	EXPECT_OK(try_clear(s.holder, s.handle, 1));
+	expect(s.holder, BR_CLEAR_FREEZE_NOTIFICATION_DONE);
+	EXPECT_OK(try_request(s.holder, s.handle, 2));
+	expect_state_and_answer(s.holder, 2, false);
+}
+
+TEST(frozen_notice_of_the_dead, "For a dead object a request is accepted and nothing is told.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	client_kill(s.server);
+	sleep_ms(50);
+	EXPECT_OK(try_request(s.holder, s.handle, 1));
+	expect_nothing(s.holder);
+}
+
+TEST(frozen_notice_owner_dies, "An owner that dies frozen is not told as thawed.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	freeze(s.holder, s.server, true);
+	EXPECT_OK(try_request(s.holder, s.handle, 1));
+	expect_state_and_answer(s.holder, 1, true);
+	client_kill(s.server);
+	sleep_ms(50);
+	expect_nothing(s.holder);
+	EXPECT_OK(try_clear(s.holder, s.handle, 1));
+	EXPECT_EQ(expect(s.holder, BR_CLEAR_FREEZE_NOTIFICATION_DONE)->cookie, 1);
+}
+
+TEST(frozen_notice_release, "With its handle a registration goes.", "freeze_notification")
+{
+	struct scene s = begin();
+
+	EXPECT_OK(try_request(s.holder, s.handle, 1));
+	expect_state_and_answer(s.holder, 1, false);
+	put_u32(s.holder, BC_RELEASE, s.handle);
+	flush(s.holder);
+	freeze(s.holder, s.server, true);
+	expect_nothing(s.holder);
+	EXPECT_ERR(try_clear(s.holder, s.handle, 1), EINVAL);
+}
+
+TEST(frozen_notice_two_objects, "Each object of the frozen process is told by its own cookie.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+	uint32_t other = give(s.server, s.holder, 0x30, 0x40, 0);
+	uint64_t sum = 0;
+
+	EXPECT_OK(try_request(s.holder, s.handle, 1));
+	expect_state_and_answer(s.holder, 1, false);
+	EXPECT_OK(try_request(s.holder, other, 2));
+	expect_state_and_answer(s.holder, 2, false);
+	freeze(s.holder, s.server, true);
+	for (int i = 0; i < 2; i++) {
+		const struct returned *got = expect(s.holder, BR_FROZEN_BINDER);
+
+		EXPECT_EQ(got->frozen.is_frozen, 1);
+		sum += got->frozen.cookie;
+		EXPECT_OK(try_done(s.holder, got->frozen.cookie));
+	}
+	EXPECT_EQ(sum, 3);
+	expect_nothing(s.holder);
+}
+
+TEST(frozen_notice_beside_death, "Death and freeze notifications of one handle are separate.",
+     "freeze_notification")
+{
+	struct scene s = begin();
+
+	put_handle_cookie(s.holder, BC_REQUEST_DEATH_NOTIFICATION, s.handle, 7);
+	EXPECT_OK(try_request(s.holder, s.handle, 7));
+	expect_state_and_answer(s.holder, 7, false);
+	freeze(s.holder, s.server, true);
+	expect_state_and_answer(s.holder, 7, true);
+	client_kill(s.server);
+	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 7);
+}
+
+TEST(frozen_notice_holder_dies, "A holder may die with registrations in every state.",
+     "freeze_notification")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	uint32_t first = give(server, manager, 0x10, 1, 0);
+	uint32_t second = give(server, manager, 0x20, 2, 0);
+	uint32_t third = give(server, manager, 0x30, 3, 0);
+
+	EXPECT_OK(try_request(manager, first, 1));
+	expect_state(manager, 1, false);
+	EXPECT_OK(try_request(manager, second, 2));
+	expect_state_and_answer(manager, 2, false);
+	EXPECT_OK(try_request(manager, third, 3));
+	EXPECT_OK(try_clear(manager, second, 2));
+	client_kill(manager);
+	manager = manager_new();
+	freeze(manager, server, true);
+	freeze(manager, server, false);
+	round_trip(server, 0, manager);
+}
