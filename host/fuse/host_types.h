@@ -70,7 +70,8 @@ struct host_proc {
 	/* ... except for what poll needs (park.c). */
 	_Atomic u64 poll_handle;	/* the kernel's name of the polled file */
 	atomic_bool poll_armed;		/* somebody waits for a notice */
-	struct host_proc *next_polled;	/* in the list of the worker that will notify */
+	atomic_bool poll_queued;	/* on the list of a worker that will notify */
+	struct host_proc *next_polled;	/* in that list */
 	atomic_bool gone;		/* the process died: there is no mapping any more */
 	atomic_bool ended;		/* the open is over: nothing may be parked any more */
 };

@@ -158,8 +158,10 @@ void park_wake_poll(struct host_proc *proc)
 {
 	struct worker *self = worker_self;
 
-	if (!atomic_exchange(&proc->poll_armed, false))
+	/* a notice that is still to be sent will do for this wake-up too */
+	if (atomic_exchange(&proc->poll_queued, true))
 		return;
+	atomic_store(&proc->poll_armed, false);
 	binder_proc_hold(base_container_of(proc, struct binder_proc, host));
 	host_lock_take(&self->lock);
 	proc->next_polled = self->polled_first;
@@ -181,6 +183,7 @@ void park_notify_polled(void)
 	while (proc) {
 		struct host_proc *next = proc->next_polled;
 
+		atomic_store(&proc->poll_queued, false);
 		session_notify_poll(atomic_load(&proc->poll_handle));
 		binder_proc_put(base_container_of(proc, struct binder_proc, host));
 		proc = next;

@@ -29,7 +29,7 @@ struct request {
 struct session {
 	int fd;
 	bool passthrough;	/* the kernel lets a file be backed by one of ours */
-	uint64_t device;	/* st_dev of the mount; 0 until it is known */
+	_Atomic uint64_t device;	/* st_dev of the mount; 0 until it is known */
 	bool direct_mmap;	/* a shared mapping of a FOPEN_DIRECT_IO file is possible */
 };
 
