@@ -16,10 +16,13 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
+/// How long an interrupt may go unnoticed.
+const INTERRUPT_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -108,13 +111,17 @@ impl Drop for Home {
     }
 }
 
-extern "C" fn no_action(_signal: libc::c_int) {}
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// An interrupt ends the service and the client; this process then cleans up after them.
+extern "C" fn note_interrupt(_signal: libc::c_int) {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+}
+
+/// An interrupt ends the demo early, and it still cleans up.
 fn outlive_interrupts() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the handler does nothing, so it is safe at any instant.
-        unsafe { libc::signal(signal, no_action as *const () as libc::sighandler_t) };
+        // SAFETY: the handler only stores to an atomic, which is safe at any instant.
+        unsafe { libc::signal(signal, note_interrupt as *const () as libc::sighandler_t) };
     }
 }
 
@@ -176,15 +183,19 @@ fn follow(client: &mut Child, stage: &mut Stage) -> Result<()> {
     forward_lines(client, sender);
     let deadline = Instant::now() + CLIENT_PATIENCE;
     loop {
-        match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        match lines.recv_timeout(INTERRUPT_INTERVAL) {
             Ok(line) => {
                 let step = serde_json::from_str(&line).doing(|| "reading a step".to_string())?;
                 stage.show(step);
             }
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            Err(RecvTimeoutError::Timeout) => {
+            Err(RecvTimeoutError::Timeout) if INTERRUPTED.load(Ordering::Relaxed) => {
+                return Err(Trouble::new("Interrupted."));
+            }
+            Err(RecvTimeoutError::Timeout) if Instant::now() > deadline => {
                 return Err(Trouble::new("The client did not finish in time."));
             }
+            Err(RecvTimeoutError::Timeout) => {}
         }
     }
 }

@@ -38,7 +38,8 @@ pub fn run(context: &Context) -> Result<ExitCode> {
         (None, _) => {
             return Err(Trouble::with_advice(
                 format!("You did not start what is mounted at {mount} with `anybinder up`."),
-                "Stop it the way it was started: as that user, or `systemctl stop anybinderd`, or `umount`.",
+                "Stop it the way it was started: as that user, with `systemctl stop anybinderd`, \
+                 or with `umount`.",
             ));
         }
     }
