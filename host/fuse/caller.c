@@ -168,6 +168,18 @@ bool caller_is_thread_of(pid_t tid, pid_t pid)
 	return !syscall(SYS_tgkill, pid, tid, 0) || errno == EPERM;
 }
 
+bool caller_is_dying(pid_t tid)
+{
+	char buffer[2048];
+	const char *pending;
+
+	if (read_proc_file(tid, "status", buffer, sizeof(buffer)) <= 0)
+		return true;
+	pending = find_line(buffer, "SigPnd:");
+	/* whoever is killed, by whatever signal, gets SIGKILL in each of its threads */
+	return pending && (strtoull(pending, NULL, 16) & 1u << (SIGKILL - 1));
+}
+
 pid_t caller_process_of(pid_t tid)
 {
 	struct host_proc who = { 0 };

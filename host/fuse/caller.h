@@ -32,6 +32,9 @@ void caller_moved(struct host_proc *who);
 /* Is @tid a thread of the process @pid? */
 bool caller_is_thread_of(pid_t tid, pid_t pid);
 
+/* Has the thread been killed, though it has not ended yet? */
+bool caller_is_dying(pid_t tid);
+
 /* The process of @tid; 0 if there is none. */
 pid_t caller_process_of(pid_t tid);
 

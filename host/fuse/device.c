@@ -226,7 +226,7 @@ static void settle(struct host_thread *thread, int result)
 
 void device_resume(struct host_thread *thread, int why)
 {
-	worker_begin_step(thread->proc->nodeid);
+	worker_begin_step(thread);
 	settle(thread, binder_resume(thread_of(thread), thread->cmd, thread->arg,
 				     (enum binder_resume_reason)why));
 }
@@ -297,7 +297,7 @@ void device_ioctl(const struct request *request)
 	thread->out_size = in->out_size;
 	__builtin_memcpy(thread->arg, in + 1, in->in_size);
 	__builtin_memset(thread->arg + in->in_size, 0, HOST_ARG_SIZE - in->in_size);
-	worker_begin_step(file->nodeid);
+	worker_begin_step(thread);
 	settle(thread, binder_ioctl(binder_thread, in->cmd, thread->arg, file->nonblock));
 }
 

@@ -7,6 +7,7 @@
  */
 #include "worker.h"
 
+#include "caller.h"
 #include "core.h"
 #include "device.h"
 #include "dispatch.h"
@@ -142,11 +143,13 @@ bool worker_was_interrupted(u64 unique)
 	return atomic_load(&worker_self->interrupted) == unique;
 }
 
-void worker_begin_step(u64 nodeid)
+void worker_begin_step(const struct host_thread *thread)
 {
 	struct worker *self = worker_self;
 
-	atomic_store_explicit(&self->nodeid, nodeid, memory_order_relaxed);
+	atomic_store_explicit(&self->unique, thread->unique, memory_order_relaxed);
+	atomic_store_explicit(&self->client_tid, thread->tid, memory_order_relaxed);
+	atomic_store_explicit(&self->nodeid, thread->proc->nodeid, memory_order_relaxed);
 	atomic_store_explicit(&self->progress,
 			      atomic_load_explicit(&self->progress, memory_order_relaxed) + 2,
 			      memory_order_release);
@@ -233,6 +236,7 @@ static void write_off(struct worker *worker)
 {
 	if (!waits_for_memory(worker))
 		return;
+	worker->abandoned = false;
 	worker->stuck_file = device_stick(atomic_load(&worker->nodeid));
 	if (!worker->stuck_file)
 		return;
@@ -243,6 +247,20 @@ static void write_off(struct worker *worker)
 	log_info("a client holds a worker up by its memory; %u stuck", nr_stuck);
 	if (worker->woken_first || worker->polled_first)
 		start_one(false, worker);
+}
+
+/*
+ * A client that is being killed waits for its answer, and what the worker waits for may be part of that very
+ * client: answer, so that it can go. When the worker comes back its own answer finds nobody.
+ */
+static void let_go_of_dying(struct worker *worker)
+{
+	u64 unique = atomic_load(&worker->unique);
+
+	if (worker->abandoned || !caller_is_dying(atomic_load(&worker->client_tid)))
+		return;
+	worker->abandoned = true;
+	session_reply_ioctl(unique, -EINTR, NULL, 0);
 }
 
 bool worker_any_stuck(void)
@@ -260,8 +278,13 @@ bool worker_check(void)
 		struct worker *worker = &slots[i];
 		unsigned int progress = atomic_load(&worker->progress);
 
-		if (!worker->in_use || atomic_load(&worker->stuck))
+		if (!worker->in_use)
 			continue;
+		if (atomic_load(&worker->stuck)) {
+			let_go_of_dying(worker);
+			busy = true;
+			continue;
+		}
 		busy |= progress != worker->seen || (progress & 1);
 		if ((progress & 1) && progress == worker->seen && nr_stuck < SPARES)
 			write_off(worker);

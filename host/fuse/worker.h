@@ -18,10 +18,12 @@
 struct binder_file;
 
 struct worker {
-	_Atomic u64 unique;		/* request at hand; 0: none */
+	_Atomic u64 unique;		/* call at hand; 0: none */
+	atomic_int client_tid;		/* whose call it is */
 	_Atomic u64 interrupted;	/* the request at hand that a signal came for */
 	atomic_uint progress;		/* odd: busy; changes with every step */
 	atomic_bool stuck;		/* written off */
+	bool abandoned;			/* the call has been answered over its head */
 	unsigned int seen;		/* progress at the last check */
 	bool in_use;			/* guarded by the pool's lock */
 	bool serves;			/* reads requests, or only works its list off */
@@ -59,8 +61,8 @@ bool worker_tell_interrupted(u64 unique);
 /* Was the running worker told so about @unique? */
 bool worker_was_interrupted(u64 unique);
 
-/* A step of work begins: from now on a stall is due to the memory of the client of open @nodeid. */
-void worker_begin_step(u64 nodeid);
+/* Work on the call of @thread begins: from now on a stall is due to the memory of its process. */
+void worker_begin_step(const struct host_thread *thread);
 
 /*
  * Writes workers off that are still busy with the step of the last check, and replaces them. The watcher
