@@ -225,12 +225,14 @@ static int survey(struct visit *visit)
 static void first_stop(struct injector *injector, struct visit *visit)
 {
 	int err = visit->job ? survey(visit) : -ETIMEDOUT;
+	size_t size;
 
 	if (!err) {
 		next_step(injector, visit);
 		return;
 	}
-	if (err == -ESRCH)
+	/* Whatever failed, it did so because the receiver is dying: wait for the report. */
+	if (inject_regs_read(visit->tid, &visit->regs, &size) == -ESRCH)
 		return;
 	tell(visit, err);
 	ptrace(PTRACE_DETACH, visit->tid, 0, 0);

@@ -285,10 +285,11 @@ static bool test_a_thousand_times(void)
 	fds_before = count_fds(receiver.pid);
 	for (int i = 0; i < 1000; i++) {
 		struct waited_job waited;
-		double start = now_us();
+		double start;
 
 		previous = result;
 		job_init(&waited, &receiver, 0);
+		start = now_us();
 		job_files(&waited, 1, &file, &result);
 		waited.job.nr_close = i > 0;
 		waited.job.closes = &previous;

@@ -93,7 +93,7 @@ struct waited_job {
 	void (*on_done)(struct waited_job *waited);
 };
 
-/* A job for thread @thread of @receiver, answered when armed. */
+/* A job for thread @thread of @receiver, once that blocks; to be answered when armed. */
 void job_init(struct waited_job *waited, const struct receiver *receiver, int thread);
 void job_files(struct waited_job *waited, int nr, const int *files, int *results);
 

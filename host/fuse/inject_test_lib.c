@@ -81,11 +81,16 @@ static void block_in_read(struct thread *thread)
 
 static void block_in_vfork(struct thread *thread)
 {
+	pid_t receiver = getpid();
 	char byte;
 	pid_t pid;
 
 	pid = vfork();
 	if (pid == 0) {
+		/* The receiver may be killed at any time; nobody else would end this one. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != receiver)
+			_exit(1);
 		thread->report->nr_children++;
 		_exit(read(thread->answer, &byte, 1) == 1 ? 0 : 1);
 	}
@@ -284,6 +289,9 @@ static void job_done(struct inject_job *job, int err)
 
 void job_init(struct waited_job *waited, const struct receiver *receiver, int thread)
 {
+	/* A running thread is not in a call of its own yet, and so no case for a job. */
+	while (thread_state(receiver->report->tids[thread]) == 'R')
+		usleep(50);
 	memset(waited, 0, sizeof(*waited));
 	sem_init(&waited->over, 0, 0);
 	waited->job.tid = receiver->report->tids[thread];
