@@ -176,7 +176,7 @@ TEST(manager_absent_is_a_dead_reply,
 	struct client *client = client_new();
 
 	client_close(manager);
-	sleep_ms(50);
+	sleep_ms(SETTLE_MS);
 	call(client, 0);
 	expect(client, BR_DEAD_REPLY);
 	expect_nothing(client);

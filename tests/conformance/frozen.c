@@ -309,7 +309,7 @@ TEST(freeze_killed_process_stays_answerable,
 
 	EXPECT_OK(freeze(manager, server, true, 0));
 	client_kill(server);
-	sleep_ms(50);
+	sleep_ms(SETTLE_MS);
 	call(manager, handle);
 	expect(manager, BR_DEAD_REPLY);
 }

@@ -37,7 +37,7 @@ static pid_t child_of(struct client *client, bool close_first)
 	child->client = client;
 	child->close_first = close_first;
 	client_run(client, fork_child, child);
-	sleep_ms(50);
+	sleep_ms(SETTLE_MS);
 	return child->pid;
 }
 
@@ -102,7 +102,7 @@ TEST(process_thread_end_is_not_noticed,
 	call(caller, 0);
 	expect(thread, BR_TRANSACTION);
 	actor_start(thread->by, leave_thread, NULL);
-	sleep_ms(80);
+	sleep_ms(SETTLE_MS);
 	expect_nothing(caller);
 	round_trip(client_new(), 0, manager);
 	client_kill(manager);
@@ -129,7 +129,7 @@ TEST(process_map_keeps_the_file_open,
 	struct client *manager = serving(&caller);
 
 	client_run(manager, close_only, manager);
-	sleep_ms(80);
+	sleep_ms(SETTLE_MS);
 	expect_nothing(caller);
 	client_run(manager, unmap_only, manager);
 	expect_dead(caller);
@@ -144,7 +144,7 @@ TEST(process_child_with_the_file_keeps_it,
 	pid_t child = child_of(manager, false);
 
 	client_kill(manager);
-	sleep_ms(80);
+	sleep_ms(SETTLE_MS);
 	expect_nothing(caller);
 	kill(child, SIGKILL);
 	expect_dead(caller);
@@ -209,7 +209,7 @@ TEST(process_open_again_after_close,
 
 	client_close(server);
 	again = client_again(server);
-	sleep_ms(50);
+	sleep_ms(SETTLE_MS);
 	call(manager, handle);
 	expect(manager, BR_DEAD_REPLY);
 	round_trip(manager, give(again, manager, 0x10, 0x20, 0), again);

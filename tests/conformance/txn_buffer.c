@@ -87,7 +87,7 @@ TEST(buffer_undelivered_is_given_back,
 
 	call(client, 0, .size = 40 * 1024);
 	client_kill(client);
-	sleep_ms(50);
+	sleep_ms(SETTLE_MS);
 	call(other, 0, .size = 40 * 1024);
 	expect(other, BR_FAILED_REPLY);
 	answer(manager, expect(manager, BR_TRANSACTION));

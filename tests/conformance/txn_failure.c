@@ -40,7 +40,7 @@ TEST(txn_dead_node_is_a_dead_reply,
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
 	client_kill(server);
-	sleep_ms(50);
+	sleep_ms(SETTLE_MS);
 	call(manager, handle);
 	expect(manager, BR_DEAD_REPLY);
 	expect_nothing(manager);
@@ -117,7 +117,7 @@ TEST(txn_middle_dies,
 	call(middle, 0, .code = 3);
 	got = expect(manager, BR_TRANSACTION);
 	client_kill(middle);
-	sleep_ms(50);
+	sleep_ms(SETTLE_MS);
 	expect_nothing(outer);
 	answer(manager, got);
 	expect(outer, BR_TRANSACTION_COMPLETE);
@@ -135,7 +135,7 @@ TEST(txn_caller_dies_while_served,
 	call(client, 0);
 	put_free(manager, expect(manager, BR_TRANSACTION));
 	client_kill(client);
-	sleep_ms(50);
+	sleep_ms(SETTLE_MS);
 	reply(manager);
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	expect_nothing(manager);
@@ -151,7 +151,7 @@ TEST(txn_caller_dies_before_delivery,
 
 	call(client, 0, .code = 8);
 	client_kill(client);
-	sleep_ms(50);
+	sleep_ms(SETTLE_MS);
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 8);
 }
 

@@ -133,7 +133,7 @@ TEST(oneway_survives_its_sender, "A one-way call is delivered although its sende
 
 	call_oneway(client, 0, .code = 6, .data = "legacy", .size = 7);
 	client_kill(client);
-	sleep_ms(20);
+	sleep_ms(SETTLE_MS);
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(got->txn.code, 6);
 	EXPECT_EQ(got->txn.data_size, 7);

@@ -84,6 +84,8 @@ const char *test_device_dir(void);
 /* Milliseconds on the monotonic clock; sleep so many of them. */
 int64_t now_ms(void);
 void sleep_ms(int ms);
+/* Long enough for the driver to clean up behind a death, which it does in its own time, ms. */
+#define SETTLE_MS 150
 
 /*
  * Memory seen by every process of the test at the same address; zeroed, never freed. 16-byte
