@@ -9,6 +9,7 @@
 
 #include "core.h"
 #include "node.h"
+#include "translog.h"
 
 struct binder_world binder_world;
 
@@ -17,6 +18,7 @@ void binder_world_init(void) NO_TSA /* nobody else is there yet */
 	binder_mutex_init(&binder_world.lock, RANK_WORLD);
 	bl_init(&binder_world.procs);
 	bl_init(&binder_world.dead_nodes);
+	binder_log_init();
 }
 
 u32 binder_next_id(void)

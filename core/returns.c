@@ -463,6 +463,7 @@ static int tell_all(struct reader *r)
 int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
 		bool interrupted)
 {
+	bool resumed = thread->wait == WAIT_READ;
 	struct reader r;
 	int err;
 
@@ -476,10 +477,11 @@ int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, boo
 	r.used = 0;
 	do {
 		err = wait_or_go(&r, nonblock, interrupted);
+		/* Before it waits: a one-way call may have left it another. */
+		if (r.proc_work && !resumed)
+			binder_priority_default(thread);
 		if (err)
 			return err;
-		if (r.proc_work)
-			binder_priority_default(thread);
 		if (!r.used && !bwr->read_consumed)
 			put(&r, BR_NOOP, NULL);
 		err = tell_all(&r);

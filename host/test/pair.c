@@ -55,7 +55,13 @@ void pair_reply(struct pair *p, const char *data)
 
 bool pair_expect(struct world_thread *t, u32 br, void *arg)
 {
-	return world_next(t, arg) == br;
+	u8 got[80];
+
+	if (world_next(t, got) != br)
+		return false;
+	if (arg)
+		host_memcpy(arg, got, ABI_IOC_SIZE(br));
+	return true;
 }
 
 bool pair_has_data(struct world_thread *t, const struct binder_transaction_data *tr,

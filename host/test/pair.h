@@ -27,7 +27,7 @@ void pair_serve(struct pair *p);
 /* The server answers with @data, and reads only what is there already. */
 void pair_reply(struct pair *p, const char *data);
 
-/* The next return of @t; false unless it is @br. */
+/* The next return of @t; false unless it is @br, whose argument goes to *@arg. */
 bool pair_expect(struct world_thread *t, u32 br, void *arg);
 /* Does @t find the string @data where @tr says? */
 bool pair_has_data(struct world_thread *t, const struct binder_transaction_data *tr,
