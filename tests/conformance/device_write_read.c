@@ -312,6 +312,26 @@ TEST(read_bad_buffer_is_efault, "A read buffer at an address without memory fail
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 4);
 }
 
+TEST(read_fault_in_a_call_fails_it,
+     "A call whose delivery runs into an address without memory fails, at the caller too.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	uint32_t nothing[1] = { 0 };
+	uint8_t *room = at_the_edge(nothing, sizeof(nothing));
+	struct binder_write_read bwr = { .read_size = 256, .read_buffer = (uintptr_t)room };
+
+	client_run(manager, unmap_page, room + sizeof(nothing));
+	call(client, 0);
+	EXPECT_ERR(write_read(manager, &bwr), EFAULT);
+	EXPECT_EQ(bwr.read_consumed, 0);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_FAILED_REPLY);
+	expect_nothing(manager);
+	round_trip(client, 0, manager);
+}
+
 TEST(write_and_read_in_one, "One ioctl first writes, then reads what came of it.", "")
 {
 	struct client *manager = manager_new();
