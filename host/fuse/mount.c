@@ -25,6 +25,7 @@
 #define FS_NAME "anybinder"
 
 static bool made_directory;
+static bool mounted;
 
 /* Runs fusermount3 with @args; @fd, if not -1, is handed to it. Returns its exit status. */
 static int run_fusermount(char *const args[], int fd)
@@ -117,10 +118,11 @@ char *mount_absolute(const char *path)
 
 bool mount_prepare(const char *mountpoint)
 {
-	struct stat st;
 	char real[4096];
+	/* not stat(2), which a dead mount may answer from its cache for a moment */
+	int fd = open(mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (stat(mountpoint, &st)) {
+	if (fd < 0) {
 		if (errno == ENOTCONN) {
 			log_info("clearing the mount that a dead daemon left at %s", mountpoint);
 			if (!detach(mountpoint)) {
@@ -130,6 +132,10 @@ bool mount_prepare(const char *mountpoint)
 			}
 			return mount_prepare(mountpoint);
 		}
+		if (errno == ENOTDIR) {
+			log_error("%s is not a directory", mountpoint);
+			return false;
+		}
 		if (errno != ENOENT || mkdir(mountpoint, 0755)) {
 			log_error("cannot use %s as a mountpoint: %s", mountpoint, strerror(errno));
 			return false;
@@ -137,10 +143,7 @@ bool mount_prepare(const char *mountpoint)
 		made_directory = true;
 		return true;
 	}
-	if (!S_ISDIR(st.st_mode)) {
-		log_error("%s is not a directory", mountpoint);
-		return false;
-	}
+	close(fd);
 	if (realpath(mountpoint, real) && is_our_mount(real)) {
 		log_error("%s is already mounted: an anybinderd serves it", mountpoint);
 		return false;
@@ -214,8 +217,11 @@ int mount_fuse(const char *mountpoint, bool allow_other)
 	snprintf(options, sizeof(options),
 		 "fd=%d,rootmode=40000,user_id=%u,group_id=%u,default_permissions%s", fd, geteuid(),
 		 getegid(), allow_other ? ",allow_other" : "");
-	if (!mount(FS_NAME, mountpoint, "fuse." FS_NAME, MS_NOSUID | MS_NODEV | MS_NOEXEC, options))
+	if (!mount(FS_NAME, mountpoint, "fuse." FS_NAME, MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		   options)) {
+		mounted = true;
 		return fd;
+	}
 	close(fd);
 	if (errno != EPERM) {
 		log_error("cannot mount at %s: %s", mountpoint, strerror(errno));
@@ -227,7 +233,8 @@ int mount_fuse(const char *mountpoint, bool allow_other)
 			 "/etc/fuse.conf");
 		fd = mount_by_helper(mountpoint, false);
 	}
-	if (fd < 0)
+	mounted = fd >= 0;
+	if (!mounted)
 		log_error("no permission to mount at %s (try as root, or in a user namespace of "
 			  "your own: unshare -Urm)", mountpoint);
 	return fd;
@@ -235,7 +242,7 @@ int mount_fuse(const char *mountpoint, bool allow_other)
 
 void mount_undo(const char *mountpoint)
 {
-	if (!detach(mountpoint) && errno != EINVAL && errno != ENOENT)
+	if (mounted && !detach(mountpoint) && errno != EINVAL && errno != ENOENT)
 		log_warn("cannot unmount %s: %s", mountpoint, strerror(errno));
 	if (made_directory)
 		rmdir(mountpoint);

@@ -205,8 +205,9 @@ void options_parse(struct options *options, int argc, char **argv)
 		if (c)	/* getopt has already said what is wrong */
 			fail("cannot go on", "");
 		if (!defs[index].store(options, optarg)) {
-			fprintf(stderr, "anybinderd: bad value '%s'", optarg);
-			fail(" for --", defs[index].name);
+			fprintf(stderr, "anybinderd: '%s' is no value for --%s\n", optarg,
+				defs[index].name);
+			fail("cannot go on", "");
 		}
 	}
 	if (optind == argc)

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* Linux 4.20; what we use was there before, but nothing older has been tried. */
@@ -62,6 +63,18 @@ static void answer_init(const struct fuse_in_header *head, const struct fuse_ini
 	session_reply(head->unique, &out, sizeof(out));
 }
 
+/* The kernel may know how and still not allow it: an unprivileged daemon, or a namespace's root. */
+static bool may_pass_through(void)
+{
+	int file = memfd_create("probe", MFD_CLOEXEC);
+	int id = session_backing_open(file);
+
+	if (id >= 0)
+		session_backing_close(id);
+	close(file);
+	return id >= 0;
+}
+
 bool session_init(int fd, bool want_passthrough)
 {
 	static _Alignas(8) char buffer[SESSION_BUFFER_SIZE];
@@ -81,6 +94,7 @@ bool session_init(int fd, bool want_passthrough)
 		return false;
 	}
 	answer_init(request.head, in, want_passthrough);
+	session.passthrough = session.passthrough && may_pass_through();
 	return true;
 }
 
