@@ -28,8 +28,6 @@ static struct {
 	{ "map_keeps_open", "a mapping keeps the device open beyond close", "" },
 	{ "munmap_noticed", "calls fail to a process that has dropped its mapping", "" },
 	{ "read_refused", "read(2) on a device fails", "" },
-	{ "since_6_12", "a rule of 6.12 that 6.1 did not have", "" },
-	{ "inherit_rt", "Android's own scheduling flags of nodes", "" },
 };
 
 #define NR_CAPS (sizeof(caps) / sizeof(caps[0]))
