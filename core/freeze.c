@@ -43,10 +43,10 @@ static const char *attach_nlocked(struct binder_proc *proc, struct binder_ref *r
 {
 	if (ref->freeze)
 		return "freeze notification requested twice";
-	if (!ref->node->proc)
-		return "freeze notification requested for a dead object";
 	freeze->is_frozen = owner_is_frozen_nlocked(ref->node);
 	ref->freeze = freeze;
+	if (!ref->node->proc)
+		return NULL; /* the dead neither freeze nor thaw */
 	/* The first notice tells the state at the start. */
 	binder_lock(&proc->inner_lock);
 	bl_add_tail(&proc->todo, &freeze->work.link);
