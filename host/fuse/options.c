@@ -135,7 +135,7 @@ static const struct option_def defs[] = {
 	{ "foreground", NULL, "stay in the foreground, messages to standard error",
 	  store_foreground },
 	{ "log-level", "LEVEL", "error, warn (the default), info or debug", store_log_level },
-	{ "mode", "OCTAL", "permissions of a device (0666)", store_mode },
+	{ "mode", "OCTAL", "permissions of a device (0600, as binderfs)", store_mode },
 	{ "uid", "N", "owner of the files (the user who starts the daemon)", store_uid },
 	{ "gid", "N", "group of the files (the group of that user)", store_gid },
 	{ "pid-file", "FILE", "write the daemon's pid there; removed at the end", store_pid_file },
@@ -180,7 +180,7 @@ static void set_defaults(struct options *options)
 	*options = (struct options){
 		.devices = "binder,hwbinder,vndbinder",
 		.log_level = LOG_LEVEL_WARN,
-		.mode = 0666,
+		.mode = 0600,
 		.uid = geteuid(),
 		.gid = getegid(),
 		.max_procs = 16384,
