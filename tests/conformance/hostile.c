@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Hostile clients: streams of garbage, addresses that are not theirs, identities that are not
+ * theirs. Whatever they do harms nobody else, and the device goes on serving.
+ */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "expect.h"
+#include "test.h"
+
+/* xorshift: the same garbage on every run */
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+TEST(hostile_random_bytes, "Random bytes for commands are refused or passed over.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	uint64_t state = 0x9e3779b97f4a7c15;
+
+	for (int round = 0; round < 200; round++) {
+		uint64_t words[32];
+
+		for (int i = 0; i < 32; i++)
+			words[i] = next_random(&state);
+		put_bytes(client, words, sizeof(words));
+		try_flush(client);
+		read_once(client, READ_SIZE);
+		client->head = client->tail;
+	}
+	round_trip(client_new(), 0, manager);
+}
+
+TEST(hostile_random_arguments, "So are known commands with random arguments.", "")
+{
+	static const uint32_t commands[] = {
+		BC_TRANSACTION, BC_REPLY, BC_FREE_BUFFER, BC_INCREFS, BC_ACQUIRE, BC_RELEASE,
+		BC_DECREFS, BC_INCREFS_DONE, BC_ACQUIRE_DONE, BC_ENTER_LOOPER, BC_EXIT_LOOPER,
+		BC_REQUEST_DEATH_NOTIFICATION, BC_CLEAR_DEATH_NOTIFICATION, BC_DEAD_BINDER_DONE,
+		BC_TRANSACTION_SG, BC_REPLY_SG, BC_REGISTER_LOOPER,
+		BC_REQUEST_FREEZE_NOTIFICATION, BC_CLEAR_FREEZE_NOTIFICATION,
+		BC_FREEZE_NOTIFICATION_DONE,
+	};
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	uint64_t state = 0x2545f4914f6cdd1d;
+
+	for (int round = 0; round < 400; round++) {
+		uint32_t cmd = commands[next_random(&state) %
+					(sizeof(commands) / sizeof(commands[0]))];
+		uint64_t words[10];
+
+		for (int i = 0; i < 10; i++)
+			words[i] = next_random(&state) >> (next_random(&state) & 63);
+		put_cmd(client, cmd);
+		put_bytes(client, words, _IOC_SIZE(cmd));
+		try_flush(client);
+		read_once(client, READ_SIZE);
+		client->head = client->tail;
+	}
+	client_kill(client);
+	/* What the garbage sent in earnest. */
+	while (peek(manager)) {
+		if (manager->queue[manager->head % QUEUE_LENGTH].cmd == BR_TRANSACTION)
+			put_free(manager, &manager->queue[manager->head % QUEUE_LENGTH]);
+		manager->head++;
+	}
+	round_trip(client_new(), 0, manager);
+}
+
+TEST(hostile_garbage_objects, "Payloads of random objects at random offsets harm nobody.", "")
+{
+	static const uint32_t types[] = { BINDER_TYPE_BINDER, BINDER_TYPE_WEAK_BINDER,
+					  BINDER_TYPE_HANDLE, BINDER_TYPE_WEAK_HANDLE,
+					  BINDER_TYPE_FD, BINDER_TYPE_FDA, BINDER_TYPE_PTR };
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	uint64_t state = 0xda942042e4dd58b5;
+
+	for (int round = 0; round < 200; round++) {
+		uint32_t data[64];
+		binder_size_t offsets[4], at = 0;
+
+		for (int i = 0; i < 64; i++)
+			data[i] = next_random(&state) & 3 ?
+					  (uint32_t)(next_random(&state) & 63) :
+					  types[next_random(&state) % 7];
+		for (int i = 0; i < 4; i++) {
+			at += next_random(&state) & 60;
+			offsets[i] = at;
+			if (at / 4 < 64)
+				data[at / 4] = types[next_random(&state) % 7];
+		}
+		put_txn(client, (struct txn){ .flags = TF_ONE_WAY, .data = data,
+					      .size = sizeof(data), .offsets = offsets,
+					      .offsets_size = sizeof(offsets), .sg = true,
+					      .buffers_size = 64 });
+		try_flush(client);
+		read_once(client, READ_SIZE);
+		client->head = client->tail;
+	}
+	client_kill(client);
+	while (peek(manager)) {
+		if (manager->queue[manager->head % QUEUE_LENGTH].cmd == BR_TRANSACTION)
+			put_free(manager, &manager->queue[manager->head % QUEUE_LENGTH]);
+		manager->head++;
+	}
+	round_trip(client_new(), 0, manager);
+}
+
+TEST(hostile_sender_fields_are_ignored,
+     "The sender's pid and euid are the system's word; what the sender wrote there is lost.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct binder_transaction_data forged = {
+		.code = 5,
+		.flags = TF_ONE_WAY,
+		.sender_pid = 1,
+		.sender_euid = 0xdeadbeef,
+		.cookie = 0x1234,
+	};
+	const struct returned *got;
+
+	put_cmd(client, BC_TRANSACTION);
+	put_bytes(client, &forged, sizeof(forged));
+	flush(client);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.sender_pid, 0);
+	EXPECT_EQ(got->txn.sender_euid, geteuid());
+	EXPECT_EQ(got->txn.cookie, 0);
+	free_buffer(manager, got);
+	forged.flags = 0;
+	put_cmd(client, BC_TRANSACTION);
+	put_bytes(client, &forged, sizeof(forged));
+	flush(client);
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.sender_pid, actor_pid(client->by));
+}
+
+static void do_drop_user(void *arg)
+{
+	EXPECT_EQ(setresuid(*(uid_t *)arg, *(uid_t *)arg, *(uid_t *)arg), 0);
+}
+
+static void do_set_euid(void *arg)
+{
+	EXPECT_EQ(seteuid(*(uid_t *)arg), 0);
+}
+
+TEST(hostile_euid_of_the_moment,
+     "sender_euid is the one that the sender's thread has when it sends.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	uid_t user = 12345, root = 0;
+	const struct returned *got;
+
+	if (geteuid())
+		test_skip("needs root");
+	client_run(client, do_set_euid, shared_copy(&user, sizeof(user)));
+	call_oneway(client, 0, .code = 1);
+	client_run(client, do_set_euid, shared_copy(&root, sizeof(root)));
+	call_oneway(client, 0, .code = 2);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.sender_euid, 12345);
+	free_buffer(manager, got);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.sender_euid, 0);
+}
+
+TEST(hostile_dropped_privileges, "A process that gave up its user is known by the new one.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	uid_t user = 54321;
+	const struct returned *got;
+
+	if (geteuid())
+		test_skip("needs root");
+	client_run(client, do_drop_user, shared_copy(&user, sizeof(user)));
+	call(client, 0, .code = 1);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.sender_euid, 54321);
+	answer(manager, got);
+	finish_call(client);
+}
+
+/* A page that only the client has, with nothing behind it. */
+static void do_map_private(void *arg)
+{
+	void **at = arg;
+
+	*at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	EXPECT(*at != MAP_FAILED);
+	EXPECT_EQ(munmap((char *)*at + 4096, 4096), 0);
+	memset(*at, 0x77, 4096);
+}
+
+static void do_protect(void *arg)
+{
+	EXPECT_EQ(mprotect(*(void **)arg, 4096, PROT_NONE), 0);
+}
+
+TEST(hostile_addresses_are_the_callers_own,
+     "An address in a command is looked up in its caller's memory, nobody else's.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct client *other = client_new();
+	void **at = shared_alloc(sizeof(*at));
+
+	client_run(client, do_map_private, at);
+	call(client, 0, .size = 4096, .buffer = (uintptr_t)*at);
+	EXPECT_EQ(expect(manager, BR_TRANSACTION)->data[4095], 0x77);
+	call(other, 0, .size = 4096, .buffer = (uintptr_t)*at + (1ull << 40));
+	expect(other, BR_FAILED_REPLY);
+	expect_nothing(manager);
+}
+
+TEST(hostile_unreadable_payload, "A payload that its sender may not read itself is refused.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	void **at = shared_alloc(sizeof(*at));
+
+	client_run(client, do_map_private, at);
+	client_run(client, do_protect, at);
+	call(client, 0, .size = 4096, .buffer = (uintptr_t)*at);
+	expect(client, BR_FAILED_REPLY);
+	EXPECT_EQ(extended_error(client).param, -EFAULT);
+	expect_nothing(manager);
+}
+
+TEST(hostile_kernel_addresses, "Addresses beyond user space are refused everywhere.", "")
+{
+	static const uint64_t bad[] = { 0xffff800000000000, 0xffffffff81000000, 0x7ffffffff000,
+					0x800000000000 };
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct binder_write_read bwr = { .write_size = 64, .write_buffer = bad[i] };
+
+		EXPECT_ERR(write_read(client, &bwr), EFAULT);
+		call(client, 0, .size = 64, .buffer = bad[i]);
+		expect(client, BR_FAILED_REPLY);
+	}
+	round_trip(client, 0, manager);
+}
+
+TEST(hostile_payload_crosses_the_end, "A payload whose end has no memory is refused whole.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	void **at = shared_alloc(sizeof(*at));
+
+	client_run(client, do_map_private, at);
+	call(client, 0, .size = 200, .buffer = (uintptr_t)*at + 4000);
+	expect(client, BR_FAILED_REPLY);
+	expect_nothing(manager);
+	round_trip(client, 0, manager);
+}
+
+TEST(hostile_own_map_as_source, "A received payload may be sent on from the mapping itself.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct client *server = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+	const struct returned *got;
+
+	call(client, 0, .data = "pass it on", .size = 11);
+	got = expect(manager, BR_TRANSACTION);
+	call(manager, handle, .size = 11, .buffer = got->txn.data.ptr.buffer);
+	got = expect(server, BR_TRANSACTION);
+	EXPECT(!memcmp(got->data, "pass it on", 11));
+}
+
+TEST(hostile_read_into_the_map, "The mapping itself is no place to read returns into.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct binder_write_read bwr = { .read_size = 4096 };
+
+	bwr.read_buffer = (uintptr_t)manager->map;
+	call(client, 0, .code = 3);
+	EXPECT_ERR(write_read(manager, &bwr), EFAULT);
+}
+
+TEST(hostile_free_what_a_reply_will_bring,
+     "Addresses of buffers to come cannot be freed ahead.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	const struct returned *got;
+	uint64_t first;
+
+	call(client, 0);
+	answer(manager, expect(manager, BR_TRANSACTION));
+	expect(client, BR_TRANSACTION_COMPLETE);
+	got = expect(client, BR_REPLY);
+	first = got->txn.data.ptr.buffer;
+	free_buffer(client, got);
+	for (int i = 0; i < 3; i++) {
+		call(client, 0);
+		got = expect(manager, BR_TRANSACTION);
+		put_free(manager, got);
+		put_reply(manager, (struct txn){ .data = "kept", .size = 5 });
+		flush(manager);
+		expect(manager, BR_TRANSACTION_COMPLETE);
+		put_u64(client, BC_FREE_BUFFER, first);
+		flush(client);
+		expect(client, BR_TRANSACTION_COMPLETE);
+		got = expect(client, BR_REPLY);
+		EXPECT_EQ(got->txn.data.ptr.buffer, first);
+		EXPECT(!memcmp(got->data, "kept", 5));
+		free_buffer(client, got);
+	}
+}
+
+TEST(hostile_flood_of_objects, "A process may make thousands of nodes; others are not held up.", "")
+{
+	enum { BATCH = 200, ROUNDS = 20 };
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct flat_binder_object objects[BATCH];
+	binder_size_t offsets[BATCH];
+
+	memset(objects, 0, sizeof(objects));
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		for (unsigned int i = 0; i < BATCH; i++) {
+			objects[i].hdr.type = BINDER_TYPE_WEAK_BINDER;
+			objects[i].binder = 0x1000 + round * BATCH + i;
+			offsets[i] = i * sizeof(objects[0]);
+		}
+		call_oneway(client, 0, .data = objects, .size = sizeof(objects),
+			    .offsets = offsets, .offsets_size = sizeof(offsets));
+	}
+	client_kill(client);
+	for (unsigned int round = 0; round < ROUNDS; round++)
+		free_buffer(manager, expect(manager, BR_TRANSACTION));
+	round_trip(client_new(), 0, manager);
+}
