@@ -16,7 +16,9 @@
 #include "abi.h"
 #include "buffer.h"
 #include "lock.h"
+#include "proc.h"
 #include "result.h"
+#include "thread.h"
 #include "work.h"
 
 struct binder_node;
@@ -42,7 +44,7 @@ struct binder_transaction {
 	struct host_priority saved_priority; /* of the receiver, before */
 	u32 sender_euid;
 	s32 from_pid, from_tid;
-	s32 to_pid, to_tid; /* of to_proc and to_thread, for reports */
+	s32 to_pid, to_tid; /* of to_proc and to_thread, for reports of either side */
 	u64 start_ns;
 
 	struct binder_lock lock;
@@ -77,6 +79,7 @@ static inline void binder_transaction_set_in(struct binder_transaction *t,
 					     struct binder_proc *proc)
 {
 	__atomic_store_n(&t->to_proc, proc, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->to_pid, proc ? proc->pid : 0, __ATOMIC_RELAXED);
 }
 
 /* Is it for @thread to answer?  Both sides ask that of what is on their stacks, each
@@ -91,6 +94,7 @@ static inline void binder_transaction_set_for(struct binder_transaction *t,
 					      struct binder_thread *thread)
 {
 	__atomic_store_n(&t->to_thread, thread, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->to_tid, thread ? thread->tid : 0, __ATOMIC_RELAXED);
 }
 
 /* Frees the transaction and what it still carries (files).  The buffer stays

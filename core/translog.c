@@ -7,6 +7,7 @@
  */
 #include "translog.h"
 
+#include "abi.h"
 #include "limits.h"
 #include "lock.h"
 
@@ -78,8 +79,8 @@ static void print_slot(struct host_out *out, struct slot *slot)
 		 "ret %u/%d l=%u\n",
 		 e.debug_id, type_words[e.call_type], e.from_proc, e.from_thread, e.to_proc,
 		 e.to_thread, context, e.to_node, e.target_handle,
-		 (unsigned long long)e.data_size, (unsigned long long)e.offsets_size, e.ret,
-		 e.ret_param, e.ret_line);
+		 (unsigned long long)e.data_size, (unsigned long long)e.offsets_size,
+		 e.ret == BR_OK ? 0 : e.ret, e.ret_param, e.ret_line);
 }
 
 static void print_ring(struct host_out *out, struct ring *ring)
