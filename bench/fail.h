@@ -7,7 +7,7 @@
 
 #include <err.h>
 
-/* Says why (printf style; fail_errno adds strerror) on stderr and ends the process with status 1. */
+/* Says why (as printf; fail_errno adds strerror) on stderr and ends the process with status 1. */
 #define fail(...) errx(1, __VA_ARGS__)
 #define fail_errno(...) err(1, __VA_ARGS__)
 

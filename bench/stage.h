@@ -12,7 +12,7 @@
 /* What all clients of a cell found, together. */
 struct result {
 	uint64_t calls;
-	double seconds;		/* from the common start to the end of the last client's last call */
+	double seconds;		/* from the common start to the end of the very last call */
 	double min_us, avg_us, p50_us, p99_us, max_us;
 	double user_us, system_us;	/* CPU time of clients and servers per call */
 };

@@ -32,7 +32,8 @@ void wire_talk(struct wire *wire);
 
 /*
  * Talks until a transaction or a reply has come (in @got) and all that came with it is read.
- * Answers reference counts of the thread's own objects on the way. Returns BR_TRANSACTION or BR_REPLY.
+ * Answers reference counts of the thread's own objects on the way. Returns BR_TRANSACTION or
+ * BR_REPLY.
  */
 uint32_t wire_wait(struct wire *wire, struct binder_transaction_data *got);
 
