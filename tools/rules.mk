@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: Apache-2.0
 # The Rust programs: the anybinder command, and rsb_hub, the service manager it starts. One cargo
 # run builds both, so that their common crates are compiled once.
 RUST_SOURCES := $(shell find tools/anybinder -type f) tools/Cargo.toml tools/Cargo.lock

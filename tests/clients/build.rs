@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! Generates the test interfaces from their AIDL.
 use std::path::PathBuf;
 

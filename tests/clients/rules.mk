@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: Apache-2.0
 # Real clients: services and clients of the rsbinder crate, each a process of its own.
 CLIENT_TESTS := $(BIN)/client-tests
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! A callback object made of a closure; it can be waited for, and its end can be seen.
 use crate::aidl::{BnCallback, ICallback};
 use rsbinder::{BinderResult, Interface, Strong};

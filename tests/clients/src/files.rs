@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! Files without a name, to be passed from process to process.
 use rsbinder::ParcelFileDescriptor;
 use std::fs::File;

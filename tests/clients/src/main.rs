@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! Real clients against a mounted Binder file system, whoever serves it.
 //!
 //! Without a subcommand this is the runner: it starts each case as a process of its own, with a

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! The service side of every test: one process, one `IPeer`, registered by name.
 use crate::aidl::{BnPeer, ICallback, IPeer, Record};
 use crate::callback::Callback;

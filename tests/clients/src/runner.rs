@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! Runs cases, each in a process group of its own with a time limit, and adds them up.
 use crate::cases::{self, Case};
 use crate::EXIT_SKIPPED;

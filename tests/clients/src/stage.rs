@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! What a test case works with: its own Binder client state, and services it starts and kills.
 use crate::aidl::IPeer;
 use rsbinder::{hub, ProcessState, Status, StatusCode, Strong};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! This program as a Binder client: connecting, and turning what fails into sentences.
 use crate::place::{Place, Served};
 use crate::trouble::{Result, Trouble};

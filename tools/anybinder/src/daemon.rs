@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! Starting and stopping anybinderd, and saying beforehand why it could not start.
 use crate::namespace;
 use crate::place::{Place, Served};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! `anybinder`: brings the userspace home of Binder up and down, and looks into it.
 mod client;
 mod command;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! The service manager: rsb_hub of the rsbinder-tools crate, one process for each device.
 //!
 //! rsb_hub opens `/dev/binderfs/DEVICE` and nothing else, so for any other mount it runs in a

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! Mount namespaces: how a program that knows only `/dev/binderfs` gets any mount we like.
 //!
 //! Binder clients look at fixed paths: `/dev/binderfs/...` and `/dev/binder`. To point an

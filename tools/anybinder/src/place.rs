@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! A place: the directory where a Binder file system is mounted, and our note of who serves it.
 //!
 //! The note (a small JSON file in the state directory) is written by `up` and removed by `down`.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! A process of which we keep a note across commands.
 //!
 //! A pid alone may mean another process by the time it is used, so the note also holds the

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! What went wrong, said to a person: one sentence for the fault, one for the way out.
 use std::fmt;
 

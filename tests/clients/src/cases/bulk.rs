@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! Big parcels, full buffers, and buffers used again and again.
 use super::cases;
 use crate::stage::{holds, same, until, Failure, Stage, Verdict};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! Plain calls, one-way calls, nested calls, and the errors that calls bring home.
 use super::cases;
 use crate::aidl::{BnPeer, IPeer};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! Several devices, each a world of its own. The client of another device is another process:
 //! rsbinder opens one device for each process.
 use super::cases;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! Many threads and many processes at once.
 use super::cases;
 use crate::aidl::IPeer;

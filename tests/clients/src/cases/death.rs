@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! Processes that die: who is told, who is not, and what calls to them return.
 use super::cases;
 use crate::callback::Callback;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! File descriptors in parcels, both ways, and none left over.
 use super::cases;
 use crate::files::{open_count, open_text, read_text};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! Frozen processes: what their callers get, and who is told.
 use super::cases;
 use crate::stage::{holds, same, until, Failure, Stage, Verdict, PATIENCE};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! The test cases, one file for each matter. A case runs in a process of its own.
 use crate::stage::{Stage, Verdict};
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! The service manager, as clients use it.
 use super::cases;
 use crate::callback::Callback;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! Objects in parcels: identity, ownership, and the end of the last reference.
 use super::cases;
 use crate::aidl::{ICallback, Record};

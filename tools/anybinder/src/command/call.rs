@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! `anybinder call NAME CODE [TYPE VALUE]...`: one transaction by hand, with the argument
 //! spelling of Android's own `service call`, and the reply as words of 32 bits.
 use crate::client::{self, DeviceOption};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! `anybinder demo`: the whole thing at work, in a temporary place, with nothing left behind.
 //!
 //! This process brings the home up and starts a service and a client, each a process of its own.

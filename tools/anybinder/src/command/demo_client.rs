@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! The client of the demo, a process of its own; it prints one JSON line for each step.
 use super::demo_service::{aidl::IAddInts, open_text, read_text, NAME};
 use crate::client;

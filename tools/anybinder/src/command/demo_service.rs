@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! The AddInts service of the demo, a process of its own.
 use crate::client;
 use crate::trouble::{Doing, Result};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! `anybinder down`: the service managers first, so that nothing they lose looks like a fault.
 use crate::daemon;
 use crate::place::{Note, Place, Served};

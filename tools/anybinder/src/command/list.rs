@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! `anybinder list`: the services that the service manager knows.
 use crate::client::{self, DeviceOption};
 use crate::process::command_name;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! One file for each command of the command line.
 pub mod call;
 pub mod demo;

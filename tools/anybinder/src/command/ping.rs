@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! `anybinder ping NAME`: is the service there, and how long does the smallest call take?
 use crate::client::{self, DeviceOption};
 use crate::trouble::{Result, Trouble};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! `anybinder ps`: the processes that have a device open, out of `binder_logs/stats`.
 use crate::place::Place;
 use crate::process::command_name;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! `anybinder run -- CMD`: an unmodified program that finds this mount at the usual paths.
 use crate::namespace;
 use crate::place::{Served, DEFAULT_MOUNT};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! `anybinder servicemanager`: what a unit file or `up` starts for each device.
 use crate::client::DeviceOption;
 use crate::manager::{self, ManagerOptions};

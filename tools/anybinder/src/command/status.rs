@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! `anybinder status`: what is up, seen from the mount and from the note.
 use crate::place::{Manager, Place, Served};
 use crate::trouble::Result;

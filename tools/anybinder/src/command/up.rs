@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 //! `anybinder up`: the daemon, then a service manager on each wanted device.
 use crate::daemon::{self, DaemonOptions};
 use crate::manager::{self, ManagerOptions};

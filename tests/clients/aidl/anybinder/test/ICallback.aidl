@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 package anybinder.test;
 
 /** An object of the client's that services call back. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: Apache-2.0
 package anybinder.demo;
 
 /** The service of `anybinder demo`: the smallest call there is, and a file each way. */
