@@ -168,6 +168,11 @@ bool caller_is_thread_of(pid_t tid, pid_t pid)
 	return !syscall(SYS_tgkill, pid, tid, 0) || errno == EPERM;
 }
 
+bool caller_exists(pid_t tid)
+{
+	return sched_getscheduler(tid) >= 0 || errno != ESRCH;
+}
+
 bool caller_is_dying(pid_t tid)
 {
 	char buffer[2048];
@@ -259,8 +264,8 @@ void caller_get_priority(pid_t tid, u8 *policy, s8 *prio)
 }
 
 /*
- * Lowers a wish to what the process may ask for itself. RLIMIT_NICE counts 20 - nice, and 0 allows no
- * nice value at all, as the stock driver reads it. False: nothing is to be changed.
+ * Lowers a wish to what the process may ask for itself. RLIMIT_NICE counts 20 - nice, and 0 allows
+ * no nice value at all, as the stock driver reads it. False: nothing is to be changed.
  */
 static bool limit_wish(pid_t pid, u8 *policy, s8 *prio)
 {

@@ -32,6 +32,9 @@ void caller_moved(struct host_proc *who);
 /* Is @tid a thread of the process @pid? */
 bool caller_is_thread_of(pid_t tid, pid_t pid);
 
+/* Is there a thread (of any process) of this number? */
+bool caller_exists(pid_t tid);
+
 /* Has the thread been killed, though it has not ended yet? */
 bool caller_is_dying(pid_t tid);
 
@@ -45,9 +48,9 @@ s32 caller_pid_seen_by(const struct host_proc *subject, const struct host_proc *
 u32 caller_uid_seen_by(u32 uid, const struct host_proc *viewer);
 
 /*
- * Copies between the daemon and the memory of a thread that waits in a request. All or nothing: 0 or
- * -EFAULT. The client decides how long this takes (its memory may be backed by a file system of its
- * own), so that the worker may be lost for a while: see worker.h.
+ * Copies between the daemon and the memory of a thread that waits in a request. All or nothing: 0
+ * or -EFAULT. The client decides how long this takes (its memory may be backed by a file system of
+ * its own), so that the worker may be lost for a while: see worker.h.
  */
 int caller_read(pid_t tid, void *dst, u64 src, size_t size);
 int caller_write(pid_t tid, u64 dst, const void *src, size_t size);

@@ -2,14 +2,14 @@
 /*
  * Binder devices.
  *
- * An ioctl becomes a call into the engine; if the engine has nothing for it the call is parked and the
- * worker goes back to read the next request. Whoever later queues work for that thread finishes the
- * call here: resume it in the engine, answer it. The answer to one's own request goes out first, so that
- * what a worker then does for others delays nobody who has been served.
+ * An ioctl becomes a call into the engine; if the engine has nothing for it the call is parked and
+ * the worker goes back to read the next request. Whoever later queues work for that thread
+ * finishes the call here: resume it in the engine, answer it. The answer to one's own request goes
+ * out first, so that what a worker then does for others delays nobody who has been served.
  *
- * The life of an open is counted twice. `calls` counts what is under way in the engine: at zero the
- * engine lets go of the process. `refs` counts who may still name the structure: the kernel does until
- * its RELEASE, even when the open was ended before because its owner is dead.
+ * The life of an open is counted twice. `calls` counts what is under way in the engine: at zero
+ * the engine lets go of the process. `refs` counts who may still name the structure: the kernel
+ * does until its RELEASE, even when the open was ended before because its owner is dead.
  */
 #include "device.h"
 
@@ -20,6 +20,7 @@
 #include "log.h"
 #include "map.h"
 #include "park.h"
+#include "reap.h"
 #include "users.h"
 #include "watch.h"
 #include "worker.h"
@@ -263,10 +264,13 @@ static int begin_call(const struct request *request, struct binder_file *file,
 	if (!enter(file))
 		return -EBADF;
 	*thread = binder_thread_get(file->proc, tid, &tid);
-	if (*thread)
-		return 0;
-	leave(file);
-	return -ENOMEM;
+	if (!*thread) {
+		leave(file);
+		return -ENOMEM;
+	}
+	if (!(*thread)->host.unique)	/* it calls for the first time */
+		reap_ended_threads(file->proc, &file->reap_at);
+	return 0;
 }
 
 void device_ioctl(const struct request *request)
@@ -327,8 +331,9 @@ void device_poll(const struct request *request)
 }
 
 /*
- * Without passthrough the kernel reads pages of the buffer that the client touches. A read(2), which the
- * stock driver refuses, comes here too, but names an owner of locks, which a page fault has not.
+ * Without passthrough the kernel reads pages of the buffer that the client touches. A read(2),
+ * which the stock driver refuses, comes here too, but names an owner of locks, which a page fault
+ * has not.
  */
 void device_read(const struct request *request)
 {
@@ -383,7 +388,7 @@ void device_interrupt(const struct request *request)
 	thread = park_interrupt(in->unique, &known);
 	if (thread)
 		device_resume(thread, RESUME_INTERRUPTED);
-	else if (!known)	/* overtook its request, or comes too late: the kernel knows which */
+	else if (!known)	/* overtook its request, or is too late: the kernel knows which */
 		session_reply_error(request->head->unique, EAGAIN);
 }
 

@@ -23,12 +23,13 @@ struct binder_file {
 	atomic_int refs;		/* the kernel's handle, and 1 while calls > 0 */
 	atomic_bool ending;		/* the open is over, though calls may be in flight */
 	atomic_bool orphan;		/* its owner is dead, but others hold the descriptor */
+	atomic_uint reap_at;		/* threads at which dead ones are looked for */
 	atomic_int stuck;		/* workers held up by this client's memory */
 };
 
 /*
- * The kernel's handle of an open device is the address of its struct with the lowest bit set, which tells it
- * from the handles of other files.
+ * The kernel's handle of an open device is the address of its struct with the lowest bit set,
+ * which tells it from the handles of other files.
  */
 static inline bool device_is_handle(uint64_t handle)
 {
@@ -70,8 +71,8 @@ void device_answer(struct host_thread *thread, int result);
 bool device_owner_died(u64 nodeid);
 
 /*
- * The owner is dead and nobody holds the descriptor: the open is over, though a mapping inherited by fork
- * keeps the kernel from saying so.
+ * The owner is dead and nobody holds the descriptor: the open is over, though a mapping inherited
+ * by fork keeps the kernel from saying so.
  */
 void device_end(u64 nodeid);
 

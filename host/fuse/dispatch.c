@@ -2,10 +2,10 @@
 /*
  * From opcode to function.
  *
- * One table names each request that the kernel can send: the function, and the least that must follow
- * the header, checked once for all. What is not in the table is ENOSYS, which the kernel remembers for
- * most requests and then handles itself. Files other than devices are simple: directories and
- * texts are made whole when they are opened, and read from that copy.
+ * One table names each request that the kernel can send: the function, and the least that must
+ * follow the header, checked once for all. What is not in the table is ENOSYS, which the kernel
+ * remembers for most requests and then handles itself. Files other than devices are simple:
+ * directories and texts are made whole when they are opened, and read from that copy.
  */
 #include "dispatch.h"
 
@@ -13,6 +13,7 @@
 #include "layout.h"
 #include "text.h"
 #include "tree.h"
+#include "users.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -23,6 +24,7 @@
 struct handle {
 	struct entry *entry;
 	struct text text;
+	uid_t uid;		/* who is charged for it */
 };
 
 static void reply_status(const struct request *request, int error)
@@ -162,14 +164,21 @@ static void do_rename2(const struct request *request)
 static void open_handle(const struct request *request, struct entry *entry)
 {
 	struct fuse_open_out out = { .open_flags = FOPEN_DIRECT_IO };
-	struct handle *handle = calloc(1, sizeof(*handle));
+	struct handle *handle = NULL;
+	uid_t uid = request->head->uid;
 
+	if (users_charge(uid, USER_HANDLES)) {
+		handle = calloc(1, sizeof(*handle));
+		if (!handle)
+			users_discharge(uid, USER_HANDLES);
+	}
 	if (!handle) {
 		tree_put(entry);
-		reply_status(request, -ENOMEM);
+		reply_status(request, -ENFILE);
 		return;
 	}
 	handle->entry = entry;
+	handle->uid = uid;
 	if (entry->kind == ENTRY_DIR)
 		out.open_flags = 0;
 	if (entry->kind == ENTRY_TEXT)
@@ -216,6 +225,7 @@ static void do_release_handle(const struct request *request)
 
 	text_free(&handle->text);
 	tree_put(handle->entry);
+	users_discharge(handle->uid, USER_HANDLES);
 	free(handle);
 	reply_status(request, 0);
 }
@@ -244,6 +254,10 @@ static void do_read(const struct request *request)
 
 	if (is_device(request)) {
 		device_read(request);
+		return;
+	}
+	if (handle->entry->kind == ENTRY_CONTROL) {
+		reply_status(request, -EINVAL);
 		return;
 	}
 	left = in->offset < handle->text.size ? handle->text.size - in->offset : 0;

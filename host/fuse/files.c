@@ -3,9 +3,10 @@
  * Files on their way.
  *
  * A thread has at most one visit by the injector at a time, and what the visit is for is collected
- * in its struct pending_files: files to install for one transaction, numbers to close. While the visit
- * is under way the call belongs to the injector's callbacks: armed() answers it, done() records
- * how it went. The structure holds a count on the thread from submission to the end of the visit.
+ * in its struct pending_files: files to install for one transaction, numbers to close. While the
+ * visit is under way the call belongs to the injector's callbacks: armed() answers it, done()
+ * records how it went. The structure holds a count on the thread from submission to the end of the
+ * visit.
  */
 #include "files.h"
 

@@ -2,9 +2,9 @@
 /*
  * The slow half of the locks.
  *
- * A lock word is 0 (free), 1 (held) or 2 (held, and somebody may sleep). Sections are short, so the holder
- * is most likely running on another core and gone in a moment: spin a little first. If it was
- * preempted, spinning only keeps it from running: sleep.
+ * A lock word is 0 (free), 1 (held) or 2 (held, and somebody may sleep). Sections are short, so
+ * the holder is most likely running on another core and gone in a moment: spin a little first. If
+ * it was preempted, spinning only keeps it from running: sleep.
  */
 #include "futex.h"
 

@@ -23,8 +23,8 @@ typedef int32_t s32;
 typedef long long s64;
 
 /*
- * Both kinds of lock are one word: 0 free, 1 held, 2 held and somebody sleeps in futex(2). Workers can be
- * preempted with a lock held, so even the short ones must be able to sleep.
+ * Both kinds of lock are one word: 0 free, 1 held, 2 held and somebody sleeps in futex(2). Workers
+ * can be preempted with a lock held, so even the short ones must be able to sleep.
  */
 struct host_lock_word {
 	atomic_uint word;
@@ -57,14 +57,14 @@ struct binder_file;
 /* One open of a device: who opened it. Filled at OPEN (caller.c), constant from then on ... */
 struct host_proc {
 	s32 pid;			/* process number in the daemon's pid namespace */
-	u32 euid;			/* effective user id at OPEN, in the daemon's user namespace */
+	u32 euid;			/* effective user id at OPEN, of the daemon's namespace */
 	u32 nr_levels;			/* pid namespaces from the daemon's down to its own */
 	s32 pids[HOST_PID_LEVELS];	/* its number in each; pids[0] == pid */
 	u64 pid_ns;			/* inode number of its pid namespace */
 	u32 nr_id_ranges;		/* 0: user ids are the daemon's own */
 	struct host_id_range *id_ranges;
 	int pidfd;			/* of the process; -1 where the kernel has none */
-	u64 nodeid;			/* FUSE inode of this open, also its number in /proc/PID/maps */
+	u64 nodeid;			/* FUSE inode of this open, as seen in /proc/PID/maps */
 	struct binder_file *file;	/* valid during a call, and while the open lives */
 
 	/* ... except for what poll needs (park.c). */

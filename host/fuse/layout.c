@@ -2,8 +2,8 @@
 /*
  * What stands in the tree.
  *
- * The names and the texts are those of binderfs, since tools look for them: a feature is a file that
- * says "1", a report is made by the engine at the moment that it is opened.
+ * The names and the texts are those of binderfs, since tools look for them: a feature is a file
+ * that says "1", a report is made by the engine at the moment that it is opened.
  */
 #include "layout.h"
 
@@ -114,8 +114,10 @@ static int add_device(const char *name)
 		return -ENOSPC;
 	}
 	context = binder_context_new(name);
-	error = context ? tree_add(tree_root(), name, ENTRY_DEVICE, device_mode, fill_device, context)
-			: -ENOMEM;
+	error = -ENOMEM;
+	if (context)
+		error = tree_add(tree_root(), name, ENTRY_DEVICE, device_mode, fill_device,
+				 context);
 	if (error) {
 		atomic_fetch_sub(&nr_devices, 1);
 		if (context)
@@ -126,7 +128,9 @@ static int add_device(const char *name)
 
 static struct entry *add_dir(struct entry *parent, const char *name)
 {
-	return tree_add(parent, name, ENTRY_DIR, 0755, NULL, NULL) ? NULL : tree_child(parent, name);
+	if (tree_add(parent, name, ENTRY_DIR, 0755, NULL, NULL))
+		return NULL;
+	return tree_child(parent, name);
 }
 
 static bool add_texts(void)

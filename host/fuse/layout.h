@@ -11,8 +11,8 @@
 #include <sys/types.h>
 
 /*
- * Fills the tree. @devices: names separated by commas; @mode: the permissions of a device. Prints why and
- * returns false if a name cannot be used.
+ * Fills the tree. @devices: names separated by commas; @mode: the permissions of a device. Prints
+ * why and returns false if a name cannot be used.
  */
 bool layout_init(const char *devices, mode_t mode, unsigned int max_devices);
 

@@ -2,10 +2,10 @@
 /*
  * anybinderd: Android Binder devices from user space.
  *
- * Start: options, background, mount, negotiation with the kernel, tree, threads; then one look at the
- * mountpoint through the front door, which shows that requests are served; only then is the start
- * announced. End: a signal, or somebody else's umount. What is in flight then fails at the clients
- * with ECONNABORTED, as the connection goes with the process.
+ * Start: options, background, mount, negotiation with the kernel, tree, threads; then one look at
+ * the mountpoint through the front door, which shows that requests are served; only then is the
+ * start announced. End: a signal, or somebody else's umount. What is in flight then fails at the
+ * clients with ECONNABORTED, as the connection goes with the process.
  */
 #include "caller.h"
 #include "core.h"
@@ -37,6 +37,10 @@
 #define STUCK_ALL 64
 #define STUCK_ONE 16
 
+/* Reports and directories open at once: a report of a busy system is some MiB long. */
+#define HANDLES_ALL 1024
+#define HANDLES_ONE 64
+
 static unsigned int worker_count(const struct options *options)
 {
 	cpu_set_t cpus;
@@ -64,6 +68,7 @@ static void set_limits(const struct options *options)
 			options->max_procs < files / 2 ? options->max_procs : files / 2,
 			options->max_procs_per_uid);
 	users_set_limit(USER_FILES, files / 4, files / 8);
+	users_set_limit(USER_HANDLES, HANDLES_ALL, HANDLES_ONE);
 	users_set_limit(USER_STUCK, STUCK_ALL, STUCK_ONE);
 }
 

@@ -3,10 +3,10 @@
  * The receive buffer of one open.
  *
  * FUSE never tells of mmap(2), so the address of the client's mapping is looked up when the first
- * transaction for it arrives: a line of /proc/PID/maps with the number of this open's inode, which no
- * other open shares. Sealing the file against writing by clients (F_SEAL_FUTURE_WRITE) would also forbid
- * to punch holes in it, that is, to ever give memory back; a client that maps its buffer writable can
- * harm nobody but itself.
+ * transaction for it arrives: a line of /proc/PID/maps with the number of this open's inode, which
+ * no other open shares. Sealing the file against writing by clients (F_SEAL_FUTURE_WRITE) would
+ * also forbid to punch holes in it, that is, to ever give memory back; a client that maps its
+ * buffer writable can harm nobody but itself.
  */
 #include "map.h"
 

@@ -4,8 +4,8 @@
  * its device file.
  *
  * Where the kernel grants passthrough, the client's mapping is that very file. Elsewhere the
- * client maps the page cache of its own inode: reads of it are answered from the memory file, and what
- * changes is pushed by FUSE_NOTIFY_STORE. The daemon only ever writes here: what a client
+ * client maps the page cache of its own inode: reads of it are answered from the memory file, and
+ * what changes is pushed by FUSE_NOTIFY_STORE. The daemon only ever writes here: what a client
  * scribbles into its own buffer is never read back.
  */
 #ifndef HOST_FUSE_MAP_H

@@ -199,8 +199,8 @@ static int mount_by_helper(const char *mountpoint, bool allow_other)
 static void say_why_no_device(void)
 {
 	if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
-		log_error("/dev/fuse is missing: load the fuse module, or give the container the device "
-			  "(docker run --device /dev/fuse)");
+		log_error("/dev/fuse is missing: load the fuse module, or give the container the "
+			  "device (docker run --device /dev/fuse)");
 	else
 		log_error("cannot open /dev/fuse: %s", strerror(errno));
 }

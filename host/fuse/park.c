@@ -2,10 +2,11 @@
 /*
  * Parked requests.
  *
- * The state word of a thread decides every race by compare-and-exchange: a wake-up that comes before
- * the call is parked turns RUNNING into WOKEN, and parking then fails; two parties who want the same
- * parked call see one succeed. The table of parked requests, hashed by the kernel's request
- * number, is only there to find one by that number (a signal), by its deadline, or by its process.
+ * The state word of a thread decides every race by compare-and-exchange: a wake-up that comes
+ * before the call is parked turns RUNNING into WOKEN, and parking then fails; two parties who want
+ * the same parked call see one succeed. The table of parked requests, hashed by the kernel's
+ * request number, is only there to find one by that number (a signal), by its deadline, or by its
+ * process.
  *
  * An INTERRUPT can overtake its request: another worker may read it while the first one is still
  * on its way into the engine. Each worker therefore publishes what it is working on (worker.h), and

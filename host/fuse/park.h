@@ -3,9 +3,9 @@
  * Parked requests: calls that wait, without a thread of the daemon waiting with them.
  *
  * A call is RUNNING while a worker is in the engine for it, and PARKED when the engine had nothing
- * for it. Exactly one party takes a parked call back to RUNNING: the worker that queued work for it, the
- * one that read its INTERRUPT, or the watcher when its time is up; that party goes on with the call
- * and answers it.
+ * for it. Exactly one party takes a parked call back to RUNNING: the worker that queued work for
+ * it, the one that read its INTERRUPT, or the watcher when its time is up; that party goes on with
+ * the call and answers it.
  */
 #ifndef HOST_FUSE_PARK_H
 #define HOST_FUSE_PARK_H
@@ -32,9 +32,9 @@ bool park_begin(struct host_thread *thread);
 void park_keep(struct host_thread *thread);
 
 /*
- * The engine said that the call would block. PARK_DONE: it is parked, and @thread must not be touched
- * any more. Else the call has to be resumed at once, for the reason given, or (PARK_REFUSED) answered,
- * because its open is over.
+ * The engine said that the call would block. PARK_DONE: it is parked, and @thread must not be
+ * touched any more. Else the call has to be resumed at once, for the reason given, or
+ * (PARK_REFUSED) answered, because its open is over.
  */
 enum park_result park_wait(struct host_thread *thread);
 
@@ -60,8 +60,9 @@ void park_wake_poll(struct host_proc *proc);
 void park_notify_polled(void);
 
 /*
- * A signal came for the request @unique. Returns the thread if it was parked (the caller then resumes
- * it as interrupted). Else NULL; @known tells whether whoever works on the request will notice.
+ * A signal came for the request @unique. Returns the thread if it was parked (the caller then
+ * resumes it as interrupted). Else NULL; @known tells whether whoever works on the request will
+ * notice.
  */
 struct host_thread *park_interrupt(u64 unique, bool *known);
 

@@ -2,9 +2,9 @@
 /*
  * Readiness.
  *
- * A script that starts the daemon opens a binder device in its next line, so the parent's exit status
- * is a promise: 0 means that an open() made from now on succeeds. The child keeps standard error
- * until then, so that whatever goes wrong is said where the user looks.
+ * A script that starts the daemon opens a binder device in its next line, so the parent's exit
+ * status is a promise: 0 means that an open() made from now on succeeds. The child keeps standard
+ * error until then, so that whatever goes wrong is said where the user looks.
  */
 #include "ready.h"
 

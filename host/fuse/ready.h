@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 /*
- * Forks. The parent waits, and leaves with status 0 once ready_announce() was called in the child, or
- * with 1 if the child ended before (the child has then printed why). Only the child returns.
+ * Forks. The parent waits, and leaves with status 0 once ready_announce() was called in the child,
+ * or with 1 if the child ended before (the child has then printed why). Only the child returns.
  * Must run before any thread is started.
  */
 void ready_fork(void);

@@ -12,10 +12,11 @@ $(FUSE_OBJS): $(OBJ)/fuse/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) $(FUSE_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# gcc 12 takes the address of a thread-local variable for null where it has shortened it to an offset.
 $(FUSE_ASAN_OBJS): $(OBJ)/fuse-asan/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) $(FUSE_CPPFLAGS) -DBINDER_DEBUG $(CFLAGS) \
-		-fsanitize=address,undefined -fno-omit-frame-pointer -MMD -MP -c -o $@ $<
+		-fsanitize=address,undefined -fno-sanitize=null -fno-omit-frame-pointer -MMD -MP -c -o $@ $<
 
 $(BIN)/anybinderd: $(FUSE_OBJS)
 

@@ -2,10 +2,10 @@
 /*
  * The connection to the kernel.
  *
- * The daemon speaks the /dev/fuse protocol itself, for three reasons: an answer may be given by any
- * thread at any later time (a blocked read is parked, not waited for); an ioctl must be able to fail
- * and still hand data back; and each call costs three requests, so nothing may stand between a request
- * and its one read(2) and one write(2).
+ * The daemon speaks the /dev/fuse protocol itself, for three reasons: an answer may be given by
+ * any thread at any later time (a blocked read is parked, not waited for); an ioctl must be able
+ * to fail and still hand data back; and each call costs three requests, so nothing may stand
+ * between a request and its one read(2) and one write(2).
  */
 #include "session.h"
 
@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Linux 4.20; what we use was there before, but nothing older has been tried. */
@@ -23,8 +24,9 @@
 struct session session = { .fd = -1 };
 
 /*
- * Background requests are the kernel's word for those that nobody waits for: RELEASE of closed files,
- * read-ahead. The default of 12 at once delays the release of many processes that die together.
+ * Background requests are the kernel's word for those that nobody waits for: RELEASE of closed
+ * files, read-ahead. The default of 12 at once delays the release of many processes that die
+ * together.
  */
 #define MAX_BACKGROUND 1024
 
@@ -89,7 +91,8 @@ bool session_init(int fd, bool want_passthrough)
 	}
 	in = request.body;
 	if (in->major != FUSE_KERNEL_VERSION || in->minor < OLDEST_MINOR) {
-		log_error("the kernel's FUSE protocol %u.%u is not supported", in->major, in->minor);
+		log_error("the kernel's FUSE protocol %u.%u is not supported", in->major,
+			  in->minor);
 		session_reply_error(request.head->unique, EPROTO);
 		return false;
 	}
@@ -101,12 +104,12 @@ bool session_init(int fd, bool want_passthrough)
 bool session_read(struct request *request, void *buffer)
 {
 	for (;;) {
-		ssize_t got = read(session.fd, buffer, SESSION_BUFFER_SIZE);
+		ssize_t got = syscall(SYS_read, session.fd, buffer, SESSION_BUFFER_SIZE);
 
 		if (got >= (ssize_t)sizeof(struct fuse_in_header)) {
 			request->head = buffer;
 			request->body = request->head + 1;
-			request->body_size = (uint32_t)((size_t)got - sizeof(struct fuse_in_header));
+			request->body_size = (uint32_t)got - sizeof(struct fuse_in_header);
 			return true;
 		}
 		if (got < 0 && errno == ENODEV)
@@ -118,10 +121,14 @@ bool session_read(struct request *request, void *buffer)
 	}
 }
 
-/* ENOENT: the request is gone, which is the kernel's way to say that nobody waits any longer. */
+/*
+ * Not through the C library: its writev is a cancellation point, which costs, and a memory checker
+ * looks at the data again when it returns, when the requester may have had it freed already.
+ * ENOENT: the request is gone, which is the kernel's way to say that nobody waits any longer.
+ */
 static bool send_iov(const struct iovec *iov, int count)
 {
-	ssize_t sent = writev(session.fd, iov, count);
+	ssize_t sent = syscall(SYS_writev, session.fd, iov, count);
 
 	if (sent < 0 && errno != ENOENT)
 		log_debug("writing /dev/fuse: %s", strerror(errno));

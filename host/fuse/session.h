@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The connection to the kernel: requests come in by read(2), replies and notices go out by write(2).
+ * The connection to the kernel: requests come in by read(2), replies and notices go out by
+ * write(2).
  *
- * There is one connection and one descriptor for the whole daemon. Any thread may answer any request.
- * No function here may be called with an engine lock held (each is a system call), none waits for
- * a client.
+ * There is one connection and one descriptor for the whole daemon. Any thread may answer any
+ * request. No function here may be called with an engine lock held (each is a system call), none
+ * waits for a client.
  */
 #ifndef HOST_FUSE_SESSION_H
 #define HOST_FUSE_SESSION_H
@@ -36,8 +37,8 @@ struct session {
 extern struct session session;
 
 /*
- * Takes over @fd and negotiates: waits for the kernel's INIT, which is already on its way when mount(2)
- * returns. Prints why and returns false if the kernel is too old.
+ * Takes over @fd and negotiates: waits for the kernel's INIT, which is already on its way when
+ * mount(2) returns. Prints why and returns false if the kernel is too old.
  */
 bool session_init(int fd, bool want_passthrough);
 
@@ -64,8 +65,8 @@ void session_reply_ioctl(uint64_t unique, int result, const void *data, size_t s
 void session_notify_poll(uint64_t poll_handle);
 
 /*
- * Puts @size bytes into the page cache of @nodeid at @offset. Returns false if the kernel did not take
- * them (the inode is gone).
+ * Puts @size bytes into the page cache of @nodeid at @offset. Returns false if the kernel did not
+ * take them (the inode is gone).
  */
 bool session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, size_t size);
 

@@ -4,8 +4,8 @@
  *
  * Entries and inodes are guarded by one mutex: everything here is rare (a call between clients
  * touches none of it). The kernel counts its look-ups and forgets them in its own time; an inode
- * lives exactly as long as the kernel may still ask for it, an entry as long as it is in the tree, or an
- * inode shows it, or somebody works on it.
+ * lives exactly as long as the kernel may still ask for it, an entry as long as it is in the tree,
+ * or an inode shows it, or somebody works on it.
  */
 #include "tree.h"
 
@@ -94,7 +94,8 @@ static struct entry **find_slot(struct entry *dir, const char *name)
 	return slot;
 }
 
-static struct entry *new_entry(struct entry *dir, const char *name, enum entry_kind kind, mode_t mode)
+static struct entry *new_entry(struct entry *dir, const char *name, enum entry_kind kind,
+			       mode_t mode)
 {
 	struct entry *entry = calloc(1, sizeof(*entry));
 

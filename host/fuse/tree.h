@@ -5,8 +5,8 @@
  *
  * An entry is one name: a directory, a text file, the control file or a binder device. An inode is
  * what one LOOKUP answered. All looking up of directories and text files gives the same inode, but
- * each LOOKUP of a device gives a new one, so that every open has a page cache, hence a buffer mapping,
- * of its own.
+ * each LOOKUP of a device gives a new one, so that every open has a page cache, hence a buffer
+ * mapping, of its own.
  *
  * Every function takes the tree's own mutex for a short time and never waits for a client; none may
  * be called with an engine lock held.

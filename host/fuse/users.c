@@ -2,9 +2,10 @@
 /*
  * What each user has taken of the daemon.
  *
- * The daemon's own resources (descriptors, memory, threads) are shared by users who need not trust each
- * other. Each use is charged to the user who caused it, and a user who has reached his bound gets an
- * error while the others go on. Root has no bound of its own: it can stop the daemon anyway.
+ * The daemon's own resources (descriptors, memory, threads) are shared by users who need not trust
+ * each other. Each use is charged to the user who caused it, and a user who has reached his bound
+ * gets an error while the others go on. Root has no bound of its own: it can stop the daemon
+ * anyway.
  */
 #include "users.h"
 

@@ -13,6 +13,7 @@
 enum user_charge {
 	USER_OPENS,	/* opens of devices */
 	USER_FILES,	/* files inside transactions that are not delivered yet */
+	USER_HANDLES,	/* opens of directories and texts: each holds a copy */
 	USER_STUCK,	/* workers that wait in this user's memory */
 	USER_CHARGES,
 };
@@ -27,7 +28,8 @@ bool users_charge(uid_t uid, enum user_charge charge);
 void users_charge_always(uid_t uid, enum user_charge charge);
 
 /*
- * Has the user reached his bound? Once half of what there is for all is taken, one is the bound of each.
+ * Has the user reached his bound? Once half of what there is for all is taken, one is the bound of
+ * each.
  */
 bool users_is_over(uid_t uid, enum user_charge charge);
 

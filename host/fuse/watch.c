@@ -4,9 +4,10 @@
  *
  * A process that dies closes its files, and the kernel says so by RELEASE: but not while a child
  * of it still has the mapping that it inherited by fork (the stock driver's mapping is not
- * inherited). So the owner's pidfd is watched too. When it is dead and no RELEASE has come a moment later,
- * the descriptors of all processes are looked through once: if none holds the file, the open is over;
- * if one does, as the stock driver allows, each later close of it has them looked through again.
+ * inherited). So the owner's pidfd is watched too. When it is dead and no RELEASE has come a
+ * moment later, the descriptors of all processes are looked through once: if none holds the file,
+ * the open is over; if one does, as the stock driver allows, each later close of it has them
+ * looked through again.
  */
 #include "watch.h"
 
@@ -14,6 +15,7 @@
 #include "device.h"
 #include "log.h"
 #include "park.h"
+#include "pressure.h"
 #include "worker.h"
 
 #include <dirent.h>
@@ -33,6 +35,11 @@
 
 static int epoll_fd = -1;
 static int wake_fd = -1;
+
+/* What an event is about, if not a process (nodeids of devices are larger). */
+#define EVENT_WAKE 0u
+#define EVENT_PRESSURE 1u
+
 static atomic_bool checking_workers;
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 static u64 next_deadline_ns;
@@ -212,6 +219,20 @@ static int time_to_sleep(void)
 	return due <= now ? 0 : (int)((due - now + 999999) / 1000000);
 }
 
+static void handle_event(u64 about)
+{
+	uint64_t ignored;
+
+	if (about == EVENT_WAKE) {
+		if (read(wake_fd, &ignored, sizeof(ignored)) < 0)
+			log_debug("watcher: %s", strerror(errno));
+	} else if (about == EVENT_PRESSURE) {
+		pressure_relieve();
+	} else if (device_owner_died(about)) {
+		watch_check_holders(about);
+	}
+}
+
 static void *watch_main(void *arg)
 {
 	static struct worker self;
@@ -221,16 +242,9 @@ static void *watch_main(void *arg)
 	for (;;) {
 		struct epoll_event events[64];
 		int count = epoll_wait(epoll_fd, events, 64, time_to_sleep());
-		uint64_t ignored;
 
-		for (int i = 0; i < count; i++) {
-			if (events[i].data.u64 == 0) {
-				if (read(wake_fd, &ignored, sizeof(ignored)) < 0)
-					log_debug("watcher: %s", strerror(errno));
-			} else if (device_owner_died(events[i].data.u64)) {
-				watch_check_holders(events[i].data.u64);
-			}
-		}
+		for (int i = 0; i < count; i++)
+			handle_event(events[i].data.u64);
 		run_due(&self);
 		if (atomic_load(&checking_workers) &&
 		    host_now_ns() - last_check >= WORKER_CHECK_MS * 1000000ull) {
@@ -247,11 +261,16 @@ static void *watch_main(void *arg)
 
 bool watch_start(void)
 {
-	struct epoll_event event = { .events = EPOLLIN };
+	struct epoll_event event = { .events = EPOLLIN, .data.u64 = EVENT_WAKE };
+	struct epoll_event pressure = { .events = EPOLLPRI, .data.u64 = EVENT_PRESSURE };
 	pthread_t thread;
+	int fd;
 
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	fd = pressure_open();
+	if (fd >= 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &pressure))
+		close(fd);
 	return epoll_fd >= 0 && wake_fd >= 0 &&
 	       !epoll_ctl(epoll_fd, EPOLL_CTL_ADD, wake_fd, &event) &&
 	       !pthread_create(&thread, NULL, watch_main, NULL);

@@ -250,8 +250,9 @@ static void write_off(struct worker *worker)
 }
 
 /*
- * A client that is being killed waits for its answer, and what the worker waits for may be part of that very
- * client: answer, so that it can go. When the worker comes back its own answer finds nobody.
+ * A client that is being killed waits for its answer, and what the worker waits for may be part of
+ * that very client: answer, so that it can go. When the worker comes back its own answer finds
+ * nobody.
  */
 static void let_go_of_dying(struct worker *worker)
 {

@@ -2,11 +2,11 @@
 /*
  * The threads that serve requests.
  *
- * As many as there are cores serve, and none waits for a client knowingly. A client can still hold one
- * up by naming addresses in memory whose page faults somebody else has to resolve (userfaultfd, a
- * file system of its own): the copy then takes as long as that somebody likes, and no signal ends it. A
- * worker that makes no progress for a moment is therefore written off: a spare one takes its place and
- * what it still had to do for others; when it comes back it ends.
+ * As many as there are cores serve, and none waits for a client knowingly. A client can still hold
+ * one up by naming addresses in memory whose page faults somebody else has to resolve
+ * (userfaultfd, a file system of its own): the copy then takes as long as that somebody likes, and
+ * no signal ends it. A worker that makes no progress for a moment is therefore written off: a
+ * spare one takes its place and what it still had to do for others; when it comes back it ends.
  */
 #ifndef HOST_FUSE_WORKER_H
 #define HOST_FUSE_WORKER_H
@@ -47,8 +47,8 @@ bool worker_start(unsigned int count);
 void worker_enlist(struct worker *worker);
 
 /*
- * Lets a thread of its own finish what @worker has on its lists: for callers that must not be held up
- * by a client's memory.
+ * Lets a thread of its own finish what @worker has on its lists: for callers that must not be held
+ * up by a client's memory.
  */
 void worker_hand_over(struct worker *worker);
 
@@ -65,9 +65,9 @@ bool worker_was_interrupted(u64 unique);
 void worker_begin_step(const struct host_thread *thread);
 
 /*
- * Writes workers off that are still busy with the step of the last check, and replaces them. The watcher
- * calls it every WORKER_CHECK_MS while any worker is busy.
- * Returns false if none is, so that checking can stop until the next request.
+ * Writes workers off that are still busy with the step of the last check, and replaces them. The
+ * watcher calls it every WORKER_CHECK_MS while any worker is busy. Returns false if none is, so
+ * that checking can stop until the next request.
  */
 bool worker_check(void);
 
