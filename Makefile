@@ -82,13 +82,13 @@ bench: all $(BENCH_TARGETS)
 
 ## demo: set up, build and show the whole thing at work
 demo:
-	scripts/setup build demo
-	$(MAKE) all
-	$(MAKE) demo-run
+	@scripts/setup build demo
+	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory demo-run
 
 ## setup: install what building and testing need (Debian packages)
 setup:
-	scripts/setup
+	@scripts/setup
 
 ## tidy: the rules of the house that no compiler checks
 tidy:
