@@ -398,8 +398,12 @@ static struct binder_work *next_work_ilocked(struct reader *r, bool *full) NO_TS
 	struct bl_list *todo = &r->thread->todo;
 	struct bl_list *link;
 
-	if (bl_empty(todo) && r->proc_work)
-		todo = &r->proc->todo;
+	if (bl_empty(todo)) {
+		/* Whatever ended the wait may have been taken back meanwhile. */
+		r->thread->process_todo = false;
+		if (r->proc_work)
+			todo = &r->proc->todo;
+	}
 	if (bl_empty(todo))
 		return NULL;
 	*full = r->end - r->pos < ROOM_WANTED || r->pos > r->end;

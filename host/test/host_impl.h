@@ -349,7 +349,8 @@ static inline int host_secctx_get(const struct host_proc *proc, const char **ctx
 		return err;
 	*ctx = proc->sim->secctx;
 	*len = *ctx ? (u32)strlen(*ctx) : 0;
-	__atomic_add_fetch(&sim_stats.secctxs, 1, __ATOMIC_RELAXED);
+	if (*ctx) /* only something is given back */
+		__atomic_add_fetch(&sim_stats.secctxs, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 
