@@ -8,6 +8,7 @@
 #include "core.h"
 #include "freeze.h"
 #include "node.h"
+#include "priority.h"
 #include "ref.h"
 #include "returns.h"
 
@@ -33,6 +34,7 @@ static int write_read(struct binder_thread *thread, void *arg, bool nonblock)
 	struct binder_write_read *bwr = arg;
 	int err = 0;
 
+	binder_priority_forget(thread);
 	if (bwr->write_size)
 		err = binder_write(thread, bwr);
 	if (err) {

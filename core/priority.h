@@ -16,9 +16,14 @@ struct binder_transaction;
  * scheduled and gives it what the call deserves.  May sleep. */
 void binder_priority_inherit(struct binder_thread *thread, struct binder_transaction *t,
 			     const struct binder_node *node);
+/* How the thread that sends is scheduled.  May sleep. */
+struct host_priority binder_priority_of_sender(struct binder_thread *thread);
+/* @thread comes in with a new call: it may have changed since it was last here. */
+void binder_priority_forget(struct binder_thread *thread);
 /* @thread has answered @t.  May sleep. */
 void binder_priority_restore(struct binder_thread *thread, const struct binder_transaction *t);
-/* @thread takes new work of its process: back to where the process began. */
+/* @thread takes new work of its process: back to where the process began.  Not
+ * looked at again right after an answer that has just put it there. */
 void binder_priority_default(struct binder_thread *thread);
 
 /* Is @a more urgent than @b? */

@@ -207,7 +207,7 @@ static void describe(struct send *s)
 	t->start_ns = host_now_ns();
 	t->sender_euid = host_sender_euid(&s->proc->host, &s->thread->host, &s->target->host);
 	if (!s->is_reply && !s->oneway)
-		t->priority = host_priority_get(&s->thread->host);
+		t->priority = binder_priority_of_sender(s->thread);
 	else
 		t->priority = s->target->default_priority;
 }

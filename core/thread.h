@@ -50,6 +50,10 @@ struct binder_thread {
 	struct binder_error return_error; /* for what it sent itself */
 	struct binder_error reply_error;  /* for a call that it waits for */
 	struct binder_extended_error ee;
+	/* how it is scheduled (priority.c); only used by the thread's own call */
+	struct host_priority priority;
+	bool priority_known;
+	bool priority_settled; /* it was just put back to the process's default */
 	/* what the home must wait for; only used by the thread's own call */
 	enum binder_wait wait;
 	u32 wait_timeout_ms; /* 0: for ever */
