@@ -28,7 +28,7 @@ CARGO_TARGET_DIR := $(abspath $(BUILD)/cargo)
 export CARGO_TARGET_DIR
 
 CC    := gcc
-CLANG := clang-16
+CLANG := clang-19
 CARGO := cargo
 PYTHON := python3
 

@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-TEST_TARGETS += test-tidy
+TEST_TARGETS += test-run-tests test-tidy
+LINT_TARGETS += lint-c
+
+test-run-tests:
+	@scripts/run-tests --self-test
 
 test-tidy:
 	@scripts/tidy --self-test --summary
 
-# docs/PROTOCOL.md lists the conformance tests as the rules that they pin.
-TEST_TARGETS += test-protocol
-RULES := $(BUILD)/protocol.tsv
-
-$(RULES): $(BIN)/anybinder-conformance
-	@$< --list >$@
-
-test-protocol: $(RULES)
-	@scripts/protocol $(RULES)
-
-.PHONY: protocol
-## protocol: list the conformance tests in docs/PROTOCOL.md
-protocol: $(RULES)
-	@scripts/protocol $(RULES) --write
+# The programs are built with gcc; clang has warnings of its own.
+lint-c:
+	@for file in $(CORE_SRCS) $(FUSE_SRCS); do \
+		$(CLANG) $(filter-out -O2 -g,$(CFLAGS)) $(CPPFLAGS) -Icore -Ihost -Ihost/fuse \
+			-fsyntax-only $$file || exit 1; \
+	done
