@@ -45,10 +45,35 @@ static void attach_nlocked(struct binder_proc *proc, struct binder_ref *ref,
 	binder_unlock(&proc->inner_lock);
 }
 
+static struct binder_death *new_death(struct binder_proc *proc, u64 cookie)
+{
+	struct binder_death *death;
+
+	if (!binder_proc_add_notice(proc))
+		return NULL;
+	death = host_alloc(sizeof(*death));
+	if (!death) {
+		binder_proc_drop_notice(proc);
+		return NULL;
+	}
+	binder_work_init(&death->work, WORK_DEATH);
+	death->proc = proc;
+	death->cookie = cookie;
+	binder_stats_created(STAT_DEATH);
+	return death;
+}
+
+void binder_death_free(struct binder_death *death)
+{
+	binder_proc_drop_notice(death->proc);
+	host_free(death);
+	binder_stats_deleted(STAT_DEATH);
+}
+
 void binder_death_request(struct binder_thread *thread, const struct binder_handle_cookie *arg)
 {
 	struct binder_proc *proc = thread->proc;
-	struct binder_death *death = host_alloc(sizeof(*death));
+	struct binder_death *death = new_death(proc, arg->cookie);
 	const char *wrong = NULL;
 	struct binder_ref *ref;
 
@@ -56,9 +81,6 @@ void binder_death_request(struct binder_thread *thread, const struct binder_hand
 		no_memory(thread);
 		return;
 	}
-	binder_work_init(&death->work, WORK_DEATH);
-	death->cookie = arg->cookie;
-	binder_stats_created(STAT_DEATH);
 	binder_lock(&proc->outer_lock);
 	ref = binder_ref_find_olocked(proc, arg->handle, false);
 	if (ref) {
@@ -76,8 +98,7 @@ void binder_death_request(struct binder_thread *thread, const struct binder_hand
 	binder_unlock(&proc->outer_lock);
 	if (wrong) {
 		mistake(thread, wrong, arg->handle, arg->cookie);
-		host_free(death);
-		binder_stats_deleted(STAT_DEATH);
+		binder_death_free(death);
 	}
 }
 

@@ -19,14 +19,19 @@ struct binder_thread;
 
 struct binder_death {
 	struct binder_work work; /* inner_lock of the one who asked */
+	struct binder_proc *proc; /* who asked */
 	u64 cookie;
 };
 
 /* The three commands.  A user's mistake is logged and changes nothing; without
- * memory the thread gets BR_ERROR.  May sleep. */
+ * memory, or with BINDER_MAX_NOTICES registrations, the thread gets BR_ERROR.  May
+ * sleep. */
 void binder_death_request(struct binder_thread *thread, const struct binder_handle_cookie *arg);
 void binder_death_clear(struct binder_thread *thread, const struct binder_handle_cookie *arg);
 void binder_death_done(struct binder_thread *thread, u64 cookie);
+
+/* The end of a registration that stands in no list any more.  No lock held. */
+void binder_death_free(struct binder_death *death);
 
 /* The owner of @node is gone: every ref that asked gets its notice. */
 void binder_death_notify_nlocked(struct binder_node *node) REQUIRES(&node->lock);

@@ -66,6 +66,36 @@ TEST(death_request_is_taken_back)
 	CHECK(pair_end(&p));
 }
 
+/* Asking and clearing without ever reading does not pile up for ever. */
+TEST(death_requests_are_bounded)
+{
+	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
+	struct pair p;
+	u32 nr;
+
+	pair_begin(&p);
+	ask(&p);
+	for (nr = 0; nr < BINDER_MAX_NOTICES + 10; nr++) {
+		world_command(p.c, BC_CLEAR_DEATH_NOTIFICATION, &arg);
+		world_command(p.c, BC_REQUEST_DEATH_NOTIFICATION, &arg);
+		REQUIRE(world_write_read(p.c, false) == 0);
+		if (p.c->arg.bwr.write_consumed < p.c->arg.bwr.write_size)
+			break; /* it has an error to read first */
+	}
+	CHECK(sim_stats.allocs < BINDER_MAX_NOTICES + 100);
+	while (world_write_read(p.c, true) == 0) {
+		u32 br = world_next(p.c, NULL);
+
+		if (br == BR_ERROR)
+			break;
+		if (!CHECK(br == BR_CLEAR_DEATH_NOTIFICATION_DONE))
+			break;
+		while (world_next(p.c, NULL) == BR_CLEAR_DEATH_NOTIFICATION_DONE)
+			;
+	}
+	CHECK(pair_end(&p));
+}
+
 TEST(death_answers_the_waiting_caller)
 {
 	struct pair p;

@@ -55,18 +55,40 @@ static const char *attach_nlocked(struct binder_proc *proc, struct binder_ref *r
 	return NULL;
 }
 
+static struct binder_freeze *new_freeze(struct binder_proc *proc, u64 cookie)
+{
+	struct binder_freeze *freeze;
+
+	if (!binder_proc_add_notice(proc))
+		return NULL;
+	freeze = host_alloc(sizeof(*freeze));
+	if (!freeze) {
+		binder_proc_drop_notice(proc);
+		return NULL;
+	}
+	binder_work_init(&freeze->work, WORK_FREEZE);
+	freeze->proc = proc;
+	freeze->cookie = cookie;
+	binder_stats_created(STAT_FREEZE);
+	return freeze;
+}
+
+void binder_freeze_free(struct binder_freeze *freeze)
+{
+	binder_proc_drop_notice(freeze->proc);
+	host_free(freeze);
+	binder_stats_deleted(STAT_FREEZE);
+}
+
 int binder_freeze_request(struct binder_thread *thread, const struct binder_handle_cookie *arg)
 {
 	struct binder_proc *proc = thread->proc;
 	const char *wrong = "freeze notification requested for no handle";
-	struct binder_freeze *freeze = host_alloc(sizeof(*freeze));
+	struct binder_freeze *freeze = new_freeze(proc, arg->cookie);
 	struct binder_ref *ref;
 
 	if (!freeze)
 		return -ENOMEM;
-	binder_work_init(&freeze->work, WORK_FREEZE);
-	freeze->cookie = arg->cookie;
-	binder_stats_created(STAT_FREEZE);
 	binder_lock(&proc->outer_lock);
 	ref = binder_ref_find_olocked(proc, arg->handle, false);
 	if (ref) {
@@ -79,8 +101,7 @@ int binder_freeze_request(struct binder_thread *thread, const struct binder_hand
 	binder_unlock(&proc->outer_lock);
 	if (!wrong)
 		return 0;
-	host_free(freeze);
-	binder_stats_deleted(STAT_FREEZE);
+	binder_freeze_free(freeze);
 	return mistake(thread, wrong, arg->cookie);
 }
 

@@ -17,16 +17,21 @@ struct binder_thread;
 
 struct binder_freeze {
 	struct binder_work work; /* inner_lock of the one who asked, all */
+	struct binder_proc *proc; /* who asked */
 	u64 cookie;
 	bool is_frozen; /* the state to tell */
 	bool sent;	/* told, BC_FREEZE_NOTIFICATION_DONE is awaited */
 	bool resend;	/* the state changed (or was cleared) meanwhile */
 };
 
-/* The three commands; -EINVAL as the stock driver says. */
+/* The three commands; -EINVAL as the stock driver says; -ENOMEM, also with
+ * BINDER_MAX_NOTICES registrations. */
 int binder_freeze_request(struct binder_thread *thread, const struct binder_handle_cookie *arg);
 int binder_freeze_clear(struct binder_thread *thread, const struct binder_handle_cookie *arg);
 int binder_freeze_done(struct binder_thread *thread, u64 cookie);
+
+/* The end of a registration that stands in no list any more.  No lock held. */
+void binder_freeze_free(struct binder_freeze *freeze);
 
 /* As binder_death_tell_ilocked(), for BR_FROZEN_BINDER (*state) and
  * BR_CLEAR_FREEZE_NOTIFICATION_DONE (its cookie). */

@@ -28,6 +28,10 @@
  * A 1 MiB buffer of nothing but objects and offsets holds half as many. */
 #define BINDER_MAX_OBJECTS 65536
 
+/* Death and freeze registrations of one process, with those that were cleared and
+ * whose last notice nobody has read: asking and clearing in turn makes them. */
+#define BINDER_MAX_NOTICES (2 * BINDER_MAX_REFS)
+
 /* Files in one transaction: what a process may have open by default. */
 #define BINDER_MAX_FILES 1024
 

@@ -75,6 +75,19 @@ void binder_proc_put(struct binder_proc *proc)
 	proc_free(proc);
 }
 
+bool binder_proc_add_notice(struct binder_proc *proc)
+{
+	if (host_atomic_add_return(&proc->nr_notices, 1) <= BINDER_MAX_NOTICES)
+		return true;
+	binder_proc_drop_notice(proc);
+	return false;
+}
+
+void binder_proc_drop_notice(struct binder_proc *proc)
+{
+	host_atomic_add_return(&proc->nr_notices, -1);
+}
+
 void binder_flush(struct binder_proc *proc)
 {
 	struct bt_node *n;
@@ -173,14 +186,12 @@ static void drop_completion(struct binder_work *work)
 
 static void drop_death(struct binder_work *work)
 {
-	host_free(bl_entry(&work->link, struct binder_death, work.link));
-	binder_stats_deleted(STAT_DEATH);
+	binder_death_free(bl_entry(&work->link, struct binder_death, work.link));
 }
 
 static void drop_freeze(struct binder_work *work)
 {
-	host_free(bl_entry(&work->link, struct binder_freeze, work.link));
-	binder_stats_deleted(STAT_FREEZE);
+	binder_freeze_free(bl_entry(&work->link, struct binder_freeze, work.link));
 }
 
 /* Absent: it belongs to something that lives on (a thread's error, a node, a

@@ -55,6 +55,8 @@ struct binder_proc {
 	s32 outstanding_txns GUARDED_BY(&inner_lock);
 	struct bl_list freeze_waiters GUARDED_BY(&inner_lock);
 
+	struct host_atomic nr_notices; /* death and freeze registrations */
+
 	struct binder_stats stats;
 };
 
@@ -62,6 +64,10 @@ static inline void binder_proc_hold(struct binder_proc *proc)
 {
 	host_atomic_add_return(&proc->refs, 1);
 }
+
+/* One more registration of a notice; false if there are too many. */
+bool binder_proc_add_notice(struct binder_proc *proc);
+void binder_proc_drop_notice(struct binder_proc *proc);
 
 /* Drops a count; the last one frees.  May sleep; no lock held. */
 void binder_proc_put(struct binder_proc *proc);

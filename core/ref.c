@@ -83,14 +83,10 @@ static void bury(struct ref_remains *r)
 	if (!r->ref)
 		return;
 	node = r->ref->node;
-	if (r->death) {
-		host_free(r->death);
-		binder_stats_deleted(STAT_DEATH);
-	}
-	if (r->freeze) {
-		host_free(r->freeze);
-		binder_stats_deleted(STAT_FREEZE);
-	}
+	if (r->death)
+		binder_death_free(r->death);
+	if (r->freeze)
+		binder_freeze_free(r->freeze);
 	host_free(r->ref);
 	binder_stats_deleted(STAT_REF);
 	binder_node_unpin(node);

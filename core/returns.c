@@ -174,10 +174,8 @@ static int tell_death(struct reader *r, struct binder_work *work) RELEASE(&r->pr
 
 	ended = binder_death_tell_ilocked(r->proc, death, &ret, &cookie);
 	binder_unlock(&r->proc->inner_lock);
-	if (ended) {
-		host_free(death);
-		binder_stats_deleted(STAT_DEATH);
-	}
+	if (ended)
+		binder_death_free(death);
 	err = put(r, ret, &cookie);
 	/* What a death makes the client do may well be calls: it should come
 	 * back for more only afterwards. */
@@ -193,10 +191,8 @@ static int tell_freeze(struct reader *r, struct binder_work *work) RELEASE(&r->p
 
 	ended = binder_freeze_tell_ilocked(r->proc, freeze, &ret, &state);
 	binder_unlock(&r->proc->inner_lock);
-	if (ended) {
-		host_free(freeze);
-		binder_stats_deleted(STAT_FREEZE);
-	}
+	if (ended)
+		binder_freeze_free(freeze);
 	return put(r, ret, &state); /* the cookie comes first in it */
 }
 
