@@ -199,10 +199,39 @@ static void story_from_the_start(struct pair *p)
 	answer_all(p, p->c, &nothing);
 }
 
+/* A third process calls the server, another thread of which answers: whatever went
+ * wrong between the other two is none of their business. */
+static bool bystander_is_served(struct pair *p)
+{
+	struct world_call nothing = { 0 };
+	struct world_thread *s = world_thread(p->server);
+	struct world_thread *c = world_thread(world_proc(&p->w));
+	u32 br;
+
+	/* A thread's first call always returns at once. */
+	world_command(s, BC_ENTER_LOOPER, NULL);
+	world_write_read(s, false);
+	world_write_read(c, false);
+	world_call(c, &nothing);
+	if (world_write_read(c, true) != BINDER_WOULD_BLOCK)
+		return false;
+	world_settle(&p->w);
+	/* The first thread may be the one that was chosen. */
+	answer_all(p, p->s, &nothing);
+	while (c->parked && world_write_read(s, true) == 0)
+		answer_all(p, s, &nothing);
+	world_settle(&p->w);
+	while ((br = world_next(c, NULL)))
+		if (br == BR_REPLY)
+			return true;
+	return false;
+}
+
 /* Which host call failed as the @nth of the story; SIM_OP_COUNT if none was left. */
 static enum sim_op tell(void (*story)(struct pair *p), bool later, u64 nth, bool from_start)
 {
 	struct pair p;
+	enum sim_op op;
 	bool failed;
 
 	if (from_start)
@@ -212,9 +241,13 @@ static enum sim_op tell(void (*story)(struct pair *p), bool later, u64 nth, bool
 		sim_arm(SIM_ANY, nth);
 	story(&p);
 	failed = sim_stats.failed;
+	op = sim_stats.failed_op;
+	sim_arm(SIM_ANY, 0);
+	if (!from_start && p.server->proc)
+		CHECK(bystander_is_served(&p));
 	CHECK(pair_end(&p));
 	CHECK(!sim_stats.allocs && !sim_stats.files && !sim_stats.secctxs);
-	return failed ? sim_stats.failed_op : SIM_OP_COUNT;
+	return failed ? op : SIM_OP_COUNT;
 }
 
 /* Tells @story once for each host call in it; at least @least must have failed. */

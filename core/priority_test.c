@@ -18,6 +18,7 @@ static void begin(struct pair *p, u32 flags, struct host_priority base)
 
 	*p = (struct pair){ 0 };
 	world_begin(&p->w);
+	p->w.nice = base.prio;
 	p->server = world_proc(&p->w);
 	p->client = world_proc(&p->w);
 	p->server->sim->may_rt = true;

@@ -27,6 +27,7 @@ struct world_proc *world_proc(struct world *w)
 
 	last_pid += 100;
 	proc->sim = sim_proc_new(last_pid, 1000, WORLD_MAP_SIZE);
+	proc->sim->nice = w->nice;
 	if (w->context && binder_open(w->context, proc->sim, &proc->proc))
 		proc->proc = NULL;
 	w->procs[w->nr_procs++] = proc;
