@@ -66,6 +66,27 @@ TEST(death_request_is_taken_back)
 	CHECK(pair_end(&p));
 }
 
+TEST(death_cleared_before_the_answer_ends_after_it)
+{
+	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
+	struct pair p;
+	u64 cookie;
+
+	pair_begin(&p);
+	ask(&p);
+	world_kill(p.server);
+	CHECK(world_write_read(p.c, true) == 0);
+	CHECK(pair_expect(p.c, BR_DEAD_BINDER, &cookie));
+	world_command(p.c, BC_CLEAR_DEATH_NOTIFICATION, &arg);
+	CHECK(world_write_read(p.c, false) == 0);
+	CHECK(world_poll_read(p.c) == -EAGAIN);
+	world_command(p.c, BC_DEAD_BINDER_DONE, &cookie);
+	CHECK(world_write_read(p.c, true) == 0);
+	cookie = 0;
+	CHECK(pair_expect(p.c, BR_CLEAR_DEATH_NOTIFICATION_DONE, &cookie) && cookie == COOKIE);
+	CHECK(pair_end(&p));
+}
+
 /* Asking and clearing without ever reading does not pile up for ever. */
 TEST(death_requests_are_bounded)
 {

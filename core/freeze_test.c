@@ -177,3 +177,79 @@ TEST(freeze_is_told)
 	CHECK(pair_expect(p.c, BR_CLEAR_FREEZE_NOTIFICATION_DONE, &cookie) && cookie == COOKIE);
 	CHECK(pair_end(&p));
 }
+
+/* Asks to be told, and has read how things are; the answer is still owed. */
+static void ask_and_hear(struct pair *p)
+{
+	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
+	struct binder_frozen_state_info info;
+
+	world_command(p->c, BC_ACQUIRE, &arg.handle);
+	world_command(p->c, BC_ENTER_LOOPER, NULL);
+	world_command(p->c, BC_REQUEST_FREEZE_NOTIFICATION, &arg);
+	CHECK(world_write_read(p->c, true) == 0);
+	CHECK(pair_expect(p->c, BR_FROZEN_BINDER, &info) && !info.is_frozen);
+}
+
+TEST(freeze_changes_before_the_answer_are_told_after_it)
+{
+	u64 cookie = COOKIE;
+	struct pair p;
+
+	pair_begin(&p);
+	ask_and_hear(&p);
+	CHECK(freeze(&p, true, 0) == 0);
+	CHECK(freeze(&p, false, 0) == 0);
+	CHECK(freeze(&p, true, 0) == 0);
+	CHECK(world_poll_read(p.c) == -EAGAIN);
+	world_command(p.c, BC_FREEZE_NOTIFICATION_DONE, &cookie);
+	CHECK(world_write_read(p.c, true) == 0);
+	CHECK(told_frozen(&p, 1)); /* as things are now, once */
+	CHECK(world_poll_read(p.c) == -EAGAIN);
+	CHECK(pair_end(&p));
+}
+
+TEST(freeze_cleared_before_the_answer_ends_after_it)
+{
+	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
+	u64 cookie = COOKIE;
+	struct pair p;
+
+	pair_begin(&p);
+	ask_and_hear(&p);
+	world_command(p.c, BC_CLEAR_FREEZE_NOTIFICATION, &arg);
+	CHECK(world_write_read(p.c, false) == 0);
+	CHECK(world_poll_read(p.c) == -EAGAIN);
+	world_command(p.c, BC_FREEZE_NOTIFICATION_DONE, &cookie);
+	CHECK(world_write_read(p.c, true) == 0);
+	cookie = 0;
+	CHECK(pair_expect(p.c, BR_CLEAR_FREEZE_NOTIFICATION_DONE, &cookie) && cookie == COOKIE);
+	CHECK(pair_end(&p));
+}
+
+TEST(freeze_mistakes)
+{
+	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
+	struct binder_handle_cookie wrong = { .handle = 0, .cookie = COOKIE + 1 };
+	struct binder_handle_cookie nobody = { .handle = 44, .cookie = COOKIE };
+	const struct {
+		u32 bc;
+		const void *arg;
+	} mistakes[] = {
+		{ BC_REQUEST_FREEZE_NOTIFICATION, &arg }, /* the second time */
+		{ BC_REQUEST_FREEZE_NOTIFICATION, &nobody },
+		{ BC_CLEAR_FREEZE_NOTIFICATION, &wrong },
+		{ BC_CLEAR_FREEZE_NOTIFICATION, &nobody },
+		{ BC_FREEZE_NOTIFICATION_DONE, &wrong.cookie },
+	};
+	struct pair p;
+	u32 i;
+
+	pair_begin(&p);
+	ask_and_hear(&p);
+	for (i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+		world_command(p.c, mistakes[i].bc, mistakes[i].arg);
+		CHECK(world_write_read(p.c, false) == -EINVAL);
+	}
+	CHECK(pair_end(&p));
+}

@@ -365,9 +365,8 @@ static inline void host_secctx_put(const char *ctx, u32 len)
 static inline struct host_priority host_priority_of_opener(const struct host_proc *proc,
 							   const void *opener)
 {
-	(void)opener;
 	sim_may_sleep("host_priority_of_opener");
-	return (struct host_priority){ .policy = 0, .prio = proc->sim->nice };
+	return ((const struct sim_proc *)opener)->opener;
 }
 
 static inline struct host_priority host_priority_get(struct host_thread *caller)

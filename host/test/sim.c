@@ -5,7 +5,6 @@
  * of it is ever shared, so whatever reaches another process came through the
  * engine.
  */
-#include "sim.h"
 #include "host.h"
 
 #include <stdio.h>

@@ -50,8 +50,8 @@ enum sim_op {
 struct sim_proc {
 	s32 pid;
 	u32 euid;
-	s8 nice;	     /* of the thread that opens */
 	bool may_rt;	     /* real-time policies are allowed */
+	struct host_priority opener;
 	bool fds_later;	     /* host_files_install() says so the first time */
 	const char *secctx;  /* NULL: none */
 	u8 *memory;	     /* SIM_MEMORY bytes at SIM_BASE */

@@ -11,6 +11,13 @@
 
 static s32 last_pid;
 
+/* The test itself is wrong. */
+static void __attribute__((noreturn)) stop(const char *what)
+{
+	fprintf(stderr, "world: %s\n", what);
+	abort();
+}
+
 bool world_begin(struct world *w)
 {
 	*w = (struct world){ 0 };
@@ -27,7 +34,6 @@ struct world_proc *world_proc(struct world *w)
 
 	last_pid += 100;
 	proc->sim = sim_proc_new(last_pid, 1000, WORLD_MAP_SIZE);
-	proc->sim->nice = w->nice;
 	if (w->context && binder_open(w->context, proc->sim, &proc->proc))
 		proc->proc = NULL;
 	w->procs[w->nr_procs++] = proc;
@@ -59,7 +65,7 @@ void world_kill(struct world_proc *proc)
 			world_resume(proc->threads[i], RESUME_INTERRUPTED);
 	for (i = 0; i < proc->nr_threads; i++)
 		if (proc->threads[i]->parked)
-			abort(); /* a thread that a signal does not bring back */
+			stop("a thread that a signal does not bring back");
 	binder_release(proc->proc);
 	proc->proc = NULL;
 }
@@ -104,10 +110,8 @@ u64 world_memory(struct world_proc *proc, const void *data, size_t size)
 	u64 at = SIM_BASE + proc->memory_used;
 
 	proc->memory_used += (size + 7) & ~(size_t)7;
-	if (proc->memory_used > SIM_MEMORY) {
-		fprintf(stderr, "world: a test used up the memory of its process\n");
-		abort();
-	}
+	if (proc->memory_used > SIM_MEMORY)
+		stop("the memory of a process is used up");
 	if (data)
 		sim_write(proc->sim, at, data, size);
 	return at;
@@ -119,7 +123,7 @@ static void collect(struct world_thread *t)
 	size_t size = t->arg.bwr.read_consumed;
 
 	if (size > WORLD_IO_SIZE || size > sizeof(t->in) - t->in_len)
-		abort();
+		stop("too many returns that nobody looked at");
 	sim_read(t->proc->sim, t->in + t->in_len, t->in_at, size);
 	t->in_len += size;
 	t->arg.bwr.read_consumed = 0;
@@ -147,7 +151,7 @@ static int call(struct world_thread *t, u32 cmd, bool nonblock)
 	struct binder_thread *thread;
 
 	if (t->parked)
-		abort();
+		stop("a call of a thread whose last call still waits");
 	t->cmd = cmd;
 	if (!t->proc->proc)
 		return -ENODEV;
@@ -164,7 +168,7 @@ int world_ioctl(struct world_thread *t, u32 cmd, void *arg)
 	int result;
 
 	if (size > sizeof(t->arg))
-		abort();
+		stop("an ioctl with too long an argument");
 	host_memcpy(&t->arg, arg, size);
 	result = call(t, cmd, false);
 	if (result != BINDER_WOULD_BLOCK)
@@ -177,7 +181,7 @@ void world_command(struct world_thread *t, u32 bc, const void *arg)
 	size_t size = ABI_IOC_SIZE(bc);
 
 	if (t->out_len + sizeof(bc) + size > WORLD_IO_SIZE)
-		abort();
+		stop("too many commands for one write");
 	sim_write(t->proc->sim, t->out_at + t->out_len, &bc, sizeof(bc));
 	if (size)
 		sim_write(t->proc->sim, t->out_at + t->out_len + sizeof(bc), arg, size);
@@ -239,7 +243,7 @@ void world_settle(struct world *w)
 
 	while (resume_woken(w))
 		if (++rounds > 10000)
-			abort(); /* somebody is woken for nothing for ever */
+			stop("somebody is woken for nothing for ever");
 }
 
 u32 world_next(struct world_thread *t, void *arg)
@@ -251,7 +255,7 @@ u32 world_next(struct world_thread *t, void *arg)
 		host_memcpy(&br, t->in, sizeof(br));
 		size = ABI_IOC_SIZE(br);
 		if (sizeof(br) + size > t->in_len)
-			abort();
+			stop("half a return");
 		if (arg)
 			host_memcpy(arg, t->in + sizeof(br), size);
 		t->in_len -= sizeof(br) + size;

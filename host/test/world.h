@@ -48,7 +48,6 @@ struct world {
 	struct binder_context *context;
 	struct world_proc *procs[WORLD_PROCS];
 	u32 nr_procs;
-	s8 nice; /* of whoever opens next */
 };
 
 /* A new engine with one device.  False: no memory (injected). */
