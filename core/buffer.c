@@ -20,7 +20,7 @@
 
 #define MIN_BUFFER_SIZE 8
 
-static struct binder_buffer *of_range(struct range *range)
+static struct binder_buffer *of_range(struct buffer_range *range)
 {
 	return range ? base_container_of(range, struct binder_buffer, range) : NULL;
 }
@@ -135,7 +135,7 @@ static void put_struct(struct binder_alloc *alloc, struct binder_buffer *buffer)
 static bool is_spam(struct binder_alloc *alloc, const struct binder_buffer *buffer)
 	REQUIRES(&alloc->lock)
 {
-	struct range *range;
+	struct buffer_range *range;
 	size_t bytes = 0;
 	u32 nr = 0;
 
@@ -291,7 +291,7 @@ u64 binder_buffer_address(struct binder_alloc *alloc, const struct binder_buffer
 
 struct binder_buffer *binder_alloc_first_buffer(struct binder_alloc *alloc)
 {
-	struct range *range;
+	struct buffer_range *range;
 
 	binder_lock(&alloc->lock);
 	range = range_first(&alloc->space);
@@ -323,7 +323,7 @@ size_t binder_alloc_shrink(struct binder_alloc *alloc, size_t max)
 __attribute__((no_sanitize("thread")))
 u32 binder_alloc_list(struct binder_alloc *alloc, struct binder_buffer_info *info, u32 max)
 {
-	struct range *range;
+	struct buffer_range *range;
 	u32 nr = 0;
 
 	binder_lock(&alloc->lock);

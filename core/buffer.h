@@ -35,7 +35,7 @@ struct binder_hold {
 };
 
 struct binder_buffer {
-	struct range range;	/* where: range.off, range.size in bytes */
+	struct buffer_range range;	/* where: range.off, range.size in bytes */
 	u32 debug_id;		/* id of the transaction that it came with */
 	s32 pid;		/* of the sender */
 	size_t data_size;

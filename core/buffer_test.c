@@ -22,7 +22,7 @@ static void begin(struct alloc_world *w, size_t map_size)
 
 static void end(struct alloc_world *w)
 {
-	struct range *range;
+	struct buffer_range *range;
 
 	while ((range = range_first(&w->alloc.space)))
 		binder_buffer_free(&w->alloc,

@@ -15,8 +15,8 @@
 void binder_pages_init(struct binder_pages *pages)
 {
 	host_memset(pages, 0, sizeof(*pages));
-	pages->oldest = PAGE_NONE;
-	pages->newest = PAGE_NONE;
+	pages->oldest = PAGE_NOWHERE;
+	pages->newest = PAGE_NOWHERE;
 	binder_mutex_init(&pages->evicting, RANK_PAGES);
 }
 
@@ -44,8 +44,8 @@ static void lru_add(struct binder_pages *pages, u16 at)
 	struct binder_page *page = &pages->page[at];
 
 	page->prev = pages->newest;
-	page->next = PAGE_NONE;
-	if (pages->newest == PAGE_NONE)
+	page->next = PAGE_NOWHERE;
+	if (pages->newest == PAGE_NOWHERE)
 		pages->oldest = at;
 	else
 		pages->page[pages->newest].next = at;
@@ -56,11 +56,11 @@ static void lru_del(struct binder_pages *pages, u16 at)
 {
 	struct binder_page *page = &pages->page[at];
 
-	if (page->prev == PAGE_NONE)
+	if (page->prev == PAGE_NOWHERE)
 		pages->oldest = page->next;
 	else
 		pages->page[page->prev].next = page->next;
-	if (page->next == PAGE_NONE)
+	if (page->next == PAGE_NOWHERE)
 		pages->newest = page->prev;
 	else
 		pages->page[page->next].prev = page->prev;
@@ -167,7 +167,7 @@ static struct range_pages pick(const struct binder_pages *pages, size_t max)
 {
 	struct range_pages run = { pages->oldest, 0 };
 
-	if (pages->oldest == PAGE_NONE)
+	if (pages->oldest == PAGE_NOWHERE)
 		return run;
 	while (run.nr < max && run.first + run.nr < pages->nr &&
 	       pages->page[run.first + run.nr].state == PAGE_AVAILABLE)
@@ -183,7 +183,7 @@ size_t binder_pages_shrink(struct binder_pages *pages, struct host_map *map,
 	bool busy;
 
 	binder_lock(lock);
-	busy = pages->shrinking || pages->oldest == PAGE_NONE || !max;
+	busy = pages->shrinking || pages->oldest == PAGE_NOWHERE || !max;
 	if (!busy)
 		pages->shrinking = true;
 	binder_unlock(lock);

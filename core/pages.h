@@ -32,16 +32,16 @@ struct binder_page {
 struct binder_pages {
 	struct binder_page *page; /* NULL before binder_pages_attach() */
 	u32 nr;			  /* pages of the map */
-	u16 oldest, newest;	  /* ends of the LRU list, or PAGE_NONE */
+	u16 oldest, newest;	  /* ends of the LRU list, or PAGE_NOWHERE */
 	u32 count[PAGE_STATE_COUNT];
 	u32 high; /* the most pages that ever had memory at once */
 	bool shrinking;
 	struct binder_mutex evicting; /* held over host_map_evict() */
 };
 
-#define PAGE_NONE 0xffff
-/* Page numbers fit in u16, PAGE_NONE excepted. */
-#define BINDER_PAGES_MAX ((size_t)PAGE_NONE)
+#define PAGE_NOWHERE 0xffff
+/* Page numbers fit in u16, PAGE_NOWHERE excepted. */
+#define BINDER_PAGES_MAX ((size_t)PAGE_NOWHERE)
 
 /* No pages at all.  Pair: binder_pages_destroy(), which frees; may sleep. */
 void binder_pages_init(struct binder_pages *pages);

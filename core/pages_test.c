@@ -147,7 +147,7 @@ TEST(pages_claimed_during_eviction_stay_claimed)
 	/* As the shrinker leaves things while the host takes the memory away. */
 	w.pages.shrinking = true;
 	w.pages.page[0].state = PAGE_EVICTING;
-	w.pages.oldest = w.pages.newest = PAGE_NONE;
+	w.pages.oldest = w.pages.newest = PAGE_NOWHERE;
 	w.pages.count[PAGE_AVAILABLE]--;
 	w.pages.count[PAGE_EVICTING]++;
 	todo = binder_pages_claim(&w.pages, (struct range_pages){ 0, 1 });

@@ -9,21 +9,21 @@
 
 static int compare_off(const struct bt_node *a, const struct bt_node *b)
 {
-	const struct range *x = bt_entry(a, struct range, by_off);
-	const struct range *y = bt_entry(b, struct range, by_off);
+	const struct buffer_range *x = bt_entry(a, struct buffer_range, by_off);
+	const struct buffer_range *y = bt_entry(b, struct buffer_range, by_off);
 
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
-static size_t gap_off(const struct range *range)
+static size_t gap_off(const struct buffer_range *range)
 {
 	return range->off + range->size;
 }
 
 static int compare_gap(const struct bt_node *a, const struct bt_node *b)
 {
-	const struct range *x = bt_entry(a, struct range, by_gap);
-	const struct range *y = bt_entry(b, struct range, by_gap);
+	const struct buffer_range *x = bt_entry(a, struct buffer_range, by_gap);
+	const struct buffer_range *y = bt_entry(b, struct buffer_range, by_gap);
 
 	if (x->gap != y->gap)
 		return x->gap < y->gap ? -1 : 1;
@@ -34,18 +34,18 @@ static int compare_gap(const struct bt_node *a, const struct bt_node *b)
  * lowest of the smallest gaps that fit. */
 static int compare_want(const void *key, const struct bt_node *node)
 {
-	return *(const size_t *)key <= bt_entry(node, struct range, by_gap)->gap ? -1 : 1;
+	return *(const size_t *)key <= bt_entry(node, struct buffer_range, by_gap)->gap ? -1 : 1;
 }
 
 static int compare_key_off(const void *key, const struct bt_node *node)
 {
 	size_t off = *(const size_t *)key;
-	size_t other = bt_entry(node, struct range, by_off)->off;
+	size_t other = bt_entry(node, struct buffer_range, by_off)->off;
 
 	return off < other ? -1 : off > other;
 }
 
-static void set_gap(struct range_space *space, struct range *range, size_t gap)
+static void set_gap(struct range_space *space, struct buffer_range *range, size_t gap)
 {
 	bt_erase(&space->by_gap, &range->by_gap);
 	range->gap = gap;
@@ -64,15 +64,15 @@ void range_space_init(struct range_space *space, size_t size)
 	set_gap(space, &space->head, size);
 }
 
-bool range_reserve(struct range_space *space, struct range *range, size_t size)
+bool range_reserve(struct range_space *space, struct buffer_range *range, size_t size)
 {
 	struct bt_node *node = bt_lower_bound(&space->by_gap, &size, compare_want);
-	struct range *before;
+	struct buffer_range *before;
 	size_t left;
 
 	if (!node)
 		return false;
-	before = bt_entry(node, struct range, by_gap);
+	before = bt_entry(node, struct buffer_range, by_gap);
 	left = before->gap - size;
 	range->off = gap_off(before);
 	range->size = size;
@@ -84,14 +84,14 @@ bool range_reserve(struct range_space *space, struct range *range, size_t size)
 	return true;
 }
 
-static struct range *neighbour(struct bt_node *node)
+static struct buffer_range *neighbour(struct bt_node *node)
 {
-	return node ? bt_entry(node, struct range, by_off) : NULL;
+	return node ? bt_entry(node, struct buffer_range, by_off) : NULL;
 }
 
-void range_release(struct range_space *space, struct range *range)
+void range_release(struct range_space *space, struct buffer_range *range)
 {
-	struct range *before = neighbour(bt_prev(&range->by_off));
+	struct buffer_range *before = neighbour(bt_prev(&range->by_off));
 	size_t bytes = range->size + range->gap;
 
 	if (!before)
@@ -101,42 +101,42 @@ void range_release(struct range_space *space, struct range *range)
 	set_gap(space, before, before->gap + bytes);
 }
 
-struct range *range_find(const struct range_space *space, size_t off)
+struct buffer_range *range_find(const struct range_space *space, size_t off)
 {
 	return neighbour(bt_find(&space->by_off, &off, compare_key_off));
 }
 
-struct range *range_first(const struct range_space *space)
+struct buffer_range *range_first(const struct range_space *space)
 {
 	return neighbour(bt_first(&space->by_off));
 }
 
-struct range *range_next(const struct range *range)
+struct buffer_range *range_next(const struct buffer_range *range)
 {
 	return neighbour(bt_next(&range->by_off));
 }
 
-static size_t first_page(const struct range *range)
+static size_t first_page(const struct buffer_range *range)
 {
 	return range->off / RANGE_PAGE_SIZE;
 }
 
-static size_t last_page(const struct range *range)
+static size_t last_page(const struct buffer_range *range)
 {
 	return (range->off + range->size - 1) / RANGE_PAGE_SIZE;
 }
 
-struct range_pages range_all_pages(const struct range *range)
+struct range_pages range_all_pages(const struct buffer_range *range)
 {
 	size_t first = first_page(range);
 
 	return (struct range_pages){ first, last_page(range) - first + 1 };
 }
 
-struct range_pages range_own_pages(const struct range *range)
+struct range_pages range_own_pages(const struct buffer_range *range)
 {
-	const struct range *before = neighbour(bt_prev(&range->by_off));
-	const struct range *after = neighbour(bt_next(&range->by_off));
+	const struct buffer_range *before = neighbour(bt_prev(&range->by_off));
+	const struct buffer_range *after = neighbour(bt_next(&range->by_off));
 	size_t first = first_page(range);
 	size_t end = last_page(range) + 1;
 

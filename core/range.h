@@ -5,7 +5,7 @@
  * Pure: no locks, no host call, no allocation.  A range in use knows the free
  * gap behind it, so that free space needs no nodes of its own: giving a range
  * out splits a gap, and taking it back joins its bytes and its gap to the gap
- * of the range before.  The caller brings one struct range per range in use.
+ * of the range before.  The caller brings one struct buffer_range per range in use.
  */
 #ifndef BINDER_RANGE_H
 #define BINDER_RANGE_H
@@ -14,7 +14,7 @@
 
 #define RANGE_PAGE_SIZE ((size_t)4096)
 
-struct range {
+struct buffer_range {
 	struct bt_node by_off; /* in space->by_off while in use */
 	struct bt_node by_gap; /* in space->by_gap while gap > 0 */
 	size_t off;	       /* first byte */
@@ -25,7 +25,7 @@ struct range {
 struct range_space {
 	struct bt_root by_off;
 	struct bt_root by_gap;
-	struct range head; /* of no size, before the first one */
+	struct buffer_range head; /* of no size, before the first one */
 };
 
 /* A space of @size bytes, all free.  A space of zeros gives nothing out.  It may
@@ -35,17 +35,17 @@ void range_space_init(struct range_space *space, size_t size);
 /* Gives @size bytes (more than 0; the caller rounds) out of the smallest gap
  * that fits, at its start; of equal gaps the lowest.  Sets range->off and
  * ->size.  False, and nothing changed, if no gap fits.  O(log n) */
-bool range_reserve(struct range_space *space, struct range *range, size_t size);
+bool range_reserve(struct range_space *space, struct buffer_range *range, size_t size);
 
 /* Takes back what range_reserve() gave.  O(log n) */
-void range_release(struct range_space *space, struct range *range);
+void range_release(struct range_space *space, struct buffer_range *range);
 
 /* The range in use that starts at @off, NULL if there is none.  O(log n) */
-struct range *range_find(const struct range_space *space, size_t off);
+struct buffer_range *range_find(const struct range_space *space, size_t off);
 
 /* Ranges in use in order of offset; NULL at the end. */
-struct range *range_first(const struct range_space *space);
-struct range *range_next(const struct range *range);
+struct buffer_range *range_first(const struct range_space *space);
+struct buffer_range *range_next(const struct buffer_range *range);
 
 /* Pages of 4 KiB: a run of @nr pages from page @first. */
 struct range_pages {
@@ -54,10 +54,10 @@ struct range_pages {
 };
 
 /* Every page that @range lies on. */
-struct range_pages range_all_pages(const struct range *range);
+struct range_pages range_all_pages(const struct buffer_range *range);
 
 /* The pages of @range, which is in use, that no other range lies on: those that
  * become free when it is released.  May be none. */
-struct range_pages range_own_pages(const struct range *range);
+struct range_pages range_own_pages(const struct buffer_range *range);
 
 #endif

@@ -39,7 +39,7 @@ static bool model_page_used(const struct model *model, size_t page)
 	return memchr(model->used + page * 4096 / UNIT, true, 4096 / UNIT) != NULL;
 }
 
-static void model_set(struct model *model, const struct range *range, bool used)
+static void model_set(struct model *model, const struct buffer_range *range, bool used)
 {
 	memset(model->used + range->off / UNIT, used, range->size / UNIT);
 }
@@ -51,7 +51,7 @@ static size_t pick_size(uint64_t *seed)
 	return (1 + unit_random(seed) % most[unit_random(seed) % 6]) * UNIT;
 }
 
-static void check_own_pages(struct model *model, const struct range *range)
+static void check_own_pages(struct model *model, const struct buffer_range *range)
 {
 	struct range_pages own = range_own_pages(range);
 	struct range_pages all = range_all_pages(range);
@@ -68,7 +68,7 @@ static void check_own_pages(struct model *model, const struct range *range)
 
 static void check_order(const struct range_space *space, u32 nr)
 {
-	const struct range *range;
+	const struct buffer_range *range;
 	size_t end = 0;
 
 	for (range = range_first(space); range; range = range_next(range), nr--) {
@@ -81,7 +81,7 @@ static void check_order(const struct range_space *space, u32 nr)
 TEST(range_matches_a_model)
 {
 	struct model model = { 0 };
-	struct range *in_use[RANGES] = { 0 };
+	struct buffer_range *in_use[RANGES] = { 0 };
 	struct range_space space;
 	uint64_t seed = 42;
 	u32 nr = 0, step;
@@ -101,7 +101,7 @@ TEST(range_matches_a_model)
 		} else {
 			size_t size = pick_size(&seed);
 			size_t place = model_place(&model, size / UNIT);
-			struct range *range = malloc(sizeof(*range));
+			struct buffer_range *range = malloc(sizeof(*range));
 
 			if (!CHECK(range_reserve(&space, range, size) == (place < UNITS)) ||
 			    place == UNITS) {
@@ -128,7 +128,7 @@ TEST(range_matches_a_model)
 TEST(range_gives_all_and_no_more)
 {
 	struct range_space space;
-	struct range a, b, c;
+	struct buffer_range a, b, c;
 
 	range_space_init(&space, 4096);
 	CHECK(!range_reserve(&space, &a, 4097));
@@ -145,7 +145,7 @@ TEST(range_gives_all_and_no_more)
 TEST(range_of_nothing_gives_nothing)
 {
 	struct range_space space = { 0 };
-	struct range range;
+	struct buffer_range range;
 
 	CHECK(!range_reserve(&space, &range, 8));
 	range_space_init(&space, 0);

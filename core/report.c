@@ -254,7 +254,7 @@ static int compare_ptr(const void *key, const struct bt_node *node)
 }
 
 /* The node of @ptr or the next above, pinned; NULL if there is none. */
-static struct binder_node *next_node(struct binder_proc *proc, u64 ptr)
+static struct binder_node *node_from(struct binder_proc *proc, u64 ptr)
 {
 	struct binder_node *node = NULL;
 	struct bt_node *n;
@@ -274,7 +274,7 @@ static void report_nodes(struct report *r)
 	struct binder_node *node;
 	u64 ptr = 0;
 
-	while ((node = next_node(r->proc, ptr))) {
+	while ((node = node_from(r->proc, ptr))) {
 		ptr = node->ptr + 1;
 		report_node(r, node, false);
 		binder_node_unpin(node);
