@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Everything stands in the directory cache and nowhere else: a name is a dentry that is pinned until
+ * it is removed or the mount ends. Root can make devices through binder-control, remove and rename
+ * them; nothing else can be made or removed from outside.
+ *
+ * Every user namespace may mount its own, and gets device files that it can open: what they give
+ * access to is only what processes of the same mount offer each other.
+ */
+#include "binderfs.h"
+
+#include "compat/compat.h"
+#include "core.h"
+#include "device.h"
+#include "reports.h"
+
+#include <linux/ctype.h>
+#include <linux/fs_context.h>
+#include <linux/fs_parser.h>
+#include <linux/fsnotify.h>
+#include <linux/idr.h>
+#include <linux/kdev_t.h>
+#include <linux/magic.h>
+#include <linux/module.h>
+#include <linux/mount.h>
+#include <linux/namei.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/user_namespace.h>
+
+#define MAX_MINOR (1 << MINORBITS)
+/* Kept back for mounts of the initial user namespace. */
+#define RESERVED_MINORS 4
+/* Inode numbers: the root, then one for each minor number, then the rest. */
+#define ROOT_INO 1
+#define FIRST_INO 3
+#define CONTROL_NAME "binder-control"
+
+/* What <linux/android/binderfs.h> says, which cannot be read beside the engine's own abi.h. */
+struct binderfs_device {
+	char name[BINDER_NAME_MAX + 1];
+	u32 major;
+	u32 minor;
+};
+
+#define BINDER_CTL_ADD _IOWR('b', 1, struct binderfs_device)
+
+enum stats_mode { STATS_NONE, STATS_GLOBAL };
+
+struct mount_options {
+	int max;
+	enum stats_mode stats;
+};
+
+struct binderfs_mount {
+	struct mount_options options;
+	struct dentry *control;
+	struct dentry *proc_dir; /* of the reports; NULL: none */
+	kuid_t uid;
+	kgid_t gid;
+	atomic_t nr_devices;
+	unsigned long next_ino;
+	bool initial_ns;
+};
+
+/* What a device's inode knows. */
+struct device_node {
+	struct binder_context *context; /* NULL: binder-control */
+	int minor;
+};
+
+static struct file_system_type binderfs_type;
+static const char *first_devices;
+static dev_t first_dev;
+static DEFINE_IDA(minors);
+
+static struct binderfs_mount *mount_of(const struct super_block *sb)
+{
+	return sb->s_fs_info;
+}
+
+struct binder_context *binderfs_context_of(const struct inode *inode)
+{
+	const struct device_node *node = inode->i_private;
+
+	return inode->i_sb->s_type == &binderfs_type ? node->context : NULL;
+}
+
+struct dentry *binderfs_proc_dir(const struct super_block *sb)
+{
+	return sb->s_type == &binderfs_type ? mount_of(sb)->proc_dir : NULL;
+}
+
+/* ---- inodes ---- */
+
+static struct inode *make_inode(struct super_block *sb, umode_t mode)
+{
+	struct binderfs_mount *mount = mount_of(sb);
+	struct inode *inode = new_inode(sb);
+
+	if (!inode)
+		return NULL;
+	inode->i_mode = mode;
+	inode->i_uid = mount->uid;
+	inode->i_gid = mount->gid;
+	compat_inode_init_times(inode);
+	return inode;
+}
+
+static struct inode *make_device_inode(struct super_block *sb, struct device_node *node,
+				       const struct file_operations *fops)
+{
+	struct inode *inode = make_inode(sb, S_IFCHR | 0600);
+
+	if (!inode)
+		return NULL;
+	init_special_inode(inode, S_IFCHR | 0600, MKDEV(MAJOR(first_dev), node->minor));
+	inode->i_ino = node->minor + FIRST_INO;
+	inode->i_fop = fops;
+	inode->i_private = node;
+	return inode;
+}
+
+static void free_node(struct device_node *node)
+{
+	if (node->context)
+		binder_context_put(node->context);
+	ida_free(&minors, node->minor);
+	kfree(node);
+}
+
+static struct device_node *make_node(const struct binderfs_mount *mount)
+{
+	int max = MAX_MINOR - 1 - (mount->initial_ns ? 0 : RESERVED_MINORS);
+	struct device_node *node = kzalloc(sizeof(*node), GFP_KERNEL);
+
+	if (!node)
+		return ERR_PTR(-ENOMEM);
+	node->minor = ida_alloc_max(&minors, max, GFP_KERNEL);
+	if (node->minor < 0) {
+		int err = node->minor;
+
+		kfree(node);
+		return ERR_PTR(err);
+	}
+	return node;
+}
+
+static void evict_inode(struct inode *inode)
+{
+	struct device_node *node = inode->i_private;
+
+	clear_inode(inode);
+	if (!S_ISCHR(inode->i_mode) || !node)
+		return;
+	if (node->context)
+		atomic_dec(&mount_of(inode->i_sb)->nr_devices);
+	free_node(node);
+}
+
+/* ---- devices ---- */
+
+/* A name in the root directory that stands for nothing yet; the directory is locked. */
+static struct dentry *new_name(struct dentry *root, const char *name)
+{
+	struct dentry *dentry = lookup_one_len(name, root, strlen(name));
+
+	if (IS_ERR(dentry) || d_is_negative(dentry))
+		return dentry;
+	dput(dentry);
+	return ERR_PTR(-EEXIST);
+}
+
+static int link_device(struct super_block *sb, const char *name, struct inode *inode)
+{
+	struct inode *dir = d_inode(sb->s_root);
+	struct dentry *dentry;
+
+	inode_lock(dir);
+	dentry = new_name(sb->s_root, name);
+	if (!IS_ERR(dentry)) {
+		d_instantiate(dentry, inode);
+		fsnotify_create(dir, dentry);
+	}
+	inode_unlock(dir);
+	return PTR_ERR_OR_ZERO(dentry);
+}
+
+/* Makes a device. @minor: where its number goes. */
+static int add_device(struct super_block *sb, const char *name, u32 *minor)
+{
+	struct binderfs_mount *mount = mount_of(sb);
+	struct device_node *node;
+	struct inode *inode = NULL;
+	int err = -ENOMEM;
+
+	if (atomic_inc_return(&mount->nr_devices) > READ_ONCE(mount->options.max)) {
+		atomic_dec(&mount->nr_devices);
+		return -ENOSPC;
+	}
+	node = make_node(mount);
+	if (IS_ERR(node)) {
+		atomic_dec(&mount->nr_devices);
+		return PTR_ERR(node);
+	}
+	*minor = node->minor;
+	node->context = binder_context_new(name);
+	if (node->context)
+		inode = make_device_inode(sb, node, &device_fops);
+	if (!inode) {
+		atomic_dec(&mount->nr_devices);
+		free_node(node);
+		return -ENOMEM;
+	}
+	err = link_device(sb, name, inode);
+	if (err)
+		iput(inode); /* the last: takes the node and its place with it */
+	return err;
+}
+
+static int add_first_device(void *sb, const char *name)
+{
+	u32 minor;
+
+	return add_device(sb, name, &minor);
+}
+
+/* ---- binder-control ---- */
+
+static long control_ioctl(struct file *filp, unsigned int cmd, unsigned long pointer)
+{
+	void __user *user = (void __user *)pointer;
+	struct binderfs_device *device;
+	int err;
+
+	if (cmd != BINDER_CTL_ADD)
+		return -EINVAL;
+	device = memdup_user(user, sizeof(*device));
+	if (IS_ERR(device))
+		return PTR_ERR(device);
+	device->name[BINDER_NAME_MAX] = '\0';
+	device->major = MAJOR(first_dev);
+	err = add_device(file_inode(filp)->i_sb, device->name, &device->minor);
+	if (!err && copy_to_user(user, device, sizeof(*device)))
+		err = -EFAULT;
+	kfree(device);
+	return err;
+}
+
+static const struct file_operations control_fops = {
+	.owner = THIS_MODULE,
+	.open = nonseekable_open,
+	.unlocked_ioctl = control_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.llseek = noop_llseek,
+};
+
+static int add_control(struct super_block *sb)
+{
+	struct binderfs_mount *mount = mount_of(sb);
+	struct device_node *node = make_node(mount);
+	struct inode *inode;
+
+	if (IS_ERR(node))
+		return PTR_ERR(node);
+	inode = make_device_inode(sb, node, &control_fops);
+	if (!inode) {
+		free_node(node);
+		return -ENOMEM;
+	}
+	mount->control = d_alloc_name(sb->s_root, CONTROL_NAME);
+	if (!mount->control) {
+		iput(inode);
+		return -ENOMEM;
+	}
+	d_add(mount->control, inode);
+	return 0;
+}
+
+/* ---- directories and files ---- */
+
+static int root_unlink(struct inode *dir, struct dentry *dentry)
+{
+	if (dentry == mount_of(dir->i_sb)->control)
+		return -EPERM;
+	return simple_unlink(dir, dentry);
+}
+
+static int root_rename(compat_idmap *idmap, struct inode *old_dir, struct dentry *old,
+		       struct inode *new_dir, struct dentry *new, unsigned int flags)
+{
+	const struct dentry *control = mount_of(old_dir->i_sb)->control;
+
+	if (old == control || new == control)
+		return -EPERM;
+	return simple_rename(idmap, old_dir, old, new_dir, new, flags);
+}
+
+static const struct inode_operations root_iops = {
+	.lookup = simple_lookup,
+	.rename = root_rename,
+	.unlink = root_unlink,
+};
+
+/* Links @inode under a new name of @dir. */
+static struct dentry *add_inode(struct dentry *dir, const char *name, struct inode *inode)
+{
+	struct binderfs_mount *mount = mount_of(dir->d_sb);
+	struct dentry *dentry = NULL;
+
+	inode->i_ino = MAX_MINOR + FIRST_INO + ++mount->next_ino;
+	inode_lock(d_inode(dir));
+	dentry = lookup_one_len(name, dir, strlen(name));
+	if (IS_ERR(dentry)) {
+		dentry = NULL;
+	} else if (d_is_positive(dentry)) {
+		dput(dentry);
+		dentry = NULL;
+	} else {
+		d_instantiate(dentry, inode);
+		if (S_ISDIR(inode->i_mode))
+			inc_nlink(d_inode(dir));
+		fsnotify_create(d_inode(dir), dentry);
+	}
+	inode_unlock(d_inode(dir));
+	if (!dentry)
+		iput(inode);
+	return dentry;
+}
+
+struct dentry *binderfs_add_file(struct dentry *dir, const char *name,
+				 const struct file_operations *fops, void *data)
+{
+	struct inode *inode = make_inode(dir->d_sb, S_IFREG | 0444);
+
+	if (!inode)
+		return NULL;
+	inode->i_fop = fops;
+	inode->i_private = data;
+	return add_inode(dir, name, inode);
+}
+
+void binderfs_remove_file(struct dentry *file)
+{
+	struct dentry *dir = file->d_parent;
+
+	inode_lock(d_inode(dir));
+	dget(file);
+	simple_unlink(d_inode(dir), file);
+	d_delete(file);
+	dput(file);
+	inode_unlock(d_inode(dir));
+}
+
+static struct dentry *add_dir(struct dentry *parent, const char *name)
+{
+	struct inode *inode = make_inode(parent->d_sb, S_IFDIR | 0755);
+
+	if (!inode)
+		return NULL;
+	inode->i_fop = &simple_dir_operations;
+	inode->i_op = &simple_dir_inode_operations;
+	set_nlink(inode, 2);
+	return add_inode(parent, name, inode);
+}
+
+static int feature_show(struct seq_file *seq, void *unused)
+{
+	seq_puts(seq, "1\n");
+	return 0;
+}
+
+static int feature_open(struct inode *inode, struct file *filp)
+{
+	return single_open(filp, feature_show, NULL);
+}
+
+static const struct file_operations feature_fops = {
+	.owner = THIS_MODULE,
+	.open = feature_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+static int add_features(struct super_block *sb)
+{
+	static const char *const features[] = {
+		"oneway_spam_detection", "extended_error", "freeze_notification",
+	};
+	struct dentry *dir = add_dir(sb->s_root, "features");
+	size_t i;
+
+	for (i = 0; dir && i < ARRAY_SIZE(features); i++) {
+		if (!binderfs_add_file(dir, features[i], &feature_fops, NULL))
+			return -ENOMEM;
+	}
+	return dir ? 0 : -ENOMEM;
+}
+
+static int add_reports(struct super_block *sb)
+{
+	struct dentry *dir = add_dir(sb->s_root, "binder_logs");
+	unsigned int i;
+
+	for (i = 0; dir && i < nr_report_files; i++) {
+		if (!binderfs_add_file(dir, report_files[i].name, &report_fops,
+				       (void *)&report_files[i]))
+			return -ENOMEM;
+	}
+	if (dir)
+		mount_of(sb)->proc_dir = add_dir(dir, "proc");
+	return mount_of(sb)->proc_dir ? 0 : -ENOMEM;
+}
+
+/* ---- mounting ---- */
+
+static int show_options(struct seq_file *seq, struct dentry *root)
+{
+	const struct mount_options *options = &mount_of(root->d_sb)->options;
+
+	seq_printf(seq, ",max=%d", options->max);
+	if (options->stats == STATS_GLOBAL)
+		seq_puts(seq, ",stats=global");
+	return 0;
+}
+
+static const struct super_operations super_ops = {
+	.evict_inode = evict_inode,
+	.show_options = show_options,
+	.statfs = simple_statfs,
+};
+
+static struct binderfs_mount *make_mount(const struct fs_context *fc)
+{
+	const struct mount_options *options = fc->fs_private;
+	struct binderfs_mount *mount = kzalloc(sizeof(*mount), GFP_KERNEL);
+
+	if (!mount)
+		return NULL;
+	mount->options = *options;
+	mount->initial_ns = fc->user_ns == &init_user_ns;
+	mount->uid = make_kuid(fc->user_ns, 0);
+	if (!uid_valid(mount->uid))
+		mount->uid = GLOBAL_ROOT_UID;
+	mount->gid = make_kgid(fc->user_ns, 0);
+	if (!gid_valid(mount->gid))
+		mount->gid = GLOBAL_ROOT_GID;
+	return mount;
+}
+
+static int fill_super(struct super_block *sb, struct fs_context *fc)
+{
+	struct inode *root;
+	int err;
+
+	sb->s_blocksize = PAGE_SIZE;
+	sb->s_blocksize_bits = PAGE_SHIFT;
+	sb->s_magic = BINDERFS_SUPER_MAGIC;
+	sb->s_op = &super_ops;
+	sb->s_time_gran = 1;
+	/* Its devices may be opened though users mount it; programs are never in it. */
+	sb->s_iflags &= ~SB_I_NODEV;
+	sb->s_iflags |= SB_I_NOEXEC;
+	sb->s_fs_info = make_mount(fc);
+	if (!sb->s_fs_info)
+		return -ENOMEM;
+	root = make_inode(sb, S_IFDIR | 0755);
+	if (!root)
+		return -ENOMEM;
+	root->i_ino = ROOT_INO;
+	root->i_fop = &simple_dir_operations;
+	root->i_op = &root_iops;
+	set_nlink(root, 2);
+	sb->s_root = d_make_root(root);
+	if (!sb->s_root)
+		return -ENOMEM;
+	err = add_control(sb);
+	if (!err)
+		err = device_for_each_name(first_devices, add_first_device, sb);
+	if (!err)
+		err = add_features(sb);
+	if (!err && mount_of(sb)->options.stats == STATS_GLOBAL)
+		err = add_reports(sb);
+	return err;
+}
+
+enum option { OPTION_MAX, OPTION_STATS };
+
+static const struct constant_table stats_values[] = { { "global", STATS_GLOBAL }, {} };
+
+static const struct fs_parameter_spec option_specs[] = {
+	fsparam_u32("max", OPTION_MAX),
+	fsparam_enum("stats", OPTION_STATS, stats_values),
+	{},
+};
+
+static int parse_option(struct fs_context *fc, struct fs_parameter *param)
+{
+	struct mount_options *options = fc->fs_private;
+	struct fs_parse_result result;
+	int option = fs_parse(fc, option_specs, param, &result);
+
+	if (option < 0)
+		return option;
+	if (option == OPTION_MAX) {
+		if (result.uint_32 > MAX_MINOR)
+			return invalfc(fc, "Bad value for '%s'", param->key);
+		options->max = result.uint_32;
+		return 0;
+	}
+	/* The reports tell of all processes of the machine. */
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	options->stats = result.uint_32;
+	return 0;
+}
+
+static int get_tree(struct fs_context *fc)
+{
+	return get_tree_nodev(fc, fill_super);
+}
+
+static int reconfigure(struct fs_context *fc)
+{
+	const struct mount_options *options = fc->fs_private;
+	struct binderfs_mount *mount = mount_of(fc->root->d_sb);
+
+	if (options->stats != mount->options.stats)
+		return invalfc(fc, "the stats mode cannot be changed by a remount");
+	WRITE_ONCE(mount->options.max, options->max);
+	return 0;
+}
+
+static void free_options(struct fs_context *fc)
+{
+	kfree(fc->fs_private);
+}
+
+static const struct fs_context_operations context_ops = {
+	.free = free_options,
+	.get_tree = get_tree,
+	.parse_param = parse_option,
+	.reconfigure = reconfigure,
+};
+
+static int init_context(struct fs_context *fc)
+{
+	struct mount_options *options = kzalloc(sizeof(*options), GFP_KERNEL);
+
+	if (!options)
+		return -ENOMEM;
+	options->max = MAX_MINOR;
+	fc->fs_private = options;
+	fc->ops = &context_ops;
+	return 0;
+}
+
+static void kill_super(struct super_block *sb)
+{
+	struct binderfs_mount *mount = mount_of(sb);
+
+	kill_litter_super(sb);
+	kfree(mount); /* only now: evict_inode() looks at it */
+}
+
+static struct file_system_type binderfs_type = {
+	.owner = THIS_MODULE,
+	.name = "binder",
+	.init_fs_context = init_context,
+	.parameters = option_specs,
+	.kill_sb = kill_super,
+	.fs_flags = FS_USERNS_MOUNT,
+};
+
+int binderfs_init(const char *devices)
+{
+	int err = alloc_chrdev_region(&first_dev, 0, MAX_MINOR, "binder");
+
+	if (err)
+		return err;
+	first_devices = devices;
+	err = register_filesystem(&binderfs_type);
+	if (err)
+		unregister_chrdev_region(first_dev, MAX_MINOR);
+	return err;
+}
+
+void binderfs_exit(void)
+{
+	unregister_filesystem(&binderfs_type);
+	unregister_chrdev_region(first_dev, MAX_MINOR);
+	ida_destroy(&minors);
+}

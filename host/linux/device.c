@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The file operations of a device. They copy an ioctl's argument in and out and sleep where the engine
+ * says that it would block; what a call means is the engine's.
+ *
+ * A thread sleeps on its own wait queue. host_wake() marks it before waking it, and the mark is taken
+ * away before the engine is asked again, so a wake-up that comes at any moment is seen.
+ */
+#include "device.h"
+
+#include "binderfs.h"
+#include "core.h"
+#include "reports.h"
+
+#include <linux/freezer.h>
+#include <linux/jiffies.h>
+#include <linux/miscdevice.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+
+/* Room for the argument of every ioctl; the largest has 48 bytes. */
+#define ARG_SIZE 64
+
+struct static_device {
+	struct miscdevice misc;
+	struct binder_context *context;
+	struct list_head link;
+};
+
+static LIST_HEAD(static_devices);
+
+/* ---- open and close ---- */
+
+static int device_open(struct inode *inode, struct file *filp)
+{
+	struct binder_context *context = binderfs_context_of(inode);
+	struct binder_proc *proc;
+	int err;
+
+	if (!context)
+		context = container_of(filp->private_data, struct static_device, misc)->context;
+	err = binder_open(context, filp, &proc);
+	if (err)
+		return err;
+	filp->f_mapping = proc->alloc.map.mapping;
+	filp->private_data = proc;
+	reports_proc_opened(proc->pid, inode->i_sb);
+	return 0;
+}
+
+static int device_flush(struct file *filp, fl_owner_t id)
+{
+	binder_flush(filp->private_data);
+	return 0;
+}
+
+static int device_release(struct inode *inode, struct file *filp)
+{
+	struct binder_proc *proc = filp->private_data;
+
+	reports_proc_closed(proc->pid, inode->i_sb);
+	binder_release(proc);
+	return 0;
+}
+
+/* ---- mmap and poll ---- */
+
+static int device_mmap(struct file *filp, struct vm_area_struct *vma)
+{
+	struct binder_proc *proc = filp->private_data;
+	size_t size = min_t(size_t, vma->vm_end - vma->vm_start, BINDER_MAP_MAX_SIZE);
+	int err;
+
+	if (proc->host.task != current->group_leader)
+		return -EINVAL;
+	err = map_attach(&proc->alloc.map, vma, size);
+	if (err)
+		return err;
+	err = binder_alloc_attach(&proc->alloc, vma->vm_start, size);
+	if (err)
+		map_detach(&proc->alloc.map, vma);
+	return err;
+}
+
+static struct binder_thread *current_thread(struct binder_proc *proc)
+{
+	return binder_thread_get(proc, current->pid, current);
+}
+
+static __poll_t device_poll(struct file *filp, poll_table *table)
+{
+	struct binder_proc *proc = filp->private_data;
+	struct binder_thread *thread = current_thread(proc);
+	__poll_t events;
+
+	if (!thread)
+		return EPOLLERR;
+	/* First be there to be woken, then look. */
+	poll_wait(filp, &proc->host.poll_wait, table);
+	events = binder_poll(thread) ? EPOLLIN : 0;
+	binder_thread_put(thread);
+	return events;
+}
+
+/* ---- ioctl ---- */
+
+/* What the stock driver says of a bad pointer; nothing for the argument of a command without one. */
+static const struct {
+	u32 cmd;
+	int err;
+} bad_pointers[] = {
+	{ BINDER_VERSION, -EINVAL },
+	{ BINDER_SET_MAX_THREADS, -EINVAL },
+	{ BINDER_SET_CONTEXT_MGR_EXT, -EINVAL },
+	{ BINDER_SET_CONTEXT_MGR, 0 },
+	{ BINDER_THREAD_EXIT, 0 },
+};
+
+static int bad_pointer(u32 cmd)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad_pointers); i++) {
+		if (bad_pointers[i].cmd == cmd)
+			return bad_pointers[i].err;
+	}
+	return -EFAULT;
+}
+
+/* Sleeps until the engine has to be asked again. @deadline: in jiffies; 0: none. */
+static enum binder_resume_reason sleep(struct host_thread *thread, unsigned long deadline)
+{
+	long left = deadline - jiffies;
+
+	if (!deadline)
+		return wait_event_freezable(thread->wait, READ_ONCE(thread->woken)) ?
+			       RESUME_INTERRUPTED :
+			       RESUME_WOKEN;
+	if (left <= 0)
+		return RESUME_TIMED_OUT;
+	left = wait_event_freezable_timeout(thread->wait, READ_ONCE(thread->woken), left);
+	return left < 0 ? RESUME_INTERRUPTED : left ? RESUME_WOKEN : RESUME_TIMED_OUT;
+}
+
+static int run_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock)
+{
+	struct host_thread *host = &thread->host;
+	unsigned long deadline = 0;
+	int err;
+
+	WRITE_ONCE(host->woken, false);
+	err = binder_ioctl(thread, cmd, arg, nonblock);
+	while (err == BINDER_WOULD_BLOCK) {
+		enum binder_resume_reason why;
+
+		if (thread->wait_timeout_ms && !deadline)
+			deadline = (jiffies + msecs_to_jiffies(thread->wait_timeout_ms)) ?: 1;
+		why = sleep(host, deadline);
+		/* Before the engine looks: orders the mark against what it finds. */
+		smp_store_mb(host->woken, false);
+		err = binder_resume(thread, cmd, arg, why);
+	}
+	return err;
+}
+
+static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long pointer)
+{
+	void __user *user = (void __user *)pointer;
+	size_t size = ABI_IOC_SIZE(cmd);
+	struct binder_thread *thread;
+	u64 arg[ARG_SIZE / sizeof(u64)];
+	int err;
+
+	if (size > sizeof(arg))
+		return -EINVAL;
+	memset(arg, 0, sizeof(arg));
+	if (ABI_IOC_WRITES(cmd) && copy_from_user(arg, user, size)) {
+		err = bad_pointer(cmd);
+		if (err)
+			return err;
+	}
+	thread = current_thread(filp->private_data);
+	if (!thread)
+		return -ENOMEM;
+	err = run_ioctl(thread, cmd, arg, filp->f_flags & O_NONBLOCK);
+	/* What failed gives nothing back, save how far a write and read got. */
+	if (ABI_IOC_READS(cmd) && (!err || cmd == BINDER_WRITE_READ) &&
+	    copy_to_user(user, arg, size))
+		err = bad_pointer(cmd);
+	binder_thread_put(thread);
+	return err;
+}
+
+const struct file_operations device_fops = {
+	.owner = THIS_MODULE,
+	.open = device_open,
+	.flush = device_flush,
+	.release = device_release,
+	.mmap = device_mmap,
+	.poll = device_poll,
+	.unlocked_ioctl = device_ioctl,
+	.compat_ioctl = compat_ptr_ioctl, /* the ABI has one layout for all word sizes */
+};
+
+/* ---- devices in /dev ---- */
+
+static void remove_one(struct static_device *device)
+{
+	misc_deregister(&device->misc);
+	list_del(&device->link);
+	binder_context_put(device->context);
+	kfree(device->misc.name);
+	kfree(device);
+}
+
+static int add_one(void *arg, const char *name)
+{
+	struct static_device *device = kzalloc(sizeof(*device), GFP_KERNEL);
+	int err = -ENOMEM;
+
+	if (!device)
+		return -ENOMEM;
+	device->misc.minor = MISC_DYNAMIC_MINOR;
+	device->misc.fops = &device_fops;
+	device->misc.name = kstrdup(name, GFP_KERNEL);
+	device->context = binder_context_new(name);
+	if (device->misc.name && device->context)
+		err = misc_register(&device->misc);
+	if (!err) {
+		list_add(&device->link, &static_devices);
+		return 0;
+	}
+	if (device->context)
+		binder_context_put(device->context);
+	kfree(device->misc.name);
+	kfree(device);
+	return err;
+}
+
+int device_for_each_name(const char *names, int (*fn)(void *arg, const char *name), void *arg)
+{
+	char *copy = kstrdup(names, GFP_KERNEL);
+	char *rest = copy, *name;
+	int err = copy ? 0 : -ENOMEM;
+
+	while (!err && (name = strsep(&rest, ","))) {
+		if (*name)
+			err = fn(arg, name);
+	}
+	kfree(copy);
+	return err;
+}
+
+void device_remove_static(void)
+{
+	struct static_device *device, *next;
+
+	list_for_each_entry_safe(device, next, &static_devices, link)
+		remove_one(device);
+}
+
+int device_add_static(const char *names)
+{
+	int err = device_for_each_name(names, add_one, NULL);
+
+	if (err)
+		device_remove_static();
+	return err;
+}

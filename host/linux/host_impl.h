@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The host contract, kept by the kernel home. What is a line or two of kernel stands here, the rest is
+ * forwarded to the file that knows the subject.
+ */
+#ifndef HOST_LINUX_HOST_IMPL_H
+#define HOST_LINUX_HOST_IMPL_H
+
+#include "files.h"
+#include "log.h"
+#include "map.h"
+#include "policy.h"
+#include "urgency.h"
+#include "who.h"
+
+#include <linux/ktime.h>
+#include <linux/poll.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+/* ---- memory ---- */
+
+static inline void *host_alloc(size_t size)
+{
+	return kvzalloc(size, GFP_KERNEL);
+}
+
+static inline void *host_alloc_large(size_t size)
+{
+	return kvzalloc(size, GFP_KERNEL);
+}
+
+static inline void host_free(void *ptr)
+{
+	kvfree(ptr);
+}
+
+static inline void host_memcpy(void *dst, const void *src, size_t size)
+{
+	memcpy(dst, src, size);
+}
+
+static inline void host_memset(void *dst, int c, size_t size)
+{
+	memset(dst, c, size);
+}
+
+static inline int host_memcmp(const void *a, const void *b, size_t size)
+{
+	return memcmp(a, b, size);
+}
+
+static inline size_t host_strlen(const char *s)
+{
+	return strlen(s);
+}
+
+/* ---- locks and atomics ---- */
+
+static inline void host_spin_init(struct host_spinlock *lock)
+{
+	spin_lock_init(&lock->lock);
+}
+
+static inline void host_spin_lock(struct host_spinlock *lock)
+{
+	spin_lock(&lock->lock);
+}
+
+static inline void host_spin_unlock(struct host_spinlock *lock)
+{
+	spin_unlock(&lock->lock);
+}
+
+static inline void host_spin_destroy(struct host_spinlock *lock)
+{
+}
+
+static inline void host_mutex_init(struct host_mutex *lock)
+{
+	mutex_init(&lock->lock);
+}
+
+static inline void host_mutex_lock(struct host_mutex *lock)
+{
+	mutex_lock(&lock->lock);
+}
+
+static inline void host_mutex_unlock(struct host_mutex *lock)
+{
+	mutex_unlock(&lock->lock);
+}
+
+static inline void host_mutex_destroy(struct host_mutex *lock)
+{
+	mutex_destroy(&lock->lock);
+}
+
+static inline s32 host_atomic_read(const struct host_atomic *a)
+{
+	return atomic_read(&a->value);
+}
+
+static inline void host_atomic_set(struct host_atomic *a, s32 value)
+{
+	atomic_set(&a->value, value);
+}
+
+static inline s32 host_atomic_add_return(struct host_atomic *a, s32 delta)
+{
+	return atomic_add_return(delta, &a->value);
+}
+
+/* ---- waking ---- */
+
+static inline void host_wake(struct host_thread *thread, bool sync)
+{
+	WRITE_ONCE(thread->woken, true);
+	if (sync)
+		wake_up_interruptible_sync(&thread->wait);
+	else
+		wake_up_interruptible(&thread->wait);
+}
+
+static inline void host_wake_poll(struct host_proc *proc, struct host_thread *thread)
+{
+	wake_up_interruptible_poll(&proc->poll_wait, EPOLLIN);
+}
+
+/* ---- opens and threads ---- */
+
+static inline int host_proc_init(struct host_proc *proc, struct host_map *map, const void *opener)
+{
+	return who_init(proc, map, opener);
+}
+
+static inline void host_proc_destroy(struct host_proc *proc, struct host_map *map)
+{
+	map_destroy(map);
+	who_destroy(proc);
+}
+
+static inline int host_thread_init(struct host_thread *thread, struct host_proc *proc,
+				   const void *opener)
+{
+	init_waitqueue_head(&thread->wait);
+	return 0;
+}
+
+static inline void host_thread_destroy(struct host_thread *thread)
+{
+}
+
+/* ---- who is calling ---- */
+
+static inline s32 host_proc_pid(const struct host_proc *proc)
+{
+	return who_pid(proc);
+}
+
+static inline s32 host_proc_pid_seen_by(const struct host_proc *subject,
+					const struct host_proc *viewer)
+{
+	return who_pid_seen_by_current(subject);
+}
+
+static inline u32 host_sender_euid(const struct host_proc *sender,
+				   const struct host_thread *caller, const struct host_proc *viewer)
+{
+	return who_euid_seen_by(sender, viewer);
+}
+
+static inline u32 host_caller_euid(const struct host_thread *caller)
+{
+	return who_current_euid();
+}
+
+/* ---- the caller's memory: the caller is always current ---- */
+
+static inline int host_read_caller(struct host_thread *thread, void *dst, u64 src, size_t size)
+{
+	return copy_from_user(dst, u64_to_user_ptr(src), size) ? -EFAULT : 0;
+}
+
+static inline int host_write_caller(struct host_thread *thread, u64 dst, const void *src,
+				    size_t size)
+{
+	return copy_to_user(u64_to_user_ptr(dst), src, size) ? -EFAULT : 0;
+}
+
+/* ---- the map of receive buffers ---- */
+
+/* mmap() tells the engine, so there is never one to be found. */
+static inline int host_map_find(struct host_map *map, struct host_proc *proc, u64 *base,
+				size_t *size)
+{
+	return -ESRCH;
+}
+
+static inline bool host_map_present(const struct host_map *map)
+{
+	return READ_ONCE(map->present);
+}
+
+static inline int host_map_populate(struct host_map *map, size_t first, size_t nr)
+{
+	return map_populate(map, first, nr);
+}
+
+static inline void host_map_evict(struct host_map *map, size_t first, size_t nr)
+{
+	map_evict(map, first, nr);
+}
+
+static inline int host_map_write(struct host_map *map, size_t off, const void *src, size_t size)
+{
+	map_write(map, off, src, size);
+	return 0;
+}
+
+static inline int host_map_copy(struct host_map *map, size_t off, struct host_thread *from, u64 src,
+				size_t size)
+{
+	return map_copy_from_current(map, off, src, size);
+}
+
+static inline void host_map_zero(struct host_map *map, size_t off, size_t size)
+{
+	map_zero(map, off, size);
+}
+
+static inline void host_map_publish(struct host_map *map, size_t off, size_t size)
+{
+}
+
+/* ---- files ---- */
+
+static inline int host_file_get(struct host_thread *caller, u32 fd, struct host_file **file)
+{
+	return files_get(fd, file);
+}
+
+static inline void host_file_put(struct host_file *file)
+{
+	files_put(file);
+}
+
+static inline int host_files_install(struct host_thread *receiver, u64 cookie,
+				     struct host_file **files, u32 nr, u32 *fds)
+{
+	return files_install(files, nr, fds);
+}
+
+static inline void host_fds_close(struct host_thread *owner, const u32 *fds, u32 nr)
+{
+	files_close(fds, nr);
+}
+
+/* ---- policy ---- */
+
+static inline int host_may_manage(const struct host_proc *proc)
+{
+	return policy_may_manage(proc->cred);
+}
+
+static inline int host_may_transact(const struct host_proc *from, const struct host_proc *to)
+{
+	return policy_may_transact(from->cred, to->cred);
+}
+
+static inline int host_may_transfer_object(const struct host_proc *from,
+					   const struct host_proc *to)
+{
+	return policy_may_transfer_object(from->cred, to->cred);
+}
+
+static inline int host_may_transfer_file(const struct host_proc *from, const struct host_proc *to,
+					 struct host_file *file)
+{
+	return policy_may_transfer_file(from->cred, to->cred, file);
+}
+
+static inline int host_secctx_get(const struct host_proc *proc, const char **ctx, u32 *len)
+{
+	return policy_context_get(proc->cred, ctx, len);
+}
+
+static inline void host_secctx_put(const char *ctx, u32 len)
+{
+	policy_context_put(ctx, len);
+}
+
+/* ---- priority: asked of and given to the calling thread ---- */
+
+static inline struct host_priority host_priority_of_opener(const struct host_proc *proc,
+							   const void *opener)
+{
+	struct host_priority priority;
+
+	urgency_get(&priority.policy, &priority.prio);
+	return priority;
+}
+
+static inline struct host_priority host_priority_get(struct host_thread *caller)
+{
+	struct host_priority priority;
+
+	urgency_get(&priority.policy, &priority.prio);
+	return priority;
+}
+
+static inline void host_priority_set(struct host_thread *thread, struct host_priority want,
+				     bool check)
+{
+	urgency_set(want.policy, want.prio, check);
+}
+
+/* ---- time and ids ---- */
+
+static inline u64 host_now_ns(void)
+{
+	return ktime_get_ns();
+}
+
+/* ---- output ---- */
+
+static inline void host_out(struct host_out *out, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	log_to_report(out->seq, fmt, args);
+	va_end(args);
+}
+
+static inline bool host_log_wanted(enum host_log_level level)
+{
+	return log_wanted(level);
+}
+
+static inline void host_log(enum host_log_level level, const char *fmt, ...)
+{
+	struct va_format text = { .fmt = fmt };
+	va_list args;
+
+	if (!log_wanted(level))
+		return;
+	va_start(args, fmt);
+	text.va = &args;
+	log_print(level == HOST_LOG_ERROR, &text);
+	va_end(args);
+}
+
+#endif

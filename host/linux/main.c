@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The module: its parameters, the names by which it is found, and what is set up in which order.
+ *
+ * Scripts written for the stock driver ask for `binder_linux` with devices=..., and mount the file
+ * system type `binder`. Both reach this module through its aliases. Devices that were asked for by
+ * name also stand in /dev, as a stock kernel without binderfs has them.
+ */
+#include "binderfs.h"
+#include "core.h"
+#include "device.h"
+#include "log.h"
+#include "reports.h"
+
+#include <linux/fs.h>
+#include <linux/module.h>
+
+static char default_devices[] = "binder,hwbinder,vndbinder";
+static char *devices = default_devices;
+module_param(devices, charp, 0444);
+MODULE_PARM_DESC(devices, "devices of each binderfs, in /dev too if given (default: binder,hwbinder,vndbinder)");
+module_param_named(debug_mask, log_mask, uint, 0644);
+MODULE_PARM_DESC(debug_mask, "what is logged: 1 mistakes of users, 256 details (default: 1)");
+
+static int __init anybinder_init(void)
+{
+	int err;
+
+	binder_world_init();
+	reports_init();
+	err = binderfs_init(devices);
+	if (err)
+		goto no_binderfs;
+	if (devices != default_devices)
+		err = device_add_static(devices);
+	if (err)
+		goto no_static;
+	return 0;
+
+no_static:
+	binderfs_exit();
+no_binderfs:
+	reports_exit();
+	return err;
+}
+
+static void __exit anybinder_exit(void)
+{
+	device_remove_static();
+	binderfs_exit();
+	reports_exit();
+}
+
+module_init(anybinder_init);
+module_exit(anybinder_exit);
+
+MODULE_ALIAS("binder_linux");
+MODULE_ALIAS_FS("binder");
+MODULE_DESCRIPTION("Android Binder IPC");
+MODULE_LICENSE("GPL v2");

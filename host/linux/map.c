@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The engine decides which pages should exist; here they are made, shown and taken away.
+ *
+ * A page is inserted into the process's page table as it is made, so that a reader never faults; a
+ * fault means that there is no buffer there. For taking pages away, each open file has an address_space
+ * of its own (file->f_mapping): unmap_mapping_range() on it finds the one mapping of this open without
+ * the process's mmap_lock, which a reclaimer must not wait for. The mm is looked at only while it
+ * has users (mmget_not_zero), and the mapping in it is looked up anew each time, so nothing is kept that munmap()
+ * could leave dangling.
+ */
+#include "map.h"
+
+#include "compat/compat.h"
+
+#include <linux/fs.h>
+#include <linux/highmem.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+int map_init(struct host_map *map, const struct file *file)
+{
+	struct address_space *mapping = kzalloc(sizeof(*mapping), GFP_KERNEL);
+
+	if (!mapping)
+		return -ENOMEM;
+	address_space_init_once(mapping);
+	mapping->host = file_inode(file);
+	mapping->a_ops = file_inode(file)->i_mapping->a_ops;
+	map->mapping = mapping;
+	map->mm = current->mm;
+	mmgrab(map->mm);
+	mutex_init(&map->lock);
+	return 0;
+}
+
+void map_destroy(struct host_map *map)
+{
+	size_t i;
+
+	for (i = 0; i < map->nr; i++) {
+		if (map->pages[i])
+			put_page(map->pages[i]);
+	}
+	kvfree(map->pages);
+	kfree(map->mapping);
+	mutex_destroy(&map->lock);
+	mmdrop(map->mm);
+}
+
+/* ---- the mapping in the process ---- */
+
+/* Part of the mapping is gone: as on the stock driver, that ends it as a whole. */
+static void vma_close(struct vm_area_struct *vma)
+{
+	struct host_map *map = vma->vm_private_data;
+
+	WRITE_ONCE(map->present, false);
+}
+
+static vm_fault_t vma_fault(struct vm_fault *vmf)
+{
+	return VM_FAULT_SIGBUS;
+}
+
+static const struct vm_operations_struct vma_ops = {
+	.close = vma_close,
+	.fault = vma_fault,
+};
+
+int map_attach(struct host_map *map, struct vm_area_struct *vma, size_t size)
+{
+	size_t nr = size / PAGE_SIZE;
+	struct page **pages;
+
+	if (vma->vm_mm != map->mm)
+		return -EINVAL;
+	if (vma->vm_flags & VM_WRITE)
+		return -EPERM;
+	if (map->pages)
+		return -EBUSY;
+	pages = kvcalloc(nr, sizeof(*pages), GFP_KERNEL);
+	if (!pages)
+		return -ENOMEM;
+	compat_vm_flags_mod(vma, VM_DONTCOPY | VM_MIXEDMAP, VM_MAYWRITE);
+	vma->vm_ops = &vma_ops;
+	vma->vm_private_data = map;
+	map->nr = nr;
+	map->base = vma->vm_start;
+	map->pgoff = vma->vm_pgoff;
+	map->pages = pages;
+	WRITE_ONCE(map->present, true);
+	return 0;
+}
+
+void map_detach(struct host_map *map, struct vm_area_struct *vma)
+{
+	vma->vm_ops = NULL;
+	vma->vm_private_data = NULL;
+	WRITE_ONCE(map->present, false);
+	kvfree(map->pages);
+	map->pages = NULL;
+	map->nr = 0;
+}
+
+/* ---- making and taking away ---- */
+
+/* Puts a new page at place @at of @vma, unless another thread has done so meanwhile. */
+static int insert_page(struct host_map *map, struct vm_area_struct *vma, size_t at)
+{
+	struct page *page = alloc_page(GFP_HIGHUSER | __GFP_ZERO | __GFP_NOWARN);
+	int err = 0;
+
+	if (!page)
+		return -ENOMEM;
+	mutex_lock(&map->lock);
+	if (!map->pages[at]) {
+		err = vm_insert_page(vma, map->base + at * PAGE_SIZE, page);
+		if (!err) {
+			map->pages[at] = page;
+			page = NULL;
+		}
+	}
+	mutex_unlock(&map->lock);
+	if (page)
+		put_page(page);
+	return err;
+}
+
+static bool is_shown_by(const struct host_map *map, const struct vm_area_struct *vma, size_t end)
+{
+	return vma && vma->vm_ops == &vma_ops && vma->vm_private_data == map &&
+	       vma->vm_start <= map->base && vma->vm_end >= map->base + end * PAGE_SIZE;
+}
+
+int map_populate(struct host_map *map, size_t first, size_t nr)
+{
+	struct vm_area_struct *vma;
+	size_t at;
+	int err = 0;
+
+	if (!mmget_not_zero(map->mm))
+		return -ESRCH;
+	mmap_read_lock(map->mm);
+	vma = vma_lookup(map->mm, map->base);
+	if (!READ_ONCE(map->present) || !is_shown_by(map, vma, first + nr))
+		err = -ESRCH;
+	for (at = first; at < first + nr && !err; at++) {
+		if (!READ_ONCE(map->pages[at]))
+			err = insert_page(map, vma, at);
+	}
+	mmap_read_unlock(map->mm);
+	mmput_async(map->mm);
+	return err;
+}
+
+void map_evict(struct host_map *map, size_t first, size_t nr)
+{
+	size_t at;
+
+	unmap_mapping_range(map->mapping, (loff_t)(map->pgoff + first) << PAGE_SHIFT,
+			    (loff_t)nr << PAGE_SHIFT, 1);
+	for (at = first; at < first + nr; at++) {
+		if (map->pages[at])
+			put_page(map->pages[at]);
+		WRITE_ONCE(map->pages[at], NULL);
+	}
+}
+
+/* ---- storing ---- */
+
+/* The part of [@off, @off + @size) that lies in one page. */
+static size_t within_page(size_t off, size_t size)
+{
+	return min_t(size_t, size, PAGE_SIZE - offset_in_page(off));
+}
+
+void map_write(struct host_map *map, size_t off, const void *src, size_t size)
+{
+	while (size) {
+		size_t part = within_page(off, size);
+
+		memcpy_to_page(map->pages[off / PAGE_SIZE], offset_in_page(off), src, part);
+		off += part;
+		src += part;
+		size -= part;
+	}
+}
+
+void map_zero(struct host_map *map, size_t off, size_t size)
+{
+	while (size) {
+		size_t part = within_page(off, size);
+
+		memzero_page(map->pages[off / PAGE_SIZE], offset_in_page(off), part);
+		off += part;
+		size -= part;
+	}
+}
+
+int map_copy_from_current(struct host_map *map, size_t off, u64 src, size_t size)
+{
+	while (size) {
+		size_t part = within_page(off, size);
+		char *to = kmap_local_page(map->pages[off / PAGE_SIZE]);
+		unsigned long left;
+
+		left = copy_from_user(to + offset_in_page(off), u64_to_user_ptr(src), part);
+		kunmap_local(to);
+		if (left)
+			return -EFAULT;
+		off += part;
+		src += part;
+		size -= part;
+	}
+	return 0;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Mainline does not export the hooks that its own driver calls, Debian does. A weak reference serves
+ * both: where the loader finds no such symbol, it is NULL and the hook is not called.
+ */
+#include "policy.h"
+
+#include <linux/cred.h>
+#include <linux/security.h>
+
+#ifdef CONFIG_SECURITY
+
+extern typeof(security_binder_set_context_mgr) security_binder_set_context_mgr __weak;
+extern typeof(security_binder_transaction) security_binder_transaction __weak;
+extern typeof(security_binder_transfer_binder) security_binder_transfer_binder __weak;
+extern typeof(security_binder_transfer_file) security_binder_transfer_file __weak;
+
+#define HOOK(name, ...) (name ? name(__VA_ARGS__) : 0)
+
+#else
+
+#define HOOK(name, ...) 0
+
+#endif
+
+int policy_may_manage(const struct cred *manager)
+{
+	return HOOK(security_binder_set_context_mgr, manager);
+}
+
+int policy_may_transact(const struct cred *from, const struct cred *to)
+{
+	return HOOK(security_binder_transaction, from, to);
+}
+
+int policy_may_transfer_object(const struct cred *from, const struct cred *to)
+{
+	return HOOK(security_binder_transfer_binder, from, to);
+}
+
+int policy_may_transfer_file(const struct cred *from, const struct cred *to,
+			     struct host_file *file)
+{
+	return HOOK(security_binder_transfer_file, from, to, (struct file *)file);
+}
+
+int policy_context_get(const struct cred *cred, const char **ctx, u32 *len)
+{
+	char *data = NULL;
+	u32 secid = 0;
+	int err;
+
+	*ctx = NULL;
+	*len = 0;
+	security_cred_getsecid(cred, &secid);
+	err = security_secid_to_secctx(secid, &data, len);
+	if (err) {
+		/* No module has contexts, or not for this one: as good as an empty one. */
+		*len = 0;
+		return err == -ENOMEM ? err : 0;
+	}
+	*ctx = data;
+	return 0;
+}
+
+void policy_context_put(const char *ctx, u32 len)
+{
+	security_release_secctx((char *)ctx, len);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * policy: the security module's say. The four hooks made for Binder are there in kernels that export
+ * them; elsewhere everything is allowed that the file modes of the devices allow. All may sleep.
+ */
+#ifndef HOST_LINUX_POLICY_H
+#define HOST_LINUX_POLICY_H
+
+#include "host_types.h"
+
+/* 0 or -errno. */
+int policy_may_manage(const struct cred *manager);
+int policy_may_transact(const struct cred *from, const struct cred *to);
+int policy_may_transfer_object(const struct cred *from, const struct cred *to);
+int policy_may_transfer_file(const struct cred *from, const struct cred *to,
+			     struct host_file *file);
+
+/* The security context of @cred; *@len 0 and *@ctx NULL where there is none. Pair:
+ * policy_context_put(). */
+int policy_context_get(const struct cred *cred, const char **ctx, u32 *len);
+void policy_context_put(const char *ctx, u32 len);
+
+#endif

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A report is written anew each time that its file is read from the start. A process may have several
+ * devices open, so the files named after processes are counted, by directory and number.
+ */
+#include "reports.h"
+
+#include "binderfs.h"
+#include "core.h"
+
+#include <linux/debugfs.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+const struct report_file report_files[] = {
+	{ "state", binder_report_state },
+	{ "stats", binder_report_stats },
+	{ "transactions", binder_report_transactions },
+	{ "transaction_log", binder_report_transaction_log },
+	{ "failed_transaction_log", binder_report_failed_transaction_log },
+};
+const unsigned int nr_report_files = ARRAY_SIZE(report_files);
+
+/* ---- what reading gives ---- */
+
+static int report_show(struct seq_file *seq, void *unused)
+{
+	const struct report_file *file = seq->private;
+	struct host_out out = { seq };
+
+	file->write(&out);
+	return 0;
+}
+
+static int report_open(struct inode *inode, struct file *filp)
+{
+	return single_open(filp, report_show, inode->i_private);
+}
+
+const struct file_operations report_fops = {
+	.owner = THIS_MODULE,
+	.open = report_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+static int report_proc_show(struct seq_file *seq, void *unused)
+{
+	struct host_out out = { seq };
+
+	binder_report_proc(&out, (s32)(long)seq->private);
+	return 0;
+}
+
+static int report_proc_open(struct inode *inode, struct file *filp)
+{
+	return single_open(filp, report_proc_show, inode->i_private);
+}
+
+const struct file_operations report_proc_fops = {
+	.owner = THIS_MODULE,
+	.open = report_proc_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+/* ---- proc/PID ---- */
+
+/* Where such files are made: debugfs, or a binderfs. */
+struct place {
+	struct dentry *(*add)(struct dentry *dir, const char *name, void *data);
+	void (*remove)(struct dentry *file);
+};
+
+struct proc_file {
+	struct list_head link;
+	struct dentry *dir;
+	struct dentry *file;
+	s32 pid;
+	unsigned int opens;
+};
+
+static LIST_HEAD(proc_files);
+static DEFINE_MUTEX(proc_files_lock);
+static struct dentry *debugfs_dir, *debugfs_proc;
+
+static struct dentry *add_to_debugfs(struct dentry *dir, const char *name, void *data)
+{
+	struct dentry *file = debugfs_create_file(name, 0444, dir, data, &report_proc_fops);
+
+	return IS_ERR(file) ? NULL : file;
+}
+
+static struct dentry *add_to_binderfs(struct dentry *dir, const char *name, void *data)
+{
+	return binderfs_add_file(dir, name, &report_proc_fops, data);
+}
+
+static const struct place in_debugfs = { add_to_debugfs, debugfs_remove };
+static const struct place in_binderfs = { add_to_binderfs, binderfs_remove_file };
+
+static struct proc_file *find_locked(const struct dentry *dir, s32 pid)
+{
+	struct proc_file *file;
+
+	list_for_each_entry(file, &proc_files, link) {
+		if (file->dir == dir && file->pid == pid)
+			return file;
+	}
+	return NULL;
+}
+
+static void add(const struct place *place, struct dentry *dir, s32 pid)
+{
+	struct proc_file *file;
+	char name[16];
+
+	mutex_lock(&proc_files_lock);
+	file = find_locked(dir, pid);
+	if (!file)
+		file = kzalloc(sizeof(*file), GFP_KERNEL);
+	if (file && !file->opens++) {
+		snprintf(name, sizeof(name), "%d", pid);
+		file->dir = dir;
+		file->pid = pid;
+		file->file = place->add(dir, name, (void *)(long)pid);
+		list_add(&file->link, &proc_files);
+	}
+	mutex_unlock(&proc_files_lock);
+}
+
+static void del(const struct place *place, struct dentry *dir, s32 pid)
+{
+	struct proc_file *file;
+
+	mutex_lock(&proc_files_lock);
+	file = find_locked(dir, pid);
+	if (file && !--file->opens) {
+		list_del(&file->link);
+		if (file->file)
+			place->remove(file->file);
+		kfree(file);
+	}
+	mutex_unlock(&proc_files_lock);
+}
+
+void reports_proc_opened(s32 pid, struct super_block *sb)
+{
+	struct dentry *dir = binderfs_proc_dir(sb);
+
+	add(&in_debugfs, debugfs_proc, pid);
+	if (dir)
+		add(&in_binderfs, dir, pid);
+}
+
+void reports_proc_closed(s32 pid, struct super_block *sb)
+{
+	struct dentry *dir = binderfs_proc_dir(sb);
+
+	if (dir)
+		del(&in_binderfs, dir, pid);
+	del(&in_debugfs, debugfs_proc, pid);
+}
+
+/* ---- debugfs ---- */
+
+void reports_init(void)
+{
+	unsigned int i;
+
+	debugfs_dir = debugfs_create_dir("binder", NULL);
+	for (i = 0; i < nr_report_files; i++)
+		debugfs_create_file(report_files[i].name, 0444, debugfs_dir,
+				    (void *)&report_files[i], &report_fops);
+	debugfs_proc = debugfs_create_dir("proc", debugfs_dir);
+}
+
+void reports_exit(void)
+{
+	debugfs_remove(debugfs_dir);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A thread takes its caller's place on the scale when it reads the call, and goes back when it
+ * answers: both times it is the calling thread that is changed. What a process may not do itself it
+ * does not get from its caller either, except for going back to where it was.
+ */
+#include "urgency.h"
+
+#include <linux/capability.h>
+#include <linux/sched.h>
+#include <linux/sched/prio.h>
+#include <linux/sched/rt.h>
+#include <linux/sched/signal.h>
+#include <uapi/linux/sched/types.h>
+
+static bool is_realtime(u8 policy)
+{
+	return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+void urgency_get(u8 *policy, s8 *prio)
+{
+	/* A deadline has no place on the scale, and is never given up for one. */
+	*policy = current->policy == SCHED_DEADLINE ? SCHED_NORMAL : current->policy;
+	*prio = is_realtime(*policy) ? current->rt_priority : task_nice(current);
+}
+
+/* Lowers a wish to what the thread may have. */
+static void limit(u8 *policy, s8 *prio)
+{
+	unsigned long most = task_rlimit(current, RLIMIT_RTPRIO);
+	long least_nice;
+
+	if (capable(CAP_SYS_NICE))
+		return;
+	if (is_realtime(*policy) && !most) {
+		*policy = SCHED_NORMAL;
+		*prio = MIN_NICE;
+	} else if (is_realtime(*policy)) {
+		*prio = min_t(unsigned long, *prio, most);
+		return;
+	}
+	least_nice = rlimit_to_nice(min_t(unsigned long, task_rlimit(current, RLIMIT_NICE),
+					  MAX_NICE - MIN_NICE + 1));
+	if (least_nice > MAX_NICE) /* no limit is set: it may only become nicer */
+		least_nice = task_nice(current);
+	*prio = max_t(long, *prio, least_nice);
+}
+
+void urgency_set(u8 policy, s8 prio, bool check)
+{
+	struct sched_attr attr = { .size = sizeof(attr) };
+
+	if (current->policy == SCHED_DEADLINE)
+		return;
+	if (check)
+		limit(&policy, &prio);
+	if (!is_realtime(current->policy) && !is_realtime(policy)) {
+		set_user_nice(current, prio);
+		return;
+	}
+	attr.sched_policy = policy;
+	if (is_realtime(policy)) {
+		attr.sched_priority = prio;
+		attr.sched_flags = SCHED_FLAG_RESET_ON_FORK;
+	} else {
+		attr.sched_nice = prio;
+	}
+	sched_setattr_nocheck(current, &attr);
+}
