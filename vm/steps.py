@@ -17,31 +17,41 @@ def step(*words):
     return "\t".join(words)
 
 
+def mount_steps():
+    """A mounted binderfs with the links that Android's init makes."""
+    steps = [step("mkdir", "/dev/binderfs")]
+    steps.append(step("mount", "binder", "/dev/binderfs", "binder", "stats=global"))
+    return steps + [step("symlink", "/dev/binderfs/" + name, "/dev/" + name) for name in DEVICES]
+
+
 def device_steps(module):
     """Devices in /dev, as a driver without binderfs makes them."""
     return [step("insmod", module, "devices=" + ",".join(DEVICES))]
 
 
 def binderfs_steps(module):
-    """Devices in a mounted binderfs, with the links that Android's init makes."""
-    steps = device_steps(module)
-    steps.append(step("mkdir", "/dev/binderfs"))
-    steps.append(step("mount", "binder", "/dev/binderfs", "binder", "stats=global"))
-    return steps + [step("symlink", "/dev/binderfs/" + name, "/dev/" + name) for name in DEVICES]
+    """Devices in a mounted binderfs; the stock driver has to be told which."""
+    return device_steps(module) + mount_steps()
 
 
-# Driver name -> (module under build/vm, steps that load it). {kernel} is the kernel's name.
+def module_steps(module):
+    """This project's module makes the usual devices in a binderfs; others only if asked to."""
+    return [step("insmod", module)] + mount_steps()
+
+
+# Driver name -> (module, relative to build/vm, steps that load it). {kernel} is the kernel's name.
 DRIVERS = {
     "none": (None, None),
     "stock": ("{kernel}/modules/binder_linux.ko", device_steps),
     "ref": ("ref/{kernel}/binder_linux.ko", binderfs_steps),
+    "module": ("../module/{kernel}/anybinder.ko", module_steps),
 }
 
 
 def module_of(vm_dir, kernel, driver):
     """The path of a driver's module, None for a driver that needs none."""
     path, _ = DRIVERS[driver]
-    return path and os.path.join(vm_dir, path.format(kernel=kernel))
+    return path and os.path.normpath(os.path.join(vm_dir, path.format(kernel=kernel)))
 
 
 def first_steps(modules, run_dir):
