@@ -2,34 +2,62 @@
 /*
  * The slow half of the locks.
  *
- * A lock word is 0 (free), 1 (held) or 2 (held, and somebody may sleep). Sections are short, so
- * the holder is most likely running on another core and gone in a moment: spin a little first. If
- * it was preempted, spinning only keeps it from running: sleep.
+ * Sections are short, so the holder is most likely running on another core and gone in a moment:
+ * spin a little first. If it was preempted, spinning only keeps it from running.
+ *
+ * A mutex word is 0 (free), 1 (held) or 2 (held, and somebody may sleep), and its waiters sleep. A
+ * spinlock word is 0 or 1: the holder does not look whether anybody waits, so a waiter lets others
+ * run, and after some turns of that takes short naps.
  */
 #include "futex.h"
 
 #include <linux/futex.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define SPINS 100
+#define YIELDS 16
+#define NAP_US 20
 
 _Thread_local uint32_t futex_lock_ranks;
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#endif
+}
+
+static bool try_free_word(atomic_uint *word)
+{
+	unsigned int expected = 0;
+
+	return !atomic_load_explicit(word, memory_order_relaxed) &&
+	       atomic_compare_exchange_strong_explicit(word, &expected, 1, memory_order_acquire,
+						       memory_order_relaxed);
+}
+
+void futex_spin_slow(atomic_uint *word)
+{
+	for (unsigned int i = 0; !try_free_word(word); i++) {
+		if (i < SPINS)
+			pause_briefly();
+		else if (i < SPINS + YIELDS)
+			sched_yield();
+		else
+			usleep(NAP_US);
+	}
+}
 
 void futex_lock_slow(atomic_uint *word)
 {
 	for (int i = 0; i < SPINS; i++) {
-		unsigned int expected = 0;
-
-		if (!atomic_load_explicit(word, memory_order_relaxed) &&
-		    atomic_compare_exchange_strong_explicit(word, &expected, 1,
-							    memory_order_acquire,
-							    memory_order_relaxed))
+		if (try_free_word(word))
 			return;
-#if defined(__x86_64__)
-		__builtin_ia32_pause();
-#endif
+		pause_briefly();
 	}
 	while (atomic_exchange_explicit(word, 2, memory_order_acquire))
 		syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);

@@ -11,10 +11,13 @@
 /* The ranks of the engine's locks that this thread holds; only kept in debug builds. */
 extern _Thread_local uint32_t futex_lock_ranks;
 
-/* Takes a lock that was not free: spins a moment, then sleeps until it is. */
+/* Takes a spinlock that was not free: spins, then lets others run, until it is. */
+void futex_spin_slow(atomic_uint *word);
+
+/* Takes a mutex that was not free: spins a moment, then sleeps until it is. */
 void futex_lock_slow(atomic_uint *word);
 
-/* Wakes one sleeper after the lock was dropped. */
+/* Wakes one sleeper after the mutex was dropped. */
 void futex_lock_wake(atomic_uint *word);
 
 #endif

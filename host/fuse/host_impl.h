@@ -62,19 +62,19 @@ static inline size_t host_strlen(const char *s)
 
 /* ---- locks and atomics ---- */
 
+/*
+ * Held for a few instructions each, some forty times a call: to let one go must not cost a locked
+ * instruction, so nobody sleeps on it (futex.c says what a waiter does instead).
+ */
 static inline void host_lock_take(struct host_lock_word *lock)
 {
-	unsigned int expected = 0;
-
-	if (!atomic_compare_exchange_strong_explicit(&lock->word, &expected, 1,
-						     memory_order_acquire, memory_order_relaxed))
-		futex_lock_slow(&lock->word);
+	if (atomic_exchange_explicit(&lock->word, 1, memory_order_acquire))
+		futex_spin_slow(&lock->word);
 }
 
 static inline void host_lock_drop(struct host_lock_word *lock)
 {
-	if (atomic_exchange_explicit(&lock->word, 0, memory_order_release) == 2)
-		futex_lock_wake(&lock->word);
+	atomic_store_explicit(&lock->word, 0, memory_order_release);
 }
 
 static inline void host_spin_init(struct host_spinlock *lock)
@@ -103,12 +103,17 @@ static inline void host_mutex_init(struct host_mutex *lock)
 
 static inline void host_mutex_lock(struct host_mutex *lock)
 {
-	host_lock_take(&lock->lock);
+	unsigned int expected = 0;
+
+	if (!atomic_compare_exchange_strong_explicit(&lock->lock.word, &expected, 1,
+						     memory_order_acquire, memory_order_relaxed))
+		futex_lock_slow(&lock->lock.word);
 }
 
 static inline void host_mutex_unlock(struct host_mutex *lock)
 {
-	host_lock_drop(&lock->lock);
+	if (atomic_exchange_explicit(&lock->lock.word, 0, memory_order_release) == 2)
+		futex_lock_wake(&lock->lock.word);
 }
 
 static inline void host_mutex_destroy(struct host_mutex *lock)

@@ -12,6 +12,10 @@ $(FUSE_OBJS): $(OBJ)/fuse/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) $(FUSE_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# One unit: the engine's calls into host_impl.h and back are worth inlining (1 % of a call).
+$(FUSE_OBJS): CFLAGS += -flto=auto
+$(BIN)/anybinderd: LDFLAGS += -O2 -flto=auto
+
 # gcc 12 takes the address of a thread-local variable for null where it has shortened it to an offset.
 $(FUSE_ASAN_OBJS): $(OBJ)/fuse-asan/%.o: %.c
 	@mkdir -p $(@D)

@@ -21,6 +21,9 @@
 #define SESSION_MAX_WRITE	4096u
 #define SESSION_BUFFER_SIZE	(32u * 1024)
 
+/* The most that the answer to an ioctl hands back, in bytes. */
+#define SESSION_IOCTL_MAX	320u
+
 struct request {
 	const struct fuse_in_header *head;
 	const void *body;		/* what follows the header */
@@ -55,9 +58,9 @@ void session_reply_error(uint64_t unique, int error);
 void session_reply(uint64_t unique, const void *data, size_t size);
 
 /*
- * Answers an ioctl: @result is what ioctl(2) returns (or -errno). Unlike an error in the header, a
- * negative @result still copies @data back to the caller, which is how an interrupted call
- * tells how much it consumed.
+ * Answers an ioctl with at most SESSION_IOCTL_MAX bytes at @data: @result is what ioctl(2) returns
+ * (or -errno). Unlike an error in the header, a negative @result still copies @data back to the caller,
+ * which is how an interrupted call tells how much it consumed.
  */
 void session_reply_ioctl(uint64_t unique, int result, const void *data, size_t size);
 

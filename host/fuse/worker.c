@@ -155,18 +155,29 @@ void worker_begin_step(const struct host_thread *thread)
 			      memory_order_release);
 }
 
+/*
+ * Only this worker writes these, so nothing here needs a locked instruction. Who looks for a request
+ * that is not to be seen yet lets the kernel send its INTERRUPT again.
+ */
+static void step(struct worker *self)
+{
+	atomic_store_explicit(&self->progress,
+			      atomic_load_explicit(&self->progress, memory_order_relaxed) + 1,
+			      memory_order_release);
+}
+
 static void begin_work(struct worker *self, u64 unique)
 {
-	atomic_store(&self->unique, unique);
+	atomic_store_explicit(&self->unique, unique, memory_order_release);
 	atomic_store_explicit(&self->nodeid, 0, memory_order_relaxed);
-	atomic_fetch_add_explicit(&self->progress, 1, memory_order_release);
+	step(self);
 	watch_arm_check();
 }
 
 static void end_work(struct worker *self)
 {
-	atomic_store(&self->unique, 0);
-	atomic_fetch_add_explicit(&self->progress, 1, memory_order_release);
+	atomic_store_explicit(&self->unique, 0, memory_order_release);
+	step(self);
 }
 
 /* Leaves the pool; if it was written off, its client may have requests served again. */
@@ -196,7 +207,8 @@ static void *worker_main(void *arg)
 		device_finish_woken();
 		end_work(self);
 	} else {
-		buffer = aligned_alloc(64, SESSION_BUFFER_SIZE);
+		/* a request then lies in one page, which the kernel has to look up */
+		buffer = aligned_alloc(4096, SESSION_BUFFER_SIZE);
 		while (buffer && !atomic_load(&self->stuck)) {
 			if (!session_read(&request, buffer)) {
 				kill(getpid(), SIGTERM);	/* unmounted by somebody else */
