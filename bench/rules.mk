@@ -5,6 +5,12 @@ BENCH_SRCS := $(wildcard bench/*.c)
 # Not in PROGRAMS: it needs libsystemd, which nothing else does (scripts/setup bench).
 $(BIN)/bench-ipc: LDLIBS += -lsystemd
 $(BIN)/bench-ipc: $(BENCH_SRCS:%.c=$(OBJ)/%.o)
+$(BENCH_SRCS:%.c=$(OBJ)/%.o): | bench-setup
+
+# Instant when everything is there.
+.PHONY: bench-setup
+bench-setup:
+	@scripts/setup bench
 
 BENCH_TARGETS += bench-peers
 
