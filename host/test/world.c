@@ -169,9 +169,11 @@ int world_ioctl(struct world_thread *t, u32 cmd, void *arg)
 
 	if (size > sizeof(t->arg))
 		stop("an ioctl with too long an argument");
-	host_memcpy(&t->arg, arg, size);
+	host_memset(&t->arg, 0, sizeof(t->arg));
+	if (arg)
+		host_memcpy(&t->arg, arg, size);
 	result = call(t, cmd, false);
-	if (result != BINDER_WOULD_BLOCK)
+	if (arg && result != BINDER_WOULD_BLOCK)
 		host_memcpy(arg, &t->arg, size);
 	return result;
 }

@@ -66,7 +66,8 @@ void world_kill(struct world_proc *proc);
 /* Bytes in the memory of @proc, 8-byte aligned; never freed.  @data may be NULL. */
 u64 world_memory(struct world_proc *proc, const void *data, size_t size);
 
-/* Any ioctl; @arg in and out (of at most 64 bytes), not for calls that park.
+/* Any ioctl; @arg in and out (of at most 64 bytes; NULL: zeros), not written back
+ * for calls that park.
  * 0, -errno or BINDER_WOULD_BLOCK: parked. */
 int world_ioctl(struct world_thread *t, u32 cmd, void *arg);
 
