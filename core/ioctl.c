@@ -12,6 +12,20 @@
 #include "ref.h"
 #include "returns.h"
 
+/* Work that is queued after this look wakes somebody by itself. */
+static bool peek_todo(const struct binder_proc *proc) PEEKS;
+static bool peek_todo(const struct binder_proc *proc)
+{
+	return !bl_empty(&proc->todo);
+}
+
+/* If close() sets it after this look, then it is for the next call. */
+static bool peek_need_return(const struct binder_thread *thread) PEEKS;
+static bool peek_need_return(const struct binder_thread *thread)
+{
+	return thread->need_return;
+}
+
 static int read_part(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
 		     bool interrupted)
 {
@@ -22,10 +36,12 @@ static int read_part(struct binder_thread *thread, struct binder_write_read *bwr
 	if (err == BINDER_WOULD_BLOCK)
 		return err;
 	/* There may be more than this thread took. */
-	binder_lock(&proc->inner_lock);
-	if (!bl_empty(&proc->todo))
-		binder_wake_proc_ilocked(proc);
-	binder_unlock(&proc->inner_lock);
+	if (peek_todo(proc)) {
+		binder_lock(&proc->inner_lock);
+		if (!bl_empty(&proc->todo))
+			binder_wake_proc_ilocked(proc);
+		binder_unlock(&proc->inner_lock);
+	}
 	return err;
 }
 
@@ -203,7 +219,7 @@ static const struct ioctl ioctls[] = {
 /* A call is over: the next read of the thread may wait again. */
 static int leave(struct binder_thread *thread, int err)
 {
-	if (err == BINDER_WOULD_BLOCK)
+	if (err == BINDER_WOULD_BLOCK || !peek_need_return(thread))
 		return err;
 	binder_lock(&thread->proc->inner_lock);
 	thread->need_return = false;

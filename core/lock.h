@@ -31,6 +31,11 @@
 #define RELEASE(...)	  TSA(release_capability(__VA_ARGS__))
 #define NO_TSA		  TSA(no_thread_safety_analysis)
 
+/* Marks a function that looks at a guarded field without its lock, one word, to
+ * save taking the lock where the answer is nearly always "nothing to do"; it says
+ * why being a moment late is no harm.  (Not for the race detector to report.) */
+#define PEEKS NO_TSA __attribute__((no_sanitize("thread")))
+
 /* The ranks, outermost first. */
 enum binder_lock_rank {
 	RANK_WORLD = 1,	  /* mutex: which processes and contexts exist */

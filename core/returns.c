@@ -73,6 +73,14 @@ static int put(struct reader *r, u32 ret, const void *payload)
 	return 0;
 }
 
+/* A thread that the process was asked for, or the last that it allows, says no
+ * without the lock: a moment late only means asking with the next return. */
+static bool peek_may_want(const struct binder_proc *proc) PEEKS;
+static bool peek_may_want(const struct binder_proc *proc)
+{
+	return !proc->requested_threads && proc->requested_threads_started < proc->max_threads;
+}
+
 /* Should the process start another thread?  Then this is the moment to say so:
  * none waits, none was asked for, and there may be more. */
 static bool wants_looper(struct reader *r)
@@ -80,6 +88,8 @@ static bool wants_looper(struct reader *r)
 	struct binder_proc *proc = r->proc;
 	bool wanted;
 
+	if (!peek_may_want(proc))
+		return false;
 	binder_lock(&proc->inner_lock);
 	wanted = !proc->requested_threads && bl_empty(&proc->waiting_threads) &&
 		 proc->requested_threads_started < proc->max_threads &&

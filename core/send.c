@@ -220,12 +220,9 @@ static int build(struct send *s)
 		.tr = s->tr,
 		.buffers_size = s->buffers_size,
 	};
-	bool full;
+	bool full = s->thread->nr_unread >= BINDER_MAX_UNREAD;
 	int err;
 
-	binder_lock(&s->proc->inner_lock);
-	full = s->thread->nr_unread >= BINDER_MAX_UNREAD;
-	binder_unlock(&s->proc->inner_lock);
 	s->t = full ? NULL : binder_transaction_new();
 	s->complete = full ? NULL : host_alloc(sizeof(*s->complete));
 	if (s->complete)
