@@ -4,8 +4,7 @@
  *
  * An ioctl becomes a call into the engine; if the engine has nothing for it the call is parked and
  * the worker goes back to read the next request. Whoever later queues work for that thread
- * finishes the call here: resume it in the engine, answer it. The answer to one's own request goes
- * out first, so that what a worker then does for others delays nobody who has been served.
+ * finishes the call here: resume it in the engine, answer it.
  *
  * The life of an open is counted twice. `calls` counts what is under way in the engine: at zero
  * the engine lets go of the process. `refs` counts who may still name the structure: the kernel
@@ -197,8 +196,13 @@ void device_answer(struct host_thread *thread, int result)
 	leave(file);
 }
 
-/* Takes a call as far as it gets: parked, answered, or waiting for files to be passed. */
-static void settle(struct host_thread *thread, int result)
+static void finish_one_woken(void);
+
+/*
+ * Takes a call as far as it gets: parked, answered, or waiting for files to be passed.
+ * @own: it is the call of the request that the worker has read.
+ */
+static void settle(struct host_thread *thread, int result, bool own)
 {
 	struct binder_thread *binder_thread = thread_of(thread);
 
@@ -221,26 +225,44 @@ static void settle(struct host_thread *thread, int result)
 				       parked == PARK_INTERRUPTED ? RESUME_INTERRUPTED
 								  : RESUME_WOKEN);
 	}
-	if (!files_start(thread, result))
-		device_answer(thread, result);
+	if (files_start(thread, result))
+		return;
+	/*
+	 * Whoever waits for what this call brought has waited longer than its caller, and goes first;
+	 * but only one, and without making the caller wait for that one's memory.
+	 */
+	if (own && park_has_woken()) {
+		worker_put_off_answer(thread, result);
+		finish_one_woken();
+		if (!worker_take_answer())
+			return;
+	}
+	device_answer(thread, result);
 }
 
 void device_resume(struct host_thread *thread, int why)
 {
 	worker_begin_step(thread);
 	settle(thread, binder_resume(thread_of(thread), thread->cmd, thread->arg,
-				     (enum binder_resume_reason)why));
+				     (enum binder_resume_reason)why), false);
+}
+
+static void finish_one_woken(void)
+{
+	struct host_thread *thread = park_next_woken();
+	bool late;
+
+	if (!thread)
+		return;
+	late = thread->deadline_ns && thread->deadline_ns <= host_now_ns();
+	device_resume(thread, late ? RESUME_TIMED_OUT : RESUME_WOKEN);
 }
 
 void device_finish_woken(void)
 {
-	struct host_thread *thread;
-
 	park_notify_polled();
-	while ((thread = park_next_woken())) {
-		bool late = thread->deadline_ns && thread->deadline_ns <= host_now_ns();
-
-		device_resume(thread, late ? RESUME_TIMED_OUT : RESUME_WOKEN);
+	while (park_has_woken()) {
+		finish_one_woken();
 		park_notify_polled();
 	}
 }
@@ -302,7 +324,7 @@ void device_ioctl(const struct request *request)
 	__builtin_memcpy(thread->arg, in + 1, in->in_size);
 	__builtin_memset(thread->arg + in->in_size, 0, HOST_ARG_SIZE - in->in_size);
 	worker_begin_step(thread);
-	settle(thread, binder_ioctl(binder_thread, in->cmd, thread->arg, file->nonblock));
+	settle(thread, binder_ioctl(binder_thread, in->cmd, thread->arg, file->nonblock), true);
 }
 
 void device_poll(const struct request *request)

@@ -140,12 +140,18 @@ void park_push_woken(struct host_thread *thread)
 	host_lock_drop(&self->lock);
 }
 
+/* Only others take away from the list, only we add. */
+bool park_has_woken(void)
+{
+	return worker_self->woken_first;
+}
+
 struct host_thread *park_next_woken(void)
 {
 	struct worker *self = worker_self;
 	struct host_thread *thread;
 
-	if (!self->woken_first)	/* only others take away from it, only we add */
+	if (!park_has_woken())
 		return NULL;
 	host_lock_take(&self->lock);
 	thread = self->woken_first;

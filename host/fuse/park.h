@@ -50,6 +50,9 @@ void park_wake(struct host_thread *thread);
 /* Puts a thread whose call the caller owns on the running worker's list. */
 void park_push_woken(struct host_thread *thread);
 
+/* Is there any thread on the running worker's list? */
+bool park_has_woken(void);
+
 /* Takes the next thread from the running worker's list; NULL: there is none. */
 struct host_thread *park_next_woken(void);
 

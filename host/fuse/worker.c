@@ -63,8 +63,11 @@ static void move_lists(struct worker *to, struct worker *from)
 	to->woken_first = from->woken_first;
 	to->woken_end = from->woken_end;
 	to->polled_first = from->polled_first;
+	to->unanswered = from->unanswered;
+	to->result = from->result;
 	from->woken_first = NULL;
 	from->polled_first = NULL;
+	from->unanswered = NULL;
 	host_lock_drop(&from->lock);
 }
 
@@ -113,16 +116,43 @@ void worker_enlist(struct worker *worker)
 	worker_self = worker;
 }
 
+static bool has_work_for_others(const struct worker *worker)
+{
+	return worker->woken_first || worker->polled_first || worker->unanswered;
+}
+
 void worker_hand_over(struct worker *worker)
 {
 	bool ok = true;
 
 	pthread_mutex_lock(&pool_lock);
-	if (worker->woken_first || worker->polled_first)
+	if (has_work_for_others(worker))
 		ok = start_one(false, worker);
 	pthread_mutex_unlock(&pool_lock);
 	if (!ok)
 		log_error("cannot start a thread; some clients will wait");
+}
+
+void worker_put_off_answer(struct host_thread *thread, int result)
+{
+	struct worker *self = worker_self;
+
+	host_lock_take(&self->lock);
+	self->unanswered = thread;
+	self->result = result;
+	host_lock_drop(&self->lock);
+}
+
+bool worker_take_answer(void)
+{
+	struct worker *self = worker_self;
+	bool ours;
+
+	host_lock_take(&self->lock);
+	ours = self->unanswered;
+	self->unanswered = NULL;
+	host_lock_drop(&self->lock);
+	return ours;
 }
 
 bool worker_tell_interrupted(u64 unique)
@@ -204,6 +234,12 @@ static void *worker_main(void *arg)
 	self->tid = gettid();
 	if (!self->serves) {
 		begin_work(self, 0);
+		if (self->unanswered) {
+			struct host_thread *thread = self->unanswered;
+
+			self->unanswered = NULL;
+			device_answer(thread, self->result);
+		}
 		device_finish_woken();
 		end_work(self);
 	} else {
@@ -257,7 +293,7 @@ static void write_off(struct worker *worker)
 		nr_serving--;
 	atomic_store(&worker->stuck, true);
 	log_info("a client holds a worker up by its memory; %u stuck", nr_stuck);
-	if (worker->woken_first || worker->polled_first)
+	if (has_work_for_others(worker))
 		start_one(false, worker);
 }
 

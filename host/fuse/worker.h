@@ -31,10 +31,12 @@ struct worker {
 	_Atomic u64 nodeid;		/* open whose client's memory is being used; 0: none */
 	struct binder_file *stuck_file;	/* the one it got stuck in */
 
-	struct host_lock_word lock;	/* the two lists */
+	struct host_lock_word lock;	/* what follows: work that another thread may take over */
 	struct host_thread *woken_first;
 	struct host_thread **woken_end;
 	struct host_proc *polled_first;
+	struct host_thread *unanswered;	/* whose call is done, but not yet answered */
+	int result;			/* what it is to be answered with */
 };
 
 /* The running thread; never NULL in a thread that calls the engine. */
@@ -51,6 +53,15 @@ void worker_enlist(struct worker *worker);
  * up by a client's memory.
  */
 void worker_hand_over(struct worker *worker);
+
+/*
+ * The call of @thread has come to @result, but its answer can wait until the running worker has
+ * done something more urgent; should that never end, another thread gives the answer.
+ */
+void worker_put_off_answer(struct host_thread *thread, int result);
+
+/* Is the answer still the running worker's to give? It is from now on. */
+bool worker_take_answer(void);
 
 /*
  * Is some worker handling the request @unique at this moment? If so it is told that a signal came
