@@ -88,6 +88,7 @@ static int thread_exit(struct binder_thread *thread, void *arg, bool nonblock)
 {
 	(void)arg;
 	(void)nonblock;
+	binder_priority_take_back(thread);
 	binder_thread_release(thread->proc, thread);
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include "context.h"
 #include "death.h"
 #include "limits.h"
+#include "priority.h"
 #include "proc.h"
 #include "ref.h"
 #include "thread.h"
@@ -81,9 +82,7 @@ static void node_init(struct binder_node *node, struct binder_proc *proc,
 	bl_init(&node->refs);
 	bl_init(&node->async_todo);
 	node->proc = proc;
-	node->min_priority.prio = (s8)(flags & FLAT_BINDER_FLAG_PRIORITY_MASK);
-	node->min_priority.policy = (flags & FLAT_BINDER_FLAG_SCHED_POLICY_MASK) >>
-				    FLAT_BINDER_FLAG_SCHED_POLICY_SHIFT;
+	node->min_priority = binder_priority_of_flags(flags);
 	node->inherit_rt = flags & FLAT_BINDER_FLAG_INHERIT_RT;
 	node->accept_fds = flags & FLAT_BINDER_FLAG_ACCEPTS_FDS;
 	node->txn_security_ctx = flags & FLAT_BINDER_FLAG_TXN_SECURITY_CTX;

@@ -22,9 +22,19 @@ struct host_priority binder_priority_of_sender(struct binder_thread *thread);
 void binder_priority_forget(struct binder_thread *thread);
 /* @thread has answered @t.  May sleep. */
 void binder_priority_restore(struct binder_thread *thread, const struct binder_transaction *t);
-/* @thread takes new work of its process: back to where the process began.  Not
- * looked at again right after an answer that has just put it there. */
+/* @thread takes new work of its process: back to where the process began.  May
+ * sleep. */
 void binder_priority_default(struct binder_thread *thread);
+/* @thread is nobody's any more: it gives a real-time place back that it was lent.
+ * May sleep. */
+void binder_priority_take_back(struct binder_thread *thread);
+
+/* The least that a flat_binder_object's @flags ask for; for values that mean
+ * nothing, a place below all. */
+struct host_priority binder_priority_of_flags(u32 flags);
+/* Where the threads of a process begin that was opened by a thread so scheduled:
+ * a real-time policy is a thread's own affair. */
+struct host_priority binder_priority_of_open(struct host_priority opener);
 
 /* Is @a more urgent than @b? */
 bool binder_priority_above(struct host_priority a, struct host_priority b);

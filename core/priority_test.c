@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Whose priority a thread has while it serves a call. */
 #include "pair.h"
+#include "priority.h"
+#include "proc.h"
 #include "unit/test.h"
 
 #define NICE(n) ((struct host_priority){ .policy = 0, .prio = (n) })
@@ -18,16 +20,17 @@ static void begin(struct pair *p, u32 flags, struct host_priority base)
 
 	*p = (struct pair){ 0 };
 	world_begin(&p->w);
-	p->w.nice = base.prio;
 	p->server = world_proc(&p->w);
 	p->client = world_proc(&p->w);
 	p->server->sim->may_rt = true;
 	p->s = world_thread(p->server);
 	p->c = world_thread(p->client);
 	p->s->priority = base;
+	p->server->proc->default_priority = binder_priority_of_open(base);
 	world_ioctl(p->s, BINDER_SET_CONTEXT_MGR_EXT, &manager);
 	world_command(p->s, BC_ENTER_LOOPER, NULL);
 	world_write_read(p->s, false);
+	world_write_read(p->c, false);
 	pair_serve(p);
 }
 
@@ -94,4 +97,57 @@ TEST(priority_oneway_takes_the_nodes_least)
 	CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
 	CHECK(has(p.s, NICE(5)));
 	CHECK(pair_end(&p));
+}
+
+TEST(priority_realtime_of_ones_own_stays)
+{
+	struct pair p;
+
+	begin(&p, 19 | FLAT_BINDER_FLAG_INHERIT_RT, FIFO(10));
+	CHECK(p.server->proc->default_priority.policy == 0);
+	call_at(&p, NICE(-7), 0);
+	CHECK(has(p.s, FIFO(10)));
+	pair_reply(&p, "");
+	CHECK(has(p.s, FIFO(10)));
+	CHECK(pair_expect(p.s, BR_TRANSACTION_COMPLETE, NULL));
+	pair_serve(&p);
+	CHECK(has(p.s, FIFO(10)));
+	call_at(&p, FIFO(30), 0);
+	CHECK(has(p.s, FIFO(30)));
+	pair_reply(&p, "");
+	CHECK(has(p.s, FIFO(10)));
+	CHECK(pair_end(&p));
+}
+
+TEST(priority_lent_is_given_back)
+{
+	struct pair p;
+	u32 unused = 0;
+
+	/* by a thread that leaves without an answer */
+	begin(&p, 19 | FLAT_BINDER_FLAG_INHERIT_RT, NICE(5));
+	call_at(&p, FIFO(50), 0);
+	CHECK(world_ioctl(p.s, BINDER_THREAD_EXIT, &unused) == 0);
+	CHECK(has(p.s, NICE(5)));
+	CHECK(pair_end(&p));
+	/* and after a one-way call to a real-time object */
+	begin(&p, 13 | 2 << FLAT_BINDER_FLAG_SCHED_POLICY_SHIFT, FIFO(3));
+	call_at(&p, NICE(0), TF_ONE_WAY);
+	CHECK(p.s->priority.policy == 2 && p.s->priority.prio == 13);
+	CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
+	CHECK(has(p.s, FIFO(3)));
+	CHECK(pair_end(&p));
+}
+
+TEST(priority_of_odd_flags)
+{
+	const u32 fifo = 1 << FLAT_BINDER_FLAG_SCHED_POLICY_SHIFT;
+	const u32 none[] = { 20, 127, 128, 235, fifo, fifo | 100, fifo | 255 };
+	u32 i;
+
+	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		CHECK(binder_priority_above(NICE(19), binder_priority_of_flags(none[i])));
+	CHECK(!binder_priority_above(NICE(19), binder_priority_of_flags(19)));
+	CHECK(binder_priority_above(binder_priority_of_flags(236), NICE(-19)));
+	CHECK(binder_priority_above(binder_priority_of_flags(fifo | 99), FIFO(98)));
 }

@@ -14,6 +14,7 @@
 #include "death.h"
 #include "freeze.h"
 #include "node.h"
+#include "priority.h"
 #include "ref.h"
 #include "transaction.h"
 
@@ -58,6 +59,8 @@ int binder_open(struct binder_context *context, const void *opener, struct binde
 		return err;
 	}
 	proc->pid = host_proc_pid(&proc->host);
+	proc->default_priority =
+		binder_priority_of_open(host_priority_of_opener(&proc->host, opener));
 	binder_mutex_lock(&binder_world.lock);
 	bl_add_tail(&binder_world.procs, &proc->world_link);
 	binder_mutex_unlock(&binder_world.lock);

@@ -26,7 +26,6 @@ struct binder_proc {
 	/* what its threads go back to between calls: that of the first thread that
 	 * calls; set once, before any other thread is in the tree */
 	struct host_priority default_priority;
-	bool has_default_priority;
 
 	struct binder_lock outer_lock;
 	struct bt_root refs_by_desc GUARDED_BY(&outer_lock);

@@ -83,7 +83,6 @@ struct binder_thread *binder_thread_get(struct binder_proc *proc, s32 tid, const
 {
 	struct binder_thread *thread = find(proc, tid);
 	struct bt_node *there = NULL;
-	struct host_priority own;
 	bool full;
 
 	if (thread)
@@ -91,12 +90,7 @@ struct binder_thread *binder_thread_get(struct binder_proc *proc, s32 tid, const
 	thread = new_thread(proc, tid, opener);
 	if (!thread)
 		return NULL;
-	own = host_priority_get(&thread->host);
 	binder_lock(&proc->inner_lock);
-	if (!proc->has_default_priority) {
-		proc->has_default_priority = true;
-		proc->default_priority = own;
-	}
 	full = proc->nr_threads >= BINDER_MAX_THREADS;
 	if (!full)
 		there = bt_insert(&proc->threads, &thread->by_tid, compare_threads);

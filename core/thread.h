@@ -53,7 +53,8 @@ struct binder_thread {
 	/* how it is scheduled (priority.c); only used by the thread's own call */
 	struct host_priority priority;
 	bool priority_known;
-	bool priority_settled; /* it was just put back to the process's default */
+	bool priority_lent;		   /* it may be real-time because of a call */
+	struct host_priority own_priority; /* before that */
 	/* what the home must wait for; only used by the thread's own call */
 	enum binder_wait wait;
 	u32 wait_timeout_ms; /* 0: for ever */

@@ -42,6 +42,7 @@ struct binder_transaction {
 	bool counted; /* in to_proc->outstanding_txns */
 	struct host_priority priority;	     /* of the sender */
 	struct host_priority saved_priority; /* of the receiver, before */
+	bool saved_lent;		     /* was that lent to it by another call? */
 	u32 sender_euid;
 	s32 from_pid, from_tid;
 	s32 to_pid, to_tid; /* of to_proc and to_thread, for reports of either side */

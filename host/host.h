@@ -58,10 +58,12 @@ static inline void host_spin_init(struct host_spinlock *lock);
 static inline void host_spin_lock(struct host_spinlock *lock);   /* [atomic] */
 static inline void host_spin_unlock(struct host_spinlock *lock); /* [atomic] */
 static inline void host_spin_destroy(struct host_spinlock *lock);
+#ifdef BINDER_DEBUG
 /* A number that identifies the running thread of execution, for the run-time
  * rank checker of lock.h: where the ranks of the held locks are kept.  One per
- * execution context; only called in debug builds.  [atomic] */
+ * execution context.  [atomic] */
 static inline u32 *host_lock_ranks(void);
+#endif
 
 static inline void host_mutex_init(struct host_mutex *lock);
 static inline void host_mutex_lock(struct host_mutex *lock); /* [sleeps] */
@@ -204,19 +206,23 @@ static inline void host_secctx_put(const char *ctx, u32 len);
 
 /* ---- priority ---------------------------------------------------------- */
 
-/* How a thread is scheduled, as Linux counts: policy SCHED_NORMAL 0, FIFO 1,
- * RR 2, BATCH 3; prio is a nice value (-20 .. 19) for 0 and 3, and 1 .. 99 for
- * 1 and 2. */
+/* How a thread is scheduled, as Linux counts: policy SCHED_FIFO 1 and RR 2 are
+ * the real-time ones, with prio 1 .. 99; for all others (NORMAL 0, BATCH 3,
+ * IDLE 5) prio is a nice value, -20 .. 19. */
 struct host_priority {
 	u8 policy;
 	s8 prio;
 };
+/* Of the thread that opens, with what it handed to binder_open().  [sleeps] */
+static inline struct host_priority host_priority_of_opener(const struct host_proc *proc,
+							   const void *opener);
 /* Of the calling thread.  [sleeps] */
 static inline struct host_priority
 host_priority_get(struct host_thread *caller);
 /* Of another thread of a process that the engine serves.  @want is lowered to
- * what that process is allowed if @check.  Does nothing if the system refuses.
- * [sleeps] */
+ * what that process is allowed if @check.  Between policies that are not
+ * real-time only the nice value changes; a real-time policy is not handed down
+ * to what the thread forks.  Does nothing if the system refuses.  [sleeps] */
 static inline void host_priority_set(struct host_thread *thread,
 				     struct host_priority want, bool check);
 

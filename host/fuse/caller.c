@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -69,6 +70,7 @@ static int read_status(pid_t tid, struct host_proc *who)
 	const char *tgid;
 	const char *uid;
 	const char *levels;
+	const char *caps;
 	int used;
 
 	if (read_proc_file(tid, "status", buffer, sizeof(buffer)) <= 0)
@@ -76,6 +78,8 @@ static int read_status(pid_t tid, struct host_proc *who)
 	tgid = find_line(buffer, "Tgid:");
 	uid = find_line(buffer, "Uid:");
 	levels = find_line(buffer, "NStgid:");
+	caps = find_line(buffer, "CapEff:");
+	who->may_raise = caps && strtoull(caps, NULL, 16) & 1ull << CAP_SYS_NICE;
 	if (!tgid || !uid || sscanf(tgid, "%d", &who->pid) != 1 ||
 	    sscanf(uid, "%*u %u", &who->euid) != 1 || who->pid <= 0)
 		return -EACCES;
@@ -136,10 +140,12 @@ int caller_identify(pid_t tid, struct host_proc *who)
 	error = read_status(tid, who);
 	if (error)
 		return error;
+	who->opener = tid;
 	who->pid_ns = who->nr_levels > 1 ? namespace_of(who->pid, "pid") : 0;
 	if (!own_user_ns)
 		own_user_ns = namespace_of(getpid(), "user");
 	if (namespace_of(who->pid, "user") != own_user_ns) {
+		who->may_raise = false;
 		error = read_id_map(who->pid, who);
 		if (error)
 			return error;
@@ -280,6 +286,7 @@ static bool limit_wish(pid_t pid, u8 *policy, s8 *prio)
 		if (*prio)
 			return true;
 		*policy = SCHED_OTHER;
+		*prio = -20;
 	}
 	if (prlimit(pid, RLIMIT_NICE, NULL, &limit) || !limit.rlim_cur)
 		return false;
@@ -288,23 +295,28 @@ static bool limit_wish(pid_t pid, u8 *policy, s8 *prio)
 	return true;
 }
 
-/* May the process raise its priority at will? Root's processes may, as a rule. */
-static bool is_privileged(const struct host_proc *who)
+/* A process that may raise its priority at will loses that with its user id, as a rule. */
+static bool is_privileged(const struct host_thread *thread)
 {
-	return who->euid == 0 && !who->id_ranges;
+	return thread->proc->may_raise && thread->euid == thread->proc->euid;
 }
 
 void caller_set_priority(struct host_thread *thread, u8 policy, s8 prio, bool check)
 {
 	struct sched_param param = { 0 };
+	bool real_time;
 
-	if (check && !is_privileged(thread->proc) && !limit_wish(thread->proc->pid, &policy, &prio))
+	if (check && !is_privileged(thread) && !limit_wish(thread->proc->pid, &policy, &prio))
 		return;
-	if (is_real_time(policy))
+	real_time = is_real_time(policy);
+	if (real_time) {
 		param.sched_priority = prio;
-	sched_setscheduler(thread->tid, policy, &param);
-	if (!is_real_time(policy))
+		sched_setscheduler(thread->tid, policy | SCHED_RESET_ON_FORK, &param);
+	} else {
+		if (is_real_time(sched_getscheduler(thread->tid) & ~SCHED_RESET_ON_FORK))
+			sched_setscheduler(thread->tid, policy, &param);
 		setpriority(PRIO_PROCESS, (id_t)thread->tid, prio);
+	}
 }
 
 int caller_secctx(const struct host_proc *who, const char **ctx, u32 *len)

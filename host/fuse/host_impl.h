@@ -328,6 +328,15 @@ static inline void host_secctx_put(const char *ctx, u32 len)
 
 /* ---- priority ---- */
 
+static inline struct host_priority host_priority_of_opener(const struct host_proc *proc,
+							   const void *opener)
+{
+	struct host_priority priority;
+
+	caller_get_priority(proc->opener, &priority.policy, &priority.prio);
+	return priority;
+}
+
 static inline struct host_priority host_priority_get(struct host_thread *caller)
 {
 	struct host_priority priority;

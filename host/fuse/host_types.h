@@ -57,7 +57,9 @@ struct binder_file;
 /* One open of a device: who opened it. Filled at OPEN (caller.c), constant from then on ... */
 struct host_proc {
 	s32 pid;			/* process number in the daemon's pid namespace */
+	s32 opener;			/* the thread that opened */
 	u32 euid;			/* effective user id at OPEN, of the daemon's namespace */
+	bool may_raise;			/* CAP_SYS_NICE in the daemon's user namespace, at OPEN */
 	u32 nr_levels;			/* pid namespaces from the daemon's down to its own */
 	s32 pids[HOST_PID_LEVELS];	/* its number in each; pids[0] == pid */
 	u64 pid_ns;			/* inode number of its pid namespace */
