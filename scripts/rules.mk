@@ -14,3 +14,18 @@ lint-c:
 		$(CLANG) $(filter-out -O2 -g,$(CFLAGS)) $(CPPFLAGS) -Icore -Ihost -Ihost/fuse \
 			-fsyntax-only $$file || exit 1; \
 	done
+
+# docs/PROTOCOL.md lists the conformance tests as the rules that they pin.
+TEST_TARGETS += test-protocol
+RULES := $(BUILD)/protocol.tsv
+
+$(RULES): $(BIN)/anybinder-conformance
+	@$< --list >$@
+
+test-protocol: $(RULES)
+	@scripts/protocol $(RULES)
+
+.PHONY: protocol
+## protocol: list the conformance tests in docs/PROTOCOL.md
+protocol: $(RULES)
+	@scripts/protocol $(RULES) --write
