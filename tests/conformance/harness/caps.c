@@ -27,6 +27,7 @@ static struct {
 	{ "bad_pointer_einval", "some ioctls answer a bad pointer with EINVAL", "" },
 	{ "map_keeps_open", "a mapping keeps the device open beyond close", "" },
 	{ "munmap_noticed", "calls fail to a process that has dropped its mapping", "" },
+	{ "inherit_rt", "real-time inheritance, least nice values above 0", "" },
 	{ "read_refused", "read(2) on a device fails", "" },
 };
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* scheduling: how the threads of actors are scheduled, looked at and changed from within. */
+#ifndef CONFORMANCE_SCHEDULING_H
+#define CONFORMANCE_SCHEDULING_H
+
+#include <sched.h>
+#include <stdint.h>
+
+#include "client.h"
+
+/* prio: 1 .. 99 for SCHED_FIFO and SCHED_RR, 0 for the others; nice: as getpriority(2) has it. */
+struct scheduling {
+	int policy;
+	int prio;
+	int nice;
+};
+
+/*
+ * What such tests need of the machine: may priorities be raised, and real-time ones be had?
+ * Skips the test if not. The director, and whoever it starts from here on, has nice 0.
+ */
+void sched_need(void);
+struct scheduling sched_of(struct client *client);
+void sched_set_nice(struct client *client, int nice);
+void sched_set(struct client *client, int policy, int prio);
+/* The client gives root up and has these limits (setrlimit(2)). */
+void sched_unprivileged(struct client *client, unsigned int rlimit_nice,
+			unsigned int rlimit_rtprio);
+
+/* The client's thread has this nice value, and no real-time policy. */
+#define expect_nice(client, nice) sched_expect(client, SCHED_OTHER, nice, __FILE__, __LINE__)
+/* It has this real-time policy and priority. */
+#define expect_realtime(client, policy, prio) \
+	sched_expect(client, policy, prio, __FILE__, __LINE__)
+void sched_expect(struct client *client, int policy, int value, const char *file, int line);
+
+/* The flags of an object whose calls are served at this least nice value. */
+#define MIN_NICE(n) ((uint32_t)(uint8_t)(n))
+/* Android's own: the least policy and real-time priority, and leave to inherit such. */
+#define MIN_REALTIME(policy, prio) ((uint32_t)(policy) << 9 | (uint32_t)(prio))
+#define INHERIT_RT 0x800u
+
+#endif

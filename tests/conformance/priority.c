@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who serves a call does so at the nice value of the caller, or at the least that the object asks
+ * for, and goes back to its own with the reply.
+ */
+#include "expect.h"
+#include "scheduling.h"
+#include "test.h"
+
+struct scene {
+	struct client *caller;
+	struct client *server;
+	uint32_t handle;
+};
+
+/*
+ * Both were opened at nice 0, where a server goes back to with each read; the caller is at a nice
+ * value of its own. handle is an object of the server's with such flags.
+ */
+static struct scene begin(int caller, uint32_t flags)
+{
+	struct scene s;
+
+	sched_need();
+	s.caller = manager_new();
+	s.server = client_new();
+	put_cmd(s.server, BC_ENTER_LOOPER);
+	flush(s.server);
+	s.handle = give(s.server, s.caller, 0x10, 0x20, flags);
+	sched_set_nice(s.caller, caller);
+	return s;
+}
+
+static const struct returned *serve(struct scene *s)
+{
+	call(s->caller, s->handle);
+	return expect(s->server, BR_TRANSACTION);
+}
+
+static void end(struct scene *s, const struct returned *got)
+{
+	answer(s->server, got);
+	finish_call(s->caller);
+}
+
+/* One call of a caller at this nice value finds the server at that one. */
+static void expect_served_at(struct scene *s, int caller, int served)
+{
+	const struct returned *got;
+
+	sched_set_nice(s->caller, caller);
+	got = serve(s);
+	expect_nice(s->server, served);
+	end(s, got);
+}
+
+TEST(priority_of_the_caller,
+     "A call is served at the caller's nice value, be it higher or lower.", "")
+{
+	struct scene s = begin(0, MIN_NICE(19));
+
+	expect_served_at(&s, 10, 10);
+	expect_served_at(&s, -10, -10);
+	expect_served_at(&s, 19, 19);
+	expect_served_at(&s, -20, -20);
+	expect_served_at(&s, 0, 0);
+}
+
+TEST(priority_goes_back_with_the_reply,
+     "With its reply the server has its own nice value again.", "")
+{
+	struct scene s = begin(-7, MIN_NICE(19));
+	const struct returned *got = serve(&s);
+
+	expect_nice(s.server, -7);
+	reply(s.server);
+	expect_nice(s.server, 0);
+	free_buffer(s.server, got);
+	expect(s.server, BR_TRANSACTION_COMPLETE);
+	finish_call(s.caller);
+	expect_nice(s.caller, -7);
+}
+
+TEST(priority_goes_back_over_a_change, "So it has if it has changed its nice value meanwhile.", "")
+{
+	struct scene s = begin(-7, MIN_NICE(19));
+	const struct returned *got = serve(&s);
+
+	sched_set_nice(s.server, 12);
+	end(&s, got);
+	expect_nice(s.server, 0);
+}
+
+TEST(priority_stays_until_the_reply, "Freeing the buffer, or reading on, does not end it.", "")
+{
+	struct scene s = begin(-7, MIN_NICE(19));
+	const struct returned *got = serve(&s);
+
+	free_buffer(s.server, got);
+	expect_nothing(s.server);
+	expect_nice(s.server, -7);
+	reply(s.server);
+	expect(s.server, BR_TRANSACTION_COMPLETE);
+	finish_call(s.caller);
+	expect_nice(s.server, 0);
+}
+
+TEST(priority_of_a_failed_reply, "A reply that fails at the caller takes it back as well.", "")
+{
+	struct scene s = begin(-7, MIN_NICE(19));
+
+	serve(&s);
+	reply(s.server, .buffer = 8, .data_size = 8);
+	expect(s.server, BR_TRANSACTION_COMPLETE);
+	expect(s.caller, BR_TRANSACTION_COMPLETE);
+	expect(s.caller, BR_FAILED_REPLY);
+	expect_nice(s.server, 0);
+}
+
+TEST(priority_when_the_caller_dies, "A reply to a caller that has died takes it back as well.", "")
+{
+	struct scene s = begin(0, MIN_NICE(19));
+	struct client *other = client_new();
+	uint32_t handle;
+
+	/* the manager hands the object on, so that it can outlive the caller */
+	sched_set_nice(other, -7);
+	call(other, 0);
+	free_buffer(s.caller, expect(s.caller, BR_TRANSACTION));
+	reply(s.caller, .objects = { OBJ_HANDLE(s.handle) });
+	expect(s.caller, BR_TRANSACTION_COMPLETE);
+	expect(other, BR_TRANSACTION_COMPLETE);
+	handle = object_at(expect(other, BR_REPLY), 0)->flat.handle;
+	call(other, handle);
+	expect(s.server, BR_TRANSACTION);
+	expect_nice(s.server, -7);
+	client_kill(other);
+	sleep_ms(SETTLE_MS);
+	expect_nice(s.server, -7);
+	reply(s.server);
+	expect(s.server, BR_TRANSACTION_COMPLETE);
+	expect_nice(s.server, 0);
+}
+
+TEST(priority_at_least_the_nodes,
+     "A less urgent caller is served at the least that the object asks for.", "")
+{
+	struct scene s = begin(0, MIN_NICE(7));
+
+	expect_served_at(&s, 10, 7);
+	expect_served_at(&s, 8, 7);
+	expect_served_at(&s, 6, 6);
+	expect_served_at(&s, -6, -6);
+}
+
+TEST(priority_of_a_plain_object, "An object without flags asks for nice 0.", "")
+{
+	struct scene s = begin(0, 0);
+
+	expect_served_at(&s, 10, 0);
+	expect_served_at(&s, -10, -10);
+}
+
+TEST(priority_first_flags_hold,
+     "What an object asks for is what it asked for when it was first sent.", "")
+{
+	struct scene s = begin(0, MIN_NICE(5));
+
+	EXPECT_EQ(give(s.server, s.caller, 0x10, 0x20, MIN_NICE(-5)), s.handle);
+	expect_served_at(&s, 10, 5);
+}
+
+TEST(priority_odd_least, "A least value that is no nice value is none.", "")
+{
+	static const uint8_t odd[] = { 20, 100, 127, 128, 200 };
+	struct scene s = begin(0, 0);
+
+	for (size_t i = 0; i < sizeof(odd); i++) {
+		s.handle = give(s.server, s.caller, 0x100 + i, 0x20, odd[i]);
+		expect_served_at(&s, 10, 10);
+		expect_served_at(&s, 19, 19);
+	}
+}
+
+TEST(priority_of_the_manager, "Calls to a plain context manager are served at nice 0 at least.", "")
+{
+	struct client *manager, *client;
+	const struct returned *got;
+
+	sched_need();
+	manager = manager_new();
+	client = client_new();
+	sched_set_nice(client, 8);
+	call(client, 0);
+	got = expect(manager, BR_TRANSACTION);
+	expect_nice(manager, 0);
+	answer(manager, got);
+	finish_call(client);
+	sched_set_nice(client, -8);
+	call(client, 0);
+	expect(manager, BR_TRANSACTION);
+	expect_nice(manager, -8);
+}
+
+/* ---- where a thread begins ------------------------------------------------ */
+
+TEST(priority_default_before_process_work,
+     "A thread that reads for the process goes back to the nice value of its open.", "")
+{
+	struct scene s = begin(0, MIN_NICE(19));
+
+	sched_set_nice(s.server, 6);
+	expect_nothing(s.server);
+	expect_nice(s.server, 0);
+	sched_set_nice(s.server, -6);
+	expect_nothing(s.server);
+	expect_nice(s.server, 0);
+}
+
+TEST(priority_default_is_of_the_open, "Which is what the thread that opened had as it opened.", "")
+{
+	struct client *first, *client;
+
+	sched_need();
+	first = client_new();
+	sched_set_nice(first, 6);
+	client = client_again(first);
+	sched_set_nice(client, 2);
+	put_cmd(client, BC_ENTER_LOOPER);
+	flush(client);
+	expect_nothing(client);
+	expect_nice(client, 6);
+	expect_nothing(first);
+	expect_nice(first, 0);
+}
+
+TEST(priority_default_after_a_reply,
+     "So it does when it has changed its nice value since its reply.", "")
+{
+	struct scene s = begin(0, MIN_NICE(19));
+
+	end(&s, serve(&s));
+	sched_set_nice(s.server, 6);
+	expect_nothing(s.server);
+	expect_nice(s.server, 0);
+}
+
+TEST(priority_default_of_another_thread, "The other threads of the process go there too.", "")
+{
+	struct scene s = begin(0, MIN_NICE(19));
+	struct client *thread = client_thread(s.server);
+
+	sched_set_nice(thread, 4);
+	put_cmd(thread, BC_REGISTER_LOOPER);
+	flush(thread);
+	expect_nice(thread, 4);
+	expect_nothing(thread);
+	expect_nice(thread, 0);
+}
+
+TEST(priority_default_while_a_call_is_open,
+     "A thread that waits for a reply, or serves a call, is left as it is.", "")
+{
+	struct scene s = begin(5, MIN_NICE(19));
+	const struct returned *got;
+
+	got = serve(&s);
+	sched_set_nice(s.caller, 3);
+	expect_nothing(s.caller);
+	expect_nice(s.caller, 3);
+	sched_set_nice(s.server, 8);
+	expect_nothing(s.server);
+	expect_nice(s.server, 8);
+	end(&s, got);
+	expect_nice(s.caller, 3);
+}
+
+TEST(priority_default_not_by_own_work, "A thread that finds work of its own is left as it is.", "")
+{
+	struct scene s = begin(0, MIN_NICE(19));
+
+	call_oneway(s.caller, s.handle);
+	sched_set_nice(s.caller, 3);
+	expect(s.caller, BR_TRANSACTION_COMPLETE);
+	expect_nice(s.caller, 3);
+	expect(s.server, BR_TRANSACTION);
+}
+
+TEST(priority_default_not_by_writes, "Writing alone changes nothing.", "")
+{
+	struct scene s = begin(0, MIN_NICE(19));
+
+	sched_set_nice(s.server, 6);
+	put_cmd(s.server, BC_ENTER_LOOPER);
+	flush(s.server);
+	expect_nice(s.server, 6);
+}
+
+/* ---- one-way calls ---------------------------------------------------------- */
+
+TEST(priority_oneway_carries_none, "A one-way call does not bring its sender's nice value.", "")
+{
+	struct scene s = begin(-7, MIN_NICE(19));
+
+	call_oneway(s.caller, s.handle);
+	expect(s.server, BR_TRANSACTION);
+	expect_nice(s.server, 0);
+}
+
+TEST(priority_oneway_takes_the_nodes_least,
+     "But the object's least is heeded, until the thread reads for the process again.", "")
+{
+	struct client *manager, *server;
+	uint32_t handle;
+
+	/* the server's place is 12: it was opened there */
+	sched_need();
+	manager = manager_new();
+	server = client_new();
+	sched_set_nice(server, 12);
+	server = client_again(server);
+	handle = give(server, manager, 0x10, 0x20, MIN_NICE(3));
+	call_oneway(manager, handle);
+	free_buffer(server, expect(server, BR_TRANSACTION));
+	expect_nice(server, 3);
+	expect_nothing(server);
+	expect_nice(server, 12);
+}
+
+TEST(priority_oneway_least_is_no_most, "A thread more urgent than that keeps its own.", "")
+{
+	struct scene s = begin(10, MIN_NICE(3));
+
+	call_oneway(s.caller, s.handle);
+	expect(s.server, BR_TRANSACTION);
+	expect_nice(s.server, 0);
+}
+
+/* ---- nested calls ------------------------------------------------------------ */
+
+TEST(priority_is_passed_on, "A nested call carries on what the thread has inherited.", "")
+{
+	struct client *first, *middle, *last;
+	const struct returned *at_middle, *at_last;
+	uint32_t handle;
+
+	sched_need();
+	middle = manager_open((struct client_options){ 0 });
+	last = client_new();
+	first = client_new();
+	handle = give(last, middle, 0x10, 0x20, MIN_NICE(19));
+	sched_set_nice(first, -11);
+	call(first, 0);
+	at_middle = expect(middle, BR_TRANSACTION);
+	call(middle, handle);
+	at_last = expect(last, BR_TRANSACTION);
+	expect_nice(last, -11);
+	answer(last, at_last);
+	expect_nice(last, 0);
+	finish_call(middle);
+	expect_nice(middle, -11);
+	answer(middle, at_middle);
+	expect_nice(middle, 0);
+	finish_call(first);
+}
+
+TEST(priority_of_a_callback,
+     "A callback is served at the server's nice value, and then back at one's own.", "")
+{
+	struct scene s = begin(4, MIN_NICE(19));
+	const struct returned *outer, *inner;
+	uint32_t back;
+
+	put_txn(s.caller, (struct txn){ .handle = s.handle,
+					.objects = { OBJ_BINDER(0x50, 0x60, .flags = 19) } });
+	flush(s.caller);
+	outer = expect(s.server, BR_TRANSACTION);
+	back = object_at(outer, 0)->flat.handle;
+	expect_nice(s.server, 4);
+	sched_set_nice(s.server, -12);
+	call(s.server, back);
+	expect(s.caller, BR_TRANSACTION_COMPLETE);
+	inner = expect(s.caller, BR_TRANSACTION);
+	expect_nice(s.caller, -12);
+	answer(s.caller, inner);
+	expect_nice(s.caller, 4);
+	finish_call(s.server);
+	expect_nice(s.server, -12);
+	answer(s.server, outer);
+	expect_nice(s.server, 0);
+	free_buffer(s.caller, expect(s.caller, BR_REPLY));
+}
+
+/* ---- other policies ------------------------------------------------------------ */
+
+TEST(priority_of_a_realtime_caller,
+     "Without leave to inherit more a real-time caller counts as nice 0.", "")
+{
+	static const int policies[] = { SCHED_FIFO, SCHED_RR };
+	struct client *manager, *server;
+	const struct returned *got;
+	uint32_t handle;
+
+	/* the server's place is 5: it was opened there */
+	sched_need();
+	manager = manager_new();
+	server = client_new();
+	sched_set_nice(server, 5);
+	server = client_again(server);
+	handle = give(server, manager, 0x10, 0x20, MIN_NICE(19));
+	for (int i = 0; i < 2; i++) {
+		sched_set(manager, policies[i], 20);
+		call(manager, handle);
+		got = expect(server, BR_TRANSACTION);
+		expect_nice(server, 0);
+		answer(server, got);
+		expect_nice(server, 5);
+		finish_call(manager);
+	}
+}
+
+TEST(priority_of_a_batch_caller,
+     "Of a SCHED_BATCH or SCHED_IDLE caller only the nice value counts.", "")
+{
+	static const int policies[] = { SCHED_BATCH, SCHED_IDLE };
+	struct scene s = begin(0, MIN_NICE(19));
+	const struct returned *got;
+
+	for (int i = 0; i < 2; i++) {
+		sched_set(s.caller, policies[i], 0);
+		sched_set_nice(s.caller, 7 + i);
+		got = serve(&s);
+		expect_nice(s.server, 7 + i);
+		end(&s, got);
+	}
+}
+
+TEST(priority_of_a_batch_server, "A SCHED_BATCH or SCHED_IDLE server keeps its policy.", "")
+{
+	static const int policies[] = { SCHED_BATCH, SCHED_IDLE };
+	struct scene s = begin(7, MIN_NICE(19));
+	const struct returned *got;
+
+	for (int i = 0; i < 2; i++) {
+		sched_set(s.server, policies[i], 0);
+		got = serve(&s);
+		sched_expect(s.server, policies[i], 7, __FILE__, __LINE__);
+		end(&s, got);
+		sched_expect(s.server, policies[i], 0, __FILE__, __LINE__);
+	}
+}
+
+TEST(priority_of_a_realtime_server, "A server that is real-time by its own choice stays so.", "")
+{
+	struct scene s = begin(7, MIN_NICE(19));
+	const struct returned *got;
+
+	sched_set(s.server, SCHED_FIFO, 5);
+	got = serve(&s);
+	expect_realtime(s.server, SCHED_FIFO, 5);
+	sched_set(s.server, SCHED_RR, 6);
+	end(&s, got);
+	expect_realtime(s.server, SCHED_RR, 6);
+	expect_nothing(s.server);
+	expect_realtime(s.server, SCHED_RR, 6);
+}
+
+TEST(priority_default_of_a_realtime_opener,
+     "A real-time policy of the thread that opened is its own alone.", "")
+{
+	struct client *first, *client, *thread;
+
+	sched_need();
+	first = client_new();
+	sched_set(first, SCHED_FIFO, 5);
+	client = client_again(first);
+	thread = client_thread(client);
+	sched_set(thread, SCHED_OTHER, 0);
+	sched_set_nice(thread, 7);
+	put_cmd(thread, BC_ENTER_LOOPER);
+	flush(thread);
+	expect_nothing(thread);
+	expect_nice(thread, 0);
+}
+
+/* ---- what a process may have ------------------------------------------------------ */
+
+TEST(priority_unprivileged_by_default,
+     "A server with RLIMIT_NICE 0 and no privilege is left as it is.", "")
+{
+	struct scene s = begin(0, MIN_NICE(19));
+
+	sched_unprivileged(s.server, 0, 0);
+	expect_served_at(&s, 10, 0);
+	expect_served_at(&s, -10, 0);
+}
+
+TEST(priority_unprivileged_up_to_its_limit, "One with a limit gets what that allows.", "")
+{
+	struct scene s = begin(0, MIN_NICE(19));
+
+	sched_unprivileged(s.server, 25, 0);
+	expect_served_at(&s, 10, 10);
+	expect_served_at(&s, -3, -3);
+	expect_served_at(&s, -5, -5);
+	expect_served_at(&s, -6, -5);
+	expect_served_at(&s, -20, -5);
+}

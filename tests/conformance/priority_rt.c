@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What Android's own kernels add: an object may ask for a real-time policy, and may give leave to
+ * inherit that of its callers.
+ */
+#include "expect.h"
+#include "scheduling.h"
+#include "test.h"
+
+struct scene {
+	struct client *caller;
+	struct client *server;
+	uint32_t handle;
+};
+
+/* Both at nice 0, and an object of the server's with such flags. */
+static struct scene begin(uint32_t flags)
+{
+	struct scene s;
+
+	sched_need();
+	s.caller = manager_new();
+	s.server = client_new();
+	put_cmd(s.server, BC_ENTER_LOOPER);
+	flush(s.server);
+	s.handle = give(s.server, s.caller, 0x10, 0x20, flags);
+	return s;
+}
+
+static const struct returned *serve(struct scene *s)
+{
+	call(s->caller, s->handle);
+	return expect(s->server, BR_TRANSACTION);
+}
+
+static void end(struct scene *s, const struct returned *got)
+{
+	answer(s->server, got);
+	finish_call(s->caller);
+}
+
+/* One call of such a caller finds the server so scheduled, and at nice 0 again behind it. */
+static void expect_served(struct scene *s, int policy, int prio, int served_policy, int served_prio)
+{
+	const struct returned *got;
+
+	sched_set(s->caller, policy, prio);
+	got = serve(s);
+	sched_expect(s->server, served_policy, served_prio, __FILE__, __LINE__);
+	end(s, got);
+	expect_nice(s->server, 0);
+}
+
+TEST(rt_least_above_nice_0, "A least nice value may be above 0.", "inherit_rt")
+{
+	struct scene s = begin(MIN_NICE(-3));
+	const struct returned *got;
+
+	sched_set_nice(s.caller, 10);
+	got = serve(&s);
+	expect_nice(s.server, -3);
+	end(&s, got);
+	expect_nice(s.server, 0);
+	sched_set_nice(s.caller, -4);
+	got = serve(&s);
+	expect_nice(s.server, -4);
+	end(&s, got);
+	call_oneway(s.caller, s.handle);
+	expect(s.server, BR_TRANSACTION);
+	expect_nice(s.server, -3);
+}
+
+TEST(rt_caller_at_a_least, "A real-time caller counts as nice 0 where the object asks for more.",
+     "inherit_rt")
+{
+	struct scene s = begin(MIN_NICE(-3));
+
+	expect_served(&s, SCHED_FIFO, 20, SCHED_OTHER, -3);
+}
+
+TEST(rt_is_inherited_with_leave,
+     "An object may give leave: policy and priority of a real-time caller are taken over.",
+     "inherit_rt")
+{
+	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+
+	expect_served(&s, SCHED_FIFO, 30, SCHED_FIFO, 30);
+	expect_served(&s, SCHED_RR, 77, SCHED_RR, 77);
+	expect_served(&s, SCHED_FIFO, 1, SCHED_FIFO, 1);
+	expect_served(&s, SCHED_RR, 99, SCHED_RR, 99);
+	expect_served(&s, SCHED_OTHER, 0, SCHED_OTHER, 0);
+}
+
+TEST(rt_least_of_a_node, "An object may ask for a real-time policy, for whoever calls.",
+     "inherit_rt")
+{
+	struct scene s = begin(MIN_REALTIME(SCHED_RR, 13));
+
+	expect_served(&s, SCHED_OTHER, 0, SCHED_RR, 13);
+	expect_served(&s, SCHED_FIFO, 30, SCHED_RR, 13);
+	s.handle = give(s.server, s.caller, 0x30, 0x40, MIN_REALTIME(SCHED_FIFO, 99));
+	expect_served(&s, SCHED_OTHER, 0, SCHED_FIFO, 99);
+}
+
+TEST(rt_least_and_leave, "With both the more urgent one counts; FIFO goes before RR.",
+     "inherit_rt")
+{
+	struct scene s = begin(MIN_REALTIME(SCHED_RR, 13) | INHERIT_RT);
+
+	expect_served(&s, SCHED_FIFO, 50, SCHED_FIFO, 50);
+	expect_served(&s, SCHED_FIFO, 5, SCHED_RR, 13);
+	expect_served(&s, SCHED_FIFO, 13, SCHED_FIFO, 13);
+	expect_served(&s, SCHED_OTHER, 0, SCHED_RR, 13);
+	s.handle = give(s.server, s.caller, 0x30, 0x40, MIN_REALTIME(SCHED_FIFO, 13) | INHERIT_RT);
+	expect_served(&s, SCHED_RR, 13, SCHED_FIFO, 13);
+	expect_served(&s, SCHED_RR, 14, SCHED_RR, 14);
+}
+
+TEST(rt_odd_least, "A real-time least without a priority, or above 99, is none.",
+     "inherit_rt")
+{
+	struct scene s = begin(MIN_REALTIME(SCHED_FIFO, 0));
+
+	expect_served(&s, SCHED_OTHER, 0, SCHED_OTHER, 0);
+	s.handle = give(s.server, s.caller, 0x30, 0x40, MIN_REALTIME(SCHED_RR, 100));
+	expect_served(&s, SCHED_OTHER, 0, SCHED_OTHER, 0);
+}
+
+TEST(rt_goes_back_over_a_change, "The reply takes it back though the server changed it meanwhile.",
+     "inherit_rt")
+{
+	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	const struct returned *got;
+
+	sched_set(s.caller, SCHED_FIFO, 30);
+	got = serve(&s);
+	sched_set(s.server, SCHED_RR, 31);
+	end(&s, got);
+	expect_nice(s.server, 0);
+	got = serve(&s);
+	sched_set(s.server, SCHED_OTHER, 0);
+	sched_set_nice(s.server, 9);
+	end(&s, got);
+	expect_nice(s.server, 0);
+	expect_realtime(s.caller, SCHED_FIFO, 30);
+}
+
+TEST(rt_server_inherits_more,
+     "A real-time server is raised by a more urgent caller, and goes back.",
+     "inherit_rt")
+{
+	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	const struct returned *got;
+
+	sched_set(s.server, SCHED_RR, 10);
+	sched_set(s.caller, SCHED_FIFO, 30);
+	got = serve(&s);
+	expect_realtime(s.server, SCHED_FIFO, 30);
+	end(&s, got);
+	expect_realtime(s.server, SCHED_RR, 10);
+	sched_set(s.caller, SCHED_OTHER, 0);
+	got = serve(&s);
+	expect_realtime(s.server, SCHED_RR, 10);
+	end(&s, got);
+}
+
+TEST(rt_oneway_does_not_carry_it, "A one-way call brings no policy, leave or not.",
+     "inherit_rt")
+{
+	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+
+	sched_set(s.caller, SCHED_FIFO, 30);
+	call_oneway(s.caller, s.handle);
+	expect(s.server, BR_TRANSACTION);
+	expect_nice(s.server, 0);
+}
+
+TEST(rt_oneway_takes_the_nodes_least,
+     "But the object's policy is heeded, until the thread reads for the process again.",
+     "inherit_rt")
+{
+	struct scene s = begin(MIN_REALTIME(SCHED_RR, 13));
+
+	call_oneway(s.caller, s.handle);
+	free_buffer(s.server, expect(s.server, BR_TRANSACTION));
+	expect_realtime(s.server, SCHED_RR, 13);
+	expect_nothing(s.server);
+	expect_nice(s.server, 0);
+	sched_set(s.server, SCHED_FIFO, 7);
+	call_oneway(s.caller, s.handle);
+	free_buffer(s.server, expect(s.server, BR_TRANSACTION));
+	expect_realtime(s.server, SCHED_RR, 13);
+	expect_nothing(s.server);
+	expect_realtime(s.server, SCHED_FIFO, 7);
+}
+
+TEST(rt_is_passed_on,
+     "Nested calls carry on what was inherited, as far as each object gives leave.",
+     "inherit_rt")
+{
+	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	const struct returned *given, *outer, *inner;
+	uint32_t middle;
+
+	/* the manager, in the middle, gives the server an object of its own */
+	put_txn(s.caller, (struct txn){ .handle = s.handle,
+					.objects = { OBJ_BINDER(0x50, 0x60,
+								.flags = 19 | INHERIT_RT) } });
+	flush(s.caller);
+	given = expect(s.server, BR_TRANSACTION);
+	middle = object_at(given, 0)->flat.handle;
+	put_u32(s.server, BC_ACQUIRE, middle);
+	answer(s.server, given);
+	finish_call(s.caller);
+
+	sched_set(s.server, SCHED_FIFO, 40);
+	call(s.server, middle);
+	outer = expect(s.caller, BR_TRANSACTION);
+	expect_realtime(s.caller, SCHED_FIFO, 40);
+	call(s.caller, s.handle);
+	expect(s.server, BR_TRANSACTION_COMPLETE);
+	inner = expect(s.server, BR_TRANSACTION);
+	expect_realtime(s.server, SCHED_FIFO, 40);
+	answer(s.server, inner);
+	finish_call(s.caller);
+	expect_realtime(s.caller, SCHED_FIFO, 40);
+	answer(s.caller, outer);
+	expect_nice(s.caller, 0);
+	free_buffer(s.server, expect(s.server, BR_REPLY));
+}
+
+TEST(rt_thread_exit_gives_it_back, "A thread that exits without an answer gives it back.",
+     "inherit_rt")
+{
+	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	int zero = 0;
+
+	sched_set(s.caller, SCHED_FIFO, 30);
+	serve(&s);
+	expect_realtime(s.server, SCHED_FIFO, 30);
+	EXPECT_OK(client_ioctl(s.server, BINDER_THREAD_EXIT, &zero));
+	expect_nice(s.server, 0);
+}
+
+TEST(rt_is_not_forked, "Threads that the server starts meanwhile do not inherit it.",
+     "inherit_rt")
+{
+	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+
+	sched_set(s.caller, SCHED_FIFO, 30);
+	serve(&s);
+	expect_realtime(s.server, SCHED_FIFO, 30);
+	expect_nice(client_thread(s.server), 0);
+}
+
+TEST(rt_unprivileged_up_to_its_limit, "A server without privilege gets what RLIMIT_RTPRIO allows.",
+     "inherit_rt")
+{
+	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+
+	sched_unprivileged(s.server, 0, 20);
+	expect_served(&s, SCHED_FIFO, 15, SCHED_FIFO, 15);
+	expect_served(&s, SCHED_FIFO, 30, SCHED_FIFO, 20);
+	expect_served(&s, SCHED_RR, 21, SCHED_RR, 20);
+}
+
+TEST(rt_unprivileged_without_limit,
+     "With RLIMIT_RTPRIO 0 it gets the highest nice value that it may have, or stays.",
+     "inherit_rt")
+{
+	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+
+	sched_unprivileged(s.server, 0, 0);
+	expect_served(&s, SCHED_FIFO, 15, SCHED_OTHER, 0);
+}
+
+TEST(rt_unprivileged_with_nice, "Which RLIMIT_NICE says.", "inherit_rt")
+{
+	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+
+	sched_unprivileged(s.server, 25, 0);
+	expect_served(&s, SCHED_FIFO, 15, SCHED_OTHER, -5);
+}
