@@ -25,36 +25,38 @@ void urgency_get(u8 *policy, s8 *prio)
 	*prio = is_realtime(*policy) ? current->rt_priority : task_nice(current);
 }
 
-/* Lowers a wish to what the thread may have. */
-static void limit(u8 *policy, s8 *prio)
+/*
+ * Lowers a wish to what the thread may have. False: nothing is to be changed. RLIMIT_NICE 0, the
+ * usual one, allows no nice value at all, as the stock driver reads it.
+ */
+static bool limit(u8 *policy, s8 *prio)
 {
 	unsigned long most = task_rlimit(current, RLIMIT_RTPRIO);
 	long least_nice;
 
 	if (capable(CAP_SYS_NICE))
-		return;
+		return true;
 	if (is_realtime(*policy) && !most) {
 		*policy = SCHED_NORMAL;
 		*prio = MIN_NICE;
 	} else if (is_realtime(*policy)) {
 		*prio = min_t(unsigned long, *prio, most);
-		return;
+		return true;
 	}
 	least_nice = rlimit_to_nice(min_t(unsigned long, task_rlimit(current, RLIMIT_NICE),
 					  MAX_NICE - MIN_NICE + 1));
-	if (least_nice > MAX_NICE) /* no limit is set: it may only become nicer */
-		least_nice = task_nice(current);
+	if (least_nice > MAX_NICE)
+		return false;
 	*prio = max_t(long, *prio, least_nice);
+	return true;
 }
 
 void urgency_set(u8 policy, s8 prio, bool check)
 {
 	struct sched_attr attr = { .size = sizeof(attr) };
 
-	if (current->policy == SCHED_DEADLINE)
+	if (current->policy == SCHED_DEADLINE || (check && !limit(&policy, &prio)))
 		return;
-	if (check)
-		limit(&policy, &prio);
 	if (!is_realtime(current->policy) && !is_realtime(policy)) {
 		set_user_nice(current, prio);
 		return;
