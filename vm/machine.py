@@ -24,6 +24,12 @@ KERNEL_ARGUMENTS = (
     "rcupdate.rcu_cpu_stall_timeout=60"
 )
 
+# A clock that counts: 1 ns is 1 instruction, and the same run gives the same figures again.
+ICOUNT_OPTIONS = (
+    "-accel tcg,thread=single -icount shift=0,sleep=off -seed 1 "
+    "-rtc base=2025-01-01T00:00:00,clock=vm -cpu max,la57=off,-rdrand,-rdseed -smp 1"
+)
+ICOUNT_KERNEL_ARGUMENTS = "nokaslr norandmaps random.trust_cpu=off"
 
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
@@ -51,12 +57,16 @@ class Machine:
 
     def arguments(self, fds):
         options = self.options
-        args = ["qemu-system-x86_64", "-machine", "q35", "-accel", options.accel]
-        args += ["-cpu", "max,la57=off"]
-        args += ["-smp", str(options.smp), "-m", str(options.memory_mib)]
+        args = ["qemu-system-x86_64", "-machine", "q35", "-m", str(options.memory_mib)]
+        kernel_arguments = [KERNEL_ARGUMENTS]
+        if options.icount:
+            args += ICOUNT_OPTIONS.split()
+            kernel_arguments.append(ICOUNT_KERNEL_ARGUMENTS)
+        else:
+            args += ["-accel", options.accel, "-cpu", "max,la57=off", "-smp", str(options.smp)]
         args += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
         args += ["-kernel", self.vmlinux, "-initrd", self.initrd]
-        args += ["-append", KERNEL_ARGUMENTS + " " + " ".join(options.append)]
+        args += ["-append", " ".join(kernel_arguments + options.append)]
         args += ["-chardev", f"socket,id=console,fd={fds['console']}", "-serial", "chardev:console"]
         args += ["-device", "virtio-serial-pci,max_ports=4"]
         for number, name in enumerate(("control", "out", "err"), 1):
