@@ -243,8 +243,10 @@ static void settle(struct host_thread *thread, int result, bool own)
 void device_resume(struct host_thread *thread, int why)
 {
 	worker_begin_step(thread);
-	settle(thread, binder_resume(thread_of(thread), thread->cmd, thread->arg,
-				     (enum binder_resume_reason)why), false);
+	settle(thread,
+	       binder_resume(thread_of(thread), thread->cmd, thread->arg,
+			     (enum binder_resume_reason)why),
+	       false);
 }
 
 static void finish_one_woken(void)

@@ -123,7 +123,7 @@ bool mount_prepare(const char *mountpoint)
 	int fd = open(mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0) {
-		if (errno == ENOTCONN) {
+		if (errno == ENOTCONN || errno == ECONNABORTED) {
 			log_info("clearing the mount that a dead daemon left at %s", mountpoint);
 			if (!detach(mountpoint)) {
 				log_error("cannot clear the dead mount at %s: %s", mountpoint,

@@ -27,3 +27,11 @@ $(BIN)/anybinderd: $(FUSE_OBJS)
 # The same with address checking and the engine's lock checker.
 $(BIN)/anybinderd-asan: LDFLAGS += -fsanitize=address,undefined
 $(BIN)/anybinderd-asan: $(FUSE_ASAN_OBJS)
+
+TEST_TARGETS += test-daemon test-daemon-asan
+
+test-daemon: $(BIN)/anybinderd
+	@timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd
+
+test-daemon-asan: $(BIN)/anybinderd-asan
+	@timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd-asan

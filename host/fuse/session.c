@@ -152,8 +152,8 @@ void session_reply(uint64_t unique, const void *data, size_t size)
 }
 
 /*
- * The answer that every call needs goes out as one piece that crosses no page: for each piece and each
- * page the kernel looks the memory up again.
+ * The answer that every call needs goes out as one piece that crosses no page: for each piece and
+ * each page the kernel looks the memory up again.
  */
 void session_reply_ioctl(uint64_t unique, int result, const void *data, size_t size)
 {

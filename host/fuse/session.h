@@ -59,8 +59,8 @@ void session_reply(uint64_t unique, const void *data, size_t size);
 
 /*
  * Answers an ioctl with at most SESSION_IOCTL_MAX bytes at @data: @result is what ioctl(2) returns
- * (or -errno). Unlike an error in the header, a negative @result still copies @data back to the caller,
- * which is how an interrupted call tells how much it consumed.
+ * (or -errno). Unlike an error in the header, a negative @result still copies @data back to the
+ * caller, which is how an interrupted call tells how much it consumed.
  */
 void session_reply_ioctl(uint64_t unique, int result, const void *data, size_t size);
 

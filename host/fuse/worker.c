@@ -186,8 +186,8 @@ void worker_begin_step(const struct host_thread *thread)
 }
 
 /*
- * Only this worker writes these, so nothing here needs a locked instruction. Who looks for a request
- * that is not to be seen yet lets the kernel send its INTERRUPT again.
+ * Only this worker writes these, so nothing here needs a locked instruction. Who looks for a
+ * request that is not to be seen yet lets the kernel send its INTERRUPT again.
  */
 static void step(struct worker *self)
 {

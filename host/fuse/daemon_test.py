@@ -1,0 +1,476 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The daemon as its administrator and its enemies see it: start, end, limits, hostile clients.
+
+Each test is a function named after what it shows; it gets a directory of its own.
+"""
+import contextlib
+import ctypes
+import errno
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import binder_client
+from binder_client import Client
+
+DAEMON = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/bin/anybinderd")
+NAME = os.path.basename(DAEMON)
+NOBODY = pwd.getpwnam("nobody").pw_uid
+
+
+class Skip(Exception):
+    """The machine lacks what a test needs."""
+
+
+class Daemon:
+    """anybinderd in the background, at DIRECTORY/mnt."""
+
+    def __init__(self, directory, *options):
+        self.mnt = os.path.join(directory, "mnt")
+        self.pid_file = os.path.join(directory, "pid")
+        self.options = options
+        self.pid = 0
+
+    def __enter__(self):
+        done = start(self.mnt, "--pid-file", self.pid_file, *self.options)
+        assert done.returncode == 0, done.stderr
+        with open(self.pid_file, encoding="utf-8") as file:
+            self.pid = int(file.read())
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def stop(self, how=signal.SIGTERM):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, how)
+        until(lambda: not is_running(self.pid))
+
+    def path(self, name):
+        return os.path.join(self.mnt, name)
+
+    def threads(self):
+        return len(os.listdir(f"/proc/{self.pid}/task"))
+
+
+def start(mountpoint, *options, before=(), **kwargs):
+    return subprocess.run([*before, DAEMON, mountpoint, *options], capture_output=True, text=True,
+                          timeout=20, check=False, **kwargs)
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def is_mounted(path):
+    with open("/proc/self/mountinfo", encoding="utf-8") as file:
+        return any(line.split()[4] == path for line in file)
+
+
+def is_dead(mountpoint):
+    try:
+        os.listdir(mountpoint)
+    except OSError as error:
+        return error.errno in (errno.ENOTCONN, errno.ECONNABORTED)
+    return False
+
+
+def until(condition, seconds=5.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "did not happen in time"
+        time.sleep(0.005)
+
+
+@contextlib.contextmanager
+def child(function, *args, uid=0):
+    """Runs function in a process of its own; killed at the end. Gives its pid."""
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            if uid:
+                os.setgid(uid)
+                os.setuid(uid)
+            function(*args)
+            status = 0
+        finally:
+            os._exit(status)
+    try:
+        yield pid
+    finally:
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def run_child(function, *args, uid=0):
+    with child(function, *args, uid=uid) as pid:
+        assert os.waitpid(pid, 0)[1] == 0, "the child failed"
+
+
+@contextlib.contextmanager
+def server(daemon):
+    """A process that manages the device `binder` and echoes what it is sent."""
+    ready, tell = os.pipe()
+
+    def serve():
+        manager = Client(daemon.path("binder"))
+        manager.become_manager()
+        os.write(tell, b"x")
+        manager.serve()
+
+    with child(serve) as pid:
+        assert os.read(ready, 1) == b"x"
+        yield pid
+    os.close(ready)
+    os.close(tell)
+
+
+def assert_served(daemon, within_s=2.0):
+    """A client of its own gets an answer in time."""
+    def one_call():
+        assert Client(daemon.path("binder")).call(b"hello") == b"hello"
+
+    begin = time.monotonic()
+    run_child(one_call)
+    assert time.monotonic() - begin < within_s, "served too late"
+
+
+def expect_error(number, function, *args):
+    try:
+        function(*args)
+    except OSError as error:
+        assert error.errno == number, f"{error} instead of {errno.errorcode[number]}"
+        return
+    raise AssertionError(f"no {errno.errorcode[number]}")
+
+
+# ---- start and end -----------------------------------------------------------------------------
+
+def start_returns_when_devices_can_be_used(directory):
+    with Daemon(directory) as daemon:
+        for name in ("binder", "hwbinder", "vndbinder"):
+            Client(daemon.path(name)).close()
+        assert not os.stat(daemon.path("binder")).st_mode & 0o077
+
+
+def start_takes_names_and_owner(directory):
+    with Daemon(directory, "--devices=one,two", "--mode=0620", "--uid=7", "--gid=8") as daemon:
+        assert sorted(os.listdir(daemon.mnt)) == ["binder-control", "binder_logs", "features",
+                                                  "one", "two"]
+        state = os.stat(daemon.path("one"))
+        assert (state.st_mode & 0o777, state.st_uid, state.st_gid) == (0o620, 7, 8)
+
+
+def start_tells_systemd(directory):
+    address = os.path.join(directory, "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+        sock.bind(address)
+        sock.settimeout(5)
+        os.environ["NOTIFY_SOCKET"] = address
+        try:
+            with Daemon(directory) as daemon:
+                assert sock.recv(200).decode().split() == ["READY=1", f"MAINPID={daemon.pid}"]
+        finally:
+            del os.environ["NOTIFY_SOCKET"]
+        assert sock.recv(200) == b"STOPPING=1"
+
+
+def end_leaves_nothing_behind(directory):
+    with Daemon(directory) as daemon:
+        assert is_mounted(daemon.mnt)
+    assert not is_mounted(daemon.mnt)
+    assert os.listdir(directory) == []
+
+
+def end_comes_with_umount(directory):
+    with Daemon(directory) as daemon:
+        subprocess.run(["umount", daemon.mnt], check=True)
+        until(lambda: not is_running(daemon.pid))
+
+
+def second_daemon_is_refused(directory):
+    with Daemon(directory) as daemon:
+        done = start(daemon.mnt)
+        assert done.returncode == 1 and "already mounted" in done.stderr
+        Client(daemon.path("binder")).close()
+
+
+def dead_mount_is_cleared(directory):
+    with Daemon(directory) as daemon:
+        daemon.stop(signal.SIGKILL)
+        until(lambda: is_dead(daemon.mnt))
+        with Daemon(directory) as again:
+            Client(again.path("binder")).close()
+            assert not is_mounted(daemon.mnt + "x")
+    assert not is_mounted(daemon.mnt)
+
+
+def killed_daemon_lets_waiting_clients_go(directory):
+    with Daemon(directory) as daemon:
+        ready, tell = os.pipe()
+
+        def wait():
+            client = Client(daemon.path("binder"))
+            os.write(tell, b"x")
+            expect_error(errno.ECONNABORTED, client.write_read, b"", 256)
+
+        with child(wait) as pid:
+            os.read(ready, 1)
+            time.sleep(0.05)
+            daemon.stop(signal.SIGKILL)
+            assert os.waitpid(pid, 0)[1] == 0
+        subprocess.run(["umount", "-l", daemon.mnt], check=True)
+
+
+def errors_are_said_at_once(directory):
+    file = os.path.join(directory, "file")
+    with open(file, "w", encoding="utf-8"):
+        pass
+    for options, status, word in (
+            ([file], 1, "not a directory"), ([directory, "--bogus"], 2, "--help"),
+            ([], 2, "no mount"),
+            ([directory, "--mode=9"], 2, "--mode"), ([directory, "--devices=a/b"], 1, "a/b"),
+            ([directory, "--devices=a,a"], 1, "exists"), ([directory, "b"], 2, "more than one")):
+        done = subprocess.run([DAEMON, *options], capture_output=True, text=True, timeout=20,
+                              check=False)
+        assert (done.returncode, word in done.stderr) == (status, True), (options, done)
+    assert not is_mounted(directory)
+
+
+def missing_fuse_is_explained(directory):
+    mnt = os.path.join(directory, "mnt")
+    done = subprocess.run(["unshare", "-m", "sh", "-c", f"mount -t tmpfs t /dev && {DAEMON} {mnt}"],
+                          capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 1 and "/dev/fuse is missing" in done.stderr, done.stderr
+    assert not os.path.exists(mnt)
+
+
+# ---- limits ------------------------------------------------------------------------------------
+
+def opens_are_limited(directory):
+    with Daemon(directory, "--max-procs=5") as daemon:
+        clients = [Client(daemon.path("binder")) for _ in range(5)]
+        expect_error(errno.EMFILE, Client, daemon.path("binder"))
+        clients.pop().close()
+        until(lambda: succeeds(Client, daemon.path("binder")))
+
+
+def succeeds(function, *args):
+    try:
+        function(*args)
+    except OSError:
+        return False
+    return True
+
+
+def add_device(control, name):
+    binder_client.ioctl(control, binder_client.CTL_ADD, ctypes.create_string_buffer(name, 264))
+
+
+def opens_of_one_user_are_limited(directory):
+    os.chmod(directory, 0o755)
+    with Daemon(directory, "--max-procs-per-uid=3", "--mode=0666") as daemon:
+        path = daemon.path("binder")
+
+        def too_many():
+            clients = [Client(path) for _ in range(3)]
+            expect_error(errno.EMFILE, Client, path)
+            clients[0].call = None
+
+        run_child(too_many, uid=NOBODY)
+        clients = [Client(path) for _ in range(4)]    # root is not bound by it
+        assert len(clients) == 4
+
+
+def devices_are_limited(directory):
+    with Daemon(directory, "--devices=a", "--max-devices=2") as daemon:
+        fd = os.open(daemon.path("binder-control"), os.O_RDWR)
+        add_device(fd, b"b")
+        expect_error(errno.ENOSPC, add_device, fd, b"c")
+        os.unlink(daemon.path("b"))
+        until(lambda: succeeds(add_device, fd, b"c"))    # once the kernel has forgotten b
+        os.close(fd)
+
+
+def open_reports_are_limited(directory):
+    os.chmod(directory, 0o755)
+    with Daemon(directory) as daemon:
+        def too_many():
+            held = [open(daemon.path("binder_logs/state"), "rb") for _ in range(64)]
+            expect_error(errno.ENFILE, open, daemon.path("binder_logs/state"), "rb")
+            assert len(held) == 64
+
+        run_child(too_many, uid=NOBODY)
+        with open(daemon.path("binder_logs/state"), encoding="utf-8") as file:
+            assert file.read().startswith("binder state:")
+
+
+def ended_threads_do_not_pile_up(directory):
+    with Daemon(directory) as daemon:
+        client = Client(daemon.path("binder"))
+
+        def come_and_go():
+            client.write_read(b"", 64)
+            # as the common client library does: the kernel refuses the null pointer itself
+            expect_error(errno.EFAULT, binder_client.ioctl, client.fd, binder_client.THREAD_EXIT,
+                         None)
+
+        for _ in range(500):
+            thread = threading.Thread(target=come_and_go)
+            thread.start()
+            thread.join()
+        with open(daemon.path(f"binder_logs/proc/{os.getpid()}"), encoding="utf-8") as file:
+            assert file.read().count("  thread ") < 100
+
+
+def idle_clients_cost_no_threads(directory):
+    with Daemon(directory) as daemon, contextlib.ExitStack() as stack:
+        before = daemon.threads()
+        ready, tell = os.pipe()
+
+        def wait():
+            client = Client(daemon.path("binder"))
+            os.write(tell, b"x")
+            client.write_read(b"", 256)
+
+        for _ in range(30):
+            stack.enter_context(child(wait))
+            os.read(ready, 1)
+        time.sleep(0.05)
+        assert daemon.threads() == before
+
+
+# ---- hostile clients ---------------------------------------------------------------------------
+
+def trap_or_skip():
+    try:
+        return binder_client.Trap()
+    except OSError as error:
+        raise Skip(f"userfaultfd: {error}") from error
+
+
+def read_from_traps(path, count, tell):
+    """So many threads hand in commands that lie in memory which never comes."""
+    client = Client(path)
+    traps = [binder_client.Trap() for _ in range(count)]
+
+    def fall(trap):
+        arg = ctypes.create_string_buffer(48)
+        arg[0:8] = (64).to_bytes(8, "little")
+        arg[16:24] = trap.address.to_bytes(8, "little")
+        with contextlib.suppress(OSError):
+            binder_client.ioctl(client.fd, binder_client.WRITE_READ, arg)
+
+    for trap in traps:
+        threading.Thread(target=fall, args=(trap,), daemon=True).start()
+    os.write(tell, b"x")
+    time.sleep(30)
+
+
+def memory_that_never_comes_stalls_nobody_else(directory):
+    trap_or_skip()
+    with Daemon(directory, "--threads=2") as daemon, server(daemon):
+        ready, tell = os.pipe()
+        before = daemon.threads()
+        with child(read_from_traps, daemon.path("binder"), 20, tell) as pid:
+            os.read(ready, 1)
+            for _ in range(5):
+                assert_served(daemon)
+            assert daemon.threads() < before + 15, "spare threads without bound"
+            os.kill(pid, signal.SIGKILL)
+            assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+        until(lambda: daemon.threads() == before)
+        assert_served(daemon)
+
+
+def reply_into_memory_that_never_comes_stalls_nobody_else(directory):
+    trap_or_skip()
+    with Daemon(directory, "--threads=1") as daemon, server(daemon):
+        ready, tell = os.pipe()
+
+        def call_with_trap():
+            client = Client(daemon.path("binder"))
+            keep = ctypes.create_string_buffer(b"data")
+            trap = binder_client.Trap()
+            os.write(tell, b"x")
+            client.write_read(binder_client.transaction(binder_client.BC_TRANSACTION, keep, 4), 256,
+                              read_at=trap.address)
+
+        with contextlib.ExitStack() as stack:
+            for _ in range(3):
+                stack.enter_context(child(call_with_trap))
+                os.read(ready, 1)
+            for _ in range(5):
+                assert_served(daemon)
+        assert_served(daemon)
+
+
+def storm_of_signals_and_deaths_leaves_nothing(directory):
+    with Daemon(directory) as daemon, server(daemon):
+        def call_for_ever():
+            signal.signal(signal.SIGALRM, lambda *_: None)
+            signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+            client = Client(daemon.path("binder"))
+            while True:
+                with contextlib.suppress(InterruptedError):
+                    client.call(b"x" * 100)
+
+        for _ in range(30):
+            with contextlib.ExitStack() as stack:
+                for _ in range(3):
+                    stack.enter_context(child(call_for_ever))
+                time.sleep(0.03)
+        assert_served(daemon)
+        until(lambda: len(os.listdir(daemon.path("binder_logs/proc"))) == 1)
+
+
+# ---- the rest of it ----------------------------------------------------------------------------
+
+TESTS = [value for name, value in list(globals().items())
+         if callable(value) and getattr(value, "__code__", None)
+         and value.__code__.co_varnames[:value.__code__.co_argcount] == ("directory",)]
+
+
+def run(test):
+    directory = tempfile.mkdtemp(prefix="daemon-test.")
+    try:
+        test(directory)
+        return "passed", ""
+    except Skip as why:
+        return "skipped", str(why)
+    except Exception as error:    # pylint: disable=broad-except
+        return "failed", f"{type(error).__name__}: {error}"
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def main():
+    if os.geteuid():
+        print(f"{NAME}: 0 passed, 0 failed, 1 skipped (needs root)")
+        return 0
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    for test in TESTS:
+        outcome, why = run(test)
+        counts[outcome] += 1
+        if outcome != "passed":
+            print(f"{outcome}: {test.__name__}: {why}")
+    print(f"{NAME}: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
