@@ -63,7 +63,10 @@ int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
  * would return at once (POLLIN). */
 bool binder_poll(struct binder_thread *thread);
 
-/* Gives up to @max idle buffer pages of all processes back to the system. */
+/* Gives up to @max idle buffer pages of all processes back to the system; returns
+ * how many.  Gives up rather than wait for anybody. */
 size_t binder_shrink(size_t max);
+/* How many there are; 0 also if somebody would have to be waited for. */
+size_t binder_idle_pages(void);
 
 #endif

@@ -28,6 +28,7 @@
 #define REQUIRES(...)	  TSA(requires_capability(__VA_ARGS__))
 #define EXCLUDES(...)	  TSA(locks_excluded(__VA_ARGS__))
 #define ACQUIRE(...)	  TSA(acquire_capability(__VA_ARGS__))
+#define TRY_ACQUIRE(...)  TSA(try_acquire_capability(__VA_ARGS__))
 #define RELEASE(...)	  TSA(release_capability(__VA_ARGS__))
 #define NO_TSA		  TSA(no_thread_safety_analysis)
 
@@ -105,7 +106,7 @@ static inline void binder_assert_unlocked(void)
 static inline void binder_lock_init(struct binder_lock *lock,
 				    enum binder_lock_rank rank)
 {
-	host_spin_init(&lock->raw);
+	host_spin_init(&lock->raw, rank);
 	BINDER_RANK_SET(lock, rank);
 }
 
@@ -129,7 +130,7 @@ static inline void binder_unlock(struct binder_lock *lock) RELEASE(lock) NO_TSA
 static inline void binder_mutex_init(struct binder_mutex *lock,
 				     enum binder_lock_rank rank)
 {
-	host_mutex_init(&lock->raw);
+	host_mutex_init(&lock->raw, rank);
 	BINDER_RANK_SET(lock, rank);
 }
 
@@ -138,6 +139,16 @@ static inline void binder_mutex_lock(struct binder_mutex *lock)
 {
 	BINDER_RANK_TAKE(lock);
 	host_mutex_lock(&lock->raw);
+}
+
+/* Without waiting; false: somebody else holds it. */
+static inline bool binder_mutex_trylock(struct binder_mutex *lock)
+	TRY_ACQUIRE(true, lock) NO_TSA
+{
+	if (!host_mutex_trylock(&lock->raw))
+		return false;
+	BINDER_RANK_TAKE(lock);
+	return true;
 }
 
 static inline void binder_mutex_unlock(struct binder_mutex *lock)

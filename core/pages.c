@@ -190,8 +190,14 @@ size_t binder_pages_shrink(struct binder_pages *pages, struct host_map *map,
 	if (busy)
 		return 0;
 
-	/* Only populating buffers ever meet us here, in passing. */
-	binder_mutex_lock(&pages->evicting);
+	/* Only populating buffers ever meet us here, in passing; memory is not so short that one
+	 * would wait for them. */
+	if (!binder_mutex_trylock(&pages->evicting)) {
+		binder_lock(lock);
+		pages->shrinking = false;
+		binder_unlock(lock);
+		return 0;
+	}
 	do {
 		binder_lock(lock);
 		move(pages, run, evicted);

@@ -278,10 +278,27 @@ size_t binder_shrink(size_t max)
 	struct binder_proc *proc;
 	size_t nr = 0;
 
-	binder_mutex_lock(&binder_world.lock);
+	if (!binder_mutex_trylock(&binder_world.lock))
+		return 0;
 	bl_for_each(proc, &binder_world.procs, world_link) {
 		if (nr < max)
 			nr += binder_alloc_shrink(&proc->alloc, max - nr);
+	}
+	binder_mutex_unlock(&binder_world.lock);
+	return nr;
+}
+
+size_t binder_idle_pages(void)
+{
+	struct binder_alloc_stats stats;
+	struct binder_proc *proc;
+	size_t nr = 0;
+
+	if (!binder_mutex_trylock(&binder_world.lock))
+		return 0;
+	bl_for_each(proc, &binder_world.procs, world_link) {
+		binder_alloc_get_stats(&proc->alloc, &stats);
+		nr += stats.pages_lru;
 	}
 	binder_mutex_unlock(&binder_world.lock);
 	return nr;

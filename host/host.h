@@ -54,7 +54,9 @@ static inline size_t host_strlen(const char *s);
 
 /* ---- locks and atomics ------------------------------------------------ */
 
-static inline void host_spin_init(struct host_spinlock *lock);
+/* @class: locks of one class are never held together; for a system's own lock
+ * checker. */
+static inline void host_spin_init(struct host_spinlock *lock, u32 class);
 static inline void host_spin_lock(struct host_spinlock *lock);   /* [atomic] */
 static inline void host_spin_unlock(struct host_spinlock *lock); /* [atomic] */
 static inline void host_spin_destroy(struct host_spinlock *lock);
@@ -65,8 +67,10 @@ static inline void host_spin_destroy(struct host_spinlock *lock);
 static inline u32 *host_lock_ranks(void);
 #endif
 
-static inline void host_mutex_init(struct host_mutex *lock);
+static inline void host_mutex_init(struct host_mutex *lock, u32 class);
 static inline void host_mutex_lock(struct host_mutex *lock); /* [sleeps] */
+/* Never waits.  [fails: false, somebody holds it] */
+static inline bool host_mutex_trylock(struct host_mutex *lock);
 static inline void host_mutex_unlock(struct host_mutex *lock);
 static inline void host_mutex_destroy(struct host_mutex *lock);
 

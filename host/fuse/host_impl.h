@@ -77,7 +77,7 @@ static inline void host_lock_drop(struct host_lock_word *lock)
 	atomic_store_explicit(&lock->word, 0, memory_order_release);
 }
 
-static inline void host_spin_init(struct host_spinlock *lock)
+static inline void host_spin_init(struct host_spinlock *lock, u32 class)
 {
 	atomic_init(&lock->lock.word, 0);
 }
@@ -96,7 +96,7 @@ static inline void host_spin_destroy(struct host_spinlock *lock)
 {
 }
 
-static inline void host_mutex_init(struct host_mutex *lock)
+static inline void host_mutex_init(struct host_mutex *lock, u32 class)
 {
 	atomic_init(&lock->lock.word, 0);
 }
@@ -108,6 +108,14 @@ static inline void host_mutex_lock(struct host_mutex *lock)
 	if (!atomic_compare_exchange_strong_explicit(&lock->lock.word, &expected, 1,
 						     memory_order_acquire, memory_order_relaxed))
 		futex_lock_slow(&lock->lock.word);
+}
+
+static inline bool host_mutex_trylock(struct host_mutex *lock)
+{
+	unsigned int expected = 0;
+
+	return atomic_compare_exchange_strong_explicit(&lock->lock.word, &expected, 1,
+						       memory_order_acquire, memory_order_relaxed);
 }
 
 static inline void host_mutex_unlock(struct host_mutex *lock)

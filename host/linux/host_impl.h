@@ -59,9 +59,10 @@ static inline size_t host_strlen(const char *s)
 
 /* ---- locks and atomics ---- */
 
-static inline void host_spin_init(struct host_spinlock *lock)
+static inline void host_spin_init(struct host_spinlock *lock, u32 class)
 {
 	spin_lock_init(&lock->lock);
+	lockdep_set_class(&lock->lock, &log_lock_classes[class]);
 }
 
 static inline void host_spin_lock(struct host_spinlock *lock)
@@ -78,14 +79,20 @@ static inline void host_spin_destroy(struct host_spinlock *lock)
 {
 }
 
-static inline void host_mutex_init(struct host_mutex *lock)
+static inline void host_mutex_init(struct host_mutex *lock, u32 class)
 {
 	mutex_init(&lock->lock);
+	lockdep_set_class(&lock->lock, &log_lock_classes[class]);
 }
 
 static inline void host_mutex_lock(struct host_mutex *lock)
 {
 	mutex_lock(&lock->lock);
+}
+
+static inline bool host_mutex_trylock(struct host_mutex *lock)
+{
+	return mutex_trylock(&lock->lock);
 }
 
 static inline void host_mutex_unlock(struct host_mutex *lock)

@@ -13,6 +13,8 @@
 #include <linux/ratelimit.h>
 #include <linux/seq_file.h>
 
+struct lock_class_key log_lock_classes[LOG_LOCK_CLASSES];
+
 unsigned int log_mask = LOG_MASK_USER_ERROR;
 
 static DEFINE_RATELIMIT_STATE(limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);

@@ -14,6 +14,10 @@ extern unsigned int log_mask;
 #define LOG_MASK_USER_ERROR 0x1u
 #define LOG_MASK_DEBUG	    0x100u
 
+/* What lockdep tells the engine's locks apart by, one for each class that it names. */
+#define LOG_LOCK_CLASSES 16
+extern struct lock_class_key log_lock_classes[LOG_LOCK_CLASSES];
+
 /* @level: enum host_log_level. */
 bool log_wanted(int level);
 void log_print(bool error, struct va_format *text);

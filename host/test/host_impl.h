@@ -43,8 +43,9 @@ static inline size_t host_strlen(const char *s)
 	return strlen(s);
 }
 
-static inline void host_spin_init(struct host_spinlock *lock)
+static inline void host_spin_init(struct host_spinlock *lock, u32 class)
 {
+	(void)class;
 	sim_lock_init(&lock->mutex);
 }
 
@@ -68,8 +69,9 @@ static inline u32 *host_lock_ranks(void)
 	return sim_lock_ranks();
 }
 
-static inline void host_mutex_init(struct host_mutex *lock)
+static inline void host_mutex_init(struct host_mutex *lock, u32 class)
 {
+	(void)class;
 	sim_lock_init(&lock->mutex);
 }
 
@@ -77,6 +79,11 @@ static inline void host_mutex_lock(struct host_mutex *lock)
 {
 	sim_may_sleep("host_mutex_lock");
 	sim_lock(&lock->mutex, false);
+}
+
+static inline bool host_mutex_trylock(struct host_mutex *lock)
+{
+	return sim_trylock(&lock->mutex);
 }
 
 static inline void host_mutex_unlock(struct host_mutex *lock)

@@ -124,6 +124,11 @@ void sim_lock(pthread_mutex_t *mutex, bool spin)
 	spins_held += spin;
 }
 
+bool sim_trylock(pthread_mutex_t *mutex)
+{
+	return !pthread_mutex_trylock(mutex);
+}
+
 void sim_unlock(pthread_mutex_t *mutex, bool spin)
 {
 	if (pthread_mutex_unlock(mutex))

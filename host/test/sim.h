@@ -111,6 +111,7 @@ void *sim_alloc(enum sim_op op, size_t size);
 void sim_free(void *ptr);
 void sim_may_sleep(const char *what);
 void sim_lock(pthread_mutex_t *mutex, bool spin);
+bool sim_trylock(pthread_mutex_t *mutex);
 void sim_unlock(pthread_mutex_t *mutex, bool spin);
 void sim_lock_init(pthread_mutex_t *mutex);
 u32 *sim_lock_ranks(void);
