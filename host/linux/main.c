@@ -10,6 +10,7 @@
 #include "core.h"
 #include "device.h"
 #include "log.h"
+#include "reclaim.h"
 #include "reports.h"
 
 #include <linux/fs.h>
@@ -27,6 +28,9 @@ static int __init anybinder_init(void)
 	int err;
 
 	binder_world_init();
+	err = reclaim_init();
+	if (err)
+		return err;
 	reports_init();
 	err = binderfs_init(devices);
 	if (err)
@@ -41,6 +45,7 @@ no_static:
 	binderfs_exit();
 no_binderfs:
 	reports_exit();
+	reclaim_exit();
 	return err;
 }
 
@@ -49,6 +54,7 @@ static void __exit anybinder_exit(void)
 	device_remove_static();
 	binderfs_exit();
 	reports_exit();
+	reclaim_exit();
 }
 
 module_init(anybinder_init);

@@ -19,8 +19,9 @@ W ?= 1
 
 .PHONY: module
 
-# Type information (BTF) would need another tool and nothing here reads it.
+# One build of a directory at a time. Type information (BTF) would need another tool and nothing here
+# reads it.
 module:
 	@host/linux/farm $(abspath $(MODULE_DIR))
-	$(Q)$(MAKE) --no-print-directory -C $(abspath $(MODULE_KDIR)) M=$(abspath $(MODULE_DIR)) \
-		W=$(W) $(if $(V),V=$(V)) CONFIG_DEBUG_INFO_BTF_MODULES= modules
+	$(Q)flock $(MODULE_DIR) $(MAKE) --no-print-directory -C $(abspath $(MODULE_KDIR)) \
+		M=$(abspath $(MODULE_DIR)) W=$(W) $(if $(V),V=$(V)) CONFIG_DEBUG_INFO_BTF_MODULES= modules

@@ -9,6 +9,8 @@
 
 #include <linux/fs.h>
 #include <linux/mm.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
 
 #ifdef COMPAT_HAVE_VM_FLAGS_MOD
 #define compat_vm_flags_mod(vma, set, clear) vm_flags_mod(vma, set, clear)
@@ -33,6 +35,45 @@ static inline void compat_inode_init_times(struct inode *inode)
 	simple_inode_init_ts(inode);
 #else
 	inode->i_atime = inode->i_mtime = inode->i_ctime = current_time(inode);
+#endif
+}
+
+typedef unsigned long (*compat_shrinker_fn)(struct shrinker *shrinker,
+					    struct shrink_control *control);
+
+/* A shrinker at work; NULL: no memory. */
+static inline struct shrinker *compat_shrinker_start(const char *name, compat_shrinker_fn count,
+						     compat_shrinker_fn scan)
+{
+#ifdef COMPAT_HAVE_SHRINKER_ALLOC
+	struct shrinker *shrinker = shrinker_alloc(0, "%s", name);
+#else
+	struct shrinker *shrinker = kzalloc(sizeof(*shrinker), GFP_KERNEL);
+#endif
+
+	if (!shrinker)
+		return NULL;
+	shrinker->count_objects = count;
+	shrinker->scan_objects = scan;
+	shrinker->seeks = DEFAULT_SEEKS;
+#ifdef COMPAT_HAVE_SHRINKER_ALLOC
+	shrinker_register(shrinker);
+#else
+	if (register_shrinker(shrinker, "%s", name)) {
+		kfree(shrinker);
+		return NULL;
+	}
+#endif
+	return shrinker;
+}
+
+static inline void compat_shrinker_stop(struct shrinker *shrinker)
+{
+#ifdef COMPAT_HAVE_SHRINKER_ALLOC
+	shrinker_free(shrinker);
+#else
+	unregister_shrinker(shrinker);
+	kfree(shrinker);
 #endif
 }
 
