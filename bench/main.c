@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct peer *const peers[] = { &peer_binder, &peer_dbus, &peer_unix, &peer_pipe };
+static const struct peer *const peers[] = { &peer_binder, &peer_dbus, &peer_unix, &peer_pipe,
+					   &peer_futex };
 
 static const struct option options[] = {
 	{ "peer", required_argument, NULL, 'p' },
@@ -31,7 +32,7 @@ static const struct option options[] = {
 
 static void usage(void)
 {
-	puts("usage: bench-ipc call --peer binder|dbus|unix|pipe [--address DEVICE-OR-BUS]\n"
+	puts("usage: bench-ipc call --peer binder|dbus|unix|pipe|futex [--address DEVICE-OR-BUS]\n"
 	     "                      [--request BYTES] [--reply BYTES] [--pairs N] [--cpu N]\n"
 	     "                      [--duration-ms N]\n"
 	     "       bench-ipc crowd --address DEVICE [--clients N]\n"

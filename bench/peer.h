@@ -48,5 +48,6 @@ extern const struct peer peer_binder;
 extern const struct peer peer_dbus;
 extern const struct peer peer_unix;
 extern const struct peer peer_pipe;
+extern const struct peer peer_futex;
 
 #endif
