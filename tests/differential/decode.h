@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * decode: what a read brought, as text that is the same wherever things lie, and into the books
+ * of the client.
+ */
+#ifndef DIFFERENTIAL_DECODE_H
+#define DIFFERENTIAL_DECODE_H
+
+#include "world.h"
+
+/* Say size bytes of BR_ commands that a thread of the client has read. In the client's process. */
+void decode(struct world *world, unsigned int client, unsigned int thread, const uint8_t *bytes,
+	    size_t size);
+
+#endif

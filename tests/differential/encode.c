@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A table has a function for each command of a script. It appends one BC_ command or, for those
+ * that answer whatever has come, several. What the client remembers changes only when the driver
+ * has taken the command, which is known later: until then an effect is noted with the place in
+ * the stream behind which it holds.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "encode.h"
+#include "names.h"
+#include "payload.h"
+#include "test.h"
+
+#define OUT_ROOM (16 * 1024)
+#define MAX_EFFECTS 1024
+
+struct effect {
+	size_t end; /* holds when this many bytes were consumed */
+	enum { EFFECT_FREED, EFFECT_ANSWERED, EFFECT_REPLIED } what;
+	uint64_t at; /* of the buffer freed */
+};
+
+/* The stream under construction. It belongs to the one process that acts now. */
+static struct {
+	struct world *world;
+	struct client *client;
+	unsigned int client_index, thread;
+	uint8_t *bytes;
+	size_t size;
+	struct effect effects[MAX_EFFECTS];
+	size_t nr_effects;
+	size_t answered; /* notices answered in this stream */
+	size_t replied;
+} out;
+
+static void put(const void *bytes, size_t size)
+{
+	if (size > OUT_ROOM - out.size)
+		FAIL("a step's commands are too long");
+	memcpy(out.bytes + out.size, bytes, size);
+	out.size += size;
+}
+
+static void put_cmd(uint32_t cmd)
+{
+	put(&cmd, sizeof(cmd));
+}
+
+static void note(int what, uint64_t at)
+{
+	struct effect *effect = &out.effects[out.nr_effects];
+
+	if (out.nr_effects == MAX_EFFECTS)
+		return;
+	out.nr_effects++;
+	effect->end = out.size;
+	effect->what = what;
+	effect->at = at;
+}
+
+uint32_t resolve_handle(const struct client *client, int64_t value)
+{
+	if (value < 0)
+		return client->handles[PICKED(value) % client->nr_handles];
+	return (uint32_t)value;
+}
+
+static uint64_t resolve_buffer(int64_t value)
+{
+	const struct client *client = out.client;
+
+	if (value < 0 && client->nr_live)
+		return client->live[PICKED(value) % client->nr_live].at;
+	if (value >= FREED_BASE && client->nr_freed)
+		return client->freed[(size_t)(value - FREED_BASE) % client->nr_freed];
+	if (value < 0 || value >= FREED_BASE)
+		return 0;
+	return (uint64_t)(uintptr_t)client->map + (uint64_t)value;
+}
+
+/* Address of a buffer as it is told in the transcript: from the mapping's begin. */
+static void say_place(uint64_t at)
+{
+	if (at)
+		say(out.world, " %+lld", (long long)(at - (uint64_t)(uintptr_t)out.client->map));
+	else
+		say(out.world, " null");
+}
+
+static void put_free(uint64_t at)
+{
+	say(out.world, "  > BC_FREE_BUFFER");
+	say_place(at);
+	say(out.world, "\n");
+	put_cmd(BC_FREE_BUFFER);
+	put(&at, sizeof(at));
+	note(EFFECT_FREED, at);
+}
+
+static void put_pair(uint32_t cmd, uint64_t ptr, uint64_t cookie)
+{
+	struct binder_ptr_cookie pair = { ptr, cookie };
+
+	say(out.world, "  > %s %llx %llx\n", command_name(cmd), (unsigned long long)ptr,
+	    (unsigned long long)cookie);
+	put_cmd(cmd);
+	put(&pair, sizeof(pair));
+}
+
+static void put_cookie(uint32_t cmd, uint64_t cookie)
+{
+	say(out.world, "  > %s %llx\n", command_name(cmd), (unsigned long long)cookie);
+	put_cmd(cmd);
+	put(&cookie, sizeof(cookie));
+}
+
+static void do_txn(const struct command *command)
+{
+	bool is_reply = command->op == COMMAND_REPLY;
+	struct binder_transaction_data_sg td = { 0 };
+
+	if (!is_reply)
+		td.transaction_data.target.handle =
+			resolve_handle(out.client, command->field[TXN_HANDLE]);
+	td.transaction_data.code = (uint32_t)command->field[TXN_CODE];
+	td.transaction_data.flags = (uint32_t)command->field[TXN_FLAGS];
+	payload_build(out.world, out.client_index, command, &td);
+	say(out.world, "  > %s to %u\n", is_reply ? "BC_REPLY" : "BC_TRANSACTION",
+	    td.transaction_data.target.handle);
+	if (command->field[TXN_SG]) {
+		put_cmd(is_reply ? BC_REPLY_SG : BC_TRANSACTION_SG);
+		put(&td, sizeof(td));
+	} else {
+		put_cmd(is_reply ? BC_REPLY : BC_TRANSACTION);
+		put(&td.transaction_data, sizeof(td.transaction_data));
+	}
+	if (is_reply) {
+		note(EFFECT_REPLIED, 0);
+		out.replied++;
+	}
+}
+
+static void do_free(const struct command *command)
+{
+	put_free(resolve_buffer(command->field[0]));
+}
+
+static const uint32_t command_numbers[COMMAND_OPS] = {
+	[COMMAND_INCREFS] = BC_INCREFS,
+	[COMMAND_ACQUIRE] = BC_ACQUIRE,
+	[COMMAND_RELEASE] = BC_RELEASE,
+	[COMMAND_DECREFS] = BC_DECREFS,
+	[COMMAND_INCREFS_DONE] = BC_INCREFS_DONE,
+	[COMMAND_ACQUIRE_DONE] = BC_ACQUIRE_DONE,
+	[COMMAND_DEATH] = BC_REQUEST_DEATH_NOTIFICATION,
+	[COMMAND_CLEAR_DEATH] = BC_CLEAR_DEATH_NOTIFICATION,
+	[COMMAND_DEAD_DONE] = BC_DEAD_BINDER_DONE,
+	[COMMAND_FREEZE_NOTICE] = BC_REQUEST_FREEZE_NOTIFICATION,
+	[COMMAND_CLEAR_FREEZE] = BC_CLEAR_FREEZE_NOTIFICATION,
+	[COMMAND_FREEZE_DONE] = BC_FREEZE_NOTIFICATION_DONE,
+	[COMMAND_ENTER] = BC_ENTER_LOOPER,
+	[COMMAND_REGISTER] = BC_REGISTER_LOOPER,
+	[COMMAND_LEAVE] = BC_EXIT_LOOPER,
+};
+
+static void do_bare(const struct command *command)
+{
+	say(out.world, "  > %s\n", command_name(command_numbers[command->op]));
+	put_cmd(command_numbers[command->op]);
+}
+
+static void do_handle(const struct command *command)
+{
+	uint32_t handle = resolve_handle(out.client, command->field[0]);
+
+	say(out.world, "  > %s %u\n", command_name(command_numbers[command->op]), handle);
+	put_cmd(command_numbers[command->op]);
+	put(&handle, sizeof(handle));
+}
+
+static void do_pair(const struct command *command)
+{
+	int64_t node = command->field[PAIR_NODE];
+
+	put_pair(command_numbers[command->op], node_ptr(out.client_index, node),
+		 node_cookie(out.client_index, node, command->field[PAIR_COOKIE]));
+}
+
+static void do_notice(const struct command *command)
+{
+	struct binder_handle_cookie request = {
+		.handle = resolve_handle(out.client, command->field[NOTICE_HANDLE]),
+		.cookie = (uint64_t)command->field[NOTICE_COOKIE],
+	};
+
+	say(out.world, "  > %s %u %llx\n", command_name(command_numbers[command->op]),
+	    request.handle, (unsigned long long)request.cookie);
+	put_cmd(command_numbers[command->op]);
+	put(&request, sizeof(request));
+}
+
+static void do_cookie(const struct command *command)
+{
+	put_cookie(command_numbers[command->op], (uint64_t)command->field[0]);
+}
+
+static void do_raw(const struct command *command)
+{
+	static const uint8_t zeros[16];
+
+	put_cmd((uint32_t)command->field[0]);
+	put(zeros, sizeof(zeros));
+}
+
+static void do_notices(const struct command *command)
+{
+	for (; out.answered < out.client->nr_notices; out.answered++) {
+		const struct notice *notice = &out.client->notices[out.answered];
+
+		if (notice->answer == BC_INCREFS_DONE || notice->answer == BC_ACQUIRE_DONE)
+			put_pair(notice->answer, notice->ptr, notice->cookie);
+		else
+			put_cookie(notice->answer, notice->cookie);
+		note(EFFECT_ANSWERED, 0);
+	}
+}
+
+static void do_serve(const struct command *command)
+{
+	static const struct command empty_reply = { .op = COMMAND_REPLY };
+
+	if (out.replied < out.client->serving[out.thread])
+		do_txn(&empty_reply);
+}
+
+static void do_free_all(const struct command *command)
+{
+	for (size_t i = 0; i < out.client->nr_live; i++)
+		put_free(out.client->live[i].at);
+}
+
+static void (*const makers[COMMAND_OPS])(const struct command *command) = {
+	[COMMAND_TXN] = do_txn,
+	[COMMAND_REPLY] = do_txn,
+	[COMMAND_FREE] = do_free,
+	[COMMAND_INCREFS] = do_handle,
+	[COMMAND_ACQUIRE] = do_handle,
+	[COMMAND_RELEASE] = do_handle,
+	[COMMAND_DECREFS] = do_handle,
+	[COMMAND_INCREFS_DONE] = do_pair,
+	[COMMAND_ACQUIRE_DONE] = do_pair,
+	[COMMAND_DEATH] = do_notice,
+	[COMMAND_CLEAR_DEATH] = do_notice,
+	[COMMAND_DEAD_DONE] = do_cookie,
+	[COMMAND_FREEZE_NOTICE] = do_notice,
+	[COMMAND_CLEAR_FREEZE] = do_notice,
+	[COMMAND_FREEZE_DONE] = do_cookie,
+	[COMMAND_ENTER] = do_bare,
+	[COMMAND_REGISTER] = do_bare,
+	[COMMAND_LEAVE] = do_bare,
+	[COMMAND_RAW] = do_raw,
+	[COMMAND_NOTICES] = do_notices,
+	[COMMAND_SERVE] = do_serve,
+	[COMMAND_FREE_ALL] = do_free_all,
+};
+
+uint8_t *encode(struct world *world, const struct step *step, size_t *size)
+{
+	memset(&out, 0, sizeof(out));
+	out.world = world;
+	out.client = &world->clients[step->client];
+	out.client_index = step->client;
+	out.thread = step->thread;
+	out.bytes = payload_alloc(world, OUT_ROOM);
+	for (unsigned int i = 0; i < step->nr_commands; i++)
+		makers[step->commands[i].op](&step->commands[i]);
+	*size = out.size;
+	return out.bytes;
+}
+
+/* The files of the buffer's arrays are closed with it; say how many are. */
+static void freed(struct client *client, uint64_t at)
+{
+	for (size_t i = 0; i < client->nr_live; i++) {
+		const struct live_buffer *live = &client->live[i];
+		unsigned int closed = 0;
+
+		if (live->at != at)
+			continue;
+		for (unsigned int n = 0; n < live->nr_fds; n++)
+			closed += fcntl(live->fds[n], F_GETFD) < 0 && errno == EBADF;
+		if (live->nr_fds)
+			say(out.world, "  closed %u of %u files\n", closed, live->nr_fds);
+		client->nr_live--;
+		memmove(&client->live[i], &client->live[i + 1],
+			(client->nr_live - i) * sizeof(*live));
+		memmove(&client->freed[1], &client->freed[0],
+			(MAX_FREED - 1) * sizeof(client->freed[0]));
+		client->freed[0] = at;
+		if (client->nr_freed < MAX_FREED)
+			client->nr_freed++;
+		return;
+	}
+}
+
+void encode_settle(struct world *world, const struct step *step, size_t consumed)
+{
+	struct client *client = &world->clients[step->client];
+	size_t answered = 0;
+
+	for (size_t i = 0; i < out.nr_effects && out.effects[i].end <= consumed; i++) {
+		const struct effect *effect = &out.effects[i];
+
+		if (effect->what == EFFECT_FREED)
+			freed(client, effect->at);
+		else if (effect->what == EFFECT_ANSWERED)
+			answered++;
+		else if (client->serving[step->thread])
+			client->serving[step->thread]--;
+	}
+	client->nr_notices -= answered;
+	memmove(&client->notices[0], &client->notices[answered],
+		client->nr_notices * sizeof(client->notices[0]));
+}

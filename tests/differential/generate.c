@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A script that is random through and through would spend its life on refusals. So each seed has
+ * a temper: how many clients, how large their mappings, how often something is wrong on purpose,
+ * how often somebody dies. It begins by making everybody known to the context manager, and every
+ * now and then all pending business is done (STEP_PUMP), from where the next tangle begins.
+ */
+#include <string.h>
+
+#include "generate.h"
+#include "uapi.h"
+
+#define NR_SENT_FILES 4 /* those of world.h; one more is not open */
+#define TF_UPDATE_TXN 0x40
+
+struct temper {
+	unsigned int clients, threads;
+	unsigned int pages;    /* of a mapping */
+	unsigned int wrong;    /* percent of arguments that make no sense */
+	unsigned int objects;  /* percent of transactions with objects */
+	unsigned int oneway;   /* percent of transactions */
+	unsigned int large;    /* percent of transactions */
+	unsigned int answers;  /* percent of steps that answer what has come */
+};
+
+static struct {
+	uint64_t state;
+	struct temper temper;
+	const struct omissions *omit;
+	bool open[MAX_CLIENTS];
+} gen;
+
+static uint64_t random_word(void)
+{
+	uint64_t z = gen.state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+/* 0 <= below. */
+static unsigned int below(unsigned int limit)
+{
+	return (unsigned int)(random_word() >> 33) % limit;
+}
+
+static bool percent(unsigned int chance)
+{
+	return below(100) < chance;
+}
+
+static bool wrong(void)
+{
+	return percent(gen.temper.wrong);
+}
+
+/* An index by weights, which end with 0 entries beyond nr. */
+static unsigned int weighted(const uint8_t *weights, unsigned int nr)
+{
+	unsigned int total = 0, at, i;
+
+	for (i = 0; i < nr; i++)
+		total += weights[i];
+	at = below(total);
+	for (i = 0; at >= weights[i]; i++)
+		at -= weights[i];
+	return i;
+}
+
+static int64_t any_handle(void)
+{
+	static const int64_t odd[] = { 1, 2, 3, 7, 99, 0xffffffff };
+
+	if (wrong())
+		return odd[below(sizeof(odd) / sizeof(odd[0]))];
+	return percent(25) ? 0 : PICK(below(8));
+}
+
+static int64_t any_cookie(void)
+{
+	return 0xd000 + below(4);
+}
+
+static int64_t data_size(void)
+{
+	unsigned int bytes = gen.temper.pages * 4096;
+
+	if (percent(gen.temper.large))
+		return below(bytes + bytes / 8);
+	return percent(20) ? 0 : below(200);
+}
+
+static struct object_spec node_object(void)
+{
+	struct object_spec object = { .kind = percent(80) ? 'b' : 'w' };
+
+	object.field[OBJ_NODE] = below(6);
+	object.field[OBJ_COOKIE] = wrong() ? 1 : 0;
+	object.field[OBJ_FLAGS] = percent(70) ? 0x100 : below(0x200);
+	return object;
+}
+
+static struct object_spec handle_object(void)
+{
+	struct object_spec object = { .kind = percent(80) ? 'h' : 'v' };
+
+	object.field[OBJ_NODE] = any_handle();
+	object.field[OBJ_FLAGS] = percent(50) ? 0 : below(0x200);
+	return object;
+}
+
+static struct object_spec file_object(void)
+{
+	struct object_spec object = { .kind = 'f' };
+
+	object.field[0] = wrong() ? NR_SENT_FILES : below(NR_SENT_FILES);
+	return object;
+}
+
+static struct object_spec pointer_object(int64_t length)
+{
+	struct object_spec object = { .kind = 'p' };
+
+	object.field[OBJ_LENGTH] = length;
+	return object;
+}
+
+/* A group of objects with pointers, sound unless something is wrong on purpose. */
+static void add_pointers(struct command *command)
+{
+	int64_t parent = command->nr_objects;
+	struct object_spec *object = &command->objects[command->nr_objects++];
+	unsigned int children = below(MAX_SPECS - command->nr_objects + 1);
+	int64_t at = 8 * below(4);
+
+	*object = pointer_object(percent(10) ? 0 : 16 + below(gen.temper.large ? 2000 : 100));
+	command->field[TXN_SG] = !wrong();
+	for (unsigned int i = 0; i < children; i++, at += 8 + 8 * below(3)) {
+		object = &command->objects[command->nr_objects++];
+		if (wrong())
+			at = below(200);
+		if (percent(35)) {
+			*object = (struct object_spec){ .kind = 'a' };
+			object->field[OBJ_COUNT] = wrong() ? below(40) : below(4);
+			object->field[OBJ_FDA_PARENT] = wrong() ? below(5) : parent;
+			object->field[OBJ_FDA_OFFSET] = at;
+			at += 16;
+			continue;
+		}
+		*object = pointer_object(below(64));
+		object->field[OBJ_HAS_PARENT] = 1;
+		object->field[OBJ_PARENT] = wrong() ? below(5) : parent;
+		object->field[OBJ_PARENT_OFFSET] = at;
+		if (percent(30)) {
+			parent = command->nr_objects - 1;
+			at = 0;
+		}
+	}
+}
+
+static void add_objects(struct command *command)
+{
+	unsigned int nr = 1 + below(MAX_SPECS);
+
+	while (command->nr_objects < nr) {
+		struct object_spec *object = &command->objects[command->nr_objects];
+		static const uint8_t weights[] = { 45, 25, 12, 15, 1 };
+
+		switch (weighted(weights, sizeof(weights))) {
+		case 0:
+			*object = node_object();
+			break;
+		case 1:
+			*object = handle_object();
+			break;
+		case 2:
+			*object = file_object();
+			break;
+		case 3:
+			add_pointers(command);
+			continue;
+		default:
+			*object = (struct object_spec){ .kind = wrong() ? 'u' : 'b' };
+		}
+		command->nr_objects++;
+	}
+}
+
+static void make_txn(struct command *command)
+{
+	command->field[TXN_HANDLE] = command->op == COMMAND_TXN ? any_handle() : 0;
+	command->field[TXN_CODE] = below(16);
+	command->field[TXN_SIZE] = data_size();
+	command->field[TXN_FLAGS] = percent(80) ? TF_ACCEPT_FDS : 0;
+	if (command->op == COMMAND_TXN && percent(gen.temper.oneway))
+		command->field[TXN_FLAGS] |= TF_ONE_WAY | (percent(15) ? TF_UPDATE_TXN : 0);
+	if (percent(5))
+		command->field[TXN_FLAGS] |= percent(50) ? 0x20 : 1 + below(0x1000);
+	if (command->op == COMMAND_REPLY && !wrong())
+		command->field[TXN_FLAGS] &= ~(int64_t)TF_ONE_WAY;
+	command->field[TXN_SG] = percent(10);
+	if (percent(gen.temper.objects))
+		add_objects(command);
+	if (wrong() && percent(50))
+		command->field[TXN_TWIST] = 1 + below(TWISTS - 1);
+}
+
+static void make_free(struct command *command)
+{
+	if (!wrong())
+		command->field[0] = PICK(below(6));
+	else
+		command->field[0] = percent(50) ? FREED(below(3)) : 8 * below(2000);
+}
+
+static void make_handle(struct command *command)
+{
+	command->field[0] = any_handle();
+}
+
+static void make_pair(struct command *command)
+{
+	command->field[PAIR_NODE] = below(6);
+	command->field[PAIR_COOKIE] = wrong();
+}
+
+static void make_notice(struct command *command)
+{
+	command->field[NOTICE_HANDLE] = any_handle();
+	command->field[NOTICE_COOKIE] = any_cookie();
+}
+
+static void make_cookie(struct command *command)
+{
+	command->field[0] = any_cookie();
+}
+
+static void make_bare(struct command *command)
+{
+}
+
+static void make_raw(struct command *command)
+{
+	static const uint32_t cmds[] = { 0, 0xffffffff, BC_ACQUIRE_RESULT, BC_ATTEMPT_ACQUIRE,
+					 BR_NOOP, _IOW('c', 40, uint32_t) };
+
+	command->field[0] = cmds[below(sizeof(cmds) / sizeof(cmds[0]))];
+}
+
+static const struct {
+	uint8_t weight;
+	bool odd;    /* only where something is to be wrong */
+	bool newest; /* freeze notifications */
+	void (*make)(struct command *command);
+} makers[COMMAND_OPS] = {
+	[COMMAND_TXN] = { 45, false, false, make_txn },
+	[COMMAND_REPLY] = { 18, false, false, make_txn },
+	[COMMAND_FREE] = { 14, false, false, make_free },
+	[COMMAND_INCREFS] = { 4, false, false, make_handle },
+	[COMMAND_ACQUIRE] = { 8, false, false, make_handle },
+	[COMMAND_RELEASE] = { 6, false, false, make_handle },
+	[COMMAND_DECREFS] = { 4, false, false, make_handle },
+	[COMMAND_INCREFS_DONE] = { 4, true, false, make_pair },
+	[COMMAND_ACQUIRE_DONE] = { 4, true, false, make_pair },
+	[COMMAND_DEATH] = { 8, false, false, make_notice },
+	[COMMAND_CLEAR_DEATH] = { 4, false, false, make_notice },
+	[COMMAND_DEAD_DONE] = { 3, true, false, make_cookie },
+	[COMMAND_FREEZE_NOTICE] = { 6, false, true, make_notice },
+	[COMMAND_CLEAR_FREEZE] = { 3, false, true, make_notice },
+	[COMMAND_FREEZE_DONE] = { 3, true, true, make_cookie },
+	[COMMAND_ENTER] = { 2, false, false, make_bare },
+	[COMMAND_REGISTER] = { 2, false, false, make_bare },
+	[COMMAND_LEAVE] = { 1, false, false, make_bare },
+	[COMMAND_RAW] = { 2, true, false, make_raw },
+	[COMMAND_NOTICES] = { 14, false, false, make_bare },
+	[COMMAND_SERVE] = { 16, false, false, make_bare },
+	[COMMAND_FREE_ALL] = { 4, false, false, make_bare },
+};
+
+static void add_command(struct step *step)
+{
+	struct command *command = &step->commands[step->nr_commands++];
+	uint8_t weights[COMMAND_OPS];
+
+	for (unsigned int i = 0; i < COMMAND_OPS; i++) {
+		weights[i] = makers[i].weight;
+		if ((makers[i].odd && !wrong()) ||
+		    (makers[i].newest && gen.omit->freeze_notices))
+			weights[i] = 0;
+	}
+	command->op = weighted(weights, COMMAND_OPS);
+	makers[command->op].make(command);
+}
+
+static void make_wr(struct step *step)
+{
+	static const uint16_t rooms[] = { 0, 4, 8, 12, 16, 20, 24, 40, 44, 48, 64, 68, 72, 76, 100 };
+	static const uint8_t lengths[MAX_COMMANDS + 1] = { 22, 45, 16, 8, 5, 3, 1 };
+	unsigned int nr = weighted(lengths, MAX_COMMANDS + 1);
+
+	if (percent(gen.temper.answers)) {
+		step->commands[0].op = COMMAND_NOTICES;
+		step->commands[1].op = COMMAND_SERVE;
+		step->nr_commands = 2;
+	}
+	while (step->nr_commands < nr)
+		add_command(step);
+	if (percent(75))
+		step->field[WR_ROOM] = 4096;
+	else if (percent(60))
+		step->field[WR_ROOM] = rooms[below(sizeof(rooms) / sizeof(rooms[0]))];
+	if (wrong() && percent(20))
+		step->field[WR_CUT] = 1 + below(40);
+	if (wrong() && percent(10))
+		step->field[WR_OLD_READ] = 4 * below(20);
+}
+
+static unsigned int mapping_pages(void)
+{
+	return gen.temper.pages / 2 + 1 + below(gen.temper.pages);
+}
+
+static void make_spawn(struct step *step)
+{
+	step->field[SPAWN_PAGES] = mapping_pages();
+	if (percent(20))
+		step->field[SPAWN_IN] = 1 + below(gen.temper.clients);
+	gen.open[step->client] = true;
+}
+
+static void make_end(struct step *step)
+{
+	gen.open[step->client] = false;
+}
+
+static void make_pump(struct step *step)
+{
+	step->field[0] = 1 + below(3);
+}
+
+static void make_manager_ext(struct step *step)
+{
+	step->field[OBJ_NODE] = below(6);
+	step->field[OBJ_COOKIE] = wrong();
+	step->field[OBJ_FLAGS] = 0x100;
+}
+
+static void make_small(struct step *step)
+{
+	step->field[0] = below(4);
+}
+
+static void make_freeze(struct step *step)
+{
+	step->field[FREEZE_WHOM] = wrong() ? 99 : below(gen.temper.clients);
+	step->field[FREEZE_ENABLE] = percent(60);
+	step->field[FREEZE_MS] = percent(5);
+}
+
+static void make_ref_info(struct step *step)
+{
+	step->field[0] = any_handle();
+	step->field[1] = wrong();
+}
+
+static void make_ioctl(struct step *step)
+{
+	static const uint32_t cmds[] = {
+		BINDER_SET_IDLE_TIMEOUT, BINDER_SET_IDLE_PRIORITY, _IOWR('b', 1, uint32_t),
+		_IOWR('b', 42, uint64_t), _IO('x', 9), _IOW('b', 5, uint64_t),
+	};
+
+	step->field[0] = cmds[below(sizeof(cmds) / sizeof(cmds[0]))];
+}
+
+static void make_plain(struct step *step)
+{
+}
+
+static const struct {
+	uint8_t weight;
+	bool odd;
+	void (*make)(struct step *step);
+} step_makers[STEP_OPS] = {
+	[STEP_SPAWN] = { 3, false, make_spawn },
+	[STEP_CLOSE] = { 1, false, make_end },
+	[STEP_KILL] = { 2, false, make_end },
+	[STEP_WR] = { 180, false, make_wr },
+	[STEP_DRAIN] = { 6, false, make_plain },
+	[STEP_PUMP] = { 6, false, make_pump },
+	[STEP_EXIT] = { 2, false, make_plain },
+	[STEP_MANAGER] = { 2, false, make_plain },
+	[STEP_MANAGER_EXT] = { 1, false, make_manager_ext },
+	[STEP_MAX_THREADS] = { 2, false, make_small },
+	[STEP_VERSION] = { 1, true, make_plain },
+	[STEP_FREEZE] = { 6, false, make_freeze },
+	[STEP_FROZEN_INFO] = { 4, false, make_freeze },
+	[STEP_SPAM] = { 1, false, make_small },
+	[STEP_ERROR] = { 6, false, make_plain },
+	[STEP_NODE_INFO] = { 4, false, make_small },
+	[STEP_REF_INFO] = { 4, false, make_ref_info },
+	[STEP_POLL] = { 4, false, make_plain },
+	[STEP_IOCTL] = { 1, true, make_ioctl },
+};
+
+static void make_step(struct step *step)
+{
+	uint8_t weights[STEP_OPS];
+
+	step->client = below(gen.temper.clients);
+	step->thread = percent(60) ? 0 : below(gen.temper.threads);
+	for (unsigned int i = 0; i < STEP_OPS; i++)
+		weights[i] = step_makers[i].odd && !wrong() ? 0 : step_makers[i].weight;
+	/* Whoever is closed does little but open; sometimes something, to see it refused. */
+	step->op = gen.open[step->client] || percent(3) ? weighted(weights, STEP_OPS) : STEP_SPAWN;
+	step_makers[step->op].make(step);
+}
+
+/* Everybody opens, the first is manager, and each other sends it a node. */
+static size_t make_setup(struct script *script)
+{
+	size_t at = 0;
+
+	for (unsigned int i = 0; i < gen.temper.clients && at < script->nr; i++) {
+		struct step *step = &script->steps[at++];
+
+		step->client = i;
+		step->op = STEP_SPAWN;
+		step->field[SPAWN_PAGES] = mapping_pages();
+		gen.open[i] = true;
+	}
+	if (at < script->nr)
+		script->steps[at++] = (struct step){ .op = STEP_MANAGER };
+	for (unsigned int i = 1; i < gen.temper.clients && at < script->nr; i++) {
+		struct step *step = &script->steps[at++];
+
+		step->client = i;
+		step->op = STEP_WR;
+		step->nr_commands = 1;
+		step->commands[0].op = COMMAND_TXN;
+		step->commands[0].field[TXN_FLAGS] = TF_ONE_WAY;
+		step->commands[0].nr_objects = 1;
+		step->commands[0].objects[0] = (struct object_spec){ 'b', { [OBJ_FLAGS] = 0x100 } };
+	}
+	for (int i = 0; i < 2 && at < script->nr; i++) {
+		struct step *step = &script->steps[at++];
+
+		step->op = STEP_WR;
+		step->field[WR_ROOM] = 4096;
+		for (int n = 0; i && n < 5; n++) {
+			step->commands[n].op = COMMAND_ACQUIRE;
+			step->commands[n].field[0] = PICK(n + 1);
+			step->nr_commands++;
+		}
+	}
+	return at;
+}
+
+static void make_temper(void)
+{
+	static const uint8_t pages[] = { 1, 2, 4, 16, 64 };
+	static const uint8_t wrongs[] = { 0, 2, 8, 25 };
+
+	gen.temper = (struct temper){
+		.clients = 2 + below(MAX_CLIENTS - 1),
+		.threads = 1 + below(MAX_THREADS),
+		.pages = pages[below(sizeof(pages))],
+		.wrong = wrongs[below(sizeof(wrongs))],
+		.objects = 20 + below(60),
+		.oneway = 10 + below(60),
+		.large = percent(50) ? 0 : 5 + below(30),
+		.answers = 10 + below(60),
+	};
+}
+
+struct script *generate(uint64_t seed, size_t steps, const struct omissions *omit)
+{
+	struct script *script = script_new(steps);
+	size_t at;
+
+	memset(&gen, 0, sizeof(gen));
+	gen.state = seed * 0x2545f4914f6cdd1du + 1;
+	gen.omit = omit;
+	make_temper();
+	at = make_setup(script);
+	while (at < steps)
+		make_step(&script->steps[at++]);
+	return script;
+}

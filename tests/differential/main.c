@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * anybinder-differential: plays scripts, made from seeds or read from files, against the device
+ * in a directory, and writes what came of each. It does not judge: run compares what two drivers
+ * made of the same script.
+ */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "generate.h"
+#include "play.h"
+#include "settle.h"
+#include "test.h"
+
+static struct {
+	const char *device_dir, *device, *out;
+	unsigned long long seed, seeds;
+	size_t steps;
+	bool print;
+	struct omissions omit;
+} options = { .device = "binder", .seed = 1, .seeds = 1, .steps = 300 };
+
+static const struct option long_options[] = {
+	{ "device-dir", required_argument, NULL, 'd' },
+	{ "device", required_argument, NULL, 'D' },
+	{ "seed", required_argument, NULL, 's' },
+	{ "seeds", required_argument, NULL, 'n' },
+	{ "steps", required_argument, NULL, 'l' },
+	{ "out", required_argument, NULL, 'o' },
+	{ "omit-freeze-notices", no_argument, NULL, 'f' },
+	{ "print-script", no_argument, NULL, 'p' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static const char usage[] =
+	"usage: anybinder-differential [options] [script...]\n"
+	"  --device-dir DIR       where the devices are (default /dev/binderfs, else /dev)\n"
+	"  --device NAME          which one to use (default binder)\n"
+	"  --seed N               first seed (default 1)\n"
+	"  --seeds COUNT          how many, one after the other (default 1)\n"
+	"  --steps N              length of a script made from a seed (default 300)\n"
+	"  --out DIR              write NAME.transcript there, instead of all to stdout\n"
+	"  --omit-freeze-notices  scripts without freeze notifications, for 6.1\n"
+	"  --print-script         print the scripts instead of playing them\n"
+	"Given scripts (files), plays those instead of seeds.\n";
+
+static FILE *open_transcript(const char *name)
+{
+	char path[4096];
+	FILE *to;
+
+	if (!options.out)
+		return stdout;
+	snprintf(path, sizeof(path), "%s/%s.transcript", options.out, name);
+	to = fopen(path, "w");
+	if (!to) {
+		perror(path);
+		exit(2);
+	}
+	return to;
+}
+
+/* Play in a child: it gets a world of its own, and takes a hanging actor with it. */
+static bool play_apart(const struct script *script, const struct stage *stage, const char *name)
+{
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0) {
+		perror("differential: fork");
+		exit(2);
+	}
+	if (pid == 0) {
+		FILE *to = open_transcript(name);
+
+		test_begin(options.device_dir, options.device, options.device);
+		play(script, stage, to);
+		fclose(to);
+		_exit(0);
+	}
+	while (waitpid(pid, &status, 0) != pid)
+		;
+	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+		fprintf(stderr, "differential: %s: the run broke off\n", name);
+		return false;
+	}
+	return true;
+}
+
+static bool handle(const struct script *script, const struct stage *stage, const char *name)
+{
+	if (!options.print)
+		return play_apart(script, stage, name);
+	printf("# %s\n", name);
+	script_print(script, stdout);
+	return true;
+}
+
+static unsigned int do_seeds(const struct stage *stage)
+{
+	unsigned int failed = 0;
+
+	for (unsigned long long i = 0; i < options.seeds; i++) {
+		struct script *script =
+			generate(options.seed + i, options.steps, &options.omit);
+		char name[64];
+
+		snprintf(name, sizeof(name), "seed-%llu", options.seed + i);
+		failed += !handle(script, stage, name);
+		script_free(script);
+	}
+	return failed;
+}
+
+static unsigned int do_file(const struct stage *stage, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *name = strdup(slash ? slash + 1 : path);
+	char *dot = name ? strrchr(name, '.') : NULL;
+	struct script *script = NULL;
+	FILE *from = fopen(path, "r");
+	unsigned int failed = 1;
+
+	if (!from)
+		perror(path);
+	else
+		script = script_read(from, path);
+	if (from)
+		fclose(from);
+	if (dot)
+		*dot = '\0';
+	if (script) {
+		failed = !handle(script, stage, name);
+		script_free(script);
+	}
+	free(name);
+	return failed;
+}
+
+static void parse_options(int argc, char **argv)
+{
+	int option;
+
+	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+		if (option == 'd')
+			options.device_dir = optarg;
+		else if (option == 'D')
+			options.device = optarg;
+		else if (option == 's')
+			options.seed = strtoull(optarg, NULL, 0);
+		else if (option == 'n')
+			options.seeds = strtoull(optarg, NULL, 0);
+		else if (option == 'l')
+			options.steps = strtoul(optarg, NULL, 0);
+		else if (option == 'o')
+			options.out = optarg;
+		else if (option == 'f')
+			options.omit.freeze_notices = true;
+		else if (option == 'p')
+			options.print = true;
+		else {
+			fputs(usage, option == 'h' ? stdout : stderr);
+			exit(option == 'h' ? 0 : 2);
+		}
+	}
+	if (!options.device_dir)
+		options.device_dir = access("/dev/binderfs", X_OK) ? "/dev" : "/dev/binderfs";
+}
+
+int main(int argc, char **argv)
+{
+	char device[4200];
+	struct stage stage = { .device = device };
+	unsigned int failed = 0;
+
+	parse_options(argc, argv);
+	snprintf(device, sizeof(device), "%s/%s", options.device_dir, options.device);
+	stage.stats = settle_find_stats(options.device_dir);
+	if (!options.print && !stage.stats) {
+		fprintf(stderr, "differential: no binder statistics for %s\n", options.device_dir);
+		return 2;
+	}
+	if (optind == argc)
+		return do_seeds(&stage) ? 1 : 0;
+	for (int i = optind; i < argc; i++)
+		failed += do_file(&stage, argv[i]);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A payload is laid out as a sound client would do it: data, then the objects from the next
+ * multiple of eight, then their offsets. Only then the twist of the command spoils one thing, so
+ * that everything before it gets as far into the driver as it can.
+ */
+#include <string.h>
+
+#include "encode.h"
+#include "payload.h"
+
+#define BAD_ADDRESS 0x1000u
+#define HUGE_SIZE ((binder_size_t)1 << 40)
+#define UNKNOWN_TYPE 0x756b2a85u
+#define BAD_FD 999
+
+struct layout {
+	struct world *world;
+	unsigned int client;
+	const struct command *command;
+	uint8_t *data;
+	binder_size_t *offsets;
+	size_t data_size, nr_offsets, room;
+};
+
+static const struct {
+	char kind;
+	uint32_t type;
+	uint8_t size;
+} kinds[] = {
+	{ 'b', BINDER_TYPE_BINDER, sizeof(struct flat_binder_object) },
+	{ 'w', BINDER_TYPE_WEAK_BINDER, sizeof(struct flat_binder_object) },
+	{ 'h', BINDER_TYPE_HANDLE, sizeof(struct flat_binder_object) },
+	{ 'v', BINDER_TYPE_WEAK_HANDLE, sizeof(struct flat_binder_object) },
+	{ 'f', BINDER_TYPE_FD, sizeof(struct binder_fd_object) },
+	{ 'p', BINDER_TYPE_PTR, sizeof(struct binder_buffer_object) },
+	{ 'a', BINDER_TYPE_FDA, sizeof(struct binder_fd_array_object) },
+	{ 'u', UNKNOWN_TYPE, sizeof(struct flat_binder_object) },
+};
+
+size_t object_size(uint32_t type)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (kinds[i].type == type && type != UNKNOWN_TYPE)
+			return kinds[i].size;
+	}
+	return 0;
+}
+
+static void fill(uint8_t *data, size_t size, uint32_t code)
+{
+	for (size_t i = 0; i < size; i++)
+		data[i] = (uint8_t)(i * 7 + code);
+}
+
+static int file_number(int64_t file)
+{
+	return file < NR_FILES ? FIRST_FILE + (int)file : BAD_FD;
+}
+
+/* The buffer of a pointer object; arrays of files that lie in it are put there. */
+static uint8_t *build_buffer(const struct layout *layout, unsigned int index)
+{
+	const struct command *command = layout->command;
+	size_t length = (size_t)command->objects[index].field[OBJ_LENGTH];
+	uint8_t *buffer = payload_alloc(layout->world, length);
+
+	fill(buffer, length, index);
+	for (unsigned int i = 0; i < command->nr_objects; i++) {
+		const struct object_spec *fda = &command->objects[i];
+		size_t at = (size_t)fda->field[OBJ_FDA_OFFSET];
+
+		if (fda->kind != 'a' || fda->field[OBJ_FDA_PARENT] != index)
+			continue;
+		for (int64_t n = 0; n < fda->field[OBJ_COUNT]; n++, at += sizeof(int)) {
+			int fd = file_number(n % NR_FILES);
+
+			if (command->field[TXN_TWIST] == TWIST_FDA_BAD &&
+			    n == fda->field[OBJ_COUNT] - 1)
+				fd = BAD_FD;
+			if (at + sizeof(fd) <= length)
+				memcpy(buffer + at, &fd, sizeof(fd));
+		}
+	}
+	return buffer;
+}
+
+static void build_node(struct layout *layout, unsigned int index, union object *object)
+{
+	const struct object_spec *spec = &layout->command->objects[index];
+	int64_t node = spec->field[OBJ_NODE];
+
+	object->flat.flags = (uint32_t)spec->field[OBJ_FLAGS];
+	object->flat.binder = node_ptr(layout->client, node);
+	object->flat.cookie = node_cookie(layout->client, node, spec->field[OBJ_COOKIE]);
+}
+
+static void build_handle(struct layout *layout, unsigned int index, union object *object)
+{
+	const struct object_spec *spec = &layout->command->objects[index];
+
+	object->flat.flags = (uint32_t)spec->field[OBJ_FLAGS];
+	object->flat.handle = resolve_handle(&layout->world->clients[layout->client],
+					     spec->field[OBJ_NODE]);
+	object->flat.cookie = (uint64_t)spec->field[OBJ_COOKIE];
+}
+
+static void build_file(struct layout *layout, unsigned int index, union object *object)
+{
+	object->fd.fd = (uint32_t)file_number(layout->command->objects[index].field[0]);
+}
+
+static void build_pointer(struct layout *layout, unsigned int index, union object *object)
+{
+	const struct object_spec *spec = &layout->command->objects[index];
+
+	object->ptr.buffer = (uintptr_t)build_buffer(layout, index);
+	if (layout->command->field[TXN_TWIST] == TWIST_POINTER_BAD)
+		object->ptr.buffer = BAD_ADDRESS;
+	object->ptr.length = (binder_size_t)spec->field[OBJ_LENGTH];
+	object->ptr.flags = spec->field[OBJ_HAS_PARENT] ? BINDER_BUFFER_FLAG_HAS_PARENT : 0;
+	object->ptr.parent = (binder_size_t)spec->field[OBJ_PARENT];
+	object->ptr.parent_offset = (binder_size_t)spec->field[OBJ_PARENT_OFFSET];
+	layout->room += (object->ptr.length + 7) & ~(size_t)7;
+}
+
+static void build_array(struct layout *layout, unsigned int index, union object *object)
+{
+	const struct object_spec *spec = &layout->command->objects[index];
+
+	object->fda.num_fds = (binder_size_t)spec->field[OBJ_COUNT];
+	object->fda.parent = (binder_size_t)spec->field[OBJ_FDA_PARENT];
+	object->fda.parent_offset = (binder_size_t)spec->field[OBJ_FDA_OFFSET];
+}
+
+static void build_unknown(struct layout *layout, unsigned int index, union object *object)
+{
+	object->flat.flags = (uint32_t)layout->command->objects[index].field[0];
+}
+
+static void (*const builders[])(struct layout *layout, unsigned int index,
+				union object *object) = {
+	build_node, build_node, build_handle, build_handle,
+	build_file, build_pointer, build_array, build_unknown,
+};
+
+static void build_objects(struct layout *layout)
+{
+	const struct command *command = layout->command;
+	size_t at = layout->data_size;
+
+	for (unsigned int i = 0; i < command->nr_objects; i++) {
+		size_t kind = 0;
+
+		while (kinds[kind].kind != command->objects[i].kind)
+			kind++;
+		at = (at + 7) & ~(size_t)7;
+		layout->offsets[layout->nr_offsets++] = at;
+		((union object *)(layout->data + at))->hdr.type = kinds[kind].type;
+		builders[kind](layout, i, (union object *)(layout->data + at));
+		at += kinds[kind].size;
+	}
+	layout->data_size = at;
+}
+
+/* The twists to the list of offsets. */
+static void twist_offsets(struct layout *layout, enum twist twist)
+{
+	binder_size_t *offsets = layout->offsets;
+	size_t nr = layout->nr_offsets;
+
+	if (!nr)
+		return;
+	if (twist == TWIST_OFFSET_ODD)
+		offsets[0] += 2;
+	else if (twist == TWIST_OFFSET_BEYOND)
+		offsets[nr - 1] = layout->data_size;
+	else if (twist == TWIST_OFFSET_TWICE && nr > 1)
+		offsets[1] = offsets[0];
+	else if (twist == TWIST_OFFSETS_OVERLAP && nr > 1)
+		offsets[1] = offsets[0] + 8;
+	if (twist != TWIST_OFFSETS_REVERSED)
+		return;
+	for (size_t i = 0; i < nr / 2; i++) {
+		binder_size_t swap = offsets[i];
+
+		offsets[i] = offsets[nr - 1 - i];
+		offsets[nr - 1 - i] = swap;
+	}
+}
+
+/* The twists to the transaction itself. */
+static void twist_sizes(struct binder_transaction_data_sg *td, enum twist twist)
+{
+	struct binder_transaction_data *txn = &td->transaction_data;
+
+	if (twist == TWIST_OFFSETS_SIZE_ODD)
+		txn->offsets_size += 4;
+	else if (twist == TWIST_OFFSETS_SIZE_HUGE)
+		txn->offsets_size = HUGE_SIZE;
+	else if (twist == TWIST_DATA_BAD)
+		txn->data.ptr.buffer = BAD_ADDRESS;
+	else if (twist == TWIST_OFFSETS_BAD)
+		txn->data.ptr.offsets = BAD_ADDRESS;
+	else if (twist == TWIST_DATA_HUGE)
+		txn->data_size = HUGE_SIZE;
+	else if (twist == TWIST_DATA_SHORT && txn->data_size >= 8)
+		txn->data_size -= 8;
+	else if (twist == TWIST_ROOM_ODD)
+		td->buffers_size += 4;
+	else if (twist == TWIST_ROOM_SHORT && td->buffers_size >= 8)
+		td->buffers_size -= 8;
+	else if (twist == TWIST_ROOM_HUGE)
+		td->buffers_size = HUGE_SIZE;
+	else if (twist == TWIST_ROOM_TO_SPARE)
+		td->buffers_size += 64;
+}
+
+void payload_build(struct world *world, unsigned int client, const struct command *command,
+		   struct binder_transaction_data_sg *td)
+{
+	size_t size = (size_t)command->field[TXN_SIZE];
+	struct layout layout = {
+		.world = world,
+		.client = client,
+		.command = command,
+		.data = payload_alloc(world, size + 8 + MAX_SPECS * sizeof(union object)),
+		.offsets = payload_alloc(world, (MAX_SPECS + 1) * sizeof(binder_size_t)),
+		.data_size = size,
+	};
+
+	fill(layout.data, size, (uint32_t)command->field[TXN_CODE]);
+	build_objects(&layout);
+	twist_offsets(&layout, command->field[TXN_TWIST]);
+	td->transaction_data.data_size = layout.data_size;
+	td->transaction_data.offsets_size = layout.nr_offsets * sizeof(binder_size_t);
+	td->transaction_data.data.ptr.buffer = (uintptr_t)layout.data;
+	td->transaction_data.data.ptr.offsets = (uintptr_t)layout.offsets;
+	td->buffers_size = layout.room;
+	twist_sizes(td, command->field[TXN_TWIST]);
+}

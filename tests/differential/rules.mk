@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The differential run: one static program that plays scripts, and a script that compares.
+
+DIFFERENTIAL_DIR := tests/differential
+DIFFERENTIAL_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(DIFFERENTIAL_DIR)/*.c)) \
+	$(addprefix $(OBJ)/tests/conformance/lib/,actor.o names.o test.o)
+
+$(OBJ)/$(DIFFERENTIAL_DIR)/%.o: CPPFLAGS += -I$(DIFFERENTIAL_DIR) -Itests/conformance/lib
+$(BIN)/anybinder-differential: LDFLAGS += -static
+$(BIN)/anybinder-differential: $(DIFFERENTIAL_OBJ)
+
+PROGRAMS += $(BIN)/anybinder-differential
