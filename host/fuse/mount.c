@@ -19,10 +19,14 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define FS_NAME "anybinder"
+
+/* Its number never changes. */
+#define FUSE_DEVICE makedev(10, 229)
 
 static bool made_directory;
 static bool mounted;
@@ -208,10 +212,16 @@ static void say_why_no_device(void)
 int mount_fuse(const char *mountpoint, bool allow_other)
 {
 	char options[160];
+	struct stat st;
 	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 
 	if (fd < 0) {
 		say_why_no_device();
+		return -1;
+	}
+	if (fstat(fd, &st) || st.st_rdev != FUSE_DEVICE) {
+		log_error("/dev/fuse is not the FUSE device");
+		close(fd);
 		return -1;
 	}
 	snprintf(options, sizeof(options),

@@ -28,10 +28,10 @@ $(BIN)/anybinderd: $(FUSE_OBJS)
 $(BIN)/anybinderd-asan: LDFLAGS += -fsanitize=address,undefined
 $(BIN)/anybinderd-asan: $(FUSE_ASAN_OBJS)
 
-TEST_TARGETS += test-daemon test-daemon-asan
+TEST_TARGETS += test-anybinderd test-anybinderd-asan
 
-test-daemon: $(BIN)/anybinderd
+test-anybinderd: $(BIN)/anybinderd
 	@timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd
 
-test-daemon-asan: $(BIN)/anybinderd-asan
+test-anybinderd-asan: $(BIN)/anybinderd-asan
 	@timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd-asan
