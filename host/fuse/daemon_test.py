@@ -419,6 +419,41 @@ def reply_into_memory_that_never_comes_stalls_nobody_else(directory):
         assert_served(daemon)
 
 
+def wait_with_traps(path, count, tell):
+    """So many threads wait for work that is to be put where nothing can be; then all are woken."""
+    client = Client(path)
+    traps = [binder_client.Trap() for _ in range(count)]
+
+    def wait(trap):
+        client.write_read(b"", 64)
+        os.write(tell, b"x")
+        with contextlib.suppress(OSError):
+            client.write_read(b"", 256, read_at=trap.address)
+
+    for trap in traps:
+        threading.Thread(target=wait, args=(trap,), daemon=True).start()
+    time.sleep(0.3)
+    os.close(os.dup(client.fd))    # closing any descriptor of it wakes all who wait
+    os.write(tell, b"w")
+    time.sleep(30)
+
+
+def waking_into_memory_that_never_comes_stalls_nobody_else(directory):
+    trap_or_skip()
+    with Daemon(directory, "--threads=2") as daemon, server(daemon):
+        ready, tell = os.pipe()
+        before = daemon.threads()
+        with child(wait_with_traps, daemon.path("binder"), 40, tell) as pid:
+            while os.read(ready, 1) != b"w":
+                pass
+            for _ in range(5):
+                assert_served(daemon)
+            assert before < daemon.threads() < before + 15, "spare threads: none, or no bound"
+            os.kill(pid, signal.SIGKILL)
+            assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+        until(lambda: daemon.threads() == before)
+
+
 def storm_of_signals_and_deaths_leaves_nothing(directory):
     with Daemon(directory) as daemon, server(daemon):
         def call_for_ever():

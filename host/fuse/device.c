@@ -240,8 +240,19 @@ static void settle(struct host_thread *thread, int result, bool own)
 	device_answer(thread, result);
 }
 
+/* Has this client, or its user, got so many workers stuck that no more are risked? */
+static bool is_overdrawn(const struct binder_file *file)
+{
+	return atomic_load(&file->stuck) >= STUCK_MAX || users_is_over(file->uid, USER_STUCK);
+}
+
 void device_resume(struct host_thread *thread, int why)
 {
+	/* its work stays queued; only its memory is not risked any more */
+	if (worker_any_stuck() && is_overdrawn(thread->proc->file)) {
+		device_answer(thread, -EFAULT);
+		return;
+	}
 	worker_begin_step(thread);
 	settle(thread,
 	       binder_resume(thread_of(thread), thread->cmd, thread->arg,
@@ -267,12 +278,6 @@ void device_finish_woken(void)
 		finish_one_woken();
 		park_notify_polled();
 	}
-}
-
-/* Has this client, or its user, got so many workers stuck that no more are risked? */
-static bool is_overdrawn(const struct binder_file *file)
-{
-	return atomic_load(&file->stuck) >= STUCK_MAX || users_is_over(file->uid, USER_STUCK);
 }
 
 /* Checks what the kernel handed over and finds the calling thread. Returns 0 or -errno. */
