@@ -213,32 +213,32 @@ TEST(logs_state_of_a_call, "A call shows at both ends, queued and then delivered
 	text = proc_log(client);
 	expect_line(text,
 		    "    outgoing transaction <n>: <x> from %d:%d to %d:0 code 1f flags 10 "
-		    "pri 0 r1 elapsed <n>ms", cpid, cpid, mpid);
+		    "pri <n> r1 elapsed <n>ms", cpid, cpid, mpid);
 	expect_line(text, "    transaction complete");
 	text = proc_log(manager);
 	expect_line(text,
-		    "  pending transaction <n>: <x> from %d:%d to %d:0 code 1f flags 10 pri 0 "
+		    "  pending transaction <n>: <x> from %d:%d to %d:0 code 1f flags 10 pri <n> "
 		    "r1 elapsed <n>ms node <n> size 11:0 offset 0", cpid, cpid, mpid);
 	expect_line(text, "  buffer <n>: 0 size 11:0:0 active");
 	got = expect(manager, BR_TRANSACTION);
 	text = proc_log(manager);
 	expect_line(text,
 		    "    incoming transaction <n>: <x> from %d:%d to %d:%d code 1f flags 10 "
-		    "pri 0 r1 elapsed <n>ms node <n> size 11:0 offset 0",
+		    "pri <n> r1 elapsed <n>ms node <n> size 11:0 offset 0",
 		    cpid, cpid, mpid, mpid);
 	text = proc_log(client);
 	expect_line(text,
 		    "    outgoing transaction <n>: <x> from %d:%d to %d:%d code 1f flags 10 "
-		    "pri 0 r1 elapsed <n>ms", cpid, cpid, mpid, mpid);
+		    "pri <n> r1 elapsed <n>ms", cpid, cpid, mpid, mpid);
 	free_buffer(manager, got);
 	text = proc_log(manager);
 	expect_line(text,
 		    "    incoming transaction <n>: <x> from %d:%d to %d:%d code 1f flags 10 "
-		    "pri 0 r1 elapsed <n>ms buffer free", cpid, cpid, mpid, mpid);
+		    "pri <n> r1 elapsed <n>ms buffer free", cpid, cpid, mpid, mpid);
 	reply(manager, .data = "1234", .size = 4);
 	text = proc_log(client);
 	expect_line(text,
-		    "    pending transaction <n>: <x> from %d:%d to %d:%d code 0 flags 0 pri 0 "
+		    "    pending transaction <n>: <x> from %d:%d to %d:%d code 0 flags 0 pri <n> "
 		    "r0 elapsed <n>ms size 4:0 offset 0", mpid, mpid, cpid, cpid);
 	expect(client, BR_TRANSACTION_COMPLETE);
 	expect(client, BR_REPLY);
@@ -258,14 +258,14 @@ TEST(logs_state_of_oneway_calls, "One-way calls that wait for their turn show be
 	call_oneway(client, 0, .code = 3);
 	text = proc_log(manager);
 	expect_line(text,
-		    "  pending transaction <n>: <x> from %d:%d to %d:0 code 1 flags 1 pri 0 r0 "
+		    "  pending transaction <n>: <x> from %d:%d to %d:0 code 1 flags 1 pri <n> r0 "
 		    "elapsed <n>ms node <n> size 16:0 offset 0", cpid, cpid, mpid);
 	expect_line(text,
 		    "    pending async transaction <n>: <x> from %d:%d to %d:0 code 2 flags 1 "
-		    "pri 0 r0 elapsed <n>ms node <n> size 0:0 offset 10", cpid, cpid, mpid);
+		    "pri <n> r0 elapsed <n>ms node <n> size 0:0 offset 10", cpid, cpid, mpid);
 	expect_line(text,
 		    "    pending async transaction <n>: <x> from %d:%d to %d:0 code 3 flags 1 "
-		    "pri 0 r0 elapsed <n>ms node <n> size 0:0 offset 18", cpid, cpid, mpid);
+		    "pri <n> r0 elapsed <n>ms node <n> size 0:0 offset 18", cpid, cpid, mpid);
 	text = read_log("transactions");
 	expect_line(text, "proc %d", mpid);
 	EXPECT_EQ(count_lines(text, "    transaction complete", NULL), 3);
