@@ -228,8 +228,8 @@ static void settle(struct host_thread *thread, int result, bool own)
 	if (files_start(thread, result))
 		return;
 	/*
-	 * Whoever waits for what this call brought has waited longer than its caller, and goes first;
-	 * but only one, and without making the caller wait for that one's memory.
+	 * Whoever waits for what this call brought has waited longer than its caller, and goes
+	 * first; but only one, and without making the caller wait for that one's memory.
 	 */
 	if (own && park_has_woken()) {
 		worker_put_off_answer(thread, result);
