@@ -8,6 +8,7 @@
  */
 #include "command.h"
 
+#include "base/unset.h"
 #include "death.h"
 #include "freeze.h"
 #include "node.h"
@@ -260,7 +261,7 @@ static int fetch(struct stream *s, void *dst, u32 size)
 
 static int run_one(struct stream *s)
 {
-	_Alignas(8) u8 payload[PAYLOAD_MAX];
+	_Alignas(8) u8 payload[PAYLOAD_MAX] BINDER_UNSET;
 	const struct command *command;
 	u32 code, nr;
 	int err;
@@ -282,13 +283,14 @@ static int run_one(struct stream *s)
 
 int binder_write(struct binder_thread *thread, struct binder_write_read *bwr)
 {
-	struct stream s = {
-		.thread = thread,
-		.pos = bwr->write_buffer + bwr->write_consumed,
-		.end = bwr->write_buffer + bwr->write_size,
-	};
+	struct stream s BINDER_UNSET;
 	int err = 0;
 
+	s.thread = thread;
+	s.pos = bwr->write_buffer + bwr->write_consumed;
+	s.end = bwr->write_buffer + bwr->write_size;
+	s.have = 0;
+	s.at = 0;
 	/* Only this thread's own commands set return_error, so it can be read
 	 * here without the lock. */
 	while (s.pos < s.end && thread->return_error.cmd == BR_OK) {

@@ -8,6 +8,7 @@
  */
 #include "returns.h"
 
+#include "base/unset.h"
 #include "core.h"
 #include "death.h"
 #include "freeze.h"
@@ -339,7 +340,7 @@ static int tell_transaction(struct reader *r, struct binder_work *work)
 {
 	struct binder_transaction *t = bl_entry(&work->link, struct binder_transaction, work.link);
 	struct binder_node *node = t->buffer->target_node;
-	struct binder_transaction_data_secctx tr;
+	struct binder_transaction_data_secctx tr BINDER_UNSET; /* describe() clears it */
 	u32 ret = BR_REPLY;
 	u32 *fds = NULL;
 	int err = 0;
@@ -474,7 +475,7 @@ int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, boo
 		bool interrupted)
 {
 	bool resumed = thread->wait == WAIT_READ;
-	struct reader r;
+	struct reader r BINDER_UNSET;
 	int err;
 
 	r.thread = thread;
