@@ -166,11 +166,11 @@ static int run_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonb
 	return err;
 }
 
-static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long pointer)
+/* Every call but one: the argument is copied by the size that the command states. */
+static long small_ioctl(struct binder_thread *thread, unsigned int cmd, void __user *user,
+			bool nonblock)
 {
-	void __user *user = (void __user *)pointer;
 	size_t size = ABI_IOC_SIZE(cmd);
-	struct binder_thread *thread;
 	u64 arg[ARG_SIZE / sizeof(u64)];
 	int err;
 
@@ -182,14 +182,38 @@ static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long poin
 		if (err)
 			return err;
 	}
-	thread = current_thread(filp->private_data);
+	err = run_ioctl(thread, cmd, arg, nonblock);
+	if (ABI_IOC_READS(cmd) && !err && copy_to_user(user, arg, size))
+		err = bad_pointer(cmd);
+	return err;
+}
+
+/* The call that matters: copies of a size known here need no checks of what lies on the stack. */
+static long write_read(struct binder_thread *thread, void __user *user, bool nonblock)
+{
+	struct binder_write_read bwr;
+	int err;
+
+	if (copy_from_user(&bwr, user, sizeof(bwr)))
+		return -EFAULT;
+	err = run_ioctl(thread, BINDER_WRITE_READ, &bwr, nonblock);
+	/* Even what failed tells how far it got. */
+	return copy_to_user(user, &bwr, sizeof(bwr)) ? -EFAULT : err;
+}
+
+static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long pointer)
+{
+	struct binder_thread *thread = current_thread(filp->private_data);
+	void __user *user = (void __user *)pointer;
+	bool nonblock = filp->f_flags & O_NONBLOCK;
+	long err;
+
 	if (!thread)
 		return -ENOMEM;
-	err = run_ioctl(thread, cmd, arg, filp->f_flags & O_NONBLOCK);
-	/* What failed gives nothing back, save how far a write and read got. */
-	if (ABI_IOC_READS(cmd) && (!err || cmd == BINDER_WRITE_READ) &&
-	    copy_to_user(user, arg, size))
-		err = bad_pointer(cmd);
+	if (cmd == BINDER_WRITE_READ)
+		err = write_read(thread, user, nonblock);
+	else
+		err = small_ioctl(thread, cmd, user, nonblock);
 	binder_thread_put(thread);
 	return err;
 }
