@@ -28,7 +28,7 @@
 #define MAX_PAIRS 64
 #define MAX_SAMPLES (1u << 19)	/* per client: a second of the fastest peer */
 #define WARM_UP_CALLS 50
-#define SETUP_LIMIT_S 20
+#define SETUP_LIMIT_S 120
 #define POLL_US 100
 
 struct sampler {
