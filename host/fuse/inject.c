@@ -192,7 +192,7 @@ static void next_step(struct injector *injector, struct visit *visit)
 	inject_regs_call(&regs, visit->insn, &call);
 	if (inject_regs_write(visit->tid, &regs) < 0)
 		return;
-	visit->call_nr = call.nr;
+	visit->call_nr = inject_call_number(&regs, call.nr);
 	visit->state = VISIT_CALL_ENTRY;
 	resume(visit, 0);
 }
@@ -203,19 +203,19 @@ static int survey(struct visit *visit)
 	unsigned char insn[INJECT_INSN_SIZE] = { 0 };
 	struct iovec local = { insn, sizeof(insn) };
 	struct iovec remote;
-	size_t size = 0;
-	int err = inject_regs_read(visit->tid, &visit->regs, &size);
+	int err = inject_regs_read(visit->tid, &visit->regs);
 
 	if (err)
 		return err;
-	if (!inject_regs_usable(&visit->regs, size))
+	if (!inject_regs_usable(&visit->regs))
 		return -ENOSYS;
 	visit->insn = inject_insn_address(&visit->regs);
 	remote = (struct iovec){ (void *)(uintptr_t)visit->insn, sizeof(insn) };
 	if (process_vm_readv(visit->tid, &local, 1, &remote, 1, 0) != sizeof(insn) ||
-	    memcmp(insn, inject_insn, sizeof(insn)) != 0)
+	    memcmp(insn, inject_insn(&visit->regs), sizeof(insn)) != 0)
 		return -ENOSYS;
 	visit->plan.stack_limit = inject_stack_limit(&visit->regs);
+	visit->plan.narrow = inject_regs_narrow(&visit->regs);
 	if (ptrace(PTRACE_GETSIGMASK, visit->tid, MASK_SIZE, &visit->mask) < 0)
 		return -errno;
 	return set_mask(visit->tid, quiet_mask(visit->mask));
@@ -225,14 +225,13 @@ static int survey(struct visit *visit)
 static void first_stop(struct injector *injector, struct visit *visit)
 {
 	int err = visit->job ? survey(visit) : -ETIMEDOUT;
-	size_t size;
 
 	if (!err) {
 		next_step(injector, visit);
 		return;
 	}
 	/* Whatever failed, it did so because the receiver is dying: wait for the report. */
-	if (inject_regs_read(visit->tid, &visit->regs, &size) == -ESRCH)
+	if (inject_regs_read(visit->tid, &visit->regs) == -ESRCH)
 		return;
 	tell(visit, err);
 	ptrace(PTRACE_DETACH, visit->tid, 0, 0);
@@ -262,7 +261,6 @@ static bool trapped(const struct visit *visit, long ret)
 static void syscall_stop(struct injector *injector, struct visit *visit)
 {
 	inject_regs regs;
-	size_t size;
 	long ret;
 
 	if (visit->state == VISIT_CALL_ENTRY) {
@@ -270,7 +268,7 @@ static void syscall_stop(struct injector *injector, struct visit *visit)
 		resume(visit, 0);
 		return;
 	}
-	if (inject_regs_read(visit->tid, &regs, &size) < 0)
+	if (inject_regs_read(visit->tid, &regs) < 0)
 		return;
 	ret = inject_regs_result(&regs);
 	if (trapped(visit, ret)) {

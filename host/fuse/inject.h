@@ -14,8 +14,8 @@
  * job and no other.
  *
  * What it needs: the right to ptrace the receiver (CAP_SYS_PTRACE, or the same user and a
- * ptrace_scope that allows it), a receiver that nobody traces already, and a 64-bit
- * program on x86-64. inject_supported() tells about the machine, the job's errors about the rest.
+ * ptrace_scope that allows it), a receiver that nobody traces already, and x86-64 (its 32-bit
+ * programs included). inject_supported() tells about the machine, the job's errors about the rest.
  */
 #ifndef ANYBINDER_INJECT_H
 #define ANYBINDER_INJECT_H
@@ -44,12 +44,12 @@ struct injector;
  *                    On error no file is left in the receiver.
  * Both may call inject_submit(), though not for the same tid; neither may block.
  *
- * Errors: -ESRCH the receiver died or is gone, -EPERM no right to trace it (or somebody traces
- * it already), -EBUSY it is being visited already, -EMFILE its table of descriptors is
- * full (one slot more than nr_install is needed for a moment), -ETIMEDOUT it did not
- * come to a stop, -ENOSYS it is a 32-bit program or did not enter the kernel the usual
- * way, -EFAULT no scratch memory, -ECANCELED inject_stop(); any other error is what a system
- * call of the receiver gave (a seccomp filter's choice, for instance).
+ * Errors: -ESRCH the receiver died or is gone, -EPERM no right to trace it (or somebody traces it
+ * already), -EBUSY it is being visited already, -EMFILE its table of descriptors is full (one slot
+ * more than nr_install is needed for a moment), -ETIMEDOUT it did not come to a stop, -ENOSYS it
+ * did not enter the kernel the usual way, -EFAULT no scratch memory, -ECANCELED inject_stop(); any
+ * other error is what a system call of the receiver gave (a seccomp filter's choice, for
+ * instance).
  */
 struct inject_job {
 	pid_t tid;		/* the thread that is blocked in the ioctl */

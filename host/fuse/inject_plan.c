@@ -38,12 +38,66 @@
 #define MAX_STRAYS 1024
 
 /* What the receiver's recvmsg works on, at one address. */
-struct scratch {
+struct scratch_wide {
 	struct msghdr header;
-	unsigned char control[CMSG_SPACE(INJECT_BATCH * sizeof(int))];
+	struct cmsghdr control;
+	int fds[INJECT_BATCH + 1];
 };
 
-#define SCRATCH_SIZE(nr) (offsetof(struct scratch, control) + CMSG_SPACE((nr) * sizeof(int)))
+/* The same as 32-bit programs lay it out. */
+struct scratch_narrow {
+	struct {
+		uint32_t name, namelen, iov, iovlen, control, controllen, flags;
+	} header;
+	struct {
+		uint32_t len;
+		int level, type;
+	} control;
+	int fds[INJECT_BATCH];
+};
+
+union scratch {
+	struct scratch_wide wide;
+	struct scratch_narrow narrow;
+};
+
+/* Room for a message of @nr files: its control part, and all of it. */
+static size_t control_size(const struct inject_plan *plan, int nr)
+{
+	size_t size = (size_t)nr * sizeof(int);
+
+	return plan->narrow ? sizeof(((struct scratch_narrow *)NULL)->control) + size :
+			      CMSG_SPACE(size);
+}
+
+static size_t scratch_size(const struct inject_plan *plan, int nr)
+{
+	return control_size(plan, nr) + (plan->narrow ? offsetof(struct scratch_narrow, control) :
+							offsetof(struct scratch_wide, control));
+}
+
+/* How many files came, in *@fds, if the receiver's recvmsg left what it should. */
+static size_t files_in(const struct inject_plan *plan, const union scratch *image, const int **fds)
+{
+	const struct scratch_narrow *narrow = &image->narrow;
+	const struct scratch_wide *wide = &image->wide;
+	size_t all = wide->header.msg_controllen, len = wide->control.cmsg_len;
+	size_t head = CMSG_LEN(0);
+	int level = wide->control.cmsg_level, type = wide->control.cmsg_type;
+
+	*fds = wide->fds;
+	if (plan->narrow) {
+		all = narrow->header.controllen;
+		len = narrow->control.len;
+		head = sizeof(narrow->control);
+		level = narrow->control.level;
+		type = narrow->control.type;
+		*fds = narrow->fds;
+	}
+	if (all < head + sizeof(int) || len < head || level != SOL_SOCKET || type != SCM_RIGHTS)
+		return 0;
+	return (len - head) / sizeof(int);
+}
 
 static int copy_in(const struct inject_plan *plan, void *data, uint64_t address, size_t size)
 {
@@ -70,17 +124,23 @@ static int copy_out(const struct inject_plan *plan, const void *data, uint64_t a
 /* Borrows memory of the receiver for a message of @nr files and puts a header there. */
 static int borrow_scratch(struct inject_plan *plan, int nr)
 {
-	struct scratch image = { 0 };
-	size_t size = SCRATCH_SIZE((size_t)nr);
+	union scratch image = { 0 };
+	size_t size = scratch_size(plan, nr);
 	int err;
 
 	plan->scratch = (plan->stack_limit - size) & ~15ull;
 	err = copy_in(plan, plan->saved, plan->scratch, size);
 	if (err)
 		return err;
-	image.header.msg_control = (void *)(uintptr_t)
-		(plan->scratch + offsetof(struct scratch, control));
-	image.header.msg_controllen = CMSG_SPACE((size_t)nr * sizeof(int));
+	if (plan->narrow) {
+		image.narrow.header.control = (uint32_t)
+			(plan->scratch + offsetof(struct scratch_narrow, control));
+		image.narrow.header.controllen = (uint32_t)control_size(plan, nr);
+	} else {
+		image.wide.header.msg_control = (void *)(uintptr_t)
+			(plan->scratch + offsetof(struct scratch_wide, control));
+		image.wide.header.msg_controllen = control_size(plan, nr);
+	}
 	plan->scratch_size = size;
 	return copy_out(plan, &image, plan->scratch, size);
 }
@@ -185,22 +245,18 @@ static int send_batch(struct inject_plan *plan)
 /* Reads the numbers that recvmsg left; fewer than sent means that no more were free. */
 static int collect_batch(struct inject_plan *plan)
 {
-	struct scratch image;
-	struct cmsghdr *cmsg = (struct cmsghdr *)(void *)image.control;
-	size_t size = SCRATCH_SIZE((size_t)plan->batch);
-	size_t got = 0;
+	union scratch image;
+	const int *fds;
+	size_t got;
 	int err;
 
-	err = copy_in(plan, &image, plan->scratch, size);
+	err = copy_in(plan, &image, plan->scratch, scratch_size(plan, plan->batch));
 	if (err)
 		return err;
-	if (image.header.msg_controllen >= CMSG_LEN(sizeof(int)) &&
-	    cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS &&
-	    cmsg->cmsg_len >= CMSG_LEN(sizeof(int)))
-		got = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	got = files_in(plan, &image, &fds);
 	if (got > (size_t)plan->batch)
 		got = (size_t)plan->batch;
-	memcpy(plan->fds + plan->nr_fds, CMSG_DATA(cmsg), got * sizeof(int));
+	memcpy(plan->fds + plan->nr_fds, fds, got * sizeof(int));
 	plan->nr_fds += (int)got;
 	return got == (size_t)plan->batch ? 0 : -EMFILE;
 }
@@ -333,7 +389,7 @@ int inject_plan_begin(struct inject_plan *plan)
 	plan->nr_fds = 0;
 	plan->scratch_size = 0;
 	plan->fds = malloc((size_t)plan->nr_install * sizeof(int) + 1);
-	plan->saved = malloc(sizeof(struct scratch));
+	plan->saved = malloc(sizeof(union scratch));
 	return plan->fds && plan->saved ? 0 : -ENOMEM;
 }
 

@@ -32,6 +32,7 @@ struct inject_plan {
 	pid_t tid;
 	pid_t tgid;
 	uint64_t stack_limit;	/* scratch memory lies below this address */
+	bool narrow;		/* it is a 32-bit program */
 	int nr_install;
 	const int *files;
 	int nr_close;
