@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Clients of both widths. They need no C library, hence no 32-bit packages; where the compiler
+# knows no -m32, or the kernel runs no 32-bit programs, the test is skipped and says so.
+
+COMPAT_DIR := tests/compat
+COMPAT_SRC := $(wildcard $(COMPAT_DIR)/*.c)
+COMPAT_PEERS := $(if $(filter x86_64,$(shell uname -m)),$(BIN)/peer32 $(BIN)/peer64)
+COMPAT_CFLAGS := $(filter-out -g -pthread $(EXTRA_CFLAGS),$(CFLAGS)) -ffreestanding -fno-pic \
+	-fno-stack-protector -idirafter /usr/include/$(shell $(CC) -print-multiarch)
+
+# The linker would look for the C library's way in and for 64-bit libraries.
+$(COMPAT_PEERS): $(BIN)/peer%: $(COMPAT_SRC) $(wildcard $(COMPAT_DIR)/*.h)
+	@mkdir -p $(@D)
+	$(Q)$(call say,CC,$@)$(CC) -m$* $(COMPAT_CFLAGS) -nostdlib -static -no-pie -o $@ $(COMPAT_SRC)
+
+PROGRAMS += $(COMPAT_PEERS)
+TEST_TARGETS += test-compat
+VM_TEST_TARGETS += vm-test-compat
+
+.PHONY: test-compat vm-test-compat
+
+test-compat: $(COMPAT_PEERS) $(BIN)/anybinderd
+	@$(COMPAT_DIR)/run --daemon $(BIN)/anybinderd $(BIN)/peer32 $(BIN)/peer64
+
+vm-test-compat: $(COMPAT_PEERS)
+	@vm/run --kernel 6.12 --driver ref -- $(COMPAT_DIR)/run $(BIN)/peer32 $(BIN)/peer64 \
+		/dev/binderfs/binder

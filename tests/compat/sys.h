@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * sys: the few system calls that a peer makes, of either width, so that it needs no C library of
+ * its width. Each returns what the kernel does: a negative errno on failure.
+ */
+#ifndef COMPAT_SYS_H
+#define COMPAT_SYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__i386__)
+
+enum { NR_exit = 252, NR_read = 3, NR_write = 4, NR_open = 5, NR_close = 6, NR_getpid = 20,
+       NR_pipe = 42, NR_ioctl = 54, NR_mmap = 90, NR_poll = 168 };
+
+/* Where the kernel offers its faster way in; 0: by interrupt, the old one. */
+extern uintptr_t sys_entry;
+
+static inline long sys(long nr, long a, long b, long c)
+{
+	long ret;
+
+	if (sys_entry)
+		__asm__ volatile("call *%5"
+				 : "=a"(ret)
+				 : "a"(nr), "b"(a), "c"(b), "d"(c), "m"(sys_entry)
+				 : "memory");
+	else
+		__asm__ volatile("int $0x80"
+				 : "=a"(ret)
+				 : "a"(nr), "b"(a), "c"(b), "d"(c)
+				 : "memory");
+	return ret;
+}
+
+/* The oldest of the calls: it takes its six arguments in memory, and the offset in bytes. */
+static inline long sys_map(size_t size, int prot, int flags, int fd)
+{
+	const long args[] = { 0, (long)size, prot, flags, fd, 0 };
+
+	return sys(NR_mmap, (long)args, 0, 0);
+}
+
+/* Where a program begins: the arguments lie on the stack, argc, argv[0], ... */
+#define START "mov %esp, %eax\n and $-16, %esp\n sub $12, %esp\n push %eax\n call peer_start\n"
+
+#elif defined(__x86_64__)
+
+enum { NR_exit = 231, NR_read = 0, NR_write = 1, NR_open = 2, NR_close = 3, NR_getpid = 39,
+       NR_pipe = 22, NR_ioctl = 16, NR_mmap = 9, NR_poll = 7 };
+
+static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+static inline long sys(long nr, long a, long b, long c)
+{
+	return sys6(nr, a, b, c, 0, 0, 0);
+}
+
+static inline long sys_map(size_t size, int prot, int flags, int fd)
+{
+	return sys6(NR_mmap, 0, (long)size, prot, flags, fd, 0);
+}
+
+#define START "mov %rsp, %rdi\n and $-16, %rsp\n call peer_start\n"
+
+#else
+#error "two widths are only known of x86"
+#endif
+
+#endif
