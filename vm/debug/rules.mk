@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0
+# The module on kernels that watch it; on request, not in CI.
+#
+#   vm-debug-stock  Debian's kernels with slab poisoning, red zones and tracking switched on
+#   vm-debug        a kernel of our own build: KASAN, lockdep, kmemleak, fault injection. Building it
+#                   takes ten minutes of two processors the first time.
+
+VM_DEBUG_TIMEOUT_S ?= 3000
+VM_DEBUG_KERNELS ?= 6.1 6.12
+# Options of anybinder-conformance, e.g. --filter 'txn_*'
+VM_DEBUG_OPTIONS ?=
+VM_DEBUG_PROGRAMS := build/vm/init $(BIN)/anybinder-conformance $(BIN)/vm-fail-nth
+VM_DEBUG_RUN = vm/run --driver module --memory 2048 --timeout $(VM_DEBUG_TIMEOUT_S)
+
+$(BIN)/vm-fail-nth: LDFLAGS += -static
+$(BIN)/vm-fail-nth: $(OBJ)/vm/debug/fail_nth.o
+
+.PHONY: vm-debug vm-debug-stock $(VM_DEBUG_KERNELS:%=vm-debug-stock-%)
+
+## vm-debug: the module on a debug kernel, which is built first
+vm-debug: $(VM_DEBUG_PROGRAMS)
+	vm/debug/kernel
+	$(Q)$(MAKE) --no-print-directory module KVER=debug
+	$(VM_DEBUG_RUN) --kernel debug --log build/vm/debug/console -- \
+		vm/debug/inside build/module/debug/anybinder.ko $(BIN) $(VM_DEBUG_OPTIONS)
+
+## vm-debug-stock: the module on Debian's kernels, their slab checks on
+vm-debug-stock: $(VM_DEBUG_KERNELS:%=vm-debug-stock-%)
+
+$(VM_DEBUG_KERNELS:%=vm-debug-stock-%): vm-debug-stock-%: $(VM_DEBUG_PROGRAMS)
+	$(Q)$(MAKE) --no-print-directory module KVER=$*
+	$(VM_DEBUG_RUN) --kernel $* --append "slub_debug=FZPU page_poison=1" -- \
+		vm/debug/inside build/module/$*/anybinder.ko $(BIN) $(VM_DEBUG_OPTIONS)
