@@ -16,7 +16,7 @@
 static bool peek_todo(const struct binder_proc *proc) PEEKS;
 static bool peek_todo(const struct binder_proc *proc)
 {
-	return !bl_empty(&proc->todo);
+	return proc->todo.next != &proc->todo;
 }
 
 /* If close() sets it after this look, then it is for the next call. */
