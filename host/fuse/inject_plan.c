@@ -40,7 +40,10 @@
 /* What the receiver's recvmsg works on, at one address. */
 struct scratch_wide {
 	struct msghdr header;
-	struct cmsghdr control;
+	struct {
+		size_t len;
+		int level, type;
+	} control;	/* a struct cmsghdr */
 	int fds[INJECT_BATCH + 1];
 };
 
@@ -81,9 +84,9 @@ static size_t files_in(const struct inject_plan *plan, const union scratch *imag
 {
 	const struct scratch_narrow *narrow = &image->narrow;
 	const struct scratch_wide *wide = &image->wide;
-	size_t all = wide->header.msg_controllen, len = wide->control.cmsg_len;
+	size_t all = wide->header.msg_controllen, len = wide->control.len;
 	size_t head = CMSG_LEN(0);
-	int level = wide->control.cmsg_level, type = wide->control.cmsg_type;
+	int level = wide->control.level, type = wide->control.type;
 
 	*fds = wide->fds;
 	if (plan->narrow) {
