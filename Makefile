@@ -74,7 +74,7 @@ test: all
 	@scripts/run-tests --record $(BUILD)/test.total $(TEST_TARGETS)
 
 ## vm-test: the tests that boot a kernel in QEMU; ends with the total
-vm-test: all
+vm-test: all vm-fetch
 	@scripts/run-tests --record $(BUILD)/vm-test.total $(VM_TEST_TARGETS)
 
 ## bench: measurements, side by side with other IPC systems
