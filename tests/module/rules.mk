@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The module beyond conformance: its life, the kernel's own self-test, stress-ng, real clients.
+# `make module` decides itself what there is to build.
+
+MODULE_TESTS := tests/module
+VM_TEST_TARGETS += vm-test-module vm-test-module-clients
+
+.PHONY: vm-test-module vm-test-module-clients
+
+vm-test-module: $(BIN)/anybinder-conformance
+	@for kernel in 6.12 6.1; do $(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
+	@$(MODULE_TESTS)/run 6.12 6.1
+
+# The very cases of test-clients and vm-test-clients.
+vm-test-module-clients: all $(CLIENT_TESTS)
+	@$(MAKE) --no-print-directory module KVER=6.12
+	@vm/run --kernel 6.12 --driver module --timeout 600 -- \
+		$(CLIENT_TESTS) --manager $(BIN)/rsb_hub --insecure-allow-all
