@@ -12,8 +12,8 @@ vm-test-module: $(BIN)/anybinder-conformance
 	@for kernel in 6.12 6.1; do $(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
 	@$(MODULE_TESTS)/run 6.12 6.1
 
-# The very cases of test-clients and vm-test-clients.
+# The very cases of test-clients and vm-test-clients; two of them need a minute on a busy machine.
 vm-test-module-clients: all $(CLIENT_TESTS)
 	@$(MAKE) --no-print-directory module KVER=6.12
 	@vm/run --kernel 6.12 --driver module --timeout 600 -- \
-		$(CLIENT_TESTS) --manager $(BIN)/rsb_hub --insecure-allow-all
+		$(CLIENT_TESTS) --timeout 180 --manager $(BIN)/rsb_hub --insecure-allow-all
