@@ -145,7 +145,10 @@ static int tell_complete(struct reader *r, struct binder_work *work)
 		ret = BR_ONEWAY_SPAM_SUSPECT;
 	r->thread->nr_unread--;
 	binder_unlock(&r->proc->inner_lock);
-	host_free(work);
+	if (r->thread->spare)
+		host_free(work);
+	else
+		r->thread->spare = work;
 	binder_stats_deleted(STAT_COMPLETE);
 	return put(r, ret, NULL);
 }

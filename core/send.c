@@ -212,6 +212,15 @@ static void describe(struct send *s)
 		t->priority = s->target->default_priority;
 }
 
+/* The completion that this thread read last, or a new one. */
+static struct binder_work *take_completion(struct binder_thread *thread)
+{
+	struct binder_work *work = thread->spare;
+
+	thread->spare = NULL;
+	return work ? work : host_alloc(sizeof(*work));
+}
+
 static int build(struct send *s)
 {
 	struct binder_translation x = {
@@ -224,7 +233,7 @@ static int build(struct send *s)
 	int err;
 
 	s->t = full ? NULL : binder_transaction_new();
-	s->complete = full ? NULL : host_alloc(sizeof(*s->complete));
+	s->complete = full ? NULL : take_completion(s->thread);
 	if (s->complete)
 		binder_stats_created(STAT_COMPLETE);
 	if (!s->t || !s->complete)

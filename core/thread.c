@@ -75,6 +75,7 @@ static void free_thread(struct binder_thread *thread)
 	struct binder_proc *proc = thread->proc;
 
 	host_thread_destroy(&thread->host);
+	host_free(thread->spare);
 	host_free(thread);
 	binder_proc_put(proc);
 }
