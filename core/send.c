@@ -104,11 +104,11 @@ static int find_target(struct send *s)
 	} else {
 		s->node = binder_context_get_manager(s->proc->context);
 		if (!s->node)
-			return binder_fail(&s->why, BR_DEAD_REPLY, -ESRCH, "no context manager");
+			return binder_fail(&s->why, BR_DEAD_REPLY, -EINVAL, "no context manager");
 	}
 	s->target = owner_of(s->node);
 	if (!s->target)
-		return binder_fail(&s->why, BR_DEAD_REPLY, -ESRCH, "the owner is dead");
+		return binder_fail(&s->why, BR_DEAD_REPLY, -EINVAL, "the owner is dead");
 	if (s->target == s->proc || (!handle && s->target->pid == s->proc->pid))
 		return binder_fail(&s->why, BR_FAILED_REPLY, -EINVAL, "a call to oneself");
 	err = host_may_transact(&s->proc->host, &s->target->host);
@@ -362,13 +362,14 @@ static void tell_failure(struct send *s)
 		 s->why.file, s->why.line);
 	if (s->in_reply_to) {
 		/* It left our stack when it was found, and is nobody else's. */
-		binder_transaction_fail(s->in_reply_to, &s->why);
+		binder_transaction_fail(s->in_reply_to, &s->why, true);
 	}
 	binder_lock(&s->proc->inner_lock);
 	if (!s->in_reply_to) {
 		thread->ee.id = s->debug_id;
 		thread->ee.command = s->why.ret;
-		thread->ee.param = s->why.err;
+		/* Being frozen is told by the command alone. */
+		thread->ee.param = s->why.ret == BR_FROZEN_REPLY ? 0 : s->why.err;
 	}
 	thread->return_error.cmd = told;
 	binder_thread_queue_ilocked(thread, &thread->return_error.work);

@@ -250,7 +250,7 @@ u32 binder_thread_release(struct binder_proc *proc, struct binder_thread *thread
 	binder_unlock(&proc->inner_lock);
 
 	if (unanswered)
-		binder_transaction_fail(unanswered, &died);
+		binder_transaction_fail(unanswered, &died, false);
 	binder_release_works(proc, &todo);
 	binder_stats_deleted(STAT_THREAD);
 	binder_thread_put(thread);

@@ -74,9 +74,20 @@ struct binder_thread *binder_transaction_get_from(struct binder_transaction *t)
 	return from;
 }
 
+/* An error that the sender has not asked for yet is not replaced. */
+static void extend_error(struct binder_thread *from, u32 id, const struct binder_result *why)
+{
+	if (from->ee.command != BR_OK)
+		return;
+	from->ee.id = id;
+	from->ee.command = why->ret;
+	from->ee.param = why->err;
+}
+
 /* The sender gets the error where it waits for the answer.  False: it is gone
  * (or has just gone). */
-static bool tell_sender(struct binder_transaction *t, const struct binder_result *why)
+static bool tell_sender(struct binder_transaction *t, const struct binder_result *why,
+			bool extended)
 {
 	struct binder_thread *from = binder_transaction_get_from(t);
 	bool told = false;
@@ -90,9 +101,8 @@ static bool tell_sender(struct binder_transaction *t, const struct binder_result
 			from->stack = t->from_parent;
 		if (from->reply_error.cmd == BR_OK) {
 			from->reply_error.cmd = why->ret;
-			from->ee.id = t->debug_id;
-			from->ee.command = why->ret;
-			from->ee.param = why->err;
+			if (extended)
+				extend_error(from, t->debug_id, why);
 			binder_thread_queue_ilocked(from, &from->reply_error.work);
 			binder_wake_ilocked(from->proc, from, false);
 		}
@@ -102,10 +112,11 @@ static bool tell_sender(struct binder_transaction *t, const struct binder_result
 	return told;
 }
 
-void binder_transaction_fail(struct binder_transaction *t, const struct binder_result *why)
+void binder_transaction_fail(struct binder_transaction *t, const struct binder_result *why,
+			     bool extended)
 {
 	while (t) {
-		bool told = tell_sender(t, why);
+		bool told = tell_sender(t, why, extended);
 		struct binder_transaction *outer = told ? NULL : t->from_parent;
 
 		/* The sender died while it waited, so the call that it was
@@ -118,7 +129,7 @@ void binder_transaction_fail(struct binder_transaction *t, const struct binder_r
 void binder_transaction_drop(struct binder_transaction *t, const struct binder_result *why)
 {
 	if (!t->is_reply && !(t->flags & TF_ONE_WAY))
-		binder_transaction_fail(t, why);
+		binder_transaction_fail(t, why, false);
 	else
 		binder_transaction_free(t);
 }

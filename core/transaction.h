@@ -110,8 +110,10 @@ struct binder_buffer *binder_transaction_take_buffer(struct binder_transaction *
 struct binder_thread *binder_transaction_get_from(struct binder_transaction *t);
 
 /* Tells the sender (or, if it is gone, whoever called it) that there will be
- * no answer, and frees @t.  @ret: BR_DEAD_REPLY, BR_FAILED_REPLY.  May sleep. */
-void binder_transaction_fail(struct binder_transaction *t, const struct binder_result *why);
+ * no answer, and frees @t.  @extended: as an extended error too, as for a reply
+ * that fails, but not for a death.  May sleep. */
+void binder_transaction_fail(struct binder_transaction *t, const struct binder_result *why,
+			     bool extended);
 /* @t will not be delivered: fails it if it is a call, else frees it; its
  * buffer is left to the caller. */
 void binder_transaction_drop(struct binder_transaction *t, const struct binder_result *why);
