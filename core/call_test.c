@@ -193,9 +193,10 @@ TEST(call_refuses_files_that_the_node_does_not_accept)
 TEST(call_scatter_gather)
 {
 	struct {
+		u64 token; /* no parent stands at offset 0 */
 		struct binder_buffer_object outer, inner;
 	} data = { 0 };
-	const u64 offsets[] = { 0, sizeof(data.outer) };
+	const u64 offsets[] = { sizeof(u64), sizeof(u64) + sizeof(data.outer) };
 	struct world_call call = { .data = &data, .size = sizeof(data), .offsets = offsets,
 				   .nr_offsets = 2, .buffers_size = 32 };
 	struct binder_transaction_data tr;

@@ -90,33 +90,42 @@ TEST(objects_that_the_sender_does_not_have)
 
 TEST(objects_fd_arrays_that_make_no_sense)
 {
-	const u64 offsets[] = { AT(0), AT(1) };
+	const u64 offsets[] = { AT(1), AT(2) }, from_zero[] = { AT(0), AT(1) };
 	struct three data = { 0 };
 
-	data.o[0].buffer = (struct binder_buffer_object){ .hdr.type = BINDER_TYPE_PTR,
+	data.o[1].buffer = (struct binder_buffer_object){ .hdr.type = BINDER_TYPE_PTR,
 							  .buffer = SIM_BASE, .length = 8 };
-	data.o[1].fda = (struct binder_fd_array_object){ .hdr.type = BINDER_TYPE_FDA };
+	data.o[2].fda = (struct binder_fd_array_object){ .hdr.type = BINDER_TYPE_FDA };
 	CHECK(call_with(&data, offsets, 2, 8) == BR_TRANSACTION_COMPLETE); /* no files at all */
-	data.o[1].fda.num_fds = 3; /* more than the buffer holds */
+	data.o[2].fda.num_fds = 3; /* more than the buffer holds */
 	CHECK(call_with(&data, offsets, 2, 8) == BR_FAILED_REPLY);
-	data.o[1].fda.num_fds = (u64)1 << 62;
+	data.o[2].fda.num_fds = (u64)1 << 62;
 	CHECK(call_with(&data, offsets, 2, 8) == BR_FAILED_REPLY);
-	data.o[1].fda.num_fds = 1;
-	data.o[1].fda.parent = 1;
+	data.o[2].fda.num_fds = 1;
+	data.o[2].fda.parent = 1;
 	CHECK(call_with(&data, offsets, 2, 8) == BR_FAILED_REPLY);
-	data.o[0].buffer.length = 16; /* more than the extra space */
+	data.o[0] = data.o[1];
+	data.o[1].fda = (struct binder_fd_array_object){ .hdr.type = BINDER_TYPE_FDA };
+	CHECK(call_with(&data, from_zero, 1, 8) == BR_TRANSACTION_COMPLETE);
+	CHECK(call_with(&data, from_zero, 2, 8) == BR_FAILED_REPLY); /* no parent stands there */
+	data.o[1] = data.o[0];
+	data.o[1].buffer.length = 16; /* more than the extra space */
 	CHECK(call_with(&data, offsets, 1, 8) == BR_FAILED_REPLY);
 	CHECK(call_with(&data, offsets, 1, 12) == BR_FAILED_REPLY);
-	data.o[0].buffer.buffer = 0x10; /* unreadable */
+	data.o[1].buffer.buffer = 0x10; /* unreadable */
 	CHECK(call_with(&data, offsets, 1, 16) == BR_FAILED_REPLY);
 }
 
 TEST(objects_deeply_nested)
 {
 	enum { DEPTH = 20 };
-	struct binder_buffer_object chain[DEPTH];
+	struct {
+		u64 token;
+		struct binder_buffer_object chain[DEPTH];
+	} data = { 0 };
+	struct binder_buffer_object *chain = data.chain;
 	u64 offsets[DEPTH], i;
-	struct world_call call = { .data = chain, .size = sizeof(chain), .offsets = offsets,
+	struct world_call call = { .data = &data, .size = sizeof(data), .offsets = offsets,
 				   .nr_offsets = DEPTH, .buffers_size = DEPTH * 8 };
 	struct binder_transaction_data tr;
 	u64 pointer, next;
@@ -124,7 +133,7 @@ TEST(objects_deeply_nested)
 
 	pair_begin(&p);
 	for (i = 0; i < DEPTH; i++) {
-		offsets[i] = i * sizeof(chain[0]);
+		offsets[i] = sizeof(data.token) + i * sizeof(chain[0]);
 		chain[i] = (struct binder_buffer_object){
 			.hdr.type = BINDER_TYPE_PTR,
 			.flags = i ? BINDER_BUFFER_FLAG_HAS_PARENT : 0,
@@ -137,7 +146,7 @@ TEST(objects_deeply_nested)
 	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
 	world_settle(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
-	sim_read(p.server->sim, chain, tr.data.ptr.buffer, sizeof(chain));
+	sim_read(p.server->sim, &data, tr.data.ptr.buffer, sizeof(data));
 	pointer = chain[0].buffer;
 	for (i = 1; i < DEPTH; i++) {
 		REQUIRE(!sim_read(p.server->sim, &next, pointer, sizeof(next)));

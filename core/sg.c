@@ -89,6 +89,11 @@ int sg_add_buffer(struct sg_plan *plan, u64 index, const struct binder_buffer_ob
 	return 0;
 }
 
+void sg_bar(struct sg_plan *plan)
+{
+	plan->depth = 0;
+}
+
 int sg_add_fds(struct sg_plan *plan, const struct binder_fd_array_object *object, u64 *off,
 	       u64 *source)
 {

@@ -62,6 +62,9 @@ struct sg_buffer *sg_memory(const struct sg_plan *plan);
 int sg_add_buffer(struct sg_plan *plan, u64 index, const struct binder_buffer_object *object,
 		  u64 *off, u64 *patch);
 
+/* No buffer so far may be a parent any more. */
+void sg_bar(struct sg_plan *plan);
+
 /*
  * Accepts a BINDER_TYPE_FDA object.  *@off: where in the map its numbers stand;
  * *@source: where in the sender.  -EINVAL: as above, or an array that does not

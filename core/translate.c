@@ -244,6 +244,8 @@ static int translate_ptr(struct walk *w)
 	err = sg_add_buffer(&w->sg, w->index, o, &off, &patch);
 	if (err)
 		return bad(w, err, "a buffer that does not fit or whose parent is wrong");
+	if (!w->off)
+		sg_bar(&w->sg); /* to the stock driver, offset 0 means that there is none */
 	err = host_map_copy(w->map, off, &w->x->thread->host, o->buffer, o->length);
 	if (err)
 		return bad(w, -EINVAL, "a buffer that cannot be read"); /* as stock says */
