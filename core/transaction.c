@@ -144,6 +144,10 @@ static void drop_hold(struct binder_proc *proc, struct binder_thread *freer,
 		binder_node_unpin(hold->node);
 	} else if (freer) {
 		host_fds_close(&freer->host, &hold->desc, 1);
+		/* Stock closes them on the way out, so its thread leaves now. */
+		binder_lock(&proc->inner_lock);
+		freer->need_return = true;
+		binder_unlock(&proc->inner_lock);
 	}
 }
 
@@ -152,10 +156,10 @@ void binder_buffer_release(struct binder_proc *proc, struct binder_thread *freer
 {
 	u32 i;
 
-	for (i = 0; i < buffer->nr_holds; i++)
-		drop_hold(proc, freer, &buffer->holds[i]);
 	if (buffer->target_node)
 		binder_node_dec(buffer->target_node, true, false);
+	for (i = 0; i < buffer->nr_holds; i++)
+		drop_hold(proc, freer, &buffer->holds[i]);
 	binder_buffer_free(&proc->alloc, buffer);
 }
 
