@@ -158,6 +158,7 @@ static void release_buffers(struct binder_proc *proc)
 			buffer->transaction->buffer = NULL;
 		buffer->transaction = NULL;
 		binder_unlock(&proc->inner_lock);
+		binder_buffer_forget_refs(buffer);
 		binder_buffer_release(proc, NULL, buffer);
 	}
 }

@@ -151,6 +151,17 @@ static void drop_hold(struct binder_proc *proc, struct binder_thread *freer,
 	}
 }
 
+void binder_buffer_forget_refs(struct binder_buffer *buffer)
+{
+	u32 kept = 0, i;
+
+	for (i = 0; i < buffer->nr_holds; i++) {
+		if (buffer->holds[i].kind != HOLD_REF)
+			buffer->holds[kept++] = buffer->holds[i];
+	}
+	buffer->nr_holds = kept;
+}
+
 void binder_buffer_release(struct binder_proc *proc, struct binder_thread *freer,
 			   struct binder_buffer *buffer)
 {

@@ -129,6 +129,8 @@ void binder_transaction_send(struct binder_thread *thread,
  * fd arrays; NULL: they stay (the delivery never happened, or it is dead). */
 void binder_buffer_release(struct binder_proc *proc, struct binder_thread *freer,
 			   struct binder_buffer *buffer);
+/* The receiver dies, and its refs go all at once: the buffer need not drop them. */
+void binder_buffer_forget_refs(struct binder_buffer *buffer);
 /* BC_FREE_BUFFER. */
 void binder_buffer_free_command(struct binder_thread *thread, u64 ptr);
 
