@@ -194,13 +194,13 @@ static void tell_ref(struct binder_ref *ref, bool frozen) NO_TSA
 	if (!freeze)
 		return;
 	binder_lock(&proc->inner_lock);
-	freeze->is_frozen = frozen;
 	if (freeze->sent) {
-		freeze->resend = true;
+		freeze->resend |= freeze->is_frozen != frozen;
 	} else if (!bl_linked(&freeze->work.link) && !proc->is_dead) {
 		bl_add_tail(&proc->todo, &freeze->work.link);
 		binder_wake_proc_ilocked(proc);
 	}
+	freeze->is_frozen = frozen;
 	binder_unlock(&proc->inner_lock);
 }
 

@@ -202,12 +202,14 @@ static int tell_freeze(struct reader *r, struct binder_work *work) RELEASE(&r->p
 	struct binder_frozen_state_info state;
 	bool ended;
 	u32 ret;
+	int err;
 
 	ended = binder_freeze_tell_ilocked(r->proc, freeze, &ret, &state);
 	binder_unlock(&r->proc->inner_lock);
 	if (ended)
 		binder_freeze_free(freeze);
-	return put(r, ret, &state); /* the cookie comes first in it */
+	err = put(r, ret, &state); /* the cookie comes first in it */
+	return err || ended ? err : STOP;
 }
 
 /* ---- handing over a transaction --------------------------------------------------- */
