@@ -81,7 +81,6 @@ static bool play_apart(const struct script *script, const struct stage *stage, c
 
 		test_begin(options.device_dir, options.device, options.device);
 		play(script, stage, to);
-		fclose(to);
 		_exit(0);
 	}
 	while (waitpid(pid, &status, 0) != pid)

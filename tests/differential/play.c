@@ -24,6 +24,7 @@
 
 static struct world *world;
 static const struct stage *stage;
+static FILE *transcript;
 
 static void say_result(int ret)
 {
@@ -269,13 +270,25 @@ static void act(void *arg)
 	acts[step->op](step);
 }
 
+static void write_transcript(void)
+{
+	fwrite(world_text(world), 1, world->text_used, transcript);
+	fclose(transcript);
+}
+
 /* Have the actor of this step do it. */
 static void direct(const struct step *step)
 {
 	unsigned int proc = world->clients[step->client].proc;
+	struct actor *actor = world_actor(world, proc, step->thread);
 
 	world->step = *step;
-	actor_run(world_actor(world, proc, step->thread), act, &world->step);
+	actor_start(actor, act, &world->step);
+	if (actor_wait(actor, STEP_TIMEOUT_MS))
+		return;
+	say(world, "  hangs\n");
+	write_transcript();
+	FAIL("a step hangs");
 }
 
 static void settle_opens(void)
@@ -351,6 +364,7 @@ void play(const struct script *script, const struct stage *on, FILE *to)
 	static char text[8192];
 
 	stage = on;
+	transcript = to;
 	world = world_new();
 	for (unsigned int i = 0; i < MAX_CLIENTS; i++) {
 		world->clients[i].proc = i;
@@ -364,5 +378,5 @@ void play(const struct script *script, const struct stage *on, FILE *to)
 	for (unsigned int i = 0; i < MAX_CLIENTS; i++)
 		world_kill(world, i);
 	settle_opens();
-	fwrite(world_text(world), 1, world->text_used, to);
+	write_transcript();
 }

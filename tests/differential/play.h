@@ -12,8 +12,8 @@ struct stage {
 };
 
 /*
- * Play the script in this process and its children, and write the transcript to the file. Every
- * process started has ended on return. Ends the process with a message when a step hangs.
+ * Play the script in this process and its children, and write the transcript to the file, which is
+ * closed. Every process started has ended on return. When a step hangs, ends this process.
  */
 void play(const struct script *script, const struct stage *stage, FILE *to);
 
