@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # make vm-fetch: everything vm/run needs, downloaded and built once, kept under build/vm.
 
-VM_KERNELS ?= 6.1 6.12
+VM_KERNELS ?= 6.1 6.12 6.12-rt
 
 .PHONY: vm-fetch
 vm-fetch: build/vm/init

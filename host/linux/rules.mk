@@ -17,7 +17,10 @@ endif
 MODULE_DIR := $(BUILD)/module/$(MODULE_NAME)
 W ?= 1
 
-.PHONY: module
+.PHONY: module module-symbols
+
+MODULE_KVERS := 6.1 6.12 6.12-rt
+VM_TEST_TARGETS += module-symbols
 
 # One build of a directory at a time. Type information (BTF) would need another tool and nothing here
 # reads it.
@@ -25,3 +28,9 @@ module:
 	@host/linux/farm $(abspath $(MODULE_DIR))
 	$(Q)flock $(MODULE_DIR) $(MAKE) --no-print-directory -C $(abspath $(MODULE_KDIR)) \
 		M=$(abspath $(MODULE_DIR)) W=$(W) $(if $(V),V=$(V)) CONFIG_DEBUG_INFO_BTF_MODULES= modules
+
+# Needs nothing of a kernel that mainline does not export (host/linux/symbols).
+module-symbols:
+	@for kernel in $(MODULE_KVERS); do \
+		$(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
+	@host/linux/check-symbols $(MODULE_KVERS:%=$(BUILD)/module/%/anybinder.ko)

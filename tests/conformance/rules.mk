@@ -13,12 +13,19 @@ $(BIN)/anybinder-conformance: $(CONFORMANCE_OBJ)
 
 PROGRAMS += $(BIN)/anybinder-conformance
 TEST_TARGETS += conformance-fuse conformance-fuse-plain
-VM_TEST_TARGETS += conformance-stock conformance-ref
+CONFORMANCE_MODULES := conformance-module conformance-module-6.1 conformance-module-6.12-rt
+VM_TEST_TARGETS += conformance-stock conformance-ref $(CONFORMANCE_MODULES)
 
-.PHONY: conformance-fuse conformance-fuse-plain conformance-stock conformance-ref
+.PHONY: conformance-fuse conformance-fuse-plain conformance-stock conformance-ref \
+	$(CONFORMANCE_MODULES)
 
 conformance-fuse conformance-fuse-plain: conformance-%: $(BIN)/anybinder-conformance $(BIN)/anybinderd
 	$(CONFORMANCE_DIR)/run-backend $*
 
 conformance-stock conformance-ref: conformance-%: $(BIN)/anybinder-conformance
 	$(CONFORMANCE_DIR)/run-backend $*
+
+# conformance-module alone means the module on 6.12.
+$(CONFORMANCE_MODULES): $(BIN)/anybinder-conformance
+	@$(MAKE) --no-print-directory module KVER=$(patsubst -%,%,$(or $(@:conformance-module%=%),-6.12))
+	$(CONFORMANCE_DIR)/run-backend $(@:conformance-%=%)
