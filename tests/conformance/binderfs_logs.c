@@ -426,3 +426,80 @@ TEST(logs_read_while_all_is_busy, "The texts can be read while calls go on and p
 	}
 	round_trip(client_new(), 0, manager);
 }
+
+TEST(logs_state_of_unread_work, "What waits to be read is told by its kind.", "binderfs")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	struct client *server = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+	struct client *thread;
+
+	/* an error of the thread's own */
+	call(client, 55);
+	expect_line(proc_log(client), "    transaction error: %u", (uint32_t)BR_FAILED_REPLY);
+	expect(client, BR_FAILED_REPLY);
+	/* a request taken back, and one taken back too late */
+	put_handle_cookie(manager, BC_REQUEST_DEATH_NOTIFICATION, handle, 0xd0);
+	put_handle_cookie(manager, BC_CLEAR_DEATH_NOTIFICATION, handle, 0xd0);
+	flush(manager);
+	expect_line(proc_log(manager), "    has cleared death notification");
+	expect(manager, BR_CLEAR_DEATH_NOTIFICATION_DONE);
+	put_handle_cookie(manager, BC_REQUEST_DEATH_NOTIFICATION, handle, 0xd0);
+	flush(manager);
+	client_kill(server);
+	sleep_ms(SETTLE_MS);
+	put_handle_cookie(manager, BC_CLEAR_DEATH_NOTIFICATION, handle, 0xd0);
+	flush(manager);
+	expect_line(proc_log(manager), "  has cleared dead binder");
+	/* an object that its owner is to be told of */
+	thread = client_thread(client);
+	call_oneway(thread, 0, .objects = { OBJ_BINDER(0x30, 0x40) });
+	expect_line(proc_log(client), "    node work <n>: u0000000000000030 c0000000000000040");
+}
+
+TEST(logs_state_of_freeze_notices, "Notices of freezes show until they are answered.",
+     "binderfs freeze_notification")
+{
+	struct client *manager = manager_new();
+	struct client *holder = client_new();
+
+	put_u32(holder, BC_ACQUIRE, 0);
+	put_handle_cookie(holder, BC_REQUEST_FREEZE_NOTIFICATION, 0, 0xf0);
+	flush(holder);
+	expect_line(proc_log(holder), "  has frozen binder");
+	expect(holder, BR_FROZEN_BINDER);
+	expect_line(proc_log(holder), "  has delivered freeze binder");
+	put_u64(holder, BC_FREEZE_NOTIFICATION_DONE, 0xf0);
+	put_handle_cookie(holder, BC_CLEAR_FREEZE_NOTIFICATION, 0, 0xf0);
+	flush(holder);
+	expect_line(proc_log(holder), "  has cleared freeze notification");
+	expect(holder, BR_CLEAR_FREEZE_NOTIFICATION_DONE);
+	EXPECT_EQ(count_lines(proc_log(holder), "  has cleared freeze notification", NULL), 0);
+	round_trip(holder, 0, manager);
+}
+
+TEST(logs_stats_of_the_busy, "stats counts threads that wait, and calls that do.", "binderfs")
+{
+	struct client *manager = manager_open((struct client_options){ .blocking = true });
+	struct client *thread = client_thread(manager);
+	struct client *client = client_new();
+	const char *at = NULL;
+	char pattern[64];
+
+	put_cmd(thread, BC_ENTER_LOOPER);
+	flush(thread);
+	read_begin(thread);
+	EXPECT_EQ(read_end(thread, 100), -EINPROGRESS);
+	snprintf(pattern, sizeof(pattern), "proc %d", actor_pid(manager->by));
+	EXPECT_EQ(count_lines(read_log("stats"), pattern, &at), 1);
+	expect_line(at, "  ready threads 1");
+	expect_line(at, "  pending transactions: 0");
+	call_oneway(client, 0);
+	EXPECT_OK(read_end(thread, STEP_TIMEOUT_MS));
+	for (int i = 0; i < 3; i++)
+		call(client_new(), 0);
+	EXPECT_EQ(count_lines(read_log("stats"), pattern, &at), 1);
+	expect_line(at, "  ready threads 0");
+	expect_line(at, "  pending transactions: 3");
+}
