@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Everything stands in the directory cache and nowhere else: a name is a dentry that is pinned until
- * it is removed or the mount ends. Root can make devices through binder-control, remove and rename
- * them; nothing else can be made or removed from outside.
+ * Everything stands in the directory cache and nowhere else: a name is a dentry that is pinned
+ * until it is removed or the mount ends. Root can make devices through binder-control, remove and
+ * rename them; nothing else can be made or removed from outside.
  *
  * Every user namespace may mount its own, and gets device files that it can open: what they give
  * access to is only what processes of the same mount offer each other.

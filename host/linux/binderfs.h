@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * binderfs: the file system that makes devices: each mount has devices of its own, which nobody sees
- * who does not see the mount.
+ * binderfs: the file system that makes devices: each mount has devices of its own, which nobody
+ * sees who does not see the mount.
  */
 #ifndef HOST_LINUX_BINDERFS_H
 #define HOST_LINUX_BINDERFS_H
@@ -23,8 +23,8 @@ struct binder_context *binderfs_context_of(const struct inode *inode);
 /* binder_logs/proc of a mount; NULL if it has none, or @sb is no binderfs. */
 struct dentry *binderfs_proc_dir(const struct super_block *sb);
 
-/* A file to be read, and its end. @dir: of a mount that cannot go away meanwhile. NULL: no memory, or
- * there is one of this name. May sleep. */
+/* A file to be read, and its end. @dir: of a mount that cannot go away meanwhile. NULL: no memory,
+ * or there is one of this name. May sleep. */
 struct dentry *binderfs_add_file(struct dentry *dir, const char *name,
 				 const struct file_operations *fops, void *data);
 void binderfs_remove_file(struct dentry *file);

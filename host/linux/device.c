@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The file operations of a device. They copy an ioctl's argument in and out and sleep where the engine
- * says that it would block; what a call means is the engine's.
+ * The file operations of a device. They copy an ioctl's argument in and out and sleep where the
+ * engine says that it would block; what a call means is the engine's.
  *
- * A thread sleeps on its own wait queue. host_wake() marks it before waking it, and the mark is taken
- * away before the engine is asked again, so a wake-up that comes at any moment is seen.
+ * A thread sleeps on its own wait queue. host_wake() marks it before waking it, and the mark is
+ * taken away before the engine is asked again, so a wake-up that comes at any moment is seen.
  */
 #include "device.h"
 
@@ -107,7 +107,9 @@ static __poll_t device_poll(struct file *filp, poll_table *table)
 
 /* ---- ioctl ---- */
 
-/* What the stock driver says of a bad pointer; nothing for the argument of a command without one. */
+/*
+ * What the stock driver says of a bad pointer; nothing for the argument of a command without one.
+ */
 static const struct {
 	u32 cmd;
 	int err;

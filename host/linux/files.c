@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A file travels as a counted struct file. Whoever receives it is inside its own read, so its
- * descriptor table is the current one: numbers are taken first, all of them, and only then files put
- * behind them, which cannot fail.
+ * descriptor table is the current one: numbers are taken first, all of them, and only then files
+ * put behind them, which cannot fail.
  *
- * A receiver may close the very device that it is calling: the file lives on until that call returns,
- * because the last reference of a user task is always dropped on its way out.
+ * A receiver may close the very device that it is calling: the file lives on until that call
+ * returns, because the last reference of a user task is always dropped on its way out.
  */
 #include "files.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The host contract, kept by the kernel home. What is a line or two of kernel stands here, the rest is
- * forwarded to the file that knows the subject.
+ * The host contract, kept by the kernel home. What is a line or two of kernel stands here, the
+ * rest is forwarded to the file that knows the subject.
  */
 #ifndef HOST_LINUX_HOST_IMPL_H
 #define HOST_LINUX_HOST_IMPL_H
 
+#include "binder_events.h"
 #include "files.h"
 #include "log.h"
 #include "map.h"
@@ -329,6 +330,73 @@ static inline void host_priority_set(struct host_thread *thread, struct host_pri
 static inline u64 host_now_ns(void)
 {
 	return ktime_get_ns();
+}
+
+/* ---- tracing ---- */
+
+static inline void host_trace_command(u32 cmd)
+{
+	trace_binder_command(cmd);
+}
+
+static inline void host_trace_return(u32 cmd)
+{
+	trace_binder_return(cmd);
+}
+
+static inline void host_trace_write_done(int err)
+{
+	trace_binder_write_done(err);
+}
+
+static inline void host_trace_read_done(int err)
+{
+	trace_binder_read_done(err);
+}
+
+static inline void host_trace_wait(bool proc_work, bool in_call, bool has_todo)
+{
+	trace_binder_wait_for_work(proc_work, in_call, has_todo);
+}
+
+static inline void host_trace_txn_sent(const struct host_trace_txn *txn)
+{
+	trace_binder_transaction(txn->id, txn->node, txn->to_proc, txn->to_thread, txn->reply,
+				 txn->code, txn->flags);
+}
+
+static inline void host_trace_txn_received(u32 id)
+{
+	trace_binder_transaction_received(id);
+}
+
+static inline void host_trace_txn_freed(const struct host_trace_txn *txn)
+{
+	trace_binder_txn_latency_free(txn->id, txn->from_proc, txn->from_thread, txn->to_proc,
+				      txn->to_thread, txn->code, txn->flags);
+}
+
+static inline void host_trace_buffer(enum host_trace_buffer what, u32 id, size_t data,
+				     size_t offsets, size_t extra)
+{
+	if (what == HOST_TRACE_BUFFER_MADE)
+		trace_binder_transaction_alloc_buf(id, data, offsets, extra);
+	else if (what == HOST_TRACE_BUFFER_FREED)
+		trace_binder_transaction_buffer_release(id, data, offsets, extra);
+	else if (what == HOST_TRACE_BUFFER_FAILED)
+		trace_binder_transaction_failed_buffer_release(id, data, offsets, extra);
+	else
+		trace_binder_transaction_update_buffer_release(id, data, offsets, extra);
+}
+
+static inline void host_trace_file_sent(u32 id, u32 fd, size_t off)
+{
+	trace_binder_transaction_fd_send(id, fd, off);
+}
+
+static inline void host_trace_file_received(u32 id, u32 fd, size_t off)
+{
+	trace_binder_transaction_fd_recv(id, fd, off);
 }
 
 /* ---- output ---- */

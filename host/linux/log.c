@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A client's mistakes are worth a line each, but a client may make millions of them: past ten in five
- * seconds the rest are only counted.
+ * A client's mistakes are worth a line each, but a client may make millions of them: past ten in
+ * five seconds the rest are only counted.
  */
 #define pr_fmt(fmt) "binder: " fmt
 

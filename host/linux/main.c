@@ -19,7 +19,8 @@
 static char default_devices[] = "binder,hwbinder,vndbinder";
 static char *devices = default_devices;
 module_param(devices, charp, 0444);
-MODULE_PARM_DESC(devices, "devices of each binderfs, in /dev too if given (default: binder,hwbinder,vndbinder)");
+MODULE_PARM_DESC(devices, "devices of each binderfs, in /dev too if given "
+			  "(default: binder,hwbinder,vndbinder)");
 module_param_named(debug_mask, log_mask, uint, 0644);
 MODULE_PARM_DESC(debug_mask, "what is logged: 1 mistakes of users, 256 details (default: 1)");
 

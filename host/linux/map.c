@@ -3,11 +3,11 @@
  * The engine decides which pages should exist; here they are made, shown and taken away.
  *
  * A page is inserted into the process's page table as it is made, so that a reader never faults; a
- * fault means that there is no buffer there. For taking pages away, each open file has an address_space
- * of its own (file->f_mapping): unmap_mapping_range() on it finds the one mapping of this open without
- * the process's mmap_lock, which a reclaimer must not wait for. The mm is looked at only while it
- * has users (mmget_not_zero), and the mapping in it is looked up anew each time, so nothing is kept that munmap()
- * could leave dangling.
+ * fault means that there is no buffer there. For taking pages away, each open file has an
+ * address_space of its own (file->f_mapping): unmap_mapping_range() on it finds the one mapping of
+ * this open without the process's mmap_lock, which a reclaimer must not wait for. The mm is looked
+ * at only while it has users (mmget_not_zero), and the mapping in it is looked up anew each time,
+ * so nothing is kept that munmap() could leave dangling.
  */
 #include "map.h"
 

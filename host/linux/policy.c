@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mainline does not export the hooks that its own driver calls, Debian does. A weak reference serves
- * both: where the loader finds no such symbol, it is NULL and the hook is not called.
+ * Mainline does not export the hooks that its own driver calls, Debian does. A weak reference
+ * serves both: where the loader finds no such symbol, it is NULL and the hook is not called.
  */
 #include "policy.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * policy: the security module's say. The four hooks made for Binder are there in kernels that export
- * them; elsewhere everything is allowed that the file modes of the devices allow. All may sleep.
+ * policy: the security module's say. The four hooks made for Binder are there in kernels that
+ * export them; elsewhere everything is allowed that the file modes of the devices allow. All may
+ * sleep.
  */
 #ifndef HOST_LINUX_POLICY_H
 #define HOST_LINUX_POLICY_H

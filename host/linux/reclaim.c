@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A page that a freed buffer leaves behind stays, so that the next buffer finds it; the engine keeps
- * these in order of age. When memory is short the kernel asks how many there are and for some of them.
- * Whoever asks may hold locks of its own, so nothing here waits: what cannot be had at once is not had.
+ * A page that a freed buffer leaves behind stays, so that the next buffer finds it; the engine
+ * keeps these in order of age. When memory is short the kernel asks how many there are and for
+ * some of them. Whoever asks may hold locks of its own, so nothing here waits: what cannot be had
+ * at once is not had.
  */
 #include "reclaim.h"
 

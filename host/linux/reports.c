@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A report is written anew each time that its file is read from the start. A process may have several
- * devices open, so the files named after processes are counted, by directory and number.
+ * A report is written anew each time that its file is read from the start. A process may have
+ * several devices open, so the files named after processes are counted, by directory and number.
  */
 #include "reports.h"
 

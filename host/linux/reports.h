@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * reports: the engine's texts as files, in debugfs (binder/) and in each binderfs that was mounted with
- * stats=global (binder_logs/).
+ * reports: the engine's texts as files, in debugfs (binder/) and in each binderfs that was mounted
+ * with stats=global (binder_logs/).
  */
 #ifndef HOST_LINUX_REPORTS_H
 #define HOST_LINUX_REPORTS_H
@@ -28,7 +28,10 @@ extern const struct file_operations report_proc_fops;
 void reports_init(void);
 void reports_exit(void);
 
-/* A process has opened (closed) a device, in @sb: proc/PID is there while it has one open. May sleep. */
+/*
+ * A process has opened (closed) a device, in @sb: proc/PID is there while it has one open. May
+ * sleep.
+ */
 void reports_proc_opened(s32 pid, struct super_block *sb);
 void reports_proc_closed(s32 pid, struct super_block *sb);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The opener is known by its thread group leader, whose structure is kept: a number that is asked for
- * when the process is gone is 0, never somebody else's. What it may do is decided by the credentials of
- * the open file, which later changes of its user do not touch.
+ * The opener is known by its thread group leader, whose structure is kept: a number that is asked
+ * for when the process is gone is 0, never somebody else's. What it may do is decided by the
+ * credentials of the open file, which later changes of its user do not touch.
  */
 #include "who.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What older kernels call differently. The module is written for the newest kernel that it is built on;
- * the probe script beside this file looks at the kernel's headers and defines COMPAT_HAVE_* for what it
- * finds there.
+ * What older kernels call differently. The module is written for the newest kernel that it is
+ * built on; the probe script beside this file looks at the kernel's headers and defines
+ * COMPAT_HAVE_* for what it finds there.
  */
 #ifndef HOST_LINUX_COMPAT_H
 #define HOST_LINUX_COMPAT_H
