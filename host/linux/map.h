@@ -17,8 +17,8 @@ int map_init(struct host_map *map, const struct file *file);
 void map_destroy(struct host_map *map);
 
 /* mmap() of the device: from now on @vma shows the pages, of which there are as many as fit in
- * @size bytes. The caller holds mmap_lock for writing. -EPERM writable, -EINVAL not the opener's address
- * space, -EBUSY mapped before, -ENOMEM. */
+ * @size bytes. The caller holds mmap_lock for writing. -EPERM writable, -EINVAL not the opener's
+ * address space, -EBUSY mapped before, -ENOMEM. */
 int map_attach(struct host_map *map, struct vm_area_struct *vma, size_t size);
 /* What it did is undone: the engine refused the mapping. */
 void map_detach(struct host_map *map, struct vm_area_struct *vma);
