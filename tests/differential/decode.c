@@ -195,7 +195,8 @@ static void say_object(const struct parcel *parcel, size_t index, uint8_t *copy)
 		say_pointer(parcel, index, object);
 		break;
 	case BINDER_TYPE_FDA:
-		say(in.world, " array of %llu in %llu:%llu", (unsigned long long)object->fda.num_fds,
+		say(in.world, " array of %llu in %llu:%llu",
+		    (unsigned long long)object->fda.num_fds,
 		    (unsigned long long)object->fda.parent,
 		    (unsigned long long)object->fda.parent_offset);
 		break;

@@ -60,12 +60,14 @@ static const struct word command_words[COMMAND_OPS] = {
 	[COMMAND_FREE_ALL] = { "free_all", { NULL } },
 };
 
-/* Kinds of objects: binder, weak binder, handle, weak handle, file, pointer, file array, unknown. */
+/* Kinds of objects: binder, weak binder, handle, weak handle, file, pointer, file array,
+ * unknown. */
 static const struct {
 	char kind;
 	unsigned int fields;
 } object_words[] = {
-	{ 'b', 3 }, { 'w', 3 }, { 'h', 3 }, { 'v', 3 }, { 'f', 1 }, { 'p', 4 }, { 'a', 3 }, { 'u', 1 },
+	{ 'b', 3 }, { 'w', 3 }, { 'h', 3 }, { 'v', 3 },
+	{ 'f', 1 }, { 'p', 4 }, { 'a', 3 }, { 'u', 1 },
 };
 
 #define NR(array) (sizeof(array) / sizeof((array)[0]))

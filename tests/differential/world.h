@@ -52,7 +52,7 @@ struct client {
 
 struct process {
 	struct actor *actors[MAX_THREADS];
-	unsigned int generation; /* how many there have been; the last one's name is Pn.generation */
+	unsigned int generation; /* how many there have been; the last one is Pn.generation */
 };
 
 struct world {
