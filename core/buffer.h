@@ -128,6 +128,11 @@ static inline size_t binder_buffer_extra_off(const struct binder_buffer *b)
 	       ((b->offsets_size + 7) & ~(size_t)7);
 }
 
+static inline void binder_trace_buffer(enum host_trace_buffer what, const struct binder_buffer *b)
+{
+	host_trace_buffer(what, b->debug_id, b->data_size, b->offsets_size, b->extra_size);
+}
+
 /* Hands out the buffers that were delivered and not freed, one by one, when the
  * process is gone, each to be freed by the caller; NULL when there is none.  The
  * others have owners of their own: the work that is still queued, or the sender

@@ -35,6 +35,7 @@ static int read_part(struct binder_thread *thread, struct binder_write_read *bwr
 	err = binder_read(thread, bwr, nonblock, interrupted);
 	if (err == BINDER_WOULD_BLOCK)
 		return err;
+	host_trace_read_done(err);
 	/* There may be more than this thread took. */
 	if (peek_todo(proc)) {
 		binder_lock(&proc->inner_lock);
@@ -51,8 +52,10 @@ static int write_read(struct binder_thread *thread, void *arg, bool nonblock)
 	int err = 0;
 
 	binder_priority_forget(thread);
-	if (bwr->write_size)
+	if (bwr->write_size) {
 		err = binder_write(thread, bwr);
+		host_trace_write_done(err);
+	}
 	if (err) {
 		bwr->read_consumed = 0;
 		return err;

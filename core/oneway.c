@@ -72,8 +72,10 @@ static void drop_outdated(struct binder_proc *proc, struct binder_transaction *o
 {
 	struct binder_buffer *buffer = binder_transaction_take_buffer(old);
 
-	if (buffer)
+	if (buffer) {
+		binder_trace_buffer(HOST_TRACE_BUFFER_OUTDATED, buffer);
 		binder_buffer_release(proc, NULL, buffer);
+	}
 	binder_transaction_free(old);
 }
 

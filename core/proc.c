@@ -159,6 +159,7 @@ static void release_buffers(struct binder_proc *proc)
 		buffer->transaction = NULL;
 		binder_unlock(&proc->inner_lock);
 		binder_buffer_forget_refs(buffer);
+		binder_trace_buffer(HOST_TRACE_BUFFER_FREED, buffer);
 		binder_buffer_release(proc, NULL, buffer);
 	}
 }
@@ -177,6 +178,7 @@ static void drop_transaction(struct binder_work *work)
 	if (buffer) {
 		if (buffer->async && buffer->target_node)
 			binder_oneway_next(buffer->target_node);
+		binder_trace_buffer(HOST_TRACE_BUFFER_FREED, buffer);
 		binder_buffer_release(proc, NULL, buffer);
 	}
 	binder_transaction_drop(t, &died);

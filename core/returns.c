@@ -224,6 +224,7 @@ static int store_files(struct binder_transaction *t, struct binder_proc *proc, c
 	for (i = 0; i < t->nr_files && !err; i++) {
 		struct binder_file_slot *slot = &t->files[i];
 
+		host_trace_file_received(t->debug_id, fds[i], slot->off - b->range.off);
 		err = host_map_write(&proc->alloc.map, slot->off, &fds[i], sizeof(fds[i]));
 		if (slot->hold != NO_HOLD)
 			b->holds[slot->hold].desc = fds[i];
@@ -267,8 +268,10 @@ static int give_up(struct reader *r, struct binder_transaction *t, int err, cons
 		 r->proc->pid, r->thread->tid, t->debug_id, why, err);
 	if (buffer && buffer->async && buffer->target_node)
 		binder_oneway_next(buffer->target_node);
-	if (buffer)
+	if (buffer) {
+		binder_trace_buffer(HOST_TRACE_BUFFER_FAILED, buffer);
 		binder_buffer_release(r->proc, NULL, buffer);
+	}
 	binder_transaction_drop(t, &result);
 	/* Who waited for this reply is the reader itself. */
 	return is_reply ? put(r, BR_FAILED_REPLY, NULL) : 0;
@@ -367,6 +370,7 @@ static int tell_transaction(struct reader *r, struct binder_work *work)
 	}
 	host_map_publish(&r->proc->alloc.map, t->buffer->range.off, t->buffer->range.size);
 	describe(r, t, &tr);
+	host_trace_txn_received(t->debug_id);
 	err = put(r, ret, &tr);
 	if (!err)
 		err = finish(r);
@@ -438,8 +442,10 @@ static int wait_or_go(struct reader *r, bool nonblock, bool interrupted)
 	binder_lock(&proc->inner_lock);
 	bl_del(&thread->waiting_link);
 	thread->looper &= ~(u32)LOOPER_WAITING;
-	thread->wait = WAIT_NONE;
 	r->proc_work = binder_thread_is_available_ilocked(thread);
+	if (thread->wait != WAIT_READ)
+		host_trace_wait(r->proc_work, thread->stack, !bl_empty(&thread->todo));
+	thread->wait = WAIT_NONE;
 	if (!binder_thread_has_work_ilocked(thread, r->proc_work)) {
 		err = nonblock ? -EAGAIN : interrupted ? -EINTR : BINDER_WOULD_BLOCK;
 		if (err == BINDER_WOULD_BLOCK) {

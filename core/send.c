@@ -179,6 +179,7 @@ static int reserve(struct send *s)
 		return binder_fail(&s->why, err == -ESRCH ? BR_DEAD_REPLY : BR_FAILED_REPLY, err,
 				   "no buffer in the receiver");
 	s->buffer->debug_id = s->debug_id;
+	binder_trace_buffer(HOST_TRACE_BUFFER_MADE, s->buffer);
 	s->buffer->clear_on_free = tr->flags & TF_CLEAR_BUF;
 	s->buffer->transaction = s->t;
 	s->t->buffer = s->buffer;
@@ -192,6 +193,23 @@ static int reserve(struct send *s)
 	s->t->has_secctx = true;
 	err = binder_secctx_store(&s->secctx, &s->target->alloc, s->buffer, &s->t->secctx);
 	return err ? binder_fail(&s->why, BR_FAILED_REPLY, err, "security context not stored") : 0;
+}
+
+static void trace(const struct send *s)
+{
+	const struct host_trace_txn txn = {
+		.id = s->debug_id,
+		.node = s->node ? s->node->debug_id : 0,
+		.from_proc = s->proc->pid,
+		.from_thread = s->thread->tid,
+		.to_proc = s->target->pid,
+		.to_thread = s->target_thread ? s->target_thread->tid : 0,
+		.reply = s->is_reply,
+		.code = s->tr->code,
+		.flags = s->tr->flags,
+	};
+
+	host_trace_txn_sent(&txn);
 }
 
 static void describe(struct send *s)
@@ -240,6 +258,7 @@ static int build(struct send *s)
 		return binder_fail(&s->why, BR_FAILED_REPLY, -ENOMEM, "no memory");
 	binder_work_init(s->complete, WORK_COMPLETE);
 	describe(s);
+	trace(s);
 	err = reserve(s);
 	if (err)
 		return err;
@@ -339,6 +358,7 @@ static void undo(struct send *s)
 	if (s->buffer) {
 		s->t->buffer = NULL;
 		s->buffer->transaction = NULL;
+		binder_trace_buffer(HOST_TRACE_BUFFER_FAILED, s->buffer);
 		binder_buffer_release(s->target, NULL, s->buffer);
 	}
 	if (s->complete) {

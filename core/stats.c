@@ -84,6 +84,7 @@ void binder_stats_command(struct binder_proc *proc, u32 cmd)
 {
 	u32 nr = ABI_IOC_NR(cmd);
 
+	host_trace_command(cmd);
 	if (nr < BINDER_NR_COMMANDS)
 		count(&binder_world.stats.bc[nr], proc ? &proc->stats.bc[nr] : NULL);
 }
@@ -92,6 +93,7 @@ void binder_stats_return(struct binder_proc *proc, u32 ret)
 {
 	u32 nr = ABI_IOC_NR(ret);
 
+	host_trace_return(ret);
 	if (nr < BINDER_NR_RETURNS)
 		count(&binder_world.stats.br[nr], proc ? &proc->stats.br[nr] : NULL);
 }

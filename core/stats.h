@@ -33,7 +33,7 @@ struct binder_stats {
 
 struct binder_proc;
 
-/* Counted for the world, and for @proc if it is not NULL. */
+/* Counted for the world, and for @proc if it is not NULL; and traced. */
 void binder_stats_command(struct binder_proc *proc, u32 cmd);
 void binder_stats_return(struct binder_proc *proc, u32 ret);
 void binder_stats_created(enum binder_stat what);

@@ -48,11 +48,28 @@ struct binder_buffer *binder_transaction_take_buffer(struct binder_transaction *
 	return buffer;
 }
 
+static void trace_freed(const struct binder_transaction *t)
+{
+	const struct host_trace_txn txn = {
+		.id = t->debug_id,
+		.from_proc = t->from_pid,
+		.from_thread = t->from_tid,
+		.to_proc = t->to_pid,
+		.to_thread = t->to_tid,
+		.reply = t->is_reply,
+		.code = t->code,
+		.flags = t->flags,
+	};
+
+	host_trace_txn_freed(&txn);
+}
+
 void binder_transaction_free(struct binder_transaction *t)
 {
 	u32 i;
 
 	binder_assert_unlocked();
+	trace_freed(t);
 	binder_transaction_take_buffer(t);
 	for (i = 0; i < t->nr_files; i++)
 		host_file_put(t->files[i].file);
@@ -195,5 +212,6 @@ void binder_buffer_free_command(struct binder_thread *thread, u64 ptr)
 	binder_unlock(&proc->inner_lock);
 	if (buffer->async && buffer->target_node)
 		binder_oneway_next(buffer->target_node);
+	binder_trace_buffer(HOST_TRACE_BUFFER_FREED, buffer);
 	binder_buffer_release(proc, thread, buffer);
 }

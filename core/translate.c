@@ -94,6 +94,7 @@ static int add_file(struct walk *w, u32 fd, size_t map_off, bool in_array)
 		host_file_put(file);
 		return bad(w, -EPERM, "file not allowed by policy");
 	}
+	host_trace_file_sent(t->debug_id, fd, map_off - w->buffer->range.off);
 	slot = &t->files[t->nr_files++];
 	slot->file = file;
 	slot->off = map_off;

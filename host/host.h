@@ -249,6 +249,43 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
  * for nobody.  [atomic] */
 static inline bool host_log_wanted(enum host_log_level level);
 
+/* ---- tracing ----------------------------------------------------------- */
+
+/* What happens, for whoever watches; the stock driver's tracepoints.  Costs
+ * next to nothing where nobody does.  [atomic] all. */
+static inline void host_trace_command(u32 cmd);
+static inline void host_trace_return(u32 cmd);
+/* The commands of a call are done; its read is over.  @err: 0 or errno. */
+static inline void host_trace_write_done(int err);
+static inline void host_trace_read_done(int err);
+/* A thread asks for work: may it take some of its process, is a call on its
+ * stack, is there something in its own list? */
+static inline void host_trace_wait(bool proc_work, bool in_call, bool has_todo);
+struct host_trace_txn {
+	u32 id;
+	u32 node; /* 0: none */
+	s32 from_proc, from_thread;
+	s32 to_proc, to_thread; /* 0: any thread */
+	bool reply;
+	u32 code, flags;
+};
+static inline void host_trace_txn_sent(const struct host_trace_txn *txn);
+static inline void host_trace_txn_received(u32 id);
+static inline void host_trace_txn_freed(const struct host_trace_txn *txn);
+/* Sizes in bytes, as in struct binder_buffer. */
+enum host_trace_buffer {
+	HOST_TRACE_BUFFER_MADE,	    /* for a transaction */
+	HOST_TRACE_BUFFER_FREED,    /* by its receiver */
+	HOST_TRACE_BUFFER_FAILED,   /* with its transaction */
+	HOST_TRACE_BUFFER_OUTDATED, /* a newer one-way call took its place */
+};
+static inline void host_trace_buffer(enum host_trace_buffer what, u32 id, size_t data,
+				     size_t offsets, size_t extra);
+/* A file leaves its sender, comes to its receiver as @fd; its number stands
+ * @off bytes into the buffer. */
+static inline void host_trace_file_sent(u32 id, u32 fd, size_t off);
+static inline void host_trace_file_received(u32 id, u32 fd, size_t off);
+
 #include "host_impl.h"
 
 #endif

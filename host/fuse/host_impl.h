@@ -6,6 +6,7 @@
 #ifndef HOST_FUSE_HOST_IMPL_H
 #define HOST_FUSE_HOST_IMPL_H
 
+#include "no_trace.h"
 #include "caller.h"
 #include "files.h"
 #include "futex.h"

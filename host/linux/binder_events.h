@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The tracepoints, by the stock driver's names and with its fields, so that what reads those (Perfetto,
- * scripts) reads these.
+ * The tracepoints, by the stock driver's names and with its fields, so that what reads those
+ * (Perfetto, scripts) reads these.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM binder
@@ -70,7 +70,8 @@ TRACE_EVENT(binder_command,
 	TP_fast_assign(
 		__entry->cmd = cmd;
 	),
-	TP_printk("cmd=0x%x %s", __entry->cmd, binder_command_name(__entry->cmd & 0xff) ?: "unknown")
+	TP_printk("cmd=0x%x %s", __entry->cmd,
+		  binder_command_name(__entry->cmd & 0xff) ?: "unknown")
 );
 
 TRACE_EVENT(binder_return,
@@ -82,7 +83,8 @@ TRACE_EVENT(binder_return,
 	TP_fast_assign(
 		__entry->cmd = cmd;
 	),
-	TP_printk("cmd=0x%x %s", __entry->cmd, binder_return_name(__entry->cmd & 0xff) ?: "unknown")
+	TP_printk("cmd=0x%x %s", __entry->cmd,
+		  binder_return_name(__entry->cmd & 0xff) ?: "unknown")
 );
 
 TRACE_EVENT(binder_transaction,
@@ -107,7 +109,8 @@ TRACE_EVENT(binder_transaction,
 		__entry->code = code;
 		__entry->flags = flags;
 	),
-	TP_printk("transaction=%d dest_node=%d dest_proc=%d dest_thread=%d reply=%d flags=0x%x code=0x%x",
+	TP_printk("transaction=%d dest_node=%d dest_proc=%d dest_thread=%d reply=%d "
+		  "flags=0x%x code=0x%x",
 		  __entry->debug_id, __entry->target_node, __entry->to_proc, __entry->to_thread,
 		  __entry->reply, __entry->flags, __entry->code)
 );

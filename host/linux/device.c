@@ -212,10 +212,12 @@ static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long poin
 
 	if (!thread)
 		return -ENOMEM;
+	trace_binder_ioctl(cmd, pointer);
 	if (cmd == BINDER_WRITE_READ)
 		err = write_read(thread, user, nonblock);
 	else
 		err = small_ioctl(thread, cmd, user, nonblock);
+	trace_binder_ioctl_done(err);
 	binder_thread_put(thread);
 	return err;
 }

@@ -49,6 +49,7 @@ struct host_thread {
 
 /* The pages of one receive buffer (map.c). */
 struct host_map {
+	s32 pid;			/* of the opener, for tracepoints */
 	struct mm_struct *mm;		/* of the opener; its structure is counted, not its users */
 	struct address_space *mapping;	/* of this open alone, so that unmapping hits nobody else */
 	struct mutex lock;		/* leaf below mmap_lock: pages are being inserted */

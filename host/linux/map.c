@@ -11,11 +11,13 @@
  */
 #include "map.h"
 
+#include "binder_events.h"
 #include "compat/compat.h"
 
 #include <linux/fs.h>
 #include <linux/highmem.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -30,6 +32,7 @@ int map_init(struct host_map *map, const struct file *file)
 	mapping->host = file_inode(file);
 	mapping->a_ops = file_inode(file)->i_mapping->a_ops;
 	map->mapping = mapping;
+	map->pid = current->group_leader->pid;
 	map->mm = current->mm;
 	mmgrab(map->mm);
 	mutex_init(&map->lock);
@@ -110,9 +113,11 @@ void map_detach(struct host_map *map, struct vm_area_struct *vma)
 /* Puts a new page at place @at of @vma, unless another thread has done so meanwhile. */
 static int insert_page(struct host_map *map, struct vm_area_struct *vma, size_t at)
 {
-	struct page *page = alloc_page(GFP_HIGHUSER | __GFP_ZERO | __GFP_NOWARN);
+	struct page *page;
 	int err = 0;
 
+	trace_binder_alloc_page_start(map->pid, at);
+	page = alloc_page(GFP_HIGHUSER | __GFP_ZERO | __GFP_NOWARN);
 	if (!page)
 		return -ENOMEM;
 	mutex_lock(&map->lock);
@@ -126,6 +131,7 @@ static int insert_page(struct host_map *map, struct vm_area_struct *vma, size_t 
 	mutex_unlock(&map->lock);
 	if (page)
 		put_page(page);
+	trace_binder_alloc_page_end(map->pid, at);
 	return err;
 }
 
@@ -141,6 +147,7 @@ int map_populate(struct host_map *map, size_t first, size_t nr)
 	size_t at;
 	int err = 0;
 
+	trace_binder_update_page_range(map->pid, true, first * PAGE_SIZE, nr * PAGE_SIZE);
 	if (!mmget_not_zero(map->mm))
 		return -ESRCH;
 	mmap_read_lock(map->mm);
@@ -160,8 +167,10 @@ void map_evict(struct host_map *map, size_t first, size_t nr)
 {
 	size_t at;
 
+	trace_binder_unmap_user_start(map->pid, first);
 	unmap_mapping_range(map->mapping, (loff_t)(map->pgoff + first) << PAGE_SHIFT,
 			    (loff_t)nr << PAGE_SHIFT, 1);
+	trace_binder_unmap_user_end(map->pid, first);
 	for (at = first; at < first + nr; at++) {
 		if (map->pages[at])
 			put_page(map->pages[at]);

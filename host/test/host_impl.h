@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "no_trace.h"
 #include "sim.h"
 
 static inline void *host_alloc(size_t size)
