@@ -8,44 +8,27 @@
 #include "object.h"
 #include "base/checked.h"
 
-struct object_kind {
+static const struct {
 	u32 type;
 	u32 size;
-	const char *name;
+} kinds[] = {
+	{ BINDER_TYPE_BINDER, sizeof(struct flat_binder_object) },
+	{ BINDER_TYPE_WEAK_BINDER, sizeof(struct flat_binder_object) },
+	{ BINDER_TYPE_HANDLE, sizeof(struct flat_binder_object) },
+	{ BINDER_TYPE_WEAK_HANDLE, sizeof(struct flat_binder_object) },
+	{ BINDER_TYPE_FD, sizeof(struct binder_fd_object) },
+	{ BINDER_TYPE_FDA, sizeof(struct binder_fd_array_object) },
+	{ BINDER_TYPE_PTR, sizeof(struct binder_buffer_object) },
 };
 
-static const struct object_kind kinds[] = {
-	{ BINDER_TYPE_BINDER, sizeof(struct flat_binder_object), "binder" },
-	{ BINDER_TYPE_WEAK_BINDER, sizeof(struct flat_binder_object), "weak binder" },
-	{ BINDER_TYPE_HANDLE, sizeof(struct flat_binder_object), "handle" },
-	{ BINDER_TYPE_WEAK_HANDLE, sizeof(struct flat_binder_object), "weak handle" },
-	{ BINDER_TYPE_FD, sizeof(struct binder_fd_object), "fd" },
-	{ BINDER_TYPE_FDA, sizeof(struct binder_fd_array_object), "fd array" },
-	{ BINDER_TYPE_PTR, sizeof(struct binder_buffer_object), "buffer" },
-};
-
-static const struct object_kind *find(u32 type)
+size_t binder_object_size(u32 type)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (kinds[i].type == type)
-			return &kinds[i];
-	return NULL;
-}
-
-size_t binder_object_size(u32 type)
-{
-	const struct object_kind *kind = find(type);
-
-	return kind ? kind->size : 0;
-}
-
-const char *binder_object_name(u32 type)
-{
-	const struct object_kind *kind = find(type);
-
-	return kind ? kind->name : "unknown";
+			return kinds[i].size;
+	return 0;
 }
 
 size_t binder_object_readable(u64 off, u64 min_off, u64 data_size)

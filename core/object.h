@@ -20,9 +20,6 @@ union binder_object {
 /* Bytes of an object of type @type (BINDER_TYPE_*); 0 for an unknown type. */
 size_t binder_object_size(u32 type);
 
-/* Its name for logs, "binder", "weak handle", ...; "unknown". */
-const char *binder_object_name(u32 type);
-
 /*
  * May an object stand at @off of @data_size bytes of data?  @min_off: the end
  * of the object before it in the offsets array (0 for the first).  The offset
