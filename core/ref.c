@@ -69,6 +69,19 @@ struct binder_node *binder_ref_get_node(struct binder_proc *proc, u32 desc, bool
 	return node;
 }
 
+u32 binder_ref_debug_id(struct binder_proc *proc, u32 desc)
+{
+	struct binder_ref *ref;
+	u32 id = 0;
+
+	binder_lock(&proc->outer_lock);
+	ref = binder_ref_find_olocked(proc, desc, false);
+	if (ref)
+		id = ref->debug_id;
+	binder_unlock(&proc->outer_lock);
+	return id;
+}
+
 /* What a ref leaves behind when it is taken apart, to be freed without locks. */
 struct ref_remains {
 	struct binder_ref *ref;

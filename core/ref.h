@@ -36,6 +36,9 @@ struct binder_ref *binder_ref_find_olocked(struct binder_proc *proc, u32 desc, b
 /* The node behind a handle, pinned; NULL as above. */
 struct binder_node *binder_ref_get_node(struct binder_proc *proc, u32 desc, bool need_strong);
 
+/* The number by which logs and traces name a handle; 0: there is no such. */
+u32 binder_ref_debug_id(struct binder_proc *proc, u32 desc);
+
 /* Adds a count to @proc's handle for @node (pinned by the caller), made if need
  * be.  0 and *@desc; -ENOMEM; -EINVAL (binder_node_inc).  May sleep. */
 int binder_ref_inc_node(struct binder_proc *proc, struct binder_node *node, bool strong,

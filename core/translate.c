@@ -109,6 +109,26 @@ static int add_file(struct walk *w, u32 fd, size_t map_off, bool in_array)
 
 /* ---- one function per kind of object ----------------------------------------- */
 
+/* @from, @to: handles of the sender and of the receiver, 0 where it is no handle. */
+static void trace_object(struct walk *w, enum host_trace_object what,
+			 const struct binder_node *node, u32 from, u32 to)
+{
+	struct host_trace_translation x;
+
+	if (!host_trace_objects_wanted())
+		return;
+	x = (struct host_trace_translation){
+		.id = w->x->t->debug_id,
+		.node = node->debug_id,
+		.ptr = node->ptr,
+		.from_ref = from ? binder_ref_debug_id(w->x->thread->proc, from) : 0,
+		.from_desc = from,
+		.to_ref = to ? binder_ref_debug_id(w->x->target, to) : 0,
+		.to_desc = to,
+	};
+	host_trace_object(what, &x);
+}
+
 /* Gives the receiver a handle for @node. */
 static int as_handle(struct walk *w, struct binder_node *node, bool strong, bool own)
 {
@@ -124,6 +144,8 @@ static int as_handle(struct walk *w, struct binder_node *node, bool strong, bool
 		return bad(w, err, "no handle in the receiver");
 	*hold = (struct binder_hold){ .kind = HOLD_REF, .strong = strong, .desc = desc };
 	w->buffer->nr_holds++;
+	trace_object(w, own ? HOST_TRACE_NODE_TO_REF : HOST_TRACE_REF_TO_REF, node,
+		     own ? 0 : o->handle, desc);
 	o->hdr.type = strong ? BINDER_TYPE_HANDLE : BINDER_TYPE_WEAK_HANDLE;
 	o->binder = 0;
 	o->handle = desc;
@@ -166,6 +188,7 @@ static int come_home(struct walk *w, struct binder_node *node, bool strong)
 	binder_node_pin(node); /* the owner may die, and with it its own counts */
 	*hold = (struct binder_hold){ .kind = HOLD_NODE, .strong = strong, .node = node };
 	w->buffer->nr_holds++;
+	trace_object(w, HOST_TRACE_REF_TO_NODE, node, o->handle, 0);
 	o->hdr.type = strong ? BINDER_TYPE_BINDER : BINDER_TYPE_WEAK_BINDER;
 	o->binder = node->ptr;
 	o->cookie = node->cookie;

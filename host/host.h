@@ -281,6 +281,24 @@ enum host_trace_buffer {
 };
 static inline void host_trace_buffer(enum host_trace_buffer what, u32 id, size_t data,
 				     size_t offsets, size_t extra);
+/* An object of the data becomes another: the sender's own a handle, a handle the
+ * receiver's own, or a handle another handle. */
+enum host_trace_object {
+	HOST_TRACE_NODE_TO_REF,
+	HOST_TRACE_REF_TO_NODE,
+	HOST_TRACE_REF_TO_REF,
+};
+struct host_trace_translation {
+	u32 id;	  /* of the transaction */
+	u32 node; /* which object it is */
+	u64 ptr;
+	u32 from_ref, from_desc; /* the sender's handle; 0: none */
+	u32 to_ref, to_desc;	 /* the receiver's */
+};
+static inline void host_trace_object(enum host_trace_object what,
+				     const struct host_trace_translation *x);
+/* Does anybody watch?  The numbers of handles have to be looked up for it. */
+static inline bool host_trace_objects_wanted(void);
 /* A file leaves its sender, comes to its receiver as @fd; its number stands
  * @off bytes into the buffer. */
 static inline void host_trace_file_sent(u32 id, u32 fd, size_t off);

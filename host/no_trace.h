@@ -40,6 +40,16 @@ static inline void host_trace_buffer(enum host_trace_buffer what, u32 id, size_t
 {
 }
 
+static inline void host_trace_object(enum host_trace_object what,
+				     const struct host_trace_translation *x)
+{
+}
+
+static inline bool host_trace_objects_wanted(void)
+{
+	return false;
+}
+
 static inline void host_trace_file_sent(u32 id, u32 fd, size_t off)
 {
 }

@@ -183,6 +183,76 @@ BINDER_BUFFER_EVENT(binder_transaction_buffer_release);
 BINDER_BUFFER_EVENT(binder_transaction_failed_buffer_release);
 BINDER_BUFFER_EVENT(binder_transaction_update_buffer_release);
 
+TRACE_EVENT(binder_transaction_node_to_ref,
+	TP_PROTO(u32 debug_id, u32 node_debug_id, u64 node_ptr, u32 ref_debug_id, u32 ref_desc),
+	TP_ARGS(debug_id, node_debug_id, node_ptr, ref_debug_id, ref_desc),
+	TP_STRUCT__entry(
+		__field(int, debug_id)
+		__field(int, node_debug_id)
+		__field(u64, node_ptr)
+		__field(int, ref_debug_id)
+		__field(u32, ref_desc)
+	),
+	TP_fast_assign(
+		__entry->debug_id = debug_id;
+		__entry->node_debug_id = node_debug_id;
+		__entry->node_ptr = node_ptr;
+		__entry->ref_debug_id = ref_debug_id;
+		__entry->ref_desc = ref_desc;
+	),
+	TP_printk("transaction=%d node=%d src_ptr=0x%016llx ==> dest_ref=%d dest_desc=%d",
+		  __entry->debug_id, __entry->node_debug_id, __entry->node_ptr,
+		  __entry->ref_debug_id, __entry->ref_desc)
+);
+
+TRACE_EVENT(binder_transaction_ref_to_node,
+	TP_PROTO(u32 debug_id, u32 ref_debug_id, u32 ref_desc, u32 node_debug_id, u64 node_ptr),
+	TP_ARGS(debug_id, ref_debug_id, ref_desc, node_debug_id, node_ptr),
+	TP_STRUCT__entry(
+		__field(int, debug_id)
+		__field(int, ref_debug_id)
+		__field(u32, ref_desc)
+		__field(int, node_debug_id)
+		__field(u64, node_ptr)
+	),
+	TP_fast_assign(
+		__entry->debug_id = debug_id;
+		__entry->ref_debug_id = ref_debug_id;
+		__entry->ref_desc = ref_desc;
+		__entry->node_debug_id = node_debug_id;
+		__entry->node_ptr = node_ptr;
+	),
+	TP_printk("transaction=%d node=%d src_ref=%d src_desc=%d ==> dest_ptr=0x%016llx",
+		  __entry->debug_id, __entry->node_debug_id, __entry->ref_debug_id,
+		  __entry->ref_desc, __entry->node_ptr)
+);
+
+TRACE_EVENT(binder_transaction_ref_to_ref,
+	TP_PROTO(u32 debug_id, u32 node_debug_id, u32 src_ref_debug_id, u32 src_ref_desc,
+		 u32 dest_ref_debug_id, u32 dest_ref_desc),
+	TP_ARGS(debug_id, node_debug_id, src_ref_debug_id, src_ref_desc, dest_ref_debug_id,
+		dest_ref_desc),
+	TP_STRUCT__entry(
+		__field(int, debug_id)
+		__field(int, node_debug_id)
+		__field(int, src_ref_debug_id)
+		__field(u32, src_ref_desc)
+		__field(int, dest_ref_debug_id)
+		__field(u32, dest_ref_desc)
+	),
+	TP_fast_assign(
+		__entry->debug_id = debug_id;
+		__entry->node_debug_id = node_debug_id;
+		__entry->src_ref_debug_id = src_ref_debug_id;
+		__entry->src_ref_desc = src_ref_desc;
+		__entry->dest_ref_debug_id = dest_ref_debug_id;
+		__entry->dest_ref_desc = dest_ref_desc;
+	),
+	TP_printk("transaction=%d node=%d src_ref=%d src_desc=%d ==> dest_ref=%d dest_desc=%d",
+		  __entry->debug_id, __entry->node_debug_id, __entry->src_ref_debug_id,
+		  __entry->src_ref_desc, __entry->dest_ref_debug_id, __entry->dest_ref_desc)
+);
+
 TRACE_EVENT(binder_transaction_fd_send,
 	TP_PROTO(u32 debug_id, int fd, size_t offset),
 	TP_ARGS(debug_id, fd, offset),

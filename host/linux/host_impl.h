@@ -389,6 +389,26 @@ static inline void host_trace_buffer(enum host_trace_buffer what, u32 id, size_t
 		trace_binder_transaction_update_buffer_release(id, data, offsets, extra);
 }
 
+static inline void host_trace_object(enum host_trace_object what,
+				     const struct host_trace_translation *x)
+{
+	if (what == HOST_TRACE_NODE_TO_REF)
+		trace_binder_transaction_node_to_ref(x->id, x->node, x->ptr, x->to_ref, x->to_desc);
+	else if (what == HOST_TRACE_REF_TO_NODE)
+		trace_binder_transaction_ref_to_node(x->id, x->from_ref, x->from_desc, x->node,
+						     x->ptr);
+	else
+		trace_binder_transaction_ref_to_ref(x->id, x->node, x->from_ref, x->from_desc,
+						    x->to_ref, x->to_desc);
+}
+
+static inline bool host_trace_objects_wanted(void)
+{
+	return trace_binder_transaction_node_to_ref_enabled() ||
+	       trace_binder_transaction_ref_to_node_enabled() ||
+	       trace_binder_transaction_ref_to_ref_enabled();
+}
+
 static inline void host_trace_file_sent(u32 id, u32 fd, size_t off)
 {
 	trace_binder_transaction_fd_send(id, fd, off);
