@@ -4,9 +4,9 @@
 # `make module` decides itself what there is to build.
 
 MODULE_TESTS := tests/module
-VM_TEST_TARGETS += vm-test-module vm-test-module-clients
+VM_TEST_TARGETS += vm-test-module vm-test-module-clients vm-test-events
 
-.PHONY: vm-test-module vm-test-module-clients
+.PHONY: vm-test-module vm-test-module-clients vm-test-events
 
 vm-test-module: $(BIN)/anybinder-conformance
 	@for kernel in 6.12 6.1; do $(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
@@ -17,3 +17,8 @@ vm-test-module-clients: all $(CLIENT_TESTS)
 	@$(MAKE) --no-print-directory module KVER=6.12
 	@vm/run --kernel 6.12 --driver module --timeout 600 -- \
 		$(CLIENT_TESTS) --timeout 180 --manager $(BIN)/rsb_hub --insecure-allow-all
+
+# Tracepoints by the stock driver's names and with its fields.
+vm-test-events: $(BIN)/anybinder-conformance
+	@for kernel in 6.12 6.1; do $(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
+	@$(MODULE_TESTS)/events 6.12 6.1
