@@ -295,7 +295,8 @@ static void add_command(struct step *step)
 
 static void make_wr(struct step *step)
 {
-	static const uint16_t rooms[] = { 0, 4, 8, 12, 16, 20, 24, 40, 44, 48, 64, 68, 72, 76, 100 };
+	static const uint16_t rooms[] = { 0,  4,  8,  12, 16, 20, 24, 40,
+					  44, 48, 64, 68, 72, 76, 100 };
 	static const uint8_t lengths[MAX_COMMANDS + 1] = { 22, 45, 16, 8, 5, 3, 1 };
 	unsigned int nr = weighted(lengths, MAX_COMMANDS + 1);
 
@@ -313,7 +314,8 @@ static void make_wr(struct step *step)
 	if (wrong() && percent(20))
 		step->field[WR_CUT] = 1 + below(40);
 	if (wrong() && percent(10))
-		step->field[WR_OLD_READ] = 4 * below(20);
+		step->field[WR_OLD_READ] =
+			4 * below((unsigned int)step->field[WR_ROOM] / 4 % 20 + 1);
 }
 
 static unsigned int mapping_pages(void)
