@@ -25,11 +25,18 @@
 #define LOCKABLE	  TSA(capability("lock"))
 #define GUARDED_BY(...)	  TSA(guarded_by(__VA_ARGS__))
 #define PT_GUARDED_BY(...) TSA(pt_guarded_by(__VA_ARGS__))
-#define REQUIRES(...)	  TSA(requires_capability(__VA_ARGS__))
 #define EXCLUDES(...)	  TSA(locks_excluded(__VA_ARGS__))
+#if defined(__CHECKER__) /* sparse counts locks, and is told where a function begins with one */
+#define REQUIRES(...)	  __attribute__((context(__VA_ARGS__, 1, 1)))
+#define RELEASE(...)	  __attribute__((context(__VA_ARGS__, 1, 0)))
+#define RELEASED(lock)	  __context__(lock, -1)
+#else
+#define REQUIRES(...)	  TSA(requires_capability(__VA_ARGS__))
+#define RELEASE(...)	  TSA(release_capability(__VA_ARGS__))
+#define RELEASED(lock)	  ((void)0) /* by a function that was called through a pointer */
+#endif
 #define ACQUIRE(...)	  TSA(acquire_capability(__VA_ARGS__))
 #define TRY_ACQUIRE(...)  TSA(try_acquire_capability(__VA_ARGS__))
-#define RELEASE(...)	  TSA(release_capability(__VA_ARGS__))
 #define NO_TSA		  TSA(no_thread_safety_analysis)
 
 /* Marks a function that looks at a guarded field without its lock, one word, to

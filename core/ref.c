@@ -136,7 +136,8 @@ static void take_apart_olocked(struct binder_ref *ref, struct ref_remains *r) NO
 
 /* 0 is the manager's; everybody else starts at 1.  Makes room as needed; the
  * lock is dropped meanwhile.  BM_NONE: no memory or no more handles. */
-static u32 take_desc_olocked(struct binder_proc *proc, bool manager) NO_TSA
+static u32 take_desc_olocked(struct binder_proc *proc, bool manager)
+	REQUIRES(&proc->outer_lock) NO_TSA
 {
 	u64 *words, *old;
 	u32 desc, bits;

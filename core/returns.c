@@ -402,7 +402,10 @@ static int (*const tell[WORK_TYPES])(struct reader *r, struct binder_work *work)
 static int tell_one(struct reader *r, struct binder_work *work) RELEASE(&r->proc->inner_lock)
 	NO_TSA /* whichever it is, it lets the lock go */
 {
-	return tell[work->type](r, work);
+	int err = tell[work->type](r, work);
+
+	RELEASED(&r->proc->inner_lock);
+	return err;
 }
 
 /* ---- the loop ------------------------------------------------------------------------ */

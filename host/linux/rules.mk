@@ -17,10 +17,10 @@ endif
 MODULE_DIR := $(BUILD)/module/$(MODULE_NAME)
 W ?= 1
 
-.PHONY: module module-symbols
+.PHONY: module module-symbols module-sparse
 
 MODULE_KVERS := 6.1 6.12 6.12-rt
-VM_TEST_TARGETS += module-symbols
+VM_TEST_TARGETS += module-symbols module-sparse
 
 # One build of a directory at a time. Type information (BTF) would need another tool and nothing here
 # reads it.
@@ -34,3 +34,12 @@ module-symbols:
 	@for kernel in $(MODULE_KVERS); do \
 		$(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
 	@host/linux/check-symbols $(MODULE_KVERS:%=$(BUILD)/module/%/anybinder.ko)
+
+# In a farm of its own, so that nothing is thought to be built already.
+module-sparse:
+	@dir=$(abspath $(BUILD))/module/sparse; rm -rf $$dir; host/linux/farm $$dir; \
+	log=$$($(MAKE) --no-print-directory -C $(abspath $(BUILD)/vm/6.12/headers/build) M=$$dir \
+		C=2 W=1 CONFIG_DEBUG_INFO_BTF_MODULES= modules 2>&1) || { echo "$$log"; exit 1; }; \
+	found=$$(echo "$$log" | grep -E "$$dir.*(warning|error):"); echo "$$found"; \
+	if [ -z "$$found" ]; then echo "module-sparse: 1 passed, 0 failed, 0 skipped"; \
+	else echo "module-sparse: 0 passed, 1 failed, 0 skipped"; exit 1; fi
