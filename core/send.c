@@ -380,10 +380,6 @@ static void tell_failure(struct send *s)
 		 thread->tid, s->is_reply ? "reply" : "call", s->target ? s->target->pid : 0,
 		 s->target_thread ? s->target_thread->tid : 0, s->why.why, s->why.err,
 		 s->why.file, s->why.line);
-	if (s->in_reply_to) {
-		/* It left our stack when it was found, and is nobody else's. */
-		binder_transaction_fail(s->in_reply_to, &s->why, true);
-	}
 	binder_lock(&s->proc->inner_lock);
 	if (!s->in_reply_to) {
 		thread->ee.id = s->debug_id;
@@ -394,6 +390,9 @@ static void tell_failure(struct send *s)
 	thread->return_error.cmd = told;
 	binder_thread_queue_ilocked(thread, &thread->return_error.work);
 	binder_unlock(&s->proc->inner_lock);
+	/* It left our stack when it was found, and is nobody else's. */
+	if (s->in_reply_to)
+		binder_transaction_fail(s->in_reply_to, &s->why, true);
 }
 
 static void log_outcome(struct send *s)

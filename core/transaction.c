@@ -140,6 +140,7 @@ void binder_transaction_fail(struct binder_transaction *t, const struct binder_r
 		 * serving at the time will have no answer either. */
 		binder_transaction_free(t);
 		t = outer;
+		extended = false;
 	}
 }
 
