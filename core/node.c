@@ -206,21 +206,18 @@ static bool held_weakly_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 	return !bl_empty(&node->refs) || node->local_weak || host_atomic_read(&node->pins);
 }
 
-bool binder_node_settle_nlocked(struct binder_node *node)
+/* True: nothing holds the node, and it has left the tree. */
+static bool remove_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 {
 	struct binder_proc *proc = node->proc;
 	bool gone;
 
-	if (node->local_strong || node->internal_strong)
-		return false;
-	if (held_weakly_nlocked(node))
+	if (held_weakly_nlocked(node) || node->local_strong || node->internal_strong)
 		return false;
 	if (!proc)
 		return true;
-	if (node->has_strong || node->has_weak) {
-		queue_for_owner_nlocked(node, proc);
+	if (node->has_strong || node->has_weak)
 		return false;
-	}
 	binder_lock(&proc->inner_lock);
 	/* Somebody may have found it in the tree up to here. */
 	gone = !host_atomic_read(&node->pins);
@@ -235,6 +232,20 @@ bool binder_node_settle_nlocked(struct binder_node *node)
 	return gone;
 }
 
+bool binder_node_settle_nlocked(struct binder_node *node)
+{
+	struct binder_proc *proc = node->proc;
+
+	if (held_weakly_nlocked(node))
+		return false;
+	/* Stock asks the owner without a look at what is strong. */
+	if (proc && (node->has_strong || node->has_weak)) {
+		queue_for_owner_nlocked(node, proc);
+		return false;
+	}
+	return remove_nlocked(node);
+}
+
 bool binder_node_dec_nlocked(struct binder_node *node, bool strong, bool internal)
 {
 	u32 *count = NULL;
@@ -245,9 +256,12 @@ bool binder_node_dec_nlocked(struct binder_node *node, bool strong, bool interna
 		count = &node->local_weak;
 	if (count && *count)
 		--*count;
-	if (strong && !node->local_strong && !node->internal_strong && node->has_strong &&
-	    node->proc)
+	if (strong && (node->local_strong || node->internal_strong))
+		return false;
+	if (strong && node->proc && (node->has_strong || node->has_weak)) {
 		queue_for_owner_nlocked(node, node->proc);
+		return false;
+	}
 	return binder_node_settle_nlocked(node);
 }
 
@@ -316,8 +330,8 @@ u32 binder_node_reconcile(struct binder_node *node)
 		node->has_weak = false;
 		tell |= NODE_TELL_DECREFS;
 	}
-	/* The caller's pin goes; with it, maybe, the node. */
-	gone = !host_atomic_add_return(&node->pins, -1) && binder_node_settle_nlocked(node);
+	/* The caller's pin goes; with it, maybe, the node.  The owner is being told. */
+	gone = !host_atomic_add_return(&node->pins, -1) && remove_nlocked(node);
 	binder_unlock(&node->lock);
 	if (gone)
 		binder_node_free(node);
