@@ -38,6 +38,14 @@ static bool owner_is_frozen_nlocked(struct binder_node *node) REQUIRES(&node->lo
 	return frozen;
 }
 
+/* For any thread of the process, whichever thread asked. */
+static void queue_ilocked(struct binder_proc *proc, struct binder_freeze *freeze)
+	REQUIRES(&proc->inner_lock)
+{
+	bl_add_tail(&proc->todo, &freeze->work.link);
+	binder_wake_proc_ilocked(proc);
+}
+
 static const char *attach_nlocked(struct binder_proc *proc, struct binder_ref *ref,
 				  struct binder_freeze *freeze) NO_TSA
 {
@@ -49,8 +57,7 @@ static const char *attach_nlocked(struct binder_proc *proc, struct binder_ref *r
 		return NULL; /* the dead neither freeze nor thaw */
 	/* The first notice tells the state at the start. */
 	binder_lock(&proc->inner_lock);
-	bl_add_tail(&proc->todo, &freeze->work.link);
-	binder_wake_proc_ilocked(proc);
+	queue_ilocked(proc, freeze);
 	binder_unlock(&proc->inner_lock);
 	return NULL;
 }
@@ -105,11 +112,10 @@ int binder_freeze_request(struct binder_thread *thread, const struct binder_hand
 	return mistake(thread, wrong, arg->cookie);
 }
 
-static const char *detach_nlocked(struct binder_thread *thread, struct binder_ref *ref,
-				  u64 cookie)
+static const char *detach_nlocked(struct binder_proc *proc, struct binder_ref *ref, u64 cookie)
+	NO_TSA
 {
 	struct binder_freeze *freeze = ref->freeze;
-	struct binder_proc *proc = thread->proc;
 
 	if (!freeze)
 		return "freeze notification cleared that was not requested";
@@ -121,7 +127,7 @@ static const char *detach_nlocked(struct binder_thread *thread, struct binder_re
 	if (freeze->sent)
 		freeze->resend = true; /* after its answer */
 	else if (!bl_linked(&freeze->work.link))
-		binder_thread_queue_notice_ilocked(thread, &freeze->work);
+		queue_ilocked(proc, freeze);
 	binder_unlock(&proc->inner_lock);
 	return NULL;
 }
@@ -138,7 +144,7 @@ int binder_freeze_clear(struct binder_thread *thread, const struct binder_handle
 		struct binder_node *node = ref->node;
 
 		binder_lock(&node->lock);
-		wrong = detach_nlocked(thread, ref, arg->cookie);
+		wrong = detach_nlocked(proc, ref, arg->cookie);
 		binder_unlock(&node->lock);
 	}
 	binder_unlock(&proc->outer_lock);
@@ -162,7 +168,7 @@ int binder_freeze_done(struct binder_thread *thread, u64 cookie)
 		freeze->sent = false;
 		if (freeze->resend) {
 			freeze->resend = false;
-			binder_thread_queue_notice_ilocked(thread, &freeze->work);
+			queue_ilocked(proc, freeze);
 		}
 	}
 	binder_unlock(&proc->inner_lock);
@@ -197,8 +203,7 @@ static void tell_ref(struct binder_ref *ref, bool frozen) NO_TSA
 	if (freeze->sent) {
 		freeze->resend |= freeze->is_frozen != frozen;
 	} else if (!bl_linked(&freeze->work.link) && !proc->is_dead) {
-		bl_add_tail(&proc->todo, &freeze->work.link);
-		binder_wake_proc_ilocked(proc);
+		queue_ilocked(proc, freeze);
 	}
 	freeze->is_frozen = frozen;
 	binder_unlock(&proc->inner_lock);
