@@ -341,10 +341,10 @@ static int queue_oneway(struct send *s)
 
 	if (err < 0)
 		return err;
-	if (suspect)
-		s->complete->type = WORK_COMPLETE_SPAM;
-	else if (err > 0)
+	if (err > 0)
 		s->complete->type = WORK_COMPLETE_FROZEN;
+	else if (suspect)
+		s->complete->type = WORK_COMPLETE_SPAM;
 	binder_lock(&s->proc->inner_lock);
 	complete_ilocked(s, false);
 	binder_unlock(&s->proc->inner_lock);
