@@ -177,7 +177,7 @@ static bool settle_in_olocked(struct binder_proc *proc, struct binder_ref *new,
 	u32 desc;
 
 	binder_lock(&node->lock);
-	manager = node->is_manager;
+	manager = node->is_manager && node->proc; /* the dead are manager no more */
 	binder_unlock(&node->lock);
 	desc = take_desc_olocked(proc, manager);
 	if (desc == BM_NONE)
