@@ -164,6 +164,16 @@ static void release_buffers(struct binder_proc *proc)
 	}
 }
 
+static bool is_dead(struct binder_proc *proc)
+{
+	bool dead;
+
+	binder_lock(&proc->inner_lock);
+	dead = proc->is_dead;
+	binder_unlock(&proc->inner_lock);
+	return dead;
+}
+
 /* Works that a dying thing leaves; each type says what becomes of it. */
 static void drop_transaction(struct binder_work *work)
 {
@@ -178,6 +188,8 @@ static void drop_transaction(struct binder_work *work)
 	if (buffer) {
 		if (buffer->async && buffer->target_node)
 			binder_oneway_next(buffer->target_node);
+		if (is_dead(proc))
+			binder_buffer_forget_refs(buffer);
 		binder_trace_buffer(HOST_TRACE_BUFFER_FREED, buffer);
 		binder_buffer_release(proc, NULL, buffer);
 	}
