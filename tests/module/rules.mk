@@ -4,9 +4,11 @@
 # `make module` decides itself what there is to build.
 
 MODULE_TESTS := tests/module
-VM_TEST_TARGETS += vm-test-module vm-test-module-clients vm-test-events
+VM_TEST_TARGETS += vm-test-module vm-test-module-clients vm-test-events \
+	vm-test-reclaim
 
-.PHONY: vm-test-module vm-test-module-clients vm-test-events
+.PHONY: vm-test-module vm-test-module-clients vm-test-events \
+	vm-test-reclaim
 
 vm-test-module: $(BIN)/anybinder-conformance
 	@for kernel in 6.12 6.1; do $(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
@@ -22,3 +24,8 @@ vm-test-module-clients: all $(CLIENT_TESTS)
 vm-test-events: $(BIN)/anybinder-conformance
 	@for kernel in 6.12 6.1; do $(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
 	@$(MODULE_TESTS)/events 6.12 6.1
+
+# Idle buffer pages go, and are there again when wanted.
+vm-test-reclaim: $(BIN)/anybinder-conformance
+	@$(MAKE) --no-print-directory module KVER=6.12
+	@vm/run --kernel 6.12 --driver module --timeout 600 -- $(MODULE_TESTS)/reclaim
