@@ -3,7 +3,9 @@
  * The space is a row of ranges in use, each followed by a gap that may be empty.
  * A head of no size stands before the first, so every gap belongs to somebody.
  * Two trees find things: the ranges by offset, and the non-empty gaps by size
- * (by offset among equals, so that what is given out does not depend on history).
+ * (equal ones in the order in which they came to be).  Which of several equal gaps is
+ * given out thus depends on history, but on the same history as in the stock driver,
+ * which keeps them likewise: buffers lie at the same places.
  */
 #include "range.h"
 
@@ -25,16 +27,15 @@ static int compare_gap(const struct bt_node *a, const struct bt_node *b)
 	const struct buffer_range *x = bt_entry(a, struct buffer_range, by_gap);
 	const struct buffer_range *y = bt_entry(b, struct buffer_range, by_gap);
 
-	if (x->gap != y->gap)
-		return x->gap < y->gap ? -1 : 1;
-	return gap_off(x) < gap_off(y) ? -1 : gap_off(x) > gap_off(y);
+	return x->gap < y->gap ? -1 : 1;
 }
 
-/* Orders a wanted size against gaps, never equal: the lower bound is then the
- * lowest of the smallest gaps that fit. */
+/* The search ends at the first gap of just this size. */
 static int compare_want(const void *key, const struct bt_node *node)
 {
-	return *(const size_t *)key <= bt_entry(node, struct buffer_range, by_gap)->gap ? -1 : 1;
+	size_t want = *(const size_t *)key, gap = bt_entry(node, struct buffer_range, by_gap)->gap;
+
+	return want < gap ? -1 : want > gap;
 }
 
 static int compare_key_off(const void *key, const struct bt_node *node)

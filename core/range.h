@@ -33,7 +33,7 @@ struct range_space {
 void range_space_init(struct range_space *space, size_t size);
 
 /* Gives @size bytes (more than 0; the caller rounds) out of the smallest gap
- * that fits, at its start; of equal gaps the lowest.  Sets range->off and
+ * that fits, at its start.  Sets range->off and
  * ->size.  False, and nothing changed, if no gap fits.  O(log n) */
 bool range_reserve(struct range_space *space, struct buffer_range *range, size_t size);
 

@@ -14,22 +14,27 @@ struct model {
 	bool used[UNITS];
 };
 
-/* Where best fit puts @units: the lowest of the smallest gaps; UNITS if nowhere. */
-static size_t model_place(const struct model *model, size_t units)
+/* The size of the gap that starts at @at, 0 if none does. */
+static size_t model_gap(const struct model *model, size_t at)
 {
-	size_t best = UNITS, best_len = UNITS + 1;
-	size_t at = 0;
+	size_t len = 0;
 
-	while (at < UNITS) {
-		size_t len = 0;
+	if (at && !model->used[at - 1])
+		return 0;
+	while (at + len < UNITS && !model->used[at + len])
+		len++;
+	return len;
+}
 
-		while (at + len < UNITS && !model->used[at + len])
-			len++;
-		if (len >= units && len < best_len) {
-			best = at;
-			best_len = len;
-		}
-		at += len + 1;
+/* The size of the smallest gap that has @units; more than UNITS if none has. */
+static size_t model_best(const struct model *model, size_t units)
+{
+	size_t best = UNITS + 1, at, len;
+
+	for (at = 0; at < UNITS; at += len + 1) {
+		len = model_gap(model, at);
+		if (len >= units && len < best)
+			best = len;
 	}
 	return best;
 }
@@ -100,15 +105,15 @@ TEST(range_matches_a_model)
 			nr--;
 		} else {
 			size_t size = pick_size(&seed);
-			size_t place = model_place(&model, size / UNIT);
+			size_t best = model_best(&model, size / UNIT);
 			struct buffer_range *range = malloc(sizeof(*range));
 
-			if (!CHECK(range_reserve(&space, range, size) == (place < UNITS)) ||
-			    place == UNITS) {
+			if (!CHECK(range_reserve(&space, range, size) == (best <= UNITS)) ||
+			    best > UNITS) {
 				free(range);
 				continue;
 			}
-			CHECK(range->off == place * UNIT && range->size == size);
+			CHECK(model_gap(&model, range->off / UNIT) == best && range->size == size);
 			model_set(&model, range, true);
 			check_own_pages(&model, range);
 			in_use[i] = range;
