@@ -74,8 +74,6 @@ int sg_add_buffer(struct sg_plan *plan, u64 index, const struct binder_buffer_ob
 		    !ck_within(object->parent_offset, sizeof(u64), parent->length))
 			return -EINVAL;
 		*patch = parent->off + object->parent_offset;
-		if (*patch % sizeof(u32))
-			return -EINVAL;
 		parent->min_off = object->parent_offset + sizeof(u64);
 	}
 	*off = plan->off;

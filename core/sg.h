@@ -56,8 +56,8 @@ struct sg_buffer *sg_memory(const struct sg_plan *plan);
  * sg_full().  *@off: where in the map its bytes are to be copied to; *@patch:
  * where in the map its parent's pointer to it (8 bytes) is to be written, or
  * SG_NO_PATCH.  -EINVAL: longer than the extra space that is left, no such
- * parent, a parent that may not be patched (any more) or not there, a place in it
- * that is not 4-byte aligned.  Nothing has changed then.
+ * parent, a parent that may not be patched (any more) or not there.  Nothing
+ * has changed then.
  */
 int sg_add_buffer(struct sg_plan *plan, u64 index, const struct binder_buffer_object *object,
 		  u64 *off, u64 *patch);

@@ -27,6 +27,7 @@ struct walk {
 	u64 nr;
 	u32 max_holds, max_files;
 	struct sg_plan sg;
+	const char *late; /* what fails the call if no object does: -EINVAL, as stock says */
 	/* the object at hand */
 	u64 index;
 	size_t off; /* in the data */
@@ -270,16 +271,13 @@ static int translate_ptr(struct walk *w)
 		return bad(w, err, "a buffer that does not fit or whose parent is wrong");
 	if (!w->off)
 		sg_bar(&w->sg); /* to the stock driver, offset 0 means that there is none */
-	err = host_map_copy(w->map, off, &w->x->thread->host, o->buffer, o->length);
-	if (err)
-		return bad(w, -EINVAL, "a buffer that cannot be read"); /* as stock says */
+	if (host_map_copy(w->map, off, &w->x->thread->host, o->buffer, o->length))
+		w->late = "a buffer that cannot be read";
 	address = w->base + off;
 	o->buffer = address;
-	if (patch != SG_NO_PATCH) {
-		err = host_map_write(w->map, patch, &address, sizeof(address));
-		if (err)
-			return bad(w, err, "a pointer that cannot be patched");
-	}
+	if (patch != SG_NO_PATCH &&
+	    (patch % sizeof(u32) || host_map_write(w->map, patch, &address, sizeof(address))))
+		w->late = "a pointer that cannot be patched";
 	return 0;
 }
 
@@ -363,7 +361,7 @@ static int walk_objects(struct walk *w)
 	for (w->index = 0; w->index < w->nr && !err; w->index++)
 		err = translate_one(w, w->offsets[w->index], &min_off);
 	host_free(sg_memory(&w->sg));
-	return err;
+	return err || !w->late ? err : bad(w, -EINVAL, w->late);
 }
 
 int binder_translate(struct binder_translation *x, struct binder_result *why)
