@@ -149,7 +149,7 @@ static bool is_spam(struct binder_alloc *alloc, const struct binder_buffer *buff
 	for (range = range_first(&alloc->space); range; range = range_next(range)) {
 		const struct binder_buffer *other = of_range(range);
 
-		if (!other->async || other->pid != buffer->pid)
+		if (other == buffer || !other->async || other->pid != buffer->pid)
 			continue;
 		bytes += range->size;
 		if (++nr > SPAM_BUFFERS || bytes > alloc->size / SPAM_SPACE_PART) {

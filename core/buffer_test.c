@@ -179,8 +179,8 @@ TEST(buffer_spam_is_said_once_until_recovered)
 	for (nr = 0; nr < 100; nr++) {
 		buffers[nr] = get(&w, 0, true, 9, &err);
 		suspects += buffers[nr]->oneway_spam_suspect;
-		if (buffers[nr]->oneway_spam_suspect) /* the 51st */
-			CHECK(nr == 50);
+		if (buffers[nr]->oneway_spam_suspect) /* there are 51 before it */
+			CHECK(nr == 51);
 	}
 	CHECK(suspects == 1);
 	while (nr)

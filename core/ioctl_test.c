@@ -108,6 +108,10 @@ TEST(ioctl_spam_is_told_to_those_who_asked)
 	CHECK(world_ioctl(p.c, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &on) == 0);
 	world_call(p.c, &call);
 	CHECK(world_write_read(p.c, true) == 0);
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL)); /* it had nothing before */
+	call.size = 1;
+	world_call(p.c, &call);
+	CHECK(world_write_read(p.c, true) == 0);
 	CHECK(pair_expect(p.c, BR_ONEWAY_SPAM_SUSPECT, NULL));
 	CHECK(pair_end(&p));
 }
