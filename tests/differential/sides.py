@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The drivers that scripts are played on: each a function of jobs and an output directory.
+
+A job is a list of arguments for anybinder-differential; all jobs of a call run on one boot or
+one daemon.
+"""
+
+import os
+import re
+import subprocess
+import tempfile
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+BIN = os.environ.get("ANYBINDER_BIN", os.path.join(TOP, "build", "bin"))
+PROGRAM = os.path.join(BIN, "anybinder-differential")
+TIMEOUT_S = int(os.environ.get("DIFFERENTIAL_TIMEOUT_S", "1500"))
+
+# What an older driver does not know: (pattern, what it is to be read as), with the reason.
+OLD = [
+    # 6.1 has no BR_TRANSACTION_PENDING_FROZEN: the sender of a one-way call is not told.
+    (re.compile(r"BR_TRANSACTION_PENDING_FROZEN"), "BR_TRANSACTION_COMPLETE"),
+]
+
+
+def is_new(path):
+    """Does the script use what only the newest drivers have?"""
+    with open(path) as file:
+        return re.search(r"freeze_notice|clear_freeze|freeze_done", file.read()) is not None
+
+
+def order(name):
+    """Seeds by number."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def transcript(path):
+    """The lines of a transcript; none if there is no such file."""
+    if not os.path.exists(path):
+        return []
+    with open(path, errors="replace") as file:
+        text = file.read()
+    if os.path.basename(os.path.dirname(path)).endswith(("-old", "-old0", "-old1")):
+        for pattern, meant in OLD:
+            text = pattern.sub(meant, text)
+    return text.splitlines()
+
+
+def play_in_vm(kernel, driver, jobs, out):
+    """One boot. The jobs are lines of a shell script in the shared output directory."""
+    shares = {out} | {os.path.dirname(arg) for job in jobs for arg in job if arg[:1] == "/"}
+    commands = [" ".join([PROGRAM, "--out", out] + job) + " || status=1" for job in jobs]
+    with open(out + "/jobs.sh", "w") as file:
+        file.write("status=0\n" + "\n".join(commands) + "\nexit $status\n")
+    command = [TOP + "/vm/run", "--kernel", kernel, "--driver", driver, "--smp", "1",
+               "--timeout", str(TIMEOUT_S)]
+    for share in sorted(shares):
+        command += ["--share", share] if not share.startswith(TOP + "/tests/") else []
+    result = subprocess.run(command + ["--", "sh", out + "/jobs.sh"])
+    if result.returncode not in (0, 1):
+        raise SystemExit(f"differential: vm/run ended with {result.returncode}")
+
+
+def play_on_fuse(jobs, out):
+    mount = tempfile.mkdtemp(prefix="differential-")
+    daemon = subprocess.Popen([BIN + "/anybinderd", "--foreground", mount])
+    try:
+        deadline = time.monotonic() + 10
+        while not os.path.exists(mount + "/binder-control"):
+            if time.monotonic() > deadline or daemon.poll() is not None:
+                raise SystemExit("differential: the daemon does not come up")
+            time.sleep(0.02)
+        for job in jobs:
+            subprocess.run([PROGRAM, "--device-dir", mount, "--out", out] + job,
+                           timeout=TIMEOUT_S)
+        if daemon.poll() is not None:
+            raise SystemExit(f"differential: the daemon ended with {daemon.returncode}")
+    finally:
+        daemon.terminate()
+        daemon.wait()
+        subprocess.run(["umount", "-l", mount], stderr=subprocess.DEVNULL)
+        os.rmdir(mount)
+
+
+SIDES = {
+    "ref": lambda jobs, out: play_in_vm("6.12", "ref", jobs, out),
+    "stock": lambda jobs, out: play_in_vm("6.1", "stock", jobs, out),
+    "fuse": play_on_fuse,
+}
