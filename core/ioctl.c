@@ -238,7 +238,8 @@ int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock
 
 	if (nr < sizeof(ioctls) / sizeof(ioctls[0]))
 		ioctl = &ioctls[nr];
-	if (!ioctl || ioctl->cmd != cmd)
+	/* Number 0 is a gap, where 0 is found. */
+	if (!ioctl || ioctl->cmd != cmd || !ioctl->run)
 		return leave(thread, -EINVAL);
 	return leave(thread, ioctl->run(thread, arg, nonblock));
 }

@@ -12,6 +12,7 @@ TEST(ioctl_unknown_is_einval, "An unknown ioctl fails with EINVAL.", "")
 
 	EXPECT_ERR(client_ioctl(client, _IOWR('b', 99, uint64_t), &(uint64_t){ 0 }), EINVAL);
 	EXPECT_ERR(client_ioctl(client, _IOWR('x', 1, uint64_t), &(uint64_t){ 0 }), EINVAL);
+	EXPECT_ERR(client_ioctl(client, 0, &(uint64_t){ 0 }), EINVAL);
 }
 
 TEST(ioctl_wrong_size_is_einval, "A known ioctl with another size of argument is unknown.", "")
