@@ -203,7 +203,8 @@ int binder_node_inc(struct binder_node *node, bool strong, bool internal,
 
 static bool held_weakly_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 {
-	return !bl_empty(&node->refs) || node->local_weak || host_atomic_read(&node->pins);
+	return !bl_empty(&node->refs) || node->local_weak ||
+	       host_atomic_read(&node->pins) > node->home_pins;
 }
 
 /* True: nothing holds the node, and it has left the tree. */
@@ -215,7 +216,7 @@ static bool remove_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 	if (held_weakly_nlocked(node) || node->local_strong || node->internal_strong)
 		return false;
 	if (!proc)
-		return true;
+		return !host_atomic_read(&node->pins);
 	if (node->has_strong || node->has_weak)
 		return false;
 	binder_lock(&proc->inner_lock);
@@ -281,7 +282,35 @@ void binder_node_unpin(struct binder_node *node)
 	bool gone;
 
 	binder_lock(&node->lock);
-	gone = !host_atomic_add_return(&node->pins, -1) && binder_node_settle_nlocked(node);
+	gone = host_atomic_add_return(&node->pins, -1) <= node->home_pins &&
+	       binder_node_settle_nlocked(node);
+	binder_unlock(&node->lock);
+	if (gone)
+		binder_node_free(node);
+}
+
+int binder_node_come_home(struct binder_node *node, bool strong)
+{
+	int err;
+
+	binder_lock(&node->lock);
+	err = binder_node_inc_nlocked(node, strong, false, NULL);
+	if (!err) {
+		binder_node_pin(node);
+		node->home_pins++;
+	}
+	binder_unlock(&node->lock);
+	return err;
+}
+
+void binder_node_leave_home(struct binder_node *node, bool strong)
+{
+	bool gone;
+
+	binder_lock(&node->lock);
+	host_atomic_add_return(&node->pins, -1);
+	node->home_pins--;
+	gone = binder_node_dec_nlocked(node, strong, false);
 	binder_unlock(&node->lock);
 	if (gone)
 		binder_node_free(node);
@@ -309,7 +338,7 @@ u32 binder_node_reconcile(struct binder_node *node)
 	strong = node->internal_strong || node->local_strong;
 	/* One pin is the caller's own and holds nothing for anybody. */
 	weak = strong || !bl_empty(&node->refs) || node->local_weak ||
-	       host_atomic_read(&node->pins) > 1;
+	       host_atomic_read(&node->pins) > node->home_pins + 1;
 	if (weak && !node->has_weak) {
 		node->has_weak = true;
 		node->pending_weak = true;

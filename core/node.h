@@ -30,6 +30,7 @@ struct binder_node {
 	struct bl_list dead_link; /* world lock, once the owner is gone */
 	struct host_atomic pins;  /* added under lock or inner_lock, or to another pin;
 				   * dropped by binder_node_unpin() only */
+	s32 home_pins GUARDED_BY(&lock); /* pins among them that hold memory and no more */
 	struct binder_proc *proc GUARDED_BY(&lock); /* NULL once it is gone */
 	struct bl_list refs GUARDED_BY(&lock);	    /* binder_ref.node_link */
 	u32 internal_strong GUARDED_BY(&lock);
@@ -66,6 +67,12 @@ static inline void binder_node_pin(struct binder_node *node)
 
 /* Drops a pin; the node goes if nothing else holds it.  No lock held. */
 void binder_node_unpin(struct binder_node *node);
+
+/* A buffer of the owner's holds the object, until it is freed: a local count, and
+ * a pin that only keeps the memory (the owner's counts go when it dies).
+ * -EINVAL: the owner does not hold it.  No lock held. */
+int binder_node_come_home(struct binder_node *node, bool strong);
+void binder_node_leave_home(struct binder_node *node, bool strong);
 
 /*
  * Counts.  `internal`: by a handle of another process.  When the owner has to

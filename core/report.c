@@ -195,7 +195,7 @@ static void note_node(struct sheet *sheet, struct binder_node *node, struct node
 		.local_strong = node->local_strong,
 		.local_weak = node->local_weak,
 		.strong = node->internal_strong,
-		.pins = host_atomic_read(&node->pins),
+		.pins = host_atomic_read(&node->pins) - node->home_pins,
 	};
 	view->weak = sheet_note_holders_nlocked(sheet, node);
 	proc = node->proc;

@@ -158,8 +158,7 @@ static void drop_hold(struct binder_proc *proc, struct binder_thread *freer,
 	if (hold->kind == HOLD_REF) {
 		binder_ref_update(proc, hold->desc, false, hold->strong);
 	} else if (hold->kind == HOLD_NODE) {
-		binder_node_dec(hold->node, hold->strong, false);
-		binder_node_unpin(hold->node);
+		binder_node_leave_home(hold->node, hold->strong);
 	} else if (freer) {
 		host_fds_close(&freer->host, &hold->desc, 1);
 		/* Stock closes them on the way out, so its thread leaves now. */

@@ -184,9 +184,8 @@ static int come_home(struct walk *w, struct binder_node *node, bool strong)
 
 	if (!hold)
 		return bad(w, -ENOMEM, "no memory for an object");
-	if (binder_node_inc(node, strong, false, NULL))
+	if (binder_node_come_home(node, strong))
 		return bad(w, -EINVAL, "an object that its owner does not hold");
-	binder_node_pin(node); /* the owner may die, and with it its own counts */
 	*hold = (struct binder_hold){ .kind = HOLD_NODE, .strong = strong, .node = node };
 	w->buffer->nr_holds++;
 	trace_object(w, HOST_TRACE_REF_TO_NODE, node, o->handle, 0);
