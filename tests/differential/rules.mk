@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The differential run: one static program that plays scripts, and a script that compares.
+# The differential run: one static program that plays scripts, and a script that compares what the
+# reference made of them with what the module and the userspace home made of them.
 
 DIFFERENTIAL_DIR := tests/differential
 DIFFERENTIAL_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(DIFFERENTIAL_DIR)/*.c)) \
@@ -11,3 +12,9 @@ $(BIN)/anybinder-differential: LDFLAGS += -static
 $(BIN)/anybinder-differential: $(DIFFERENTIAL_OBJ)
 
 PROGRAMS += $(BIN)/anybinder-differential
+VM_TEST_TARGETS += test-differential
+
+.PHONY: test-differential
+test-differential: $(BIN)/anybinder-differential $(BIN)/anybinderd
+	@$(MAKE) --no-print-directory module KVER=6.12
+	@$(DIFFERENTIAL_DIR)/run $(DIFFERENTIAL_OPTIONS)
