@@ -216,6 +216,11 @@ static const struct command commands[] = {
 _Static_assert(sizeof(commands) / sizeof(commands[0]) == BINDER_NR_COMMANDS,
 	       "every command has a line");
 
+u32 binder_command_code(u32 nr)
+{
+	return commands[nr].code;
+}
+
 /* ---- the loop --------------------------------------------------------------------- */
 
 #define WINDOW 512

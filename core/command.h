@@ -18,4 +18,8 @@ struct binder_thread;
  */
 int binder_write(struct binder_thread *thread, struct binder_write_read *bwr);
 
+/* The code of command number @nr (below BINDER_NR_COMMANDS): for whoever wants to
+ * go through them all. */
+u32 binder_command_code(u32 nr);
+
 #endif

@@ -50,6 +50,10 @@ void binder_release(struct binder_proc *proc);
  */
 int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock);
 
+/* The ioctl number @nr of the table, 0 if there is none: for whoever wants to go
+ * through them all. */
+u32 binder_ioctl_code(u32 nr);
+
 /* Why a call that would block goes on. */
 enum binder_resume_reason { RESUME_WOKEN, RESUME_INTERRUPTED, RESUME_TIMED_OUT };
 /* Goes on with the call of @thread that returned BINDER_WOULD_BLOCK, with the

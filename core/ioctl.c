@@ -220,6 +220,11 @@ static const struct ioctl ioctls[] = {
 	IOCTL(BINDER_GET_EXTENDED_ERROR, extended_error),
 };
 
+u32 binder_ioctl_code(u32 nr)
+{
+	return nr < sizeof(ioctls) / sizeof(ioctls[0]) ? ioctls[nr].cmd : 0;
+}
+
 /* A call is over: the next read of the thread may wait again. */
 static int leave(struct binder_thread *thread, int err)
 {

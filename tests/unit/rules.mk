@@ -2,7 +2,8 @@
 #
 # The unit tests: the engine on the test home, one program, debug checks and
 # sanitizers on.
-UNIT_SRCS := $(CORE_SRCS) $(wildcard core/*_test.c host/test/*.c tests/unit/*.c)
+UNIT_SRCS := $(CORE_SRCS) $(wildcard core/*_test.c host/test/*.c tests/unit/*.c) \
+	$(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c))
 UNIT_OBJS := $(UNIT_SRCS:%.c=$(OBJ)/unit/%.o)
 UNIT_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
@@ -31,6 +32,16 @@ $(OBJ)/race/%.o: %.c
 
 $(BIN)/race_test: LDFLAGS += -fsanitize=thread
 $(BIN)/race_test: $(RACE_OBJS)
+
+.PHONY: stress
+
+## stress: storms of threads under both sets of sanitizers (STORMS=N seeds, from FIRST)
+stress: $(BIN)/unit_test $(BIN)/race_test
+	@for seed in $$(seq $(or $(FIRST),1) $$(($(or $(FIRST),1) + $(or $(STORMS),20) - 1))); do \
+		echo "STORM_SEED=$$seed"; \
+		STORM_SEED=$$seed timeout 300 $(BIN)/unit_test storm && \
+		STORM_SEED=$$seed TSAN_OPTIONS=halt_on_error=1 timeout 300 $(BIN)/race_test storm || exit; \
+	done
 
 test-races: $(BIN)/race_test
 	@TSAN_OPTIONS=halt_on_error=1 timeout 300 $(BIN)/race_test --name races storm threads

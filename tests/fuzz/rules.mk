@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Fuzzing of the engine on the test home (libFuzzer; AddressSanitizer, UBSan and the lock checker on).
+#
+#   test-fuzz                  every input that is kept, then a bounded search from there
+#   make fuzz TARGET=stream    search until stopped, on all cores; SECONDS=N ends it after that
+#   make fuzz-merge            keep, of what was found, the inputs that reach something new
+#
+# tests/fuzz/corpus/TARGET holds the inputs; build/fuzz/TARGET what a search adds. An input that
+# made a run fail is written to build/fuzz/TARGET-crash-*; `build/bin/fuzz-TARGET FILE` plays it again.
+FUZZ_TARGETS := range object sg stream
+FUZZ_SAN     := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+FUZZ_SRCS    := $(CORE_SRCS) $(wildcard host/test/*.c) tests/unit/random.c \
+	$(filter-out %_test.c tests/fuzz/main.c,$(wildcard tests/fuzz/*.c))
+FUZZ_OBJS    := $(FUZZ_SRCS:%.c=$(OBJ)/fuzz/%.o)
+FUZZ_FLAGS    = $(CPPFLAGS) -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG $(CFLAGS) -O1 $(FUZZ_SAN)
+# How many inputs the bounded search tries. The clock is no judge in a test.
+FUZZ_RUNS_range := 3000
+FUZZ_RUNS_object := 100000
+FUZZ_RUNS_sg := 100000
+FUZZ_RUNS_stream := 15000
+FUZZ_MAX_LEN := 4096
+TARGET ?= stream
+SECONDS ?= 0
+
+TEST_TARGETS += test-fuzz
+.PHONY: fuzz fuzz-merge $(FUZZ_TARGETS:%=fuzz-search-%)
+
+$(OBJ)/fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(call say,CC,$@)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+
+$(FUZZ_TARGETS:%=$(OBJ)/fuzz/main-%.o): $(OBJ)/fuzz/main-%.o: tests/fuzz/main.c
+	@mkdir -p $(@D)
+	$(Q)$(call say,CC,$@)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link \
+		-DFUZZ_TARGET=fuzz_$* -MMD -MP -c -o $@ $<
+
+$(FUZZ_TARGETS:%=$(BIN)/fuzz-%): $(BIN)/fuzz-%: $(OBJ)/fuzz/main-%.o $(FUZZ_OBJS)
+	$(Q)$(call say,LD,$@)$(CLANG) $(LDFLAGS) $(FUZZ_SAN) -fsanitize=fuzzer -o $@ $^
+
+test-fuzz: $(FUZZ_TARGETS:%=$(BIN)/fuzz-%)
+	@passed=0; failed=0; mkdir -p $(BUILD)/fuzz; \
+	search() { \
+		if timeout 300 $(BIN)/fuzz-$$1 tests/fuzz/corpus/$$1 -seed=1 -runs=$$2 -max_len=$(FUZZ_MAX_LEN) \
+			-artifact_prefix=$(BUILD)/fuzz/$$1- >$(BUILD)/fuzz/$$1.log 2>&1; \
+		then passed=$$((passed + 1)); \
+		else failed=$$((failed + 1)); tail -40 $(BUILD)/fuzz/$$1.log; fi; \
+	}; \
+	$(foreach t,$(FUZZ_TARGETS),search $(t) $(FUZZ_RUNS_$(t));) \
+	echo "fuzz: $$passed passed, $$failed failed, 0 skipped"; test $$failed = 0
+
+## fuzz: search for inputs that break the engine (TARGET=range|object|sg|stream, SECONDS=N)
+fuzz: $(BIN)/fuzz-$(TARGET)
+	mkdir -p $(BUILD)/fuzz/$(TARGET)
+	$(BIN)/fuzz-$(TARGET) $(BUILD)/fuzz/$(TARGET) tests/fuzz/corpus/$(TARGET) -max_len=$(FUZZ_MAX_LEN) \
+		-max_total_time=$(SECONDS) -fork=$$(nproc) -artifact_prefix=$(BUILD)/fuzz/$(TARGET)-
+
+## fuzz-merge: keep what the last searches found and the corpus lacks
+fuzz-merge: $(FUZZ_TARGETS:%=$(BIN)/fuzz-%)
+	@for target in $(FUZZ_TARGETS); do \
+		mkdir -p $(BUILD)/fuzz/$$target tests/fuzz/corpus/$$target && \
+		$(BIN)/fuzz-$$target -merge=1 -max_len=$(FUZZ_MAX_LEN) tests/fuzz/corpus/$$target \
+			$(BUILD)/fuzz/$$target || exit; \
+	done

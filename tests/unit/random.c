@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Numbers that look like chance and are the same on every run: xorshift of 64 bits. */
+#include "test.h"
+
+uint32_t unit_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return (uint32_t)(*state >> 16);
+}
