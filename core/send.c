@@ -28,6 +28,7 @@ struct send {
 	bool oneway;
 	u32 debug_id;
 	struct binder_result why;
+	u32 worth_a_report; /* what the sender is told, if the system hears of it too; or BR_OK */
 	/* whom it is for, all counted or pinned */
 	struct binder_node *node; /* NULL for replies */
 	struct binder_proc *target;
@@ -341,10 +342,13 @@ static int queue_oneway(struct send *s)
 
 	if (err < 0)
 		return err;
-	if (err > 0)
+	if (err > 0) {
 		s->complete->type = WORK_COMPLETE_FROZEN;
-	else if (suspect)
+		s->worth_a_report = BR_TRANSACTION_PENDING_FROZEN;
+	} else if (suspect) {
 		s->complete->type = WORK_COMPLETE_SPAM;
+		s->worth_a_report = BR_ONEWAY_SPAM_SUSPECT;
+	}
 	binder_lock(&s->proc->inner_lock);
 	complete_ilocked(s, false);
 	binder_unlock(&s->proc->inner_lock);
@@ -417,6 +421,24 @@ static void log_outcome(struct send *s)
 	binder_log_transaction(&e, s->why.ret != BR_OK);
 }
 
+static void report(const struct send *s)
+{
+	const struct host_txn_failure failure = {
+		.error = s->worth_a_report,
+		.context = s->proc->context->name,
+		.from_pid = s->proc->pid,
+		.from_tid = s->thread->tid,
+		.to_pid = s->target ? s->target->pid : 0,
+		.to_tid = s->target_thread ? s->target_thread->tid : 0,
+		.is_reply = s->is_reply,
+		.code = s->tr->code,
+		.flags = s->tr->flags,
+		.data_size = s->tr->data_size,
+	};
+
+	host_report_failed_transaction(&failure);
+}
+
 void binder_transaction_send(struct binder_thread *thread,
 			     const struct binder_transaction_data *tr, u64 buffers_size,
 			     bool is_reply)
@@ -430,6 +452,7 @@ void binder_transaction_send(struct binder_thread *thread,
 		.oneway = !is_reply && tr->flags & TF_ONE_WAY,
 		.debug_id = binder_next_id(),
 		.why = { .ret = BR_OK },
+		.worth_a_report = BR_OK,
 	};
 	int err;
 
@@ -448,8 +471,11 @@ void binder_transaction_send(struct binder_thread *thread,
 		err = s.oneway ? queue_oneway(&s) : queue_call(&s);
 	if (err) {
 		undo(&s);
+		s.worth_a_report = s.why.ret;
 		tell_failure(&s);
 	}
+	if (s.worth_a_report != BR_OK)
+		report(&s);
 	log_outcome(&s);
 
 	binder_secctx_put(&s.secctx);

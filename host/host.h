@@ -248,6 +248,23 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
 /* Is anybody listening at this level?  So that arguments need not be computed
  * for nobody.  [atomic] */
 static inline bool host_log_wanted(enum host_log_level level);
+/* A transaction came to nothing, or came to somebody who will not look at it, and
+ * its sender is about to be told so by @error: BR_FAILED_REPLY, BR_DEAD_REPLY,
+ * BR_FROZEN_REPLY, or, for a one-way call that is on its way nevertheless,
+ * BR_TRANSACTION_PENDING_FROZEN, BR_ONEWAY_SPAM_SUSPECT.  For whoever looks after
+ * the whole system; a home that cannot reach anybody like that does nothing.
+ * Processes and threads are told in the engine's own numbering.  No lock held.
+ * [sleeps] */
+struct host_txn_failure {
+	u32 error;
+	const char *context; /* name of the device */
+	s32 from_pid, from_tid;
+	s32 to_pid, to_tid; /* 0: it is not known who was meant; any thread */
+	bool is_reply;
+	u32 code, flags;
+	u64 data_size; /* bytes */
+};
+static inline void host_report_failed_transaction(const struct host_txn_failure *failure);
 
 /* ---- tracing ----------------------------------------------------------- */
 

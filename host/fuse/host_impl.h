@@ -403,4 +403,10 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
 	va_end(args);
 }
 
+/* Only a kernel can offer a family of generic netlink. */
+static inline void host_report_failed_transaction(const struct host_txn_failure *failure)
+{
+	(void)failure;
+}
+
 #endif

@@ -12,6 +12,7 @@
 #include "compat/compat.h"
 #include "core.h"
 #include "device.h"
+#include "netlink.h"
 #include "reports.h"
 
 #include <linux/ctype.h>
@@ -388,11 +389,12 @@ static int add_features(struct super_block *sb)
 {
 	static const char *const features[] = {
 		"oneway_spam_detection", "extended_error", "freeze_notification",
+		"transaction_report", /* the last: not always there */
 	};
 	struct dentry *dir = add_dir(sb->s_root, "features");
-	size_t i;
+	size_t i, nr = ARRAY_SIZE(features) - !netlink_offered();
 
-	for (i = 0; dir && i < ARRAY_SIZE(features); i++) {
+	for (i = 0; dir && i < nr; i++) {
 		if (!binderfs_add_file(dir, features[i], &feature_fops, NULL))
 			return -ENOMEM;
 	}

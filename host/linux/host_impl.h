@@ -10,6 +10,7 @@
 #include "files.h"
 #include "log.h"
 #include "map.h"
+#include "netlink.h"
 #include "policy.h"
 #include "urgency.h"
 #include "who.h"
@@ -446,6 +447,11 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
 	text.va = &args;
 	log_print(level == HOST_LOG_ERROR, &text);
 	va_end(args);
+}
+
+static inline void host_report_failed_transaction(const struct host_txn_failure *failure)
+{
+	netlink_report(failure);
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include "core.h"
 #include "device.h"
 #include "log.h"
+#include "netlink.h"
 #include "reclaim.h"
 #include "reports.h"
 
@@ -33,6 +34,7 @@ static int __init anybinder_init(void)
 	if (err)
 		return err;
 	reports_init();
+	netlink_init();
 	err = binderfs_init(devices);
 	if (err)
 		goto no_binderfs;
@@ -45,6 +47,7 @@ static int __init anybinder_init(void)
 no_static:
 	binderfs_exit();
 no_binderfs:
+	netlink_exit();
 	reports_exit();
 	reclaim_exit();
 	return err;
@@ -54,6 +57,7 @@ static void __exit anybinder_exit(void)
 {
 	device_remove_static();
 	binderfs_exit();
+	netlink_exit();
 	reports_exit();
 	reclaim_exit();
 }

@@ -425,4 +425,10 @@ static inline bool host_log_wanted(enum host_log_level level)
 	return true;
 }
 
+static inline void host_report_failed_transaction(const struct host_txn_failure *failure)
+{
+	sim_may_sleep("host_report_failed_transaction");
+	sim_keep_failure(failure);
+}
+
 #endif

@@ -369,3 +369,22 @@ void sim_log(const char *fmt, va_list args)
 	if (sim_verbose)
 		fprintf(stderr, "log: %s\n", line);
 }
+
+static __thread struct host_txn_failure failure;
+static __thread bool any_failure;
+
+const struct host_txn_failure *sim_last_failure(void)
+{
+	return any_failure ? &failure : NULL;
+}
+
+void sim_forget_failures(void)
+{
+	any_failure = false;
+}
+
+void sim_keep_failure(const struct host_txn_failure *last)
+{
+	failure = *last;
+	any_failure = true;
+}

@@ -69,6 +69,13 @@ struct sim_thread {
 	u64 later_cookie;		/* host_files_install() was put off */
 };
 
+/* The last that this thread of execution was told of by
+ * host_report_failed_transaction(); NULL: nothing since sim_forget_failures(). */
+struct host_txn_failure;
+const struct host_txn_failure *sim_last_failure(void);
+void sim_forget_failures(void);
+void sim_keep_failure(const struct host_txn_failure *failure);
+
 struct sim_stats {
 	u64 calls;	    /* of operations that may fail */
 	u64 count[SIM_OP_COUNT];

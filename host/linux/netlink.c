@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A server that is stuck, frozen or flooded is noticed by its clients, one by one; whoever could do
+ * something about it (stop it, thaw it, kill the flooder) hears of it here. One message for each
+ * transaction, with the return code that its sender gets.
+ *
+ * The numbers of processes are those of the initial pid namespace, so the messages stay in the
+ * initial network namespace: who lives in a container does not hear of its neighbours.
+ */
+#define pr_fmt(fmt) "anybinder: " fmt
+
+#include "netlink.h"
+
+#include "host.h"
+
+#include <linux/module.h>
+#include <linux/printk.h>
+#include <net/genetlink.h>
+
+/* The ABI of <linux/android/binder_netlink.h>, which older kernels do not have. */
+#define FAMILY_NAME    "binder"
+#define FAMILY_VERSION 1
+#define GROUP_NAME     "report"
+#define CMD_REPORT     1
+enum {
+	A_REPORT_ERROR = 1,
+	A_REPORT_CONTEXT,
+	A_REPORT_FROM_PID,
+	A_REPORT_FROM_TID,
+	A_REPORT_TO_PID,
+	A_REPORT_TO_TID,
+	A_REPORT_IS_REPLY,
+	A_REPORT_FLAGS,
+	A_REPORT_CODE,
+	A_REPORT_DATA_SIZE,
+};
+
+enum { GROUP_REPORT, NR_GROUPS };
+
+static const struct genl_multicast_group groups[NR_GROUPS] = {
+	[GROUP_REPORT] = { .name = GROUP_NAME },
+};
+
+static struct genl_family family __ro_after_init = {
+	.name = FAMILY_NAME,
+	.version = FAMILY_VERSION,
+	.netnsok = true,
+	.parallel_ops = true,
+	.module = THIS_MODULE,
+	.mcgrps = groups,
+	.n_mcgrps = ARRAY_SIZE(groups),
+};
+
+static bool offered __ro_after_init;
+
+void __init netlink_init(void)
+{
+	int err = genl_register_family(&family);
+
+	offered = !err;
+	if (err)
+		pr_info("no transaction reports: netlink family " FAMILY_NAME ": %d\n", err);
+}
+
+void netlink_exit(void)
+{
+	if (offered)
+		genl_unregister_family(&family);
+}
+
+bool netlink_offered(void)
+{
+	return offered;
+}
+
+/* What is not known is left out. -EMSGSIZE. */
+static int put_known(struct sk_buff *msg, int attribute, s32 pid)
+{
+	return pid ? nla_put_u32(msg, attribute, pid) : 0;
+}
+
+/* -EMSGSIZE. */
+static int put_failure(struct sk_buff *msg, const struct host_txn_failure *failure)
+{
+	return nla_put_u32(msg, A_REPORT_ERROR, failure->error) ?:
+	       nla_put_string(msg, A_REPORT_CONTEXT, failure->context) ?:
+	       nla_put_u32(msg, A_REPORT_FROM_PID, failure->from_pid) ?:
+	       nla_put_u32(msg, A_REPORT_FROM_TID, failure->from_tid) ?:
+	       put_known(msg, A_REPORT_TO_PID, failure->to_pid) ?:
+	       put_known(msg, A_REPORT_TO_TID, failure->to_tid) ?:
+	       (failure->is_reply ? nla_put_flag(msg, A_REPORT_IS_REPLY) : 0) ?:
+	       nla_put_u32(msg, A_REPORT_FLAGS, failure->flags) ?:
+	       nla_put_u32(msg, A_REPORT_CODE, failure->code) ?:
+	       /* The attribute has 32 bits; nothing that large was ever delivered. */
+	       nla_put_u32(msg, A_REPORT_DATA_SIZE, min_t(u64, failure->data_size, U32_MAX));
+}
+
+void netlink_report(const struct host_txn_failure *failure)
+{
+	struct sk_buff *msg;
+	void *header;
+
+	if (!offered || !genl_has_listeners(&family, &init_net, GROUP_REPORT))
+		return;
+	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!msg)
+		return;
+	header = genlmsg_put(msg, 0, 0, &family, 0, CMD_REPORT);
+	if (!header || put_failure(msg, failure)) {
+		nlmsg_free(msg);
+		return;
+	}
+	genlmsg_end(msg, header);
+	genlmsg_multicast(&family, msg, 0, GROUP_REPORT, GFP_KERNEL);
+}
