@@ -29,6 +29,7 @@ static struct {
 	{ "munmap_noticed", "calls fail to a process that has dropped its mapping", "" },
 	{ "inherit_rt", "real-time inheritance, least nice values above 0", "" },
 	{ "read_refused", "read(2) on a device fails", "" },
+	{ "transaction_report", "failures are told over generic netlink (6.18)", "" },
 };
 
 #define NR_CAPS (sizeof(caps) / sizeof(caps[0]))

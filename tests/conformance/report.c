@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the system is told of transactions that come to nothing: generic netlink, family `binder`
+ * (Documentation/netlink/specs/binder.yaml). The director listens; reports of processes that are
+ * none of the test's are passed over.
+ */
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "expect.h"
+#include "test.h"
+
+/* <linux/android/binder_netlink.h>, which systems before 6.18 do not have. */
+enum {
+	A_ERROR = 1,
+	A_CONTEXT,
+	A_FROM_PID,
+	A_FROM_TID,
+	A_TO_PID,
+	A_TO_TID,
+	A_IS_REPLY,
+	A_FLAGS,
+	A_CODE,
+	A_DATA_SIZE,
+	NR_ATTRIBUTES,
+};
+#define CMD_REPORT 1
+#define NONE	   0 /* an attribute that must not be there */
+
+struct family {
+	uint16_t id;
+	uint32_t version;
+	uint32_t group; /* `report` */
+};
+
+struct listener {
+	int fd;
+	struct family family;
+};
+
+/* Attributes by number; NULL: not there. */
+struct message {
+	char bytes[8192];
+	const struct nlattr *attributes[32];
+};
+
+static void sort_attributes(const void *bytes, size_t size, const struct nlattr **attributes,
+			    size_t nr)
+{
+	const struct nlattr *at = bytes;
+
+	memset(attributes, 0, nr * sizeof(*attributes));
+	while (size >= sizeof(*at) && at->nla_len >= sizeof(*at) && at->nla_len <= size) {
+		size_t step = NLA_ALIGN(at->nla_len);
+
+		if ((at->nla_type & NLA_TYPE_MASK) < nr)
+			attributes[at->nla_type & NLA_TYPE_MASK] = at;
+		if (step >= size)
+			break;
+		size -= step;
+		at = (const void *)((const char *)at + step);
+	}
+}
+
+static const void *value_of(const struct nlattr *at)
+{
+	return at + 1;
+}
+
+static size_t size_of(const struct nlattr *at)
+{
+	return at->nla_len - sizeof(*at);
+}
+
+static uint32_t u32_of(const struct nlattr *at)
+{
+	uint32_t value;
+
+	EXPECT(at);
+	EXPECT_EQ(size_of(at), sizeof(value));
+	memcpy(&value, value_of(at), sizeof(value));
+	return value;
+}
+
+/* Reads one message; its command, or -errno. */
+static int receive(int fd, int flags, struct message *message)
+{
+	const struct nlmsghdr *header = (const void *)message->bytes;
+	const struct genlmsghdr *genl = NLMSG_DATA(header);
+	ssize_t size = recv(fd, message->bytes, sizeof(message->bytes), flags);
+
+	if (size < 0)
+		return -errno;
+	EXPECT(NLMSG_OK(header, (size_t)size));
+	if (header->nlmsg_type == NLMSG_ERROR)
+		return ((const struct nlmsgerr *)NLMSG_DATA(header))->error ?: -ENOMSG;
+	sort_attributes((const char *)genl + GENL_HDRLEN, NLMSG_PAYLOAD(header, GENL_HDRLEN),
+			message->attributes, 32);
+	return genl->cmd;
+}
+
+/* The number of the group `report` among the groups of a family. */
+static uint32_t report_group(const struct nlattr *groups)
+{
+	const struct nlattr *list[8], *group[CTRL_ATTR_MCAST_GRP_MAX + 1];
+
+	EXPECT(groups);
+	sort_attributes(value_of(groups), size_of(groups), list, 8);
+	for (int i = 0; i < 8; i++) {
+		if (!list[i])
+			continue;
+		sort_attributes(value_of(list[i]), size_of(list[i]), group,
+				CTRL_ATTR_MCAST_GRP_MAX + 1);
+		EXPECT(group[CTRL_ATTR_MCAST_GRP_NAME]);
+		if (!strcmp(value_of(group[CTRL_ATTR_MCAST_GRP_NAME]), "report"))
+			return u32_of(group[CTRL_ATTR_MCAST_GRP_ID]);
+	}
+	FAIL("the family has no group `report`");
+}
+
+static struct family find_family(int fd)
+{
+	struct {
+		struct nlmsghdr header;
+		struct genlmsghdr genl;
+		struct nlattr attribute;
+		char name[8];
+	} request = {
+		.header = { sizeof(request), GENL_ID_CTRL, NLM_F_REQUEST, 1, 0 },
+		.genl = { .cmd = CTRL_CMD_GETFAMILY, .version = 1 },
+		.attribute = { NLA_HDRLEN + sizeof("binder"), CTRL_ATTR_FAMILY_NAME },
+		.name = "binder",
+	};
+	struct message answer;
+	struct family family;
+
+	EXPECT_EQ(send(fd, &request, sizeof(request), 0), sizeof(request));
+	EXPECT_EQ(receive(fd, 0, &answer), CTRL_CMD_NEWFAMILY);
+	EXPECT(answer.attributes[CTRL_ATTR_FAMILY_ID]);
+	memcpy(&family.id, value_of(answer.attributes[CTRL_ATTR_FAMILY_ID]), sizeof(family.id));
+	family.version = u32_of(answer.attributes[CTRL_ATTR_VERSION]);
+	family.group = report_group(answer.attributes[CTRL_ATTR_MCAST_GROUPS]);
+	return family;
+}
+
+static struct listener listen_to_reports(void)
+{
+	const struct sockaddr_nl self = { .nl_family = AF_NETLINK };
+	struct listener l = { .fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC) };
+
+	EXPECT(l.fd >= 0);
+	EXPECT_EQ(bind(l.fd, (const struct sockaddr *)&self, sizeof(self)), 0);
+	l.family = find_family(l.fd);
+	EXPECT_EQ(setsockopt(l.fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &l.family.group,
+			     sizeof(l.family.group)), 0);
+	return l;
+}
+
+/* The next report of a transaction that this client sent. */
+static struct message *next_report(const struct listener *l, const struct client *from)
+{
+	static struct message message;
+	struct pollfd pollfd = { .fd = l->fd, .events = POLLIN };
+
+	do {
+		EXPECT_EQ(poll(&pollfd, 1, EXPECT_TIMEOUT_MS), 1);
+		EXPECT_EQ(receive(l->fd, 0, &message), CMD_REPORT);
+		EXPECT_EQ(((const struct nlmsghdr *)message.bytes)->nlmsg_type, l->family.id);
+	} while (u32_of(message.attributes[A_FROM_PID]) != (uint32_t)actor_pid(from->by));
+	return &message;
+}
+
+/* What a report must say. */
+struct report {
+	uint32_t error;
+	const struct client *from, *to; /* NULL: not told */
+	bool to_thread, is_reply;
+	uint32_t code, flags, data_size;
+};
+
+#define expect_report(listener, ...) expect_report_at(listener, (struct report){ __VA_ARGS__ })
+static void expect_report_at(const struct listener *l, struct report want)
+{
+	const char *device = strrchr(test_device(), '/') + 1;
+	const struct nlattr **got = next_report(l, want.from)->attributes;
+
+	EXPECT_EQ(u32_of(got[A_ERROR]), want.error);
+	EXPECT(got[A_CONTEXT]);
+	EXPECT_EQ(size_of(got[A_CONTEXT]), strlen(device) + 1);
+	EXPECT(!strcmp(value_of(got[A_CONTEXT]), device));
+	EXPECT_EQ(u32_of(got[A_FROM_TID]), actor_tid(want.from->by));
+	EXPECT_EQ(got[A_TO_PID] ? u32_of(got[A_TO_PID]) : NONE,
+		  want.to ? actor_pid(want.to->by) : NONE);
+	EXPECT_EQ(got[A_TO_TID] ? u32_of(got[A_TO_TID]) : NONE,
+		  want.to_thread ? actor_tid(want.to->by) : NONE);
+	EXPECT_EQ(got[A_IS_REPLY] != NULL, want.is_reply);
+	EXPECT_EQ(u32_of(got[A_FLAGS]), want.flags);
+	EXPECT_EQ(u32_of(got[A_CODE]), want.code);
+	EXPECT_EQ(u32_of(got[A_DATA_SIZE]), want.data_size);
+}
+
+static void freeze(struct client *by, struct client *target)
+{
+	struct binder_freeze_info info = { .pid = (uint32_t)actor_pid(target->by), .enable = 1 };
+
+	EXPECT_OK(client_ioctl(by, BINDER_FREEZE, &info));
+}
+
+TEST(report_family,
+     "Family `binder` of generic netlink, version 1, has a group `report`.",
+     "transaction_report")
+{
+	struct listener l = listen_to_reports();
+
+	EXPECT(l.family.id >= NLMSG_MIN_TYPE);
+	EXPECT_EQ(l.family.version, 1);
+}
+
+TEST(report_feature,
+     "features/ says that there are reports.",
+     "binderfs transaction_report")
+{
+	char path[512], text[4] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/features/transaction_report", test_device_dir());
+	file = fopen(path, "r");
+	EXPECT(file);
+	EXPECT(fgets(text, sizeof(text), file));
+	EXPECT(!strcmp(text, "1\n"));
+	fclose(file);
+}
+
+TEST(report_of_a_call_to_nobody,
+     "A call to a handle that is none is reported without a target.",
+     "transaction_report")
+{
+	struct listener l = listen_to_reports();
+	struct client *client = client_new();
+
+	call(client, 7, .code = 12, .flags = TF_ACCEPT_FDS, .data = "abc", .size = 3);
+	expect(client, BR_FAILED_REPLY);
+	expect_report(&l, BR_FAILED_REPLY, client, .code = 12, .flags = TF_ACCEPT_FDS,
+		      .data_size = 3);
+}
+
+TEST(report_of_a_call_to_the_dead,
+     "A call to the dead is reported without a target, as is a one-way call.",
+     "transaction_report")
+{
+	struct listener l = listen_to_reports();
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+
+	client_kill(server);
+	sleep_ms(SETTLE_MS);
+	call(manager, handle, .code = 3);
+	expect(manager, BR_DEAD_REPLY);
+	expect_report(&l, BR_DEAD_REPLY, manager, .code = 3);
+	call_oneway(manager, handle, .code = 4);
+	expect(manager, BR_DEAD_REPLY);
+	expect_report(&l, BR_DEAD_REPLY, manager, .code = 4, .flags = TF_ONE_WAY);
+}
+
+TEST(report_of_a_call_that_is_too_big,
+     "A call that has no room in its receiver is reported with that process and the size.",
+     "transaction_report")
+{
+	struct listener l = listen_to_reports();
+	struct client *manager = manager_open((struct client_options){ .map_size = 4096 });
+	struct client *client = client_new();
+
+	call(client, 0, .code = 5, .size = 5000);
+	expect(client, BR_FAILED_REPLY);
+	expect_report(&l, BR_FAILED_REPLY, client, manager, .code = 5, .data_size = 5000);
+}
+
+TEST(report_of_a_failed_reply,
+     "A reply that fails is reported as one, with the thread that waits for it.",
+     "transaction_report")
+{
+	struct listener l = listen_to_reports();
+	struct client *manager = manager_new();
+	struct client *client = client_open((struct client_options){ .map_size = 4096 });
+
+	call(client, 0, .code = 6);
+	expect(manager, BR_TRANSACTION);
+	reply(manager, .code = 7, .size = 5000);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_FAILED_REPLY);
+	expect_report(&l, BR_FAILED_REPLY, manager, client, .to_thread = true, .is_reply = true,
+		      .code = 7, .data_size = 5000);
+}
+
+TEST(report_of_a_reply_to_nobody,
+     "A reply to the dead, and one to no call, are reported without a target.",
+     "transaction_report")
+{
+	struct listener l = listen_to_reports();
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 0);
+	expect(manager, BR_TRANSACTION);
+	client_kill(client);
+	sleep_ms(SETTLE_MS);
+	reply(manager, .code = 8);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect_report(&l, BR_DEAD_REPLY, manager, .is_reply = true, .code = 8);
+	reply(manager, .code = 9);
+	expect_report(&l, BR_FAILED_REPLY, manager, .is_reply = true, .code = 9);
+}
+
+TEST(report_of_calls_to_the_frozen,
+     "A call to a frozen process is reported, and a one-way call that waits there.",
+     "transaction_report pending_frozen")
+{
+	struct listener l = listen_to_reports();
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	freeze(client, manager);
+	call(client, 0, .code = 10);
+	expect(client, BR_FROZEN_REPLY);
+	expect_report(&l, BR_FROZEN_REPLY, client, manager, .code = 10);
+	call_oneway(client, 0, .code = 11);
+	expect(client, BR_TRANSACTION_PENDING_FROZEN);
+	expect_report(&l, BR_TRANSACTION_PENDING_FROZEN, client, manager, .code = 11,
+		      .flags = TF_ONE_WAY);
+}
+
+TEST(report_of_spam,
+     "The one-way call that makes its sender a suspect is reported.",
+     "transaction_report")
+{
+	struct listener l = listen_to_reports();
+	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
+	struct client *client = client_new();
+	uint32_t yes = 1, cmd = BR_TRANSACTION_COMPLETE;
+
+	EXPECT_OK(client_ioctl(client, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &yes));
+	for (int i = 0; i < 40 && cmd == BR_TRANSACTION_COMPLETE; i++) {
+		call_oneway(client, 0, .code = 13, .size = 4000);
+		cmd = peek(client)->cmd;
+		expect(client, cmd);
+	}
+	EXPECT_EQ(cmd, BR_ONEWAY_SPAM_SUSPECT);
+	expect_report(&l, BR_ONEWAY_SPAM_SUSPECT, client, manager, .code = 13, .flags = TF_ONE_WAY,
+		      .data_size = 4000);
+}
+
+TEST(report_of_success_is_not_made,
+     "What arrives is not reported.",
+     "transaction_report")
+{
+	struct listener l = listen_to_reports();
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	round_trip(client, 0, manager);
+	call_oneway(client, 0);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	call(client, 7, .code = 99);
+	expect(client, BR_FAILED_REPLY);
+	expect_report(&l, BR_FAILED_REPLY, client, .code = 99);
+}
+
+TEST(report_stays_in_the_first_network,
+     "Who listens in a network namespace of its own finds the family, and hears nothing.",
+     "transaction_report")
+{
+	struct listener first = listen_to_reports(), other;
+	struct client *client = client_new();
+	struct message message;
+
+	if (unshare(CLONE_NEWNET))
+		test_skip("needs the right to make a network namespace");
+	other = listen_to_reports();
+	call(client, 7);
+	expect(client, BR_FAILED_REPLY);
+	expect_report(&first, BR_FAILED_REPLY, client);
+	EXPECT_EQ(receive(other.fd, MSG_DONTWAIT, &message), -EAGAIN);
+}
