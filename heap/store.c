@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A buffer is put together from blocks of a few sizes, the largest that fits first. For each size
+ * the pool is asked, then the system; a size that neither has is not asked for again in this call,
+ * and only for the smallest is memory waited for.
+ *
+ * A page that is charged to a control group remains so until the system has it back. In a pool it
+ * would be a burden on a group that no longer uses it, and a gift to the next; so charged pages do
+ * not rest.
+ */
+#include "store.h"
+
+const unsigned int store_orders[STORE_ORDERS] = { 8, 4, 0 };
+
+void store_init(struct store *store)
+{
+	unsigned int kind, i;
+
+	for (kind = 0; kind < STORE_KINDS; kind++) {
+		for (i = 0; i < STORE_ORDERS; i++)
+			pool_init(&store->pools[kind][i], kind == STORE_UNCACHED, store_orders[i]);
+	}
+}
+
+void store_chain_add(struct store_chain *chain, struct pool_block *block)
+{
+	pool_host_set_next(block, NULL);
+	if (chain->last)
+		pool_host_set_next(chain->last, block);
+	else
+		chain->first = block;
+	chain->last = block;
+	chain->nr_blocks++;
+}
+
+/* Up to @max blocks of one size to the end of the chain; returns how many. */
+static unsigned long take_some(struct store *store, enum store_kind kind, unsigned int i,
+			       unsigned long max, bool charged, struct store_chain *chain)
+{
+	struct pool_block *block = NULL, *next;
+	unsigned long nr = 0;
+
+	if (!charged)
+		block = pool_remove(&store->pools[kind][i], max, &nr);
+	if (!block) {
+		block = pool_host_block_alloc(kind == STORE_UNCACHED, store_orders[i],
+					      i == STORE_ORDERS - 1, charged);
+		if (!block)
+			return 0;
+		pool_host_set_next(block, NULL);
+		nr = 1;
+	}
+	for (; block; block = next) {
+		next = pool_host_next(block);
+		store_chain_add(chain, block);
+	}
+	return nr;
+}
+
+int store_take(struct store *store, enum store_kind kind, unsigned long nr_pages, bool charged,
+	       struct store_chain *chain)
+{
+	unsigned int i = 0;
+	unsigned long nr;
+	int err;
+
+	*chain = (struct store_chain){ 0 };
+	while (nr_pages) {
+		err = -EINTR;
+		if (pool_host_killed())
+			goto undo;
+		while (nr_pages >> store_orders[i] == 0)
+			i++;
+		nr = take_some(store, kind, i, nr_pages >> store_orders[i], charged, chain);
+		nr_pages -= nr << store_orders[i];
+		err = -ENOMEM;
+		if (!nr && ++i == STORE_ORDERS)
+			goto undo;
+	}
+	return 0;
+
+undo:
+	if (charged)
+		store_chain_free(kind, chain);
+	else
+		store_give(store, kind, chain);
+	return err;
+}
+
+static struct pool *pool_for(struct store *store, enum store_kind kind, struct pool_block *block)
+{
+	unsigned int order = pool_host_block_order(block);
+	unsigned int i = 0;
+
+	while (store_orders[i] != order)
+		i++;
+	return &store->pools[kind][i];
+}
+
+void store_give(struct store *store, enum store_kind kind, struct store_chain *chain)
+{
+	struct pool_block *block, *next;
+
+	for (block = chain->first; block; block = next) {
+		next = pool_host_next(block);
+		pool_add(pool_for(store, kind, block), block);
+	}
+	*chain = (struct store_chain){ 0 };
+}
+
+unsigned long store_chain_free(enum store_kind kind, struct store_chain *chain)
+{
+	struct pool_block *block, *next;
+	unsigned long nr_pages = 0;
+	unsigned int order;
+
+	for (block = chain->first; block; block = next) {
+		next = pool_host_next(block);
+		order = pool_host_block_order(block);
+		pool_host_block_free(block, kind == STORE_UNCACHED, order);
+		nr_pages += 1UL << order;
+	}
+	*chain = (struct store_chain){ 0 };
+	return nr_pages;
+}
+
+unsigned long store_pages(const struct store *store)
+{
+	unsigned long nr_pages = 0;
+	unsigned int kind, i;
+
+	for (kind = 0; kind < STORE_KINDS; kind++) {
+		for (i = 0; i < STORE_ORDERS; i++)
+			nr_pages += pool_blocks(&store->pools[kind][i]) << store_orders[i];
+	}
+	return nr_pages;
+}
+
+/* From one pool; returns pages. */
+static unsigned long drain(struct pool *pool, enum store_kind kind, unsigned long nr_pages)
+{
+	struct store_chain chain = { 0 };
+	unsigned long nr, freed = 0;
+
+	while (freed < nr_pages) {
+		nr = ((nr_pages - freed - 1) >> pool->order) + 1;
+		chain.first = pool_remove(pool, nr, &nr);
+		if (!chain.first)
+			break;
+		freed += store_chain_free(kind, &chain);
+	}
+	return freed;
+}
+
+/* Small blocks first: they are the cheapest to get again and of the least use to devices. */
+unsigned long store_shrink(struct store *store, unsigned long nr_pages)
+{
+	unsigned long freed = 0;
+	unsigned int kind, i;
+
+	for (i = STORE_ORDERS; i-- > 0;) {
+		for (kind = 0; kind < STORE_KINDS && freed < nr_pages; kind++)
+			freed += drain(&store->pools[kind][i], kind, nr_pages - freed);
+	}
+	return freed;
+}

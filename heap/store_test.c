@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Chains of blocks: their sizes, what happens where memory ends, and where their pages end up. */
+#include "store.h"
+
+#include "unit/test.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#define MANY 100000UL
+
+static unsigned long pages_of(const struct store_chain *chain)
+{
+	struct pool_block *block;
+	unsigned long nr_pages = 0, nr_blocks = 0;
+
+	for (block = chain->first; block; block = pool_host_next(block)) {
+		nr_pages += 1UL << block->order;
+		nr_blocks++;
+		if (!pool_host_next(block))
+			CHECK(block == chain->last);
+	}
+	CHECK(nr_blocks == chain->nr_blocks);
+	return nr_pages;
+}
+
+TEST(largest_blocks_first)
+{
+	struct store store;
+	struct store_chain chain;
+
+	store_init(&store);
+	REQUIRE(!store_take(&store, STORE_CACHED, 256 + 16 * 3 + 5, false, &chain));
+	CHECK(pages_of(&chain) == 256 + 16 * 3 + 5);
+	CHECK(chain.nr_blocks == 1 + 3 + 5);
+	CHECK(chain.first->order == 8 && chain.last->order == 0);
+	CHECK(store_chain_free(STORE_CACHED, &chain) == 256 + 16 * 3 + 5);
+	CHECK(!chain.first && !chain.nr_blocks);
+}
+
+TEST(small_blocks_where_there_are_no_big_ones)
+{
+	struct store store;
+	struct store_chain chain;
+
+	store_init(&store);
+	home.no_big_blocks = true;
+	REQUIRE(!store_take(&store, STORE_CACHED, 600, false, &chain));
+	CHECK(chain.nr_blocks == 600);
+	store_give(&store, STORE_CACHED, &chain);
+	CHECK(store_pages(&store) == 600);
+	CHECK(store_shrink(&store, MANY) == 600);
+}
+
+TEST(what_was_given_is_taken_again)
+{
+	struct store store;
+	struct store_chain chain;
+	long blocks;
+
+	store_init(&store);
+	REQUIRE(!store_take(&store, STORE_UNCACHED, 777, false, &chain));
+	store_give(&store, STORE_UNCACHED, &chain);
+	CHECK(store_pages(&store) == 777);
+	blocks = home.blocks_out;
+	REQUIRE(!store_take(&store, STORE_UNCACHED, 777, false, &chain));
+	CHECK(home.blocks_out == blocks);
+	CHECK(store_pages(&store) == 0);
+	/* the other kind has pools of its own */
+	store_give(&store, STORE_UNCACHED, &chain);
+	REQUIRE(!store_take(&store, STORE_CACHED, 777, false, &chain));
+	CHECK(home.blocks_out == 2 * blocks);
+	store_chain_free(STORE_CACHED, &chain);
+	store_shrink(&store, MANY);
+}
+
+TEST(charged_pages_never_rest)
+{
+	struct store store;
+	struct store_chain chain;
+
+	store_init(&store);
+	REQUIRE(!store_take(&store, STORE_CACHED, 300, false, &chain));
+	store_give(&store, STORE_CACHED, &chain);
+	REQUIRE(!store_take(&store, STORE_CACHED, 300, true, &chain));
+	CHECK(store_pages(&store) == 300);
+	CHECK(chain.first->charged && chain.last->charged);
+	store_chain_free(STORE_CACHED, &chain);
+	/* nor after a failure */
+	home.alloc_budget = 400;
+	CHECK(store_take(&store, STORE_CACHED, 500, true, &chain) == -ENOMEM);
+	CHECK(store_pages(&store) == 300);
+	store_shrink(&store, MANY);
+}
+
+/* Memory ends at every possible place: nothing is lost, and what was had serves the next. */
+TEST(no_memory_anywhere)
+{
+	struct store store;
+	struct store_chain chain;
+	long budget;
+
+	store_init(&store);
+	for (budget = 0; budget < 300; budget++) {
+		home.alloc_budget = budget;
+		CHECK(store_take(&store, STORE_CACHED, 300, false, &chain) == -ENOMEM);
+		CHECK(!chain.first);
+		CHECK((long)store_pages(&store) == budget);
+		CHECK((long)store_shrink(&store, MANY) == budget);
+	}
+	home.alloc_budget = 300;
+	REQUIRE(!store_take(&store, STORE_CACHED, 300, false, &chain));
+	store_chain_free(STORE_CACHED, &chain);
+}
+
+TEST(killed_anywhere)
+{
+	struct store store;
+	struct store_chain chain;
+	int calls;
+
+	store_init(&store);
+	home.no_big_blocks = true;
+	for (calls = 0; calls < 40; calls++) {
+		home.killed_in = calls;
+		CHECK(store_take(&store, STORE_CACHED, 40, false, &chain) == -EINTR);
+		store_shrink(&store, MANY);
+		CHECK(home.blocks_out == 0);
+	}
+}
+
+TEST(shrinking_gives_what_was_asked_for)
+{
+	struct store store;
+	struct store_chain chain;
+
+	store_init(&store);
+	CHECK(store_shrink(&store, 1) == 0);
+	REQUIRE(!store_take(&store, STORE_CACHED, 10 * 256 + 40, false, &chain));
+	store_give(&store, STORE_CACHED, &chain);
+	CHECK(store_shrink(&store, 8) == 8);		/* eight single pages */
+	CHECK(store_shrink(&store, 32) == 32);		/* two blocks of 16 */
+	CHECK(store_shrink(&store, 300) == 512);	/* whole blocks */
+	CHECK(store_pages(&store) == 8 * 256);
+	CHECK(store_shrink(&store, MANY) == 8 * 256);
+}
+
+struct app {
+	struct store *store;
+	uint64_t seed;
+	pthread_t thread;
+};
+
+static void dirty(struct store_chain *chain, bool value)
+{
+	struct pool_block *block;
+
+	for (block = chain->first; block; block = pool_host_next(block)) {
+		if (block->dirty == value)
+			home_broken("a block has two owners");
+		block->dirty = value;
+	}
+}
+
+static void *run_app(void *arg)
+{
+	struct app *app = arg;
+	struct store_chain chain;
+	int step;
+
+	for (step = 0; step < 800; step++) {
+		uint32_t dice = unit_random(&app->seed);
+		enum store_kind kind = dice % STORE_KINDS;
+		bool charged = dice % 5 == 0;
+
+		if (dice % 50 == 0)
+			store_shrink(app->store, dice % 1024);
+		if (store_take(app->store, kind, 1 + dice % 700, charged, &chain))
+			continue;
+		dirty(&chain, true);
+		sched_yield();
+		dirty(&chain, false);
+		if (charged)
+			store_chain_free(kind, &chain);
+		else
+			store_give(app->store, kind, &chain);
+	}
+	return NULL;
+}
+
+TEST(applications_come_and_go)
+{
+	struct app apps[4];
+	struct store store;
+	int i;
+
+	store_init(&store);
+	home.alloc_budget = 4000;
+	for (i = 0; i < 4; i++) {
+		apps[i] = (struct app){ &store, 77777777777u + (uint64_t)i, 0 };
+		pthread_create(&apps[i].thread, NULL, run_app, &apps[i]);
+	}
+	for (i = 0; i < 4; i++)
+		pthread_join(apps[i].thread, NULL);
+	CHECK((long)store_pages(&store) == home.pages_resting);
+	store_shrink(&store, MANY);
+	CHECK(home.alloc_budget == 4000);
+}
