@@ -3,8 +3,8 @@
 # make module KVER=6.12      against the headers that vm-fetch brought
 # make module KDIR=/lib/modules/RELEASE/build      against those of an installed kernel
 #
-# Leaves build/module/NAME/anybinder.ko, NAME being KVER or the release of KDIR's kernel. The kernel's
-# own build decides what to compile anew.
+# Leaves build/module/NAME/anybinder.ko and anybinder_heap.ko, NAME being KVER or the release of
+# KDIR's kernel. The kernel's own build decides what to compile anew.
 
 KVER ?= 6.12
 ifdef KDIR
@@ -29,11 +29,12 @@ module:
 	$(Q)flock $(MODULE_DIR) $(MAKE) --no-print-directory -C $(abspath $(MODULE_KDIR)) \
 		M=$(abspath $(MODULE_DIR)) W=$(W) $(if $(V),V=$(V)) CONFIG_DEBUG_INFO_BTF_MODULES= modules
 
-# Needs nothing of a kernel that mainline does not export (host/linux/symbols).
+# Need nothing of a kernel that mainline does not export (host/linux/symbols, heap/symbols).
 module-symbols:
 	@for kernel in $(MODULE_KVERS); do \
 		$(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
-	@host/linux/check-symbols $(MODULE_KVERS:%=$(BUILD)/module/%/anybinder.ko)
+	@host/linux/check-symbols $(foreach kernel,$(MODULE_KVERS), \
+		$(BUILD)/module/$(kernel)/anybinder.ko $(BUILD)/module/$(kernel)/anybinder_heap.ko)
 
 # In a farm of its own, so that nothing is thought to be built already.
 module-sparse:

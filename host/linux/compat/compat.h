@@ -9,6 +9,7 @@
 
 #include <linux/fs.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
 
@@ -37,6 +38,20 @@ static inline void compat_inode_init_times(struct inode *inode)
 	inode->i_atime = inode->i_mtime = inode->i_ctime = current_time(inode);
 #endif
 }
+
+/* What a device class's operations are told of a device. */
+#ifdef COMPAT_HAVE_CLASS_CONST_DEVICE
+#define COMPAT_CLASS_DEVICE const struct device
+#else
+#define COMPAT_CLASS_DEVICE struct device
+#endif
+
+/* The module uses symbols of that namespace. */
+#ifdef COMPAT_HAVE_IMPORT_NS_STRING
+#define COMPAT_IMPORT_NS(ns) MODULE_IMPORT_NS(#ns)
+#else
+#define COMPAT_IMPORT_NS(ns) MODULE_IMPORT_NS(ns)
+#endif
 
 typedef unsigned long (*compat_shrinker_fn)(struct shrinker *shrinker,
 					    struct shrink_control *control);

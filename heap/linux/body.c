@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whoever closes the last file of a buffer should not pay for cleaning it: that may be a process
+ * that is being killed because memory is short. The memory goes on a list of the dead (one
+ * exchange, no lock), and a thread of low priority does the rest. Should it fall behind, those who
+ * free do the work themselves, which slows them down as much as it must.
+ *
+ * What is dead counts as reclaimable like what rests in the pools; handed to the system as it is,
+ * it need not be cleaned at all.
+ */
+#include "body.h"
+
+#include "compat/compat.h"
+
+#include <linux/err.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+
+/* The thread may be that far behind: a few screens full. */
+#define DEAD_PAGES_MAX (SZ_64M >> PAGE_SHIFT)
+
+struct store body_store;
+static atomic_long_t used_pages, dead_pages;
+static LLIST_HEAD(dead);
+static DECLARE_WAIT_QUEUE_HEAD(somebody_died);
+static struct task_struct *thread;
+static struct shrinker *shrinker;
+
+struct body *body_new(enum store_kind kind, unsigned long nr_pages, bool charged)
+{
+	struct body *body = kzalloc(sizeof(*body), GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!body)
+		return ERR_PTR(-ENOMEM);
+	body->kind = kind;
+	body->nr_pages = nr_pages;
+	body->charged = charged;
+	err = store_take(&body_store, kind, nr_pages, charged, &body->chain);
+	if (err) {
+		kfree(body);
+		return ERR_PTR(err);
+	}
+	atomic_long_add((long)nr_pages, &used_pages);
+	return body;
+}
+
+static void clean(struct body *body)
+{
+	struct page *page;
+
+	for (page = body_first(body); page; page = body_next(page))
+		pages_clean(page, compound_order(page));
+	store_give(&body_store, body->kind, &body->chain);
+	kfree(body);
+}
+
+static unsigned long dissolve(struct body *body)
+{
+	unsigned long nr_pages = store_chain_free(body->kind, &body->chain);
+
+	kfree(body);
+	return nr_pages;
+}
+
+void body_bury(struct body *body)
+{
+	long nr_pages = (long)body->nr_pages;
+
+	atomic_long_sub(nr_pages, &used_pages);
+	if (body->charged) {
+		dissolve(body);
+	} else if (atomic_long_add_return(nr_pages, &dead_pages) > DEAD_PAGES_MAX) {
+		atomic_long_sub(nr_pages, &dead_pages);
+		clean(body);
+	} else if (llist_add(&body->link, &dead)) {
+		wake_up(&somebody_died);
+	}
+}
+
+static int undertake(void *unused)
+{
+	struct llist_node *all;
+	struct body *body, *next;
+
+	while (true) {
+		wait_event_idle(somebody_died, !llist_empty(&dead) || kthread_should_stop());
+		all = llist_del_all(&dead);
+		if (!all && kthread_should_stop())
+			return 0;
+		llist_for_each_entry_safe(body, next, all, link) {
+			atomic_long_sub((long)body->nr_pages, &dead_pages);
+			clean(body);
+		}
+	}
+}
+
+static unsigned long shrink_dead(unsigned long nr_pages)
+{
+	struct llist_node *all = llist_del_all(&dead);
+	struct body *body, *next;
+	unsigned long freed = 0;
+
+	llist_for_each_entry_safe(body, next, all, link) {
+		if (freed >= nr_pages) {
+			llist_add(&body->link, &dead);
+			continue;
+		}
+		atomic_long_sub((long)body->nr_pages, &dead_pages);
+		freed += dissolve(body);
+	}
+	if (!llist_empty(&dead))
+		wake_up(&somebody_died);
+	return freed;
+}
+
+unsigned long body_used_pages(void)
+{
+	return (unsigned long)atomic_long_read(&used_pages);
+}
+
+unsigned long body_dead_pages(void)
+{
+	return (unsigned long)atomic_long_read(&dead_pages);
+}
+
+unsigned long body_shrink(unsigned long nr_pages)
+{
+	unsigned long freed = shrink_dead(nr_pages);
+
+	if (freed < nr_pages)
+		freed += store_shrink(&body_store, nr_pages - freed);
+	return freed;
+}
+
+static unsigned long count(struct shrinker *unused, struct shrink_control *control)
+{
+	return body_dead_pages() + store_pages(&body_store) ?: SHRINK_EMPTY;
+}
+
+static unsigned long scan(struct shrinker *unused, struct shrink_control *control)
+{
+	return body_shrink(control->nr_to_scan) ?: SHRINK_STOP;
+}
+
+int body_init(void)
+{
+	store_init(&body_store);
+	thread = kthread_run(undertake, NULL, "anybinder_heap");
+	if (IS_ERR(thread))
+		return PTR_ERR(thread);
+	sched_set_normal(thread, MAX_NICE);
+	shrinker = compat_shrinker_start("anybinder-heap", count, scan);
+	if (!shrinker) {
+		kthread_stop(thread);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void body_exit(void)
+{
+	compat_shrinker_stop(shrinker);
+	kthread_stop(thread);
+	store_shrink(&body_store, ULONG_MAX);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The pools as ION told of them: a line for each order and kind, how many blocks rest there and how
+ * many bytes that is. In `contention`, how often each pool was used and its lock found taken.
+ * `shrink` says how many bytes could be given back to the system; so many as are written there are.
+ */
+#include "report.h"
+
+#include "body.h"
+#include "buffer.h"
+
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+
+static const char *const kind_names[] = {
+	[STORE_CACHED] = "cached",
+	[STORE_UNCACHED] = "uncached",
+};
+
+static struct dentry *dir;
+
+static int pools_show(struct seq_file *seq, void *unused)
+{
+	const struct pool *pool;
+	unsigned int kind, i;
+
+	for (i = 0; i < STORE_ORDERS; i++) {
+		for (kind = 0; kind < STORE_KINDS; kind++) {
+			pool = &body_store.pools[kind][i];
+			seq_printf(seq, "%lu order %u %s pages %lu total\n", pool_blocks(pool),
+				   pool->order, kind_names[kind],
+				   (PAGE_SIZE << pool->order) * pool_blocks(pool));
+		}
+	}
+	seq_printf(seq, "%lu in use\n%lu to be cleaned\n", body_used_pages() << PAGE_SHIFT,
+		   body_dead_pages() << PAGE_SHIFT);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(pools);
+
+static int contention_show(struct seq_file *seq, void *unused)
+{
+	const struct pool *pool;
+	long sums[4] = { 0 };
+	unsigned int kind, i;
+
+	for (i = 0; i < STORE_ORDERS; i++) {
+		for (kind = 0; kind < STORE_KINDS; kind++) {
+			pool = &body_store.pools[kind][i];
+			long row[] = { pool_host_read(&pool->adds),
+				       pool_host_read(&pool->taken[POOL_ADD]),
+				       pool_host_read(&pool->removes),
+				       pool_host_read(&pool->taken[POOL_REMOVE]) };
+
+			seq_printf(seq, "order %u %s: added %ld taken %ld removed %ld taken %ld\n",
+				   pool->order, kind_names[kind], row[0], row[1], row[2], row[3]);
+			for (int column = 0; column < 4; column++)
+				sums[column] += row[column];
+		}
+	}
+	seq_printf(seq, "total: added %ld taken %ld removed %ld taken %ld\n", sums[0], sums[1],
+		   sums[2], sums[3]);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(contention);
+
+static int buffers_show(struct seq_file *seq, void *unused)
+{
+	buffer_report(seq);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(buffers);
+
+static int shrink_get(void *unused, u64 *bytes)
+{
+	*bytes = (u64)(body_dead_pages() + store_pages(&body_store)) << PAGE_SHIFT;
+	return 0;
+}
+
+static int shrink_set(void *unused, u64 bytes)
+{
+	if (bytes)
+		body_shrink((unsigned long)((bytes - 1) >> PAGE_SHIFT) + 1);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(shrink_fops, shrink_get, shrink_set, "%llu\n");
+
+/* Without debugfs there is no report, which is no reason to do without the heaps. */
+void report_init(void)
+{
+	dir = debugfs_create_dir(KBUILD_MODNAME, NULL);
+	debugfs_create_file("pools", 0444, dir, NULL, &pools_fops);
+	debugfs_create_file("contention", 0444, dir, NULL, &contention_fops);
+	debugfs_create_file("buffers", 0400, dir, NULL, &buffers_fops);
+	debugfs_create_file_unsafe("shrink", 0600, dir, NULL, &shrink_fops);
+}
+
+void report_exit(void)
+{
+	debugfs_remove_recursive(dir);
+}

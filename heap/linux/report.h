@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* report: what debugfs tells, in /sys/kernel/debug/anybinder_heap. */
+#ifndef HEAP_LINUX_REPORT_H
+#define HEAP_LINUX_REPORT_H
+
+void report_init(void);
+void report_exit(void);
+
+#endif
