@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bench-ipc: one measurement, one line of JSON.
+ * bench-ipc and bench-peers: one measurement, one line of JSON.
  *
  * `call` measures round trips of one peer, `crowd` holds many binder clients open, `broker` runs
- * dbus-broker. Which measurements make a comparison, and in what order, is up to bench/run.
+ * dbus-broker. Which measurements make a comparison, and in what order, is up to `anybinder bench`.
+ * The two programs differ in the peers they know (see plain.c and every.c).
  */
-#include "bench/broker.h"
 #include "bench/crowd.h"
 #include "bench/fail.h"
 #include "bench/stage.h"
 
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct peer *const peers[] = { &peer_binder, &peer_dbus, &peer_unix, &peer_pipe,
-					   &peer_futex };
+struct command_line {
+	struct cell cell;
+	bool wants_histogram;
+	int nr_clients;
+};
 
 static const struct option options[] = {
 	{ "peer", required_argument, NULL, 'p' },
@@ -25,77 +29,128 @@ static const struct option options[] = {
 	{ "reply", required_argument, NULL, 'r' },
 	{ "pairs", required_argument, NULL, 'n' },
 	{ "cpu", required_argument, NULL, 'c' },
+	{ "client-cpu", required_argument, NULL, 'C' },
+	{ "server-cpu", required_argument, NULL, 'S' },
+	{ "client-sched", required_argument, NULL, 'x' },
+	{ "server-sched", required_argument, NULL, 'y' },
 	{ "duration-ms", required_argument, NULL, 'd' },
+	{ "calls", required_argument, NULL, 'l' },
+	{ "delay-us", required_argument, NULL, 'w' },
+	{ "histogram", no_argument, NULL, 'h' },
 	{ "clients", required_argument, NULL, 'k' },
 	{ 0 },
 };
 
 static void usage(void)
 {
-	puts("usage: bench-ipc call --peer binder|dbus|unix|pipe|futex [--address DEVICE-OR-BUS]\n"
-	     "                      [--request BYTES] [--reply BYTES] [--pairs N] [--cpu N]\n"
-	     "                      [--duration-ms N]\n"
-	     "       bench-ipc crowd --address DEVICE [--clients N]\n"
-	     "       bench-ipc broker --address SOCKET");
+	fputs("usage: bench-ipc call --peer PEER [--address DEVICE-OR-BUS]\n"
+	      "                      [--request BYTES] [--reply BYTES] [--pairs N]\n"
+	      "                      [--duration-ms N | --calls N] [--delay-us N] [--histogram]\n"
+	      "                      [--cpu LIST] [--client-cpu LIST] [--server-cpu LIST]\n"
+	      "                      [--client-sched other:N|fifo:N] [--server-sched ...]\n"
+	      "       bench-ipc crowd --address DEVICE [--clients N]\n"
+	      "       bench-peers broker --address SOCKET\n"
+	      "peers of this program:", stderr);
+	for (const struct peer *const *at = peers; *at; at++)
+		fprintf(stderr, " %s", (*at)->name);
+	fputs("\n", stderr);
 	exit(2);
 }
 
 static const struct peer *find_peer(const char *name)
 {
-	for (size_t i = 0; i < sizeof(peers) / sizeof(peers[0]); i++)
-		if (!strcmp(peers[i]->name, name))
-			return peers[i];
+	for (const struct peer *const *at = peers; *at; at++)
+		if (!strcmp((*at)->name, name))
+			return *at;
 	fail("no such peer: %s", name);
 }
 
-static void call(const struct cell *cell)
+static void call(const struct cell *cell, bool wants_histogram)
 {
 	struct result result;
+	const struct histogram *all = &result.histogram;
 
 	if (!cell->peer)
 		usage();
 	stage_run(cell, &result);
 	printf("{\"calls\": %lu, \"calls_per_s\": %.1f, \"min_us\": %.2f, \"avg_us\": %.2f, "
 	       "\"p50_us\": %.2f, \"p99_us\": %.2f, \"max_us\": %.2f, \"user_us\": %.2f, "
-	       "\"system_us\": %.2f}\n",
-	       result.calls, (double)result.calls / result.seconds, result.min_us,
-	       result.avg_us, result.p50_us, result.p99_us, result.max_us, result.user_us,
-	       result.system_us);
+	       "\"system_us\": %.2f",
+	       all->count, (double)all->count / result.seconds, (double)all->min_ns / 1e3,
+	       (double)all->total_ns / (double)all->count / 1e3,
+	       (double)histogram_quantile_ns(all, 0.5) / 1e3,
+	       (double)histogram_quantile_ns(all, 0.99) / 1e3, (double)all->max_ns / 1e3,
+	       result.user_us, result.system_us);
+	if (wants_histogram) {
+		printf(", \"histogram_ns\": ");
+		histogram_print(all, stdout);
+	}
+	puts("}");
+}
+
+static void set_number(struct command_line *line, int option, const char *text)
+{
+	unsigned long number = strtoul(text, NULL, 10);
+	struct cell *cell = &line->cell;
+
+	if (option == 'q')
+		cell->request_bytes = number;
+	else if (option == 'r')
+		cell->reply_bytes = number;
+	else if (option == 'n')
+		cell->nr_pairs = (int)number;
+	else if (option == 'd')
+		cell->duration_ms = (int)number;
+	else if (option == 'l')
+		cell->nr_calls = number;
+	else if (option == 'w')
+		cell->delay_us = (int)number;
+	else if (option == 'k')
+		line->nr_clients = (int)number;
+	else
+		usage();
+}
+
+static void set_option(struct command_line *line, int option, const char *text)
+{
+	struct cell *cell = &line->cell;
+
+	if (option == 'p')
+		cell->peer = find_peer(text);
+	else if (option == 'a')
+		cell->address = text;
+	else if (option == 'h')
+		line->wants_histogram = true;
+	else if (option == 'x' || option == 'y')
+		seat_sched(option == 'x' ? &cell->clients : &cell->servers, text);
+	else if (option != 'c' && option != 'C' && option != 'S')
+		set_number(line, option, text);
+	if (option == 'c' || option == 'C')
+		seat_cpus(&cell->clients, text);
+	if (option == 'c' || option == 'S')
+		seat_cpus(&cell->servers, text);
 }
 
 int main(int argc, char **argv)
 {
-	struct cell cell = { .nr_pairs = 1, .cpu = -1, .duration_ms = 250 };
-	int option, nr_clients = 1000;
+	struct command_line line = {
+		.cell = { .nr_pairs = 1, .duration_ms = 250 },
+		.nr_clients = 1000,
+	};
+	const char *address;
+	int option;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 'p')
-			cell.peer = find_peer(optarg);
-		else if (option == 'a')
-			cell.address = optarg;
-		else if (option == 'q')
-			cell.request_bytes = strtoul(optarg, NULL, 10);
-		else if (option == 'r')
-			cell.reply_bytes = strtoul(optarg, NULL, 10);
-		else if (option == 'n')
-			cell.nr_pairs = atoi(optarg);
-		else if (option == 'c')
-			cell.cpu = atoi(optarg);
-		else if (option == 'd')
-			cell.duration_ms = atoi(optarg);
-		else if (option == 'k')
-			nr_clients = atoi(optarg);
-		else
-			usage();
-	}
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+		set_option(&line, option, optarg);
 	if (optind != argc - 1)
 		usage();
+	address = line.cell.address;
 	if (!strcmp(argv[optind], "call"))
-		call(&cell);
-	else if (!strcmp(argv[optind], "crowd") && cell.address)
-		crowd_run(cell.address, nr_clients);
-	else if (!strcmp(argv[optind], "broker") && cell.address)
-		broker_run(cell.address);
+		call(&line.cell, line.wants_histogram);
+	else if (!strcmp(argv[optind], "crowd") && address)
+		crowd_run(address, line.nr_clients);
+	else if (!strcmp(argv[optind], "broker") && address && run_broker)
+		run_broker(address);
 	else
 		usage();
 	return 0;

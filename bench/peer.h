@@ -5,17 +5,21 @@
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
 
+#include "bench/seat.h"
+
 #include <stddef.h>
 
-/* One measurement: what is called, how big, by how many. */
+/* One measurement: what is called, how big, by how many, where. */
 struct cell {
 	const struct peer *peer;
 	const char *address;	/* device file or bus address; NULL if the peer needs none */
 	size_t request_bytes;
 	size_t reply_bytes;
 	int nr_pairs;
-	int cpu;		/* everything on this CPU; -1: anywhere */
+	struct seat clients, servers;
 	int duration_ms;
+	unsigned long nr_calls;	/* of each client, instead of a duration; 0: as many as fit */
+	int delay_us;		/* the client sleeps between calls, outside the measured time */
 };
 
 /*
@@ -46,8 +50,16 @@ struct peer {
 
 extern const struct peer peer_binder;
 extern const struct peer peer_dbus;
+extern const struct peer peer_grpc;
+extern const struct peer peer_capnp;
 extern const struct peer peer_unix;
 extern const struct peer peer_pipe;
 extern const struct peer peer_futex;
+
+/* Of the program at hand (see plain.c and every.c), NULL at the end. */
+extern const struct peer *const peers[];
+
+/* Runs dbus-broker at a socket; NULL in the program that has no D-Bus. */
+extern void (*const run_broker)(const char *path);
 
 #endif

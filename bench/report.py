@@ -1,63 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the figures say: medians, ratios within a round, the table, the targets."""
+"""What the figures are held against."""
 from statistics import median
 
-FIGURES = ("min_us", "avg_us", "p50_us", "p99_us", "calls_per_s", "user_us", "system_us",
-           "daemon_us")
-MIB = 1024
+KIB = 1024
+MIB = 1024      # in KiB
 
 
-def size_text(size):
-    request, reply = size
-
-    def one(count):
-        for unit, factor in (("MiB", 1 << 20), ("KiB", 1 << 10)):
-            if count >= factor:
-                return f"{count // factor} {unit}"
-        return f"{count} B"
-
-    return one(request) if request == reply else f"{one(request)} / {one(reply)}"
-
-
-def group_text(group):
-    setting, pairs, size = group
-    return f"{setting}, {pairs} pair{'s' if pairs > 1 else ''}, {size_text(size)}"
-
-
-def medians(rounds):
-    return {key: median(one[key] for one in rounds) for key in FIGURES if key in rounds[0]}
-
-
-def ratio(results, group, figure, peer, other):
+def ratio(comparison, pairs, size, figure, peer, other):
     """Median of peer's figure over other's, each pair of figures from the same round."""
-    ours = results.get((group, peer), {})
-    theirs = results.get((group, other), {})
-    both = sorted(set(ours) & set(theirs))
-    if not both:
-        return None
-    return median(ours[number][figure] / theirs[number][figure] for number in both)
-
-
-def table(results, groups, peers):
-    """Lines of text: one block for each group, one line for each peer."""
-    yield (f"  {'':14}{'min':>9}{'avg':>9}{'p50':>9}{'p99':>10}{'calls/s':>11}"
-           f"{'CPU us of':>12}{'':>9}{'binder is':>11}")
-    yield (f"  {'':14}{'us':>9}{'us':>9}{'us':>9}{'us':>10}{'':>11}"
-           f"{'both ends':>12}{'daemon':>9}{'x this':>11}")
-    for group in groups:
-        yield group_text(group)
-        for peer in peers:
-            rounds = results.get((group, peer))
-            if not rounds:
-                yield f"  {peer:14}{'did not run':>16}"
-                continue
-            mid = medians(list(rounds.values()))
-            against = ratio(results, group, "p50_us", "binder", peer)
-            yield (f"  {peer:14}{mid['min_us']:9.1f}{mid['avg_us']:9.1f}{mid['p50_us']:9.1f}"
-                   f"{mid['p99_us']:10.1f}{mid['calls_per_s']:11,.0f}"
-                   f"{mid['user_us'] + mid['system_us']:12.1f}"
-                   + (f"{mid['daemon_us']:9.1f}" if "daemon_us" in mid else f"{'-':>9}")
-                   + (f"{against:11.2f}" if against is not None and peer != "binder" else ""))
+    found = {}
+    for cell in comparison["cells"]:
+        if (cell["pairs"], cell["request_bytes"], cell["reply_bytes"]) == (pairs, size, size):
+            found[cell["peer"]] = {one["round"]: one[figure] for one in cell["rounds"]}
+    ours, theirs = found.get(peer, {}), found.get(other, {})
+    both = set(ours) & set(theirs)
+    return median(ours[number] / theirs[number] for number in both) if both else None
 
 
 def target(name, value, limit, at_most=True, unit="x"):
@@ -66,24 +23,37 @@ def target(name, value, limit, at_most=True, unit="x"):
             "met": met}
 
 
-def speed_targets(results, groups):
+# Setting, pairs, bytes each way, figure, beside which peer, limit, at most.
+SPEED_TARGETS = [
+    ("one core", 1, 0, "p50_us", "dbus-daemon", 0.6, True),
+    ("one core", 1, 0, "p50_us", "dbus-broker", 1.0, True),
+    ("one core", 1, 4 * KIB, "p50_us", "dbus-broker", 1.0, True),
+    ("one core", 1, 64 * KIB, "p50_us", "dbus-daemon", 0.2, True),
+    ("one core", 1, 64 * KIB, "p50_us", "dbus-broker", 1.0, True),
+    ("one core", 1, KIB * KIB, "p50_us", "dbus-broker", 1.0, True),
+    ("unpinned", 4, 0, "calls_per_s", "dbus-daemon", 1.4, False),
+]
+
+
+def size_text(size):
+    for unit, factor in (("MiB", KIB * KIB), ("KiB", KIB)):
+        if size >= factor:
+            return f"{size // factor} {unit}"
+    return f"{size} B"
+
+
+def speed_targets(comparisons):
     """The targets whose figures were measured."""
     found = []
-    for group in groups:
-        setting, pairs, (request, reply) = group
-        if request != reply:
-            continue
-        where = group_text(group)
-        if setting == "one core" and pairs == 1:
-            limit = {0: 0.6, 65536: 0.2}.get(request)
-            if limit:
-                value = ratio(results, group, "p50_us", "binder", "dbus-daemon")
-                found.append(target(f"round trip / dbus-daemon: {where}", value, limit))
-            value = ratio(results, group, "p50_us", "binder", "dbus-broker")
-            found.append(target(f"round trip / dbus-broker: {where}", value, 1.0))
-        if setting == "unpinned" and pairs == 4 and request == 0:
-            value = ratio(results, group, "calls_per_s", "binder", "dbus-daemon")
-            found.append(target(f"calls/s / dbus-daemon: {where}", value, 1.4, at_most=False))
+    for setting, pairs, size, figure, other, limit, at_most in SPEED_TARGETS:
+        values = [ratio(one, pairs, size, figure, "binder", other) for one in comparisons
+                  if one["setting"] == setting]
+        values = [value for value in values if value is not None]
+        if values:
+            what = "round trip" if figure == "p50_us" else "calls/s"
+            plural = "s" if pairs > 1 else ""
+            name = f"{what} / {other}: {setting}, {pairs} pair{plural}, {size_text(size)}"
+            found.append(target(name, values[0], limit, at_most))
     return found
 
 

@@ -6,13 +6,12 @@
  * group after the one before is up. Clients warm up and report; then the parent sets one starting
  * time for all. Everything shared lies in one anonymous mapping, and waiting is polling: it happens
  * outside the measured time, and a poll cannot be left hanging by a process that died. Each client
- * notes the duration of every call, so that percentiles are exact.
+ * notes the duration of every call in a histogram of its own.
  */
 #include "bench/stage.h"
 
 #include "bench/fail.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -26,16 +25,15 @@
 #include <unistd.h>
 
 #define MAX_PAIRS 64
-#define MAX_SAMPLES (1u << 19)	/* per client: a second of the fastest peer */
 #define WARM_UP_CALLS 50
 #define SETUP_LIMIT_S 120
+#define COUNT_LIMIT_S 600	/* for a number of calls, however slow they are */
 #define POLL_US 100
 
 struct sampler {
-	uint32_t nr_samples;
 	uint64_t end_ns;
 	uint64_t user_us, system_us;
-	uint32_t samples_ns[MAX_SAMPLES];
+	struct histogram calls;
 };
 
 struct stage {
@@ -133,30 +131,47 @@ static void cpu_used(uint64_t *user_us, uint64_t *system_us)
 	*system_us = microseconds(&used.ru_stime);
 }
 
+static bool is_enough(const struct cell *cell, uint64_t calls, uint64_t time_ns, uint64_t end_ns)
+{
+	return cell->nr_calls ? calls >= cell->nr_calls : time_ns >= end_ns;
+}
+
+static void measure(const struct cell *cell, void *connection, struct sampler *mine,
+		    uint64_t start_ns)
+{
+	uint64_t end_ns = start_ns + (uint64_t)cell->duration_ms * 1000000, last_ns = now_ns();
+
+	while (!is_enough(cell, mine->calls.count, last_ns, end_ns)) {
+		uint64_t at_ns;
+
+		cell->peer->call(connection);
+		at_ns = now_ns();
+		histogram_add(&mine->calls, at_ns - last_ns);
+		last_ns = at_ns;
+		if (cell->delay_us) {
+			usleep((useconds_t)cell->delay_us);
+			last_ns = now_ns();
+		}
+	}
+	mine->end_ns = last_ns;
+}
+
 static void client(void *state, const struct cell *cell, int pair)
 {
 	struct sampler *mine = &stage->client[pair];
-	void *connection = cell->peer->connect(state, cell, pair);
-	uint64_t start_ns, last_ns, end_ns, user_us, system_us;
+	uint64_t start_ns, user_us, system_us;
+	void *connection;
 
-	memset(mine->samples_ns, 0, sizeof(mine->samples_ns));
+	seat_take(&cell->clients);
+	connection = cell->peer->connect(state, cell, pair);
+	memset(&mine->calls, 0, sizeof(mine->calls));
 	for (int i = 0; i < WARM_UP_CALLS; i++)
 		cell->peer->call(connection);
 	stage_up();
 	while (!(start_ns = atomic_load(&stage->start_ns)))
 		usleep(POLL_US);
 	cpu_used(&user_us, &system_us);
-	end_ns = start_ns + (uint64_t)cell->duration_ms * 1000000;
-	last_ns = now_ns();
-	while (last_ns < end_ns && mine->nr_samples < MAX_SAMPLES) {
-		uint64_t at_ns;
-
-		cell->peer->call(connection);
-		at_ns = now_ns();
-		mine->samples_ns[mine->nr_samples++] = (uint32_t)(at_ns - last_ns);
-		last_ns = at_ns;
-	}
-	mine->end_ns = last_ns;
+	measure(cell, connection, mine, start_ns);
 	cpu_used(&mine->user_us, &mine->system_us);
 	mine->user_us -= user_us;
 	mine->system_us -= system_us;
@@ -168,7 +183,10 @@ static void wait_clients(int first, const struct cell *cell)
 	uint64_t limit_ns = now_ns() + (uint64_t)cell->duration_ms * 1000000 + 10000000000ull;
 	int left = cell->nr_pairs;
 
-	usleep((useconds_t)cell->duration_ms * 1000);
+	if (cell->nr_calls)
+		limit_ns = now_ns() + COUNT_LIMIT_S * 1000000000ull;
+	else
+		usleep((useconds_t)cell->duration_ms * 1000);
 	while (left) {
 		int status;
 		pid_t pid = waitpid(-1, &status, WNOHANG);
@@ -186,62 +204,28 @@ static void wait_clients(int first, const struct cell *cell)
 	}
 }
 
-static int by_value(const void *left, const void *right)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 static void sum_up(const struct cell *cell, struct result *result, uint64_t user_us,
 		   uint64_t system_us)
 {
-	uint64_t start_ns = atomic_load(&stage->start_ns), end_ns = start_ns, total_ns = 0;
-	uint32_t *all;
-	size_t nr = 0;
+	uint64_t start_ns = atomic_load(&stage->start_ns), end_ns = start_ns;
+	struct histogram *all = &result->histogram;
+	double nr;
 
-	for (int i = 0; i < cell->nr_pairs; i++)
-		nr += stage->client[i].nr_samples;
-	all = malloc((nr ? nr : 1) * sizeof(*all));
-	if (!all || !nr)
-		fail("no samples");
-	nr = 0;
+	memset(all, 0, sizeof(*all));
 	for (int i = 0; i < cell->nr_pairs; i++) {
 		struct sampler *one = &stage->client[i];
 
-		memcpy(all + nr, one->samples_ns, one->nr_samples * sizeof(*all));
-		nr += one->nr_samples;
+		histogram_merge(all, &one->calls);
 		end_ns = one->end_ns > end_ns ? one->end_ns : end_ns;
 		user_us += one->user_us;
 		system_us += one->system_us;
 	}
-	for (size_t i = 0; i < nr; i++)
-		total_ns += all[i];
-	qsort(all, nr, sizeof(*all), by_value);
-	*result = (struct result){
-		.calls = nr,
-		.seconds = (double)(end_ns - start_ns) / 1e9,
-		.min_us = all[0] / 1e3,
-		.avg_us = (double)total_ns / (double)nr / 1e3,
-		.p50_us = all[nr / 2] / 1e3,
-		.p99_us = all[nr - 1 - nr / 100] / 1e3,
-		.max_us = all[nr - 1] / 1e3,
-		.user_us = (double)user_us / (double)nr,
-		.system_us = (double)system_us / (double)nr,
-	};
-	free(all);
-}
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	if (cpu < 0)
-		return;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		fail_errno("cannot run on CPU %d", cpu);
+	if (!all->count)
+		fail("not a single call");
+	nr = (double)all->count;
+	result->seconds = (double)(end_ns - start_ns) / 1e9;
+	result->user_us = (double)user_us / nr;
+	result->system_us = (double)system_us / nr;
 }
 
 void stage_run(const struct cell *cell, struct result *result)
@@ -256,7 +240,6 @@ void stage_run(const struct cell *cell, struct result *result)
 		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (stage == MAP_FAILED)
 		fail_errno("mmap");
-	pin(cell->cpu);
 	state = cell->peer->prepare(cell);
 	if (cell->peer->assist) {
 		if (fork_child())
@@ -264,8 +247,10 @@ void stage_run(const struct cell *cell, struct result *result)
 		wait_up(++wanted);
 	}
 	for (int i = 0; i < cell->nr_pairs; i++)
-		if (fork_child())
+		if (fork_child()) {
+			seat_take(&cell->servers);
 			cell->peer->serve(state, cell, i);
+		}
 	wait_up(wanted += cell->nr_pairs);
 	first_client = nr_children;
 	for (int i = 0; i < cell->nr_pairs; i++)

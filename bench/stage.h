@@ -5,20 +5,18 @@
 #ifndef BENCH_STAGE_H
 #define BENCH_STAGE_H
 
+#include "bench/histogram.h"
 #include "bench/peer.h"
-
-#include <stdint.h>
 
 /* What all clients of a cell found, together. */
 struct result {
-	uint64_t calls;
+	struct histogram histogram;
 	double seconds;		/* from the common start to the end of the very last call */
-	double min_us, avg_us, p50_us, p99_us, max_us;
 	double user_us, system_us;	/* CPU time of clients and servers per call */
 };
 
 /*
- * Runs @cell: helper, servers, clients, a warm-up and @cell->duration_ms of calls. Sleeps as long
+ * Runs @cell: helper, servers, clients, a warm-up and the measured calls. Sleeps as long
  * as that takes. Returns with no process left; ends this process if one of them failed or hung.
  */
 void stage_run(const struct cell *cell, struct result *result);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder`: brings the userspace home of Binder up and down, and looks into it.
+mod bench;
 mod client;
 mod command;
 mod daemon;
+mod interrupt;
 mod manager;
 mod namespace;
 mod place;
@@ -49,6 +51,9 @@ enum Command {
     Run(command::run::Arguments),
     /// Bring everything up in a temporary place, show it at work, and take it down
     Demo(command::demo::Arguments),
+    /// Measure: Binder beside other IPC, and where a call's time goes
+    #[command(subcommand)]
+    Bench(bench::Command),
     /// List the registered services
     List(client::DeviceOption),
     /// Ask a service whether it is alive
@@ -88,8 +93,11 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         place: Place::new(cli.mount, cli.state_dir)?,
         json: cli.json,
     };
-    // Every command but `up` and `demo` looks at a home from inside its namespaces.
-    if !matches!(cli.command, Command::Up(_) | Command::Demo(_)) {
+    // A command that does not bring up a home of its own looks at one from inside its namespaces.
+    if !matches!(
+        cli.command,
+        Command::Up(_) | Command::Demo(_) | Command::Bench(_)
+    ) {
         if let Some(note) = context.place.note() {
             namespace::join(&note)?;
         }
@@ -100,6 +108,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Status => command::status::run(&context),
         Command::Run(arguments) => command::run::run(&context, &arguments),
         Command::Demo(arguments) => command::demo::run(&context, &arguments),
+        Command::Bench(command) => bench::run(&context, &command),
         Command::List(option) => command::list::run(&context, &option),
         Command::Ping(arguments) => command::ping::run(&context, &arguments),
         Command::Call(arguments) => command::call::run(&context, &arguments),

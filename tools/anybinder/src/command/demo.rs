@@ -10,13 +10,12 @@ use crate::daemon::DaemonOptions;
 use crate::manager::ManagerOptions;
 use crate::place::{Note, Place, Served};
 use crate::trouble::{Doing, Result, Trouble};
-use crate::Context;
+use crate::{interrupt, Context};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
@@ -111,20 +110,6 @@ impl Drop for Home {
     }
 }
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-extern "C" fn note_interrupt(_signal: libc::c_int) {
-    INTERRUPTED.store(true, Ordering::Relaxed);
-}
-
-/// An interrupt ends the demo early, and it still cleans up.
-fn outlive_interrupts() {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the handler only stores to an atomic, which is safe at any instant.
-        unsafe { libc::signal(signal, note_interrupt as *const () as libc::sighandler_t) };
-    }
-}
-
 fn bring_up(home: &mut Home, stage: &mut Stage) -> Result<()> {
     let start = Instant::now();
     let arguments = up::Arguments {
@@ -189,13 +174,10 @@ fn follow(client: &mut Child, stage: &mut Stage) -> Result<()> {
                 stage.show(step);
             }
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            Err(RecvTimeoutError::Timeout) if INTERRUPTED.load(Ordering::Relaxed) => {
-                return Err(Trouble::new("Interrupted."));
-            }
             Err(RecvTimeoutError::Timeout) if Instant::now() > deadline => {
                 return Err(Trouble::new("The client did not finish in time."));
             }
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Timeout) => interrupt::check()?,
         }
     }
 }
@@ -277,7 +259,7 @@ fn play(stage: &mut Stage, calls: u32) -> Result<()> {
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    outlive_interrupts();
+    interrupt::outlive();
     let mut stage = Stage {
         json: context.json,
         start: Instant::now(),

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What bench-peers can measure: every peer, at the price of their libraries.
+ */
+#include "bench/broker.h"
+#include "bench/peer.h"
+
+const struct peer *const peers[] = { &peer_binder, &peer_dbus, &peer_grpc, &peer_capnp, &peer_unix,
+				     &peer_pipe, &peer_futex, NULL };
+
+void (*const run_broker)(const char *path) = broker_run;

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The figures as pictures (SVG): a row of charts under a legend.
+use super::figures;
+use super::throughput::Results;
+use plotters::coord::combinators::LogCoord;
+use plotters::prelude::*;
+use std::error::Error;
+use std::path::Path;
+
+type Outcome = Result<(), Box<dyn Error>>;
+type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+
+const CHART: (u32, u32) = (460, 340);
+const LEGEND_HEIGHT: u32 = 40;
+const COLOURS: [RGBColor; 10] = [
+    RGBColor(42, 111, 219),
+    RGBColor(217, 130, 43),
+    RGBColor(122, 158, 126),
+    RGBColor(178, 60, 90),
+    RGBColor(200, 179, 58),
+    RGBColor(110, 80, 170),
+    RGBColor(60, 160, 170),
+    RGBColor(130, 130, 130),
+    RGBColor(90, 60, 40),
+    RGBColor(220, 120, 180),
+];
+
+/// A named line.
+pub struct Line {
+    pub name: String,
+    pub points: Vec<(f64, f64)>,
+}
+
+/// One chart: its axes are logarithmic.
+pub struct Chart {
+    pub title: String,
+    pub x: &'static str,
+    pub y: &'static str,
+    /// The x values where a label stands, and the label.
+    pub ticks: Vec<(f64, String)>,
+    pub lines: Vec<Line>,
+}
+
+fn colour(number: usize) -> RGBColor {
+    COLOURS[number % COLOURS.len()]
+}
+
+/// The range that holds all values, a little wider; None if there is none above 0.
+fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let (low, high) = values
+        .filter(|value| *value > 0.0)
+        .fold((f64::MAX, 0.0_f64), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+    (high > 0.0).then_some((low / 1.15, high * 1.15))
+}
+
+fn short(value: f64) -> String {
+    match value {
+        big if big >= 1e6 => format!("{}M", big / 1e6),
+        big if big >= 1e3 => format!("{}k", big / 1e3),
+        small => format!("{small}"),
+    }
+}
+
+fn draw_chart(area: &Area, chart: &Chart, names: &[String]) -> Outcome {
+    let points = || chart.lines.iter().flat_map(|line| &line.points);
+    let (Some(x), Some(y)) = (
+        range(points().map(|point| point.0)),
+        range(points().map(|point| point.1)),
+    ) else {
+        return Ok(());
+    };
+    let xs: LogCoord<f64> = (x.0..x.1).log_scale().into();
+    let ys: LogCoord<f64> = (y.0..y.1).log_scale().into();
+    let mut context = ChartBuilder::on(area)
+        .caption(&chart.title, ("sans-serif", 15))
+        .margin(10)
+        .x_label_area_size(36)
+        .y_label_area_size(52)
+        .build_cartesian_2d(
+            xs.with_key_points(chart.ticks.iter().map(|tick| tick.0).collect()),
+            ys,
+        )?;
+    let label = |value: &f64| {
+        let near = |tick: &&(f64, String)| (tick.0 / value - 1.0).abs() < 1e-6;
+        chart
+            .ticks
+            .iter()
+            .find(near)
+            .map_or(String::new(), |tick| tick.1.clone())
+    };
+    context
+        .configure_mesh()
+        .x_desc(chart.x)
+        .y_desc(chart.y)
+        .x_label_formatter(&label)
+        .y_label_formatter(&|value| short(*value))
+        .light_line_style(WHITE)
+        .draw()?;
+    for line in &chart.lines {
+        let number = names.iter().position(|name| *name == line.name);
+        let style = colour(number.unwrap_or(0)).stroke_width(2);
+        context.draw_series(LineSeries::new(line.points.iter().copied(), style))?;
+        if line.points.len() <= chart.ticks.len() {
+            let dots = line
+                .points
+                .iter()
+                .map(|point| Circle::new(*point, 3, style.filled()));
+            context.draw_series(dots)?;
+        }
+    }
+    Ok(())
+}
+
+/// Charts in rows, `columns` to a row, under a legend of all names.
+pub fn draw(path: &Path, charts: &[Chart], columns: usize, names: &[String]) -> Outcome {
+    let columns = columns.max(1);
+    let rows = charts.len().div_ceil(columns) as u32;
+    let width = (CHART.0 * columns as u32).max(names.len() as u32 * 120);
+    let size = (width, CHART.1 * rows + LEGEND_HEIGHT);
+    let root = SVGBackend::new(path, size).into_drawing_area();
+    root.fill(&WHITE)?;
+    let (legend, body) = root.split_vertically(LEGEND_HEIGHT);
+    let step = (size.0 / names.len().max(1) as u32).min(150) as i32;
+    for (number, name) in names.iter().enumerate() {
+        let x = 20 + step * number as i32;
+        let box_style = colour(number).filled();
+        legend.draw(&Rectangle::new([(x, 14), (x + 12, 26)], box_style))?;
+        legend.draw(&Text::new(name.clone(), (x + 17, 14), ("sans-serif", 13)))?;
+    }
+    let areas = body.split_evenly((rows as usize, columns));
+    for (area, chart) in areas.iter().zip(charts) {
+        draw_chart(area, chart, names)?;
+    }
+    root.present()?;
+    Ok(())
+}
+
+/// Where the shares of a latency distribution lie on a logarithmic axis: at 1 / (1 - share).
+pub fn tail_points(curve: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    curve
+        .into_iter()
+        .filter(|(share, _)| *share < 1.0)
+        .map(|(share, us)| (1.0 / (1.0 - share), us))
+        .collect()
+}
+
+pub fn tail_ticks() -> Vec<(f64, String)> {
+    let shares = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
+    let named = shares.map(|share| (1.0 / (1.0 - share), format!("{} %", share * 100.0)));
+    named.to_vec()
+}
+
+/// Above, throughput against pairs, a chart for each size; below, the latency distributions.
+pub fn throughput(path: &Path, results: &Results) -> Outcome {
+    let mut sizes = Vec::new();
+    for (group, _) in &results.groups {
+        if !sizes.contains(&group.size) {
+            sizes.push(group.size);
+        }
+    }
+    let of_size = |size| {
+        results
+            .groups
+            .iter()
+            .filter(move |(group, _)| group.size == size)
+    };
+    let mut charts = Vec::new();
+    for size in &sizes {
+        let line = |number: usize| {
+            let points = of_size(*size).filter_map(|(group, all)| {
+                let rate = all[number].median(|one| Some(one.calls_per_s))?;
+                Some((f64::from(group.pairs), rate))
+            });
+            points.collect()
+        };
+        charts.push(Chart {
+            title: format!("{size}: calls per second"),
+            x: "pairs",
+            y: "calls/s",
+            ticks: of_size(*size)
+                .map(|(group, _)| (f64::from(group.pairs), group.pairs.to_string()))
+                .collect(),
+            lines: named_lines(&results.peers, line),
+        });
+    }
+    for size in &sizes {
+        let Some((group, all)) = of_size(*size).min_by_key(|(group, _)| group.pairs) else {
+            continue;
+        };
+        let line = |number: usize| match all[number].histogram() {
+            Ok(histogram) => tail_points(figures::curve(&histogram)),
+            Err(_) => Vec::new(),
+        };
+        let plural = if group.pairs == 1 { "" } else { "s" };
+        charts.push(Chart {
+            title: format!("{size}, {} pair{plural}: duration of a call", group.pairs),
+            x: "share of calls",
+            y: "us",
+            ticks: tail_ticks(),
+            lines: named_lines(&results.peers, line),
+        });
+    }
+    draw(path, &charts, sizes.len(), &results.peers)
+}
+
+fn named_lines(names: &[String], points: impl Fn(usize) -> Vec<(f64, f64)>) -> Vec<Line> {
+    let lines = names.iter().enumerate().map(|(number, name)| Line {
+        name: name.clone(),
+        points: points(number),
+    });
+    lines.collect()
+}

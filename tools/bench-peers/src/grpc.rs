@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//! gRPC by tonic: one unary method whose message is one field of bytes.
+//!
+//! What tonic-build would generate of a .proto file is written out here: it is short, and saves
+//! everybody who builds this the protobuf compiler.
+use crate::{check_size, connect, listen, runtime, OrFail, Ready, PATTERN};
+use prost::bytes::Bytes;
+use std::convert::Infallible;
+use std::future::{ready, Ready as Immediate};
+use std::os::unix::net::SocketAddr;
+use std::sync::Mutex;
+use std::task::{Context, Poll};
+use tokio::runtime::Runtime;
+use tonic::body::Body;
+use tonic::codegen::http::uri::PathAndQuery;
+use tonic::codegen::{http, BoxFuture, Service};
+use tonic::server::{NamedService, UnaryService};
+use tonic::transport::{Channel, Endpoint, Server, Uri};
+use tonic::{Request, Response, Status};
+use tonic_prost::ProstCodec;
+
+const PATH: &str = "/anybinder.bench.Echo/Call";
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Payload {
+    #[prost(bytes = "bytes", tag = "1")]
+    data: Bytes,
+}
+
+impl Payload {
+    fn of(bytes: usize) -> Self {
+        Payload {
+            data: vec![PATTERN; bytes].into(),
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Echo {
+    request_bytes: usize,
+    reply: Payload,
+}
+
+impl UnaryService<Payload> for Echo {
+    type Response = Payload;
+    type Future = Immediate<Result<Response<Payload>, Status>>;
+
+    fn call(&mut self, request: Request<Payload>) -> Self::Future {
+        check_size(&request.get_ref().data, self.request_bytes);
+        ready(Ok(Response::new(self.reply.clone())))
+    }
+}
+
+impl NamedService for Echo {
+    const NAME: &'static str = "anybinder.bench.Echo";
+}
+
+impl Service<http::Request<Body>> for Echo {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<Self::Response, Infallible>;
+
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let echo = self.clone();
+        Box::pin(async move {
+            let mut grpc = tonic::server::Grpc::new(ProstCodec::default());
+            Ok(grpc.unary(echo, request).await)
+        })
+    }
+}
+
+pub fn serve(address: &SocketAddr, request_bytes: usize, reply_bytes: usize, ready: Ready) {
+    let echo = Echo {
+        request_bytes,
+        reply: Payload::of(reply_bytes),
+    };
+    runtime().block_on(async {
+        let incoming = tokio_stream::wrappers::UnixListenerStream::new(listen(address));
+        ready();
+        Server::builder()
+            .add_service(echo)
+            .serve_with_incoming(incoming)
+            .await
+            .or_fail("serving gRPC");
+    });
+}
+
+pub struct Client {
+    runtime: Runtime,
+    grpc: tonic::client::Grpc<Channel>,
+    request: Payload,
+    reply_bytes: usize,
+}
+
+impl Client {
+    pub fn new(address: &SocketAddr, request_bytes: usize, reply_bytes: usize) -> Self {
+        let runtime = runtime();
+        let channel = runtime.block_on(async {
+            // There is one connection, made here, whatever the URI says.
+            let stream = Mutex::new(Some(connect(address)));
+            let connector = tower::service_fn(move |_: Uri| {
+                let stream = stream.lock().ok().and_then(|mut stream| stream.take());
+                ready(match stream {
+                    Some(stream) => Ok(hyper_util::rt::TokioIo::new(stream)),
+                    None => Err(std::io::Error::other("the connection was lost")),
+                })
+            });
+            Endpoint::from_static("http://localhost")
+                .connect_with_connector(connector)
+                .await
+                .or_fail("connecting gRPC")
+        });
+        Client {
+            runtime,
+            grpc: tonic::client::Grpc::new(channel),
+            request: Payload::of(request_bytes),
+            reply_bytes,
+        }
+    }
+
+    pub fn call(&mut self) {
+        let Client { grpc, request, .. } = self;
+        let reply = self.runtime.block_on(async {
+            grpc.ready().await.or_fail("gRPC");
+            let request = Request::new(request.clone());
+            let path = PathAndQuery::from_static(PATH);
+            let codec = ProstCodec::<Payload, Payload>::default();
+            grpc.unary(request, path, codec)
+                .await
+                .or_fail("calling by gRPC")
+        });
+        check_size(&reply.get_ref().data, self.reply_bytes);
+    }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//! RPC systems for the measuring program: a server that serves, a client that calls.
+//!
+//! The program is C and brings the processes, the clock and the sums (bench/stage.c); from here it
+//! gets, for each system, three functions (bench/rpc.h). Each server and each client is a process
+//! with one thread that runs an executor of its own. Sockets are unix sockets with abstract names.
+//! Anything that fails ends the process, and with it the measurement.
+mod capnproto;
+mod grpc;
+
+use std::ffi::{c_char, c_void, CStr};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use tokio::runtime::{Builder, Runtime};
+
+/// What the C side calls when it has to go on.
+type Ready = extern "C" fn();
+
+fn fail(what: &str, why: impl std::fmt::Display) -> ! {
+    eprintln!("bench-peers: {what}: {why}");
+    std::process::exit(1);
+}
+
+trait OrFail<T> {
+    fn or_fail(self, what: &str) -> T;
+}
+
+impl<T, E: std::fmt::Display> OrFail<T> for Result<T, E> {
+    fn or_fail(self, what: &str) -> T {
+        self.unwrap_or_else(|err| fail(what, err))
+    }
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .or_fail("making an executor")
+}
+
+/// # Safety
+/// `name` is a string that ends with a zero byte.
+unsafe fn address(name: *const c_char) -> SocketAddr {
+    let name = unsafe { CStr::from_ptr(name) };
+    SocketAddr::from_abstract_name(name.to_bytes()).or_fail("naming a socket")
+}
+
+fn listen(address: &SocketAddr) -> tokio::net::UnixListener {
+    let listener = UnixListener::bind_addr(address).or_fail("listening");
+    listener.set_nonblocking(true).or_fail("listening");
+    tokio::net::UnixListener::from_std(listener).or_fail("listening")
+}
+
+fn connect(address: &SocketAddr) -> tokio::net::UnixStream {
+    let stream = UnixStream::connect_addr(address).or_fail("connecting");
+    stream.set_nonblocking(true).or_fail("connecting");
+    tokio::net::UnixStream::from_std(stream).or_fail("connecting")
+}
+
+/// As payload_read() of bench/payload.c: one word of each cache line.
+fn read_payload(data: &[u8]) {
+    let sum = data
+        .iter()
+        .step_by(64)
+        .map(|byte| u64::from(*byte))
+        .sum::<u64>();
+    std::hint::black_box(sum);
+}
+
+fn check_size(data: &[u8], wanted: usize) {
+    if data.len() != wanted {
+        fail(
+            "a payload",
+            format!("{} bytes instead of {wanted}", data.len()),
+        );
+    }
+    read_payload(data);
+}
+
+const PATTERN: u8 = 0x5a;
+
+/// Serves gRPC at the abstract socket `name`, calls `ready`, never returns.
+///
+/// # Safety
+/// `name` is a string that ends with a zero byte.
+#[no_mangle]
+pub unsafe extern "C" fn grpc_serve(
+    name: *const c_char,
+    request_bytes: usize,
+    reply_bytes: usize,
+    ready: Ready,
+) {
+    grpc::serve(&unsafe { address(name) }, request_bytes, reply_bytes, ready);
+}
+
+/// A connection to such a server; never freed.
+///
+/// # Safety
+/// `name` is a string that ends with a zero byte.
+#[no_mangle]
+pub unsafe extern "C" fn grpc_connect(
+    name: *const c_char,
+    request_bytes: usize,
+    reply_bytes: usize,
+) -> *mut c_void {
+    let client = grpc::Client::new(&unsafe { address(name) }, request_bytes, reply_bytes);
+    Box::into_raw(Box::new(client)).cast()
+}
+
+/// One call over it.
+///
+/// # Safety
+/// `client` came from `grpc_connect`, and no other call over it is under way.
+#[no_mangle]
+pub unsafe extern "C" fn grpc_call(client: *mut c_void) {
+    unsafe { &mut *client.cast::<grpc::Client>() }.call();
+}
+
+/// Serves Cap'n Proto at the abstract socket `name`, calls `ready`, never returns.
+///
+/// # Safety
+/// `name` is a string that ends with a zero byte.
+#[no_mangle]
+pub unsafe extern "C" fn capnp_serve(
+    name: *const c_char,
+    request_bytes: usize,
+    reply_bytes: usize,
+    ready: Ready,
+) {
+    capnproto::serve(&unsafe { address(name) }, request_bytes, reply_bytes, ready);
+}
+
+/// A connection to such a server; never freed.
+///
+/// # Safety
+/// `name` is a string that ends with a zero byte.
+#[no_mangle]
+pub unsafe extern "C" fn capnp_connect(
+    name: *const c_char,
+    request_bytes: usize,
+    reply_bytes: usize,
+) -> *mut c_void {
+    let client = capnproto::Client::new(&unsafe { address(name) }, request_bytes, reply_bytes);
+    Box::into_raw(Box::new(client)).cast()
+}
+
+/// One call over it.
+///
+/// # Safety
+/// `client` came from `capnp_connect`, and no other call over it is under way.
+#[no_mangle]
+pub unsafe extern "C" fn capnp_call(client: *mut c_void) {
+    unsafe { &mut *client.cast::<capnproto::Client>() }.call();
+}
