@@ -9,12 +9,14 @@
 
 #include "core.h"
 #include "node.h"
+#include "regime.h"
 #include "translog.h"
 
 struct binder_world binder_world;
 
 void binder_world_init(void) NO_TSA /* nobody else is there yet */
 {
+	binder_regime_init();
 	binder_mutex_init(&binder_world.lock, RANK_WORLD);
 	bl_init(&binder_world.procs);
 	bl_init(&binder_world.dead_nodes);

@@ -10,6 +10,7 @@
 #include "node.h"
 #include "priority.h"
 #include "ref.h"
+#include "regime.h"
 #include "returns.h"
 
 /* Work that is queued after this look wakes somebody by itself. */
@@ -240,33 +241,44 @@ int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock
 {
 	u32 nr = ABI_IOC_NR(cmd);
 	const struct ioctl *ioctl = NULL;
+	int err = -EINVAL;
 
 	if (nr < sizeof(ioctls) / sizeof(ioctls[0]))
 		ioctl = &ioctls[nr];
+	binder_regime_enter();
 	/* Number 0 is a gap, where 0 is found. */
-	if (!ioctl || ioctl->cmd != cmd || !ioctl->run)
-		return leave(thread, -EINVAL);
-	return leave(thread, ioctl->run(thread, arg, nonblock));
+	if (ioctl && ioctl->cmd == cmd && ioctl->run)
+		err = ioctl->run(thread, arg, nonblock);
+	err = leave(thread, err);
+	binder_regime_leave();
+	return err;
 }
 
 int binder_resume(struct binder_thread *thread, u32 cmd, void *arg, enum binder_resume_reason why)
 {
 	bool interrupted = why == RESUME_INTERRUPTED;
+	int err;
 
+	binder_regime_enter();
 	if (cmd == BINDER_FREEZE)
-		return leave(thread, binder_freeze_resume(thread, why == RESUME_TIMED_OUT,
-							  interrupted));
-	return leave(thread, read_part(thread, arg, false, interrupted));
+		err = binder_freeze_resume(thread, why == RESUME_TIMED_OUT, interrupted);
+	else
+		err = read_part(thread, arg, false, interrupted);
+	err = leave(thread, err);
+	binder_regime_leave();
+	return err;
 }
 
 bool binder_poll(struct binder_thread *thread)
 {
 	bool ready;
 
+	binder_regime_enter();
 	binder_lock(&thread->proc->inner_lock);
 	thread->looper |= LOOPER_POLL;
 	ready = binder_thread_has_work_ilocked(thread,
 					       binder_thread_is_available_ilocked(thread));
 	binder_unlock(&thread->proc->inner_lock);
+	binder_regime_leave();
 	return ready;
 }

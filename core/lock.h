@@ -46,7 +46,8 @@
 
 /* The ranks, outermost first. */
 enum binder_lock_rank {
-	RANK_WORLD = 1,	  /* mutex: which processes and contexts exist */
+	RANK_REGIME = 1,  /* mutex: all calls, in some regimes (regime.h) */
+	RANK_WORLD,	  /* mutex: which processes and contexts exist */
 	RANK_PAGES,	  /* mutex: pages of one map are being given back */
 	RANK_CONTEXT,	  /* who manages a context */
 	RANK_OUTER,	  /* proc->outer_lock: references of a process */
@@ -92,10 +93,10 @@ static inline void binder_rank_drop(enum binder_lock_rank rank)
 	*held &= ~(1u << rank);
 }
 
-/* No lock at all: for operations that may sleep or free. */
+/* No lock at all: for operations that may sleep or free.  (The regime's mutex is held over all.) */
 static inline void binder_assert_unlocked(void)
 {
-	if (*host_lock_ranks())
+	if (*host_lock_ranks() & ~(1u << RANK_REGIME))
 		__builtin_trap();
 }
 #define BINDER_RANK_SET(lock, r) ((lock)->rank = (r))

@@ -16,6 +16,7 @@
 #include "node.h"
 #include "priority.h"
 #include "ref.h"
+#include "regime.h"
 #include "transaction.h"
 
 static void proc_init(struct binder_proc *proc, struct binder_context *context) NO_TSA
@@ -44,7 +45,7 @@ static void proc_free(struct binder_proc *proc) NO_TSA /* nobody else sees it an
 	host_free(proc);
 }
 
-int binder_open(struct binder_context *context, const void *opener, struct binder_proc **out)
+static int open_proc(struct binder_context *context, const void *opener, struct binder_proc **out)
 {
 	struct binder_proc *proc = host_alloc_large(sizeof(*proc));
 	int err;
@@ -67,6 +68,16 @@ int binder_open(struct binder_context *context, const void *opener, struct binde
 	binder_stats_created(STAT_PROC);
 	*out = proc;
 	return 0;
+}
+
+int binder_open(struct binder_context *context, const void *opener, struct binder_proc **proc)
+{
+	int err;
+
+	binder_regime_enter();
+	err = open_proc(context, opener, proc);
+	binder_regime_leave();
+	return err;
 }
 
 void binder_proc_put(struct binder_proc *proc)
@@ -285,7 +296,9 @@ void binder_proc_release(struct binder_proc *proc)
 
 void binder_release(struct binder_proc *proc)
 {
+	binder_regime_enter();
 	binder_proc_release(proc);
+	binder_regime_leave();
 }
 
 size_t binder_shrink(size_t max)

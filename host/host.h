@@ -80,6 +80,17 @@ static inline s32 host_atomic_read(const struct host_atomic *a);
 static inline void host_atomic_set(struct host_atomic *a, s32 value);
 static inline s32 host_atomic_add_return(struct host_atomic *a, s32 delta);
 
+/* ---- the regime (core/regime.h) ---------------------------------------- */
+
+/* Is there one mutex around all calls?  The same answer for ever; costs next to nothing where it is
+ * no.  [atomic] */
+static inline bool host_regime_is_global(void);
+/* From here on the calling thread is to be kept on its CPU, if that is what the regime wants (the
+ * home's own operations that sleep let it go meanwhile); until the second.  No spinlock held.
+ * [atomic] */
+static inline void host_stay_on_cpu(void);
+static inline void host_may_leave_cpu(void);
+
 /* ---- waking ----------------------------------------------------------- */
 
 /* @thread was told BINDER_WOULD_BLOCK (or will be, by a call that is under

@@ -34,9 +34,9 @@ def binderfs_steps(module):
     return device_steps(module) + mount_steps()
 
 
-def module_steps(module):
+def module_steps(module, *parameters):
     """This project's module makes the usual devices in a binderfs; others only if asked to."""
-    return [step("insmod", module)] + mount_steps()
+    return [step("insmod", module, *parameters)] + mount_steps()
 
 
 # Driver name -> (module, relative to build/vm, steps that load it). {kernel} is the kernel's name.
@@ -74,7 +74,7 @@ def first_steps(modules, run_dir):
     return "\n".join(lines) + "\n"
 
 
-def second_steps(module, driver, shares, run_dir):
+def second_steps(module, driver, parameters, shares, run_dir):
     """In the host's file system: the content of RUN_DIR/steps. For `shares` see Machine."""
     lines = [
         step("mkdir", "/dev/pts"),
@@ -94,6 +94,6 @@ def second_steps(module, driver, shares, run_dir):
         lines.append(step("mount", tag, directory, "9p", options))
     load = DRIVERS[driver][1]
     if load:
-        lines += load(module)
+        lines += load(module, *parameters)
     lines.append(step("run", run_dir))
     return "\n".join(lines) + "\n"

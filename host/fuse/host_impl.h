@@ -12,6 +12,7 @@
 #include "futex.h"
 #include "log.h"
 #include "map.h"
+#include "measure.h"
 #include "park.h"
 #include "text.h"
 
@@ -147,6 +148,21 @@ static inline void host_atomic_set(struct host_atomic *a, s32 value)
 static inline s32 host_atomic_add_return(struct host_atomic *a, s32 delta)
 {
 	return atomic_fetch_add(&a->value, delta) + delta;
+}
+
+/* ---- the regime: a daemon's threads are its kernel's to move ---- */
+
+static inline bool host_regime_is_global(void)
+{
+	return measure_global_regime;
+}
+
+static inline void host_stay_on_cpu(void)
+{
+}
+
+static inline void host_may_leave_cpu(void)
+{
 }
 
 /* ---- waking ---- */

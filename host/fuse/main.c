@@ -12,6 +12,7 @@
 #include "files.h"
 #include "layout.h"
 #include "log.h"
+#include "measure.h"
 #include "mount.h"
 #include "options.h"
 #include "ready.h"
@@ -103,6 +104,8 @@ static bool serve(const struct options *options)
 	struct stat st;
 
 	caller_init();
+	binder_regime_choose(options->regime);
+	measure_global_regime = options->regime != REGIME_FINE;
 	binder_world_init();
 	tree_init(options->uid, options->gid);
 	if (!layout_init(options->devices, options->mode, options->max_devices))

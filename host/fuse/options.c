@@ -99,6 +99,12 @@ static bool store_max_devices(struct options *options, const char *value)
 	return parse_number(value, 10, 1000000, &options->max_devices);
 }
 
+static bool store_regime(struct options *options, const char *value)
+{
+	return binder_regime_parse(value, &options->regime) &&
+	       options->regime != REGIME_GLOBAL_NOPREEMPT; /* no daemon can do that */
+}
+
 static bool store_no_passthrough(struct options *options, const char *value)
 {
 	(void)value;
@@ -145,6 +151,8 @@ static const struct option_def defs[] = {
 	{ "max-procs-per-uid", "N", "the same for each user other than root (4096)",
 	  store_max_procs_per_uid },
 	{ "max-devices", "N", "devices at once (1024)", store_max_devices },
+	{ "regime", "NAME", "how calls are kept apart, for measuring: fine (the default), or\n"
+	  "                           global: one mutex around each", store_regime },
 	{ "no-passthrough", NULL, "push buffers through the page cache even where the kernel\n"
 	  "                           can map them directly (Linux 6.9, root)",
 	  store_no_passthrough },

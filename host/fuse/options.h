@@ -6,6 +6,7 @@
 #define HOST_FUSE_OPTIONS_H
 
 #include "log.h"
+#include "regime.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -22,6 +23,7 @@ struct options {
 	unsigned int max_procs;		/* open binder files, all users together */
 	unsigned int max_procs_per_uid;	/* the same for one user other than root */
 	unsigned int max_devices;
+	enum binder_regime regime;
 	bool foreground;
 	bool passthrough;		/* use it where the kernel grants it */
 	bool private_mount;		/* no allow_other: only the mounting user may enter */

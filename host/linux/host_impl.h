@@ -12,6 +12,7 @@
 #include "map.h"
 #include "netlink.h"
 #include "policy.h"
+#include "regime_hold.h"
 #include "urgency.h"
 #include "who.h"
 
@@ -26,17 +27,22 @@
 
 static inline void *host_alloc(size_t size)
 {
+	if (regime_is_nopreempt())
+		return regime_alloc(size);
 	return kvzalloc(size, GFP_KERNEL);
 }
 
 static inline void *host_alloc_large(size_t size)
 {
-	return kvzalloc(size, GFP_KERNEL);
+	return host_alloc(size);
 }
 
 static inline void host_free(void *ptr)
 {
-	kvfree(ptr);
+	if (regime_is_nopreempt())
+		regime_free(ptr);
+	else
+		kvfree(ptr);
 }
 
 static inline void host_memcpy(void *dst, const void *src, size_t size)
@@ -89,7 +95,8 @@ static inline void host_mutex_init(struct host_mutex *lock, u32 class)
 
 static inline void host_mutex_lock(struct host_mutex *lock)
 {
-	mutex_lock(&lock->lock);
+	if (!regime_is_nopreempt() || !mutex_trylock(&lock->lock))
+		regime_may_sleep(mutex_lock(&lock->lock));
 }
 
 static inline bool host_mutex_trylock(struct host_mutex *lock)
@@ -122,6 +129,25 @@ static inline s32 host_atomic_add_return(struct host_atomic *a, s32 delta)
 	return atomic_add_return(delta, &a->value);
 }
 
+/* ---- the regime ---- */
+
+static inline bool host_regime_is_global(void)
+{
+	return static_branch_unlikely(&regime_global);
+}
+
+static inline void host_stay_on_cpu(void)
+{
+	if (regime_is_nopreempt())
+		regime_pin();
+}
+
+static inline void host_may_leave_cpu(void)
+{
+	if (regime_is_nopreempt())
+		regime_unpin();
+}
+
 /* ---- waking ---- */
 
 static inline void host_wake(struct host_thread *thread, bool sync)
@@ -142,13 +168,16 @@ static inline void host_wake_poll(struct host_proc *proc, struct host_thread *th
 
 static inline int host_proc_init(struct host_proc *proc, struct host_map *map, const void *opener)
 {
-	return who_init(proc, map, opener);
+	int err;
+
+	regime_may_sleep(err = who_init(proc, map, opener));
+	return err;
 }
 
 static inline void host_proc_destroy(struct host_proc *proc, struct host_map *map)
 {
-	map_destroy(map);
-	who_destroy(proc);
+	regime_may_sleep(map_destroy(map));
+	regime_may_sleep(who_destroy(proc));
 }
 
 static inline int host_thread_init(struct host_thread *thread, struct host_proc *proc,
@@ -190,13 +219,13 @@ static inline u32 host_caller_euid(const struct host_thread *caller)
 
 static inline int host_read_caller(struct host_thread *thread, void *dst, u64 src, size_t size)
 {
-	return copy_from_user(dst, u64_to_user_ptr(src), size) ? -EFAULT : 0;
+	return regime_copy_from_user(dst, u64_to_user_ptr(src), size) ? -EFAULT : 0;
 }
 
 static inline int host_write_caller(struct host_thread *thread, u64 dst, const void *src,
 				    size_t size)
 {
-	return copy_to_user(u64_to_user_ptr(dst), src, size) ? -EFAULT : 0;
+	return regime_copy_to_user(u64_to_user_ptr(dst), src, size) ? -EFAULT : 0;
 }
 
 /* ---- the map of receive buffers ---- */
@@ -215,12 +244,15 @@ static inline bool host_map_present(const struct host_map *map)
 
 static inline int host_map_populate(struct host_map *map, size_t first, size_t nr)
 {
-	return map_populate(map, first, nr);
+	int err;
+
+	regime_may_sleep(err = map_populate(map, first, nr));
+	return err;
 }
 
 static inline void host_map_evict(struct host_map *map, size_t first, size_t nr)
 {
-	map_evict(map, first, nr);
+	regime_may_sleep(map_evict(map, first, nr));
 }
 
 static inline int host_map_write(struct host_map *map, size_t off, const void *src, size_t size)
@@ -259,46 +291,64 @@ static inline void host_file_put(struct host_file *file)
 static inline int host_files_install(struct host_thread *receiver, u64 cookie,
 				     struct host_file **files, u32 nr, u32 *fds)
 {
-	return files_install(files, nr, fds);
+	int err;
+
+	regime_may_sleep(err = files_install(files, nr, fds));
+	return err;
 }
 
 static inline void host_fds_close(struct host_thread *owner, const u32 *fds, u32 nr)
 {
-	files_close(fds, nr);
+	regime_may_sleep(files_close(fds, nr));
 }
 
 /* ---- policy ---- */
 
 static inline int host_may_manage(const struct host_proc *proc)
 {
-	return policy_may_manage(proc->cred);
+	int err;
+
+	regime_may_sleep(err = policy_may_manage(proc->cred));
+	return err;
 }
 
 static inline int host_may_transact(const struct host_proc *from, const struct host_proc *to)
 {
-	return policy_may_transact(from->cred, to->cred);
+	int err;
+
+	regime_may_sleep(err = policy_may_transact(from->cred, to->cred));
+	return err;
 }
 
 static inline int host_may_transfer_object(const struct host_proc *from,
 					   const struct host_proc *to)
 {
-	return policy_may_transfer_object(from->cred, to->cred);
+	int err;
+
+	regime_may_sleep(err = policy_may_transfer_object(from->cred, to->cred));
+	return err;
 }
 
 static inline int host_may_transfer_file(const struct host_proc *from, const struct host_proc *to,
 					 struct host_file *file)
 {
-	return policy_may_transfer_file(from->cred, to->cred, file);
+	int err;
+
+	regime_may_sleep(err = policy_may_transfer_file(from->cred, to->cred, file));
+	return err;
 }
 
 static inline int host_secctx_get(const struct host_proc *proc, const char **ctx, u32 *len)
 {
-	return policy_context_get(proc->cred, ctx, len);
+	int err;
+
+	regime_may_sleep(err = policy_context_get(proc->cred, ctx, len));
+	return err;
 }
 
 static inline void host_secctx_put(const char *ctx, u32 len)
 {
-	policy_context_put(ctx, len);
+	regime_may_sleep(policy_context_put(ctx, len));
 }
 
 /* ---- priority: asked of and given to the calling thread ---- */
@@ -323,7 +373,7 @@ static inline struct host_priority host_priority_get(struct host_thread *caller)
 static inline void host_priority_set(struct host_thread *thread, struct host_priority want,
 				     bool check)
 {
-	urgency_set(want.policy, want.prio, check);
+	regime_may_sleep(urgency_set(want.policy, want.prio, check));
 }
 
 /* ---- time and ids ---- */

@@ -6,12 +6,16 @@
  * system type `binder`. Both reach this module through its aliases. Devices that were asked for by
  * name also stand in /dev, as a stock kernel without binderfs has them.
  */
+#define pr_fmt(fmt) "anybinder: " fmt
+
 #include "binderfs.h"
 #include "core.h"
 #include "device.h"
 #include "log.h"
 #include "netlink.h"
 #include "reclaim.h"
+#include "regime.h"
+#include "regime_hold.h"
 #include "reports.h"
 
 #include <linux/fs.h>
@@ -25,10 +29,41 @@ MODULE_PARM_DESC(devices, "devices of each binderfs, in /dev too if given "
 module_param_named(debug_mask, log_mask, uint, 0644);
 MODULE_PARM_DESC(debug_mask, "what is logged: 1 mistakes of users, 256 details (default: 1)");
 
+static int set_regime(const char *name, const struct kernel_param *param)
+{
+	enum binder_regime regime;
+
+	if (!binder_regime_parse(name, &regime)) {
+		pr_err("no regime '%s'; there are fine, global and global-nopreempt\n", name);
+		return -EINVAL;
+	}
+	/* There the spinlocks sleep, too. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && regime == REGIME_GLOBAL_NOPREEMPT) {
+		pr_err("regime '%s' is not for a PREEMPT_RT kernel\n", name);
+		return -EINVAL;
+	}
+	binder_regime_choose(regime);
+	return 0;
+}
+
+static int get_regime(char *text, const struct kernel_param *param)
+{
+	return sprintf(text, "%s\n", binder_regime_name(binder_regime_chosen()));
+}
+
+static const struct kernel_param_ops regime_ops = { .set = set_regime, .get = get_regime };
+module_param_cb(regime, &regime_ops, NULL, 0444);
+MODULE_PARM_DESC(regime, "how calls are kept apart: fine (the default), global or "
+			 "global-nopreempt: one mutex around each, for measuring");
+
 static int __init anybinder_init(void)
 {
 	int err;
 
+	if (binder_regime_chosen() != REGIME_FINE)
+		static_branch_enable(&regime_global);
+	if (binder_regime_chosen() == REGIME_GLOBAL_NOPREEMPT)
+		static_branch_enable(&regime_nopreempt);
 	binder_world_init();
 	err = reclaim_init();
 	if (err)

@@ -112,6 +112,19 @@ static inline s32 host_atomic_add_return(struct host_atomic *a, s32 delta)
 	return __atomic_add_fetch(&a->value, delta, __ATOMIC_SEQ_CST);
 }
 
+static inline bool host_regime_is_global(void)
+{
+	return sim_regime_global;
+}
+
+static inline void host_stay_on_cpu(void)
+{
+}
+
+static inline void host_may_leave_cpu(void)
+{
+}
+
 static inline void host_wake(struct host_thread *thread, bool sync)
 {
 	(void)sync;

@@ -14,6 +14,7 @@
 
 struct sim_stats sim_stats;
 bool sim_verbose;
+bool sim_regime_global;
 
 static pthread_mutex_t populating = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER; /* tables and counts */

@@ -89,6 +89,9 @@ struct sim_stats {
 
 extern struct sim_stats sim_stats;
 
+/* What host_regime_is_global() says; changed between tests alone. */
+extern bool sim_regime_global;
+
 /* Counts from zero again, and makes the @nth call (from 1) of @op (SIM_ANY: of
  * all that may fail) fail; 0: none. */
 void sim_arm(enum sim_op op, u64 nth);

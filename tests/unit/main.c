@@ -2,7 +2,8 @@
 /*
  * Runs every TEST() linked in, or those whose names contain a word given as an
  * argument (behind --without: all others), and sums up (as `--name NAME`, if those
- * come first).  A test that leaves engine memory behind has failed.
+ * come first; as `--global NAME`, with all calls in the regime of that name).  A test that
+ * leaves engine memory behind has failed.
  */
 #include "test.h"
 #include "host.h"
@@ -57,12 +58,14 @@ static bool is_wanted(const char *name, char **words)
 
 int main(int argc, char **argv)
 {
-	bool named = argc > 2 && !strcmp(argv[1], "--name");
+	bool global = argc > 2 && !strcmp(argv[1], "--global");
+	bool named = global || (argc > 2 && !strcmp(argv[1], "--name"));
 	char **words = argv + (named ? 3 : 1);
 	int passed = 0;
 	int failed = 0;
 
 	sim_verbose = getenv("UNIT_VERBOSE") != NULL;
+	sim_regime_global = global;
 	for (running = tests; running; running = running->next) {
 		if (!is_wanted(running->name, words))
 			continue;

@@ -20,6 +20,12 @@ $(BIN)/unit_test: $(UNIT_OBJS)
 test-unit: $(BIN)/unit_test
 	@timeout 300 $(BIN)/unit_test
 
+# Once more under one mutex, whose rank the debug checks know.
+TEST_TARGETS += test-unit-global
+
+test-unit-global: $(BIN)/unit_test
+	@timeout 300 $(BIN)/unit_test --global unit-global
+
 # The tests with threads of execution of their own once more, looking for data races.
 RACE_OBJS := $(UNIT_SRCS:%.c=$(OBJ)/race/%.o)
 

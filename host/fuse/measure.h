@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * measure: what the daemon was told to do for whoever measures it. Nothing of it is on by default,
+ * and what is off costs a load that is always the same.
+ */
+#ifndef HOST_FUSE_MEASURE_H
+#define HOST_FUSE_MEASURE_H
+
+#include <stdbool.h>
+
+/* One mutex around all calls; set before there are any. */
+extern bool measure_global_regime;
+
+#endif
