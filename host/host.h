@@ -126,7 +126,7 @@ static inline s32 host_proc_pid(const struct host_proc *proc);
 static inline s32 host_proc_pid_seen_by(const struct host_proc *subject,
 					const struct host_proc *viewer);
 /* Effective user id that receivers see as sender_euid, in the receiver's user
- * namespace (65534 where it has none).  @caller: the thread that sends.
+ * namespace (-1 where it has none, as the stock driver tells it).  @caller: the thread that sends.
  * [sleeps] */
 static inline u32 host_sender_euid(const struct host_proc *sender,
 				   const struct host_thread *caller,

@@ -23,7 +23,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define OVERFLOW_UID 65534u
+#define NO_UID (~0u)
 
 /* The kernel's own bound on the lines of /proc/PID/uid_map. */
 #define ID_RANGES_MAX 340u
@@ -218,7 +218,7 @@ u32 caller_uid_seen_by(u32 uid, const struct host_proc *viewer)
 		if (uid - range->outside < range->count)
 			return range->inside + (uid - range->outside);
 	}
-	return OVERFLOW_UID;
+	return NO_UID;
 }
 
 int caller_read(pid_t tid, void *dst, u64 src, size_t size)

@@ -44,7 +44,7 @@ pid_t caller_process_of(pid_t tid);
 /* The number by which the process of @viewer sees that of @subject; 0: not at all. */
 s32 caller_pid_seen_by(const struct host_proc *subject, const struct host_proc *viewer);
 
-/* User id @uid of the daemon's namespace, as the process of @viewer sees it; 65534: not at all. */
+/* User id @uid of the daemon's namespace, as the process of @viewer sees it; -1: not at all. */
 u32 caller_uid_seen_by(u32 uid, const struct host_proc *viewer);
 
 /*
