@@ -29,6 +29,7 @@ static struct {
 	{ "munmap_noticed", "calls fail to a process that has dropped its mapping", "" },
 	{ "inherit_rt", "real-time inheritance, least nice values above 0", "" },
 	{ "read_refused", "read(2) on a device fails", "" },
+	{ "binderfs_mount", "`mount -t binder` makes a binderfs of one's own", "" },
 	{ "transaction_report", "failures are told over generic netlink (6.18)", "" },
 };
 

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/* By which numbers processes and users know each other across pid and user namespaces. */
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "expect.h"
+#include "spaces.h"
+#include "test.h"
+
+static void become(void *arg)
+{
+	EXPECT_EQ(seteuid(*(uid_t *)arg), 0);
+}
+
+/* Opens the device as root, and is this user from then on. */
+static struct client *client_of_user(uid_t uid)
+{
+	struct client *client = client_new();
+
+	client_run(client, become, shared_copy(&uid, sizeof(uid)));
+	return client;
+}
+
+/* One call is made, received and answered; what the receiver was told of its sender. */
+static struct binder_transaction_data meet(struct client *from, struct client *manager)
+{
+	const struct returned *got;
+	struct binder_transaction_data txn;
+
+	call(from, 0);
+	got = expect(manager, BR_TRANSACTION);
+	txn = got->txn;
+	answer(manager, got);
+	finish_call(from);
+	return txn;
+}
+
+/* A client in a user namespace where root of the machine is this user, and nobody else is. */
+static struct client *client_where_root_is(uint32_t uid)
+{
+	return client_open((struct client_options){
+		.by = actor_apart((struct id_map){ uid, 0, 1 }) });
+}
+
+TEST(identity_user_from_within,
+     "sender_euid of a sender in a user namespace is the number of its user outside.",
+     "")
+{
+	struct client *manager = manager_new();
+
+	EXPECT_EQ(meet(client_where_root_is(5), manager).sender_euid, 0);
+}
+
+TEST(identity_user_seen_from_within,
+     "A receiver in a user namespace sees the number that the sender's user has there.",
+     "")
+{
+	struct client *manager = client_where_root_is(5);
+
+	become_manager(manager);
+	put_cmd(manager, BC_ENTER_LOOPER);
+	flush(manager);
+	EXPECT_EQ(meet(client_new(), manager).sender_euid, 5);
+}
+
+TEST(identity_user_unknown_within,
+     "A user who has no number there is user -1.",
+     "")
+{
+	struct client *manager = client_where_root_is(5);
+
+	become_manager(manager);
+	put_cmd(manager, BC_ENTER_LOOPER);
+	flush(manager);
+	EXPECT_EQ(meet(client_of_user(1000), manager).sender_euid, (uint32_t)-1);
+}
+
+/* What the director forks from now on is in a new pid namespace. */
+static void new_pids(void)
+{
+	if (unshare(CLONE_NEWPID))
+		test_skip("needs pid namespaces");
+}
+
+static void old_pids(void)
+{
+	int fd = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+
+	EXPECT(fd >= 0);
+	EXPECT_EQ(setns(fd, CLONE_NEWPID), 0);
+	close(fd);
+}
+
+static void ask_pid(void *arg)
+{
+	*(pid_t *)arg = getpid();
+}
+
+static pid_t own_pid(struct client *client)
+{
+	pid_t *pid = shared_alloc(sizeof(*pid));
+
+	client_run(client, ask_pid, pid);
+	return *pid;
+}
+
+TEST(identity_pid_from_within,
+     "sender_pid of a sender in a pid namespace is its number in the receiver's.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *client;
+
+	new_pids();
+	client = client_new();
+	EXPECT_EQ(own_pid(client), 1);
+	EXPECT_EQ(meet(client, manager).sender_pid, actor_pid(client->by));
+}
+
+TEST(identity_pid_unknown_within,
+     "A sender that the receiver's pid namespace does not know is process 0.",
+     "")
+{
+	struct client *client = client_new();
+
+	new_pids();
+	EXPECT_EQ(meet(client, manager_new()).sender_pid, 0);
+}
+
+TEST(identity_pid_within,
+     "Processes of one pid namespace know each other by their numbers there.",
+     "")
+{
+	struct client *manager, *client;
+
+	new_pids();
+	manager = manager_new();
+	client = client_new();
+	EXPECT(own_pid(client) != actor_pid(client->by));
+	EXPECT_EQ(meet(client, manager).sender_pid, own_pid(client));
+}
+
+TEST(identity_pid_of_siblings,
+     "Processes of two pid namespaces side by side are process 0 to each other.",
+     "")
+{
+	struct client *manager;
+
+	new_pids();
+	manager = manager_new();
+	old_pids();
+	new_pids();
+	EXPECT_EQ(meet(client_new(), manager).sender_pid, 0);
+}
