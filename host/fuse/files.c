@@ -220,15 +220,12 @@ static void visit_over(struct pending_files *pending, int error)
 	binder_thread_put(thread);
 }
 
-/* Runs in the injector's thread, which is no worker: what it sets going is handed to one. */
-static void resume_elsewhere(struct host_thread *thread)
-{
-	static struct worker self;
-
-	worker_enlist(&self);
-	park_push_woken(thread);
-	worker_hand_over(&self);
-}
+/*
+ * The callbacks run in the injector's thread, which is no worker. An answer may be the last thing
+ * that kept a process of a client that was killed meanwhile, and then the engine has others to
+ * wake: they, and calls to be resumed, are handed to a worker.
+ */
+static struct worker visitor;
 
 static void on_armed(struct inject_job *job, int error)
 {
@@ -237,17 +234,21 @@ static void on_armed(struct inject_job *job, int error)
 	bool resume = error && pending->phase == PHASE_WANTED;
 	int result = pending->result;
 
+	worker_enlist(&visitor);
 	if (error)
 		visit_over(pending, error);	/* there will be no done() */
 	if (resume)
-		resume_elsewhere(thread);
+		park_push_woken(thread);
 	else
 		device_answer(thread, result == BINDER_RESTART ? 0 : result);
+	worker_hand_over(&visitor);
 }
 
 static void on_done(struct inject_job *job, int error)
 {
+	worker_enlist(&visitor);
 	visit_over(base_container_of(job, struct pending_files, job), error);
+	worker_hand_over(&visitor);
 }
 
 bool files_start(struct host_thread *thread, int result)
