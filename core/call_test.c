@@ -127,33 +127,46 @@ static struct binder_fd_object fd_object(u32 fd)
 	return (struct binder_fd_object){ .hdr.type = BINDER_TYPE_FD, .fd = fd };
 }
 
+/* A pair whose manager takes files: the first one must go. */
+static void begin_with_files(struct pair *p)
+{
+	struct flat_binder_object manager = pair_binder(0, 0, FLAT_BINDER_FLAG_ACCEPTS_FDS);
+
+	pair_begin(p);
+	world_kill(p->server);
+	p->server = world_proc(&p->w);
+	p->s = world_thread(p->server);
+	CHECK(!world_ioctl(p->s, BINDER_SET_CONTEXT_MGR_EXT, &manager));
+	world_command(p->s, BC_ENTER_LOOPER, NULL);
+	world_write_read(p->s, false);
+	pair_serve(p);
+}
+
+/* The client calls with a new file of its own. */
+static u32 send_file(struct pair *p)
+{
+	u32 fd = sim_file_open(p->client->sim);
+	const struct binder_fd_object object = fd_object(fd);
+	const u64 offset = 0;
+	struct world_call call = { .flags = TF_ACCEPT_FDS, .data = &object,
+				   .size = sizeof(object), .offsets = &offset, .nr_offsets = 1 };
+
+	world_call(p->c, &call);
+	CHECK(world_write_read(p->c, true) == BINDER_WOULD_BLOCK);
+	world_settle(&p->w);
+	return fd;
+}
+
 static void pass_file(bool later)
 {
 	struct binder_transaction_data tr;
 	struct binder_fd_object object;
-	const u64 offset = 0;
-	struct world_call call = { .flags = TF_ACCEPT_FDS, .data = &object,
-				   .size = sizeof(object), .offsets = &offset, .nr_offsets = 1 };
-	struct flat_binder_object manager = pair_binder(0, 0, FLAT_BINDER_FLAG_ACCEPTS_FDS);
 	struct pair p;
 	u32 fd;
 
-	pair_begin(&p);
-	/* A manager that takes files: the first one must go. */
-	world_kill(p.server);
-	p.server = world_proc(&p.w);
+	begin_with_files(&p);
 	p.server->sim->fds_later = later;
-	p.s = world_thread(p.server);
-	CHECK(!world_ioctl(p.s, BINDER_SET_CONTEXT_MGR_EXT, &manager));
-	world_command(p.s, BC_ENTER_LOOPER, NULL);
-	world_write_read(p.s, false);
-	pair_serve(&p);
-
-	fd = sim_file_open(p.client->sim);
-	object = fd_object(fd);
-	world_call(p.c, &call);
-	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
-	world_settle(&p.w);
+	fd = send_file(&p);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	REQUIRE(!sim_read(p.server->sim, &object, tr.data.ptr.buffer, sizeof(object)));
 	CHECK(object.hdr.type == BINDER_TYPE_FD);
@@ -172,6 +185,35 @@ TEST(call_passes_files)
 TEST(call_passes_files_when_the_thread_must_leave_first)
 {
 	pass_file(true);
+}
+
+TEST(call_with_a_file_to_a_dying_process)
+{
+	struct pair p;
+
+	begin_with_files(&p);
+	p.server->sim->dying = true;
+	send_file(&p);
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
+	CHECK(pair_end(&p));
+}
+
+TEST(call_answered_by_a_dying_process)
+{
+	struct binder_transaction_data tr;
+	struct pair p;
+
+	pair_begin(&p);
+	CHECK(pair_call(&p, 0, 1, 0, "question") == BINDER_WOULD_BLOCK);
+	world_settle(&p.w);
+	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
+	p.server->sim->dying = true;
+	world_free_buffer(p.s, &tr);
+	pair_reply(&p, "answer");
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
+	CHECK(pair_end(&p));
 }
 
 TEST(call_refuses_files_that_the_node_does_not_accept)

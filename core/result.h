@@ -8,6 +8,7 @@
 #ifndef BINDER_RESULT_H
 #define BINDER_RESULT_H
 
+#include "abi.h"
 #include "base/base_types.h"
 
 struct binder_result {
@@ -17,6 +18,12 @@ struct binder_result {
 	const char *file;
 	const char *why;   /* a few words for the log */
 };
+
+/* What the other party is told of the errno @err of a home: -ESRCH means that somebody died. */
+static inline u32 binder_ret_of(s32 err)
+{
+	return err == -ESRCH ? BR_DEAD_REPLY : BR_FAILED_REPLY;
+}
 
 static inline s32 binder_fail_at(struct binder_result *r, u32 ret, s32 err, const char *why,
 				 const char *file, u32 line)

@@ -259,11 +259,11 @@ static int install_files(struct reader *r, struct binder_transaction *t, u32 **f
 /* The transaction cannot be handed over: its sender hears why. */
 static int give_up(struct reader *r, struct binder_transaction *t, int err, const char *why)
 {
-	struct binder_result result = { .ret = BR_FAILED_REPLY };
+	struct binder_result result = { 0 };
 	struct binder_buffer *buffer = binder_transaction_take_buffer(t);
 	bool is_reply = t->is_reply;
 
-	binder_fail(&result, BR_FAILED_REPLY, err, why);
+	binder_fail(&result, binder_ret_of(err), err, why);
 	host_log(HOST_LOG_USER_ERROR, "%d:%d delivery of transaction %u failed: %s (%d)",
 		 r->proc->pid, r->thread->tid, t->debug_id, why, err);
 	if (buffer && buffer->async && buffer->target_node)

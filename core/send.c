@@ -177,8 +177,7 @@ static int reserve(struct send *s)
 				      tr->offsets_size, extra, s->oneway && !s->is_reply,
 				      s->proc->pid, &err);
 	if (!s->buffer)
-		return binder_fail(&s->why, err == -ESRCH ? BR_DEAD_REPLY : BR_FAILED_REPLY, err,
-				   "no buffer in the receiver");
+		return binder_fail(&s->why, binder_ret_of(err), err, "no buffer in the receiver");
 	s->buffer->debug_id = s->debug_id;
 	binder_trace_buffer(HOST_TRACE_BUFFER_MADE, s->buffer);
 	s->buffer->clear_on_free = tr->flags & TF_CLEAR_BUF;

@@ -36,7 +36,7 @@ struct walk {
 
 static int bad(struct walk *w, int err, const char *what)
 {
-	return binder_fail(w->why, BR_FAILED_REPLY, err, what);
+	return binder_fail(w->why, binder_ret_of(err), err, what);
 }
 
 /* ---- what objects bring along ---------------------------------------------- */
@@ -270,7 +270,10 @@ static int translate_ptr(struct walk *w)
 		return bad(w, err, "a buffer that does not fit or whose parent is wrong");
 	if (!w->off)
 		sg_bar(&w->sg); /* to the stock driver, offset 0 means that there is none */
-	if (host_map_copy(w->map, off, &w->x->thread->host, o->buffer, o->length))
+	err = host_map_copy(w->map, off, &w->x->thread->host, o->buffer, o->length);
+	if (err == -ESRCH)
+		return bad(w, err, "a buffer of a process that has died");
+	if (err)
 		w->late = "a buffer that cannot be read";
 	address = w->base + off;
 	o->buffer = address;

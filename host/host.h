@@ -139,7 +139,8 @@ static inline u32 host_caller_euid(const struct host_thread *caller);
 
 /* Copy @size bytes between the engine and the memory of @thread's process at
  * address @src / @dst.  All or nothing for errors: a short copy is -EFAULT.
- * [sleeps] [fails: -EFAULT] */
+ * [sleeps] [fails: -EFAULT, -ESRCH the process has just been killed, in a home
+ * where it does not do this itself: who waits for it hears of a death then] */
 static inline int host_read_caller(struct host_thread *thread, void *dst,
 				   u64 src, size_t size);
 static inline int host_write_caller(struct host_thread *thread, u64 dst,
@@ -164,7 +165,7 @@ static inline int host_map_populate(struct host_map *map, size_t first,
 static inline void host_map_evict(struct host_map *map, size_t first,
 				  size_t nr);
 /* Store @size bytes at offset @off of the map (from the engine; from the
- * memory of @from's process; zeros).  [sleeps] [fails: -EFAULT] */
+ * memory of @from's process; zeros).  [sleeps] [fails: -EFAULT, -ESRCH as above] */
 static inline int host_map_write(struct host_map *map, size_t off,
 				 const void *src, size_t size);
 static inline int host_map_copy(struct host_map *map, size_t off,
@@ -179,7 +180,7 @@ static inline void host_map_publish(struct host_map *map, size_t off,
 /* ---- files ------------------------------------------------------------- */
 
 /* Take a reference to the file @fd of the calling thread.  [sleeps]
- * [fails: -EBADF, -EMFILE, -EPERM, -ENOMEM] */
+ * [fails: -EBADF, -EMFILE, -EPERM, -ENOMEM, -ESRCH as with its memory] */
 static inline int host_file_get(struct host_thread *caller, u32 fd,
 				struct host_file **file);
 /* Drop it.  [sleeps] */
@@ -190,7 +191,8 @@ static inline void host_file_put(struct host_file *file);
  * system returns HOST_FDS_LATER: the engine then puts the transaction back at
  * the head of that thread's todo list and returns BINDER_RESTART from the
  * read; when the thread calls again, the engine asks again for the same
- * @cookie, and gets the numbers.  [sleeps] [fails: errno] */
+ * @cookie, and gets the numbers.  [sleeps] [fails: -ESRCH when the receiver has
+ * died meanwhile, which its caller is then told; errno] */
 #define HOST_FDS_LATER 1
 static inline int host_files_install(struct host_thread *receiver, u64 cookie,
 				     struct host_file **files, u32 nr,

@@ -221,6 +221,14 @@ u32 caller_uid_seen_by(u32 uid, const struct host_proc *viewer)
 	return NO_UID;
 }
 
+/* A thread that waits in a request is there until it is answered; its memory is not, if killed. */
+static int copied(ssize_t got, size_t size)
+{
+	if (got == (ssize_t)size)
+		return 0;
+	return got < 0 && errno == ESRCH ? -ESRCH : -EFAULT;
+}
+
 int caller_read(pid_t tid, void *dst, u64 src, size_t size)
 {
 	struct iovec here = { dst, size };
@@ -228,7 +236,7 @@ int caller_read(pid_t tid, void *dst, u64 src, size_t size)
 
 	if (!size)
 		return 0;
-	return process_vm_readv(tid, &here, 1, &there, 1, 0) == (ssize_t)size ? 0 : -EFAULT;
+	return copied(process_vm_readv(tid, &here, 1, &there, 1, 0), size);
 }
 
 int caller_write(pid_t tid, u64 dst, const void *src, size_t size)
@@ -238,7 +246,7 @@ int caller_write(pid_t tid, u64 dst, const void *src, size_t size)
 
 	if (!size)
 		return 0;
-	return process_vm_writev(tid, &here, 1, &there, 1, 0) == (ssize_t)size ? 0 : -EFAULT;
+	return copied(process_vm_writev(tid, &here, 1, &there, 1, 0), size);
 }
 
 static bool is_real_time(int policy)

@@ -49,8 +49,9 @@ u32 caller_uid_seen_by(u32 uid, const struct host_proc *viewer);
 
 /*
  * Copies between the daemon and the memory of a thread that waits in a request. All or nothing: 0
- * or -EFAULT. The client decides how long this takes (its memory may be backed by a file system of
- * its own), so that the worker may be lost for a while: see worker.h.
+ * or -EFAULT, or -ESRCH when it is being killed. The client decides how long this takes (its memory
+ * may be backed by a file system of its own), so that the worker may be lost for a while: see
+ * worker.h.
  */
 int caller_read(pid_t tid, void *dst, u64 src, size_t size);
 int caller_write(pid_t tid, u64 dst, const void *src, size_t size);

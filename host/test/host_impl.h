@@ -269,7 +269,7 @@ static inline int host_map_copy(struct host_map *map, size_t off, struct host_th
 	int err;
 
 	sim_may_sleep("host_map_copy");
-	err = sim_fails(SIM_MAP_COPY);
+	err = from->sim->proc->dying ? -ESRCH : sim_fails(SIM_MAP_COPY);
 	return err ? err : sim_read(from->sim->proc, sim_map_range(map->sim, off, size), src, size);
 }
 
@@ -310,6 +310,8 @@ static inline int host_files_install(struct host_thread *receiver, u64 cookie,
 	err = sim_fails(SIM_FILES_INSTALL);
 	if (err)
 		return err;
+	if (thread->proc->dying)
+		return -ESRCH;
 	if (thread->proc->fds_later && thread->later_cookie != cookie) {
 		thread->later_cookie = cookie;
 		return HOST_FDS_LATER;

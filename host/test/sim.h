@@ -53,6 +53,7 @@ struct sim_proc {
 	bool may_rt;	     /* real-time policies are allowed */
 	struct host_priority opener;
 	bool fds_later;	     /* host_files_install() says so the first time */
+	bool dying;	     /* host_files_install(), host_map_copy() find it dead */
 	const char *secctx;  /* NULL: none */
 	u8 *memory;	     /* SIM_MEMORY bytes at SIM_BASE */
 	size_t map_size;     /* 0: not mapped */
