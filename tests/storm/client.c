@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A client: threads that ask the manager for a service and call that, some with an object that the
+ * service calls back, some with a file, some one-way; and one thread that waits for deaths. What
+ * it is answered must be what it said, and an error must be the death of somebody condemned.
+ *
+ * One that is to survive is killed by nobody: its threads come to rest when the storm is over, and
+ * every request to be told of a death that it took back has been confirmed by then.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "names.h"
+#include "port.h"
+#include "test.h"
+
+#define NR_CALLERS 2
+#define MY_OBJECT 0x100u
+#define MAX_CALLS 8 /* to one service before another is looked for */
+#define POLL_MS 20
+
+static _Atomic uint32_t requests_cleared, clearings_confirmed, callers_at_rest;
+
+/* ---- what the manager's and the services' threads, and deaths, want of a client ---- */
+
+static void serve(struct worker *worker, const struct binder_transaction_data *txn)
+{
+	struct parcel parcel;
+	struct packed packed;
+
+	EXPECT_EQ(txn->code, CODE_BACK);
+	parcel_unpack(txn, &parcel);
+	worker_put_u64(worker, BC_FREE_BUFFER, txn->data.ptr.buffer);
+	parcel_pack(&parcel, &packed);
+	worker_put_reply(worker, &packed);
+	EXPECT_EQ(worker_await_complete(worker), BR_TRANSACTION_COMPLETE);
+}
+
+static void died(struct worker *worker, uint64_t cookie)
+{
+	EXPECT(cookie < storm->nr_members && storm->members[cookie].condemned);
+	worker_put_u64(worker, BC_DEAD_BINDER_DONE, cookie);
+	storm->deaths++;
+}
+
+static void cleared(struct worker *worker, uint64_t cookie)
+{
+	clearings_confirmed++;
+}
+
+/* ---- calls ---- */
+
+/* Why a call failed, as a negative errno. */
+static int why(struct worker *worker)
+{
+	struct binder_extended_error error = { 0 };
+
+	if (ioctl(worker->port->fd, BINDER_GET_EXTENDED_ERROR, &error))
+		FAIL("BINDER_GET_EXTENDED_ERROR: %s", test_errno_name(errno));
+	return error.param;
+}
+
+static bool is_fine(struct worker *worker, uint32_t end, uint32_t good, uint32_t member,
+		    uint32_t flags)
+{
+	if (end == good)
+		return true;
+	/* One-way calls wait for their turn at the service; there may be no room for more. */
+	if (end == BR_FAILED_REPLY && (flags & TF_ONE_WAY) && why(worker) == -ENOSPC) {
+		storm->full_replies++;
+		return false;
+	}
+	if (end != BR_DEAD_REPLY || !member || !storm->members[member].condemned)
+		FAIL("%s (%s) for a call to member %u, which is %s", command_name(end),
+		     test_errno_name(-why(worker)), member,
+		     storm->members[member].condemned ? "condemned" : "alive");
+	storm->dead_replies++;
+	return false;
+}
+
+static void check_answer(const struct parcel *question, const struct parcel *answer)
+{
+	EXPECT_EQ(answer->heading.from, question->heading.from);
+	EXPECT_EQ(answer->heading.seq, question->heading.seq);
+	EXPECT_EQ(answer->heading.nr_bytes, question->heading.nr_bytes);
+	EXPECT_EQ(answer->file != NO_FILE, question->file != NO_FILE);
+	EXPECT(answer->handle != NO_HANDLE);
+	if (answer->file != NO_FILE) {
+		close(answer->file);
+		storm->files++;
+	}
+}
+
+/* False when the service is dead. */
+static bool call(struct worker *worker, uint32_t handle, uint32_t member)
+{
+	struct parcel question = {
+		{ member_index(worker->port->me), ++worker->seq, 0, 0 },
+		.handle = NO_HANDLE, .file = NO_FILE,
+	}, answer;
+	bool oneway = !worker_random(worker, 8);
+	uint32_t flags = TF_ACCEPT_FDS | (oneway ? TF_ONE_WAY : 0);
+	struct binder_transaction_data reply;
+	struct packed packed;
+	uint32_t end;
+
+	question.heading.nr_bytes =
+		worker_random(worker, worker_random(worker, 4) ? 256 : MAX_BYTES);
+	if (!worker_random(worker, 4))
+		question.file = storm->pipe;
+	if (!oneway && !worker_random(worker, 2))
+		question.object = MY_OBJECT;
+	parcel_pack(&question, &packed);
+	worker_put_call(worker, handle, oneway ? CODE_ONEWAY : CODE_ECHO, flags, &packed);
+	if (oneway) {
+		end = worker_await_complete(worker);
+		return is_fine(worker, end, BR_TRANSACTION_COMPLETE, member, flags) ||
+		       end == BR_FAILED_REPLY;
+	}
+	end = worker_await_reply(worker, &reply);
+	if (!is_fine(worker, end, BR_REPLY, member, flags))
+		return false;
+	parcel_unpack(&reply, &answer);
+	check_answer(&question, &answer);
+	worker_put_u64(worker, BC_FREE_BUFFER, reply.data.ptr.buffer);
+	worker_flush(worker);
+	return true;
+}
+
+/* A service's handle, with a count of its own on it; NO_HANDLE: there is none at the moment. */
+static uint32_t look_up(struct worker *worker, uint32_t *member)
+{
+	struct parcel question = {
+		{ member_index(worker->port->me), ++worker->seq, 0, 0 },
+		.handle = NO_HANDLE, .file = NO_FILE,
+	}, answer;
+	struct binder_transaction_data reply;
+	struct packed packed;
+
+	parcel_pack(&question, &packed);
+	worker_put_call(worker, 0, CODE_LOOKUP, 0, &packed);
+	is_fine(worker, worker_await_reply(worker, &reply), BR_REPLY, 0, 0);
+	parcel_unpack(&reply, &answer);
+	EXPECT_EQ(answer.heading.seq, question.heading.seq);
+	*member = answer.heading.about;
+	if (answer.handle != NO_HANDLE)
+		worker_put_u32(worker, BC_ACQUIRE, answer.handle);
+	worker_put_u64(worker, BC_FREE_BUFFER, reply.data.ptr.buffer);
+	worker_flush(worker);
+	return answer.handle;
+}
+
+/* @watch: also ask to be told of its death, and take that back at the end. Only one thread does
+ * so: two would ask for the same handle. */
+static void visit(struct worker *worker, bool watch)
+{
+	struct binder_handle_cookie request;
+	uint32_t member, handle = look_up(worker, &member);
+	uint32_t nr_calls = 1 + worker_random(worker, MAX_CALLS);
+
+	if (handle == NO_HANDLE)
+		return;
+	request = (struct binder_handle_cookie){ handle, member };
+	if (watch)
+		worker_put(worker, BC_REQUEST_DEATH_NOTIFICATION, &request);
+	while (nr_calls-- && !storm->over && call(worker, handle, member))
+		;
+	if (watch) {
+		worker_put(worker, BC_CLEAR_DEATH_NOTIFICATION, &request);
+		requests_cleared++;
+	}
+	worker_put_u32(worker, BC_RELEASE, handle);
+	worker_flush(worker);
+}
+
+static void send_home(struct worker *worker)
+{
+	struct parcel parcel = { { 0, ++worker->seq, 0, 0 }, .handle = NO_HANDLE, .file = NO_FILE };
+	struct binder_transaction_data reply;
+	struct packed packed;
+
+	parcel_pack(&parcel, &packed);
+	for (int i = 0; i < MANAGER_THREADS; i++) {
+		worker_put_call(worker, 0, CODE_QUIT, 0, &packed);
+		EXPECT_EQ(worker_await_reply(worker, &reply), BR_REPLY);
+		worker_put_u64(worker, BC_FREE_BUFFER, reply.data.ptr.buffer);
+	}
+	worker_flush(worker);
+}
+
+static void *caller_main(void *arg)
+{
+	static _Atomic uint32_t which;
+	struct worker worker;
+	uint32_t mine = which++;
+
+	worker_init(&worker, arg, 1 + mine);
+	while (!storm->over)
+		visit(&worker, !mine && worker_random(&worker, 2));
+	callers_at_rest++;
+	return NULL;
+}
+
+/* Waits for deaths, as a thread of the pool; the only one, so what poll() saw is still there. */
+static void watch(struct worker *worker)
+{
+	struct pollfd wait = { .fd = worker->port->fd, .events = POLLIN };
+
+	worker_put(worker, BC_ENTER_LOOPER, NULL);
+	worker_flush(worker);
+	while (!storm->go_home) {
+		if (poll(&wait, 1, POLL_MS) == 1)
+			worker_serve_once(worker);
+		worker->port->me->idle = callers_at_rest == NR_CALLERS &&
+					 clearings_confirmed == requests_cleared;
+	}
+}
+
+int client_main(struct member *me)
+{
+	struct port port = { .me = me, .serve = serve, .died = died, .cleared = cleared };
+	pthread_t threads[NR_CALLERS];
+	struct worker worker;
+
+	port_open(&port);
+	worker_init(&worker, &port, 0);
+	for (int i = 0; i < NR_CALLERS; i++)
+		EXPECT_EQ(pthread_create(&threads[i], NULL, caller_main, &port), 0);
+	me->ready = true;
+	watch(&worker);
+	for (int i = 0; i < NR_CALLERS; i++)
+		pthread_join(threads[i], NULL);
+	if (member_index(me) == 1)
+		send_home(&worker);
+	port_close(&port);
+	return 0;
+}

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Storms: clients killed at random while calls fly; on the userspace home, and on the module.
+
+STORM_DIR := tests/storm
+STORM_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(STORM_DIR)/*.c)) \
+	$(addprefix $(OBJ)/tests/conformance/lib/,names.o test.o)
+
+$(OBJ)/$(STORM_DIR)/%.o: CPPFLAGS += -I$(STORM_DIR) -Itests/conformance/lib
+$(BIN)/anybinder-storm: LDFLAGS += -static
+$(BIN)/anybinder-storm: $(STORM_OBJ)
+
+PROGRAMS += $(BIN)/anybinder-storm
+TEST_TARGETS += test-storm
+VM_TEST_TARGETS += vm-test-storm
+
+.PHONY: test-storm vm-test-storm
+
+# Options of anybinder-storm, e.g. --seed 7 --seeds 100 --kills 500
+STORM_OPTIONS ?=
+
+test-storm: $(BIN)/anybinder-storm $(BIN)/anybinderd
+	@$(STORM_DIR)/run $(STORM_OPTIONS)
+
+vm-test-storm: $(BIN)/anybinder-storm
+	@$(MAKE) --no-print-directory module KVER=6.12
+	@vm/run --kernel 6.12 --driver module --timeout 600 -- \
+		$(BIN)/anybinder-storm --kills 60 $(STORM_OPTIONS)
