@@ -85,6 +85,7 @@ static int undertake(void *unused)
 {
 	struct llist_node *all;
 	struct body *body, *next;
+	long nr_pages;
 
 	while (true) {
 		wait_event_idle(somebody_died, !llist_empty(&dead) || kthread_should_stop());
@@ -92,8 +93,10 @@ static int undertake(void *unused)
 		if (!all && kthread_should_stop())
 			return 0;
 		llist_for_each_entry_safe(body, next, all, link) {
-			atomic_long_sub((long)body->nr_pages, &dead_pages);
+			/* dead until it rests */
+			nr_pages = (long)body->nr_pages;
 			clean(body);
+			atomic_long_sub(nr_pages, &dead_pages);
 		}
 	}
 }

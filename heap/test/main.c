@@ -3,7 +3,7 @@
  * failed. */
 #include "pool_host.h"
 
-#include "heap/runner.h"
+#include "runner.h"
 #include "unit/test.h"
 
 #include <stdio.h>
@@ -35,5 +35,5 @@ void home_broken(const char *what)
 
 int main(int argc, char **argv)
 {
-	return runner_run(argc > 1 ? argv[1] : "heap", NULL, begin, end);
+	return runner_run(argc > 1 ? argv[1] : "heap", begin, end);
 }

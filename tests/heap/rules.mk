@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The heaps in a machine of each kernel: on the stock heap where that kernel has one, on this
+# project's, and their buffers across Binder, the stock driver's and this project's. The program is
+# the conformance suite's frame with tests of its own.
+HEAP_TESTS := tests/heap
+HEAP_TEST_KVERS := 6.12 6.1
+HEAP_CASE_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(HEAP_TESTS)/*.c \
+	$(CONFORMANCE_DIR)/lib/*.c $(CONFORMANCE_DIR)/harness/*.c))
+
+$(OBJ)/$(HEAP_TESTS)/%.o: CPPFLAGS += -I$(CONFORMANCE_DIR)/lib -fno-toplevel-reorder
+$(BIN)/anybinder-heap-test: LDFLAGS += -static
+$(BIN)/anybinder-heap-test: $(HEAP_CASE_OBJ)
+
+VM_TEST_TARGETS += vm-test-heap
+
+.PHONY: vm-test-heap
+
+# A test's importer of buffers, built as the modules are, in a directory of its own.
+vm-test-heap: $(BIN)/anybinder-heap-test
+	@for kernel in $(HEAP_TEST_KVERS); do \
+		$(MAKE) --no-print-directory module KVER=$$kernel && \
+		$(HEAP_TESTS)/build-importer $$kernel || exit 1; done
+	@$(HEAP_TESTS)/run $(HEAP_TEST_KVERS)
