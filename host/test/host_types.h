@@ -23,13 +23,21 @@ typedef int64_t s64;
 struct sim_proc;
 struct sim_thread;
 
-/* Error-checking mutexes both: taking a lock twice ends the test at once. */
+struct fiber;
+
+/* Taking a lock twice ends the test at once. */
+struct sim_lock {
+	pthread_mutex_t mutex; /* an error-checking one */
+	struct fiber *owner;   /* instead, in a run of fibers (fiber.h) */
+	u32 waiters;
+};
+
 struct host_spinlock {
-	pthread_mutex_t mutex;
+	struct sim_lock lock;
 };
 
 struct host_mutex {
-	pthread_mutex_t mutex;
+	struct sim_lock lock;
 };
 
 struct host_atomic {

@@ -21,6 +21,8 @@ static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER; /* tables and coun
 static enum sim_op armed_op;
 static u64 armed_nth;
 static u64 every_nth;
+static u32 one_in[SIM_OP_COUNT];
+static u64 fail_dice;
 static u32 last_file;
 static _Thread_local u32 lock_ranks;
 static _Thread_local u32 spins_held;
@@ -59,11 +61,23 @@ void sim_fail_every(u64 nth)
 	every_nth = nth;
 }
 
+void sim_fail_sometimes(enum sim_op op, u32 chance, u64 seed)
+{
+	u32 i;
+
+	fail_dice = seed;
+	for (i = 0; i < SIM_OP_COUNT; i++)
+		if (op == SIM_ANY || op == i)
+			one_in[i] = chance;
+}
+
 int sim_fails(enum sim_op op)
 {
 	u64 calls = __atomic_add_fetch(&sim_stats.calls, 1, __ATOMIC_RELAXED);
 	u64 count = __atomic_add_fetch(&sim_stats.count[op], 1, __ATOMIC_RELAXED);
 
+	if (one_in[op] && !fiber_dice(&fail_dice, one_in[op]))
+		return ops[op].err ? ops[op].err : 1;
 	if (every_nth)
 		return calls % every_nth ? 0 : ops[op].err ? ops[op].err : 1;
 	if (armed_op == SIM_ANY ? calls != armed_nth : armed_op != op || count != armed_nth)
@@ -73,66 +87,59 @@ int sim_fails(enum sim_op op)
 	return ops[op].err ? ops[op].err : 1;
 }
 
-void *sim_alloc(enum sim_op op, size_t size)
-{
-	void *ptr;
-
-	sim_may_sleep("host_alloc");
-	if (sim_fails(op))
-		return NULL;
-	ptr = calloc(1, size);
-	if (!ptr)
-		die("out of memory");
-	__atomic_add_fetch(&sim_stats.allocs, 1, __ATOMIC_RELAXED);
-	return ptr;
-}
-
-void sim_free(void *ptr)
-{
-	sim_may_sleep("host_free");
-	if (ptr)
-		__atomic_sub_fetch(&sim_stats.allocs, 1, __ATOMIC_RELAXED);
-	free(ptr);
-}
-
 u32 *sim_lock_ranks(void)
 {
-	return &lock_ranks;
+	return fiber_current ? fiber_lock_ranks() : &lock_ranks;
 }
 
 void sim_may_sleep(const char *what)
 {
-	if (!spins_held)
+	if (fiber_current ? fiber_spins_held() : spins_held) {
+		fprintf(stderr, "test host: %s with a spinlock held\n", what);
+		abort();
+	}
+	fiber_point();
+}
+
+void sim_lock_init(struct sim_lock *lock)
+{
+	static const pthread_mutex_t checking = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+	lock->mutex = checking;
+	lock->owner = NULL;
+	lock->waiters = 0;
+}
+
+void sim_lock_destroy(struct sim_lock *lock)
+{
+	if (lock->owner || lock->waiters)
+		die("a lock was destroyed that is held or wanted");
+	pthread_mutex_destroy(&lock->mutex);
+}
+
+void sim_lock(struct sim_lock *lock, bool spin)
+{
+	if (fiber_current) {
+		fiber_lock(lock, spin);
 		return;
-	fprintf(stderr, "test host: %s with a spinlock held\n", what);
-	abort();
-}
-
-void sim_lock_init(pthread_mutex_t *mutex)
-{
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
-	pthread_mutex_init(mutex, &attr);
-	pthread_mutexattr_destroy(&attr);
-}
-
-void sim_lock(pthread_mutex_t *mutex, bool spin)
-{
-	if (pthread_mutex_lock(mutex))
+	}
+	if (pthread_mutex_lock(&lock->mutex))
 		die("a lock was taken twice");
 	spins_held += spin;
 }
 
-bool sim_trylock(pthread_mutex_t *mutex)
+bool sim_trylock(struct sim_lock *lock)
 {
-	return !pthread_mutex_trylock(mutex);
+	return fiber_current ? fiber_trylock(lock) : !pthread_mutex_trylock(&lock->mutex);
 }
 
-void sim_unlock(pthread_mutex_t *mutex, bool spin)
+void sim_unlock(struct sim_lock *lock, bool spin)
 {
-	if (pthread_mutex_unlock(mutex))
+	if (fiber_current) {
+		fiber_unlock(lock, spin);
+		return;
+	}
+	if (pthread_mutex_unlock(&lock->mutex))
 		die("a lock was dropped that was not held");
 	spins_held -= spin;
 }
@@ -171,6 +178,18 @@ static u8 *locate(u8 *area, u64 base, size_t limit, u64 addr, size_t size)
 	return area + (addr - base);
 }
 
+static bool has_holes(const struct sim_proc *proc, u64 addr, size_t size)
+{
+	u64 at;
+
+	if (!proc->holes || !size)
+		return false;
+	for (at = (addr - SIM_BASE) / PAGE; at <= (addr - SIM_BASE + size - 1) / PAGE; at++)
+		if (proc->holes >> at & 1)
+			return true;
+	return false;
+}
+
 static bool all_present(const struct sim_proc *proc, size_t off, size_t size)
 {
 	size_t page;
@@ -191,6 +210,8 @@ int sim_read(const struct sim_proc *proc, void *dst, u64 src, size_t size)
 		from = locate(proc->map, SIM_MAP_BASE, proc->map_size, src, size);
 		if (from && !all_present(proc, src - SIM_MAP_BASE, size))
 			from = NULL;
+	} else if (from && has_holes(proc, src, size)) {
+		from = NULL;
 	}
 	if (!from)
 		return -EFAULT;
@@ -202,7 +223,7 @@ int sim_write(struct sim_proc *proc, u64 dst, const void *src, size_t size)
 {
 	u8 *to = locate(proc->memory, SIM_BASE, SIM_MEMORY, dst, size);
 
-	if (!to)
+	if (!to || has_holes(proc, dst, size))
 		return -EFAULT;
 	memcpy(to, src, size);
 	return 0;

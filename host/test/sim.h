@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The system that the test home pretends to be: processes that are byte arrays,
- * files that are counters, threads that are told to wake up, and a switch that
- * makes any host call that may fail do so.
+ * files that are counters, threads that are told to wake up, and switches that
+ * make any host call that may fail do so.
  *
  * It also watches the engine: an operation that may sleep while a spinlock is
  * held, a store to a page without memory, a lock taken twice, a file dropped
@@ -60,12 +60,16 @@ struct sim_proc {
 	bool unmapped;	     /* it was, and is gone */
 	u8 *map;	     /* what the engine stored */
 	bool *present;	     /* has the page memory? */
+	u64 holes;	     /* bit N: page N of the memory is not mapped */
+	bool polled;	     /* host_wake_poll() was called */
+	struct fiber *poller; /* whom that wakes, or NULL */
 	struct host_file *fds[SIM_FDS];
 };
 
 struct sim_thread {
 	struct sim_proc *proc;
 	bool woken;
+	struct fiber *fiber; /* whom host_wake() wakes, or NULL */
 	struct host_priority *priority; /* never NULL */
 	u64 later_cookie;		/* host_files_install() was put off */
 };
@@ -98,15 +102,23 @@ extern bool sim_regime_global;
 void sim_arm(enum sim_op op, u64 nth);
 /* Instead: every @nth call of any of them fails, until told 0. */
 void sim_fail_every(u64 nth);
+/* Instead, or besides: each call of @op (SIM_ANY: all of them) fails once in @one_in,
+ * by dice that begin with @seed; 0: never. */
+void sim_fail_sometimes(enum sim_op op, u32 one_in, u64 seed);
 const char *sim_op_name(enum sim_op op);
 /* Counts a call; 0, or the error if it is the one that must fail (0: 1). */
 int sim_fails(enum sim_op op);
+
+/* From now on what the engine frees is kept, filled with a pattern, until
+ * sim_heap_check(), which ends the program if somebody has written there since. */
+void sim_heap_keep(void);
+void sim_heap_check(void);
 
 /* A process with @map_size bytes mapped (0: none). */
 struct sim_proc *sim_proc_new(s32 pid, u32 euid, size_t map_size);
 void sim_proc_free(struct sim_proc *proc);
 
-/* A process's own view of its memory, its map included.  -EFAULT. */
+/* A process's own view of its memory, its map included.  -EFAULT, also in a hole. */
 int sim_read(const struct sim_proc *proc, void *dst, u64 src, size_t size);
 int sim_write(struct sim_proc *proc, u64 dst, const void *src, size_t size);
 
@@ -121,10 +133,11 @@ void sim_file_put(struct host_file *file);
 void *sim_alloc(enum sim_op op, size_t size);
 void sim_free(void *ptr);
 void sim_may_sleep(const char *what);
-void sim_lock(pthread_mutex_t *mutex, bool spin);
-bool sim_trylock(pthread_mutex_t *mutex);
-void sim_unlock(pthread_mutex_t *mutex, bool spin);
-void sim_lock_init(pthread_mutex_t *mutex);
+void sim_lock(struct sim_lock *lock, bool spin);
+bool sim_trylock(struct sim_lock *lock);
+void sim_unlock(struct sim_lock *lock, bool spin);
+void sim_lock_init(struct sim_lock *lock);
+void sim_lock_destroy(struct sim_lock *lock);
 u32 *sim_lock_ranks(void);
 u8 *sim_map_range(struct sim_proc *proc, size_t off, size_t size);
 int sim_map_populate(struct sim_proc *proc, size_t first, size_t nr);

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Fibers are stacks that are switched by hand.  The scheduler is not a fiber of its
+ * own: who gives up the processor picks the next one and switches to it; the stack
+ * that fiber_run() was called on gets it back only when nobody can run, and when all
+ * have returned.
+ */
+#include "fiber.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#define STACK_SIZE ((size_t)512 << 10)
+#else
+#define STACK_SIZE ((size_t)64 << 10)
+#endif
+#define GUARD_SIZE ((size_t)4096)
+#define FIBERS_MAX 512
+#define NEVER	   (~0ull)
+
+enum state { READY, WAITING, LOCKED_OUT, ENDED };
+
+struct fiber {
+	void *sp;	 /* where its registers are, while it does not run */
+	ucontext_t here; /* the same, where no switch was written for the machine */
+	u8 *stack;
+	void *fake_stack; /* the address checker's */
+	enum state state;
+	u32 ready_at; /* index in ready[] while READY */
+	u64 rank;
+	bool woken;
+	u64 deadline; /* while WAITING */
+	struct sim_lock *wanted;
+	u32 lock_ranks, spins_held;
+	const char *name;
+	int id;
+	void (*run)(void *arg);
+	void *arg;
+};
+
+struct fiber *fiber_current;
+
+static struct fiber fibers[FIBERS_MAX], scheduler;
+static struct fiber *ready[FIBERS_MAX];
+static u32 nr_fibers, nr_ready, nr_live;
+static struct fiber_plan plan;
+static u64 dice, now_ns, next_deadline, points, trace, lowest_rank;
+static bool reconsider; /* somebody of a higher rank may be able to run */
+
+static void __attribute__((noreturn)) die(const char *what)
+{
+	fprintf(stderr, "fibers: %s\n", what);
+	abort();
+}
+
+/* ---- chance -------------------------------------------------------------------- */
+
+u64 fiber_next(u64 *state)
+{
+	u64 x = *state += 0x9e3779b97f4a7c15;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+	x = (x ^ x >> 27) * 0x94d049bb133111eb;
+	return x ^ x >> 31;
+}
+
+u32 fiber_dice(u64 *state, u32 sides)
+{
+	return (u32)((fiber_next(state) >> 32) * sides >> 32);
+}
+
+/* ---- the switch ------------------------------------------------------------------ */
+
+#if defined(__x86_64__)
+/* Saves what a function must keep, and goes on where @to was saved. */
+void fiber_switch_stack(void **save, void *to);
+__asm__(".text\n"
+	".type fiber_switch_stack, @function\n"
+	"fiber_switch_stack:\n"
+	"	push %rbp\n	push %rbx\n	push %r12\n"
+	"	push %r13\n	push %r14\n	push %r15\n"
+	"	mov %rsp, (%rdi)\n"
+	"	mov %rsi, %rsp\n"
+	"	pop %r15\n	pop %r14\n	pop %r13\n"
+	"	pop %r12\n	pop %rbx\n	pop %rbp\n"
+	"	ret\n"
+	".size fiber_switch_stack, . - fiber_switch_stack\n");
+
+static void prepare(struct fiber *f, void (*entry)(void))
+{
+	u64 *top = (u64 *)(f->stack + GUARD_SIZE + STACK_SIZE);
+
+	*--top = 0; /* nobody to return to; and the stack is aligned as after a call */
+	*--top = (u64)(uintptr_t)entry;
+	top -= 6;
+	memset(top, 0, 6 * sizeof(*top));
+	f->sp = top;
+}
+
+static void switch_stack(struct fiber *from, struct fiber *to)
+{
+	fiber_switch_stack(&from->sp, to->sp);
+}
+#else
+static void prepare(struct fiber *f, void (*entry)(void))
+{
+	getcontext(&f->here);
+	f->here.uc_stack.ss_sp = f->stack + GUARD_SIZE;
+	f->here.uc_stack.ss_size = STACK_SIZE;
+	makecontext(&f->here, entry, 0);
+}
+
+static void switch_stack(struct fiber *from, struct fiber *to)
+{
+	swapcontext(&from->here, &to->here);
+}
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+static const void *main_stack; /* learnt when it is left for the first time */
+static size_t main_stack_size;
+#endif
+
+static void switch_to(struct fiber *from, struct fiber *to)
+{
+	fiber_current = to == &scheduler ? NULL : to;
+#if defined(__SANITIZE_ADDRESS__)
+	__sanitizer_start_switch_fiber(from->state == ENDED ? NULL : &from->fake_stack,
+				       to->stack ? to->stack + GUARD_SIZE : main_stack,
+				       to->stack ? STACK_SIZE : main_stack_size);
+#endif
+	switch_stack(from, to);
+#if defined(__SANITIZE_ADDRESS__)
+	__sanitizer_finish_switch_fiber(from->fake_stack, NULL, NULL);
+#endif
+}
+
+/* ---- who can run ------------------------------------------------------------------- */
+
+static void make_ready(struct fiber *f)
+{
+	f->state = READY;
+	f->ready_at = nr_ready;
+	ready[nr_ready++] = f;
+	reconsider = true;
+}
+
+static void make_unready(struct fiber *f, enum state state)
+{
+	f->state = state;
+	ready[f->ready_at] = ready[--nr_ready];
+	ready[f->ready_at]->ready_at = f->ready_at;
+}
+
+/* Lets go on whose time has come, and finds the next time. */
+static void expire(void)
+{
+	u32 i;
+
+	next_deadline = NEVER;
+	for (i = 0; i < nr_fibers; i++) {
+		struct fiber *f = &fibers[i];
+
+		if (f->state != WAITING)
+			continue;
+		if (f->deadline <= now_ns)
+			make_ready(f);
+		else if (f->deadline < next_deadline)
+			next_deadline = f->deadline;
+	}
+}
+
+static struct fiber *pick(void)
+{
+	struct fiber *best;
+	u32 i;
+
+	if (plan.policy == FIBER_DICE)
+		return ready[fiber_dice(&dice, nr_ready)];
+	best = ready[0];
+	for (i = 1; i < nr_ready; i++)
+		if (ready[i]->rank > best->rank)
+			best = ready[i];
+	reconsider = false;
+	return best;
+}
+
+/* The running fiber has said already what it waits for, if anything. */
+static void give_way(struct fiber *self)
+{
+	struct fiber *next;
+
+	if (now_ns >= next_deadline)
+		expire();
+	if (!nr_ready && next_deadline != NEVER) {
+		now_ns = next_deadline;
+		expire();
+	}
+	next = nr_ready ? pick() : &scheduler;
+	if (next != self)
+		switch_to(self, next);
+}
+
+void fiber_point(void)
+{
+	struct fiber *self = fiber_current;
+	u64 x;
+
+	if (!self)
+		return;
+	if (++points > plan.max_points)
+		die("the run does not end");
+	x = fiber_next(&dice);
+	now_ns += x & 127;
+	if ((u32)(x >> 32) % plan.switch_one_in) {
+		if (plan.policy == FIBER_DICE || !reconsider)
+			return;
+	} else if (plan.policy == FIBER_RANKS) {
+		self->rank = --lowest_rank;
+	}
+	give_way(self);
+	trace = (trace ^ (u64)(self - fibers) ^ points << 16) * 0x100000001b3;
+}
+
+static void block(enum state state)
+{
+	struct fiber *self = fiber_current;
+
+	make_unready(self, state);
+	give_way(self);
+}
+
+bool fiber_wait(u64 ns)
+{
+	struct fiber *self = fiber_current;
+	bool woken;
+
+	if (!self->woken) {
+		self->deadline = ns ? now_ns + ns : NEVER;
+		if (self->deadline < next_deadline)
+			next_deadline = self->deadline;
+		block(WAITING);
+	}
+	woken = self->woken;
+	self->woken = false;
+	return woken;
+}
+
+void fiber_pause(u64 ns)
+{
+	u64 until = now_ns + ns;
+
+	while (now_ns < until)
+		fiber_wait(until - now_ns);
+}
+
+void fiber_wake(struct fiber *fiber)
+{
+	if (!fiber || fiber->state == ENDED)
+		return;
+	fiber->woken = true;
+	if (fiber->state == WAITING)
+		make_ready(fiber);
+}
+
+/* ---- beginning and end ---------------------------------------------------------------- */
+
+static void entry(void)
+{
+	struct fiber *self = fiber_current;
+
+#if defined(__SANITIZE_ADDRESS__)
+	__sanitizer_finish_switch_fiber(NULL, main_stack ? NULL : &main_stack,
+					main_stack ? NULL : &main_stack_size);
+#endif
+	self->run(self->arg);
+	if (self->lock_ranks || self->spins_held)
+		die("a fiber ends with a lock held");
+	nr_live--;
+	block(ENDED);
+	die("a fiber that has ended runs");
+}
+
+void fiber_begin(const struct fiber_plan *the_plan)
+{
+	plan = *the_plan;
+	dice = plan.seed;
+	now_ns = 1000;
+	next_deadline = NEVER;
+	points = trace = 0;
+	lowest_rank = 1ull << 62;
+	reconsider = false;
+	nr_fibers = nr_ready = nr_live = 0;
+}
+
+struct fiber *fiber_new(const char *name, int id, void (*run)(void *arg), void *arg)
+{
+	struct fiber *f = &fibers[nr_fibers];
+	u8 *stack = f->stack;
+
+	if (nr_fibers++ == FIBERS_MAX)
+		die("too many fibers");
+	if (!stack) {
+		stack = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (stack == MAP_FAILED || mprotect(stack, GUARD_SIZE, PROT_NONE))
+			die("no memory for a stack");
+	}
+	*f = (struct fiber){ .stack = stack, .name = name, .id = id, .run = run, .arg = arg };
+	f->rank = (1ull << 62) + (fiber_next(&dice) >> 8);
+	prepare(f, entry);
+	nr_live++;
+	make_ready(f);
+	return f;
+}
+
+/* Nobody can run, and nobody ever will. */
+static void __attribute__((noreturn)) report_deadlock(void)
+{
+	u32 i;
+
+	for (i = 0; i < nr_fibers; i++) {
+		struct fiber *f = &fibers[i];
+
+		if (f->state == ENDED)
+			continue;
+		fprintf(stderr, "fibers: ");
+		fprintf(stderr, f->name, f->id);
+		if (f->state != LOCKED_OUT) {
+			fprintf(stderr, " waits to be woken\n");
+			continue;
+		}
+		fprintf(stderr, " waits for a lock that ");
+		fprintf(stderr, f->wanted->owner->name, f->wanted->owner->id);
+		fprintf(stderr, " holds\n");
+	}
+	die("deadlock");
+}
+
+void fiber_run(fiber_idle idle, void *arg)
+{
+	u32 i;
+
+	while (nr_live) {
+		if (!nr_ready && next_deadline != NEVER)
+			now_ns = next_deadline;
+		expire();
+		if (nr_ready) {
+			switch_to(&scheduler, pick());
+			continue;
+		}
+		for (i = 0; i < nr_fibers; i++)
+			if (fibers[i].state == LOCKED_OUT)
+				report_deadlock();
+		if (!idle(arg))
+			report_deadlock();
+	}
+}
+
+u64 fiber_now_ns(void)
+{
+	return now_ns;
+}
+
+u64 fiber_points(void)
+{
+	return points;
+}
+
+u64 fiber_trace(void)
+{
+	return trace;
+}
+
+/* ---- locks -------------------------------------------------------------------------------- */
+
+void fiber_lock(struct sim_lock *lock, bool spin)
+{
+	struct fiber *self = fiber_current;
+
+	fiber_point();
+	if (lock->owner == self)
+		die("a lock was taken twice");
+	while (lock->owner) {
+		self->wanted = lock;
+		lock->waiters++;
+		block(LOCKED_OUT);
+		lock->waiters--;
+	}
+	lock->owner = self;
+	self->spins_held += spin;
+}
+
+bool fiber_trylock(struct sim_lock *lock)
+{
+	fiber_point();
+	if (lock->owner)
+		return false;
+	lock->owner = fiber_current;
+	return true;
+}
+
+void fiber_unlock(struct sim_lock *lock, bool spin)
+{
+	u32 i;
+
+	if (lock->owner != fiber_current)
+		die("a lock was dropped that was not held");
+	lock->owner = NULL;
+	fiber_current->spins_held -= spin;
+	for (i = 0; lock->waiters && i < nr_fibers; i++)
+		if (fibers[i].state == LOCKED_OUT && fibers[i].wanted == lock)
+			make_ready(&fibers[i]);
+	fiber_point();
+}
+
+u32 *fiber_lock_ranks(void)
+{
+	return &fiber_current->lock_ranks;
+}
+
+u32 fiber_spins_held(void)
+{
+	return fiber_current->spins_held;
+}

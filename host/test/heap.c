@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The engine's memory.  Each block is preceded by its size and a word that tells
+ * whether it is in use.  Runs of fibers keep what is freed, filled with a pattern, to
+ * the end: who reads it gets nonsense, who writes to it is found out.  (The address
+ * checker does better; then nothing is kept.)
+ */
+#include "host.h"
+
+#include "base/base_types.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define IN_USE	0x75736564u
+#define FREED	0x66726565u
+#define PATTERN 0xdb
+
+struct block {
+	size_t size;
+	struct block *next; /* of those kept */
+	u64 state;
+	_Alignas(16) u8 bytes[];
+};
+
+static bool keeping;
+static struct block *kept;
+
+static void __attribute__((noreturn)) die(const char *what)
+{
+	fprintf(stderr, "test host: %s\n", what);
+	abort();
+}
+
+void *sim_alloc(enum sim_op op, size_t size)
+{
+	struct block *block;
+
+	sim_may_sleep("host_alloc");
+	if (sim_fails(op))
+		return NULL;
+	block = calloc(1, sizeof(*block) + size);
+	if (!block)
+		die("out of memory");
+	block->size = size;
+	block->state = IN_USE;
+	__atomic_add_fetch(&sim_stats.allocs, 1, __ATOMIC_RELAXED);
+	return block->bytes;
+}
+
+void sim_free(void *ptr)
+{
+	struct block *block = ptr ? base_container_of(ptr, struct block, bytes) : NULL;
+
+	sim_may_sleep("host_free");
+	if (!block)
+		return;
+	if (block->state != IN_USE)
+		die("memory is freed that is not in use");
+	block->state = FREED;
+	__atomic_sub_fetch(&sim_stats.allocs, 1, __ATOMIC_RELAXED);
+	if (!keeping) {
+		free(block);
+		return;
+	}
+	memset(block->bytes, PATTERN, block->size);
+	block->next = kept;
+	kept = block;
+}
+
+void sim_heap_keep(void)
+{
+#if !defined(__SANITIZE_ADDRESS__)
+	keeping = true;
+#endif
+}
+
+void sim_heap_check(void)
+{
+	keeping = false;
+	while (kept) {
+		struct block *block = kept;
+		size_t i;
+
+		for (i = 0; i < block->size; i++)
+			if (block->bytes[i] != PATTERN)
+				die("memory was written to after it was freed");
+		kept = block->next;
+		free(block);
+	}
+}
