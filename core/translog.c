@@ -34,6 +34,9 @@ void binder_log_init(void)
 {
 	u32 i;
 
+	/* A simulated world begins without the log of the one before. */
+	host_memset(&all, 0, sizeof(all));
+	host_memset(&failures, 0, sizeof(failures));
 	for (i = 0; i < BINDER_LOG_ENTRIES; i++) {
 		binder_lock_init(&all.slots[i].lock, RANK_LOG);
 		binder_lock_init(&failures.slots[i].lock, RANK_LOG);

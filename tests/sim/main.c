@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Plays seeds, in as many worker processes as there are processors.  A worker whose
+ * seed went wrong is gone with it (that is how the engine's own checks end, too), and
+ * the next seeds are another's.
+ */
+#include "stage.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WORKERS_MAX 64
+#define FAILED_MAX  10 /* seeds, then it is enough */
+#define SEED_TIME_S 20
+
+/* What the workers share with who started them. */
+struct shared {
+	u64 next, end; /* seeds: the next to be played */
+	u64 current[WORKERS_MAX];
+	u64 passed, calls, points, failures, audits;
+	u64 trace; /* of all seeds, in whatever order they were played */
+};
+
+static struct shared *shared;
+static struct stage the_stage;
+static const char *name = "sim";
+
+static u64 hash_of(FILE *file)
+{
+	u64 hash = 0xcbf29ce484222325;
+	u8 block[4096];
+	size_t len, i;
+
+	while ((len = fread(block, 1, sizeof(block), file)))
+		for (i = 0; i < len; i++)
+			hash = (hash ^ block[i]) * 0x100000001b3;
+	return hash;
+}
+
+/* A number by which the build is known. */
+static u64 build_id(void)
+{
+	FILE *self = fopen("/proc/self/exe", "rb");
+	u64 id = self ? hash_of(self) : 0;
+
+	if (self)
+		fclose(self);
+	return id;
+}
+
+static void add(u64 *sum, u64 n)
+{
+	__atomic_add_fetch(sum, n, __ATOMIC_RELAXED);
+}
+
+static void work(u32 worker)
+{
+	u64 seed;
+
+	while ((seed = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED)) < shared->end) {
+		u64 trace;
+
+		shared->current[worker] = seed;
+		alarm(SEED_TIME_S);
+		trace = stage_play(seed, &the_stage);
+		add(&shared->passed, 1);
+		add(&shared->calls, the_stage.calls);
+		add(&shared->points, fiber_points());
+		add(&shared->failures, the_stage.failures);
+		add(&shared->audits, the_stage.audits);
+		add(&shared->trace, trace * (seed | 1));
+		if (stage_verbose)
+			fprintf(stderr, "seed %llu: %llu calls, %llu points, trace %016llx\n",
+				(unsigned long long)seed, (unsigned long long)the_stage.calls,
+				(unsigned long long)fiber_points(), (unsigned long long)trace);
+	}
+}
+
+static pid_t start(u32 worker)
+{
+	pid_t pid = fork();
+
+	if (pid < 0) {
+		perror("fork");
+		exit(2);
+	}
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		work(worker);
+		exit(0);
+	}
+	return pid;
+}
+
+static void report_failure(u32 worker, int status)
+{
+	unsigned long long seed = shared->current[worker];
+
+	const char *how = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit";
+
+	printf("FAILED seed %llu: %s; again with\n  anybinder-sim --first-seed %llu --seeds 1\n",
+	       seed, how, seed);
+	fflush(stdout);
+}
+
+/* Plays all; how many failed. */
+static u32 play_all(u32 nr_workers)
+{
+	pid_t pids[WORKERS_MAX];
+	u32 failed = 0, running = nr_workers, i;
+	int status;
+	pid_t pid;
+
+	for (i = 0; i < nr_workers; i++)
+		pids[i] = start(i);
+	while (running && (pid = wait(&status)) > 0) {
+		for (i = 0; pids[i] != pid;)
+			i++;
+		if (!status) {
+			running--;
+			continue;
+		}
+		report_failure(i, status);
+		if (++failed == FAILED_MAX)
+			shared->end = 0;
+		pids[i] = start(i);
+	}
+	return failed;
+}
+
+static void usage(FILE *to)
+{
+	fprintf(to,
+		"usage: anybinder-sim [--first-seed N] [--seeds COUNT] [--workers N]\n"
+		"                     [--name NAME] [--verbose]\n"
+		"Plays COUNT worlds (1000 if not said otherwise), one of each seed from N (1),\n"
+		"and exits with 0 only if each was as it should be.\n");
+}
+
+static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
+{
+	static const struct option options[] = {
+		{ "first-seed", required_argument, NULL, 'f' },
+		{ "seeds", required_argument, NULL, 'n' },
+		{ "workers", required_argument, NULL, 'w' },
+		{ "name", required_argument, NULL, 'N' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (option == 'f')
+			*first = strtoull(optarg, NULL, 0);
+		else if (option == 'n')
+			*count = strtoull(optarg, NULL, 0);
+		else if (option == 'w')
+			*workers = (u32)strtoul(optarg, NULL, 0);
+		else if (option == 'N')
+			name = optarg; /* in the last line */
+		else if (option == 'v')
+			stage_verbose = sim_verbose = true;
+		else
+			usage(option == 'h' ? stdout : stderr);
+		if (option == 'h' || option == '?')
+			exit(option == 'h' ? 0 : 2);
+	}
+	if (optind < argc || !*workers || *workers > WORKERS_MAX || !*count) {
+		usage(stderr);
+		exit(2);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	u64 first = 1, count = 1000;
+	u32 workers = (u32)sysconf(_SC_NPROCESSORS_ONLN), failed;
+	struct rlimit no_core = { 0, 0 };
+	time_t began = time(NULL);
+
+	if (workers > WORKERS_MAX)
+		workers = WORKERS_MAX;
+	parse(argc, argv, &first, &count, &workers);
+	setrlimit(RLIMIT_CORE, &no_core);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	if (shared == MAP_FAILED) {
+		perror("mmap");
+		return 2;
+	}
+	shared->next = first;
+	shared->end = first + count;
+	if (workers > count)
+		workers = (u32)count;
+	printf("anybinder-sim: build %016llx, seeds %llu to %llu\n",
+	       (unsigned long long)build_id(), (unsigned long long)first,
+	       (unsigned long long)(first + count - 1));
+	fflush(stdout);
+	failed = play_all(workers);
+	printf("%llu calls (%llu failed sends), %llu scheduling points, %llu audits, %lld s, "
+	       "trace %016llx\n",
+	       (unsigned long long)shared->calls, (unsigned long long)shared->failures,
+	       (unsigned long long)shared->points, (unsigned long long)shared->audits,
+	       (long long)(time(NULL) - began), (unsigned long long)shared->trace);
+	printf("%s: %llu passed, %u failed, 0 skipped\n", name,
+	       (unsigned long long)shared->passed, failed);
+	return failed != 0;
+}
