@@ -179,7 +179,7 @@ int binder_node_inc_nlocked(struct binder_node *node, bool strong, bool internal
 
 		if (node->proc) {
 			binder_lock(&node->proc->inner_lock);
-			queued = bl_linked(&node->work.link);
+			queued = bl_linked(&node->work.link) || host_atomic_read(&node->telling);
 			binder_unlock(&node->proc->inner_lock);
 		}
 		if (!queued && !internal)
@@ -329,6 +329,12 @@ void binder_node_free(struct binder_node *node) NO_TSA /* nobody else sees it an
 	binder_stats_deleted(STAT_NODE);
 }
 
+void binder_node_begin_telling_ilocked(struct binder_node *node)
+{
+	binder_node_pin(node);
+	host_atomic_add_return(&node->telling, 1);
+}
+
 u32 binder_node_reconcile(struct binder_node *node)
 {
 	bool strong, weak, gone = false;
@@ -359,6 +365,7 @@ u32 binder_node_reconcile(struct binder_node *node)
 		node->has_weak = false;
 		tell |= NODE_TELL_DECREFS;
 	}
+	host_atomic_add_return(&node->telling, -1);
 	/* The caller's pin goes; with it, maybe, the node.  The owner is being told. */
 	gone = !host_atomic_add_return(&node->pins, -1) && remove_nlocked(node);
 	binder_unlock(&node->lock);

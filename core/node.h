@@ -31,6 +31,8 @@ struct binder_node {
 	struct host_atomic pins;  /* added under lock or inner_lock, or to another pin;
 				   * dropped by binder_node_unpin() only */
 	s32 home_pins GUARDED_BY(&lock); /* pins among them that hold memory and no more */
+	struct host_atomic telling; /* readers of its work that have not yet reconciled it:
+				     * added under inner_lock, dropped under lock */
 	struct binder_proc *proc GUARDED_BY(&lock); /* NULL once it is gone */
 	struct bl_list refs GUARDED_BY(&lock);	    /* binder_ref.node_link */
 	u32 internal_strong GUARDED_BY(&lock);
@@ -103,6 +105,9 @@ enum {
 	NODE_TELL_DECREFS = 8,
 };
 u32 binder_node_reconcile(struct binder_node *node);
+/* The WORK_NODE was dequeued: pins the node for binder_node_reconcile().  Its owner's
+ * inner_lock. */
+void binder_node_begin_telling_ilocked(struct binder_node *node);
 
 /* BC_INCREFS_DONE and BC_ACQUIRE_DONE. */
 void binder_node_done(struct binder_proc *proc, struct binder_thread *thread, bool strong,

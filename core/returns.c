@@ -168,7 +168,7 @@ static int tell_node(struct reader *r, struct binder_work *work) RELEASE(&r->pro
 	int err = 0;
 	u32 tell, i;
 
-	binder_node_pin(node);
+	binder_node_begin_telling_ilocked(node);
 	binder_unlock(&r->proc->inner_lock);
 	tell = binder_node_reconcile(node);
 	for (i = 0; i < sizeof(order) / sizeof(order[0]) && !err; i++) {
