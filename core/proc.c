@@ -235,30 +235,30 @@ static void (*const drop[WORK_TYPES])(struct binder_work *) = {
 	[WORK_FREEZE_CLEARED] = drop_freeze,
 };
 
-/* Elements may be taken out by others under the inner lock (a node's work, a
- * registration's) as long as they are linked. */
-static struct bl_list *pop_work(struct binder_proc *proc, struct bl_list *todo)
+/* Takes the next piece of work out; NULL if it lives on: then others may take away what it
+ * is embedded in (a node, a registration) as soon as the lock is let go. */
+static struct binder_work *pop_work(struct bl_list *todo)
 {
-	struct bl_list *link;
+	struct binder_work *work = bl_entry(bl_pop(todo), struct binder_work, link);
 
-	binder_lock(&proc->inner_lock);
-	link = bl_pop(todo);
-	binder_unlock(&proc->inner_lock);
-	return link;
+	return drop[work->type] ? work : NULL;
 }
 
-void binder_release_works(struct binder_proc *proc, struct bl_list *todo)
+void binder_release_works(struct binder_proc *proc, struct bl_list *todo) NO_TSA /* proc or NULL */
 {
-	for (;;) {
-		struct bl_list *link = proc ? pop_work(proc, todo) : bl_pop(todo);
-		struct binder_work *work;
+	struct binder_work *work;
+	bool empty;
 
-		if (!link)
-			return;
-		work = bl_entry(link, struct binder_work, link);
-		if (drop[work->type])
+	do {
+		if (proc)
+			binder_lock(&proc->inner_lock);
+		empty = bl_empty(todo);
+		work = empty ? NULL : pop_work(todo);
+		if (proc)
+			binder_unlock(&proc->inner_lock);
+		if (work)
 			drop[work->type](work);
-	}
+	} while (!empty);
 }
 
 /* The lists that hang on the process itself. */
