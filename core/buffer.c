@@ -131,7 +131,9 @@ static void put_struct(struct binder_alloc *alloc, struct binder_buffer *buffer)
 	host_free(buffer);
 }
 
-/* Does the sender of @buffer, one-way and just reserved, hold too much? */
+/* Does the sender of @buffer, one-way and just reserved, hold too much?  Its new
+ * buffer counts only if the one that was there before was its own, too: stock
+ * looks before it has noted whose the new one is. */
 static bool is_spam(struct binder_alloc *alloc, const struct binder_buffer *buffer)
 	REQUIRES(&alloc->lock)
 {
@@ -149,7 +151,8 @@ static bool is_spam(struct binder_alloc *alloc, const struct binder_buffer *buff
 	for (range = range_first(&alloc->space); range; range = range_next(range)) {
 		const struct binder_buffer *other = of_range(range);
 
-		if (other == buffer || !other->async || other->pid != buffer->pid)
+		if (!other->async || range->user != buffer->range.user ||
+		    (other == buffer && range->earlier_user != range->user))
 			continue;
 		bytes += range->size;
 		if (++nr > SPAM_BUFFERS || bytes > alloc->size / SPAM_SPACE_PART) {
@@ -233,7 +236,7 @@ struct binder_buffer *binder_buffer_new(struct binder_alloc *alloc, struct host_
 		*err = -ENOMEM;
 		return NULL;
 	}
-	buffer->pid = pid;
+	buffer->range.user = (u32)pid;
 	buffer->data_size = data_size;
 	buffer->offsets_size = offsets_size;
 	buffer->extra_size = extra_size;

@@ -37,7 +37,6 @@ struct binder_hold {
 struct binder_buffer {
 	struct buffer_range range;	/* where: range.off, range.size in bytes */
 	u32 debug_id;		/* id of the transaction that it came with */
-	s32 pid;		/* of the sender */
 	size_t data_size;
 	size_t offsets_size;
 	size_t extra_size;	/* scatter-gather buffers and security context */

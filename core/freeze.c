@@ -230,15 +230,17 @@ static void tell_all(struct binder_proc *proc, bool frozen)
 
 /* ---- BINDER_FREEZE --------------------------------------------------------------- */
 
-/* The open of process @pid that comes after @after in the list (NULL: the
- * first), counted. */
+/* The open of process @pid that was made before @after (NULL: the newest),
+ * counted.  Stock goes through them in this order. */
 static struct binder_proc *next_open(s32 pid, struct binder_proc *after)
 {
 	struct binder_proc *proc, *found = NULL;
 	bool passed = !after;
+	struct bl_list *link;
 
 	binder_mutex_lock(&binder_world.lock);
-	bl_for_each(proc, &binder_world.procs, world_link) {
+	for (link = binder_world.procs.prev; link != &binder_world.procs; link = link->prev) {
+		proc = bl_entry(link, struct binder_proc, world_link);
 		if (passed && proc->pid == pid) {
 			found = proc;
 			binder_proc_hold(proc);
@@ -297,17 +299,19 @@ static int settle(struct binder_proc *proc, struct binder_thread *thread, bool w
 	return err;
 }
 
-static void stop_waiting(struct binder_thread *thread)
+/* Whom @thread waited for, counted; NULL if it did not. */
+static struct binder_proc *stop_waiting(struct binder_thread *thread)
 {
 	struct binder_proc *target = thread->freeze_target;
 
-	if (!target)
-		return;
-	binder_lock(&target->inner_lock);
-	bl_del(&thread->freeze_link);
-	binder_unlock(&target->inner_lock);
+	if (target) {
+		binder_lock(&target->inner_lock);
+		bl_del(&thread->freeze_link);
+		binder_unlock(&target->inner_lock);
+	}
 	thread->freeze_target = NULL;
-	binder_proc_put(target);
+	thread->wait = WAIT_NONE;
+	return target;
 }
 
 void binder_freeze_settled_ilocked(struct binder_proc *proc) NO_TSA
@@ -318,55 +322,66 @@ void binder_freeze_settled_ilocked(struct binder_proc *proc) NO_TSA
 		host_wake(&thread->host, false);
 }
 
-/* All opens must be quiet; else all marks are taken back. */
-static int freeze_all(struct binder_thread *thread, bool wait)
+/* Freezes @proc, which is marked and counted, and the opens after it.  One that
+ * is not quiet loses its mark and ends it: those before it stay frozen, those
+ * after it are left as they were. */
+static int freeze_on(struct binder_thread *thread, struct binder_proc *proc, bool wait)
 {
-	struct binder_proc *proc, *next;
-	s32 pid = thread->freeze_pid;
+	struct binder_proc *next;
 	int err = 0;
 
-	for_each_open(proc, next, pid) {
-		if (!err)
-			err = settle(proc, thread, wait);
-	}
-	if (err == BINDER_WOULD_BLOCK) {
-		thread->wait = WAIT_FREEZE;
-		return err;
-	}
-	for_each_open(proc, next, pid) {
-		if (err)
+	while (proc && !err) {
+		err = settle(proc, thread, wait);
+		next = NULL;
+		if (err == BINDER_WOULD_BLOCK) {
+			thread->wait = WAIT_FREEZE;
+		} else if (err) {
 			mark(proc, false);
-		else
+		} else {
 			tell_all(proc, true);
+			next = next_open(thread->freeze_pid, proc);
+		}
+		if (next)
+			mark(next, true);
+		binder_proc_put(proc);
+		proc = next;
 	}
 	return err;
 }
 
+static void thaw_all(struct binder_proc *proc, s32 pid)
+{
+	struct binder_proc *next;
+
+	for (; proc; proc = next) {
+		mark(proc, false);
+		tell_all(proc, false);
+		next = next_open(pid, proc);
+		binder_proc_put(proc);
+	}
+}
+
 int binder_freeze_ioctl(struct binder_thread *thread, const struct binder_freeze_info *info)
 {
-	struct binder_proc *proc, *next;
-	bool any = false;
+	struct binder_proc *first = next_open((s32)info->pid, NULL);
 
+	if (!first)
+		return -EINVAL;
+	if (!info->enable) {
+		thaw_all(first, (s32)info->pid);
+		return 0;
+	}
 	thread->freeze_pid = (s32)info->pid;
 	thread->wait_timeout_ms = info->timeout_ms;
-	for_each_open(proc, next, thread->freeze_pid) {
-		any = true;
-		mark(proc, info->enable);
-		if (!info->enable)
-			tell_all(proc, false);
-	}
-	if (!any)
-		return -EINVAL;
-	return info->enable ? freeze_all(thread, info->timeout_ms > 0) : 0;
+	mark(first, true);
+	return freeze_on(thread, first, info->timeout_ms > 0);
 }
 
 int binder_freeze_resume(struct binder_thread *thread, bool timed_out, bool interrupted)
 {
-	int err;
+	struct binder_proc *target = stop_waiting(thread);
+	int err = freeze_on(thread, target, !timed_out && !interrupted);
 
-	stop_waiting(thread);
-	thread->wait = WAIT_NONE;
-	err = freeze_all(thread, !timed_out && !interrupted);
 	return err == -EAGAIN && interrupted ? -EINTR : err;
 }
 

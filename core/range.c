@@ -60,6 +60,7 @@ void range_space_init(struct range_space *space, size_t size)
 	space->by_gap = (struct bt_root)BT_ROOT;
 	space->head.off = 0;
 	space->head.size = 0;
+	space->head.gap_user = 0;
 	bt_init(&space->head.by_off);
 	bt_init(&space->head.by_gap);
 	set_gap(space, &space->head, size);
@@ -79,6 +80,8 @@ bool range_reserve(struct range_space *space, struct buffer_range *range, size_t
 	range->size = size;
 	bt_init(&range->by_off);
 	bt_init(&range->by_gap);
+	range->earlier_user = before->gap_user;
+	range->gap_user = 0; /* what is left of the gap was never given out as it is now */
 	set_gap(space, before, 0);
 	set_gap(space, range, left);
 	bt_insert(&space->by_off, &range->by_off, compare_off);
@@ -97,6 +100,8 @@ void range_release(struct range_space *space, struct buffer_range *range)
 
 	if (!before)
 		before = &space->head;
+	if (!before->gap)
+		before->gap_user = range->user;
 	set_gap(space, range, 0);
 	bt_erase(&space->by_off, &range->by_off);
 	set_gap(space, before, before->gap + bytes);

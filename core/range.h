@@ -20,6 +20,9 @@ struct buffer_range {
 	size_t off;	       /* first byte */
 	size_t size;	       /* in bytes, more than 0 */
 	size_t gap;	       /* free bytes behind it */
+	u32 user;	       /* the caller's word for who uses it; 0 nobody */
+	u32 earlier_user;      /* of the range that was released where this one starts */
+	u32 gap_user;	       /* likewise, of the gap's start */
 };
 
 struct range_space {
@@ -33,8 +36,8 @@ struct range_space {
 void range_space_init(struct range_space *space, size_t size);
 
 /* Gives @size bytes (more than 0; the caller rounds) out of the smallest gap
- * that fits, at its start.  Sets range->off and
- * ->size.  False, and nothing changed, if no gap fits.  O(log n) */
+ * that fits, at its start.  Sets range->off, ->size and ->earlier_user; the
+ * caller has set ->user.  False, and nothing changed, if no gap fits.  O(log n) */
 bool range_reserve(struct range_space *space, struct buffer_range *range, size_t size);
 
 /* Takes back what range_reserve() gave.  O(log n) */
