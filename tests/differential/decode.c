@@ -137,9 +137,14 @@ static void say_pointer(const struct parcel *parcel, size_t index, const union o
 	say_sum(copy, ptr->length);
 }
 
-static void know_handle(uint32_t handle)
+static void know_handle(uint32_t handle, bool weak)
 {
 	struct client *client = in.client;
+
+	if (client->nr_fresh < MAX_FRESH) {
+		client->fresh[client->nr_fresh].handle = handle;
+		client->fresh[client->nr_fresh++].weak = weak;
+	}
 
 	for (size_t i = 0; i < client->nr_handles; i++) {
 		if (client->handles[i] == handle)
@@ -182,7 +187,7 @@ static void say_object(const struct parcel *parcel, size_t index, uint8_t *copy)
 		    (unsigned long long)object->flat.binder,
 		    (unsigned long long)object->flat.cookie);
 		if ((char)(object->hdr.type >> 16) == 'h')
-			know_handle(object->flat.handle);
+			know_handle(object->flat.handle, (object->hdr.type >> 24) == 'w');
 		break;
 	case BINDER_TYPE_FD: {
 		uint32_t file = (uint32_t)take_file(&object->fd);
@@ -255,7 +260,9 @@ static void take_txn(uint32_t cmd, const void *payload)
 	    (unsigned long long)txn->target.ptr, (unsigned long long)txn->cookie, txn->code,
 	    txn->flags, world_pid_name(txn->sender_pid), txn->sender_euid,
 	    (unsigned long long)txn->data_size, (unsigned long long)txn->offsets_size);
-	if (cmd != BR_REPLY && !(txn->flags & TF_ONE_WAY))
+	if (cmd == BR_REPLY)
+		in.client->waiting[in.thread] = false;
+	else if (!(txn->flags & TF_ONE_WAY))
 		in.client->serving[in.thread]++;
 	say_parcel(txn);
 }
@@ -300,6 +307,12 @@ static void take_error(uint32_t cmd, const void *payload)
 	say(in.world, " %d\n", *(const int *)payload);
 }
 
+static void take_failure(uint32_t cmd, const void *payload)
+{
+	say(in.world, "\n");
+	in.client->waiting[in.thread] = false;
+}
+
 static void take_nothing(uint32_t cmd, const void *payload)
 {
 	say(in.world, "\n");
@@ -322,6 +335,9 @@ static const struct {
 	{ BR_CLEAR_FREEZE_NOTIFICATION_DONE, take_cookie },
 	{ BR_FROZEN_BINDER, take_frozen },
 	{ BR_ERROR, take_error },
+	{ BR_DEAD_REPLY, take_failure },
+	{ BR_FAILED_REPLY, take_failure },
+	{ BR_FROZEN_REPLY, take_failure },
 };
 
 void decode(struct world *world, unsigned int client, unsigned int thread, const uint8_t *bytes,

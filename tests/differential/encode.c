@@ -16,10 +16,11 @@
 
 #define OUT_ROOM (16 * 1024)
 #define MAX_EFFECTS 1024
+#define COOKIE_OF_HANDLE_0 0xd000u
 
 struct effect {
 	size_t end; /* holds when this many bytes were consumed */
-	enum { EFFECT_FREED, EFFECT_ANSWERED, EFFECT_REPLIED } what;
+	enum { EFFECT_FREED, EFFECT_ANSWERED, EFFECT_REPLIED, EFFECT_CALLED } what;
 	uint64_t at; /* of the buffer freed */
 };
 
@@ -34,6 +35,7 @@ static struct {
 	size_t nr_effects;
 	size_t answered; /* notices answered in this stream */
 	size_t replied;
+	bool called;
 } out;
 
 static void put(const void *bytes, size_t size)
@@ -117,11 +119,23 @@ static void put_cookie(uint32_t cmd, uint64_t cookie)
 	put(&cookie, sizeof(cookie));
 }
 
+/* Could it only be refused? */
+static bool is_rude(const struct command *command)
+{
+	bool waits = out.called || out.client->waiting[out.thread];
+
+	if (command->op == COMMAND_REPLY)
+		return waits || out.replied >= out.client->serving[out.thread];
+	return waits && !(command->field[TXN_FLAGS] & TF_ONE_WAY);
+}
+
 static void do_txn(const struct command *command)
 {
 	bool is_reply = command->op == COMMAND_REPLY;
 	struct binder_transaction_data_sg td = { 0 };
 
+	if (command->field[TXN_POLITE] && is_rude(command))
+		return;
 	if (!is_reply)
 		td.transaction_data.target.handle =
 			resolve_handle(out.client, command->field[TXN_HANDLE]);
@@ -140,6 +154,9 @@ static void do_txn(const struct command *command)
 	if (is_reply) {
 		note(EFFECT_REPLIED, 0);
 		out.replied++;
+	} else if (!(command->field[TXN_FLAGS] & TF_ONE_WAY)) {
+		note(EFFECT_CALLED, 0);
+		out.called = true;
 	}
 }
 
@@ -172,13 +189,17 @@ static void do_bare(const struct command *command)
 	put_cmd(command_numbers[command->op]);
 }
 
+static void put_handle(uint32_t cmd, uint32_t handle)
+{
+	say(out.world, "  > %s %u\n", command_name(cmd), handle);
+	put_cmd(cmd);
+	put(&handle, sizeof(handle));
+}
+
 static void do_handle(const struct command *command)
 {
-	uint32_t handle = resolve_handle(out.client, command->field[0]);
-
-	say(out.world, "  > %s %u\n", command_name(command_numbers[command->op]), handle);
-	put_cmd(command_numbers[command->op]);
-	put(&handle, sizeof(handle));
+	put_handle(command_numbers[command->op],
+		   resolve_handle(out.client, command->field[0]));
 }
 
 static void do_pair(const struct command *command)
@@ -195,6 +216,9 @@ static void do_notice(const struct command *command)
 		.handle = resolve_handle(out.client, command->field[NOTICE_HANDLE]),
 		.cookie = (uint64_t)command->field[NOTICE_COOKIE],
 	};
+
+	if (command->field[NOTICE_COOKIE] < 0)
+		request.cookie = COOKIE_OF_HANDLE_0 + request.handle;
 
 	say(out.world, "  > %s %u %llx\n", command_name(command_numbers[command->op]),
 	    request.handle, (unsigned long long)request.cookie);
@@ -230,10 +254,23 @@ static void do_notices(const struct command *command)
 
 static void do_serve(const struct command *command)
 {
-	static const struct command empty_reply = { .op = COMMAND_REPLY };
+	static const struct command empty_reply = {
+		.op = COMMAND_REPLY,
+		.field = { [TXN_POLITE] = 1 },
+	};
 
-	if (out.replied < out.client->serving[out.thread])
-		do_txn(&empty_reply);
+	do_txn(&empty_reply);
+}
+
+/* As a library does before it frees the buffer that the handle came in. */
+static void do_keep(const struct command *command)
+{
+	for (size_t i = 0; i < out.client->nr_fresh; i++) {
+		uint32_t cmd = out.client->fresh[i].weak ? BC_INCREFS : BC_ACQUIRE;
+
+		put_handle(cmd, out.client->fresh[i].handle);
+	}
+	out.client->nr_fresh = 0;
 }
 
 static void do_free_all(const struct command *command)
@@ -264,6 +301,7 @@ static void (*const makers[COMMAND_OPS])(const struct command *command) = {
 	[COMMAND_RAW] = do_raw,
 	[COMMAND_NOTICES] = do_notices,
 	[COMMAND_SERVE] = do_serve,
+	[COMMAND_KEEP] = do_keep,
 	[COMMAND_FREE_ALL] = do_free_all,
 };
 
@@ -318,6 +356,8 @@ void encode_settle(struct world *world, const struct step *step, size_t consumed
 			freed(client, effect->at);
 		else if (effect->what == EFFECT_ANSWERED)
 			answered++;
+		else if (effect->what == EFFECT_CALLED)
+			client->waiting[step->thread] = true;
 		else if (client->serving[step->thread])
 			client->serving[step->thread]--;
 	}

@@ -21,6 +21,8 @@ struct temper {
 	unsigned int oneway;   /* percent of transactions */
 	unsigned int large;    /* percent of transactions */
 	unsigned int answers;  /* percent of steps that answer what has come */
+	unsigned int rude;     /* percent of calls and replies even if they can but fail */
+	bool spam;	       /* everybody has one-way spam detected */
 };
 
 static struct {
@@ -79,6 +81,8 @@ static int64_t any_handle(void)
 
 static int64_t any_cookie(void)
 {
+	if (percent(75))
+		return PICK(0);
 	return 0xd000 + below(4);
 }
 
@@ -161,7 +165,8 @@ static void add_pointers(struct command *command)
 
 static void add_objects(struct command *command)
 {
-	unsigned int nr = 1 + below(MAX_SPECS);
+	static const uint8_t lengths[MAX_SPECS] = { 50, 25, 15, 10 };
+	unsigned int nr = 1 + weighted(lengths, MAX_SPECS);
 
 	while (command->nr_objects < nr) {
 		struct object_spec *object = &command->objects[command->nr_objects];
@@ -200,6 +205,7 @@ static void make_txn(struct command *command)
 	if (command->op == COMMAND_REPLY && !wrong())
 		command->field[TXN_FLAGS] &= ~(int64_t)TF_ONE_WAY;
 	command->field[TXN_SG] = percent(10);
+	command->field[TXN_POLITE] = !percent(gen.temper.rude);
 	if (percent(gen.temper.objects))
 		add_objects(command);
 	if (wrong() && percent(50))
@@ -275,6 +281,7 @@ static const struct {
 	[COMMAND_RAW] = { 2, true, false, make_raw },
 	[COMMAND_NOTICES] = { 14, false, false, make_bare },
 	[COMMAND_SERVE] = { 16, false, false, make_bare },
+	[COMMAND_KEEP] = { 10, false, false, make_bare },
 	[COMMAND_FREE_ALL] = { 4, false, false, make_bare },
 };
 
@@ -303,7 +310,8 @@ static void make_wr(struct step *step)
 	if (percent(gen.temper.answers)) {
 		step->commands[0].op = COMMAND_NOTICES;
 		step->commands[1].op = COMMAND_SERVE;
-		step->nr_commands = 2;
+		step->commands[2].op = COMMAND_KEEP;
+		step->nr_commands = 3;
 	}
 	while (step->nr_commands < nr)
 		add_command(step);
@@ -313,6 +321,12 @@ static void make_wr(struct step *step)
 		step->field[WR_ROOM] = rooms[below(sizeof(rooms) / sizeof(rooms[0]))];
 	if (wrong() && percent(20))
 		step->field[WR_CUT] = 1 + below(40);
+	if (wrong() && percent(10))
+		step->field[WR_OLD_WRITE] = 4 * below(12);
+	/* Not a bad read buffer: here it is noticed when there is something to tell, on stock
+	 * before (docs/PROTOCOL.md). */
+	if (wrong() && percent(10))
+		step->field[WR_BAD] = 1;
 	if (wrong() && percent(10))
 		step->field[WR_OLD_READ] =
 			4 * below((unsigned int)step->field[WR_ROOM] / 4 % 20 + 1);
@@ -328,6 +342,7 @@ static void make_spawn(struct step *step)
 	step->field[SPAWN_PAGES] = mapping_pages();
 	if (percent(20))
 		step->field[SPAWN_IN] = 1 + below(gen.temper.clients);
+	step->field[SPAWN_UNMAPPED] = wrong() && percent(20);
 	gen.open[step->client] = true;
 }
 
@@ -341,6 +356,8 @@ static void make_pump(struct step *step)
 	step->field[0] = 1 + below(3);
 }
 
+/* Not FLAT_BINDER_FLAG_TXN_SECURITY_CTX: without a security module the stock driver fails every
+ * call to such a node, on purpose we do not (docs/PROTOCOL.md). */
 static void make_manager_ext(struct step *step)
 {
 	step->field[OBJ_NODE] = below(6);
@@ -360,8 +377,11 @@ static void make_freeze(struct step *step)
 	step->field[FREEZE_MS] = percent(5);
 }
 
+/* Only the manager may ask, and that is mostly the first. */
 static void make_ref_info(struct step *step)
 {
+	if (percent(70))
+		step->client = 0;
 	step->field[0] = any_handle();
 	step->field[1] = wrong();
 }
@@ -432,8 +452,11 @@ static size_t make_setup(struct script *script)
 		step->field[SPAWN_PAGES] = mapping_pages();
 		gen.open[i] = true;
 	}
-	if (at < script->nr)
+	/* A manager of the old kind accepts no files. */
+	if (at < script->nr && percent(30))
 		script->steps[at++] = (struct step){ .op = STEP_MANAGER };
+	else if (at < script->nr)
+		script->steps[at++] = (struct step){ STEP_MANAGER_EXT, .field = { 5, 0, 0x100 } };
 	for (unsigned int i = 1; i < gen.temper.clients && at < script->nr; i++) {
 		struct step *step = &script->steps[at++];
 
@@ -445,17 +468,10 @@ static size_t make_setup(struct script *script)
 		step->commands[0].nr_objects = 1;
 		step->commands[0].objects[0] = (struct object_spec){ 'b', { [OBJ_FLAGS] = 0x100 } };
 	}
-	for (int i = 0; i < 2 && at < script->nr; i++) {
-		struct step *step = &script->steps[at++];
-
-		step->op = STEP_WR;
-		step->field[WR_ROOM] = 4096;
-		for (int n = 0; i && n < 5; n++) {
-			step->commands[n].op = COMMAND_ACQUIRE;
-			step->commands[n].field[0] = PICK(n + 1);
-			step->nr_commands++;
-		}
-	}
+	for (unsigned int i = 0; gen.temper.spam && i < gen.temper.clients && at < script->nr; i++)
+		script->steps[at++] = (struct step){ STEP_SPAM, i, .field = { 1 } };
+	if (at < script->nr)
+		script->steps[at++] = (struct step){ STEP_PUMP, .field = { 2 } };
 	return at;
 }
 
@@ -473,7 +489,11 @@ static void make_temper(void)
 		.oneway = 10 + below(60),
 		.large = percent(50) ? 0 : 5 + below(30),
 		.answers = 10 + below(60),
+		.rude = percent(50) ? 5 : below(60),
+		.spam = percent(15),
 	};
+	if (gen.temper.spam)
+		gen.temper.oneway = 90;
 }
 
 struct script *generate(uint64_t seed, size_t steps, const struct omissions *omit)

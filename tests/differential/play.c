@@ -21,6 +21,7 @@
 #define PAGE 4096
 #define DRAIN_READS 64
 #define PUMP_ROOM 4096
+#define BAD_ADDRESS 0x1000u
 
 static struct world *world;
 static const struct stage *stage;
@@ -58,6 +59,9 @@ static void do_wr(const struct step *step)
 
 	bwr.write_buffer = (uintptr_t)bytes;
 	bwr.write_size = size > cut ? size - cut : size;
+	bwr.write_consumed = (binder_size_t)step->field[WR_OLD_WRITE];
+	if (step->field[WR_BAD])
+		bwr.write_buffer = BAD_ADDRESS;
 	bwr.read_buffer = (uintptr_t)world_read_room(world);
 	bwr.read_size = (binder_size_t)step->field[WR_ROOM];
 	bwr.read_consumed = (binder_size_t)step->field[WR_OLD_READ];
@@ -108,6 +112,7 @@ static void do_exit(const struct step *step)
 	do_ioctl(step, BINDER_THREAD_EXIT, &zero);
 	say(world, "\n");
 	world->clients[step->client].serving[step->thread] = 0;
+	world->clients[step->client].waiting[step->thread] = false;
 }
 
 static void do_manager_ext(const struct step *step)
@@ -220,19 +225,22 @@ static void do_open(const struct step *step)
 	client->fd = open(stage->device, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (client->fd < 0)
 		FAIL("open %s: %s", stage->device, test_errno_name(errno));
+	client->open = true;
+	if (step->field[SPAWN_UNMAPPED])
+		return;
 	client->map_size = (size_t)step->field[SPAWN_PAGES] * PAGE;
 	client->map = mmap(NULL, client->map_size, PROT_READ, MAP_PRIVATE | MAP_NORESERVE,
 			   client->fd, 0);
 	if (client->map == MAP_FAILED)
 		FAIL("mmap %s: %s", stage->device, test_errno_name(errno));
-	client->open = true;
 }
 
 static void do_close(const struct step *step)
 {
 	struct client *client = &world->clients[step->client];
 
-	munmap(client->map, client->map_size);
+	if (client->map)
+		munmap(client->map, client->map_size);
 	close(client->fd);
 	for (size_t i = 0; i < client->nr_live; i++) {
 		for (unsigned int n = 0; n < client->live[i].nr_fds; n++)
@@ -317,9 +325,9 @@ static void direct_pump(const struct step *step)
 	struct step each = {
 		.op = STEP_WR,
 		.field = { [WR_ROOM] = PUMP_ROOM },
-		.nr_commands = 3,
+		.nr_commands = 4,
 		.commands = { { .op = COMMAND_NOTICES }, { .op = COMMAND_SERVE },
-			      { .op = COMMAND_FREE_ALL } },
+			      { .op = COMMAND_KEEP }, { .op = COMMAND_FREE_ALL } },
 	};
 
 	for (int64_t round = 0; round < step->field[0]; round++) {

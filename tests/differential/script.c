@@ -14,10 +14,10 @@ struct word {
 };
 
 static const struct word step_words[STEP_OPS] = {
-	[STEP_SPAWN] = { "spawn", { "pages", "in" } },
+	[STEP_SPAWN] = { "spawn", { "pages", "in", "unmapped" } },
 	[STEP_CLOSE] = { "close", { NULL } },
 	[STEP_KILL] = { "kill", { NULL } },
-	[STEP_WR] = { "wr", { "room", "cut", "old_read" } },
+	[STEP_WR] = { "wr", { "room", "cut", "old_read", "old_write", "bad" } },
 	[STEP_DRAIN] = { "drain", { NULL } },
 	[STEP_PUMP] = { "pump", { "rounds" } },
 	[STEP_EXIT] = { "exit", { NULL } },
@@ -36,8 +36,8 @@ static const struct word step_words[STEP_OPS] = {
 };
 
 static const struct word command_words[COMMAND_OPS] = {
-	[COMMAND_TXN] = { "txn", { "h", "code", "flags", "size", "sg", "twist" } },
-	[COMMAND_REPLY] = { "reply", { "h", "code", "flags", "size", "sg", "twist" } },
+	[COMMAND_TXN] = { "txn", { "h", "code", "flags", "size", "sg", "twist", "polite" } },
+	[COMMAND_REPLY] = { "reply", { "h", "code", "flags", "size", "sg", "twist", "polite" } },
 	[COMMAND_FREE] = { "free", { "b" } },
 	[COMMAND_INCREFS] = { "increfs", { "h" } },
 	[COMMAND_ACQUIRE] = { "acquire", { "h" } },
@@ -57,6 +57,7 @@ static const struct word command_words[COMMAND_OPS] = {
 	[COMMAND_RAW] = { "raw", { "cmd" } },
 	[COMMAND_NOTICES] = { "notices", { NULL } },
 	[COMMAND_SERVE] = { "serve", { NULL } },
+	[COMMAND_KEEP] = { "keep", { NULL } },
 	[COMMAND_FREE_ALL] = { "free_all", { NULL } },
 };
 

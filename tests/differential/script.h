@@ -7,8 +7,8 @@
  *
  * is thread 1 of client 0 handing over two commands in one BINDER_WRITE_READ and reading up to
  * 256 bytes. Values that only a run knows are named by their place: h=@1 is the second handle
- * that the client has seen, b=@0 its oldest buffer not yet freed, b=!0 the one freed last. What
- * is 0 is left out.
+ * that the client has seen, b=@0 its oldest buffer not yet freed, b=!0 the one freed last,
+ * cookie=@0 the one that goes with the handle. What is 0 is left out.
  */
 #ifndef DIFFERENTIAL_SCRIPT_H
 #define DIFFERENTIAL_SCRIPT_H
@@ -22,7 +22,7 @@
 #define MAX_THREADS 3
 #define MAX_COMMANDS 6
 #define MAX_SPECS 4
-#define MAX_FIELDS 6
+#define MAX_FIELDS 7
 
 /* Values that a run resolves: the k-th known one, the k-th last freed one. */
 #define PICK(k) (-(int64_t)(k) - 1)
@@ -75,15 +75,18 @@ enum command_op {
 	COMMAND_RAW,	   /* these 4 bytes and 16 zeros */
 	COMMAND_NOTICES,   /* answer every notice that has come (BR_INCREFS, BR_DEAD_BINDER ...) */
 	COMMAND_SERVE,	   /* reply to the call that the thread serves */
+	COMMAND_KEEP,	   /* count every handle received since the last time */
 	COMMAND_FREE_ALL,  /* free every buffer received */
 	COMMAND_OPS,
 };
 
 /* Fields of steps and commands, by place in .field[]. */
-enum { SPAWN_PAGES, SPAWN_IN };
-enum { WR_ROOM, WR_CUT, WR_OLD_READ };
+enum { SPAWN_PAGES, SPAWN_IN, SPAWN_UNMAPPED };
+enum { WR_ROOM, WR_CUT, WR_OLD_READ, WR_OLD_WRITE, WR_BAD /* commands without memory */ };
 enum { FREEZE_WHOM, FREEZE_ENABLE, FREEZE_MS };
-enum { TXN_HANDLE, TXN_CODE, TXN_FLAGS, TXN_SIZE, TXN_SG, TXN_TWIST };
+/* TXN_POLITE: left out where it could only be refused: a call by a thread that waits for a reply,
+ * a reply by one that serves no call. */
+enum { TXN_HANDLE, TXN_CODE, TXN_FLAGS, TXN_SIZE, TXN_SG, TXN_TWIST, TXN_POLITE };
 enum { PAIR_NODE, PAIR_COOKIE };
 enum { NOTICE_HANDLE, NOTICE_COOKIE };
 

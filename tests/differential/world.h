@@ -11,6 +11,7 @@
 #include "script.h"
 
 #define MAX_HANDLES 32
+#define MAX_FRESH 64
 #define MAX_LIVE 128
 #define MAX_FREED 16
 #define MAX_NOTICES 256
@@ -41,6 +42,11 @@ struct client {
 
 	uint32_t handles[MAX_HANDLES]; /* seen, the first is 0 */
 	size_t nr_handles;
+	struct {
+		uint32_t handle;
+		bool weak;
+	} fresh[MAX_FRESH]; /* received and not yet counted (COMMAND_KEEP) */
+	size_t nr_fresh;
 	struct live_buffer live[MAX_LIVE];
 	size_t nr_live;
 	uint64_t freed[MAX_FREED]; /* addresses, the last first */
@@ -48,6 +54,7 @@ struct client {
 	struct notice notices[MAX_NOTICES];
 	size_t nr_notices;
 	unsigned int serving[MAX_THREADS]; /* sync calls received and not replied to */
+	bool waiting[MAX_THREADS];	   /* for the end of a sync call */
 };
 
 struct process {
