@@ -111,22 +111,12 @@ static int version(struct binder_thread *thread, void *arg, bool nonblock)
 static int node_debug_info(struct binder_thread *thread, void *arg, bool nonblock)
 {
 	struct binder_node_debug_info *info = arg;
-	struct binder_node *node = NULL;
 	u64 after = info->ptr;
 
 	(void)nonblock;
 	host_memset(info, 0, sizeof(*info));
 	if (after + 1)
-		node = binder_node_find_from(thread->proc, after + 1);
-	if (!node)
-		return 0;
-	info->ptr = node->ptr;
-	info->cookie = node->cookie;
-	binder_lock(&node->lock);
-	info->has_strong_ref = node->has_strong;
-	info->has_weak_ref = node->has_weak;
-	binder_unlock(&node->lock);
-	binder_node_unpin(node);
+		binder_node_describe_from(thread->proc, after + 1, info);
 	return 0;
 }
 

@@ -67,6 +67,32 @@ struct binder_node *binder_node_find_from(struct binder_proc *proc, u64 ptr)
 	return node;
 }
 
+/* Both are changed by threads of the process alone, in their reads. */
+static void peek_holds(const struct binder_node *node, struct binder_node_debug_info *info) PEEKS;
+static void peek_holds(const struct binder_node *node, struct binder_node_debug_info *info)
+{
+	info->has_strong_ref = node->has_strong;
+	info->has_weak_ref = node->has_weak;
+}
+
+void binder_node_describe_from(struct binder_proc *proc, u64 ptr,
+			       struct binder_node_debug_info *info)
+{
+	struct binder_node *node;
+	struct bt_node *found;
+
+	/* A pin would do as well, but to drop it is to ask the owner again. */
+	binder_lock(&proc->inner_lock);
+	found = bt_lower_bound(&proc->nodes, &ptr, compare_ptr);
+	if (found) {
+		node = bt_entry(found, struct binder_node, by_ptr);
+		info->ptr = node->ptr;
+		info->cookie = node->cookie;
+		peek_holds(node, info);
+	}
+	binder_unlock(&proc->inner_lock);
+}
+
 static void node_init(struct binder_node *node, struct binder_proc *proc,
 		      const struct flat_binder_object *fbo) NO_TSA /* nobody else sees it yet */
 {

@@ -57,6 +57,9 @@ struct binder_node {
 struct binder_node *binder_node_find(struct binder_proc *proc, u64 ptr);
 /* The first node of @proc at @ptr or above, pinned; NULL if there is none. */
 struct binder_node *binder_node_find_from(struct binder_proc *proc, u64 ptr);
+/* Describes the first node from @ptr on; *info stays as it is if there is none. */
+void binder_node_describe_from(struct binder_proc *proc, u64 ptr,
+			       struct binder_node_debug_info *info);
 /* As binder_node_find(), made if need be from @fbo's ptr, cookie and flags.  NULL: no memory
  * or BINDER_MAX_NODES reached.  May sleep. */
 struct binder_node *binder_node_find_or_new(struct binder_proc *proc,
