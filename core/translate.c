@@ -25,6 +25,7 @@ struct walk {
 	u64 base;	    /* the receiver's address of offset 0 of the map */
 	u64 *offsets;	    /* our copy */
 	u64 nr;
+	bool copied; /* the data is in the buffer, as a whole */
 	u32 max_holds, max_files;
 	struct sg_plan sg;
 	const char *late; /* what fails the call if no object does: -EINVAL, as stock says */
@@ -298,6 +299,18 @@ static const struct {
 
 /* ---- the walk ------------------------------------------------------------------ */
 
+/* Copies what lies between objects, where the data could not be copied as a whole:
+ * what is told of it depends on what is reached first. */
+static int copy_between(struct walk *w, u64 from, u64 to)
+{
+	int err = 0;
+
+	if (!w->copied && to > from)
+		err = host_map_copy(w->map, w->buffer->range.off + from, &w->x->thread->host,
+				    w->x->tr->data.ptr.buffer + from, to - from);
+	return err ? bad(w, err, "data that cannot be read") : 0;
+}
+
 static int translate_one(struct walk *w, u64 off, u64 *min_off)
 {
 	const struct binder_translation *x = w->x;
@@ -309,11 +322,14 @@ static int translate_one(struct walk *w, u64 off, u64 *min_off)
 	if (off < *min_off || off > x->tr->data_size)
 		return bad(w, -EFAULT, "offsets that do not rise, or lead out of the data");
 	avail = binder_object_readable(off, *min_off, x->tr->data_size);
+	err = copy_between(w, *min_off, off);
+	if (err)
+		return err;
 	if (!avail)
 		return bad(w, -EINVAL, "an object where none can stand");
 	err = host_read_caller(&x->thread->host, &w->object, x->tr->data.ptr.buffer + off, avail);
 	if (err)
-		return bad(w, err, "an object that cannot be read");
+		return bad(w, -EINVAL, "an object that cannot be read");
 	size = binder_object_check(&w->object, avail);
 	if (!size)
 		return bad(w, -EINVAL, "an object of unknown type, or only a part of one");
@@ -362,6 +378,8 @@ static int walk_objects(struct walk *w)
 	w->base = binder_buffer_address(&w->x->target->alloc, w->buffer) - w->buffer->range.off;
 	for (w->index = 0; w->index < w->nr && !err; w->index++)
 		err = translate_one(w, w->offsets[w->index], &min_off);
+	if (!err)
+		err = copy_between(w, min_off, w->x->tr->data_size);
 	host_free(sg_memory(&w->sg));
 	return err || !w->late ? err : bad(w, -EINVAL, w->late);
 }
@@ -377,13 +395,11 @@ int binder_translate(struct binder_translation *x, struct binder_result *why)
 	};
 	int err = 0;
 
-	if (x->tr->data_size)
-		err = host_map_copy(w.map, buffer->range.off, &x->thread->host,
-				    x->tr->data.ptr.buffer, x->tr->data_size);
-	if (err)
-		return bad(&w, err, "data that cannot be read");
+	w.copied = !x->tr->data_size ||
+		   !host_map_copy(w.map, buffer->range.off, &x->thread->host,
+				  x->tr->data.ptr.buffer, x->tr->data_size);
 	err = fetch_offsets(&w);
-	if (!err && w.nr)
+	if (!err && (w.nr || !w.copied))
 		err = walk_objects(&w);
 	host_free(w.offsets);
 	return err;
