@@ -308,6 +308,17 @@ static void settle_opens(void)
 	settle(stage->stats, opens);
 }
 
+/* With everybody gone, nothing may be left. */
+static void say_left(void)
+{
+	static const char *const what[] = { "thread", "node", "ref", "death", "transaction" };
+
+	say(world, "left:");
+	for (size_t i = 0; i < sizeof(what) / sizeof(what[0]); i++)
+		say(world, " %s %u", what[i], settle_count(stage->stats, what[i]));
+	say(world, "\n");
+}
+
 static void direct_spawn(const struct step *step)
 {
 	struct client *client = &world->clients[step->client];
@@ -386,5 +397,6 @@ void play(const struct script *script, const struct stage *on, FILE *to)
 	for (unsigned int i = 0; i < MAX_CLIENTS; i++)
 		world_kill(world, i);
 	settle_opens();
+	say_left();
 	write_transcript();
 }

@@ -24,13 +24,11 @@ const char *settle_find_stats(const char *device_dir)
 	return access(debugfs, R_OK) ? NULL : debugfs;
 }
 
-static unsigned int count_opens(const char *stats)
+static char *read_stats(const char *stats)
 {
 	static char text[16384];
-	unsigned int count = 0;
 	size_t size = 0;
 	ssize_t got;
-	char *line;
 	int fd = open(stats, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -39,8 +37,17 @@ static unsigned int count_opens(const char *stats)
 		size += (size_t)got;
 	close(fd);
 	text[size] = '\0';
-	line = strstr(text, "\nproc: active ");
-	if (line && sscanf(line, "\nproc: active %u", &count) != 1)
+	return text;
+}
+
+unsigned int settle_count(const char *stats, const char *what)
+{
+	unsigned int count = 0;
+	char heading[64], *line;
+
+	snprintf(heading, sizeof(heading), "\n%s: active ", what);
+	line = strstr(read_stats(stats), heading);
+	if (line && sscanf(line + strlen(heading), "%u", &count) != 1)
 		FAIL("%s cannot be understood", stats);
 	return count;
 }
@@ -49,9 +56,9 @@ void settle(const char *stats, unsigned int opens)
 {
 	int64_t deadline = now_ms() + SETTLE_TIMEOUT_MS;
 
-	while (count_opens(stats) > opens) {
+	while (settle_count(stats, "proc") > opens) {
 		if (now_ms() > deadline)
-			FAIL("closed opens stay: %u of %u", count_opens(stats), opens);
+			FAIL("closed opens stay: %u of %u", settle_count(stats, "proc"), opens);
 		usleep(300);
 	}
 }

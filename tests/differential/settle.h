@@ -8,4 +8,7 @@ const char *settle_find_stats(const char *device_dir);
 /* Wait until the driver counts no more than this many opens; ends the process after 10 s. */
 void settle(const char *stats, unsigned int opens);
 
+/* How many of these (proc, thread, node, ref, death, transaction) there are. */
+unsigned int settle_count(const char *stats, const char *what);
+
 #endif
