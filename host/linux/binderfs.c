@@ -162,30 +162,16 @@ static void evict_inode(struct inode *inode)
 
 /* ---- devices ---- */
 
-/* A name in the root directory that stands for nothing yet; the directory is locked. */
-static struct dentry *new_name(struct dentry *root, const char *name)
-{
-	struct dentry *dentry = lookup_one_len(name, root, strlen(name));
-
-	if (IS_ERR(dentry) || d_is_negative(dentry))
-		return dentry;
-	dput(dentry);
-	return ERR_PTR(-EEXIST);
-}
-
 static int link_device(struct super_block *sb, const char *name, struct inode *inode)
 {
-	struct inode *dir = d_inode(sb->s_root);
-	struct dentry *dentry;
+	struct dentry *dentry = compat_start_creating(sb->s_root, name);
 
-	inode_lock(dir);
-	dentry = new_name(sb->s_root, name);
-	if (!IS_ERR(dentry)) {
-		d_instantiate(dentry, inode);
-		fsnotify_create(dir, dentry);
-	}
-	inode_unlock(dir);
-	return PTR_ERR_OR_ZERO(dentry);
+	if (IS_ERR(dentry))
+		return PTR_ERR(dentry);
+	d_instantiate(dentry, inode);
+	fsnotify_create(d_inode(sb->s_root), dentry);
+	compat_end_creating(sb->s_root);
+	return 0;
 }
 
 /* Makes a device. @minor: where its number goes. */
@@ -308,25 +294,18 @@ static const struct inode_operations root_iops = {
 static struct dentry *add_inode(struct dentry *dir, const char *name, struct inode *inode)
 {
 	struct binderfs_mount *mount = mount_of(dir->d_sb);
-	struct dentry *dentry = NULL;
+	struct dentry *dentry = compat_start_creating(dir, name);
 
-	inode->i_ino = MAX_MINOR + FIRST_INO + ++mount->next_ino;
-	inode_lock(d_inode(dir));
-	dentry = lookup_one_len(name, dir, strlen(name));
 	if (IS_ERR(dentry)) {
-		dentry = NULL;
-	} else if (d_is_positive(dentry)) {
-		dput(dentry);
-		dentry = NULL;
-	} else {
-		d_instantiate(dentry, inode);
-		if (S_ISDIR(inode->i_mode))
-			inc_nlink(d_inode(dir));
-		fsnotify_create(d_inode(dir), dentry);
-	}
-	inode_unlock(d_inode(dir));
-	if (!dentry)
 		iput(inode);
+		return NULL;
+	}
+	inode->i_ino = MAX_MINOR + FIRST_INO + ++mount->next_ino;
+	d_instantiate(dentry, inode);
+	if (S_ISDIR(inode->i_mode))
+		inc_nlink(d_inode(dir));
+	fsnotify_create(d_inode(dir), dentry);
+	compat_end_creating(dir);
 	return dentry;
 }
 

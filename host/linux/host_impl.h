@@ -348,7 +348,7 @@ static inline int host_secctx_get(const struct host_proc *proc, const char **ctx
 
 static inline void host_secctx_put(const char *ctx, u32 len)
 {
-	regime_may_sleep(policy_context_put(ctx, len));
+	regime_may_sleep(policy_context_put(ctx));
 }
 
 /* ---- priority: asked of and given to the calling thread ---- */
@@ -501,7 +501,7 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
 
 static inline void host_report_failed_transaction(const struct host_txn_failure *failure)
 {
-	netlink_report(failure);
+	regime_may_sleep(netlink_report(failure));
 }
 
 #endif

@@ -5,8 +5,11 @@
  */
 #include "policy.h"
 
+#include "compat/compat.h"
+
 #include <linux/cred.h>
 #include <linux/security.h>
+#include <linux/slab.h>
 
 #ifdef CONFIG_SECURITY
 
@@ -44,26 +47,31 @@ int policy_may_transfer_file(const struct cred *from, const struct cred *to,
 	return HOOK(security_binder_transfer_file, from, to, (struct file *)file);
 }
 
+/* What the security module gave must be given back in whole; the engine keeps a text alone. */
 int policy_context_get(const struct cred *cred, const char **ctx, u32 *len)
 {
-	char *data = NULL;
+	compat_secctx secctx = {};
 	u32 secid = 0;
 	int err;
 
 	*ctx = NULL;
 	*len = 0;
 	security_cred_getsecid(cred, &secid);
-	err = security_secid_to_secctx(secid, &data, len);
+	err = compat_secid_to_secctx(secid, &secctx);
 	if (err) {
 		/* No module has contexts, or not for this one: as good as an empty one. */
-		*len = 0;
 		return err == -ENOMEM ? err : 0;
 	}
-	*ctx = data;
-	return 0;
+	if (secctx.len) {
+		*ctx = kmemdup(secctx.context, secctx.len, GFP_KERNEL);
+		*len = *ctx ? secctx.len : 0;
+		err = *ctx ? 0 : -ENOMEM;
+	}
+	compat_release_secctx(&secctx);
+	return err;
 }
 
-void policy_context_put(const char *ctx, u32 len)
+void policy_context_put(const char *ctx)
 {
-	security_release_secctx((char *)ctx, len);
+	kfree(ctx);
 }

@@ -19,6 +19,6 @@ int policy_may_transfer_file(const struct cred *from, const struct cred *to,
 /* The security context of @cred; *@len 0 and *@ctx NULL where there is none. Pair:
  * policy_context_put(). */
 int policy_context_get(const struct cred *cred, const char **ctx, u32 *len);
-void policy_context_put(const char *ctx, u32 len);
+void policy_context_put(const char *ctx);
 
 #endif

@@ -17,10 +17,10 @@ endif
 MODULE_DIR := $(BUILD)/module/$(MODULE_NAME)
 W ?= 1
 
-.PHONY: module module-symbols module-sparse
+.PHONY: module module-symbols module-sparse module-newer
 
 MODULE_KVERS := 6.1 6.12 6.12-rt
-VM_TEST_TARGETS += module-symbols module-sparse
+VM_TEST_TARGETS += module-symbols module-sparse module-newer
 
 # One build of a directory at a time. Type information (BTF) would need another tool and nothing here
 # reads it.
@@ -44,3 +44,8 @@ module-sparse:
 	found=$$(echo "$$log" | grep -E "$$dir.*(warning|error):"); echo "$$found"; \
 	if [ -z "$$found" ]; then echo "module-sparse: 1 passed, 0 failed, 0 skipped"; \
 	else echo "module-sparse: 0 passed, 1 failed, 0 skipped"; exit 1; fi
+
+# Against headers changed as mainline changed them after 6.12.
+module-newer:
+	@host/linux/compat/newer $(abspath $(BUILD)/vm/6.12/headers/build) \
+		$(abspath $(BUILD))/module/newer

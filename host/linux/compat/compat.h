@@ -8,10 +8,14 @@
 #define HOST_LINUX_COMPAT_H
 
 #include <linux/fs.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/namei.h>
+#include <linux/security.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #ifdef COMPAT_HAVE_VM_FLAGS_MOD
 #define compat_vm_flags_mod(vma, set, clear) vm_flags_mod(vma, set, clear)
@@ -51,6 +55,73 @@ static inline void compat_inode_init_times(struct inode *inode)
 #define COMPAT_IMPORT_NS(ns) MODULE_IMPORT_NS(#ns)
 #else
 #define COMPAT_IMPORT_NS(ns) MODULE_IMPORT_NS(ns)
+#endif
+
+/*
+ * Locks a directory and finds the place for @name in it: a counted dentry that stands for nothing
+ * yet. Pair: compat_end_creating(), which leaves the dentry alone; not after an error (-EEXIST:
+ * there is such a name).
+ */
+static inline struct dentry *compat_start_creating(struct dentry *dir, const char *name)
+{
+#ifdef COMPAT_HAVE_START_CREATING
+	return simple_start_creating(dir, name);
+#else
+	struct dentry *dentry;
+#ifdef COMPAT_HAVE_LOOKUP_NOPERM
+	struct qstr qname = QSTR_INIT(name, strlen(name));
+
+	inode_lock(d_inode(dir));
+	dentry = lookup_noperm(&qname, dir);
+#else
+
+	inode_lock(d_inode(dir));
+	dentry = lookup_one_len(name, dir, strlen(name));
+#endif
+	if (!IS_ERR(dentry) && d_is_positive(dentry)) {
+		dput(dentry);
+		dentry = ERR_PTR(-EEXIST);
+	}
+	if (IS_ERR(dentry))
+		inode_unlock(d_inode(dir));
+	return dentry;
+#endif
+}
+
+static inline void compat_end_creating(struct dentry *dir)
+{
+	inode_unlock(d_inode(dir));
+}
+
+/* The text of a security context: 0, or negative. Pair: compat_release_secctx(). */
+#ifdef COMPAT_HAVE_LSM_CONTEXT
+#define compat_secctx struct lsm_context
+
+static inline int compat_secid_to_secctx(u32 secid, compat_secctx *secctx)
+{
+	return min(security_secid_to_secctx(secid, secctx), 0); /* the length, if it is one */
+}
+
+static inline void compat_release_secctx(compat_secctx *secctx)
+{
+	security_release_secctx(secctx);
+}
+#else
+struct compat_secctx {
+	char *context;
+	u32 len;
+};
+#define compat_secctx struct compat_secctx
+
+static inline int compat_secid_to_secctx(u32 secid, compat_secctx *secctx)
+{
+	return security_secid_to_secctx(secid, &secctx->context, &secctx->len);
+}
+
+static inline void compat_release_secctx(compat_secctx *secctx)
+{
+	security_release_secctx(secctx->context, secctx->len);
+}
 #endif
 
 typedef unsigned long (*compat_shrinker_fn)(struct shrinker *shrinker,
