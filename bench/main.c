@@ -2,13 +2,16 @@
 /*
  * bench-ipc and bench-peers: one measurement, one line of JSON.
  *
- * `call` measures round trips of one peer, `crowd` holds many binder clients open, `broker` runs
- * dbus-broker. Which measurements make a comparison, and in what order, is up to `anybinder bench`.
+ * `call` measures round trips of one peer; `stages` and `alloc` look closer at binder; `crowd`
+ * holds many binder clients open; `broker` runs dbus-broker. Which measurements make a
+ * comparison, and in what order, is up to `anybinder bench`.
  * The two programs differ in the peers they know (see plain.c and every.c).
  */
+#include "bench/alloc.h"
 #include "bench/crowd.h"
 #include "bench/fail.h"
 #include "bench/stage.h"
+#include "bench/stages.h"
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -20,6 +23,8 @@ struct command_line {
 	struct cell cell;
 	bool wants_histogram;
 	int nr_clients;
+	struct alloc_class classes[ALLOC_MAX_CLASSES];
+	int nr_classes;
 };
 
 static const struct option options[] = {
@@ -38,6 +43,7 @@ static const struct option options[] = {
 	{ "delay-us", required_argument, NULL, 'w' },
 	{ "histogram", no_argument, NULL, 'h' },
 	{ "clients", required_argument, NULL, 'k' },
+	{ "class", required_argument, NULL, 'z' },
 	{ 0 },
 };
 
@@ -48,6 +54,9 @@ static void usage(void)
 	      "                      [--duration-ms N | --calls N] [--delay-us N] [--histogram]\n"
 	      "                      [--cpu LIST] [--client-cpu LIST] [--server-cpu LIST]\n"
 	      "                      [--client-sched other:N|fifo:N] [--server-sched ...]\n"
+	      "       bench-ipc stages --address DEVICE --calls N [OPTIONS OF call]\n"
+	      "       bench-ipc alloc --address DEVICE --class other:N|fifo:N...\n"
+	      "                       [--pairs CLIENTS-OF-A-CLASS] [OPTIONS OF call]\n"
 	      "       bench-ipc crowd --address DEVICE [--clients N]\n"
 	      "       bench-peers broker --address SOCKET\n"
 	      "peers of this program:", stderr);
@@ -73,6 +82,7 @@ static void call(const struct cell *cell, bool wants_histogram)
 	if (!cell->peer)
 		usage();
 	stage_run(cell, &result);
+	free(result.clients);
 	printf("{\"calls\": %lu, \"calls_per_s\": %.1f, \"min_us\": %.2f, \"avg_us\": %.2f, "
 	       "\"p50_us\": %.2f, \"p99_us\": %.2f, \"max_us\": %.2f, \"user_us\": %.2f, "
 	       "\"system_us\": %.2f",
@@ -104,11 +114,21 @@ static void set_number(struct command_line *line, int option, const char *text)
 	else if (option == 'l')
 		cell->nr_calls = number;
 	else if (option == 'w')
-		cell->delay_us = (int)number;
+		cell->clients.rest_us = (int)number;
 	else if (option == 'k')
 		line->nr_clients = (int)number;
 	else
 		usage();
+}
+
+static void add_class(struct command_line *line, const char *text)
+{
+	struct alloc_class *class = &line->classes[line->nr_classes];
+
+	if (line->nr_classes++ == ALLOC_MAX_CLASSES)
+		fail("at most %d classes", ALLOC_MAX_CLASSES);
+	class->name = text;
+	seat_sched(&class->seat, text);
 }
 
 static void set_option(struct command_line *line, int option, const char *text)
@@ -121,6 +141,8 @@ static void set_option(struct command_line *line, int option, const char *text)
 		cell->address = text;
 	else if (option == 'h')
 		line->wants_histogram = true;
+	else if (option == 'z')
+		add_class(line, text);
 	else if (option == 'x' || option == 'y')
 		seat_sched(option == 'x' ? &cell->clients : &cell->servers, text);
 	else if (option != 'c' && option != 'C' && option != 'S')
@@ -137,21 +159,29 @@ int main(int argc, char **argv)
 		.cell = { .nr_pairs = 1, .duration_ms = 250 },
 		.nr_clients = 1000,
 	};
-	const char *address;
+	struct cell *cell = &line.cell;
+	const char *command;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
 		set_option(&line, option, optarg);
 	if (optind != argc - 1)
 		usage();
-	address = line.cell.address;
-	if (!strcmp(argv[optind], "call"))
-		call(&line.cell, line.wants_histogram);
-	else if (!strcmp(argv[optind], "crowd") && address)
-		crowd_run(address, line.nr_clients);
-	else if (!strcmp(argv[optind], "broker") && address && run_broker)
-		run_broker(address);
-	else
+	command = argv[optind];
+	if (!strcmp(command, "call")) {
+		call(cell, line.wants_histogram);
+	} else if (!strcmp(command, "stages")) {
+		cell->peer = &peer_stages;
+		stages_run(cell);
+	} else if (!strcmp(command, "alloc")) {
+		cell->peer = &peer_alloc;
+		alloc_run(cell, line.classes, line.nr_classes);
+	} else if (!strcmp(command, "crowd") && cell->address) {
+		crowd_run(cell->address, line.nr_clients);
+	} else if (!strcmp(command, "broker") && cell->address && run_broker) {
+		run_broker(cell->address);
+	} else {
 		usage();
+	}
 	return 0;
 }

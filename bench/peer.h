@@ -17,9 +17,9 @@ struct cell {
 	size_t reply_bytes;
 	int nr_pairs;
 	struct seat clients, servers;
+	const struct seat *client_seats;	/* of each client, instead of @clients; or NULL */
 	int duration_ms;
 	unsigned long nr_calls;	/* of each client, instead of a duration; 0: as many as fit */
-	int delay_us;		/* the client sleeps between calls, outside the measured time */
 };
 
 /*
@@ -28,6 +28,7 @@ struct cell {
  */
 struct peer {
 	const char *name;
+	bool shares_server;	/* one server for all clients */
 
 	/* In the parent, before any fork. Returns what the other steps are handed as @state. */
 	void *(*prepare)(const struct cell *cell);
@@ -55,6 +56,12 @@ extern const struct peer peer_capnp;
 extern const struct peer peer_unix;
 extern const struct peer peer_pipe;
 extern const struct peer peer_futex;
+
+/* Calls whose ends note when they get where; see stages.h. */
+extern const struct peer peer_stages;
+
+/* Calls of mixed sizes to one server; see alloc.h. */
+extern const struct peer peer_alloc;
 
 /* Of the program at hand (see plain.c and every.c), NULL at the end. */
 extern const struct peer *const peers[];

@@ -15,6 +15,7 @@ struct seat {
 	cpu_set_t cpus;
 	int policy;		/* SCHED_OTHER or SCHED_FIFO */
 	int priority;		/* nice value, or real-time priority */
+	int rest_us;		/* a client's sleep between calls, outside the measured time */
 };
 
 /* CPUs as 0,2-3. Ends the process if the text is not such a list. */

@@ -25,7 +25,6 @@
 #include <unistd.h>
 
 #define MAX_PAIRS 64
-#define WARM_UP_CALLS 50
 #define SETUP_LIMIT_S 120
 #define COUNT_LIMIT_S 600	/* for a number of calls, however slow they are */
 #define POLL_US 100
@@ -57,6 +56,16 @@ static uint64_t now_ns(void)
 static uint64_t microseconds(const struct timeval *time)
 {
 	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
+}
+
+void *stage_shared(size_t bytes)
+{
+	void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (shared == MAP_FAILED)
+		fail_errno("mmap");
+	return shared;
 }
 
 void stage_up(void)
@@ -137,7 +146,7 @@ static bool is_enough(const struct cell *cell, uint64_t calls, uint64_t time_ns,
 }
 
 static void measure(const struct cell *cell, void *connection, struct sampler *mine,
-		    uint64_t start_ns)
+		    uint64_t start_ns, int rest_us)
 {
 	uint64_t end_ns = start_ns + (uint64_t)cell->duration_ms * 1000000, last_ns = now_ns();
 
@@ -148,8 +157,8 @@ static void measure(const struct cell *cell, void *connection, struct sampler *m
 		at_ns = now_ns();
 		histogram_add(&mine->calls, at_ns - last_ns);
 		last_ns = at_ns;
-		if (cell->delay_us) {
-			usleep((useconds_t)cell->delay_us);
+		if (rest_us) {
+			usleep((useconds_t)rest_us);
 			last_ns = now_ns();
 		}
 	}
@@ -158,20 +167,21 @@ static void measure(const struct cell *cell, void *connection, struct sampler *m
 
 static void client(void *state, const struct cell *cell, int pair)
 {
+	const struct seat *seat = cell->client_seats ? &cell->client_seats[pair] : &cell->clients;
 	struct sampler *mine = &stage->client[pair];
 	uint64_t start_ns, user_us, system_us;
 	void *connection;
 
-	seat_take(&cell->clients);
+	seat_take(seat);
 	connection = cell->peer->connect(state, cell, pair);
 	memset(&mine->calls, 0, sizeof(mine->calls));
-	for (int i = 0; i < WARM_UP_CALLS; i++)
+	for (int i = 0; i < STAGE_WARM_UP_CALLS; i++)
 		cell->peer->call(connection);
 	stage_up();
 	while (!(start_ns = atomic_load(&stage->start_ns)))
 		usleep(POLL_US);
 	cpu_used(&user_us, &system_us);
-	measure(cell, connection, mine, start_ns);
+	measure(cell, connection, mine, start_ns, seat->rest_us);
 	cpu_used(&mine->user_us, &mine->system_us);
 	mine->user_us -= user_us;
 	mine->system_us -= system_us;
@@ -212,10 +222,14 @@ static void sum_up(const struct cell *cell, struct result *result, uint64_t user
 	double nr;
 
 	memset(all, 0, sizeof(*all));
+	result->clients = calloc((size_t)cell->nr_pairs, sizeof(*result->clients));
+	if (!result->clients)
+		fail("no memory");
 	for (int i = 0; i < cell->nr_pairs; i++) {
 		struct sampler *one = &stage->client[i];
 
 		histogram_merge(all, &one->calls);
+		result->clients[i] = one->calls;
 		end_ns = one->end_ns > end_ns ? one->end_ns : end_ns;
 		user_us += one->user_us;
 		system_us += one->system_us;
@@ -231,27 +245,25 @@ static void sum_up(const struct cell *cell, struct result *result, uint64_t user
 void stage_run(const struct cell *cell, struct result *result)
 {
 	uint64_t servers_user_us = 0, servers_system_us = 0;
+	int nr_servers = cell->peer->shares_server ? 1 : cell->nr_pairs;
 	int wanted = 0, first_client;
 	void *state;
 
 	if (cell->nr_pairs < 1 || cell->nr_pairs > MAX_PAIRS)
 		fail("1 to %d pairs", MAX_PAIRS);
-	stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (stage == MAP_FAILED)
-		fail_errno("mmap");
+	stage = stage_shared(sizeof(*stage));
 	state = cell->peer->prepare(cell);
 	if (cell->peer->assist) {
 		if (fork_child())
 			cell->peer->assist(state, cell);
 		wait_up(++wanted);
 	}
-	for (int i = 0; i < cell->nr_pairs; i++)
+	for (int i = 0; i < nr_servers; i++)
 		if (fork_child()) {
 			seat_take(&cell->servers);
 			cell->peer->serve(state, cell, i);
 		}
-	wait_up(wanted += cell->nr_pairs);
+	wait_up(wanted += nr_servers);
 	first_client = nr_children;
 	for (int i = 0; i < cell->nr_pairs; i++)
 		if (fork_child())

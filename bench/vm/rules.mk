@@ -4,3 +4,10 @@
 .PHONY: bench-vm
 bench-vm: module $(BIN)/bench-ipc
 	@bench/vm/run --kernel $(KVER) $(BENCH_ARGS)
+
+# make bench-alloc: allocator contention, stock and module on 6.1 and 6.12, in one table.
+.PHONY: bench-alloc
+bench-alloc: $(BIN)/anybinder $(BIN)/bench-ipc vm-fetch
+	@$(MAKE) --no-print-directory module KVER=6.1
+	@$(MAKE) --no-print-directory module KVER=6.12
+	@bench/vm/alloc $(BENCH_ARGS)

@@ -15,12 +15,19 @@ pub struct DeviceOption {
     pub device: String,
 }
 
+/// Fails with the reason if the device cannot be opened.
+pub fn check_device(place: &Place, device: &str) -> Result<()> {
+    let path = place.device(device);
+    match std::fs::File::options().read(true).write(true).open(path) {
+        Ok(_) => Ok(()),
+        Err(err) => Err(cannot_open(place, device, &err)),
+    }
+}
+
 /// Opens the device with at most `max_threads` threads for incoming calls.
 pub fn open(place: &Place, device: &str, max_threads: u32) -> Result<()> {
+    check_device(place, device)?;
     let path = place.device(device);
-    if let Err(err) = std::fs::File::options().read(true).write(true).open(&path) {
-        return Err(cannot_open(place, device, &err));
-    }
     ProcessState::init(&path.to_string_lossy(), max_threads).map_err(|err| {
         Trouble::with_advice(
             format!(

@@ -4,6 +4,7 @@ mod bench;
 mod client;
 mod command;
 mod daemon;
+mod home;
 mod interrupt;
 mod manager;
 mod namespace;
@@ -68,6 +69,8 @@ enum Command {
     DemoService,
     #[command(hide = true)]
     DemoClient(command::demo_client::Arguments),
+    #[command(hide = true)]
+    AddintsClient(bench::addints_client::Arguments),
 }
 
 /// Where a command works and how it prints.
@@ -116,6 +119,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Servicemanager(arguments) => command::servicemanager::run(&context, &arguments),
         Command::DemoService => command::demo_service::run(&context),
         Command::DemoClient(arguments) => command::demo_client::run(&context, &arguments),
+        Command::AddintsClient(arguments) => bench::addints_client::run(&context, &arguments),
     }
 }
 

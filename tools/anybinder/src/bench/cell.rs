@@ -4,8 +4,10 @@ use super::daemon::die_with_parent;
 use super::figures::Figures;
 use crate::interrupt;
 use crate::trouble::{Doing, Result, Trouble};
+use rustix::thread::CpuSet;
 use std::fmt;
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
@@ -75,6 +77,16 @@ impl CpuList {
         };
         self.0.split(',').flat_map(numbers).collect()
     }
+
+    fn set(&self) -> CpuSet {
+        let mut set = CpuSet::new();
+        for cpu in self.cpus() {
+            if cpu < CpuSet::MAX_CPU {
+                set.set(cpu);
+            }
+        }
+        set
+    }
 }
 
 impl FromStr for CpuList {
@@ -115,6 +127,50 @@ impl FromStr for Sched {
     }
 }
 
+impl Sched {
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+
+    fn policy(&self) -> (libc::c_int, libc::c_int) {
+        let (policy, number) = self.0.split_once(':').unwrap_or(("other", "0"));
+        let policy = match policy {
+            "fifo" => libc::SCHED_FIFO,
+            _ => libc::SCHED_OTHER,
+        };
+        (policy, number.parse().unwrap_or(0))
+    }
+}
+
+/// Lets a program start on these CPUs, that urgent.
+fn seat(command: &mut Command, cpus: Option<&CpuList>, sched: Option<&Sched>) {
+    let cpus = cpus.map(CpuList::set);
+    let sched = sched.map(Sched::policy);
+    let take = move || {
+        if let Some(set) = &cpus {
+            rustix::thread::sched_setaffinity(None, set)?;
+        }
+        let done = match sched {
+            None => 0,
+            // SAFETY: it changes this process alone.
+            Some((libc::SCHED_OTHER, nice)) => unsafe {
+                libc::setpriority(libc::PRIO_PROCESS, 0, nice)
+            },
+            Some((policy, sched_priority)) => {
+                let param = libc::sched_param { sched_priority };
+                // SAFETY: it reads a structure that outlives the call.
+                unsafe { libc::sched_setscheduler(0, policy, &param) }
+            }
+        };
+        match done {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: system calls only, of those allowed between fork and exec.
+    unsafe { command.pre_exec(take) };
+}
+
 /// How the ends of every cell run, on the command line.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct SeatOptions {
@@ -145,13 +201,7 @@ impl SeatOptions {
         let Some(list) = &self.cpu else {
             return Ok(());
         };
-        let mut set = rustix::thread::CpuSet::new();
-        for cpu in list.cpus() {
-            if cpu < rustix::thread::CpuSet::MAX_CPU {
-                set.set(cpu);
-            }
-        }
-        rustix::thread::sched_setaffinity(None, &set).map_err(|_| {
+        rustix::thread::sched_setaffinity(None, &list.set()).map_err(|_| {
             Trouble::with_advice(
                 format!("Nothing can run on CPU {}.", list.0),
                 "See which there are with `taskset -p $$`.",
@@ -159,7 +209,26 @@ impl SeatOptions {
         })
     }
 
-    fn arguments(&self) -> Vec<String> {
+    /// Lets a program start where the clients run.
+    pub fn seat_client(&self, command: &mut Command) {
+        seat(
+            command,
+            self.client_cpu.as_ref(),
+            self.client_sched.as_ref(),
+        );
+    }
+
+    /// Lets a program start where the servers run.
+    pub fn seat_server(&self, command: &mut Command) {
+        seat(
+            command,
+            self.server_cpu.as_ref(),
+            self.server_sched.as_ref(),
+        );
+    }
+
+    /// The same as arguments of bench-ipc.
+    pub fn arguments(&self) -> Vec<String> {
         let options = [
             ("--client-cpu", self.client_cpu.as_ref().map(|list| &list.0)),
             ("--server-cpu", self.server_cpu.as_ref().map(|list| &list.0)),

@@ -5,16 +5,22 @@
 //! bench-ipc or bench-peers, whose processes end with it; this command decides which cells make a
 //! comparison and in what order, keeps the daemons they need, and shows what came out. Rounds go
 //! through everything in turn, so that whatever else the machine does meets each peer alike.
+mod addints;
+pub mod addints_client;
+mod alloc;
 mod cell;
 mod daemon;
 mod figures;
 mod peer;
 mod picture;
 mod progress;
+mod recorder;
+mod stages;
 mod throughput;
+mod waterfall;
 
 use crate::trouble::{Doing, Result};
-use crate::Context;
+use crate::{namespace, Context};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -22,12 +28,31 @@ use std::process::ExitCode;
 pub enum Command {
     /// Round trips and throughput of Binder and of other IPC, by pairs and by size
     Throughput(throughput::Arguments),
+    /// A call that adds two integers, through the framework and raw
+    Addints(addints::Arguments),
+    /// Where a round trip's time goes, stage by stage
+    Stages(stages::Arguments),
+    /// Clients of several urgencies on one buffer allocator whose pages are being reclaimed
+    Alloc(alloc::Arguments),
 }
 
 pub fn run(context: &Context, command: &Command) -> Result<ExitCode> {
     match command {
         Command::Throughput(arguments) => throughput::run(context, arguments),
+        Command::Addints(arguments) => addints::run(context, arguments),
+        Command::Stages(arguments) => stages::run(context, arguments),
+        Command::Alloc(arguments) => alloc::run(context, arguments),
     }
+}
+
+/// Gets the right to start daemons that mount, in namespaces of our own if need be. Allowed only
+/// while this process has one thread.
+fn gain_mount_right() -> Result<()> {
+    if !namespace::can_mount() {
+        namespace::found()?;
+        namespace::grant_daemon_capabilities()?;
+    }
+    Ok(())
 }
 
 /// Writes the figures as JSON into the directory of results, which is made if need be.

@@ -100,6 +100,16 @@ pub struct Device {
     path: String,
 }
 
+impl Device {
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
 impl FromStr for Device {
     type Err = String;
 
@@ -114,6 +124,11 @@ impl FromStr for Device {
             )),
         }
     }
+}
+
+/// The program that measures raw binder calls.
+pub fn binder_program() -> Result<PathBuf> {
+    find_measurer(PLAIN_PROGRAM)
 }
 
 fn find_measurer(program: &str) -> Result<PathBuf> {
@@ -184,7 +199,7 @@ fn start_device(device: &Device) -> Result<Peer> {
     }
     Ok(Peer {
         name: device.label.clone(),
-        program: find_measurer(PLAIN_PROGRAM)?,
+        program: binder_program()?,
         kind: "binder",
         address: Some(device.path.clone()),
         daemon: None,

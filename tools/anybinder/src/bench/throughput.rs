@@ -7,7 +7,7 @@ use super::peer::{self, Device, Peer};
 use super::picture;
 use super::progress::Progress;
 use crate::trouble::{Doing, Result, Trouble};
-use crate::{interrupt, namespace, Context};
+use crate::{interrupt, Context};
 use serde_json::{json, Value};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -266,10 +266,7 @@ fn measure(arguments: &Arguments) -> Result<Results> {
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     interrupt::outlive();
-    if !namespace::can_mount() {
-        namespace::found()?;
-        namespace::grant_daemon_capabilities()?;
-    }
+    super::gain_mount_right()?;
     let results = measure(arguments)?;
     let document = document(&results, arguments)?;
     if let Some(directory) = &arguments.output {

@@ -5,17 +5,14 @@
 //! The client does the showing: it prints one JSON line for each step, which this process prints
 //! for people, and the steps are counted, so that a client that dies halfway is no success.
 use super::demo_client::{Step, STEPS};
-use super::{down, up};
-use crate::daemon::DaemonOptions;
-use crate::manager::ManagerOptions;
+use crate::home::Home;
 use crate::place::{Note, Place, Served};
 use crate::trouble::{Doing, Result, Trouble};
 use crate::{interrupt, Context};
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::path::Path;
+use std::process::{Child, ExitCode, Stdio};
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
@@ -54,77 +51,9 @@ impl Stage {
     }
 }
 
-/// The temporary home; whatever happens, dropping it takes it down.
-struct Home {
-    directory: PathBuf,
-    place: Place,
-    note: Option<Note>,
-    service: Option<Child>,
-}
-
-impl Home {
-    fn new() -> Result<Self> {
-        let name = format!("anybinder-demo-{}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        std::fs::DirBuilder::new()
-            .mode(0o755)
-            .create(&directory)
-            .doing(|| format!("making {}", directory.display()))?;
-        let place = Place::new(Some(directory.join("mount")), Some(directory.join("state")))?;
-        Ok(Home {
-            directory,
-            place,
-            note: None,
-            service: None,
-        })
-    }
-
-    /// This program once more, in another role.
-    fn role(&self, role: &str) -> Result<Command> {
-        let me = std::env::current_exe().doing(|| "finding this program".to_string())?;
-        let mut command = Command::new(me);
-        command.arg("--mount").arg(&self.place.mount).arg(role);
-        Ok(command)
-    }
-
-    fn take_down(&mut self) -> Result<()> {
-        if let Some(mut service) = self.service.take() {
-            let _ = service.kill();
-            let _ = service.wait();
-        }
-        let stopped = match self.note.take() {
-            Some(note) => down::take_down(&self.place, &note),
-            None => Ok(()),
-        };
-        if stopped.is_ok() && self.directory.exists() {
-            std::fs::remove_dir_all(&self.directory)
-                .doing(|| format!("removing {}", self.directory.display()))?;
-        }
-        stopped
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        let _ = self.take_down();
-    }
-}
-
 fn bring_up(home: &mut Home, stage: &mut Stage) -> Result<()> {
     let start = Instant::now();
-    let arguments = up::Arguments {
-        daemon: DaemonOptions {
-            devices: "binder".to_string(),
-            mode: None,
-            uid: None,
-            gid: None,
-            log_level: None,
-            max_procs: None,
-        },
-        managers: vec!["binder".to_string()],
-        manager: ManagerOptions::default(),
-    };
-    let note = up::bring_up(&home.place, &arguments)?;
+    let note = home.bring_up("binder")?;
     let mount = home.place.mount.display();
     let took_ms = start.elapsed().as_millis();
     let managers: Vec<String> = note
@@ -143,7 +72,6 @@ fn bring_up(home: &mut Home, stage: &mut Stage) -> Result<()> {
         "manager",
         format!("service manager, process {}", managers.join(" ")),
     );
-    home.note = Some(note);
     Ok(())
 }
 
@@ -240,7 +168,7 @@ fn check_gone(directory: &Path, place: &Place, note: &Note) -> Result<()> {
 }
 
 fn play(stage: &mut Stage, calls: u32) -> Result<()> {
-    let mut home = Home::new()?;
+    let mut home = Home::new("demo")?;
     bring_up(&mut home, stage)?;
     show_clients(&mut home, stage, calls)?;
     let note = home.note.clone().expect("brought up above");

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Allocator contention: clients of several urgencies send calls of mixed sizes to one server.
+ *
+ * All calls take their buffers from the server's allocator, so a lock in there is shared by the
+ * most and the least urgent of them. Where its holder may sleep or be preempted, the urgent one
+ * waits for the other to get a processor. Clients rest between calls: a real-time one that did
+ * not would leave the others no time to be come upon in the middle of a call. Sizes differ from
+ * call to call, in the same pseudo-random order for every client, so that buffers seldom lie
+ * where pages are still mapped. A server thread for each client answers with nothing: what is
+ * measured is the way in. Who presses the pages out (see `anybinder bench alloc`) is not our
+ * business.
+ */
+#include "bench/alloc.h"
+
+#include "bench/fail.h"
+#include "bench/payload.h"
+#include "bench/registry.h"
+#include "bench/stage.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_BYTES (48u << 10)
+
+/* Small ones as most calls are, and some that take a dozen pages. */
+static const size_t sizes[] = { 16, 128, 512, 2048, 4096, 8192, 16384, MAX_BYTES };
+
+struct connection {
+	struct wire wire;
+	struct binder_transaction_data request;
+	uint32_t random;
+};
+
+static void *alloc_prepare(const struct cell *cell)
+{
+	if (!cell->address)
+		fail("alloc needs --address");
+	return NULL;
+}
+
+static void alloc_assist(void *state, const struct cell *cell)
+{
+	registry_run(cell->address, stage_up);
+}
+
+static void *answer(void *argument)
+{
+	struct binder_transaction_data reply = { .code = 1 }, got;
+	struct wire *wire = argument;
+
+	wire_put(wire, BC_ENTER_LOOPER, NULL, 0);
+	for (;;) {
+		if (wire_wait(wire, &got) != BR_TRANSACTION)
+			fail("server: not a call");
+		payload_read((const void *)(uintptr_t)got.data.ptr.buffer, got.data_size);
+		wire_free(wire, got.data.ptr.buffer);
+		wire_reply(wire, &reply);
+	}
+	return NULL;
+}
+
+static void alloc_serve(void *state, const struct cell *cell, int pair)
+{
+	struct wire first;
+
+	wire_open(&first, cell->address, WIRE_MAP_BYTES);
+	registry_publish(&first, 0);
+	for (int i = 1; i < cell->nr_pairs; i++) {
+		struct wire *other = calloc(1, sizeof(*other));
+		pthread_t thread;
+
+		if (!other)
+			fail("no memory");
+		other->fd = first.fd;
+		if (pthread_create(&thread, NULL, answer, other))
+			fail("no thread");
+	}
+	stage_up();
+	answer(&first);
+}
+
+static void *alloc_connect(void *state, const struct cell *cell, int pair)
+{
+	struct connection *new = malloc(sizeof(*new));
+
+	if (!new)
+		fail("no memory");
+	wire_open(&new->wire, cell->address, WIRE_MAP_BYTES);
+	new->request = (struct binder_transaction_data){
+		.code = 1,
+		.data.ptr.buffer = (uintptr_t)payload_new(MAX_BYTES),
+		.target.handle = registry_lookup(&new->wire, 0),
+	};
+	new->random = 1;
+	return new;
+}
+
+static void alloc_call(void *connection)
+{
+	struct connection *mine = connection;
+	struct binder_transaction_data got;
+
+	mine->random = mine->random * 1664525 + 1013904223;
+	mine->request.data_size = sizes[mine->random >> 29];
+	wire_call(&mine->wire, &mine->request, &got);
+	wire_free(&mine->wire, got.data.ptr.buffer);
+}
+
+const struct peer peer_alloc = {
+	.name = "alloc",
+	.shares_server = true,
+	.prepare = alloc_prepare,
+	.assist = alloc_assist,
+	.serve = alloc_serve,
+	.connect = alloc_connect,
+	.call = alloc_call,
+};
+
+static void print_class(const char *name, const struct histogram *all)
+{
+	printf("{\"class\": \"%s\", \"calls\": %lu, \"min_us\": %.2f, \"avg_us\": %.2f, "
+	       "\"max_us\": %.2f, \"histogram_ns\": ", name, all->count,
+	       (double)all->min_ns / 1e3,
+	       all->count ? (double)all->total_ns / (double)all->count / 1e3 : 0,
+	       (double)all->max_ns / 1e3);
+	histogram_print(all, stdout);
+	printf("}");
+}
+
+void alloc_run(struct cell *cell, const struct alloc_class *classes, int nr_classes)
+{
+	int nr_each = cell->nr_pairs, nr_clients = nr_each * nr_classes;
+	struct seat *seats = calloc((size_t)nr_clients, sizeof(*seats));
+	struct result result;
+
+	if (!nr_classes)
+		fail("alloc needs --class");
+	if (!seats)
+		fail("no memory");
+	for (int i = 0; i < nr_clients; i++) {
+		seats[i] = classes[i / nr_each].seat;
+		seats[i].bound = cell->clients.bound;
+		seats[i].cpus = cell->clients.cpus;
+		seats[i].rest_us = cell->clients.rest_us;
+	}
+	cell->client_seats = seats;
+	cell->nr_pairs = nr_clients;
+	stage_run(cell, &result);
+	printf("{\"classes\": [");
+	for (int i = 0; i < nr_classes; i++) {
+		struct histogram *all = &result.clients[i * nr_each];
+
+		for (int j = 1; j < nr_each; j++)
+			histogram_merge(all, all + j);
+		print_class(classes[i].name, all);
+		printf(i + 1 < nr_classes ? ", " : "]}\n");
+	}
+	free(result.clients);
+	free(seats);
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The driver's own notes of where a call is: a ring in anybinderd, a tracepoint in the module.
+//! Both give the same text, a line for each record.
+use crate::trouble::{Doing, Result, Trouble};
+use std::path::{Path, PathBuf};
+
+/// Points inside the driver, in the order in which a call passes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stage {
+    Ioctl,
+    WriteIn,
+    Enqueue,
+    Dequeue,
+    Copy,
+}
+
+/// That a transaction was at a point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    pub stage: Stage,
+    /// CLOCK_MONOTONIC.
+    pub time_ns: u64,
+    /// 0 at Ioctl, where it is not known yet.
+    pub transaction: u32,
+    /// At Enqueue of a reply, the transaction that it answers; else 0.
+    pub reply_to: u32,
+    pub thread: i32,
+}
+
+/// Out of a line; None if it is no record.
+fn parse(line: &str) -> Option<Record> {
+    let text = &line[line.find("stage=")?..];
+    let field = |name: &str| {
+        text.split_whitespace()
+            .find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+    };
+    Some(Record {
+        stage: match field("stage")? {
+            "K_IOC" => Stage::Ioctl,
+            "K_WR_IN" => Stage::WriteIn,
+            "K_ENQ" => Stage::Enqueue,
+            "K_DEQ" => Stage::Dequeue,
+            "K_COPY" => Stage::Copy,
+            _ => return None,
+        },
+        time_ns: field("time")?.parse().ok()?,
+        transaction: field("transaction")?.parse().ok()?,
+        reply_to: field("reply_to")?.parse().ok()?,
+        thread: field("thread")?.parse().ok()?,
+    })
+}
+
+/// Something that records for one device.
+pub enum Recorder {
+    /// A file of the daemon's: `on` and `off` go in, the ring comes out.
+    Daemon(PathBuf),
+    /// A trace instance of our own, so that nobody else's tracing is disturbed.
+    Kernel(PathBuf),
+}
+
+const EVENT: &str = "events/anybinder/binder_stage/enable";
+const TRACE_DIRECTORIES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+/// For each processor: more than a round of records.
+const TRACE_BUFFER_KIB: &str = "16384";
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).doing(|| format!("writing {text} to {}", path.display()))
+}
+
+impl Recorder {
+    /// The one that a device has.
+    pub fn of(device: &Path) -> Result<Self> {
+        let real = device
+            .canonicalize()
+            .doing(|| format!("{}", device.display()))?;
+        let file = real.with_file_name("binder_logs").join("stages");
+        if file.exists() {
+            return Ok(Recorder::Daemon(file));
+        }
+        let found = TRACE_DIRECTORIES
+            .iter()
+            .map(Path::new)
+            .find(|directory| directory.join(EVENT).exists());
+        let Some(directory) = found else {
+            return Err(Trouble::with_advice(
+                format!("What serves {} records no stages.", device.display()),
+                "The stages are seen of anybinderd, and, by root with tracefs mounted, \
+                 of the module anybinder.ko.",
+            ));
+        };
+        let instance = directory.join(format!("instances/anybinder-bench-{}", std::process::id()));
+        std::fs::create_dir(&instance).doing(|| format!("making {}", instance.display()))?;
+        let recorder = Recorder::Kernel(instance.clone());
+        write(&instance.join("buffer_size_kb"), TRACE_BUFFER_KIB)?;
+        Ok(recorder)
+    }
+
+    /// From here on; what was there is forgotten.
+    pub fn start(&self) -> Result<()> {
+        match self {
+            Recorder::Daemon(file) => write(file, "on"),
+            Recorder::Kernel(instance) => {
+                write(&instance.join("trace"), "")?;
+                write(&instance.join(EVENT), "1")
+            }
+        }
+    }
+
+    /// No more; gives what there is, in order of time.
+    pub fn stop(&self) -> Result<Vec<Record>> {
+        let file = match self {
+            Recorder::Daemon(file) => {
+                write(file, "off")?;
+                file.clone()
+            }
+            Recorder::Kernel(instance) => {
+                write(&instance.join(EVENT), "0")?;
+                instance.join("trace")
+            }
+        };
+        let text =
+            std::fs::read_to_string(&file).doing(|| format!("reading {}", file.display()))?;
+        let mut records: Vec<Record> = text.lines().filter_map(parse).collect();
+        records.sort_by_key(|record| record.time_ns);
+        Ok(records)
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        match self {
+            Recorder::Daemon(file) => {
+                let _ = std::fs::write(file, "off");
+            }
+            Recorder::Kernel(instance) => {
+                let _ = std::fs::remove_dir(instance);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str =
+        "stage=K_ENQ time=123456789012 transaction=42 reply_to=7 proc=100 thread=101";
+
+    #[test]
+    fn both_homes_write_the_same_line() {
+        let wanted = Some(Record {
+            stage: Stage::Enqueue,
+            time_ns: 123_456_789_012,
+            transaction: 42,
+            reply_to: 7,
+            thread: 101,
+        });
+        assert_eq!(parse(LINE), wanted);
+        let traced = format!("  bench-ipc-99  [001] .....  12.345678: binder_stage: {LINE}");
+        assert_eq!(parse(&traced), wanted);
+        assert_eq!(parse("# 12 lost"), None);
+        assert_eq!(parse("# tracer: nop"), None);
+    }
+}
