@@ -12,6 +12,7 @@
 #include "ref.h"
 #include "regime.h"
 #include "returns.h"
+#include "stage.h"
 
 /* Work that is queued after this look wakes somebody by itself. */
 static bool peek_todo(const struct binder_proc *proc) PEEKS;
@@ -235,6 +236,8 @@ int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock
 
 	if (nr < sizeof(ioctls) / sizeof(ioctls[0]))
 		ioctl = &ioctls[nr];
+	if (host_trace_stages_wanted() && cmd == BINDER_WRITE_READ)
+		binder_stage(HOST_STAGE_IOC, thread, 0, 0);
 	binder_regime_enter();
 	/* Number 0 is a gap, where 0 is found. */
 	if (ioctl && ioctl->cmd == cmd && ioctl->run)

@@ -15,6 +15,7 @@
 #include "node.h"
 #include "priority.h"
 #include "proc.h"
+#include "stage.h"
 #include "thread.h"
 #include "transaction.h"
 
@@ -354,6 +355,7 @@ static int tell_transaction(struct reader *r, struct binder_work *work)
 	int err = 0;
 
 	binder_unlock(&r->proc->inner_lock);
+	binder_stage(HOST_STAGE_DEQ, r->thread, t->debug_id, 0);
 	if (t->nr_files)
 		err = install_files(r, t, &fds);
 	if (err) {
@@ -381,6 +383,7 @@ static int tell_transaction(struct reader *r, struct binder_work *work)
 		return err;
 	}
 	host_free(fds);
+	binder_stage(HOST_STAGE_COPY, r->thread, t->debug_id, 0);
 	hand_over(r, t);
 	return STOP;
 }

@@ -13,6 +13,7 @@
 #include "ref.h"
 #include "report.h"
 #include "security.h"
+#include "stage.h"
 #include "thread.h"
 #include "transaction.h"
 
@@ -354,6 +355,16 @@ static int queue_oneway(struct send *s)
 	return 0;
 }
 
+static int queue(struct send *s)
+{
+	if (host_trace_stages_wanted())
+		binder_stage(HOST_STAGE_ENQ, s->thread, s->debug_id,
+			     s->in_reply_to ? s->in_reply_to->debug_id : 0);
+	if (s->is_reply)
+		return queue_reply(s);
+	return s->oneway ? queue_oneway(s) : queue_call(s);
+}
+
 /* ---- step 4: the outcome ---------------------------------------------------- */
 
 static void undo(struct send *s)
@@ -455,6 +466,7 @@ void binder_transaction_send(struct binder_thread *thread,
 	};
 	int err;
 
+	binder_stage(HOST_STAGE_WR_IN, thread, s.debug_id, 0);
 	binder_lock(&s.proc->inner_lock);
 	thread->ee.id = s.debug_id;
 	thread->ee.command = BR_OK;
@@ -464,10 +476,8 @@ void binder_transaction_send(struct binder_thread *thread,
 	err = is_reply ? find_caller(&s) : find_target(&s);
 	if (!err)
 		err = build(&s);
-	if (!err && is_reply)
-		err = queue_reply(&s);
-	else if (!err)
-		err = s.oneway ? queue_oneway(&s) : queue_call(&s);
+	if (!err)
+		err = queue(&s);
 	if (err) {
 		undo(&s);
 		s.worth_a_report = s.why.ret;

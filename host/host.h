@@ -329,6 +329,18 @@ static inline void host_trace_object(enum host_trace_object what,
 				     const struct host_trace_translation *x);
 /* Does anybody watch?  The numbers of handles have to be looked up for it. */
 static inline bool host_trace_objects_wanted(void);
+/* Where a call is on its way (core/stage.h): kept with the time, for whoever asked for it.
+ * @answers: the call that reply @id answers, or 0; @pid, @tid: who has come there. */
+enum host_stage {
+	HOST_STAGE_IOC,
+	HOST_STAGE_WR_IN,
+	HOST_STAGE_ENQ,
+	HOST_STAGE_DEQ,
+	HOST_STAGE_COPY,
+	HOST_STAGE_COUNT,
+};
+static inline bool host_trace_stages_wanted(void);
+static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, s32 pid, s32 tid);
 /* A file leaves its sender, comes to its receiver as @fd; its number stands
  * @off bytes into the buffer. */
 static inline void host_trace_file_sent(u32 id, u32 fd, size_t off);

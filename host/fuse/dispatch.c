@@ -16,6 +16,7 @@
 #include "users.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,7 @@ static void do_rename2(const struct request *request)
 
 static void open_handle(const struct request *request, struct entry *entry)
 {
+	const struct fuse_open_in *in = request->body;
 	struct fuse_open_out out = { .open_flags = FOPEN_DIRECT_IO };
 	struct handle *handle = NULL;
 	uid_t uid = request->head->uid;
@@ -181,7 +183,7 @@ static void open_handle(const struct request *request, struct entry *entry)
 	handle->uid = uid;
 	if (entry->kind == ENTRY_DIR)
 		out.open_flags = 0;
-	if (entry->kind == ENTRY_TEXT)
+	if (entry->kind == ENTRY_TEXT && (in->flags & O_ACCMODE) != O_WRONLY)
 		entry->write_text(&handle->text, entry->arg);
 	out.fh = (uintptr_t)handle;
 	session_reply(request->head->unique, &out, sizeof(out));
@@ -263,6 +265,27 @@ static void do_read(const struct request *request)
 	left = in->offset < handle->text.size ? handle->text.size - in->offset : 0;
 	session_reply(request->head->unique, left ? handle->text.data + in->offset : NULL,
 		      left < in->size ? left : in->size);
+}
+
+/* A word for a text that obeys such; it is given whole, in one write. */
+static void do_write(const struct request *request)
+{
+	const struct fuse_write_in *in = request->body;
+	const struct handle *handle = (struct handle *)(uintptr_t)in->fh;
+	struct fuse_write_out out = { .size = in->size };
+	char word[16] = "";
+	int error = -EINVAL;
+
+	if (!is_device(request) && handle->entry->kind == ENTRY_TEXT && handle->entry->obey &&
+	    in->size < sizeof(word) && request->body_size >= sizeof(*in) + in->size) {
+		memcpy(word, in + 1, in->size);
+		word[strcspn(word, "\n")] = '\0';
+		error = handle->entry->obey(word);
+	}
+	if (error)
+		reply_status(request, error);
+	else
+		session_reply(request->head->unique, &out, sizeof(out));
 }
 
 static void do_invalid(const struct request *request)
@@ -354,7 +377,7 @@ static const struct operation operations[] = {
 	[FUSE_RELEASE] = { do_release, sizeof(struct fuse_release_in) },
 	[FUSE_FLUSH] = { do_flush, sizeof(struct fuse_flush_in) },
 	[FUSE_READ] = { do_read, sizeof(struct fuse_read_in) },
-	[FUSE_WRITE] = { do_invalid, 0 },
+	[FUSE_WRITE] = { do_write, sizeof(struct fuse_write_in) },
 	[FUSE_FSYNC] = { do_invalid, 0 },
 	[FUSE_STATFS] = { do_statfs, 0 },
 	[FUSE_ACCESS] = { do_success, 0 },

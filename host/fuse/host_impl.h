@@ -14,6 +14,7 @@
 #include "map.h"
 #include "measure.h"
 #include "park.h"
+#include "stages.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -163,6 +164,18 @@ static inline void host_stay_on_cpu(void)
 
 static inline void host_may_leave_cpu(void)
 {
+}
+
+/* ---- stages; no other trace of what happens is kept (no_trace.h) ---- */
+
+static inline bool host_trace_stages_wanted(void)
+{
+	return __builtin_expect(atomic_load_explicit(&measure_stages, memory_order_acquire), 0);
+}
+
+static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, s32 pid, s32 tid)
+{
+	stages_record(stage, id, answers, pid, tid);
 }
 
 /* ---- waking ---- */

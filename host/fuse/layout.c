@@ -9,6 +9,7 @@
 
 #include "core.h"
 #include "log.h"
+#include "stages.h"
 #include "text.h"
 #include "tree.h"
 
@@ -68,10 +69,28 @@ static void write_proc_report(struct text *text, uint64_t arg)
 	binder_report_proc(&out, (s32)arg);
 }
 
+static void write_stages(struct text *text, uint64_t arg)
+{
+	(void)arg;
+	stages_write(text);
+}
+
+static int obey_stages(const char *word)
+{
+	if (!strcmp(word, "on"))
+		return stages_start();
+	if (strcmp(word, "off"))
+		return -EINVAL;
+	stages_stop();
+	return 0;
+}
+
 struct text_entry {
 	const char *name;
+	mode_t mode;
 	void (*write)(struct text *text, uint64_t arg);
 	uint64_t arg;
+	int (*obey)(const char *word);	/* NULL: it cannot be written */
 };
 
 static void fill_text(struct entry *entry, void *arg)
@@ -80,14 +99,12 @@ static void fill_text(struct entry *entry, void *arg)
 
 	entry->write_text = text->write;
 	entry->arg = text->arg;
+	entry->obey = text->obey;
 }
 
-static int add_text(struct entry *dir, const char *name,
-		    void (*write)(struct text *text, uint64_t arg), uint64_t arg)
+static int add_text(struct entry *dir, struct text_entry text)
 {
-	struct text_entry text = { name, write, arg };
-
-	return tree_add(dir, name, ENTRY_TEXT, 0444, fill_text, &text);
+	return tree_add(dir, text.name, ENTRY_TEXT, text.mode, fill_text, &text);
 }
 
 static void drop_device(struct entry *entry)
@@ -126,6 +143,11 @@ static int add_device(const char *name)
 	return error;
 }
 
+/* Texts for whoever measures, and how they are switched. */
+static const struct text_entry measures[] = {
+	{ "stages", 0600, write_stages, 0, obey_stages },
+};
+
 static struct entry *add_dir(struct entry *parent, const char *name)
 {
 	if (tree_add(parent, name, ENTRY_DIR, 0755, NULL, NULL))
@@ -143,10 +165,13 @@ static bool add_texts(void)
 	int error = 0;
 
 	for (size_t i = 0; dir && i < sizeof(features) / sizeof(features[0]); i++)
-		error |= add_text(dir, features[i], write_feature, 1);
+		error |= add_text(dir, (struct text_entry){ features[i], 0444, write_feature, 1 });
 	logs = add_dir(tree_root(), "binder_logs");
 	for (size_t i = 0; logs && i < sizeof(reports) / sizeof(reports[0]); i++)
-		error |= add_text(logs, report_names[i], write_report, i);
+		error |= add_text(logs, (struct text_entry){ report_names[i], 0444, write_report,
+							     i });
+	for (size_t i = 0; logs && i < sizeof(measures) / sizeof(measures[0]); i++)
+		error |= add_text(logs, measures[i]);
 	logs_proc = logs ? add_dir(logs, "proc") : NULL;
 	return dir && logs_proc && !error;
 }
@@ -204,7 +229,7 @@ void layout_control(const struct request *request)
 
 void layout_proc_opened(pid_t pid)
 {
-	struct text_entry text = { NULL, write_proc_report, (uint64_t)pid };
+	struct text_entry text = { NULL, 0444, write_proc_report, (uint64_t)pid };
 	char name[16];
 
 	snprintf(name, sizeof(name), "%d", pid);

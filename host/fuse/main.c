@@ -17,6 +17,7 @@
 #include "options.h"
 #include "ready.h"
 #include "session.h"
+#include "stages.h"
 #include "tree.h"
 #include "users.h"
 #include "watch.h"
@@ -107,6 +108,10 @@ static bool serve(const struct options *options)
 	binder_regime_choose(options->regime);
 	measure_global_regime = options->regime != REGIME_FINE;
 	binder_world_init();
+	if (options->record_stages && stages_start()) {
+		log_error("out of memory");
+		return false;
+	}
 	tree_init(options->uid, options->gid);
 	if (!layout_init(options->devices, options->mode, options->max_devices))
 		return false;

@@ -3,3 +3,4 @@
 #include "measure.h"
 
 bool measure_global_regime;
+atomic_bool measure_stages;

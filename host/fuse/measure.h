@@ -6,9 +6,13 @@
 #ifndef HOST_FUSE_MEASURE_H
 #define HOST_FUSE_MEASURE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* One mutex around all calls; set before there are any. */
 extern bool measure_global_regime;
+
+/* Stages of calls are recorded (stages.h). */
+extern atomic_bool measure_stages;
 
 #endif

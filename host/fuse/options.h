@@ -25,6 +25,7 @@ struct options {
 	unsigned int max_devices;
 	enum binder_regime regime;
 	bool foreground;
+	bool record_stages;
 	bool passthrough;		/* use it where the kernel grants it */
 	bool private_mount;		/* no allow_other: only the mounting user may enter */
 };

@@ -41,6 +41,7 @@ struct entry {
 	bool fixed;			/* cannot be unlinked or renamed by a user */
 	void (*write_text)(struct text *text, uint64_t arg);	/* ENTRY_TEXT */
 	uint64_t arg;			/* for write_text */
+	int (*obey)(const char *word);	/* what is written to an ENTRY_TEXT; NULL: it is refused */
 	struct binder_context *device;	/* ENTRY_DEVICE, counted */
 	void (*drop)(struct entry *entry);	/* called before it is freed; may be NULL */
 	unsigned int shares;		/* of tree_add_shared() */

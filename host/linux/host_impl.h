@@ -13,6 +13,7 @@
 #include "netlink.h"
 #include "policy.h"
 #include "regime_hold.h"
+#include "stage_events.h"
 #include "urgency.h"
 #include "who.h"
 
@@ -458,6 +459,16 @@ static inline bool host_trace_objects_wanted(void)
 	return trace_binder_transaction_node_to_ref_enabled() ||
 	       trace_binder_transaction_ref_to_node_enabled() ||
 	       trace_binder_transaction_ref_to_ref_enabled();
+}
+
+static inline bool host_trace_stages_wanted(void)
+{
+	return trace_binder_stage_enabled();
+}
+
+static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, s32 pid, s32 tid)
+{
+	trace_binder_stage(stage, id, answers, pid, tid);
 }
 
 static inline void host_trace_file_sent(u32 id, u32 fd, size_t off)

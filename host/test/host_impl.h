@@ -114,6 +114,18 @@ static inline s32 host_atomic_add_return(struct host_atomic *a, s32 delta)
 	return __atomic_add_fetch(&a->value, delta, __ATOMIC_SEQ_CST);
 }
 
+static inline bool host_trace_stages_wanted(void)
+{
+	return sim_stages_wanted;
+}
+
+static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, s32 pid, s32 tid)
+{
+	const struct sim_stage record = { stage, id, answers, pid, tid };
+
+	sim_stage_record(&record);
+}
+
 static inline bool host_regime_is_global(void)
 {
 	return sim_regime_global;

@@ -15,6 +15,9 @@
 struct sim_stats sim_stats;
 bool sim_verbose;
 bool sim_regime_global;
+struct sim_stage sim_stages[SIM_STAGES];
+u32 sim_nr_stages;
+bool sim_stages_wanted;
 
 static pthread_mutex_t populating = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER; /* tables and counts */
@@ -142,6 +145,12 @@ void sim_unlock(struct sim_lock *lock, bool spin)
 	if (pthread_mutex_unlock(&lock->mutex))
 		die("a lock was dropped that was not held");
 	spins_held -= spin;
+}
+
+void sim_stage_record(const struct sim_stage *stage)
+{
+	if (sim_nr_stages < SIM_STAGES)
+		sim_stages[sim_nr_stages++] = *stage;
 }
 
 struct sim_proc *sim_proc_new(s32 pid, u32 euid, size_t map_size)

@@ -94,6 +94,18 @@ struct sim_stats {
 
 extern struct sim_stats sim_stats;
 
+/* The records of stages, from the first on, while there is room for more. */
+#define SIM_STAGES 64
+struct sim_stage {
+	u32 stage; /* enum host_stage */
+	u32 id, answers;
+	s32 pid, tid;
+};
+extern struct sim_stage sim_stages[SIM_STAGES];
+extern u32 sim_nr_stages;
+extern bool sim_stages_wanted;
+void sim_stage_record(const struct sim_stage *stage);
+
 /* What host_regime_is_global() says; changed between tests alone. */
 extern bool sim_regime_global;
 
