@@ -61,17 +61,17 @@ enum binder_lock_rank {
 
 struct LOCKABLE binder_lock {
 	struct host_spinlock raw;
-#ifdef BINDER_DEBUG
 	enum binder_lock_rank rank;
-#endif
 };
 
 struct LOCKABLE binder_mutex {
 	struct host_mutex raw;
-#ifdef BINDER_DEBUG
 	enum binder_lock_rank rank;
-#endif
 };
+
+/* The same as host_spin_lock() and host_mutex_lock(), and counts (contention.h). */
+void binder_lock_counted(struct binder_lock *lock);
+void binder_mutex_lock_counted(struct binder_mutex *lock);
 
 #ifdef BINDER_DEBUG
 /* Bit R of *host_lock_ranks() is set while a lock of rank R is held. */
@@ -99,14 +99,12 @@ static inline void binder_assert_unlocked(void)
 	if (*host_lock_ranks() & ~(1u << RANK_REGIME))
 		__builtin_trap();
 }
-#define BINDER_RANK_SET(lock, r) ((lock)->rank = (r))
 #define BINDER_RANK_TAKE(lock)	 binder_rank_take((lock)->rank)
 #define BINDER_RANK_DROP(lock)	 binder_rank_drop((lock)->rank)
 #else
 static inline void binder_assert_unlocked(void)
 {
 }
-#define BINDER_RANK_SET(lock, r) ((void)(r))
 #define BINDER_RANK_TAKE(lock)	 ((void)0)
 #define BINDER_RANK_DROP(lock)	 ((void)0)
 #endif
@@ -115,7 +113,7 @@ static inline void binder_lock_init(struct binder_lock *lock,
 				    enum binder_lock_rank rank)
 {
 	host_spin_init(&lock->raw, rank);
-	BINDER_RANK_SET(lock, rank);
+	lock->rank = rank;
 }
 
 static inline void binder_lock_destroy(struct binder_lock *lock)
@@ -126,7 +124,10 @@ static inline void binder_lock_destroy(struct binder_lock *lock)
 static inline void binder_lock(struct binder_lock *lock) ACQUIRE(lock) NO_TSA
 {
 	BINDER_RANK_TAKE(lock);
-	host_spin_lock(&lock->raw);
+	if (host_is_counting_locks())
+		binder_lock_counted(lock);
+	else
+		host_spin_lock(&lock->raw);
 }
 
 static inline void binder_unlock(struct binder_lock *lock) RELEASE(lock) NO_TSA
@@ -139,14 +140,17 @@ static inline void binder_mutex_init(struct binder_mutex *lock,
 				     enum binder_lock_rank rank)
 {
 	host_mutex_init(&lock->raw, rank);
-	BINDER_RANK_SET(lock, rank);
+	lock->rank = rank;
 }
 
 static inline void binder_mutex_lock(struct binder_mutex *lock)
 	ACQUIRE(lock) NO_TSA
 {
 	BINDER_RANK_TAKE(lock);
-	host_mutex_lock(&lock->raw);
+	if (host_is_counting_locks())
+		binder_mutex_lock_counted(lock);
+	else
+		host_mutex_lock(&lock->raw);
 }
 
 /* Without waiting; false: somebody else holds it. */

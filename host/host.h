@@ -58,6 +58,8 @@ static inline size_t host_strlen(const char *s);
  * checker. */
 static inline void host_spin_init(struct host_spinlock *lock, u32 class);
 static inline void host_spin_lock(struct host_spinlock *lock);   /* [atomic] */
+/* Never waits.  [fails: false, somebody holds it]  [atomic] */
+static inline bool host_spin_trylock(struct host_spinlock *lock);
 static inline void host_spin_unlock(struct host_spinlock *lock); /* [atomic] */
 static inline void host_spin_destroy(struct host_spinlock *lock);
 #ifdef BINDER_DEBUG
@@ -73,6 +75,14 @@ static inline void host_mutex_lock(struct host_mutex *lock); /* [sleeps] */
 static inline bool host_mutex_trylock(struct host_mutex *lock);
 static inline void host_mutex_unlock(struct host_mutex *lock);
 static inline void host_mutex_destroy(struct host_mutex *lock);
+
+/* Is it counted how often locks are found taken (core/contention.h)?  Costs next to nothing where
+ * not, and may change at any time.  [atomic] */
+static inline bool host_is_counting_locks(void);
+static inline void host_count_locks(bool on); /* [sleeps] */
+/* A number that threads which run at the same time do not share, as far as that is cheap to say.
+ * [atomic] */
+static inline u32 host_shard(void);
 
 /* Atomics: [atomic] all.  add_return and dec_and_test order memory fully;
  * read and set do not order. */

@@ -476,59 +476,13 @@ def storm_of_signals_and_deaths_leaves_nothing(directory):
         until(lambda: len(os.listdir(daemon.path("binder_logs/proc"))) == 1)
 
 
-# ---- for whoever measures ----------------------------------------------------------------------
-
-def write_word(path, word):
-    with open(path, "w", encoding="ascii") as file:
-        file.write(word + "\n")
-
-
-def read_lines(path):
-    with open(path, encoding="ascii") as file:
-        return file.read().splitlines()
-
-
-def stages_of_calls_are_recorded(directory):
-    with Daemon(directory) as daemon, server(daemon):
-        path = daemon.path("binder_logs/stages")
-        assert not read_lines(path)
-        assert_served(daemon, within_s=60)
-        assert not read_lines(path), "recorded though nobody asked"
-        write_word(path, "on")
-        assert_served(daemon, within_s=60)
-        write_word(path, "off")
-        lines = read_lines(path)
-        assert_served(daemon, within_s=60)
-        assert read_lines(path) == lines, "recorded though switched off"
-        expect_error(errno.EINVAL, write_word, path, "perhaps")
-        expect_error(errno.EINVAL, write_word, daemon.path("binder_logs/state"), "on")
-    records = [dict(word.split("=") for word in line.split()) for line in lines]
-    call = next(r["transaction"] for r in records if r["stage"] == "K_ENQ")
-    reply = next(r for r in records if r["reply_to"] == call)
-    for number in (call, reply["transaction"]):
-        passed = [r for r in records if r["transaction"] == number]
-        assert [r["stage"] for r in passed] == ["K_WR_IN", "K_ENQ", "K_DEQ", "K_COPY"], passed
-        times = [int(r["time"]) for r in passed]
-        assert times == sorted(times)
-
-
-def stages_older_than_the_ring_are_counted(directory):
-    with Daemon(directory, "--record-stages") as daemon, server(daemon):
-        client = Client(daemon.path("binder"))
-        for _ in range(65536 // 10 + 100):
-            client.call(b"")
-        lines = read_lines(daemon.path("binder_logs/stages"))
-        first, lost, last = lines[0].split()
-        assert (first, last) == ("#", "lost") and int(lost) > 0
-        assert len(lines) == 1 + 65536
-        client.close()
-
-
 # ---- the rest of it ----------------------------------------------------------------------------
 
-TESTS = [value for name, value in list(globals().items())
-         if callable(value) and getattr(value, "__code__", None)
-         and value.__code__.co_varnames[:value.__code__.co_argcount] == ("directory",)]
+def tests_in(names):
+    """The tests among what a module has."""
+    return [value for value in list(names.values())
+            if callable(value) and getattr(value, "__code__", None)
+            and value.__code__.co_varnames[:value.__code__.co_argcount] == ("directory",)]
 
 
 def run(test):
@@ -544,19 +498,19 @@ def run(test):
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def main():
+def main(tests, name=NAME):
     if os.geteuid():
-        print(f"{NAME}: 0 passed, 0 failed, 1 skipped (needs root)")
+        print(f"{name}: 0 passed, 0 failed, 1 skipped (needs root)")
         return 0
     counts = {"passed": 0, "failed": 0, "skipped": 0}
-    for test in TESTS:
+    for test in tests:
         outcome, why = run(test)
         counts[outcome] += 1
         if outcome != "passed":
             print(f"{outcome}: {test.__name__}: {why}")
-    print(f"{NAME}: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+    print(f"{name}: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
     return 1 if counts["failed"] else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(tests_in(globals())))

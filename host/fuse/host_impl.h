@@ -90,6 +90,11 @@ static inline void host_spin_lock(struct host_spinlock *lock)
 	host_lock_take(&lock->lock);
 }
 
+static inline bool host_spin_trylock(struct host_spinlock *lock)
+{
+	return !atomic_exchange_explicit(&lock->lock.word, 1, memory_order_acquire);
+}
+
 static inline void host_spin_unlock(struct host_spinlock *lock)
 {
 	host_lock_drop(&lock->lock);
@@ -134,6 +139,21 @@ static inline void host_mutex_destroy(struct host_mutex *lock)
 static inline u32 *host_lock_ranks(void)
 {
 	return &futex_lock_ranks;
+}
+
+static inline bool host_is_counting_locks(void)
+{
+	return __builtin_expect(atomic_load_explicit(&measure_locks, memory_order_relaxed), 0);
+}
+
+static inline void host_count_locks(bool on)
+{
+	atomic_store(&measure_locks, on);
+}
+
+static inline u32 host_shard(void)
+{
+	return measure_shard();
 }
 
 static inline s32 host_atomic_read(const struct host_atomic *a)

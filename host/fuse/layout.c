@@ -7,6 +7,7 @@
  */
 #include "layout.h"
 
+#include "contention.h"
 #include "core.h"
 #include "log.h"
 #include "stages.h"
@@ -67,6 +68,14 @@ static void write_proc_report(struct text *text, uint64_t arg)
 	struct host_out out = { text };
 
 	binder_report_proc(&out, (s32)arg);
+}
+
+static void write_contention(struct text *text, uint64_t arg)
+{
+	struct host_out out = { text };
+
+	(void)arg;
+	binder_report_contention(&out);
 }
 
 static void write_stages(struct text *text, uint64_t arg)
@@ -146,6 +155,7 @@ static int add_device(const char *name)
 /* Texts for whoever measures, and how they are switched. */
 static const struct text_entry measures[] = {
 	{ "stages", 0600, write_stages, 0, obey_stages },
+	{ "lock_contention", 0644, write_contention, 0, binder_contention_obey },
 };
 
 static struct entry *add_dir(struct entry *parent, const char *name)

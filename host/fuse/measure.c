@@ -4,3 +4,14 @@
 
 bool measure_global_regime;
 atomic_bool measure_stages;
+atomic_bool measure_locks;
+
+unsigned int measure_shard(void)
+{
+	static atomic_uint last;
+	static _Thread_local unsigned int mine;
+
+	if (!mine)
+		mine = atomic_fetch_add(&last, 1) + 1;
+	return mine;
+}

@@ -12,6 +12,11 @@
 /* One mutex around all calls; set before there are any. */
 extern bool measure_global_regime;
 
+/* How often locks are found taken is counted (core/contention.h). */
+extern atomic_bool measure_locks;
+/* The number of the calling thread among those that ever asked. */
+unsigned int measure_shard(void);
+
 /* Stages of calls are recorded (stages.h). */
 extern atomic_bool measure_stages;
 

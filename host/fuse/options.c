@@ -105,6 +105,13 @@ static bool store_regime(struct options *options, const char *value)
 	       options->regime != REGIME_GLOBAL_NOPREEMPT; /* no daemon can do that */
 }
 
+static bool store_count_locks(struct options *options, const char *value)
+{
+	(void)value;
+	options->count_locks = true;
+	return true;
+}
+
 static bool store_record_stages(struct options *options, const char *value)
 {
 	(void)value;
@@ -160,6 +167,8 @@ static const struct option_def defs[] = {
 	{ "max-devices", "N", "devices at once (1024)", store_max_devices },
 	{ "regime", "NAME", "how calls are kept apart, for measuring: fine (the default), or\n"
 	  "                           global: one mutex around each", store_regime },
+	{ "count-locks", NULL, "as \"echo on >MOUNTPOINT/binder_logs/lock_contention\"",
+	  store_count_locks },
 	{ "record-stages", NULL, "as \"echo on >MOUNTPOINT/binder_logs/stages\"",
 	  store_record_stages },
 	{ "no-passthrough", NULL, "push buffers through the page cache even where the kernel\n"

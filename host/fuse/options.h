@@ -24,6 +24,7 @@ struct options {
 	unsigned int max_procs_per_uid;	/* the same for one user other than root */
 	unsigned int max_devices;
 	enum binder_regime regime;
+	bool count_locks;
 	bool foreground;
 	bool record_stages;
 	bool passthrough;		/* use it where the kernel grants it */

@@ -28,10 +28,13 @@ $(BIN)/anybinderd: $(FUSE_OBJS)
 $(BIN)/anybinderd-asan: LDFLAGS += -fsanitize=address,undefined
 $(BIN)/anybinderd-asan: $(FUSE_ASAN_OBJS)
 
-TEST_TARGETS += test-anybinderd test-anybinderd-asan
+TEST_TARGETS += test-anybinderd test-anybinderd-asan test-anybinderd-measure
 
 test-anybinderd: $(BIN)/anybinderd
 	@timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd
+
+test-anybinderd-measure: $(BIN)/anybinderd
+	@timeout 300 $(PYTHON) host/fuse/measure_test.py $(BIN)/anybinderd
 
 test-anybinderd-asan: $(BIN)/anybinderd-asan
 	@timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd-asan

@@ -309,10 +309,10 @@ static struct dentry *add_inode(struct dentry *dir, const char *name, struct ino
 	return dentry;
 }
 
-struct dentry *binderfs_add_file(struct dentry *dir, const char *name,
+struct dentry *binderfs_add_file(struct dentry *dir, const char *name, umode_t mode,
 				 const struct file_operations *fops, void *data)
 {
-	struct inode *inode = make_inode(dir->d_sb, S_IFREG | 0444);
+	struct inode *inode = make_inode(dir->d_sb, S_IFREG | mode);
 
 	if (!inode)
 		return NULL;
@@ -374,7 +374,7 @@ static int add_features(struct super_block *sb)
 	size_t i, nr = ARRAY_SIZE(features) - !netlink_offered();
 
 	for (i = 0; dir && i < nr; i++) {
-		if (!binderfs_add_file(dir, features[i], &feature_fops, NULL))
+		if (!binderfs_add_file(dir, features[i], 0444, &feature_fops, NULL))
 			return -ENOMEM;
 	}
 	return dir ? 0 : -ENOMEM;
@@ -386,8 +386,8 @@ static int add_reports(struct super_block *sb)
 	unsigned int i;
 
 	for (i = 0; dir && i < nr_report_files; i++) {
-		if (!binderfs_add_file(dir, report_files[i].name, &report_fops,
-				       (void *)&report_files[i]))
+		if (!binderfs_add_file(dir, report_files[i].name, report_mode(&report_files[i]),
+				       &report_fops, (void *)&report_files[i]))
 			return -ENOMEM;
 	}
 	if (dir)

@@ -23,9 +23,9 @@ struct binder_context *binderfs_context_of(const struct inode *inode);
 /* binder_logs/proc of a mount; NULL if it has none, or @sb is no binderfs. */
 struct dentry *binderfs_proc_dir(const struct super_block *sb);
 
-/* A file to be read, and its end. @dir: of a mount that cannot go away meanwhile. NULL: no memory,
- * or there is one of this name. May sleep. */
-struct dentry *binderfs_add_file(struct dentry *dir, const char *name,
+/* A file with permission bits @mode, and its end. @dir: of a mount that cannot go away meanwhile.
+ * NULL: no memory, or there is one of this name. May sleep. */
+struct dentry *binderfs_add_file(struct dentry *dir, const char *name, umode_t mode,
 				 const struct file_operations *fops, void *data);
 void binderfs_remove_file(struct dentry *file);
 

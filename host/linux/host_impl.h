@@ -79,6 +79,11 @@ static inline void host_spin_lock(struct host_spinlock *lock)
 	spin_lock(&lock->lock);
 }
 
+static inline bool host_spin_trylock(struct host_spinlock *lock)
+{
+	return spin_trylock(&lock->lock);
+}
+
 static inline void host_spin_unlock(struct host_spinlock *lock)
 {
 	spin_unlock(&lock->lock);
@@ -113,6 +118,24 @@ static inline void host_mutex_unlock(struct host_mutex *lock)
 static inline void host_mutex_destroy(struct host_mutex *lock)
 {
 	mutex_destroy(&lock->lock);
+}
+
+static inline bool host_is_counting_locks(void)
+{
+	return static_branch_unlikely(&log_counting_locks);
+}
+
+static inline void host_count_locks(bool on)
+{
+	if (on)
+		static_branch_enable(&log_counting_locks);
+	else
+		static_branch_disable(&log_counting_locks);
+}
+
+static inline u32 host_shard(void)
+{
+	return raw_smp_processor_id();
 }
 
 static inline s32 host_atomic_read(const struct host_atomic *a)

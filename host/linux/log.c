@@ -15,6 +15,8 @@
 
 struct lock_class_key log_lock_classes[LOG_LOCK_CLASSES];
 
+DEFINE_STATIC_KEY_FALSE(log_counting_locks);
+
 unsigned int log_mask = LOG_MASK_USER_ERROR;
 
 static DEFINE_RATELIMIT_STATE(limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);

@@ -5,6 +5,7 @@
 
 #include "host_types.h"
 
+#include <linux/jump_label.h>
 #include <linux/stdarg.h>
 
 struct va_format;
@@ -13,6 +14,9 @@ struct va_format;
 extern unsigned int log_mask;
 #define LOG_MASK_USER_ERROR 0x1u
 #define LOG_MASK_DEBUG	    0x100u
+
+/* How often locks are found taken is counted (core/contention.h). */
+DECLARE_STATIC_KEY_FALSE(log_counting_locks);
 
 /* What lockdep tells the engine's locks apart by, one for each class that it names. */
 #define LOG_LOCK_CLASSES 16

@@ -56,6 +56,28 @@ module_param_cb(regime, &regime_ops, NULL, 0444);
 MODULE_PARM_DESC(regime, "how calls are kept apart: fine (the default), global or "
 			 "global-nopreempt: one mutex around each, for measuring");
 
+static int set_count_locks(const char *value, const struct kernel_param *param)
+{
+	bool on;
+	int err = kstrtobool(value, &on);
+
+	if (!err)
+		host_count_locks(on);
+	return err;
+}
+
+static int get_count_locks(char *text, const struct kernel_param *param)
+{
+	return sprintf(text, "%c\n", host_is_counting_locks() ? 'Y' : 'N');
+}
+
+static const struct kernel_param_ops count_locks_ops = {
+	.set = set_count_locks,
+	.get = get_count_locks,
+};
+module_param_cb(count_locks, &count_locks_ops, NULL, 0644);
+MODULE_PARM_DESC(count_locks, "count how often locks are found taken: binder_logs/lock_contention");
+
 static int __init anybinder_init(void)
 {
 	int err;

@@ -6,13 +6,17 @@
 #include "reports.h"
 
 #include "binderfs.h"
+#include "contention.h"
 #include "core.h"
 
+#include <linux/capability.h>
 #include <linux/debugfs.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
 
 const struct report_file report_files[] = {
 	{ "state", binder_report_state },
@@ -20,6 +24,7 @@ const struct report_file report_files[] = {
 	{ "transactions", binder_report_transactions },
 	{ "transaction_log", binder_report_transaction_log },
 	{ "failed_transaction_log", binder_report_failed_transaction_log },
+	{ "lock_contention", binder_report_contention, binder_contention_obey },
 };
 const unsigned int nr_report_files = ARRAY_SIZE(report_files);
 
@@ -39,10 +44,30 @@ static int report_open(struct inode *inode, struct file *filp)
 	return single_open(filp, report_show, inode->i_private);
 }
 
+/* One word, whole, from whoever may change the machine only: a binderfs may be a container's. */
+static ssize_t report_write(struct file *filp, const char __user *from, size_t size, loff_t *at)
+{
+	const struct report_file *file = ((struct seq_file *)filp->private_data)->private;
+	char word[16];
+	int err;
+
+	if (!file->obey || size >= sizeof(word))
+		return -EINVAL;
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (copy_from_user(word, from, size))
+		return -EFAULT;
+	word[size] = '\0';
+	word[strcspn(word, "\n")] = '\0';
+	err = file->obey(word);
+	return err ? err : size;
+}
+
 const struct file_operations report_fops = {
 	.owner = THIS_MODULE,
 	.open = report_open,
 	.read = seq_read,
+	.write = report_write,
 	.llseek = seq_lseek,
 	.release = single_release,
 };
@@ -97,7 +122,7 @@ static struct dentry *add_to_debugfs(struct dentry *dir, const char *name, void 
 
 static struct dentry *add_to_binderfs(struct dentry *dir, const char *name, void *data)
 {
-	return binderfs_add_file(dir, name, &report_proc_fops, data);
+	return binderfs_add_file(dir, name, 0444, &report_proc_fops, data);
 }
 
 static const struct place in_debugfs = { add_to_debugfs, debugfs_remove };
@@ -174,8 +199,8 @@ void reports_init(void)
 
 	debugfs_dir = debugfs_create_dir("binder", NULL);
 	for (i = 0; i < nr_report_files; i++)
-		debugfs_create_file(report_files[i].name, 0444, debugfs_dir,
-				    (void *)&report_files[i], &report_fops);
+		debugfs_create_file(report_files[i].name, report_mode(&report_files[i]),
+				    debugfs_dir, (void *)&report_files[i], &report_fops);
 	debugfs_proc = debugfs_create_dir("proc", debugfs_dir);
 }
 

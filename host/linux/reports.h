@@ -16,7 +16,14 @@ struct super_block;
 struct report_file {
 	const char *name;
 	void (*write)(struct host_out *out);
+	int (*obey)(const char *word); /* what is written to it, by root; NULL: it cannot be */
 };
+
+/* Its permission bits. */
+static inline umode_t report_mode(const struct report_file *file)
+{
+	return file->obey ? 0644 : 0444;
+}
 
 extern const struct report_file report_files[];
 extern const unsigned int nr_report_files;

@@ -396,12 +396,13 @@ void fiber_lock(struct sim_lock *lock, bool spin)
 	self->spins_held += spin;
 }
 
-bool fiber_trylock(struct sim_lock *lock)
+bool fiber_trylock(struct sim_lock *lock, bool spin)
 {
 	fiber_point();
 	if (lock->owner)
 		return false;
 	lock->owner = fiber_current;
+	fiber_current->spins_held += spin;
 	return true;
 }
 

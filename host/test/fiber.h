@@ -66,7 +66,7 @@ u32 fiber_dice(u64 *state, u32 sides);
 
 /* Locks, in a run. */
 void fiber_lock(struct sim_lock *lock, bool spin);
-bool fiber_trylock(struct sim_lock *lock);
+bool fiber_trylock(struct sim_lock *lock, bool spin);
 void fiber_unlock(struct sim_lock *lock, bool spin);
 /* Of the running fiber: the ranks of the locks that it holds, and how many of them
  * are spinlocks. */

@@ -56,6 +56,11 @@ static inline void host_spin_lock(struct host_spinlock *lock)
 	sim_lock(&lock->lock, true);
 }
 
+static inline bool host_spin_trylock(struct host_spinlock *lock)
+{
+	return sim_trylock(&lock->lock, true);
+}
+
 static inline void host_spin_unlock(struct host_spinlock *lock)
 {
 	sim_unlock(&lock->lock, true);
@@ -85,7 +90,7 @@ static inline void host_mutex_lock(struct host_mutex *lock)
 
 static inline bool host_mutex_trylock(struct host_mutex *lock)
 {
-	return sim_trylock(&lock->lock);
+	return sim_trylock(&lock->lock, false);
 }
 
 static inline void host_mutex_unlock(struct host_mutex *lock)
@@ -112,6 +117,21 @@ static inline s32 host_atomic_add_return(struct host_atomic *a, s32 delta)
 {
 	fiber_point();
 	return __atomic_add_fetch(&a->value, delta, __ATOMIC_SEQ_CST);
+}
+
+static inline bool host_is_counting_locks(void)
+{
+	return __atomic_load_n(&sim_counting_locks, __ATOMIC_RELAXED);
+}
+
+static inline void host_count_locks(bool on)
+{
+	__atomic_store_n(&sim_counting_locks, on, __ATOMIC_RELAXED);
+}
+
+static inline u32 host_shard(void)
+{
+	return 0;
 }
 
 static inline bool host_trace_stages_wanted(void)

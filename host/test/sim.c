@@ -18,6 +18,7 @@ bool sim_regime_global;
 struct sim_stage sim_stages[SIM_STAGES];
 u32 sim_nr_stages;
 bool sim_stages_wanted;
+bool sim_counting_locks;
 
 static pthread_mutex_t populating = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER; /* tables and counts */
@@ -131,9 +132,14 @@ void sim_lock(struct sim_lock *lock, bool spin)
 	spins_held += spin;
 }
 
-bool sim_trylock(struct sim_lock *lock)
+bool sim_trylock(struct sim_lock *lock, bool spin)
 {
-	return fiber_current ? fiber_trylock(lock) : !pthread_mutex_trylock(&lock->mutex);
+	if (fiber_current)
+		return fiber_trylock(lock, spin);
+	if (pthread_mutex_trylock(&lock->mutex))
+		return false;
+	spins_held += spin;
+	return true;
 }
 
 void sim_unlock(struct sim_lock *lock, bool spin)

@@ -94,6 +94,9 @@ struct sim_stats {
 
 extern struct sim_stats sim_stats;
 
+/* What host_is_counting_locks() says. */
+extern bool sim_counting_locks;
+
 /* The records of stages, from the first on, while there is room for more. */
 #define SIM_STAGES 64
 struct sim_stage {
@@ -146,7 +149,7 @@ void *sim_alloc(enum sim_op op, size_t size);
 void sim_free(void *ptr);
 void sim_may_sleep(const char *what);
 void sim_lock(struct sim_lock *lock, bool spin);
-bool sim_trylock(struct sim_lock *lock);
+bool sim_trylock(struct sim_lock *lock, bool spin);
 void sim_unlock(struct sim_lock *lock, bool spin);
 void sim_lock_init(struct sim_lock *lock);
 void sim_lock_destroy(struct sim_lock *lock);

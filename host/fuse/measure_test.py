@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What the daemon has for whoever measures it: stages of calls, lock contention, regimes."""
+import contextlib
+import errno
+import os
+import sys
+
+from binder_client import Client
+from daemon_test import (NAME, Daemon, assert_served, child, expect_error, main, server, start,
+                         tests_in, until)
+
+
+def write_word(path, word):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(word + "\n")
+
+
+def read_lines(path):
+    with open(path, encoding="ascii") as file:
+        return file.read().splitlines()
+
+
+def stages_of_calls_are_recorded(directory):
+    with Daemon(directory) as daemon, server(daemon):
+        path = daemon.path("binder_logs/stages")
+        assert not read_lines(path)
+        assert_served(daemon, within_s=60)
+        assert not read_lines(path), "recorded though nobody asked"
+        write_word(path, "on")
+        assert_served(daemon, within_s=60)
+        write_word(path, "off")
+        lines = read_lines(path)
+        assert_served(daemon, within_s=60)
+        assert read_lines(path) == lines, "recorded though switched off"
+        expect_error(errno.EINVAL, write_word, path, "perhaps")
+        expect_error(errno.EINVAL, write_word, daemon.path("binder_logs/state"), "on")
+    records = [dict(word.split("=") for word in line.split()) for line in lines]
+    call = next(r["transaction"] for r in records if r["stage"] == "K_ENQ")
+    reply = next(r for r in records if r["reply_to"] == call)
+    for number in (call, reply["transaction"]):
+        passed = [r for r in records if r["transaction"] == number]
+        assert [r["stage"] for r in passed] == ["K_WR_IN", "K_ENQ", "K_DEQ", "K_COPY"], passed
+        times = [int(r["time"]) for r in passed]
+        assert times == sorted(times)
+
+
+def stages_older_than_the_ring_are_counted(directory):
+    with Daemon(directory, "--record-stages") as daemon, server(daemon):
+        client = Client(daemon.path("binder"))
+        for _ in range(65536 // 10 + 100):
+            client.call(b"")
+        lines = read_lines(daemon.path("binder_logs/stages"))
+        first, lost, last = lines[0].split()
+        assert (first, last) == ("#", "lost") and int(lost) > 0
+        assert len(lines) == 1 + 65536
+        client.close()
+
+
+def contention(daemon):
+    """{class: (taken, waited)} and the other lines, {word: word}."""
+    lines = [line.split() for line in read_lines(daemon.path("binder_logs/lock_contention"))]
+    return ({words[0]: (int(words[2]), int(words[4])) for words in lines if len(words) == 5},
+            dict(words for words in lines if len(words) == 2))
+
+
+def lock_contention_is_counted(directory):
+    with Daemon(directory, "--threads=4") as daemon, server(daemon):
+        path = daemon.path("binder_logs/lock_contention")
+        assert_served(daemon, within_s=60)
+        counts, state = contention(daemon)
+        assert state == {"regime": "fine", "counting": "off"}, state
+        assert set(counts.values()) == {(0, 0)}, counts
+        write_word(path, "on")
+        assert_served(daemon, within_s=60)
+        write_word(path, "off")
+        counts, _ = contention(daemon)
+        assert counts["inner"][0] > 0 and counts["regime"] == (0, 0), counts
+        assert_served(daemon, within_s=60)
+        assert contention(daemon)[0] == counts
+        write_word(path, "reset")
+        assert set(contention(daemon)[0].values()) == {(0, 0)}
+        expect_error(errno.EINVAL, write_word, path, "maybe")
+
+
+def lock_contention_of_the_global_regime(directory):
+    with Daemon(directory, "--threads=4", "--regime=global", "--count-locks") as daemon:
+        with server(daemon), contextlib.ExitStack() as stack:
+            def call_for_ever():
+                client = Client(daemon.path("binder"))
+                while True:
+                    client.call(b"")
+
+            for _ in range(4):
+                stack.enter_context(child(call_for_ever))
+            until(lambda: contention(daemon)[0]["regime"][1], seconds=60)
+        counts, state = contention(daemon)
+        assert state == {"regime": "global", "counting": "on"}, state
+        assert counts["regime"][0] > counts["regime"][1] > 0
+
+
+def unknown_regime_is_refused(directory):
+    for name in ("", "coarse", "global-nopreempt"):
+        result = start(os.path.join(directory, "mnt"), "--regime=" + name)
+        assert result.returncode == 2 and "--regime" in result.stderr, result
+
+
+if __name__ == "__main__":
+    sys.exit(main(tests_in(globals()), NAME + "-measure"))
