@@ -16,13 +16,14 @@ $(COMPAT_PEERS): $(BIN)/peer%: $(COMPAT_SRC) $(wildcard $(COMPAT_DIR)/*.h)
 
 PROGRAMS += $(COMPAT_PEERS)
 TEST_TARGETS += test-compat
-VM_TEST_TARGETS += vm-test-compat
+VM_TEST_TARGETS += vm-test-compat vm-test-compat-module
 
-.PHONY: test-compat vm-test-compat
+.PHONY: test-compat vm-test-compat vm-test-compat-module
 
 test-compat: $(COMPAT_PEERS) $(BIN)/anybinderd
 	@$(COMPAT_DIR)/run --daemon $(BIN)/anybinderd $(BIN)/peer32 $(BIN)/peer64
 
-vm-test-compat: $(COMPAT_PEERS)
-	@vm/run --kernel 6.12 --driver ref -- $(COMPAT_DIR)/run $(BIN)/peer32 $(BIN)/peer64 \
-		/dev/binderfs/binder
+vm-test-compat vm-test-compat-module: $(COMPAT_PEERS)
+	@$(if $(@:%-module=),,$(MAKE) --no-print-directory module KVER=6.12)
+	@vm/run --kernel 6.12 --driver $(if $(@:%-module=),ref,module) -- \
+		$(COMPAT_DIR)/run $(BIN)/peer32 $(BIN)/peer64 /dev/binderfs/binder

@@ -4,9 +4,9 @@
 # `make module` decides itself what there is to build.
 
 MODULE_TESTS := tests/module
-VM_TEST_TARGETS += vm-test-module vm-test-module-clients vm-test-events
+VM_TEST_TARGETS += vm-test-module vm-test-module-clients vm-test-events vm-test-secctx
 
-.PHONY: vm-test-module vm-test-module-clients vm-test-events \
+.PHONY: vm-test-module vm-test-module-clients vm-test-events vm-test-secctx \
 	vm-test-reclaim
 
 vm-test-module: $(BIN)/anybinder-conformance
@@ -18,6 +18,13 @@ vm-test-module-clients: all $(CLIENT_TESTS)
 	@$(MAKE) --no-print-directory module KVER=6.12
 	@vm/run --kernel 6.12 --driver module --timeout 600 -- \
 		$(CLIENT_TESTS) --timeout 180 --manager $(BIN)/rsb_hub --insecure-allow-all
+
+# Security contexts, where a security module supplies them: in Debian's default boot none does.
+# All but the test of what happens then.
+vm-test-secctx: $(BIN)/anybinder-conformance
+	@$(MAKE) --no-print-directory module KVER=6.12
+	@vm/run --kernel 6.12 --driver module --append security=selinux -- \
+		$(BIN)/anybinder-conformance --timeout 120 --filter 'secctx_[!e]*'
 
 # Tracepoints by the stock driver's names and with its fields.
 vm-test-events: $(BIN)/anybinder-conformance
