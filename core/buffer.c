@@ -11,6 +11,7 @@
 #include "buffer.h"
 #include "base/checked.h"
 #include "limits.h"
+#include "mark.h"
 
 /* Who holds so many one-way buffers, or so large a part of the whole space (one
  * divided by this), while less than a tenth of it is left, is a suspect. */
@@ -91,7 +92,10 @@ static int find_map(struct binder_alloc *alloc, struct host_proc *proc)
 	if (err)
 		return err;
 	err = binder_alloc_attach(alloc, base, size);
-	return err == -EBUSY ? 0 : err; /* another thread found it first */
+	if (err != -EBUSY)
+		return err;
+	BINDER_MARK(MAP_FOUND_TWICE); /* another thread found it first */
+	return 0;
 }
 
 /* The bytes that three parts take; false if they cannot be added up. */
@@ -157,6 +161,7 @@ static bool is_spam(struct binder_alloc *alloc, const struct binder_buffer *buff
 		bytes += range->size;
 		if (++nr > SPAM_BUFFERS || bytes > alloc->size / SPAM_SPACE_PART) {
 			alloc->spam_reported = true;
+			BINDER_MARK(ONEWAY_SPAM);
 			return true;
 		}
 	}
@@ -208,10 +213,12 @@ static int reserve_and_populate(struct binder_alloc *alloc, struct binder_buffer
 
 	err = binder_pages_populate(&alloc->pages, &alloc->map, todo);
 	binder_lock(&alloc->lock);
-	if (err)
+	if (err) {
+		BINDER_MARK(BUFFER_WITHOUT_PAGES);
 		release(alloc, buffer);
-	else
+	} else {
 		binder_pages_populated(&alloc->pages, todo.populate);
+	}
 	binder_unlock(&alloc->lock);
 	return err;
 }
@@ -270,6 +277,7 @@ struct binder_buffer *binder_buffer_claim(struct binder_alloc *alloc, u64 ptr, i
 	if (ptr >= alloc->base && ptr - alloc->base < alloc->size)
 		buffer = of_range(range_find(&alloc->space, (size_t)(ptr - alloc->base)));
 	if (buffer && (!buffer->user_free || buffer->claimed)) {
+		BINDER_MARK(BUFFER_NOT_YET_FREE);
 		*err = -EPERM;
 		buffer = NULL;
 	} else if (buffer) {

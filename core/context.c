@@ -8,6 +8,7 @@
 #include "context.h"
 
 #include "core.h"
+#include "mark.h"
 #include "node.h"
 #include "regime.h"
 #include "translog.h"
@@ -82,6 +83,7 @@ static int install_manager(struct binder_context *context, struct binder_node *n
 
 	binder_lock(&context->lock);
 	if (context->manager) {
+		BINDER_MARK(MANAGER_TWICE);
 		err = -EBUSY;
 	} else if (context->manager_uid_known && context->manager_uid != euid) {
 		err = -EPERM;

@@ -9,6 +9,7 @@
 #include "death.h"
 
 #include "context.h"
+#include "mark.h"
 #include "node.h"
 #include "proc.h"
 #include "ref.h"
@@ -39,6 +40,7 @@ static void attach_nlocked(struct binder_proc *proc, struct binder_ref *ref,
 	ref->death = death;
 	if (ref->node->proc)
 		return;
+	BINDER_MARK(DEATH_OF_THE_DEAD);
 	binder_lock(&proc->inner_lock);
 	bl_add_tail(&proc->todo, &death->work.link);
 	binder_wake_proc_ilocked(proc);
@@ -116,6 +118,7 @@ static const char *detach_nlocked(struct binder_thread *thread, struct binder_re
 	ref->death = NULL;
 	binder_lock(&proc->inner_lock);
 	if (bl_linked(&death->work.link)) {
+		BINDER_MARK(DEATH_CLEARED_ON_ITS_WAY);
 		death->work.type = WORK_DEATH_AND_CLEAR;
 	} else {
 		death->work.type = WORK_DEATH_CLEARED;
@@ -160,6 +163,7 @@ void binder_death_done(struct binder_thread *thread, u64 cookie)
 	if (found) {
 		bl_del(&death->work.link);
 		if (death->work.type == WORK_DEATH_AND_CLEAR) {
+			BINDER_MARK(DEATH_CLEARED_UNANSWERED);
 			death->work.type = WORK_DEATH_CLEARED;
 			binder_thread_queue_notice_ilocked(thread, &death->work);
 		}

@@ -10,6 +10,7 @@
 
 #include "context.h"
 #include "core.h"
+#include "mark.h"
 #include "node.h"
 #include "proc.h"
 #include "ref.h"
@@ -124,10 +125,12 @@ static const char *detach_nlocked(struct binder_proc *proc, struct binder_ref *r
 	ref->freeze = NULL;
 	binder_lock(&proc->inner_lock);
 	freeze->work.type = WORK_FREEZE_CLEARED;
-	if (freeze->sent)
+	if (freeze->sent) {
+		BINDER_MARK(FREEZE_CLEARED_UNANSWERED);
 		freeze->resend = true; /* after its answer */
-	else if (!bl_linked(&freeze->work.link))
+	} else if (!bl_linked(&freeze->work.link)) {
 		queue_ilocked(proc, freeze);
+	}
 	binder_unlock(&proc->inner_lock);
 	return NULL;
 }
@@ -167,6 +170,7 @@ int binder_freeze_done(struct binder_thread *thread, u64 cookie)
 		bl_del(&freeze->work.link);
 		freeze->sent = false;
 		if (freeze->resend) {
+			BINDER_MARK(FREEZE_RESENT);
 			freeze->resend = false;
 			queue_ilocked(proc, freeze);
 		}
@@ -334,8 +338,10 @@ static int freeze_on(struct binder_thread *thread, struct binder_proc *proc, boo
 		err = settle(proc, thread, wait);
 		next = NULL;
 		if (err == BINDER_WOULD_BLOCK) {
+			BINDER_MARK(FREEZE_WAITED);
 			thread->wait = WAIT_FREEZE;
 		} else if (err) {
+			BINDER_MARK(FREEZE_TAKEN_BACK);
 			mark(proc, false);
 		} else {
 			tell_all(proc, true);

@@ -18,6 +18,7 @@
 #include "context.h"
 #include "death.h"
 #include "limits.h"
+#include "mark.h"
 #include "priority.h"
 #include "proc.h"
 #include "ref.h"
@@ -134,6 +135,7 @@ struct binder_node *binder_node_find_or_new(struct binder_proc *proc,
 	if (!full)
 		there = bt_insert(&proc->nodes, &new->by_ptr, compare_nodes);
 	if (there) {
+		BINDER_MARK(NODE_FOUND_MEANWHILE);
 		node = bt_entry(there, struct binder_node, by_ptr);
 		binder_node_pin(node);
 	} else if (!full) {
@@ -172,6 +174,8 @@ static void queue_for_teller_nlocked(struct binder_node *node, struct binder_thr
 
 	binder_lock(&proc->inner_lock);
 	if (strong) {
+		if (bl_linked(&node->work.link))
+			BINDER_MARK(NODE_WORK_MOVED);
 		bl_del(&node->work.link);
 		binder_thread_queue_deferred_ilocked(teller, &node->work);
 	} else if (!bl_linked(&node->work.link)) {
@@ -206,6 +210,8 @@ int binder_node_inc_nlocked(struct binder_node *node, bool strong, bool internal
 		if (node->proc) {
 			binder_lock(&node->proc->inner_lock);
 			queued = bl_linked(&node->work.link) || host_atomic_read(&node->telling);
+			if (queued && !bl_linked(&node->work.link))
+				BINDER_MARK(NODE_BEING_TOLD);
 			binder_unlock(&node->proc->inner_lock);
 		}
 		if (!queued && !internal)
@@ -254,6 +260,8 @@ static bool remove_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 			bt_erase(&proc->nodes, &node->by_ptr);
 			proc->nr_nodes--;
 		}
+	} else {
+		BINDER_MARK(NODE_FOUND_DYING);
 	}
 	binder_unlock(&proc->inner_lock);
 	return gone;

@@ -8,6 +8,7 @@
  * TF_UPDATE_TXN a newer one then takes the place of an older one like it.
  */
 #include "freeze.h"
+#include "mark.h"
 #include "node.h"
 #include "proc.h"
 #include "thread.h"
@@ -56,6 +57,7 @@ static void place_nlocked(struct binder_transaction *t, struct binder_node *node
 	if (oneway)
 		node->async_busy = true;
 	if (behind) {
+		BINDER_MARK(ONEWAY_BEHIND);
 		bl_add_tail(&node->async_todo, &t->work.link);
 		return;
 	}
@@ -72,6 +74,7 @@ static void drop_outdated(struct binder_proc *proc, struct binder_transaction *o
 {
 	struct binder_buffer *buffer = binder_transaction_take_buffer(old);
 
+	BINDER_MARK(ONEWAY_OUTDATED);
 	if (buffer) {
 		binder_trace_buffer(HOST_TRACE_BUFFER_OUTDATED, buffer);
 		binder_buffer_release(proc, NULL, buffer);
@@ -105,12 +108,19 @@ int binder_transaction_queue(struct binder_transaction *t, struct binder_node *n
 
 	if (outdated)
 		drop_outdated(proc, outdated);
-	if (frozen && !oneway)
+	if (frozen && !oneway) {
+		BINDER_MARK(CALL_FROZEN);
 		return binder_fail(why, BR_FROZEN_REPLY, -EAGAIN, "the target is frozen");
-	if (dead)
+	}
+	if (dead) {
+		BINDER_MARK(CALL_TOO_LATE);
 		return binder_fail(why, frozen ? BR_FROZEN_REPLY : BR_DEAD_REPLY, -ESRCH,
 				   "the target is dead");
-	return frozen ? 1 : 0;
+	}
+	if (!frozen)
+		return 0;
+	BINDER_MARK(ONEWAY_FROZEN);
+	return 1;
 }
 
 void binder_oneway_next(struct binder_node *node) NO_TSA

@@ -12,6 +12,8 @@
  */
 #include "pages.h"
 
+#include "mark.h"
+
 void binder_pages_init(struct binder_pages *pages)
 {
 	host_memset(pages, 0, sizeof(*pages));
@@ -103,6 +105,16 @@ static const u8 evicted[PAGE_STATE_COUNT] = {
 	[PAGE_EVICTING] = PAGE_FREE,
 };
 
+static void mark_claimed(const struct binder_pages *pages, size_t at)
+{
+	u8 state = pages->page[at].state;
+
+	if (state == PAGE_POPULATING)
+		BINDER_MARK(PAGE_SHARED_POPULATING);
+	else if (state == PAGE_EVICTING)
+		BINDER_MARK(PAGE_CLAIMED_EVICTING);
+}
+
 static void move(struct binder_pages *pages, struct range_pages run, const u8 *next)
 {
 	size_t at;
@@ -126,6 +138,8 @@ struct binder_pages_todo binder_pages_claim(struct binder_pages *pages, struct r
 	struct range_pages *populate = &todo.populate;
 	size_t at;
 
+	for (at = run.first; at < run.first + run.nr; at++)
+		mark_claimed(pages, at);
 	move(pages, run, claimed);
 	for (at = run.first; at < run.first + run.nr; at++) {
 		if (pages->page[at].state != PAGE_POPULATING)
@@ -145,6 +159,7 @@ int binder_pages_populate(struct binder_pages *pages, struct host_map *map,
 	if (!todo.populate.nr)
 		return 0;
 	if (todo.wait) {
+		BINDER_MARK(PAGES_PASSED_EVICTION);
 		binder_mutex_lock(&pages->evicting);
 		binder_mutex_unlock(&pages->evicting);
 	}

@@ -14,6 +14,7 @@
  * change it itself: until it leaves the driver.
  */
 #include "priority.h"
+#include "mark.h"
 
 #include "node.h"
 #include "proc.h"
@@ -127,8 +128,10 @@ void binder_priority_restore(struct binder_thread *thread, const struct binder_t
 
 void binder_priority_take_back(struct binder_thread *thread)
 {
-	if (thread->priority_lent)
+	if (thread->priority_lent) {
+		BINDER_MARK(PRIORITY_TAKEN_BACK);
 		set_back(thread, thread->own_priority);
+	}
 	thread->priority_lent = false;
 }
 

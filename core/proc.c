@@ -13,6 +13,7 @@
 #include "core.h"
 #include "death.h"
 #include "freeze.h"
+#include "mark.h"
 #include "node.h"
 #include "priority.h"
 #include "ref.h"
@@ -201,6 +202,8 @@ static void drop_transaction(struct binder_work *work)
 			binder_oneway_next(buffer->target_node);
 		if (is_dead(proc))
 			binder_buffer_forget_refs(buffer);
+		else
+			BINDER_MARK(UNREAD_CALL_OF_THE_LIVING);
 		binder_trace_buffer(HOST_TRACE_BUFFER_FREED, buffer);
 		binder_buffer_release(proc, NULL, buffer);
 	}
@@ -241,7 +244,10 @@ static struct binder_work *pop_work(struct bl_list *todo)
 {
 	struct binder_work *work = bl_entry(bl_pop(todo), struct binder_work, link);
 
-	return drop[work->type] ? work : NULL;
+	if (drop[work->type])
+		return work;
+	BINDER_MARK(WORK_LIVES_ON);
+	return NULL;
 }
 
 void binder_release_works(struct binder_proc *proc, struct bl_list *todo) NO_TSA /* proc or NULL */
@@ -306,8 +312,10 @@ size_t binder_shrink(size_t max)
 	struct binder_proc *proc;
 	size_t nr = 0;
 
-	if (!binder_mutex_trylock(&binder_world.lock))
+	if (!binder_mutex_trylock(&binder_world.lock)) {
+		BINDER_MARK(SHRINK_WORLD_BUSY);
 		return 0;
+	}
 	bl_for_each(proc, &binder_world.procs, world_link) {
 		if (nr < max)
 			nr += binder_alloc_shrink(&proc->alloc, max - nr);

@@ -12,6 +12,7 @@
 #include "death.h"
 #include "freeze.h"
 #include "limits.h"
+#include "mark.h"
 #include "node.h"
 #include "proc.h"
 #include "thread.h"
@@ -184,6 +185,7 @@ static bool settle_in_olocked(struct binder_proc *proc, struct binder_ref *new,
 		return false;
 	/* The lock may have been dropped: somebody may have been quicker. */
 	if (find_by_node_olocked(proc, node)) {
+		BINDER_MARK(REF_FOUND_GROWING);
 		bm_release(&proc->descs, desc);
 		return true;
 	}
@@ -232,6 +234,8 @@ int binder_ref_inc_node(struct binder_proc *proc, struct binder_node *node, bool
 			return -ENOMEM;
 		binder_lock(&proc->outer_lock);
 		ref = find_by_node_olocked(proc, node);
+		if (ref)
+			BINDER_MARK(REF_FOUND_MEANWHILE);
 	}
 	if (!ref) {
 		if (!settle_in_olocked(proc, new, node))
@@ -243,8 +247,10 @@ int binder_ref_inc_node(struct binder_proc *proc, struct binder_node *node, bool
 	if (ref && !err) {
 		err = inc_olocked(ref, strong, teller);
 		*desc = ref->desc;
-		if (err && !ref->strong && !ref->weak)
+		if (err && !ref->strong && !ref->weak) {
+			BINDER_MARK(REF_UNDONE);
 			take_apart_olocked(ref, &remains);
+		}
 	}
 	binder_unlock(&proc->outer_lock);
 	host_free(new);

@@ -12,6 +12,7 @@
 #include "core.h"
 #include "death.h"
 #include "freeze.h"
+#include "mark.h"
 #include "node.h"
 #include "priority.h"
 #include "proc.h"
@@ -113,10 +114,12 @@ static int finish(struct reader *r)
 	if (!r->spawned && wants_looper(r)) {
 		r->spawned = true;
 		binder_stats_return(r->proc, BR_SPAWN_LOOPER);
-		if (r->used && r->pos - r->used == first)
+		if (r->used && r->pos - r->used == first) {
 			host_memcpy(r->gather, &spawn, sizeof(spawn));
-		else
+		} else {
+			BINDER_MARK(SPAWN_WRITTEN_APART);
 			err = host_write_caller(&r->thread->host, first, &spawn, sizeof(spawn));
+		}
 	}
 	return err ? err : flush(r);
 }
@@ -252,8 +255,10 @@ static int install_files(struct reader *r, struct binder_transaction *t, u32 **f
 	if (err)
 		return err;
 	err = store_files(t, r->proc, *fds);
-	if (err)
+	if (err) {
+		BINDER_MARK(FILES_NOT_STORED);
 		host_fds_close(&r->thread->host, *fds, t->nr_files);
+	}
 	return err;
 }
 
@@ -338,10 +343,15 @@ static void refuse(struct reader *r, struct binder_transaction *t, int err)
 {
 	static const u32 noop = BR_NOOP;
 
-	if (host_write_caller(&r->thread->host, r->bwr->read_buffer, &noop, sizeof(noop)))
+	BINDER_MARK(DELIVERY_FAILED);
+	if (t->is_reply)
+		BINDER_MARK(REPLY_NOT_READ);
+	if (host_write_caller(&r->thread->host, r->bwr->read_buffer, &noop, sizeof(noop))) {
+		BINDER_MARK(DELIVERY_POSTPONED);
 		postpone(r, t);
-	else
+	} else {
 		give_up(r, t, err, "the reader's buffer cannot be written");
+	}
 }
 
 static int tell_transaction(struct reader *r, struct binder_work *work)
@@ -361,9 +371,11 @@ static int tell_transaction(struct reader *r, struct binder_work *work)
 	if (err) {
 		host_free(fds);
 		if (err == HOST_FDS_LATER) {
+			BINDER_MARK(FILES_LATER);
 			postpone(r, t);
 			return RESTART;
 		}
+		BINDER_MARK(FILES_REFUSED);
 		return give_up(r, t, err, "files could not be installed");
 	}
 	if (node) {

@@ -7,6 +7,7 @@
  */
 #include "context.h"
 #include "limits.h"
+#include "mark.h"
 #include "node.h"
 #include "priority.h"
 #include "proc.h"
@@ -67,6 +68,7 @@ static void find_waiting_thread(struct send *s)
 	for (t = s->thread->stack; t && !s->target_thread; t = t->from_parent) {
 		binder_lock(&t->lock);
 		if (t->from && t->from->proc == s->target) {
+			BINDER_MARK(SEND_TO_WAITER);
 			s->target_thread = t->from;
 			binder_thread_hold(t->from);
 		}
@@ -144,8 +146,10 @@ static int find_caller(struct send *s)
 				       "a reply to no call");
 	binder_priority_restore(thread, t);
 	s->target_thread = binder_transaction_get_from(t);
-	if (!s->target_thread)
+	if (!s->target_thread) {
+		BINDER_MARK(REPLY_TO_THE_DEAD);
 		return binder_fail(&s->why, BR_DEAD_REPLY, -ESRCH, "the caller is dead");
+	}
 	s->target = s->target_thread->proc;
 	binder_proc_hold(s->target);
 	binder_lock(&s->target->inner_lock);
@@ -301,6 +305,7 @@ static int queue_reply(struct send *s)
 	}
 	binder_unlock(&s->target->inner_lock);
 	if (dead) {
+		BINDER_MARK(REPLY_TOO_LATE);
 		binder_lock(&s->proc->inner_lock);
 		bl_del(&s->complete->link);
 		s->thread->nr_unread--;

@@ -12,6 +12,7 @@
 #include "context.h"
 #include "freeze.h"
 #include "limits.h"
+#include "mark.h"
 #include "proc.h"
 #include "transaction.h"
 
@@ -203,6 +204,7 @@ static struct binder_transaction *unwind_ilocked(struct binder_thread *thread, u
 	while (t) {
 		++*nr;
 		if (binder_transaction_is_for(t, thread)) {
+			BINDER_MARK(THREAD_ENDS_SERVING);
 			let_go_ilocked(thread, t);
 			t = t->to_parent;
 		} else {
@@ -214,6 +216,7 @@ static struct binder_transaction *unwind_ilocked(struct binder_thread *thread, u
 	/* Only now: a call without a sender may be freed at once, and with it
 	 * what it was made for, further up the stack. */
 	for (t = sent; t; t = next) {
+		BINDER_MARK(THREAD_ENDS_IN_CALL);
 		next = t->next_orphan;
 		binder_lock(&t->lock);
 		t->from = NULL;

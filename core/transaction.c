@@ -10,6 +10,7 @@
 
 #include "context.h"
 #include "freeze.h"
+#include "mark.h"
 #include "node.h"
 #include "proc.h"
 #include "ref.h"
@@ -139,6 +140,8 @@ void binder_transaction_fail(struct binder_transaction *t, const struct binder_r
 		/* The sender died while it waited, so the call that it was
 		 * serving at the time will have no answer either. */
 		binder_transaction_free(t);
+		if (outer)
+			BINDER_MARK(FAILED_OUTWARDS);
 		t = outer;
 		extended = false;
 	}

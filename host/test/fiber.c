@@ -394,6 +394,8 @@ void fiber_lock(struct sim_lock *lock, bool spin)
 	}
 	lock->owner = self;
 	self->spins_held += spin;
+	if (!spin) /* others may try it */
+		fiber_point();
 }
 
 bool fiber_trylock(struct sim_lock *lock, bool spin)

@@ -335,7 +335,7 @@ static void misbehave(struct actor *a)
 
 	a->player->confused = true;
 	if (one_in(stage, 2))
-		args[0] = SIM_MAP_BASE + 8 * (u64)stage_dice(stage, 64);
+		args[0] = SIM_MAP_BASE + 8 * (u64)(stage_dice(stage, 2) * stage_dice(stage, 64));
 	actor_say(a, commands[stage_dice(stage, sizeof(commands) / sizeof(commands[0]))], args);
 }
 

@@ -73,8 +73,11 @@ static void scribble(struct stage *stage)
 
 static void reclaim(struct stage *stage)
 {
+	u32 times = one_in(stage, 2) ? 6 : 1;
+
 	binder_idle_pages();
-	binder_shrink(one_in(stage, 2) ? 1 + stage_dice(stage, 6) : 1000);
+	while (times--)
+		binder_shrink(one_in(stage, 2) ? 1 + stage_dice(stage, 6) : 1000);
 }
 
 static void read_reports(struct stage *stage)
@@ -107,8 +110,9 @@ static const struct fate {
 	{ "signals", offsetof(struct genre, signals), 20, 10000, signal_somebody },
 	{ "holes", offsetof(struct genre, holes), 10, 20000, unmap_something },
 	{ "scribbler", offsetof(struct genre, scribbles), 60, 3000, scribble },
-	{ "reclaim", offsetof(struct genre, reclaim), 30, 8000, reclaim },
-	{ "reclaim", offsetof(struct genre, reclaim), 10, 8000, reclaim },
+	{ "reclaim", offsetof(struct genre, reclaim), 60, 4000, reclaim },
+	{ "reclaim", offsetof(struct genre, reclaim), 30, 4000, reclaim },
+	{ "pressure", offsetof(struct genre, pressure), 1500, 400, reclaim },
 	{ "reader", offsetof(struct genre, reports), 4, 40000, read_reports },
 };
 

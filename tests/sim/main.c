@@ -6,6 +6,8 @@
  */
 #include "stage.h"
 
+#include "mark.h"
+
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +29,23 @@ struct shared {
 	u64 current[WORKERS_MAX];
 	u64 passed, calls, points, failures, audits;
 	u64 trace; /* of all seeds, in whatever order they were played */
+	u64 marks[MARK_COUNT];
 };
 
 static struct shared *shared;
 static struct stage the_stage;
 static const char *name = "sim";
+
+u32 binder_marks[MARK_COUNT];
+static enum { NO_MARKS, REACHED_ALL, SHOW_MARKS } marks_wanted;
+
+static const struct {
+	const char *name, *what;
+} marks[] = {
+#define MARK_ENTRY(name, what) [MARK_##name] = { #name, what },
+	BINDER_MARKS(MARK_ENTRY)
+#undef MARK_ENTRY
+};
 
 static u64 hash_of(FILE *file)
 {
@@ -61,6 +75,30 @@ static void add(u64 *sum, u64 n)
 	__atomic_add_fetch(sum, n, __ATOMIC_RELAXED);
 }
 
+static void add_marks(void)
+{
+	u32 i;
+
+	for (i = 0; i < MARK_COUNT; i++)
+		add(&shared->marks[i], binder_marks[i]);
+	memset(binder_marks, 0, sizeof(binder_marks));
+}
+
+/* Says which rare paths were taken or not; true: all were. */
+static bool report_marks(void)
+{
+	u32 missing = 0, i;
+
+	for (i = 0; i < MARK_COUNT; i++) {
+		if (marks_wanted == SHOW_MARKS || !shared->marks[i])
+			printf("%10llu %s: %s\n", (unsigned long long)shared->marks[i],
+			       marks[i].name, marks[i].what);
+		missing += !shared->marks[i];
+	}
+	printf("%u of %u rare paths were taken\n", MARK_COUNT - missing, MARK_COUNT);
+	return !missing;
+}
+
 static void work(u32 worker)
 {
 	u64 seed;
@@ -77,6 +115,7 @@ static void work(u32 worker)
 		add(&shared->failures, the_stage.failures);
 		add(&shared->audits, the_stage.audits);
 		add(&shared->trace, trace * (seed | 1));
+		add_marks();
 		if (stage_verbose)
 			fprintf(stderr, "seed %llu: %llu calls, %llu points, trace %016llx\n",
 				(unsigned long long)seed, (unsigned long long)the_stage.calls,
@@ -140,9 +179,10 @@ static void usage(FILE *to)
 {
 	fprintf(to,
 		"usage: anybinder-sim [--first-seed N] [--seeds COUNT] [--workers N]\n"
-		"                     [--name NAME] [--verbose]\n"
+		"                     [--marks] [--show-marks] [--name NAME] [--verbose]\n"
 		"Plays COUNT worlds (1000 if not said otherwise), one of each seed from N (1),\n"
-		"and exits with 0 only if each was as it should be.\n");
+		"and exits with 0 only if each was as it should be. With --marks, so must be that\n"
+		"each rare path that the engine marks was taken; --show-marks says how often.\n");
 }
 
 static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
@@ -151,6 +191,8 @@ static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
 		{ "first-seed", required_argument, NULL, 'f' },
 		{ "seeds", required_argument, NULL, 'n' },
 		{ "workers", required_argument, NULL, 'w' },
+		{ "marks", no_argument, NULL, 'm' },
+		{ "show-marks", no_argument, NULL, 'M' },
 		{ "name", required_argument, NULL, 'N' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
@@ -165,6 +207,8 @@ static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
 			*count = strtoull(optarg, NULL, 0);
 		else if (option == 'w')
 			*workers = (u32)strtoul(optarg, NULL, 0);
+		else if (option == 'm' || option == 'M')
+			marks_wanted = option == 'm' ? REACHED_ALL : SHOW_MARKS;
 		else if (option == 'N')
 			name = optarg; /* in the last line */
 		else if (option == 'v')
@@ -211,6 +255,10 @@ int main(int argc, char **argv)
 	       (unsigned long long)shared->calls, (unsigned long long)shared->failures,
 	       (unsigned long long)shared->points, (unsigned long long)shared->audits,
 	       (long long)(time(NULL) - began), (unsigned long long)shared->trace);
+	if (marks_wanted && report_marks())
+		shared->passed++;
+	else if (marks_wanted)
+		failed++;
 	printf("%s: %llu passed, %u failed, 0 skipped\n", name,
 	       (unsigned long long)shared->passed, failed);
 	return failed != 0;

@@ -140,21 +140,23 @@ void model_call_arrived(struct actor *a, u32 message)
 	struct stage *stage = a->player->stage;
 	struct message *m = &stage->messages[message];
 	struct frame *top = innermost(a);
+	bool confused;
 	u32 up;
 
-	/* Its sender may have died, or a signal may have sent it on its way. */
 	if (!a->player->confused && !m->from->player->confused)
 		m = arrived(a, message, CALL);
 	if (a->player->frozen)
 		stage_wrong("actor %u: a call arrives in a frozen process", a->id);
-	if (a->player->confused)
+	if (a->player->confused) {
 		a->depth = a->nr_sent = 0;
-	else if (top && top->what != 'C')
+	} else if (top && top->what != 'C') {
 		stage_wrong("actor %u: a call arrives at a thread that serves one", a->id);
-	else if (top) {
-		for (up = m->parent; up && up != top->message;)
-			up = stage->messages[up].parent;
-		if (!up && !m->from->player->confused)
+	} else if (top) {
+		/* Who is confused does not know whom it served. */
+		confused = m->from->player->confused;
+		for (up = m->parent; up && up != top->message; up = stage->messages[up].parent)
+			confused |= stage->messages[up].from->player->confused;
+		if (!up && !confused)
 			stage_wrong("actor %u: a call that has nothing to do with the one that "
 				    "it waits for", a->id);
 	}
@@ -227,8 +229,8 @@ void model_object(struct actor *a, u32 br, const struct binder_ptr_cookie *name)
 		o->weak--;
 	if (a->player->confused)
 		return;
-	/* One thread may be late with what it read. */
-	if (o->strong < -1 || o->strong > 2 || o->weak < -1 || o->weak > 2)
+	/* Some threads may be late with what they read. */
+	if (o->strong < -2 || o->strong > 3 || o->weak < -2 || o->weak > 3)
 		stage_wrong("actor %u: object %u told %d strong, %d weak", a->id, (u32)object,
 			    o->strong, o->weak);
 }
@@ -412,7 +414,7 @@ void model_let_go(struct actor *a)
 	bool last = h->strong + h->weak == 1;
 	u32 desc = h->desc;
 
-	if (!is_known(h) || h->in_use ||
+	if (!is_known(h) || (h->in_use && !player->stage->genre.rude) ||
 	    (last && (h->notice[DEATH] != NOT_ASKED || h->notice[FREEZE] != NOT_ASKED)))
 		return;
 	stage_log("actor %u lets go of handle %u (%u, %u) of player %u", a->id, desc, h->strong,

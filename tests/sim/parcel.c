@@ -53,20 +53,21 @@ static void put_own(struct actor *a, struct flat_binder_object *o)
 		o->flags |= FLAT_BINDER_FLAG_INHERIT_RT | (object == 2 ? 1 << 9 | 10 : object);
 }
 
-static bool put_flat(struct actor *a, struct flat_binder_object *o)
+static void put_flat(struct actor *a, struct flat_binder_object *o)
 {
 	struct stage *stage = a->player->stage;
-	struct handle *h = stage_dice(stage, 2) ? model_use(a) : NULL;
+	bool careless = stage->genre.rude && one_in(stage, 3);
+	struct handle *h = stage_dice(stage, 2) && !careless ? model_use(a) : NULL;
+	u32 desc = h ? h->desc : 1 + stage_dice(stage, 5);
 
-	if (!h) {
+	if (!h && !careless) {
 		put_own(a, o);
-		return true;
+		return;
 	}
 	*o = (struct flat_binder_object){
 		.hdr.type = stage_dice(stage, 4) ? BINDER_TYPE_HANDLE : BINDER_TYPE_WEAK_HANDLE,
-		.handle = h->desc,
+		.handle = desc, /* careless: others may let go of it meanwhile */
 	};
-	return true;
 }
 
 static void put_buffers(struct actor *a, struct parcel *p, u32 *nr, u64 at)
@@ -108,9 +109,12 @@ static u32 fill(struct actor *a, u64 at, u32 message, bool *buffers)
 	u32 nr = 0, i;
 
 	*p = (struct parcel){ .number = message, .check = message ^ MAGIC };
-	for (i = 0; i < FLATS; i++)
-		if (!stage_dice(stage, 3) && put_flat(a, &p->flat[i]))
-			add(p, &nr, &p->flat[i]);
+	for (i = 0; i < FLATS; i++) {
+		if (stage_dice(stage, 3))
+			continue;
+		put_flat(a, &p->flat[i]);
+		add(p, &nr, &p->flat[i]);
+	}
 	if (!stage_dice(stage, 4)) {
 		p->fd = (struct binder_fd_object){ .hdr.type = BINDER_TYPE_FD,
 						   .fd = stage_dice(stage, 3) };
@@ -145,10 +149,10 @@ void parcel_send(struct actor *a, enum message_kind kind, u32 handle)
 
 	nr = fill(a, at, message, &buffers);
 	tr->target.handle = handle;
-	tr->code = message;
 	tr->flags = flags_of(stage, kind);
+	tr->code = tr->flags & TF_UPDATE_TXN ? 0 : message; /* a newer one says the same */
 	tr->data_size = nr ? PARCEL_SIZE : HEADER;
-	if (!nr && one_in(stage, 4))
+	if (!nr && (one_in(stage, 4) || stage->genre.pressure))
 		tr->data_size += stage_dice(stage, stage->genre.calm ? 512 : 0x2800);
 	tr->offsets_size = nr * sizeof(u64);
 	tr->data.ptr.buffer = at;
@@ -303,8 +307,11 @@ void parcel_take(struct actor *a, u32 br, const struct binder_transaction_data *
 	struct message *m;
 
 	if (!read_own(a, header, tr->data.ptr.buffer, sizeof(header)) ||
-	    (header[0] ^ MAGIC) != header[1] || header[0] > stage->nr_messages)
+	    (header[0] ^ MAGIC) != header[1] || header[0] > stage->nr_messages) {
+		if (a->player->confused) /* it may have given the buffer away already */
+			return;
 		stage_wrong("actor %u: a message that nobody sent", a->id);
+	}
 	stage_log("actor %u gets %u (%s)", a->id, (u32)header[0],
 		  br == BR_REPLY ? "reply" : oneway ? "one-way" : "call");
 	m = &stage->messages[header[0]];

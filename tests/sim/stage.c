@@ -323,6 +323,8 @@ static void direct(void *arg)
 	u32 rounds = stage_dice(stage, 4), i;
 
 	player_new(stage, true);
+	if (stage->genre.rivals)
+		player_new(stage, true);
 	for (i = 1; i < stage->genre.players; i++) {
 		fiber_pause(stage_dice(stage, 3000));
 		player_new(stage, false);
@@ -389,10 +391,16 @@ static void choose_genre(struct stage *stage)
 		g->scribbles = false;
 		return;
 	}
+	g->pressure = one_in(stage, 10);
+	if (g->pressure) {
+		g->reclaim = true;
+		g->map_size = 4096 * (size_t)(3 + stage_dice(stage, 4));
+	}
 	g->killings = one_in(stage, 2);
 	g->freezes = one_in(stage, 2);
 	g->holes = one_in(stage, 6);
-	g->rude = one_in(stage, 8);
+	g->rude = one_in(stage, 6);
+	g->rivals = g->rude && one_in(stage, 2);
 	choose_faults(stage);
 }
 
@@ -441,6 +449,10 @@ u64 stage_play(u64 seed, struct stage *stage)
 	plan.switch_one_in = 1u << stage_dice(stage, 8);
 	if (plan.policy == FIBER_RANKS)
 		plan.switch_one_in *= 4;
+	if (stage->genre.pressure) { /* the moments in question are short */
+		plan.policy = FIBER_DICE;
+		plan.switch_one_in = 2;
+	}
 	fiber_begin(&plan);
 	begin_engine(stage);
 	stage->director = fiber_new("director", 0, direct, stage);

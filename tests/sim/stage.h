@@ -50,6 +50,8 @@ struct genre {
 	bool scribbles;	   /* senders change what they send */
 	bool killings, signals, freezes, reclaim, reports, rude, late_files, realtime, secctx;
 	bool pollers;
+	bool pressure; /* memory is asked for and taken away all the time */
+	bool rivals; /* two would be manager */
 	bool calm; /* nothing of the above that makes calls fail: none may */
 };
 
