@@ -14,13 +14,18 @@
 
 #include <linux/err.h>
 #include <linux/kthread.h>
+#include <linux/log2.h>
+#include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
 
-/* The thread may be that far behind: a few screens full. */
-#define DEAD_PAGES_MAX (SZ_64M >> PAGE_SHIFT)
+/* The thread may be that far behind; by default a few screens full. */
+static unsigned int deferred_mib = 64;
+module_param(deferred_mib, uint, 0644);
+MODULE_PARM_DESC(deferred_mib, "as much freed memory may wait for a thread to clean it; beyond "
+			       "that whoever frees cleans (default: 64)");
 
 struct store body_store;
 static atomic_long_t used_pages, dead_pages;
@@ -66,6 +71,11 @@ static unsigned long dissolve(struct body *body)
 	return nr_pages;
 }
 
+static long dead_pages_max(void)
+{
+	return (long)READ_ONCE(deferred_mib) << (ilog2(SZ_1M) - PAGE_SHIFT);
+}
+
 void body_bury(struct body *body)
 {
 	long nr_pages = (long)body->nr_pages;
@@ -73,7 +83,7 @@ void body_bury(struct body *body)
 	atomic_long_sub(nr_pages, &used_pages);
 	if (body->charged) {
 		dissolve(body);
-	} else if (atomic_long_add_return(nr_pages, &dead_pages) > DEAD_PAGES_MAX) {
+	} else if (atomic_long_add_return(nr_pages, &dead_pages) > dead_pages_max()) {
 		atomic_long_sub(nr_pages, &dead_pages);
 		clean(body);
 	} else if (llist_add(&body->link, &dead)) {

@@ -11,6 +11,8 @@ mod alloc;
 mod cell;
 mod daemon;
 mod figures;
+mod heap;
+mod heap_app;
 mod peer;
 mod picture;
 mod progress;
@@ -34,6 +36,10 @@ pub enum Command {
     Stages(stages::Arguments),
     /// Clients of several urgencies on one buffer allocator whose pages are being reclaimed
     Alloc(alloc::Arguments),
+    /// How often the locks of the page pools of shared buffers are found taken
+    Heap(heap::Arguments),
+    #[command(hide = true)]
+    HeapApp(heap_app::Arguments),
 }
 
 pub fn run(context: &Context, command: &Command) -> Result<ExitCode> {
@@ -42,6 +48,8 @@ pub fn run(context: &Context, command: &Command) -> Result<ExitCode> {
         Command::Addints(arguments) => addints::run(context, arguments),
         Command::Stages(arguments) => stages::run(context, arguments),
         Command::Alloc(arguments) => alloc::run(context, arguments),
+        Command::Heap(arguments) => heap::run(context, arguments),
+        Command::HeapApp(arguments) => heap_app::run(arguments),
     }
 }
 
