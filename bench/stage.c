@@ -11,6 +11,7 @@
 #include "bench/stage.h"
 
 #include "bench/fail.h"
+#include "bench/mark.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -181,7 +182,9 @@ static void client(void *state, const struct cell *cell, int pair)
 	while (!(start_ns = atomic_load(&stage->start_ns)))
 		usleep(POLL_US);
 	cpu_used(&user_us, &system_us);
+	MARK(MARK_BEGIN);
 	measure(cell, connection, mine, start_ns, seat->rest_us);
+	MARK(MARK_END);
 	cpu_used(&mine->user_us, &mine->system_us);
 	mine->user_us -= user_us;
 	mine->system_us -= system_us;

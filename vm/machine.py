@@ -76,6 +76,8 @@ class Machine:
             fsdev = f"local,id={tag},path={directory},security_model=none,multidevs=remap"
             args += ["-fsdev", fsdev + (",readonly=on" if read_only else "")]
             args += ["-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
+        for plugin in options.plugin:
+            args += ["-plugin", plugin]
         return args
 
     def run(self):

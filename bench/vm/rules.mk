@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# make bench-vm KVER=6.12: the module beside the stock driver; BENCH_ARGS="--count-only" for a minute.
+# make bench-vm KVER=6.12: the module beside the stock driver; BENCH_ARGS="--count-only" for a minute,
+# BENCH_ARGS=--profile for the functions that the instructions are executed in.
 
 .PHONY: bench-vm
-bench-vm: module $(BIN)/bench-ipc
+bench-vm: module $(BIN)/bench-ipc $(BUILD)/bench/profile.so
 	@bench/vm/run --kernel $(KVER) $(BENCH_ARGS)
 
 # make bench-alloc: allocator contention, stock and module on 6.1 and 6.12, in one table.
@@ -11,3 +12,7 @@ bench-alloc: $(BIN)/anybinder $(BIN)/bench-ipc vm-fetch
 	@$(MAKE) --no-print-directory module KVER=6.1
 	@$(MAKE) --no-print-directory module KVER=6.12
 	@bench/vm/alloc $(BENCH_ARGS)
+
+$(BUILD)/bench/profile.so: bench/vm/profile.c bench/mark.h
+	@mkdir -p $(@D)
+	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -o $@ $<
