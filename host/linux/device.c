@@ -2,17 +2,14 @@
 /*
  * The file operations of a device. They copy an ioctl's argument in and out and sleep where the
  * engine says that it would block; what a call means is the engine's.
- *
- * A thread sleeps on its own wait queue. host_wake() marks it before waking it, and the mark is
- * taken away before the engine is asked again, so a wake-up that comes at any moment is seen.
  */
 #include "device.h"
 
 #include "binderfs.h"
 #include "core.h"
 #include "reports.h"
+#include "wake.h"
 
-#include <linux/freezer.h>
 #include <linux/jiffies.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
@@ -132,20 +129,11 @@ static int bad_pointer(u32 cmd)
 	return -EFAULT;
 }
 
-/* Sleeps until the engine has to be asked again. @deadline: in jiffies; 0: none. */
-static enum binder_resume_reason sleep(struct host_thread *thread, unsigned long deadline)
-{
-	long left = deadline - jiffies;
-
-	if (!deadline)
-		return wait_event_freezable(thread->wait, READ_ONCE(thread->woken)) ?
-			       RESUME_INTERRUPTED :
-			       RESUME_WOKEN;
-	if (left <= 0)
-		return RESUME_TIMED_OUT;
-	left = wait_event_freezable_timeout(thread->wait, READ_ONCE(thread->woken), left);
-	return left < 0 ? RESUME_INTERRUPTED : left ? RESUME_WOKEN : RESUME_TIMED_OUT;
-}
+static const enum binder_resume_reason resume_reasons[] = {
+	[WAKE_WOKEN] = RESUME_WOKEN,
+	[WAKE_INTERRUPTED] = RESUME_INTERRUPTED,
+	[WAKE_TIMED_OUT] = RESUME_TIMED_OUT,
+};
 
 static int run_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock)
 {
@@ -153,18 +141,14 @@ static int run_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonb
 	unsigned long deadline = 0;
 	int err;
 
-	WRITE_ONCE(host->woken, false);
+	wake_enter(host);
 	err = binder_ioctl(thread, cmd, arg, nonblock);
 	while (err == BINDER_WOULD_BLOCK) {
-		enum binder_resume_reason why;
-
 		if (thread->wait_timeout_ms && !deadline)
 			deadline = (jiffies + msecs_to_jiffies(thread->wait_timeout_ms)) ?: 1;
-		why = sleep(host, deadline);
-		/* Before the engine looks: orders the mark against what it finds. */
-		smp_store_mb(host->woken, false);
-		err = binder_resume(thread, cmd, arg, why);
+		err = binder_resume(thread, cmd, arg, resume_reasons[wake_sleep(host, deadline)]);
 	}
+	wake_leave(host);
 	return err;
 }
 

@@ -15,6 +15,7 @@
 #include "regime_hold.h"
 #include "stage_events.h"
 #include "urgency.h"
+#include "wake.h"
 #include "who.h"
 
 #include <linux/ktime.h>
@@ -176,11 +177,7 @@ static inline void host_may_leave_cpu(void)
 
 static inline void host_wake(struct host_thread *thread, bool sync)
 {
-	WRITE_ONCE(thread->woken, true);
-	if (sync)
-		wake_up_interruptible_sync(&thread->wait);
-	else
-		wake_up_interruptible(&thread->wait);
+	wake_thread(thread, sync);
 }
 
 static inline void host_wake_poll(struct host_proc *proc, struct host_thread *thread)
@@ -207,7 +204,6 @@ static inline void host_proc_destroy(struct host_proc *proc, struct host_map *ma
 static inline int host_thread_init(struct host_thread *thread, struct host_proc *proc,
 				   const void *opener)
 {
-	init_waitqueue_head(&thread->wait);
 	return 0;
 }
 

@@ -41,9 +41,9 @@ struct host_proc {
 	wait_queue_head_t poll_wait;	/* lives as long as the file, which every poller holds */
 };
 
-/* A calling thread, and its sleep (device.c). */
+/* A calling thread, and its sleep (wake.c). */
 struct host_thread {
-	wait_queue_head_t wait;
+	struct task_struct *task;	/* while it is in the driver; NULL elsewhere */
 	bool woken;
 };
 

@@ -17,6 +17,7 @@
 #include "regime.h"
 #include "regime_hold.h"
 #include "reports.h"
+#include "wake.h"
 
 #include <linux/fs.h>
 #include <linux/module.h>
@@ -87,6 +88,7 @@ static int __init anybinder_init(void)
 	if (binder_regime_chosen() == REGIME_GLOBAL_NOPREEMPT)
 		static_branch_enable(&regime_nopreempt);
 	binder_world_init();
+	wake_init();
 	err = reclaim_init();
 	if (err)
 		return err;

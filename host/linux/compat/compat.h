@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/namei.h>
+#include <linux/sched.h>
 #include <linux/security.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
@@ -25,6 +26,16 @@ static inline void compat_vm_flags_mod(struct vm_area_struct *vma, vm_flags_t se
 {
 	vma->vm_flags = (vma->vm_flags | set) & ~clear;
 }
+#endif
+
+/* A sleep during which the machine may be suspended; the state is set before. */
+#ifdef TASK_FREEZABLE
+#define COMPAT_TASK_FREEZABLE TASK_FREEZABLE
+#define compat_schedule_freezable(timeout) schedule_timeout(timeout)
+#else
+#include <linux/freezer.h>
+#define COMPAT_TASK_FREEZABLE 0
+#define compat_schedule_freezable(timeout) freezable_schedule_timeout(timeout)
 #endif
 
 /* What a directory operation is told of the mount's ids. */
