@@ -5,7 +5,9 @@
  */
 #include "device.h"
 
+#include "base/unset.h"
 #include "binderfs.h"
+#include "caller.h"
 #include "core.h"
 #include "reports.h"
 #include "wake.h"
@@ -174,17 +176,32 @@ static long small_ioctl(struct binder_thread *thread, unsigned int cmd, void __u
 	return err;
 }
 
-/* The call that matters: copies of a size known here need no checks of what lies on the stack. */
+/* Stores the two words of the argument that a call changes. */
+static bool tell_consumed(struct binder_write_read __user *user,
+			  const struct binder_write_read *bwr)
+{
+	if (!user_write_access_begin(user, sizeof(*user)))
+		return false;
+	unsafe_put_user(bwr->write_consumed, &user->write_consumed, fault);
+	unsafe_put_user(bwr->read_consumed, &user->read_consumed, fault);
+	user_write_access_end();
+	return true;
+fault:
+	user_write_access_end();
+	return false;
+}
+
+/* The call that matters. */
 static long write_read(struct binder_thread *thread, void __user *user, bool nonblock)
 {
-	struct binder_write_read bwr;
+	struct binder_write_read bwr BINDER_UNSET;
 	int err;
 
-	if (copy_from_user(&bwr, user, sizeof(bwr)))
+	if (caller_read_words(&bwr, user, sizeof(bwr)))
 		return -EFAULT;
 	err = run_ioctl(thread, BINDER_WRITE_READ, &bwr, nonblock);
 	/* Even what failed tells how far it got. */
-	return copy_to_user(user, &bwr, sizeof(bwr)) ? -EFAULT : err;
+	return tell_consumed(user, &bwr) ? err : -EFAULT;
 }
 
 static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long pointer)

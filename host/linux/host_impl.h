@@ -7,6 +7,7 @@
 #define HOST_LINUX_HOST_IMPL_H
 
 #include "binder_events.h"
+#include "caller.h"
 #include "files.h"
 #include "log.h"
 #include "map.h"
@@ -239,13 +240,17 @@ static inline u32 host_caller_euid(const struct host_thread *caller)
 
 static inline int host_read_caller(struct host_thread *thread, void *dst, u64 src, size_t size)
 {
-	return regime_copy_from_user(dst, u64_to_user_ptr(src), size) ? -EFAULT : 0;
+	if (regime_is_nopreempt())
+		return regime_copy_in(dst, u64_to_user_ptr(src), size) ? -EFAULT : 0;
+	return caller_read(dst, u64_to_user_ptr(src), size);
 }
 
 static inline int host_write_caller(struct host_thread *thread, u64 dst, const void *src,
 				    size_t size)
 {
-	return regime_copy_to_user(u64_to_user_ptr(dst), src, size) ? -EFAULT : 0;
+	if (regime_is_nopreempt())
+		return regime_copy_out(u64_to_user_ptr(dst), src, size) ? -EFAULT : 0;
+	return caller_write(u64_to_user_ptr(dst), src, size);
 }
 
 /* ---- the map of receive buffers ---- */

@@ -57,10 +57,4 @@ static inline unsigned long regime_copy_from_user(void *dst, const void __user *
 				       copy_from_user(dst, src, size);
 }
 
-static inline unsigned long regime_copy_to_user(void __user *dst, const void *src, size_t size)
-{
-	return regime_is_nopreempt() ? regime_copy_out(dst, src, size) :
-				       copy_to_user(dst, src, size);
-}
-
 #endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The calling thread's memory. What the protocol copies is mostly some dozen bytes, for which the
+ * preparations of copy_from_user() cost more than the copy: so that is made here, word by word.
+ * @size of 0 is nothing. -EFAULT: not all of it could be copied.
+ */
+#ifndef HOST_LINUX_CALLER_H
+#define HOST_LINUX_CALLER_H
+
+#include <linux/errno.h>
+#include <linux/types.h>
+#include <linux/uaccess.h>
+
+/* Up to here words are faster. */
+#define CALLER_WORDS_MAX (IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) ? 160 : 0)
+
+static inline int caller_read_words(void *dst, const void __user *src, size_t size)
+{
+	u8 *to = dst;
+	const u8 __user *from = src;
+
+	if (!user_read_access_begin(from, size))
+		return -EFAULT;
+	for (; size >= sizeof(u64); size -= sizeof(u64)) {
+		unsafe_get_user(*(u64 *)to, (const u64 __user *)from, fault);
+		to += sizeof(u64);
+		from += sizeof(u64);
+	}
+	if (size & sizeof(u32)) {
+		unsafe_get_user(*(u32 *)to, (const u32 __user *)from, fault);
+		to += sizeof(u32);
+		from += sizeof(u32);
+	}
+	for (size &= sizeof(u32) - 1; size; size--) {
+		unsafe_get_user(*to, from, fault);
+		to++;
+		from++;
+	}
+	user_read_access_end();
+	return 0;
+fault:
+	user_read_access_end();
+	return -EFAULT;
+}
+
+static inline int caller_write_words(void __user *dst, const void *src, size_t size)
+{
+	u8 __user *to = dst;
+	const u8 *from = src;
+
+	if (!user_write_access_begin(to, size))
+		return -EFAULT;
+	for (; size >= sizeof(u64); size -= sizeof(u64)) {
+		unsafe_put_user(*(const u64 *)from, (u64 __user *)to, fault);
+		to += sizeof(u64);
+		from += sizeof(u64);
+	}
+	if (size & sizeof(u32)) {
+		unsafe_put_user(*(const u32 *)from, (u32 __user *)to, fault);
+		to += sizeof(u32);
+		from += sizeof(u32);
+	}
+	for (size &= sizeof(u32) - 1; size; size--) {
+		unsafe_put_user(*from, to, fault);
+		to++;
+		from++;
+	}
+	user_write_access_end();
+	return 0;
+fault:
+	user_write_access_end();
+	return -EFAULT;
+}
+
+static inline int caller_read(void *dst, const void __user *src, size_t size)
+{
+	if (size <= CALLER_WORDS_MAX)
+		return caller_read_words(dst, src, size);
+	return copy_from_user(dst, src, size) ? -EFAULT : 0;
+}
+
+static inline int caller_write(void __user *dst, const void *src, size_t size)
+{
+	if (size <= CALLER_WORDS_MAX)
+		return caller_write_words(dst, src, size);
+	return copy_to_user(dst, src, size) ? -EFAULT : 0;
+}
+
+#endif
