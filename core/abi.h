@@ -168,6 +168,14 @@ enum transaction_flags {
 	TF_UPDATE_TXN = 0x40,
 };
 
+/*
+ * What stands in streams of commands and returns follows a code of 4 bytes, so its
+ * longer words need not be aligned; said to the compiler, it can be read and written
+ * where it stands.
+ */
+#define ABI_IN_STREAM __attribute__((packed, aligned(4)))
+typedef u64 abi_stream_u64 __attribute__((aligned(4)));
+
 struct binder_transaction_data {
 	union {
 		u32 handle; /* in commands */
@@ -187,27 +195,27 @@ struct binder_transaction_data {
 		} ptr;
 		u8 buf[8];
 	} data;
-};
+} ABI_IN_STREAM;
 
 struct binder_transaction_data_secctx {
 	struct binder_transaction_data transaction_data;
 	u64 secctx;
-};
+} ABI_IN_STREAM;
 
 struct binder_transaction_data_sg {
 	struct binder_transaction_data transaction_data;
 	u64 buffers_size;
-};
+} ABI_IN_STREAM;
 
 struct binder_ptr_cookie {
 	u64 ptr;
 	u64 cookie;
-};
+} ABI_IN_STREAM;
 
 struct binder_handle_cookie {
 	u32 handle;
 	u64 cookie;
-} __attribute__((packed));
+} ABI_IN_STREAM;
 
 struct binder_pri_desc {
 	s32 priority;
@@ -274,6 +282,8 @@ _Static_assert(sizeof(struct binder_buffer_object) == 40, "buffer object");
 _Static_assert(sizeof(struct binder_fd_array_object) == 32, "fd array object");
 _Static_assert(sizeof(struct binder_write_read) == 48, "write_read");
 _Static_assert(sizeof(struct binder_transaction_data) == 64, "transaction");
+_Static_assert(sizeof(struct binder_transaction_data_secctx) == 72, "with context");
+_Static_assert(sizeof(struct binder_transaction_data_sg) == 72, "scatter-gather");
 _Static_assert(sizeof(struct binder_handle_cookie) == 12, "packed");
 _Static_assert(sizeof(struct binder_frozen_state_info) == 16, "frozen state");
 

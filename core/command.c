@@ -49,7 +49,7 @@ static int do_reply_sg(struct binder_thread *thread, const void *arg)
 
 static int do_free_buffer(struct binder_thread *thread, const void *arg)
 {
-	binder_buffer_free_command(thread, *(const u64 *)arg);
+	binder_buffer_free_command(thread, *(const abi_stream_u64 *)arg);
 	return 0;
 }
 
@@ -161,7 +161,7 @@ static int do_clear_death(struct binder_thread *thread, const void *arg)
 
 static int do_death_done(struct binder_thread *thread, const void *arg)
 {
-	binder_death_done(thread, *(const u64 *)arg);
+	binder_death_done(thread, *(const abi_stream_u64 *)arg);
 	return 0;
 }
 
@@ -177,7 +177,7 @@ static int do_clear_freeze(struct binder_thread *thread, const void *arg)
 
 static int do_freeze_done(struct binder_thread *thread, const void *arg)
 {
-	return binder_freeze_done(thread, *(const u64 *)arg);
+	return binder_freeze_done(thread, *(const abi_stream_u64 *)arg);
 }
 
 /* ---- the table ------------------------------------------------------------------ */
@@ -224,8 +224,6 @@ u32 binder_command_code(u32 nr)
 /* ---- the loop --------------------------------------------------------------------- */
 
 #define WINDOW 512
-/* The longest payload. */
-#define PAYLOAD_MAX sizeof(struct binder_transaction_data_sg)
 
 struct stream {
 	struct binder_thread *thread;
@@ -236,45 +234,51 @@ struct stream {
 	_Alignas(8) u8 window[WINDOW];
 };
 
-/* The next @size bytes into @dst. */
-static int fetch(struct stream *s, void *dst, u32 size)
+/* Fetches as much as there is, or at least the @size bytes that are wanted now. */
+static int refill(struct stream *s, u32 size)
 {
-	if (s->have < size) {
-		u64 left = s->end > s->pos ? s->end - s->pos : 0;
-		u32 want = left < WINDOW ? (u32)left : WINDOW;
-		int err = -EFAULT;
+	u64 left = s->end > s->pos ? s->end - s->pos : 0;
+	u32 want = left < WINDOW ? (u32)left : WINDOW;
+	int err = -EFAULT;
 
-		if (want > size)
-			err = host_read_caller(&s->thread->host, s->window, s->pos, want);
-		else
-			want = size;
-		if (err && want > size)
-			want = size; /* the rest may be unreadable: it may never be wanted */
-		if (err)
-			err = host_read_caller(&s->thread->host, s->window, s->pos, want);
-		if (err)
-			return err;
-		s->have = want;
-		s->at = 0;
-	}
-	host_memcpy(dst, s->window + s->at, size);
+	if (want > size)
+		err = host_read_caller(&s->thread->host, s->window, s->pos, want);
+	else
+		want = size;
+	if (err && want > size)
+		want = size; /* the rest may be unreadable: it may never be wanted */
+	if (err)
+		err = host_read_caller(&s->thread->host, s->window, s->pos, want);
+	if (err)
+		return err;
+	s->have = want;
+	s->at = 0;
+	return 0;
+}
+
+/* Takes @size bytes that the window has; they stand there until it is refilled. */
+static const void *take(struct stream *s, u32 size)
+{
+	const void *bytes = s->window + s->at;
+
 	s->at += size;
 	s->have -= size;
 	s->pos += size;
-	return 0;
+	return bytes;
 }
 
 static int run_one(struct stream *s)
 {
-	_Alignas(8) u8 payload[PAYLOAD_MAX] BINDER_UNSET;
 	const struct command *command;
 	u32 code, nr;
-	int err;
+	int err = 0;
 
-	err = fetch(s, &code, sizeof(code));
+	if (s->have < sizeof(code))
+		err = refill(s, sizeof(code));
 	if (err)
 		return err;
-	binder_stats_command(s->thread->proc, code);
+	code = *(const u32 *)take(s, sizeof(code));
+	binder_stats_command(&s->thread->proc->stats, code);
 	nr = ABI_IOC_NR(code);
 	command = nr < BINDER_NR_COMMANDS ? &commands[nr] : NULL;
 	if (!command || command->code != code) {
@@ -282,8 +286,9 @@ static int run_one(struct stream *s)
 			 s->thread->tid, code);
 		return -EINVAL;
 	}
-	err = fetch(s, payload, ABI_IOC_SIZE(code));
-	return err ? err : command->run(s->thread, payload);
+	if (s->have < ABI_IOC_SIZE(code))
+		err = refill(s, ABI_IOC_SIZE(code));
+	return err ? err : command->run(s->thread, take(s, ABI_IOC_SIZE(code)));
 }
 
 int binder_write(struct binder_thread *thread, struct binder_write_read *bwr)

@@ -279,6 +279,7 @@ void binder_proc_release(struct binder_proc *proc)
 {
 	binder_mutex_lock(&binder_world.lock);
 	bl_del(&proc->world_link);
+	binder_stats_add(&binder_world.stats, &proc->stats);
 	binder_mutex_unlock(&binder_world.lock);
 	binder_context_lose_manager(proc);
 

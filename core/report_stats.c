@@ -111,13 +111,28 @@ static void print_proc(struct host_out *out, struct binder_proc *proc)
 	print_stats(out, "  ", &proc->stats);
 }
 
+/* The world's counters: those of the ended, and of each process that is there. */
+static void add_up(struct binder_stats *sum)
+{
+	struct binder_proc *proc;
+
+	*sum = (struct binder_stats){ 0 };
+	binder_mutex_lock(&binder_world.lock);
+	binder_stats_add(sum, &binder_world.stats);
+	bl_for_each(proc, &binder_world.procs, world_link)
+		binder_stats_add(sum, &proc->stats);
+	binder_mutex_unlock(&binder_world.lock);
+}
+
 void binder_report_stats(struct host_out *out)
 {
 	struct binder_snapshot snapshot;
+	struct binder_stats sum;
 	u32 i;
 
+	add_up(&sum);
 	host_out(out, "binder stats:\n");
-	print_stats(out, "", &binder_world.stats);
+	print_stats(out, "", &sum);
 	if (binder_snapshot_take(&snapshot))
 		return;
 	for (i = 0; i < snapshot.nr; i++)

@@ -71,7 +71,7 @@ static int put(struct reader *r, u32 ret, const void *payload)
 	r->pos += sizeof(ret) + size;
 	if (ret != BR_NOOP) {
 		r->told = true;
-		binder_stats_return(r->proc, ret);
+		binder_stats_return(&r->proc->stats, ret);
 	}
 	return 0;
 }
@@ -113,7 +113,7 @@ static int finish(struct reader *r)
 
 	if (!r->spawned && wants_looper(r)) {
 		r->spawned = true;
-		binder_stats_return(r->proc, BR_SPAWN_LOOPER);
+		binder_stats_return(&r->proc->stats, BR_SPAWN_LOOPER);
 		if (r->used && r->pos - r->used == first) {
 			host_memcpy(r->gather, &spawn, sizeof(spawn));
 		} else {

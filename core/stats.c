@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counting is one atomic addition for the world and one for the process.  The
- * index is the number inside the command's or return's code, so the tables of
- * names below say, by their designators, which number is which.
+ * The index of a counter is the number inside the command's or return's code, so the
+ * tables of names below say, by their designators, which number is which.
  */
 #include "stats.h"
 
-#include "abi.h"
 #include "context.h"
-#include "proc.h"
 
 #define NAME(code) [ABI_IOC_NR(code)] = #code
 
@@ -73,37 +70,28 @@ const char *binder_return_name(u32 nr)
 	return nr < BINDER_NR_RETURNS ? return_names[nr] : NULL;
 }
 
-static void count(struct host_atomic *all, struct host_atomic *one)
-{
-	host_atomic_add_return(all, 1);
-	if (one)
-		host_atomic_add_return(one, 1);
-}
-
-void binder_stats_command(struct binder_proc *proc, u32 cmd)
-{
-	u32 nr = ABI_IOC_NR(cmd);
-
-	host_trace_command(cmd);
-	if (nr < BINDER_NR_COMMANDS)
-		count(&binder_world.stats.bc[nr], proc ? &proc->stats.bc[nr] : NULL);
-}
-
-void binder_stats_return(struct binder_proc *proc, u32 ret)
-{
-	u32 nr = ABI_IOC_NR(ret);
-
-	host_trace_return(ret);
-	if (nr < BINDER_NR_RETURNS)
-		count(&binder_world.stats.br[nr], proc ? &proc->stats.br[nr] : NULL);
-}
-
 void binder_stats_created(enum binder_stat what)
 {
-	count(&binder_world.stats.created[what], NULL);
+	host_atomic_add_return(&binder_world.stats.created[what], 1);
 }
 
 void binder_stats_deleted(enum binder_stat what)
 {
-	count(&binder_world.stats.deleted[what], NULL);
+	host_atomic_add_return(&binder_world.stats.deleted[what], 1);
+}
+
+static void add(struct host_atomic *to, const struct host_atomic *from, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		host_atomic_add_return(&to[i], host_atomic_read(&from[i]));
+}
+
+void binder_stats_add(struct binder_stats *to, const struct binder_stats *from)
+{
+	add(to->bc, from->bc, BINDER_NR_COMMANDS);
+	add(to->br, from->br, BINDER_NR_RETURNS);
+	add(to->created, from->created, STAT_COUNT);
+	add(to->deleted, from->deleted, STAT_COUNT);
 }

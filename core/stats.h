@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counters: of commands and returns by number, and of things made and
- * destroyed, of the whole world and of each process.  Atomics, read without a
- * lock, so a report is a moment's impression.
+ * Counters.  Commands and returns are counted by the process that sends or reads
+ * them, by number; what a process has counted is added to the world's when it ends,
+ * so that no two processes write to one place for each call.  Things made and
+ * destroyed are counted for the world.  Atomics, read without a lock, so a report
+ * is a moment's impression.
  */
 #ifndef BINDER_STATS_H
 #define BINDER_STATS_H
 
+#include "abi.h"
 #include "host.h"
 
 #define BINDER_NR_COMMANDS 22 /* BC_* */
@@ -31,13 +34,30 @@ struct binder_stats {
 	struct host_atomic deleted[STAT_COUNT];
 };
 
-struct binder_proc;
+/* Counted and traced; numbers that mean nothing are only traced. */
+static inline void binder_stats_command(struct binder_stats *stats, u32 cmd)
+{
+	u32 nr = ABI_IOC_NR(cmd);
 
-/* Counted for the world, and for @proc if it is not NULL; and traced. */
-void binder_stats_command(struct binder_proc *proc, u32 cmd);
-void binder_stats_return(struct binder_proc *proc, u32 ret);
+	host_trace_command(cmd);
+	if (nr < BINDER_NR_COMMANDS)
+		host_atomic_add_return(&stats->bc[nr], 1);
+}
+
+static inline void binder_stats_return(struct binder_stats *stats, u32 ret)
+{
+	u32 nr = ABI_IOC_NR(ret);
+
+	host_trace_return(ret);
+	if (nr < BINDER_NR_RETURNS)
+		host_atomic_add_return(&stats->br[nr], 1);
+}
+
 void binder_stats_created(enum binder_stat what);
 void binder_stats_deleted(enum binder_stat what);
+
+/* Adds what @from has counted to @to. */
+void binder_stats_add(struct binder_stats *to, const struct binder_stats *from);
 
 /* "BC_TRANSACTION", "BR_NOOP", ...; NULL for numbers that mean nothing.  The
  * same tables drive the parser, the reports and the tests. */
