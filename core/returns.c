@@ -55,25 +55,41 @@ static int flush(struct reader *r)
 	return err;
 }
 
-static int put(struct reader *r, u32 ret, const void *payload)
+/* A place for @ret and its payload; *payload is written by the caller.  Counts it. */
+static int make_room(struct reader *r, u32 ret, void **payload)
 {
-	u32 size = ABI_IOC_SIZE(ret);
+	u32 size = sizeof(ret) + ABI_IOC_SIZE(ret);
 	int err = 0;
 
-	if (r->used + sizeof(ret) + size > GATHER)
+	if (r->used + size > GATHER)
 		err = flush(r);
 	if (err)
 		return err;
-	host_memcpy(r->gather + r->used, &ret, sizeof(ret));
-	if (size)
-		host_memcpy(r->gather + r->used + sizeof(ret), payload, size);
-	r->used += sizeof(ret) + size;
-	r->pos += sizeof(ret) + size;
-	if (ret != BR_NOOP) {
-		r->told = true;
-		binder_stats_return(&r->proc->stats, ret);
-	}
+	*(u32 *)(r->gather + r->used) = ret;
+	*payload = r->gather + r->used + sizeof(ret);
+	r->used += size;
+	r->pos += size;
+	r->told = true;
+	binder_stats_return(&r->proc->stats, ret);
 	return 0;
+}
+
+static int put(struct reader *r, u32 ret, const void *payload)
+{
+	void *place;
+	int err = make_room(r, ret, &place);
+
+	if (!err && ABI_IOC_SIZE(ret))
+		host_memcpy(place, payload, ABI_IOC_SIZE(ret));
+	return err;
+}
+
+/* What every read begins with is no news, and not counted. */
+static void put_noop(struct reader *r)
+{
+	*(u32 *)r->gather = BR_NOOP;
+	r->used = sizeof(u32);
+	r->pos += sizeof(u32);
 }
 
 /* A thread that the process was asked for, or the last that it allows, says no
@@ -283,31 +299,41 @@ static int give_up(struct reader *r, struct binder_transaction *t, int err, cons
 	return is_reply ? put(r, BR_FAILED_REPLY, NULL) : 0;
 }
 
-static void describe(struct reader *r, struct binder_transaction *t,
-		     struct binder_transaction_data_secctx *out)
+/* The sender's process as the receiver knows it; 0 if nobody waits for an answer. */
+static s32 sender_pid(struct reader *r, struct binder_transaction *t)
 {
-	struct binder_transaction_data *tr = &out->transaction_data;
-	struct binder_node *node = t->buffer->target_node;
-	struct binder_thread *from = binder_transaction_get_from(t);
+	struct binder_thread *from;
+	s32 pid = 0;
 
-	host_memset(out, 0, sizeof(*out));
-	if (node) {
-		tr->target.ptr = node->ptr;
-		tr->cookie = node->cookie;
-	}
-	tr->code = t->code;
-	tr->flags = t->flags;
-	tr->sender_euid = t->sender_euid;
+	if (t->is_reply || t->flags & TF_ONE_WAY)
+		return 0;
+	from = binder_transaction_get_from(t);
 	if (from) {
-		tr->sender_pid = host_proc_pid_seen_by(&from->proc->host, &r->proc->host);
+		pid = host_proc_pid_seen_by(&from->proc->host, &r->proc->host);
 		binder_thread_put(from);
 	}
-	tr->data_size = t->buffer->data_size;
-	tr->offsets_size = t->buffer->offsets_size;
-	tr->data.ptr.buffer = binder_buffer_address(&r->proc->alloc, t->buffer);
-	tr->data.ptr.offsets = tr->data.ptr.buffer + binder_buffer_offsets_off(t->buffer) -
-			       t->buffer->range.off;
-	out->secctx = t->secctx;
+	return pid;
+}
+
+static void describe(struct reader *r, struct binder_transaction *t,
+		     struct binder_transaction_data *tr)
+{
+	const struct binder_buffer *buffer = t->buffer;
+	const struct binder_node *node = buffer->target_node;
+	u64 address = binder_buffer_address(&r->proc->alloc, buffer);
+
+	*tr = (struct binder_transaction_data){
+		.target.ptr = node ? node->ptr : 0,
+		.cookie = node ? node->cookie : 0,
+		.code = t->code,
+		.flags = t->flags,
+		.sender_pid = sender_pid(r, t),
+		.sender_euid = t->sender_euid,
+		.data_size = buffer->data_size,
+		.offsets_size = buffer->offsets_size,
+		.data.ptr.buffer = address,
+		.data.ptr.offsets = address + binder_buffer_offsets_off(buffer) - buffer->range.off,
+	};
 }
 
 /* From here on it is the receiver's. */
@@ -359,8 +385,9 @@ static int tell_transaction(struct reader *r, struct binder_work *work)
 {
 	struct binder_transaction *t = bl_entry(&work->link, struct binder_transaction, work.link);
 	struct binder_node *node = t->buffer->target_node;
-	struct binder_transaction_data_secctx tr BINDER_UNSET; /* describe() clears it */
+	struct binder_transaction_data_secctx *tr;
 	u32 ret = BR_REPLY;
+	void *place;
 	u32 *fds = NULL;
 	int err = 0;
 
@@ -383,11 +410,15 @@ static int tell_transaction(struct reader *r, struct binder_work *work)
 		binder_priority_inherit(r->thread, t, node);
 	}
 	host_map_publish(&r->proc->alloc.map, t->buffer->range.off, t->buffer->range.size);
-	describe(r, t, &tr);
 	host_trace_txn_received(t->debug_id);
-	err = put(r, ret, &tr);
-	if (!err)
+	err = make_room(r, ret, &place);
+	if (!err) {
+		tr = place;
+		describe(r, t, &tr->transaction_data);
+		if (ret == BR_TRANSACTION_SEC_CTX)
+			tr->secctx = t->secctx;
 		err = finish(r);
+	}
 	if (err) {
 		host_fds_close(&r->thread->host, fds, fds ? t->nr_files : 0);
 		host_free(fds);
@@ -523,7 +554,7 @@ int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, boo
 		if (err)
 			return err;
 		if (!r.used && !bwr->read_consumed)
-			put(&r, BR_NOOP, NULL);
+			put_noop(&r);
 		err = tell_all(&r);
 	} while (err == GO_ON);
 	if (err == RESTART) {
