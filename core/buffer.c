@@ -58,25 +58,21 @@ int binder_alloc_attach(struct binder_alloc *alloc, u64 base, size_t size)
 		err = -EBUSY;
 	} else {
 		alloc->base = base;
-		alloc->size = size;
 		alloc->async_free = size / 2;
 		range_space_init(&alloc->space, size);
 		binder_pages_attach(&alloc->pages, page, size / RANGE_PAGE_SIZE);
 		page = NULL;
+		__atomic_store_n(&alloc->size, size, __ATOMIC_RELEASE);
 	}
 	binder_unlock(&alloc->lock);
 	host_free(page);
 	return err;
 }
 
-bool binder_alloc_is_attached(struct binder_alloc *alloc)
+/* Once known, it stays so. */
+bool binder_alloc_is_attached(struct binder_alloc *alloc) NO_TSA
 {
-	bool attached;
-
-	binder_lock(&alloc->lock);
-	attached = alloc->size != 0;
-	binder_unlock(&alloc->lock);
-	return attached;
+	return __atomic_load_n(&alloc->size, __ATOMIC_ACQUIRE) != 0;
 }
 
 /* Sees that a mapping is known and still there. */
@@ -109,30 +105,6 @@ static bool total_size(size_t data_size, size_t offsets_size, size_t extra_size,
 		return false;
 	*total = sum < MIN_BUFFER_SIZE ? MIN_BUFFER_SIZE : (size_t)sum;
 	return true;
-}
-
-/* A zeroed struct: the one that the last free left, or a new one. */
-static struct binder_buffer *take_struct(struct binder_alloc *alloc)
-{
-	struct binder_buffer *buffer;
-
-	binder_lock(&alloc->lock);
-	buffer = alloc->spare;
-	alloc->spare = NULL;
-	binder_unlock(&alloc->lock);
-	return buffer ? buffer : host_alloc(sizeof(*buffer));
-}
-
-static void put_struct(struct binder_alloc *alloc, struct binder_buffer *buffer)
-{
-	host_memset(buffer, 0, sizeof(*buffer));
-	binder_lock(&alloc->lock);
-	if (!alloc->spare) {
-		alloc->spare = buffer;
-		buffer = NULL;
-	}
-	binder_unlock(&alloc->lock);
-	host_free(buffer);
 }
 
 /* Does the sender of @buffer, one-way and just reserved, hold too much?  Its new
@@ -190,36 +162,76 @@ static int reserve(struct binder_alloc *alloc, struct binder_buffer *buffer, siz
 static void release(struct binder_alloc *alloc, struct binder_buffer *buffer)
 	REQUIRES(&alloc->lock)
 {
-	struct range_pages own = range_own_pages(&buffer->range);
-
-	range_release(&alloc->space, &buffer->range);
 	if (buffer->async)
 		alloc->async_free += buffer->range.size;
 	alloc->nr_buffers--;
-	binder_pages_release(&alloc->pages, own);
+	binder_pages_release(&alloc->pages, range_release(&alloc->space, &buffer->range));
 }
 
-static int reserve_and_populate(struct binder_alloc *alloc, struct binder_buffer *buffer,
-				size_t size)
+/* Keeps the struct for the next buffer.  Returns what there is no room for, to be freed. */
+static struct binder_buffer *keep(struct binder_alloc *alloc, struct binder_buffer *buffer)
+	REQUIRES(&alloc->lock)
 {
-	struct binder_pages_todo todo;
-	int err;
+	struct binder_buffer *more = alloc->spare ? buffer : NULL;
+
+	if (!more)
+		alloc->spare = buffer;
+	return more;
+}
+
+/* The struct that the last free left, or a new one for which the lock is dropped; NULL: no
+ * memory. */
+static struct binder_buffer *take_struct(struct binder_alloc *alloc) REQUIRES(&alloc->lock)
+{
+	struct binder_buffer *buffer = alloc->spare;
+
+	alloc->spare = NULL;
+	if (buffer)
+		return buffer;
+	binder_unlock(&alloc->lock);
+	buffer = host_alloc(sizeof(*buffer));
+	binder_lock(&alloc->lock);
+	return buffer;
+}
+
+/* Cuts a buffer like @like; *@todo: what its pages need. */
+static struct binder_buffer *cut(struct binder_alloc *alloc, const struct binder_buffer *like,
+				 size_t size, struct binder_pages_todo *todo, int *err)
+{
+	struct binder_buffer *buffer, *dead = NULL;
 
 	binder_lock(&alloc->lock);
-	err = reserve(alloc, buffer, size, &todo);
+	buffer = take_struct(alloc);
+	if (buffer) {
+		*buffer = *like;
+		*err = reserve(alloc, buffer, size, todo);
+		if (*err)
+			dead = keep(alloc, buffer);
+	} else {
+		*err = -ENOMEM;
+	}
 	binder_unlock(&alloc->lock);
-	if (err || !todo.populate.nr)
-		return err;
+	host_free(dead);
+	return *err ? NULL : buffer;
+}
 
-	err = binder_pages_populate(&alloc->pages, &alloc->map, todo);
+/* Makes the pages of a reserved buffer; gives it up if that fails. */
+static int populate(struct binder_alloc *alloc, struct binder_buffer *buffer,
+		    struct binder_pages_todo todo)
+{
+	struct binder_buffer *dead = NULL;
+	int err = binder_pages_populate(&alloc->pages, &alloc->map, todo);
+
 	binder_lock(&alloc->lock);
 	if (err) {
 		BINDER_MARK(BUFFER_WITHOUT_PAGES);
 		release(alloc, buffer);
+		dead = keep(alloc, buffer);
 	} else {
 		binder_pages_populated(&alloc->pages, todo.populate);
 	}
 	binder_unlock(&alloc->lock);
+	host_free(dead);
 	return err;
 }
 
@@ -227,6 +239,14 @@ struct binder_buffer *binder_buffer_new(struct binder_alloc *alloc, struct host_
 					size_t data_size, size_t offsets_size, size_t extra_size,
 					bool async, s32 pid, int *err)
 {
+	const struct binder_buffer like = {
+		.range.user = (u32)pid,
+		.data_size = data_size,
+		.offsets_size = offsets_size,
+		.extra_size = extra_size,
+		.async = async,
+	};
+	struct binder_pages_todo todo;
 	struct binder_buffer *buffer;
 	size_t size;
 
@@ -238,34 +258,31 @@ struct binder_buffer *binder_buffer_new(struct binder_alloc *alloc, struct host_
 		*err = -ENOSPC;
 		return NULL;
 	}
-	buffer = take_struct(alloc);
-	if (!buffer) {
-		*err = -ENOMEM;
-		return NULL;
-	}
-	buffer->range.user = (u32)pid;
-	buffer->data_size = data_size;
-	buffer->offsets_size = offsets_size;
-	buffer->extra_size = extra_size;
-	buffer->async = async;
-	*err = reserve_and_populate(alloc, buffer, size);
-	if (*err) {
-		put_struct(alloc, buffer);
-		return NULL;
-	}
-	return buffer;
+	buffer = cut(alloc, &like, size, &todo, err);
+	if (buffer && todo.populate.nr)
+		*err = populate(alloc, buffer, todo);
+	return *err ? NULL : buffer;
 }
 
 void binder_buffer_free(struct binder_alloc *alloc, struct binder_buffer *buffer)
 {
+	struct binder_hold *holds = buffer->holds;
+	struct binder_buffer *dead;
+
 	binder_assert_unlocked();
 	if (buffer->clear_on_free)
 		host_map_zero(&alloc->map, buffer->range.off, buffer->range.size);
 	binder_lock(&alloc->lock);
 	release(alloc, buffer);
+	dead = keep(alloc, buffer);
 	binder_unlock(&alloc->lock);
-	host_free(buffer->holds);
-	put_struct(alloc, buffer);
+	host_free(holds);
+	host_free(dead);
+}
+
+static bool may_user_free(const struct binder_buffer *buffer)
+{
+	return __atomic_load_n(&buffer->user_free, __ATOMIC_ACQUIRE);
 }
 
 struct binder_buffer *binder_buffer_claim(struct binder_alloc *alloc, u64 ptr, int *err)
@@ -276,7 +293,7 @@ struct binder_buffer *binder_buffer_claim(struct binder_alloc *alloc, u64 ptr, i
 	binder_lock(&alloc->lock);
 	if (ptr >= alloc->base && ptr - alloc->base < alloc->size)
 		buffer = of_range(range_find(&alloc->space, (size_t)(ptr - alloc->base)));
-	if (buffer && (!buffer->user_free || buffer->claimed)) {
+	if (buffer && (!may_user_free(buffer) || buffer->claimed)) {
 		BINDER_MARK(BUFFER_NOT_YET_FREE);
 		*err = -EPERM;
 		buffer = NULL;
@@ -288,12 +305,11 @@ struct binder_buffer *binder_buffer_claim(struct binder_alloc *alloc, u64 ptr, i
 	return buffer;
 }
 
-void binder_buffer_allow_user_free(struct binder_alloc *alloc, struct binder_buffer *buffer)
+void binder_buffer_allow_user_free(struct binder_buffer *buffer)
 {
-	binder_lock(&alloc->lock);
-	buffer->user_free = true;
-	binder_unlock(&alloc->lock);
+	__atomic_store_n(&buffer->user_free, true, __ATOMIC_RELEASE);
 }
+
 
 u64 binder_buffer_address(struct binder_alloc *alloc, const struct binder_buffer *buffer) NO_TSA
 {
@@ -306,7 +322,7 @@ struct binder_buffer *binder_alloc_first_buffer(struct binder_alloc *alloc)
 
 	binder_lock(&alloc->lock);
 	range = range_first(&alloc->space);
-	while (range && !of_range(range)->user_free)
+	while (range && !may_user_free(of_range(range)))
 		range = range_next(range);
 	binder_unlock(&alloc->lock);
 	return of_range(range);

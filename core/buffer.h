@@ -42,7 +42,7 @@ struct binder_buffer {
 	size_t extra_size;	/* scatter-gather buffers and security context */
 	bool async;		/* from the one-way half */
 	bool clear_on_free;	/* TF_CLEAR_BUF */
-	bool user_free;		/* the receiver may free it (BC_FREE_BUFFER) */
+	bool user_free;		/* the receiver may free it (BC_FREE_BUFFER); atomic */
 	bool claimed;		/* somebody is freeing it */
 	bool oneway_spam_suspect;
 	/* guarded by the receiver's inner_lock */
@@ -62,7 +62,7 @@ struct binder_alloc {
 	size_t async_free GUARDED_BY(&lock); /* bytes left for one-way calls */
 	bool spam_reported GUARDED_BY(&lock);
 	u32 nr_buffers GUARDED_BY(&lock);
-	struct binder_buffer *spare GUARDED_BY(&lock); /* zeroed, for the next one */
+	struct binder_buffer *spare GUARDED_BY(&lock); /* for the next one */
 };
 
 /* 4 MiB: a longer mapping is used up to here (stock behaviour). */
@@ -108,8 +108,7 @@ void binder_buffer_free(struct binder_alloc *alloc,
 struct binder_buffer *binder_buffer_claim(struct binder_alloc *alloc, u64 ptr,
 					  int *err);
 /* The receiver has been told of it: it may free it from now on. */
-void binder_buffer_allow_user_free(struct binder_alloc *alloc,
-				   struct binder_buffer *buffer);
+void binder_buffer_allow_user_free(struct binder_buffer *buffer);
 
 /* Address of the buffer's first byte in the process. */
 u64 binder_buffer_address(struct binder_alloc *alloc,

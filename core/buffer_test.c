@@ -138,7 +138,7 @@ TEST(buffer_claim)
 	a = get(&w, 100, false, 1, &err);
 	address = binder_buffer_address(&w.alloc, a);
 	CHECK(!binder_buffer_claim(&w.alloc, address, &err) && err == -EPERM);
-	binder_buffer_allow_user_free(&w.alloc, a);
+	binder_buffer_allow_user_free(a);
 	CHECK(!binder_buffer_claim(&w.alloc, address + 8, &err) && err == -ENOENT);
 	CHECK(!binder_buffer_claim(&w.alloc, address - 8, &err) && err == -ENOENT);
 	CHECK(!binder_buffer_claim(&w.alloc, 0, &err) && err == -ENOENT);
@@ -244,7 +244,7 @@ TEST(buffer_only_delivered_ones_are_left_by_the_dead)
 	a = get(&w, 8, false, 1, &err);
 	b = get(&w, 8, false, 1, &err);
 	CHECK(a && !binder_alloc_first_buffer(&w.alloc));
-	binder_buffer_allow_user_free(&w.alloc, b);
+	binder_buffer_allow_user_free(b);
 	CHECK(binder_alloc_first_buffer(&w.alloc) == b);
 	end(&w);
 }

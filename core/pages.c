@@ -68,7 +68,8 @@ static void lru_del(struct binder_pages *pages, u16 at)
 		pages->page[page->next].prev = page->prev;
 }
 
-static void set_state(struct binder_pages *pages, size_t at, enum binder_page_state state)
+static inline void set_state(struct binder_pages *pages, size_t at,
+			     enum binder_page_state state)
 {
 	struct binder_page *page = &pages->page[at];
 
@@ -138,17 +139,19 @@ struct binder_pages_todo binder_pages_claim(struct binder_pages *pages, struct r
 	struct range_pages *populate = &todo.populate;
 	size_t at;
 
-	for (at = run.first; at < run.first + run.nr; at++)
-		mark_claimed(pages, at);
-	move(pages, run, claimed);
 	for (at = run.first; at < run.first + run.nr; at++) {
-		if (pages->page[at].state != PAGE_POPULATING)
+		u8 state = pages->page[at].state;
+
+		mark_claimed(pages, at);
+		if (claimed[state] != state)
+			set_state(pages, at, claimed[state]);
+		if (claimed[state] != PAGE_POPULATING)
 			continue;
 		if (!populate->nr)
 			populate->first = at;
 		populate->nr = at - populate->first + 1;
 	}
-	if (with_memory(pages) > pages->high)
+	if (populate->nr && with_memory(pages) > pages->high)
 		pages->high = with_memory(pages);
 	return todo;
 }

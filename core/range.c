@@ -93,20 +93,6 @@ static struct buffer_range *neighbour(struct bt_node *node)
 	return node ? bt_entry(node, struct buffer_range, by_off) : NULL;
 }
 
-void range_release(struct range_space *space, struct buffer_range *range)
-{
-	struct buffer_range *before = neighbour(bt_prev(&range->by_off));
-	size_t bytes = range->size + range->gap;
-
-	if (!before)
-		before = &space->head;
-	if (!before->gap)
-		before->gap_user = range->user;
-	set_gap(space, range, 0);
-	bt_erase(&space->by_off, &range->by_off);
-	set_gap(space, before, before->gap + bytes);
-}
-
 struct buffer_range *range_find(const struct range_space *space, size_t off)
 {
 	return neighbour(bt_find(&space->by_off, &off, compare_key_off));
@@ -139,17 +125,34 @@ struct range_pages range_all_pages(const struct buffer_range *range)
 	return (struct range_pages){ first, last_page(range) - first + 1 };
 }
 
-struct range_pages range_own_pages(const struct buffer_range *range)
+/* The pages of @range that neither of its neighbours lies on; ranges do not overlap, so
+ * no others can. */
+static struct range_pages own_pages(const struct buffer_range *range,
+				    const struct buffer_range *before,
+				    const struct buffer_range *after)
 {
-	const struct buffer_range *before = neighbour(bt_prev(&range->by_off));
-	const struct buffer_range *after = neighbour(bt_next(&range->by_off));
 	size_t first = first_page(range);
 	size_t end = last_page(range) + 1;
 
-	/* Ranges do not overlap, so only the neighbours can lie on the same page. */
 	if (before && last_page(before) == first)
 		first++;
 	if (after && first_page(after) == end - 1)
 		end--;
 	return (struct range_pages){ first, end > first ? end - first : 0 };
+}
+
+struct range_pages range_release(struct range_space *space, struct buffer_range *range)
+{
+	struct buffer_range *before = neighbour(bt_prev(&range->by_off));
+	struct range_pages own = own_pages(range, before, range_next(range));
+	size_t bytes = range->size + range->gap;
+
+	if (!before)
+		before = &space->head;
+	if (!before->gap)
+		before->gap_user = range->user;
+	set_gap(space, range, 0);
+	bt_erase(&space->by_off, &range->by_off);
+	set_gap(space, before, before->gap + bytes);
+	return own;
 }

@@ -40,9 +40,6 @@ void range_space_init(struct range_space *space, size_t size);
  * caller has set ->user.  False, and nothing changed, if no gap fits.  O(log n) */
 bool range_reserve(struct range_space *space, struct buffer_range *range, size_t size);
 
-/* Takes back what range_reserve() gave.  O(log n) */
-void range_release(struct range_space *space, struct buffer_range *range);
-
 /* The range in use that starts at @off, NULL if there is none.  O(log n) */
 struct buffer_range *range_find(const struct range_space *space, size_t off);
 
@@ -56,11 +53,11 @@ struct range_pages {
 	size_t nr;
 };
 
+/* Takes back what range_reserve() gave.  O(log n).  Returns the pages that no range
+ * lies on any more; may be none. */
+struct range_pages range_release(struct range_space *space, struct buffer_range *range);
+
 /* Every page that @range lies on. */
 struct range_pages range_all_pages(const struct buffer_range *range);
-
-/* The pages of @range, which is in use, that no other range lies on: those that
- * become free when it is released.  May be none. */
-struct range_pages range_own_pages(const struct buffer_range *range);
 
 #endif

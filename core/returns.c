@@ -341,7 +341,7 @@ static void hand_over(struct reader *r, struct binder_transaction *t)
 {
 	bool call = !t->is_reply && !(t->flags & TF_ONE_WAY);
 
-	binder_buffer_allow_user_free(&r->proc->alloc, t->buffer);
+	binder_buffer_allow_user_free(t->buffer);
 	if (!call) {
 		binder_transaction_free(t);
 		return;

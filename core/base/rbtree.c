@@ -88,57 +88,10 @@ void bt_link(struct bt_root *root, struct bt_node *node, struct bt_node *parent,
 	node->parent = parent;
 	node->left = NULL;
 	node->right = NULL;
-	node->red = true;
+	node->red = parent;
 	*link = node;
-	fix_red(root, node);
-}
-
-struct bt_node *bt_insert(struct bt_root *root, struct bt_node *node, bt_compare compare)
-{
-	struct bt_node **link = &root->top;
-	struct bt_node *parent = NULL;
-
-	while (*link) {
-		int order = compare(node, *link);
-
-		if (order == 0)
-			return *link;
-		parent = *link;
-		link = child(parent, order > 0);
-	}
-	bt_link(root, node, parent, link);
-	return NULL;
-}
-
-struct bt_node *bt_find(const struct bt_root *root, const void *key, bt_compare_key compare)
-{
-	struct bt_node *node = root->top;
-
-	while (node) {
-		int order = compare(key, node);
-
-		if (order == 0)
-			return node;
-		node = *child(node, order > 0);
-	}
-	return NULL;
-}
-
-struct bt_node *bt_lower_bound(const struct bt_root *root, const void *key, bt_compare_key compare)
-{
-	struct bt_node *node = root->top;
-	struct bt_node *best = NULL;
-
-	while (node) {
-		int order = compare(key, node);
-
-		if (order <= 0)
-			best = node;
-		if (order == 0)
-			break;
-		node = *child(node, order > 0);
-	}
-	return best;
+	if (parent)
+		fix_red(root, node);
 }
 
 /*
@@ -218,7 +171,9 @@ void bt_erase(struct bt_root *root, struct bt_node *node)
 {
 	if (!bt_linked(node))
 		return;
-	if (node->left && node->right) {
+	if (root->top == node && !node->left && !node->right) {
+		root->top = NULL;
+	} else if (node->left && node->right) {
 		struct bt_node *next = bt_next(node);
 
 		erase_thin(root, next);

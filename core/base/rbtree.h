@@ -60,15 +60,61 @@ void bt_link(struct bt_root *root, struct bt_node *node, struct bt_node *parent,
 
 /*
  * Inserts @node where @compare says. Returns NULL, or the node already there that
- * equals @node; then nothing has changed.
+ * equals @node; then nothing has changed. (Here and below the descent is inline, so
+ * that the comparison is, too.)
  */
-struct bt_node *bt_insert(struct bt_root *root, struct bt_node *node, bt_compare compare);
+static inline struct bt_node *bt_insert(struct bt_root *root, struct bt_node *node,
+					bt_compare compare)
+{
+	struct bt_node **link = &root->top;
+	struct bt_node *parent = NULL;
+
+	while (*link) {
+		int order = compare(node, *link);
+
+		if (order == 0)
+			return *link;
+		parent = *link;
+		link = order > 0 ? &parent->right : &parent->left;
+	}
+	bt_link(root, node, parent, link);
+	return NULL;
+}
 
 /* The node that equals @key, NULL if there is none. */
-struct bt_node *bt_find(const struct bt_root *root, const void *key, bt_compare_key compare);
+static inline struct bt_node *bt_find(const struct bt_root *root, const void *key,
+				      bt_compare_key compare)
+{
+	struct bt_node *node = root->top;
+
+	while (node) {
+		int order = compare(key, node);
+
+		if (order == 0)
+			return node;
+		node = order > 0 ? node->right : node->left;
+	}
+	return NULL;
+}
 
 /* The first node not before @key (equal or next above), NULL if there is none. */
-struct bt_node *bt_lower_bound(const struct bt_root *root, const void *key, bt_compare_key compare);
+static inline struct bt_node *bt_lower_bound(const struct bt_root *root, const void *key,
+					     bt_compare_key compare)
+{
+	struct bt_node *node = root->top;
+	struct bt_node *best = NULL;
+
+	while (node) {
+		int order = compare(key, node);
+
+		if (order <= 0)
+			best = node;
+		if (order == 0)
+			break;
+		node = order > 0 ? node->right : node->left;
+	}
+	return best;
+}
 
 /* Takes @node out; afterwards it stands in no tree. No effect if it already does. */
 void bt_erase(struct bt_root *root, struct bt_node *node);

@@ -53,10 +53,11 @@ static void model_set(struct model *model, const struct buffer_range *range, boo
 	memset(model->used + range->off / UNIT, used, range->size / UNIT);
 }
 
-static bool own_pages_right(struct model *model, const struct buffer_range *range)
+/* Releases @range, and compares the pages that it says are free now. */
+static bool release_right(struct model *model, struct buffer_range *range)
 {
-	struct range_pages own = range_own_pages(range);
 	struct range_pages all = range_all_pages(range);
+	struct range_pages own = range_release(&model->space, range);
 	bool right = true;
 	size_t page;
 
@@ -67,7 +68,6 @@ static bool own_pages_right(struct model *model, const struct buffer_range *rang
 		if (mine == model_page_used(model, page))
 			right = fuzz_wrong("a page that others use is not a range's own");
 	}
-	model_set(model, range, true);
 	return right;
 }
 
@@ -103,7 +103,7 @@ static bool reserve(struct model *model, struct buffer_range **slot, size_t unit
 	if (model_gap(model, range->off / UNIT) != best || range->size != units * UNIT)
 		return fuzz_wrong("the smallest gap that fits is taken, at its start");
 	model_set(model, range, true);
-	return own_pages_right(model, range);
+	return true;
 }
 
 static bool release(struct model *model, struct buffer_range **slot)
@@ -112,9 +112,7 @@ static bool release(struct model *model, struct buffer_range **slot)
 
 	if (range_find(&model->space, (*slot)->off) != *slot)
 		right = fuzz_wrong("a range in use is found by its offset");
-	right = right && own_pages_right(model, *slot);
-	range_release(&model->space, *slot);
-	model_set(model, *slot, false);
+	right = release_right(model, *slot) && right;
 	free(*slot);
 	*slot = NULL;
 	model->nr--;
