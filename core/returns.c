@@ -343,7 +343,7 @@ static void hand_over(struct reader *r, struct binder_transaction *t)
 
 	binder_buffer_allow_user_free(t->buffer);
 	if (!call) {
-		binder_transaction_free(t);
+		binder_transaction_free_by(r->thread, t);
 		return;
 	}
 	binder_lock(&r->proc->inner_lock);

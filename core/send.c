@@ -255,7 +255,7 @@ static int build(struct send *s)
 	bool full = s->thread->nr_unread >= BINDER_MAX_UNREAD;
 	int err;
 
-	s->t = full ? NULL : binder_transaction_new();
+	s->t = full ? NULL : binder_transaction_new(s->thread);
 	s->complete = full ? NULL : take_completion(s->thread);
 	if (s->complete)
 		binder_stats_created(STAT_COMPLETE);
@@ -312,7 +312,7 @@ static int queue_reply(struct send *s)
 		binder_unlock(&s->proc->inner_lock);
 		return binder_fail(&s->why, BR_DEAD_REPLY, -ESRCH, "the caller is dead");
 	}
-	binder_transaction_free(s->in_reply_to);
+	binder_transaction_free_by(s->thread, s->in_reply_to);
 	s->in_reply_to = NULL;
 	return 0;
 }

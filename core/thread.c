@@ -77,6 +77,7 @@ static void free_thread(struct binder_thread *thread)
 
 	host_thread_destroy(&thread->host);
 	host_free(thread->spare);
+	host_free(thread->spare_transaction);
 	host_free(thread);
 	binder_proc_put(proc);
 }

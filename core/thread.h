@@ -46,7 +46,9 @@ struct binder_thread {
 	bool process_todo; /* todo holds something that ends a wait */
 	struct bl_list todo;
 	u32 nr_unread; /* completions in todo; only changed by the thread's own calls */
-	struct binder_work *spare; /* a completion for the next call; only used by own calls */
+	/* memory for the next call; only used by own calls */
+	struct binder_work *spare; /* a completion */
+	struct binder_transaction *spare_transaction;
 	struct binder_transaction *stack; /* innermost first */
 	struct binder_error return_error; /* for what it sent itself */
 	struct binder_error reply_error;  /* for a call that it waits for */

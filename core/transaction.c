@@ -16,10 +16,15 @@
 #include "ref.h"
 #include "thread.h"
 
-struct binder_transaction *binder_transaction_new(void)
+struct binder_transaction *binder_transaction_new(struct binder_thread *thread)
 {
-	struct binder_transaction *t = host_alloc(sizeof(*t));
+	struct binder_transaction *t = thread->spare_transaction;
 
+	thread->spare_transaction = NULL;
+	if (t)
+		*t = (struct binder_transaction){ 0 };
+	else
+		t = host_alloc(sizeof(*t));
 	if (!t)
 		return NULL;
 	binder_work_init(&t->work, WORK_TRANSACTION);
@@ -65,7 +70,8 @@ static void trace_freed(const struct binder_transaction *t)
 	host_trace_txn_freed(&txn);
 }
 
-void binder_transaction_free(struct binder_transaction *t)
+/* All but the memory. */
+static void end(struct binder_transaction *t)
 {
 	u32 i;
 
@@ -76,8 +82,22 @@ void binder_transaction_free(struct binder_transaction *t)
 		host_file_put(t->files[i].file);
 	host_free(t->files);
 	binder_lock_destroy(&t->lock);
-	host_free(t);
 	binder_stats_deleted(STAT_TRANSACTION);
+}
+
+void binder_transaction_free(struct binder_transaction *t)
+{
+	end(t);
+	host_free(t);
+}
+
+void binder_transaction_free_by(struct binder_thread *thread, struct binder_transaction *t)
+{
+	end(t);
+	if (thread->spare_transaction)
+		host_free(t);
+	else
+		thread->spare_transaction = t;
 }
 
 struct binder_thread *binder_transaction_get_from(struct binder_transaction *t)

@@ -66,7 +66,8 @@ struct binder_transaction {
 	u32 nr_files;
 };
 
-struct binder_transaction *binder_transaction_new(void);
+/* By a thread's own call.  NULL: no memory.  May sleep. */
+struct binder_transaction *binder_transaction_new(struct binder_thread *thread);
 
 /* Whose it is: the receiver's own lock guards it, but a report of the sender's side
  * asks as well. */
@@ -101,6 +102,9 @@ static inline void binder_transaction_set_for(struct binder_transaction *t,
 /* Frees the transaction and what it still carries (files).  The buffer stays
  * with its receiver.  May sleep; no lock held. */
 void binder_transaction_free(struct binder_transaction *t);
+/* The same, by a thread's own call, which keeps the memory for its next one: who serves
+ * calls frees one for each that it sends, and so does who makes them. */
+void binder_transaction_free_by(struct binder_thread *thread, struct binder_transaction *t);
 
 /* Parts @t from its receiver's buffer, which is returned (NULL if it has parted
  * already), and from the count of outstanding calls.  No lock held. */

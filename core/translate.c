@@ -384,23 +384,33 @@ static int walk_objects(struct walk *w)
 	return err || !w->late ? err : bad(w, -EINVAL, w->late);
 }
 
-int binder_translate(struct binder_translation *x, struct binder_result *why)
+/* @copied: the data lies in the buffer already. */
+static int translate_objects(struct binder_translation *x, bool copied, struct binder_result *why)
 {
-	struct binder_buffer *buffer = x->t->buffer;
 	struct walk w = {
 		.x = x,
 		.why = why,
-		.buffer = buffer,
+		.buffer = x->t->buffer,
 		.map = &x->target->alloc.map,
+		.copied = copied,
 	};
-	int err = 0;
+	int err = fetch_offsets(&w);
 
-	w.copied = !x->tr->data_size ||
-		   !host_map_copy(w.map, buffer->range.off, &x->thread->host,
-				  x->tr->data.ptr.buffer, x->tr->data_size);
-	err = fetch_offsets(&w);
 	if (!err && (w.nr || !w.copied))
 		err = walk_objects(&w);
 	host_free(w.offsets);
 	return err;
+}
+
+int binder_translate(struct binder_translation *x, struct binder_result *why)
+{
+	const struct binder_transaction_data *tr = x->tr;
+	bool copied = true;
+
+	if (tr->data_size)
+		copied = !host_map_copy(&x->target->alloc.map, x->t->buffer->range.off,
+					&x->thread->host, tr->data.ptr.buffer, tr->data_size);
+	if (copied && !tr->offsets_size && !x->buffers_size)
+		return 0;
+	return translate_objects(x, copied, why);
 }
