@@ -229,6 +229,45 @@ TEST(rt_is_passed_on,
 	free_buffer(s.server, expect(s.server, BR_REPLY));
 }
 
+TEST(rt_reaches_the_third, "Who is called on a caller's behalf is as urgent as the first caller.",
+     "inherit_rt")
+{
+	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	struct client *first = client_new();
+	const struct returned *given, *outer, *inner;
+	uint32_t to_first, middle;
+
+	/* the manager, in the middle, gives the first caller an object of its own */
+	put_cmd(first, BC_ENTER_LOOPER);
+	flush(first);
+	to_first = give(first, s.caller, 0x70, 0x80, 0);
+	put_txn(s.caller, (struct txn){ .handle = to_first,
+					.objects = { OBJ_BINDER(0x50, 0x60,
+								.flags = 19 | INHERIT_RT) } });
+	flush(s.caller);
+	given = expect(first, BR_TRANSACTION);
+	middle = object_at(given, 0)->flat.handle;
+	put_u32(first, BC_ACQUIRE, middle);
+	answer(first, given);
+	finish_call(s.caller);
+
+	sched_set(first, SCHED_RR, 40);
+	call(first, middle);
+	outer = expect(s.caller, BR_TRANSACTION);
+	expect_realtime(s.caller, SCHED_RR, 40);
+	call(s.caller, s.handle);
+	inner = expect(s.server, BR_TRANSACTION);
+	expect_realtime(s.server, SCHED_RR, 40);
+	answer(s.server, inner);
+	expect_nice(s.server, 0);
+	finish_call(s.caller);
+	expect_realtime(s.caller, SCHED_RR, 40);
+	answer(s.caller, outer);
+	expect_nice(s.caller, 0);
+	finish_call(first);
+	expect_realtime(first, SCHED_RR, 40);
+}
+
 TEST(rt_thread_exit_gives_it_back, "A thread that exits without an answer gives it back.",
      "inherit_rt")
 {
