@@ -2,7 +2,7 @@
 /*
  * One mutex, of the first rank.  A call that would block returns to its home and so lets the mutex
  * go; it takes it again when it is resumed.  The home is told between which two moments it may keep
- * the holder on its CPU: after the mutex was got, and until it is free again, so that nobody is
+ * the holder on its CPU: from before the mutex is got until it is free again, so that nobody is
  * taken off its CPU with the mutex in hand.
  */
 #include "regime.h"
@@ -52,8 +52,8 @@ void binder_regime_init(void)
 
 void binder_regime_lock(void) NO_TSA
 {
-	binder_mutex_lock(&everything);
 	host_stay_on_cpu();
+	binder_mutex_lock(&everything);
 }
 
 void binder_regime_unlock(void) NO_TSA

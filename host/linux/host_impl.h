@@ -339,19 +339,13 @@ static inline int host_may_manage(const struct host_proc *proc)
 
 static inline int host_may_transact(const struct host_proc *from, const struct host_proc *to)
 {
-	int err;
-
-	regime_may_sleep(err = policy_may_transact(from->cred, to->cred));
-	return err;
+	return policy_may_transact(from->cred, to->cred); /* asks a cache, and does not sleep */
 }
 
 static inline int host_may_transfer_object(const struct host_proc *from,
 					   const struct host_proc *to)
 {
-	int err;
-
-	regime_may_sleep(err = policy_may_transfer_object(from->cred, to->cred));
-	return err;
+	return policy_may_transfer_object(from->cred, to->cred);
 }
 
 static inline int host_may_transfer_file(const struct host_proc *from, const struct host_proc *to,

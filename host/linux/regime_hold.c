@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Preemption is off from the moment that the mutex was got until it has been let go. It must be on
+ * Preemption is off from before the mutex is tried until it has been let go. It must be on
  * where something sleeps, and whoever gets the CPU then finds the mutex taken: that is the price of
  * this regime, and why everything is first tried without sleeping.
  */
@@ -14,7 +14,7 @@
 DEFINE_STATIC_KEY_FALSE(regime_global);
 DEFINE_STATIC_KEY_FALSE(regime_nopreempt);
 
-/* Preemption is off on this CPU for the regime's sake: what runs here holds the mutex. */
+/* Preemption is off on this CPU for the regime's sake: what runs here has the mutex, or tries. */
 static DEFINE_PER_CPU(bool, pinned);
 
 /* Is it the calling thread's doing? */

@@ -3,10 +3,10 @@
  * regime_hold: the regime in this home (core/regime.h), by two static keys that are off in the
  * regime `fine`, and what the home does with preemption off in `global-nopreempt`.
  *
- * Who holds the regime's mutex there has preemption off, which is known per CPU: while it is off,
- * what runs here is the holder. What may have to sleep is first tried in its form that does not
- * (a copy without page faults, memory without reclaim); only if that fails, or there is no such
- * form, is preemption on around it, as it is while anything sleeps.
+ * Who takes the regime's mutex there has preemption off, which is known per CPU: while it is off,
+ * what runs here is the holder, or becomes it. What may have to sleep is first tried in its form
+ * that does not (a copy without page faults, memory without reclaim); only if that fails, or there
+ * is no such form, is preemption on around it, as it is while anything sleeps.
  */
 #ifndef HOST_LINUX_REGIME_HOLD_H
 #define HOST_LINUX_REGIME_HOLD_H
@@ -24,7 +24,7 @@ static __always_inline bool regime_is_nopreempt(void)
 	return static_branch_unlikely(&regime_nopreempt);
 }
 
-/* The calling thread has the mutex: preemption goes off; on. */
+/* The calling thread is about to take the mutex, has let it go: preemption goes off; on. */
 void regime_pin(void);
 void regime_unpin(void);
 /* Preemption on if it was the regime that had it off, which is returned; off again. */
