@@ -16,3 +16,11 @@ bench-alloc: $(BIN)/anybinder $(BIN)/bench-ipc vm-fetch
 $(BUILD)/bench/profile.so: bench/vm/profile.c bench/mark.h
 	@mkdir -p $(@D)
 	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -o $@ $<
+
+# make bench-inversion KVER=6.12: what an urgent caller waits for in each regime of locking.
+$(BIN)/bench-inversion: LDFLAGS += -static
+$(BIN)/bench-inversion: $(patsubst %,$(OBJ)/bench/%.o,inversion wire histogram)
+
+.PHONY: bench-inversion
+bench-inversion: module $(BIN)/bench-inversion
+	@bench/vm/inversion --kernel $(KVER) $(BENCH_ARGS)

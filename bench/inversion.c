@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an urgent caller waits for, on one CPU, while those who do not concern it are at work:
+ *
+ *   low   a caller and its server at nice 19, who pass a large payload on a device of their own,
+ *	   again and again: nearly always one of them is inside the driver
+ *   hog   SCHED_FIFO 50: takes the whole CPU for most of each period
+ *   high  a caller and its server at SCHED_FIFO 90: an empty call now and then, timed
+ *
+ * If `low` holds something that `high` needs, then `high` waits for `low`, which gets nothing of
+ * the CPU before the hog's burst is over: the priorities are turned round.
+ */
+#include "bench/fail.h"
+#include "bench/histogram.h"
+#include "bench/wire.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HOG_PERIOD_NS 12000000u
+#define HOG_BURST_NS  9000000u
+/* Has no common measure with the hog's period, so that calls come at all of its moments. */
+#define HIGH_PERIOD_NS 7300000u
+#define LOW_BYTES      65536u
+#define MAP_BYTES      WIRE_MAP_BYTES
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void sleep_until(uint64_t ns)
+{
+	struct timespec until = { .tv_sec = (time_t)(ns / 1000000000u),
+				  .tv_nsec = (long)(ns % 1000000000u) };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL))
+		;
+}
+
+/* Real-time priority @fifo; 0: nice 19. */
+static void take_place(int fifo)
+{
+	const struct sched_param param = { .sched_priority = fifo };
+
+	if (fifo ? sched_setscheduler(0, SCHED_FIFO, &param) : setpriority(PRIO_PROCESS, 0, 19))
+		fail_errno("priority %d", fifo);
+}
+
+static void no_limit_for_realtime(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/sched_rt_runtime_us", "w");
+
+	if (!file || fputs("-1", file) < 0 || fclose(file))
+		fail_errno("sched_rt_runtime_us");
+}
+
+/* Runs @role in a process that ends with this one; returns when it has said that it is ready. */
+static void start(void (*role)(const char *device, int ready), const char *device)
+{
+	int pipes[2];
+	char byte;
+
+	if (pipe(pipes))
+		fail_errno("pipe");
+	switch (fork()) {
+	case -1:
+		fail_errno("fork");
+	case 0:
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		role(device, pipes[1]);
+		_exit(1);
+	}
+	close(pipes[1]);
+	if (read(pipes[0], &byte, 1) != 1)
+		fail("%s: a process did not get ready", device);
+	close(pipes[0]);
+}
+
+static void say_ready(int ready)
+{
+	if (write(ready, "", 1) != 1)
+		fail_errno("pipe");
+	close(ready);
+}
+
+static void serve(const char *device, int ready)
+{
+	struct binder_transaction_data reply = { .code = 1 }, got;
+	struct wire wire;
+
+	wire_open(&wire, device, MAP_BYTES);
+	if (ioctl(wire.fd, BINDER_SET_CONTEXT_MGR, 0))
+		fail_errno("BINDER_SET_CONTEXT_MGR");
+	wire_put(&wire, BC_ENTER_LOOPER, NULL, 0);
+	say_ready(ready);
+	while (wire_wait(&wire, &got) == BR_TRANSACTION) {
+		wire_free(&wire, got.data.ptr.buffer);
+		wire_reply(&wire, &reply);
+	}
+}
+
+static void serve_low(const char *device, int ready)
+{
+	take_place(0);
+	serve(device, ready);
+}
+
+static void serve_high(const char *device, int ready)
+{
+	take_place(90);
+	serve(device, ready);
+}
+
+static void call_once(struct wire *wire, const struct binder_transaction_data *call)
+{
+	struct binder_transaction_data answer;
+
+	wire_call(wire, call, &answer);
+	wire_free(wire, answer.data.ptr.buffer);
+}
+
+static void call_low(const char *device, int ready)
+{
+	static uint8_t payload[LOW_BYTES];
+	const struct binder_transaction_data call = {
+		.code = 1,
+		.data_size = sizeof(payload),
+		.data.ptr.buffer = (uintptr_t)payload,
+	};
+	struct wire wire;
+
+	take_place(0);
+	memset(payload, 1, sizeof(payload));
+	wire_open(&wire, device, MAP_BYTES);
+	call_once(&wire, &call);
+	say_ready(ready);
+	for (;;)
+		call_once(&wire, &call);
+}
+
+static void hog(const char *device, int ready)
+{
+	uint64_t begin;
+
+	(void)device;
+	take_place(50);
+	say_ready(ready);
+	for (begin = now_ns();; begin += HOG_PERIOD_NS) {
+		sleep_until(begin);
+		while (now_ns() < begin + HOG_BURST_NS)
+			;
+	}
+}
+
+static void call_high(const char *device, unsigned int samples, struct histogram *latencies)
+{
+	const struct binder_transaction_data call = { .code = 1 };
+	struct wire wire;
+	uint64_t next;
+	unsigned int i;
+
+	wire_open(&wire, device, MAP_BYTES);
+	call_once(&wire, &call);
+	next = now_ns();
+	for (i = 0; i < samples; i++) {
+		uint64_t begin;
+
+		next += HIGH_PERIOD_NS;
+		sleep_until(next);
+		begin = now_ns();
+		call_once(&wire, &call);
+		histogram_add(latencies, now_ns() - begin);
+	}
+}
+
+static double quantile_us(const struct histogram *latencies, double share)
+{
+	return (double)histogram_quantile_ns(latencies, share) / 1000;
+}
+
+static void print(const struct histogram *latencies)
+{
+	printf("{\"samples\": %llu, \"min_us\": %.1f, \"avg_us\": %.1f, \"p50_us\": %.1f, "
+	       "\"p90_us\": %.1f, \"p99_us\": %.1f, \"max_us\": %.1f, \"histogram_ns\": ",
+	       (unsigned long long)latencies->count, (double)latencies->min_ns / 1000,
+	       (double)latencies->total_ns / (double)latencies->count / 1000,
+	       quantile_us(latencies, 0.5), quantile_us(latencies, 0.9),
+	       quantile_us(latencies, 0.99), (double)latencies->max_ns / 1000);
+	histogram_print(latencies, stdout);
+	printf("}\n");
+}
+
+int main(int argc, char **argv)
+{
+	static struct histogram latencies;
+	unsigned int samples = argc == 4 ? (unsigned int)atoi(argv[3]) : 0;
+	cpu_set_t one;
+
+	if (!samples)
+		fail("usage: bench-inversion DEVICE-OF-HIGH DEVICE-OF-LOW SAMPLES");
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	if (sched_setaffinity(0, sizeof(one), &one) || mlockall(MCL_CURRENT))
+		fail_errno("one CPU, memory that stays");
+	no_limit_for_realtime();
+	start(serve_high, argv[1]);
+	start(serve_low, argv[2]);
+	start(call_low, argv[2]);
+	start(hog, "hog");
+	take_place(90);
+	call_high(argv[1], samples, &latencies);
+	print(&latencies);
+	return 0;
+}
