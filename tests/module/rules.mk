@@ -4,7 +4,8 @@
 # `make module` decides itself what there is to build.
 
 MODULE_TESTS := tests/module
-VM_TEST_TARGETS += vm-test-module vm-test-module-clients vm-test-events vm-test-secctx
+VM_TEST_TARGETS += vm-test-module vm-test-module-clients vm-test-events vm-test-secctx \
+	vm-test-reclaim
 
 .PHONY: vm-test-module vm-test-module-clients vm-test-events vm-test-secctx \
 	vm-test-reclaim
@@ -31,8 +32,7 @@ vm-test-events: $(BIN)/anybinder-conformance
 	@for kernel in 6.12 6.1; do $(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
 	@$(MODULE_TESTS)/events 6.12 6.1
 
-# Idle buffer pages go, and are there again when wanted.  Not part of vm-test until it has been seen
-# to pass often enough.
+# Idle buffer pages go, and are there again when wanted.
 vm-test-reclaim: $(BIN)/anybinder-conformance
 	@$(MAKE) --no-print-directory module KVER=6.12
 	@vm/run --kernel 6.12 --driver module --timeout 600 -- $(MODULE_TESTS)/reclaim
