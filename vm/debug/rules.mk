@@ -5,12 +5,16 @@
 #   vm-debug        a kernel of our own build: KASAN, lockdep, kmemleak, fault injection. Building it
 #                   takes ten minutes of two processors the first time.
 
-VM_DEBUG_TIMEOUT_S ?= 3000
+VM_DEBUG_TIMEOUT_S ?= 5400
 VM_DEBUG_KERNELS ?= 6.1 6.12
 # Options of anybinder-conformance, e.g. --filter 'txn_*'
 VM_DEBUG_OPTIONS ?=
-VM_DEBUG_PROGRAMS := build/vm/init $(BIN)/anybinder-conformance $(BIN)/vm-fail-nth
-VM_DEBUG_RUN = vm/run --driver module --memory 2048 --timeout $(VM_DEBUG_TIMEOUT_S)
+# How many scripts of the differential run, and how many processes a storm kills
+VM_DEBUG_SEEDS ?= 50
+VM_DEBUG_KILLS ?= 60
+VM_DEBUG_PROGRAMS := build/vm/init $(BIN)/vm-fail-nth $(addprefix $(BIN)/anybinder-,conformance differential storm)
+VM_DEBUG_RUN = vm/run --driver module --memory 2048 --timeout $(VM_DEBUG_TIMEOUT_S) \
+	--env VM_DEBUG_SEEDS=$(VM_DEBUG_SEEDS) --env VM_DEBUG_KILLS=$(VM_DEBUG_KILLS)
 
 $(BIN)/vm-fail-nth: LDFLAGS += -static
 $(BIN)/vm-fail-nth: $(OBJ)/vm/debug/fail_nth.o
