@@ -6,7 +6,7 @@
  *
  * Who writes through the cache says so (DMA_BUF_IOCTL_SYNC, begin and end); then what devices see
  * and what the cache holds is brought together, for every device that has the buffer mapped.
- * Uncached memory needs none of that.
+ * Uncached memory goes the same way: a device that cannot reach it works on a copy elsewhere.
  */
 #include "buffer.h"
 
@@ -56,11 +56,6 @@ static bool is_uncached(const struct buffer *buffer)
 	return buffer->body->kind == STORE_UNCACHED;
 }
 
-static unsigned long map_attributes(const struct buffer *buffer)
-{
-	return is_uncached(buffer) ? DMA_ATTR_SKIP_CPU_SYNC : 0;
-}
-
 static int attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
 {
 	struct buffer *buffer = dmabuf->priv;
@@ -107,7 +102,7 @@ static struct sg_table *map(struct dma_buf_attachment *attachment,
 	int err;
 
 	mutex_lock(&buffer->lock);
-	err = dma_map_sgtable(view->dev, &view->table, direction, map_attributes(buffer));
+	err = dma_map_sgtable(view->dev, &view->table, direction, 0);
 	view->mapped = !err;
 	mutex_unlock(&buffer->lock);
 	return err ? ERR_PTR(err) : &view->table;
@@ -121,7 +116,7 @@ static void unmap(struct dma_buf_attachment *attachment, struct sg_table *table,
 
 	mutex_lock(&buffer->lock);
 	view->mapped = false;
-	dma_unmap_sgtable(view->dev, table, direction, map_attributes(buffer));
+	dma_unmap_sgtable(view->dev, table, direction, 0);
 	mutex_unlock(&buffer->lock);
 }
 
@@ -130,8 +125,6 @@ static int begin_cpu_access(struct dma_buf *dmabuf, enum dma_data_direction dire
 	struct buffer *buffer = dmabuf->priv;
 	struct view *view;
 
-	if (is_uncached(buffer))
-		return 0;
 	mutex_lock(&buffer->lock);
 	if (buffer->vaddr)
 		invalidate_kernel_vmap_range(buffer->vaddr, (int)dmabuf->size);
@@ -148,8 +141,6 @@ static int end_cpu_access(struct dma_buf *dmabuf, enum dma_data_direction direct
 	struct buffer *buffer = dmabuf->priv;
 	struct view *view;
 
-	if (is_uncached(buffer))
-		return 0;
 	mutex_lock(&buffer->lock);
 	if (buffer->vaddr)
 		flush_kernel_vmap_range(buffer->vaddr, (int)dmabuf->size);
