@@ -82,8 +82,9 @@ bool range_reserve(struct range_space *space, struct buffer_range *range, size_t
 	bt_init(&range->by_gap);
 	range->earlier_user = before->gap_user;
 	range->gap_user = 0; /* what is left of the gap was never given out as it is now */
-	set_gap(space, before, 0);
+	/* In this order, as in the stock driver: it decides how the tree comes to stand. */
 	set_gap(space, range, left);
+	set_gap(space, before, 0);
 	bt_insert(&space->by_off, &range->by_off, compare_off);
 	return true;
 }
