@@ -173,11 +173,12 @@ static void client(void *state, const struct cell *cell, int pair)
 	uint64_t start_ns, user_us, system_us;
 	void *connection;
 
-	seat_take(seat);
 	connection = cell->peer->connect(state, cell, pair);
 	memset(&mine->calls, 0, sizeof(mine->calls));
 	for (int i = 0; i < STAGE_WARM_UP_CALLS; i++)
 		cell->peer->call(connection);
+	/* Not before: an unimportant client would be long in getting ready. */
+	seat_take(seat);
 	stage_up();
 	while (!(start_ns = atomic_load(&stage->start_ns)))
 		usleep(POLL_US);
