@@ -8,7 +8,7 @@
 
 KVER ?= 6.12
 ifdef KDIR
-MODULE_NAME := $(shell cat $(KDIR)/include/config/kernel.release)
+MODULE_NAME := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
 MODULE_KDIR := $(KDIR)
 else
 MODULE_NAME := $(KVER)
