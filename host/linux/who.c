@@ -47,7 +47,11 @@ s32 who_pid_seen_by_current(const struct host_proc *proc)
 
 u32 who_euid_seen_by(const struct host_proc *sender, const struct host_proc *viewer)
 {
-	return from_kuid(viewer->cred->user_ns, task_euid(sender->task));
+	struct user_namespace *ns = viewer->cred->user_ns;
+	kuid_t euid = task_euid(sender->task);
+
+	/* The first namespace, nearly always the one, knows everybody by the kernel's number. */
+	return ns == &init_user_ns ? __kuid_val(euid) : from_kuid(ns, euid);
 }
 
 u32 who_current_euid(void)
