@@ -60,11 +60,10 @@ static struct binder_proc *owner_of(struct binder_node *node)
 
 /* If the owner of the target waits, somewhere up our stack, for an answer from
  * us, then this call is a callback, and the thread that waits must serve it. */
-static void find_waiting_thread(struct send *s)
+static void find_waiting_thread_ilocked(struct send *s) REQUIRES(&s->proc->inner_lock)
 {
 	struct binder_transaction *t;
 
-	binder_lock(&s->proc->inner_lock);
 	for (t = s->thread->stack; t && !s->target_thread; t = t->from_parent) {
 		binder_lock(&t->lock);
 		if (t->from && t->from->proc == s->target) {
@@ -74,7 +73,6 @@ static void find_waiting_thread(struct send *s)
 		}
 		binder_unlock(&t->lock);
 	}
-	binder_unlock(&s->proc->inner_lock);
 }
 
 /* A call may be made with nothing outstanding, or while serving a call; not
@@ -91,6 +89,8 @@ static int check_stack(struct send *s)
 		wrong = "a call while one is waiting to be read by the thread";
 	else if (thread->stack && !binder_transaction_is_for(thread->stack, thread))
 		wrong = "a call while an earlier one of the thread is unanswered";
+	else
+		find_waiting_thread_ilocked(s);
 	binder_unlock(&s->proc->inner_lock);
 	return wrong ? binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO, wrong) : 0;
 }
@@ -118,12 +118,7 @@ static int find_target(struct send *s)
 	err = host_may_transact(&s->proc->host, &s->target->host);
 	if (err)
 		return binder_fail(&s->why, BR_FAILED_REPLY, -EPERM, "not allowed by policy");
-	if (s->oneway)
-		return 0;
-	err = check_stack(s);
-	if (!err)
-		find_waiting_thread(s);
-	return err;
+	return s->oneway ? 0 : check_stack(s);
 }
 
 /* Takes the call that is being answered from our stack and finds its sender. */
