@@ -244,6 +244,20 @@ static const struct handle *known(const struct player *player, u32 desc)
 	return NULL;
 }
 
+/* Whoever asked to be told of a death has it in a list, or has been told. */
+static void check_mourning(const struct binder_ref *ref, const struct player *player) NO_TSA
+{
+	u32 i;
+
+	if (!ref->death || ref->node->proc || bl_linked(&ref->death->work.link) ||
+	    player->confused || player->dying)
+		return;
+	for (i = 0; i < HANDLES; i++)
+		expect(player->handles[i].cookie[DEATH] != ref->death->cookie ||
+		       player->handles[i].notice[DEATH] != ASKED,
+		       "a death that nobody is told of", ref->proc, ref->desc, 0);
+}
+
 static void check_ref(const struct binder_ref *ref, const struct player *player,
 		      const struct held *held)
 {
@@ -256,6 +270,7 @@ static void check_ref(const struct binder_ref *ref, const struct player *player,
 	books.live[STAT_FREEZE] += ref->freeze != NULL;
 	of_node(ref->node)->refs++;
 	of_node(ref->node)->strong_refs += ref->strong > 0;
+	check_mourning(ref, player);
 	bl_for_each(other, &ref->node->refs, node_link)
 		found += other == ref;
 	expect(found == 1, "a handle whose node does not know it", ref->proc, ref->desc, found);

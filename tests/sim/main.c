@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #define WORKERS_MAX 64
-#define FAILED_MAX  10 /* seeds, then it is enough */
 #define SEED_TIME_S 20
 
 /* What the workers share with who started them. */
@@ -35,6 +34,7 @@ struct shared {
 static struct shared *shared;
 static struct stage the_stage;
 static const char *name = "sim";
+static u32 failures_max = 10; /* seeds, then it is enough */
 
 u32 binder_marks[MARK_COUNT];
 static enum { NO_MARKS, REACHED_ALL, SHOW_MARKS } marks_wanted;
@@ -168,7 +168,7 @@ static u32 play_all(u32 nr_workers)
 			continue;
 		}
 		report_failure(i, status);
-		if (++failed == FAILED_MAX)
+		if (++failed == failures_max)
 			shared->end = 0;
 		pids[i] = start(i);
 	}
@@ -179,10 +179,12 @@ static void usage(FILE *to)
 {
 	fprintf(to,
 		"usage: anybinder-sim [--first-seed N] [--seeds COUNT] [--workers N]\n"
-		"                     [--marks] [--show-marks] [--name NAME] [--verbose]\n"
+		"                     [--failures N] [--marks] [--show-marks] [--name NAME]\n"
+		"                     [--verbose]\n"
 		"Plays COUNT worlds (1000 if not said otherwise), one of each seed from N (1),\n"
 		"and exits with 0 only if each was as it should be. With --marks, so must be that\n"
-		"each rare path that the engine marks was taken; --show-marks says how often.\n");
+		"each rare path that the engine marks was taken; --show-marks says how often. It\n"
+		"stops after 10 failures, if not said otherwise.\n");
 }
 
 static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
@@ -191,6 +193,7 @@ static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
 		{ "first-seed", required_argument, NULL, 'f' },
 		{ "seeds", required_argument, NULL, 'n' },
 		{ "workers", required_argument, NULL, 'w' },
+		{ "failures", required_argument, NULL, 'F' },
 		{ "marks", no_argument, NULL, 'm' },
 		{ "show-marks", no_argument, NULL, 'M' },
 		{ "name", required_argument, NULL, 'N' },
@@ -207,6 +210,8 @@ static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
 			*count = strtoull(optarg, NULL, 0);
 		else if (option == 'w')
 			*workers = (u32)strtoul(optarg, NULL, 0);
+		else if (option == 'F')
+			failures_max = (u32)strtoul(optarg, NULL, 0);
 		else if (option == 'm' || option == 'M')
 			marks_wanted = option == 'm' ? REACHED_ALL : SHOW_MARKS;
 		else if (option == 'N')

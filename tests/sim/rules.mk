@@ -33,3 +33,10 @@ test-sim: $(BIN)/anybinder-sim
 
 test-sim-asan: $(BIN)/anybinder-sim-asan
 	@timeout 600 $< --name sim-asan --seeds 1000
+
+# Bugs are planted, one at a time, and must be found.
+TEST_TARGETS += test-sim-mutants
+
+test-sim-mutants: $(BIN)/anybinder-sim
+	@timeout 900 tests/sim/mutants $(OBJ)/sim $(BUILD)/sim-mutants 4000 -- \
+		$(CC) $(CPPFLAGS) $(CFLAGS) $(SIM_CPPFLAGS) -c

@@ -297,8 +297,11 @@ static void thaw_all(struct stage *stage, struct actor *a)
 			continue;
 		player->frozen = false;
 		player->freezes++;
+		player->freezing++;
 		while (actor_ioctl(a, BINDER_FREEZE, &info, false) == -ENOMEM)
 			;
+		player->freezing--;
+		player->freezes++;
 	}
 }
 
