@@ -39,6 +39,10 @@ pub struct DaemonOptions {
     /// How many processes may have a device open at once
     #[arg(long, value_name = "COUNT")]
     pub max_procs: Option<u32>,
+
+    /// How calls are kept apart, for measuring: fine or global
+    #[arg(long, value_name = "NAME")]
+    pub regime: Option<String>,
 }
 
 impl DaemonOptions {
@@ -49,6 +53,7 @@ impl DaemonOptions {
             ("--gid", self.gid.map(|id| id.to_string())),
             ("--log-level", self.log_level.clone()),
             ("--max-procs", self.max_procs.map(|count| count.to_string())),
+            ("--regime", self.regime.clone()),
         ];
         let given = optional
             .into_iter()

@@ -52,6 +52,7 @@ impl Home {
                 gid: None,
                 log_level: None,
                 max_procs: None,
+                regime: None,
             },
             managers: vec!["binder".to_string()],
             manager: ManagerOptions::default(),
