@@ -378,7 +378,8 @@ void binder_alloc_get_stats(struct binder_alloc *alloc, struct binder_alloc_stat
 	*stats = (struct binder_alloc_stats){
 		.free_async = alloc->async_free,
 		.buffers = alloc->nr_buffers,
-		.pages_active = count[PAGE_USED] + count[PAGE_POPULATING],
+		.pages_active = count[PAGE_USED] + count[PAGE_POPULATING] +
+				count[PAGE_REFILLING],
 		.pages_lru = count[PAGE_AVAILABLE],
 		.pages_free = count[PAGE_FREE] + count[PAGE_EVICTING],
 		.high = alloc->pages.high,

@@ -6,9 +6,11 @@
  *
  * Two buffers may lie on one page that is still POPULATING.  Neither waits for
  * the other: each asks the host for the memory, which is the same as asking once.
- * A page that is EVICTING may be claimed, too; its new owner must then not ask for
- * memory before the old memory is gone, so the mutex is held over each eviction
- * and the populating side passes through it when it saw one under way.
+ * A page that is EVICTING may be claimed, too, and is REFILLING then: its new owner
+ * must not ask for memory before the old memory is gone.  A mutex is held over each
+ * eviction, of one run of pages, and the populating side passes through it when it
+ * saw a page of its own in there; an eviction elsewhere does not concern it, for the
+ * one who evicts may be much less urgent and not even running.
  */
 #include "pages.h"
 
@@ -86,24 +88,24 @@ static inline void set_state(struct binder_pages *pages, size_t at,
 static const u8 claimed[PAGE_STATE_COUNT] = {
 	[PAGE_FREE] = PAGE_POPULATING,	 [PAGE_POPULATING] = PAGE_POPULATING,
 	[PAGE_USED] = PAGE_USED,	 [PAGE_AVAILABLE] = PAGE_USED,
-	[PAGE_EVICTING] = PAGE_POPULATING,
+	[PAGE_EVICTING] = PAGE_REFILLING,  [PAGE_REFILLING] = PAGE_REFILLING,
 };
 static const u8 populated[PAGE_STATE_COUNT] = {
 	[PAGE_FREE] = PAGE_FREE,	 [PAGE_POPULATING] = PAGE_USED,
 	[PAGE_USED] = PAGE_USED,	 [PAGE_AVAILABLE] = PAGE_AVAILABLE,
-	[PAGE_EVICTING] = PAGE_EVICTING,
+	[PAGE_EVICTING] = PAGE_EVICTING, [PAGE_REFILLING] = PAGE_USED,
 };
 /* A buffer that never got its memory is gone: what the host did make stays with
  * it until the page is wanted again. */
 static const u8 released[PAGE_STATE_COUNT] = {
 	[PAGE_FREE] = PAGE_FREE,	 [PAGE_POPULATING] = PAGE_FREE,
 	[PAGE_USED] = PAGE_AVAILABLE,	 [PAGE_AVAILABLE] = PAGE_AVAILABLE,
-	[PAGE_EVICTING] = PAGE_EVICTING,
+	[PAGE_EVICTING] = PAGE_EVICTING, [PAGE_REFILLING] = PAGE_EVICTING,
 };
 static const u8 evicted[PAGE_STATE_COUNT] = {
 	[PAGE_FREE] = PAGE_FREE,	 [PAGE_POPULATING] = PAGE_POPULATING,
 	[PAGE_USED] = PAGE_USED,	 [PAGE_AVAILABLE] = PAGE_AVAILABLE,
-	[PAGE_EVICTING] = PAGE_FREE,
+	[PAGE_EVICTING] = PAGE_FREE,	 [PAGE_REFILLING] = PAGE_POPULATING,
 };
 
 static void mark_claimed(const struct binder_pages *pages, size_t at)
@@ -135,18 +137,19 @@ static u32 with_memory(const struct binder_pages *pages)
 
 struct binder_pages_todo binder_pages_claim(struct binder_pages *pages, struct range_pages run)
 {
-	struct binder_pages_todo todo = { .wait = pages->shrinking };
+	struct binder_pages_todo todo = { 0 };
 	struct range_pages *populate = &todo.populate;
 	size_t at;
 
 	for (at = run.first; at < run.first + run.nr; at++) {
-		u8 state = pages->page[at].state;
+		u8 state = pages->page[at].state, next = claimed[state];
 
 		mark_claimed(pages, at);
-		if (claimed[state] != state)
-			set_state(pages, at, claimed[state]);
-		if (claimed[state] != PAGE_POPULATING)
+		if (next != state)
+			set_state(pages, at, next);
+		if (next != PAGE_POPULATING && next != PAGE_REFILLING)
 			continue;
+		todo.wait |= next == PAGE_REFILLING;
 		if (!populate->nr)
 			populate->first = at;
 		populate->nr = at - populate->first + 1;
@@ -193,11 +196,35 @@ static struct range_pages pick(const struct binder_pages *pages, size_t max)
 	return run;
 }
 
+/* Takes the memory of one run away; how many pages that were.  0: there is no more to
+ * take, or somebody waits for the last run to be over. */
+static size_t shrink_run(struct binder_pages *pages, struct host_map *map,
+			 struct binder_lock *lock, size_t max)
+{
+	struct range_pages run;
+
+	/* Only populating buffers ever meet us here, in passing; memory is not so short that one
+	 * would wait for them. */
+	if (!binder_mutex_trylock(&pages->evicting))
+		return 0;
+	binder_lock(lock);
+	run = pick(pages, max);
+	move(pages, run, (const u8[PAGE_STATE_COUNT]){ [PAGE_AVAILABLE] = PAGE_EVICTING });
+	binder_unlock(lock);
+	if (run.nr) {
+		host_map_evict(map, run.first, run.nr);
+		binder_lock(lock);
+		move(pages, run, evicted);
+		binder_unlock(lock);
+	}
+	binder_mutex_unlock(&pages->evicting);
+	return run.nr;
+}
+
 size_t binder_pages_shrink(struct binder_pages *pages, struct host_map *map,
 			   struct binder_lock *lock, size_t max)
 {
-	struct range_pages run = { 0, 0 };
-	size_t done = 0;
+	size_t done = 0, nr;
 	bool busy;
 
 	binder_lock(lock);
@@ -207,28 +234,12 @@ size_t binder_pages_shrink(struct binder_pages *pages, struct host_map *map,
 	binder_unlock(lock);
 	if (busy)
 		return 0;
-
-	/* Only populating buffers ever meet us here, in passing; memory is not so short that one
-	 * would wait for them. */
-	if (!binder_mutex_trylock(&pages->evicting)) {
-		binder_lock(lock);
-		pages->shrinking = false;
-		binder_unlock(lock);
-		return 0;
-	}
 	do {
-		binder_lock(lock);
-		move(pages, run, evicted);
-		run = pick(pages, max - done);
-		move(pages, run, (const u8[PAGE_STATE_COUNT]){
-					 [PAGE_AVAILABLE] = PAGE_EVICTING });
-		if (!run.nr)
-			pages->shrinking = false;
-		binder_unlock(lock);
-		if (run.nr)
-			host_map_evict(map, run.first, run.nr);
-		done += run.nr;
-	} while (run.nr);
-	binder_mutex_unlock(&pages->evicting);
+		nr = shrink_run(pages, map, lock, max - done);
+		done += nr;
+	} while (nr && done < max);
+	binder_lock(lock);
+	pages->shrinking = false;
+	binder_unlock(lock);
 	return done;
 }

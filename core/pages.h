@@ -20,6 +20,7 @@ enum binder_page_state {
 	PAGE_USED,	 /* a buffer and memory */
 	PAGE_AVAILABLE,	 /* memory but no buffer: on the LRU list */
 	PAGE_EVICTING,	 /* no buffer, its memory is being taken away */
+	PAGE_REFILLING,	 /* a buffer, the old memory is still being taken away */
 	PAGE_STATE_COUNT,
 };
 
@@ -56,7 +57,7 @@ void binder_pages_attach(struct binder_pages *pages, struct binder_page *page, s
 /* What binder_pages_claim() found to be done outside the lock. */
 struct binder_pages_todo {
 	struct range_pages populate; /* nr 0: nothing */
-	bool wait;		     /* an eviction is under way */
+	bool wait;		     /* the old memory of one is still being taken away */
 };
 
 /* A buffer lies on these pages from now on (others may already).  The lock. */

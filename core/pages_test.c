@@ -152,7 +152,7 @@ TEST(pages_claimed_during_eviction_stay_claimed)
 	w.pages.count[PAGE_EVICTING]++;
 	todo = binder_pages_claim(&w.pages, (struct range_pages){ 0, 1 });
 	CHECK(todo.wait && todo.populate.nr == 1);
-	CHECK(w.pages.page[0].state == PAGE_POPULATING);
+	CHECK(w.pages.page[0].state == PAGE_REFILLING);
 	CHECK(w.pages.count[PAGE_EVICTING] == 0);
 	end(&w);
 }

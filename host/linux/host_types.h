@@ -52,7 +52,6 @@ struct host_map {
 	s32 pid;			/* of the opener, for tracepoints */
 	struct mm_struct *mm;		/* of the opener; its structure is counted, not its users */
 	struct address_space *mapping;	/* of this open alone, so that unmapping hits nobody else */
-	struct mutex lock;		/* leaf below mmap_lock: pages are being inserted */
 	struct page **pages;		/* NULL before mmap; entries: NULL where none is */
 	size_t nr;
 	unsigned long base;		/* address in the process */

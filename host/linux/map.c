@@ -36,7 +36,6 @@ int map_init(struct host_map *map, const struct file *file)
 	map->pid = current->group_leader->pid;
 	map->mm = current->mm;
 	mmgrab(map->mm);
-	mutex_init(&map->lock);
 	return 0;
 }
 
@@ -50,7 +49,6 @@ void map_destroy(struct host_map *map)
 	}
 	kvfree(map->pages);
 	kfree(map->mapping);
-	mutex_destroy(&map->lock);
 	mmdrop(map->mm);
 }
 
@@ -111,29 +109,32 @@ void map_detach(struct host_map *map, struct vm_area_struct *vma)
 
 /* ---- making and taking away ---- */
 
-/* Puts a new page at place @at of @vma, unless another thread has done so meanwhile. */
+/*
+ * Sees that place @at of @vma has a page and shows it. Threads may meet here: the first page
+ * that is put down counts, and who comes to the page table second finds it there already. So
+ * nobody waits for another, who may be less urgent and not running.
+ */
 static int insert_page(struct host_map *map, struct vm_area_struct *vma, size_t at)
 {
-	struct page *page;
-	int err = 0;
+	struct page *page = READ_ONCE(map->pages[at]), *other;
+	bool is_new = !page;
+	int err;
 
-	trace_binder_alloc_page_start(map->pid, at);
-	page = alloc_page(GFP_HIGHUSER | __GFP_ZERO | __GFP_NOWARN);
-	if (!page)
-		return -ENOMEM;
-	mutex_lock(&map->lock);
-	if (!map->pages[at]) {
-		err = vm_insert_page(vma, map->base + at * PAGE_SIZE, page);
-		if (!err) {
-			map->pages[at] = page;
-			page = NULL;
+	if (is_new) {
+		trace_binder_alloc_page_start(map->pid, at);
+		page = alloc_page(GFP_HIGHUSER | __GFP_ZERO | __GFP_NOWARN);
+		if (!page)
+			return -ENOMEM;
+		other = cmpxchg(&map->pages[at], NULL, page);
+		if (other) {
+			put_page(page);
+			page = other;
 		}
 	}
-	mutex_unlock(&map->lock);
-	if (page)
-		put_page(page);
-	trace_binder_alloc_page_end(map->pid, at);
-	return err;
+	err = vm_insert_page(vma, map->base + at * PAGE_SIZE, page);
+	if (is_new)
+		trace_binder_alloc_page_end(map->pid, at);
+	return err == -EBUSY ? 0 : err;
 }
 
 static bool is_shown_by(const struct host_map *map, const struct vm_area_struct *vma, size_t end)
@@ -155,10 +156,8 @@ int map_populate(struct host_map *map, size_t first, size_t nr)
 	vma = vma_lookup(map->mm, map->base);
 	if (!READ_ONCE(map->present) || !is_shown_by(map, vma, first + nr))
 		err = -ESRCH;
-	for (at = first; at < first + nr && !err; at++) {
-		if (!READ_ONCE(map->pages[at]))
-			err = insert_page(map, vma, at);
-	}
+	for (at = first; at < first + nr && !err; at++)
+		err = insert_page(map, vma, at);
 	mmap_read_unlock(map->mm);
 	mmput_async(map->mm);
 	return err;

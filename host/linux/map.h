@@ -2,7 +2,7 @@
 /*
  * map: the pages behind one process's receive buffer, and their place in its address space.
  *
- * Order of locks: mmap_lock, map->lock, the kernel's own page-table locks.
+ * Order of locks: mmap_lock, the kernel's own page-table locks.
  */
 #ifndef HOST_LINUX_MAP_H
 #define HOST_LINUX_MAP_H
