@@ -250,21 +250,34 @@ static struct binder_work *pop_work(struct bl_list *todo)
 	return NULL;
 }
 
-void binder_release_works(struct binder_proc *proc, struct bl_list *todo) NO_TSA /* proc or NULL */
+/* Takes the next out of the list.  False: there was none. */
+static bool take_work(struct bl_list *todo, struct binder_work **work)
+{
+	bool any = !bl_empty(todo);
+
+	*work = any ? pop_work(todo) : NULL;
+	return any;
+}
+
+static bool take_work_locking(struct binder_proc *proc, struct bl_list *todo,
+			      struct binder_work **work)
+{
+	bool any;
+
+	binder_lock(&proc->inner_lock);
+	any = take_work(todo, work);
+	binder_unlock(&proc->inner_lock);
+	return any;
+}
+
+void binder_release_works(struct binder_proc *proc, struct bl_list *todo)
 {
 	struct binder_work *work;
-	bool empty;
 
-	do {
-		if (proc)
-			binder_lock(&proc->inner_lock);
-		empty = bl_empty(todo);
-		work = empty ? NULL : pop_work(todo);
-		if (proc)
-			binder_unlock(&proc->inner_lock);
+	while (proc ? take_work_locking(proc, todo, &work) : take_work(todo, &work)) {
 		if (work)
 			drop[work->type](work);
-	} while (!empty);
+	}
 }
 
 /* The lists that hang on the process itself. */
