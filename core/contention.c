@@ -41,13 +41,15 @@ static void count(enum binder_lock_rank rank, bool waited)
 }
 
 /* Counted before waiting: who is waited for can then be seen from outside. */
-void binder_lock_counted(struct binder_lock *lock) NO_TSA
+void binder_lock_counted(struct binder_lock *lock) ACQUIRE(lock) NO_TSA
 {
-	bool waited = !host_spin_trylock(&lock->raw);
-
-	count(lock->rank, waited);
-	if (waited)
-		host_spin_lock(&lock->raw);
+	if (host_spin_trylock(&lock->raw)) {
+		ACQUIRED(lock);
+		count(lock->rank, false);
+		return;
+	}
+	count(lock->rank, true);
+	host_spin_lock(&lock->raw);
 }
 
 void binder_mutex_lock_counted(struct binder_mutex *lock) NO_TSA

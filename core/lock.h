@@ -28,14 +28,17 @@
 #define EXCLUDES(...)	  TSA(locks_excluded(__VA_ARGS__))
 #if defined(__CHECKER__) /* sparse counts locks, and is told where a function begins with one */
 #define REQUIRES(...)	  __attribute__((context(__VA_ARGS__, 1, 1)))
+#define ACQUIRE(...)	  __attribute__((context(__VA_ARGS__, 0, 1)))
 #define RELEASE(...)	  __attribute__((context(__VA_ARGS__, 1, 0)))
+#define ACQUIRED(lock)	  __context__(lock, 1)
 #define RELEASED(lock)	  __context__(lock, -1)
 #else
 #define REQUIRES(...)	  TSA(requires_capability(__VA_ARGS__))
+#define ACQUIRE(...)	  TSA(acquire_capability(__VA_ARGS__))
 #define RELEASE(...)	  TSA(release_capability(__VA_ARGS__))
+#define ACQUIRED(lock)	  ((void)0) /* by a function that says so in what it returns */
 #define RELEASED(lock)	  ((void)0) /* by a function that was called through a pointer */
 #endif
-#define ACQUIRE(...)	  TSA(acquire_capability(__VA_ARGS__))
 #define TRY_ACQUIRE(...)  TSA(try_acquire_capability(__VA_ARGS__))
 #define NO_TSA		  TSA(no_thread_safety_analysis)
 
@@ -70,7 +73,7 @@ struct LOCKABLE binder_mutex {
 };
 
 /* The same as host_spin_lock() and host_mutex_lock(), and counts (contention.h). */
-void binder_lock_counted(struct binder_lock *lock);
+void binder_lock_counted(struct binder_lock *lock) ACQUIRE(lock);
 void binder_mutex_lock_counted(struct binder_mutex *lock);
 
 #ifdef BINDER_DEBUG
