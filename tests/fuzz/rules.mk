@@ -59,6 +59,6 @@ fuzz: $(BIN)/fuzz-$(TARGET)
 fuzz-merge: $(FUZZ_TARGETS:%=$(BIN)/fuzz-%)
 	@for target in $(FUZZ_TARGETS); do \
 		mkdir -p $(BUILD)/fuzz/$$target tests/fuzz/corpus/$$target && \
-		$(BIN)/fuzz-$$target -merge=1 -max_len=$(FUZZ_MAX_LEN) tests/fuzz/corpus/$$target \
+		$(BIN)/fuzz-$$target -merge=1 -use_counters=0 -max_len=$(FUZZ_MAX_LEN) tests/fuzz/corpus/$$target \
 			$(BUILD)/fuzz/$$target || exit; \
 	done
