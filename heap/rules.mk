@@ -27,3 +27,18 @@ test-heap: $(BIN)/heap_test_asan
 
 test-heap-races: $(BIN)/heap_test_tsan
 	@TSAN_OPTIONS=halt_on_error=1 timeout 120 $(BIN)/heap_test_tsan heap-races
+
+# The same pools under the seeded scheduler: one seed is one interleaving.
+HEAP_SIM_SRCS := heap/pool.c heap/store.c host/test/fiber.c $(wildcard heap/sim/*.c)
+TEST_TARGETS += test-heap-sim
+
+# gcc 12 loses sight of what is written behind a switch of stacks.
+$(OBJ)/heap-sim/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) -Iheap -Iheap/sim -Ihost/test $(CFLAGS) \
+		-Wno-maybe-uninitialized -MMD -MP -c -o $@ $<
+
+$(BIN)/heap-sim: $(HEAP_SIM_SRCS:%.c=$(OBJ)/heap-sim/%.o)
+
+test-heap-sim: $(BIN)/heap-sim
+	@timeout 120 $(BIN)/heap-sim --seeds 20000

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * heap-sim [--first-seed N] [--seeds COUNT]: plays seeds in a process of their own. A seed that
+ * goes wrong takes it along (that is how the scheduler reports a deadlock, too); the seeds after it
+ * are another's.
+ */
+#include "play.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FAILURES_MAX 10
+/* Seeds from which on everything must have happened. */
+#define MANY 1000
+/* One in so many is played twice. */
+#define AGAIN 64
+
+struct shared {
+	u64 seed;	/* that is being played */
+	unsigned long happened[HOME_EVENTS];
+};
+
+static const char *const event_names[HOME_EVENTS] = {
+	[PUSH_AGAIN] = "a push that had to be tried again",
+	[TAKEN_ADD] = "an adder that found the lock taken",
+	[TAKEN_REMOVE] = "a remover that found the lock taken",
+	[TAKE_NOTHING] = "a remover that found nothing under the lock",
+	[REGIME_CHANGE] = "a change of the regime during a call",
+};
+
+static void __attribute__((noreturn)) play_all(struct shared *shared, u64 end)
+{
+	u64 trace;
+	int i;
+
+	for (; shared->seed < end; shared->seed++) {
+		trace = play(shared->seed);
+		for (i = 0; i < HOME_EVENTS; i++)
+			shared->happened[i] += home.happened[i];
+		if (shared->seed % AGAIN == 0 && play(shared->seed) != trace)
+			home_broken("a seed is not the same when it is played again");
+	}
+	_exit(0);
+}
+
+/* Whether the process came to the end of its seeds. */
+static bool play_until_wrong(struct shared *shared, u64 end)
+{
+	const struct rlimit no_core = { 0, 0 };
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0) {
+		perror("fork");
+		exit(1);
+	}
+	if (!pid) {
+		setrlimit(RLIMIT_CORE, &no_core);
+		play_all(shared, end);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "first-seed", required_argument, NULL, 'f' },
+		{ "seeds", required_argument, NULL, 'n' },
+		{ 0 },
+	};
+	unsigned long long first = 1, nr = MANY;
+	struct shared *shared;
+	int i, opt, failed = 0, missing = 0;
+
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (opt == '?')
+			return 2;
+		*(opt == 'f' ? &first : &nr) = strtoull(optarg, NULL, 0);
+	}
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	if (shared == MAP_FAILED)
+		return 1;
+	shared->seed = first;
+	while (failed < FAILURES_MAX && !play_until_wrong(shared, first + nr)) {
+		printf("FAILED seed %llu; again with\n  %s --first-seed %llu --seeds 1\n",
+		       (unsigned long long)shared->seed, argv[0],
+		       (unsigned long long)shared->seed);
+		fflush(stdout);
+		shared->seed++;
+		failed++;
+	}
+	for (i = 0; i < HOME_EVENTS && nr >= MANY && !failed; i++) {
+		if (!shared->happened[i]) {
+			printf("FAILED: never seen: %s\n", event_names[i]);
+			missing++;
+		}
+	}
+	printf("heap-sim: %llu passed, %d failed, 0 skipped\n",
+	       (unsigned long long)shared->seed - first - (unsigned int)failed, failed + missing);
+	return failed || missing || !nr;
+}
