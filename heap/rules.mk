@@ -2,7 +2,8 @@
 #
 # The pools in user space, for their unit tests: once with address and undefined behaviour checks,
 # once with real threads under the race detector. The module is built by host/linux/rules.mk.
-HEAP_TEST_SRCS := heap/pool.c heap/store.c $(wildcard heap/*_test.c) $(wildcard heap/test/*.c)
+HEAP_TEST_SRCS := heap/pool.c heap/store.c $(wildcard heap/*_test.c) $(wildcard heap/test/*.c) \
+	tests/unit/random.c tests/unit/runner.c
 HEAP_ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 HEAP_TSAN := -fsanitize=thread
 

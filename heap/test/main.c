@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* heap_test NAME: the unit tests, summed up under that name; one that leaves blocks behind has
- * failed. */
+/* heap_test NAME [WORD]: the unit tests, summed up under that name; one that leaves blocks behind
+ * has failed. */
 #include "pool_host.h"
 
-#include "runner.h"
 #include "unit/test.h"
 
 #include <stdio.h>
@@ -35,5 +34,5 @@ void home_broken(const char *what)
 
 int main(int argc, char **argv)
 {
-	return runner_run(argc > 1 ? argv[1] : "heap", begin, end);
+	return unit_run(argc > 1 ? argv[1] : "heap", argv + (argc > 1 ? 2 : 1), begin, end);
 }

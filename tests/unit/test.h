@@ -17,6 +17,10 @@ struct unit_test {
 };
 
 void unit_register(struct unit_test *test);
+/* Runs every test linked in, or those whose names contain one of @words (a list that ends with
+ * NULL; behind "--without": all others), each between @before and @after, and sums up under
+ * @name.  The program's exit status. */
+int unit_run(const char *name, char **words, void (*before)(void), void (*after)(void));
 /* The running test fails; @what was expected at @file:@line. */
 void unit_fail(const char *file, int line, const char *what);
 /* Has the running test failed already? */

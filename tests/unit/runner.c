@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "runner.h"
+/*
+ * The list of tests makes itself: TEST() registers each before main() begins. A program brings
+ * what has to be done before and after each of them.
+ */
+#include "test.h"
 
-#include "unit/test.h"
-
-#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 static struct unit_test *tests;
 static struct unit_test **last = &tests;
@@ -28,25 +30,31 @@ bool unit_failed(void)
 	return complaints != 0;
 }
 
-uint32_t unit_random(uint64_t *state)
+static bool is_wanted(const char *name, char **words)
 {
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return (uint32_t)(*state >> 16);
+	bool without = *words && !strcmp(*words, "--without");
+
+	if (!*words)
+		return true;
+	words += without;
+	while (*words && !strstr(name, *words))
+		words++;
+	return !*words == without;
 }
 
-int runner_run(const char *name, void (*before)(void), void (*after)(void))
+int unit_run(const char *name, char **words, void (*before)(void), void (*after)(void))
 {
 	int passed = 0, failed = 0;
 
 	for (running = tests; running; running = running->next) {
+		if (!is_wanted(running->name, words))
+			continue;
 		complaints = 0;
 		before();
 		running->run();
 		after();
-		failed += !!complaints;
 		passed += !complaints;
+		failed += !!complaints;
 		if (complaints)
 			printf("FAILED %s (%s)\n", running->name, running->file);
 	}
