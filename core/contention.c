@@ -44,7 +44,6 @@ static void count(enum binder_lock_rank rank, bool waited)
 void binder_lock_counted(struct binder_lock *lock) ACQUIRE(lock) NO_TSA
 {
 	if (host_spin_trylock(&lock->raw)) {
-		ACQUIRED(lock);
 		count(lock->rank, false);
 		return;
 	}

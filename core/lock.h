@@ -30,13 +30,11 @@
 #define REQUIRES(...)	  __attribute__((context(__VA_ARGS__, 1, 1)))
 #define ACQUIRE(...)	  __attribute__((context(__VA_ARGS__, 0, 1)))
 #define RELEASE(...)	  __attribute__((context(__VA_ARGS__, 1, 0)))
-#define ACQUIRED(lock)	  __context__(lock, 1)
 #define RELEASED(lock)	  __context__(lock, -1)
 #else
 #define REQUIRES(...)	  TSA(requires_capability(__VA_ARGS__))
 #define ACQUIRE(...)	  TSA(acquire_capability(__VA_ARGS__))
 #define RELEASE(...)	  TSA(release_capability(__VA_ARGS__))
-#define ACQUIRED(lock)	  ((void)0) /* by a function that says so in what it returns */
 #define RELEASED(lock)	  ((void)0) /* by a function that was called through a pointer */
 #endif
 #define TRY_ACQUIRE(...)  TSA(try_acquire_capability(__VA_ARGS__))

@@ -83,10 +83,7 @@ static inline void host_spin_lock(struct host_spinlock *lock)
 
 static inline bool host_spin_trylock(struct host_spinlock *lock)
 {
-	if (!spin_trylock(&lock->lock))
-		return false;
-	__release(&lock->lock); /* to sparse alone: the caller says that it has it */
-	return true;
+	return spin_trylock(&lock->lock);
 }
 
 static inline void host_spin_unlock(struct host_spinlock *lock)
