@@ -34,11 +34,12 @@ $(BIN)/cov_test: $(COV_OBJS)
 .SECONDEXPANSION:
 $(BIN)/cov_sim: $$(COV_SIM_OBJS)
 
+# Both fork, and a child inherits the name of the file: only %m makes processes take turns and add up.
 test-coverage: $(BIN)/cov_test $(BIN)/cov_sim
 	@rm -rf $(COV_OUT) && mkdir -p $(COV_OUT)
-	@LLVM_PROFILE_FILE=$(COV_OUT)/unit.profraw timeout 300 \
+	@LLVM_PROFILE_FILE=$(COV_OUT)/unit-%m.profraw timeout 300 \
 		$(BIN)/cov_test --without storm threads >$(COV_OUT)/log || { tail -20 $(COV_OUT)/log; false; }
-	@LLVM_PROFILE_FILE=$(COV_OUT)/sim-%p.profraw timeout 300 $(BIN)/cov_sim --seeds $(COV_SEEDS) \
+	@LLVM_PROFILE_FILE=$(COV_OUT)/sim-%m.profraw timeout 300 $(BIN)/cov_sim --seeds $(COV_SEEDS) \
 		>>$(COV_OUT)/log || { tail -20 $(COV_OUT)/log; false; }
 	@llvm-profdata-19 merge -o $(COV_OUT)/all.profdata $(COV_OUT)/*.profraw
 	@llvm-cov-19 export $(BIN)/cov_test -object $(BIN)/cov_sim -instr-profile=$(COV_OUT)/all.profdata \
