@@ -60,6 +60,15 @@ void binder_mutex_lock_counted(struct binder_mutex *lock) NO_TSA
 		host_mutex_lock(&lock->raw);
 }
 
+void binder_pi_mutex_lock_counted(struct binder_pi_mutex *lock) NO_TSA
+{
+	bool waited = !host_pi_mutex_trylock(&lock->raw);
+
+	count(lock->rank, waited);
+	if (waited)
+		host_pi_mutex_lock(&lock->raw);
+}
+
 struct binder_contention binder_contention_of(enum binder_lock_rank rank)
 {
 	struct binder_contention sum = { 0 };

@@ -46,37 +46,54 @@ TEST(contention_counts_each_taking)
 	binder_lock_destroy(&lock);
 }
 
-static void *call_in(void *arg)
+static struct binder_pi_mutex inheriting;
+
+static void *pass_both(void *arg)
 {
-	bool *done = arg;
+	u32 *nr_done = arg;
 
 	binder_regime_lock();
-	__atomic_store_n(done, true, __ATOMIC_SEQ_CST);
 	binder_regime_unlock();
+	binder_pi_mutex_lock(&inheriting);
+	++*nr_done;
+	binder_pi_mutex_unlock(&inheriting);
 	return NULL;
 }
 
-/* Somebody who holds the regime's mutex keeps others out, and that is counted. */
+static void until_waited(enum binder_lock_rank rank, unsigned long nr)
+{
+	while (binder_contention_of(rank).waited < nr)
+		sched_yield();
+}
+
+/* Somebody who holds a mutex, the regime's or one of the other kind, keeps others out, and that is
+ * counted. */
 TEST(contention_counts_waiting)
 {
 	pthread_t others[3];
-	bool done = false;
-	u32 i;
+	u32 i, nr_done = 0;
 
 	binder_world_init();
+	binder_pi_mutex_init(&inheriting, RANK_PAGES);
 	binder_contention_obey("reset");
 	binder_contention_obey("on");
 	binder_regime_lock();
+	binder_pi_mutex_lock(&inheriting);
 	for (i = 0; i < 3; i++)
-		REQUIRE(!pthread_create(&others[i], NULL, call_in, &done));
-	while (binder_contention_of(RANK_REGIME).waited < 3)
-		sched_yield();
-	CHECK(!__atomic_load_n(&done, __ATOMIC_SEQ_CST));
+		REQUIRE(!pthread_create(&others[i], NULL, pass_both, &nr_done));
+	until_waited(RANK_REGIME, 3);
+	CHECK(!binder_contention_of(RANK_PAGES).waited);
 	binder_regime_unlock();
+	until_waited(RANK_PAGES, 3);
+	CHECK(!nr_done);
+	binder_pi_mutex_unlock(&inheriting);
 	for (i = 0; i < 3; i++)
 		pthread_join(others[i], NULL);
 	binder_contention_obey("off");
-	CHECK(done);
+	CHECK(nr_done == 3);
 	CHECK(binder_contention_of(RANK_REGIME).taken == 4);
 	CHECK(binder_contention_of(RANK_REGIME).waited == 3);
+	CHECK(binder_contention_of(RANK_PAGES).taken == 4);
+	CHECK(binder_contention_of(RANK_PAGES).waited == 3);
+	host_pi_mutex_destroy(&inheriting.raw);
 }

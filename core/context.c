@@ -18,7 +18,7 @@ struct binder_world binder_world;
 void binder_world_init(void) NO_TSA /* nobody else is there yet */
 {
 	binder_regime_init();
-	binder_mutex_init(&binder_world.lock, RANK_WORLD);
+	binder_pi_mutex_init(&binder_world.lock, RANK_WORLD);
 	bl_init(&binder_world.procs);
 	bl_init(&binder_world.dead_nodes);
 	binder_log_init();

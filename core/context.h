@@ -25,7 +25,7 @@ struct binder_context {
 };
 
 struct binder_world {
-	struct binder_mutex lock;
+	struct binder_pi_mutex lock;
 	struct bl_list procs GUARDED_BY(&lock);
 	struct bl_list dead_nodes GUARDED_BY(&lock);
 	struct host_atomic last_id;

@@ -242,7 +242,7 @@ static struct binder_proc *next_open(s32 pid, struct binder_proc *after)
 	bool passed = !after;
 	struct bl_list *link;
 
-	binder_mutex_lock(&binder_world.lock);
+	binder_pi_mutex_lock(&binder_world.lock);
 	for (link = binder_world.procs.prev; link != &binder_world.procs; link = link->prev) {
 		proc = bl_entry(link, struct binder_proc, world_link);
 		if (passed && proc->pid == pid) {
@@ -252,7 +252,7 @@ static struct binder_proc *next_open(s32 pid, struct binder_proc *after)
 		}
 		passed |= proc == after;
 	}
-	binder_mutex_unlock(&binder_world.lock);
+	binder_pi_mutex_unlock(&binder_world.lock);
 	return found;
 }
 

@@ -48,8 +48,8 @@
 /* The ranks, outermost first. */
 enum binder_lock_rank {
 	RANK_REGIME = 1,  /* mutex: all calls, in some regimes (regime.h) */
-	RANK_WORLD,	  /* mutex: which processes and contexts exist */
-	RANK_PAGES,	  /* mutex: pages of one map are being given back */
+	RANK_WORLD,	  /* PI mutex: which processes and contexts exist */
+	RANK_PAGES,	  /* PI mutex: pages of one map are being given back */
 	RANK_CONTEXT,	  /* who manages a context */
 	RANK_OUTER,	  /* proc->outer_lock: references of a process */
 	RANK_NODE,	  /* node->lock: one node */
@@ -70,9 +70,16 @@ struct LOCKABLE binder_mutex {
 	enum binder_lock_rank rank;
 };
 
-/* The same as host_spin_lock() and host_mutex_lock(), and counts (contention.h). */
+/* Who holds it inherits the priority of those who wait. */
+struct LOCKABLE binder_pi_mutex {
+	struct host_pi_mutex raw;
+	enum binder_lock_rank rank;
+};
+
+/* The same as the host's operation, and counts (contention.h). */
 void binder_lock_counted(struct binder_lock *lock) ACQUIRE(lock);
 void binder_mutex_lock_counted(struct binder_mutex *lock);
+void binder_pi_mutex_lock_counted(struct binder_pi_mutex *lock);
 
 #ifdef BINDER_DEBUG
 /* Bit R of *host_lock_ranks() is set while a lock of rank R is held. */
@@ -154,21 +161,45 @@ static inline void binder_mutex_lock(struct binder_mutex *lock)
 		host_mutex_lock(&lock->raw);
 }
 
-/* Without waiting; false: somebody else holds it. */
-static inline bool binder_mutex_trylock(struct binder_mutex *lock)
-	TRY_ACQUIRE(true, lock) NO_TSA
-{
-	if (!host_mutex_trylock(&lock->raw))
-		return false;
-	BINDER_RANK_TAKE(lock);
-	return true;
-}
-
 static inline void binder_mutex_unlock(struct binder_mutex *lock)
 	RELEASE(lock) NO_TSA
 {
 	BINDER_RANK_DROP(lock);
 	host_mutex_unlock(&lock->raw);
+}
+
+static inline void binder_pi_mutex_init(struct binder_pi_mutex *lock,
+					enum binder_lock_rank rank)
+{
+	host_pi_mutex_init(&lock->raw, rank);
+	lock->rank = rank;
+}
+
+static inline void binder_pi_mutex_lock(struct binder_pi_mutex *lock)
+	ACQUIRE(lock) NO_TSA
+{
+	BINDER_RANK_TAKE(lock);
+	if (host_is_counting_locks())
+		binder_pi_mutex_lock_counted(lock);
+	else
+		host_pi_mutex_lock(&lock->raw);
+}
+
+/* Without waiting; false: somebody else holds it. */
+static inline bool binder_pi_mutex_trylock(struct binder_pi_mutex *lock)
+	TRY_ACQUIRE(true, lock) NO_TSA
+{
+	if (!host_pi_mutex_trylock(&lock->raw))
+		return false;
+	BINDER_RANK_TAKE(lock);
+	return true;
+}
+
+static inline void binder_pi_mutex_unlock(struct binder_pi_mutex *lock)
+	RELEASE(lock) NO_TSA
+{
+	BINDER_RANK_DROP(lock);
+	host_pi_mutex_unlock(&lock->raw);
 }
 
 #endif

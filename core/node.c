@@ -354,9 +354,9 @@ void binder_node_free(struct binder_node *node) NO_TSA /* nobody else sees it an
 {
 	binder_assert_unlocked();
 	if (!node->proc) {
-		binder_mutex_lock(&binder_world.lock);
+		binder_pi_mutex_lock(&binder_world.lock);
 		bl_del(&node->dead_link);
-		binder_mutex_unlock(&binder_world.lock);
+		binder_pi_mutex_unlock(&binder_world.lock);
 	}
 	binder_lock_destroy(&node->lock);
 	host_free(node);
@@ -446,9 +446,9 @@ void binder_node_orphan(struct binder_node *node)
 	struct bl_list async;
 
 	bl_init(&async);
-	binder_mutex_lock(&binder_world.lock);
+	binder_pi_mutex_lock(&binder_world.lock);
 	bl_add_tail(&binder_world.dead_nodes, &node->dead_link);
-	binder_mutex_unlock(&binder_world.lock);
+	binder_pi_mutex_unlock(&binder_world.lock);
 	binder_lock(&node->lock);
 	node->proc = NULL;
 	node->local_strong = 0;

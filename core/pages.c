@@ -9,8 +9,9 @@
  * A page that is EVICTING may be claimed, too, and is REFILLING then: its new owner
  * must not ask for memory before the old memory is gone.  A mutex is held over each
  * eviction, of one run of pages, and the populating side passes through it when it
- * saw a page of its own in there; an eviction elsewhere does not concern it, for the
- * one who evicts may be much less urgent and not even running.
+ * saw a page of its own in there; an eviction elsewhere does not concern it.  The one
+ * who evicts may be much less urgent and not even running: so it inherits the priority
+ * of those who wait, and the wait is as long as the rest of the eviction.
  */
 #include "pages.h"
 
@@ -21,12 +22,12 @@ void binder_pages_init(struct binder_pages *pages)
 	host_memset(pages, 0, sizeof(*pages));
 	pages->oldest = PAGE_NOWHERE;
 	pages->newest = PAGE_NOWHERE;
-	binder_mutex_init(&pages->evicting, RANK_PAGES);
+	binder_pi_mutex_init(&pages->evicting, RANK_PAGES);
 }
 
 void binder_pages_destroy(struct binder_pages *pages)
 {
-	host_mutex_destroy(&pages->evicting.raw);
+	host_pi_mutex_destroy(&pages->evicting.raw);
 	host_free(pages->page);
 	pages->page = NULL;
 }
@@ -166,8 +167,8 @@ int binder_pages_populate(struct binder_pages *pages, struct host_map *map,
 		return 0;
 	if (todo.wait) {
 		BINDER_MARK(PAGES_PASSED_EVICTION);
-		binder_mutex_lock(&pages->evicting);
-		binder_mutex_unlock(&pages->evicting);
+		binder_pi_mutex_lock(&pages->evicting);
+		binder_pi_mutex_unlock(&pages->evicting);
 	}
 	return host_map_populate(map, todo.populate.first, todo.populate.nr);
 }
@@ -205,7 +206,7 @@ static size_t shrink_run(struct binder_pages *pages, struct host_map *map,
 
 	/* Only populating buffers ever meet us here, in passing; memory is not so short that one
 	 * would wait for them. */
-	if (!binder_mutex_trylock(&pages->evicting))
+	if (!binder_pi_mutex_trylock(&pages->evicting))
 		return 0;
 	binder_lock(lock);
 	run = pick(pages, max);
@@ -217,7 +218,7 @@ static size_t shrink_run(struct binder_pages *pages, struct host_map *map,
 		move(pages, run, evicted);
 		binder_unlock(lock);
 	}
-	binder_mutex_unlock(&pages->evicting);
+	binder_pi_mutex_unlock(&pages->evicting);
 	return run.nr;
 }
 

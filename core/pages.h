@@ -37,7 +37,7 @@ struct binder_pages {
 	u32 count[PAGE_STATE_COUNT];
 	u32 high; /* the most pages that ever had memory at once */
 	bool shrinking;
-	struct binder_mutex evicting; /* held over host_map_evict() */
+	struct binder_pi_mutex evicting; /* held over host_map_evict() */
 };
 
 #define PAGE_NOWHERE 0xffff

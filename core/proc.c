@@ -63,9 +63,9 @@ static int open_proc(struct binder_context *context, const void *opener, struct 
 	proc->pid = host_proc_pid(&proc->host);
 	proc->default_priority =
 		binder_priority_of_open(host_priority_of_opener(&proc->host, opener));
-	binder_mutex_lock(&binder_world.lock);
+	binder_pi_mutex_lock(&binder_world.lock);
 	bl_add_tail(&binder_world.procs, &proc->world_link);
-	binder_mutex_unlock(&binder_world.lock);
+	binder_pi_mutex_unlock(&binder_world.lock);
 	binder_stats_created(STAT_PROC);
 	*out = proc;
 	return 0;
@@ -290,10 +290,10 @@ static void release_lists(struct binder_proc *proc)
 
 void binder_proc_release(struct binder_proc *proc)
 {
-	binder_mutex_lock(&binder_world.lock);
+	binder_pi_mutex_lock(&binder_world.lock);
 	bl_del(&proc->world_link);
 	binder_stats_add(&binder_world.stats, &proc->stats);
-	binder_mutex_unlock(&binder_world.lock);
+	binder_pi_mutex_unlock(&binder_world.lock);
 	binder_context_lose_manager(proc);
 
 	binder_lock(&proc->inner_lock);
@@ -326,7 +326,7 @@ size_t binder_shrink(size_t max)
 	struct binder_proc *proc;
 	size_t nr = 0;
 
-	if (!binder_mutex_trylock(&binder_world.lock)) {
+	if (!binder_pi_mutex_trylock(&binder_world.lock)) {
 		BINDER_MARK(SHRINK_WORLD_BUSY);
 		return 0;
 	}
@@ -334,7 +334,7 @@ size_t binder_shrink(size_t max)
 		if (nr < max)
 			nr += binder_alloc_shrink(&proc->alloc, max - nr);
 	}
-	binder_mutex_unlock(&binder_world.lock);
+	binder_pi_mutex_unlock(&binder_world.lock);
 	return nr;
 }
 
@@ -344,12 +344,12 @@ size_t binder_idle_pages(void)
 	struct binder_proc *proc;
 	size_t nr = 0;
 
-	if (!binder_mutex_trylock(&binder_world.lock))
+	if (!binder_pi_mutex_trylock(&binder_world.lock))
 		return 0;
 	bl_for_each(proc, &binder_world.procs, world_link) {
 		binder_alloc_get_stats(&proc->alloc, &stats);
 		nr += stats.pages_lru;
 	}
-	binder_mutex_unlock(&binder_world.lock);
+	binder_pi_mutex_unlock(&binder_world.lock);
 	return nr;
 }

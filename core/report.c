@@ -418,13 +418,13 @@ static void report_dead_nodes(struct report *r)
 
 	r->proc = NULL;
 	/* A node leaves this list under this lock before it is freed. */
-	binder_mutex_lock(&binder_world.lock);
+	binder_pi_mutex_lock(&binder_world.lock);
 	if (!bl_empty(&binder_world.dead_nodes))
 		host_out(r->out, "dead nodes:\n");
 	for (link = binder_world.dead_nodes.prev; link != &binder_world.dead_nodes;
 	     link = link->prev)
 		report_node(r, bl_entry(link, struct binder_node, dead_link), true);
-	binder_mutex_unlock(&binder_world.lock);
+	binder_pi_mutex_unlock(&binder_world.lock);
 }
 
 /* @heading of each process of number @pid, or of all if it is 0. */

@@ -117,11 +117,11 @@ static void add_up(struct binder_stats *sum)
 	struct binder_proc *proc;
 
 	*sum = (struct binder_stats){ 0 };
-	binder_mutex_lock(&binder_world.lock);
+	binder_pi_mutex_lock(&binder_world.lock);
 	binder_stats_add(sum, &binder_world.stats);
 	bl_for_each(proc, &binder_world.procs, world_link)
 		binder_stats_add(sum, &proc->stats);
-	binder_mutex_unlock(&binder_world.lock);
+	binder_pi_mutex_unlock(&binder_world.lock);
 }
 
 void binder_report_stats(struct host_out *out)

@@ -16,10 +16,10 @@ static u32 count_procs(void)
 	struct bl_list *link;
 	u32 nr = 0;
 
-	binder_mutex_lock(&binder_world.lock);
+	binder_pi_mutex_lock(&binder_world.lock);
 	for (link = binder_world.procs.next; link != &binder_world.procs; link = link->next)
 		nr++;
-	binder_mutex_unlock(&binder_world.lock);
+	binder_pi_mutex_unlock(&binder_world.lock);
 	return nr;
 }
 
@@ -29,7 +29,7 @@ static bool hold_procs(struct binder_snapshot *snapshot, u32 room)
 	struct bl_list *link;
 
 	snapshot->nr = 0;
-	binder_mutex_lock(&binder_world.lock);
+	binder_pi_mutex_lock(&binder_world.lock);
 	for (link = binder_world.procs.prev; link != &binder_world.procs && snapshot->nr < room;
 	     link = link->prev) {
 		struct binder_proc *proc = bl_entry(link, struct binder_proc, world_link);
@@ -37,7 +37,7 @@ static bool hold_procs(struct binder_snapshot *snapshot, u32 room)
 		binder_proc_hold(proc);
 		snapshot->procs[snapshot->nr++] = proc;
 	}
-	binder_mutex_unlock(&binder_world.lock);
+	binder_pi_mutex_unlock(&binder_world.lock);
 	return snapshot->nr < room;
 }
 

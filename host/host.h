@@ -21,6 +21,7 @@
  *   struct host_spinlock	a lock that is held for a short time, never over
  *				an operation that sleeps
  *   struct host_mutex		a lock under which one may sleep
+ *   struct host_pi_mutex	the same, and who holds it is as urgent as who waits
  *   struct host_atomic		an integer of 32 bits
  *   struct host_proc		what the home knows of one open of a device;
  *				embedded in struct binder_proc as `host`
@@ -75,6 +76,15 @@ static inline void host_mutex_lock(struct host_mutex *lock); /* [sleeps] */
 static inline bool host_mutex_trylock(struct host_mutex *lock);
 static inline void host_mutex_unlock(struct host_mutex *lock);
 static inline void host_mutex_destroy(struct host_mutex *lock);
+
+/* As the mutex, with priority inheritance: whoever holds it gets the processor as the most urgent
+ * of those who wait for it would, as far as the system can do that. */
+static inline void host_pi_mutex_init(struct host_pi_mutex *lock, u32 class);
+static inline void host_pi_mutex_lock(struct host_pi_mutex *lock); /* [sleeps] */
+/* Never waits.  [fails: false, somebody holds it] */
+static inline bool host_pi_mutex_trylock(struct host_pi_mutex *lock);
+static inline void host_pi_mutex_unlock(struct host_pi_mutex *lock);
+static inline void host_pi_mutex_destroy(struct host_pi_mutex *lock);
 
 /* Is it counted how often locks are found taken (core/contention.h)?  Costs next to nothing where
  * not, and may change at any time.  [atomic] */

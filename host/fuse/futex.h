@@ -5,6 +5,7 @@
 #ifndef HOST_FUSE_FUTEX_H
 #define HOST_FUSE_FUTEX_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -19,5 +20,8 @@ void futex_lock_slow(atomic_uint *word);
 
 /* Wakes one sleeper after the mutex was dropped. */
 void futex_lock_wake(atomic_uint *word);
+
+/* A mutex whose holder the kernel makes as urgent as who waits for it. */
+void futex_pi_init(pthread_mutex_t *mutex);
 
 #endif

@@ -136,6 +136,31 @@ static inline void host_mutex_destroy(struct host_mutex *lock)
 {
 }
 
+static inline void host_pi_mutex_init(struct host_pi_mutex *lock, u32 class)
+{
+	futex_pi_init(&lock->lock);
+}
+
+static inline void host_pi_mutex_lock(struct host_pi_mutex *lock)
+{
+	pthread_mutex_lock(&lock->lock);
+}
+
+static inline bool host_pi_mutex_trylock(struct host_pi_mutex *lock)
+{
+	return !pthread_mutex_trylock(&lock->lock);
+}
+
+static inline void host_pi_mutex_unlock(struct host_pi_mutex *lock)
+{
+	pthread_mutex_unlock(&lock->lock);
+}
+
+static inline void host_pi_mutex_destroy(struct host_pi_mutex *lock)
+{
+	pthread_mutex_destroy(&lock->lock);
+}
+
 static inline u32 *host_lock_ranks(void)
 {
 	return &futex_lock_ranks;

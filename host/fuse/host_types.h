@@ -8,6 +8,7 @@
 #define HOST_FUSE_HOST_TYPES_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -36,6 +37,11 @@ struct host_spinlock {
 
 struct host_mutex {
 	struct host_lock_word lock;
+};
+
+/* Seldom taken, so the library's will do. */
+struct host_pi_mutex {
+	pthread_mutex_t lock;
 };
 
 struct host_atomic {

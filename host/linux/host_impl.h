@@ -122,6 +122,32 @@ static inline void host_mutex_destroy(struct host_mutex *lock)
 	mutex_destroy(&lock->lock);
 }
 
+static inline void host_pi_mutex_init(struct host_pi_mutex *lock, u32 class)
+{
+	rt_mutex_init(&lock->lock);
+	lockdep_set_class(&lock->lock, &log_lock_classes[class]);
+}
+
+static inline void host_pi_mutex_lock(struct host_pi_mutex *lock)
+{
+	if (!regime_is_nopreempt() || !rt_mutex_trylock(&lock->lock))
+		regime_may_sleep(rt_mutex_lock(&lock->lock));
+}
+
+static inline bool host_pi_mutex_trylock(struct host_pi_mutex *lock)
+{
+	return rt_mutex_trylock(&lock->lock);
+}
+
+static inline void host_pi_mutex_unlock(struct host_pi_mutex *lock)
+{
+	rt_mutex_unlock(&lock->lock);
+}
+
+static inline void host_pi_mutex_destroy(struct host_pi_mutex *lock)
+{
+}
+
 static inline bool host_is_counting_locks(void)
 {
 	return static_branch_unlikely(&log_counting_locks);

@@ -11,6 +11,7 @@
 #include <linux/atomic.h>
 #include <linux/errno.h>
 #include <linux/mutex.h>
+#include <linux/rtmutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
@@ -28,6 +29,10 @@ struct host_spinlock {
 
 struct host_mutex {
 	struct mutex lock;
+};
+
+struct host_pi_mutex {
+	struct rt_mutex lock;
 };
 
 struct host_atomic {

@@ -103,6 +103,31 @@ static inline void host_mutex_destroy(struct host_mutex *lock)
 	sim_lock_destroy(&lock->lock);
 }
 
+static inline void host_pi_mutex_init(struct host_pi_mutex *lock, u32 class)
+{
+	host_mutex_init(&lock->mutex, class);
+}
+
+static inline void host_pi_mutex_lock(struct host_pi_mutex *lock)
+{
+	host_mutex_lock(&lock->mutex);
+}
+
+static inline bool host_pi_mutex_trylock(struct host_pi_mutex *lock)
+{
+	return host_mutex_trylock(&lock->mutex);
+}
+
+static inline void host_pi_mutex_unlock(struct host_pi_mutex *lock)
+{
+	host_mutex_unlock(&lock->mutex);
+}
+
+static inline void host_pi_mutex_destroy(struct host_pi_mutex *lock)
+{
+	host_mutex_destroy(&lock->mutex);
+}
+
 static inline s32 host_atomic_read(const struct host_atomic *a)
 {
 	return __atomic_load_n(&a->value, __ATOMIC_RELAXED);

@@ -40,6 +40,10 @@ struct host_mutex {
 	struct sim_lock lock;
 };
 
+struct host_pi_mutex {
+	struct host_mutex mutex; /* nobody is more urgent than another here */
+};
+
 struct host_atomic {
 	s32 value;
 };
