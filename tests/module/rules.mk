@@ -33,6 +33,6 @@ vm-test-events: $(BIN)/anybinder-conformance
 	@$(MODULE_TESTS)/events 6.12 6.1
 
 # Idle buffer pages go, and are there again when wanted.
-vm-test-reclaim: $(BIN)/anybinder-conformance
+vm-test-reclaim: $(BIN)/anybinder-conformance $(BIN)/bench-ipc
 	@$(MAKE) --no-print-directory module KVER=6.12
 	@vm/run --kernel 6.12 --driver module --timeout 600 -- $(MODULE_TESTS)/reclaim
