@@ -18,7 +18,7 @@ struct shard {
 
 static struct shard shards[SHARDS];
 
-static const char *const names[RANK_COUNT] = {
+static const char *const class_names[RANK_COUNT] = {
 	[RANK_REGIME] = "regime",
 	[RANK_WORLD] = "world",
 	[RANK_PAGES] = "pages",
@@ -31,7 +31,7 @@ static const char *const names[RANK_COUNT] = {
 	[RANK_LOG] = "log",
 };
 
-static void count(enum binder_lock_rank rank, bool waited)
+static void count_one(enum binder_lock_rank rank, bool waited)
 {
 	struct shard *shard = &shards[host_shard() % SHARDS];
 
@@ -44,10 +44,10 @@ static void count(enum binder_lock_rank rank, bool waited)
 void binder_lock_counted(struct binder_lock *lock) ACQUIRE(lock) NO_TSA
 {
 	if (host_spin_trylock(&lock->raw)) {
-		count(lock->rank, false);
+		count_one(lock->rank, false);
 		return;
 	}
-	count(lock->rank, true);
+	count_one(lock->rank, true);
 	host_spin_lock(&lock->raw);
 }
 
@@ -55,7 +55,7 @@ void binder_mutex_lock_counted(struct binder_mutex *lock) NO_TSA
 {
 	bool waited = !host_mutex_trylock(&lock->raw);
 
-	count(lock->rank, waited);
+	count_one(lock->rank, waited);
 	if (waited)
 		host_mutex_lock(&lock->raw);
 }
@@ -64,7 +64,7 @@ void binder_pi_mutex_lock_counted(struct binder_pi_mutex *lock) NO_TSA
 {
 	bool waited = !host_pi_mutex_trylock(&lock->raw);
 
-	count(lock->rank, waited);
+	count_one(lock->rank, waited);
 	if (waited)
 		host_pi_mutex_lock(&lock->raw);
 }
@@ -102,7 +102,7 @@ void binder_report_contention(struct host_out *out)
 	for (rank = RANK_REGIME; rank < RANK_COUNT; rank++) {
 		struct binder_contention c = binder_contention_of((enum binder_lock_rank)rank);
 
-		host_out(out, "%s taken %llu waited %llu\n", names[rank],
+		host_out(out, "%s taken %llu waited %llu\n", class_names[rank],
 			 (unsigned long long)c.taken, (unsigned long long)c.waited);
 	}
 }

@@ -16,7 +16,7 @@
 #include "thread.h"
 
 /* Logs a mistake of the client's; nothing is changed by it. */
-static void mistake(struct binder_thread *thread, const char *what, u32 handle, u64 cookie)
+static void death_mistake(struct binder_thread *thread, const char *what, u32 handle, u64 cookie)
 {
 	host_log(HOST_LOG_USER_ERROR, "%d:%d %s (handle %u cookie %llx)", thread->proc->pid,
 		 thread->tid, what, handle, (unsigned long long)cookie);
@@ -34,7 +34,7 @@ static void no_memory(struct binder_thread *thread)
 }
 
 /* Registers @death; a target that is dead already is told of at once. */
-static void attach_nlocked(struct binder_proc *proc, struct binder_ref *ref,
+static void death_attach_nlocked(struct binder_proc *proc, struct binder_ref *ref,
 			   struct binder_death *death) NO_TSA
 {
 	ref->death = death;
@@ -92,20 +92,20 @@ void binder_death_request(struct binder_thread *thread, const struct binder_hand
 		if (ref->death)
 			wrong = "death notification requested twice";
 		else
-			attach_nlocked(proc, ref, death);
+			death_attach_nlocked(proc, ref, death);
 		binder_unlock(&node->lock);
 	} else {
 		wrong = "death notification requested for no handle";
 	}
 	binder_unlock(&proc->outer_lock);
 	if (wrong) {
-		mistake(thread, wrong, arg->handle, arg->cookie);
+		death_mistake(thread, wrong, arg->handle, arg->cookie);
 		binder_death_free(death);
 	}
 }
 
 /* Takes the registration from its ref and lets the client know. */
-static const char *detach_nlocked(struct binder_thread *thread, struct binder_ref *ref,
+static const char *death_detach_nlocked(struct binder_thread *thread, struct binder_ref *ref,
 				  u64 cookie)
 {
 	struct binder_death *death = ref->death;
@@ -140,12 +140,12 @@ void binder_death_clear(struct binder_thread *thread, const struct binder_handle
 		struct binder_node *node = ref->node;
 
 		binder_lock(&node->lock);
-		wrong = detach_nlocked(thread, ref, arg->cookie);
+		wrong = death_detach_nlocked(thread, ref, arg->cookie);
 		binder_unlock(&node->lock);
 	}
 	binder_unlock(&proc->outer_lock);
 	if (wrong)
-		mistake(thread, wrong, arg->handle, arg->cookie);
+		death_mistake(thread, wrong, arg->handle, arg->cookie);
 }
 
 void binder_death_done(struct binder_thread *thread, u64 cookie)
@@ -170,7 +170,7 @@ void binder_death_done(struct binder_thread *thread, u64 cookie)
 	}
 	binder_unlock(&proc->inner_lock);
 	if (!found)
-		mistake(thread, "BC_DEAD_BINDER_DONE for nothing delivered", 0, cookie);
+		death_mistake(thread, "BC_DEAD_BINDER_DONE for nothing delivered", 0, cookie);
 }
 
 void binder_death_notify_nlocked(struct binder_node *node) NO_TSA

@@ -18,7 +18,7 @@
 
 /* ---- notifications ------------------------------------------------------------- */
 
-static int mistake(struct binder_thread *thread, const char *what, u64 cookie)
+static int freeze_mistake(struct binder_thread *thread, const char *what, u64 cookie)
 {
 	host_log(HOST_LOG_USER_ERROR, "%d:%d %s (cookie %llx)", thread->proc->pid, thread->tid,
 		 what, (unsigned long long)cookie);
@@ -47,7 +47,7 @@ static void queue_ilocked(struct binder_proc *proc, struct binder_freeze *freeze
 	binder_wake_proc_ilocked(proc);
 }
 
-static const char *attach_nlocked(struct binder_proc *proc, struct binder_ref *ref,
+static const char *freeze_attach_nlocked(struct binder_proc *proc, struct binder_ref *ref,
 				  struct binder_freeze *freeze) NO_TSA
 {
 	if (ref->freeze)
@@ -103,18 +103,18 @@ int binder_freeze_request(struct binder_thread *thread, const struct binder_hand
 		struct binder_node *node = ref->node;
 
 		binder_lock(&node->lock);
-		wrong = attach_nlocked(proc, ref, freeze);
+		wrong = freeze_attach_nlocked(proc, ref, freeze);
 		binder_unlock(&node->lock);
 	}
 	binder_unlock(&proc->outer_lock);
 	if (!wrong)
 		return 0;
 	binder_freeze_free(freeze);
-	return mistake(thread, wrong, arg->cookie);
+	return freeze_mistake(thread, wrong, arg->cookie);
 }
 
-static const char *detach_nlocked(struct binder_proc *proc, struct binder_ref *ref, u64 cookie)
-	NO_TSA
+static const char *freeze_detach_nlocked(struct binder_proc *proc, struct binder_ref *ref,
+					 u64 cookie) NO_TSA
 {
 	struct binder_freeze *freeze = ref->freeze;
 
@@ -147,11 +147,11 @@ int binder_freeze_clear(struct binder_thread *thread, const struct binder_handle
 		struct binder_node *node = ref->node;
 
 		binder_lock(&node->lock);
-		wrong = detach_nlocked(proc, ref, arg->cookie);
+		wrong = freeze_detach_nlocked(proc, ref, arg->cookie);
 		binder_unlock(&node->lock);
 	}
 	binder_unlock(&proc->outer_lock);
-	return wrong ? mistake(thread, wrong, arg->cookie) : 0;
+	return wrong ? freeze_mistake(thread, wrong, arg->cookie) : 0;
 }
 
 int binder_freeze_done(struct binder_thread *thread, u64 cookie)
@@ -176,8 +176,9 @@ int binder_freeze_done(struct binder_thread *thread, u64 cookie)
 		}
 	}
 	binder_unlock(&proc->inner_lock);
-	return found ? 0 : mistake(thread, "BC_FREEZE_NOTIFICATION_DONE for nothing delivered",
-				   cookie);
+	if (found)
+		return 0;
+	return freeze_mistake(thread, "BC_FREEZE_NOTIFICATION_DONE for nothing delivered", cookie);
 }
 
 bool binder_freeze_tell_ilocked(struct binder_proc *proc, struct binder_freeze *freeze, u32 *ret,
@@ -214,7 +215,7 @@ static void tell_ref(struct binder_ref *ref, bool frozen) NO_TSA
 }
 
 /* Tells everybody who asked about an object of @proc. */
-static void tell_all(struct binder_proc *proc, bool frozen)
+static void tell_listeners(struct binder_proc *proc, bool frozen)
 {
 	struct binder_node *node;
 	struct binder_ref *ref;
@@ -344,7 +345,7 @@ static int freeze_on(struct binder_thread *thread, struct binder_proc *proc, boo
 			BINDER_MARK(FREEZE_TAKEN_BACK);
 			mark(proc, false);
 		} else {
-			tell_all(proc, true);
+			tell_listeners(proc, true);
 			next = next_open(thread->freeze_pid, proc);
 		}
 		if (next)
@@ -361,7 +362,7 @@ static void thaw_all(struct binder_proc *proc, s32 pid)
 
 	for (; proc; proc = next) {
 		mark(proc, false);
-		tell_all(proc, false);
+		tell_listeners(proc, false);
 		next = next_open(pid, proc);
 		binder_proc_put(proc);
 	}

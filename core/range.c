@@ -89,24 +89,24 @@ bool range_reserve(struct range_space *space, struct buffer_range *range, size_t
 	return true;
 }
 
-static struct buffer_range *neighbour(struct bt_node *node)
+static struct buffer_range *range_of(struct bt_node *node)
 {
 	return node ? bt_entry(node, struct buffer_range, by_off) : NULL;
 }
 
 struct buffer_range *range_find(const struct range_space *space, size_t off)
 {
-	return neighbour(bt_find(&space->by_off, &off, compare_key_off));
+	return range_of(bt_find(&space->by_off, &off, compare_key_off));
 }
 
 struct buffer_range *range_first(const struct range_space *space)
 {
-	return neighbour(bt_first(&space->by_off));
+	return range_of(bt_first(&space->by_off));
 }
 
 struct buffer_range *range_next(const struct buffer_range *range)
 {
-	return neighbour(bt_next(&range->by_off));
+	return range_of(bt_next(&range->by_off));
 }
 
 static size_t first_page(const struct buffer_range *range)
@@ -144,7 +144,7 @@ static struct range_pages own_pages(const struct buffer_range *range,
 
 struct range_pages range_release(struct range_space *space, struct buffer_range *range)
 {
-	struct buffer_range *before = neighbour(bt_prev(&range->by_off));
+	struct buffer_range *before = range_of(bt_prev(&range->by_off));
 	struct range_pages own = own_pages(range, before, range_next(range));
 	size_t bytes = range->size + range->gap;
 

@@ -10,7 +10,7 @@
 static struct binder_mutex everything;
 static enum binder_regime chosen;
 
-static const char *const names[REGIME_COUNT] = {
+static const char *const regime_names[REGIME_COUNT] = {
 	[REGIME_FINE] = "fine",
 	[REGIME_GLOBAL] = "global",
 	[REGIME_GLOBAL_NOPREEMPT] = "global-nopreempt",
@@ -22,7 +22,8 @@ bool binder_regime_parse(const char *name, enum binder_regime *regime)
 	u32 i;
 
 	for (i = 0; i < REGIME_COUNT; i++) {
-		if (size != host_strlen(names[i]) + 1 || host_memcmp(name, names[i], size))
+		if (size != host_strlen(regime_names[i]) + 1 ||
+		    host_memcmp(name, regime_names[i], size))
 			continue;
 		*regime = (enum binder_regime)i;
 		return true;
@@ -32,7 +33,7 @@ bool binder_regime_parse(const char *name, enum binder_regime *regime)
 
 const char *binder_regime_name(enum binder_regime regime)
 {
-	return names[regime];
+	return regime_names[regime];
 }
 
 void binder_regime_choose(enum binder_regime regime)

@@ -129,7 +129,7 @@ static void print_thread_sheet(struct report *r)
 
 /* ---- the parts of a process -------------------------------------------- */
 
-static int compare_tid(const void *key, const struct bt_node *node)
+static int follows_tid(const void *key, const struct bt_node *node)
 {
 	s64 tid = *(const s64 *)key;
 	s64 other = bt_entry(node, struct binder_thread, by_tid)->tid;
@@ -144,7 +144,7 @@ static bool note_next_thread(struct report *r, s64 *tid)
 	struct bt_node *n;
 
 	binder_lock(&proc->inner_lock);
-	n = bt_lower_bound(&proc->threads, tid, compare_tid);
+	n = bt_lower_bound(&proc->threads, tid, follows_tid);
 	if (n) {
 		const struct binder_thread *thread = bt_entry(n, struct binder_thread, by_tid);
 
@@ -245,7 +245,7 @@ static void report_node(struct report *r, struct binder_node *node, bool dead)
 	}
 }
 
-static int compare_ptr(const void *key, const struct bt_node *node)
+static int follows_ptr(const void *key, const struct bt_node *node)
 {
 	u64 ptr = *(const u64 *)key;
 	u64 other = bt_entry(node, struct binder_node, by_ptr)->ptr;
@@ -260,7 +260,7 @@ static struct binder_node *node_from(struct binder_proc *proc, u64 ptr)
 	struct bt_node *n;
 
 	binder_lock(&proc->inner_lock);
-	n = bt_lower_bound(&proc->nodes, &ptr, compare_ptr);
+	n = bt_lower_bound(&proc->nodes, &ptr, follows_ptr);
 	if (n) {
 		node = bt_entry(n, struct binder_node, by_ptr);
 		binder_node_pin(node);
@@ -283,7 +283,7 @@ static void report_nodes(struct report *r)
 	}
 }
 
-static int compare_desc(const void *key, const struct bt_node *node)
+static int follows_desc(const void *key, const struct bt_node *node)
 {
 	u64 desc = *(const u64 *)key;
 	u64 other = bt_entry(node, struct binder_ref, by_desc)->desc;
@@ -301,7 +301,7 @@ static bool view_next_ref(struct binder_proc *proc, u64 desc, struct ref_view *v
 	struct bt_node *n;
 
 	binder_lock(&proc->outer_lock);
-	n = bt_lower_bound(&proc->refs_by_desc, &desc, compare_desc);
+	n = bt_lower_bound(&proc->refs_by_desc, &desc, follows_desc);
 	if (n) {
 		const struct binder_ref *ref = bt_entry(n, struct binder_ref, by_desc);
 		struct binder_node *node = ref->node;

@@ -315,7 +315,7 @@ static s32 sender_pid(struct reader *r, struct binder_transaction *t)
 	return pid;
 }
 
-static void describe(struct reader *r, struct binder_transaction *t,
+static void describe_to_reader(struct reader *r, struct binder_transaction *t,
 		     struct binder_transaction_data *tr)
 {
 	const struct binder_buffer *buffer = t->buffer;
@@ -414,7 +414,7 @@ static int tell_transaction(struct reader *r, struct binder_work *work)
 	err = make_room(r, ret, &place);
 	if (!err) {
 		tr = place;
-		describe(r, t, &tr->transaction_data);
+		describe_to_reader(r, t, &tr->transaction_data);
 		if (ret == BR_TRANSACTION_SEC_CTX)
 			tr->secctx = t->secctx;
 		err = finish(r);

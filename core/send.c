@@ -160,7 +160,7 @@ static int find_caller(struct send *s)
 
 /* ---- step 2: build it in the receiver's buffer ---------------------------- */
 
-static int reserve(struct send *s)
+static int reserve_buffer(struct send *s)
 {
 	const struct binder_transaction_data *tr = s->tr;
 	u64 extra = s->buffers_size;
@@ -259,7 +259,7 @@ static int build(struct send *s)
 	binder_work_init(s->complete, WORK_COMPLETE);
 	describe(s);
 	trace(s);
-	err = reserve(s);
+	err = reserve_buffer(s);
 	if (err)
 		return err;
 	x.t = s->t;

@@ -46,7 +46,7 @@ struct sg_buffer *sg_grow(struct sg_plan *plan, struct sg_buffer *chain, u32 max
 
 /* How deep the chain is up to and with the buffer at place @index of the offsets
  * array; 0 if it is not in the chain. */
-static u32 find(const struct sg_plan *plan, u64 index)
+static u32 find_object(const struct sg_plan *plan, u64 index)
 {
 	u32 depth = plan->depth;
 
@@ -66,7 +66,7 @@ int sg_add_buffer(struct sg_plan *plan, u64 index, const struct binder_buffer_ob
 		return -EINVAL;
 	*patch = SG_NO_PATCH;
 	if (object->flags & BINDER_BUFFER_FLAG_HAS_PARENT) {
-		depth = find(plan, object->parent);
+		depth = find_object(plan, object->parent);
 		if (!depth)
 			return -EINVAL;
 		parent = &plan->chain[depth - 1];
@@ -98,7 +98,7 @@ int sg_add_fds(struct sg_plan *plan, const struct binder_fd_array_object *object
 	       u64 *source)
 {
 	struct sg_buffer *parent;
-	u32 depth = find(plan, object->parent);
+	u32 depth = find_object(plan, object->parent);
 	u64 size;
 
 	if (!depth)

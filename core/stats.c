@@ -80,7 +80,7 @@ void binder_stats_deleted(enum binder_stat what)
 	host_atomic_add_return(&binder_world.stats.deleted[what], 1);
 }
 
-static void add(struct host_atomic *to, const struct host_atomic *from, u32 nr)
+static void add_all(struct host_atomic *to, const struct host_atomic *from, u32 nr)
 {
 	u32 i;
 
@@ -90,8 +90,8 @@ static void add(struct host_atomic *to, const struct host_atomic *from, u32 nr)
 
 void binder_stats_add(struct binder_stats *to, const struct binder_stats *from)
 {
-	add(to->bc, from->bc, BINDER_NR_COMMANDS);
-	add(to->br, from->br, BINDER_NR_RETURNS);
-	add(to->created, from->created, STAT_COUNT);
-	add(to->deleted, from->deleted, STAT_COUNT);
+	add_all(to->bc, from->bc, BINDER_NR_COMMANDS);
+	add_all(to->br, from->br, BINDER_NR_RETURNS);
+	add_all(to->created, from->created, STAT_COUNT);
+	add_all(to->deleted, from->deleted, STAT_COUNT);
 }

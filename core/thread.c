@@ -29,7 +29,7 @@ static int compare_threads(const struct bt_node *a, const struct bt_node *b)
 	return compare_tid(&bt_entry(a, struct binder_thread, by_tid)->tid, b);
 }
 
-static struct binder_thread *find(struct binder_proc *proc, s32 tid)
+static struct binder_thread *find_thread(struct binder_proc *proc, s32 tid)
 {
 	struct binder_thread *thread = NULL;
 	struct bt_node *found;
@@ -84,7 +84,7 @@ static void free_thread(struct binder_thread *thread)
 
 struct binder_thread *binder_thread_get(struct binder_proc *proc, s32 tid, const void *opener)
 {
-	struct binder_thread *thread = find(proc, tid);
+	struct binder_thread *thread = find_thread(proc, tid);
 	struct bt_node *there = NULL;
 	bool full;
 
@@ -105,7 +105,7 @@ struct binder_thread *binder_thread_get(struct binder_proc *proc, s32 tid, const
 		return thread;
 	}
 	free_thread(thread);
-	return full ? NULL : find(proc, tid);
+	return full ? NULL : find_thread(proc, tid);
 }
 
 void binder_thread_put(struct binder_thread *thread)

@@ -287,7 +287,7 @@ static int translate_ptr(struct walk *w)
 static const struct {
 	u32 type;
 	int (*translate)(struct walk *w);
-} kinds[] = {
+} translations[] = {
 	{ BINDER_TYPE_BINDER, translate_binder },
 	{ BINDER_TYPE_WEAK_BINDER, translate_binder },
 	{ BINDER_TYPE_HANDLE, translate_handle },
@@ -334,9 +334,9 @@ static int translate_one(struct walk *w, u64 off, u64 *min_off)
 	if (!size)
 		return bad(w, -EINVAL, "an object of unknown type, or only a part of one");
 	w->off = off;
-	for (k = 0; kinds[k].type != w->object.hdr.type;)
+	for (k = 0; translations[k].type != w->object.hdr.type;)
 		k++; /* binder_object_check() knows the same types */
-	err = kinds[k].translate(w);
+	err = translations[k].translate(w);
 	if (err)
 		return err;
 	*min_off = off + size;

@@ -43,7 +43,7 @@ void binder_log_init(void)
 	}
 }
 
-static void add(struct ring *ring, const struct binder_log_entry *e, size_t name_len)
+static void add_to_ring(struct ring *ring, const struct binder_log_entry *e, size_t name_len)
 {
 	u32 nr = (u32)host_atomic_add_return(&ring->next, 1) - 1;
 	struct slot *slot = &ring->slots[nr % BINDER_LOG_ENTRIES];
@@ -61,9 +61,9 @@ void binder_log_transaction(const struct binder_log_entry *e, bool failed)
 
 	if (len > BINDER_NAME_MAX)
 		len = BINDER_NAME_MAX;
-	add(&all, e, len);
+	add_to_ring(&all, e, len);
 	if (failed)
-		add(&failures, e, len);
+		add_to_ring(&failures, e, len);
 }
 
 static void print_slot(struct host_out *out, struct slot *slot)

@@ -192,7 +192,7 @@ fault:
 }
 
 /* The call that matters. */
-static long write_read(struct binder_thread *thread, void __user *user, bool nonblock)
+static long write_read_ioctl(struct binder_thread *thread, void __user *user, bool nonblock)
 {
 	struct binder_write_read bwr BINDER_UNSET;
 	int err;
@@ -215,7 +215,7 @@ static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long poin
 		return -ENOMEM;
 	trace_binder_ioctl(cmd, pointer);
 	if (cmd == BINDER_WRITE_READ)
-		err = write_read(thread, user, nonblock);
+		err = write_read_ioctl(thread, user, nonblock);
 	else
 		err = small_ioctl(thread, cmd, user, nonblock);
 	trace_binder_ioctl_done(err);

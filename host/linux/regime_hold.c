@@ -15,29 +15,29 @@ DEFINE_STATIC_KEY_FALSE(regime_global);
 DEFINE_STATIC_KEY_FALSE(regime_nopreempt);
 
 /* Preemption is off on this CPU for the regime's sake: what runs here has the mutex, or tries. */
-static DEFINE_PER_CPU(bool, pinned);
+static DEFINE_PER_CPU(bool, pinned_cpu);
 
 /* Is it the calling thread's doing? */
-static bool is_pinned(void)
+static bool pinned_here(void)
 {
-	return this_cpu_read(pinned);
+	return this_cpu_read(pinned_cpu);
 }
 
 void regime_pin(void)
 {
 	preempt_disable();
-	this_cpu_write(pinned, true);
+	this_cpu_write(pinned_cpu, true);
 }
 
 void regime_unpin(void)
 {
-	this_cpu_write(pinned, false);
+	this_cpu_write(pinned_cpu, false);
 	preempt_enable();
 }
 
 bool regime_relax(void)
 {
-	bool relaxed = is_pinned();
+	bool relaxed = pinned_here();
 
 	if (relaxed)
 		regime_unpin();
@@ -54,7 +54,7 @@ void *regime_alloc(size_t size)
 {
 	void *ptr = NULL;
 
-	if (is_pinned())
+	if (pinned_here())
 		ptr = kzalloc(size, GFP_NOWAIT | __GFP_NOWARN);
 	if (!ptr)
 		regime_may_sleep(ptr = kvzalloc(size, GFP_KERNEL));
@@ -73,7 +73,7 @@ unsigned long regime_copy_in(void *dst, const void __user *src, size_t size)
 {
 	unsigned long left = size;
 
-	if (is_pinned()) {
+	if (pinned_here()) {
 		pagefault_disable();
 		left = copy_from_user(dst, src, size);
 		pagefault_enable();
@@ -87,7 +87,7 @@ unsigned long regime_copy_out(void __user *dst, const void *src, size_t size)
 {
 	unsigned long left = size;
 
-	if (is_pinned()) {
+	if (pinned_here()) {
 		pagefault_disable();
 		left = copy_to_user(dst, src, size);
 		pagefault_enable();

@@ -13,7 +13,7 @@
 #include <linux/sched/signal.h>
 #include <uapi/linux/sched/types.h>
 
-static bool is_realtime(u8 policy)
+static bool policy_is_realtime(u8 policy)
 {
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
@@ -22,7 +22,7 @@ void urgency_get(u8 *policy, s8 *prio)
 {
 	/* A deadline has no place on the scale, and is never given up for one. */
 	*policy = current->policy == SCHED_DEADLINE ? SCHED_NORMAL : current->policy;
-	*prio = is_realtime(*policy) ? current->rt_priority : task_nice(current);
+	*prio = policy_is_realtime(*policy) ? current->rt_priority : task_nice(current);
 }
 
 /*
@@ -36,10 +36,10 @@ static bool limit(u8 *policy, s8 *prio)
 
 	if (capable(CAP_SYS_NICE))
 		return true;
-	if (is_realtime(*policy) && !most) {
+	if (policy_is_realtime(*policy) && !most) {
 		*policy = SCHED_NORMAL;
 		*prio = MIN_NICE;
-	} else if (is_realtime(*policy)) {
+	} else if (policy_is_realtime(*policy)) {
 		*prio = min_t(unsigned long, *prio, most);
 		return true;
 	}
@@ -57,12 +57,12 @@ void urgency_set(u8 policy, s8 prio, bool check)
 
 	if (current->policy == SCHED_DEADLINE || (check && !limit(&policy, &prio)))
 		return;
-	if (!is_realtime(current->policy) && !is_realtime(policy)) {
+	if (!policy_is_realtime(current->policy) && !policy_is_realtime(policy)) {
 		set_user_nice(current, prio);
 		return;
 	}
 	attr.sched_policy = policy;
-	if (is_realtime(policy)) {
+	if (policy_is_realtime(policy)) {
 		attr.sched_priority = prio;
 		attr.sched_flags = SCHED_FLAG_RESET_ON_FORK;
 	} else {
