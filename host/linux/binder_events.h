@@ -11,9 +11,9 @@
 
 #include <linux/tracepoint.h>
 
-/* core/stats.h */
-const char *binder_command_name(u32 nr);
-const char *binder_return_name(u32 nr);
+/* core/stats.h; what events.c calls outside of the whole. */
+__visible const char *binder_command_name(u32 nr);
+__visible const char *binder_return_name(u32 nr);
 
 TRACE_EVENT(binder_ioctl,
 	TP_PROTO(unsigned int cmd, unsigned long arg),

@@ -3,8 +3,6 @@
  * A client's mistakes are worth a line each, but a client may make millions of them: past ten in
  * five seconds the rest are only counted.
  */
-#define pr_fmt(fmt) "binder: " fmt
-
 #include "log.h"
 
 #include "host.h"
@@ -19,7 +17,7 @@ DEFINE_STATIC_KEY_FALSE(log_counting_locks);
 
 unsigned int log_mask = LOG_MASK_USER_ERROR;
 
-static DEFINE_RATELIMIT_STATE(limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
+static DEFINE_RATELIMIT_STATE(log_limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
 
 bool log_wanted(int level)
 {
@@ -34,12 +32,13 @@ bool log_wanted(int level)
 
 void log_print(bool error, struct va_format *text)
 {
-	if (!__ratelimit(&limit))
+	if (!__ratelimit(&log_limit))
 		return;
+	/* As the stock driver calls itself there. */
 	if (error)
-		pr_err("%pV\n", text);
+		printk(KERN_ERR "binder: %pV\n", text);
 	else
-		pr_info("%pV\n", text);
+		printk(KERN_INFO "binder: %pV\n", text);
 }
 
 void log_to_report(struct seq_file *seq, const char *fmt, va_list args)
