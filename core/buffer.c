@@ -9,7 +9,7 @@
  * base and size never change once known, so a buffer's address needs no lock.
  */
 #include "buffer.h"
-#include "base/checked.h"
+#include "base/unset.h"
 #include "limits.h"
 #include "mark.h"
 
@@ -94,17 +94,31 @@ static int find_map(struct binder_alloc *alloc, struct host_proc *proc)
 	return 0;
 }
 
-/* The bytes that three parts take; false if they cannot be added up. */
-static bool total_size(size_t data_size, size_t offsets_size, size_t extra_size, size_t *total)
-{
-	u64 data, offsets, extra, sum;
+/* What somebody wants a buffer for; sizes in bytes. */
+struct wish {
+	size_t data_size, offsets_size, extra_size;
+	bool async;
+	u32 user;
+};
 
-	if (!ck_align_u64(data_size, 8, &data) || !ck_align_u64(offsets_size, 8, &offsets) ||
-	    !ck_align_u64(extra_size, 8, &extra) || !ck_add_u64(data, offsets, &sum) ||
-	    !ck_add_u64(sum, extra, &sum) || sum > BINDER_MAP_MAX_SIZE)
+static size_t whole_words(size_t size)
+{
+	return (size + 7) & ~(size_t)7;
+}
+
+/* The bytes that the three parts take; false if they are too many. */
+static bool total_size(const struct wish *wish, size_t *total)
+{
+	size_t sum;
+
+	/* Sizes below this do not overflow when they are added. */
+	if (wish->data_size > BINDER_MAP_MAX_SIZE || wish->offsets_size > BINDER_MAP_MAX_SIZE ||
+	    wish->extra_size > BINDER_MAP_MAX_SIZE)
 		return false;
-	*total = sum < MIN_BUFFER_SIZE ? MIN_BUFFER_SIZE : (size_t)sum;
-	return true;
+	sum = whole_words(wish->data_size) + whole_words(wish->offsets_size) +
+	      whole_words(wish->extra_size);
+	*total = sum < MIN_BUFFER_SIZE ? MIN_BUFFER_SIZE : sum;
+	return sum <= BINDER_MAP_MAX_SIZE;
 }
 
 /* Does the sender of @buffer, one-way and just reserved, hold too much?  Its new
@@ -194,8 +208,27 @@ static struct binder_buffer *take_struct(struct binder_alloc *alloc) REQUIRES(&a
 	return buffer;
 }
 
-/* Cuts a buffer like @like; *@todo: what its pages need. */
-static struct binder_buffer *cut(struct binder_alloc *alloc, const struct binder_buffer *like,
+/* The struct may have been another buffer's; its range is set when it is reserved. */
+static void prepare(struct binder_buffer *buffer, const struct wish *wish)
+{
+	buffer->range.user = wish->user;
+	buffer->debug_id = 0;
+	buffer->data_size = wish->data_size;
+	buffer->offsets_size = wish->offsets_size;
+	buffer->extra_size = wish->extra_size;
+	buffer->async = wish->async;
+	buffer->clear_on_free = false;
+	buffer->user_free = false;
+	buffer->claimed = false;
+	buffer->oneway_spam_suspect = false;
+	buffer->transaction = NULL;
+	buffer->target_node = NULL;
+	buffer->holds = NULL;
+	buffer->nr_holds = 0;
+}
+
+/* Cuts a buffer of @size bytes; *@todo: what its pages need. */
+static struct binder_buffer *cut(struct binder_alloc *alloc, const struct wish *wish,
 				 size_t size, struct binder_pages_todo *todo, int *err)
 {
 	struct binder_buffer *buffer, *dead = NULL;
@@ -203,7 +236,7 @@ static struct binder_buffer *cut(struct binder_alloc *alloc, const struct binder
 	binder_lock(&alloc->lock);
 	buffer = take_struct(alloc);
 	if (buffer) {
-		*buffer = *like;
+		prepare(buffer, wish);
 		*err = reserve(alloc, buffer, size, todo);
 		if (*err)
 			dead = keep(alloc, buffer);
@@ -217,10 +250,10 @@ static struct binder_buffer *cut(struct binder_alloc *alloc, const struct binder
 
 /* Makes the pages of a reserved buffer; gives it up if that fails. */
 static int populate(struct binder_alloc *alloc, struct binder_buffer *buffer,
-		    struct binder_pages_todo todo)
+		    const struct binder_pages_todo *todo)
 {
 	struct binder_buffer *dead = NULL;
-	int err = binder_pages_populate(&alloc->pages, &alloc->map, todo);
+	int err = binder_pages_populate(&alloc->pages, &alloc->map, *todo);
 
 	binder_lock(&alloc->lock);
 	if (err) {
@@ -228,7 +261,7 @@ static int populate(struct binder_alloc *alloc, struct binder_buffer *buffer,
 		release(alloc, buffer);
 		dead = keep(alloc, buffer);
 	} else {
-		binder_pages_populated(&alloc->pages, todo.populate);
+		binder_pages_populated(&alloc->pages, todo->populate);
 	}
 	binder_unlock(&alloc->lock);
 	host_free(dead);
@@ -239,14 +272,14 @@ struct binder_buffer *binder_buffer_new(struct binder_alloc *alloc, struct host_
 					size_t data_size, size_t offsets_size, size_t extra_size,
 					bool async, s32 pid, int *err)
 {
-	const struct binder_buffer like = {
-		.range.user = (u32)pid,
+	const struct wish wish = {
+		.user = (u32)pid,
 		.data_size = data_size,
 		.offsets_size = offsets_size,
 		.extra_size = extra_size,
 		.async = async,
 	};
-	struct binder_pages_todo todo;
+	struct binder_pages_todo todo BINDER_UNSET;
 	struct binder_buffer *buffer;
 	size_t size;
 
@@ -254,13 +287,13 @@ struct binder_buffer *binder_buffer_new(struct binder_alloc *alloc, struct host_
 	*err = find_map(alloc, proc);
 	if (*err)
 		return NULL;
-	if (!total_size(data_size, offsets_size, extra_size, &size)) {
+	if (!total_size(&wish, &size)) {
 		*err = -ENOSPC;
 		return NULL;
 	}
-	buffer = cut(alloc, &like, size, &todo, err);
+	buffer = cut(alloc, &wish, size, &todo, err);
 	if (buffer && todo.populate.nr)
-		*err = populate(alloc, buffer, todo);
+		*err = populate(alloc, buffer, &todo);
 	return *err ? NULL : buffer;
 }
 

@@ -66,6 +66,16 @@ void range_space_init(struct range_space *space, size_t size)
 	set_gap(space, &space->head, size);
 }
 
+/* The only gap goes from @from to @to, and has @gap bytes then. */
+static void move_only_gap(struct range_space *space, struct buffer_range *from,
+			  struct buffer_range *to, size_t gap)
+{
+	from->gap = 0;
+	bt_init(&from->by_gap);
+	to->gap = gap;
+	bt_link_only(&space->by_gap, &to->by_gap);
+}
+
 bool range_reserve(struct range_space *space, struct buffer_range *range, size_t size)
 {
 	struct bt_node *node = bt_lower_bound(&space->by_gap, &size, compare_want);
@@ -82,9 +92,13 @@ bool range_reserve(struct range_space *space, struct buffer_range *range, size_t
 	bt_init(&range->by_gap);
 	range->earlier_user = before->gap_user;
 	range->gap_user = 0; /* what is left of the gap was never given out as it is now */
-	/* In this order, as in the stock driver: it decides how the tree comes to stand. */
-	set_gap(space, range, left);
-	set_gap(space, before, 0);
+	if (left && bt_is_only(&space->by_gap, node)) {
+		move_only_gap(space, before, range, left);
+	} else {
+		/* In this order, as in the stock driver: it decides how the tree comes to stand. */
+		set_gap(space, range, left);
+		set_gap(space, before, 0);
+	}
 	bt_insert(&space->by_off, &range->by_off, compare_off);
 	return true;
 }
@@ -142,11 +156,26 @@ static struct range_pages own_pages(const struct buffer_range *range,
 	return (struct range_pages){ first, end > first ? end - first : 0 };
 }
 
+/* @range is the only one, and what is free lies behind it: the space is free as a whole. */
+static struct range_pages release_only(struct range_space *space, struct buffer_range *range)
+{
+	space->head.gap_user = range->user;
+	bt_erase(&space->by_off, &range->by_off);
+	move_only_gap(space, range, &space->head, range->size + range->gap);
+	return range_all_pages(range);
+}
+
 struct range_pages range_release(struct range_space *space, struct buffer_range *range)
 {
-	struct buffer_range *before = range_of(bt_prev(&range->by_off));
-	struct range_pages own = own_pages(range, before, range_next(range));
+	struct buffer_range *before;
+	struct range_pages own;
 	size_t bytes = range->size + range->gap;
+
+	if (bt_is_only(&space->by_off, &range->by_off) &&
+	    bt_is_only(&space->by_gap, &range->by_gap))
+		return release_only(space, range);
+	before = range_of(bt_prev(&range->by_off));
+	own = own_pages(range, before, range_next(range));
 
 	if (!before)
 		before = &space->head;

@@ -167,13 +167,9 @@ static void erase_thin(struct bt_root *root, struct bt_node *node)
 		fix_short(root, parent, side);
 }
 
-void bt_erase(struct bt_root *root, struct bt_node *node)
+void bt_erase_from_others(struct bt_root *root, struct bt_node *node)
 {
-	if (!bt_linked(node))
-		return;
-	if (root->top == node && !node->left && !node->right) {
-		root->top = NULL;
-	} else if (node->left && node->right) {
+	if (node->left && node->right) {
 		struct bt_node *next = bt_next(node);
 
 		erase_thin(root, next);
@@ -181,7 +177,6 @@ void bt_erase(struct bt_root *root, struct bt_node *node)
 	} else {
 		erase_thin(root, node);
 	}
-	bt_init(node);
 }
 
 static struct bt_node *end_of(struct bt_node *node, int side)

@@ -51,6 +51,22 @@ static inline bool bt_empty(const struct bt_root *root)
 	return !root->top;
 }
 
+/* Is @node the only one in the tree?  Nothing needs balancing then. */
+static inline bool bt_is_only(const struct bt_root *root, const struct bt_node *node)
+{
+	return root->top == node && !node->left && !node->right;
+}
+
+/* Puts @node into an empty tree. */
+static inline void bt_link_only(struct bt_root *root, struct bt_node *node)
+{
+	node->parent = NULL;
+	node->left = NULL;
+	node->right = NULL;
+	node->red = false;
+	root->top = node;
+}
+
 /*
  * Puts @node into the empty slot @link (&root->top, or &parent->left or
  * &parent->right of a node found by the caller's descent) and rebalances.
@@ -77,7 +93,10 @@ static inline struct bt_node *bt_insert(struct bt_root *root, struct bt_node *no
 		parent = *link;
 		link = order > 0 ? &parent->right : &parent->left;
 	}
-	bt_link(root, node, parent, link);
+	if (parent)
+		bt_link(root, node, parent, link);
+	else
+		bt_link_only(root, node);
 	return NULL;
 }
 
@@ -116,8 +135,18 @@ static inline struct bt_node *bt_lower_bound(const struct bt_root *root, const v
 	return best;
 }
 
+/* Takes @node out, which is not the only one. */
+void bt_erase_from_others(struct bt_root *root, struct bt_node *node);
+
 /* Takes @node out; afterwards it stands in no tree. No effect if it already does. */
-void bt_erase(struct bt_root *root, struct bt_node *node);
+static inline void bt_erase(struct bt_root *root, struct bt_node *node)
+{
+	if (bt_is_only(root, node))
+		root->top = NULL;
+	else if (bt_linked(node))
+		bt_erase_from_others(root, node);
+	bt_init(node);
+}
 
 /* The ends of the tree, NULL if it is empty; the neighbours of a node, NULL at the ends. */
 struct bt_node *bt_first(const struct bt_root *root);
