@@ -52,7 +52,7 @@ struct binder_context *binder_context_new(const char *name)
 
 void binder_context_hold(struct binder_context *context)
 {
-	host_atomic_add_return(&context->refs, 1);
+	host_atomic_add(&context->refs, 1);
 }
 
 void binder_context_put(struct binder_context *context)

@@ -50,6 +50,9 @@ void binder_release(struct binder_proc *proc);
  */
 int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock);
 
+/* binder_ioctl() of BINDER_WRITE_READ, which nearly every call is. */
+int binder_write_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock);
+
 /* The ioctl number @nr of the table, 0 if there is none: for whoever wants to go
  * through them all. */
 u32 binder_ioctl_code(u32 nr);

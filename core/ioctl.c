@@ -48,9 +48,8 @@ static int read_part(struct binder_thread *thread, struct binder_write_read *bwr
 	return err;
 }
 
-static int write_read(struct binder_thread *thread, void *arg, bool nonblock)
+static int write_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock)
 {
-	struct binder_write_read *bwr = arg;
 	int err = 0;
 
 	binder_priority_forget(thread);
@@ -198,7 +197,7 @@ struct ioctl {
 #define IOCTL(cmd_, run_) [ABI_IOC_NR(cmd_)] = { cmd_, run_ }
 
 static const struct ioctl ioctls[] = {
-	IOCTL(BINDER_WRITE_READ, write_read),
+	IOCTL(BINDER_WRITE_READ, NULL), /* see binder_write_read() */
 	IOCTL(BINDER_SET_MAX_THREADS, set_max_threads),
 	IOCTL(BINDER_SET_CONTEXT_MGR, set_context_mgr),
 	IOCTL(BINDER_SET_CONTEXT_MGR_EXT, set_context_mgr_ext),
@@ -228,6 +227,18 @@ static int leave(struct binder_thread *thread, int err)
 	return err;
 }
 
+int binder_write_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock)
+{
+	int err;
+
+	if (host_trace_stages_wanted())
+		binder_stage(HOST_STAGE_IOC, thread, 0, 0);
+	binder_regime_enter();
+	err = leave(thread, write_read(thread, bwr, nonblock));
+	binder_regime_leave();
+	return err;
+}
+
 int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock)
 {
 	u32 nr = ABI_IOC_NR(cmd);
@@ -236,8 +247,8 @@ int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock
 
 	if (nr < sizeof(ioctls) / sizeof(ioctls[0]))
 		ioctl = &ioctls[nr];
-	if (host_trace_stages_wanted() && cmd == BINDER_WRITE_READ)
-		binder_stage(HOST_STAGE_IOC, thread, 0, 0);
+	if (cmd == BINDER_WRITE_READ)
+		return binder_write_read(thread, arg, nonblock);
 	binder_regime_enter();
 	/* Number 0 is a gap, where 0 is found. */
 	if (ioctl && ioctl->cmd == cmd && ioctl->run)

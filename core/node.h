@@ -67,7 +67,7 @@ struct binder_node *binder_node_find_or_new(struct binder_proc *proc,
 
 static inline void binder_node_pin(struct binder_node *node)
 {
-	host_atomic_add_return(&node->pins, 1);
+	host_atomic_add(&node->pins, 1);
 }
 
 /* Drops a pin; the node goes if nothing else holds it.  No lock held. */

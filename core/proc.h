@@ -61,7 +61,7 @@ struct binder_proc {
 
 static inline void binder_proc_hold(struct binder_proc *proc)
 {
-	host_atomic_add_return(&proc->refs, 1);
+	host_atomic_add(&proc->refs, 1);
 }
 
 /* One more registration of a notice; false if there are too many. */

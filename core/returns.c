@@ -55,23 +55,30 @@ static int flush(struct reader *r)
 	return err;
 }
 
-/* A place for @ret and its payload; *payload is written by the caller.  Counts it. */
-static int make_room(struct reader *r, u32 ret, void **payload)
+/* @ret, for which there is room, and the place of its payload, which is returned.  Counts it. */
+static inline void *place_code(struct reader *r, u32 ret)
 {
 	u32 size = sizeof(ret) + ABI_IOC_SIZE(ret);
-	int err = 0;
+	u8 *place = r->gather + r->used;
 
-	if (r->used + size > GATHER)
-		err = flush(r);
-	if (err)
-		return err;
-	*(u32 *)(r->gather + r->used) = ret;
-	*payload = r->gather + r->used + sizeof(ret);
+	*(u32 *)place = ret;
 	r->used += size;
 	r->pos += size;
 	r->told = true;
 	binder_stats_return(&r->proc->stats, ret);
-	return 0;
+	return place + sizeof(ret);
+}
+
+/* A place for @ret and its payload; *payload is written by the caller. */
+static inline int make_room(struct reader *r, u32 ret, void **payload)
+{
+	int err = 0;
+
+	if (r->used + sizeof(ret) + ABI_IOC_SIZE(ret) > GATHER)
+		err = flush(r);
+	if (!err)
+		*payload = place_code(r, ret);
+	return err;
 }
 
 static int put(struct reader *r, u32 ret, const void *payload)
@@ -154,23 +161,40 @@ static int tell_error(struct reader *r, struct binder_work *work) RELEASE(&r->pr
 	return put(r, ret, &no_memory);
 }
 
+static u32 code_of_completion(const struct reader *r, const struct binder_work *work)
+	REQUIRES(&r->proc->inner_lock)
+{
+	if (work->type == WORK_COMPLETE_FROZEN)
+		return BR_TRANSACTION_PENDING_FROZEN;
+	if (work->type == WORK_COMPLETE_SPAM && r->proc->oneway_spam_detection)
+		return BR_ONEWAY_SPAM_SUSPECT;
+	return BR_TRANSACTION_COMPLETE;
+}
+
 static int tell_complete(struct reader *r, struct binder_work *work)
 	RELEASE(&r->proc->inner_lock)
 {
-	u32 ret = BR_TRANSACTION_COMPLETE;
+	u32 ret = code_of_completion(r, work);
 
-	if (work->type == WORK_COMPLETE_FROZEN)
-		ret = BR_TRANSACTION_PENDING_FROZEN;
-	else if (work->type == WORK_COMPLETE_SPAM && r->proc->oneway_spam_detection)
-		ret = BR_ONEWAY_SPAM_SUSPECT;
 	r->thread->nr_unread--;
 	binder_unlock(&r->proc->inner_lock);
-	if (r->thread->spare)
-		host_free(work);
-	else
-		r->thread->spare = work;
+	host_free(work);
 	binder_stats_deleted(STAT_COMPLETE);
 	return put(r, ret, NULL);
+}
+
+/* The same for the first completion of a read, which is nearly always its first work: the
+ * lock is kept for what follows.  False: it is another work, or not that simple. */
+static bool tell_complete_ilocked(struct reader *r, struct binder_work *work)
+	REQUIRES(&r->proc->inner_lock)
+{
+	if (work->type != WORK_COMPLETE || r->thread->spare || r->used + sizeof(u32) > GATHER)
+		return false;
+	r->thread->nr_unread--;
+	r->thread->spare = work;
+	binder_stats_deleted(STAT_COMPLETE);
+	place_code(r, BR_TRANSACTION_COMPLETE);
+	return true;
 }
 
 static int tell_node(struct reader *r, struct binder_work *work) RELEASE(&r->proc->inner_lock)
@@ -448,8 +472,13 @@ static int (*const tell[WORK_TYPES])(struct reader *r, struct binder_work *work)
 static int tell_one(struct reader *r, struct binder_work *work) RELEASE(&r->proc->inner_lock)
 	NO_TSA /* whichever it is, it lets the lock go */
 {
-	int err = tell[work->type](r, work);
+	int err;
 
+	/* Most works are, and the compiler then sees both. */
+	if (work->type == WORK_TRANSACTION)
+		err = tell_transaction(r, work);
+	else
+		err = tell[work->type](r, work);
 	RELEASED(&r->proc->inner_lock);
 	return err;
 }
@@ -482,42 +511,40 @@ static struct binder_work *next_work_ilocked(struct reader *r, bool *full) NO_TS
 
 /* Is there something to read?  If not, the thread is known to wait from here
  * on, so that whoever brings work wakes it. */
-static int wait_or_go(struct reader *r, bool nonblock, bool interrupted)
+static int wait_or_go_ilocked(struct reader *r, bool nonblock, bool interrupted)
+	REQUIRES(&r->proc->inner_lock)
 {
 	struct binder_thread *thread = r->thread;
 	struct binder_proc *proc = r->proc;
-	int err = 0;
+	int err;
 
-	binder_lock(&proc->inner_lock);
 	bl_del(&thread->waiting_link);
 	thread->looper &= ~(u32)LOOPER_WAITING;
 	r->proc_work = binder_thread_is_available_ilocked(thread);
 	if (thread->wait != WAIT_READ)
 		host_trace_wait(r->proc_work, thread->stack, !bl_empty(&thread->todo));
 	thread->wait = WAIT_NONE;
-	if (!binder_thread_has_work_ilocked(thread, r->proc_work)) {
-		err = nonblock ? -EAGAIN : interrupted ? -EINTR : BINDER_WOULD_BLOCK;
-		if (err == BINDER_WOULD_BLOCK) {
-			thread->wait = WAIT_READ;
-			thread->wait_timeout_ms = 0;
-			thread->looper |= LOOPER_WAITING;
-			if (r->proc_work)
-				bl_add_head(&proc->waiting_threads, &thread->waiting_link);
-		}
+	if (binder_thread_has_work_ilocked(thread, r->proc_work))
+		return 0;
+	err = nonblock ? -EAGAIN : interrupted ? -EINTR : BINDER_WOULD_BLOCK;
+	if (err == BINDER_WOULD_BLOCK) {
+		thread->wait = WAIT_READ;
+		thread->wait_timeout_ms = 0;
+		thread->looper |= LOOPER_WAITING;
+		if (r->proc_work)
+			bl_add_head(&proc->waiting_threads, &thread->waiting_link);
 	}
-	binder_unlock(&proc->inner_lock);
 	return err;
 }
 
 /* Tells what there is.  GO_ON: nothing came of it, wait again. */
-static int tell_all(struct reader *r)
+static int tell_all(struct reader *r) RELEASE(&r->proc->inner_lock)
 {
 	for (;;) {
 		struct binder_work *work;
 		bool full = false, leave;
 		int err;
 
-		binder_lock(&r->proc->inner_lock);
 		work = next_work_ilocked(r, &full);
 		if (!work) {
 			leave = r->told || full || r->thread->need_return ||
@@ -525,9 +552,12 @@ static int tell_all(struct reader *r)
 			binder_unlock(&r->proc->inner_lock);
 			return leave ? STOP : GO_ON;
 		}
+		if (tell_complete_ilocked(r, work))
+			continue;
 		err = tell_one(r, work);
 		if (err)
 			return err;
+		binder_lock(&r->proc->inner_lock);
 	}
 }
 
@@ -547,12 +577,17 @@ int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, boo
 	r.told = false;
 	r.used = 0;
 	do {
-		err = wait_or_go(&r, nonblock, interrupted);
+		binder_lock(&r.proc->inner_lock);
+		err = wait_or_go_ilocked(&r, nonblock, interrupted);
 		/* Before it waits: a one-way call may have left it another. */
-		if (r.proc_work && !resumed)
-			binder_priority_default(thread);
-		if (err)
-			return err;
+		if (err || (r.proc_work && !resumed)) {
+			binder_unlock(&r.proc->inner_lock);
+			if (r.proc_work && !resumed)
+				binder_priority_default(thread);
+			if (err)
+				return err;
+			binder_lock(&r.proc->inner_lock);
+		}
 		if (!r.used && !bwr->read_consumed)
 			put_noop(&r);
 		err = tell_all(&r);

@@ -72,12 +72,12 @@ const char *binder_return_name(u32 nr)
 
 void binder_stats_created(enum binder_stat what)
 {
-	host_atomic_add_return(&binder_world.stats.created[what], 1);
+	host_atomic_add(&binder_world.stats.created[what], 1);
 }
 
 void binder_stats_deleted(enum binder_stat what)
 {
-	host_atomic_add_return(&binder_world.stats.deleted[what], 1);
+	host_atomic_add(&binder_world.stats.deleted[what], 1);
 }
 
 static void add_all(struct host_atomic *to, const struct host_atomic *from, u32 nr)
@@ -85,7 +85,7 @@ static void add_all(struct host_atomic *to, const struct host_atomic *from, u32 
 	u32 i;
 
 	for (i = 0; i < nr; i++)
-		host_atomic_add_return(&to[i], host_atomic_read(&from[i]));
+		host_atomic_add(&to[i], host_atomic_read(&from[i]));
 }
 
 void binder_stats_add(struct binder_stats *to, const struct binder_stats *from)

@@ -41,7 +41,7 @@ static inline void binder_stats_command(struct binder_stats *stats, u32 cmd)
 
 	host_trace_command(cmd);
 	if (nr < BINDER_NR_COMMANDS)
-		host_atomic_add_return(&stats->bc[nr], 1);
+		host_atomic_add(&stats->bc[nr], 1);
 }
 
 static inline void binder_stats_return(struct binder_stats *stats, u32 ret)
@@ -50,7 +50,7 @@ static inline void binder_stats_return(struct binder_stats *stats, u32 ret)
 
 	host_trace_return(ret);
 	if (nr < BINDER_NR_RETURNS)
-		host_atomic_add_return(&stats->br[nr], 1);
+		host_atomic_add(&stats->br[nr], 1);
 }
 
 void binder_stats_created(enum binder_stat what);

@@ -73,7 +73,7 @@ struct binder_thread *binder_thread_get(struct binder_proc *proc, s32 tid, const
 
 static inline void binder_thread_hold(struct binder_thread *thread)
 {
-	host_atomic_add_return(&thread->refs, 1);
+	host_atomic_add(&thread->refs, 1);
 }
 
 /* Drops a count.  May sleep; no lock held. */

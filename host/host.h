@@ -94,11 +94,12 @@ static inline void host_count_locks(bool on); /* [sleeps] */
  * [atomic] */
 static inline u32 host_shard(void);
 
-/* Atomics: [atomic] all.  add_return and dec_and_test order memory fully;
- * read and set do not order. */
+/* Atomics: [atomic] all.  add_return orders memory fully; read, set and add do
+ * not order. */
 static inline s32 host_atomic_read(const struct host_atomic *a);
 static inline void host_atomic_set(struct host_atomic *a, s32 value);
 static inline s32 host_atomic_add_return(struct host_atomic *a, s32 delta);
+static inline void host_atomic_add(struct host_atomic *a, s32 delta);
 
 /* ---- the regime (core/regime.h) ---------------------------------------- */
 

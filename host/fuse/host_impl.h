@@ -196,6 +196,11 @@ static inline s32 host_atomic_add_return(struct host_atomic *a, s32 delta)
 	return atomic_fetch_add(&a->value, delta) + delta;
 }
 
+static inline void host_atomic_add(struct host_atomic *a, s32 delta)
+{
+	atomic_fetch_add_explicit(&a->value, delta, memory_order_relaxed);
+}
+
 /* ---- the regime: a daemon's threads are its kernel's to move ---- */
 
 static inline bool host_regime_is_global(void)

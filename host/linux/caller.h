@@ -14,28 +14,52 @@
 /* Up to here words are faster. */
 #define CALLER_WORDS_MAX (IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) ? 160 : 0)
 
-static inline int caller_read_words(void *dst, const void __user *src, size_t size)
+/* Moves @size bytes by @move(bytes, offset), which knows units of 8, 4 and 1; four words a turn. */
+#define CALLER_MOVE(size, move) do { \
+	for (; size >= 4 * sizeof(u64); size -= 4 * sizeof(u64)) { \
+		move(u64, 0); \
+		move(u64, 1); \
+		move(u64, 2); \
+		move(u64, 3); \
+		to += 4 * sizeof(u64); \
+		from += 4 * sizeof(u64); \
+	} \
+	if (size & 2 * sizeof(u64)) { \
+		move(u64, 0); \
+		move(u64, 1); \
+		to += 2 * sizeof(u64); \
+		from += 2 * sizeof(u64); \
+	} \
+	if (size & sizeof(u64)) { \
+		move(u64, 0); \
+		to += sizeof(u64); \
+		from += sizeof(u64); \
+	} \
+	if (size & sizeof(u32)) { \
+		move(u32, 0); \
+		to += sizeof(u32); \
+		from += sizeof(u32); \
+	} \
+	for (size &= sizeof(u32) - 1; size; size--) { \
+		move(u8, 0); \
+		to++; \
+		from++; \
+	} \
+} while (0)
+
+#define CALLER_GET(type, i) \
+	unsafe_get_user(((type *)to)[i], (const type __user *)from + (i), fault)
+#define CALLER_PUT(type, i) \
+	unsafe_put_user(((const type *)from)[i], (type __user *)to + (i), fault)
+
+static __always_inline int caller_read_words(void *dst, const void __user *src, size_t size)
 {
 	u8 *to = dst;
 	const u8 __user *from = src;
 
 	if (!user_read_access_begin(from, size))
 		return -EFAULT;
-	for (; size >= sizeof(u64); size -= sizeof(u64)) {
-		unsafe_get_user(*(u64 *)to, (const u64 __user *)from, fault);
-		to += sizeof(u64);
-		from += sizeof(u64);
-	}
-	if (size & sizeof(u32)) {
-		unsafe_get_user(*(u32 *)to, (const u32 __user *)from, fault);
-		to += sizeof(u32);
-		from += sizeof(u32);
-	}
-	for (size &= sizeof(u32) - 1; size; size--) {
-		unsafe_get_user(*to, from, fault);
-		to++;
-		from++;
-	}
+	CALLER_MOVE(size, CALLER_GET);
 	user_read_access_end();
 	return 0;
 fault:
@@ -43,28 +67,14 @@ fault:
 	return -EFAULT;
 }
 
-static inline int caller_write_words(void __user *dst, const void *src, size_t size)
+static __always_inline int caller_write_words(void __user *dst, const void *src, size_t size)
 {
 	u8 __user *to = dst;
 	const u8 *from = src;
 
 	if (!user_write_access_begin(to, size))
 		return -EFAULT;
-	for (; size >= sizeof(u64); size -= sizeof(u64)) {
-		unsafe_put_user(*(const u64 *)from, (u64 __user *)to, fault);
-		to += sizeof(u64);
-		from += sizeof(u64);
-	}
-	if (size & sizeof(u32)) {
-		unsafe_put_user(*(const u32 *)from, (u32 __user *)to, fault);
-		to += sizeof(u32);
-		from += sizeof(u32);
-	}
-	for (size &= sizeof(u32) - 1; size; size--) {
-		unsafe_put_user(*from, to, fault);
-		to++;
-		from++;
-	}
+	CALLER_MOVE(size, CALLER_PUT);
 	user_write_access_end();
 	return 0;
 fault:

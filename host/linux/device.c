@@ -137,14 +137,12 @@ static const enum binder_resume_reason resume_reasons[] = {
 	[WAKE_TIMED_OUT] = RESUME_TIMED_OUT,
 };
 
-static int run_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock)
+/* Goes on with a call that has come to @err, until it is over. */
+static int run_on(struct binder_thread *thread, u32 cmd, void *arg, int err)
 {
 	struct host_thread *host = &thread->host;
 	unsigned long deadline = 0;
-	int err;
 
-	wake_enter(host);
-	err = binder_ioctl(thread, cmd, arg, nonblock);
 	while (err == BINDER_WOULD_BLOCK) {
 		if (thread->wait_timeout_ms && !deadline)
 			deadline = (jiffies + msecs_to_jiffies(thread->wait_timeout_ms)) ?: 1;
@@ -155,7 +153,7 @@ static int run_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonb
 }
 
 /* Every call but one: the argument is copied by the size that the command states. */
-static long small_ioctl(struct binder_thread *thread, unsigned int cmd, void __user *user,
+static noinline long small_ioctl(struct binder_thread *thread, unsigned int cmd, void __user *user,
 			bool nonblock)
 {
 	size_t size = ABI_IOC_SIZE(cmd);
@@ -170,7 +168,8 @@ static long small_ioctl(struct binder_thread *thread, unsigned int cmd, void __u
 		if (err)
 			return err;
 	}
-	err = run_ioctl(thread, cmd, arg, nonblock);
+	wake_enter(&thread->host);
+	err = run_on(thread, cmd, arg, binder_ioctl(thread, cmd, arg, nonblock));
 	if (ABI_IOC_READS(cmd) && !err && copy_to_user(user, arg, size))
 		err = bad_pointer(cmd);
 	return err;
@@ -199,7 +198,9 @@ static long write_read_ioctl(struct binder_thread *thread, void __user *user, bo
 
 	if (caller_read_words(&bwr, user, sizeof(bwr)))
 		return -EFAULT;
-	err = run_ioctl(thread, BINDER_WRITE_READ, &bwr, nonblock);
+	wake_enter(&thread->host);
+	err = binder_write_read(thread, &bwr, nonblock);
+	err = run_on(thread, BINDER_WRITE_READ, &bwr, err);
 	/* Even what failed tells how far it got. */
 	return tell_consumed(user, &bwr) ? err : -EFAULT;
 }

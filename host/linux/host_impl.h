@@ -42,6 +42,8 @@ static inline void *host_alloc_large(size_t size)
 
 static inline void host_free(void *ptr)
 {
+	if (!ptr) /* as it mostly is, and known here */
+		return;
 	if (regime_is_nopreempt())
 		regime_free(ptr);
 	else
@@ -179,6 +181,11 @@ static inline void host_atomic_set(struct host_atomic *a, s32 value)
 static inline s32 host_atomic_add_return(struct host_atomic *a, s32 delta)
 {
 	return atomic_add_return(delta, &a->value);
+}
+
+static inline void host_atomic_add(struct host_atomic *a, s32 delta)
+{
+	atomic_add(delta, &a->value);
 }
 
 /* ---- the regime ---- */

@@ -144,6 +144,12 @@ static inline s32 host_atomic_add_return(struct host_atomic *a, s32 delta)
 	return __atomic_add_fetch(&a->value, delta, __ATOMIC_SEQ_CST);
 }
 
+static inline void host_atomic_add(struct host_atomic *a, s32 delta)
+{
+	fiber_point();
+	__atomic_fetch_add(&a->value, delta, __ATOMIC_RELAXED);
+}
+
 static inline bool host_is_counting_locks(void)
 {
 	return __atomic_load_n(&sim_counting_locks, __ATOMIC_RELAXED);
