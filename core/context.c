@@ -47,6 +47,7 @@ struct binder_context *binder_context_new(const char *name)
 	host_atomic_set(&context->refs, 1);
 	binder_lock_init(&context->lock, RANK_CONTEXT);
 	host_memcpy(context->name, name, len);
+	context->name_size = len + 1;
 	return context;
 }
 

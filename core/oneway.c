@@ -102,6 +102,8 @@ int binder_transaction_queue(struct binder_transaction *t, struct binder_node *n
 		if (frozen && node->async_busy)
 			outdated = take_outdated_nlocked(node, t);
 		place_nlocked(t, node, proc, thread);
+		/* Whoever frees the buffer, which holds the object, comes after us here. */
+		host_atomic_add_return(&node->pins, -1);
 	}
 	binder_unlock(&proc->inner_lock);
 	binder_unlock(&node->lock);

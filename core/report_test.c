@@ -119,20 +119,29 @@ TEST(report_of_a_dead_node)
 	CHECK(pair_end(&p));
 }
 
-TEST(translog_keeps_the_last_ones)
+static void log_one(u32 id, bool failed)
 {
-	struct binder_log_entry e = {
+	struct binder_log_entry *e = binder_log_begin(failed);
+
+	*e = (struct binder_log_entry){
+		.debug_id = id,
 		.call_type = LOG_ONEWAY,
 		.from_proc = 7,
-		.context_name = "a-device",
+		.context = "a-device",
 	};
+	binder_log_end(e);
+}
+
+TEST(translog_keeps_the_last_ones)
+{
 	char expected[32];
 	char *text;
 	u32 i;
 
 	for (i = 1; i <= 2 * BINDER_LOG_ENTRIES + 3; i++) {
-		e.debug_id = 1000 + i;
-		binder_log_transaction(&e, i == 5);
+		log_one(1000 + i, false);
+		if (i == 5)
+			log_one(1000 + i, true);
 	}
 	text = report(binder_report_transaction_log);
 	CHECK(count(text, "") == BINDER_LOG_ENTRIES);

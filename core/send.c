@@ -32,7 +32,9 @@ struct send {
 	struct binder_result why;
 	u32 worth_a_report; /* what the sender is told, if the system hears of it too; or BR_OK */
 	/* whom it is for, all counted or pinned */
-	struct binder_node *node; /* NULL for replies */
+	struct binder_node *node; /* NULL for replies, and once the receiver has the call */
+	u32 node_id;
+	bool holds_node; /* strongly, for the buffer that there will be */
 	struct binder_proc *target;
 	struct binder_thread *target_thread;	/* reply, nested call; or NULL */
 	struct binder_transaction *in_reply_to; /* popped from our stack */
@@ -45,17 +47,29 @@ struct send {
 
 /* ---- step 1: who is meant ----------------------------------------------- */
 
-/* The node's owner, counted; NULL if it is dead. */
-static struct binder_proc *owner_of(struct binder_node *node)
+/* Finds the node's owner, and holds the object strongly for it.  False: it is dead. */
+static bool aim_at_node(struct send *s)
 {
-	struct binder_proc *proc;
+	struct binder_node *node = s->node;
 
 	binder_lock(&node->lock);
-	proc = node->proc;
-	if (proc)
-		binder_proc_hold(proc);
+	s->target = node->proc;
+	if (s->target) {
+		binder_proc_hold(s->target);
+		binder_node_inc_nlocked(node, true, false, NULL);
+		s->holds_node = true;
+	}
 	binder_unlock(&node->lock);
-	return proc;
+	s->node_id = node->debug_id;
+	return s->target;
+}
+
+/* The last call's error is no news any more. */
+static void clear_error_ilocked(struct send *s)
+{
+	s->thread->ee.id = s->debug_id;
+	s->thread->ee.command = BR_OK;
+	s->thread->ee.param = 0;
 }
 
 /* If the owner of the target waits, somewhere up our stack, for an answer from
@@ -84,6 +98,7 @@ static int check_stack(struct send *s)
 	const char *wrong = NULL;
 
 	binder_lock(&s->proc->inner_lock);
+	clear_error_ilocked(s);
 	first = bl_first_entry(&thread->todo, struct binder_work, link);
 	if (first && first->type == WORK_TRANSACTION)
 		wrong = "a call while one is waiting to be read by the thread";
@@ -110,8 +125,7 @@ static int find_target(struct send *s)
 		if (!s->node)
 			return binder_fail(&s->why, BR_DEAD_REPLY, -EINVAL, "no context manager");
 	}
-	s->target = owner_of(s->node);
-	if (!s->target)
+	if (!aim_at_node(s))
 		return binder_fail(&s->why, BR_DEAD_REPLY, -EINVAL, "the owner is dead");
 	if (s->target == s->proc || (!handle && s->target->pid == s->proc->pid))
 		return binder_fail(&s->why, BR_FAILED_REPLY, -EINVAL, "a call to oneself");
@@ -121,14 +135,22 @@ static int find_target(struct send *s)
 	return s->oneway ? 0 : check_stack(s);
 }
 
+/* It waits until it is answered or dies, and that is seen again when the answer is queued. */
+static bool peek_waits_for(const struct binder_thread *thread,
+			   const struct binder_transaction *t) PEEKS;
+static bool peek_waits_for(const struct binder_thread *thread, const struct binder_transaction *t)
+{
+	return thread->stack == t;
+}
+
 /* Takes the call that is being answered from our stack and finds its sender. */
 static int find_caller(struct send *s)
 {
 	struct binder_thread *thread = s->thread;
 	struct binder_transaction *t;
-	bool waits;
 
 	binder_lock(&s->proc->inner_lock);
+	clear_error_ilocked(s);
 	t = thread->stack;
 	if (t && binder_transaction_is_for(t, thread)) {
 		thread->stack = t->to_parent;
@@ -147,10 +169,7 @@ static int find_caller(struct send *s)
 	}
 	s->target = s->target_thread->proc;
 	binder_proc_hold(s->target);
-	binder_lock(&s->target->inner_lock);
-	waits = s->target_thread->stack == t;
-	binder_unlock(&s->target->inner_lock);
-	if (!waits) {
+	if (!peek_waits_for(s->target_thread, t)) {
 		/* Its stack is in disorder; it will hear of the failure. */
 		return binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO,
 				   "the caller waits for something else");
@@ -183,10 +202,10 @@ static int reserve_buffer(struct send *s)
 	s->buffer->clear_on_free = tr->flags & TF_CLEAR_BUF;
 	s->buffer->transaction = s->t;
 	s->t->buffer = s->buffer;
-	if (s->node && !s->is_reply) {
+	if (s->node) {
 		/* The buffer keeps the object alive until it is freed. */
-		binder_node_inc(s->node, true, false, NULL);
 		s->buffer->target_node = s->node;
+		s->holds_node = false;
 	}
 	if (!s->secctx.room)
 		return 0;
@@ -199,7 +218,7 @@ static void trace(const struct send *s)
 {
 	const struct host_trace_txn txn = {
 		.id = s->debug_id,
-		.node = s->node ? s->node->debug_id : 0,
+		.node = s->node_id,
 		.from_proc = s->proc->pid,
 		.from_thread = s->thread->tid,
 		.to_proc = s->target->pid,
@@ -285,6 +304,7 @@ static int queue_reply(struct send *s)
 
 	binder_lock(&s->proc->inner_lock);
 	complete_ilocked(s, false);
+	binder_transaction_part_ilocked(s->in_reply_to);
 	binder_unlock(&s->proc->inner_lock);
 
 	binder_lock(&s->target->inner_lock);
@@ -325,8 +345,10 @@ static int queue_call(struct send *s) NO_TSA /* t->from: nobody else knows t yet
 	binder_unlock(&s->proc->inner_lock);
 
 	err = binder_transaction_queue(t, s->node, s->target, s->target_thread, &s->why);
-	if (err >= 0)
+	if (err >= 0) {
+		s->node = NULL;
 		return 0;
+	}
 	binder_lock(&s->proc->inner_lock);
 	s->thread->stack = t->from_parent;
 	bl_del(&s->complete->link);
@@ -342,6 +364,7 @@ static int queue_oneway(struct send *s)
 
 	if (err < 0)
 		return err;
+	s->node = NULL;
 	if (err > 0) {
 		s->complete->type = WORK_COMPLETE_FROZEN;
 		s->worth_a_report = BR_TRANSACTION_PENDING_FROZEN;
@@ -350,6 +373,7 @@ static int queue_oneway(struct send *s)
 		s->worth_a_report = BR_ONEWAY_SPAM_SUSPECT;
 	}
 	binder_lock(&s->proc->inner_lock);
+	clear_error_ilocked(s);
 	complete_ilocked(s, false);
 	binder_unlock(&s->proc->inner_lock);
 	return 0;
@@ -375,6 +399,8 @@ static void undo(struct send *s)
 		binder_trace_buffer(HOST_TRACE_BUFFER_FAILED, s->buffer);
 		binder_buffer_release(s->target, NULL, s->buffer);
 	}
+	if (s->holds_node)
+		binder_node_dec(s->node, true, false);
 	if (s->complete) {
 		host_free(s->complete);
 		binder_stats_deleted(STAT_COMPLETE);
@@ -409,26 +435,26 @@ static void tell_failure(struct send *s)
 		binder_transaction_fail(s->in_reply_to, &s->why, true);
 }
 
-static void log_outcome(struct send *s)
+static void log_to(const struct send *s, bool failures)
 {
-	struct binder_log_entry e = {
-		.debug_id = s->debug_id,
-		.call_type = s->is_reply ? 2 : s->oneway,
-		.from_proc = s->proc->pid,
-		.from_thread = s->thread->tid,
-		.target_handle = s->is_reply ? 0 : s->tr->target.handle,
-		.to_proc = s->target ? s->target->pid : 0,
-		.to_thread = s->target_thread ? s->target_thread->tid : 0,
-		.to_node = s->node ? s->node->debug_id : 0,
-		.data_size = s->tr->data_size,
-		.offsets_size = s->tr->offsets_size,
-		.ret = s->why.ret,
-		.ret_param = s->why.err,
-		.ret_line = s->why.line,
-		.context_name = s->proc->context->name,
-	};
+	const struct binder_context *context = s->proc->context;
+	struct binder_log_entry *e = binder_log_begin(failures);
 
-	binder_log_transaction(&e, s->why.ret != BR_OK);
+	e->debug_id = s->debug_id;
+	e->call_type = s->is_reply ? LOG_REPLY : s->oneway ? LOG_ONEWAY : LOG_CALL;
+	e->from_proc = s->proc->pid;
+	e->from_thread = s->thread->tid;
+	e->target_handle = s->is_reply ? 0 : s->tr->target.handle;
+	e->to_proc = s->target ? s->target->pid : 0;
+	e->to_thread = s->target_thread ? s->target_thread->tid : 0;
+	e->to_node = s->node_id;
+	e->data_size = s->tr->data_size;
+	e->offsets_size = s->tr->offsets_size;
+	e->ret = s->why.ret;
+	e->ret_param = s->why.err;
+	e->ret_line = s->why.line;
+	host_memcpy(e->context, context->name, context->name_size);
+	binder_log_end(e);
 }
 
 static void report(const struct send *s)
@@ -467,12 +493,6 @@ void binder_transaction_send(struct binder_thread *thread,
 	int err;
 
 	binder_stage(HOST_STAGE_WR_IN, thread, s.debug_id, 0);
-	binder_lock(&s.proc->inner_lock);
-	thread->ee.id = s.debug_id;
-	thread->ee.command = BR_OK;
-	thread->ee.param = 0;
-	binder_unlock(&s.proc->inner_lock);
-
 	err = is_reply ? find_caller(&s) : find_target(&s);
 	if (!err)
 		err = build(&s);
@@ -485,7 +505,9 @@ void binder_transaction_send(struct binder_thread *thread,
 	}
 	if (s.worth_a_report != BR_OK)
 		report(&s);
-	log_outcome(&s);
+	log_to(&s, false);
+	if (s.why.ret != BR_OK)
+		log_to(&s, true);
 
 	binder_secctx_put(&s.secctx);
 	if (s.node)

@@ -33,6 +33,21 @@ struct binder_transaction *binder_transaction_new(struct binder_thread *thread)
 	return t;
 }
 
+struct binder_buffer *binder_transaction_part_ilocked(struct binder_transaction *t) NO_TSA
+{
+	struct binder_buffer *buffer = t->buffer;
+
+	t->buffer = NULL;
+	if (buffer)
+		buffer->transaction = NULL;
+	if (t->counted) {
+		t->counted = false;
+		if (!--t->to_proc->outstanding_txns)
+			binder_freeze_settled_ilocked(t->to_proc);
+	}
+	return buffer;
+}
+
 struct binder_buffer *binder_transaction_take_buffer(struct binder_transaction *t)
 {
 	struct binder_proc *proc = t->to_proc;
@@ -41,17 +56,16 @@ struct binder_buffer *binder_transaction_take_buffer(struct binder_transaction *
 	if (!proc)
 		return NULL;
 	binder_lock(&proc->inner_lock);
-	buffer = t->buffer;
-	t->buffer = NULL;
-	if (buffer)
-		buffer->transaction = NULL;
-	if (t->counted) {
-		t->counted = false;
-		if (!--proc->outstanding_txns)
-			binder_freeze_settled_ilocked(proc);
-	}
+	buffer = binder_transaction_part_ilocked(t);
 	binder_unlock(&proc->inner_lock);
 	return buffer;
+}
+
+/* Once it has parted, it does not meet the buffer again. */
+static bool peek_parted(const struct binder_transaction *t) PEEKS;
+static bool peek_parted(const struct binder_transaction *t)
+{
+	return !t->buffer && !t->counted;
 }
 
 static void trace_freed(const struct binder_transaction *t)
@@ -77,7 +91,8 @@ static void end(struct binder_transaction *t)
 
 	binder_assert_unlocked();
 	trace_freed(t);
-	binder_transaction_take_buffer(t);
+	if (!peek_parted(t))
+		binder_transaction_take_buffer(t);
 	for (i = 0; i < t->nr_files; i++)
 		host_file_put(t->files[i].file);
 	host_free(t->files);
@@ -214,6 +229,13 @@ void binder_buffer_release(struct binder_proc *proc, struct binder_thread *freer
 	binder_buffer_free(&proc->alloc, buffer);
 }
 
+/* A transaction that has parted from its buffer does not come back to it. */
+static bool peek_alone(const struct binder_buffer *buffer) PEEKS;
+static bool peek_alone(const struct binder_buffer *buffer)
+{
+	return !buffer->transaction;
+}
+
 void binder_buffer_free_command(struct binder_thread *thread, u64 ptr)
 {
 	struct binder_proc *proc = thread->proc;
@@ -227,12 +249,14 @@ void binder_buffer_free_command(struct binder_thread *thread, u64 ptr)
 			 err == -EPERM ? "not its to free (yet, or any more)" : "no such buffer");
 		return;
 	}
-	binder_lock(&proc->inner_lock);
-	if (buffer->transaction) {
-		buffer->transaction->buffer = NULL;
-		buffer->transaction = NULL;
+	if (!peek_alone(buffer)) {
+		binder_lock(&proc->inner_lock);
+		if (buffer->transaction) {
+			buffer->transaction->buffer = NULL;
+			buffer->transaction = NULL;
+		}
+		binder_unlock(&proc->inner_lock);
 	}
-	binder_unlock(&proc->inner_lock);
 	if (buffer->async && buffer->target_node)
 		binder_oneway_next(buffer->target_node);
 	binder_trace_buffer(HOST_TRACE_BUFFER_FREED, buffer);

@@ -109,6 +109,8 @@ void binder_transaction_free_by(struct binder_thread *thread, struct binder_tran
 /* Parts @t from its receiver's buffer, which is returned (NULL if it has parted
  * already), and from the count of outstanding calls.  No lock held. */
 struct binder_buffer *binder_transaction_take_buffer(struct binder_transaction *t);
+/* The same, under the inner_lock of its receiver. */
+struct binder_buffer *binder_transaction_part_ilocked(struct binder_transaction *t);
 
 /* The thread that waits for the answer, counted; NULL if there is none. */
 struct binder_thread *binder_transaction_get_from(struct binder_transaction *t);
@@ -140,8 +142,8 @@ void binder_buffer_free_command(struct binder_thread *thread, u64 ptr);
 
 /* Puts a call into the todo list where it belongs.  0: queued.  1: queued, the
  * target is frozen (BR_TRANSACTION_PENDING_FROZEN).  Otherwise *why is
- * BR_DEAD_REPLY or BR_FROZEN_REPLY and @t is still the caller's.  @node pinned;
- * @thread: the thread that must get it (nested call), or NULL. */
+ * BR_DEAD_REPLY or BR_FROZEN_REPLY and @t is still the caller's.  @node: pinned, and
+ * held strongly by the buffer; the pin is dropped when @t is queued.  @thread: the thread that must get it (nested call), or NULL. */
 int binder_transaction_queue(struct binder_transaction *t, struct binder_node *node,
 			     struct binder_proc *proc, struct binder_thread *thread,
 			     struct binder_result *why);

@@ -8,13 +8,12 @@
 #include "translog.h"
 
 #include "abi.h"
-#include "limits.h"
+#include "base/base_types.h"
 #include "lock.h"
 
 struct slot {
 	struct binder_lock lock;
-	struct binder_log_entry entry GUARDED_BY(&lock); /* debug_id 0: never used */
-	char context[BINDER_NAME_MAX + 1] GUARDED_BY(&lock);
+	struct binder_log_entry entry GUARDED_BY(&lock);
 };
 
 struct ring {
@@ -43,37 +42,27 @@ void binder_log_init(void)
 	}
 }
 
-static void add_to_ring(struct ring *ring, const struct binder_log_entry *e, size_t name_len)
+struct binder_log_entry *binder_log_begin(bool failed) NO_TSA /* until binder_log_end() */
 {
+	struct ring *ring = failed ? &failures : &all;
 	u32 nr = (u32)host_atomic_add_return(&ring->next, 1) - 1;
 	struct slot *slot = &ring->slots[nr % BINDER_LOG_ENTRIES];
 
 	binder_lock(&slot->lock);
-	slot->entry = *e;
-	host_memcpy(slot->context, e->context_name, name_len);
-	slot->context[name_len] = '\0';
-	binder_unlock(&slot->lock);
+	return &slot->entry;
 }
 
-void binder_log_transaction(const struct binder_log_entry *e, bool failed)
+void binder_log_end(struct binder_log_entry *e) NO_TSA
 {
-	size_t len = host_strlen(e->context_name);
-
-	if (len > BINDER_NAME_MAX)
-		len = BINDER_NAME_MAX;
-	add_to_ring(&all, e, len);
-	if (failed)
-		add_to_ring(&failures, e, len);
+	binder_unlock(&base_container_of(e, struct slot, entry)->lock);
 }
 
 static void print_slot(struct host_out *out, struct slot *slot)
 {
-	char context[BINDER_NAME_MAX + 1];
 	struct binder_log_entry e;
 
 	binder_lock(&slot->lock);
 	e = slot->entry;
-	host_memcpy(context, slot->context, sizeof(context));
 	binder_unlock(&slot->lock);
 	if (!e.debug_id)
 		return;
@@ -81,7 +70,7 @@ static void print_slot(struct host_out *out, struct slot *slot)
 		 "%u: %s from %d:%d to %d:%d context %s node %u handle %u size %llu:%llu "
 		 "ret %u/%d l=%u\n",
 		 e.debug_id, type_words[e.call_type], e.from_proc, e.from_thread, e.to_proc,
-		 e.to_thread, context, e.to_node, e.target_handle,
+		 e.to_thread, e.context, e.to_node, e.target_handle,
 		 (unsigned long long)e.data_size, (unsigned long long)e.offsets_size,
 		 e.ret == BR_OK ? 0 : e.ret, e.ret_param, e.ret_line);
 }

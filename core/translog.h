@@ -8,12 +8,13 @@
 #define BINDER_TRANSLOG_H
 
 #include "host.h"
+#include "limits.h"
 
 enum binder_log_type { LOG_CALL, LOG_ONEWAY, LOG_REPLY };
 
-/* One transaction; filled by the sender as facts are known. */
+/* One transaction. */
 struct binder_log_entry {
-	u32 debug_id;
+	u32 debug_id; /* 0: none was ever written here */
 	u8 call_type; /* enum binder_log_type */
 	s32 from_proc, from_thread, to_proc, to_thread;
 	u32 to_node;
@@ -22,14 +23,15 @@ struct binder_log_entry {
 	u32 ret;
 	s32 ret_param;
 	u32 ret_line;
-	const char *context_name; /* copied */
+	char context[BINDER_NAME_MAX + 1]; /* its name, which may be gone when this is read */
 };
 
 /* Once, before anything else here. */
 void binder_log_init(void);
-/* Adds to the log of all, and if @failed to that of failures.  No lock of rank
- * RANK_LOG held; cheap and does not sleep. */
-void binder_log_transaction(const struct binder_log_entry *e, bool failed);
+/* The next entry of the log of all transactions or, if @failed, of failures, for the caller to fill
+ * in, every field, until binder_log_end().  What is in between is under a lock of rank RANK_LOG. */
+struct binder_log_entry *binder_log_begin(bool failed);
+void binder_log_end(struct binder_log_entry *e);
 
 /* The two logs as text, the oldest entry first.  May sleep. */
 void binder_report_transaction_log(struct host_out *out);
