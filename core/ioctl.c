@@ -28,7 +28,7 @@ static bool peek_need_return(const struct binder_thread *thread)
 	return thread->need_return;
 }
 
-static int read_part(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
+static inline int read_part(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
 		     bool interrupted)
 {
 	struct binder_proc *proc = thread->proc;

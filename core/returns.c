@@ -38,12 +38,12 @@ struct reader {
 	_Alignas(8) u8 gather[GATHER];
 };
 
-/* What a handler of work says. */
-enum { GO_ON = 0, STOP = 1, RESTART = 2 };
+/* What a handler of work says.  DONE: and all is stored. */
+enum { GO_ON = 0, STOP = 1, RESTART = 2, DONE = 3 };
 
 /* ---- the one writer ----------------------------------------------------------- */
 
-static int flush(struct reader *r)
+static inline int flush(struct reader *r)
 {
 	int err = 0;
 
@@ -53,6 +53,12 @@ static int flush(struct reader *r)
 		r->bwr->read_consumed = r->pos - r->bwr->read_buffer;
 	r->used = 0;
 	return err;
+}
+
+/* Before all is told, which happens seldom. */
+static __attribute__((__noinline__)) int flush_early(struct reader *r)
+{
+	return flush(r);
 }
 
 /* @ret, for which there is room, and the place of its payload, which is returned.  Counts it. */
@@ -75,7 +81,7 @@ static inline int make_room(struct reader *r, u32 ret, void **payload)
 	int err = 0;
 
 	if (r->used + sizeof(ret) + ABI_IOC_SIZE(ret) > GATHER)
-		err = flush(r);
+		err = flush_early(r);
 	if (!err)
 		*payload = place_code(r, ret);
 	return err;
@@ -452,7 +458,7 @@ static int tell_transaction(struct reader *r, struct binder_work *work)
 	host_free(fds);
 	binder_stage(HOST_STAGE_COPY, r->thread, t->debug_id, 0);
 	hand_over(r, t);
-	return STOP;
+	return DONE;
 }
 
 static int (*const tell[WORK_TYPES])(struct reader *r, struct binder_work *work) = {
@@ -518,12 +524,14 @@ static int wait_or_go_ilocked(struct reader *r, bool nonblock, bool interrupted)
 	struct binder_proc *proc = r->proc;
 	int err;
 
-	bl_del(&thread->waiting_link);
-	thread->looper &= ~(u32)LOOPER_WAITING;
 	r->proc_work = binder_thread_is_available_ilocked(thread);
-	if (thread->wait != WAIT_READ)
+	if (thread->wait == WAIT_READ) {
+		bl_del(&thread->waiting_link);
+		thread->looper &= ~(u32)LOOPER_WAITING;
+		thread->wait = WAIT_NONE;
+	} else {
 		host_trace_wait(r->proc_work, thread->stack, !bl_empty(&thread->todo));
-	thread->wait = WAIT_NONE;
+	}
 	if (binder_thread_has_work_ilocked(thread, r->proc_work))
 		return 0;
 	err = nonblock ? -EAGAIN : interrupted ? -EINTR : BINDER_WOULD_BLOCK;
@@ -593,8 +601,10 @@ int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, boo
 		err = tell_all(&r);
 	} while (err == GO_ON);
 	if (err == RESTART) {
-		err = flush(&r);
+		err = flush_early(&r);
 		return err ? err : BINDER_RESTART;
 	}
-	return err == STOP ? finish(&r) : err;
+	if (err == STOP)
+		err = finish(&r);
+	return err == DONE ? 0 : err;
 }

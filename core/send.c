@@ -435,7 +435,7 @@ static void tell_failure(struct send *s)
 		binder_transaction_fail(s->in_reply_to, &s->why, true);
 }
 
-static void log_to(const struct send *s, bool failures)
+static inline void log_to(const struct send *s, bool failures)
 {
 	const struct binder_context *context = s->proc->context;
 	struct binder_log_entry *e = binder_log_begin(failures);

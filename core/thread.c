@@ -44,6 +44,16 @@ static struct binder_thread *find_thread(struct binder_proc *proc, s32 tid)
 	return thread;
 }
 
+struct binder_thread *binder_thread_borrow(struct binder_proc *proc, s32 tid)
+{
+	struct bt_node *found;
+
+	binder_lock(&proc->inner_lock);
+	found = bt_find(&proc->threads, &tid, compare_tid);
+	binder_unlock(&proc->inner_lock);
+	return found ? bt_entry(found, struct binder_thread, by_tid) : NULL;
+}
+
 static struct binder_thread *new_thread(struct binder_proc *proc, s32 tid, const void *opener)
 {
 	struct binder_thread *thread = host_alloc(sizeof(*thread));

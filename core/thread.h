@@ -71,6 +71,10 @@ struct binder_thread {
  * BINDER_MAX_THREADS reached.  May sleep. */
 struct binder_thread *binder_thread_get(struct binder_proc *proc, s32 tid, const void *opener);
 
+/* The same for a thread that is known already, else NULL; not counted: for its own
+ * binder_write_read() in a home where nobody else can end the thread meanwhile. */
+struct binder_thread *binder_thread_borrow(struct binder_proc *proc, s32 tid);
+
 static inline void binder_thread_hold(struct binder_thread *thread)
 {
 	host_atomic_add(&thread->refs, 1);

@@ -16,13 +16,32 @@
 #include "ref.h"
 #include "thread.h"
 
+/* What nobody fills in before it is looked at. */
+static void renew(struct binder_transaction *t) NO_TSA
+{
+	t->counted = false;
+	t->saved_priority = (struct host_priority){ 0 };
+	t->saved_lent = false;
+	t->to_pid = 0;
+	t->to_tid = 0;
+	t->from = NULL;
+	t->from_parent = NULL;
+	t->to_proc = NULL;
+	t->to_thread = NULL;
+	t->to_parent = NULL;
+	t->buffer = NULL;
+	t->has_secctx = false;
+	t->files = NULL;
+	t->nr_files = 0;
+}
+
 struct binder_transaction *binder_transaction_new(struct binder_thread *thread)
 {
 	struct binder_transaction *t = thread->spare_transaction;
 
 	thread->spare_transaction = NULL;
 	if (t)
-		*t = (struct binder_transaction){ 0 };
+		renew(t);
 	else
 		t = host_alloc(sizeof(*t));
 	if (!t)

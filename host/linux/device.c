@@ -153,7 +153,7 @@ static int run_on(struct binder_thread *thread, u32 cmd, void *arg, int err)
 }
 
 /* Every call but one: the argument is copied by the size that the command states. */
-static noinline long small_ioctl(struct binder_thread *thread, unsigned int cmd, void __user *user,
+static long small_ioctl(struct binder_thread *thread, unsigned int cmd, void __user *user,
 			bool nonblock)
 {
 	size_t size = ABI_IOC_SIZE(cmd);
@@ -190,7 +190,7 @@ fault:
 	return false;
 }
 
-/* The call that matters. */
+/* The call that matters, by a thread that has called before. */
 static long write_read_ioctl(struct binder_thread *thread, void __user *user, bool nonblock)
 {
 	struct binder_write_read bwr BINDER_UNSET;
@@ -205,22 +205,38 @@ static long write_read_ioctl(struct binder_thread *thread, void __user *user, bo
 	return tell_consumed(user, &bwr) ? err : -EFAULT;
 }
 
-static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long pointer)
+static noinline long any_ioctl(struct binder_proc *proc, unsigned int cmd, void __user *user,
+			       bool nonblock)
 {
-	struct binder_thread *thread = current_thread(filp->private_data);
-	void __user *user = (void __user *)pointer;
-	bool nonblock = filp->f_flags & O_NONBLOCK;
+	struct binder_thread *thread = current_thread(proc);
 	long err;
 
 	if (!thread)
 		return -ENOMEM;
-	trace_binder_ioctl(cmd, pointer);
 	if (cmd == BINDER_WRITE_READ)
 		err = write_read_ioctl(thread, user, nonblock);
 	else
 		err = small_ioctl(thread, cmd, user, nonblock);
-	trace_binder_ioctl_done(err);
 	binder_thread_put(thread);
+	return err;
+}
+
+static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long pointer)
+{
+	struct binder_proc *proc = filp->private_data;
+	void __user *user = (void __user *)pointer;
+	bool nonblock = filp->f_flags & O_NONBLOCK;
+	struct binder_thread *thread = NULL;
+	long err;
+
+	trace_binder_ioctl(cmd, pointer);
+	if (cmd == BINDER_WRITE_READ)
+		thread = binder_thread_borrow(proc, current->pid);
+	if (thread)
+		err = write_read_ioctl(thread, user, nonblock);
+	else
+		err = any_ioctl(proc, cmd, user, nonblock);
+	trace_binder_ioctl_done(err);
 	return err;
 }
 

@@ -12,6 +12,7 @@
  */
 #include "wake.h"
 
+#include "base/unset.h"
 #include "compat/compat.h"
 
 #include <linux/jiffies.h>
@@ -75,7 +76,7 @@ enum wake_why wake_sleep(struct host_thread *thread, unsigned long deadline)
 
 void wake_thread(struct host_thread *thread, bool sync)
 {
-	struct wait_queue_entry entry;
+	struct wait_queue_entry entry BINDER_UNSET; /* all that is looked at is the task */
 
 	WRITE_ONCE(thread->woken, true);
 	rcu_read_lock();
