@@ -44,7 +44,7 @@ void binder_pages_attach(struct binder_pages *pages, struct binder_page *page, s
 	pages->count[PAGE_FREE] = (u32)nr;
 }
 
-static void lru_add(struct binder_pages *pages, u16 at)
+static inline void lru_add(struct binder_pages *pages, u16 at)
 {
 	struct binder_page *page = &pages->page[at];
 
@@ -57,7 +57,7 @@ static void lru_add(struct binder_pages *pages, u16 at)
 	pages->newest = at;
 }
 
-static void lru_del(struct binder_pages *pages, u16 at)
+static inline void lru_del(struct binder_pages *pages, u16 at)
 {
 	struct binder_page *page = &pages->page[at];
 
@@ -71,17 +71,16 @@ static void lru_del(struct binder_pages *pages, u16 at)
 		pages->page[page->next].prev = page->prev;
 }
 
-static inline void set_state(struct binder_pages *pages, size_t at,
-			     enum binder_page_state state)
+/* Of page @at, which is in state @from. */
+static inline void set_state(struct binder_pages *pages, size_t at, enum binder_page_state from,
+			     enum binder_page_state to)
 {
-	struct binder_page *page = &pages->page[at];
-
-	pages->count[page->state]--;
-	pages->count[state]++;
-	if (page->state == PAGE_AVAILABLE)
+	pages->count[from]--;
+	pages->count[to]++;
+	if (from == PAGE_AVAILABLE)
 		lru_del(pages, (u16)at);
-	page->state = state;
-	if (state == PAGE_AVAILABLE)
+	pages->page[at].state = to;
+	if (to == PAGE_AVAILABLE)
 		lru_add(pages, (u16)at);
 }
 
@@ -127,7 +126,7 @@ static void move(struct binder_pages *pages, struct range_pages run, const u8 *n
 		u8 state = pages->page[at].state;
 
 		if (next[state] != state)
-			set_state(pages, at, next[state]);
+			set_state(pages, at, state, next[state]);
 	}
 }
 
@@ -136,18 +135,32 @@ static u32 with_memory(const struct binder_pages *pages)
 	return pages->nr - pages->count[PAGE_FREE];
 }
 
+/* The common case: @run is one page, in state @from, and comes to be in state @to without
+ * anything to be done outside the lock.  False: it is not that. */
+static inline bool move_one(struct binder_pages *pages, struct range_pages run,
+			    enum binder_page_state from, enum binder_page_state to)
+{
+	if (run.nr != 1 || pages->page[run.first].state != from)
+		return false;
+	set_state(pages, run.first, from, to);
+	return true;
+}
+
 struct binder_pages_todo binder_pages_claim(struct binder_pages *pages, struct range_pages run)
 {
 	struct binder_pages_todo todo = { 0 };
 	struct range_pages *populate = &todo.populate;
 	size_t at;
 
+	if (move_one(pages, run, PAGE_AVAILABLE, PAGE_USED))
+		return todo;
+
 	for (at = run.first; at < run.first + run.nr; at++) {
 		u8 state = pages->page[at].state, next = claimed[state];
 
 		mark_claimed(pages, at);
 		if (next != state)
-			set_state(pages, at, next);
+			set_state(pages, at, state, next);
 		if (next != PAGE_POPULATING && next != PAGE_REFILLING)
 			continue;
 		todo.wait |= next == PAGE_REFILLING;
@@ -180,7 +193,8 @@ void binder_pages_populated(struct binder_pages *pages, struct range_pages run)
 
 void binder_pages_release(struct binder_pages *pages, struct range_pages run)
 {
-	move(pages, run, released);
+	if (!move_one(pages, run, PAGE_USED, PAGE_AVAILABLE))
+		move(pages, run, released);
 }
 
 /* The oldest available page and those that lie around it in address, at most
