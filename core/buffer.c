@@ -9,6 +9,7 @@
  * base and size never change once known, so a buffer's address needs no lock.
  */
 #include "buffer.h"
+#include "base/inline.h"
 #include "base/unset.h"
 #include "limits.h"
 #include "mark.h"
@@ -173,7 +174,7 @@ static int reserve(struct binder_alloc *alloc, struct binder_buffer *buffer, siz
 	return 0;
 }
 
-static void release(struct binder_alloc *alloc, struct binder_buffer *buffer)
+static BINDER_INLINE void release(struct binder_alloc *alloc, struct binder_buffer *buffer)
 	REQUIRES(&alloc->lock)
 {
 	if (buffer->async)
@@ -249,7 +250,7 @@ static struct binder_buffer *cut(struct binder_alloc *alloc, const struct wish *
 }
 
 /* Makes the pages of a reserved buffer; gives it up if that fails. */
-static int populate(struct binder_alloc *alloc, struct binder_buffer *buffer,
+static BINDER_ASIDE int populate(struct binder_alloc *alloc, struct binder_buffer *buffer,
 		    const struct binder_pages_todo *todo)
 {
 	struct binder_buffer *dead = NULL;

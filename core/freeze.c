@@ -319,7 +319,7 @@ static struct binder_proc *stop_waiting(struct binder_thread *thread)
 	return target;
 }
 
-void binder_freeze_settled_ilocked(struct binder_proc *proc) NO_TSA
+void binder_freeze_wake_ilocked(struct binder_proc *proc) NO_TSA
 {
 	struct binder_thread *thread;
 

@@ -9,9 +9,9 @@
 
 #include "abi.h"
 #include "lock.h"
+#include "proc.h"
 #include "work.h"
 
-struct binder_proc;
 struct binder_ref;
 struct binder_thread;
 
@@ -45,7 +45,12 @@ int binder_freeze_ioctl(struct binder_thread *thread, const struct binder_freeze
 int binder_freeze_resume(struct binder_thread *thread, bool timed_out, bool interrupted);
 /* BINDER_GET_FROZEN_INFO. */
 int binder_freeze_info(struct binder_frozen_status_info *info);
+void binder_freeze_wake_ilocked(struct binder_proc *proc);
 /* @proc's count of outstanding calls went to 0. */
-void binder_freeze_settled_ilocked(struct binder_proc *proc);
+static inline void binder_freeze_settled_ilocked(struct binder_proc *proc) NO_TSA
+{
+	if (!bl_empty(&proc->freeze_waiters))
+		binder_freeze_wake_ilocked(proc);
+}
 
 #endif

@@ -14,6 +14,8 @@
 #include "returns.h"
 #include "stage.h"
 
+#include "base/inline.h"
+
 /* Work that is queued after this look wakes somebody by itself. */
 static bool peek_todo(const struct binder_proc *proc) PEEKS;
 static bool peek_todo(const struct binder_proc *proc)
@@ -28,8 +30,8 @@ static bool peek_need_return(const struct binder_thread *thread)
 	return thread->need_return;
 }
 
-static inline int read_part(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
-		     bool interrupted)
+static BINDER_INLINE int read_part(struct binder_thread *thread, struct binder_write_read *bwr,
+				   bool nonblock, bool interrupted)
 {
 	struct binder_proc *proc = thread->proc;
 	int err;
@@ -48,7 +50,8 @@ static inline int read_part(struct binder_thread *thread, struct binder_write_re
 	return err;
 }
 
-static int write_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock)
+static BINDER_INLINE int write_read(struct binder_thread *thread, struct binder_write_read *bwr,
+				    bool nonblock)
 {
 	int err = 0;
 
@@ -227,7 +230,8 @@ static int leave(struct binder_thread *thread, int err)
 	return err;
 }
 
-int binder_write_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock)
+BINDER_INLINE int binder_write_read(struct binder_thread *thread, struct binder_write_read *bwr,
+				    bool nonblock)
 {
 	int err;
 
@@ -258,7 +262,8 @@ int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock
 	return err;
 }
 
-int binder_resume(struct binder_thread *thread, u32 cmd, void *arg, enum binder_resume_reason why)
+BINDER_INLINE int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
+				enum binder_resume_reason why)
 {
 	bool interrupted = why == RESUME_INTERRUPTED;
 	int err;

@@ -88,6 +88,11 @@ void binder_node_leave_home(struct binder_node *node, bool strong);
  */
 int binder_node_inc(struct binder_node *node, bool strong, bool internal,
 		    struct binder_thread *teller) EXCLUDES(&node->lock);
+/* binder_node_inc_nlocked(node, true, false, NULL), which always succeeds. */
+static inline void binder_node_hold_nlocked(struct binder_node *node) REQUIRES(&node->lock)
+{
+	node->local_strong++;
+}
 void binder_node_dec(struct binder_node *node, bool strong, bool internal)
 	EXCLUDES(&node->lock);
 int binder_node_inc_nlocked(struct binder_node *node, bool strong, bool internal,

@@ -8,6 +8,7 @@
  */
 #include "returns.h"
 
+#include "base/inline.h"
 #include "base/unset.h"
 #include "core.h"
 #include "death.h"
@@ -56,7 +57,7 @@ static inline int flush(struct reader *r)
 }
 
 /* Before all is told, which happens seldom. */
-static __attribute__((__noinline__)) int flush_early(struct reader *r)
+static BINDER_ASIDE int flush_early(struct reader *r)
 {
 	return flush(r);
 }
@@ -264,50 +265,6 @@ static int tell_freeze(struct reader *r, struct binder_work *work) RELEASE(&r->p
 
 /* ---- handing over a transaction --------------------------------------------------- */
 
-/* Stores the numbers of installed files where the data wants them. */
-static int store_files(struct binder_transaction *t, struct binder_proc *proc, const u32 *fds)
-{
-	struct binder_buffer *b = t->buffer;
-	int err = 0;
-	u32 i;
-
-	for (i = 0; i < t->nr_files && !err; i++) {
-		struct binder_file_slot *slot = &t->files[i];
-
-		host_trace_file_received(t->debug_id, fds[i], slot->off - b->range.off);
-		err = host_map_write(&proc->alloc.map, slot->off, &fds[i], sizeof(fds[i]));
-		if (slot->hold != NO_HOLD)
-			b->holds[slot->hold].desc = fds[i];
-	}
-	return err;
-}
-
-/* 0, HOST_FDS_LATER, or errno; *fds is to be freed in any case. */
-static int install_files(struct reader *r, struct binder_transaction *t, u32 **fds)
-{
-	struct host_file **files;
-	int err;
-	u32 i;
-
-	*fds = host_alloc(t->nr_files * sizeof(**fds));
-	files = host_alloc(t->nr_files * sizeof(*files));
-	err = *fds && files ? 0 : -ENOMEM;
-	if (!err) {
-		for (i = 0; i < t->nr_files; i++)
-			files[i] = t->files[i].file;
-		err = host_files_install(&r->thread->host, t->debug_id, files, t->nr_files, *fds);
-	}
-	host_free(files);
-	if (err)
-		return err;
-	err = store_files(t, r->proc, *fds);
-	if (err) {
-		BINDER_MARK(FILES_NOT_STORED);
-		host_fds_close(&r->thread->host, *fds, t->nr_files);
-	}
-	return err;
-}
-
 /* The transaction cannot be handed over: its sender hears why. */
 static int give_up(struct reader *r, struct binder_transaction *t, int err, const char *why)
 {
@@ -424,7 +381,7 @@ static int tell_transaction(struct reader *r, struct binder_work *work)
 	binder_unlock(&r->proc->inner_lock);
 	binder_stage(HOST_STAGE_DEQ, r->thread, t->debug_id, 0);
 	if (t->nr_files)
-		err = install_files(r, t, &fds);
+		err = binder_transaction_install_files(t, r->thread, &fds);
 	if (err) {
 		host_free(fds);
 		if (err == HOST_FDS_LATER) {

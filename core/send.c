@@ -19,6 +19,8 @@
 #include "transaction.h"
 
 #include "base/checked.h"
+#include "base/inline.h"
+#include "base/unset.h"
 
 /* Everything that one send takes hold of. */
 struct send {
@@ -56,7 +58,7 @@ static bool aim_at_node(struct send *s)
 	s->target = node->proc;
 	if (s->target) {
 		binder_proc_hold(s->target);
-		binder_node_inc_nlocked(node, true, false, NULL);
+		binder_node_hold_nlocked(node);
 		s->holds_node = true;
 	}
 	binder_unlock(&node->lock);
@@ -440,6 +442,7 @@ static inline void log_to(const struct send *s, bool failures)
 	const struct binder_context *context = s->proc->context;
 	struct binder_log_entry *e = binder_log_begin(failures);
 
+	BINDER_KEEP(e); /* the compiler would rather compute where it is for each field */
 	e->debug_id = s->debug_id;
 	e->call_type = s->is_reply ? LOG_REPLY : s->oneway ? LOG_ONEWAY : LOG_CALL;
 	e->from_proc = s->proc->pid;
@@ -475,23 +478,41 @@ static void report(const struct send *s)
 	host_report_failed_transaction(&failure);
 }
 
+/* Takes hold of nothing yet. */
+static void begin(struct send *s, struct binder_thread *thread,
+		  const struct binder_transaction_data *tr, u64 buffers_size, bool is_reply)
+{
+	s->thread = thread;
+	s->proc = thread->proc;
+	s->tr = tr;
+	s->buffers_size = buffers_size;
+	s->is_reply = is_reply;
+	s->oneway = !is_reply && tr->flags & TF_ONE_WAY;
+	s->debug_id = binder_next_id();
+	s->why.ret = BR_OK;
+	s->why.err = 0;
+	s->why.line = 0;
+	s->worth_a_report = BR_OK;
+	s->node = NULL;
+	s->node_id = 0;
+	s->holds_node = false;
+	s->target = NULL;
+	s->target_thread = NULL;
+	s->in_reply_to = NULL;
+	s->t = NULL;
+	s->complete = NULL;
+	s->buffer = NULL;
+	s->secctx = (struct binder_secctx){ 0 };
+}
+
 void binder_transaction_send(struct binder_thread *thread,
 			     const struct binder_transaction_data *tr, u64 buffers_size,
 			     bool is_reply)
 {
-	struct send s = {
-		.thread = thread,
-		.proc = thread->proc,
-		.tr = tr,
-		.buffers_size = buffers_size,
-		.is_reply = is_reply,
-		.oneway = !is_reply && tr->flags & TF_ONE_WAY,
-		.debug_id = binder_next_id(),
-		.why = { .ret = BR_OK },
-		.worth_a_report = BR_OK,
-	};
+	struct send s BINDER_UNSET;
 	int err;
 
+	begin(&s, thread, tr, buffers_size, is_reply);
 	binder_stage(HOST_STAGE_WR_IN, thread, s.debug_id, 0);
 	err = is_reply ? find_caller(&s) : find_target(&s);
 	if (!err)

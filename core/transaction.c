@@ -209,6 +209,50 @@ void binder_transaction_drop(struct binder_transaction *t, const struct binder_r
 		binder_transaction_free(t);
 }
 
+/* Stores the numbers of installed files where the data wants them. */
+static int store_files(struct binder_transaction *t, struct binder_proc *proc, const u32 *fds)
+{
+	struct binder_buffer *b = t->buffer;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < t->nr_files && !err; i++) {
+		struct binder_file_slot *slot = &t->files[i];
+
+		host_trace_file_received(t->debug_id, fds[i], slot->off - b->range.off);
+		err = host_map_write(&proc->alloc.map, slot->off, &fds[i], sizeof(fds[i]));
+		if (slot->hold != NO_HOLD)
+			b->holds[slot->hold].desc = fds[i];
+	}
+	return err;
+}
+
+int binder_transaction_install_files(struct binder_transaction *t, struct binder_thread *thread,
+				     u32 **fds)
+{
+	struct host_file **files;
+	int err;
+	u32 i;
+
+	*fds = host_alloc(t->nr_files * sizeof(**fds));
+	files = host_alloc(t->nr_files * sizeof(*files));
+	err = *fds && files ? 0 : -ENOMEM;
+	if (!err) {
+		for (i = 0; i < t->nr_files; i++)
+			files[i] = t->files[i].file;
+		err = host_files_install(&thread->host, t->debug_id, files, t->nr_files, *fds);
+	}
+	host_free(files);
+	if (err)
+		return err;
+	err = store_files(t, thread->proc, *fds);
+	if (err) {
+		BINDER_MARK(FILES_NOT_STORED);
+		host_fds_close(&thread->host, *fds, t->nr_files);
+	}
+	return err;
+}
+
 static void drop_hold(struct binder_proc *proc, struct binder_thread *freer,
 		      const struct binder_hold *hold)
 {

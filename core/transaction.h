@@ -115,6 +115,11 @@ struct binder_buffer *binder_transaction_part_ilocked(struct binder_transaction 
 /* The thread that waits for the answer, counted; NULL if there is none. */
 struct binder_thread *binder_transaction_get_from(struct binder_transaction *t);
 
+/* Puts the files of @t into @thread's process, whose own call this is, and their numbers into the
+ * data.  0 and *fds the numbers, HOST_FDS_LATER, or errno; *fds is to be freed in any case. */
+int binder_transaction_install_files(struct binder_transaction *t, struct binder_thread *thread,
+				     u32 **fds);
+
 /* Tells the sender (or, if it is gone, whoever called it) that there will be
  * no answer, and frees @t.  @extended: as an extended error too, as for a reply
  * that fails, but not for a death.  May sleep. */
@@ -143,7 +148,8 @@ void binder_buffer_free_command(struct binder_thread *thread, u64 ptr);
 /* Puts a call into the todo list where it belongs.  0: queued.  1: queued, the
  * target is frozen (BR_TRANSACTION_PENDING_FROZEN).  Otherwise *why is
  * BR_DEAD_REPLY or BR_FROZEN_REPLY and @t is still the caller's.  @node: pinned, and
- * held strongly by the buffer; the pin is dropped when @t is queued.  @thread: the thread that must get it (nested call), or NULL. */
+ * held strongly by the buffer; the pin is dropped when @t is queued.  @thread: that
+ * must get it (nested call), or NULL. */
 int binder_transaction_queue(struct binder_transaction *t, struct binder_node *node,
 			     struct binder_proc *proc, struct binder_thread *thread,
 			     struct binder_result *why);

@@ -82,14 +82,14 @@ fault:
 	return -EFAULT;
 }
 
-static inline int caller_read(void *dst, const void __user *src, size_t size)
+static __always_inline int caller_read(void *dst, const void __user *src, size_t size)
 {
 	if (size <= CALLER_WORDS_MAX)
 		return caller_read_words(dst, src, size);
 	return copy_from_user(dst, src, size) ? -EFAULT : 0;
 }
 
-static inline int caller_write(void __user *dst, const void *src, size_t size)
+static __always_inline int caller_write(void __user *dst, const void *src, size_t size)
 {
 	if (size <= CALLER_WORDS_MAX)
 		return caller_write_words(dst, src, size);

@@ -5,6 +5,7 @@
  */
 #include "device.h"
 
+#include "base/inline.h"
 #include "base/unset.h"
 #include "binderfs.h"
 #include "caller.h"
@@ -138,7 +139,7 @@ static const enum binder_resume_reason resume_reasons[] = {
 };
 
 /* Goes on with a call that has come to @err, until it is over. */
-static int run_on(struct binder_thread *thread, u32 cmd, void *arg, int err)
+static BINDER_INLINE int run_on(struct binder_thread *thread, u32 cmd, void *arg, int err)
 {
 	struct host_thread *host = &thread->host;
 	unsigned long deadline = 0;
@@ -190,7 +191,7 @@ fault:
 	return false;
 }
 
-/* The call that matters, by a thread that has called before. */
+/* The call that matters. */
 static long write_read_ioctl(struct binder_thread *thread, void __user *user, bool nonblock)
 {
 	struct binder_write_read bwr BINDER_UNSET;
@@ -205,20 +206,27 @@ static long write_read_ioctl(struct binder_thread *thread, void __user *user, bo
 	return tell_consumed(user, &bwr) ? err : -EFAULT;
 }
 
-static noinline long any_ioctl(struct binder_proc *proc, unsigned int cmd, void __user *user,
-			       bool nonblock)
+static BINDER_ASIDE long any_ioctl(struct binder_proc *proc, unsigned int cmd, void __user *user,
+				   bool nonblock)
 {
 	struct binder_thread *thread = current_thread(proc);
 	long err;
 
 	if (!thread)
 		return -ENOMEM;
-	if (cmd == BINDER_WRITE_READ)
-		err = write_read_ioctl(thread, user, nonblock);
-	else
-		err = small_ioctl(thread, cmd, user, nonblock);
+	err = small_ioctl(thread, cmd, user, nonblock);
 	binder_thread_put(thread);
 	return err;
+}
+
+/* A thread's first call. */
+static BINDER_ASIDE struct binder_thread *make_known(struct binder_proc *proc)
+{
+	struct binder_thread *thread = current_thread(proc);
+
+	if (thread)
+		binder_thread_put(thread); /* its process holds it */
+	return thread;
 }
 
 static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long pointer)
@@ -226,16 +234,16 @@ static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long poin
 	struct binder_proc *proc = filp->private_data;
 	void __user *user = (void __user *)pointer;
 	bool nonblock = filp->f_flags & O_NONBLOCK;
-	struct binder_thread *thread = NULL;
+	struct binder_thread *thread;
 	long err;
 
 	trace_binder_ioctl(cmd, pointer);
-	if (cmd == BINDER_WRITE_READ)
-		thread = binder_thread_borrow(proc, current->pid);
-	if (thread)
-		err = write_read_ioctl(thread, user, nonblock);
-	else
+	if (cmd == BINDER_WRITE_READ) {
+		thread = binder_thread_borrow(proc, current->pid) ?: make_known(proc);
+		err = thread ? write_read_ioctl(thread, user, nonblock) : -ENOMEM;
+	} else {
 		err = any_ioctl(proc, cmd, user, nonblock);
+	}
 	trace_binder_ioctl_done(err);
 	return err;
 }

@@ -278,7 +278,7 @@ static inline int host_read_caller(struct host_thread *thread, void *dst, u64 sr
 	return caller_read(dst, u64_to_user_ptr(src), size);
 }
 
-static inline int host_write_caller(struct host_thread *thread, u64 dst, const void *src,
+static __always_inline int host_write_caller(struct host_thread *thread, u64 dst, const void *src,
 				    size_t size)
 {
 	if (regime_is_nopreempt())

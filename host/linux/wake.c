@@ -12,6 +12,7 @@
  */
 #include "wake.h"
 
+#include "base/inline.h"
 #include "base/unset.h"
 #include "compat/compat.h"
 
@@ -51,7 +52,7 @@ void wake_leave(struct host_thread *thread)
 	WRITE_ONCE(thread->task, NULL);
 }
 
-enum wake_why wake_sleep(struct host_thread *thread, unsigned long deadline)
+BINDER_INLINE enum wake_why wake_sleep(struct host_thread *thread, unsigned long deadline)
 {
 	long left = MAX_SCHEDULE_TIMEOUT;
 	enum wake_why why = WAKE_WOKEN;
