@@ -82,16 +82,15 @@ static void fix_red(struct bt_root *root, struct bt_node *node)
 	root->top->red = false;
 }
 
-void bt_link(struct bt_root *root, struct bt_node *node, struct bt_node *parent,
-	     struct bt_node **link)
+void bt_link_below(struct bt_root *root, struct bt_node *node, struct bt_node *parent,
+		   struct bt_node **link)
 {
 	node->parent = parent;
 	node->left = NULL;
 	node->right = NULL;
-	node->red = parent;
+	node->red = true;
 	*link = node;
-	if (parent)
-		fix_red(root, node);
+	fix_red(root, node);
 }
 
 /*

@@ -67,12 +67,19 @@ static inline void bt_link_only(struct bt_root *root, struct bt_node *node)
 	root->top = node;
 }
 
-/*
- * Puts @node into the empty slot @link (&root->top, or &parent->left or
- * &parent->right of a node found by the caller's descent) and rebalances.
- */
-void bt_link(struct bt_root *root, struct bt_node *node, struct bt_node *parent,
-	     struct bt_node **link);
+/* Puts @node into the empty slot @link of @parent and rebalances. */
+void bt_link_below(struct bt_root *root, struct bt_node *node, struct bt_node *parent,
+		   struct bt_node **link);
+
+/* The same; @link may also be &root->top, without a parent: where the caller's descent ended. */
+static inline void bt_link(struct bt_root *root, struct bt_node *node, struct bt_node *parent,
+			   struct bt_node **link)
+{
+	if (parent)
+		bt_link_below(root, node, parent, link);
+	else
+		bt_link_only(root, node);
+}
 
 /*
  * Inserts @node where @compare says. Returns NULL, or the node already there that
@@ -93,10 +100,7 @@ static inline struct bt_node *bt_insert(struct bt_root *root, struct bt_node *no
 		parent = *link;
 		link = order > 0 ? &parent->right : &parent->left;
 	}
-	if (parent)
-		bt_link(root, node, parent, link);
-	else
-		bt_link_only(root, node);
+	bt_link(root, node, parent, link);
 	return NULL;
 }
 
