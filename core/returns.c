@@ -439,9 +439,8 @@ static int tell_one(struct reader *r, struct binder_work *work) RELEASE(&r->proc
 
 	/* Most works are, and the compiler then sees both. */
 	if (work->type == WORK_TRANSACTION)
-		err = tell_transaction(r, work);
-	else
-		err = tell[work->type](r, work);
+		return tell_transaction(r, work);
+	err = tell[work->type](r, work);
 	RELEASED(&r->proc->inner_lock);
 	return err;
 }

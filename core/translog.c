@@ -42,7 +42,8 @@ void binder_log_init(void)
 	}
 }
 
-struct binder_log_entry *binder_log_begin(bool failed) NO_TSA /* until binder_log_end() */
+struct binder_log_entry *binder_log_begin(bool failed)
+	ACQUIRE(&binder_log_entry_lock) NO_TSA
 {
 	struct ring *ring = failed ? &failures : &all;
 	u32 nr = (u32)host_atomic_add_return(&ring->next, 1) - 1;
@@ -52,7 +53,8 @@ struct binder_log_entry *binder_log_begin(bool failed) NO_TSA /* until binder_lo
 	return &slot->entry;
 }
 
-void binder_log_end(struct binder_log_entry *e) NO_TSA
+void binder_log_end(struct binder_log_entry *e)
+	RELEASE(&binder_log_entry_lock) NO_TSA
 {
 	binder_unlock(&base_container_of(e, struct slot, entry)->lock);
 }
