@@ -38,12 +38,18 @@ static void print_stats(struct host_out *out, const char *indent, const struct b
 		print_counter(out, indent, binder_command_name(i), &stats->bc[i]);
 	for (i = 0; i < BINDER_NR_RETURNS; i++)
 		print_counter(out, indent, binder_return_name(i), &stats->br[i]);
+}
+
+static void print_things(struct host_out *out, const struct binder_stats *stats)
+{
+	u32 i;
+
 	for (i = 0; i < STAT_COUNT; i++) {
 		s32 created = host_atomic_read(&stats->created[i]);
 		s32 deleted = host_atomic_read(&stats->deleted[i]);
 
 		if (created || deleted)
-			host_out(out, "%s%s: active %d total %d\n", indent, stat_words[i],
+			host_out(out, "%s: active %d total %d\n", stat_words[i],
 				 created - deleted, created);
 	}
 }
@@ -111,28 +117,16 @@ static void print_proc(struct host_out *out, struct binder_proc *proc)
 	print_stats(out, "  ", &proc->stats);
 }
 
-/* The world's counters: those of the ended, and of each process that is there. */
-static void add_up(struct binder_stats *sum)
-{
-	struct binder_proc *proc;
-
-	*sum = (struct binder_stats){ 0 };
-	binder_pi_mutex_lock(&binder_world.lock);
-	binder_stats_add(sum, &binder_world.stats);
-	bl_for_each(proc, &binder_world.procs, world_link)
-		binder_stats_add(sum, &proc->stats);
-	binder_pi_mutex_unlock(&binder_world.lock);
-}
-
 void binder_report_stats(struct host_out *out)
 {
 	struct binder_snapshot snapshot;
 	struct binder_stats sum;
 	u32 i;
 
-	add_up(&sum);
+	binder_stats_add_up(&sum);
 	host_out(out, "binder stats:\n");
 	print_stats(out, "", &sum);
+	print_things(out, &sum);
 	if (binder_snapshot_take(&snapshot))
 		return;
 	for (i = 0; i < snapshot.nr; i++)

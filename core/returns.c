@@ -186,7 +186,7 @@ static int tell_complete(struct reader *r, struct binder_work *work)
 	r->thread->nr_unread--;
 	binder_unlock(&r->proc->inner_lock);
 	host_free(work);
-	binder_stats_deleted(STAT_COMPLETE);
+	binder_stats_deleted_by(&r->proc->stats, STAT_COMPLETE);
 	return put(r, ret, NULL);
 }
 
@@ -199,7 +199,7 @@ static bool tell_complete_ilocked(struct reader *r, struct binder_work *work)
 		return false;
 	r->thread->nr_unread--;
 	r->thread->spare = work;
-	binder_stats_deleted(STAT_COMPLETE);
+	binder_stats_deleted_by(&r->proc->stats, STAT_COMPLETE);
 	place_code(r, BR_TRANSACTION_COMPLETE);
 	return true;
 }

@@ -274,7 +274,7 @@ static int build(struct send *s)
 	s->t = full ? NULL : binder_transaction_new(s->thread);
 	s->complete = full ? NULL : take_completion(s->thread);
 	if (s->complete)
-		binder_stats_created(STAT_COMPLETE);
+		binder_stats_created_by(&s->proc->stats, STAT_COMPLETE);
 	if (!s->t || !s->complete)
 		return binder_fail(&s->why, BR_FAILED_REPLY, -ENOMEM, "no memory");
 	binder_work_init(s->complete, WORK_COMPLETE);
@@ -405,7 +405,7 @@ static void undo(struct send *s)
 		binder_node_dec(s->node, true, false);
 	if (s->complete) {
 		host_free(s->complete);
-		binder_stats_deleted(STAT_COMPLETE);
+		binder_stats_deleted_by(&s->proc->stats, STAT_COMPLETE);
 	}
 	if (s->t)
 		binder_transaction_free(s->t);

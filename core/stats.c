@@ -6,6 +6,7 @@
 #include "stats.h"
 
 #include "context.h"
+#include "proc.h"
 
 #define NAME(code) [ABI_IOC_NR(code)] = #code
 
@@ -94,4 +95,16 @@ void binder_stats_add(struct binder_stats *to, const struct binder_stats *from)
 	add_all(to->br, from->br, BINDER_NR_RETURNS);
 	add_all(to->created, from->created, STAT_COUNT);
 	add_all(to->deleted, from->deleted, STAT_COUNT);
+}
+
+void binder_stats_add_up(struct binder_stats *sum)
+{
+	struct binder_proc *proc;
+
+	*sum = (struct binder_stats){ 0 };
+	binder_pi_mutex_lock(&binder_world.lock);
+	binder_stats_add(sum, &binder_world.stats);
+	bl_for_each(proc, &binder_world.procs, world_link)
+		binder_stats_add(sum, &proc->stats);
+	binder_pi_mutex_unlock(&binder_world.lock);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Counters.  Commands and returns are counted by the process that sends or reads
- * them, by number; what a process has counted is added to the world's when it ends,
- * so that no two processes write to one place for each call.  Things made and
+ * them, by number, and transactions and completions by the process whose call makes or
+ * destroys them; what a process has counted is added to the world's when it ends,
+ * so that no two processes write to one place for each call.  Other things made and
  * destroyed are counted for the world.  Atomics, read without a lock, so a report
  * is a moment's impression.
  */
@@ -53,9 +54,22 @@ static inline void binder_stats_return(struct binder_stats *stats, u32 ret)
 		host_atomic_add(&stats->br[nr], 1);
 }
 
+/* For the world. */
 void binder_stats_created(enum binder_stat what);
 void binder_stats_deleted(enum binder_stat what);
+/* By a process, in a call of its own: what each call makes and destroys. */
+static inline void binder_stats_created_by(struct binder_stats *stats, enum binder_stat what)
+{
+	host_atomic_add(&stats->created[what], 1);
+}
 
+static inline void binder_stats_deleted_by(struct binder_stats *stats, enum binder_stat what)
+{
+	host_atomic_add(&stats->deleted[what], 1);
+}
+
+/* What all have counted: those that ended and those that are there.  May sleep. */
+void binder_stats_add_up(struct binder_stats *sum);
 /* Adds what @from has counted to @to. */
 void binder_stats_add(struct binder_stats *to, const struct binder_stats *from);
 

@@ -48,7 +48,7 @@ struct binder_transaction *binder_transaction_new(struct binder_thread *thread)
 		return NULL;
 	binder_work_init(&t->work, WORK_TRANSACTION);
 	binder_lock_init(&t->lock, RANK_TRANSACTION);
-	binder_stats_created(STAT_TRANSACTION);
+	binder_stats_created_by(&thread->proc->stats, STAT_TRANSACTION);
 	return t;
 }
 
@@ -116,18 +116,19 @@ static void end(struct binder_transaction *t)
 		host_file_put(t->files[i].file);
 	host_free(t->files);
 	binder_lock_destroy(&t->lock);
-	binder_stats_deleted(STAT_TRANSACTION);
 }
 
 void binder_transaction_free(struct binder_transaction *t)
 {
 	end(t);
+	binder_stats_deleted(STAT_TRANSACTION);
 	host_free(t);
 }
 
 void binder_transaction_free_by(struct binder_thread *thread, struct binder_transaction *t)
 {
 	end(t);
+	binder_stats_deleted_by(&thread->proc->stats, STAT_TRANSACTION);
 	if (thread->spare_transaction)
 		host_free(t);
 	else

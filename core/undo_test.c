@@ -29,14 +29,15 @@ struct picture {
 
 static void take_picture(struct picture *pic)
 {
-	const struct binder_stats *stats = &binder_world.stats;
+	struct binder_stats stats;
 	u32 i;
 
 	*pic = (struct picture){ .files = sim_stats.files, .secctxs = sim_stats.secctxs };
 	binder_report_state(&pic->text);
+	binder_stats_add_up(&stats);
 	for (i = 0; i < STAT_COUNT; i++)
-		pic->live[i] = host_atomic_read(&stats->created[i]) -
-			       host_atomic_read(&stats->deleted[i]);
+		pic->live[i] = host_atomic_read(&stats.created[i]) -
+			       host_atomic_read(&stats.deleted[i]);
 }
 
 static bool same(const struct picture *a, const struct picture *b)

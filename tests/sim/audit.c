@@ -436,7 +436,7 @@ static void begin(struct stage *stage)
 
 void audit(struct stage *stage) NO_TSA
 {
-	const struct binder_stats *stats = &binder_world.stats;
+	struct binder_stats stats = { 0 };
 	struct binder_node *node;
 	struct binder_proc *proc;
 	u32 i;
@@ -449,12 +449,15 @@ void audit(struct stage *stage) NO_TSA
 		check_own_objects(proc, player_of(proc));
 	bl_for_each(node, &binder_world.dead_nodes, dead_link)
 		check_node(node, NULL);
+	binder_stats_add(&stats, &binder_world.stats);
+	bl_for_each(proc, &binder_world.procs, world_link)
+		binder_stats_add(&stats, &proc->stats);
 	/* Each was in one of the two places, or it is a handle's without a node. */
 	expect(books.nr_used == books.live[STAT_NODE], "a handle or a buffer of no node", NULL,
 	       books.nr_used, books.live[STAT_NODE]);
 	for (i = 0; i < STAT_COUNT; i++) {
-		s32 live = host_atomic_read(&stats->created[i]) -
-			   host_atomic_read(&stats->deleted[i]);
+		s32 live = host_atomic_read(&stats.created[i]) -
+			   host_atomic_read(&stats.deleted[i]);
 
 		expect((u32)live == books.live[i], "things that exist, by kind", NULL, i,
 		       (u64)live << 32 | books.live[i]);
