@@ -10,8 +10,9 @@
  * Who keeps the memory: handles (refs), local counts, and pins.  Pins are atomic
  * because they are taken under several locks, but they are only dropped under
  * the node's lock and its owner's inner lock, where "does anything still hold
- * this?" is decided (settle); a name can be found in the tree only under that
- * inner lock, so nobody finds a node that was just decided to go.
+ * this?" is decided (settle), or where something else holds the object for sure; a
+ * name can be found in the tree only under that inner lock, so nobody finds a node
+ * that was just decided to go.
  */
 #include "node.h"
 

@@ -29,7 +29,8 @@ struct binder_node {
 	struct bt_node by_ptr;	  /* inner_lock of the owner */
 	struct bl_list dead_link; /* world lock, once the owner is gone */
 	struct host_atomic pins;  /* added under lock or inner_lock, or to another pin;
-				   * dropped by binder_node_unpin() only */
+				   * dropped by binder_node_unpin(), or by who queues a
+				   * call (binder_transaction_queue()) */
 	s32 home_pins GUARDED_BY(&lock); /* pins among them that hold memory and no more */
 	struct host_atomic telling; /* readers of its work that have not yet reconciled it:
 				     * added under inner_lock, dropped under lock */
