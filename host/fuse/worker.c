@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -224,12 +225,25 @@ static void leave(struct worker *self)
 	pthread_mutex_unlock(&pool_lock);
 }
 
+/*
+ * The C library has the kernel keep each thread's CPU number in the thread's memory, for
+ * sched_getcpu(3), which nobody here asks. The kernel writes it after every context switch, and a
+ * request costs two: have it left alone. (A library that registered another size keeps it.)
+ */
+static void drop_rseq(void)
+{
+	if (__rseq_size)
+		syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset,
+			sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
+}
+
 static void *worker_main(void *arg)
 {
 	struct worker *self = arg;
 	struct request request;
 	void *buffer = NULL;
 
+	drop_rseq();
 	worker_self = self;
 	self->tid = gettid();
 	if (!self->serves) {
