@@ -25,10 +25,10 @@ def target(name, value, limit, at_most=True, unit="x"):
 
 # Setting, pairs, bytes each way, figure, beside which peer, limit, at most.
 SPEED_TARGETS = [
-    ("one core", 1, 0, "p50_us", "dbus-daemon", 0.6, True),
+    ("one core", 1, 0, "p50_us", "dbus-daemon", 0.5, True),
     ("one core", 1, 0, "p50_us", "dbus-broker", 1.0, True),
     ("one core", 1, 4 * KIB, "p50_us", "dbus-broker", 1.0, True),
-    ("one core", 1, 64 * KIB, "p50_us", "dbus-daemon", 0.2, True),
+    ("one core", 1, 64 * KIB, "p50_us", "dbus-daemon", 0.15, True),
     ("one core", 1, 64 * KIB, "p50_us", "dbus-broker", 1.0, True),
     ("one core", 1, KIB * KIB, "p50_us", "dbus-broker", 1.0, True),
     ("unpinned", 4, 0, "calls_per_s", "dbus-daemon", 1.4, False),
