@@ -5,10 +5,10 @@
 
 MODULE_TESTS := tests/module
 VM_TEST_TARGETS += vm-test-module vm-test-module-clients vm-test-events vm-test-secctx \
-	vm-test-reclaim
+	vm-test-reclaim vm-test-stages
 
 .PHONY: vm-test-module vm-test-module-clients vm-test-events vm-test-secctx \
-	vm-test-reclaim
+	vm-test-reclaim vm-test-stages
 
 vm-test-module: $(BIN)/anybinder-conformance
 	@for kernel in 6.12 6.1; do $(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
@@ -31,6 +31,11 @@ vm-test-secctx: $(BIN)/anybinder-conformance
 vm-test-events: $(BIN)/anybinder-conformance
 	@for kernel in 6.12 6.1; do $(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
 	@$(MODULE_TESTS)/events 6.12 6.1
+
+# What `anybinder bench stages` tells of the module.
+vm-test-stages: $(BIN)/anybinder $(BIN)/bench-ipc
+	@for kernel in 6.12 6.1; do $(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
+	@$(MODULE_TESTS)/stages 6.12 6.1
 
 # Idle buffer pages go, and are there again when wanted.
 vm-test-reclaim: $(BIN)/anybinder-conformance $(BIN)/bench-ipc

@@ -11,19 +11,29 @@ const TOP: u32 = 44;
 const LEFT: u32 = 170;
 const RIGHT: u32 = 110;
 
+const DRIVER: RGBColor = RGBColor(42, 111, 219);
+const SERVER: RGBColor = RGBColor(122, 158, 126);
+const CLIENT: RGBColor = RGBColor(217, 130, 43);
+const LEGEND: [(&str, RGBColor); 3] = [
+    ("inside the driver", DRIVER),
+    ("client, and its way in and out", CLIENT),
+    ("server, likewise", SERVER),
+];
+const LEGEND_STEP: i32 = 220;
+
 /// Client, server, or the driver between them.
 fn colour(name: &str) -> RGBColor {
     let (from, to) = name.split_once(" to ").unwrap_or((name, name));
     match (from.as_bytes()[0], to.as_bytes()[0]) {
-        (b'K', b'K') => RGBColor(42, 111, 219),
-        (b'S', _) | (_, b'S') => RGBColor(122, 158, 126),
-        _ => RGBColor(217, 130, 43),
+        (b'K', b'K') => DRIVER,
+        (b'S', _) | (_, b'S') => SERVER,
+        _ => CLIENT,
     }
 }
 
 pub fn draw(path: &Path, steps: &[Step]) -> Result<(), Box<dyn Error>> {
     let total_us: f64 = steps.iter().map(|step| step.p50_us).sum();
-    let height = TOP + ROW * steps.len() as u32 + 20;
+    let height = TOP + ROW * steps.len() as u32 + 36;
     let root = SVGBackend::new(path, (WIDTH, height)).into_drawing_area();
     root.fill(&WHITE)?;
     let title = format!("a round trip of {total_us:.1} us, step by step (medians)");
@@ -44,6 +54,14 @@ pub fn draw(path: &Path, steps: &[Step]) -> Result<(), Box<dyn Error>> {
             (10, top + 3),
             ("sans-serif", 12),
         ))?;
+    }
+    let bottom = height as i32 - 26;
+    for (number, (words, colour)) in LEGEND.iter().enumerate() {
+        let left = LEFT as i32 + LEGEND_STEP * number as i32;
+        let mark = [(left, bottom), (left + 12, bottom + 12)];
+        root.draw(&Rectangle::new(mark, colour.filled()))?;
+        let place = (left + 18, bottom);
+        root.draw(&Text::new(*words, place, ("sans-serif", 12)))?;
     }
     root.present()?;
     Ok(())
