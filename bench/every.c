@@ -6,6 +6,6 @@
 #include "bench/peer.h"
 
 const struct peer *const peers[] = { &peer_binder, &peer_dbus, &peer_grpc, &peer_capnp, &peer_unix,
-				     &peer_pipe, &peer_futex, NULL };
+				     &peer_pipe, &peer_futex, &peer_entry, NULL };
 
 void (*const run_broker)(const char *path) = broker_run;

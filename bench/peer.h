@@ -56,6 +56,7 @@ extern const struct peer peer_capnp;
 extern const struct peer peer_unix;
 extern const struct peer peer_pipe;
 extern const struct peer peer_futex;
+extern const struct peer peer_entry;
 
 /* Calls whose ends note when they get where; see stages.h. */
 extern const struct peer peer_stages;

@@ -5,6 +5,7 @@
  */
 #include "bench/peer.h"
 
-const struct peer *const peers[] = { &peer_binder, &peer_unix, &peer_pipe, &peer_futex, NULL };
+const struct peer *const peers[] = { &peer_binder, &peer_unix, &peer_pipe, &peer_futex, &peer_entry,
+				      NULL };
 
 void (*const run_broker)(const char *path) = NULL;

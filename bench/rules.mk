@@ -2,7 +2,7 @@
 # The programs that measure one cell of a comparison; `anybinder bench` makes comparisons of them.
 # bench-ipc knows the peers that need no library, bench-peers every one. See docs/PERFORMANCE.md.
 BENCH_PLAIN := bench/main.c bench/stage.c bench/histogram.c bench/seat.c bench/payload.c \
-	bench/wire.c bench/registry.c bench/crowd.c bench/binder.c bench/stream.c bench/futex.c \
+	bench/wire.c bench/registry.c bench/crowd.c bench/binder.c bench/stream.c bench/futex.c bench/entry.c \
 	bench/stages.c bench/alloc.c
 BENCH_EVERY := bench/dbus.c bench/broker.c bench/rpc.c bench/every.c
 

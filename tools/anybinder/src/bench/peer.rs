@@ -23,16 +23,19 @@ struct Known {
     /// A program of somebody else's that it needs.
     needs: Option<&'static str>,
     daemon: Option<StartDaemon>,
+    /// The least that something costs, and carries no payload: measured only when named.
+    is_floor: bool,
     about: &'static str,
 }
 
-const KNOWN: [Known; 8] = [
+const KNOWN: [Known; 10] = [
     Known {
         name: "binder",
         kind: "binder",
         program: PLAIN_PROGRAM,
         needs: Some("anybinderd"),
         daemon: Some(|room| daemon::anybinderd(room, &[])),
+        is_floor: false,
         about: "raw calls over an anybinderd of its own",
     },
     Known {
@@ -41,6 +44,7 @@ const KNOWN: [Known; 8] = [
         program: PLAIN_PROGRAM,
         needs: Some("anybinderd"),
         daemon: Some(|room| daemon::anybinderd(room, &["--regime", "global"])),
+        is_floor: false,
         about: "the same with one lock for everything",
     },
     Known {
@@ -49,6 +53,7 @@ const KNOWN: [Known; 8] = [
         program: FULL_PROGRAM,
         needs: Some("dbus-daemon"),
         daemon: Some(daemon::dbus_daemon),
+        is_floor: false,
         about: "sd-bus over a private dbus-daemon",
     },
     Known {
@@ -57,6 +62,7 @@ const KNOWN: [Known; 8] = [
         program: FULL_PROGRAM,
         needs: Some("dbus-broker"),
         daemon: Some(|room| daemon::dbus_broker(room, &find_measurer(FULL_PROGRAM)?)),
+        is_floor: false,
         about: "sd-bus over a private dbus-broker",
     },
     Known {
@@ -65,6 +71,7 @@ const KNOWN: [Known; 8] = [
         program: FULL_PROGRAM,
         needs: None,
         daemon: None,
+        is_floor: false,
         about: "gRPC (tonic) over a unix socket",
     },
     Known {
@@ -73,6 +80,7 @@ const KNOWN: [Known; 8] = [
         program: FULL_PROGRAM,
         needs: None,
         daemon: None,
+        is_floor: false,
         about: "Cap'n Proto (capnp-rpc) over a unix socket",
     },
     Known {
@@ -81,6 +89,7 @@ const KNOWN: [Known; 8] = [
         program: PLAIN_PROGRAM,
         needs: None,
         daemon: None,
+        is_floor: false,
         about: "a unix stream socket",
     },
     Known {
@@ -89,7 +98,26 @@ const KNOWN: [Known; 8] = [
         program: PLAIN_PROGRAM,
         needs: None,
         daemon: None,
+        is_floor: false,
         about: "a pair of pipes",
+    },
+    Known {
+        name: "futex",
+        kind: "futex",
+        program: PLAIN_PROGRAM,
+        needs: None,
+        daemon: None,
+        is_floor: true,
+        about: "when named, 0 bytes: two processes that wake each other",
+    },
+    Known {
+        name: "fuse",
+        kind: "entry",
+        program: PLAIN_PROGRAM,
+        needs: Some("anybinderd"),
+        daemon: Some(|room| daemon::anybinderd(room, &[])),
+        is_floor: true,
+        about: "when named, 0 bytes: an empty call into an anybinderd, with no other end",
     },
 ];
 
@@ -229,7 +257,7 @@ pub fn start(
     }
     for known in &KNOWN {
         let is_named = names.iter().any(|name| name == known.name);
-        if !is_named && !names.is_empty() {
+        if !is_named && (!names.is_empty() || known.is_floor) {
             continue;
         }
         match start_known(known, scratch) {
