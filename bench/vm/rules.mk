@@ -24,3 +24,8 @@ $(BIN)/bench-inversion: $(patsubst %,$(OBJ)/bench/%.o,inversion wire histogram)
 .PHONY: bench-inversion
 bench-inversion: module $(BIN)/bench-inversion
 	@bench/vm/inversion --kernel $(KVER) $(BENCH_ARGS)
+
+# make bench-regimes KVER=6.12: throughput by regime, the stock driver beside; BENCH_ARGS=--icount.
+.PHONY: bench-regimes
+bench-regimes: module $(BIN)/bench-ipc
+	@bench/vm/regimes --kernel $(KVER) $(BENCH_ARGS)

@@ -48,7 +48,8 @@ pub struct Arguments {
     duration_ms: u64,
 
     /// Calls of each client, instead of a duration
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "COUNT", conflicts_with = "duration_ms",
+          value_parser = clap::value_parser!(u64).range(1..))]
     calls: Option<u64>,
 
     /// How often each measurement is made, in turn with all others
@@ -281,6 +282,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     }
     match results.failures.len() {
         0 => Ok(ExitCode::SUCCESS),
+        1 => Err(Trouble::new("One measurement failed.")),
         count => Err(Trouble::new(format!("{count} measurements failed."))),
     }
 }
