@@ -53,6 +53,35 @@ TEST(report_longer_than_a_sheet)
 	CHECK(pair_end(&p));
 }
 
+/* What each process has counted is added up, also when it has ended; what never was is not told. */
+TEST(report_of_what_was_counted)
+{
+	struct pair p;
+	char *text;
+
+	pair_begin(&p);
+	CHECK(pair_call(&p, 0, 1, 0, "x") == BINDER_WOULD_BLOCK);
+	world_settle(&p.w);
+	pair_reply(&p, "y");
+	text = report(binder_report_stats);
+	CHECK(count(text, "proc: active 2 total 2") == 1);
+	CHECK(count(text, "thread: active 2 total 2") == 1);
+	CHECK(count(text, "transaction: active 0 total 2") == 1);
+	CHECK(count(text, "freeze: ") == 0);
+	CHECK(count(text, "BC_REPLY: 1") == 1);
+	CHECK(count(text, "  BC_REPLY: 1") == 1);
+	CHECK(count(text, "  transaction: ") == 0);
+	free(text);
+	world_kill(p.client);
+	text = report(binder_report_stats);
+	CHECK(count(text, "proc: active 1 total 2") == 1);
+	CHECK(count(text, "transaction: active 0 total 2") == 1); /* one of each its own */
+	CHECK(count(text, "BC_TRANSACTION: 1") == 1);
+	CHECK(count(text, "  BC_TRANSACTION: 1") == 0);
+	free(text);
+	CHECK(pair_end(&p));
+}
+
 /* Completions that the thread has not read: as many lines below it, but one heading. */
 TEST(report_of_a_busy_thread)
 {
