@@ -48,7 +48,7 @@ static void print_things(struct host_out *out, const struct binder_stats *stats)
 		s32 created = host_atomic_read(&stats->created[i]);
 		s32 deleted = host_atomic_read(&stats->deleted[i]);
 
-		if (created || deleted)
+		if (created)
 			host_out(out, "%s: active %d total %d\n", stat_words[i],
 				 created - deleted, created);
 	}
