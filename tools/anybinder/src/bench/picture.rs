@@ -55,6 +55,16 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     (high > 0.0).then_some((low / 1.15, high * 1.15))
 }
 
+/// Round values between `low` and `high`, few enough for their labels to stand apart.
+fn round_values((low, high): (f64, f64)) -> Vec<f64> {
+    let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
+    let values =
+        decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(decade)));
+    values
+        .filter(|value| (low..=high).contains(value))
+        .collect()
+}
+
 fn short(value: f64) -> String {
     match value {
         big if big >= 1e6 => format!("{}M", big / 1e6),
@@ -73,14 +83,16 @@ fn draw_chart(area: &Area, chart: &Chart, names: &[String]) -> Outcome {
     };
     let xs: LogCoord<f64> = (x.0..x.1).log_scale().into();
     let ys: LogCoord<f64> = (y.0..y.1).log_scale().into();
+    let places = chart.ticks.iter().map(|tick| tick.0);
+    let places = places.filter(|place| (x.0..=x.1).contains(place));
     let mut context = ChartBuilder::on(area)
         .caption(&chart.title, ("sans-serif", 15))
         .margin(10)
         .x_label_area_size(36)
         .y_label_area_size(52)
         .build_cartesian_2d(
-            xs.with_key_points(chart.ticks.iter().map(|tick| tick.0).collect()),
-            ys,
+            xs.with_key_points(places.collect()),
+            ys.with_key_points(round_values(y)),
         )?;
     let label = |value: &f64| {
         let near = |tick: &&(f64, String)| (tick.0 / value - 1.0).abs() < 1e-6;
@@ -147,8 +159,15 @@ pub fn tail_points(curve: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 }
 
 pub fn tail_ticks() -> Vec<(f64, String)> {
-    let shares = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
-    let named = shares.map(|share| (1.0 / (1.0 - share), format!("{} %", share * 100.0)));
+    let shares: [(f64, &str); 6] = [
+        (2.0, "50 %"),
+        (10.0, "90 %"),
+        (100.0, "99 %"),
+        (1e3, "99.9 %"),
+        (1e4, "99.99 %"),
+        (1e5, "99.999 %"),
+    ];
+    let named = shares.map(|(place, name)| (place, name.to_string()));
     named.to_vec()
 }
 
@@ -211,4 +230,15 @@ fn named_lines(names: &[String], points: impl Fn(usize) -> Vec<(f64, f64)>) -> V
         points: points(number),
     });
     lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_round_and_inside() {
+        assert_eq!(round_values((9.0, 210.0)), [10.0, 20.0, 50.0, 100.0, 200.0]);
+        assert_eq!(round_values((3.0, 4.0)), []);
+    }
 }
