@@ -126,6 +126,18 @@ TEST(binderfs_mount_is_kept_by_its_users,
 	round_trip(client, 0, manager);
 }
 
+/* A call of @client's, whom the manager sees as user @uid. */
+static void call_as(uint32_t uid, struct client *client, struct client *manager)
+{
+	const struct returned *got;
+
+	call(client, 0, .code = 1);
+	got = expect(manager, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.sender_euid, uid);
+	answer(manager, got);
+	finish_call(client);
+}
+
 TEST(userns_mount_works,
      "Root of a user namespace can mount a binderfs, whose devices serve its users.",
      "binderfs_mount")
@@ -136,13 +148,8 @@ TEST(userns_mount_works,
 								       .by = root });
 	struct client *client = client_open((struct client_options){
 		.device = device, .by = actor_beside(root, 0) });
-	const struct returned *got;
 
-	call(client, 0, .code = 1);
-	got = expect(manager, BR_TRANSACTION);
-	EXPECT_EQ(got->txn.sender_euid, 0);
-	answer(manager, got);
-	finish_call(client);
+	call_as(0, client, manager);
 }
 
 TEST(userns_mount_is_owned_by_its_root,
@@ -266,15 +273,10 @@ TEST(userns_visitor_from_outside,
 	const char *device = mounted_device(root, "fs", "");
 	struct client *manager = manager_open((struct client_options){ .device = device,
 								       .by = root });
-	const struct returned *got;
 	struct client *visitor;
 	char path[128];
 
 	snprintf(path, sizeof(path), "/proc/%d/root%s", actor_pid(root), device);
 	visitor = client_open((struct client_options){ .device = path });
-	call(visitor, 0);
-	got = expect(manager, BR_TRANSACTION);
-	EXPECT_EQ(got->txn.sender_euid, (uint32_t)-1);
-	answer(manager, got);
-	finish_call(visitor);
+	call_as((uint32_t)-1, visitor, manager);
 }

@@ -241,15 +241,19 @@ static struct client *spam_detecting(void)
 	return client;
 }
 
+/* Of a manager's 128 KiB for one-way calls; neither sender takes more than a quarter of all. */
+static void fill_by_two_others(void)
+{
+	fill(client_new(), 14, 4000);
+	fill(client_new(), 13, 4000);
+}
+
 TEST(oneway_spam_is_ones_own, "A sender is not suspected for what others have sent.", "")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
-	struct client *first = client_new(), *second = client_new();
 	struct client *client = spam_detecting();
 
-	/* of 128 KiB for one-way calls, neither takes more than a quarter of all */
-	fill(first, 14, 4000);
-	fill(second, 13, 4000);
+	fill_by_two_others();
 	call_oneway(client, 0, .size = 8);
 	expect(client, BR_TRANSACTION_COMPLETE);
 	expect(manager, BR_TRANSACTION);
@@ -258,12 +262,10 @@ TEST(oneway_spam_is_ones_own, "A sender is not suspected for what others have se
 TEST(oneway_spam_by_number, "Over fifty calls that wait are suspect, however small they are.", "")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
-	struct client *first = client_new(), *second = client_new();
 	struct client *client = spam_detecting();
 
 	fill(client, 60, 8);
-	fill(first, 14, 4000);
-	fill(second, 13, 4000);
+	fill_by_two_others();
 	call_oneway(client, 0, .size = 8);
 	expect(client, BR_ONEWAY_SPAM_SUSPECT);
 	expect(manager, BR_TRANSACTION);
