@@ -29,3 +29,8 @@ bench-inversion: module $(BIN)/bench-inversion
 .PHONY: bench-regimes
 bench-regimes: module $(BIN)/bench-ipc
 	@bench/vm/regimes --kernel $(KVER) $(BENCH_ARGS)
+
+# make bench-measures KVER=6.12: what the module's measures cost while they are off.
+.PHONY: bench-measures
+bench-measures: module $(BIN)/bench-ipc $(BUILD)/bench/profile.so
+	@bench/vm/measures $(KVER)
