@@ -102,7 +102,9 @@ uint32_t wire_wait(struct wire *wire, struct binder_transaction_data *got)
 	const void *argument;
 
 	while (!found) {
-		wire_talk(wire);
+		/* what came along with the last answer's completion goes first */
+		if (wire->in_at == wire->in_bytes)
+			wire_talk(wire);
 		while (next_return(wire, &code, &argument)) {
 			if (code == BR_TRANSACTION || code == BR_REPLY) {
 				memcpy(got, argument, sizeof(*got));
@@ -124,7 +126,7 @@ void wire_reply(struct wire *wire, const struct binder_transaction_data *reply)
 	wire_put(wire, BC_REPLY, reply, sizeof(*reply));
 	while (!taken) {
 		wire_talk(wire);
-		while (next_return(wire, &code, &argument)) {
+		while (!taken && next_return(wire, &code, &argument)) {
 			common_return(wire, code, argument);
 			taken |= code == BR_TRANSACTION_COMPLETE;
 		}

@@ -395,6 +395,8 @@ static int tell_transaction(struct reader *r, struct binder_work *work)
 	if (node) {
 		ret = t->has_secctx ? BR_TRANSACTION_SEC_CTX : BR_TRANSACTION;
 		binder_priority_inherit(r->thread, t, node);
+		if (!(t->flags & TF_ONE_WAY))
+			binder_linger_called(r->thread, t->start_ns);
 	}
 	host_map_publish(&r->proc->alloc.map, t->buffer->range.off, t->buffer->range.size);
 	host_trace_txn_received(t->debug_id);
@@ -478,24 +480,28 @@ static int wait_or_go_ilocked(struct reader *r, bool nonblock, bool interrupted)
 {
 	struct binder_thread *thread = r->thread;
 	struct binder_proc *proc = r->proc;
+	bool fresh = thread->wait != WAIT_READ;
 	int err;
 
 	r->proc_work = binder_thread_is_available_ilocked(thread);
-	if (thread->wait == WAIT_READ) {
+	if (!fresh) {
 		bl_del(&thread->waiting_link);
 		thread->looper &= ~(u32)LOOPER_WAITING;
 		thread->wait = WAIT_NONE;
+		if (thread->linger.on)
+			binder_linger_end_ilocked(thread);
 	} else {
 		host_trace_wait(r->proc_work, thread->stack, !bl_empty(&thread->todo));
 	}
-	if (binder_thread_has_work_ilocked(thread, r->proc_work))
+	if (binder_thread_has_work_ilocked(thread, r->proc_work) &&
+	    !(fresh && !nonblock && !r->bwr->read_consumed && binder_linger_begin_ilocked(thread)))
 		return 0;
 	err = nonblock ? -EAGAIN : interrupted ? -EINTR : BINDER_WOULD_BLOCK;
 	if (err == BINDER_WOULD_BLOCK) {
 		thread->wait = WAIT_READ;
 		thread->wait_timeout_ms = 0;
 		thread->looper |= LOOPER_WAITING;
-		if (r->proc_work)
+		if (r->proc_work || thread->linger.on)
 			bl_add_head(&proc->waiting_threads, &thread->waiting_link);
 	}
 	return err;
@@ -525,10 +531,17 @@ static int tell_all(struct reader *r) RELEASE(&r->proc->inner_lock)
 	}
 }
 
+/* Before it waits: a one-way call may have left it another priority. */
+static inline void come_for_work(struct binder_thread *thread)
+{
+	binder_priority_default(thread);
+	binder_linger_back(thread);
+}
+
 int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
 		bool interrupted)
 {
-	bool resumed = thread->wait == WAIT_READ;
+	bool resumed = thread->wait == WAIT_READ, comes;
 	struct reader r BINDER_UNSET;
 	int err;
 
@@ -543,11 +556,11 @@ int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, boo
 	do {
 		binder_lock(&r.proc->inner_lock);
 		err = wait_or_go_ilocked(&r, nonblock, interrupted);
-		/* Before it waits: a one-way call may have left it another. */
-		if (err || (r.proc_work && !resumed)) {
+		comes = !resumed && (r.proc_work || thread->linger.on);
+		if (err || comes) {
 			binder_unlock(&r.proc->inner_lock);
-			if (r.proc_work && !resumed)
-				binder_priority_default(thread);
+			if (comes)
+				come_for_work(thread);
 			if (err)
 				return err;
 			binder_lock(&r.proc->inner_lock);

@@ -244,6 +244,8 @@ static void describe(struct send *s)
 	t->from_pid = s->proc->pid;
 	t->from_tid = s->thread->tid;
 	t->start_ns = host_now_ns();
+	if (s->is_reply)
+		binder_linger_answered(s->thread, t->start_ns);
 	t->sender_euid = host_sender_euid(&s->proc->host, &s->thread->host, &s->target->host);
 	if (!s->is_reply && !s->oneway)
 		t->priority = binder_priority_of_sender(s->thread);

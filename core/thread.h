@@ -9,6 +9,7 @@
 #include "abi.h"
 #include "base/list.h"
 #include "base/rbtree.h"
+#include "linger.h"
 #include "lock.h"
 #include "work.h"
 
@@ -58,6 +59,7 @@ struct binder_thread {
 	bool priority_known;
 	bool priority_lent;		   /* it may be real-time because of a call */
 	struct host_priority own_priority; /* before that */
+	struct binder_linger linger;
 	/* what the home must wait for; only used by the thread's own call */
 	enum binder_wait wait;
 	u32 wait_timeout_ms; /* 0: for ever */

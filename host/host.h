@@ -112,6 +112,11 @@ static inline bool host_regime_is_global(void);
 static inline void host_stay_on_cpu(void);
 static inline void host_may_leave_cpu(void);
 
+/* Is a way into the home and out so dear that an answer's completion had better be told along with
+ * the next call (core/linger.h)?  Then a read that lingers is to go on a few milliseconds
+ * later at most.  The same answer for ever.  [atomic] */
+static inline bool host_answers_linger(void);
+
 /* ---- waking ----------------------------------------------------------- */
 
 /* @thread was told BINDER_WOULD_BLOCK (or will be, by a call that is under

@@ -16,6 +16,7 @@
 #include "park.h"
 #include "stages.h"
 #include "text.h"
+#include "watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,11 @@ static inline void host_atomic_add(struct host_atomic *a, s32 delta)
 static inline bool host_regime_is_global(void)
 {
 	return measure_global_regime;
+}
+
+static inline bool host_answers_linger(void)
+{
+	return watch_lingers;
 }
 
 static inline void host_stay_on_cpu(void)

@@ -108,6 +108,7 @@ static bool serve(const struct options *options)
 	binder_regime_choose(options->regime);
 	measure_global_regime = options->regime != REGIME_FINE;
 	atomic_store(&measure_locks, options->count_locks);
+	watch_lingers = options->linger;
 	binder_world_init();
 	if (options->record_stages && stages_start()) {
 		log_error("out of memory");

@@ -119,6 +119,13 @@ static bool store_record_stages(struct options *options, const char *value)
 	return true;
 }
 
+static bool store_linger(struct options *options, const char *value)
+{
+	(void)value;
+	options->linger = true;
+	return true;
+}
+
 static bool store_no_passthrough(struct options *options, const char *value)
 {
 	(void)value;
@@ -171,6 +178,9 @@ static const struct option_def defs[] = {
 	  store_count_locks },
 	{ "record-stages", NULL, "as \"echo on >MOUNTPOINT/binder_logs/stages\"",
 	  store_record_stages },
+	{ "linger", NULL, "tell a busy server that its answer is sent along with the next\n"
+	  "                           call, in one read, as the stock driver never does",
+	  store_linger },
 	{ "no-passthrough", NULL, "push buffers through the page cache even where the kernel\n"
 	  "                           can map them directly (Linux 6.9, root)",
 	  store_no_passthrough },

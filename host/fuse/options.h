@@ -25,6 +25,7 @@ struct options {
 	unsigned int max_devices;
 	enum binder_regime regime;
 	bool count_locks;
+	bool linger;
 	bool foreground;
 	bool record_stages;
 	bool passthrough;		/* use it where the kernel grants it */

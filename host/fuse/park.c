@@ -41,6 +41,7 @@ bool park_begin(struct host_thread *thread)
 		return false;
 	thread->interrupted = false;
 	thread->deadline_ns = 0;
+	atomic_store_explicit(&thread->lingers_since_ns, 0, memory_order_relaxed);
 	return true;
 }
 
@@ -220,17 +221,27 @@ static bool is_expired(const struct host_thread *thread, const void *now_ns)
 	return thread->deadline_ns && thread->deadline_ns <= *(const u64 *)now_ns;
 }
 
+static bool lingers_long(const struct host_thread *thread, const void *before_ns)
+{
+	u64 since_ns = atomic_load_explicit(&thread->lingers_since_ns, memory_order_relaxed);
+
+	return since_ns && since_ns <= *(const u64 *)before_ns;
+}
+
 static bool is_of(const struct host_thread *thread, const void *proc)
 {
 	return thread->proc == proc;
 }
 
+/* @again: it is looked for again soon, so who comes just now may be missed. */
 static struct host_thread *find(bool (*wanted)(const struct host_thread *, const void *),
-				const void *arg)
+				const void *arg, bool again)
 {
 	for (unsigned int i = 0; i < BUCKETS; i++) {
 		struct host_thread *thread;
 
+		if (again && !__atomic_load_n(&buckets[i].first, __ATOMIC_RELAXED))
+			continue;
 		host_lock_take(&buckets[i].lock);
 		thread = buckets[i].first;
 		while (thread && !(wanted(thread, arg) && claim(thread)))
@@ -244,10 +255,15 @@ static struct host_thread *find(bool (*wanted)(const struct host_thread *, const
 
 struct host_thread *park_next_expired(u64 now_ns)
 {
-	return find(is_expired, &now_ns);
+	return find(is_expired, &now_ns, false);
+}
+
+struct host_thread *park_next_lingering(u64 before_ns)
+{
+	return find(lingers_long, &before_ns, true);
 }
 
 struct host_thread *park_next_of(const struct host_proc *proc)
 {
-	return find(is_of, proc);
+	return find(is_of, proc, false);
 }

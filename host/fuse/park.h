@@ -73,6 +73,8 @@ struct host_thread *park_interrupt(u64 unique, bool *known);
 struct host_thread *park_next_expired(u64 now_ns);
 
 /* Takes a parked thread of @proc; NULL: none. */
+/* Any that lingers since @before_ns or longer; the caller owns the call then. NULL: none. */
+struct host_thread *park_next_lingering(u64 before_ns);
 struct host_thread *park_next_of(const struct host_proc *proc);
 
 #endif

@@ -207,6 +207,11 @@ static inline void host_may_leave_cpu(void)
 		regime_unpin();
 }
 
+static inline bool host_answers_linger(void)
+{
+	return false;
+}
+
 /* ---- waking ---- */
 
 static inline void host_wake(struct host_thread *thread, bool sync)

@@ -182,6 +182,11 @@ static inline bool host_regime_is_global(void)
 	return sim_regime_global;
 }
 
+static inline bool host_answers_linger(void)
+{
+	return sim_answers_linger;
+}
+
 static inline void host_stay_on_cpu(void)
 {
 }

@@ -111,6 +111,8 @@ void sim_stage_record(const struct sim_stage *stage);
 
 /* What host_regime_is_global() says; changed between tests alone. */
 extern bool sim_regime_global;
+/* host_answers_linger() */
+extern bool sim_answers_linger;
 
 /* Counts from zero again, and makes the @nth call (from 1) of @op (SIM_ANY: of
  * all that may fail) fail; 0: none. */

@@ -28,7 +28,7 @@ struct Known {
     about: &'static str,
 }
 
-const KNOWN: [Known; 10] = [
+const KNOWN: [Known; 11] = [
     Known {
         name: "binder",
         kind: "binder",
@@ -46,6 +46,15 @@ const KNOWN: [Known; 10] = [
         daemon: Some(|room| daemon::anybinderd(room, &["--regime", "global"])),
         is_floor: false,
         about: "the same with one lock for everything",
+    },
+    Known {
+        name: "binder-linger",
+        kind: "binder",
+        program: PLAIN_PROGRAM,
+        needs: Some("anybinderd"),
+        daemon: Some(|room| daemon::anybinderd(room, &["--linger"])),
+        is_floor: false,
+        about: "the same, an answer's completion told with the next call",
     },
     Known {
         name: "dbus-daemon",
