@@ -10,7 +10,6 @@
 #include "thread.h"
 
 #include "context.h"
-#include "freeze.h"
 #include "limits.h"
 #include "mark.h"
 #include "proc.h"
@@ -191,17 +190,11 @@ void binder_wake_proc_ilocked(struct binder_proc *proc)
 }
 
 /* A call that this thread was to answer is nobody's to answer now. */
-static void let_go_ilocked(struct binder_thread *thread, struct binder_transaction *t) NO_TSA
+static void let_go_ilocked(struct binder_transaction *t) NO_TSA
 {
-	if (t->counted && !--thread->proc->outstanding_txns)
-		binder_freeze_settled_ilocked(thread->proc);
-	t->counted = false;
+	binder_transaction_part_ilocked(t);
 	binder_transaction_set_in(t, NULL);
 	binder_transaction_set_for(t, NULL);
-	if (t->buffer) {
-		t->buffer->transaction = NULL;
-		t->buffer = NULL;
-	}
 }
 
 /* Lets go of every transaction on the stack.  Returns the innermost one if it
@@ -216,7 +209,7 @@ static struct binder_transaction *unwind_ilocked(struct binder_thread *thread, u
 		++*nr;
 		if (binder_transaction_is_for(t, thread)) {
 			BINDER_MARK(THREAD_ENDS_SERVING);
-			let_go_ilocked(thread, t);
+			let_go_ilocked(t);
 			t = t->to_parent;
 		} else {
 			t->next_orphan = sent;
