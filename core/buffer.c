@@ -102,11 +102,6 @@ struct wish {
 	u32 user;
 };
 
-static size_t whole_words(size_t size)
-{
-	return (size + 7) & ~(size_t)7;
-}
-
 /* The bytes that the three parts take; false if they are too many. */
 static bool total_size(const struct wish *wish, size_t *total)
 {
@@ -116,8 +111,8 @@ static bool total_size(const struct wish *wish, size_t *total)
 	if (wish->data_size > BINDER_MAP_MAX_SIZE || wish->offsets_size > BINDER_MAP_MAX_SIZE ||
 	    wish->extra_size > BINDER_MAP_MAX_SIZE)
 		return false;
-	sum = whole_words(wish->data_size) + whole_words(wish->offsets_size) +
-	      whole_words(wish->extra_size);
+	sum = binder_buffer_part(wish->data_size) + binder_buffer_part(wish->offsets_size) +
+	      binder_buffer_part(wish->extra_size);
 	*total = sum < MIN_BUFFER_SIZE ? MIN_BUFFER_SIZE : sum;
 	return sum <= BINDER_MAP_MAX_SIZE;
 }
@@ -251,7 +246,7 @@ static struct binder_buffer *cut(struct binder_alloc *alloc, const struct wish *
 
 /* Makes the pages of a reserved buffer; gives it up if that fails. */
 static BINDER_ASIDE int populate(struct binder_alloc *alloc, struct binder_buffer *buffer,
-		    const struct binder_pages_todo *todo)
+				 const struct binder_pages_todo *todo)
 {
 	struct binder_buffer *dead = NULL;
 	int err = binder_pages_populate(&alloc->pages, &alloc->map, *todo);

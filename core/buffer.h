@@ -114,16 +114,21 @@ void binder_buffer_allow_user_free(struct binder_buffer *buffer);
 u64 binder_buffer_address(struct binder_alloc *alloc,
 			  const struct binder_buffer *buffer);
 
+/* What a part of @size bytes takes in a buffer. */
+static inline size_t binder_buffer_part(size_t size)
+{
+	return (size + 7) & ~(size_t)7;
+}
+
 /* Offset (in the map) of the parts of a buffer. */
 static inline size_t binder_buffer_offsets_off(const struct binder_buffer *b)
 {
-	return b->range.off + ((b->data_size + 7) & ~(size_t)7);
+	return b->range.off + binder_buffer_part(b->data_size);
 }
 
 static inline size_t binder_buffer_extra_off(const struct binder_buffer *b)
 {
-	return binder_buffer_offsets_off(b) +
-	       ((b->offsets_size + 7) & ~(size_t)7);
+	return binder_buffer_offsets_off(b) + binder_buffer_part(b->offsets_size);
 }
 
 static inline void binder_trace_buffer(enum host_trace_buffer what, const struct binder_buffer *b)

@@ -73,12 +73,12 @@ const char *binder_return_name(u32 nr)
 
 void binder_stats_created(enum binder_stat what)
 {
-	host_atomic_add(&binder_world.stats.created[what], 1);
+	binder_stats_created_by(&binder_world.stats, what);
 }
 
 void binder_stats_deleted(enum binder_stat what)
 {
-	host_atomic_add(&binder_world.stats.deleted[what], 1);
+	binder_stats_deleted_by(&binder_world.stats, what);
 }
 
 static void add_all(struct host_atomic *to, const struct host_atomic *from, u32 nr)
