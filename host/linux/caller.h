@@ -14,7 +14,7 @@
 /* Up to here words are faster. */
 #define CALLER_WORDS_MAX (IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) ? 160 : 0)
 
-/* Moves @size bytes by @move(bytes, offset), which knows units of 8, 4 and 1; four words a turn. */
+/* Moves @size bytes by @move(type, index), four words a turn. */
 #define CALLER_MOVE(size, move) do { \
 	for (; size >= 4 * sizeof(u64); size -= 4 * sizeof(u64)) { \
 		move(u64, 0); \
