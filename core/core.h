@@ -12,11 +12,11 @@
 #ifndef BINDER_CORE_H
 #define BINDER_CORE_H
 
-#include "abi.h"
-#include "context.h"
-#include "proc.h"
-#include "report.h"
-#include "thread.h"
+#include "common/abi.h"
+#include "things/context.h"
+#include "things/proc.h"
+#include "reports/report.h"
+#include "things/thread.h"
 
 /* What binder_ioctl() and binder_resume() return besides 0 and -errno. */
 #define BINDER_WOULD_BLOCK 1 /* wait for host_wake() or thread->wait_timeout_ms */

@@ -105,17 +105,12 @@ static inline void host_atomic_add(struct host_atomic *a, s32 delta);
 
 /* Is there one mutex around all calls?  The same answer for ever; costs next to nothing where it is
  * no.  [atomic] */
-static inline bool host_regime_is_global(void);
+static inline bool host_locking_is_global(void);
 /* From here on the calling thread is to be kept on its CPU, if that is what the regime wants (the
  * home's own operations that sleep let it go meanwhile); until the second.  No spinlock held.
  * [atomic] */
 static inline void host_stay_on_cpu(void);
 static inline void host_may_leave_cpu(void);
-
-/* Is a way into the home and out so dear that an answer's completion had better be told along with
- * the next call (core/linger.h)?  Then a read that lingers is to go on a few milliseconds
- * later at most.  The same answer for ever.  [atomic] */
-static inline bool host_answers_linger(void);
 
 /* ---- waking ----------------------------------------------------------- */
 
@@ -132,7 +127,7 @@ static inline void host_wake_poll(struct host_proc *proc,
 
 /* ---- what the home knows of an open and of a thread -------------------- */
 
-/* Called by binder_open() and binder_thread_get() with what the home handed
+/* Called by binder_open() and binder_thread_find_or_new() with what the home handed
  * them as @opener, before anybody else sees the structure; undone by the
  * destroy, after everybody has let go.  The init of a proc includes that of the
  * map of its receive buffer.  [sleeps] [fails: errno] */
@@ -303,7 +298,7 @@ struct host_txn_failure {
 	u32 code, flags;
 	u64 data_size; /* bytes */
 };
-static inline void host_report_failed_transaction(const struct host_txn_failure *failure);
+static inline void host_notify_txn_failure(const struct host_txn_failure *failure);
 
 /* ---- tracing ----------------------------------------------------------- */
 

@@ -207,7 +207,6 @@ static void settle(struct host_thread *thread, int result, bool own)
 	struct binder_thread *binder_thread = thread_of(thread);
 
 	while (result == BINDER_WOULD_BLOCK) {
-		u64 lingers_ns = binder_thread->linger.on ? binder_thread->linger.answered_ns : 0;
 		enum park_result parked;
 
 		if (binder_thread->wait_timeout_ms && !thread->deadline_ns) {
@@ -215,14 +214,9 @@ static void settle(struct host_thread *thread, int result, bool own)
 					      binder_thread->wait_timeout_ms * 1000000ull;
 			watch_deadline(thread->deadline_ns);
 		}
-		atomic_store_explicit(&thread->lingers_since_ns, lingers_ns, memory_order_relaxed);
 		parked = park_wait(thread);
-		if (parked == PARK_DONE) {
-			/* only now can it be found */
-			if (lingers_ns)
-				watch_linger();
+		if (parked == PARK_DONE)
 			return;
-		}
 		if (parked == PARK_REFUSED) {
 			device_answer(thread, -EBADF);
 			return;
@@ -298,7 +292,7 @@ static int begin_call(const struct request *request, struct binder_file *file,
 		return -EFAULT;
 	if (!enter(file))
 		return -EBADF;
-	*thread = binder_thread_get(file->proc, tid, &tid);
+	*thread = binder_thread_find_or_new(file->proc, tid, &tid);
 	if (!*thread) {
 		leave(file);
 		return -ENOMEM;

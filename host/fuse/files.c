@@ -271,7 +271,7 @@ bool files_start(struct host_thread *thread, int result)
 		.armed = on_armed,
 		.done = on_done,
 	};
-	binder_thread_hold(base_container_of(thread, struct binder_thread, host));
+	binder_thread_get(base_container_of(thread, struct binder_thread, host));
 	park_keep(thread);
 	inject_submit(injector, &pending->job);
 	return true;

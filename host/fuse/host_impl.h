@@ -204,14 +204,9 @@ static inline void host_atomic_add(struct host_atomic *a, s32 delta)
 
 /* ---- the regime: a daemon's threads are its kernel's to move ---- */
 
-static inline bool host_regime_is_global(void)
+static inline bool host_locking_is_global(void)
 {
 	return measure_global_regime;
-}
-
-static inline bool host_answers_linger(void)
-{
-	return watch_lingers;
 }
 
 static inline void host_stay_on_cpu(void)
@@ -489,7 +484,7 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
 }
 
 /* Only a kernel can offer a family of generic netlink. */
-static inline void host_report_failed_transaction(const struct host_txn_failure *failure)
+static inline void host_notify_txn_failure(const struct host_txn_failure *failure)
 {
 	(void)failure;
 }

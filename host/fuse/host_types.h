@@ -109,7 +109,6 @@ struct host_thread {
 	u32 out_size;
 	u64 unique;			/* the kernel's name of the request */
 	u64 deadline_ns;		/* of the wait; 0: none */
-	_Atomic u64 lingers_since_ns;	/* core/linger.h; 0: it does not */
 	_Alignas(8) char arg[HOST_ARG_SIZE];
 	struct host_thread *next_woken;	/* in the list of the worker that woke it */
 	struct host_thread *next_parked;	/* in its bucket of parked requests */

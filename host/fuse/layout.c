@@ -7,7 +7,7 @@
  */
 #include "layout.h"
 
-#include "contention.h"
+#include "common/contention.h"
 #include "core.h"
 #include "log.h"
 #include "stages.h"

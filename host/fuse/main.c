@@ -105,10 +105,9 @@ static bool serve(const struct options *options)
 	struct stat st;
 
 	caller_init();
-	binder_regime_choose(options->regime);
-	measure_global_regime = options->regime != REGIME_FINE;
+	binder_locking_mode_choose(options->regime);
+	measure_global_regime = options->regime != LOCKING_FINE;
 	atomic_store(&measure_locks, options->count_locks);
-	watch_lingers = options->linger;
 	binder_world_init();
 	if (options->record_stages && stages_start()) {
 		log_error("out of memory");

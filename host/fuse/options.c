@@ -101,8 +101,8 @@ static bool store_max_devices(struct options *options, const char *value)
 
 static bool store_regime(struct options *options, const char *value)
 {
-	return binder_regime_parse(value, &options->regime) &&
-	       options->regime != REGIME_GLOBAL_NOPREEMPT; /* no daemon can do that */
+	return binder_locking_mode_parse(value, &options->regime) &&
+	       options->regime != LOCKING_GLOBAL_NOPREEMPT; /* no daemon can do that */
 }
 
 static bool store_count_locks(struct options *options, const char *value)
@@ -116,13 +116,6 @@ static bool store_record_stages(struct options *options, const char *value)
 {
 	(void)value;
 	options->record_stages = true;
-	return true;
-}
-
-static bool store_linger(struct options *options, const char *value)
-{
-	(void)value;
-	options->linger = true;
 	return true;
 }
 
@@ -178,9 +171,6 @@ static const struct option_def defs[] = {
 	  store_count_locks },
 	{ "record-stages", NULL, "as \"echo on >MOUNTPOINT/binder_logs/stages\"",
 	  store_record_stages },
-	{ "linger", NULL, "tell a busy server that its answer is sent along with the next\n"
-	  "                           call, in one read, as the stock driver never does",
-	  store_linger },
 	{ "no-passthrough", NULL, "push buffers through the page cache even where the kernel\n"
 	  "                           can map them directly (Linux 6.9, root)",
 	  store_no_passthrough },

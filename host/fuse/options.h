@@ -6,7 +6,7 @@
 #define HOST_FUSE_OPTIONS_H
 
 #include "log.h"
-#include "regime.h"
+#include "common/locking_mode.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -23,9 +23,8 @@ struct options {
 	unsigned int max_procs;		/* open binder files, all users together */
 	unsigned int max_procs_per_uid;	/* the same for one user other than root */
 	unsigned int max_devices;
-	enum binder_regime regime;
+	enum binder_locking_mode regime;
 	bool count_locks;
-	bool linger;
 	bool foreground;
 	bool record_stages;
 	bool passthrough;		/* use it where the kernel grants it */

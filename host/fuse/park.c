@@ -41,7 +41,6 @@ bool park_begin(struct host_thread *thread)
 		return false;
 	thread->interrupted = false;
 	thread->deadline_ns = 0;
-	atomic_store_explicit(&thread->lingers_since_ns, 0, memory_order_relaxed);
 	return true;
 }
 
@@ -170,7 +169,7 @@ void park_wake_poll(struct host_proc *proc)
 	if (atomic_exchange(&proc->poll_queued, true))
 		return;
 	atomic_store(&proc->poll_armed, false);
-	binder_proc_hold(base_container_of(proc, struct binder_proc, host));
+	binder_proc_get(base_container_of(proc, struct binder_proc, host));
 	host_lock_take(&self->lock);
 	proc->next_polled = self->polled_first;
 	self->polled_first = proc;
@@ -221,27 +220,17 @@ static bool is_expired(const struct host_thread *thread, const void *now_ns)
 	return thread->deadline_ns && thread->deadline_ns <= *(const u64 *)now_ns;
 }
 
-static bool lingers_long(const struct host_thread *thread, const void *before_ns)
-{
-	u64 since_ns = atomic_load_explicit(&thread->lingers_since_ns, memory_order_relaxed);
-
-	return since_ns && since_ns <= *(const u64 *)before_ns;
-}
-
 static bool is_of(const struct host_thread *thread, const void *proc)
 {
 	return thread->proc == proc;
 }
 
-/* @again: it is looked for again soon, so who comes just now may be missed. */
 static struct host_thread *find(bool (*wanted)(const struct host_thread *, const void *),
-				const void *arg, bool again)
+				const void *arg)
 {
 	for (unsigned int i = 0; i < BUCKETS; i++) {
 		struct host_thread *thread;
 
-		if (again && !__atomic_load_n(&buckets[i].first, __ATOMIC_RELAXED))
-			continue;
 		host_lock_take(&buckets[i].lock);
 		thread = buckets[i].first;
 		while (thread && !(wanted(thread, arg) && claim(thread)))
@@ -255,15 +244,10 @@ static struct host_thread *find(bool (*wanted)(const struct host_thread *, const
 
 struct host_thread *park_next_expired(u64 now_ns)
 {
-	return find(is_expired, &now_ns, false);
-}
-
-struct host_thread *park_next_lingering(u64 before_ns)
-{
-	return find(lingers_long, &before_ns, true);
+	return find(is_expired, &now_ns);
 }
 
 struct host_thread *park_next_of(const struct host_proc *proc)
 {
-	return find(is_of, proc, false);
+	return find(is_of, proc);
 }

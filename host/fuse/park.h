@@ -72,8 +72,6 @@ struct host_thread *park_interrupt(u64 unique, bool *known);
 /* Takes a parked thread whose deadline is @now_ns or earlier; NULL: none. */
 struct host_thread *park_next_expired(u64 now_ns);
 
-/* Takes a parked thread that lingers since @before_ns or longer; NULL: none. */
-struct host_thread *park_next_lingering(u64 before_ns);
 
 /* Takes a parked thread of @proc; NULL: none. */
 struct host_thread *park_next_of(const struct host_proc *proc);

@@ -44,7 +44,7 @@ static u32 list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 *tot
 
 static void end_thread(struct binder_proc *proc, s32 tid)
 {
-	struct binder_thread *thread = binder_thread_get(proc, tid, &tid);
+	struct binder_thread *thread = binder_thread_find_or_new(proc, tid, &tid);
 	char arg[HOST_ARG_SIZE] = { 0 };
 
 	if (!thread)

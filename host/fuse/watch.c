@@ -30,10 +30,6 @@
 /* So long the kernel gets to say RELEASE by itself. */
 #define GRACE_NS 20000000ull
 
-/* A call that lingers is looked at so often, and so long it may at least. */
-#define LINGER_TICK_MS 2
-#define LINGER_NS 1000000ull
-
 /* Opens whose holders are to be looked for; more at once are done in several rounds. */
 #define CHECKS_MAX 256u
 
@@ -44,10 +40,6 @@ static int wake_fd = -1;
 #define EVENT_WAKE 0u
 #define EVENT_PRESSURE 1u
 
-bool watch_lingers;
-
-static atomic_bool linger_ticks;
-static atomic_bool linger_used;	/* since the last tick */
 
 static atomic_bool checking_workers;
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -114,15 +106,6 @@ void watch_deadline_over(void)
 	pthread_mutex_lock(&watch_lock);
 	nr_deadlines--;
 	pthread_mutex_unlock(&watch_lock);
-}
-
-/* The order of the two, here and where ticking ends, keeps the last one from being missed. */
-void watch_linger(void)
-{
-	if (!atomic_load(&linger_used))
-		atomic_store(&linger_used, true);
-	if (!atomic_load(&linger_ticks) && !atomic_exchange(&linger_ticks, true))
-		wake();
 }
 
 void watch_arm_check(void)
@@ -197,21 +180,6 @@ static u64 next_check(u64 now_ns)
 	return nodeid;
 }
 
-/* Whoever is not found here yet says that it lingers after this: then there is a next tick. */
-static void end_lingering(u64 now_ns)
-{
-	bool used = atomic_exchange(&linger_used, false);
-	struct host_thread *thread;
-
-	while ((thread = park_next_lingering(now_ns - LINGER_NS)))
-		park_push_woken(thread);
-	if (used)
-		return;
-	atomic_store(&linger_ticks, false);
-	if (atomic_load(&linger_used))
-		atomic_store(&linger_ticks, true);
-}
-
 static void run_due(struct worker *self)
 {
 	u64 now = host_now_ns();
@@ -231,8 +199,6 @@ static void run_due(struct worker *self)
 	pthread_mutex_unlock(&watch_lock);
 	while (expired && (thread = park_next_expired(now)))
 		park_push_woken(thread);
-	if (atomic_load(&linger_ticks))
-		end_lingering(now);
 	worker_hand_over(self);
 }
 
@@ -247,8 +213,6 @@ static int time_to_sleep(void)
 	for (unsigned int i = 0; i < nr_checks; i++)
 		due = checks[i].due_ns < due ? checks[i].due_ns : due;
 	pthread_mutex_unlock(&watch_lock);
-	if (atomic_load(&linger_ticks) && due > now + LINGER_TICK_MS * 1000000ull)
-		return LINGER_TICK_MS;
 	if (atomic_load(&checking_workers) && due > now + WORKER_CHECK_MS * 1000000ull)
 		return WORKER_CHECK_MS;
 	if (due == UINT64_MAX)

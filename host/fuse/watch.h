@@ -27,10 +27,6 @@ void watch_deadline(u64 deadline_ns);
 /* That call is about to be answered. */
 void watch_deadline_over(void);
 
-/* May answers linger (core/linger.h)? Set before the first call. */
-extern bool watch_lingers;
-/* A call that lingers was parked: it is to go on a few milliseconds later. Cheap if others do. */
-void watch_linger(void);
 
 /*
  * A worker has begun to work: have worker_check() called for as long as any works. Cheap if it is.

@@ -87,7 +87,7 @@ static int device_mmap(struct file *filp, struct vm_area_struct *vma)
 
 static struct binder_thread *current_thread(struct binder_proc *proc)
 {
-	return binder_thread_get(proc, current->pid, current);
+	return binder_thread_find_or_new(proc, current->pid, current);
 }
 
 static __poll_t device_poll(struct file *filp, poll_table *table)
@@ -239,7 +239,7 @@ static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long poin
 
 	trace_binder_ioctl(cmd, pointer);
 	if (cmd == BINDER_WRITE_READ) {
-		thread = binder_thread_borrow(proc, current->pid) ?: make_known(proc);
+		thread = binder_thread_find(proc, current->pid) ?: make_known(proc);
 		err = thread ? write_read_ioctl(thread, user, nonblock) : -ENOMEM;
 	} else {
 		err = any_ioctl(proc, cmd, user, nonblock);

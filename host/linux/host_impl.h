@@ -190,7 +190,7 @@ static inline void host_atomic_add(struct host_atomic *a, s32 delta)
 
 /* ---- the regime ---- */
 
-static inline bool host_regime_is_global(void)
+static inline bool host_locking_is_global(void)
 {
 	return static_branch_unlikely(&regime_global);
 }
@@ -205,11 +205,6 @@ static inline void host_may_leave_cpu(void)
 {
 	if (regime_is_nopreempt())
 		regime_unpin();
-}
-
-static inline bool host_answers_linger(void)
-{
-	return false;
 }
 
 /* ---- waking ---- */
@@ -566,7 +561,7 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
 	va_end(args);
 }
 
-static inline void host_report_failed_transaction(const struct host_txn_failure *failure)
+static inline void host_notify_txn_failure(const struct host_txn_failure *failure)
 {
 	regime_may_sleep(netlink_report(failure));
 }

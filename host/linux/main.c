@@ -12,7 +12,7 @@
 #include "log.h"
 #include "netlink.h"
 #include "reclaim.h"
-#include "regime.h"
+#include "common/locking_mode.h"
 #include "regime_hold.h"
 #include "reports.h"
 #include "wake.h"
@@ -30,24 +30,24 @@ MODULE_PARM_DESC(debug_mask, "what is logged: 1 mistakes of users, 256 details (
 
 static int set_regime(const char *name, const struct kernel_param *param)
 {
-	enum binder_regime regime;
+	enum binder_locking_mode regime;
 
-	if (!binder_regime_parse(name, &regime)) {
+	if (!binder_locking_mode_parse(name, &regime)) {
 		pr_err("no regime '%s'; there are fine, global and global-nopreempt\n", name);
 		return -EINVAL;
 	}
 	/* There the spinlocks sleep, too. */
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) && regime == REGIME_GLOBAL_NOPREEMPT) {
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && regime == LOCKING_GLOBAL_NOPREEMPT) {
 		pr_err("regime '%s' is not for a PREEMPT_RT kernel\n", name);
 		return -EINVAL;
 	}
-	binder_regime_choose(regime);
+	binder_locking_mode_choose(regime);
 	return 0;
 }
 
 static int get_regime(char *text, const struct kernel_param *param)
 {
-	return sprintf(text, "%s\n", binder_regime_name(binder_regime_chosen()));
+	return sprintf(text, "%s\n", binder_locking_mode_name(binder_locking_mode_chosen()));
 }
 
 static const struct kernel_param_ops regime_ops = { .set = set_regime, .get = get_regime };
@@ -81,9 +81,9 @@ static int __init anybinder_init(void)
 {
 	int err;
 
-	if (binder_regime_chosen() != REGIME_FINE)
+	if (binder_locking_mode_chosen() != LOCKING_FINE)
 		static_branch_enable(&regime_global);
-	if (binder_regime_chosen() == REGIME_GLOBAL_NOPREEMPT)
+	if (binder_locking_mode_chosen() == LOCKING_GLOBAL_NOPREEMPT)
 		static_branch_enable(&regime_nopreempt);
 	binder_world_init();
 	wake_init();

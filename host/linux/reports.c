@@ -6,7 +6,7 @@
 #include "reports.h"
 
 #include "binderfs.h"
-#include "contention.h"
+#include "common/contention.h"
 #include "core.h"
 
 #include <linux/capability.h>

@@ -177,14 +177,9 @@ static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, 
 	sim_stage_record(&record);
 }
 
-static inline bool host_regime_is_global(void)
+static inline bool host_locking_is_global(void)
 {
 	return sim_regime_global;
-}
-
-static inline bool host_answers_linger(void)
-{
-	return sim_answers_linger;
 }
 
 static inline void host_stay_on_cpu(void)
@@ -518,9 +513,9 @@ static inline bool host_log_wanted(enum host_log_level level)
 	return true;
 }
 
-static inline void host_report_failed_transaction(const struct host_txn_failure *failure)
+static inline void host_notify_txn_failure(const struct host_txn_failure *failure)
 {
-	sim_may_sleep("host_report_failed_transaction");
+	sim_may_sleep("host_notify_txn_failure");
 	sim_keep_failure(failure);
 }
 

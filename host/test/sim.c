@@ -15,7 +15,6 @@
 struct sim_stats sim_stats;
 bool sim_verbose;
 bool sim_regime_global;
-bool sim_answers_linger;
 struct sim_stage sim_stages[SIM_STAGES];
 u32 sim_nr_stages;
 bool sim_stages_wanted;

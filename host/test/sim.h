@@ -75,7 +75,7 @@ struct sim_thread {
 };
 
 /* The last that this thread of execution was told of by
- * host_report_failed_transaction(); NULL: nothing since sim_forget_failures(). */
+ * host_notify_txn_failure(); NULL: nothing since sim_forget_failures(). */
 struct host_txn_failure;
 const struct host_txn_failure *sim_last_failure(void);
 void sim_forget_failures(void);
@@ -109,10 +109,8 @@ extern u32 sim_nr_stages;
 extern bool sim_stages_wanted;
 void sim_stage_record(const struct sim_stage *stage);
 
-/* What host_regime_is_global() says; changed between tests alone. */
+/* What host_locking_is_global() says; changed between tests alone. */
 extern bool sim_regime_global;
-/* host_answers_linger() */
-extern bool sim_answers_linger;
 
 /* Counts from zero again, and makes the @nth call (from 1) of @op (SIM_ANY: of
  * all that may fail) fail; 0: none. */

@@ -155,7 +155,7 @@ static int call(struct world_thread *t, u32 cmd, bool nonblock)
 	t->cmd = cmd;
 	if (!t->proc->proc)
 		return -ENODEV;
-	thread = binder_thread_get(t->proc->proc, t->tid, &t->sim);
+	thread = binder_thread_find_or_new(t->proc->proc, t->tid, &t->sim);
 	if (!thread)
 		return -ENOMEM;
 	t->sim.woken = false;

@@ -12,12 +12,11 @@ $(BIN)/anybinder-conformance: LDFLAGS += -static
 $(BIN)/anybinder-conformance: $(CONFORMANCE_OBJ)
 
 PROGRAMS += $(BIN)/anybinder-conformance
-TEST_TARGETS += conformance-fuse conformance-fuse-plain conformance-fuse-global \
-	conformance-fuse-linger
+TEST_TARGETS += conformance-fuse conformance-fuse-plain conformance-fuse-global
 CONFORMANCE_MODULES := conformance-module conformance-module-6.1 conformance-module-6.12-rt
 VM_TEST_TARGETS += conformance-stock conformance-ref $(CONFORMANCE_MODULES)
 
-.PHONY: conformance-fuse conformance-fuse-plain conformance-fuse-global conformance-fuse-linger \
+.PHONY: conformance-fuse conformance-fuse-plain conformance-fuse-global \
 	conformance-stock conformance-ref \
 	$(CONFORMANCE_MODULES)
 
@@ -36,9 +35,6 @@ VM_TEST_TARGETS += $(CONFORMANCE_REGIMES)
 
 conformance-fuse-global: $(BIN)/anybinder-conformance $(BIN)/anybinderd
 	$(CONFORMANCE_DIR)/run-backend fuse-global $(REGIME_FILTERS)
-
-conformance-fuse-linger: $(BIN)/anybinder-conformance $(BIN)/anybinderd
-	$(CONFORMANCE_DIR)/run-backend fuse-linger $(REGIME_FILTERS) --filter 'wait_*' --filter 'priority_*'
 
 $(CONFORMANCE_REGIMES): $(BIN)/anybinder-conformance
 	@$(MAKE) --no-print-directory module KVER=6.12

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The range allocator beside a map of bytes, searched from the front each time. */
-#include "range.h"
+#include "pure/range.h"
 #include "targets.h"
 
 #include <stdlib.h>

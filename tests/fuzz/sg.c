@@ -5,7 +5,7 @@
  * parent may be patched if it is met on the way up from the buffer that counts as
  * the last.
  */
-#include "sg.h"
+#include "pure/sg.h"
 #include "targets.h"
 
 #include <stdlib.h>

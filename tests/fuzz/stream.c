@@ -5,11 +5,11 @@
  * Nobody looks at the answers; the engine must stay in one piece, and be empty when
  * everybody is gone.
  */
-#include "command.h"
-#include "object.h"
+#include "entry/command.h"
+#include "pure/object.h"
 #include "pair.h"
-#include "snapshot.h"
-#include "stats.h"
+#include "reports/snapshot.h"
+#include "common/stats.h"
 #include "targets.h"
 
 #include <stdlib.h>
@@ -292,7 +292,7 @@ static void look_around(struct fuzz *f, struct world_thread *t)
 	if (what == 0) {
 		binder_flush(t->proc->proc);
 	} else if (what == 1) {
-		thread = binder_thread_get(t->proc->proc, t->tid, &t->sim);
+		thread = binder_thread_find_or_new(t->proc->proc, t->tid, &t->sim);
 		if (thread) {
 			binder_poll(thread);
 			binder_thread_put(thread);

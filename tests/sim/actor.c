@@ -60,7 +60,7 @@ int actor_ioctl(struct actor *a, u32 cmd, void *arg, bool nonblock)
 		return -ESHUTDOWN;
 	a->inside = true;
 	a->interrupted = false;
-	thread = binder_thread_get(a->player->proc, a->tid, &a->sim);
+	thread = binder_thread_find_or_new(a->player->proc, a->tid, &a->sim);
 	if (!thread) {
 		a->inside = false;
 		return -ENOMEM;
@@ -411,7 +411,7 @@ static void poll_and_read(struct actor *a)
 		flush(a);
 	if (is_stopping(a) || a->out_len)
 		return;
-	thread = binder_thread_get(a->player->proc, a->tid, &a->sim);
+	thread = binder_thread_find_or_new(a->player->proc, a->tid, &a->sim);
 	if (!thread)
 		return;
 	sim->poller = a->sim.fiber;

@@ -6,11 +6,11 @@
  */
 #include "stage.h"
 
-#include "freeze.h"
-#include "death.h"
-#include "node.h"
-#include "ref.h"
-#include "transaction.h"
+#include "notices/freeze.h"
+#include "notices/death.h"
+#include "things/node.h"
+#include "things/ref.h"
+#include "calls/transaction.h"
 
 #define SLOTS 8192u /* of the table of nodes, a power of two */
 
@@ -176,13 +176,13 @@ static void count_holds(const struct binder_buffer *b, struct held *held)
 {
 	u32 i;
 
-	for (i = 0; i < b->nr_holds; i++) {
-		const struct binder_hold *hold = &b->holds[i];
+	for (i = 0; i < b->nr_resources; i++) {
+		const struct binder_resource *hold = &b->resources[i];
 
-		if (hold->kind == HOLD_REF && hold->desc < DESCS) {
+		if (hold->kind == RESOURCE_REF && hold->desc < DESCS) {
 			held->strong[hold->desc] += hold->strong;
 			held->weak[hold->desc] += !hold->strong;
-		} else if (hold->kind == HOLD_NODE) {
+		} else if (hold->kind == RESOURCE_NODE) {
 			of_node(hold->node)->held_strong += hold->strong;
 			of_node(hold->node)->held_weak += !hold->strong;
 		}

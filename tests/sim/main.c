@@ -6,7 +6,7 @@
  */
 #include "stage.h"
 
-#include "mark.h"
+#include "common/cover.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ struct shared {
 	u64 current[WORKERS_MAX];
 	u64 passed, calls, points, failures, audits;
 	u64 trace; /* of all seeds, in whatever order they were played */
-	u64 marks[MARK_COUNT];
+	u64 marks[COVER_COUNT];
 };
 
 static struct shared *shared;
@@ -36,15 +36,15 @@ static struct stage the_stage;
 static const char *name = "sim";
 static u32 failures_max = 10; /* seeds, then it is enough */
 
-u32 binder_marks[MARK_COUNT];
+u32 binder_cover_counts[COVER_COUNT];
 static enum { NO_MARKS, REACHED_ALL, SHOW_MARKS } marks_wanted;
 
 static const struct {
 	const char *name, *what;
 } marks[] = {
-#define MARK_ENTRY(name, what) [MARK_##name] = { #name, what },
-	BINDER_MARKS(MARK_ENTRY)
-#undef MARK_ENTRY
+#define COVER_ENTRY(name, what) [COVER_##name] = { #name, what },
+	BINDER_COVER_POINTS(COVER_ENTRY)
+#undef COVER_ENTRY
 };
 
 static u64 hash_of(FILE *file)
@@ -79,9 +79,9 @@ static void add_marks(void)
 {
 	u32 i;
 
-	for (i = 0; i < MARK_COUNT; i++)
-		add(&shared->marks[i], binder_marks[i]);
-	memset(binder_marks, 0, sizeof(binder_marks));
+	for (i = 0; i < COVER_COUNT; i++)
+		add(&shared->marks[i], binder_cover_counts[i]);
+	memset(binder_cover_counts, 0, sizeof(binder_cover_counts));
 }
 
 /* Says which rare paths were taken or not; true: all were. */
@@ -89,13 +89,13 @@ static bool report_marks(void)
 {
 	u32 missing = 0, i;
 
-	for (i = 0; i < MARK_COUNT; i++) {
+	for (i = 0; i < COVER_COUNT; i++) {
 		if (marks_wanted == SHOW_MARKS || !shared->marks[i])
 			printf("%10llu %s: %s\n", (unsigned long long)shared->marks[i],
 			       marks[i].name, marks[i].what);
 		missing += !shared->marks[i];
 	}
-	printf("%u of %u rare paths were taken\n", MARK_COUNT - missing, MARK_COUNT);
+	printf("%u of %u rare paths were taken\n", COVER_COUNT - missing, COVER_COUNT);
 	return !missing;
 }
 

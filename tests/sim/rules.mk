@@ -5,7 +5,7 @@
 SIM_SRCS := $(CORE_SRCS) $(addprefix host/test/,fiber.c heap.c sim.c) $(wildcard tests/sim/*.c)
 SIM_OBJS := $(SIM_SRCS:%.c=$(OBJ)/sim/%.o)
 # gcc 12 loses sight of what is written behind a switch of stacks.
-SIM_CPPFLAGS := -Icore -Ihost -Ihost/test -DBINDER_DEBUG -DBINDER_COUNT_MARKS -Wno-maybe-uninitialized
+SIM_CPPFLAGS := -Icore -Ihost -Ihost/test -DBINDER_DEBUG -DBINDER_COUNT_COVER -Wno-maybe-uninitialized
 
 PROGRAMS += $(BIN)/anybinder-sim
 TEST_TARGETS += test-sim test-sim-asan
@@ -29,7 +29,7 @@ $(BIN)/anybinder-sim-asan: LDFLAGS += $(SIM_ASAN)
 $(BIN)/anybinder-sim-asan: $(SIM_ASAN_OBJS)
 
 test-sim: $(BIN)/anybinder-sim
-	@timeout 600 $< --seeds 10000 --marks
+	@timeout 600 $< --seeds 10000 --cover
 
 test-sim-asan: $(BIN)/anybinder-sim-asan
 	@timeout 600 $< --name sim-asan --seeds 1000

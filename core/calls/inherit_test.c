@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Whose priority a thread has while it serves a call. */
+#include "pair.h"
+#include "calls/inherit.h"
+#include "things/proc.h"
+#include "unit/test.h"
+
+#define NICE(n) ((struct host_priority){ .policy = 0, .prio = (n) })
+#define FIFO(n) ((struct host_priority){ .policy = 1, .prio = (n) })
+
+static bool has(const struct world_thread *t, struct host_priority p)
+{
+	return t->priority.policy == p.policy && t->priority.prio == p.prio;
+}
+
+/* A manager with @flags, all at @base; the client calls at @caller. */
+static void begin(struct pair *p, u32 flags, struct host_priority base)
+{
+	struct flat_binder_object manager = pair_binder(0, 0, flags);
+
+	*p = (struct pair){ 0 };
+	world_begin(&p->w);
+	p->server = world_proc(&p->w);
+	p->client = world_proc(&p->w);
+	p->server->sim->may_rt = true;
+	p->s = world_thread(p->server);
+	p->c = world_thread(p->client);
+	p->s->priority = base;
+	p->server->proc->default_priority = binder_priority_of_open(base);
+	world_ioctl(p->s, BINDER_SET_CONTEXT_MGR_EXT, &manager);
+	world_command(p->s, BC_ENTER_LOOPER, NULL);
+	world_write_read(p->s, false);
+	world_write_read(p->c, false);
+	pair_serve(p);
+}
+
+static void call_at(struct pair *p, struct host_priority caller, u32 flags)
+{
+	p->c->priority = caller;
+	pair_call(p, 0, 1, flags, "");
+	world_settle(&p->w);
+	CHECK(pair_expect(p->s, BR_TRANSACTION, &(struct binder_transaction_data){ 0 }));
+}
+
+TEST(priority_is_inherited_and_given_back)
+{
+	struct pair p;
+
+	begin(&p, 19, NICE(5));
+	call_at(&p, NICE(-7), 0);
+	CHECK(has(p.s, NICE(-7)));
+	pair_reply(&p, "");
+	CHECK(has(p.s, NICE(5)));
+	CHECK(pair_end(&p));
+}
+
+TEST(priority_at_least_the_nodes)
+{
+	struct pair p;
+
+	begin(&p, (u8)-10, NICE(0));
+	call_at(&p, NICE(15), 0);
+	CHECK(has(p.s, NICE(-10)));
+	pair_reply(&p, "");
+	CHECK(has(p.s, NICE(0)));
+	CHECK(pair_end(&p));
+}
+
+TEST(priority_realtime_needs_the_nodes_leave)
+{
+	struct pair p;
+
+	begin(&p, 19, NICE(5));
+	call_at(&p, FIFO(50), 0);
+	CHECK(has(p.s, NICE(0)));
+	CHECK(pair_end(&p));
+	begin(&p, 19 | FLAT_BINDER_FLAG_INHERIT_RT, NICE(5));
+	call_at(&p, FIFO(50), 0);
+	CHECK(has(p.s, FIFO(50)));
+	pair_reply(&p, "");
+	CHECK(has(p.s, NICE(5)));
+	CHECK(pair_end(&p));
+}
+
+TEST(priority_oneway_takes_the_nodes_least)
+{
+	struct pair p;
+
+	begin(&p, 19, NICE(5));
+	call_at(&p, NICE(-7), TF_ONE_WAY);
+	CHECK(has(p.s, NICE(5)));
+	CHECK(pair_end(&p));
+	begin(&p, (u8)-3, NICE(5));
+	call_at(&p, NICE(-7), TF_ONE_WAY);
+	CHECK(has(p.s, NICE(-3)));
+	/* Waiting for work of the process, it is back where it began. */
+	CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
+	CHECK(has(p.s, NICE(5)));
+	CHECK(pair_end(&p));
+}
+
+TEST(priority_realtime_of_ones_own_stays)
+{
+	struct pair p;
+
+	begin(&p, 19 | FLAT_BINDER_FLAG_INHERIT_RT, FIFO(10));
+	CHECK(p.server->proc->default_priority.policy == 0);
+	call_at(&p, NICE(-7), 0);
+	CHECK(has(p.s, FIFO(10)));
+	pair_reply(&p, "");
+	CHECK(has(p.s, FIFO(10)));
+	CHECK(pair_expect(p.s, BR_TRANSACTION_COMPLETE, NULL));
+	pair_serve(&p);
+	CHECK(has(p.s, FIFO(10)));
+	call_at(&p, FIFO(30), 0);
+	CHECK(has(p.s, FIFO(30)));
+	pair_reply(&p, "");
+	CHECK(has(p.s, FIFO(10)));
+	CHECK(pair_end(&p));
+}
+
+TEST(priority_lent_is_given_back)
+{
+	struct pair p;
+	u32 unused = 0;
+
+	/* by a thread that leaves without an answer */
+	begin(&p, 19 | FLAT_BINDER_FLAG_INHERIT_RT, NICE(5));
+	call_at(&p, FIFO(50), 0);
+	CHECK(world_ioctl(p.s, BINDER_THREAD_EXIT, &unused) == 0);
+	CHECK(has(p.s, NICE(5)));
+	CHECK(pair_end(&p));
+	/* and after a one-way call to a real-time object */
+	begin(&p, 13 | 2 << FLAT_BINDER_FLAG_SCHED_POLICY_SHIFT, FIFO(3));
+	call_at(&p, NICE(0), TF_ONE_WAY);
+	CHECK(p.s->priority.policy == 2 && p.s->priority.prio == 13);
+	CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
+	CHECK(has(p.s, FIFO(3)));
+	CHECK(pair_end(&p));
+}
+
+TEST(priority_of_odd_flags)
+{
+	const u32 fifo = 1 << FLAT_BINDER_FLAG_SCHED_POLICY_SHIFT;
+	const u32 none[] = { 20, 127, 128, 235, fifo, fifo | 100, fifo | 255 };
+	u32 i;
+
+	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		CHECK(binder_priority_above(NICE(19), binder_priority_of_flags(none[i])));
+	CHECK(!binder_priority_above(NICE(19), binder_priority_of_flags(19)));
+	CHECK(binder_priority_above(binder_priority_of_flags(236), NICE(-19)));
+	CHECK(binder_priority_above(binder_priority_of_flags(fifo | 99), FIFO(98)));
+}

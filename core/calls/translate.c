@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The data of a transaction goes to the receiver's buffer in one copy; then the
+ * objects in it, named by the offsets array, are read once each from the sender,
+ * checked, translated into what they mean in the receiver, and written over the
+ * copy.  The sender may scribble on its own memory meanwhile: what is written is
+ * what was checked, and nothing is ever read back from the receiver's buffer.
+ * Each reference or file that comes with an object is remembered (a hold in the
+ * buffer, a file slot in the transaction), which is all that an undo needs.
+ */
+#include "common/limits.h"
+#include "things/node.h"
+#include "pure/object.h"
+#include "things/proc.h"
+#include "things/ref.h"
+#include "pure/sg.h"
+#include "things/thread.h"
+#include "calls/transaction.h"
+
+struct walk {
+	struct binder_translation *x;
+	struct binder_result *why;
+	struct binder_buffer *buffer;
+	struct host_map *map;
+	u64 base;	    /* the receiver's address of offset 0 of the map */
+	u64 *offsets;	    /* our copy */
+	u64 nr;
+	bool copied; /* the data is in the buffer, as a whole */
+	u32 max_resources, max_files;
+	struct sg_plan sg;
+	const char *late; /* what fails the call if no object does: -EINVAL, as stock says */
+	/* the object at hand */
+	u64 index;
+	size_t off; /* in the data */
+	union binder_object object;
+};
+
+static int bad(struct walk *w, int err, const char *what)
+{
+	return binder_fail(w->why, binder_ret_of(err), err, what);
+}
+
+/* ---- what objects bring along ---------------------------------------------- */
+
+/* Room for one more of an array that doubles as it grows. */
+static void *grow(void *array, u32 nr, u32 *max, size_t size)
+{
+	u32 want = *max ? 2 * *max : 4;
+	void *bigger;
+
+	if (nr < *max)
+		return array;
+	bigger = host_alloc(want * size);
+	if (!bigger)
+		return NULL;
+	if (nr)
+		host_memcpy(bigger, array, nr * size);
+	host_free(array);
+	*max = want;
+	return bigger;
+}
+
+/* Room for one more hold: made before the count that it stands for is taken. */
+static struct binder_resource *next_resource(struct walk *w)
+{
+	struct binder_buffer *b = w->buffer;
+	void *resources =
+		grow(b->resources, b->nr_resources, &w->max_resources, sizeof(*b->resources));
+
+	if (!resources)
+		return NULL;
+	b->resources = resources;
+	return &b->resources[b->nr_resources];
+}
+
+static int add_file(struct walk *w, u32 fd, size_t map_off, bool in_array)
+{
+	struct binder_transaction *t = w->x->t;
+	struct binder_file_slot *slot;
+	struct host_file *file;
+	void *files;
+	int err;
+
+	if (t->nr_files >= BINDER_MAX_FILES)
+		return bad(w, -ENOMEM, "too many files in one transaction");
+	files = grow(t->files, t->nr_files, &w->max_files, sizeof(*t->files));
+	if (files)
+		t->files = files;
+	if (!files || (in_array && !next_resource(w)))
+		return bad(w, -ENOMEM, "no memory for a file");
+	if (!w->x->allow_fds)
+		return bad(w, -EPERM, "the receiver does not take files");
+	err = host_file_get(&w->x->thread->host, fd, &file);
+	if (err)
+		return bad(w, err, "not an open file");
+	if (host_may_transfer_file(&w->x->thread->proc->host, &w->x->target->host, file)) {
+		host_file_put(file);
+		return bad(w, -EPERM, "file not allowed by policy");
+	}
+	host_trace_file_sent(t->debug_id, fd, map_off - w->buffer->range.off);
+	slot = &t->files[t->nr_files++];
+	slot->file = file;
+	slot->off = map_off;
+	slot->resource = NO_RESOURCE;
+	if (in_array) {
+		slot->resource = w->buffer->nr_resources++;
+		w->buffer->resources[slot->resource] = (struct binder_resource){
+			.kind = RESOURCE_FD, .desc = ~0u
+		};
+	}
+	return 0;
+}
+
+/* ---- one function per kind of object ----------------------------------------- */
+
+/* @from, @to: handles of the sender and of the receiver, 0 where it is no handle. */
+static void trace_object(struct walk *w, enum host_trace_object what,
+			 const struct binder_node *node, u32 from, u32 to)
+{
+	struct host_trace_translation x;
+
+	if (!host_trace_objects_wanted())
+		return;
+	x = (struct host_trace_translation){
+		.id = w->x->t->debug_id,
+		.node = node->debug_id,
+		.ptr = node->ptr,
+		.from_ref = from ? binder_ref_debug_id(w->x->thread->proc, from) : 0,
+		.from_desc = from,
+		.to_ref = to ? binder_ref_debug_id(w->x->target, to) : 0,
+		.to_desc = to,
+	};
+	host_trace_object(what, &x);
+}
+
+/* Gives the receiver a handle for @node. */
+static int as_handle(struct walk *w, struct binder_node *node, bool strong, bool own)
+{
+	struct flat_binder_object *o = &w->object.flat;
+	struct binder_resource *resource = next_resource(w);
+	u32 desc = 0;
+	int err;
+
+	if (!resource)
+		return bad(w, -ENOMEM, "no memory for an object");
+	err = binder_ref_inc_node(w->x->target, node, strong, own ? w->x->thread : NULL, &desc);
+	if (err)
+		return bad(w, err, "no handle in the receiver");
+	*resource = (struct binder_resource){
+		.kind = RESOURCE_REF, .strong = strong, .desc = desc
+	};
+	w->buffer->nr_resources++;
+	trace_object(w, own ? HOST_TRACE_NODE_TO_REF : HOST_TRACE_REF_TO_REF, node,
+		     own ? 0 : o->handle, desc);
+	o->hdr.type = strong ? BINDER_TYPE_HANDLE : BINDER_TYPE_WEAK_HANDLE;
+	o->binder = 0;
+	o->handle = desc;
+	o->cookie = 0;
+	return 0;
+}
+
+/* An object of the sender's own: everybody else knows it by a handle. */
+static int translate_binder(struct walk *w)
+{
+	struct flat_binder_object *o = &w->object.flat;
+	bool strong = o->hdr.type == BINDER_TYPE_BINDER;
+	struct binder_proc *proc = w->x->thread->proc;
+	struct binder_node *node;
+	int err;
+
+	node = binder_node_find_or_new(proc, o);
+	if (!node)
+		return bad(w, -ENOMEM, "no memory for a node");
+	if (node->cookie != o->cookie)
+		err = bad(w, -EINVAL, "an object with another cookie than before");
+	else if (host_may_transfer_object(&proc->host, &w->x->target->host))
+		err = bad(w, -EPERM, "object not allowed by policy");
+	else
+		err = as_handle(w, node, strong, true);
+	binder_node_unpin(node);
+	return err;
+}
+
+/* The handle's object is the receiver's own: it gets it back as such. */
+static int come_home(struct walk *w, struct binder_node *node, bool strong)
+{
+	struct flat_binder_object *o = &w->object.flat;
+	struct binder_resource *resource = next_resource(w);
+
+	if (!resource)
+		return bad(w, -ENOMEM, "no memory for an object");
+	if (binder_node_get_local(node, strong))
+		return bad(w, -EINVAL, "an object that its owner does not hold");
+	*resource = (struct binder_resource){
+		.kind = RESOURCE_NODE, .strong = strong, .node = node
+	};
+	w->buffer->nr_resources++;
+	trace_object(w, HOST_TRACE_REF_TO_NODE, node, o->handle, 0);
+	o->hdr.type = strong ? BINDER_TYPE_BINDER : BINDER_TYPE_WEAK_BINDER;
+	o->binder = node->ptr;
+	o->cookie = node->cookie;
+	return 0;
+}
+
+static int translate_handle(struct walk *w)
+{
+	struct flat_binder_object *o = &w->object.flat;
+	bool strong = o->hdr.type == BINDER_TYPE_HANDLE;
+	struct binder_proc *proc = w->x->thread->proc;
+	struct binder_node *node;
+	bool home;
+	int err;
+
+	node = binder_ref_get_node(proc, o->handle, strong);
+	if (!node)
+		return bad(w, -EINVAL, "an object by an unknown handle");
+	binder_lock(&node->lock);
+	home = node->proc == w->x->target;
+	binder_unlock(&node->lock);
+	if (host_may_transfer_object(&proc->host, &w->x->target->host))
+		err = bad(w, -EPERM, "object not allowed by policy");
+	else
+		err = home ? come_home(w, node, strong) : as_handle(w, node, strong, false);
+	binder_node_unpin(node);
+	return err;
+}
+
+static int translate_fd(struct walk *w)
+{
+	size_t at = w->buffer->range.off + w->off + offsetof(struct binder_fd_object, fd);
+
+	return add_file(w, w->object.fd.fd, at, false);
+}
+
+static int translate_fda(struct walk *w)
+{
+	const struct binder_fd_array_object *o = &w->object.fda;
+	u64 off, source, i;
+	u32 *fds;
+	int err;
+
+	err = sg_add_fds(&w->sg, o, &off, &source);
+	if (err)
+		return bad(w, err, "an fd array outside its parent or out of turn");
+	if (!o->num_fds)
+		return 0;
+	if (o->num_fds > BINDER_MAX_FILES)
+		return bad(w, -ENOMEM, "too many files in one transaction");
+	fds = host_alloc(o->num_fds * sizeof(*fds));
+	if (!fds)
+		return bad(w, -ENOMEM, "no memory for an fd array");
+	err = host_read_caller(&w->x->thread->host, fds, source, o->num_fds * sizeof(*fds));
+	if (err)
+		bad(w, err, "an fd array that cannot be read");
+	for (i = 0; i < o->num_fds && !err; i++)
+		err = add_file(w, fds[i], off + i * sizeof(*fds), true);
+	host_free(fds);
+	return err;
+}
+
+static int translate_ptr(struct walk *w)
+{
+	struct binder_buffer_object *o = &w->object.buffer;
+	u64 off, patch, address;
+	int err;
+
+	if (sg_full(&w->sg)) {
+		u32 max = sg_next_max(&w->sg);
+		struct sg_buffer *chain = host_alloc(max * sizeof(*chain));
+
+		if (!chain)
+			return bad(w, -ENOMEM, "no memory for nested buffers");
+		host_free(sg_grow(&w->sg, chain, max));
+	}
+	err = sg_add_buffer(&w->sg, w->index, o, &off, &patch);
+	if (err)
+		return bad(w, err, "a buffer that does not fit or whose parent is wrong");
+	if (!w->off)
+		sg_bar(&w->sg); /* to the stock driver, offset 0 means that there is none */
+	err = host_map_copy(w->map, off, &w->x->thread->host, o->buffer, o->length);
+	if (err == -ESRCH)
+		return bad(w, err, "a buffer of a process that has died");
+	if (err)
+		w->late = "a buffer that cannot be read";
+	address = w->base + off;
+	o->buffer = address;
+	if (patch != SG_NO_PATCH &&
+	    (patch % sizeof(u32) || host_map_write(w->map, patch, &address, sizeof(address))))
+		w->late = "a pointer that cannot be patched";
+	return 0;
+}
+
+static const struct {
+	u32 type;
+	int (*translate)(struct walk *w);
+} translations[] = {
+	{ BINDER_TYPE_BINDER, translate_binder },
+	{ BINDER_TYPE_WEAK_BINDER, translate_binder },
+	{ BINDER_TYPE_HANDLE, translate_handle },
+	{ BINDER_TYPE_WEAK_HANDLE, translate_handle },
+	{ BINDER_TYPE_FD, translate_fd },
+	{ BINDER_TYPE_FDA, translate_fda },
+	{ BINDER_TYPE_PTR, translate_ptr },
+};
+
+/* ---- the walk ------------------------------------------------------------------ */
+
+/* Copies what lies between objects, where the data could not be copied as a whole:
+ * what is told of it depends on what is reached first. */
+static int copy_between(struct walk *w, u64 from, u64 to)
+{
+	int err = 0;
+
+	if (!w->copied && to > from)
+		err = host_map_copy(w->map, w->buffer->range.off + from, &w->x->thread->host,
+				    w->x->tr->data.ptr.buffer + from, to - from);
+	return err ? bad(w, err, "data that cannot be read") : 0;
+}
+
+static int translate_one(struct walk *w, u64 off, u64 *min_off)
+{
+	const struct binder_translation *x = w->x;
+	size_t avail, size, k;
+	int err;
+
+	/* The stock driver copies what lies between objects as it goes, and
+	 * fails to where there is nothing between them. */
+	if (off < *min_off || off > x->tr->data_size)
+		return bad(w, -EFAULT, "offsets that do not rise, or lead out of the data");
+	avail = binder_object_readable(off, *min_off, x->tr->data_size);
+	err = copy_between(w, *min_off, off);
+	if (err)
+		return err;
+	if (!avail)
+		return bad(w, -EINVAL, "an object where none can stand");
+	err = host_read_caller(&x->thread->host, &w->object, x->tr->data.ptr.buffer + off, avail);
+	if (err)
+		return bad(w, -EINVAL, "an object that cannot be read");
+	size = binder_object_check(&w->object, avail);
+	if (!size)
+		return bad(w, -EINVAL, "an object of unknown type, or only a part of one");
+	w->off = off;
+	for (k = 0; translations[k].type != w->object.hdr.type;)
+		k++; /* binder_object_check() knows the same types */
+	err = translations[k].translate(w);
+	if (err)
+		return err;
+	*min_off = off + size;
+	err = host_map_write(w->map, w->buffer->range.off + off, &w->object, size);
+	return err ? bad(w, err, "an object that cannot be stored") : 0;
+}
+
+static int fetch_offsets(struct walk *w)
+{
+	const struct binder_transaction_data *tr = w->x->tr;
+	int err;
+
+	if (tr->offsets_size % sizeof(u64))
+		return bad(w, -EINVAL, "a size of offsets that is no multiple of 8");
+	if (w->x->buffers_size % sizeof(u64))
+		return bad(w, -EINVAL, "a size of buffers that is no multiple of 8");
+	w->nr = tr->offsets_size / sizeof(u64);
+	if (!w->nr)
+		return 0;
+	if (w->nr > BINDER_MAX_OBJECTS)
+		return bad(w, -ENOMEM, "too many objects in one transaction");
+	w->offsets = host_alloc_large(tr->offsets_size);
+	if (!w->offsets)
+		return bad(w, -ENOMEM, "no memory for the offsets");
+	err = host_read_caller(&w->x->thread->host, w->offsets, tr->data.ptr.offsets,
+			       tr->offsets_size);
+	if (!err)
+		err = host_map_write(w->map, binder_buffer_offsets_off(w->buffer), w->offsets,
+				     tr->offsets_size);
+	return err ? bad(w, err, "offsets that cannot be read") : 0;
+}
+
+static int walk_objects(struct walk *w)
+{
+	u64 min_off = 0;
+	int err = 0;
+
+	sg_init(&w->sg, binder_buffer_extra_off(w->buffer), w->x->buffers_size);
+	w->base = binder_buffer_address(&w->x->target->alloc, w->buffer) - w->buffer->range.off;
+	for (w->index = 0; w->index < w->nr && !err; w->index++)
+		err = translate_one(w, w->offsets[w->index], &min_off);
+	if (!err)
+		err = copy_between(w, min_off, w->x->tr->data_size);
+	host_free(sg_memory(&w->sg));
+	return err || !w->late ? err : bad(w, -EINVAL, w->late);
+}
+
+/* @copied: the data lies in the buffer already. */
+static int translate_objects(struct binder_translation *x, bool copied, struct binder_result *why)
+{
+	struct walk w = {
+		.x = x,
+		.why = why,
+		.buffer = x->t->buffer,
+		.map = &x->target->alloc.map,
+		.copied = copied,
+	};
+	int err = fetch_offsets(&w);
+
+	if (!err && (w.nr || !w.copied))
+		err = walk_objects(&w);
+	host_free(w.offsets);
+	return err;
+}
+
+int binder_translate(struct binder_translation *x, struct binder_result *why)
+{
+	const struct binder_transaction_data *tr = x->tr;
+	bool copied = true;
+
+	if (tr->data_size)
+		copied = !host_map_copy(&x->target->alloc.map, x->t->buffer->range.off,
+					&x->thread->host, tr->data.ptr.buffer, tr->data_size);
+	if (copied && !tr->offsets_size && !x->buffers_size)
+		return 0;
+	return translate_objects(x, copied, why);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counters that all threads shared would be contended themselves, and change what they count: there
+ * are as many sets of them as there may be threads running at once, and a home says by
+ * host_shard() which one is nobody else's just now. If it is after all, the sum is still right,
+ * only dearer.
+ */
+#include "common/contention.h"
+
+#include "common/locking_mode.h"
+
+#define SHARDS 64
+
+struct shard {
+	unsigned long taken[RANK_COUNT];
+	unsigned long waited[RANK_COUNT];
+} __attribute__((aligned(64)));
+
+static struct shard shards[SHARDS];
+
+static const char *const class_names[RANK_COUNT] = {
+	[RANK_GLOBAL] = "regime",
+	[RANK_WORLD] = "world",
+	[RANK_PAGES] = "pages",
+	[RANK_CONTEXT] = "context",
+	[RANK_OUTER] = "outer",
+	[RANK_NODE] = "node",
+	[RANK_INNER] = "inner",
+	[RANK_TRANSACTION] = "transaction",
+	[RANK_ALLOC] = "alloc",
+	[RANK_LOG] = "log",
+};
+
+static void count_one(enum binder_lock_rank rank, bool waited)
+{
+	struct shard *shard = &shards[host_shard() % SHARDS];
+
+	__atomic_fetch_add(&shard->taken[rank], 1, __ATOMIC_RELAXED);
+	if (waited)
+		__atomic_fetch_add(&shard->waited[rank], 1, __ATOMIC_RELAXED);
+}
+
+/* Counted before waiting: who is waited for can then be seen from outside. */
+void binder_lock_counted(struct binder_lock *lock) ACQUIRE(lock) NO_TSA
+{
+	if (host_spin_trylock(&lock->raw)) {
+		count_one(lock->rank, false);
+		return;
+	}
+	count_one(lock->rank, true);
+	host_spin_lock(&lock->raw);
+}
+
+void binder_mutex_lock_counted(struct binder_mutex *lock) NO_TSA
+{
+	bool waited = !host_mutex_trylock(&lock->raw);
+
+	count_one(lock->rank, waited);
+	if (waited)
+		host_mutex_lock(&lock->raw);
+}
+
+void binder_pi_mutex_lock_counted(struct binder_pi_mutex *lock) NO_TSA
+{
+	bool waited = !host_pi_mutex_trylock(&lock->raw);
+
+	count_one(lock->rank, waited);
+	if (waited)
+		host_pi_mutex_lock(&lock->raw);
+}
+
+struct binder_contention binder_contention_of(enum binder_lock_rank rank)
+{
+	struct binder_contention sum = { 0 };
+	u32 i;
+
+	for (i = 0; i < SHARDS; i++) {
+		sum.taken += __atomic_load_n(&shards[i].taken[rank], __ATOMIC_RELAXED);
+		sum.waited += __atomic_load_n(&shards[i].waited[rank], __ATOMIC_RELAXED);
+	}
+	return sum;
+}
+
+static void reset(void)
+{
+	u32 i, rank;
+
+	for (i = 0; i < SHARDS; i++) {
+		for (rank = 0; rank < RANK_COUNT; rank++) {
+			__atomic_store_n(&shards[i].taken[rank], 0, __ATOMIC_RELAXED);
+			__atomic_store_n(&shards[i].waited[rank], 0, __ATOMIC_RELAXED);
+		}
+	}
+}
+
+void binder_report_contention(struct host_out *out)
+{
+	u32 rank;
+
+	host_out(out, "regime %s\n", binder_locking_mode_name(binder_locking_mode_chosen()));
+	host_out(out, "counting %s\n", host_is_counting_locks() ? "on" : "off");
+	for (rank = RANK_GLOBAL; rank < RANK_COUNT; rank++) {
+		struct binder_contention c = binder_contention_of((enum binder_lock_rank)rank);
+
+		host_out(out, "%s taken %llu waited %llu\n", class_names[rank],
+			 (unsigned long long)c.taken, (unsigned long long)c.waited);
+	}
+}
+
+static void start(void)
+{
+	host_count_locks(true);
+}
+
+static void stop(void)
+{
+	host_count_locks(false);
+}
+
+int binder_contention_obey(const char *word)
+{
+	static const struct {
+		const char *word;
+		void (*obey)(void);
+	} orders[] = { { "on", start }, { "off", stop }, { "reset", reset } };
+	size_t size = host_strlen(word) + 1;
+	u32 i;
+
+	for (i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		if (size == host_strlen(orders[i].word) + 1 &&
+		    !host_memcmp(word, orders[i].word, size)) {
+			orders[i].obey();
+			return 0;
+		}
+	}
+	return -EINVAL;
+}

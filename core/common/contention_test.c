@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What is counted of locks: how often taken, how often found taken. */
+#include "common/contention.h"
+#include "pair.h"
+#include "common/locking_mode.h"
+#include "unit/test.h"
+
+#include <sched.h>
+
+TEST(contention_is_counted_only_on_demand)
+{
+	struct binder_contention inner;
+	struct pair p;
+
+	binder_contention_obey("reset");
+	pair_begin(&p);
+	CHECK(!binder_contention_of(RANK_INNER).taken);
+	CHECK(!binder_contention_obey("on"));
+	pair_call(&p, 0, 1, TF_ONE_WAY, "x");
+	CHECK(!binder_contention_obey("off"));
+	inner = binder_contention_of(RANK_INNER);
+	CHECK(inner.taken && !inner.waited);
+	pair_call(&p, 0, 1, TF_ONE_WAY, "y");
+	CHECK(binder_contention_of(RANK_INNER).taken == inner.taken);
+	CHECK(!binder_contention_obey("reset"));
+	CHECK(!binder_contention_of(RANK_INNER).taken);
+	CHECK(binder_contention_obey("of") == -EINVAL && binder_contention_obey("") == -EINVAL);
+	CHECK(pair_end(&p));
+}
+
+TEST(contention_counts_each_taking)
+{
+	struct binder_lock lock;
+	u32 i;
+
+	binder_lock_init(&lock, RANK_LOG);
+	binder_contention_obey("reset");
+	binder_contention_obey("on");
+	for (i = 0; i < 5; i++) {
+		binder_lock(&lock);
+		binder_unlock(&lock);
+	}
+	binder_contention_obey("off");
+	CHECK(binder_contention_of(RANK_LOG).taken == 5);
+	CHECK(!binder_contention_of(RANK_LOG).waited);
+	binder_lock_destroy(&lock);
+}
+
+static struct binder_pi_mutex inheriting;
+
+static void *pass_both(void *arg)
+{
+	u32 *nr_done = arg;
+
+	binder_locking_mode_lock();
+	binder_locking_mode_unlock();
+	binder_pi_mutex_lock(&inheriting);
+	++*nr_done;
+	binder_pi_mutex_unlock(&inheriting);
+	return NULL;
+}
+
+static void until_waited(enum binder_lock_rank rank, unsigned long nr)
+{
+	while (binder_contention_of(rank).waited < nr)
+		sched_yield();
+}
+
+/* Somebody who holds a mutex, the regime's or one of the other kind, keeps others out, and that is
+ * counted. */
+TEST(contention_counts_waiting)
+{
+	pthread_t others[3];
+	u32 i, nr_done = 0;
+
+	binder_world_init();
+	binder_pi_mutex_init(&inheriting, RANK_PAGES);
+	binder_contention_obey("reset");
+	binder_contention_obey("on");
+	binder_locking_mode_lock();
+	binder_pi_mutex_lock(&inheriting);
+	for (i = 0; i < 3; i++)
+		REQUIRE(!pthread_create(&others[i], NULL, pass_both, &nr_done));
+	until_waited(RANK_GLOBAL, 3);
+	CHECK(!binder_contention_of(RANK_PAGES).waited);
+	binder_locking_mode_unlock();
+	until_waited(RANK_PAGES, 3);
+	CHECK(!nr_done);
+	binder_pi_mutex_unlock(&inheriting);
+	for (i = 0; i < 3; i++)
+		pthread_join(others[i], NULL);
+	binder_contention_obey("off");
+	CHECK(nr_done == 3);
+	CHECK(binder_contention_of(RANK_GLOBAL).taken == 4);
+	CHECK(binder_contention_of(RANK_GLOBAL).waited == 3);
+	CHECK(binder_contention_of(RANK_PAGES).taken == 4);
+	CHECK(binder_contention_of(RANK_PAGES).waited == 3);
+	host_pi_mutex_destroy(&inheriting.raw);
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The bounds of limits.h: who runs into one is refused, keeps what it has, and may go on. */
+#include "common/limits.h"
+#include "things/node.h"
+#include "pair.h"
+#include "things/proc.h"
+#include "things/ref.h"
+#include "things/thread.h"
+#include "unit/test.h"
+
+TEST(limits_of_threads)
+{
+	struct binder_thread *thread;
+	struct pair p;
+	s32 i;
+
+	pair_begin(&p);
+	for (i = 0; i <= BINDER_MAX_THREADS; i++) {
+		thread = binder_thread_find_or_new(p.client->proc, 100000 + i, &p.c->sim);
+		if (!thread)
+			break;
+		binder_thread_put(thread);
+	}
+	CHECK(i == BINDER_MAX_THREADS - 1); /* the client's own is one of them */
+	/* a known thread goes on, and one that leaves makes room */
+	thread = binder_thread_find_or_new(p.client->proc, 100000, &p.c->sim);
+	CHECK(thread != NULL);
+	binder_thread_release(p.client->proc, thread);
+	binder_thread_put(thread);
+	thread = binder_thread_find_or_new(p.client->proc, 200000, &p.c->sim);
+	CHECK(thread != NULL);
+	binder_thread_put(thread);
+	CHECK(pair_end(&p));
+}
+
+/* The client makes nodes of its own until it is refused, and the server holds each; returns how
+ * many there are. */
+static u32 make_nodes(struct pair *p, struct binder_thread *notifier, u32 *last)
+{
+	u32 nr;
+
+	for (nr = 0; nr <= BINDER_MAX_NODES; nr++) {
+		struct flat_binder_object object = pair_binder(0x1000 + nr, 0, 0);
+		struct binder_node *node = binder_node_find_or_new(p->client->proc, &object);
+
+		if (!node)
+			break;
+		CHECK(binder_ref_inc_node(p->server->proc, node, true, notifier, last) == 0);
+		binder_node_unpin(node);
+	}
+	return nr;
+}
+
+TEST(limits_of_nodes_and_refs)
+{
+	struct flat_binder_object object = pair_binder(0x10, 0x20, 0);
+	struct binder_thread *thread, *other;
+	struct world_proc *third;
+	struct binder_node *node;
+	struct pair p;
+	u32 desc;
+
+	pair_begin(&p);
+	third = world_proc(&p.w);
+	thread = binder_thread_find_or_new(p.client->proc, p.c->tid, &p.c->sim);
+	other = binder_thread_find_or_new(third->proc, 7, &world_thread(third)->sim);
+	CHECK(make_nodes(&p, thread, &desc) == BINDER_MAX_NODES);
+	CHECK(desc == BINDER_MAX_NODES); /* from 1: handle 0 is the manager's */
+	/* the server may have no more handles, not even to somebody else's object */
+	node = binder_node_find_or_new(third->proc, &object);
+	CHECK(node && binder_ref_inc_node(p.server->proc, node, true, other, &desc) == -ENOMEM);
+	/* until it gives one back */
+	CHECK(binder_ref_update(p.server->proc, 77, false, true) == 0);
+	CHECK(binder_ref_inc_node(p.server->proc, node, true, other, &desc) == 0 && desc == 77);
+	binder_node_unpin(node);
+	binder_thread_put(thread);
+	binder_thread_put(other);
+	CHECK(pair_end(&p));
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A log is a ring of slots.  The writer takes the next number from an atomic and
+ * fills that slot under the slot's own lock, so that senders on different CPUs
+ * meet only if one laps the other by a whole ring.  The reader copies one slot
+ * at a time under its lock and prints the copy.
+ */
+#include "common/translog.h"
+
+#include "common/abi.h"
+#include "base/base_types.h"
+#include "common/lock.h"
+
+struct slot {
+	struct binder_lock lock;
+	struct binder_log_entry entry GUARDED_BY(&lock);
+};
+
+struct ring {
+	struct host_atomic next; /* number of the slot to be filled, ever rising */
+	struct slot slots[BINDER_LOG_ENTRIES];
+};
+
+static struct ring all, failures;
+
+static const char *const type_words[] = {
+	[LOG_CALL] = "call ",
+	[LOG_ONEWAY] = "async",
+	[LOG_REPLY] = "reply",
+};
+
+void binder_log_init(void)
+{
+	u32 i;
+
+	/* A simulated world begins without the log of the one before. */
+	host_memset(&all, 0, sizeof(all));
+	host_memset(&failures, 0, sizeof(failures));
+	for (i = 0; i < BINDER_LOG_ENTRIES; i++) {
+		binder_lock_init(&all.slots[i].lock, RANK_LOG);
+		binder_lock_init(&failures.slots[i].lock, RANK_LOG);
+	}
+}
+
+struct binder_log_entry *binder_log_begin(bool failed)
+	ACQUIRE(&binder_log_entry_lock) NO_TSA
+{
+	struct ring *ring = failed ? &failures : &all;
+	u32 nr = (u32)host_atomic_add_return(&ring->next, 1) - 1;
+	struct slot *slot = &ring->slots[nr % BINDER_LOG_ENTRIES];
+
+	binder_lock(&slot->lock);
+	return &slot->entry;
+}
+
+void binder_log_end(struct binder_log_entry *e)
+	RELEASE(&binder_log_entry_lock) NO_TSA
+{
+	binder_unlock(&base_container_of(e, struct slot, entry)->lock);
+}
+
+static void print_slot(struct host_out *out, struct slot *slot)
+{
+	struct binder_log_entry e;
+
+	binder_lock(&slot->lock);
+	e = slot->entry;
+	binder_unlock(&slot->lock);
+	if (!e.debug_id)
+		return;
+	host_out(out,
+		 "%u: %s from %d:%d to %d:%d context %s node %u handle %u size %llu:%llu "
+		 "ret %u/%d l=%u\n",
+		 e.debug_id, type_words[e.call_type], e.from_proc, e.from_thread, e.to_proc,
+		 e.to_thread, e.context, e.to_node, e.target_handle,
+		 (unsigned long long)e.data_size, (unsigned long long)e.offsets_size,
+		 e.ret == BR_OK ? 0 : e.ret, e.ret_param, e.ret_line);
+}
+
+static void print_ring(struct host_out *out, struct ring *ring)
+{
+	u32 oldest = (u32)host_atomic_read(&ring->next);
+	u32 i;
+
+	for (i = 0; i < BINDER_LOG_ENTRIES; i++)
+		print_slot(out, &ring->slots[(oldest + i) % BINDER_LOG_ENTRIES]);
+}
+
+void binder_report_transaction_log(struct host_out *out)
+{
+	print_ring(out, &all);
+}
+
+void binder_report_failed_transaction_log(struct host_out *out)
+{
+	print_ring(out, &failures);
+}

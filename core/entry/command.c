@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One table says for every command its code (which carries the size of its
+ * payload) and who does it.  The stream is fetched through a window, because
+ * each fetch from another process costs as much as many commands.  A command
+ * may reach past the end that the caller stated: as on the stock driver, the end
+ * only decides whether another one begins.
+ */
+#include "entry/command.h"
+
+#include "base/unset.h"
+#include "notices/death.h"
+#include "notices/freeze.h"
+#include "things/node.h"
+#include "things/proc.h"
+#include "things/ref.h"
+#include "things/thread.h"
+#include "calls/transaction.h"
+
+/* ---- the handlers ------------------------------------------------------------ */
+
+static int do_transaction(struct binder_thread *thread, const void *arg)
+{
+	binder_transaction_send(thread, arg, 0, false);
+	return 0;
+}
+
+static int do_reply(struct binder_thread *thread, const void *arg)
+{
+	binder_transaction_send(thread, arg, 0, true);
+	return 0;
+}
+
+static int do_transaction_sg(struct binder_thread *thread, const void *arg)
+{
+	const struct binder_transaction_data_sg *sg = arg;
+
+	binder_transaction_send(thread, &sg->transaction_data, sg->buffers_size, false);
+	return 0;
+}
+
+static int do_reply_sg(struct binder_thread *thread, const void *arg)
+{
+	const struct binder_transaction_data_sg *sg = arg;
+
+	binder_transaction_send(thread, &sg->transaction_data, sg->buffers_size, true);
+	return 0;
+}
+
+static int do_free_buffer(struct binder_thread *thread, const void *arg)
+{
+	binder_buffer_free_command(thread, *(const abi_stream_u64 *)arg);
+	return 0;
+}
+
+static int do_increfs(struct binder_thread *thread, const void *arg)
+{
+	return binder_ref_command(thread->proc, thread, *(const u32 *)arg, true, false);
+}
+
+static int do_acquire(struct binder_thread *thread, const void *arg)
+{
+	return binder_ref_command(thread->proc, thread, *(const u32 *)arg, true, true);
+}
+
+static int do_release(struct binder_thread *thread, const void *arg)
+{
+	return binder_ref_command(thread->proc, thread, *(const u32 *)arg, false, true);
+}
+
+static int do_decrefs(struct binder_thread *thread, const void *arg)
+{
+	return binder_ref_command(thread->proc, thread, *(const u32 *)arg, false, false);
+}
+
+static int do_increfs_done(struct binder_thread *thread, const void *arg)
+{
+	binder_node_done(thread->proc, thread, false, arg);
+	return 0;
+}
+
+static int do_acquire_done(struct binder_thread *thread, const void *arg)
+{
+	binder_node_done(thread->proc, thread, true, arg);
+	return 0;
+}
+
+static int do_unsupported(struct binder_thread *thread, const void *arg)
+{
+	(void)arg;
+	host_log(HOST_LOG_USER_ERROR, "%d:%d BC_ATTEMPT_ACQUIRE and its result are not supported",
+		 thread->proc->pid, thread->tid);
+	return -EINVAL;
+}
+
+/* A thread that BR_SPAWN_LOOPER asked for reports; others enter. */
+static int do_register_looper(struct binder_thread *thread, const void *arg)
+{
+	struct binder_proc *proc = thread->proc;
+	const char *wrong = NULL;
+
+	(void)arg;
+	binder_lock(&proc->inner_lock);
+	if (thread->looper & LOOPER_ENTERED) {
+		thread->looper |= LOOPER_INVALID;
+		wrong = "BC_REGISTER_LOOPER after BC_ENTER_LOOPER";
+	} else if (!proc->requested_threads) {
+		thread->looper |= LOOPER_INVALID;
+		wrong = "BC_REGISTER_LOOPER without having been asked";
+	} else {
+		proc->requested_threads--;
+		proc->requested_threads_started++;
+	}
+	thread->looper |= LOOPER_REGISTERED;
+	binder_unlock(&proc->inner_lock);
+	if (wrong)
+		host_log(HOST_LOG_USER_ERROR, "%d:%d %s", proc->pid, thread->tid, wrong);
+	return 0;
+}
+
+static int do_enter_looper(struct binder_thread *thread, const void *arg)
+{
+	struct binder_proc *proc = thread->proc;
+	bool wrong;
+
+	(void)arg;
+	binder_lock(&proc->inner_lock);
+	wrong = thread->looper & LOOPER_REGISTERED;
+	if (wrong)
+		thread->looper |= LOOPER_INVALID;
+	thread->looper |= LOOPER_ENTERED;
+	binder_unlock(&proc->inner_lock);
+	if (wrong)
+		host_log(HOST_LOG_USER_ERROR, "%d:%d BC_ENTER_LOOPER after BC_REGISTER_LOOPER",
+			 proc->pid, thread->tid);
+	return 0;
+}
+
+static int do_exit_looper(struct binder_thread *thread, const void *arg)
+{
+	struct binder_proc *proc = thread->proc;
+
+	(void)arg;
+	binder_lock(&proc->inner_lock);
+	thread->looper |= LOOPER_EXITED;
+	binder_unlock(&proc->inner_lock);
+	return 0;
+}
+
+static int do_request_death(struct binder_thread *thread, const void *arg)
+{
+	binder_death_request(thread, arg);
+	return 0;
+}
+
+static int do_clear_death(struct binder_thread *thread, const void *arg)
+{
+	binder_death_clear(thread, arg);
+	return 0;
+}
+
+static int do_death_done(struct binder_thread *thread, const void *arg)
+{
+	binder_death_done(thread, *(const abi_stream_u64 *)arg);
+	return 0;
+}
+
+static int do_request_freeze(struct binder_thread *thread, const void *arg)
+{
+	return binder_freeze_request(thread, arg);
+}
+
+static int do_clear_freeze(struct binder_thread *thread, const void *arg)
+{
+	return binder_freeze_clear(thread, arg);
+}
+
+static int do_freeze_done(struct binder_thread *thread, const void *arg)
+{
+	return binder_freeze_done(thread, *(const abi_stream_u64 *)arg);
+}
+
+/* ---- the table ------------------------------------------------------------------ */
+
+struct command {
+	u32 code;
+	int (*run)(struct binder_thread *thread, const void *arg);
+};
+
+#define COMMAND(code_, run_) [ABI_IOC_NR(code_)] = { code_, run_ }
+
+static const struct command commands[] = {
+	COMMAND(BC_TRANSACTION, do_transaction),
+	COMMAND(BC_REPLY, do_reply),
+	COMMAND(BC_ACQUIRE_RESULT, do_unsupported),
+	COMMAND(BC_FREE_BUFFER, do_free_buffer),
+	COMMAND(BC_INCREFS, do_increfs),
+	COMMAND(BC_ACQUIRE, do_acquire),
+	COMMAND(BC_RELEASE, do_release),
+	COMMAND(BC_DECREFS, do_decrefs),
+	COMMAND(BC_INCREFS_DONE, do_increfs_done),
+	COMMAND(BC_ACQUIRE_DONE, do_acquire_done),
+	COMMAND(BC_ATTEMPT_ACQUIRE, do_unsupported),
+	COMMAND(BC_REGISTER_LOOPER, do_register_looper),
+	COMMAND(BC_ENTER_LOOPER, do_enter_looper),
+	COMMAND(BC_EXIT_LOOPER, do_exit_looper),
+	COMMAND(BC_REQUEST_DEATH_NOTIFICATION, do_request_death),
+	COMMAND(BC_CLEAR_DEATH_NOTIFICATION, do_clear_death),
+	COMMAND(BC_DEAD_BINDER_DONE, do_death_done),
+	COMMAND(BC_TRANSACTION_SG, do_transaction_sg),
+	COMMAND(BC_REPLY_SG, do_reply_sg),
+	COMMAND(BC_REQUEST_FREEZE_NOTIFICATION, do_request_freeze),
+	COMMAND(BC_CLEAR_FREEZE_NOTIFICATION, do_clear_freeze),
+	COMMAND(BC_FREEZE_NOTIFICATION_DONE, do_freeze_done),
+};
+_Static_assert(sizeof(commands) / sizeof(commands[0]) == BINDER_NR_COMMANDS,
+	       "every command has a line");
+
+u32 binder_command_code(u32 nr)
+{
+	return commands[nr].code;
+}
+
+/* ---- the loop --------------------------------------------------------------------- */
+
+#define WINDOW 512
+
+struct stream {
+	struct binder_thread *thread;
+	u64 pos; /* address of the next byte in the caller */
+	u64 end;
+	u32 have; /* bytes of the window that are left */
+	u32 at;
+	_Alignas(8) u8 window[WINDOW];
+};
+
+/* Fetches as much as there is, or at least the @size bytes that are wanted now. */
+static int refill(struct stream *s, u32 size)
+{
+	u64 left = s->end > s->pos ? s->end - s->pos : 0;
+	u32 want = left < WINDOW ? (u32)left : WINDOW;
+	int err = -EFAULT;
+
+	if (want > size)
+		err = host_read_caller(&s->thread->host, s->window, s->pos, want);
+	else
+		want = size;
+	if (err && want > size)
+		want = size; /* the rest may be unreadable: it may never be wanted */
+	if (err)
+		err = host_read_caller(&s->thread->host, s->window, s->pos, want);
+	if (err)
+		return err;
+	s->have = want;
+	s->at = 0;
+	return 0;
+}
+
+/* Takes @size bytes that the window has; they stand there until it is refilled. */
+static const void *take(struct stream *s, u32 size)
+{
+	const void *bytes = s->window + s->at;
+
+	s->at += size;
+	s->have -= size;
+	s->pos += size;
+	return bytes;
+}
+
+static int run_one(struct stream *s)
+{
+	const struct command *command;
+	u32 code, nr;
+	int err = 0;
+
+	if (s->have < sizeof(code))
+		err = refill(s, sizeof(code));
+	if (err)
+		return err;
+	code = *(const u32 *)take(s, sizeof(code));
+	binder_stats_command(&s->thread->proc->stats, code);
+	nr = ABI_IOC_NR(code);
+	command = nr < BINDER_NR_COMMANDS ? &commands[nr] : NULL;
+	if (!command || command->code != code) {
+		host_log(HOST_LOG_USER_ERROR, "%d:%d unknown command %x", s->thread->proc->pid,
+			 s->thread->tid, code);
+		return -EINVAL;
+	}
+	if (s->have < ABI_IOC_SIZE(code))
+		err = refill(s, ABI_IOC_SIZE(code));
+	return err ? err : command->run(s->thread, take(s, ABI_IOC_SIZE(code)));
+}
+
+int binder_write(struct binder_thread *thread, struct binder_write_read *bwr)
+{
+	struct stream s BINDER_UNSET;
+	int err = 0;
+
+	s.thread = thread;
+	s.pos = bwr->write_buffer + bwr->write_consumed;
+	s.end = bwr->write_buffer + bwr->write_size;
+	s.have = 0;
+	s.at = 0;
+	/* Only this thread's own commands set return_error, so it can be read
+	 * here without the lock. */
+	while (s.pos < s.end && thread->return_error.cmd == BR_OK) {
+		err = run_one(&s);
+		if (err)
+			break;
+		bwr->write_consumed = s.pos - bwr->write_buffer;
+	}
+	return err;
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ioctls, by a table.  All but two are done at once; BINDER_WRITE_READ and
+ * BINDER_FREEZE may have to wait, which the engine never does itself: it says so
+ * and goes on in binder_resume().
+ */
+#include "entry/command.h"
+#include "core.h"
+#include "notices/freeze.h"
+#include "things/node.h"
+#include "calls/inherit.h"
+#include "things/ref.h"
+#include "common/locking_mode.h"
+#include "entry/returns.h"
+#include "things/stage.h"
+
+#include "base/inline.h"
+
+/* Work that is queued after this look wakes somebody by itself. */
+static bool has_todo_racy(const struct binder_proc *proc) PEEKS;
+static bool has_todo_racy(const struct binder_proc *proc)
+{
+	return proc->todo.next != &proc->todo;
+}
+
+/* If close() sets it after this look, then it is for the next call. */
+static bool need_return_racy(const struct binder_thread *thread) PEEKS;
+static bool need_return_racy(const struct binder_thread *thread)
+{
+	return thread->need_return;
+}
+
+static BINDER_INLINE int read_returns(struct binder_thread *thread, struct binder_write_read *bwr,
+				   bool nonblock, bool interrupted)
+{
+	struct binder_proc *proc = thread->proc;
+	int err;
+
+	err = binder_read(thread, bwr, nonblock, interrupted);
+	if (err == BINDER_WOULD_BLOCK)
+		return err;
+	host_trace_read_done(err);
+	/* There may be more than this thread took. */
+	if (has_todo_racy(proc)) {
+		binder_lock(&proc->inner_lock);
+		if (!bl_empty(&proc->todo))
+			binder_wake_proc_ilocked(proc);
+		binder_unlock(&proc->inner_lock);
+	}
+	return err;
+}
+
+static BINDER_INLINE int write_read(struct binder_thread *thread, struct binder_write_read *bwr,
+				    bool nonblock)
+{
+	int err = 0;
+
+	binder_priority_forget(thread);
+	if (bwr->write_size) {
+		err = binder_write(thread, bwr);
+		host_trace_write_done(err);
+	}
+	if (err) {
+		bwr->read_consumed = 0;
+		return err;
+	}
+	return bwr->read_size ? read_returns(thread, bwr, nonblock, false) : 0;
+}
+
+static int set_max_threads(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	(void)nonblock;
+	binder_lock(&thread->proc->inner_lock);
+	thread->proc->max_threads = *(s32 *)arg;
+	binder_unlock(&thread->proc->inner_lock);
+	return 0;
+}
+
+static int set_context_mgr(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	static const struct flat_binder_object plain;
+
+	(void)arg;
+	(void)nonblock;
+	return binder_context_set_manager(thread->proc, &thread->host, &plain);
+}
+
+static int set_context_mgr_ext(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	(void)nonblock;
+	return binder_context_set_manager(thread->proc, &thread->host, arg);
+}
+
+static int thread_exit(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	(void)arg;
+	(void)nonblock;
+	binder_priority_take_back(thread);
+	binder_thread_release(thread->proc, thread);
+	return 0;
+}
+
+static int version(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	struct binder_version *v = arg;
+
+	(void)thread;
+	(void)nonblock;
+	v->protocol_version = BINDER_CURRENT_PROTOCOL_VERSION;
+	return 0;
+}
+
+/* The first node above info->ptr; all zero if there is none. */
+static int node_debug_info(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	struct binder_node_debug_info *info = arg;
+	u64 after = info->ptr;
+
+	(void)nonblock;
+	host_memset(info, 0, sizeof(*info));
+	if (after + 1)
+		binder_node_describe_from(thread->proc, after + 1, info);
+	return 0;
+}
+
+static bool is_manager(struct binder_proc *proc)
+{
+	struct binder_node *node = binder_context_get_manager(proc->context);
+	bool own;
+
+	if (!node)
+		return false;
+	binder_lock(&node->lock);
+	own = node->proc == proc;
+	binder_unlock(&node->lock);
+	binder_node_unpin(node);
+	return own;
+}
+
+static int node_info_for_ref(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	struct binder_node_info_for_ref *info = arg;
+	struct binder_node *node;
+
+	(void)nonblock;
+	if (info->strong_count || info->weak_count || info->reserved1 || info->reserved2 ||
+	    info->reserved3)
+		return -EINVAL;
+	if (!is_manager(thread->proc))
+		return -EPERM;
+	node = binder_ref_get_node(thread->proc, info->handle, true);
+	if (!node)
+		return -EINVAL;
+	binder_lock(&node->lock);
+	info->strong_count = node->local_strong + node->internal_strong;
+	info->weak_count = node->local_weak;
+	binder_unlock(&node->lock);
+	binder_node_unpin(node);
+	return 0;
+}
+
+static int freeze(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	(void)nonblock;
+	return binder_freeze_ioctl(thread, arg);
+}
+
+static int frozen_info(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	(void)thread;
+	(void)nonblock;
+	return binder_freeze_info(arg);
+}
+
+static int oneway_spam_detection(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	(void)nonblock;
+	binder_lock(&thread->proc->inner_lock);
+	thread->proc->oneway_spam_detection = *(u32 *)arg;
+	binder_unlock(&thread->proc->inner_lock);
+	return 0;
+}
+
+/* Reading it clears it. */
+static int extended_error(struct binder_thread *thread, void *arg, bool nonblock)
+{
+	(void)nonblock;
+	binder_lock(&thread->proc->inner_lock);
+	host_memcpy(arg, &thread->ee, sizeof(thread->ee));
+	thread->ee = (struct binder_extended_error){ .command = BR_OK };
+	binder_unlock(&thread->proc->inner_lock);
+	return 0;
+}
+
+struct ioctl {
+	u32 cmd;
+	int (*run)(struct binder_thread *thread, void *arg, bool nonblock);
+};
+
+#define IOCTL(cmd_, run_) [ABI_IOC_NR(cmd_)] = { cmd_, run_ }
+
+static const struct ioctl ioctls[] = {
+	IOCTL(BINDER_WRITE_READ, NULL), /* see binder_write_read() */
+	IOCTL(BINDER_SET_MAX_THREADS, set_max_threads),
+	IOCTL(BINDER_SET_CONTEXT_MGR, set_context_mgr),
+	IOCTL(BINDER_SET_CONTEXT_MGR_EXT, set_context_mgr_ext),
+	IOCTL(BINDER_THREAD_EXIT, thread_exit),
+	IOCTL(BINDER_VERSION, version),
+	IOCTL(BINDER_GET_NODE_DEBUG_INFO, node_debug_info),
+	IOCTL(BINDER_GET_NODE_INFO_FOR_REF, node_info_for_ref),
+	IOCTL(BINDER_FREEZE, freeze),
+	IOCTL(BINDER_GET_FROZEN_INFO, frozen_info),
+	IOCTL(BINDER_ENABLE_ONEWAY_SPAM_DETECTION, oneway_spam_detection),
+	IOCTL(BINDER_GET_EXTENDED_ERROR, extended_error),
+};
+
+u32 binder_ioctl_code(u32 nr)
+{
+	return nr < sizeof(ioctls) / sizeof(ioctls[0]) ? ioctls[nr].cmd : 0;
+}
+
+/* A call is over: the next read of the thread may wait again. */
+static int leave(struct binder_thread *thread, int err)
+{
+	if (err == BINDER_WOULD_BLOCK || !need_return_racy(thread))
+		return err;
+	binder_lock(&thread->proc->inner_lock);
+	thread->need_return = false;
+	binder_unlock(&thread->proc->inner_lock);
+	return err;
+}
+
+BINDER_INLINE int binder_write_read(struct binder_thread *thread, struct binder_write_read *bwr,
+				    bool nonblock)
+{
+	int err;
+
+	if (host_trace_stages_wanted())
+		binder_stage(HOST_STAGE_IOC, thread, 0, 0);
+	binder_locking_mode_enter();
+	err = leave(thread, write_read(thread, bwr, nonblock));
+	binder_locking_mode_leave();
+	return err;
+}
+
+int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock)
+{
+	u32 nr = ABI_IOC_NR(cmd);
+	const struct ioctl *ioctl = NULL;
+	int err = -EINVAL;
+
+	if (nr < sizeof(ioctls) / sizeof(ioctls[0]))
+		ioctl = &ioctls[nr];
+	if (cmd == BINDER_WRITE_READ)
+		return binder_write_read(thread, arg, nonblock);
+	binder_locking_mode_enter();
+	/* Number 0 is a gap, where 0 is found. */
+	if (ioctl && ioctl->cmd == cmd && ioctl->run)
+		err = ioctl->run(thread, arg, nonblock);
+	err = leave(thread, err);
+	binder_locking_mode_leave();
+	return err;
+}
+
+BINDER_INLINE int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
+				enum binder_resume_reason why)
+{
+	bool interrupted = why == RESUME_INTERRUPTED;
+	int err;
+
+	binder_locking_mode_enter();
+	if (cmd == BINDER_FREEZE)
+		err = binder_freeze_resume(thread, why == RESUME_TIMED_OUT, interrupted);
+	else
+		err = read_returns(thread, arg, false, interrupted);
+	err = leave(thread, err);
+	binder_locking_mode_leave();
+	return err;
+}
+
+bool binder_poll(struct binder_thread *thread)
+{
+	bool ready;
+
+	binder_locking_mode_enter();
+	binder_lock(&thread->proc->inner_lock);
+	thread->looper |= LOOPER_POLL;
+	ready = binder_thread_has_work_ilocked(thread,
+					       binder_thread_is_available_ilocked(thread));
+	binder_unlock(&thread->proc->inner_lock);
+	binder_locking_mode_leave();
+	return ready;
+}

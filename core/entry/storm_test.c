@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Many threads of several processes at once, each on a thread of execution of its
+ * own, doing whatever comes to mind, while processes die and are born.  Nothing is
+ * expected of any one call.  What is: no lock out of order, no use after free, no
+ * data race (in the build that looks for them), no wake-up lost, and nothing left
+ * when all are gone.
+ */
+#include "core.h"
+#include "unit/test.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define PROCS	   4 /* the first is the context manager */
+#define THREADS	   3 /* of each */
+#define AREA	   0x4000 /* of a thread, in its process's memory */
+#define IO_SIZE	   0x1000
+#define DATA_AT	   0x2000
+#define PATIENCE_US 5000
+
+struct storm_proc {
+	struct storm *storm;
+	struct sim_proc *sim;
+	struct binder_proc *proc;
+	struct actor *actors;
+	bool manager;
+	bool stop;
+};
+
+struct actor {
+	struct storm_proc *owner;
+	struct sim_thread sim;
+	struct host_priority priority;
+	pthread_t thread;
+	s32 tid;
+	u64 seed;
+	u64 area;
+	u8 out[512];
+	size_t out_len;
+	u32 handles[8]; /* that were given to us, with a count each */
+	u32 nr_handles;
+	char stack[16]; /* 'C' a call of ours, 'S' one that we serve, innermost last */
+	u32 depth;
+	u32 lost_wakes;
+	u64 calls;
+};
+
+struct storm {
+	struct binder_context *context;
+	struct storm_proc procs[PROCS];
+	s32 last_pid;
+	u32 lost_wakes;
+	u64 calls;
+};
+
+static u32 dice(struct actor *a, u32 sides)
+{
+	return unit_random(&a->seed) % sides;
+}
+
+/* ---- calls that wait --------------------------------------------------------- */
+
+static u64 now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000 + (u64)ts.tv_nsec / 1000;
+}
+
+static bool is_woken(struct actor *a)
+{
+	return __atomic_load_n(&a->sim.woken, __ATOMIC_SEQ_CST);
+}
+
+static void sleep_soundly(struct actor *a)
+{
+	__atomic_store_n(&a->sim.woken, false, __ATOMIC_SEQ_CST);
+}
+
+static enum binder_resume_reason wait_for_something(struct actor *a)
+{
+	u64 until = now_us() + PATIENCE_US;
+
+	while (!is_woken(a)) {
+		if (__atomic_load_n(&a->owner->stop, __ATOMIC_SEQ_CST))
+			return RESUME_INTERRUPTED;
+		if (now_us() > until)
+			return RESUME_TIMED_OUT;
+		sched_yield();
+	}
+	sleep_soundly(a);
+	return RESUME_WOKEN;
+}
+
+/* Work of its own stands in the list of a thread that nobody woke.  (Work of the
+ * process may be on its way to another thread that is slow to come.) */
+static bool was_forgotten(struct actor *a, struct binder_thread *thread) NO_TSA
+{
+	bool forgotten;
+
+	binder_lock(&thread->proc->inner_lock);
+	forgotten = thread->process_todo && !is_woken(a);
+	binder_unlock(&thread->proc->inner_lock);
+	return forgotten;
+}
+
+static int go_on(struct actor *a, struct binder_thread *thread, u32 cmd, void *arg)
+{
+	enum binder_resume_reason why = wait_for_something(a);
+
+	if (why == RESUME_TIMED_OUT && cmd != BINDER_FREEZE) {
+		a->lost_wakes += was_forgotten(a, thread);
+		why = RESUME_INTERRUPTED;
+	}
+	return binder_resume(thread, cmd, arg, why);
+}
+
+static int call(struct actor *a, u32 cmd, void *arg)
+{
+	struct binder_thread *thread = binder_thread_find_or_new(a->owner->proc, a->tid, &a->sim);
+	int ret;
+
+	if (!thread)
+		return -ENOMEM;
+	a->calls++;
+	sleep_soundly(a);
+	ret = binder_ioctl(thread, cmd, arg, false);
+	while (ret == BINDER_WOULD_BLOCK || ret == BINDER_RESTART) {
+		if (ret == BINDER_RESTART)
+			ret = binder_ioctl(thread, cmd, arg, false);
+		else
+			ret = go_on(a, thread, cmd, arg);
+	}
+	binder_thread_put(thread);
+	return ret;
+}
+
+/* ---- commands ------------------------------------------------------------------ */
+
+static void say(struct actor *a, u32 bc, const void *arg)
+{
+	size_t size = ABI_IOC_SIZE(bc);
+
+	if (a->out_len + sizeof(bc) + size > sizeof(a->out))
+		return;
+	memcpy(a->out + a->out_len, &bc, sizeof(bc));
+	if (size)
+		memcpy(a->out + a->out_len + sizeof(bc), arg, size);
+	a->out_len += sizeof(bc) + size;
+}
+
+struct parcel {
+	struct flat_binder_object object;
+	struct binder_fd_object fd;
+	struct binder_buffer_object buffer;
+	struct binder_fd_array_object fda;
+	u64 offsets[4];
+	u32 fds[2];
+};
+
+#define PARCEL_SIZE offsetof(struct parcel, offsets)
+
+/* A call, one-way call or reply, with an object of ours or a file or neither. */
+static void send(struct actor *a, bool reply, u32 handle, u32 flags)
+{
+	u64 at = a->area + DATA_AT;
+	struct parcel p = {
+		.object = { .hdr.type = dice(a, 4) ? BINDER_TYPE_BINDER : BINDER_TYPE_WEAK_BINDER,
+			    .binder = 0x1000 + dice(a, 6), .cookie = 1 },
+		.fd = { .hdr.type = BINDER_TYPE_FD },
+		.buffer = { .hdr.type = BINDER_TYPE_PTR, .length = 8,
+			    .buffer = at + offsetof(struct parcel, fds) },
+		.fda = { .hdr.type = BINDER_TYPE_FDA, .num_fds = 2, .parent = 2 },
+		.offsets = { 0, offsetof(struct parcel, fd), offsetof(struct parcel, buffer),
+			     offsetof(struct parcel, fda) },
+	};
+	struct binder_transaction_data_sg sg = {
+		.transaction_data = {
+			.target.handle = handle,
+			.flags = flags | TF_ACCEPT_FDS | (dice(a, 4) ? 0 : TF_CLEAR_BUF),
+			.data_size = dice(a, 3) ? PARCEL_SIZE : dice(a, 6000),
+			.data.ptr.buffer = at,
+			.data.ptr.offsets = at + offsetof(struct parcel, offsets),
+		},
+		.buffers_size = 8,
+	};
+
+	if (a->nr_handles && dice(a, 2)) {
+		p.object.hdr.type = BINDER_TYPE_HANDLE;
+		p.object.cookie = 0;
+		p.object.binder = 0;
+		p.object.handle = a->handles[dice(a, a->nr_handles)];
+	}
+	if (sg.transaction_data.data_size == PARCEL_SIZE)
+		sg.transaction_data.offsets_size = dice(a, 5) * sizeof(u64);
+	sim_write(a->owner->sim, at, &p, sizeof(p));
+	if (sg.transaction_data.offsets_size > 2 * sizeof(u64))
+		say(a, reply ? BC_REPLY_SG : BC_TRANSACTION_SG, &sg);
+	else
+		say(a, reply ? BC_REPLY : BC_TRANSACTION, &sg.transaction_data);
+}
+
+/* Looks into what came: keeps a handle, closes a file. */
+static void unpack(struct actor *a, const struct binder_transaction_data *tr)
+{
+	struct parcel p;
+
+	if (tr->data_size != PARCEL_SIZE || !tr->offsets_size ||
+	    sim_read(a->owner->sim, &p, tr->data.ptr.buffer, tr->data_size))
+		return;
+	if (p.object.hdr.type == BINDER_TYPE_HANDLE && a->nr_handles < 8 && dice(a, 2)) {
+		struct binder_handle_cookie notice = { p.object.handle, (u64)a->tid };
+
+		a->handles[a->nr_handles++] = p.object.handle;
+		say(a, BC_ACQUIRE, &p.object.handle);
+		if (dice(a, 2))
+			say(a, BC_REQUEST_DEATH_NOTIFICATION, &notice);
+		if (!dice(a, 4))
+			say(a, BC_REQUEST_FREEZE_NOTIFICATION, &notice);
+	}
+	/* Those of an array go with the buffer. */
+	if (tr->offsets_size >= 2 * sizeof(u64) && p.fd.fd)
+		sim_file_close(a->owner->sim, p.fd.fd);
+}
+
+static char innermost(const struct actor *a)
+{
+	return a->depth ? a->stack[a->depth - 1] : 0;
+}
+
+static void push(struct actor *a, char what)
+{
+	if (a->depth < sizeof(a->stack))
+		a->stack[a->depth++] = what;
+}
+
+/* Whom to call: mostly the manager. */
+static u32 somebody(struct actor *a)
+{
+	return a->nr_handles && dice(a, 2) ? a->handles[dice(a, a->nr_handles)] : 0;
+}
+
+static void call_somebody(struct actor *a)
+{
+	push(a, 'C');
+	send(a, false, somebody(a), 0);
+}
+
+/* While we serve a call, and wait for none of our own: answer, or first ask others. */
+static void serve(struct actor *a)
+{
+	if (innermost(a) != 'S')
+		return;
+	if (a->depth < 8 && !dice(a, 4)) {
+		call_somebody(a);
+		return;
+	}
+	a->depth--;
+	send(a, true, 0, 0);
+}
+
+static void take_transaction(struct actor *a, u32 br, const struct binder_transaction_data *tr)
+{
+	unpack(a, tr);
+	if (dice(a, 50)) /* some are left for the end */
+		say(a, BC_FREE_BUFFER, &tr->data.ptr.buffer);
+	if (br == BR_REPLY)
+		a->depth -= innermost(a) == 'C';
+	else if (!(tr->flags & TF_ONE_WAY))
+		push(a, 'S');
+}
+
+static void answer(struct actor *a, u32 br, const u8 *arg)
+{
+	switch (br) {
+	case BR_TRANSACTION:
+	case BR_TRANSACTION_SEC_CTX:
+	case BR_REPLY:
+		take_transaction(a, br, (const void *)arg);
+		break;
+	case BR_FAILED_REPLY:
+	case BR_DEAD_REPLY:
+	case BR_FROZEN_REPLY:
+		a->depth -= innermost(a) == 'C';
+		break;
+	case BR_INCREFS:
+		say(a, BC_INCREFS_DONE, arg);
+		break;
+	case BR_ACQUIRE:
+		say(a, BC_ACQUIRE_DONE, arg);
+		break;
+	case BR_DEAD_BINDER:
+		say(a, BC_DEAD_BINDER_DONE, arg);
+		break;
+	case BR_FROZEN_BINDER:
+		say(a, BC_FREEZE_NOTIFICATION_DONE, arg);
+		break;
+	default:
+		break;
+	}
+	serve(a);
+}
+
+static void write_read(struct actor *a, bool read)
+{
+	struct binder_write_read bwr = {
+		.write_size = a->out_len,
+		.write_buffer = a->area,
+		.read_size = read ? 256 : 0,
+		.read_buffer = a->area + IO_SIZE,
+	};
+	_Alignas(8) u8 in[256];
+	u8 arg[80];
+	size_t at = 0;
+
+	sim_write(a->owner->sim, a->area, a->out, a->out_len);
+	a->out_len = 0;
+	call(a, BINDER_WRITE_READ, &bwr);
+	sim_read(a->owner->sim, in, bwr.read_buffer, sizeof(in));
+	while (at + sizeof(u32) <= bwr.read_consumed) {
+		u32 br;
+		size_t size;
+
+		memcpy(&br, in + at, sizeof(br));
+		size = ABI_IOC_SIZE(br);
+		memcpy(arg, in + at + sizeof(br), size);
+		at += sizeof(br) + size;
+		answer(a, br, arg);
+	}
+}
+
+/* ---- what comes to mind ------------------------------------------------------------ */
+
+static void drop_a_handle(struct actor *a)
+{
+	u32 handle;
+
+	if (!a->nr_handles)
+		return;
+	handle = a->handles[--a->nr_handles];
+	if (dice(a, 2)) {
+		struct binder_handle_cookie notice = { handle, (u64)a->tid };
+
+		say(a, BC_CLEAR_DEATH_NOTIFICATION, &notice);
+	}
+	say(a, BC_RELEASE, &handle);
+}
+
+static void freeze_somebody(struct actor *a)
+{
+	struct binder_freeze_info info = {
+		.pid = (u32)a->owner->sim->pid - 1000 + 1000 * dice(a, 3),
+		.enable = 1,
+		.timeout_ms = dice(a, 2),
+	};
+
+	call(a, BINDER_FREEZE, &info);
+	info.enable = 0;
+	call(a, BINDER_FREEZE, &info);
+}
+
+/* Looks at everything, and at itself. */
+static void look_around(struct actor *a)
+{
+	struct binder_node_debug_info info = { 0 };
+	struct host_out out = { 0 };
+	struct binder_thread *thread;
+
+	binder_report_state(&out);
+	binder_report_transactions(&out);
+	binder_report_stats(&out);
+	binder_report_transaction_log(&out);
+	binder_report_proc(&out, a->owner->sim->pid);
+	free(out.text);
+	do {
+		if (call(a, BINDER_GET_NODE_DEBUG_INFO, &info))
+			break;
+	} while (info.ptr);
+	thread = binder_thread_find_or_new(a->owner->proc, a->tid, &a->sim);
+	if (thread) {
+		binder_poll(thread);
+		binder_thread_put(thread);
+	}
+	binder_flush(a->owner->proc);
+}
+
+static void *actor_main(void *arg)
+{
+	struct actor *a = arg;
+	bool looper = a->owner->manager || a->tid % 2;
+
+	if (looper)
+		say(a, BC_ENTER_LOOPER, NULL);
+	while (!__atomic_load_n(&a->owner->stop, __ATOMIC_SEQ_CST)) {
+		u32 what = dice(a, 256);
+
+		if (what == 0) {
+			freeze_somebody(a);
+		} else if (what == 1) {
+			call(a, BINDER_THREAD_EXIT, &(s32){ 0 });
+			a->depth = 0;
+			if (looper)
+				say(a, BC_ENTER_LOOPER, NULL);
+		} else if (what == 2) {
+			binder_shrink(dice(a, 20));
+		} else if (what == 3) {
+			look_around(a);
+		} else if (what < 20) {
+			drop_a_handle(a);
+		} else if (what < 80) {
+			send(a, false, somebody(a), TF_ONE_WAY | (dice(a, 2) ? TF_UPDATE_TXN : 0));
+		} else if (!a->depth && !looper) {
+			call_somebody(a);
+		}
+		write_read(a, what > 10);
+	}
+	return NULL;
+}
+
+/* ---- births and deaths ---------------------------------------------------------------- */
+
+static void be_born(struct storm *storm, u32 nr)
+{
+	struct flat_binder_object manager = { .hdr.type = BINDER_TYPE_BINDER,
+					      .flags = FLAT_BINDER_FLAG_ACCEPTS_FDS };
+	struct storm_proc *proc = &storm->procs[nr];
+	u32 i;
+
+	proc->storm = storm;
+	proc->stop = false;
+	proc->manager = nr == 0;
+	storm->last_pid += 1000;
+	proc->sim = sim_proc_new(storm->last_pid, 1000, 32 * 4096);
+	sim_file_open(proc->sim);
+	proc->sim->fds_later = nr % 2;
+	while (binder_open(storm->context, proc->sim, &proc->proc))
+		; /* made to fail: again */
+	proc->actors = calloc(THREADS, sizeof(*proc->actors));
+	for (i = 0; i < THREADS; i++) {
+		struct actor *a = &proc->actors[i];
+
+		a->owner = proc;
+		a->sim.proc = proc->sim;
+		a->sim.priority = &a->priority;
+		a->tid = storm->last_pid + (s32)i;
+		a->seed = (u64)a->tid * 0x9e3779b97f4a7c15;
+		a->area = SIM_BASE + i * AREA;
+	}
+	if (proc->manager)
+		call(&proc->actors[0], BINDER_SET_CONTEXT_MGR_EXT, &manager);
+	for (i = 0; i < THREADS; i++)
+		pthread_create(&proc->actors[i].thread, NULL, actor_main, &proc->actors[i]);
+}
+
+static void die(struct storm *storm, u32 nr)
+{
+	struct storm_proc *proc = &storm->procs[nr];
+	u32 i;
+
+	__atomic_store_n(&proc->stop, true, __ATOMIC_SEQ_CST);
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(proc->actors[i].thread, NULL);
+		storm->lost_wakes += proc->actors[i].lost_wakes;
+		storm->calls += proc->actors[i].calls;
+	}
+	binder_release(proc->proc);
+}
+
+/* What the system keeps of a process while others may still look at it. */
+static void free_removed(struct storm_proc *proc)
+{
+	free(proc->actors);
+	sim_proc_free(proc->sim);
+}
+
+static void blow(void)
+{
+	struct storm storm = { 0 };
+	struct storm_proc dead[64];
+	const char *more = getenv("STORM_SEED"); /* another storm, for the curious */
+	u64 seed = more ? strtoull(more, NULL, 0) | 1 : 7;
+	u32 nr_dead = 0, i;
+
+	binder_world_init();
+	binder_world.stats = (struct binder_stats){ 0 };
+	while (!(storm.context = binder_context_new("storm")))
+		;
+	storm.last_pid = 1000 * (s32)(seed % 1000);
+	for (i = 0; i < PROCS; i++)
+		be_born(&storm, i);
+	for (i = 0; i < 40; i++) {
+		u32 nr = unit_random(&seed) % PROCS;
+
+		nanosleep(&(struct timespec){ .tv_nsec = 30 * 1000 * 1000 }, NULL);
+		die(&storm, nr);
+		dead[nr_dead++] = storm.procs[nr];
+		be_born(&storm, nr);
+	}
+	for (i = 0; i < PROCS; i++)
+		die(&storm, i);
+	binder_context_put(storm.context);
+	for (i = 0; i < nr_dead; i++)
+		free_removed(&dead[i]);
+	for (i = 0; i < PROCS; i++)
+		free_removed(&storm.procs[i]);
+	for (i = 0; i < STAT_COUNT; i++)
+		CHECK(host_atomic_read(&binder_world.stats.created[i]) ==
+		      host_atomic_read(&binder_world.stats.deleted[i]));
+	CHECK(storm.lost_wakes == 0);
+	if (sim_verbose)
+		printf("%llu calls\n", (unsigned long long)storm.calls);
+	if (!CHECK(storm.calls > 2000))
+		printf("only %llu calls\n", (unsigned long long)storm.calls);
+}
+
+TEST(storm_of_many_threads)
+{
+	blow();
+}
+
+TEST(storm_while_the_host_fails)
+{
+	sim_fail_every(97);
+	blow();
+	sim_fail_every(0);
+}

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The text of binder_logs/{state,transactions,proc/PID}.
+ *
+ * Printing sleeps, so nothing is printed under a spinlock: what is to be said
+ * of one thing is noted under its lock on a batch (batch.h) and printed after
+ * it.  So a report is not one moment's truth, but each batch is, and no lock is
+ * held for long.
+ *
+ * `transactions` is `state` with everything left out that is at rest: a heading
+ * is printed only when something comes under it.
+ */
+#include "core.h"
+#include "notices/death.h"
+#include "things/node.h"
+#include "things/ref.h"
+#include "reports/report_batch.h"
+#include "reports/snapshot.h"
+#include "calls/transaction.h"
+
+struct report {
+	struct host_out *out;
+	bool everything; /* state, proc; false: transactions */
+	struct report_batch *batch;
+	struct binder_proc *proc;
+	bool proc_said;
+	bool thread_said;
+	struct line thread; /* the heading, until it is said */
+};
+
+/* ---- headings --------------------------------------------------------- */
+
+static void say_proc(struct report *r)
+{
+	if (r->proc && !r->proc_said)
+		host_out(r->out, "proc %d\ncontext %s\n", r->proc->pid, r->proc->context->name);
+	r->proc_said = true;
+}
+
+static void say_thread(struct report *r)
+{
+	const struct line *line = &r->thread;
+
+	if (r->thread_said)
+		return;
+	say_proc(r);
+	host_out(r->out, "  thread %d: l %02x need_return %d tr %d\n", line->thread.tid,
+		 line->thread.looper, line->thread.need_return, line->thread.holders);
+	r->thread_said = true;
+}
+
+/* ---- lines ------------------------------------------------------------ */
+
+/* A number that stands for a thing, as the kernel's hashed pointers do. */
+static unsigned long long identity(u32 debug_id)
+{
+	return (u32)(debug_id * 2654435761u);
+}
+
+static void print_txn(struct report *r, const char *what, const struct txn_view *t)
+{
+	unsigned long long elapsed_ms = (host_now_ns() - t->start_ns) / 1000000;
+
+	host_out(r->out,
+		 "%s transaction %u: %016llx from %d:%d to %d:%d code %x flags %x pri %d r%d "
+		 "elapsed %llums",
+		 what, t->id, identity(t->id), t->from_pid, t->from_tid, t->to_pid, t->to_tid,
+		 t->code, t->flags, t->prio, t->need_reply, elapsed_ms);
+	if (t->received && !t->has_buffer)
+		host_out(r->out, " buffer free");
+	if (t->received && t->has_buffer && t->node)
+		host_out(r->out, " node %u", t->node);
+	if (t->received && t->has_buffer)
+		host_out(r->out, " size %llu:%llu offset %llx", (unsigned long long)t->data_size,
+			 (unsigned long long)t->offsets_size, (unsigned long long)t->off);
+	host_out(r->out, "\n");
+}
+
+static const char *const work_words[WORK_TYPES] = {
+	[WORK_COMPLETE] = "transaction complete",
+	[WORK_COMPLETE_FROZEN] = "transaction complete",
+	[WORK_COMPLETE_SPAM] = "transaction complete",
+	[WORK_DEATH] = "has dead binder",
+	[WORK_DEATH_AND_CLEAR] = "has cleared dead binder",
+	[WORK_DEATH_CLEARED] = "has cleared death notification",
+	[WORK_FREEZE] = "has frozen binder",
+	[WORK_FREEZE_CLEARED] = "has cleared freeze notification",
+};
+
+static void print_work(struct report *r, const char *indent, const char *pending,
+		       const struct line *line)
+{
+	host_out(r->out, "%s", indent);
+	if (line->work == WORK_TRANSACTION)
+		print_txn(r, pending, &line->txn);
+	else if (line->work == WORK_NODE)
+		host_out(r->out, "node work %u: u%016llx c%016llx\n", line->node.id,
+			 (unsigned long long)line->node.ptr, (unsigned long long)line->node.cookie);
+	else if (line->work == WORK_ERROR)
+		host_out(r->out, "transaction error: %u\n", line->error);
+	else
+		host_out(r->out, "%s\n", work_words[line->work]);
+}
+
+static void print_thread_batch(struct report *r)
+{
+	const struct report_batch *batch = r->batch;
+	u32 i;
+
+	for (i = 0; i < batch->nr; i++) {
+		const struct line *line = &batch->lines[i];
+
+		if (line->kind == LINE_THREAD) {
+			r->thread = *line;
+			r->thread_said = false;
+			if (r->everything)
+				say_thread(r);
+			continue;
+		}
+		say_thread(r);
+		if (line->kind == LINE_STACK) {
+			host_out(r->out, "    ");
+			print_txn(r, line->word, &line->txn);
+		} else {
+			print_work(r, "    ", "pending", line);
+		}
+	}
+}
+
+/* ---- the parts of a process -------------------------------------------- */
+
+static int follows_tid(const void *key, const struct bt_node *node)
+{
+	s64 tid = *(const s64 *)key;
+	s64 other = bt_entry(node, struct binder_thread, by_tid)->tid;
+
+	return tid < other ? -1 : tid > other;
+}
+
+/* The thread @tid or the next above: false if there is none. */
+static bool note_next_thread(struct report *r, s64 *tid)
+{
+	struct binder_proc *proc = r->proc;
+	struct bt_node *n;
+
+	binder_lock(&proc->inner_lock);
+	n = bt_lower_bound(&proc->threads, tid, follows_tid);
+	if (n) {
+		const struct binder_thread *thread = bt_entry(n, struct binder_thread, by_tid);
+
+		/* It was another one that the last batch was about. */
+		if (r->batch->skip && thread->tid != *tid)
+			report_batch_first(r->batch);
+		*tid = thread->tid;
+		report_batch_note_thread_ilocked(r->batch, thread);
+	}
+	binder_unlock(&proc->inner_lock);
+	return n;
+}
+
+static void report_threads(struct report *r)
+{
+	s64 tid = -((s64)1 << 31);
+
+	report_batch_first(r->batch);
+	while (note_next_thread(r, &tid)) {
+		print_thread_batch(r);
+		if (!report_batch_next(r->batch)) {
+			report_batch_first(r->batch);
+			tid++;
+		}
+	}
+}
+
+struct node_view {
+	u32 debug_id;
+	u64 ptr, cookie;
+	bool has_strong, has_weak, async_busy;
+	u32 local_strong, local_weak, strong, weak;
+	s32 pins;
+};
+
+static void note_node(struct report_batch *batch, struct binder_node *node, struct node_view *view)
+{
+	struct binder_proc *proc;
+
+	binder_lock(&node->lock);
+	*view = (struct node_view){
+		.debug_id = node->debug_id,
+		.ptr = node->ptr,
+		.cookie = node->cookie,
+		.has_strong = node->has_strong,
+		.has_weak = node->has_weak,
+		.async_busy = node->async_busy,
+		.local_strong = node->local_strong,
+		.local_weak = node->local_weak,
+		.strong = node->internal_strong,
+		.pins = host_atomic_read(&node->pins) - node->local_pins,
+	};
+	view->weak = report_batch_note_holders_nlocked(batch, node);
+	proc = node->proc;
+	/* The holders first, all of them, then the calls that wait. */
+	if (proc && !batch->more) {
+		binder_lock(&proc->inner_lock);
+		report_batch_note_works_ilocked(batch, &node->async_todo, proc);
+		binder_unlock(&proc->inner_lock);
+	}
+	binder_unlock(&node->lock);
+}
+
+/* @node cannot go away meanwhile.  @dead: it stands among the dead, where it
+ * needs no pin to be looked at; the stock report always shows one. */
+static void report_node(struct report *r, struct binder_node *node, bool dead)
+{
+	struct report_batch *batch = r->batch;
+	struct node_view view;
+	bool ended = false; /* the line of the node itself */
+	u32 i;
+
+	report_batch_first(batch);
+	note_node(batch, node, &view);
+	if (!r->everything && !view.async_busy)
+		return;
+	say_proc(r);
+	host_out(r->out, "  node %u: u%016llx c%016llx hs %d hw %d ls %u lw %u is %u iw %u tr %d",
+		 view.debug_id, (unsigned long long)view.ptr, (unsigned long long)view.cookie,
+		 view.has_strong, view.has_weak, view.local_strong, view.local_weak, view.strong,
+		 view.weak, view.pins + dead);
+	if (view.weak)
+		host_out(r->out, " proc");
+	for (;;) {
+		bool more = batch->more;
+
+		for (i = 0; i < batch->nr_pids; i++)
+			host_out(r->out, " %d", batch->pids[i]);
+		if (!ended && (batch->nr || !more)) {
+			host_out(r->out, "\n");
+			ended = true;
+		}
+		for (i = 0; i < batch->nr; i++)
+			print_work(r, "    ", "pending async", &batch->lines[i]);
+		if (!report_batch_next(batch))
+			break;
+		note_node(batch, node, &view);
+	}
+}
+
+static int follows_ptr(const void *key, const struct bt_node *node)
+{
+	u64 ptr = *(const u64 *)key;
+	u64 other = bt_entry(node, struct binder_node, by_ptr)->ptr;
+
+	return ptr < other ? -1 : ptr > other;
+}
+
+/* The node of @ptr or the next above, pinned; NULL if there is none. */
+static struct binder_node *node_from(struct binder_proc *proc, u64 ptr)
+{
+	struct binder_node *node = NULL;
+	struct bt_node *n;
+
+	binder_lock(&proc->inner_lock);
+	n = bt_lower_bound(&proc->nodes, &ptr, follows_ptr);
+	if (n) {
+		node = bt_entry(n, struct binder_node, by_ptr);
+		binder_node_pin(node);
+	}
+	binder_unlock(&proc->inner_lock);
+	return node;
+}
+
+static void report_nodes(struct report *r)
+{
+	struct binder_node *node;
+	u64 ptr = 0;
+
+	while ((node = node_from(r->proc, ptr))) {
+		ptr = node->ptr + 1;
+		report_node(r, node, false);
+		binder_node_unpin(node);
+		if (!ptr)
+			return;
+	}
+}
+
+static int follows_desc(const void *key, const struct bt_node *node)
+{
+	u64 desc = *(const u64 *)key;
+	u64 other = bt_entry(node, struct binder_ref, by_desc)->desc;
+
+	return desc < other ? -1 : desc > other;
+}
+
+struct ref_view {
+	u32 debug_id, desc, node, strong, weak;
+	bool dead, has_death;
+};
+
+static bool view_next_ref(struct binder_proc *proc, u64 desc, struct ref_view *view)
+{
+	struct bt_node *n;
+
+	binder_lock(&proc->outer_lock);
+	n = bt_lower_bound(&proc->refs_by_desc, &desc, follows_desc);
+	if (n) {
+		const struct binder_ref *ref = bt_entry(n, struct binder_ref, by_desc);
+		struct binder_node *node = ref->node;
+
+		binder_lock(&node->lock);
+		*view = (struct ref_view){
+			.debug_id = ref->debug_id,
+			.desc = ref->desc,
+			.node = node->debug_id,
+			.strong = ref->strong,
+			.weak = ref->weak,
+			.dead = !node->proc,
+			.has_death = ref->death,
+		};
+		binder_unlock(&node->lock);
+	}
+	binder_unlock(&proc->outer_lock);
+	return n;
+}
+
+static void report_refs(struct report *r)
+{
+	struct ref_view view;
+	u64 desc = 0;
+
+	while (view_next_ref(r->proc, desc, &view)) {
+		desc = (u64)view.desc + 1;
+		host_out(r->out, "  ref %u: desc %u %snode %u s %u w %u d %016llx\n",
+			 view.debug_id, view.desc, view.dead ? "dead " : "", view.node,
+			 view.strong, view.weak, view.has_death ? identity(view.debug_id) : 0);
+	}
+}
+
+static void report_buffers(struct report *r)
+{
+	struct binder_alloc *alloc = &r->proc->alloc;
+	struct binder_alloc_stats stats;
+	struct binder_buffer_info *info;
+	u32 i, nr;
+
+	binder_alloc_get_stats(alloc, &stats);
+	if (!stats.buffers)
+		return;
+	info = host_alloc_large(stats.buffers * sizeof(*info));
+	if (!info)
+		return;
+	nr = binder_alloc_list(alloc, info, (u32)stats.buffers);
+	if (nr)
+		say_proc(r);
+	for (i = 0; i < nr; i++)
+		host_out(r->out, "  buffer %u: %llx size %llu:%llu:%llu %s\n", info[i].debug_id,
+			 (unsigned long long)info[i].off, (unsigned long long)info[i].data_size,
+			 (unsigned long long)info[i].offsets_size,
+			 (unsigned long long)info[i].extra_size,
+			 info[i].delivered ? "delivered" : "active");
+	host_free(info);
+}
+
+static void report_works(struct report *r)
+{
+	struct binder_proc *proc = r->proc;
+	struct report_batch *batch = r->batch;
+	u32 i;
+
+	report_batch_first(batch);
+	do {
+		binder_lock(&proc->inner_lock);
+		report_batch_note_works_ilocked(batch, &proc->todo, proc);
+		binder_unlock(&proc->inner_lock);
+		if (batch->nr)
+			say_proc(r);
+		for (i = 0; i < batch->nr; i++)
+			print_work(r, "  ", "pending", &batch->lines[i]);
+	} while (report_batch_next(batch));
+}
+
+static void report_delivered(struct report *r)
+{
+	struct binder_proc *proc = r->proc;
+	bool death, freeze;
+
+	binder_lock(&proc->inner_lock);
+	death = !bl_empty(&proc->delivered_death);
+	freeze = !bl_empty(&proc->delivered_freeze);
+	binder_unlock(&proc->inner_lock);
+	if (death || freeze)
+		say_proc(r);
+	if (death)
+		host_out(r->out, "  has delivered dead binder\n");
+	if (freeze)
+		host_out(r->out, "  has delivered freeze binder\n");
+}
+
+static void report_proc(struct report *r, struct binder_proc *proc)
+{
+	r->proc = proc;
+	r->proc_said = false;
+	if (r->everything)
+		say_proc(r);
+	report_threads(r);
+	report_nodes(r);
+	if (r->everything)
+		report_refs(r);
+	report_buffers(r);
+	report_works(r);
+	report_delivered(r);
+}
+
+/* ---- whole documents --------------------------------------------------- */
+
+static void report_dead_nodes(struct report *r)
+{
+	struct bl_list *link;
+
+	r->proc = NULL;
+	/* A node leaves this list under this lock before it is freed. */
+	binder_pi_mutex_lock(&binder_world.lock);
+	if (!bl_empty(&binder_world.dead_nodes))
+		host_out(r->out, "dead nodes:\n");
+	for (link = binder_world.dead_nodes.prev; link != &binder_world.dead_nodes;
+	     link = link->prev)
+		report_node(r, bl_entry(link, struct binder_node, dead_link), true);
+	binder_pi_mutex_unlock(&binder_world.lock);
+}
+
+/* @heading of each process of number @pid, or of all if it is 0. */
+static void report_procs(struct report *r, s32 pid, const char *heading)
+{
+	struct binder_snapshot snapshot;
+	u32 i;
+
+	if (binder_snapshot_take(&snapshot))
+		return;
+	for (i = 0; i < snapshot.nr; i++) {
+		if (pid && snapshot.procs[i]->pid != pid)
+			continue;
+		host_out(r->out, "%s", heading);
+		report_proc(r, snapshot.procs[i]);
+	}
+	binder_snapshot_drop(&snapshot);
+}
+
+void binder_report_state(struct host_out *out)
+{
+	struct report r = { .out = out, .everything = true };
+
+	r.batch = host_alloc_large(sizeof(*r.batch));
+	if (!r.batch)
+		return;
+	host_out(out, "binder state:\n");
+	report_dead_nodes(&r);
+	report_procs(&r, 0, "");
+	host_free(r.batch);
+}
+
+void binder_report_transactions(struct host_out *out)
+{
+	struct report r = { .out = out };
+
+	r.batch = host_alloc_large(sizeof(*r.batch));
+	if (!r.batch)
+		return;
+	host_out(out, "binder transactions:\n");
+	report_procs(&r, 0, "");
+	host_free(r.batch);
+}
+
+void binder_report_proc(struct host_out *out, s32 pid)
+{
+	struct report r = { .out = out, .everything = true };
+
+	r.batch = host_alloc_large(sizeof(*r.batch));
+	if (!r.batch)
+		return;
+	report_procs(&r, pid, "binder proc state:\n");
+	host_free(r.batch);
+}
+
+void binder_report_pids(void (*fn)(void *arg, s32 pid), void *arg)
+{
+	struct binder_snapshot snapshot;
+	u32 i, j;
+
+	if (binder_snapshot_take(&snapshot))
+		return;
+	for (i = 0; i < snapshot.nr; i++) {
+		for (j = 0; j < i && snapshot.procs[j]->pid != snapshot.procs[i]->pid; j++)
+			;
+		if (j == i)
+			fn(arg, snapshot.procs[i]->pid);
+	}
+	binder_snapshot_drop(&snapshot);
+}

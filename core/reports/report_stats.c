@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The text of binder_logs/stats: counters of the world, then for each process
+ * how much it has of everything, and its own counters.  What is 0 is left out
+ * where the stock driver leaves it out.
+ */
+#include "core.h"
+#include "things/node.h"
+#include "things/ref.h"
+#include "reports/snapshot.h"
+#include "calls/transaction.h"
+
+static const char *const stat_words[STAT_COUNT] = {
+	[STAT_PROC] = "proc",
+	[STAT_THREAD] = "thread",
+	[STAT_NODE] = "node",
+	[STAT_REF] = "ref",
+	[STAT_DEATH] = "death",
+	[STAT_TRANSACTION] = "transaction",
+	[STAT_COMPLETE] = "transaction_complete",
+	[STAT_FREEZE] = "freeze",
+};
+
+static void print_counter(struct host_out *out, const char *indent, const char *name,
+			  const struct host_atomic *count)
+{
+	s32 value = host_atomic_read(count);
+
+	if (value)
+		host_out(out, "%s%s: %d\n", indent, name, value);
+}
+
+static void print_stats(struct host_out *out, const char *indent, const struct binder_stats *stats)
+{
+	u32 i;
+
+	for (i = 0; i < BINDER_NR_COMMANDS; i++)
+		print_counter(out, indent, binder_command_name(i), &stats->bc[i]);
+	for (i = 0; i < BINDER_NR_RETURNS; i++)
+		print_counter(out, indent, binder_return_name(i), &stats->br[i]);
+}
+
+static void print_things(struct host_out *out, const struct binder_stats *stats)
+{
+	u32 i;
+
+	for (i = 0; i < STAT_COUNT; i++) {
+		s32 created = host_atomic_read(&stats->created[i]);
+		s32 deleted = host_atomic_read(&stats->deleted[i]);
+
+		if (created)
+			host_out(out, "%s: active %d total %d\n", stat_words[i],
+				 created - deleted, created);
+	}
+}
+
+/* What a process has, by the lock that it is counted under. */
+struct tally {
+	u32 threads, nodes, ready, pending;
+	s32 requested, started, max;
+	u32 refs, strong, weak;
+};
+
+static void tally_threads(struct binder_proc *proc, struct tally *tally)
+{
+	struct bl_list *link;
+
+	binder_lock(&proc->inner_lock);
+	tally->threads = proc->nr_threads;
+	tally->nodes = proc->nr_nodes;
+	tally->requested = proc->requested_threads;
+	tally->started = proc->requested_threads_started;
+	tally->max = proc->max_threads;
+	for (link = proc->waiting_threads.next; link != &proc->waiting_threads; link = link->next)
+		tally->ready++;
+	for (link = proc->todo.next; link != &proc->todo; link = link->next)
+		if (bl_entry(link, struct binder_work, link)->type == WORK_TRANSACTION)
+			tally->pending++;
+	binder_unlock(&proc->inner_lock);
+}
+
+static void tally_refs(struct binder_proc *proc, struct tally *tally)
+{
+	struct bt_node *n;
+
+	binder_lock(&proc->outer_lock);
+	bt_for_each(n, &proc->refs_by_desc) {
+		const struct binder_ref *ref = bt_entry(n, struct binder_ref, by_desc);
+
+		tally->refs++;
+		tally->strong += ref->strong;
+		tally->weak += ref->weak;
+	}
+	binder_unlock(&proc->outer_lock);
+}
+
+static void print_proc(struct host_out *out, struct binder_proc *proc)
+{
+	struct binder_alloc_stats alloc;
+	struct tally tally = { 0 };
+
+	tally_threads(proc, &tally);
+	tally_refs(proc, &tally);
+	binder_alloc_get_stats(&proc->alloc, &alloc);
+	host_out(out, "proc %d\ncontext %s\n", proc->pid, proc->context->name);
+	host_out(out, "  threads: %u\n", tally.threads);
+	host_out(out, "  requested threads: %d+%d/%d\n", tally.requested, tally.started, tally.max);
+	host_out(out, "  ready threads %u\n", tally.ready);
+	host_out(out, "  free async space %llu\n", (unsigned long long)alloc.free_async);
+	host_out(out, "  nodes: %u\n", tally.nodes);
+	host_out(out, "  refs: %u s %u w %u\n", tally.refs, tally.strong, tally.weak);
+	host_out(out, "  buffers: %llu\n", (unsigned long long)alloc.buffers);
+	host_out(out, "  pages: %llu:%llu:%llu\n", (unsigned long long)alloc.pages_active,
+		 (unsigned long long)alloc.pages_lru, (unsigned long long)alloc.pages_free);
+	host_out(out, "  pages high watermark: %llu\n", (unsigned long long)alloc.high);
+	host_out(out, "  pending transactions: %u\n", tally.pending);
+	print_stats(out, "  ", &proc->stats);
+}
+
+void binder_report_stats(struct host_out *out)
+{
+	struct binder_snapshot snapshot;
+	struct binder_stats sum;
+	u32 i;
+
+	binder_stats_add_up(&sum);
+	host_out(out, "binder stats:\n");
+	print_stats(out, "", &sum);
+	print_things(out, &sum);
+	if (binder_snapshot_take(&snapshot))
+		return;
+	for (i = 0; i < snapshot.nr; i++)
+		print_proc(out, snapshot.procs[i]);
+	binder_snapshot_drop(&snapshot);
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Reports of more than one batch, of processes that come and go, and the rings of the logs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pair.h"
+#include "reports/report_batch.h"
+#include "unit/test.h"
+
+/* How many lines of @text begin with @start. */
+static u32 count(const char *text, const char *start)
+{
+	u32 nr = 0;
+
+	while (text && *text) {
+		nr += !strncmp(text, start, strlen(start));
+		text = strchr(text, '\n');
+		text += text && *text == '\n';
+	}
+	return nr;
+}
+
+static char *report(void (*fn)(struct host_out *out))
+{
+	struct host_out out = { 0 };
+
+	fn(&out);
+	return out.text;
+}
+
+TEST(report_longer_than_a_sheet)
+{
+	enum { CALLS = 3 * REPORT_BATCH_LINES + 7 };
+	struct pair p;
+	char *text;
+	u32 i;
+
+	pair_begin(&p);
+	world_resume(p.s, RESUME_INTERRUPTED);
+	for (i = 0; i < CALLS; i++)
+		CHECK(pair_call(&p, 0, i, TF_ONE_WAY, "x") == 0);
+	text = report(binder_report_state);
+	CHECK(count(text, "  pending transaction ") == 1);
+	CHECK(count(text, "    pending async transaction ") == CALLS - 1);
+	CHECK(count(text, "  buffer ") == CALLS);
+	CHECK(count(text, "  node ") == 1);
+	free(text);
+	text = report(binder_report_transactions);
+	CHECK(count(text, "proc ") == 1);
+	CHECK(count(text, "    pending async transaction ") == CALLS - 1);
+	free(text);
+	CHECK(pair_end(&p));
+}
+
+/* What each process has counted is added up, also when it has ended; what never was is not told. */
+TEST(report_of_what_was_counted)
+{
+	struct pair p;
+	char *text;
+
+	pair_begin(&p);
+	CHECK(pair_call(&p, 0, 1, 0, "x") == BINDER_WOULD_BLOCK);
+	world_settle(&p.w);
+	pair_reply(&p, "y");
+	text = report(binder_report_stats);
+	CHECK(count(text, "proc: active 2 total 2") == 1);
+	CHECK(count(text, "thread: active 2 total 2") == 1);
+	CHECK(count(text, "transaction: active 0 total 2") == 1);
+	CHECK(count(text, "freeze: ") == 0);
+	CHECK(count(text, "BC_REPLY: 1") == 1);
+	CHECK(count(text, "  BC_REPLY: 1") == 1);
+	CHECK(count(text, "  transaction: ") == 0);
+	free(text);
+	world_kill(p.client);
+	text = report(binder_report_stats);
+	CHECK(count(text, "proc: active 1 total 2") == 1);
+	CHECK(count(text, "transaction: active 0 total 2") == 1); /* one of each its own */
+	CHECK(count(text, "BC_TRANSACTION: 1") == 1);
+	CHECK(count(text, "  BC_TRANSACTION: 1") == 0);
+	free(text);
+	CHECK(pair_end(&p));
+}
+
+/* Completions that the thread has not read: as many lines below it, but one heading. */
+TEST(report_of_a_busy_thread)
+{
+	enum { CALLS = 2 * REPORT_BATCH_LINES };
+	struct world_call call = { .flags = TF_ONE_WAY };
+	struct pair p;
+	char *text;
+	u32 i;
+
+	pair_begin(&p);
+	for (i = 0; i < CALLS; i++) {
+		world_call(p.c, &call);
+		CHECK(world_write_read(p.c, false) == 0);
+	}
+	text = report(binder_report_state);
+	CHECK(count(text, "    transaction complete") == CALLS);
+	CHECK(count(text, "  thread ") == 2);
+	free(text);
+	CHECK(pair_end(&p));
+}
+
+static void count_pid(void *arg, s32 pid)
+{
+	u32 *nr = arg;
+
+	++*nr;
+}
+
+TEST(report_pids_once_each)
+{
+	struct pair p;
+	struct host_out out = { 0 };
+	u32 nr = 0;
+
+	pair_begin(&p);
+	binder_report_pids(count_pid, &nr);
+	CHECK(nr == 2);
+	binder_report_proc(&out, p.client->sim->pid);
+	CHECK(count(out.text, "binder proc state:") == 1);
+	CHECK(count(out.text, "proc ") == 1);
+	free(out.text);
+	out = (struct host_out){ 0 };
+	binder_report_proc(&out, -1);
+	CHECK(!out.len);
+	free(out.text);
+	CHECK(pair_end(&p));
+}
+
+TEST(report_of_a_dead_node)
+{
+	struct pair p;
+	char *text;
+	u32 handle;
+
+	pair_begin(&p);
+	handle = pair_give_object(&p, 0x1234, 0x5678);
+	CHECK(handle == 1);
+	world_kill(p.client);
+	text = report(binder_report_state);
+	CHECK(count(text, "dead nodes:") == 1);
+	CHECK(strstr(text, "u0000000000001234 c0000000000005678"));
+	CHECK(strstr(text, "desc 1 dead node "));
+	free(text);
+	CHECK(pair_end(&p));
+}
+
+static void log_one(u32 id, bool failed)
+{
+	struct binder_log_entry *e = binder_log_begin(failed);
+
+	*e = (struct binder_log_entry){
+		.debug_id = id,
+		.call_type = LOG_ONEWAY,
+		.from_proc = 7,
+		.context = "a-device",
+	};
+	binder_log_end(e);
+}
+
+TEST(translog_keeps_the_last_ones)
+{
+	char expected[32];
+	char *text;
+	u32 i;
+
+	for (i = 1; i <= 2 * BINDER_LOG_ENTRIES + 3; i++) {
+		log_one(1000 + i, false);
+		if (i == 5)
+			log_one(1000 + i, true);
+	}
+	text = report(binder_report_transaction_log);
+	CHECK(count(text, "") == BINDER_LOG_ENTRIES);
+	snprintf(expected, sizeof(expected), "%u: async from 7:0", 1000 + BINDER_LOG_ENTRIES + 4);
+	CHECK(!strncmp(text, expected, strlen(expected)));
+	free(text);
+	text = report(binder_report_failed_transaction_log);
+	CHECK(count(text, "1005: async from 7:0 to 0:0 context a-device node 0 handle 0 ") == 1);
+	free(text);
+}
