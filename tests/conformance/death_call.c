@@ -252,3 +252,21 @@ TEST(death_of_both_parties, "A caller and its server may die together; the devic
 	manager = manager_new();
 	round_trip(client_new(), 0, manager);
 }
+
+TEST(txn_nested_after_the_callers_death,
+     "Who serves a caller that has died may still call others, and reply.", "")
+{
+	struct client *manager = manager_new();
+	struct client *last = client_new();
+	struct client *first = client_new();
+	uint32_t handle = give(last, manager, 0x10, 0x20, 0);
+	const struct returned *got;
+
+	call(first, 0);
+	got = expect(manager, BR_TRANSACTION);
+	client_kill(first);
+	sleep_ms(SETTLE_MS);
+	round_trip(manager, handle, last);
+	answer(manager, got);
+	round_trip(manager, handle, last);
+}

@@ -378,3 +378,83 @@ TEST(death_of_other_open,
 	expect_nothing(holder);
 	round_trip(holder, other, again);
 }
+
+TEST(death_of_a_holder_untold, "A holder may end before it has read of a death.", "")
+{
+	struct client *manager = manager_new();
+	struct client *holder = client_new();
+	struct client *server = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+
+	put_u32(holder, BC_ACQUIRE, 0);
+	request(holder, 0, 0xd0);
+	request(manager, handle, 0xd1);
+	client_kill(server);
+	sleep_ms(SETTLE_MS);
+	client_kill(manager);
+	sleep_ms(SETTLE_MS);
+	client_kill(holder);
+	round_trip(client_new(), 0, manager_new());
+}
+
+TEST(death_of_a_holder_unanswered, "A holder may end before it has answered the word of a death.",
+     "")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+
+	request(manager, handle, 0xd1);
+	client_kill(server);
+	expect(manager, BR_DEAD_BINDER);
+	put_handle_cookie(manager, BC_CLEAR_DEATH_NOTIFICATION, handle, 0xd1);
+	flush(manager);
+	client_kill(manager);
+	round_trip(client_new(), 0, manager_new());
+}
+
+TEST(death_clear_outside_the_loop,
+     "What a thread outside of the loop takes back is confirmed to any thread of the process.", "")
+{
+	struct client *holder = client_new();
+	struct client *thread = client_thread(holder);
+
+	manager_new();
+	put_u32(holder, BC_ACQUIRE, 0);
+	request(holder, 0, 0xd0);
+	put_handle_cookie(holder, BC_CLEAR_DEATH_NOTIFICATION, 0, 0xd0);
+	flush(holder);
+	EXPECT_EQ(expect(thread, BR_CLEAR_DEATH_NOTIFICATION_DONE)->cookie, 0xd0);
+	expect_nothing(holder);
+}
+
+TEST(death_clear_inside_the_loop, "What a thread in the loop takes back is confirmed to it alone.",
+     "")
+{
+	struct client *holder = client_new();
+	struct client *thread = client_thread(holder);
+
+	manager_new();
+	put_cmd(holder, BC_ENTER_LOOPER);
+	put_u32(holder, BC_ACQUIRE, 0);
+	request(holder, 0, 0xd0);
+	put_handle_cookie(holder, BC_CLEAR_DEATH_NOTIFICATION, 0, 0xd0);
+	flush(holder);
+	expect_nothing(thread);
+	EXPECT_EQ(expect(holder, BR_CLEAR_DEATH_NOTIFICATION_DONE)->cookie, 0xd0);
+}
+
+TEST(death_asked_late_outside_the_loop,
+     "Asked after the death by a thread outside of the loop, any thread is told.", "")
+{
+	struct client *manager = manager_new();
+	struct client *holder = client_new();
+	struct client *thread = client_thread(holder);
+
+	put_u32(holder, BC_ACQUIRE, 0);
+	flush(holder);
+	client_kill(manager);
+	sleep_ms(SETTLE_MS);
+	request(holder, 0, 0xd0);
+	EXPECT_EQ(expect(thread, BR_DEAD_BINDER)->cookie, 0xd0);
+}

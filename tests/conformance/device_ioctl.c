@@ -300,3 +300,24 @@ TEST(extended_error_of_dead_is_esrch,
 	EXPECT_EQ(error.command, BR_DEAD_REPLY);
 	EXPECT_EQ(error.param, -ESRCH);
 }
+
+TEST(node_debug_info_after_the_last, "There is no node behind the highest ptr.", "")
+{
+	struct client *manager = manager_new();
+	struct client *owner = client_new();
+	struct binder_node_debug_info info = { .ptr = ~0ull, .cookie = 7, .has_weak_ref = 7 };
+
+	give(owner, manager, ~0ull, 1, 0);
+	EXPECT_OK(client_ioctl(owner, BINDER_GET_NODE_DEBUG_INFO, &info));
+	EXPECT_EQ(info.ptr, 0);
+	EXPECT_EQ(info.cookie, 0);
+	EXPECT_EQ(info.has_weak_ref, 0);
+}
+
+TEST(node_info_for_ref_without_manager, "While there is no manager everybody gets EPERM.", "")
+{
+	struct client *client = client_new();
+	struct binder_node_info_for_ref info = { .handle = 0 };
+
+	EXPECT_ERR(client_ioctl(client, BINDER_GET_NODE_INFO_FOR_REF, &info), EPERM);
+}

@@ -197,3 +197,13 @@ TEST(manager_heir_takes_over_handle_0,
 	become_manager(heir);
 	round_trip(client, 0, heir);
 }
+
+TEST(manager_ext_does_not_look_at_the_type, "The type of the manager's object means nothing.", "")
+{
+	struct client *client = client_new();
+	struct flat_binder_object self = { .hdr.type = BINDER_TYPE_FD, .binder = 3, .cookie = 4 };
+
+	EXPECT_OK(client_ioctl(client, BINDER_SET_CONTEXT_MGR_EXT, &self));
+	call(client_new(), 0);
+	EXPECT_EQ(expect(client, BR_TRANSACTION)->txn.target.ptr, 3);
+}

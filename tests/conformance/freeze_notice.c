@@ -35,16 +35,6 @@ static int try_done(struct client *client, uint64_t cookie)
 	return try_flush(client);
 }
 
-static void freeze(struct client *by, struct client *whom, bool enable)
-{
-	struct binder_freeze_info info = {
-		.pid = (uint32_t)actor_pid(whom->by),
-		.enable = enable,
-	};
-
-	EXPECT_OK(client_ioctl(by, BINDER_FREEZE, &info));
-}
-
 /* The client is told of the state, and answers. */
 static void expect_state(struct client *client, uint64_t cookie, bool frozen)
 {
@@ -76,7 +66,7 @@ TEST(frozen_notice_of_a_frozen_one, "Asked of a frozen process, the first word i
 {
 	struct scene s = begin();
 
-	freeze(s.holder, s.server, true);
+	EXPECT_OK(freeze(s.holder, s.server, true, 0));
 	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
 	expect_state_and_answer(s.holder, 0xf1, true);
 	expect_nothing(s.holder);
@@ -89,9 +79,9 @@ TEST(frozen_notice_of_changes, "Then each change is told.", "freeze_notification
 	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
 	expect_state_and_answer(s.holder, 0xf1, false);
 	for (int i = 0; i < 3; i++) {
-		freeze(s.holder, s.server, true);
+		EXPECT_OK(freeze(s.holder, s.server, true, 0));
 		expect_state_and_answer(s.holder, 0xf1, true);
-		freeze(s.holder, s.server, false);
+		EXPECT_OK(freeze(s.holder, s.server, false, 0));
 		expect_state_and_answer(s.holder, 0xf1, false);
 	}
 	expect_nothing(s.holder);
@@ -104,9 +94,9 @@ TEST(frozen_notice_of_unchanged_state, "Freezing a frozen process tells that it 
 
 	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
 	expect_state_and_answer(s.holder, 0xf1, false);
-	freeze(s.holder, s.server, true);
+	EXPECT_OK(freeze(s.holder, s.server, true, 0));
 	expect_state_and_answer(s.holder, 0xf1, true);
-	freeze(s.holder, s.server, true);
+	EXPECT_OK(freeze(s.holder, s.server, true, 0));
 	expect_state_and_answer(s.holder, 0xf1, true);
 	expect_nothing(s.holder);
 }
@@ -117,12 +107,12 @@ TEST(frozen_notice_unread_changes_merge, "Changes while the last word is unread 
 	struct scene s = begin();
 
 	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
-	freeze(s.holder, s.server, true);
+	EXPECT_OK(freeze(s.holder, s.server, true, 0));
 	expect_state_and_answer(s.holder, 0xf1, true);
 	expect_nothing(s.holder);
-	freeze(s.holder, s.server, false);
-	freeze(s.holder, s.server, true);
-	freeze(s.holder, s.server, false);
+	EXPECT_OK(freeze(s.holder, s.server, false, 0));
+	EXPECT_OK(freeze(s.holder, s.server, true, 0));
+	EXPECT_OK(freeze(s.holder, s.server, false, 0));
 	expect_state_and_answer(s.holder, 0xf1, false);
 	expect_nothing(s.holder);
 }
@@ -134,7 +124,7 @@ TEST(frozen_notice_waits_for_the_answer, "No change is told before the last word
 
 	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
 	expect_state(s.holder, 0xf1, false);
-	freeze(s.holder, s.server, true);
+	EXPECT_OK(freeze(s.holder, s.server, true, 0));
 	expect_nothing(s.holder);
 	EXPECT_OK(try_done(s.holder, 0xf1));
 	expect_state_and_answer(s.holder, 0xf1, true);
@@ -149,8 +139,8 @@ TEST(frozen_notice_there_and_back_unanswered,
 
 	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
 	expect_state(s.holder, 0xf1, false);
-	freeze(s.holder, s.server, true);
-	freeze(s.holder, s.server, false);
+	EXPECT_OK(freeze(s.holder, s.server, true, 0));
+	EXPECT_OK(freeze(s.holder, s.server, false, 0));
 	expect_nothing(s.holder);
 	EXPECT_OK(try_done(s.holder, 0xf1));
 	expect_state_and_answer(s.holder, 0xf1, false);
@@ -211,7 +201,7 @@ TEST(frozen_notice_clear, "A clear is confirmed, and changes are not told any mo
 	expect_state_and_answer(s.holder, 1, false);
 	EXPECT_OK(try_clear(s.holder, s.handle, 1));
 	EXPECT_EQ(expect(s.holder, BR_CLEAR_FREEZE_NOTIFICATION_DONE)->cookie, 1);
-	freeze(s.holder, s.server, true);
+	EXPECT_OK(freeze(s.holder, s.server, true, 0));
 	expect_nothing(s.holder);
 	EXPECT_ERR(try_clear(s.holder, s.handle, 1), EINVAL);
 }
@@ -270,7 +260,7 @@ TEST(frozen_notice_owner_dies, "An owner that dies frozen is not told as thawed.
 {
 	struct scene s = begin();
 
-	freeze(s.holder, s.server, true);
+	EXPECT_OK(freeze(s.holder, s.server, true, 0));
 	EXPECT_OK(try_request(s.holder, s.handle, 1));
 	expect_state_and_answer(s.holder, 1, true);
 	client_kill(s.server);
@@ -288,7 +278,7 @@ TEST(frozen_notice_release, "With its handle a registration goes.", "freeze_noti
 	expect_state_and_answer(s.holder, 1, false);
 	put_u32(s.holder, BC_RELEASE, s.handle);
 	flush(s.holder);
-	freeze(s.holder, s.server, true);
+	EXPECT_OK(freeze(s.holder, s.server, true, 0));
 	expect_nothing(s.holder);
 	EXPECT_ERR(try_clear(s.holder, s.handle, 1), EINVAL);
 }
@@ -304,7 +294,7 @@ TEST(frozen_notice_two_objects, "Each object of the frozen process is told by it
 	expect_state_and_answer(s.holder, 1, false);
 	EXPECT_OK(try_request(s.holder, other, 2));
 	expect_state_and_answer(s.holder, 2, false);
-	freeze(s.holder, s.server, true);
+	EXPECT_OK(freeze(s.holder, s.server, true, 0));
 	for (int i = 0; i < 2; i++) {
 		const struct returned *got = expect(s.holder, BR_FROZEN_BINDER);
 
@@ -324,7 +314,7 @@ TEST(frozen_notice_beside_death, "Death and freeze notifications of one handle a
 	put_handle_cookie(s.holder, BC_REQUEST_DEATH_NOTIFICATION, s.handle, 7);
 	EXPECT_OK(try_request(s.holder, s.handle, 7));
 	expect_state_and_answer(s.holder, 7, false);
-	freeze(s.holder, s.server, true);
+	EXPECT_OK(freeze(s.holder, s.server, true, 0));
 	expect_state_and_answer(s.holder, 7, true);
 	client_kill(s.server);
 	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 7);
@@ -347,7 +337,50 @@ TEST(frozen_notice_holder_dies, "A holder may die with registrations in every st
 	EXPECT_OK(try_clear(manager, second, 2));
 	client_kill(manager);
 	manager = manager_new();
-	freeze(manager, server, true);
-	freeze(manager, server, false);
+	EXPECT_OK(freeze(manager, server, true, 0));
+	EXPECT_OK(freeze(manager, server, false, 0));
 	round_trip(server, 0, manager);
+}
+
+TEST(frozen_notice_outside_the_loop,
+     "What a thread outside of the loop asks for, and takes back, any thread is told.",
+     "freeze_notification")
+{
+	struct client *holder = client_new();
+	struct client *thread = client_thread(holder);
+
+	manager_new();
+	put_u32(holder, BC_ACQUIRE, 0);
+	put_handle_cookie(holder, BC_REQUEST_FREEZE_NOTIFICATION, 0, 0xf0);
+	flush(holder);
+	EXPECT_EQ(expect(thread, BR_FROZEN_BINDER)->frozen.cookie, 0xf0);
+	put_u64(thread, BC_FREEZE_NOTIFICATION_DONE, 0xf0);
+	put_handle_cookie(holder, BC_CLEAR_FREEZE_NOTIFICATION, 0, 0xf0);
+	flush(thread);
+	flush(holder);
+	EXPECT_EQ(expect(thread, BR_CLEAR_FREEZE_NOTIFICATION_DONE)->cookie, 0xf0);
+}
+
+TEST(frozen_notice_of_a_holder_untold, "A holder may end at any point of a notice.",
+     "freeze_notification")
+{
+	struct client *manager = manager_new();
+
+	for (int step = 0; step < 4; step++) {
+		struct client *holder = client_new();
+
+		put_u32(holder, BC_ACQUIRE, 0);
+		put_handle_cookie(holder, BC_REQUEST_FREEZE_NOTIFICATION, 0, 0xf0);
+		flush(holder);
+		if (step > 0)
+			expect(holder, BR_FROZEN_BINDER);
+		if (step > 1)
+			EXPECT_OK(freeze(client_new(), manager, step == 2, 0));
+		if (step > 2) {
+			put_handle_cookie(holder, BC_CLEAR_FREEZE_NOTIFICATION, 0, 0xf0);
+			flush(holder);
+		}
+		client_kill(holder);
+	}
+	round_trip(client_new(), 0, manager);
 }

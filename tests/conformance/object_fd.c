@@ -218,11 +218,17 @@ TEST(fd_mixed_with_others, "Descriptors travel beside other objects.", "fd_passi
 	expect_file(server, (int)object_at(got, 2)->fd.fd, "mixed");
 }
 
-static void do_limit(void *arg)
+static void do_take_no_files(void *arg)
 {
-	struct rlimit limit = { *(rlim_t *)arg, *(rlim_t *)arg };
+	const struct rlimit none = { 0, 0 };
 
-	EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+}
+
+/* No more descriptors fit into the client's process. */
+static void take_no_files(struct client *client)
+{
+	client_run(client, do_take_no_files, NULL);
 }
 
 TEST(fd_receiver_full,
@@ -232,9 +238,8 @@ TEST(fd_receiver_full,
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);
 	uint32_t fd = (uint32_t)make_file(manager, "full");
-	rlim_t none = 0;
 
-	client_run(server, do_limit, shared_copy(&none, sizeof(none)));
+	take_no_files(server);
 	call(manager, 1, .objects = { OBJ_FD(fd) });
 	expect_nothing(server);
 	expect(manager, BR_TRANSACTION_COMPLETE);
@@ -300,4 +305,40 @@ TEST(fd_device_itself, "A descriptor of the binder device itself may be sent.", 
 	finish_call(manager);
 	client_kill(server);
 	round_trip(client_new(), 0, manager);
+}
+
+TEST(fd_oneway_receiver_full,
+     "A one-way call whose files the receiver has no room for is lost; the next one arrives.",
+     "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, FLAT_BINDER_FLAG_ACCEPTS_FDS);
+	uint32_t fd = (uint32_t)make_file(manager, "full");
+
+	take_no_files(server);
+	call_oneway(manager, handle, .code = 1, .objects = { OBJ_FD(fd) });
+	call_oneway(manager, handle, .code = 2);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	EXPECT_EQ(expect(server, BR_TRANSACTION)->txn.code, 2);
+	expect_nothing(manager);
+}
+
+TEST(fd_reply_receiver_full,
+     "A reply whose files the caller has no room for fails there, and only there.", "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	uint32_t fd = (uint32_t)make_file(manager, "full");
+
+	take_no_files(client);
+	call(client, 0, .flags = TF_ACCEPT_FDS);
+	free_buffer(manager, expect(manager, BR_TRANSACTION));
+	reply(manager, .objects = { OBJ_FD(fd) });
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_FAILED_REPLY);
+	expect_nothing(client);
+	round_trip(client, 0, manager);
 }

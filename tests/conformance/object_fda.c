@@ -9,28 +9,6 @@
 #include "files.h"
 #include "test.h"
 
-struct peek_fds {
-	uint64_t at;
-	uint32_t words[8];
-};
-
-static void do_peek(void *arg)
-{
-	struct peek_fds *p = arg;
-
-	memcpy(p->words, (void *)(uintptr_t)p->at, sizeof(p->words));
-}
-
-/* Eight words at an address in the client's mapping. */
-static uint32_t *peek_words(struct client *client, uint64_t at)
-{
-	struct peek_fds p = { .at = at };
-	struct peek_fds *shared = shared_copy(&p, sizeof(p));
-
-	client_run(client, do_peek, shared);
-	return shared->words;
-}
-
 /* A process whose object, handle 1 of the context manager, takes descriptors. */
 static struct client *accepting_server(struct client *manager)
 {
@@ -70,7 +48,7 @@ TEST(fda_arrives, "The numbers in the parent are replaced by the receiver's.", "
 	     .objects = { OBJ_PTR(fd_buffer(first, second), 32), OBJ_FDA(2, 0, 12) });
 	got = expect(server, BR_TRANSACTION);
 	EXPECT_EQ(object_at(got, 1)->fda.num_fds, 2);
-	words = peek_words(server, object_at(got, 0)->ptr.buffer);
+	words = read_memory(server, object_at(got, 0)->ptr.buffer, 32);
 	EXPECT_EQ(words[0], 12);
 	EXPECT_EQ(words[2], 0);
 	EXPECT_EQ(words[5], 7);
@@ -90,7 +68,7 @@ TEST(fda_is_closed_with_the_buffer, "Freeing the buffer closes the descriptors o
 	call(manager, 1, HEADER,
 	     .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(2, 0, 12) });
 	got = expect(server, BR_TRANSACTION);
-	words = peek_words(server, object_at(got, 0)->ptr.buffer);
+	words = read_memory(server, object_at(got, 0)->ptr.buffer, 32);
 	expect_file(server, (int)words[3], "gone");
 	answer(server, got);
 	expect_closed(server, (int)words[3]);
@@ -115,7 +93,7 @@ TEST(fda_in_reply, "A caller that accepts descriptors gets an array of them in a
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	expect(client, BR_TRANSACTION_COMPLETE);
 	got = expect(client, BR_REPLY);
-	words = peek_words(client, object_at(got, 0)->ptr.buffer);
+	words = read_memory(client, object_at(got, 0)->ptr.buffer, 32);
 	expect_file(client, (int)words[4], "reply");
 	free_buffer(client, got);
 	expect_closed(client, (int)words[4]);
@@ -133,7 +111,7 @@ TEST(fda_two_arrays, "One buffer may hold two arrays.", "fd_passing")
 	     .objects = { OBJ_PTR(fd_buffer(first, second), 32), OBJ_FDA(1, 0, 12),
 			  OBJ_FDA(1, 0, 16) });
 	got = expect(server, BR_TRANSACTION);
-	words = peek_words(server, object_at(got, 0)->ptr.buffer);
+	words = read_memory(server, object_at(got, 0)->ptr.buffer, 32);
 	expect_file(server, (int)words[3], "a");
 	expect_file(server, (int)words[4], "b");
 }
@@ -233,4 +211,24 @@ TEST(fda_dies_with_its_receiver_unread,
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	expect(manager, BR_DEAD_REPLY);
 	expect_file(manager, fd, "x");
+}
+
+TEST(fda_below_a_pointer, "An array may not begin below a pointer that was set in its parent.", "")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, FLAT_BINDER_FLAG_ACCEPTS_FDS);
+	int fd = make_file(manager, "x");
+	const uint32_t words[8] = { 12, 2, 0, (uint32_t)fd, (uint32_t)fd };
+	void *parent = shared_copy(words, sizeof(words));
+	void *child = shared_copy("child", 6);
+
+	call(manager, handle, .sg = true, .data = "a header", .size = 8,
+	     .objects = { OBJ_PTR(parent, 32),
+			  OBJ_PTR(child, 6, .flags = BINDER_BUFFER_FLAG_HAS_PARENT, .parent = 0,
+				  .parent_offset = 24),
+			  OBJ_FDA(2, 0, 12) });
+	expect(manager, BR_FAILED_REPLY);
+	expect_nothing(server);
+	round_trip(manager, handle, server);
 }

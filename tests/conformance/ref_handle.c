@@ -268,3 +268,13 @@ TEST(handle_many, "Five hundred nodes get five hundred handles, and all of them 
 	flush(manager);
 	EXPECT_EQ(give(server, manager, 0x9990, COOKIE, 0), 1);
 }
+
+TEST(handle_zero_of_the_manager_itself, "A manager cannot take a handle to itself.", "")
+{
+	struct client *manager = manager_new();
+
+	put_u32(manager, BC_ACQUIRE, 0);
+	EXPECT_ERR(try_flush(manager), EINVAL);
+	put_u32(manager, BC_INCREFS, 0);
+	EXPECT_ERR(try_flush(manager), EINVAL);
+}

@@ -205,13 +205,6 @@ static void expect_report_at(const struct listener *l, struct report want)
 	EXPECT_EQ(u32_of(got[A_DATA_SIZE]), want.data_size);
 }
 
-static void freeze(struct client *by, struct client *target)
-{
-	struct binder_freeze_info info = { .pid = (uint32_t)actor_pid(target->by), .enable = 1 };
-
-	EXPECT_OK(client_ioctl(by, BINDER_FREEZE, &info));
-}
-
 TEST(report_family,
      "Family `binder` of generic netlink, version 1, has a group `report`.",
      "transaction_report")
@@ -327,7 +320,7 @@ TEST(report_of_calls_to_the_frozen,
 	struct client *manager = manager_new();
 	struct client *client = client_new();
 
-	freeze(client, manager);
+	EXPECT_OK(freeze(client, manager, true, 0));
 	call(client, 0, .code = 10);
 	expect(client, BR_FROZEN_REPLY);
 	expect_report(&l, BR_FROZEN_REPLY, client, manager, .code = 10);

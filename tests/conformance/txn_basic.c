@@ -349,3 +349,17 @@ TEST(txn_offsets_follow_the_data, "Offsets lie behind the data, at the next mult
 	EXPECT_EQ(got->txn.offsets_size, 8);
 	EXPECT_EQ(got->offsets[0], 8);
 }
+
+TEST(txn_reply_with_oneway_flag, "TF_ONE_WAY in the flags of a reply means nothing.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 0);
+	free_buffer(manager, expect(manager, BR_TRANSACTION));
+	reply(manager, .flags = TF_ONE_WAY, .code = 5);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	EXPECT_EQ(expect(client, BR_REPLY)->txn.flags, TF_ONE_WAY);
+	expect_nothing(manager);
+}

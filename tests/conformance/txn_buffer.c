@@ -12,18 +12,6 @@ static struct client *small_manager(void)
 	return manager_open((struct client_options){ .map_size = SMALL_MAP });
 }
 
-struct memory {
-	const uint8_t *at;
-	uint8_t bytes[64];
-};
-
-static void copy_memory(void *arg)
-{
-	struct memory *memory = arg;
-
-	memcpy(memory->bytes, memory->at, sizeof(memory->bytes));
-}
-
 TEST(buffer_space_runs_out,
      "When the receiver's space is used up a call fails; after a free it fits again.",
      "")
@@ -224,8 +212,8 @@ TEST(buffer_clear_on_free, "A buffer of a call with TF_CLEAR_BUF is zeroed when 
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
-	struct memory *memory = shared_alloc(sizeof(*memory));
 	const struct returned *got, *neighbour;
+	const uint8_t *bytes;
 
 	call(client_new(), 0, .data = "neighbour", .size = 10);
 	neighbour = expect(client_thread(manager), BR_TRANSACTION);
@@ -233,21 +221,18 @@ TEST(buffer_clear_on_free, "A buffer of a call with TF_CLEAR_BUF is zeroed when 
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT(!strcmp((char *)got->data, "secret"));
 	free_buffer(manager, got);
-	memory->at = (uint8_t *)(uintptr_t)got->txn.data.ptr.buffer;
-	client_run(manager, copy_memory, memory);
-	for (size_t i = 0; i < sizeof(memory->bytes); i++)
-		EXPECT_EQ(memory->bytes[i], 0);
-	memory->at = (uint8_t *)(uintptr_t)neighbour->txn.data.ptr.buffer;
-	client_run(manager, copy_memory, memory);
-	EXPECT(!strcmp((char *)memory->bytes, "neighbour"));
+	bytes = read_memory(manager, got->txn.data.ptr.buffer, 64);
+	for (size_t i = 0; i < 64; i++)
+		EXPECT_EQ(bytes[i], 0);
+	EXPECT(!strcmp(read_memory(manager, neighbour->txn.data.ptr.buffer, 10), "neighbour"));
 }
 
 TEST(buffer_clear_of_reply, "TF_CLEAR_BUF of a reply clears the caller's buffer on free.", "")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
-	struct memory *memory = shared_alloc(sizeof(*memory));
 	const struct returned *got;
+	const uint8_t *bytes;
 
 	round_trip(client, 0, manager);
 	call(client, 0);
@@ -256,10 +241,9 @@ TEST(buffer_clear_of_reply, "TF_CLEAR_BUF of a reply clears the caller's buffer 
 	expect(client, BR_TRANSACTION_COMPLETE);
 	got = expect(client, BR_REPLY);
 	free_buffer(client, got);
-	memory->at = (uint8_t *)(uintptr_t)got->txn.data.ptr.buffer;
-	client_run(client, copy_memory, memory);
-	for (size_t n = 0; n < sizeof(memory->bytes); n++)
-		EXPECT_EQ(memory->bytes[n], 0);
+	bytes = read_memory(client, got->txn.data.ptr.buffer, 64);
+	for (size_t i = 0; i < 64; i++)
+		EXPECT_EQ(bytes[i], 0);
 }
 
 TEST(buffer_address_lies_in_the_map,
@@ -297,4 +281,24 @@ TEST(buffer_large_payload_arrives_whole, "Every byte of a payload of many pages 
 	answer(manager, got);
 	finish_call(client);
 	round_trip(client, 0, manager);
+}
+
+TEST(buffer_free_outside_the_map, "Freeing an address outside of the mapping is passed over.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	uint64_t base = (uintptr_t)manager->map;
+	const uint64_t odd[] = { 0, 1, 8, base - 8, base - 1, base + MAP_SIZE,
+				 base + MAP_SIZE + 8, ~0ull, 1ull << 63 };
+	const struct returned *got;
+
+	call(client, 0);
+	got = expect(manager, BR_TRANSACTION);
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		put_u64(manager, BC_FREE_BUFFER, odd[i]);
+		flush(manager);
+	}
+	expect_nothing(manager);
+	answer(manager, got);
+	finish_call(client);
 }

@@ -279,3 +279,16 @@ TEST(txn_huge_sizes_fail, "Sizes that overflow when added fail and harm nothing.
 	expect_nothing(manager);
 	round_trip(client, 0, manager);
 }
+
+TEST(txn_reply_while_waiting_fails, "A thread that waits for a reply has none to give itself.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	call(client, 0);
+	reply(client);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(client, BR_FAILED_REPLY);
+	answer(manager, expect(manager, BR_TRANSACTION));
+	free_buffer(client, expect(client, BR_REPLY));
+}

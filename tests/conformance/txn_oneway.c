@@ -261,3 +261,43 @@ TEST(oneway_spam_detection_is_the_senders,
 	calls_until_suspect(client, 4000, &what);
 	EXPECT_EQ(what, BR_FAILED_REPLY);
 }
+
+static void fill(struct client *client, int calls, size_t size)
+{
+	while (calls--) {
+		call_oneway(client, 0, .size = size);
+		expect(client, BR_TRANSACTION_COMPLETE);
+	}
+}
+
+/* Of a manager's 128 KiB for one-way calls; neither sender takes more than a quarter of all. */
+static void fill_by_two_others(void)
+{
+	fill(client_new(), 14, 4000);
+	fill(client_new(), 13, 4000);
+}
+
+TEST(oneway_spam_is_ones_own, "A sender is not suspected for what others have sent.", "")
+{
+	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
+	struct client *client = client_new();
+
+	enable_spam_detection(client);
+	fill_by_two_others();
+	call_oneway(client, 0, .size = 8);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	expect(manager, BR_TRANSACTION);
+}
+
+TEST(oneway_spam_by_number, "Over fifty calls that wait are suspect, however small they are.", "")
+{
+	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
+	struct client *client = client_new();
+
+	enable_spam_detection(client);
+	fill(client, 60, 8);
+	fill_by_two_others();
+	call_oneway(client, 0, .size = 8);
+	expect(client, BR_ONEWAY_SPAM_SUSPECT);
+	expect(manager, BR_TRANSACTION);
+}

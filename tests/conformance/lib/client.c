@@ -191,6 +191,38 @@ void client_run(struct client *client, void (*step)(void *arg), void *arg)
 	actor_run(client->by, step, arg);
 }
 
+struct memory {
+	const void *at;
+	size_t size;
+	uint8_t bytes[];
+};
+
+static void copy_memory(void *arg)
+{
+	struct memory *memory = arg;
+
+	memcpy(memory->bytes, memory->at, memory->size);
+}
+
+void *read_memory(struct client *client, uint64_t at, size_t size)
+{
+	struct memory *memory = shared_alloc(sizeof(*memory) + size);
+
+	memory->at = (const void *)(uintptr_t)at;
+	memory->size = size;
+	client_run(client, copy_memory, memory);
+	return memory->bytes;
+}
+
+int freeze(struct client *by, struct client *target, bool enable, uint32_t timeout_ms)
+{
+	struct binder_freeze_info info = {
+		.pid = (uint32_t)actor_pid(target->by), .enable = enable, .timeout_ms = timeout_ms,
+	};
+
+	return client_ioctl(by, BINDER_FREEZE, &info);
+}
+
 void put_bytes(struct client *client, const void *bytes, size_t size)
 {
 	if (client->out_size + size > OUT_SIZE)

@@ -98,6 +98,10 @@ int client_ioctl_raw(struct client *client, unsigned long cmd, unsigned long arg
 long client_mmap(struct client *client, size_t size, int prot, int flags, off_t offset);
 /* Run a function in the client's thread; arg must be in shared memory. */
 void client_run(struct client *client, void (*step)(void *arg), void *arg);
+/* A copy of memory of the client's process, in shared memory. */
+void *read_memory(struct client *client, uint64_t at, size_t size);
+/* BINDER_FREEZE by one client of the process of another. */
+int freeze(struct client *by, struct client *target, bool enable, uint32_t timeout_ms);
 
 /* Queue a command. */
 void put_bytes(struct client *client, const void *bytes, size_t size);

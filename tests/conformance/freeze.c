@@ -8,16 +8,6 @@
 #include "expect.h"
 #include "test.h"
 
-/* Freeze or thaw the process of `target` as told by `by`. */
-static int freeze(struct client *by, struct client *target, bool enable, uint32_t timeout_ms)
-{
-	struct binder_freeze_info info = {
-		.pid = (uint32_t)actor_pid(target->by), .enable = enable, .timeout_ms = timeout_ms,
-	};
-
-	return client_ioctl(by, BINDER_FREEZE, &info);
-}
-
 static struct binder_frozen_status_info frozen_info(struct client *by, struct client *target)
 {
 	struct binder_frozen_status_info info = { .pid = (uint32_t)actor_pid(target->by) };
@@ -133,7 +123,6 @@ TEST(freeze_waits_for_the_calls_within,
 	round_trip(client, 0, manager);
 	EXPECT_OK(freeze(third, manager, true, 0));
 }
-
 
 TEST(freeze_failed_attempt_leaves_it_thawed,
      "After a freeze that failed with EAGAIN calls still get in.",
@@ -312,4 +301,69 @@ TEST(freeze_killed_process_stays_answerable,
 	sleep_ms(SETTLE_MS);
 	call(manager, handle);
 	expect(manager, BR_DEAD_REPLY);
+}
+
+static void update(struct client *client, uint32_t handle, int number)
+{
+	call(client, handle, .code = 2, .flags = TF_ONE_WAY | TF_UPDATE_TXN, .data = &number,
+	     .size = sizeof(number));
+}
+
+static void expect_number(struct client *client, int number)
+{
+	const struct returned *got = expect(client, BR_TRANSACTION);
+
+	EXPECT_EQ(*(int *)got->data, number);
+	free_buffer(client, got);
+}
+
+TEST(freeze_update_needs_same_sender, "TF_UPDATE_TXN does not replace another process's call.", "")
+{
+	struct client *manager = manager_new();
+	struct client *first = client_new(), *second = client_new();
+
+	EXPECT_OK(freeze(first, manager, true, 0));
+	for (int i = 0; i < 4; i++)
+		update(i % 2 ? second : first, 0, i);
+	EXPECT_OK(freeze(first, manager, false, 0));
+	/* the first is on its way already, and no more pending */
+	expect_number(manager, 0);
+	expect_number(manager, 2);
+	expect_number(manager, 3);
+	expect_nothing(manager);
+}
+
+TEST(freeze_update_needs_same_object, "Nor one to another object.", "")
+{
+	struct client *manager = manager_new();
+	struct client *server = client_new();
+	uint32_t one = give(server, manager, 0x10, 0x20, 0);
+	uint32_t two = give(server, manager, 0x30, 0x40, 0);
+
+	EXPECT_OK(freeze(manager, server, true, 0));
+	for (int i = 0; i < 6; i++)
+		update(manager, i % 2 ? two : one, i);
+	EXPECT_OK(freeze(manager, server, false, 0));
+	expect_number(server, 0);
+	expect_number(server, 1);
+	expect_number(server, 4);
+	expect_number(server, 5);
+	expect_nothing(server);
+}
+
+TEST(freeze_update_needs_the_flag_before, "Nor one that was sent without TF_UPDATE_TXN.", "")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	int one = 1;
+
+	EXPECT_OK(freeze(client, manager, true, 0));
+	update(client, 0, 0);
+	call_oneway(client, 0, .code = 2, .data = &one, .size = sizeof(one));
+	update(client, 0, 2);
+	EXPECT_OK(freeze(client, manager, false, 0));
+	expect_number(manager, 0);
+	expect_number(manager, 1);
+	expect_number(manager, 2);
+	expect_nothing(manager);
 }
