@@ -36,7 +36,7 @@ static void done(struct client *client, uint64_t cookie)
 	flush(client);
 }
 
-TEST(death_is_told, "Whoever asked is told of an object's death, with the cookie it gave.", "")
+TEST(death_is_told, "Whoever asked is told of an object's death, with the cookie it gave.")
 {
 	struct scene s = begin();
 
@@ -48,7 +48,7 @@ TEST(death_is_told, "Whoever asked is told of an object's death, with the cookie
 	expect_nothing(s.holder);
 }
 
-TEST(death_by_exit_is_told, "An exit is a death like any other.", "")
+TEST(death_by_exit_is_told, "An exit is a death like any other.")
 {
 	struct scene s = begin();
 
@@ -57,7 +57,7 @@ TEST(death_by_exit_is_told, "An exit is a death like any other.", "")
 	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 1);
 }
 
-TEST(death_by_close_is_told, "Closing the device is the death of the objects.", "")
+TEST(death_by_close_is_told, "Closing the device is the death of the objects.")
 {
 	struct scene s = begin();
 
@@ -66,7 +66,7 @@ TEST(death_by_close_is_told, "Closing the device is the death of the objects.", 
 	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 1);
 }
 
-TEST(death_before_the_request_is_told, "Asked after the death, the answer comes at once.", "")
+TEST(death_before_the_request_is_told, "Asked after the death, the answer comes at once.")
 {
 	struct scene s = begin();
 
@@ -78,7 +78,7 @@ TEST(death_before_the_request_is_told, "Asked after the death, the answer comes 
 	expect_nothing(s.holder);
 }
 
-TEST(death_is_told_once, "A death is told once, answered or not.", "")
+TEST(death_is_told_once, "A death is told once, answered or not.")
 {
 	struct scene s = begin();
 
@@ -91,7 +91,7 @@ TEST(death_is_told_once, "A death is told once, answered or not.", "")
 	expect_nothing(s.holder);
 }
 
-TEST(death_unasked_is_not_told, "Who did not ask is not told.", "")
+TEST(death_unasked_is_not_told, "Who did not ask is not told.")
 {
 	struct scene s = begin();
 
@@ -103,7 +103,7 @@ TEST(death_unasked_is_not_told, "Who did not ask is not told.", "")
 	expect_nothing(s.holder);
 }
 
-TEST(death_double_request, "A second request for the same handle is passed over.", "")
+TEST(death_double_request, "A second request for the same handle is passed over.")
 {
 	struct scene s = begin();
 
@@ -116,7 +116,7 @@ TEST(death_double_request, "A second request for the same handle is passed over.
 	expect_nothing(s.holder);
 }
 
-TEST(death_unknown_handle, "A request for a handle that is not there is passed over.", "")
+TEST(death_unknown_handle, "A request for a handle that is not there is passed over.")
 {
 	struct scene s = begin();
 
@@ -126,7 +126,7 @@ TEST(death_unknown_handle, "A request for a handle that is not there is passed o
 	round_trip(s.holder, s.handle, s.server);
 }
 
-TEST(death_clear, "A request taken back is confirmed and nothing is told.", "")
+TEST(death_clear, "A request taken back is confirmed and nothing is told.")
 {
 	struct scene s = begin();
 
@@ -138,7 +138,7 @@ TEST(death_clear, "A request taken back is confirmed and nothing is told.", "")
 	expect_nothing(s.holder);
 }
 
-TEST(death_clear_and_request_again, "After a clear one may ask again, with another cookie.", "")
+TEST(death_clear_and_request_again, "After a clear one may ask again, with another cookie.")
 {
 	struct scene s = begin();
 
@@ -151,8 +151,7 @@ TEST(death_clear_and_request_again, "After a clear one may ask again, with anoth
 }
 
 TEST(death_clear_unread_and_request_again,
-     "One may ask again before the confirmation of the clear has been read.",
-     "")
+     "One may ask again before the confirmation of the clear has been read.")
 {
 	struct scene s = begin();
 
@@ -164,7 +163,7 @@ TEST(death_clear_unread_and_request_again,
 	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 4);
 }
 
-TEST(death_clear_with_wrong_cookie, "A clear with another cookie is passed over.", "")
+TEST(death_clear_with_wrong_cookie, "A clear with another cookie is passed over.")
 {
 	struct scene s = begin();
 
@@ -175,7 +174,7 @@ TEST(death_clear_with_wrong_cookie, "A clear with another cookie is passed over.
 	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 3);
 }
 
-TEST(death_clear_unasked, "A clear without a request is passed over.", "")
+TEST(death_clear_unasked, "A clear without a request is passed over.")
 {
 	struct scene s = begin();
 
@@ -185,8 +184,7 @@ TEST(death_clear_unasked, "A clear without a request is passed over.", "")
 }
 
 TEST(death_clear_while_untold,
-     "A clear after the death, which has not been read: told, and confirmed once answered.",
-     "")
+     "A clear after the death, which has not been read: told, and confirmed once answered.")
 {
 	struct scene s = begin();
 
@@ -202,8 +200,7 @@ TEST(death_clear_while_untold,
 }
 
 TEST(death_clear_while_delivered,
-     "A clear between telling and answering is confirmed with the answer.",
-     "")
+     "A clear between telling and answering is confirmed with the answer.")
 {
 	struct scene s = begin();
 
@@ -216,7 +213,7 @@ TEST(death_clear_while_delivered,
 	EXPECT_EQ(expect(s.holder, BR_CLEAR_DEATH_NOTIFICATION_DONE)->cookie, 5);
 }
 
-TEST(death_clear_after_done, "A clear after the answer is confirmed at once.", "")
+TEST(death_clear_after_done, "A clear after the answer is confirmed at once.")
 {
 	struct scene s = begin();
 
@@ -229,7 +226,7 @@ TEST(death_clear_after_done, "A clear after the answer is confirmed at once.", "
 	EXPECT_EQ(expect(s.holder, BR_CLEAR_DEATH_NOTIFICATION_DONE)->cookie, 5);
 }
 
-TEST(death_done_unknown, "An answer to nothing is passed over.", "")
+TEST(death_done_unknown, "An answer to nothing is passed over.")
 {
 	struct scene s = begin();
 
@@ -243,7 +240,7 @@ TEST(death_done_unknown, "An answer to nothing is passed over.", "")
 	expect_nothing(s.holder);
 }
 
-TEST(death_release_before_death, "With its handle released a request is forgotten.", "")
+TEST(death_release_before_death, "With its handle released a request is forgotten.")
 {
 	struct scene s = begin();
 
@@ -255,7 +252,7 @@ TEST(death_release_before_death, "With its handle released a request is forgotte
 	expect_nothing(s.holder);
 }
 
-TEST(death_release_while_untold, "So is a death that was not read yet.", "")
+TEST(death_release_while_untold, "So is a death that was not read yet.")
 {
 	struct scene s = begin();
 
@@ -267,7 +264,7 @@ TEST(death_release_while_untold, "So is a death that was not read yet.", "")
 	expect_nothing(s.holder);
 }
 
-TEST(death_release_while_delivered, "After the release of a handle its death may be answered.", "")
+TEST(death_release_while_delivered, "After the release of a handle its death may be answered.")
 {
 	struct scene s = begin();
 
@@ -281,7 +278,7 @@ TEST(death_release_while_delivered, "After the release of a handle its death may
 	round_trip(client_new(), 0, s.holder);
 }
 
-TEST(death_of_several_objects, "Each object's death is told by its own cookie.", "")
+TEST(death_of_several_objects, "Each object's death is told by its own cookie.")
 {
 	struct client *holder = manager_new();
 	struct client *server = client_new();
@@ -296,7 +293,7 @@ TEST(death_of_several_objects, "Each object's death is told by its own cookie.",
 	expect_nothing(holder);
 }
 
-TEST(death_told_to_each_holder, "Each holder that asked is told.", "")
+TEST(death_told_to_each_holder, "Each holder that asked is told.")
 {
 	struct scene s = begin();
 	struct client *other = client_new();
@@ -313,7 +310,7 @@ TEST(death_told_to_each_holder, "Each holder that asked is told.", "")
 	EXPECT_EQ(expect(other, BR_DEAD_BINDER)->cookie, 2);
 }
 
-TEST(death_of_the_manager, "The context manager's death is told to holders of handle 0.", "")
+TEST(death_of_the_manager, "The context manager's death is told to holders of handle 0.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -326,7 +323,7 @@ TEST(death_of_the_manager, "The context manager's death is told to holders of ha
 	expect(client, BR_DEAD_REPLY);
 }
 
-TEST(death_of_weakly_held, "A weak handle is enough to be told.", "")
+TEST(death_of_weakly_held, "A weak handle is enough to be told.")
 {
 	struct client *holder = manager_new();
 	struct client *server = client_new();
@@ -342,7 +339,7 @@ TEST(death_of_weakly_held, "A weak handle is enough to be told.", "")
 	EXPECT_EQ(expect(holder, BR_DEAD_BINDER)->cookie, 9);
 }
 
-TEST(death_wakes_a_blocked_reader, "A thread that waits in the loop is woken to be told.", "")
+TEST(death_wakes_a_blocked_reader, "A thread that waits in the loop is woken to be told.")
 {
 	struct client *holder = manager_open((struct client_options){ .blocking = true });
 	struct client *server = client_new();
@@ -361,9 +358,7 @@ TEST(death_wakes_a_blocked_reader, "A thread that waits in the loop is woken to 
 	EXPECT_EQ(expect(holder, BR_DEAD_BINDER)->cookie, 9);
 }
 
-TEST(death_of_other_open,
-     "Another open of the owner's process does not keep its objects alive.",
-     "")
+TEST(death_of_other_open, "Another open of the owner's process does not keep its objects alive.")
 {
 	struct client *holder = manager_new();
 	struct client *server = client_new();
@@ -379,7 +374,7 @@ TEST(death_of_other_open,
 	round_trip(holder, other, again);
 }
 
-TEST(death_of_a_holder_untold, "A holder may end before it has read of a death.", "")
+TEST(death_of_a_holder_untold, "A holder may end before it has read of a death.")
 {
 	struct client *manager = manager_new();
 	struct client *holder = client_new();
@@ -397,8 +392,7 @@ TEST(death_of_a_holder_untold, "A holder may end before it has read of a death."
 	round_trip(client_new(), 0, manager_new());
 }
 
-TEST(death_of_a_holder_unanswered, "A holder may end before it has answered the word of a death.",
-     "")
+TEST(death_of_a_holder_unanswered, "A holder may end before it has answered the word of a death.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -414,7 +408,7 @@ TEST(death_of_a_holder_unanswered, "A holder may end before it has answered the 
 }
 
 TEST(death_clear_outside_the_loop,
-     "What a thread outside of the loop takes back is confirmed to any thread of the process.", "")
+     "What a thread outside of the loop takes back is confirmed to any thread of the process.")
 {
 	struct client *holder = client_new();
 	struct client *thread = client_thread(holder);
@@ -428,8 +422,7 @@ TEST(death_clear_outside_the_loop,
 	expect_nothing(holder);
 }
 
-TEST(death_clear_inside_the_loop, "What a thread in the loop takes back is confirmed to it alone.",
-     "")
+TEST(death_clear_inside_the_loop, "What a thread in the loop takes back is confirmed to it alone.")
 {
 	struct client *holder = client_new();
 	struct client *thread = client_thread(holder);
@@ -445,7 +438,7 @@ TEST(death_clear_inside_the_loop, "What a thread in the loop takes back is confi
 }
 
 TEST(death_asked_late_outside_the_loop,
-     "Asked after the death by a thread outside of the loop, any thread is told.", "")
+     "Asked after the death by a thread outside of the loop, any thread is told.")
 {
 	struct client *manager = manager_new();
 	struct client *holder = client_new();

@@ -6,7 +6,7 @@
 #include "expect.h"
 #include "test.h"
 
-TEST(ioctl_unknown_is_einval, "An unknown ioctl fails with EINVAL.", "")
+TEST(ioctl_unknown_is_einval, "An unknown ioctl fails with EINVAL.")
 {
 	struct client *client = client_new();
 
@@ -15,7 +15,7 @@ TEST(ioctl_unknown_is_einval, "An unknown ioctl fails with EINVAL.", "")
 	EXPECT_ERR(client_ioctl(client, 0, &(uint64_t){ 0 }), EINVAL);
 }
 
-TEST(ioctl_wrong_size_is_einval, "A known ioctl with another size of argument is unknown.", "")
+TEST(ioctl_wrong_size_is_einval, "A known ioctl with another size of argument is unknown.")
 {
 	struct client *client = client_new();
 	uint8_t room[256] = { 0 };
@@ -26,8 +26,7 @@ TEST(ioctl_wrong_size_is_einval, "A known ioctl with another size of argument is
 }
 
 TEST(ioctl_idle_timeout_is_einval,
-     "The retired BINDER_SET_IDLE_TIMEOUT and _PRIORITY fail with EINVAL.",
-     "")
+     "The retired BINDER_SET_IDLE_TIMEOUT and _PRIORITY fail with EINVAL.")
 {
 	struct client *client = client_new();
 
@@ -35,7 +34,7 @@ TEST(ioctl_idle_timeout_is_einval,
 	EXPECT_ERR(client_ioctl(client, BINDER_SET_IDLE_PRIORITY, &(int32_t){ 0 }), EINVAL);
 }
 
-TEST(ioctl_bad_pointer_is_efault, "An argument at an address without memory fails with EFAULT.", "")
+TEST(ioctl_bad_pointer_is_efault, "An argument at an address without memory fails with EFAULT.")
 {
 	static const unsigned long cmds[] = {
 		BINDER_WRITE_READ, BINDER_GET_NODE_DEBUG_INFO, BINDER_GET_NODE_INFO_FOR_REF,
@@ -63,7 +62,7 @@ TEST(ioctl_bad_pointer_is_einval_for_some,
 	EXPECT_ERR(client_ioctl_raw(client, BINDER_SET_CONTEXT_MGR_EXT, 16), EINVAL);
 }
 
-TEST(ioctl_set_max_threads_takes_any, "BINDER_SET_MAX_THREADS takes any number.", "")
+TEST(ioctl_set_max_threads_takes_any, "BINDER_SET_MAX_THREADS takes any number.")
 {
 	struct client *client = client_new();
 
@@ -73,8 +72,7 @@ TEST(ioctl_set_max_threads_takes_any, "BINDER_SET_MAX_THREADS takes any number."
 }
 
 TEST(ioctl_spam_detection_is_accepted,
-     "BINDER_ENABLE_ONEWAY_SPAM_DETECTION can be switched on and off.",
-     "")
+     "BINDER_ENABLE_ONEWAY_SPAM_DETECTION can be switched on and off.")
 {
 	struct client *client = client_new();
 
@@ -82,7 +80,7 @@ TEST(ioctl_spam_detection_is_accepted,
 	EXPECT_OK(client_ioctl(client, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &(uint32_t){ 0 }));
 }
 
-TEST(thread_exit_and_on, "After BINDER_THREAD_EXIT the thread may start anew.", "")
+TEST(thread_exit_and_on, "After BINDER_THREAD_EXIT the thread may start anew.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -94,8 +92,7 @@ TEST(thread_exit_and_on, "After BINDER_THREAD_EXIT the thread may start anew.", 
 }
 
 TEST(thread_exit_fails_the_call_it_serves,
-     "A thread that exits while it serves a call leaves its caller with BR_DEAD_REPLY.",
-     "")
+     "A thread that exits while it serves a call leaves its caller with BR_DEAD_REPLY.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -111,8 +108,7 @@ TEST(thread_exit_fails_the_call_it_serves,
 
 TEST(thread_exit_abandons_its_call,
      "A thread that exits while it waits for a reply never gets it; the server does not "
-     "notice.",
-     "")
+     "notice.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -128,8 +124,7 @@ TEST(thread_exit_abandons_its_call,
 }
 
 TEST(node_debug_info_walks_the_nodes,
-     "BINDER_GET_NODE_DEBUG_INFO gives the node after ptr, in order, and zeros at the end.",
-     "")
+     "BINDER_GET_NODE_DEBUG_INFO gives the node after ptr, in order, and zeros at the end.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -151,9 +146,7 @@ TEST(node_debug_info_walks_the_nodes,
 	EXPECT_EQ(info.has_strong_ref, 0);
 }
 
-TEST(node_debug_info_starts_between_nodes,
-     "The walk of nodes may start at a ptr that is no node.",
-     "")
+TEST(node_debug_info_starts_between_nodes, "The walk of nodes may start at a ptr that is no node.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -166,8 +159,7 @@ TEST(node_debug_info_starts_between_nodes,
 }
 
 TEST(node_info_for_ref_counts,
-     "The context manager can ask for the reference counts of a node by its handle.",
-     "")
+     "The context manager can ask for the reference counts of a node by its handle.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -186,8 +178,7 @@ TEST(node_info_for_ref_counts,
 }
 
 TEST(node_info_for_ref_is_the_managers,
-     "To others BINDER_GET_NODE_INFO_FOR_REF is refused with EPERM.",
-     "")
+     "To others BINDER_GET_NODE_INFO_FOR_REF is refused with EPERM.")
 {
 	struct client *client;
 	struct binder_node_info_for_ref info = { 0 };
@@ -198,8 +189,7 @@ TEST(node_info_for_ref_is_the_managers,
 }
 
 TEST(node_info_for_ref_unknown_handle,
-     "Asked for a handle that it has not, the context manager gets EINVAL.",
-     "")
+     "Asked for a handle that it has not, the context manager gets EINVAL.")
 {
 	struct client *manager = manager_new();
 	struct binder_node_info_for_ref info = { .handle = 77 };
@@ -208,8 +198,7 @@ TEST(node_info_for_ref_unknown_handle,
 }
 
 TEST(node_info_for_ref_reserved_fields,
-     "Any field but the handle that is not zero is refused with EINVAL.",
-     "")
+     "Any field but the handle that is not zero is refused with EINVAL.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -225,8 +214,7 @@ TEST(node_info_for_ref_reserved_fields,
 }
 
 TEST(extended_error_is_ok_at_first,
-     "Without a failure the extended error is BR_OK with id 0 and param 0.",
-     "")
+     "Without a failure the extended error is BR_OK with id 0 and param 0.")
 {
 	struct binder_extended_error error = extended_error(client_new());
 
@@ -236,8 +224,7 @@ TEST(extended_error_is_ok_at_first,
 }
 
 TEST(extended_error_tells_of_the_failure,
-     "After a failed call the extended error has its BR_ command and -errno, once.",
-     "")
+     "After a failed call the extended error has its BR_ command and -errno, once.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -257,8 +244,7 @@ TEST(extended_error_tells_of_the_failure,
 }
 
 TEST(extended_error_of_exhaustion_is_enospc,
-     "A payload that does not fit leaves -ENOSPC as extended error.",
-     "")
+     "A payload that does not fit leaves -ENOSPC as extended error.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 16 * 1024 });
 	struct client *client = client_new();
@@ -272,7 +258,7 @@ TEST(extended_error_of_exhaustion_is_enospc,
 	EXPECT_EQ(error.param, -ENOSPC);
 }
 
-TEST(extended_error_is_per_thread, "The failure of one thread is not told to another.", "")
+TEST(extended_error_is_per_thread, "The failure of one thread is not told to another.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -286,8 +272,7 @@ TEST(extended_error_is_per_thread, "The failure of one thread is not told to ano
 }
 
 TEST(extended_error_of_dead_is_esrch,
-     "A call to nobody leaves BR_DEAD_REPLY with -ESRCH as extended error.",
-     "")
+     "A call to nobody leaves BR_DEAD_REPLY with -ESRCH as extended error.")
 {
 	struct client *manager = manager_open((struct client_options){ .no_map = true });
 	struct client *client = client_new();
@@ -301,7 +286,7 @@ TEST(extended_error_of_dead_is_esrch,
 	EXPECT_EQ(error.param, -ESRCH);
 }
 
-TEST(node_debug_info_after_the_last, "There is no node behind the highest ptr.", "")
+TEST(node_debug_info_after_the_last, "There is no node behind the highest ptr.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = client_new();
@@ -314,7 +299,7 @@ TEST(node_debug_info_after_the_last, "There is no node behind the highest ptr.",
 	EXPECT_EQ(info.has_weak_ref, 0);
 }
 
-TEST(node_info_for_ref_without_manager, "While there is no manager everybody gets EPERM.", "")
+TEST(node_info_for_ref_without_manager, "While there is no manager everybody gets EPERM.")
 {
 	struct client *client = client_new();
 	struct binder_node_info_for_ref info = { .handle = 0 };

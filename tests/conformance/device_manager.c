@@ -25,8 +25,7 @@ static void become_user(struct client *client, uid_t uid)
 }
 
 TEST(manager_is_one_per_device,
-     "A device that has a context manager refuses another one with EBUSY.",
-     "")
+     "A device that has a context manager refuses another one with EBUSY.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -36,7 +35,7 @@ TEST(manager_is_one_per_device,
 	round_trip(client, 0, manager);
 }
 
-TEST(manager_of_other_device_is_separate, "Each device has a context manager of its own.", "")
+TEST(manager_of_other_device_is_separate, "Each device has a context manager of its own.")
 {
 	struct client_options elsewhere = { .device = test_other_device() };
 	struct client *manager = manager_new();
@@ -49,8 +48,7 @@ TEST(manager_of_other_device_is_separate, "Each device has a context manager of 
 }
 
 TEST(manager_may_be_replaced_after_death,
-     "When the context manager has died another process may take its place.",
-     "")
+     "When the context manager has died another process may take its place.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -61,7 +59,7 @@ TEST(manager_may_be_replaced_after_death,
 	round_trip(client, 0, heir);
 }
 
-TEST(manager_close_frees_the_place, "Closing its file ends a context manager's term.", "")
+TEST(manager_close_frees_the_place, "Closing its file ends a context manager's term.")
 {
 	struct client *manager = manager_new();
 	struct client *heir = client_new();
@@ -72,8 +70,7 @@ TEST(manager_close_frees_the_place, "Closing its file ends a context manager's t
 }
 
 TEST(manager_uid_is_remembered,
-     "After a context manager of one user, another user is refused with EPERM.",
-     "")
+     "After a context manager of one user, another user is refused with EPERM.")
 {
 	struct client *manager = manager_new();
 	struct client *heir = client_new();
@@ -92,8 +89,7 @@ TEST(manager_uid_is_remembered,
 }
 
 TEST(manager_ext_sets_flags,
-     "BINDER_SET_CONTEXT_MGR_EXT makes a context manager as the plain form does.",
-     "")
+     "BINDER_SET_CONTEXT_MGR_EXT makes a context manager as the plain form does.")
 {
 	struct client *manager = client_new();
 	struct client *client = client_new();
@@ -113,8 +109,7 @@ TEST(manager_ext_sets_flags,
 }
 
 TEST(manager_ext_names_its_object,
-     "A call to handle 0 carries the ptr and cookie that the manager passed.",
-     "")
+     "A call to handle 0 carries the ptr and cookie that the manager passed.")
 {
 	struct client *manager = client_new();
 	struct client *client = client_new();
@@ -135,7 +130,7 @@ TEST(manager_ext_names_its_object,
 	EXPECT_EQ(got->txn.cookie, 0x5678);
 }
 
-TEST(manager_target_is_zero, "A call to a plain context manager carries ptr 0 and cookie 0.", "")
+TEST(manager_target_is_zero, "A call to a plain context manager carries ptr 0 and cookie 0.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -147,7 +142,7 @@ TEST(manager_target_is_zero, "A call to a plain context manager carries ptr 0 an
 	EXPECT_EQ(got->txn.cookie, 0);
 }
 
-TEST(manager_may_not_call_itself, "A context manager that calls handle 0 gets BR_FAILED_REPLY.", "")
+TEST(manager_may_not_call_itself, "A context manager that calls handle 0 gets BR_FAILED_REPLY.")
 {
 	struct client *manager = manager_new();
 
@@ -157,8 +152,7 @@ TEST(manager_may_not_call_itself, "A context manager that calls handle 0 gets BR
 }
 
 TEST(manager_process_may_not_call_it,
-     "Nor may another open of the same process call the context manager.",
-     "")
+     "Nor may another open of the same process call the context manager.")
 {
 	struct client *manager = manager_new();
 	struct client *again = client_again(manager);
@@ -169,8 +163,7 @@ TEST(manager_process_may_not_call_it,
 }
 
 TEST(manager_absent_is_a_dead_reply,
-     "A call to handle 0 of a device without a manager gets BR_DEAD_REPLY.",
-     "")
+     "A call to handle 0 of a device without a manager gets BR_DEAD_REPLY.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -183,8 +176,7 @@ TEST(manager_absent_is_a_dead_reply,
 }
 
 TEST(manager_heir_takes_over_handle_0,
-     "Handle 0 means the present manager, even to holders of a reference to the former.",
-     "")
+     "Handle 0 means the present manager, even to holders of a reference to the former.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -198,7 +190,7 @@ TEST(manager_heir_takes_over_handle_0,
 	round_trip(client, 0, heir);
 }
 
-TEST(manager_ext_does_not_look_at_the_type, "The type of the manager's object means nothing.", "")
+TEST(manager_ext_does_not_look_at_the_type, "The type of the manager's object means nothing.")
 {
 	struct client *client = client_new();
 	struct flat_binder_object self = { .hdr.type = BINDER_TYPE_FD, .binder = 3, .cookie = 4 };

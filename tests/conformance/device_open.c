@@ -17,7 +17,7 @@ static struct client *unmapped(void)
 	return client_open((struct client_options){ .no_map = true });
 }
 
-TEST(device_call_round_trip, "A call reaches the context manager and its reply comes back.", "")
+TEST(device_call_round_trip, "A call reaches the context manager and its reply comes back.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -27,7 +27,7 @@ TEST(device_call_round_trip, "A call reaches the context manager and its reply c
 	expect_nothing(manager);
 }
 
-TEST(device_version_is_8, "BINDER_VERSION tells protocol version 8, without a mapping.", "")
+TEST(device_version_is_8, "BINDER_VERSION tells protocol version 8, without a mapping.")
 {
 	struct binder_version version = { 0 };
 
@@ -35,7 +35,7 @@ TEST(device_version_is_8, "BINDER_VERSION tells protocol version 8, without a ma
 	EXPECT_EQ(version.protocol_version, 8);
 }
 
-TEST(device_opens_are_separate, "Two opens by one process are two binder processes.", "")
+TEST(device_opens_are_separate, "Two opens by one process are two binder processes.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -138,8 +138,7 @@ TEST(device_mmap_by_other_process_is_refused,
 }
 
 TEST(device_mmap_is_capped_at_4_mib,
-     "A larger mapping succeeds, but only its first 4 MiB carry buffers.",
-     "")
+     "A larger mapping succeeds, but only its first 4 MiB carry buffers.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 8 * MIB });
 	struct client *client = client_new();
@@ -154,7 +153,7 @@ TEST(device_mmap_is_capped_at_4_mib,
 	expect(client, BR_FAILED_REPLY);
 }
 
-TEST(device_mmap_size_bounds_buffers, "A payload larger than the receiver's mapping fails.", "")
+TEST(device_mmap_size_bounds_buffers, "A payload larger than the receiver's mapping fails.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 64 * 1024 });
 	struct client *client = client_new();
@@ -164,7 +163,7 @@ TEST(device_mmap_size_bounds_buffers, "A payload larger than the receiver's mapp
 	round_trip(client, 0, manager);
 }
 
-TEST(device_mmap_shared_works, "A shared mapping serves as well as a private one.", "")
+TEST(device_mmap_shared_works, "A shared mapping serves as well as a private one.")
 {
 	struct client *manager = manager_open((struct client_options){ .no_map = true });
 	struct client *client = client_new();
@@ -179,8 +178,7 @@ TEST(device_mmap_shared_works, "A shared mapping serves as well as a private one
 }
 
 TEST(device_call_to_unmapped_server_fails,
-     "A call to a process that has not mapped fails as to a dead one.",
-     "")
+     "A call to a process that has not mapped fails as to a dead one.")
 {
 	struct client *manager = manager_open((struct client_options){ .no_map = true });
 	struct client *client = client_new();
@@ -191,8 +189,7 @@ TEST(device_call_to_unmapped_server_fails,
 }
 
 TEST(device_unmapped_client_gets_no_reply,
-     "A reply to a caller that has not mapped fails as to a dead one, at the caller alone.",
-     "")
+     "A reply to a caller that has not mapped fails as to a dead one, at the caller alone.")
 {
 	struct client *manager = manager_new();
 	struct client *client = unmapped();
@@ -207,7 +204,7 @@ TEST(device_unmapped_client_gets_no_reply,
 	expect_nothing(manager);
 }
 
-TEST(device_unmapped_client_may_call_oneway, "A caller needs no mapping for one-way calls.", "")
+TEST(device_unmapped_client_may_call_oneway, "A caller needs no mapping for one-way calls.")
 {
 	struct client *manager = manager_new();
 	struct client *client = unmapped();
@@ -264,8 +261,7 @@ static void read_map(void *arg)
 }
 
 TEST(device_payload_is_private_to_its_open,
-     "What one process receives does not show in another's mapping.",
-     "")
+     "What one process receives does not show in another's mapping.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -306,8 +302,7 @@ static void ioctl_in_child(void *arg)
 }
 
 TEST(device_fork_child_shares_the_file,
-     "A forked child can use the inherited file, whose owner stays the same.",
-     "")
+     "A forked child can use the inherited file, whose owner stays the same.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -366,8 +361,7 @@ static void dup_and_close(void *arg)
 }
 
 TEST(device_dup_keeps_the_process,
-     "A duplicate of the file is the same binder process, beyond the first's close.",
-     "")
+     "A duplicate of the file is the same binder process, beyond the first's close.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

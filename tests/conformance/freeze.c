@@ -17,8 +17,7 @@ static struct binder_frozen_status_info frozen_info(struct client *by, struct cl
 }
 
 TEST(freeze_unknown_process_is_einval,
-     "Freezing a process without binder, or asking about it, fails with EINVAL.",
-     "")
+     "Freezing a process without binder, or asking about it, fails with EINVAL.")
 {
 	struct client *client = client_new();
 	struct binder_freeze_info freeze_info = { .pid = 1, .enable = 1 };
@@ -29,8 +28,7 @@ TEST(freeze_unknown_process_is_einval,
 }
 
 TEST(freeze_fails_sync_calls,
-     "A sync call to a frozen process gets BR_FROZEN_REPLY and is noted in sync_recv.",
-     "")
+     "A sync call to a frozen process gets BR_FROZEN_REPLY and is noted in sync_recv.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -45,7 +43,7 @@ TEST(freeze_fails_sync_calls,
 	expect_nothing(manager);
 }
 
-TEST(freeze_thaw_lets_calls_in, "A thawed process gets calls again.", "")
+TEST(freeze_thaw_lets_calls_in, "A thawed process gets calls again.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -56,8 +54,7 @@ TEST(freeze_thaw_lets_calls_in, "A thawed process gets calls again.", "")
 }
 
 TEST(freeze_again_is_fine,
-     "Freezing twice and thawing twice succeed; freezing anew forgets what was received.",
-     "")
+     "Freezing twice and thawing twice succeed; freezing anew forgets what was received.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -75,8 +72,7 @@ TEST(freeze_again_is_fine,
 
 TEST(freeze_keeps_oneway_calls,
      "One-way calls to a frozen process are kept and noted in async_recv; as something "
-     "pending also in bit 1 of sync_recv.",
-     "")
+     "pending also in bit 1 of sync_recv.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -103,8 +99,7 @@ TEST(freeze_oneway_sender_is_told,
 }
 
 TEST(freeze_waits_for_the_calls_within,
-     "A process that serves a call cannot be frozen: EAGAIN, at once or after timeout_ms.",
-     "")
+     "A process that serves a call cannot be frozen: EAGAIN, at once or after timeout_ms.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -125,8 +120,7 @@ TEST(freeze_waits_for_the_calls_within,
 }
 
 TEST(freeze_failed_attempt_leaves_it_thawed,
-     "After a freeze that failed with EAGAIN calls still get in.",
-     "")
+     "After a freeze that failed with EAGAIN calls still get in.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -141,8 +135,7 @@ TEST(freeze_failed_attempt_leaves_it_thawed,
 }
 
 TEST(freeze_does_not_hold_back_oneway_work,
-     "A one-way call that is being handled does not keep its process from being frozen.",
-     "")
+     "A one-way call that is being handled does not keep its process from being frozen.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -153,8 +146,7 @@ TEST(freeze_does_not_hold_back_oneway_work,
 }
 
 TEST(freeze_waiting_caller_is_busy,
-     "A process that waits for a reply cannot be frozen either (EAGAIN), until it has read it.",
-     "")
+     "A process that waits for a reply cannot be frozen either (EAGAIN), until it has read it.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -169,8 +161,7 @@ TEST(freeze_waiting_caller_is_busy,
 }
 
 TEST(freeze_pending_bit_follows_the_calls,
-     "Bit 1 of sync_recv tells of calls that go on in a process that is not frozen.",
-     "")
+     "Bit 1 of sync_recv tells of calls that go on in a process that is not frozen.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -187,7 +178,7 @@ TEST(freeze_pending_bit_follows_the_calls,
 	EXPECT_EQ(frozen_info(third, client).sync_recv, 0);
 }
 
-TEST(freeze_is_per_process, "All opens of a process freeze together.", "")
+TEST(freeze_is_per_process, "All opens of a process freeze together.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -205,7 +196,7 @@ TEST(freeze_is_per_process, "All opens of a process freeze together.", "")
 	round_trip(manager, two, again);
 }
 
-TEST(freeze_own_process, "A process may freeze itself.", "")
+TEST(freeze_own_process, "A process may freeze itself.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -218,8 +209,7 @@ TEST(freeze_own_process, "A process may freeze itself.", "")
 }
 
 TEST(freeze_frozen_process_may_call,
-     "A frozen process may still make calls itself, and gets the replies.",
-     "")
+     "A frozen process may still make calls itself, and gets the replies.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -230,8 +220,7 @@ TEST(freeze_frozen_process_may_call,
 
 TEST(freeze_update_replaces_pending,
      "With TF_UPDATE_TXN a one-way call replaces the pending one of same code to a frozen "
-     "process.",
-     "")
+     "process.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -254,8 +243,7 @@ TEST(freeze_update_replaces_pending,
 }
 
 TEST(freeze_update_needs_same_code,
-     "TF_UPDATE_TXN does not replace a pending call with another code or flags.",
-     "")
+     "TF_UPDATE_TXN does not replace a pending call with another code or flags.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -274,9 +262,7 @@ TEST(freeze_update_needs_same_code,
 	}
 }
 
-TEST(freeze_update_needs_frozen,
-     "TF_UPDATE_TXN replaces nothing while the receiver is not frozen.",
-     "")
+TEST(freeze_update_needs_frozen, "TF_UPDATE_TXN replaces nothing while the receiver is not frozen.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -289,8 +275,7 @@ TEST(freeze_update_needs_frozen,
 }
 
 TEST(freeze_killed_process_stays_answerable,
-     "Killing a frozen process gives BR_DEAD_REPLY afterwards.",
-     "")
+     "Killing a frozen process gives BR_DEAD_REPLY afterwards.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -317,7 +302,7 @@ static void expect_number(struct client *client, int number)
 	free_buffer(client, got);
 }
 
-TEST(freeze_update_needs_same_sender, "TF_UPDATE_TXN does not replace another process's call.", "")
+TEST(freeze_update_needs_same_sender, "TF_UPDATE_TXN does not replace another process's call.")
 {
 	struct client *manager = manager_new();
 	struct client *first = client_new(), *second = client_new();
@@ -333,7 +318,7 @@ TEST(freeze_update_needs_same_sender, "TF_UPDATE_TXN does not replace another pr
 	expect_nothing(manager);
 }
 
-TEST(freeze_update_needs_same_object, "Nor one to another object.", "")
+TEST(freeze_update_needs_same_object, "Nor one to another object.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -351,7 +336,7 @@ TEST(freeze_update_needs_same_object, "Nor one to another object.", "")
 	expect_nothing(server);
 }
 
-TEST(freeze_update_needs_the_flag_before, "Nor one that was sent without TF_UPDATE_TXN.", "")
+TEST(freeze_update_needs_the_flag_before, "Nor one that was sent without TF_UPDATE_TXN.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

@@ -41,7 +41,7 @@ static int freeze_end(struct freezing *f, int timeout_ms)
 }
 
 TEST(freeze_succeeds_when_the_call_ends,
-     "A freeze that waits succeeds as the last call is answered.", "")
+     "A freeze that waits succeeds as the last call is answered.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new(), *third = client_new();
@@ -59,7 +59,7 @@ TEST(freeze_succeeds_when_the_call_ends,
 	expect(client, BR_FROZEN_REPLY);
 }
 
-TEST(freeze_keeps_calls_out_while_it_waits, "While a freeze waits, calls are refused already.", "")
+TEST(freeze_keeps_calls_out_while_it_waits, "While a freeze waits, calls are refused already.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new(), *third = client_new(), *fourth = client_new();
@@ -76,7 +76,7 @@ TEST(freeze_keeps_calls_out_while_it_waits, "While a freeze waits, calls are ref
 	EXPECT_EQ(expect(client_thread(manager), BR_TRANSACTION)->txn.code, 0);
 }
 
-TEST(freeze_of_a_process_that_dies, "A freeze that waits for a process that dies succeeds.", "")
+TEST(freeze_of_a_process_that_dies, "A freeze that waits for a process that dies succeeds.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new(), *third = client_new();
@@ -103,7 +103,7 @@ static void do_catch(void *arg)
 	EXPECT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
 }
 
-TEST(freeze_wait_ends_by_a_signal, "A signal ends the wait, and the process is not frozen.", "")
+TEST(freeze_wait_ends_by_a_signal, "A signal ends the wait, and the process is not frozen.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new(), *third = client_new();
@@ -122,7 +122,7 @@ TEST(freeze_wait_ends_by_a_signal, "A signal ends the wait, and the process is n
 	round_trip(client, 0, manager);
 }
 
-TEST(freeze_of_several_opens, "All opens of a process freeze together, or none.", "")
+TEST(freeze_of_several_opens, "All opens of a process freeze together, or none.")
 {
 	struct client *manager = manager_new();
 	struct client *idle = client_new();

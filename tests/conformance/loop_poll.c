@@ -77,7 +77,7 @@ static uint32_t epoll_now(struct polling *polling)
 	return polling->count ? polling->events : 0;
 }
 
-TEST(poll_tells_of_a_call, "A device is readable while a call waits, and not otherwise.", "")
+TEST(poll_tells_of_a_call, "A device is readable while a call waits, and not otherwise.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -91,8 +91,7 @@ TEST(poll_tells_of_a_call, "A device is readable while a call waits, and not oth
 }
 
 TEST(poll_first_of_a_thread_is_readable,
-     "To a thread's first call of all its device is readable, for its first read returns at once.",
-     "")
+     "To a thread's first call of all its device is readable, for its first read returns at once.")
 {
 	struct client *client = client_new();
 
@@ -101,7 +100,7 @@ TEST(poll_first_of_a_thread_is_readable,
 	EXPECT_EQ(poll_now(client), 0);
 }
 
-TEST(poll_wakes_on_a_call, "A thread blocked in poll wakes when a call arrives.", "")
+TEST(poll_wakes_on_a_call, "A thread blocked in poll wakes when a call arrives.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -117,8 +116,7 @@ TEST(poll_wakes_on_a_call, "A thread blocked in poll wakes when a call arrives."
 }
 
 TEST(poll_tells_the_caller_of_its_reply,
-     "A waiting caller's device is readable when the reply is there, not before.",
-     "")
+     "A waiting caller's device is readable when the reply is there, not before.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -132,8 +130,7 @@ TEST(poll_tells_the_caller_of_its_reply,
 }
 
 TEST(poll_tells_of_an_own_completion,
-     "The completion of a one-way call makes the sender's device readable.",
-     "")
+     "The completion of a one-way call makes the sender's device readable.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -145,9 +142,7 @@ TEST(poll_tells_of_an_own_completion,
 	EXPECT_EQ(poll_now(client), 0);
 }
 
-TEST(epoll_level_keeps_telling,
-     "Level-triggered epoll tells of a waiting call until it is read.",
-     "")
+TEST(epoll_level_keeps_telling, "Level-triggered epoll tells of a waiting call until it is read.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -161,9 +156,7 @@ TEST(epoll_level_keeps_telling,
 	EXPECT_EQ(epoll_now(epoll), 0);
 }
 
-TEST(epoll_edge_tells_once_for_each,
-     "Edge-triggered epoll tells once of each call that arrives.",
-     "")
+TEST(epoll_edge_tells_once_for_each, "Edge-triggered epoll tells once of each call that arrives.")
 {
 	struct client *manager = manager_new();
 	struct client *one = client_new();
@@ -181,7 +174,7 @@ TEST(epoll_edge_tells_once_for_each,
 	answer(manager, expect(manager, BR_TRANSACTION));
 }
 
-TEST(epoll_wakes_on_a_call, "A thread blocked in epoll_wait wakes when a call arrives.", "")
+TEST(epoll_wakes_on_a_call, "A thread blocked in epoll_wait wakes when a call arrives.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -196,9 +189,7 @@ TEST(epoll_wakes_on_a_call, "A thread blocked in epoll_wait wakes when a call ar
 	expect(manager, BR_TRANSACTION);
 }
 
-TEST(epoll_prefers_parked_readers,
-     "A call goes to a parked thread; one that polls is not told.",
-     "")
+TEST(epoll_prefers_parked_readers, "A call goes to a parked thread; one that polls is not told.")
 {
 	struct client *manager = manager_open((struct client_options){ .blocking = true });
 	struct client *thread = client_thread(manager);
@@ -224,7 +215,7 @@ static void close_epolled(void *arg)
 	close(polling->epoll);
 }
 
-TEST(epoll_survives_close, "A device may be closed while it is in an epoll set.", "")
+TEST(epoll_survives_close, "A device may be closed while it is in an epoll set.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

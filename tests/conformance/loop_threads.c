@@ -24,8 +24,7 @@ static void send_cmd(struct client *client, uint32_t cmd)
 }
 
 TEST(looper_spawn_when_nobody_waits,
-     "A read that leaves no thread waiting begins with BR_SPAWN_LOOPER in place of BR_NOOP.",
-     "")
+     "A read that leaves no thread waiting begins with BR_SPAWN_LOOPER in place of BR_NOOP.")
 {
 	struct client *server = server_new(1);
 	struct client *client = client_new();
@@ -39,8 +38,7 @@ TEST(looper_spawn_when_nobody_waits,
 }
 
 TEST(looper_spawn_is_asked_once,
-     "While a requested thread has not registered no other is requested.",
-     "")
+     "While a requested thread has not registered no other is requested.")
 {
 	struct client *server = server_new(5);
 	struct client *client = client_new();
@@ -52,9 +50,7 @@ TEST(looper_spawn_is_asked_once,
 	round_trip(client, 0, server);
 }
 
-TEST(looper_spawn_until_max,
-     "Threads are requested one by one until max_threads have registered.",
-     "")
+TEST(looper_spawn_until_max, "Threads are requested one by one until max_threads have registered.")
 {
 	struct client *server = server_new(2);
 	struct client *client = client_new();
@@ -69,7 +65,7 @@ TEST(looper_spawn_until_max,
 	round_trip(client, 0, server);
 }
 
-TEST(looper_no_spawn_by_default, "With max_threads 0, the default, no thread is requested.", "")
+TEST(looper_no_spawn_by_default, "With max_threads 0, the default, no thread is requested.")
 {
 	struct client *server = manager_new();
 	struct client *client = client_new();
@@ -79,9 +75,7 @@ TEST(looper_no_spawn_by_default, "With max_threads 0, the default, no thread is 
 	EXPECT_EQ(*(uint32_t *)server->raw, BR_NOOP);
 }
 
-TEST(looper_no_spawn_while_one_waits,
-     "No thread is requested while another one waits for work.",
-     "")
+TEST(looper_no_spawn_while_one_waits, "No thread is requested while another one waits for work.")
 {
 	struct client *server = manager_open((struct client_options){ .blocking = true });
 	struct client *waiting = client_thread(server);
@@ -100,8 +94,7 @@ TEST(looper_no_spawn_while_one_waits,
 }
 
 TEST(looper_no_spawn_outside_the_loop,
-     "A thread that has not entered the loop is not asked for another.",
-     "")
+     "A thread that has not entered the loop is not asked for another.")
 {
 	struct client *server = server_new(5);
 	struct client *thread = client_thread(server);
@@ -114,8 +107,7 @@ TEST(looper_no_spawn_outside_the_loop,
 }
 
 TEST(looper_exit_changes_nothing,
-     "A thread that said BC_EXIT_LOOPER is still asked, and still gets work.",
-     "")
+     "A thread that said BC_EXIT_LOOPER is still asked, and still gets work.")
 {
 	struct client *server = server_new(5);
 	struct client *client = client_new();
@@ -126,7 +118,7 @@ TEST(looper_exit_changes_nothing,
 	expect(server, BR_TRANSACTION);
 }
 
-TEST(looper_registered_may_ask, "A registered thread asks for more as an entered one does.", "")
+TEST(looper_registered_may_ask, "A registered thread asks for more as an entered one does.")
 {
 	struct client *server = server_new(2);
 	struct client *thread = client_thread(server);
@@ -143,8 +135,7 @@ TEST(looper_registered_may_ask, "A registered thread asks for more as an entered
 
 TEST(looper_unasked_register_still_works,
      "BC_REGISTER_LOOPER without BR_SPAWN_LOOPER is no error to the caller; the thread gets "
-     "work.",
-     "")
+     "work.")
 {
 	struct client *server = client_new();
 	struct client *client = client_new();
@@ -157,8 +148,7 @@ TEST(looper_unasked_register_still_works,
 }
 
 TEST(looper_unasked_register_counts_for_nothing,
-     "A thread that registered unasked does not use up max_threads.",
-     "")
+     "A thread that registered unasked does not use up max_threads.")
 {
 	struct client *server = server_new(1);
 	struct client *client = client_new();
@@ -169,8 +159,7 @@ TEST(looper_unasked_register_counts_for_nothing,
 }
 
 TEST(looper_enter_counts_for_nothing,
-     "Threads that entered by themselves do not use up max_threads.",
-     "")
+     "Threads that entered by themselves do not use up max_threads.")
 {
 	struct client *server = server_new(1);
 	struct client *client = client_new();
@@ -181,7 +170,7 @@ TEST(looper_enter_counts_for_nothing,
 	expect(server, BR_SPAWN_LOOPER);
 }
 
-TEST(looper_spawn_with_any_return, "BR_SPAWN_LOOPER also comes with returns other than a call.", "")
+TEST(looper_spawn_with_any_return, "BR_SPAWN_LOOPER also comes with returns other than a call.")
 {
 	struct client *server = server_new(1);
 

@@ -59,7 +59,7 @@ static void send_signal(struct client *client)
 	EXPECT(!syscall(SYS_tgkill, actor_pid(client->by), actor_tid(client->by), SIGUSR1));
 }
 
-TEST(wait_call_wakes_a_parked_thread, "A parked read returns with the call that arrives.", "")
+TEST(wait_call_wakes_a_parked_thread, "A parked read returns with the call that arrives.")
 {
 	struct client *manager = blocking_manager();
 	struct client *client = client_new();
@@ -70,7 +70,7 @@ TEST(wait_call_wakes_a_parked_thread, "A parked read returns with the call that 
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 3);
 }
 
-TEST(wait_reply_wakes_the_caller, "A parked caller gets completion and reply in one read.", "")
+TEST(wait_reply_wakes_the_caller, "A parked caller gets completion and reply in one read.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_open((struct client_options){ .blocking = true });
@@ -84,8 +84,7 @@ TEST(wait_reply_wakes_the_caller, "A parked caller gets completion and reply in 
 }
 
 TEST(wait_last_parked_goes_first,
-     "Of several parked threads the one that parked last gets the work.",
-     "")
+     "Of several parked threads the one that parked last gets the work.")
 {
 	struct client *manager = blocking_manager();
 	struct client *first = parked_thread(manager);
@@ -103,7 +102,7 @@ TEST(wait_last_parked_goes_first,
 	EXPECT_EQ(expect(second, BR_TRANSACTION)->txn.code, 2);
 }
 
-TEST(wait_one_call_wakes_one_thread, "A call wakes one thread and no other.", "")
+TEST(wait_one_call_wakes_one_thread, "A call wakes one thread and no other.")
 {
 	struct client *manager = blocking_manager();
 	struct client *threads[4];
@@ -119,8 +118,7 @@ TEST(wait_one_call_wakes_one_thread, "A call wakes one thread and no other.", ""
 }
 
 TEST(wait_queued_work_goes_to_who_reads,
-     "Work that came while no thread waited goes to the next one that reads.",
-     "")
+     "Work that came while no thread waited goes to the next one that reads.")
 {
 	struct client *manager = blocking_manager();
 	struct client *thread = client_thread(manager);
@@ -131,9 +129,7 @@ TEST(wait_queued_work_goes_to_who_reads,
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 2);
 }
 
-TEST(wait_non_looper_gets_work_too,
-     "A thread that never entered the loop gets work when it waits.",
-     "")
+TEST(wait_non_looper_gets_work_too, "A thread that never entered the loop gets work when it waits.")
 {
 	struct client *manager = blocking_manager();
 	struct client *thread = client_thread(manager);
@@ -146,9 +142,7 @@ TEST(wait_non_looper_gets_work_too,
 	EXPECT_EQ(expect(thread, BR_TRANSACTION)->txn.code, 6);
 }
 
-TEST(wait_signal_is_eintr,
-     "A signal ends a parked read with EINTR, with or without SA_RESTART.",
-     "")
+TEST(wait_signal_is_eintr, "A signal ends a parked read with EINTR, with or without SA_RESTART.")
 {
 	static const int flags[] = { 0, SA_RESTART };
 
@@ -165,9 +159,7 @@ TEST(wait_signal_is_eintr,
 	}
 }
 
-TEST(wait_signal_loses_nothing,
-     "After EINTR the thread gets the next call as if nothing had been.",
-     "")
+TEST(wait_signal_loses_nothing, "After EINTR the thread gets the next call as if nothing had been.")
 {
 	struct client *manager = blocking_manager();
 	struct client *client = client_new();
@@ -184,8 +176,7 @@ TEST(wait_signal_loses_nothing,
 }
 
 TEST(wait_signal_while_waiting_for_reply,
-     "A caller whose wait was interrupted reads on and gets its reply.",
-     "")
+     "A caller whose wait was interrupted reads on and gets its reply.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_open((struct client_options){ .blocking = true });
@@ -216,8 +207,7 @@ static void do_combined(void *arg)
 }
 
 TEST(wait_signal_keeps_what_was_written,
-     "An interrupted ioctl that had written tells so in write_consumed.",
-     "")
+     "An interrupted ioctl that had written tells so in write_consumed.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_open((struct client_options){ .blocking = true });
@@ -250,8 +240,7 @@ static void close_dup(void *arg)
 }
 
 TEST(wait_close_of_a_dup_wakes_all,
-     "Closing any descriptor of the file lets every parked read return empty.",
-     "")
+     "Closing any descriptor of the file lets every parked read return empty.")
 {
 	struct client *manager = blocking_manager();
 	struct client *first = parked_thread(manager);
@@ -278,8 +267,7 @@ static void fork_and_exit(void *arg)
 }
 
 TEST(wait_exit_of_a_fork_wakes_all,
-     "The exit of a forked child, which closes the file too, does so as well.",
-     "")
+     "The exit of a forked child, which closes the file too, does so as well.")
 {
 	struct client *manager = blocking_manager();
 	struct client *thread = parked_thread(manager);
@@ -293,8 +281,7 @@ TEST(wait_exit_of_a_fork_wakes_all,
 }
 
 TEST(wait_kill_with_parked_threads,
-     "A process with parked threads can be killed, and its device place is free again.",
-     "")
+     "A process with parked threads can be killed, and its device place is free again.")
 {
 	struct client *manager = blocking_manager();
 	struct client *client = client_new();

@@ -18,7 +18,7 @@ static void expect_refused(struct client *client, struct client *server, int err
 	EXPECT_EQ(error.param, -err);
 }
 
-TEST(object_own_becomes_handle, "An own object arrives as a handle, with cookie 0.", "")
+TEST(object_own_becomes_handle, "An own object arrives as a handle, with cookie 0.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -34,7 +34,7 @@ TEST(object_own_becomes_handle, "An own object arrives as a handle, with cookie 
 	EXPECT_EQ(object_at(got, 0)->flat.flags, 0x17f);
 }
 
-TEST(object_same_object_same_handle, "An object sent twice is the same handle.", "")
+TEST(object_same_object_same_handle, "An object sent twice is the same handle.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -49,7 +49,7 @@ TEST(object_same_object_same_handle, "An object sent twice is the same handle.",
 	EXPECT_EQ(object_at(got, 1)->flat.handle, 2);
 }
 
-TEST(object_comes_home, "A handle sent to the object's owner arrives as the object itself.", "")
+TEST(object_comes_home, "A handle sent to the object's owner arrives as the object itself.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -66,7 +66,7 @@ TEST(object_comes_home, "A handle sent to the object's owner arrives as the obje
 	EXPECT_EQ(object_at(got, 1)->flat.cookie, 0x20);
 }
 
-TEST(object_comes_home_in_reply, "So does a handle in a reply.", "")
+TEST(object_comes_home_in_reply, "So does a handle in a reply.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -85,8 +85,7 @@ TEST(object_comes_home_in_reply, "So does a handle in a reply.", "")
 }
 
 TEST(object_handle_is_passed_on,
-     "A handle passed on is renumbered for its receiver and means the same object.",
-     "")
+     "A handle passed on is renumbered for its receiver and means the same object.")
 {
 	struct client *manager = manager_new();
 	struct client *other = client_new();
@@ -119,8 +118,7 @@ TEST(object_handle_is_passed_on,
 
 TEST(object_reference_goes_with_the_buffer,
      "The reference that a payload brought is gone when its buffer is freed, unless another "
-     "was taken.",
-     "")
+     "was taken.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -147,8 +145,7 @@ TEST(object_reference_goes_with_the_buffer,
 }
 
 TEST(object_cookie_mismatch_is_refused,
-     "An object known by its ptr cannot be sent with another cookie.",
-     "")
+     "An object known by its ptr cannot be sent with another cookie.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -159,7 +156,7 @@ TEST(object_cookie_mismatch_is_refused,
 	round_trip(client, 0, manager);
 }
 
-TEST(object_unknown_handle_is_refused, "A handle that the sender does not have is refused.", "")
+TEST(object_unknown_handle_is_refused, "A handle that the sender does not have is refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -171,7 +168,7 @@ TEST(object_unknown_handle_is_refused, "A handle that the sender does not have i
 	round_trip(client, 0, manager);
 }
 
-TEST(object_weak_becomes_weak_handle, "A weak object arrives as a weak handle.", "")
+TEST(object_weak_becomes_weak_handle, "A weak object arrives as a weak handle.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -188,7 +185,7 @@ TEST(object_weak_becomes_weak_handle, "A weak object arrives as a weak handle.",
 	expect_nothing(client);
 }
 
-TEST(object_weak_handle_is_not_callable, "A handle held only weakly cannot be called.", "")
+TEST(object_weak_handle_is_not_callable, "A handle held only weakly cannot be called.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -200,8 +197,7 @@ TEST(object_weak_handle_is_not_callable, "A handle held only weakly cannot be ca
 }
 
 TEST(object_weak_handle_is_not_sent_as_strong,
-     "A handle held only weakly cannot be sent as a strong one, but as a weak one.",
-     "")
+     "A handle held only weakly cannot be sent as a strong one, but as a weak one.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -228,9 +224,7 @@ TEST(object_weak_handle_is_not_sent_as_strong,
 	EXPECT_EQ(object_at(got, 0)->flat.binder, 0x10);
 }
 
-TEST(object_manager_travels_as_handle_0,
-     "The context manager's own object is handle 0 to others.",
-     "")
+TEST(object_manager_travels_as_handle_0, "The context manager's own object is handle 0 to others.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -247,8 +241,7 @@ TEST(object_manager_travels_as_handle_0,
 }
 
 TEST(object_handle_0_goes_to_the_manager_as_itself,
-     "Handle 0 sent to the context manager arrives as its object.",
-     "")
+     "Handle 0 sent to the context manager arrives as its object.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -263,8 +256,7 @@ TEST(object_handle_0_goes_to_the_manager_as_itself,
 }
 
 TEST(object_dead_handle_can_be_passed_on,
-     "A handle to a dead object still travels, and stays dead.",
-     "")
+     "A handle to a dead object still travels, and stays dead.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -285,7 +277,7 @@ TEST(object_dead_handle_can_be_passed_on,
 	expect(client, BR_DEAD_REPLY);
 }
 
-TEST(object_unknown_type_is_refused, "An object of no known type is refused.", "")
+TEST(object_unknown_type_is_refused, "An object of no known type is refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -297,8 +289,7 @@ TEST(object_unknown_type_is_refused, "An object of no known type is refused.", "
 }
 
 TEST(object_failed_reply_undoes_what_it_had_done,
-     "When a later object is refused, nothing of the earlier ones stays.",
-     "")
+     "When a later object is refused, nothing of the earlier ones stays.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -310,7 +301,7 @@ TEST(object_failed_reply_undoes_what_it_had_done,
 	round_trip(manager, 1, client);
 }
 
-TEST(object_many, "A payload may carry hundreds of objects.", "")
+TEST(object_many, "A payload may carry hundreds of objects.")
 {
 	enum { NR = 500 };
 	struct client *manager = manager_new();

@@ -146,7 +146,7 @@ TEST(fd_many, "A payload may carry a hundred descriptors.", "fd_passing")
 	expect_file(server, (int)object_at(got, NR - 1)->fd.fd, "many");
 }
 
-TEST(fd_bad_is_refused, "A number that is no open descriptor is refused with EBADF.", "")
+TEST(fd_bad_is_refused, "A number that is no open descriptor is refused with EBADF.")
 {
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);
@@ -158,7 +158,7 @@ TEST(fd_bad_is_refused, "A number that is no open descriptor is refused with EBA
 	round_trip(manager, 1, server);
 }
 
-TEST(fd_node_that_does_not_accept, "An object that does not take descriptors refuses them.", "")
+TEST(fd_node_that_does_not_accept, "An object that does not take descriptors refuses them.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -187,7 +187,7 @@ TEST(fd_in_reply, "A caller that says TF_ACCEPT_FDS gets a descriptor in a reply
 	expect_file(client, (int)object_at(got, 0)->fd.fd, "answer");
 }
 
-TEST(fd_in_reply_unasked, "Without TF_ACCEPT_FDS a reply with a descriptor fails.", "")
+TEST(fd_in_reply_unasked, "Without TF_ACCEPT_FDS a reply with a descriptor fails.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -271,8 +271,7 @@ static void do_read_pipe(void *arg)
 }
 
 TEST(fd_undelivered_is_let_go,
-     "A descriptor on its way is held, and let go when its receiver dies without reading.",
-     "")
+     "A descriptor on its way is held, and let go when its receiver dies without reading.")
 {
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);

@@ -116,7 +116,7 @@ TEST(fda_two_arrays, "One buffer may hold two arrays.", "fd_passing")
 	expect_file(server, (int)words[4], "b");
 }
 
-TEST(fda_empty, "An array of none is fine.", "")
+TEST(fda_empty, "An array of none is fine.")
 {
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);
@@ -126,7 +126,7 @@ TEST(fda_empty, "An array of none is fine.", "")
 	finish_call(manager);
 }
 
-TEST(fda_bad_descriptor, "An array with a number that is not open is refused with EBADF.", "")
+TEST(fda_bad_descriptor, "An array with a number that is not open is refused with EBADF.")
 {
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);
@@ -137,7 +137,7 @@ TEST(fda_bad_descriptor, "An array with a number that is not open is refused wit
 	expect_refused(manager, server, EBADF);
 }
 
-TEST(fda_unaligned, "An array that does not begin at a multiple of four is refused.", "")
+TEST(fda_unaligned, "An array that does not begin at a multiple of four is refused.")
 {
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);
@@ -148,7 +148,7 @@ TEST(fda_unaligned, "An array that does not begin at a multiple of four is refus
 	expect_refused(manager, server, EINVAL);
 }
 
-TEST(fda_outside_its_parent, "An array that does not lie in its parent is refused.", "")
+TEST(fda_outside_its_parent, "An array that does not lie in its parent is refused.")
 {
 	static const uint64_t bad[][2] = { { 2, 28 }, { 1, 32 }, { 6, 12 }, { 1, 1ull << 40 },
 					   { 1ull << 40, 12 }, { 1ull << 62, 12 },
@@ -165,7 +165,7 @@ TEST(fda_outside_its_parent, "An array that does not lie in its parent is refuse
 	}
 }
 
-TEST(fda_parent_not_a_buffer, "An array's parent must be a buffer before it.", "")
+TEST(fda_parent_not_a_buffer, "An array's parent must be a buffer before it.")
 {
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);
@@ -184,7 +184,7 @@ TEST(fda_parent_not_a_buffer, "An array's parent must be a buffer before it.", "
 	expect_refused(manager, server, EINVAL);
 }
 
-TEST(fda_not_accepted, "An object that takes no descriptors refuses an array of them.", "")
+TEST(fda_not_accepted, "An object that takes no descriptors refuses an array of them.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -197,9 +197,7 @@ TEST(fda_not_accepted, "An object that takes no descriptors refuses an array of 
 	expect_nothing(manager);
 }
 
-TEST(fda_dies_with_its_receiver_unread,
-     "A receiver that dies with an array unread harms nothing.",
-     "")
+TEST(fda_dies_with_its_receiver_unread, "A receiver that dies with an array unread harms nothing.")
 {
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);
@@ -213,7 +211,7 @@ TEST(fda_dies_with_its_receiver_unread,
 	expect_file(manager, fd, "x");
 }
 
-TEST(fda_below_a_pointer, "An array may not begin below a pointer that was set in its parent.", "")
+TEST(fda_below_a_pointer, "An array may not begin below a pointer that was set in its parent.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();

@@ -21,7 +21,7 @@ static void expect_refused(struct client *client, struct client *server, int err
 	round_trip(client, 0, server);
 }
 
-TEST(layout_offsets_unaligned, "An offset that is no multiple of four is refused.", "")
+TEST(layout_offsets_unaligned, "An offset that is no multiple of four is refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -32,7 +32,7 @@ TEST(layout_offsets_unaligned, "An offset that is no multiple of four is refused
 	}
 }
 
-TEST(layout_offsets_aligned_to_four, "A multiple of four that is none of eight will do.", "")
+TEST(layout_offsets_aligned_to_four, "A multiple of four that is none of eight will do.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -47,7 +47,7 @@ TEST(layout_offsets_aligned_to_four, "A multiple of four that is none of eight w
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_HANDLE);
 }
 
-TEST(layout_offsets_outside, "An offset behind the data is refused.", "")
+TEST(layout_offsets_outside, "An offset behind the data is refused.")
 {
 	static const binder_size_t bad[] = { 76, 1 << 20, 1ull << 32, ~7ull, 1ull << 63 };
 	struct client *manager = manager_new();
@@ -63,7 +63,7 @@ TEST(layout_offsets_outside, "An offset behind the data is refused.", "")
 	}
 }
 
-TEST(layout_object_partly_outside, "An object that the data's end cuts off is refused.", "")
+TEST(layout_object_partly_outside, "An object that the data's end cuts off is refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -77,7 +77,7 @@ TEST(layout_object_partly_outside, "An object that the data's end cuts off is re
 	answer(manager, expect(manager, BR_TRANSACTION));
 }
 
-TEST(layout_offsets_overlap, "Objects that overlap are refused.", "")
+TEST(layout_offsets_overlap, "Objects that overlap are refused.")
 {
 	static const binder_size_t offsets[][2] = { { 0, 0 }, { 0, 4 }, { 0, 8 }, { 0, 20 } };
 	struct client *manager = manager_new();
@@ -94,7 +94,7 @@ TEST(layout_offsets_overlap, "Objects that overlap are refused.", "")
 	}
 }
 
-TEST(layout_offsets_unordered, "Offsets that do not rise are refused.", "")
+TEST(layout_offsets_unordered, "Offsets that do not rise are refused.")
 {
 	static const binder_size_t offsets[] = { 24, 0 };
 	struct client *manager = manager_new();
@@ -105,7 +105,7 @@ TEST(layout_offsets_unordered, "Offsets that do not rise are refused.", "")
 	expect_refused(client, manager, EFAULT);
 }
 
-TEST(layout_offsets_size_odd, "An offsets_size that is no multiple of eight is refused.", "")
+TEST(layout_offsets_size_odd, "An offsets_size that is no multiple of eight is refused.")
 {
 	static const binder_size_t offsets[] = { 0, 24 };
 	struct client *manager = manager_new();
@@ -118,7 +118,7 @@ TEST(layout_offsets_size_odd, "An offsets_size that is no multiple of eight is r
 	}
 }
 
-TEST(layout_gaps_arrive_unchanged, "What stands between objects arrives as it was.", "")
+TEST(layout_gaps_arrive_unchanged, "What stands between objects arrives as it was.")
 {
 	static const binder_size_t offsets[] = { 8, 40 };
 	struct client *manager = manager_new();
@@ -141,7 +141,7 @@ TEST(layout_gaps_arrive_unchanged, "What stands between objects arrives as it wa
 	EXPECT_EQ(object_at(got, 1)->flat.handle, 2);
 }
 
-TEST(layout_unlisted_object_is_data, "An object that no offset names is plain data.", "")
+TEST(layout_unlisted_object_is_data, "An object that no offset names is plain data.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -155,7 +155,7 @@ TEST(layout_unlisted_object_is_data, "An object that no offset names is plain da
 	expect(manager, BR_FAILED_REPLY);
 }
 
-TEST(layout_offsets_without_data, "Offsets without data are refused.", "")
+TEST(layout_offsets_without_data, "Offsets without data are refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -165,7 +165,7 @@ TEST(layout_offsets_without_data, "Offsets without data are refused.", "")
 	expect_refused(client, manager, EINVAL);
 }
 
-TEST(layout_offsets_unreadable, "Offsets at an address without memory are refused.", "")
+TEST(layout_offsets_unreadable, "Offsets at an address without memory are refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -179,8 +179,7 @@ TEST(layout_offsets_unreadable, "Offsets at an address without memory are refuse
 }
 
 TEST(layout_bad_in_reply,
-     "A bad object in a reply fails the caller; the server is told only that it has replied.",
-     "")
+     "A bad object in a reply fails the caller; the server is told only that it has replied.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -197,7 +196,7 @@ TEST(layout_bad_in_reply,
 	round_trip(client, 0, manager);
 }
 
-TEST(layout_bad_in_oneway, "A bad object in a one-way call fails it at its sender.", "")
+TEST(layout_bad_in_oneway, "A bad object in a one-way call fails it at its sender.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

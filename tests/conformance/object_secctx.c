@@ -98,7 +98,7 @@ TEST(secctx_in_oneway, "One-way calls bring the context too.", "secctx_optional"
 	EXPECT_EQ(expect(server, BR_TRANSACTION_SEC_CTX)->txn.code, 9);
 }
 
-TEST(secctx_only_if_asked, "A node that does not ask gets plain BR_TRANSACTION.", "")
+TEST(secctx_only_if_asked, "A node that does not ask gets plain BR_TRANSACTION.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -108,8 +108,7 @@ TEST(secctx_only_if_asked, "A node that does not ask gets plain BR_TRANSACTION."
 }
 
 TEST(secctx_first_flags_hold,
-     "What a node asks for is said when it is first sent; later flags change nothing.",
-     "")
+     "What a node asks for is said when it is first sent; later flags change nothing.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();

@@ -44,9 +44,7 @@ static void *shared_words(void)
 	return shared_copy(words, sizeof(words));
 }
 
-TEST(sg_buffer_arrives,
-     "A buffer arrives in the receiver's mapping and the object points to it.",
-     "")
+TEST(sg_buffer_arrives, "A buffer arrives in the receiver's mapping and the object points to it.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -60,7 +58,7 @@ TEST(sg_buffer_arrives,
 	expect_memory(manager, object_at(got, 0)->ptr.buffer, "gathered", 9);
 }
 
-TEST(sg_buffer_in_reply, "A reply carries buffers too.", "")
+TEST(sg_buffer_in_reply, "A reply carries buffers too.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -76,8 +74,7 @@ TEST(sg_buffer_in_reply, "A reply carries buffers too.", "")
 }
 
 TEST(sg_buffers_follow_each_other,
-     "Several buffers stand one behind the other, each aligned to eight.",
-     "")
+     "Several buffers stand one behind the other, each aligned to eight.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -97,7 +94,7 @@ TEST(sg_buffers_follow_each_other,
 	expect_memory(manager, first + 24, "end", 4);
 }
 
-TEST(sg_parent_is_fixed_up, "A pointer in a parent buffer is set to where the child arrived.", "")
+TEST(sg_parent_is_fixed_up, "A pointer in a parent buffer is set to where the child arrived.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -116,7 +113,7 @@ TEST(sg_parent_is_fixed_up, "A pointer in a parent buffer is set to where the ch
 	expect_memory(manager, words[2], "child", 6);
 }
 
-TEST(sg_grandchild_is_fixed_up, "A child may be the parent of another.", "")
+TEST(sg_grandchild_is_fixed_up, "A child may be the parent of another.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -136,7 +133,7 @@ TEST(sg_grandchild_is_fixed_up, "A child may be the parent of another.", "")
 	EXPECT_EQ(words[1], object_at(got, 2)->ptr.buffer);
 }
 
-TEST(sg_two_children_in_order, "Two children of one parent are set when their offsets rise.", "")
+TEST(sg_two_children_in_order, "Two children of one parent are set when their offsets rise.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -155,7 +152,7 @@ TEST(sg_two_children_in_order, "Two children of one parent are set when their of
 	EXPECT_EQ(words[1], object_at(got, 2)->ptr.buffer);
 }
 
-TEST(sg_fixups_out_of_order, "Fix-ups of one parent whose offsets do not rise are refused.", "")
+TEST(sg_fixups_out_of_order, "Fix-ups of one parent whose offsets do not rise are refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -169,7 +166,7 @@ TEST(sg_fixups_out_of_order, "Fix-ups of one parent whose offsets do not rise ar
 	expect_refused(client, manager);
 }
 
-TEST(sg_fixups_overlapping, "Nor may two fix-ups overlap.", "")
+TEST(sg_fixups_overlapping, "Nor may two fix-ups overlap.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -184,8 +181,7 @@ TEST(sg_fixups_overlapping, "Nor may two fix-ups overlap.", "")
 }
 
 TEST(sg_back_to_grandparent,
-     "After a fix-up in a child the grandparent may be fixed up again, but not a finished child.",
-     "")
+     "After a fix-up in a child the grandparent may be fixed up again, but not a finished child.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -211,7 +207,7 @@ TEST(sg_back_to_grandparent,
 	expect_refused(client, manager);
 }
 
-TEST(sg_parent_offset_outside, "A fix-up that does not lie in its parent is refused.", "")
+TEST(sg_parent_offset_outside, "A fix-up that does not lie in its parent is refused.")
 {
 	static const binder_size_t bad[] = { 9, 16, 17, 1 << 20, 1ull << 63, ~0ull, ~7ull };
 	struct client *manager = manager_new();
@@ -227,7 +223,7 @@ TEST(sg_parent_offset_outside, "A fix-up that does not lie in its parent is refu
 	}
 }
 
-TEST(sg_parent_is_no_buffer, "A parent that is no buffer object is refused.", "")
+TEST(sg_parent_is_no_buffer, "A parent that is no buffer object is refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -240,8 +236,7 @@ TEST(sg_parent_is_no_buffer, "A parent that is no buffer object is refused.", ""
 }
 
 TEST(sg_parent_not_before,
-     "A parent must come before its child: not itself, not later, not nowhere.",
-     "")
+     "A parent must come before its child: not itself, not later, not nowhere.")
 {
 	static const binder_size_t bad[] = { 1, 2, 3, 1000, ~0ull };
 	struct client *manager = manager_new();
@@ -258,7 +253,7 @@ TEST(sg_parent_not_before,
 	}
 }
 
-TEST(sg_room_too_small, "Buffers that need more than buffers_size are refused.", "")
+TEST(sg_room_too_small, "Buffers that need more than buffers_size are refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -270,7 +265,7 @@ TEST(sg_room_too_small, "Buffers that need more than buffers_size are refused.",
 	expect_refused(client, manager);
 }
 
-TEST(sg_room_misaligned, "A buffers_size that is no multiple of eight is refused.", "")
+TEST(sg_room_misaligned, "A buffers_size that is no multiple of eight is refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -279,7 +274,7 @@ TEST(sg_room_misaligned, "A buffers_size that is no multiple of eight is refused
 	expect_refused(client, manager);
 }
 
-TEST(sg_room_huge, "A buffers_size beyond all space fails and harms nothing.", "")
+TEST(sg_room_huge, "A buffers_size beyond all space fails and harms nothing.")
 {
 	static const size_t sizes[] = { 2 << 20, 1ull << 40, 1ull << 63, ~7ull };
 	struct client *manager = manager_new();
@@ -294,7 +289,7 @@ TEST(sg_room_huge, "A buffers_size beyond all space fails and harms nothing.", "
 	}
 }
 
-TEST(sg_length_huge, "A buffer object of a huge length is refused.", "")
+TEST(sg_length_huge, "A buffer object of a huge length is refused.")
 {
 	static const uint64_t lengths[] = { 1 << 20, 1ull << 40, 1ull << 63, ~0ull, ~7ull };
 	struct client *manager = manager_new();
@@ -307,7 +302,7 @@ TEST(sg_length_huge, "A buffer object of a huge length is refused.", "")
 	}
 }
 
-TEST(sg_room_to_spare, "A buffers_size larger than what is used is fine.", "")
+TEST(sg_room_to_spare, "A buffers_size larger than what is used is fine.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -322,8 +317,7 @@ TEST(sg_room_to_spare, "A buffers_size larger than what is used is fine.", "")
 }
 
 TEST(sg_plain_command_has_no_room,
-     "Without the _SG form of the command a buffer object is refused.",
-     "")
+     "Without the _SG form of the command a buffer object is refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -332,7 +326,7 @@ TEST(sg_plain_command_has_no_room,
 	expect_refused(client, manager);
 }
 
-TEST(sg_unreadable_buffer, "A buffer at an address without memory fails the call.", "")
+TEST(sg_unreadable_buffer, "A buffer at an address without memory fails the call.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -341,7 +335,7 @@ TEST(sg_unreadable_buffer, "A buffer at an address without memory fails the call
 	expect_refused(client, manager);
 }
 
-TEST(sg_empty_buffer, "A buffer of no bytes is fine.", "")
+TEST(sg_empty_buffer, "A buffer of no bytes is fine.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -354,7 +348,7 @@ TEST(sg_empty_buffer, "A buffer of no bytes is fine.", "")
 	finish_call(client);
 }
 
-TEST(sg_does_not_write_the_sender, "The sender's own parent buffer stays as it was.", "")
+TEST(sg_does_not_write_the_sender, "The sender's own parent buffer stays as it was.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -370,7 +364,7 @@ TEST(sg_does_not_write_the_sender, "The sender's own parent buffer stays as it w
 
 #define CHAIN 40
 
-TEST(sg_chain_of_many, "Buffers may be nested deeply, each the child of the one before.", "")
+TEST(sg_chain_of_many, "Buffers may be nested deeply, each the child of the one before.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

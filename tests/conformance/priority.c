@@ -54,8 +54,7 @@ static void expect_served_at(struct scene *s, int caller, int served)
 	end(s, got);
 }
 
-TEST(priority_of_the_caller,
-     "A call is served at the caller's nice value, be it higher or lower.", "")
+TEST(priority_of_the_caller, "A call is served at the caller's nice value, be it higher or lower.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 
@@ -66,8 +65,7 @@ TEST(priority_of_the_caller,
 	expect_served_at(&s, 0, 0);
 }
 
-TEST(priority_goes_back_with_the_reply,
-     "With its reply the server has its own nice value again.", "")
+TEST(priority_goes_back_with_the_reply, "With its reply the server has its own nice value again.")
 {
 	struct scene s = begin(-7, MIN_NICE(19));
 	const struct returned *got = serve(&s);
@@ -81,7 +79,7 @@ TEST(priority_goes_back_with_the_reply,
 	expect_nice(s.caller, -7);
 }
 
-TEST(priority_goes_back_over_a_change, "So it has if it has changed its nice value meanwhile.", "")
+TEST(priority_goes_back_over_a_change, "So it has if it has changed its nice value meanwhile.")
 {
 	struct scene s = begin(-7, MIN_NICE(19));
 	const struct returned *got = serve(&s);
@@ -91,7 +89,7 @@ TEST(priority_goes_back_over_a_change, "So it has if it has changed its nice val
 	expect_nice(s.server, 0);
 }
 
-TEST(priority_stays_until_the_reply, "Freeing the buffer, or reading on, does not end it.", "")
+TEST(priority_stays_until_the_reply, "Freeing the buffer, or reading on, does not end it.")
 {
 	struct scene s = begin(-7, MIN_NICE(19));
 	const struct returned *got = serve(&s);
@@ -105,7 +103,7 @@ TEST(priority_stays_until_the_reply, "Freeing the buffer, or reading on, does no
 	expect_nice(s.server, 0);
 }
 
-TEST(priority_of_a_failed_reply, "A reply that fails at the caller takes it back as well.", "")
+TEST(priority_of_a_failed_reply, "A reply that fails at the caller takes it back as well.")
 {
 	struct scene s = begin(-7, MIN_NICE(19));
 
@@ -117,7 +115,7 @@ TEST(priority_of_a_failed_reply, "A reply that fails at the caller takes it back
 	expect_nice(s.server, 0);
 }
 
-TEST(priority_when_the_caller_dies, "A reply to a caller that has died takes it back as well.", "")
+TEST(priority_when_the_caller_dies, "A reply to a caller that has died takes it back as well.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 	struct client *other = client_new();
@@ -143,7 +141,7 @@ TEST(priority_when_the_caller_dies, "A reply to a caller that has died takes it 
 }
 
 TEST(priority_at_least_the_nodes,
-     "A less urgent caller is served at the least that the object asks for.", "")
+     "A less urgent caller is served at the least that the object asks for.")
 {
 	struct scene s = begin(0, MIN_NICE(7));
 
@@ -153,7 +151,7 @@ TEST(priority_at_least_the_nodes,
 	expect_served_at(&s, -6, -6);
 }
 
-TEST(priority_of_a_plain_object, "An object without flags asks for nice 0.", "")
+TEST(priority_of_a_plain_object, "An object without flags asks for nice 0.")
 {
 	struct scene s = begin(0, 0);
 
@@ -162,7 +160,7 @@ TEST(priority_of_a_plain_object, "An object without flags asks for nice 0.", "")
 }
 
 TEST(priority_first_flags_hold,
-     "What an object asks for is what it asked for when it was first sent.", "")
+     "What an object asks for is what it asked for when it was first sent.")
 {
 	struct scene s = begin(0, MIN_NICE(5));
 
@@ -170,7 +168,7 @@ TEST(priority_first_flags_hold,
 	expect_served_at(&s, 10, 5);
 }
 
-TEST(priority_odd_least, "A least value that is no nice value is none.", "")
+TEST(priority_odd_least, "A least value that is no nice value is none.")
 {
 	static const uint8_t odd[] = { 20, 100, 127, 128, 200 };
 	struct scene s = begin(0, 0);
@@ -182,7 +180,7 @@ TEST(priority_odd_least, "A least value that is no nice value is none.", "")
 	}
 }
 
-TEST(priority_of_the_manager, "Calls to a plain context manager are served at nice 0 at least.", "")
+TEST(priority_of_the_manager, "Calls to a plain context manager are served at nice 0 at least.")
 {
 	struct client *manager, *client;
 	const struct returned *got;
@@ -205,7 +203,7 @@ TEST(priority_of_the_manager, "Calls to a plain context manager are served at ni
 /* ---- where a thread begins ------------------------------------------------ */
 
 TEST(priority_default_before_process_work,
-     "A thread that reads for the process goes back to the nice value of its open.", "")
+     "A thread that reads for the process goes back to the nice value of its open.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 
@@ -217,7 +215,7 @@ TEST(priority_default_before_process_work,
 	expect_nice(s.server, 0);
 }
 
-TEST(priority_default_is_of_the_open, "Which is what the thread that opened had as it opened.", "")
+TEST(priority_default_is_of_the_open, "Which is what the thread that opened had as it opened.")
 {
 	struct client *first, *client;
 
@@ -235,7 +233,7 @@ TEST(priority_default_is_of_the_open, "Which is what the thread that opened had 
 }
 
 TEST(priority_default_after_a_reply,
-     "So it does when it has changed its nice value since its reply.", "")
+     "So it does when it has changed its nice value since its reply.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 
@@ -245,7 +243,7 @@ TEST(priority_default_after_a_reply,
 	expect_nice(s.server, 0);
 }
 
-TEST(priority_default_of_another_thread, "The other threads of the process go there too.", "")
+TEST(priority_default_of_another_thread, "The other threads of the process go there too.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 	struct client *thread = client_thread(s.server);
@@ -259,7 +257,7 @@ TEST(priority_default_of_another_thread, "The other threads of the process go th
 }
 
 TEST(priority_default_while_a_call_is_open,
-     "A thread that waits for a reply, or serves a call, is left as it is.", "")
+     "A thread that waits for a reply, or serves a call, is left as it is.")
 {
 	struct scene s = begin(5, MIN_NICE(19));
 	const struct returned *got;
@@ -275,7 +273,7 @@ TEST(priority_default_while_a_call_is_open,
 	expect_nice(s.caller, 3);
 }
 
-TEST(priority_default_not_by_own_work, "A thread that finds work of its own is left as it is.", "")
+TEST(priority_default_not_by_own_work, "A thread that finds work of its own is left as it is.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 
@@ -286,7 +284,7 @@ TEST(priority_default_not_by_own_work, "A thread that finds work of its own is l
 	expect(s.server, BR_TRANSACTION);
 }
 
-TEST(priority_default_not_by_writes, "Writing alone changes nothing.", "")
+TEST(priority_default_not_by_writes, "Writing alone changes nothing.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 
@@ -298,7 +296,7 @@ TEST(priority_default_not_by_writes, "Writing alone changes nothing.", "")
 
 /* ---- one-way calls ---------------------------------------------------------- */
 
-TEST(priority_oneway_carries_none, "A one-way call does not bring its sender's nice value.", "")
+TEST(priority_oneway_carries_none, "A one-way call does not bring its sender's nice value.")
 {
 	struct scene s = begin(-7, MIN_NICE(19));
 
@@ -308,7 +306,7 @@ TEST(priority_oneway_carries_none, "A one-way call does not bring its sender's n
 }
 
 TEST(priority_oneway_takes_the_nodes_least,
-     "But the object's least is heeded, until the thread reads for the process again.", "")
+     "But the object's least is heeded, until the thread reads for the process again.")
 {
 	struct client *manager, *server;
 	uint32_t handle;
@@ -327,7 +325,7 @@ TEST(priority_oneway_takes_the_nodes_least,
 	expect_nice(server, 12);
 }
 
-TEST(priority_oneway_least_is_no_most, "A thread more urgent than that keeps its own.", "")
+TEST(priority_oneway_least_is_no_most, "A thread more urgent than that keeps its own.")
 {
 	struct scene s = begin(10, MIN_NICE(3));
 
@@ -338,7 +336,7 @@ TEST(priority_oneway_least_is_no_most, "A thread more urgent than that keeps its
 
 /* ---- nested calls ------------------------------------------------------------ */
 
-TEST(priority_is_passed_on, "A nested call carries on what the thread has inherited.", "")
+TEST(priority_is_passed_on, "A nested call carries on what the thread has inherited.")
 {
 	struct client *first, *middle, *last;
 	const struct returned *at_middle, *at_last;
@@ -365,7 +363,7 @@ TEST(priority_is_passed_on, "A nested call carries on what the thread has inheri
 }
 
 TEST(priority_of_a_callback,
-     "A callback is served at the server's nice value, and then back at one's own.", "")
+     "A callback is served at the server's nice value, and then back at one's own.")
 {
 	struct scene s = begin(4, MIN_NICE(19));
 	const struct returned *outer, *inner;
@@ -394,7 +392,7 @@ TEST(priority_of_a_callback,
 /* ---- other policies ------------------------------------------------------------ */
 
 TEST(priority_of_a_realtime_caller,
-     "Without leave to inherit more a real-time caller counts as nice 0.", "")
+     "Without leave to inherit more a real-time caller counts as nice 0.")
 {
 	static const int policies[] = { SCHED_FIFO, SCHED_RR };
 	struct client *manager, *server;
@@ -420,7 +418,7 @@ TEST(priority_of_a_realtime_caller,
 }
 
 TEST(priority_of_a_batch_caller,
-     "Of a SCHED_BATCH or SCHED_IDLE caller only the nice value counts.", "")
+     "Of a SCHED_BATCH or SCHED_IDLE caller only the nice value counts.")
 {
 	static const int policies[] = { SCHED_BATCH, SCHED_IDLE };
 	struct scene s = begin(0, MIN_NICE(19));
@@ -435,7 +433,7 @@ TEST(priority_of_a_batch_caller,
 	}
 }
 
-TEST(priority_of_a_batch_server, "A SCHED_BATCH or SCHED_IDLE server keeps its policy.", "")
+TEST(priority_of_a_batch_server, "A SCHED_BATCH or SCHED_IDLE server keeps its policy.")
 {
 	static const int policies[] = { SCHED_BATCH, SCHED_IDLE };
 	struct scene s = begin(7, MIN_NICE(19));
@@ -450,7 +448,7 @@ TEST(priority_of_a_batch_server, "A SCHED_BATCH or SCHED_IDLE server keeps its p
 	}
 }
 
-TEST(priority_of_a_realtime_server, "A server that is real-time by its own choice stays so.", "")
+TEST(priority_of_a_realtime_server, "A server that is real-time by its own choice stays so.")
 {
 	struct scene s = begin(7, MIN_NICE(19));
 	const struct returned *got;
@@ -466,7 +464,7 @@ TEST(priority_of_a_realtime_server, "A server that is real-time by its own choic
 }
 
 TEST(priority_default_of_a_realtime_opener,
-     "A real-time policy of the thread that opened is its own alone.", "")
+     "A real-time policy of the thread that opened is its own alone.")
 {
 	struct client *first, *client, *thread;
 
@@ -486,7 +484,7 @@ TEST(priority_default_of_a_realtime_opener,
 /* ---- what a process may have ------------------------------------------------------ */
 
 TEST(priority_unprivileged_by_default,
-     "A server with RLIMIT_NICE 0 and no privilege is left as it is.", "")
+     "A server with RLIMIT_NICE 0 and no privilege is left as it is.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 
@@ -495,7 +493,7 @@ TEST(priority_unprivileged_by_default,
 	expect_served_at(&s, -10, 0);
 }
 
-TEST(priority_unprivileged_up_to_its_limit, "One with a limit gets what that allows.", "")
+TEST(priority_unprivileged_up_to_its_limit, "One with a limit gets what that allows.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 

@@ -59,7 +59,7 @@ static struct client *serving(struct client **caller)
 	return manager;
 }
 
-TEST(process_exit_is_its_end, "A process that exits is dead to its callers.", "")
+TEST(process_exit_is_its_end, "A process that exits is dead to its callers.")
 {
 	struct client *caller;
 	struct client *manager = serving(&caller);
@@ -69,8 +69,7 @@ TEST(process_exit_is_its_end, "A process that exits is dead to its callers.", ""
 }
 
 TEST(process_kill_with_many_threads,
-     "Killing a process of many busy threads ends all it was doing.",
-     "")
+     "Killing a process of many busy threads ends all it was doing.")
 {
 	struct client *manager = manager_new();
 	struct client *callers[6];
@@ -92,8 +91,7 @@ static void leave_thread(void *arg)
 }
 
 TEST(process_thread_end_is_not_noticed,
-     "A thread that ends without BINDER_THREAD_EXIT keeps its callers waiting.",
-     "")
+     "A thread that ends without BINDER_THREAD_EXIT keeps its callers waiting.")
 {
 	struct client *manager = manager_new();
 	struct client *thread = client_thread(manager);
@@ -151,8 +149,7 @@ TEST(process_child_with_the_file_keeps_it,
 }
 
 TEST(process_child_without_the_file_does_not,
-     "A forked child that has closed the file does not keep the process.",
-     "")
+     "A forked child that has closed the file does not keep the process.")
 {
 	struct client *caller;
 	struct client *manager = serving(&caller);
@@ -170,7 +167,7 @@ static void exec_pause(void *arg)
 	FAIL("execl: %s", test_errno_name(errno));
 }
 
-TEST(process_exec_is_its_end, "A file opened with O_CLOEXEC ends its binder process at exec.", "")
+TEST(process_exec_is_its_end, "A file opened with O_CLOEXEC ends its binder process at exec.")
 {
 	struct client *caller;
 	struct client *manager = serving(&caller);
@@ -181,7 +178,7 @@ TEST(process_exec_is_its_end, "A file opened with O_CLOEXEC ends its binder proc
 	client_kill(manager);
 }
 
-TEST(process_many_come_and_go, "Processes may come and go by the hundred.", "")
+TEST(process_many_come_and_go, "Processes may come and go by the hundred.")
 {
 	struct client *manager = manager_new();
 
@@ -199,8 +196,7 @@ TEST(process_many_come_and_go, "Processes may come and go by the hundred.", "")
 }
 
 TEST(process_open_again_after_close,
-     "A process may open the device again; it is a new binder process.",
-     "")
+     "A process may open the device again; it is a new binder process.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();

@@ -19,9 +19,7 @@ static void expect_unusable(struct client *client, uint32_t handle)
 	expect(client, BR_FAILED_REPLY);
 }
 
-TEST(handle_numbers_count_from_one,
-     "Handles are numbered from 1, 0 being the context manager's.",
-     "")
+TEST(handle_numbers_count_from_one, "Handles are numbered from 1, 0 being the context manager's.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -30,7 +28,7 @@ TEST(handle_numbers_count_from_one,
 		EXPECT_EQ(give(server, manager, i * 0x100, COOKIE, 0), i);
 }
 
-TEST(handle_numbers_are_reused, "A new handle gets the lowest number that is free.", "")
+TEST(handle_numbers_are_reused, "A new handle gets the lowest number that is free.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -44,7 +42,7 @@ TEST(handle_numbers_are_reused, "A new handle gets the lowest number that is fre
 	EXPECT_EQ(give(server, manager, 0x1200, COOKIE, 0), 6);
 }
 
-TEST(handle_of_same_node_is_the_same, "A node that is known already keeps its handle.", "")
+TEST(handle_of_same_node_is_the_same, "A node that is known already keeps its handle.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -55,8 +53,7 @@ TEST(handle_of_same_node_is_the_same, "A node that is known already keeps its ha
 }
 
 TEST(handle_zero_is_kept_for_the_manager,
-     "A process whose first reference is another node gets handle 1 for it.",
-     "")
+     "A process whose first reference is another node gets handle 1 for it.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -70,9 +67,7 @@ TEST(handle_zero_is_kept_for_the_manager,
 	EXPECT_EQ(object_at(expect(client, BR_REPLY), 0)->flat.handle, 1);
 }
 
-TEST(handle_counts_add_up,
-     "A handle acquired several times lives until it is released as often.",
-     "")
+TEST(handle_counts_add_up, "A handle acquired several times lives until it is released as often.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -87,7 +82,7 @@ TEST(handle_counts_add_up,
 	expect_unusable(manager, handle);
 }
 
-TEST(handle_weak_cannot_be_called, "A handle with weak references alone cannot be called.", "")
+TEST(handle_weak_cannot_be_called, "A handle with weak references alone cannot be called.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -100,7 +95,7 @@ TEST(handle_weak_cannot_be_called, "A handle with weak references alone cannot b
 	expect_nothing(server);
 }
 
-TEST(handle_weak_keeps_its_number, "A weak reference keeps the handle's number for its node.", "")
+TEST(handle_weak_keeps_its_number, "A weak reference keeps the handle's number for its node.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -116,8 +111,7 @@ TEST(handle_weak_keeps_its_number, "A weak reference keeps the handle's number f
 
 TEST(handle_weak_cannot_be_acquired,
      "BC_ACQUIRE by a handle with weak references alone is passed over, though others hold "
-     "the node.",
-     "")
+     "the node.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -140,7 +134,7 @@ TEST(handle_weak_cannot_be_acquired,
 	round_trip(manager, handle, server);
 }
 
-TEST(handle_weak_cannot_be_revived, "Nor can it be acquired again by one who released it.", "")
+TEST(handle_weak_cannot_be_revived, "Nor can it be acquired again by one who released it.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -157,7 +151,7 @@ TEST(handle_weak_cannot_be_revived, "Nor can it be acquired again by one who rel
 	expect_unusable(manager, handle);
 }
 
-TEST(handle_release_of_last_ends_it, "With its last reference a handle is unknown.", "")
+TEST(handle_release_of_last_ends_it, "With its last reference a handle is unknown.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -169,7 +163,7 @@ TEST(handle_release_of_last_ends_it, "With its last reference a handle is unknow
 	EXPECT_EQ(extended_error(manager).param, -EINVAL);
 }
 
-TEST(handle_over_release_is_ignored, "Releasing what is not held is passed over.", "")
+TEST(handle_over_release_is_ignored, "Releasing what is not held is passed over.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -188,8 +182,7 @@ TEST(handle_over_release_is_ignored, "Releasing what is not held is passed over.
 }
 
 TEST(handle_unknown_counts_are_ignored,
-     "Reference commands for a handle that is not there are passed over.",
-     "")
+     "Reference commands for a handle that is not there are passed over.")
 {
 	static const uint32_t cmds[] = { BC_INCREFS, BC_ACQUIRE, BC_RELEASE, BC_DECREFS };
 	struct client *manager = manager_new();
@@ -205,8 +198,7 @@ TEST(handle_unknown_counts_are_ignored,
 }
 
 TEST(handle_zero_without_manager_is_ignored,
-     "Acquiring handle 0 where there is no context manager is passed over.",
-     "")
+     "Acquiring handle 0 where there is no context manager is passed over.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -221,8 +213,7 @@ TEST(handle_zero_without_manager_is_ignored,
 }
 
 TEST(handle_buffer_holds_a_reference,
-     "While its buffer lives a received handle can be used without BC_ACQUIRE.",
-     "")
+     "While its buffer lives a received handle can be used without BC_ACQUIRE.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -239,8 +230,7 @@ TEST(handle_buffer_holds_a_reference,
 }
 
 TEST(handle_dead_node_keeps_its_number,
-     "The handle of a dead node stays in use until it is released.",
-     "")
+     "The handle of a dead node stays in use until it is released.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -254,7 +244,7 @@ TEST(handle_dead_node_keeps_its_number,
 	EXPECT_EQ(give(other, manager, 0x200, COOKIE, 0), handle);
 }
 
-TEST(handle_many, "Five hundred nodes get five hundred handles, and all of them work.", "")
+TEST(handle_many, "Five hundred nodes get five hundred handles, and all of them work.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -269,7 +259,7 @@ TEST(handle_many, "Five hundred nodes get five hundred handles, and all of them 
 	EXPECT_EQ(give(server, manager, 0x9990, COOKIE, 0), 1);
 }
 
-TEST(handle_zero_of_the_manager_itself, "A manager cannot take a handle to itself.", "")
+TEST(handle_zero_of_the_manager_itself, "A manager cannot take a handle to itself.")
 {
 	struct client *manager = manager_new();
 

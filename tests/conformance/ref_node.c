@@ -56,8 +56,7 @@ static uint32_t handle_in(const struct returned *got)
 
 TEST(ref_sent_node_is_acquired,
      "The owner of a node sent for the first time gets BR_INCREFS, BR_ACQUIRE, then "
-     "completion.",
-     "")
+     "completion.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -69,9 +68,7 @@ TEST(ref_sent_node_is_acquired,
 	expect_nothing(owner);
 }
 
-TEST(ref_sent_weak_node_is_increfed,
-     "For a weak binder object the owner gets BR_INCREFS alone.",
-     "")
+TEST(ref_sent_weak_node_is_increfed, "For a weak binder object the owner gets BR_INCREFS alone.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -86,8 +83,7 @@ TEST(ref_sent_weak_node_is_increfed,
 }
 
 TEST(ref_sent_again_is_silent,
-     "Sending a node again, while it is referred to, brings its owner no more returns.",
-     "")
+     "Sending a node again, while it is referred to, brings its owner no more returns.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -101,8 +97,7 @@ TEST(ref_sent_again_is_silent,
 }
 
 TEST(ref_weak_then_strong,
-     "A node first sent weakly and then strongly brings BR_INCREFS, then BR_ACQUIRE.",
-     "")
+     "A node first sent weakly and then strongly brings BR_INCREFS, then BR_ACQUIRE.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -120,8 +115,7 @@ TEST(ref_weak_then_strong,
 }
 
 TEST(ref_freed_buffer_releases,
-     "When the buffer is freed and nobody acquired, the owner gets BR_RELEASE and BR_DECREFS.",
-     "")
+     "When the buffer is freed and nobody acquired, the owner gets BR_RELEASE and BR_DECREFS.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -136,8 +130,7 @@ TEST(ref_freed_buffer_releases,
 }
 
 TEST(ref_acquired_handle_holds,
-     "A handle acquired keeps the node after the buffer is freed, until it is released.",
-     "")
+     "A handle acquired keeps the node after the buffer is freed, until it is released.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -157,8 +150,7 @@ TEST(ref_acquired_handle_holds,
 }
 
 TEST(ref_weak_handle_holds_weakly,
-     "A weak reference left brings BR_RELEASE alone; BR_DECREFS comes with its end.",
-     "")
+     "A weak reference left brings BR_RELEASE alone; BR_DECREFS comes with its end.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -178,8 +170,7 @@ TEST(ref_weak_handle_holds_weakly,
 }
 
 TEST(ref_release_waits_for_done,
-     "BR_RELEASE and BR_DECREFS wait until BR_ACQUIRE and BR_INCREFS have been answered.",
-     "")
+     "BR_RELEASE and BR_DECREFS wait until BR_ACQUIRE and BR_INCREFS have been answered.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -201,8 +192,7 @@ TEST(ref_release_waits_for_done,
 }
 
 TEST(ref_done_with_wrong_cookie_is_ignored,
-     "An answer with the wrong cookie, or for no node, counts for nothing.",
-     "")
+     "An answer with the wrong cookie, or for no node, counts for nothing.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -224,7 +214,7 @@ TEST(ref_done_with_wrong_cookie_is_ignored,
 	expect_ref(owner, BR_DECREFS);
 }
 
-TEST(ref_done_unasked_is_ignored, "An answer that was not asked for counts for nothing.", "")
+TEST(ref_done_unasked_is_ignored, "An answer that was not asked for counts for nothing.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -241,9 +231,7 @@ TEST(ref_done_unasked_is_ignored, "An answer that was not asked for counts for n
 	expect_ref(owner, BR_DECREFS);
 }
 
-TEST(ref_death_of_holder_releases,
-     "The death of the last holder brings BR_RELEASE and BR_DECREFS.",
-     "")
+TEST(ref_death_of_holder_releases, "The death of the last holder brings BR_RELEASE and BR_DECREFS.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -261,8 +249,7 @@ TEST(ref_death_of_holder_releases,
 }
 
 TEST(ref_gone_node_comes_back_anew,
-     "A node that was released altogether is acquired anew when it is sent again.",
-     "")
+     "A node that was released altogether is acquired anew when it is sent again.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -279,8 +266,7 @@ TEST(ref_gone_node_comes_back_anew,
 }
 
 TEST(ref_call_in_progress_holds_the_node,
-     "A call's buffer holds a strong reference to the node that was called.",
-     "")
+     "A call's buffer holds a strong reference to the node that was called.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -298,8 +284,7 @@ TEST(ref_call_in_progress_holds_the_node,
 }
 
 TEST(ref_second_holder_is_silent,
-     "The owner does not hear of a second holder, nor of the first one's leaving.",
-     "")
+     "The owner does not hear of a second holder, nor of the first one's leaving.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -320,7 +305,7 @@ TEST(ref_second_holder_is_silent,
 	expect_ref(owner, BR_DECREFS);
 }
 
-TEST(ref_cookie_must_match, "A node sent with another cookie than before fails the call.", "")
+TEST(ref_cookie_must_match, "A node sent with another cookie than before fails the call.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -333,7 +318,7 @@ TEST(ref_cookie_must_match, "A node sent with another cookie than before fails t
 	EXPECT_EQ(extended_error(owner).param, -EINVAL);
 }
 
-TEST(ref_same_ptr_in_other_process, "The same ptr in two processes is two nodes.", "")
+TEST(ref_same_ptr_in_other_process, "The same ptr in two processes is two nodes.")
 {
 	struct client *manager = manager_new();
 	struct client *one = client_new();
@@ -346,9 +331,7 @@ TEST(ref_same_ptr_in_other_process, "The same ptr in two processes is two nodes.
 	round_trip(manager, second, two);
 }
 
-TEST(ref_failed_call_is_undone,
-     "References taken by a call that fails further on are given back.",
-     "")
+TEST(ref_failed_call_is_undone, "References taken by a call that fails further on are given back.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -360,7 +343,7 @@ TEST(ref_failed_call_is_undone,
 	expect_ref(owner, BR_INCREFS);
 }
 
-TEST(ref_manager_node_is_silent, "The context manager gets no reference returns for handle 0.", "")
+TEST(ref_manager_node_is_silent, "The context manager gets no reference returns for handle 0.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

@@ -7,8 +7,7 @@
 #include "test.h"
 
 TEST(txn_fields_arrive,
-     "A call brings code, flags, data and its size, and the node's ptr and cookie.",
-     "")
+     "A call brings code, flags, data and its size, and the node's ptr and cookie.")
 {
 	struct client *client = manager_new();
 	struct client *server = client_new();
@@ -26,7 +25,7 @@ TEST(txn_fields_arrive,
 	EXPECT(!strcmp((char *)got->data, "hello"));
 }
 
-TEST(txn_flags_pass_through, "Flags, known and unknown, reach the receiver as they were sent.", "")
+TEST(txn_flags_pass_through, "Flags, known and unknown, reach the receiver as they were sent.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -36,7 +35,7 @@ TEST(txn_flags_pass_through, "Flags, known and unknown, reach the receiver as th
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.flags, flags);
 }
 
-TEST(txn_reply_fields_arrive, "A reply brings data, code and flags; target and cookie are 0.", "")
+TEST(txn_reply_fields_arrive, "A reply brings data, code and flags; target and cookie are 0.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -54,7 +53,7 @@ TEST(txn_reply_fields_arrive, "A reply brings data, code and flags; target and c
 	EXPECT(got->txn.data_size == 7 && !strcmp((char *)got->data, "answer"));
 }
 
-TEST(txn_reply_hides_the_pid, "A reply's sender_pid is 0; its sender_euid is the server's.", "")
+TEST(txn_reply_hides_the_pid, "A reply's sender_pid is 0; its sender_euid is the server's.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -69,7 +68,7 @@ TEST(txn_reply_hides_the_pid, "A reply's sender_pid is 0; its sender_euid is the
 	EXPECT_EQ(got->txn.sender_euid, geteuid());
 }
 
-TEST(txn_status_code_reply, "A reply with TF_STATUS_CODE carries its four bytes as any data.", "")
+TEST(txn_status_code_reply, "A reply with TF_STATUS_CODE carries its four bytes as any data.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -86,8 +85,7 @@ TEST(txn_status_code_reply, "A reply with TF_STATUS_CODE carries its four bytes 
 }
 
 TEST(txn_sender_is_the_process,
-     "sender_pid is the process id of the caller, from any of its threads.",
-     "")
+     "sender_pid is the process id of the caller, from any of its threads.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -108,8 +106,7 @@ static void set_euid(void *arg)
 }
 
 TEST(txn_sender_euid_is_of_now,
-     "sender_euid is the effective user id at the time of the call, not of the open.",
-     "")
+     "sender_euid is the effective user id at the time of the call, not of the open.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -128,7 +125,7 @@ TEST(txn_sender_euid_is_of_now,
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.sender_euid, 0);
 }
 
-TEST(txn_oneway_hides_the_pid, "A one-way call's sender_pid is 0; its sender_euid is told.", "")
+TEST(txn_oneway_hides_the_pid, "A one-way call's sender_pid is 0; its sender_euid is told.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -142,8 +139,7 @@ TEST(txn_oneway_hides_the_pid, "A one-way call's sender_pid is 0; its sender_eui
 }
 
 TEST(txn_complete_waits_for_the_reply,
-     "A sync call's BR_TRANSACTION_COMPLETE wakes no reader; it comes with the reply.",
-     "")
+     "A sync call's BR_TRANSACTION_COMPLETE wakes no reader; it comes with the reply.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -157,9 +153,7 @@ TEST(txn_complete_waits_for_the_reply,
 	expect(client, BR_REPLY);
 }
 
-TEST(txn_oneway_complete_comes_at_once,
-     "A one-way call's BR_TRANSACTION_COMPLETE comes at once.",
-     "")
+TEST(txn_oneway_complete_comes_at_once, "A one-way call's BR_TRANSACTION_COMPLETE comes at once.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -171,8 +165,7 @@ TEST(txn_oneway_complete_comes_at_once,
 }
 
 TEST(txn_reply_complete_comes_at_once,
-     "The server gets BR_TRANSACTION_COMPLETE for its reply at once.",
-     "")
+     "The server gets BR_TRANSACTION_COMPLETE for its reply at once.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -187,8 +180,7 @@ TEST(txn_reply_complete_comes_at_once,
 }
 
 TEST(txn_nested_call_lands_in_the_waiting_thread,
-     "A call back into a process that waits for a reply goes to the waiting thread.",
-     "")
+     "A call back into a process that waits for a reply goes to the waiting thread.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -211,8 +203,7 @@ TEST(txn_nested_call_lands_in_the_waiting_thread,
 }
 
 TEST(txn_nested_from_elsewhere_does_not,
-     "A call by a third process does not go to a thread that waits for a reply.",
-     "")
+     "A call by a third process does not go to a thread that waits for a reply.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -227,8 +218,7 @@ TEST(txn_nested_from_elsewhere_does_not,
 }
 
 TEST(txn_oneway_does_not_land_in_the_waiting_thread,
-     "A one-way call back does not go to the thread that waits.",
-     "")
+     "A one-way call back does not go to the thread that waits.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -243,8 +233,7 @@ TEST(txn_oneway_does_not_land_in_the_waiting_thread,
 }
 
 TEST(txn_recursion_unwinds_in_order,
-     "Two processes may call each other back and forth; replies unwind the stack.",
-     "")
+     "Two processes may call each other back and forth; replies unwind the stack.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -277,8 +266,7 @@ TEST(txn_recursion_unwinds_in_order,
 }
 
 TEST(txn_own_node_is_local,
-     "A process may not hold a handle of its own node: it gets the node itself.",
-     "")
+     "A process may not hold a handle of its own node: it gets the node itself.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -295,9 +283,7 @@ TEST(txn_own_node_is_local,
 	EXPECT_EQ(object_at(got, 0)->flat.cookie, 0x20);
 }
 
-TEST(txn_two_callers_are_kept_apart,
-     "Each of two waiting callers gets the reply to its own call.",
-     "")
+TEST(txn_two_callers_are_kept_apart, "Each of two waiting callers gets the reply to its own call.")
 {
 	struct client *manager = manager_new();
 	struct client *worker = client_thread(manager);
@@ -319,9 +305,7 @@ TEST(txn_two_callers_are_kept_apart,
 	EXPECT(!strcmp((char *)got->data, "two"));
 }
 
-TEST(txn_empty_payload_has_a_buffer,
-     "An empty call has a buffer address too, which must be freed.",
-     "")
+TEST(txn_empty_payload_has_a_buffer, "An empty call has a buffer address too, which must be freed.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -336,7 +320,7 @@ TEST(txn_empty_payload_has_a_buffer,
 	finish_call(client);
 }
 
-TEST(txn_offsets_follow_the_data, "Offsets lie behind the data, at the next multiple of eight.", "")
+TEST(txn_offsets_follow_the_data, "Offsets lie behind the data, at the next multiple of eight.")
 {
 	struct client *client = manager_new();
 	struct client *server = client_new();
@@ -350,7 +334,7 @@ TEST(txn_offsets_follow_the_data, "Offsets lie behind the data, at the next mult
 	EXPECT_EQ(got->offsets[0], 8);
 }
 
-TEST(txn_reply_with_oneway_flag, "TF_ONE_WAY in the flags of a reply means nothing.", "")
+TEST(txn_reply_with_oneway_flag, "TF_ONE_WAY in the flags of a reply means nothing.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

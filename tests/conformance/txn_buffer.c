@@ -13,8 +13,7 @@ static struct client *small_manager(void)
 }
 
 TEST(buffer_space_runs_out,
-     "When the receiver's space is used up a call fails; after a free it fits again.",
-     "")
+     "When the receiver's space is used up a call fails; after a free it fits again.")
 {
 	struct client *manager = small_manager();
 	struct client *one = client_new();
@@ -30,9 +29,7 @@ TEST(buffer_space_runs_out,
 	expect(manager, BR_TRANSACTION);
 }
 
-TEST(buffer_reply_keeps_it,
-     "A reply does not free the call's buffer; only BC_FREE_BUFFER does.",
-     "")
+TEST(buffer_reply_keeps_it, "A reply does not free the call's buffer; only BC_FREE_BUFFER does.")
 {
 	struct client *manager = small_manager();
 	struct client *client = client_new();
@@ -51,8 +48,7 @@ TEST(buffer_reply_keeps_it,
 }
 
 TEST(buffer_failed_call_leaves_no_trace,
-     "A call that fails in the middle gives back the space it had taken.",
-     "")
+     "A call that fails in the middle gives back the space it had taken.")
 {
 	struct client *manager = small_manager();
 	struct client *client = client_new();
@@ -66,8 +62,7 @@ TEST(buffer_failed_call_leaves_no_trace,
 }
 
 TEST(buffer_undelivered_is_given_back,
-     "A dead caller's unread call still holds space until it is read and freed.",
-     "")
+     "A dead caller's unread call still holds space until it is read and freed.")
 {
 	struct client *manager = small_manager();
 	struct client *client = client_new();
@@ -83,7 +78,7 @@ TEST(buffer_undelivered_is_given_back,
 	expect(manager, BR_TRANSACTION);
 }
 
-TEST(buffer_free_of_unknown_address, "Freeing an address that is no buffer is passed over.", "")
+TEST(buffer_free_of_unknown_address, "Freeing an address that is no buffer is passed over.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -95,9 +90,7 @@ TEST(buffer_free_of_unknown_address, "Freeing an address that is no buffer is pa
 	round_trip(client, 0, manager);
 }
 
-TEST(buffer_double_free,
-     "Freeing a buffer twice is passed over, and takes nobody else's buffer.",
-     "")
+TEST(buffer_double_free, "Freeing a buffer twice is passed over, and takes nobody else's buffer.")
 {
 	struct client *manager = small_manager();
 	struct client *client = client_new();
@@ -113,7 +106,7 @@ TEST(buffer_double_free,
 	round_trip(client, 0, manager);
 }
 
-TEST(buffer_free_of_undelivered, "A buffer that has not been delivered cannot be freed.", "")
+TEST(buffer_free_of_undelivered, "A buffer that has not been delivered cannot be freed.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -135,7 +128,7 @@ TEST(buffer_free_of_undelivered, "A buffer that has not been delivered cannot be
 	finish_call(client);
 }
 
-TEST(buffer_foreign_free, "A process cannot free another's buffer.", "")
+TEST(buffer_foreign_free, "A process cannot free another's buffer.")
 {
 	struct client *manager = small_manager();
 	struct client *client = client_new();
@@ -150,7 +143,7 @@ TEST(buffer_foreign_free, "A process cannot free another's buffer.", "")
 	expect(other, BR_FAILED_REPLY);
 }
 
-TEST(buffer_is_aligned_to_eight, "Buffers begin at multiples of eight.", "")
+TEST(buffer_is_aligned_to_eight, "Buffers begin at multiples of eight.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -166,8 +159,7 @@ TEST(buffer_is_aligned_to_eight, "Buffers begin at multiples of eight.", "")
 }
 
 TEST(buffer_many_small_ones,
-     "Sync calls by many threads fill the space with small buffers side by side.",
-     "")
+     "Sync calls by many threads fill the space with small buffers side by side.")
 {
 	struct client *manager = manager_new();
 	uint64_t at[10], low = UINT64_MAX, high = 0;
@@ -185,7 +177,7 @@ TEST(buffer_many_small_ones,
 	EXPECT(high - low < 4096);
 }
 
-TEST(buffer_neighbours_merge, "Freed neighbours become one free space again.", "")
+TEST(buffer_neighbours_merge, "Freed neighbours become one free space again.")
 {
 	struct client *manager = small_manager();
 	struct client *clients[4], *threads[4];
@@ -208,7 +200,7 @@ TEST(buffer_neighbours_merge, "Freed neighbours become one free space again.", "
 	expect(manager, BR_TRANSACTION);
 }
 
-TEST(buffer_clear_on_free, "A buffer of a call with TF_CLEAR_BUF is zeroed when it is freed.", "")
+TEST(buffer_clear_on_free, "A buffer of a call with TF_CLEAR_BUF is zeroed when it is freed.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -227,7 +219,7 @@ TEST(buffer_clear_on_free, "A buffer of a call with TF_CLEAR_BUF is zeroed when 
 	EXPECT(!strcmp(read_memory(manager, neighbour->txn.data.ptr.buffer, 10), "neighbour"));
 }
 
-TEST(buffer_clear_of_reply, "TF_CLEAR_BUF of a reply clears the caller's buffer on free.", "")
+TEST(buffer_clear_of_reply, "TF_CLEAR_BUF of a reply clears the caller's buffer on free.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -247,8 +239,7 @@ TEST(buffer_clear_of_reply, "TF_CLEAR_BUF of a reply clears the caller's buffer 
 }
 
 TEST(buffer_address_lies_in_the_map,
-     "A buffer with its offsets lies inside the receiver's mapping.",
-     "")
+     "A buffer with its offsets lies inside the receiver's mapping.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -264,7 +255,7 @@ TEST(buffer_address_lies_in_the_map,
 	}
 }
 
-TEST(buffer_large_payload_arrives_whole, "Every byte of a payload of many pages arrives.", "")
+TEST(buffer_large_payload_arrives_whole, "Every byte of a payload of many pages arrives.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -283,7 +274,7 @@ TEST(buffer_large_payload_arrives_whole, "Every byte of a payload of many pages 
 	round_trip(client, 0, manager);
 }
 
-TEST(buffer_free_outside_the_map, "Freeing an address outside of the mapping is passed over.", "")
+TEST(buffer_free_outside_the_map, "Freeing an address outside of the mapping is passed over.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

@@ -4,8 +4,7 @@
 #include "test.h"
 
 TEST(txn_unknown_handle_fails,
-     "A call to a handle that the process does not have gets BR_FAILED_REPLY.",
-     "")
+     "A call to a handle that the process does not have gets BR_FAILED_REPLY.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -19,7 +18,7 @@ TEST(txn_unknown_handle_fails,
 	round_trip(client, 0, manager);
 }
 
-TEST(txn_handles_are_per_process, "A handle of one process means nothing in another.", "")
+TEST(txn_handles_are_per_process, "A handle of one process means nothing in another.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -31,9 +30,7 @@ TEST(txn_handles_are_per_process, "A handle of one process means nothing in anot
 	expect_nothing(server);
 }
 
-TEST(txn_dead_node_is_a_dead_reply,
-     "A call to a node whose process has died gets BR_DEAD_REPLY.",
-     "")
+TEST(txn_dead_node_is_a_dead_reply, "A call to a node whose process has died gets BR_DEAD_REPLY.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -49,8 +46,7 @@ TEST(txn_dead_node_is_a_dead_reply,
 }
 
 TEST(txn_server_dies_before_reading,
-     "Callers whose call was queued in a process that dies get BR_DEAD_REPLY.",
-     "")
+     "Callers whose call was queued in a process that dies get BR_DEAD_REPLY.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -67,8 +63,7 @@ TEST(txn_server_dies_before_reading,
 }
 
 TEST(txn_server_dies_while_serving,
-     "A caller whose call is being served by a process that dies gets BR_DEAD_REPLY.",
-     "")
+     "A caller whose call is being served by a process that dies gets BR_DEAD_REPLY.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -82,8 +77,7 @@ TEST(txn_server_dies_while_serving,
 }
 
 TEST(txn_server_closes_while_serving,
-     "Closing the file while a call is served fails it like death.",
-     "")
+     "Closing the file while a call is served fails it like death.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -97,8 +91,7 @@ TEST(txn_server_closes_while_serving,
 
 TEST(txn_middle_dies,
      "When the middle of a chain of calls dies, the caller gets BR_DEAD_REPLY as the far end "
-     "replies.",
-     "")
+     "replies.")
 {
 	struct client *manager = manager_new();
 	struct client *middle = client_new();
@@ -126,8 +119,7 @@ TEST(txn_middle_dies,
 }
 
 TEST(txn_caller_dies_while_served,
-     "A reply to a caller that has died gets BR_TRANSACTION_COMPLETE like any other.",
-     "")
+     "A reply to a caller that has died gets BR_TRANSACTION_COMPLETE like any other.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -143,8 +135,7 @@ TEST(txn_caller_dies_while_served,
 }
 
 TEST(txn_caller_dies_before_delivery,
-     "A sync call is still delivered when its caller has died before.",
-     "")
+     "A sync call is still delivered when its caller has died before.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -155,9 +146,7 @@ TEST(txn_caller_dies_before_delivery,
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 8);
 }
 
-TEST(txn_reply_without_call_fails,
-     "A reply by a thread that serves no call gets BR_FAILED_REPLY.",
-     "")
+TEST(txn_reply_without_call_fails, "A reply by a thread that serves no call gets BR_FAILED_REPLY.")
 {
 	struct client *manager = manager_new();
 
@@ -166,7 +155,7 @@ TEST(txn_reply_without_call_fails,
 	expect_nothing(manager);
 }
 
-TEST(txn_reply_by_other_thread_fails, "Only the thread that received a call may reply to it.", "")
+TEST(txn_reply_by_other_thread_fails, "Only the thread that received a call may reply to it.")
 {
 	struct client *manager = manager_new();
 	struct client *thread = client_thread(manager);
@@ -183,8 +172,7 @@ TEST(txn_reply_by_other_thread_fails, "Only the thread that received a call may 
 }
 
 TEST(txn_second_reply_fails,
-     "A second reply to the same call gets BR_FAILED_REPLY and the caller nothing.",
-     "")
+     "A second reply to the same call gets BR_FAILED_REPLY and the caller nothing.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -198,8 +186,7 @@ TEST(txn_second_reply_fails,
 }
 
 TEST(txn_while_waiting_for_reply_fails,
-     "A thread that waits for a reply may not make another call.",
-     "")
+     "A thread that waits for a reply may not make another call.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -215,9 +202,7 @@ TEST(txn_while_waiting_for_reply_fails,
 	expect(client, BR_REPLY);
 }
 
-TEST(txn_oneway_while_waiting_is_fine,
-     "A thread that waits for a reply may make one-way calls.",
-     "")
+TEST(txn_oneway_while_waiting_is_fine, "A thread that waits for a reply may make one-way calls.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -234,8 +219,7 @@ TEST(txn_oneway_while_waiting_is_fine,
 }
 
 TEST(txn_reply_that_does_not_fit,
-     "A reply that does not fit the caller's space fails at the caller, not at the server.",
-     "")
+     "A reply that does not fit the caller's space fails at the caller, not at the server.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_open((struct client_options){ .map_size = 16 * 1024 });
@@ -250,7 +234,7 @@ TEST(txn_reply_that_does_not_fit,
 	round_trip(client, 0, manager);
 }
 
-TEST(txn_bad_data_pointer_fails, "A payload at an address without memory gets BR_FAILED_REPLY.", "")
+TEST(txn_bad_data_pointer_fails, "A payload at an address without memory gets BR_FAILED_REPLY.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -262,7 +246,7 @@ TEST(txn_bad_data_pointer_fails, "A payload at an address without memory gets BR
 	round_trip(client, 0, manager);
 }
 
-TEST(txn_huge_sizes_fail, "Sizes that overflow when added fail and harm nothing.", "")
+TEST(txn_huge_sizes_fail, "Sizes that overflow when added fail and harm nothing.")
 {
 	static const uint64_t sizes[] = { ~0ull, ~0ull - 7, 1ull << 63, 1ull << 32, 0xffffffff };
 	struct client *manager = manager_new();
@@ -280,7 +264,7 @@ TEST(txn_huge_sizes_fail, "Sizes that overflow when added fail and harm nothing.
 	round_trip(client, 0, manager);
 }
 
-TEST(txn_reply_while_waiting_fails, "A thread that waits for a reply has none to give itself.", "")
+TEST(txn_reply_while_waiting_fails, "A thread that waits for a reply has none to give itself.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

@@ -4,8 +4,7 @@
 #include "test.h"
 
 TEST(oneway_second_waits_for_free_buffer,
-     "A node's next one-way call is delivered when the first one's buffer is freed.",
-     "")
+     "A node's next one-way call is delivered when the first one's buffer is freed.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -24,8 +23,7 @@ TEST(oneway_second_waits_for_free_buffer,
 }
 
 TEST(oneway_nodes_are_independent,
-     "One-way calls to different nodes of a process do not wait for each other.",
-     "")
+     "One-way calls to different nodes of a process do not wait for each other.")
 {
 	struct client *client = manager_new();
 	struct client *server = client_new();
@@ -40,9 +38,7 @@ TEST(oneway_nodes_are_independent,
 	expect_nothing(server);
 }
 
-TEST(oneway_sync_calls_overtake,
-     "A sync call to a node does not wait behind its one-way calls.",
-     "")
+TEST(oneway_sync_calls_overtake, "A sync call to a node does not wait behind its one-way calls.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -61,8 +57,7 @@ TEST(oneway_sync_calls_overtake,
 }
 
 TEST(oneway_keeps_the_order,
-     "One-way calls of one sender to one node arrive in the order in which they were sent.",
-     "")
+     "One-way calls of one sender to one node arrive in the order in which they were sent.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -77,9 +72,7 @@ TEST(oneway_keeps_the_order,
 	}
 }
 
-TEST(oneway_order_across_senders,
-     "One-way calls of several senders to one node share one queue.",
-     "")
+TEST(oneway_order_across_senders, "One-way calls of several senders to one node share one queue.")
 {
 	struct client *manager = manager_new();
 	struct client *one = client_new();
@@ -97,8 +90,7 @@ TEST(oneway_order_across_senders,
 }
 
 TEST(oneway_freed_by_another_thread,
-     "Freeing the buffer from any thread lets the next one-way call out.",
-     "")
+     "Freeing the buffer from any thread lets the next one-way call out.")
 {
 	struct client *manager = manager_new();
 	struct client *thread = client_thread(manager);
@@ -112,7 +104,7 @@ TEST(oneway_freed_by_another_thread,
 	EXPECT_EQ(expect(thread, BR_TRANSACTION)->txn.code, 2);
 }
 
-TEST(oneway_needs_no_reply, "A reply to a one-way call is an error of the server's alone.", "")
+TEST(oneway_needs_no_reply, "A reply to a one-way call is an error of the server's alone.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -125,7 +117,7 @@ TEST(oneway_needs_no_reply, "A reply to a one-way call is an error of the server
 	expect_nothing(client);
 }
 
-TEST(oneway_survives_its_sender, "A one-way call is delivered although its sender has died.", "")
+TEST(oneway_survives_its_sender, "A one-way call is delivered although its sender has died.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -140,8 +132,7 @@ TEST(oneway_survives_its_sender, "A one-way call is delivered although its sende
 }
 
 TEST(oneway_space_is_half_of_all,
-     "One-way calls get at most half of the receiver's space; sync calls the whole.",
-     "")
+     "One-way calls get at most half of the receiver's space; sync calls the whole.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 64 * 1024 });
 	struct client *client = client_new();
@@ -158,8 +149,7 @@ TEST(oneway_space_is_half_of_all,
 }
 
 TEST(oneway_too_big_for_its_half,
-     "A one-way call larger than half of the space fails, though the space is empty.",
-     "")
+     "A one-way call larger than half of the space fails, though the space is empty.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 64 * 1024 });
 	struct client *client = client_new();
@@ -171,8 +161,7 @@ TEST(oneway_too_big_for_its_half,
 }
 
 TEST(oneway_space_comes_back,
-     "Freeing the buffers of one-way calls gives their share back, again and again.",
-     "")
+     "Freeing the buffers of one-way calls gives their share back, again and again.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 64 * 1024 });
 	struct client *client = client_new();
@@ -212,8 +201,7 @@ static int calls_until_suspect(struct client *client, uint32_t size, uint32_t *w
 
 TEST(oneway_spam_is_told,
      "A sender that holds over half of the one-way space when it runs low gets "
-     "BR_ONEWAY_SPAM_SUSPECT.",
-     "")
+     "BR_ONEWAY_SPAM_SUSPECT.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
 	struct client *client = client_new();
@@ -229,9 +217,7 @@ TEST(oneway_spam_is_told,
 	expect(manager, BR_TRANSACTION);
 }
 
-TEST(oneway_spam_is_told_once,
-     "BR_ONEWAY_SPAM_SUSPECT comes once, until the space has recovered.",
-     "")
+TEST(oneway_spam_is_told_once, "BR_ONEWAY_SPAM_SUSPECT comes once, until the space has recovered.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
 	struct client *client = client_new();
@@ -250,8 +236,7 @@ TEST(oneway_spam_is_told_once,
 }
 
 TEST(oneway_spam_detection_is_the_senders,
-     "A sender that has not asked gets BR_TRANSACTION_COMPLETE to the end.",
-     "")
+     "A sender that has not asked gets BR_TRANSACTION_COMPLETE to the end.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
 	struct client *client = client_new();
@@ -277,7 +262,7 @@ static void fill_by_two_others(void)
 	fill(client_new(), 13, 4000);
 }
 
-TEST(oneway_spam_is_ones_own, "A sender is not suspected for what others have sent.", "")
+TEST(oneway_spam_is_ones_own, "A sender is not suspected for what others have sent.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
 	struct client *client = client_new();
@@ -289,7 +274,7 @@ TEST(oneway_spam_is_ones_own, "A sender is not suspected for what others have se
 	expect(manager, BR_TRANSACTION);
 }
 
-TEST(oneway_spam_by_number, "Over fifty calls that wait are suspect, however small they are.", "")
+TEST(oneway_spam_by_number, "Over fifty calls that wait are suspect, however small they are.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
 	struct client *client = client_new();

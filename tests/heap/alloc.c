@@ -20,7 +20,7 @@ static struct dma_heap_allocation_data one_page(void)
 	return (struct dma_heap_allocation_data){ .len = PAGE, .fd_flags = O_RDWR };
 }
 
-TEST(alloc_rounds_up, "A buffer has whole pages, and its file says how many bytes that is.", "")
+TEST(alloc_rounds_up, "A buffer has whole pages, and its file says how many bytes that is.")
 {
 	static const size_t sizes[] = { 1, PAGE - 1, PAGE, PAGE + 1, 17 * PAGE, 3 * MIB + 1 };
 
@@ -32,7 +32,7 @@ TEST(alloc_rounds_up, "A buffer has whole pages, and its file says how many byte
 	}
 }
 
-TEST(alloc_file_flags, "The file is opened as fd_flags say.", "")
+TEST(alloc_file_flags, "The file is opened as fd_flags say.")
 {
 	uint32_t fd;
 
@@ -49,7 +49,7 @@ TEST(alloc_file_flags, "The file is opened as fd_flags say.", "")
 	EXPECT_OK(heap_alloc_raw(PAGE, 0, O_ACCMODE, 0, &fd));
 }
 
-TEST(alloc_refuses, "A length of 0, a file, unknown flags: EINVAL, and nothing is stored.", "")
+TEST(alloc_refuses, "A length of 0, a file, unknown flags: EINVAL, and nothing is stored.")
 {
 	static const struct {
 		uint64_t len;
@@ -75,7 +75,7 @@ TEST(alloc_refuses, "A length of 0, a file, unknown flags: EINVAL, and nothing i
 	}
 }
 
-TEST(alloc_is_known_by_its_number, "Other ioctl numbers: EINVAL; the magic does not matter.", "")
+TEST(alloc_is_known_by_its_number, "Other ioctl numbers: EINVAL; the magic does not matter.")
 {
 	struct dma_heap_allocation_data data = one_page();
 
@@ -85,8 +85,9 @@ TEST(alloc_is_known_by_its_number, "Other ioctl numbers: EINVAL; the magic does 
 	EXPECT(data.fd > 2);
 }
 
-TEST(alloc_of_another_size, "A shorter structure is filled up with 0, of a longer one the rest is "
-     "left alone.", "")
+TEST(alloc_of_another_size,
+     "A shorter structure is filled up with 0, of a longer one the rest is "
+     "left alone.")
 {
 	struct dma_heap_allocation_data data = one_page();
 	struct {
@@ -110,8 +111,9 @@ TEST(alloc_of_another_size, "A shorter structure is filled up with 0, of a longe
 	EXPECT_EQ(heap_differing(longer.more, sizeof(longer.more), 0xff), 0);
 }
 
-TEST(alloc_of_another_direction, "Without the write bit nothing is read, without the read bit "
-     "nothing is stored.", "")
+TEST(alloc_of_another_direction,
+     "Without the write bit nothing is read, without the read bit "
+     "nothing is stored.")
 {
 	struct dma_heap_allocation_data data = one_page();
 
@@ -129,7 +131,7 @@ static int lowest_free_fd(void)
 	return fd;
 }
 
-TEST(alloc_bad_address, "A bad address: EFAULT, and no file is left behind.", "")
+TEST(alloc_bad_address, "A bad address: EFAULT, and no file is left behind.")
 {
 	struct dma_heap_allocation_data *data =
 		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -143,7 +145,7 @@ TEST(alloc_bad_address, "A bad address: EFAULT, and no file is left behind.", ""
 	EXPECT_EQ(lowest_free_fd(), fd);
 }
 
-TEST(alloc_no_file_left, "Where the process has no number for a file: EMFILE.", "")
+TEST(alloc_no_file_left, "Where the process has no number for a file: EMFILE.")
 {
 	struct dma_heap_allocation_data data = one_page();
 	int heap = heap_open();
@@ -153,7 +155,7 @@ TEST(alloc_no_file_left, "Where the process has no number for a file: EMFILE.", 
 	EXPECT_EQ(ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &data) ? errno : 0, EMFILE);
 }
 
-TEST(alloc_device_is_no_file, "The device itself cannot be read, mapped or sought.", "")
+TEST(alloc_device_is_no_file, "The device itself cannot be read, mapped or sought.")
 {
 	int heap = heap_open();
 	char byte;
@@ -164,7 +166,7 @@ TEST(alloc_device_is_no_file, "The device itself cannot be read, mapped or sough
 	EXPECT_ERR(heap_try_map(heap, PAGE, PROT_READ, MAP_SHARED, 0), ENODEV);
 }
 
-TEST(alloc_is_told_in_fdinfo, "/proc/PID/fdinfo tells size and heap of a buffer.", "")
+TEST(alloc_is_told_in_fdinfo, "/proc/PID/fdinfo tells size and heap of a buffer.")
 {
 	char path[64], text[1000] = "", wanted[64];
 	int fd = heap_alloc(5 * PAGE), info;
@@ -177,7 +179,7 @@ TEST(alloc_is_told_in_fdinfo, "/proc/PID/fdinfo tells size and heap of a buffer.
 	EXPECT(strstr(text, "exp_name:\t"));
 }
 
-TEST(alloc_sync, "DMA_BUF_IOCTL_SYNC begins and ends access; unknown flags: EINVAL.", "")
+TEST(alloc_sync, "DMA_BUF_IOCTL_SYNC begins and ends access; unknown flags: EINVAL.")
 {
 	struct dma_buf_sync sync = { DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW };
 	int fd = heap_alloc(PAGE);

@@ -82,7 +82,7 @@ static struct pair make_pair(void)
 	return pair;
 }
 
-TEST(binder_carries_a_buffer, "A buffer arrives whole; both see what either writes.", "")
+TEST(binder_carries_a_buffer, "A buffer arrives whole; both see what either writes.")
 {
 	struct pair pair = make_pair();
 	struct job *sent = make_job((struct job){ .to = 1, .from = 2 });
@@ -105,7 +105,7 @@ TEST(binder_carries_a_buffer, "A buffer arrives whole; both see what either writ
 		heap_expect_unused();
 }
 
-TEST(binder_many_buffers, "Several buffers in one call, several calls, each its own.", "")
+TEST(binder_many_buffers, "Several buffers in one call, several calls, each its own.")
 {
 	struct pair pair = make_pair();
 	struct job *sent[3], *got;
@@ -161,8 +161,9 @@ static void play(struct pair pair, enum stage last, unsigned int seed)
 	}
 }
 
-TEST(binder_deaths_lose_no_memory, "Sender and receiver die at any stage, in either order: the "
-     "memory of the heap is what it was.", "")
+TEST(binder_deaths_lose_no_memory,
+     "Sender and receiver die at any stage, in either order: the "
+     "memory of the heap is what it was.")
 {
 	long before;
 
@@ -202,8 +203,9 @@ static void do_send_for_ever(void *arg)
 	}
 }
 
-TEST(binder_deaths_at_random_moments, "Both are busy with buffers and killed at random moments: "
-     "the memory of the heap is what it was.", "")
+TEST(binder_deaths_at_random_moments,
+     "Both are busy with buffers and killed at random moments: "
+     "the memory of the heap is what it was.")
 {
 	unsigned int seed = 5;
 

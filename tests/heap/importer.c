@@ -40,8 +40,7 @@ static void sync_end(int fd)
 	EXPECT(!ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync));
 }
 
-TEST(importer_device_sees_it_all, "A device is given the whole buffer, and reads what was written.",
-     "")
+TEST(importer_device_sees_it_all, "A device is given the whole buffer, and reads what was written.")
 {
 	int fd = heap_alloc(MIXED);
 	struct importer_request found = ask(IMPORTER_DEVICE_LOOK, fd, 0);
@@ -57,7 +56,7 @@ TEST(importer_device_sees_it_all, "A device is given the whole buffer, and reads
 	EXPECT_EQ(heap_differing(data, MIXED, 0x5a), 0);
 }
 
-TEST(importer_kernel_sees_it_all, "The kernel's mapping is the same memory in one piece.", "")
+TEST(importer_kernel_sees_it_all, "The kernel's mapping is the same memory in one piece.")
 {
 	int fd = heap_alloc(MIXED);
 	unsigned char *data = heap_map(fd, MIXED);
@@ -69,7 +68,7 @@ TEST(importer_kernel_sees_it_all, "The kernel's mapping is the same memory in on
 	EXPECT_EQ(ask(IMPORTER_DEVICE_LOOK, fd, 0).sum, 0xc3 * MIXED);
 }
 
-TEST(importer_many_devices, "Several devices hold a buffer, while processes go on using it.", "")
+TEST(importer_many_devices, "Several devices hold a buffer, while processes go on using it.")
 {
 	int fd = heap_alloc(MIXED), devices[4];
 	unsigned char *data = heap_map(fd, MIXED);
@@ -89,7 +88,7 @@ TEST(importer_many_devices, "Several devices hold a buffer, while processes go o
 	sync_end(fd);
 }
 
-TEST(importer_keeps_it, "A device that holds a buffer keeps it when all processes are gone.", "")
+TEST(importer_keeps_it, "A device that holds a buffer keeps it when all processes are gone.")
 {
 	struct importer_request request;
 	int device = importer(), fd = heap_alloc(MIXED), status;

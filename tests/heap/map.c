@@ -24,7 +24,7 @@ static uint32_t page_number(const unsigned char *data)
 	return *(const uint32_t *)data;
 }
 
-TEST(map_sees_one_memory, "All mappings of a buffer show the same memory.", "")
+TEST(map_sees_one_memory, "All mappings of a buffer show the same memory.")
 {
 	int fd = heap_alloc(MIXED);
 	unsigned char *one = heap_map(fd, MIXED), *other = heap_map(fd, MIXED);
@@ -35,7 +35,7 @@ TEST(map_sees_one_memory, "All mappings of a buffer show the same memory.", "")
 		EXPECT_EQ(page_number(other + i * PAGE), i);
 }
 
-TEST(map_part, "A part is mapped by its offset, across blocks of all sizes.", "")
+TEST(map_part, "A part is mapped by its offset, across blocks of all sizes.")
 {
 	int fd = heap_alloc(MIXED);
 	size_t nr = MIXED / PAGE;
@@ -54,7 +54,7 @@ TEST(map_part, "A part is mapped by its offset, across blocks of all sizes.", ""
 	}
 }
 
-TEST(map_refuses, "Beyond the end: EINVAL; a private mapping of several blocks: EINVAL.", "")
+TEST(map_refuses, "Beyond the end: EINVAL; a private mapping of several blocks: EINVAL.")
 {
 	int fd = heap_alloc(MIXED);
 
@@ -64,7 +64,7 @@ TEST(map_refuses, "Beyond the end: EINVAL; a private mapping of several blocks: 
 	EXPECT_ERR(heap_try_map(fd, MIXED, PROT_READ, MAP_PRIVATE, 0), EINVAL);
 }
 
-TEST(map_private, "A private mapping of one block has its own copy of what it writes.", "")
+TEST(map_private, "A private mapping of one block has its own copy of what it writes.")
 {
 	int fd = heap_alloc(PAGE);
 	unsigned char *private = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
@@ -74,8 +74,9 @@ TEST(map_private, "A private mapping of one block has its own copy of what it wr
 	EXPECT_EQ(heap_map(fd, PAGE)[0], 0);
 }
 
-TEST(map_stays_as_it_is, "A mapping cannot grow or be let go by madvise, and others cannot reach "
-     "into it.", "")
+TEST(map_stays_as_it_is,
+     "A mapping cannot grow or be let go by madvise, and others cannot reach "
+     "into it.")
 {
 	unsigned char *data = heap_map(heap_alloc(MIXED), MIXED);
 	char copy[8];
@@ -86,7 +87,7 @@ TEST(map_stays_as_it_is, "A mapping cannot grow or be let go by madvise, and oth
 	EXPECT(process_vm_readv(getpid(), &here, 1, &there, 1, 0) < 0 && errno == EFAULT);
 }
 
-TEST(map_outlives_the_file, "A mapping keeps the memory when the file is closed.", "")
+TEST(map_outlives_the_file, "A mapping keeps the memory when the file is closed.")
 {
 	int fd = heap_alloc(MIXED);
 	unsigned char *data = heap_map(fd, MIXED);
@@ -104,7 +105,7 @@ TEST(map_outlives_the_file, "A mapping keeps the memory when the file is closed.
 		heap_expect_unused();
 }
 
-TEST(map_is_shared_by_fork, "A child's mapping is the parent's memory.", "")
+TEST(map_is_shared_by_fork, "A child's mapping is the parent's memory.")
 {
 	unsigned char *data = heap_map(heap_alloc(MIXED), MIXED);
 	pid_t child = fork();

@@ -28,7 +28,7 @@ static void need_ours(void)
 		test_skip("the stock heap tells nothing of its memory");
 }
 
-TEST(memory_is_zeroed, "New memory holds zeroes, whoever had it before.", "")
+TEST(memory_is_zeroed, "New memory holds zeroes, whoever had it before.")
 {
 	unsigned int seed = 1;
 
@@ -47,7 +47,7 @@ TEST(memory_is_zeroed, "New memory holds zeroes, whoever had it before.", "")
 	}
 }
 
-TEST(memory_rests_and_is_used_again, "What was freed is cleaned, rests and serves the next.", "")
+TEST(memory_rests_and_is_used_again, "What was freed is cleaned, rests and serves the next.")
 {
 	int fd;
 
@@ -65,8 +65,9 @@ TEST(memory_rests_and_is_used_again, "What was freed is cleaned, rests and serve
 	EXPECT_EQ(heap_bytes_idle(), 4 * MIB);
 }
 
-TEST(memory_shrinks, "Idle memory goes back to the system: on request and when caches are "
-     "dropped.", "")
+TEST(memory_shrinks,
+     "Idle memory goes back to the system: on request and when caches are "
+     "dropped.")
 {
 	FILE *drop;
 
@@ -86,7 +87,7 @@ TEST(memory_shrinks, "Idle memory goes back to the system: on request and when c
 	EXPECT_EQ(heap_bytes_idle(), 0);
 }
 
-TEST(memory_too_much, "More than the machine has: ENOMEM at once.", "")
+TEST(memory_too_much, "More than the machine has: ENOMEM at once.")
 {
 	struct sysinfo info;
 	uint32_t fd;
@@ -140,8 +141,9 @@ static void fill_group(void)
 	EXPECT_EQ(heap_bytes_idle(), 0);
 }
 
-TEST(memory_of_a_control_group, "With mem_accounting=Y buffers are charged to the control group of "
-     "their process; what exceeds its limit: ENOMEM.", "")
+TEST(memory_of_a_control_group,
+     "With mem_accounting=Y buffers are charged to the control group of "
+     "their process; what exceeds its limit: ENOMEM.")
 {
 	pid_t pid;
 	int status;
@@ -187,7 +189,7 @@ static void live(unsigned int seed)
 	}
 }
 
-TEST(memory_of_the_killed_comes_back, "Processes are killed at any moment: no memory is lost.", "")
+TEST(memory_of_the_killed_comes_back, "Processes are killed at any moment: no memory is lost.")
 {
 	unsigned int seed = 42;
 	pid_t pids[4];
@@ -208,7 +210,7 @@ TEST(memory_of_the_killed_comes_back, "Processes are killed at any moment: no me
 		heap_expect_unused();
 }
 
-TEST(memory_killed_while_allocating, "A process that waits for memory can be killed.", "")
+TEST(memory_killed_while_allocating, "A process that waits for memory can be killed.")
 {
 	struct sysinfo info;
 	unsigned int seed = 7;
@@ -235,7 +237,7 @@ static void on_alarm(int signal)
 {
 }
 
-TEST(memory_other_signals_wait, "A signal that does not kill does not disturb.", "")
+TEST(memory_other_signals_wait, "A signal that does not kill does not disturb.")
 {
 	struct sigaction action = { .sa_handler = on_alarm };
 

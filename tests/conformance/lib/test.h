@@ -20,16 +20,17 @@ struct conformance_test {
 };
 
 /*
+ * TEST(area_rule_it_pins, "The sentence that states the rule") { body }
  * TEST(area_rule_it_pins, "The sentence that states the rule", "capabilities") { body }
  * Registration is a pointer in a section of its own: no list to keep, and it works in a static
  * binary.
  */
-#define TEST(name_, rule_, caps_)                                                              \
-	static void name_(void);                                                               \
-	static const struct conformance_test name_##_entry = { #name_, rule_, caps_, __FILE__, \
-							       name_ };                        \
-	static const struct conformance_test *const name_##_at                                 \
-		__attribute__((used, section("conformance_tests"))) = &name_##_entry;          \
+#define TEST(name_, rule_, ...)                                                                 \
+	static void name_(void);                                                                \
+	static const struct conformance_test name_##_entry = { #name_, rule_, "" __VA_ARGS__,   \
+							       __FILE__, name_ };               \
+	static const struct conformance_test *const name_##_at                                  \
+		__attribute__((used, section("conformance_tests"))) = &name_##_entry;           \
 	static void name_(void)
 
 /* Print "file:line: message" and end the test as failed. Works in the director and in any actor. */
