@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The classic pool of an allocator of shared buffers is a list under a mutex. When memory is short
- * everybody meets there: applications that start, those that are killed and hand back what they
- * had, the shrinker; and a holder of the lock that is preempted keeps them all waiting.
+ * A conventional pool of an allocator of shared buffers is a list under a mutex. When memory is
+ * short the mutex is contended: starting applications allocate, killed applications free, the
+ * shrinker runs, and all of them wait if the lock holder is preempted.
  *
- * Here whoever brings a block takes no lock: it is pushed on a stack, which is one compare and
- * exchange. Taking a single element off such a stack is where the trouble lies (the element may
- * have left and come back in between), so nobody does that: removers, one at a time by the mutex,
- * have a stock of their own, and when it runs out they take the whole stack for it in one exchange.
- * Each holds the lock for a few pointer moves whatever adders do, and adders wait for nobody.
+ * Here adding a block takes no lock: the block is pushed on a stack with one compare and exchange.
+ * Popping a single element off such a stack would suffer from the ABA problem, so it is never done.
+ * Removers are serialised by the mutex and take blocks from a private stock; when the stock is
+ * empty they refill it by taking the whole stack with one exchange. The lock is held for a few
+ * pointer operations only, and adders never wait.
  *
- * In the regime `mutex` adders take the lock as well and put their block straight into the stock.
- * Both ways keep the pool in the same shape, so the regime may change at any time.
+ * In locking mode `mutex` adders also take the lock and add the block to the stock. The data
+ * structure is the same in both modes, so the mode may change at any time.
  */
 #include "pool.h"
 
@@ -33,8 +33,8 @@ static void lock(struct pool *pool, enum pool_op op)
 
 void pool_add(struct pool *pool, struct pool_block *block)
 {
-	pool_host_resting(block, pool->order, 1);
-	/* Counted before it can be seen, so that it cannot be counted as gone before. */
+	pool_host_account_pooled(block, pool->order, 1);
+	/* Counted before the block is visible, so that its removal is never counted first. */
 	pool_host_count(&pool->adds, 1);
 	if (pool_host_lockless()) {
 		pool_host_push(&pool->fresh, block);
@@ -46,8 +46,8 @@ void pool_add(struct pool *pool, struct pool_block *block)
 	pool_host_unlock(&pool->mutex);
 }
 
-/* The first @max blocks of the stock as a chain of their own. Called with the lock. */
-static struct pool_block *cut(struct pool *pool, unsigned long max, unsigned long *nr)
+/* Detaches the first @max blocks of the stock. Called with the lock held. */
+static struct pool_block *detach_stock(struct pool *pool, unsigned long max, unsigned long *nr)
 {
 	struct pool_block *first = pool->stock;
 	struct pool_block *last = first;
@@ -66,7 +66,7 @@ struct pool_block *pool_remove(struct pool *pool, unsigned long max, unsigned lo
 	struct pool_block *first, *block;
 
 	*nr = 0;
-	/* That there is nothing can be seen without the lock. */
+	/* An empty pool is detected without the lock. */
 	if (!max || !pool_blocks(pool))
 		return NULL;
 	if (max > POOL_BATCH)
@@ -74,18 +74,18 @@ struct pool_block *pool_remove(struct pool *pool, unsigned long max, unsigned lo
 	lock(pool, POOL_REMOVE);
 	if (!pool->stock)
 		pool->stock = pool_host_take_all(&pool->fresh);
-	first = cut(pool, max, nr);
+	first = detach_stock(pool, max, nr);
 	pool_host_unlock(&pool->mutex);
 
 	pool_host_count(&pool->removes, (long)*nr);
 	for (block = first; block; block = pool_host_next(block))
-		pool_host_resting(block, pool->order, -1);
+		pool_host_account_pooled(block, pool->order, -1);
 	return first;
 }
 
 unsigned long pool_blocks(const struct pool *pool)
 {
-	/* Removes are read first: what was removed had been added before. */
+	/* Read removes first: every removed block was added before. */
 	long removes = pool_host_read(&pool->removes);
 	long adds = pool_host_read(&pool->adds);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the pools ask of the system that they run in: the kernel (linux/pool_home.h) or a unit test
- * (test/pool_home.h). The home's header is found by the include path and defines
+ * What the pools need from the system they run on: the kernel (linux/pool_host_impl.h), the unit
+ * tests (test/pool_host_impl.h) or the simulator (sim/pool_host_impl.h). The include path selects
+ * the implementation, which defines
  *
- *   struct pool_block    a block of 2^order pages; the pools see pointers to it alone
- *   struct pool_stack    a stack that anybody may push on at any time
+ *   struct pool_block    a block of 2^order pages; the pools only handle pointers to it
+ *   struct pool_stack    a stack that supports concurrent pushes
  *   struct pool_mutex    a lock whose holder may be preempted
- *   struct pool_counter  a number that anybody may add to at any time
+ *   struct pool_counter  a number that supports concurrent additions
  *
- * and the functions below. None of them may sleep but pool_host_lock(), pool_host_block_alloc()
- * and pool_host_block_free().
+ * and the functions below. Only pool_host_lock(), pool_host_block_alloc() and
+ * pool_host_block_free() may sleep.
  */
 #ifndef HEAP_POOL_HOST_H
 #define HEAP_POOL_HOST_H
@@ -17,14 +18,13 @@
 struct pool;
 enum pool_op { POOL_ADD, POOL_REMOVE, POOL_OPS };
 
-#include <pool_home.h>
+#include <pool_host_impl.h>
 
-/* The link that every block brings; it belongs to whoever owns the block. */
+/* The link embedded in every block; only the owner of the block may use it. */
 static inline struct pool_block *pool_host_next(struct pool_block *block);
 static inline void pool_host_set_next(struct pool_block *block, struct pool_block *next);
 
-/* Push, and take everything at once: each one step that never waits for another CPU's. What was
- * pushed last comes first. */
+/* Push one block; take all blocks at once, last in first out. Both are lock-free. */
 static inline void pool_host_push(struct pool_stack *stack, struct pool_block *block);
 static inline struct pool_block *pool_host_take_all(struct pool_stack *stack);
 
@@ -36,28 +36,29 @@ static inline void pool_host_unlock(struct pool_mutex *mutex);
 static inline void pool_host_count(struct pool_counter *counter, long more);
 static inline long pool_host_read(const struct pool_counter *counter);
 
-/* Which regime is on; it may change between two calls. */
+/* The current locking mode; it may change between two calls. */
 static inline bool pool_host_lockless(void);
 
-/* Tracepoints: the lock is wanted; it was found taken. */
+/* Tracepoints: about to take the lock; the lock was found taken. */
 static inline void pool_host_lock_try(const struct pool *pool, enum pool_op op);
 static inline void pool_host_lock_taken(const struct pool *pool, enum pool_op op);
 
-/* A block begins (+1) or ceases (-1) to rest in a pool: for the system's own statistics. */
-static inline void pool_host_resting(struct pool_block *block, unsigned int order, int sign);
+/* A block enters (@sign +1) or leaves (-1) a pool: for the system's memory statistics. */
+static inline void pool_host_account_pooled(struct pool_block *block, unsigned int order, int sign);
 
 /*
- * A block of 2^@order zeroed pages, NULL if there is none. @patient: memory may be waited for and
- * reclaimed, as there is no smaller order to turn to. @charged: to the caller's control group.
+ * A block of 2^@order zeroed pages, NULL if there is none. @patient: may wait for memory and
+ * reclaim it, because there is no smaller order to fall back to. @charged: charged to the caller's
+ * control group.
  */
 static inline struct pool_block *pool_host_block_alloc(bool uncached, unsigned int order,
 							bool patient, bool charged);
-/* Back to the system, content and all. */
+/* Returns a block to the system. It need not be zeroed. */
 static inline void pool_host_block_free(struct pool_block *block, bool uncached,
 					unsigned int order);
 static inline unsigned int pool_host_block_order(struct pool_block *block);
 
-/* Shall the caller give up, because it is being killed? */
+/* True if the caller is being killed and should give up. */
 static inline bool pool_host_killed(void);
 
 #endif

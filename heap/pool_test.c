@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One pool: that nothing is lost or doubled, in either regime and while the regime changes. */
+/* One pool: blocks are neither lost nor duplicated, also while the locking mode changes. */
 #include "pool.h"
 
 #include "unit/test.h"
@@ -45,19 +45,19 @@ TEST(empty_pool_takes_no_lock)
 	pool_init(&pool, false, 0);
 	CHECK(!pool_remove(&pool, 1, &nr));
 	CHECK(nr == 0);
-	CHECK(home.lock_tries == 0);
+	CHECK(fake.lock_tries == 0);
 }
 
-TEST(only_the_free_path_of_the_mutex_regime_locks)
+TEST(add_locks_in_mode_mutex_only)
 {
 	struct pool pool;
 
 	pool_init(&pool, false, 0);
 	pool_add(&pool, new_block());
-	CHECK(home.lock_tries == 0);
-	home.lockless = false;
+	CHECK(fake.lock_tries == 0);
+	fake.lockless = false;
 	pool_add(&pool, new_block());
-	CHECK(home.lock_tries == 1);
+	CHECK(fake.lock_tries == 1);
 	CHECK(pool_blocks(&pool) == 2);
 	CHECK(empty(&pool) == 2);
 }
@@ -80,15 +80,15 @@ TEST(a_removal_is_bounded)
 	CHECK(pool_blocks(&pool) == 0);
 }
 
-/* What the lock-less path left behind is found by a remover of the other regime and back. */
-TEST(regimes_share_what_there_is)
+/* Blocks added in one locking mode can be removed in the other. */
+TEST(locking_modes_share_the_blocks)
 {
 	struct pool pool;
 	int i;
 
 	pool_init(&pool, false, 0);
 	for (i = 0; i < 10; i++) {
-		home.lockless = i % 2;
+		fake.lockless = i % 2;
 		pool_add(&pool, new_block());
 	}
 	CHECK(pool_blocks(&pool) == 10);
@@ -107,10 +107,10 @@ TEST(a_lock_found_taken_is_counted)
 	pthread_t thread;
 
 	pool_init(&pool, false, 0);
-	home.lockless = false;
+	fake.lockless = false;
 	pool_host_lock(&pool.mutex);
 	pthread_create(&thread, NULL, add_one, &pool);
-	while (!home.lock_taken)
+	while (!fake.lock_taken)
 		sched_yield();
 	CHECK(pool_host_read(&pool.taken[POOL_ADD]) == 1);
 	pool_host_unlock(&pool.mutex);
@@ -119,8 +119,8 @@ TEST(a_lock_found_taken_is_counted)
 	CHECK(empty(&pool) == 1);
 }
 
-/* The point of it all: whoever brings a block gets away while somebody holds the lock. */
-TEST(a_lockless_add_waits_for_nobody)
+/* The purpose of mode lockless: adding never waits for the lock holder. */
+TEST(a_lockless_add_does_not_wait)
 {
 	struct pool pool;
 	pthread_t thread;
@@ -131,7 +131,7 @@ TEST(a_lockless_add_waits_for_nobody)
 	pthread_join(thread, NULL);
 	CHECK(pool_blocks(&pool) == 1);
 	pool_host_unlock(&pool.mutex);
-	CHECK(home.lock_taken == 0);
+	CHECK(fake.lock_taken == 0);
 	CHECK(empty(&pool) == 1);
 }
 
@@ -142,7 +142,7 @@ struct worker {
 	bool shrinks;
 };
 
-/* Holds some blocks, writes to them, cleans them, gives them back, in any order. */
+/* Takes blocks, writes to them, cleans and returns them, in random order. */
 static void *work(void *arg)
 {
 	struct worker *worker = arg;
@@ -154,7 +154,7 @@ static void *work(void *arg)
 		uint32_t dice = unit_random(&worker->seed);
 
 		if (dice % 1000 == 0)
-			home.lockless = !home.lockless;
+			fake.lockless = !fake.lockless;
 		if (worker->shrinks) {
 			free_chain(pool_remove(worker->pool, dice % POOL_BATCH, &nr));
 		} else if (nr_held && dice % 2) {
@@ -165,7 +165,7 @@ static void *work(void *arg)
 			if (!chain)
 				chain = new_block();
 			if (chain->dirty)
-				home_broken("a block has two owners");
+				fake_fail("a block has two owners");
 			chain->dirty = true;
 			held[nr_held++] = chain;
 		}
@@ -191,8 +191,8 @@ TEST(threads_lose_nothing)
 	}
 	for (i = 0; i < THREADS; i++)
 		pthread_join(workers[i].thread, NULL);
-	CHECK((long)pool_blocks(&pool) == home.blocks_out);
-	CHECK((long)pool_blocks(&pool) == home.pages_resting);
+	CHECK((long)pool_blocks(&pool) == fake.blocks_out);
+	CHECK((long)pool_blocks(&pool) == fake.pages_pooled);
 	empty(&pool);
 	CHECK(pool_blocks(&pool) == 0);
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The pools in user space, for their unit tests: once with address and undefined behaviour checks,
-# once with real threads under the race detector. The module is built by host/linux/rules.mk.
+# The pools in user space, for their unit tests: built with AddressSanitizer and UBSan, and with
+# ThreadSanitizer. The module is built by host/linux/rules.mk.
 HEAP_TEST_SRCS := heap/pool.c heap/store.c $(wildcard heap/*_test.c) $(wildcard heap/test/*.c) \
 	tests/unit/random.c tests/unit/runner.c
 HEAP_ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -29,11 +29,11 @@ test-heap: $(BIN)/heap_test_asan
 test-heap-races: $(BIN)/heap_test_tsan
 	@TSAN_OPTIONS=halt_on_error=1 timeout 120 $(BIN)/heap_test_tsan heap-races
 
-# The same pools under the seeded scheduler: one seed is one interleaving.
+# The same pools under the seeded scheduler; a seed is one interleaving.
 HEAP_SIM_SRCS := heap/pool.c heap/store.c host/test/fiber.c $(wildcard heap/sim/*.c)
 TEST_TARGETS += test-heap-sim
 
-# gcc 12 loses sight of what is written behind a switch of stacks.
+# gcc 12 does not see what is initialised across a switch of stacks.
 $(OBJ)/heap-sim/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) -Iheap -Iheap/sim -Ihost/test $(CFLAGS) \

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A buffer is put together from blocks of a few sizes, the largest that fits first. For each size
- * the pool is asked, then the system; a size that neither has is not asked for again in this call,
- * and only for the smallest is memory waited for.
+ * A buffer is assembled from blocks of a few sizes, the largest that fits first. For each size the
+ * pool is tried, then the system. A size that neither has is not tried again in this call, and only
+ * allocations of the smallest size wait for memory.
  *
- * A page that is charged to a control group remains so until the system has it back. In a pool it
- * would be a burden on a group that no longer uses it, and a gift to the next; so charged pages do
- * not rest.
+ * A page charged to a control group stays charged until it is freed to the system. If it were
+ * pooled, its old group would pay for a page that another group uses; so charged pages are not
+ * pooled.
  */
 #include "store.h"
 
@@ -33,7 +33,7 @@ void store_chain_add(struct store_chain *chain, struct pool_block *block)
 	chain->nr_blocks++;
 }
 
-/* Up to @max blocks of one size to the end of the chain; returns how many. */
+/* Appends up to @max blocks of one size to the chain; returns their number. */
 static unsigned long take_some(struct store *store, enum store_kind kind, unsigned int i,
 			       unsigned long max, bool charged, struct store_chain *chain)
 {
@@ -136,7 +136,7 @@ unsigned long store_pages(const struct store *store)
 	return nr_pages;
 }
 
-/* From one pool; returns pages. */
+/* Frees blocks of one pool; returns the pages freed. */
 static unsigned long drain(struct pool *pool, enum store_kind kind, unsigned long nr_pages)
 {
 	struct store_chain chain = { 0 };
@@ -152,7 +152,7 @@ static unsigned long drain(struct pool *pool, enum store_kind kind, unsigned lon
 	return freed;
 }
 
-/* Small blocks first: they are the cheapest to get again and of the least use to devices. */
+/* Small blocks first: they are the cheapest to reallocate and the least useful to devices. */
 unsigned long store_shrink(struct store *store, unsigned long nr_pages)
 {
 	unsigned long freed = 0;

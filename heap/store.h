@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * store: the pools of all orders and kinds, and the pages of a buffer as a chain of blocks. Blocks
- * in the pools are clean: every page holds zeroes. Anybody may call anything at any time.
+ * in the pools are clean: every page is zeroed. All functions may be called concurrently.
  */
 #ifndef HEAP_STORE_H
 #define HEAP_STORE_H
@@ -10,8 +10,10 @@
 
 enum store_kind { STORE_CACHED, STORE_UNCACHED, STORE_KINDS };
 
-/* Largest first: 1 MiB, 64 KiB, 4 KiB where a page has 4 KiB. Big blocks make short tables for
- * devices and few steps for the pools; the last must be 0. */
+/*
+ * Largest first: 1 MiB, 64 KiB and 4 KiB with pages of 4 KiB. Large blocks make scatter-gather
+ * tables short and pool operations few. The last order must be 0.
+ */
 #define STORE_ORDERS 3
 extern const unsigned int store_orders[STORE_ORDERS];
 
@@ -31,24 +33,26 @@ void store_chain_add(struct store_chain *chain, struct pool_block *block);
 void store_init(struct store *store);
 
 /*
- * @nr_pages (not 0) clean pages. @charged: new from the system and charged to the caller's control
- * group; they must never come into a pool. Sleeps. -ENOMEM; -EINTR: the caller is being killed. On
- * failure nothing is kept.
+ * Allocates @nr_pages (not 0) clean pages. @charged: newly allocated and charged to the caller's
+ * control group; such pages must never be pooled. Sleeps. Returns 0, -ENOMEM, or -EINTR if the
+ * caller is being killed. On failure nothing stays allocated.
  */
 int store_take(struct store *store, enum store_kind kind, unsigned long nr_pages, bool charged,
 	       struct store_chain *chain);
 
-/* Clean blocks into the pools; @chain is empty afterwards. */
+/* Adds clean blocks to the pools; @chain is empty afterwards. */
 void store_give(struct store *store, enum store_kind kind, struct store_chain *chain);
 
-/* Blocks back to the system, clean or not; @chain is empty afterwards. Returns how many pages. */
+/* Frees blocks, clean or not, to the system; @chain is empty afterwards. Returns pages freed. */
 unsigned long store_chain_free(enum store_kind kind, struct store_chain *chain);
 
-/* Pages at rest in the pools. */
+/* Pages in the pools. */
 unsigned long store_pages(const struct store *store);
 
-/* Gives pages at rest back to the system: @nr_pages, or a little more as blocks are whole, or all
- * there are. Returns how many. */
+/*
+ * Frees @nr_pages of the pools, rounded up to whole blocks, or all if there are fewer. Returns the
+ * pages freed.
+ */
 unsigned long store_shrink(struct store *store, unsigned long nr_pages);
 
 #endif

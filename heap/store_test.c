@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Chains of blocks: their sizes, what happens where memory ends, and where their pages end up. */
+/* Chains of blocks: their sizes, failed allocations, and pooling. */
 #include "store.h"
 
 #include "unit/test.h"
@@ -44,7 +44,7 @@ TEST(small_blocks_where_there_are_no_big_ones)
 	struct store_chain chain;
 
 	store_init(&store);
-	home.no_big_blocks = true;
+	fake.no_big_blocks = true;
 	REQUIRE(!store_take(&store, STORE_CACHED, 600, false, &chain));
 	CHECK(chain.nr_blocks == 600);
 	store_give(&store, STORE_CACHED, &chain);
@@ -62,19 +62,19 @@ TEST(what_was_given_is_taken_again)
 	REQUIRE(!store_take(&store, STORE_UNCACHED, 777, false, &chain));
 	store_give(&store, STORE_UNCACHED, &chain);
 	CHECK(store_pages(&store) == 777);
-	blocks = home.blocks_out;
+	blocks = fake.blocks_out;
 	REQUIRE(!store_take(&store, STORE_UNCACHED, 777, false, &chain));
-	CHECK(home.blocks_out == blocks);
+	CHECK(fake.blocks_out == blocks);
 	CHECK(store_pages(&store) == 0);
 	/* the other kind has pools of its own */
 	store_give(&store, STORE_UNCACHED, &chain);
 	REQUIRE(!store_take(&store, STORE_CACHED, 777, false, &chain));
-	CHECK(home.blocks_out == 2 * blocks);
+	CHECK(fake.blocks_out == 2 * blocks);
 	store_chain_free(STORE_CACHED, &chain);
 	store_shrink(&store, MANY);
 }
 
-TEST(charged_pages_never_rest)
+TEST(charged_pages_are_not_pooled)
 {
 	struct store store;
 	struct store_chain chain;
@@ -87,13 +87,13 @@ TEST(charged_pages_never_rest)
 	CHECK(chain.first->charged && chain.last->charged);
 	store_chain_free(STORE_CACHED, &chain);
 	/* nor after a failure */
-	home.alloc_budget = 400;
+	fake.alloc_budget = 400;
 	CHECK(store_take(&store, STORE_CACHED, 500, true, &chain) == -ENOMEM);
 	CHECK(store_pages(&store) == 300);
 	store_shrink(&store, MANY);
 }
 
-/* Memory ends at every possible place: nothing is lost, and what was had serves the next. */
+/* Memory runs out after each possible number of pages: all pages taken so far are pooled. */
 TEST(no_memory_anywhere)
 {
 	struct store store;
@@ -102,13 +102,13 @@ TEST(no_memory_anywhere)
 
 	store_init(&store);
 	for (budget = 0; budget < 300; budget++) {
-		home.alloc_budget = budget;
+		fake.alloc_budget = budget;
 		CHECK(store_take(&store, STORE_CACHED, 300, false, &chain) == -ENOMEM);
 		CHECK(!chain.first);
 		CHECK((long)store_pages(&store) == budget);
 		CHECK((long)store_shrink(&store, MANY) == budget);
 	}
-	home.alloc_budget = 300;
+	fake.alloc_budget = 300;
 	REQUIRE(!store_take(&store, STORE_CACHED, 300, false, &chain));
 	store_chain_free(STORE_CACHED, &chain);
 }
@@ -120,12 +120,12 @@ TEST(killed_anywhere)
 	int calls;
 
 	store_init(&store);
-	home.no_big_blocks = true;
+	fake.no_big_blocks = true;
 	for (calls = 0; calls < 40; calls++) {
-		home.killed_in = calls;
+		fake.killed_in = calls;
 		CHECK(store_take(&store, STORE_CACHED, 40, false, &chain) == -EINTR);
 		store_shrink(&store, MANY);
-		CHECK(home.blocks_out == 0);
+		CHECK(fake.blocks_out == 0);
 	}
 }
 
@@ -157,7 +157,7 @@ static void dirty(struct store_chain *chain, bool value)
 
 	for (block = chain->first; block; block = pool_host_next(block)) {
 		if (block->dirty == value)
-			home_broken("a block has two owners");
+			fake_fail("a block has two owners");
 		block->dirty = value;
 	}
 }
@@ -195,14 +195,14 @@ TEST(applications_come_and_go)
 	int i;
 
 	store_init(&store);
-	home.alloc_budget = 4000;
+	fake.alloc_budget = 4000;
 	for (i = 0; i < 4; i++) {
 		apps[i] = (struct app){ &store, 77777777777u + (uint64_t)i, 0 };
 		pthread_create(&apps[i].thread, NULL, run_app, &apps[i]);
 	}
 	for (i = 0; i < 4; i++)
 		pthread_join(apps[i].thread, NULL);
-	CHECK((long)store_pages(&store) == home.pages_resting);
+	CHECK((long)store_pages(&store) == fake.pages_pooled);
 	store_shrink(&store, MANY);
-	CHECK(home.alloc_budget == 4000);
+	CHECK(fake.alloc_budget == 4000);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whoever closes the last file of a buffer should not pay for cleaning it: that may be a process
- * that is being killed because memory is short. The memory goes on a list of the dead (one
- * exchange, no lock), and a thread of low priority does the rest. Should it fall behind, those who
- * free do the work themselves, which slows them down as much as it must.
+ * Closing the last file of a buffer should not be slowed down by zeroing its pages: the process may
+ * be one that is being killed because memory is short. The memory is added to a lock-free list, and
+ * a thread of low priority cleans it. If that thread falls behind, the freeing process cleans its
+ * pages itself, which throttles it.
  *
- * What is dead counts as reclaimable like what rests in the pools; handed to the system as it is,
- * it need not be cleaned at all.
+ * Pages to be cleaned count as reclaimable, as pooled pages do; freed to the system they need not
+ * be cleaned at all.
  */
 #include "body.h"
 
@@ -21,16 +21,16 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 
-/* The thread may be that far behind; by default a few screens full. */
+/* Limit of pages waiting for the thread; the default is a few frame buffers. */
 static unsigned int deferred_mib = 64;
 module_param(deferred_mib, uint, 0644);
-MODULE_PARM_DESC(deferred_mib, "as much freed memory may wait for a thread to clean it; beyond "
-			       "that whoever frees cleans (default: 64)");
+MODULE_PARM_DESC(deferred_mib, "limit of freed memory that waits for a thread to clean it; above "
+			       "it the freeing process cleans (default: 64)");
 
 struct store body_store;
-static atomic_long_t used_pages, dead_pages;
-static LLIST_HEAD(dead);
-static DECLARE_WAIT_QUEUE_HEAD(somebody_died);
+static atomic_long_t used_pages, uncleaned_pages;
+static LLIST_HEAD(uncleaned);
+static DECLARE_WAIT_QUEUE_HEAD(cleaner_wait);
 static struct task_struct *thread;
 static struct shrinker *shrinker;
 
@@ -63,7 +63,7 @@ static void clean(struct body *body)
 	kfree(body);
 }
 
-static unsigned long dissolve(struct body *body)
+static unsigned long free_uncleaned(struct body *body)
 {
 	unsigned long nr_pages = store_chain_free(body->kind, &body->chain);
 
@@ -71,62 +71,62 @@ static unsigned long dissolve(struct body *body)
 	return nr_pages;
 }
 
-static long dead_pages_max(void)
+static long uncleaned_pages_max(void)
 {
 	return (long)READ_ONCE(deferred_mib) << (ilog2(SZ_1M) - PAGE_SHIFT);
 }
 
-void body_bury(struct body *body)
+void body_free(struct body *body)
 {
 	long nr_pages = (long)body->nr_pages;
 
 	atomic_long_sub(nr_pages, &used_pages);
 	if (body->charged) {
-		dissolve(body);
-	} else if (atomic_long_add_return(nr_pages, &dead_pages) > dead_pages_max()) {
-		atomic_long_sub(nr_pages, &dead_pages);
+		free_uncleaned(body);
+	} else if (atomic_long_add_return(nr_pages, &uncleaned_pages) > uncleaned_pages_max()) {
+		atomic_long_sub(nr_pages, &uncleaned_pages);
 		clean(body);
-	} else if (llist_add(&body->link, &dead)) {
-		wake_up(&somebody_died);
+	} else if (llist_add(&body->link, &uncleaned)) {
+		wake_up(&cleaner_wait);
 	}
 }
 
-static int undertake(void *unused)
+static int cleaner(void *unused)
 {
 	struct llist_node *all;
 	struct body *body, *next;
 	long nr_pages;
 
 	while (true) {
-		wait_event_idle(somebody_died, !llist_empty(&dead) || kthread_should_stop());
-		all = llist_del_all(&dead);
+		wait_event_idle(cleaner_wait, !llist_empty(&uncleaned) || kthread_should_stop());
+		all = llist_del_all(&uncleaned);
 		if (!all && kthread_should_stop())
 			return 0;
 		llist_for_each_entry_safe(body, next, all, link) {
-			/* dead until it rests */
+			/* uncleaned until it is pooled */
 			nr_pages = (long)body->nr_pages;
 			clean(body);
-			atomic_long_sub(nr_pages, &dead_pages);
+			atomic_long_sub(nr_pages, &uncleaned_pages);
 		}
 	}
 }
 
-static unsigned long shrink_dead(unsigned long nr_pages)
+static unsigned long shrink_uncleaned(unsigned long nr_pages)
 {
-	struct llist_node *all = llist_del_all(&dead);
+	struct llist_node *all = llist_del_all(&uncleaned);
 	struct body *body, *next;
 	unsigned long freed = 0;
 
 	llist_for_each_entry_safe(body, next, all, link) {
 		if (freed >= nr_pages) {
-			llist_add(&body->link, &dead);
+			llist_add(&body->link, &uncleaned);
 			continue;
 		}
-		atomic_long_sub((long)body->nr_pages, &dead_pages);
-		freed += dissolve(body);
+		atomic_long_sub((long)body->nr_pages, &uncleaned_pages);
+		freed += free_uncleaned(body);
 	}
-	if (!llist_empty(&dead))
-		wake_up(&somebody_died);
+	if (!llist_empty(&uncleaned))
+		wake_up(&cleaner_wait);
 	return freed;
 }
 
@@ -135,14 +135,14 @@ unsigned long body_used_pages(void)
 	return (unsigned long)atomic_long_read(&used_pages);
 }
 
-unsigned long body_dead_pages(void)
+unsigned long body_uncleaned_pages(void)
 {
-	return (unsigned long)atomic_long_read(&dead_pages);
+	return (unsigned long)atomic_long_read(&uncleaned_pages);
 }
 
 unsigned long body_shrink(unsigned long nr_pages)
 {
-	unsigned long freed = shrink_dead(nr_pages);
+	unsigned long freed = shrink_uncleaned(nr_pages);
 
 	if (freed < nr_pages)
 		freed += store_shrink(&body_store, nr_pages - freed);
@@ -151,7 +151,7 @@ unsigned long body_shrink(unsigned long nr_pages)
 
 static unsigned long count(struct shrinker *unused, struct shrink_control *control)
 {
-	return body_dead_pages() + store_pages(&body_store) ?: SHRINK_EMPTY;
+	return body_uncleaned_pages() + store_pages(&body_store) ?: SHRINK_EMPTY;
 }
 
 static unsigned long scan(struct shrinker *unused, struct shrink_control *control)
@@ -162,7 +162,7 @@ static unsigned long scan(struct shrinker *unused, struct shrink_control *contro
 int body_init(void)
 {
 	store_init(&body_store);
-	thread = kthread_run(undertake, NULL, "anybinder_heap");
+	thread = kthread_run(cleaner, NULL, "anybinder_heap");
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	sched_set_normal(thread, MAX_NICE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * body: the memory of a buffer, and what becomes of it when the buffer is gone: a kernel thread
- * cleans the pages and lays them to rest in the pools.
+ * body: the memory of a buffer. After the buffer has been released a kernel thread zeroes its pages
+ * and adds them to the pools.
  */
 #ifndef HEAP_LINUX_BODY_H
 #define HEAP_LINUX_BODY_H
@@ -11,7 +11,7 @@
 #include <linux/llist.h>
 
 struct body {
-	struct llist_node link;		/* among the dead */
+	struct llist_node link;		/* in the list of bodies to be cleaned */
 	struct store_chain chain;
 	unsigned long nr_pages;
 	enum store_kind kind;
@@ -20,10 +20,10 @@ struct body {
 
 extern struct store body_store;
 
-/* Memory of @nr_pages, all zeroes. Sleeps. ERR_PTR: -ENOMEM; -EINTR: the caller is being killed. */
+/* @nr_pages of zeroed memory. Sleeps. ERR_PTR: -ENOMEM; -EINTR if the caller is being killed. */
 struct body *body_new(enum store_kind kind, unsigned long nr_pages, bool charged);
-/* Nobody uses it any more. Sleeps. */
-void body_bury(struct body *body);
+/* Frees the memory, usually by passing it to the cleaning thread. Sleeps. */
+void body_free(struct body *body);
 
 static inline struct page *body_first(const struct body *body)
 {
@@ -35,15 +35,17 @@ static inline struct page *body_next(struct page *page)
 	return (struct page *)pool_host_next((struct pool_block *)page);
 }
 
-/* Pages in use by buffers; pages of dead ones that are still to be cleaned. */
+/* Pages in use by buffers; freed pages that are still to be cleaned. */
 unsigned long body_used_pages(void);
-unsigned long body_dead_pages(void);
-/* Gives @nr_pages, or a little more, or all there are, back to the system: of the dead, which saves
- * the cleaning, then of the pools. Returns how many. */
+unsigned long body_uncleaned_pages(void);
+/*
+ * Frees @nr_pages, rounded up to whole blocks, or all if there are fewer: first those to be
+ * cleaned, which saves cleaning them, then those in the pools. Returns the pages freed.
+ */
 unsigned long body_shrink(unsigned long nr_pages);
 
 int body_init(void);
-/* No body may be left in use. */
+/* All bodies must have been freed. */
 void body_exit(void);
 
 #endif

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A buffer is its memory (a body) seen in three ways: by processes, which map it; by the kernel,
- * which may map it as one piece; by devices, each of which gets a table of its blocks of its own,
- * since each may see memory at other addresses.
+ * The memory of a buffer (a body) is mapped by processes, by the kernel (vmap), and by devices.
+ * Each attached device has a scatter-gather table of its own, because DMA addresses differ.
  *
- * Who writes through the cache says so (DMA_BUF_IOCTL_SYNC, begin and end); then what devices see
- * and what the cache holds is brought together, for every device that has the buffer mapped.
- * Uncached memory goes the same way: a device that cannot reach it works on a copy elsewhere.
+ * CPU access is bracketed by DMA_BUF_IOCTL_SYNC (begin and end), which synchronises the caches with
+ * every device that has the buffer mapped. This includes uncached memory: a device that cannot
+ * address it works on a bounce buffer.
  */
 #include "buffer.h"
 
@@ -33,14 +32,14 @@ struct buffer {
 	struct body *body;
 	struct mutex lock;
 	struct list_head views;		/* under lock */
-	void *vaddr;			/* under lock: where the kernel has it mapped, or NULL */
+	void *vaddr;			/* under lock: the mapping in the kernel, or NULL */
 	const char *heap;
 	unsigned long ino;
 	pid_t owner;
 	char owner_name[TASK_COMM_LEN];
 };
 
-/* What one device sees of it. */
+/* An attached device. */
 struct view {
 	struct list_head link;
 	struct device *dev;
@@ -152,7 +151,7 @@ static int end_cpu_access(struct dma_buf *dmabuf, enum dma_data_direction direct
 	return 0;
 }
 
-/* The whole of it or, by vm_pgoff and the length, a part; the caller has compared with its size. */
+/* vm_pgoff and the length select the range to map; the caller has checked it against the size. */
 static int map_for_process(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 {
 	struct buffer *buffer = dmabuf->priv;
@@ -220,7 +219,7 @@ static void release(struct dma_buf *dmabuf)
 	mutex_lock(&all_lock);
 	list_del(&buffer->link);
 	mutex_unlock(&all_lock);
-	body_bury(buffer->body);
+	body_free(buffer->body);
 	kfree(buffer);
 }
 
@@ -277,7 +276,7 @@ struct dma_buf *buffer_new(const char *heap, enum store_kind kind, size_t len,
 	return dmabuf;
 
 no_export:
-	body_bury(buffer->body);
+	body_free(buffer->body);
 no_body:
 	kfree(buffer);
 	return dmabuf;

@@ -9,13 +9,14 @@ struct dma_buf;
 struct seq_file;
 
 /*
- * A buffer of @len bytes (a multiple of the page size, not 0), all zeroes, open as @fd_flags say.
- * @heap: the name that tools show. Sleeps. ERR_PTR: -ENOMEM; -EINTR: the caller is being killed.
+ * A zeroed buffer of @len bytes (a multiple of the page size, not 0), opened with @fd_flags.
+ * @heap: the exporter name that tools show. Sleeps. ERR_PTR: -ENOMEM; -EINTR if the caller is being
+ * killed.
  */
 struct dma_buf *buffer_new(const char *heap, enum store_kind kind, size_t len,
 			   unsigned int fd_flags, bool charged);
 
-/* A line for each buffer: who allocated it, its size, its heap, its inode number. */
+/* A line for each buffer: the process that allocated it, its size, heap and inode number. */
 void buffer_report(struct seq_file *seq);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A heap is a character device that knows one ioctl: DMA_HEAP_IOCTL_ALLOC. The kernel's own
- * framework for heaps is not open to modules, so this is a framework of its own, with the same
- * names in /dev. Its class in sysfs has the same name too, unless the kernel has taken that.
+ * A heap is a character device with one ioctl, DMA_HEAP_IOCTL_ALLOC. dma_heap_add() is not exported
+ * to modules, so the devices are created here, with the same names in /dev. The class in sysfs is
+ * called dma_heap as well, unless the kernel has its own class of that name.
  */
 #include "device.h"
 
@@ -62,7 +62,7 @@ static int check(const struct dma_heap_allocation_data *data)
 	return 0;
 }
 
-/* The file is there when the ioctl has succeeded, not before, and not if it fails. */
+/* fd_install() comes last, so that a failing ioctl never leaves a descriptor behind. */
 static int alloc(struct heap *heap, struct dma_heap_allocation_data *data, void __user *to,
 		 size_t size)
 {
@@ -83,11 +83,11 @@ static int alloc(struct heap *heap, struct dma_heap_allocation_data *data, void 
 	data->fd = (u32)fd;
 	err = -EFAULT;
 	if (copy_to_user(to, data, size))
-		goto not_told;
+		goto no_copy;
 	fd_install(fd, dmabuf->file);
 	return 0;
 
-not_told:
+no_copy:
 	dma_buf_put(dmabuf);
 no_buffer:
 	put_unused_fd(fd);
@@ -95,9 +95,8 @@ no_buffer:
 }
 
 /*
- * An ioctl is known by its number alone. The structure may be shorter or longer than the one here,
- * as that of a program built for another kernel is: what is missing is 0, what is too much is not
- * looked at.
+ * Only the number of the ioctl is compared. A program built for another kernel may pass a shorter
+ * or longer structure: missing fields are 0, excess bytes are ignored.
  */
 static long heap_ioctl(struct file *file, unsigned int command, unsigned long arg)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The one place where the tracepoints of heap_events.h are made. */
+/* Instantiates the tracepoints of heap_events.h. */
 #include "pool.h"
 
 #define CREATE_TRACE_POINTS

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The tracepoints: the lock of a pool is wanted, and it was found taken. */
+/* Tracepoints of a pool lock: before taking it, and when it was found taken. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM anybinder_heap
 
@@ -9,7 +9,7 @@
 #include <linux/tracepoint.h>
 
 struct pool;
-/* linux/events.c: so that this header can do without the pool's. */
+/* In events.c, so that this header need not include pool.h. */
 unsigned int heap_event_order(const struct pool *pool);
 bool heap_event_uncached(const struct pool *pool);
 

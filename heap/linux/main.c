@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module: its parameters, and what is set up in which order.
+ * Module parameters, and the order of initialisation.
  *
- * A kernel may have the framework for heaps and a heap `system` built in. That one is left alone;
- * what such a kernel lacks is brought beside it, under the name that everybody looks for.
+ * A kernel may have the dma-heap framework and the heap `system` built in. That heap is kept, and
+ * only the missing heap is added, under its usual name.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -20,40 +20,54 @@ module_param_array(heaps, charp, &nr_heaps, 0444);
 MODULE_PARM_DESC(heaps, "names of the cached and the uncached heap in /dev/dma_heap; an empty "
 			"name: no such heap (default: system,system-uncached)");
 
-static const char *const regimes[] = { "lockless", "mutex" };
+static const char *const locking_modes[] = { "lockless", "mutex" };
 
-static int regime_set(const char *value, const struct kernel_param *param)
+static int locking_set(const char *value, const struct kernel_param *param)
 {
-	int regime = sysfs_match_string(regimes, value);
+	int mode = sysfs_match_string(locking_modes, value);
 
-	if (regime < 0)
-		return regime;
-	if (regime)
-		static_branch_enable(&pages_regime_mutex);
+	if (mode < 0) {
+		pr_err("locking=%s is unknown; use locking=lockless or locking=mutex\n", value);
+		return mode;
+	}
+	if (mode)
+		static_branch_enable(&pages_locking_mutex);
 	else
-		static_branch_disable(&pages_regime_mutex);
+		static_branch_disable(&pages_locking_mutex);
 	return 0;
 }
 
-static int regime_get(char *buffer, const struct kernel_param *param)
+static int locking_get(char *buffer, const struct kernel_param *param)
 {
-	return sysfs_emit(buffer, "%s\n", regimes[static_key_enabled(&pages_regime_mutex)]);
+	return sysfs_emit(buffer, "%s\n",
+			  locking_modes[static_key_enabled(&pages_locking_mutex)]);
 }
 
-static const struct kernel_param_ops regime_ops = { .set = regime_set, .get = regime_get };
-module_param_cb(regime, &regime_ops, NULL, 0644);
-MODULE_PARM_DESC(regime, "how pools are locked: lockless (default); mutex: also by those who free");
+static const struct kernel_param_ops locking_ops = { .set = locking_set, .get = locking_get };
+module_param_cb(locking, &locking_ops, NULL, 0644);
+MODULE_PARM_DESC(locking, "pool lock: taken for removing only (lockless, default), or also for "
+			  "adding (mutex)");
+
+static int regime_set(const char *value, const struct kernel_param *param)
+{
+	pr_err("the parameter regime= was renamed; use locking=%s\n", value);
+	return -EINVAL;
+}
+
+static const struct kernel_param_ops regime_ops = { .set = regime_set };
+module_param_cb(regime, &regime_ops, NULL, 0);
+MODULE_PARM_DESC(regime, "renamed to locking");
 
 static bool is_wanted(const char *name, enum store_kind kind)
 {
 	if (!name || !*name)
 		return false;
 	if (kind == STORE_UNCACHED && !PAGES_UNCACHED) {
-		pr_info("memory cannot be made uncached on this architecture: no heap %s\n", name);
+		pr_info("this architecture has no uncached memory: heap %s not added\n", name);
 		return false;
 	}
 	if (IS_ENABLED(CONFIG_DMABUF_HEAPS_SYSTEM) && !strcmp(name, "system")) {
-		pr_info("the kernel has a heap %s of its own, which stays\n", name);
+		pr_info("the kernel has a heap %s already: not added\n", name);
 		return false;
 	}
 	return true;
@@ -69,14 +83,14 @@ static int add_devices(void)
 			continue;
 		err = heap_device_add(heaps[kind], kind);
 		if (err) {
-			pr_err("no heap %s: error %d\n", heaps[kind], err);
+			pr_err("adding heap %s failed: error %d\n", heaps[kind], err);
 			return err;
 		}
 		added++;
 	}
 	if (added)
 		return 0;
-	pr_err("there is no heap to add\n");
+	pr_err("no heap to add; check the parameter heaps=\n");
 	return -ENODEV;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On x86 all mappings of a page must agree on how it is cached, and the kernel has one of every
- * page. So a page is made uncached (write-combining) as a whole when it comes from the kernel, and
- * becomes cached again before it goes back. Both are slow, as every CPU has to forget what it knows
- * of the mapping: that is why uncached pages rest in pools of their own.
+ * On x86 all mappings of a page must have the same cache attribute, and the kernel's direct mapping
+ * covers every page. So the direct mapping of a page is made write-combining when the page is
+ * allocated, and cached again before it is freed. Both are slow, because every CPU has to flush its
+ * TLB; therefore uncached pages have pools of their own.
  */
 #include "pages.h"
 
@@ -16,7 +16,7 @@
 #include <asm/set_memory.h>
 #endif
 
-DEFINE_STATIC_KEY_FALSE(pages_regime_mutex);
+DEFINE_STATIC_KEY_FALSE(pages_locking_mutex);
 
 #ifdef CONFIG_X86
 static int make_uncached(struct page *page, unsigned int order)
@@ -45,7 +45,7 @@ struct page *pages_alloc(bool uncached, unsigned int order, bool patient, bool c
 	gfp_t gfp = (uncached ? GFP_USER : GFP_HIGHUSER) | __GFP_ZERO | __GFP_COMP | __GFP_NOWARN;
 	struct page *page;
 
-	/* An error is better than the out-of-memory killer; a smaller block better than waiting. */
+	/* Prefer an error to the out-of-memory killer, and a smaller block to waiting. */
 	if (patient)
 		gfp |= __GFP_RETRY_MAYFAIL;
 	else
@@ -62,7 +62,7 @@ struct page *pages_alloc(bool uncached, unsigned int order, bool patient, bool c
 
 void pages_free(struct page *page, bool uncached, unsigned int order)
 {
-	/* One that stays uncached would be a trap for its next owner. */
+	/* A page that stays uncached must not be reused by the kernel. */
 	if (uncached && make_cached(page, order)) {
 		pr_warn_ratelimited("%u uncached pages lost\n", 1u << order);
 		return;

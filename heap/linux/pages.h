@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* pages: the pages of a block: had from the kernel, given back, cleaned. */
+/* pages: allocating, freeing and cleaning the pages of a block. */
 #ifndef HEAP_LINUX_PAGES_H
 #define HEAP_LINUX_PAGES_H
 
@@ -9,20 +9,20 @@
 
 struct page;
 
-/* Can memory be made uncached here? */
+/* True if this architecture can map memory uncached. */
 #define PAGES_UNCACHED IS_ENABLED(CONFIG_X86)
 
-/* The regime of the pools: on, where it is `mutex`. */
-DECLARE_STATIC_KEY_FALSE(pages_regime_mutex);
+/* Enabled in locking mode `mutex` of the pools. */
+DECLARE_STATIC_KEY_FALSE(pages_locking_mutex);
 
 /* See pool_host_block_alloc(). */
 struct page *pages_alloc(bool uncached, unsigned int order, bool patient, bool charged);
 void pages_free(struct page *page, bool uncached, unsigned int order);
 
-/* Fills them with zeroes; may be slow, and lets others run in between. */
+/* Zeroes the pages; reschedules between them. */
 void pages_clean(struct page *page, unsigned int order);
 
-/* How they are to be mapped, by a process or by the kernel. */
+/* The protection for mapping them, in a process or in the kernel. */
 pgprot_t pages_protection(bool uncached, pgprot_t prot);
 
 #endif

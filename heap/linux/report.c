@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pools as ION told of them: a line for each order and kind, how many blocks rest there and how
- * many bytes that is. In `contention`, how often each pool was used and its lock found taken.
- * `shrink` says how many bytes could be given back to the system; so many as are written there are.
+ * `pools` has the format of ION: a line for each order and kind with the number of pooled blocks
+ * and bytes. `contention` shows how often each pool was used and its lock found taken. `shrink`:
+ * reading it gives the bytes that can be freed to the system, writing a number frees that many.
  */
 #include "report.h"
 
@@ -34,7 +34,7 @@ static int pools_show(struct seq_file *seq, void *unused)
 		}
 	}
 	seq_printf(seq, "%lu in use\n%lu to be cleaned\n", body_used_pages() << PAGE_SHIFT,
-		   body_dead_pages() << PAGE_SHIFT);
+		   body_uncleaned_pages() << PAGE_SHIFT);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(pools);
@@ -74,7 +74,7 @@ DEFINE_SHOW_ATTRIBUTE(buffers);
 
 static int shrink_get(void *unused, u64 *bytes)
 {
-	*bytes = (u64)(body_dead_pages() + store_pages(&body_store)) << PAGE_SHIFT;
+	*bytes = (u64)(body_uncleaned_pages() + store_pages(&body_store)) << PAGE_SHIFT;
 	return 0;
 }
 
@@ -86,7 +86,7 @@ static int shrink_set(void *unused, u64 bytes)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(shrink_fops, shrink_get, shrink_set, "%llu\n");
 
-/* Without debugfs there is no report, which is no reason to do without the heaps. */
+/* Errors are ignored: the heaps work without debugfs. */
 void report_init(void)
 {
 	dir = debugfs_create_dir(KBUILD_MODNAME, NULL);

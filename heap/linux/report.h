@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* report: what debugfs tells, in /sys/kernel/debug/anybinder_heap. */
+/* report: the files in /sys/kernel/debug/anybinder_heap. */
 #ifndef HEAP_LINUX_REPORT_H
 #define HEAP_LINUX_REPORT_H
 

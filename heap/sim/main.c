@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * heap-sim [--first-seed N] [--seeds COUNT]: plays seeds in a process of their own. A seed that
- * goes wrong takes it along (that is how the scheduler reports a deadlock, too); the seeds after it
- * are another's.
+ * heap-sim [--first-seed N] [--seeds COUNT]: runs seeds in a child process. A failing seed ends the
+ * child (so does a deadlock found by the scheduler); the following seeds run in a new child.
  */
 #include "play.h"
 
@@ -15,22 +14,22 @@
 #include <unistd.h>
 
 #define FAILURES_MAX 10
-/* Seeds from which on everything must have happened. */
-#define MANY 1000
-/* One in so many is played twice. */
-#define AGAIN 64
+/* With at least this many seeds every event must have happened. */
+#define ALL_EVENTS_SEEDS 1000
+/* One seed in this many is run twice, and must behave the same. */
+#define REPEAT_ONE_IN 64
 
 struct shared {
-	u64 seed;	/* that is being played */
-	unsigned long happened[HOME_EVENTS];
+	u64 seed;	/* being run */
+	unsigned long happened[SIM_EVENTS];
 };
 
-static const char *const event_names[HOME_EVENTS] = {
-	[PUSH_AGAIN] = "a push that had to be tried again",
+static const char *const event_names[SIM_EVENTS] = {
+	[PUSH_AGAIN] = "a push that was retried",
 	[TAKEN_ADD] = "an adder that found the lock taken",
 	[TAKEN_REMOVE] = "a remover that found the lock taken",
 	[TAKE_NOTHING] = "a remover that found nothing under the lock",
-	[REGIME_CHANGE] = "a change of the regime during a call",
+	[LOCKING_CHANGE] = "a change of the locking mode during a call",
 };
 
 static void __attribute__((noreturn)) play_all(struct shared *shared, u64 end)
@@ -40,16 +39,16 @@ static void __attribute__((noreturn)) play_all(struct shared *shared, u64 end)
 
 	for (; shared->seed < end; shared->seed++) {
 		trace = play(shared->seed);
-		for (i = 0; i < HOME_EVENTS; i++)
-			shared->happened[i] += home.happened[i];
-		if (shared->seed % AGAIN == 0 && play(shared->seed) != trace)
-			home_broken("a seed is not the same when it is played again");
+		for (i = 0; i < SIM_EVENTS; i++)
+			shared->happened[i] += fake.happened[i];
+		if (shared->seed % REPEAT_ONE_IN == 0 && play(shared->seed) != trace)
+			fake_fail("a seed behaves differently when it is run again");
 	}
 	_exit(0);
 }
 
-/* Whether the process came to the end of its seeds. */
-static bool play_until_wrong(struct shared *shared, u64 end)
+/* False if a seed failed; shared->seed is its number. */
+static bool play_until_failure(struct shared *shared, u64 end)
 {
 	const struct rlimit no_core = { 0, 0 };
 	int status;
@@ -74,7 +73,7 @@ int main(int argc, char **argv)
 		{ "seeds", required_argument, NULL, 'n' },
 		{ 0 },
 	};
-	unsigned long long first = 1, nr = MANY;
+	unsigned long long first = 1, nr = ALL_EVENTS_SEEDS;
 	struct shared *shared;
 	int i, opt, failed = 0, missing = 0;
 
@@ -88,17 +87,17 @@ int main(int argc, char **argv)
 	if (shared == MAP_FAILED)
 		return 1;
 	shared->seed = first;
-	while (failed < FAILURES_MAX && !play_until_wrong(shared, first + nr)) {
-		printf("FAILED seed %llu; again with\n  %s --first-seed %llu --seeds 1\n",
+	while (failed < FAILURES_MAX && !play_until_failure(shared, first + nr)) {
+		printf("FAILED seed %llu; to run it again:\n  %s --first-seed %llu --seeds 1\n",
 		       (unsigned long long)shared->seed, argv[0],
 		       (unsigned long long)shared->seed);
 		fflush(stdout);
 		shared->seed++;
 		failed++;
 	}
-	for (i = 0; i < HOME_EVENTS && nr >= MANY && !failed; i++) {
+	for (i = 0; i < SIM_EVENTS && nr >= ALL_EVENTS_SEEDS && !failed; i++) {
 		if (!shared->happened[i]) {
-			printf("FAILED: never seen: %s\n", event_names[i]);
+			printf("FAILED: never happened: %s\n", event_names[i]);
 			missing++;
 		}
 	}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The dice of a seed say how many fibers there are, what each likes to do (bring, take, shrink,
- * drain, change the regime) and who runs at each operation of the pools.
+ * The seed determines the number of fibers, the frequency of their actions (add, take, shrink,
+ * drain, change the locking mode), and which fiber runs at each operation of the pools.
  *
- * Each block knows where it is: with the system, held by one fiber, or at rest in a pool. So what
- * is handed out twice, or touched by somebody who does not own it, is found on the spot. What is
- * lost is found by whoever looks while nobody has the lock, and at the end, when the last fiber
- * counts, empties the pools and counts again.
+ * Each block records its state: with the system, held by one fiber, or pooled. So a block that is
+ * handed out twice, or used by a fiber that does not own it, is detected at once. Lost blocks are
+ * detected by audits while the lock is free, and at the end, when the last fiber counts, empties
+ * the pools and counts again.
  */
 #include "play.h"
 
@@ -21,7 +21,7 @@
 #define ACTORS_MAX 6
 #define HELD_MAX 24
 #define EVERYTHING 1000000UL
-/* A remover that finds the stock empty and cuts a whole batch: each link twice, and some more. */
+/* Refilling an empty stock and detaching a whole batch uses each link twice, and a few more. */
 #define LOCKED_STEPS_MAX (2 * POOL_BATCH + 4)
 
 struct actor {
@@ -29,7 +29,7 @@ struct actor {
 	u32 weights[5];		/* of the acts */
 	u32 steps;
 	bool adding, removing;
-	bool lockless;		/* what the call under way was told of the regime */
+	bool lockless;		/* locking mode that the current call has seen */
 	bool locked;
 	u32 steps_locked;
 	unsigned long freed_pages;
@@ -37,22 +37,22 @@ struct actor {
 	u32 nr_held;
 };
 
-struct home home;
+struct fake_system fake;
 
 static struct pool_block blocks[BLOCKS];
 static struct actor actors[ACTORS_MAX];
 static u32 nr_actors, nr_left, last_block;
-static u64 empties;		/* how often the pool was seen to be empty */
+static u64 empties;		/* how often the pool was observed empty */
 static struct pool pool;
 static struct store store;
 
-void home_broken(const char *what)
+void fake_fail(const char *what)
 {
-	fprintf(stderr, "the pools are broken: %s\n", what);
+	fprintf(stderr, "heap-sim: %s\n", what);
 	abort();
 }
 
-/* ---- the home --------------------------------------------------------------------------- */
+/* ---- the fake system -------------------------------------------------------------------- */
 
 static struct actor *myself(void)
 {
@@ -63,45 +63,45 @@ static struct actor *myself(void)
 	return actor;
 }
 
-void home_note_empty(void)
+void fake_note_empty(void)
 {
 	empties += !pool.fresh.first && !pool.stock;
 }
 
-void home_step(void)
+void fake_step(void)
 {
 	struct actor *self = myself();
 
 	if (self->locked && ++self->steps_locked > LOCKED_STEPS_MAX)
-		home_broken("the lock is held for too long");
-	home_note_empty();
+		fake_fail("the lock is held for too many steps");
+	fake_note_empty();
 	fiber_point();
 }
 
-void home_locked(bool locked)
+void fake_locked(bool locked)
 {
 	struct actor *self = myself();
 
 	if (locked && self->adding && self->lockless)
-		home_broken("an adder of the lock-less regime takes the lock");
+		fake_fail("adding a block takes the lock in mode lockless");
 	self->locked = locked;
 	self->steps_locked = 0;
 }
 
-void home_saw_regime(bool lockless)
+void fake_saw_locking(bool lockless)
 {
 	myself()->lockless = lockless;
 }
 
-struct pool_block *home_block_alloc(bool uncached, unsigned int order, bool charged)
+struct pool_block *fake_block_alloc(bool uncached, unsigned int order, bool charged)
 {
 	long nr_pages = 1L << order;
 	struct pool_block *block;
 
-	if ((order && home.no_big_blocks) || home.budget_pages < nr_pages)
+	if ((order && fake.no_big_blocks) || fake.budget_pages < nr_pages)
 		return NULL;
-	home.budget_pages -= nr_pages;
-	/* What was freed last is used first, as the system does it too. */
+	fake.budget_pages -= nr_pages;
+	/* The block freed last is reused first, as in the kernel. */
 	for (block = &blocks[last_block]; block->where != WITH_SYSTEM;)
 		block = block == &blocks[BLOCKS - 1] ? blocks : block + 1;
 	block->where = HELD;
@@ -112,27 +112,27 @@ struct pool_block *home_block_alloc(bool uncached, unsigned int order, bool char
 	return block;
 }
 
-void home_block_free(struct pool_block *block)
+void fake_block_free(struct pool_block *block)
 {
 	if (block->where != HELD || block->owner != fiber_current)
-		home_broken("a block was freed by somebody who does not own it");
+		fake_fail("a block was freed by a fiber that does not own it");
 	block->where = WITH_SYSTEM;
 	last_block = (u32)(block - blocks);
-	home.budget_pages += 1L << block->order;
+	fake.budget_pages += 1L << block->order;
 	myself()->freed_pages += 1UL << block->order;
 }
 
-void home_resting(struct pool_block *block, unsigned int order, int sign)
+void fake_account_pooled(struct pool_block *block, unsigned int order, int sign)
 {
 	if (order != block->order || block->charged)
-		home_broken("a block is in a pool that it does not belong into");
+		fake_fail("a block is in the wrong pool");
 	if (sign > 0 && (block->where != HELD || block->owner != fiber_current))
-		home_broken("a block came into a pool from somebody who does not own it");
-	if (sign < 0 && block->where != RESTING)
-		home_broken("a block was handed out twice");
-	block->where = sign > 0 ? RESTING : HELD;
+		fake_fail("a block was added by a fiber that does not own it");
+	if (sign < 0 && block->where != POOLED)
+		fake_fail("a block was handed out twice");
+	block->where = sign > 0 ? POOLED : HELD;
 	block->owner = sign > 0 ? NULL : fiber_current;
-	home.resting_pages += sign * (1L << order);
+	fake.pooled_pages += sign * (1L << order);
 }
 
 /* ---- one pool --------------------------------------------------------------------------- */
@@ -142,15 +142,15 @@ static long length(struct pool_block *block)
 	long nr = 0;
 
 	for (; block; block = block->next) {
-		if (block->where != RESTING)
-			home_broken("a block in the pool is not at rest");
+		if (block->where != POOLED)
+			fake_fail("a block in the pool is not in state POOLED");
 		if (++nr > BLOCKS)
-			home_broken("a list bites its tail");
+			fake_fail("a list is cyclic");
 	}
 	return nr;
 }
 
-/* Looks at everything at once, between two steps of the others. */
+/* Checks the whole pool between two steps of other fibers. */
 static void audit(void)
 {
 	long adding = 0, removing = 0, counted = pool.adds.value - pool.removes.value;
@@ -165,10 +165,10 @@ static void audit(void)
 	}
 	there = length(pool.fresh.first) + length(pool.stock);
 	if (counted < there || counted > there + adding + removing * POOL_BATCH)
-		home_broken("the counts do not agree");
-	if (home.resting_pages < there ||
-	    home.resting_pages > there + adding + removing * POOL_BATCH)
-		home_broken("blocks at rest are lost");
+		fake_fail("the counters disagree");
+	if (fake.pooled_pages < there ||
+	    fake.pooled_pages > there + adding + removing * POOL_BATCH)
+		fake_fail("pooled blocks are lost");
 }
 
 static void add(struct actor *self, struct pool_block *block)
@@ -178,7 +178,7 @@ static void add(struct actor *self, struct pool_block *block)
 	self->adding = false;
 }
 
-/* The chain, checked. */
+/* Removes a chain and checks it. */
 static struct pool_block *remove_some(struct actor *self, unsigned long max, unsigned long *nr)
 {
 	u64 before = empties;
@@ -186,16 +186,16 @@ static struct pool_block *remove_some(struct actor *self, unsigned long max, uns
 	unsigned long seen = 0;
 
 	self->removing = true;
-	home_note_empty();
+	fake_note_empty();
 	first = pool_remove(&pool, max, nr);
-	home_note_empty();
+	fake_note_empty();
 	self->removing = false;
 	for (block = first; block; block = pool_host_next(block))
 		seen++;
 	if (seen != *nr || seen > max || seen > POOL_BATCH)
-		home_broken("a removal is not what it says");
+		fake_fail("pool_remove() returned a wrong number of blocks");
 	if (max && !first && empties == before)
-		home_broken("nothing was found, and there always was something");
+		fake_fail("pool_remove() found nothing in a pool that was never empty");
 	return first;
 }
 
@@ -212,7 +212,7 @@ static void keep_or_free(struct actor *self, struct pool_block *block, bool keep
 	}
 }
 
-static void act_bring(struct actor *self)
+static void act_add(struct actor *self)
 {
 	struct pool_block *block;
 
@@ -225,14 +225,14 @@ static void act_take(struct actor *self)
 {
 	unsigned long nr;
 
-	keep_or_free(self, remove_some(self, 1 + fiber_dice(&home.dice, 3), &nr), true);
+	keep_or_free(self, remove_some(self, 1 + fiber_dice(&fake.dice, 3), &nr), true);
 }
 
 static void act_shrink(struct actor *self)
 {
 	unsigned long nr;
 
-	keep_or_free(self, remove_some(self, fiber_dice(&home.dice, 2 * POOL_BATCH), &nr), false);
+	keep_or_free(self, remove_some(self, fiber_dice(&fake.dice, 2 * POOL_BATCH), &nr), false);
 }
 
 static void act_drain(struct actor *self)
@@ -244,39 +244,39 @@ static void act_drain(struct actor *self)
 	while (nr);
 }
 
-static void act_switch(struct actor *self)
+static void act_change_locking(struct actor *self)
 {
 	u32 i;
 
-	home.lockless = !home.lockless;
+	fake.lockless = !fake.lockless;
 	for (i = 0; i < nr_actors; i++)
-		home.happened[REGIME_CHANGE] += actors[i].adding || actors[i].removing;
+		fake.happened[LOCKING_CHANGE] += actors[i].adding || actors[i].removing;
 }
 
 static void (*const pool_acts[])(struct actor *self) = {
-	act_bring, act_take, act_shrink, act_drain, act_switch,
+	act_add, act_take, act_shrink, act_drain, act_change_locking,
 };
 
-static void settle_pool(struct actor *self)
+static void check_pool_at_end(struct actor *self)
 {
 	long there;
 
 	audit();
 	there = length(pool.fresh.first) + length(pool.stock);
-	if ((long)pool_blocks(&pool) != there || home.resting_pages != there)
-		home_broken("the counts do not agree at the end");
+	if ((long)pool_blocks(&pool) != there || fake.pooled_pages != there)
+		fake_fail("the counters disagree at the end");
 	act_drain(self);
 	if (pool_blocks(&pool))
-		home_broken("a drained pool has blocks");
+		fake_fail("a drained pool has blocks");
 }
 
 /* ---- a store ---------------------------------------------------------------------------- */
 
 static void act_buffer(struct actor *self)
 {
-	enum store_kind kind = fiber_dice(&home.dice, STORE_KINDS);
-	unsigned long nr_pages = 1 + fiber_dice(&home.dice, home.no_big_blocks ? 40 : 700);
-	bool charged = !fiber_dice(&home.dice, 5);
+	enum store_kind kind = fiber_dice(&fake.dice, STORE_KINDS);
+	unsigned long nr_pages = 1 + fiber_dice(&fake.dice, fake.no_big_blocks ? 40 : 700);
+	bool charged = !fiber_dice(&fake.dice, 5);
 	unsigned long pages = 0;
 	struct store_chain chain;
 	struct pool_block *block;
@@ -285,12 +285,12 @@ static void act_buffer(struct actor *self)
 		return;
 	for (block = chain.first; block; block = pool_host_next(block)) {
 		if (block->where != HELD || block->owner != fiber_current)
-			home_broken("a buffer has a block that is not its own");
+			fake_fail("a buffer has a block that its fiber does not own");
 		pages += 1UL << block->order;
 	}
 	if (pages != nr_pages)
-		home_broken("a buffer has not the size that was asked for");
-	if (charged || !fiber_dice(&home.dice, 4))
+		fake_fail("a buffer has the wrong size");
+	if (charged || !fiber_dice(&fake.dice, 4))
 		store_chain_free(kind, &chain);
 	else
 		store_give(&store, kind, &chain);
@@ -298,26 +298,26 @@ static void act_buffer(struct actor *self)
 
 static void act_shrink_store(struct actor *self)
 {
-	unsigned long nr_pages = 1 + fiber_dice(&home.dice, 600);
+	unsigned long nr_pages = 1 + fiber_dice(&fake.dice, 600);
 	unsigned long before = self->freed_pages;
 	unsigned long freed = store_shrink(&store, nr_pages);
 
 	if (freed != self->freed_pages - before || freed >= nr_pages + (1UL << store_orders[0]))
-		home_broken("shrinking is not what it says");
+		fake_fail("store_shrink() returned a wrong number");
 }
 
 static void (*const store_acts[])(struct actor *self) = {
-	act_buffer, act_buffer, act_buffer, act_shrink_store, act_switch,
+	act_buffer, act_buffer, act_buffer, act_shrink_store, act_change_locking,
 };
 
-static void settle_store(void)
+static void check_store_at_end(void)
 {
-	long there = home.resting_pages;
+	long there = fake.pooled_pages;
 
 	if ((long)store_pages(&store) != there)
-		home_broken("the counts do not agree at the end");
+		fake_fail("the counters disagree at the end");
 	if ((long)store_shrink(&store, EVERYTHING) != there || store_pages(&store))
-		home_broken("a drained store has pages");
+		fake_fail("a drained store has pages");
 }
 
 /* ---- a seed ----------------------------------------------------------------------------- */
@@ -328,26 +328,26 @@ static u32 choose(struct actor *self)
 
 	for (i = 0; i < 5; i++)
 		sum += self->weights[i];
-	sum = fiber_dice(&home.dice, sum);
+	sum = fiber_dice(&fake.dice, sum);
 	for (i = 0; sum >= self->weights[i]; i++)
 		sum -= self->weights[i];
 	return i;
 }
 
-/* Whoever is last counts. */
-static void settle(struct actor *self, bool one_pool)
+/* Called by the last fiber. */
+static void check_at_end(struct actor *self, bool one_pool)
 {
 	u32 i;
 
 	if (one_pool)
-		settle_pool(self);
+		check_pool_at_end(self);
 	else
-		settle_store();
-	if (home.budget_pages != BUDGET_PAGES || home.resting_pages)
-		home_broken("pages are lost");
+		check_store_at_end();
+	if (fake.budget_pages != BUDGET_PAGES || fake.pooled_pages)
+		fake_fail("pages are lost");
 	for (i = 0; i < BLOCKS; i++) {
 		if (blocks[i].where != WITH_SYSTEM)
-			home_broken("a block is lost");
+			fake_fail("a block is lost");
 	}
 }
 
@@ -366,10 +366,10 @@ static void run(void *one_pool)
 	while (self->nr_held)
 		add(self, self->held[--self->nr_held]);
 	if (--nr_left == 0)
-		settle(self, one_pool);
+		check_at_end(self, one_pool);
 }
 
-static bool nobody_knows(void *arg)
+static bool no_idle_event(void *arg)
 {
 	return false;
 }
@@ -380,28 +380,28 @@ u64 play(u64 seed)
 	bool one_pool;
 	u32 i, j;
 
-	memset(&home, 0, sizeof(home));
+	memset(&fake, 0, sizeof(fake));
 	memset(actors, 0, sizeof(actors));
-	home.dice = ~seed;
-	home.budget_pages = BUDGET_PAGES;
-	home.lockless = fiber_dice(&home.dice, 2);
-	home.no_big_blocks = fiber_dice(&home.dice, 2);
-	home.killed_one_in = fiber_dice(&home.dice, 2) * 64;
-	one_pool = fiber_dice(&home.dice, 4);
-	plan.policy = fiber_dice(&home.dice, FIBER_POLICIES);
-	plan.switch_one_in = 1 + fiber_dice(&home.dice, 20);
+	fake.dice = ~seed;
+	fake.budget_pages = BUDGET_PAGES;
+	fake.lockless = fiber_dice(&fake.dice, 2);
+	fake.no_big_blocks = fiber_dice(&fake.dice, 2);
+	fake.killed_one_in = fiber_dice(&fake.dice, 2) * 64;
+	one_pool = fiber_dice(&fake.dice, 4);
+	plan.policy = fiber_dice(&fake.dice, FIBER_POLICIES);
+	plan.switch_one_in = 1 + fiber_dice(&fake.dice, 20);
 	empties = last_block = 0;
 	pool_init(&pool, false, 0);
 	store_init(&store);
 
 	fiber_begin(&plan);
-	nr_actors = nr_left = 2 + fiber_dice(&home.dice, ACTORS_MAX - 1);
+	nr_actors = nr_left = 2 + fiber_dice(&fake.dice, ACTORS_MAX - 1);
 	for (i = 0; i < nr_actors; i++) {
 		for (j = 0; j < 5; j++)
-			actors[i].weights[j] = 1 + fiber_dice(&home.dice, j ? 8 : 20);
-		actors[i].steps = (one_pool ? 10 : 2) + fiber_dice(&home.dice, one_pool ? 40 : 6);
+			actors[i].weights[j] = 1 + fiber_dice(&fake.dice, j ? 8 : 20);
+		actors[i].steps = (one_pool ? 10 : 2) + fiber_dice(&fake.dice, one_pool ? 40 : 6);
 		actors[i].fiber = fiber_new("actor %d", (int)i, run, one_pool ? &pool : NULL);
 	}
-	fiber_run(nobody_knows, NULL);
+	fiber_run(no_idle_event, NULL);
 	return fiber_trace() ^ fiber_points();
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* heap_test NAME [WORD]: the unit tests, summed up under that name; one that leaves blocks behind
- * has failed. */
+/*
+ * heap_test NAME [WORD]: runs the unit tests and prints a summary line under NAME. A test that
+ * leaks blocks fails.
+ */
 #include "pool_host.h"
 
 #include "unit/test.h"
@@ -10,25 +12,25 @@
 
 #define PLENTY_PAGES (1L << 30)
 
-struct home home;
+struct fake_system fake;
 
 static void begin(void)
 {
-	memset(&home, 0, sizeof(home));
-	home.lockless = true;
-	home.alloc_budget = PLENTY_PAGES;
-	home.killed_in = -1;
+	memset(&fake, 0, sizeof(fake));
+	fake.lockless = true;
+	fake.alloc_budget = PLENTY_PAGES;
+	fake.killed_in = -1;
 }
 
 static void end(void)
 {
-	CHECK(home.blocks_out == 0);
-	CHECK(home.pages_resting == 0);
+	CHECK(fake.blocks_out == 0);
+	CHECK(fake.pages_pooled == 0);
 }
 
-void home_broken(const char *what)
+void fake_fail(const char *what)
 {
-	printf("the pools are broken: %s\n", what);
+	printf("heap_test: %s\n", what);
 	abort();
 }
 

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
-const PARAMETER: &str = "/sys/module/anybinder_heap/parameters/regime";
+const PARAMETER: &str = "/sys/module/anybinder_heap/parameters/locking";
 const CONTENTION: &str = "/sys/kernel/debug/anybinder_heap/contention";
 const SHRINK: &str = "/sys/kernel/debug/anybinder_heap/shrink";
 const DEFERRED: &str = "/sys/module/anybinder_heap/parameters/deferred_mib";

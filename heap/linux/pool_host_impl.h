@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The contract of pool_host.h in the kernel. A block is a compound page (or a single one) that
- * nobody else knows of; its link is the place that the kernel uses for its own lists of pages.
+ * pool_host.h in the kernel. A block is a compound page (or a single page) owned by this module
+ * alone; its link overlays page->lru, which the kernel does not use for such a page.
  */
-#ifndef HEAP_LINUX_POOL_HOME_H
-#define HEAP_LINUX_POOL_HOME_H
+#ifndef HEAP_LINUX_POOL_HOST_IMPL_H
+#define HEAP_LINUX_POOL_HOST_IMPL_H
 
 #include <linux/atomic.h>
 #include <linux/errno.h>
@@ -96,7 +96,7 @@ static inline long pool_host_read(const struct pool_counter *counter)
 
 static inline bool pool_host_lockless(void)
 {
-	return !static_branch_unlikely(&pages_regime_mutex);
+	return !static_branch_unlikely(&pages_locking_mutex);
 }
 
 static inline void pool_host_lock_try(const struct pool *pool, enum pool_op op)
@@ -109,8 +109,8 @@ static inline void pool_host_lock_taken(const struct pool *pool, enum pool_op op
 	trace_heap_pool_lock_taken(pool, op);
 }
 
-/* As reclaimable memory of the kernel, it is part of what /proc/meminfo calls available. */
-static inline void pool_host_resting(struct pool_block *block, unsigned int order, int sign)
+/* Counted as reclaimable kernel memory, and so part of MemAvailable in /proc/meminfo. */
+static inline void pool_host_account_pooled(struct pool_block *block, unsigned int order, int sign)
 {
 	mod_node_page_state(page_pgdat(&block->page), NR_KERNEL_MISC_RECLAIMABLE,
 			    sign * (1L << order));

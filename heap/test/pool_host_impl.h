@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The contract of pool_host.h for the unit tests: threads of a process, and blocks that remember
- * where they are. */
-#ifndef HEAP_TEST_POOL_HOME_H
-#define HEAP_TEST_POOL_HOME_H
+/* pool_host.h for the unit tests: POSIX threads, and blocks that record their state. */
+#ifndef HEAP_TEST_POOL_HOST_IMPL_H
+#define HEAP_TEST_POOL_HOST_IMPL_H
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,8 +14,8 @@ struct pool_block {
 	unsigned int order;
 	bool uncached;
 	bool charged;
-	atomic_bool resting;	/* in a pool */
-	bool dirty;		/* written to by a user; plain, so that a race on it is seen */
+	atomic_bool pooled;	/* in a pool */
+	bool dirty;		/* written by its user; not atomic, so that TSan sees races */
 };
 
 struct pool_stack {
@@ -31,20 +30,20 @@ struct pool_counter {
 	atomic_long value;
 };
 
-/* What a test sets and looks at (main.c). */
-struct home {
+/* The system below the pools, set up and checked by the tests (main.c). */
+struct fake_system {
 	atomic_bool lockless;
-	atomic_long blocks_out;		/* blocks that the system has not got back */
-	atomic_long pages_resting;
+	atomic_long blocks_out;		/* allocated and not freed */
+	atomic_long pages_pooled;
 	atomic_long lock_tries;
 	atomic_long lock_taken;
-	atomic_long alloc_budget;	/* pages that the system still has */
-	atomic_long killed_in;		/* calls until the caller is being killed; < 0: never */
-	bool no_big_blocks;		/* the system is fragmented */
+	atomic_long alloc_budget;	/* free pages of the system */
+	atomic_long killed_in;		/* calls until the caller is killed; < 0: never */
+	bool no_big_blocks;		/* only order 0 can be allocated */
 };
-extern struct home home;
-/* Ends the program: the pools have broken a rule that no CHECK() can see. */
-void home_broken(const char *what) __attribute__((noreturn));
+extern struct fake_system fake;
+/* Ends the program, for broken rules that no CHECK() can detect. */
+void fake_fail(const char *what) __attribute__((noreturn));
 
 static inline struct pool_block *pool_host_next(struct pool_block *block)
 {
@@ -104,30 +103,30 @@ static inline long pool_host_read(const struct pool_counter *counter)
 
 static inline bool pool_host_lockless(void)
 {
-	return atomic_load_explicit(&home.lockless, memory_order_relaxed);
+	return atomic_load_explicit(&fake.lockless, memory_order_relaxed);
 }
 
 static inline void pool_host_lock_try(const struct pool *pool, enum pool_op op)
 {
-	atomic_fetch_add(&home.lock_tries, 1);
+	atomic_fetch_add(&fake.lock_tries, 1);
 }
 
 static inline void pool_host_lock_taken(const struct pool *pool, enum pool_op op)
 {
-	atomic_fetch_add(&home.lock_taken, 1);
+	atomic_fetch_add(&fake.lock_taken, 1);
 }
 
-static inline void pool_host_resting(struct pool_block *block, unsigned int order, int sign)
+static inline void pool_host_account_pooled(struct pool_block *block, unsigned int order, int sign)
 {
-	if (atomic_exchange(&block->resting, sign > 0) == (sign > 0))
-		home_broken(sign > 0 ? "a block came into a pool twice" : "a block left twice");
+	if (atomic_exchange(&block->pooled, sign > 0) == (sign > 0))
+		fake_fail(sign > 0 ? "a block was added twice" : "a block was removed twice");
 	if (sign > 0 && block->charged)
-		home_broken("a charged block came into a pool");
+		fake_fail("a charged block was pooled");
 	if (sign > 0 && block->dirty)
-		home_broken("a dirty block came into a pool");
+		fake_fail("a dirty block was pooled");
 	if (order != block->order)
-		home_broken("a block came into the wrong pool");
-	atomic_fetch_add(&home.pages_resting, sign * (1L << order));
+		fake_fail("a block was added to the wrong pool");
+	atomic_fetch_add(&fake.pages_pooled, sign * (1L << order));
 }
 
 static inline struct pool_block *pool_host_block_alloc(bool uncached, unsigned int order,
@@ -136,11 +135,11 @@ static inline struct pool_block *pool_host_block_alloc(bool uncached, unsigned i
 	struct pool_block *block;
 
 	if (patient != (order == 0))
-		home_broken("memory is waited for where there is a smaller order");
-	if (order && home.no_big_blocks)
+		fake_fail("an allocation waits for memory although there is a smaller order");
+	if (order && fake.no_big_blocks)
 		return NULL;
-	if (atomic_fetch_sub(&home.alloc_budget, 1L << order) < 1L << order) {
-		atomic_fetch_add(&home.alloc_budget, 1L << order);
+	if (atomic_fetch_sub(&fake.alloc_budget, 1L << order) < 1L << order) {
+		atomic_fetch_add(&fake.alloc_budget, 1L << order);
 		return NULL;
 	}
 	block = calloc(1, sizeof(*block));
@@ -149,7 +148,7 @@ static inline struct pool_block *pool_host_block_alloc(bool uncached, unsigned i
 	block->order = order;
 	block->uncached = uncached;
 	block->charged = charged;
-	atomic_fetch_add(&home.blocks_out, 1);
+	atomic_fetch_add(&fake.blocks_out, 1);
 	return block;
 }
 
@@ -157,11 +156,11 @@ static inline void pool_host_block_free(struct pool_block *block, bool uncached,
 					unsigned int order)
 {
 	if (block->order != order || block->uncached != uncached)
-		home_broken("a block was freed as something else");
-	if (atomic_load(&block->resting))
-		home_broken("a block was freed while it was in a pool");
-	atomic_fetch_add(&home.alloc_budget, 1L << order);
-	atomic_fetch_sub(&home.blocks_out, 1);
+		fake_fail("a block was freed with the wrong order or kind");
+	if (atomic_load(&block->pooled))
+		fake_fail("a block was freed while it was in a pool");
+	atomic_fetch_add(&fake.alloc_budget, 1L << order);
+	atomic_fetch_sub(&fake.blocks_out, 1);
 	free(block);
 }
 
@@ -172,7 +171,7 @@ static inline unsigned int pool_host_block_order(struct pool_block *block)
 
 static inline bool pool_host_killed(void)
 {
-	return atomic_load(&home.killed_in) >= 0 && atomic_fetch_sub(&home.killed_in, 1) == 0;
+	return atomic_load(&fake.killed_in) >= 0 && atomic_fetch_sub(&fake.killed_in, 1) == 0;
 }
 
 #endif
