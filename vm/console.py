@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reads a guest's kernel console and picks out what a healthy kernel never says."""
+"""Reads the console of the guest's kernel and finds faults in it."""
 
 import collections
 import re
 
-# Lines that make a run fail. Messages of these kinds come at a level that the boot's loglevel lets
-# through. The first is vm/init.c's own, of a step that failed before the control port was there.
+# Lines that make a run fail. The boot's loglevel lets messages of these kinds through. The first is
+# printed by vm/init.c when a step fails before the control port exists.
 FAULT = re.compile(
     rb"""^fail[ ]
     |cut\ here
@@ -33,7 +33,7 @@ FAULT = re.compile(
     re.VERBOSE,
 )
 
-# What a user program does wrong is told to it, not to the kernel's reputation.
+# Messages about faults of user programs do not fail the run.
 USER_FAULT = re.compile(rb"traps: |segfault at|Killed process")
 
 LINES_SHOWN_AFTER = 40

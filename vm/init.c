@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The guest's first and only process besides the command under test. It is the whole user space of
- * the boot: it obeys a file of steps, one a line, words separated by tabs ("insmod", "mount",
- * "symlink" ...), so that what a boot does is decided by the script that starts the machine, and
- * this program never changes.
+ * The guest's init, and its only process besides the command under test. It executes a file of
+ * steps, one per line, words separated by tabs ("insmod", "mount", "symlink" ...), so that the
+ * script that starts the machine decides what a boot does.
  *
  * The steps begin in the initial RAM disk, which holds only what is needed to mount the host's file
- * system; "root" moves there and "steps" goes on with a file found there. The last step, "run",
- * starts the command and carries its output to two virtio ports of its own, so that kernel messages
- * (the serial console) never mix with it. The command writes to pipes, not to the ports: a port can
- * be opened once only, and opening /dev/stdout would fail.
+ * system; "root" moves there and "steps" continues with a file there. The last step, "run",
+ * starts the command and forwards its output to two virtio ports, which keeps it apart from kernel
+ * messages (the serial console). The command writes to pipes, not to the ports: a port can be
+ * opened only once, and opening /dev/stdout would fail.
  *
- * The end is told on a third port as "exit STATUS OUT_BYTES ERR_BYTES"; the other side ends the
- * machine once it has that many bytes. A step that fails is told as "fail TEXT".
+ * The exit status is sent on a third port as "exit STATUS OUT_BYTES ERR_BYTES"; the host stops the
+ * machine once it has received that many bytes. A step that fails is reported as "fail TEXT".
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,7 +31,7 @@
 #define STEP_WORDS 5
 #define PORT_WAIT_MS 10000
 
-/* Where a stream of the command comes from and goes to. */
+/* A stream of the command that is forwarded to a port. */
 struct stream {
 	int from;
 	int to;
@@ -43,7 +42,7 @@ static int control_fd = -1;
 
 static void steps(const char *path);
 
-/* Write it all, even to a non-blocking port. */
+/* Writes all of it, even to a non-blocking port. */
 static void put(int fd, const char *data, size_t len)
 {
 	while (len) {
@@ -62,7 +61,7 @@ static void put(int fd, const char *data, size_t len)
 	}
 }
 
-static void tell(const char *fmt, ...)
+static void send_line(const char *fmt, ...)
 {
 	char line[512];
 	va_list args;
@@ -150,7 +149,7 @@ static int do_write(char **word)
 	return close(fd);
 }
 
-/* Make a mounted directory the root for good, as switch_root does. */
+/* Makes a mounted directory the root, as switch_root does. */
 static int do_root(char **word)
 {
 	return chdir(word[1]) || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") || chdir("/");
@@ -223,8 +222,8 @@ static void become_command(const char *dir, int out, int err)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Carry what there is. Returns whether anything came. */
-static int carry(struct stream *stream)
+/* Forwards what can be read. Returns false at the end of the stream or if nothing is available. */
+static int forward(struct stream *stream)
 {
 	char data[16384];
 	ssize_t n = read(stream->from, data, sizeof(data));
@@ -236,8 +235,8 @@ static int carry(struct stream *stream)
 	return 1;
 }
 
-/* Carry both streams and reap orphans until the command is gone. Returns a shell's status. */
-static int attend(pid_t command, struct stream *streams)
+/* Forwards both streams and reaps orphans until the command exits. Returns its shell status. */
+static int forward_until_exit(pid_t command, struct stream *streams)
 {
 	struct pollfd wait[2] = {
 		{ .fd = streams[0].from, .events = POLLIN },
@@ -252,9 +251,9 @@ static int attend(pid_t command, struct stream *streams)
 
 		ppoll(wait, 2, NULL, &none);
 		if (wait[0].revents & POLLIN)
-			carry(&streams[0]);
+			forward(&streams[0]);
 		if (wait[1].revents & POLLIN)
-			carry(&streams[1]);
+			forward(&streams[1]);
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 			if (pid == command)
 				return WIFEXITED(status) ? WEXITSTATUS(status) :
@@ -264,7 +263,7 @@ static int attend(pid_t command, struct stream *streams)
 
 static void child_ended(int sig)
 {
-	(void)sig; /* its only work is to interrupt ppoll() */
+	(void)sig; /* only interrupts ppoll() */
 }
 
 static int do_run(char **word)
@@ -285,17 +284,17 @@ static int do_run(char **word)
 	command = fork();
 	if (!command)
 		become_command(word[1], out[1], err[1]);
-	/* Blocked except in ppoll(), so that no child's end is missed. */
+	/* Blocked except in ppoll(), so that no SIGCHLD is missed. */
 	sigprocmask(SIG_BLOCK, &child, NULL);
 	kill(getpid(), SIGCHLD);
 	streams[0].from = out[0];
 	streams[1].from = err[0];
 	fcntl(out[0], F_SETFL, O_NONBLOCK);
 	fcntl(err[0], F_SETFL, O_NONBLOCK);
-	status = attend(command, streams);
-	while (carry(&streams[0]) | carry(&streams[1]))
+	status = forward_until_exit(command, streams);
+	while (forward(&streams[0]) | forward(&streams[1]))
 		;
-	tell("exit %d %lu %lu\n", status, streams[0].bytes, streams[1].bytes);
+	send_line("exit %d %lu %lu\n", status, streams[0].bytes, streams[1].bytes);
 	stop_here();
 	return 0;
 }
@@ -329,11 +328,11 @@ static void step(char *line)
 		errno = 0;
 		if (!verbs[i].run(word))
 			return;
-		tell("fail %s %s %s: %s\n", word[0], word[1] ? word[1] : "", word[2] ? word[2] : "",
-		     strerror(errno));
+		send_line("fail %s %s %s: %s\n", word[0], word[1] ? word[1] : "",
+			  word[2] ? word[2] : "", strerror(errno));
 		stop_here();
 	}
-	tell("fail unknown step %s\n", word[0]);
+	send_line("fail unknown step %s\n", word[0]);
 	stop_here();
 }
 
@@ -345,7 +344,7 @@ static void steps(const char *path)
 	ssize_t len;
 
 	if (!file) {
-		tell("fail steps %s: %s\n", path, strerror(errno));
+		send_line("fail steps %s: %s\n", path, strerror(errno));
 		stop_here();
 	}
 	while ((len = getline(&line, &size, file)) > 0) {
@@ -360,7 +359,7 @@ static void steps(const char *path)
 int main(void)
 {
 	steps("/steps");
-	tell("fail the steps ended without a run\n");
+	send_line("fail the steps ended without a run\n");
 	stop_here();
 	return 0;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Makes an initial RAM disk: a cpio archive ("newc"). Compression would gain nothing."""
+"""Builds an initial RAM disk: an uncompressed cpio archive ("newc")."""
 
 import stat
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs one QEMU machine: builds its command line, carries its four streams, ends it."""
+"""Runs one QEMU machine: builds its command line, forwards its four streams, stops it."""
 
 import ctypes
 import selectors
@@ -14,7 +14,7 @@ from console import Console
 TIMED_OUT = 124
 HARNESS_FAILED = 125
 
-# After a kernel fault the command may hang; it gets this long to end by itself.
+# After a kernel fault the command may hang; it is killed after this time.
 AFTER_FAULT_S = 10
 
 # console=ttyS0 and the rest: see vm/README.md.
@@ -24,7 +24,7 @@ KERNEL_ARGUMENTS = (
     "rcupdate.rcu_cpu_stall_timeout=60"
 )
 
-# A clock that counts: 1 ns is 1 instruction, and the same run gives the same figures again.
+# The clock counts instructions (1 ns each), so that runs are reproducible.
 ICOUNT_OPTIONS = (
     "-accel tcg,thread=single -icount shift=0,sleep=off -seed 1 "
     "-rtc base=2025-01-01T00:00:00,clock=vm -cpu max,la57=off,-rdrand,-rdseed -smp 1"
@@ -36,7 +36,7 @@ LIBC = ctypes.CDLL(None)
 
 
 def die_with_parent():
-    """Runs in QEMU's process before it becomes QEMU: no machine outlives its vm/run."""
+    """Runs in the child before exec: the machine is killed when vm/run exits."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -81,7 +81,7 @@ class Machine:
         return args
 
     def run(self):
-        """Boot, carry, end. Returns the exit status of the whole run."""
+        """Boots, forwards the streams, stops. Returns the exit status of the whole run."""
         pairs = {name: socket.socketpair() for name in ("console", "control", "out", "err")}
         fds = {name: pair[1].fileno() for name, pair in pairs.items()}
         with open(self.console.log.name + ".qemu", "wb") as qemu_log:
@@ -93,14 +93,14 @@ class Machine:
         try:
             for _, inner in pairs.values():
                 inner.close()
-            self.carry({name: pair[0] for name, pair in pairs.items()})
+            self.forward({name: pair[0] for name, pair in pairs.items()})
         finally:
             qemu.kill()
             qemu.wait()
             self.console.log.close()
         return self.verdict()
 
-    def carry(self, sockets):
+    def forward(self, sockets):
         deadline = time.monotonic() + self.options.timeout_s
         fault_deadline = None
         with selectors.DefaultSelector() as selector:
@@ -126,7 +126,7 @@ class Machine:
             self.drain_console(sockets["console"])
 
     def drain_console(self, console):
-        """What the kernel said before the command's end lies in the socket already."""
+        """Reads the console output that the socket still holds."""
         console.setblocking(False)
         try:
             while data := console.recv(65536):
@@ -147,7 +147,7 @@ class Machine:
             self.sinks[name].flush()
 
     def finished(self):
-        """Whether the guest told its end and all the bytes before it came."""
+        """True if the exit line and all output announced by it have been received."""
         if not self.exit_line:
             return False
         word, *rest = self.exit_line.split()
@@ -157,14 +157,16 @@ class Machine:
 
     def verdict(self):
         if self.console.fault:
-            self.say("the kernel complained:", self.console.fault)
+            self.say("the kernel logged a fault:", self.console.fault)
             return HARNESS_FAILED
         if self.problem == "timeout":
             limit_s = self.options.timeout_s
-            self.say(f"timed out after {limit_s:g} s; the console's end:", self.console.tail)
+            self.say(f"timed out after {limit_s:g} s; end of the console output:",
+                     self.console.tail)
             return TIMED_OUT
         if not self.exit_line or not self.exit_line.startswith("exit "):
-            self.say(self.exit_line or "the machine ended before its command", self.console.tail)
+            self.say(self.exit_line or "the machine stopped before the command exited",
+                     self.console.tail)
             return HARNESS_FAILED
         return int(self.exit_line.split()[1])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# make vm-fetch: everything vm/run needs, downloaded and built once, kept under build/vm.
+# make vm-fetch: downloads and builds what vm/run needs, once, in build/vm.
 
 VM_KERNELS ?= 6.1 6.12 6.12-rt
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a boot does, as steps that vm/init.c obeys: one a line, words separated by tabs."""
+"""The steps of a boot, executed by vm/init.c: one per line, words separated by tabs."""
 
 import os
 
 SHARE_OPTIONS = "trans=virtio,version=9p2000.L,msize=262144,access=any"
 READ_ONLY_OPTIONS = "ro,cache=loose," + SHARE_OPTIONS
 
-# Where the guest has a file system of its own, and the host's is hidden.
+# Directories where the guest mounts a file system of its own, which hides the host's.
 FRESH = ("/tmp/", "/run/", "/dev/")
 
-# The devices that clients expect; a kernel's configuration may name fewer.
+# The devices that clients expect; a kernel's configuration may list fewer.
 DEVICES = ("binder", "hwbinder", "vndbinder")
 
 
@@ -18,24 +18,24 @@ def step(*words):
 
 
 def mount_steps():
-    """A mounted binderfs with the links that Android's init makes."""
+    """A mounted binderfs with the links that Android's init creates."""
     steps = [step("mkdir", "/dev/binderfs")]
     steps.append(step("mount", "binder", "/dev/binderfs", "binder", "stats=global"))
     return steps + [step("symlink", "/dev/binderfs/" + name, "/dev/" + name) for name in DEVICES]
 
 
 def device_steps(module):
-    """Devices in /dev, as a driver without binderfs makes them."""
+    """Devices in /dev, as created by a driver without binderfs."""
     return [step("insmod", module, "devices=" + ",".join(DEVICES))]
 
 
 def binderfs_steps(module):
-    """Devices in a mounted binderfs; the stock driver has to be told which."""
+    """Devices in a mounted binderfs; the stock driver needs devices=."""
     return device_steps(module) + mount_steps()
 
 
 def module_steps(module, *parameters):
-    """This project's module makes the usual devices in a binderfs; others only if asked to."""
+    """Devices in a mounted binderfs; this project's module creates the usual ones by default."""
     return [step("insmod", module, *parameters)] + mount_steps()
 
 
@@ -49,13 +49,13 @@ DRIVERS = {
 
 
 def module_of(vm_dir, kernel, driver):
-    """The path of a driver's module, None for a driver that needs none."""
+    """The path of a driver's module, or None."""
     path, _ = DRIVERS[driver]
     return path and os.path.normpath(os.path.join(vm_dir, path.format(kernel=kernel)))
 
 
 def first_steps(modules, run_dir):
-    """From the initial RAM disk to the host's file system: the content of /steps there."""
+    """Up to mounting the host's file system: the content of /steps in the initial RAM disk."""
     lines = [step("mount", "dev", "/dev", "devtmpfs")]
     lines += [step("insmod", f"/{name}.ko") for name in modules]
     lines += [

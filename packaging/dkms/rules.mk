@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# anybinder-dkms, the Debian package that builds the module for each kernel of the machine it is on.
+# anybinder-dkms, the Debian package that builds the modules for each installed kernel.
 
 .PHONY: package package-test
 
 package:
 	@packaging/dkms/build $(BUILD)/package
 
-# Not part of `make vm-test`: it makes a Debian root of its own, which takes minutes the first time.
+# Not part of `make vm-test`: it creates a Debian root, which takes minutes the first time.
 package-test: package $(BIN)/anybinder-conformance
 	@packaging/dkms/test $(BUILD)/package

@@ -2,14 +2,14 @@
 /*
  * Makes every allocation, and every copy from or to user memory, of an ordinary exchange fail once.
  *
- * A kernel with fault injection lets a thread say "the N-th thing that can fail in me from now on
- * shall" (/proc/thread-self/fail-nth), and tells afterwards whether it came to that. So a client is
- * born, goes through the steps of an exchange until the one under test, runs that with N, and ends;
- * first with N = 1, then 2 and so on until nothing failed any more; then the next step. The other
- * party is a server that nothing is done to, and that has to answer to the last.
+ * With fault injection a thread can make its N-th failable operation fail
+ * (/proc/thread-self/fail-nth), and read afterwards whether it did. For each step of an exchange a
+ * client process executes the steps before it, runs the step itself with N, and exits; first with
+ * N = 1, then 2 and so on until no fault was injected. The peer is a server without faults, which
+ * must still answer at the end.
  *
- * What a step returns is no matter: the kernel's checkers (KASAN, lockdep, kmemleak) are the
- * judges, and an exchange at the end in which nothing fails.
+ * The result of the step is ignored. The run fails if one of the kernel's checkers (KASAN, lockdep,
+ * kmemleak) does, or if a final exchange without faults does.
  */
 #include <fcntl.h>
 #include <linux/android/binder.h>
@@ -37,7 +37,7 @@
 
 enum { FAILED = 1, NOT_REACHED = 3 };
 
-/* What this process has of the device; one exchange a process. */
+/* The state of this process; one exchange per process. */
 static struct {
 	const char *device;
 	int fd;
@@ -117,7 +117,7 @@ static int send_parcel(uint32_t cmd)
 	return err;
 }
 
-/* Tells that the references asked for are there. */
+/* Acknowledges the references requested by the driver. */
 static void take_references(uint32_t cmd, const void *arg)
 {
 	uint8_t out[32];
@@ -127,7 +127,7 @@ static void take_references(uint32_t cmd, const void *arg)
 		write_read(out, put(out, done, arg), NULL, 0, NULL);
 }
 
-/* Looks at what was read; true: a call or a reply was in it, its buffer is my.reply_data. */
+/* Parses the returns; true if there was a call or a reply, whose buffer is my.reply_data. */
 static bool take_returns(const uint8_t *in, size_t size)
 {
 	bool found = false;
@@ -182,7 +182,7 @@ static int step_send(void)
 	return send_parcel(BC_TRANSACTION_SG);
 }
 
-/* What the driver has to tell of a call sent comes with its reply, or by itself. */
+/* BR_TRANSACTION_COMPLETE of a call arrives with the reply or before it. */
 static int step_receive(void)
 {
 	uint8_t in[READ_BYTES];
@@ -276,7 +276,7 @@ static const struct {
 
 /* ---- one client, one fault ---- */
 
-/* Sets or asks the thread's fail-nth. */
+/* Sets or reads the thread's fail-nth. */
 static int fail_nth(int fd, int nth)
 {
 	char text[16] = "";
@@ -289,7 +289,7 @@ static int fail_nth(int fd, int nth)
 	return pread(fd, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : -1;
 }
 
-/* Runs in a process of its own. @nth 0: nothing fails. */
+/* Runs in a child process. @nth 0: no fault. */
 static void client(size_t last, int nth)
 {
 	int control = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
@@ -314,7 +314,7 @@ static void client(size_t last, int nth)
 	exit(left ? NOT_REACHED : 0);
 }
 
-/* The status with which such a client ended; FAILED for one that was ended. */
+/* The exit status of such a client; FAILED if it was killed. */
 static int run_client(size_t last, int nth)
 {
 	pid_t pid = fork();
@@ -372,9 +372,9 @@ static pid_t start_server(void)
 	return pid;
 }
 
-/* ---- all of it ---- */
+/* ---- main ---- */
 
-/* Everything may fail, and without a trace in the log: a trace there is a report. */
+/* All operations may fail, without a stack trace in the log, which vm/run takes for a fault. */
 static void set_up_injection(void)
 {
 	static const struct { const char *file, *value; } settings[] = {
@@ -396,7 +396,7 @@ static void set_up_injection(void)
 	}
 }
 
-/* How many faults one step has room for; -1 when something went wrong beside them. */
+/* The number of faults injected into one step; -1 if the run failed otherwise. */
 static int try_step(size_t step)
 {
 	for (int nth = 1; nth < MAX_NTH; nth++) {
@@ -434,9 +434,9 @@ int main(int argc, char **argv)
 		fine ? passed++ : failed++;
 		total += fine ? faults : 0;
 	}
-	/* A step may do nothing that can fail; all of them together cannot. */
+	/* A single step may have no failable operation, but not all of them. */
 	if (!total) {
-		puts("not ok fail_nth: no fault was injected anywhere");
+		puts("not ok fail_nth: no fault was injected in any step");
 		failed++;
 	}
 	kill(server, SIGKILL);

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-# The module on kernels that watch it; on request, not in CI.
+# The module on debug kernels; on request, not in CI.
 #
-#   vm-debug-stock  Debian's kernels with slab poisoning, red zones and tracking switched on
-#   vm-debug        a kernel of our own build: KASAN, lockdep, kmemleak, fault injection. Building it
-#                   takes ten minutes of two processors the first time.
+#   vm-debug-stock  Debian's kernels with slab poisoning, red zones and tracking enabled
+#   vm-debug        a kernel built here with KASAN, lockdep, kmemleak and fault injection. Building it
+#                   takes ten minutes on two CPUs the first time.
 
 VM_DEBUG_TIMEOUT_S ?= 5400
 VM_DEBUG_KERNELS ?= 6.1 6.12
 # Options of anybinder-conformance, e.g. --filter 'txn_*'
 VM_DEBUG_OPTIONS ?=
-# How many scripts of the differential run, and how many processes a storm kills
+# Number of differential scripts, and of processes killed by a storm
 VM_DEBUG_SEEDS ?= 50
 VM_DEBUG_KILLS ?= 60
 VM_DEBUG_PROGRAMS := build/vm/init $(BIN)/vm-fail-nth $(addprefix $(BIN)/anybinder-,conformance differential storm)
@@ -21,14 +21,14 @@ $(BIN)/vm-fail-nth: $(OBJ)/vm/debug/fail_nth.o
 
 .PHONY: vm-debug vm-debug-stock $(VM_DEBUG_KERNELS:%=vm-debug-stock-%)
 
-## vm-debug: the module on a debug kernel, which is built first
+## vm-debug: the module on a debug kernel, which is built if needed
 vm-debug: $(VM_DEBUG_PROGRAMS)
 	vm/debug/kernel
 	$(Q)$(MAKE) --no-print-directory module KVER=debug
 	$(VM_DEBUG_RUN) --kernel debug --log build/vm/debug/console -- \
 		vm/debug/inside build/module/debug/anybinder.ko $(BIN) $(VM_DEBUG_OPTIONS)
 
-## vm-debug-stock: the module on Debian's kernels, their slab checks on
+## vm-debug-stock: the module on Debian's kernels with their slab checks enabled
 vm-debug-stock: $(VM_DEBUG_KERNELS:%=vm-debug-stock-%)
 
 $(VM_DEBUG_KERNELS:%=vm-debug-stock-%): vm-debug-stock-%: $(VM_DEBUG_PROGRAMS)
