@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Rules about the shape of the tree, which need more than one file to judge.
+
+Each rule takes {path: Source} and yields (path, line, complaint).
+"""
+import re
+
+# The folders of core/, lowest first. core/core.h is above all of them.
+LAYERS = ["base", "common", "pure", "memory", "things", "calls", "notices", "entry", "reports"]
+# The layers that implement what core.h declares.
+BEHIND_CORE_H = ("entry", "reports")
+KNOT_MAX = 8
+
+# What a host may include of the engine.
+OPEN_TO_HOSTS = {"core.h", "base/base_types.h", "base/list.h", "base/rbtree.h", "common/abi.h",
+                 "common/contention.h", "common/locking_mode.h"}
+LOCK_CALL = re.compile(r"\bbinder_(pi_)?(mutex_)?(un|try)?lock\(")
+OPERATIONS_MAX = 72
+
+ARCHITECTURE = "docs/ARCHITECTURE.md"
+INDEX_HEADING = "## Where is"
+INDEX_MIN = 30
+INDEX_ENTRY = re.compile(r"\| *`([\w/.-]+)` *\| *`(\w+)(\(\)|\[\])`")
+
+
+def is_test(path):
+    return path.endswith(("_test.c", "_test.h")) or "/test/" in path
+
+
+def includes(src):
+    for number, line in enumerate(src.lines, 1):
+        match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        if match:
+            yield number, match.group(1)
+
+
+def core_files(tree):
+    """The engine's own files: (path, layer, Source)."""
+    for path, src in tree.items():
+        match = re.match(r"core/(\w+)/(?:.*/)?[\w.]+\.[ch]$", path)
+        if match and not is_test(path):
+            yield path, match.group(1), src
+
+
+def target_of(path, layer, name, tree):
+    """The path of what @name includes, if it is the engine's."""
+    for candidate in ("core/" + name, path.rsplit("/", 1)[0] + "/" + name):
+        if candidate in tree or re.match(r"core/(%s)/" % "|".join(LAYERS), candidate):
+            return candidate
+    return None
+
+
+def rule_layers(tree):
+    """includes in core/ go to the same folder or to a lower one"""
+    for path, layer, src in core_files(tree):
+        if layer not in LAYERS:
+            yield path, 1, f"core/{layer}/ is no layer; scripts/tidy_tree.py lists them"
+            continue
+        for number, name in includes(src):
+            if name == "core.h" and layer not in BEHIND_CORE_H:
+                yield path, number, f"core/{layer}/ is below core.h"
+            above = name.split("/")[0]
+            if "/" in name and above in LAYERS and LAYERS.index(above) > LAYERS.index(layer):
+                yield path, number, f"core/{above}/ is above core/{layer}/"
+
+
+def room_of(path):
+    return re.sub(r"\.[ch]$", "", path)
+
+
+def rooms(tree):
+    """{room: rooms that it includes}, a room being a .c and its .h."""
+    edges = {}
+    for path, layer, src in core_files(tree):
+        edges.setdefault(room_of(path), set())
+        for _, name in includes(src):
+            target = target_of(path, layer, name, tree)
+            if target and room_of(target) != room_of(path):
+                edges[room_of(path)].add(room_of(target))
+    return edges
+
+
+def reachable(edges, start):
+    seen, todo = set(), [start]
+    while todo:
+        for room in edges.get(todo.pop(), ()):
+            if room not in seen:
+                seen.add(room)
+                todo.append(room)
+    return seen
+
+
+def knots(tree):
+    """Sets of rooms that include each other, directly or not, largest first."""
+    edges = rooms(tree)
+    reach = {room: reachable(edges, room) for room in edges}
+    found = {frozenset([a] + [b for b in reach[a] if a in reach.get(b, ())])
+             for a in edges if a in reach[a]}
+    return sorted(found, key=len, reverse=True)
+
+
+def rule_knot(tree):
+    """at most 8 files of core/ include each other"""
+    for knot in knots(tree):
+        if len(knot) > KNOT_MAX:
+            names = ", ".join(sorted(room.removeprefix("core/") for room in knot))
+            yield sorted(knot)[0] + ".c", 1, f"{len(knot)} rooms include each other, " \
+                f"{KNOT_MAX} allowed: {names}"
+
+
+def rule_hosts(tree):
+    """a host includes core.h and a few named headers of the engine, and takes none of its locks"""
+    for path, src in tree.items():
+        if not re.match(r"host/\w+/.*\.[ch]$", path) or is_test(path):
+            continue
+        for number, name in includes(src):
+            ours = name == "core.h" or name.split("/")[0] in LAYERS
+            if ours and name not in OPEN_TO_HOSTS:
+                yield path, number, f"{name} is not open to hosts; core.h is"
+        for number, line in enumerate(src.lines, 1):
+            if LOCK_CALL.search(line):
+                yield path, number, "a host takes no lock of the engine"
+
+
+def operations(src):
+    return re.findall(r"^static inline [^;{]*?\b(host_\w+)\(", src.text, re.M)
+
+
+def rule_contract(tree):
+    """a new host brings at most 72 operations"""
+    src = tree.get("host/host.h")
+    if src and len(set(operations(src))) > OPERATIONS_MAX:
+        yield src.path, 1, f"{len(set(operations(src)))} operations, {OPERATIONS_MAX} allowed"
+
+
+def defines(src, name, kind):
+    """Whether @src has the body of function @name, or the table @name."""
+    if kind == "[]":
+        return re.search(rf"^(?:\w[\w \t*]*)?\b{name}\[[^\]]*\][^;]*?=", src.text, re.M)
+    return re.search(rf"^\w[^;{{}}\n]*\b{name}\([^;{{}}]*\{{", src.text, re.M)
+
+
+def index_entries(src):
+    inside = False
+    for number, line in enumerate(src.lines, 1):
+        if line.startswith("#"):
+            inside = line.startswith(INDEX_HEADING)
+        for path, name, kind in INDEX_ENTRY.findall(line) if inside else ():
+            yield number, path, name, kind
+
+
+def rule_index(tree):
+    """docs/ARCHITECTURE.md says where 30 behaviours are, and they are there"""
+    src = tree.get(ARCHITECTURE)
+    if not src:
+        return
+    entries = list(index_entries(src))
+    if len(entries) < INDEX_MIN:
+        yield src.path, 1, f"the index has {len(entries)} entries, {INDEX_MIN} are wanted"
+    for number, path, name, kind in entries:
+        if path not in tree:
+            yield src.path, number, f"there is no {path}"
+        elif not defines(tree[path], name, kind):
+            yield src.path, number, f"{path} does not define {name}{kind}"
+
+
+RULES = [rule_layers, rule_knot, rule_hosts, rule_contract, rule_index]
+
+
+def ring(count):
+    """Rooms of one folder that include each other in a ring."""
+    return {f"core/things/r{i}.h": f'#include "things/r{(i + 1) % count}.h"\n'
+            for i in range(count)}
+
+
+INDEX_TITLE = INDEX_HEADING + " ...\n"
+GOOD_ENTRY = "| a | `core/pure/a.c` | `binder_a()` |\n"
+DEFINITION = "int binder_a(int x,\n\t     int y) NO_TSA\n{\n}\nstatic int table[] = { 1 };\n"
+# rule: ({path: text}, path and line of the breach)
+PLANTED = {
+    "rule_layers": [
+        ({"core/things/a.c": '#include "calls/b.h"\n'}, "core/things/a.c", 1),
+        ({"core/calls/a.c": '#include "core.h"\n'}, "core/calls/a.c", 1),
+        ({"core/attic/a.c": "\n"}, "core/attic/a.c", 1)],
+    "rule_knot": [(ring(KNOT_MAX + 1), "core/things/r0.c", 1)],
+    "rule_hosts": [
+        ({"host/fuse/a.c": '#include "things/proc.h"\n'}, "host/fuse/a.c", 1),
+        ({"host/linux/a.c": "\n\tbinder_lock(&proc->inner_lock);\n"}, "host/linux/a.c", 2),
+        ({"host/linux/a.c": "\tbinder_mutex_unlock(&world.lock);\n"}, "host/linux/a.c", 1)],
+    "rule_contract": [
+        ({"host/host.h": "".join(f"static inline int host_f{i}(void);\n"
+                                 for i in range(OPERATIONS_MAX + 1))}, "host/host.h", 1)],
+    "rule_index": [
+        ({ARCHITECTURE: INDEX_TITLE}, ARCHITECTURE, 1),
+        ({ARCHITECTURE: INDEX_TITLE + GOOD_ENTRY}, ARCHITECTURE, 2),
+        ({ARCHITECTURE: INDEX_TITLE + GOOD_ENTRY,
+          "core/pure/a.c": "int binder_a(int x);\n\tif (binder_a(1)) {\n"}, ARCHITECTURE, 2)],
+}
+# What must not be taken for a breach.
+INNOCENT = [
+    ("rule_layers", {"core/things/a.c": '#include "things/b.h"\n#include "base/list.h"\n',
+                     "core/entry/a.c": '#include "core.h"\n',
+                     "core/pure/a_test.c": '#include "core.h"\n'}),
+    ("rule_knot", ring(KNOT_MAX)),
+    ("rule_hosts", {"host/fuse/a.c": '#include "core.h"\n', "tests/a.c": "binder_lock(l);\n"}),
+    ("rule_index", {ARCHITECTURE: INDEX_TITLE + GOOD_ENTRY * (INDEX_MIN - 1) +
+                    "| b | `core/pure/a.c` | `table[]` |\n", "core/pure/a.c": DEFINITION}),
+]
+
+
+def self_test(rule, make_source):
+    """Whether the rule finds its planted breaches, and nothing in what is innocent."""
+    def tree_of(texts):
+        return {path: make_source(path, text) for path, text in texts.items()}
+
+    for texts, path, line in PLANTED[rule.__name__]:
+        if (path, line) not in [found[:2] for found in rule(tree_of(texts))]:
+            print(f"scripts/tidy: {rule.__name__} misses its planted breach in {path}")
+            return False
+    for name, texts in INNOCENT:
+        complaints = list(rule(tree_of(texts))) if name == rule.__name__ else []
+        if complaints:
+            print(f"scripts/tidy: {name} finds fault with what is right: {complaints}")
+            return False
+    return True
+
+
+def show(tree):
+    """scripts/tidy --layers: what these rules find, and the figures that they bound."""
+    for rule in RULES:
+        for path, line, complaint in rule(tree):
+            print(f"{path}:{line}: {complaint}")
+    for knot in knots(tree):
+        print(f"knot of {len(knot)}: " + ", ".join(sorted(r.removeprefix('core/') for r in knot)))
+    if "host/host.h" in tree:
+        print(f"operations of host/host.h: {len(set(operations(tree['host/host.h'])))}")
