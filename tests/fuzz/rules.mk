@@ -6,8 +6,9 @@
 #   make fuzz TARGET=stream    search until stopped, on all cores; SECONDS=N ends it after that
 #   make fuzz-merge            keep, of what was found, the inputs that reach something new
 #
-# tests/fuzz/corpus/TARGET holds the inputs; build/fuzz/TARGET what a search adds. An input that
-# made a run fail is written to build/fuzz/TARGET-crash-*; `build/bin/fuzz-TARGET FILE` plays it again.
+# tests/fuzz/corpus/TARGET.hex lists the kept inputs, a line each; tests/fuzz/inputs writes them as files
+# to build/fuzz/TARGET-kept. A search leaves what it finds in build/fuzz/TARGET. An input that made a run
+# fail is written to build/fuzz/TARGET-crash-*; `build/bin/fuzz-TARGET FILE` plays it again.
 FUZZ_TARGETS := range object sg stream
 FUZZ_SAN     := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_SRCS    := $(CORE_SRCS) $(wildcard host/test/*.c) tests/unit/random.c \
@@ -24,7 +25,11 @@ TARGET ?= stream
 SECONDS ?= 0
 
 TEST_TARGETS += test-fuzz
-.PHONY: fuzz fuzz-merge $(FUZZ_TARGETS:%=fuzz-search-%)
+.PHONY: fuzz fuzz-merge $(FUZZ_TARGETS:%=fuzz-inputs-%)
+
+# Each time anew: libFuzzer adds what it finds to the first directory that it is given.
+$(FUZZ_TARGETS:%=fuzz-inputs-%): fuzz-inputs-%:
+	@tests/fuzz/inputs unpack tests/fuzz/corpus/$*.hex $(BUILD)/fuzz/$*-kept
 
 $(OBJ)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
@@ -38,10 +43,10 @@ $(FUZZ_TARGETS:%=$(OBJ)/fuzz/main-%.o): $(OBJ)/fuzz/main-%.o: tests/fuzz/main.c
 $(FUZZ_TARGETS:%=$(BIN)/fuzz-%): $(BIN)/fuzz-%: $(OBJ)/fuzz/main-%.o $(FUZZ_OBJS)
 	$(Q)$(call say,LD,$@)$(CLANG) $(LDFLAGS) $(FUZZ_SAN) -fsanitize=fuzzer -o $@ $^
 
-test-fuzz: $(FUZZ_TARGETS:%=$(BIN)/fuzz-%)
+test-fuzz: $(FUZZ_TARGETS:%=$(BIN)/fuzz-%) $(FUZZ_TARGETS:%=fuzz-inputs-%)
 	@passed=0; failed=0; mkdir -p $(BUILD)/fuzz; \
 	search() { \
-		if timeout 300 $(BIN)/fuzz-$$1 tests/fuzz/corpus/$$1 -seed=1 -runs=$$2 -max_len=$(FUZZ_MAX_LEN) \
+		if timeout 300 $(BIN)/fuzz-$$1 $(BUILD)/fuzz/$$1-kept -seed=1 -runs=$$2 -max_len=$(FUZZ_MAX_LEN) \
 			-artifact_prefix=$(BUILD)/fuzz/$$1- >$(BUILD)/fuzz/$$1.log 2>&1; \
 		then passed=$$((passed + 1)); \
 		else failed=$$((failed + 1)); tail -40 $(BUILD)/fuzz/$$1.log; fi; \
@@ -50,15 +55,16 @@ test-fuzz: $(FUZZ_TARGETS:%=$(BIN)/fuzz-%)
 	echo "fuzz: $$passed passed, $$failed failed, 0 skipped"; test $$failed = 0
 
 ## fuzz: search for inputs that break the engine (TARGET=range|object|sg|stream, SECONDS=N)
-fuzz: $(BIN)/fuzz-$(TARGET)
+fuzz: $(BIN)/fuzz-$(TARGET) fuzz-inputs-$(TARGET)
 	mkdir -p $(BUILD)/fuzz/$(TARGET)
-	$(BIN)/fuzz-$(TARGET) $(BUILD)/fuzz/$(TARGET) tests/fuzz/corpus/$(TARGET) -max_len=$(FUZZ_MAX_LEN) \
+	$(BIN)/fuzz-$(TARGET) $(BUILD)/fuzz/$(TARGET) $(BUILD)/fuzz/$(TARGET)-kept -max_len=$(FUZZ_MAX_LEN) \
 		-max_total_time=$(SECONDS) -fork=$$(nproc) -artifact_prefix=$(BUILD)/fuzz/$(TARGET)-
 
 ## fuzz-merge: keep what the last searches found and the corpus lacks
-fuzz-merge: $(FUZZ_TARGETS:%=$(BIN)/fuzz-%)
+fuzz-merge: $(FUZZ_TARGETS:%=$(BIN)/fuzz-%) $(FUZZ_TARGETS:%=fuzz-inputs-%)
 	@for target in $(FUZZ_TARGETS); do \
-		mkdir -p $(BUILD)/fuzz/$$target tests/fuzz/corpus/$$target && \
-		$(BIN)/fuzz-$$target -merge=1 -use_counters=0 -max_len=$(FUZZ_MAX_LEN) tests/fuzz/corpus/$$target \
-			$(BUILD)/fuzz/$$target || exit; \
+		mkdir -p $(BUILD)/fuzz/$$target && \
+		$(BIN)/fuzz-$$target -merge=1 -use_counters=0 -max_len=$(FUZZ_MAX_LEN) \
+			$(BUILD)/fuzz/$$target-kept $(BUILD)/fuzz/$$target && \
+		tests/fuzz/inputs add $(BUILD)/fuzz/$$target-kept tests/fuzz/corpus/$$target.hex || exit; \
 	done
