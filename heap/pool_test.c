@@ -2,7 +2,7 @@
 /* One pool: blocks are neither lost nor duplicated, also while the locking mode changes. */
 #include "pool.h"
 
-#include "unit/test.h"
+#include "check.h"
 
 #include <sched.h>
 

@@ -2,7 +2,7 @@
 /* Chains of blocks: their sizes, failed allocations, and pooling. */
 #include "store.h"
 
-#include "unit/test.h"
+#include "check.h"
 
 #include <errno.h>
 #include <sched.h>

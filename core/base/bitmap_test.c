@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The bitmap against an array of bools, while it grows. */
-#include "bitmap.h"
+#include <stdlib.h>
+
+#include "base/bitmap.h"
 #include "check.h"
 
 #define NR_STEPS 60000
@@ -28,27 +30,27 @@ static u32 model_lowest(const bool *taken, u32 nbits, u32 from)
 
 static bool random_step(struct bm_bitmap *map, bool *taken, u64 *seed, bool growing)
 {
-	u32 bit = check_random(seed) % (map->nbits + 10);
+	u32 bit = unit_random(seed) % (map->nbits + 10);
 	u32 expect;
 
-	switch (check_random(seed) % (growing ? 4 : 8)) {
+	switch (unit_random(seed) % (growing ? 4 : 8)) {
 	case 0:
 	case 1:
-		bit = check_random(seed) % 3 ? check_random(seed) % 2 : bit;
+		bit = unit_random(seed) % 3 ? unit_random(seed) % 2 : bit;
 		expect = model_lowest(taken, map->nbits, bit);
-		CHECK(bm_take(map, bit) == expect);
+		REQUIRE(bm_take(map, bit) == expect, false);
 		if (expect != BM_NONE)
 			taken[expect] = true;
 		else if (bit < 2 && map->nbits < MAX_BITS)
-			CHECK(grow(map));
+			REQUIRE(grow(map), false);
 		break;
 	case 2:
-		CHECK(bm_claim(map, bit) == (bit < map->nbits && !taken[bit]));
+		REQUIRE(bm_claim(map, bit) == (bit < map->nbits && !taken[bit]), false);
 		if (bit < map->nbits)
 			taken[bit] = true;
 		break;
 	default:
-		CHECK(bm_release(map, bit) == (bit < map->nbits && taken[bit]));
+		REQUIRE(bm_release(map, bit) == (bit < map->nbits && taken[bit]), false);
 		if (bit < map->nbits)
 			taken[bit] = false;
 		break;
@@ -56,69 +58,59 @@ static bool random_step(struct bm_bitmap *map, bool *taken, u64 *seed, bool grow
 	return true;
 }
 
-static bool test_random_steps(void)
+TEST(bitmap_random_steps)
 {
 	struct bm_bitmap map;
 	bool taken[MAX_BITS + 16] = { false };
 	u64 seed = 3;
 
 	bm_init(&map);
-	CHECK(bm_take(&map, 0) == BM_NONE);
-	CHECK(grow(&map));
+	REQUIRE(bm_take(&map, 0) == BM_NONE);
+	REQUIRE(grow(&map));
 	for (int step = 0; step < NR_STEPS; step++) {
 		u32 used = 0;
 
-		CHECK(random_step(&map, taken, &seed, step / 5000 % 2 == 0));
+		REQUIRE(random_step(&map, taken, &seed, step / 5000 % 2 == 0));
 		for (u32 bit = 0; bit < map.nbits + 10; bit++) {
-			CHECK(bm_test(&map, bit) == (bit < map.nbits && taken[bit]));
+			REQUIRE(bm_test(&map, bit) == (bit < map.nbits && taken[bit]));
 			used += taken[bit];
 		}
-		CHECK(map.used == used);
+		REQUIRE(map.used == used);
 	}
-	CHECK(map.nbits == MAX_BITS);
+	REQUIRE(map.nbits == MAX_BITS);
 	free(map.words);
-	return true;
 }
 
-static bool test_lowest_comes_back_first(void)
+TEST(bitmap_lowest_comes_back_first)
 {
 	struct bm_bitmap map;
 
 	bm_init(&map);
-	CHECK(grow(&map) && grow(&map));
+	REQUIRE(grow(&map) && grow(&map));
 	for (u32 bit = 0; bit < map.nbits; bit++)
-		CHECK(bm_take(&map, 0) == bit);
-	CHECK(bm_take(&map, 0) == BM_NONE);
-	CHECK(bm_release(&map, 100) && bm_release(&map, 5) && bm_release(&map, 70));
-	CHECK(!bm_release(&map, 5));
-	CHECK(bm_take(&map, 6) == 70);
-	CHECK(bm_take(&map, 0) == 5);
-	CHECK(bm_take(&map, 0) == 100);
-	CHECK(bm_take(&map, 0) == BM_NONE);
+		REQUIRE(bm_take(&map, 0) == bit);
+	REQUIRE(bm_take(&map, 0) == BM_NONE);
+	REQUIRE(bm_release(&map, 100) && bm_release(&map, 5) && bm_release(&map, 70));
+	REQUIRE(!bm_release(&map, 5));
+	REQUIRE(bm_take(&map, 6) == 70);
+	REQUIRE(bm_take(&map, 0) == 5);
+	REQUIRE(bm_take(&map, 0) == 100);
+	REQUIRE(bm_take(&map, 0) == BM_NONE);
 	free(map.words);
-	return true;
 }
 
-static bool test_growing_is_raced_safely(void)
+TEST(bitmap_growing_is_raced_safely)
 {
 	struct bm_bitmap map;
 	u64 first[1], second[1], third[2];
 
 	bm_init(&map);
-	CHECK(bm_grow(&map, first, 64) == NULL);
-	CHECK(bm_take(&map, 0) == 0);
+	REQUIRE(bm_grow(&map, first, 64) == NULL);
+	REQUIRE(bm_take(&map, 0) == 0);
 	/* Somebody else was faster: the words come straight back. */
-	CHECK(bm_grow(&map, second, 64) == second);
-	CHECK(bm_grow(&map, third, 128) == first);
-	CHECK(bm_test(&map, 0) && !bm_test(&map, 64) && map.used == 1);
+	REQUIRE(bm_grow(&map, second, 64) == second);
+	REQUIRE(bm_grow(&map, third, 128) == first);
+	REQUIRE(bm_test(&map, 0) && !bm_test(&map, 64) && map.used == 1);
 	map.nbits = 0x80000000u;
-	CHECK(bm_next_size(&map) == 0);
-	return true;
+	REQUIRE(bm_next_size(&map) == 0);
 }
-
-const struct base_test bitmap_tests[] = {
-	{ "bitmap: random steps", test_random_steps },
-	{ "bitmap: lowest comes back first", test_lowest_comes_back_first },
-	{ "bitmap: growing is raced safely", test_growing_is_raced_safely },
-	{ NULL, NULL },
-};

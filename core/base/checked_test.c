@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The edges of checked arithmetic, and every small range against the plain definition. */
+#include "base/checked.h"
 #include "check.h"
-#include "checked.h"
 
-static bool test_edges(void)
+TEST(checked_edges)
 {
 	u64 wide;
 	u32 narrow;
@@ -11,53 +11,43 @@ static bool test_edges(void)
 	s32 snarrow;
 	size_t size;
 
-	CHECK(ck_add_u64(~0ull, 0, &wide) && wide == ~0ull);
-	CHECK(!ck_add_u64(~0ull, 1, &wide));
-	CHECK(!ck_sub_u64(0, 1, &wide));
-	CHECK(ck_mul_u64(1ull << 32, (1ull << 32) - 1, &wide) && wide == ~0ull - 0xffffffffull);
-	CHECK(!ck_mul_u64(1ull << 32, 1ull << 32, &wide));
-	CHECK(ck_add_u32(0xfffffffeu, 1, &narrow) && narrow == 0xffffffffu);
-	CHECK(!ck_add_u32(0xffffffffu, 1, &narrow));
-	CHECK(!ck_mul_u32(0x10000, 0x10000, &narrow));
-	CHECK(ck_sub_s64(-INT64_MAX, 1, &swide) && swide == INT64_MIN);
-	CHECK(!ck_sub_s64(INT64_MIN, 1, &swide));
-	CHECK(!ck_add_s32(INT32_MAX, 1, &snarrow));
-	CHECK(ck_mul_s32(-1, INT32_MAX, &snarrow) && snarrow == -INT32_MAX);
-	CHECK(!ck_mul_s32(-1, INT32_MIN, &snarrow));
-	CHECK(ck_add_size_t(1, 2, &size) && size == 3);
-	CHECK(!ck_add_size_t(SIZE_MAX, 1, &size));
-	return true;
+	REQUIRE(ck_add_u64(~0ull, 0, &wide) && wide == ~0ull);
+	REQUIRE(!ck_add_u64(~0ull, 1, &wide));
+	REQUIRE(!ck_sub_u64(0, 1, &wide));
+	REQUIRE(ck_mul_u64(1ull << 32, (1ull << 32) - 1, &wide) && wide == ~0ull - 0xffffffffull);
+	REQUIRE(!ck_mul_u64(1ull << 32, 1ull << 32, &wide));
+	REQUIRE(ck_add_u32(0xfffffffeu, 1, &narrow) && narrow == 0xffffffffu);
+	REQUIRE(!ck_add_u32(0xffffffffu, 1, &narrow));
+	REQUIRE(!ck_mul_u32(0x10000, 0x10000, &narrow));
+	REQUIRE(ck_sub_s64(-INT64_MAX, 1, &swide) && swide == INT64_MIN);
+	REQUIRE(!ck_sub_s64(INT64_MIN, 1, &swide));
+	REQUIRE(!ck_add_s32(INT32_MAX, 1, &snarrow));
+	REQUIRE(ck_mul_s32(-1, INT32_MAX, &snarrow) && snarrow == -INT32_MAX);
+	REQUIRE(!ck_mul_s32(-1, INT32_MIN, &snarrow));
+	REQUIRE(ck_add_size_t(1, 2, &size) && size == 3);
+	REQUIRE(!ck_add_size_t(SIZE_MAX, 1, &size));
 }
 
-static bool test_align(void)
+TEST(checked_align)
 {
 	u64 out;
 
-	CHECK(ck_align_u64(0, 8, &out) && out == 0);
-	CHECK(ck_align_u64(1, 8, &out) && out == 8);
-	CHECK(ck_align_u64(8, 8, &out) && out == 8);
-	CHECK(ck_align_u64(~0ull - 7, 8, &out) && out == ~0ull - 7);
-	CHECK(!ck_align_u64(~0ull - 6, 8, &out));
-	return true;
+	REQUIRE(ck_align_u64(0, 8, &out) && out == 0);
+	REQUIRE(ck_align_u64(1, 8, &out) && out == 8);
+	REQUIRE(ck_align_u64(8, 8, &out) && out == 8);
+	REQUIRE(ck_align_u64(~0ull - 7, 8, &out) && out == ~0ull - 7);
+	REQUIRE(!ck_align_u64(~0ull - 6, 8, &out));
 }
 
-static bool test_within(void)
+TEST(checked_within)
 {
 	for (u64 offset = 0; offset < 8; offset++) {
 		for (u64 size = 0; size < 8; size++) {
 			for (u64 limit = 0; limit < 8; limit++)
-				CHECK(ck_within(offset, size, limit) == (offset + size <= limit));
+				REQUIRE(ck_within(offset, size, limit) == (offset + size <= limit));
 		}
 	}
-	CHECK(!ck_within(~0ull, 2, 100));
-	CHECK(!ck_within(2, ~0ull, 100));
-	CHECK(ck_within(~0ull, 0, ~0ull));
-	return true;
+	REQUIRE(!ck_within(~0ull, 2, 100));
+	REQUIRE(!ck_within(2, ~0ull, 100));
+	REQUIRE(ck_within(~0ull, 0, ~0ull));
 }
-
-const struct base_test checked_tests[] = {
-	{ "checked: edges", test_edges },
-	{ "checked: align", test_align },
-	{ "checked: within", test_within },
-	{ NULL, NULL },
-};

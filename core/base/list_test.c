@@ -2,8 +2,8 @@
 /* The list against an array that does the same things the slow way. */
 #include <string.h>
 
+#include "base/list.h"
 #include "check.h"
-#include "list.h"
 
 #define NR_ITEMS 24
 #define NR_STEPS 20000
@@ -52,17 +52,17 @@ static bool same(struct bl_list *head, const struct model *model)
 	int i = 0;
 
 	bl_for_each(item, head, link)
-		CHECK(i < model->len && item->id == model->ids[i++]);
-	CHECK(i == model->len && bl_empty(head) == (i == 0));
+		REQUIRE(i < model->len && item->id == model->ids[i++], false);
+	REQUIRE(i == model->len && bl_empty(head) == (i == 0), false);
 	while (i > 0) {
 		back = back->prev;
-		CHECK(bl_entry(back, struct item, link)->id == model->ids[--i]);
+		REQUIRE(bl_entry(back, struct item, link)->id == model->ids[--i], false);
 	}
-	CHECK(back->prev == head);
+	REQUIRE(back->prev == head, false);
 	return true;
 }
 
-static bool test_random_steps(void)
+TEST(list_random_steps)
 {
 	struct item items[NR_ITEMS];
 	struct bl_list head = BL_INIT(head);
@@ -74,12 +74,12 @@ static bool test_random_steps(void)
 		bl_init(&items[i].link);
 	}
 	for (int step = 0; step < NR_STEPS; step++) {
-		int id = (int)(check_random(&seed) % NR_ITEMS);
+		int id = (int)(unit_random(&seed) % NR_ITEMS);
 		struct bl_list *link = &items[id].link;
 		bool in = model_find(&model, id) >= 0;
 
-		CHECK(bl_linked(link) == in);
-		switch (check_random(&seed) % 4) {
+		REQUIRE(bl_linked(link) == in);
+		switch (unit_random(&seed) % 4) {
 		case 0:
 			if (in)
 				break;
@@ -97,18 +97,17 @@ static bool test_random_steps(void)
 			break;
 		case 3:
 			link = bl_pop(&head);
-			CHECK(!link == (model.len == 0));
-			CHECK(!link || bl_entry(link, struct item, link)->id == model.ids[0]);
+			REQUIRE(!link == (model.len == 0));
+			REQUIRE(!link || bl_entry(link, struct item, link)->id == model.ids[0]);
 			if (link)
 				model_remove(&model, model.ids[0]);
 			break;
 		}
-		CHECK(same(&head, &model));
+		REQUIRE(same(&head, &model));
 	}
-	return true;
 }
 
-static bool test_splice_keeps_order(void)
+TEST(list_splice_keeps_order)
 {
 	for (int split = 0; split <= 6; split++) {
 		struct item items[6];
@@ -121,29 +120,27 @@ static bool test_splice_keeps_order(void)
 			model_insert(&model, i, i);
 		}
 		bl_splice_tail(&first, &second);
-		CHECK(bl_empty(&second));
-		CHECK(same(&first, &model));
+		REQUIRE(bl_empty(&second));
+		REQUIRE(same(&first, &model));
 	}
-	return true;
 }
 
-static bool test_ends(void)
+TEST(list_ends)
 {
 	struct bl_list head = BL_INIT(head);
 	struct item a = { .id = 1 }, b = { .id = 2 };
 
-	CHECK(!bl_first(&head) && !bl_last(&head) && !bl_pop(&head));
-	CHECK(!bl_first_entry(&head, struct item, link));
-	CHECK(!bl_last_entry(&head, struct item, link));
+	REQUIRE(!bl_first(&head) && !bl_last(&head) && !bl_pop(&head));
+	REQUIRE(!bl_first_entry(&head, struct item, link));
+	REQUIRE(!bl_last_entry(&head, struct item, link));
 	bl_add_tail(&head, &b.link);
 	bl_add_head(&head, &a.link);
-	CHECK(bl_first(&head) == &a.link && bl_last(&head) == &b.link);
-	CHECK(bl_first_entry(&head, struct item, link)->id == 1);
-	CHECK(bl_last_entry(&head, struct item, link)->id == 2);
-	return true;
+	REQUIRE(bl_first(&head) == &a.link && bl_last(&head) == &b.link);
+	REQUIRE(bl_first_entry(&head, struct item, link)->id == 1);
+	REQUIRE(bl_last_entry(&head, struct item, link)->id == 2);
 }
 
-static bool test_safe_walk_survives_removal(void)
+TEST(list_safe_walk_survives_removal)
 {
 	struct bl_list head = BL_INIT(head);
 	struct item items[5];
@@ -155,18 +152,9 @@ static bool test_safe_walk_survives_removal(void)
 		bl_add_tail(&head, &items[i].link);
 	}
 	bl_for_each_safe(item, tmp, &head, link) {
-		CHECK(item->id == seen++);
+		REQUIRE(item->id == seen++);
 		bl_del(&item->link);
 		memset(item, 0xff, sizeof(*item));
 	}
-	CHECK(seen == 5 && bl_empty(&head));
-	return true;
+	REQUIRE(seen == 5 && bl_empty(&head));
 }
-
-const struct base_test list_tests[] = {
-	{ "list: random steps", test_random_steps },
-	{ "list: splice keeps order", test_splice_keeps_order },
-	{ "list: ends", test_ends },
-	{ "list: safe walk survives removal", test_safe_walk_survives_removal },
-	{ NULL, NULL },
-};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The tree against a table of which keys are in; its balance against the two rules. */
+#include "base/rbtree.h"
 #include "check.h"
-#include "rbtree.h"
 
 #define NR_KEYS 200
 #define NR_STEPS 40000
@@ -50,16 +50,16 @@ static bool in_order(const struct bt_root *root, const struct thing *things)
 	const struct bt_node *node = bt_first(root);
 	const struct bt_node *before = NULL;
 
-	CHECK(black_height(root->top) >= 0);
-	CHECK(!root->top || (!root->top->red && !root->top->parent));
+	REQUIRE(black_height(root->top) >= 0, false);
+	REQUIRE(!root->top || (!root->top->red && !root->top->parent), false);
 	for (u32 key = 0; key < NR_KEYS; key++) {
 		if (!bt_linked(&things[key].node))
 			continue;
-		CHECK(node == &things[key].node && bt_prev(node) == before);
+		REQUIRE(node == &things[key].node && bt_prev(node) == before, false);
 		before = node;
 		node = bt_next(node);
 	}
-	CHECK(!node && bt_last(root) == before && bt_empty(root) == !before);
+	REQUIRE(!node && bt_last(root) == before && bt_empty(root) == !before, false);
 	return true;
 }
 
@@ -71,7 +71,7 @@ static void init_things(struct thing *things)
 	}
 }
 
-static bool test_random_steps(void)
+TEST(rbtree_random_steps)
 {
 	struct thing things[NR_KEYS];
 	struct bt_root root = BT_ROOT;
@@ -81,34 +81,33 @@ static bool test_random_steps(void)
 	init_things(things);
 	for (int step = 0; step < NR_STEPS; step++) {
 		/* Seasons of growing and shrinking, so that all sizes are met. */
-		bool grow = check_random(&seed) % 8 < (step / 2000 % 2 ? 3u : 5u);
-		u32 key = check_random(&seed) % NR_KEYS;
+		bool grow = unit_random(&seed) % 8 < (step / 2000 % 2 ? 3u : 5u);
+		u32 key = unit_random(&seed) % NR_KEYS;
 		struct bt_node *node = &things[key].node;
 
 		if (grow) {
 			struct thing twin = { .key = key };
 
-			CHECK(bt_insert(&root, in[key] ? &twin.node : node, compare) ==
+			REQUIRE(bt_insert(&root, in[key] ? &twin.node : node, compare) ==
 			      (in[key] ? node : NULL));
 		} else {
 			bt_erase(&root, node);
 		}
 		in[key] = grow;
-		CHECK(bt_linked(node) == grow);
-		CHECK(bt_find(&root, &key, compare_key) == (grow ? node : NULL));
-		CHECK(in_order(&root, things));
+		REQUIRE(bt_linked(node) == grow);
+		REQUIRE(bt_find(&root, &key, compare_key) == (grow ? node : NULL));
+		REQUIRE(in_order(&root, things));
 	}
-	return true;
 }
 
-static bool test_lower_bound(void)
+TEST(rbtree_lower_bound)
 {
 	struct thing things[NR_KEYS];
 	struct bt_root root = BT_ROOT;
 
 	init_things(things);
 	for (u32 key = 1; key < NR_KEYS; key += 3)
-		CHECK(!bt_insert(&root, &things[key].node, compare));
+		REQUIRE(!bt_insert(&root, &things[key].node, compare));
 	for (u32 key = 0; key < NR_KEYS; key++) {
 		u32 above;
 		struct bt_node *node = bt_lower_bound(&root, &key, compare_key);
@@ -119,12 +118,11 @@ static bool test_lower_bound(void)
 			above = key + 1;
 		else
 			above = key + 2;
-		CHECK(node == (above < NR_KEYS ? &things[above].node : NULL));
+		REQUIRE(node == (above < NR_KEYS ? &things[above].node : NULL));
 	}
-	return true;
 }
 
-static bool test_own_descent(void)
+TEST(rbtree_own_descent)
 {
 	struct thing things[NR_KEYS];
 	struct bt_root root = BT_ROOT;
@@ -132,7 +130,7 @@ static bool test_own_descent(void)
 
 	init_things(things);
 	for (int step = 0; step < 2000; step++) {
-		u32 key = check_random(&seed) % NR_KEYS;
+		u32 key = unit_random(&seed) % NR_KEYS;
 		struct bt_node **link = &root.top;
 		struct bt_node *parent = NULL;
 
@@ -145,12 +143,11 @@ static bool test_own_descent(void)
 			link = key < key_of(parent) ? &parent->left : &parent->right;
 		}
 		bt_link(&root, &things[key].node, parent, link);
-		CHECK(in_order(&root, things));
+		REQUIRE(in_order(&root, things));
 	}
-	return true;
 }
 
-static bool test_safe_walk_survives_removal(void)
+TEST(rbtree_safe_walk_survives_removal)
 {
 	struct thing things[NR_KEYS];
 	struct bt_root root = BT_ROOT;
@@ -159,23 +156,14 @@ static bool test_safe_walk_survives_removal(void)
 
 	init_things(things);
 	for (u32 key = 0; key < NR_KEYS; key++)
-		CHECK(!bt_insert(&root, &things[key].node, compare));
+		REQUIRE(!bt_insert(&root, &things[key].node, compare));
 	bt_for_each(node, &root)
-		CHECK(key_of(node) == seen++);
+		REQUIRE(key_of(node) == seen++);
 	seen = 0;
 	bt_for_each_safe(node, tmp, &root) {
-		CHECK(key_of(node) == seen++);
+		REQUIRE(key_of(node) == seen++);
 		bt_erase(&root, node);
 		bt_erase(&root, node);
 	}
-	CHECK(seen == NR_KEYS && bt_empty(&root));
-	return true;
+	REQUIRE(seen == NR_KEYS && bt_empty(&root));
 }
-
-const struct base_test rbtree_tests[] = {
-	{ "rbtree: random steps", test_random_steps },
-	{ "rbtree: lower bound", test_lower_bound },
-	{ "rbtree: own descent", test_own_descent },
-	{ "rbtree: safe walk survives removal", test_safe_walk_survives_removal },
-	{ NULL, NULL },
-};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Calls and replies through the whole engine. */
 #include "pair.h"
-#include "unit/test.h"
+#include "check.h"
 
 TEST(call_and_reply)
 {

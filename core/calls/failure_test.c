@@ -5,7 +5,7 @@
  * then again for each host call in it that may fail, with that one failing.
  */
 #include "pair.h"
-#include "unit/test.h"
+#include "check.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #include "pair.h"
 #include "calls/inherit.h"
 #include "things/proc.h"
-#include "unit/test.h"
+#include "check.h"
 
 #define NICE(n) ((struct host_priority){ .policy = 0, .prio = (n) })
 #define FIFO(n) ((struct host_priority){ .policy = 1, .prio = (n) })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One-way calls, and buffers that run out. */
 #include "pair.h"
-#include "unit/test.h"
+#include "check.h"
 
 TEST(oneway_one_at_a_time)
 {

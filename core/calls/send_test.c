@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the system is told of transactions that come to nothing. */
 #include "pair.h"
-#include "unit/test.h"
+#include "check.h"
 
 /* The last report is of this kind, from @from, about a transaction of @size bytes, and tells of
  * the target only if there is one. */

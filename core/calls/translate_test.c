@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Calls whose objects are wrong, one way each; and objects that travel. */
 #include "pair.h"
-#include "unit/test.h"
+#include "check.h"
 
 struct three {
 	union binder_parcel_object {

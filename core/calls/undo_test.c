@@ -6,7 +6,7 @@
  * there is to read, the report of the whole state and all counts are what they were.
  */
 #include "pair.h"
-#include "unit/test.h"
+#include "check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "common/contention.h"
 #include "pair.h"
 #include "common/locking_mode.h"
-#include "unit/test.h"
+#include "check.h"
 
 #include <sched.h>
 

@@ -6,7 +6,7 @@
 #include "things/proc.h"
 #include "things/ref.h"
 #include "things/thread.h"
-#include "unit/test.h"
+#include "check.h"
 
 TEST(limits_of_threads)
 {

@@ -2,7 +2,7 @@
 /* The regimes: their names, and calls under one mutex. */
 #include "pair.h"
 #include "common/locking_mode.h"
-#include "unit/test.h"
+#include "check.h"
 
 TEST(regime_names)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The ioctls, and commands that make no sense. */
 #include "pair.h"
-#include "unit/test.h"
+#include "check.h"
 
 TEST(ioctl_version)
 {

@@ -7,7 +7,7 @@
  * when all are gone.
  */
 #include "core.h"
-#include "unit/test.h"
+#include "check.h"
 
 #include <sched.h>
 #include <stdio.h>

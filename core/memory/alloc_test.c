@@ -2,7 +2,7 @@
 /* Receive buffers on the test home. */
 #include "memory/alloc.h"
 #include "common/limits.h"
-#include "unit/test.h"
+#include "check.h"
 
 #include <stdlib.h>
 

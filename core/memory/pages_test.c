@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The page states, one step at a time. */
 #include "memory/pages.h"
-#include "unit/test.h"
+#include "check.h"
 
 #define NR 16
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Who is told what when a process dies. */
 #include "pair.h"
-#include "unit/test.h"
+#include "check.h"
 
 #define COOKIE 0x5151
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Frozen processes, and who hears of them. */
 #include "pair.h"
-#include "unit/test.h"
+#include "check.h"
 
 #define COOKIE 0x6262
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Kinds of object, and where one may stand. */
 #include "pure/object.h"
-#include "unit/test.h"
+#include "check.h"
 
 TEST(object_sizes)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The corners of a space; tests/fuzz/range.c plays it against a model. */
 #include "pure/range.h"
-#include "unit/test.h"
+#include "check.h"
 
 TEST(range_gives_all_and_no_more)
 {

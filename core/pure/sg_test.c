@@ -2,7 +2,7 @@
 /* Which patches the scatter-gather plan lets through. */
 #include "pure/sg.h"
 #include "host.h"
-#include "unit/test.h"
+#include "check.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 
 #include "pair.h"
 #include "reports/report_batch.h"
-#include "unit/test.h"
+#include "check.h"
 
 /* How many lines of @text begin with @start. */
 static u32 count(const char *text, const char *start)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One round trip leaves its records, in order, each by the thread that it should be by. */
 #include "pair.h"
-#include "unit/test.h"
+#include "check.h"
 
 static bool is(u32 at, enum host_stage stage, const struct world_thread *t, u32 id, u32 answers)
 {

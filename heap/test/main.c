@@ -5,7 +5,7 @@
  */
 #include "pool_host.h"
 
-#include "unit/test.h"
+#include "check.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 INJECT_TEST_OBJS := $(addprefix $(OBJ)/host/fuse/,inject.o inject_plan.o inject_test.o \
-	inject_hard_test.o inject_test_lib.o)
+	inject_hard_test.o inject_test_lib.o) \
+	$(OBJ)/tests/unit/runner.o
 
 TEST_TARGETS += test-inject
 
+$(INJECT_TEST_OBJS): CPPFLAGS += -Itests
 $(BIN)/inject_test: $(INJECT_TEST_OBJS)
 
 test-inject: $(BIN)/inject_test

@@ -50,7 +50,7 @@ struct one_file {
 static bool one_file_init(struct one_file *one, const struct receiver *receiver)
 {
 	job_init(&one->waited, receiver, 0);
-	CHECK(files_open(&one->file, 1));
+	REQUIRE(files_open(&one->file, 1), false);
 	job_files(&one->waited, 1, &one->file, &one->result);
 	return true;
 }
@@ -81,7 +81,7 @@ static void spin_ns(long ns)
  * Kills at a moment that moves over the whole visit, counted from its beginning, with both
  * ways of blocking.
  */
-static bool test_killed_at_any_moment(void)
+TEST(inject_killed_at_any_moment)
 {
 	int nr_done = 0;
 
@@ -91,21 +91,20 @@ static bool test_killed_at_any_moment(void)
 		struct one_file one;
 		int err;
 
-		CHECK(receiver_start(&receiver, &options));
-		CHECK(one_file_init(&one, &receiver));
+		REQUIRE(receiver_start(&receiver, &options));
+		REQUIRE(one_file_init(&one, &receiver));
 		inject_submit(injector, &one.waited.job);
-		CHECK(wait_for(&one.waited.nr_armed, 1));
+		REQUIRE(wait_for(&one.waited.nr_armed, 1));
 		spin_ns(i * 700);
 		kill(receiver.pid, SIGKILL);
 		err = job_wait(&one.waited);
-		CHECK(err == 0 || err == -ESRCH);
+		REQUIRE(err == 0 || err == -ESRCH);
 		nr_done += err == 0;
-		CHECK(receiver_bury(&receiver));
+		REQUIRE(receiver_bury(&receiver));
 		files_close(&one.file, 1);
 	}
 	printf("inject: killed at any moment: %d of 300 were done first\n", nr_done);
-	CHECK(nr_done < 300);
-	return true;
+	REQUIRE(nr_done < 300);
 }
 
 static void kill_receiver(struct waited_job *waited)
@@ -113,50 +112,47 @@ static void kill_receiver(struct waited_job *waited)
 	kill(waited->job.tgid, SIGKILL);
 }
 
-static bool test_killed_while_armed(void)
+TEST(inject_killed_while_armed)
 {
 	struct receiver receiver;
 	struct one_file one;
 
-	CHECK(receiver_start(&receiver, &(struct receiver_options){ BLOCK_VFORK, MAX_THREADS }));
-	CHECK(one_file_init(&one, &receiver));
+	REQUIRE(receiver_start(&receiver, &(struct receiver_options){ BLOCK_VFORK, MAX_THREADS }));
+	REQUIRE(one_file_init(&one, &receiver));
 	one.waited.on_armed = kill_receiver;
-	CHECK(job_run(&one.waited) == -ESRCH);
-	CHECK(receiver_bury(&receiver));
+	REQUIRE(job_run(&one.waited) == -ESRCH);
+	REQUIRE(receiver_bury(&receiver));
 	files_close(&one.file, 1);
-	return true;
 }
 
-static bool test_killed_as_it_is_done(void)
+TEST(inject_killed_as_it_is_done)
 {
 	struct receiver receiver;
 	struct one_file one;
 
-	CHECK(receiver_start(&receiver, &(struct receiver_options){ BLOCK_READ, MAX_THREADS }));
-	CHECK(one_file_init(&one, &receiver));
+	REQUIRE(receiver_start(&receiver, &(struct receiver_options){ BLOCK_READ, MAX_THREADS }));
+	REQUIRE(one_file_init(&one, &receiver));
 	one.waited.on_done = kill_receiver;
-	CHECK(job_run(&one.waited) == 0);
-	CHECK(wait_for(&receiver.report->nr_ends, 1));
-	CHECK(WIFSIGNALED(receiver.report->end_status));
-	CHECK(WTERMSIG(receiver.report->end_status) == SIGKILL);
-	CHECK(receiver_bury(&receiver));
+	REQUIRE(job_run(&one.waited) == 0);
+	REQUIRE(wait_for(&receiver.report->nr_ends, 1));
+	REQUIRE(WIFSIGNALED(receiver.report->end_status));
+	REQUIRE(WTERMSIG(receiver.report->end_status) == SIGKILL);
+	REQUIRE(receiver_bury(&receiver));
 	files_close(&one.file, 1);
-	return true;
 }
 
-static bool test_long_gone(void)
+TEST(inject_long_gone)
 {
 	struct receiver receiver;
 	struct one_file one;
 
-	CHECK(receiver_start(&receiver, &(struct receiver_options){ BLOCK_READ }));
-	CHECK(one_file_init(&one, &receiver));
+	REQUIRE(receiver_start(&receiver, &(struct receiver_options){ BLOCK_READ }));
+	REQUIRE(one_file_init(&one, &receiver));
 	kill(receiver.pid, SIGKILL);
-	CHECK(wait_for(&receiver.report->nr_ends, 1));
-	CHECK(job_run(&one.waited) == -ESRCH && one.waited.armed_err == -ESRCH);
-	CHECK(receiver_bury(&receiver));
+	REQUIRE(wait_for(&receiver.report->nr_ends, 1));
+	REQUIRE(job_run(&one.waited) == -ESRCH && one.waited.armed_err == -ESRCH);
+	REQUIRE(receiver_bury(&receiver));
 	files_close(&one.file, 1);
-	return true;
 }
 
 static void prepare_signals(struct report *report)
@@ -197,117 +193,116 @@ static bool delivered(const struct receiver *receiver, int nr_signals)
 {
 	int rounds = receiver->report->nr_rounds;
 
-	CHECK(wait_for(&receiver->report->nr_rounds, rounds | 1));
+	REQUIRE(wait_for(&receiver->report->nr_rounds, rounds | 1), false);
 	receiver_answer(receiver, 0);
-	CHECK(wait_for(&receiver->report->nr_rounds, (rounds | 1) + 1));
-	CHECK(wait_for(&receiver->report->nr_signals, nr_signals));
+	REQUIRE(wait_for(&receiver->report->nr_rounds, (rounds | 1) + 1), false);
+	REQUIRE(wait_for(&receiver->report->nr_signals, nr_signals), false);
 	return true;
 }
 
 /* Queued signals with numbers, to the process and to the thread, over the whole visit. */
-static bool test_signals_arrive_once(void)
+TEST(inject_signals_arrive_once)
 {
 	char before[256], after[256];
 	struct receiver receiver;
 	long sum = 0;
 	int sent = 0;
 
-	CHECK(receiver_start(&receiver, &(struct receiver_options){
+	REQUIRE(receiver_start(&receiver, &(struct receiver_options){
 		.blocking = BLOCK_VFORK, .prepare = prepare_signals }));
 	signal_setup(receiver.pid, before, sizeof(before));
 	for (int i = 0; i < 300; i++) {
 		struct one_file one;
 		siginfo_t info = { .si_signo = SIGRTMIN, .si_code = SI_QUEUE };
 
-		CHECK(one_file_init(&one, &receiver));
+		REQUIRE(one_file_init(&one, &receiver));
 		inject_submit(injector, &one.waited.job);
 		spin_ns(i * 400);
 		for (int k = 0; k < 3; k++) {
 			info.si_value.sival_int = ++sent;
 			sum += sent;
 			if (k % 2)
-				CHECK(!sigqueue(receiver.pid, SIGRTMIN, info.si_value));
+				REQUIRE(!sigqueue(receiver.pid, SIGRTMIN, info.si_value));
 			else
-				CHECK(!syscall(SYS_rt_tgsigqueueinfo, receiver.pid, receiver.pid,
+				REQUIRE(!syscall(SYS_rt_tgsigqueueinfo, receiver.pid, receiver.pid,
 					       SIGRTMIN, &info));
 		}
-		CHECK(job_wait(&one.waited) == 0);
-		CHECK(same_file(receiver.pid, one.result, one.file));
-		CHECK(delivered(&receiver, sent));
+		REQUIRE(job_wait(&one.waited) == 0);
+		REQUIRE(same_file(receiver.pid, one.result, one.file));
+		REQUIRE(delivered(&receiver, sent));
 		files_close(&one.file, 1);
 	}
-	CHECK(receiver.report->signal_sum == sum);
+	REQUIRE(receiver.report->signal_sum == sum);
 	signal_setup(receiver.pid, after, sizeof(after));
-	CHECK(strcmp(before, after) == 0 && strlen(before) > 20);
-	return receiver_end(&receiver);
+	REQUIRE(strcmp(before, after) == 0 && strlen(before) > 20);
+	CHECK(receiver_end(&receiver));
 }
 
 /* A signal that is not blocked meanwhile, because faults raise it, sent by hand. */
-static bool test_fault_signal_sent_by_hand(void)
+TEST(inject_fault_signal_sent_by_hand)
 {
 	struct receiver receiver;
 
-	CHECK(receiver_start(&receiver, &(struct receiver_options){
+	REQUIRE(receiver_start(&receiver, &(struct receiver_options){
 		.blocking = BLOCK_VFORK, .prepare = prepare_signals }));
 	for (int i = 0; i < 200; i++) {
 		struct one_file one;
 
-		CHECK(one_file_init(&one, &receiver));
+		REQUIRE(one_file_init(&one, &receiver));
 		inject_submit(injector, &one.waited.job);
 		spin_ns(i * 500);
 		kill(receiver.pid, SIGSEGV);
-		CHECK(job_wait(&one.waited) == 0);
-		CHECK(delivered(&receiver, i + 1));
+		REQUIRE(job_wait(&one.waited) == 0);
+		REQUIRE(delivered(&receiver, i + 1));
 		files_close(&one.file, 1);
 	}
-	return receiver_end(&receiver);
+	CHECK(receiver_end(&receiver));
 }
 
-static bool test_stopped_meanwhile(void)
+TEST(inject_stopped_meanwhile)
 {
 	for (int i = 0; i < 100; i++) {
 		struct receiver receiver;
 		struct one_file one;
 
-		CHECK(receiver_start(&receiver, &(struct receiver_options){ BLOCK_READ }));
-		CHECK(one_file_init(&one, &receiver));
+		REQUIRE(receiver_start(&receiver, &(struct receiver_options){ BLOCK_READ }));
+		REQUIRE(one_file_init(&one, &receiver));
 		inject_submit(injector, &one.waited.job);
 		spin_ns(i * 1500);
 		kill(receiver.pid, SIGSTOP);
-		CHECK(job_wait(&one.waited) == 0);
-		CHECK(wait_for(&receiver.report->nr_stops, 1));
+		REQUIRE(job_wait(&one.waited) == 0);
+		REQUIRE(wait_for(&receiver.report->nr_stops, 1));
 		kill(receiver.pid, SIGCONT);
-		CHECK(wait_for(&receiver.report->nr_rounds, 1));
+		REQUIRE(wait_for(&receiver.report->nr_rounds, 1));
 		files_close(&one.file, 1);
-		CHECK(receiver_end(&receiver));
+		REQUIRE(receiver_end(&receiver));
 	}
-	return true;
 }
 
-static bool test_already_traced(void)
+TEST(inject_already_traced)
 {
 	struct receiver receiver;
 	int ready[2], fds_before;
 	pid_t tracer;
 	char byte;
 
-	CHECK(receiver_start(&receiver, &(struct receiver_options){ BLOCK_READ }));
+	REQUIRE(receiver_start(&receiver, &(struct receiver_options){ BLOCK_READ }));
 	fds_before = count_fds(receiver.pid);
-	CHECK(pipe(ready) == 0);
+	REQUIRE(pipe(ready) == 0);
 	tracer = fork();
 	if (tracer == 0) {
 		byte = ptrace(PTRACE_SEIZE, receiver.pid, 0, 0) == 0;
 		_exit(write(ready[1], &byte, 1) == 1 ? pause() : 1);
 	}
-	CHECK(read(ready[0], &byte, 1) == 1 && byte == 1);
-	CHECK(one_file_run(&receiver) == -EPERM);
+	REQUIRE(read(ready[0], &byte, 1) == 1 && byte == 1);
+	REQUIRE(one_file_run(&receiver) == -EPERM);
 	kill(tracer, SIGKILL);
-	CHECK(waitpid(tracer, NULL, 0) == tracer);
-	CHECK(count_fds(receiver.pid) == fds_before);
-	CHECK(one_file_run(&receiver) == 0);
+	REQUIRE(waitpid(tracer, NULL, 0) == tracer);
+	REQUIRE(count_fds(receiver.pid) == fds_before);
+	REQUIRE(one_file_run(&receiver) == 0);
 	close(ready[0]);
 	close(ready[1]);
-	return receiver_end(&receiver);
+	CHECK(receiver_end(&receiver));
 }
 
 /* Runs one-file jobs until the injector has nothing to do with the receiver any more. */
@@ -322,28 +317,28 @@ static int run_when_free(const struct receiver *receiver)
 	return err;
 }
 
-static bool test_never_answered(void)
+TEST(inject_never_answered)
 {
 	struct receiver receiver;
 	struct one_file one;
 	int fds_before;
 
-	CHECK(receiver_start(&receiver, &(struct receiver_options){ BLOCK_VFORK }));
-	CHECK(one_file_init(&one, &receiver));
+	REQUIRE(receiver_start(&receiver, &(struct receiver_options){ BLOCK_VFORK }));
+	REQUIRE(one_file_init(&one, &receiver));
 	fds_before = count_fds(receiver.pid);
 	one.waited.job.timeout_ms = 50;
 	one.waited.answer = NULL;
 	inject_submit(injector, &one.waited.job);
-	CHECK(one_file_run(&receiver) == -EBUSY);
-	CHECK(job_wait(&one.waited) == -ETIMEDOUT);
-	CHECK(one_file_run(&receiver) == -EBUSY);
+	REQUIRE(one_file_run(&receiver) == -EBUSY);
+	REQUIRE(job_wait(&one.waited) == -ETIMEDOUT);
+	REQUIRE(one_file_run(&receiver) == -EBUSY);
 	receiver_answer(&receiver, 0);
-	CHECK(wait_for(&receiver.report->nr_rounds, 1));
-	CHECK(count_fds(receiver.pid) == fds_before);
-	CHECK(run_when_free(&receiver) == 0);
-	CHECK(wait_for(&receiver.report->nr_rounds, 2));
+	REQUIRE(wait_for(&receiver.report->nr_rounds, 1));
+	REQUIRE(count_fds(receiver.pid) == fds_before);
+	REQUIRE(run_when_free(&receiver) == 0);
+	REQUIRE(wait_for(&receiver.report->nr_rounds, 2));
 	files_close(&one.file, 1);
-	return receiver_end(&receiver);
+	CHECK(receiver_end(&receiver));
 }
 
 /* Descriptor 30: closing it takes ten seconds, because its data finds no reader. */
@@ -368,25 +363,25 @@ static void prepare_slow_close(struct report *report)
 	close(client);
 }
 
-static bool test_stuck_in_the_middle(void)
+TEST(inject_stuck_in_the_middle)
 {
 	struct receiver receiver;
 	struct one_file one;
 	int fds_before, slow = 30;
 
-	CHECK(receiver_start(&receiver, &(struct receiver_options){
+	REQUIRE(receiver_start(&receiver, &(struct receiver_options){
 		.blocking = BLOCK_READ, .prepare = prepare_slow_close }));
-	CHECK(one_file_init(&one, &receiver));
+	REQUIRE(one_file_init(&one, &receiver));
 	fds_before = count_fds(receiver.pid);
 	one.waited.job.timeout_ms = 100;
 	one.waited.job.nr_close = 1;
 	one.waited.job.closes = &slow;
-	CHECK(job_run(&one.waited) == -ETIMEDOUT);
-	CHECK(wait_for(&receiver.report->nr_rounds, 1));
-	CHECK(count_fds(receiver.pid) == fds_before - 1);
-	CHECK(run_when_free(&receiver) == 0);
+	REQUIRE(job_run(&one.waited) == -ETIMEDOUT);
+	REQUIRE(wait_for(&receiver.report->nr_rounds, 1));
+	REQUIRE(count_fds(receiver.pid) == fds_before - 1);
+	REQUIRE(run_when_free(&receiver) == 0);
 	files_close(&one.file, 1);
-	return receiver_end(&receiver);
+	CHECK(receiver_end(&receiver));
 }
 
 /* Refuses one system call by number with @action. */
@@ -428,31 +423,31 @@ static bool refused(void (*prepare)(struct report *report), int expect)
 	struct receiver receiver;
 	int fds_before;
 
-	CHECK(receiver_start(&receiver, &(struct receiver_options){
-		.blocking = BLOCK_READ, .prepare = prepare }));
+	REQUIRE(receiver_start(&receiver, &(struct receiver_options){
+		.blocking = BLOCK_READ, .prepare = prepare }), false);
 	fds_before = count_fds(receiver.pid);
 	for (int i = 1; i <= 3; i++) {
-		CHECK(one_file_run(&receiver) == expect);
-		CHECK(wait_for(&receiver.report->nr_rounds, i));
+		REQUIRE(one_file_run(&receiver) == expect, false);
+		REQUIRE(wait_for(&receiver.report->nr_rounds, i), false);
 	}
-	CHECK(count_fds(receiver.pid) == fds_before);
-	CHECK(receiver.report->nr_signals == 0);
+	REQUIRE(count_fds(receiver.pid) == fds_before, false);
+	REQUIRE(receiver.report->nr_signals == 0, false);
 	return receiver_end(&receiver);
 }
 
-static bool test_filter_refuses_socket(void)
+TEST(inject_filter_refuses_socket)
 {
-	return refused(prepare_no_socket, -EACCES);
+	CHECK(refused(prepare_no_socket, -EACCES));
 }
 
-static bool test_filter_refuses_half_way(void)
+TEST(inject_filter_refuses_half_way)
 {
-	return refused(prepare_no_dup, -EACCES);
+	CHECK(refused(prepare_no_dup, -EACCES));
 }
 
-static bool test_filter_raises_a_signal(void)
+TEST(inject_filter_raises_a_signal)
 {
-	return refused(prepare_trapped_socket, -EPERM);
+	CHECK(refused(prepare_trapped_socket, -EPERM));
 }
 
 static void *exec_soon(void *arg)
@@ -470,63 +465,43 @@ static void prepare_exec(struct report *report)
 }
 
 /* Another thread's exec replaces the one that is being visited. */
-static bool test_exec_meanwhile(void)
+TEST(inject_exec_meanwhile)
 {
 	struct receiver receiver;
 	struct one_file one;
 	int err;
 
-	CHECK(receiver_start(&receiver, &(struct receiver_options){
+	REQUIRE(receiver_start(&receiver, &(struct receiver_options){
 		.blocking = BLOCK_VFORK, .prepare = prepare_exec }));
-	CHECK(one_file_init(&one, &receiver));
+	REQUIRE(one_file_init(&one, &receiver));
 	one.waited.job.timeout_ms = 300;
 	one.waited.answer = NULL;
 	err = job_run(&one.waited);
-	CHECK(err == -ESRCH || err == -ETIMEDOUT);
+	REQUIRE(err == -ESRCH || err == -ETIMEDOUT);
 	/* What is there now is alive and free of us. */
-	CHECK(receiver.report->nr_ends == 0);
-	CHECK(run_when_free(&receiver) != -EBUSY);
-	CHECK(receiver_bury(&receiver));
+	REQUIRE(receiver.report->nr_ends == 0);
+	REQUIRE(run_when_free(&receiver) != -EBUSY);
+	REQUIRE(receiver_bury(&receiver));
 	files_close(&one.file, 1);
-	return true;
 }
 
-static bool test_end_of_the_injector(void)
+TEST(inject_end_of_the_injector)
 {
 	struct injector *other;
 	struct receiver receiver;
 	struct one_file one;
 
-	CHECK(receiver_start(&receiver, &(struct receiver_options){ BLOCK_VFORK }));
-	CHECK(one_file_init(&one, &receiver));
-	CHECK(inject_start(&other) == 0);
+	REQUIRE(receiver_start(&receiver, &(struct receiver_options){ BLOCK_VFORK }));
+	REQUIRE(one_file_init(&one, &receiver));
+	REQUIRE(inject_start(&other) == 0);
 	one.waited.job.timeout_ms = 100;
 	one.waited.answer = NULL;
 	inject_submit(other, &one.waited.job);
 	usleep(20000);
 	inject_stop(other);
-	CHECK(job_wait(&one.waited) == -ETIMEDOUT);
-	CHECK(one_file_run(&receiver) == 0);
-	CHECK(wait_for(&receiver.report->nr_rounds, 1));
+	REQUIRE(job_wait(&one.waited) == -ETIMEDOUT);
+	REQUIRE(one_file_run(&receiver) == 0);
+	REQUIRE(wait_for(&receiver.report->nr_rounds, 1));
 	files_close(&one.file, 1);
-	return receiver_end(&receiver);
+	CHECK(receiver_end(&receiver));
 }
-
-const struct test inject_hard_tests[] = {
-	{ "killed at any moment", test_killed_at_any_moment },
-	{ "killed while armed", test_killed_while_armed },
-	{ "killed as it is done", test_killed_as_it_is_done },
-	{ "long gone", test_long_gone },
-	{ "signals arrive once", test_signals_arrive_once },
-	{ "fault signal sent by hand", test_fault_signal_sent_by_hand },
-	{ "stopped meanwhile", test_stopped_meanwhile },
-	{ "already traced", test_already_traced },
-	{ "never answered", test_never_answered },
-	{ "stuck in the middle", test_stuck_in_the_middle },
-	{ "filter refuses socket", test_filter_refuses_socket },
-	{ "filter refuses half way", test_filter_refuses_half_way },
-	{ "filter raises a signal", test_filter_raises_a_signal },
-	{ "exec meanwhile", test_exec_meanwhile },
-	{ "end of the injector", test_end_of_the_injector },
-	{ NULL, NULL },
-};

@@ -13,24 +13,12 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "check.h"
 #include "inject.h"
-
-#define CHECK(cond) do { \
-	if (!(cond)) { \
-		printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
-		return false; \
-	} \
-} while (0)
 
 #define MAX_THREADS 8
 #define NO_RESULT 12345
 
-struct test {
-	const char *name;
-	bool (*run)(void);
-};
-
-extern const struct test inject_hard_tests[];
 extern struct injector *injector;
 
 /* What a receiver tells about itself; shared memory. */

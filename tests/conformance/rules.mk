@@ -6,8 +6,7 @@ CONFORMANCE_DIR := tests/conformance
 CONFORMANCE_SRC := $(wildcard $(CONFORMANCE_DIR)/*.c $(CONFORMANCE_DIR)/lib/*.c $(CONFORMANCE_DIR)/harness/*.c)
 CONFORMANCE_OBJ := $(CONFORMANCE_SRC:%.c=$(OBJ)/%.o)
 
-# Tests run in the order in which they are written.
-$(CONFORMANCE_OBJ): CPPFLAGS += -I$(CONFORMANCE_DIR)/lib -fno-toplevel-reorder
+$(CONFORMANCE_OBJ): CPPFLAGS += -Itests -I$(CONFORMANCE_DIR)/lib
 $(BIN)/anybinder-conformance: LDFLAGS += -static
 $(BIN)/anybinder-conformance: $(CONFORMANCE_OBJ)
 

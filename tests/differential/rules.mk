@@ -7,7 +7,7 @@ DIFFERENTIAL_DIR := tests/differential
 DIFFERENTIAL_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(DIFFERENTIAL_DIR)/*.c)) \
 	$(addprefix $(OBJ)/tests/conformance/lib/,actor.o names.o test.o)
 
-$(OBJ)/$(DIFFERENTIAL_DIR)/%.o: CPPFLAGS += -I$(DIFFERENTIAL_DIR) -Itests/conformance/lib
+$(OBJ)/$(DIFFERENTIAL_DIR)/%.o: CPPFLAGS += -I$(DIFFERENTIAL_DIR) -Itests -Itests/conformance/lib
 $(BIN)/anybinder-differential: LDFLAGS += -static
 $(BIN)/anybinder-differential: $(DIFFERENTIAL_OBJ)
 

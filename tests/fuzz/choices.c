@@ -4,7 +4,7 @@
  * make short inputs, and short inputs are what a fuzzer can search.
  */
 #include "choices.h"
-#include "unit/test.h"
+#include "check.h"
 
 static u32 next_byte(struct choices *c)
 {

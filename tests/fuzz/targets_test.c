@@ -4,7 +4,7 @@
  * (FUZZ_SEEDS says how many others), and from the inputs that are kept.
  */
 #include "targets.h"
-#include "unit/test.h"
+#include "check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

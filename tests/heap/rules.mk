@@ -8,7 +8,7 @@ HEAP_TEST_KVERS := 6.12 6.1
 HEAP_CASE_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(HEAP_TESTS)/*.c \
 	$(CONFORMANCE_DIR)/lib/*.c $(CONFORMANCE_DIR)/harness/*.c))
 
-$(OBJ)/$(HEAP_TESTS)/%.o: CPPFLAGS += -I$(CONFORMANCE_DIR)/lib -fno-toplevel-reorder
+$(OBJ)/$(HEAP_TESTS)/%.o: CPPFLAGS += -Itests -I$(CONFORMANCE_DIR)/lib
 $(BIN)/anybinder-heap-test: LDFLAGS += -static
 $(BIN)/anybinder-heap-test: $(HEAP_CASE_OBJ)
 

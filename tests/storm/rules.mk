@@ -6,7 +6,7 @@ STORM_DIR := tests/storm
 STORM_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(STORM_DIR)/*.c)) \
 	$(addprefix $(OBJ)/tests/conformance/lib/,names.o test.o)
 
-$(OBJ)/$(STORM_DIR)/%.o: CPPFLAGS += -I$(STORM_DIR) -Itests/conformance/lib
+$(OBJ)/$(STORM_DIR)/%.o: CPPFLAGS += -I$(STORM_DIR) -Itests -Itests/conformance/lib
 $(BIN)/anybinder-storm: LDFLAGS += -static
 $(BIN)/anybinder-storm: $(STORM_OBJ)
 

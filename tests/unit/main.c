@@ -5,7 +5,7 @@
  * `--global NAME`, with all calls in the regime of that name).  A test that leaves
  * engine memory behind has failed.
  */
-#include "test.h"
+#include "check.h"
 #include "host.h"
 
 #include <stdlib.h>

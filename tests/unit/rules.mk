@@ -2,7 +2,7 @@
 #
 # The unit tests: the engine on the test home, one program, debug checks and
 # sanitizers on.
-UNIT_SRCS := $(CORE_SRCS) $(filter-out core/base/%,$(wildcard core/*/*_test.c)) $(wildcard host/test/*.c tests/unit/*.c) \
+UNIT_SRCS := $(CORE_SRCS) $(wildcard core/*/*_test.c host/test/*.c tests/unit/*.c) \
 	$(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c))
 UNIT_OBJS := $(UNIT_SRCS:%.c=$(OBJ)/unit/%.o)
 UNIT_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=undefined

@@ -14,8 +14,8 @@
 #include "caps.h"
 #include "runner.h"
 
-extern const struct conformance_test *const __start_conformance_tests[];
-extern const struct conformance_test *const __stop_conformance_tests[];
+static struct test *tests;
+static struct test **last = &tests;
 
 /*
  * Tests take turns on the devices: a manager that is still being cleaned up does not meet the
@@ -56,7 +56,15 @@ static const char usage[] =
 	"  --list             print names and rules, and run nothing\n"
 	"  --list-caps        print the capabilities\n";
 
-static bool wanted(const struct conformance_test *test)
+void test_register(struct test *test)
+{
+	if (!test->caps)
+		test->caps = "";
+	*last = test;
+	last = &test->next;
+}
+
+static bool wanted(const struct test *test)
 {
 	for (int i = 0; i < options.filters; i++) {
 		if (!fnmatch(options.filter[i], test->name, 0))
@@ -136,7 +144,7 @@ static void json_string(FILE *file, const char *text)
 
 static const char *const outcome_names[] = { "passed", "failed", "skipped" };
 
-static void json_result(FILE *file, bool first, const struct conformance_test *test,
+static void json_result(FILE *file, bool first, const struct test *test,
 			const struct result *result)
 {
 	fprintf(file, "%s  {\"name\": ", first ? "[\n" : ",\n");
@@ -149,7 +157,7 @@ static void json_result(FILE *file, bool first, const struct conformance_test *t
 	fputc('}', file);
 }
 
-static void run_one(const struct conformance_test *test, int number, struct result *result)
+static void run_one(const struct test *test, int number, struct result *result)
 {
 	const char *reason = caps_missing(test->caps);
 
@@ -184,14 +192,13 @@ static int run_all(FILE *json)
 	int number = 0;
 
 	runner_init();
-	for (const struct conformance_test *const *at = __start_conformance_tests;
-	     at < __stop_conformance_tests; at++) {
-		if (!wanted(*at))
+	for (const struct test *test = tests; test; test = test->next) {
+		if (!wanted(test))
 			continue;
-		run_one(*at, ++number, &result);
+		run_one(test, ++number, &result);
 		counts[result.outcome]++;
 		if (json)
-			json_result(json, number == 1, *at, &result);
+			json_result(json, number == 1, test, &result);
 	}
 	if (json) {
 		fputs(number ? "\n]\n" : "[]\n", json);
@@ -204,10 +211,9 @@ static int run_all(FILE *json)
 
 static void list_all(void)
 {
-	for (const struct conformance_test *const *at = __start_conformance_tests;
-	     at < __stop_conformance_tests; at++) {
-		if (wanted(*at))
-			printf("%s\t%s\t%s\n", (*at)->name, (*at)->rule, (*at)->caps);
+	for (const struct test *test = tests; test; test = test->next) {
+		if (wanted(test))
+			printf("%s\t%s\t%s\n", test->name, test->rule, test->caps);
 	}
 }
 
@@ -220,10 +226,9 @@ int main(int argc, char **argv)
 		set_option(letter);
 	if (optind < argc)
 		complain("unexpected argument", argv[optind]);
-	for (const struct conformance_test *const *at = __start_conformance_tests;
-	     at < __stop_conformance_tests; at++) {
-		if (caps_unknown((*at)->caps))
-			complain((*at)->name, "needs an unknown capability");
+	for (const struct test *test = tests; test; test = test->next) {
+		if (caps_unknown(test->caps))
+			complain(test->name, "needs an unknown capability");
 	}
 	if (options.list) {
 		list_all();

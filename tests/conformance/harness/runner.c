@@ -45,7 +45,7 @@ static pid_t wait_until(pid_t pid, int *status, int64_t deadline)
 	}
 }
 
-static void run_child(const struct conformance_test *test, const char *dir, const char *device,
+static void run_child(const struct test *test, const char *dir, const char *device,
 		      const char *other_device, int output)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -82,7 +82,7 @@ static void judge(struct result *result, pid_t got, int status)
 	}
 }
 
-void runner_run(const struct conformance_test *test, const char *dir, const char *device,
+void runner_run(const struct test *test, const char *dir, const char *device,
 		const char *other_device, int timeout_ms, struct result *result)
 {
 	int64_t start = now_ms();

@@ -16,7 +16,7 @@ struct result {
 /* Call once, before the first test: orphans of tests become children of this process. */
 void runner_init(void);
 /* Run a test on DIR/DEVICE; after timeout_ms it is killed and has failed. */
-void runner_run(const struct conformance_test *test, const char *dir, const char *device,
+void runner_run(const struct test *test, const char *dir, const char *device,
 		const char *other_device, int timeout_ms, struct result *result);
 
 #endif
