@@ -1,79 +1,132 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The door: all that a home may call of the engine.
+ * All that a host may include and call of the engine.
  *
- * A home opens a process, looks up the calling thread for each call, and hands
- * in ioctls whose argument it has copied already.  Where the stock driver
- * would sleep, the engine returns BINDER_WOULD_BLOCK and the home waits: it
- * parks the thread, and calls binder_resume() when host_wake() has named it,
- * when a signal came, or when the time is up.  Calls of one thread never
+ * A host opens a process, looks up the calling thread for each call, and passes in
+ * ioctls whose argument it has copied.  Where the stock driver would sleep, the engine
+ * returns BINDER_WOULD_BLOCK and the host waits: it parks the thread and calls
+ * binder_resume() after host_wake(), a signal or a timeout.  Calls of one thread never
  * overlap; calls of different threads may.
+ *
+ * Unless stated otherwise a function may sleep and is called with no lock held.
  */
 #ifndef BINDER_CORE_H
 #define BINDER_CORE_H
 
 #include "common/abi.h"
-#include "things/context.h"
-#include "things/proc.h"
-#include "reports/report.h"
-#include "things/thread.h"
+#include "common/limits.h"
+#include "common/locking_mode.h"
+#include "host.h"
 
-/* What binder_ioctl() and binder_resume() return besides 0 and -errno. */
-#define BINDER_WOULD_BLOCK 1 /* wait for host_wake() or thread->wait_timeout_ms */
-#define BINDER_RESTART	   2 /* host_files_install() said HOST_FDS_LATER: let the
-			      * thread leave, do that, and let it call again;
-			      * the argument tells what was consumed so far */
+struct binder_context;
+struct binder_proc;
+struct binder_thread;
 
-/* Once, before anything else. */
+/* Called once, before the functions below, after binder_locking_mode_choose(). */
 void binder_world_init(void);
 
-/* A device of this name (at most BINDER_NAME_MAX bytes).  Counted; NULL: no
- * memory.  May sleep. */
+/* ---- devices -------------------------------------------------------------- */
+
+/* A device named @name, at most BINDER_NAME_MAX bytes; the caller gets a reference.
+ * NULL: no memory, or the name is too long. */
 struct binder_context *binder_context_new(const char *name);
 void binder_context_put(struct binder_context *context);
 
-/* Opens a device for the process that @opener tells of (handed to
- * host_proc_init()).  -ENOMEM, or what host_proc_init() returns.  May sleep. */
+/* ---- opens ---------------------------------------------------------------- */
+
+/* Opens a device for the process described by @opener, which is passed to
+ * host_proc_init().  -ENOMEM, or what host_proc_init() returns. */
 int binder_open(struct binder_context *context, const void *opener, struct binder_proc **proc);
-/* Some descriptor of this open was closed: every thread that waits returns to
- * its process once (stock behaviour of close()).  May sleep. */
+/* A file descriptor of this open was closed: every waiting thread of the process returns
+ * once (stock behaviour of close()). */
 void binder_flush(struct binder_proc *proc);
-/* The open is gone.  No call of it is under way, none may follow.  May sleep. */
+/* The open ends.  No call of it is under way and none may follow. */
 void binder_release(struct binder_proc *proc);
+/* The process mapped its receive buffer at @base; @size: bytes, used up to
+ * BINDER_MAP_MAX_SIZE and rounded down to whole pages.  -EBUSY: there is a mapping
+ * already; -EINVAL: less than a page; -ENOMEM. */
+int binder_mmap(struct binder_proc *proc, u64 base, size_t size);
+
+void binder_proc_get(struct binder_proc *proc);
+void binder_proc_put(struct binder_proc *proc);
+struct host_proc *binder_proc_host(struct binder_proc *proc);
+struct binder_proc *binder_proc_of_host(struct host_proc *host);
+struct host_map *binder_proc_map(struct binder_proc *proc);
+
+/* ---- threads -------------------------------------------------------------- */
+
+/* The thread @tid of @proc, created if it is not known; the caller gets a reference.
+ * @opener is passed to host_thread_init().  NULL: no memory, or BINDER_MAX_THREADS. */
+struct binder_thread *binder_thread_find_or_new(struct binder_proc *proc, s32 tid,
+						const void *opener);
+/* The thread @tid of @proc without a reference, NULL if it is not known: for a host where
+ * only the thread itself can end it during its call. */
+struct binder_thread *binder_thread_find(struct binder_proc *proc, s32 tid);
+void binder_thread_get(struct binder_thread *thread);
+void binder_thread_put(struct binder_thread *thread);
+struct host_thread *binder_thread_host(struct binder_thread *thread);
+struct binder_thread *binder_thread_of_host(struct host_thread *host);
+/* How long a call that returned BINDER_WOULD_BLOCK may wait, in ms; 0: without limit. */
+u32 binder_thread_wait_timeout_ms(const struct binder_thread *thread);
+/* Stores the numbers of up to @max threads of @proc from @first on, in rising order;
+ * returns how many.  *@total: threads of the process. */
+u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max, u32 *total);
+
+/* ---- calls ---------------------------------------------------------------- */
+
+/* What binder_ioctl() and binder_resume() return besides 0 and -errno. */
+#define BINDER_WOULD_BLOCK 1 /* wait for host_wake() or the timeout */
+#define BINDER_RESTART	   2 /* host_files_install() returned HOST_FDS_LATER: let the thread
+			      * leave, install the files, and let it call again; the
+			      * argument tells what was consumed so far */
 
 /*
- * One ioctl.  @arg: ABI_IOC_SIZE(cmd) bytes, copied in by the home if the
- * command's direction says so, and to be copied back likewise, for
- * BINDER_WRITE_READ also when an error is returned.  A command of unknown
- * number or size is -EINVAL.  @nonblock: O_NONBLOCK of the file.
- * May sleep; 0, -errno, BINDER_WOULD_BLOCK or BINDER_RESTART.
+ * One ioctl.  @arg: ABI_IOC_SIZE(cmd) bytes, copied in by the host if the command's
+ * direction says so, and to be copied back likewise; for BINDER_WRITE_READ also when
+ * an error is returned.  @nonblock: O_NONBLOCK of the file.  -EINVAL: unknown number
+ * or size.  0, -errno, BINDER_WOULD_BLOCK or BINDER_RESTART.
  */
 int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock);
-
-/* binder_ioctl() of BINDER_WRITE_READ, which nearly every call is. */
+/* binder_ioctl() of BINDER_WRITE_READ. */
 int binder_write_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock);
-
-/* The ioctl number @nr of the table, 0 if there is none: for whoever wants to go
- * through them all. */
+/* The ioctl with number @nr, 0 if there is none. */
 u32 binder_ioctl_code(u32 nr);
 
-/* Why a call that would block goes on. */
 enum binder_resume_reason { RESUME_WOKEN, RESUME_INTERRUPTED, RESUME_TIMED_OUT };
-/* Goes on with the call of @thread that returned BINDER_WOULD_BLOCK, with the
- * same @cmd and @arg; returns as binder_ioctl().  Spurious calls are fine:
- * BINDER_WOULD_BLOCK again.  Interrupted: -EINTR, unless there is something to
- * return already. */
+/* Continues the call of @thread that returned BINDER_WOULD_BLOCK, with the same @cmd and
+ * @arg; returns as binder_ioctl().  A spurious call returns BINDER_WOULD_BLOCK again.
+ * Interrupted: -EINTR, unless there is something to return already. */
 int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
-		  enum binder_resume_reason why);
-
-/* The thread watches its process by poll or epoll from now on.  True: a read
- * would return at once (POLLIN). */
+		  enum binder_resume_reason reason);
+/* The thread polls its process from now on.  True: a read would return at once (POLLIN). */
 bool binder_poll(struct binder_thread *thread);
 
-/* Gives up to @max idle buffer pages of all processes back to the system; returns
- * how many.  Gives up rather than wait for anybody. */
+/* ---- memory pressure ------------------------------------------------------ */
+
+/* Returns up to @max idle buffer pages to the system; the result is their number.  Waits
+ * for no lock. */
 size_t binder_shrink(size_t max);
-/* How many there are; 0 also if somebody would have to be waited for. */
+/* How many there are; 0 also if a lock is taken. */
 size_t binder_idle_pages(void);
+
+/* ---- reports: the text of binder_logs/, in the stock driver's layout -------- */
+
+void binder_report_state(struct host_out *out);
+void binder_report_stats(struct host_out *out);
+void binder_report_transactions(struct host_out *out);
+/* All opens of process @pid. */
+void binder_report_proc(struct host_out *out, s32 pid);
+/* Calls @fn once for each process number that has a device open. */
+void binder_report_pids(void (*fn)(void *arg, s32 pid), void *arg);
+/* The two transaction logs, oldest entry first. */
+void binder_report_transaction_log(struct host_out *out);
+void binder_report_failed_transaction_log(struct host_out *out);
+/* Lock counters, and the words that switch them (common/contention.h). */
+void binder_report_contention(struct host_out *out);
+int binder_contention_command(const char *word);
+
+/* The name of command or return number @nr ("BC_TRANSACTION"), NULL if there is none. */
+const char *binder_command_name(u32 nr);
+const char *binder_return_name(u32 nr);
 
 #endif

@@ -200,7 +200,7 @@ static int reserve_buffer(struct send *s)
 	if (!s->buffer)
 		return binder_fail(&s->why, binder_ret_of(err), err, "no buffer in the receiver");
 	s->buffer->debug_id = s->debug_id;
-	binder_trace_buffer(HOST_TRACE_BUFFER_MADE, s->buffer);
+	binder_trace_buffer(HOST_TRACE_BUFFER_ALLOCATED, s->buffer);
 	s->buffer->clear_on_free = tr->flags & TF_CLEAR_BUF;
 	s->buffer->transaction = s->t;
 	s->t->buffer = s->buffer;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters that all threads shared would be contended themselves, and change what they count: there
- * are as many sets of them as there may be threads running at once, and a home says by
- * host_shard() which one is nobody else's just now. If it is after all, the sum is still right,
- * only dearer.
+ * Counters shared by all threads would be contended themselves and change the result.
+ * So there are as many sets as threads may run at the same time, and host_shard() names
+ * one that no other running thread is likely to use.  If two do, the sums are still
+ * right.
  */
 #include "common/contention.h"
 
@@ -19,7 +19,7 @@ struct shard {
 static struct shard shards[SHARDS];
 
 static const char *const class_names[RANK_COUNT] = {
-	[RANK_GLOBAL] = "regime",
+	[RANK_GLOBAL] = "global",
 	[RANK_WORLD] = "world",
 	[RANK_PAGES] = "pages",
 	[RANK_CONTEXT] = "context",
@@ -31,7 +31,7 @@ static const char *const class_names[RANK_COUNT] = {
 	[RANK_LOG] = "log",
 };
 
-static void count_one(enum binder_lock_rank rank, bool waited)
+void binder_contention_count(enum binder_lock_rank rank, bool waited)
 {
 	struct shard *shard = &shards[host_shard() % SHARDS];
 
@@ -40,31 +40,22 @@ static void count_one(enum binder_lock_rank rank, bool waited)
 		__atomic_fetch_add(&shard->waited[rank], 1, __ATOMIC_RELAXED);
 }
 
-/* Counted before waiting: who is waited for can then be seen from outside. */
-void binder_lock_counted(struct binder_lock *lock) ACQUIRE(lock) NO_TSA
+/* Counted before waiting, so that a test can see that a thread waits. */
+void binder_lock_counted(struct binder_lock *lock) NO_TSA
 {
 	if (host_spin_trylock(&lock->raw)) {
-		count_one(lock->rank, false);
+		binder_contention_count(lock->rank, false);
 		return;
 	}
-	count_one(lock->rank, true);
+	binder_contention_count(lock->rank, true);
 	host_spin_lock(&lock->raw);
-}
-
-void binder_mutex_lock_counted(struct binder_mutex *lock) NO_TSA
-{
-	bool waited = !host_mutex_trylock(&lock->raw);
-
-	count_one(lock->rank, waited);
-	if (waited)
-		host_mutex_lock(&lock->raw);
 }
 
 void binder_pi_mutex_lock_counted(struct binder_pi_mutex *lock) NO_TSA
 {
 	bool waited = !host_pi_mutex_trylock(&lock->raw);
 
-	count_one(lock->rank, waited);
+	binder_contention_count(lock->rank, waited);
 	if (waited)
 		host_pi_mutex_lock(&lock->raw);
 }
@@ -97,7 +88,7 @@ void binder_report_contention(struct host_out *out)
 {
 	u32 rank;
 
-	host_out(out, "regime %s\n", binder_locking_mode_name(binder_locking_mode_chosen()));
+	host_out(out, "locking %s\n", binder_locking_mode_name(binder_locking_mode_chosen()));
 	host_out(out, "counting %s\n", host_is_counting_locks() ? "on" : "off");
 	for (rank = RANK_GLOBAL; rank < RANK_COUNT; rank++) {
 		struct binder_contention c = binder_contention_of((enum binder_lock_rank)rank);
@@ -117,19 +108,19 @@ static void stop(void)
 	host_count_locks(false);
 }
 
-int binder_contention_obey(const char *word)
+int binder_contention_command(const char *word)
 {
 	static const struct {
 		const char *word;
-		void (*obey)(void);
-	} orders[] = { { "on", start }, { "off", stop }, { "reset", reset } };
+		void (*run)(void);
+	} commands[] = { { "on", start }, { "off", stop }, { "reset", reset } };
 	size_t size = host_strlen(word) + 1;
 	u32 i;
 
-	for (i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
-		if (size == host_strlen(orders[i].word) + 1 &&
-		    !host_memcmp(word, orders[i].word, size)) {
-			orders[i].obey();
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (size == host_strlen(commands[i].word) + 1 &&
+		    !host_memcmp(word, commands[i].word, size)) {
+			commands[i].run();
 			return 0;
 		}
 	}

@@ -12,19 +12,20 @@ TEST(contention_is_counted_only_on_demand)
 	struct binder_contention inner;
 	struct pair p;
 
-	binder_contention_obey("reset");
+	binder_contention_command("reset");
 	pair_begin(&p);
 	CHECK(!binder_contention_of(RANK_INNER).taken);
-	CHECK(!binder_contention_obey("on"));
+	CHECK(!binder_contention_command("on"));
 	pair_call(&p, 0, 1, TF_ONE_WAY, "x");
-	CHECK(!binder_contention_obey("off"));
+	CHECK(!binder_contention_command("off"));
 	inner = binder_contention_of(RANK_INNER);
 	CHECK(inner.taken && !inner.waited);
 	pair_call(&p, 0, 1, TF_ONE_WAY, "y");
 	CHECK(binder_contention_of(RANK_INNER).taken == inner.taken);
-	CHECK(!binder_contention_obey("reset"));
+	CHECK(!binder_contention_command("reset"));
 	CHECK(!binder_contention_of(RANK_INNER).taken);
-	CHECK(binder_contention_obey("of") == -EINVAL && binder_contention_obey("") == -EINVAL);
+	CHECK(binder_contention_command("of") == -EINVAL &&
+	      binder_contention_command("") == -EINVAL);
 	CHECK(pair_end(&p));
 }
 
@@ -34,13 +35,13 @@ TEST(contention_counts_each_taking)
 	u32 i;
 
 	binder_lock_init(&lock, RANK_LOG);
-	binder_contention_obey("reset");
-	binder_contention_obey("on");
+	binder_contention_command("reset");
+	binder_contention_command("on");
 	for (i = 0; i < 5; i++) {
 		binder_lock(&lock);
 		binder_unlock(&lock);
 	}
-	binder_contention_obey("off");
+	binder_contention_command("off");
 	CHECK(binder_contention_of(RANK_LOG).taken == 5);
 	CHECK(!binder_contention_of(RANK_LOG).waited);
 	binder_lock_destroy(&lock);
@@ -52,8 +53,8 @@ static void *pass_both(void *arg)
 {
 	u32 *nr_done = arg;
 
-	binder_locking_mode_lock();
-	binder_locking_mode_unlock();
+	binder_global_lock();
+	binder_global_unlock();
 	binder_pi_mutex_lock(&inheriting);
 	++*nr_done;
 	binder_pi_mutex_unlock(&inheriting);
@@ -75,25 +76,25 @@ TEST(contention_counts_waiting)
 
 	binder_world_init();
 	binder_pi_mutex_init(&inheriting, RANK_PAGES);
-	binder_contention_obey("reset");
-	binder_contention_obey("on");
-	binder_locking_mode_lock();
+	binder_contention_command("reset");
+	binder_contention_command("on");
+	binder_global_lock();
 	binder_pi_mutex_lock(&inheriting);
 	for (i = 0; i < 3; i++)
 		REQUIRE(!pthread_create(&others[i], NULL, pass_both, &nr_done));
 	until_waited(RANK_GLOBAL, 3);
 	CHECK(!binder_contention_of(RANK_PAGES).waited);
-	binder_locking_mode_unlock();
+	binder_global_unlock();
 	until_waited(RANK_PAGES, 3);
 	CHECK(!nr_done);
 	binder_pi_mutex_unlock(&inheriting);
 	for (i = 0; i < 3; i++)
 		pthread_join(others[i], NULL);
-	binder_contention_obey("off");
+	binder_contention_command("off");
 	CHECK(nr_done == 3);
 	CHECK(binder_contention_of(RANK_GLOBAL).taken == 4);
 	CHECK(binder_contention_of(RANK_GLOBAL).waited == 3);
 	CHECK(binder_contention_of(RANK_PAGES).taken == 4);
 	CHECK(binder_contention_of(RANK_PAGES).waited == 3);
-	host_pi_mutex_destroy(&inheriting.raw);
+	binder_pi_mutex_destroy(&inheriting);
 }

@@ -38,6 +38,9 @@
 /* Entries of each transaction log (stock: 32). */
 #define BINDER_LOG_ENTRIES 32
 
+/* 4 MiB: the used part of a longer mapping of a receive buffer (stock behaviour). */
+#define BINDER_MAP_MAX_SIZE ((size_t)4 << 20)
+
 /* A device name, without the final NUL (binderfs.h). */
 #define BINDER_NAME_MAX 255
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The engine's locks: their classes, their order, and the words in which the
- * rules are said to the compiler.  docs/LOCKING.md tells the story.
+ * The engine's locks: their ranks, and the annotations that state the rules to the
+ * compiler.  docs/LOCKING.md explains them.
  *
- * A spinlock of a lower rank is taken before one of a higher rank.  Two locks
- * of one rank are never held together.  Under any of them nothing is
- * allocated, freed, copied from or to a caller, logged or destroyed.
+ * A lock of a lower rank is taken before one of a higher rank.  Two locks of one rank
+ * are never nested.  Nothing is allocated, freed, copied from or to a caller, logged or
+ * destroyed with a spinlock held.
  *
- * clang checks GUARDED_BY, REQUIRES and the rest (-Wthread-safety; `make
- * lint`); in builds with BINDER_DEBUG every lock operation also checks the
- * order at run time.
+ * The suffix of a function states the lock that its caller holds: _ilocked the
+ * inner_lock of a process, _olocked its outer_lock, _nlocked the lock of a node.  Its
+ * declaration says the same by REQUIRES(), which clang checks (-Wthread-safety), and it
+ * begins with binder_assert_held(), which builds with BINDER_DEBUG check at run time.
  */
 #ifndef BINDER_LOCK_H
 #define BINDER_LOCK_H
@@ -22,41 +23,43 @@
 #define TSA(x)
 #endif
 
-#define LOCKABLE	  TSA(capability("lock"))
-#define GUARDED_BY(...)	  TSA(guarded_by(__VA_ARGS__))
-#define PT_GUARDED_BY(...) TSA(pt_guarded_by(__VA_ARGS__))
-#define EXCLUDES(...)	  TSA(locks_excluded(__VA_ARGS__))
-#if defined(__CHECKER__) /* sparse counts locks, and is told where a function begins with one */
-#define REQUIRES(...)	  __attribute__((context(__VA_ARGS__, 1, 1)))
-#define ACQUIRE(...)	  __attribute__((context(__VA_ARGS__, 0, 1)))
-#define RELEASE(...)	  __attribute__((context(__VA_ARGS__, 1, 0)))
-#define RELEASED(lock)	  __context__(lock, -1)
+#define LOCKABLE	   TSA(capability("lock"))
+#define GUARDED_BY(...)	   TSA(guarded_by(__VA_ARGS__))
+#define EXCLUDES(...)	   TSA(locks_excluded(__VA_ARGS__))
+#define TRY_ACQUIRE(...)   TSA(try_acquire_capability(__VA_ARGS__))
+#define ASSERTS(...)	   TSA(assert_capability(__VA_ARGS__))
+#define NO_TSA		   TSA(no_thread_safety_analysis)
+#if defined(__CHECKER__) /* sparse counts locks */
+#define REQUIRES(...)	   __attribute__((context(__VA_ARGS__, 1, 1)))
+#define ACQUIRE_LOCK(...)  __attribute__((context(__VA_ARGS__, 0, 1)))
+#define RELEASE_LOCK(...)  __attribute__((context(__VA_ARGS__, 1, 0)))
+#define RELEASED(lock)	   __context__(lock, -1)
 #else
-#define REQUIRES(...)	  TSA(requires_capability(__VA_ARGS__))
-#define ACQUIRE(...)	  TSA(acquire_capability(__VA_ARGS__))
-#define RELEASE(...)	  TSA(release_capability(__VA_ARGS__))
-#define RELEASED(lock)	  ((void)0) /* by a function that was called through a pointer */
+#define REQUIRES(...)	   TSA(requires_capability(__VA_ARGS__))
+#define ACQUIRE_LOCK(...)  TSA(acquire_capability(__VA_ARGS__))
+#define RELEASE_LOCK(...)  TSA(release_capability(__VA_ARGS__))
+#define RELEASED(lock)	   ((void)0) /* released by a function called through a pointer */
 #endif
-#define TRY_ACQUIRE(...)  TSA(try_acquire_capability(__VA_ARGS__))
-#define NO_TSA		  TSA(no_thread_safety_analysis)
 
-/* Marks a function that looks at a guarded field without its lock, one word, to
- * save taking the lock where the answer is nearly always "nothing to do"; it says
- * why being a moment late is no harm.  (Not for the race detector to report.) */
+/* Marked loads and stores of one word without its lock, for functions named *_racy,
+ * where a stale value does no harm; each says why. */
+#define BINDER_READ_ONCE(x)	  __atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define BINDER_WRITE_ONCE(x, v)  __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
+
 #define PEEKS NO_TSA __attribute__((no_sanitize("thread")))
 
-/* The ranks, outermost first. */
+/* Outermost first. */
 enum binder_lock_rank {
-	RANK_GLOBAL = 1,  /* mutex: all calls, in some regimes (regime.h) */
-	RANK_WORLD,	  /* PI mutex: which processes and contexts exist */
-	RANK_PAGES,	  /* PI mutex: pages of one map are being given back */
-	RANK_CONTEXT,	  /* who manages a context */
+	RANK_GLOBAL = 1,  /* mutex around all calls, in some locking modes */
+	RANK_WORLD,	  /* PI mutex: the lists of processes and dead nodes */
+	RANK_PAGES,	  /* PI mutex: eviction of pages of one map */
+	RANK_CONTEXT,	  /* the manager of a context */
 	RANK_OUTER,	  /* proc->outer_lock: references of a process */
 	RANK_NODE,	  /* node->lock: one node */
 	RANK_INNER,	  /* proc->inner_lock: threads, nodes, todo lists */
-	RANK_TRANSACTION, /* leaf: who sent a transaction */
+	RANK_TRANSACTION, /* leaf: the sender of a transaction */
 	RANK_ALLOC,	  /* leaf: buffer space of a process */
-	RANK_LOG,	  /* leaf: the transaction logs */
+	RANK_LOG,	  /* leaf: an entry of a transaction log */
 	RANK_COUNT,
 };
 
@@ -65,20 +68,14 @@ struct LOCKABLE binder_lock {
 	enum binder_lock_rank rank;
 };
 
-struct LOCKABLE binder_mutex {
-	struct host_mutex raw;
-	enum binder_lock_rank rank;
-};
-
-/* Who holds it inherits the priority of those who wait. */
+/* The owner inherits the priority of the waiters. */
 struct LOCKABLE binder_pi_mutex {
 	struct host_pi_mutex raw;
 	enum binder_lock_rank rank;
 };
 
-/* The same as the host's operation, and counts (contention.h). */
-void binder_lock_counted(struct binder_lock *lock) ACQUIRE(lock);
-void binder_mutex_lock_counted(struct binder_mutex *lock);
+/* As the host's operations, and counted (contention.h). */
+void binder_lock_counted(struct binder_lock *lock) ACQUIRE_LOCK(lock);
 void binder_pi_mutex_lock_counted(struct binder_pi_mutex *lock);
 
 #ifdef BINDER_DEBUG
@@ -101,24 +98,47 @@ static inline void binder_rank_drop(enum binder_lock_rank rank)
 	*held &= ~(1u << rank);
 }
 
-/* No lock at all: for operations that may sleep or free.  (The regime's mutex is held over all.) */
+static inline void binder_rank_assert(enum binder_lock_rank rank)
+{
+	if (!(*host_lock_ranks() & 1u << rank))
+		__builtin_trap(); /* not held */
+}
+
+/* For operations that may sleep or free: no lock is held, except for the mutex of a
+ * locking mode. */
 static inline void binder_assert_unlocked(void)
 {
 	if (*host_lock_ranks() & ~(1u << RANK_GLOBAL))
 		__builtin_trap();
 }
-#define BINDER_RANK_TAKE(lock)	 binder_rank_take((lock)->rank)
-#define BINDER_RANK_DROP(lock)	 binder_rank_drop((lock)->rank)
 #else
+static inline void binder_rank_take(enum binder_lock_rank rank)
+{
+	(void)rank;
+}
+
+static inline void binder_rank_drop(enum binder_lock_rank rank)
+{
+	(void)rank;
+}
+
+static inline void binder_rank_assert(enum binder_lock_rank rank)
+{
+	(void)rank;
+}
+
 static inline void binder_assert_unlocked(void)
 {
 }
-#define BINDER_RANK_TAKE(lock)	 ((void)0)
-#define BINDER_RANK_DROP(lock)	 ((void)0)
 #endif
 
-static inline void binder_lock_init(struct binder_lock *lock,
-				    enum binder_lock_rank rank)
+/* The caller holds @lock. */
+static inline void binder_assert_held(const struct binder_lock *lock) ASSERTS(lock)
+{
+	binder_rank_assert(lock->rank);
+}
+
+static inline void binder_lock_init(struct binder_lock *lock, enum binder_lock_rank rank)
 {
 	host_spin_init(&lock->raw, rank);
 	lock->rank = rank;
@@ -129,76 +149,56 @@ static inline void binder_lock_destroy(struct binder_lock *lock)
 	host_spin_destroy(&lock->raw);
 }
 
-static inline void binder_lock(struct binder_lock *lock) ACQUIRE(lock) NO_TSA
+/* The primitives below are not analysed: the raw lock of a host has no annotations. */
+
+static inline void binder_lock(struct binder_lock *lock) ACQUIRE_LOCK(lock) NO_TSA
 {
-	BINDER_RANK_TAKE(lock);
+	binder_rank_take(lock->rank);
 	if (host_is_counting_locks())
 		binder_lock_counted(lock);
 	else
 		host_spin_lock(&lock->raw);
 }
 
-static inline void binder_unlock(struct binder_lock *lock) RELEASE(lock) NO_TSA
+static inline void binder_unlock(struct binder_lock *lock) RELEASE_LOCK(lock) NO_TSA
 {
-	BINDER_RANK_DROP(lock); /* first: an unlocked lock may be freed by others */
+	binder_rank_drop(lock->rank);
 	host_spin_unlock(&lock->raw);
 }
 
-static inline void binder_mutex_init(struct binder_mutex *lock,
-				     enum binder_lock_rank rank)
-{
-	host_mutex_init(&lock->raw, rank);
-	lock->rank = rank;
-}
-
-static inline void binder_mutex_lock(struct binder_mutex *lock)
-	ACQUIRE(lock) NO_TSA
-{
-	BINDER_RANK_TAKE(lock);
-	if (host_is_counting_locks())
-		binder_mutex_lock_counted(lock);
-	else
-		host_mutex_lock(&lock->raw);
-}
-
-static inline void binder_mutex_unlock(struct binder_mutex *lock)
-	RELEASE(lock) NO_TSA
-{
-	BINDER_RANK_DROP(lock);
-	host_mutex_unlock(&lock->raw);
-}
-
-static inline void binder_pi_mutex_init(struct binder_pi_mutex *lock,
-					enum binder_lock_rank rank)
+static inline void binder_pi_mutex_init(struct binder_pi_mutex *lock, enum binder_lock_rank rank)
 {
 	host_pi_mutex_init(&lock->raw, rank);
 	lock->rank = rank;
 }
 
-static inline void binder_pi_mutex_lock(struct binder_pi_mutex *lock)
-	ACQUIRE(lock) NO_TSA
+static inline void binder_pi_mutex_destroy(struct binder_pi_mutex *lock)
 {
-	BINDER_RANK_TAKE(lock);
+	host_pi_mutex_destroy(&lock->raw);
+}
+
+static inline void binder_pi_mutex_lock(struct binder_pi_mutex *lock) ACQUIRE_LOCK(lock) NO_TSA
+{
+	binder_rank_take(lock->rank);
 	if (host_is_counting_locks())
 		binder_pi_mutex_lock_counted(lock);
 	else
 		host_pi_mutex_lock(&lock->raw);
 }
 
-/* Without waiting; false: somebody else holds it. */
+/* Does not wait; false: the lock is taken. */
 static inline bool binder_pi_mutex_trylock(struct binder_pi_mutex *lock)
 	TRY_ACQUIRE(true, lock) NO_TSA
 {
 	if (!host_pi_mutex_trylock(&lock->raw))
 		return false;
-	BINDER_RANK_TAKE(lock);
+	binder_rank_take(lock->rank);
 	return true;
 }
 
-static inline void binder_pi_mutex_unlock(struct binder_pi_mutex *lock)
-	RELEASE(lock) NO_TSA
+static inline void binder_pi_mutex_unlock(struct binder_pi_mutex *lock) RELEASE_LOCK(lock) NO_TSA
 {
-	BINDER_RANK_DROP(lock);
+	binder_rank_drop(lock->rank);
 	host_pi_mutex_unlock(&lock->raw);
 }
 

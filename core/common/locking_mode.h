@@ -1,52 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * regime: how calls into the engine are kept from disturbing each other, chosen once, by name, for
- * measuring what the choice is worth.
+ * locking mode: how concurrent calls into the engine are serialised; chosen once, by name,
+ * to measure what the choice is worth.
  *
- *   fine		  by the locks of the things that they touch (docs/LOCKING.md)
- *   global		  besides, by one mutex around each entry of core.h, dropped while a call
- *			  waits, as Binder was before it had fine-grained locks
- *   global-nopreempt	  the same, and whoever holds the mutex stays on its CPU, as some shipped it
- *			  then; only where the home can do that
+ *   fine		  by the locks of the objects that a call touches (docs/LOCKING.md)
+ *   global		  in addition by one mutex around each entry of core.h, released while a
+ *			  call waits, as in Binder before it had fine-grained locks
+ *   global-nopreempt	  the same, and the owner of the mutex is not preempted; only where
+ *			  the host supports that
  *
- * Outside the mutex stays what must not wait for it (binder_shrink: its caller may be inside a
- * call; binder_flush: the engine may close a file that is a device of its own; mmap, under the
- * process's mmap_lock), and what only counts, looks a thread up or reports.  The fine locks stay
- * in use under it.
+ * Not under the mutex: binder_shrink() (its caller may be inside a call), binder_flush()
+ * (the engine may close a file that is a device of its own), binder_mmap() (under the
+ * process's mmap_lock), and what only counts, looks up a thread or prints a report.
  */
 #ifndef BINDER_LOCKING_MODE_H
 #define BINDER_LOCKING_MODE_H
 
-#include "common/lock.h"
+#include "host.h"
 
 enum binder_locking_mode { LOCKING_FINE, LOCKING_GLOBAL, LOCKING_GLOBAL_NOPREEMPT, LOCKING_COUNT };
 
-/* False: there is none of this name. */
-bool binder_locking_mode_parse(const char *name, enum binder_locking_mode *regime);
-const char *binder_locking_mode_name(enum binder_locking_mode regime);
+/* Returns false if no mode has this name. */
+bool binder_locking_mode_parse(const char *name, enum binder_locking_mode *mode);
+const char *binder_locking_mode_name(enum binder_locking_mode mode);
 
-/* By the home, before anything else of the engine is called; what its host_locking_is_global() says
+/* Called by the host before any other function of the engine; host_locking_is_global()
  * must agree. */
-void binder_locking_mode_choose(enum binder_locking_mode regime);
+void binder_locking_mode_choose(enum binder_locking_mode mode);
 enum binder_locking_mode binder_locking_mode_chosen(void);
 
-/* Part of binder_world_init(). */
-void binder_locking_mode_init(void);
+/* The mutex.  Not recursive; may sleep; no lock held. */
+void binder_global_lock(void);
+void binder_global_unlock(void);
 
-/* Around each entry.  May sleep; no lock held.  They do not nest. */
-void binder_locking_mode_lock(void);
-void binder_locking_mode_unlock(void);
-
-static inline void binder_locking_mode_enter(void)
+/* Around each entry. */
+static inline void binder_enter(void)
 {
 	if (host_locking_is_global())
-		binder_locking_mode_lock();
+		binder_global_lock();
 }
 
-static inline void binder_locking_mode_leave(void)
+static inline void binder_leave(void)
 {
 	if (host_locking_is_global())
-		binder_locking_mode_unlock();
+		binder_global_unlock();
 }
 
 #endif

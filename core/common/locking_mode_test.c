@@ -25,11 +25,11 @@ static bool is_held(void)
 
 TEST(regime_mutex_is_dropped_while_a_call_waits)
 {
-	bool before = sim_regime_global;
+	bool before = sim_locking_global;
 	struct binder_transaction_data tr;
 	struct pair p;
 
-	sim_regime_global = true;
+	sim_locking_global = true;
 	pair_begin(&p);
 	CHECK(p.s->parked && !is_held());
 	CHECK(pair_call(&p, 0, 7, 0, "question") == BINDER_WOULD_BLOCK);
@@ -44,16 +44,16 @@ TEST(regime_mutex_is_dropped_while_a_call_waits)
 	CHECK(pair_has_data(p.c, &tr, "answer"));
 	CHECK(pair_end(&p));
 	CHECK(!is_held());
-	sim_regime_global = before;
+	sim_locking_global = before;
 }
 
 /* Under the mutex what may sleep or free may still do so, as the rank checker sees it; but nothing
  * enters twice. */
 TEST(regime_mutex_comes_first)
 {
-	binder_locking_mode_lock();
+	binder_global_lock();
 	CHECK(is_held());
 	binder_assert_unlocked();
-	binder_locking_mode_unlock();
+	binder_global_unlock();
 	CHECK(!is_held());
 }

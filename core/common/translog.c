@@ -43,7 +43,7 @@ void binder_log_init(void)
 }
 
 struct binder_log_entry *binder_log_begin(bool failed)
-	ACQUIRE(&binder_log_entry_lock) NO_TSA
+	ACQUIRE_LOCK(&binder_log_entry_lock) NO_TSA
 {
 	struct ring *ring = failed ? &failures : &all;
 	u32 nr = (u32)host_atomic_add_return(&ring->next, 1) - 1;
@@ -54,7 +54,7 @@ struct binder_log_entry *binder_log_begin(bool failed)
 }
 
 void binder_log_end(struct binder_log_entry *e)
-	RELEASE(&binder_log_entry_lock) NO_TSA
+	RELEASE_LOCK(&binder_log_entry_lock) NO_TSA
 {
 	binder_unlock(&base_container_of(e, struct slot, entry)->lock);
 }

@@ -34,8 +34,8 @@ extern struct binder_lock binder_log_entry_lock;
 
 /* The next entry of the log of all transactions or, if @failed, of failures, for the caller to fill
  * in, every field, until binder_log_end().  What is in between is under a lock of rank RANK_LOG. */
-struct binder_log_entry *binder_log_begin(bool failed) ACQUIRE(&binder_log_entry_lock);
-void binder_log_end(struct binder_log_entry *e) RELEASE(&binder_log_entry_lock);
+struct binder_log_entry *binder_log_begin(bool failed) ACQUIRE_LOCK(&binder_log_entry_lock);
+void binder_log_end(struct binder_log_entry *e) RELEASE_LOCK(&binder_log_entry_lock);
 
 /* The two logs as text, the oldest entry first.  May sleep. */
 void binder_report_transaction_log(struct host_out *out);

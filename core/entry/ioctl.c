@@ -5,6 +5,7 @@
  * and goes on in binder_resume().
  */
 #include "entry/command.h"
+#include "things/context.h"
 #include "core.h"
 #include "notices/freeze.h"
 #include "things/node.h"
@@ -237,9 +238,9 @@ BINDER_INLINE int binder_write_read(struct binder_thread *thread, struct binder_
 
 	if (host_trace_stages_wanted())
 		binder_stage(HOST_STAGE_IOC, thread, 0, 0);
-	binder_locking_mode_enter();
+	binder_enter();
 	err = leave(thread, write_read(thread, bwr, nonblock));
-	binder_locking_mode_leave();
+	binder_leave();
 	return err;
 }
 
@@ -253,12 +254,12 @@ int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock
 		ioctl = &ioctls[nr];
 	if (cmd == BINDER_WRITE_READ)
 		return binder_write_read(thread, arg, nonblock);
-	binder_locking_mode_enter();
+	binder_enter();
 	/* Number 0 is a gap, where 0 is found. */
 	if (ioctl && ioctl->cmd == cmd && ioctl->run)
 		err = ioctl->run(thread, arg, nonblock);
 	err = leave(thread, err);
-	binder_locking_mode_leave();
+	binder_leave();
 	return err;
 }
 
@@ -268,13 +269,13 @@ BINDER_INLINE int binder_resume(struct binder_thread *thread, u32 cmd, void *arg
 	bool interrupted = why == RESUME_INTERRUPTED;
 	int err;
 
-	binder_locking_mode_enter();
+	binder_enter();
 	if (cmd == BINDER_FREEZE)
 		err = binder_freeze_resume(thread, why == RESUME_TIMED_OUT, interrupted);
 	else
 		err = read_returns(thread, arg, false, interrupted);
 	err = leave(thread, err);
-	binder_locking_mode_leave();
+	binder_leave();
 	return err;
 }
 
@@ -282,12 +283,12 @@ bool binder_poll(struct binder_thread *thread)
 {
 	bool ready;
 
-	binder_locking_mode_enter();
+	binder_enter();
 	binder_lock(&thread->proc->inner_lock);
 	thread->looper |= LOOPER_POLL;
 	ready = binder_thread_has_work_ilocked(thread,
 					       binder_thread_is_available_ilocked(thread));
 	binder_unlock(&thread->proc->inner_lock);
-	binder_locking_mode_leave();
+	binder_leave();
 	return ready;
 }

@@ -157,7 +157,8 @@ static int finish(struct reader *r)
 /* ---- one function per kind of work ---------------------------------------------- *
  * Called with the inner lock held and the work dequeued; return without it. */
 
-static int deliver_error(struct reader *r, struct binder_work *work) RELEASE(&r->proc->inner_lock)
+static int deliver_error(struct reader *r, struct binder_work *work)
+	RELEASE_LOCK(&r->proc->inner_lock)
 {
 	struct binder_error *e = bl_entry(&work->link, struct binder_error, work.link);
 	const s32 no_memory = -ENOMEM; /* for BR_ERROR, the only one with a payload */
@@ -179,7 +180,7 @@ static u32 code_of_completion(const struct reader *r, const struct binder_work *
 }
 
 static int deliver_complete(struct reader *r, struct binder_work *work)
-	RELEASE(&r->proc->inner_lock)
+	RELEASE_LOCK(&r->proc->inner_lock)
 {
 	u32 ret = code_of_completion(r, work);
 
@@ -204,7 +205,8 @@ static bool deliver_complete_ilocked(struct reader *r, struct binder_work *work)
 	return true;
 }
 
-static int deliver_node(struct reader *r, struct binder_work *work) RELEASE(&r->proc->inner_lock)
+static int deliver_node(struct reader *r, struct binder_work *work)
+	RELEASE_LOCK(&r->proc->inner_lock)
 {
 	static const struct {
 		u32 tell, ret;
@@ -229,7 +231,8 @@ static int deliver_node(struct reader *r, struct binder_work *work) RELEASE(&r->
 	return err;
 }
 
-static int deliver_death(struct reader *r, struct binder_work *work) RELEASE(&r->proc->inner_lock)
+static int deliver_death(struct reader *r, struct binder_work *work)
+	RELEASE_LOCK(&r->proc->inner_lock)
 {
 	struct binder_death *death = bl_entry(&work->link, struct binder_death, work.link);
 	bool ended;
@@ -247,7 +250,8 @@ static int deliver_death(struct reader *r, struct binder_work *work) RELEASE(&r-
 	return err || ended ? err : STOP;
 }
 
-static int deliver_freeze(struct reader *r, struct binder_work *work) RELEASE(&r->proc->inner_lock)
+static int deliver_freeze(struct reader *r, struct binder_work *work)
+	RELEASE_LOCK(&r->proc->inner_lock)
 {
 	struct binder_freeze *freeze = bl_entry(&work->link, struct binder_freeze, work.link);
 	struct binder_frozen_state_info state;
@@ -368,7 +372,7 @@ static void refuse(struct reader *r, struct binder_transaction *t, int err)
 }
 
 static int deliver_transaction(struct reader *r, struct binder_work *work)
-	RELEASE(&r->proc->inner_lock)
+	RELEASE_LOCK(&r->proc->inner_lock)
 {
 	struct binder_transaction *t = bl_entry(&work->link, struct binder_transaction, work.link);
 	struct binder_node *node = t->buffer->target_node;
@@ -432,8 +436,8 @@ static int (*const tell[WORK_TYPES])(struct reader *r, struct binder_work *work)
 	[WORK_FREEZE_CLEARED] = deliver_freeze,
 };
 
-static int deliver_one(struct reader *r, struct binder_work *work) RELEASE(&r->proc->inner_lock)
-	NO_TSA /* whichever it is, it lets the lock go */
+static int deliver_one(struct reader *r, struct binder_work *work)
+	RELEASE_LOCK(&r->proc->inner_lock) NO_TSA /* whichever it is, it lets the lock go */
 {
 	int err;
 
@@ -503,7 +507,7 @@ static int wait_or_go_ilocked(struct reader *r, bool nonblock, bool interrupted)
 }
 
 /* Tells what there is.  GO_ON: nothing came of it, wait again. */
-static int deliver_all(struct reader *r) RELEASE(&r->proc->inner_lock)
+static int deliver_all(struct reader *r) RELEASE_LOCK(&r->proc->inner_lock)
 {
 	for (;;) {
 		struct binder_work *work;

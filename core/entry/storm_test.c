@@ -6,8 +6,12 @@
  * data race (in the build that looks for them), no wake-up lost, and nothing left
  * when all are gone.
  */
+#include "common/lock.h"
 #include "core.h"
 #include "check.h"
+#include "things/context.h"
+#include "things/proc.h"
+#include "things/thread.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -65,9 +65,6 @@ struct binder_alloc {
 	struct binder_buffer *spare GUARDED_BY(&lock); /* for the next one */
 };
 
-/* 4 MiB: a longer mapping is used up to here (stock behaviour). */
-#define BINDER_MAP_MAX_SIZE ((size_t)4 << 20)
-
 void binder_alloc_init(struct binder_alloc *alloc);
 
 /* Tells of the mapping at @base, @size bytes, rounded down to whole pages.

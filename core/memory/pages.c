@@ -27,7 +27,7 @@ void binder_pages_init(struct binder_pages *pages)
 
 void binder_pages_destroy(struct binder_pages *pages)
 {
-	host_pi_mutex_destroy(&pages->evicting.raw);
+	binder_pi_mutex_destroy(&pages->evicting);
 	host_free(pages->page);
 	pages->page = NULL;
 }

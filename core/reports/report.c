@@ -11,6 +11,7 @@
  * is printed only when something comes under it.
  */
 #include "core.h"
+#include "things/context.h"
 #include "notices/death.h"
 #include "things/node.h"
 #include "things/ref.h"

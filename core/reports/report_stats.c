@@ -5,6 +5,7 @@
  * where the stock driver leaves it out.
  */
 #include "core.h"
+#include "things/context.h"
 #include "things/node.h"
 #include "things/ref.h"
 #include "reports/snapshot.h"

@@ -7,17 +7,15 @@
  */
 #include "things/context.h"
 
-#include "core.h"
 #include "common/cover.h"
 #include "things/node.h"
-#include "common/locking_mode.h"
+#include "things/proc.h"
 #include "common/translog.h"
 
 struct binder_world binder_world;
 
 void binder_world_init(void) NO_TSA /* nobody else is there yet */
 {
-	binder_locking_mode_init();
 	binder_pi_mutex_init(&binder_world.lock, RANK_WORLD);
 	bl_init(&binder_world.procs);
 	bl_init(&binder_world.dead_nodes);

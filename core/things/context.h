@@ -34,11 +34,14 @@ struct binder_world {
 };
 
 extern struct binder_world binder_world;
+void binder_world_init(void);
 
 /* The next number for anything that reports and logs name.  Never 0. */
 u32 binder_next_id(void);
 
+struct binder_context *binder_context_new(const char *name);
 void binder_context_get(struct binder_context *context);
+void binder_context_put(struct binder_context *context);
 
 /* The node of the context's manager, pinned; NULL if it has none. */
 struct binder_node *binder_context_get_manager(struct binder_context *context);

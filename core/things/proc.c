@@ -10,18 +10,22 @@
  */
 #include "things/proc.h"
 
-#include "core.h"
 #include "notices/death.h"
 #include "notices/freeze.h"
 #include "common/cover.h"
+#include "common/limits.h"
+#include "things/context.h"
 #include "things/node.h"
 #include "calls/inherit.h"
 #include "things/ref.h"
-#include "common/locking_mode.h"
 #include "calls/transaction.h"
 
-static void proc_init(struct binder_proc *proc, struct binder_context *context) NO_TSA
+struct binder_proc *binder_proc_new(struct binder_context *context) NO_TSA
 {
+	struct binder_proc *proc = host_alloc_large(sizeof(*proc));
+
+	if (!proc)
+		return NULL;
 	host_atomic_set(&proc->refs, 1);
 	binder_context_get(context);
 	proc->context = context;
@@ -35,10 +39,12 @@ static void proc_init(struct binder_proc *proc, struct binder_context *context) 
 	bl_init(&proc->delivered_freeze);
 	bl_init(&proc->freeze_waiters);
 	binder_alloc_init(&proc->alloc);
+	return proc;
 }
 
-static void proc_free(struct binder_proc *proc) NO_TSA /* nobody else sees it any more */
+void binder_proc_free(struct binder_proc *proc) NO_TSA /* not visible to other threads any more */
 {
+	binder_alloc_destroy(&proc->alloc);
 	host_free(proc->descs.words);
 	binder_lock_destroy(&proc->outer_lock);
 	binder_lock_destroy(&proc->inner_lock);
@@ -46,48 +52,17 @@ static void proc_free(struct binder_proc *proc) NO_TSA /* nobody else sees it an
 	host_free(proc);
 }
 
-static int open_proc(struct binder_context *context, const void *opener, struct binder_proc **out)
+void binder_proc_get(struct binder_proc *proc)
 {
-	struct binder_proc *proc = host_alloc_large(sizeof(*proc));
-	int err;
-
-	if (!proc)
-		return -ENOMEM;
-	proc_init(proc, context);
-	err = host_proc_init(&proc->host, &proc->alloc.map, opener);
-	if (err) {
-		binder_alloc_destroy(&proc->alloc);
-		proc_free(proc);
-		return err;
-	}
-	proc->pid = host_proc_pid(&proc->host);
-	proc->default_priority =
-		binder_priority_of_open(host_priority_of_opener(&proc->host, opener));
-	binder_pi_mutex_lock(&binder_world.lock);
-	bl_add_tail(&binder_world.procs, &proc->world_link);
-	binder_pi_mutex_unlock(&binder_world.lock);
-	binder_stats_created(STAT_PROC);
-	*out = proc;
-	return 0;
-}
-
-int binder_open(struct binder_context *context, const void *opener, struct binder_proc **proc)
-{
-	int err;
-
-	binder_locking_mode_enter();
-	err = open_proc(context, opener, proc);
-	binder_locking_mode_leave();
-	return err;
+	host_atomic_add(&proc->refs, 1);
 }
 
 void binder_proc_put(struct binder_proc *proc)
 {
 	if (host_atomic_add_return(&proc->refs, -1))
 		return;
-	binder_alloc_destroy(&proc->alloc);
 	host_proc_destroy(&proc->host, &proc->alloc.map);
-	proc_free(proc);
+	binder_proc_free(proc);
 }
 
 bool binder_proc_add_notice(struct binder_proc *proc)
@@ -101,21 +76,6 @@ bool binder_proc_add_notice(struct binder_proc *proc)
 void binder_proc_drop_notice(struct binder_proc *proc)
 {
 	host_atomic_add_return(&proc->nr_notices, -1);
-}
-
-void binder_flush(struct binder_proc *proc)
-{
-	struct bt_node *n;
-
-	binder_lock(&proc->inner_lock);
-	bt_for_each(n, &proc->threads) {
-		struct binder_thread *thread = bt_entry(n, struct binder_thread, by_tid);
-
-		thread->need_return = true;
-		if (thread->looper & LOOPER_WAITING)
-			host_wake(&thread->host, false);
-	}
-	binder_unlock(&proc->inner_lock);
 }
 
 static void release_threads(struct binder_proc *proc)
@@ -312,44 +272,4 @@ void binder_proc_release(struct binder_proc *proc)
 	release_lists(proc);
 	binder_stats_deleted(STAT_PROC);
 	binder_proc_put(proc);
-}
-
-void binder_release(struct binder_proc *proc)
-{
-	binder_locking_mode_enter();
-	binder_proc_release(proc);
-	binder_locking_mode_leave();
-}
-
-size_t binder_shrink(size_t max)
-{
-	struct binder_proc *proc;
-	size_t nr = 0;
-
-	if (!binder_pi_mutex_trylock(&binder_world.lock)) {
-		BINDER_COVER(SHRINK_WORLD_BUSY);
-		return 0;
-	}
-	bl_for_each(proc, &binder_world.procs, world_link) {
-		if (nr < max)
-			nr += binder_alloc_shrink(&proc->alloc, max - nr);
-	}
-	binder_pi_mutex_unlock(&binder_world.lock);
-	return nr;
-}
-
-size_t binder_idle_pages(void)
-{
-	struct binder_alloc_stats stats;
-	struct binder_proc *proc;
-	size_t nr = 0;
-
-	if (!binder_pi_mutex_trylock(&binder_world.lock))
-		return 0;
-	bl_for_each(proc, &binder_world.procs, world_link) {
-		binder_alloc_get_stats(&proc->alloc, &stats);
-		nr += stats.pages_lru;
-	}
-	binder_pi_mutex_unlock(&binder_world.lock);
-	return nr;
 }

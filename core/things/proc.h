@@ -59,11 +59,12 @@ struct binder_proc {
 	struct binder_stats stats;
 };
 
-static inline void binder_proc_get(struct binder_proc *proc)
-{
-	host_atomic_add(&proc->refs, 1);
-}
+/* An open of @context, not yet known to the host; NULL: no memory.  May sleep. */
+struct binder_proc *binder_proc_new(struct binder_context *context);
+/* Frees it again, without host_proc_destroy(). */
+void binder_proc_free(struct binder_proc *proc);
 
+void binder_proc_get(struct binder_proc *proc);
 /* One more registration of a notice; false if there are too many. */
 bool binder_proc_add_notice(struct binder_proc *proc);
 void binder_proc_drop_notice(struct binder_proc *proc);

@@ -118,10 +118,28 @@ struct binder_thread *binder_thread_find_or_new(struct binder_proc *proc, s32 ti
 	return full ? NULL : find_thread(proc, tid);
 }
 
+void binder_thread_get(struct binder_thread *thread)
+{
+	host_atomic_add(&thread->refs, 1);
+}
+
 void binder_thread_put(struct binder_thread *thread)
 {
 	if (!host_atomic_add_return(&thread->refs, -1))
 		free_thread(thread);
+}
+
+u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max, u32 *total)
+{
+	struct bt_node *n;
+	u32 nr = 0;
+
+	binder_lock(&proc->inner_lock);
+	*total = proc->nr_threads;
+	for (n = bt_lower_bound(&proc->threads, &first, compare_tid); n && nr < max; n = bt_next(n))
+		tids[nr++] = bt_entry(n, struct binder_thread, by_tid)->tid;
+	binder_unlock(&proc->inner_lock);
+	return nr;
 }
 
 bool binder_thread_is_available_ilocked(const struct binder_thread *thread)

@@ -76,11 +76,7 @@ struct binder_thread *binder_thread_find_or_new(struct binder_proc *proc, s32 ti
  * binder_write_read() in a home where nobody else can end the thread meanwhile. */
 struct binder_thread *binder_thread_find(struct binder_proc *proc, s32 tid);
 
-static inline void binder_thread_get(struct binder_thread *thread)
-{
-	host_atomic_add(&thread->refs, 1);
-}
-
+void binder_thread_get(struct binder_thread *thread);
 /* Drops a count.  May sleep; no lock held. */
 void binder_thread_put(struct binder_thread *thread);
 
@@ -104,6 +100,9 @@ void binder_wake_ilocked(struct binder_proc *proc, struct binder_thread *thread,
 struct binder_thread *binder_select_thread_ilocked(struct binder_proc *proc);
 /* Work was put in proc->todo. */
 void binder_wake_proc_ilocked(struct binder_proc *proc);
+
+/* See core.h. */
+u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max, u32 *total);
 
 /* The thread is no more: its calls are answered, its work is dropped.
  * Returns the number of transactions that it was part of.  May sleep. */

@@ -64,11 +64,6 @@ static void unlist_file(struct binder_file *file)
 	pthread_mutex_unlock(&files_lock);
 }
 
-static struct binder_thread *thread_of(struct host_thread *host)
-{
-	return base_container_of(host, struct binder_thread, host);
-}
-
 static void put_file(struct binder_file *file)
 {
 	if (atomic_fetch_sub(&file->refs, 1) == 1)
@@ -102,11 +97,11 @@ static void end_open(struct binder_file *file)
 	if (atomic_exchange(&file->ending, true))
 		return;
 	unlist_file(file);
-	layout_proc_closed(file->proc->host.pid);
-	watch_remove(file->proc->host.pidfd);
-	atomic_store(&file->proc->host.gone, true);
-	atomic_store(&file->proc->host.ended, true);
-	while (atomic_load(&file->calls) > 1 && (thread = park_next_of(&file->proc->host)))
+	layout_proc_closed(file->host->pid);
+	watch_remove(file->host->pidfd);
+	atomic_store(&file->host->gone, true);
+	atomic_store(&file->host->ended, true);
+	while (atomic_load(&file->calls) > 1 && (thread = park_next_of(file->host)))
 		device_answer(thread, -EBADF);
 	leave(file);
 }
@@ -132,9 +127,10 @@ static int make_file(const struct request *request, struct binder_context *conte
 		free(file);
 		return error;
 	}
+	file->host = binder_proc_host(file->proc);
 	list_file(file);
-	layout_proc_opened(file->proc->host.pid);
-	watch_add(file->proc->host.pidfd, file->nodeid);
+	layout_proc_opened(file->host->pid);
+	watch_add(file->host->pidfd, file->nodeid);
 	*out = file;
 	return 0;
 }
@@ -169,16 +165,16 @@ void device_open(const struct request *request, struct binder_context *context)
 		return;
 	}
 	out.fh = (uintptr_t)file | 1;
-	if (file->proc->alloc.map.backing_id >= 0) {
+	if (binder_proc_map(file->proc)->backing_id >= 0) {
 		out.open_flags |= FOPEN_PASSTHROUGH;
-		out.backing_id = file->proc->alloc.map.backing_id;
+		out.backing_id = binder_proc_map(file->proc)->backing_id;
 	}
 	session_reply(request->head->unique, &out, sizeof(out));
 }
 
 void device_answer(struct host_thread *thread, int result)
 {
-	struct binder_thread *binder_thread = thread_of(thread);
+	struct binder_thread *binder_thread = binder_thread_of_host(thread);
 	struct binder_file *file = thread->proc->file;
 	u64 unique = thread->unique;
 	u32 out_size = thread->out_size;
@@ -204,14 +200,14 @@ static void finish_one_woken(void);
  */
 static void settle(struct host_thread *thread, int result, bool own)
 {
-	struct binder_thread *binder_thread = thread_of(thread);
+	struct binder_thread *binder_thread = binder_thread_of_host(thread);
 
 	while (result == BINDER_WOULD_BLOCK) {
+		u32 timeout_ms = binder_thread_wait_timeout_ms(binder_thread);
 		enum park_result parked;
 
-		if (binder_thread->wait_timeout_ms && !thread->deadline_ns) {
-			thread->deadline_ns = host_now_ns() +
-					      binder_thread->wait_timeout_ms * 1000000ull;
+		if (timeout_ms && !thread->deadline_ns) {
+			thread->deadline_ns = host_now_ns() + timeout_ms * 1000000ull;
 			watch_deadline(thread->deadline_ns);
 		}
 		parked = park_wait(thread);
@@ -255,7 +251,7 @@ void device_resume(struct host_thread *thread, int why)
 	}
 	worker_begin_step(thread);
 	settle(thread,
-	       binder_resume(thread_of(thread), thread->cmd, thread->arg,
+	       binder_resume(binder_thread_of_host(thread), thread->cmd, thread->arg,
 			     (enum binder_resume_reason)why),
 	       false);
 }
@@ -297,7 +293,7 @@ static int begin_call(const struct request *request, struct binder_file *file,
 		leave(file);
 		return -ENOMEM;
 	}
-	if (!(*thread)->host.unique)	/* it calls for the first time */
+	if (!binder_thread_host(*thread)->unique)	/* it calls for the first time */
 		reap_ended_threads(file->proc, &file->reap_at);
 	return 0;
 }
@@ -317,7 +313,7 @@ void device_ioctl(const struct request *request)
 		session_reply_ioctl(request->head->unique, error, NULL, 0);
 		return;
 	}
-	thread = &binder_thread->host;
+	thread = binder_thread_host(binder_thread);
 	if (!park_begin(thread)) {
 		session_reply_ioctl(request->head->unique, -EBUSY, NULL, 0);
 		binder_thread_put(binder_thread);
@@ -347,8 +343,8 @@ void device_poll(const struct request *request)
 	} else {
 		/* first arm, then look: what comes in between is told twice, not never */
 		if (in->flags & FUSE_POLL_SCHEDULE_NOTIFY) {
-			atomic_store(&file->proc->host.poll_handle, in->kh);
-			atomic_store(&file->proc->host.poll_armed, true);
+			atomic_store(&file->host->poll_handle, in->kh);
+			atomic_store(&file->host->poll_armed, true);
 		}
 		if (binder_poll(thread))
 			out.revents = POLLIN;
@@ -376,7 +372,7 @@ void device_read(const struct request *request)
 		session_reply_error(request->head->unique, EINVAL);
 		return;
 	}
-	map = &file->proc->alloc.map;
+	map = binder_proc_map(file->proc);
 	if (map->backing_id >= 0)
 		session_reply_error(request->head->unique, EINVAL);
 	else
@@ -440,7 +436,7 @@ bool device_owner_died(u64 nodeid)
 
 	if (!file)
 		return false;
-	atomic_store(&file->proc->host.gone, true);
+	atomic_store(&file->host->gone, true);
 	atomic_store(&file->orphan, true);
 	leave(file);
 	return true;

@@ -14,6 +14,7 @@ struct binder_proc;
 /* One open of a device. */
 struct binder_file {
 	struct binder_proc *proc;
+	struct host_proc *host;		/* of proc */
 	struct binder_file *next;	/* in its bucket of open files */
 	u64 nodeid;
 	u32 uid;			/* who is charged for it */

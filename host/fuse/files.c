@@ -207,8 +207,7 @@ void files_close(struct host_thread *owner, const u32 *fds, u32 nr)
 
 static void visit_over(struct pending_files *pending, int error)
 {
-	struct binder_thread *thread = base_container_of(pending->thread, struct binder_thread,
-							 host);
+	struct binder_thread *thread = binder_thread_of_host(pending->thread);
 
 	pending->nr_close = 0;
 	free(pending->closes);
@@ -271,7 +270,7 @@ bool files_start(struct host_thread *thread, int result)
 		.armed = on_armed,
 		.done = on_done,
 	};
-	binder_thread_get(base_container_of(thread, struct binder_thread, host));
+	binder_thread_get(binder_thread_of_host(thread));
 	park_keep(thread);
 	inject_submit(injector, &pending->job);
 	return true;

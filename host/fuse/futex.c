@@ -52,22 +52,6 @@ void futex_spin_slow(atomic_uint *word)
 	}
 }
 
-void futex_lock_slow(atomic_uint *word)
-{
-	for (int i = 0; i < SPINS; i++) {
-		if (try_free_word(word))
-			return;
-		pause_briefly();
-	}
-	while (atomic_exchange_explicit(word, 2, memory_order_acquire))
-		syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
-}
-
-void futex_lock_wake(atomic_uint *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
 void futex_pi_init(pthread_mutex_t *mutex)
 {
 	pthread_mutexattr_t attributes;

@@ -15,12 +15,6 @@ extern _Thread_local uint32_t futex_lock_ranks;
 /* Takes a spinlock that was not free: spins, then lets others run, until it is. */
 void futex_spin_slow(atomic_uint *word);
 
-/* Takes a mutex that was not free: spins a moment, then sleeps until it is. */
-void futex_lock_slow(atomic_uint *word);
-
-/* Wakes one sleeper after the mutex was dropped. */
-void futex_lock_wake(atomic_uint *word);
-
 /* A mutex whose holder the kernel makes as urgent as who waits for it. */
 void futex_pi_init(pthread_mutex_t *mutex);
 

@@ -6,15 +6,14 @@
 #ifndef HOST_FUSE_HOST_IMPL_H
 #define HOST_FUSE_HOST_IMPL_H
 
-#include "no_trace.h"
 #include "caller.h"
 #include "files.h"
 #include "futex.h"
 #include "log.h"
 #include "map.h"
-#include "measure.h"
 #include "park.h"
 #include "stages.h"
+#include "switches.h"
 #include "text.h"
 #include "watch.h"
 
@@ -91,49 +90,12 @@ static inline void host_spin_lock(struct host_spinlock *lock)
 	host_lock_take(&lock->lock);
 }
 
-static inline bool host_spin_trylock(struct host_spinlock *lock)
-{
-	return !atomic_exchange_explicit(&lock->lock.word, 1, memory_order_acquire);
-}
-
 static inline void host_spin_unlock(struct host_spinlock *lock)
 {
 	host_lock_drop(&lock->lock);
 }
 
 static inline void host_spin_destroy(struct host_spinlock *lock)
-{
-}
-
-static inline void host_mutex_init(struct host_mutex *lock, u32 class)
-{
-	atomic_init(&lock->lock.word, 0);
-}
-
-static inline void host_mutex_lock(struct host_mutex *lock)
-{
-	unsigned int expected = 0;
-
-	if (!atomic_compare_exchange_strong_explicit(&lock->lock.word, &expected, 1,
-						     memory_order_acquire, memory_order_relaxed))
-		futex_lock_slow(&lock->lock.word);
-}
-
-static inline bool host_mutex_trylock(struct host_mutex *lock)
-{
-	unsigned int expected = 0;
-
-	return atomic_compare_exchange_strong_explicit(&lock->lock.word, &expected, 1,
-						       memory_order_acquire, memory_order_relaxed);
-}
-
-static inline void host_mutex_unlock(struct host_mutex *lock)
-{
-	if (atomic_exchange_explicit(&lock->lock.word, 0, memory_order_release) == 2)
-		futex_lock_wake(&lock->lock.word);
-}
-
-static inline void host_mutex_destroy(struct host_mutex *lock)
 {
 }
 
@@ -167,21 +129,6 @@ static inline u32 *host_lock_ranks(void)
 	return &futex_lock_ranks;
 }
 
-static inline bool host_is_counting_locks(void)
-{
-	return __builtin_expect(atomic_load_explicit(&measure_locks, memory_order_relaxed), 0);
-}
-
-static inline void host_count_locks(bool on)
-{
-	atomic_store(&measure_locks, on);
-}
-
-static inline u32 host_shard(void)
-{
-	return measure_shard();
-}
-
 static inline s32 host_atomic_read(const struct host_atomic *a)
 {
 	return atomic_load_explicit(&a->value, memory_order_relaxed);
@@ -200,33 +147,6 @@ static inline s32 host_atomic_add_return(struct host_atomic *a, s32 delta)
 static inline void host_atomic_add(struct host_atomic *a, s32 delta)
 {
 	atomic_fetch_add_explicit(&a->value, delta, memory_order_relaxed);
-}
-
-/* ---- the regime: a daemon's threads are its kernel's to move ---- */
-
-static inline bool host_locking_is_global(void)
-{
-	return measure_global_regime;
-}
-
-static inline void host_stay_on_cpu(void)
-{
-}
-
-static inline void host_may_leave_cpu(void)
-{
-}
-
-/* ---- stages; no other trace of what happens is kept (no_trace.h) ---- */
-
-static inline bool host_trace_stages_wanted(void)
-{
-	return __builtin_expect(atomic_load_explicit(&measure_stages, memory_order_acquire), 0);
-}
-
-static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, s32 pid, s32 tid)
-{
-	stages_record(stage, id, answers, pid, tid);
 }
 
 /* ---- waking ---- */
@@ -461,7 +381,7 @@ static inline void host_out(struct host_out *out, const char *fmt, ...)
 	va_end(args);
 }
 
-static inline bool host_log_wanted(enum host_log_level level)
+static inline bool log_is_wanted(enum host_log_level level)
 {
 	static const enum log_level levels[] = {
 		[HOST_LOG_ERROR] = LOG_LEVEL_ERROR,
@@ -476,7 +396,7 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
 {
 	va_list args;
 
-	if (!host_log_wanted(level))
+	if (!log_is_wanted(level))
 		return;
 	va_start(args, fmt);
 	log_engine(level == HOST_LOG_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO, fmt, args);
@@ -487,6 +407,68 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
 static inline void host_notify_txn_failure(const struct host_txn_failure *failure)
 {
 	(void)failure;
+}
+
+/* ---- measure.h; the daemon has no tracepoints (trace.h) ---- */
+
+#define host_is_counting_locks host_is_counting_locks
+static inline bool host_is_counting_locks(void)
+{
+	return __builtin_expect(atomic_load_explicit(&switch_count_locks, memory_order_relaxed), 0);
+}
+
+#define host_count_locks host_count_locks
+static inline void host_count_locks(bool on)
+{
+	atomic_store(&switch_count_locks, on);
+}
+
+#define host_spin_trylock host_spin_trylock
+static inline bool host_spin_trylock(struct host_spinlock *lock)
+{
+	return !atomic_exchange_explicit(&lock->lock.word, 1, memory_order_acquire);
+}
+
+#define host_shard host_shard
+static inline u32 host_shard(void)
+{
+	return switch_shard();
+}
+
+#define host_locking_is_global host_locking_is_global
+static inline bool host_locking_is_global(void)
+{
+	return switch_locking_global;
+}
+
+#define host_global_lock host_global_lock
+static inline void host_global_lock(void)
+{
+	pthread_mutex_lock(&switch_global_lock);
+}
+
+#define host_global_trylock host_global_trylock
+static inline bool host_global_trylock(void)
+{
+	return !pthread_mutex_trylock(&switch_global_lock);
+}
+
+#define host_global_unlock host_global_unlock
+static inline void host_global_unlock(void)
+{
+	pthread_mutex_unlock(&switch_global_lock);
+}
+
+#define host_trace_stages_wanted host_trace_stages_wanted
+static inline bool host_trace_stages_wanted(void)
+{
+	return __builtin_expect(atomic_load_explicit(&switch_stages, memory_order_acquire), 0);
+}
+
+#define host_trace_stage host_trace_stage
+static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, s32 pid, s32 tid)
+{
+	stages_record(stage, id, answers, pid, tid);
 }
 
 #endif

@@ -35,10 +35,6 @@ struct host_spinlock {
 	struct host_lock_word lock;
 };
 
-struct host_mutex {
-	struct host_lock_word lock;
-};
-
 /* Seldom taken, so the library's will do. */
 struct host_pi_mutex {
 	pthread_mutex_t lock;

@@ -7,7 +7,6 @@
  */
 #include "layout.h"
 
-#include "common/contention.h"
 #include "core.h"
 #include "log.h"
 #include "stages.h"
@@ -155,7 +154,7 @@ static int add_device(const char *name)
 /* Texts for whoever measures, and how they are switched. */
 static const struct text_entry measures[] = {
 	{ "stages", 0600, write_stages, 0, obey_stages },
-	{ "lock_contention", 0644, write_contention, 0, binder_contention_obey },
+	{ "lock_contention", 0644, write_contention, 0, binder_contention_command },
 };
 
 static struct entry *add_dir(struct entry *parent, const char *name)

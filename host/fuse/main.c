@@ -12,12 +12,12 @@
 #include "files.h"
 #include "layout.h"
 #include "log.h"
-#include "measure.h"
 #include "mount.h"
 #include "options.h"
 #include "ready.h"
 #include "session.h"
 #include "stages.h"
+#include "switches.h"
 #include "tree.h"
 #include "users.h"
 #include "watch.h"
@@ -106,8 +106,8 @@ static bool serve(const struct options *options)
 
 	caller_init();
 	binder_locking_mode_choose(options->regime);
-	measure_global_regime = options->regime != LOCKING_FINE;
-	atomic_store(&measure_locks, options->count_locks);
+	switch_locking_global = options->regime != LOCKING_FINE;
+	atomic_store(&switch_count_locks, options->count_locks);
 	binder_world_init();
 	if (options->record_stages && stages_start()) {
 		log_error("out of memory");

@@ -6,7 +6,7 @@
 #define HOST_FUSE_OPTIONS_H
 
 #include "log.h"
-#include "common/locking_mode.h"
+#include "core.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

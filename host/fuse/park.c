@@ -169,7 +169,7 @@ void park_wake_poll(struct host_proc *proc)
 	if (atomic_exchange(&proc->poll_queued, true))
 		return;
 	atomic_store(&proc->poll_armed, false);
-	binder_proc_get(base_container_of(proc, struct binder_proc, host));
+	binder_proc_get(binder_proc_of_host(proc));
 	host_lock_take(&self->lock);
 	proc->next_polled = self->polled_first;
 	self->polled_first = proc;
@@ -192,7 +192,7 @@ void park_notify_polled(void)
 
 		atomic_store(&proc->poll_queued, false);
 		session_notify_poll(atomic_load(&proc->poll_handle));
-		binder_proc_put(base_container_of(proc, struct binder_proc, host));
+		binder_proc_put(binder_proc_of_host(proc));
 		proc = next;
 	}
 }

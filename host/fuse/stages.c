@@ -9,7 +9,7 @@
  */
 #include "stages.h"
 
-#include "measure.h"
+#include "switches.h"
 #include "text.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ int stages_start(void)
 	int error = 0;
 
 	pthread_mutex_lock(&switch_lock);
-	measure_stages = false;
+	switch_stages = false;
 	if (!ring)
 		ring = calloc(STAGES_SLOTS, sizeof(*ring));
 	if (!ring)
@@ -68,14 +68,14 @@ int stages_start(void)
 	for (u32 i = 0; ring && i < STAGES_SLOTS; i++)
 		atomic_store(&ring[i].signature, 0);
 	atomic_store(&next, 0);
-	measure_stages = !error;
+	switch_stages = !error;
 	pthread_mutex_unlock(&switch_lock);
 	return error;
 }
 
 void stages_stop(void)
 {
-	measure_stages = false;
+	switch_stages = false;
 }
 
 static void write_line(struct text *text, const struct record *r, u64 number)

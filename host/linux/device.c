@@ -45,9 +45,9 @@ static int device_open(struct inode *inode, struct file *filp)
 	err = binder_open(context, filp, &proc);
 	if (err)
 		return err;
-	filp->f_mapping = proc->alloc.map.mapping;
+	filp->f_mapping = binder_proc_map(proc)->mapping;
 	filp->private_data = proc;
-	reports_proc_opened(proc->pid, inode->i_sb);
+	reports_proc_opened(host_proc_pid(binder_proc_host(proc)), inode->i_sb);
 	return 0;
 }
 
@@ -61,7 +61,7 @@ static int device_release(struct inode *inode, struct file *filp)
 {
 	struct binder_proc *proc = filp->private_data;
 
-	reports_proc_closed(proc->pid, inode->i_sb);
+	reports_proc_closed(host_proc_pid(binder_proc_host(proc)), inode->i_sb);
 	binder_release(proc);
 	return 0;
 }
@@ -74,14 +74,14 @@ static int device_mmap(struct file *filp, struct vm_area_struct *vma)
 	size_t size = min_t(size_t, vma->vm_end - vma->vm_start, BINDER_MAP_MAX_SIZE);
 	int err;
 
-	if (proc->host.task != current->group_leader)
+	if (binder_proc_host(proc)->task != current->group_leader)
 		return -EINVAL;
-	err = map_attach(&proc->alloc.map, vma, size);
+	err = map_attach(binder_proc_map(proc), vma, size);
 	if (err)
 		return err;
-	err = binder_alloc_attach(&proc->alloc, vma->vm_start, size);
+	err = binder_mmap(proc, vma->vm_start, size);
 	if (err)
-		map_detach(&proc->alloc.map, vma);
+		map_detach(binder_proc_map(proc), vma);
 	return err;
 }
 
@@ -141,12 +141,14 @@ static const enum binder_resume_reason resume_reasons[] = {
 /* Goes on with a call that has come to @err, until it is over. */
 static BINDER_INLINE int run_on(struct binder_thread *thread, u32 cmd, void *arg, int err)
 {
-	struct host_thread *host = &thread->host;
+	struct host_thread *host = binder_thread_host(thread);
 	unsigned long deadline = 0;
 
 	while (err == BINDER_WOULD_BLOCK) {
-		if (thread->wait_timeout_ms && !deadline)
-			deadline = (jiffies + msecs_to_jiffies(thread->wait_timeout_ms)) ?: 1;
+		u32 timeout_ms = binder_thread_wait_timeout_ms(thread);
+
+		if (timeout_ms && !deadline)
+			deadline = (jiffies + msecs_to_jiffies(timeout_ms)) ?: 1;
 		err = binder_resume(thread, cmd, arg, resume_reasons[wake_sleep(host, deadline)]);
 	}
 	wake_leave(host);
@@ -169,7 +171,7 @@ static long small_ioctl(struct binder_thread *thread, unsigned int cmd, void __u
 		if (err)
 			return err;
 	}
-	wake_enter(&thread->host);
+	wake_enter(binder_thread_host(thread));
 	err = run_on(thread, cmd, arg, binder_ioctl(thread, cmd, arg, nonblock));
 	if (ABI_IOC_READS(cmd) && !err && copy_to_user(user, arg, size))
 		err = bad_pointer(cmd);
@@ -199,7 +201,7 @@ static long write_read_ioctl(struct binder_thread *thread, void __user *user, bo
 
 	if (caller_read_words(&bwr, user, sizeof(bwr)))
 		return -EFAULT;
-	wake_enter(&thread->host);
+	wake_enter(binder_thread_host(thread));
 	err = binder_write_read(thread, &bwr, nonblock);
 	err = run_on(thread, BINDER_WRITE_READ, &bwr, err);
 	/* Even what failed tells how far it got. */

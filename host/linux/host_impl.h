@@ -13,7 +13,7 @@
 #include "map.h"
 #include "netlink.h"
 #include "policy.h"
-#include "regime_hold.h"
+#include "locking.h"
 #include "stage_events.h"
 #include "urgency.h"
 #include "wake.h"
@@ -30,8 +30,8 @@
 
 static inline void *host_alloc(size_t size)
 {
-	if (regime_is_nopreempt())
-		return regime_alloc(size);
+	if (locking_is_nopreempt())
+		return locking_alloc(size);
 	return kvzalloc(size, GFP_KERNEL);
 }
 
@@ -44,8 +44,8 @@ static inline void host_free(void *ptr)
 {
 	if (!ptr) /* as it mostly is, and known here */
 		return;
-	if (regime_is_nopreempt())
-		regime_free(ptr);
+	if (locking_is_nopreempt())
+		locking_free(ptr);
 	else
 		kvfree(ptr);
 }
@@ -83,11 +83,6 @@ static inline void host_spin_lock(struct host_spinlock *lock)
 	spin_lock(&lock->lock);
 }
 
-static inline bool host_spin_trylock(struct host_spinlock *lock)
-{
-	return spin_trylock(&lock->lock);
-}
-
 static inline void host_spin_unlock(struct host_spinlock *lock)
 {
 	spin_unlock(&lock->lock);
@@ -95,33 +90,6 @@ static inline void host_spin_unlock(struct host_spinlock *lock)
 
 static inline void host_spin_destroy(struct host_spinlock *lock)
 {
-}
-
-static inline void host_mutex_init(struct host_mutex *lock, u32 class)
-{
-	mutex_init(&lock->lock);
-	lockdep_set_class(&lock->lock, &log_lock_classes[class]);
-}
-
-static inline void host_mutex_lock(struct host_mutex *lock)
-{
-	if (!regime_is_nopreempt() || !mutex_trylock(&lock->lock))
-		regime_may_sleep(mutex_lock(&lock->lock));
-}
-
-static inline bool host_mutex_trylock(struct host_mutex *lock)
-{
-	return mutex_trylock(&lock->lock);
-}
-
-static inline void host_mutex_unlock(struct host_mutex *lock)
-{
-	mutex_unlock(&lock->lock);
-}
-
-static inline void host_mutex_destroy(struct host_mutex *lock)
-{
-	mutex_destroy(&lock->lock);
 }
 
 static inline void host_pi_mutex_init(struct host_pi_mutex *lock, u32 class)
@@ -132,8 +100,8 @@ static inline void host_pi_mutex_init(struct host_pi_mutex *lock, u32 class)
 
 static inline void host_pi_mutex_lock(struct host_pi_mutex *lock)
 {
-	if (!regime_is_nopreempt() || !rt_mutex_trylock(&lock->lock))
-		regime_may_sleep(rt_mutex_lock(&lock->lock));
+	if (!locking_is_nopreempt() || !rt_mutex_trylock(&lock->lock))
+		locking_may_sleep(rt_mutex_lock(&lock->lock));
 }
 
 static inline bool host_pi_mutex_trylock(struct host_pi_mutex *lock)
@@ -148,24 +116,6 @@ static inline void host_pi_mutex_unlock(struct host_pi_mutex *lock)
 
 static inline void host_pi_mutex_destroy(struct host_pi_mutex *lock)
 {
-}
-
-static inline bool host_is_counting_locks(void)
-{
-	return static_branch_unlikely(&log_counting_locks);
-}
-
-static inline void host_count_locks(bool on)
-{
-	if (on)
-		static_branch_enable(&log_counting_locks);
-	else
-		static_branch_disable(&log_counting_locks);
-}
-
-static inline u32 host_shard(void)
-{
-	return raw_smp_processor_id();
 }
 
 static inline s32 host_atomic_read(const struct host_atomic *a)
@@ -188,25 +138,6 @@ static inline void host_atomic_add(struct host_atomic *a, s32 delta)
 	atomic_add(delta, &a->value);
 }
 
-/* ---- the regime ---- */
-
-static inline bool host_locking_is_global(void)
-{
-	return static_branch_unlikely(&regime_global);
-}
-
-static inline void host_stay_on_cpu(void)
-{
-	if (regime_is_nopreempt())
-		regime_pin();
-}
-
-static inline void host_may_leave_cpu(void)
-{
-	if (regime_is_nopreempt())
-		regime_unpin();
-}
-
 /* ---- waking ---- */
 
 static inline void host_wake(struct host_thread *thread, bool sync)
@@ -225,14 +156,14 @@ static inline int host_proc_init(struct host_proc *proc, struct host_map *map, c
 {
 	int err;
 
-	regime_may_sleep(err = who_init(proc, map, opener));
+	locking_may_sleep(err = who_init(proc, map, opener));
 	return err;
 }
 
 static inline void host_proc_destroy(struct host_proc *proc, struct host_map *map)
 {
-	regime_may_sleep(map_destroy(map));
-	regime_may_sleep(who_destroy(proc));
+	locking_may_sleep(map_destroy(map));
+	locking_may_sleep(who_destroy(proc));
 }
 
 static inline int host_thread_init(struct host_thread *thread, struct host_proc *proc,
@@ -273,16 +204,16 @@ static inline u32 host_caller_euid(const struct host_thread *caller)
 
 static inline int host_read_caller(struct host_thread *thread, void *dst, u64 src, size_t size)
 {
-	if (regime_is_nopreempt())
-		return regime_copy_in(dst, u64_to_user_ptr(src), size) ? -EFAULT : 0;
+	if (locking_is_nopreempt())
+		return locking_copy_in(dst, u64_to_user_ptr(src), size) ? -EFAULT : 0;
 	return caller_read(dst, u64_to_user_ptr(src), size);
 }
 
 static __always_inline int host_write_caller(struct host_thread *thread, u64 dst, const void *src,
 				    size_t size)
 {
-	if (regime_is_nopreempt())
-		return regime_copy_out(u64_to_user_ptr(dst), src, size) ? -EFAULT : 0;
+	if (locking_is_nopreempt())
+		return locking_copy_out(u64_to_user_ptr(dst), src, size) ? -EFAULT : 0;
 	return caller_write(u64_to_user_ptr(dst), src, size);
 }
 
@@ -304,13 +235,13 @@ static inline int host_map_populate(struct host_map *map, size_t first, size_t n
 {
 	int err;
 
-	regime_may_sleep(err = map_populate(map, first, nr));
+	locking_may_sleep(err = map_populate(map, first, nr));
 	return err;
 }
 
 static inline void host_map_evict(struct host_map *map, size_t first, size_t nr)
 {
-	regime_may_sleep(map_evict(map, first, nr));
+	locking_may_sleep(map_evict(map, first, nr));
 }
 
 static inline int host_map_write(struct host_map *map, size_t off, const void *src, size_t size)
@@ -351,13 +282,13 @@ static inline int host_files_install(struct host_thread *receiver, u64 cookie,
 {
 	int err;
 
-	regime_may_sleep(err = files_install(files, nr, fds));
+	locking_may_sleep(err = files_install(files, nr, fds));
 	return err;
 }
 
 static inline void host_fds_close(struct host_thread *owner, const u32 *fds, u32 nr)
 {
-	regime_may_sleep(files_close(fds, nr));
+	locking_may_sleep(files_close(fds, nr));
 }
 
 /* ---- policy ---- */
@@ -366,7 +297,7 @@ static inline int host_may_manage(const struct host_proc *proc)
 {
 	int err;
 
-	regime_may_sleep(err = policy_may_manage(proc->cred));
+	locking_may_sleep(err = policy_may_manage(proc->cred));
 	return err;
 }
 
@@ -386,7 +317,7 @@ static inline int host_may_transfer_file(const struct host_proc *from, const str
 {
 	int err;
 
-	regime_may_sleep(err = policy_may_transfer_file(from->cred, to->cred, file));
+	locking_may_sleep(err = policy_may_transfer_file(from->cred, to->cred, file));
 	return err;
 }
 
@@ -394,13 +325,13 @@ static inline int host_secctx_get(const struct host_proc *proc, const char **ctx
 {
 	int err;
 
-	regime_may_sleep(err = policy_context_get(proc->cred, ctx, len));
+	locking_may_sleep(err = policy_context_get(proc->cred, ctx, len));
 	return err;
 }
 
 static inline void host_secctx_put(const char *ctx, u32 len)
 {
-	regime_may_sleep(policy_context_put(ctx));
+	locking_may_sleep(policy_context_put(ctx));
 }
 
 /* ---- priority: asked of and given to the calling thread ---- */
@@ -425,7 +356,7 @@ static inline struct host_priority host_priority_get(struct host_thread *caller)
 static inline void host_priority_set(struct host_thread *thread, struct host_priority want,
 				     bool check)
 {
-	regime_may_sleep(urgency_set(want.policy, want.prio, check));
+	locking_may_sleep(urgency_set(want.policy, want.prio, check));
 }
 
 /* ---- time and ids ---- */
@@ -437,52 +368,61 @@ static inline u64 host_now_ns(void)
 
 /* ---- tracing ---- */
 
+#define host_trace_command host_trace_command
 static inline void host_trace_command(u32 cmd)
 {
 	trace_binder_command(cmd);
 }
 
+#define host_trace_return host_trace_return
 static inline void host_trace_return(u32 cmd)
 {
 	trace_binder_return(cmd);
 }
 
+#define host_trace_write_done host_trace_write_done
 static inline void host_trace_write_done(int err)
 {
 	trace_binder_write_done(err);
 }
 
+#define host_trace_read_done host_trace_read_done
 static inline void host_trace_read_done(int err)
 {
 	trace_binder_read_done(err);
 }
 
+#define host_trace_wait host_trace_wait
 static inline void host_trace_wait(bool proc_work, bool in_call, bool has_todo)
 {
 	trace_binder_wait_for_work(proc_work, in_call, has_todo);
 }
 
+#define host_trace_txn_sent host_trace_txn_sent
 static inline void host_trace_txn_sent(const struct host_trace_txn *txn)
 {
 	trace_binder_transaction(txn->id, txn->node, txn->to_proc, txn->to_thread, txn->reply,
 				 txn->code, txn->flags);
 }
 
+#define host_trace_txn_received host_trace_txn_received
 static inline void host_trace_txn_received(u32 id)
 {
 	trace_binder_transaction_received(id);
 }
 
+#define host_trace_txn_freed host_trace_txn_freed
 static inline void host_trace_txn_freed(const struct host_trace_txn *txn)
 {
 	trace_binder_txn_latency_free(txn->id, txn->from_proc, txn->from_thread, txn->to_proc,
 				      txn->to_thread, txn->code, txn->flags);
 }
 
+#define host_trace_buffer host_trace_buffer
 static inline void host_trace_buffer(enum host_trace_buffer what, u32 id, size_t data,
 				     size_t offsets, size_t extra)
 {
-	if (what == HOST_TRACE_BUFFER_MADE)
+	if (what == HOST_TRACE_BUFFER_ALLOCATED)
 		trace_binder_transaction_alloc_buf(id, data, offsets, extra);
 	else if (what == HOST_TRACE_BUFFER_FREED)
 		trace_binder_transaction_buffer_release(id, data, offsets, extra);
@@ -492,6 +432,7 @@ static inline void host_trace_buffer(enum host_trace_buffer what, u32 id, size_t
 		trace_binder_transaction_update_buffer_release(id, data, offsets, extra);
 }
 
+#define host_trace_object host_trace_object
 static inline void host_trace_object(enum host_trace_object what,
 				     const struct host_trace_translation *x)
 {
@@ -505,6 +446,7 @@ static inline void host_trace_object(enum host_trace_object what,
 						    x->to_ref, x->to_desc);
 }
 
+#define host_trace_objects_wanted host_trace_objects_wanted
 static inline bool host_trace_objects_wanted(void)
 {
 	return trace_binder_transaction_node_to_ref_enabled() ||
@@ -512,21 +454,13 @@ static inline bool host_trace_objects_wanted(void)
 	       trace_binder_transaction_ref_to_ref_enabled();
 }
 
-static inline bool host_trace_stages_wanted(void)
-{
-	return trace_binder_stage_enabled();
-}
-
-static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, s32 pid, s32 tid)
-{
-	trace_binder_stage(stage, id, answers, pid, tid);
-}
-
+#define host_trace_file_sent host_trace_file_sent
 static inline void host_trace_file_sent(u32 id, u32 fd, size_t off)
 {
 	trace_binder_transaction_fd_send(id, fd, off);
 }
 
+#define host_trace_file_received host_trace_file_received
 static inline void host_trace_file_received(u32 id, u32 fd, size_t off)
 {
 	trace_binder_transaction_fd_recv(id, fd, off);
@@ -541,11 +475,6 @@ static inline void host_out(struct host_out *out, const char *fmt, ...)
 	va_start(args, fmt);
 	log_to_report(out->seq, fmt, args);
 	va_end(args);
-}
-
-static inline bool host_log_wanted(enum host_log_level level)
-{
-	return log_wanted(level);
 }
 
 static inline void host_log(enum host_log_level level, const char *fmt, ...)
@@ -563,7 +492,72 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
 
 static inline void host_notify_txn_failure(const struct host_txn_failure *failure)
 {
-	regime_may_sleep(netlink_report(failure));
+	locking_may_sleep(netlink_report(failure));
+}
+
+/* ---- measure.h ---- */
+
+#define host_is_counting_locks host_is_counting_locks
+static inline bool host_is_counting_locks(void)
+{
+	return static_branch_unlikely(&log_counting_locks);
+}
+
+#define host_count_locks host_count_locks
+static inline void host_count_locks(bool on)
+{
+	if (on)
+		static_branch_enable(&log_counting_locks);
+	else
+		static_branch_disable(&log_counting_locks);
+}
+
+#define host_spin_trylock host_spin_trylock
+static inline bool host_spin_trylock(struct host_spinlock *lock)
+{
+	return spin_trylock(&lock->lock);
+}
+
+#define host_shard host_shard
+static inline u32 host_shard(void)
+{
+	return raw_smp_processor_id();
+}
+
+#define host_locking_is_global host_locking_is_global
+static inline bool host_locking_is_global(void)
+{
+	return static_branch_unlikely(&locking_global);
+}
+
+#define host_global_lock host_global_lock
+static inline void host_global_lock(void)
+{
+	locking_global_lock();
+}
+
+#define host_global_trylock host_global_trylock
+static inline bool host_global_trylock(void)
+{
+	return locking_global_trylock();
+}
+
+#define host_global_unlock host_global_unlock
+static inline void host_global_unlock(void)
+{
+	locking_global_unlock();
+}
+
+#define host_trace_stages_wanted host_trace_stages_wanted
+static inline bool host_trace_stages_wanted(void)
+{
+	return trace_binder_stage_enabled();
+}
+
+#define host_trace_stage host_trace_stage
+static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, s32 pid, s32 tid)
+{
+	trace_binder_stage(stage, id, answers, pid, tid);
 }
 
 #endif

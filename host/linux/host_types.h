@@ -27,10 +27,6 @@ struct host_spinlock {
 	spinlock_t lock;
 };
 
-struct host_mutex {
-	struct mutex lock;
-};
-
 struct host_pi_mutex {
 	struct rt_mutex lock;
 };

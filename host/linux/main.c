@@ -12,8 +12,7 @@
 #include "log.h"
 #include "netlink.h"
 #include "reclaim.h"
-#include "common/locking_mode.h"
-#include "regime_hold.h"
+#include "locking.h"
 #include "reports.h"
 #include "wake.h"
 
@@ -82,9 +81,9 @@ static int __init anybinder_init(void)
 	int err;
 
 	if (binder_locking_mode_chosen() != LOCKING_FINE)
-		static_branch_enable(&regime_global);
+		static_branch_enable(&locking_global);
 	if (binder_locking_mode_chosen() == LOCKING_GLOBAL_NOPREEMPT)
-		static_branch_enable(&regime_nopreempt);
+		static_branch_enable(&locking_nopreempt);
 	binder_world_init();
 	wake_init();
 	err = reclaim_init();

@@ -13,7 +13,7 @@
 
 #include "binder_events.h"
 #include "compat/compat.h"
-#include "regime_hold.h"
+#include "locking.h"
 
 #include <linux/fs.h>
 #include <linux/highmem.h>
@@ -216,7 +216,7 @@ int map_copy_from_current(struct host_map *map, size_t off, u64 src, size_t size
 		char *to = kmap_local_page(map->pages[off / PAGE_SIZE]);
 		unsigned long left;
 
-		left = regime_copy_from_user(to + offset_in_page(off), u64_to_user_ptr(src), part);
+		left = locking_copy_from_user(to + offset_in_page(off), u64_to_user_ptr(src), part);
 		kunmap_local(to);
 		if (left)
 			return -EFAULT;

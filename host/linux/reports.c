@@ -6,7 +6,6 @@
 #include "reports.h"
 
 #include "binderfs.h"
-#include "common/contention.h"
 #include "core.h"
 
 #include <linux/capability.h>
@@ -24,7 +23,7 @@ const struct report_file report_files[] = {
 	{ "transactions", binder_report_transactions },
 	{ "transaction_log", binder_report_transaction_log },
 	{ "failed_transaction_log", binder_report_failed_transaction_log },
-	{ "lock_contention", binder_report_contention, binder_contention_obey },
+	{ "lock_contention", binder_report_contention, binder_contention_command },
 };
 const unsigned int nr_report_files = ARRAY_SIZE(report_files);
 

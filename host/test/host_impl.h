@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "no_trace.h"
 #include "fiber.h"
 #include "sim.h"
 
@@ -56,11 +55,6 @@ static inline void host_spin_lock(struct host_spinlock *lock)
 	sim_lock(&lock->lock, true);
 }
 
-static inline bool host_spin_trylock(struct host_spinlock *lock)
-{
-	return sim_trylock(&lock->lock, true);
-}
-
 static inline void host_spin_unlock(struct host_spinlock *lock)
 {
 	sim_unlock(&lock->lock, true);
@@ -76,56 +70,31 @@ static inline u32 *host_lock_ranks(void)
 	return sim_lock_ranks();
 }
 
-static inline void host_mutex_init(struct host_mutex *lock, u32 class)
+static inline void host_pi_mutex_init(struct host_pi_mutex *lock, u32 class)
 {
 	(void)class;
 	sim_lock_init(&lock->lock);
 }
 
-static inline void host_mutex_lock(struct host_mutex *lock)
-{
-	sim_may_sleep("host_mutex_lock");
-	sim_lock(&lock->lock, false);
-}
-
-static inline bool host_mutex_trylock(struct host_mutex *lock)
-{
-	return sim_trylock(&lock->lock, false);
-}
-
-static inline void host_mutex_unlock(struct host_mutex *lock)
-{
-	sim_unlock(&lock->lock, false);
-}
-
-static inline void host_mutex_destroy(struct host_mutex *lock)
-{
-	sim_lock_destroy(&lock->lock);
-}
-
-static inline void host_pi_mutex_init(struct host_pi_mutex *lock, u32 class)
-{
-	host_mutex_init(&lock->mutex, class);
-}
-
 static inline void host_pi_mutex_lock(struct host_pi_mutex *lock)
 {
-	host_mutex_lock(&lock->mutex);
+	sim_may_sleep("host_pi_mutex_lock");
+	sim_lock(&lock->lock, false);
 }
 
 static inline bool host_pi_mutex_trylock(struct host_pi_mutex *lock)
 {
-	return host_mutex_trylock(&lock->mutex);
+	return sim_trylock(&lock->lock, false);
 }
 
 static inline void host_pi_mutex_unlock(struct host_pi_mutex *lock)
 {
-	host_mutex_unlock(&lock->mutex);
+	sim_unlock(&lock->lock, false);
 }
 
 static inline void host_pi_mutex_destroy(struct host_pi_mutex *lock)
 {
-	host_mutex_destroy(&lock->mutex);
+	sim_lock_destroy(&lock->lock);
 }
 
 static inline s32 host_atomic_read(const struct host_atomic *a)
@@ -148,46 +117,6 @@ static inline void host_atomic_add(struct host_atomic *a, s32 delta)
 {
 	fiber_point();
 	__atomic_fetch_add(&a->value, delta, __ATOMIC_RELAXED);
-}
-
-static inline bool host_is_counting_locks(void)
-{
-	return __atomic_load_n(&sim_counting_locks, __ATOMIC_RELAXED);
-}
-
-static inline void host_count_locks(bool on)
-{
-	__atomic_store_n(&sim_counting_locks, on, __ATOMIC_RELAXED);
-}
-
-static inline u32 host_shard(void)
-{
-	return 0;
-}
-
-static inline bool host_trace_stages_wanted(void)
-{
-	return sim_stages_wanted;
-}
-
-static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, s32 pid, s32 tid)
-{
-	const struct sim_stage record = { stage, id, answers, pid, tid };
-
-	sim_stage_record(&record);
-}
-
-static inline bool host_locking_is_global(void)
-{
-	return sim_regime_global;
-}
-
-static inline void host_stay_on_cpu(void)
-{
-}
-
-static inline void host_may_leave_cpu(void)
-{
 }
 
 static inline void host_wake(struct host_thread *thread, bool sync)
@@ -507,16 +436,69 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
 	va_end(args);
 }
 
-static inline bool host_log_wanted(enum host_log_level level)
-{
-	(void)level;
-	return true;
-}
-
 static inline void host_notify_txn_failure(const struct host_txn_failure *failure)
 {
 	sim_may_sleep("host_notify_txn_failure");
 	sim_keep_failure(failure);
+}
+
+/* ---- measure.h ---- */
+
+#define host_is_counting_locks host_is_counting_locks
+static inline bool host_is_counting_locks(void)
+{
+	return __atomic_load_n(&sim_counting_locks, __ATOMIC_RELAXED);
+}
+
+#define host_count_locks host_count_locks
+static inline void host_count_locks(bool on)
+{
+	__atomic_store_n(&sim_counting_locks, on, __ATOMIC_RELAXED);
+}
+
+#define host_spin_trylock host_spin_trylock
+static inline bool host_spin_trylock(struct host_spinlock *lock)
+{
+	return sim_trylock(&lock->lock, true);
+}
+
+#define host_locking_is_global host_locking_is_global
+static inline bool host_locking_is_global(void)
+{
+	return sim_locking_global;
+}
+
+#define host_global_lock host_global_lock
+static inline void host_global_lock(void)
+{
+	sim_may_sleep("host_global_lock");
+	sim_lock(&sim_global_lock, false);
+}
+
+#define host_global_trylock host_global_trylock
+static inline bool host_global_trylock(void)
+{
+	return sim_trylock(&sim_global_lock, false);
+}
+
+#define host_global_unlock host_global_unlock
+static inline void host_global_unlock(void)
+{
+	sim_unlock(&sim_global_lock, false);
+}
+
+#define host_trace_stages_wanted host_trace_stages_wanted
+static inline bool host_trace_stages_wanted(void)
+{
+	return sim_stages_wanted;
+}
+
+#define host_trace_stage host_trace_stage
+static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, s32 pid, s32 tid)
+{
+	const struct sim_stage record = { stage, id, answers, pid, tid };
+
+	sim_stage_record(&record);
 }
 
 #endif

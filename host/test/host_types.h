@@ -36,12 +36,9 @@ struct host_spinlock {
 	struct sim_lock lock;
 };
 
-struct host_mutex {
-	struct sim_lock lock;
-};
-
+/* All threads have the same priority here. */
 struct host_pi_mutex {
-	struct host_mutex mutex; /* nobody is more urgent than another here */
+	struct sim_lock lock;
 };
 
 struct host_atomic {

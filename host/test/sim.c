@@ -14,7 +14,8 @@
 
 struct sim_stats sim_stats;
 bool sim_verbose;
-bool sim_regime_global;
+bool sim_locking_global;
+struct sim_lock sim_global_lock = { .mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP };
 struct sim_stage sim_stages[SIM_STAGES];
 u32 sim_nr_stages;
 bool sim_stages_wanted;

@@ -109,8 +109,10 @@ extern u32 sim_nr_stages;
 extern bool sim_stages_wanted;
 void sim_stage_record(const struct sim_stage *stage);
 
-/* What host_locking_is_global() says; changed between tests alone. */
-extern bool sim_regime_global;
+/* What host_locking_is_global() says; only changed between tests. */
+extern bool sim_locking_global;
+/* The mutex of host_global_lock(). */
+extern struct sim_lock sim_global_lock;
 
 /* Counts from zero again, and makes the @nth call (from 1) of @op (SIM_ANY: of
  * all that may fail) fail; 0: none. */

@@ -18,6 +18,9 @@
 #define ANYBINDER_SIM_STAGE_H
 
 #include "core.h"
+#include "things/context.h"
+#include "things/proc.h"
+#include "things/thread.h"
 #include "host.h"
 
 #define PLAYERS_MAX  96 /* in the life of a stage */

@@ -29,6 +29,6 @@ int main(int argc, char **argv)
 	bool named = global || (argc > 2 && !strcmp(argv[1], "--name"));
 
 	sim_verbose = getenv("UNIT_VERBOSE") != NULL;
-	sim_regime_global = global;
+	sim_locking_global = global;
 	return unit_run(named ? argv[2] : "unit", argv + (named ? 3 : 1), begin, end);
 }

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a host does with an open of a device besides calling it: open, mmap, flush,
+ * release, memory pressure, and the way between its own structures and the engine's.
+ */
+#include "core.h"
+
+#include "calls/inherit.h"
+#include "common/cover.h"
+#include "things/context.h"
+#include "things/proc.h"
+#include "things/thread.h"
+
+static int open_proc(struct binder_context *context, const void *opener, struct binder_proc **out)
+{
+	struct binder_proc *proc = binder_proc_new(context);
+	int err;
+
+	if (!proc)
+		return -ENOMEM;
+	err = host_proc_init(&proc->host, &proc->alloc.map, opener);
+	if (err) {
+		binder_proc_free(proc);
+		return err;
+	}
+	proc->pid = host_proc_pid(&proc->host);
+	proc->default_priority =
+		binder_priority_of_open(host_priority_of_opener(&proc->host, opener));
+	binder_pi_mutex_lock(&binder_world.lock);
+	bl_add_tail(&binder_world.procs, &proc->world_link);
+	binder_pi_mutex_unlock(&binder_world.lock);
+	binder_stats_created(STAT_PROC);
+	*out = proc;
+	return 0;
+}
+
+int binder_open(struct binder_context *context, const void *opener, struct binder_proc **proc)
+{
+	int err;
+
+	binder_enter();
+	err = open_proc(context, opener, proc);
+	binder_leave();
+	return err;
+}
+
+void binder_flush(struct binder_proc *proc)
+{
+	struct bt_node *n;
+
+	binder_lock(&proc->inner_lock);
+	bt_for_each(n, &proc->threads) {
+		struct binder_thread *thread = bt_entry(n, struct binder_thread, by_tid);
+
+		thread->need_return = true;
+		if (thread->looper & LOOPER_WAITING)
+			host_wake(&thread->host, false);
+	}
+	binder_unlock(&proc->inner_lock);
+}
+
+void binder_release(struct binder_proc *proc)
+{
+	binder_enter();
+	binder_proc_release(proc);
+	binder_leave();
+}
+
+size_t binder_shrink(size_t max)
+{
+	struct binder_proc *proc;
+	size_t nr = 0;
+
+	if (!binder_pi_mutex_trylock(&binder_world.lock)) {
+		BINDER_COVER(SHRINK_WORLD_BUSY);
+		return 0;
+	}
+	bl_for_each(proc, &binder_world.procs, world_link) {
+		if (nr < max)
+			nr += binder_alloc_shrink(&proc->alloc, max - nr);
+	}
+	binder_pi_mutex_unlock(&binder_world.lock);
+	return nr;
+}
+
+size_t binder_idle_pages(void)
+{
+	struct binder_alloc_stats stats;
+	struct binder_proc *proc;
+	size_t nr = 0;
+
+	if (!binder_pi_mutex_trylock(&binder_world.lock))
+		return 0;
+	bl_for_each(proc, &binder_world.procs, world_link) {
+		binder_alloc_get_stats(&proc->alloc, &stats);
+		nr += stats.pages_lru;
+	}
+	binder_pi_mutex_unlock(&binder_world.lock);
+	return nr;
+}
+
+int binder_mmap(struct binder_proc *proc, u64 base, size_t size)
+{
+	return binder_alloc_attach(&proc->alloc, base, size);
+}
+
+struct host_proc *binder_proc_host(struct binder_proc *proc)
+{
+	return &proc->host;
+}
+
+struct binder_proc *binder_proc_of_host(struct host_proc *host)
+{
+	return base_container_of(host, struct binder_proc, host);
+}
+
+struct host_map *binder_proc_map(struct binder_proc *proc)
+{
+	return &proc->alloc.map;
+}
+
+struct host_thread *binder_thread_host(struct binder_thread *thread)
+{
+	return &thread->host;
+}
+
+struct binder_thread *binder_thread_of_host(struct host_thread *host)
+{
+	return base_container_of(host, struct binder_thread, host);
+}
+
+u32 binder_thread_wait_timeout_ms(const struct binder_thread *thread)
+{
+	return thread->wait_timeout_ms;
+}

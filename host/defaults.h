@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The operations of trace.h and measure.h that a host does not define: they do nothing. */
+#ifndef BINDER_DEFAULTS_H
+#define BINDER_DEFAULTS_H
+
+#ifndef host_trace_command
+static inline void host_trace_command(u32 cmd)
+{
+}
+#endif
+
+#ifndef host_trace_return
+static inline void host_trace_return(u32 cmd)
+{
+}
+#endif
+
+#ifndef host_trace_write_done
+static inline void host_trace_write_done(int err)
+{
+}
+#endif
+
+#ifndef host_trace_read_done
+static inline void host_trace_read_done(int err)
+{
+}
+#endif
+
+#ifndef host_trace_wait
+static inline void host_trace_wait(bool proc_work, bool in_call, bool has_todo)
+{
+}
+#endif
+
+#ifndef host_trace_txn_sent
+static inline void host_trace_txn_sent(const struct host_trace_txn *txn)
+{
+}
+#endif
+
+#ifndef host_trace_txn_received
+static inline void host_trace_txn_received(u32 id)
+{
+}
+#endif
+
+#ifndef host_trace_txn_freed
+static inline void host_trace_txn_freed(const struct host_trace_txn *txn)
+{
+}
+#endif
+
+#ifndef host_trace_buffer
+static inline void host_trace_buffer(enum host_trace_buffer event, u32 id, size_t data,
+				     size_t offsets, size_t extra)
+{
+}
+#endif
+
+#ifndef host_trace_object
+static inline void host_trace_object(enum host_trace_object kind,
+				     const struct host_trace_translation *x)
+{
+}
+#endif
+
+#ifndef host_trace_objects_wanted
+static inline bool host_trace_objects_wanted(void)
+{
+	return false;
+}
+#endif
+
+#ifndef host_trace_file_sent
+static inline void host_trace_file_sent(u32 id, u32 fd, size_t off)
+{
+}
+#endif
+
+#ifndef host_trace_file_received
+static inline void host_trace_file_received(u32 id, u32 fd, size_t off)
+{
+}
+#endif
+
+#ifndef host_is_counting_locks
+static inline bool host_is_counting_locks(void)
+{
+	return false;
+}
+#endif
+
+#ifndef host_count_locks
+static inline void host_count_locks(bool on)
+{
+}
+#endif
+
+#ifndef host_spin_trylock
+static inline bool host_spin_trylock(struct host_spinlock *lock)
+{
+	host_spin_lock(lock);
+	return true;
+}
+#endif
+
+#ifndef host_shard
+static inline u32 host_shard(void)
+{
+	return 0;
+}
+#endif
+
+#ifndef host_locking_is_global
+static inline bool host_locking_is_global(void)
+{
+	return false;
+}
+#endif
+
+#ifndef host_global_lock
+static inline void host_global_lock(void)
+{
+}
+#endif
+
+#ifndef host_global_unlock
+static inline void host_global_unlock(void)
+{
+}
+#endif
+
+#ifndef host_global_trylock
+static inline bool host_global_trylock(void)
+{
+	return true;
+}
+#endif
+
+#ifndef host_trace_stages_wanted
+static inline bool host_trace_stages_wanted(void)
+{
+	return false;
+}
+#endif
+
+#ifndef host_trace_stage
+static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, s32 pid,
+				    s32 tid)
+{
+}
+#endif
+
+#endif
