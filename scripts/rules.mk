@@ -8,14 +8,14 @@ test-run-tests:
 test-tidy:
 	@scripts/tidy --self-test --summary
 
-# The programs are built with gcc; clang has warnings of its own.
+# The programs are built with gcc; clang finds other warnings.
 lint-c:
 	@for file in $(CORE_SRCS) $(FUSE_SRCS); do \
 		$(CLANG) $(filter-out -O2 -g,$(CFLAGS)) $(CPPFLAGS) -Icore -Ihost -Ihost/fuse \
 			-fsyntax-only $$file || exit 1; \
 	done
 
-# docs/PROTOCOL.md lists the conformance tests as the rules that they pin.
+# docs/PROTOCOL.md lists the conformance tests with the rules that they test.
 TEST_TARGETS += test-protocol
 RULES := $(BUILD)/protocol.tsv
 
@@ -26,6 +26,6 @@ test-protocol: $(RULES)
 	@scripts/protocol $(RULES)
 
 .PHONY: protocol
-## protocol: list the conformance tests in docs/PROTOCOL.md
+## protocol: update the list of conformance tests in docs/PROTOCOL.md
 protocol: $(RULES)
 	@scripts/protocol $(RULES) --write
