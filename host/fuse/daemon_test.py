@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The daemon as its administrator and its enemies see it: start, end, limits, hostile clients.
+"""The daemon from outside: start and exit, error messages, limits, hostile clients.
 
-Each test is a function named after what it shows; it gets a directory of its own.
+Each test is a function named after what it shows; it gets its own empty directory.
 """
 import contextlib
 import ctypes
 import errno
 import os
-import pwd
 import shutil
 import signal
 import socket
@@ -23,11 +22,11 @@ from binder_client import Client
 
 DAEMON = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/bin/anybinderd")
 NAME = os.path.basename(DAEMON)
-NOBODY = pwd.getpwnam("nobody").pw_uid
+UNPRIVILEGED = 65534
 
 
 class Skip(Exception):
-    """The machine lacks what a test needs."""
+    """A requirement of the test is missing on this machine."""
 
 
 class Daemon:
@@ -96,7 +95,7 @@ def until(condition, seconds=5.0):
 
 @contextlib.contextmanager
 def child(function, *args, uid=0):
-    """Runs function in a process of its own; killed at the end. Gives its pid."""
+    """Runs function in a child process, which is killed at the end. Yields its pid."""
     pid = os.fork()
     if not pid:
         status = 1
@@ -123,7 +122,7 @@ def run_child(function, *args, uid=0):
 
 @contextlib.contextmanager
 def server(daemon):
-    """A process that manages the device `binder` and echoes what it is sent."""
+    """A child process: context manager of `binder`, echoes each transaction."""
     ready, tell = os.pipe()
 
     def serve():
@@ -140,7 +139,7 @@ def server(daemon):
 
 
 def assert_served(daemon, within_s=2.0):
-    """A client of its own gets an answer in time."""
+    """A new client receives a reply in time."""
     def one_call():
         assert Client(daemon.path("binder")).call(b"hello") == b"hello"
 
@@ -175,7 +174,7 @@ def start_takes_names_and_owner(directory):
         assert (state.st_mode & 0o777, state.st_uid, state.st_gid) == (0o620, 7, 8)
 
 
-def start_tells_systemd(directory):
+def start_and_stop_notify_systemd(directory):
     address = os.path.join(directory, "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
         sock.bind(address)
@@ -236,19 +235,31 @@ def killed_daemon_lets_waiting_clients_go(directory):
         subprocess.run(["umount", "-l", daemon.mnt], check=True)
 
 
-def errors_are_said_at_once(directory):
+def errors_are_printed_at_start(directory):
     file = os.path.join(directory, "file")
     with open(file, "w", encoding="utf-8"):
         pass
     for options, status, word in (
             ([file], 1, "not a directory"), ([directory, "--bogus"], 2, "--help"),
             ([], 2, "no mount"),
-            ([directory, "--mode=9"], 2, "--mode"), ([directory, "--devices=a/b"], 1, "a/b"),
-            ([directory, "--devices=a,a"], 1, "exists"), ([directory, "b"], 2, "more than one")):
+            ([directory, "--mode=9"], 2, "--mode: expected an octal number"),
+            ([directory, "--devices=a/b"], 1, "a/b"),
+            ([directory, "--devices=a,a"], 1, "exists"), ([directory, "b"], 2, "more than one"),
+            ([directory, "--regime=global"], 2, "--regime is now --locking"),
+            ([directory, "--regime", "fine"], 2, "--regime is now --locking"),
+            ([directory, "--linger"], 2, "--linger was removed"),
+            ([directory, "--linger=5"], 2, "--linger was removed")):
         done = subprocess.run([DAEMON, *options], capture_output=True, text=True, timeout=20,
                               check=False)
         assert (done.returncode, word in done.stderr) == (status, True), (options, done)
     assert not is_mounted(directory)
+
+
+def help_names_no_former_option(directory):
+    text = subprocess.run([DAEMON, "--help"], capture_output=True, text=True, timeout=20,
+                          check=True).stdout
+    assert "--locking=MODE" in text and "regime" not in text and "linger" not in text, text
+    assert not os.listdir(directory)
 
 
 def missing_fuse_is_explained(directory):
@@ -291,8 +302,8 @@ def opens_of_one_user_are_limited(directory):
             expect_error(errno.EMFILE, Client, path)
             clients[0].call = None
 
-        run_child(too_many, uid=NOBODY)
-        clients = [Client(path) for _ in range(4)]    # root is not bound by it
+        run_child(too_many, uid=UNPRIVILEGED)
+        clients = [Client(path) for _ in range(4)]    # root has no limit
         assert len(clients) == 4
 
 
@@ -302,7 +313,7 @@ def devices_are_limited(directory):
         add_device(fd, b"b")
         expect_error(errno.ENOSPC, add_device, fd, b"c")
         os.unlink(daemon.path("b"))
-        until(lambda: succeeds(add_device, fd, b"c"))    # once the kernel has forgotten b
+        until(lambda: succeeds(add_device, fd, b"c"))    # once the kernel has dropped b
         os.close(fd)
 
 
@@ -314,7 +325,7 @@ def open_reports_are_limited(directory):
             expect_error(errno.ENFILE, open, daemon.path("binder_logs/state"), "rb")
             assert len(held) == 64
 
-        run_child(too_many, uid=NOBODY)
+        run_child(too_many, uid=UNPRIVILEGED)
         with open(daemon.path("binder_logs/state"), encoding="utf-8") as file:
             assert file.read().startswith("binder state:")
 
@@ -325,7 +336,7 @@ def ended_threads_do_not_pile_up(directory):
 
         def come_and_go():
             client.write_read(b"", 64)
-            # as the common client library does: the kernel refuses the null pointer itself
+            # as libbinder does: FUSE fails to copy the null pointer, the daemon gets no request
             expect_error(errno.EFAULT, binder_client.ioctl, client.fd, binder_client.THREAD_EXIT,
                          None)
 
@@ -381,7 +392,7 @@ def read_from_traps(path, count, tell):
     time.sleep(30)
 
 
-def memory_that_never_comes_stalls_nobody_else(directory):
+def memory_that_never_comes_stalls_no_other_client(directory):
     trap_or_skip()
     with Daemon(directory, "--threads=2") as daemon, server(daemon):
         ready, tell = os.pipe()
@@ -397,7 +408,7 @@ def memory_that_never_comes_stalls_nobody_else(directory):
         assert_served(daemon)
 
 
-def reply_into_memory_that_never_comes_stalls_nobody_else(directory):
+def reply_into_memory_that_never_comes_stalls_no_other_client(directory):
     trap_or_skip()
     with Daemon(directory, "--threads=1") as daemon, server(daemon):
         ready, tell = os.pipe()
@@ -441,7 +452,7 @@ def wait_with_traps(path, count, tell):
         os.close(os.dup(client.fd))    # closing any descriptor of it wakes all who wait
 
 
-def waking_into_memory_that_never_comes_stalls_nobody_else(directory):
+def waking_into_memory_that_never_comes_stalls_no_other_client(directory):
     trap_or_skip()
     with Daemon(directory, "--threads=2") as daemon, server(daemon):
         ready, tell = os.pipe()

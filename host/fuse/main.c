@@ -105,8 +105,8 @@ static bool serve(const struct options *options)
 	struct stat st;
 
 	caller_init();
-	binder_locking_mode_choose(options->regime);
-	switch_locking_global = options->regime != LOCKING_FINE;
+	binder_locking_mode_choose(options->locking);
+	switch_locking_global = options->locking != LOCKING_FINE;
 	atomic_store(&switch_count_locks, options->count_locks);
 	binder_world_init();
 	if (options->record_stages && stages_start()) {

@@ -2,8 +2,8 @@
 /*
  * The command line of anybinderd.
  *
- * One table says everything about an option: its name, its argument, the sentence of the help text
- * and the function that stores it. getopt_long gets its own table made from this one.
+ * One table describes each option: name, argument, help text and the function that stores it. The
+ * table of getopt_long() is derived from it.
  */
 #include "options.h"
 
@@ -23,6 +23,8 @@ struct option_def {
 	const char *argument;	/* NULL: the option takes none */
 	const char *help;
 	bool (*store)(struct options *options, const char *value);
+	const char *expected;	/* what @store accepts, for the error message */
+	const char *former;	/* error message of an option that no longer exists */
 };
 
 static void usage(void);
@@ -99,10 +101,11 @@ static bool store_max_devices(struct options *options, const char *value)
 	return parse_number(value, 10, 1000000, &options->max_devices);
 }
 
-static bool store_regime(struct options *options, const char *value)
+/* LOCKING_GLOBAL_NOPREEMPT is for the module: a process cannot disable preemption. */
+static bool store_locking(struct options *options, const char *value)
 {
-	return binder_locking_mode_parse(value, &options->regime) &&
-	       options->regime != LOCKING_GLOBAL_NOPREEMPT; /* no daemon can do that */
+	return binder_locking_mode_parse(value, &options->locking) &&
+	       options->locking != LOCKING_GLOBAL_NOPREEMPT;
 }
 
 static bool store_count_locks(struct options *options, const char *value)
@@ -154,29 +157,37 @@ static const struct option_def defs[] = {
 	  store_devices },
 	{ "foreground", NULL, "stay in the foreground, messages to standard error",
 	  store_foreground },
-	{ "log-level", "LEVEL", "error, warn (the default), info or debug", store_log_level },
-	{ "mode", "OCTAL", "permissions of a device (0600, as binderfs)", store_mode },
-	{ "uid", "N", "owner of the files (the user who starts the daemon)", store_uid },
-	{ "gid", "N", "group of the files (the group of that user)", store_gid },
-	{ "pid-file", "FILE", "write the daemon's pid there; removed at the end", store_pid_file },
-	{ "threads", "N", "worker threads (one for each core, at most 4)", store_threads },
-	{ "max-procs", "N", "open binder files at once, all users together (16384)",
-	  store_max_procs },
+	{ "log-level", "LEVEL", "error, warn (the default), info or debug", store_log_level,
+	  "error, warn, info or debug" },
+	{ "mode", "OCTAL", "permissions of a device (0600, as binderfs)", store_mode,
+	  "an octal number up to 0777" },
+	{ "uid", "N", "owner of the files (the user who starts the daemon)", store_uid,
+	  "a user id" },
+	{ "gid", "N", "group of the files (the group of that user)", store_gid, "a group id" },
+	{ "pid-file", "FILE", "write the daemon's pid to FILE; removed at exit", store_pid_file },
+	{ "threads", "N", "worker threads (one for each core, at most 4)", store_threads,
+	  "a number from 1 to 64" },
+	{ "max-procs", "N", "limit of open binder files, all users together (16384)",
+	  store_max_procs, "a number up to 1000000" },
 	{ "max-procs-per-uid", "N", "the same for each user other than root (4096)",
-	  store_max_procs_per_uid },
-	{ "max-devices", "N", "devices at once (1024)", store_max_devices },
-	{ "regime", "NAME", "how calls are kept apart, for measuring: fine (the default), or\n"
-	  "                           global: one mutex around each", store_regime },
+	  store_max_procs_per_uid, "a number up to 1000000" },
+	{ "max-devices", "N", "limit of devices (1024)", store_max_devices,
+	  "a number up to 1000000" },
+	{ "locking", "MODE", "locking mode, for measurements: fine (the default), or\n"
+	  "                           global: one mutex held during each call", store_locking,
+	  "fine or global" },
 	{ "count-locks", NULL, "as \"echo on >MOUNTPOINT/binder_logs/lock_contention\"",
 	  store_count_locks },
 	{ "record-stages", NULL, "as \"echo on >MOUNTPOINT/binder_logs/stages\"",
 	  store_record_stages },
-	{ "no-passthrough", NULL, "push buffers through the page cache even where the kernel\n"
-	  "                           can map them directly (Linux 6.9, root)",
+	{ "no-passthrough", NULL, "copy buffers through the page cache even where the kernel\n"
+	  "                           could map them directly (Linux 6.9, root)",
 	  store_no_passthrough },
 	{ "private", NULL, "only the user who starts the daemon may use the mount", store_private },
 	{ "help", NULL, "print this text", store_help },
 	{ "version", NULL, "print the version", store_version },
+	{ "regime", .former = "--regime is now --locking: use --locking=fine or --locking=global" },
+	{ "linger", .former = "--linger was removed: see docs/PERFORMANCE.md; leave the option out" },
 };
 
 #define DEF_COUNT (sizeof(defs) / sizeof(defs[0]))
@@ -185,8 +196,8 @@ static void usage(void)
 {
 	puts("Usage: anybinderd MOUNTPOINT [OPTION]...\n"
 	     "Serve Android Binder devices at MOUNTPOINT from user space, through FUSE.\n"
-	     "The command returns when the devices can be used; SIGTERM ends the daemon.\n");
-	for (unsigned int i = 0; i < DEF_COUNT; i++) {
+	     "The command returns as soon as the devices can be used; SIGTERM ends the daemon.\n");
+	for (unsigned int i = 0; i < DEF_COUNT && !defs[i].former; i++) {
 		char left[40];
 
 		snprintf(left, sizeof(left), "--%s%s%s", defs[i].name,
@@ -198,6 +209,18 @@ static void usage(void)
 static void fail(const char *sentence, const char *word)
 {
 	fprintf(stderr, "anybinderd: %s%s (see anybinderd --help)\n", sentence, word);
+	exit(2);
+}
+
+/* Stores one option; exits with a message if it no longer exists or its value is wrong. */
+static void store(const struct option_def *def, struct options *options, const char *value)
+{
+	if (def->former)
+		fail(def->former, "");
+	if (def->store(options, value))
+		return;
+	fprintf(stderr, "anybinderd: invalid value '%s' for --%s: ", value, def->name);
+	fprintf(stderr, "expected %s (see anybinderd --help)\n", def->expected);
 	exit(2);
 }
 
@@ -226,15 +249,13 @@ void options_parse(struct options *options, int argc, char **argv)
 	for (unsigned int i = 0; i < DEF_COUNT; i++) {
 		table[i].name = defs[i].name;
 		table[i].has_arg = defs[i].argument ? required_argument : no_argument;
+		if (defs[i].former)	/* with or without its argument */
+			table[i].has_arg = optional_argument;
 	}
 	while ((c = getopt_long(argc, argv, "", table, &index)) != -1) {
-		if (c)	/* getopt has already said what is wrong */
-			fail("cannot go on", "");
-		if (!defs[index].store(options, optarg)) {
-			fprintf(stderr, "anybinderd: '%s' is no value for --%s\n", optarg,
-				defs[index].name);
-			fail("cannot go on", "");
-		}
+		if (c)	/* getopt_long() has printed the reason */
+			fail("invalid command line", "");
+		store(&defs[index], options, optarg);
 	}
 	if (optind == argc)
 		fail("no mountpoint given", "");

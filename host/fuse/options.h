@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The command line of anybinderd. The table in options.c is parser, help text and manual in one.
+ * The command line of anybinderd. The table in options.c is both parser and help text.
  */
 #ifndef HOST_FUSE_OPTIONS_H
 #define HOST_FUSE_OPTIONS_H
@@ -23,17 +23,17 @@ struct options {
 	unsigned int max_procs;		/* open binder files, all users together */
 	unsigned int max_procs_per_uid;	/* the same for one user other than root */
 	unsigned int max_devices;
-	enum binder_locking_mode regime;
+	enum binder_locking_mode locking;
 	bool count_locks;
 	bool foreground;
 	bool record_stages;
 	bool passthrough;		/* use it where the kernel grants it */
-	bool private_mount;		/* no allow_other: only the mounting user may enter */
+	bool private_mount;		/* no allow_other: only the mounting user has access */
 };
 
 /*
- * Fills @options with the defaults and then from the command line. Prints --help and --version
- * and leaves with status 0; prints what is wrong and leaves with status 2.
+ * Fills @options with the defaults, then from the command line. Exits with status 0 after --help
+ * and --version, and with status 2 and a message on an invalid command line.
  */
 void options_parse(struct options *options, int argc, char **argv);
 
