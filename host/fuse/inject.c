@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The thread that visits receivers: it turns the stops that the kernel reports into steps.
+ * The injector's thread: a state machine for each traced receiver (tracee), driven by its stops.
  *
- *   seized      the receiver is traced and asked to stop; it is still inside its ioctl and will
- *               stop when that returns, which takes an answer from the job's owner
- *   call entry  it stopped before a call that the plan chose; it is let go to make it
- *   call exit   it stopped with the call's result; the plan chooses the next, or it ends
+ *   seized      the tracee is attached and was interrupted; it is still inside its ioctl and will
+ *               stop when that returns, after the reply of the job's owner
+ *   call entry  it stopped before a system call that the plan chose; it is resumed
+ *   call exit   it stopped after that call; the plan chooses the next, or it is detached
  *
- * Signals wait outside meanwhile: all but those that a fault of the thread itself can raise
- * are blocked, and one of these, sent by somebody, is blocked when it shows up, which makes
- * the kernel put it back in the queue whole. When the receiver is let go it has its registers,
- * its signal mask and every signal that came.
+ * Signals are held back meanwhile: all are blocked but those that a fault of the thread itself can
+ * raise, and one of these that was sent by a process is blocked when it is delivered, which makes
+ * the kernel queue it again unchanged. At the detach the receiver gets back its registers and its
+ * signal mask, and has lost no signal.
  *
- * A visit outlives its job when the job's time is up: the receiver cannot be let go while it
- * runs, so the visit stays until the next stop and cleans up then.
+ * A tracee can outlive its job: a running thread cannot be detached, so after a timeout it stays
+ * attached until its next stop, and is cleaned up then.
  */
 #include "inject.h"
 
@@ -55,26 +55,26 @@ void inject_stop(struct injector *injector)
 
 #else
 
-/* In case a thread of the daemon with SIGCHLD unblocked swallowed one. */
+/* In case a thread of the daemon with SIGCHLD unblocked received one. */
 #define LOST_SIGNAL_MS 10
-/* A receiver stuck in a call of ours beyond its time is worth this much more waiting. */
+/* How long inject_stop() waits beyond the timeout for a tracee in one of the plan's calls. */
 #define STUCK_MS 2000
 #define NR_BUCKETS 64
 /* The kernel's size of a signal mask, in bytes. */
 #define MASK_SIZE 8
 
-enum visit_state {
-	VISIT_SEIZED,
-	VISIT_CALL_ENTRY,	/* next syscall stop is an entry */
-	VISIT_CALL_EXIT,	/* next syscall stop is an exit */
-	VISIT_TRAPPED,		/* a seccomp filter took the call for a SIGSYS, on its way */
+enum tracee_state {
+	TRACEE_SEIZED,
+	TRACEE_CALL_ENTRY,	/* next syscall stop is an entry */
+	TRACEE_CALL_EXIT,	/* next syscall stop is an exit */
+	TRACEE_TRAPPED,		/* a seccomp filter refused the call; its SIGSYS is pending */
 };
 
-struct visit {
-	struct visit *next;		/* in its bucket */
-	struct inject_job *job;		/* NULL once the owner has been told */
+struct tracee {
+	struct tracee *next;		/* in its bucket */
+	struct inject_job *job;		/* NULL once done() was called */
 	pid_t tid;
-	enum visit_state state;
+	enum tracee_state state;
 	bool restart;
 	uint64_t deadline_ms;
 	struct inject_plan plan;
@@ -93,9 +93,9 @@ struct injector {
 	struct inject_job **queue_end;	/* GUARDED_BY(&lock) */
 	bool stopping;			/* GUARDED_BY(&lock) */
 
-	/* The thread's own. */
-	struct visit *buckets[NR_BUCKETS];
-	int nr_visits;
+	/* Private to the thread. */
+	struct tracee *buckets[NR_BUCKETS];
+	int nr_tracees;
 };
 
 static uint64_t now_ms(void)
@@ -106,34 +106,34 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static struct visit **find_slot(struct injector *injector, pid_t tid)
+static struct tracee **find_slot(struct injector *injector, pid_t tid)
 {
-	struct visit **slot = &injector->buckets[(unsigned int)tid % NR_BUCKETS];
+	struct tracee **slot = &injector->buckets[(unsigned int)tid % NR_BUCKETS];
 
 	while (*slot && (*slot)->tid != tid)
 		slot = &(*slot)->next;
 	return slot;
 }
 
-/* Tells the owner how it ended; only the first word counts. */
-static void tell(struct visit *visit, int err)
+/* Calls done(), the first time. */
+static void notify_done(struct tracee *tracee, int err)
 {
-	struct inject_job *job = visit->job;
+	struct inject_job *job = tracee->job;
 
-	visit->job = NULL;
+	tracee->job = NULL;
 	if (job)
 		job->done(job, err);
 }
 
-static void end_visit(struct injector *injector, struct visit *visit, int err)
+static void end_tracee(struct injector *injector, struct tracee *tracee, int err)
 {
-	struct visit **slot = find_slot(injector, visit->tid);
+	struct tracee **slot = find_slot(injector, tracee->tid);
 
-	*slot = visit->next;
-	injector->nr_visits--;
-	inject_plan_end(&visit->plan);
-	tell(visit, err);
-	free(visit);
+	*slot = tracee->next;
+	injector->nr_tracees--;
+	inject_plan_end(&tracee->plan);
+	notify_done(tracee, err);
+	free(tracee);
 }
 
 static int set_mask(pid_t tid, uint64_t mask)
@@ -141,7 +141,10 @@ static int set_mask(pid_t tid, uint64_t mask)
 	return ptrace(PTRACE_SETSIGMASK, tid, MASK_SIZE, &mask) < 0 ? -errno : 0;
 }
 
-/* Everything but what a fault raises: forcing a blocked signal would undo its handler. */
+/*
+ * @mask and all signals but those of faults: if such a signal is blocked, the kernel resets its
+ * handler when a fault raises it.
+ */
 static uint64_t quiet_mask(uint64_t mask)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
@@ -153,104 +156,104 @@ static uint64_t quiet_mask(uint64_t mask)
 }
 
 /*
- * Lets the receiver go as it was found. It fails only if the receiver is being killed; then
- * its end is reported soon.
+ * Restores the receiver's state and detaches it. Fails only if it is being killed; then its exit
+ * is reported soon.
  */
-static void let_go(struct injector *injector, struct visit *visit, int signal)
+static void detach(struct injector *injector, struct tracee *tracee)
 {
-	int err = visit->plan.err;
-	pid_t tid = visit->tid;
+	int err = tracee->plan.err;
+	pid_t tid = tracee->tid;
 
-	if (visit->restart)
-		inject_regs_restart(&visit->regs, visit->insn);
-	if (inject_regs_write(tid, &visit->regs) < 0 || set_mask(tid, visit->mask) < 0)
+	if (tracee->restart)
+		inject_regs_restart(&tracee->regs, tracee->insn);
+	if (inject_regs_write(tid, &tracee->regs) < 0 || set_mask(tid, tracee->mask) < 0)
 		return;
-	if (!err && visit->job) {
-		for (int i = 0; i < visit->plan.nr_install; i++)
-			visit->job->result_fds[i] = inject_plan_result(&visit->plan, i);
+	if (!err && tracee->job) {
+		for (int i = 0; i < tracee->plan.nr_install; i++)
+			tracee->job->result_fds[i] = inject_plan_result(&tracee->plan, i);
 	}
-	tell(visit, err);
-	ptrace(PTRACE_DETACH, tid, 0, (void *)(long)signal);
-	end_visit(injector, visit, err);
+	notify_done(tracee, err);
+	ptrace(PTRACE_DETACH, tid, 0, 0);
+	end_tracee(injector, tracee, err);
 }
 
-static void resume(struct visit *visit, int signal)
+static void resume(struct tracee *tracee, int signal)
 {
-	ptrace(PTRACE_SYSCALL, visit->tid, 0, (void *)(long)signal);
+	ptrace(PTRACE_SYSCALL, tracee->tid, 0, (void *)(long)signal);
 }
 
-/* The receiver is stopped outside of a call: has it make the plan's next one. */
-static void next_step(struct injector *injector, struct visit *visit)
+/* The receiver is stopped outside of a system call: sets up the plan's next one. */
+static void next_step(struct injector *injector, struct tracee *tracee)
 {
 	struct inject_call call;
-	inject_regs regs = visit->regs;
+	inject_regs regs = tracee->regs;
 
-	if (!inject_plan_next(&visit->plan, &call)) {
-		let_go(injector, visit, 0);
+	if (!inject_plan_next(&tracee->plan, &call)) {
+		detach(injector, tracee);
 		return;
 	}
-	inject_regs_call(&regs, visit->insn, &call);
-	if (inject_regs_write(visit->tid, &regs) < 0)
+	inject_regs_call(&regs, tracee->insn, &call);
+	if (inject_regs_write(tracee->tid, &regs) < 0)
 		return;
-	visit->call_nr = inject_call_number(&regs, call.nr);
-	visit->state = VISIT_CALL_ENTRY;
-	resume(visit, 0);
+	tracee->call_nr = inject_call_number(&regs, call.nr);
+	tracee->state = TRACEE_CALL_ENTRY;
+	resume(tracee, 0);
 }
 
-/* Reads how the receiver was found; refuses what we could not put back or continue. */
-static int survey(struct visit *visit)
+/* Saves the receiver's state; -ENOSYS for one that could not be restored or continued. */
+static int save_state(struct tracee *tracee)
 {
 	unsigned char insn[INJECT_INSN_SIZE] = { 0 };
 	struct iovec local = { insn, sizeof(insn) };
 	struct iovec remote;
-	int err = inject_regs_read(visit->tid, &visit->regs);
+	int err = inject_regs_read(tracee->tid, &tracee->regs);
 
 	if (err)
 		return err;
-	if (!inject_regs_usable(&visit->regs))
+	if (!inject_regs_usable(&tracee->regs))
 		return -ENOSYS;
-	visit->insn = inject_insn_address(&visit->regs);
-	remote = (struct iovec){ (void *)(uintptr_t)visit->insn, sizeof(insn) };
-	if (process_vm_readv(visit->tid, &local, 1, &remote, 1, 0) != sizeof(insn) ||
-	    memcmp(insn, inject_insn(&visit->regs), sizeof(insn)) != 0)
+	tracee->insn = inject_insn_address(&tracee->regs);
+	remote = (struct iovec){ (void *)(uintptr_t)tracee->insn, sizeof(insn) };
+	if (process_vm_readv(tracee->tid, &local, 1, &remote, 1, 0) != sizeof(insn) ||
+	    memcmp(insn, inject_insn(&tracee->regs), sizeof(insn)) != 0)
 		return -ENOSYS;
-	visit->plan.stack_limit = inject_stack_limit(&visit->regs);
-	visit->plan.narrow = inject_regs_narrow(&visit->regs);
-	if (ptrace(PTRACE_GETSIGMASK, visit->tid, MASK_SIZE, &visit->mask) < 0)
+	tracee->plan.stack_limit = inject_stack_limit(&tracee->regs);
+	tracee->plan.narrow = inject_regs_narrow(&tracee->regs);
+	if (ptrace(PTRACE_GETSIGMASK, tracee->tid, MASK_SIZE, &tracee->mask) < 0)
 		return -errno;
-	return set_mask(visit->tid, quiet_mask(visit->mask));
+	return set_mask(tracee->tid, quiet_mask(tracee->mask));
 }
 
-/* The first stop: the ioctl has returned. A job that has timed out only wants to leave. */
-static void first_stop(struct injector *injector, struct visit *visit)
+/* The first stop: the ioctl has returned. After a timeout the receiver is only detached. */
+static void first_stop(struct injector *injector, struct tracee *tracee)
 {
-	int err = visit->job ? survey(visit) : -ETIMEDOUT;
+	int err = tracee->job ? save_state(tracee) : -ETIMEDOUT;
 
 	if (!err) {
-		next_step(injector, visit);
+		next_step(injector, tracee);
 		return;
 	}
-	/* Whatever failed, it did so because the receiver is dying: wait for the report. */
-	if (inject_regs_read(visit->tid, &visit->regs) == -ESRCH)
+	/* it failed because the receiver is being killed: wait for the report of its exit */
+	if (inject_regs_read(tracee->tid, &tracee->regs) == -ESRCH)
 		return;
-	tell(visit, err);
-	ptrace(PTRACE_DETACH, visit->tid, 0, 0);
-	end_visit(injector, visit, err);
+	notify_done(tracee, err);
+	ptrace(PTRACE_DETACH, tracee->tid, 0, 0);
+	end_tracee(injector, tracee, err);
 }
 
 /*
- * A seccomp filter that answers with SIGSYS leaves the call's number where its result would
- * be. Such a number, taken for a descriptor, would be closed in the end.
+ * A seccomp filter that raises SIGSYS leaves the number of the system call in the register of the
+ * result. Without this check that number would be used, and finally closed, as a descriptor.
  */
-static bool trapped(const struct visit *visit, long ret)
+static bool is_trapped(const struct tracee *tracee, long ret)
 {
 	siginfo_t infos[32];
 	struct __ptrace_peeksiginfo_args args = { .nr = 32 };
 	long nr;
 
-	if (ret != visit->call_nr)
+	if (ret != tracee->call_nr)
 		return false;
-	nr = ptrace(PTRACE_PEEKSIGINFO, visit->tid, &args, infos);
+	nr = ptrace(PTRACE_PEEKSIGINFO, tracee->tid, &args, infos);
 	for (long i = 0; i < nr; i++) {
 		if (infos[i].si_signo == SIGSYS && infos[i].si_code > 0)
 			return true;
@@ -258,144 +261,144 @@ static bool trapped(const struct visit *visit, long ret)
 	return false;
 }
 
-static void syscall_stop(struct injector *injector, struct visit *visit)
+static void syscall_stop(struct injector *injector, struct tracee *tracee)
 {
 	inject_regs regs;
 	long ret;
 
-	if (visit->state == VISIT_CALL_ENTRY) {
-		visit->state = VISIT_CALL_EXIT;
-		resume(visit, 0);
+	if (tracee->state == TRACEE_CALL_ENTRY) {
+		tracee->state = TRACEE_CALL_EXIT;
+		resume(tracee, 0);
 		return;
 	}
-	if (inject_regs_read(visit->tid, &regs) < 0)
+	if (inject_regs_read(tracee->tid, &regs) < 0)
 		return;
 	ret = inject_regs_result(&regs);
-	if (trapped(visit, ret)) {
-		visit->state = VISIT_TRAPPED;
-		resume(visit, 0);
+	if (is_trapped(tracee, ret)) {
+		tracee->state = TRACEE_TRAPPED;
+		resume(tracee, 0);
 		return;
 	}
-	inject_plan_returned(&visit->plan, ret);
-	if (!visit->job)
-		inject_plan_abort(&visit->plan, -ETIMEDOUT);
-	next_step(injector, visit);
+	inject_plan_returned(&tracee->plan, ret);
+	if (!tracee->job)
+		inject_plan_abort(&tracee->plan, -ETIMEDOUT);
+	next_step(injector, tracee);
 }
 
 /*
- * A signal got through. Raised by a seccomp filter against our call, it is not the receiver's
- * and ends here: the call has failed. From elsewhere, it is put back by blocking it.
+ * A signal is about to be delivered. If a seccomp filter raised it for a call of the plan, it is
+ * discarded and the call has failed. Any other is queued again by blocking it.
  */
-static void signal_stop(struct injector *injector, struct visit *visit, int signal)
+static void signal_stop(struct injector *injector, struct tracee *tracee, int signal)
 {
 	siginfo_t info = { 0 };
 	uint64_t mask;
 
-	if (ptrace(PTRACE_GETSIGINFO, visit->tid, 0, &info) < 0)
+	if (ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) < 0)
 		return;
-	if (visit->state == VISIT_TRAPPED && signal == SIGSYS && info.si_code > 0) {
-		inject_plan_returned(&visit->plan, -EPERM);
-		next_step(injector, visit);
+	if (tracee->state == TRACEE_TRAPPED && signal == SIGSYS && info.si_code > 0) {
+		inject_plan_returned(&tracee->plan, -EPERM);
+		next_step(injector, tracee);
 		return;
 	}
-	if (visit->state != VISIT_SEIZED &&
-	    ptrace(PTRACE_GETSIGMASK, visit->tid, MASK_SIZE, &mask) == 0)
-		set_mask(visit->tid, mask | 1ull << (signal - 1));
-	resume(visit, signal);
+	if (tracee->state != TRACEE_SEIZED &&
+	    ptrace(PTRACE_GETSIGMASK, tracee->tid, MASK_SIZE, &mask) == 0)
+		set_mask(tracee->tid, mask | 1ull << (signal - 1));
+	resume(tracee, signal);
 }
 
-static void stopped(struct injector *injector, struct visit *visit, int status)
+static void stopped(struct injector *injector, struct tracee *tracee, int status)
 {
 	int signal = WSTOPSIG(status);
 
 	if (signal == (SIGTRAP | 0x80)) {
-		if (visit->state == VISIT_SEIZED)
-			resume(visit, 0);
+		if (tracee->state == TRACEE_SEIZED)
+			resume(tracee, 0);
 		else
-			syscall_stop(injector, visit);
+			syscall_stop(injector, tracee);
 	} else if (status >> 16 != PTRACE_EVENT_STOP) {
-		signal_stop(injector, visit, signal);
-	} else if (visit->state == VISIT_SEIZED) {
-		first_stop(injector, visit);
+		signal_stop(injector, tracee, signal);
+	} else if (tracee->state == TRACEE_SEIZED) {
+		first_stop(injector, tracee);
 	} else {
-		/* The process is being stopped or continued; that takes effect when we leave. */
-		resume(visit, 0);
+		/* the process is being stopped or continued: takes effect after the detach */
+		resume(tracee, 0);
 	}
 }
 
-/* Takes every report there is. */
-static void reap(struct injector *injector)
+/* Handles all stops and exits that the kernel has reported. */
+static void handle_reports(struct injector *injector)
 {
 	int status;
 	pid_t tid;
 
 	while ((tid = waitpid(-1, &status, WNOHANG | __WALL | __WNOTHREAD)) > 0) {
-		struct visit *visit = *find_slot(injector, tid);
+		struct tracee *tracee = *find_slot(injector, tid);
 
-		if (!visit) {
+		if (!tracee) {
 			if (WIFSTOPPED(status))
 				ptrace(PTRACE_DETACH, tid, 0, 0);
 		} else if (WIFSTOPPED(status)) {
-			stopped(injector, visit, status);
+			stopped(injector, tracee, status);
 		} else {
-			end_visit(injector, visit, -ESRCH);
+			end_tracee(injector, tracee, -ESRCH);
 		}
 	}
 }
 
 /*
- * Its time is up. If the kernel will not even take an INTERRUPT, the thread is gone without
- * a report (another thread's exec took its place).
+ * The job has timed out. If PTRACE_INTERRUPT fails, the thread has vanished without a report: it
+ * was replaced by another thread's exec.
  */
-static void expire(struct injector *injector, struct visit *visit)
+static void expire(struct injector *injector, struct tracee *tracee)
 {
-	tell(visit, -ETIMEDOUT);
-	if (ptrace(PTRACE_INTERRUPT, visit->tid, 0, 0) < 0)
-		end_visit(injector, visit, -ESRCH);
+	notify_done(tracee, -ETIMEDOUT);
+	if (ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) < 0)
+		end_tracee(injector, tracee, -ESRCH);
 }
 
-/* Is there anything to put back in the receiver, or anybody who waits for word of it? */
-static bool unfinished(const struct visit *visit, uint64_t now)
+/* Is a job waiting for it, or does the receiver's state have to be restored? */
+static bool is_unfinished(const struct tracee *tracee, uint64_t now)
 {
-	return visit->job ||
-	       (visit->state != VISIT_SEIZED && now < visit->deadline_ms + STUCK_MS);
+	return tracee->job ||
+	       (tracee->state != TRACEE_SEIZED && now < tracee->deadline_ms + STUCK_MS);
 }
 
-/* Ends what is overdue; returns the number of visits that are not finished. */
+/* Fails overdue jobs; returns the number of unfinished tracees. */
 static int check_deadlines(struct injector *injector)
 {
 	uint64_t now = now_ms();
 	int nr_unfinished = 0;
 
-	for (int i = 0; injector->nr_visits && i < NR_BUCKETS; i++) {
-		struct visit *next;
+	for (int i = 0; injector->nr_tracees && i < NR_BUCKETS; i++) {
+		struct tracee *next;
 
-		for (struct visit *visit = injector->buckets[i]; visit; visit = next) {
-			next = visit->next;
-			nr_unfinished += unfinished(visit, now);
-			if (visit->job && now >= visit->deadline_ms)
-				expire(injector, visit);
+		for (struct tracee *tracee = injector->buckets[i]; tracee; tracee = next) {
+			next = tracee->next;
+			nr_unfinished += is_unfinished(tracee, now);
+			if (tracee->job && now >= tracee->deadline_ms)
+				expire(injector, tracee);
 		}
 	}
 	return nr_unfinished;
 }
 
-/* What is left when the thread ends was never touched: the kernel lets go of it by itself. */
-static void drop_visits(struct injector *injector)
+/* The state of those left at the end was not changed; the kernel detaches them. */
+static void drop_tracees(struct injector *injector)
 {
 	for (int i = 0; i < NR_BUCKETS; i++) {
 		while (injector->buckets[i])
-			end_visit(injector, injector->buckets[i], -ECANCELED);
+			end_tracee(injector, injector->buckets[i], -ECANCELED);
 	}
 }
 
-static int seize(struct injector *injector, struct inject_job *job, struct visit *visit)
+static int seize(struct injector *injector, struct inject_job *job, struct tracee *tracee)
 {
 	int timeout_ms = job->timeout_ms ? job->timeout_ms : INJECT_TIMEOUT_MS;
 	int err;
 
-	*visit = (struct visit){
-		.job = job, .tid = job->tid, .state = VISIT_SEIZED, .restart = job->restart,
+	*tracee = (struct tracee){
+		.job = job, .tid = job->tid, .state = TRACEE_SEIZED, .restart = job->restart,
 		.deadline_ms = now_ms() + (uint64_t)timeout_ms,
 		.plan = {
 			.tid = job->tid, .tgid = job->tgid,
@@ -403,7 +406,7 @@ static int seize(struct injector *injector, struct inject_job *job, struct visit
 			.nr_close = job->nr_close, .closes = job->closes,
 		},
 	};
-	err = inject_plan_begin(&visit->plan);
+	err = inject_plan_begin(&tracee->plan);
 	if (!err && ptrace(PTRACE_SEIZE, job->tid, 0, PTRACE_O_TRACESYSGOOD) < 0)
 		err = -errno;
 	if (!err && ptrace(PTRACE_INTERRUPT, job->tid, 0, 0) < 0)
@@ -411,37 +414,37 @@ static int seize(struct injector *injector, struct inject_job *job, struct visit
 	return err;
 }
 
-static void begin(struct injector *injector, struct inject_job *job)
+static void start_job(struct injector *injector, struct inject_job *job)
 {
-	struct visit **slot = find_slot(injector, job->tid);
-	struct visit *visit;
+	struct tracee **slot = find_slot(injector, job->tid);
+	struct tracee *tracee;
 	int err = -EBUSY;
 
-	/* An old visit whose thread is no longer ours went unreported; see expire(). */
+	/* a previous tracee of this tid that vanished without a report; see expire() */
 	if (*slot && !(*slot)->job && ptrace(PTRACE_INTERRUPT, job->tid, 0, 0) < 0) {
-		end_visit(injector, *slot, -ESRCH);
+		end_tracee(injector, *slot, -ESRCH);
 		slot = find_slot(injector, job->tid);
 	}
 	if (*slot) {
 		job->armed(job, err);
 		return;
 	}
-	visit = malloc(sizeof(*visit));
-	err = visit ? seize(injector, job, visit) : -ENOMEM;
+	tracee = malloc(sizeof(*tracee));
+	err = tracee ? seize(injector, job, tracee) : -ENOMEM;
 	if (err) {
-		if (visit)
-			inject_plan_end(&visit->plan);
-		free(visit);
+		if (tracee)
+			inject_plan_end(&tracee->plan);
+		free(tracee);
 		job->armed(job, err);
 		return;
 	}
-	visit->next = NULL;
-	*slot = visit;
-	injector->nr_visits++;
+	tracee->next = NULL;
+	*slot = tracee;
+	injector->nr_tracees++;
 	job->armed(job, 0);
 }
 
-/* Takes the oldest queued job; says whether the thread is to end. */
+/* Takes the oldest queued job; *@stopping: the thread is to end. */
 static struct inject_job *take_job(struct injector *injector, bool *stopping)
 {
 	struct inject_job *job;
@@ -458,7 +461,7 @@ static struct inject_job *take_job(struct injector *injector, bool *stopping)
 	return job;
 }
 
-/* One read empties an eventfd, and a signalfd of one signal that does not queue. */
+/* One read empties an eventfd, and a signalfd of one signal that is not queued. */
 static void clear(const struct pollfd *fd)
 {
 	struct signalfd_siginfo info;
@@ -487,12 +490,12 @@ static void *injector_main(void *arg)
 			if (stopping)
 				job->armed(job, -ECANCELED);
 			else
-				begin(injector, job);
+				start_job(injector, job);
 		}
-		reap(injector);
+		handle_reports(injector);
 		nr_unfinished = check_deadlines(injector);
 	}
-	drop_visits(injector);
+	drop_tracees(injector);
 	return NULL;
 }
 
@@ -551,7 +554,7 @@ static void wake(struct injector *injector)
 {
 	uint64_t one = 1;
 
-	/* It can fail only when the counter is full, and then the thread is awake. */
+	/* can fail only when the counter is at its maximum, and then the thread is awake */
 	if (write(injector->eventfd, &one, sizeof(one)) < 0)
 		return;
 }

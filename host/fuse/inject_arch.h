@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The registers of a stopped thread, as far as making it call the kernel needs them.
+ * The registers of a stopped thread, as far as making it execute a system call needs them.
  *
- * A machine says how to set up a system call, how to read its result, how to make the thread's
- * own call once more, and whether a saved state is that of a thread inside a system call of a
- * kind that we know. The thread executes its own system call instruction again, so no code is
- * written into it. Only x86-64 is known so far, with its 32-bit programs. (On arm64 the first
- * argument of the interrupted call is lost in the register of its result; /proc/TID/syscall
- * still has it.)
+ * An architecture defines how to set up a system call, how to read its result, how to restart the
+ * thread's own call, and whether saved registers are those of a thread inside a system call of a
+ * known kind. The thread executes its own system call instruction again, so no code is written to
+ * it. Only x86-64 is supported so far, with its 32-bit programs. (On arm64 the first argument of
+ * the interrupted call is overwritten by its result; /proc/TID/syscall still has it.)
  */
 #ifndef ANYBINDER_INJECT_ARCH_H
 #define ANYBINDER_INJECT_ARCH_H
@@ -32,13 +31,13 @@ struct inject_call {
 
 #define INJECT_INSN_SIZE 2
 
-/* What the kernel shows of a thread that runs 32-bit code. */
+/* NT_PRSTATUS of a thread that executes 32-bit code. */
 struct inject_regs32 {
 	uint32_t bx, cx, dx, si, di, bp, ax, ds, es, fs, gs, orig_ax, ip, cs, flags, sp, ss;
 };
 
 typedef struct {
-	size_t size;		/* which of the two it is */
+	size_t size;		/* selects the member */
 	union {
 		struct user_regs_struct wide;
 		struct inject_regs32 narrow;
@@ -51,8 +50,8 @@ static inline bool inject_regs_narrow(const inject_regs *regs)
 }
 
 /*
- * The instruction that the thread has behind it: syscall; for 32-bit programs int 0x80, which the
- * kernel lets them come back behind whichever way they entered.
+ * The instruction before the thread's instruction pointer: syscall; for 32-bit programs int 0x80,
+ * behind which the kernel returns them however they entered.
  */
 static inline const unsigned char *inject_insn(const inject_regs *regs)
 {
@@ -78,13 +77,13 @@ static inline bool inject_regs_usable(const inject_regs *regs)
 	       (long)regs->wide.orig_rax >= 0;
 }
 
-/* The lowest address that the thread's functions may be using: 128 bytes of red zone. */
+/* The end of the red zone, the lowest address that the thread may be using. */
 static inline uint64_t inject_stack_limit(const inject_regs *regs)
 {
 	return (inject_regs_narrow(regs) ? regs->narrow.sp : regs->wide.rsp) - 128;
 }
 
-/* The number by which a thread of this width knows the call @nr of ours; -1: none. */
+/* The number of the daemon's system call @nr for a thread of this width; -1: none. */
 static inline long inject_call_number(const inject_regs *regs, long nr)
 {
 	static const struct {
@@ -100,7 +99,7 @@ static inline long inject_call_number(const inject_regs *regs, long nr)
 	return inject_regs_narrow(regs) ? -1 : nr;
 }
 
-/* Makes @regs those of a thread about to make @call; no restart is pending in them. */
+/* Sets @regs up for @call; no restart is pending in them. */
 static inline void inject_regs_call(inject_regs *regs, uint64_t insn,
 				    const struct inject_call *call)
 {
@@ -130,7 +129,7 @@ static inline long inject_regs_result(const inject_regs *regs)
 	return inject_regs_narrow(regs) ? (int32_t)regs->narrow.ax : (long)regs->wide.rax;
 }
 
-/* Makes @regs those of a thread about to make its own system call once more. */
+/* Sets @regs up for restarting the thread's own system call. */
 static inline void inject_regs_restart(inject_regs *regs, uint64_t insn)
 {
 	if (inject_regs_narrow(regs)) {

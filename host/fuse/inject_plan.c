@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How files get into a receiver that may have no rights over us: over a socket.
+ * The files are sent over a socket, since the receiver may have no permission to access the
+ * daemon's descriptors.
  *
- * The receiver makes a datagram socket; we take a copy of it (pidfd_getfd), give it an
- * address, connect it to itself, and send it a message with the files. Connected to itself,
- * it takes messages from nobody else; one that slipped in before is thrown away first. The
- * receiver's recvmsg then installs the files.
+ * The receiver creates a datagram socket; the daemon duplicates it (pidfd_getfd), binds it to an
+ * address, connects it to itself, and sends it a message with the files. A socket that is
+ * connected to itself receives from no other socket; a message that arrived before is discarded
+ * first. The receiver's recvmsg then installs the files.
  *
- * The socket took the lowest free number, where the first file belongs. So the first file
- * travels last, and is moved onto the socket's number with dup3, which closes the socket in
- * the same step. The others have arrived right above it in order:
+ * The socket has the lowest free number, which is that of the first file. So the first file is
+ * sent last, and is moved to the socket's number with dup3, which also closes the socket. The
+ * other files were installed right above it in order:
  *
  *     socket N | files 1, 2, .. k-1 at N+1 .. N+k-1, file 0 at N+k | dup3(N+k, N), close(N+k)
  *
- * The message header lies in memory of the receiver, below its stack. What was there is put
- * back at once. Everything read back from the receiver could have been changed by another of
- * its threads; nothing here is used for more than numbers of that very process.
+ * The message header lies in memory of the receiver, below its stack; the original contents are
+ * restored at once. Another thread of the receiver could change anything that is read back, so it
+ * is only used as descriptor numbers of that process.
  */
 #include "inject_plan.h"
 
@@ -34,10 +35,10 @@
 #define PIDFD_THREAD O_EXCL
 #endif
 
-/* A socket's queue is this long at most, give or take a system's setting. */
+/* Messages to discard at most: more than the usual length of a queue (max_dgram_qlen). */
 #define MAX_STRAYS 1024
 
-/* What the receiver's recvmsg works on, at one address. */
+/* Scratch memory for the receiver's recvmsg. */
 struct scratch_wide {
 	struct msghdr header;
 	struct {
@@ -47,7 +48,7 @@ struct scratch_wide {
 	int fds[INJECT_BATCH + 1];
 };
 
-/* The same as 32-bit programs lay it out. */
+/* The same for a 32-bit program. */
 struct scratch_narrow {
 	struct {
 		uint32_t name, namelen, iov, iovlen, control, controllen, flags;
@@ -64,7 +65,7 @@ union scratch {
 	struct scratch_narrow narrow;
 };
 
-/* Room for a message of @nr files: its control part, and all of it. */
+/* Size of the control data of a message of @nr files. */
 static size_t control_size(const struct inject_plan *plan, int nr)
 {
 	size_t size = (size_t)nr * sizeof(int);
@@ -79,7 +80,7 @@ static size_t scratch_size(const struct inject_plan *plan, int nr)
 							offsetof(struct scratch_wide, control));
 }
 
-/* How many files came, in *@fds, if the receiver's recvmsg left what it should. */
+/* The number of files in the message, *@fds their descriptors; 0 if it is malformed. */
 static size_t files_in(const struct inject_plan *plan, const union scratch *image, const int **fds)
 {
 	const struct scratch_narrow *narrow = &image->narrow;
@@ -124,7 +125,7 @@ static int copy_out(const struct inject_plan *plan, const void *data, uint64_t a
 	return (size_t)got == size ? 0 : -EFAULT;
 }
 
-/* Borrows memory of the receiver for a message of @nr files and puts a header there. */
+/* Writes the header for a message of @nr files to memory of the receiver, and saves what it held. */
 static int borrow_scratch(struct inject_plan *plan, int nr)
 {
 	union scratch image = { 0 };
@@ -155,7 +156,7 @@ static void return_scratch(struct inject_plan *plan)
 	plan->scratch_size = 0;
 }
 
-/* The descriptor table is a thread's own affair; old kernels know processes only. */
+/* Threads may have separate descriptor tables; older kernels only have pidfds of processes. */
 static int open_pidfd(const struct inject_plan *plan)
 {
 	int fd = (int)syscall(SYS_pidfd_open, plan->tid, PIDFD_THREAD);
@@ -166,8 +167,8 @@ static int open_pidfd(const struct inject_plan *plan)
 }
 
 /*
- * Is this the kind of socket we asked for? Another thread of the receiver may have put
- * anything in its place, and connecting some kinds would block.
+ * Is @fd a socket of the requested type? Another thread of the receiver may have replaced it, and
+ * connecting a socket of another type could block.
  */
 static bool is_our_kind(int fd)
 {
@@ -182,8 +183,8 @@ static bool is_our_kind(int fd)
 }
 
 /*
- * Throws away what was sent to the socket before it was connected. Only the receiver itself
- * can send now; if it does so without end, that is its own loss.
+ * Discards messages sent to the socket before it was connected. Only the receiver itself can send
+ * now; if it does not stop, its job fails.
  */
 static int drain(int fd)
 {
@@ -196,7 +197,7 @@ static int drain(int fd)
 	return -EBUSY;
 }
 
-/* Takes a copy of the receiver's socket and makes it talk to itself. */
+/* Duplicates the receiver's socket and connects it to itself. */
 static int take_socket(struct inject_plan *plan)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -209,7 +210,7 @@ static int take_socket(struct inject_plan *plan)
 	plan->socket_copy = fd;
 	if (!is_our_kind(fd))
 		return -ENOTSOCK;
-	/* A bare family asks for a fresh abstract name. */
+	/* an address of the family alone requests an unused abstract name */
 	if (bind(fd, (struct sockaddr *)&address, sizeof(sa_family_t)) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&address, &len) < 0 ||
 	    connect(fd, (struct sockaddr *)&address, len) < 0)
@@ -217,10 +218,10 @@ static int take_socket(struct inject_plan *plan)
 	return drain(fd);
 }
 
-/* The files travel as 1, 2, .. n-1, 0; see the top. */
-static int travelling(const struct inject_plan *plan, int place)
+/* The files are sent in the order 1, 2, .. n-1, 0; see the top. */
+static int file_at(const struct inject_plan *plan, int position)
 {
-	return plan->files[(place + 1) % plan->nr_install];
+	return plan->files[(position + 1) % plan->nr_install];
 }
 
 static int send_batch(struct inject_plan *plan)
@@ -240,12 +241,12 @@ static int send_batch(struct inject_plan *plan)
 	cmsg->cmsg_len = CMSG_LEN((size_t)nr * sizeof(int));
 	out = (int *)(void *)CMSG_DATA(cmsg);
 	for (int i = 0; i < nr; i++)
-		out[i] = travelling(plan, plan->nr_fds + i);
+		out[i] = file_at(plan, plan->nr_fds + i);
 	plan->batch = nr;
 	return sendmsg(plan->socket_copy, &header, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* Reads the numbers that recvmsg left; fewer than sent means that no more were free. */
+/* Reads the numbers that recvmsg returned; fewer than sent: the descriptor table is full. */
 static int collect_batch(struct inject_plan *plan)
 {
 	union scratch image;
@@ -332,7 +333,7 @@ static bool next_move(struct inject_plan *plan, struct inject_call *call)
 	return true;
 }
 
-/* The list keeps the old number until it is closed; see inject_plan_result(). */
+/* From here on `socket` is the old number of the file that was moved. */
 static int move_returned(struct inject_plan *plan, long ret)
 {
 	int old = plan->fds[plan->nr_fds - 1];
@@ -344,7 +345,6 @@ static int move_returned(struct inject_plan *plan, long ret)
 	return 0;
 }
 
-/* After the move, `socket` is the old number of the file that was moved. */
 static bool next_close_moved(struct inject_plan *plan, struct inject_call *call)
 {
 	int fd = plan->socket;
@@ -362,7 +362,7 @@ static bool next_undo(struct inject_plan *plan, struct inject_call *call)
 	return next_close_moved(plan, call);
 }
 
-/* A close gives the number back whatever it says. */
+/* close(2) releases the number even if it fails. */
 static int close_returned(struct inject_plan *plan, long ret)
 {
 	return 0;
@@ -372,7 +372,7 @@ static const struct {
 	bool (*next)(struct inject_plan *plan, struct inject_call *call);
 	int (*returned)(struct inject_plan *plan, long ret);
 	bool once;
-} stages[] = {
+} steps[] = {
 	[INJECT_CLOSE_ASKED] = { next_close_asked, close_returned, false },
 	[INJECT_SOCKET] = { next_socket, socket_returned, true },
 	[INJECT_RECEIVE] = { next_receive, receive_returned, false },
@@ -383,7 +383,7 @@ static const struct {
 
 int inject_plan_begin(struct inject_plan *plan)
 {
-	plan->stage = INJECT_CLOSE_ASKED;
+	plan->step = INJECT_CLOSE_ASKED;
 	plan->err = 0;
 	plan->pidfd = -1;
 	plan->socket = -1;
@@ -398,33 +398,33 @@ int inject_plan_begin(struct inject_plan *plan)
 
 bool inject_plan_next(struct inject_plan *plan, struct inject_call *call)
 {
-	while (plan->stage != INJECT_END) {
-		if (stages[plan->stage].next(plan, call))
+	while (plan->step != INJECT_END) {
+		if (steps[plan->step].next(plan, call))
 			return true;
-		if (plan->err && plan->stage < INJECT_UNDO)
-			plan->stage = INJECT_UNDO;
+		if (plan->err && plan->step < INJECT_UNDO)
+			plan->step = INJECT_UNDO;
 		else
-			plan->stage++;
+			plan->step++;
 	}
 	return false;
 }
 
 void inject_plan_returned(struct inject_plan *plan, long ret)
 {
-	int err = stages[plan->stage].returned(plan, ret);
+	int err = steps[plan->step].returned(plan, ret);
 
 	if (err)
 		inject_plan_abort(plan, err);
-	else if (stages[plan->stage].once)
-		plan->stage++;
+	else if (steps[plan->step].once)
+		plan->step++;
 }
 
 void inject_plan_abort(struct inject_plan *plan, int err)
 {
 	if (!plan->err)
 		plan->err = err;
-	if (plan->stage < INJECT_UNDO)
-		plan->stage = INJECT_UNDO;
+	if (plan->step < INJECT_UNDO)
+		plan->step = INJECT_UNDO;
 }
 
 int inject_plan_result(const struct inject_plan *plan, int i)

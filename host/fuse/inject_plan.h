@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a visited receiver is made to call, one system call after the other: between the
- * event loop (inject.c), which knows stops and signals, and the plan (inject_plan.c), which knows
- * sockets and descriptors. Used by these two alone, on the injector's thread.
+ * The sequence of system calls that a receiver is made to execute. inject.c is the event loop and
+ * handles stops and signals; inject_plan.c chooses the system calls and handles sockets and
+ * descriptors. Used by inject.c only, on the injector's thread.
  */
 #ifndef ANYBINDER_INJECT_PLAN_H
 #define ANYBINDER_INJECT_PLAN_H
@@ -11,19 +11,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "inject.h"
 #include "inject_arch.h"
 
 /* Files that one message can carry (the kernel's SCM_MAX_FD). */
 #define INJECT_BATCH 253
 
-enum inject_stage {
-	INJECT_CLOSE_ASKED,	/* the descriptors that the job wants closed */
-	INJECT_SOCKET,		/* a socket of the receiver's, of which we take a copy */
-	INJECT_RECEIVE,		/* as often as there are batches of files */
-	INJECT_MOVE,		/* the first file takes the socket's number */
-	INJECT_CLOSE_MOVED,	/* and gives up its old one */
-	INJECT_UNDO,		/* after a failure: close what came in */
+enum inject_step {
+	INJECT_CLOSE_ASKED,	/* the job's list of descriptors to close */
+	INJECT_SOCKET,		/* create a socket, which is then duplicated by the daemon */
+	INJECT_RECEIVE,		/* once for each batch of files */
+	INJECT_MOVE,		/* move the first file to the socket's number */
+	INJECT_CLOSE_MOVED,	/* and close its old number */
+	INJECT_UNDO,		/* after a failure: close the files that were received */
 	INJECT_END,
 };
 
@@ -38,40 +37,40 @@ struct inject_plan {
 	int nr_close;
 	const int *closes;
 
-	/* The plan's own. */
-	enum inject_stage stage;
+	/* Private to inject_plan.c, except for err. */
+	enum inject_step step;
 	int err;		/* first failure, 0 or -errno */
 	int pidfd;		/* of the receiver; -1 */
 	int socket;		/* the receiver's number of the socket; -1 */
-	int socket_copy;	/* our descriptor of the same socket; -1 */
+	int socket_copy;	/* the daemon's descriptor of the same socket; -1 */
 	int nr_closed;
 	int *fds;		/* the receiver's numbers in order of arrival */
 	int nr_fds;
 	int batch;		/* files in the message under way */
-	uint64_t scratch;	/* address and length of the borrowed memory, and what was there */
-	size_t scratch_size;
-	unsigned char *saved;
+	uint64_t scratch;	/* address of the scratch memory in the receiver */
+	size_t scratch_size;	/* 0: not in use */
+	unsigned char *saved;	/* its original contents */
 };
 
-/* Prepares @plan (the first part is filled in). Errors: -ENOMEM. */
+/* Prepares @plan, whose first section is set. Errors: -ENOMEM. */
 int inject_plan_begin(struct inject_plan *plan);
 
 /*
- * The receiver is stopped and about to make a call: which? False when there is no more to
- * call; then plan->err tells how it went and inject_plan_result() gives the numbers.
+ * Chooses the next system call for the stopped receiver. False: there is none left; plan->err is
+ * the result, inject_plan_result() returns the numbers.
  */
 bool inject_plan_next(struct inject_plan *plan, struct inject_call *call);
 
-/* The call returned @ret. */
+/* The system call returned @ret. */
 void inject_plan_returned(struct inject_plan *plan, long ret);
 
-/* From now on only undo what was done: the job has failed with @err for other reasons. */
+/* The job has failed with @err: the remaining steps only undo the previous ones. */
 void inject_plan_abort(struct inject_plan *plan, int err);
 
-/* The number of file @i in the receiver, after the plan ended well. */
+/* The number of file @i in the receiver, after success. */
 int inject_plan_result(const struct inject_plan *plan, int i);
 
-/* Frees what the plan holds on our side. */
+/* Frees the daemon's resources of the plan. */
 void inject_plan_end(struct inject_plan *plan);
 
 #endif
