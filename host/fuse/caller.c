@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The processes that call.
+ * Calling threads and their processes.
  *
- * A request names the calling thread; which process it is of, and with which user id it acts, is
- * asked of /proc once for each open and kept: a binder_proc is the process that opened it, whoever
- * uses the descriptor later, as with the stock driver. Payloads and command streams are moved by
- * process_vm_readv(2) and process_vm_writev(2), straight between two address spaces.
+ * A request names the calling thread. Its process and user id are read from /proc once for each
+ * open: as in the stock driver, a binder_proc stands for the process that opened the device, even
+ * if another process uses the descriptor later. Payloads and command streams are copied by
+ * process_vm_readv(2) and process_vm_writev(2), directly between the two address spaces.
  */
 #include "caller.h"
 
@@ -25,7 +25,7 @@
 
 #define NO_UID (~0u)
 
-/* The kernel's own bound on the lines of /proc/PID/uid_map. */
+/* The kernel's limit on the lines of /proc/PID/uid_map. */
 #define ID_RANGES_MAX 340u
 
 static bool has_labels;
@@ -52,7 +52,7 @@ static ssize_t read_proc_file(pid_t pid, const char *name, char *buffer, size_t 
 	return got;
 }
 
-/* What stands behind "@key:" at the beginning of a line; NULL if there is no such line. */
+/* The rest of the line of @text that begins with @key; NULL if there is none. */
 static const char *find_line(const char *text, const char *key)
 {
 	size_t length = strlen(key);
@@ -187,7 +187,7 @@ bool caller_is_dying(pid_t tid)
 	if (read_proc_file(tid, "status", buffer, sizeof(buffer)) <= 0)
 		return true;
 	pending = find_line(buffer, "SigPnd:");
-	/* whoever is killed, by whatever signal, gets SIGKILL in each of its threads */
+	/* a fatal signal of any kind makes SIGKILL pending in each thread */
 	return pending && (strtoull(pending, NULL, 16) & 1u << (SIGKILL - 1));
 }
 
@@ -198,7 +198,7 @@ pid_t caller_process_of(pid_t tid)
 	return read_status(tid, &who) ? 0 : who.pid;
 }
 
-/* Two processes at one depth with another namespace, or in cousins, do not see each other. */
+/* Processes in different namespaces of the same depth do not see each other. */
 s32 caller_pid_seen_by(const struct host_proc *subject, const struct host_proc *viewer)
 {
 	if (viewer->nr_levels <= 1)
@@ -221,8 +221,11 @@ u32 caller_uid_seen_by(u32 uid, const struct host_proc *viewer)
 	return NO_UID;
 }
 
-/* A thread that waits in a request is there until it is answered; its memory is not, if killed. */
-static int copied(ssize_t got, size_t size)
+/*
+ * A thread that is blocked in a request exists until the reply, but its memory is released if it
+ * is killed: ESRCH.
+ */
+static int copy_result(ssize_t got, size_t size)
 {
 	if (got == (ssize_t)size)
 		return 0;
@@ -236,7 +239,7 @@ int caller_read(pid_t tid, void *dst, u64 src, size_t size)
 
 	if (!size)
 		return 0;
-	return copied(process_vm_readv(tid, &here, 1, &there, 1, 0), size);
+	return copy_result(process_vm_readv(tid, &here, 1, &there, 1, 0), size);
 }
 
 int caller_write(pid_t tid, u64 dst, const void *src, size_t size)
@@ -246,7 +249,7 @@ int caller_write(pid_t tid, u64 dst, const void *src, size_t size)
 
 	if (!size)
 		return 0;
-	return copied(process_vm_writev(tid, &here, 1, &there, 1, 0), size);
+	return copy_result(process_vm_writev(tid, &here, 1, &there, 1, 0), size);
 }
 
 static bool is_real_time(int policy)
@@ -254,7 +257,7 @@ static bool is_real_time(int policy)
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
 
-/* The first layout of struct sched_attr, which no header of the C library brings. */
+/* The first version of struct sched_attr, which the C library does not declare. */
 struct sched_attributes {
 	u32 size;
 	u32 policy;
@@ -270,7 +273,7 @@ void caller_get_priority(pid_t tid, u8 *policy, s8 *prio)
 {
 	struct sched_attributes attributes = { 0 };
 
-	/* one call for both: this is done for every transaction */
+	/* one system call for both: this runs for every transaction */
 	syscall(SYS_sched_getattr, tid, &attributes, sizeof(attributes), 0);
 	*policy = (u8)attributes.policy;
 	*prio = is_real_time((int)attributes.policy) ? (s8)attributes.priority
@@ -278,10 +281,10 @@ void caller_get_priority(pid_t tid, u8 *policy, s8 *prio)
 }
 
 /*
- * Lowers a wish to what the process may ask for itself. RLIMIT_NICE counts 20 - nice, and 0 allows
- * no nice value at all, as the stock driver reads it. False: nothing is to be changed.
+ * Limits a priority to what the process may set itself. RLIMIT_NICE counts 20 - nice; 0 permits no
+ * nice value at all, as in the stock driver. False: no change is permitted.
  */
-static bool limit_wish(pid_t pid, u8 *policy, s8 *prio)
+static bool limit_priority(pid_t pid, u8 *policy, s8 *prio)
 {
 	struct rlimit limit;
 
@@ -303,7 +306,7 @@ static bool limit_wish(pid_t pid, u8 *policy, s8 *prio)
 	return true;
 }
 
-/* A process that may raise its priority at will loses that with its user id, as a rule. */
+/* CAP_SYS_NICE was read at open; a process that changed its user id since has usually lost it. */
 static bool is_privileged(const struct host_thread *thread)
 {
 	return thread->proc->may_raise && thread->euid == thread->proc->euid;
@@ -314,7 +317,8 @@ void caller_set_priority(struct host_thread *thread, u8 policy, s8 prio, bool ch
 	struct sched_param param = { 0 };
 	bool real_time;
 
-	if (check && !is_privileged(thread) && !limit_wish(thread->proc->pid, &policy, &prio))
+	if (check && !is_privileged(thread) &&
+	    !limit_priority(thread->proc->pid, &policy, &prio))
 		return;
 	real_time = is_real_time(policy);
 	if (real_time) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The processes that call: who they are, and their memory.
+ * Identity, memory and scheduling of calling threads and their processes.
  *
- * Everything is the kernel's word: the thread number comes with each request, the rest from /proc
- * while that thread waits inside the request, so it cannot have been recycled. All functions make
- * system calls: no engine lock may be held.
+ * All of it comes from the kernel: the thread number from the request, the rest from /proc while
+ * that thread is blocked in the request, so that the number cannot have been reused. The functions
+ * make system calls unless they say otherwise: no engine lock may be held.
  */
 #ifndef HOST_FUSE_CALLER_H
 #define HOST_FUSE_CALLER_H
@@ -13,20 +13,20 @@
 
 #include <sys/types.h>
 
-/* Once, in the main thread: finds out what the system can tell. */
+/* Once, in the main thread: checks whether a security module labels processes. */
 void caller_init(void);
 
 /*
- * Finds out who @tid is and fills the identity part of @who (and its pidfd).
- * Returns 0, -ENOMEM, or -EACCES for a process that cannot be identified (0: it is not in a pid
- * namespace that the daemon can see).
+ * Fills the identity fields of @who, pidfd included, with those of the process of @tid. Returns 0,
+ * -ENOMEM, or -EACCES for a process that cannot be identified (@tid 0: it is in a pid namespace
+ * that the daemon cannot see).
  */
 int caller_identify(pid_t tid, struct host_proc *who);
 
-/* Frees what caller_identify() allocated. */
+/* Frees the resources that caller_identify() allocated. */
 void caller_forget(struct host_proc *who);
 
-/* What @who has allocated belongs to a copy of it from now on. */
+/* @who was copied, and the copy owns those resources now. */
 void caller_moved(struct host_proc *who);
 
 /* Is @tid a thread of the process @pid? */
@@ -35,34 +35,37 @@ bool caller_is_thread_of(pid_t tid, pid_t pid);
 /* Is there a thread (of any process) of this number? */
 bool caller_exists(pid_t tid);
 
-/* Has the thread been killed, though it has not ended yet? */
+/* Was the thread killed, though it has not exited yet? */
 bool caller_is_dying(pid_t tid);
 
 /* The process of @tid; 0 if there is none. */
 pid_t caller_process_of(pid_t tid);
 
-/* The number by which the process of @viewer sees that of @subject; 0: not at all. */
+/* The pid of @subject in the pid namespace of @viewer; 0: none. No system call. */
 s32 caller_pid_seen_by(const struct host_proc *subject, const struct host_proc *viewer);
 
-/* User id @uid of the daemon's namespace, as the process of @viewer sees it; -1: not at all. */
+/* User id @uid of the daemon's namespace in that of @viewer; -1: none. No system call. */
 u32 caller_uid_seen_by(u32 uid, const struct host_proc *viewer);
 
 /*
- * Copies between the daemon and the memory of a thread that waits in a request. All or nothing: 0
- * or -EFAULT, or -ESRCH when it is being killed. The client decides how long this takes (its memory
- * may be backed by a file system of its own), so that the worker may be lost for a while: see
- * worker.h.
+ * Copy between the daemon and the memory of a thread that is blocked in a request. Return 0,
+ * -EFAULT, also after a partial copy, or -ESRCH if the thread is being killed. The client controls
+ * how long a page fault takes (its memory may be backed by its own file system), so the worker may
+ * get stuck here: see worker.h.
  */
 int caller_read(pid_t tid, void *dst, u64 src, size_t size);
 int caller_write(pid_t tid, u64 dst, const void *src, size_t size);
 
-/* How a thread is scheduled: @prio is a nice value, or a real-time priority for FIFO and RR. */
+/*
+ * Scheduling of a thread: @prio is a nice value, or a real-time priority for FIFO and RR. @check:
+ * only as far as the thread's process may set it itself.
+ */
 void caller_get_priority(pid_t tid, u8 *policy, s8 *prio);
 void caller_set_priority(struct host_thread *thread, u8 policy, s8 prio, bool check);
 
 /*
- * The security context of a process, allocated, without its final NUL in @len; none on systems
- * whose security module gives processes no label.
+ * The security context of a process, allocated; @len does not count the final NUL. *@ctx is NULL
+ * where no security module labels processes.
  */
 int caller_secctx(const struct host_proc *who, const char **ctx, u32 *len);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From opcode to function.
+ * From the opcode of a request to its handler.
  *
- * One table names each request that the kernel can send: the function, and the least that must
- * follow the header, checked once for all. What is not in the table is ENOSYS, which the kernel
- * remembers for most requests and then handles itself. Files other than devices are simple:
- * directories and texts are made whole when they are opened, and read from that copy.
+ * One table lists each request that the kernel can send with its handler and the least size of the
+ * body, which is checked for all of them in one place. A request that is not in the table fails
+ * with ENOSYS, which the kernel remembers for most requests and then handles itself. The contents
+ * of directories and text files are generated when they are opened, and read from that copy.
  */
 #include "dispatch.h"
 
@@ -21,11 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a handle of a directory, a text or the control file points to. */
+/* An open directory, text file or control file. */
 struct handle {
 	struct entry *entry;
 	struct text text;
-	uid_t uid;		/* who is charged for it */
+	uid_t uid;		/* charged for it */
 };
 
 static void reply_status(const struct request *request, int error)
@@ -194,7 +194,7 @@ static void do_open(const struct request *request)
 	struct entry *entry = tree_find(request->head->nodeid, true);
 
 	if (!entry) {
-		/* the kernel looks up once more, and gets an inode that nobody else has */
+		/* the kernel repeats the lookup, which creates another inode */
 		reply_status(request, -ESTALE);
 	} else if (entry->kind == ENTRY_DEVICE) {
 		device_open(request, entry->device);
@@ -214,7 +214,7 @@ static void do_opendir(const struct request *request)
 		reply_status(request, -ESTALE);
 }
 
-/* Of a request that names an open file: the file's handle comes first in each of their bodies. */
+/* For requests on an open file: each of their bodies begins with the file's handle. */
 static bool is_device(const struct request *request)
 {
 	return device_is_handle(*(const uint64_t *)request->body);
@@ -267,7 +267,7 @@ static void do_read(const struct request *request)
 		      left < in->size ? left : in->size);
 }
 
-/* A word for a text that obeys such; it is given whole, in one write. */
+/* A command word for a text file, which has to come in one write. */
 static void do_write(const struct request *request)
 {
 	const struct fuse_write_in *in = request->body;
@@ -276,11 +276,11 @@ static void do_write(const struct request *request)
 	char word[16] = "";
 	int error = -EINVAL;
 
-	if (!is_device(request) && handle->entry->kind == ENTRY_TEXT && handle->entry->obey &&
+	if (!is_device(request) && handle->entry->kind == ENTRY_TEXT && handle->entry->command &&
 	    in->size < sizeof(word) && request->body_size >= sizeof(*in) + in->size) {
 		memcpy(word, in + 1, in->size);
 		word[strcspn(word, "\n")] = '\0';
-		error = handle->entry->obey(word);
+		error = handle->entry->command(word);
 	}
 	if (error)
 		reply_status(request, error);
@@ -317,7 +317,7 @@ static void do_readdir(const struct request *request)
 	struct handle *handle = (struct handle *)(uintptr_t)in->fh;
 	size_t offset = in->offset;
 
-	if (!offset) {	/* the beginning, or rewinddir(3): look anew */
+	if (!offset) {	/* the first read, or rewinddir(3): list again */
 		text_free(&handle->text);
 		tree_list(handle->entry, &handle->text);
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From a request's opcode to the function that answers it.
+ * From the opcode of a request to its handler.
  */
 #ifndef HOST_FUSE_DISPATCH_H
 #define HOST_FUSE_DISPATCH_H
 
 #include "session.h"
 
-/* Answers @request, or parks it. Nothing in it points into the request's buffer afterwards. */
+/* Replies to @request, or parks it. No pointer into the request's buffer is kept. */
 void dispatch(const struct request *request);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What <linux/fuse.h> of an older distribution lacks.
+ * Definitions that <linux/fuse.h> of an older distribution lacks.
  *
  * The daemon speaks the raw /dev/fuse protocol of the running kernel, which may be newer than the
- * installed header. The numbers below are ABI and never change; each is guarded so that a newer
- * header wins. The two structs are whole copies under our own names, because the field that we
- * need is called "unused" or "padding" in older headers.
+ * installed header. The numbers below are ABI; each is guarded so that a newer header takes
+ * precedence. The two structs are copied under other names, because the field that is needed here
+ * is called "unused" or "padding" in older headers.
  */
 #ifndef HOST_FUSE_FUSE_ABI_H
 #define HOST_FUSE_FUSE_ABI_H

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The slow half of the locks.
+ * The slow paths of the locks.
  *
- * Sections are short, so the holder is most likely running on another core and gone in a moment:
- * spin a little first. If it was preempted, spinning only keeps it from running.
+ * Critical sections are short, so the holder is most likely running on another core and about to
+ * release the lock: spin briefly first. If the holder was preempted, further spinning would only
+ * keep it from running.
  *
- * A mutex word is 0 (free), 1 (held) or 2 (held, and somebody may sleep), and its waiters sleep. A
- * spinlock word is 0 or 1: the holder does not look whether anybody waits, so a waiter lets others
- * run, and after some turns of that takes short naps.
+ * A mutex word is 0 (free), 1 (held) or 2 (held, and a waiter may sleep on it in futex(2)). A
+ * spinlock word is 0 or 1: the unlock does not check for waiters, so a waiter cannot sleep until
+ * it is woken; it yields the processor, and after some yields sleeps for NAP_US at a time.
  */
 #include "futex.h"
 

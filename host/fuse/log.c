@@ -2,8 +2,8 @@
 /*
  * Messages of the daemon.
  *
- * Clients can provoke messages at will, so a message is never an error's only trace and the default
- * level prints nothing that a client can repeat.
+ * Clients can provoke messages at will. A message is therefore never the only trace of an error,
+ * and the default level prints nothing that a client can repeat.
  */
 #include "log.h"
 
@@ -13,7 +13,7 @@
 #include <syslog.h>
 #include <time.h>
 
-/* Of the engine's messages, which clients can provoke. */
+/* Limit of the engine's messages, which clients can provoke. */
 #define LINES_PER_SECOND 50
 
 enum log_level log_threshold = LOG_LEVEL_WARN;

@@ -16,18 +16,18 @@ extern enum log_level log_threshold;
 /* Parses "error", "warn", "info" or "debug". Returns false on any other word. */
 bool log_level_parse(const char *word, enum log_level *level);
 
-/* From now on messages go to syslog, since standard error is about to be closed. */
+/* Sends all further messages to syslog, since standard error is about to be closed. */
 void log_use_syslog(void);
 
-/* Prints one line at @level. May block on the log's reader: never call it with a lock held. */
+/* Prints one line at @level. May block on the reader of the log: no lock may be held. */
 void log_print(enum log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The same for the engine's words about its clients, of which only so many a second are printed. */
+/* The same, rate-limited, for the engine's messages about its clients. */
 void log_engine(enum log_level level, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
 
-/* Tests the level before evaluating any argument, so that a silent message costs one compare. */
+/* Tests the level before evaluating the arguments: a suppressed message costs one compare. */
 #define log_at(level, ...) \
 	do { \
 		if ((level) <= log_threshold) \

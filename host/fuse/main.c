@@ -2,10 +2,10 @@
 /*
  * anybinderd: Android Binder devices from user space.
  *
- * Start: options, background, mount, negotiation with the kernel, tree, threads; then one look at
- * the mountpoint through the front door, which shows that requests are served; only then is the
- * start announced. End: a signal, or somebody else's umount. What is in flight then fails at the
- * clients with ECONNABORTED, as the connection goes with the process.
+ * Start: options, background, mount, negotiation with the kernel, tree, threads; then a stat(2) of
+ * the mountpoint, which proves that requests are served; only then is readiness announced. End: a
+ * signal, or umount(8). Calls in flight then fail with ECONNABORTED at the clients, because the
+ * connection ends with the process.
  */
 #include "caller.h"
 #include "core.h"
@@ -32,10 +32,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Workers unless told otherwise: more gain nothing, since calls are short. */
+/* Without --threads; calls are short, so that more workers would not be faster. */
 #define DEFAULT_WORKERS_MAX 4
 
-/* Workers that one user other than root may hold up, and all users together (see worker.c). */
+/* Stuck workers: limit of all users together and of one user other than root (see worker.h). */
 #define STUCK_ALL 64
 #define STUCK_ONE 16
 
@@ -55,7 +55,7 @@ static unsigned int worker_count(const struct options *options)
 	return (unsigned int)(count < DEFAULT_WORKERS_MAX ? count : DEFAULT_WORKERS_MAX);
 }
 
-/* Each open takes one descriptor, each file on its way one or two. */
+/* An open takes one descriptor, a file in a transaction one or two. */
 static void set_limits(const struct options *options)
 {
 	struct rlimit limit = { 1024, 1024 };
@@ -84,7 +84,7 @@ static void wait_for_end(void)
 	sigaddset(&set, SIGINT);
 	while (sigwait(&set, &signal_number))
 		;
-	log_info("ending");
+	log_info("stopping");
 }
 
 static void block_signals(void)
@@ -99,7 +99,7 @@ static void block_signals(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-/* Everything between the mount and the first request of a client. */
+/* Sets up everything between the mount and the first request of a client. */
 static bool serve(const struct options *options)
 {
 	struct stat st;
@@ -122,7 +122,7 @@ static bool serve(const struct options *options)
 		return false;
 	}
 	if (stat(options->mountpoint, &st)) {
-		log_error("the mount at %s does not answer: %s", options->mountpoint,
+		log_error("the mount at %s does not respond: %s", options->mountpoint,
 			  strerror(errno));
 		return false;
 	}
@@ -166,13 +166,13 @@ int main(int argc, char **argv)
 	log_threshold = options.log_level;
 	block_signals();
 	set_limits(&options);
-	/* the daemon leaves its working directory, so names are made absolute before */
+	/* the daemon changes to / later */
 	mountpoint = mount_absolute(options.mountpoint);
 	if (!mountpoint)
 		return 1;
 	options.mountpoint = mountpoint;
 	if (!options.foreground)
 		ready_fork();
-	/* not exit(): workers are still in the middle of things */
+	/* not exit(): workers are still running */
 	_exit(run(&options) ? 0 : 1);
 }

@@ -2,11 +2,11 @@
 /*
  * The receive buffer of one open.
  *
- * FUSE never tells of mmap(2), so the address of the client's mapping is looked up when the first
- * transaction for it arrives: a line of /proc/PID/maps with the number of this open's inode, which
- * no other open shares. Sealing the file against writing by clients (F_SEAL_FUTURE_WRITE) would
- * also forbid to punch holes in it, that is, to ever give memory back; a client that maps its
- * buffer writable can harm nobody but itself.
+ * FUSE has no request for mmap(2), so the address of the client's mapping is looked up when the
+ * first transaction for it arrives: a line of /proc/PID/maps with the number of this open's inode,
+ * which no other open shares. The file is not sealed against writing by clients
+ * (F_SEAL_FUTURE_WRITE), because that would also forbid punching holes, so that memory could never
+ * be freed; a client that maps its buffer writable harms only itself.
  */
 #include "map.h"
 
@@ -30,8 +30,8 @@
 #define PAGE_BYTES ((size_t)4096)
 
 /*
- * A search for a mapping that is not there is repeated only after ten times the time that it took,
- * so that a process with tens of thousands of mappings cannot keep a worker busy.
+ * A search that failed is repeated no sooner than after ten times its duration, so that a process
+ * with tens of thousands of mappings cannot keep a worker busy.
  */
 #define RETRY_FACTOR 10
 
@@ -80,8 +80,8 @@ static u64 now_ns(void)
 	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
 }
 
-/* One line of maps: "start-end perms offset dev inode path". Is it the start of our file? */
-static bool is_ours(const char *line, u64 nodeid, u64 *base, size_t *size)
+/* Is @line ("start-end perms offset dev inode path") a mapping of @nodeid from its first byte? */
+static bool parse_mapping(const char *line, u64 nodeid, u64 *base, size_t *size)
 {
 	unsigned long long start;
 	unsigned long long end;
@@ -115,8 +115,8 @@ int map_find(struct host_map *map, u64 *base, size_t *size)
 	if (!file)
 		return -ESRCH;
 	while (!found && fgets(line, sizeof(line), file)) {
-		found = is_ours(line, map->nodeid, base, size);
-		/* the rest of a line with a long path is no line of its own */
+		found = parse_mapping(line, map->nodeid, base, size);
+		/* skip the rest of a line with a long path */
 		while (!strchr(line, '\n') && fgets(line, sizeof(line), file))
 			;
 	}
@@ -135,7 +135,7 @@ int map_find(struct host_map *map, u64 *base, size_t *size)
 
 int map_populate(struct host_map *map, size_t first, size_t nr)
 {
-	/* asks for the pages instead of touching them: a lack of memory is an error, not SIGBUS */
+	/* touching the pages would raise SIGBUS when there is no memory */
 	if (madvise(map->memory + first * PAGE_BYTES, nr * PAGE_BYTES, MADV_POPULATE_WRITE) &&
 	    errno != EINVAL)
 		return -ENOMEM;
@@ -145,7 +145,7 @@ int map_populate(struct host_map *map, size_t first, size_t nr)
 void map_evict(struct host_map *map, size_t first, size_t nr)
 {
 	if (madvise(map->memory + first * PAGE_BYTES, nr * PAGE_BYTES, MADV_REMOVE))
-		log_debug("cannot give pages back: %s", strerror(errno));
+		log_debug("cannot free buffer pages: %s", strerror(errno));
 }
 
 void map_publish(struct host_map *map, size_t off, size_t size)
@@ -153,7 +153,7 @@ void map_publish(struct host_map *map, size_t off, size_t size)
 	size_t start = off & ~(PAGE_BYTES - 1);
 	size_t end = (off + size + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 
-	/* whole pages: the kernel keeps only those that it got whole */
+	/* the kernel keeps only whole pages */
 	if (size)
 		session_notify_store(map->nodeid, start, map->memory + start, end - start);
 }

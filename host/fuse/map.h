@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The receive buffer of one open: a memory file of the daemon's that the client maps when it maps
- * its device file.
+ * The receive buffer of one open: a memory file of the daemon that the client sees in its mapping
+ * of the device file.
  *
- * Where the kernel grants passthrough, the client's mapping is that very file. Elsewhere the
- * client maps the page cache of its own inode: reads of it are answered from the memory file, and
- * what changes is pushed by FUSE_NOTIFY_STORE. The daemon only ever writes here: what a client
- * scribbles into its own buffer is never read back.
+ * With passthrough the client's mapping is that file. Without it the client maps the page cache of
+ * its own inode: FUSE_READ is served from the memory file, and later changes are pushed by
+ * FUSE_NOTIFY_STORE. The daemon never reads back what a client may have written to its buffer.
  */
 #ifndef HOST_FUSE_MAP_H
 #define HOST_FUSE_MAP_H
@@ -16,23 +15,23 @@
 /* The longest mapping that is used, as with the stock driver. */
 #define MAP_SIZE ((size_t)4 << 20)
 
-/* Makes the memory file of @proc's open. 0, -ENOMEM, -EMFILE. Sleeps. */
+/* Creates the memory file of @proc's open. 0, -ENOMEM, -EMFILE. Sleeps. */
 int map_init(struct host_map *map, const struct host_proc *proc);
 void map_destroy(struct host_map *map);
 
 /*
- * Looks into the process's list of mappings for the one of this open.
- * 0, or -ESRCH: it has made none. A search that took long is not repeated at once.
+ * Searches the mappings of the process for that of this open. 0, or -ESRCH: there is none. A search
+ * that took long is not repeated for a while.
  */
 int map_find(struct host_map *map, u64 *base, size_t *size);
 
-/* Gets memory for @nr pages from @first on. 0 or -ENOMEM. Sleeps. */
+/* Allocates the memory of @nr pages from @first on. 0 or -ENOMEM. Sleeps. */
 int map_populate(struct host_map *map, size_t first, size_t nr);
 
-/* Gives the memory of these pages back. Sleeps. */
+/* Frees the memory of these pages. Sleeps. */
 void map_evict(struct host_map *map, size_t first, size_t nr);
 
-/* Without passthrough: shows the client what was stored in this range. Sleeps. */
+/* Without passthrough: pushes this range to the client's mapping. Sleeps. */
 void map_publish(struct host_map *map, size_t off, size_t size);
 
 #endif

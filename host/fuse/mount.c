@@ -2,10 +2,10 @@
 /*
  * The mount.
  *
- * Who may mount decides how: root, and root of an own user and mount namespace, call mount(2);
- * anybody else asks fusermount3, a set-uid program that mounts and hands the open /dev/fuse back
- * over a socket. What is left behind by a daemon that was killed is a mount that answers ENOTCONN
- * to everything: it is recognised and cleared at the next start.
+ * Root, and root of a separate user and mount namespace, call mount(2); other users run
+ * fusermount3, a set-uid program that mounts and passes the open /dev/fuse back over a socket. A
+ * daemon that was killed leaves a mount that fails every access with ENOTCONN: the next start
+ * recognises and detaches it.
  */
 #include "mount.h"
 
@@ -25,13 +25,13 @@
 
 #define FS_NAME "anybinder"
 
-/* Its number never changes. */
+/* The device number of /dev/fuse is ABI. */
 #define FUSE_DEVICE makedev(10, 229)
 
 static bool made_directory;
 static bool mounted;
 
-/* Runs fusermount3 with @args; @fd, if not -1, is handed to it. Returns its exit status. */
+/* Runs fusermount3 with @args; it inherits @fd unless that is -1. Returns its exit status. */
 static int run_fusermount(char *const args[], int fd)
 {
 	int status;
@@ -65,7 +65,7 @@ static bool detach(const char *mountpoint)
 	return errno == EPERM && !run_fusermount(args, -1);
 }
 
-/* Undoes the octal escapes of mountinfo ("\040" for a blank) in place. */
+/* Decodes the octal escapes of mountinfo ("\040" for a blank) in place. */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -81,7 +81,7 @@ static void unescape(char *text)
 	*to = 0;
 }
 
-/* Is the uppermost mount at @path one of ours? Looks at mountinfo only, never at the path. */
+/* Is the topmost mount at @path an anybinder one? Reads mountinfo only; never accesses @path. */
 static bool is_our_mount(const char *path)
 {
 	FILE *file = fopen("/proc/self/mountinfo", "re");
@@ -106,14 +106,14 @@ static bool is_our_mount(const char *path)
 	return ours;
 }
 
-/* Not realpath(3), which fails on the mount of a dead daemon. */
+/* realpath(3) would fail on the mount of a dead daemon. */
 char *mount_absolute(const char *path)
 {
 	char *cwd = path[0] == '/' ? strdup("") : getcwd(NULL, 0);
 	char *joined = NULL;
 
 	if (!cwd || asprintf(&joined, "%s%s%s", cwd, *cwd ? "/" : "", path) < 0) {
-		log_error("cannot tell where %s is: %s", path, strerror(errno));
+		log_error("cannot make %s an absolute path: %s", path, strerror(errno));
 		joined = NULL;
 	}
 	free(cwd);
@@ -123,14 +123,14 @@ char *mount_absolute(const char *path)
 bool mount_prepare(const char *mountpoint)
 {
 	char real[4096];
-	/* not stat(2), which a dead mount may answer from its cache for a moment */
+	/* stat(2) of a dead mount may briefly succeed from the cache */
 	int fd = open(mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0) {
 		if (errno == ENOTCONN || errno == ECONNABORTED) {
-			log_info("clearing the mount that a dead daemon left at %s", mountpoint);
+			log_info("detaching the mount that a dead daemon left at %s", mountpoint);
 			if (!detach(mountpoint)) {
-				log_error("cannot clear the dead mount at %s: %s", mountpoint,
+				log_error("cannot detach the dead mount at %s: %s", mountpoint,
 					  strerror(errno));
 				return false;
 			}
@@ -155,7 +155,7 @@ bool mount_prepare(const char *mountpoint)
 	return true;
 }
 
-/* Receives the descriptor that fusermount3 sends over @socket. Returns -1 if it sent none. */
+/* Receives the descriptor that fusermount3 sends over @socket; -1: it sent none. */
 static int receive_fd(int socket)
 {
 	union {
@@ -200,7 +200,7 @@ static int mount_by_helper(const char *mountpoint, bool allow_other)
 	return fd;
 }
 
-static void say_why_no_device(void)
+static void log_open_failure(void)
 {
 	if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
 		log_error("/dev/fuse is missing: load the fuse module, or give the container the "
@@ -216,7 +216,7 @@ int mount_fuse(const char *mountpoint, bool allow_other)
 	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 
 	if (fd < 0) {
-		say_why_no_device();
+		log_open_failure();
 		return -1;
 	}
 	if (fstat(fd, &st) || st.st_rdev != FUSE_DEVICE) {
@@ -239,8 +239,8 @@ int mount_fuse(const char *mountpoint, bool allow_other)
 	}
 	fd = mount_by_helper(mountpoint, allow_other);
 	if (fd < 0 && allow_other) {
-		log_warn("mounting for this user alone; others need user_allow_other in "
-			 "/etc/fuse.conf");
+		log_warn("mounting for this user alone; access by other users needs "
+			 "user_allow_other in /etc/fuse.conf");
 		fd = mount_by_helper(mountpoint, false);
 	}
 	mounted = fd >= 0;

@@ -2,10 +2,9 @@
 /*
  * Memory pressure.
  *
- * The pages under a freed buffer keep their memory, since the next buffer will want it. When tasks
- * begin to lose time to a lack of memory, the kernel says so (pressure stall information), and
- * everything idle goes back. Where the kernel does not say, pages stay with their open, which
- * bounds them.
+ * The pages under a freed buffer keep their memory for the next buffer. When tasks begin to stall
+ * on memory, the kernel reports it (pressure stall information) and all idle pages are returned.
+ * Without that report, idle pages stay with their open, whose map size bounds them.
  */
 #include "pressure.h"
 
@@ -16,13 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/*
- * Tell us when some task has lost 150 ms within 2 s; unprivileged users may ask for no less than 2
- * s.
- */
+/* Some task stalled for 150 ms within 2 s, the shortest window for unprivileged users. */
 #define TRIGGER "some 150000 2000000"
 
-/* Pages given back at a time. */
+/* Pages returned at a time. */
 #define BATCH 1024
 
 int pressure_open(void)
@@ -45,5 +41,5 @@ void pressure_relieve(void)
 		given = binder_shrink(BATCH);
 		total += given;
 	} while (given);
-	log_info("memory is short: gave %zu idle pages back", total);
+	log_info("memory pressure: returned %zu idle pages to the system", total);
 }

@@ -2,9 +2,9 @@
 /*
  * Readiness.
  *
- * A script that starts the daemon opens a binder device in its next line, so the parent's exit
- * status is a promise: 0 means that an open() made from now on succeeds. The child keeps standard
- * error until then, so that whatever goes wrong is said where the user looks.
+ * A script that starts the daemon may open a binder device in its next line: the parent exits with
+ * status 0 only when open() succeeds from then on. Until then the child keeps standard error, so
+ * that errors are printed where the user sees them.
  */
 #include "ready.h"
 
@@ -74,7 +74,7 @@ static void notify_systemd(const char *state)
 		return;
 	if (sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&address,
 		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)) < 0)
-		log_warn("cannot tell systemd: %s", strerror(errno));
+		log_warn("cannot notify systemd: %s", strerror(errno));
 	close(fd);
 }
 
@@ -101,7 +101,7 @@ void ready_announce(void)
 		return;
 	leave_terminal();
 	if (write(parent_pipe, "R", 1) != 1)
-		log_warn("nobody waited for readiness");
+		log_warn("the process that started the daemon has exited");
 	close(parent_pipe);
 	parent_pipe = -1;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Going into the background and telling who waits that the devices can be used.
+ * Going into the background, and notifying the parent process and systemd once the devices can be
+ * used.
  */
 #ifndef HOST_FUSE_READY_H
 #define HOST_FUSE_READY_H
@@ -8,22 +9,23 @@
 #include <stdbool.h>
 
 /*
- * Forks. The parent waits, and leaves with status 0 once ready_announce() was called in the child,
- * or with 1 if the child ended before (the child has then printed why). Only the child returns.
- * Must run before any thread is started.
+ * Forks. The parent waits, and exits with status 0 once ready_announce() was called in the child,
+ * or with 1 if the child exited before (the child has printed the reason). Only the child returns.
+ * Must be called before any thread is started.
  */
 void ready_fork(void);
 
-/* Creates @path with the daemon's pid, for scripts. Prints why and returns false if it cannot. */
+/* Writes the daemon's pid to @path. Prints an error message and returns false on failure. */
 bool ready_write_pid_file(const char *path);
 
 /*
- * Says "mounted and serving" to the waiting parent and, if NOTIFY_SOCKET is set, to systemd. After
- * ready_fork() it also lets go of the terminal, and messages go to syslog.
+ * Notifies the waiting parent and, if NOTIFY_SOCKET is set, systemd that the daemon is mounted and
+ * serving. After ready_fork() it also detaches from the terminal: messages go to syslog from then
+ * on.
  */
 void ready_announce(void);
 
-/* Says "stopping" to systemd. */
+/* Notifies systemd that the daemon is stopping. */
 void ready_announce_end(void);
 
 #endif

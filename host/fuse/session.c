@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The connection to the kernel.
+ * The FUSE connection.
  *
- * The daemon speaks the /dev/fuse protocol itself, for three reasons: an answer may be given by
- * any thread at any later time (a blocked read is parked, not waited for); an ioctl must be able
- * to fail and still hand data back; and each call costs three requests, so nothing may stand
- * between a request and its one read(2) and one write(2).
+ * The daemon implements the /dev/fuse protocol itself instead of using libfuse, for three reasons:
+ * any thread may reply to a request at any later time (a blocked read is parked); an ioctl must be
+ * able to fail and still return data; and a transaction with its reply takes three requests, so
+ * each request should cost no more than one read(2) and one write(2).
  */
 #include "session.h"
 
@@ -18,20 +18,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Linux 4.20; what we use was there before, but nothing older has been tried. */
+/* Linux 4.20: the oldest version that was tested. */
 #define OLDEST_MINOR 28
 
 struct session session = { .fd = -1 };
 
 /*
- * Background requests are the kernel's word for those that nobody waits for: RELEASE of closed
- * files, read-ahead. The default of 12 at once delays the release of many processes that die
- * together.
+ * Background requests are those that no process waits for: RELEASE of closed files, read-ahead.
+ * The kernel's default of 12 at a time delays the release of many processes that exit together.
  */
 #define MAX_BACKGROUND 1024
 
-static void answer_init(const struct fuse_in_header *head, const struct fuse_init_in *in,
-			bool want_passthrough)
+static void reply_init(const struct fuse_in_header *head, const struct fuse_init_in *in,
+		       bool want_passthrough)
 {
 	uint64_t offered = in->flags;
 	uint64_t wanted = FUSE_ASYNC_READ | FUSE_BIG_WRITES | FUSE_PARALLEL_DIROPS |
@@ -56,7 +55,6 @@ static void answer_init(const struct fuse_in_header *head, const struct fuse_ini
 	out.flags = (uint32_t)wanted;
 	out.flags2 = (uint32_t)(wanted >> 32);
 	session.passthrough = wanted & FUSE_PASSTHROUGH;
-	session.direct_mmap = wanted & FUSE_DIRECT_IO_ALLOW_MMAP;
 	if (session.passthrough) {
 		out.max_stack_depth = 1;
 		if (in->minor > out.minor)
@@ -65,7 +63,7 @@ static void answer_init(const struct fuse_in_header *head, const struct fuse_ini
 	session_reply(head->unique, &out, sizeof(out));
 }
 
-/* The kernel may know how and still not allow it: an unprivileged daemon, or a namespace's root. */
+/* The kernel may offer passthrough and still refuse it to an unprivileged daemon. */
 static bool may_pass_through(void)
 {
 	int file = memfd_create("probe", MFD_CLOEXEC);
@@ -86,17 +84,17 @@ bool session_init(int fd, bool want_passthrough)
 	session.fd = fd;
 	if (!session_read(&request, buffer) || request.head->opcode != FUSE_INIT ||
 	    request.body_size < offsetof(struct fuse_init_in, flags) + sizeof(in->flags)) {
-		log_error("the kernel sent something else than FUSE_INIT");
+		log_error("the first request from the kernel is not FUSE_INIT");
 		return false;
 	}
 	in = request.body;
 	if (in->major != FUSE_KERNEL_VERSION || in->minor < OLDEST_MINOR) {
-		log_error("the kernel's FUSE protocol %u.%u is not supported", in->major,
-			  in->minor);
+		log_error("the kernel's FUSE protocol %u.%u is not supported: Linux 4.20 or newer "
+			  "is needed", in->major, in->minor);
 		session_reply_error(request.head->unique, EPROTO);
 		return false;
 	}
-	answer_init(request.head, in, want_passthrough);
+	reply_init(request.head, in, want_passthrough);
 	session.passthrough = session.passthrough && may_pass_through();
 	return true;
 }
@@ -122,17 +120,14 @@ bool session_read(struct request *request, void *buffer)
 }
 
 /*
- * Not through the C library: its writev is a cancellation point, which costs, and a memory checker
- * looks at the data again when it returns, when the requester may have had it freed already.
- * ENOENT: the request is gone, which is the kernel's way to say that nobody waits any longer.
+ * Not writev(3): it is a cancellation point, which costs time, and the address sanitizer reads the
+ * data again after the system call, when the requester may have had it freed already. ENOENT: the
+ * request no longer exists, its caller was killed.
  */
-static bool send_iov(const struct iovec *iov, int count)
+static void send_iov(const struct iovec *iov, int count)
 {
-	ssize_t sent = syscall(SYS_writev, session.fd, iov, count);
-
-	if (sent < 0 && errno != ENOENT)
+	if (syscall(SYS_writev, session.fd, iov, count) < 0 && errno != ENOENT)
 		log_debug("writing /dev/fuse: %s", strerror(errno));
-	return sent >= 0;
 }
 
 void session_reply_error(uint64_t unique, int error)
@@ -152,8 +147,8 @@ void session_reply(uint64_t unique, const void *data, size_t size)
 }
 
 /*
- * The answer that every call needs goes out as one piece that crosses no page: for each piece and
- * each page the kernel looks the memory up again.
+ * The reply of every call: one contiguous buffer within one page, because the kernel looks up the
+ * memory once for each segment and for each page.
  */
 void session_reply_ioctl(uint64_t unique, int result, const void *data, size_t size)
 {
@@ -164,7 +159,7 @@ void session_reply_ioctl(uint64_t unique, int result, const void *data, size_t s
 	} out __attribute__((aligned(512)));
 	size_t length = offsetof(typeof(out), data) + size;
 
-	_Static_assert(sizeof(out) <= 512, "an answer crosses no page");
+	_Static_assert(sizeof(out) <= 512, "the reply lies in one page");
 	out.head = (struct fuse_out_header){ .len = (uint32_t)length, .unique = unique };
 	out.ioctl = (struct fuse_ioctl_out){ .result = result };
 	if (size)
@@ -187,7 +182,7 @@ void session_notify_poll(uint64_t poll_handle)
 	send_iov(&iov, 1);
 }
 
-bool session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, size_t size)
+void session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, size_t size)
 {
 	struct {
 		struct fuse_out_header head;
@@ -198,7 +193,7 @@ bool session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, si
 	};
 	struct iovec iov[] = { { &out, sizeof(out) }, { (void *)data, size } };
 
-	return send_iov(iov, 2);
+	send_iov(iov, 2);
 }
 
 int session_backing_open(int fd)

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A writer takes the next number from an atomic and with it a slot; it marks the slot as being
- * written, fills it and signs it with the number. A reader takes a copy and believes it if the
- * signature was right before and after: a slot that was taken anew meanwhile is left out.
+ * Timestamps of the stages of round trips.
  *
- * The lines are those of the module's tracepoint (host/linux/stage_events.h), so that one
- * reader does for both.
+ * A writer draws a number from an atomic counter, which selects the slot. It clears the slot's
+ * signature, fills the slot and then sets the signature to the number + 1. A reader copies the
+ * slot and drops the copy unless the signature was right before and after: the slot was reused
+ * meanwhile.
+ *
+ * The lines have the format of the module's tracepoint (host/linux/stage_events.h), so that one
+ * parser reads both.
  */
 #include "stages.h"
 
@@ -17,7 +20,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Every word is atomic only because a reader may look while it is written. */
+/* The words are atomic because a reader may copy them while they are written. */
 struct record {
 	_Atomic u64 signature; /* number + 1; 0: empty, or being written */
 	_Atomic u64 time_ns;

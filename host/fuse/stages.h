@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * stages: the records of where calls are on their way (core/stage.h), in a ring where the newest
- * take the place of the oldest. It exists from when it is first wanted until the daemon ends.
+ * Timestamps of the stages of round trips, in a ring where the newest records overwrite the
+ * oldest. The ring is allocated when recording first starts and kept until the daemon ends.
  */
 #ifndef HOST_FUSE_STAGES_H
 #define HOST_FUSE_STAGES_H
@@ -12,15 +12,15 @@
 
 struct text;
 
-/* Starts anew with nothing in the ring. -ENOMEM. */
+/* Empties the ring and starts recording. 0 or -ENOMEM. */
 int stages_start(void);
-/* What is in the ring stays to be read. */
+/* Stops recording; the records can still be read. */
 void stages_stop(void);
 
-/* From any thread at any time; takes no lock and makes one system call, for the time, at most. */
+/* Any thread, any engine lock held; takes no lock, and reads the clock. */
 void stages_record(u32 stage, u32 id, u32 answers, s32 pid, s32 tid);
 
-/* A line for each record, the oldest first; before them, how many are lost. */
+/* Writes a line per record, the oldest first, after a line with the number of lost records. */
 void stages_write(struct text *text);
 
 #endif

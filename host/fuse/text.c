@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A growing piece of memory. Failure is remembered instead of returned: whoever writes a report
- * goes on to the end and the reader gets what there was room for.
+ * A growing buffer. Failure is recorded instead of returned: a report is written to its end
+ * regardless, and the reader gets what there was room for.
  */
 #include "text.h"
 

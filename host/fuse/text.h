@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A growing piece of memory: the contents of a text file or of a directory, made once at open, so
- * that a reader who comes in small steps sees one moment and not many.
+ * A growing buffer: the contents of a text file or of a directory, generated once at open, so that
+ * a reader in small steps sees a consistent snapshot.
  */
 #ifndef HOST_FUSE_TEXT_H
 #define HOST_FUSE_TEXT_H
@@ -17,7 +17,7 @@ struct text {
 	bool cut;		/* memory or TEXT_MAX ran out; the rest is missing */
 };
 
-/* A report is cut here; a full world of processes and buffers stays below. */
+/* Longer texts are truncated; reports at the limits of processes and buffers are shorter. */
 #define TEXT_MAX ((size_t)64 << 20)
 
 /* Frees the contents. */

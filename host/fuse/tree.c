@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What can be seen at the mountpoint.
+ * The directory tree at the mountpoint.
  *
- * Entries and inodes are guarded by one mutex: everything here is rare (a call between clients
- * touches none of it). The kernel counts its look-ups and forgets them in its own time; an inode
- * lives exactly as long as the kernel may still ask for it, an entry as long as it is in the tree,
- * or an inode shows it, or somebody works on it.
+ * One mutex guards all entries and inodes: transactions do not use them. An inode exists until the
+ * kernel has dropped all its lookups; an entry exists while it is in the tree, has inodes, or is
+ * referenced by tree_find().
  */
 #include "tree.h"
 
@@ -21,8 +20,8 @@
 #define INODE_BUCKETS 4096u
 
 /*
- * The size that a device file shows: a mapping through the page cache may not reach beyond a
- * file's end, and no buffer is longer than 4 MiB.
+ * The size of a device file in stat(2): a mapping of the page cache must lie within the file, and
+ * no buffer is longer than 4 MiB.
  */
 #define DEVICE_SIZE ((uint64_t)4 << 20)
 
@@ -62,12 +61,12 @@ static struct inode *add_inode(struct entry *entry, uint64_t id)
 	return inode;
 }
 
-static void drop_entry(struct entry *entry)
+static void put_entry(struct entry *entry)
 {
 	if (--entry->refs)
 		return;
-	if (entry->drop)
-		entry->drop(entry);
+	if (entry->release)
+		entry->release(entry);
 	free(entry->name);
 	free(entry);
 }
@@ -172,7 +171,7 @@ static void unlink_slot(struct entry **slot)
 	struct entry *entry = *slot;
 
 	*slot = entry->next;
-	drop_entry(entry);
+	put_entry(entry);
 }
 
 void tree_remove_shared(struct entry *dir, const char *name)
@@ -300,7 +299,7 @@ static void forget_locked(uint64_t id, uint64_t lookups)
 	if (inode->lookups)
 		return;
 	*slot = inode->next;
-	drop_entry(inode->entry);
+	put_entry(inode->entry);
 	free(inode);
 }
 
@@ -357,7 +356,7 @@ struct entry *tree_find(uint64_t id, bool claim)
 void tree_put(struct entry *entry)
 {
 	pthread_mutex_lock(&tree_lock);
-	drop_entry(entry);
+	put_entry(entry);
 	pthread_mutex_unlock(&tree_lock);
 }
 

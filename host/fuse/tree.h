@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What can be seen at the mountpoint: a tree of entries (names), and the inodes (numbers that the
- * kernel holds on to) through which it looks at them.
+ * The directory tree at the mountpoint: entries (names), and the inodes by which the kernel refers
+ * to them.
  *
  * An entry is one name: a directory, a text file, the control file or a binder device. An inode is
- * what one LOOKUP answered. All looking up of directories and text files gives the same inode, but
- * each LOOKUP of a device gives a new one, so that every open has a page cache, hence a buffer
- * mapping, of its own.
+ * the result of a LOOKUP. A directory or text file always has the same inode, but each LOOKUP of a
+ * device creates one, so that every open has its own page cache and thus its own buffer mapping.
  *
- * Every function takes the tree's own mutex for a short time and never waits for a client; none may
- * be called with an engine lock held.
+ * Every function takes the tree's mutex for a short time and never waits for a client; no engine
+ * lock may be held.
  */
 #ifndef HOST_FUSE_TREE_H
 #define HOST_FUSE_TREE_H
@@ -36,14 +35,14 @@ struct entry {
 	mode_t mode;			/* permission bits */
 	uid_t uid;
 	gid_t gid;
-	uint64_t ino;			/* inode number; a device's inodes have their own */
-	unsigned int refs;		/* the tree, each inode, each user of tree_find */
-	bool fixed;			/* cannot be unlinked or renamed by a user */
-	void (*write_text)(struct text *text, uint64_t arg);	/* ENTRY_TEXT */
+	uint64_t ino;			/* inode number; each inode of a device has another */
+	unsigned int refs;		/* the tree, each inode, each user of tree_find() */
+	bool fixed;			/* cannot be unlinked or renamed */
+	void (*write_text)(struct text *text, uint64_t arg);	/* ENTRY_TEXT: its contents */
 	uint64_t arg;			/* for write_text */
-	int (*obey)(const char *word);	/* what is written to an ENTRY_TEXT; NULL: it is refused */
-	struct binder_context *device;	/* ENTRY_DEVICE, counted */
-	void (*drop)(struct entry *entry);	/* called before it is freed; may be NULL */
+	int (*command)(const char *word);	/* ENTRY_TEXT: for write(2); NULL: EINVAL */
+	struct binder_context *device;	/* ENTRY_DEVICE, a reference */
+	void (*release)(struct entry *entry);	/* called before it is freed; may be NULL */
 	unsigned int shares;		/* of tree_add_shared() */
 };
 
@@ -51,68 +50,70 @@ struct inode {
 	struct inode *next;		/* in its hash bucket */
 	struct entry *entry;
 	uint64_t id;			/* nodeid and inode number */
-	uint64_t lookups;		/* that the kernel has not forgotten yet */
+	uint64_t lookups;		/* that the kernel has not dropped by FORGET yet */
 	bool opened;			/* a device's inode serves a single open */
 };
 
-/* Makes the root. @uid and @gid own everything that is added later. */
+/* Creates the root directory. @uid and @gid own all entries added later. */
 void tree_init(uid_t uid, gid_t gid);
 
 /* The root directory. */
 struct entry *tree_root(void);
 
 /*
- * Adds a name to a directory. The new entry belongs to the tree; fill in what its kind needs
- * through @fill, which runs before anybody can see it.
- * Returns 0, -EEXIST, -ENOMEM.
+ * Adds a name to a directory. @fill sets the fields of its kind before the entry is visible; it may
+ * be NULL. Returns 0, -EEXIST, -ENOMEM.
  */
 int tree_add(struct entry *dir, const char *name, enum entry_kind kind, mode_t mode,
 	     void (*fill)(struct entry *entry, void *arg), void *arg);
 
 /*
- * The same for a name that several things share: it is made for the first and goes with the last.
+ * The same for a name with several users: the first add creates it, the last remove deletes it.
  */
 int tree_add_shared(struct entry *dir, const char *name, enum entry_kind kind, mode_t mode,
 		    void (*fill)(struct entry *entry, void *arg), void *arg);
 void tree_remove_shared(struct entry *dir, const char *name);
 
-/* The entry of a fixed name, which the tree keeps for ever; NULL: there is none. */
+/* The entry of a name that is never removed; NULL: there is none. */
 struct entry *tree_child(struct entry *dir, const char *name);
 
 /*
- * Takes a name away. Inodes that show it live on until the kernel forgets them.
+ * Removes a name. Its inodes exist until the kernel drops them.
  * Returns 0, -ENOENT, -EPERM (the entry is fixed).
  */
 int tree_remove(struct entry *dir, const char *name);
 
-/* Gives a device another name in the same directory, over an existing device if there is one. */
+/*
+ * Renames a device within its directory; replaces an existing device of the new name.
+ * Returns 0, -ENOENT, -EPERM (one of them is fixed), -ENOMEM.
+ */
 int tree_rename(struct entry *dir, const char *from, const char *to);
 
 /*
- * Answers a LOOKUP of @name in the directory that inode @parent shows, and counts it.
+ * Looks @name up in the directory of inode @parent, and counts the lookup.
  * Returns 0, -ENOENT, -ENOTDIR, -ESTALE, -ENOMEM.
  */
 int tree_lookup(uint64_t parent, const char *name, struct fuse_entry_out *out);
 
-/* The kernel forgets @lookups look-ups of inode @id. */
+/* FORGET: the kernel drops @lookups lookups of inode @id. */
 void tree_forget(uint64_t id, uint64_t lookups);
 
 /* Attributes of inode @id. Returns 0 or -ESTALE. */
 int tree_getattr(uint64_t id, struct fuse_attr_out *out);
 
-/* Changes those of mode, uid and gid that @in->valid names. Returns 0, -ESTALE or -EPERM. */
+/* Changes those of mode, uid and gid that are set in @in->valid. Returns 0 or -ESTALE. */
 int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr_out *out);
 
 /*
- * The entry that inode @id shows, with a reference for the caller; NULL if there is no such inode.
- * @claim: a device's inode is marked as opened, and NULL is returned if it was before.
+ * The entry of inode @id, with a reference for the caller; NULL if there is no such inode.
+ * @claim: sets the opened flag of a device's inode; NULL if it was set before.
  */
 struct entry *tree_find(uint64_t id, bool claim);
 
 /* Drops the reference of tree_find(). */
 void tree_put(struct entry *entry);
 
-/* Makes the listing of a directory, as struct fuse_dirent after struct fuse_dirent. */
+/* Appends the listing of a directory to @text, as struct fuse_dirent each. */
 void tree_list(struct entry *dir, struct text *text);
 
 #endif

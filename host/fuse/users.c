@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What each user has taken of the daemon.
+ * Limits per user.
  *
- * The daemon's own resources (descriptors, memory, threads) are shared by users who need not trust
- * each other. Each use is charged to the user who caused it, and a user who has reached his bound
- * gets an error while the others go on. Root has no bound of its own: it can stop the daemon
- * anyway.
+ * The daemon's own resources (descriptors, memory, threads) are shared by users that need not trust
+ * each other. Each use is charged to the user that caused it; a user at its limit gets errors while
+ * the others are served. Root has no limit of its own: it can stop the daemon anyway.
  */
 #include "users.h"
 
@@ -104,7 +103,7 @@ void users_discharge(uid_t uid, enum user_charge charge)
 	pthread_mutex_lock(&users_lock);
 	slot = find(uid);
 	user = *slot;
-	if (!user || !user->used[charge]) {	/* a forced charge that found no memory */
+	if (!user || !user->used[charge]) {	/* users_charge_always() had no memory */
 		pthread_mutex_unlock(&users_lock);
 		return;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What each user has taken of the daemon: open files, files on their way, workers held up.
+ * Limits per user: open files, files in transactions, workers that a user's memory blocks.
  *
- * One small table under its own mutex; nothing here makes a system call or waits.
+ * One small table under its own mutex; no function makes a system call or waits for a client.
  */
 #ifndef HOST_FUSE_USERS_H
 #define HOST_FUSE_USERS_H
@@ -12,28 +12,28 @@
 
 enum user_charge {
 	USER_OPENS,	/* opens of devices */
-	USER_FILES,	/* files inside transactions that are not delivered yet */
-	USER_HANDLES,	/* opens of directories and texts: each holds a copy */
-	USER_STUCK,	/* workers that wait in this user's memory */
+	USER_FILES,	/* files in transactions that are not delivered yet */
+	USER_HANDLES,	/* opens of directories and texts, each with a copy of the contents */
+	USER_STUCK,	/* workers that are stuck in this user's memory */
 	USER_CHARGES,
 };
 
-/* The bounds: of one charge for all users together, and for one user other than root. */
+/* Limits one charge: @all for all users together, @one for each user other than root. */
 void users_set_limit(enum user_charge charge, unsigned int all, unsigned int one);
 
-/* Takes one. False: the user, or all together, have reached the bound. */
+/* Adds one. False: the limit of the user, or of all users together, is reached. */
 bool users_charge(uid_t uid, enum user_charge charge);
 
-/* Takes one that cannot be refused. */
+/* Adds one regardless of the limits. */
 void users_charge_always(uid_t uid, enum user_charge charge);
 
 /*
- * Has the user reached his bound? Once half of what there is for all is taken, one is the bound of
- * each.
+ * Is the user's limit reached? The limit of each user drops to one while half of the limit of all
+ * users together is used up.
  */
 bool users_is_over(uid_t uid, enum user_charge charge);
 
-/* Gives one back. */
+/* Removes one. */
 void users_discharge(uid_t uid, enum user_charge charge);
 
 #endif
