@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What the daemon has for whoever measures it: stages of calls, lock contention, regimes."""
+"""What the daemon has for measurements: stages of round trips, lock contention, locking modes."""
 import contextlib
 import errno
 import os
@@ -26,7 +26,7 @@ def stages_of_calls_are_recorded(directory):
         path = daemon.path("binder_logs/stages")
         assert not read_lines(path)
         assert_served(daemon, within_s=60)
-        assert not read_lines(path), "recorded though nobody asked"
+        assert not read_lines(path), "recorded though never switched on"
         write_word(path, "on")
         assert_served(daemon, within_s=60)
         write_word(path, "off")
@@ -69,13 +69,13 @@ def lock_contention_is_counted(directory):
         path = daemon.path("binder_logs/lock_contention")
         assert_served(daemon, within_s=60)
         counts, state = contention(daemon)
-        assert state == {"regime": "fine", "counting": "off"}, state
+        assert state == {"locking": "fine", "counting": "off"}, state
         assert set(counts.values()) == {(0, 0)}, counts
         write_word(path, "on")
         assert_served(daemon, within_s=60)
         write_word(path, "off")
         counts, _ = contention(daemon)
-        assert counts["inner"][0] > 0 and counts["regime"] == (0, 0), counts
+        assert counts["inner"][0] > 0 and counts["global"] == (0, 0), counts
         assert_served(daemon, within_s=60)
         assert contention(daemon)[0] == counts
         write_word(path, "reset")
@@ -83,8 +83,8 @@ def lock_contention_is_counted(directory):
         expect_error(errno.EINVAL, write_word, path, "maybe")
 
 
-def lock_contention_of_the_global_regime(directory):
-    with Daemon(directory, "--threads=4", "--regime=global", "--count-locks") as daemon:
+def lock_contention_in_locking_mode_global(directory):
+    with Daemon(directory, "--threads=4", "--locking=global", "--count-locks") as daemon:
         with server(daemon), contextlib.ExitStack() as stack:
             def call_for_ever():
                 client = Client(daemon.path("binder"))
@@ -93,16 +93,16 @@ def lock_contention_of_the_global_regime(directory):
 
             for _ in range(4):
                 stack.enter_context(child(call_for_ever))
-            until(lambda: contention(daemon)[0]["regime"][1], seconds=60)
+            until(lambda: contention(daemon)[0]["global"][1], seconds=60)
         counts, state = contention(daemon)
-        assert state == {"regime": "global", "counting": "on"}, state
-        assert counts["regime"][0] > counts["regime"][1] > 0
+        assert state == {"locking": "global", "counting": "on"}, state
+        assert counts["global"][0] > counts["global"][1] > 0
 
 
-def unknown_regime_is_refused(directory):
+def unknown_locking_mode_is_refused(directory):
     for name in ("", "coarse", "global-nopreempt"):
-        result = start(os.path.join(directory, "mnt"), "--regime=" + name)
-        assert result.returncode == 2 and "--regime" in result.stderr, result
+        result = start(os.path.join(directory, "mnt"), "--locking=" + name)
+        assert result.returncode == 2 and "--locking: expected fine or global" in result.stderr, result
 
 
 if __name__ == "__main__":
