@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * bl: a circular doubly linked list, the links inside the things listed.
+ * bl: a circular doubly linked list; the links are members of the listed structures.
  *
- * The head is a struct bl_list like every element. An element that stands in no
- * list points at itself (bl_init, bl_del), so "is it queued?" is bl_linked() and
- * deleting twice is harmless. Nothing here locks, allocates or sleeps; the list
- * belongs to whoever holds its owner's lock.
+ * The head is a struct bl_list like every element. An element that is on no list points
+ * at itself (bl_init(), bl_del()), so bl_linked() answers whether it is queued, and
+ * deleting it twice is harmless. Nothing here locks, allocates or sleeps. The caller
+ * serialises all access to a list; only bl_empty_racy() may be called without.
  */
 #ifndef ANYBINDER_BASE_LIST_H
 #define ANYBINDER_BASE_LIST_H
@@ -19,20 +19,34 @@ struct bl_list {
 
 #define BL_INIT(name) { &(name), &(name) }
 
-/* Makes @list an empty head, or an element that stands in no list. */
+/*
+ * Stores to ->next are marked because bl_empty_racy() may load that word at the same time.
+ * On x86 and arm64 a relaxed store is an ordinary one.
+ */
+#define BL_SET_NEXT(list, to) __atomic_store_n(&(list)->next, (to), __ATOMIC_RELAXED)
+
+/* Makes @list an empty head, or an element that is on no list. */
 static inline void bl_init(struct bl_list *list)
 {
-	list->next = list;
+	BL_SET_NEXT(list, list);
 	list->prev = list;
 }
 
-/* Is there no element in the list of @head? */
 static inline bool bl_empty(const struct bl_list *head)
 {
 	return head->next == head;
 }
 
-/* Does @item stand in a list? (@item has been through bl_init once.) */
+/*
+ * bl_empty() without the lock of the list, for a head that cannot be freed meanwhile. The
+ * answer may be out of date; it orders no other load or store.
+ */
+static inline bool bl_empty_racy(const struct bl_list *head)
+{
+	return __atomic_load_n(&head->next, __ATOMIC_RELAXED) == head;
+}
+
+/* Returns whether @item, once initialised by bl_init(), is on a list. */
 static inline bool bl_linked(const struct bl_list *item)
 {
 	return item->next != item;
@@ -41,32 +55,32 @@ static inline bool bl_linked(const struct bl_list *item)
 static inline void bl_link_between(struct bl_list *item, struct bl_list *prev, struct bl_list *next)
 {
 	item->prev = prev;
-	item->next = next;
-	prev->next = item;
+	BL_SET_NEXT(item, next);
+	BL_SET_NEXT(prev, item);
 	next->prev = item;
 }
 
-/* Puts @item, which stands in no list, first in the list of @head. */
+/* Makes @item, which is on no list, the first element of @head. */
 static inline void bl_add_head(struct bl_list *head, struct bl_list *item)
 {
 	bl_link_between(item, head, head->next);
 }
 
-/* Puts @item, which stands in no list, last in the list of @head. */
+/* Makes @item, which is on no list, the last element of @head. */
 static inline void bl_add_tail(struct bl_list *head, struct bl_list *item)
 {
 	bl_link_between(item, head->prev, head);
 }
 
-/* Takes @item out of its list; no effect if it stands in none. */
+/* Removes @item from its list; does nothing if it is on none. */
 static inline void bl_del(struct bl_list *item)
 {
-	item->prev->next = item->next;
+	BL_SET_NEXT(item->prev, item->next);
 	item->next->prev = item->prev;
 	bl_init(item);
 }
 
-/* Moves @item, whether linked or not, to the end of the list of @head. */
+/* Moves @item, on a list or on none, to the end of @head. */
 static inline void bl_move_tail(struct bl_list *head, struct bl_list *item)
 {
 	bl_del(item);
@@ -79,13 +93,13 @@ static inline void bl_splice_tail(struct bl_list *head, struct bl_list *from)
 	if (bl_empty(from))
 		return;
 	from->next->prev = head->prev;
-	head->prev->next = from->next;
-	from->prev->next = head;
+	BL_SET_NEXT(head->prev, from->next);
+	BL_SET_NEXT(from->prev, head);
 	head->prev = from->prev;
 	bl_init(from);
 }
 
-/* The first or last element, NULL if the list is empty. */
+/* The first or the last element; NULL if the list is empty. */
 static inline struct bl_list *bl_first(const struct bl_list *head)
 {
 	return bl_empty(head) ? NULL : head->next;
@@ -96,7 +110,7 @@ static inline struct bl_list *bl_last(const struct bl_list *head)
 	return bl_empty(head) ? NULL : head->prev;
 }
 
-/* Takes the first element out and returns it, NULL if the list is empty. */
+/* Removes and returns the first element; NULL if the list is empty. */
 static inline struct bl_list *bl_pop(struct bl_list *head)
 {
 	struct bl_list *item = bl_first(head);
@@ -106,7 +120,7 @@ static inline struct bl_list *bl_pop(struct bl_list *head)
 	return item;
 }
 
-/* The structure that holds the element @ptr, which is not NULL. */
+/* The structure that contains the element @ptr, which is not NULL. */
 #define bl_entry(ptr, type, member) base_container_of(ptr, type, member)
 
 /* The same for the first element; NULL if the list is empty. */
@@ -115,13 +129,13 @@ static inline struct bl_list *bl_pop(struct bl_list *head)
 #define bl_last_entry(head, type, member) \
 	(bl_empty(head) ? NULL : bl_entry((head)->prev, type, member))
 
-/* Each structure of the list in order; the list may not change meanwhile. */
+/* Each structure on the list, in order. The body may not change the list. */
 #define bl_for_each(pos, head, member) \
 	for (pos = bl_entry((head)->next, __typeof__(*pos), member); \
 	     &pos->member != (head); \
 	     pos = bl_entry(pos->member.next, __typeof__(*pos), member))
 
-/* As above, but @pos itself may be taken out or freed in the body. */
+/* As above, but the body may remove or free @pos. */
 #define bl_for_each_safe(pos, tmp, head, member) \
 	for (pos = bl_entry((head)->next, __typeof__(*pos), member), \
 	     tmp = bl_entry(pos->member.next, __typeof__(*pos), member); \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The list against an array that does the same things the slow way. */
+/* The list against an array with the same elements in the same order. */
 #include <string.h>
 
 #include "base/list.h"
@@ -54,6 +54,7 @@ static bool same(struct bl_list *head, const struct model *model)
 	bl_for_each(item, head, link)
 		REQUIRE(i < model->len && item->id == model->ids[i++], false);
 	REQUIRE(i == model->len && bl_empty(head) == (i == 0), false);
+	REQUIRE(bl_empty_racy(head) == (i == 0), false);
 	while (i > 0) {
 		back = back->prev;
 		REQUIRE(bl_entry(back, struct item, link)->id == model->ids[--i], false);
