@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder`: brings the userspace home of Binder up and down, and looks into it.
-mod bench;
-mod client;
 mod command;
-mod daemon;
-mod home;
-mod interrupt;
-mod manager;
-mod namespace;
-mod place;
-mod process;
-mod trouble;
 
+use anybinder_bench as bench;
+use anybinder_client::{addints, device};
+use anybinder_mount::context::Context;
+use anybinder_mount::instance::InstanceOptions;
+use anybinder_mount::namespace;
+use anybinder_mount::place::Place;
+use anybinder_mount::trouble::Result;
 use clap::{Parser, Subcommand};
-use place::Place;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use trouble::Result;
 
 /// Android Binder IPC on any Linux: the userspace home and what runs in it
 #[derive(Parser)]
@@ -43,7 +38,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Start the daemon and a service manager
-    Up(command::up::Arguments),
+    Up(InstanceOptions),
     /// Stop the service manager and the daemon
     Down,
     /// Tell what is up (exit status 3 if nothing is)
@@ -56,7 +51,7 @@ enum Command {
     #[command(subcommand)]
     Bench(bench::Command),
     /// List the registered services
-    List(client::DeviceOption),
+    List(device::DeviceOption),
     /// Ask a service whether it is alive
     Ping(command::ping::Arguments),
     /// Send a transaction to a service and print the reply
@@ -71,24 +66,6 @@ enum Command {
     DemoClient(command::demo_client::Arguments),
     #[command(hide = true)]
     AddintsClient(bench::addints_client::Arguments),
-}
-
-/// Where a command works and how it prints.
-pub struct Context {
-    pub place: Place,
-    pub json: bool,
-}
-
-impl Context {
-    /// Prints a value as JSON, or lets `text` print it for people.
-    pub fn show<T: serde::Serialize>(&self, value: &T, text: impl FnOnce(&T)) {
-        if self.json {
-            let line = serde_json::to_string_pretty(value).expect("own types become JSON");
-            println!("{line}");
-        } else {
-            text(value);
-        }
-    }
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
@@ -117,7 +94,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Call(arguments) => command::call::run(&context, &arguments),
         Command::Ps => command::ps::run(&context),
         Command::Servicemanager(arguments) => command::servicemanager::run(&context, &arguments),
-        Command::DemoService => command::demo_service::run(&context),
+        Command::DemoService => addints::run(&context),
         Command::DemoClient(arguments) => command::demo_client::run(&context, &arguments),
         Command::AddintsClient(arguments) => bench::addints_client::run(&context, &arguments),
     }

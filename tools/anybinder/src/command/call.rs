@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder call NAME CODE [TYPE VALUE]...`: one transaction by hand, with the argument
 //! spelling of Android's own `service call`, and the reply as words of 32 bits.
-use crate::client::{self, DeviceOption};
-use crate::trouble::{Doing, Result, Trouble};
-use crate::Context;
+use anybinder_client::device::{self, DeviceOption};
+use anybinder_mount::context::Context;
+use anybinder_mount::trouble::{Doing, Result, Trouble};
 use rsbinder::{Parcel, ParcelFileDescriptor, TransactionCode};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -122,7 +122,7 @@ fn print(reply: &Reply) {
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let name = &arguments.name;
-    let service = client::find(&context.place, &arguments.device.device, name)?;
+    let service = device::find(&context.place, &arguments.device.device, name)?;
     let proxy = service
         .as_proxy()
         .ok_or_else(|| Trouble::new(format!("{name} is no remote service.")))?;
@@ -137,7 +137,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     };
     let reply = proxy
         .submit_transact(arguments.code, &data, flags)
-        .map_err(|err| Trouble::new(format!("{name} failed: {}.", client::explain(err))))?;
+        .map_err(|err| Trouble::new(format!("{name} failed: {}.", device::explain(err))))?;
     let reply = match reply {
         Some(mut reply) => read_words(&mut reply)?,
         None => Reply {

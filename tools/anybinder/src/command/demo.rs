@@ -5,10 +5,11 @@
 //! The client does the showing: it prints one JSON line for each step, which this process prints
 //! for people, and the steps are counted, so that a client that dies halfway is no success.
 use super::demo_client::{Step, STEPS};
-use crate::home::Home;
-use crate::place::{Note, Place, Served};
-use crate::trouble::{Doing, Result, Trouble};
-use crate::{interrupt, Context};
+use anybinder_mount::context::Context;
+use anybinder_mount::home::Home;
+use anybinder_mount::interrupt;
+use anybinder_mount::place::{Note, Place, Served};
+use anybinder_mount::trouble::{Doing, Result, Trouble};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The client of the demo, a process of its own; it prints one JSON line for each step.
-use super::demo_service::{aidl::IAddInts, open_text, read_text, NAME};
-use crate::client;
-use crate::trouble::{Doing, Result, Trouble};
-use crate::Context;
+use anybinder_client::addints::{aidl::IAddInts, open_text, read_text, NAME};
+use anybinder_client::device;
+use anybinder_mount::context::Context;
+use anybinder_mount::trouble::{Doing, Result, Trouble};
 use hdrhistogram::Histogram;
 use rsbinder::{DeathRecipient, Interface, ProcessState, StatusCode, Strong, WIBinder};
 use rustix::process::{kill_process, Pid, Signal};
@@ -191,8 +191,8 @@ fn show(step: Step) {
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    client::open(&context.place, "binder", 4)?;
-    client::service_manager(&context.place, "binder")?;
+    device::open(&context.place, "binder", 4)?;
+    device::service_manager(&context.place, "binder")?;
     ProcessState::start_thread_pool();
     let service: Service =
         rsbinder::hub::wait_for_interface(NAME).doing(|| format!("waiting for {NAME}"))?;

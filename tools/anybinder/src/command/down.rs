@@ -1,33 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder down`: the service managers first, so that nothing they lose looks like a fault.
-use crate::daemon;
-use crate::place::{Note, Place, Served};
-use crate::trouble::{Result, Trouble};
-use crate::Context;
+use anybinder_mount::context::Context;
+use anybinder_mount::place::Served;
+use anybinder_mount::trouble::{Result, Trouble};
+use anybinder_mount::{daemon, instance};
 use std::process::ExitCode;
-use std::time::Duration;
-
-const STOP_PATIENCE: Duration = Duration::from_secs(5);
-
-/// Stops everything that the note names and removes every trace of it.
-pub fn take_down(place: &Place, note: &Note) -> Result<()> {
-    for manager in &note.managers {
-        manager.process.stop(STOP_PATIENCE)?;
-    }
-    daemon::stop(place, &note.daemon)?;
-    if note.made_directory {
-        // Stays if somebody put something there.
-        let _ = std::fs::remove_dir(&place.mount);
-    }
-    place.forget();
-    Ok(())
-}
 
 pub fn run(context: &Context) -> Result<ExitCode> {
     let place = &context.place;
     let mount = place.mount.display().to_string();
     match (place.any_note(), place.served()) {
-        (Some(note), _) => take_down(place, &note)?,
+        (Some(note), _) => instance::take_down(place, &note)?,
         (None, Served::Stale) => daemon::clear_stale(place)?,
         (None, Served::Not) => {
             return Err(Trouble::with_advice(

@@ -3,7 +3,6 @@
 pub mod call;
 pub mod demo;
 pub mod demo_client;
-pub mod demo_service;
 pub mod down;
 pub mod list;
 pub mod ping;

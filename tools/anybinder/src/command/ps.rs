@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder ps`: the processes that have a device open, out of `binder_logs/stats`.
-use crate::place::Place;
-use crate::process::command_name;
-use crate::trouble::{Result, Trouble};
-use crate::Context;
+use anybinder_mount::context::Context;
+use anybinder_mount::place::Place;
+use anybinder_mount::process::command_name;
+use anybinder_mount::trouble::{Result, Trouble};
 use serde::Serialize;
 use std::process::ExitCode;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder run -- CMD`: an unmodified program that finds this mount at the usual paths.
-use crate::namespace;
-use crate::place::{Served, DEFAULT_MOUNT};
-use crate::trouble::{Result, Trouble};
-use crate::Context;
+use anybinder_mount::context::Context;
+use anybinder_mount::namespace;
+use anybinder_mount::place::{Served, DEFAULT_MOUNT};
+use anybinder_mount::trouble::{Result, Trouble};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder servicemanager`: what a unit file or `up` starts for each device.
-use crate::client::DeviceOption;
-use crate::manager::{self, ManagerOptions};
-use crate::trouble::Result;
-use crate::Context;
+use anybinder_client::device::DeviceOption;
+use anybinder_mount::context::Context;
+use anybinder_mount::manager::{self, ManagerOptions};
+use anybinder_mount::trouble::Result;
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]

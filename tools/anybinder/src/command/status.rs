@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder status`: what is up, seen from the mount and from the note.
-use crate::place::{Manager, Place, Served};
-use crate::trouble::Result;
-use crate::Context;
+use anybinder_mount::context::Context;
+use anybinder_mount::place::{Manager, Place, Served};
+use anybinder_mount::trouble::Result;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A home for as long as a command runs, in a temporary place of its own.
-use crate::command::{down, up};
 use crate::daemon::DaemonOptions;
+use crate::instance::{self, InstanceOptions};
 use crate::manager::ManagerOptions;
 use crate::place::{Note, Place};
 use crate::trouble::{Doing, Result};
@@ -44,7 +44,7 @@ impl Home {
 
     /// Starts a daemon with these devices, and a service manager on `binder`.
     pub fn bring_up(&mut self, devices: &str) -> Result<Note> {
-        let arguments = up::Arguments {
+        let options = InstanceOptions {
             daemon: DaemonOptions {
                 devices: devices.to_string(),
                 mode: None,
@@ -57,7 +57,7 @@ impl Home {
             managers: vec!["binder".to_string()],
             manager: ManagerOptions::default(),
         };
-        let note = up::bring_up(&self.place, &arguments)?;
+        let note = instance::bring_up(&self.place, &options)?;
         self.note = Some(note.clone());
         Ok(note)
     }
@@ -72,7 +72,7 @@ impl Home {
             let _ = service.wait();
         }
         let stopped = match self.note.take() {
-            Some(note) => down::take_down(&self.place, &note),
+            Some(note) => instance::take_down(&self.place, &note),
             None => Ok(()),
         };
         if stopped.is_ok() && self.directory.exists() {

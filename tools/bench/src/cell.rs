@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One measurement: its size, where its processes run, and the program that makes it.
-use super::daemon::die_with_parent;
-use super::figures::Figures;
-use crate::interrupt;
-use crate::trouble::{Doing, Result, Trouble};
+use crate::daemon::die_with_parent;
+use crate::figures::Figures;
+use anybinder_mount::interrupt;
+use anybinder_mount::trouble::{Doing, Result, Trouble};
 use rustix::thread::CpuSet;
 use std::fmt;
 use std::io::Read;

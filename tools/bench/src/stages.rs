@@ -4,15 +4,16 @@
 //! The two ends note when they send, receive, reply and are done (bench/stages.c); the driver notes
 //! the points inside (see the recorder). Here both are put into one row for each round trip. What
 //! the recording itself costs shows in round trips with and without it, made in turn.
-use super::cell::{output_of, SeatOptions, Size};
-use super::daemon::{self, Scratch};
-use super::figures::{histogram_of, median};
-use super::peer::binder_program;
-use super::progress::Progress;
-use super::recorder::{Record, Recorder, Stage};
-use super::waterfall;
-use crate::trouble::{Doing, Result, Trouble};
-use crate::{interrupt, Context};
+use crate::cell::{output_of, SeatOptions, Size};
+use crate::daemon::{self, Scratch};
+use crate::figures::{histogram_of, median};
+use crate::peer::binder_program;
+use crate::progress::Progress;
+use crate::recorder::{Record, Recorder, Stage};
+use crate::waterfall;
+use anybinder_mount::context::Context;
+use anybinder_mount::interrupt;
+use anybinder_mount::trouble::{Doing, Result, Trouble};
 use serde::Deserialize;
 use serde_json::{json, Value};
 use std::collections::HashMap;
@@ -286,7 +287,7 @@ fn document(results: &Results, steps: &[Step], arguments: &Arguments) -> Value {
     let cost = results.cost();
     json!({
         "bench": "stages",
-        "machine": super::machine(),
+        "machine": crate::machine(),
         "rounds": arguments.rounds,
         "round_trips": u64::from(arguments.rounds) * arguments.calls,
         "complete": results.rows.len(),
@@ -347,7 +348,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
             measure(device, arguments)?
         }
         None => {
-            super::gain_mount_right()?;
+            crate::gain_mount_right()?;
             arguments.seats.take()?;
             let scratch = Scratch::new()?;
             let daemon = daemon::anybinderd(&scratch.0, &[])?;
@@ -360,7 +361,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     }
     let document = document(&results, &steps, arguments);
     if let Some(directory) = &arguments.output {
-        super::save_json(directory, "stages.json", &document)?;
+        crate::save_json(directory, "stages.json", &document)?;
         let path = directory.join("stages.svg");
         waterfall::draw(&path, &steps).doing(|| format!("drawing {}", path.display()))?;
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The client of `bench addints`, a process of its own; it prints its figures as bench-ipc does.
-use super::figures::Figures;
-use crate::command::demo_service::{aidl::IAddInts, NAME};
-use crate::trouble::{Doing, Result, Trouble};
-use crate::{client, Context};
+use crate::figures::Figures;
+use anybinder_client::addints::{aidl::IAddInts, NAME};
+use anybinder_client::device;
+use anybinder_mount::context::Context;
+use anybinder_mount::trouble::{Doing, Result, Trouble};
 use hdrhistogram::Histogram;
 use rsbinder::{ProcessState, Strong};
 use std::process::ExitCode;
@@ -75,8 +76,8 @@ fn measure(service: &Strong<dyn IAddInts>, arguments: &Arguments) -> Result<Figu
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    client::open(&context.place, "binder", 0)?;
-    client::service_manager(&context.place, "binder")?;
+    device::open(&context.place, "binder", 0)?;
+    device::service_manager(&context.place, "binder")?;
     ProcessState::start_thread_pool();
     let service: Strong<dyn IAddInts> =
         rsbinder::hub::wait_for_interface(NAME).doing(|| format!("waiting for {NAME}"))?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The figures as pictures (SVG): a row of charts under a legend.
-use super::figures;
-use super::throughput::Results;
+use crate::figures;
+use crate::throughput::Results;
 use plotters::coord::combinators::LogCoord;
 use plotters::prelude::*;
 use std::error::Error;

@@ -21,8 +21,9 @@ mod stages;
 mod throughput;
 mod waterfall;
 
-use crate::trouble::{Doing, Result};
-use crate::{namespace, Context};
+use anybinder_mount::context::Context;
+use anybinder_mount::namespace;
+use anybinder_mount::trouble::{Doing, Result};
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -5,11 +5,12 @@
 //! Processes are started one after the other, some of them at work at the same time, and are gone
 //! after a while; now and then the pools are shrunk as when memory is short. A round does that once
 //! in each regime.
-use super::figures::{self, histogram_of};
-use super::picture::{self, Chart, Line};
-use super::progress::Progress;
-use crate::trouble::{Doing, Result, Trouble};
-use crate::{interrupt, Context};
+use crate::figures::{self, histogram_of};
+use crate::picture::{self, Chart, Line};
+use crate::progress::Progress;
+use anybinder_mount::context::Context;
+use anybinder_mount::interrupt;
+use anybinder_mount::trouble::{Doing, Result, Trouble};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde_json::{json, Value};
@@ -173,7 +174,7 @@ fn start(arguments: &Arguments, seed: u32) -> Result<Child> {
         .args(["--linger-ms", &arguments.linger_ms.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
-    super::daemon::die_with_parent(&mut command);
+    crate::daemon::die_with_parent(&mut command);
     command
         .spawn()
         .doing(|| "starting an application".to_string())
@@ -287,7 +288,7 @@ fn document(outcomes: &[Outcome], arguments: &Arguments) -> Value {
         .collect();
     json!({
         "bench": "heap",
-        "machine": super::machine(),
+        "machine": crate::machine(),
         "heap": arguments.heap,
         "apps": arguments.apps,
         "alive": arguments.alive,
@@ -351,7 +352,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let outcomes = outcomes?;
     let document = document(&outcomes, arguments);
     if let Some(directory) = &arguments.output {
-        super::save_json(directory, "heap.json", &document)?;
+        crate::save_json(directory, "heap.json", &document)?;
         draw(&directory.join("heap.svg"), &outcomes)?;
     }
     context.show(&document, |_| print_table(&outcomes, arguments));

@@ -2,16 +2,18 @@
 //! `anybinder bench addints`: a call that adds two integers, through the framework (an AIDL service
 //! and its client, both on rsbinder) and raw (ioctls with as many bytes), so that the framework's
 //! share shows.
-use super::cell::{measure, output_of, Cell, Length, SeatOptions, Size};
-use super::figures::{self, Figures, Rounds};
-use super::peer::binder_program;
-use super::picture::{self, Chart, Line};
-use super::progress::Progress;
-use crate::command::demo_service::aidl::{BpAddInts, IAddInts};
-use crate::home::{self, Home};
-use crate::place::Place;
-use crate::trouble::{Doing, Result};
-use crate::{client, interrupt, namespace, Context};
+use crate::cell::{measure, output_of, Cell, Length, SeatOptions, Size};
+use crate::figures::{self, Figures, Rounds};
+use crate::peer::binder_program;
+use crate::picture::{self, Chart, Line};
+use crate::progress::Progress;
+use anybinder_client::addints::aidl::{BpAddInts, IAddInts};
+use anybinder_client::device;
+use anybinder_mount::context::Context;
+use anybinder_mount::home::{self, Home};
+use anybinder_mount::place::Place;
+use anybinder_mount::trouble::{Doing, Result};
+use anybinder_mount::{interrupt, namespace};
 use serde_json::{json, Value};
 use std::path::PathBuf;
 use std::process::{Child, ExitCode};
@@ -113,7 +115,7 @@ impl Drop for Service {
 
 fn measure_at(place: &Place, arguments: &Arguments) -> Result<[Rounds; 2]> {
     let mut command = home::role(place, "demo-service")?;
-    super::daemon::die_with_parent(&mut command);
+    crate::daemon::die_with_parent(&mut command);
     arguments.seats.seat_server(&mut command);
     let service = command
         .spawn()
@@ -138,7 +140,7 @@ fn document(all: &[Rounds; 2], share: Option<f64>, arguments: &Arguments) -> Res
     }
     Ok(json!({
         "bench": "addints",
-        "machine": super::machine(),
+        "machine": crate::machine(),
         "calls": arguments.calls,
         "delay_us": arguments.delay_us,
         "rounds": arguments.rounds,
@@ -208,8 +210,8 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         if let Some(note) = context.place.note() {
             namespace::join(&note)?;
         }
-        client::check_device(&context.place, "binder")?;
-        client::check_device(&context.place, RAW_DEVICE)?;
+        device::check_device(&context.place, "binder")?;
+        device::check_device(&context.place, RAW_DEVICE)?;
         measure_at(&context.place, arguments)?
     } else {
         let mut home = Home::new("bench")?;
@@ -222,7 +224,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let share = raw_part.map(|part| 1.0 - part);
     let document = document(&all, share, arguments)?;
     if let Some(directory) = &arguments.output {
-        super::save_json(directory, "addints.json", &document)?;
+        crate::save_json(directory, "addints.json", &document)?;
         draw(&all, &directory.join("addints.svg"))?;
     }
     if context.json {

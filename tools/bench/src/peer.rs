@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The peers of a comparison: which there are, which of them can run here, and their daemons.
-use super::cell::{measure, Cell, SeatOptions};
-use super::daemon::{self, Daemon, Scratch};
-use super::figures::Figures;
-use crate::process::find_program;
-use crate::trouble::{Result, Trouble};
+use crate::cell::{measure, Cell, SeatOptions};
+use crate::daemon::{self, Daemon, Scratch};
+use crate::figures::Figures;
+use anybinder_mount::process::find_program;
+use anybinder_mount::trouble::{Result, Trouble};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The AddInts service of the demo, a process of its own.
-use crate::client;
-use crate::trouble::{Doing, Result};
-use crate::Context;
+use crate::device;
 use aidl::{BnAddInts, IAddInts};
+use anybinder_mount::context::Context;
+use anybinder_mount::trouble::{Doing, Result};
 use rsbinder::{BinderResult, Interface, ParcelFileDescriptor, ProcessState, StatusCode};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -56,8 +56,8 @@ impl IAddInts for AddInts {
 }
 
 pub fn run(context: &Context) -> Result<ExitCode> {
-    client::open(&context.place, "binder", 4)?;
-    let manager = client::service_manager(&context.place, "binder")?;
+    device::open(&context.place, "binder", 4)?;
+    let manager = device::service_manager(&context.place, "binder")?;
     ProcessState::start_thread_pool();
     manager
         .add_service(

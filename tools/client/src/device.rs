@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! This program as a Binder client: connecting, and turning what fails into sentences.
-use crate::place::{Place, Served};
-use crate::trouble::{Result, Trouble};
+use anybinder_mount::place::{Place, Served};
+use anybinder_mount::trouble::{Result, Trouble};
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ProcessState, SIBinder, StatusCode};
 use std::io::ErrorKind;

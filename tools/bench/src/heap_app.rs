@@ -2,8 +2,8 @@
 //! What an application does to a heap when it starts, as a process of its own: it allocates small
 //! and big buffers as fast as it can, frees many of them, shows itself for a while, and is gone
 //! with all that it has. On standard output: how long each allocation took.
-use super::figures::histogram_of;
-use crate::trouble::{Doing, Result};
+use crate::figures::histogram_of;
+use anybinder_mount::trouble::{Doing, Result};
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The driver's own notes of where a call is: a ring in anybinderd, a tracepoint in the module.
 //! Both give the same text, a line for each record.
-use crate::trouble::{Doing, Result, Trouble};
+use anybinder_mount::trouble::{Doing, Result, Trouble};
 use std::path::{Path, PathBuf};
 
 /// Points inside the driver, in the order in which a call passes them.

@@ -5,13 +5,14 @@
 //! All of them share the server's allocator: where its lock's holder can be made to wait, the least
 //! urgent client holds up the most urgent one; the maximum of that one's line shows for how long.
 //! Several machines' documents become one table with --merge.
-use super::cell::{output_of, Sched, SeatOptions};
-use super::daemon::{self, Scratch};
-use super::figures::{curve, histogram_of, quantiles};
-use super::peer::{binder_program, Device};
-use super::picture::{self, Chart, Line};
-use crate::trouble::{Doing, Result, Trouble};
-use crate::{interrupt, Context};
+use crate::cell::{output_of, Sched, SeatOptions};
+use crate::daemon::{self, Scratch};
+use crate::figures::{curve, histogram_of, quantiles};
+use crate::peer::{binder_program, Device};
+use crate::picture::{self, Chart, Line};
+use anybinder_mount::context::Context;
+use anybinder_mount::interrupt;
+use anybinder_mount::trouble::{Doing, Result, Trouble};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use std::path::{Path, PathBuf};
@@ -195,7 +196,7 @@ fn measure(label: &str, device: &str, arguments: &Arguments) -> Result<Run> {
         serde_json::from_str(&text).doing(|| "reading the clients' figures".to_string())?;
     Ok(Run {
         label: label.to_string(),
-        machine: super::machine(),
+        machine: crate::machine(),
         duration_ms: arguments.duration_ms,
         clients: arguments.clients,
         load: arguments.load,
@@ -210,7 +211,7 @@ fn measure_one(arguments: &Arguments) -> Result<Run> {
         arguments.seats.take()?;
         return measure(device.label(), device.path(), arguments);
     }
-    super::gain_mount_right()?;
+    crate::gain_mount_right()?;
     arguments.seats.take()?;
     let scratch = Scratch::new()?;
     let daemon = daemon::anybinderd(&scratch.0, &[])?;
@@ -318,7 +319,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     };
     let document = document(&runs)?;
     if let Some(directory) = &arguments.output {
-        super::save_json(directory, "alloc.json", &document)?;
+        crate::save_json(directory, "alloc.json", &document)?;
         draw(&runs, &directory.join("alloc.svg"))?;
     }
     if context.json {

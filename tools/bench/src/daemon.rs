@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The daemons under comparison: private ones, started here, on sockets and mounts of their own.
-use crate::process::find_program;
-use crate::trouble::{Doing, Result, Trouble};
+use anybinder_mount::process::find_program;
+use anybinder_mount::trouble::{Doing, Result, Trouble};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};

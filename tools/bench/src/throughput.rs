@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder bench throughput`: synchronous calls between pairs of a client and a server.
-use super::cell::{Cell, Length, SeatOptions, Size};
-use super::daemon::Scratch;
-use super::figures::{self, Figures, Rounds};
-use super::peer::{self, Device, Peer};
-use super::picture;
-use super::progress::Progress;
-use crate::trouble::{Doing, Result, Trouble};
-use crate::{interrupt, Context};
+use crate::cell::{Cell, Length, SeatOptions, Size};
+use crate::daemon::Scratch;
+use crate::figures::{self, Figures, Rounds};
+use crate::peer::{self, Device, Peer};
+use crate::picture;
+use crate::progress::Progress;
+use anybinder_mount::context::Context;
+use anybinder_mount::interrupt;
+use anybinder_mount::trouble::{Doing, Result, Trouble};
 use serde_json::{json, Value};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -239,7 +240,7 @@ fn document(results: &Results, arguments: &Arguments) -> Result<Value> {
     }
     Ok(json!({
         "bench": "throughput",
-        "machine": super::machine(),
+        "machine": crate::machine(),
         "rounds": arguments.rounds,
         "duration_ms": if arguments.calls.is_none() { Some(arguments.duration_ms) } else { None },
         "calls": arguments.calls,
@@ -267,11 +268,11 @@ fn measure(arguments: &Arguments) -> Result<Results> {
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     interrupt::outlive();
-    super::gain_mount_right()?;
+    crate::gain_mount_right()?;
     let results = measure(arguments)?;
     let document = document(&results, arguments)?;
     if let Some(directory) = &arguments.output {
-        super::save_json(directory, "throughput.json", &document)?;
+        crate::save_json(directory, "throughput.json", &document)?;
         let path = directory.join("throughput.svg");
         picture::throughput(&path, &results).doing(|| format!("drawing {}", path.display()))?;
     }

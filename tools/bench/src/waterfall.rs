@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The stages of a round trip as a picture: a bar for each step, beginning where the last one ends.
-use super::stages::Step;
+use crate::stages::Step;
 use plotters::prelude::*;
 use std::error::Error;
 use std::path::Path;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a cell says, and what many rounds of it come to.
-use crate::trouble::{Doing, Result};
+use anybinder_mount::trouble::{Doing, Result};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
