@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder`: brings the userspace home of Binder up and down, and looks into it.
+//! `anybinder`: starts, stops and inspects a mounted Binder file system, and measures it.
 mod command;
 
 use anybinder_bench as bench;
 use anybinder_client::{addints, device};
 use anybinder_mount::context::Context;
-use anybinder_mount::instance::InstanceOptions;
-use anybinder_mount::namespace;
-use anybinder_mount::place::Place;
-use anybinder_mount::trouble::Result;
+use anybinder_mount::error::Result;
+use anybinder_mount::instance::{self, InstanceOptions};
+use anybinder_mount::mount::Mount;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Android Binder IPC on any Linux: the userspace home and what runs in it
+/// Android Binder IPC on any Linux: the daemon, and tools for every Binder file system
 #[derive(Parser)]
 #[command(name = "anybinder", version, arg_required_else_help = true)]
 struct Cli {
-    /// Where the Binder file system is or shall be mounted
+    /// The directory where the Binder file system is or will be mounted
     /// [default: /dev/binderfs for root, $XDG_RUNTIME_DIR/anybinder for others]
     #[arg(long, global = true, value_name = "DIR", env = "ANYBINDER_MOUNT")]
     mount: Option<PathBuf>,
 
-    /// Where this command keeps its notes
+    /// Where this command keeps its records and logs
     /// [default: /run/anybinder for root, $XDG_RUNTIME_DIR/anybinder-state for others]
     #[arg(long, global = true, value_name = "DIR", env = "ANYBINDER_STATE_DIR")]
     state_dir: Option<PathBuf>,
@@ -41,46 +40,44 @@ enum Command {
     Up(InstanceOptions),
     /// Stop the service manager and the daemon
     Down,
-    /// Tell what is up (exit status 3 if nothing is)
+    /// Show what is running (exit status 3 if nothing is)
     Status,
-    /// Run a program that finds this mount at /dev/binderfs and its devices at /dev/binder etc.
+    /// Run a program that finds this mount at /dev/binderfs and its devices at /dev/binder, ...
     Run(command::run::Arguments),
-    /// Bring everything up in a temporary place, show it at work, and take it down
+    /// Start everything in a temporary directory, show it at work, and stop it
     Demo(command::demo::Arguments),
-    /// Measure: Binder beside other IPC, and where a call's time goes
+    /// Measure: Binder beside other IPC, and where the time of a call goes
     #[command(subcommand)]
     Bench(bench::Command),
     /// List the registered services
     List(device::DeviceOption),
-    /// Ask a service whether it is alive
+    /// Check that a service answers, and how fast
     Ping(command::ping::Arguments),
     /// Send a transaction to a service and print the reply
     Call(command::call::Arguments),
     /// List the processes that have a device open
     Ps,
-    /// Be the service manager of a device, in the foreground
+    /// Run the service manager of a device in the foreground
     Servicemanager(command::servicemanager::Arguments),
     #[command(hide = true)]
     DemoService,
     #[command(hide = true)]
     DemoClient(command::demo_client::Arguments),
     #[command(hide = true)]
-    AddintsClient(bench::addints_client::Arguments),
+    AddintsClient(bench::addints::client::Arguments),
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     let context = Context {
-        place: Place::new(cli.mount, cli.state_dir)?,
+        mount: Mount::new(cli.mount, cli.state_dir)?,
         json: cli.json,
     };
-    // A command that does not bring up a home of its own looks at one from inside its namespaces.
+    // A command that starts no daemon of its own runs inside the namespaces of the mount's daemon.
     if !matches!(
         cli.command,
         Command::Up(_) | Command::Demo(_) | Command::Bench(_)
     ) {
-        if let Some(note) = context.place.note() {
-            namespace::join(&note)?;
-        }
+        instance::join(&context.mount)?;
     }
     match cli.command {
         Command::Up(arguments) => command::up::run(&context, &arguments),
@@ -96,16 +93,33 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Servicemanager(arguments) => command::servicemanager::run(&context, &arguments),
         Command::DemoService => addints::run(&context),
         Command::DemoClient(arguments) => command::demo_client::run(&context, &arguments),
-        Command::AddintsClient(arguments) => bench::addints_client::run(&context, &arguments),
+        Command::AddintsClient(arguments) => bench::addints::client::run(&context, &arguments),
     }
 }
 
 fn main() -> ExitCode {
     match dispatch(Cli::parse()) {
         Ok(code) => code,
-        Err(trouble) => {
-            eprintln!("anybinder: {trouble}");
+        Err(error) => {
+            eprintln!("anybinder: {error}");
             ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_renamed_option_is_an_error_that_names_the_new_one() {
+        for (line, new) in [
+            ("anybinder up --regime global", "--locking"),
+            ("anybinder bench heap --linger-ms 5", "--keep-ms"),
+        ] {
+            let error = Cli::try_parse_from(line.split(' ')).err();
+            let text = error.expect("an error").to_string();
+            assert!(text.contains(&format!("now called {new}")), "{text}");
         }
     }
 }

@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder bench addints`: a call that adds two integers, through the framework (an AIDL service
-//! and its client, both on rsbinder) and raw (ioctls with as many bytes), so that the framework's
-//! share shows.
-use crate::cell::{measure, output_of, Cell, Length, SeatOptions, Size};
+//! `anybinder bench addints`: what the framework costs. A call that adds two integers is measured
+//! through the framework (an AIDL service and its client, both on rsbinder) and raw (ioctls with as
+//! many bytes).
+use crate::cell::{measure, output_of, Cell, Length, Size};
+use crate::chart::{self, Chart, Line};
+use crate::daemon;
+use crate::document;
 use crate::figures::{self, Figures, Rounds};
 use crate::peer::binder_program;
-use crate::picture::{self, Chart, Line};
 use crate::progress::Progress;
+use crate::scheduling::SchedulingOptions;
 use anybinder_client::addints::aidl::{BpAddInts, IAddInts};
-use anybinder_client::device;
 use anybinder_mount::context::Context;
-use anybinder_mount::home::{self, Home};
-use anybinder_mount::place::Place;
-use anybinder_mount::trouble::{Doing, Result};
-use anybinder_mount::{interrupt, namespace};
+use anybinder_mount::error::{Doing, Result};
+use anybinder_mount::mount::Mount;
+use anybinder_mount::process::own_command;
+use anybinder_mount::temporary::TemporaryInstance;
+use anybinder_mount::{instance, interrupt};
 use serde_json::{json, Value};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode};
 
+pub mod client;
+
 const WAYS: [&str; 2] = ["raw", "framework"];
-/// Where the raw calls go: its context manager is not taken by the service manager.
+/// The device of the raw calls, which has no service manager.
 const RAW_DEVICE: &str = "hwbinder";
 
 #[derive(Debug, clap::Args)]
@@ -33,25 +38,25 @@ pub struct Arguments {
     #[arg(short = 'd', long, value_name = "US", default_value_t = 0)]
     delay_us: u64,
 
-    /// How often either way is measured, in turn
+    /// How often each of the two is measured, in turn
     #[arg(long, value_name = "COUNT", default_value_t = 5,
           value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Measure what is up at --mount, instead of a daemon of its own
+    /// Measure what is mounted at --mount, instead of a daemon of its own
     #[arg(long)]
     here: bool,
 
     #[command(flatten)]
-    seats: SeatOptions,
+    scheduling: SchedulingOptions,
 
     /// Directory for addints.json and addints.svg
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
 
-/// What the AIDL call weighs: the header with the interface's name in UTF-16, two integers; back
-/// come a status and an integer.
+/// The size of the AIDL call: a header with the name of the interface in UTF-16, and two integers;
+/// the reply is a status and an integer.
 fn call_size() -> Size {
     let name_bytes = 2 * (<BpAddInts as IAddInts>::descriptor().len() as u64 + 1);
     Size {
@@ -60,50 +65,50 @@ fn call_size() -> Size {
     }
 }
 
-fn measure_raw(place: &Place, arguments: &Arguments) -> Result<Figures> {
+fn measure_raw(mount: &Mount, arguments: &Arguments) -> Result<Figures> {
     let cell = Cell {
         pairs: 1,
         size: call_size(),
         length: Length::Calls(arguments.calls),
         delay_us: arguments.delay_us,
     };
-    let device = place.device(RAW_DEVICE);
+    let device = mount.file(RAW_DEVICE);
     let address = device.to_string_lossy();
     measure(
         &binder_program()?,
         "binder",
         Some(&address),
         &cell,
-        &arguments.seats,
+        &arguments.scheduling,
     )
 }
 
-fn measure_framework(place: &Place, arguments: &Arguments) -> Result<Figures> {
-    let mut command = home::role(place, "addints-client")?;
+fn measure_framework(mount: &Mount, arguments: &Arguments) -> Result<Figures> {
+    let mut command = own_command(mount, "addints-client")?;
     command
         .args(["--calls", &arguments.calls.to_string()])
         .args(["--delay-us", &arguments.delay_us.to_string()]);
-    arguments.seats.seat_client(&mut command);
+    arguments.scheduling.apply_to_client(&mut command);
     let text = output_of(command)?;
     serde_json::from_str(&text).doing(|| "reading the client's figures".to_string())
 }
 
-fn measure_all(place: &Place, arguments: &Arguments) -> Result<[Rounds; 2]> {
+fn measure_all(mount: &Mount, arguments: &Arguments) -> Result<[Rounds; 2]> {
     let mut all = [Rounds::default(), Rounds::default()];
     let mut progress = Progress::new(u64::from(arguments.rounds) * 2);
     for round in 0..arguments.rounds {
-        let ways: [fn(&Place, &Arguments) -> Result<Figures>; 2] = [measure_raw, measure_framework];
+        let ways: [fn(&Mount, &Arguments) -> Result<Figures>; 2] = [measure_raw, measure_framework];
         for ((name, way), rounds) in WAYS.iter().zip(ways).zip(&mut all) {
             interrupt::check()?;
             progress.at(format!("round {}: {name}", round + 1));
-            rounds.figures.push((round, way(place, arguments)?));
+            rounds.figures.push((round, way(mount, arguments)?));
             progress.step();
         }
     }
     Ok(all)
 }
 
-/// The service, ended when dropped.
+/// The service process, killed when dropped.
 struct Service(Child);
 
 impl Drop for Service {
@@ -113,18 +118,18 @@ impl Drop for Service {
     }
 }
 
-fn measure_at(place: &Place, arguments: &Arguments) -> Result<[Rounds; 2]> {
-    let mut command = home::role(place, "demo-service")?;
-    crate::daemon::die_with_parent(&mut command);
-    arguments.seats.seat_server(&mut command);
+fn measure_at(mount: &Mount, arguments: &Arguments) -> Result<[Rounds; 2]> {
+    let mut command = own_command(mount, "demo-service")?;
+    daemon::die_with_parent(&mut command);
+    arguments.scheduling.apply_to_server(&mut command);
     let service = command
         .spawn()
         .doing(|| "starting the service".to_string())?;
     let _service = Service(service);
-    measure_all(place, arguments)
+    measure_all(mount, arguments)
 }
 
-fn document(all: &[Rounds; 2], share: Option<f64>, arguments: &Arguments) -> Result<Value> {
+fn document_of(all: &[Rounds; 2], share: Option<f64>, arguments: &Arguments) -> Result<Value> {
     let mut ways = Vec::new();
     for (name, rounds) in WAYS.iter().zip(all) {
         let histogram = rounds.histogram()?;
@@ -140,7 +145,7 @@ fn document(all: &[Rounds; 2], share: Option<f64>, arguments: &Arguments) -> Res
     }
     Ok(json!({
         "bench": "addints",
-        "machine": crate::machine(),
+        "machine": document::machine(),
         "calls": arguments.calls,
         "delay_us": arguments.delay_us,
         "rounds": arguments.rounds,
@@ -184,53 +189,50 @@ fn print_table(all: &[Rounds; 2], share: Option<f64>, arguments: &Arguments) -> 
     Ok(())
 }
 
-fn draw(all: &[Rounds; 2], path: &std::path::Path) -> Result<()> {
+fn draw(all: &[Rounds; 2], path: &Path) -> chart::Outcome {
     let mut lines = Vec::new();
     for (name, rounds) in WAYS.iter().zip(all) {
         lines.push(Line {
             name: name.to_string(),
-            points: picture::tail_points(figures::curve(&rounds.histogram()?)),
+            points: chart::tail_points(figures::curve(&rounds.histogram()?)),
         });
     }
     let chart = Chart {
         title: "AddInts: duration of a call".to_string(),
         x: "share of calls",
         y: "us",
-        ticks: picture::tail_ticks(),
+        ticks: chart::tail_ticks(),
         lines,
     };
-    picture::draw(path, &[chart], 1, &WAYS.map(String::from))
-        .doing(|| format!("drawing {}", path.display()))
+    chart::draw(path, &[chart], 1, &WAYS.map(String::from))
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    interrupt::outlive();
-    arguments.seats.take()?;
+    interrupt::defer();
+    arguments.scheduling.apply()?;
     let all = if arguments.here {
-        if let Some(note) = context.place.note() {
-            namespace::join(&note)?;
-        }
-        device::check_device(&context.place, "binder")?;
-        device::check_device(&context.place, RAW_DEVICE)?;
-        measure_at(&context.place, arguments)?
+        let mount = &context.mount;
+        instance::join(mount)?;
+        mount.check_device("binder")?;
+        mount.check_device(RAW_DEVICE)?;
+        measure_at(mount, arguments)?
     } else {
-        let mut home = Home::new("bench")?;
-        home.bring_up(&format!("binder,{RAW_DEVICE}"))?;
-        let all = measure_at(&home.place, arguments)?;
-        home.take_down()?;
+        let mut instance = TemporaryInstance::new("bench")?;
+        instance.start(&format!("binder,{RAW_DEVICE}"))?;
+        let all = measure_at(&instance.mount, arguments)?;
+        instance.stop()?;
         all
     };
-    let raw_part = all[0].ratio(&all[1], |one| one.p50_us);
-    let share = raw_part.map(|part| 1.0 - part);
-    let document = document(&all, share, arguments)?;
-    if let Some(directory) = &arguments.output {
-        crate::save_json(directory, "addints.json", &document)?;
-        draw(&all, &directory.join("addints.svg"))?;
-    }
-    if context.json {
-        context.show(&document, |_| {});
-    } else {
-        print_table(&all, share, arguments)?;
-    }
+    let raw_share = all[0].ratio(&all[1], |one| one.p50_us);
+    let share = raw_share.map(|raw| 1.0 - raw);
+    let document = document_of(&all, share, arguments)?;
+    document::publish(
+        context,
+        arguments.output.as_deref(),
+        "addints",
+        &document,
+        |path| draw(&all, path),
+        || print_table(&all, share, arguments),
+    )?;
     Ok(ExitCode::SUCCESS)
 }

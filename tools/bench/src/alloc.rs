@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder bench alloc`: clients of several urgencies send calls of mixed sizes to one server
+//! `anybinder bench alloc`: clients of several priorities send calls of mixed sizes to one server
 //! while the pages of its buffers are being reclaimed.
 //!
-//! All of them share the server's allocator: where its lock's holder can be made to wait, the least
-//! urgent client holds up the most urgent one; the maximum of that one's line shows for how long.
-//! Several machines' documents become one table with --merge.
-use crate::cell::{output_of, Sched, SeatOptions};
+//! All of them share the server's allocator: where the thread that holds its lock can lose the
+//! processor, the least urgent client delays the most urgent one, for as long as the maximum of
+//! that one's line shows. With --merge the documents of several machines become one table.
+use crate::cell::output_of;
+use crate::chart::{self, Chart, Line};
 use crate::daemon::{self, Scratch};
+use crate::document;
 use crate::figures::{curve, histogram_of, quantiles};
 use crate::peer::{binder_program, Device};
-use crate::picture::{self, Chart, Line};
+use crate::scheduling::{Policy, SchedulingOptions};
 use anybinder_mount::context::Context;
+use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
-use anybinder_mount::trouble::{Doing, Result, Trouble};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use std::path::{Path, PathBuf};
@@ -23,13 +25,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 const RECLAIM_FILE: &str = "/proc/sys/vm/drop_caches";
-/// Slab objects, and with them what shrinkers give.
+/// Slab objects, among them all that shrinkers free.
 const RECLAIM_WORD: &str = "2";
 const RECLAIM_INTERVAL: Duration = Duration::from_millis(2);
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// How long all clients call
+    /// How long the clients make calls
     #[arg(long, value_name = "MS", default_value_t = 3000,
           value_parser = clap::value_parser!(u64).range(1..=600_000))]
     duration_ms: u64,
@@ -38,7 +40,7 @@ pub struct Arguments {
     #[arg(long, value_name = "US", default_value_t = 200)]
     rest_us: u64,
 
-    /// Threads of this program that keep the processors busy meanwhile
+    /// Threads of this program that keep the processors busy
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     load: u32,
 
@@ -47,7 +49,7 @@ pub struct Arguments {
           value_parser = clap::value_parser!(i32).range(-20..=19))]
     load_nice: i32,
 
-    /// Urgencies: other:NICE or fifo:PRIORITY
+    /// Priorities of clients: other:NICE or fifo:PRIORITY
     #[arg(
         long,
         value_name = "POLICY:N,...",
@@ -55,14 +57,14 @@ pub struct Arguments {
         default_value = "fifo:99,fifo:1,other:-20,other:19",
         allow_hyphen_values = true
     )]
-    classes: Vec<Sched>,
+    classes: Vec<Policy>,
 
-    /// Clients of each urgency
+    /// Clients of each priority
     #[arg(long, value_name = "COUNT", default_value_t = 2,
           value_parser = clap::value_parser!(u32).range(1..=8))]
     clients: u32,
 
-    /// Do without reclaim (it empties caches of the whole machine, and needs root)
+    /// Do not reclaim pages (which empties caches of the whole machine and needs root)
     #[arg(long)]
     no_reclaim: bool,
 
@@ -70,19 +72,19 @@ pub struct Arguments {
     #[arg(long, value_name = "LABEL=PATH")]
     device: Option<Device>,
 
-    /// Measure nothing; make one table of these documents
+    /// Measure nothing; print one table of these documents
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["device", "no_reclaim"])]
     merge: Vec<PathBuf>,
 
     #[command(flatten)]
-    seats: SeatOptions,
+    scheduling: SchedulingOptions,
 
     /// Directory for alloc.json and alloc.svg
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
 
-/// One urgency's figures.
+/// The figures of the clients of one priority.
 #[derive(Deserialize, Serialize)]
 struct Class {
     class: String,
@@ -109,12 +111,12 @@ struct Run {
     clients: u32,
     load: u32,
     load_nice: i32,
-    /// How often reclaim was asked for meanwhile.
+    /// How often reclaim was requested.
     reclaims: u64,
     classes: Vec<Class>,
 }
 
-/// Threads that do the same thing again and again until this is dropped.
+/// Threads that repeat one action each until this is dropped.
 struct Background {
     ended: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -131,7 +133,7 @@ impl Background {
     fn repeat(&mut self, nice: i32, mut what: impl FnMut() + Send + 'static) {
         let ended = self.ended.clone();
         self.threads.push(std::thread::spawn(move || {
-            // SAFETY: it changes this thread alone; where it may not, it stays as it is.
+            // SAFETY: it changes only this thread, and nothing if it is not permitted.
             unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
             while !ended.load(Ordering::Relaxed) {
                 what();
@@ -153,7 +155,7 @@ fn reclaim() -> std::io::Result<()> {
     std::fs::write(RECLAIM_FILE, RECLAIM_WORD)
 }
 
-/// Load and reclaim, from now on; the second counts how often reclaim was asked for.
+/// Starts load and reclaim; the counter says how often reclaim was requested.
 fn disturb(arguments: &Arguments) -> Result<(Background, Arc<AtomicU64>)> {
     let mut background = Background::new();
     let count = Arc::new(AtomicU64::new(0));
@@ -162,9 +164,9 @@ fn disturb(arguments: &Arguments) -> Result<(Background, Arc<AtomicU64>)> {
     }
     if !arguments.no_reclaim {
         reclaim().map_err(|err| {
-            Trouble::with_advice(
+            Error::with_advice(
                 format!("{RECLAIM_FILE} cannot be written: {err}."),
-                "Run this as root, or do without reclaim (--no-reclaim).",
+                "Run this as root, or without reclaim (--no-reclaim).",
             )
         })?;
         let counter = count.clone();
@@ -185,7 +187,7 @@ fn measure(label: &str, device: &str, arguments: &Arguments) -> Result<Run> {
         .args(["--duration-ms", &arguments.duration_ms.to_string()])
         .args(["--delay-us", &arguments.rest_us.to_string()])
         .args(["--pairs", &arguments.clients.to_string()])
-        .args(arguments.seats.arguments());
+        .args(arguments.scheduling.arguments());
     for class in &arguments.classes {
         command.args(["--class", class.name()]);
     }
@@ -196,7 +198,7 @@ fn measure(label: &str, device: &str, arguments: &Arguments) -> Result<Run> {
         serde_json::from_str(&text).doing(|| "reading the clients' figures".to_string())?;
     Ok(Run {
         label: label.to_string(),
-        machine: crate::machine(),
+        machine: document::machine(),
         duration_ms: arguments.duration_ms,
         clients: arguments.clients,
         load: arguments.load,
@@ -208,11 +210,11 @@ fn measure(label: &str, device: &str, arguments: &Arguments) -> Result<Run> {
 
 fn measure_one(arguments: &Arguments) -> Result<Run> {
     if let Some(device) = &arguments.device {
-        arguments.seats.take()?;
+        arguments.scheduling.apply()?;
         return measure(device.label(), device.path(), arguments);
     }
-    crate::gain_mount_right()?;
-    arguments.seats.take()?;
+    daemon::gain_mount_right()?;
+    arguments.scheduling.apply()?;
     let scratch = Scratch::new()?;
     let daemon = daemon::anybinderd(&scratch.0, &[])?;
     measure("anybinderd", &daemon.address, arguments)
@@ -234,7 +236,7 @@ fn read_runs(paths: &[PathBuf]) -> Result<Vec<Run>> {
     Ok(runs)
 }
 
-fn document(runs: &[Run]) -> Result<Value> {
+fn document_of(runs: &[Run]) -> Result<Value> {
     let mut documents = Vec::new();
     for run in runs {
         let mut value = serde_json::to_value(run).expect("own types become JSON");
@@ -278,12 +280,12 @@ fn print_table(runs: &[Run]) -> Result<()> {
         .iter()
         .map(|run| format!("{} {}", run.label, run.reclaims))
         .collect();
-    println!("reclaim was asked for: {}", reclaims.join(", "));
+    println!("reclaim was requested: {}", reclaims.join(", "));
     Ok(())
 }
 
 /// A chart for each driver, a line for each class.
-fn draw(runs: &[Run], path: &Path) -> Result<()> {
+fn draw(runs: &[Run], path: &Path) -> chart::Outcome {
     let mut names: Vec<String> = Vec::new();
     let mut charts = Vec::new();
     for run in runs {
@@ -295,37 +297,35 @@ fn draw(runs: &[Run], path: &Path) -> Result<()> {
             let histogram = histogram_of(class.histogram_ns.iter().copied())?;
             lines.push(Line {
                 name: class.class.clone(),
-                points: picture::tail_points(curve(&histogram)),
+                points: chart::tail_points(curve(&histogram)),
             });
         }
         charts.push(Chart {
             title: format!("{}: duration of a call", run.label),
             x: "share of calls",
             y: "us",
-            ticks: picture::tail_ticks(),
+            ticks: chart::tail_ticks(),
             lines,
         });
     }
-    picture::draw(path, &charts, 2.min(charts.len()), &names)
-        .doing(|| format!("drawing {}", path.display()))
+    chart::draw(path, &charts, 2.min(charts.len()), &names)
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    interrupt::outlive();
+    interrupt::defer();
     let runs = if arguments.merge.is_empty() {
         vec![measure_one(arguments)?]
     } else {
         read_runs(&arguments.merge)?
     };
-    let document = document(&runs)?;
-    if let Some(directory) = &arguments.output {
-        crate::save_json(directory, "alloc.json", &document)?;
-        draw(&runs, &directory.join("alloc.svg"))?;
-    }
-    if context.json {
-        context.show(&document, |_| {});
-    } else {
-        print_table(&runs)?;
-    }
+    let document = document_of(&runs)?;
+    document::publish(
+        context,
+        arguments.output.as_deref(),
+        "alloc",
+        &document,
+        |path| draw(&runs, path),
+        || print_table(&runs),
+    )?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The daemons under comparison: private ones, started here, on sockets and mounts of their own.
+//! The daemons of a comparison: private ones, on sockets and mounts in a temporary directory.
+use anybinder_mount::error::{Doing, Error, Result};
+use anybinder_mount::namespace;
 use anybinder_mount::process::find_program;
-use anybinder_mount::trouble::{Doing, Result, Trouble};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const START_PATIENCE: Duration = Duration::from_secs(20);
-const STOP_PATIENCE: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 const DBUS_CONFIGURATION: &str = r#"<!DOCTYPE busconfig PUBLIC
@@ -30,13 +31,23 @@ const DBUS_CONFIGURATION: &str = r#"<!DOCTYPE busconfig PUBLIC
 /// A running daemon; dropping it ends it.
 pub struct Daemon {
     child: Child,
-    /// What a client of it is given.
+    /// What a client connects to: a device or a bus address.
     pub address: String,
 }
 
-/// Lets a program end with this one, however this one ends.
+/// Obtains the right to start daemons that mount, in new namespaces if necessary. Allowed only while
+/// this process has one thread.
+pub fn gain_mount_right() -> Result<()> {
+    if !namespace::can_mount() {
+        namespace::unshare_all()?;
+        namespace::grant_daemon_capabilities()?;
+    }
+    Ok(())
+}
+
+/// Makes a program that is to be started end when this one ends, for whatever reason.
 pub fn die_with_parent(command: &mut Command) {
-    // SAFETY: prctl is safe between fork and exec, and touches nothing of the parent's.
+    // SAFETY: prctl is safe between fork and exec, and touches nothing of the parent.
     unsafe {
         command.pre_exec(|| {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
@@ -46,7 +57,8 @@ pub fn die_with_parent(command: &mut Command) {
 }
 
 impl Daemon {
-    /// Starts it and waits until `proof` exists.
+    /// Starts it and waits until the file `proof` exists. Fails, with its message, if it ends
+    /// before, or after START_TIMEOUT.
     fn start(mut command: Command, address: String, proof: &Path) -> Result<Self> {
         let name = command.get_program().to_string_lossy().into_owned();
         command
@@ -64,18 +76,21 @@ impl Daemon {
                 if let Some(mut stderr) = daemon.child.stderr.take() {
                     let _ = stderr.read_to_string(&mut words);
                 }
-                let what = format!("{name} did not come up.");
-                return Err(Trouble::with_advice(what, words.trim()));
+                let what = format!("{name} did not start.");
+                return Err(Error::with_advice(what, words.trim()));
             }
-            if start.elapsed() > START_PATIENCE {
-                return Err(Trouble::new(format!("{name} did not come up in time.")));
+            if start.elapsed() > START_TIMEOUT {
+                return Err(Error::new(format!(
+                    "{name} did not start within {} s.",
+                    START_TIMEOUT.as_secs()
+                )));
             }
             std::thread::sleep(POLL_INTERVAL);
         }
         Ok(daemon)
     }
 
-    /// Processor time used so far by all its threads.
+    /// Processor time that all its threads have used so far.
     pub fn cpu_ns(&self) -> u64 {
         let tasks = format!("/proc/{}/task", self.child.id());
         let Ok(entries) = std::fs::read_dir(tasks) else {
@@ -93,11 +108,11 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // SAFETY: the child has not been waited for, so its pid is still its own.
+        // SAFETY: the child has not been waited for, so its pid cannot have been reused.
         unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGTERM) };
         let start = Instant::now();
         while !matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
-            if start.elapsed() > STOP_PATIENCE {
+            if start.elapsed() > STOP_TIMEOUT {
                 let _ = self.child.kill();
                 let _ = self.child.wait();
                 return;
@@ -107,7 +122,9 @@ impl Drop for Daemon {
     }
 }
 
-/// anybinderd at a mount in `directory`, with more arguments (a locking regime, say).
+/// Starts anybinderd at a mount in `directory`.
+///
+/// * `more`: further arguments, e.g. the locking mode
 pub fn anybinderd(directory: &Path, more: &[&str]) -> Result<Daemon> {
     let mount = directory.join("binderfs");
     std::fs::create_dir_all(&mount).doing(|| format!("making {}", mount.display()))?;
@@ -117,6 +134,7 @@ pub fn anybinderd(directory: &Path, more: &[&str]) -> Result<Daemon> {
     Daemon::start(command, device.display().to_string(), &device)
 }
 
+/// Starts a dbus-daemon that allows everything, on a socket in `directory`.
 pub fn dbus_daemon(directory: &Path) -> Result<Daemon> {
     let socket = directory.join("dbus-daemon");
     let path = directory.join("dbus-daemon.conf");
@@ -129,7 +147,7 @@ pub fn dbus_daemon(directory: &Path) -> Result<Daemon> {
     Daemon::start(command, format!("unix:path={}", socket.display()), &socket)
 }
 
-/// dbus-broker, brought up by the program of peers: it speaks to no socket by itself.
+/// Starts dbus-broker on a socket in `directory`, through bench-peers: it opens no socket itself.
 pub fn dbus_broker(directory: &Path, peers_program: &Path) -> Result<Daemon> {
     let socket = directory.join("dbus-broker");
     let mut command = Command::new(peers_program);
@@ -137,7 +155,7 @@ pub fn dbus_broker(directory: &Path, peers_program: &Path) -> Result<Daemon> {
     Daemon::start(command, format!("unix:path={}", socket.display()), &socket)
 }
 
-/// A directory of our own for sockets and mounts; gone when dropped.
+/// A temporary directory for sockets and mounts; removed when dropped.
 pub struct Scratch(pub PathBuf);
 
 impl Scratch {
@@ -148,8 +166,8 @@ impl Scratch {
         Ok(Scratch(path))
     }
 
-    /// A directory of its own for one daemon.
-    pub fn room(&self, name: &str) -> Result<PathBuf> {
+    /// Makes a directory in it for one daemon.
+    pub fn subdirectory(&self, name: &str) -> Result<PathBuf> {
         let path = self.0.join(name);
         std::fs::create_dir(&path).doing(|| format!("making {}", path.display()))?;
         Ok(path)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a cell says, and what many rounds of it come to.
-use anybinder_mount::trouble::{Doing, Result};
+//! The figures of one cell, and of several rounds of it.
+use anybinder_mount::error::{Doing, Result};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// The quantiles that tables and JSON name.
-pub const QUANTILES: [(&str, f64); 5] = [
+const QUANTILES: [(&str, f64); 5] = [
     ("p50_us", 0.5),
     ("p90_us", 0.9),
     ("p99_us", 0.99),
@@ -29,7 +29,7 @@ pub struct Figures {
     /// Processor time of the daemon between them, per call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daemon_us: Option<f64>,
-    /// Pairs of a duration in ns and how often it was seen.
+    /// Pairs of a duration in ns and how often it occurred.
     #[serde(default, skip_serializing)]
     pub histogram_ns: Vec<(u64, u64)>,
 }
@@ -37,10 +37,11 @@ pub struct Figures {
 /// All rounds of a cell.
 #[derive(Default)]
 pub struct Rounds {
-    /// By number of the round; a round may be missing.
+    /// With the number of the round; a round that failed is missing.
     pub figures: Vec<(u32, Figures)>,
 }
 
+/// The median; None of no values.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -52,7 +53,7 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
 }
 
 impl Rounds {
-    /// Median over the rounds of one figure; None where no round has it.
+    /// The median of one figure over the rounds; None if no round has it.
     pub fn median(&self, figure: impl Fn(&Figures) -> Option<f64>) -> Option<f64> {
         median(
             self.figures
@@ -62,7 +63,8 @@ impl Rounds {
         )
     }
 
-    /// Median of the ratios between figures of the same round.
+    /// The median of the ratios of our figure to that of `other`, each within a round; None if no
+    /// round has both.
     pub fn ratio(&self, other: &Rounds, figure: impl Fn(&Figures) -> f64) -> Option<f64> {
         let ratios = self.figures.iter().filter_map(|(round, ours)| {
             let (_, theirs) = other.figures.iter().find(|(number, _)| number == round)?;
@@ -78,13 +80,22 @@ impl Rounds {
     }
 }
 
+/// A histogram of pairs of a value in ns and how often it occurred.
 pub fn histogram_of(pairs: impl Iterator<Item = (u64, u64)>) -> Result<Histogram<u64>> {
-    let doing = || "keeping durations".to_string();
+    let doing = || "adding up durations".to_string();
     let mut histogram = Histogram::new(3).doing(doing)?;
     for (value, count) in pairs {
         histogram.record_n(value, count).doing(doing)?;
     }
     Ok(histogram)
+}
+
+/// Pairs of a recorded value and how often it occurred; the inverse of `histogram_of`.
+pub fn pairs_of(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
+    histogram
+        .iter_recorded()
+        .map(|step| (step.value_iterated_to(), step.count_at_value()))
+        .collect()
 }
 
 /// The named quantiles as a JSON object.
@@ -96,7 +107,7 @@ pub fn quantiles(histogram: &Histogram<u64>) -> serde_json::Value {
     serde_json::Value::Object(named.collect())
 }
 
-/// The distribution as points (share of calls, duration in us), ever closer together near 1.
+/// The distribution as points (share of calls, duration in us), which get denser towards 1.
 pub fn curve(histogram: &Histogram<u64>) -> Vec<(f64, f64)> {
     let steps = histogram.iter_quantiles(4);
     let mut points: Vec<(f64, f64)> = steps
@@ -130,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_an_even_number_lies_between() {
+    fn the_median_of_an_even_number_is_in_between() {
         assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
         assert_eq!(median(vec![]), None);
     }

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder bench heap`: how often applications that start find the lock of a page pool taken,
-//! and how long they wait for memory, with the free path locked and lock-less.
+//! and how long they wait for memory, with and without that lock on the free path.
 //!
-//! Processes are started one after the other, some of them at work at the same time, and are gone
-//! after a while; now and then the pools are shrunk as when memory is short. A round does that once
-//! in each regime.
+//! Processes are started in turn, some of them running at the same time, and end after a while;
+//! from time to time the pools are shrunk as they are when memory is short. A round does that once
+//! in each locking mode.
+use crate::chart::{self, Chart, Line};
+use crate::daemon;
+use crate::document;
 use crate::figures::{self, histogram_of};
-use crate::picture::{self, Chart, Line};
 use crate::progress::Progress;
 use anybinder_mount::context::Context;
+use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
-use anybinder_mount::trouble::{Doing, Result, Trouble};
+use anybinder_mount::renamed::{renamed_to, Renamed};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde_json::{json, Value};
@@ -20,11 +23,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
+pub mod app;
+
 const PARAMETER: &str = "/sys/module/anybinder_heap/parameters/locking";
 const CONTENTION: &str = "/sys/kernel/debug/anybinder_heap/contention";
 const SHRINK: &str = "/sys/kernel/debug/anybinder_heap/shrink";
 const DEFERRED: &str = "/sys/module/anybinder_heap/parameters/deferred_mib";
-const REGIMES: [&str; 2] = ["mutex", "lockless"];
+/// How long the module may take to clean the last buffers, which belongs to the round.
+const CLEAN_TIME: Duration = Duration::from_millis(100);
+const LOCKING_MODES: [&str; 2] = ["mutex", "lockless"];
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -37,7 +44,7 @@ pub struct Arguments {
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     apps: u32,
 
-    /// How often everything is done in each regime
+    /// How often everything is done in each locking mode
     #[arg(long, value_name = "COUNT", default_value_t = 10,
           value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
@@ -47,20 +54,23 @@ pub struct Arguments {
           value_parser = clap::value_parser!(u32).range(1..=100))]
     alive: u32,
 
-    /// How long an application stays with what it has
+    /// How long an application keeps its buffers before it ends
     #[arg(long, value_name = "MS", default_value_t = 20)]
-    linger_ms: u64,
+    keep_ms: u64,
 
-    /// The pools are shrunk after as many starts
+    #[arg(long, hide = true, value_parser = renamed_to("--keep-ms"))]
+    linger_ms: Option<Renamed>,
+
+    /// Number of starts after which the pools are shrunk
     #[arg(long, value_name = "COUNT", default_value_t = 10,
           value_parser = clap::value_parser!(u32).range(1..))]
     shrink_every: u32,
 
-    /// by as much
+    /// By how much they are shrunk
     #[arg(long, value_name = "MIB", default_value_t = 40)]
     shrink_mib: u64,
 
-    /// As much freed memory may wait for the module's thread to clean it; 0: those who free clean
+    /// How much freed memory may wait until the module's thread cleans it; 0: cleaned when freed
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     deferred_mib: u32,
 
@@ -69,7 +79,7 @@ pub struct Arguments {
     output: Option<PathBuf>,
 }
 
-/// What the module has counted, over all pools.
+/// The counters of the module, over all pools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 struct Counts {
     added: i64,
@@ -99,12 +109,12 @@ impl Counts {
 
     fn read() -> Result<Counts> {
         let text = std::fs::read_to_string(CONTENTION).map_err(|err| {
-            Trouble::with_advice(
+            Error::with_advice(
                 format!("{CONTENTION} cannot be read: {err}."),
                 "This needs root, debugfs, and the module anybinder_heap.",
             )
         })?;
-        Counts::parse(&text).ok_or_else(|| Trouble::new(format!("{CONTENTION} has no total.")))
+        Counts::parse(&text).ok_or_else(|| Error::new(format!("{CONTENTION} has no total.")))
     }
 
     fn since(&self, before: &Counts) -> Counts {
@@ -130,9 +140,9 @@ impl Counts {
     }
 }
 
-/// All rounds in one regime.
+/// All rounds in one locking mode.
 struct Outcome {
-    regime: &'static str,
+    locking: &'static str,
     rounds: Vec<Counts>,
     durations_ns: Histogram<u64>,
 }
@@ -149,8 +159,8 @@ fn write(path: &str, text: &str) -> Result<()> {
     std::fs::write(path, text).doing(|| format!("writing to {path}"))
 }
 
-/// Waits for one application and takes in its figures.
-fn take_in(mut app: Child, durations_ns: &mut Histogram<u64>) -> Result<()> {
+/// Waits for one application and adds its figures.
+fn collect(mut app: Child, durations_ns: &mut Histogram<u64>) -> Result<()> {
     let doing = || "waiting for an application".to_string();
     let mut text = String::new();
     if let Some(mut stdout) = app.stdout.take() {
@@ -158,7 +168,7 @@ fn take_in(mut app: Child, durations_ns: &mut Histogram<u64>) -> Result<()> {
     }
     let status = app.wait().doing(doing)?;
     if !status.success() {
-        return Err(Trouble::new(format!("An application ended with {status}.")));
+        return Err(Error::new(format!("An application ended with {status}.")));
     }
     let pairs: Vec<(u64, u64)> = serde_json::from_str(&text).doing(doing)?;
     let histogram = histogram_of(pairs.into_iter())?;
@@ -171,22 +181,22 @@ fn start(arguments: &Arguments, seed: u32) -> Result<Child> {
         .args(["bench", "heap-app", "--heap"])
         .arg(&arguments.heap)
         .args(["--seed", &seed.to_string()])
-        .args(["--linger-ms", &arguments.linger_ms.to_string()])
+        .args(["--keep-ms", &arguments.keep_ms.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
-    crate::daemon::die_with_parent(&mut command);
+    daemon::die_with_parent(&mut command);
     command
         .spawn()
         .doing(|| "starting an application".to_string())
 }
 
-/// All applications once; what is still alive at an error ends by itself.
+/// Runs all applications once. After an error those still running end by themselves.
 fn run_apps(arguments: &Arguments, durations_ns: &mut Histogram<u64>) -> Result<()> {
     let mut alive = VecDeque::new();
     for number in 0..arguments.apps {
         interrupt::check()?;
         if alive.len() >= arguments.alive as usize {
-            take_in(alive.pop_front().expect("not empty"), durations_ns)?;
+            collect(alive.pop_front().expect("not empty"), durations_ns)?;
         }
         alive.push_back(start(arguments, number)?);
         if number % arguments.shrink_every == arguments.shrink_every - 1 {
@@ -194,46 +204,45 @@ fn run_apps(arguments: &Arguments, durations_ns: &mut Histogram<u64>) -> Result<
         }
     }
     for app in alive {
-        take_in(app, durations_ns)?;
+        collect(app, durations_ns)?;
     }
     Ok(())
 }
 
-/// The last buffers are cleaned in the module's own time, and that belongs to the round.
-fn settle() {
-    std::thread::sleep(Duration::from_millis(100));
-}
-
 fn measure(arguments: &Arguments) -> Result<Vec<Outcome>> {
     let mut outcomes = Vec::new();
-    for regime in REGIMES {
+    for locking in LOCKING_MODES {
         outcomes.push(Outcome {
-            regime,
+            locking,
             rounds: Vec::new(),
             durations_ns: histogram_of(std::iter::empty())?,
         });
     }
-    let mut progress = Progress::new(u64::from(arguments.rounds) * REGIMES.len() as u64);
+    let mut progress = Progress::new(u64::from(arguments.rounds) * LOCKING_MODES.len() as u64);
     for round in 0..arguments.rounds {
-        // Who goes first goes second the next time.
+        // The mode that goes first goes second the next time.
         outcomes.reverse();
         for outcome in &mut outcomes {
-            progress.at(format!("round {}: {}", round + 1, outcome.regime));
-            write(PARAMETER, outcome.regime)?;
+            progress.at(format!("round {}: {}", round + 1, outcome.locking));
+            write(PARAMETER, outcome.locking)?;
             let before = Counts::read()?;
             run_apps(arguments, &mut outcome.durations_ns)?;
-            settle();
+            std::thread::sleep(CLEAN_TIME);
             outcome.rounds.push(Counts::read()?.since(&before));
             progress.step();
         }
     }
-    outcomes.sort_by_key(|outcome| REGIMES.iter().position(|name| *name == outcome.regime));
+    outcomes.sort_by_key(|outcome| {
+        LOCKING_MODES
+            .iter()
+            .position(|name| *name == outcome.locking)
+    });
     Ok(outcomes)
 }
 
 fn print_table(outcomes: &[Outcome], arguments: &Arguments) {
     println!(
-        "{} applications in turn, {} rounds in each regime, {} MiB deferred at most;\n\
+        "{} applications in turn, {} rounds in each locking mode, {} MiB deferred at most;\n\
          added, removed: blocks; taken: a lock found taken; all pools and rounds together\n",
         arguments.apps, arguments.rounds, arguments.deferred_mib
     );
@@ -256,7 +265,7 @@ fn print_table(outcomes: &[Outcome], arguments: &Arguments) {
         let at = |share| outcome.durations_ns.value_at_quantile(share) as f64 / 1000.0;
         println!(
             "  {:10}{:>10}{:>10}{:>10}{:>10}{:>10}  {:>10.1}{:>10.1}{:>10.1}{:>10.1}{:>11.1}",
-            outcome.regime,
+            outcome.locking,
             sum.added,
             sum.add_taken,
             sum.removed,
@@ -271,12 +280,12 @@ fn print_table(outcomes: &[Outcome], arguments: &Arguments) {
     }
 }
 
-fn document(outcomes: &[Outcome], arguments: &Arguments) -> Value {
-    let regimes: Vec<Value> = outcomes
+fn document_of(outcomes: &[Outcome], arguments: &Arguments) -> Value {
+    let modes: Vec<Value> = outcomes
         .iter()
         .map(|outcome| {
             json!({
-                "regime": outcome.regime,
+                "locking": outcome.locking,
                 "taken": outcome.sum().taken(),
                 "sum": outcome.sum(),
                 "rounds": outcome.rounds,
@@ -288,7 +297,7 @@ fn document(outcomes: &[Outcome], arguments: &Arguments) -> Value {
         .collect();
     json!({
         "bench": "heap",
-        "machine": crate::machine(),
+        "machine": document::machine(),
         "heap": arguments.heap,
         "apps": arguments.apps,
         "alive": arguments.alive,
@@ -296,20 +305,20 @@ fn document(outcomes: &[Outcome], arguments: &Arguments) -> Value {
         "deferred_mib": arguments.deferred_mib,
         "shrink_every": arguments.shrink_every,
         "shrink_mib": arguments.shrink_mib,
-        "regimes": regimes,
+        "locking_modes": modes,
     })
 }
 
 /// How long allocations took, and how often a lock was found taken in each round.
-fn draw(path: &Path, outcomes: &[Outcome]) -> Result<()> {
+fn draw(path: &Path, outcomes: &[Outcome]) -> chart::Outcome {
     let lines = |points: fn(&Outcome) -> Vec<(f64, f64)>| {
         let named = outcomes.iter().map(|outcome| Line {
-            name: outcome.regime.to_string(),
+            name: outcome.locking.to_string(),
             points: points(outcome),
         });
         named.collect()
     };
-    // A logarithm has no 0.
+    // A logarithmic axis has no 0.
     let taken = |outcome: &Outcome| {
         let rounds = outcome.rounds.iter().zip(1..);
         rounds
@@ -331,17 +340,16 @@ fn draw(path: &Path, outcomes: &[Outcome]) -> Result<()> {
             title: "duration of an allocation".to_string(),
             x: "share of allocations",
             y: "us",
-            ticks: picture::tail_ticks(),
-            lines: lines(|outcome| picture::tail_points(figures::curve(&outcome.durations_ns))),
+            ticks: chart::tail_ticks(),
+            lines: lines(|outcome| chart::tail_points(figures::curve(&outcome.durations_ns))),
         },
     ];
-    let names: Vec<String> = REGIMES.iter().map(ToString::to_string).collect();
-    picture::draw(path, &charts, charts.len(), &names)
-        .doing(|| format!("drawing {}", path.display()))
+    let names: Vec<String> = LOCKING_MODES.iter().map(ToString::to_string).collect();
+    chart::draw(path, &charts, charts.len(), &names)
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    interrupt::outlive();
+    interrupt::defer();
     Counts::read()?;
     let before = [PARAMETER, DEFERRED].map(|path| (path, std::fs::read_to_string(path)));
     let outcomes =
@@ -350,12 +358,18 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         write(path, &text.doing(|| format!("reading {path}"))?)?;
     }
     let outcomes = outcomes?;
-    let document = document(&outcomes, arguments);
-    if let Some(directory) = &arguments.output {
-        crate::save_json(directory, "heap.json", &document)?;
-        draw(&directory.join("heap.svg"), &outcomes)?;
-    }
-    context.show(&document, |_| print_table(&outcomes, arguments));
+    let document = document_of(&outcomes, arguments);
+    document::publish(
+        context,
+        arguments.output.as_deref(),
+        "heap",
+        &document,
+        |path| draw(path, &outcomes),
+        || {
+            print_table(&outcomes, arguments);
+            Ok(())
+        },
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The peers of a comparison: which there are, which of them can run here, and their daemons.
-use crate::cell::{measure, Cell, SeatOptions};
+//! The peers of a comparison: which are known, which of them can run here, and their daemons.
+use crate::cell::{measure, Cell};
 use crate::daemon::{self, Daemon, Scratch};
 use crate::figures::Figures;
+use crate::scheduling::SchedulingOptions;
+use anybinder_mount::error::{Error, Result};
 use anybinder_mount::process::find_program;
-use anybinder_mount::trouble::{Result, Trouble};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -15,122 +16,120 @@ const FULL_PROGRAM: &str = "bench-peers";
 
 type StartDaemon = fn(&Path) -> Result<Daemon>;
 
+/// A peer that this program knows.
 struct Known {
     name: &'static str,
-    /// What the measuring program calls it.
+    /// Its name in the measuring program.
     kind: &'static str,
     program: &'static str,
-    /// A program of somebody else's that it needs.
+    /// A program that it needs besides.
     needs: Option<&'static str>,
     daemon: Option<StartDaemon>,
-    /// The least that something costs, and carries no payload: measured only when named.
+    /// A lower bound of a call, without payload: measured only when named.
     is_floor: bool,
     about: &'static str,
 }
 
-const KNOWN: [Known; 11] = [
+/// Measured by bench-ipc without a daemon.
+const PLAIN: Known = Known {
+    name: "",
+    kind: "",
+    program: PLAIN_PROGRAM,
+    needs: None,
+    daemon: None,
+    is_floor: false,
+    about: "",
+};
+/// Raw calls over anybinderd.
+const BINDER: Known = Known {
+    kind: "binder",
+    needs: Some("anybinderd"),
+    ..PLAIN
+};
+/// Measured by bench-peers.
+const FULL: Known = Known {
+    program: FULL_PROGRAM,
+    ..PLAIN
+};
+
+const KNOWN: [Known; 10] = [
     Known {
         name: "binder",
-        kind: "binder",
-        program: PLAIN_PROGRAM,
-        needs: Some("anybinderd"),
-        daemon: Some(|room| daemon::anybinderd(room, &[])),
-        is_floor: false,
+        daemon: Some(|directory| daemon::anybinderd(directory, &[])),
         about: "raw calls over an anybinderd of its own",
+        ..BINDER
     },
     Known {
         name: "binder-global",
-        kind: "binder",
-        program: PLAIN_PROGRAM,
-        needs: Some("anybinderd"),
-        daemon: Some(|room| daemon::anybinderd(room, &["--regime", "global"])),
-        is_floor: false,
+        daemon: Some(|directory| daemon::anybinderd(directory, &["--locking", "global"])),
         about: "the same with one lock for everything",
-    },
-    Known {
-        name: "binder-linger",
-        kind: "binder",
-        program: PLAIN_PROGRAM,
-        needs: Some("anybinderd"),
-        daemon: Some(|room| daemon::anybinderd(room, &["--linger"])),
-        is_floor: false,
-        about: "the same, an answer's completion told with the next call",
+        ..BINDER
     },
     Known {
         name: "dbus-daemon",
         kind: "dbus",
-        program: FULL_PROGRAM,
         needs: Some("dbus-daemon"),
         daemon: Some(daemon::dbus_daemon),
-        is_floor: false,
         about: "sd-bus over a private dbus-daemon",
+        ..FULL
     },
     Known {
         name: "dbus-broker",
         kind: "dbus",
-        program: FULL_PROGRAM,
         needs: Some("dbus-broker"),
-        daemon: Some(|room| daemon::dbus_broker(room, &find_measurer(FULL_PROGRAM)?)),
-        is_floor: false,
+        daemon: Some(|directory| daemon::dbus_broker(directory, &find_measurer(FULL_PROGRAM)?)),
         about: "sd-bus over a private dbus-broker",
+        ..FULL
     },
     Known {
         name: "grpc",
         kind: "grpc",
-        program: FULL_PROGRAM,
-        needs: None,
-        daemon: None,
-        is_floor: false,
         about: "gRPC (tonic) over a unix socket",
+        ..FULL
     },
     Known {
         name: "capnp",
         kind: "capnp",
-        program: FULL_PROGRAM,
-        needs: None,
-        daemon: None,
-        is_floor: false,
         about: "Cap'n Proto (capnp-rpc) over a unix socket",
+        ..FULL
     },
     Known {
         name: "unix",
         kind: "unix",
-        program: PLAIN_PROGRAM,
-        needs: None,
-        daemon: None,
-        is_floor: false,
         about: "a unix stream socket",
+        ..PLAIN
     },
     Known {
         name: "pipe",
         kind: "pipe",
-        program: PLAIN_PROGRAM,
-        needs: None,
-        daemon: None,
-        is_floor: false,
         about: "a pair of pipes",
+        ..PLAIN
     },
     Known {
         name: "futex",
         kind: "futex",
-        program: PLAIN_PROGRAM,
-        needs: None,
-        daemon: None,
         is_floor: true,
         about: "when named, 0 bytes: two processes that wake each other",
+        ..PLAIN
     },
     Known {
         name: "fuse",
         kind: "entry",
-        program: PLAIN_PROGRAM,
         needs: Some("anybinderd"),
-        daemon: Some(|room| daemon::anybinderd(room, &[])),
+        daemon: Some(|directory| daemon::anybinderd(directory, &[])),
         is_floor: true,
-        about: "when named, 0 bytes: an empty call into an anybinderd, with no other end",
+        about: "when named, 0 bytes: an empty call into an anybinderd, without a receiver",
+        ..PLAIN
     },
 ];
 
-/// A binder device to measure beside the peers.
+/// Peers that no longer exist, and why.
+const REMOVED: [(&str, &str); 1] = [(
+    "binder-linger",
+    "It was removed with the completion batching that it measured; see docs/PERFORMANCE.md.",
+)];
+
+/// A binder device to measure, and its name in the figures.
 #[derive(Clone, Debug)]
 pub struct Device {
     label: String,
@@ -157,31 +156,27 @@ impl FromStr for Device {
                 path: path.to_string(),
             }),
             _ => Err(format!(
-                "{text} is not like LABEL=PATH, for instance stock=/dev/binder"
+                "{text} is not a device; write it like LABEL=PATH, for example stock=/dev/binder"
             )),
         }
     }
 }
 
-/// The program that measures raw binder calls.
+/// The program that measures raw binder calls. Fails, with advice, if it is not built.
 pub fn binder_program() -> Result<PathBuf> {
     find_measurer(PLAIN_PROGRAM)
 }
 
 fn find_measurer(program: &str) -> Result<PathBuf> {
     find_program(program).map_err(|_| {
-        Trouble::with_advice(
-            format!("The program {program} was not found beside this one nor on PATH."),
+        Error::with_advice(
+            format!("The program {program} was found neither beside this one nor on PATH."),
             format!("Build it with `make build/bin/{program}`."),
         )
     })
 }
 
-fn is_on_path(program: &str) -> bool {
-    find_program(program).is_ok()
-}
-
-/// A peer that takes part: measured by a program, perhaps with a daemon between its ends.
+/// A peer of the comparison: the program that measures it, and the daemon between its ends.
 pub struct Peer {
     pub name: String,
     program: PathBuf,
@@ -191,12 +186,12 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// One measurement of it.
-    pub fn measure(&self, cell: &Cell, seats: &SeatOptions) -> Result<Figures> {
+    /// Measures it once, with the daemon's processor time.
+    pub fn measure(&self, cell: &Cell, scheduling: &SchedulingOptions) -> Result<Figures> {
         let cpu_ns = || self.daemon.as_ref().map(Daemon::cpu_ns);
         let before_ns = cpu_ns();
         let address = self.address.as_deref();
-        let mut figures = measure(&self.program, self.kind, address, cell, seats)?;
+        let mut figures = measure(&self.program, self.kind, address, cell, scheduling)?;
         if let (Some(before_ns), Some(after_ns)) = (before_ns, cpu_ns()) {
             let used_us = after_ns.saturating_sub(before_ns) as f64 / 1000.0;
             figures.daemon_us = Some(used_us / figures.calls as f64);
@@ -207,11 +202,14 @@ impl Peer {
 
 fn start_known(known: &Known, scratch: &Scratch) -> Result<Peer> {
     let program = find_measurer(known.program)?;
-    if let Some(needs) = known.needs.filter(|needs| !is_on_path(needs)) {
-        return Err(Trouble::new(format!("There is no program {needs}.")));
+    if let Some(needs) = known.needs.filter(|needs| find_program(needs).is_err()) {
+        return Err(Error::with_advice(
+            format!("The program {needs} was not found."),
+            "`make bench` installs what the peers need.",
+        ));
     }
     let daemon = match known.daemon {
-        Some(start) => Some(start(&scratch.room(known.name)?)?),
+        Some(start) => Some(start(&scratch.subdirectory(known.name)?)?),
         None => None,
     };
     Ok(Peer {
@@ -229,7 +227,7 @@ fn start_device(device: &Device) -> Result<Peer> {
         .write(true)
         .open(&device.path)
     {
-        return Err(Trouble::new(format!(
+        return Err(Error::new(format!(
             "{} cannot be opened: {err}.",
             device.path
         )));
@@ -243,23 +241,33 @@ fn start_device(device: &Device) -> Result<Peer> {
     })
 }
 
-/// The peers of a comparison, devices first, their daemons started. Named ones must run; without
-/// names, all that can do, and `left_out` hears why of the others.
+fn check_names(names: &[String]) -> Result<()> {
+    for name in names {
+        if KNOWN.iter().any(|known| known.name == name) {
+            continue;
+        }
+        let what = format!("There is no peer {name}.");
+        let removed = REMOVED.iter().find(|(removed, _)| removed == name);
+        return Err(match removed {
+            Some((_, why)) => Error::with_advice(what, *why),
+            None => Error::with_advice(what, format!("The peers are:{}", list())),
+        });
+    }
+    Ok(())
+}
+
+/// The peers of a comparison, devices first, with their daemons started. Fails if one of `names`
+/// cannot run.
+///
+/// * `names`: the peers; if empty, all that can run and are no lower bound
+/// * `left_out`: called with the name and the reason for each that cannot run
 pub fn start(
     names: &[String],
     devices: &[Device],
     scratch: &Scratch,
-    mut left_out: impl FnMut(&str, &Trouble),
+    mut left_out: impl FnMut(&str, &Error),
 ) -> Result<Vec<Peer>> {
-    if let Some(stranger) = names
-        .iter()
-        .find(|name| KNOWN.iter().all(|known| known.name != **name))
-    {
-        return Err(Trouble::with_advice(
-            format!("There is no peer {stranger}."),
-            format!("There are:{}", list()),
-        ));
-    }
+    check_names(names)?;
     let mut peers = Vec::new();
     for device in devices {
         peers.push(start_device(device)?);
@@ -271,12 +279,15 @@ pub fn start(
         }
         match start_known(known, scratch) {
             Ok(peer) => peers.push(peer),
-            Err(trouble) if is_named => return Err(trouble),
-            Err(trouble) => left_out(known.name, &trouble),
+            Err(error) if is_named => return Err(error),
+            Err(error) => left_out(known.name, &error),
         }
     }
     if peers.is_empty() {
-        return Err(Trouble::new("There is nothing to measure."));
+        return Err(Error::with_advice(
+            "None of the peers can run here.",
+            format!("The peers are:{}", list()),
+        ));
     }
     Ok(peers)
 }
@@ -291,6 +302,13 @@ fn list() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_removed_peer_is_an_error_that_says_why() {
+        let error = check_names(&["binder-linger".to_string()]).unwrap_err();
+        assert!(error.to_string().contains("removed"), "{error}");
+        assert!(check_names(&["binder".to_string()]).is_ok());
+    }
 
     #[test]
     fn a_device_has_a_label_and_a_path() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How far a measurement is: a bar on a terminal, a line now and then elsewhere; always on standard
+//! The progress of a measurement: a bar on a terminal, elsewhere a line every few seconds; on standard
 //! error, so that the results can be piped.
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
+/// Removes its bar when dropped.
 pub struct Progress {
     bar: ProgressBar,
     is_terminal: bool,
@@ -15,6 +16,7 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Begins with `steps` steps to do.
     pub fn new(steps: u64) -> Self {
         let style = ProgressStyle::with_template("{bar:30} {percent:>3} % {msg} ({eta} left)")
             .expect("a fixed template");
@@ -26,7 +28,7 @@ impl Progress {
         }
     }
 
-    /// Says what is being done now.
+    /// Shows what is being done now.
     pub fn at(&mut self, what: String) {
         if self.is_terminal {
             self.bar.set_message(what);
@@ -43,7 +45,7 @@ impl Progress {
         self.bar.inc(1);
     }
 
-    /// Leaves a line above the bar.
+    /// Prints a line above the bar.
     pub fn note(&self, line: &str) {
         self.bar.suspend(|| eprintln!("{line}"));
     }

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder bench stages`: a timestamp at each point of a round trip.
+//! `anybinder bench stages`: a timestamp at each stage of a round trip.
 //!
-//! The two ends note when they send, receive, reply and are done (bench/stages.c); the driver notes
-//! the points inside (see the recorder). Here both are put into one row for each round trip. What
-//! the recording itself costs shows in round trips with and without it, made in turn.
-use crate::cell::{output_of, SeatOptions, Size};
+//! The two ends record when they send, receive, reply and are done (bench/stages.c); the driver
+//! records the stages inside. The cost of recording is the difference to round trips without it,
+//! made in turn.
+use crate::cell::{output_of, Size};
 use crate::daemon::{self, Scratch};
+use crate::document;
 use crate::figures::{histogram_of, median};
 use crate::peer::binder_program;
 use crate::progress::Progress;
-use crate::recorder::{Record, Recorder, Stage};
-use crate::waterfall;
+use crate::scheduling::SchedulingOptions;
 use anybinder_mount::context::Context;
+use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
-use anybinder_mount::trouble::{Doing, Result, Trouble};
-use serde::Deserialize;
 use serde_json::{json, Value};
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-pub const STAGES: [&str; 15] = [
-    "C_SEND", "K_IOC", "K_WR_IN", "K_ENQ", "K_DEQ", "K_COPY", "S_RECV", "S_REPLY", "K_IOC",
-    "K_WR_IN", "K_ENQ", "K_DEQ", "K_COPY", "C_RECV", "C_EXIT",
-];
+mod recorder;
+mod round_trips;
+mod waterfall;
+
+use recorder::Recorder;
+use round_trips::{join, Ends, Row, Step, STAGES};
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -41,143 +41,29 @@ pub struct Arguments {
     #[arg(long, value_name = "SIZE", default_value = "0")]
     size: Size,
 
-    /// The binder device to look into, instead of an anybinderd of its own
+    /// The binder device to measure, instead of an anybinderd of its own
     #[arg(long, value_name = "PATH")]
     device: Option<PathBuf>,
 
-    /// Write a line for each round trip into FILE, ns from C_SEND on (- for standard output)
+    /// Write a line for each round trip to FILE, in ns since C_SEND (- for standard output)
     #[arg(long, value_name = "FILE")]
     rows: Option<PathBuf>,
 
     #[command(flatten)]
-    seats: SeatOptions,
+    scheduling: SchedulingOptions,
 
     /// Directory for stages.json and stages.svg
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
 
-/// What the two ends saw.
-#[derive(Deserialize)]
-struct Ends {
-    client: i32,
-    server: i32,
-    /// C_SEND, S_RECV, S_REPLY, C_RECV, C_EXIT of each call.
-    rows: Vec<[u64; 5]>,
-}
-
-impl Ends {
-    fn round_trip_us(&self) -> Option<f64> {
-        let times = self
-            .rows
-            .iter()
-            .map(|row| (row[4] - row[0]) as f64 / 1000.0);
-        median(times.collect())
-    }
-}
-
-/// A round trip: when it was at each of STAGES, in ns.
-type Row = [u64; STAGES.len()];
-
-/// The driver's records by what they are about.
-struct Index {
-    by_transaction: HashMap<(Stage, u32), u64>,
-    /// Of each answered transaction, the answer.
-    answers: HashMap<u32, u32>,
-    /// System calls of each thread, in order of time.
-    ioctls: HashMap<i32, Vec<u64>>,
-}
-
-impl Index {
-    fn new(records: &[Record]) -> Self {
-        let mut index = Index {
-            by_transaction: HashMap::new(),
-            answers: HashMap::new(),
-            ioctls: HashMap::new(),
-        };
-        for record in records {
-            if record.stage == Stage::Ioctl {
-                let calls = index.ioctls.entry(record.thread).or_default();
-                calls.push(record.time_ns);
-                continue;
-            }
-            if record.reply_to != 0 {
-                index.answers.insert(record.reply_to, record.transaction);
-            }
-            let key = (record.stage, record.transaction);
-            index.by_transaction.insert(key, record.time_ns);
-        }
-        index
-    }
-
-    fn last_ioctl(&self, thread: i32, before_ns: u64) -> Option<u64> {
-        let calls = self.ioctls.get(&thread)?;
-        let count = calls.partition_point(|time_ns| *time_ns <= before_ns);
-        calls.get(count.checked_sub(1)?).copied()
-    }
-
-    /// One way of a round trip: the five points of a transaction that `thread` sent.
-    fn way(&self, transaction: u32, thread: i32) -> Option<[u64; 5]> {
-        let at = |stage| self.by_transaction.get(&(stage, transaction)).copied();
-        let write_in = at(Stage::WriteIn)?;
-        Some([
-            self.last_ioctl(thread, write_in)?,
-            write_in,
-            at(Stage::Enqueue)?,
-            at(Stage::Dequeue)?,
-            at(Stage::Copy)?,
-        ])
-    }
-
-    /// The round trip that the client's transaction began, if `ends` fits around it.
-    fn row(&self, ends: &Ends, client_row: &[u64; 5], transaction: u32) -> Option<Row> {
-        let there = self.way(transaction, ends.client)?;
-        let back = self.way(*self.answers.get(&transaction)?, ends.server)?;
-        let [send, received, reply, returned, exit] = *client_row;
-        let mut row = [0; STAGES.len()];
-        row[0] = send;
-        row[1..6].copy_from_slice(&there);
-        row[6] = received;
-        row[7] = reply;
-        row[8..13].copy_from_slice(&back);
-        row[13] = returned;
-        row[14] = exit;
-        Some(row)
-    }
-}
-
-/// Rows of the round trips of which every point is known.
-fn join(ends: &Ends, records: &[Record]) -> Vec<Row> {
-    let index = Index::new(records);
-    let sent = records
-        .iter()
-        .filter(|record| record.stage == Stage::WriteIn && record.thread == ends.client);
-    let rows = sent.filter_map(|record| {
-        let count = ends.rows.partition_point(|row| row[0] <= record.time_ns);
-        let client_row = ends.rows.get(count.checked_sub(1)?)?;
-        if record.time_ns > client_row[3] {
-            return None;
-        }
-        index.row(ends, client_row, record.transaction)
-    });
-    rows.collect()
-}
-
-/// What all rounds came to.
+/// The figures of all rounds.
 struct Results {
+    /// Complete round trips, each with the number of its round.
     rows: Vec<(u32, Row)>,
+    /// The median of each round without and with recording.
     without_us: Vec<f64>,
     with_us: Vec<f64>,
-}
-
-/// A step: from one stage to the next.
-pub struct Step {
-    pub name: String,
-    pub avg_us: f64,
-    pub p50_us: f64,
-    pub p99_us: f64,
-    /// Of the sum of all p50s: averages are those of the few calls in which something else ran.
-    pub share: f64,
 }
 
 fn exchange(device: &Path, arguments: &Arguments) -> Result<Ends> {
@@ -189,9 +75,9 @@ fn exchange(device: &Path, arguments: &Arguments) -> Result<Ends> {
         .args(["--calls", &arguments.calls.to_string()])
         .args(["--request", &arguments.size.request_bytes.to_string()])
         .args(["--reply", &arguments.size.reply_bytes.to_string()])
-        .args(arguments.seats.arguments());
+        .args(arguments.scheduling.arguments());
     let text = output_of(command)?;
-    serde_json::from_str(&text).doing(|| "reading what the two ends saw".to_string())
+    serde_json::from_str(&text).doing(|| "reading the timestamps of the two ends".to_string())
 }
 
 fn measure(device: &Path, arguments: &Arguments) -> Result<Results> {
@@ -219,7 +105,10 @@ fn measure(device: &Path, arguments: &Arguments) -> Result<Results> {
         progress.step();
     }
     if results.rows.is_empty() {
-        return Err(Trouble::new("No round trip was recorded from end to end."));
+        return Err(Error::with_advice(
+            "No round trip was recorded from end to end.",
+            "Records were lost; try with a smaller -n.",
+        ));
     }
     Ok(results)
 }
@@ -276,7 +165,7 @@ impl Results {
     }
 }
 
-fn document(results: &Results, steps: &[Step], arguments: &Arguments) -> Value {
+fn document_of(results: &Results, steps: &[Step], arguments: &Arguments) -> Value {
     let steps: Vec<Value> = steps
         .iter()
         .map(|step| {
@@ -287,7 +176,7 @@ fn document(results: &Results, steps: &[Step], arguments: &Arguments) -> Value {
     let cost = results.cost();
     json!({
         "bench": "stages",
-        "machine": crate::machine(),
+        "machine": document::machine(),
         "rounds": arguments.rounds,
         "round_trips": u64::from(arguments.rounds) * arguments.calls,
         "complete": results.rows.len(),
@@ -341,15 +230,15 @@ fn write_rows(results: &Results, path: &Path) -> Result<()> {
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    interrupt::outlive();
+    interrupt::defer();
     let results = match &arguments.device {
         Some(device) => {
-            arguments.seats.take()?;
+            arguments.scheduling.apply()?;
             measure(device, arguments)?
         }
         None => {
-            crate::gain_mount_right()?;
-            arguments.seats.take()?;
+            daemon::gain_mount_right()?;
+            arguments.scheduling.apply()?;
             let scratch = Scratch::new()?;
             let daemon = daemon::anybinderd(&scratch.0, &[])?;
             measure(Path::new(&daemon.address), arguments)?
@@ -359,74 +248,17 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     if let Some(path) = &arguments.rows {
         write_rows(&results, path)?;
     }
-    let document = document(&results, &steps, arguments);
-    if let Some(directory) = &arguments.output {
-        crate::save_json(directory, "stages.json", &document)?;
-        let path = directory.join("stages.svg");
-        waterfall::draw(&path, &steps).doing(|| format!("drawing {}", path.display()))?;
-    }
-    if context.json {
-        context.show(&document, |_| {});
-    } else {
-        print_summary(&results, &steps, arguments);
-    }
+    let document = document_of(&results, &steps, arguments);
+    document::publish(
+        context,
+        arguments.output.as_deref(),
+        "stages",
+        &document,
+        |path| waterfall::draw(path, &steps),
+        || {
+            print_summary(&results, &steps, arguments);
+            Ok(())
+        },
+    )?;
     Ok(ExitCode::SUCCESS)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn record(stage: Stage, time_ns: u64, transaction: u32, reply_to: u32, thread: i32) -> Record {
-        Record {
-            stage,
-            time_ns,
-            transaction,
-            reply_to,
-            thread,
-        }
-    }
-
-    /// A round trip of client 1 and server 2, with the server's freeing of a buffer on the way.
-    fn records() -> Vec<Record> {
-        vec![
-            record(Stage::Ioctl, 11, 0, 0, 1),
-            record(Stage::WriteIn, 12, 5, 0, 1),
-            record(Stage::Enqueue, 13, 5, 0, 1),
-            record(Stage::Dequeue, 14, 5, 0, 2),
-            record(Stage::Copy, 15, 5, 0, 2),
-            record(Stage::Ioctl, 17, 0, 0, 2),
-            record(Stage::Ioctl, 18, 0, 0, 2),
-            record(Stage::WriteIn, 19, 6, 0, 2),
-            record(Stage::Enqueue, 20, 6, 5, 2),
-            record(Stage::Dequeue, 21, 6, 0, 1),
-            record(Stage::Copy, 22, 6, 0, 1),
-        ]
-    }
-
-    fn ends() -> Ends {
-        Ends {
-            client: 1,
-            server: 2,
-            rows: vec![[1, 3, 4, 6, 7], [10, 16, 17, 23, 24]],
-        }
-    }
-
-    #[test]
-    fn a_round_trip_is_put_together() {
-        let rows = join(&ends(), &records());
-        let wanted = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24];
-        assert_eq!(rows, [wanted]);
-    }
-
-    #[test]
-    fn a_round_trip_with_a_gap_is_left_out() {
-        for missing in 0..records().len() {
-            let mut some = records();
-            let gone = some.remove(missing);
-            // The server's first system call is not the one that replied.
-            let wanted = usize::from(gone.time_ns == 17 || gone.time_ns == 18);
-            assert_eq!(join(&ends(), &some).len(), wanted, "without {gone:?}");
-        }
-    }
 }

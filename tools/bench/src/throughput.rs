@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder bench throughput`: synchronous calls between pairs of a client and a server.
-use crate::cell::{Cell, Length, SeatOptions, Size};
-use crate::daemon::Scratch;
+use crate::cell::{Cell, Length, Size};
+use crate::daemon::{self, Scratch};
+use crate::document;
 use crate::figures::{self, Figures, Rounds};
 use crate::peer::{self, Device, Peer};
-use crate::picture;
 use crate::progress::Progress;
+use crate::scheduling::SchedulingOptions;
 use anybinder_mount::context::Context;
+use anybinder_mount::error::{Error, Result};
 use anybinder_mount::interrupt;
-use anybinder_mount::trouble::{Doing, Result, Trouble};
 use serde_json::{json, Value};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+mod pictures;
+mod results;
+
+use results::{Group, Results};
+
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Peers to measure [default: all that are there; an unknown name lists them]
+    /// Peers to measure [default: all that can run; an unknown name lists them]
     #[arg(long, value_name = "PEER,...", value_delimiter = ',')]
     peers: Vec<String>,
 
-    /// A binder device to measure besides, e.g. stock=/dev/binder; may be given again
+    /// A binder device to measure too, e.g. stock=/dev/binder; may be given several times
     #[arg(long, value_name = "LABEL=PATH")]
     device: Vec<Device>,
 
-    /// How many clients, each with a server of its own
+    /// Number of clients, each with a server of its own
     #[arg(
         long,
         value_name = "N,...",
@@ -59,85 +65,63 @@ pub struct Arguments {
     rounds: u32,
 
     #[command(flatten)]
-    seats: SeatOptions,
+    scheduling: SchedulingOptions,
 
     /// Directory for throughput.json and throughput.svg
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
 
-/// What is measured together: the same cell of every peer.
-#[derive(Clone, Copy)]
-pub struct Group {
-    pub pairs: u32,
-    pub size: Size,
-}
-
-impl Group {
-    fn name(&self) -> String {
-        let plural = if self.pairs == 1 { "" } else { "s" };
-        format!("{} pair{plural}, {}", self.pairs, self.size)
+fn no_results(arguments: &Arguments, peers: &[Peer]) -> Results {
+    let both = arguments
+        .sizes
+        .iter()
+        .flat_map(|size| arguments.pairs.iter().map(move |pairs| (*pairs, *size)));
+    Results {
+        peers: peers.iter().map(|peer| peer.name.clone()).collect(),
+        groups: both
+            .map(|(pairs, size)| {
+                let rounds = peers.iter().map(|_| Rounds::default()).collect();
+                (Group { pairs, size }, rounds)
+            })
+            .collect(),
+        failures: Vec::new(),
     }
 }
 
-/// All figures: of each group, for each peer its rounds.
-pub struct Results {
-    pub peers: Vec<String>,
-    pub groups: Vec<(Group, Vec<Rounds>)>,
-    pub failures: Vec<String>,
-}
-
-impl Results {
-    fn new(arguments: &Arguments, peers: &[Peer]) -> Self {
-        let both = arguments
-            .sizes
-            .iter()
-            .flat_map(|size| arguments.pairs.iter().map(move |pairs| (*pairs, *size)));
-        Results {
-            peers: peers.iter().map(|peer| peer.name.clone()).collect(),
-            groups: both
-                .map(|(pairs, size)| {
-                    let rounds = peers.iter().map(|_| Rounds::default()).collect();
-                    (Group { pairs, size }, rounds)
-                })
-                .collect(),
-            failures: Vec::new(),
-        }
-    }
-
-    fn measure_all(&mut self, arguments: &Arguments, peers: &[Peer]) -> Result<()> {
-        let steps = self.groups.len() * peers.len() * arguments.rounds as usize;
-        let mut progress = Progress::new(steps as u64);
-        let length = match arguments.calls {
-            Some(count) => Length::Calls(count),
-            None => Length::Duration(Duration::from_millis(arguments.duration_ms)),
-        };
-        for round in 0..arguments.rounds {
-            for (group, all) in &mut self.groups {
-                let cell = Cell {
-                    pairs: group.pairs,
-                    size: group.size,
-                    length,
-                    delay_us: 0,
-                };
-                for (peer, rounds) in peers.iter().zip(all) {
-                    interrupt::check()?;
-                    let what = format!("{}, {}", group.name(), peer.name);
-                    progress.at(format!("round {}: {what}", round + 1));
-                    match peer.measure(&cell, &arguments.seats) {
-                        Ok(figures) => rounds.figures.push((round, figures)),
-                        Err(trouble) => {
-                            interrupt::check()?;
-                            progress.note(&format!("{what}: {trouble}"));
-                            self.failures.push(format!("{what}: {trouble}"));
-                        }
+fn measure_all(arguments: &Arguments, peers: &[Peer]) -> Result<Results> {
+    let mut results = no_results(arguments, peers);
+    let steps = results.groups.len() * peers.len() * arguments.rounds as usize;
+    let mut progress = Progress::new(steps as u64);
+    let length = match arguments.calls {
+        Some(count) => Length::Calls(count),
+        None => Length::Duration(Duration::from_millis(arguments.duration_ms)),
+    };
+    for round in 0..arguments.rounds {
+        for (group, all) in &mut results.groups {
+            let cell = Cell {
+                pairs: group.pairs,
+                size: group.size,
+                length,
+                delay_us: 0,
+            };
+            for (peer, rounds) in peers.iter().zip(all) {
+                interrupt::check()?;
+                let what = format!("{}, {}", group.name(), peer.name);
+                progress.at(format!("round {}: {what}", round + 1));
+                match peer.measure(&cell, &arguments.scheduling) {
+                    Ok(figures) => rounds.figures.push((round, figures)),
+                    Err(error) => {
+                        interrupt::check()?;
+                        progress.note(&format!("{what}: {error}"));
+                        results.failures.push(format!("{what}: {error}"));
                     }
-                    progress.step();
                 }
+                progress.step();
             }
         }
-        Ok(())
     }
+    Ok(results)
 }
 
 /// A column of the table: its heading, how wide, how many decimals, which figure.
@@ -192,7 +176,7 @@ fn table_line(name: &str, rounds: &Rounds, first: &Rounds, is_first: bool) -> Re
 fn print_table(results: &Results, arguments: &Arguments) -> Result<()> {
     println!(
         "medians over {} rounds (p99.9: over all calls); ends, daemon: processor time per call;\n\
-         the last column: p50 of {} divided by that of the line\n",
+         the last column: p50 of {} divided by p50 of the line\n",
         arguments.rounds, results.peers[0]
     );
     println!(
@@ -229,7 +213,7 @@ fn cell_document(group: &Group, peer: &str, rounds: &Rounds) -> Result<Value> {
     }))
 }
 
-fn document(results: &Results, arguments: &Arguments) -> Result<Value> {
+fn document_of(results: &Results, arguments: &Arguments) -> Result<Value> {
     let mut cells = Vec::new();
     for (group, all) in &results.groups {
         for (peer, rounds) in results.peers.iter().zip(all) {
@@ -240,7 +224,7 @@ fn document(results: &Results, arguments: &Arguments) -> Result<Value> {
     }
     Ok(json!({
         "bench": "throughput",
-        "machine": crate::machine(),
+        "machine": document::machine(),
         "rounds": arguments.rounds,
         "duration_ms": if arguments.calls.is_none() { Some(arguments.duration_ms) } else { None },
         "calls": arguments.calls,
@@ -252,7 +236,7 @@ fn document(results: &Results, arguments: &Arguments) -> Result<Value> {
 
 fn measure(arguments: &Arguments) -> Result<Results> {
     let scratch = Scratch::new()?;
-    arguments.seats.take()?;
+    arguments.scheduling.apply()?;
     let peers = peer::start(
         &arguments.peers,
         &arguments.device,
@@ -261,29 +245,25 @@ fn measure(arguments: &Arguments) -> Result<Results> {
             eprintln!("{name} is left out: {why}");
         },
     )?;
-    let mut results = Results::new(arguments, &peers);
-    results.measure_all(arguments, &peers)?;
-    Ok(results)
+    measure_all(arguments, &peers)
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    interrupt::outlive();
-    crate::gain_mount_right()?;
+    interrupt::defer();
+    daemon::gain_mount_right()?;
     let results = measure(arguments)?;
-    let document = document(&results, arguments)?;
-    if let Some(directory) = &arguments.output {
-        crate::save_json(directory, "throughput.json", &document)?;
-        let path = directory.join("throughput.svg");
-        picture::throughput(&path, &results).doing(|| format!("drawing {}", path.display()))?;
-    }
-    if context.json {
-        context.show(&document, |_| {});
-    } else {
-        print_table(&results, arguments)?;
-    }
+    let document = document_of(&results, arguments)?;
+    document::publish(
+        context,
+        arguments.output.as_deref(),
+        "throughput",
+        &document,
+        |path| pictures::draw(path, &results),
+        || print_table(&results, arguments),
+    )?;
     match results.failures.len() {
         0 => Ok(ExitCode::SUCCESS),
-        1 => Err(Trouble::new("One measurement failed.")),
-        count => Err(Trouble::new(format!("{count} measurements failed."))),
+        1 => Err(Error::new("One measurement failed.")),
+        count => Err(Error::new(format!("{count} measurements failed."))),
     }
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The AddInts service of the demo, a process of its own.
+//! The AddInts example: its interface, generated from AIDL, and its service.
 use crate::device;
 use aidl::{BnAddInts, IAddInts};
 use anybinder_mount::context::Context;
-use anybinder_mount::trouble::{Doing, Result};
-use rsbinder::{BinderResult, Interface, ParcelFileDescriptor, ProcessState, StatusCode};
+use anybinder_mount::error::{Doing, Result};
+use anybinder_mount::mount::Mount;
+use rsbinder::{BinderResult, Interface, ParcelFileDescriptor, ProcessState, StatusCode, Strong};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::fd::AsFd;
@@ -15,20 +16,21 @@ mod generated {
 }
 pub use generated::anybinder::demo::IAddInts as aidl;
 
+/// The name under which the service is registered.
 pub const NAME: &str = "anybinder.demo.IAddInts/default";
 
 struct AddInts;
 
 impl Interface for AddInts {}
 
-/// Reads an open file to its end, through a descriptor of our own.
+/// Reads an open file to its end, through a duplicate of its descriptor.
 pub fn read_text(file: &ParcelFileDescriptor) -> std::io::Result<String> {
     let mut text = String::new();
     File::from(file.as_fd().try_clone_to_owned()?).read_to_string(&mut text)?;
     Ok(text)
 }
 
-/// A file without a name that holds the text, to be read from its start.
+/// A file without a name that holds `text` and is read from its start.
 pub fn open_text(text: &str) -> std::io::Result<ParcelFileDescriptor> {
     let fd = rustix::fs::memfd_create("text", rustix::fs::MemfdFlags::CLOEXEC)?;
     let mut file = File::from(fd);
@@ -55,9 +57,20 @@ impl IAddInts for AddInts {
     }
 }
 
+/// Opens the device `binder` and waits until the service is registered there.
+///
+/// * `max_threads`: how many threads may serve incoming calls and notifications
+pub fn connect(mount: &Mount, max_threads: u32) -> Result<Strong<dyn IAddInts>> {
+    device::open(mount, "binder", max_threads)?;
+    device::service_manager(mount, "binder")?;
+    ProcessState::start_thread_pool();
+    rsbinder::hub::wait_for_interface(NAME).doing(|| format!("waiting for {NAME}"))
+}
+
+/// Registers the service on the device `binder` and serves it. Returns only if that fails.
 pub fn run(context: &Context) -> Result<ExitCode> {
-    device::open(&context.place, "binder", 4)?;
-    let manager = device::service_manager(&context.place, "binder")?;
+    device::open(&context.mount, "binder", 4)?;
+    let manager = device::service_manager(&context.mount, "binder")?;
     ProcessState::start_thread_pool();
     manager
         .add_service(

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where a command works and how it prints.
-use crate::place::Place;
+//! What every command is given: the mount that it works on, and how to print.
+use crate::mount::Mount;
 
-/// Where a command works and how it prints.
+/// The options common to all commands.
 pub struct Context {
-    pub place: Place,
+    pub mount: Mount,
+    /// Print JSON instead of text.
     pub json: bool,
 }
 
 impl Context {
-    /// Prints a value as JSON, or lets `text` print it for people.
+    /// Prints `value` as JSON, or calls `text` to print it for people.
     pub fn show<T: serde::Serialize>(&self, value: &T, text: impl FnOnce(&T)) {
         if self.json {
             let line = serde_json::to_string_pretty(value).expect("own types become JSON");

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Starting and stopping anybinderd, and saying beforehand why it could not start.
+//! Starts and stops anybinderd, and reports in advance why it could not start.
+use crate::error::{Doing, Error, Result};
+use crate::mount::{Backend, Mount};
 use crate::namespace;
-use crate::place::{Place, Served};
 use crate::process::{find_program, Process};
-use crate::trouble::{Doing, Result, Trouble};
+use crate::record::Record;
+use crate::renamed::{renamed_to, Renamed};
 use rustix::mount::UnmountFlags;
 use std::fs::File;
 use std::io::ErrorKind;
@@ -11,10 +13,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const PROGRAM: &str = "anybinderd";
-const STOP_PATIENCE: Duration = Duration::from_secs(10);
+/// How long the daemon may take to end before it is killed.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What `up` passes on to the daemon.
-#[derive(Debug, clap::Args)]
+/// Options that are passed on to the daemon.
+#[derive(Debug, Default, clap::Args)]
 pub struct DaemonOptions {
     /// Binder devices to offer, separated by commas
     #[arg(long, value_name = "LIST", default_value = "binder,hwbinder,vndbinder")]
@@ -40,9 +43,12 @@ pub struct DaemonOptions {
     #[arg(long, value_name = "COUNT")]
     pub max_procs: Option<u32>,
 
-    /// How calls are kept apart, for measuring: fine or global
-    #[arg(long, value_name = "NAME")]
-    pub regime: Option<String>,
+    /// Locking mode, for measurements: fine or global
+    #[arg(long, value_name = "MODE")]
+    pub locking: Option<String>,
+
+    #[arg(long, hide = true, value_parser = renamed_to("--locking"))]
+    pub regime: Option<Renamed>,
 }
 
 impl DaemonOptions {
@@ -53,7 +59,7 @@ impl DaemonOptions {
             ("--gid", self.gid.map(|id| id.to_string())),
             ("--log-level", self.log_level.clone()),
             ("--max-procs", self.max_procs.map(|count| count.to_string())),
-            ("--regime", self.regime.clone()),
+            ("--locking", self.locking.clone()),
         ];
         let given = optional
             .into_iter()
@@ -64,105 +70,107 @@ impl DaemonOptions {
     }
 }
 
-/// Can this user open the FUSE device at all?
+/// Fails, with advice, if this user cannot open the FUSE device.
 fn check_fuse() -> Result<()> {
     let err = match File::options().read(true).write(true).open("/dev/fuse") {
         Ok(_) => return Ok(()),
         Err(err) => err,
     };
     Err(match err.kind() {
-        ErrorKind::NotFound => Trouble::with_advice(
+        ErrorKind::NotFound => Error::with_advice(
             "There is no /dev/fuse on this system.",
             "Load the kernel's FUSE support with `modprobe fuse`; \
              start a container with `--device /dev/fuse`.",
         ),
-        ErrorKind::PermissionDenied => Trouble::with_advice(
+        ErrorKind::PermissionDenied => Error::with_advice(
             "You have no permission to open /dev/fuse.",
-            "Run this as root, or let an administrator `chmod 666 /dev/fuse`, \
-             which is how most systems have it.",
+            "Run this as root, or ask an administrator for `chmod 666 /dev/fuse`, \
+             the mode that it has on most systems.",
         ),
-        _ => Trouble::with_advice(
+        _ => Error::with_advice(
             format!("/dev/fuse cannot be opened: {err}."),
             "The kernel may be built without FUSE, or a container may forbid it.",
         ),
     })
 }
 
-/// Looks for what is there already; clears away what a crashed daemon left.
-fn check_mount(place: &Place) -> Result<()> {
-    let mount = place.mount.display();
-    match place.served() {
-        Served::Not => {}
-        Served::Stale => clear_stale(place)?,
-        Served::Daemon => {
-            let who = match place.note() {
-                Some(note) => format!("by daemon {}", note.daemon.pid),
+/// Fails, with advice, if the directory is in use; unmounts what a dead daemon left.
+fn check_mount(mount: &Mount) -> Result<()> {
+    let path = mount.path.display();
+    match mount.backend() {
+        Backend::None => {}
+        Backend::DeadDaemon => unmount_dead(mount)?,
+        Backend::Daemon => {
+            let by = match Record::load_running(mount) {
+                Some(record) => format!("by daemon {}", record.daemon.pid),
                 None => "by a daemon that this command did not start".to_string(),
             };
-            return Err(Trouble::with_advice(
-                format!("Something is mounted at {mount} already, {who}."),
-                "Use it as it is, or take it down first with `anybinder down`.",
+            return Err(Error::with_advice(
+                format!("Something is mounted at {path} already, {by}."),
+                "Use it as it is, or stop it first with `anybinder down`.",
             ));
         }
-        Served::Kernel => {
-            return Err(Trouble::with_advice(
-                format!("The kernel's own binderfs is mounted at {mount}."),
+        Backend::Kernel => {
+            return Err(Error::with_advice(
+                format!("The kernel's own binderfs is mounted at {path}."),
                 "Use it as it is, or choose another directory with --mount.",
             ));
         }
     }
-    if place.mount.exists() && !place.mount.is_dir() {
-        return Err(Trouble::with_advice(
-            format!("{mount} is not a directory."),
+    if mount.path.exists() && !mount.path.is_dir() {
+        return Err(Error::with_advice(
+            format!("{path} is not a directory."),
             "Choose another with --mount.",
         ));
     }
     Ok(())
 }
 
-/// Unmounts what a dead daemon left behind.
-pub fn clear_stale(place: &Place) -> Result<()> {
-    rustix::mount::unmount(&place.mount, UnmountFlags::DETACH).map_err(|err| {
-        Trouble::with_advice(
+/// Unmounts what a dead daemon left behind. Fails, with advice, if the user may not.
+pub fn unmount_dead(mount: &Mount) -> Result<()> {
+    rustix::mount::unmount(&mount.path, UnmountFlags::DETACH).map_err(|err| {
+        Error::with_advice(
             format!(
-                "A dead daemon's mount is in the way at {}: {err}.",
-                place.mount.display()
+                "The mount of a dead daemon at {} cannot be unmounted: {err}.",
+                mount.path.display()
             ),
-            format!("Unmount it as root: umount -l {}", place.mount.display()),
+            format!("Unmount it as root: umount -l {}", mount.path.display()),
         )
     })
 }
 
-/// A daemon that serves, and what was done to get there.
+/// A daemon that serves, and what was done to start it.
 pub struct Started {
     pub process: Process,
+    /// It runs in new namespaces of its own, which the calling process has entered too.
     pub private: bool,
+    /// The mount directory did not exist.
     pub made_directory: bool,
 }
 
-/// Brings the daemon up and waits until it serves. Without the right to mount, this moves the
-/// calling process into namespaces of the new home.
-pub fn start(place: &Place, options: &DaemonOptions) -> Result<Started> {
+/// Starts the daemon and waits until it serves `mount`; makes the directory if there is none.
+/// Without the right to mount, this moves the calling process into new namespaces.
+pub fn start(mount: &Mount, options: &DaemonOptions) -> Result<Started> {
     check_fuse()?;
-    check_mount(place)?;
+    check_mount(mount)?;
     let program = find_program(PROGRAM)?;
-    place.make_state_dir()?;
-    let made_directory = !place.mount.exists();
+    mount.make_state_dir()?;
+    let made_directory = !mount.path.exists();
     if made_directory {
-        make_mount_directory(place)?;
+        make_mount_directory(mount)?;
     }
     let private = !namespace::can_mount();
     if private {
-        namespace::found()?;
+        namespace::unshare_all()?;
         namespace::grant_daemon_capabilities()?;
     }
-    let log_path = place.state_file("daemon.log");
+    let log_path = mount.state_file("daemon.log");
     let log = File::create(&log_path).doing(|| format!("writing {}", log_path.display()))?;
     let status = Command::new(&program)
-        .arg(&place.mount)
+        .arg(&mount.path)
         .args(options.arguments())
         .arg("--pid-file")
-        .arg(place.state_file("pid"))
+        .arg(mount.state_file("pid"))
         .stdin(Stdio::null())
         .stdout(
             log.try_clone()
@@ -175,60 +183,60 @@ pub fn start(place: &Place, options: &DaemonOptions) -> Result<Started> {
     }
     let status = status.doing(|| format!("starting {}", program.display()))?;
     if !status.success() {
-        return Err(Trouble::with_advice(
-            format!("{PROGRAM} did not come up ({status})."),
-            last_words(place),
+        return Err(Error::with_advice(
+            format!("{PROGRAM} did not start ({status})."),
+            log_tail(mount),
         ));
     }
     Ok(Started {
-        process: read_pid_file(place)?,
+        process: read_pid_file(mount)?,
         private,
         made_directory,
     })
 }
 
-fn make_mount_directory(place: &Place) -> Result<()> {
-    std::fs::create_dir_all(&place.mount).map_err(|err| {
-        Trouble::with_advice(
+fn make_mount_directory(mount: &Mount) -> Result<()> {
+    std::fs::create_dir_all(&mount.path).map_err(|err| {
+        Error::with_advice(
             format!(
-                "The directory {} cannot be made: {err}.",
-                place.mount.display()
+                "The directory {} cannot be created: {err}.",
+                mount.path.display()
             ),
             "Run this as root, or choose a directory of your own with --mount.",
         )
     })
 }
 
-/// What the daemon said before it gave up.
-fn last_words(place: &Place) -> String {
-    let log = std::fs::read_to_string(place.state_file("daemon.log")).unwrap_or_default();
+/// The last lines that the daemon logged.
+fn log_tail(mount: &Mount) -> String {
+    let log = std::fs::read_to_string(mount.state_file("daemon.log")).unwrap_or_default();
     let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
     match lines.len() {
-        0 => "It said nothing; run it by hand with --foreground.".to_string(),
+        0 => "It logged nothing; run it by hand with --foreground.".to_string(),
         count => lines[count.saturating_sub(5)..].join("\n  "),
     }
 }
 
-fn read_pid_file(place: &Place) -> Result<Process> {
-    let path = place.state_file("pid");
+fn read_pid_file(mount: &Mount) -> Result<Process> {
+    let path = mount.state_file("pid");
     let text = std::fs::read_to_string(&path).doing(|| format!("reading {}", path.display()))?;
     text.trim()
         .parse()
         .ok()
         .and_then(Process::now)
         .ok_or_else(|| {
-            Trouble::with_advice(
-                format!("{PROGRAM} came up and ended at once."),
-                last_words(place),
+            Error::with_advice(
+                format!("{PROGRAM} started and ended at once."),
+                log_tail(mount),
             )
         })
 }
 
-/// Ends the daemon, which unmounts on its way out, and clears what remains if it could not.
-pub fn stop(place: &Place, process: &Process) -> Result<()> {
-    process.stop(STOP_PATIENCE)?;
-    if place.served() == Served::Stale {
-        clear_stale(place)?;
+/// Stops the daemon, which unmounts before it ends; unmounts for it if it could not.
+pub fn stop(mount: &Mount, process: &Process) -> Result<()> {
+    process.stop(STOP_TIMEOUT)?;
+    if mount.backend() == Backend::DeadDaemon {
+        unmount_dead(mount)?;
     }
     Ok(())
 }

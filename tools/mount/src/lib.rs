@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A mounted Binder file system and the daemon behind it.
+//! A mounted Binder file system and the daemon behind it, for command-line programs.
+//!
+//! * `mount`: a mount directory, what serves it, its devices; `binderfs`: the files it offers
+//! * `instance`: starts and stops a daemon and its service managers (`daemon`, `manager`,
+//!   `record`, `process`); `temporary`: the same for as long as one command runs
+//! * `namespace`: mount namespaces, for mounts without root and for programs that know only
+//!   `/dev/binderfs`
+//! * `error`, `context`, `interrupt`, `renamed`: what every command line needs
+pub mod binderfs;
 pub mod context;
 pub mod daemon;
-pub mod home;
+pub mod error;
 pub mod instance;
 pub mod interrupt;
 pub mod manager;
+pub mod mount;
 pub mod namespace;
-pub mod place;
 pub mod process;
-pub mod trouble;
+pub mod record;
+pub mod renamed;
+pub mod temporary;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The service manager: rsb_hub of the rsbinder-tools crate, one process for each device.
 //!
-//! rsb_hub opens `/dev/binderfs/DEVICE` and nothing else, so for any other mount it runs in a
-//! mount namespace where that path is right. It tells readiness the systemd way, by a datagram
-//! to the socket that NOTIFY_SOCKET names, once it holds handle 0.
+//! rsb_hub opens `/dev/binderfs/DEVICE` and no other path, so for another mount it runs in a
+//! mount namespace where that path leads there. It reports readiness as systemd services do, by a
+//! datagram to the socket that NOTIFY_SOCKET names, once it is the context manager.
+use crate::error::{Doing, Error, Result};
+use crate::mount::Mount;
 use crate::namespace;
-use crate::place::{Manager, Place};
-use crate::process::{find_program, Process};
-use crate::trouble::{Doing, Result, Trouble};
+use crate::process::{find_program, own_command, Process};
+use crate::record::Manager;
 use std::fs::File;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -17,13 +18,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const PROGRAM: &str = "rsb_hub";
-const READY_PATIENCE: Duration = Duration::from_secs(20);
+const READY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How the service manager decides who may do what.
+/// The access rules of a service manager.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ManagerOptions {
     /// Access rules of the service manager (a .toml file or a directory of them);
-    /// without them whoever may open the device may register and find services
+    /// without them every user who may open the device may register and find services
     #[arg(long, value_name = "PATH")]
     pub policy: Option<PathBuf>,
 }
@@ -37,47 +38,45 @@ impl ManagerOptions {
     }
 }
 
-/// Becomes the service manager of a device. Returns only if that fails.
-pub fn become_manager(place: &Place, device: &str, options: &ManagerOptions) -> Trouble {
+/// Replaces this process by the service manager of a device. Returns only if that fails.
+pub fn become_manager(mount: &Mount, device: &str, options: &ManagerOptions) -> Error {
     let program = match find_program(PROGRAM) {
         Ok(program) => program,
-        Err(trouble) => return trouble,
+        Err(error) => return error,
     };
-    if let Err(trouble) = namespace::enter_binderfs(place) {
-        return trouble;
+    if let Err(error) = namespace::enter_binderfs(mount) {
+        return error;
     }
     let err = Command::new(&program)
         .args(["--device", device])
         .args(options.arguments())
         .exec();
-    Trouble::new(format!("{} cannot be started: {err}.", program.display()))
+    Error::new(format!("{} cannot be started: {err}.", program.display()))
 }
 
-/// Starts a service manager in the background and waits until it holds handle 0.
-pub fn start(place: &Place, device: &str, options: &ManagerOptions) -> Result<Manager> {
+/// Starts a service manager in the background and waits until it is the context manager of
+/// `device`. Fails, with its log, if that takes longer than READY_TIMEOUT.
+pub fn start(mount: &Mount, device: &str, options: &ManagerOptions) -> Result<Manager> {
     find_program(PROGRAM)?;
-    if !place.device(device).exists() {
-        return Err(Trouble::with_advice(
-            format!("There is no device {device} at {}.", place.mount.display()),
-            format!("It has: {}.", place.devices().join(", ")),
+    if !mount.file(device).exists() {
+        return Err(Error::with_advice(
+            format!("There is no device {device} at {}.", mount.path.display()),
+            format!("It has: {}.", mount.devices().join(", ")),
         ));
     }
     let name = format!("anybinder-ready-{}-{device}", std::process::id());
     let socket = SocketAddr::from_abstract_name(&name)
         .and_then(|address| UnixDatagram::bind_addr(&address))
         .doing(|| "making a socket".to_string())?;
-    let log_path = place.state_file("manager.log");
+    let log_path = mount.state_file("manager.log");
     let log = File::options()
         .create(true)
         .append(true)
         .open(&log_path)
         .doing(|| format!("writing {}", log_path.display()))?;
-    let me = std::env::current_exe().doing(|| "finding this program".to_string())?;
-    let mut command = Command::new(me);
+    let mut command = own_command(mount, "servicemanager")?;
     command
-        .arg("--mount")
-        .arg(&place.mount)
-        .args(["servicemanager", "--device", device])
+        .args(["--device", device])
         .env("NOTIFY_SOCKET", format!("@{name}"))
         .stdin(Stdio::null())
         .stdout(
@@ -94,7 +93,7 @@ pub fn start(place: &Place, device: &str, options: &ManagerOptions) -> Result<Ma
         .doing(|| "starting the service manager".to_string())?;
     wait_ready(&socket, &mut child, &log_path)?;
     let process = Process::now(child.id())
-        .ok_or_else(|| Trouble::new("The service manager came up and ended at once."))?;
+        .ok_or_else(|| Error::new("The service manager started and ended at once."))?;
     Ok(Manager {
         device: device.to_string(),
         process,
@@ -117,11 +116,11 @@ fn wait_ready(socket: &UnixDatagram, child: &mut Child, log_path: &Path) -> Resu
         let ended = child
             .try_wait()
             .doing(|| "waiting for the service manager".to_string())?;
-        if ended.is_some() || start.elapsed() > READY_PATIENCE {
+        if ended.is_some() || start.elapsed() > READY_TIMEOUT {
             let _ = child.kill();
             let log = std::fs::read_to_string(log_path).unwrap_or_default();
-            return Err(Trouble::with_advice(
-                "The service manager did not come up.",
+            return Err(Error::with_advice(
+                "The service manager did not start.",
                 log.trim_end().replace('\n', "\n  "),
             ));
         }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Mount namespaces: how a program that knows only `/dev/binderfs` gets any mount we like.
+//! Mount namespaces, for programs that know only `/dev/binderfs` and for mounts without root.
 //!
-//! Binder clients look at fixed paths: `/dev/binderfs/...` and `/dev/binder`. To point an
+//! Binder clients open fixed paths: `/dev/binderfs/...` and `/dev/binder`. To point an
 //! unmodified program at another mount, the program runs in a mount namespace of its own, where
-//! `/dev` is a small tmpfs that holds everything the real `/dev` holds plus our mount as
-//! `binderfs` and links to its devices. Nothing outside that program sees any of it.
+//! `/dev` is a small tmpfs with everything of the real `/dev`, the mount as `binderfs`, and
+//! links to its devices. Nothing outside that program sees any of it.
 //!
-//! A user without CAP_SYS_ADMIN may do the same inside a user namespace. FUSE refuses callers
-//! outside the user namespace of its daemon, so a home brought up without privileges lives with
-//! all its clients in one user namespace (`found`), which later commands join (`join`). Being the
-//! owner of that namespace also gives the daemon the right to read its clients' memory where the
+//! A user without CAP_SYS_ADMIN can do the same inside a user namespace. FUSE refuses callers
+//! outside the user namespace of its daemon, so a daemon started without privileges shares one
+//! user namespace (`unshare_all`) with its clients, which later commands enter (`join`). Owning
+//! that namespace also gives the daemon the right to read its clients' memory where the
 //! system restricts ptrace to descendants (Yama).
 //!
 //! All of this changes the calling process, and is allowed only while it has one thread.
-use crate::place::{Note, Place};
-use crate::trouble::{Doing, Result, Trouble};
+use crate::error::{Doing, Error, Result};
+use crate::mount::{Mount, DEFAULT_PATH};
+use crate::process::Process;
 use rustix::fs::{Mode, OFlags, CWD};
 use rustix::mount::{MountFlags, MountPropagationFlags};
 use rustix::process::{Pid, PidfdFlags};
@@ -26,11 +27,11 @@ use std::path::{Path, PathBuf};
 
 const DEV: &str = "/dev";
 
-/// What the daemon needs inside a user namespace: to mount, and to read its clients' memory.
+/// The daemon needs these inside a user namespace: to mount, and to read its clients' memory.
 const DAEMON_CAPABILITIES: [CapabilitySet; 2] =
     [CapabilitySet::SYS_ADMIN, CapabilitySet::SYS_PTRACE];
 
-/// May this process mount in its present namespaces?
+/// Whether this process may mount in its present namespaces.
 pub fn can_mount() -> bool {
     rustix::thread::capabilities(None)
         .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
@@ -39,26 +40,27 @@ pub fn can_mount() -> bool {
 fn unshare(flags: UnshareFlags) -> Result<()> {
     // SAFETY: the flags are namespaces only; the file descriptor table stays shared.
     unsafe { rustix::thread::unshare_unsafe(flags) }.map_err(|err| {
-        Trouble::with_advice(
-            format!("This system does not let you make a namespace: {err}."),
-            "Run this as root, or let an administrator allow user namespaces \
+        Error::with_advice(
+            format!("This system does not allow you to make a namespace: {err}."),
+            "Run this as root, or ask an administrator to allow user namespaces \
              (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone).",
         )
     })
 }
 
-/// A mount namespace of our own, from which no mount leaks out.
-fn unshare_mounts() -> Result<()> {
+/// Moves this process into a new mount namespace, from which no mount propagates out; without the
+/// right to mount, into a new user namespace as well. Fails where the system forbids that.
+pub fn unshare_all() -> Result<()> {
     if can_mount() {
         unshare(UnshareFlags::NEWNS)?;
     } else {
         unshare_user(UnshareFlags::NEWNS)?;
     }
-    let quiet = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
-    rustix::mount::mount_change("/", quiet).doing(|| "making the mounts private".to_string())
+    let receive_only = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+    rustix::mount::mount_change("/", receive_only).doing(|| "making the mounts private".to_string())
 }
 
-/// A user namespace where we are who we were, and hold every capability over it.
+/// A new user namespace in which uid and gid stay the same, with every capability over it.
 fn unshare_user(more: UnshareFlags) -> Result<()> {
     let uid = rustix::process::geteuid();
     let gid = rustix::process::getegid();
@@ -75,14 +77,10 @@ fn unshare_user(more: UnshareFlags) -> Result<()> {
     Ok(())
 }
 
-/// Makes the namespaces of a home without privileges and moves there.
-pub fn found() -> Result<()> {
-    unshare_mounts()
-}
-
-/// Lets the next program that is started keep what the daemon needs; `revoke` ends it.
+/// From this call on programs that this one starts inherit the capabilities that the daemon needs,
+/// until `revoke_capabilities`. Only inside a user namespace made by `unshare_all`.
 pub fn grant_daemon_capabilities() -> Result<()> {
-    let doing = || "handing capabilities to the daemon".to_string();
+    let doing = || "passing capabilities to the daemon".to_string();
     let mut sets = rustix::thread::capabilities(None).doing(doing)?;
     for capability in DAEMON_CAPABILITIES {
         sets.inheritable |= capability;
@@ -94,24 +92,25 @@ pub fn grant_daemon_capabilities() -> Result<()> {
     Ok(())
 }
 
-/// No program started from now on gets a capability from us.
+/// From this call on programs that this one starts inherit no capability.
 pub fn revoke_capabilities() -> Result<()> {
-    rustix::thread::clear_ambient_capability_set().doing(|| "taking capabilities back".to_string())
+    rustix::thread::clear_ambient_capability_set().doing(|| "revoking capabilities".to_string())
 }
 
-/// Moves into the namespaces of a home that has its own; does nothing for one that has not.
-pub fn join(note: &Note) -> Result<()> {
-    if !note.private || in_mount_namespace_of(note.daemon.pid) {
+/// Moves this process into the user and mount namespaces of a daemon that has its own, and keeps
+/// the working directory. Does nothing if it is there already.
+pub fn join(daemon: &Process) -> Result<()> {
+    if in_mount_namespace_of(daemon.pid) {
         return Ok(());
     }
     let doing = || {
         format!(
             "joining the namespaces of the daemon, process {}",
-            note.daemon.pid
+            daemon.pid
         )
     };
     let here = std::env::current_dir();
-    let pid = Pid::from_raw(note.daemon.pid as i32).expect("a note holds a pid above 0");
+    let pid = Pid::from_raw(daemon.pid as i32).expect("a process has a pid above 0");
     let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).doing(doing)?;
     let both = ThreadNameSpaceType::USER | ThreadNameSpaceType::MOUNT;
     rustix::thread::move_into_thread_name_spaces(pidfd.as_fd(), both).doing(doing)?;
@@ -128,38 +127,39 @@ fn in_mount_namespace_of(pid: u32) -> bool {
     matches!((theirs, ours), (Ok(theirs), Ok(ours)) if theirs == ours)
 }
 
-/// Do the usual paths name the devices of this place already?
-fn is_usual(place: &Place) -> bool {
-    let same = |usual: &str, ours: &Path| match (fs::metadata(usual), fs::metadata(ours)) {
+/// Whether the default paths already lead to the devices of this mount.
+fn is_default(mount: &Mount) -> bool {
+    let same = |default: &str, ours: &Path| match (fs::metadata(default), fs::metadata(ours)) {
         (Ok(a), Ok(b)) => a.dev() == b.dev() && a.ino() == b.ino(),
         _ => false,
     };
-    if place.mount != Path::new(crate::place::DEFAULT_MOUNT) {
+    if mount.path != Path::new(DEFAULT_PATH) {
         return false;
     }
-    place
+    mount
         .devices()
         .iter()
-        .all(|name| same(&format!("{DEV}/{name}"), &place.device(name)))
+        .all(|name| same(&format!("{DEV}/{name}"), &mount.file(name)))
 }
 
-/// Only `/dev/binderfs` has to be right: enough for a program known to look nowhere else.
-pub fn enter_binderfs(place: &Place) -> Result<()> {
-    if place.mount == Path::new(crate::place::DEFAULT_MOUNT) {
+/// As `enter`, but does nothing if the mount is at `/dev/binderfs`: for a program that opens no
+/// other path.
+pub fn enter_binderfs(mount: &Mount) -> Result<()> {
+    if mount.path == Path::new(DEFAULT_PATH) {
         return Ok(());
     }
-    enter(place)
+    enter(mount)
 }
 
-/// From here on `/dev/binderfs` is the mount of the place, and `/dev/binder` and the others are
-/// links to its devices, for this process and those it starts.
-pub fn enter(place: &Place) -> Result<()> {
-    if is_usual(place) {
+/// Moves this process into a mount namespace where `/dev/binderfs` is this mount, and `/dev/binder`
+/// and the others are links to its devices. Does nothing if the paths lead there already.
+pub fn enter(mount: &Mount) -> Result<()> {
+    if is_default(mount) {
         return Ok(());
     }
-    let devices = place.devices();
-    unshare_mounts()?;
-    let mount = open_path(&place.mount)?;
+    let devices = mount.devices();
+    unshare_all()?;
+    let ours = open_path(&mount.path)?;
     let old_dev = open_path(Path::new(DEV))?;
     rustix::mount::mount(
         "tmpfs",
@@ -170,15 +170,10 @@ pub fn enter(place: &Place) -> Result<()> {
     )
     .doing(|| format!("mounting a private {DEV}"))?;
 
-    let binderfs = Path::new(crate::place::DEFAULT_MOUNT);
+    let binderfs = Path::new(DEFAULT_PATH);
     fs::create_dir(binderfs).doing(|| format!("making {}", binderfs.display()))?;
-    rustix::mount::mount_bind_recursive(through(&mount), binderfs).doing(|| {
-        format!(
-            "binding {} to {}",
-            place.mount.display(),
-            binderfs.display()
-        )
-    })?;
+    rustix::mount::mount_bind_recursive(through(&ours), binderfs)
+        .doing(|| format!("binding {} to {}", mount.path.display(), binderfs.display()))?;
     for name in &devices {
         symlink(Path::new("binderfs").join(name), Path::new(DEV).join(name))
             .doing(|| format!("linking {DEV}/{name}"))?;
@@ -186,12 +181,13 @@ pub fn enter(place: &Place) -> Result<()> {
 
     let entries = fs::read_dir(through(&old_dev)).doing(|| format!("listing {DEV}"))?;
     for entry in entries.flatten() {
-        carry_over(&entry).doing(|| format!("carrying over {DEV}/{:?}", entry.file_name()))?;
+        carry_over(&entry)
+            .doing(|| format!("binding {} into a private {DEV}", entry.path().display()))?;
     }
     Ok(())
 }
 
-/// Puts an entry of the old `/dev` into the new one, unless something of ours has its name.
+/// Binds an entry of the old `/dev` into the new one, unless the new one has that name already.
 fn carry_over(entry: &DirEntry) -> std::io::Result<()> {
     let target = Path::new(DEV).join(entry.file_name());
     if target.symlink_metadata().is_ok() {

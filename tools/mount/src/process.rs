@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A process of which we keep a note across commands.
+//! Processes: one that is remembered across commands, and finding and starting our own programs.
 //!
-//! A pid alone may mean another process by the time it is used, so the note also holds the
-//! moment at which that process started, as the kernel tells it.
-use crate::trouble::{Doing, Result, Trouble};
+//! A pid may be reused, so a remembered process is known by its start time as well.
+use crate::error::{Doing, Error, Result};
+use crate::mount::Mount;
 use rustix::process::{kill_process, Pid, Signal};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
+/// One process, distinguished from a later one with the same pid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     pub pid: u32,
@@ -35,13 +37,14 @@ impl Process {
         Some(Process { pid, start_ticks })
     }
 
-    /// A zombie counts as gone: it serves nobody.
+    /// Whether it still runs; a zombie does not.
     pub fn is_running(&self) -> bool {
         state_and_start(self.pid)
             .is_some_and(|(state, start)| start == self.start_ticks && !"ZX".contains(state))
     }
 
-    /// The field of `/proc/PID/status`, e.g. `VmRSS`.
+    /// A field of `/proc/PID/status`, e.g. `VmRSS`, without surrounding white space; None if the
+    /// process has ended or has no such field.
     pub fn status_field(&self, name: &str) -> Option<String> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
         let line = status
@@ -50,8 +53,10 @@ impl Process {
         Some(line.trim().to_string())
     }
 
-    /// Asks the process to end and waits for it; kills it after `patience`.
-    pub fn stop(&self, patience: Duration) -> Result<()> {
+    /// Sends SIGTERM and waits until the process has ended; sends SIGKILL after `timeout`. No
+    /// error if it had ended before. Fails if the user may not signal it, or if it still runs
+    /// `timeout` after SIGKILL.
+    pub fn stop(&self, timeout: Duration) -> Result<()> {
         for signal in [Signal::TERM, Signal::KILL] {
             if !self.is_running() {
                 return Ok(());
@@ -59,7 +64,7 @@ impl Process {
             let pid = Pid::from_raw(self.pid as i32).expect("a running process has a pid above 0");
             match kill_process(pid, signal) {
                 Err(rustix::io::Errno::PERM) => {
-                    return Err(Trouble::with_advice(
+                    return Err(Error::with_advice(
                         format!("You may not stop process {}.", self.pid),
                         "Run this command as the user who started it.",
                     ));
@@ -67,17 +72,18 @@ impl Process {
                 Err(rustix::io::Errno::SRCH) => return Ok(()),
                 other => other.doing(|| format!("stopping process {}", self.pid))?,
             }
-            if self.wait_end(patience) {
+            if self.wait_end(timeout) {
                 return Ok(());
             }
         }
-        Err(Trouble::new(format!("Process {} does not end.", self.pid)))
+        Err(Error::new(format!("Process {} does not end.", self.pid)))
     }
 
-    fn wait_end(&self, patience: Duration) -> bool {
+    /// Returns whether it ended within `timeout`.
+    fn wait_end(&self, timeout: Duration) -> bool {
         let start = Instant::now();
         while self.is_running() {
-            if start.elapsed() > patience {
+            if start.elapsed() > timeout {
                 return false;
             }
             std::thread::sleep(POLL_INTERVAL);
@@ -86,14 +92,15 @@ impl Process {
     }
 }
 
-/// The name of the program that a process runs, `-` if it cannot be told.
+/// The name of the program that a process runs, `-` if it has ended.
 pub fn command_name(pid: u32) -> String {
     std::fs::read_to_string(format!("/proc/{pid}/comm"))
         .map(|name| name.trim().to_string())
         .unwrap_or_else(|_| "-".to_string())
 }
 
-/// Where a program of this project is: beside this one, in the library directory, or on PATH.
+/// The path of a program: beside this one, in a library directory of this project, or on PATH.
+/// Fails, with advice, if it is in none of them.
 pub fn find_program(name: &str) -> Result<PathBuf> {
     let beside = std::env::current_exe()
         .ok()
@@ -106,11 +113,19 @@ pub fn find_program(name: &str) -> Result<PathBuf> {
         .map(|dir| dir.join(name))
         .find(|path| path.is_file())
         .ok_or_else(|| {
-            Trouble::with_advice(
-                format!("The program {name} was not found beside this one nor on PATH."),
+            Error::with_advice(
+                format!("The program {name} was found neither beside this one nor on PATH."),
                 "Build it with `make`, or install it into the same directory as anybinder.",
             )
         })
+}
+
+/// A command that runs this program again, with `subcommand`, on `mount`.
+pub fn own_command(mount: &Mount, subcommand: &str) -> Result<Command> {
+    let program = std::env::current_exe().doing(|| "finding this program".to_string())?;
+    let mut command = Command::new(program);
+    command.arg("--mount").arg(&mount.path).arg(subcommand);
+    Ok(command)
 }
 
 #[cfg(test)]
@@ -118,23 +133,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_outlives_its_process_and_says_so() {
+    fn a_process_that_ended_is_not_running() {
         let mut child = std::process::Command::new("sleep")
             .arg("60")
             .spawn()
             .unwrap();
-        let note = Process::now(child.id()).unwrap();
-        assert!(note.is_running());
+        let process = Process::now(child.id()).unwrap();
+        assert!(process.is_running());
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(!note.is_running());
+        assert!(!process.is_running());
     }
 
     #[test]
     fn another_process_with_the_same_pid_is_not_it() {
-        let mut note = Process::now(std::process::id()).unwrap();
-        assert!(note.is_running());
-        note.start_ticks += 1;
-        assert!(!note.is_running());
+        let mut process = Process::now(std::process::id()).unwrap();
+        assert!(process.is_running());
+        process.start_ticks += 1;
+        assert!(!process.is_running());
     }
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder call NAME CODE [TYPE VALUE]...`: one transaction by hand, with the argument
-//! spelling of Android's own `service call`, and the reply as words of 32 bits.
+//! `anybinder call NAME CODE [TYPE VALUE]...`: sends one transaction, with arguments written as for
+//! Android's `service call`, and prints the reply as words of 32 bits.
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
-use anybinder_mount::trouble::{Doing, Result, Trouble};
+use anybinder_mount::error::{Doing, Error, Result};
 use rsbinder::{Parcel, ParcelFileDescriptor, TransactionCode};
 use serde::Serialize;
 use std::process::ExitCode;
 
-const WORDS_A_LINE: usize = 4;
+const WORDS_PER_LINE: usize = 4;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -46,7 +46,7 @@ struct Reply {
 fn number<T: std::str::FromStr>(kind: &str, value: &str) -> Result<T> {
     value
         .parse()
-        .map_err(|_| Trouble::new(format!("{value} is no value of type {kind}.")))
+        .map_err(|_| Error::new(format!("{value} is not a value of type {kind}.")))
 }
 
 /// Appends one argument to the parcel.
@@ -63,7 +63,7 @@ fn write_argument(data: &mut Parcel, kind: &str, value: &str) -> Result<()> {
             data.write(&ParcelFileDescriptor::new(file))
         }
         other => {
-            return Err(Trouble::with_advice(
+            return Err(Error::with_advice(
                 format!("There is no argument type {other}."),
                 "The types are i32, i64, f32, f64, bool, s16, fd and null.",
             ));
@@ -82,7 +82,7 @@ fn write_arguments(data: &mut Parcel, arguments: &[String]) -> Result<()> {
         }
         let value = rest
             .next()
-            .ok_or_else(|| Trouble::new(format!("The argument type {kind} has no value.")))?;
+            .ok_or_else(|| Error::new(format!("The argument type {kind} has no value.")))?;
         write_argument(data, kind, value)?;
     }
     Ok(())
@@ -98,7 +98,7 @@ fn read_words(reply: &mut Parcel) -> Result<Reply> {
     Ok(Reply { size, words })
 }
 
-/// What a line of words says if it is UTF-16, as most strings in parcels are.
+/// A line of words read as UTF-16, the encoding of most strings in parcels.
 fn as_text(words: &[u32]) -> String {
     let units = words
         .iter()
@@ -113,19 +113,19 @@ fn as_text(words: &[u32]) -> String {
 
 fn print(reply: &Reply) {
     println!("reply of {} bytes", reply.size);
-    for (index, line) in reply.words.chunks(WORDS_A_LINE).enumerate() {
+    for (index, line) in reply.words.chunks(WORDS_PER_LINE).enumerate() {
         let words: Vec<String> = line.iter().map(|word| format!("{word:08x}")).collect();
-        let offset = index * WORDS_A_LINE * 4;
+        let offset = index * WORDS_PER_LINE * 4;
         println!("  {offset:04x}: {:<35}  {}", words.join(" "), as_text(line));
     }
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let name = &arguments.name;
-    let service = device::find(&context.place, &arguments.device.device, name)?;
+    let service = device::find(&context.mount, &arguments.device.device, name)?;
     let proxy = service
         .as_proxy()
-        .ok_or_else(|| Trouble::new(format!("{name} is no remote service.")))?;
+        .ok_or_else(|| Error::new(format!("{name} is not a remote service.")))?;
     let mut data = proxy
         .prepare_transact(true)
         .doing(|| "making a parcel".to_string())?;
@@ -137,7 +137,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     };
     let reply = proxy
         .submit_transact(arguments.code, &data, flags)
-        .map_err(|err| Trouble::new(format!("{name} failed: {}.", device::explain(err))))?;
+        .map_err(|err| Error::new(format!("{name} failed: {}.", device::explain(err))))?;
     let reply = match reply {
         Some(mut reply) => read_words(&mut reply)?,
         None => Reply {

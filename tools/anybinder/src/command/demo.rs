@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder demo`: the whole thing at work, in a temporary place, with nothing left behind.
+//! `anybinder demo`: daemon, service manager, service and client at work in a temporary directory.
 //!
-//! This process brings the home up and starts a service and a client, each a process of its own.
-//! The client does the showing: it prints one JSON line for each step, which this process prints
-//! for people, and the steps are counted, so that a client that dies halfway is no success.
+//! This process starts the daemon, then a service and a client as processes of their own. The
+//! client prints one JSON line for each step; this process prints them for people and checks that
+//! none is missing, so that a client that dies halfway is an error.
 use super::demo_client::{Step, STEPS};
 use anybinder_mount::context::Context;
-use anybinder_mount::home::Home;
+use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
-use anybinder_mount::place::{Note, Place, Served};
-use anybinder_mount::trouble::{Doing, Result, Trouble};
+use anybinder_mount::mount::{Backend, Mount};
+use anybinder_mount::process::own_command;
+use anybinder_mount::record::Record;
+use anybinder_mount::temporary::TemporaryInstance;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -17,8 +19,8 @@ use std::process::{Child, ExitCode, Stdio};
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
-/// How long an interrupt may go unnoticed.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(60);
+/// How often to check for an interrupt.
 const INTERRUPT_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Debug, clap::Args)]
@@ -28,23 +30,23 @@ pub struct Arguments {
     calls: u32,
 }
 
-/// Prints steps for people as they happen, or keeps them for one JSON document at the end.
-struct Stage {
+/// Prints steps for people as they happen, and keeps them for the JSON document at the end.
+struct Steps {
     json: bool,
     start: Instant,
-    steps: Vec<Step>,
+    done: Vec<Step>,
 }
 
-impl Stage {
+impl Steps {
     fn show(&mut self, step: Step) {
         if !self.json {
-            let mark = if step.ok { "ok  " } else { "FAIL" };
-            println!("  {mark} {}", step.text);
+            let verdict = if step.ok { "ok  " } else { "FAIL" };
+            println!("  {verdict} {}", step.text);
             for detail in &step.details {
                 println!("         {detail}");
             }
         }
-        self.steps.push(step);
+        self.done.push(step);
     }
 
     fn ok(&mut self, name: &str, text: String) {
@@ -52,31 +54,46 @@ impl Stage {
     }
 }
 
-fn bring_up(home: &mut Home, stage: &mut Stage) -> Result<()> {
+/// The daemon and its service manager, and the service, which is killed when this is dropped.
+struct Demo {
+    instance: TemporaryInstance,
+    service: Option<Child>,
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        if let Some(mut service) = self.service.take() {
+            let _ = service.kill();
+            let _ = service.wait();
+        }
+    }
+}
+
+fn start(instance: &mut TemporaryInstance, steps: &mut Steps) -> Result<Record> {
     let start = Instant::now();
-    let note = home.bring_up("binder")?;
-    let mount = home.place.mount.display();
+    let record = instance.start("binder")?;
     let took_ms = start.elapsed().as_millis();
-    let managers: Vec<String> = note
+    let managers: Vec<String> = record
         .managers
         .iter()
-        .map(|m| m.process.pid.to_string())
+        .map(|manager| manager.process.pid.to_string())
         .collect();
-    stage.ok(
-        "home",
+    steps.ok(
+        "daemon",
         format!(
-            "userspace home at {mount}, daemon {}, up in {took_ms} ms",
-            note.daemon.pid
+            "daemon at {}, process {}, up in {took_ms} ms",
+            instance.mount.path.display(),
+            record.daemon.pid
         ),
     );
-    stage.ok(
+    steps.ok(
         "manager",
         format!("service manager, process {}", managers.join(" ")),
     );
-    Ok(())
+    Ok(record)
 }
 
-/// Sends each line of the client on; ends when the client closes its output.
+/// Forwards each line of the client, from a thread that ends when the client closes its output.
 fn forward_lines(client: &mut Child, lines: Sender<String>) {
     let output = client.stdout.take().expect("the client's output is piped");
     std::thread::spawn(move || {
@@ -92,47 +109,45 @@ fn forward_lines(client: &mut Child, lines: Sender<String>) {
 }
 
 /// Shows the client's steps until its output ends.
-fn follow(client: &mut Child, stage: &mut Stage) -> Result<()> {
+fn follow(client: &mut Child, steps: &mut Steps) -> Result<()> {
     let (sender, lines) = channel();
     forward_lines(client, sender);
-    let deadline = Instant::now() + CLIENT_PATIENCE;
+    let deadline = Instant::now() + CLIENT_TIMEOUT;
     loop {
         match lines.recv_timeout(INTERRUPT_INTERVAL) {
             Ok(line) => {
                 let step = serde_json::from_str(&line).doing(|| "reading a step".to_string())?;
-                stage.show(step);
+                steps.show(step);
             }
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
             Err(RecvTimeoutError::Timeout) if Instant::now() > deadline => {
-                return Err(Trouble::new("The client did not finish in time."));
+                return Err(Error::new("The client did not finish in time."));
             }
             Err(RecvTimeoutError::Timeout) => interrupt::check()?,
         }
     }
 }
 
-fn show_clients(home: &mut Home, stage: &mut Stage, calls: u32) -> Result<()> {
-    let service = home
-        .role("demo-service")?
+fn show_clients(demo: &mut Demo, steps: &mut Steps, calls: u32) -> Result<()> {
+    let service = own_command(&demo.instance.mount, "demo-service")?
         .spawn()
         .doing(|| "starting the service".to_string())?;
     let service_pid = service.id();
-    home.service = Some(service);
-    let mut client = home
-        .role("demo-client")?
+    demo.service = Some(service);
+    let mut client = own_command(&demo.instance.mount, "demo-client")?
         .args(["--service-pid", &service_pid.to_string()])
         .args(["--calls", &calls.to_string()])
         .stdout(Stdio::piped())
         .spawn()
         .doing(|| "starting the client".to_string())?;
-    stage.ok(
+    steps.ok(
         "processes",
         format!(
             "AddInts service, process {service_pid}; client, process {}",
             client.id()
         ),
     );
-    let followed = follow(&mut client, stage);
+    let followed = follow(&mut client, steps);
     if followed.is_err() {
         let _ = client.kill();
     }
@@ -141,70 +156,76 @@ fn show_clients(home: &mut Home, stage: &mut Stage, calls: u32) -> Result<()> {
         .doing(|| "waiting for the client".to_string())?;
     followed?;
     if !status.success() {
-        return Err(Trouble::new(format!("The client failed ({status}).")));
+        return Err(Error::new(format!("The client failed ({status}).")));
     }
-    check_killed(home)
+    check_killed(demo)
 }
 
 /// The service must have ended by the client's SIGKILL and by nothing else.
-fn check_killed(home: &mut Home) -> Result<()> {
-    let mut service = home.service.take().expect("started above");
+fn check_killed(demo: &mut Demo) -> Result<()> {
+    let mut service = demo.service.take().expect("started above");
     let status = service
         .wait()
         .doing(|| "waiting for the service".to_string())?;
     if status.signal() != Some(libc::SIGKILL) {
-        return Err(Trouble::new(format!(
-            "The service ended otherwise: {status}."
+        return Err(Error::new(format!(
+            "The service was not killed by the client, but ended with {status}."
         )));
     }
     Ok(())
 }
 
-fn check_gone(directory: &Path, place: &Place, note: &Note) -> Result<()> {
-    let running = note.daemon.is_running() || note.managers.iter().any(|m| m.process.is_running());
-    if running || place.served() != Served::Not || directory.exists() {
-        return Err(Trouble::new("Something is left behind."));
+fn check_gone(directory: &Path, mount: &Mount, record: &Record) -> Result<()> {
+    let running = record.daemon.is_running()
+        || record
+            .managers
+            .iter()
+            .any(|manager| manager.process.is_running());
+    if running || mount.backend() != Backend::None || directory.exists() {
+        return Err(Error::new(
+            "A process, the mount or the directory is left over.",
+        ));
     }
     Ok(())
 }
 
-fn play(stage: &mut Stage, calls: u32) -> Result<()> {
-    let mut home = Home::new("demo")?;
-    bring_up(&mut home, stage)?;
-    show_clients(&mut home, stage, calls)?;
-    let note = home.note.clone().expect("brought up above");
-    home.take_down()?;
-    check_gone(&home.directory, &home.place, &note)?;
-    stage.ok(
-        "down",
-        "everything taken down, nothing left behind".to_string(),
-    );
+fn play(steps: &mut Steps, calls: u32) -> Result<()> {
+    let mut demo = Demo {
+        instance: TemporaryInstance::new("demo")?,
+        service: None,
+    };
+    let record = start(&mut demo.instance, steps)?;
+    show_clients(&mut demo, steps, calls)?;
+    let instance = &mut demo.instance;
+    instance.stop()?;
+    check_gone(&instance.directory, &instance.mount, &record)?;
+    steps.ok("down", "everything stopped, nothing left over".to_string());
     for name in STEPS {
-        if !stage.steps.iter().any(|step| step.name == name && step.ok) {
-            return Err(Trouble::new(format!("The step {name} did not happen.")));
+        if !steps.done.iter().any(|step| step.name == name && step.ok) {
+            return Err(Error::new(format!("The step {name} is missing.")));
         }
     }
     Ok(())
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    interrupt::outlive();
-    let mut stage = Stage {
+    interrupt::defer();
+    let mut steps = Steps {
         json: context.json,
         start: Instant::now(),
-        steps: Vec::new(),
+        done: Vec::new(),
     };
     if !context.json {
         println!("Binder IPC between unmodified clients, served by a daemon:");
     }
-    let outcome = play(&mut stage, arguments.calls);
-    let took_s = stage.start.elapsed().as_secs_f64();
+    let outcome = play(&mut steps, arguments.calls);
+    let took_s = steps.start.elapsed().as_secs_f64();
     let document = serde_json::json!({
-        "ok": outcome.is_ok(), "took_s": took_s, "steps": stage.steps,
+        "ok": outcome.is_ok(), "took_s": took_s, "steps": steps.done,
     });
     context.show(&document, |_| {
         let verdict = if outcome.is_ok() {
-            "all of it worked"
+            "all steps passed"
         } else {
             "FAILED"
         };

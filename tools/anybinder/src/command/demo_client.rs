@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The client of the demo, a process of its own; it prints one JSON line for each step.
-use anybinder_client::addints::{aidl::IAddInts, open_text, read_text, NAME};
-use anybinder_client::device;
+//! The client process of the demo; it prints one JSON line for each step.
+use anybinder_bench::durations::Durations;
+use anybinder_client::addints::{self, aidl::IAddInts, open_text, read_text};
 use anybinder_mount::context::Context;
-use anybinder_mount::trouble::{Doing, Result, Trouble};
-use hdrhistogram::Histogram;
-use rsbinder::{DeathRecipient, Interface, ProcessState, StatusCode, Strong, WIBinder};
+use anybinder_mount::error::{Doing, Error, Result};
+use rsbinder::{DeathRecipient, Interface, StatusCode, Strong, WIBinder};
 use rustix::process::{kill_process, Pid, Signal};
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
@@ -13,9 +12,9 @@ use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What has to have happened, in this process or in the one that started it.
+/// The steps of the demo, in this process or in the one that started it.
 pub const STEPS: [&str; 9] = [
-    "home",
+    "daemon",
     "manager",
     "processes",
     "sums",
@@ -28,7 +27,7 @@ pub const STEPS: [&str; 9] = [
 
 const SUMS: i32 = 1_000;
 const WARM_UP_CALLS: u32 = 500;
-const DEATH_PATIENCE: Duration = Duration::from_secs(10);
+const DEATH_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -65,7 +64,7 @@ fn check(right: bool, what: impl FnOnce() -> String) -> Result<()> {
     if right {
         Ok(())
     } else {
-        Err(Trouble::new(what()))
+        Err(Error::new(what()))
     }
 }
 
@@ -76,12 +75,12 @@ fn sums(service: &Service) -> Result<Step> {
         let sum = service.add(a, b).doing(|| format!("adding {a} and {b}"))?;
         let right = a.wrapping_add(b);
         check(sum == right, || {
-            format!("{a} + {b} came back as {sum}, not {right}.")
+            format!("{a} + {b} gave {sum} instead of {right}.")
         })?;
     }
     Ok(Step::ok(
         "sums",
-        format!("{SUMS} sums asked for, {SUMS} right"),
+        format!("{SUMS} sums computed by the service, all right"),
     ))
 }
 
@@ -92,45 +91,37 @@ fn file_to_service(service: &Service) -> Result<Step> {
         .readFile(&file)
         .doing(|| "passing a file to the service".to_string())?;
     check(read == text, || {
-        format!("The service read {read:?}, not {text:?}.")
+        format!("The service read {read:?} instead of {text:?}.")
     })?;
-    let text = format!("a file of the client's, read by the service: {read:?}");
+    let text = format!("a file of the client, read by the service: {read:?}");
     Ok(Step::ok("file-to-service", text))
 }
 
 fn file_from_service(service: &Service) -> Result<Step> {
-    let text = "handed out by the service";
+    let text = "returned by the service";
     let file = service
         .openText(text)
         .doing(|| "getting a file from the service".to_string())?;
     let read = read_text(&file).doing(|| "reading the service's file".to_string())?;
     check(read == text, || {
-        format!("The client read {read:?}, not {text:?}.")
+        format!("The client read {read:?} instead of {text:?}.")
     })?;
-    let text = format!("a file of the service's, read by the client: {read:?}");
+    let text = format!("a file of the service, read by the client: {read:?}");
     Ok(Step::ok("file-from-service", text))
 }
 
 fn round_trip(service: &Service, calls: u32) -> Result<Step> {
-    let doing = || "timing calls".to_string();
-    let mut times_ns = Histogram::<u64>::new(3).doing(doing)?;
-    let (mut total_ns, mut min_ns, mut max_ns) = (0, u64::MAX, 0);
+    let mut durations = Durations::new()?;
     for call in 0..WARM_UP_CALLS + calls {
         let start = Instant::now();
-        service.add(1, 2).doing(doing)?;
+        service.add(1, 2).doing(|| "timing calls".to_string())?;
         let took_ns = start.elapsed().as_nanos() as u64;
         if call >= WARM_UP_CALLS {
-            times_ns.record(took_ns).doing(doing)?;
-            total_ns += took_ns;
-            min_ns = min_ns.min(took_ns);
-            max_ns = max_ns.max(took_ns);
+            durations.record(took_ns)?;
         }
     }
-    let us = |ns: u64| ns as f64 / 1000.0;
-    let avg_us = us(total_ns) / f64::from(calls);
-    let p50_us = us(times_ns.value_at_quantile(0.50));
-    let p99_us = us(times_ns.value_at_quantile(0.99));
-    let (min_us, max_us) = (us(min_ns), us(max_ns));
+    let (min_us, avg_us, max_us) = (durations.min_us(), durations.avg_us(), durations.max_us());
+    let (p50_us, p99_us) = (durations.quantile_us(0.5), durations.quantile_us(0.99));
     let mut step = Step::ok("round-trip", format!("round trip of {calls} calls, in us:"));
     step.details = vec![
         format!(
@@ -146,37 +137,39 @@ fn round_trip(service: &Service, calls: u32) -> Result<Step> {
     Ok(step)
 }
 
-struct Mourner(Mutex<Sender<Instant>>);
+struct DeathListener(Mutex<Sender<Instant>>);
 
-impl DeathRecipient for Mourner {
+impl DeathRecipient for DeathListener {
     fn binder_died(&self, _who: &WIBinder) {
         let sender = self
             .0
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner());
-        // Nobody listens any more once the client has given up.
+        // Fails once the client has timed out.
         let _ = sender.send(Instant::now());
     }
 }
 
 fn death(service: &Service, pid: i32) -> Result<Step> {
-    let (sender, news) = channel();
-    let mourner = Arc::new(Mourner(Mutex::new(sender)));
+    let (sender, notifications) = channel();
+    let listener = Arc::new(DeathListener(Mutex::new(sender)));
     service
         .as_binder()
-        .link_to_death_arc(&mourner)
-        .doing(|| "asking for a death notification".to_string())?;
-    let pid = Pid::from_raw(pid).ok_or_else(|| Trouble::new("The service has no pid."))?;
+        .link_to_death_arc(&listener)
+        .doing(|| "requesting a death notification".to_string())?;
+    let pid = Pid::from_raw(pid).ok_or_else(|| Error::new("The service has no pid."))?;
     let start = Instant::now();
     kill_process(pid, Signal::KILL).doing(|| "killing the service".to_string())?;
-    let told = news
-        .recv_timeout(DEATH_PATIENCE)
-        .map_err(|_| Trouble::new("No death notification arrived."))?;
-    let took_ms = (told - start).as_secs_f64() * 1000.0;
+    let notified = notifications
+        .recv_timeout(DEATH_TIMEOUT)
+        .map_err(|_| Error::new("No death notification arrived."))?;
+    let took_ms = (notified - start).as_secs_f64() * 1000.0;
     match service.add(1, 2) {
         Err(status) if status.transaction_error() == StatusCode::DeadObject => {}
         other => {
-            return Err(Trouble::new(format!("A call to the dead gave {other:?}.")));
+            return Err(Error::new(format!(
+                "A call to the dead service gave {other:?} instead of DeadObject."
+            )));
         }
     }
     let text = format!("service killed with SIGKILL, death notification after {took_ms:.2} ms");
@@ -191,11 +184,7 @@ fn show(step: Step) {
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    device::open(&context.place, "binder", 4)?;
-    device::service_manager(&context.place, "binder")?;
-    ProcessState::start_thread_pool();
-    let service: Service =
-        rsbinder::hub::wait_for_interface(NAME).doing(|| format!("waiting for {NAME}"))?;
+    let service = addints::connect(&context.mount, 4)?;
     show(sums(&service)?);
     show(file_to_service(&service)?);
     show(file_from_service(&service)?);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder list`: the services that the service manager knows.
+//! `anybinder list`: the services that are registered with the service manager.
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
+use anybinder_mount::error::{Doing, Result};
 use anybinder_mount::process::command_name;
-use anybinder_mount::trouble::{Doing, Result};
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -15,8 +15,8 @@ struct Service {
 }
 
 pub fn run(context: &Context, option: &DeviceOption) -> Result<ExitCode> {
-    device::open(&context.place, &option.device, 0)?;
-    let manager = device::service_manager(&context.place, &option.device)?;
+    device::open(&context.mount, &option.device, 0)?;
+    let manager = device::service_manager(&context.mount, &option.device)?;
     let known = manager
         .get_service_debug_info()
         .doing(|| "asking the service manager".to_string())?;

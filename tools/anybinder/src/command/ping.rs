@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder ping NAME`: is the service there, and how long does the smallest call take?
+//! `anybinder ping NAME`: whether a service answers, and how long the smallest call takes.
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
-use anybinder_mount::trouble::{Result, Trouble};
+use anybinder_mount::error::{Error, Result};
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -12,7 +12,7 @@ pub struct Arguments {
     /// The service's name
     name: String,
 
-    /// How many times to ask
+    /// How many calls to make
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     count: u32,
 
@@ -29,7 +29,7 @@ struct Answer {
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let name = &arguments.name;
-    let service = device::find(&context.place, &arguments.device.device, name)?;
+    let service = device::find(&context.mount, &arguments.device.device, name)?;
     let mut answer = Answer {
         name: name.clone(),
         descriptor: service.descriptor().to_string(),
@@ -38,7 +38,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     for _ in 0..arguments.count {
         let start = Instant::now();
         service.ping_binder().map_err(|err| {
-            Trouble::new(format!("{name} does not answer: {}.", device::explain(err)))
+            Error::new(format!("{name} does not answer: {}.", device::explain(err)))
         })?;
         answer
             .round_trip_us

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder run -- CMD`: an unmodified program that finds this mount at the usual paths.
+//! `anybinder run -- CMD`: an unmodified program that finds this mount at the default paths.
 use anybinder_mount::context::Context;
+use anybinder_mount::error::{Error, Result};
+use anybinder_mount::mount::DEFAULT_PATH;
 use anybinder_mount::namespace;
-use anybinder_mount::place::{Served, DEFAULT_MOUNT};
-use anybinder_mount::trouble::{Result, Trouble};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
@@ -16,31 +16,17 @@ pub struct Arguments {
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let place = &context.place;
-    match place.served() {
-        Served::Daemon | Served::Kernel => {}
-        Served::Not => {
-            return Err(Trouble::with_advice(
-                format!("Nothing is mounted at {}.", place.mount.display()),
-                "Bring it up with `anybinder up`, or name the right directory with --mount.",
-            ));
-        }
-        Served::Stale => {
-            return Err(Trouble::with_advice(
-                format!("The daemon of {} is gone.", place.mount.display()),
-                "Start it again with `anybinder up`.",
-            ));
-        }
-    }
-    namespace::enter(place)?;
-    let (program, rest) = arguments.command.split_first().expect("clap wants one");
-    // In there the mount is at the usual path, and no note of ours is about that one.
+    let mount = &context.mount;
+    mount.check_served()?;
+    namespace::enter(mount)?;
+    let (program, rest) = arguments.command.split_first().expect("clap requires one");
+    // Inside, the mount is at the default path, about which there are no records.
     let err = Command::new(program)
         .args(rest)
-        .env("ANYBINDER_MOUNT", DEFAULT_MOUNT)
-        .env("ANYBINDER_STATE_DIR", place.state_file("inside"))
+        .env("ANYBINDER_MOUNT", DEFAULT_PATH)
+        .env("ANYBINDER_STATE_DIR", mount.state_file("inside"))
         .exec();
-    Err(Trouble::new(format!(
+    Err(Error::new(format!(
         "{} cannot be started: {err}.",
         program.to_string_lossy()
     )))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder servicemanager`: what a unit file or `up` starts for each device.
+//! `anybinder servicemanager`: started for each device by `up` or by a unit file.
 use anybinder_client::device::DeviceOption;
 use anybinder_mount::context::Context;
+use anybinder_mount::error::Result;
 use anybinder_mount::manager::{self, ManagerOptions};
-use anybinder_mount::trouble::Result;
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
@@ -17,7 +17,7 @@ pub struct Arguments {
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let device = &arguments.device.device;
     Err(manager::become_manager(
-        &context.place,
+        &context.mount,
         device,
         &arguments.options,
     ))

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder status`: what is up, seen from the mount and from the note.
+//! `anybinder status`: what is running, from the mount and from the record of `up`.
+use anybinder_mount::binderfs;
 use anybinder_mount::context::Context;
-use anybinder_mount::place::{Manager, Place, Served};
-use anybinder_mount::trouble::Result;
+use anybinder_mount::error::Result;
+use anybinder_mount::mount::{Backend, Mount};
+use anybinder_mount::record::{Manager, Record};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// As init scripts say "not running".
+/// The exit status of init scripts for "not running".
 const EXIT_NOT_UP: u8 = 3;
 
 #[derive(Serialize)]
@@ -41,39 +43,23 @@ fn first_number<T: std::str::FromStr>(field: Option<String>) -> Option<T> {
     field?.split_whitespace().next()?.parse().ok()
 }
 
-fn features(place: &Place) -> BTreeMap<String, String> {
-    let Ok(entries) = std::fs::read_dir(place.device("features")) else {
-        return BTreeMap::new();
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| {
-            let value = std::fs::read_to_string(entry.path()).ok()?;
-            Some((
-                entry.file_name().into_string().ok()?,
-                value.trim().to_string(),
-            ))
-        })
-        .collect()
-}
-
-fn look(place: &Place) -> Status {
-    let served = place.served();
-    let note = place.note();
-    let managers = note.iter().flat_map(|note| &note.managers);
+fn look(mount: &Mount) -> Status {
+    let backend = mount.backend();
+    let record = Record::load_running(mount);
+    let managers = record.iter().flat_map(|record| &record.managers);
     Status {
-        mount: place.mount.clone(),
-        up: matches!(served, Served::Daemon | Served::Kernel),
-        served_by: match served {
-            Served::Not => "nothing",
-            Served::Daemon => "daemon",
-            Served::Stale => "stale",
-            Served::Kernel => "kernel",
+        mount: mount.path.clone(),
+        up: matches!(backend, Backend::Daemon | Backend::Kernel),
+        served_by: match backend {
+            Backend::None => "nothing",
+            Backend::Daemon => "daemon",
+            Backend::DeadDaemon => "stale",
+            Backend::Kernel => "kernel",
         },
-        daemon: note.as_ref().map(|note| DaemonStatus {
-            pid: note.daemon.pid,
-            threads: first_number(note.daemon.status_field("Threads")),
-            resident_kib: first_number(note.daemon.status_field("VmRSS")),
+        daemon: record.as_ref().map(|record| DaemonStatus {
+            pid: record.daemon.pid,
+            threads: first_number(record.daemon.status_field("Threads")),
+            resident_kib: first_number(record.daemon.status_field("VmRSS")),
         }),
         managers: managers
             .map(|Manager { device, process }| ManagerStatus {
@@ -82,8 +68,8 @@ fn look(place: &Place) -> Status {
                 running: process.is_running(),
             })
             .collect(),
-        devices: place.devices(),
-        features: features(place),
+        devices: mount.devices(),
+        features: binderfs::features(mount),
     }
 }
 
@@ -125,7 +111,7 @@ fn print(status: &Status) {
 }
 
 pub fn run(context: &Context) -> Result<ExitCode> {
-    let status = look(&context.place);
+    let status = look(&context.mount);
     context.show(&status, print);
     Ok(if status.up {
         ExitCode::SUCCESS

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The figures as pictures (SVG): a row of charts under a legend.
-use crate::figures;
-use crate::throughput::Results;
+//! Pictures of figures (SVG): rows of charts under a legend.
 use plotters::coord::combinators::LogCoord;
 use plotters::prelude::*;
 use std::error::Error;
 use std::path::Path;
 
-type Outcome = Result<(), Box<dyn Error>>;
+/// What drawing returns; its errors are those of the drawing library.
+pub type Outcome = Result<(), Box<dyn Error>>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
 const CHART: (u32, u32) = (460, 340);
@@ -36,7 +35,7 @@ pub struct Chart {
     pub title: String,
     pub x: &'static str,
     pub y: &'static str,
-    /// The x values where a label stands, and the label.
+    /// The x values that have a label, and the label.
     pub ticks: Vec<(f64, String)>,
     pub lines: Vec<Line>,
 }
@@ -45,7 +44,7 @@ fn colour(number: usize) -> RGBColor {
     COLOURS[number % COLOURS.len()]
 }
 
-/// The range that holds all values, a little wider; None if there is none above 0.
+/// A range a little wider than the positive values; None if there are none.
 fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let (low, high) = values
         .filter(|value| *value > 0.0)
@@ -55,7 +54,7 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     (high > 0.0).then_some((low / 1.15, high * 1.15))
 }
 
-/// Round values between `low` and `high`, few enough for their labels to stand apart.
+/// Round values between `low` and `high`, few enough that their labels do not overlap.
 fn round_values((low, high): (f64, f64)) -> Vec<f64> {
     let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
     let values =
@@ -83,23 +82,23 @@ fn draw_chart(area: &Area, chart: &Chart, names: &[String]) -> Outcome {
     };
     let xs: LogCoord<f64> = (x.0..x.1).log_scale().into();
     let ys: LogCoord<f64> = (y.0..y.1).log_scale().into();
-    let places = chart.ticks.iter().map(|tick| tick.0);
-    let places = places.filter(|place| (x.0..=x.1).contains(place));
+    let labelled = chart.ticks.iter().map(|tick| tick.0);
+    let labelled = labelled.filter(|value| (x.0..=x.1).contains(value));
     let mut context = ChartBuilder::on(area)
         .caption(&chart.title, ("sans-serif", 15))
         .margin(10)
         .x_label_area_size(36)
         .y_label_area_size(52)
         .build_cartesian_2d(
-            xs.with_key_points(places.collect()),
+            xs.with_key_points(labelled.collect()),
             ys.with_key_points(round_values(y)),
         )?;
     let label = |value: &f64| {
-        let near = |tick: &&(f64, String)| (tick.0 / value - 1.0).abs() < 1e-6;
+        let matches = |tick: &&(f64, String)| (tick.0 / value - 1.0).abs() < 1e-6;
         chart
             .ticks
             .iter()
-            .find(near)
+            .find(matches)
             .map_or(String::new(), |tick| tick.1.clone())
     };
     context
@@ -125,7 +124,10 @@ fn draw_chart(area: &Area, chart: &Chart, names: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Charts in rows, `columns` to a row, under a legend of all names.
+/// Draws charts in rows under a legend.
+///
+/// * `columns`: charts in a row
+/// * `names`: all lines, in the order of their colours
 pub fn draw(path: &Path, charts: &[Chart], columns: usize, names: &[String]) -> Outcome {
     let columns = columns.max(1);
     let rows = charts.len().div_ceil(columns) as u32;
@@ -149,7 +151,8 @@ pub fn draw(path: &Path, charts: &[Chart], columns: usize, names: &[String]) -> 
     Ok(())
 }
 
-/// Where the shares of a latency distribution lie on a logarithmic axis: at 1 / (1 - share).
+/// A latency distribution on a logarithmic axis: the x value of a share is 1 / (1 - share). The
+/// last point, whose share is 1, is left out.
 pub fn tail_points(curve: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     curve
         .into_iter()
@@ -158,6 +161,7 @@ pub fn tail_points(curve: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
         .collect()
 }
 
+/// The labels for `tail_points`.
 pub fn tail_ticks() -> Vec<(f64, String)> {
     let shares: [(f64, &str); 6] = [
         (2.0, "50 %"),
@@ -167,69 +171,8 @@ pub fn tail_ticks() -> Vec<(f64, String)> {
         (1e4, "99.99 %"),
         (1e5, "99.999 %"),
     ];
-    let named = shares.map(|(place, name)| (place, name.to_string()));
+    let named = shares.map(|(x, name)| (x, name.to_string()));
     named.to_vec()
-}
-
-/// Above, throughput against pairs, a chart for each size; below, the latency distributions.
-pub fn throughput(path: &Path, results: &Results) -> Outcome {
-    let mut sizes = Vec::new();
-    for (group, _) in &results.groups {
-        if !sizes.contains(&group.size) {
-            sizes.push(group.size);
-        }
-    }
-    let of_size = |size| {
-        results
-            .groups
-            .iter()
-            .filter(move |(group, _)| group.size == size)
-    };
-    let mut charts = Vec::new();
-    for size in &sizes {
-        let line = |number: usize| {
-            let points = of_size(*size).filter_map(|(group, all)| {
-                let rate = all[number].median(|one| Some(one.calls_per_s))?;
-                Some((f64::from(group.pairs), rate))
-            });
-            points.collect()
-        };
-        charts.push(Chart {
-            title: format!("{size}: calls per second"),
-            x: "pairs",
-            y: "calls/s",
-            ticks: of_size(*size)
-                .map(|(group, _)| (f64::from(group.pairs), group.pairs.to_string()))
-                .collect(),
-            lines: named_lines(&results.peers, line),
-        });
-    }
-    for size in &sizes {
-        let Some((group, all)) = of_size(*size).min_by_key(|(group, _)| group.pairs) else {
-            continue;
-        };
-        let line = |number: usize| match all[number].histogram() {
-            Ok(histogram) => tail_points(figures::curve(&histogram)),
-            Err(_) => Vec::new(),
-        };
-        let plural = if group.pairs == 1 { "" } else { "s" };
-        charts.push(Chart {
-            title: format!("{size}, {} pair{plural}: duration of a call", group.pairs),
-            x: "share of calls",
-            y: "us",
-            ticks: tail_ticks(),
-            lines: named_lines(&results.peers, line),
-        });
-    }
-    draw(path, &charts, sizes.len(), &results.peers)
-}
-
-fn named_lines(names: &[String], points: impl Fn(usize) -> Vec<(f64, f64)>) -> Vec<Line> {
-    let lines = names.iter().enumerate().map(|(number, name)| Line {
-        name: name.clone(),
-        points: points(number),
-    });
-    lines.collect()
 }
 
 #[cfg(test)]

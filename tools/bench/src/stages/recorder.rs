@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The driver's own notes of where a call is: a ring in anybinderd, a tracepoint in the module.
+//! The stages that the driver records: in a ring of anybinderd, or by a tracepoint of the module.
 //! Both give the same text, a line for each record.
-use anybinder_mount::trouble::{Doing, Result, Trouble};
+use anybinder_mount::error::{Doing, Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Points inside the driver, in the order in which a call passes them.
+/// Stages inside the driver, in the order in which a call passes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
     Ioctl,
@@ -14,20 +14,20 @@ pub enum Stage {
     Copy,
 }
 
-/// That a transaction was at a point.
+/// A transaction reached a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     pub stage: Stage,
     /// CLOCK_MONOTONIC.
     pub time_ns: u64,
-    /// 0 at Ioctl, where it is not known yet.
+    /// 0 at Ioctl, where it does not exist yet.
     pub transaction: u32,
-    /// At Enqueue of a reply, the transaction that it answers; else 0.
+    /// At Enqueue of a reply, the transaction that it replies to; else 0.
     pub reply_to: u32,
     pub thread: i32,
 }
 
-/// Out of a line; None if it is no record.
+/// The record in a line; None if there is none.
 fn parse(line: &str) -> Option<Record> {
     let text = &line[line.find("stage=")?..];
     let field = |name: &str| {
@@ -50,17 +50,17 @@ fn parse(line: &str) -> Option<Record> {
     })
 }
 
-/// Something that records for one device.
+/// Records the stages of one device. Stops when dropped.
 pub enum Recorder {
-    /// A file of the daemon's: `on` and `off` go in, the ring comes out.
+    /// A file of the daemon: `on` and `off` are written to it, the ring is read from it.
     Daemon(PathBuf),
-    /// A trace instance of our own, so that nobody else's tracing is disturbed.
+    /// A trace instance of our own, so that other tracing is not disturbed.
     Kernel(PathBuf),
 }
 
 const EVENT: &str = "events/anybinder/binder_stage/enable";
 const TRACE_DIRECTORIES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-/// For each processor: more than a round of records.
+/// For each processor; more than the records of a round need.
 const TRACE_BUFFER_KIB: &str = "16384";
 
 fn write(path: &Path, text: &str) -> Result<()> {
@@ -68,11 +68,11 @@ fn write(path: &Path, text: &str) -> Result<()> {
 }
 
 impl Recorder {
-    /// The one that a device has.
+    /// The recorder of a device. Fails, with advice, if what serves it has none.
     pub fn of(device: &Path) -> Result<Self> {
         let real = device
             .canonicalize()
-            .doing(|| format!("{}", device.display()))?;
+            .doing(|| format!("looking for {}", device.display()))?;
         let file = real.with_file_name("binder_logs").join("stages");
         if file.exists() {
             return Ok(Recorder::Daemon(file));
@@ -82,10 +82,10 @@ impl Recorder {
             .map(Path::new)
             .find(|directory| directory.join(EVENT).exists());
         let Some(directory) = found else {
-            return Err(Trouble::with_advice(
+            return Err(Error::with_advice(
                 format!("What serves {} records no stages.", device.display()),
-                "The stages are seen of anybinderd, and, by root with tracefs mounted, \
-                 of the module anybinder.ko.",
+                "Stages are recorded by anybinderd and, for root with tracefs mounted, by the module \
+                 anybinder.ko.",
             ));
         };
         let instance = directory.join(format!("instances/anybinder-bench-{}", std::process::id()));
@@ -95,7 +95,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// From here on; what was there is forgotten.
+    /// Starts recording; drops earlier records.
     pub fn start(&self) -> Result<()> {
         match self {
             Recorder::Daemon(file) => write(file, "on"),
@@ -106,7 +106,7 @@ impl Recorder {
         }
     }
 
-    /// No more; gives what there is, in order of time.
+    /// Stops recording and returns the records in order of time.
     pub fn stop(&self) -> Result<Vec<Record>> {
         let file = match self {
             Recorder::Daemon(file) => {
@@ -147,7 +147,7 @@ mod tests {
         "stage=K_ENQ time=123456789012 transaction=42 reply_to=7 proc=100 thread=101";
 
     #[test]
-    fn both_homes_write_the_same_line() {
+    fn daemon_and_module_write_the_same_line() {
         let wanted = Some(Record {
             stage: Stage::Enqueue,
             time_ns: 123_456_789_012,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an application does to a heap when it starts, as a process of its own: it allocates small
-//! and big buffers as fast as it can, frees many of them, shows itself for a while, and is gone
-//! with all that it has. On standard output: how long each allocation took.
-use crate::figures::histogram_of;
-use anybinder_mount::trouble::{Doing, Result};
+//! An application process of `bench heap`. As applications do when they start, it allocates small
+//! and big buffers as fast as it can, frees many of them, keeps the rest for a while, and ends. It
+//! prints how long the allocations took.
+use crate::figures::{histogram_of, pairs_of};
+use anybinder_mount::error::{Doing, Result};
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
@@ -24,11 +24,11 @@ struct AllocationData {
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
-/// Three buffers of a window.
+/// The three buffers of a window.
 const SURFACE_BYTES: [u64; 3] = [2 * MIB; 3];
-/// Icons and other pictures: how many, and how big at most.
+/// Icons and other pictures: their number and largest size.
 const TEXTURES: (usize, u64) = (60, 256 * KIB);
-/// Buffers used for a moment while things are loaded.
+/// Buffers used only while the application loads: their number and largest size.
 const SCRATCH: (usize, u64) = (40, 512 * KIB);
 
 #[derive(Debug, clap::Args)]
@@ -37,9 +37,8 @@ pub struct Arguments {
     heap: PathBuf,
     #[arg(long)]
     seed: u64,
-    /// How long it stays with all that it has.
     #[arg(long)]
-    linger_ms: u64,
+    keep_ms: u64,
 }
 
 struct Heap {
@@ -71,7 +70,7 @@ impl Heap {
                 .doing(|| format!("allocating {len} bytes"));
         }
         self.durations.push((start.elapsed().as_nanos() as u64, 1));
-        // SAFETY: the kernel has just made this file for us.
+        // SAFETY: the kernel has just opened this descriptor, and nothing else owns it.
         Ok(unsafe { OwnedFd::from_raw_fd(data.fd as i32) })
     }
 
@@ -90,7 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut heap = Heap {
         device: rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
             .doing(|| format!("opening {}", path.display()))?,
-        // The generator's state must not be 0, and neighbours shall not look alike.
+        // The state must not be 0, and close seeds must give different sequences.
         seed: (arguments.seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
         durations: Vec::new(),
     };
@@ -105,14 +104,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         kept.extend(heap.allocate_some(TEXTURES)?);
     }
     let histogram = histogram_of(heap.durations.into_iter())?;
-    let pairs: Vec<(u64, u64)> = histogram
-        .iter_recorded()
-        .map(|step| (step.value_iterated_to(), step.count_at_value()))
-        .collect();
+    let pairs = pairs_of(&histogram);
     println!(
         "{}",
         serde_json::to_string(&pairs).expect("numbers become JSON")
     );
-    std::thread::sleep(Duration::from_millis(arguments.linger_ms));
+    std::thread::sleep(Duration::from_millis(arguments.keep_ms));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The stages of a round trip as a picture: a bar for each step, beginning where the last one ends.
-use crate::stages::Step;
+//! A picture of a round trip: a bar for each step, which begins where the one before ends.
+use super::round_trips::Step;
+use crate::chart::Outcome;
 use plotters::prelude::*;
-use std::error::Error;
 use std::path::Path;
 
 const WIDTH: u32 = 860;
@@ -16,12 +16,12 @@ const SERVER: RGBColor = RGBColor(122, 158, 126);
 const CLIENT: RGBColor = RGBColor(217, 130, 43);
 const LEGEND: [(&str, RGBColor); 3] = [
     ("inside the driver", DRIVER),
-    ("client, and its way in and out", CLIENT),
-    ("server, likewise", SERVER),
+    ("client, and between it and the driver", CLIENT),
+    ("server, and between it and the driver", SERVER),
 ];
-const LEGEND_STEP: i32 = 220;
+const LEGEND_STEP: i32 = 225;
 
-/// Client, server, or the driver between them.
+/// By what is at work in a step: client, server, or the driver between them.
 fn colour(name: &str) -> RGBColor {
     let (from, to) = name.split_once(" to ").unwrap_or((name, name));
     match (from.as_bytes()[0], to.as_bytes()[0]) {
@@ -31,7 +31,8 @@ fn colour(name: &str) -> RGBColor {
     }
 }
 
-pub fn draw(path: &Path, steps: &[Step]) -> Result<(), Box<dyn Error>> {
+/// Draws the steps at `path`.
+pub fn draw(path: &Path, steps: &[Step]) -> Outcome {
     let total_us: f64 = steps.iter().map(|step| step.p50_us).sum();
     let height = TOP + ROW * steps.len() as u32 + 36;
     let root = SVGBackend::new(path, (WIDTH, height)).into_drawing_area();
@@ -58,10 +59,9 @@ pub fn draw(path: &Path, steps: &[Step]) -> Result<(), Box<dyn Error>> {
     let bottom = height as i32 - 26;
     for (number, (words, colour)) in LEGEND.iter().enumerate() {
         let left = LEFT as i32 + LEGEND_STEP * number as i32;
-        let mark = [(left, bottom), (left + 12, bottom + 12)];
-        root.draw(&Rectangle::new(mark, colour.filled()))?;
-        let place = (left + 18, bottom);
-        root.draw(&Text::new(*words, place, ("sans-serif", 12)))?;
+        let sample = [(left, bottom), (left + 12, bottom + 12)];
+        root.draw(&Rectangle::new(sample, colour.filled()))?;
+        root.draw(&Text::new(*words, (left + 18, bottom), ("sans-serif", 12)))?;
     }
     root.present()?;
     Ok(())
