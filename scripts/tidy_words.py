@@ -56,6 +56,13 @@ ALLOWED = {
     ("host/fuse/daemon_test.py", "linger"): "tests that answer",
     ("host/linux/main.c", "regime"): "answers the old parameter",
     ("heap/linux/main.c", "regime"): "answers the old parameter",
+    ("tools/anybinder/src/main.rs", "regime"): "tests the answer to the old option",
+    ("tools/anybinder/src/main.rs", "linger"): "tests the answer to the old option",
+    ("tools/bench/src/heap.rs", "linger"): "answers the old option",
+    ("tools/bench/src/peer.rs", "linger"): "answers the removed peer",
+    ("tools/mount/src/daemon.rs", "regime"): "answers the old option",
+    ("tools/test-tools", "regime"): "tests the answer to the old option",
+    ("tools/test-tools", "linger"): "tests the answer to the removed peer",
     ("docs/PERFORMANCE.md", "linger"): "why completion batching was removed",
 }
 GLOSSARY = "docs/GLOSSARY.md"

@@ -35,8 +35,8 @@ pub struct Daemon {
     pub address: String,
 }
 
-/// Obtains the right to start daemons that mount, in new namespaces if necessary. Allowed only while
-/// this process has one thread.
+/// Obtains the right to start daemons that mount, in new namespaces if necessary. Allowed only
+/// while this process has one thread.
 pub fn gain_mount_right() -> Result<()> {
     if !namespace::can_mount() {
         namespace::unshare_all()?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The progress of a measurement: a bar on a terminal, elsewhere a line every few seconds; on standard
-//! error, so that the results can be piped.
+//! The progress of a measurement: a bar on a terminal, elsewhere a line every few seconds; on
+//! standard error, so that the results can be piped.
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

@@ -84,8 +84,8 @@ impl Recorder {
         let Some(directory) = found else {
             return Err(Error::with_advice(
                 format!("What serves {} records no stages.", device.display()),
-                "Stages are recorded by anybinderd and, for root with tracefs mounted, by the module \
-                 anybinder.ko.",
+                "Stages are recorded by anybinderd and, for root with tracefs mounted, \
+                 by the module anybinder.ko.",
             ));
         };
         let instance = directory.join(format!("instances/anybinder-bench-{}", std::process::id()));
