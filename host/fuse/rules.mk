@@ -4,7 +4,8 @@
 FUSE_SRCS := $(filter-out %_test.c %_test_lib.c,$(wildcard host/fuse/*.c))
 FUSE_OBJS := $(CORE_SRCS:%.c=$(OBJ)/fuse/%.o) $(FUSE_SRCS:%.c=$(OBJ)/fuse/%.o)
 FUSE_ASAN_OBJS := $(FUSE_OBJS:$(OBJ)/fuse/%=$(OBJ)/fuse-asan/%)
-FUSE_CPPFLAGS := -Icore -Ihost -Ihost/fuse
+# Log messages name calls/send.c, as those of the module do.
+FUSE_CPPFLAGS := -Icore -Ihost -Ihost/fuse -fmacro-prefix-map=core/=
 
 PROGRAMS += $(BIN)/anybinderd
 

@@ -99,7 +99,7 @@ static __poll_t device_poll(struct file *filp, poll_table *table)
 	if (!thread)
 		return EPOLLERR;
 	/* First be there to be woken, then look. */
-	poll_wait(filp, &proc->host.poll_wait, table);
+	poll_wait(filp, &binder_proc_host(proc)->poll_wait, table);
 	events = binder_poll(thread) ? EPOLLIN : 0;
 	binder_thread_put(thread);
 	return events;

@@ -6,6 +6,8 @@
  * system type `binder`. Both reach this module through its aliases. Devices that were asked for by
  * name also stand in /dev, as a stock kernel without binderfs has them.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "binderfs.h"
 #include "core.h"
 #include "device.h"
@@ -118,9 +120,6 @@ static void __exit anybinder_exit(void)
 	reclaim_exit();
 }
 
-/* By the loader, from outside of the whole. */
-__visible int init_module(void);
-__visible void cleanup_module(void);
 module_init(anybinder_init);
 module_exit(anybinder_exit);
 

@@ -7,6 +7,8 @@
  * The numbers of processes are those of the initial pid namespace, so the messages stay in the
  * initial network namespace: who lives in a container does not hear of its neighbours.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "netlink.h"
 
 #include "host.h"

@@ -25,7 +25,7 @@ VM_TEST_TARGETS += module-symbols module-sparse module-newer
 # One build of a directory at a time. Type information (BTF) would need another tool and nothing here
 # reads it.
 module:
-	@host/linux/farm $(abspath $(MODULE_DIR))
+	@host/linux/link-sources $(abspath $(MODULE_DIR))
 	$(Q)flock $(MODULE_DIR) $(MAKE) --no-print-directory -C $(abspath $(MODULE_KDIR)) \
 		M=$(abspath $(MODULE_DIR)) W=$(W) $(if $(V),V=$(V)) CONFIG_DEBUG_INFO_BTF_MODULES= modules
 
@@ -36,9 +36,9 @@ module-symbols:
 	@host/linux/check-symbols $(foreach kernel,$(MODULE_KVERS), \
 		$(BUILD)/module/$(kernel)/anybinder.ko $(BUILD)/module/$(kernel)/anybinder_heap.ko)
 
-# In a farm of its own, so that nothing is thought to be built already.
+# In a build directory of its own, so that every file is compiled and checked.
 module-sparse:
-	@dir=$(abspath $(BUILD))/module/sparse; rm -rf $$dir; host/linux/farm $$dir; \
+	@dir=$(abspath $(BUILD))/module/sparse; rm -rf $$dir; host/linux/link-sources $$dir; \
 	log=$$($(MAKE) --no-print-directory -C $(abspath $(BUILD)/vm/6.12/headers/build) M=$$dir \
 		C=2 W=1 CONFIG_DEBUG_INFO_BTF_MODULES= modules 2>&1) || { echo "$$log"; exit 1; }; \
 	found=$$(echo "$$log" | grep -E "$$dir.*(warning|error):"); echo "$$found"; \
