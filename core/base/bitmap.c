@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One bit a number, set while it is in use. `hint` remembers that everything below
- * it is taken, so handing out numbers in turn does not walk over the full words
- * again each time; releasing a number lowers it.
+ * One bit per number, set while it is in use. All numbers below map->hint are in use, so
+ * that allocating one number after the other does not search the full words each time;
+ * freeing a number lowers the hint.
  */
 #include "bitmap.h"
 
@@ -36,7 +36,7 @@ u32 bm_next_size(const struct bm_bitmap *map)
 	return map->nbits > BM_NONE / 4 ? 0 : map->nbits * 2;
 }
 
-/* The lowest free number at or above @from, BM_NONE if there is none. */
+/* The lowest free number that is @from or above; BM_NONE if there is none. */
 static u32 find_free(const struct bm_bitmap *map, u32 from)
 {
 	size_t i;
@@ -61,7 +61,7 @@ u32 bm_take(struct bm_bitmap *map, u32 from)
 		return BM_NONE;
 	map->words[bit / 64] |= 1ull << (bit % 64);
 	map->used++;
-	/* Only a search that began at the hint proves that nothing below is free. */
+	/* Only a search from the hint shows that everything below @bit is in use. */
 	if (start == map->hint)
 		map->hint = bit + 1;
 	return bit;

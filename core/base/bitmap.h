@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * bm: the set of numbers in use, which hands out the lowest free one.
+ * bm: a set of numbers in use, which allocates the lowest free one.
  *
- * The words come from the caller, because nothing may be allocated under the
- * spinlock that guards the set: when bm_take() finds the set full, the caller
- * drops its lock, allocates bm_words(nbits) words for a bigger size, takes the
- * lock again, and calls bm_grow(), which hands back the old words to be freed after
- * unlock. None of these functions locks, allocates or sleeps.
+ * The memory comes from the caller, because nothing may be allocated under the spinlock
+ * that guards the set: when bm_take() finds the set full, the caller drops its lock,
+ * allocates bm_words(nbits) words for a larger set, takes the lock again and calls
+ * bm_grow(), which returns the old words, to be freed after unlock. None of these
+ * functions locks, allocates or sleeps; the caller serialises them.
  */
 #ifndef ANYBINDER_BASE_BITMAP_H
 #define ANYBINDER_BASE_BITMAP_H
@@ -17,7 +17,7 @@ struct bm_bitmap {
 	u64 *words;
 	u32 nbits;	/* a multiple of 64 */
 	u32 used;	/* bits set */
-	u32 hint;	/* no bit below this one is free */
+	u32 hint;	/* no bit below this one is clear */
 };
 
 #define BM_NONE 0xffffffffu
@@ -28,29 +28,29 @@ static inline size_t bm_words(u32 nbits)
 	return ((size_t)nbits + 63) / 64;
 }
 
-/* A set with no room at all; bm_grow() gives it its first words. */
+/* Initialises a set of size 0; bm_grow() gives it its first words. */
 void bm_init(struct bm_bitmap *map);
 
 /*
- * Gives the set @words, room for @nbits (a multiple of 64); they need not be clear.
- * Returns the words to free: the old ones (NULL the first time), or @words itself
- * if the set is already as large (another caller grew it meanwhile).
+ * Grows the set to @nbits numbers (a multiple of 64), stored in @words, which need not be
+ * cleared. Returns the words to be freed: the old ones (NULL the first time), or @words if
+ * the set is already that large because another thread grew it meanwhile.
  */
 u64 *bm_grow(struct bm_bitmap *map, u64 *words, u32 nbits);
 
-/* The size to grow a full set to: twice as many bits, 64 at first; 0 if it cannot grow. */
+/* The size to grow a full set to: 64 at first, then twice its size; 0 if it cannot grow. */
 u32 bm_next_size(const struct bm_bitmap *map);
 
-/* Marks the lowest free number that is >= @from as used and returns it; BM_NONE if full. */
+/* Allocates the lowest free number that is @from or above; BM_NONE if there is none. */
 u32 bm_take(struct bm_bitmap *map, u32 from);
 
-/* Marks @bit as used; false if it already is or lies outside the set. */
+/* Allocates the number @bit; false if it is in use or outside the set. */
 bool bm_claim(struct bm_bitmap *map, u32 bit);
 
-/* Marks @bit as free; false if it was not in use. */
+/* Frees @bit; false if it was not in use. */
 bool bm_release(struct bm_bitmap *map, u32 bit);
 
-/* Is @bit in use? Numbers outside the set are not. */
+/* Returns whether @bit is in use; numbers outside the set are not. */
 bool bm_test(const struct bm_bitmap *map, u32 bit);
 
 #endif

@@ -81,7 +81,7 @@ TEST(bitmap_random_steps)
 	free(map.words);
 }
 
-TEST(bitmap_lowest_comes_back_first)
+TEST(bitmap_allocates_the_lowest_first)
 {
 	struct bm_bitmap map;
 
@@ -99,7 +99,7 @@ TEST(bitmap_lowest_comes_back_first)
 	free(map.words);
 }
 
-TEST(bitmap_growing_is_raced_safely)
+TEST(bitmap_grown_by_another_thread)
 {
 	struct bm_bitmap map;
 	u64 first[1], second[1], third[2];
@@ -107,7 +107,7 @@ TEST(bitmap_growing_is_raced_safely)
 	bm_init(&map);
 	REQUIRE(bm_grow(&map, first, 64) == NULL);
 	REQUIRE(bm_take(&map, 0) == 0);
-	/* Somebody else was faster: the words come straight back. */
+	/* Another thread was faster: the new words are returned, to be freed. */
 	REQUIRE(bm_grow(&map, second, 64) == second);
 	REQUIRE(bm_grow(&map, third, 128) == first);
 	REQUIRE(bm_test(&map, 0) && !bm_test(&map, 64) && map.used == 1);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ck: arithmetic on numbers that a client chose. Each function stores the result
- * and returns true if it fits, or returns false if it does not; then *@out holds
- * the wrapped value, which nobody may use.
+ * ck: arithmetic on numbers that a client chose. Each function stores the result in *@out
+ * and returns whether it fits the type; if not, *@out is the wrapped value, not to be used.
  */
 #ifndef ANYBINDER_BASE_CHECKED_H
 #define ANYBINDER_BASE_CHECKED_H
@@ -36,18 +35,9 @@ CK_DEFINE(size_t)
 #undef CK_DEFINE
 
 /*
- * Rounds @value up to a multiple of @unit, a power of two.
+ * Returns whether [@offset, @offset + @size) lies within [0, @limit); an empty range may
+ * start at @limit.
  */
-static inline bool __attribute__((warn_unused_result))
-ck_align_u64(u64 value, u64 unit, u64 *out)
-{
-	if (!ck_add_u64(value, unit - 1, out))
-		return false;
-	*out &= ~(unit - 1);
-	return true;
-}
-
-/* Does [@offset, @offset + @size) lie within [0, @limit)? Empty ranges may sit at the end. */
 static inline bool ck_within(u64 offset, u64 size, u64 limit)
 {
 	return offset <= limit && size <= limit - offset;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A red-black tree. Two rules keep it balanced: a red node has no red child, and
- * every way down from a node to an empty slot meets the same number of black
- * nodes. So no way down is more than twice as long as another.
+ * Two rules keep the tree balanced: a red node has no red child, and every path from a
+ * node down to an empty slot has the same number of black nodes. So no path is more than
+ * twice as long as another.
  *
- * A new node comes in red, which can only break the first rule; fix_red() mends
- * that upwards. Taking out a black node breaks the second; fix_short() mends it
- * upwards too. Both are written once for either side: `side` 0 is left, 1 right,
- * and child() finds the slot.
+ * A new node is red, which can break the first rule only; fix_red() restores it, going
+ * up. Removing a black node breaks the second one; fix_short() restores that, going up as
+ * well. Both work for either side: @side is 0 for left and 1 for right.
  */
 #include "rbtree.h"
 
@@ -21,13 +20,13 @@ static bool is_red(const struct bt_node *node)
 	return node && node->red;
 }
 
-/* Which side of its parent @node hangs on. */
+/* The side of @node below its parent. */
 static int side_of(const struct bt_node *node)
 {
 	return node->parent->right == node;
 }
 
-/* Whatever pointed at @old from above now points at @new_node (may be NULL). */
+/* Lets the slot that points at @old, below @parent or at the top, point at @new_node. */
 static void replace_child(struct bt_root *root, struct bt_node *parent, struct bt_node *old,
 			  struct bt_node *new_node)
 {
@@ -41,7 +40,7 @@ static void replace_child(struct bt_root *root, struct bt_node *parent, struct b
 		new_node->parent = parent;
 }
 
-/* Turns @node down to @side; its child of the other side comes up and is returned. */
+/* Rotates @node down to @side; its child on the other side takes its place and is returned. */
 static struct bt_node *rotate(struct bt_root *root, struct bt_node *node, int side)
 {
 	struct bt_node *up = *child(node, !side);
@@ -56,12 +55,12 @@ static struct bt_node *rotate(struct bt_root *root, struct bt_node *node, int si
 	return up;
 }
 
-/* @node is red; its parent may be, too. Everything else is in order. */
+/* @node is red and so may its parent be, which is the only rule broken. */
 static void fix_red(struct bt_root *root, struct bt_node *node)
 {
 	while (is_red(node->parent)) {
 		struct bt_node *parent = node->parent;
-		struct bt_node *grand = parent->parent;	/* a red node is never the top */
+		struct bt_node *grand = parent->parent;	/* not NULL: the top is black */
 		int side = side_of(parent);
 		struct bt_node *uncle = *child(grand, !side);
 
@@ -94,9 +93,9 @@ void bt_link_below(struct bt_root *root, struct bt_node *node, struct bt_node *p
 }
 
 /*
- * The ways down through @parent's child on @side (maybe empty) are one black node
- * short. Either the sibling's half lends one, or it is made short as well and the
- * question moves up.
+ * The paths through the child of @parent on @side, which may be empty, have one black
+ * node too few. Either a rotation moves one over from the sibling's side, or the
+ * sibling's side loses one too and the loop goes on one level up.
  */
 static void fix_short(struct bt_root *root, struct bt_node *parent, int side)
 {
@@ -136,8 +135,8 @@ static void fix_short(struct bt_root *root, struct bt_node *parent, int side)
 	}
 }
 
-/* @other takes @node's place, colour and children; @other stands in no place. */
-static void take_place(struct bt_root *root, struct bt_node *node, struct bt_node *other)
+/* Puts @other, which is in no slot, in the place of @node, with its colour and children. */
+static void substitute(struct bt_root *root, struct bt_node *node, struct bt_node *other)
 {
 	replace_child(root, node->parent, node, other);
 	other->red = node->red;
@@ -149,8 +148,8 @@ static void take_place(struct bt_root *root, struct bt_node *node, struct bt_nod
 		other->right->parent = other;
 }
 
-/* Takes out @node, which has at most one child. */
-static void erase_thin(struct bt_root *root, struct bt_node *node)
+/* Removes @node, which has at most one child. */
+static void erase_simple(struct bt_root *root, struct bt_node *node)
 {
 	struct bt_node *parent = node->parent;
 	struct bt_node *below = node->left ? node->left : node->right;
@@ -159,7 +158,7 @@ static void erase_thin(struct bt_root *root, struct bt_node *node)
 	replace_child(root, parent, node, below);
 	if (node->red)
 		return;
-	/* An only child is red (else one side were shorter): painting it black pays. */
+	/* An only child is red, or one side would be shorter; making it black is enough. */
 	if (below)
 		below->red = false;
 	else
@@ -171,10 +170,10 @@ void bt_erase_from_others(struct bt_root *root, struct bt_node *node)
 	if (node->left && node->right) {
 		struct bt_node *next = bt_next(node);
 
-		erase_thin(root, next);
-		take_place(root, node, next);
+		erase_simple(root, next);
+		substitute(root, node, next);
 	} else {
-		erase_thin(root, node);
+		erase_simple(root, node);
 	}
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * bt: a balanced binary search tree, the nodes inside the things sorted.
+ * bt: a red-black tree; the nodes are members of the sorted structures.
  *
- * The tree knows no keys. A search is the caller's own loop over left/right, or
- * bt_find() with a comparison; an insertion is bt_insert() with a comparison, or
- * the caller's own descent to an empty slot and bt_link(). Nothing here locks,
- * allocates or sleeps.
+ * Keys are known to the caller only. A search is a loop of the caller over left and right,
+ * or bt_find() with a comparison; an insertion is bt_insert() with a comparison, or a
+ * descent of the caller to an empty slot and bt_link(). Nothing here locks, allocates or
+ * sleeps; the caller serialises all access to a tree.
  *
- * A node that stands in no tree says so (bt_init, bt_erase): see bt_linked().
+ * A node that is in no tree points at itself (bt_init(), bt_erase()); see bt_linked().
  */
 #ifndef ANYBINDER_BASE_RBTREE_H
 #define ANYBINDER_BASE_RBTREE_H
@@ -33,31 +33,30 @@ typedef int (*bt_compare)(const struct bt_node *a, const struct bt_node *b);
 /* Orders a key against a node: below zero if the key comes before @node. */
 typedef int (*bt_compare_key)(const void *key, const struct bt_node *node);
 
-/* Makes @node one that stands in no tree. */
+/* Initialises @node, which is in no tree. */
 static inline void bt_init(struct bt_node *node)
 {
 	node->parent = node;
 }
 
-/* Does @node stand in a tree? (@node has been through bt_init once.) */
+/* Returns whether @node, once initialised by bt_init(), is in a tree. */
 static inline bool bt_linked(const struct bt_node *node)
 {
 	return node->parent != node;
 }
 
-/* Is there no node in the tree? */
 static inline bool bt_empty(const struct bt_root *root)
 {
 	return !root->top;
 }
 
-/* Is @node the only one in the tree?  Nothing needs balancing then. */
+/* Returns whether @node is the only one in the tree, so that nothing needs balancing. */
 static inline bool bt_is_only(const struct bt_root *root, const struct bt_node *node)
 {
 	return root->top == node && !node->left && !node->right;
 }
 
-/* Puts @node into an empty tree. */
+/* Inserts @node into an empty tree. */
 static inline void bt_link_only(struct bt_root *root, struct bt_node *node)
 {
 	node->parent = NULL;
@@ -67,11 +66,11 @@ static inline void bt_link_only(struct bt_root *root, struct bt_node *node)
 	root->top = node;
 }
 
-/* Puts @node into the empty slot @link of @parent and rebalances. */
+/* Inserts @node into the empty slot @link of @parent and rebalances the tree. */
 void bt_link_below(struct bt_root *root, struct bt_node *node, struct bt_node *parent,
 		   struct bt_node **link);
 
-/* The same; @link may also be &root->top, without a parent: where the caller's descent ended. */
+/* The same, for a descent that may have ended at &root->top: @parent is NULL then. */
 static inline void bt_link(struct bt_root *root, struct bt_node *node, struct bt_node *parent,
 			   struct bt_node **link)
 {
@@ -82,9 +81,9 @@ static inline void bt_link(struct bt_root *root, struct bt_node *node, struct bt
 }
 
 /*
- * Inserts @node where @compare says. Returns NULL, or the node already there that
- * equals @node; then nothing has changed. (Here and below the descent is inline, so
- * that the comparison is, too.)
+ * Inserts @node in the order of @compare. Returns NULL, or a node of the tree that equals
+ * @node; the tree has not changed then. Inline, as the searches below, so that the compiler
+ * can inline the comparison.
  */
 static inline struct bt_node *bt_insert(struct bt_root *root, struct bt_node *node,
 					bt_compare compare)
@@ -104,7 +103,7 @@ static inline struct bt_node *bt_insert(struct bt_root *root, struct bt_node *no
 	return NULL;
 }
 
-/* The node that equals @key, NULL if there is none. */
+/* The node that equals @key; NULL if there is none. */
 static inline struct bt_node *bt_find(const struct bt_root *root, const void *key,
 				      bt_compare_key compare)
 {
@@ -120,7 +119,7 @@ static inline struct bt_node *bt_find(const struct bt_root *root, const void *ke
 	return NULL;
 }
 
-/* The first node not before @key (equal or next above), NULL if there is none. */
+/* The first node that does not come before @key; NULL if there is none. */
 static inline struct bt_node *bt_lower_bound(const struct bt_root *root, const void *key,
 					     bt_compare_key compare)
 {
@@ -139,10 +138,10 @@ static inline struct bt_node *bt_lower_bound(const struct bt_root *root, const v
 	return best;
 }
 
-/* Takes @node out, which is not the only one. */
+/* Removes @node, which is not the only one in the tree. */
 void bt_erase_from_others(struct bt_root *root, struct bt_node *node);
 
-/* Takes @node out; afterwards it stands in no tree. No effect if it already does. */
+/* Removes @node from the tree; does nothing if it is in none. */
 static inline void bt_erase(struct bt_root *root, struct bt_node *node)
 {
 	if (bt_is_only(root, node))
@@ -152,20 +151,20 @@ static inline void bt_erase(struct bt_root *root, struct bt_node *node)
 	bt_init(node);
 }
 
-/* The ends of the tree, NULL if it is empty; the neighbours of a node, NULL at the ends. */
+/* The ends of the tree (NULL if it is empty) and the neighbours of a node (NULL at the ends). */
 struct bt_node *bt_first(const struct bt_root *root);
 struct bt_node *bt_last(const struct bt_root *root);
 struct bt_node *bt_next(const struct bt_node *node);
 struct bt_node *bt_prev(const struct bt_node *node);
 
-/* The structure that holds @ptr, which is not NULL. */
+/* The structure that contains the node @ptr, which is not NULL. */
 #define bt_entry(ptr, type, member) base_container_of(ptr, type, member)
 
-/* Each node in order; the tree may not change meanwhile. */
+/* Each node, in order. The body may not change the tree. */
 #define bt_for_each(node, root) \
 	for (node = bt_first(root); node; node = bt_next(node))
 
-/* As above, but @node itself may be erased or freed in the body. */
+/* As above, but the body may erase or free @node. */
 #define bt_for_each_safe(node, tmp, root) \
 	for (node = bt_first(root), tmp = node ? bt_next(node) : NULL; node; \
 	     node = tmp, tmp = node ? bt_next(node) : NULL)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The tree against a table of which keys are in; its balance against the two rules. */
+/* The tree against a table of the keys that are in it; its balance against the two rules. */
 #include "base/rbtree.h"
 #include "check.h"
 
@@ -28,7 +28,7 @@ static int compare_key(const void *key, const struct bt_node *node)
 	return (wanted > key_of(node)) - (wanted < key_of(node));
 }
 
-/* Black nodes on every way down from @node; -1 if a rule is broken below it. */
+/* The number of black nodes on every path down from @node; -1 if a rule is broken below it. */
 static int black_height(const struct bt_node *node)
 {
 	int left, right;
@@ -80,7 +80,7 @@ TEST(rbtree_random_steps)
 
 	init_things(things);
 	for (int step = 0; step < NR_STEPS; step++) {
-		/* Seasons of growing and shrinking, so that all sizes are met. */
+		/* Phases of growing and of shrinking, so that all sizes occur. */
 		bool grow = unit_random(&seed) % 8 < (step / 2000 % 2 ? 3u : 5u);
 		u32 key = unit_random(&seed) % NR_KEYS;
 		struct bt_node *node = &things[key].node;
@@ -122,7 +122,7 @@ TEST(rbtree_lower_bound)
 	}
 }
 
-TEST(rbtree_own_descent)
+TEST(rbtree_descent_of_the_caller)
 {
 	struct thing things[NR_KEYS];
 	struct bt_root root = BT_ROOT;
