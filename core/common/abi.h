@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The Binder ABI, as a table of numbers and layouts: what a client's
- * <linux/android/binder.h> of the newest mainline says, with the flags that
- * Android's own kernels add.  Every size is pinned by a static assertion, so
- * that no compiler can disagree with a client about it.  Written here because
- * the headers that distributions ship are older than the protocol.
+ * The Binder ABI: the numbers and layouts of <linux/android/binder.h> of the newest
+ * mainline, and the flags that Android's own kernels add. Static assertions check the
+ * sizes. Defined here because the headers that distributions ship are older than the
+ * protocol.
  */
 #ifndef BINDER_ABI_H
 #define BINDER_ABI_H
@@ -56,8 +55,8 @@ struct flat_binder_object {
 	struct binder_object_header hdr;
 	u32 flags;
 	union {
-		u64 binder; /* an object of the sender's own */
-		u32 handle; /* somebody else's object */
+		u64 binder; /* BINDER: the object in its owner */
+		u32 handle; /* HANDLE: an object of another process */
 	};
 	u64 cookie;
 };
@@ -125,7 +124,7 @@ struct binder_freeze_info {
 	u32 timeout_ms;
 };
 
-/* sync_recv: bit 0 since frozen, bit 1 still pending */
+/* sync_recv: bit 0: calls arrived since the freeze; bit 1: calls are still pending */
 struct binder_frozen_status_info {
 	u32 pid;
 	u32 sync_recv;
@@ -169,9 +168,8 @@ enum transaction_flags {
 };
 
 /*
- * What stands in streams of commands and returns follows a code of 4 bytes, so its
- * longer words need not be aligned; said to the compiler, it can be read and written
- * where it stands.
+ * Arguments in streams of commands and returns follow a code of 4 bytes, so their 8-byte
+ * members are only aligned to 4. The attribute lets the compiler access them in place.
  */
 #define ABI_IN_STREAM __attribute__((packed, aligned(4)))
 typedef u64 abi_stream_u64 __attribute__((aligned(4)));

@@ -1,47 +1,59 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every bound of the engine, each with its reason.  A client that runs into one
- * gets an error (-ENOMEM, or BR_FAILED_REPLY with -ENOMEM) and keeps what it
- * has; no client can make the engine grow beyond the sum of these.
+ * The limits of the engine, each with its reason. A client that reaches one gets an error
+ * (-ENOMEM, or BR_FAILED_REPLY with -ENOMEM) and keeps what it has; no client can make the
+ * engine grow beyond the sum of them.
  */
 #ifndef BINDER_LIMITS_H
 #define BINDER_LIMITS_H
 
-/* Threads that one process may show to the driver.  A Java process has tens; a
- * thread costs about half a KiB until the process closes the device. */
+/*
+ * Threads of one process that call the driver. A Java process has tens of them; a thread
+ * takes about half a KiB until it exits or the process closes the device.
+ */
 #define BINDER_MAX_THREADS 4096
 
-/* Objects of its own that a process may have sent out, and handles that it may
- * hold.  Android's framework kills a process long before (6,000 proxies). */
+/*
+ * Nodes and handles of one process. Android's framework kills a process that has far fewer
+ * (6,000 proxies).
+ */
 #define BINDER_MAX_NODES 65536
 #define BINDER_MAX_REFS	 65536
 
-/* Buffers of one process: 8 bytes is the least that one takes, so its mapping
- * alone would allow hundreds of thousands, each with its bookkeeping. */
+/*
+ * Buffers of one process. A buffer takes at least 8 bytes of the mapping, which alone would
+ * allow hundreds of thousands of them, each with a struct binder_buffer.
+ */
 #define BINDER_MAX_BUFFERS 32768
 
-/* Completions (BR_TRANSACTION_COMPLETE and its kin) that a thread may leave
- * unread by writing one-way calls without ever reading. */
+/*
+ * Unread completions (BR_TRANSACTION_COMPLETE and its variants) of one thread, which grow
+ * when it writes one-way calls and never reads.
+ */
 #define BINDER_MAX_UNREAD 16384
 
-/* Objects in one transaction; each is validated and translated one by one.
- * A 1 MiB buffer of nothing but objects and offsets holds half as many. */
+/*
+ * Objects in one transaction; they are validated and translated one by one. A buffer of
+ * 1 MiB that contains only objects and their offsets has half as many.
+ */
 #define BINDER_MAX_OBJECTS 65536
 
-/* Death and freeze registrations of one process, with those that were cleared and
- * whose last notice nobody has read: asking and clearing in turn makes them. */
+/*
+ * Death and freeze notices of one process, those included that were cleared but whose last
+ * return is unread: requesting and clearing in turn accumulates them.
+ */
 #define BINDER_MAX_NOTICES (2 * BINDER_MAX_REFS)
 
-/* Files in one transaction: what a process may have open by default. */
+/* Files in one transaction: the default limit of open files of a process. */
 #define BINDER_MAX_FILES 1024
 
-/* Entries of each transaction log (stock: 32). */
+/* Entries of each transaction log, as in the stock driver. */
 #define BINDER_LOG_ENTRIES 32
 
-/* 4 MiB: the used part of a longer mapping of a receive buffer (stock behaviour). */
+/* Bytes of a mapping that are used, if it is longer, as in the stock driver. */
 #define BINDER_MAP_MAX_SIZE ((size_t)4 << 20)
 
-/* A device name, without the final NUL (binderfs.h). */
+/* Characters of a device name, without the final NUL (BINDERFS_MAX_NAME). */
 #define BINDER_NAME_MAX 255
 
 #endif

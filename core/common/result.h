@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How something went wrong, for the two who care: the peer, who is told by a
- * return code (BR_FAILED_REPLY, BR_DEAD_REPLY, BR_FROZEN_REPLY) and may ask for
- * an extended error, and the person who debugs, who wants the errno and the
- * place where it was born.
+ * Why a transaction failed. The sender gets a return code (BR_FAILED_REPLY, BR_DEAD_REPLY
+ * or BR_FROZEN_REPLY) and can ask for an extended error; the logs show the errno, a text
+ * and the line of the source.
  */
 #ifndef BINDER_RESULT_H
 #define BINDER_RESULT_H
@@ -12,14 +11,14 @@
 #include "base/base_types.h"
 
 struct binder_result {
-	u32 ret;	   /* BR_*; BR_OK (ABI number) when nothing is wrong */
-	s32 err;	   /* negative errno, the extended error's param */
-	u32 line;	   /* where it was born, in file */
+	u32 ret;	   /* BR_*; BR_OK: no failure */
+	s32 err;	   /* negative errno, the param of the extended error */
+	u32 line;	   /* of binder_fail(), in file */
 	const char *file;
 	const char *why;   /* a few words for the log */
 };
 
-/* What the other party is told of the errno @err of a home: -ESRCH means that somebody died. */
+/* The return code for the errno @err of a host operation; -ESRCH: a process is dead. */
 static inline u32 binder_ret_of(s32 err)
 {
 	return err == -ESRCH ? BR_DEAD_REPLY : BR_FAILED_REPLY;
@@ -36,8 +35,7 @@ static inline s32 binder_fail_at(struct binder_result *r, u32 ret, s32 err, cons
 	return err;
 }
 
-/* Stores the failure in *@r and returns its errno, so that a function can end
- * with `return binder_fail(...)`. */
+/* Stores the failure in *@r and returns @err, for `return binder_fail(...)`. */
 #define binder_fail(r, ret, err, why) binder_fail_at(r, ret, err, why, __FILE__, __LINE__)
 
 #endif

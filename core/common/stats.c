@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The index of a counter is the number inside the command's or return's code, so the
- * tables of names below say, by their designators, which number is which.
+ * The index of a counter and of its name is ABI_IOC_NR() of the command or return.
  */
 #include "common/stats.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counters.  Commands and returns are counted by the process that sends or reads
- * them, by number, and transactions and completions by the process whose call makes or
- * destroys them; what a process has counted is added to the world's when it ends,
- * so that no two processes write to one place for each call.  Other things made and
- * destroyed are counted for the world.  Atomics, read without a lock, so a report
- * is a moment's impression.
+ * Counters. A process counts the commands that it writes, the returns that it reads, and
+ * the transactions and completions that its calls create and delete, so that processes do
+ * not write to a shared cache line in each call; when it ends, its counters are added to
+ * those of the world. Other objects are counted in the world. The counters are atomics and
+ * read without a lock: a report is not a consistent picture of one moment.
  */
 #ifndef BINDER_STATS_H
 #define BINDER_STATS_H
@@ -16,7 +15,7 @@
 #define BINDER_NR_COMMANDS 22 /* BC_* */
 #define BINDER_NR_RETURNS  23 /* BR_* */
 
-enum binder_stat { /* in the order of the stock report */
+enum binder_stat { /* in the order of the report of the stock driver */
 	STAT_PROC,
 	STAT_THREAD,
 	STAT_NODE,
@@ -35,7 +34,7 @@ struct binder_stats {
 	struct host_atomic deleted[STAT_COUNT];
 };
 
-/* Counted and traced; numbers that mean nothing are only traced. */
+/* Count and trace a command or return of a process; an unknown number is only traced. */
 static inline void binder_stats_command(struct binder_stats *stats, u32 cmd)
 {
 	u32 nr = ABI_IOC_NR(cmd);
@@ -54,10 +53,10 @@ static inline void binder_stats_return(struct binder_stats *stats, u32 ret)
 		host_atomic_add(&stats->br[nr], 1);
 }
 
-/* For the world. */
+/* Count an object in the world. */
 void binder_stats_created(enum binder_stat what);
 void binder_stats_deleted(enum binder_stat what);
-/* By a process, in a call of its own: what each call makes and destroys. */
+/* Count an object in the process of the calling thread. */
 static inline void binder_stats_created_by(struct binder_stats *stats, enum binder_stat what)
 {
 	host_atomic_add(&stats->created[what], 1);
@@ -68,13 +67,15 @@ static inline void binder_stats_deleted_by(struct binder_stats *stats, enum bind
 	host_atomic_add(&stats->deleted[what], 1);
 }
 
-/* What all have counted: those that ended and those that are there.  May sleep. */
+/*
+ * Stores in *@sum the counters of the world and of all processes. Takes the lock of the
+ * world; may sleep.
+ */
 void binder_stats_add_up(struct binder_stats *sum);
-/* Adds what @from has counted to @to. */
+/* Adds @from to @to. */
 void binder_stats_add(struct binder_stats *to, const struct binder_stats *from);
 
-/* "BC_TRANSACTION", "BR_NOOP", ...; NULL for numbers that mean nothing.  The
- * same tables drive the parser, the reports and the tests. */
+/* "BC_TRANSACTION", "BR_NOOP", ... by ABI_IOC_NR() of the code; NULL for unknown numbers. */
 const char *binder_command_name(u32 nr);
 const char *binder_return_name(u32 nr);
 

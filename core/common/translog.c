@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A log is a ring of slots.  The writer takes the next number from an atomic and
- * fills that slot under the slot's own lock, so that senders on different CPUs
- * meet only if one laps the other by a whole ring.  The reader copies one slot
- * at a time under its lock and prints the copy.
+ * A log is a ring of slots. A writer takes the next number from an atomic counter and
+ * fills that slot under the lock of the slot, so two writers take the same lock only if
+ * one is a whole ring ahead of the other. A reader copies one slot at a time under its
+ * lock and prints the copy.
  */
 #include "common/translog.h"
 
@@ -17,7 +17,7 @@ struct slot {
 };
 
 struct ring {
-	struct host_atomic next; /* number of the slot to be filled, ever rising */
+	struct host_atomic next; /* number of the next entry */
 	struct slot slots[BINDER_LOG_ENTRIES];
 };
 
@@ -33,7 +33,7 @@ void binder_log_init(void)
 {
 	u32 i;
 
-	/* A simulated world begins without the log of the one before. */
+	/* In the test host one world follows another. */
 	host_memset(&all, 0, sizeof(all));
 	host_memset(&failures, 0, sizeof(failures));
 	for (i = 0; i < BINDER_LOG_ENTRIES; i++) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The transaction logs: what the last BINDER_LOG_ENTRIES transactions were, and
- * the last ones that failed, so that "why did that call fail?" can be answered
- * afterwards.
+ * The transaction logs: the last BINDER_LOG_ENTRIES transactions, and as many of the last
+ * ones that failed, so that one can see afterwards why a call failed.
  */
 #ifndef BINDER_TRANSLOG_H
 #define BINDER_TRANSLOG_H
@@ -13,9 +12,8 @@
 
 enum binder_log_type { LOG_CALL, LOG_ONEWAY, LOG_REPLY };
 
-/* One transaction. */
 struct binder_log_entry {
-	u32 debug_id; /* 0: none was ever written here */
+	u32 debug_id; /* of the transaction; 0: the entry is unused */
 	u8 call_type; /* enum binder_log_type */
 	s32 from_proc, from_thread, to_proc, to_thread;
 	u32 to_node;
@@ -24,10 +22,10 @@ struct binder_log_entry {
 	u32 ret;
 	s32 ret_param;
 	u32 ret_line;
-	char context[BINDER_NAME_MAX + 1]; /* its name, which may be gone when this is read */
+	char context[BINDER_NAME_MAX + 1]; /* its name; the context may be freed before this */
 };
 
-/* Once, before anything else here. */
+/* Empties both logs. Called once, before any other function of this file. */
 void binder_log_init(void);
 /* For the checkers: the lock of the entry that is being filled in, whichever it is. */
 extern struct binder_lock binder_log_entry_lock;
@@ -37,7 +35,7 @@ extern struct binder_lock binder_log_entry_lock;
 struct binder_log_entry *binder_log_begin(bool failed) ACQUIRE_LOCK(&binder_log_entry_lock);
 void binder_log_end(struct binder_log_entry *e) RELEASE_LOCK(&binder_log_entry_lock);
 
-/* The two logs as text, the oldest entry first.  May sleep. */
+/* The text of binder_logs/{,failed_}transaction_log, the oldest entry first. May sleep. */
 void binder_report_transaction_log(struct host_out *out);
 void binder_report_failed_transaction_log(struct host_out *out);
 
