@@ -17,6 +17,9 @@ OPEN_TO_HOSTS = {"core.h", "base/base_types.h", "base/list.h", "base/rbtree.h"}
 INSIDE_HOSTS = ("host/test/",)
 LOCK_CALL = re.compile(r"\bbinder_(pi_)?(mutex_)?(un|try)?lock\(")
 OPERATIONS_MAX = 72
+NO_TSA_MAX = 12
+# A function with a body, up to its brace.
+LOCKED_NAME = re.compile(r"^\w[^;{}\n]*\b(\w+_[ino]locked)\([^;{}]*\{", re.M)
 
 PORTING = "docs/PORTING.md"
 ARCHITECTURE = "docs/ARCHITECTURE.md"
@@ -125,6 +128,31 @@ def rule_hosts(tree):
                 yield path, number, "a host takes no lock of the engine"
 
 
+def rule_locked_names(tree):
+    """a function whose name says that a lock is held asserts it"""
+    for path, _, src in core_files(tree):
+        for match in LOCKED_NAME.finditer(src.text):
+            body = src.text[match.end():].split("\n}\n")[0]
+            if "binder_assert_held(" not in body:
+                line = src.text.count("\n", 0, match.start()) + 1
+                yield path, line, f"{match.group(1)} does not assert that the lock is held"
+
+
+def unchecked(tree):
+    """Where the compiler's check of locks is switched off: (path, line)."""
+    for path, _, src in core_files(tree):
+        for number, line in enumerate(src.lines, 1):
+            if not line.lstrip().startswith("#"):
+                yield from [(path, number)] * len(re.findall(r"\bNO_TSA\b", line))
+
+
+def rule_no_tsa(tree):
+    """at most 12 functions of core/ are not checked by the compiler's lock analysis"""
+    found = list(unchecked(tree))
+    for path, line in found[NO_TSA_MAX:]:
+        yield path, line, f"NO_TSA number {found.index((path, line)) + 1}, {NO_TSA_MAX} allowed"
+
+
 def operations(src):
     return re.findall(r"^static inline [^;{]*?\b(host_\w+)\(", src.text, re.M)
 
@@ -199,7 +227,8 @@ def rule_excerpts(tree):
                 yield src.path, number, f"{path} does not contain this code"
 
 
-RULES = [rule_layers, rule_knot, rule_hosts, rule_contract, rule_index, rule_excerpts]
+RULES = [rule_layers, rule_knot, rule_hosts, rule_locked_names, rule_no_tsa, rule_contract,
+         rule_index, rule_excerpts]
 
 
 def ring(count):
@@ -222,6 +251,11 @@ PLANTED = {
         ({"host/fuse/a.c": '#include "things/proc.h"\n'}, "host/fuse/a.c", 1),
         ({"host/linux/a.c": "\n\tbinder_lock(&proc->inner_lock);\n"}, "host/linux/a.c", 2),
         ({"host/linux/a.c": "\tbinder_mutex_unlock(&world.lock);\n"}, "host/linux/a.c", 1)],
+    "rule_locked_names": [
+        ({"core/things/a.c": "int f_ilocked(int x)\n{\n\treturn x;\n}\n"}, "core/things/a.c", 1)],
+    "rule_no_tsa": [
+        ({"core/things/a.c": "int f(void) NO_TSA\n{\n}\n" * (NO_TSA_MAX + 1)},
+         "core/things/a.c", 3 * NO_TSA_MAX + 1)],
     "rule_contract": [
         ({"host/host.h": "".join(f"static inline int host_f{i}(void);\n"
                                  for i in range(OPERATIONS_MAX + 1))}, "host/host.h", 1),
@@ -243,6 +277,9 @@ INNOCENT = [
     ("rule_knot", ring(KNOT_MAX)),
     ("rule_hosts", {"host/fuse/a.c": '#include "core.h"\n', "tests/a.c": "binder_lock(l);\n",
                     "host/test/a.c": '#include "things/proc.h"\n'}),
+    ("rule_locked_names", {"core/things/a.c": "int f_ilocked(int x) REQUIRES(&a)\n{\n"
+                           "\tbinder_assert_held(&a);\n}\nint g_ilocked(int x);\n"}),
+    ("rule_no_tsa", {"core/common/lock.h": "#define NO_TSA\n" + "int f(void) NO_TSA;\n" * 12}),
     ("rule_contract", {"host/host.h": "static inline int host_f(void);\n",
                        PORTING: "1 operations\n"}),
     ("rule_excerpts", {"docs/a.md": "From `a.c`:\n\n```c\n\tf();\n```\n", "a.c": "x;\n\tf();\n"}),
@@ -275,5 +312,6 @@ def show(tree):
             print(f"{path}:{line}: {complaint}")
     for knot in knots(tree):
         print(f"knot of {len(knot)}: " + ", ".join(sorted(r.removeprefix('core/') for r in knot)))
+    print(f"NO_TSA in core/: {len(list(unchecked(tree)))}")
     if "host/host.h" in tree:
         print(f"operations of host/host.h: {len(set(operations(tree['host/host.h'])))}")
