@@ -6,13 +6,19 @@
 # the fragments added.
 #
 #   PROGRAMS         files under $(BIN) that plain `make` builds
-#   TEST_TARGETS     phony targets run by `make test`
-#   VM_TEST_TARGETS  phony targets run by `make vm-test`
+#   TESTS            what `make test` runs: NAME, or NAME:VARIANT
+#   VM_TESTS         what `make vm-test` runs, likewise
 #   BENCH_TARGETS    phony targets run by `make bench`
 #   LINT_TARGETS     phony targets run by `make lint`
 #
-# A test target prints `NAME: N passed, N failed, N skipped` as its last word
-# and exits non-zero if anything failed.
+# Each NAME in TESTS and VM_TESTS gets a target: `make test-NAME VARIANT=V`; without VARIANT, the first
+# one listed. Its fragment sets
+#
+#   NAME.run    the command; NAME.VARIANT.run takes precedence. $(variant) is the variant.
+#   NAME.needs  what is built first, together with NAME.VARIANT.needs
+#
+# The last line that a test prints is `TITLE: N passed, N failed, N skipped`; it exits non-zero if
+# anything failed.
 
 MAKEFLAGS += --no-builtin-rules --no-builtin-variables
 
@@ -40,19 +46,29 @@ LDFLAGS  := -pthread $(EXTRA_LDFLAGS)
 LDLIBS   :=
 
 PROGRAMS :=
-TEST_TARGETS :=
-VM_TEST_TARGETS :=
+TESTS :=
+VM_TESTS :=
 BENCH_TARGETS :=
 LINT_TARGETS :=
 
 .DEFAULT_GOAL := all
 
+# A rule for objects under $(OBJ)/$(1), compiled by $(2) with the flags $(3):
+#   $(eval $(call object_rule,NAME,$(CC),FLAGS))
+define object_rule
+$$(OBJ)/$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$$(Q)$$(call say,CC,$$@)$(2) $$(CPPFLAGS) $$(CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
+endef
+
 # A fragment sets include paths for its own objects with a pattern-specific
 # variable, e.g.  $(OBJ)/host/fuse/%.o: CPPFLAGS += -Ihost/fuse
 include $(filter-out $(BUILD)/%,$(wildcard */rules.mk */*/rules.mk */*/*.rules.mk))
 
-.PHONY: all test vm-test bench demo demo-run setup tidy lint clean help $(TEST_TARGETS) \
-	$(VM_TEST_TARGETS) $(BENCH_TARGETS) $(LINT_TARGETS)
+TEST_NAMES := $(sort $(foreach test,$(TESTS) $(VM_TESTS),$(firstword $(subst :, ,$(test)))))
+
+.PHONY: all test vm-test bench demo demo-run setup tidy lint clean help $(TEST_NAMES:%=test-%) \
+	$(BENCH_TARGETS) $(LINT_TARGETS)
 
 ## all: build every program (the default)
 all: $(PROGRAMS)
@@ -69,13 +85,28 @@ $(BIN)/%:
 
 -include $(shell test -d $(OBJ) && find $(OBJ) -name '*.d')
 
+# The variants of test $(1); the one that is asked for; an error if it is none of them.
+variants = $(patsubst $(1):%,%,$(filter $(1):%,$(TESTS) $(VM_TESTS)))
+variant_of = $(or $(VARIANT),$(firstword $(call variants,$(1))))
+check_variant = $(if $(filter-out $(call variants,$(1)),$(variant)),$(error test-$(1) has no variant \
+	$(variant); its variants: $(or $(call variants,$(1)),none)))
+
+define test_rule
+test-$(1): variant = $$(call variant_of,$(1))
+test-$(1): $(call needs_of,$(1))
+	@$$(call check_variant,$(1))$$(or $$($(1).$$(variant).run),$$($(1).run))
+endef
+needs_of = $($(1).needs) $($(1).$(call variant_of,$(1)).needs)
+
+$(foreach name,$(TEST_NAMES),$(eval $(call test_rule,$(name))))
+
 ## test: every test that needs no virtual machine; ends with the total
 test: all
-	@scripts/run-tests --record $(BUILD)/test.total $(TEST_TARGETS)
+	@scripts/run-tests --record $(BUILD)/test.total $(TESTS)
 
 ## vm-test: the tests that boot a kernel in QEMU; ends with the total
 vm-test: all vm-fetch
-	@scripts/run-tests --record $(BUILD)/vm-test.total $(VM_TEST_TARGETS)
+	@scripts/run-tests --record $(BUILD)/vm-test.total $(VM_TESTS)
 
 ## bench: measurements, side by side with other IPC systems
 bench: all $(BENCH_TARGETS)
@@ -103,8 +134,13 @@ clean:
 
 ## help: this list
 help:
-	@sed -n 's/^## /  /p' $(firstword $(MAKEFILE_LIST))
-	@echo "  test targets: $(TEST_TARGETS)"
-	@echo "  vm test targets: $(VM_TEST_TARGETS)"
-	@echo "  bench targets: $(BENCH_TARGETS)"
-	@echo "  lint targets: $(LINT_TARGETS)"
+	@sed -n 's/^## /  /p' $(filter Makefile %rules.mk,$(MAKEFILE_LIST))
+	@echo
+	@echo "  Single tests: make test-NAME, or make test-NAME VARIANT=V for another than the first."
+	@echo "  Those marked * run in a virtual machine and belong to make vm-test."
+	@$(foreach name,$(TEST_NAMES),printf '    %-18s %s\n' test-$(name) \
+		"$(strip $(patsubst $(name):%,%,$(filter $(name):%,$(TESTS))) $(patsubst \
+		$(name):%,%*,$(filter $(name):%,$(VM_TESTS))) $(patsubst %,*,$(filter $(name),$(VM_TESTS))))";)
+	@echo
+	@echo "  Parts of make bench: $(BENCH_TARGETS)"
+	@echo "  Parts of make lint: tidy $(LINT_TARGETS)"

@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The engine belongs to no home: each compiles these files with its own
-# host_types.h and host_impl.h on the include path (-Icore -Ihost -Ihost/HOME).
+# The engine belongs to no host: each compiles these files with its own
+# host_types.h and host_impl.h on the include path (-Icore -Ihost -Ihost/HOST).
 CORE_SRCS := $(filter-out %_test.c,$(wildcard core/*/*.c))
 
 # The lock annotations are read by clang alone, and on members of C structs by
-# clang 19 and later. The last line sees that the check finds a planted breach.
+# clang 19 and later. The last check is that a planted breach is found.
 CLANG_LOCKS := clang-19 -std=gnu11 -fsyntax-only -Wthread-safety -Werror -DBINDER_DEBUG \
 	-D_GNU_SOURCE -Icore -Ihost -Ihost/test
 LOCKS_BREACH := '\#include "things/proc.h"\nint f(struct binder_proc *p);\n\
 	int f(struct binder_proc *p) { return p->nr_threads; }\n'
 
-TEST_TARGETS += test-locks
+TESTS += source:locks
 
-test-locks:
-	@passed=0; failed=0; \
+source.locks.run = passed=0; failed=0; \
 	for file in $(CORE_SRCS); do \
 		if $(CLANG_LOCKS) $$file; then passed=$$((passed + 1)); \
 		else failed=$$((failed + 1)); fi; \
 	done; \
 	if printf $(LOCKS_BREACH) | $(CLANG_LOCKS) -xc - 2>&1 | grep -q 'requires holding'; \
 	then passed=$$((passed + 1)); \
-	else failed=$$((failed + 1)); echo "a read without the lock went unseen"; fi; \
+	else failed=$$((failed + 1)); echo "clang does not find the planted read without its lock"; fi; \
 	echo "locks: $$passed passed, $$failed failed, 0 skipped"; test $$failed = 0

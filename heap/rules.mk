@@ -1,45 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The pools in user space, for their unit tests: built with AddressSanitizer and UBSan, and with
-# ThreadSanitizer. The module is built by host/linux/rules.mk.
+# The page pools in user space:
+#
+#   asan   their unit tests, with AddressSanitizer and UBSan
+#   races  the same with ThreadSanitizer
+#   sim    under the seeded scheduler; a seed is one interleaving
+#
+# The module is built by host/linux/rules.mk and tested by tests/heap.
 HEAP_TEST_SRCS := heap/pool.c heap/store.c $(wildcard heap/*_test.c) $(wildcard heap/test/*.c) \
 	tests/unit/random.c tests/unit/runner.c
+HEAP_TEST_FLAGS := -Iheap -Iheap/test -Itests -O1
 HEAP_ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 HEAP_TSAN := -fsanitize=thread
-
-TEST_TARGETS += test-heap test-heap-races
-
-$(OBJ)/heap-asan/%.o: HEAP_SAN := $(HEAP_ASAN)
-$(OBJ)/heap-tsan/%.o: HEAP_SAN := $(HEAP_TSAN)
-define heap_rule
-$$(OBJ)/heap-$(1)/%.o: %.c
-	@mkdir -p $$(@D)
-	$$(Q)$$(call say,CC,$$@)$$(CC) $$(CPPFLAGS) -Iheap -Iheap/test -Itests $$(CFLAGS) -O1 \
-		$$(HEAP_SAN) -MMD -MP -c -o $$@ $$<
-
-$$(BIN)/heap_test_$(1): $$(HEAP_TEST_SRCS:%.c=$$(OBJ)/heap-$(1)/%.o)
-endef
-$(foreach san,asan tsan,$(eval $(call heap_rule,$(san))))
-$(BIN)/heap_test_asan: LDFLAGS += $(HEAP_ASAN)
-$(BIN)/heap_test_tsan: LDFLAGS += $(HEAP_TSAN)
-
-test-heap: $(BIN)/heap_test_asan
-	@timeout 120 $(BIN)/heap_test_asan heap
-
-test-heap-races: $(BIN)/heap_test_tsan
-	@TSAN_OPTIONS=halt_on_error=1 timeout 120 $(BIN)/heap_test_tsan heap-races
-
-# The same pools under the seeded scheduler; a seed is one interleaving.
 HEAP_SIM_SRCS := heap/pool.c heap/store.c host/test/fiber.c $(wildcard heap/sim/*.c)
-TEST_TARGETS += test-heap-sim
+
+TESTS += heap:asan heap:races heap:sim
+
+$(eval $(call object_rule,heap-asan,$$(CC),$(HEAP_TEST_FLAGS) $(HEAP_ASAN)))
+$(BIN)/heap_test_asan: LDFLAGS += $(HEAP_ASAN)
+$(BIN)/heap_test_asan: $(HEAP_TEST_SRCS:%.c=$(OBJ)/heap-asan/%.o)
+
+$(eval $(call object_rule,heap-tsan,$$(CC),$(HEAP_TEST_FLAGS) $(HEAP_TSAN)))
+$(BIN)/heap_test_tsan: LDFLAGS += $(HEAP_TSAN)
+$(BIN)/heap_test_tsan: $(HEAP_TEST_SRCS:%.c=$(OBJ)/heap-tsan/%.o)
 
 # gcc 12 does not see what is initialised across a switch of stacks.
-$(OBJ)/heap-sim/%.o: %.c
-	@mkdir -p $(@D)
-	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) -Iheap -Iheap/sim -Ihost/test $(CFLAGS) \
-		-Wno-maybe-uninitialized -MMD -MP -c -o $@ $<
-
+$(eval $(call object_rule,heap-sim,$$(CC),-Iheap -Iheap/sim -Ihost/test -Wno-maybe-uninitialized))
 $(BIN)/heap-sim: $(HEAP_SIM_SRCS:%.c=$(OBJ)/heap-sim/%.o)
 
-test-heap-sim: $(BIN)/heap-sim
-	@timeout 120 $(BIN)/heap-sim --seeds 20000
+heap.asan.needs := $(BIN)/heap_test_asan
+heap.asan.run = timeout 120 $(BIN)/heap_test_asan heap
+
+heap.races.needs := $(BIN)/heap_test_tsan
+heap.races.run = TSAN_OPTIONS=halt_on_error=1 timeout 120 $(BIN)/heap_test_tsan heap-races
+
+heap.sim.needs := $(BIN)/heap-sim
+heap.sim.run = timeout 120 $(BIN)/heap-sim --seeds 20000

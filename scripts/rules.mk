@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-TEST_TARGETS += test-run-tests test-tidy
+#
+# Checks of the source tree and of the scripts that the other tests rely on.
+TESTS += source:tidy source:protocol source:run-tests
 LINT_TARGETS += lint-c
 
-test-run-tests:
-	@scripts/run-tests --self-test
-
-test-tidy:
-	@scripts/tidy --self-test --summary
+source.tidy.run = scripts/tidy --self-test --summary
+source.run-tests.run = scripts/run-tests --self-test
 
 # The programs are built with gcc; clang finds other warnings.
 lint-c:
@@ -16,14 +15,13 @@ lint-c:
 	done
 
 # docs/PROTOCOL.md lists the conformance tests with the rules that they test.
-TEST_TARGETS += test-protocol
 RULES := $(BUILD)/protocol.tsv
 
 $(RULES): $(BIN)/anybinder-conformance
 	@$< --list >$@
 
-test-protocol: $(RULES)
-	@scripts/protocol $(RULES)
+source.protocol.needs := $(RULES)
+source.protocol.run = scripts/protocol $(RULES)
 
 .PHONY: protocol
 ## protocol: update the list of conformance tests in docs/PROTOCOL.md

@@ -14,9 +14,9 @@ $(BIN)/anybinder $(BIN)/rsb_hub &: $(RUST_SOURCES)
 	$(Q)for program in anybinder rsb_hub; do \
 		install $(CARGO_TARGET_DIR)/release/$$program $(BIN)/$$program; done
 
-TEST_TARGETS += test-tools
-test-tools: all
-	@tools/test-tools
+TESTS += tools
+tools.needs := all
+tools.run = tools/test-tools
 
 LINT_TARGETS += lint-rust
 lint-rust:

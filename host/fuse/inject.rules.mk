@@ -3,10 +3,10 @@ INJECT_TEST_OBJS := $(addprefix $(OBJ)/host/fuse/,inject.o inject_plan.o inject_
 	inject_hard_test.o inject_test_lib.o) \
 	$(OBJ)/tests/unit/runner.o
 
-TEST_TARGETS += test-inject
+TESTS += anybinderd:inject
 
 $(INJECT_TEST_OBJS): CPPFLAGS += -Itests
 $(BIN)/inject_test: $(INJECT_TEST_OBJS)
 
-test-inject: $(BIN)/inject_test
-	@timeout 300 $(BIN)/inject_test
+anybinderd.inject.needs := $(BIN)/inject_test
+anybinderd.inject.run = timeout 300 $(BIN)/inject_test

@@ -29,13 +29,14 @@ $(BIN)/anybinderd: $(FUSE_OBJS)
 $(BIN)/anybinderd-asan: LDFLAGS += -fsanitize=address,undefined
 $(BIN)/anybinderd-asan: $(FUSE_ASAN_OBJS)
 
-TEST_TARGETS += test-anybinderd test-anybinderd-asan test-anybinderd-measure
+# inject is in inject.rules.mk.
+TESTS += anybinderd:plain anybinderd:asan anybinderd:measure
 
-test-anybinderd: $(BIN)/anybinderd
-	@timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd
+anybinderd.plain.needs := $(BIN)/anybinderd
+anybinderd.plain.run = timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd
 
-test-anybinderd-measure: $(BIN)/anybinderd
-	@timeout 300 $(PYTHON) host/fuse/measure_test.py $(BIN)/anybinderd
+anybinderd.asan.needs := $(BIN)/anybinderd-asan
+anybinderd.asan.run = timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd-asan
 
-test-anybinderd-asan: $(BIN)/anybinderd-asan
-	@timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd-asan
+anybinderd.measure.needs := $(BIN)/anybinderd
+anybinderd.measure.run = timeout 300 $(PYTHON) host/fuse/measure_test.py $(BIN)/anybinderd

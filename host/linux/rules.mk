@@ -17,10 +17,10 @@ endif
 MODULE_DIR := $(BUILD)/module/$(MODULE_NAME)
 W ?= 1
 
-.PHONY: module module-symbols module-sparse module-newer
-
 MODULE_KVERS := 6.1 6.12 6.12-rt
-VM_TEST_TARGETS += module-symbols module-sparse module-newer
+VM_TESTS += module:symbols module:sparse module:newer
+
+.PHONY: module $(MODULE_KVERS:%=module-%)
 
 # One build of a directory at a time. Type information (BTF) would need another tool and nothing here
 # reads it.
@@ -29,16 +29,17 @@ module:
 	$(Q)flock $(MODULE_DIR) $(MAKE) --no-print-directory -C $(abspath $(MODULE_KDIR)) \
 		M=$(abspath $(MODULE_DIR)) W=$(W) $(if $(V),V=$(V)) CONFIG_DEBUG_INFO_BTF_MODULES= modules
 
+# The same for one of the kernels, for tests that need several.
+$(MODULE_KVERS:%=module-%): module-%:
+	@$(MAKE) --no-print-directory module KVER=$*
+
 # Need nothing of a kernel that mainline does not export (host/linux/symbols, heap/symbols).
-module-symbols:
-	@for kernel in $(MODULE_KVERS); do \
-		$(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
-	@host/linux/check-symbols $(foreach kernel,$(MODULE_KVERS), \
-		$(BUILD)/module/$(kernel)/anybinder.ko $(BUILD)/module/$(kernel)/anybinder_heap.ko)
+module.symbols.needs := $(MODULE_KVERS:%=module-%)
+module.symbols.run = host/linux/check-symbols $(foreach kernel,$(MODULE_KVERS), \
+	$(BUILD)/module/$(kernel)/anybinder.ko $(BUILD)/module/$(kernel)/anybinder_heap.ko)
 
 # In a build directory of its own, so that every file is compiled and checked.
-module-sparse:
-	@dir=$(abspath $(BUILD))/module/sparse; rm -rf $$dir; host/linux/link-sources $$dir; \
+module.sparse.run = dir=$(abspath $(BUILD))/module/sparse; rm -rf $$dir; host/linux/link-sources $$dir; \
 	log=$$($(MAKE) --no-print-directory -C $(abspath $(BUILD)/vm/6.12/headers/build) M=$$dir \
 		C=2 W=1 CONFIG_DEBUG_INFO_BTF_MODULES= modules 2>&1) || { echo "$$log"; exit 1; }; \
 	found=$$(echo "$$log" | grep -E "$$dir.*(warning|error):"); echo "$$found"; \
@@ -46,6 +47,5 @@ module-sparse:
 	else echo "module-sparse: 0 passed, 1 failed, 0 skipped"; exit 1; fi
 
 # Against headers changed as mainline changed them after 6.12.
-module-newer:
-	@host/linux/compat/newer $(abspath $(BUILD)/vm/6.12/headers/build) \
-		$(abspath $(BUILD))/module/newer
+module.newer.run = host/linux/compat/newer $(abspath $(BUILD)/vm/6.12/headers/build) \
+	$(abspath $(BUILD))/module/newer

@@ -7,15 +7,21 @@ $(CLIENT_TESTS): $(shell find tests/clients -type f) tools/Cargo.toml tools/Carg
 	$(Q)$(call say,CARGO,client-tests)$(RUST_BUILD) -p client-tests
 	$(Q)install $(CARGO_TARGET_DIR)/release/client-tests $@
 
-TEST_TARGETS += test-clients
-test-clients: all $(CLIENT_TESTS)
-	@tests/clients/run-native
+#   fuse    on the daemon
+#   ref     on the driver that the expectations come from; its service manager needs security contexts
+#   module  on the module; two cases need a minute on a busy machine
+TESTS += clients:fuse
+VM_TESTS += clients:ref clients:module
+clients.needs := all $(CLIENT_TESTS)
 
-# The driver that the expectations come from; its service manager needs security contexts.
-VM_TEST_TARGETS += vm-test-clients
-vm-test-clients: all $(CLIENT_TESTS)
-	@vm/run --kernel 6.12 --driver ref --append security=selinux --timeout 600 -- \
-		$(CLIENT_TESTS) --manager $(BIN)/rsb_hub --insecure-allow-all
+clients.fuse.run = tests/clients/run-native
+
+clients.ref.run = vm/run --kernel 6.12 --driver ref --append security=selinux --timeout 600 -- \
+	$(CLIENT_TESTS) --manager $(BIN)/rsb_hub --insecure-allow-all
+
+clients.module.needs := module-6.12
+clients.module.run = vm/run --kernel 6.12 --driver module --timeout 600 -- \
+	$(CLIENT_TESTS) --timeout 180 --manager $(BIN)/rsb_hub --insecure-allow-all
 
 # The crate's own tests. Not part of `make test`: they take longer to build than all the rest.
 .PHONY: test-upstream

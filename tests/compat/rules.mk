@@ -15,15 +15,13 @@ $(COMPAT_PEERS): $(BIN)/peer%: $(COMPAT_SRC) $(wildcard $(COMPAT_DIR)/*.h)
 	$(Q)$(call say,CC,$@)$(CC) -m$* $(COMPAT_CFLAGS) -nostdlib -static -no-pie -o $@ $(COMPAT_SRC)
 
 PROGRAMS += $(COMPAT_PEERS)
-TEST_TARGETS += test-compat
-VM_TEST_TARGETS += vm-test-compat vm-test-compat-module
+TESTS += compat:fuse
+VM_TESTS += compat:ref compat:module
+compat.needs := $(COMPAT_PEERS)
 
-.PHONY: test-compat vm-test-compat vm-test-compat-module
+compat.fuse.needs := $(BIN)/anybinderd
+compat.fuse.run = $(COMPAT_DIR)/run --daemon $(BIN)/anybinderd $(BIN)/peer32 $(BIN)/peer64
 
-test-compat: $(COMPAT_PEERS) $(BIN)/anybinderd
-	@$(COMPAT_DIR)/run --daemon $(BIN)/anybinderd $(BIN)/peer32 $(BIN)/peer64
-
-vm-test-compat vm-test-compat-module: $(COMPAT_PEERS)
-	@$(if $(@:%-module=),,$(MAKE) --no-print-directory module KVER=6.12)
-	@vm/run --kernel 6.12 --driver $(if $(@:%-module=),ref,module) -- \
-		$(COMPAT_DIR)/run $(BIN)/peer32 $(BIN)/peer64 /dev/binderfs/binder
+compat.module.needs := module-6.12
+compat.run = vm/run --kernel 6.12 --driver $(variant) -- \
+	$(COMPAT_DIR)/run $(BIN)/peer32 $(BIN)/peer64 /dev/binderfs/binder

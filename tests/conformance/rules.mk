@@ -11,35 +11,27 @@ $(BIN)/anybinder-conformance: LDFLAGS += -static
 $(BIN)/anybinder-conformance: $(CONFORMANCE_OBJ)
 
 PROGRAMS += $(BIN)/anybinder-conformance
-TEST_TARGETS += conformance-fuse conformance-fuse-plain conformance-fuse-global
-CONFORMANCE_MODULES := conformance-module conformance-module-6.1 conformance-module-6.12-rt
-VM_TEST_TARGETS += conformance-stock conformance-ref $(CONFORMANCE_MODULES)
+# A variant is a back end of run-backend, which says what each is.
+TESTS += conformance:fuse conformance:fuse-plain conformance:fuse-global
+VM_TESTS += $(addprefix conformance:,stock ref module module-6.1 module-6.12-rt module-global \
+	module-nopreempt secctx)
 
-.PHONY: conformance-fuse conformance-fuse-plain conformance-fuse-global \
-	conformance-stock conformance-ref \
-	$(CONFORMANCE_MODULES)
+conformance.needs := $(BIN)/anybinder-conformance
+conformance.run = $(CONFORMANCE_DIR)/run-backend $(variant) $(CONFORMANCE_OPTIONS_$(variant))
 
-conformance-fuse conformance-fuse-plain: conformance-%: $(BIN)/anybinder-conformance $(BIN)/anybinderd
-	$(CONFORMANCE_DIR)/run-backend $*
+$(foreach backend,fuse fuse-plain fuse-global,$(eval conformance.$(backend).needs := $(BIN)/anybinderd))
+$(foreach backend,module module-global module-nopreempt secctx,$(eval \
+	conformance.$(backend).needs := module-6.12))
+conformance.module-6.1.needs := module-6.1
+conformance.module-6.12-rt.needs := module-6.12-rt
 
-conformance-stock conformance-ref: conformance-%: $(BIN)/anybinder-conformance
-	$(CONFORMANCE_DIR)/run-backend $*
+# What a call can do, in the other locking modes; nothing else depends on them.
+CONFORMANCE_OPTIONS_fuse-global := $(patsubst %,--filter '%',txn_* object_* loop_* oneway_* freeze_* \
+	death_* rt_*)
+CONFORMANCE_OPTIONS_module-global := $(CONFORMANCE_OPTIONS_fuse-global)
+CONFORMANCE_OPTIONS_module-nopreempt := $(CONFORMANCE_OPTIONS_fuse-global)
 
-# What a call can do, in the other regimes of locking; the rest differs in nothing there.
-REGIME_FILTERS := $(patsubst %,--filter '%',txn_* object_* loop_* oneway_* freeze_* death_* rt_*)
-CONFORMANCE_REGIMES := conformance-module-global conformance-module-nopreempt
-VM_TEST_TARGETS += $(CONFORMANCE_REGIMES)
-
-.PHONY: $(CONFORMANCE_REGIMES)
-
-conformance-fuse-global: $(BIN)/anybinder-conformance $(BIN)/anybinderd
-	$(CONFORMANCE_DIR)/run-backend fuse-global $(REGIME_FILTERS)
-
-$(CONFORMANCE_REGIMES): $(BIN)/anybinder-conformance
-	@$(MAKE) --no-print-directory module KVER=6.12
-	$(CONFORMANCE_DIR)/run-backend $(@:conformance-%=%) $(REGIME_FILTERS)
-
-# conformance-module alone means the module on 6.12.
-$(CONFORMANCE_MODULES): $(BIN)/anybinder-conformance
-	@$(MAKE) --no-print-directory module KVER=$(patsubst -%,%,$(or $(@:conformance-module%=%),-6.12))
-	$(CONFORMANCE_DIR)/run-backend $(@:conformance-%=%)
+# Security contexts, where a security module supplies them: in Debian's default boot none does. All
+# but the test of what happens then.
+conformance.secctx.run = vm/run --kernel 6.12 --driver module --append security=selinux -- \
+	$(BIN)/anybinder-conformance --timeout 120 --filter 'secctx_[!e]*'

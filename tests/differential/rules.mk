@@ -12,9 +12,7 @@ $(BIN)/anybinder-differential: LDFLAGS += -static
 $(BIN)/anybinder-differential: $(DIFFERENTIAL_OBJ)
 
 PROGRAMS += $(BIN)/anybinder-differential
-VM_TEST_TARGETS += test-differential
+VM_TESTS += differential
 
-.PHONY: test-differential
-test-differential: $(BIN)/anybinder-differential $(BIN)/anybinderd
-	@$(MAKE) --no-print-directory module KVER=6.12
-	@$(DIFFERENTIAL_DIR)/run $(DIFFERENTIAL_OPTIONS)
+differential.needs := $(BIN)/anybinder-differential $(BIN)/anybinderd module-6.12
+differential.run = $(DIFFERENTIAL_DIR)/run $(DIFFERENTIAL_OPTIONS)

@@ -13,8 +13,7 @@ FUZZ_TARGETS := range object sg stream
 FUZZ_SAN     := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_SRCS    := $(CORE_SRCS) $(wildcard host/test/*.c) tests/unit/random.c \
 	$(filter-out %_test.c tests/fuzz/main.c,$(wildcard tests/fuzz/*.c))
-FUZZ_OBJS    := $(FUZZ_SRCS:%.c=$(OBJ)/fuzz/%.o)
-FUZZ_FLAGS    = $(CPPFLAGS) -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG $(CFLAGS) -O1 $(FUZZ_SAN)
+FUZZ_FLAGS   := -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG -O1 $(FUZZ_SAN) -fsanitize=fuzzer-no-link
 # How many inputs the bounded search tries. The clock is no judge in a test.
 FUZZ_RUNS_range := 3000
 FUZZ_RUNS_object := 100000
@@ -24,32 +23,30 @@ FUZZ_MAX_LEN := 4096
 TARGET ?= stream
 SECONDS ?= 0
 
-TEST_TARGETS += test-fuzz
+TESTS += fuzz
 .PHONY: fuzz fuzz-merge $(FUZZ_TARGETS:%=fuzz-inputs-%)
 
 # Each time anew: libFuzzer adds what it finds to the first directory that it is given.
 $(FUZZ_TARGETS:%=fuzz-inputs-%): fuzz-inputs-%:
 	@tests/fuzz/inputs unpack tests/fuzz/corpus/$*.hex $(BUILD)/fuzz/$*-kept
 
-$(OBJ)/fuzz/%.o: %.c
-	@mkdir -p $(@D)
-	$(Q)$(call say,CC,$@)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+$(eval $(call object_rule,fuzz,$(CLANG),$(FUZZ_FLAGS)))
 
 $(FUZZ_TARGETS:%=$(OBJ)/fuzz/main-%.o): $(OBJ)/fuzz/main-%.o: tests/fuzz/main.c
 	@mkdir -p $(@D)
-	$(Q)$(call say,CC,$@)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link \
+	$(Q)$(call say,CC,$@)$(CLANG) $(CPPFLAGS) $(CFLAGS) $(FUZZ_FLAGS) \
 		-DFUZZ_TARGET=fuzz_$* -MMD -MP -c -o $@ $<
 
-$(FUZZ_TARGETS:%=$(BIN)/fuzz-%): $(BIN)/fuzz-%: $(OBJ)/fuzz/main-%.o $(FUZZ_OBJS)
+$(FUZZ_TARGETS:%=$(BIN)/fuzz-%): $(BIN)/fuzz-%: $(OBJ)/fuzz/main-%.o $(FUZZ_SRCS:%.c=$(OBJ)/fuzz/%.o)
 	$(Q)$(call say,LD,$@)$(CLANG) $(LDFLAGS) $(FUZZ_SAN) -fsanitize=fuzzer -o $@ $^
 
-test-fuzz: $(FUZZ_TARGETS:%=$(BIN)/fuzz-%) $(FUZZ_TARGETS:%=fuzz-inputs-%)
-	@passed=0; failed=0; mkdir -p $(BUILD)/fuzz; \
+fuzz.needs := $(FUZZ_TARGETS:%=$(BIN)/fuzz-%) $(FUZZ_TARGETS:%=fuzz-inputs-%)
+fuzz.run = passed=0; failed=0; mkdir -p $(BUILD)/fuzz; \
 	search() { \
-		if timeout 300 $(BIN)/fuzz-$$1 $(BUILD)/fuzz/$$1-kept -seed=1 -runs=$$2 -max_len=$(FUZZ_MAX_LEN) \
-			-artifact_prefix=$(BUILD)/fuzz/$$1- >$(BUILD)/fuzz/$$1.log 2>&1; \
-		then passed=$$((passed + 1)); \
-		else failed=$$((failed + 1)); tail -40 $(BUILD)/fuzz/$$1.log; fi; \
+	if timeout 300 $(BIN)/fuzz-$$1 $(BUILD)/fuzz/$$1-kept -seed=1 -runs=$$2 -max_len=$(FUZZ_MAX_LEN) \
+		-artifact_prefix=$(BUILD)/fuzz/$$1- >$(BUILD)/fuzz/$$1.log 2>&1; \
+	then passed=$$((passed + 1)); \
+	else failed=$$((failed + 1)); tail -40 $(BUILD)/fuzz/$$1.log; fi; \
 	}; \
 	$(foreach t,$(FUZZ_TARGETS),search $(t) $(FUZZ_RUNS_$(t));) \
 	echo "fuzz: $$passed passed, $$failed failed, 0 skipped"; test $$failed = 0

@@ -12,13 +12,10 @@ $(OBJ)/$(HEAP_TESTS)/%.o: CPPFLAGS += -Itests -I$(CONFORMANCE_DIR)/lib
 $(BIN)/anybinder-heap-test: LDFLAGS += -static
 $(BIN)/anybinder-heap-test: $(HEAP_CASE_OBJ)
 
-VM_TEST_TARGETS += vm-test-heap
+VM_TESTS += heap:vm
 
-.PHONY: vm-test-heap
-
-# A test's importer of buffers, built as the modules are, in a directory of its own.
-vm-test-heap: $(BIN)/anybinder-heap-test
-	@for kernel in $(HEAP_TEST_KVERS); do \
-		$(MAKE) --no-print-directory module KVER=$$kernel && \
-		$(HEAP_TESTS)/build-importer $$kernel || exit 1; done
-	@$(HEAP_TESTS)/run $(HEAP_TEST_KVERS)
+# An importer of buffers for the tests, built as the modules are, in a directory of its own.
+heap.vm.needs := $(BIN)/anybinder-heap-test $(HEAP_TEST_KVERS:%=module-%)
+heap.vm.run = for kernel in $(HEAP_TEST_KVERS); do \
+		$(HEAP_TESTS)/build-importer $$kernel || exit 1; done; \
+	$(HEAP_TESTS)/run $(HEAP_TEST_KVERS)

@@ -1,43 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The module beyond conformance: its life, the kernel's own self-test, stress-ng, real clients.
-# `make module` decides itself what there is to build.
-
+# The module beyond conformance; what is checked of the built files is in host/linux/rules.mk.
+#
+#   life     loading and unloading, binderfs_test of the kernel, stress-ng
+#   events   tracepoints by the stock driver's names and with its fields
+#   stages   what `anybinder bench stages` reports of the module
+#   reclaim  idle buffer pages are given back, and are there again when wanted
 MODULE_TESTS := tests/module
-VM_TEST_TARGETS += vm-test-module vm-test-module-clients vm-test-events vm-test-secctx \
-	vm-test-reclaim vm-test-stages
+VM_TESTS += module:life module:events module:stages module:reclaim
 
-.PHONY: vm-test-module vm-test-module-clients vm-test-events vm-test-secctx \
-	vm-test-reclaim vm-test-stages
+module.life.needs := $(BIN)/anybinder-conformance module-6.12 module-6.1
+module.life.run = $(MODULE_TESTS)/run 6.12 6.1
 
-vm-test-module: $(BIN)/anybinder-conformance
-	@for kernel in 6.12 6.1; do $(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
-	@$(MODULE_TESTS)/run 6.12 6.1
+module.events.needs := $(BIN)/anybinder-conformance module-6.12 module-6.1
+module.events.run = $(MODULE_TESTS)/events 6.12 6.1
 
-# The very cases of test-clients and vm-test-clients; two of them need a minute on a busy machine.
-vm-test-module-clients: all $(CLIENT_TESTS)
-	@$(MAKE) --no-print-directory module KVER=6.12
-	@vm/run --kernel 6.12 --driver module --timeout 600 -- \
-		$(CLIENT_TESTS) --timeout 180 --manager $(BIN)/rsb_hub --insecure-allow-all
+module.stages.needs := $(BIN)/anybinder $(BIN)/bench-ipc module-6.12 module-6.1
+module.stages.run = $(MODULE_TESTS)/stages 6.12 6.1
 
-# Security contexts, where a security module supplies them: in Debian's default boot none does.
-# All but the test of what happens then.
-vm-test-secctx: $(BIN)/anybinder-conformance
-	@$(MAKE) --no-print-directory module KVER=6.12
-	@vm/run --kernel 6.12 --driver module --append security=selinux -- \
-		$(BIN)/anybinder-conformance --timeout 120 --filter 'secctx_[!e]*'
-
-# Tracepoints by the stock driver's names and with its fields.
-vm-test-events: $(BIN)/anybinder-conformance
-	@for kernel in 6.12 6.1; do $(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
-	@$(MODULE_TESTS)/events 6.12 6.1
-
-# What `anybinder bench stages` tells of the module.
-vm-test-stages: $(BIN)/anybinder $(BIN)/bench-ipc
-	@for kernel in 6.12 6.1; do $(MAKE) --no-print-directory module KVER=$$kernel || exit 1; done
-	@$(MODULE_TESTS)/stages 6.12 6.1
-
-# Idle buffer pages go, and are there again when wanted.
-vm-test-reclaim: $(BIN)/anybinder-conformance $(BIN)/bench-ipc
-	@$(MAKE) --no-print-directory module KVER=6.12
-	@vm/run --kernel 6.12 --driver module --timeout 600 -- $(MODULE_TESTS)/reclaim
+module.reclaim.needs := $(BIN)/anybinder-conformance $(BIN)/bench-ipc module-6.12
+module.reclaim.run = vm/run --kernel 6.12 --driver module --timeout 600 -- $(MODULE_TESTS)/reclaim

@@ -11,18 +11,16 @@ $(BIN)/anybinder-storm: LDFLAGS += -static
 $(BIN)/anybinder-storm: $(STORM_OBJ)
 
 PROGRAMS += $(BIN)/anybinder-storm
-TEST_TARGETS += test-storm
-VM_TEST_TARGETS += vm-test-storm
-
-.PHONY: test-storm vm-test-storm
+TESTS += storm:fuse
+VM_TESTS += storm:module
 
 # Options of anybinder-storm, e.g. --seed 7 --seeds 100 --kills 500
 STORM_OPTIONS ?=
+storm.needs := $(BIN)/anybinder-storm
 
-test-storm: $(BIN)/anybinder-storm $(BIN)/anybinderd
-	@$(STORM_DIR)/run $(STORM_OPTIONS)
+storm.fuse.needs := $(BIN)/anybinderd
+storm.fuse.run = $(STORM_DIR)/run $(STORM_OPTIONS)
 
-vm-test-storm: $(BIN)/anybinder-storm
-	@$(MAKE) --no-print-directory module KVER=6.12
-	@vm/run --kernel 6.12 --driver module --timeout 600 -- \
-		$(BIN)/anybinder-storm --kills 60 $(STORM_OPTIONS)
+storm.module.needs := module-6.12
+storm.module.run = vm/run --kernel 6.12 --driver module --timeout 600 -- \
+	$(BIN)/anybinder-storm --kills 60 $(STORM_OPTIONS)

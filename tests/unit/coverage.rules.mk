@@ -1,41 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# How much of the engine the tests without an operating system reach: the unit tests (but those whose
-# threads race, which reach something else each time), the kept inputs of the fuzzers and the
-# worlds of the simulator.
+# How much of the engine the tests without an operating system reach: the unit tests (except those with
+# racing threads, which reach something else each time), the kept inputs of the fuzzers and the worlds
+# of the simulator.
 #
-#   test-coverage   lines must stay above the bound, and every branch that is never taken has a
-#                   reason in tests/unit/unreached
-#   make coverage   the same, and the annotated source as build/coverage/index.html
-COV_OBJS  := $(UNIT_SRCS:%.c=$(OBJ)/cov/%.o)
-COV_SIM_OBJS = $(SIM_SRCS:%.c=$(OBJ)/cov-sim/%.o)
+#   test-unit VARIANT=coverage  lines must stay above the bound, and every branch that is never taken
+#                               has a reason in tests/unit/unreached
+#   make coverage               the same, and the annotated source as build/coverage/index.html
 COV_SEEDS := 1000
 COV_FLAGS := -fprofile-instr-generate -fcoverage-mapping
 COV_OUT   := $(BUILD)/coverage
 
-TEST_TARGETS += test-coverage
-.PHONY: coverage
+TESTS += unit:coverage
+.PHONY: coverage coverage-profile
 
-$(OBJ)/cov/%.o: %.c
-	@mkdir -p $(@D)
-	$(Q)$(call say,CC,$@)$(CLANG) $(CPPFLAGS) -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG \
-		$(CFLAGS) -O1 $(COV_FLAGS) -MMD -MP -c -o $@ $<
-
-$(OBJ)/cov-sim/%.o: %.c
-	@mkdir -p $(@D)
-	$(Q)$(call say,CC,$@)$(CLANG) $(CPPFLAGS) $(CFLAGS) $(filter-out -Wno-maybe%,$(SIM_CPPFLAGS)) -O1 \
-		$(COV_FLAGS) -MMD -MP -c -o $@ $<
+$(eval $(call object_rule,cov,$(CLANG),$(UNIT_FLAGS) $(COV_FLAGS)))
+$(eval $(call object_rule,cov-sim,$(CLANG),$(filter-out -Wno-maybe%,$(SIM_FLAGS)) -O1 $(COV_FLAGS)))
 
 $(BIN)/cov_test $(BIN)/cov_sim: CC = $(CLANG)
 $(BIN)/cov_test $(BIN)/cov_sim: LDFLAGS += $(COV_FLAGS)
-$(BIN)/cov_test: $(COV_OBJS)
-
-# A second expansion, for what tests/sim/rules.mk defines.
-.SECONDEXPANSION:
-$(BIN)/cov_sim: $$(COV_SIM_OBJS)
+$(BIN)/cov_test: $(UNIT_SRCS:%.c=$(OBJ)/cov/%.o)
 
 # Both fork, and a child inherits the name of the file: only %m makes processes take turns and add up.
-test-coverage: $(BIN)/cov_test $(BIN)/cov_sim
+coverage-profile: $(BIN)/cov_test $(BIN)/cov_sim
 	@rm -rf $(COV_OUT) && mkdir -p $(COV_OUT)
 	@LLVM_PROFILE_FILE=$(COV_OUT)/unit-%m.profraw timeout 300 \
 		$(BIN)/cov_test --without storm threads >$(COV_OUT)/log || { tail -20 $(COV_OUT)/log; false; }
@@ -44,9 +31,12 @@ test-coverage: $(BIN)/cov_test $(BIN)/cov_sim
 	@llvm-profdata-19 merge -o $(COV_OUT)/all.profdata $(COV_OUT)/*.profraw
 	@llvm-cov-19 export $(BIN)/cov_test -object $(BIN)/cov_sim -instr-profile=$(COV_OUT)/all.profdata \
 		$(CORE_SRCS) >$(COV_OUT)/all.json
-	@tests/unit/coverage $(COV_OUT)/all.json tests/unit/unreached
 
-## coverage: which lines and branches of core/ the unit tests and the fuzzers' inputs reach
-coverage: test-coverage
+unit.coverage.needs := coverage-profile
+unit.coverage.run = tests/unit/coverage $(COV_OUT)/all.json tests/unit/unreached
+
+## coverage: which lines and branches of core/ the unit tests, fuzzers' inputs and simulator reach
+coverage: coverage-profile
+	@$(unit.coverage.run)
 	llvm-cov-19 show $(BIN)/cov_test -object $(BIN)/cov_sim -instr-profile=$(COV_OUT)/all.profdata -format=html \
 		-show-branches=count -output-dir=$(COV_OUT) $(CORE_SRCS)

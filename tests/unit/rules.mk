@@ -1,46 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The unit tests: the engine on the test home, one program, debug checks and
-# sanitizers on.
+# The unit tests: the engine on the test host, one program, debug checks and sanitizers on.
+#
+#   plain     all of them
+#   global    all of them once more in the locking mode global, whose lock the debug checks rank
+#   races     those with threads of their own, under the race detector
+#   coverage  see coverage.rules.mk
 UNIT_SRCS := $(CORE_SRCS) $(wildcard core/*/*_test.c host/test/*.c tests/unit/*.c) \
 	$(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c))
-UNIT_OBJS := $(UNIT_SRCS:%.c=$(OBJ)/unit/%.o)
 UNIT_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+UNIT_FLAGS := -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG -O1
 
-TEST_TARGETS += test-unit
+TESTS += unit:plain unit:global unit:races
 
-$(OBJ)/unit/%.o: %.c
-	@mkdir -p $(@D)
-	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG \
-		$(CFLAGS) -O1 $(UNIT_SAN) -MMD -MP -c -o $@ $<
-
+$(eval $(call object_rule,unit,$$(CC),$(UNIT_FLAGS) $(UNIT_SAN)))
 $(BIN)/unit_test: LDFLAGS += $(UNIT_SAN)
-$(BIN)/unit_test: $(UNIT_OBJS)
+$(BIN)/unit_test: $(UNIT_SRCS:%.c=$(OBJ)/unit/%.o)
 
-test-unit: $(BIN)/unit_test
-	@timeout 300 $(BIN)/unit_test
-
-# Once more under one mutex, whose rank the debug checks know.
-TEST_TARGETS += test-unit-global
-
-test-unit-global: $(BIN)/unit_test
-	@timeout 300 $(BIN)/unit_test --global unit-global
-
-# The tests with threads of execution of their own once more, looking for data races.
-RACE_OBJS := $(UNIT_SRCS:%.c=$(OBJ)/race/%.o)
-
-TEST_TARGETS += test-races
-
-$(OBJ)/race/%.o: %.c
-	@mkdir -p $(@D)
-	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG \
-		$(CFLAGS) -O1 -fsanitize=thread -MMD -MP -c -o $@ $<
-
+$(eval $(call object_rule,race,$$(CC),$(UNIT_FLAGS) -fsanitize=thread))
 $(BIN)/race_test: LDFLAGS += -fsanitize=thread
-$(BIN)/race_test: $(RACE_OBJS)
+$(BIN)/race_test: $(UNIT_SRCS:%.c=$(OBJ)/race/%.o)
+
+unit.plain.needs := $(BIN)/unit_test
+unit.plain.run = timeout 300 $(BIN)/unit_test
+
+unit.global.needs := $(BIN)/unit_test
+unit.global.run = timeout 300 $(BIN)/unit_test --global unit-global
+
+unit.races.needs := $(BIN)/race_test
+unit.races.run = TSAN_OPTIONS=halt_on_error=1 timeout 300 $(BIN)/race_test --name races storm threads
 
 .PHONY: stress
-
 ## stress: storms of threads under both sets of sanitizers (STORMS=N seeds, from FIRST)
 stress: $(BIN)/unit_test $(BIN)/race_test
 	@for seed in $$(seq $(or $(FIRST),1) $$(($(or $(FIRST),1) + $(or $(STORMS),20) - 1))); do \
@@ -48,6 +38,3 @@ stress: $(BIN)/unit_test $(BIN)/race_test
 		STORM_SEED=$$seed timeout 300 $(BIN)/unit_test storm && \
 		STORM_SEED=$$seed TSAN_OPTIONS=halt_on_error=1 timeout 300 $(BIN)/race_test storm || exit; \
 	done
-
-test-races: $(BIN)/race_test
-	@TSAN_OPTIONS=halt_on_error=1 timeout 300 $(BIN)/race_test --name races storm threads

@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# A guest whose kernel complains fails the run: known lines here, real runs there.
+# A complaint of a guest's kernel fails the run: tried on recorded lines, and in a virtual machine.
+TESTS += source:complaints
+VM_TESTS += source:complaints-vm
 
-TEST_TARGETS += test-vm-complaints
-VM_TEST_TARGETS += vm-test-complaints
-
-.PHONY: test-vm-complaints vm-test-complaints
-
-test-vm-complaints:
-	@tests/vm/complaints
-
-vm-test-complaints:
-	@tests/vm/complaints 6.12
+source.complaints.run = tests/vm/complaints
+source.complaints-vm.run = tests/vm/complaints 6.12
