@@ -154,7 +154,7 @@ int caller_identify(pid_t tid, struct host_proc *who)
 	return 0;
 }
 
-void caller_forget(struct host_proc *who)
+void caller_free_identity(struct host_proc *who)
 {
 	free(who->id_ranges);
 	who->id_ranges = NULL;
@@ -163,7 +163,7 @@ void caller_forget(struct host_proc *who)
 	who->pidfd = -1;
 }
 
-void caller_moved(struct host_proc *who)
+void caller_identity_moved(struct host_proc *who)
 {
 	who->id_ranges = NULL;
 	who->pidfd = -1;

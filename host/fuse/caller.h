@@ -24,10 +24,10 @@ void caller_init(void);
 int caller_identify(pid_t tid, struct host_proc *who);
 
 /* Frees the resources that caller_identify() allocated. */
-void caller_forget(struct host_proc *who);
+void caller_free_identity(struct host_proc *who);
 
 /* @who was copied, and the copy owns those resources now. */
-void caller_moved(struct host_proc *who);
+void caller_identity_moved(struct host_proc *who);
 
 /* Is @tid a thread of the process @pid? */
 bool caller_is_thread_of(pid_t tid, pid_t pid);

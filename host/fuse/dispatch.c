@@ -11,6 +11,7 @@
 
 #include "device.h"
 #include "layout.h"
+#include "open_file.h"
 #include "text.h"
 #include "tree.h"
 #include "users.h"
@@ -217,7 +218,7 @@ static void do_opendir(const struct request *request)
 /* For requests on an open file: each of their bodies begins with the file's handle. */
 static bool is_device(const struct request *request)
 {
-	return device_is_handle(*(const uint64_t *)request->body);
+	return open_file_is_handle(*(const uint64_t *)request->body);
 }
 
 static void do_release_handle(const struct request *request)

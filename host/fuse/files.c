@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Files on their way.
+ * Files in transactions.
  *
- * A thread has at most one visit by the injector at a time, and what the visit is for is collected
- * in its struct pending_files: files to install for one transaction, numbers to close. While the
- * visit is under way the call belongs to the injector's callbacks: armed() answers it, done()
- * records how it went. The structure holds a count on the thread from submission to the end of the
- * visit.
+ * A thread has at most one job of the injector at a time. What the job does is collected in the
+ * thread's struct pending_files: files to install for one transaction, numbers to close. Meanwhile
+ * the injector's callbacks own the call: on_armed() replies to it, on_done() records the result.
+ * The job has a reference to the thread from its submission to its end.
  */
 #include "files.h"
 
+#include "call.h"
 #include "caller.h"
 #include "core.h"
-#include "device.h"
 #include "inject.h"
 #include "log.h"
 #include "park.h"
+#include "pool.h"
 #include "users.h"
 #include "worker.h"
 
@@ -25,27 +25,27 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Numbers to be closed in one visit; a client that leaves more to us keeps the rest open. */
+/* Numbers that one job closes at most; further ones stay open in the client. */
 #define CLOSES_MAX 4096u
 
-enum phase {
-	PHASE_NONE,	/* nothing to install */
-	PHASE_WANTED,	/* the engine asked */
-	PHASE_DONE,	/* they are in, or it failed */
+enum install_state {
+	INSTALL_NONE,
+	INSTALL_WANTED,		/* requested by the engine */
+	INSTALL_DONE,		/* finished, or failed with @error */
 };
 
 struct pending_files {
 	struct inject_job job;
 	struct host_thread *thread;
-	enum phase phase;
+	enum install_state state;
 	u64 cookie;
 	u32 nr;
-	int *files;		/* our duplicates */
+	int *files;		/* the daemon's duplicates */
 	int *numbers;		/* in the receiver */
 	int error;
 	u32 nr_close;
 	int *closes;
-	int result;		/* what the call is answered with */
+	int result;		/* of the call */
 };
 
 static struct injector *injector;
@@ -60,17 +60,12 @@ void files_init(void)
 	}
 }
 
-static u32 charged_uid(const struct host_proc *proc)
-{
-	return proc->euid;
-}
-
 static int take_file(struct host_thread *caller, u32 fd)
 {
 	int pidfd = caller->proc->pidfd;
 	int taken;
 
-	/* a descriptor of the device may have been inherited by another process */
+	/* another process may have inherited the descriptor of the device */
 	if (pidfd < 0 || !caller_is_thread_of(caller->tid, caller->proc->pid))
 		pidfd = (int)syscall(SYS_pidfd_open, caller_process_of(caller->tid), 0);
 	if (pidfd < 0)
@@ -85,7 +80,7 @@ static int take_file(struct host_thread *caller, u32 fd)
 
 int files_get(struct host_thread *caller, u32 fd, struct host_file **file)
 {
-	u32 uid = charged_uid(caller->proc);
+	u32 uid = caller->proc->euid;
 	int taken;
 
 	if (!users_charge(uid, USER_FILES))
@@ -120,7 +115,7 @@ static struct pending_files *get_pending(struct host_thread *thread)
 	return thread->files;
 }
 
-/* Forgets what was to be installed, not what is to be closed. */
+/* Drops the files to install, but not the numbers to close. */
 static void clear_install(struct pending_files *pending)
 {
 	for (u32 i = 0; pending->files && i < pending->nr; i++)
@@ -131,15 +126,15 @@ static void clear_install(struct pending_files *pending)
 	pending->files = NULL;
 	pending->numbers = NULL;
 	pending->nr = 0;
-	pending->phase = PHASE_NONE;
+	pending->state = INSTALL_NONE;
 }
 
-/* The transaction for which files were installed is gone: they must not stay behind. */
+/* The transaction for which files were installed no longer exists: has them closed. */
 static void drop_installed(struct host_thread *thread)
 {
 	struct pending_files *pending = thread->files;
 
-	if (pending->phase == PHASE_DONE && !pending->error)
+	if (pending->state == INSTALL_DONE && !pending->error)
 		files_close(thread, (const u32 *)pending->numbers, pending->nr);
 	clear_install(pending);
 }
@@ -165,7 +160,7 @@ static int prepare_install(struct pending_files *pending, u64 cookie, struct hos
 			return -EMFILE;
 		}
 	}
-	pending->phase = PHASE_WANTED;
+	pending->state = INSTALL_WANTED;
 	return HOST_FDS_LATER;
 }
 
@@ -179,7 +174,7 @@ int files_install(struct host_thread *receiver, u64 cookie, struct host_file **f
 		return -ENOMEM;
 	if (!injector)
 		return -EPERM;
-	if (pending->phase == PHASE_DONE && pending->cookie == cookie) {
+	if (pending->state == INSTALL_DONE && pending->cookie == cookie) {
 		error = pending->error;
 		if (!error)
 			memcpy(fds, pending->numbers, nr * sizeof(*fds));
@@ -205,55 +200,55 @@ void files_close(struct host_thread *owner, const u32 *fds, u32 nr)
 	pending->nr_close += nr;
 }
 
-static void visit_over(struct pending_files *pending, int error)
+static void end_job(struct pending_files *pending, int error)
 {
 	struct binder_thread *thread = binder_thread_of_host(pending->thread);
 
 	pending->nr_close = 0;
 	free(pending->closes);
 	pending->closes = NULL;
-	if (pending->phase == PHASE_WANTED) {
-		pending->phase = PHASE_DONE;
+	if (pending->state == INSTALL_WANTED) {
+		pending->state = INSTALL_DONE;
 		pending->error = error;
 	}
 	binder_thread_put(thread);
 }
 
 /*
- * The callbacks run in the injector's thread, which is no worker. An answer may be the last thing
- * that kept a process of a client that was killed meanwhile, and then the engine has others to
- * wake: they, and calls to be resumed, are handed to a worker.
+ * The callbacks run in the injector's thread, which must not be blocked by a client's memory. A
+ * reply may drop the last use of an open, whose release wakes other threads: their calls, and those
+ * to be resumed, are handed over to a worker.
  */
-static struct worker visitor;
+static struct worker injector_worker;
 
 static void on_armed(struct inject_job *job, int error)
 {
 	struct pending_files *pending = base_container_of(job, struct pending_files, job);
 	struct host_thread *thread = pending->thread;
-	bool resume = error && pending->phase == PHASE_WANTED;
+	bool resume = error && pending->state == INSTALL_WANTED;
 	int result = pending->result;
 
-	worker_enlist(&visitor);
+	worker_set_self(&injector_worker);
 	if (error)
-		visit_over(pending, error);	/* there will be no done() */
+		end_job(pending, error);	/* done() will not be called */
 	if (resume)
-		park_push_woken(thread);
+		worker_push_woken(thread);
 	else
-		device_answer(thread, result == BINDER_RESTART ? 0 : result);
-	worker_hand_over(&visitor);
+		call_reply(thread, result == BINDER_RESTART ? 0 : result);
+	pool_hand_over(&injector_worker);
 }
 
 static void on_done(struct inject_job *job, int error)
 {
-	worker_enlist(&visitor);
-	visit_over(base_container_of(job, struct pending_files, job), error);
-	worker_hand_over(&visitor);
+	worker_set_self(&injector_worker);
+	end_job(base_container_of(job, struct pending_files, job), error);
+	pool_hand_over(&injector_worker);
 }
 
 bool files_start(struct host_thread *thread, int result)
 {
 	struct pending_files *pending = thread->files;
-	bool install = pending && pending->phase == PHASE_WANTED && result == BINDER_RESTART;
+	bool install = pending && pending->state == INSTALL_WANTED && result == BINDER_RESTART;
 
 	if (!pending || (!install && !pending->nr_close))
 		return false;
@@ -271,12 +266,12 @@ bool files_start(struct host_thread *thread, int result)
 		.done = on_done,
 	};
 	binder_thread_get(binder_thread_of_host(thread));
-	park_keep(thread);
+	park_register(thread);
 	inject_submit(injector, &pending->job);
 	return true;
 }
 
-void files_forget(struct host_thread *thread)
+void files_free_pending(struct host_thread *thread)
 {
 	struct pending_files *pending = thread->files;
 

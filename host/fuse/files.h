@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Files on their way from one client into another.
+ * Files in transactions.
  *
- * Taking one from the sender is a system call (pidfd_getfd). Putting one into a receiver that
- * knows nothing of it is done by the injector (inject.h), which can only act when the receiver's
- * ioctl returns: so the read that would deliver the transaction ends early, the files go in, and
- * the receiver makes the same ioctl again, unaware. Between the two the numbers wait here, one set
- * for each thread.
+ * A file is taken from the sender by a system call (pidfd_getfd). It is installed in the receiver
+ * by the injector (inject.h), which can act only when the receiver's ioctl returns. So the read
+ * that would deliver the transaction ends early, the files are installed, and the receiver is made
+ * to execute the same ioctl again. Between the two, the numbers are kept here, one set for each
+ * thread.
  */
 #ifndef HOST_FUSE_FILES_H
 #define HOST_FUSE_FILES_H
@@ -14,8 +14,8 @@
 #include "host_types.h"
 
 /*
- * Starts the injector. Must run before any other thread is made. Without it files cannot be
- * passed.
+ * Starts the injector; without it files cannot be passed. Must be called before any thread is
+ * created.
  */
 void files_init(void);
 
@@ -27,13 +27,12 @@ int files_install(struct host_thread *receiver, u64 cookie, struct host_file **f
 void files_close(struct host_thread *owner, const u32 *fds, u32 nr);
 
 /*
- * The call of @thread has come to @result (that of binder_ioctl()). If files are to be put into
- * its process, or closed there, before the call can be answered, starts that, takes over the call,
- * and returns true.
+ * The engine returned @result for the call of @thread. If files have to be installed or closed in
+ * its process, takes over the call, submits that to the injector and returns true.
  */
 bool files_start(struct host_thread *thread, int result);
 
-/* The thread is no more. */
-void files_forget(struct host_thread *thread);
+/* Frees what is kept for @thread, which ends. */
+void files_free_pending(struct host_thread *thread);
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The host contract, kept by the userspace home. What costs no system call is here, the rest
- * is forwarded to the file that knows the subject.
+ * The host contract (host/host.h) in the daemon. Operations without a system call are defined here,
+ * the others call the file of their subject.
  */
 #ifndef HOST_FUSE_HOST_IMPL_H
 #define HOST_FUSE_HOST_IMPL_H
 
 #include "caller.h"
 #include "files.h"
-#include "futex.h"
+#include "locks.h"
 #include "log.h"
 #include "map.h"
 #include "park.h"
+#include "poll_notify.h"
 #include "stages.h"
 #include "switches.h"
 #include "text.h"
-#include "watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 
 /* ---- memory ---- */
 
-/* The C library keeps what a thread freed at hand for malloc, not for calloc. */
+/* malloc() uses the C library's cache of the thread, calloc() does not. */
 static inline void *host_alloc(size_t size)
 {
 	void *memory = malloc(size);
@@ -65,34 +65,24 @@ static inline size_t host_strlen(const char *s)
 
 /* ---- locks and atomics ---- */
 
-/*
- * Held for a few instructions each, some forty times a call: to let one go must not cost a locked
- * instruction, so nobody sleeps on it (futex.c says what a waiter does instead).
- */
-static inline void host_lock_take(struct host_lock_word *lock)
-{
-	if (atomic_exchange_explicit(&lock->word, 1, memory_order_acquire))
-		futex_spin_slow(&lock->word);
-}
-
-static inline void host_lock_drop(struct host_lock_word *lock)
-{
-	atomic_store_explicit(&lock->word, 0, memory_order_release);
-}
-
 static inline void host_spin_init(struct host_spinlock *lock, u32 class)
 {
-	atomic_init(&lock->lock.word, 0);
+	atomic_init(&lock->word, 0);
 }
 
 static inline void host_spin_lock(struct host_spinlock *lock)
 {
-	host_lock_take(&lock->lock);
+	if (atomic_exchange_explicit(&lock->word, 1, memory_order_acquire))
+		lock_spin_slow(&lock->word);
 }
 
+/*
+ * Spinlocks are taken about forty times a call, each for a few instructions: the unlock is a plain
+ * store, so a waiter cannot sleep until it is woken (locks.c).
+ */
 static inline void host_spin_unlock(struct host_spinlock *lock)
 {
-	host_lock_drop(&lock->lock);
+	atomic_store_explicit(&lock->word, 0, memory_order_release);
 }
 
 static inline void host_spin_destroy(struct host_spinlock *lock)
@@ -101,7 +91,7 @@ static inline void host_spin_destroy(struct host_spinlock *lock)
 
 static inline void host_pi_mutex_init(struct host_pi_mutex *lock, u32 class)
 {
-	futex_pi_init(&lock->lock);
+	lock_pi_init(&lock->lock);
 }
 
 static inline void host_pi_mutex_lock(struct host_pi_mutex *lock)
@@ -126,7 +116,7 @@ static inline void host_pi_mutex_destroy(struct host_pi_mutex *lock)
 
 static inline u32 *host_lock_ranks(void)
 {
-	return &futex_lock_ranks;
+	return &lock_ranks;
 }
 
 static inline s32 host_atomic_read(const struct host_atomic *a)
@@ -159,7 +149,7 @@ static inline void host_wake(struct host_thread *thread, bool sync)
 static inline void host_wake_poll(struct host_proc *proc, struct host_thread *thread)
 {
 	if (atomic_load(&proc->poll_armed))
-		park_wake_poll(proc);
+		poll_notify_queue(proc);
 }
 
 /* ---- opens and threads ---- */
@@ -171,14 +161,14 @@ static inline int host_proc_init(struct host_proc *proc, struct host_map *map, c
 	*proc = *(const struct host_proc *)opener;
 	error = map_init(map, proc);
 	if (!error)
-		caller_moved((void *)opener);
+		caller_identity_moved((void *)opener);
 	return error;
 }
 
 static inline void host_proc_destroy(struct host_proc *proc, struct host_map *map)
 {
 	map_destroy(map);
-	caller_forget(proc);
+	caller_free_identity(proc);
 }
 
 static inline int host_thread_init(struct host_thread *thread, struct host_proc *proc,
@@ -190,7 +180,7 @@ static inline int host_thread_init(struct host_thread *thread, struct host_proc 
 
 static inline void host_thread_destroy(struct host_thread *thread)
 {
-	files_forget(thread);
+	files_free_pending(thread);
 }
 
 /* ---- who is calling ---- */
@@ -268,7 +258,7 @@ static inline int host_map_copy(struct host_map *map, size_t off, struct host_th
 static inline void host_map_zero(struct host_map *map, size_t off, size_t size)
 {
 	memset(map->memory + off, 0, size);
-	if (map->backing_id < 0)	/* what the process still sees must go too */
+	if (map->backing_id < 0)	/* the process has a copy in its page cache */
 		map_publish(map, off, size);
 }
 
@@ -301,7 +291,7 @@ static inline void host_fds_close(struct host_thread *owner, const u32 *fds, u32
 	files_close(owner, fds, nr);
 }
 
-/* ---- policy: no security module asks a daemon ---- */
+/* ---- policy: security modules have no hooks in a daemon ---- */
 
 static inline int host_may_manage(const struct host_proc *proc)
 {
@@ -403,7 +393,7 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
 	va_end(args);
 }
 
-/* Only a kernel can offer a family of generic netlink. */
+/* Only a kernel can provide a generic netlink family. */
 static inline void host_notify_txn_failure(const struct host_txn_failure *failure)
 {
 	(void)failure;
@@ -426,7 +416,7 @@ static inline void host_count_locks(bool on)
 #define host_spin_trylock host_spin_trylock
 static inline bool host_spin_trylock(struct host_spinlock *lock)
 {
-	return !atomic_exchange_explicit(&lock->lock.word, 1, memory_order_acquire);
+	return !atomic_exchange_explicit(&lock->word, 1, memory_order_acquire);
 }
 
 #define host_shard host_shard

@@ -125,7 +125,7 @@ static int copy_out(const struct inject_plan *plan, const void *data, uint64_t a
 	return (size_t)got == size ? 0 : -EFAULT;
 }
 
-/* Writes the header for a message of @nr files to memory of the receiver, and saves what it held. */
+/* Saves memory of the receiver and writes the header for a message of @nr files there. */
 static int borrow_scratch(struct inject_plan *plan, int nr)
 {
 	union scratch image = { 0 };

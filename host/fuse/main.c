@@ -9,11 +9,14 @@
  */
 #include "caller.h"
 #include "core.h"
+#include "device.h"
+#include "dispatch.h"
 #include "files.h"
 #include "layout.h"
 #include "log.h"
 #include "mount.h"
 #include "options.h"
+#include "pool.h"
 #include "ready.h"
 #include "session.h"
 #include "stages.h"
@@ -21,7 +24,6 @@
 #include "tree.h"
 #include "users.h"
 #include "watch.h"
-#include "worker.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -35,13 +37,25 @@
 /* Without --threads; calls are short, so that more workers would not be faster. */
 #define DEFAULT_WORKERS_MAX 4
 
-/* Stuck workers: limit of all users together and of one user other than root (see worker.h). */
+/* Stuck workers: limit of all users together and of one user other than root (see pool.h). */
 #define STUCK_ALL 64
 #define STUCK_ONE 16
 
 /* Reports and directories open at once: a report of a busy system is some MiB long. */
 #define HANDLES_ALL 1024
 #define HANDLES_ONE 64
+
+static const struct watch_handlers watch_handlers = {
+	.owner_died = device_owner_died,
+	.not_held = device_not_held,
+	.hand_over = pool_hand_over,
+	.check_workers = pool_check,
+};
+
+static const struct pool_handlers pool_handlers = {
+	.serve = dispatch,
+	.finish_woken = device_finish_woken,
+};
 
 static unsigned int worker_count(const struct options *options)
 {
@@ -117,7 +131,7 @@ static bool serve(const struct options *options)
 	if (!layout_init(options->devices, options->mode, options->max_devices))
 		return false;
 	files_init();
-	if (!watch_start() || !worker_start(worker_count(options))) {
+	if (!watch_start(&watch_handlers) || !pool_start(worker_count(options), &pool_handlers)) {
 		log_error("cannot start threads: %s", strerror(errno));
 		return false;
 	}

@@ -102,7 +102,8 @@ def lock_contention_in_locking_mode_global(directory):
 def unknown_locking_mode_is_refused(directory):
     for name in ("", "coarse", "global-nopreempt"):
         result = start(os.path.join(directory, "mnt"), "--locking=" + name)
-        assert result.returncode == 2 and "--locking: expected fine or global" in result.stderr, result
+        assert result.returncode == 2, result
+        assert "--locking: expected fine or global" in result.stderr, result
 
 
 if __name__ == "__main__":

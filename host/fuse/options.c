@@ -186,8 +186,8 @@ static const struct option_def defs[] = {
 	{ "private", NULL, "only the user who starts the daemon may use the mount", store_private },
 	{ "help", NULL, "print this text", store_help },
 	{ "version", NULL, "print the version", store_version },
-	{ "regime", .former = "--regime is now --locking: use --locking=fine or --locking=global" },
-	{ "linger", .former = "--linger was removed: see docs/PERFORMANCE.md; leave the option out" },
+	{ "regime", .former = "--regime is now --locking: use --locking=fine or =global" },
+	{ "linger", .former = "--linger was removed, see docs/PERFORMANCE.md: leave it out" },
 };
 
 #define DEF_COUNT (sizeof(defs) / sizeof(defs[0]))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Threads that ended without saying so.
+ * Removing threads that exited without BINDER_THREAD_EXIT.
  *
- * BINDER_THREAD_EXIT with a null pointer, as the common client library makes it, fails in the
- * kernel (it copies the argument before it asks us), so a process that starts and ends many
- * threads would collect dead ones up to the engine's bound. They are looked for each time that the
- * number of threads has doubled, which costs little for each thread, and are made to exit as if
- * they had said so.
+ * BINDER_THREAD_EXIT with a null pointer, as libbinder calls it, fails in the kernel, because FUSE
+ * copies the argument before it sends the request. A process that starts and ends many threads
+ * would accumulate dead ones up to BINDER_MAX_THREADS. They are searched for each time the number
+ * of threads has doubled, so that the cost per thread is small, and BINDER_THREAD_EXIT is executed
+ * for them.
  */
 #include "reap.h"
 
@@ -14,9 +14,9 @@
 #include "core.h"
 #include "park.h"
 
-/* Below so many threads the dead do no harm. */
+/* With fewer threads, dead ones do no harm. */
 #define LEAST 32u
-/* So many are looked at between two takings of the lock. */
+/* Threads listed at a time. */
 #define BATCH 64u
 
 static void end_thread(struct binder_proc *proc, s32 tid)
@@ -26,7 +26,7 @@ static void end_thread(struct binder_proc *proc, s32 tid)
 
 	if (!thread)
 		return;
-	/* a worker that is stuck may still be in a call of it */
+	/* fails if a stuck worker is still in its call */
 	if (park_begin(binder_thread_host(thread))) {
 		binder_ioctl(thread, BINDER_THREAD_EXIT, arg, false);
 		park_end(binder_thread_host(thread));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Threads that ended without saying so.
+ * Removing threads that exited without BINDER_THREAD_EXIT.
  */
 #ifndef HOST_FUSE_REAP_H
 #define HOST_FUSE_REAP_H
@@ -10,8 +10,8 @@
 struct binder_proc;
 
 /*
- * Lets go of the threads of @proc that exist no more, if @proc has at least *@reap_at threads;
- * sets the number for the next time. No lock held, from a call of the process (so that it stays).
+ * Removes the exited threads of @proc, if @proc has at least *@reap_at threads; sets that number
+ * for the next time. Called during a call of the process, with no lock held.
  */
 void reap_ended_threads(struct binder_proc *proc, atomic_uint *reap_at);
 

@@ -2,45 +2,42 @@
 /*
  * The watcher.
  *
- * A process that dies closes its files, and the kernel says so by RELEASE: but not while a child
- * of it still has the mapping that it inherited by fork (the stock driver's mapping is not
- * inherited). So the owner's pidfd is watched too. When it is dead and no RELEASE has come a
- * moment later, the descriptors of all processes are looked through once: if none holds the file,
- * the open is over; if one does, as the stock driver allows, each later close of it has them
- * looked through again.
+ * When a process dies its files are closed, and the kernel sends RELEASE, but not while a child
+ * still has the mapping that it inherited by fork (the stock driver's mapping is not inherited). So
+ * the owner's pidfd is watched too. If no RELEASE has come a moment after its death, the
+ * descriptors of all processes are searched: if none refers to the file, the open ends; if one
+ * does, as the stock driver permits, the search is repeated after each later close.
  */
 #include "watch.h"
 
 #include "core.h"
-#include "device.h"
+#include "holders.h"
 #include "log.h"
 #include "park.h"
 #include "pressure.h"
 #include "worker.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* So long the kernel gets to say RELEASE by itself. */
+/* The interval of the checks for stuck workers. */
+#define CHECK_MS 20
+
+/* Delay of the search for holders, for the kernel to send RELEASE; the precision of deadlines. */
 #define GRACE_NS 20000000ull
 
-/* Opens whose holders are to be looked for; more at once are done in several rounds. */
-#define CHECKS_MAX 256u
+/* Searches for holders that can be pending at a time; further ones are dropped. */
+#define SEARCHES_MAX 256u
 
-static int epoll_fd = -1;
-static int wake_fd = -1;
-
-/* What an event is about, if not a process (nodeids of devices are larger). */
+/* The data of an event that is not the death of a process; nodeids of devices are larger. */
 #define EVENT_WAKE 0u
 #define EVENT_PRESSURE 1u
 
-
+static const struct watch_handlers *watch_handlers;
+static int epoll_fd = -1;
+static int wake_fd = -1;
 static atomic_bool checking_workers;
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 static u64 next_deadline_ns;
@@ -48,8 +45,8 @@ static unsigned int nr_deadlines;	/* calls that have one */
 static struct {
 	u64 nodeid;
 	u64 due_ns;
-} checks[CHECKS_MAX];
-static unsigned int nr_checks;
+} searches[SEARCHES_MAX];
+static unsigned int nr_searches;
 
 static void wake(void)
 {
@@ -75,13 +72,10 @@ void watch_remove(int pidfd)
 
 void watch_check_holders(u64 nodeid)
 {
-	bool added;
-
 	pthread_mutex_lock(&watch_lock);
-	added = nr_checks < CHECKS_MAX;
-	if (added) {
-		checks[nr_checks].nodeid = nodeid;
-		checks[nr_checks++].due_ns = host_now_ns() + GRACE_NS;
+	if (nr_searches < SEARCHES_MAX) {
+		searches[nr_searches].nodeid = nodeid;
+		searches[nr_searches++].due_ns = host_now_ns() + GRACE_NS;
 	}
 	pthread_mutex_unlock(&watch_lock);
 	wake();
@@ -115,66 +109,17 @@ void watch_arm_check(void)
 		wake();
 }
 
-/* The line "ino:" of fdinfo: unlike stat(2) it asks no file system, which might not answer. */
-static bool is_inode(int fdinfo_dir, const char *name, u64 nodeid)
-{
-	char text[512];
-	const char *line;
-	ssize_t got;
-	int fd = openat(fdinfo_dir, name, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return false;
-	got = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[got > 0 ? got : 0] = 0;
-	line = strstr(text, "\nino:");
-	return line && strtoull(line + 5, NULL, 10) == nodeid;
-}
-
-static bool process_holds(const char *pid, u64 nodeid)
-{
-	char path[300];
-	struct dirent *entry;
-	bool found = false;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%s/fdinfo", pid);
-	dir = opendir(path);
-	if (!dir)
-		return false;
-	while (!found && (entry = readdir(dir)))
-		found = entry->d_name[0] != '.' && is_inode(dirfd(dir), entry->d_name, nodeid);
-	closedir(dir);
-	return found;
-}
-
-static bool is_held(u64 nodeid)
-{
-	struct dirent *entry;
-	bool found = false;
-	DIR *dir = opendir("/proc");
-
-	if (!dir)
-		return true;
-	while (!found && (entry = readdir(dir)))
-		found = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-			process_holds(entry->d_name, nodeid);
-	closedir(dir);
-	return found;
-}
-
-/* Takes one check that is due; 0: none. */
-static u64 next_check(u64 now_ns)
+/* Takes one search that is due; 0: none. */
+static u64 next_search(u64 now_ns)
 {
 	u64 nodeid = 0;
 
 	pthread_mutex_lock(&watch_lock);
-	for (unsigned int i = 0; !nodeid && i < nr_checks; i++) {
-		if (checks[i].due_ns > now_ns)
+	for (unsigned int i = 0; !nodeid && i < nr_searches; i++) {
+		if (searches[i].due_ns > now_ns)
 			continue;
-		nodeid = checks[i].nodeid;
-		checks[i] = checks[--nr_checks];
+		nodeid = searches[i].nodeid;
+		searches[i] = searches[--nr_searches];
 	}
 	pthread_mutex_unlock(&watch_lock);
 	return nodeid;
@@ -187,22 +132,22 @@ static void run_due(struct worker *self)
 	bool expired;
 	u64 nodeid;
 
-	while ((nodeid = next_check(now))) {
-		if (!is_held(nodeid))
-			device_end(nodeid);
+	while ((nodeid = next_search(now))) {
+		if (!holders_exist(nodeid))
+			watch_handlers->not_held(nodeid);
 	}
 	pthread_mutex_lock(&watch_lock);
 	expired = next_deadline_ns && next_deadline_ns <= now;
-	/* the earliest is known, the others are not: look again soon */
+	/* only the earliest deadline is known: check for others soon */
 	if (expired)
 		next_deadline_ns = nr_deadlines ? now + GRACE_NS : 0;
 	pthread_mutex_unlock(&watch_lock);
-	while (expired && (thread = park_next_expired(now)))
-		park_push_woken(thread);
-	worker_hand_over(self);
+	while (expired && (thread = park_claim_expired(now)))
+		worker_push_woken(thread);
+	watch_handlers->hand_over(self);
 }
 
-/* Milliseconds until there is something to do; -1: for ever. */
+/* Milliseconds until something is due; -1: nothing is. */
 static int time_to_sleep(void)
 {
 	u64 now = host_now_ns();
@@ -210,28 +155,39 @@ static int time_to_sleep(void)
 
 	pthread_mutex_lock(&watch_lock);
 	due = next_deadline_ns ? next_deadline_ns : UINT64_MAX;
-	for (unsigned int i = 0; i < nr_checks; i++)
-		due = checks[i].due_ns < due ? checks[i].due_ns : due;
+	for (unsigned int i = 0; i < nr_searches; i++)
+		due = searches[i].due_ns < due ? searches[i].due_ns : due;
 	pthread_mutex_unlock(&watch_lock);
-	if (atomic_load(&checking_workers) && due > now + WORKER_CHECK_MS * 1000000ull)
-		return WORKER_CHECK_MS;
+	if (atomic_load(&checking_workers) && due > now + CHECK_MS * 1000000ull)
+		return CHECK_MS;
 	if (due == UINT64_MAX)
 		return -1;
 	return due <= now ? 0 : (int)((due - now + 999999) / 1000000);
 }
 
-static void handle_event(u64 about)
+/* @data: EVENT_WAKE, EVENT_PRESSURE, or the open of a process that died. */
+static void handle_event(u64 data)
 {
 	uint64_t ignored;
 
-	if (about == EVENT_WAKE) {
+	if (data == EVENT_WAKE) {
 		if (read(wake_fd, &ignored, sizeof(ignored)) < 0)
 			log_debug("watcher: %s", strerror(errno));
-	} else if (about == EVENT_PRESSURE) {
+	} else if (data == EVENT_PRESSURE) {
 		pressure_relieve();
-	} else if (device_owner_died(about)) {
-		watch_check_holders(about);
+	} else if (watch_handlers->owner_died(data)) {
+		watch_check_holders(data);
 	}
+}
+
+/* Checks the workers; stops when none is busy. */
+static void check_workers(void)
+{
+	if (watch_handlers->check_workers())
+		return;
+	atomic_store(&checking_workers, false);
+	/* check again: a worker that became busy just now did not arm a set flag */
+	atomic_store(&checking_workers, watch_handlers->check_workers());
 }
 
 static void *watch_main(void *arg)
@@ -239,7 +195,7 @@ static void *watch_main(void *arg)
 	static struct worker self;
 	u64 last_check = 0;
 
-	worker_enlist(&self);
+	worker_set_self(&self);
 	for (;;) {
 		struct epoll_event events[64];
 		int count = epoll_wait(epoll_fd, events, 64, time_to_sleep());
@@ -248,25 +204,22 @@ static void *watch_main(void *arg)
 			handle_event(events[i].data.u64);
 		run_due(&self);
 		if (atomic_load(&checking_workers) &&
-		    host_now_ns() - last_check >= WORKER_CHECK_MS * 1000000ull) {
+		    host_now_ns() - last_check >= CHECK_MS * 1000000ull) {
 			last_check = host_now_ns();
-			if (!worker_check()) {
-				atomic_store(&checking_workers, false);
-				/* one that began just now found the flag still set */
-				atomic_store(&checking_workers, worker_check());
-			}
+			check_workers();
 		}
 	}
 	return NULL;
 }
 
-bool watch_start(void)
+bool watch_start(const struct watch_handlers *handlers)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = EVENT_WAKE };
 	struct epoll_event pressure = { .events = EPOLLPRI, .data.u64 = EVENT_PRESSURE };
 	pthread_t thread;
 	int fd;
 
+	watch_handlers = handlers;
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	fd = pressure_open();

@@ -1,36 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The watcher: one thread that waits for what no request tells: the death of a process, a
- * deadline, a worker that got stuck. It sleeps when there is nothing of the kind.
+ * The watcher: one thread that waits for events that come with no request: the death of a process,
+ * a deadline, a stuck worker, memory pressure. It sleeps while nothing of the kind is expected.
  *
- * Functions may be called from any thread, with no engine lock held.
+ * The functions may be called from any thread, with no engine lock held.
  */
 #ifndef HOST_FUSE_WATCH_H
 #define HOST_FUSE_WATCH_H
 
 #include "host_types.h"
 
-/* Starts the thread. False: no descriptors or no memory. */
-bool watch_start(void);
+struct worker;
 
-/* Tells device_owner_died() when the process behind @pidfd, who opened @nodeid, is dead. */
+/* What the watcher calls, in its own thread. */
+struct watch_handlers {
+	/* The process that opened @nodeid died. True: other processes may have it open. */
+	bool (*owner_died)(u64 nodeid);
+	/* No process has @nodeid open any more. */
+	void (*not_held)(u64 nodeid);
+	/* Finishes the work queued at @worker. */
+	void (*hand_over)(struct worker *worker);
+	/* Checks for stuck workers; false: none is busy. */
+	bool (*check_workers)(void);
+};
+
+/* Starts the thread. False: no descriptors or no memory. */
+bool watch_start(const struct watch_handlers *handlers);
+
+/* Calls owner_died() when the process of @pidfd, which opened @nodeid, dies. */
 void watch_add(int pidfd, u64 nodeid);
 void watch_remove(int pidfd);
 
-/*
- * The owner of @nodeid is dead, and a descriptor was closed somewhere: looks who still holds one.
- */
+/* The owner of @nodeid is dead and a descriptor was closed: calls not_held() if it was the last. */
 void watch_check_holders(u64 nodeid);
 
-/* A call is about to be parked that must go on at @deadline_ns (monotonic). */
+/* A call is about to be parked until @deadline_ns (monotonic). */
 void watch_deadline(u64 deadline_ns);
-/* That call is about to be answered. */
+/* That call is about to be replied to. */
 void watch_deadline_over(void);
 
-
-/*
- * A worker has begun to work: have worker_check() called for as long as any works. Cheap if it is.
- */
+/* A worker became busy: has check_workers() called until none is. Cheap if one was already. */
 void watch_arm_check(void);
 
 #endif

@@ -1,168 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The threads that serve requests.
- *
- * The loop is: read a request, have it dispatched, finish the parked calls that it woke. The pool
- * itself (who serves, who was written off) changes only when a worker gets stuck, under one mutex.
- */
+/* The state of each thread that calls the engine. */
 #include "worker.h"
 
-#include "caller.h"
 #include "core.h"
-#include "device.h"
-#include "dispatch.h"
-#include "log.h"
-#include "park.h"
-#include "session.h"
-#include "watch.h"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/rseq.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-/* Workers that may be stuck at once: beyond these, stuck ones are not replaced. */
-#define SPARES 64u
-#define SLOTS (64u + 2 * SPARES)
-
-#define STACK_SIZE ((size_t)256 * 1024)
 
 _Thread_local struct worker *worker_self;
 
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct worker slots[SLOTS];
-static atomic_uint slots_used;		/* none beyond this was ever in use */
-static unsigned int nr_wanted;
-static unsigned int nr_serving;		/* that are not written off */
-static atomic_uint nr_stuck;
+static struct worker workers[WORKERS_MAX];
+static atomic_uint nr_workers;	/* those beyond were never in use */
 
-static void *worker_main(void *arg);
-
-static struct worker *get_slot(void)
-{
-	for (unsigned int i = 0; i < SLOTS; i++) {
-		if (slots[i].in_use)
-			continue;
-		if (i >= atomic_load(&slots_used))
-			atomic_store(&slots_used, i + 1);
-		slots[i].in_use = true;
-		slots[i].seen = 0;
-		atomic_store(&slots[i].progress, 0);
-		atomic_store(&slots[i].stuck, false);
-		return &slots[i];
-	}
-	return NULL;
-}
-
-/* What is moved replaces what was there: @to has nothing of its own. */
-static void move_lists(struct worker *to, struct worker *from)
-{
-	host_lock_take(&from->lock);
-	to->woken_first = from->woken_first;
-	to->woken_end = from->woken_end;
-	to->polled_first = from->polled_first;
-	to->unanswered = from->unanswered;
-	to->result = from->result;
-	from->woken_first = NULL;
-	from->polled_first = NULL;
-	from->unanswered = NULL;
-	host_lock_drop(&from->lock);
-}
-
-/* Starts a thread; it serves requests, or else works the lists of @from off. Pool lock held. */
-static bool start_one(bool serves, struct worker *from)
-{
-	struct worker *worker = get_slot();
-	pthread_attr_t attributes;
-	pthread_t thread;
-	int error;
-
-	if (!worker)
-		return false;
-	worker->serves = serves;
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	if (from)
-		move_lists(worker, from);
-	error = pthread_create(&thread, &attributes, worker_main, worker);
-	pthread_attr_destroy(&attributes);
-	if (!error)
-		return true;
-	if (from)
-		move_lists(from, worker);
-	worker->in_use = false;
-	return false;
-}
-
-bool worker_start(unsigned int count)
-{
-	bool ok = true;
-
-	pthread_mutex_lock(&pool_lock);
-	nr_wanted = count;
-	while (ok && nr_serving < nr_wanted) {
-		ok = start_one(true, NULL);
-		nr_serving += ok;
-	}
-	pthread_mutex_unlock(&pool_lock);
-	return ok;
-}
-
-void worker_enlist(struct worker *worker)
+void worker_set_self(struct worker *worker)
 {
 	worker_self = worker;
 }
 
-static bool has_work_for_others(const struct worker *worker)
+/* ---- what it is doing ---- */
+
+/* The worker alone writes its progress, so no atomic operation is needed. */
+static void advance(struct worker *self, unsigned int steps)
 {
-	return worker->woken_first || worker->polled_first || worker->unanswered;
+	atomic_store_explicit(&self->progress,
+			      atomic_load_explicit(&self->progress, memory_order_relaxed) + steps,
+			      memory_order_release);
 }
 
-void worker_hand_over(struct worker *worker)
-{
-	bool ok = true;
-
-	pthread_mutex_lock(&pool_lock);
-	if (has_work_for_others(worker))
-		ok = start_one(false, worker);
-	pthread_mutex_unlock(&pool_lock);
-	if (!ok)
-		log_error("cannot start a thread; some clients will wait");
-}
-
-void worker_put_off_answer(struct host_thread *thread, int result)
+/* An INTERRUPT that does not see the request yet is sent again by the kernel. */
+void worker_begin_request(u64 unique)
 {
 	struct worker *self = worker_self;
 
-	host_lock_take(&self->lock);
-	self->unanswered = thread;
-	self->result = result;
-	host_lock_drop(&self->lock);
+	atomic_store_explicit(&self->unique, unique, memory_order_release);
+	atomic_store_explicit(&self->nodeid, 0, memory_order_relaxed);
+	advance(self, 1);
 }
 
-bool worker_take_answer(void)
+void worker_end_request(void)
 {
 	struct worker *self = worker_self;
-	bool ours;
 
-	host_lock_take(&self->lock);
-	ours = self->unanswered;
-	self->unanswered = NULL;
-	host_lock_drop(&self->lock);
-	return ours;
+	atomic_store_explicit(&self->unique, 0, memory_order_release);
+	advance(self, 1);
 }
 
-bool worker_tell_interrupted(u64 unique)
+void worker_begin_step(const struct host_thread *thread)
 {
-	unsigned int count = atomic_load(&slots_used);
+	struct worker *self = worker_self;
+
+	atomic_store_explicit(&self->unique, thread->unique, memory_order_relaxed);
+	atomic_store_explicit(&self->client_tid, thread->tid, memory_order_relaxed);
+	atomic_store_explicit(&self->nodeid, thread->proc->nodeid, memory_order_relaxed);
+	advance(self, 2);
+}
+
+bool worker_set_interrupted(u64 unique)
+{
+	unsigned int count = atomic_load(&nr_workers);
 
 	for (unsigned int i = 0; i < count; i++) {
-		if (atomic_load(&slots[i].unique) == unique) {
-			atomic_store(&slots[i].interrupted, unique);
+		if (atomic_load(&workers[i].unique) == unique) {
+			atomic_store(&workers[i].interrupted, unique);
 			return true;
 		}
 	}
@@ -174,187 +70,132 @@ bool worker_was_interrupted(u64 unique)
 	return atomic_load(&worker_self->interrupted) == unique;
 }
 
-void worker_begin_step(const struct host_thread *thread)
+/* ---- the work that it has queued for itself ---- */
+
+void worker_push_woken(struct host_thread *thread)
 {
 	struct worker *self = worker_self;
 
-	atomic_store_explicit(&self->unique, thread->unique, memory_order_relaxed);
-	atomic_store_explicit(&self->client_tid, thread->tid, memory_order_relaxed);
-	atomic_store_explicit(&self->nodeid, thread->proc->nodeid, memory_order_relaxed);
-	atomic_store_explicit(&self->progress,
-			      atomic_load_explicit(&self->progress, memory_order_relaxed) + 2,
-			      memory_order_release);
+	thread->next_woken = NULL;
+	host_spin_lock(&self->lock);
+	if (!self->woken_first)
+		self->woken_end = &self->woken_first;
+	*self->woken_end = thread;
+	self->woken_end = &thread->next_woken;
+	host_spin_unlock(&self->lock);
 }
 
 /*
- * Only this worker writes these, so nothing here needs a locked instruction. Who looks for a
- * request that is not to be seen yet lets the kernel send its INTERRUPT again.
+ * Racy: only the worker itself queues, but another thread may take over the list. So false is
+ * reliable, and after true worker_pop_woken() may still find nothing.
  */
-static void step(struct worker *self)
+bool worker_has_woken(void)
 {
-	atomic_store_explicit(&self->progress,
-			      atomic_load_explicit(&self->progress, memory_order_relaxed) + 1,
-			      memory_order_release);
+	return __atomic_load_n(&worker_self->woken_first, __ATOMIC_RELAXED);
 }
 
-static void begin_work(struct worker *self, u64 unique)
+struct host_thread *worker_pop_woken(void)
 {
-	atomic_store_explicit(&self->unique, unique, memory_order_release);
-	atomic_store_explicit(&self->nodeid, 0, memory_order_relaxed);
-	step(self);
-	watch_arm_check();
+	struct worker *self = worker_self;
+	struct host_thread *thread;
+
+	if (!worker_has_woken())
+		return NULL;
+	host_spin_lock(&self->lock);
+	thread = self->woken_first;
+	if (thread)
+		self->woken_first = thread->next_woken;
+	host_spin_unlock(&self->lock);
+	return thread;
 }
 
-static void end_work(struct worker *self)
+void worker_push_polled(struct host_proc *proc)
 {
-	atomic_store_explicit(&self->unique, 0, memory_order_release);
-	step(self);
+	struct worker *self = worker_self;
+
+	host_spin_lock(&self->lock);
+	proc->next_polled = self->polled_first;
+	self->polled_first = proc;
+	host_spin_unlock(&self->lock);
 }
 
-/* Leaves the pool; if it was written off, its client may have requests served again. */
-static void leave(struct worker *self)
+struct host_proc *worker_take_polled(void)
 {
-	pthread_mutex_lock(&pool_lock);
-	if (atomic_load(&self->stuck)) {
-		nr_stuck--;
-		device_unstick(self->stuck_file);
-	} else if (self->serves) {
-		nr_serving--;
+	struct worker *self = worker_self;
+	struct host_proc *first;
+
+	if (!__atomic_load_n(&self->polled_first, __ATOMIC_RELAXED))	/* see worker_has_woken() */
+		return NULL;
+	host_spin_lock(&self->lock);
+	first = self->polled_first;
+	self->polled_first = NULL;
+	host_spin_unlock(&self->lock);
+	return first;
+}
+
+void worker_defer_reply(struct host_thread *thread, int result)
+{
+	struct worker *self = worker_self;
+
+	host_spin_lock(&self->lock);
+	self->deferred = thread;
+	self->deferred_result = result;
+	host_spin_unlock(&self->lock);
+}
+
+bool worker_take_deferred(void)
+{
+	struct worker *self = worker_self;
+	bool is_ours;
+
+	host_spin_lock(&self->lock);
+	is_ours = self->deferred;
+	self->deferred = NULL;
+	host_spin_unlock(&self->lock);
+	return is_ours;
+}
+
+bool worker_has_work_racy(const struct worker *worker)
+{
+	return __atomic_load_n(&worker->woken_first, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&worker->polled_first, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&worker->deferred, __ATOMIC_RELAXED);
+}
+
+void worker_move_work(struct worker *to, struct worker *from)
+{
+	host_spin_lock(&from->lock);
+	to->woken_first = from->woken_first;
+	/* points into the last thread, unless the list is empty */
+	to->woken_end = from->woken_end;
+	to->polled_first = from->polled_first;
+	to->deferred = from->deferred;
+	to->deferred_result = from->deferred_result;
+	from->woken_first = NULL;
+	from->polled_first = NULL;
+	from->deferred = NULL;
+	host_spin_unlock(&from->lock);
+}
+
+/* ---- the table of workers ---- */
+
+struct worker *worker_alloc(void)
+{
+	for (unsigned int i = 0; i < WORKERS_MAX; i++) {
+		if (workers[i].in_use)
+			continue;
+		if (i >= atomic_load(&nr_workers))
+			atomic_store(&nr_workers, i + 1);
+		workers[i].in_use = true;
+		workers[i].seen = 0;
+		atomic_store(&workers[i].progress, 0);
+		atomic_store(&workers[i].stuck, false);
+		return &workers[i];
 	}
-	self->in_use = false;
-	pthread_mutex_unlock(&pool_lock);
-}
-
-/*
- * The C library has the kernel keep each thread's CPU number in the thread's memory, for
- * sched_getcpu(3), which nobody here asks. The kernel writes it after every context switch, and a
- * request costs two: have it left alone. (A library that registered another size keeps it.)
- */
-static void drop_rseq(void)
-{
-	if (__rseq_size)
-		syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset,
-			sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
-}
-
-static void *worker_main(void *arg)
-{
-	struct worker *self = arg;
-	struct request request;
-	void *buffer = NULL;
-
-	drop_rseq();
-	worker_self = self;
-	self->tid = gettid();
-	if (!self->serves) {
-		begin_work(self, 0);
-		if (self->unanswered) {
-			struct host_thread *thread = self->unanswered;
-
-			self->unanswered = NULL;
-			device_answer(thread, self->result);
-		}
-		device_finish_woken();
-		end_work(self);
-	} else {
-		/* a request then lies in one page, which the kernel has to look up */
-		buffer = aligned_alloc(4096, SESSION_BUFFER_SIZE);
-		while (buffer && !atomic_load(&self->stuck)) {
-			if (!session_read(&request, buffer)) {
-				kill(getpid(), SIGTERM);	/* unmounted by somebody else */
-				break;
-			}
-			begin_work(self, request.head->unique);
-			dispatch(&request);
-			device_finish_woken();
-			end_work(self);
-		}
-		free(buffer);
-	}
-	leave(self);
 	return NULL;
 }
 
-/* A worker that merely gets no processor time is not stuck: ask the kernel what it waits in. */
-static bool waits_for_memory(const struct worker *worker)
+struct worker *worker_at(unsigned int index)
 {
-	char path[64];
-	char text[128];
-	ssize_t got;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", worker->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	got = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[got > 0 ? got : 0] = 0;
-	/* "running" reads as 0, which is read(2) */
-	return atoi(text) == SYS_process_vm_readv || atoi(text) == SYS_process_vm_writev;
-}
-
-static void write_off(struct worker *worker)
-{
-	if (!waits_for_memory(worker))
-		return;
-	worker->abandoned = false;
-	worker->stuck_file = device_stick(atomic_load(&worker->nodeid));
-	if (!worker->stuck_file)
-		return;
-	nr_stuck++;
-	if (worker->serves)
-		nr_serving--;
-	atomic_store(&worker->stuck, true);
-	log_info("a client holds a worker up by its memory; %u stuck", nr_stuck);
-	if (has_work_for_others(worker))
-		start_one(false, worker);
-}
-
-/*
- * A client that is being killed waits for its answer, and what the worker waits for may be part of
- * that very client: answer, so that it can go. When the worker comes back its own answer finds
- * nobody.
- */
-static void let_go_of_dying(struct worker *worker)
-{
-	u64 unique = atomic_load(&worker->unique);
-
-	if (worker->abandoned || !caller_is_dying(atomic_load(&worker->client_tid)))
-		return;
-	worker->abandoned = true;
-	session_reply_ioctl(unique, -EINTR, NULL, 0);
-}
-
-bool worker_any_stuck(void)
-{
-	return atomic_load_explicit(&nr_stuck, memory_order_relaxed);
-}
-
-bool worker_check(void)
-{
-	unsigned int count = atomic_load(&slots_used);
-	bool busy = false;
-
-	pthread_mutex_lock(&pool_lock);
-	for (unsigned int i = 0; i < count; i++) {
-		struct worker *worker = &slots[i];
-		unsigned int progress = atomic_load(&worker->progress);
-
-		if (!worker->in_use)
-			continue;
-		if (atomic_load(&worker->stuck)) {
-			let_go_of_dying(worker);
-			busy = true;
-			continue;
-		}
-		busy |= progress != worker->seen || (progress & 1);
-		if ((progress & 1) && progress == worker->seen && nr_stuck < SPARES)
-			write_off(worker);
-		worker->seen = progress;
-	}
-	while (nr_serving < nr_wanted && start_one(true, NULL))
-		nr_serving++;
-	pthread_mutex_unlock(&pool_lock);
-	return busy;
+	return index < atomic_load(&nr_workers) ? &workers[index] : NULL;
 }

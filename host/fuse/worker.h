@@ -1,90 +1,107 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The threads that serve requests.
+ * The state of each thread that calls the engine: what it is doing, and the work that it has queued
+ * for itself.
  *
- * As many as there are cores serve, and none waits for a client knowingly. A client can still hold
- * one up by naming addresses in memory whose page faults somebody else has to resolve
- * (userfaultfd, a file system of its own): the copy then takes as long as that somebody likes, and
- * no signal ends it. A worker that makes no progress for a moment is therefore written off: a
- * spare one takes its place and what it still had to do for others; when it comes back it ends.
+ * Such a thread is a worker of the pool (pool.h), the watcher or the injector's thread. It finds
+ * its state in worker_self. Other threads look at the first part for an INTERRUPT and to detect a
+ * stuck worker, and may take over the queued work.
  */
 #ifndef HOST_FUSE_WORKER_H
 #define HOST_FUSE_WORKER_H
 
 #include "host_types.h"
 
-#include <pthread.h>
+/*
+ * The largest number of workers: 64 that serve requests, 64 that are stuck, and for each of these a
+ * thread that took over its work.
+ */
+#define WORKERS_SERVING_MAX 64u
+#define WORKERS_STUCK_MAX 64u
+#define WORKERS_MAX (WORKERS_SERVING_MAX + 2 * WORKERS_STUCK_MAX)
 
-struct binder_file;
+struct open_file;
 
 struct worker {
-	_Atomic u64 unique;		/* call at hand; 0: none */
-	atomic_int client_tid;		/* whose call it is */
-	_Atomic u64 interrupted;	/* the request at hand that a signal came for */
+	/* Written by the worker itself, except for @interrupted. */
+	_Atomic u64 unique;		/* the request that it handles; 0: none */
+	atomic_int client_tid;		/* thread that made the request */
+	_Atomic u64 interrupted;	/* request for which an INTERRUPT came */
 	atomic_uint progress;		/* odd: busy; changes with every step */
-	atomic_bool stuck;		/* written off */
-	bool abandoned;			/* the call has been answered over its head */
-	unsigned int seen;		/* progress at the last check */
-	bool in_use;			/* guarded by the pool's lock */
-	bool serves;			/* reads requests, or only works its list off */
-	int tid;
-	_Atomic u64 nodeid;		/* open whose client's memory is being used; 0: none */
-	struct binder_file *stuck_file;	/* the one it got stuck in */
+	_Atomic u64 nodeid;		/* open whose client's memory may be in use; 0: none */
 
-	struct host_lock_word lock;	/* what follows: work that another thread may take over */
+	/* Guarded by the lock of the pool (pool.c), save for atomic reads. */
+	atomic_bool stuck;		/* it was replaced */
+	bool aborted;			/* its request was replied to by another thread */
+	bool in_use;
+	bool serves;			/* handles requests; false: only finishes queued work */
+	unsigned int seen;		/* progress at the last check */
+	int tid;
+	struct open_file *stuck_file;	/* the open charged for it */
+
+	struct host_spinlock lock;	/* guards the rest: work that can be taken over */
 	struct host_thread *woken_first;
 	struct host_thread **woken_end;
 	struct host_proc *polled_first;
-	struct host_thread *unanswered;	/* whose call is done, but not yet answered */
-	int result;			/* what it is to be answered with */
+	struct host_thread *deferred;	/* its call is complete, the reply deferred */
+	int deferred_result;
 };
 
-/* The running thread; never NULL in a thread that calls the engine. */
+/* The running thread's; never NULL in a thread that calls the engine. */
 extern _Thread_local struct worker *worker_self;
 
-/* Starts @count workers, which serve until the file system is unmounted. False: no threads. */
-bool worker_start(unsigned int count);
+/* For a thread outside the pool: makes @worker its own. */
+void worker_set_self(struct worker *worker);
 
-/* Gives the running thread, which is not of the pool but calls the engine, a struct of its own. */
-void worker_enlist(struct worker *worker);
+/* ---- what it is doing ---- */
 
-/*
- * Lets a thread of its own finish what @worker has on its lists: for callers that must not be held
- * up by a client's memory.
- */
-void worker_hand_over(struct worker *worker);
-
-/*
- * The call of @thread has come to @result, but its answer can wait until the running worker has
- * done something more urgent; should that never end, another thread gives the answer.
- */
-void worker_put_off_answer(struct host_thread *thread, int result);
-
-/* Is the answer still the running worker's to give? It is from now on. */
-bool worker_take_answer(void);
-
-/*
- * Is some worker handling the request @unique at this moment? If so it is told that a signal came
- * for it. Called, as the next one, with the lock of the request's bucket held (park.c).
- */
-bool worker_tell_interrupted(u64 unique);
-
-/* Was the running worker told so about @unique? */
-bool worker_was_interrupted(u64 unique);
+/* The running worker begins to handle request @unique; 0: it only finishes queued work. */
+void worker_begin_request(u64 unique);
+void worker_end_request(void);
 
 /* Work on the call of @thread begins: from now on a stall is due to the memory of its process. */
 void worker_begin_step(const struct host_thread *thread);
 
 /*
- * Writes workers off that are still busy with the step of the last check, and replaces them. The
- * watcher calls it every WORKER_CHECK_MS while any worker is busy. Returns false if none is, so
- * that checking can stop until the next request.
+ * Is a worker handling the request @unique? If so, notes that it was interrupted. Called, as the
+ * next one, with the lock of the request's bucket held (park.c).
  */
-bool worker_check(void);
+bool worker_set_interrupted(u64 unique);
 
-#define WORKER_CHECK_MS 20
+/* Was that noted for the running worker and @unique? */
+bool worker_was_interrupted(u64 unique);
 
-/* Is any worker written off at the moment? Cheap. */
-bool worker_any_stuck(void);
+/* ---- the work that it has queued for itself ---- */
+
+/* Queues @thread, whose call is to be resumed, at the running worker. */
+void worker_push_woken(struct host_thread *thread);
+bool worker_has_woken(void);
+/* Takes the oldest one; NULL: none. */
+struct host_thread *worker_pop_woken(void);
+
+/* Queues @proc, whose pollers are to be woken, at the running worker. */
+void worker_push_polled(struct host_proc *proc);
+/* Takes all of them, linked by next_polled; NULL: none. */
+struct host_proc *worker_take_polled(void);
+
+/*
+ * The call of @thread is complete with @result, but the running worker replies only after something
+ * more urgent. If it gets stuck in that, another thread sends the reply.
+ */
+void worker_defer_reply(struct host_thread *thread, int result);
+/* Ends the deferral. False: another thread has taken over the reply. */
+bool worker_take_deferred(void);
+
+/* Is anything of these queued at @worker? A racy read. */
+bool worker_has_work_racy(const struct worker *worker);
+/* Moves all of it to @to, which has none. */
+void worker_move_work(struct worker *to, struct worker *from);
+
+/* ---- the table of workers; the lock of the pool is held ---- */
+
+/* A worker that was not in use; NULL: all are. */
+struct worker *worker_alloc(void);
+/* The worker number @index, in use or not; NULL beyond the last that was ever in use. */
+struct worker *worker_at(unsigned int index);
 
 #endif

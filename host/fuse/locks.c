@@ -4,26 +4,20 @@
  *
  * Critical sections are short, so the holder is most likely running on another core and about to
  * release the lock: spin briefly first. If the holder was preempted, further spinning would only
- * keep it from running.
- *
- * A mutex word is 0 (free), 1 (held) or 2 (held, and a waiter may sleep on it in futex(2)). A
- * spinlock word is 0 or 1: the unlock does not check for waiters, so a waiter cannot sleep until
- * it is woken; it yields the processor, and after some yields sleeps for NAP_US at a time.
+ * keep it from running. The unlock does not check for waiters, so a waiter cannot sleep until it is
+ * woken: it yields the processor, and after some yields sleeps for NAP_US at a time.
  */
-#include "futex.h"
+#include "locks.h"
 
-#include <linux/futex.h>
 #include <sched.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SPINS 100
 #define YIELDS 16
 #define NAP_US 20
 
-_Thread_local uint32_t futex_lock_ranks;
+_Thread_local uint32_t lock_ranks;
 
 static void pause_briefly(void)
 {
@@ -32,7 +26,7 @@ static void pause_briefly(void)
 #endif
 }
 
-static bool try_free_word(atomic_uint *word)
+static bool try_lock(atomic_uint *word)
 {
 	unsigned int expected = 0;
 
@@ -41,9 +35,9 @@ static bool try_free_word(atomic_uint *word)
 						       memory_order_relaxed);
 }
 
-void futex_spin_slow(atomic_uint *word)
+void lock_spin_slow(atomic_uint *word)
 {
-	for (unsigned int i = 0; !try_free_word(word); i++) {
+	for (unsigned int i = 0; !try_lock(word); i++) {
 		if (i < SPINS)
 			pause_briefly();
 		else if (i < SPINS + YIELDS)
@@ -53,7 +47,7 @@ void futex_spin_slow(atomic_uint *word)
 	}
 }
 
-void futex_pi_init(pthread_mutex_t *mutex)
+void lock_pi_init(pthread_mutex_t *mutex)
 {
 	pthread_mutexattr_t attributes;
 

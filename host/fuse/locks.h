@@ -2,20 +2,20 @@
 /*
  * The slow paths of the locks in host_impl.h: the lock is held by another thread.
  */
-#ifndef HOST_FUSE_FUTEX_H
-#define HOST_FUSE_FUTEX_H
+#ifndef HOST_FUSE_LOCKS_H
+#define HOST_FUSE_LOCKS_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
 /* The ranks of the engine's locks that this thread holds; debug builds only. */
-extern _Thread_local uint32_t futex_lock_ranks;
+extern _Thread_local uint32_t lock_ranks;
 
-/* Takes a contended spinlock: spins, then yields, then sleeps for short times, until it is free. */
-void futex_spin_slow(atomic_uint *word);
+/* Takes a spinlock that was not free. */
+void lock_spin_slow(atomic_uint *word);
 
 /* Initialises a mutex with priority inheritance. */
-void futex_pi_init(pthread_mutex_t *mutex);
+void lock_pi_init(pthread_mutex_t *mutex);
 
 #endif

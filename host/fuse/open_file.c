@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Open device files. */
+#include "open_file.h"
+
+#include "caller.h"
+#include "core.h"
+#include "layout.h"
+#include "session.h"
+#include "users.h"
+#include "watch.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define BUCKETS 1024u
+
+/* Workers that may be stuck for one open before its further calls are refused. */
+#define STUCK_MAX 8
+
+static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct open_file *buckets[BUCKETS];
+
+static struct open_file **find_slot_locked(u64 nodeid)
+{
+	struct open_file **slot = &buckets[nodeid % BUCKETS];
+
+	while (*slot && (*slot)->nodeid != nodeid)
+		slot = &(*slot)->next;
+	return slot;
+}
+
+static void list_file(struct open_file *file)
+{
+	pthread_mutex_lock(&files_lock);
+	file->next = buckets[file->nodeid % BUCKETS];
+	buckets[file->nodeid % BUCKETS] = file;
+	file->listed = true;
+	pthread_mutex_unlock(&files_lock);
+}
+
+static void unlist_file(struct open_file *file)
+{
+	pthread_mutex_lock(&files_lock);
+	if (file->listed)
+		*find_slot_locked(file->nodeid) = file->next;
+	file->listed = false;
+	pthread_mutex_unlock(&files_lock);
+}
+
+static int open_for(struct host_proc *opener, const struct request *request,
+		    struct binder_context *context, struct open_file **out)
+{
+	const struct fuse_open_in *in = request->body;
+	struct open_file *file = calloc(1, sizeof(*file));
+	int error;
+
+	if (!file)
+		return -ENOMEM;
+	file->nodeid = request->head->nodeid;
+	file->uid = request->head->uid;
+	file->nonblock = in->flags & O_NONBLOCK;
+	atomic_init(&file->calls, 1);
+	atomic_init(&file->refs, 2);
+	opener->nodeid = file->nodeid;
+	opener->file = file;
+	error = binder_open(context, opener, &file->proc);
+	if (error) {
+		free(file);
+		return error;
+	}
+	file->host = binder_proc_host(file->proc);
+	list_file(file);
+	layout_proc_opened(file->host->pid);
+	watch_add(file->host->pidfd, file->nodeid);
+	*out = file;
+	return 0;
+}
+
+int open_file_new(const struct request *request, struct binder_context *context,
+		  struct open_file **out)
+{
+	struct host_proc opener = { .pidfd = -1 };
+	int error;
+
+	if (!users_charge(request->head->uid, USER_OPENS))
+		return -EMFILE;
+	error = caller_identify((pid_t)request->head->pid, &opener);
+	if (!error)
+		error = open_for(&opener, request, context, out);
+	if (error) {
+		caller_free_identity(&opener);
+		users_discharge(request->head->uid, USER_OPENS);
+	}
+	return error;
+}
+
+void open_file_put(struct open_file *file)
+{
+	if (atomic_fetch_sub(&file->refs, 1) == 1)
+		free(file);
+}
+
+bool open_file_enter(struct open_file *file)
+{
+	atomic_fetch_add(&file->calls, 1);
+	if (!atomic_load(&file->ended))
+		return true;
+	open_file_leave(file);
+	return false;
+}
+
+void open_file_leave(struct open_file *file)
+{
+	if (atomic_fetch_sub(&file->calls, 1) != 1)
+		return;
+	binder_release(file->proc);
+	users_discharge(file->uid, USER_OPENS);
+	open_file_put(file);
+}
+
+struct open_file *open_file_find(u64 nodeid)
+{
+	struct open_file *file;
+
+	pthread_mutex_lock(&files_lock);
+	file = *find_slot_locked(nodeid);
+	if (file)
+		atomic_fetch_add(&file->calls, 1);
+	pthread_mutex_unlock(&files_lock);
+	return file;
+}
+
+bool open_file_end(struct open_file *file)
+{
+	if (atomic_exchange(&file->ended, true))
+		return false;
+	unlist_file(file);
+	layout_proc_closed(file->host->pid);
+	watch_remove(file->host->pidfd);
+	atomic_store(&file->host->gone, true);
+	atomic_store(&file->host->ended, true);
+	return true;
+}
+
+bool open_file_has_calls(const struct open_file *file)
+{
+	return atomic_load(&file->calls) > 1;
+}
+
+struct open_file *open_file_add_stuck(u64 nodeid)
+{
+	struct open_file *file = open_file_find(nodeid);
+
+	if (!file)
+		return NULL;
+	users_charge_always(file->uid, USER_STUCK);
+	atomic_fetch_add(&file->stuck, 1);
+	return file;
+}
+
+void open_file_remove_stuck(struct open_file *file)
+{
+	atomic_fetch_sub(&file->stuck, 1);
+	users_discharge(file->uid, USER_STUCK);
+	open_file_leave(file);
+}
+
+bool open_file_is_overdrawn(const struct open_file *file)
+{
+	return atomic_load(&file->stuck) >= STUCK_MAX || users_is_over(file->uid, USER_STUCK);
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The pool of threads that serve requests.
+ *
+ * A worker reads a request, has it handled, and finishes the parked calls that it woke. The pool
+ * itself (which workers exist, serve, are stuck) changes only when a worker gets stuck or free
+ * again; one mutex guards it.
+ */
+#include "pool.h"
+
+#include "call.h"
+#include "caller.h"
+#include "log.h"
+#include "open_file.h"
+#include "session.h"
+#include "watch.h"
+#include "worker.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define STACK_SIZE ((size_t)256 * 1024)
+
+static const struct pool_handlers *pool_handlers;
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned int nr_wanted;
+static unsigned int nr_serving;		/* not counting stuck ones */
+static atomic_uint nr_stuck;
+
+static void *worker_main(void *arg);
+
+/* Starts a thread that serves requests, or else finishes the work of @from. Pool lock held. */
+static bool start_worker(bool serves, struct worker *from)
+{
+	struct worker *worker = worker_alloc();
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int error;
+
+	if (!worker)
+		return false;
+	worker->serves = serves;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	if (from)
+		worker_move_work(worker, from);
+	error = pthread_create(&thread, &attributes, worker_main, worker);
+	pthread_attr_destroy(&attributes);
+	if (!error)
+		return true;
+	if (from)
+		worker_move_work(from, worker);
+	worker->in_use = false;
+	return false;
+}
+
+bool pool_start(unsigned int count, const struct pool_handlers *handlers)
+{
+	bool ok = true;
+
+	pthread_mutex_lock(&pool_lock);
+	pool_handlers = handlers;
+	nr_wanted = count;
+	while (ok && nr_serving < nr_wanted) {
+		ok = start_worker(true, NULL);
+		nr_serving += ok;
+	}
+	pthread_mutex_unlock(&pool_lock);
+	return ok;
+}
+
+void pool_hand_over(struct worker *worker)
+{
+	bool ok = true;
+
+	pthread_mutex_lock(&pool_lock);
+	if (worker_has_work_racy(worker))
+		ok = start_worker(false, worker);
+	pthread_mutex_unlock(&pool_lock);
+	if (!ok)
+		log_error("cannot start a thread; some clients will wait");
+}
+
+/* Leaves the pool; if it was stuck, its client can be served again. */
+static void leave_pool(struct worker *self)
+{
+	pthread_mutex_lock(&pool_lock);
+	if (atomic_load(&self->stuck)) {
+		nr_stuck--;
+		open_file_remove_stuck(self->stuck_file);
+	} else if (self->serves) {
+		nr_serving--;
+	}
+	self->in_use = false;
+	pthread_mutex_unlock(&pool_lock);
+}
+
+/*
+ * The C library has the kernel store each thread's CPU number in the thread's memory, for
+ * sched_getcpu(3), which the daemon does not use. The kernel writes it after every context switch,
+ * of which a request takes two: unregister it. (A library that registered another size keeps it.)
+ */
+static void drop_rseq(void)
+{
+	if (__rseq_size)
+		syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset,
+			sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
+}
+
+/* Finishes the work taken over from another worker. */
+static void finish_work(struct worker *self)
+{
+	struct host_thread *thread = self->deferred;
+
+	worker_begin_request(0);
+	watch_arm_check();
+	if (thread) {
+		self->deferred = NULL;
+		call_reply(thread, self->deferred_result);
+	}
+	pool_handlers->finish_woken();
+	worker_end_request();
+}
+
+static void serve_requests(struct worker *self)
+{
+	/* aligned: a request in one page, for each of which the kernel looks the memory up */
+	void *buffer = aligned_alloc(4096, SESSION_BUFFER_SIZE);
+	struct request request;
+
+	while (buffer && !atomic_load(&self->stuck)) {
+		if (!session_read(&request, buffer)) {
+			kill(getpid(), SIGTERM);	/* the mount was removed: end the daemon */
+			break;
+		}
+		worker_begin_request(request.head->unique);
+		watch_arm_check();
+		pool_handlers->serve(&request);
+		pool_handlers->finish_woken();
+		worker_end_request();
+	}
+	free(buffer);
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *self = arg;
+
+	drop_rseq();
+	worker_set_self(self);
+	self->tid = gettid();
+	if (self->serves)
+		serve_requests(self);
+	else
+		finish_work(self);
+	leave_pool(self);
+	return NULL;
+}
+
+/* Distinguishes a stuck worker from one that gets no processor time. */
+static bool is_in_client_memory(const struct worker *worker)
+{
+	char path[64];
+	char text[128];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", worker->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[got > 0 ? got : 0] = 0;
+	/* "running" is converted to 0, the number of read(2) */
+	return atoi(text) == SYS_process_vm_readv || atoi(text) == SYS_process_vm_writev;
+}
+
+/* Counts @worker as stuck, if it is, and has its queued work finished. Pool lock held. */
+static void check_stuck(struct worker *worker)
+{
+	if (!is_in_client_memory(worker))
+		return;
+	worker->aborted = false;
+	worker->stuck_file = open_file_add_stuck(atomic_load(&worker->nodeid));
+	if (!worker->stuck_file)
+		return;
+	nr_stuck++;
+	if (worker->serves)
+		nr_serving--;
+	atomic_store(&worker->stuck, true);
+	log_info("a worker is blocked by a page fault in a client's memory; %u are stuck",
+		 nr_stuck);
+	if (worker_has_work_racy(worker))
+		start_worker(false, worker);
+}
+
+/*
+ * A client that is being killed waits for the reply, and the page fault that the worker waits for
+ * may depend on that very client: reply, so that it can exit. The worker's own reply fails later.
+ */
+static void abort_if_killed(struct worker *worker)
+{
+	u64 unique = atomic_load(&worker->unique);
+
+	if (worker->aborted || !caller_is_dying(atomic_load(&worker->client_tid)))
+		return;
+	worker->aborted = true;
+	session_reply_ioctl(unique, -EINTR, NULL, 0);
+}
+
+bool pool_has_stuck(void)
+{
+	return atomic_load_explicit(&nr_stuck, memory_order_relaxed);
+}
+
+bool pool_check(void)
+{
+	struct worker *worker;
+	bool busy = false;
+
+	pthread_mutex_lock(&pool_lock);
+	for (unsigned int i = 0; (worker = worker_at(i)); i++) {
+		unsigned int progress = atomic_load(&worker->progress);
+
+		if (!worker->in_use)
+			continue;
+		if (atomic_load(&worker->stuck)) {
+			abort_if_killed(worker);
+			busy = true;
+			continue;
+		}
+		busy |= progress != worker->seen || (progress & 1);
+		if ((progress & 1) && progress == worker->seen && nr_stuck < WORKERS_STUCK_MAX)
+			check_stuck(worker);
+		worker->seen = progress;
+	}
+	while (nr_serving < nr_wanted && start_worker(true, NULL))
+		nr_serving++;
+	pthread_mutex_unlock(&pool_lock);
+	return busy;
+}

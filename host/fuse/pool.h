@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The pool of threads that serve requests.
+ *
+ * There are as many as cores, and none waits for a client on purpose. A client can still block one
+ * by passing addresses whose page faults another process has to resolve (userfaultfd, its own file
+ * system): the copy then takes as long as that process likes, and no signal ends it. A worker that
+ * makes no progress for a moment is therefore replaced by another one, which also takes over the
+ * work that it had queued for other clients; once it gets free again it exits.
+ */
+#ifndef HOST_FUSE_POOL_H
+#define HOST_FUSE_POOL_H
+
+#include <stdbool.h>
+
+struct request;
+struct worker;
+
+/* What a worker does. */
+struct pool_handlers {
+	void (*serve)(const struct request *request);
+	void (*finish_woken)(void);	/* finishes the work queued at the running worker */
+};
+
+/*
+ * Starts @count workers, which serve until the file system is unmounted. False: no memory or too
+ * many threads.
+ */
+bool pool_start(unsigned int count, const struct pool_handlers *handlers);
+
+/*
+ * Starts a thread that finishes the work queued at @worker, if any: for threads that a client's
+ * memory must not block.
+ */
+void pool_hand_over(struct worker *worker);
+
+/*
+ * Replaces workers that are still in the step of the last check. To be called at intervals while
+ * workers are busy. Returns false if none is: checking can stop until watch_arm_check().
+ */
+bool pool_check(void);
+
+/* Is any worker stuck? Cheap. */
+bool pool_has_stuck(void);
+
+#endif
