@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# anybinderd: the engine, compiled with this home's host_types.h and host_impl.h, and the daemon.
+# anybinderd: the engine, compiled with host_types.h and host_impl.h of this directory, and the daemon.
 FUSE_SRCS := $(filter-out %_test.c %_test_lib.c,$(wildcard host/fuse/*.c))
 FUSE_OBJS := $(CORE_SRCS:%.c=$(OBJ)/fuse/%.o) $(FUSE_SRCS:%.c=$(OBJ)/fuse/%.o)
 FUSE_ASAN_OBJS := $(FUSE_OBJS:$(OBJ)/fuse/%=$(OBJ)/fuse-asan/%)

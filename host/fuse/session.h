@@ -31,7 +31,7 @@ struct request {
 
 struct session {
 	int fd;
-	bool passthrough;		/* files of the mount can be backed by files of the daemon */
+	bool passthrough;		/* opens can be backed by files of the daemon */
 	_Atomic uint64_t device;	/* st_dev of the mount; 0 until it is known */
 };
 
