@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The life of a page: FREE, POPULATING while a buffer waits for its memory, USED,
- * AVAILABLE once no buffer lies on it, and from there either USED again, which
- * costs nothing, or EVICTING and FREE.
+ * A page is FREE, POPULATING while its memory is allocated for a buffer, USED, AVAILABLE
+ * when it is under no buffer any more, and from there either USED again, without a host
+ * call, or EVICTING and then FREE.
  *
- * Two buffers may lie on one page that is still POPULATING.  Neither waits for
- * the other: each asks the host for the memory, which is the same as asking once.
- * A page that is EVICTING may be claimed, too, and is REFILLING then: its new owner
- * must not ask for memory before the old memory is gone.  A mutex is held over each
- * eviction, of one run of pages, and the populating side passes through it when it
- * saw a page of its own in there; an eviction elsewhere does not concern it.  The one
- * who evicts may be much less urgent and not even running: so it inherits the priority
- * of those who wait, and the wait is as long as the rest of the eviction.
+ * Two buffers may be on one page that is POPULATING. Neither of the two threads waits for
+ * the other: both ask the host for the memory, which has the same effect as asking once.
+ *
+ * A page that is EVICTING may be claimed too and is REFILLING then: its memory must not be
+ * asked for before the old memory is gone. The evicting thread holds a mutex for each run
+ * of pages that it evicts; a thread that claimed one of them takes and drops that mutex
+ * before it populates. An evicting thread of low priority may be preempted, so the mutex
+ * has priority inheritance, and the wait is no longer than the rest of the eviction.
  */
 #include "memory/pages.h"
 
@@ -71,7 +71,7 @@ static inline void lru_del(struct binder_pages *pages, u16 at)
 		pages->page[page->next].prev = page->prev;
 }
 
-/* Of page @at, which is in state @from. */
+/* Changes the state of page @at, which is @from. */
 static inline void set_state(struct binder_pages *pages, size_t at, enum binder_page_state from,
 			     enum binder_page_state to)
 {
@@ -84,7 +84,7 @@ static inline void set_state(struct binder_pages *pages, size_t at, enum binder_
 		lru_add(pages, (u16)at);
 }
 
-/* What becomes of a page in each state; the state itself if nothing does. */
+/* The next state of a page for each event, by its state. */
 static const u8 claimed[PAGE_STATE_COUNT] = {
 	[PAGE_FREE] = PAGE_POPULATING,	 [PAGE_POPULATING] = PAGE_POPULATING,
 	[PAGE_USED] = PAGE_USED,	 [PAGE_AVAILABLE] = PAGE_USED,
@@ -95,8 +95,7 @@ static const u8 populated[PAGE_STATE_COUNT] = {
 	[PAGE_USED] = PAGE_USED,	 [PAGE_AVAILABLE] = PAGE_AVAILABLE,
 	[PAGE_EVICTING] = PAGE_EVICTING, [PAGE_REFILLING] = PAGE_USED,
 };
-/* A buffer that never got its memory is gone: what the host did make stays with
- * it until the page is wanted again. */
+/* A page that is POPULATING becomes FREE; the host keeps memory that it may have already. */
 static const u8 released[PAGE_STATE_COUNT] = {
 	[PAGE_FREE] = PAGE_FREE,	 [PAGE_POPULATING] = PAGE_FREE,
 	[PAGE_USED] = PAGE_AVAILABLE,	 [PAGE_AVAILABLE] = PAGE_AVAILABLE,
@@ -108,7 +107,7 @@ static const u8 evicted[PAGE_STATE_COUNT] = {
 	[PAGE_EVICTING] = PAGE_FREE,	 [PAGE_REFILLING] = PAGE_POPULATING,
 };
 
-static void mark_claimed(const struct binder_pages *pages, size_t at)
+static void cover_claim(const struct binder_pages *pages, size_t at)
 {
 	u8 state = pages->page[at].state;
 
@@ -130,13 +129,15 @@ static void move(struct binder_pages *pages, struct range_pages run, const u8 *n
 	}
 }
 
-static u32 with_memory(const struct binder_pages *pages)
+static u32 nr_with_memory(const struct binder_pages *pages)
 {
 	return pages->nr - pages->count[PAGE_FREE];
 }
 
-/* The common case: @run is one page, in state @from, and comes to be in state @to without
- * anything to be done outside the lock.  False: it is not that. */
+/*
+ * The common case: a run of one page whose state changes from @from to @to, with nothing to
+ * do after unlock. Returns false if it is another case.
+ */
 static inline bool move_one(struct binder_pages *pages, struct range_pages run,
 			    enum binder_page_state from, enum binder_page_state to)
 {
@@ -158,7 +159,7 @@ struct binder_pages_todo binder_pages_claim(struct binder_pages *pages, struct r
 	for (at = run.first; at < run.first + run.nr; at++) {
 		u8 state = pages->page[at].state, next = claimed[state];
 
-		mark_claimed(pages, at);
+		cover_claim(pages, at);
 		if (next != state)
 			set_state(pages, at, state, next);
 		if (next != PAGE_POPULATING && next != PAGE_REFILLING)
@@ -168,8 +169,8 @@ struct binder_pages_todo binder_pages_claim(struct binder_pages *pages, struct r
 			populate->first = at;
 		populate->nr = at - populate->first + 1;
 	}
-	if (populate->nr && with_memory(pages) > pages->high)
-		pages->high = with_memory(pages);
+	if (populate->nr && nr_with_memory(pages) > pages->high)
+		pages->high = nr_with_memory(pages);
 	return todo;
 }
 
@@ -197,8 +198,10 @@ void binder_pages_release(struct binder_pages *pages, struct range_pages run)
 		move(pages, run, released);
 }
 
-/* The oldest available page and those that lie around it in address, at most
- * @max, so that the host is called once for a run. */
+/*
+ * The least recently used page and the available pages that follow it in the map, at most
+ * @max, so that the host is called once for the run.
+ */
 static struct range_pages pick(const struct binder_pages *pages, size_t max)
 {
 	struct range_pages run = { pages->oldest, 0 };
@@ -211,15 +214,16 @@ static struct range_pages pick(const struct binder_pages *pages, size_t max)
 	return run;
 }
 
-/* Takes the memory of one run away; how many pages that were.  0: there is no more to
- * take, or somebody waits for the last run to be over. */
+/*
+ * Evicts one run of pages and returns its length; 0 if no page is available, or if a thread
+ * is waiting for the end of the previous eviction.
+ */
 static size_t shrink_run(struct binder_pages *pages, struct host_map *map,
 			 struct binder_lock *lock, size_t max)
 {
 	struct range_pages run;
 
-	/* Only populating buffers ever meet us here, in passing; memory is not so short that one
-	 * would wait for them. */
+	/* Taken by threads that populate; reclaim does not delay them. */
 	if (!binder_pi_mutex_trylock(&pages->evicting))
 		return 0;
 	binder_lock(lock);

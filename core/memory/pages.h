@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which pages of a map have memory behind them, and which of those could do
- * without.  A page that no buffer lies on any more keeps its memory, so that
- * the next buffer costs no host call; it waits at the end of a list, least
- * recently used first, until the system is short of memory and shrinks it.
+ * The pages of a map: which of them have memory, and which memory can be reclaimed. A page
+ * keeps its memory when it is under no buffer any more, so that the next buffer needs no
+ * host call; it is then on an LRU list, from which the system reclaims when it is short of
+ * memory.
  *
- * "The lock" below is the spinlock of the struct binder_alloc that the pages
- * belong to.  State changes are decided under it and acted on outside it.
+ * "Locked" below means: the caller holds the spinlock of the struct binder_alloc that the
+ * pages belong to. States change under it; the host is called outside it.
  */
 #ifndef BINDER_PAGES_H
 #define BINDER_PAGES_H
@@ -16,16 +16,16 @@
 
 enum binder_page_state {
 	PAGE_FREE,	 /* no memory, no buffer */
-	PAGE_POPULATING, /* a buffer, memory is on its way */
-	PAGE_USED,	 /* a buffer and memory */
-	PAGE_AVAILABLE,	 /* memory but no buffer: on the LRU list */
-	PAGE_EVICTING,	 /* no buffer, its memory is being taken away */
-	PAGE_REFILLING,	 /* a buffer, the old memory is still being taken away */
+	PAGE_POPULATING, /* under a buffer, memory is being allocated */
+	PAGE_USED,	 /* under a buffer, with memory */
+	PAGE_AVAILABLE,	 /* no buffer, with memory: on the LRU list */
+	PAGE_EVICTING,	 /* no buffer, its memory is being removed */
+	PAGE_REFILLING,	 /* under a buffer, its old memory is still being removed */
 	PAGE_STATE_COUNT,
 };
 
 struct binder_page {
-	u16 prev; /* neighbours in the LRU list, page numbers */
+	u16 prev; /* neighbours on the LRU list, page numbers */
 	u16 next;
 	u8 state; /* enum binder_page_state */
 };
@@ -35,47 +35,52 @@ struct binder_pages {
 	u32 nr;			  /* pages of the map */
 	u16 oldest, newest;	  /* ends of the LRU list, or PAGE_NOWHERE */
 	u32 count[PAGE_STATE_COUNT];
-	u32 high; /* the most pages that ever had memory at once */
+	u32 high; /* the maximum of pages with memory so far */
 	bool shrinking;
-	struct binder_pi_mutex evicting; /* held over host_map_evict() */
+	struct binder_pi_mutex evicting; /* held around host_map_evict() */
 };
 
 #define PAGE_NOWHERE 0xffff
-/* Page numbers fit in u16, PAGE_NOWHERE excepted. */
+/* Page numbers fit in u16 and differ from PAGE_NOWHERE. */
 #define BINDER_PAGES_MAX ((size_t)PAGE_NOWHERE)
 
-/* No pages at all.  Pair: binder_pages_destroy(), which frees; may sleep. */
+/* Initialises a set without pages. */
 void binder_pages_init(struct binder_pages *pages);
+/* Frees what binder_pages_attach() was given. No lock held; may sleep. */
 void binder_pages_destroy(struct binder_pages *pages);
 
-/* The memory for the states of @nr pages, to be passed to attach; NULL if there
- * is none.  May sleep. */
+/* Allocates the states of @nr pages, for binder_pages_attach(); may sleep. NULL: no memory. */
 struct binder_page *binder_pages_alloc(size_t nr);
-/* The map has @nr pages, all free.  @page then belongs to @pages.  The lock. */
+/* Sets the number of pages to @nr, all of them free; takes ownership of @page. Locked. */
 void binder_pages_attach(struct binder_pages *pages, struct binder_page *page, size_t nr);
 
-/* What binder_pages_claim() found to be done outside the lock. */
+/* What the caller of binder_pages_claim() has to do after unlock. */
 struct binder_pages_todo {
 	struct range_pages populate; /* nr 0: nothing */
-	bool wait;		     /* the old memory of one is still being taken away */
+	bool wait;		     /* the old memory of a page is still being removed */
 };
 
-/* A buffer lies on these pages from now on (others may already).  The lock. */
+/* Puts a buffer on the pages @run; other buffers may be on them already. Locked. */
 struct binder_pages_todo binder_pages_claim(struct binder_pages *pages, struct range_pages run);
 
-/* Does what claim asked for.  Several callers may do so at once for the same
- * page.  No lock held; may sleep.  -ENOMEM, -ESRCH as host_map_populate(). */
+/*
+ * Populates the pages that binder_pages_claim() returned in @todo. Several threads may do so
+ * for the same page at once. No lock held; may sleep. -ENOMEM, -ESRCH as
+ * host_map_populate().
+ */
 int binder_pages_populate(struct binder_pages *pages, struct host_map *map,
 			  struct binder_pages_todo todo);
-/* It was done: @run has memory.  The lock. */
+/* Records that binder_pages_populate() succeeded for @run. Locked. */
 void binder_pages_populated(struct binder_pages *pages, struct range_pages run);
 
-/* No buffer lies on these pages any more.  The lock. */
+/* Records that no buffer is on the pages @run any more. Locked. */
 void binder_pages_release(struct binder_pages *pages, struct range_pages run);
 
-/* Takes the memory of up to @max available pages away, the least recently used
- * first, and returns of how many.  0 at once if somebody is at it already: it
- * never waits for work of others.  @lock: the lock, not held.  May sleep. */
+/*
+ * Evicts up to @max available pages, the least recently used first, and returns their
+ * number; 0 at once if another thread is doing so, as it does not wait for others. @lock is
+ * the spinlock of the pages, which the caller does not hold. May sleep.
+ */
 size_t binder_pages_shrink(struct binder_pages *pages, struct host_map *map,
 			   struct binder_lock *lock, size_t max);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The page states, one step at a time. */
+/* The states of pages, one step at a time. */
 #include "memory/pages.h"
 #include "check.h"
 
@@ -26,7 +26,7 @@ static void end(struct pages_world *w)
 	binder_lock_destroy(&w->lock);
 }
 
-/* Claims and populates as a buffer does; how many pages the host was asked for. */
+/* Claims and populates pages as a new buffer does; returns how many the host populated. */
 static size_t use(struct pages_world *w, size_t first, size_t nr)
 {
 	struct binder_pages_todo todo;
@@ -144,7 +144,7 @@ TEST(pages_claimed_during_eviction_stay_claimed)
 	begin(&w);
 	use(&w, 0, 1);
 	drop(&w, 0, 1);
-	/* As the shrinker leaves things while the host takes the memory away. */
+	/* The state during host_map_evict(). */
 	w.pages.shrinking = true;
 	w.pages.page[0].state = PAGE_EVICTING;
 	w.pages.oldest = w.pages.newest = PAGE_NOWHERE;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kinds of object as a table.  An object in the data is named by its offset in
- * the offsets array; its type says how long it is, so its end is known only once
- * its header was read: binder_object_readable() before, binder_object_check()
- * after.
+ * The size of an object depends on its type, so its end is only known when its header has
+ * been read: binder_object_readable() checks what is known before, binder_object_check()
+ * the rest.
  */
 #include "pure/object.h"
 #include "base/checked.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Kinds of object, and where one may stand. */
+/* Types of objects, and their offsets. */
 #include "pure/object.h"
 #include "check.h"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The space is a row of ranges in use, each followed by a gap that may be empty.
- * A head of no size stands before the first, so every gap belongs to somebody.
- * Two trees find things: the ranges by offset, and the non-empty gaps by size
- * (equal ones in the order in which they came to be).  Which of several equal gaps is
- * given out thus depends on history, but on the same history as in the stock driver,
- * which keeps them likewise: buffers lie at the same places.
+ * A space is a sequence of ranges in use, each followed by a gap that may be empty. A head
+ * of size 0 precedes the first range, so that every gap follows a range. One tree has the
+ * ranges by offset, the other the non-empty gaps by size. Gaps of equal size are in the
+ * order of their insertion, and insertions have the same order as in the stock driver, so
+ * that buffers get the same offsets as there.
  */
 #include "pure/range.h"
 
@@ -30,7 +29,6 @@ static int compare_gap(const struct bt_node *a, const struct bt_node *b)
 	return x->gap < y->gap ? -1 : 1;
 }
 
-/* The search ends at the first gap of just this size. */
 static int compare_want(const void *key, const struct bt_node *node)
 {
 	size_t want = *(const size_t *)key, gap = bt_entry(node, struct buffer_range, by_gap)->gap;
@@ -66,7 +64,7 @@ void range_space_init(struct range_space *space, size_t size)
 	set_gap(space, &space->head, size);
 }
 
-/* The only gap goes from @from to @to, and has @gap bytes then. */
+/* Moves the only gap of the space from behind @from to behind @to, with @gap bytes. */
 static void move_only_gap(struct range_space *space, struct buffer_range *from,
 			  struct buffer_range *to, size_t gap)
 {
@@ -91,11 +89,11 @@ bool range_reserve(struct range_space *space, struct buffer_range *range, size_t
 	bt_init(&range->by_off);
 	bt_init(&range->by_gap);
 	range->earlier_user = before->gap_user;
-	range->gap_user = 0; /* what is left of the gap was never given out as it is now */
+	range->gap_user = 0; /* no range ever started where the rest of the gap does */
 	if (left && bt_is_only(&space->by_gap, node)) {
 		move_only_gap(space, before, range, left);
 	} else {
-		/* In this order, as in the stock driver: it decides how the tree comes to stand. */
+		/* In the order of the stock driver, which determines the shape of the tree. */
 		set_gap(space, range, left);
 		set_gap(space, before, 0);
 	}
@@ -140,8 +138,10 @@ struct range_pages range_all_pages(const struct buffer_range *range)
 	return (struct range_pages){ first, last_page(range) - first + 1 };
 }
 
-/* The pages of @range that neither of its neighbours lies on; ranges do not overlap, so
- * no others can. */
+/*
+ * The pages that @range overlaps and its neighbours do not; no other range can overlap
+ * them.
+ */
 static struct range_pages own_pages(const struct buffer_range *range,
 				    const struct buffer_range *before,
 				    const struct buffer_range *after)
@@ -156,7 +156,7 @@ static struct range_pages own_pages(const struct buffer_range *range,
 	return (struct range_pages){ first, end > first ? end - first : 0 };
 }
 
-/* @range is the only one, and what is free lies behind it: the space is free as a whole. */
+/* Releases the only range, when the only gap is behind it: the whole space becomes free. */
 static struct range_pages release_only(struct range_space *space, struct buffer_range *range)
 {
 	space->head.gap_user = range->user;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The corners of a space; tests/fuzz/range.c plays it against a model. */
+/* Full and empty spaces; tests/fuzz/range.c compares random steps with a model. */
 #include "pure/range.h"
 #include "check.h"
 
-TEST(range_gives_all_and_no_more)
+TEST(range_reserves_the_whole_space)
 {
 	struct range_space space;
 	struct buffer_range a, b, c;
@@ -20,7 +20,7 @@ TEST(range_gives_all_and_no_more)
 	CHECK(!range_find(&space, 8));
 }
 
-TEST(range_of_nothing_gives_nothing)
+TEST(range_space_of_size_0)
 {
 	struct range_space space = { 0 };
 	struct buffer_range range;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The chain of buffers that may still be patched is a stack: the last buffer on
- * top, the one that it hangs from below it, and so on.  Patching a buffer that is
- * not on top pops what is above it, since nothing may go back there; a buffer
- * with no parent starts a new chain.  So each object costs O(1) in the long run,
- * and a search that finds nothing ends the transaction.
+ * The chain of buffers that can still be patched is a stack: the last buffer on top, its
+ * parent below it, and so on. Patching a buffer that is not on top pops the ones above it;
+ * a buffer without a parent starts a new chain. So the amortised cost of an object is O(1),
+ * as a search without a result fails the transaction.
  */
 #include "pure/sg.h"
 #include "base/checked.h"
@@ -44,8 +43,7 @@ struct sg_buffer *sg_grow(struct sg_plan *plan, struct sg_buffer *chain, u32 max
 	return old;
 }
 
-/* How deep the chain is up to and with the buffer at place @index of the offsets
- * array; 0 if it is not in the chain. */
+/* The depth of the chain up to and including the buffer of object @index; 0 if not found. */
 static u32 find_object(const struct sg_plan *plan, u64 index)
 {
 	u32 depth = plan->depth;
@@ -84,7 +82,7 @@ int sg_add_buffer(struct sg_plan *plan, u64 index, const struct binder_buffer_ob
 		.source = object->buffer,
 	};
 	plan->depth = depth + 1;
-	/* The space is a multiple of 8, so rounding up stays within it. */
+	/* The section is a multiple of 8, so rounding up stays within it. */
 	plan->off += (object->length + 7) & ~(u64)7;
 	return 0;
 }
@@ -106,7 +104,7 @@ int sg_add_fds(struct sg_plan *plan, const struct binder_fd_array_object *object
 	parent = &plan->chain[depth - 1];
 	if (object->parent_offset < parent->min_off)
 		return -EINVAL;
-	/* May wrap around for no files, when nobody looks at them. */
+	/* May wrap around if there are no files; they are not used then. */
 	*off = parent->off + object->parent_offset;
 	*source = parent->source + object->parent_offset;
 	if (object->num_fds) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which patches the scatter-gather plan lets through. */
+/* The scatter-gather plan: offsets of extra buffers, and the patches that it allows. */
 #include "pure/sg.h"
 #include "host.h"
 #include "check.h"
 
 #include <stdlib.h>
 
-#define SPACE 0x1000 /* where the extra space starts */
+#define SPACE 0x1000 /* offset of the extra section */
 #define ROOT  ((u64)-1)
 
-/* Adds a buffer of @length bytes as object @index; its parent's place or ROOT. */
+/* Adds a buffer of @length bytes as object @index; @parent: the index of its parent, or ROOT. */
 static int add(struct sg_plan *plan, u64 index, u64 length, u64 parent, u64 parent_offset,
 	       u64 *patch)
 {
@@ -39,7 +39,7 @@ static int add_fds(struct sg_plan *plan, u64 parent, u64 parent_offset, u64 num_
 	return sg_add_fds(plan, &object, &off, &source);
 }
 
-TEST(sg_space_is_given_in_eights)
+TEST(sg_buffers_are_aligned_to_8)
 {
 	struct binder_buffer_object object = { .length = 5 };
 	struct sg_plan plan;
@@ -110,7 +110,7 @@ TEST(sg_parent_must_exist_and_have_room)
 	sg_init(&plan, SPACE, 4096);
 	CHECK(add(&plan, 0, 8, 0, 0, NULL) == -EINVAL); /* itself */
 	add(&plan, 0, 12, ROOT, 0, NULL);
-	CHECK(add(&plan, 1, 8, 5, 0, NULL) == -EINVAL); /* later, or no such place */
+	CHECK(add(&plan, 1, 8, 5, 0, NULL) == -EINVAL); /* a later object, or none */
 	CHECK(add(&plan, 1, 8, 0, 5, NULL) == -EINVAL);
 	CHECK(add(&plan, 1, 8, 0, (u64)-8, NULL) == -EINVAL);
 	CHECK(!add(&plan, 1, 4, 0, 4, NULL));
