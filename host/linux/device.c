@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The file operations of a device. They copy an ioctl's argument in and out and sleep where the
- * engine says that it would block; what a call means is the engine's.
+ * The file operations of a device. They copy the argument of an ioctl in and out, and sleep
+ * where the engine returns BINDER_WOULD_BLOCK; the ioctls themselves are handled by the engine.
  */
 #include "device.h"
 
-#include "base/inline.h"
-#include "base/unset.h"
 #include "binderfs.h"
-#include "caller.h"
+#include "compat/compat.h"
 #include "core.h"
 #include "reports.h"
-#include "wake.h"
 
 #include <linux/jiffies.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
+#include <linux/rcuwait.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
 /* Room for the argument of every ioctl; the largest has 48 bytes. */
@@ -31,6 +30,26 @@ struct static_device {
 };
 
 static LIST_HEAD(static_devices);
+
+/* ---- the calling thread ---- */
+
+static struct binder_thread *get_current_thread(struct binder_proc *proc)
+{
+	return binder_thread_find_or_new(proc, current->pid, current);
+}
+
+/* Without a reference: only the thread itself can end it. */
+static struct binder_thread *find_current_thread(struct binder_proc *proc)
+{
+	struct binder_thread *thread = binder_thread_find(proc, current->pid);
+
+	if (!thread) {
+		thread = get_current_thread(proc);
+		if (thread)
+			binder_thread_put(thread); /* its process keeps a reference */
+	}
+	return thread;
+}
 
 /* ---- open and close ---- */
 
@@ -85,20 +104,15 @@ static int device_mmap(struct file *filp, struct vm_area_struct *vma)
 	return err;
 }
 
-static struct binder_thread *current_thread(struct binder_proc *proc)
-{
-	return binder_thread_find_or_new(proc, current->pid, current);
-}
-
 static __poll_t device_poll(struct file *filp, poll_table *table)
 {
 	struct binder_proc *proc = filp->private_data;
-	struct binder_thread *thread = current_thread(proc);
+	struct binder_thread *thread = get_current_thread(proc);
 	__poll_t events;
 
 	if (!thread)
 		return EPOLLERR;
-	/* First be there to be woken, then look. */
+	/* Queue first, then look: no wake-up is lost in between. */
 	poll_wait(filp, &binder_proc_host(proc)->poll_wait, table);
 	events = binder_poll(thread) ? EPOLLIN : 0;
 	binder_thread_put(thread);
@@ -107,9 +121,7 @@ static __poll_t device_poll(struct file *filp, poll_table *table)
 
 /* ---- ioctl ---- */
 
-/*
- * What the stock driver says of a bad pointer; nothing for the argument of a command without one.
- */
+/* What the stock driver returns for a bad pointer; 0 where it does not use the argument. */
 static const struct {
 	u32 cmd;
 	int err;
@@ -132,14 +144,34 @@ static int bad_pointer(u32 cmd)
 	return -EFAULT;
 }
 
-static const enum binder_resume_reason resume_reasons[] = {
-	[WAKE_WOKEN] = RESUME_WOKEN,
-	[WAKE_INTERRUPTED] = RESUME_INTERRUPTED,
-	[WAKE_TIMED_OUT] = RESUME_TIMED_OUT,
-};
+/* Sleeps until host_wake(), a signal, or @deadline (in jiffies; 0: none). */
+static enum binder_resume_reason wait_for_work(struct host_thread *thread, unsigned long deadline)
+{
+	enum binder_resume_reason reason = RESUME_TIMED_OUT;
+	long left = MAX_SCHEDULE_TIMEOUT;
 
-/* Goes on with a call that has come to @err, until it is over. */
-static BINDER_INLINE int run_on(struct binder_thread *thread, u32 cmd, void *arg, int err)
+	if (deadline)
+		left = max_t(long, deadline - jiffies, 0);
+	prepare_to_rcuwait(&thread->wait);
+	for (;;) {
+		/* Pairs with the barrier in rcuwait_wake_up(). */
+		set_current_state(TASK_INTERRUPTIBLE | COMPAT_TASK_FREEZABLE);
+		if (READ_ONCE(thread->woken))
+			reason = RESUME_WOKEN;
+		else if (signal_pending(current))
+			reason = RESUME_INTERRUPTED;
+		if (reason != RESUME_TIMED_OUT || !left)
+			break;
+		left = compat_schedule_freezable(left);
+	}
+	finish_rcuwait(&thread->wait);
+	/* Cleared before the engine looks for work: a later wake-up sets it again. */
+	smp_store_mb(thread->woken, false);
+	return reason;
+}
+
+/* Waits and resumes a call while it would block. */
+static int finish_call(struct binder_thread *thread, u32 cmd, void *arg, int err)
 {
 	struct host_thread *host = binder_thread_host(thread);
 	unsigned long deadline = 0;
@@ -149,70 +181,57 @@ static BINDER_INLINE int run_on(struct binder_thread *thread, u32 cmd, void *arg
 
 		if (timeout_ms && !deadline)
 			deadline = (jiffies + msecs_to_jiffies(timeout_ms)) ?: 1;
-		err = binder_resume(thread, cmd, arg, resume_reasons[wake_sleep(host, deadline)]);
+		err = binder_resume(thread, cmd, arg, wait_for_work(host, deadline));
 	}
-	wake_leave(host);
 	return err;
 }
 
-/* Every call but one: the argument is copied by the size that the command states. */
-static long small_ioctl(struct binder_thread *thread, unsigned int cmd, void __user *user,
-			bool nonblock)
+static int write_read_ioctl(struct binder_proc *proc, struct binder_write_read __user *user,
+			    bool nonblock)
+{
+	struct binder_thread *thread = find_current_thread(proc);
+	struct binder_write_read bwr;
+	int err;
+
+	if (!thread)
+		return -ENOMEM;
+	if (copy_from_user(&bwr, user, sizeof(bwr)))
+		return -EFAULT;
+	err = finish_call(thread, BINDER_WRITE_READ, &bwr,
+			  binder_write_read(thread, &bwr, nonblock));
+	/* After an error, too, the caller learns how much was consumed. */
+	if (put_user(bwr.write_consumed, &user->write_consumed) ||
+	    put_user(bwr.read_consumed, &user->read_consumed))
+		return -EFAULT;
+	return err;
+}
+
+static int small_ioctl(struct binder_thread *thread, unsigned int cmd, void __user *user,
+		       bool nonblock)
 {
 	size_t size = ABI_IOC_SIZE(cmd);
-	u64 arg[ARG_SIZE / sizeof(u64)];
+	u64 arg[ARG_SIZE / sizeof(u64)] = {};
 	int err;
 
 	if (size > sizeof(arg))
 		return -EINVAL;
-	memset(arg, 0, sizeof(arg));
 	if (ABI_IOC_WRITES(cmd) && copy_from_user(arg, user, size)) {
 		err = bad_pointer(cmd);
 		if (err)
 			return err;
 	}
-	wake_enter(binder_thread_host(thread));
-	err = run_on(thread, cmd, arg, binder_ioctl(thread, cmd, arg, nonblock));
+	err = finish_call(thread, cmd, arg, binder_ioctl(thread, cmd, arg, nonblock));
 	if (ABI_IOC_READS(cmd) && !err && copy_to_user(user, arg, size))
 		err = bad_pointer(cmd);
 	return err;
 }
 
-/* Stores the two words of the argument that a call changes. */
-static bool tell_consumed(struct binder_write_read __user *user,
-			  const struct binder_write_read *bwr)
+/* All ioctls but BINDER_WRITE_READ. */
+static int other_ioctl(struct binder_proc *proc, unsigned int cmd, void __user *user,
+		       bool nonblock)
 {
-	if (!user_write_access_begin(user, sizeof(*user)))
-		return false;
-	unsafe_put_user(bwr->write_consumed, &user->write_consumed, fault);
-	unsafe_put_user(bwr->read_consumed, &user->read_consumed, fault);
-	user_write_access_end();
-	return true;
-fault:
-	user_write_access_end();
-	return false;
-}
-
-/* The call that matters. */
-static long write_read_ioctl(struct binder_thread *thread, void __user *user, bool nonblock)
-{
-	struct binder_write_read bwr BINDER_UNSET;
+	struct binder_thread *thread = get_current_thread(proc);
 	int err;
-
-	if (caller_read_words(&bwr, user, sizeof(bwr)))
-		return -EFAULT;
-	wake_enter(binder_thread_host(thread));
-	err = binder_write_read(thread, &bwr, nonblock);
-	err = run_on(thread, BINDER_WRITE_READ, &bwr, err);
-	/* Even what failed tells how far it got. */
-	return tell_consumed(user, &bwr) ? err : -EFAULT;
-}
-
-static BINDER_ASIDE long any_ioctl(struct binder_proc *proc, unsigned int cmd, void __user *user,
-				   bool nonblock)
-{
-	struct binder_thread *thread = current_thread(proc);
-	long err;
 
 	if (!thread)
 		return -ENOMEM;
@@ -221,31 +240,18 @@ static BINDER_ASIDE long any_ioctl(struct binder_proc *proc, unsigned int cmd, v
 	return err;
 }
 
-/* A thread's first call. */
-static BINDER_ASIDE struct binder_thread *make_known(struct binder_proc *proc)
-{
-	struct binder_thread *thread = current_thread(proc);
-
-	if (thread)
-		binder_thread_put(thread); /* its process holds it */
-	return thread;
-}
-
 static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long pointer)
 {
 	struct binder_proc *proc = filp->private_data;
 	void __user *user = (void __user *)pointer;
 	bool nonblock = filp->f_flags & O_NONBLOCK;
-	struct binder_thread *thread;
 	long err;
 
 	trace_binder_ioctl(cmd, pointer);
-	if (cmd == BINDER_WRITE_READ) {
-		thread = binder_thread_find(proc, current->pid) ?: make_known(proc);
-		err = thread ? write_read_ioctl(thread, user, nonblock) : -ENOMEM;
-	} else {
-		err = any_ioctl(proc, cmd, user, nonblock);
-	}
+	if (cmd == BINDER_WRITE_READ)
+		err = write_read_ioctl(proc, user, nonblock);
+	else
+		err = other_ioctl(proc, cmd, user, nonblock);
 	trace_binder_ioctl_done(err);
 	return err;
 }

@@ -7,7 +7,6 @@
 #define HOST_LINUX_HOST_IMPL_H
 
 #include "binder_events.h"
-#include "caller.h"
 #include "files.h"
 #include "log.h"
 #include "map.h"
@@ -16,15 +15,14 @@
 #include "locking.h"
 #include "stage_events.h"
 #include "urgency.h"
-#include "wake.h"
 #include "who.h"
 
 #include <linux/ktime.h>
 #include <linux/poll.h>
 #include <linux/printk.h>
+#include <linux/rcuwait.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 
 /* ---- memory ---- */
 
@@ -140,9 +138,11 @@ static inline void host_atomic_add(struct host_atomic *a, s32 delta)
 
 /* ---- waking ---- */
 
+/* No hint for a waker that is about to sleep: rcuwait has none. */
 static inline void host_wake(struct host_thread *thread, bool sync)
 {
-	wake_thread(thread, sync);
+	WRITE_ONCE(thread->woken, true);
+	rcuwait_wake_up(&thread->wait);
 }
 
 static inline void host_wake_poll(struct host_proc *proc, struct host_thread *thread)
@@ -169,6 +169,7 @@ static inline void host_proc_destroy(struct host_proc *proc, struct host_map *ma
 static inline int host_thread_init(struct host_thread *thread, struct host_proc *proc,
 				   const void *opener)
 {
+	rcuwait_init(&thread->wait);
 	return 0;
 }
 
@@ -204,17 +205,13 @@ static inline u32 host_caller_euid(const struct host_thread *caller)
 
 static inline int host_read_caller(struct host_thread *thread, void *dst, u64 src, size_t size)
 {
-	if (locking_is_nopreempt())
-		return locking_copy_in(dst, u64_to_user_ptr(src), size) ? -EFAULT : 0;
-	return caller_read(dst, u64_to_user_ptr(src), size);
+	return locking_copy_from_user(dst, u64_to_user_ptr(src), size) ? -EFAULT : 0;
 }
 
-static __always_inline int host_write_caller(struct host_thread *thread, u64 dst, const void *src,
+static inline int host_write_caller(struct host_thread *thread, u64 dst, const void *src,
 				    size_t size)
 {
-	if (locking_is_nopreempt())
-		return locking_copy_out(u64_to_user_ptr(dst), src, size) ? -EFAULT : 0;
-	return caller_write(u64_to_user_ptr(dst), src, size);
+	return locking_copy_to_user(u64_to_user_ptr(dst), src, size) ? -EFAULT : 0;
 }
 
 /* ---- the map of receive buffers ---- */

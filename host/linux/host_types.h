@@ -11,6 +11,7 @@
 #include <linux/atomic.h>
 #include <linux/errno.h>
 #include <linux/mutex.h>
+#include <linux/rcuwait.h>
 #include <linux/rtmutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -42,10 +43,10 @@ struct host_proc {
 	wait_queue_head_t poll_wait;	/* lives as long as the file, which every poller holds */
 };
 
-/* A calling thread, and its sleep (wake.c). */
+/* A calling thread. */
 struct host_thread {
-	struct task_struct *task;	/* while it is in the driver; NULL elsewhere */
-	bool woken;
+	struct rcuwait wait;	/* the thread, while it sleeps in an ioctl */
+	bool woken;		/* host_wake() was called since the last sleep */
 };
 
 /* The pages of one receive buffer (map.c). */

@@ -55,7 +55,13 @@ unsigned long locking_copy_out(void __user *dst, const void *src, size_t size);
 static inline unsigned long locking_copy_from_user(void *dst, const void __user *src, size_t size)
 {
 	return locking_is_nopreempt() ? locking_copy_in(dst, src, size) :
-				       copy_from_user(dst, src, size);
+					copy_from_user(dst, src, size);
+}
+
+static inline unsigned long locking_copy_to_user(void __user *dst, const void *src, size_t size)
+{
+	return locking_is_nopreempt() ? locking_copy_out(dst, src, size) :
+					copy_to_user(dst, src, size);
 }
 
 #endif

@@ -16,7 +16,6 @@
 #include "reclaim.h"
 #include "locking.h"
 #include "reports.h"
-#include "wake.h"
 
 #include <linux/fs.h>
 #include <linux/module.h>
@@ -87,7 +86,6 @@ static int __init anybinder_init(void)
 	if (binder_locking_mode_chosen() == LOCKING_GLOBAL_NOPREEMPT)
 		static_branch_enable(&locking_nopreempt);
 	binder_world_init();
-	wake_init();
 	err = reclaim_init();
 	if (err)
 		return err;
