@@ -2,70 +2,68 @@
 /*
  * The text of binder_logs/{state,transactions,proc/PID}.
  *
- * Printing sleeps, so nothing is printed under a spinlock: what is to be said
- * of one thing is noted under its lock on a batch (batch.h) and printed after
- * it.  So a report is not one moment's truth, but each batch is, and no lock is
- * held for long.
+ * Printing may sleep, so nothing is printed under a spinlock: a batch (report_batch.h) of
+ * what is to be printed is copied under the lock and printed after unlock. So only each
+ * batch is consistent, not the whole report, and no lock is held for long.
  *
- * `transactions` is `state` with everything left out that is at rest: a heading
- * is printed only when something comes under it.
+ * `transactions` is `state` without everything that is idle: a heading is printed only when
+ * a line follows under it.
  */
 #include "core.h"
-#include "things/context.h"
-#include "notices/death.h"
-#include "things/node.h"
-#include "things/ref.h"
+#include "calls/transaction.h"
 #include "reports/report_batch.h"
 #include "reports/snapshot.h"
-#include "calls/transaction.h"
+#include "things/context.h"
+#include "things/node.h"
+#include "things/ref.h"
 
 struct report {
 	struct host_out *out;
 	bool everything; /* state, proc; false: transactions */
 	struct report_batch *batch;
 	struct binder_proc *proc;
-	bool proc_said;
-	bool thread_said;
-	struct line thread; /* the heading, until it is said */
+	bool proc_printed;
+	bool thread_printed;
+	struct report_line thread; /* the heading */
 };
 
 /* ---- headings --------------------------------------------------------- */
 
-static void say_proc(struct report *r)
+static void print_proc_heading(struct report *r)
 {
-	if (r->proc && !r->proc_said)
+	if (r->proc && !r->proc_printed)
 		host_out(r->out, "proc %d\ncontext %s\n", r->proc->pid, r->proc->context->name);
-	r->proc_said = true;
+	r->proc_printed = true;
 }
 
-static void say_thread(struct report *r)
+static void print_thread_heading(struct report *r)
 {
-	const struct line *line = &r->thread;
+	const struct report_line *line = &r->thread;
 
-	if (r->thread_said)
+	if (r->thread_printed)
 		return;
-	say_proc(r);
+	print_proc_heading(r);
 	host_out(r->out, "  thread %d: l %02x need_return %d tr %d\n", line->thread.tid,
-		 line->thread.looper, line->thread.need_return, line->thread.holders);
-	r->thread_said = true;
+		 line->thread.looper, line->thread.need_return, line->thread.refs);
+	r->thread_printed = true;
 }
 
 /* ---- lines ------------------------------------------------------------ */
 
-/* A number that stands for a thing, as the kernel's hashed pointers do. */
-static unsigned long long identity(u32 debug_id)
+/* A number in place of a pointer, which the kernel prints hashed. */
+static unsigned long long hashed_id(u32 debug_id)
 {
 	return (u32)(debug_id * 2654435761u);
 }
 
-static void print_txn(struct report *r, const char *what, const struct txn_view *t)
+static void print_txn(struct report *r, const char *what, const struct report_txn *t)
 {
 	unsigned long long elapsed_ms = (host_now_ns() - t->start_ns) / 1000000;
 
 	host_out(r->out,
 		 "%s transaction %u: %016llx from %d:%d to %d:%d code %x flags %x pri %d r%d "
 		 "elapsed %llums",
-		 what, t->id, identity(t->id), t->from_pid, t->from_tid, t->to_pid, t->to_tid,
+		 what, t->id, hashed_id(t->id), t->from_pid, t->from_tid, t->to_pid, t->to_tid,
 		 t->code, t->flags, t->prio, t->need_reply, elapsed_ms);
 	if (t->received && !t->has_buffer)
 		host_out(r->out, " buffer free");
@@ -89,7 +87,7 @@ static const char *const work_words[WORK_TYPES] = {
 };
 
 static void print_work(struct report *r, const char *indent, const char *pending,
-		       const struct line *line)
+		       const struct report_line *line)
 {
 	host_out(r->out, "%s", indent);
 	if (line->work == WORK_TRANSACTION)
@@ -103,32 +101,33 @@ static void print_work(struct report *r, const char *indent, const char *pending
 		host_out(r->out, "%s\n", work_words[line->work]);
 }
 
-static void print_thread_batch(struct report *r)
+/* Prints a batch of threads. */
+static void print_threads(struct report *r)
 {
 	const struct report_batch *batch = r->batch;
 	u32 i;
 
 	for (i = 0; i < batch->nr; i++) {
-		const struct line *line = &batch->lines[i];
+		const struct report_line *line = &batch->lines[i];
 
 		if (line->kind == LINE_THREAD) {
 			r->thread = *line;
-			r->thread_said = false;
+			r->thread_printed = false;
 			if (r->everything)
-				say_thread(r);
+				print_thread_heading(r);
 			continue;
 		}
-		say_thread(r);
+		print_thread_heading(r);
 		if (line->kind == LINE_STACK) {
 			host_out(r->out, "    ");
-			print_txn(r, line->word, &line->txn);
+			print_txn(r, line->role, &line->txn);
 		} else {
 			print_work(r, "    ", "pending", line);
 		}
 	}
 }
 
-/* ---- the parts of a process -------------------------------------------- */
+/* ---- one process ------------------------------------------------------- */
 
 static int follows_tid(const void *key, const struct bt_node *node)
 {
@@ -138,8 +137,8 @@ static int follows_tid(const void *key, const struct bt_node *node)
 	return tid < other ? -1 : tid > other;
 }
 
-/* The thread @tid or the next above: false if there is none. */
-static bool note_next_thread(struct report *r, s64 *tid)
+/* Fills a batch with the first thread from *@tid on; false if there is none. */
+static bool add_next_thread(struct report *r, s64 *tid)
 {
 	struct binder_proc *proc = r->proc;
 	struct bt_node *n;
@@ -149,11 +148,11 @@ static bool note_next_thread(struct report *r, s64 *tid)
 	if (n) {
 		const struct binder_thread *thread = bt_entry(n, struct binder_thread, by_tid);
 
-		/* It was another one that the last batch was about. */
+		/* The thread of the last batch has exited since. */
 		if (r->batch->skip && thread->tid != *tid)
 			report_batch_first(r->batch);
 		*tid = thread->tid;
-		report_batch_note_thread_ilocked(r->batch, thread);
+		report_batch_add_thread_ilocked(r->batch, proc, thread);
 	}
 	binder_unlock(&proc->inner_lock);
 	return n;
@@ -164,8 +163,8 @@ static void report_threads(struct report *r)
 	s64 tid = -((s64)1 << 31);
 
 	report_batch_first(r->batch);
-	while (note_next_thread(r, &tid)) {
-		print_thread_batch(r);
+	while (add_next_thread(r, &tid)) {
+		print_threads(r);
 		if (!report_batch_next(r->batch)) {
 			report_batch_first(r->batch);
 			tid++;
@@ -181,7 +180,8 @@ struct node_view {
 	s32 pins;
 };
 
-static void note_node(struct report_batch *batch, struct binder_node *node, struct node_view *view)
+/* Describes @node in *@view, and adds its references and its one-way calls to the batch. */
+static void add_node(struct report_batch *batch, struct binder_node *node, struct node_view *view)
 {
 	struct binder_proc *proc;
 
@@ -198,31 +198,33 @@ static void note_node(struct report_batch *batch, struct binder_node *node, stru
 		.strong = node->internal_strong,
 		.pins = host_atomic_read(&node->pins) - node->local_pins,
 	};
-	view->weak = report_batch_note_holders_nlocked(batch, node);
+	view->weak = report_batch_add_pids_nlocked(batch, node);
 	proc = node->proc;
-	/* The holders first, all of them, then the calls that wait. */
+	/* All references come before the calls. */
 	if (proc && !batch->more) {
 		binder_lock(&proc->inner_lock);
-		report_batch_note_works_ilocked(batch, &node->async_todo, proc);
+		report_batch_add_works_ilocked(batch, proc, &node->async_todo);
 		binder_unlock(&proc->inner_lock);
 	}
 	binder_unlock(&node->lock);
 }
 
-/* @node cannot go away meanwhile.  @dead: it stands among the dead, where it
- * needs no pin to be looked at; the stock report always shows one. */
+/*
+ * @node cannot be freed meanwhile. @dead: it is on the list of dead nodes, where it needs no
+ * pin; the report of the stock driver always shows one.
+ */
 static void report_node(struct report *r, struct binder_node *node, bool dead)
 {
 	struct report_batch *batch = r->batch;
 	struct node_view view;
-	bool ended = false; /* the line of the node itself */
+	bool ended = false; /* the line of the node */
 	u32 i;
 
 	report_batch_first(batch);
-	note_node(batch, node, &view);
+	add_node(batch, node, &view);
 	if (!r->everything && !view.async_busy)
 		return;
-	say_proc(r);
+	print_proc_heading(r);
 	host_out(r->out, "  node %u: u%016llx c%016llx hs %d hw %d ls %u lw %u is %u iw %u tr %d",
 		 view.debug_id, (unsigned long long)view.ptr, (unsigned long long)view.cookie,
 		 view.has_strong, view.has_weak, view.local_strong, view.local_weak, view.strong,
@@ -242,32 +244,8 @@ static void report_node(struct report *r, struct binder_node *node, bool dead)
 			print_work(r, "    ", "pending async", &batch->lines[i]);
 		if (!report_batch_next(batch))
 			break;
-		note_node(batch, node, &view);
+		add_node(batch, node, &view);
 	}
-}
-
-static int follows_ptr(const void *key, const struct bt_node *node)
-{
-	u64 ptr = *(const u64 *)key;
-	u64 other = bt_entry(node, struct binder_node, by_ptr)->ptr;
-
-	return ptr < other ? -1 : ptr > other;
-}
-
-/* The node of @ptr or the next above, pinned; NULL if there is none. */
-static struct binder_node *node_from(struct binder_proc *proc, u64 ptr)
-{
-	struct binder_node *node = NULL;
-	struct bt_node *n;
-
-	binder_lock(&proc->inner_lock);
-	n = bt_lower_bound(&proc->nodes, &ptr, follows_ptr);
-	if (n) {
-		node = bt_entry(n, struct binder_node, by_ptr);
-		binder_node_pin(node);
-	}
-	binder_unlock(&proc->inner_lock);
-	return node;
 }
 
 static void report_nodes(struct report *r)
@@ -275,7 +253,7 @@ static void report_nodes(struct report *r)
 	struct binder_node *node;
 	u64 ptr = 0;
 
-	while ((node = node_from(r->proc, ptr))) {
+	while ((node = binder_node_find_from(r->proc, ptr))) {
 		ptr = node->ptr + 1;
 		report_node(r, node, false);
 		binder_node_unpin(node);
@@ -297,6 +275,7 @@ struct ref_view {
 	bool dead, has_death;
 };
 
+/* Describes the first reference from handle @desc on; false if there is none. */
 static bool view_next_ref(struct binder_proc *proc, u64 desc, struct ref_view *view)
 {
 	struct bt_node *n;
@@ -332,7 +311,7 @@ static void report_refs(struct report *r)
 		desc = (u64)view.desc + 1;
 		host_out(r->out, "  ref %u: desc %u %snode %u s %u w %u d %016llx\n",
 			 view.debug_id, view.desc, view.dead ? "dead " : "", view.node,
-			 view.strong, view.weak, view.has_death ? identity(view.debug_id) : 0);
+			 view.strong, view.weak, view.has_death ? hashed_id(view.debug_id) : 0);
 	}
 }
 
@@ -351,7 +330,7 @@ static void report_buffers(struct report *r)
 		return;
 	nr = binder_alloc_list(alloc, info, (u32)stats.buffers);
 	if (nr)
-		say_proc(r);
+		print_proc_heading(r);
 	for (i = 0; i < nr; i++)
 		host_out(r->out, "  buffer %u: %llx size %llu:%llu:%llu %s\n", info[i].debug_id,
 			 (unsigned long long)info[i].off, (unsigned long long)info[i].data_size,
@@ -370,10 +349,10 @@ static void report_works(struct report *r)
 	report_batch_first(batch);
 	do {
 		binder_lock(&proc->inner_lock);
-		report_batch_note_works_ilocked(batch, &proc->todo, proc);
+		report_batch_add_works_ilocked(batch, proc, &proc->todo);
 		binder_unlock(&proc->inner_lock);
 		if (batch->nr)
-			say_proc(r);
+			print_proc_heading(r);
 		for (i = 0; i < batch->nr; i++)
 			print_work(r, "  ", "pending", &batch->lines[i]);
 	} while (report_batch_next(batch));
@@ -389,7 +368,7 @@ static void report_delivered(struct report *r)
 	freeze = !bl_empty(&proc->delivered_freeze);
 	binder_unlock(&proc->inner_lock);
 	if (death || freeze)
-		say_proc(r);
+		print_proc_heading(r);
 	if (death)
 		host_out(r->out, "  has delivered dead binder\n");
 	if (freeze)
@@ -399,9 +378,9 @@ static void report_delivered(struct report *r)
 static void report_proc(struct report *r, struct binder_proc *proc)
 {
 	r->proc = proc;
-	r->proc_said = false;
+	r->proc_printed = false;
 	if (r->everything)
-		say_proc(r);
+		print_proc_heading(r);
 	report_threads(r);
 	report_nodes(r);
 	if (r->everything)
@@ -411,14 +390,14 @@ static void report_proc(struct report *r, struct binder_proc *proc)
 	report_delivered(r);
 }
 
-/* ---- whole documents --------------------------------------------------- */
+/* ---- whole reports ----------------------------------------------------- */
 
 static void report_dead_nodes(struct report *r)
 {
 	struct bl_list *link;
 
 	r->proc = NULL;
-	/* A node leaves this list under this lock before it is freed. */
+	/* Under this lock a node is removed from the list before it is freed. */
 	binder_pi_mutex_lock(&binder_world.lock);
 	if (!bl_empty(&binder_world.dead_nodes))
 		host_out(r->out, "dead nodes:\n");
@@ -428,7 +407,7 @@ static void report_dead_nodes(struct report *r)
 	binder_pi_mutex_unlock(&binder_world.lock);
 }
 
-/* @heading of each process of number @pid, or of all if it is 0. */
+/* Prints @heading and the report of each open by process @pid, or of all if it is 0. */
 static void report_procs(struct report *r, s32 pid, const char *heading)
 {
 	struct binder_snapshot snapshot;

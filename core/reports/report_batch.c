@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The lines of a thing are numbered as they are walked past, and the batch takes
- * those that come after what earlier batches took, as many as fit.  Walking from
- * the start each time costs little, because things with more than one sheetful
- * are rare and someone's mistake.
+ * Lines are numbered in the order in which they are visited. A batch takes those whose
+ * numbers follow the ones of earlier batches, as many as fit. So each batch visits all lines
+ * from the start, which costs little as long as more than one batch is rare.
  */
 #include "reports/report_batch.h"
 
-#include "things/proc.h"
-#include "things/ref.h"
 #include "calls/transaction.h"
+#include "things/ref.h"
 
 void report_batch_first(struct report_batch *batch)
 {
@@ -29,10 +27,11 @@ bool report_batch_next(struct report_batch *batch)
 	return more;
 }
 
-/* Where line number @at of the thing goes; NULL: not on this batch. */
-static struct line *note(struct report_batch *batch, u32 at, enum line_kind kind)
+/* The line of the batch for line number @at; NULL: it goes to another batch. */
+static struct report_line *add_line(struct report_batch *batch, u32 at,
+				    enum report_line_kind kind)
 {
-	struct line *line;
+	struct report_line *line;
 
 	if (at < batch->skip)
 		return NULL;
@@ -46,79 +45,81 @@ static struct line *note(struct report_batch *batch, u32 at, enum line_kind kind
 	return line;
 }
 
-static void view_txn_ilocked(struct txn_view *view, const struct binder_transaction *t,
-			     const struct binder_proc *proc)
+/* Describes @t as seen from @proc, its sender or its receiver. */
+static void describe_txn_ilocked(struct report_txn *txn, const struct binder_transaction *t,
+				 struct binder_proc *proc) REQUIRES(&proc->inner_lock)
 {
 	const struct binder_buffer *buffer;
 
-	*view = (struct txn_view){
+	binder_assert_held(&proc->inner_lock);
+	*txn = (struct report_txn){
 		.id = t->debug_id,
 		.code = t->code,
 		.flags = t->flags,
 		.from_pid = t->from_pid,
 		.from_tid = t->from_tid,
-		.to_pid = __atomic_load_n(&t->to_pid, __ATOMIC_RELAXED),
-		.to_tid = __atomic_load_n(&t->to_tid, __ATOMIC_RELAXED),
+		.to_pid = BINDER_READ_ONCE(t->to_pid),
+		.to_tid = BINDER_READ_ONCE(t->to_tid),
 		.prio = t->priority.prio,
 		.need_reply = !t->is_reply && !(t->flags & TF_ONE_WAY),
 		.start_ns = t->start_ns,
 		.received = binder_transaction_is_in(t, proc),
 	};
-	buffer = view->received ? t->buffer : NULL;
+	buffer = txn->received ? t->buffer : NULL;
 	if (!buffer)
 		return;
-	view->has_buffer = true;
-	view->node = buffer->target_node ? buffer->target_node->debug_id : 0;
-	view->data_size = buffer->data_size;
-	view->offsets_size = buffer->offsets_size;
-	view->off = buffer->range.off;
+	txn->has_buffer = true;
+	txn->node = buffer->target_node ? buffer->target_node->debug_id : 0;
+	txn->data_size = buffer->data_size;
+	txn->offsets_size = buffer->offsets_size;
+	txn->off = buffer->range.off;
 }
 
-/* The stack of calls that @thread takes part in, innermost first; returns the
- * number of the line after it. */
-static u32 note_stack_ilocked(struct report_batch *batch, u32 at,
-			      const struct binder_thread *thread)
+/*
+ * Adds the transaction stack of @thread, innermost first, from line number @at on. Returns
+ * the number of the next line.
+ */
+static u32 add_stack_ilocked(struct report_batch *batch, u32 at, struct binder_proc *proc,
+			     const struct binder_thread *thread) REQUIRES(&proc->inner_lock)
 {
 	struct binder_transaction *t = thread->stack;
-	const char *word = "incoming";
 
+	binder_assert_held(&proc->inner_lock);
 	while (t && !batch->more) {
-		struct line *line = note(batch, at++, LINE_STACK);
-		bool sent;
+		struct report_line *line = add_line(batch, at++, LINE_STACK);
+		bool sent, received = binder_transaction_is_for(t, thread);
 
 		binder_lock(&t->lock);
 		sent = t->from == thread;
 		binder_unlock(&t->lock);
-		if (sent)
-			word = "outgoing";
-		else
-			word = binder_transaction_is_for(t, thread) ? "incoming" : "bad";
 		if (line) {
-			line->word = word;
-			view_txn_ilocked(&line->txn, t, thread->proc);
+			line->role = sent ? "outgoing" : received ? "incoming" : "bad";
+			describe_txn_ilocked(&line->txn, t, proc);
 		}
 		if (sent)
 			t = t->from_parent;
 		else
-			t = binder_transaction_is_for(t, thread) ? t->to_parent : NULL;
+			t = received ? t->to_parent : NULL;
 	}
 	return at;
 }
 
-static void note_works_ilocked(struct report_batch *batch, u32 at, const struct bl_list *todo,
-			       const struct binder_proc *proc)
+/* Adds the work of @todo, from line number @at on. */
+static void add_works_ilocked(struct report_batch *batch, u32 at, struct binder_proc *proc,
+			      const struct bl_list *todo) REQUIRES(&proc->inner_lock)
 {
 	const struct bl_list *link;
 
+	binder_assert_held(&proc->inner_lock);
 	for (link = todo->next; link != todo && !batch->more; link = link->next) {
 		struct binder_work *work = bl_entry(link, struct binder_work, link);
-		struct line *line = note(batch, at++, LINE_WORK);
+		struct report_line *line = add_line(batch, at++, LINE_WORK);
 
 		if (line)
 			line->work = work->type;
 		if (line && work->type == WORK_TRANSACTION) {
-			view_txn_ilocked(&line->txn,
-					 bl_entry(work, struct binder_transaction, work), proc);
+			describe_txn_ilocked(&line->txn,
+					     bl_entry(work, struct binder_transaction, work), proc);
 		} else if (line && work->type == WORK_NODE) {
 			const struct binder_node *node = bl_entry(work, struct binder_node, work);
 
@@ -131,33 +132,36 @@ static void note_works_ilocked(struct report_batch *batch, u32 at, const struct 
 	}
 }
 
-void report_batch_note_thread_ilocked(struct report_batch *batch,
-				      const struct binder_thread *thread)
+void report_batch_add_thread_ilocked(struct report_batch *batch, struct binder_proc *proc,
+				     const struct binder_thread *thread)
 {
-	struct line *line = note(batch, 0, LINE_THREAD);
+	struct report_line *line = add_line(batch, 0, LINE_THREAD);
 	u32 at;
 
+	binder_assert_held(&proc->inner_lock);
 	if (line) {
 		line->thread.tid = thread->tid;
 		line->thread.looper = thread->looper;
 		line->thread.need_return = thread->need_return;
-		line->thread.holders = host_atomic_read(&thread->refs) - 1;
+		line->thread.refs = host_atomic_read(&thread->refs) - 1;
 	}
-	at = note_stack_ilocked(batch, 1, thread);
-	note_works_ilocked(batch, at, &thread->todo, thread->proc);
+	at = add_stack_ilocked(batch, 1, proc, thread);
+	add_works_ilocked(batch, at, proc, &thread->todo);
 }
 
-void report_batch_note_works_ilocked(struct report_batch *batch, const struct bl_list *todo,
-			      const struct binder_proc *proc)
+void report_batch_add_works_ilocked(struct report_batch *batch, struct binder_proc *proc,
+				    const struct bl_list *todo)
 {
-	note_works_ilocked(batch, 0, todo, proc);
+	binder_assert_held(&proc->inner_lock);
+	add_works_ilocked(batch, 0, proc, todo);
 }
 
-u32 report_batch_note_holders_nlocked(struct report_batch *batch, const struct binder_node *node)
+u32 report_batch_add_pids_nlocked(struct report_batch *batch, const struct binder_node *node)
 {
 	const struct bl_list *link;
 	u32 nr = 0;
 
+	binder_assert_held(&node->lock);
 	for (link = node->refs.prev; link != &node->refs; link = link->prev) {
 		if (nr++ < batch->skip_pids)
 			continue;

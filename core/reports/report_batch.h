@@ -1,50 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A batch: what a report notes of one thing (a thread, a node, a todo list)
- * while it holds the thing's lock, to print it when it has let go.  A batch has
- * room for so many lines; what does not fit goes on the next one, for which the
- * lock is taken again and the lines that were noted already are skipped.
+ * report batch: what a report copies of one thread, node or todo list while it holds the
+ * lock, to be printed after unlock. A batch has room for REPORT_BATCH_LINES lines; the rest
+ * goes to the next batch, for which the lock is taken again and the lines of the batches
+ * before are skipped.
  *
- * All of the noting functions are called with the lock of the thing held and
- * touch no memory but the batch's.
+ * The functions that add to a batch touch no other memory, so they may be called with
+ * spinlocks held.
  */
 #ifndef BINDER_REPORT_BATCH_H
 #define BINDER_REPORT_BATCH_H
 
-#include "things/node.h"
-#include "things/thread.h"
 #include "common/work.h"
+#include "things/node.h"
+#include "things/proc.h"
+#include "things/thread.h"
 
-struct binder_proc;
-
-/* A transaction as one of its two parties is seen to hold it. */
-struct txn_view {
+/* A transaction, as seen from its sender or its receiver. */
+struct report_txn {
 	u32 id;
 	u32 code, flags;
 	s32 from_pid, from_tid, to_pid, to_tid;
 	s32 prio;
 	bool need_reply;
 	u64 start_ns;
-	bool received; /* seen at the receiver, who has its buffer */
+	bool received; /* seen from the receiver; what follows is only set then */
 	bool has_buffer;
 	u32 node;
 	size_t data_size, offsets_size, off;
 };
 
-enum line_kind { LINE_THREAD, LINE_WORK, LINE_STACK };
+enum report_line_kind { LINE_THREAD, LINE_WORK, LINE_STACK };
 
-struct line {
+struct report_line {
 	u8 kind;
 	u8 work;	  /* LINE_WORK: enum binder_work_type */
-	const char *word; /* LINE_STACK */
+	const char *role; /* LINE_STACK: of the thread in the transaction */
 	union {
 		struct {
 			s32 tid;
 			u32 looper;
 			bool need_return;
-			s32 holders;
+			s32 refs;
 		} thread;
-		struct txn_view txn;
+		struct report_txn txn;
 		struct {
 			u32 id;
 			u64 ptr, cookie;
@@ -56,28 +55,30 @@ struct line {
 #define REPORT_BATCH_LINES 64
 
 struct report_batch {
-	struct line lines[REPORT_BATCH_LINES];
-	s32 pids[REPORT_BATCH_LINES]; /* of those who hold a node */
+	struct report_line lines[REPORT_BATCH_LINES];
+	s32 pids[REPORT_BATCH_LINES]; /* of the processes that have a reference to a node */
 	u32 nr, nr_pids;
-	u32 skip, skip_pids; /* so many were on earlier batches */
-	bool more;	     /* there is more than fits */
+	u32 skip, skip_pids; /* how many were in earlier batches */
+	bool more;	     /* something did not fit */
 };
 
-/* Begins with the first line of a thing. */
+/* Starts the first batch of a thread, node or todo list. */
 void report_batch_first(struct report_batch *batch);
-/* Begins the next batch of the same thing; false if everything was noted. */
+/* Starts the next batch of the same one; false if everything was in the batches so far. */
 bool report_batch_next(struct report_batch *batch);
 
-/* A thread: itself, its stack of calls, innermost first, and its work.
- * proc->inner_lock. */
-void report_batch_note_thread_ilocked(struct report_batch *batch,
-				      const struct binder_thread *thread);
-/* The works of a list of @proc, its own or that of one of its nodes.
- * proc->inner_lock. */
-void report_batch_note_works_ilocked(struct report_batch *batch, const struct bl_list *todo,
-			      const struct binder_proc *proc);
-/* The processes that hold @node, the last come first.  Returns how many. */
-u32 report_batch_note_holders_nlocked(struct report_batch *batch, const struct binder_node *node)
+/* Adds a thread of @proc: a line for itself, its transaction stack and its work. */
+void report_batch_add_thread_ilocked(struct report_batch *batch, struct binder_proc *proc,
+				     const struct binder_thread *thread)
+	REQUIRES(&proc->inner_lock);
+/* Adds the work of @todo, which is the todo list of @proc or of one of its nodes. */
+void report_batch_add_works_ilocked(struct report_batch *batch, struct binder_proc *proc,
+				    const struct bl_list *todo) REQUIRES(&proc->inner_lock);
+/*
+ * Adds the processes that have a reference to @node, the newest reference first. Returns
+ * the number of references.
+ */
+u32 report_batch_add_pids_nlocked(struct report_batch *batch, const struct binder_node *node)
 	REQUIRES(&node->lock);
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The text of binder_logs/stats: counters of the world, then for each process
- * how much it has of everything, and its own counters.  What is 0 is left out
- * where the stock driver leaves it out.
+ * The text of binder_logs/stats: the counters of the world, and for each process the numbers
+ * of its objects and its counters. Zeros are left out where the stock driver does so.
  */
 #include "core.h"
 #include "things/context.h"
@@ -41,7 +40,7 @@ static void print_stats(struct host_out *out, const char *indent, const struct b
 		print_counter(out, indent, binder_return_name(i), &stats->br[i]);
 }
 
-static void print_things(struct host_out *out, const struct binder_stats *stats)
+static void print_objects(struct host_out *out, const struct binder_stats *stats)
 {
 	u32 i;
 
@@ -55,7 +54,7 @@ static void print_things(struct host_out *out, const struct binder_stats *stats)
 	}
 }
 
-/* What a process has, by the lock that it is counted under. */
+/* What a process has; the first two lines under inner_lock, the last under outer_lock. */
 struct tally {
 	u32 threads, nodes, ready, pending;
 	s32 requested, started, max;
@@ -127,7 +126,7 @@ void binder_report_stats(struct host_out *out)
 	binder_stats_add_up(&sum);
 	host_out(out, "binder stats:\n");
 	print_stats(out, "", &sum);
-	print_things(out, &sum);
+	print_objects(out, &sum);
 	if (binder_snapshot_take(&snapshot))
 		return;
 	for (i = 0; i < snapshot.nr; i++)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory cannot be had under the world's lock, and how much is needed is known
- * only there: so count, get the memory, and look again; processes that came
- * meanwhile have a few places to spare, and if those do not do, once more.
+ * Memory cannot be allocated under the lock of the world, and the number of processes is
+ * only known under it: count them, allocate with some room to spare, and take the
+ * references; if more processes than that were opened meanwhile, start again.
  */
 #include "reports/snapshot.h"
 
@@ -23,8 +23,8 @@ static u32 count_procs(void)
 	return nr;
 }
 
-/* False: there are more than @room. */
-static bool hold_procs(struct binder_snapshot *snapshot, u32 room)
+/* Returns false if there may be more than @room processes. */
+static bool get_procs(struct binder_snapshot *snapshot, u32 room)
 {
 	struct bl_list *link;
 
@@ -51,7 +51,7 @@ int binder_snapshot_take(struct binder_snapshot *snapshot)
 		snapshot->procs = host_alloc_large(room * sizeof(struct binder_proc *));
 		if (!snapshot->procs)
 			return -ENOMEM;
-		if (hold_procs(snapshot, room))
+		if (get_procs(snapshot, room))
 			return 0;
 		binder_snapshot_drop(snapshot);
 	}

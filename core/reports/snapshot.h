@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A snapshot of which processes exist: each counted, so that one can look at
- * them one by one without holding the world still.  A process may die
- * meanwhile; then it is found empty.
+ * snapshot: a list of all processes with a reference to each, to be gone through without the
+ * lock of the world. A process may die meanwhile and is empty then.
  */
 #ifndef BINDER_SNAPSHOT_H
 #define BINDER_SNAPSHOT_H
@@ -12,12 +11,13 @@
 struct binder_proc;
 
 struct binder_snapshot {
-	struct binder_proc **procs; /* the youngest first */
+	struct binder_proc **procs; /* the last opened first */
 	u32 nr;
 };
 
-/* -ENOMEM.  May sleep; no lock held.  Pair: binder_snapshot_drop(). */
+/* Takes the references. -ENOMEM. May sleep; no lock held. */
 int binder_snapshot_take(struct binder_snapshot *snapshot);
+/* Puts the references and frees the list. May sleep; no lock held. */
 void binder_snapshot_drop(struct binder_snapshot *snapshot);
 
 #endif
