@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A binder client of few words, for the tests of the daemon: raw ioctls by way of ctypes."""
+"""A minimal binder client for the tests of the daemon: raw ioctls through ctypes."""
 import ctypes
 import mmap
 import os
@@ -19,7 +19,7 @@ TRANSACTION = struct.Struct("<QQIIiIQQQQ")
 
 
 def ioctl(fd, number, argument):
-    """ioctl(2) without the interpreter's lock; raises OSError."""
+    """ioctl(2), releasing the interpreter's lock; raises OSError."""
     if LIBC.ioctl(fd, ctypes.c_ulong(number), argument) < 0:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))
@@ -82,7 +82,7 @@ class Client:
         self.write_read(struct.pack("<I", BC_ENTER_LOOPER), 0)
 
     def serve(self, calls=-1):
-        """Answers calls with their own payload, so many or for ever."""
+        """Replies to that many calls (-1: no limit) with their own payload."""
         while calls:
             for code, argument in self.write_read(b"", 256):
                 if code == BR_TRANSACTION:
@@ -103,7 +103,7 @@ def free_buffer(argument):
 
 
 def parse(stream):
-    """Splits what a read brought; the size of each argument is in its code."""
+    """Splits a read buffer; the size of each argument is encoded in its return code."""
     codes = []
     while stream:
         code = struct.unpack_from("<I", stream)[0]
@@ -114,7 +114,7 @@ def parse(stream):
 
 
 class Trap:
-    """A page whose first use waits until the trap is closed (userfaultfd)."""
+    """A page whose first access blocks until the trap is closed (userfaultfd)."""
 
     def __init__(self):
         self.fd = LIBC.syscall(323, os.O_CLOEXEC)

@@ -64,7 +64,7 @@ static const char *find_line(const char *text, const char *key)
 	return text ? text + length : NULL;
 }
 
-static int read_status(pid_t tid, struct host_proc *who)
+static int read_status(pid_t tid, struct host_proc *proc)
 {
 	char buffer[2048];
 	const char *tgid;
@@ -79,17 +79,17 @@ static int read_status(pid_t tid, struct host_proc *who)
 	uid = find_line(buffer, "Uid:");
 	levels = find_line(buffer, "NStgid:");
 	caps = find_line(buffer, "CapEff:");
-	who->may_raise = caps && strtoull(caps, NULL, 16) & 1ull << CAP_SYS_NICE;
-	if (!tgid || !uid || sscanf(tgid, "%d", &who->pid) != 1 ||
-	    sscanf(uid, "%*u %u", &who->euid) != 1 || who->pid <= 0)
+	proc->may_raise = caps && strtoull(caps, NULL, 16) & 1ull << CAP_SYS_NICE;
+	if (!tgid || !uid || sscanf(tgid, "%d", &proc->pid) != 1 ||
+	    sscanf(uid, "%*u %u", &proc->euid) != 1 || proc->pid <= 0)
 		return -EACCES;
-	who->nr_levels = 0;
-	while (levels && who->nr_levels < HOST_PID_LEVELS &&
-	       sscanf(levels, " %d%n", &who->pids[who->nr_levels], &used) == 1) {
+	proc->nr_levels = 0;
+	while (levels && proc->nr_levels < HOST_PID_LEVELS &&
+	       sscanf(levels, " %d%n", &proc->pids[proc->nr_levels], &used) == 1) {
 		if (memchr(levels, '\n', (size_t)used))
 			break;	/* the number was on the next line */
 		levels += used;
-		who->nr_levels++;
+		proc->nr_levels++;
 	}
 	return 0;
 }
@@ -103,7 +103,7 @@ static u64 namespace_of(pid_t pid, const char *kind)
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
-static int read_id_map(pid_t pid, struct host_proc *who)
+static int read_id_map(pid_t pid, struct host_proc *proc)
 {
 	struct host_id_range *ranges;
 	char *buffer = malloc(16384);
@@ -111,8 +111,8 @@ static int read_id_map(pid_t pid, struct host_proc *who)
 	u32 nr = 0;
 	int used;
 
-	who->nr_id_ranges = 0;
-	who->id_ranges = NULL;
+	proc->nr_id_ranges = 0;
+	proc->id_ranges = NULL;
 	ranges = calloc(ID_RANGES_MAX, sizeof(*ranges));
 	if (!buffer || !ranges || read_proc_file(pid, "uid_map", buffer, 16384) < 0) {
 		free(ranges);
@@ -125,48 +125,48 @@ static int read_id_map(pid_t pid, struct host_proc *who)
 		nr++;
 	}
 	free(buffer);
-	who->nr_id_ranges = nr;
-	who->id_ranges = realloc(ranges, (nr ? nr : 1) * sizeof(*ranges));
-	return who->id_ranges ? 0 : -ENOMEM;
+	proc->nr_id_ranges = nr;
+	proc->id_ranges = realloc(ranges, (nr ? nr : 1) * sizeof(*ranges));
+	return proc->id_ranges ? 0 : -ENOMEM;
 }
 
-int caller_identify(pid_t tid, struct host_proc *who)
+int caller_identify(pid_t tid, struct host_proc *proc)
 {
 	static _Atomic u64 own_user_ns;
 	int error;
 
 	if (tid <= 0)
 		return -EACCES;
-	error = read_status(tid, who);
+	error = read_status(tid, proc);
 	if (error)
 		return error;
-	who->opener = tid;
-	who->pid_ns = who->nr_levels > 1 ? namespace_of(who->pid, "pid") : 0;
+	proc->opener = tid;
+	proc->pid_ns = proc->nr_levels > 1 ? namespace_of(proc->pid, "pid") : 0;
 	if (!own_user_ns)
 		own_user_ns = namespace_of(getpid(), "user");
-	if (namespace_of(who->pid, "user") != own_user_ns) {
-		who->may_raise = false;
-		error = read_id_map(who->pid, who);
+	if (namespace_of(proc->pid, "user") != own_user_ns) {
+		proc->may_raise = false;
+		error = read_id_map(proc->pid, proc);
 		if (error)
 			return error;
 	}
-	who->pidfd = (int)syscall(SYS_pidfd_open, who->pid, 0);
+	proc->pidfd = (int)syscall(SYS_pidfd_open, proc->pid, 0);
 	return 0;
 }
 
-void caller_free_identity(struct host_proc *who)
+void caller_free_identity(struct host_proc *proc)
 {
-	free(who->id_ranges);
-	who->id_ranges = NULL;
-	if (who->pidfd >= 0)
-		close(who->pidfd);
-	who->pidfd = -1;
+	free(proc->id_ranges);
+	proc->id_ranges = NULL;
+	if (proc->pidfd >= 0)
+		close(proc->pidfd);
+	proc->pidfd = -1;
 }
 
-void caller_identity_moved(struct host_proc *who)
+void caller_identity_moved(struct host_proc *proc)
 {
-	who->id_ranges = NULL;
-	who->pidfd = -1;
+	proc->id_ranges = NULL;
+	proc->pidfd = -1;
 }
 
 bool caller_is_thread_of(pid_t tid, pid_t pid)
@@ -193,9 +193,9 @@ bool caller_is_dying(pid_t tid)
 
 pid_t caller_process_of(pid_t tid)
 {
-	struct host_proc who = { 0 };
+	struct host_proc proc = { 0 };
 
-	return read_status(tid, &who) ? 0 : who.pid;
+	return read_status(tid, &proc) ? 0 : proc.pid;
 }
 
 /* Processes in different namespaces of the same depth do not see each other. */
@@ -331,7 +331,7 @@ void caller_set_priority(struct host_thread *thread, u8 policy, s8 prio, bool ch
 	}
 }
 
-int caller_secctx(const struct host_proc *who, const char **ctx, u32 *len)
+int caller_secctx(const struct host_proc *proc, const char **ctx, u32 *len)
 {
 	char buffer[1024];
 	ssize_t got;
@@ -340,7 +340,7 @@ int caller_secctx(const struct host_proc *who, const char **ctx, u32 *len)
 	*len = 0;
 	if (!has_labels)
 		return 0;
-	got = read_proc_file(who->pid, "attr/current", buffer, sizeof(buffer));
+	got = read_proc_file(proc->pid, "attr/current", buffer, sizeof(buffer));
 	if (got <= 0)
 		return 0;
 	*ctx = strdup(buffer);

@@ -17,17 +17,17 @@
 void caller_init(void);
 
 /*
- * Fills the identity fields of @who, pidfd included, with those of the process of @tid. Returns 0,
+ * Fills the identity fields of @proc, pidfd included, with those of the process of @tid. Returns 0,
  * -ENOMEM, or -EACCES for a process that cannot be identified (@tid 0: it is in a pid namespace
  * that the daemon cannot see).
  */
-int caller_identify(pid_t tid, struct host_proc *who);
+int caller_identify(pid_t tid, struct host_proc *proc);
 
 /* Frees the resources that caller_identify() allocated. */
-void caller_free_identity(struct host_proc *who);
+void caller_free_identity(struct host_proc *proc);
 
-/* @who was copied, and the copy owns those resources now. */
-void caller_identity_moved(struct host_proc *who);
+/* @proc was copied, and the copy owns those resources now. */
+void caller_identity_moved(struct host_proc *proc);
 
 /* Is @tid a thread of the process @pid? */
 bool caller_is_thread_of(pid_t tid, pid_t pid);
@@ -67,6 +67,6 @@ void caller_set_priority(struct host_thread *thread, u8 policy, s8 prio, bool ch
  * The security context of a process, allocated; @len does not count the final NUL. *@ctx is NULL
  * where no security module labels processes.
  */
-int caller_secctx(const struct host_proc *who, const char **ctx, u32 *len);
+int caller_secctx(const struct host_proc *proc, const char **ctx, u32 *len);
 
 #endif

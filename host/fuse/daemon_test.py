@@ -123,19 +123,19 @@ def run_child(function, *args, uid=0):
 @contextlib.contextmanager
 def server(daemon):
     """A child process: context manager of `binder`, echoes each transaction."""
-    ready, tell = os.pipe()
+    ready, notify = os.pipe()
 
     def serve():
         manager = Client(daemon.path("binder"))
         manager.become_manager()
-        os.write(tell, b"x")
+        os.write(notify, b"x")
         manager.serve()
 
     with child(serve) as pid:
         assert os.read(ready, 1) == b"x"
         yield pid
     os.close(ready)
-    os.close(tell)
+    os.close(notify)
 
 
 def assert_served(daemon, within_s=2.0):
@@ -220,11 +220,11 @@ def dead_mount_is_cleared(directory):
 
 def killed_daemon_lets_waiting_clients_go(directory):
     with Daemon(directory) as daemon:
-        ready, tell = os.pipe()
+        ready, notify = os.pipe()
 
         def wait():
             client = Client(daemon.path("binder"))
-            os.write(tell, b"x")
+            os.write(notify, b"x")
             expect_error(errno.ECONNABORTED, client.write_read, b"", 256)
 
         with child(wait) as pid:
@@ -351,11 +351,11 @@ def ended_threads_do_not_pile_up(directory):
 def idle_clients_cost_no_threads(directory):
     with Daemon(directory) as daemon, contextlib.ExitStack() as stack:
         before = daemon.threads()
-        ready, tell = os.pipe()
+        ready, notify = os.pipe()
 
         def wait():
             client = Client(daemon.path("binder"))
-            os.write(tell, b"x")
+            os.write(notify, b"x")
             client.write_read(b"", 256)
 
         for _ in range(30):
@@ -374,8 +374,8 @@ def trap_or_skip():
         raise Skip(f"userfaultfd: {error}") from error
 
 
-def read_from_traps(path, count, tell):
-    """So many threads hand in commands that lie in memory which never comes."""
+def read_from_traps(path, count, notify):
+    """@count threads pass commands in memory whose page faults are never resolved."""
     client = Client(path)
     traps = [binder_client.Trap() for _ in range(count)]
 
@@ -388,16 +388,16 @@ def read_from_traps(path, count, tell):
 
     for trap in traps:
         threading.Thread(target=fall, args=(trap,), daemon=True).start()
-    os.write(tell, b"x")
+    os.write(notify, b"x")
     time.sleep(30)
 
 
 def memory_that_never_comes_stalls_no_other_client(directory):
     trap_or_skip()
     with Daemon(directory, "--threads=2") as daemon, server(daemon):
-        ready, tell = os.pipe()
+        ready, notify = os.pipe()
         before = daemon.threads()
-        with child(read_from_traps, daemon.path("binder"), 20, tell) as pid:
+        with child(read_from_traps, daemon.path("binder"), 20, notify) as pid:
             os.read(ready, 1)
             for _ in range(5):
                 assert_served(daemon)
@@ -411,13 +411,13 @@ def memory_that_never_comes_stalls_no_other_client(directory):
 def reply_into_memory_that_never_comes_stalls_no_other_client(directory):
     trap_or_skip()
     with Daemon(directory, "--threads=1") as daemon, server(daemon):
-        ready, tell = os.pipe()
+        ready, notify = os.pipe()
 
         def call_with_trap():
             client = Client(daemon.path("binder"))
             keep = ctypes.create_string_buffer(b"data")
             trap = binder_client.Trap()
-            os.write(tell, b"x")
+            os.write(notify, b"x")
             client.write_read(binder_client.transaction(binder_client.BC_TRANSACTION, keep, 4), 256,
                               read_at=trap.address)
 
@@ -430,8 +430,8 @@ def reply_into_memory_that_never_comes_stalls_no_other_client(directory):
         assert_served(daemon)
 
 
-def wait_with_traps(path, count, tell):
-    """So many threads wait for work that is to be put where nothing can be; then all are woken."""
+def wait_with_traps(path, count, notify):
+    """@count threads wait with a read buffer in such memory; then all are woken."""
     client = Client(path)
     traps = [binder_client.Trap() for _ in range(count)]
 
@@ -446,18 +446,18 @@ def wait_with_traps(path, count, tell):
     for trap in traps:
         threading.Thread(target=wait, args=(trap,), daemon=True).start()
     about_to_wait.wait()
-    os.write(tell, b"w")
+    os.write(notify, b"w")
     while True:
         time.sleep(0.1)
-        os.close(os.dup(client.fd))    # closing any descriptor of it wakes all who wait
+        os.close(os.dup(client.fd))    # closing any descriptor of it wakes all its threads
 
 
 def waking_into_memory_that_never_comes_stalls_no_other_client(directory):
     trap_or_skip()
     with Daemon(directory, "--threads=2") as daemon, server(daemon):
-        ready, tell = os.pipe()
+        ready, notify = os.pipe()
         before = daemon.threads()
-        with child(wait_with_traps, daemon.path("binder"), 40, tell) as pid:
+        with child(wait_with_traps, daemon.path("binder"), 40, notify) as pid:
             os.read(ready, 1)
             until(lambda: daemon.threads() > before)
             for _ in range(5):
@@ -487,10 +487,10 @@ def storm_of_signals_and_deaths_leaves_nothing(directory):
         until(lambda: len(os.listdir(daemon.path("binder_logs/proc"))) == 1)
 
 
-# ---- the rest of it ----------------------------------------------------------------------------
+# ---- running the tests -------------------------------------------------------------------------
 
 def tests_in(names):
-    """The tests among what a module has."""
+    """The tests among the globals of a module."""
     return [value for value in list(names.values())
             if callable(value) and getattr(value, "__code__", None)
             and value.__code__.co_varnames[:value.__code__.co_argcount] == ("directory",)]

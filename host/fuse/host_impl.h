@@ -7,6 +7,7 @@
 #define HOST_FUSE_HOST_IMPL_H
 
 #include "caller.h"
+#include "clock.h"
 #include "files.h"
 #include "locks.h"
 #include "log.h"
@@ -19,7 +20,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- memory ---- */
 
@@ -183,7 +183,7 @@ static inline void host_thread_destroy(struct host_thread *thread)
 	files_free_pending(thread);
 }
 
-/* ---- who is calling ---- */
+/* ---- identity ---- */
 
 static inline s32 host_proc_pid(const struct host_proc *proc)
 {
@@ -354,10 +354,7 @@ static inline void host_priority_set(struct host_thread *thread, struct host_pri
 
 static inline u64 host_now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+	return clock_now_ns();
 }
 
 /* ---- output ---- */

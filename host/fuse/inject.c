@@ -34,11 +34,6 @@
 
 #ifdef INJECT_UNSUPPORTED
 
-int inject_supported(void)
-{
-	return -ENOSYS;
-}
-
 int inject_start(struct injector **out)
 {
 	return -ENOSYS;
@@ -497,11 +492,6 @@ static void *injector_main(void *arg)
 	}
 	drop_tracees(injector);
 	return NULL;
-}
-
-int inject_supported(void)
-{
-	return 0;
 }
 
 static int open_descriptors(struct injector *injector)

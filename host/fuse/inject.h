@@ -14,7 +14,7 @@
  *
  * Requirements: permission to ptrace the receiver (CAP_SYS_PTRACE, or the same user and a
  * ptrace_scope that allows it), a receiver that is not traced yet, and x86-64 (including its
- * 32-bit programs). inject_supported() checks the machine, the errors of a job cover the rest.
+ * 32-bit programs). inject_start() checks the machine, the errors of a job cover the rest.
  */
 #ifndef ANYBINDER_INJECT_H
 #define ANYBINDER_INJECT_H
@@ -69,13 +69,11 @@ struct inject_job {
 	struct inject_job *next;	/* used by the injector */
 };
 
-/* 0, or -ENOSYS where inject_arch.h does not support the machine. */
-int inject_supported(void);
-
 /*
- * Starts the thread. Blocks SIGCHLD in the calling thread; threads created later inherit
- * that, so call it before creating others (a thread with SIGCHLD unblocked may receive one instead
- * and delay a job by up to 10 ms). Errors: -ENOSYS, -ENOMEM, -EMFILE, -EAGAIN.
+ * Starts the thread. Blocks SIGCHLD in the calling thread; threads created later inherit that, so
+ * it must be called before others are created (a thread with SIGCHLD unblocked may receive one
+ * instead and delay a job by up to 10 ms). Errors: -ENOSYS (inject_arch.h does not support the
+ * machine), -ENOMEM, -EMFILE, -EAGAIN.
  */
 int inject_start(struct injector **out);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of the injector on receivers that die, are stopped, signalled, traced, filtered or stuck
- * in the middle of it. Whatever happens, a job gets exactly one answer in time, nothing is
- * left in the receiver, and it goes on as if nothing had been.
+ * Tests of the injector on receivers that are killed, stopped, signalled, traced, filtered or stuck
+ * during a job. In each case the job ends exactly once and in time, no file is left in the receiver
+ * after an error, and it continues unchanged.
  */
 #include "inject_test.h"
 
@@ -40,7 +40,7 @@ static void catch_signal(struct report *report, int signal)
 	sigaction(signal, &action, NULL);
 }
 
-/* A job with one file; the caller decides the rest. */
+/* A job with one file; the test sets the rest. */
 struct one_file {
 	struct waited_job waited;
 	int file;
@@ -78,8 +78,7 @@ static void spin_ns(long ns)
 }
 
 /*
- * Kills at a moment that moves over the whole visit, counted from its beginning, with both
- * ways of blocking.
+ * Kills the receiver at a moment that moves over the whole job, for both ways of blocking.
  */
 TEST(inject_killed_at_any_moment)
 {
@@ -100,7 +99,7 @@ TEST(inject_killed_at_any_moment)
 		err = job_wait(&one.waited);
 		REQUIRE(err == 0 || err == -ESRCH);
 		nr_done += err == 0;
-		REQUIRE(receiver_bury(&receiver));
+		REQUIRE(receiver_kill(&receiver));
 		files_close(&one.file, 1);
 	}
 	printf("inject: killed at any moment: %d of 300 were done first\n", nr_done);
@@ -121,7 +120,7 @@ TEST(inject_killed_while_armed)
 	REQUIRE(one_file_init(&one, &receiver));
 	one.waited.on_armed = kill_receiver;
 	REQUIRE(job_run(&one.waited) == -ESRCH);
-	REQUIRE(receiver_bury(&receiver));
+	REQUIRE(receiver_kill(&receiver));
 	files_close(&one.file, 1);
 }
 
@@ -137,7 +136,7 @@ TEST(inject_killed_as_it_is_done)
 	REQUIRE(wait_for(&receiver.report->nr_ends, 1));
 	REQUIRE(WIFSIGNALED(receiver.report->end_status));
 	REQUIRE(WTERMSIG(receiver.report->end_status) == SIGKILL);
-	REQUIRE(receiver_bury(&receiver));
+	REQUIRE(receiver_kill(&receiver));
 	files_close(&one.file, 1);
 }
 
@@ -151,7 +150,7 @@ TEST(inject_long_gone)
 	kill(receiver.pid, SIGKILL);
 	REQUIRE(wait_for(&receiver.report->nr_ends, 1));
 	REQUIRE(job_run(&one.waited) == -ESRCH && one.waited.armed_err == -ESRCH);
-	REQUIRE(receiver_bury(&receiver));
+	REQUIRE(receiver_kill(&receiver));
 	files_close(&one.file, 1);
 }
 
@@ -186,8 +185,8 @@ static void signal_setup(pid_t pid, char *out, size_t size)
 }
 
 /*
- * A late signal finds the receiver in its next uninterruptible wait: end that one, too, and
- * every signal must have been handled.
+ * A late signal may arrive in the receiver's next uninterruptible wait: after that one has ended
+ * too, every signal must have been handled.
  */
 static bool delivered(const struct receiver *receiver, int nr_signals)
 {
@@ -200,7 +199,7 @@ static bool delivered(const struct receiver *receiver, int nr_signals)
 	return true;
 }
 
-/* Queued signals with numbers, to the process and to the thread, over the whole visit. */
+/* Queued signals with values, to the process and to the thread, during the whole job. */
 TEST(inject_signals_arrive_once)
 {
 	char before[256], after[256];
@@ -238,7 +237,7 @@ TEST(inject_signals_arrive_once)
 	CHECK(receiver_end(&receiver));
 }
 
-/* A signal that is not blocked meanwhile, because faults raise it, sent by hand. */
+/* A signal of the kind that is not blocked during a job, sent by a process. */
 TEST(inject_fault_signal_sent_by_hand)
 {
 	struct receiver receiver;
@@ -341,12 +340,12 @@ TEST(inject_never_answered)
 	CHECK(receiver_end(&receiver));
 }
 
-/* Descriptor 30: closing it takes ten seconds, because its data finds no reader. */
+/* Descriptor 30: closing it takes ten seconds, because its data is not read. */
 static void prepare_slow_close(struct report *report)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
 				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct linger linger = { 1, 10 };
+	struct linger option = { 1, 10 };
 	socklen_t len = sizeof(address);
 	int server = socket(AF_INET, SOCK_STREAM, 0);
 	int client = socket(AF_INET, SOCK_STREAM, 0);
@@ -358,7 +357,7 @@ static void prepare_slow_close(struct report *report)
 		_exit(1);
 	while (send(client, data, sizeof(data), MSG_DONTWAIT) > 0)
 		;
-	setsockopt(client, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+	setsockopt(client, SOL_SOCKET, SO_LINGER, &option, sizeof(option));
 	dup2(client, 30);
 	close(client);
 }
@@ -410,7 +409,7 @@ static void prepare_no_dup(struct report *report)
 	install_filter(SYS_dup3, SECCOMP_RET_ERRNO | EACCES);
 }
 
-/* The number that a trapped call leaves behind is a descriptor in use. */
+/* The number that a trapped call returns is that of an open descriptor. */
 static void prepare_trapped_socket(struct report *report)
 {
 	dup2(0, SYS_socket);
@@ -464,7 +463,7 @@ static void prepare_exec(struct report *report)
 	pthread_create(&id, NULL, exec_soon, NULL);
 }
 
-/* Another thread's exec replaces the one that is being visited. */
+/* Another thread's exec replaces the tracee. */
 TEST(inject_exec_meanwhile)
 {
 	struct receiver receiver;
@@ -478,10 +477,10 @@ TEST(inject_exec_meanwhile)
 	one.waited.answer = NULL;
 	err = job_run(&one.waited);
 	REQUIRE(err == -ESRCH || err == -ETIMEDOUT);
-	/* What is there now is alive and free of us. */
+	/* the process that took its place is alive and not traced */
 	REQUIRE(receiver.report->nr_ends == 0);
 	REQUIRE(run_when_free(&receiver) != -EBUSY);
-	REQUIRE(receiver_bury(&receiver));
+	REQUIRE(receiver_kill(&receiver));
 	files_close(&one.file, 1);
 }
 

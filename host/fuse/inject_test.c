@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of the injector on real processes: what a receiver gets, where, and that it notices
- * nothing else. The hostile and unlucky cases are in inject_hard_test.c.
+ * Tests of the injector on real processes: the files that a receiver gets, their numbers, and that
+ * nothing else changes. Hostile and rare cases are in inject_hard_test.c.
  */
 #include "inject_test.h"
 
@@ -105,7 +105,7 @@ static void prepare_unprivileged(struct report *report)
 {
 	if (setgid(1000) < 0 || setuid(1000) < 0)
 		_exit(1);
-	/* Changing the user makes a process undumpable; an exec would undo that. */
+	/* setuid(2) cleared it; in an ordinary process exec has set it again */
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
@@ -121,7 +121,7 @@ TEST(inject_unprivileged_receiver)
 
 TEST(inject_close_comes_first)
 {
-	const int closes[2] = { 0, 999 };	/* the other is not open: ignored */
+	const int closes[2] = { 0, 999 };	/* 999 is not open: ignored */
 	int files[2], results[2], next_free, fds_before;
 	struct receiver receiver;
 	struct waited_job waited;
@@ -165,7 +165,7 @@ TEST(inject_table_full)
 	REQUIRE(files_open(files, 3));
 	fds_before = count_fds(receiver.pid);
 	for (int nr = 2; nr <= 3; nr++) {
-		/* Two numbers are free, and one is needed for the way. */
+		/* two numbers are free, but the socket needs one */
 		job_init(&waited, &receiver, 0);
 		job_files(&waited, nr, files, results);
 		REQUIRE(job_run(&waited) == -EMFILE);
@@ -180,10 +180,10 @@ TEST(inject_table_full)
 	CHECK(receiver_end(&receiver));
 }
 
-/* The owner learns the numbers before the receiver makes its call again. */
+/* done() is called before the receiver executes its call again. */
 static void check_before_restart(struct waited_job *waited)
 {
-	/* One more vfork child by now would mean that the receiver ran already. */
+	/* a second vfork child would mean that the receiver ran already */
 	if (waited->answer->report->nr_children != 1)
 		waited->done_err = NO_RESULT;
 }
@@ -308,7 +308,7 @@ TEST(inject_a_thousand_times)
 }
 
 
-/* May we trace a child at all? Containers and ptrace_scope often say no. */
+/* Is tracing a child permitted? Containers and ptrace_scope often forbid it. */
 static int probe_ptrace(void)
 {
 	pid_t pid = fork();
@@ -335,10 +335,12 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	err = probe_ptrace();
-	if (err || inject_supported() < 0)
-		return unit_skip("inject", err ? strerror(err) : "this machine is not supported");
+	if (err)
+		return unit_skip("inject", strerror(err));
 	setrlimit(RLIMIT_NOFILE, &limit);
 	err = inject_start(&injector);
+	if (err == -ENOSYS)
+		return unit_skip("inject", "this machine is not supported");
 	if (err) {
 		printf("inject_start: %s\n", strerror(-err));
 		return 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the injector share: receivers (forked processes that block in the
- * kernel), jobs that can be waited for, and a look at a receiver's descriptors from outside.
+ * Shared by the tests of the injector: receivers (forked processes that block in the kernel), jobs
+ * that can be waited for, and the inspection of a receiver's descriptors.
  */
 #ifndef ANYBINDER_INJECT_TEST_H
 #define ANYBINDER_INJECT_TEST_H
@@ -21,7 +21,7 @@
 
 extern struct injector *injector;
 
-/* What a receiver tells about itself; shared memory. */
+/* Filled in by a receiver and its parent; shared memory. */
 struct report {
 	volatile pid_t tids[MAX_THREADS];
 	volatile int nr_threads;
@@ -38,15 +38,15 @@ struct report {
 
 struct receiver {
 	pid_t pid;
-	pid_t parent;			/* another process of its own, as in real life */
+	pid_t parent;			/* not the test itself, as with real receivers */
 	int answers[MAX_THREADS];	/* a byte written here ends the blocking call */
 	struct report *report;
 };
 
 /* Ways for a receiver to block. */
 enum blocking {
-	BLOCK_READ,	/* interruptible: an INTERRUPT ends it, it is restarted */
-	BLOCK_VFORK,	/* killable only, as FUSE waits once it was interrupted */
+	BLOCK_READ,	/* interruptible: PTRACE_INTERRUPT ends it, the kernel restarts it */
+	BLOCK_VFORK,	/* killable only, as an interrupted FUSE request */
 };
 
 struct receiver_options {
@@ -61,11 +61,11 @@ bool receiver_start(struct receiver *receiver, const struct receiver_options *op
 /* Ends the blocking call of thread @i. */
 void receiver_answer(const struct receiver *receiver, int i);
 
-/* Kills the receiver; false if it had ended before or shows damage. */
+/* Kills the receiver; false if it was dead before or detected damage. */
 bool receiver_end(struct receiver *receiver);
 
-/* Kills a receiver that may be dead; false if its parent does not hear of its end. */
-bool receiver_bury(struct receiver *receiver);
+/* Kills a receiver that may be dead; false if its parent is not notified. */
+bool receiver_kill(struct receiver *receiver);
 
 /* A job that can be waited for. */
 struct waited_job {
@@ -75,17 +75,17 @@ struct waited_job {
 	int done_err;
 	volatile int nr_armed;
 	volatile int nr_done;
-	const struct receiver *answer;	/* whom armed() answers, NULL for nobody */
+	const struct receiver *answer;	/* unblocked by armed(); NULL: none */
 	int thread;
 	void (*on_armed)(struct waited_job *waited);
 	void (*on_done)(struct waited_job *waited);
 };
 
-/* A job for thread @thread of @receiver, once that blocks; to be answered when armed. */
+/* A job for thread @thread of @receiver, once that blocks; armed() unblocks it. */
 void job_init(struct waited_job *waited, const struct receiver *receiver, int thread);
 void job_files(struct waited_job *waited, int nr, const int *files, int *results);
 
-/* Waits for the job's last word: armed()'s error or done()'s; NO_RESULT after 10 s. */
+/* Waits for the job's result, the error of armed() or that of done(); NO_RESULT after 10 s. */
 int job_wait(struct waited_job *waited);
 
 /* Submits and waits. */
@@ -94,11 +94,11 @@ int job_run(struct waited_job *waited);
 /* Waits up to 5 s for *@counter to reach @value. */
 bool wait_for(const volatile int *counter, int value);
 
-/* @nr files that can be told apart, and what they look like through /proc. */
+/* @nr distinct files. */
 bool files_open(int *files, int nr);
 void files_close(int *files, int nr);
 
-/* Is descriptor @fd of @pid the same file as our @file? */
+/* Is descriptor @fd of @pid the same file as @file of the test? */
 bool same_file(pid_t pid, int fd, int file);
 
 /* Is close-on-exec set on it? */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receivers for the tests of the injector. They block in a read (which an INTERRUPT ends and
- * the kernel restarts) or in vfork (which only the child's end or SIGKILL ends, as a FUSE
- * request once interrupted). While blocked in read they hold known values in registers and
- * in the red zone below the stack, and complain of any change.
+ * Receivers for the tests of the injector. They block in read (which PTRACE_INTERRUPT ends and the
+ * kernel restarts) or in vfork (which only the child's exit or SIGKILL ends, as an interrupted FUSE
+ * request). While blocked in read they keep known values in registers and in the red zone below the
+ * stack, and count changes as damage.
  */
 #include "inject_test.h"
 
@@ -87,14 +87,14 @@ static void block_in_vfork(struct thread *thread)
 
 	pid = vfork();
 	if (pid == 0) {
-		/* The receiver may be killed at any time; nobody else would end this one. */
+		/* the receiver may be killed at any time, then this child has to exit */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != receiver)
 			_exit(1);
 		thread->report->nr_children++;
 		_exit(read(thread->answer, &byte, 1) == 1 ? 0 : 1);
 	}
-	/* Waiting for any: a vfork made again has a child before that nobody saw. */
+	/* a restarted vfork leaves a child whose pid was never returned */
 	while (waitpid(-1, NULL, 0) > 0)
 		;
 	if (pid < 0)
@@ -168,7 +168,7 @@ static bool all_block(const struct receiver *receiver, int nr_threads, char stat
 	return true;
 }
 
-/* The receiver's parent: notes what it is told of its child. */
+/* The receiver's parent: records what wait(2) returns. */
 static void parent_main(struct report *report, const struct receiver_options *options,
 			const int *answers, int nr_threads)
 {
@@ -232,7 +232,7 @@ void receiver_answer(const struct receiver *receiver, int i)
 		printf("answering a receiver: %s\n", strerror(errno));
 }
 
-bool receiver_bury(struct receiver *receiver)
+bool receiver_kill(struct receiver *receiver)
 {
 	bool ended;
 
@@ -254,7 +254,7 @@ bool receiver_end(struct receiver *receiver)
 	bool alive = receiver->report->nr_ends == 0;
 	bool intact = receiver->report->damage == 0;
 
-	CHECK(receiver_bury(receiver));
+	CHECK(receiver_kill(receiver));
 	CHECK(alive);
 	CHECK(intact);
 	return true;
@@ -289,7 +289,7 @@ static void job_done(struct inject_job *job, int err)
 
 void job_init(struct waited_job *waited, const struct receiver *receiver, int thread)
 {
-	/* A running thread is not in a call of its own yet, and so no case for a job. */
+	/* a running thread has not entered its system call yet */
 	while (thread_state(receiver->report->tids[thread]) == 'R')
 		usleep(50);
 	memset(waited, 0, sizeof(*waited));
@@ -320,7 +320,7 @@ int job_wait(struct waited_job *waited)
 		if (errno != EINTR)
 			return NO_RESULT;
 	}
-	/* Exactly one last word, whichever it was. */
+	/* either armed() with an error or done(), exactly once */
 	if (waited->nr_armed != 1 || waited->nr_done != (waited->armed_err == 0))
 		return NO_RESULT;
 	return waited->armed_err ? waited->armed_err : waited->done_err;
@@ -334,7 +334,7 @@ int job_run(struct waited_job *waited)
 
 bool wait_for(const volatile int *counter, int value)
 {
-	/* Awake at first: some tests want to act right after it happened. */
+	/* busy at first: some tests have to act right after the event */
 	for (int i = 0; i < 60000; i++) {
 		if (*counter >= value)
 			return *counter == value;
@@ -349,7 +349,7 @@ bool files_open(int *files, int nr)
 	for (int i = 0; i < nr; i++) {
 		int fd = memfd_create("file", 0);
 
-		/* Above the numbers that receivers inherit and report on. */
+		/* above the numbers that are checked in the receivers */
 		files[i] = fcntl(fd, F_DUPFD_CLOEXEC, 1000);
 		CHECK(fd >= 0 && files[i] >= 0);
 		close(fd);

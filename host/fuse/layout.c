@@ -42,24 +42,22 @@ static void write_feature(struct text *text, uint64_t arg)
 	text_print(text, "%u\n", (unsigned int)arg);
 }
 
-/* Reports differ only in the function of the engine that writes them. */
-static void (*const reports[])(struct host_out *out) = {
-	binder_report_state,
-	binder_report_stats,
-	binder_report_transactions,
-	binder_report_transaction_log,
-	binder_report_failed_transaction_log,
-};
-
-static const char *const report_names[] = {
-	"state", "stats", "transactions", "transaction_log", "failed_transaction_log",
+static const struct {
+	const char *name;
+	void (*write)(struct host_out *out);
+} reports[] = {
+	{ "state", binder_report_state },
+	{ "stats", binder_report_stats },
+	{ "transactions", binder_report_transactions },
+	{ "transaction_log", binder_report_transaction_log },
+	{ "failed_transaction_log", binder_report_failed_transaction_log },
 };
 
 static void write_report(struct text *text, uint64_t arg)
 {
 	struct host_out out = { text };
 
-	reports[arg](&out);
+	reports[arg].write(&out);
 }
 
 static void write_proc_report(struct text *text, uint64_t arg)
@@ -177,7 +175,7 @@ static bool add_texts(void)
 		error |= add_text(dir, (struct text_entry){ features[i], 0444, write_feature, 1 });
 	logs = add_dir(tree_root(), "binder_logs");
 	for (size_t i = 0; logs && i < sizeof(reports) / sizeof(reports[0]); i++)
-		error |= add_text(logs, (struct text_entry){ report_names[i], 0444, write_report,
+		error |= add_text(logs, (struct text_entry){ reports[i].name, 0444, write_report,
 							     i });
 	for (size_t i = 0; logs && i < sizeof(measures) / sizeof(measures[0]); i++)
 		error |= add_text(logs, measures[i]);

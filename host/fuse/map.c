@@ -10,6 +10,7 @@
  */
 #include "map.h"
 
+#include "clock.h"
 #include "log.h"
 #include "session.h"
 
@@ -20,7 +21,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -72,14 +72,6 @@ void map_destroy(struct host_map *map)
 	map->memory = NULL;
 }
 
-static u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
-}
-
 /* Is @line ("start-end perms offset dev inode path") a mapping of @nodeid from its first byte? */
 static bool parse_mapping(const char *line, u64 nodeid, u64 *base, size_t *size)
 {
@@ -102,7 +94,7 @@ static bool parse_mapping(const char *line, u64 nodeid, u64 *base, size_t *size)
 
 int map_find(struct host_map *map, u64 *base, size_t *size)
 {
-	u64 start = now_ns();
+	u64 start = clock_now_ns();
 	char path[32];
 	char line[512];
 	bool found = false;
@@ -122,7 +114,7 @@ int map_find(struct host_map *map, u64 *base, size_t *size)
 	}
 	fclose(file);
 	if (!found) {
-		u64 end = now_ns();
+		u64 end = clock_now_ns();
 
 		if (end - start > 1000000)
 			map->retry_ns = end + RETRY_FACTOR * (end - start);

@@ -12,13 +12,13 @@
  */
 #include "stages.h"
 
+#include "clock.h"
 #include "switches.h"
 #include "text.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* The words are atomic because a reader may copy them while they are written. */
 struct record {
@@ -43,13 +43,11 @@ void stages_record(u32 stage, u32 id, u32 answers, s32 pid, s32 tid)
 {
 	u64 number = atomic_fetch_add(&next, 1);
 	struct record *r = &ring[number % STAGES_SLOTS];
-	struct timespec now;
+	u64 now = clock_now_ns();
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	atomic_store_explicit(&r->signature, 0, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
-	atomic_store_explicit(&r->time_ns, (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec,
-			      memory_order_relaxed);
+	atomic_store_explicit(&r->time_ns, now, memory_order_relaxed);
 	put(&r->stage, stage);
 	put(&r->id, id);
 	put(&r->answers, answers);

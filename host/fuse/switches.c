@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The switches themselves; the first use of switch_shard() numbers a thread. */
+/* Switches of the measurements. */
 #include "switches.h"
 
 bool switch_locking_global;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * switches: which measurements are on.  All are off by default, and one that is off
- * costs the load of a value that does not change.
+ * Switches of the measurements. All are off by default; one that is off costs the load of a value
+ * that does not change.
  */
 #ifndef HOST_FUSE_SWITCHES_H
 #define HOST_FUSE_SWITCHES_H
@@ -19,7 +19,7 @@ extern atomic_bool switch_count_locks;
 /* A number of the calling thread, from 1. */
 unsigned int switch_shard(void);
 
-/* Stages of calls are recorded (stages.h). */
+/* Stages of round trips are recorded (stages.h). */
 extern atomic_bool switch_stages;
 
 #endif
