@@ -11,7 +11,7 @@ TEST(call_and_reply)
 	pair_begin(&p);
 	CHECK(p.s->parked);
 	CHECK(pair_call(&p, 0, 7, 0, "ping") == BINDER_WOULD_BLOCK);
-	world_settle(&p.w);
+	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	CHECK(tr.code == 7 && tr.sender_pid == p.client->sim->pid && tr.sender_euid == 1000);
 	CHECK(tr.target.ptr == 0 && tr.cookie == 0 && tr.offsets_size == 0);
@@ -70,22 +70,22 @@ TEST(call_nested_reaches_the_waiting_thread)
 	struct pair p;
 
 	pair_begin(&p);
-	back.handle = pair_give_object(&p, 0x111, 0x222);
+	back.handle = pair_send_object(&p, 0x111, 0x222);
 	REQUIRE(back.handle == 1);
 	while (world_next(p.c, NULL) || world_next(p.s, NULL))
 		;
 	pair_call(&p, 0, 1, 0, "outer");
-	world_settle(&p.w);
+	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	world_call(p.s, &back);
 	CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
-	world_settle(&p.w);
+	world_run(&p.w);
 	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
 	REQUIRE(pair_expect(p.c, BR_TRANSACTION, &tr));
 	CHECK(tr.target.ptr == 0x111 && tr.cookie == 0x222 && tr.code == 5);
 	world_reply(p.c, &(struct world_call){ .data = "in", .size = 3 });
 	world_poll_read(p.c);
-	world_settle(&p.w);
+	world_run(&p.w);
 	CHECK(pair_expect(p.s, BR_TRANSACTION_COMPLETE, NULL));
 	CHECK(pair_expect(p.s, BR_REPLY, &tr) && pair_has_data(p.s, &tr, "in"));
 	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
@@ -102,7 +102,7 @@ TEST(call_gives_and_drops_objects)
 	u32 handle, i;
 
 	pair_begin(&p);
-	handle = pair_give_object(&p, 0xaaa, 0xbbb);
+	handle = pair_send_object(&p, 0xaaa, 0xbbb);
 	CHECK(handle == 1);
 	CHECK(pair_expect(p.c, BR_INCREFS, &told) && told.ptr == 0xaaa && told.cookie == 0xbbb);
 	CHECK(pair_expect(p.c, BR_ACQUIRE, &told) && told.ptr == 0xaaa);
@@ -153,7 +153,7 @@ static u32 send_file(struct pair *p)
 
 	world_call(p->c, &call);
 	CHECK(world_write_read(p->c, true) == BINDER_WOULD_BLOCK);
-	world_settle(&p->w);
+	world_run(&p->w);
 	return fd;
 }
 
@@ -206,7 +206,7 @@ TEST(call_answered_by_a_dying_process)
 
 	pair_begin(&p);
 	CHECK(pair_call(&p, 0, 1, 0, "question") == BINDER_WOULD_BLOCK);
-	world_settle(&p.w);
+	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	p.server->sim->dying = true;
 	world_free_buffer(p.s, &tr);
@@ -260,7 +260,7 @@ TEST(call_scatter_gather)
 	};
 	world_call(p.c, &call);
 	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
-	world_settle(&p.w);
+	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	REQUIRE(!sim_read(p.server->sim, &data, tr.data.ptr.buffer, sizeof(data)));
 	REQUIRE(!sim_read(p.server->sim, pointers, data.outer.buffer, sizeof(pointers)));

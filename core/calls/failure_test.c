@@ -92,7 +92,7 @@ static void answer_all(struct pair *p, struct world_thread *t, const struct worl
 		if (br == BR_FROZEN_BINDER)
 			world_command(t, BC_FREEZE_NOTIFICATION_DONE, arg);
 		world_poll_read(t);
-		world_settle(&p->w);
+		world_run(&p->w);
 	}
 }
 
@@ -129,15 +129,15 @@ static void tell_call(struct pair *p, u32 flags)
 
 	world_call(p->c, &call);
 	world_write_read(p->c, !(flags & TF_ONE_WAY));
-	world_settle(&p->w);
+	world_run(&p->w);
 	answer_all(p, p->s, &reply);
 	pair_serve(p);
-	world_settle(&p->w);
+	world_run(&p->w);
 	answer_all(p, p->c, &reply);
 	if (!p->c->parked)
 		world_poll_read(p->c);
 	answer_all(p, p->c, &reply);
-	world_settle(&p->w);
+	world_run(&p->w);
 }
 
 static void story_call(struct pair *p)
@@ -165,9 +165,9 @@ static void story_death(struct pair *p)
 	world_command(p->c, BC_REQUEST_FREEZE_NOTIFICATION, &notice);
 	world_call(p->c, &call);
 	world_write_read(p->c, true);
-	world_settle(&p->w);
+	world_run(&p->w);
 	world_kill(p->server);
-	world_settle(&p->w);
+	world_run(&p->w);
 	answer_all(p, p->c, &nothing);
 }
 
@@ -183,9 +183,9 @@ static void story_sender_dies(struct pair *p)
 	call.flags = TF_ACCEPT_FDS;
 	world_call(p->c, &call);
 	world_write_read(p->c, true);
-	world_settle(&p->w);
+	world_run(&p->w);
 	world_kill(p->client);
-	world_settle(&p->w);
+	world_run(&p->w);
 	answer_all(p, p->s, &nothing);
 }
 
@@ -194,7 +194,7 @@ static void story_from_the_start(struct pair *p)
 	struct world_call nothing = { 0 };
 
 	pair_call(p, 0, 1, 0, "x");
-	world_settle(&p->w);
+	world_run(&p->w);
 	answer_all(p, p->s, &nothing);
 	answer_all(p, p->c, &nothing);
 }
@@ -215,12 +215,12 @@ static bool bystander_is_served(struct pair *p)
 	world_call(c, &nothing);
 	if (world_write_read(c, true) != BINDER_WOULD_BLOCK)
 		return false;
-	world_settle(&p->w);
+	world_run(&p->w);
 	/* The first thread may be the one that was chosen. */
 	answer_all(p, p->s, &nothing);
 	while (c->parked && world_write_read(s, true) == 0)
 		answer_all(p, s, &nothing);
-	world_settle(&p->w);
+	world_run(&p->w);
 	while ((br = world_next(c, NULL)))
 		if (br == BR_REPLY)
 			return true;
@@ -315,7 +315,7 @@ TEST(failure_story_undisturbed)
 	call = call_with(&asked, TF_ACCEPT_FDS);
 	world_call(p.c, &call);
 	world_write_read(p.c, true);
-	world_settle(&p.w);
+	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION_SEC_CTX, arg));
 	REQUIRE(!sim_read(p.server->sim, &got, tr->data.ptr.buffer, sizeof(got)));
 	CHECK(got.own.hdr.type == BINDER_TYPE_HANDLE && got.own.handle == 1);

@@ -38,7 +38,7 @@ static void call_at(struct pair *p, struct host_priority caller, u32 flags)
 {
 	p->c->priority = caller;
 	pair_call(p, 0, 1, flags, "");
-	world_settle(&p->w);
+	world_run(&p->w);
 	CHECK(pair_expect(p->s, BR_TRANSACTION, &(struct binder_transaction_data){ 0 }));
 }
 

@@ -15,7 +15,7 @@ TEST(oneway_one_at_a_time)
 		CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
 	}
 	for (i = 1; i <= 3; i++) {
-		world_settle(&p.w);
+		world_run(&p.w);
 		REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 		CHECK(tr.code == i && tr.flags & TF_ONE_WAY && tr.sender_pid == 0);
 		/* The next one waits until this one's buffer is free. */
@@ -62,7 +62,7 @@ TEST(oneway_space_runs_out_and_comes_back)
 	call.flags = 0;   /* a call finds room in the other half */
 	world_call(p.c, &call);
 	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
-	world_settle(&p.w);
+	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	CHECK(tr.flags & TF_ONE_WAY);
 	world_free_buffer(p.s, &tr);
@@ -78,7 +78,7 @@ TEST(buffer_foreign_and_double_free_change_nothing)
 
 	pair_begin(&p);
 	pair_call(&p, 0, 1, 0, "x");
-	world_settle(&p.w);
+	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	pair_reply(&p, "y");
 	world_free_buffer(p.c, &tr); /* the server's, not its own */

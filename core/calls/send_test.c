@@ -30,7 +30,7 @@ TEST(send_success_is_not_reported)
 	pair_begin(&p);
 	sim_forget_failures();
 	CHECK(pair_call(&p, 0, 7, TF_ACCEPT_FDS, "ping") == BINDER_WOULD_BLOCK);
-	world_settle(&p.w);
+	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	pair_reply(&p, "pong");
 	REQUIRE(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
@@ -87,11 +87,11 @@ TEST(send_report_of_a_failed_reply)
 	pair_begin(&p);
 	sim_forget_failures();
 	CHECK(pair_call(&p, 0, 7, 0, "ping") == BINDER_WOULD_BLOCK);
-	world_settle(&p.w);
+	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	world_reply(p.s, &big);
 	world_poll_read(p.s);
-	world_settle(&p.w);
+	world_run(&p.w);
 	f = told(BR_FAILED_REPLY, p.s, WORLD_MAP_SIZE + 8);
 	REQUIRE(f);
 	CHECK(f->is_reply && f->code == 3);
@@ -112,7 +112,7 @@ TEST(send_report_of_a_reply_to_the_dead)
 
 	pair_begin(&p);
 	CHECK(pair_call(&p, 0, 7, 0, "ping") == BINDER_WOULD_BLOCK);
-	world_settle(&p.w);
+	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	world_kill(p.client);
 	sim_forget_failures();

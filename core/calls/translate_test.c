@@ -144,7 +144,7 @@ TEST(objects_deeply_nested)
 	}
 	world_call(p.c, &call);
 	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
-	world_settle(&p.w);
+	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	sim_read(p.server->sim, &data, tr.data.ptr.buffer, sizeof(data));
 	pointer = chain[0].buffer;
@@ -187,16 +187,16 @@ TEST(objects_come_home)
 	struct pair p;
 
 	pair_begin(&p);
-	object.handle = pair_give_object(&p, 0x123, 0x456);
+	object.handle = pair_send_object(&p, 0x123, 0x456);
 	while (world_next(p.c, NULL))
 		;
 	pair_call(&p, 0, 1, 0, "give it back");
-	world_settle(&p.w);
+	world_run(&p.w);
 	while (world_next(p.s, &tr) != BR_TRANSACTION)
 		;
 	world_reply(p.s, &reply);
 	world_poll_read(p.s);
-	world_settle(&p.w);
+	world_run(&p.w);
 	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
 	REQUIRE(pair_expect(p.c, BR_REPLY, &tr));
 	sim_read(p.client->sim, &object, tr.data.ptr.buffer, sizeof(object));
@@ -219,7 +219,7 @@ TEST(objects_weak_counts)
 	object.hdr.type = BINDER_TYPE_WEAK_BINDER;
 	world_call(p.c, &call);
 	world_write_read(p.c, true);
-	world_settle(&p.w);
+	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	sim_read(p.server->sim, &object, tr.data.ptr.buffer, sizeof(object));
 	CHECK(object.hdr.type == BINDER_TYPE_WEAK_HANDLE && object.handle == 1);
@@ -241,7 +241,7 @@ TEST(objects_weak_counts)
 	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
 	world_command(p.s, BC_DECREFS, &object.handle);
 	world_write_read(p.s, false);
-	world_settle(&p.w);
+	world_run(&p.w);
 	CHECK(pair_expect(p.c, BR_DECREFS, &told) && told.ptr == 0x77);
 	CHECK(pair_end(&p));
 }

@@ -297,7 +297,7 @@ static void drain(struct world_at *w, struct world_thread *t)
 	do {
 		if (!t->parked)
 			world_poll_read(t);
-		world_settle(&w->p.w);
+		world_run(&w->p.w);
 		br = world_next(t, arg);
 		if (br == BR_TRANSACTION || br == BR_TRANSACTION_SEC_CTX || br == BR_REPLY) {
 			struct binder_transaction_data *tr = (void *)arg;

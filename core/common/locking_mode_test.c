@@ -34,7 +34,7 @@ TEST(regime_mutex_is_dropped_while_a_call_waits)
 	CHECK(p.s->parked && !is_held());
 	CHECK(pair_call(&p, 0, 7, 0, "question") == BINDER_WOULD_BLOCK);
 	CHECK(!is_held());
-	world_settle(&p.w);
+	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	CHECK(pair_has_data(p.s, &tr, "question"));
 	world_free_buffer(p.s, &tr);

@@ -47,7 +47,7 @@ TEST(ioctl_node_info_is_the_managers)
 	struct pair p;
 
 	pair_begin(&p);
-	CHECK(pair_give_object(&p, 0x10, 0x20) == 1);
+	CHECK(pair_send_object(&p, 0x10, 0x20) == 1);
 	CHECK(world_ioctl(p.c, BINDER_GET_NODE_INFO_FOR_REF, &info) == -EPERM);
 	world_resume(p.s, RESUME_INTERRUPTED);
 	CHECK(world_ioctl(p.s, BINDER_GET_NODE_INFO_FOR_REF, &info) == 0);
@@ -84,7 +84,7 @@ TEST(ioctl_spawns_loopers)
 	CHECK(world_ioctl(p.s, BINDER_SET_MAX_THREADS, &max) == 0);
 	pair_serve(&p);
 	pair_call(&p, 0, 1, TF_ONE_WAY, "");
-	world_settle(&p.w);
+	world_run(&p.w);
 	CHECK(pair_expect(p.s, BR_SPAWN_LOOPER, NULL));
 	CHECK(pair_expect(p.s, BR_TRANSACTION, &(struct binder_transaction_data){ 0 }));
 	second = world_thread(p.server);

@@ -25,7 +25,7 @@ TEST(death_is_told)
 	ask(&p);
 	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
 	world_kill(p.server);
-	world_settle(&p.w);
+	world_run(&p.w);
 	CHECK(pair_expect(p.c, BR_DEAD_BINDER, &cookie) && cookie == COOKIE);
 	world_command(p.c, BC_DEAD_BINDER_DONE, &cookie);
 	CHECK(world_write_read(p.c, false) == 0);
@@ -123,9 +123,9 @@ TEST(death_answers_the_waiting_caller)
 
 	pair_begin(&p);
 	pair_call(&p, 0, 1, 0, "x");
-	world_settle(&p.w);
+	world_run(&p.w);
 	world_kill(p.server);
-	world_settle(&p.w);
+	world_run(&p.w);
 	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
 	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
 	CHECK(!p.c->parked);
@@ -140,7 +140,7 @@ TEST(death_before_delivery_answers_the_caller)
 	world_resume(p.s, RESUME_INTERRUPTED);
 	pair_call(&p, 0, 1, 0, "x");
 	world_kill(p.server);
-	world_settle(&p.w);
+	world_run(&p.w);
 	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
 	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
 	CHECK(pair_end(&p));
@@ -152,7 +152,7 @@ TEST(death_of_the_caller_loses_the_reply)
 
 	pair_begin(&p);
 	pair_call(&p, 0, 1, 0, "x");
-	world_settle(&p.w);
+	world_run(&p.w);
 	world_kill(p.client);
 	pair_reply(&p, "nobody hears");
 	CHECK(pair_expect(p.s, BR_TRANSACTION, &(struct binder_transaction_data){ 0 }));
@@ -166,9 +166,9 @@ TEST(thread_exit_answers_the_waiting_caller)
 
 	pair_begin(&p);
 	pair_call(&p, 0, 1, 0, "x");
-	world_settle(&p.w);
+	world_run(&p.w);
 	CHECK(world_ioctl(p.s, BINDER_THREAD_EXIT, &(s32){ 0 }) == 0);
-	world_settle(&p.w);
+	world_run(&p.w);
 	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
 	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
 	CHECK(pair_end(&p));

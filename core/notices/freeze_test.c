@@ -48,7 +48,7 @@ TEST(freeze_lets_oneway_calls_in)
 	CHECK(freeze(&p, true, 0) == 0);
 	CHECK(pair_call(&p, 0, 9, TF_ONE_WAY, "x") == 0);
 	CHECK(pair_expect(p.c, BR_TRANSACTION_PENDING_FROZEN, NULL));
-	world_settle(&p.w);
+	world_run(&p.w);
 	/* Not reading it is the business of the frozen threads. */
 	CHECK(pair_expect(p.s, BR_TRANSACTION, &tr) && tr.code == 9);
 	CHECK(freeze(&p, false, 0) == 0);
@@ -66,7 +66,7 @@ static struct world_thread *freezer(struct pair *p, u32 timeout_ms, int *result)
 	};
 
 	pair_call(p, 0, 1, 0, "x");
-	world_settle(&p->w);
+	world_run(&p->w);
 	*result = world_ioctl(t, BINDER_FREEZE, &info);
 	return t;
 }
@@ -124,7 +124,7 @@ TEST(freeze_of_a_process_that_dies_meanwhile)
 	t = freezer(&p, 100, &result);
 	REQUIRE(result == BINDER_WOULD_BLOCK);
 	world_kill(p.server);
-	world_settle(&p.w);
+	world_run(&p.w);
 	if (t->parked)
 		world_resume(t, RESUME_TIMED_OUT);
 	CHECK(!t->parked);

@@ -61,7 +61,7 @@ TEST(report_of_what_was_counted)
 
 	pair_begin(&p);
 	CHECK(pair_call(&p, 0, 1, 0, "x") == BINDER_WOULD_BLOCK);
-	world_settle(&p.w);
+	world_run(&p.w);
 	pair_reply(&p, "y");
 	text = report(binder_report_stats);
 	CHECK(count(text, "proc: active 2 total 2") == 1);
@@ -137,7 +137,7 @@ TEST(report_of_a_dead_node)
 	u32 handle;
 
 	pair_begin(&p);
-	handle = pair_give_object(&p, 0x1234, 0x5678);
+	handle = pair_send_object(&p, 0x1234, 0x5678);
 	CHECK(handle == 1);
 	world_kill(p.client);
 	text = report(binder_report_state);

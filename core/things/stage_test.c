@@ -21,7 +21,7 @@ TEST(stage_records_of_a_round_trip)
 	sim_nr_stages = 0;
 	sim_stages_wanted = true;
 	CHECK(pair_call(&p, 0, 7, 0, "question") == BINDER_WOULD_BLOCK);
-	world_settle(&p.w);
+	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	world_free_buffer(p.s, &tr);
 	pair_reply(&p, "answer");

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fibers are stacks that are switched by hand.  The scheduler is not a fiber of its
- * own: who gives up the processor picks the next one and switches to it; the stack
- * that fiber_run() was called on gets it back only when nobody can run, and when all
- * have returned.
+ * A fiber is a stack. The scheduler is not a fiber: a fiber that stops running picks the
+ * next one and switches to its stack; the stack that fiber_run() was called on runs only
+ * when no fiber can, and when all have returned.
  */
 #include "fiber.h"
 
@@ -26,10 +25,10 @@
 enum state { READY, WAITING, LOCKED_OUT, ENDED };
 
 struct fiber {
-	void *sp;	 /* where its registers are, while it does not run */
-	ucontext_t here; /* the same, where no switch was written for the machine */
+	void *sp;	 /* of its saved registers, while it does not run */
+	ucontext_t here; /* the same, on machines without a switch of their own below */
 	u8 *stack;
-	void *fake_stack; /* the address checker's */
+	void *fake_stack; /* of the address sanitizer */
 	enum state state;
 	u32 ready_at; /* index in ready[] while READY */
 	u64 rank;
@@ -50,7 +49,7 @@ static struct fiber *ready[FIBERS_MAX];
 static u32 nr_fibers, nr_ready, nr_live;
 static struct fiber_plan plan;
 static u64 dice, now_ns, next_deadline, points, trace, lowest_rank;
-static bool reconsider; /* somebody of a higher rank may be able to run */
+static bool reconsider; /* a fiber of a higher rank may have become runnable */
 
 static void __attribute__((noreturn)) die(const char *what)
 {
@@ -58,7 +57,7 @@ static void __attribute__((noreturn)) die(const char *what)
 	abort();
 }
 
-/* ---- chance -------------------------------------------------------------------- */
+/* ---- random numbers -------------------------------------------------------------- */
 
 u64 fiber_next(u64 *state)
 {
@@ -77,7 +76,7 @@ u32 fiber_dice(u64 *state, u32 sides)
 /* ---- the switch ------------------------------------------------------------------ */
 
 #if defined(__x86_64__)
-/* Saves what a function must keep, and goes on where @to was saved. */
+/* Saves the callee-saved registers and the stack pointer, and restores those of @to. */
 void fiber_switch_stack(void **save, void *to);
 __asm__(".text\n"
 	".type fiber_switch_stack, @function\n"
@@ -95,7 +94,7 @@ static void prepare(struct fiber *f, void (*entry)(void))
 {
 	u64 *top = (u64 *)(f->stack + GUARD_SIZE + STACK_SIZE);
 
-	*--top = 0; /* nobody to return to; and the stack is aligned as after a call */
+	*--top = 0; /* no return address; aligns the stack as after a call */
 	*--top = (u64)(uintptr_t)entry;
 	top -= 6;
 	memset(top, 0, 6 * sizeof(*top));
@@ -122,7 +121,7 @@ static void switch_stack(struct fiber *from, struct fiber *to)
 #endif
 
 #if defined(__SANITIZE_ADDRESS__)
-static const void *main_stack; /* learnt when it is left for the first time */
+static const void *main_stack; /* set by the first switch to a fiber */
 static size_t main_stack_size;
 #endif
 
@@ -140,7 +139,7 @@ static void switch_to(struct fiber *from, struct fiber *to)
 #endif
 }
 
-/* ---- who can run ------------------------------------------------------------------- */
+/* ---- scheduling -------------------------------------------------------------------- */
 
 static void make_ready(struct fiber *f)
 {
@@ -157,7 +156,7 @@ static void make_unready(struct fiber *f, enum state state)
 	ready[f->ready_at]->ready_at = f->ready_at;
 }
 
-/* Lets go on whose time has come, and finds the next time. */
+/* Makes the fibers ready whose deadline has passed, and finds the next deadline. */
 static void expire(void)
 {
 	u32 i;
@@ -190,8 +189,8 @@ static struct fiber *pick(void)
 	return best;
 }
 
-/* The running fiber has said already what it waits for, if anything. */
-static void give_way(struct fiber *self)
+/* Runs the next fiber. If @self waits, its state says so already. */
+static void schedule(struct fiber *self)
 {
 	struct fiber *next;
 
@@ -223,7 +222,7 @@ void fiber_point(void)
 	} else if (plan.policy == FIBER_RANKS) {
 		self->rank = --lowest_rank;
 	}
-	give_way(self);
+	schedule(self);
 	trace = (trace ^ (u64)(self - fibers) ^ points << 16) * 0x100000001b3;
 }
 
@@ -232,7 +231,7 @@ static void block(enum state state)
 	struct fiber *self = fiber_current;
 
 	make_unready(self, state);
-	give_way(self);
+	schedule(self);
 }
 
 bool fiber_wait(u64 ns)
@@ -268,7 +267,7 @@ void fiber_wake(struct fiber *fiber)
 		make_ready(fiber);
 }
 
-/* ---- beginning and end ---------------------------------------------------------------- */
+/* ---- start and end --------------------------------------------------------------------- */
 
 static void entry(void)
 {
@@ -319,8 +318,8 @@ struct fiber *fiber_new(const char *name, int id, void (*run)(void *arg), void *
 	return f;
 }
 
-/* Nobody can run, and nobody ever will. */
-static void __attribute__((noreturn)) report_deadlock(void)
+/* No fiber can run, and none will. */
+static void __attribute__((noreturn)) die_of_deadlock(void)
 {
 	u32 i;
 
@@ -356,9 +355,9 @@ void fiber_run(fiber_idle idle, void *arg)
 		}
 		for (i = 0; i < nr_fibers; i++)
 			if (fibers[i].state == LOCKED_OUT)
-				report_deadlock();
+				die_of_deadlock();
 		if (!idle(arg))
-			report_deadlock();
+			die_of_deadlock();
 	}
 }
 
@@ -394,7 +393,7 @@ void fiber_lock(struct sim_lock *lock, bool spin)
 	}
 	lock->owner = self;
 	self->spins_held += spin;
-	if (!spin) /* others may try it */
+	if (!spin) /* for a trylock of another fiber */
 		fiber_point();
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The test home's second mode: simulated threads of execution (fibers) on one real
- * one, and a scheduler that throws dice.  At every lock operation, atomic, wake-up
- * and host call it decides who runs next, so that one seed is one interleaving and
- * the same seed is the same interleaving, anywhere.  Time is virtual: it passes
- * with each decision, and jumps to the next deadline when nobody can run.
+ * fiber: simulated threads on one thread of the system, and a random scheduler. Each lock
+ * operation, atomic operation, wake-up and host call is a scheduling point, where the
+ * scheduler decides which fiber runs next; a seed determines the interleaving. Time is
+ * virtual: it passes a little at each point, and when no fiber can run it advances to the
+ * next deadline.
  *
- * Outside a run (unit tests, the setting up of a run) nothing of this has any
- * effect, and locks are those of the system.
+ * Outside fiber_run() (in unit tests, and while a run is set up) there are no fibers:
+ * points do nothing and locks are those of the system.
  */
 #ifndef ANYBINDER_TEST_FIBER_H
 #define ANYBINDER_TEST_FIBER_H
@@ -17,59 +17,64 @@
 struct fiber;
 
 enum fiber_policy {
-	FIBER_DICE,  /* at each point with some chance somebody else, any of them */
-	FIBER_RANKS, /* the highest in rank that can run; now and then one loses its rank */
+	FIBER_DICE,  /* at a random point, switches to a random fiber */
+	FIBER_RANKS, /* runs the runnable fiber of the highest rank; at a random point, the
+		      * running fiber gets the lowest rank */
 	FIBER_POLICIES,
 };
 
 struct fiber_plan {
 	u64 seed;
 	enum fiber_policy policy;
-	u32 switch_one_in; /* a point is a switch (or a loss of rank) once in so many */
-	u64 max_points;	   /* a run that takes more never ends */
+	u32 switch_one_in; /* one of so many points is a switch or a loss of rank */
+	u64 max_points;	   /* more points than this end the program: an endless run */
 };
 
-/* Called when nobody can run and no deadline is left to come: it may look at
- * everything (no lock is held, nobody is inside a host call) and must make
- * somebody go on; false if it knows of nobody, which ends the program with a
- * report of who waits for what. */
+/*
+ * Called when no fiber can run and there is no deadline. It may look at everything, since
+ * no lock is held, and must wake a fiber; if it returns false, the program ends with a
+ * message that says what each fiber waits for.
+ */
 typedef bool (*fiber_idle)(void *arg);
 
 void fiber_begin(const struct fiber_plan *plan);
-/* A new fiber that will call @run(@arg).  @name: for reports, may have one %d for
- * @id.  Also from within a fiber. */
+/*
+ * Creates a fiber that will call @run(@arg); may also be called by a fiber. @name is for
+ * messages and may contain one %d, for @id.
+ */
 struct fiber *fiber_new(const char *name, int id, void (*run)(void *arg), void *arg);
-/* Until all fibers have returned. */
+/* Runs the fibers until all have returned. */
 void fiber_run(fiber_idle idle, void *arg);
 
-/* NULL outside a run. */
+/* The running fiber; NULL outside fiber_run(). */
 extern struct fiber *fiber_current;
 
-/* Somebody else may run. */
+/* A scheduling point: another fiber may run. */
 void fiber_point(void);
-/* Not before @ns have passed. */
+/* Sleeps for @ns nanoseconds. */
 void fiber_pause(u64 ns);
-/* Until fiber_wake() (true; one that came before counts) or for @ns (false); 0: for
- * ever. */
+/*
+ * Sleeps until fiber_wake() (true, also if that was called before), or for @ns nanoseconds
+ * (false); 0: without a limit.
+ */
 bool fiber_wait(u64 ns);
-/* NULL is nobody. */
+/* @fiber may be NULL. */
 void fiber_wake(struct fiber *fiber);
 
 u64 fiber_now_ns(void);
-/* Scheduling points so far, and a number that two equal runs have in common. */
+/* The number of scheduling points so far, and a hash of the scheduling decisions. */
 u64 fiber_points(void);
 u64 fiber_trace(void);
 
-/* Numbers from @state that look random: 0 .. @sides - 1. */
+/* Pseudo-random numbers from the generator @state: of 64 bits; below @sides. */
 u64 fiber_next(u64 *state);
 u32 fiber_dice(u64 *state, u32 sides);
 
-/* Locks, in a run. */
+/* Locks of fibers. */
 void fiber_lock(struct sim_lock *lock, bool spin);
 bool fiber_trylock(struct sim_lock *lock, bool spin);
 void fiber_unlock(struct sim_lock *lock, bool spin);
-/* Of the running fiber: the ranks of the locks that it holds, and how many of them
- * are spinlocks. */
+/* The ranks of the locks that the running fiber holds, and the number of its spinlocks. */
 u32 *fiber_lock_ranks(void);
 u32 fiber_spins_held(void);
 

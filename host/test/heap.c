@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The engine's memory.  Each block is preceded by its size and a word that tells
- * whether it is in use.  Runs of fibers keep what is freed, filled with a pattern, to
- * the end: who reads it gets nonsense, who writes to it is found out.  (The address
- * checker does better; then nothing is kept.)
+ * The memory of the engine. Each block is preceded by its size and its state. In a run of
+ * fibers freed blocks are filled with a pattern and kept until its end, so that a read
+ * after free returns the pattern and a write after free is detected. With the address
+ * sanitizer, which detects both, nothing is kept.
  */
 #include "host.h"
 
@@ -18,7 +18,7 @@
 
 struct block {
 	size_t size;
-	struct block *next; /* of those kept */
+	struct block *next; /* on the list of kept blocks */
 	u64 state;
 	_Alignas(16) u8 bytes[];
 };
@@ -56,7 +56,7 @@ void sim_free(void *ptr)
 	if (!block)
 		return;
 	if (block->state != IN_USE)
-		die("memory is freed that is not in use");
+		die("memory was freed that is not in use");
 	block->state = FREED;
 	__atomic_sub_fetch(&sim_stats.allocs, 1, __ATOMIC_RELAXED);
 	if (!keeping) {

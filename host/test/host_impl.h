@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The test home's side of host.h; see there for what each operation promises. */
+/* The operations of host.h and measure.h for the test host; they are described there. */
 #ifndef ANYBINDER_TEST_HOST_IMPL_H
 #define ANYBINDER_TEST_HOST_IMPL_H
 
@@ -370,7 +370,7 @@ static inline int host_secctx_get(const struct host_proc *proc, const char **ctx
 		return err;
 	*ctx = proc->sim->secctx;
 	*len = *ctx ? (u32)strlen(*ctx) : 0;
-	if (*ctx) /* only something is given back */
+	if (*ctx) /* host_secctx_put() is called for these only */
 		__atomic_add_fetch(&sim_stats.secctxs, 1, __ATOMIC_RELAXED);
 	return 0;
 }
@@ -409,7 +409,7 @@ static inline u64 host_now_ns(void)
 {
 	if (fiber_current)
 		return fiber_now_ns();
-	/* goes on, and is the same on every run of one thread */
+	/* increases, and is the same in every run of a test with one thread */
 	return __atomic_load_n(&sim_stats.calls, __ATOMIC_RELAXED);
 }
 
@@ -430,7 +430,7 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
 	(void)level;
 	sim_may_sleep("host_log");
 	if (fiber_current && !sim_verbose)
-		return; /* the unit tests see that the arguments are right */
+		return; /* the unit tests check the arguments */
 	va_start(args, fmt);
 	sim_log(fmt, args);
 	va_end(args);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The test home's types: an ordinary C program with no driver, no device and no
- * second process anywhere.  What the engine's calls do is in sim.c.
+ * The types of the test host, which is an ordinary process without a device; sim.h
+ * describes what it simulates.
  */
 #ifndef ANYBINDER_TEST_HOST_TYPES_H
 #define ANYBINDER_TEST_HOST_TYPES_H
@@ -25,10 +25,10 @@ struct sim_thread;
 
 struct fiber;
 
-/* Taking a lock twice ends the test at once. */
+/* Taking a lock twice ends the program. */
 struct sim_lock {
-	pthread_mutex_t mutex; /* an error-checking one */
-	struct fiber *owner;   /* instead, in a run of fibers (fiber.h) */
+	pthread_mutex_t mutex; /* of type PTHREAD_MUTEX_ERRORCHECK */
+	struct fiber *owner;   /* used instead by fibers (fiber.h) */
 	u32 waiters;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The commonest steps of a client and a server, for tests of the whole engine. */
+/* The steps of a client and a server that most tests of the whole engine need. */
 #include "pair.h"
 
 void pair_begin(struct pair *p)
@@ -47,10 +47,10 @@ void pair_reply(struct pair *p, const char *data)
 	struct world_call reply = { .data = data, .size = strlen(data) + 1 };
 
 	if (p->s->parked)
-		return; /* only when something was made to fail */
+		return; /* because of an injected failure */
 	world_reply(p->s, &reply);
 	world_poll_read(p->s);
-	world_settle(&p->w);
+	world_run(&p->w);
 }
 
 bool pair_expect(struct world_thread *t, u32 br, void *arg)
@@ -84,7 +84,7 @@ struct flat_binder_object pair_binder(u64 ptr, u64 cookie, u32 flags)
 	};
 }
 
-u32 pair_give_object(struct pair *p, u64 ptr, u64 cookie)
+u32 pair_send_object(struct pair *p, u64 ptr, u64 cookie)
 {
 	struct flat_binder_object object = pair_binder(ptr, cookie, 0);
 	const u64 offset = 0;
@@ -101,7 +101,7 @@ u32 pair_give_object(struct pair *p, u64 ptr, u64 cookie)
 
 	world_call(p->c, &call);
 	world_write_read(p->c, true);
-	world_settle(&p->w);
+	world_run(&p->w);
 	while ((br = world_next(p->s, arg))) {
 		if (br != BR_TRANSACTION ||
 		    sim_read(p->server->sim, &object, tr->data.ptr.buffer, sizeof(object)))
@@ -112,6 +112,6 @@ u32 pair_give_object(struct pair *p, u64 ptr, u64 cookie)
 	}
 	pair_reply(p, "");
 	pair_serve(p);
-	world_settle(&p->w);
+	world_run(&p->w);
 	return handle;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What most tests of the whole engine begin with: a server that is the context
- * manager and waits for calls, and a client.
+ * pair: a server, which is the context manager and waits for calls, and a client, for
+ * tests of the whole engine.
  */
 #ifndef ANYBINDER_TEST_PAIR_H
 #define ANYBINDER_TEST_PAIR_H
@@ -14,29 +14,39 @@ struct pair {
 	struct world_thread *s, *c;
 };
 
-/* Everything in place, the server's thread parked in its read.  When host calls
- * are made to fail, some of it may be missing; nothing below minds. */
+/*
+ * Creates both, with the server's thread parked in its read. When host operations are made
+ * to fail, some of that may be missing; the functions below cope with it.
+ */
 void pair_begin(struct pair *p);
+/* As world_end(). */
 bool pair_end(struct pair *p);
 
-/* The client calls handle @handle with @data (a string, its NUL included), as
- * @code and with @flags.  Returns what the client's write and read returns. */
+/*
+ * The client calls @handle with @code, @flags and the string @data, including its NUL.
+ * Returns as world_write_read().
+ */
 int pair_call(struct pair *p, u32 handle, u32 code, u32 flags, const char *data);
-/* The server's thread reads (parks if need be). */
+/* The thread of the server reads, if it is not parked already. */
 void pair_serve(struct pair *p);
-/* The server answers with @data, and reads only what is there already. */
+/* The server replies with the string @data, and reads without blocking. */
 void pair_reply(struct pair *p, const char *data);
 
-/* The next return of @t; false unless it is @br, whose argument goes to *@arg. */
+/*
+ * Consumes the next return of @t; false if it is not @br. Its argument is copied to @arg,
+ * unless that is NULL.
+ */
 bool pair_expect(struct world_thread *t, u32 br, void *arg);
-/* Does @t find the string @data where @tr says? */
+/* Returns whether the data of @tr, received by @t, is the string @data. */
 bool pair_has_data(struct world_thread *t, const struct binder_transaction_data *tr,
 		   const char *data);
 
-/* A flat object for data: one of the sender's own. */
+/* A flat_binder_object for an object of the sender. */
 struct flat_binder_object pair_binder(u64 ptr, u64 cookie, u32 flags);
-/* The client sends an object of its own to the server and gets an (empty) answer.
- * Returns the handle that the server keeps (one strong count), 0 if that failed. */
-u32 pair_give_object(struct pair *p, u64 ptr, u64 cookie);
+/*
+ * The client calls the server with an object of its own; the server takes a strong count
+ * and replies. Returns the handle of the server; 0 if that failed.
+ */
+u32 pair_send_object(struct pair *p, u64 ptr, u64 cookie);
 
 #endif

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A whole system in one address space.  A process is a memory of its own at a
- * fixed address, a map that only the engine writes, and a table of files.  None
- * of it is ever shared, so whatever reaches another process came through the
- * engine.
+ * A process has memory at a fixed address, a mapping that only the engine writes to, and a
+ * table of files. Processes share nothing, so all that reaches another process goes through
+ * the engine.
  */
 #include "host.h"
 
@@ -118,7 +117,7 @@ void sim_lock_init(struct sim_lock *lock)
 void sim_lock_destroy(struct sim_lock *lock)
 {
 	if (lock->owner || lock->waiters)
-		die("a lock was destroyed that is held or wanted");
+		die("a lock was destroyed that is held or waited for");
 	pthread_mutex_destroy(&lock->mutex);
 }
 
@@ -186,7 +185,7 @@ void sim_proc_free(struct sim_proc *proc)
 	free(proc);
 }
 
-/* Where @size bytes at @addr of an area of @limit bytes at @base are. */
+/* The @size bytes at @addr in @area, which is @limit bytes at @base; NULL if not in there. */
 static u8 *locate(u8 *area, u64 base, size_t limit, u64 addr, size_t size)
 {
 	if (addr < base || addr - base > limit || size > limit - (addr - base))
@@ -248,7 +247,7 @@ int sim_write(struct sim_proc *proc, u64 dst, const void *src, size_t size)
 u8 *sim_map_range(struct sim_proc *proc, size_t off, size_t size)
 {
 	if (off > proc->map_size || size > proc->map_size - off)
-		die("the engine left the map");
+		die("the engine accessed bytes outside the map");
 	if (!all_present(proc, off, size))
 		die("the engine touched a page of the map that has no memory");
 	return proc->map + off;
@@ -263,7 +262,7 @@ int sim_map_populate(struct sim_proc *proc, size_t first, size_t nr)
 	if (!nr || (first + nr) * PAGE > proc->map_size)
 		die("populate outside the map");
 	__atomic_add_fetch(&sim_stats.populates, 1, __ATOMIC_RELAXED);
-	pthread_mutex_lock(&populating); /* the second to ask finds it there */
+	pthread_mutex_lock(&populating);
 	for (page = first; page < first + nr; page++) {
 		if (proc->present[page])
 			continue;
@@ -309,7 +308,7 @@ static void put_locked(struct host_file *file)
 static void close_locked(struct sim_proc *proc, u32 fd)
 {
 	if (fd >= SIM_FDS || !proc->fds[fd])
-		die("close of a number that is no file");
+		die("close of a file descriptor that is not open");
 	put_locked(proc->fds[fd]);
 	proc->fds[fd] = NULL;
 }
@@ -402,7 +401,7 @@ void sim_log(const char *fmt, va_list args)
 {
 	char line[512];
 
-	/* Formatted even if nobody reads it, so that bad arguments are found. */
+	/* Formatted even if not printed, so that sanitizers check the arguments. */
 	vsnprintf(line, sizeof(line), fmt, args);
 	if (sim_verbose)
 		fprintf(stderr, "log: %s\n", line);

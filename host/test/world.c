@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Plays the part of the system around the engine: looks a thread up for each call,
- * copies the argument in and out, parks what would block and goes on with what was
- * woken, and lets a thread call again where the engine says so.
+ * Does what the entry of a host does: looks up the thread of each call, copies the argument
+ * in and out, parks a call that would block and resumes it when its thread was woken, and
+ * repeats a call where the engine asks for it.
  */
 #include "world.h"
 
@@ -11,7 +11,7 @@
 
 static s32 last_pid;
 
-/* The test itself is wrong. */
+/* For errors of the test. */
 static void __attribute__((noreturn)) stop(const char *what)
 {
 	fprintf(stderr, "world: %s\n", what);
@@ -65,7 +65,7 @@ void world_kill(struct world_proc *proc)
 			world_resume(proc->threads[i], RESUME_INTERRUPTED);
 	for (i = 0; i < proc->nr_threads; i++)
 		if (proc->threads[i]->parked)
-			stop("a thread that a signal does not bring back");
+			stop("a signal did not end a parked call");
 	binder_release(proc->proc);
 	proc->proc = NULL;
 }
@@ -82,7 +82,7 @@ static bool nothing_left(void)
 
 		if (made == gone)
 			continue;
-		printf("of kind %d %d were made and %d destroyed\n", i, made, gone);
+		printf("objects of kind %d: %d created, %d deleted\n", i, made, gone);
 		good = false;
 	}
 	return good;
@@ -117,19 +117,19 @@ u64 world_memory(struct world_proc *proc, const void *data, size_t size)
 	return at;
 }
 
-/* Takes the returns of a finished BINDER_WRITE_READ over. */
+/* Appends the returns of a BINDER_WRITE_READ to t->in. */
 static void collect(struct world_thread *t)
 {
 	size_t size = t->arg.bwr.read_consumed;
 
 	if (size > WORLD_IO_SIZE || size > sizeof(t->in) - t->in_len)
-		stop("too many returns that nobody looked at");
+		stop("too many returns that the test has not consumed");
 	sim_read(t->proc->sim, t->in + t->in_len, t->in_at, size);
 	t->in_len += size;
 	t->arg.bwr.read_consumed = 0;
 }
 
-/* A call of @thread (counted) came to @result. */
+/* A call of @thread, on which the caller has a reference, returned @result. */
 static int finish(struct world_thread *t, struct binder_thread *thread, int result)
 {
 	while (result == BINDER_RESTART)
@@ -151,7 +151,7 @@ static int call(struct world_thread *t, u32 cmd, bool nonblock)
 	struct binder_thread *thread;
 
 	if (t->parked)
-		stop("a call of a thread whose last call still waits");
+		stop("a call by a thread whose previous call is parked");
 	t->cmd = cmd;
 	if (!t->proc->proc)
 		return -ENODEV;
@@ -220,7 +220,7 @@ int world_resume(struct world_thread *t, enum binder_resume_reason why)
 	return finish(t, thread, binder_resume(thread, t->cmd, &t->arg, why));
 }
 
-/* One round over all threads; was anybody resumed? */
+/* Resumes each woken thread once; false if there was none. */
 static bool resume_woken(struct world *w)
 {
 	bool any = false;
@@ -239,13 +239,13 @@ static bool resume_woken(struct world *w)
 	return any;
 }
 
-void world_settle(struct world *w)
+void world_run(struct world *w)
 {
 	u32 rounds = 0;
 
 	while (resume_woken(w))
 		if (++rounds > 10000)
-			stop("somebody is woken for nothing for ever");
+			stop("threads are woken without end");
 }
 
 u32 world_next(struct world_thread *t, void *arg)
@@ -257,7 +257,7 @@ u32 world_next(struct world_thread *t, void *arg)
 		host_memcpy(&br, t->in, sizeof(br));
 		size = ABI_IOC_SIZE(br);
 		if (sizeof(br) + size > t->in_len)
-			stop("half a return");
+			stop("an incomplete return");
 		if (arg)
 			host_memcpy(arg, t->in + sizeof(br), size);
 		t->in_len -= sizeof(br) + size;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A world for tests of the whole engine: processes and threads that make driver
- * calls, all in one thread of execution.  A call that would block is parked, and
- * world_settle() goes on with those that were woken, in the order of their making,
- * until nobody has anything to do.  So a test reads like a script, and runs the
- * same way every time.
+ * world: processes and threads that call the driver, for tests of the whole engine. All run
+ * on one thread of the system: a call that would block is parked, and world_run() resumes
+ * the parked calls whose threads were woken, in the order in which the threads were
+ * created, until none is left. So a test reads like a script and is deterministic.
  */
 #ifndef ANYBINDER_TEST_WORLD_H
 #define ANYBINDER_TEST_WORLD_H
@@ -26,23 +25,23 @@ struct world_thread {
 	struct sim_thread sim;
 	struct host_priority priority;
 	s32 tid;
-	struct binder_thread *parked; /* its call waits, NULL: no call */
-	u32 cmd;		      /* of that call */
+	struct binder_thread *parked; /* of the call that waits; NULL: none does */
+	u32 cmd;		      /* of the last ioctl */
 	union {
 		struct binder_write_read bwr;
 		u8 bytes[64];
 	} arg;
-	int result;	 /* of the last call that ended */
-	u64 out_at;	 /* in the process: WORLD_IO_SIZE bytes of commands */
+	int result;	 /* of the last call that returned */
+	u64 out_at;	 /* address of WORLD_IO_SIZE bytes of commands in the process */
 	size_t out_len;
-	u64 in_at;	 /* and of returns */
-	u8 in[16 * WORLD_IO_SIZE]; /* returns not looked at yet */
+	u64 in_at;	 /* the same for returns */
+	u8 in[16 * WORLD_IO_SIZE]; /* returns that world_next() has not consumed */
 	size_t in_len;
 };
 
 struct world_proc {
 	struct sim_proc *sim;
-	struct binder_proc *proc; /* NULL: dead, or never opened */
+	struct binder_proc *proc; /* NULL: dead, or opening failed */
 	struct world_thread *threads[WORLD_THREADS];
 	u32 nr_threads;
 	u64 memory_used;
@@ -54,45 +53,54 @@ struct world {
 	u32 nr_procs;
 };
 
-/* A new engine with one device.  False: no memory (injected). */
+/* Initialises the engine with one device. False: no memory (injected). */
 bool world_begin(struct world *w);
-/* Everybody dies, and the engine must have nothing left; false (and a message) if
- * it has. */
+/* Kills all processes. Returns false, with a message, if the engine has objects left. */
 bool world_end(struct world *w);
 
-/* A process with the device open and WORLD_MAP_SIZE mapped; its proc is NULL if
- * opening failed. */
+/*
+ * Creates a process that opens the device and has WORLD_MAP_SIZE bytes mapped; its ->proc is
+ * NULL if opening failed.
+ */
 struct world_proc *world_proc(struct world *w);
 struct world_thread *world_thread(struct world_proc *proc);
-/* All its threads leave their calls and the device is closed. */
+/* Interrupts the parked calls of the process and closes its device. */
 void world_kill(struct world_proc *proc);
 
-/* Bytes in the memory of @proc, 8-byte aligned; never freed.  @data may be NULL. */
+/*
+ * Allocates @size bytes in the memory of @proc, aligned to 8 bytes and never freed, and
+ * copies @data to them, unless that is NULL. Returns their address.
+ */
 u64 world_memory(struct world_proc *proc, const void *data, size_t size);
 
-/* Any ioctl; @arg in and out (of at most 64 bytes; NULL: zeros), not written back
- * for calls that park.
- * 0, -errno or BINDER_WOULD_BLOCK: parked. */
+/*
+ * Calls any ioctl. @arg has at most 64 bytes (NULL: zeros); it is written back unless the
+ * call parks. Returns 0, -errno, or BINDER_WOULD_BLOCK: parked.
+ */
 int world_ioctl(struct world_thread *t, u32 cmd, void *arg);
 
-/* Appends a command to what the thread will write. */
+/* Appends a command to the commands that the thread will write. */
 void world_command(struct world_thread *t, u32 bc, const void *arg);
-/* BINDER_WRITE_READ: what was appended, and room for returns if @read.  As
- * world_ioctl(); what was returned is then for world_next(). */
+/*
+ * Calls BINDER_WRITE_READ with the appended commands, and with a read buffer if @read.
+ * Returns as world_ioctl(); world_next() has the returns.
+ */
 int world_write_read(struct world_thread *t, bool read);
-/* The same with O_NONBLOCK. */
+/* The same with a read buffer and O_NONBLOCK. */
 int world_poll_read(struct world_thread *t);
 
-/* Goes on with every parked call whose thread was woken. */
-void world_settle(struct world *w);
-/* A signal, or the end of the waiting time, reaches a parked thread. */
+/* Resumes parked calls whose threads were woken, until there is none. */
+void world_run(struct world *w);
+/* Resumes a parked call because of a signal or a timeout. Returns as world_ioctl(). */
 int world_resume(struct world_thread *t, enum binder_resume_reason why);
 
-/* The next return of the thread, its argument stored in *@arg (at least 72 bytes,
- * or NULL); BR_NOOP is passed over; 0 if there is none. */
+/*
+ * Consumes and returns the next return code of the thread other than BR_NOOP; 0 if there is
+ * none. Its argument is copied to @arg (at least 72 bytes), unless that is NULL.
+ */
 u32 world_next(struct world_thread *t, void *arg);
 
-/* What a transaction is made of. */
+/* A transaction. */
 struct world_call {
 	u32 handle;
 	u32 code;
@@ -104,13 +112,13 @@ struct world_call {
 	u64 buffers_size; /* not 0: the _SG form */
 };
 
-/* Appends BC_TRANSACTION or BC_REPLY, its data copied into the process. */
+/* Appends BC_TRANSACTION or BC_REPLY; copies the data into the memory of the process. */
 void world_call(struct world_thread *t, const struct world_call *call);
 void world_reply(struct world_thread *t, const struct world_call *call);
-/* Appends BC_FREE_BUFFER for what was received. */
+/* Appends BC_FREE_BUFFER for a received transaction. */
 void world_free_buffer(struct world_thread *t, const struct binder_transaction_data *tr);
 
-/* The thread becomes the context manager of the device.  0 or -errno. */
+/* Makes the process of the thread the context manager. 0 or -errno. */
 int world_become_manager(struct world_thread *t);
 
 #endif

@@ -322,7 +322,7 @@ static void one_round(struct fuzz *f)
 		world_write_read(t, true);
 	else
 		random_ioctl(f, t);
-	world_settle(&f->w);
+	world_run(&f->w);
 	if (t->proc->proc && !dice(f, 12))
 		look_around(f, t);
 	if (!dice(f, 40))
