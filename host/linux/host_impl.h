@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The host contract, kept by the kernel home. What is a line or two of kernel stands here, the
- * rest is forwarded to the file that knows the subject.
- */
+/* The contract (host/host.h) in the module: one or two lines of kernel each, or a call to the
+ * file of the subject. */
 #ifndef HOST_LINUX_HOST_IMPL_H
 #define HOST_LINUX_HOST_IMPL_H
 
@@ -73,7 +71,7 @@ static inline size_t host_strlen(const char *s)
 static inline void host_spin_init(struct host_spinlock *lock, u32 class)
 {
 	spin_lock_init(&lock->lock);
-	lockdep_set_class(&lock->lock, &log_lock_classes[class]);
+	lockdep_set_class(&lock->lock, &locking_classes[class]);
 }
 
 static inline void host_spin_lock(struct host_spinlock *lock)
@@ -93,7 +91,7 @@ static inline void host_spin_destroy(struct host_spinlock *lock)
 static inline void host_pi_mutex_init(struct host_pi_mutex *lock, u32 class)
 {
 	rt_mutex_init(&lock->lock);
-	lockdep_set_class(&lock->lock, &log_lock_classes[class]);
+	lockdep_set_class(&lock->lock, &locking_classes[class]);
 }
 
 static inline void host_pi_mutex_lock(struct host_pi_mutex *lock)
@@ -497,16 +495,16 @@ static inline void host_notify_txn_failure(const struct host_txn_failure *failur
 #define host_is_counting_locks host_is_counting_locks
 static inline bool host_is_counting_locks(void)
 {
-	return static_branch_unlikely(&log_counting_locks);
+	return static_branch_unlikely(&locking_counted);
 }
 
 #define host_count_locks host_count_locks
 static inline void host_count_locks(bool on)
 {
 	if (on)
-		static_branch_enable(&log_counting_locks);
+		static_branch_enable(&locking_counted);
 	else
-		static_branch_disable(&log_counting_locks);
+		static_branch_disable(&locking_counted);
 }
 
 #define host_spin_trylock host_spin_trylock

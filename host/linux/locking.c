@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Preemption is off from before the mutex is tried until it has been let go. It must be on
- * where something sleeps, and whoever gets the CPU then finds the mutex taken: that is the price of
- * this regime, and why everything is first tried without sleeping.
+ * A thread that sleeps in `global-nopreempt` keeps the mutex, and the thread that gets the CPU may
+ * then find it taken: that is the price of this mode.
  */
 #include "locking.h"
+
+#include "core.h"
 
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -12,31 +13,52 @@
 #include <linux/preempt.h>
 #include <linux/slab.h>
 
+DEFINE_STATIC_KEY_FALSE(locking_counted);
 DEFINE_STATIC_KEY_FALSE(locking_global);
 DEFINE_STATIC_KEY_FALSE(locking_nopreempt);
 
-/* Preemption is off on this CPU for the regime's sake: what runs here has the mutex, or tries. */
-static DEFINE_PER_CPU(bool, pinned_cpu);
+struct lock_class_key locking_classes[LOCKING_CLASSES];
 
-/* Is it the calling thread's doing? */
-static bool pinned_here(void)
+static DEFINE_MUTEX(global_mutex);
+
+/* Preemption is off on this CPU because of the mode: the running thread owns the mutex, or is
+ * about to take it. */
+static DEFINE_PER_CPU(bool, pinned);
+
+void locking_init(void)
 {
-	return this_cpu_read(pinned_cpu);
+	if (binder_locking_mode_chosen() != LOCKING_FINE)
+		static_branch_enable(&locking_global);
+	if (binder_locking_mode_chosen() == LOCKING_GLOBAL_NOPREEMPT)
+		static_branch_enable(&locking_nopreempt);
 }
 
-static void locking_pin(void)
+static void pin(void)
 {
 	preempt_disable();
-	this_cpu_write(pinned_cpu, true);
+	this_cpu_write(pinned, true);
 }
 
-static void locking_unpin(void)
+static void unpin(void)
 {
-	this_cpu_write(pinned_cpu, false);
+	this_cpu_write(pinned, false);
 	preempt_enable();
 }
 
-static DEFINE_MUTEX(global_mutex);
+bool locking_begin_sleep(void)
+{
+	bool begun = this_cpu_read(pinned);
+
+	if (begun)
+		unpin();
+	return begun;
+}
+
+void locking_end_sleep(bool begun)
+{
+	if (begun)
+		pin();
+}
 
 void locking_global_lock(void)
 {
@@ -44,7 +66,7 @@ void locking_global_lock(void)
 		mutex_lock(&global_mutex);
 		return;
 	}
-	locking_pin();
+	pin();
 	if (!mutex_trylock(&global_mutex))
 		locking_may_sleep(mutex_lock(&global_mutex));
 }
@@ -54,10 +76,10 @@ bool locking_global_trylock(void)
 	bool taken;
 
 	if (locking_is_nopreempt())
-		locking_pin();
+		pin();
 	taken = mutex_trylock(&global_mutex);
 	if (!taken && locking_is_nopreempt())
-		locking_unpin();
+		unpin();
 	return taken;
 }
 
@@ -65,29 +87,14 @@ void locking_global_unlock(void)
 {
 	mutex_unlock(&global_mutex);
 	if (locking_is_nopreempt())
-		locking_unpin();
-}
-
-bool locking_relax(void)
-{
-	bool relaxed = pinned_here();
-
-	if (relaxed)
-		locking_unpin();
-	return relaxed;
-}
-
-void locking_tighten(bool relaxed)
-{
-	if (relaxed)
-		locking_pin();
+		unpin();
 }
 
 void *locking_alloc(size_t size)
 {
 	void *ptr = NULL;
 
-	if (pinned_here())
+	if (this_cpu_read(pinned))
 		ptr = kzalloc(size, GFP_NOWAIT | __GFP_NOWARN);
 	if (!ptr)
 		locking_may_sleep(ptr = kvzalloc(size, GFP_KERNEL));
@@ -106,7 +113,7 @@ unsigned long locking_copy_in(void *dst, const void __user *src, size_t size)
 {
 	unsigned long left = size;
 
-	if (pinned_here()) {
+	if (this_cpu_read(pinned)) {
 		pagefault_disable();
 		left = copy_from_user(dst, src, size);
 		pagefault_enable();
@@ -120,7 +127,7 @@ unsigned long locking_copy_out(void __user *dst, const void *src, size_t size)
 {
 	unsigned long left = size;
 
-	if (pinned_here()) {
+	if (this_cpu_read(pinned)) {
 		pagefault_disable();
 		left = copy_to_user(dst, src, size);
 		pagefault_enable();

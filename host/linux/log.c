@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A client's mistakes are worth a line each, but a client may make millions of them: past ten in
- * five seconds the rest are only counted.
- */
+/* A faulty client may cause millions of messages: those beyond ten in five seconds are dropped. */
 #include "log.h"
 
 #include "host.h"
@@ -11,13 +8,9 @@
 #include <linux/ratelimit.h>
 #include <linux/seq_file.h>
 
-struct lock_class_key log_lock_classes[LOG_LOCK_CLASSES];
-
-DEFINE_STATIC_KEY_FALSE(log_counting_locks);
-
 unsigned int log_mask = LOG_MASK_USER_ERROR;
 
-static DEFINE_RATELIMIT_STATE(log_limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
+static DEFINE_RATELIMIT_STATE(limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
 
 bool log_wanted(int level)
 {
@@ -32,9 +25,9 @@ bool log_wanted(int level)
 
 void log_print(bool error, struct va_format *text)
 {
-	if (!__ratelimit(&log_limit))
+	if (!__ratelimit(&limit))
 		return;
-	/* As the stock driver calls itself there. */
+	/* The prefix of the stock driver. */
 	if (error)
 		printk(KERN_ERR "binder: %pV\n", text);
 	else

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module: its parameters, the names by which it is found, and what is set up in which order.
+ * The module: its parameters and the order of initialisation.
  *
- * Scripts written for the stock driver ask for `binder_linux` with devices=..., and mount the file
- * system type `binder`. Both reach this module through its aliases. Devices that were asked for by
- * name also stand in /dev, as a stock kernel without binderfs has them.
+ * Scripts written for the stock driver load `binder_linux` with devices=..., and mount the file
+ * system type `binder`; aliases lead both to this module. Devices given by name are also created
+ * in /dev, as by a stock kernel without binderfs.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "binderfs.h"
 #include "core.h"
 #include "device.h"
+#include "locking.h"
 #include "log.h"
 #include "netlink.h"
 #include "reclaim.h"
-#include "locking.h"
 #include "reports.h"
 
 #include <linux/fs.h>
@@ -26,34 +26,46 @@ module_param(devices, charp, 0444);
 MODULE_PARM_DESC(devices, "devices of each binderfs, in /dev too if given "
 			  "(default: binder,hwbinder,vndbinder)");
 module_param_named(debug_mask, log_mask, uint, 0644);
-MODULE_PARM_DESC(debug_mask, "what is logged: 1 mistakes of users, 256 details (default: 1)");
+MODULE_PARM_DESC(debug_mask, "what is logged: 1 errors of users, 256 details (default: 1)");
 
-static int set_regime(const char *name, const struct kernel_param *param)
+static int set_locking(const char *name, const struct kernel_param *param)
 {
-	enum binder_locking_mode regime;
+	enum binder_locking_mode mode;
 
-	if (!binder_locking_mode_parse(name, &regime)) {
-		pr_err("no regime '%s'; there are fine, global and global-nopreempt\n", name);
+	if (!binder_locking_mode_parse(name, &mode)) {
+		pr_err("no locking mode '%s': use locking=fine, global or global-nopreempt\n",
+		       name);
 		return -EINVAL;
 	}
-	/* There the spinlocks sleep, too. */
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) && regime == LOCKING_GLOBAL_NOPREEMPT) {
-		pr_err("regime '%s' is not for a PREEMPT_RT kernel\n", name);
+	/* There, spinlocks sleep as well. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && mode == LOCKING_GLOBAL_NOPREEMPT) {
+		pr_err("locking=%s is not possible on a PREEMPT_RT kernel: use fine or global\n",
+		       name);
 		return -EINVAL;
 	}
-	binder_locking_mode_choose(regime);
+	binder_locking_mode_choose(mode);
 	return 0;
 }
 
-static int get_regime(char *text, const struct kernel_param *param)
+static int get_locking(char *text, const struct kernel_param *param)
 {
 	return sprintf(text, "%s\n", binder_locking_mode_name(binder_locking_mode_chosen()));
 }
 
-static const struct kernel_param_ops regime_ops = { .set = set_regime, .get = get_regime };
-module_param_cb(regime, &regime_ops, NULL, 0444);
-MODULE_PARM_DESC(regime, "how calls are kept apart: fine (the default), global or "
-			 "global-nopreempt: one mutex around each, for measuring");
+static const struct kernel_param_ops locking_ops = { .set = set_locking, .get = get_locking };
+module_param_cb(locking, &locking_ops, NULL, 0444);
+MODULE_PARM_DESC(locking, "locking mode, for measurements: fine (the default), or global or "
+			  "global-nopreempt: one mutex held during each call");
+
+static int set_regime(const char *name, const struct kernel_param *param)
+{
+	pr_err("the parameter regime= is now locking=: use locking=%s\n", name);
+	return -EINVAL;
+}
+
+static const struct kernel_param_ops regime_ops = { .set = set_regime };
+module_param_cb(regime, &regime_ops, NULL, 0);
+MODULE_PARM_DESC(regime, "the former name of locking; refused");
 
 static int set_count_locks(const char *value, const struct kernel_param *param)
 {
@@ -75,16 +87,13 @@ static const struct kernel_param_ops count_locks_ops = {
 	.get = get_count_locks,
 };
 module_param_cb(count_locks, &count_locks_ops, NULL, 0644);
-MODULE_PARM_DESC(count_locks, "count how often locks are found taken: binder_logs/lock_contention");
+MODULE_PARM_DESC(count_locks, "count how often locks are contended: binder_logs/lock_contention");
 
 static int __init anybinder_init(void)
 {
 	int err;
 
-	if (binder_locking_mode_chosen() != LOCKING_FINE)
-		static_branch_enable(&locking_global);
-	if (binder_locking_mode_chosen() == LOCKING_GLOBAL_NOPREEMPT)
-		static_branch_enable(&locking_nopreempt);
+	locking_init();
 	binder_world_init();
 	err = reclaim_init();
 	if (err)
