@@ -12,6 +12,8 @@ THREAD_EXIT = 0x40046208
 CTL_ADD = 0xC1086201
 BC_TRANSACTION, BC_REPLY = 0x40406300, 0x40406301
 BC_FREE_BUFFER, BC_ENTER_LOOPER = 0x40086303, 0x630C
+BC_ACQUIRE, BC_REQUEST_DEATH_NOTIFICATION = 0x40046305, 0x400C630E
+BR_DEAD_BINDER = 0x8008720F
 BR_TRANSACTION, BR_REPLY = 0x80407202, 0x80407203
 BR_FAILURES = {0x7205: "dead", 0x7211: "failed", 0x7212: "frozen"}
 MAP_SIZE = (1 << 20) - 8192
@@ -100,6 +102,12 @@ def transaction(command, keep, size):
 
 def free_buffer(argument):
     return struct.pack("<IQ", BC_FREE_BUFFER, TRANSACTION.unpack(argument)[8])
+
+
+def watch_handle(handle):
+    """Commands that take a reference to a handle and request its death notification."""
+    return (struct.pack("<II", BC_ACQUIRE, handle)
+            + struct.pack("<IIQ", BC_REQUEST_DEATH_NOTIFICATION, handle, 1))
 
 
 def parse(stream):

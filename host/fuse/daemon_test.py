@@ -468,6 +468,49 @@ def waking_into_memory_that_never_comes_stalls_no_other_client(directory):
         until(lambda: daemon.threads() == before)
 
 
+def manage_with_trap(path, notify, release):
+    """A context manager that passes commands in memory which another process resolves."""
+    trap = binder_client.Trap()
+    if not os.fork():
+        os.read(release, 1)    # the trap stays closed until then, also after the manager's death
+        os._exit(0)
+    client = Client(path)
+    client.become_manager()
+    os.write(notify, b"x")
+    arg = ctypes.create_string_buffer(48)
+    arg[0:8] = (64).to_bytes(8, "little")
+    arg[16:24] = trap.address.to_bytes(8, "little")
+    binder_client.ioctl(client.fd, binder_client.WRITE_READ, arg)
+
+
+def death_of_a_client_that_blocks_a_worker_is_notified(directory):
+    trap_or_skip()
+    with Daemon(directory, "--threads=2") as daemon:
+        before = daemon.threads()
+        ready, notify = os.pipe()
+        release, resolve = os.pipe()
+        codes = []
+
+        def wait():
+            client = Client(daemon.path("binder"))
+            client.write_read(binder_client.watch_handle(0), 0)
+            os.write(notify, b"x")
+            codes.extend(code for code, _ in client.write_read(b"", 256))
+
+        observer = threading.Thread(target=wait, daemon=True)
+        with child(manage_with_trap, daemon.path("binder"), notify, release) as pid:
+            os.read(ready, 1)
+            until(lambda: daemon.threads() > before)
+            observer.start()
+            os.read(ready, 1)
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        until(lambda: not os.path.exists(daemon.path(f"binder_logs/proc/{pid}")))
+        assert not codes, "its last call still runs"
+        os.write(resolve, b"x")
+        until(lambda: binder_client.BR_DEAD_BINDER in codes, seconds=2)
+
+
 def storm_of_signals_and_deaths_leaves_nothing(directory):
     with Daemon(directory) as daemon, server(daemon):
         def call_for_ever():

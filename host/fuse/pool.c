@@ -88,13 +88,18 @@ void pool_hand_over(struct worker *worker)
 		log_error("cannot start a thread; some clients will wait");
 }
 
-/* Leaves the pool; if it was stuck, its client can be served again. */
+/*
+ * Leaves the pool; if it was stuck, its client can be served again. If the client has died
+ * meanwhile, this may release its open, which wakes other threads.
+ */
 static void leave_pool(struct worker *self)
 {
 	pthread_mutex_lock(&pool_lock);
 	if (atomic_load(&self->stuck)) {
 		nr_stuck--;
 		open_file_remove_stuck(self->stuck_file);
+		if (worker_has_work_racy(self))
+			start_worker(false, self);
 	} else if (self->serves) {
 		nr_serving--;
 	}
