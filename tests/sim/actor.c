@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a thread does: the part of the system around a driver call (parking, waking,
- * signals, time), the reading of returns, and a life of calls, one-way calls, answers
- * and odd jobs.
+ * What a thread does: the part of the system around a driver call (parking, waking, signals,
+ * time), the reading of returns, and a random sequence of calls, one-way calls, replies and other
+ * operations.
  */
-#include "stage.h"
+#include "scenario.h"
 
 static bool is_stopping(struct actor *a)
 {
-	return a->player->dying;
+	return a->process->dying;
 }
 
 /* ---- one ioctl ------------------------------------------------------------------ */
 
-/* Until it is woken, or the time or a signal ends the wait. */
+/* Waits until the thread is woken, the time is up or a signal arrives. */
 static enum binder_resume_reason park(struct actor *a, const struct binder_thread *thread, u32 cmd)
 {
 	u64 until = 0;
 
 	if (cmd == BINDER_FREEZE && thread->wait_timeout_ms)
-		until = fiber_now_ns() + 1000 * (u64)thread->wait_timeout_ms; /* time runs */
+		until = fiber_now_ns() + 1000 * (u64)thread->wait_timeout_ms;
 	a->waiting = true;
 	while (!a->sim.woken && !a->interrupted && !is_stopping(a)) {
 		u64 now = fiber_now_ns();
@@ -37,7 +37,7 @@ static enum binder_resume_reason park(struct actor *a, const struct binder_threa
 	return RESUME_WOKEN;
 }
 
-/* What was written has been heard, though the call may go on. */
+/* The engine has consumed the commands, though the call may go on. */
 static void written(struct actor *a, u32 cmd, const void *arg)
 {
 	size_t consumed;
@@ -46,7 +46,7 @@ static void written(struct actor *a, u32 cmd, const void *arg)
 		return;
 	a->writing = false;
 	consumed = ((const struct binder_write_read *)arg)->write_consumed;
-	model_heard(a, consumed);
+	model_consumed(a, consumed);
 	memmove(a->out, a->out + consumed, a->out_len - consumed);
 	a->out_len -= consumed;
 }
@@ -60,12 +60,12 @@ int actor_ioctl(struct actor *a, u32 cmd, void *arg, bool nonblock)
 		return -ESHUTDOWN;
 	a->inside = true;
 	a->interrupted = false;
-	thread = binder_thread_find_or_new(a->player->proc, a->tid, &a->sim);
+	thread = binder_thread_find_or_new(a->process->proc, a->tid, &a->sim);
 	if (!thread) {
 		a->inside = false;
 		return -ENOMEM;
 	}
-	a->player->stage->calls++;
+	a->process->scenario->calls++;
 	a->sim.woken = false;
 	ret = binder_ioctl(thread, cmd, arg, nonblock);
 	for (;;) {
@@ -88,12 +88,12 @@ int actor_ioctl(struct actor *a, u32 cmd, void *arg, bool nonblock)
 
 /* ---- commands and returns ----------------------------------------------------------- */
 
-bool actor_say(struct actor *a, u32 bc, const void *arg)
+bool actor_put(struct actor *a, u32 bc, const void *arg)
 {
 	size_t size = ABI_IOC_SIZE(bc);
 
 	if (a->out_len + sizeof(bc) + size > OUT_SIZE)
-		stage_wrong("actor %u says too much at once", a->id);
+		scenario_fail("actor %u queues too many commands", a->id);
 	memcpy(a->out + a->out_len, &bc, sizeof(bc));
 	if (size)
 		memcpy(a->out + a->out_len + sizeof(bc), arg, size);
@@ -101,15 +101,15 @@ bool actor_say(struct actor *a, u32 bc, const void *arg)
 	return true;
 }
 
-/* A registration for which there was no memory: the last that was heard. */
+/* A registration for which there was no memory: the last one that was consumed. */
 static void no_memory(struct actor *a)
 {
 	u32 i;
 
 	for (i = 0; i < HANDLES; i++)
-		if (a->player->handles[i].notice[DEATH] == ASKED ||
-		    a->player->handles[i].notice[DEATH] == ASKING)
-			a->player->confused = true;
+		if (a->process->handles[i].notice[DEATH] == REQUESTED ||
+		    a->process->handles[i].notice[DEATH] == REQUESTING)
+			a->process->confused = true;
 }
 
 static void answer(struct actor *a, u32 br, const u8 *arg)
@@ -118,7 +118,7 @@ static void answer(struct actor *a, u32 br, const u8 *arg)
 	case BR_TRANSACTION:
 	case BR_TRANSACTION_SEC_CTX:
 	case BR_REPLY:
-		parcel_take(a, br, (const void *)arg);
+		parcel_receive(a, br, (const void *)arg);
 		break;
 	case BR_TRANSACTION_COMPLETE:
 	case BR_TRANSACTION_PENDING_FROZEN:
@@ -132,7 +132,7 @@ static void answer(struct actor *a, u32 br, const u8 *arg)
 		break;
 	case BR_INCREFS:
 	case BR_ACQUIRE:
-		actor_say(a, br == BR_ACQUIRE ? BC_ACQUIRE_DONE : BC_INCREFS_DONE, arg);
+		actor_put(a, br == BR_ACQUIRE ? BC_ACQUIRE_DONE : BC_INCREFS_DONE, arg);
 		model_object(a, br, (const void *)arg);
 		break;
 	case BR_RELEASE:
@@ -146,7 +146,7 @@ static void answer(struct actor *a, u32 br, const u8 *arg)
 		model_notice(a, br, arg);
 		break;
 	case BR_SPAWN_LOOPER:
-		actor_new(a->player, LOOPER, true);
+		actor_new(a->process, LOOPER, true);
 		break;
 	case BR_ERROR:
 		no_memory(a);
@@ -154,7 +154,7 @@ static void answer(struct actor *a, u32 br, const u8 *arg)
 	case BR_NOOP:
 		break;
 	default:
-		stage_wrong("actor %u: unknown return %x", a->id, br);
+		scenario_fail("actor %u: unknown return %x", a->id, br);
 	}
 }
 
@@ -163,31 +163,31 @@ static void read_returns(struct actor *a, u64 consumed)
 	_Alignas(8) u8 in[IN_SIZE], arg[80];
 	size_t at = 0;
 
-	memcpy(in, a->player->sim->memory + (a->area - SIM_BASE) + IN_AT, consumed);
+	memcpy(in, a->process->sim->memory + (a->area - SIM_BASE) + IN_AT, consumed);
 	while (at + sizeof(u32) <= consumed && !is_stopping(a)) {
 		u32 br, size;
 
 		memcpy(&br, in + at, sizeof(br));
 		size = ABI_IOC_SIZE(br);
 		if (at + sizeof(br) + size > consumed || size > sizeof(arg))
-			stage_wrong("actor %u: half a return", a->id);
+			scenario_fail("actor %u: half a return", a->id);
 		memcpy(arg, in + at + sizeof(br), size);
 		at += sizeof(br) + size;
 		answer(a, br, arg);
 	}
 }
 
-/* Nobody knows what the read that failed took with it: the thread begins anew. */
-static void begin_anew(struct actor *a)
+/* What the failed read consumed is unknown: the thread exits the driver and starts again. */
+static void restart_thread(struct actor *a)
 {
-	stage_log("actor %u begins anew", a->id);
-	a->player->confused = true;
+	scenario_log("actor %u exits the driver and starts again", a->id);
+	a->process->confused = true;
 	actor_ioctl(a, BINDER_THREAD_EXIT, &(s32){ 0 }, false);
 	model_forget_thread(a);
 	a->entered = false;
 }
 
-/* Passes over a command that the engine does not take. */
+/* Skips a command that the engine refuses. */
 static void skip_command(struct actor *a)
 {
 	u32 bc;
@@ -199,7 +199,7 @@ static void skip_command(struct actor *a)
 	size = sizeof(bc) + ABI_IOC_SIZE(bc);
 	if (size > a->out_len)
 		size = a->out_len;
-	model_heard(a, size);
+	model_consumed(a, size);
 	memmove(a->out, a->out + size, a->out_len - size);
 	a->out_len -= size;
 }
@@ -215,28 +215,28 @@ int actor_write_read(struct actor *a, bool read, bool nonblock)
 	};
 	int ret;
 
-	memcpy(a->player->sim->memory + (a->area - SIM_BASE), a->out, len);
+	memcpy(a->process->sim->memory + (a->area - SIM_BASE), a->out, len);
 	a->writing = true;
 	ret = actor_ioctl(a, BINDER_WRITE_READ, &bwr, nonblock);
 	a->writing = false;
 	if (bwr.read_consumed > IN_SIZE)
-		stage_wrong("actor %u: more returns than there is room", a->id);
-	stage_log("actor %u: %d, wrote %llu of %zu, read %llu", a->id, ret,
-		  (unsigned long long)bwr.write_consumed, len,
-		  (unsigned long long)bwr.read_consumed);
+		scenario_fail("actor %u: more returns than there is room", a->id);
+	scenario_log("actor %u: %d, wrote %llu of %zu, read %llu", a->id, ret,
+		     (unsigned long long)bwr.write_consumed, len,
+		     (unsigned long long)bwr.read_consumed);
 	read_returns(a, bwr.read_consumed);
 	if (ret == -ENOMEM || ret == -ESHUTDOWN || ret == -EINTR || ret == -EAGAIN)
 		return ret;
 	if (ret == -EINVAL && bwr.write_consumed < len)
 		skip_command(a);
 	else if (ret && (read || bwr.write_consumed == len))
-		begin_anew(a); /* else the write will be tried again */
+		restart_thread(a); /* otherwise the write is tried again */
 	if (ret)
 		fiber_pause(500);
 	return ret;
 }
 
-/* Writes what was said; an error that nobody has read yet stops that. */
+/* Writes the queued commands; an unread error return stops that. */
 static void flush(struct actor *a)
 {
 	actor_write_read(a, false, false);
@@ -244,7 +244,7 @@ static void flush(struct actor *a)
 		actor_write_read(a, true, true);
 }
 
-/* ---- what a thread comes to do ---------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------- */
 
 static char innermost(const struct actor *a)
 {
@@ -253,16 +253,16 @@ static char innermost(const struct actor *a)
 
 static bool has_room(const struct actor *a)
 {
-	/* The last numbers are left for replies. */
+	/* The last entries are kept for replies. */
 	return a->out_len < OUT_SIZE / 2 && a->nr_sent < SENDS - 2 &&
-	       a->player->stage->nr_messages < MESSAGES_MAX / 2;
+	       a->process->scenario->nr_messages < MESSAGES_MAX / 2;
 }
 
-static void call_somebody(struct actor *a)
+static void send_call(struct actor *a)
 {
 	struct handle *h = model_use(a);
 
-	if (!has_room(a) || a->depth + 2 > DEPTH || (!h && a->player->manager))
+	if (!has_room(a) || a->depth + 2 > DEPTH || (!h && a->process->manager))
 		return;
 	parcel_send(a, CALL, h ? h->desc : 0);
 }
@@ -270,35 +270,36 @@ static void call_somebody(struct actor *a)
 static void send_oneway(struct actor *a)
 {
 	struct handle *h = model_use(a);
-	u32 nr = one_in(a->player->stage, 8) ? 6 : 1;
+	u32 nr = one_in(a->process->scenario, 8) ? 6 : 1;
 
-	if (!h && a->player->manager)
+	if (!h && a->process->manager)
 		return;
 	for (; nr && has_room(a); nr--)
 		parcel_send(a, ONEWAY, h ? h->desc : 0);
 }
 
-static void freeze_somebody(struct actor *a)
+static void freeze_process(struct actor *a)
 {
-	struct stage *stage = a->player->stage;
-	struct player *target = fate_pick(stage, false);
+	struct scenario *scenario = a->process->scenario;
+	struct process *target = pick_process(scenario, false);
 	struct binder_freeze_info info = {
-		.enable = stage_dice(stage, 3) > 0,
-		.timeout_ms = stage_dice(stage, 3) * 20,
+		.enable = scenario_random(scenario, 3) > 0,
+		.timeout_ms = scenario_random(scenario, 3) * 20,
 	};
 	struct binder_frozen_status_info state = { 0 };
 	bool frozen;
 	u32 epoch;
 
-	if (!target || target == a->player)
+	if (!target || target == a->process)
 		return;
 	info.pid = (u32)target->sim->pid;
 	epoch = ++target->freezes;
 	target->frozen = false;
-	stage_log("actor %u %s player %u", a->id, info.enable ? "freezes" : "thaws", target->id);
+	scenario_log("actor %u %s process %u", a->id, info.enable ? "freezes" : "thaws",
+		     target->id);
 	target->freezing++;
 	frozen = !actor_ioctl(a, BINDER_FREEZE, &info, false) && info.enable;
-	/* Only if nobody else was at it meanwhile. */
+	/* Only if no other freeze or thaw overlapped. */
 	target->freezing--;
 	if (target->freezes++ == epoch && !target->freezing && !target->dying)
 		target->frozen = frozen;
@@ -306,7 +307,7 @@ static void freeze_somebody(struct actor *a)
 	actor_ioctl(a, BINDER_GET_FROZEN_INFO, &state, false);
 }
 
-static void look_around(struct actor *a)
+static void query_nodes(struct actor *a)
 {
 	struct binder_node_debug_info info = { 0 };
 	struct binder_node_info_for_ref ref = { .handle = 1 };
@@ -320,23 +321,35 @@ static void look_around(struct actor *a)
 	actor_ioctl(a, BINDER_GET_EXTENDED_ERROR, &ee, false);
 }
 
-/* Only where no model is kept of it. */
+/* Only where the model does not track the process. */
 static void misbehave(struct actor *a)
 {
-	static const u32 commands[] = { BC_ENTER_LOOPER, BC_REGISTER_LOOPER,
-					BC_FREE_BUFFER, BC_INCREFS_DONE, BC_ACQUIRE_DONE,
-					BC_RELEASE, BC_DECREFS, BC_DEAD_BINDER_DONE,
+	static const u32 commands[] = { BC_ENTER_LOOPER,
+					BC_REGISTER_LOOPER,
+					BC_FREE_BUFFER,
+					BC_INCREFS_DONE,
+					BC_ACQUIRE_DONE,
+					BC_RELEASE,
+					BC_DECREFS,
+					BC_DEAD_BINDER_DONE,
 					BC_CLEAR_DEATH_NOTIFICATION,
 					BC_CLEAR_FREEZE_NOTIFICATION,
-					BC_REQUEST_FREEZE_NOTIFICATION, BC_ACQUIRE, BC_INCREFS,
-					BC_REQUEST_DEATH_NOTIFICATION, BC_EXIT_LOOPER, 0x4242 };
-	struct stage *stage = a->player->stage;
-	u64 args[10] = { stage_dice(stage, 6), 0x1000 + 0x10 * (u64)stage_dice(stage, 5) };
+					BC_REQUEST_FREEZE_NOTIFICATION,
+					BC_ACQUIRE,
+					BC_INCREFS,
+					BC_REQUEST_DEATH_NOTIFICATION,
+					BC_EXIT_LOOPER,
+					0x4242 };
+	struct scenario *scenario = a->process->scenario;
+	u64 args[10] = { scenario_random(scenario, 6),
+			 0x1000 + 0x10 * (u64)scenario_random(scenario, 5) };
 
-	a->player->confused = true;
-	if (one_in(stage, 2))
-		args[0] = SIM_MAP_BASE + 8 * (u64)(stage_dice(stage, 2) * stage_dice(stage, 64));
-	actor_say(a, commands[stage_dice(stage, sizeof(commands) / sizeof(commands[0]))], args);
+	a->process->confused = true;
+	if (one_in(scenario, 2))
+		args[0] = SIM_MAP_BASE +
+			  8 * (u64)(scenario_random(scenario, 2) * scenario_random(scenario, 64));
+	actor_put(a, commands[scenario_random(scenario, sizeof(commands) / sizeof(commands[0]))],
+		  args);
 }
 
 static void leave_and_return(struct actor *a)
@@ -348,62 +361,62 @@ static void leave_and_return(struct actor *a)
 	a->entered = false;
 }
 
-/* Something that may be done at any time. */
-static void odd_job(struct actor *a)
+/* An operation that is possible at any time. */
+static void do_other(struct actor *a)
 {
-	struct stage *stage = a->player->stage;
-	const struct genre *g = &stage->genre;
-	u32 what = stage_dice(stage, 100);
+	struct scenario *scenario = a->process->scenario;
+	const struct traits *g = &scenario->traits;
+	u32 what = scenario_random(scenario, 100);
 
 	if (what < 30)
 		send_oneway(a);
 	else if (what < 45)
-		model_ask_notice(a);
+		model_request_notice(a);
 	else if (what < 60)
-		model_let_go(a);
+		model_release(a);
 	else if (what < 75)
 		parcel_free_later(a);
 	else if (what < 79)
-		look_around(a);
+		query_nodes(a);
 	else if (what < 83 && g->freezes)
-		freeze_somebody(a);
-	else if (what < 87 && g->rude)
+		freeze_process(a);
+	else if (what < 87 && g->misbehaves)
 		misbehave(a);
 	else if (what < 90)
 		leave_and_return(a);
 	else if (what < 92)
-		actor_ioctl(a, BINDER_SET_MAX_THREADS, &(s32){ (s32)stage_dice(stage, 3) },
+		actor_ioctl(a, BINDER_SET_MAX_THREADS, &(s32){ (s32)scenario_random(scenario, 3) },
 			    false);
 	else if (what < 93)
 		actor_ioctl(a, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &(u32){ 1 }, false);
 	else
-		fiber_pause(stage_dice(stage, 20000));
+		fiber_pause(scenario_random(scenario, 20000));
 }
 
-/* While it serves a call: answer it, or first ask others. */
+/* While it serves a call: reply, or first call another process. */
 static void serve(struct actor *a)
 {
-	struct stage *stage = a->player->stage;
+	struct scenario *scenario = a->process->scenario;
 
-	if (one_in(stage, 5))
-		odd_job(a);
+	if (one_in(scenario, 5))
+		do_other(a);
 	if (innermost(a) != 'S' || a->nr_sent > SENDS - 2 || a->out_len > OUT_SIZE / 2) {
 		flush(a);
 		return;
 	}
-	if (a->depth < 6 && has_room(a) && one_in(stage, 4))
-		call_somebody(a);
+	if (a->depth < 6 && has_room(a) && one_in(scenario, 4))
+		send_call(a);
 	else
 		parcel_send(a, REPLY, 0);
-	/* With what comes next, or by itself. */
-	if (innermost(a) == 'S' || one_in(stage, 3))
+	/* Write it with the next commands, or alone. */
+	if (innermost(a) == 'S' || one_in(scenario, 3))
 		flush(a);
 }
 
 /* Waits in poll, as an event loop does, and reads without waiting. */
 static void poll_and_read(struct actor *a)
 {
-	struct sim_proc *sim = a->player->sim;
+	struct sim_proc *sim = a->process->sim;
 	struct binder_thread *thread;
 	bool readable;
 
@@ -411,7 +424,7 @@ static void poll_and_read(struct actor *a)
 		flush(a);
 	if (is_stopping(a) || a->out_len)
 		return;
-	thread = binder_thread_find_or_new(a->player->proc, a->tid, &a->sim);
+	thread = binder_thread_find_or_new(a->process->proc, a->tid, &a->sim);
 	if (!thread)
 		return;
 	sim->poller = a->sim.fiber;
@@ -431,14 +444,14 @@ static void enter(struct actor *a)
 {
 	a->entered = true;
 	if (a->role == LOOPER)
-		actor_say(a, a->registered ? BC_REGISTER_LOOPER : BC_ENTER_LOOPER, NULL);
+		actor_put(a, a->registered ? BC_REGISTER_LOOPER : BC_ENTER_LOOPER, NULL);
 	a->registered = false;
 }
 
-/* A client does its steps and leaves; others serve for ever. */
+/* A client makes its steps and exits; the others serve until they are killed. */
 static bool live(struct actor *a)
 {
-	struct stage *stage = a->player->stage;
+	struct scenario *scenario = a->process->scenario;
 
 	if (!a->entered)
 		enter(a);
@@ -446,15 +459,15 @@ static bool live(struct actor *a)
 		serve(a);
 		return true;
 	}
-	if (!innermost(a) && stage_dice(stage, 4) == 0 && has_room(a))
-		odd_job(a);
+	if (!innermost(a) && scenario_random(scenario, 4) == 0 && has_room(a))
+		do_other(a);
 	if (!innermost(a) && a->role == CLIENT) {
-		if ((!a->steps || stage->over) && !a->out_len &&
-		    (!a->nr_sent || a->player->confused))
+		if ((!a->steps || scenario->over) && !a->out_len &&
+		    (!a->nr_sent || a->process->confused))
 			return false;
 		if (a->steps && has_room(a)) {
 			a->steps--;
-			call_somebody(a);
+			send_call(a);
 		}
 	}
 	if (innermost(a) == 'C' || a->role == LOOPER)
@@ -468,11 +481,11 @@ static bool live(struct actor *a)
 	return true;
 }
 
-void actor_act(struct actor *a)
+void actor_run(struct actor *a)
 {
 	while (!is_stopping(a) && live(a))
 		;
-	if (!is_stopping(a) && one_in(a->player->stage, 2)) {
+	if (!is_stopping(a) && one_in(a->process->scenario, 2)) {
 		actor_ioctl(a, BINDER_THREAD_EXIT, &(s32){ 0 }, false);
 		model_forget_thread(a);
 	}

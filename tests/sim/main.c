@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Plays seeds, in as many worker processes as there are processors.  A worker whose
- * seed went wrong is gone with it (that is how the engine's own checks end, too), and
- * the next seeds are another's.
+ * Runs seeds in as many worker processes as there are processors. A failing seed ends its worker
+ * (so do the engine's own checks), and another worker is started for the next seeds.
  */
-#include "stage.h"
+#include "scenario.h"
 
 #include "common/cover.h"
 
@@ -22,26 +21,26 @@
 #define WORKERS_MAX 64
 #define SEED_TIME_S 20
 
-/* What the workers share with who started them. */
+/* Shared by the workers and the parent. */
 struct shared {
-	u64 next, end; /* seeds: the next to be played */
+	u64 next, end; /* seeds: the next one to run */
 	u64 current[WORKERS_MAX];
 	u64 passed, calls, points, failures, audits;
-	u64 trace; /* of all seeds, in whatever order they were played */
-	u64 marks[COVER_COUNT];
+	u64 trace; /* of all seeds, in whatever order they were run */
+	u64 cover[COVER_COUNT];
 };
 
 static struct shared *shared;
-static struct stage the_stage;
+static struct scenario the_scenario;
 static const char *name = "sim";
-static u32 failures_max = 10; /* seeds, then it is enough */
+static u32 failures_max = 10; /* failed seeds, then the run stops */
 
 u32 binder_cover_counts[COVER_COUNT];
-static enum { NO_MARKS, REACHED_ALL, SHOW_MARKS } marks_wanted;
+static enum { NO_COVER, WANT_ALL, SHOW_COVER } cover_wanted;
 
 static const struct {
 	const char *name, *what;
-} marks[] = {
+} cover[] = {
 #define COVER_ENTRY(name, what) [COVER_##name] = { #name, what },
 	BINDER_COVER_POINTS(COVER_ENTRY)
 #undef COVER_ENTRY
@@ -59,7 +58,7 @@ static u64 hash_of(FILE *file)
 	return hash;
 }
 
-/* A number by which the build is known. */
+/* Identifies the build. */
 static u64 build_id(void)
 {
 	FILE *self = fopen("/proc/self/exe", "rb");
@@ -75,27 +74,27 @@ static void add(u64 *sum, u64 n)
 	__atomic_add_fetch(sum, n, __ATOMIC_RELAXED);
 }
 
-static void add_marks(void)
+static void add_cover_counts(void)
 {
 	u32 i;
 
 	for (i = 0; i < COVER_COUNT; i++)
-		add(&shared->marks[i], binder_cover_counts[i]);
+		add(&shared->cover[i], binder_cover_counts[i]);
 	memset(binder_cover_counts, 0, sizeof(binder_cover_counts));
 }
 
-/* Says which rare paths were taken or not; true: all were. */
-static bool report_marks(void)
+/* Prints which cover points were reached or not; true if all were. */
+static bool report_cover(void)
 {
 	u32 missing = 0, i;
 
 	for (i = 0; i < COVER_COUNT; i++) {
-		if (marks_wanted == SHOW_MARKS || !shared->marks[i])
-			printf("%10llu %s: %s\n", (unsigned long long)shared->marks[i],
-			       marks[i].name, marks[i].what);
-		missing += !shared->marks[i];
+		if (cover_wanted == SHOW_COVER || !shared->cover[i])
+			printf("%10llu %s: %s\n", (unsigned long long)shared->cover[i],
+			       cover[i].name, cover[i].what);
+		missing += !shared->cover[i];
 	}
-	printf("%u of %u rare paths were taken\n", COVER_COUNT - missing, COVER_COUNT);
+	printf("%u of %u cover points were reached\n", COVER_COUNT - missing, COVER_COUNT);
 	return !missing;
 }
 
@@ -108,17 +107,17 @@ static void work(u32 worker)
 
 		shared->current[worker] = seed;
 		alarm(SEED_TIME_S);
-		trace = stage_play(seed, &the_stage);
+		trace = scenario_run(seed, &the_scenario);
 		add(&shared->passed, 1);
-		add(&shared->calls, the_stage.calls);
+		add(&shared->calls, the_scenario.calls);
 		add(&shared->points, fiber_points());
-		add(&shared->failures, the_stage.failures);
-		add(&shared->audits, the_stage.audits);
+		add(&shared->failures, the_scenario.failures);
+		add(&shared->audits, the_scenario.audits);
 		add(&shared->trace, trace * (seed | 1));
-		add_marks();
-		if (stage_verbose)
+		add_cover_counts();
+		if (scenario_verbose)
 			fprintf(stderr, "seed %llu: %llu calls, %llu points, trace %016llx\n",
-				(unsigned long long)seed, (unsigned long long)the_stage.calls,
+				(unsigned long long)seed, (unsigned long long)the_scenario.calls,
 				(unsigned long long)fiber_points(), (unsigned long long)trace);
 	}
 }
@@ -150,7 +149,7 @@ static void report_failure(u32 worker, int status)
 	fflush(stdout);
 }
 
-/* Plays all; how many failed. */
+/* Runs all; returns how many failed. */
 static u32 play_all(u32 nr_workers)
 {
 	pid_t pids[WORKERS_MAX];
@@ -179,12 +178,13 @@ static void usage(FILE *to)
 {
 	fprintf(to,
 		"usage: anybinder-sim [--first-seed N] [--seeds COUNT] [--workers N]\n"
-		"                     [--failures N] [--marks] [--show-marks] [--name NAME]\n"
+		"                     [--failures N] [--cover] [--show-cover] [--name NAME]\n"
 		"                     [--verbose]\n"
-		"Plays COUNT worlds (1000 if not said otherwise), one of each seed from N (1),\n"
-		"and exits with 0 only if each was as it should be. With --marks, so must be that\n"
-		"each rare path that the engine marks was taken; --show-marks says how often. It\n"
-		"stops after 10 failures, if not said otherwise.\n");
+		"Runs COUNT scenarios (default 1000), one for each seed from N (default 1). Exits\n"
+		"with 0 if none failed. With --cover each cover point of the engine must be "
+		"reached,\n"
+		"too; --show-cover prints how often each one was. Stops after 10 failures, or "
+		"N.\n");
 }
 
 static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
@@ -194,8 +194,8 @@ static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
 		{ "seeds", required_argument, NULL, 'n' },
 		{ "workers", required_argument, NULL, 'w' },
 		{ "failures", required_argument, NULL, 'F' },
-		{ "marks", no_argument, NULL, 'm' },
-		{ "show-marks", no_argument, NULL, 'M' },
+		{ "cover", no_argument, NULL, 'm' },
+		{ "show-cover", no_argument, NULL, 'M' },
 		{ "name", required_argument, NULL, 'N' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
@@ -213,11 +213,11 @@ static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
 		else if (option == 'F')
 			failures_max = (u32)strtoul(optarg, NULL, 0);
 		else if (option == 'm' || option == 'M')
-			marks_wanted = option == 'm' ? REACHED_ALL : SHOW_MARKS;
+			cover_wanted = option == 'm' ? WANT_ALL : SHOW_COVER;
 		else if (option == 'N')
-			name = optarg; /* in the last line */
+			name = optarg; /* in the summary line */
 		else if (option == 'v')
-			stage_verbose = sim_verbose = true;
+			scenario_verbose = sim_verbose = true;
 		else
 			usage(option == 'h' ? stdout : stderr);
 		if (option == 'h' || option == '?')
@@ -240,8 +240,8 @@ int main(int argc, char **argv)
 		workers = WORKERS_MAX;
 	parse(argc, argv, &first, &count, &workers);
 	setrlimit(RLIMIT_CORE, &no_core);
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		      -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	if (shared == MAP_FAILED) {
 		perror("mmap");
 		return 2;
@@ -250,9 +250,8 @@ int main(int argc, char **argv)
 	shared->end = first + count;
 	if (workers > count)
 		workers = (u32)count;
-	printf("anybinder-sim: build %016llx, seeds %llu to %llu\n",
-	       (unsigned long long)build_id(), (unsigned long long)first,
-	       (unsigned long long)(first + count - 1));
+	printf("anybinder-sim: build %016llx, seeds %llu to %llu\n", (unsigned long long)build_id(),
+	       (unsigned long long)first, (unsigned long long)(first + count - 1));
 	fflush(stdout);
 	failed = play_all(workers);
 	printf("%llu calls (%llu failed sends), %llu scheduling points, %llu audits, %lld s, "
@@ -260,11 +259,11 @@ int main(int argc, char **argv)
 	       (unsigned long long)shared->calls, (unsigned long long)shared->failures,
 	       (unsigned long long)shared->points, (unsigned long long)shared->audits,
 	       (long long)(time(NULL) - began), (unsigned long long)shared->trace);
-	if (marks_wanted && report_marks())
+	if (cover_wanted && report_cover())
 		shared->passed++;
-	else if (marks_wanted)
+	else if (cover_wanted)
 		failed++;
-	printf("%s: %llu passed, %u failed, 0 skipped\n", name,
-	       (unsigned long long)shared->passed, failed);
+	printf("%s: %llu passed, %u failed, 0 skipped\n", name, (unsigned long long)shared->passed,
+	       failed);
 	return failed != 0;
 }

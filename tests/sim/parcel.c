@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What actors send each other: a number and its complement, by which the message is
- * known again, and after it some of everything that a transaction can carry.  While
- * it is sent, somebody may scribble over all but the number.
+ * What actors send each other: a number and its complement, which identify the message, then some
+ * of everything that a transaction can carry. While it is sent, another fiber may overwrite all
+ * but the number.
  */
-#include "stage.h"
+#include "scenario.h"
 
 #define FLATS 3
 #define MAGIC 0x5ca1ab1e0ddba11ull
@@ -20,13 +20,13 @@ struct parcel {
 	u64 inner_data[2];
 };
 
-#define HEADER	     (2 * sizeof(u64))
-#define PARCEL_SIZE  offsetof(struct parcel, offsets)
+#define HEADER (2 * sizeof(u64))
+#define PARCEL_SIZE offsetof(struct parcel, offsets)
 #define BUFFERS_SIZE (6 * sizeof(u64))
 
-static u8 *memory_of(struct player *player, u64 at)
+static u8 *memory_of(struct process *process, u64 at)
 {
-	return player->sim->memory + (at - SIM_BASE);
+	return process->sim->memory + (at - SIM_BASE);
 }
 
 /* ---- making one -------------------------------------------------------------------- */
@@ -38,42 +38,44 @@ static void add(struct parcel *p, u32 *nr, const void *object)
 
 static void put_own(struct actor *a, struct flat_binder_object *o)
 {
-	struct stage *stage = a->player->stage;
-	u32 object = stage_dice(stage, OBJECTS);
+	struct scenario *scenario = a->process->scenario;
+	u32 object = scenario_random(scenario, OBJECTS);
 
 	*o = (struct flat_binder_object){
-		.hdr.type = stage_dice(stage, 4) ? BINDER_TYPE_BINDER : BINDER_TYPE_WEAK_BINDER,
+		.hdr.type =
+			scenario_random(scenario, 4) ? BINDER_TYPE_BINDER : BINDER_TYPE_WEAK_BINDER,
 		.flags = FLAT_BINDER_FLAG_ACCEPTS_FDS,
 		.binder = object_ptr(object),
-		.cookie = object_cookie(a->player, object),
+		.cookie = object_cookie(a->process, object),
 	};
-	if (stage->genre.secctx && object % 2)
+	if (scenario->traits.secctx && object % 2)
 		o->flags |= FLAT_BINDER_FLAG_TXN_SECURITY_CTX;
-	if (stage->genre.realtime && object)
+	if (scenario->traits.realtime && object)
 		o->flags |= FLAT_BINDER_FLAG_INHERIT_RT | (object == 2 ? 1 << 9 | 10 : object);
 }
 
 static void put_flat(struct actor *a, struct flat_binder_object *o)
 {
-	struct stage *stage = a->player->stage;
-	bool careless = stage->genre.rude && one_in(stage, 3);
-	struct handle *h = stage_dice(stage, 2) && !careless ? model_use(a) : NULL;
-	u32 desc = h ? h->desc : 1 + stage_dice(stage, 5);
+	struct scenario *scenario = a->process->scenario;
+	bool careless = scenario->traits.misbehaves && one_in(scenario, 3);
+	struct handle *h = scenario_random(scenario, 2) && !careless ? model_use(a) : NULL;
+	u32 desc = h ? h->desc : 1 + scenario_random(scenario, 5);
 
 	if (!h && !careless) {
 		put_own(a, o);
 		return;
 	}
 	*o = (struct flat_binder_object){
-		.hdr.type = stage_dice(stage, 4) ? BINDER_TYPE_HANDLE : BINDER_TYPE_WEAK_HANDLE,
-		.handle = desc, /* careless: others may let go of it meanwhile */
+		.hdr.type =
+			scenario_random(scenario, 4) ? BINDER_TYPE_HANDLE : BINDER_TYPE_WEAK_HANDLE,
+		.handle = desc, /* careless: another thread may release it meanwhile */
 	};
 }
 
 static void put_buffers(struct actor *a, struct parcel *p, u32 *nr, u64 at)
 {
-	struct stage *stage = a->player->stage;
-	u32 fds[2] = { stage_dice(stage, 3), stage_dice(stage, 3) };
+	struct scenario *scenario = a->process->scenario;
+	u32 fds[2] = { scenario_random(scenario, 3), scenario_random(scenario, 3) };
 
 	memcpy(&p->outer_data[2], fds, sizeof(fds));
 	p->outer = (struct binder_buffer_object){
@@ -97,51 +99,51 @@ static void put_buffers(struct actor *a, struct parcel *p, u32 *nr, u64 at)
 	};
 	add(p, nr, &p->outer);
 	add(p, nr, &p->inner);
-	if (one_in(stage, 2))
+	if (one_in(scenario, 2))
 		add(p, nr, &p->fda);
 }
 
-/* Fills in a parcel at @at of the actor's memory; how many objects it has. */
+/* Fills in a parcel at @at of the actor's memory; returns the number of objects. */
 static u32 fill(struct actor *a, u64 at, u32 message, bool *buffers)
 {
-	struct stage *stage = a->player->stage;
-	struct parcel *p = (struct parcel *)memory_of(a->player, at);
+	struct scenario *scenario = a->process->scenario;
+	struct parcel *p = (struct parcel *)memory_of(a->process, at);
 	u32 nr = 0, i;
 
 	*p = (struct parcel){ .number = message, .check = message ^ MAGIC };
 	for (i = 0; i < FLATS; i++) {
-		if (stage_dice(stage, 3))
+		if (scenario_random(scenario, 3))
 			continue;
 		put_flat(a, &p->flat[i]);
 		add(p, &nr, &p->flat[i]);
 	}
-	if (!stage_dice(stage, 4)) {
+	if (!scenario_random(scenario, 4)) {
 		p->fd = (struct binder_fd_object){ .hdr.type = BINDER_TYPE_FD,
-						   .fd = stage_dice(stage, 3) };
+						   .fd = scenario_random(scenario, 3) };
 		add(p, &nr, &p->fd);
 	}
-	*buffers = !stage_dice(stage, 5);
+	*buffers = !scenario_random(scenario, 5);
 	if (*buffers)
 		put_buffers(a, p, &nr, at);
 	return nr;
 }
 
-static u32 flags_of(struct stage *stage, enum message_kind kind)
+static u32 flags_of(struct scenario *scenario, enum message_kind kind)
 {
 	u32 flags = TF_ACCEPT_FDS;
 
 	if (kind == ONEWAY)
-		flags |= TF_ONE_WAY | (one_in(stage, 2) ? TF_UPDATE_TXN : 0);
-	if (one_in(stage, 4))
+		flags |= TF_ONE_WAY | (one_in(scenario, 2) ? TF_UPDATE_TXN : 0);
+	if (one_in(scenario, 4))
 		flags |= TF_CLEAR_BUF;
 	return flags;
 }
 
 void parcel_send(struct actor *a, enum message_kind kind, u32 handle)
 {
-	struct stage *stage = a->player->stage;
+	struct scenario *scenario = a->process->scenario;
 	u64 at = a->area + DATA_AT + (a->next_data++ % DATAS) * DATA_SIZE;
-	bool scribbled = stage->genre.scribbles && one_in(stage, 2), buffers = false, sg;
+	bool scribbled = scenario->traits.scribbles && one_in(scenario, 2), buffers = false, sg;
 	u32 message = model_message(a, kind, scribbled);
 	struct binder_transaction_data_sg args = { .buffers_size = 0 };
 	struct binder_transaction_data *tr = &args.transaction_data;
@@ -149,56 +151,62 @@ void parcel_send(struct actor *a, enum message_kind kind, u32 handle)
 
 	nr = fill(a, at, message, &buffers);
 	tr->target.handle = handle;
-	tr->flags = flags_of(stage, kind);
-	tr->code = tr->flags & TF_UPDATE_TXN ? 0 : message; /* a newer one says the same */
+	tr->flags = flags_of(scenario, kind);
+	tr->code = tr->flags & TF_UPDATE_TXN
+			   ? 0
+			   : message; /* equal codes, so that a newer one replaces it */
 	tr->data_size = nr ? PARCEL_SIZE : HEADER;
-	if (!nr && (one_in(stage, 4) || stage->genre.pressure))
-		tr->data_size += stage_dice(stage, stage->genre.calm ? 512 : 0x2800);
+	if (!nr && (one_in(scenario, 4) || scenario->traits.pressure))
+		tr->data_size += scenario_random(scenario, scenario->traits.calm ? 512 : 0x2800);
 	tr->offsets_size = nr * sizeof(u64);
 	tr->data.ptr.buffer = at;
 	tr->data.ptr.offsets = at + offsetof(struct parcel, offsets);
-	sg = buffers || one_in(stage, 8);
+	sg = buffers || one_in(scenario, 8);
 	args.buffers_size = buffers ? BUFFERS_SIZE : 0;
 	if (sg)
-		actor_say(a, kind == REPLY ? BC_REPLY_SG : BC_TRANSACTION_SG, &args);
+		actor_put(a, kind == REPLY ? BC_REPLY_SG : BC_TRANSACTION_SG, &args);
 	else
-		actor_say(a, kind == REPLY ? BC_REPLY : BC_TRANSACTION, tr);
-	stage->messages[message].nr_offsets = nr;
-	stage_log("actor %u says %u (%s) to %u: %u objects", a->id, message,
-		  kind == CALL ? "call" : kind == ONEWAY ? "one-way" : "reply", handle, nr);
+		actor_put(a, kind == REPLY ? BC_REPLY : BC_TRANSACTION, tr);
+	scenario->messages[message].nr_offsets = nr;
+	scenario_log("actor %u sends %u (%s) to %u: %u objects", a->id, message,
+		     kind == CALL     ? "call"
+		     : kind == ONEWAY ? "one-way"
+				      : "reply",
+		     handle, nr);
 	model_sent(a, kind, message);
 }
 
-/* Somebody changes what a thread is about to send, or is sending. */
-void parcel_scribble(struct stage *stage)
+/* Overwrites what a thread is about to send, or is sending. */
+void parcel_scribble(struct scenario *scenario)
 {
-	struct player *player = fate_pick(stage, false);
+	struct process *process = pick_process(scenario, false);
 	struct parcel *p;
 	struct actor *a;
 	u8 *byte;
 
-	if (!player || !player->nr_actors)
+	if (!process || !process->nr_actors)
 		return;
-	a = player->actors[stage_dice(stage, player->nr_actors)];
-	p = (struct parcel *)memory_of(player, a->area + DATA_AT +
-				       stage_dice(stage, DATAS) * DATA_SIZE);
-	if (!p->number || !stage->messages[p->number].scribbled)
+	a = process->actors[scenario_random(scenario, process->nr_actors)];
+	p = (struct parcel *)memory_of(
+		process, a->area + DATA_AT + scenario_random(scenario, DATAS) * DATA_SIZE);
+	if (!p->number || !scenario->messages[p->number].scribbled)
 		return;
-	if (one_in(stage, 2))
-		put_own(a, &p->flat[stage_dice(stage, FLATS)]);
-	else if (one_in(stage, 2))
-		p->flat[stage_dice(stage, FLATS)] = (struct flat_binder_object){
-			.hdr.type = BINDER_TYPE_HANDLE, .handle = stage_dice(stage, 6) };
-	byte = (u8 *)p + HEADER + stage_dice(stage, sizeof(*p) - HEADER);
-	*byte = (u8)stage_dice(stage, 256);
+	if (one_in(scenario, 2))
+		put_own(a, &p->flat[scenario_random(scenario, FLATS)]);
+	else if (one_in(scenario, 2))
+		p->flat[scenario_random(scenario, FLATS)] =
+			(struct flat_binder_object){ .hdr.type = BINDER_TYPE_HANDLE,
+						     .handle = scenario_random(scenario, 6) };
+	byte = (u8 *)p + HEADER + scenario_random(scenario, sizeof(*p) - HEADER);
+	*byte = (u8)scenario_random(scenario, 256);
 }
 
-/* ---- looking into one ----------------------------------------------------------------- */
+/* ---- receiving one -------------------------------------------------------------------- */
 
-/* The objects of a buffer, as its receiver sees them. */
+/* Memory of the actor's process, as the process itself sees it. */
 static bool read_own(struct actor *a, void *dst, u64 at, size_t size)
 {
-	return !sim_read(a->player->sim, dst, at, size);
+	return !sim_read(a->process->sim, dst, at, size);
 }
 
 static void unpack_flat(struct actor *a, const struct flat_binder_object *o)
@@ -207,29 +215,29 @@ static void unpack_flat(struct actor *a, const struct flat_binder_object *o)
 	u64 object = (o->binder - object_ptr(0)) / 0x10;
 
 	if (strong || o->hdr.type == BINDER_TYPE_WEAK_HANDLE) {
-		if (stage_dice(a->player->stage, 3))
-			model_take(a, o->handle, strong);
-	} else if (!a->player->stage->genre.scribbles &&
-		   (object >= OBJECTS || o->cookie != object_cookie(a->player, (u32)object))) {
-		stage_wrong("actor %u: an object came home that is not its own", a->id);
+		if (scenario_random(a->process->scenario, 3))
+			model_acquire(a, o->handle, strong);
+	} else if (!a->process->scenario->traits.scribbles &&
+		   (object >= OBJECTS || o->cookie != object_cookie(a->process, (u32)object))) {
+		scenario_fail("actor %u: an object came back that is not its own", a->id);
 	}
 }
 
 static void unpack_fd(struct actor *a, u32 fd)
 {
-	if (!sim_file_id(a->player->sim, fd))
-		stage_wrong("actor %u: file %u came and is not there", a->id, fd);
-	sim_file_close(a->player->sim, fd);
+	if (!sim_file_id(a->process->sim, fd))
+		scenario_fail("actor %u: file %u arrived and is not open", a->id, fd);
+	sim_file_close(a->process->sim, fd);
 }
 
-/* The two files of an array are there; they go with the buffer. */
-static void look_at_array(struct actor *a, const struct parcel *p)
+/* The two files of an array are open; they are closed with the buffer. */
+static void check_array(struct actor *a, const struct parcel *p)
 {
 	u32 fds[2];
 
 	if (read_own(a, fds, p->outer.buffer + 2 * sizeof(u64), sizeof(fds)) &&
-	    (!sim_file_id(a->player->sim, fds[0]) || !sim_file_id(a->player->sim, fds[1])))
-		stage_wrong("actor %u: the files of an array are not there", a->id);
+	    (!sim_file_id(a->process->sim, fds[0]) || !sim_file_id(a->process->sim, fds[1])))
+		scenario_fail("actor %u: the files of an array are not open", a->id);
 }
 
 static void unpack(struct actor *a, const struct binder_transaction_data *tr,
@@ -239,13 +247,13 @@ static void unpack(struct actor *a, const struct binder_transaction_data *tr,
 	struct parcel p = { 0 };
 	u64 nr = tr->offsets_size / sizeof(u64), i;
 
-	if (nr > FLATS + 4 || (nr != m->nr_offsets && !m->from->player->confused))
-		stage_wrong("actor %u: a message with another number of objects", a->id);
+	if (nr > FLATS + 4 || (nr != m->nr_offsets && !m->from->process->confused))
+		scenario_fail("actor %u: a message with the wrong number of objects", a->id);
 	if (!nr)
 		return;
 	if (!read_own(a, &p, tr->data.ptr.buffer, PARCEL_SIZE) ||
 	    !read_own(a, offsets, tr->data.ptr.offsets, tr->offsets_size))
-		stage_wrong("actor %u: a buffer that cannot be read", a->id);
+		scenario_fail("actor %u: a buffer that cannot be read", a->id);
 	for (i = 0; i < nr; i++) {
 		union {
 			struct binder_object_header hdr;
@@ -254,70 +262,72 @@ static void unpack(struct actor *a, const struct binder_transaction_data *tr,
 		} o;
 
 		if (offsets[i] > PARCEL_SIZE - sizeof(o))
-			continue; /* scribbled; or a buffer, the last of all */
+			continue; /* overwritten; or a buffer, which comes last */
 		memcpy(&o, (u8 *)&p + offsets[i], sizeof(o));
 		if (o.hdr.type == BINDER_TYPE_FD)
 			unpack_fd(a, o.fd.fd);
 		else if (o.hdr.type == BINDER_TYPE_FDA && !m->scribbled)
-			look_at_array(a, &p);
+			check_array(a, &p);
 		else if (o.hdr.type != BINDER_TYPE_PTR && o.hdr.type != BINDER_TYPE_FDA)
 			unpack_flat(a, &o.flat);
 	}
 }
 
-/* ---- giving buffers back ------------------------------------------------------------------ */
+/* ---- freeing buffers ---------------------------------------------------------------------- */
 
 static void free_buffer(struct actor *a, u64 buffer, s32 object)
 {
 	if (object >= 0)
-		a->player->objects[object].in_flight--;
-	actor_say(a, BC_FREE_BUFFER, &buffer);
+		a->process->objects[object].in_flight--;
+	actor_put(a, BC_FREE_BUFFER, &buffer);
 }
 
 void parcel_free_later(struct actor *a)
 {
-	struct player *player = a->player;
+	struct process *process = a->process;
 	u32 at;
 
-	if (!player->nr_later)
+	if (!process->nr_later)
 		return;
-	at = stage_dice(player->stage, player->nr_later);
-	free_buffer(a, player->later[at], player->later_object[at]);
-	player->nr_later--;
-	player->later[at] = player->later[player->nr_later];
-	player->later_object[at] = player->later_object[player->nr_later];
+	at = scenario_random(process->scenario, process->nr_later);
+	free_buffer(a, process->later[at], process->later_object[at]);
+	process->nr_later--;
+	process->later[at] = process->later[process->nr_later];
+	process->later_object[at] = process->later_object[process->nr_later];
 }
 
 static void keep_or_free(struct actor *a, u64 buffer, s32 object)
 {
-	struct player *player = a->player;
+	struct process *process = a->process;
 
-	/* Each actor may have one on its way there. */
-	if (player->nr_later + ACTORS_MAX > LATER || stage_dice(player->stage, 8))
+	/* Each actor may have one that is not in the list yet. */
+	if (process->nr_later + ACTORS_MAX > LATER || scenario_random(process->scenario, 8))
 		free_buffer(a, buffer, object);
 	else
 		model_keep(a, buffer, object);
 }
 
-void parcel_take(struct actor *a, u32 br, const struct binder_transaction_data *tr)
+void parcel_receive(struct actor *a, u32 br, const struct binder_transaction_data *tr)
 {
-	struct stage *stage = a->player->stage;
+	struct scenario *scenario = a->process->scenario;
 	u64 header[2] = { 0 }, object = (tr->target.ptr - object_ptr(0)) / 0x10;
 	bool oneway = tr->flags & TF_ONE_WAY, strange;
 	struct message *m;
 
 	if (!read_own(a, header, tr->data.ptr.buffer, sizeof(header)) ||
-	    (header[0] ^ MAGIC) != header[1] || header[0] > stage->nr_messages) {
-		if (a->player->confused) /* it may have given the buffer away already */
+	    (header[0] ^ MAGIC) != header[1] || header[0] > scenario->nr_messages) {
+		if (a->process->confused) /* it may have freed the buffer already */
 			return;
-		stage_wrong("actor %u: a message that nobody sent", a->id);
+		scenario_fail("actor %u: a message that was never sent", a->id);
 	}
-	stage_log("actor %u gets %u (%s)", a->id, (u32)header[0],
-		  br == BR_REPLY ? "reply" : oneway ? "one-way" : "call");
-	m = &stage->messages[header[0]];
-	strange = object >= OBJECTS || tr->cookie != object_cookie(a->player, (u32)object);
-	if (br != BR_REPLY && strange && !stage->genre.scribbles)
-		stage_wrong("actor %u: a call of an object that it has not", a->id);
+	scenario_log("actor %u receives %u (%s)", a->id, (u32)header[0],
+		     br == BR_REPLY ? "reply"
+		     : oneway	    ? "one-way"
+				    : "call");
+	m = &scenario->messages[header[0]];
+	strange = object >= OBJECTS || tr->cookie != object_cookie(a->process, (u32)object);
+	if (br != BR_REPLY && strange && !scenario->traits.scribbles)
+		scenario_fail("actor %u: a call of an object that is not its own", a->id);
 	oneway &= br != BR_REPLY;
 	if (br == BR_REPLY)
 		model_reply_arrived(a, (u32)header[0]);
