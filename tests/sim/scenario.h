@@ -13,8 +13,8 @@
  * audit.c     what must hold of the engine's own state
  * main.c      seeds, workers, the summary
  */
-#ifndef ANYBINDER_SIM_STAGE_H
-#define ANYBINDER_SIM_STAGE_H
+#ifndef ANYBINDER_SIM_SCENARIO_H
+#define ANYBINDER_SIM_SCENARIO_H
 
 #include "core.h"
 #include "things/context.h"
