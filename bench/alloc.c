@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Allocator contention: clients of several urgencies send calls of mixed sizes to one server.
+ * Allocator contention: clients of several priorities send calls of mixed sizes to one server.
  *
- * All calls take their buffers from the server's allocator, so a lock in there is shared by the
- * most and the least urgent of them. Where its holder may sleep or be preempted, the urgent one
- * waits for the other to get a processor. Clients rest between calls: a real-time one that did
- * not would leave the others no time to be come upon in the middle of a call. Sizes differ from
- * call to call, in the same pseudo-random order for every client, so that buffers seldom lie
- * where pages are still mapped. A server thread for each client answers with nothing: what is
- * measured is the way in. Who presses the pages out (see `anybinder bench alloc`) is not our
- * business.
+ * All calls take their buffers from the server's allocator, so its lock is shared by the most and
+ * the least urgent client. Where the thread that holds it may sleep or be preempted, the urgent
+ * client waits until the other gets a processor. Clients pause between calls: a real-time client
+ * without pauses would leave the others no time to be interrupted in the middle of a call. Sizes
+ * differ from call to call, in the same pseudo-random order for every client, so that buffers
+ * are seldom where pages are still mapped. A server thread for each client replies without data:
+ * the request is what is measured. Reclaiming the pages is up to `anybinder bench alloc`.
  */
 #include "bench/alloc.h"
 
 #include "bench/fail.h"
 #include "bench/payload.h"
 #include "bench/registry.h"
-#include "bench/stage.h"
+#include "bench/peer.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -24,7 +23,7 @@
 
 #define MAX_BYTES (48u << 10)
 
-/* Small ones as most calls are, and some that take a dozen pages. */
+/* Small ones, as in most calls, and some of up to a dozen pages. */
 static const size_t sizes[] = { 16, 128, 512, 2048, 4096, 8192, 16384, MAX_BYTES };
 
 struct connection {
@@ -33,19 +32,7 @@ struct connection {
 	uint32_t random;
 };
 
-static void *alloc_prepare(const struct cell *cell)
-{
-	if (!cell->address)
-		fail("alloc needs --address");
-	return NULL;
-}
-
-static void alloc_assist(void *state, const struct cell *cell)
-{
-	registry_run(cell->address, stage_up);
-}
-
-static void *answer(void *argument)
+static void *serve_thread(void *argument)
 {
 	struct binder_transaction_data reply = { .code = 1 }, got;
 	struct wire *wire = argument;
@@ -53,7 +40,7 @@ static void *answer(void *argument)
 	wire_put(wire, BC_ENTER_LOOPER, NULL, 0);
 	for (;;) {
 		if (wire_wait(wire, &got) != BR_TRANSACTION)
-			fail("server: not a call");
+			fail("the server received a reply instead of a call");
 		payload_read((const void *)(uintptr_t)got.data.ptr.buffer, got.data_size);
 		wire_free(wire, got.data.ptr.buffer);
 		wire_reply(wire, &reply);
@@ -74,11 +61,11 @@ static void alloc_serve(void *state, const struct cell *cell, int pair)
 		if (!other)
 			fail("no memory");
 		other->fd = first.fd;
-		if (pthread_create(&thread, NULL, answer, other))
-			fail("no thread");
+		if (pthread_create(&thread, NULL, serve_thread, other))
+			fail("cannot start a thread");
 	}
-	stage_up();
-	answer(&first);
+	cell_process_ready();
+	serve_thread(&first);
 }
 
 static void *alloc_connect(void *state, const struct cell *cell, int pair)
@@ -110,9 +97,9 @@ static void alloc_call(void *connection)
 
 const struct peer peer_alloc = {
 	.name = "alloc",
+	.needs_address = true,
 	.shares_server = true,
-	.prepare = alloc_prepare,
-	.assist = alloc_assist,
+	.assist = registry_assist,
 	.serve = alloc_serve,
 	.connect = alloc_connect,
 	.call = alloc_call,
@@ -132,22 +119,21 @@ static void print_class(const char *name, const struct histogram *all)
 void alloc_run(struct cell *cell, const struct alloc_class *classes, int nr_classes)
 {
 	int nr_each = cell->nr_pairs, nr_clients = nr_each * nr_classes;
-	struct seat *seats = calloc((size_t)nr_clients, sizeof(*seats));
+	struct scheduling *each = calloc((size_t)nr_clients, sizeof(*each));
 	struct result result;
 
 	if (!nr_classes)
 		fail("alloc needs --class");
-	if (!seats)
+	if (!each)
 		fail("no memory");
 	for (int i = 0; i < nr_clients; i++) {
-		seats[i] = classes[i / nr_each].seat;
-		seats[i].bound = cell->clients.bound;
-		seats[i].cpus = cell->clients.cpus;
-		seats[i].rest_us = cell->clients.rest_us;
+		each[i] = classes[i / nr_each].scheduling;
+		each[i].has_cpus = cell->clients.has_cpus;
+		each[i].cpus = cell->clients.cpus;
 	}
-	cell->client_seats = seats;
+	cell->each_client = each;
 	cell->nr_pairs = nr_clients;
-	stage_run(cell, &result);
+	cell_run(cell, &result);
 	printf("{\"classes\": [");
 	for (int i = 0; i < nr_classes; i++) {
 		struct histogram *all = &result.clients[i * nr_each];
@@ -158,5 +144,5 @@ void alloc_run(struct cell *cell, const struct alloc_class *classes, int nr_clas
 		printf(i + 1 < nr_classes ? ", " : "]}\n");
 	}
 	free(result.clients);
-	free(seats);
+	free(each);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dbus-broker without its launcher, which wants a systemd journal and a user session.
+ * dbus-broker without its launcher, which needs a systemd journal and a user session.
  *
- * The broker itself knows neither sockets' names nor configuration files: a controller, connected
- * to it by a socket pair, hands it a listening socket and a policy. Ours allows everything.
+ * The broker itself opens no sockets and reads no configuration: a controller, connected to it by a
+ * socket pair, passes it a listening socket and a policy. This one allows everything.
  */
 #include "bench/broker.h"
 
@@ -95,7 +95,7 @@ void broker_run(const char *path)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
 		fail_errno("socketpair");
-	/* The parent becomes the broker, so that whoever started us knows its process id. */
+	/* The parent becomes the broker, because its parent knows it by this process id. */
 	pid = fork();
 	if (pid < 0)
 		fail_errno("fork");

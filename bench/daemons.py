@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A private daemon whose memory is looked at."""
+"""A private daemon whose memory is measured."""
 import ctypes
 import os
 import signal
@@ -11,7 +11,7 @@ PR_SET_PDEATHSIG = 1
 
 
 class Failure(Exception):
-    """Something that should have run did not."""
+    """A measurement that did not run."""
 
 
 def die_with_parent():
@@ -19,13 +19,11 @@ def die_with_parent():
 
 
 class Daemon:
-    """One running daemon; `address` is what a client of it is given."""
+    """A running daemon; clients connect to `address`."""
 
-    def __init__(self, name, command, address, proof):
+    def __init__(self, name, command, address):
         self.name = name
         self.address = address
-        self.proof = proof
-
         try:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
                                             stdout=subprocess.DEVNULL,
@@ -36,17 +34,17 @@ class Daemon:
 
     def _wait_up(self):
         limit = time.monotonic() + START_LIMIT_S
-        while not os.path.exists(self.proof):
+        while not os.path.exists(self.address):
             if self.process.poll() is not None:
                 text = self.process.stderr.read().decode(errors="replace").strip()
-                raise Failure(f"{self.name}: {text or 'ended at once'}")
+                raise Failure(f"{self.name}: {text or 'it ended at once'}")
             if time.monotonic() > limit:
                 self.stop()
-                raise Failure(f"{self.name}: not up after {START_LIMIT_S} s")
+                raise Failure(f"{self.name}: it did not start within {START_LIMIT_S} s")
             time.sleep(0.02)
 
     def memory(self):
-        """KiB by kind, number of threads and of open files."""
+        """KiB of memory by kind, number of threads and of open files."""
         found = {}
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
             for line in file:
@@ -69,4 +67,4 @@ def start_anybinder(programs, directory):
     mount = os.path.join(directory, "binderfs")
     os.makedirs(mount)
     device = os.path.join(mount, "binder")
-    return Daemon("anybinderd", [f"{programs}/anybinderd", mount, "--foreground"], device, device)
+    return Daemon("anybinderd", [f"{programs}/anybinderd", mount, "--foreground"], device)

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A D-Bus method call through sd-bus, the quickest of the common client libraries; which bus
- * daemon stands between is the caller's choice of address.
+ * A D-Bus method call through sd-bus, the fastest of the common client libraries; --address
+ * chooses the bus daemon.
  *
- * Each server owns a well-known name and clients call it by that, as programs do. A payload is one
- * byte array (`ay`); an empty one is no argument at all, the cheapest call that there is.
+ * Each server owns a well-known name, by which clients call it, as programs do. A payload is one
+ * byte array (`ay`); an empty one is a call without arguments, the cheapest.
  */
 #include "bench/fail.h"
 #include "bench/payload.h"
 #include "bench/peer.h"
-#include "bench/stage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,13 +86,6 @@ static int handle_call(sd_bus_message *request, void *data, sd_bus_error *error)
 	return 1;
 }
 
-static void *dbus_prepare(const struct cell *cell)
-{
-	if (!cell->address)
-		fail("D-Bus needs --address");
-	return NULL;
-}
-
 static void dbus_serve(void *state, const struct cell *cell, int pair)
 {
 	sd_bus *bus = bus_connect(cell->address);
@@ -107,7 +99,7 @@ static void dbus_serve(void *state, const struct cell *cell, int pair)
 	name_of(name, sizeof(name), pair);
 	check(sd_bus_add_object(bus, NULL, OBJECT_PATH, handle_call, &server), "add_object");
 	check(sd_bus_request_name(bus, name, 0), "request_name");
-	stage_up();
+	cell_process_ready();
 	for (;;) {
 		int done = sd_bus_process(bus, NULL);
 
@@ -147,7 +139,7 @@ static void dbus_call(void *connection)
 
 const struct peer peer_dbus = {
 	.name = "dbus",
-	.prepare = dbus_prepare,
+	.needs_address = true,
 	.serve = dbus_serve,
 	.connect = dbus_connect,
 	.call = dbus_call,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An empty call into the driver of a binder device: BINDER_VERSION. Over anybinderd that is the
- * least that a request through FUSE and its answer cost, with the work of binder left out: what a
- * call, which is three requests, is to be held against. Nothing is moved, and nobody is called.
+ * An empty call into the driver of a binder device: BINDER_VERSION. Over anybinderd this is the
+ * cost of one FUSE request and its reply without any work of binder: a lower bound for a call,
+ * which is three requests. No data is moved and no server is called.
  */
 #include "bench/fail.h"
 #include "bench/peer.h"
-#include "bench/stage.h"
 
 #include <fcntl.h>
 #include <linux/android/binder.h>
@@ -14,18 +13,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static void *entry_prepare(const struct cell *cell)
-{
-	if (!cell->address)
-		fail("entry needs --address");
-	if (cell->request_bytes || cell->reply_bytes)
-		fail("entry carries nothing");
-	return NULL;
-}
-
 static void entry_serve(void *state, const struct cell *cell, int pair)
 {
-	stage_up();
+	cell_process_ready();
 	for (;;)
 		pause();
 }
@@ -36,7 +26,7 @@ static void *entry_connect(void *state, const struct cell *cell, int pair)
 
 	*device = open(cell->address, O_RDWR | O_CLOEXEC);
 	if (*device < 0)
-		fail_errno(cell->address);
+		fail_errno("%s", cell->address);
 	return device;
 }
 
@@ -51,7 +41,8 @@ static void entry_call(void *connection)
 
 const struct peer peer_entry = {
 	.name = "entry",
-	.prepare = entry_prepare,
+	.needs_address = true,
+	.has_no_payload = true,
 	.serve = entry_serve,
 	.connect = entry_connect,
 	.call = entry_call,

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Giving up: a measurement is either whole or worthless.
+ * Failing: a measurement that is not complete is worthless.
  */
 #ifndef BENCH_FAIL_H
 #define BENCH_FAIL_H
 
 #include <err.h>
 
-/* Says why (as printf; fail_errno adds strerror) on stderr and ends the process with status 1. */
+/*
+ * Prints a message (as printf; fail_errno adds strerror) to standard error and ends the process
+ * with status 1.
+ */
 #define fail(...) errx(1, __VA_ARGS__)
 #define fail_errno(...) err(1, __VA_ARGS__)
 

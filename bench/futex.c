@@ -1,40 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two words in shared memory and a futex on each: the least that waking another process and being
- * woken costs. Nothing is moved, so payloads are refused.
+ * Two words in shared memory and a futex on each: a lower bound for waking another process and
+ * being woken. No data is moved.
  */
 #include "bench/fail.h"
 #include "bench/peer.h"
-#include "bench/stage.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Rung by one side, answered by the other. */
-struct bell {
-	_Atomic uint32_t rung;
-	_Atomic uint32_t answered;
+/* Each is incremented by one side and awaited by the other. */
+struct counters {
+	_Atomic uint32_t requests;
+	_Atomic uint32_t replies;
 };
 
 static void *futex_prepare(const struct cell *cell)
 {
-	struct bell *bells;
-
-	if (cell->request_bytes || cell->reply_bytes)
-		fail("futex carries nothing");
-	bells = mmap(NULL, (size_t)cell->nr_pairs * sizeof(*bells), PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (bells == MAP_FAILED)
-		fail_errno("mmap");
-	return bells;
+	return cell_shared_memory((size_t)cell->nr_pairs * sizeof(struct counters));
 }
 
-static void ring(_Atomic uint32_t *word)
+static void increment(_Atomic uint32_t *word)
 {
 	atomic_fetch_add(word, 1);
 	if (syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0) < 0)
@@ -53,34 +43,33 @@ static void await(_Atomic uint32_t *word, uint32_t old)
 
 static void futex_serve(void *state, const struct cell *cell, int pair)
 {
-	struct bell *bell = (struct bell *)state + pair;
+	struct counters *counters = (struct counters *)state + pair;
 	uint32_t seen = 0;
 
-	(void)cell;
-	stage_up();
+	cell_process_ready();
 	for (;;) {
-		await(&bell->rung, seen++);
-		ring(&bell->answered);
+		await(&counters->requests, seen++);
+		increment(&counters->replies);
 	}
 }
 
 static void *futex_connect(void *state, const struct cell *cell, int pair)
 {
-	(void)cell;
-	return (struct bell *)state + pair;
+	return (struct counters *)state + pair;
 }
 
 static void futex_call(void *connection)
 {
-	struct bell *bell = connection;
-	uint32_t answered = atomic_load(&bell->answered);
+	struct counters *counters = connection;
+	uint32_t replies = atomic_load(&counters->replies);
 
-	ring(&bell->rung);
-	await(&bell->answered, answered);
+	increment(&counters->requests);
+	await(&counters->replies, replies);
 }
 
 const struct peer peer_futex = {
 	.name = "futex",
+	.has_no_payload = true,
 	.prepare = futex_prepare,
 	.serve = futex_serve,
 	.connect = futex_connect,

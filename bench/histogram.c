@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A histogram of durations: how often each was seen, to within 0.4 %.
+ * A histogram of durations: how often each occurred, to within 0.4 %.
  *
- * Below 256 ns each nanosecond has a bucket; above, each power of two is cut into 128 equal ones,
- * as HdrHistogram does. So a client notes millions of calls in a few kilobytes, and noting one
- * disturbs the caches no more than writing it to a list would.
+ * Below 256 ns each nanosecond has a bucket; above, each power of two is divided into 128 equal
+ * ones, as in HdrHistogram. A client records millions of calls in a few kilobytes, and
+ * recording one disturbs the caches no more than appending it to a list would.
  */
 #include "bench/histogram.h"
 

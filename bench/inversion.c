@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an urgent caller waits for, on one CPU, while those who do not concern it are at work:
+ * How long an urgent caller waits, on one CPU, while unrelated processes run:
  *
- *   low   a caller and its server at nice 19, who pass a large payload on a device of their own,
- *	   again and again: nearly always one of them is inside the driver
- *   hog   SCHED_FIFO 50: takes the whole CPU for most of each period
- *   high  a caller and its server at SCHED_FIFO 90: an empty call now and then, timed
+ *   low   a caller and its server at nice 19, with large payloads on a device of their own, in a
+ *	   loop: nearly always one of them is inside the driver
+ *   hog   SCHED_FIFO 50: uses the whole CPU for most of each period
+ *   high  a caller and its server at SCHED_FIFO 90: an empty call from time to time, timed
  *
- * If `low` holds something that `high` needs, then `high` waits for `low`, which gets nothing of
- * the CPU before the hog's burst is over: the priorities are turned round.
+ * If `low` holds a lock that `high` needs, `high` waits for `low`, which gets no CPU time before
+ * the hog's burst is over: the priorities are inverted.
  */
 #include "bench/fail.h"
 #include "bench/histogram.h"
@@ -29,10 +29,9 @@
 
 #define HOG_PERIOD_NS 12000000u
 #define HOG_BURST_NS  9000000u
-/* Has no common measure with the hog's period, so that calls come at all of its moments. */
+/* Not a fraction of the hog's period, so that calls are made at all points of it. */
 #define HIGH_PERIOD_NS 7300000u
 #define LOW_BYTES      65536u
-#define MAP_BYTES      WIRE_MAP_BYTES
 
 static uint64_t now_ns(void)
 {
@@ -51,13 +50,13 @@ static void sleep_until(uint64_t ns)
 		;
 }
 
-/* Real-time priority @fifo; 0: nice 19. */
-static void take_place(int fifo)
+/* Gives this process the real-time priority @fifo; 0: nice 19. */
+static void set_priority(int fifo)
 {
 	const struct sched_param param = { .sched_priority = fifo };
 
 	if (fifo ? sched_setscheduler(0, SCHED_FIFO, &param) : setpriority(PRIO_PROCESS, 0, 19))
-		fail_errno("priority %d", fifo);
+		fail_errno("cannot set priority %d", fifo);
 }
 
 static void no_limit_for_realtime(void)
@@ -68,7 +67,7 @@ static void no_limit_for_realtime(void)
 		fail_errno("sched_rt_runtime_us");
 }
 
-/* Runs @role in a process that ends with this one; returns when it has said that it is ready. */
+/* Runs @role in a process that ends with this one; returns when it is ready. */
 static void start(void (*role)(const char *device, int ready), const char *device)
 {
 	int pipes[2];
@@ -90,7 +89,7 @@ static void start(void (*role)(const char *device, int ready), const char *devic
 	close(pipes[0]);
 }
 
-static void say_ready(int ready)
+static void signal_ready(int ready)
 {
 	if (write(ready, "", 1) != 1)
 		fail_errno("pipe");
@@ -102,11 +101,11 @@ static void serve(const char *device, int ready)
 	struct binder_transaction_data reply = { .code = 1 }, got;
 	struct wire wire;
 
-	wire_open(&wire, device, MAP_BYTES);
+	wire_open(&wire, device, WIRE_MAP_BYTES);
 	if (ioctl(wire.fd, BINDER_SET_CONTEXT_MGR, 0))
 		fail_errno("BINDER_SET_CONTEXT_MGR");
 	wire_put(&wire, BC_ENTER_LOOPER, NULL, 0);
-	say_ready(ready);
+	signal_ready(ready);
 	while (wire_wait(&wire, &got) == BR_TRANSACTION) {
 		wire_free(&wire, got.data.ptr.buffer);
 		wire_reply(&wire, &reply);
@@ -115,13 +114,13 @@ static void serve(const char *device, int ready)
 
 static void serve_low(const char *device, int ready)
 {
-	take_place(0);
+	set_priority(0);
 	serve(device, ready);
 }
 
 static void serve_high(const char *device, int ready)
 {
-	take_place(90);
+	set_priority(90);
 	serve(device, ready);
 }
 
@@ -143,11 +142,11 @@ static void call_low(const char *device, int ready)
 	};
 	struct wire wire;
 
-	take_place(0);
+	set_priority(0);
 	memset(payload, 1, sizeof(payload));
-	wire_open(&wire, device, MAP_BYTES);
+	wire_open(&wire, device, WIRE_MAP_BYTES);
 	call_once(&wire, &call);
-	say_ready(ready);
+	signal_ready(ready);
 	for (;;)
 		call_once(&wire, &call);
 }
@@ -156,9 +155,8 @@ static void hog(const char *device, int ready)
 {
 	uint64_t begin;
 
-	(void)device;
-	take_place(50);
-	say_ready(ready);
+	set_priority(50);
+	signal_ready(ready);
 	for (begin = now_ns();; begin += HOG_PERIOD_NS) {
 		sleep_until(begin);
 		while (now_ns() < begin + HOG_BURST_NS)
@@ -173,7 +171,7 @@ static void call_high(const char *device, unsigned int samples, struct histogram
 	uint64_t next;
 	unsigned int i;
 
-	wire_open(&wire, device, MAP_BYTES);
+	wire_open(&wire, device, WIRE_MAP_BYTES);
 	call_once(&wire, &call);
 	next = now_ns();
 	for (i = 0; i < samples; i++) {
@@ -215,13 +213,13 @@ int main(int argc, char **argv)
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	if (sched_setaffinity(0, sizeof(one), &one) || mlockall(MCL_CURRENT))
-		fail_errno("one CPU, memory that stays");
+		fail_errno("cannot run on CPU 0 only with locked memory");
 	no_limit_for_realtime();
 	start(serve_high, argv[1]);
 	start(serve_low, argv[2]);
 	start(call_low, argv[2]);
 	start(hog, "hog");
-	take_place(90);
+	set_priority(90);
 	call_high(argv[1], samples, &latencies);
 	print(&latencies);
 	return 0;

@@ -2,15 +2,15 @@
 /*
  * bench-ipc and bench-peers: one measurement, one line of JSON.
  *
- * `call` measures round trips of one peer; `stages` and `alloc` look closer at binder; `crowd`
- * holds many binder clients open; `broker` runs dbus-broker. Which measurements make a
- * comparison, and in what order, is up to `anybinder bench`.
- * The two programs differ in the peers they know (see plain.c and every.c).
+ * `call` measures round trips of one peer; `stages` and `alloc` look closer at binder;
+ * `idle-clients` keeps many binder clients open; `broker` runs dbus-broker. Which measurements make
+ * a comparison, and in what order, is up to `anybinder bench`. The two programs differ in
+ * their peers (see peers_plain.c and peers_all.c).
  */
 #include "bench/alloc.h"
-#include "bench/crowd.h"
+#include "bench/idle_clients.h"
 #include "bench/fail.h"
-#include "bench/stage.h"
+#include "bench/peer.h"
 #include "bench/stages.h"
 
 #include <getopt.h>
@@ -57,7 +57,7 @@ static void usage(void)
 	      "       bench-ipc stages --address DEVICE --calls N [OPTIONS OF call]\n"
 	      "       bench-ipc alloc --address DEVICE --class other:N|fifo:N...\n"
 	      "                       [--pairs CLIENTS-OF-A-CLASS] [OPTIONS OF call]\n"
-	      "       bench-ipc crowd --address DEVICE [--clients N]\n"
+	      "       bench-ipc idle-clients --address DEVICE [--clients N]\n"
 	      "       bench-peers broker --address SOCKET\n"
 	      "peers of this program:", stderr);
 	for (const struct peer *const *at = peers; *at; at++)
@@ -71,7 +71,7 @@ static const struct peer *find_peer(const char *name)
 	for (const struct peer *const *at = peers; *at; at++)
 		if (!strcmp((*at)->name, name))
 			return *at;
-	fail("no such peer: %s", name);
+	fail("there is no peer %s; the usage lists them", name);
 }
 
 static void call(const struct cell *cell, bool wants_histogram)
@@ -81,7 +81,7 @@ static void call(const struct cell *cell, bool wants_histogram)
 
 	if (!cell->peer)
 		usage();
-	stage_run(cell, &result);
+	cell_run(cell, &result);
 	free(result.clients);
 	printf("{\"calls\": %lu, \"calls_per_s\": %.1f, \"min_us\": %.2f, \"avg_us\": %.2f, "
 	       "\"p50_us\": %.2f, \"p99_us\": %.2f, \"max_us\": %.2f, \"user_us\": %.2f, "
@@ -114,7 +114,7 @@ static void set_number(struct command_line *line, int option, const char *text)
 	else if (option == 'l')
 		cell->nr_calls = number;
 	else if (option == 'w')
-		cell->clients.rest_us = (int)number;
+		cell->delay_us = (int)number;
 	else if (option == 'k')
 		line->nr_clients = (int)number;
 	else
@@ -128,7 +128,7 @@ static void add_class(struct command_line *line, const char *text)
 	if (line->nr_classes++ == ALLOC_MAX_CLASSES)
 		fail("at most %d classes", ALLOC_MAX_CLASSES);
 	class->name = text;
-	seat_sched(&class->seat, text);
+	scheduling_parse_policy(&class->scheduling, text);
 }
 
 static void set_option(struct command_line *line, int option, const char *text)
@@ -144,13 +144,13 @@ static void set_option(struct command_line *line, int option, const char *text)
 	else if (option == 'z')
 		add_class(line, text);
 	else if (option == 'x' || option == 'y')
-		seat_sched(option == 'x' ? &cell->clients : &cell->servers, text);
+		scheduling_parse_policy(option == 'x' ? &cell->clients : &cell->servers, text);
 	else if (option != 'c' && option != 'C' && option != 'S')
 		set_number(line, option, text);
 	if (option == 'c' || option == 'C')
-		seat_cpus(&cell->clients, text);
+		scheduling_parse_cpus(&cell->clients, text);
 	if (option == 'c' || option == 'S')
-		seat_cpus(&cell->servers, text);
+		scheduling_parse_cpus(&cell->servers, text);
 }
 
 int main(int argc, char **argv)
@@ -176,8 +176,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(command, "alloc")) {
 		cell->peer = &peer_alloc;
 		alloc_run(cell, line.classes, line.nr_classes);
-	} else if (!strcmp(command, "crowd") && cell->address) {
-		crowd_run(cell->address, line.nr_clients);
+	} else if (!strcmp(command, "idle-clients") && cell->address) {
+		idle_clients_run(cell->address, line.nr_clients);
 	} else if (!strcmp(command, "broker") && cell->address && run_broker) {
 		run_broker(cell->address);
 	} else {

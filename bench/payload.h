@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The bytes that a call carries.
+ * The payload of a call.
  */
 #ifndef BENCH_PAYLOAD_H
 #define BENCH_PAYLOAD_H
@@ -9,15 +9,15 @@
 #include <stdint.h>
 
 /*
- * Memory of @size bytes (page aligned, every page touched), filled with a pattern. Never fails:
- * ends the process if there is no memory. Not freed: the process is short-lived.
+ * Returns @size bytes of page-aligned memory, filled with a pattern. Never freed: the process is
+ * short-lived. Ends the process if there is no memory.
  */
 void *payload_new(size_t size);
 
 /*
- * Reads one word of every cache line of @data, as a receiver that uses what it got would: pages
- * that are not mapped yet fault here. Returns a sum that the caller need not look at.
+ * Reads one byte of every cache line of @data, as a receiver that uses its data does: pages that
+ * are not mapped yet fault here.
  */
-uint64_t payload_read(const void *data, size_t size);
+void payload_read(const void *data, size_t size);
 
 #endif

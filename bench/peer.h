@@ -1,51 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A peer: one kind of IPC in the comparison, as the four steps of a synchronous call.
+ * A peer: one kind of IPC in the comparison, as the steps of a synchronous call.
  */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
 
-#include "bench/seat.h"
+#include "bench/cell.h"
 
-#include <stddef.h>
-
-/* One measurement: what is called, how big, by how many, where. */
-struct cell {
-	const struct peer *peer;
-	const char *address;	/* device file or bus address; NULL if the peer needs none */
-	size_t request_bytes;
-	size_t reply_bytes;
-	int nr_pairs;
-	struct seat clients, servers;
-	const struct seat *client_seats;	/* of each client, instead of @clients; or NULL */
-	int duration_ms;
-	unsigned long nr_calls;	/* of each client, instead of a duration; 0: as many as fit */
-};
+#include <stdbool.h>
 
 /*
- * Every client and every server is a process of its own. Steps that fail end their process, and
+ * Every client and every server is a process of its own. A step that fails ends its process, and
  * with it the measurement.
  */
 struct peer {
 	const char *name;
+	bool needs_address;
+	bool has_no_payload;
 	bool shares_server;	/* one server for all clients */
 
-	/* In the parent, before any fork. Returns what the other steps are handed as @state. */
+	/* In the parent, before any fork; NULL: not needed. Returns @state of the other steps. */
 	void *(*prepare)(const struct cell *cell);
 
 	/*
-	 * A helper process that servers and clients need, NULL if none: calls stage_up() when
-	 * it is ready and never returns.
+	 * A helper process that servers and clients need, NULL if none: calls cell_process_ready()
+	 * when it is ready and never returns.
 	 */
 	void (*assist)(void *state, const struct cell *cell);
 
-	/* In the server of pair @pair: calls stage_up() when calls may come; never returns. */
+	/*
+	 * In the server of pair @pair: calls cell_process_ready() when it is ready for calls, and
+	 * never returns.
+	 */
 	void (*serve)(void *state, const struct cell *cell, int pair);
 
-	/* In the client of pair @pair, whose server is up. Returns what call() is handed. */
+	/* In the client of pair @pair, whose server is ready. Returns the argument of call(). */
 	void *(*connect)(void *state, const struct cell *cell, int pair);
 
-	/* One call and its answer. */
+	/* One call and its reply. */
 	void (*call)(void *connection);
 };
 
@@ -58,16 +50,16 @@ extern const struct peer peer_pipe;
 extern const struct peer peer_futex;
 extern const struct peer peer_entry;
 
-/* Calls whose ends note when they get where; see stages.h. */
+/* Calls whose ends record timestamps; see stages.h. */
 extern const struct peer peer_stages;
 
 /* Calls of mixed sizes to one server; see alloc.h. */
 extern const struct peer peer_alloc;
 
-/* Of the program at hand (see plain.c and every.c), NULL at the end. */
+/* The peers of this program (see peers_plain.c and peers_all.c), NULL at the end. */
 extern const struct peer *const peers[];
 
-/* Runs dbus-broker at a socket; NULL in the program that has no D-Bus. */
+/* Runs dbus-broker at a socket; NULL in the program without D-Bus. */
 extern void (*const run_broker)(const char *path);
 
 #endif

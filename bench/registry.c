@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The registry: a context manager that knows servers by number.
+ * The registry: a context manager that finds servers by number.
  *
  * Clients of the benchmark find their servers as any client does: the server sends an object to
- * handle 0, the client asks handle 0 for it. Only the messages are our own.
+ * handle 0, the client requests it from handle 0. Only the messages differ.
  */
 #include "bench/registry.h"
 
@@ -51,10 +51,10 @@ void registry_run(const char *device, void (*ready)(void))
 		struct message answer = { 0 };
 
 		if (wire_wait(&wire, &got) != BR_TRANSACTION)
-			fail("registry: not a call");
+			fail("the registry received a reply instead of a call");
 		message = (const void *)(uintptr_t)got.data.ptr.buffer;
 		if (got.data_size != sizeof(*message) || message->number >= MAX_SERVERS)
-			fail("registry: bad call");
+			fail("the registry received a malformed call");
 		answer.number = message->number;
 		if (got.code == PUBLISH) {
 			handles[message->number] = message->object.handle;
@@ -66,6 +66,11 @@ void registry_run(const char *device, void (*ready)(void))
 		reply = data_of(0, &answer, got.code == LOOKUP);
 		wire_reply(&wire, &reply);
 	}
+}
+
+void registry_assist(void *state, const struct cell *cell)
+{
+	registry_run(cell->address, cell_process_ready);
 }
 
 void registry_publish(struct wire *wire, uint64_t number)
@@ -95,7 +100,7 @@ uint32_t registry_lookup(struct wire *wire, uint64_t number)
 	wire_call(wire, &call, &answer);
 	found = (const void *)(uintptr_t)answer.data.ptr.buffer;
 	if (answer.data_size != sizeof(*found) || found->object.hdr.type != BINDER_TYPE_HANDLE)
-		fail("no server %llu", (unsigned long long)number);
+		fail("no server %llu is published", (unsigned long long)number);
 	handle = found->object.handle;
 	wire_put(wire, BC_ACQUIRE, &handle, sizeof(handle));
 	wire_free(wire, answer.data.ptr.buffer);

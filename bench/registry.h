@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The registry: a context manager that knows servers by number.
+ * The registry: a context manager that finds servers by number.
  */
 #ifndef BENCH_REGISTRY_H
 #define BENCH_REGISTRY_H
 
+#include "bench/cell.h"
 #include "bench/wire.h"
 
-/* Becomes the context manager of @device, calls @ready(), serves; never returns. */
+/*
+ * Becomes the context manager of @device, calls @ready() and serves; never returns. Ends the
+ * process on any failure, as all functions here do.
+ */
 void registry_run(const char *device, void (*ready)(void));
 
-/* Publishes an object of the caller's own as server @number. */
+/* The assist step of a binder peer: runs the registry on the cell's device. */
+void registry_assist(void *state, const struct cell *cell);
+
+/* Publishes an object of the calling process as server @number. */
 void registry_publish(struct wire *wire, uint64_t number);
 
-/* A strong reference to server @number, which must have been published. */
+/* Returns a handle with a strong reference to server @number, which must have been published. */
 uint32_t registry_lookup(struct wire *wire, uint64_t number);
 
 #endif

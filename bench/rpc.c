@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * gRPC and Cap'n Proto over unix sockets: what a program gets that takes an RPC system off the
- * shelf. Like a D-Bus method call and unlike the plain streams they marshal and dispatch; like the
- * streams they have no daemon between the ends.
+ * gRPC and Cap'n Proto over unix sockets: ready-made RPC systems. Like a D-Bus method call and
+ * unlike the plain streams they marshal and dispatch; like the streams they have no daemon in
+ * between.
  */
 #include "bench/rpc.h"
 
 #include "bench/fail.h"
 #include "bench/peer.h"
-#include "bench/stage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 
 #define NAME_BYTES 64
 
-/* The start of the sockets' names: no two measurements share one. */
+/* The start of the sockets' names, different for each measurement. */
 static void *rpc_prepare(const struct cell *cell)
 {
 	char *prefix = malloc(NAME_BYTES);
@@ -37,7 +36,7 @@ static void grpc_peer_serve(void *state, const struct cell *cell, int pair)
 	char name[NAME_BYTES];
 
 	name_of(name, state, pair);
-	grpc_serve(name, cell->request_bytes, cell->reply_bytes, stage_up);
+	grpc_serve(name, cell->request_bytes, cell->reply_bytes, cell_process_ready);
 }
 
 static void capnp_peer_serve(void *state, const struct cell *cell, int pair)
@@ -45,7 +44,7 @@ static void capnp_peer_serve(void *state, const struct cell *cell, int pair)
 	char name[NAME_BYTES];
 
 	name_of(name, state, pair);
-	capnp_serve(name, cell->request_bytes, cell->reply_bytes, stage_up);
+	capnp_serve(name, cell->request_bytes, cell->reply_bytes, cell_process_ready);
 }
 
 static void *grpc_peer_connect(void *state, const struct cell *cell, int pair)

@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
 # The programs that measure one cell of a comparison; `anybinder bench` makes comparisons of them.
-# bench-ipc knows the peers that need no library, bench-peers every one. See docs/PERFORMANCE.md.
-BENCH_PLAIN := bench/main.c bench/stage.c bench/histogram.c bench/seat.c bench/payload.c \
-	bench/wire.c bench/registry.c bench/crowd.c bench/binder.c bench/stream.c bench/futex.c bench/entry.c \
-	bench/stages.c bench/alloc.c
-BENCH_EVERY := bench/dbus.c bench/broker.c bench/rpc.c bench/every.c
+# bench-ipc has the peers that need no library, bench-peers all. See docs/PERFORMANCE.md.
+BENCH_PLAIN := $(patsubst %,bench/%.c,main cell histogram scheduling payload wire registry \
+	idle_clients binder stream futex entry stages alloc)
+BENCH_ALL := $(patsubst %,bench/%.c,dbus broker rpc peers_all)
 
 PROGRAMS += $(BIN)/bench-ipc
-$(BIN)/bench-ipc: $(BENCH_PLAIN:%.c=$(OBJ)/%.o) $(OBJ)/bench/plain.o
+$(BIN)/bench-ipc: $(BENCH_PLAIN:%.c=$(OBJ)/%.o) $(OBJ)/bench/peers_plain.o
 
-# Those that are written in Rust; their crates take longer to build than all others together.
+# The peers that are written in Rust; their crates take longer to build than all others together.
 RPC_PEERS := $(CARGO_TARGET_DIR)/release/libbench_peers.a
 $(RPC_PEERS): $(shell find tools/bench-peers -type f) tools/Cargo.toml tools/Cargo.lock
 	$(Q)$(call say,CARGO,bench-peers)$(RUST_BUILD) -p bench-peers && touch $@
 
-# Not in PROGRAMS: it needs what nothing else does (scripts/setup bench).
+# Not in PROGRAMS: it needs packages that nothing else needs (scripts/setup bench).
 $(BIN)/bench-peers: LDLIBS += -lsystemd -lgcc_s -lm
-$(BIN)/bench-peers: $(BENCH_PLAIN:%.c=$(OBJ)/%.o) $(BENCH_EVERY:%.c=$(OBJ)/%.o) $(RPC_PEERS)
-$(BENCH_EVERY:%.c=$(OBJ)/%.o): | bench-setup
+$(BIN)/bench-peers: $(BENCH_PLAIN:%.c=$(OBJ)/%.o) $(BENCH_ALL:%.c=$(OBJ)/%.o) $(RPC_PEERS)
+$(BENCH_ALL:%.c=$(OBJ)/%.o): | bench-setup
 
-# Instant when everything is there.
+# Does nothing if the packages are installed.
 .PHONY: bench-setup
 bench-setup:
 	@scripts/setup bench

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stages: when a call passes the points that its two ends can see.
+ * Timestamps of the stages of a round trip that its two ends can see.
  *
- * C_SEND just before the client's system call, S_RECV when the server's has returned with the call,
- * S_REPLY just before the system call with the answer, C_RECV when the client's has returned with
- * it, C_EXIT when the client has read it. What happens between them the driver itself records; both
- * use the same clock, so that `anybinder bench stages` can put them in one row.
+ * C_SEND is just before the client's system call, S_RECV when the server's has returned with the
+ * call, S_REPLY just before the system call with the reply, C_RECV when the client's has returned
+ * with it, C_EXIT when the client has read it. The driver records the stages in between, by the
+ * same clock, so that `anybinder bench stages` can combine them.
  */
 #include "bench/stages.h"
 
 #include "bench/fail.h"
 #include "bench/payload.h"
 #include "bench/registry.h"
-#include "bench/stage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,13 +20,13 @@
 #include <unistd.h>
 
 struct row {
-	uint64_t send_ns, recv_ns, reply_ns, back_ns, exit_ns;
+	uint64_t send_ns, recv_ns, reply_ns, return_ns, exit_ns;
 };
 
 /* Shared by the two ends and the parent; each end fills its columns of row after row. */
 struct record {
 	int client, server;
-	struct row rows[STAGE_WARM_UP_CALLS + STAGES_MAX_CALLS];
+	struct row rows[CELL_WARM_UP_CALLS + STAGES_MAX_CALLS];
 };
 
 struct connection {
@@ -46,31 +45,15 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static struct binder_transaction_data data_of(size_t bytes)
-{
-	return (struct binder_transaction_data){
-		.code = 1,
-		.data_size = bytes,
-		.data.ptr.buffer = (uintptr_t)payload_new(bytes),
-	};
-}
-
 static void *stages_prepare(const struct cell *cell)
 {
-	if (!cell->address)
-		fail("stages needs --address");
-	record = stage_shared(sizeof(*record));
+	record = cell_shared_memory(sizeof(*record));
 	return NULL;
-}
-
-static void stages_assist(void *state, const struct cell *cell)
-{
-	registry_run(cell->address, stage_up);
 }
 
 static void stages_serve(void *state, const struct cell *cell, int pair)
 {
-	struct binder_transaction_data reply = data_of(cell->reply_bytes), got;
+	struct binder_transaction_data reply = wire_message(cell->reply_bytes), got;
 	struct row *row = record->rows;
 	struct wire wire;
 
@@ -78,10 +61,10 @@ static void stages_serve(void *state, const struct cell *cell, int pair)
 	wire_open(&wire, cell->address, WIRE_MAP_BYTES);
 	registry_publish(&wire, 0);
 	wire_put(&wire, BC_ENTER_LOOPER, NULL, 0);
-	stage_up();
+	cell_process_ready();
 	for (;;) {
 		if (wire_wait(&wire, &got) != BR_TRANSACTION)
-			fail("server: not a call");
+			fail("the server received a reply instead of a call");
 		row->recv_ns = now_ns();
 		payload_read((const void *)(uintptr_t)got.data.ptr.buffer, got.data_size);
 		wire_free(&wire, got.data.ptr.buffer);
@@ -97,7 +80,7 @@ static void *stages_connect(void *state, const struct cell *cell, int pair)
 
 	record->client = gettid();
 	wire_open(&new->wire, cell->address, WIRE_MAP_BYTES);
-	new->request = data_of(cell->request_bytes);
+	new->request = wire_message(cell->request_bytes);
 	new->request.target.handle = registry_lookup(&new->wire, 0);
 	new->row = record->rows;
 	return new;
@@ -111,7 +94,7 @@ static void stages_call(void *connection)
 
 	row->send_ns = now_ns();
 	wire_call(&mine->wire, &mine->request, &answer);
-	row->back_ns = now_ns();
+	row->return_ns = now_ns();
 	payload_read((const void *)(uintptr_t)answer.data.ptr.buffer, answer.data_size);
 	wire_free(&mine->wire, answer.data.ptr.buffer);
 	row->exit_ns = now_ns();
@@ -119,8 +102,9 @@ static void stages_call(void *connection)
 
 const struct peer peer_stages = {
 	.name = "stages",
+	.needs_address = true,
 	.prepare = stages_prepare,
-	.assist = stages_assist,
+	.assist = registry_assist,
 	.serve = stages_serve,
 	.connect = stages_connect,
 	.call = stages_call,
@@ -132,15 +116,15 @@ void stages_run(const struct cell *cell)
 	struct result result;
 
 	if (cell->nr_calls < 1 || cell->nr_calls > STAGES_MAX_CALLS || cell->nr_pairs != 1)
-		fail("one pair, and 1 to %d calls", STAGES_MAX_CALLS);
-	stage_run(cell, &result);
+		fail("stages needs --pairs 1 and --calls from 1 to %d", STAGES_MAX_CALLS);
+	cell_run(cell, &result);
 	free(result.clients);
 	printf("{\"client\": %d, \"server\": %d, \"rows\": ", record->client, record->server);
 	for (unsigned long i = 0; i < cell->nr_calls; i++) {
-		const struct row *row = &record->rows[STAGE_WARM_UP_CALLS + i];
+		const struct row *row = &record->rows[CELL_WARM_UP_CALLS + i];
 
 		printf("%s[%lu, %lu, %lu, %lu, %lu]", before, row->send_ns, row->recv_ns,
-		       row->reply_ns, row->back_ns, row->exit_ns);
+		       row->reply_ns, row->return_ns, row->exit_ns);
 		before = ", ";
 	}
 	puts("]}");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Stages: when a call passes the points that its two ends can see.
+ * Timestamps of the stages of a round trip that its two ends can see.
  */
 #ifndef BENCH_STAGES_H
 #define BENCH_STAGES_H
@@ -13,7 +13,7 @@
 /*
  * Runs @cell, whose peer is peer_stages and whose nr_calls is set, and prints one line of JSON: the
  * thread ids of the two ends and a row for each call, [C_SEND, S_RECV, S_REPLY, C_RECV, C_EXIT], in
- * nanoseconds of CLOCK_MONOTONIC. Sleeps as long as that takes.
+ * nanoseconds of CLOCK_MONOTONIC. Sleeps until all calls are made.
  */
 void stages_run(const struct cell *cell);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two plain streams, a unix socket and a pair of pipes: what the kernel moves with nobody between.
+ * Two plain streams between processes: a unix socket and a pair of pipes.
  *
- * No marshalling, no names, no checks: the floor under any IPC. Both ends know the sizes; a request
- * and a reply are eight bytes longer than what they carry, so that an empty one is a message too.
+ * No marshalling, no names, no checks: a lower bound for any IPC with data. Both ends know the
+ * sizes; a request and a reply are eight bytes longer than the payload, so that an empty one is
+ * a message too.
  */
 #include "bench/fail.h"
 #include "bench/payload.h"
 #include "bench/peer.h"
-#include "bench/stage.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -98,7 +98,7 @@ static void stream_serve(void *state, const struct cell *cell, int pair)
 	struct stream *stream = (struct stream *)state + pair;
 	struct connection *mine = connection_new(stream->server_in, stream->server_out, cell);
 
-	stage_up();
+	cell_process_ready();
 	for (;;) {
 		get(mine->in, mine->request, mine->request_bytes);
 		payload_read(mine->request, mine->request_bytes);

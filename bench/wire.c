@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A wire: one thread's connection to a binder device, without any library.
+ * A wire: the connection of one thread to a binder device, without any library.
  *
- * It makes the system calls that libbinder makes: a caller needs one BINDER_WRITE_READ a call,
- * which also frees the previous answer's buffer; a server needs two, one to reply, which returns at
- * once with BR_TRANSACTION_COMPLETE, and one to wait for the next call.
+ * It makes the system calls that libbinder makes: a caller needs one BINDER_WRITE_READ per call,
+ * which also frees the buffer of the previous reply; a server needs two, one to reply, which
+ * returns at once with BR_TRANSACTION_COMPLETE, and one to wait for the next call.
  */
 #include "bench/wire.h"
 
 #include "bench/fail.h"
+#include "bench/payload.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -33,10 +34,19 @@ void wire_open(struct wire *wire, const char *device, size_t map_bytes)
 		fail_errno("%s: mmap", device);
 }
 
+struct binder_transaction_data wire_message(size_t bytes)
+{
+	return (struct binder_transaction_data){
+		.code = 1,
+		.data_size = bytes,
+		.data.ptr.buffer = (uintptr_t)payload_new(bytes),
+	};
+}
+
 void wire_put(struct wire *wire, uint32_t command, const void *argument, size_t bytes)
 {
 	if (wire->out_bytes + sizeof(command) + bytes > sizeof(wire->out))
-		fail("too many commands at once");
+		fail("more than %zu bytes of commands queued", sizeof(wire->out));
 	memcpy(wire->out + wire->out_bytes, &command, sizeof(command));
 	memcpy(wire->out + wire->out_bytes + sizeof(command), argument, bytes);
 	wire->out_bytes += sizeof(command) + bytes;
@@ -47,7 +57,7 @@ void wire_free(struct wire *wire, binder_uintptr_t buffer)
 	wire_put(wire, BC_FREE_BUFFER, &buffer, sizeof(buffer));
 }
 
-void wire_talk(struct wire *wire)
+void wire_write_read(struct wire *wire)
 {
 	struct binder_write_read bwr = {
 		.write_size = wire->out_bytes,
@@ -59,13 +69,14 @@ void wire_talk(struct wire *wire)
 	if (ioctl(wire->fd, BINDER_WRITE_READ, &bwr))
 		fail_errno("BINDER_WRITE_READ");
 	if (bwr.write_consumed != wire->out_bytes)
-		fail("only %llu of %zu bytes taken", bwr.write_consumed, wire->out_bytes);
+		fail("the driver read only %llu of %zu bytes of commands",
+		     bwr.write_consumed, wire->out_bytes);
 	wire->out_bytes = 0;
 	wire->in_bytes = bwr.read_consumed;
 	wire->in_at = 0;
 }
 
-/* The next return in what was read; false at its end. */
+/* Takes the next return of those that were read; false if there is none left. */
 static bool next_return(struct wire *wire, uint32_t *code, const void **argument)
 {
 	if (wire->in_at + sizeof(*code) > wire->in_bytes)
@@ -76,7 +87,7 @@ static bool next_return(struct wire *wire, uint32_t *code, const void **argument
 	return true;
 }
 
-/* Returns that are the same to everybody; fails on those that end a measurement. */
+/* Handles the returns that mean the same everywhere; fails on those that end a measurement. */
 static void common_return(struct wire *wire, uint32_t code, const void *argument)
 {
 	switch (code) {
@@ -102,9 +113,9 @@ uint32_t wire_wait(struct wire *wire, struct binder_transaction_data *got)
 	const void *argument;
 
 	while (!found) {
-		/* what came along with the last answer's completion goes first */
+		/* a call may have been read together with the completion of the last reply */
 		if (wire->in_at == wire->in_bytes)
-			wire_talk(wire);
+			wire_write_read(wire);
 		while (next_return(wire, &code, &argument)) {
 			if (code == BR_TRANSACTION || code == BR_REPLY) {
 				memcpy(got, argument, sizeof(*got));
@@ -125,7 +136,7 @@ void wire_reply(struct wire *wire, const struct binder_transaction_data *reply)
 
 	wire_put(wire, BC_REPLY, reply, sizeof(*reply));
 	while (!taken) {
-		wire_talk(wire);
+		wire_write_read(wire);
 		while (!taken && next_return(wire, &code, &argument)) {
 			common_return(wire, code, argument);
 			taken |= code == BR_TRANSACTION_COMPLETE;
@@ -138,5 +149,5 @@ void wire_call(struct wire *wire, const struct binder_transaction_data *call,
 {
 	wire_put(wire, BC_TRANSACTION, call, sizeof(*call));
 	if (wire_wait(wire, answer) != BR_REPLY)
-		fail("a call instead of an answer");
+		fail("the client received a call instead of a reply");
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# make bench-heap KVER=6.12: contention on the page pools of the heap module, both regimes in one
-# machine; BENCH_ARGS as for `anybinder bench heap`. Leaves build/bench/heap-KVER/heap.{json,svg}.
+# make bench-heap KVER=6.12: contention on the page pools of the heap module, both locking modes in
+# one machine; BENCH_ARGS as for `anybinder bench heap`. Writes build/bench/heap-KVER/heap.{json,svg}.
 BENCH_HEAP_OUT = $(abspath $(BUILD)/bench/heap-$(KVER))
 
 .PHONY: bench-heap

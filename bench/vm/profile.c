@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A plugin of QEMU 7.2's emulator: counts which instructions the guest executes between the marks
- * of bench/mark.h, and appends to a file, for each such window, a line "window N" and then
+ * A plugin of QEMU 7.2's emulator: counts the instructions that the guest executes in the windows
+ * of bench/profile_window.h, and appends to a file, for each window, a line "window N" and then
  * "ADDRESS COUNT" for every translated block (a straight run of instructions) that ran in it.
  *
- * What is counted is blocks, each with its number of instructions; a block that is left early by a
- * fault counts in full, which is rare. The counting is in the translated code itself.
+ * Blocks are counted, each with its number of instructions; a block that is left early by a fault
+ * counts in full, which is rare. The counting is in the translated code itself.
  *
- * Debian's QEMU accepts plugins and comes without their header, so what is used of it is declared
- * here, by its documentation.
+ * Debian's QEMU accepts plugins but has no header for them, so the functions used are declared
+ * here, from its documentation.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/mark.h"
+#include "bench/profile_window.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -44,8 +44,8 @@ EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **
 
 struct block {
 	uint64_t address;
-	uint64_t count;	 /* instructions, ever */
-	uint64_t before; /* when the window began */
+	uint64_t count;	 /* instructions since the start */
+	uint64_t before; /* @count when the window began */
 	struct block *next;
 };
 
@@ -73,8 +73,8 @@ static void end(unsigned int cpu, void *unused)
 	fflush(output);
 }
 
-/* Which mark an instruction is; 0: none. */
-static uint32_t mark_of(const struct qemu_plugin_insn *insn)
+/* The number in a PROFILE_INSTRUCTION; 0: another instruction. */
+static uint32_t window_number(const struct qemu_plugin_insn *insn)
 {
 	static const uint8_t nop[] = { 0x0f, 0x1f, 0x80 };
 	const uint8_t *data = qemu_plugin_insn_data(insn);
@@ -101,11 +101,11 @@ static void translated(plugin_id id, struct qemu_plugin_tb *tb)
 	qemu_plugin_register_vcpu_tb_exec_inline(tb, INLINE_ADD_U64, &block->count, nr);
 	for (size_t i = 0; i < nr; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-		uint32_t mark = mark_of(insn);
+		uint32_t number = window_number(insn);
 
-		if (mark == MARK_BEGIN || mark == MARK_END)
+		if (number == PROFILE_BEGIN || number == PROFILE_END)
 			qemu_plugin_register_vcpu_insn_exec_cb(
-				insn, mark == MARK_BEGIN ? begin : end, CB_NO_REGS, NULL);
+				insn, number == PROFILE_BEGIN ? begin : end, CB_NO_REGS, NULL);
 	}
 }
 

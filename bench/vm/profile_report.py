@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where the instructions of a round trip are executed: reads what bench/vm/profile.c wrote."""
+"""The instructions of a round trip by function, from the file that bench/vm/profile.c wrote."""
 import bisect
 import collections
 
@@ -20,7 +20,7 @@ def read_windows(path):
 
 
 class Symbols:
-    """The guest's /proc/kallsyms: which function of which module an address lies in."""
+    """The guest's /proc/kallsyms: the function and module of an address."""
 
     def __init__(self, path):
         found = {}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# make bench-vm KVER=6.12: the module beside the stock driver; BENCH_ARGS="--count-only" for a minute,
-# BENCH_ARGS=--profile for the functions that the instructions are executed in.
+# make bench-vm KVER=6.12: the module beside the stock driver; BENCH_ARGS="--count-only" takes a
+# minute, BENCH_ARGS=--profile shows the instructions of each function.
 
 .PHONY: bench-vm
 bench-vm: module $(BIN)/bench-ipc $(BUILD)/bench/profile.so
@@ -13,24 +13,25 @@ bench-alloc: $(BIN)/anybinder $(BIN)/bench-ipc vm-fetch
 	@$(MAKE) --no-print-directory module KVER=6.12
 	@bench/vm/alloc $(BENCH_ARGS)
 
-$(BUILD)/bench/profile.so: bench/vm/profile.c bench/mark.h
+$(BUILD)/bench/profile.so: bench/vm/profile.c bench/profile_window.h
 	@mkdir -p $(@D)
 	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -o $@ $<
 
-# make bench-inversion KVER=6.12: what an urgent caller waits for in each regime of locking.
+# make bench-inversion KVER=6.12: how long an urgent caller waits in each locking mode.
 $(BIN)/bench-inversion: LDFLAGS += -static
-$(BIN)/bench-inversion: $(patsubst %,$(OBJ)/bench/%.o,inversion wire histogram)
+$(BIN)/bench-inversion: $(patsubst %,$(OBJ)/bench/%.o,inversion wire payload histogram)
 
 .PHONY: bench-inversion
 bench-inversion: module $(BIN)/bench-inversion
 	@bench/vm/inversion --kernel $(KVER) $(BENCH_ARGS)
 
-# make bench-regimes KVER=6.12: throughput by regime, the stock driver beside; BENCH_ARGS=--icount.
-.PHONY: bench-regimes
-bench-regimes: module $(BIN)/bench-ipc
-	@bench/vm/regimes --kernel $(KVER) $(BENCH_ARGS)
+# make bench-locking KVER=6.12: throughput by locking mode beside the stock driver;
+# BENCH_ARGS=--icount for instructions as time.
+.PHONY: bench-locking
+bench-locking: module $(BIN)/bench-ipc
+	@bench/vm/locking --kernel $(KVER) $(BENCH_ARGS)
 
-# make bench-measures KVER=6.12: what the module's measures cost while they are off.
+# make bench-measures KVER=6.12: what measuring costs in the module while it is off.
 .PHONY: bench-measures
 bench-measures: module $(BIN)/bench-ipc $(BUILD)/bench/profile.so
 	@bench/vm/measures $(KVER)

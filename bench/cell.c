@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The stage: the processes of one measurement, and what they tell each other.
+ * A cell of a comparison: one measurement, its processes and its figures.
  *
  * The parent forks a helper (if the peer has one), the servers and the clients, in this order, each
- * group after the one before is up. Clients warm up and report; then the parent sets one starting
- * time for all. Everything shared lies in one anonymous mapping, and waiting is polling: it happens
- * outside the measured time, and a poll cannot be left hanging by a process that died. Each client
- * notes the duration of every call in a histogram of its own.
+ * group when the one before is ready. A client is ready after its warm-up; then the parent sets one
+ * starting time for all. Everything shared is in one anonymous mapping, and waiting is polling: it
+ * happens outside the measured time, and does not hang if a process dies. Each client records the
+ * duration of every call in a histogram of its own.
  */
-#include "bench/stage.h"
+#include "bench/cell.h"
 
 #include "bench/fail.h"
-#include "bench/mark.h"
+#include "bench/peer.h"
+#include "bench/profile_window.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -30,19 +31,21 @@
 #define COUNT_LIMIT_S 600	/* for a number of calls, however slow they are */
 #define POLL_US 100
 
-struct sampler {
+/* The figures of one client. */
+struct client_figures {
 	uint64_t end_ns;
 	uint64_t user_us, system_us;
 	struct histogram calls;
 };
 
-struct stage {
-	atomic_int up;		/* helpers and servers ready, clients warmed up */
+/* What the processes share. */
+struct shared {
+	atomic_int nr_ready;	/* helpers and servers, and clients after their warm-up */
 	atomic_ulong start_ns;	/* 0: not yet */
-	struct sampler client[MAX_PAIRS];
+	struct client_figures client[MAX_PAIRS];
 };
 
-static struct stage *stage;
+static struct shared *shared;
 static pid_t children[2 * MAX_PAIRS + 1];
 static int nr_children;
 
@@ -59,22 +62,22 @@ static uint64_t microseconds(const struct timeval *time)
 	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
 }
 
-void *stage_shared(size_t bytes)
+void *cell_shared_memory(size_t bytes)
 {
-	void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (shared == MAP_FAILED)
+	if (memory == MAP_FAILED)
 		fail_errno("mmap");
-	return shared;
+	return memory;
 }
 
-void stage_up(void)
+void cell_process_ready(void)
 {
-	atomic_fetch_add(&stage->up, 1);
+	atomic_fetch_add(&shared->nr_ready, 1);
 }
 
-/* Ends every child; adds up the CPU time that those still there have used in their lives. */
+/* Kills every child; adds the CPU time of those that had not ended to @user_us and @system_us. */
 static void kill_all(uint64_t *user_us, uint64_t *system_us)
 {
 	struct rusage used;
@@ -95,21 +98,21 @@ static void give_up(const char *why)
 	fail("%s", why);
 }
 
-/* A child that ended by itself before its time takes the measurement with it. */
+/* A child that ends too early ends the measurement. */
 static void check_children(void)
 {
 	if (waitpid(-1, NULL, WNOHANG) > 0)
-		give_up("a process ended before its time");
+		give_up("a process ended too early");
 }
 
-static void wait_up(int wanted)
+static void wait_ready(int wanted)
 {
 	uint64_t limit_ns = now_ns() + SETUP_LIMIT_S * 1000000000ull;
 
-	while (atomic_load(&stage->up) < wanted) {
+	while (atomic_load(&shared->nr_ready) < wanted) {
 		check_children();
 		if (now_ns() > limit_ns)
-			give_up("not ready in time");
+			give_up("a process did not get ready in time");
 		usleep(POLL_US);
 	}
 }
@@ -146,8 +149,8 @@ static bool is_enough(const struct cell *cell, uint64_t calls, uint64_t time_ns,
 	return cell->nr_calls ? calls >= cell->nr_calls : time_ns >= end_ns;
 }
 
-static void measure(const struct cell *cell, void *connection, struct sampler *mine,
-		    uint64_t start_ns, int rest_us)
+static void measure(const struct cell *cell, void *connection, struct client_figures *mine,
+		    uint64_t start_ns)
 {
 	uint64_t end_ns = start_ns + (uint64_t)cell->duration_ms * 1000000, last_ns = now_ns();
 
@@ -158,8 +161,8 @@ static void measure(const struct cell *cell, void *connection, struct sampler *m
 		at_ns = now_ns();
 		histogram_add(&mine->calls, at_ns - last_ns);
 		last_ns = at_ns;
-		if (rest_us) {
-			usleep((useconds_t)rest_us);
+		if (cell->delay_us) {
+			usleep((useconds_t)cell->delay_us);
 			last_ns = now_ns();
 		}
 	}
@@ -168,24 +171,26 @@ static void measure(const struct cell *cell, void *connection, struct sampler *m
 
 static void client(void *state, const struct cell *cell, int pair)
 {
-	const struct seat *seat = cell->client_seats ? &cell->client_seats[pair] : &cell->clients;
-	struct sampler *mine = &stage->client[pair];
+	const struct scheduling *scheduling = &cell->clients;
+	struct client_figures *mine = &shared->client[pair];
 	uint64_t start_ns, user_us, system_us;
 	void *connection;
 
+	if (cell->each_client)
+		scheduling = &cell->each_client[pair];
 	connection = cell->peer->connect(state, cell, pair);
 	memset(&mine->calls, 0, sizeof(mine->calls));
-	for (int i = 0; i < STAGE_WARM_UP_CALLS; i++)
+	for (int i = 0; i < CELL_WARM_UP_CALLS; i++)
 		cell->peer->call(connection);
-	/* Not before: an unimportant client would be long in getting ready. */
-	seat_take(seat);
-	stage_up();
-	while (!(start_ns = atomic_load(&stage->start_ns)))
+	/* Not earlier: with a low priority a client would take long to get ready. */
+	scheduling_apply(scheduling);
+	cell_process_ready();
+	while (!(start_ns = atomic_load(&shared->start_ns)))
 		usleep(POLL_US);
 	cpu_used(&user_us, &system_us);
-	MARK(MARK_BEGIN);
-	measure(cell, connection, mine, start_ns, seat->rest_us);
-	MARK(MARK_END);
+	PROFILE_INSTRUCTION(PROFILE_BEGIN);
+	measure(cell, connection, mine, start_ns);
+	PROFILE_INSTRUCTION(PROFILE_END);
 	cpu_used(&mine->user_us, &mine->system_us);
 	mine->user_us -= user_us;
 	mine->system_us -= system_us;
@@ -221,7 +226,7 @@ static void wait_clients(int first, const struct cell *cell)
 static void sum_up(const struct cell *cell, struct result *result, uint64_t user_us,
 		   uint64_t system_us)
 {
-	uint64_t start_ns = atomic_load(&stage->start_ns), end_ns = start_ns;
+	uint64_t start_ns = atomic_load(&shared->start_ns), end_ns = start_ns;
 	struct histogram *all = &result->histogram;
 	double nr;
 
@@ -230,7 +235,7 @@ static void sum_up(const struct cell *cell, struct result *result, uint64_t user
 	if (!result->clients)
 		fail("no memory");
 	for (int i = 0; i < cell->nr_pairs; i++) {
-		struct sampler *one = &stage->client[i];
+		struct client_figures *one = &shared->client[i];
 
 		histogram_merge(all, &one->calls);
 		result->clients[i] = one->calls;
@@ -239,44 +244,55 @@ static void sum_up(const struct cell *cell, struct result *result, uint64_t user
 		system_us += one->system_us;
 	}
 	if (!all->count)
-		fail("not a single call");
+		fail("no call was made");
 	nr = (double)all->count;
 	result->seconds = (double)(end_ns - start_ns) / 1e9;
 	result->user_us = (double)user_us / nr;
 	result->system_us = (double)system_us / nr;
 }
 
-void stage_run(const struct cell *cell, struct result *result)
+static void check_cell(const struct cell *cell)
+{
+	const struct peer *peer = cell->peer;
+
+	if (cell->nr_pairs < 1 || cell->nr_pairs > MAX_PAIRS)
+		fail("%d pairs are not possible; give 1 to %d", cell->nr_pairs, MAX_PAIRS);
+	if (peer->needs_address && !cell->address)
+		fail("%s needs --address", peer->name);
+	if (peer->has_no_payload && (cell->request_bytes || cell->reply_bytes))
+		fail("%s carries no payload; leave out --request and --reply", peer->name);
+}
+
+void cell_run(const struct cell *cell, struct result *result)
 {
 	uint64_t servers_user_us = 0, servers_system_us = 0;
 	int nr_servers = cell->peer->shares_server ? 1 : cell->nr_pairs;
 	int wanted = 0, first_client;
 	void *state;
 
-	if (cell->nr_pairs < 1 || cell->nr_pairs > MAX_PAIRS)
-		fail("1 to %d pairs", MAX_PAIRS);
-	stage = stage_shared(sizeof(*stage));
-	state = cell->peer->prepare(cell);
+	check_cell(cell);
+	shared = cell_shared_memory(sizeof(*shared));
+	state = cell->peer->prepare ? cell->peer->prepare(cell) : NULL;
 	if (cell->peer->assist) {
 		if (fork_child())
 			cell->peer->assist(state, cell);
-		wait_up(++wanted);
+		wait_ready(++wanted);
 	}
 	for (int i = 0; i < nr_servers; i++)
 		if (fork_child()) {
-			seat_take(&cell->servers);
+			scheduling_apply(&cell->servers);
 			cell->peer->serve(state, cell, i);
 		}
-	wait_up(wanted += nr_servers);
+	wait_ready(wanted += nr_servers);
 	first_client = nr_children;
 	for (int i = 0; i < cell->nr_pairs; i++)
 		if (fork_child())
 			client(state, cell, i);
-	wait_up(wanted + cell->nr_pairs);
-	atomic_store(&stage->start_ns, now_ns());
+	wait_ready(wanted + cell->nr_pairs);
+	atomic_store(&shared->start_ns, now_ns());
 	wait_clients(first_client, cell);
 	kill_all(&servers_user_us, &servers_system_us);
 	sum_up(cell, result, servers_user_us, servers_system_us);
-	munmap(stage, sizeof(*stage));
+	munmap(shared, sizeof(*shared));
 	nr_children = 0;
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A crowd: many binder clients that do nothing but be there.
- *
- * What a client costs the driver while it is idle: the open file, its buffer map, a thread that
- * waits in the driver, and the reference it holds. Each makes one call first, so that nothing that
- * is set up late stays uncounted.
+ * Many idle binder clients, for what each costs the driver: the open file, its buffer map, a thread
+ * that waits in the driver, and a reference. Each makes one call first, so that what the driver
+ * sets up late is counted too.
  */
-#include "bench/crowd.h"
+#include "bench/idle_clients.h"
 
 #include "bench/fail.h"
 #include "bench/registry.h"
@@ -21,36 +19,27 @@
 
 static int ready_fd;
 
-static void tell_ready(void)
+static void signal_ready(void)
 {
 	if (write(ready_fd, "", 1) != 1)
 		fail_errno("write");
 }
 
-static void visitor(const char *device)
+/* Opens the device, publishes or looks up the one server, and sleeps in a read. */
+static void idle(const char *device, bool is_server)
 {
 	struct binder_transaction_data got;
 	struct wire wire;
 
 	wire_open(&wire, device, WIRE_MAP_BYTES);
-	registry_lookup(&wire, 0);
+	if (is_server)
+		registry_publish(&wire, 0);
+	else
+		registry_lookup(&wire, 0);
 	wire_put(&wire, BC_ENTER_LOOPER, NULL, 0);
-	tell_ready();
+	signal_ready();
 	wire_wait(&wire, &got);
-	fail("somebody called");
-}
-
-static void host(const char *device)
-{
-	struct binder_transaction_data got;
-	struct wire wire;
-
-	wire_open(&wire, device, WIRE_MAP_BYTES);
-	registry_publish(&wire, 0);
-	wire_put(&wire, BC_ENTER_LOOPER, NULL, 0);
-	tell_ready();
-	wire_wait(&wire, &got);
-	fail("somebody called");
+	fail("an idle process received a call");
 }
 
 static bool fork_child(void)
@@ -70,10 +59,10 @@ static void wait_ready(int fd, int nr)
 
 	while (nr--)
 		if (read(fd, &byte, 1) != 1)
-			fail("a client of the crowd failed");
+			fail("an idle client failed");
 }
 
-void crowd_run(const char *device, int nr_clients)
+void idle_clients_run(const char *device, int nr_clients)
 {
 	int ends[2];
 
@@ -82,14 +71,14 @@ void crowd_run(const char *device, int nr_clients)
 	ready_fd = ends[1];
 	setpgid(0, 0);
 	if (fork_child())
-		registry_run(device, tell_ready);
+		registry_run(device, signal_ready);
 	wait_ready(ends[0], 1);
 	if (fork_child())
-		host(device);
+		idle(device, true);
 	wait_ready(ends[0], 1);
 	for (int i = 0; i < nr_clients; i++)
 		if (fork_child())
-			visitor(device);
+			idle(device, false);
 	close(ready_fd);
 	wait_ready(ends[0], nr_clients);
 	puts("ready");

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The peers of bench-ipc: those that need no library, so that it is built with everything else.
+ */
+#include "bench/peer.h"
+
+const struct peer *const peers[] = { &peer_binder, &peer_unix,	&peer_pipe,
+				     &peer_futex,  &peer_entry, NULL };
+
+void (*const run_broker)(const char *path) = NULL;

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the measurements in virtual machines share: their arguments, and booting a machine."""
+import json
+import os
+import subprocess
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+GUEST_SCRIPTS = os.path.join(TOP, "bench", "vm")
+OUTPUT = os.path.join(TOP, "build", "bench")
+LOCKING_MODES = ("fine", "global", "global-nopreempt")
+
+
+def add_arguments(parser, output):
+    """--kernel, --module and --output, by default the file @output of build/bench."""
+    parser.add_argument("--kernel", default="6.12", help="see vm/kernels.tsv (%(default)s)")
+    parser.add_argument("--module", help="(default: build/module/KERNEL/anybinder.ko)")
+    parser.add_argument("--output", default=os.path.join(OUTPUT, output))
+
+
+def module_of(args):
+    """The absolute path of the module to measure."""
+    return os.path.abspath(
+        args.module or os.path.join(TOP, "build", "module", args.kernel, "anybinder.ko"))
+
+
+def boot(name, kernel, options, command):
+    """
+    Runs @command in a machine booted with @options of vm/run; returns its standard output. Exits
+    with a message that begins with @name if the machine fails.
+    """
+    done = subprocess.run([os.path.join(TOP, "vm", "run"), "--kernel", kernel, *options, "--",
+                           *map(str, command)], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{name}: the machine ended with status {done.returncode}")
+    return done.stdout
+
+
+def save(path, document):
+    """Writes @document as JSON; makes the directory if there is none."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="ascii") as file:
+        json.dump(document, file, indent=1)
