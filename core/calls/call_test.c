@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Calls and replies through the whole engine. */
+/* Calls and replies through the whole engine: send.c, transaction.c, translate.c, returns.c. */
 #include "pair.h"
 #include "check.h"
 
@@ -52,9 +52,9 @@ TEST(call_errors)
 	pair_begin(&p);
 	CHECK(pair_call(&p, 99, 1, 0, "") == 0);
 	CHECK(pair_expect(p.c, BR_FAILED_REPLY, NULL));
-	pair_reply(&p, ""); /* parked, says nothing */
+	pair_reply(&p, ""); /* does nothing, as the server is parked */
 	world_resume(p.s, RESUME_INTERRUPTED);
-	pair_reply(&p, "answers nothing");
+	pair_reply(&p, "no call to reply to");
 	CHECK(pair_expect(p.s, BR_FAILED_REPLY, NULL));
 	world_kill(p.server);
 	CHECK(pair_call(&p, 0, 1, 0, "") == 0);
@@ -95,20 +95,20 @@ TEST(call_nested_reaches_the_waiting_thread)
 	CHECK(pair_end(&p));
 }
 
-TEST(call_gives_and_drops_objects)
+TEST(call_acquires_and_releases_an_object)
 {
-	struct binder_ptr_cookie told;
+	struct binder_ptr_cookie arg;
 	struct pair p;
 	u32 handle, i;
 
 	pair_begin(&p);
 	handle = pair_send_object(&p, 0xaaa, 0xbbb);
 	CHECK(handle == 1);
-	CHECK(pair_expect(p.c, BR_INCREFS, &told) && told.ptr == 0xaaa && told.cookie == 0xbbb);
-	CHECK(pair_expect(p.c, BR_ACQUIRE, &told) && told.ptr == 0xaaa);
-	world_command(p.c, BC_INCREFS_DONE, &told);
-	world_command(p.c, BC_ACQUIRE_DONE, &told);
-	world_command(p.c, BC_ENTER_LOOPER, NULL); /* else it reads its own work only */
+	CHECK(pair_expect(p.c, BR_INCREFS, &arg) && arg.ptr == 0xaaa && arg.cookie == 0xbbb);
+	CHECK(pair_expect(p.c, BR_ACQUIRE, &arg) && arg.ptr == 0xaaa);
+	world_command(p.c, BC_INCREFS_DONE, &arg);
+	world_command(p.c, BC_ACQUIRE_DONE, &arg);
+	world_command(p.c, BC_ENTER_LOOPER, NULL); /* to read work of the process too */
 	world_write_read(p.c, false);
 	while (world_next(p.c, NULL))
 		;
@@ -117,8 +117,8 @@ TEST(call_gives_and_drops_objects)
 	world_write_read(p.s, false);
 	for (i = 0; i < 4 && !p.c->in_len; i++)
 		world_poll_read(p.c);
-	CHECK(pair_expect(p.c, BR_RELEASE, &told) && told.ptr == 0xaaa);
-	CHECK(pair_expect(p.c, BR_DECREFS, &told) && told.cookie == 0xbbb);
+	CHECK(pair_expect(p.c, BR_RELEASE, &arg) && arg.ptr == 0xaaa);
+	CHECK(pair_expect(p.c, BR_DECREFS, &arg) && arg.cookie == 0xbbb);
 	CHECK(pair_end(&p));
 }
 
@@ -127,7 +127,7 @@ static struct binder_fd_object fd_object(u32 fd)
 	return (struct binder_fd_object){ .hdr.type = BINDER_TYPE_FD, .fd = fd };
 }
 
-/* A pair whose manager takes files: the first one must go. */
+/* A pair whose context manager accepts files; it replaces that of pair_begin(). */
 static void begin_with_files(struct pair *p)
 {
 	struct flat_binder_object manager = pair_binder(0, 0, FLAT_BINDER_FLAG_ACCEPTS_FDS);
@@ -142,7 +142,7 @@ static void begin_with_files(struct pair *p)
 	pair_serve(p);
 }
 
-/* The client calls with a new file of its own. */
+/* The client opens a file and sends it. */
 static u32 send_file(struct pair *p)
 {
 	u32 fd = sim_file_open(p->client->sim);
@@ -173,7 +173,7 @@ static void pass_file(bool later)
 	CHECK(sim_file_id(p.server->sim, object.fd) == sim_file_id(p.client->sim, fd));
 	world_free_buffer(p.s, &tr);
 	pair_reply(&p, "");
-	CHECK(sim_file_id(p.server->sim, object.fd)); /* the file is the receiver's to close */
+	CHECK(sim_file_id(p.server->sim, object.fd)); /* the receiver closes it */
 	CHECK(pair_end(&p));
 }
 
@@ -182,7 +182,7 @@ TEST(call_passes_files)
 	pass_file(false);
 }
 
-TEST(call_passes_files_when_the_thread_must_leave_first)
+TEST(call_passes_files_in_the_next_call)
 {
 	pass_file(true);
 }
@@ -235,7 +235,7 @@ TEST(call_refuses_files_that_the_node_does_not_accept)
 TEST(call_scatter_gather)
 {
 	struct {
-		u64 token; /* no parent stands at offset 0 */
+		u64 token; /* so that no object is at offset 0 */
 		struct binder_buffer_object outer, inner;
 	} data = { 0 };
 	const u64 offsets[] = { sizeof(u64), sizeof(u64) + sizeof(data.outer) };

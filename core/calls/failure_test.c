@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whatever host call fails, and wherever: nothing is left over, nothing crashes, and
- * who was not part of it is not disturbed.  Each story is told once undisturbed,
- * then again for each host call in it that may fail, with that one failing.
+ * Failures of host operations, in the whole engine: nothing leaks, nothing crashes, and
+ * other processes still communicate. Each scenario runs once without a failure, and then
+ * once for each call of a host operation in it that can fail, with that one failing.
  */
 #include "pair.h"
 #include "check.h"
 
 #include <stdio.h>
 
-/* One of everything that a transaction may carry. */
+/* An object of each type. */
 struct everything {
 	struct flat_binder_object own, handle;
 	struct binder_fd_object fd;
@@ -68,9 +68,8 @@ static struct world_call call_with(const struct everything *e, u32 flags)
 	};
 }
 
-/* Reads all returns of @t, frees all buffers, answers all calls and notices that
- * want one. */
-static void answer_all(struct pair *p, struct world_thread *t, const struct world_call *reply)
+/* Reads all returns of @t, frees all buffers, replies to calls and acknowledges notices. */
+static void handle_returns(struct pair *p, struct world_thread *t, const struct world_call *reply)
 {
 	u8 arg[80];
 	u32 br;
@@ -96,7 +95,7 @@ static void answer_all(struct pair *p, struct world_thread *t, const struct worl
 	}
 }
 
-/* The server is opened anew: takes files, asks for security contexts. */
+/* A pair whose context manager accepts files and requests security contexts. */
 static void begin(struct pair *p, bool later)
 {
 	struct flat_binder_object manager =
@@ -119,8 +118,8 @@ static void begin(struct pair *p, bool later)
 	pair_serve(p);
 }
 
-/* A call and its answer, both carrying everything. */
-static void tell_call(struct pair *p, u32 flags)
+/* A call and its reply, both with an object of each type. */
+static void run_call(struct pair *p, u32 flags)
 {
 	struct everything asked = everything(p->client, 0);
 	struct everything answered = everything(p->server, 1);
@@ -130,29 +129,29 @@ static void tell_call(struct pair *p, u32 flags)
 	world_call(p->c, &call);
 	world_write_read(p->c, !(flags & TF_ONE_WAY));
 	world_run(&p->w);
-	answer_all(p, p->s, &reply);
+	handle_returns(p, p->s, &reply);
 	pair_serve(p);
 	world_run(&p->w);
-	answer_all(p, p->c, &reply);
+	handle_returns(p, p->c, &reply);
 	if (!p->c->parked)
 		world_poll_read(p->c);
-	answer_all(p, p->c, &reply);
+	handle_returns(p, p->c, &reply);
 	world_run(&p->w);
 }
 
-static void story_call(struct pair *p)
+static void scenario_call(struct pair *p)
 {
-	tell_call(p, TF_ACCEPT_FDS);
+	run_call(p, TF_ACCEPT_FDS);
 }
 
-static void story_oneway(struct pair *p)
+static void scenario_oneway(struct pair *p)
 {
-	tell_call(p, TF_ONE_WAY | TF_CLEAR_BUF);
-	tell_call(p, TF_ONE_WAY);
+	run_call(p, TF_ONE_WAY | TF_CLEAR_BUF);
+	run_call(p, TF_ONE_WAY);
 }
 
-/* The server dies with the call in hand, unanswered and its buffer not freed. */
-static void story_death(struct pair *p)
+/* The server dies while it serves a call whose buffer it has not freed. */
+static void scenario_death(struct pair *p)
 {
 	struct everything asked = everything(p->client, 0);
 	struct world_call call = call_with(&asked, TF_ACCEPT_FDS);
@@ -168,11 +167,11 @@ static void story_death(struct pair *p)
 	world_run(&p->w);
 	world_kill(p->server);
 	world_run(&p->w);
-	answer_all(p, p->c, &nothing);
+	handle_returns(p, p->c, &nothing);
 }
 
-/* The sender dies first: of what it sent some is delivered, some is not. */
-static void story_sender_dies(struct pair *p)
+/* The sender dies when only some of its transactions are delivered. */
+static void scenario_sender_dies(struct pair *p)
 {
 	struct everything asked = everything(p->client, 0);
 	struct world_call call = call_with(&asked, TF_ONE_WAY);
@@ -186,29 +185,28 @@ static void story_sender_dies(struct pair *p)
 	world_run(&p->w);
 	world_kill(p->client);
 	world_run(&p->w);
-	answer_all(p, p->s, &nothing);
+	handle_returns(p, p->s, &nothing);
 }
 
-static void story_from_the_start(struct pair *p)
+static void scenario_from_the_start(struct pair *p)
 {
 	struct world_call nothing = { 0 };
 
 	pair_call(p, 0, 1, 0, "x");
 	world_run(&p->w);
-	answer_all(p, p->s, &nothing);
-	answer_all(p, p->c, &nothing);
+	handle_returns(p, p->s, &nothing);
+	handle_returns(p, p->c, &nothing);
 }
 
-/* A third process calls the server, another thread of which answers: whatever went
- * wrong between the other two is none of their business. */
-static bool bystander_is_served(struct pair *p)
+/* After the scenario a third process calls the server; returns whether it gets a reply. */
+static bool third_process_is_served(struct pair *p)
 {
 	struct world_call nothing = { 0 };
 	struct world_thread *s = world_thread(p->server);
 	struct world_thread *c = world_thread(world_proc(&p->w));
 	u32 br;
 
-	/* A thread's first call always returns at once. */
+	/* The first call of a thread returns at once. */
 	world_command(s, BC_ENTER_LOOPER, NULL);
 	world_write_read(s, false);
 	world_write_read(c, false);
@@ -216,10 +214,10 @@ static bool bystander_is_served(struct pair *p)
 	if (world_write_read(c, true) != BINDER_WOULD_BLOCK)
 		return false;
 	world_run(&p->w);
-	/* The first thread may be the one that was chosen. */
-	answer_all(p, p->s, &nothing);
+	/* The call may have been queued for the first thread. */
+	handle_returns(p, p->s, &nothing);
 	while (c->parked && world_write_read(s, true) == 0)
-		answer_all(p, s, &nothing);
+		handle_returns(p, s, &nothing);
 	world_run(&p->w);
 	while ((br = world_next(c, NULL)))
 		if (br == BR_REPLY)
@@ -227,8 +225,8 @@ static bool bystander_is_served(struct pair *p)
 	return false;
 }
 
-/* Which host call failed as the @nth of the story; SIM_OP_COUNT if none was left. */
-static enum sim_op tell(void (*story)(struct pair *p), bool later, u64 nth, bool from_start)
+/* Runs @scenario with its @nth host call failing. Returns which that was, or SIM_OP_COUNT: none. */
+static enum sim_op run(void (*scenario)(struct pair *p), bool later, u64 nth, bool from_start)
 {
 	struct pair p;
 	enum sim_op op;
@@ -239,28 +237,28 @@ static enum sim_op tell(void (*story)(struct pair *p), bool later, u64 nth, bool
 	begin(&p, later);
 	if (!from_start)
 		sim_arm(SIM_ANY, nth);
-	story(&p);
+	scenario(&p);
 	failed = sim_stats.failed;
 	op = sim_stats.failed_op;
 	sim_arm(SIM_ANY, 0);
 	if (!from_start && p.server->proc)
-		CHECK(bystander_is_served(&p));
+		CHECK(third_process_is_served(&p));
 	CHECK(pair_end(&p));
 	CHECK(!sim_stats.allocs && !sim_stats.files && !sim_stats.secctxs);
 	return failed ? op : SIM_OP_COUNT;
 }
 
-/* Tells @story once for each host call in it; at least @least must have failed. */
-static void sweep(void (*story)(struct pair *p), bool later, u64 least, bool from_start)
+/* Runs @scenario once for each host call in it that can fail; there must be more than @least. */
+static void sweep(void (*scenario)(struct pair *p), bool later, u64 least, bool from_start)
 {
 	u64 nth = 0;
 	enum sim_op op;
 
-	CHECK(tell(story, later, 0, from_start) == SIM_OP_COUNT);
+	CHECK(run(scenario, later, 0, from_start) == SIM_OP_COUNT);
 	do {
-		op = tell(story, later, ++nth, from_start);
+		op = run(scenario, later, ++nth, from_start);
 		if (unit_failed()) {
-			printf("  when host call %u of the story failed, a %s\n", (u32)nth,
+			printf("  when host call %u of the scenario failed (%s)\n", (u32)nth,
 			       op == SIM_OP_COUNT ? "none" : sim_op_name(op));
 			return;
 		}
@@ -270,38 +268,38 @@ static void sweep(void (*story)(struct pair *p), bool later, u64 least, bool fro
 
 TEST(failure_anywhere_in_a_call)
 {
-	sweep(story_call, false, 40, false);
+	sweep(scenario_call, false, 40, false);
 }
 
 TEST(failure_anywhere_in_a_call_with_late_files)
 {
-	sweep(story_call, true, 40, false);
+	sweep(scenario_call, true, 40, false);
 }
 
 TEST(failure_anywhere_in_oneway_calls)
 {
-	sweep(story_oneway, false, 40, false);
+	sweep(scenario_oneway, false, 40, false);
 }
 
 TEST(failure_anywhere_around_death)
 {
-	sweep(story_death, false, 20, false);
-	sweep(story_death, true, 20, false);
+	sweep(scenario_death, false, 20, false);
+	sweep(scenario_death, true, 20, false);
 }
 
 TEST(failure_anywhere_when_the_sender_dies)
 {
-	sweep(story_sender_dies, false, 30, false);
-	sweep(story_sender_dies, true, 30, false);
+	sweep(scenario_sender_dies, false, 30, false);
+	sweep(scenario_sender_dies, true, 30, false);
 }
 
 TEST(failure_anywhere_from_the_start)
 {
-	sweep(story_from_the_start, false, 20, true);
+	sweep(scenario_from_the_start, false, 20, true);
 }
 
-/* The undisturbed story must be a real one: everything arrives. */
-TEST(failure_story_undisturbed)
+/* Without failures everything is delivered. */
+TEST(failure_scenario_without_failures)
 {
 	struct pair p;
 	u32 br, replies = 0, completes = 0;

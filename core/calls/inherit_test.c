@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Whose priority a thread has while it serves a call. */
+/* The priority of a thread while it serves a call, and afterwards. */
 #include "pair.h"
 #include "calls/inherit.h"
 #include "things/proc.h"
@@ -13,7 +13,7 @@ static bool has(const struct world_thread *t, struct host_priority p)
 	return t->priority.policy == p.policy && t->priority.prio == p.prio;
 }
 
-/* A manager with @flags, all at @base; the client calls at @caller. */
+/* A pair whose context manager has the node flags @flags and the priority @base. */
 static void begin(struct pair *p, u32 flags, struct host_priority base)
 {
 	struct flat_binder_object manager = pair_binder(0, 0, flags);
@@ -34,6 +34,7 @@ static void begin(struct pair *p, u32 flags, struct host_priority base)
 	pair_serve(p);
 }
 
+/* The client calls at the priority @caller. */
 static void call_at(struct pair *p, struct host_priority caller, u32 flags)
 {
 	p->c->priority = caller;
@@ -42,7 +43,7 @@ static void call_at(struct pair *p, struct host_priority caller, u32 flags)
 	CHECK(pair_expect(p->s, BR_TRANSACTION, &(struct binder_transaction_data){ 0 }));
 }
 
-TEST(priority_is_inherited_and_given_back)
+TEST(priority_is_inherited_and_restored)
 {
 	struct pair p;
 
@@ -54,7 +55,7 @@ TEST(priority_is_inherited_and_given_back)
 	CHECK(pair_end(&p));
 }
 
-TEST(priority_at_least_the_nodes)
+TEST(priority_minimum_of_the_node)
 {
 	struct pair p;
 
@@ -66,7 +67,7 @@ TEST(priority_at_least_the_nodes)
 	CHECK(pair_end(&p));
 }
 
-TEST(priority_realtime_needs_the_nodes_leave)
+TEST(priority_realtime_needs_a_flag_of_the_node)
 {
 	struct pair p;
 
@@ -82,7 +83,7 @@ TEST(priority_realtime_needs_the_nodes_leave)
 	CHECK(pair_end(&p));
 }
 
-TEST(priority_oneway_takes_the_nodes_least)
+TEST(priority_oneway_gets_the_minimum_of_the_node)
 {
 	struct pair p;
 
@@ -93,13 +94,13 @@ TEST(priority_oneway_takes_the_nodes_least)
 	begin(&p, (u8)-3, NICE(5));
 	call_at(&p, NICE(-7), TF_ONE_WAY);
 	CHECK(has(p.s, NICE(-3)));
-	/* Waiting for work of the process, it is back where it began. */
+	/* A thread that waits for work of the process has its own priority. */
 	CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
 	CHECK(has(p.s, NICE(5)));
 	CHECK(pair_end(&p));
 }
 
-TEST(priority_realtime_of_ones_own_stays)
+TEST(priority_realtime_of_the_thread_is_kept)
 {
 	struct pair p;
 
@@ -119,18 +120,18 @@ TEST(priority_realtime_of_ones_own_stays)
 	CHECK(pair_end(&p));
 }
 
-TEST(priority_lent_is_given_back)
+TEST(priority_is_restored_without_a_reply)
 {
 	struct pair p;
 	u32 unused = 0;
 
-	/* by a thread that leaves without an answer */
+	/* by a thread that exits */
 	begin(&p, 19 | FLAT_BINDER_FLAG_INHERIT_RT, NICE(5));
 	call_at(&p, FIFO(50), 0);
 	CHECK(world_ioctl(p.s, BINDER_THREAD_EXIT, &unused) == 0);
 	CHECK(has(p.s, NICE(5)));
 	CHECK(pair_end(&p));
-	/* and after a one-way call to a real-time object */
+	/* and after a one-way call to a real-time node */
 	begin(&p, 13 | 2 << FLAT_BINDER_FLAG_SCHED_POLICY_SHIFT, FIFO(3));
 	call_at(&p, NICE(0), TF_ONE_WAY);
 	CHECK(p.s->priority.policy == 2 && p.s->priority.prio == 13);
@@ -139,7 +140,7 @@ TEST(priority_lent_is_given_back)
 	CHECK(pair_end(&p));
 }
 
-TEST(priority_of_odd_flags)
+TEST(priority_of_invalid_flags)
 {
 	const u32 fifo = 1 << FLAT_BINDER_FLAG_SCHED_POLICY_SHIFT;
 	const u32 none[] = { 20, 127, 128, 235, fifo, fifo | 100, fifo | 255 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One-way calls, and buffers that run out. */
+/* One-way calls: their order, and the buffer space that they may use. */
 #include "pair.h"
 #include "check.h"
 
@@ -18,7 +18,7 @@ TEST(oneway_one_at_a_time)
 		world_run(&p.w);
 		REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 		CHECK(tr.code == i && tr.flags & TF_ONE_WAY && tr.sender_pid == 0);
-		/* The next one waits until this one's buffer is free. */
+		/* The next one is delivered when the buffer of this one is freed. */
 		CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
 		world_resume(p.s, RESUME_INTERRUPTED);
 		world_free_buffer(p.s, &tr);
@@ -28,7 +28,7 @@ TEST(oneway_one_at_a_time)
 	CHECK(pair_end(&p));
 }
 
-TEST(oneway_of_the_dead_is_dropped)
+TEST(oneway_to_a_dead_process_is_dropped)
 {
 	struct pair p;
 
@@ -42,7 +42,7 @@ TEST(oneway_of_the_dead_is_dropped)
 	CHECK(pair_end(&p));
 }
 
-TEST(oneway_space_runs_out_and_comes_back)
+TEST(oneway_space_is_used_up_and_freed)
 {
 	static const char big[WORLD_MAP_SIZE / 8] = { 0 };
 	struct world_call call = { .flags = TF_ONE_WAY, .data = big, .size = sizeof(big) };
@@ -59,7 +59,7 @@ TEST(oneway_space_runs_out_and_comes_back)
 		sent++;
 	}
 	CHECK(sent == 4); /* half of the space */
-	call.flags = 0;   /* a call finds room in the other half */
+	call.flags = 0;   /* a call can use the other half */
 	world_call(p.c, &call);
 	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
 	world_run(&p.w);
@@ -81,7 +81,7 @@ TEST(buffer_foreign_and_double_free_change_nothing)
 	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	pair_reply(&p, "y");
-	world_free_buffer(p.c, &tr); /* the server's, not its own */
+	world_free_buffer(p.c, &tr); /* a buffer of the server */
 	CHECK(world_write_read(p.c, false) == 0);
 	world_free_buffer(p.s, &tr);
 	world_free_buffer(p.s, &tr);

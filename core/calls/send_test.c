@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the system is told of transactions that come to nothing. */
+/* Failure notices, which go to the host. */
 #include "pair.h"
 #include "check.h"
 
-/* The last report is of this kind, from @from, about a transaction of @size bytes, and tells of
- * the target only if there is one. */
-static const struct host_txn_failure *told(u32 error, const struct world_thread *from, u64 size)
+/* The last failure notice, if it is of @error, from @from and about @size bytes; else NULL. */
+static const struct host_txn_failure *notice(u32 error, const struct world_thread *from, u64 size)
 {
 	const struct host_txn_failure *f = sim_last_failure();
 
@@ -22,7 +21,7 @@ static int freeze(struct pair *p)
 	return world_ioctl(p->c, BINDER_FREEZE, &info);
 }
 
-TEST(send_success_is_not_reported)
+TEST(send_success_without_failure_notice)
 {
 	struct binder_transaction_data tr;
 	struct pair p;
@@ -35,12 +34,12 @@ TEST(send_success_is_not_reported)
 	pair_reply(&p, "pong");
 	REQUIRE(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
 	REQUIRE(pair_expect(p.c, BR_REPLY, &tr));
-	pair_call(&p, 0, 8, TF_ONE_WAY, "no answer");
+	pair_call(&p, 0, 8, TF_ONE_WAY, "no reply");
 	CHECK(!sim_last_failure());
 	CHECK(pair_end(&p));
 }
 
-TEST(send_report_of_a_call_to_nobody)
+TEST(send_failure_notice_of_a_call_without_target)
 {
 	const struct host_txn_failure *f;
 	struct pair p;
@@ -48,20 +47,20 @@ TEST(send_report_of_a_call_to_nobody)
 	pair_begin(&p);
 	sim_forget_failures();
 	CHECK(pair_call(&p, 99, 5, TF_ACCEPT_FDS, "abc") == 0);
-	f = told(BR_FAILED_REPLY, p.c, 4);
+	f = notice(BR_FAILED_REPLY, p.c, 4);
 	REQUIRE(f);
 	CHECK(!strcmp(f->context, p.w.context->name));
 	CHECK(!f->to_pid && !f->to_tid && !f->is_reply);
 	CHECK(f->code == 5 && f->flags == TF_ACCEPT_FDS);
 	world_kill(p.server);
 	CHECK(pair_call(&p, 0, 6, TF_ONE_WAY, "abcd") == 0);
-	f = told(BR_DEAD_REPLY, p.c, 5);
+	f = notice(BR_DEAD_REPLY, p.c, 5);
 	REQUIRE(f);
 	CHECK(!f->to_pid && f->code == 6 && f->flags == TF_ONE_WAY);
 	CHECK(pair_end(&p));
 }
 
-TEST(send_report_of_a_call_that_does_not_fit)
+TEST(send_failure_notice_of_a_call_that_does_not_fit)
 {
 	struct world_call big = { .code = 3, .size = WORLD_MAP_SIZE + 8 };
 	const struct host_txn_failure *f;
@@ -71,13 +70,13 @@ TEST(send_report_of_a_call_that_does_not_fit)
 	sim_forget_failures();
 	world_call(p.c, &big);
 	world_write_read(p.c, true);
-	f = told(BR_FAILED_REPLY, p.c, WORLD_MAP_SIZE + 8);
+	f = notice(BR_FAILED_REPLY, p.c, WORLD_MAP_SIZE + 8);
 	REQUIRE(f);
 	CHECK(f->to_pid == p.server->sim->pid && !f->to_tid && f->code == 3);
 	CHECK(pair_end(&p));
 }
 
-TEST(send_report_of_a_failed_reply)
+TEST(send_failure_notice_of_a_reply)
 {
 	struct world_call big = { .code = 3, .size = WORLD_MAP_SIZE + 8 };
 	struct binder_transaction_data tr;
@@ -92,19 +91,19 @@ TEST(send_report_of_a_failed_reply)
 	world_reply(p.s, &big);
 	world_poll_read(p.s);
 	world_run(&p.w);
-	f = told(BR_FAILED_REPLY, p.s, WORLD_MAP_SIZE + 8);
+	f = notice(BR_FAILED_REPLY, p.s, WORLD_MAP_SIZE + 8);
 	REQUIRE(f);
 	CHECK(f->is_reply && f->code == 3);
 	CHECK(f->to_pid == p.client->sim->pid && f->to_tid == p.c->tid);
 	sim_forget_failures();
-	pair_reply(&p, "to nothing");
-	f = told(BR_FAILED_REPLY, p.s, sizeof("to nothing"));
+	pair_reply(&p, "without a call");
+	f = notice(BR_FAILED_REPLY, p.s, sizeof("without a call"));
 	REQUIRE(f);
 	CHECK(f->is_reply && !f->to_pid);
 	CHECK(pair_end(&p));
 }
 
-TEST(send_report_of_a_reply_to_the_dead)
+TEST(send_failure_notice_of_a_reply_to_a_dead_caller)
 {
 	struct binder_transaction_data tr;
 	const struct host_txn_failure *f;
@@ -117,13 +116,13 @@ TEST(send_report_of_a_reply_to_the_dead)
 	world_kill(p.client);
 	sim_forget_failures();
 	pair_reply(&p, "late");
-	f = told(BR_DEAD_REPLY, p.s, 5);
+	f = notice(BR_DEAD_REPLY, p.s, 5);
 	REQUIRE(f);
 	CHECK(f->is_reply && !f->to_pid && !f->to_tid);
 	CHECK(pair_end(&p));
 }
 
-TEST(send_report_of_calls_to_the_frozen)
+TEST(send_failure_notice_of_calls_to_a_frozen_process)
 {
 	const struct host_txn_failure *f;
 	struct pair p;
@@ -132,17 +131,17 @@ TEST(send_report_of_calls_to_the_frozen)
 	CHECK(freeze(&p) == 0);
 	sim_forget_failures();
 	CHECK(pair_call(&p, 0, 1, 0, "x") == 0);
-	f = told(BR_FROZEN_REPLY, p.c, 2);
+	f = notice(BR_FROZEN_REPLY, p.c, 2);
 	REQUIRE(f);
 	CHECK(f->to_pid == p.server->sim->pid && !f->is_reply);
 	CHECK(pair_call(&p, 0, 9, TF_ONE_WAY, "xy") == 0);
-	f = told(BR_TRANSACTION_PENDING_FROZEN, p.c, 3);
+	f = notice(BR_TRANSACTION_PENDING_FROZEN, p.c, 3);
 	REQUIRE(f);
 	CHECK(f->to_pid == p.server->sim->pid && f->flags == TF_ONE_WAY && f->code == 9);
 	CHECK(pair_end(&p));
 }
 
-TEST(send_report_of_spam)
+TEST(send_failure_notice_of_spam)
 {
 	struct world_call call = { .code = 4, .flags = TF_ONE_WAY, .size = 4096 };
 	const struct host_txn_failure *f;
@@ -156,7 +155,7 @@ TEST(send_report_of_spam)
 		world_call(p.c, &call);
 		world_poll_read(p.c);
 	}
-	f = told(BR_ONEWAY_SPAM_SUSPECT, p.c, 4096);
+	f = notice(BR_ONEWAY_SPAM_SUSPECT, p.c, 4096);
 	REQUIRE(f);
 	CHECK(f->to_pid == p.server->sim->pid && f->code == 4);
 	CHECK(pair_end(&p));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Calls whose objects are wrong, one way each; and objects that travel. */
+/* Calls with valid and invalid objects. */
 #include "pair.h"
 #include "check.h"
 
@@ -14,7 +14,7 @@ struct three {
 
 #define AT(i) ((i) * sizeof(union binder_parcel_object))
 
-/* Calls the manager with @data and @offsets; what the client hears first. */
+/* Calls the context manager with @data and @offsets; returns the client's first return. */
 static u32 call_with(const struct three *data, const u64 *offsets, size_t nr, u64 buffers)
 {
 	struct world_call call = { .data = data, .size = sizeof(*data), .offsets = offsets,
@@ -88,7 +88,7 @@ TEST(objects_that_the_sender_does_not_have)
 	CHECK(call_with(&data, offsets, 2, 0) == BR_FAILED_REPLY);
 }
 
-TEST(objects_fd_arrays_that_make_no_sense)
+TEST(objects_invalid_fd_arrays)
 {
 	const u64 offsets[] = { AT(1), AT(2) }, from_zero[] = { AT(0), AT(1) };
 	struct three data = { 0 };
@@ -107,9 +107,9 @@ TEST(objects_fd_arrays_that_make_no_sense)
 	data.o[0] = data.o[1];
 	data.o[1].fda = (struct binder_fd_array_object){ .hdr.type = BINDER_TYPE_FDA };
 	CHECK(call_with(&data, from_zero, 1, 8) == BR_TRANSACTION_COMPLETE);
-	CHECK(call_with(&data, from_zero, 2, 8) == BR_FAILED_REPLY); /* no parent stands there */
+	CHECK(call_with(&data, from_zero, 2, 8) == BR_FAILED_REPLY); /* not a parent */
 	data.o[1] = data.o[0];
-	data.o[1].buffer.length = 16; /* more than the extra space */
+	data.o[1].buffer.length = 16; /* more than the extra section */
 	CHECK(call_with(&data, offsets, 1, 8) == BR_FAILED_REPLY);
 	CHECK(call_with(&data, offsets, 1, 12) == BR_FAILED_REPLY);
 	data.o[1].buffer.buffer = 0x10; /* unreadable */
@@ -157,7 +157,7 @@ TEST(objects_deeply_nested)
 	CHECK(pair_end(&p));
 }
 
-TEST(objects_sizes_that_make_no_sense)
+TEST(objects_invalid_sizes)
 {
 	struct binder_transaction_data tr = { .data_size = (u64)-1 };
 	struct binder_transaction_data_sg sg = { .buffers_size = (u64)-8 };
@@ -176,8 +176,8 @@ TEST(objects_sizes_that_make_no_sense)
 	CHECK(pair_end(&p));
 }
 
-/* An object that its owner gets back is its own again. */
-TEST(objects_come_home)
+/* A handle that is sent to the owner of the object is translated to a binder. */
+TEST(objects_sent_back_to_their_owner)
 {
 	struct flat_binder_object object = { .hdr.type = BINDER_TYPE_HANDLE };
 	const u64 offset = 0;
@@ -190,7 +190,7 @@ TEST(objects_come_home)
 	object.handle = pair_send_object(&p, 0x123, 0x456);
 	while (world_next(p.c, NULL))
 		;
-	pair_call(&p, 0, 1, 0, "give it back");
+	pair_call(&p, 0, 1, 0, "send it back");
 	world_run(&p.w);
 	while (world_next(p.s, &tr) != BR_TRANSACTION)
 		;
@@ -211,7 +211,7 @@ TEST(objects_weak_counts)
 	const u64 offset = 0;
 	struct world_call call = { .data = &object, .size = sizeof(object), .offsets = &offset,
 				   .nr_offsets = 1 };
-	struct binder_ptr_cookie told;
+	struct binder_ptr_cookie arg;
 	struct binder_transaction_data tr;
 	struct pair p;
 
@@ -226,15 +226,15 @@ TEST(objects_weak_counts)
 	world_command(p.s, BC_INCREFS, &object.handle);
 	world_free_buffer(p.s, &tr);
 	pair_reply(&p, "");
-	CHECK(pair_expect(p.c, BR_INCREFS, &told) && told.ptr == 0x77 && told.cookie == 0x88);
-	/* Answers that are wrong change nothing. */
-	world_command(p.c, BC_ACQUIRE_DONE, &told);
-	told.cookie++;
-	world_command(p.c, BC_INCREFS_DONE, &told);
-	told.ptr++;
-	world_command(p.c, BC_INCREFS_DONE, &told);
-	told = (struct binder_ptr_cookie){ 0x77, 0x88 };
-	world_command(p.c, BC_INCREFS_DONE, &told);
+	CHECK(pair_expect(p.c, BR_INCREFS, &arg) && arg.ptr == 0x77 && arg.cookie == 0x88);
+	/* Wrong acknowledgements change nothing. */
+	world_command(p.c, BC_ACQUIRE_DONE, &arg);
+	arg.cookie++;
+	world_command(p.c, BC_INCREFS_DONE, &arg);
+	arg.ptr++;
+	world_command(p.c, BC_INCREFS_DONE, &arg);
+	arg = (struct binder_ptr_cookie){ 0x77, 0x88 };
+	world_command(p.c, BC_INCREFS_DONE, &arg);
 	world_command(p.c, BC_ENTER_LOOPER, NULL);
 	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
 	CHECK(pair_expect(p.c, BR_REPLY, &tr));
@@ -242,6 +242,6 @@ TEST(objects_weak_counts)
 	world_command(p.s, BC_DECREFS, &object.handle);
 	world_write_read(p.s, false);
 	world_run(&p.w);
-	CHECK(pair_expect(p.c, BR_DECREFS, &told) && told.ptr == 0x77);
+	CHECK(pair_expect(p.c, BR_DECREFS, &arg) && arg.ptr == 0x77);
 	CHECK(pair_end(&p));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is counted of locks: how often taken, how often found taken. */
+/* How often locks were taken, and how often a thread waited for one. */
 #include "common/contention.h"
 #include "pair.h"
 #include "common/locking_mode.h"
@@ -29,7 +29,7 @@ TEST(contention_is_counted_only_on_demand)
 	CHECK(pair_end(&p));
 }
 
-TEST(contention_counts_each_taking)
+TEST(contention_counts_each_acquisition)
 {
 	struct binder_lock lock;
 	u32 i;
@@ -61,14 +61,14 @@ static void *pass_both(void *arg)
 	return NULL;
 }
 
-static void until_waited(enum binder_lock_rank rank, unsigned long nr)
+/* Waits until @nr threads have waited for a lock of @rank. */
+static void wait_for_waiters(enum binder_lock_rank rank, unsigned long nr)
 {
 	while (binder_contention_of(rank).waited < nr)
 		sched_yield();
 }
 
-/* Somebody who holds a mutex, the regime's or one of the other kind, keeps others out, and that is
- * counted. */
+/* Threads that wait for the mutex of a locking mode, and then for a PI mutex, are counted. */
 TEST(contention_counts_waiting)
 {
 	pthread_t others[3];
@@ -82,10 +82,10 @@ TEST(contention_counts_waiting)
 	binder_pi_mutex_lock(&inheriting);
 	for (i = 0; i < 3; i++)
 		REQUIRE(!pthread_create(&others[i], NULL, pass_both, &nr_done));
-	until_waited(RANK_GLOBAL, 3);
+	wait_for_waiters(RANK_GLOBAL, 3);
 	CHECK(!binder_contention_of(RANK_PAGES).waited);
 	binder_global_unlock();
-	until_waited(RANK_PAGES, 3);
+	wait_for_waiters(RANK_PAGES, 3);
 	CHECK(!nr_done);
 	binder_pi_mutex_unlock(&inheriting);
 	for (i = 0; i < 3; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The bounds of limits.h: who runs into one is refused, keeps what it has, and may go on. */
+/* The limits of limits.h: a process that reaches one gets an error and can go on. */
 #include "common/limits.h"
 #include "things/node.h"
 #include "pair.h"
@@ -21,8 +21,8 @@ TEST(limits_of_threads)
 			break;
 		binder_thread_put(thread);
 	}
-	CHECK(i == BINDER_MAX_THREADS - 1); /* the client's own is one of them */
-	/* a known thread goes on, and one that leaves makes room */
+	CHECK(i == BINDER_MAX_THREADS - 1); /* p.c is one of them */
+	/* A known thread can still call; one that exits makes room for another. */
 	thread = binder_thread_find_or_new(p.client->proc, 100000, &p.c->sim);
 	CHECK(thread != NULL);
 	binder_thread_release(p.client->proc, thread);
@@ -33,8 +33,10 @@ TEST(limits_of_threads)
 	CHECK(pair_end(&p));
 }
 
-/* The client makes nodes of its own until it is refused, and the server holds each; returns how
- * many there are. */
+/*
+ * Creates nodes of the client until that fails, and a reference of the server to each.
+ * Returns the number of nodes.
+ */
 static u32 make_nodes(struct pair *p, struct binder_thread *notifier, u32 *last)
 {
 	u32 nr;
@@ -65,11 +67,11 @@ TEST(limits_of_nodes_and_refs)
 	thread = binder_thread_find_or_new(p.client->proc, p.c->tid, &p.c->sim);
 	other = binder_thread_find_or_new(third->proc, 7, &world_thread(third)->sim);
 	CHECK(make_nodes(&p, thread, &desc) == BINDER_MAX_NODES);
-	CHECK(desc == BINDER_MAX_NODES); /* from 1: handle 0 is the manager's */
-	/* the server may have no more handles, not even to somebody else's object */
+	CHECK(desc == BINDER_MAX_NODES); /* from 1: 0 is the context manager */
+	/* The server can have no more handles, not even to an object of a third process, */
 	node = binder_node_find_or_new(third->proc, &object);
 	CHECK(node && binder_ref_inc_node(p.server->proc, node, true, other, &desc) == -ENOMEM);
-	/* until it gives one back */
+	/* until it releases one. */
 	CHECK(binder_ref_update(p.server->proc, 77, false, true) == 0);
 	CHECK(binder_ref_inc_node(p.server->proc, node, true, other, &desc) == 0 && desc == 77);
 	binder_node_unpin(node);

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The regimes: their names, and calls under one mutex. */
+/* Locking modes: their names, and calls under the mutex of a mode. */
 #include "pair.h"
 #include "common/locking_mode.h"
 #include "check.h"
 
-TEST(regime_names)
+TEST(locking_mode_names)
 {
 	static const char *const none[] = { "", "fin", "fine ", "finer", "global-", "GLOBAL" };
-	enum binder_locking_mode regime = LOCKING_COUNT;
+	enum binder_locking_mode mode = LOCKING_COUNT;
 	u32 i;
 
 	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
-		CHECK(!binder_locking_mode_parse(none[i], &regime) && regime == LOCKING_COUNT);
+		CHECK(!binder_locking_mode_parse(none[i], &mode) && mode == LOCKING_COUNT);
 	for (i = 0; i < LOCKING_COUNT; i++)
-		CHECK(binder_locking_mode_parse(binder_locking_mode_name(i), &regime) &&
-		      regime == i);
+		CHECK(binder_locking_mode_parse(binder_locking_mode_name(i), &mode) &&
+		      mode == i);
 }
 
-/* Is the regime's mutex held by this thread? */
+/* Returns whether this thread holds the mutex. */
 static bool is_held(void)
 {
 	return *host_lock_ranks() & 1u << RANK_GLOBAL;
 }
 
-TEST(regime_mutex_is_dropped_while_a_call_waits)
+TEST(locking_mode_mutex_is_released_while_a_call_waits)
 {
 	bool before = sim_locking_global;
 	struct binder_transaction_data tr;
@@ -47,9 +47,8 @@ TEST(regime_mutex_is_dropped_while_a_call_waits)
 	sim_locking_global = before;
 }
 
-/* Under the mutex what may sleep or free may still do so, as the rank checker sees it; but nothing
- * enters twice. */
-TEST(regime_mutex_comes_first)
+/* Under the mutex, the rank checker allows operations that sleep or free. */
+TEST(locking_mode_mutex_is_outermost)
 {
 	binder_global_lock();
 	CHECK(is_held());

@@ -41,7 +41,7 @@ TEST(ioctl_one_manager)
 	CHECK(pair_end(&p));
 }
 
-TEST(ioctl_node_info_is_the_managers)
+TEST(ioctl_node_info_for_the_manager_only)
 {
 	struct binder_node_info_for_ref info = { .handle = 1 };
 	struct pair p;
@@ -59,7 +59,7 @@ TEST(ioctl_node_info_is_the_managers)
 	CHECK(pair_end(&p));
 }
 
-TEST(ioctl_extended_error_tells_once)
+TEST(ioctl_extended_error_is_reset_by_reading)
 {
 	struct binder_extended_error ee = { 0 };
 	struct pair p;
@@ -97,7 +97,7 @@ TEST(ioctl_spawns_loopers)
 	CHECK(pair_end(&p));
 }
 
-TEST(ioctl_spam_is_told_to_those_who_asked)
+TEST(ioctl_spam_suspect_if_enabled)
 {
 	static const char big[WORLD_MAP_SIZE * 15 / 32] = { 0 };
 	struct world_call call = { .flags = TF_ONE_WAY, .data = big, .size = sizeof(big) };
@@ -147,7 +147,7 @@ TEST(command_errors)
 	CHECK(pair_end(&p));
 }
 
-TEST(read_into_nowhere_loses_no_call)
+TEST(read_into_bad_memory_loses_no_call)
 {
 	struct binder_write_read bwr = { .read_size = 256, .read_buffer = 0x10 };
 	struct pair p;

@@ -54,7 +54,7 @@ TEST(buffer_finds_the_mapping)
 	end(&w);
 }
 
-TEST(buffer_map_is_capped)
+TEST(buffer_map_size_is_limited)
 {
 	struct binder_alloc_stats stats;
 	struct alloc_world w;
@@ -68,7 +68,7 @@ TEST(buffer_map_is_capped)
 	end(&w);
 }
 
-TEST(buffer_parts)
+TEST(buffer_sections)
 {
 	struct alloc_world w;
 	struct binder_buffer *a, *b;
@@ -85,7 +85,7 @@ TEST(buffer_parts)
 	end(&w);
 }
 
-TEST(buffer_refuses_sizes_that_do_not_add_up)
+TEST(buffer_refuses_sizes_that_overflow)
 {
 	const size_t big[] = { SIZE_MAX, SIZE_MAX - 7, SIZE_MAX / 2 + 1, SIZE + 1,
 			       (size_t)1 << 63, BINDER_MAP_MAX_SIZE + 1 };
@@ -167,7 +167,7 @@ TEST(buffer_clears_on_free)
 	end(&w);
 }
 
-TEST(buffer_spam_is_said_once_until_recovered)
+TEST(buffer_spam_suspect_once_until_recovered)
 {
 	struct binder_buffer *buffers[200];
 	struct alloc_world w;
@@ -208,7 +208,7 @@ TEST(buffer_no_host_call_in_the_steady_state)
 	end(&w);
 }
 
-TEST(buffer_failures_leave_nothing_behind)
+TEST(buffer_failures_leak_nothing)
 {
 	struct binder_alloc_stats stats;
 	struct alloc_world w;
@@ -234,7 +234,7 @@ TEST(buffer_failures_leave_nothing_behind)
 	CHECK(nth == 5); /* find, page states, struct, populate */
 }
 
-TEST(buffer_only_delivered_ones_are_left_by_the_dead)
+TEST(buffer_of_a_dead_process_if_delivered)
 {
 	struct binder_buffer *a, *b;
 	struct alloc_world w;
@@ -270,7 +270,7 @@ TEST(buffer_list_is_in_order)
 	end(&w);
 }
 
-TEST(buffer_number_is_bounded)
+TEST(buffer_number_is_limited)
 {
 	struct alloc_world w;
 	int err, nr = 0;

@@ -122,7 +122,7 @@ TEST(pages_shared_while_populating)
 	end(&w);
 }
 
-TEST(pages_failed_populate_leaves_them_free)
+TEST(pages_are_free_after_a_failed_populate)
 {
 	struct binder_pages_todo todo;
 	struct pages_world w;
@@ -136,7 +136,7 @@ TEST(pages_failed_populate_leaves_them_free)
 	end(&w);
 }
 
-TEST(pages_claimed_during_eviction_stay_claimed)
+TEST(pages_claimed_during_eviction)
 {
 	struct binder_pages_todo todo;
 	struct pages_world w;

@@ -16,7 +16,7 @@ static void ask(struct pair *p)
 	CHECK(world_write_read(p->c, false) == 0);
 }
 
-TEST(death_is_told)
+TEST(death_is_notified)
 {
 	struct pair p;
 	u64 cookie;
@@ -32,7 +32,7 @@ TEST(death_is_told)
 	CHECK(pair_end(&p));
 }
 
-TEST(death_that_happened_already_is_told_at_once)
+TEST(death_before_the_request)
 {
 	struct pair p;
 	u64 cookie;
@@ -50,7 +50,7 @@ TEST(death_that_happened_already_is_told_at_once)
 	CHECK(pair_end(&p)); /* without BC_DEAD_BINDER_DONE */
 }
 
-TEST(death_request_is_taken_back)
+TEST(death_request_is_cleared)
 {
 	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
 	struct pair p;
@@ -66,7 +66,7 @@ TEST(death_request_is_taken_back)
 	CHECK(pair_end(&p));
 }
 
-TEST(death_cleared_before_the_answer_ends_after_it)
+TEST(death_cleared_before_it_is_acknowledged)
 {
 	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
 	struct pair p;
@@ -88,7 +88,7 @@ TEST(death_cleared_before_the_answer_ends_after_it)
 }
 
 /* Asking and clearing without ever reading does not pile up for ever. */
-TEST(death_requests_are_bounded)
+TEST(death_requests_are_limited)
 {
 	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
 	struct pair p;
@@ -117,7 +117,7 @@ TEST(death_requests_are_bounded)
 	CHECK(pair_end(&p));
 }
 
-TEST(death_answers_the_waiting_caller)
+TEST(death_fails_the_pending_call)
 {
 	struct pair p;
 
@@ -132,7 +132,7 @@ TEST(death_answers_the_waiting_caller)
 	CHECK(pair_end(&p));
 }
 
-TEST(death_before_delivery_answers_the_caller)
+TEST(death_fails_the_undelivered_call)
 {
 	struct pair p;
 
@@ -146,7 +146,7 @@ TEST(death_before_delivery_answers_the_caller)
 	CHECK(pair_end(&p));
 }
 
-TEST(death_of_the_caller_loses_the_reply)
+TEST(death_of_the_caller_drops_the_reply)
 {
 	struct pair p;
 
@@ -160,7 +160,7 @@ TEST(death_of_the_caller_loses_the_reply)
 	CHECK(pair_end(&p));
 }
 
-TEST(thread_exit_answers_the_waiting_caller)
+TEST(thread_exit_fails_the_pending_call)
 {
 	struct pair p;
 

@@ -39,7 +39,7 @@ TEST(freeze_refuses_calls)
 	CHECK(pair_end(&p));
 }
 
-TEST(freeze_lets_oneway_calls_in)
+TEST(freeze_queues_oneway_calls)
 {
 	struct binder_transaction_data tr;
 	struct pair p;
@@ -101,7 +101,7 @@ TEST(freeze_waits_for_pending_calls)
 	CHECK(pair_end(&p));
 }
 
-TEST(freeze_gives_up_when_the_time_is_over)
+TEST(freeze_times_out)
 {
 	struct world_thread *t;
 	struct pair p;
@@ -131,7 +131,7 @@ TEST(freeze_of_a_process_that_dies_meanwhile)
 	CHECK(pair_end(&p));
 }
 
-TEST(freeze_of_nobody)
+TEST(freeze_of_an_unknown_pid)
 {
 	struct binder_freeze_info info = { .pid = 1, .enable = 1 };
 	struct binder_frozen_status_info status = { .pid = 1 };
@@ -154,7 +154,7 @@ static bool told_frozen(struct pair *p, u32 is_frozen)
 	return world_write_read(p->c, false) == 0;
 }
 
-TEST(freeze_is_told)
+TEST(freeze_is_notified)
 {
 	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
 	struct pair p;
@@ -191,7 +191,7 @@ static void ask_and_hear(struct pair *p)
 	CHECK(pair_expect(p->c, BR_FROZEN_BINDER, &info) && !info.is_frozen);
 }
 
-TEST(freeze_changes_before_the_answer_are_told_after_it)
+TEST(freeze_changes_before_it_is_acknowledged)
 {
 	u64 cookie = COOKIE;
 	struct pair p;
@@ -209,7 +209,7 @@ TEST(freeze_changes_before_the_answer_are_told_after_it)
 	CHECK(pair_end(&p));
 }
 
-TEST(freeze_cleared_before_the_answer_ends_after_it)
+TEST(freeze_cleared_before_it_is_acknowledged)
 {
 	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
 	u64 cookie = COOKIE;
@@ -227,7 +227,7 @@ TEST(freeze_cleared_before_the_answer_ends_after_it)
 	CHECK(pair_end(&p));
 }
 
-TEST(freeze_mistakes)
+TEST(freeze_invalid_commands)
 {
 	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
 	struct binder_handle_cookie wrong = { .handle = 0, .cookie = COOKIE + 1 };

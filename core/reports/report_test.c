@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reports of more than one batch, of processes that come and go, and the rings of the logs. */
+/*
+ * Reports of more than one batch and of dead processes, counters, and the transaction logs.
+ * Tests report.c, report_batch.c, report_stats.c, snapshot.c, common/stats.c and
+ * common/translog.c.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +12,7 @@
 #include "reports/report_batch.h"
 #include "check.h"
 
-/* How many lines of @text begin with @start. */
+/* The number of lines of @text that begin with @start. */
 static u32 count(const char *text, const char *start)
 {
 	u32 nr = 0;
@@ -29,7 +33,7 @@ static char *report(void (*fn)(struct host_out *out))
 	return out.text;
 }
 
-TEST(report_longer_than_a_sheet)
+TEST(report_of_several_batches)
 {
 	enum { CALLS = 3 * REPORT_BATCH_LINES + 7 };
 	struct pair p;
@@ -53,8 +57,8 @@ TEST(report_longer_than_a_sheet)
 	CHECK(pair_end(&p));
 }
 
-/* What each process has counted is added up, also when it has ended; what never was is not told. */
-TEST(report_of_what_was_counted)
+/* Counters of all processes, also of dead ones, are added up; zeros are not printed. */
+TEST(report_of_counters)
 {
 	struct pair p;
 	char *text;
@@ -75,15 +79,15 @@ TEST(report_of_what_was_counted)
 	world_kill(p.client);
 	text = report(binder_report_stats);
 	CHECK(count(text, "proc: active 1 total 2") == 1);
-	CHECK(count(text, "transaction: active 0 total 2") == 1); /* one of each its own */
+	CHECK(count(text, "transaction: active 0 total 2") == 1); /* one of each process */
 	CHECK(count(text, "BC_TRANSACTION: 1") == 1);
 	CHECK(count(text, "  BC_TRANSACTION: 1") == 0);
 	free(text);
 	CHECK(pair_end(&p));
 }
 
-/* Completions that the thread has not read: as many lines below it, but one heading. */
-TEST(report_of_a_busy_thread)
+/* Unread completions of one thread fill several batches under one heading. */
+TEST(report_of_a_thread_with_many_completions)
 {
 	enum { CALLS = 2 * REPORT_BATCH_LINES };
 	struct world_call call = { .flags = TF_ONE_WAY };
@@ -161,7 +165,7 @@ static void log_one(u32 id, bool failed)
 	binder_log_end(e);
 }
 
-TEST(translog_keeps_the_last_ones)
+TEST(translog_keeps_the_last_entries)
 {
 	char expected[32];
 	char *text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One round trip leaves its records, in order, each by the thread that it should be by. */
+/* A round trip leaves the records of its stages in order, each by the right thread. */
 #include "pair.h"
 #include "check.h"
 
@@ -43,7 +43,7 @@ TEST(stage_records_of_a_round_trip)
 	CHECK(pair_end(&p));
 }
 
-/* A call that fails before it is queued is not queued in the records either. */
+/* A call that fails before it is queued leaves no record of being queued. */
 TEST(stage_records_of_a_call_that_fails)
 {
 	struct pair p;
@@ -51,7 +51,7 @@ TEST(stage_records_of_a_call_that_fails)
 	pair_begin(&p);
 	sim_nr_stages = 0;
 	sim_stages_wanted = true;
-	pair_call(&p, 77, 7, 0, "to nobody");
+	pair_call(&p, 77, 7, 0, "no such handle");
 	sim_stages_wanted = false;
 	CHECK(sim_nr_stages == 2 && sim_stages[1].stage == HOST_STAGE_WR_IN);
 	CHECK(pair_end(&p));
