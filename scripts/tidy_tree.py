@@ -165,9 +165,9 @@ def rule_contract(tree):
     count = len(set(operations(src)))
     if count > OPERATIONS_MAX:
         yield src.path, 1, f"{count} operations, {OPERATIONS_MAX} allowed"
-    porting = tree.get(PORTING)
-    if porting and f"{count} operations" not in porting.text:
-        yield porting.path, 1, f"host.h has {count} operations, which this page does not say"
+    for path in (PORTING, ARCHITECTURE):
+        if path in tree and f"{count} operations" not in tree[path].text:
+            yield path, 1, f"host.h has {count} operations, which this page does not say"
 
 
 def defines(src, name, kind):
