@@ -69,7 +69,8 @@ static struct world_call call_with(const struct everything *e, u32 flags)
 }
 
 /* Reads all returns of @t, frees all buffers, replies to calls and acknowledges notices. */
-static void handle_returns(struct pair *p, struct world_thread *t, const struct world_call *reply)
+static void handle_returns(struct pair *p, struct world_thread *t,
+			   const struct world_call *reply)
 {
 	u8 arg[80];
 	u32 br;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An operation of several steps that fails in any of them leaves the world as it was.
- * Each operation of the table is tried with its first host call failing, then with its
- * second, and so on until it succeeds; after each failure, when both sides have read what
- * there is to read, the report of the whole state and all counts are what they were.
+ * Operations of several steps, of the whole engine, are undone when one step fails. Each
+ * operation of the table is run with its first host call failing, then with its second and
+ * so on until it succeeds. After each failure, when both processes have read all returns,
+ * the report of the whole state and all counters are the same as before.
  */
 #include "pair.h"
 #include "check.h"
@@ -11,36 +11,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct world_at {
+struct undo_world {
 	struct pair p;
-	struct world_proc *other; /* a third process, which holds what the client gave it */
+	struct world_proc *other; /* a third process */
 	struct world_thread *o;
-	u32 others_handle; /* of an object of the client's, in the server */
-	u32 fds[3];
+	u32 handle; /* in the server, of an object of the client */
+	u32 fds[3]; /* open files of the client */
 };
 
-/* ---- what the world is like ------------------------------------------------------ */
+/* ---- the state of the engine ------------------------------------------------------ */
 
-struct picture {
+struct state {
 	struct host_out text;
 	s32 live[STAT_COUNT];
 	u32 files, secctxs;
 };
 
-static void take_picture(struct picture *pic)
+static void get_state(struct state *state)
 {
 	struct binder_stats stats;
 	u32 i;
 
-	*pic = (struct picture){ .files = sim_stats.files, .secctxs = sim_stats.secctxs };
-	binder_report_state(&pic->text);
+	*state = (struct state){ .files = sim_stats.files, .secctxs = sim_stats.secctxs };
+	binder_report_state(&state->text);
 	binder_stats_add_up(&stats);
 	for (i = 0; i < STAT_COUNT; i++)
-		pic->live[i] = host_atomic_read(&stats.created[i]) -
-			       host_atomic_read(&stats.deleted[i]);
+		state->live[i] = host_atomic_read(&stats.created[i]) -
+				 host_atomic_read(&stats.deleted[i]);
 }
 
-static bool same(const struct picture *a, const struct picture *b)
+static bool same(const struct state *a, const struct state *b)
 {
 	bool same = a->text.len == b->text.len && !memcmp(a->text.text, b->text.text, a->text.len);
 
@@ -68,7 +68,8 @@ struct one {
 
 static const u64 at_start[1];
 
-static void say_one(struct world_thread *t, bool reply, const struct one *o, size_t size)
+/* Appends a call or reply with one object. */
+static void send_one(struct world_thread *t, bool reply, const struct one *o, size_t size)
 {
 	struct world_call call = {
 		.flags = TF_ACCEPT_FDS, .data = o, .size = size,
@@ -81,22 +82,22 @@ static void say_one(struct world_thread *t, bool reply, const struct one *o, siz
 		world_call(t, &call);
 }
 
-static void say_flat(struct world_thread *t, bool reply, u32 type, u64 what, u64 cookie)
+static void send_flat(struct world_thread *t, bool reply, u32 type, u64 what, u64 cookie)
 {
 	struct one o = { .flat = { .hdr.type = type, .binder = what, .cookie = cookie } };
 
-	say_one(t, reply, &o, sizeof(o.flat));
+	send_one(t, reply, &o, sizeof(o.flat));
 }
 
-static void say_fd(struct world_thread *t, bool reply, u32 fd)
+static void send_fd(struct world_thread *t, bool reply, u32 fd)
 {
 	struct one o = { .fd = { .hdr.type = BINDER_TYPE_FD, .fd = fd } };
 
-	say_one(t, reply, &o, sizeof(o.fd));
+	send_one(t, reply, &o, sizeof(o.fd));
 }
 
-/* A buffer, one that hangs from it, and two files in the first. */
-static void say_buffers(struct world_thread *t, bool reply, const u32 *fds)
+/* A buffer, a second one that is its child, and an array of two files in the first. */
+static void send_buffers(struct world_thread *t, bool reply, const u32 *fds)
 {
 	struct {
 		struct binder_buffer_object outer, inner;
@@ -125,7 +126,7 @@ static void say_buffers(struct world_thread *t, bool reply, const u32 *fds)
 		world_call(t, &call);
 }
 
-static void call_plain(struct world_at *w)
+static void call_plain(struct undo_world *w)
 {
 	struct world_call call = plain();
 
@@ -133,7 +134,7 @@ static void call_plain(struct world_at *w)
 	world_write_read(w->p.c, false);
 }
 
-static void call_oneway(struct world_at *w)
+static void call_oneway(struct undo_world *w)
 {
 	struct world_call call = plain();
 
@@ -142,37 +143,37 @@ static void call_oneway(struct world_at *w)
 	world_write_read(w->p.c, false);
 }
 
-static void call_binder(struct world_at *w)
+static void call_binder(struct undo_world *w)
 {
-	say_flat(w->p.c, false, BINDER_TYPE_BINDER, 0x7000, 0x7001);
+	send_flat(w->p.c, false, BINDER_TYPE_BINDER, 0x7000, 0x7001);
 	world_write_read(w->p.c, false);
 }
 
-static void call_weak_binder(struct world_at *w)
+static void call_weak_binder(struct undo_world *w)
 {
-	say_flat(w->p.c, false, BINDER_TYPE_WEAK_BINDER, 0x7000, 0x7001);
+	send_flat(w->p.c, false, BINDER_TYPE_WEAK_BINDER, 0x7000, 0x7001);
 	world_write_read(w->p.c, false);
 }
 
-static void call_handle_home(struct world_at *w)
+static void call_handle_back(struct undo_world *w)
 {
-	say_flat(w->p.c, false, BINDER_TYPE_HANDLE, 0, 0);
+	send_flat(w->p.c, false, BINDER_TYPE_HANDLE, 0, 0);
 	world_write_read(w->p.c, false);
 }
 
-static void call_fd(struct world_at *w)
+static void call_fd(struct undo_world *w)
 {
-	say_fd(w->p.c, false, w->fds[0]);
+	send_fd(w->p.c, false, w->fds[0]);
 	world_write_read(w->p.c, false);
 }
 
-static void call_buffers(struct world_at *w)
+static void call_buffers(struct undo_world *w)
 {
-	say_buffers(w->p.c, false, w->fds);
+	send_buffers(w->p.c, false, w->fds);
 	world_write_read(w->p.c, false);
 }
 
-static void reply_plain(struct world_at *w)
+static void reply_plain(struct undo_world *w)
 {
 	struct world_call reply = plain();
 
@@ -180,51 +181,50 @@ static void reply_plain(struct world_at *w)
 	world_write_read(w->p.s, false);
 }
 
-static void reply_binder(struct world_at *w)
+static void reply_binder(struct undo_world *w)
 {
-	say_flat(w->p.s, true, BINDER_TYPE_BINDER, 0x8000, 0x8001);
+	send_flat(w->p.s, true, BINDER_TYPE_BINDER, 0x8000, 0x8001);
 	world_write_read(w->p.s, false);
 }
 
-static void reply_handle_home(struct world_at *w)
+static void reply_handle_back(struct undo_world *w)
 {
-	say_flat(w->p.s, true, BINDER_TYPE_HANDLE, w->others_handle, 0);
+	send_flat(w->p.s, true, BINDER_TYPE_HANDLE, w->handle, 0);
 	world_write_read(w->p.s, false);
 }
 
-static void reply_fd(struct world_at *w)
+static void reply_fd(struct undo_world *w)
 {
-	say_fd(w->p.s, true, 0);
+	send_fd(w->p.s, true, 0);
 	world_write_read(w->p.s, false);
 }
 
-static void reply_buffers(struct world_at *w)
+static void reply_buffers(struct undo_world *w)
 {
-	say_buffers(w->p.s, true, (const u32[]){ 0, 0 });
+	send_buffers(w->p.s, true, (const u32[]){ 0, 0 });
 	world_write_read(w->p.s, false);
 }
 
-/* The third process learns of the manager. */
-static void acquire(struct world_at *w)
+static void acquire(struct undo_world *w)
 {
 	world_command(w->o, BC_ACQUIRE, &(u32){ 0 });
 	world_write_read(w->o, false);
 }
 
-static void increfs(struct world_at *w)
+static void increfs(struct undo_world *w)
 {
 	world_command(w->o, BC_INCREFS, &(u32){ 0 });
 	world_write_read(w->o, false);
 }
 
-static void request_death(struct world_at *w)
+static void request_death(struct undo_world *w)
 {
 	world_command(w->p.c, BC_REQUEST_DEATH_NOTIFICATION,
 		      &(struct binder_handle_cookie){ .cookie = 5 });
 	world_write_read(w->p.c, false);
 }
 
-static void request_freeze(struct world_at *w)
+static void request_freeze(struct undo_world *w)
 {
 	world_command(w->p.c, BC_REQUEST_FREEZE_NOTIFICATION,
 		      &(struct binder_handle_cookie){ .cookie = 6 });
@@ -232,7 +232,7 @@ static void request_freeze(struct world_at *w)
 	w->p.c->out_len = 0;
 }
 
-static void open_device(struct world_at *w)
+static void open_device(struct undo_world *w)
 {
 	struct binder_proc *proc = NULL;
 
@@ -240,14 +240,14 @@ static void open_device(struct world_at *w)
 		binder_release(proc);
 }
 
-static void new_thread(struct world_at *w)
+static void new_thread(struct undo_world *w)
 {
 	struct world_thread *t = w->other->threads[1];
 
 	world_write_read(t, false);
 }
 
-static void become_manager(struct world_at *w)
+static void become_manager(struct undo_world *w)
 {
 	world_become_manager(w->p.s);
 }
@@ -256,39 +256,39 @@ static void become_manager(struct world_at *w)
 
 static const struct operation {
 	const char *name;
-	void (*run)(struct world_at *w);
-	bool reply;  /* the server has a call to answer */
-	bool lasts;  /* its success is not undone by reading and freeing */
-	u32 least;   /* host calls that may fail, at least */
-	enum { WARM, COLD, NO_MANAGER } at; /* COLD: nobody has called anybody yet */
+	void (*run)(struct undo_world *w);
+	bool reply;  /* needs a call that the server serves */
+	bool lasts;  /* its effect remains when all returns are read and buffers freed */
+	u32 least;   /* number of host calls that can fail, at least */
+	enum { WARM, COLD, NO_MANAGER } at; /* COLD: before any transaction */
 } operations[] = {
 	{ "a call", call_plain, false, false, 2 },
 	{ "a one-way call", call_oneway, false, false, 2 },
 	{ "a call with an object", call_binder, false, false, 4 },
 	{ "a call with a weak object", call_weak_binder, false, false, 4 },
-	{ "a call with a handle that comes home", call_handle_home, false, false, 3 },
+	{ "a call with a handle of the receiver's object", call_handle_back, false, false, 3 },
 	{ "a call with a file", call_fd, false, false, 4 },
 	{ "a call with buffers and files in them", call_buffers, false, false, 6 },
 	{ "a reply", reply_plain, true, false, 1 },
 	{ "a reply with an object", reply_binder, true, false, 4 },
-	{ "a reply with a handle that comes home", reply_handle_home, true, false, 3 },
+	{ "a reply with a handle of the receiver's object", reply_handle_back, true, false, 3 },
 	{ "a reply with a file", reply_fd, true, false, 3 },
 	{ "a reply with buffers and files in them", reply_buffers, true, false, 4 },
 	{ "a strong count of the manager", acquire, false, true, 1 },
 	{ "a weak count of the manager", increfs, false, true, 1 },
-	{ "a request for a death notice", request_death, false, true, 1 },
-	{ "a request for freeze notices", request_freeze, false, true, 1 },
+	{ "a request for a death notification", request_death, false, true, 1 },
+	{ "a request for freeze notifications", request_freeze, false, true, 1 },
 	{ "an open", open_device, false, false, 1 },
-	{ "a thread", new_thread, false, true, 1 },
-	{ "the first call, for which the map is found", call_plain, false, false, 4, COLD },
-	{ "the first call with an object", call_binder, false, false, 6, COLD },
-	{ "to be context manager", become_manager, false, true, 1, NO_MANAGER },
+	{ "a new thread", new_thread, false, true, 1 },
+	{ "the first call, which looks up the mapping", call_plain, false, false, 4, COLD },
+	{ "the first call, with an object", call_binder, false, false, 6, COLD },
+	{ "becoming context manager", become_manager, false, true, 1, NO_MANAGER },
 };
 
 /* ---- the sweep ---------------------------------------------------------------------------- */
 
-/* Reads all returns of @t and does what they ask for; closes files that came. */
-static void drain(struct world_at *w, struct world_thread *t)
+/* Reads all returns of @t, replies to calls, and closes the files that were received. */
+static void drain(struct undo_world *w, struct world_thread *t)
 {
 	struct world_call reply = plain();
 	u8 arg[80];
@@ -317,7 +317,7 @@ static void drain(struct world_at *w, struct world_thread *t)
 	} while (br || t->out_len);
 }
 
-static void drain_all(struct world_at *w)
+static void drain_all(struct undo_world *w)
 {
 	u32 i;
 
@@ -327,8 +327,8 @@ static void drain_all(struct world_at *w)
 	}
 }
 
-/* The server reads a call of the client's, and keeps it. */
-static void serve(struct world_at *w)
+/* The server reads a call of the client and does not reply. */
+static void serve(struct undo_world *w)
 {
 	struct world_call call = plain();
 	u8 arg[80];
@@ -343,13 +343,13 @@ static void serve(struct world_at *w)
 	world_write_read(w->p.s, false);
 }
 
-static void begin(struct world_at *w, int at)
+static void begin(struct undo_world *w, int at)
 {
 	struct flat_binder_object manager = pair_binder(
 		0, 0, FLAT_BINDER_FLAG_ACCEPTS_FDS | FLAT_BINDER_FLAG_TXN_SECURITY_CTX);
 	u32 i;
 
-	*w = (struct world_at){ .others_handle = 0 };
+	*w = (struct undo_world){ .handle = 0 };
 	world_begin(&w->p.w);
 	w->p.server = world_proc(&w->p.w);
 	w->p.client = world_proc(&w->p.w);
@@ -372,37 +372,37 @@ static void begin(struct world_at *w, int at)
 	world_write_read(w->o, false);
 	if (at != WARM)
 		return;
-	/* An object of the client's that the server holds; and everything warm. */
-	say_flat(w->p.c, false, BINDER_TYPE_BINDER, 0x9000, 0x9001);
+	/* The server gets a handle to an object of the client; all caches are filled. */
+	send_flat(w->p.c, false, BINDER_TYPE_BINDER, 0x9000, 0x9001);
 	world_write_read(w->p.c, false);
 	world_poll_read(w->p.s);
-	w->others_handle = 1;
-	world_command(w->p.s, BC_ACQUIRE, &w->others_handle);
+	w->handle = 1;
+	world_command(w->p.s, BC_ACQUIRE, &w->handle);
 	world_write_read(w->p.s, false);
 	drain_all(w);
 	call_buffers(w);
 	drain_all(w);
 }
 
-/* With the @nth host call failing, if there are so many. */
+/* Runs @op with its @nth host call failing; false if there are not so many. */
 static bool attempt(const struct operation *op, u64 nth)
 {
-	struct picture before, after;
-	struct world_at w;
+	struct state before, after;
+	struct undo_world w;
 	bool failed, lasts;
 
 	begin(&w, op->at);
-	take_picture(&before);
+	get_state(&before);
 	if (op->reply)
 		serve(&w);
 	sim_arm(SIM_ANY, nth);
 	op->run(&w);
 	failed = sim_stats.failed;
-	/* What cannot be fetched as a whole is fetched piece by piece. */
+	/* When reading a whole window of commands fails, the engine reads single ones. */
 	lasts = op->lasts && (!failed || sim_stats.failed_op == SIM_READ_CALLER);
 	sim_arm(SIM_ANY, 0);
 	drain_all(&w);
-	take_picture(&after);
+	get_state(&after);
 	if (!lasts)
 		CHECK(same(&before, &after));
 	free(before.text.text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The ioctls, and commands that make no sense. */
+/* The ioctls; invalid commands. Tests ioctl.c and command.c. */
 #include "pair.h"
 #include "check.h"
 
@@ -93,7 +93,7 @@ TEST(ioctl_spawns_loopers)
 	pair_call(&p, 0, 1, 0, "");
 	CHECK(world_write_read(p.s, true) == 0);
 	CHECK(pair_expect(p.s, BR_TRANSACTION, &(struct binder_transaction_data){ 0 }));
-	CHECK(!world_next(p.s, NULL)); /* one is all that it wanted */
+	CHECK(!world_next(p.s, NULL)); /* no second spawn request: max_threads is 1 */
 	CHECK(pair_end(&p));
 }
 
@@ -108,7 +108,7 @@ TEST(ioctl_spam_suspect_if_enabled)
 	CHECK(world_ioctl(p.c, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &on) == 0);
 	world_call(p.c, &call);
 	CHECK(world_write_read(p.c, true) == 0);
-	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL)); /* it had nothing before */
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL)); /* the first buffer of the client */
 	call.size = 1;
 	world_call(p.c, &call);
 	CHECK(world_write_read(p.c, true) == 0);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many threads of several processes at once, each on a thread of execution of its
- * own, doing whatever comes to mind, while processes die and are born.  Nothing is
- * expected of any one call.  What is: no lock out of order, no use after free, no
- * data race (in the build that looks for them), no wake-up lost, and nothing left
- * when all are gone.
+ * Many threads of several processes, each on a thread of the system, that do random things
+ * while processes are killed and replaced. Single calls are not checked. Tested is that
+ * locks are taken in order, that no memory is used after it was freed, that there are no
+ * data races (in the build with the thread sanitizer) and no lost wake-ups, and that
+ * nothing is left in the end. Tests the whole engine.
  */
 #include "common/lock.h"
 #include "core.h"
@@ -20,7 +20,7 @@
 
 #define PROCS	   4 /* the first is the context manager */
 #define THREADS	   3 /* of each */
-#define AREA	   0x4000 /* of a thread, in its process's memory */
+#define AREA	   0x4000 /* bytes for each thread in the memory of its process */
 #define IO_SIZE	   0x1000
 #define DATA_AT	   0x2000
 #define PATIENCE_US 5000
@@ -44,9 +44,9 @@ struct actor {
 	u64 area;
 	u8 out[512];
 	size_t out_len;
-	u32 handles[8]; /* that were given to us, with a count each */
+	u32 handles[8]; /* with a strong count on each */
 	u32 nr_handles;
-	char stack[16]; /* 'C' a call of ours, 'S' one that we serve, innermost last */
+	char stack[16]; /* 'C' a call of its own, 'S' one that it serves, innermost last */
 	u32 depth;
 	u32 lost_wakes;
 	u64 calls;
@@ -80,7 +80,7 @@ static bool is_woken(struct actor *a)
 	return __atomic_load_n(&a->sim.woken, __ATOMIC_SEQ_CST);
 }
 
-static void sleep_soundly(struct actor *a)
+static void clear_woken(struct actor *a)
 {
 	__atomic_store_n(&a->sim.woken, false, __ATOMIC_SEQ_CST);
 }
@@ -96,28 +96,30 @@ static enum binder_resume_reason wait_for_something(struct actor *a)
 			return RESUME_TIMED_OUT;
 		sched_yield();
 	}
-	sleep_soundly(a);
+	clear_woken(a);
 	return RESUME_WOKEN;
 }
 
-/* Work of its own stands in the list of a thread that nobody woke.  (Work of the
- * process may be on its way to another thread that is slow to come.) */
-static bool was_forgotten(struct actor *a, struct binder_thread *thread) NO_TSA
+/*
+ * Returns whether the thread has work of its own and was not woken. (Work of the process
+ * may be for another thread that is slow to run.)
+ */
+static bool wake_is_lost(struct actor *a, struct binder_thread *thread)
 {
-	bool forgotten;
+	bool lost;
 
 	binder_lock(&thread->proc->inner_lock);
-	forgotten = thread->process_todo && !is_woken(a);
+	lost = thread->process_todo && !is_woken(a);
 	binder_unlock(&thread->proc->inner_lock);
-	return forgotten;
+	return lost;
 }
 
-static int go_on(struct actor *a, struct binder_thread *thread, u32 cmd, void *arg)
+static int wait_and_resume(struct actor *a, struct binder_thread *thread, u32 cmd, void *arg)
 {
 	enum binder_resume_reason why = wait_for_something(a);
 
 	if (why == RESUME_TIMED_OUT && cmd != BINDER_FREEZE) {
-		a->lost_wakes += was_forgotten(a, thread);
+		a->lost_wakes += wake_is_lost(a, thread);
 		why = RESUME_INTERRUPTED;
 	}
 	return binder_resume(thread, cmd, arg, why);
@@ -131,13 +133,13 @@ static int call(struct actor *a, u32 cmd, void *arg)
 	if (!thread)
 		return -ENOMEM;
 	a->calls++;
-	sleep_soundly(a);
+	clear_woken(a);
 	ret = binder_ioctl(thread, cmd, arg, false);
 	while (ret == BINDER_WOULD_BLOCK || ret == BINDER_RESTART) {
 		if (ret == BINDER_RESTART)
 			ret = binder_ioctl(thread, cmd, arg, false);
 		else
-			ret = go_on(a, thread, cmd, arg);
+			ret = wait_and_resume(a, thread, cmd, arg);
 	}
 	binder_thread_put(thread);
 	return ret;
@@ -145,7 +147,8 @@ static int call(struct actor *a, u32 cmd, void *arg)
 
 /* ---- commands ------------------------------------------------------------------ */
 
-static void say(struct actor *a, u32 bc, const void *arg)
+/* Appends a command to the next write. */
+static void command(struct actor *a, u32 bc, const void *arg)
 {
 	size_t size = ABI_IOC_SIZE(bc);
 
@@ -168,7 +171,7 @@ struct parcel {
 
 #define PARCEL_SIZE offsetof(struct parcel, offsets)
 
-/* A call, one-way call or reply, with an object of ours or a file or neither. */
+/* A call, one-way call or reply with up to four objects. */
 static void send(struct actor *a, bool reply, u32 handle, u32 flags)
 {
 	u64 at = a->area + DATA_AT;
@@ -203,12 +206,12 @@ static void send(struct actor *a, bool reply, u32 handle, u32 flags)
 		sg.transaction_data.offsets_size = dice(a, 5) * sizeof(u64);
 	sim_write(a->owner->sim, at, &p, sizeof(p));
 	if (sg.transaction_data.offsets_size > 2 * sizeof(u64))
-		say(a, reply ? BC_REPLY_SG : BC_TRANSACTION_SG, &sg);
+		command(a, reply ? BC_REPLY_SG : BC_TRANSACTION_SG, &sg);
 	else
-		say(a, reply ? BC_REPLY : BC_TRANSACTION, &sg.transaction_data);
+		command(a, reply ? BC_REPLY : BC_TRANSACTION, &sg.transaction_data);
 }
 
-/* Looks into what came: keeps a handle, closes a file. */
+/* Acquires a handle in the received data, or not, and closes a received file. */
 static void unpack(struct actor *a, const struct binder_transaction_data *tr)
 {
 	struct parcel p;
@@ -220,13 +223,13 @@ static void unpack(struct actor *a, const struct binder_transaction_data *tr)
 		struct binder_handle_cookie notice = { p.object.handle, (u64)a->tid };
 
 		a->handles[a->nr_handles++] = p.object.handle;
-		say(a, BC_ACQUIRE, &p.object.handle);
+		command(a, BC_ACQUIRE, &p.object.handle);
 		if (dice(a, 2))
-			say(a, BC_REQUEST_DEATH_NOTIFICATION, &notice);
+			command(a, BC_REQUEST_DEATH_NOTIFICATION, &notice);
 		if (!dice(a, 4))
-			say(a, BC_REQUEST_FREEZE_NOTIFICATION, &notice);
+			command(a, BC_REQUEST_FREEZE_NOTIFICATION, &notice);
 	}
-	/* Those of an array go with the buffer. */
+	/* The files of an array are closed with the buffer. */
 	if (tr->offsets_size >= 2 * sizeof(u64) && p.fd.fd)
 		sim_file_close(a->owner->sim, p.fd.fd);
 }
@@ -242,25 +245,25 @@ static void push(struct actor *a, char what)
 		a->stack[a->depth++] = what;
 }
 
-/* Whom to call: mostly the manager. */
-static u32 somebody(struct actor *a)
+/* A handle to call: mostly the context manager. */
+static u32 random_target(struct actor *a)
 {
 	return a->nr_handles && dice(a, 2) ? a->handles[dice(a, a->nr_handles)] : 0;
 }
 
-static void call_somebody(struct actor *a)
+static void call_random(struct actor *a)
 {
 	push(a, 'C');
-	send(a, false, somebody(a), 0);
+	send(a, false, random_target(a), 0);
 }
 
-/* While we serve a call, and wait for none of our own: answer, or first ask others. */
+/* If the thread serves a call: replies, or makes a nested call first. */
 static void serve(struct actor *a)
 {
 	if (innermost(a) != 'S')
 		return;
 	if (a->depth < 8 && !dice(a, 4)) {
-		call_somebody(a);
+		call_random(a);
 		return;
 	}
 	a->depth--;
@@ -270,15 +273,15 @@ static void serve(struct actor *a)
 static void take_transaction(struct actor *a, u32 br, const struct binder_transaction_data *tr)
 {
 	unpack(a, tr);
-	if (dice(a, 50)) /* some are left for the end */
-		say(a, BC_FREE_BUFFER, &tr->data.ptr.buffer);
+	if (dice(a, 50)) /* some are never freed */
+		command(a, BC_FREE_BUFFER, &tr->data.ptr.buffer);
 	if (br == BR_REPLY)
 		a->depth -= innermost(a) == 'C';
 	else if (!(tr->flags & TF_ONE_WAY))
 		push(a, 'S');
 }
 
-static void answer(struct actor *a, u32 br, const u8 *arg)
+static void handle_return(struct actor *a, u32 br, const u8 *arg)
 {
 	switch (br) {
 	case BR_TRANSACTION:
@@ -292,16 +295,16 @@ static void answer(struct actor *a, u32 br, const u8 *arg)
 		a->depth -= innermost(a) == 'C';
 		break;
 	case BR_INCREFS:
-		say(a, BC_INCREFS_DONE, arg);
+		command(a, BC_INCREFS_DONE, arg);
 		break;
 	case BR_ACQUIRE:
-		say(a, BC_ACQUIRE_DONE, arg);
+		command(a, BC_ACQUIRE_DONE, arg);
 		break;
 	case BR_DEAD_BINDER:
-		say(a, BC_DEAD_BINDER_DONE, arg);
+		command(a, BC_DEAD_BINDER_DONE, arg);
 		break;
 	case BR_FROZEN_BINDER:
-		say(a, BC_FREEZE_NOTIFICATION_DONE, arg);
+		command(a, BC_FREEZE_NOTIFICATION_DONE, arg);
 		break;
 	default:
 		break;
@@ -333,11 +336,11 @@ static void write_read(struct actor *a, bool read)
 		size = ABI_IOC_SIZE(br);
 		memcpy(arg, in + at + sizeof(br), size);
 		at += sizeof(br) + size;
-		answer(a, br, arg);
+		handle_return(a, br, arg);
 	}
 }
 
-/* ---- what comes to mind ------------------------------------------------------------ */
+/* ---- random operations -------------------------------------------------------------- */
 
 static void drop_a_handle(struct actor *a)
 {
@@ -349,12 +352,12 @@ static void drop_a_handle(struct actor *a)
 	if (dice(a, 2)) {
 		struct binder_handle_cookie notice = { handle, (u64)a->tid };
 
-		say(a, BC_CLEAR_DEATH_NOTIFICATION, &notice);
+		command(a, BC_CLEAR_DEATH_NOTIFICATION, &notice);
 	}
-	say(a, BC_RELEASE, &handle);
+	command(a, BC_RELEASE, &handle);
 }
 
-static void freeze_somebody(struct actor *a)
+static void freeze_random(struct actor *a)
 {
 	struct binder_freeze_info info = {
 		.pid = (u32)a->owner->sim->pid - 1000 + 1000 * dice(a, 3),
@@ -367,8 +370,8 @@ static void freeze_somebody(struct actor *a)
 	call(a, BINDER_FREEZE, &info);
 }
 
-/* Looks at everything, and at itself. */
-static void look_around(struct actor *a)
+/* Prints all reports, lists the nodes of the process and polls. */
+static void print_reports(struct actor *a)
 {
 	struct binder_node_debug_info info = { 0 };
 	struct host_out out = { 0 };
@@ -398,36 +401,37 @@ static void *actor_main(void *arg)
 	bool looper = a->owner->manager || a->tid % 2;
 
 	if (looper)
-		say(a, BC_ENTER_LOOPER, NULL);
+		command(a, BC_ENTER_LOOPER, NULL);
 	while (!__atomic_load_n(&a->owner->stop, __ATOMIC_SEQ_CST)) {
 		u32 what = dice(a, 256);
 
 		if (what == 0) {
-			freeze_somebody(a);
+			freeze_random(a);
 		} else if (what == 1) {
 			call(a, BINDER_THREAD_EXIT, &(s32){ 0 });
 			a->depth = 0;
 			if (looper)
-				say(a, BC_ENTER_LOOPER, NULL);
+				command(a, BC_ENTER_LOOPER, NULL);
 		} else if (what == 2) {
 			binder_shrink(dice(a, 20));
 		} else if (what == 3) {
-			look_around(a);
+			print_reports(a);
 		} else if (what < 20) {
 			drop_a_handle(a);
 		} else if (what < 80) {
-			send(a, false, somebody(a), TF_ONE_WAY | (dice(a, 2) ? TF_UPDATE_TXN : 0));
+			send(a, false, random_target(a),
+			     TF_ONE_WAY | (dice(a, 2) ? TF_UPDATE_TXN : 0));
 		} else if (!a->depth && !looper) {
-			call_somebody(a);
+			call_random(a);
 		}
 		write_read(a, what > 10);
 	}
 	return NULL;
 }
 
-/* ---- births and deaths ---------------------------------------------------------------- */
+/* ---- processes ---------------------------------------------------------------------- */
 
-static void be_born(struct storm *storm, u32 nr)
+static void start_proc(struct storm *storm, u32 nr)
 {
 	struct flat_binder_object manager = { .hdr.type = BINDER_TYPE_BINDER,
 					      .flags = FLAT_BINDER_FLAG_ACCEPTS_FDS };
@@ -442,7 +446,7 @@ static void be_born(struct storm *storm, u32 nr)
 	sim_file_open(proc->sim);
 	proc->sim->fds_later = nr % 2;
 	while (binder_open(storm->context, proc->sim, &proc->proc))
-		; /* made to fail: again */
+		; /* an injected failure: try again */
 	proc->actors = calloc(THREADS, sizeof(*proc->actors));
 	for (i = 0; i < THREADS; i++) {
 		struct actor *a = &proc->actors[i];
@@ -460,7 +464,7 @@ static void be_born(struct storm *storm, u32 nr)
 		pthread_create(&proc->actors[i].thread, NULL, actor_main, &proc->actors[i]);
 }
 
-static void die(struct storm *storm, u32 nr)
+static void kill_proc(struct storm *storm, u32 nr)
 {
 	struct storm_proc *proc = &storm->procs[nr];
 	u32 i;
@@ -474,19 +478,19 @@ static void die(struct storm *storm, u32 nr)
 	binder_release(proc->proc);
 }
 
-/* What the system keeps of a process while others may still look at it. */
-static void free_removed(struct storm_proc *proc)
+/* Frees the simulated process, which other threads may use until all have ended. */
+static void free_proc(struct storm_proc *proc)
 {
 	free(proc->actors);
 	sim_proc_free(proc->sim);
 }
 
-static void blow(void)
+static void run_storm(void)
 {
 	struct storm storm = { 0 };
 	struct storm_proc dead[64];
-	const char *more = getenv("STORM_SEED"); /* another storm, for the curious */
-	u64 seed = more ? strtoull(more, NULL, 0) | 1 : 7;
+	const char *chosen = getenv("STORM_SEED");
+	u64 seed = chosen ? strtoull(chosen, NULL, 0) | 1 : 7;
 	u32 nr_dead = 0, i;
 
 	binder_world_init();
@@ -495,22 +499,22 @@ static void blow(void)
 		;
 	storm.last_pid = 1000 * (s32)(seed % 1000);
 	for (i = 0; i < PROCS; i++)
-		be_born(&storm, i);
+		start_proc(&storm, i);
 	for (i = 0; i < 40; i++) {
 		u32 nr = unit_random(&seed) % PROCS;
 
 		nanosleep(&(struct timespec){ .tv_nsec = 30 * 1000 * 1000 }, NULL);
-		die(&storm, nr);
+		kill_proc(&storm, nr);
 		dead[nr_dead++] = storm.procs[nr];
-		be_born(&storm, nr);
+		start_proc(&storm, nr);
 	}
 	for (i = 0; i < PROCS; i++)
-		die(&storm, i);
+		kill_proc(&storm, i);
 	binder_context_put(storm.context);
 	for (i = 0; i < nr_dead; i++)
-		free_removed(&dead[i]);
+		free_proc(&dead[i]);
 	for (i = 0; i < PROCS; i++)
-		free_removed(&storm.procs[i]);
+		free_proc(&storm.procs[i]);
 	for (i = 0; i < STAT_COUNT; i++)
 		CHECK(host_atomic_read(&binder_world.stats.created[i]) ==
 		      host_atomic_read(&binder_world.stats.deleted[i]));
@@ -523,12 +527,12 @@ static void blow(void)
 
 TEST(storm_of_many_threads)
 {
-	blow();
+	run_storm();
 }
 
 TEST(storm_while_the_host_fails)
 {
 	sim_fail_every(97);
-	blow();
+	run_storm();
 	sim_fail_every(0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Receive buffers on the test home. */
+/* Receive buffers: allocating and freeing them, their pages, one-way space and spam. */
 #include "memory/alloc.h"
 #include "common/limits.h"
 #include "check.h"
@@ -96,13 +96,13 @@ TEST(buffer_refuses_sizes_that_overflow)
 	begin(&w, SIZE);
 	for (i = 0; i < sizeof(big) / sizeof(big[0]); i++) {
 		for (j = 0; j < 27; j++) {
-			size_t part[3] = { big[i], j % 3 == 1 ? big[i] : 0, j % 9 / 3 ? 8 : 0 };
+			size_t section[3] = { big[i], j % 3 == 1 ? big[i] : 0, j % 9 / 3 ? 8 : 0 };
 			size_t turn = j / 9;
 
 			err = 0;
-			CHECK(!binder_alloc_new_buffer(&w.alloc, &w.proc, part[turn],
-						 part[(turn + 1) % 3], part[(turn + 2) % 3], false,
-						 1, &err));
+			CHECK(!binder_alloc_new_buffer(&w.alloc, &w.proc, section[turn],
+						       section[(turn + 1) % 3],
+						       section[(turn + 2) % 3], false, 1, &err));
 			CHECK(err == -ENOSPC);
 		}
 	}
@@ -148,7 +148,7 @@ TEST(buffer_claim)
 	binder_alloc_free_buffer(&w.alloc, a);
 	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, &err) && err == -ENOENT);
 	a = get(&w, 0, false, 1, &err);
-	CHECK(!a->claimed && !a->user_free && !a->transaction); /* a used struct is like new */
+	CHECK(!a->claimed && !a->user_free && !a->transaction); /* nothing left of the last use */
 	end(&w);
 }
 
@@ -174,12 +174,12 @@ TEST(buffer_spam_suspect_once_until_recovered)
 	int err, nr = 0, suspects = 0;
 
 	begin(&w, SIZE);
-	/* Leave little more than a tenth, so that only the number counts. */
+	/* Leave little more than a tenth, so that only the number of buffers matters. */
 	CHECK(get(&w, SIZE / 2 - SIZE / 10 - 64, true, 7, &err));
 	for (nr = 0; nr < 100; nr++) {
 		buffers[nr] = get(&w, 0, true, 9, &err);
 		suspects += buffers[nr]->oneway_spam_suspect;
-		if (buffers[nr]->oneway_spam_suspect) /* there are 51 before it */
+		if (buffers[nr]->oneway_spam_suspect) /* the 52nd buffer */
 			CHECK(nr == 51);
 	}
 	CHECK(suspects == 1);
@@ -187,7 +187,7 @@ TEST(buffer_spam_suspect_once_until_recovered)
 		binder_alloc_free_buffer(&w.alloc, buffers[--nr]);
 	buffers[0] = get(&w, 0, true, 9, &err); /* enough is left: recovered */
 	CHECK(!buffers[0]->oneway_spam_suspect);
-	buffers[1] = get(&w, SIZE / 20, true, 7, &err); /* 7 holds more than a quarter */
+	buffers[1] = get(&w, SIZE / 20, true, 7, &err); /* more than a quarter of the space */
 	CHECK(buffers[1]->oneway_spam_suspect);
 	CHECK(!get(&w, 0, true, 7, &err)->oneway_spam_suspect);
 	end(&w);
@@ -227,7 +227,7 @@ TEST(buffer_failures_leak_nothing)
 		CHECK(!a && err < 0);
 		binder_alloc_get_stats(&w.alloc, &stats);
 		CHECK(!stats.buffers && !stats.pages_active);
-		a = get(&w, SIZE / 2, true, 1, &err); /* the whole budget is there again */
+		a = get(&w, SIZE / 2, true, 1, &err); /* the whole one-way space is free again */
 		CHECK(a && !err);
 		end(&w);
 	}
@@ -288,7 +288,7 @@ struct stress {
 	u32 wrong;
 };
 
-/* Buffers of all sizes come and go; each must keep what was stored in it. */
+/* Allocates and frees buffers of random sizes; each must keep its content. */
 static void *stress_main(void *arg)
 {
 	struct stress *stress = arg;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Who is told what when a process dies. */
+/* What the death of a process or thread means for others: notifications, failed calls. */
 #include "pair.h"
 #include "check.h"
 
 #define COOKIE 0x5151
 
-/* The client takes a count on handle 0 and asks to be told. */
-static void ask(struct pair *p)
+/* The client acquires handle 0 and requests a death notification. */
+static void request(struct pair *p)
 {
 	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
 
@@ -22,7 +22,7 @@ TEST(death_is_notified)
 	u64 cookie;
 
 	pair_begin(&p);
-	ask(&p);
+	request(&p);
 	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
 	world_kill(p.server);
 	world_run(&p.w);
@@ -57,7 +57,7 @@ TEST(death_request_is_cleared)
 	u64 cookie;
 
 	pair_begin(&p);
-	ask(&p);
+	request(&p);
 	world_command(p.c, BC_CLEAR_DEATH_NOTIFICATION, &arg);
 	CHECK(world_write_read(p.c, true) == 0);
 	CHECK(pair_expect(p.c, BR_CLEAR_DEATH_NOTIFICATION_DONE, &cookie) && cookie == COOKIE);
@@ -73,7 +73,7 @@ TEST(death_cleared_before_it_is_acknowledged)
 	u64 cookie;
 
 	pair_begin(&p);
-	ask(&p);
+	request(&p);
 	world_kill(p.server);
 	CHECK(world_write_read(p.c, true) == 0);
 	CHECK(pair_expect(p.c, BR_DEAD_BINDER, &cookie));
@@ -87,7 +87,7 @@ TEST(death_cleared_before_it_is_acknowledged)
 	CHECK(pair_end(&p));
 }
 
-/* Asking and clearing without ever reading does not pile up for ever. */
+/* Notices that are requested and cleared, but never read, do not accumulate without limit. */
 TEST(death_requests_are_limited)
 {
 	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
@@ -95,13 +95,13 @@ TEST(death_requests_are_limited)
 	u32 nr;
 
 	pair_begin(&p);
-	ask(&p);
+	request(&p);
 	for (nr = 0; nr < BINDER_MAX_NOTICES + 10; nr++) {
 		world_command(p.c, BC_CLEAR_DEATH_NOTIFICATION, &arg);
 		world_command(p.c, BC_REQUEST_DEATH_NOTIFICATION, &arg);
 		REQUIRE(world_write_read(p.c, false) == 0);
 		if (p.c->arg.bwr.write_consumed < p.c->arg.bwr.write_size)
-			break; /* it has an error to read first */
+			break; /* at the limit: an error is queued */
 	}
 	CHECK(sim_stats.allocs < BINDER_MAX_NOTICES + 100);
 	while (world_write_read(p.c, true) == 0) {
@@ -154,9 +154,9 @@ TEST(death_of_the_caller_drops_the_reply)
 	pair_call(&p, 0, 1, 0, "x");
 	world_run(&p.w);
 	world_kill(p.client);
-	pair_reply(&p, "nobody hears");
+	pair_reply(&p, "too late");
 	CHECK(pair_expect(p.s, BR_TRANSACTION, &(struct binder_transaction_data){ 0 }));
-	CHECK(pair_expect(p.s, BR_TRANSACTION_COMPLETE, NULL)); /* not its fault */
+	CHECK(pair_expect(p.s, BR_TRANSACTION_COMPLETE, NULL)); /* no error for the server */
 	CHECK(pair_end(&p));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Frozen processes, and who hears of them. */
+/* Frozen processes, and freeze notifications. */
 #include "pair.h"
 #include "check.h"
 
@@ -49,13 +49,13 @@ TEST(freeze_queues_oneway_calls)
 	CHECK(pair_call(&p, 0, 9, TF_ONE_WAY, "x") == 0);
 	CHECK(pair_expect(p.c, BR_TRANSACTION_PENDING_FROZEN, NULL));
 	world_run(&p.w);
-	/* Not reading it is the business of the frozen threads. */
+	/* It can be read: the system has to stop the threads of a frozen process. */
 	CHECK(pair_expect(p.s, BR_TRANSACTION, &tr) && tr.code == 9);
 	CHECK(freeze(&p, false, 0) == 0);
 	CHECK(pair_end(&p));
 }
 
-/* A thread of a third process freezes, while the client's call is pending. */
+/* A thread of a third process freezes the server while a call of the client is pending. */
 static struct world_thread *freezer(struct pair *p, u32 timeout_ms, int *result)
 {
 	struct world_thread *t = world_thread(world_proc(&p->w));
@@ -143,7 +143,8 @@ TEST(freeze_of_an_unknown_pid)
 	CHECK(pair_end(&p));
 }
 
-static bool told_frozen(struct pair *p, u32 is_frozen)
+/* Reads a freeze notification of the client and acknowledges it; false: not as expected. */
+static bool read_notification(struct pair *p, u32 is_frozen)
 {
 	struct binder_frozen_state_info info;
 
@@ -165,21 +166,21 @@ TEST(freeze_is_notified)
 	world_command(p.c, BC_ENTER_LOOPER, NULL);
 	world_command(p.c, BC_REQUEST_FREEZE_NOTIFICATION, &arg);
 	CHECK(world_write_read(p.c, true) == 0);
-	CHECK(told_frozen(&p, 0)); /* as things are */
+	CHECK(read_notification(&p, 0)); /* the present state */
 	CHECK(freeze(&p, true, 0) == 0);
 	CHECK(world_write_read(p.c, true) == 0);
-	CHECK(told_frozen(&p, 1));
+	CHECK(read_notification(&p, 1));
 	CHECK(freeze(&p, false, 0) == 0);
 	CHECK(world_write_read(p.c, true) == 0);
-	CHECK(told_frozen(&p, 0));
+	CHECK(read_notification(&p, 0));
 	world_command(p.c, BC_CLEAR_FREEZE_NOTIFICATION, &arg);
 	CHECK(world_write_read(p.c, true) == 0);
 	CHECK(pair_expect(p.c, BR_CLEAR_FREEZE_NOTIFICATION_DONE, &cookie) && cookie == COOKIE);
 	CHECK(pair_end(&p));
 }
 
-/* Asks to be told, and has read how things are; the answer is still owed. */
-static void ask_and_hear(struct pair *p)
+/* Requests freeze notifications and reads the first one, without acknowledging it. */
+static void request_and_read(struct pair *p)
 {
 	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
 	struct binder_frozen_state_info info;
@@ -197,14 +198,14 @@ TEST(freeze_changes_before_it_is_acknowledged)
 	struct pair p;
 
 	pair_begin(&p);
-	ask_and_hear(&p);
+	request_and_read(&p);
 	CHECK(freeze(&p, true, 0) == 0);
 	CHECK(freeze(&p, false, 0) == 0);
 	CHECK(freeze(&p, true, 0) == 0);
 	CHECK(world_poll_read(p.c) == -EAGAIN);
 	world_command(p.c, BC_FREEZE_NOTIFICATION_DONE, &cookie);
 	CHECK(world_write_read(p.c, true) == 0);
-	CHECK(told_frozen(&p, 1)); /* as things are now, once */
+	CHECK(read_notification(&p, 1)); /* the present state, once */
 	CHECK(world_poll_read(p.c) == -EAGAIN);
 	CHECK(pair_end(&p));
 }
@@ -216,7 +217,7 @@ TEST(freeze_cleared_before_it_is_acknowledged)
 	struct pair p;
 
 	pair_begin(&p);
-	ask_and_hear(&p);
+	request_and_read(&p);
 	world_command(p.c, BC_CLEAR_FREEZE_NOTIFICATION, &arg);
 	CHECK(world_write_read(p.c, false) == 0);
 	CHECK(world_poll_read(p.c) == -EAGAIN);
@@ -231,22 +232,22 @@ TEST(freeze_invalid_commands)
 {
 	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
 	struct binder_handle_cookie wrong = { .handle = 0, .cookie = COOKIE + 1 };
-	struct binder_handle_cookie nobody = { .handle = 44, .cookie = COOKIE };
+	struct binder_handle_cookie unknown = { .handle = 44, .cookie = COOKIE };
 	const struct {
 		u32 bc;
 		const void *arg;
 	} mistakes[] = {
 		{ BC_REQUEST_FREEZE_NOTIFICATION, &arg }, /* the second time */
-		{ BC_REQUEST_FREEZE_NOTIFICATION, &nobody },
+		{ BC_REQUEST_FREEZE_NOTIFICATION, &unknown },
 		{ BC_CLEAR_FREEZE_NOTIFICATION, &wrong },
-		{ BC_CLEAR_FREEZE_NOTIFICATION, &nobody },
+		{ BC_CLEAR_FREEZE_NOTIFICATION, &unknown },
 		{ BC_FREEZE_NOTIFICATION_DONE, &wrong.cookie },
 	};
 	struct pair p;
 	u32 i;
 
 	pair_begin(&p);
-	ask_and_hear(&p);
+	request_and_read(&p);
 	for (i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
 		world_command(p.c, mistakes[i].bc, mistakes[i].arg);
 		CHECK(world_write_read(p.c, false) == -EINVAL);
