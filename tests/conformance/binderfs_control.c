@@ -61,9 +61,8 @@ TEST(binderfs_add_makes_a_device, "BINDER_CTL_ADD makes a device that works.", "
 	EXPECT_OK(remove_file("conf-add"));
 }
 
-TEST(binderfs_add_tells_the_number,
-     "What was made is told by name, and by number where it is a device.",
-     "binderfs")
+TEST(binderfs_add_returns_the_number,
+     "The new device is returned by name, and by device number.", "binderfs")
 {
 	struct binderfs_device device;
 	struct stat st;
@@ -77,7 +76,8 @@ TEST(binderfs_add_tells_the_number,
 	EXPECT_OK(remove_file("conf-number"));
 }
 
-TEST(binderfs_add_twice_is_eexist, "A name that is there already fails with EEXIST.", "binderfs")
+TEST(binderfs_add_twice_is_eexist,
+     "Adding a name that exists already fails with EEXIST.", "binderfs")
 {
 	struct binderfs_device device;
 
@@ -102,8 +102,7 @@ TEST(binderfs_add_bad_names, "Names that no file may have are refused with EACCE
 }
 
 TEST(binderfs_add_long_names,
-     "A name may have 255 bytes; the 256th is taken for its end.",
-     "binderfs")
+     "A name may have 255 bytes; byte 256 is taken for the end of the name.", "binderfs")
 {
 	struct binderfs_device device;
 	char name[300];
@@ -117,7 +116,7 @@ TEST(binderfs_add_long_names,
 	EXPECT_OK(remove_file(name));
 }
 
-TEST(binderfs_add_odd_names, "Any other bytes will do.", "binderfs")
+TEST(binderfs_add_odd_names, "All other bytes are allowed in names.", "binderfs")
 {
 	static const char *const names[] = { "with space", "...", "\x01\xff", "%s%n", "-rf" };
 	struct binderfs_device device;
@@ -146,8 +145,8 @@ TEST(binderfs_devices_are_separate, "Each device has a context manager of its ow
 	EXPECT_OK(remove_file("conf-two"));
 }
 
-TEST(binderfs_removed_device_serves_on, "A removed device goes on for those who have it open.",
-     "binderfs")
+TEST(binderfs_removed_device_serves_on,
+     "A removed device goes on working for the processes that have it open.", "binderfs")
 {
 	struct client *manager, *client;
 	const char *path = path_of("conf-gone");
@@ -161,8 +160,8 @@ TEST(binderfs_removed_device_serves_on, "A removed device goes on for those who 
 	round_trip(client, 0, manager);
 }
 
-TEST(binderfs_name_can_be_used_again, "A removed name may be made again, as a new device.",
-     "binderfs")
+TEST(binderfs_name_can_be_used_again,
+     "A removed name may be added again, as a new device.", "binderfs")
 {
 	struct client *former, *manager;
 
@@ -185,7 +184,8 @@ TEST(binderfs_control_cannot_be_removed, "binder-control cannot be removed (EPER
 	EXPECT_ERR(add_device("binder-control", &device), EEXIST);
 }
 
-TEST(binderfs_control_cannot_be_renamed, "Nor can it be renamed or replaced (EPERM).", "binderfs")
+TEST(binderfs_control_cannot_be_renamed,
+     "binder-control cannot be renamed or replaced (EPERM).", "binderfs")
 {
 	add("conf-rename");
 	EXPECT_EQ(rename(path_of("binder-control"), path_of("conf-control")), -1);
@@ -195,7 +195,7 @@ TEST(binderfs_control_cannot_be_renamed, "Nor can it be renamed or replaced (EPE
 	EXPECT_OK(remove_file("conf-rename"));
 }
 
-TEST(binderfs_device_can_be_renamed, "A device can be renamed and works on.", "binderfs")
+TEST(binderfs_device_can_be_renamed, "A device can be renamed and goes on working.", "binderfs")
 {
 	struct client *manager, *client;
 
@@ -238,7 +238,8 @@ TEST(binderfs_mode_can_be_changed, "Mode and owner of a device can be changed.",
 	EXPECT_OK(remove_file("conf-mode"));
 }
 
-TEST(binderfs_control_other_ioctls, "binder-control knows no other ioctl (EINVAL).", "binderfs")
+TEST(binderfs_control_other_ioctls,
+     "Any other ioctl on binder-control fails with EINVAL.", "binderfs")
 {
 	int fd = open(path_of("binder-control"), O_RDWR | O_CLOEXEC);
 	struct binder_version version;
@@ -253,7 +254,7 @@ TEST(binderfs_control_other_ioctls, "binder-control knows no other ioctl (EINVAL
 	close(fd);
 }
 
-TEST(binderfs_device_knows_no_add, "A device itself knows no BINDER_CTL_ADD.", "binderfs")
+TEST(binderfs_device_knows_no_add, "A device does not support BINDER_CTL_ADD.", "binderfs")
 {
 	struct client *client = client_new();
 	struct binderfs_device device = { .name = "conf-no" };
@@ -261,7 +262,8 @@ TEST(binderfs_device_knows_no_add, "A device itself knows no BINDER_CTL_ADD.", "
 	EXPECT_ERR(client_ioctl(client, BINDER_CTL_ADD, &device), EINVAL);
 }
 
-TEST(binderfs_features, "features/ says 1 of what the driver can do, and cannot be written.",
+TEST(binderfs_features,
+     "Each file in features/ contains 1 for what the driver supports, and cannot be written.",
      "binderfs")
 {
 	static const char *const names[] = { "features/oneway_spam_detection",

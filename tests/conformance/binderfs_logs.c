@@ -96,7 +96,7 @@ static void expect_line(const char *text, const char *format, ...)
 		FAIL("no line `%s` in:\n%.3000s", pattern, text);
 }
 
-TEST(logs_are_there, "Each of the texts is there and begins as it should.", "binderfs")
+TEST(logs_are_there, "Each of the texts exists and begins with its heading.", "binderfs")
 {
 	static const struct {
 		const char *name, *heading;
@@ -117,8 +117,8 @@ TEST(logs_are_there, "Each of the texts is there and begins as it should.", "bin
 	EXPECT(read_log("failed_transaction_log") != NULL);
 }
 
-TEST(logs_proc_comes_and_goes, "proc/PID is there as long as the process has a device open.",
-     "binderfs")
+TEST(logs_proc_comes_and_goes,
+     "proc/PID exists as long as the process has a device open.", "binderfs")
 {
 	struct client *client = client_new();
 	int64_t deadline;
@@ -135,7 +135,7 @@ TEST(logs_proc_comes_and_goes, "proc/PID is there as long as the process has a d
 	EXPECT(!proc_log(client));
 }
 
-TEST(logs_proc_of_two_opens, "proc/PID tells of each open of the process.", "binderfs")
+TEST(logs_proc_of_two_opens, "proc/PID shows each open of the process.", "binderfs")
 {
 	struct client *client = client_new();
 	char *text;
@@ -148,7 +148,7 @@ TEST(logs_proc_of_two_opens, "proc/PID tells of each open of the process.", "bin
 }
 
 /* With two opens the stock driver lets proc/PID go with the first: so that one is closed last. */
-TEST(logs_proc_goes_with_the_opens, "It goes when all opens are closed.", "binderfs")
+TEST(logs_proc_goes_with_the_opens, "proc/PID is removed when all opens are closed.", "binderfs")
 {
 	struct client *client = client_new();
 	struct client *again = client_again(client);
@@ -161,7 +161,7 @@ TEST(logs_proc_goes_with_the_opens, "It goes when all opens are closed.", "binde
 	EXPECT(!proc_log(client));
 }
 
-TEST(logs_state_of_a_quiet_pair, "state tells of threads, nodes and handles.", "binderfs")
+TEST(logs_state_of_a_quiet_pair, "state shows threads, nodes and handles.", "binderfs")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -185,8 +185,7 @@ TEST(logs_state_of_a_quiet_pair, "state tells of threads, nodes and handles.", "
 }
 
 TEST(logs_state_youngest_first,
-     "The processes stand in the order of their opens, the youngest first.",
-     "binderfs")
+     "Processes are listed in the order of their opens, the newest first.", "binderfs")
 {
 	struct client *first = client_new();
 	struct client *second = client_new();
@@ -245,8 +244,7 @@ TEST(logs_state_of_a_call, "A call shows at both ends, queued and then delivered
 	expect_line(proc_log(client), "  buffer <n>: 0 size 4:0:0 delivered");
 }
 
-TEST(logs_state_of_oneway_calls, "One-way calls that wait for their turn show below their node.",
-     "binderfs")
+TEST(logs_state_of_oneway_calls, "Waiting one-way calls show below their node.", "binderfs")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -271,8 +269,7 @@ TEST(logs_state_of_oneway_calls, "One-way calls that wait for their turn show be
 	EXPECT_EQ(count_lines(text, "    transaction complete", NULL), 3);
 }
 
-TEST(logs_transactions_leaves_the_quiet_out, "transactions does not tell of what is at rest.",
-     "binderfs")
+TEST(logs_transactions_leaves_the_quiet_out, "transactions omits what is idle.", "binderfs")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -284,7 +281,7 @@ TEST(logs_transactions_leaves_the_quiet_out, "transactions does not tell of what
 	EXPECT_EQ(count_lines(read_log("state"), pattern, NULL), 1);
 }
 
-TEST(logs_state_of_the_dead, "Dead nodes that are still referred to head the state.", "binderfs")
+TEST(logs_state_of_the_dead, "Dead nodes with references come first in state.", "binderfs")
 {
 	static const char dead[] = "  node <n>: u000000000deadb0d c0000000000001d1d hs 1 hw 1 ls 0 "
 				   "lw 0 is 1 iw 1 tr <n> proc <n>";
@@ -311,7 +308,7 @@ TEST(logs_state_of_the_dead, "Dead nodes that are still referred to head the sta
 	expect_line(proc_log(manager), "  has delivered dead binder");
 }
 
-TEST(logs_stats, "stats counts commands and returns, of the world and of each process.", "binderfs")
+TEST(logs_stats, "stats counts commands and returns, in total and for each process.", "binderfs")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -348,8 +345,8 @@ TEST(logs_stats, "stats counts commands and returns, of the world and of each pr
 	expect_line(at, "  BR_TRANSACTION_COMPLETE: 2");
 }
 
-TEST(logs_transaction_log, "transaction_log has the last transactions, the youngest last.",
-     "binderfs")
+TEST(logs_transaction_log,
+     "transaction_log has the last transactions, the newest last.", "binderfs")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -380,7 +377,7 @@ TEST(logs_transaction_log, "transaction_log has the last transactions, the young
 	EXPECT(!strchr(at, '\n')[1]);
 }
 
-TEST(logs_failed_transaction_log, "failed_transaction_log tells what failed and why.", "binderfs")
+TEST(logs_failed_transaction_log, "failed_transaction_log shows what failed and why.", "binderfs")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -406,8 +403,8 @@ TEST(logs_failed_transaction_log, "failed_transaction_log tells what failed and 
 		    "29201/-71 l=<n>", cpid, cpid, device);
 }
 
-TEST(logs_read_while_all_is_busy, "The texts can be read while calls go on and processes die.",
-     "binderfs")
+TEST(logs_read_while_all_is_busy,
+     "The texts can be read while calls are made and processes die.", "binderfs")
 {
 	struct client *manager = manager_new();
 
@@ -427,7 +424,7 @@ TEST(logs_read_while_all_is_busy, "The texts can be read while calls go on and p
 	round_trip(client_new(), 0, manager);
 }
 
-TEST(logs_state_of_unread_work, "What waits to be read is told by its kind.", "binderfs")
+TEST(logs_state_of_unread_work, "Unread work is shown by its kind.", "binderfs")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -458,8 +455,8 @@ TEST(logs_state_of_unread_work, "What waits to be read is told by its kind.", "b
 	expect_line(proc_log(client), "    node work <n>: u0000000000000030 c0000000000000040");
 }
 
-TEST(logs_state_of_freeze_notices, "Notices of freezes show until they are answered.",
-     "binderfs freeze_notification")
+TEST(logs_state_of_freeze_notices,
+     "Freeze notifications show until they are acknowledged.", "binderfs freeze_notification")
 {
 	struct client *manager = manager_new();
 	struct client *holder = client_new();
@@ -479,7 +476,7 @@ TEST(logs_state_of_freeze_notices, "Notices of freezes show until they are answe
 	round_trip(holder, 0, manager);
 }
 
-TEST(logs_stats_of_the_busy, "stats counts threads that wait, and calls that do.", "binderfs")
+TEST(logs_stats_of_the_busy, "stats counts waiting threads and pending calls.", "binderfs")
 {
 	struct client *manager = manager_open((struct client_options){ .blocking = true });
 	struct client *thread = client_thread(manager);

@@ -24,8 +24,7 @@ static void expect_looks(struct actor *by, const char *path, uint32_t mode, uint
 }
 
 TEST(binderfs_mount_is_apart,
-     "Each mount is a binderfs of its own, with context managers of its own.",
-     "binderfs_mount")
+     "Each mount is a separate binderfs with separate context managers.", "binderfs_mount")
 {
 	struct actor *actor = actor_apart(nobody_else);
 	const char *one = mounted_device(actor, "one", ""), *two = mounted_device(actor, "two", "");
@@ -44,8 +43,7 @@ TEST(binderfs_mount_is_apart,
 }
 
 TEST(binderfs_mount_bad_options,
-     "An option that is unknown, or has a value that it cannot have, fails with EINVAL.",
-     "binderfs_mount")
+     "An unknown option, or one with an invalid value, fails with EINVAL.", "binderfs_mount")
 {
 	static const char *const bad[] = { "max=-1", "max=x", "max=1048577", "max", "stats=local",
 					   "stats", "mode=0666", "max=99999999999" };
@@ -91,8 +89,7 @@ TEST(binderfs_mount_max_below_the_first,
 }
 
 TEST(binderfs_mount_stats,
-     "binder_logs is there if asked for by stats=global, which no remount changes.",
-     "binderfs_mount")
+     "binder_logs exists if stats=global was given; a remount cannot change it.", "binderfs_mount")
 {
 	struct actor *actor = actor_apart(nobody_else);
 
@@ -111,8 +108,7 @@ static void do_detach(void *arg)
 }
 
 TEST(binderfs_mount_is_kept_by_its_users,
-     "Devices that are open go on when the mount is detached.",
-     "binderfs_mount")
+     "Open devices go on working when the mount is detached.", "binderfs_mount")
 {
 	struct actor *actor = actor_apart(nobody_else);
 	const char *device = mounted_device(actor, "fs", "");
@@ -139,7 +135,7 @@ static void call_as(uint32_t uid, struct client *client, struct client *manager)
 }
 
 TEST(userns_mount_works,
-     "Root of a user namespace can mount a binderfs, whose devices serve its users.",
+     "Root of a user namespace can mount a binderfs, whose devices work for its users.",
      "binderfs_mount")
 {
 	struct actor *root = actor_apart(tenants);
@@ -153,8 +149,7 @@ TEST(userns_mount_works,
 }
 
 TEST(userns_mount_is_owned_by_its_root,
-     "All that is in it belongs to root of the namespace.",
-     "binderfs_mount")
+     "All its files belong to root of the namespace.", "binderfs_mount")
 {
 	static const struct {
 		const char *path;
@@ -189,8 +184,7 @@ TEST(userns_without_root,
 }
 
 TEST(userns_control_adds,
-     "binder-control makes devices there that belong to root of the namespace.",
-     "binderfs_mount")
+     "Devices added there by binder-control belong to root of the namespace.", "binderfs_mount")
 {
 	struct actor *root = actor_apart(tenants);
 	struct client *manager, *client;
@@ -206,8 +200,7 @@ TEST(userns_control_adds,
 }
 
 TEST(userns_mount_is_isolated,
-     "What happens there is not seen on the devices of the first mount.",
-     "binderfs_mount")
+     "Its devices are separate from those of the first mount.", "binderfs_mount")
 {
 	struct client *manager = manager_new();
 	struct actor *root = actor_apart(tenants);
@@ -227,7 +220,7 @@ TEST(userns_mount_is_isolated,
 }
 
 TEST(userns_no_stats,
-     "stats=global, which tells of the whole machine, is refused with EPERM; max is not.",
+     "stats=global, which covers the whole machine, is refused with EPERM; max is not.",
      "binderfs_mount")
 {
 	struct actor *root = actor_apart(tenants);
@@ -244,8 +237,7 @@ static void do_share(void *arg)
 }
 
 TEST(userns_manager_is_one_user,
-     "Who was context manager once is remembered there by user, as on the first mount.",
-     "binderfs_mount")
+     "The user of the context manager is remembered there as on the first mount.", "binderfs_mount")
 {
 	struct actor *root = actor_apart(tenants);
 	char *device = shared_copy(mounted_device(root, "fs", ""), 64);
@@ -266,8 +258,8 @@ TEST(userns_manager_is_one_user,
 }
 
 TEST(userns_visitor_from_outside,
-     "Root of the machine can use such a device too, and is user -1 to those within.",
-     "binderfs_mount")
+     "Root of the machine can use such a device, too, and has user id -1 for the processes "
+     "within.", "binderfs_mount")
 {
 	struct actor *root = actor_apart(tenants);
 	const char *device = mounted_device(root, "fs", "");

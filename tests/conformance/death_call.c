@@ -10,7 +10,7 @@ static void thread_exit(struct client *client)
 	EXPECT_OK(client_ioctl(client, BINDER_THREAD_EXIT, &zero));
 }
 
-TEST(death_with_oneway_pending, "One-way calls to a process that dies are lost without a word.")
+TEST(death_with_oneway_pending, "One-way calls to a dying process are lost without a return.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -26,7 +26,7 @@ TEST(death_with_oneway_pending, "One-way calls to a process that dies are lost w
 	round_trip(client_new(), 0, manager);
 }
 
-TEST(death_of_oneway_sender, "One-way calls arrive though their sender has died.")
+TEST(death_of_oneway_sender, "One-way calls arrive even if their sender has died.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -45,7 +45,7 @@ TEST(death_of_oneway_sender, "One-way calls arrive though their sender has died.
 }
 
 TEST(death_of_sender_of_object,
-     "A handle received from a process that has died meanwhile is a dead one.")
+     "A handle received from a process that has since died is a dead one.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -60,7 +60,7 @@ TEST(death_of_sender_of_object,
 	expect(manager, BR_DEAD_REPLY);
 }
 
-TEST(death_of_reply_receiver, "A reply that carries an object to a caller that died is let go.")
+TEST(death_of_reply_receiver, "A reply with an object to a dead caller is released.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -78,7 +78,7 @@ TEST(death_of_reply_receiver, "A reply that carries an object to a caller that d
 }
 
 TEST(death_of_middle_reaches_both_ends,
-     "When the middle of a chain dies its caller is told as the callee's reply is lost.")
+     "When the middle of a chain dies, its caller is notified when the callee's reply is lost.")
 {
 	struct client *manager = manager_new();
 	struct client *end = client_new();
@@ -132,7 +132,7 @@ TEST(thread_exit_with_nested_calls,
 }
 
 TEST(thread_exit_gives_its_own_work_up,
-     "Calls that were meant for a thread that exits fail, those for the process do not.")
+     "Calls for the exiting thread fail, calls for the process do not.")
 {
 	struct client *manager = manager_new();
 	struct client *worker = client_thread(manager);
@@ -195,7 +195,7 @@ TEST(death_and_new_manager, "After the context manager's death a new one serves 
 }
 
 TEST(death_frees_the_handles_objects,
-     "A dying process drops its handles: the owner hears BR_RELEASE and BR_DECREFS.")
+     "A dying process drops its handles: the owner gets BR_RELEASE and BR_DECREFS.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -227,7 +227,7 @@ TEST(death_frees_what_a_buffer_held,
 	EXPECT_EQ(expect(client, BR_DECREFS)->ref.ptr, 0x10);
 }
 
-TEST(death_of_both_parties, "A caller and its server may die together; the device lives on.")
+TEST(death_of_both_parties, "A caller and its server may die together; the device goes on working.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -246,7 +246,7 @@ TEST(death_of_both_parties, "A caller and its server may die together; the devic
 }
 
 TEST(txn_nested_after_the_callers_death,
-     "Who serves a caller that has died may still call others, and reply.")
+     "A thread that serves a dead caller may still make calls, and reply.")
 {
 	struct client *manager = manager_new();
 	struct client *last = client_new();

@@ -36,7 +36,8 @@ static void done(struct client *client, uint64_t cookie)
 	flush(client);
 }
 
-TEST(death_is_told, "Whoever asked is told of an object's death, with the cookie it gave.")
+TEST(death_is_notified,
+     "The death of an object is notified to a process that requested it, with its cookie.")
 {
 	struct scene s = begin();
 
@@ -48,7 +49,7 @@ TEST(death_is_told, "Whoever asked is told of an object's death, with the cookie
 	expect_nothing(s.holder);
 }
 
-TEST(death_by_exit_is_told, "An exit is a death like any other.")
+TEST(death_by_exit_is_notified, "An exit is a death like any other.")
 {
 	struct scene s = begin();
 
@@ -57,7 +58,7 @@ TEST(death_by_exit_is_told, "An exit is a death like any other.")
 	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 1);
 }
 
-TEST(death_by_close_is_told, "Closing the device is the death of the objects.")
+TEST(death_by_close_is_notified, "Closing the device is the death of the process's objects.")
 {
 	struct scene s = begin();
 
@@ -66,7 +67,7 @@ TEST(death_by_close_is_told, "Closing the device is the death of the objects.")
 	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 1);
 }
 
-TEST(death_before_the_request_is_told, "Asked after the death, the answer comes at once.")
+TEST(death_before_the_request_is_notified, "A request after the death is notified at once.")
 {
 	struct scene s = begin();
 
@@ -78,7 +79,7 @@ TEST(death_before_the_request_is_told, "Asked after the death, the answer comes 
 	expect_nothing(s.holder);
 }
 
-TEST(death_is_told_once, "A death is told once, answered or not.")
+TEST(death_is_notified_once, "A death is notified once, acknowledged or not.")
 {
 	struct scene s = begin();
 
@@ -91,7 +92,7 @@ TEST(death_is_told_once, "A death is told once, answered or not.")
 	expect_nothing(s.holder);
 }
 
-TEST(death_unasked_is_not_told, "Who did not ask is not told.")
+TEST(death_unrequested_is_not_notified, "A process that made no request is not notified.")
 {
 	struct scene s = begin();
 
@@ -103,7 +104,7 @@ TEST(death_unasked_is_not_told, "Who did not ask is not told.")
 	expect_nothing(s.holder);
 }
 
-TEST(death_double_request, "A second request for the same handle is passed over.")
+TEST(death_double_request, "A second request for the same handle is ignored.")
 {
 	struct scene s = begin();
 
@@ -116,7 +117,7 @@ TEST(death_double_request, "A second request for the same handle is passed over.
 	expect_nothing(s.holder);
 }
 
-TEST(death_unknown_handle, "A request for a handle that is not there is passed over.")
+TEST(death_unknown_handle, "A request for an unknown handle is ignored.")
 {
 	struct scene s = begin();
 
@@ -126,7 +127,7 @@ TEST(death_unknown_handle, "A request for a handle that is not there is passed o
 	round_trip(s.holder, s.handle, s.server);
 }
 
-TEST(death_clear, "A request taken back is confirmed and nothing is told.")
+TEST(death_clear, "A cleared request is confirmed, and no death is notified.")
 {
 	struct scene s = begin();
 
@@ -138,7 +139,8 @@ TEST(death_clear, "A request taken back is confirmed and nothing is told.")
 	expect_nothing(s.holder);
 }
 
-TEST(death_clear_and_request_again, "After a clear one may ask again, with another cookie.")
+TEST(death_clear_and_request_again,
+     "After a clear, death may be requested again with another cookie.")
 {
 	struct scene s = begin();
 
@@ -151,7 +153,7 @@ TEST(death_clear_and_request_again, "After a clear one may ask again, with anoth
 }
 
 TEST(death_clear_unread_and_request_again,
-     "One may ask again before the confirmation of the clear has been read.")
+     "Death may be requested again before the confirmation of the clear is read.")
 {
 	struct scene s = begin();
 
@@ -163,7 +165,7 @@ TEST(death_clear_unread_and_request_again,
 	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 4);
 }
 
-TEST(death_clear_with_wrong_cookie, "A clear with another cookie is passed over.")
+TEST(death_clear_with_wrong_cookie, "A clear with another cookie is ignored.")
 {
 	struct scene s = begin();
 
@@ -174,7 +176,7 @@ TEST(death_clear_with_wrong_cookie, "A clear with another cookie is passed over.
 	EXPECT_EQ(expect(s.holder, BR_DEAD_BINDER)->cookie, 3);
 }
 
-TEST(death_clear_unasked, "A clear without a request is passed over.")
+TEST(death_clear_unrequested, "A clear without a request is ignored.")
 {
 	struct scene s = begin();
 
@@ -183,8 +185,9 @@ TEST(death_clear_unasked, "A clear without a request is passed over.")
 	round_trip(s.holder, s.handle, s.server);
 }
 
-TEST(death_clear_while_untold,
-     "A clear after the death, which has not been read: told, and confirmed once answered.")
+TEST(death_clear_before_delivery,
+     "A clear after the death, but before it is read: the death is notified, and the clear is "
+     "confirmed once that is acknowledged.")
 {
 	struct scene s = begin();
 
@@ -200,7 +203,7 @@ TEST(death_clear_while_untold,
 }
 
 TEST(death_clear_while_delivered,
-     "A clear between telling and answering is confirmed with the answer.")
+     "A clear between notification and acknowledgement is confirmed with the acknowledgement.")
 {
 	struct scene s = begin();
 
@@ -213,7 +216,7 @@ TEST(death_clear_while_delivered,
 	EXPECT_EQ(expect(s.holder, BR_CLEAR_DEATH_NOTIFICATION_DONE)->cookie, 5);
 }
 
-TEST(death_clear_after_done, "A clear after the answer is confirmed at once.")
+TEST(death_clear_after_done, "A clear after the acknowledgement is confirmed at once.")
 {
 	struct scene s = begin();
 
@@ -226,7 +229,7 @@ TEST(death_clear_after_done, "A clear after the answer is confirmed at once.")
 	EXPECT_EQ(expect(s.holder, BR_CLEAR_DEATH_NOTIFICATION_DONE)->cookie, 5);
 }
 
-TEST(death_done_unknown, "An answer to nothing is passed over.")
+TEST(death_done_unknown, "An acknowledgement without a notification is ignored.")
 {
 	struct scene s = begin();
 
@@ -240,7 +243,7 @@ TEST(death_done_unknown, "An answer to nothing is passed over.")
 	expect_nothing(s.holder);
 }
 
-TEST(death_release_before_death, "With its handle released a request is forgotten.")
+TEST(death_release_before_death, "When its handle is released, a request is dropped.")
 {
 	struct scene s = begin();
 
@@ -252,7 +255,7 @@ TEST(death_release_before_death, "With its handle released a request is forgotte
 	expect_nothing(s.holder);
 }
 
-TEST(death_release_while_untold, "So is a death that was not read yet.")
+TEST(death_release_before_delivery, "So may a death that was not read before the release.")
 {
 	struct scene s = begin();
 
@@ -264,7 +267,7 @@ TEST(death_release_while_untold, "So is a death that was not read yet.")
 	expect_nothing(s.holder);
 }
 
-TEST(death_release_while_delivered, "After the release of a handle its death may be answered.")
+TEST(death_release_while_delivered, "A death may be acknowledged after its handle was released.")
 {
 	struct scene s = begin();
 
@@ -278,7 +281,7 @@ TEST(death_release_while_delivered, "After the release of a handle its death may
 	round_trip(client_new(), 0, s.holder);
 }
 
-TEST(death_of_several_objects, "Each object's death is told by its own cookie.")
+TEST(death_of_several_objects, "The death of each object is notified with its own cookie.")
 {
 	struct client *holder = manager_new();
 	struct client *server = client_new();
@@ -293,7 +296,7 @@ TEST(death_of_several_objects, "Each object's death is told by its own cookie.")
 	expect_nothing(holder);
 }
 
-TEST(death_told_to_each_holder, "Each holder that asked is told.")
+TEST(death_notified_to_each_holder, "Each holder that requested it is notified.")
 {
 	struct scene s = begin();
 	struct client *other = client_new();
@@ -310,7 +313,7 @@ TEST(death_told_to_each_holder, "Each holder that asked is told.")
 	EXPECT_EQ(expect(other, BR_DEAD_BINDER)->cookie, 2);
 }
 
-TEST(death_of_the_manager, "The context manager's death is told to holders of handle 0.")
+TEST(death_of_the_manager, "The context manager's death is notified to holders of handle 0.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -323,7 +326,7 @@ TEST(death_of_the_manager, "The context manager's death is told to holders of ha
 	expect(client, BR_DEAD_REPLY);
 }
 
-TEST(death_of_weakly_held, "A weak handle is enough to be told.")
+TEST(death_of_weakly_held, "A weak handle is enough for a death notification.")
 {
 	struct client *holder = manager_new();
 	struct client *server = client_new();
@@ -339,7 +342,7 @@ TEST(death_of_weakly_held, "A weak handle is enough to be told.")
 	EXPECT_EQ(expect(holder, BR_DEAD_BINDER)->cookie, 9);
 }
 
-TEST(death_wakes_a_blocked_reader, "A thread that waits in the loop is woken to be told.")
+TEST(death_wakes_a_blocked_reader, "A thread that waits in the loop is woken for the notification.")
 {
 	struct client *holder = manager_open((struct client_options){ .blocking = true });
 	struct client *server = client_new();
@@ -374,7 +377,7 @@ TEST(death_of_other_open, "Another open of the owner's process does not keep its
 	round_trip(holder, other, again);
 }
 
-TEST(death_of_a_holder_untold, "A holder may end before it has read of a death.")
+TEST(death_of_a_holder_before_delivery, "A holder may end before it has read a death notification.")
 {
 	struct client *manager = manager_new();
 	struct client *holder = client_new();
@@ -392,7 +395,7 @@ TEST(death_of_a_holder_untold, "A holder may end before it has read of a death."
 	round_trip(client_new(), 0, manager_new());
 }
 
-TEST(death_of_a_holder_unanswered, "A holder may end before it has answered the word of a death.")
+TEST(death_of_a_holder_unanswered, "A holder may end before it has acknowledged a death.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -408,7 +411,7 @@ TEST(death_of_a_holder_unanswered, "A holder may end before it has answered the 
 }
 
 TEST(death_clear_outside_the_loop,
-     "What a thread outside of the loop takes back is confirmed to any thread of the process.")
+     "A clear by a thread outside the loop is confirmed to any thread of the process.")
 {
 	struct client *holder = client_new();
 	struct client *thread = client_thread(holder);
@@ -422,7 +425,8 @@ TEST(death_clear_outside_the_loop,
 	expect_nothing(holder);
 }
 
-TEST(death_clear_inside_the_loop, "What a thread in the loop takes back is confirmed to it alone.")
+TEST(death_clear_inside_the_loop,
+     "A clear by a thread in the loop is confirmed to that thread only.")
 {
 	struct client *holder = client_new();
 	struct client *thread = client_thread(holder);
@@ -437,8 +441,8 @@ TEST(death_clear_inside_the_loop, "What a thread in the loop takes back is confi
 	EXPECT_EQ(expect(holder, BR_CLEAR_DEATH_NOTIFICATION_DONE)->cookie, 0xd0);
 }
 
-TEST(death_asked_late_outside_the_loop,
-     "Asked after the death by a thread outside of the loop, any thread is told.")
+TEST(death_requested_late_outside_the_loop,
+     "A notification requested after the death by a thread outside the loop goes to any thread.")
 {
 	struct client *manager = manager_new();
 	struct client *holder = client_new();

@@ -26,7 +26,7 @@ TEST(ioctl_wrong_size_is_einval, "A known ioctl with another size of argument is
 }
 
 TEST(ioctl_idle_timeout_is_einval,
-     "The retired BINDER_SET_IDLE_TIMEOUT and _PRIORITY fail with EINVAL.")
+     "The obsolete BINDER_SET_IDLE_TIMEOUT and _PRIORITY fail with EINVAL.")
 {
 	struct client *client = client_new();
 
@@ -34,7 +34,7 @@ TEST(ioctl_idle_timeout_is_einval,
 	EXPECT_ERR(client_ioctl(client, BINDER_SET_IDLE_PRIORITY, &(int32_t){ 0 }), EINVAL);
 }
 
-TEST(ioctl_bad_pointer_is_efault, "An argument at an address without memory fails with EFAULT.")
+TEST(ioctl_bad_pointer_is_efault, "An argument at an unmapped address fails with EFAULT.")
 {
 	static const unsigned long cmds[] = {
 		BINDER_WRITE_READ, BINDER_GET_NODE_DEBUG_INFO, BINDER_GET_NODE_INFO_FOR_REF,
@@ -52,8 +52,7 @@ TEST(ioctl_bad_pointer_is_efault, "An argument at an address without memory fail
 }
 
 TEST(ioctl_bad_pointer_is_einval_for_some,
-     "The oldest ioctls fail with EINVAL for such an address.",
-     "bad_pointer_einval")
+     "The oldest ioctls fail with EINVAL for such an address.", "bad_pointer_einval")
 {
 	struct client *client = client_new();
 
@@ -72,7 +71,7 @@ TEST(ioctl_set_max_threads_takes_any, "BINDER_SET_MAX_THREADS takes any number."
 }
 
 TEST(ioctl_spam_detection_is_accepted,
-     "BINDER_ENABLE_ONEWAY_SPAM_DETECTION can be switched on and off.")
+     "BINDER_ENABLE_ONEWAY_SPAM_DETECTION can be enabled and disabled.")
 {
 	struct client *client = client_new();
 
@@ -80,7 +79,7 @@ TEST(ioctl_spam_detection_is_accepted,
 	EXPECT_OK(client_ioctl(client, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &(uint32_t){ 0 }));
 }
 
-TEST(thread_exit_and_on, "After BINDER_THREAD_EXIT the thread may start anew.")
+TEST(thread_exit_and_on, "After BINDER_THREAD_EXIT the thread may use the device again.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -178,7 +177,7 @@ TEST(node_info_for_ref_counts,
 }
 
 TEST(node_info_for_ref_is_the_managers,
-     "To others BINDER_GET_NODE_INFO_FOR_REF is refused with EPERM.")
+     "Other processes get EPERM from BINDER_GET_NODE_INFO_FOR_REF.")
 {
 	struct client *client;
 	struct binder_node_info_for_ref info = { 0 };
@@ -188,8 +187,7 @@ TEST(node_info_for_ref_is_the_managers,
 	EXPECT_ERR(client_ioctl(client, BINDER_GET_NODE_INFO_FOR_REF, &info), EPERM);
 }
 
-TEST(node_info_for_ref_unknown_handle,
-     "Asked for a handle that it has not, the context manager gets EINVAL.")
+TEST(node_info_for_ref_unknown_handle, "For an unknown handle the context manager gets EINVAL.")
 {
 	struct client *manager = manager_new();
 	struct binder_node_info_for_ref info = { .handle = 77 };
@@ -197,8 +195,7 @@ TEST(node_info_for_ref_unknown_handle,
 	EXPECT_ERR(client_ioctl(manager, BINDER_GET_NODE_INFO_FOR_REF, &info), EINVAL);
 }
 
-TEST(node_info_for_ref_reserved_fields,
-     "Any field but the handle that is not zero is refused with EINVAL.")
+TEST(node_info_for_ref_reserved_fields, "A non-zero field other than the handle fails with EINVAL.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -223,7 +220,7 @@ TEST(extended_error_is_ok_at_first,
 	EXPECT_EQ(error.param, 0);
 }
 
-TEST(extended_error_tells_of_the_failure,
+TEST(extended_error_describes_the_failure,
      "After a failed call the extended error has its BR_ command and -errno, once.")
 {
 	struct client *manager = manager_new();
@@ -258,7 +255,7 @@ TEST(extended_error_of_exhaustion_is_enospc,
 	EXPECT_EQ(error.param, -ENOSPC);
 }
 
-TEST(extended_error_is_per_thread, "The failure of one thread is not told to another.")
+TEST(extended_error_is_per_thread, "The failure of one thread does not show in another.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -272,7 +269,7 @@ TEST(extended_error_is_per_thread, "The failure of one thread is not told to ano
 }
 
 TEST(extended_error_of_dead_is_esrch,
-     "A call to nobody leaves BR_DEAD_REPLY with -ESRCH as extended error.")
+     "A call to a dead node leaves BR_DEAD_REPLY with -ESRCH as extended error.")
 {
 	struct client *manager = manager_open((struct client_options){ .no_map = true });
 	struct client *client = client_new();
@@ -286,7 +283,8 @@ TEST(extended_error_of_dead_is_esrch,
 	EXPECT_EQ(error.param, -ESRCH);
 }
 
-TEST(node_debug_info_after_the_last, "There is no node behind the highest ptr.")
+TEST(node_debug_info_after_the_last,
+     "After the highest ptr BINDER_GET_NODE_DEBUG_INFO returns zeros.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = client_new();
@@ -299,7 +297,8 @@ TEST(node_debug_info_after_the_last, "There is no node behind the highest ptr.")
 	EXPECT_EQ(info.has_weak_ref, 0);
 }
 
-TEST(node_info_for_ref_without_manager, "While there is no manager everybody gets EPERM.")
+TEST(node_info_for_ref_without_manager,
+     "Without a context manager BINDER_GET_NODE_INFO_FOR_REF fails with EPERM.")
 {
 	struct client *client = client_new();
 	struct binder_node_info_for_ref info = { .handle = 0 };

@@ -48,7 +48,7 @@ TEST(manager_of_other_device_is_separate, "Each device has a context manager of 
 }
 
 TEST(manager_may_be_replaced_after_death,
-     "When the context manager has died another process may take its place.")
+     "When the context manager has died another process may become manager.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -59,7 +59,7 @@ TEST(manager_may_be_replaced_after_death,
 	round_trip(client, 0, heir);
 }
 
-TEST(manager_close_frees_the_place, "Closing its file ends a context manager's term.")
+TEST(manager_close_frees_the_place, "Closing its file makes room for another context manager.")
 {
 	struct client *manager = manager_new();
 	struct client *heir = client_new();
@@ -152,7 +152,7 @@ TEST(manager_may_not_call_itself, "A context manager that calls handle 0 gets BR
 }
 
 TEST(manager_process_may_not_call_it,
-     "Nor may another open of the same process call the context manager.")
+     "Another open of the manager's process cannot call handle 0 either.")
 {
 	struct client *manager = manager_new();
 	struct client *again = client_again(manager);
@@ -175,8 +175,9 @@ TEST(manager_absent_is_a_dead_reply,
 	expect_nothing(client);
 }
 
-TEST(manager_heir_takes_over_handle_0,
-     "Handle 0 means the present manager, even to holders of a reference to the former.")
+TEST(manager_successor_takes_over_handle_0,
+     "Handle 0 refers to the present manager, even for processes with a reference to the "
+     "former one.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -190,7 +191,7 @@ TEST(manager_heir_takes_over_handle_0,
 	round_trip(client, 0, heir);
 }
 
-TEST(manager_ext_does_not_look_at_the_type, "The type of the manager's object means nothing.")
+TEST(manager_ext_does_not_look_at_the_type, "The type of the manager's object is ignored.")
 {
 	struct client *client = client_new();
 	struct flat_binder_object self = { .hdr.type = BINDER_TYPE_FD, .binder = 3, .cookie = 4 };

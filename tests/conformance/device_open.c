@@ -27,7 +27,7 @@ TEST(device_call_round_trip, "A call reaches the context manager and its reply c
 	expect_nothing(manager);
 }
 
-TEST(device_version_is_8, "BINDER_VERSION tells protocol version 8, without a mapping.")
+TEST(device_version_is_8, "BINDER_VERSION returns protocol version 8, without a mapping.")
 {
 	struct binder_version version = { 0 };
 
@@ -178,7 +178,7 @@ TEST(device_mmap_shared_works, "A shared mapping serves as well as a private one
 }
 
 TEST(device_call_to_unmapped_server_fails,
-     "A call to a process that has not mapped fails as to a dead one.")
+     "A call to a process without a mapping fails as to a dead one.")
 {
 	struct client *manager = manager_open((struct client_options){ .no_map = true });
 	struct client *client = client_new();
@@ -189,7 +189,7 @@ TEST(device_call_to_unmapped_server_fails,
 }
 
 TEST(device_unmapped_client_gets_no_reply,
-     "A reply to a caller that has not mapped fails as to a dead one, at the caller alone.")
+     "A reply to a caller without a mapping fails as to a dead one, at the caller only.")
 {
 	struct client *manager = manager_new();
 	struct client *client = unmapped();
@@ -215,8 +215,7 @@ TEST(device_unmapped_client_may_call_oneway, "A caller needs no mapping for one-
 }
 
 TEST(device_call_after_munmap_fails,
-     "A process that has dropped its mapping gets no more calls.",
-     "munmap_noticed")
+     "A process that has unmapped its buffer space gets no more calls.", "munmap_noticed")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -261,7 +260,7 @@ static void read_map(void *arg)
 }
 
 TEST(device_payload_is_private_to_its_open,
-     "What one process receives does not show in another's mapping.")
+     "What one process receives is not visible in another process's mapping.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -361,7 +360,7 @@ static void dup_and_close(void *arg)
 }
 
 TEST(device_dup_keeps_the_process,
-     "A duplicate of the file is the same binder process, beyond the first's close.")
+     "A duplicate of the file is the same binder process, even after the first is closed.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

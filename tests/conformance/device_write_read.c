@@ -27,7 +27,7 @@ static uint32_t raw_word(const struct client *client, size_t index)
 	return word;
 }
 
-TEST(write_read_nothing_is_fine, "A BINDER_WRITE_READ of nothing succeeds and consumes nothing.")
+TEST(write_read_nothing_is_fine, "An empty BINDER_WRITE_READ succeeds and consumes nothing.")
 {
 	struct client *client = client_new();
 	struct binder_write_read bwr = { 0 };
@@ -37,7 +37,7 @@ TEST(write_read_nothing_is_fine, "A BINDER_WRITE_READ of nothing succeeds and co
 	EXPECT_EQ(bwr.read_consumed, 0);
 }
 
-TEST(write_consumes_all, "A good write consumes every byte and touches no read field.")
+TEST(write_consumes_all, "A successful write consumes every byte and changes no read field.")
 {
 	struct client *client = client_new();
 	uint32_t words[] = { BC_ENTER_LOOPER, BC_EXIT_LOOPER };
@@ -47,7 +47,7 @@ TEST(write_consumes_all, "A good write consumes every byte and touches no read f
 	EXPECT_EQ(client->last.read_consumed, 0);
 }
 
-TEST(write_starts_at_consumed, "Bytes that write_consumed already counts are not executed again.")
+TEST(write_starts_at_consumed, "Bytes that write_consumed counts already are not executed again.")
 {
 	struct client *client = client_new();
 	uint32_t words[] = { UNKNOWN_COMMAND, 0, BC_ENTER_LOOPER };
@@ -71,7 +71,7 @@ TEST(write_unknown_command_is_einval,
 	EXPECT_EQ(client->last.write_consumed, 4);
 }
 
-TEST(write_return_command_is_einval, "A BR_ command where a BC_ command belongs is unknown.")
+TEST(write_return_command_is_einval, "A BR_ command in place of a BC_ command is unknown.")
 {
 	struct client *client = client_new();
 	uint32_t words[] = { BR_NOOP };
@@ -110,8 +110,7 @@ TEST(write_error_skips_the_read, "When the write fails nothing is read and read_
 	expect(manager, BR_TRANSACTION);
 }
 
-TEST(write_stops_behind_a_failed_call,
-     "A call that fails ends the write there; the rest is not executed.")
+TEST(write_stops_behind_a_failed_call, "A failed call ends the write; the rest is not executed.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -127,7 +126,7 @@ TEST(write_stops_behind_a_failed_call,
 }
 
 TEST(write_waits_for_the_error_to_be_read,
-     "While a failure has not been read no further command is executed.")
+     "Until a failure has been read no further command is executed.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -141,7 +140,7 @@ TEST(write_waits_for_the_error_to_be_read,
 	round_trip(client, 0, manager);
 }
 
-TEST(write_bad_buffer_is_efault, "A write buffer at an address without memory fails with EFAULT.")
+TEST(write_bad_buffer_is_efault, "A write buffer at an unmapped address fails with EFAULT.")
 {
 	struct client *client = client_new();
 	struct binder_write_read bwr = { .write_size = 16, .write_buffer = 64 };
@@ -176,7 +175,7 @@ static int write_cut_off(struct client *client, const void *bytes, size_t size)
 }
 
 TEST(write_truncated_argument_is_efault,
-     "A command whose argument is not there fails with EFAULT and is not consumed.")
+     "A command without its argument fails with EFAULT and is not consumed.")
 {
 	uint32_t words[] = { BC_ENTER_LOOPER, BC_FREE_BUFFER, 0 };
 	struct client *client = client_new();
@@ -195,7 +194,7 @@ TEST(write_truncated_command_is_efault, "Two bytes of a command fail with EFAULT
 }
 
 TEST(write_truncated_transaction_is_efault,
-     "A transaction that is cut off fails with EFAULT and sends nothing.")
+     "A truncated transaction fails with EFAULT and sends nothing.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -207,7 +206,7 @@ TEST(write_truncated_transaction_is_efault,
 	round_trip(client, 0, manager);
 }
 
-TEST(read_begins_with_noop, "What a read returns begins with BR_NOOP.")
+TEST(read_begins_with_noop, "BR_NOOP starts every read.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -242,7 +241,7 @@ TEST(read_first_of_a_thread_returns,
 	EXPECT_EQ(read_end(client, 100), -EINPROGRESS);
 }
 
-TEST(read_appends_at_consumed, "A read goes on at read_consumed, and then without BR_NOOP.")
+TEST(read_appends_at_consumed, "A read continues at read_consumed, and then without BR_NOOP.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -259,7 +258,7 @@ TEST(read_appends_at_consumed, "A read goes on at read_consumed, and then withou
 	EXPECT_EQ(word, BR_TRANSACTION);
 }
 
-TEST(read_one_transaction_at_a_time, "A read ends behind the first transaction.")
+TEST(read_one_transaction_at_a_time, "A read ends after the first transaction.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -285,7 +284,7 @@ TEST(read_too_small_keeps_the_transaction,
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 3);
 }
 
-TEST(read_bad_buffer_is_efault, "A read buffer at an address without memory fails with EFAULT.")
+TEST(read_bad_buffer_is_efault, "A read buffer at an unmapped address fails with EFAULT.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -298,7 +297,7 @@ TEST(read_bad_buffer_is_efault, "A read buffer at an address without memory fail
 }
 
 TEST(read_fault_in_a_call_fails_it,
-     "A call whose delivery runs into an address without memory fails, at the caller too.")
+     "A call whose delivery reaches an unmapped address fails, at the caller too.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -316,7 +315,7 @@ TEST(read_fault_in_a_call_fails_it,
 	round_trip(client, 0, manager);
 }
 
-TEST(write_and_read_in_one, "One ioctl first writes, then reads what came of it.")
+TEST(write_and_read_in_one, "One ioctl first writes, then reads the results.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -367,7 +366,7 @@ TEST(write_batch_is_executed_in_order, "Commands of one write are executed in th
 #include "files.h"
 #include "test.h"
 
-TEST(write_consumed_beyond_the_end, "A write_consumed beyond write_size leaves nothing to execute.")
+TEST(write_consumed_beyond_the_end, "With write_consumed beyond write_size nothing is executed.")
 {
 	struct client *client = client_new();
 	uint32_t *cmd = shared_alloc(8);
@@ -382,7 +381,8 @@ TEST(write_consumed_beyond_the_end, "A write_consumed beyond write_size leaves n
 	EXPECT_EQ(bwr.write_consumed, 64);
 }
 
-TEST(read_gathers_many_returns, "A read takes all that there is and fits, but one transaction.")
+TEST(read_gathers_many_returns,
+     "A read returns all that is queued and fits, but only one transaction.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = client_new();

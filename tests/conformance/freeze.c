@@ -17,7 +17,7 @@ static struct binder_frozen_status_info frozen_info(struct client *by, struct cl
 }
 
 TEST(freeze_unknown_process_is_einval,
-     "Freezing a process without binder, or asking about it, fails with EINVAL.")
+     "Freezing a process without a binder device, or querying its state, fails with EINVAL.")
 {
 	struct client *client = client_new();
 	struct binder_freeze_info freeze_info = { .pid = 1, .enable = 1 };
@@ -28,7 +28,7 @@ TEST(freeze_unknown_process_is_einval,
 }
 
 TEST(freeze_fails_sync_calls,
-     "A sync call to a frozen process gets BR_FROZEN_REPLY and is noted in sync_recv.")
+     "A call to a frozen process gets BR_FROZEN_REPLY and is counted in sync_recv.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -54,7 +54,7 @@ TEST(freeze_thaw_lets_calls_in, "A thawed process gets calls again.")
 }
 
 TEST(freeze_again_is_fine,
-     "Freezing twice and thawing twice succeed; freezing anew forgets what was received.")
+     "Freezing twice and thawing twice succeed; freezing again clears what was received.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -71,8 +71,8 @@ TEST(freeze_again_is_fine,
 }
 
 TEST(freeze_keeps_oneway_calls,
-     "One-way calls to a frozen process are kept and noted in async_recv; as something "
-     "pending also in bit 1 of sync_recv.")
+     "One-way calls to a frozen process are queued and counted in async_recv; as pending work "
+     "also in bit 1 of sync_recv.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -85,7 +85,7 @@ TEST(freeze_keeps_oneway_calls,
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 4);
 }
 
-TEST(freeze_oneway_sender_is_told,
+TEST(freeze_oneway_sender_is_notified,
      "The sender of a one-way call to a frozen process gets BR_TRANSACTION_PENDING_FROZEN.",
      "pending_frozen")
 {
@@ -120,7 +120,7 @@ TEST(freeze_waits_for_the_calls_within,
 }
 
 TEST(freeze_failed_attempt_leaves_it_thawed,
-     "After a freeze that failed with EAGAIN calls still get in.")
+     "After a freeze that failed with EAGAIN calls are still delivered.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -146,7 +146,7 @@ TEST(freeze_does_not_hold_back_oneway_work,
 }
 
 TEST(freeze_waiting_caller_is_busy,
-     "A process that waits for a reply cannot be frozen either (EAGAIN), until it has read it.")
+     "A process that waits for a reply cannot be frozen (EAGAIN) until it has read the reply.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -161,7 +161,7 @@ TEST(freeze_waiting_caller_is_busy,
 }
 
 TEST(freeze_pending_bit_follows_the_calls,
-     "Bit 1 of sync_recv tells of calls that go on in a process that is not frozen.")
+     "Bit 1 of sync_recv is set while a process that is not frozen has calls in progress.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -219,8 +219,8 @@ TEST(freeze_frozen_process_may_call,
 }
 
 TEST(freeze_update_replaces_pending,
-     "With TF_UPDATE_TXN a one-way call replaces the pending one of same code to a frozen "
-     "process.")
+     "With TF_UPDATE_TXN a one-way call to a frozen process replaces the pending one of the "
+     "same code.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -318,7 +318,7 @@ TEST(freeze_update_needs_same_sender, "TF_UPDATE_TXN does not replace another pr
 	expect_nothing(manager);
 }
 
-TEST(freeze_update_needs_same_object, "Nor one to another object.")
+TEST(freeze_update_needs_same_object, "TF_UPDATE_TXN does not replace a call to another object.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -336,7 +336,8 @@ TEST(freeze_update_needs_same_object, "Nor one to another object.")
 	expect_nothing(server);
 }
 
-TEST(freeze_update_needs_the_flag_before, "Nor one that was sent without TF_UPDATE_TXN.")
+TEST(freeze_update_needs_the_flag_before,
+     "TF_UPDATE_TXN does not replace a call that was sent without it.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

@@ -51,8 +51,8 @@ static void expect_state_and_answer(struct client *client, uint64_t cookie, bool
 	EXPECT_OK(try_done(client, cookie));
 }
 
-TEST(frozen_notice_tells_the_present_state, "Whoever asks is told the present state at once.",
-     "freeze_notification")
+TEST(frozen_notice_gives_the_present_state,
+     "A request is answered at once with the present state.", "freeze_notification")
 {
 	struct scene s = begin();
 
@@ -61,8 +61,8 @@ TEST(frozen_notice_tells_the_present_state, "Whoever asks is told the present st
 	expect_nothing(s.holder);
 }
 
-TEST(frozen_notice_of_a_frozen_one, "Asked of a frozen process, the first word is frozen.",
-     "freeze_notification")
+TEST(frozen_notice_of_a_frozen_one,
+     "Requested of a frozen process, the first notification says frozen.", "freeze_notification")
 {
 	struct scene s = begin();
 
@@ -72,7 +72,7 @@ TEST(frozen_notice_of_a_frozen_one, "Asked of a frozen process, the first word i
 	expect_nothing(s.holder);
 }
 
-TEST(frozen_notice_of_changes, "Then each change is told.", "freeze_notification")
+TEST(frozen_notice_of_changes, "Each change is notified.", "freeze_notification")
 {
 	struct scene s = begin();
 
@@ -87,8 +87,8 @@ TEST(frozen_notice_of_changes, "Then each change is told.", "freeze_notification
 	expect_nothing(s.holder);
 }
 
-TEST(frozen_notice_of_unchanged_state, "Freezing a frozen process tells that it is frozen again.",
-     "freeze_notification")
+TEST(frozen_notice_of_unchanged_state,
+     "Freezing a frozen process notifies again that it is frozen.", "freeze_notification")
 {
 	struct scene s = begin();
 
@@ -101,7 +101,8 @@ TEST(frozen_notice_of_unchanged_state, "Freezing a frozen process tells that it 
 	expect_nothing(s.holder);
 }
 
-TEST(frozen_notice_unread_changes_merge, "Changes while the last word is unread become one word.",
+TEST(frozen_notice_unread_changes_merge,
+     "Changes while the last notification is unread become one notification.",
      "freeze_notification")
 {
 	struct scene s = begin();
@@ -117,8 +118,8 @@ TEST(frozen_notice_unread_changes_merge, "Changes while the last word is unread 
 	expect_nothing(s.holder);
 }
 
-TEST(frozen_notice_waits_for_the_answer, "No change is told before the last word is answered.",
-     "freeze_notification")
+TEST(frozen_notice_waits_for_the_answer,
+     "No change is notified before the last notification is acknowledged.", "freeze_notification")
 {
 	struct scene s = begin();
 
@@ -132,8 +133,8 @@ TEST(frozen_notice_waits_for_the_answer, "No change is told before the last word
 }
 
 TEST(frozen_notice_there_and_back_unanswered,
-     "A change and its undoing before the answer: the state is told once more.",
-     "freeze_notification")
+     "After a change and its reversal before the acknowledgement, the state is notified once "
+     "more.", "freeze_notification")
 {
 	struct scene s = begin();
 
@@ -147,8 +148,8 @@ TEST(frozen_notice_there_and_back_unanswered,
 	expect_nothing(s.holder);
 }
 
-TEST(frozen_notice_unknown_handle, "For a handle that is not there a request fails with EINVAL.",
-     "freeze_notification")
+TEST(frozen_notice_unknown_handle,
+     "A request for an unknown handle fails with EINVAL.", "freeze_notification")
 {
 	struct scene s = begin();
 
@@ -169,8 +170,8 @@ TEST(frozen_notice_double_request, "A second request for a handle fails with EIN
 	expect_nothing(s.holder);
 }
 
-TEST(frozen_notice_wrong_cookie, "Answers and clears with another cookie fail with EINVAL.",
-     "freeze_notification")
+TEST(frozen_notice_wrong_cookie,
+     "Acknowledgements and clears with another cookie fail with EINVAL.", "freeze_notification")
 {
 	struct scene s = begin();
 
@@ -184,16 +185,16 @@ TEST(frozen_notice_wrong_cookie, "Answers and clears with another cookie fail wi
 	expect_nothing(s.holder);
 }
 
-TEST(frozen_notice_clear_unasked, "A clear without a request fails with EINVAL.",
-     "freeze_notification")
+TEST(frozen_notice_clear_unrequested,
+     "A clear without a request fails with EINVAL.", "freeze_notification")
 {
 	struct scene s = begin();
 
 	EXPECT_ERR(try_clear(s.holder, s.handle, 1), EINVAL);
 }
 
-TEST(frozen_notice_clear, "A clear is confirmed, and changes are not told any more.",
-     "freeze_notification")
+TEST(frozen_notice_clear,
+     "A clear is confirmed, and further changes are not notified.", "freeze_notification")
 {
 	struct scene s = begin();
 
@@ -206,8 +207,8 @@ TEST(frozen_notice_clear, "A clear is confirmed, and changes are not told any mo
 	EXPECT_ERR(try_clear(s.holder, s.handle, 1), EINVAL);
 }
 
-TEST(frozen_notice_clear_before_told, "A clear before the first word: it is confirmed alone.",
-     "freeze_notification")
+TEST(frozen_notice_clear_before_delivery,
+     "A clear before the first notification is confirmed alone.", "freeze_notification")
 {
 	struct scene s = begin();
 
@@ -217,7 +218,8 @@ TEST(frozen_notice_clear_before_told, "A clear before the first word: it is conf
 	expect_nothing(s.holder);
 }
 
-TEST(frozen_notice_clear_before_answer, "A clear before the answer is confirmed by the answer.",
+TEST(frozen_notice_clear_before_answer,
+     "A clear before the acknowledgement is confirmed by the acknowledgement.",
      "freeze_notification")
 {
 	struct scene s = begin();
@@ -231,8 +233,8 @@ TEST(frozen_notice_clear_before_answer, "A clear before the answer is confirmed 
 	expect_nothing(s.holder);
 }
 
-TEST(frozen_notice_clear_and_request_again, "After a clear one may ask again.",
-     "freeze_notification")
+TEST(frozen_notice_clear_and_request_again,
+     "After a clear, notifications may be requested again.", "freeze_notification")
 {
 	struct scene s = begin();
 
@@ -244,8 +246,8 @@ TEST(frozen_notice_clear_and_request_again, "After a clear one may ask again.",
 	expect_state_and_answer(s.holder, 2, false);
 }
 
-TEST(frozen_notice_of_the_dead, "For a dead object a request is accepted and nothing is told.",
-     "freeze_notification")
+TEST(frozen_notice_of_the_dead,
+     "A request for a dead object is accepted, and nothing is notified.", "freeze_notification")
 {
 	struct scene s = begin();
 
@@ -255,8 +257,8 @@ TEST(frozen_notice_of_the_dead, "For a dead object a request is accepted and not
 	expect_nothing(s.holder);
 }
 
-TEST(frozen_notice_owner_dies, "An owner that dies frozen is not told as thawed.",
-     "freeze_notification")
+TEST(frozen_notice_owner_dies,
+     "The death of a frozen owner is not notified as thawing.", "freeze_notification")
 {
 	struct scene s = begin();
 
@@ -270,7 +272,8 @@ TEST(frozen_notice_owner_dies, "An owner that dies frozen is not told as thawed.
 	EXPECT_EQ(expect(s.holder, BR_CLEAR_FREEZE_NOTIFICATION_DONE)->cookie, 1);
 }
 
-TEST(frozen_notice_release, "With its handle a registration goes.", "freeze_notification")
+TEST(frozen_notice_release,
+     "When its handle is released, a request is dropped.", "freeze_notification")
 {
 	struct scene s = begin();
 
@@ -283,8 +286,8 @@ TEST(frozen_notice_release, "With its handle a registration goes.", "freeze_noti
 	EXPECT_ERR(try_clear(s.holder, s.handle, 1), EINVAL);
 }
 
-TEST(frozen_notice_two_objects, "Each object of the frozen process is told by its own cookie.",
-     "freeze_notification")
+TEST(frozen_notice_two_objects,
+     "Each object of the frozen process is notified with its own cookie.", "freeze_notification")
 {
 	struct scene s = begin();
 	uint32_t other = give(s.server, s.holder, 0x30, 0x40, 0);
@@ -343,7 +346,7 @@ TEST(frozen_notice_holder_dies, "A holder may die with registrations in every st
 }
 
 TEST(frozen_notice_outside_the_loop,
-     "What a thread outside of the loop asks for, and takes back, any thread is told.",
+     "The notifications and confirmations of a thread outside the loop go to any thread.",
      "freeze_notification")
 {
 	struct client *holder = client_new();
@@ -361,8 +364,8 @@ TEST(frozen_notice_outside_the_loop,
 	EXPECT_EQ(expect(thread, BR_CLEAR_FREEZE_NOTIFICATION_DONE)->cookie, 0xf0);
 }
 
-TEST(frozen_notice_of_a_holder_untold, "A holder may end at any point of a notice.",
-     "freeze_notification")
+TEST(frozen_notice_of_a_holder_that_ends,
+     "A holder may end at any stage of a notification.", "freeze_notification")
 {
 	struct client *manager = manager_new();
 

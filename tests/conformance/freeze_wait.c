@@ -41,7 +41,7 @@ static int freeze_end(struct freezing *f, int timeout_ms)
 }
 
 TEST(freeze_succeeds_when_the_call_ends,
-     "A freeze that waits succeeds as the last call is answered.")
+     "A waiting freeze succeeds when the last call is answered.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new(), *third = client_new();
@@ -76,7 +76,8 @@ TEST(freeze_keeps_calls_out_while_it_waits, "While a freeze waits, calls are ref
 	EXPECT_EQ(expect(client_thread(manager), BR_TRANSACTION)->txn.code, 0);
 }
 
-TEST(freeze_of_a_process_that_dies, "A freeze that waits for a process that dies succeeds.")
+TEST(freeze_of_a_process_that_dies,
+     "A freeze that waits for a process succeeds when the process dies.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new(), *third = client_new();

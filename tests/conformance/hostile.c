@@ -19,7 +19,7 @@ static uint64_t next_random(uint64_t *state)
 	return *state;
 }
 
-TEST(hostile_random_bytes, "Random bytes for commands are refused or passed over.")
+TEST(hostile_random_bytes, "Random bytes as commands are refused or ignored.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -38,7 +38,7 @@ TEST(hostile_random_bytes, "Random bytes for commands are refused or passed over
 	round_trip(client_new(), 0, manager);
 }
 
-TEST(hostile_random_arguments, "So are known commands with random arguments.")
+TEST(hostile_random_arguments, "Known commands with random arguments are refused or ignored.")
 {
 	static const uint32_t commands[] = {
 		BC_TRANSACTION, BC_REPLY, BC_FREE_BUFFER, BC_INCREFS, BC_ACQUIRE, BC_RELEASE,
@@ -75,7 +75,7 @@ TEST(hostile_random_arguments, "So are known commands with random arguments.")
 	round_trip(client_new(), 0, manager);
 }
 
-TEST(hostile_garbage_objects, "Payloads of random objects at random offsets harm nobody.")
+TEST(hostile_garbage_objects, "Payloads of random objects at random offsets do no harm.")
 {
 	static const uint32_t types[] = { BINDER_TYPE_BINDER, BINDER_TYPE_WEAK_BINDER,
 					  BINDER_TYPE_HANDLE, BINDER_TYPE_WEAK_HANDLE,
@@ -116,7 +116,7 @@ TEST(hostile_garbage_objects, "Payloads of random objects at random offsets harm
 }
 
 TEST(hostile_sender_fields_are_ignored,
-     "The sender's pid and euid are the system's word; what the sender wrote there is lost.")
+     "The driver sets the sender's pid and euid; what the sender wrote there is overwritten.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -155,7 +155,7 @@ static void do_set_euid(void *arg)
 }
 
 TEST(hostile_euid_of_the_moment,
-     "sender_euid is the one that the sender's thread has when it sends.")
+     "sender_euid is the effective user id that the sending thread has when it sends.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -175,7 +175,8 @@ TEST(hostile_euid_of_the_moment,
 	EXPECT_EQ(got->txn.sender_euid, 0);
 }
 
-TEST(hostile_dropped_privileges, "A process that gave up its user is known by the new one.")
+TEST(hostile_dropped_privileges,
+     "The sender_euid of a process that dropped its privileges is the new user id.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -209,7 +210,7 @@ static void do_protect(void *arg)
 }
 
 TEST(hostile_addresses_are_the_callers_own,
-     "An address in a command is looked up in its caller's memory, nobody else's.")
+     "An address in a command is looked up in the memory of its caller only.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -224,7 +225,7 @@ TEST(hostile_addresses_are_the_callers_own,
 	expect_nothing(manager);
 }
 
-TEST(hostile_unreadable_payload, "A payload that its sender may not read itself is refused.")
+TEST(hostile_unreadable_payload, "A payload that the sender itself may not read is refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -255,7 +256,8 @@ TEST(hostile_kernel_addresses, "Addresses beyond user space are refused everywhe
 	round_trip(client, 0, manager);
 }
 
-TEST(hostile_payload_crosses_the_end, "A payload whose end has no memory is refused whole.")
+TEST(hostile_payload_crosses_the_end,
+     "A payload that ends in unmapped memory is refused as a whole.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -268,7 +270,7 @@ TEST(hostile_payload_crosses_the_end, "A payload whose end has no memory is refu
 	round_trip(client, 0, manager);
 }
 
-TEST(hostile_own_map_as_source, "A received payload may be sent on from the mapping itself.")
+TEST(hostile_own_map_as_source, "A received payload may be sent on directly from the mapping.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -283,7 +285,7 @@ TEST(hostile_own_map_as_source, "A received payload may be sent on from the mapp
 	EXPECT(!memcmp(got->data, "pass it on", 11));
 }
 
-TEST(hostile_read_into_the_map, "The mapping itself is no place to read returns into.")
+TEST(hostile_read_into_the_map, "Returns cannot be read into the buffer mapping.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -294,7 +296,8 @@ TEST(hostile_read_into_the_map, "The mapping itself is no place to read returns 
 	EXPECT_ERR(write_read(manager, &bwr), EFAULT);
 }
 
-TEST(hostile_free_what_a_reply_will_bring, "Addresses of buffers to come cannot be freed ahead.")
+TEST(hostile_free_what_a_reply_will_bring,
+     "Addresses of future buffers cannot be freed in advance.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -324,7 +327,8 @@ TEST(hostile_free_what_a_reply_will_bring, "Addresses of buffers to come cannot 
 	}
 }
 
-TEST(hostile_flood_of_objects, "A process may make thousands of nodes; others are not held up.")
+TEST(hostile_flood_of_objects,
+     "A process may create thousands of nodes without delaying other processes.")
 {
 	enum { BATCH = 200, ROUNDS = 20 };
 	struct client *manager = manager_new();

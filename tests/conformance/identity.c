@@ -45,7 +45,7 @@ static struct client *client_where_root_is(uint32_t uid)
 }
 
 TEST(identity_user_from_within,
-     "sender_euid of a sender in a user namespace is the number of its user outside.")
+     "sender_euid of a sender in a user namespace is its user id outside.")
 {
 	struct client *manager = manager_new();
 
@@ -53,7 +53,7 @@ TEST(identity_user_from_within,
 }
 
 TEST(identity_user_seen_from_within,
-     "A receiver in a user namespace sees the number that the sender's user has there.")
+     "A receiver in a user namespace sees the user id that the sender has there.")
 {
 	struct client *manager = client_where_root_is(5);
 
@@ -63,7 +63,8 @@ TEST(identity_user_seen_from_within,
 	EXPECT_EQ(meet(client_new(), manager).sender_euid, 5);
 }
 
-TEST(identity_user_unknown_within, "A user who has no number there is user -1.")
+TEST(identity_user_unknown_within,
+     "A user without an id in the receiver's user namespace is shown as -1.")
 {
 	struct client *manager = client_where_root_is(5);
 
@@ -103,7 +104,7 @@ static pid_t own_pid(struct client *client)
 }
 
 TEST(identity_pid_from_within,
-     "sender_pid of a sender in a pid namespace is its number in the receiver's.")
+     "sender_pid of a sender in a child pid namespace is its pid in the receiver's namespace.")
 {
 	struct client *manager = manager_new();
 	struct client *client;
@@ -115,7 +116,7 @@ TEST(identity_pid_from_within,
 }
 
 TEST(identity_pid_unknown_within,
-     "A sender that the receiver's pid namespace does not know is process 0.")
+     "sender_pid is 0 for a sender that has no pid in the receiver's namespace.")
 {
 	struct client *client = client_new();
 
@@ -123,7 +124,7 @@ TEST(identity_pid_unknown_within,
 	EXPECT_EQ(meet(client, manager_new()).sender_pid, 0);
 }
 
-TEST(identity_pid_within, "Processes of one pid namespace know each other by their numbers there.")
+TEST(identity_pid_within, "Within a pid namespace sender_pid is the pid there.")
 {
 	struct client *manager, *client;
 
@@ -134,8 +135,7 @@ TEST(identity_pid_within, "Processes of one pid namespace know each other by the
 	EXPECT_EQ(meet(client, manager).sender_pid, own_pid(client));
 }
 
-TEST(identity_pid_of_siblings,
-     "Processes of two pid namespaces side by side are process 0 to each other.")
+TEST(identity_pid_of_siblings, "Between two sibling pid namespaces sender_pid is 0.")
 {
 	struct client *manager;
 

@@ -100,8 +100,8 @@ static void make_calls(void *arg)
 }
 
 TEST(wait_is_over_when_no_call_follows,
-     "A server that has answered one quick call after the other learns that its last answer is "
-     "sent, although no other call comes.")
+     "A server that has answered quick calls one after the other gets the completion of its "
+     "last reply even if no other call follows.")
 {
 	struct client *manager = manager_open((struct client_options){ .blocking = true });
 	struct client *client = client_open((struct client_options){ .blocking = true });

@@ -77,7 +77,7 @@ static uint32_t epoll_now(struct polling *polling)
 	return polling->count ? polling->events : 0;
 }
 
-TEST(poll_tells_of_a_call, "A device is readable while a call waits, and not otherwise.")
+TEST(poll_shows_a_call, "A device is readable while a call waits, and not otherwise.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -91,7 +91,7 @@ TEST(poll_tells_of_a_call, "A device is readable while a call waits, and not oth
 }
 
 TEST(poll_first_of_a_thread_is_readable,
-     "To a thread's first call of all its device is readable, for its first read returns at once.")
+     "For a thread's first call the device is readable, because its first read returns at once.")
 {
 	struct client *client = client_new();
 
@@ -115,7 +115,7 @@ TEST(poll_wakes_on_a_call, "A thread blocked in poll wakes when a call arrives."
 	expect(manager, BR_TRANSACTION);
 }
 
-TEST(poll_tells_the_caller_of_its_reply,
+TEST(poll_shows_the_caller_its_reply,
      "A waiting caller's device is readable when the reply is there, not before.")
 {
 	struct client *manager = manager_new();
@@ -129,7 +129,7 @@ TEST(poll_tells_the_caller_of_its_reply,
 	EXPECT_EQ(poll_now(client), 0);
 }
 
-TEST(poll_tells_of_an_own_completion,
+TEST(poll_shows_an_own_completion,
      "The completion of a one-way call makes the sender's device readable.")
 {
 	struct client *manager = manager_new();
@@ -142,7 +142,7 @@ TEST(poll_tells_of_an_own_completion,
 	EXPECT_EQ(poll_now(client), 0);
 }
 
-TEST(epoll_level_keeps_telling, "Level-triggered epoll tells of a waiting call until it is read.")
+TEST(epoll_level_keeps_notifying, "Level-triggered epoll reports a waiting call until it is read.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -156,7 +156,7 @@ TEST(epoll_level_keeps_telling, "Level-triggered epoll tells of a waiting call u
 	EXPECT_EQ(epoll_now(epoll), 0);
 }
 
-TEST(epoll_edge_tells_once_for_each, "Edge-triggered epoll tells once of each call that arrives.")
+TEST(epoll_edge_notifies_once_for_each, "Edge-triggered epoll reports each arriving call once.")
 {
 	struct client *manager = manager_new();
 	struct client *one = client_new();
@@ -189,7 +189,7 @@ TEST(epoll_wakes_on_a_call, "A thread blocked in epoll_wait wakes when a call ar
 	expect(manager, BR_TRANSACTION);
 }
 
-TEST(epoll_prefers_parked_readers, "A call goes to a parked thread; one that polls is not told.")
+TEST(epoll_prefers_parked_readers, "A call goes to a parked thread; a polling thread is not woken.")
 {
 	struct client *manager = manager_open((struct client_options){ .blocking = true });
 	struct client *thread = client_thread(manager);

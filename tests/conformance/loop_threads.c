@@ -23,7 +23,7 @@ static void send_cmd(struct client *client, uint32_t cmd)
 	flush(client);
 }
 
-TEST(looper_spawn_when_nobody_waits,
+TEST(looper_spawn_when_no_thread_waits,
      "A read that leaves no thread waiting begins with BR_SPAWN_LOOPER in place of BR_NOOP.")
 {
 	struct client *server = server_new(1);
@@ -37,8 +37,7 @@ TEST(looper_spawn_when_nobody_waits,
 	expect(server, BR_TRANSACTION);
 }
 
-TEST(looper_spawn_is_asked_once,
-     "While a requested thread has not registered no other is requested.")
+TEST(looper_spawn_is_asked_once, "Until a requested thread has registered no other is requested.")
 {
 	struct client *server = server_new(5);
 	struct client *client = client_new();
@@ -94,7 +93,7 @@ TEST(looper_no_spawn_while_one_waits, "No thread is requested while another one 
 }
 
 TEST(looper_no_spawn_outside_the_loop,
-     "A thread that has not entered the loop is not asked for another.")
+     "A thread that has not entered the loop gets no spawn request.")
 {
 	struct client *server = server_new(5);
 	struct client *thread = client_thread(server);
@@ -107,7 +106,7 @@ TEST(looper_no_spawn_outside_the_loop,
 }
 
 TEST(looper_exit_changes_nothing,
-     "A thread that said BC_EXIT_LOOPER is still asked, and still gets work.")
+     "A thread that wrote BC_EXIT_LOOPER still gets spawn requests and work.")
 {
 	struct client *server = server_new(5);
 	struct client *client = client_new();
@@ -118,7 +117,7 @@ TEST(looper_exit_changes_nothing,
 	expect(server, BR_TRANSACTION);
 }
 
-TEST(looper_registered_may_ask, "A registered thread asks for more as an entered one does.")
+TEST(looper_registered_may_ask, "A registered thread gets spawn requests as an entered one does.")
 {
 	struct client *server = server_new(2);
 	struct client *thread = client_thread(server);
@@ -134,8 +133,7 @@ TEST(looper_registered_may_ask, "A registered thread asks for more as an entered
 }
 
 TEST(looper_unasked_register_still_works,
-     "BC_REGISTER_LOOPER without BR_SPAWN_LOOPER is no error to the caller; the thread gets "
-     "work.")
+     "BC_REGISTER_LOOPER without BR_SPAWN_LOOPER does not fail; the thread gets work.")
 {
 	struct client *server = client_new();
 	struct client *client = client_new();
@@ -148,7 +146,7 @@ TEST(looper_unasked_register_still_works,
 }
 
 TEST(looper_unasked_register_counts_for_nothing,
-     "A thread that registered unasked does not use up max_threads.")
+     "A thread that registers without a request does not count against max_threads.")
 {
 	struct client *server = server_new(1);
 	struct client *client = client_new();
@@ -159,7 +157,7 @@ TEST(looper_unasked_register_counts_for_nothing,
 }
 
 TEST(looper_enter_counts_for_nothing,
-     "Threads that entered by themselves do not use up max_threads.")
+     "Threads that entered by themselves do not count against max_threads.")
 {
 	struct client *server = server_new(1);
 	struct client *client = client_new();

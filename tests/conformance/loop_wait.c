@@ -117,8 +117,8 @@ TEST(wait_one_call_wakes_one_thread, "A call wakes one thread and no other.")
 	EXPECT_EQ(awake, 1);
 }
 
-TEST(wait_queued_work_goes_to_who_reads,
-     "Work that came while no thread waited goes to the next one that reads.")
+TEST(wait_queued_work_goes_to_the_reader,
+     "Work queued while no thread waited goes to the next one that reads.")
 {
 	struct client *manager = blocking_manager();
 	struct client *thread = client_thread(manager);
@@ -159,7 +159,7 @@ TEST(wait_signal_is_eintr, "A signal ends a parked read with EINTR, with or with
 	}
 }
 
-TEST(wait_signal_loses_nothing, "After EINTR the thread gets the next call as if nothing had been.")
+TEST(wait_signal_loses_nothing, "After EINTR the thread gets the next call as usual.")
 {
 	struct client *manager = blocking_manager();
 	struct client *client = client_new();
@@ -176,7 +176,7 @@ TEST(wait_signal_loses_nothing, "After EINTR the thread gets the next call as if
 }
 
 TEST(wait_signal_while_waiting_for_reply,
-     "A caller whose wait was interrupted reads on and gets its reply.")
+     "A caller whose wait was interrupted reads again and gets its reply.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_open((struct client_options){ .blocking = true });
@@ -207,7 +207,7 @@ static void do_combined(void *arg)
 }
 
 TEST(wait_signal_keeps_what_was_written,
-     "An interrupted ioctl that had written tells so in write_consumed.")
+     "An interrupted ioctl that had written returns that in write_consumed.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_open((struct client_options){ .blocking = true });
@@ -267,7 +267,7 @@ static void fork_and_exit(void *arg)
 }
 
 TEST(wait_exit_of_a_fork_wakes_all,
-     "The exit of a forked child, which closes the file too, does so as well.")
+     "So does the exit of a forked child, which closes the file, too.")
 {
 	struct client *manager = blocking_manager();
 	struct client *thread = parked_thread(manager);
@@ -281,7 +281,7 @@ TEST(wait_exit_of_a_fork_wakes_all,
 }
 
 TEST(wait_kill_with_parked_threads,
-     "A process with parked threads can be killed, and its device place is free again.")
+     "A process with parked threads can be killed, and its device can be used again.")
 {
 	struct client *manager = blocking_manager();
 	struct client *client = client_new();
@@ -301,8 +301,7 @@ static void set_nonblock(void *arg)
 }
 
 TEST(wait_nonblock_may_be_set_later,
-     "O_NONBLOCK set with fcntl(2) holds from the next read on.",
-     "fcntl_nonblock")
+     "O_NONBLOCK set with fcntl(2) applies from the next read on.", "fcntl_nonblock")
 {
 	struct client *client = client_open((struct client_options){ .blocking = true });
 	struct binder_write_read nothing = { 0 };

@@ -49,7 +49,8 @@ TEST(object_same_object_same_handle, "An object sent twice is the same handle.")
 	EXPECT_EQ(object_at(got, 1)->flat.handle, 2);
 }
 
-TEST(object_comes_home, "A handle sent to the object's owner arrives as the object itself.")
+TEST(object_returns_to_its_owner,
+     "A handle sent to the object's owner arrives as the object itself.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -66,7 +67,7 @@ TEST(object_comes_home, "A handle sent to the object's owner arrives as the obje
 	EXPECT_EQ(object_at(got, 1)->flat.cookie, 0x20);
 }
 
-TEST(object_comes_home_in_reply, "So does a handle in a reply.")
+TEST(object_returns_to_its_owner_in_reply, "So does a handle in a reply.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -85,7 +86,7 @@ TEST(object_comes_home_in_reply, "So does a handle in a reply.")
 }
 
 TEST(object_handle_is_passed_on,
-     "A handle passed on is renumbered for its receiver and means the same object.")
+     "A handle that is passed on gets the receiver's number for the same object.")
 {
 	struct client *manager = manager_new();
 	struct client *other = client_new();
@@ -117,7 +118,7 @@ TEST(object_handle_is_passed_on,
 }
 
 TEST(object_reference_goes_with_the_buffer,
-     "The reference that a payload brought is gone when its buffer is freed, unless another "
+     "The reference that a payload brought is dropped when its buffer is freed, unless another "
      "was taken.")
 {
 	struct client *manager = manager_new();
@@ -185,7 +186,7 @@ TEST(object_weak_becomes_weak_handle, "A weak object arrives as a weak handle.")
 	expect_nothing(client);
 }
 
-TEST(object_weak_handle_is_not_callable, "A handle held only weakly cannot be called.")
+TEST(object_weak_handle_is_not_callable, "A weak-only handle cannot be called.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -197,7 +198,7 @@ TEST(object_weak_handle_is_not_callable, "A handle held only weakly cannot be ca
 }
 
 TEST(object_weak_handle_is_not_sent_as_strong,
-     "A handle held only weakly cannot be sent as a strong one, but as a weak one.")
+     "A weak-only handle cannot be sent as a strong one, only as a weak one.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -224,7 +225,8 @@ TEST(object_weak_handle_is_not_sent_as_strong,
 	EXPECT_EQ(object_at(got, 0)->flat.binder, 0x10);
 }
 
-TEST(object_manager_travels_as_handle_0, "The context manager's own object is handle 0 to others.")
+TEST(object_manager_travels_as_handle_0,
+     "The context manager's own object is handle 0 for other processes.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -255,8 +257,7 @@ TEST(object_handle_0_goes_to_the_manager_as_itself,
 	EXPECT_EQ(object_at(got, 0)->flat.cookie, 0);
 }
 
-TEST(object_dead_handle_can_be_passed_on,
-     "A handle to a dead object still travels, and stays dead.")
+TEST(object_dead_handle_can_be_passed_on, "A handle of a dead object can be sent, and stays dead.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -289,7 +290,7 @@ TEST(object_unknown_type_is_refused, "An object of no known type is refused.")
 }
 
 TEST(object_failed_reply_undoes_what_it_had_done,
-     "When a later object is refused, nothing of the earlier ones stays.")
+     "When a later object is refused, the effects of the earlier ones are undone.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

@@ -57,7 +57,7 @@ TEST(fd_sender_keeps_its_own, "The sender may close its descriptor at once.", "f
 	expect_file(server, (int)object_at(got, 0)->fd.fd, "still here");
 }
 
-TEST(fd_survives_the_sender, "It arrives though the sender has died meanwhile.", "fd_passing")
+TEST(fd_survives_the_sender, "A descriptor arrives even if its sender has died.", "fd_passing")
 {
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);
@@ -83,7 +83,7 @@ TEST(fd_stays_after_free, "Freeing the buffer does not close a received descript
 	expect_file(server, (int)object_at(got, 0)->fd.fd, "mine now");
 }
 
-TEST(fd_in_oneway, "A one-way call carries a descriptor too.", "fd_passing")
+TEST(fd_in_oneway, "A one-way call carries descriptors, too.", "fd_passing")
 {
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);
@@ -158,7 +158,8 @@ TEST(fd_bad_is_refused, "A number that is no open descriptor is refused with EBA
 	round_trip(manager, 1, server);
 }
 
-TEST(fd_node_that_does_not_accept, "An object that does not take descriptors refuses them.")
+TEST(fd_node_that_does_not_accept,
+     "A call with a descriptor to an object that does not accept them fails.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -171,7 +172,7 @@ TEST(fd_node_that_does_not_accept, "An object that does not take descriptors ref
 	expect_file(client, fd, "no");
 }
 
-TEST(fd_in_reply, "A caller that says TF_ACCEPT_FDS gets a descriptor in a reply.", "fd_passing")
+TEST(fd_in_reply, "A caller that sets TF_ACCEPT_FDS gets a descriptor in a reply.", "fd_passing")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -232,8 +233,8 @@ static void take_no_files(struct client *client)
 }
 
 TEST(fd_receiver_full,
-     "When the receiver has no number left the call fails at its caller, and nothing arrives.",
-     "fd_passing")
+     "When the receiver's descriptor table is full, the call fails at its caller and nothing "
+     "arrives.", "fd_passing")
 {
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);
@@ -270,8 +271,7 @@ static void do_read_pipe(void *arg)
 		ends[2] = -errno;
 }
 
-TEST(fd_undelivered_is_let_go,
-     "A descriptor on its way is held, and let go when its receiver dies without reading.")
+TEST(fd_undelivered_is_released, "An undelivered descriptor stays open until its receiver dies.")
 {
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);
@@ -307,8 +307,8 @@ TEST(fd_device_itself, "A descriptor of the binder device itself may be sent.", 
 }
 
 TEST(fd_oneway_receiver_full,
-     "A one-way call whose files the receiver has no room for is lost; the next one arrives.",
-     "fd_passing")
+     "A one-way call whose files do not fit the receiver's descriptor table is lost; the next "
+     "one arrives.", "fd_passing")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -325,7 +325,7 @@ TEST(fd_oneway_receiver_full,
 }
 
 TEST(fd_reply_receiver_full,
-     "A reply whose files the caller has no room for fails there, and only there.", "fd_passing")
+     "A reply whose files do not fit the caller's descriptor table fails there only.", "fd_passing")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

@@ -116,7 +116,7 @@ TEST(fda_two_arrays, "One buffer may hold two arrays.", "fd_passing")
 	expect_file(server, (int)words[4], "b");
 }
 
-TEST(fda_empty, "An array of none is fine.")
+TEST(fda_empty, "An empty array is allowed.")
 {
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);
@@ -126,7 +126,7 @@ TEST(fda_empty, "An array of none is fine.")
 	finish_call(manager);
 }
 
-TEST(fda_bad_descriptor, "An array with a number that is not open is refused with EBADF.")
+TEST(fda_bad_descriptor, "An array with a number that is no open descriptor is refused with EBADF.")
 {
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);
@@ -184,7 +184,7 @@ TEST(fda_parent_not_a_buffer, "An array's parent must be a buffer before it.")
 	expect_refused(manager, server, EINVAL);
 }
 
-TEST(fda_not_accepted, "An object that takes no descriptors refuses an array of them.")
+TEST(fda_not_accepted, "A call with an array to an object that does not accept descriptors fails.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -197,7 +197,7 @@ TEST(fda_not_accepted, "An object that takes no descriptors refuses an array of 
 	expect_nothing(manager);
 }
 
-TEST(fda_dies_with_its_receiver_unread, "A receiver that dies with an array unread harms nothing.")
+TEST(fda_dies_with_its_receiver_unread, "A receiver may die with an unread array.")
 {
 	struct client *manager = manager_new();
 	struct client *server = accepting_server(manager);

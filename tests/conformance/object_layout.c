@@ -21,7 +21,7 @@ static void expect_refused(struct client *client, struct client *server, int err
 	round_trip(client, 0, server);
 }
 
-TEST(layout_offsets_unaligned, "An offset that is no multiple of four is refused.")
+TEST(layout_offsets_unaligned, "An offset that is not a multiple of four is refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -32,7 +32,8 @@ TEST(layout_offsets_unaligned, "An offset that is no multiple of four is refused
 	}
 }
 
-TEST(layout_offsets_aligned_to_four, "A multiple of four that is none of eight will do.")
+TEST(layout_offsets_aligned_to_four,
+     "An offset that is a multiple of four but not of eight is accepted.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -47,7 +48,7 @@ TEST(layout_offsets_aligned_to_four, "A multiple of four that is none of eight w
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_HANDLE);
 }
 
-TEST(layout_offsets_outside, "An offset behind the data is refused.")
+TEST(layout_offsets_outside, "An object offset out of bounds is refused.")
 {
 	static const binder_size_t bad[] = { 76, 1 << 20, 1ull << 32, ~7ull, 1ull << 63 };
 	struct client *manager = manager_new();
@@ -63,7 +64,7 @@ TEST(layout_offsets_outside, "An offset behind the data is refused.")
 	}
 }
 
-TEST(layout_object_partly_outside, "An object that the data's end cuts off is refused.")
+TEST(layout_object_partly_outside, "An object that reaches beyond the end of the data is refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -94,7 +95,7 @@ TEST(layout_offsets_overlap, "Objects that overlap are refused.")
 	}
 }
 
-TEST(layout_offsets_unordered, "Offsets that do not rise are refused.")
+TEST(layout_offsets_unordered, "Object offsets out of order are refused.")
 {
 	static const binder_size_t offsets[] = { 24, 0 };
 	struct client *manager = manager_new();
@@ -105,7 +106,7 @@ TEST(layout_offsets_unordered, "Offsets that do not rise are refused.")
 	expect_refused(client, manager, EFAULT);
 }
 
-TEST(layout_offsets_size_odd, "An offsets_size that is no multiple of eight is refused.")
+TEST(layout_offsets_size_odd, "An offsets_size that is not a multiple of eight is refused.")
 {
 	static const binder_size_t offsets[] = { 0, 24 };
 	struct client *manager = manager_new();
@@ -118,7 +119,7 @@ TEST(layout_offsets_size_odd, "An offsets_size that is no multiple of eight is r
 	}
 }
 
-TEST(layout_gaps_arrive_unchanged, "What stands between objects arrives as it was.")
+TEST(layout_gaps_arrive_unchanged, "Data between objects arrives unchanged.")
 {
 	static const binder_size_t offsets[] = { 8, 40 };
 	struct client *manager = manager_new();
@@ -141,7 +142,7 @@ TEST(layout_gaps_arrive_unchanged, "What stands between objects arrives as it wa
 	EXPECT_EQ(object_at(got, 1)->flat.handle, 2);
 }
 
-TEST(layout_unlisted_object_is_data, "An object that no offset names is plain data.")
+TEST(layout_unlisted_object_is_data, "An object without an offset is plain data.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -165,7 +166,7 @@ TEST(layout_offsets_without_data, "Offsets without data are refused.")
 	expect_refused(client, manager, EINVAL);
 }
 
-TEST(layout_offsets_unreadable, "Offsets at an address without memory are refused.")
+TEST(layout_offsets_unreadable, "Offsets at an unmapped address are refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -179,7 +180,7 @@ TEST(layout_offsets_unreadable, "Offsets at an address without memory are refuse
 }
 
 TEST(layout_bad_in_reply,
-     "A bad object in a reply fails the caller; the server is told only that it has replied.")
+     "A bad object in a reply fails the caller; the server only gets its completion.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -196,7 +197,7 @@ TEST(layout_bad_in_reply,
 	round_trip(client, 0, manager);
 }
 
-TEST(layout_bad_in_oneway, "A bad object in a one-way call fails it at its sender.")
+TEST(layout_bad_in_oneway, "A bad object in a one-way call fails the call at its sender.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

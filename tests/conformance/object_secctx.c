@@ -19,8 +19,7 @@ static struct client *asking_server(struct client *manager)
 }
 
 TEST(secctx_is_delivered,
-     "A node that asks for it gets its caller's security context with a call.",
-     "security_context")
+     "A node that requests it gets its caller's security context with a call.", "security_context")
 {
 	struct client *manager = manager_new();
 	struct client *server = asking_server(manager);
@@ -39,8 +38,7 @@ TEST(secctx_is_delivered,
 }
 
 TEST(secctx_stands_behind_the_buffers,
-     "The context stands behind payload, offsets and scatter-gather buffers.",
-     "security_context")
+     "The context follows payload, offsets and scatter-gather buffers.", "security_context")
 {
 	struct client *manager = manager_new();
 	struct client *server = asking_server(manager);
@@ -55,7 +53,7 @@ TEST(secctx_stands_behind_the_buffers,
 }
 
 TEST(secctx_empty_where_there_is_none,
-     "Without a security module that has contexts a node that asks gets an empty one.",
+     "Without a security module that has contexts, a node that requests one gets an empty one.",
      "secctx_optional")
 {
 	struct client *manager = manager_new();
@@ -73,8 +71,7 @@ TEST(secctx_empty_where_there_is_none,
 }
 
 TEST(secctx_of_manager,
-     "A context manager asks for contexts by BINDER_SET_CONTEXT_MGR_EXT.",
-     "secctx_optional")
+     "A context manager requests contexts by BINDER_SET_CONTEXT_MGR_EXT.", "secctx_optional")
 {
 	struct flat_binder_object object = {
 		.hdr = { BINDER_TYPE_BINDER },
@@ -89,7 +86,7 @@ TEST(secctx_of_manager,
 	finish_call(client);
 }
 
-TEST(secctx_in_oneway, "One-way calls bring the context too.", "secctx_optional")
+TEST(secctx_in_oneway, "One-way calls carry the context, too.", "secctx_optional")
 {
 	struct client *manager = manager_new();
 	struct client *server = asking_server(manager);
@@ -98,7 +95,7 @@ TEST(secctx_in_oneway, "One-way calls bring the context too.", "secctx_optional"
 	EXPECT_EQ(expect(server, BR_TRANSACTION_SEC_CTX)->txn.code, 9);
 }
 
-TEST(secctx_only_if_asked, "A node that does not ask gets plain BR_TRANSACTION.")
+TEST(secctx_only_if_asked, "A node that does not request a context gets plain BR_TRANSACTION.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -108,7 +105,7 @@ TEST(secctx_only_if_asked, "A node that does not ask gets plain BR_TRANSACTION."
 }
 
 TEST(secctx_first_flags_hold,
-     "What a node asks for is said when it is first sent; later flags change nothing.")
+     "The request of a node is that of its first transfer; later flags change nothing.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();

@@ -58,7 +58,7 @@ TEST(sg_buffer_arrives, "A buffer arrives in the receiver's mapping and the obje
 	expect_memory(manager, object_at(got, 0)->ptr.buffer, "gathered", 9);
 }
 
-TEST(sg_buffer_in_reply, "A reply carries buffers too.")
+TEST(sg_buffer_in_reply, "A reply carries buffers, too.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -73,8 +73,7 @@ TEST(sg_buffer_in_reply, "A reply carries buffers too.")
 	expect_memory(client, object_at(got, 0)->ptr.buffer, "answer", 7);
 }
 
-TEST(sg_buffers_follow_each_other,
-     "Several buffers stand one behind the other, each aligned to eight.")
+TEST(sg_buffers_follow_each_other, "Several buffers follow each other, each aligned to eight.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -94,7 +93,7 @@ TEST(sg_buffers_follow_each_other,
 	expect_memory(manager, first + 24, "end", 4);
 }
 
-TEST(sg_parent_is_fixed_up, "A pointer in a parent buffer is set to where the child arrived.")
+TEST(sg_parent_is_fixed_up, "A pointer in a parent buffer is set to the address of the child.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -113,7 +112,7 @@ TEST(sg_parent_is_fixed_up, "A pointer in a parent buffer is set to where the ch
 	expect_memory(manager, words[2], "child", 6);
 }
 
-TEST(sg_grandchild_is_fixed_up, "A child may be the parent of another.")
+TEST(sg_grandchild_is_fixed_up, "A child may be the parent of another buffer.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -133,7 +132,7 @@ TEST(sg_grandchild_is_fixed_up, "A child may be the parent of another.")
 	EXPECT_EQ(words[1], object_at(got, 2)->ptr.buffer);
 }
 
-TEST(sg_two_children_in_order, "Two children of one parent are set when their offsets rise.")
+TEST(sg_two_children_in_order, "Two children of one parent are set when their offsets increase.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -152,7 +151,7 @@ TEST(sg_two_children_in_order, "Two children of one parent are set when their of
 	EXPECT_EQ(words[1], object_at(got, 2)->ptr.buffer);
 }
 
-TEST(sg_fixups_out_of_order, "Fix-ups of one parent whose offsets do not rise are refused.")
+TEST(sg_fixups_out_of_order, "Fix-ups of one parent with offsets out of order are refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -166,7 +165,7 @@ TEST(sg_fixups_out_of_order, "Fix-ups of one parent whose offsets do not rise ar
 	expect_refused(client, manager);
 }
 
-TEST(sg_fixups_overlapping, "Nor may two fix-ups overlap.")
+TEST(sg_fixups_overlapping, "Fix-ups that overlap are refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -236,7 +235,7 @@ TEST(sg_parent_is_no_buffer, "A parent that is no buffer object is refused.")
 }
 
 TEST(sg_parent_not_before,
-     "A parent must come before its child: not itself, not later, not nowhere.")
+     "A parent must come before its child: not itself, not later, not out of bounds.")
 {
 	static const binder_size_t bad[] = { 1, 2, 3, 1000, ~0ull };
 	struct client *manager = manager_new();
@@ -265,7 +264,7 @@ TEST(sg_room_too_small, "Buffers that need more than buffers_size are refused.")
 	expect_refused(client, manager);
 }
 
-TEST(sg_room_misaligned, "A buffers_size that is no multiple of eight is refused.")
+TEST(sg_room_misaligned, "A buffers_size that is not a multiple of eight is refused.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -274,7 +273,7 @@ TEST(sg_room_misaligned, "A buffers_size that is no multiple of eight is refused
 	expect_refused(client, manager);
 }
 
-TEST(sg_room_huge, "A buffers_size beyond all space fails and harms nothing.")
+TEST(sg_room_huge, "A buffers_size beyond all space fails and does no harm.")
 {
 	static const size_t sizes[] = { 2 << 20, 1ull << 40, 1ull << 63, ~7ull };
 	struct client *manager = manager_new();
@@ -302,7 +301,7 @@ TEST(sg_length_huge, "A buffer object of a huge length is refused.")
 	}
 }
 
-TEST(sg_room_to_spare, "A buffers_size larger than what is used is fine.")
+TEST(sg_room_to_spare, "A buffers_size larger than needed is allowed.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -326,7 +325,7 @@ TEST(sg_plain_command_has_no_room,
 	expect_refused(client, manager);
 }
 
-TEST(sg_unreadable_buffer, "A buffer at an address without memory fails the call.")
+TEST(sg_unreadable_buffer, "A buffer at an unmapped address fails the call.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -335,7 +334,7 @@ TEST(sg_unreadable_buffer, "A buffer at an address without memory fails the call
 	expect_refused(client, manager);
 }
 
-TEST(sg_empty_buffer, "A buffer of no bytes is fine.")
+TEST(sg_empty_buffer, "A buffer of no bytes is allowed.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -348,7 +347,7 @@ TEST(sg_empty_buffer, "A buffer of no bytes is fine.")
 	finish_call(client);
 }
 
-TEST(sg_does_not_write_the_sender, "The sender's own parent buffer stays as it was.")
+TEST(sg_does_not_write_the_sender, "The sender's own parent buffer stays unchanged.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

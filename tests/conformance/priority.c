@@ -65,7 +65,7 @@ TEST(priority_of_the_caller, "A call is served at the caller's nice value, be it
 	expect_served_at(&s, 0, 0);
 }
 
-TEST(priority_goes_back_with_the_reply, "With its reply the server has its own nice value again.")
+TEST(priority_goes_back_with_the_reply, "With its reply the server gets its own nice value back.")
 {
 	struct scene s = begin(-7, MIN_NICE(19));
 	const struct returned *got = serve(&s);
@@ -79,7 +79,8 @@ TEST(priority_goes_back_with_the_reply, "With its reply the server has its own n
 	expect_nice(s.caller, -7);
 }
 
-TEST(priority_goes_back_over_a_change, "So it has if it has changed its nice value meanwhile.")
+TEST(priority_goes_back_over_a_change,
+     "It is restored even if the server has changed its nice value meanwhile.")
 {
 	struct scene s = begin(-7, MIN_NICE(19));
 	const struct returned *got = serve(&s);
@@ -89,7 +90,7 @@ TEST(priority_goes_back_over_a_change, "So it has if it has changed its nice val
 	expect_nice(s.server, 0);
 }
 
-TEST(priority_stays_until_the_reply, "Freeing the buffer, or reading on, does not end it.")
+TEST(priority_stays_until_the_reply, "Freeing the buffer, or reading further, does not restore it.")
 {
 	struct scene s = begin(-7, MIN_NICE(19));
 	const struct returned *got = serve(&s);
@@ -103,7 +104,8 @@ TEST(priority_stays_until_the_reply, "Freeing the buffer, or reading on, does no
 	expect_nice(s.server, 0);
 }
 
-TEST(priority_of_a_failed_reply, "A reply that fails at the caller takes it back as well.")
+TEST(priority_of_a_failed_reply,
+     "A reply that fails at the caller restores the server's nice value, too.")
 {
 	struct scene s = begin(-7, MIN_NICE(19));
 
@@ -115,7 +117,8 @@ TEST(priority_of_a_failed_reply, "A reply that fails at the caller takes it back
 	expect_nice(s.server, 0);
 }
 
-TEST(priority_when_the_caller_dies, "A reply to a caller that has died takes it back as well.")
+TEST(priority_when_the_caller_dies,
+     "A reply to a dead caller restores the server's nice value, too.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 	struct client *other = client_new();
@@ -141,7 +144,7 @@ TEST(priority_when_the_caller_dies, "A reply to a caller that has died takes it 
 }
 
 TEST(priority_at_least_the_nodes,
-     "A less urgent caller is served at the least that the object asks for.")
+     "A less urgent caller is served at the minimum that the object requests.")
 {
 	struct scene s = begin(0, MIN_NICE(7));
 
@@ -151,7 +154,7 @@ TEST(priority_at_least_the_nodes,
 	expect_served_at(&s, -6, -6);
 }
 
-TEST(priority_of_a_plain_object, "An object without flags asks for nice 0.")
+TEST(priority_of_a_plain_object, "An object without flags requests nice 0.")
 {
 	struct scene s = begin(0, 0);
 
@@ -159,8 +162,7 @@ TEST(priority_of_a_plain_object, "An object without flags asks for nice 0.")
 	expect_served_at(&s, -10, -10);
 }
 
-TEST(priority_first_flags_hold,
-     "What an object asks for is what it asked for when it was first sent.")
+TEST(priority_first_flags_hold, "The flags of an object are those it was first sent with.")
 {
 	struct scene s = begin(0, MIN_NICE(5));
 
@@ -168,7 +170,7 @@ TEST(priority_first_flags_hold,
 	expect_served_at(&s, 10, 5);
 }
 
-TEST(priority_odd_least, "A least value that is no nice value is none.")
+TEST(priority_odd_least, "A requested minimum that is no nice value is ignored.")
 {
 	static const uint8_t odd[] = { 20, 100, 127, 128, 200 };
 	struct scene s = begin(0, 0);
@@ -203,7 +205,7 @@ TEST(priority_of_the_manager, "Calls to a plain context manager are served at ni
 /* ---- where a thread begins ------------------------------------------------ */
 
 TEST(priority_default_before_process_work,
-     "A thread that reads for the process goes back to the nice value of its open.")
+     "A thread that reads for the process returns to the nice value of its open.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 
@@ -215,7 +217,8 @@ TEST(priority_default_before_process_work,
 	expect_nice(s.server, 0);
 }
 
-TEST(priority_default_is_of_the_open, "Which is what the thread that opened had as it opened.")
+TEST(priority_default_is_of_the_open,
+     "The nice value of the open is that of the opening thread at that time.")
 {
 	struct client *first, *client;
 
@@ -232,8 +235,7 @@ TEST(priority_default_is_of_the_open, "Which is what the thread that opened had 
 	expect_nice(first, 0);
 }
 
-TEST(priority_default_after_a_reply,
-     "So it does when it has changed its nice value since its reply.")
+TEST(priority_default_after_a_reply, "The same if it has changed its nice value since its reply.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 
@@ -243,7 +245,7 @@ TEST(priority_default_after_a_reply,
 	expect_nice(s.server, 0);
 }
 
-TEST(priority_default_of_another_thread, "The other threads of the process go there too.")
+TEST(priority_default_of_another_thread, "The other threads of the process return to it, too.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 	struct client *thread = client_thread(s.server);
@@ -257,7 +259,7 @@ TEST(priority_default_of_another_thread, "The other threads of the process go th
 }
 
 TEST(priority_default_while_a_call_is_open,
-     "A thread that waits for a reply, or serves a call, is left as it is.")
+     "A thread that waits for a reply, or serves a call, keeps its priority.")
 {
 	struct scene s = begin(5, MIN_NICE(19));
 	const struct returned *got;
@@ -273,7 +275,7 @@ TEST(priority_default_while_a_call_is_open,
 	expect_nice(s.caller, 3);
 }
 
-TEST(priority_default_not_by_own_work, "A thread that finds work of its own is left as it is.")
+TEST(priority_default_not_by_own_work, "A thread that finds work of its own keeps its priority.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 
@@ -284,7 +286,7 @@ TEST(priority_default_not_by_own_work, "A thread that finds work of its own is l
 	expect(s.server, BR_TRANSACTION);
 }
 
-TEST(priority_default_not_by_writes, "Writing alone changes nothing.")
+TEST(priority_default_not_by_writes, "Writing alone changes no priority.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 
@@ -306,7 +308,8 @@ TEST(priority_oneway_carries_none, "A one-way call does not bring its sender's n
 }
 
 TEST(priority_oneway_takes_the_nodes_least,
-     "But the object's least is heeded, until the thread reads for the process again.")
+     "The object's minimum applies to one-way calls, until the thread reads for the process "
+     "again.")
 {
 	struct client *manager, *server;
 	uint32_t handle;
@@ -325,7 +328,7 @@ TEST(priority_oneway_takes_the_nodes_least,
 	expect_nice(server, 12);
 }
 
-TEST(priority_oneway_least_is_no_most, "A thread more urgent than that keeps its own.")
+TEST(priority_oneway_least_is_no_most, "A more urgent thread keeps its own nice value.")
 {
 	struct scene s = begin(10, MIN_NICE(3));
 
@@ -336,7 +339,7 @@ TEST(priority_oneway_least_is_no_most, "A thread more urgent than that keeps its
 
 /* ---- nested calls ------------------------------------------------------------ */
 
-TEST(priority_is_passed_on, "A nested call carries on what the thread has inherited.")
+TEST(priority_is_passed_on, "A nested call passes the inherited nice value on.")
 {
 	struct client *first, *middle, *last;
 	const struct returned *at_middle, *at_last;
@@ -363,7 +366,7 @@ TEST(priority_is_passed_on, "A nested call carries on what the thread has inheri
 }
 
 TEST(priority_of_a_callback,
-     "A callback is served at the server's nice value, and then back at one's own.")
+     "A callback is served at the server's nice value; afterwards the caller's own is restored.")
 {
 	struct scene s = begin(4, MIN_NICE(19));
 	const struct returned *outer, *inner;
@@ -392,7 +395,7 @@ TEST(priority_of_a_callback,
 /* ---- other policies ------------------------------------------------------------ */
 
 TEST(priority_of_a_realtime_caller,
-     "Without leave to inherit more a real-time caller counts as nice 0.")
+     "A real-time caller counts as nice 0 if the object does not allow inheriting more.")
 {
 	static const int policies[] = { SCHED_FIFO, SCHED_RR };
 	struct client *manager, *server;
@@ -448,7 +451,7 @@ TEST(priority_of_a_batch_server, "A SCHED_BATCH or SCHED_IDLE server keeps its p
 	}
 }
 
-TEST(priority_of_a_realtime_server, "A server that is real-time by its own choice stays so.")
+TEST(priority_of_a_realtime_server, "A server that is real-time by its own choice stays real-time.")
 {
 	struct scene s = begin(7, MIN_NICE(19));
 	const struct returned *got;
@@ -464,7 +467,7 @@ TEST(priority_of_a_realtime_server, "A server that is real-time by its own choic
 }
 
 TEST(priority_default_of_a_realtime_opener,
-     "A real-time policy of the thread that opened is its own alone.")
+     "A real-time policy of the opening thread does not become the process's default.")
 {
 	struct client *first, *client, *thread;
 
@@ -484,7 +487,7 @@ TEST(priority_default_of_a_realtime_opener,
 /* ---- what a process may have ------------------------------------------------------ */
 
 TEST(priority_unprivileged_by_default,
-     "A server with RLIMIT_NICE 0 and no privilege is left as it is.")
+     "A server with RLIMIT_NICE 0 and no privilege keeps its nice value.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 
@@ -493,7 +496,7 @@ TEST(priority_unprivileged_by_default,
 	expect_served_at(&s, -10, 0);
 }
 
-TEST(priority_unprivileged_up_to_its_limit, "One with a limit gets what that allows.")
+TEST(priority_unprivileged_up_to_its_limit, "A server with a limit gets what the limit allows.")
 {
 	struct scene s = begin(0, MIN_NICE(19));
 

@@ -70,16 +70,16 @@ TEST(rt_least_above_nice_0, "A least nice value may be above 0.", "inherit_rt")
 	expect_nice(s.server, -3);
 }
 
-TEST(rt_caller_at_a_least, "A real-time caller counts as nice 0 where the object asks for more.",
-     "inherit_rt")
+TEST(rt_caller_at_a_least,
+     "A real-time caller counts as nice 0 if the object requests a higher minimum.", "inherit_rt")
 {
 	struct scene s = begin(MIN_NICE(-3));
 
 	expect_served(&s, SCHED_FIFO, 20, SCHED_OTHER, -3);
 }
 
-TEST(rt_is_inherited_with_leave,
-     "An object may give leave: policy and priority of a real-time caller are taken over.",
+TEST(rt_is_inherited_if_allowed,
+     "If the object allows it, policy and priority of a real-time caller are inherited.",
      "inherit_rt")
 {
 	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
@@ -91,8 +91,8 @@ TEST(rt_is_inherited_with_leave,
 	expect_served(&s, SCHED_OTHER, 0, SCHED_OTHER, 0);
 }
 
-TEST(rt_least_of_a_node, "An object may ask for a real-time policy, for whoever calls.",
-     "inherit_rt")
+TEST(rt_least_of_a_node,
+     "An object may request a real-time policy for all its callers.", "inherit_rt")
 {
 	struct scene s = begin(MIN_REALTIME(SCHED_RR, 13));
 
@@ -102,7 +102,8 @@ TEST(rt_least_of_a_node, "An object may ask for a real-time policy, for whoever 
 	expect_served(&s, SCHED_OTHER, 0, SCHED_FIFO, 99);
 }
 
-TEST(rt_least_and_leave, "With both the more urgent one counts; FIFO goes before RR.",
+TEST(rt_least_and_inherited,
+     "With both a minimum and inheritance the more urgent one counts; FIFO goes before RR.",
      "inherit_rt")
 {
 	struct scene s = begin(MIN_REALTIME(SCHED_RR, 13) | INHERIT_RT);
@@ -116,8 +117,7 @@ TEST(rt_least_and_leave, "With both the more urgent one counts; FIFO goes before
 	expect_served(&s, SCHED_RR, 14, SCHED_RR, 14);
 }
 
-TEST(rt_odd_least, "A real-time least without a priority, or above 99, is none.",
-     "inherit_rt")
+TEST(rt_odd_least, "A real-time minimum without a priority, or above 99, is ignored.", "inherit_rt")
 {
 	struct scene s = begin(MIN_REALTIME(SCHED_FIFO, 0));
 
@@ -126,7 +126,8 @@ TEST(rt_odd_least, "A real-time least without a priority, or above 99, is none."
 	expect_served(&s, SCHED_OTHER, 0, SCHED_OTHER, 0);
 }
 
-TEST(rt_goes_back_over_a_change, "The reply takes it back though the server changed it meanwhile.",
+TEST(rt_goes_back_over_a_change,
+     "The reply restores the server's policy even if the server changed it meanwhile.",
      "inherit_rt")
 {
 	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
@@ -146,8 +147,7 @@ TEST(rt_goes_back_over_a_change, "The reply takes it back though the server chan
 }
 
 TEST(rt_server_inherits_more,
-     "A real-time server is raised by a more urgent caller, and goes back.",
-     "inherit_rt")
+     "A real-time server is raised by a more urgent caller, and restored afterwards.", "inherit_rt")
 {
 	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
 	const struct returned *got;
@@ -164,8 +164,8 @@ TEST(rt_server_inherits_more,
 	end(&s, got);
 }
 
-TEST(rt_oneway_does_not_carry_it, "A one-way call brings no policy, leave or not.",
-     "inherit_rt")
+TEST(rt_oneway_does_not_carry_it,
+     "A one-way call passes no policy on, allowed or not.", "inherit_rt")
 {
 	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
 
@@ -176,8 +176,8 @@ TEST(rt_oneway_does_not_carry_it, "A one-way call brings no policy, leave or not
 }
 
 TEST(rt_oneway_takes_the_nodes_least,
-     "But the object's policy is heeded, until the thread reads for the process again.",
-     "inherit_rt")
+     "The object's policy applies to one-way calls, until the thread reads for the process "
+     "again.", "inherit_rt")
 {
 	struct scene s = begin(MIN_REALTIME(SCHED_RR, 13));
 
@@ -195,8 +195,7 @@ TEST(rt_oneway_takes_the_nodes_least,
 }
 
 TEST(rt_is_passed_on,
-     "Nested calls carry on what was inherited, as far as each object gives leave.",
-     "inherit_rt")
+     "Nested calls pass the inherited priority on, as far as each object allows.", "inherit_rt")
 {
 	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
 	const struct returned *given, *outer, *inner;
@@ -229,8 +228,8 @@ TEST(rt_is_passed_on,
 	free_buffer(s.server, expect(s.server, BR_REPLY));
 }
 
-TEST(rt_reaches_the_third, "Who is called on a caller's behalf is as urgent as the first caller.",
-     "inherit_rt")
+TEST(rt_reaches_the_third,
+     "A server of a nested call is as urgent as the first caller.", "inherit_rt")
 {
 	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
 	struct client *first = client_new();
@@ -268,8 +267,8 @@ TEST(rt_reaches_the_third, "Who is called on a caller's behalf is as urgent as t
 	expect_realtime(first, SCHED_RR, 40);
 }
 
-TEST(rt_thread_exit_gives_it_back, "A thread that exits without an answer gives it back.",
-     "inherit_rt")
+TEST(rt_thread_exit_gives_it_back,
+     "A thread that exits without a reply gets its own priority back.", "inherit_rt")
 {
 	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
 	int zero = 0;
@@ -281,8 +280,7 @@ TEST(rt_thread_exit_gives_it_back, "A thread that exits without an answer gives 
 	expect_nice(s.server, 0);
 }
 
-TEST(rt_is_not_forked, "Threads that the server starts meanwhile do not inherit it.",
-     "inherit_rt")
+TEST(rt_is_not_forked, "Threads that the server starts meanwhile do not inherit it.", "inherit_rt")
 {
 	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
 
@@ -292,8 +290,8 @@ TEST(rt_is_not_forked, "Threads that the server starts meanwhile do not inherit 
 	expect_nice(client_thread(s.server), 0);
 }
 
-TEST(rt_unprivileged_up_to_its_limit, "A server without privilege gets what RLIMIT_RTPRIO allows.",
-     "inherit_rt")
+TEST(rt_unprivileged_up_to_its_limit,
+     "A server without privilege gets what RLIMIT_RTPRIO allows.", "inherit_rt")
 {
 	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
 
@@ -304,8 +302,8 @@ TEST(rt_unprivileged_up_to_its_limit, "A server without privilege gets what RLIM
 }
 
 TEST(rt_unprivileged_without_limit,
-     "With RLIMIT_RTPRIO 0 it gets the highest nice value that it may have, or stays.",
-     "inherit_rt")
+     "With RLIMIT_RTPRIO 0 it gets the most urgent nice value that it may have, or keeps its "
+     "own.", "inherit_rt")
 {
 	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
 
@@ -313,7 +311,8 @@ TEST(rt_unprivileged_without_limit,
 	expect_served(&s, SCHED_FIFO, 15, SCHED_OTHER, 0);
 }
 
-TEST(rt_unprivileged_with_nice, "Which RLIMIT_NICE says.", "inherit_rt")
+TEST(rt_unprivileged_with_nice,
+     "With RLIMIT_RTPRIO 0, RLIMIT_NICE bounds the nice value that it gets instead.", "inherit_rt")
 {
 	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
 

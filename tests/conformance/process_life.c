@@ -68,8 +68,7 @@ TEST(process_exit_is_its_end, "A process that exits is dead to its callers.")
 	expect_dead(caller);
 }
 
-TEST(process_kill_with_many_threads,
-     "Killing a process of many busy threads ends all it was doing.")
+TEST(process_kill_with_many_threads, "Killing a process with many busy threads ends all its calls.")
 {
 	struct client *manager = manager_new();
 	struct client *callers[6];
@@ -167,7 +166,7 @@ static void exec_pause(void *arg)
 	FAIL("execl: %s", test_errno_name(errno));
 }
 
-TEST(process_exec_is_its_end, "A file opened with O_CLOEXEC ends its binder process at exec.")
+TEST(process_exec_is_its_end, "With O_CLOEXEC an exec ends the binder process.")
 {
 	struct client *caller;
 	struct client *manager = serving(&caller);
@@ -178,7 +177,7 @@ TEST(process_exec_is_its_end, "A file opened with O_CLOEXEC ends its binder proc
 	client_kill(manager);
 }
 
-TEST(process_many_come_and_go, "Processes may come and go by the hundred.")
+TEST(process_many_come_and_go, "Hundreds of processes may start and end.")
 {
 	struct client *manager = manager_new();
 

@@ -42,7 +42,7 @@ TEST(handle_numbers_are_reused, "A new handle gets the lowest number that is fre
 	EXPECT_EQ(give(server, manager, 0x1200, COOKIE, 0), 6);
 }
 
-TEST(handle_of_same_node_is_the_same, "A node that is known already keeps its handle.")
+TEST(handle_of_same_node_is_the_same, "A known node keeps its handle.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -67,7 +67,7 @@ TEST(handle_zero_is_kept_for_the_manager,
 	EXPECT_EQ(object_at(expect(client, BR_REPLY), 0)->flat.handle, 1);
 }
 
-TEST(handle_counts_add_up, "A handle acquired several times lives until it is released as often.")
+TEST(handle_counts_add_up, "A handle acquired several times exists until it is released as often.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -82,7 +82,7 @@ TEST(handle_counts_add_up, "A handle acquired several times lives until it is re
 	expect_unusable(manager, handle);
 }
 
-TEST(handle_weak_cannot_be_called, "A handle with weak references alone cannot be called.")
+TEST(handle_weak_cannot_be_called, "A weak-only handle cannot be called.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -110,8 +110,8 @@ TEST(handle_weak_keeps_its_number, "A weak reference keeps the handle's number f
 }
 
 TEST(handle_weak_cannot_be_acquired,
-     "BC_ACQUIRE by a handle with weak references alone is passed over, though others hold "
-     "the node.")
+     "BC_ACQUIRE of a weak-only handle is ignored, even if other processes have strong "
+     "references.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -134,7 +134,8 @@ TEST(handle_weak_cannot_be_acquired,
 	round_trip(manager, handle, server);
 }
 
-TEST(handle_weak_cannot_be_revived, "Nor can it be acquired again by one who released it.")
+TEST(handle_weak_cannot_be_revived,
+     "A weak-only handle cannot be upgraded by a process that released it.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -151,7 +152,7 @@ TEST(handle_weak_cannot_be_revived, "Nor can it be acquired again by one who rel
 	expect_unusable(manager, handle);
 }
 
-TEST(handle_release_of_last_ends_it, "With its last reference a handle is unknown.")
+TEST(handle_release_of_last_ends_it, "When its last reference is released, a handle is unknown.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -163,7 +164,7 @@ TEST(handle_release_of_last_ends_it, "With its last reference a handle is unknow
 	EXPECT_EQ(extended_error(manager).param, -EINVAL);
 }
 
-TEST(handle_over_release_is_ignored, "Releasing what is not held is passed over.")
+TEST(handle_over_release_is_ignored, "Releasing a count that is zero is ignored.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -181,8 +182,7 @@ TEST(handle_over_release_is_ignored, "Releasing what is not held is passed over.
 	round_trip(manager, handle, server);
 }
 
-TEST(handle_unknown_counts_are_ignored,
-     "Reference commands for a handle that is not there are passed over.")
+TEST(handle_unknown_counts_are_ignored, "Reference commands for an unknown handle are ignored.")
 {
 	static const uint32_t cmds[] = { BC_INCREFS, BC_ACQUIRE, BC_RELEASE, BC_DECREFS };
 	struct client *manager = manager_new();
@@ -198,7 +198,7 @@ TEST(handle_unknown_counts_are_ignored,
 }
 
 TEST(handle_zero_without_manager_is_ignored,
-     "Acquiring handle 0 where there is no context manager is passed over.")
+     "Acquiring handle 0 without a context manager is ignored.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -213,7 +213,7 @@ TEST(handle_zero_without_manager_is_ignored,
 }
 
 TEST(handle_buffer_holds_a_reference,
-     "While its buffer lives a received handle can be used without BC_ACQUIRE.")
+     "Until its buffer is freed a received handle can be used without BC_ACQUIRE.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -259,7 +259,7 @@ TEST(handle_many, "Five hundred nodes get five hundred handles, and all of them 
 	EXPECT_EQ(give(server, manager, 0x9990, COOKIE, 0), 1);
 }
 
-TEST(handle_zero_of_the_manager_itself, "A manager cannot take a handle to itself.")
+TEST(handle_zero_of_the_manager_itself, "A manager cannot take a reference to handle 0.")
 {
 	struct client *manager = manager_new();
 

@@ -83,7 +83,7 @@ TEST(ref_sent_weak_node_is_increfed, "For a weak binder object the owner gets BR
 }
 
 TEST(ref_sent_again_is_silent,
-     "Sending a node again, while it is referred to, brings its owner no more returns.")
+     "Sending a node again while it has references brings its owner no more returns.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -115,7 +115,8 @@ TEST(ref_weak_then_strong,
 }
 
 TEST(ref_freed_buffer_releases,
-     "When the buffer is freed and nobody acquired, the owner gets BR_RELEASE and BR_DECREFS.")
+     "When the buffer is freed and the handle was not acquired, the owner gets BR_RELEASE and "
+     "BR_DECREFS.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -150,7 +151,8 @@ TEST(ref_acquired_handle_holds,
 }
 
 TEST(ref_weak_handle_holds_weakly,
-     "A weak reference left brings BR_RELEASE alone; BR_DECREFS comes with its end.")
+     "When only a weak reference is left the owner gets BR_RELEASE alone; BR_DECREFS follows "
+     "with the end of that.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -170,7 +172,7 @@ TEST(ref_weak_handle_holds_weakly,
 }
 
 TEST(ref_release_waits_for_done,
-     "BR_RELEASE and BR_DECREFS wait until BR_ACQUIRE and BR_INCREFS have been answered.")
+     "BR_RELEASE and BR_DECREFS wait until BR_ACQUIRE and BR_INCREFS have been acknowledged.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -192,7 +194,7 @@ TEST(ref_release_waits_for_done,
 }
 
 TEST(ref_done_with_wrong_cookie_is_ignored,
-     "An answer with the wrong cookie, or for no node, counts for nothing.")
+     "A BC_ACQUIRE_DONE or BC_INCREFS_DONE with the wrong cookie, or for no node, is ignored.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -214,7 +216,7 @@ TEST(ref_done_with_wrong_cookie_is_ignored,
 	expect_ref(owner, BR_DECREFS);
 }
 
-TEST(ref_done_unasked_is_ignored, "An answer that was not asked for counts for nothing.")
+TEST(ref_done_unasked_is_ignored, "An unrequested BC_ACQUIRE_DONE or BC_INCREFS_DONE is ignored.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -249,7 +251,7 @@ TEST(ref_death_of_holder_releases, "The death of the last holder brings BR_RELEA
 }
 
 TEST(ref_gone_node_comes_back_anew,
-     "A node that was released altogether is acquired anew when it is sent again.")
+     "A node that was released completely is acquired again when it is sent again.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -284,7 +286,7 @@ TEST(ref_call_in_progress_holds_the_node,
 }
 
 TEST(ref_second_holder_is_silent,
-     "The owner does not hear of a second holder, nor of the first one's leaving.")
+     "The owner gets no return for a second holder, nor when the first one releases its handle.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();
@@ -331,7 +333,7 @@ TEST(ref_same_ptr_in_other_process, "The same ptr in two processes is two nodes.
 	round_trip(manager, second, two);
 }
 
-TEST(ref_failed_call_is_undone, "References taken by a call that fails further on are given back.")
+TEST(ref_failed_call_is_undone, "References taken by a call that fails later are dropped.")
 {
 	struct client *manager = manager_new();
 	struct client *owner = owner_new();

@@ -215,9 +215,7 @@ TEST(report_family,
 	EXPECT_EQ(l.family.version, 1);
 }
 
-TEST(report_feature,
-     "features/ says that there are reports.",
-     "binderfs transaction_report")
+TEST(report_feature, "features/ lists the failure notices.", "binderfs transaction_report")
 {
 	char path[512], text[4] = "";
 	FILE *file;
@@ -230,9 +228,8 @@ TEST(report_feature,
 	fclose(file);
 }
 
-TEST(report_of_a_call_to_nobody,
-     "A call to a handle that is none is reported without a target.",
-     "transaction_report")
+TEST(report_of_a_call_to_no_node,
+     "A call to an unknown handle is reported without a target.", "transaction_report")
 {
 	struct listener l = listen_to_reports();
 	struct client *client = client_new();
@@ -244,7 +241,7 @@ TEST(report_of_a_call_to_nobody,
 }
 
 TEST(report_of_a_call_to_the_dead,
-     "A call to the dead is reported without a target, as is a one-way call.",
+     "A call to a dead process is reported without a target, as is a one-way call.",
      "transaction_report")
 {
 	struct listener l = listen_to_reports();
@@ -263,7 +260,7 @@ TEST(report_of_a_call_to_the_dead,
 }
 
 TEST(report_of_a_call_that_is_too_big,
-     "A call that has no room in its receiver is reported with that process and the size.",
+     "A call that does not fit its receiver's space is reported with that process and the size.",
      "transaction_report")
 {
 	struct listener l = listen_to_reports();
@@ -293,8 +290,8 @@ TEST(report_of_a_failed_reply,
 		      .code = 7, .data_size = 5000);
 }
 
-TEST(report_of_a_reply_to_nobody,
-     "A reply to the dead, and one to no call, are reported without a target.",
+TEST(report_of_a_reply_without_a_caller,
+     "A reply to a dead caller, and one without a call, are reported without a target.",
      "transaction_report")
 {
 	struct listener l = listen_to_reports();
@@ -351,8 +348,7 @@ TEST(report_of_spam,
 }
 
 TEST(report_of_success_is_not_made,
-     "What arrives is not reported.",
-     "transaction_report")
+     "A delivered transaction is not reported.", "transaction_report")
 {
 	struct listener l = listen_to_reports();
 	struct client *manager = manager_new();
@@ -367,7 +363,7 @@ TEST(report_of_success_is_not_made,
 }
 
 TEST(report_stays_in_the_first_network,
-     "Who listens in a network namespace of its own finds the family, and hears nothing.",
+     "A listener in another network namespace finds the family, but receives nothing.",
      "transaction_report")
 {
 	struct listener first = listen_to_reports(), other;

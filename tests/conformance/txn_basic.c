@@ -68,7 +68,7 @@ TEST(txn_reply_hides_the_pid, "A reply's sender_pid is 0; its sender_euid is the
 	EXPECT_EQ(got->txn.sender_euid, geteuid());
 }
 
-TEST(txn_status_code_reply, "A reply with TF_STATUS_CODE carries its four bytes as any data.")
+TEST(txn_status_code_reply, "A reply with TF_STATUS_CODE carries its four bytes as any other data.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -125,7 +125,8 @@ TEST(txn_sender_euid_is_of_now,
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.sender_euid, 0);
 }
 
-TEST(txn_oneway_hides_the_pid, "A one-way call's sender_pid is 0; its sender_euid is told.")
+TEST(txn_oneway_hides_the_pid,
+     "A one-way call's sender_pid is 0; its sender_euid is that of the sender.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -139,7 +140,8 @@ TEST(txn_oneway_hides_the_pid, "A one-way call's sender_pid is 0; its sender_eui
 }
 
 TEST(txn_complete_waits_for_the_reply,
-     "A sync call's BR_TRANSACTION_COMPLETE wakes no reader; it comes with the reply.")
+     "BR_TRANSACTION_COMPLETE of a call that waits for a reply wakes no reader; it comes with "
+     "the reply.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -266,7 +268,7 @@ TEST(txn_recursion_unwinds_in_order,
 }
 
 TEST(txn_own_node_is_local,
-     "A process may not hold a handle of its own node: it gets the node itself.")
+     "A process cannot have a handle of its own node: it gets the node itself.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -305,7 +307,8 @@ TEST(txn_two_callers_are_kept_apart, "Each of two waiting callers gets the reply
 	EXPECT(!strcmp((char *)got->data, "two"));
 }
 
-TEST(txn_empty_payload_has_a_buffer, "An empty call has a buffer address too, which must be freed.")
+TEST(txn_empty_payload_has_a_buffer,
+     "An empty call has a buffer address, too, which must be freed.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -334,7 +337,7 @@ TEST(txn_offsets_follow_the_data, "Offsets lie behind the data, at the next mult
 	EXPECT_EQ(got->offsets[0], 8);
 }
 
-TEST(txn_reply_with_oneway_flag, "TF_ONE_WAY in the flags of a reply means nothing.")
+TEST(txn_reply_with_oneway_flag, "TF_ONE_WAY in the flags of a reply is ignored.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

@@ -48,7 +48,7 @@ TEST(buffer_reply_keeps_it, "A reply does not free the call's buffer; only BC_FR
 }
 
 TEST(buffer_failed_call_leaves_no_trace,
-     "A call that fails in the middle gives back the space it had taken.")
+     "A call that fails half-way releases the space it had taken.")
 {
 	struct client *manager = small_manager();
 	struct client *client = client_new();
@@ -62,7 +62,7 @@ TEST(buffer_failed_call_leaves_no_trace,
 }
 
 TEST(buffer_undelivered_is_given_back,
-     "A dead caller's unread call still holds space until it is read and freed.")
+     "A dead caller's unread call still occupies space until it is read and freed.")
 {
 	struct client *manager = small_manager();
 	struct client *client = client_new();
@@ -78,7 +78,7 @@ TEST(buffer_undelivered_is_given_back,
 	expect(manager, BR_TRANSACTION);
 }
 
-TEST(buffer_free_of_unknown_address, "Freeing an address that is no buffer is passed over.")
+TEST(buffer_free_of_unknown_address, "Freeing an address that is no buffer is ignored.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -90,7 +90,7 @@ TEST(buffer_free_of_unknown_address, "Freeing an address that is no buffer is pa
 	round_trip(client, 0, manager);
 }
 
-TEST(buffer_double_free, "Freeing a buffer twice is passed over, and takes nobody else's buffer.")
+TEST(buffer_double_free, "Freeing a buffer twice is ignored, and frees no other buffer.")
 {
 	struct client *manager = small_manager();
 	struct client *client = client_new();
@@ -128,7 +128,7 @@ TEST(buffer_free_of_undelivered, "A buffer that has not been delivered cannot be
 	finish_call(client);
 }
 
-TEST(buffer_foreign_free, "A process cannot free another's buffer.")
+TEST(buffer_foreign_free, "A process cannot free a buffer of another process.")
 {
 	struct client *manager = small_manager();
 	struct client *client = client_new();
@@ -159,7 +159,7 @@ TEST(buffer_is_aligned_to_eight, "Buffers begin at multiples of eight.")
 }
 
 TEST(buffer_many_small_ones,
-     "Sync calls by many threads fill the space with small buffers side by side.")
+     "Calls by many threads fill the space with small buffers side by side.")
 {
 	struct client *manager = manager_new();
 	uint64_t at[10], low = UINT64_MAX, high = 0;
@@ -238,8 +238,7 @@ TEST(buffer_clear_of_reply, "TF_CLEAR_BUF of a reply clears the caller's buffer 
 		EXPECT_EQ(bytes[i], 0);
 }
 
-TEST(buffer_address_lies_in_the_map,
-     "A buffer with its offsets lies inside the receiver's mapping.")
+TEST(buffer_address_lies_in_the_map, "A buffer and its offsets lie inside the receiver's mapping.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -274,7 +273,7 @@ TEST(buffer_large_payload_arrives_whole, "Every byte of a payload of many pages 
 	round_trip(client, 0, manager);
 }
 
-TEST(buffer_free_outside_the_map, "Freeing an address outside of the mapping is passed over.")
+TEST(buffer_free_outside_the_map, "Freeing an address outside the mapping is ignored.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

@@ -18,7 +18,7 @@ TEST(txn_unknown_handle_fails,
 	round_trip(client, 0, manager);
 }
 
-TEST(txn_handles_are_per_process, "A handle of one process means nothing in another.")
+TEST(txn_handles_are_per_process, "A handle of one process is unknown in another.")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_new();
@@ -77,7 +77,7 @@ TEST(txn_server_dies_while_serving,
 }
 
 TEST(txn_server_closes_while_serving,
-     "Closing the file while a call is served fails it like death.")
+     "Closing the file while a call is served fails the call as a death does.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -134,8 +134,7 @@ TEST(txn_caller_dies_while_served,
 	round_trip(client_new(), 0, manager);
 }
 
-TEST(txn_caller_dies_before_delivery,
-     "A sync call is still delivered when its caller has died before.")
+TEST(txn_caller_dies_before_delivery, "A call is still delivered when its caller has died before.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -234,7 +233,7 @@ TEST(txn_reply_that_does_not_fit,
 	round_trip(client, 0, manager);
 }
 
-TEST(txn_bad_data_pointer_fails, "A payload at an address without memory gets BR_FAILED_REPLY.")
+TEST(txn_bad_data_pointer_fails, "A payload at an unmapped address gets BR_FAILED_REPLY.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -246,7 +245,7 @@ TEST(txn_bad_data_pointer_fails, "A payload at an address without memory gets BR
 	round_trip(client, 0, manager);
 }
 
-TEST(txn_huge_sizes_fail, "Sizes that overflow when added fail and harm nothing.")
+TEST(txn_huge_sizes_fail, "Sizes whose sum overflows fail and do no harm.")
 {
 	static const uint64_t sizes[] = { ~0ull, ~0ull - 7, 1ull << 63, 1ull << 32, 0xffffffff };
 	struct client *manager = manager_new();
@@ -264,7 +263,7 @@ TEST(txn_huge_sizes_fail, "Sizes that overflow when added fail and harm nothing.
 	round_trip(client, 0, manager);
 }
 
-TEST(txn_reply_while_waiting_fails, "A thread that waits for a reply has none to give itself.")
+TEST(txn_reply_while_waiting_fails, "A thread that waits for a reply cannot send one.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();

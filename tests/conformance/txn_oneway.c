@@ -38,7 +38,8 @@ TEST(oneway_nodes_are_independent,
 	expect_nothing(server);
 }
 
-TEST(oneway_sync_calls_overtake, "A sync call to a node does not wait behind its one-way calls.")
+TEST(oneway_sync_calls_overtake,
+     "A call that waits for a reply does not queue behind the one-way calls of its node.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -90,7 +91,7 @@ TEST(oneway_order_across_senders, "One-way calls of several senders to one node 
 }
 
 TEST(oneway_freed_by_another_thread,
-     "Freeing the buffer from any thread lets the next one-way call out.")
+     "Freeing the buffer in any thread releases the next one-way call.")
 {
 	struct client *manager = manager_new();
 	struct client *thread = client_thread(manager);
@@ -104,7 +105,7 @@ TEST(oneway_freed_by_another_thread,
 	EXPECT_EQ(expect(thread, BR_TRANSACTION)->txn.code, 2);
 }
 
-TEST(oneway_needs_no_reply, "A reply to a one-way call is an error of the server's alone.")
+TEST(oneway_needs_no_reply, "A reply to a one-way call is an error of the server only.")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -132,7 +133,7 @@ TEST(oneway_survives_its_sender, "A one-way call is delivered although its sende
 }
 
 TEST(oneway_space_is_half_of_all,
-     "One-way calls get at most half of the receiver's space; sync calls the whole.")
+     "One-way calls get at most half of the receiver's space; other calls can use all of it.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 64 * 1024 });
 	struct client *client = client_new();
@@ -149,7 +150,7 @@ TEST(oneway_space_is_half_of_all,
 }
 
 TEST(oneway_too_big_for_its_half,
-     "A one-way call larger than half of the space fails, though the space is empty.")
+     "A one-way call larger than half of the space fails, even if the space is empty.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 64 * 1024 });
 	struct client *client = client_new();
@@ -161,7 +162,7 @@ TEST(oneway_too_big_for_its_half,
 }
 
 TEST(oneway_space_comes_back,
-     "Freeing the buffers of one-way calls gives their share back, again and again.")
+     "Freeing the buffers of one-way calls restores their space, again and again.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 64 * 1024 });
 	struct client *client = client_new();
@@ -199,8 +200,8 @@ static int calls_until_suspect(struct client *client, uint32_t size, uint32_t *w
 	return 0;
 }
 
-TEST(oneway_spam_is_told,
-     "A sender that holds over half of the one-way space when it runs low gets "
+TEST(oneway_spam_is_returned,
+     "A sender that occupies over half of the one-way space when it runs low gets "
      "BR_ONEWAY_SPAM_SUSPECT.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
@@ -217,7 +218,8 @@ TEST(oneway_spam_is_told,
 	expect(manager, BR_TRANSACTION);
 }
 
-TEST(oneway_spam_is_told_once, "BR_ONEWAY_SPAM_SUSPECT comes once, until the space has recovered.")
+TEST(oneway_spam_is_returned_once,
+     "BR_ONEWAY_SPAM_SUSPECT is returned once, until the space has recovered.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
 	struct client *client = client_new();
@@ -236,7 +238,7 @@ TEST(oneway_spam_is_told_once, "BR_ONEWAY_SPAM_SUSPECT comes once, until the spa
 }
 
 TEST(oneway_spam_detection_is_the_senders,
-     "A sender that has not asked gets BR_TRANSACTION_COMPLETE to the end.")
+     "A sender that has not enabled detection gets BR_TRANSACTION_COMPLETE to the end.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
 	struct client *client = client_new();
@@ -262,7 +264,7 @@ static void fill_by_two_others(void)
 	fill(client_new(), 13, 4000);
 }
 
-TEST(oneway_spam_is_ones_own, "A sender is not suspected for what others have sent.")
+TEST(oneway_spam_is_ones_own, "A sender is not suspected for calls of other senders.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
 	struct client *client = client_new();
@@ -274,7 +276,8 @@ TEST(oneway_spam_is_ones_own, "A sender is not suspected for what others have se
 	expect(manager, BR_TRANSACTION);
 }
 
-TEST(oneway_spam_by_number, "Over fifty calls that wait are suspect, however small they are.")
+TEST(oneway_spam_by_number,
+     "A sender with more than fifty waiting calls is a suspect, however small they are.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
 	struct client *client = client_new();
