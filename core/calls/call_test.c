@@ -95,110 +95,6 @@ TEST(call_nested_reaches_the_waiting_thread)
 	CHECK(pair_end(&p));
 }
 
-TEST(call_acquires_and_releases_an_object)
-{
-	struct binder_ptr_cookie arg;
-	struct pair p;
-	u32 handle, i;
-
-	pair_begin(&p);
-	handle = pair_send_object(&p, 0xaaa, 0xbbb);
-	CHECK(handle == 1);
-	CHECK(pair_expect(p.c, BR_INCREFS, &arg) && arg.ptr == 0xaaa && arg.cookie == 0xbbb);
-	CHECK(pair_expect(p.c, BR_ACQUIRE, &arg) && arg.ptr == 0xaaa);
-	world_command(p.c, BC_INCREFS_DONE, &arg);
-	world_command(p.c, BC_ACQUIRE_DONE, &arg);
-	world_command(p.c, BC_ENTER_LOOPER, NULL); /* to read work of the process too */
-	world_write_read(p.c, false);
-	while (world_next(p.c, NULL))
-		;
-	world_resume(p.s, RESUME_INTERRUPTED);
-	world_command(p.s, BC_RELEASE, &handle);
-	world_write_read(p.s, false);
-	for (i = 0; i < 4 && !p.c->in_len; i++)
-		world_poll_read(p.c);
-	CHECK(pair_expect(p.c, BR_RELEASE, &arg) && arg.ptr == 0xaaa);
-	CHECK(pair_expect(p.c, BR_DECREFS, &arg) && arg.cookie == 0xbbb);
-	CHECK(pair_end(&p));
-}
-
-static struct binder_fd_object fd_object(u32 fd)
-{
-	return (struct binder_fd_object){ .hdr.type = BINDER_TYPE_FD, .fd = fd };
-}
-
-/* A pair whose context manager accepts files; it replaces that of pair_begin(). */
-static void begin_with_files(struct pair *p)
-{
-	struct flat_binder_object manager = pair_binder(0, 0, FLAT_BINDER_FLAG_ACCEPTS_FDS);
-
-	pair_begin(p);
-	world_kill(p->server);
-	p->server = world_proc(&p->w);
-	p->s = world_thread(p->server);
-	CHECK(!world_ioctl(p->s, BINDER_SET_CONTEXT_MGR_EXT, &manager));
-	world_command(p->s, BC_ENTER_LOOPER, NULL);
-	world_write_read(p->s, false);
-	pair_serve(p);
-}
-
-/* The client opens a file and sends it. */
-static u32 send_file(struct pair *p)
-{
-	u32 fd = sim_file_open(p->client->sim);
-	const struct binder_fd_object object = fd_object(fd);
-	const u64 offset = 0;
-	struct world_call call = { .flags = TF_ACCEPT_FDS, .data = &object,
-				   .size = sizeof(object), .offsets = &offset, .nr_offsets = 1 };
-
-	world_call(p->c, &call);
-	CHECK(world_write_read(p->c, true) == BINDER_WOULD_BLOCK);
-	world_run(&p->w);
-	return fd;
-}
-
-static void pass_file(bool later)
-{
-	struct binder_transaction_data tr;
-	struct binder_fd_object object;
-	struct pair p;
-	u32 fd;
-
-	begin_with_files(&p);
-	p.server->sim->fds_later = later;
-	fd = send_file(&p);
-	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
-	REQUIRE(!sim_read(p.server->sim, &object, tr.data.ptr.buffer, sizeof(object)));
-	CHECK(object.hdr.type == BINDER_TYPE_FD);
-	CHECK(sim_file_id(p.server->sim, object.fd) == sim_file_id(p.client->sim, fd));
-	world_free_buffer(p.s, &tr);
-	pair_reply(&p, "");
-	CHECK(sim_file_id(p.server->sim, object.fd)); /* the receiver closes it */
-	CHECK(pair_end(&p));
-}
-
-TEST(call_passes_files)
-{
-	pass_file(false);
-}
-
-TEST(call_passes_files_in_the_next_call)
-{
-	pass_file(true);
-}
-
-TEST(call_with_a_file_to_a_dying_process)
-{
-	struct pair p;
-
-	begin_with_files(&p);
-	p.server->sim->dying = true;
-	send_file(&p);
-	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
-	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
-	CHECK(pair_end(&p));
-}
-
 TEST(call_answered_by_a_dying_process)
 {
 	struct binder_transaction_data tr;
@@ -213,22 +109,6 @@ TEST(call_answered_by_a_dying_process)
 	pair_reply(&p, "answer");
 	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
 	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
-	CHECK(pair_end(&p));
-}
-
-TEST(call_refuses_files_that_the_node_does_not_accept)
-{
-	struct binder_fd_object object = fd_object(0);
-	const u64 offset = 0;
-	struct world_call call = { .data = &object, .size = sizeof(object), .offsets = &offset,
-				   .nr_offsets = 1 };
-	struct pair p;
-
-	pair_begin(&p);
-	sim_file_open(p.client->sim);
-	world_call(p.c, &call);
-	CHECK(world_write_read(p.c, true) == 0);
-	CHECK(pair_expect(p.c, BR_FAILED_REPLY, NULL));
 	CHECK(pair_end(&p));
 }
 

@@ -159,17 +159,3 @@ TEST(death_of_the_caller_drops_the_reply)
 	CHECK(pair_expect(p.s, BR_TRANSACTION_COMPLETE, NULL)); /* no error for the server */
 	CHECK(pair_end(&p));
 }
-
-TEST(thread_exit_fails_the_pending_call)
-{
-	struct pair p;
-
-	pair_begin(&p);
-	pair_call(&p, 0, 1, 0, "x");
-	world_run(&p.w);
-	CHECK(world_ioctl(p.s, BINDER_THREAD_EXIT, &(s32){ 0 }) == 0);
-	world_run(&p.w);
-	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
-	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
-	CHECK(pair_end(&p));
-}

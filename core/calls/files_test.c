@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Files in transactions, passed and refused. */
+#include "pair.h"
+#include "check.h"
+
+static struct binder_fd_object fd_object(u32 fd)
+{
+	return (struct binder_fd_object){ .hdr.type = BINDER_TYPE_FD, .fd = fd };
+}
+
+/* A pair whose context manager accepts files; it replaces that of pair_begin(). */
+static void begin_with_files(struct pair *p)
+{
+	struct flat_binder_object manager = pair_binder(0, 0, FLAT_BINDER_FLAG_ACCEPTS_FDS);
+
+	pair_begin(p);
+	world_kill(p->server);
+	p->server = world_proc(&p->w);
+	p->s = world_thread(p->server);
+	CHECK(!world_ioctl(p->s, BINDER_SET_CONTEXT_MGR_EXT, &manager));
+	world_command(p->s, BC_ENTER_LOOPER, NULL);
+	world_write_read(p->s, false);
+	pair_serve(p);
+}
+
+/* The client opens a file and sends it. */
+static u32 send_file(struct pair *p)
+{
+	u32 fd = sim_file_open(p->client->sim);
+	const struct binder_fd_object object = fd_object(fd);
+	const u64 offset = 0;
+	struct world_call call = { .flags = TF_ACCEPT_FDS, .data = &object,
+				   .size = sizeof(object), .offsets = &offset, .nr_offsets = 1 };
+
+	world_call(p->c, &call);
+	CHECK(world_write_read(p->c, true) == BINDER_WOULD_BLOCK);
+	world_run(&p->w);
+	return fd;
+}
+
+static void pass_file(bool later)
+{
+	struct binder_transaction_data tr;
+	struct binder_fd_object object;
+	struct pair p;
+	u32 fd;
+
+	begin_with_files(&p);
+	p.server->sim->fds_later = later;
+	fd = send_file(&p);
+	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
+	REQUIRE(!sim_read(p.server->sim, &object, tr.data.ptr.buffer, sizeof(object)));
+	CHECK(object.hdr.type == BINDER_TYPE_FD);
+	CHECK(sim_file_id(p.server->sim, object.fd) == sim_file_id(p.client->sim, fd));
+	world_free_buffer(p.s, &tr);
+	pair_reply(&p, "");
+	CHECK(sim_file_id(p.server->sim, object.fd)); /* the receiver closes it */
+	CHECK(pair_end(&p));
+}
+
+TEST(files_are_passed)
+{
+	pass_file(false);
+}
+
+TEST(files_are_passed_in_the_next_call)
+{
+	pass_file(true);
+}
+
+TEST(files_for_a_dying_process)
+{
+	struct pair p;
+
+	begin_with_files(&p);
+	p.server->sim->dying = true;
+	send_file(&p);
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
+	CHECK(pair_end(&p));
+}
+
+TEST(files_that_the_node_does_not_accept)
+{
+	struct binder_fd_object object = fd_object(0);
+	const u64 offset = 0;
+	struct world_call call = { .data = &object, .size = sizeof(object), .offsets = &offset,
+				   .nr_offsets = 1 };
+	struct pair p;
+
+	pair_begin(&p);
+	sim_file_open(p.client->sim);
+	world_call(p.c, &call);
+	CHECK(world_write_read(p.c, true) == 0);
+	CHECK(pair_expect(p.c, BR_FAILED_REPLY, NULL));
+	CHECK(pair_end(&p));
+}
