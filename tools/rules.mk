@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The Rust programs: the anybinder command, and rsb_hub, the service manager it starts. One cargo
-# run builds both, so that their common crates are compiled once.
+# The Rust programs: the anybinder command, and rsb_hub, the service manager that it starts. One
+# cargo run builds both, so that their common crates are compiled once.
 RUST_SOURCES := $(shell find $(addprefix tools/,anybinder bench client mount) -type f) \
 	tools/Cargo.toml tools/Cargo.lock
 RUST_BUILD = $(CARGO) build --quiet --release --locked --manifest-path tools/Cargo.toml

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Cap'n Proto by capnp-rpc: one method whose parameter and result are one piece of data.
 //!
-//! The interface is spoken without a schema compiler: a parameter and a result are any pointers,
-//! and this one points to data. The bootstrap object is the server.
+//! There is no schema compiler: a parameter and a result are of type AnyPointer and point to data.
+//! The bootstrap object is the server.
 use crate::{check_size, connect, listen, runtime, OrFail, Ready, PATTERN};
 use capnp::any_pointer;
 use capnp::capability::{DispatchCallResult, FromClientHook, FromServer, Promise, Rc, Server};
@@ -24,7 +24,7 @@ struct Echo {
     reply: Vec<u8>,
 }
 
-/// What a schema compiler would generate: an object of ours as one that can be called.
+/// The code that a schema compiler would generate: makes a server of an Echo.
 #[derive(Clone)]
 struct Dispatch(Rc<Echo>);
 
@@ -100,7 +100,7 @@ pub fn serve(address: &SocketAddr, request_bytes: usize, reply_bytes: usize, rea
         let listener = listen(address);
         ready();
         let server: EchoClient = capnp_rpc::new_client(echo);
-        // One connection after the other; a client that leaves is no failure.
+        // One connection at a time; a client that disconnects is not an error.
         loop {
             let (stream, _) = listener.accept().await.or_fail("accepting");
             let bootstrap = Some(server.0.clone());

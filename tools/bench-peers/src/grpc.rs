@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! gRPC by tonic: one unary method whose message is one field of bytes.
 //!
-//! What tonic-build would generate of a .proto file is written out here: it is short, and saves
-//! everybody who builds this the protobuf compiler.
+//! The code that tonic-build would generate from a .proto file is written out here: it is short,
+//! and the build does not need the protobuf compiler.
 use crate::{check_size, connect, listen, runtime, OrFail, Ready, PATTERN};
 use prost::bytes::Bytes;
 use std::convert::Infallible;
@@ -100,7 +100,7 @@ impl Client {
     pub fn new(address: &SocketAddr, request_bytes: usize, reply_bytes: usize) -> Self {
         let runtime = runtime();
         let channel = runtime.block_on(async {
-            // There is one connection, made here, whatever the URI says.
+            // The URI is ignored: there is one connection, made here.
             let stream = Mutex::new(Some(connect(address)));
             let connector = tower::service_fn(move |_: Uri| {
                 let stream = stream.lock().ok().and_then(|mut stream| stream.take());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! RPC systems for the measuring program: a server that serves, a client that calls.
+//! RPC systems for the measuring program: for each a server and a client.
 //!
-//! The program is C and brings the processes, the clock and the sums (bench/stage.c); from here it
-//! gets, for each system, three functions (bench/rpc.h). Each server and each client is a process
-//! with one thread that runs an executor of its own. Sockets are unix sockets with abstract names.
-//! Anything that fails ends the process, and with it the measurement.
+//! The program is in C and has the processes, the clock and the statistics (bench/cell.c); it calls
+//! three functions of each system (bench/rpc.h). Each server and each client is a process with one
+//! thread that runs its own executor. Sockets are unix sockets with abstract names. Every failure
+//! ends the process, and with it the measurement.
 mod capnproto;
 mod grpc;
 
@@ -13,7 +13,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use tokio::runtime::{Builder, Runtime};
 
-/// What the C side calls when it has to go on.
+/// A function of the C program, called when the server is ready for calls.
 type Ready = extern "C" fn();
 
 fn fail(what: &str, why: impl std::fmt::Display) -> ! {
@@ -57,7 +57,7 @@ fn connect(address: &SocketAddr) -> tokio::net::UnixStream {
     tokio::net::UnixStream::from_std(stream).or_fail("connecting")
 }
 
-/// As payload_read() of bench/payload.c: one word of each cache line.
+/// As payload_read() of bench/payload.c: reads one byte of each cache line.
 fn read_payload(data: &[u8]) {
     let sum = data
         .iter()
@@ -79,7 +79,7 @@ fn check_size(data: &[u8], wanted: usize) {
 
 const PATTERN: u8 = 0x5a;
 
-/// Serves gRPC at the abstract socket `name`, calls `ready`, never returns.
+/// Serves gRPC on the abstract socket `name`; calls `ready` when it listens, never returns.
 ///
 /// # Safety
 /// `name` is a string that ends with a zero byte.
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn grpc_serve(
     grpc::serve(&unsafe { address(name) }, request_bytes, reply_bytes, ready);
 }
 
-/// A connection to such a server; never freed.
+/// Returns a connection to such a server; never freed.
 ///
 /// # Safety
 /// `name` is a string that ends with a zero byte.
@@ -107,16 +107,16 @@ pub unsafe extern "C" fn grpc_connect(
     Box::into_raw(Box::new(client)).cast()
 }
 
-/// One call over it.
+/// Makes one call.
 ///
 /// # Safety
-/// `client` came from `grpc_connect`, and no other call over it is under way.
+/// `client` was returned by `grpc_connect` and is in use by no other call.
 #[no_mangle]
 pub unsafe extern "C" fn grpc_call(client: *mut c_void) {
     unsafe { &mut *client.cast::<grpc::Client>() }.call();
 }
 
-/// Serves Cap'n Proto at the abstract socket `name`, calls `ready`, never returns.
+/// Serves Cap'n Proto on the abstract socket `name`; calls `ready` when it listens, never returns.
 ///
 /// # Safety
 /// `name` is a string that ends with a zero byte.
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn capnp_serve(
     capnproto::serve(&unsafe { address(name) }, request_bytes, reply_bytes, ready);
 }
 
-/// A connection to such a server; never freed.
+/// Returns a connection to such a server; never freed.
 ///
 /// # Safety
 /// `name` is a string that ends with a zero byte.
@@ -144,10 +144,10 @@ pub unsafe extern "C" fn capnp_connect(
     Box::into_raw(Box::new(client)).cast()
 }
 
-/// One call over it.
+/// Makes one call.
 ///
 /// # Safety
-/// `client` came from `capnp_connect`, and no other call over it is under way.
+/// `client` was returned by `capnp_connect` and is in use by no other call.
 #[no_mangle]
 pub unsafe extern "C" fn capnp_call(client: *mut c_void) {
     unsafe { &mut *client.cast::<capnproto::Client>() }.call();

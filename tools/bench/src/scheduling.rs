@@ -2,6 +2,7 @@
 //! On which CPUs and with which policy and priority the processes of a measurement run.
 use anybinder_mount::error::{Error, Result};
 use rustix::thread::CpuSet;
+use std::ops::RangeInclusive;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::str::FromStr;
@@ -10,14 +11,22 @@ use std::str::FromStr;
 #[derive(Clone, Debug)]
 pub struct CpuList(String);
 
+/// One item of a list: a CPU or a range of CPUs; None if it is neither.
+fn parse_range(text: &str) -> Option<RangeInclusive<u16>> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let range = first.parse().ok()?..=last.parse().ok()?;
+    (!range.is_empty()).then_some(range)
+}
+
 impl CpuList {
     /// The CPUs of the list.
     pub fn cpus(&self) -> Vec<usize> {
-        let numbers = |part: &str| {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            first.parse().unwrap_or(1)..=last.parse().unwrap_or(0)
-        };
-        self.0.split(',').flat_map(numbers).collect()
+        self.0
+            .split(',')
+            .filter_map(parse_range)
+            .flatten()
+            .map(usize::from)
+            .collect()
     }
 
     fn set(&self) -> CpuSet {
@@ -35,11 +44,7 @@ impl FromStr for CpuList {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let is_part = |part: &str| {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            matches!((first.parse::<u16>(), last.parse::<u16>()), (Ok(a), Ok(b)) if a <= b)
-        };
-        if !text.split(',').all(is_part) {
+        if !text.split(',').all(|range| parse_range(range).is_some()) {
             return Err(format!("{text} is not a list of CPUs; write it like 0,2-3"));
         }
         Ok(CpuList(text.to_string()))
