@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The tracepoints, by the stock driver's names and with its fields, so that what reads those
- * (Perfetto, scripts) reads these.
- */
+/* The tracepoints have the names and fields of the stock driver's, for Perfetto and other tools. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM binder
 
@@ -10,10 +7,6 @@
 #define HOST_LINUX_BINDER_EVENTS_H
 
 #include <linux/tracepoint.h>
-
-/* core/stats.h; what events.c calls outside of the whole. */
-__visible const char *binder_command_name(u32 nr);
-__visible const char *binder_return_name(u32 nr);
 
 TRACE_EVENT(binder_ioctl,
 	TP_PROTO(unsigned int cmd, unsigned long arg),

@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Everything stands in the directory cache and nowhere else: a name is a dentry that is pinned
- * until it is removed or the mount ends. Root can make devices through binder-control, remove and
- * rename them; nothing else can be made or removed from outside.
+ * Root of the mount creates devices through binder-control, and can remove and rename them; other
+ * files cannot be created or removed by users.
  *
- * Every user namespace may mount its own, and gets device files that it can open: what they give
- * access to is only what processes of the same mount offer each other.
+ * Every user namespace may mount a binderfs and open its devices: a device only gives access to
+ * processes that use the same mount.
  */
 #include "binderfs.h"
 
+#include "binderfs_inode.h"
 #include "compat/compat.h"
 #include "core.h"
 #include "device.h"
 #include "netlink.h"
 #include "reports.h"
 
-#include <linux/ctype.h>
 #include <linux/fs_context.h>
 #include <linux/fs_parser.h>
 #include <linux/fsnotify.h>
 #include <linux/idr.h>
-#include <linux/kdev_t.h>
 #include <linux/magic.h>
 #include <linux/module.h>
 #include <linux/mount.h>
@@ -30,15 +28,11 @@
 #include <linux/uaccess.h>
 #include <linux/user_namespace.h>
 
-#define MAX_MINOR (1 << MINORBITS)
-/* Kept back for mounts of the initial user namespace. */
+/* Reserved for mounts of the initial user namespace. */
 #define RESERVED_MINORS 4
-/* Inode numbers: the root, then one for each minor number, then the rest. */
-#define ROOT_INO 1
-#define FIRST_INO 3
 #define CONTROL_NAME "binder-control"
 
-/* What <linux/android/binderfs.h> says, which cannot be read beside the engine's own abi.h. */
+/* As in <linux/android/binderfs.h>, which cannot be included together with common/abi.h. */
 struct binderfs_device {
 	char name[BINDER_NAME_MAX + 1];
 	u32 major;
@@ -47,83 +41,28 @@ struct binderfs_device {
 
 #define BINDER_CTL_ADD _IOWR('b', 1, struct binderfs_device)
 
-enum stats_mode { STATS_NONE, STATS_GLOBAL };
-
-struct mount_options {
-	int max;
-	enum stats_mode stats;
-};
-
-struct binderfs_mount {
-	struct mount_options options;
-	struct dentry *control;
-	struct dentry *proc_dir; /* of the reports; NULL: none */
-	kuid_t uid;
-	kgid_t gid;
-	atomic_t nr_devices;
-	unsigned long next_ino;
-	bool initial_ns;
-};
-
-/* What a device's inode knows. */
-struct device_node {
-	struct binder_context *context; /* NULL: binder-control */
-	int minor;
-};
-
 static struct file_system_type binderfs_type;
 static const char *first_devices;
 static dev_t first_dev;
 static DEFINE_IDA(minors);
 
-static struct binderfs_mount *mount_of(const struct super_block *sb)
-{
-	return sb->s_fs_info;
-}
+/* ---- inodes of devices ---- */
 
-struct binder_context *binderfs_context_of(const struct inode *inode)
-{
-	const struct device_node *node = inode->i_private;
-
-	return inode->i_sb->s_type == &binderfs_type ? node->context : NULL;
-}
-
-struct dentry *binderfs_proc_dir(const struct super_block *sb)
-{
-	return sb->s_type == &binderfs_type ? mount_of(sb)->proc_dir : NULL;
-}
-
-/* ---- inodes ---- */
-
-static struct inode *make_inode(struct super_block *sb, umode_t mode)
-{
-	struct binderfs_mount *mount = mount_of(sb);
-	struct inode *inode = new_inode(sb);
-
-	if (!inode)
-		return NULL;
-	inode->i_mode = mode;
-	inode->i_uid = mount->uid;
-	inode->i_gid = mount->gid;
-	compat_inode_init_times(inode);
-	return inode;
-}
-
-static struct inode *make_device_inode(struct super_block *sb, struct device_node *node,
+static struct inode *new_device_inode(struct super_block *sb, struct binderfs_node *node,
 				       const struct file_operations *fops)
 {
-	struct inode *inode = make_inode(sb, S_IFCHR | 0600);
+	struct inode *inode = binderfs_new_inode(sb, S_IFCHR | 0600);
 
 	if (!inode)
 		return NULL;
 	init_special_inode(inode, S_IFCHR | 0600, MKDEV(MAJOR(first_dev), node->minor));
-	inode->i_ino = node->minor + FIRST_INO;
+	inode->i_ino = node->minor + BINDERFS_FIRST_INO;
 	inode->i_fop = fops;
 	inode->i_private = node;
 	return inode;
 }
 
-static void free_node(struct device_node *node)
+static void free_node(struct binderfs_node *node)
 {
 	if (node->context)
 		binder_context_put(node->context);
@@ -131,10 +70,10 @@ static void free_node(struct device_node *node)
 	kfree(node);
 }
 
-static struct device_node *make_node(const struct binderfs_mount *mount)
+static struct binderfs_node *new_node(const struct binderfs_mount *mount)
 {
-	int max = MAX_MINOR - 1 - (mount->initial_ns ? 0 : RESERVED_MINORS);
-	struct device_node *node = kzalloc(sizeof(*node), GFP_KERNEL);
+	int max = BINDERFS_MAX_MINOR - 1 - (mount->initial_ns ? 0 : RESERVED_MINORS);
+	struct binderfs_node *node = kzalloc(sizeof(*node), GFP_KERNEL);
 
 	if (!node)
 		return ERR_PTR(-ENOMEM);
@@ -150,13 +89,13 @@ static struct device_node *make_node(const struct binderfs_mount *mount)
 
 static void evict_inode(struct inode *inode)
 {
-	struct device_node *node = inode->i_private;
+	struct binderfs_node *node = inode->i_private;
 
 	clear_inode(inode);
 	if (!S_ISCHR(inode->i_mode) || !node)
 		return;
 	if (node->context)
-		atomic_dec(&mount_of(inode->i_sb)->nr_devices);
+		atomic_dec(&binderfs_mount_of(inode->i_sb)->nr_devices);
 	free_node(node);
 }
 
@@ -174,11 +113,11 @@ static int link_device(struct super_block *sb, const char *name, struct inode *i
 	return 0;
 }
 
-/* Makes a device. @minor: where its number goes. */
+/* Creates a device and returns its minor number in *@minor. */
 static int add_device(struct super_block *sb, const char *name, u32 *minor)
 {
-	struct binderfs_mount *mount = mount_of(sb);
-	struct device_node *node;
+	struct binderfs_mount *mount = binderfs_mount_of(sb);
+	struct binderfs_node *node;
 	struct inode *inode = NULL;
 	int err = -ENOMEM;
 
@@ -186,7 +125,7 @@ static int add_device(struct super_block *sb, const char *name, u32 *minor)
 		atomic_dec(&mount->nr_devices);
 		return -ENOSPC;
 	}
-	node = make_node(mount);
+	node = new_node(mount);
 	if (IS_ERR(node)) {
 		atomic_dec(&mount->nr_devices);
 		return PTR_ERR(node);
@@ -194,7 +133,7 @@ static int add_device(struct super_block *sb, const char *name, u32 *minor)
 	*minor = node->minor;
 	node->context = binder_context_new(name);
 	if (node->context)
-		inode = make_device_inode(sb, node, &device_fops);
+		inode = new_device_inode(sb, node, &device_fops);
 	if (!inode) {
 		atomic_dec(&mount->nr_devices);
 		free_node(node);
@@ -202,7 +141,7 @@ static int add_device(struct super_block *sb, const char *name, u32 *minor)
 	}
 	err = link_device(sb, name, inode);
 	if (err)
-		iput(inode); /* the last: takes the node and its place with it */
+		iput(inode); /* the last reference: evict_inode() frees the node */
 	return err;
 }
 
@@ -245,13 +184,13 @@ static const struct file_operations control_fops = {
 
 static int add_control(struct super_block *sb)
 {
-	struct binderfs_mount *mount = mount_of(sb);
-	struct device_node *node = make_node(mount);
+	struct binderfs_mount *mount = binderfs_mount_of(sb);
+	struct binderfs_node *node = new_node(mount);
 	struct inode *inode;
 
 	if (IS_ERR(node))
 		return PTR_ERR(node);
-	inode = make_device_inode(sb, node, &control_fops);
+	inode = new_device_inode(sb, node, &control_fops);
 	if (!inode) {
 		free_node(node);
 		return -ENOMEM;
@@ -269,7 +208,7 @@ static int add_control(struct super_block *sb)
 
 static int root_unlink(struct inode *dir, struct dentry *dentry)
 {
-	if (dentry == mount_of(dir->i_sb)->control)
+	if (dentry == binderfs_mount_of(dir->i_sb)->control)
 		return -EPERM;
 	return simple_unlink(dir, dentry);
 }
@@ -277,7 +216,7 @@ static int root_unlink(struct inode *dir, struct dentry *dentry)
 static int root_rename(compat_idmap *idmap, struct inode *old_dir, struct dentry *old,
 		       struct inode *new_dir, struct dentry *new, unsigned int flags)
 {
-	const struct dentry *control = mount_of(old_dir->i_sb)->control;
+	const struct dentry *control = binderfs_mount_of(old_dir->i_sb)->control;
 
 	if (old == control || new == control)
 		return -EPERM;
@@ -289,61 +228,6 @@ static const struct inode_operations root_iops = {
 	.rename = root_rename,
 	.unlink = root_unlink,
 };
-
-/* Links @inode under a new name of @dir. */
-static struct dentry *add_inode(struct dentry *dir, const char *name, struct inode *inode)
-{
-	struct binderfs_mount *mount = mount_of(dir->d_sb);
-	struct dentry *dentry = compat_start_creating(dir, name);
-
-	if (IS_ERR(dentry)) {
-		iput(inode);
-		return NULL;
-	}
-	inode->i_ino = MAX_MINOR + FIRST_INO + ++mount->next_ino;
-	d_instantiate(dentry, inode);
-	if (S_ISDIR(inode->i_mode))
-		inc_nlink(d_inode(dir));
-	fsnotify_create(d_inode(dir), dentry);
-	compat_end_creating(dir);
-	return dentry;
-}
-
-struct dentry *binderfs_add_file(struct dentry *dir, const char *name, umode_t mode,
-				 const struct file_operations *fops, void *data)
-{
-	struct inode *inode = make_inode(dir->d_sb, S_IFREG | mode);
-
-	if (!inode)
-		return NULL;
-	inode->i_fop = fops;
-	inode->i_private = data;
-	return add_inode(dir, name, inode);
-}
-
-void binderfs_remove_file(struct dentry *file)
-{
-	struct dentry *dir = file->d_parent;
-
-	inode_lock(d_inode(dir));
-	dget(file);
-	simple_unlink(d_inode(dir), file);
-	d_delete(file);
-	dput(file);
-	inode_unlock(d_inode(dir));
-}
-
-static struct dentry *add_dir(struct dentry *parent, const char *name)
-{
-	struct inode *inode = make_inode(parent->d_sb, S_IFDIR | 0755);
-
-	if (!inode)
-		return NULL;
-	inode->i_fop = &simple_dir_operations;
-	inode->i_op = &simple_dir_inode_operations;
-	set_nlink(inode, 2);
-	return add_inode(parent, name, inode);
-}
 
 static int feature_show(struct seq_file *seq, void *unused)
 {
@@ -368,10 +252,10 @@ static int add_features(struct super_block *sb)
 {
 	static const char *const features[] = {
 		"oneway_spam_detection", "extended_error", "freeze_notification",
-		"transaction_report", /* the last: not always there */
+		"transaction_report", /* last, because it is left out without netlink */
 	};
-	struct dentry *dir = add_dir(sb->s_root, "features");
-	size_t i, nr = ARRAY_SIZE(features) - !netlink_offered();
+	struct dentry *dir = binderfs_add_dir(sb->s_root, "features");
+	size_t i, nr = ARRAY_SIZE(features) - !netlink_registered();
 
 	for (i = 0; dir && i < nr; i++) {
 		if (!binderfs_add_file(dir, features[i], 0444, &feature_fops, NULL))
@@ -382,7 +266,7 @@ static int add_features(struct super_block *sb)
 
 static int add_reports(struct super_block *sb)
 {
-	struct dentry *dir = add_dir(sb->s_root, "binder_logs");
+	struct dentry *dir = binderfs_add_dir(sb->s_root, "binder_logs");
 	unsigned int i;
 
 	for (i = 0; dir && i < nr_report_files; i++) {
@@ -391,18 +275,18 @@ static int add_reports(struct super_block *sb)
 			return -ENOMEM;
 	}
 	if (dir)
-		mount_of(sb)->proc_dir = add_dir(dir, "proc");
-	return mount_of(sb)->proc_dir ? 0 : -ENOMEM;
+		binderfs_mount_of(sb)->proc_dir = binderfs_add_dir(dir, "proc");
+	return binderfs_mount_of(sb)->proc_dir ? 0 : -ENOMEM;
 }
 
 /* ---- mounting ---- */
 
 static int show_options(struct seq_file *seq, struct dentry *root)
 {
-	const struct mount_options *options = &mount_of(root->d_sb)->options;
+	const struct binderfs_options *options = &binderfs_mount_of(root->d_sb)->options;
 
 	seq_printf(seq, ",max=%d", options->max);
-	if (options->stats == STATS_GLOBAL)
+	if (options->stats == BINDERFS_STATS_GLOBAL)
 		seq_puts(seq, ",stats=global");
 	return 0;
 }
@@ -413,9 +297,9 @@ static const struct super_operations super_ops = {
 	.statfs = simple_statfs,
 };
 
-static struct binderfs_mount *make_mount(const struct fs_context *fc)
+static struct binderfs_mount *new_mount(const struct fs_context *fc)
 {
-	const struct mount_options *options = fc->fs_private;
+	const struct binderfs_options *options = fc->fs_private;
 	struct binderfs_mount *mount = kzalloc(sizeof(*mount), GFP_KERNEL);
 
 	if (!mount)
@@ -441,16 +325,16 @@ static int fill_super(struct super_block *sb, struct fs_context *fc)
 	sb->s_magic = BINDERFS_SUPER_MAGIC;
 	sb->s_op = &super_ops;
 	sb->s_time_gran = 1;
-	/* Its devices may be opened though users mount it; programs are never in it. */
+	/* Devices may be opened although users may mount it; it never contains programs. */
 	sb->s_iflags &= ~SB_I_NODEV;
 	sb->s_iflags |= SB_I_NOEXEC;
-	sb->s_fs_info = make_mount(fc);
+	sb->s_fs_info = new_mount(fc);
 	if (!sb->s_fs_info)
 		return -ENOMEM;
-	root = make_inode(sb, S_IFDIR | 0755);
+	root = binderfs_new_inode(sb, S_IFDIR | 0755);
 	if (!root)
 		return -ENOMEM;
-	root->i_ino = ROOT_INO;
+	root->i_ino = BINDERFS_ROOT_INO;
 	root->i_fop = &simple_dir_operations;
 	root->i_op = &root_iops;
 	set_nlink(root, 2);
@@ -462,14 +346,14 @@ static int fill_super(struct super_block *sb, struct fs_context *fc)
 		err = device_for_each_name(first_devices, add_first_device, sb);
 	if (!err)
 		err = add_features(sb);
-	if (!err && mount_of(sb)->options.stats == STATS_GLOBAL)
+	if (!err && binderfs_mount_of(sb)->options.stats == BINDERFS_STATS_GLOBAL)
 		err = add_reports(sb);
 	return err;
 }
 
 enum option { OPTION_MAX, OPTION_STATS };
 
-static const struct constant_table stats_values[] = { { "global", STATS_GLOBAL }, {} };
+static const struct constant_table stats_values[] = { { "global", BINDERFS_STATS_GLOBAL }, {} };
 
 static const struct fs_parameter_spec option_specs[] = {
 	fsparam_u32("max", OPTION_MAX),
@@ -479,19 +363,19 @@ static const struct fs_parameter_spec option_specs[] = {
 
 static int parse_option(struct fs_context *fc, struct fs_parameter *param)
 {
-	struct mount_options *options = fc->fs_private;
+	struct binderfs_options *options = fc->fs_private;
 	struct fs_parse_result result;
 	int option = fs_parse(fc, option_specs, param, &result);
 
 	if (option < 0)
 		return option;
 	if (option == OPTION_MAX) {
-		if (result.uint_32 > MAX_MINOR)
+		if (result.uint_32 > BINDERFS_MAX_MINOR)
 			return invalfc(fc, "Bad value for '%s'", param->key);
 		options->max = result.uint_32;
 		return 0;
 	}
-	/* The reports tell of all processes of the machine. */
+	/* Reports contain all processes of the machine. */
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
 	options->stats = result.uint_32;
@@ -505,8 +389,8 @@ static int get_tree(struct fs_context *fc)
 
 static int reconfigure(struct fs_context *fc)
 {
-	const struct mount_options *options = fc->fs_private;
-	struct binderfs_mount *mount = mount_of(fc->root->d_sb);
+	const struct binderfs_options *options = fc->fs_private;
+	struct binderfs_mount *mount = binderfs_mount_of(fc->root->d_sb);
 
 	if (options->stats != mount->options.stats)
 		return invalfc(fc, "the stats mode cannot be changed by a remount");
@@ -528,11 +412,11 @@ static const struct fs_context_operations context_ops = {
 
 static int init_context(struct fs_context *fc)
 {
-	struct mount_options *options = kzalloc(sizeof(*options), GFP_KERNEL);
+	struct binderfs_options *options = kzalloc(sizeof(*options), GFP_KERNEL);
 
 	if (!options)
 		return -ENOMEM;
-	options->max = MAX_MINOR;
+	options->max = BINDERFS_MAX_MINOR;
 	fc->fs_private = options;
 	fc->ops = &context_ops;
 	return 0;
@@ -540,10 +424,10 @@ static int init_context(struct fs_context *fc)
 
 static void kill_super(struct super_block *sb)
 {
-	struct binderfs_mount *mount = mount_of(sb);
+	struct binderfs_mount *mount = binderfs_mount_of(sb);
 
 	kill_litter_super(sb);
-	kfree(mount); /* only now: evict_inode() looks at it */
+	kfree(mount); /* used by evict_inode() until now */
 }
 
 static struct file_system_type binderfs_type = {
@@ -557,20 +441,20 @@ static struct file_system_type binderfs_type = {
 
 int binderfs_init(const char *devices)
 {
-	int err = alloc_chrdev_region(&first_dev, 0, MAX_MINOR, "binder");
+	int err = alloc_chrdev_region(&first_dev, 0, BINDERFS_MAX_MINOR, "binder");
 
 	if (err)
 		return err;
 	first_devices = devices;
 	err = register_filesystem(&binderfs_type);
 	if (err)
-		unregister_chrdev_region(first_dev, MAX_MINOR);
+		unregister_chrdev_region(first_dev, BINDERFS_MAX_MINOR);
 	return err;
 }
 
 void binderfs_exit(void)
 {
 	unregister_filesystem(&binderfs_type);
-	unregister_chrdev_region(first_dev, MAX_MINOR);
+	unregister_chrdev_region(first_dev, BINDERFS_MAX_MINOR);
 	ida_destroy(&minors);
 }

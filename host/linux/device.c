@@ -5,7 +5,7 @@
  */
 #include "device.h"
 
-#include "binderfs.h"
+#include "binderfs_inode.h"
 #include "compat/compat.h"
 #include "core.h"
 #include "reports.h"
@@ -20,7 +20,7 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-/* Room for the argument of every ioctl; the largest has 48 bytes. */
+/* Enough for the argument of every ioctl; the largest has 48 bytes. */
 #define ARG_SIZE 64
 
 struct static_device {

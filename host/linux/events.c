@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The one place where the tracepoints of binder_events.h and stage_events.h are made. */
-#include <linux/types.h>
+/* The definitions of the tracepoints of binder_events.h and stage_events.h. */
+#include "core.h"
 
 #define CREATE_TRACE_POINTS
 #include "binder_events.h"

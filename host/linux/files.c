@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A file travels as a counted struct file. Whoever receives it is inside its own read, so its
- * descriptor table is the current one: numbers are taken first, all of them, and only then files
- * put behind them, which cannot fail.
+ * In transit a file is a reference to its struct file. The receiver installs it inside its own
+ * read, so the descriptor table is that of the current task: first all numbers are reserved, then
+ * the files are installed, which cannot fail.
  *
- * A receiver may close the very device that it is calling: the file lives on until that call
- * returns, because the last reference of a user task is always dropped on its way out.
+ * A receiver may close the device of its own call: the last fput() of a user task is deferred
+ * until it returns to user space, so the file exists until then.
  */
 #include "files.h"
 

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The contract (host/host.h) in the module: one or two lines of kernel each, or a call to the
- * file of the subject. */
+/*
+ * The contract (host/host.h) in the module. An operation of more than a few lines is in the file of
+ * its subject.
+ */
 #ifndef HOST_LINUX_HOST_IMPL_H
 #define HOST_LINUX_HOST_IMPL_H
 
 #include "binder_events.h"
 #include "files.h"
+#include "identity.h"
+#include "locking.h"
 #include "log.h"
 #include "map.h"
 #include "netlink.h"
 #include "policy.h"
-#include "locking.h"
+#include "priority.h"
 #include "stage_events.h"
-#include "urgency.h"
-#include "who.h"
 
 #include <linux/ktime.h>
 #include <linux/poll.h>
@@ -38,7 +40,7 @@ static inline void *host_alloc_large(size_t size)
 
 static inline void host_free(void *ptr)
 {
-	if (!ptr) /* as it mostly is, and known here */
+	if (!ptr) /* the usual case, without a call */
 		return;
 	if (locking_is_nopreempt())
 		locking_free(ptr);
@@ -154,14 +156,14 @@ static inline int host_proc_init(struct host_proc *proc, struct host_map *map, c
 {
 	int err;
 
-	locking_may_sleep(err = who_init(proc, map, opener));
+	locking_may_sleep(err = identity_init(proc, map, opener));
 	return err;
 }
 
 static inline void host_proc_destroy(struct host_proc *proc, struct host_map *map)
 {
 	locking_may_sleep(map_destroy(map));
-	locking_may_sleep(who_destroy(proc));
+	locking_may_sleep(identity_destroy(proc));
 }
 
 static inline int host_thread_init(struct host_thread *thread, struct host_proc *proc,
@@ -175,31 +177,31 @@ static inline void host_thread_destroy(struct host_thread *thread)
 {
 }
 
-/* ---- who is calling ---- */
+/* ---- identity ---- */
 
 static inline s32 host_proc_pid(const struct host_proc *proc)
 {
-	return who_pid(proc);
+	return identity_pid(proc);
 }
 
 static inline s32 host_proc_pid_seen_by(const struct host_proc *subject,
 					const struct host_proc *viewer)
 {
-	return who_pid_seen_by_current(subject);
+	return identity_pid_seen_by_current(subject);
 }
 
 static inline u32 host_sender_euid(const struct host_proc *sender,
 				   const struct host_thread *caller, const struct host_proc *viewer)
 {
-	return who_euid_seen_by(sender, viewer);
+	return identity_euid_seen_by(sender, viewer);
 }
 
 static inline u32 host_caller_euid(const struct host_thread *caller)
 {
-	return who_current_euid();
+	return identity_current_euid();
 }
 
-/* ---- the caller's memory: the caller is always current ---- */
+/* ---- the caller's memory; the caller is the current task ---- */
 
 static inline int host_read_caller(struct host_thread *thread, void *dst, u64 src, size_t size)
 {
@@ -214,7 +216,7 @@ static inline int host_write_caller(struct host_thread *thread, u64 dst, const v
 
 /* ---- the map of receive buffers ---- */
 
-/* mmap() tells the engine, so there is never one to be found. */
+/* The engine is notified by binder_mmap(). */
 static inline int host_map_find(struct host_map *map, struct host_proc *proc, u64 *base,
 				size_t *size)
 {
@@ -298,7 +300,7 @@ static inline int host_may_manage(const struct host_proc *proc)
 
 static inline int host_may_transact(const struct host_proc *from, const struct host_proc *to)
 {
-	return policy_may_transact(from->cred, to->cred); /* asks a cache, and does not sleep */
+	return policy_may_transact(from->cred, to->cred); /* does not sleep */
 }
 
 static inline int host_may_transfer_object(const struct host_proc *from,
@@ -329,14 +331,14 @@ static inline void host_secctx_put(const char *ctx, u32 len)
 	locking_may_sleep(policy_context_put(ctx));
 }
 
-/* ---- priority: asked of and given to the calling thread ---- */
+/* ---- priority: always of the calling thread ---- */
 
 static inline struct host_priority host_priority_of_opener(const struct host_proc *proc,
 							   const void *opener)
 {
 	struct host_priority priority;
 
-	urgency_get(&priority.policy, &priority.prio);
+	priority_get(&priority.policy, &priority.prio);
 	return priority;
 }
 
@@ -344,17 +346,17 @@ static inline struct host_priority host_priority_get(struct host_thread *caller)
 {
 	struct host_priority priority;
 
-	urgency_get(&priority.policy, &priority.prio);
+	priority_get(&priority.policy, &priority.prio);
 	return priority;
 }
 
 static inline void host_priority_set(struct host_thread *thread, struct host_priority want,
 				     bool check)
 {
-	locking_may_sleep(urgency_set(want.policy, want.prio, check));
+	locking_may_sleep(priority_set(want.policy, want.prio, check));
 }
 
-/* ---- time and ids ---- */
+/* ---- time ---- */
 
 static inline u64 host_now_ns(void)
 {
@@ -487,7 +489,7 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
 
 static inline void host_notify_txn_failure(const struct host_txn_failure *failure)
 {
-	locking_may_sleep(netlink_report(failure));
+	locking_may_sleep(netlink_notify_failure(failure));
 }
 
 /* ---- measure.h ---- */

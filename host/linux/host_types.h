@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The types of the host contract (host/host.h) in the kernel home.
- *
- * The engine includes this header through host.h, so it brings as little of the kernel as the types
- * need; whatever takes more stands in this directory's .c files.
+ * The types of the contract (host/host.h) in the module. The engine includes this header through
+ * host.h, so it includes only what the types need.
  */
 #ifndef HOST_LINUX_HOST_TYPES_H
 #define HOST_LINUX_HOST_TYPES_H
 
 #include <linux/atomic.h>
 #include <linux/errno.h>
-#include <linux/mutex.h>
 #include <linux/rcuwait.h>
 #include <linux/rtmutex.h>
 #include <linux/spinlock.h>
@@ -36,11 +33,11 @@ struct host_atomic {
 	atomic_t value;
 };
 
-/* One open of a device (who.c). */
+/* One open of a device (identity.c). */
 struct host_proc {
-	struct task_struct *task;	/* the opener's thread group leader, counted */
-	const struct cred *cred;	/* of the open, counted */
-	wait_queue_head_t poll_wait;	/* lives as long as the file, which every poller holds */
+	struct task_struct *task;	/* the thread group leader of the opener; a reference */
+	const struct cred *cred;	/* of the open file; a reference */
+	wait_queue_head_t poll_wait;	/* exists as long as the file, so longer than any poll */
 };
 
 /* A calling thread. */
@@ -52,16 +49,16 @@ struct host_thread {
 /* The pages of one receive buffer (map.c). */
 struct host_map {
 	s32 pid;			/* of the opener, for tracepoints */
-	struct mm_struct *mm;		/* of the opener; its structure is counted, not its users */
-	struct address_space *mapping;	/* of this open alone, so that unmapping hits nobody else */
-	struct page **pages;		/* NULL before mmap; entries: NULL where none is */
+	struct mm_struct *mm;		/* of the opener; a reference to the structure only */
+	struct address_space *mapping;	/* of this open only, so others are not unmapped with it */
+	struct page **pages;		/* NULL before mmap; an entry is NULL without a page */
 	size_t nr;
 	unsigned long base;		/* address in the process */
 	unsigned long pgoff;		/* of the mapping in the file */
 	bool present;
 };
 
-struct host_file;			/* a struct file in truth */
+struct host_file;			/* stands for struct file */
 
 struct host_out {
 	struct seq_file *seq;

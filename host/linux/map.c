@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The engine decides which pages should exist; here they are made, shown and taken away.
+ * The engine decides which pages exist; here they are allocated, mapped and freed.
  *
- * A page is inserted into the process's page table as it is made, so that a reader never faults; a
- * fault means that there is no buffer there. For taking pages away, each open file has an
- * address_space of its own (file->f_mapping): unmap_mapping_range() on it finds the one mapping of
- * this open without the process's mmap_lock, which a reclaimer must not wait for. The mm is looked
- * at only while it has users (mmget_not_zero), and the mapping in it is looked up anew each time,
- * so nothing is kept that munmap() could leave dangling.
+ * A page is mapped when it is allocated, so a page fault means that there is no buffer at the
+ * address. Each open file has an address_space of its own (file->f_mapping): with it
+ * unmap_mapping_range() finds the mapping of this open without mmap_lock, for which reclaim must
+ * not wait. The mm is only used while it has users (mmget_not_zero()), and the mapping is looked up
+ * each time, so no pointer is kept that munmap() could make invalid.
  */
 #include "map.h"
 
@@ -54,7 +53,7 @@ void map_destroy(struct host_map *map)
 
 /* ---- the mapping in the process ---- */
 
-/* Part of the mapping is gone: as on the stock driver, that ends it as a whole. */
+/* Unmapping any range ends the mapping, as in the stock driver. */
 static void vma_close(struct vm_area_struct *vma)
 {
 	struct host_map *map = vma->vm_private_data;
@@ -107,12 +106,12 @@ void map_detach(struct host_map *map, struct vm_area_struct *vma)
 	map->nr = 0;
 }
 
-/* ---- making and taking away ---- */
+/* ---- pages ---- */
 
 /*
- * Sees that place @at of @vma has a page and shows it. Threads may meet here: the first page
- * that is put down counts, and who comes to the page table second finds it there already. So
- * nobody waits for another, who may be less urgent and not running.
+ * Allocates page @at unless it exists, and maps it. If several threads do so at the same time, the
+ * first allocation stays, and a later thread finds the page mapped (-EBUSY): no thread waits for
+ * another, which may have a lower priority.
  */
 static int insert_page(struct host_map *map, struct vm_area_struct *vma, size_t at)
 {
@@ -137,7 +136,7 @@ static int insert_page(struct host_map *map, struct vm_area_struct *vma, size_t 
 	return err == -EBUSY ? 0 : err;
 }
 
-static bool is_shown_by(const struct host_map *map, const struct vm_area_struct *vma, size_t end)
+static bool is_mapped_by(const struct host_map *map, const struct vm_area_struct *vma, size_t end)
 {
 	return vma && vma->vm_ops == &vma_ops && vma->vm_private_data == map &&
 	       vma->vm_start <= map->base && vma->vm_end >= map->base + end * PAGE_SIZE;
@@ -154,7 +153,7 @@ int map_populate(struct host_map *map, size_t first, size_t nr)
 		return -ESRCH;
 	mmap_read_lock(map->mm);
 	vma = vma_lookup(map->mm, map->base);
-	if (!READ_ONCE(map->present) || !is_shown_by(map, vma, first + nr))
+	if (!READ_ONCE(map->present) || !is_mapped_by(map, vma, first + nr))
 		err = -ESRCH;
 	for (at = first; at < first + nr && !err; at++)
 		err = insert_page(map, vma, at);
@@ -180,7 +179,7 @@ void map_evict(struct host_map *map, size_t first, size_t nr)
 
 /* ---- storing ---- */
 
-/* The part of [@off, @off + @size) that lies in one page. */
+/* How much of [@off, @off + @size) is in the first page. */
 static size_t within_page(size_t off, size_t size)
 {
 	return min_t(size_t, size, PAGE_SIZE - offset_in_page(off));
@@ -189,40 +188,41 @@ static size_t within_page(size_t off, size_t size)
 void map_write(struct host_map *map, size_t off, const void *src, size_t size)
 {
 	while (size) {
-		size_t part = within_page(off, size);
+		size_t chunk = within_page(off, size);
 
-		memcpy_to_page(map->pages[off / PAGE_SIZE], offset_in_page(off), src, part);
-		off += part;
-		src += part;
-		size -= part;
+		memcpy_to_page(map->pages[off / PAGE_SIZE], offset_in_page(off), src, chunk);
+		off += chunk;
+		src += chunk;
+		size -= chunk;
 	}
 }
 
 void map_zero(struct host_map *map, size_t off, size_t size)
 {
 	while (size) {
-		size_t part = within_page(off, size);
+		size_t chunk = within_page(off, size);
 
-		memzero_page(map->pages[off / PAGE_SIZE], offset_in_page(off), part);
-		off += part;
-		size -= part;
+		memzero_page(map->pages[off / PAGE_SIZE], offset_in_page(off), chunk);
+		off += chunk;
+		size -= chunk;
 	}
 }
 
 int map_copy_from_current(struct host_map *map, size_t off, u64 src, size_t size)
 {
 	while (size) {
-		size_t part = within_page(off, size);
+		size_t chunk = within_page(off, size);
 		char *to = kmap_local_page(map->pages[off / PAGE_SIZE]);
 		unsigned long left;
 
-		left = locking_copy_from_user(to + offset_in_page(off), u64_to_user_ptr(src), part);
+		left = locking_copy_from_user(to + offset_in_page(off), u64_to_user_ptr(src),
+					      chunk);
 		kunmap_local(to);
 		if (left)
 			return -EFAULT;
-		off += part;
-		src += part;
-		size -= part;
+		off += chunk;
+		src += chunk;
+		size -= chunk;
 	}
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * map: the pages behind one process's receive buffer, and their place in its address space.
+ * map: the pages of one receive buffer, and their mapping in the address space of the process.
  *
- * Order of locks: mmap_lock, the kernel's own page-table locks.
+ * Order of locks: mmap_lock, then the page-table locks of the kernel.
  */
 #ifndef HOST_LINUX_MAP_H
 #define HOST_LINUX_MAP_H
@@ -16,22 +16,23 @@ struct vm_area_struct;
 int map_init(struct host_map *map, const struct file *file);
 void map_destroy(struct host_map *map);
 
-/* mmap() of the device: from now on @vma shows the pages, of which there are as many as fit in
- * @size bytes. The caller holds mmap_lock for writing. -EPERM writable, -EINVAL not the opener's
- * address space, -EBUSY mapped before, -ENOMEM. */
+/* mmap() of the device: @vma maps the pages, of which @size bytes make as many as fit. The caller
+ * holds mmap_lock for writing. -EPERM: writable; -EINVAL: not the address space of the opener;
+ * -EBUSY: mapped before; -ENOMEM. */
 int map_attach(struct host_map *map, struct vm_area_struct *vma, size_t size);
-/* What it did is undone: the engine refused the mapping. */
+/* Undoes it. */
 void map_detach(struct host_map *map, struct vm_area_struct *vma);
 
-/* Sees that pages @first .. @first + @nr - 1 exist and are mapped. May sleep. -ENOMEM, -ESRCH. */
+/* Allocates and maps pages @first .. @first + @nr - 1 as far as needed. May sleep. -ENOMEM; -ESRCH:
+ * the mapping is gone. */
 int map_populate(struct host_map *map, size_t first, size_t nr);
-/* Unmaps and frees them; nobody uses them. Takes no lock that an allocation may be made under. */
+/* Unmaps and frees pages that are not in use. Takes no lock that is held over an allocation. */
 void map_evict(struct host_map *map, size_t first, size_t nr);
 
-/* Copies into pages that are populated. */
+/* Write to populated pages. */
 void map_write(struct host_map *map, size_t off, const void *src, size_t size);
 void map_zero(struct host_map *map, size_t off, size_t size);
-/* From the memory of the calling process. -EFAULT. May sleep. */
+/* Copies from the memory of the calling process. -EFAULT. May sleep. */
 int map_copy_from_current(struct host_map *map, size_t off, u64 src, size_t size);
 
 #endif

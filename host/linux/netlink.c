@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A server that is stuck, frozen or flooded is noticed by its clients, one by one; whoever could do
- * something about it (stop it, thaw it, kill the flooder) hears of it here. One message for each
- * transaction, with the return code that its sender gets.
+ * One message for each failed transaction, with the return code of its sender: for a monitor that
+ * stops, thaws or kills a process which is stuck, frozen or flooded with calls.
  *
- * The numbers of processes are those of the initial pid namespace, so the messages stay in the
- * initial network namespace: who lives in a container does not hear of its neighbours.
+ * Process numbers are those of the initial pid namespace, so messages are only sent in the initial
+ * network namespace: containers do not see processes outside.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,7 +16,7 @@
 #include <linux/printk.h>
 #include <net/genetlink.h>
 
-/* The ABI of <linux/android/binder_netlink.h>, which older kernels do not have. */
+/* As in <linux/android/binder_netlink.h>, which older kernels do not have. */
 #define FAMILY_NAME    "binder"
 #define FAMILY_VERSION 1
 #define GROUP_NAME     "report"
@@ -51,29 +50,29 @@ static struct genl_family family __ro_after_init = {
 	.n_mcgrps = ARRAY_SIZE(groups),
 };
 
-static bool offered __ro_after_init;
+static bool registered __ro_after_init;
 
 void __init netlink_init(void)
 {
 	int err = genl_register_family(&family);
 
-	offered = !err;
+	registered = !err;
 	if (err)
 		pr_info("no transaction reports: netlink family " FAMILY_NAME ": %d\n", err);
 }
 
 void netlink_exit(void)
 {
-	if (offered)
+	if (registered)
 		genl_unregister_family(&family);
 }
 
-bool netlink_offered(void)
+bool netlink_registered(void)
 {
-	return offered;
+	return registered;
 }
 
-/* What is not known is left out. -EMSGSIZE. */
+/* An unknown number is left out. -EMSGSIZE. */
 static int put_known(struct sk_buff *msg, int attribute, s32 pid)
 {
 	return pid ? nla_put_u32(msg, attribute, pid) : 0;
@@ -91,16 +90,16 @@ static int put_failure(struct sk_buff *msg, const struct host_txn_failure *failu
 	       (failure->is_reply ? nla_put_flag(msg, A_REPORT_IS_REPLY) : 0) ?:
 	       nla_put_u32(msg, A_REPORT_FLAGS, failure->flags) ?:
 	       nla_put_u32(msg, A_REPORT_CODE, failure->code) ?:
-	       /* The attribute has 32 bits; nothing that large was ever delivered. */
+	       /* The attribute has 32 bits; a buffer is never that large. */
 	       nla_put_u32(msg, A_REPORT_DATA_SIZE, min_t(u64, failure->data_size, U32_MAX));
 }
 
-void netlink_report(const struct host_txn_failure *failure)
+void netlink_notify_failure(const struct host_txn_failure *failure)
 {
 	struct sk_buff *msg;
 	void *header;
 
-	if (!offered || !genl_has_listeners(&family, &init_net, GROUP_REPORT))
+	if (!registered || !genl_has_listeners(&family, &init_net, GROUP_REPORT))
 		return;
 	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!msg)

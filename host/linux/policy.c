@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mainline does not export the hooks that its own driver calls, Debian does. A weak reference
- * serves both: where the loader finds no such symbol, it is NULL and the hook is not called.
+ * Mainline does not export the four hooks for Binder, Debian does. They are weak references: NULL
+ * in a kernel that does not export them, where everything is allowed.
  */
 #include "policy.h"
 
@@ -47,7 +47,7 @@ int policy_may_transfer_file(const struct cred *from, const struct cred *to,
 	return HOOK(security_binder_transfer_file, from, to, (struct file *)file);
 }
 
-/* What the security module gave must be given back in whole; the engine keeps a text alone. */
+/* Copies the text: the engine keeps no more, but the security module wants its structure back. */
 int policy_context_get(const struct cred *cred, const char **ctx, u32 *len)
 {
 	compat_secctx secctx = {};
@@ -59,7 +59,7 @@ int policy_context_get(const struct cred *cred, const char **ctx, u32 *len)
 	security_cred_getsecid(cred, &secid);
 	err = compat_secid_to_secctx(secid, &secctx);
 	if (err) {
-		/* No module has contexts, or not for this one: as good as an empty one. */
+		/* No security module supplies a context: the same as an empty one. */
 		return err == -ENOMEM ? err : 0;
 	}
 	if (secctx.len) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * policy: the security module's say. The four hooks made for Binder are there in kernels that
- * export them; elsewhere everything is allowed that the file modes of the devices allow. All may
- * sleep.
+ * policy: decisions of the security module, by the hooks for Binder where the kernel exports them;
+ * elsewhere everything is allowed. All functions may sleep.
  */
 #ifndef HOST_LINUX_POLICY_H
 #define HOST_LINUX_POLICY_H
@@ -16,7 +15,7 @@ int policy_may_transfer_object(const struct cred *from, const struct cred *to);
 int policy_may_transfer_file(const struct cred *from, const struct cred *to,
 			     struct host_file *file);
 
-/* The security context of @cred; *@len 0 and *@ctx NULL where there is none. Pair:
+/* The security context of @cred; *@len 0 and *@ctx NULL if there is none. Pair:
  * policy_context_put(). */
 int policy_context_get(const struct cred *cred, const char **ctx, u32 *len);
 void policy_context_put(const char *ctx);

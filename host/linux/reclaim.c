@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A page that a freed buffer leaves behind stays, so that the next buffer finds it; the engine
- * keeps these in order of age. When memory is short the kernel asks how many there are and for
- * some of them. Whoever asks may hold locks of its own, so nothing here waits: what cannot be had
- * at once is not had.
+ * The engine keeps the pages of freed buffers for later buffers, on an LRU list. The shrinker
+ * reclaims them; as it may be called with other locks held, binder_shrink() waits for no lock.
  */
 #include "reclaim.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* reclaim: the kernel, short of memory, asks for idle buffer pages. */
+/* reclaim: a shrinker for idle buffer pages. */
 #ifndef HOST_LINUX_RECLAIM_H
 #define HOST_LINUX_RECLAIM_H
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A report is written anew each time that its file is read from the start. A process may have
- * several devices open, so the files named after processes are counted, by directory and number.
+ * A report is generated each time its file is read from the start. A process may have several
+ * devices open, so the file of a process counts its opens.
  */
 #include "reports.h"
 
-#include "binderfs.h"
+#include "binderfs_inode.h"
 #include "core.h"
 
 #include <linux/capability.h>
@@ -27,7 +27,7 @@ const struct report_file report_files[] = {
 };
 const unsigned int nr_report_files = ARRAY_SIZE(report_files);
 
-/* ---- what reading gives ---- */
+/* ---- reading and writing ---- */
 
 static int report_show(struct seq_file *seq, void *unused)
 {
@@ -43,14 +43,14 @@ static int report_open(struct inode *inode, struct file *filp)
 	return single_open(filp, report_show, inode->i_private);
 }
 
-/* One word, whole, from whoever may change the machine only: a binderfs may be a container's. */
+/* One word in one write. A binderfs may belong to a container, so the capability is required. */
 static ssize_t report_write(struct file *filp, const char __user *from, size_t size, loff_t *at)
 {
 	const struct report_file *file = ((struct seq_file *)filp->private_data)->private;
 	char word[16];
 	int err;
 
-	if (!file->obey || size >= sizeof(word))
+	if (!file->command || size >= sizeof(word))
 		return -EINVAL;
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
@@ -58,7 +58,7 @@ static ssize_t report_write(struct file *filp, const char __user *from, size_t s
 		return -EFAULT;
 	word[size] = '\0';
 	word[strcspn(word, "\n")] = '\0';
-	err = file->obey(word);
+	err = file->command(word);
 	return err ? err : size;
 }
 
@@ -71,7 +71,7 @@ const struct file_operations report_fops = {
 	.release = single_release,
 };
 
-static int report_proc_show(struct seq_file *seq, void *unused)
+static int proc_show(struct seq_file *seq, void *unused)
 {
 	struct host_out out = { seq };
 
@@ -79,14 +79,14 @@ static int report_proc_show(struct seq_file *seq, void *unused)
 	return 0;
 }
 
-static int report_proc_open(struct inode *inode, struct file *filp)
+static int proc_open(struct inode *inode, struct file *filp)
 {
-	return single_open(filp, report_proc_show, inode->i_private);
+	return single_open(filp, proc_show, inode->i_private);
 }
 
-const struct file_operations report_proc_fops = {
+static const struct file_operations proc_fops = {
 	.owner = THIS_MODULE,
-	.open = report_proc_open,
+	.open = proc_open,
 	.read = seq_read,
 	.llseek = seq_lseek,
 	.release = single_release,
@@ -94,8 +94,8 @@ const struct file_operations report_proc_fops = {
 
 /* ---- proc/PID ---- */
 
-/* Where such files are made: debugfs, or a binderfs. */
-struct place {
+/* Where such a file is: in debugfs or in a binderfs. */
+struct proc_dir_ops {
 	struct dentry *(*add)(struct dentry *dir, const char *name, void *data);
 	void (*remove)(struct dentry *file);
 };
@@ -114,18 +114,18 @@ static struct dentry *debugfs_dir, *debugfs_proc;
 
 static struct dentry *add_to_debugfs(struct dentry *dir, const char *name, void *data)
 {
-	struct dentry *file = debugfs_create_file(name, 0444, dir, data, &report_proc_fops);
+	struct dentry *file = debugfs_create_file(name, 0444, dir, data, &proc_fops);
 
 	return IS_ERR(file) ? NULL : file;
 }
 
 static struct dentry *add_to_binderfs(struct dentry *dir, const char *name, void *data)
 {
-	return binderfs_add_file(dir, name, 0444, &report_proc_fops, data);
+	return binderfs_add_file(dir, name, 0444, &proc_fops, data);
 }
 
-static const struct place in_debugfs = { add_to_debugfs, debugfs_remove };
-static const struct place in_binderfs = { add_to_binderfs, binderfs_remove_file };
+static const struct proc_dir_ops in_debugfs = { add_to_debugfs, debugfs_remove };
+static const struct proc_dir_ops in_binderfs = { add_to_binderfs, binderfs_remove_file };
 
 static struct proc_file *find_locked(const struct dentry *dir, s32 pid)
 {
@@ -138,7 +138,7 @@ static struct proc_file *find_locked(const struct dentry *dir, s32 pid)
 	return NULL;
 }
 
-static void add(const struct place *place, struct dentry *dir, s32 pid)
+static void add(const struct proc_dir_ops *ops, struct dentry *dir, s32 pid)
 {
 	struct proc_file *file;
 	char name[16];
@@ -151,13 +151,13 @@ static void add(const struct place *place, struct dentry *dir, s32 pid)
 		snprintf(name, sizeof(name), "%d", pid);
 		file->dir = dir;
 		file->pid = pid;
-		file->file = place->add(dir, name, (void *)(long)pid);
+		file->file = ops->add(dir, name, (void *)(long)pid);
 		list_add(&file->link, &proc_files);
 	}
 	mutex_unlock(&proc_files_lock);
 }
 
-static void del(const struct place *place, struct dentry *dir, s32 pid)
+static void del(const struct proc_dir_ops *ops, struct dentry *dir, s32 pid)
 {
 	struct proc_file *file;
 
@@ -166,7 +166,7 @@ static void del(const struct place *place, struct dentry *dir, s32 pid)
 	if (file && !--file->opens) {
 		list_del(&file->link);
 		if (file->file)
-			place->remove(file->file);
+			ops->remove(file->file);
 		kfree(file);
 	}
 	mutex_unlock(&proc_files_lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * reports: the engine's texts as files, in debugfs (binder/) and in each binderfs that was mounted
+ * reports: files with the reports of the engine, in debugfs (binder/) and in each binderfs mounted
  * with stats=global (binder_logs/).
  */
 #ifndef HOST_LINUX_REPORTS_H
@@ -12,33 +12,28 @@ struct dentry;
 struct file_operations;
 struct super_block;
 
-/* One text for everybody; for files of @fops whose inode's i_private is the report. */
+/* A report about all processes: the i_private of an inode with report_fops. */
 struct report_file {
 	const char *name;
 	void (*write)(struct host_out *out);
-	int (*obey)(const char *word); /* what is written to it, by root; NULL: it cannot be */
+	int (*command)(const char *word); /* a word written by root; NULL: read-only */
 };
 
-/* Its permission bits. */
+/* Permission bits. */
 static inline umode_t report_mode(const struct report_file *file)
 {
-	return file->obey ? 0644 : 0444;
+	return file->command ? 0644 : 0444;
 }
 
 extern const struct report_file report_files[];
 extern const unsigned int nr_report_files;
 extern const struct file_operations report_fops;
-/* The text on one process; i_private is its number. */
-extern const struct file_operations report_proc_fops;
 
-/* debugfs. What cannot be made there is not: nothing depends on it. */
+/* Creates the files in debugfs. Errors are ignored, as usual for debugfs. */
 void reports_init(void);
 void reports_exit(void);
 
-/*
- * A process has opened (closed) a device, in @sb: proc/PID is there while it has one open. May
- * sleep.
- */
+/* A process opened or closed a device in @sb: proc/PID exists while it has one open. May sleep. */
 void reports_proc_opened(s32 pid, struct super_block *sb);
 void reports_proc_closed(s32 pid, struct super_block *sb);
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# make module KVER=6.12      against the headers that vm-fetch brought
-# make module KDIR=/lib/modules/RELEASE/build      against those of an installed kernel
+# make module KVER=6.12      for a kernel of vm-fetch
+# make module KDIR=/lib/modules/RELEASE/build      for an installed kernel
 #
-# Leaves build/module/NAME/anybinder.ko and anybinder_heap.ko, NAME being KVER or the release of
-# KDIR's kernel. The kernel's own build decides what to compile anew.
+# Builds build/module/NAME/anybinder.ko and anybinder_heap.ko, where NAME is KVER or the release of
+# the kernel of KDIR.
 
 KVER ?= 6.12
 ifdef KDIR
@@ -22,8 +22,7 @@ VM_TESTS += module:symbols module:sparse module:newer
 
 .PHONY: module $(MODULE_KVERS:%=module-%)
 
-# One build of a directory at a time. Type information (BTF) would need another tool and nothing here
-# reads it.
+# One build of a directory at a time. BTF would need another tool and is not used.
 module:
 	@host/linux/link-sources $(abspath $(MODULE_DIR))
 	$(Q)flock $(MODULE_DIR) $(MAKE) --no-print-directory -C $(abspath $(MODULE_KDIR)) \
@@ -33,7 +32,7 @@ module:
 $(MODULE_KVERS:%=module-%): module-%:
 	@$(MAKE) --no-print-directory module KVER=$*
 
-# Need nothing of a kernel that mainline does not export (host/linux/symbols, heap/symbols).
+# No symbols that mainline does not export (host/linux/symbols, heap/symbols).
 module.symbols.needs := $(MODULE_KVERS:%=module-%)
 module.symbols.run = host/linux/check-symbols $(foreach kernel,$(MODULE_KVERS), \
 	$(BUILD)/module/$(kernel)/anybinder.ko $(BUILD)/module/$(kernel)/anybinder_heap.ko)
@@ -46,6 +45,6 @@ module.sparse.run = dir=$(abspath $(BUILD))/module/sparse; rm -rf $$dir; host/li
 	if [ -z "$$found" ]; then echo "module-sparse: 1 passed, 0 failed, 0 skipped"; \
 	else echo "module-sparse: 0 passed, 1 failed, 0 skipped"; exit 1; fi
 
-# Against headers changed as mainline changed them after 6.12.
+# Builds against headers changed as mainline changed them after 6.12.
 module.newer.run = host/linux/compat/newer $(abspath $(BUILD)/vm/6.12/headers/build) \
 	$(abspath $(BUILD))/module/newer

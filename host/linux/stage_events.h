@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The one tracepoint that the stock driver has not: where a call is on its way (core/stage.h). In
- * a trace system of its own, so that `binder` stays what tools know. The time is the monotonic
- * clock's, whatever clock the trace is kept by, so that a client's own stamps compare with it.
+ * A tracepoint that the stock driver does not have: the stages of a round trip
+ * (core/things/stage.h). It is in a trace system of its own, so that `binder` is as tools expect.
+ * The time is that of the monotonic clock, whatever the clock of the trace, to be compared with
+ * timestamps of clients.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM anybinder

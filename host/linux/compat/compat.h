@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What older kernels call differently. The module is written for the newest kernel that it is
- * built on; the probe script beside this file looks at the kernel's headers and defines
- * COMPAT_HAVE_* for what it finds there.
+ * Interfaces that differ in older kernels. The module is written for the newest kernel; the script
+ * `probe` searches the headers of the kernel and defines COMPAT_HAVE_*.
  */
 #ifndef HOST_LINUX_COMPAT_H
 #define HOST_LINUX_COMPAT_H
@@ -38,7 +37,7 @@ static inline void compat_vm_flags_mod(struct vm_area_struct *vma, vm_flags_t se
 #define compat_schedule_freezable(timeout) freezable_schedule_timeout(timeout)
 #endif
 
-/* What a directory operation is told of the mount's ids. */
+/* The id mapping of a mount, an argument of directory operations. */
 #ifdef COMPAT_HAVE_MNT_IDMAP
 #define compat_idmap struct mnt_idmap
 #else
@@ -54,14 +53,13 @@ static inline void compat_inode_init_times(struct inode *inode)
 #endif
 }
 
-/* What a device class's operations are told of a device. */
+/* The type of a device in the operations of a class. */
 #ifdef COMPAT_HAVE_CLASS_CONST_DEVICE
 #define COMPAT_CLASS_DEVICE const struct device
 #else
 #define COMPAT_CLASS_DEVICE struct device
 #endif
 
-/* The module uses symbols of that namespace. */
 #ifdef COMPAT_HAVE_IMPORT_NS_STRING
 #define COMPAT_IMPORT_NS(ns) MODULE_IMPORT_NS(#ns)
 #else
@@ -69,9 +67,8 @@ static inline void compat_inode_init_times(struct inode *inode)
 #endif
 
 /*
- * Locks a directory and finds the place for @name in it: a counted dentry that stands for nothing
- * yet. Pair: compat_end_creating(), which leaves the dentry alone; not after an error (-EEXIST:
- * there is such a name).
+ * Locks a directory and returns a reference to a negative dentry for @name. -EEXIST: the name
+ * exists. Pair, unless it failed: compat_end_creating(), which does not put the dentry.
  */
 static inline struct dentry *compat_start_creating(struct dentry *dir, const char *name)
 {
@@ -138,7 +135,7 @@ static inline void compat_release_secctx(compat_secctx *secctx)
 typedef unsigned long (*compat_shrinker_fn)(struct shrinker *shrinker,
 					    struct shrink_control *control);
 
-/* A shrinker at work; NULL: no memory. */
+/* Registers a shrinker. NULL: no memory. */
 static inline struct shrinker *compat_shrinker_start(const char *name, compat_shrinker_fn count,
 						     compat_shrinker_fn scan)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A thread takes its caller's place on the scale when it reads the call, and goes back when it
- * answers: both times it is the calling thread that is changed. What a process may not do itself it
- * does not get from its caller either, except for going back to where it was.
+ * A thread inherits the priority of its caller when it reads a call, and returns to its own when
+ * it replies: in both cases the calling thread is changed. Inheritance does not exceed what the
+ * process is allowed to set itself; returning is always allowed.
  */
-#include "urgency.h"
+#include "priority.h"
 
 #include <linux/capability.h>
 #include <linux/sched.h>
@@ -18,16 +18,16 @@ static bool policy_is_realtime(u8 policy)
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
 
-void urgency_get(u8 *policy, s8 *prio)
+void priority_get(u8 *policy, s8 *prio)
 {
-	/* A deadline has no place on the scale, and is never given up for one. */
+	/* SCHED_DEADLINE is not inherited, and never changed. */
 	*policy = current->policy == SCHED_DEADLINE ? SCHED_NORMAL : current->policy;
 	*prio = policy_is_realtime(*policy) ? current->rt_priority : task_nice(current);
 }
 
 /*
- * Lowers a wish to what the thread may have. False: nothing is to be changed. RLIMIT_NICE 0, the
- * usual one, allows no nice value at all, as the stock driver reads it.
+ * Lowers a priority to what the thread is allowed. False: it must not be changed. RLIMIT_NICE 0,
+ * the default, allows no nice value at all, as in the stock driver.
  */
 static bool limit(u8 *policy, s8 *prio)
 {
@@ -51,7 +51,7 @@ static bool limit(u8 *policy, s8 *prio)
 	return true;
 }
 
-void urgency_set(u8 policy, s8 prio, bool check)
+void priority_set(u8 policy, s8 prio, bool check)
 {
 	struct sched_attr attr = { .size = sizeof(attr) };
 

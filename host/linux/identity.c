@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The opener is known by its thread group leader, whose structure is kept: a number that is asked
- * for when the process is gone is 0, never somebody else's. What it may do is decided by the
- * credentials of the open file, which later changes of its user do not touch.
+ * The opener is represented by a reference to its thread group leader, so after its death the
+ * process number in a namespace is 0, never that of another process. Permissions are those of the
+ * open file, which later changes of the user id do not affect.
  */
-#include "who.h"
+#include "identity.h"
 
 #include "map.h"
 
@@ -16,7 +16,7 @@
 #include <linux/sched/task.h>
 #include <linux/user_namespace.h>
 
-int who_init(struct host_proc *proc, struct host_map *map, const struct file *file)
+int identity_init(struct host_proc *proc, struct host_map *map, const struct file *file)
 {
 	int err = map_init(map, file);
 
@@ -29,32 +29,32 @@ int who_init(struct host_proc *proc, struct host_map *map, const struct file *fi
 	return 0;
 }
 
-void who_destroy(struct host_proc *proc)
+void identity_destroy(struct host_proc *proc)
 {
 	put_cred(proc->cred);
 	put_task_struct(proc->task);
 }
 
-s32 who_pid(const struct host_proc *proc)
+s32 identity_pid(const struct host_proc *proc)
 {
 	return proc->task->pid;
 }
 
-s32 who_pid_seen_by_current(const struct host_proc *proc)
+s32 identity_pid_seen_by_current(const struct host_proc *proc)
 {
 	return task_tgid_nr_ns(proc->task, task_active_pid_ns(current));
 }
 
-u32 who_euid_seen_by(const struct host_proc *sender, const struct host_proc *viewer)
+u32 identity_euid_seen_by(const struct host_proc *sender, const struct host_proc *viewer)
 {
 	struct user_namespace *ns = viewer->cred->user_ns;
 	kuid_t euid = task_euid(sender->task);
 
-	/* The first namespace, nearly always the one, knows everybody by the kernel's number. */
+	/* In the initial namespace, the usual case, no translation is needed. */
 	return ns == &init_user_ns ? __kuid_val(euid) : from_kuid(ns, euid);
 }
 
-u32 who_current_euid(void)
+u32 identity_current_euid(void)
 {
 	return from_kuid(&init_user_ns, current_euid());
 }
