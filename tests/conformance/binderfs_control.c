@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* binderfs: making and removing devices by binder-control, and what else is in the directory. */
+/* binderfs: adding and removing devices with binder-control, and the other files there. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static int remove_file(const char *name)
 	return unlink(path_of(name)) ? -errno : 0;
 }
 
-/* A device for this test alone. */
+/* A device for this test only. */
 static void add(const char *name)
 {
 	struct binderfs_device device;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * binder_logs: what the texts say, and that they say it in the stock layout, line for line. A name
- * in angle brackets is compared with nothing: <n> stands for a decimal, <x> for a hexadecimal
- * number.
+ * binder_logs: the contents of the texts, and their layout, which is that of the stock driver,
+ * line for line. <n> stands for any decimal number, <x> for any hexadecimal one.
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -16,7 +15,7 @@
 
 #define TEXT_SIZE (1 << 20)
 
-/* The whole of a file in binder_logs/; NULL when it is not there. */
+/* The contents of a file in binder_logs/; NULL if it does not exist. */
 static char *read_log(const char *name)
 {
 	static char text[TEXT_SIZE];
@@ -436,7 +435,7 @@ TEST(logs_state_of_unread_work, "Unread work is shown by its kind.", "binderfs")
 	call(client, 55);
 	expect_line(proc_log(client), "    transaction error: %u", (uint32_t)BR_FAILED_REPLY);
 	expect(client, BR_FAILED_REPLY);
-	/* a request taken back, and one taken back too late */
+	/* a cleared request, and one that was cleared too late */
 	put_handle_cookie(manager, BC_REQUEST_DEATH_NOTIFICATION, handle, 0xd0);
 	put_handle_cookie(manager, BC_CLEAR_DEATH_NOTIFICATION, handle, 0xd0);
 	flush(manager);
@@ -445,11 +444,11 @@ TEST(logs_state_of_unread_work, "Unread work is shown by its kind.", "binderfs")
 	put_handle_cookie(manager, BC_REQUEST_DEATH_NOTIFICATION, handle, 0xd0);
 	flush(manager);
 	client_kill(server);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	put_handle_cookie(manager, BC_CLEAR_DEATH_NOTIFICATION, handle, 0xd0);
 	flush(manager);
 	expect_line(proc_log(manager), "  has cleared dead binder");
-	/* an object that its owner is to be told of */
+	/* an object with work for its owner */
 	thread = client_thread(client);
 	call_oneway(thread, 0, .objects = { OBJ_BINDER(0x30, 0x40) });
 	expect_line(proc_log(client), "    node work <n>: u0000000000000030 c0000000000000040");

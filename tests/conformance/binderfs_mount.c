@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Mounting binderfs: its options, and what a user namespace gets of it. */
+/* Mounting binderfs: its options, and mounts in a user namespace. */
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -9,9 +9,9 @@
 #include "spaces.h"
 #include "test.h"
 
-/* Users 0 to 9 of a namespace, who are 100000 to 100009 here. */
+/* Users 0 to 9 of a namespace, which are 100000 to 100009 here. */
 static const struct id_map tenants = { .inside = 0, .outside = 100000, .count = 10 };
-static const struct id_map nobody_else = { 0 };
+static const struct id_map no_ids = { 0 };
 
 static void expect_looks(struct actor *by, const char *path, uint32_t mode, uint32_t owner)
 {
@@ -26,7 +26,7 @@ static void expect_looks(struct actor *by, const char *path, uint32_t mode, uint
 TEST(binderfs_mount_is_apart,
      "Each mount is a separate binderfs with separate context managers.", "binderfs_mount")
 {
-	struct actor *actor = actor_apart(nobody_else);
+	struct actor *actor = actor_apart(no_ids);
 	const char *one = mounted_device(actor, "one", ""), *two = mounted_device(actor, "two", "");
 	struct client *manager = manager_open((struct client_options){ .device = one,
 								       .by = actor });
@@ -47,7 +47,7 @@ TEST(binderfs_mount_bad_options,
 {
 	static const char *const bad[] = { "max=-1", "max=x", "max=1048577", "max", "stats=local",
 					   "stats", "mode=0666", "max=99999999999" };
-	struct actor *actor = actor_apart(nobody_else);
+	struct actor *actor = actor_apart(no_ids);
 	char name[8];
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -67,7 +67,7 @@ TEST(binderfs_mount_max,
      "max bounds the number of devices (ENOSPC); a removed one makes room; a remount changes it.",
      "binderfs_mount")
 {
-	struct actor *actor = actor_apart(nobody_else);
+	struct actor *actor = actor_apart(no_ids);
 
 	EXPECT_OK(mount_binderfs(actor, "fs", "max=4"));
 	EXPECT_OK(add_device(actor, "fs", "fourth"));
@@ -83,7 +83,7 @@ TEST(binderfs_mount_max_below_the_first,
      "A mount that has no room for its first devices fails with ENOSPC.",
      "binderfs_mount")
 {
-	struct actor *actor = actor_apart(nobody_else);
+	struct actor *actor = actor_apart(no_ids);
 
 	EXPECT_ERR(mount_binderfs(actor, "fs", "max=2"), ENOSPC);
 }
@@ -91,7 +91,7 @@ TEST(binderfs_mount_max_below_the_first,
 TEST(binderfs_mount_stats,
      "binder_logs exists if stats=global was given; a remount cannot change it.", "binderfs_mount")
 {
-	struct actor *actor = actor_apart(nobody_else);
+	struct actor *actor = actor_apart(no_ids);
 
 	EXPECT_OK(mount_binderfs(actor, "plain", ""));
 	EXPECT_ERR(look_at(actor, "/mnt/plain/binder_logs").err, ENOENT);
@@ -110,7 +110,7 @@ static void do_detach(void *arg)
 TEST(binderfs_mount_is_kept_by_its_users,
      "Open devices go on working when the mount is detached.", "binderfs_mount")
 {
-	struct actor *actor = actor_apart(nobody_else);
+	struct actor *actor = actor_apart(no_ids);
 	const char *device = mounted_device(actor, "fs", "");
 	struct client *manager = manager_open((struct client_options){
 		.device = device, .by = actor_beside(actor, 0) });
@@ -122,7 +122,7 @@ TEST(binderfs_mount_is_kept_by_its_users,
 	round_trip(client, 0, manager);
 }
 
-/* A call of @client's, whom the manager sees as user @uid. */
+/* A call of @client, which the manager sees as user @uid. */
 static void call_as(uint32_t uid, struct client *client, struct client *manager)
 {
 	const struct returned *got;
@@ -248,7 +248,7 @@ TEST(userns_manager_is_one_user,
 	first = manager_open((struct client_options){ .device = device,
 						      .by = actor_beside(root, 3) });
 	client_kill(first);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	stranger = client_open((struct client_options){ .device = device,
 							.by = actor_beside(root, 4) });
 	EXPECT_ERR(client_ioctl(stranger, BINDER_SET_CONTEXT_MGR, &zero), EPERM);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Calls whose parties die, threads that leave with calls on them, and what becomes of the rest. */
+/* Calls whose caller or server dies, and threads that exit with calls in progress. */
 #include "expect.h"
 #include "test.h"
 
@@ -257,7 +257,7 @@ TEST(txn_nested_after_the_callers_death,
 	call(first, 0);
 	got = expect(manager, BR_TRANSACTION);
 	client_kill(first);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	round_trip(manager, handle, last);
 	answer(manager, got);
 	round_trip(manager, handle, last);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Death notifications: asked for, told, answered, taken back, in every order. */
+/* Death notifications: requested, delivered, acknowledged, cleared, in every order. */
 #include "expect.h"
 #include "test.h"
 
@@ -388,9 +388,9 @@ TEST(death_of_a_holder_before_delivery, "A holder may end before it has read a d
 	request(holder, 0, 0xd0);
 	request(manager, handle, 0xd1);
 	client_kill(server);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	client_kill(manager);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	client_kill(holder);
 	round_trip(client_new(), 0, manager_new());
 }
@@ -451,7 +451,7 @@ TEST(death_requested_late_outside_the_loop,
 	put_u32(holder, BC_ACQUIRE, 0);
 	flush(holder);
 	client_kill(manager);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	request(holder, 0, 0xd0);
 	EXPECT_EQ(expect(thread, BR_DEAD_BINDER)->cookie, 0xd0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The ioctls of a device other than BINDER_WRITE_READ, and what each makes of bad arguments. */
+/* The ioctls of a device other than BINDER_WRITE_READ, also with bad arguments. */
 #include <signal.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The context manager: who may become it, and what handle 0 means without one. */
+/* The context manager: which process may become it, and what handle 0 means without one. */
 #include <unistd.h>
 
 #include "expect.h"
@@ -169,7 +169,7 @@ TEST(manager_absent_is_a_dead_reply,
 	struct client *client = client_new();
 
 	client_close(manager);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	call(client, 0);
 	expect(client, BR_DEAD_REPLY);
 	expect_nothing(client);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Opening a device file, mapping it, and what each needs of the other. */
+/* Opening a device file and mapping it. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -270,7 +270,7 @@ TEST(device_payload_is_private_to_its_open,
 	call(client, 0, .size = 64);
 	answer(manager, expect(manager, BR_TRANSACTION));
 	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_REPLY); /* kept: its page is there to be looked at */
+	expect(client, BR_REPLY); /* kept, so that its page stays readable */
 	call(client_thread(client), 0, .data = "secret", .size = 7);
 	got = expect(manager, BR_TRANSACTION);
 	probe->client = client;

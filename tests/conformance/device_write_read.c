@@ -8,7 +8,7 @@
 
 #define UNKNOWN_COMMAND _IOW('c', 77, uint32_t)
 
-/* Write these bytes; how it ended is in client->last. */
+/* Write these bytes; the result is in client->last. */
 static int write_bytes(struct client *client, const void *bytes, size_t size)
 {
 	struct binder_write_read bwr = {
@@ -149,7 +149,7 @@ TEST(write_bad_buffer_is_efault, "A write buffer at an unmapped address fails wi
 	EXPECT_EQ(bwr.write_consumed, 0);
 }
 
-/* The last bytes before an address without memory, filled from the end. */
+/* The last bytes before an unmapped address, filled from the end. */
 static void *at_the_edge(const void *bytes, size_t size)
 {
 	uint8_t *pages = shared_alloc(3 * 4096);
@@ -354,18 +354,6 @@ TEST(write_batch_is_executed_in_order, "Commands of one write are executed in th
 	expect_nothing(client);
 }
 
-// SPDX-License-Identifier: GPL-2.0
-/*
- * Corners of several areas: each is a branch of the engine that its area's own tests do not reach,
- * found by measuring what the suite covers.
- */
-#include <string.h>
-#include <sys/resource.h>
-
-#include "expect.h"
-#include "files.h"
-#include "test.h"
-
 TEST(write_consumed_beyond_the_end, "With write_consumed beyond write_size nothing is executed.")
 {
 	struct client *client = client_new();
@@ -394,7 +382,7 @@ TEST(read_gathers_many_returns,
 	put_cmd(owner, BC_ENTER_LOOPER);
 	flush(owner);
 	client_kill(manager);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	owner->show_refs = true;
 	EXPECT_OK(read_once(owner, READ_SIZE));
 	EXPECT_EQ(owner->raw_size, 4 + 24 * 2 * (4 + sizeof(struct binder_ptr_cookie)));

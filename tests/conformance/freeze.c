@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * BINDER_FREEZE and BINDER_GET_FROZEN_INFO: what a frozen process does not get, and how it is
- * told later.
+ * BINDER_FREEZE and BINDER_GET_FROZEN_INFO: what a frozen process does not get, and what it gets
+ * later.
  */
 #include <unistd.h>
 
@@ -283,7 +283,7 @@ TEST(freeze_killed_process_stays_answerable,
 
 	EXPECT_OK(freeze(manager, server, true, 0));
 	client_kill(server);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	call(manager, handle);
 	expect(manager, BR_DEAD_REPLY);
 }
@@ -311,7 +311,7 @@ TEST(freeze_update_needs_same_sender, "TF_UPDATE_TXN does not replace another pr
 	for (int i = 0; i < 4; i++)
 		update(i % 2 ? second : first, 0, i);
 	EXPECT_OK(freeze(first, manager, false, 0));
-	/* the first is on its way already, and no more pending */
+	/* the first is queued already, and not pending any more */
 	expect_number(manager, 0);
 	expect_number(manager, 2);
 	expect_number(manager, 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Freeze notifications: holders of handles are told when the owner is frozen and thawed. */
+/* Freeze notifications: holders of handles are notified when the owner is frozen and thawed. */
 #include "expect.h"
 #include "test.h"
 
@@ -35,7 +35,7 @@ static int try_done(struct client *client, uint64_t cookie)
 	return try_flush(client);
 }
 
-/* The client is told of the state, and answers. */
+/* The client is notified of the state, and acknowledges it. */
 static void expect_state(struct client *client, uint64_t cookie, bool frozen)
 {
 	const struct returned *got = expect(client, BR_FROZEN_BINDER);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hostile clients: streams of garbage, addresses that are not theirs, identities that are not
- * theirs. Whatever they do harms nobody else, and the device goes on serving.
+ * Hostile clients: streams of garbage, addresses and identities of others. No other process is
+ * harmed, and the device goes on working.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -66,7 +66,7 @@ TEST(hostile_random_arguments, "Known commands with random arguments are refused
 		client->head = client->tail;
 	}
 	client_kill(client);
-	/* What the garbage sent in earnest. */
+	/* Receives what the garbage sent by accident. */
 	while (peek(manager)) {
 		if (manager->queue[manager->head % QUEUE_LENGTH].cmd == BR_TRANSACTION)
 			put_free(manager, &manager->queue[manager->head % QUEUE_LENGTH]);
@@ -193,7 +193,7 @@ TEST(hostile_dropped_privileges,
 	finish_call(client);
 }
 
-/* A page that only the client has, with nothing behind it. */
+/* A page that only the client has, with no memory after it. */
 static void do_map_private(void *arg)
 {
 	void **at = arg;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* By which numbers processes and users know each other across pid and user namespaces. */
+/* Process and user ids across pid and user namespaces. */
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/types.h>
@@ -14,7 +14,7 @@ static void become(void *arg)
 	EXPECT_EQ(seteuid(*(uid_t *)arg), 0);
 }
 
-/* Opens the device as root, and is this user from then on. */
+/* Opens the device as root and changes to this user. */
 static struct client *client_of_user(uid_t uid)
 {
 	struct client *client = client_new();
@@ -23,7 +23,7 @@ static struct client *client_of_user(uid_t uid)
 	return client;
 }
 
-/* One call is made, received and answered; what the receiver was told of its sender. */
+/* One call is made, received and answered; returns what the receiver sees of its sender. */
 static struct binder_transaction_data meet(struct client *from, struct client *manager)
 {
 	const struct returned *got;
@@ -37,7 +37,7 @@ static struct binder_transaction_data meet(struct client *from, struct client *m
 	return txn;
 }
 
-/* A client in a user namespace where root of the machine is this user, and nobody else is. */
+/* A client in a user namespace that maps only this user, to root of the machine. */
 static struct client *client_where_root_is(uint32_t uid)
 {
 	return client_open((struct client_options){
@@ -74,7 +74,7 @@ TEST(identity_user_unknown_within,
 	EXPECT_EQ(meet(client_of_user(1000), manager).sender_euid, (uint32_t)-1);
 }
 
-/* What the director forks from now on is in a new pid namespace. */
+/* Processes that the director forks from now on are in a new pid namespace. */
 static void new_pids(void)
 {
 	if (unshare(CLONE_NEWPID))

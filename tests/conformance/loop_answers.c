@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A server and a client that go through calls as fast as they can, as libraries do. */
+/* A server and a client that exchange calls as fast as they can, as libraries do. */
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -14,7 +14,7 @@ struct side {
 	int fd;
 	uint8_t out[256], in[512];
 	size_t out_size, in_size, in_at;
-	uint32_t done; /* calls answered, or answers got */
+	uint32_t done; /* calls answered, or replies received */
 	int err;
 };
 
@@ -32,7 +32,7 @@ static void queue_txn(struct side *side, uint32_t cmd, uint32_t code)
 	queue(side, cmd, &txn);
 }
 
-/* The next return; what has been read is used up before more is read. 0: side->err. */
+/* The next return; what has been read is used before more is read. 0: side->err is set. */
 static uint32_t next(struct side *side, struct binder_transaction_data *txn)
 {
 	struct binder_write_read bwr = {
@@ -78,7 +78,7 @@ static void serve(void *arg)
 	while (side->done < CALLS && read_until(side, BR_TRANSACTION, &txn)) {
 		queue(side, BC_FREE_BUFFER, &txn.data.ptr.buffer);
 		queue_txn(side, BC_REPLY, txn.code);
-		/* The last time, too, when no other call follows. */
+		/* Also the last time, when no other call follows. */
 		if (!read_until(side, BR_TRANSACTION_COMPLETE, &txn))
 			break;
 		side->done++;

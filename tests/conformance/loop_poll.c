@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* poll and epoll on a device: readable means that a read would return something. */
+/* poll and epoll on a device: readable means that a read returns something. */
 #include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Looper threads: when the driver asks for another one, and what the looper commands count for. */
+/* Looper threads: when the driver requests another one, and what the looper commands do. */
 #include "expect.h"
 #include "test.h"
 
@@ -8,7 +8,7 @@ static void set_max_threads(struct client *client, uint32_t max)
 	EXPECT_OK(client_ioctl(client, BINDER_SET_MAX_THREADS, &max));
 }
 
-/* A manager in the loop that may be asked for so many threads. */
+/* A manager in the loop with this max_threads. */
 static struct client *server_new(uint32_t max)
 {
 	struct client *server = manager_new();

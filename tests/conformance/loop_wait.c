@@ -111,7 +111,7 @@ TEST(wait_one_call_wakes_one_thread, "A call wakes one thread and no other.")
 	for (int i = 0; i < 4; i++)
 		threads[i] = parked_thread(manager);
 	call(client_new(), 0);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	for (int i = 0; i < 4; i++)
 		awake += read_end(threads[i], 20) == 0;
 	EXPECT_EQ(awake, 1);

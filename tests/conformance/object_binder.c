@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Objects and handles in payloads: each arrives as what it is to the receiver. */
+/* Objects and handles in payloads: each arrives as what it is for the receiver. */
 #include <string.h>
 
 #include "expect.h"
 #include "test.h"
 
-/* The call is refused whole: its sender is told so and why, the server hears nothing. */
+/* The call is refused: its sender gets a failure and the reason, the server gets nothing. */
 static void expect_refused(struct client *client, struct client *server, int err)
 {
 	struct binder_extended_error error;

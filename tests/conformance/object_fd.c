@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* File descriptors in payloads: who may send them, what the receiver gets, and who closes what. */
+/* File descriptors in payloads: when they may be sent, what arrives, and when they are closed. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where objects may stand in a payload, and what the list of offsets must look like. */
+/* Where objects may be in a payload, and what the list of offsets must look like. */
 #include <string.h>
 
 #include "expect.h"
 #include "test.h"
 
-/* Three objects one behind the other, with which the tests build payloads. */
+/* Three consecutive objects, from which the tests build payloads. */
 static struct flat_binder_object three[3] = {
 	{ .hdr = { BINDER_TYPE_BINDER }, .binder = 0x10, .cookie = 0x20 },
 	{ .hdr = { BINDER_TYPE_BINDER }, .binder = 0x30, .cookie = 0x40 },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Scatter-gather: buffers sent beside the payload (BINDER_TYPE_PTR), and pointers in them or to
- * them that the driver sets for the receiver. Parents stand behind a few bytes of data: the stock
- * driver takes a parent at offset 0 for none at all.
+ * them that the driver sets for the receiver. Parents follow a few bytes of data: the stock driver
+ * takes a parent at offset 0 for none.
  */
 #include <string.h>
 
@@ -372,7 +372,7 @@ TEST(sg_chain_of_many, "Buffers may be nested deeply, each the child of the one 
 	uint64_t *words = shared_alloc(CHAIN * 16);
 	const struct binder_buffer_object *there;
 
-	/* what stands at offset 0 is data: the stock driver takes a parent there for none */
+	/* data at offset 0: the stock driver takes a parent there for none */
 	for (size_t i = 0; i < CHAIN; i++) {
 		offsets[i] = (i + 1) * sizeof(*objects);
 		objects[i + 1] = (struct binder_buffer_object){

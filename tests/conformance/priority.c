@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who serves a call does so at the nice value of the caller, or at the least that the object asks
- * for, and goes back to its own with the reply.
+ * A call is served at the nice value of its caller, or at the minimum that the object requests;
+ * the reply restores the server's own.
  */
 #include "expect.h"
 #include "scheduling.h"
@@ -14,8 +14,8 @@ struct scene {
 };
 
 /*
- * Both were opened at nice 0, where a server goes back to with each read; the caller is at a nice
- * value of its own. handle is an object of the server's with such flags.
+ * Both were opened at nice 0, which a server returns to with each read; the caller has another
+ * nice value. handle is an object of the server with these flags.
  */
 static struct scene begin(int caller, uint32_t flags)
 {
@@ -124,7 +124,7 @@ TEST(priority_when_the_caller_dies,
 	struct client *other = client_new();
 	uint32_t handle;
 
-	/* the manager hands the object on, so that it can outlive the caller */
+	/* the manager passes the object on, so that it can outlive the caller */
 	sched_set_nice(other, -7);
 	call(other, 0);
 	free_buffer(s.caller, expect(s.caller, BR_TRANSACTION));
@@ -136,7 +136,7 @@ TEST(priority_when_the_caller_dies,
 	expect(s.server, BR_TRANSACTION);
 	expect_nice(s.server, -7);
 	client_kill(other);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	expect_nice(s.server, -7);
 	reply(s.server);
 	expect(s.server, BR_TRANSACTION_COMPLETE);
@@ -202,7 +202,7 @@ TEST(priority_of_the_manager, "Calls to a plain context manager are served at ni
 	expect_nice(manager, -8);
 }
 
-/* ---- where a thread begins ------------------------------------------------ */
+/* ---- the default of a process ---------------------------------------------- */
 
 TEST(priority_default_before_process_work,
      "A thread that reads for the process returns to the nice value of its open.")
@@ -314,7 +314,7 @@ TEST(priority_oneway_takes_the_nodes_least,
 	struct client *manager, *server;
 	uint32_t handle;
 
-	/* the server's place is 12: it was opened there */
+	/* the server was opened at 12 */
 	sched_need();
 	manager = manager_new();
 	server = client_new();
@@ -402,7 +402,7 @@ TEST(priority_of_a_realtime_caller,
 	const struct returned *got;
 	uint32_t handle;
 
-	/* the server's place is 5: it was opened there */
+	/* the server was opened at 5 */
 	sched_need();
 	manager = manager_new();
 	server = client_new();
@@ -484,7 +484,7 @@ TEST(priority_default_of_a_realtime_opener,
 	expect_nice(thread, 0);
 }
 
-/* ---- what a process may have ------------------------------------------------------ */
+/* ---- limits ------------------------------------------------------------------------ */
 
 TEST(priority_unprivileged_by_default,
      "A server with RLIMIT_NICE 0 and no privilege keeps its nice value.")

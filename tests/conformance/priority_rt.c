@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What Android's own kernels add: an object may ask for a real-time policy, and may give leave to
- * inherit that of its callers.
+ * What Android's own kernels add: an object may request a real-time policy, and may allow that of
+ * its callers to be inherited.
  */
 #include "expect.h"
 #include "scheduling.h"
@@ -13,7 +13,7 @@ struct scene {
 	uint32_t handle;
 };
 
-/* Both at nice 0, and an object of the server's with such flags. */
+/* Both at nice 0, and an object of the server with these flags. */
 static struct scene begin(uint32_t flags)
 {
 	struct scene s;
@@ -39,7 +39,7 @@ static void end(struct scene *s, const struct returned *got)
 	finish_call(s->caller);
 }
 
-/* One call of such a caller finds the server so scheduled, and at nice 0 again behind it. */
+/* During one call of such a caller the server is scheduled like this, and at nice 0 afterwards. */
 static void expect_served(struct scene *s, int policy, int prio, int served_policy, int served_prio)
 {
 	const struct returned *got;

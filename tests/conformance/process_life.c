@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The life of a binder process: it ends with the last close of its file, however that happens. */
+/* The life of a binder process: it ends with the last close of its file, of whatever kind. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -29,7 +29,7 @@ static void fork_child(void *arg)
 	child->pid = pid;
 }
 
-/* Let the client's process have a child that stays when it dies, with or without the file. */
+/* Give the client's process a child that outlives it, with or without the file. */
 static pid_t child_of(struct client *client, bool close_first)
 {
 	struct child *child = shared_alloc(sizeof(*child));
@@ -37,7 +37,7 @@ static pid_t child_of(struct client *client, bool close_first)
 	child->client = client;
 	child->close_first = close_first;
 	client_run(client, fork_child, child);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	return child->pid;
 }
 
@@ -48,7 +48,7 @@ static void expect_dead(struct client *caller)
 	expect_nothing(caller);
 }
 
-/* A manager that serves a call of the client it is given. */
+/* A manager that serves a call of this client. */
 static struct client *serving(struct client **caller)
 {
 	struct client *manager = manager_new();
@@ -99,7 +99,7 @@ TEST(process_thread_end_is_not_noticed,
 	call(caller, 0);
 	expect(thread, BR_TRANSACTION);
 	actor_start(thread->by, leave_thread, NULL);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	expect_nothing(caller);
 	round_trip(client_new(), 0, manager);
 	client_kill(manager);
@@ -126,7 +126,7 @@ TEST(process_map_keeps_the_file_open,
 	struct client *manager = serving(&caller);
 
 	client_run(manager, close_only, manager);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	expect_nothing(caller);
 	client_run(manager, unmap_only, manager);
 	expect_dead(caller);
@@ -141,7 +141,7 @@ TEST(process_child_with_the_file_keeps_it,
 	pid_t child = child_of(manager, false);
 
 	client_kill(manager);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	expect_nothing(caller);
 	kill(child, SIGKILL);
 	expect_dead(caller);
@@ -204,7 +204,7 @@ TEST(process_open_again_after_close,
 
 	client_close(server);
 	again = client_again(server);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	call(manager, handle);
 	expect(manager, BR_DEAD_REPLY);
 	round_trip(manager, give(again, manager, 0x10, 0x20, 0), again);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Handles as their holder sees them: numbers, counts, and what a weak one is good for. */
+/* Handles as their holder sees them: numbers, counts, and what a weak one allows. */
 #include "expect.h"
 #include "test.h"
 
@@ -204,7 +204,7 @@ TEST(handle_zero_without_manager_is_ignored,
 	struct client *client = client_new();
 
 	client_close(manager);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	put_u32(client, BC_ACQUIRE, 0);
 	put_u32(client, BC_INCREFS, 0);
 	flush(client);
@@ -238,7 +238,7 @@ TEST(handle_dead_node_keeps_its_number,
 	uint32_t handle = give(server, manager, 0x100, COOKIE, 0);
 
 	client_kill(server);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	EXPECT_EQ(give(other, manager, 0x100, COOKIE, 0), handle + 1);
 	put_now(manager, BC_RELEASE, handle);
 	EXPECT_EQ(give(other, manager, 0x200, COOKIE, 0), handle);

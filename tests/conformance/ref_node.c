@@ -28,7 +28,7 @@ static void expect_ref(struct client *owner, uint32_t cmd, const char *file, int
 
 #define expect_ref(owner, cmd) expect_ref(owner, cmd, __FILE__, __LINE__)
 
-/* Take the first two returns, and answer them. */
+/* Read the first two returns, and acknowledge them. */
 static void acknowledge(struct client *owner)
 {
 	expect_ref(owner, BR_INCREFS);
@@ -38,7 +38,7 @@ static void acknowledge(struct client *owner)
 	flush(owner);
 }
 
-/* owner sends its node one-way; the manager gets it, and holds nothing but the buffer. */
+/* owner sends its node one-way; the manager gets it, and only the buffer refers to it. */
 static const struct returned *send_node(struct client *owner, struct client *manager)
 {
 	const struct returned *got;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the system is told of transactions that come to nothing: generic netlink, family `binder`
- * (Documentation/netlink/specs/binder.yaml). The director listens; reports of processes that are
- * none of the test's are passed over.
+ * Failure notices: failed transactions are reported over generic netlink, family `binder`
+ * (Documentation/netlink/specs/binder.yaml). The director listens; notices about processes outside
+ * the test are ignored.
  */
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
@@ -162,7 +162,7 @@ static struct listener listen_to_reports(void)
 	return l;
 }
 
-/* The next report of a transaction that this client sent. */
+/* The next notice about a transaction that this client sent. */
 static struct message *next_report(const struct listener *l, const struct client *from)
 {
 	static struct message message;
@@ -176,10 +176,10 @@ static struct message *next_report(const struct listener *l, const struct client
 	return &message;
 }
 
-/* What a report must say. */
+/* What a notice must contain. */
 struct report {
 	uint32_t error;
-	const struct client *from, *to; /* NULL: not told */
+	const struct client *from, *to; /* NULL: not contained */
 	bool to_thread, is_reply;
 	uint32_t code, flags, data_size;
 };
@@ -250,7 +250,7 @@ TEST(report_of_a_call_to_the_dead,
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
 	client_kill(server);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	call(manager, handle, .code = 3);
 	expect(manager, BR_DEAD_REPLY);
 	expect_report(&l, BR_DEAD_REPLY, manager, .code = 3);
@@ -301,7 +301,7 @@ TEST(report_of_a_reply_without_a_caller,
 	call(client, 0);
 	expect(manager, BR_TRANSACTION);
 	client_kill(client);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	reply(manager, .code = 8);
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	expect_report(&l, BR_DEAD_REPLY, manager, .is_reply = true, .code = 8);

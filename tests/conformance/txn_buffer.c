@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The receiver's space: what a buffer holds, when it is given back, and what may be freed. */
+/* The receiver's space: what a buffer occupies, when it is released, and what may be freed. */
 #include <string.h>
 
 #include "expect.h"
@@ -70,7 +70,7 @@ TEST(buffer_undelivered_is_given_back,
 
 	call(client, 0, .size = 40 * 1024);
 	client_kill(client);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	call(other, 0, .size = 40 * 1024);
 	expect(other, BR_FAILED_REPLY);
 	answer(manager, expect(manager, BR_TRANSACTION));

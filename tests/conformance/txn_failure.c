@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Calls that cannot be made, replies that fit nowhere, and peers that die in between. */
+/* Calls that cannot be made, replies that cannot be delivered, and peers that die in between. */
 #include "expect.h"
 #include "test.h"
 
@@ -37,7 +37,7 @@ TEST(txn_dead_node_is_a_dead_reply, "A call to a node whose process has died get
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
 	client_kill(server);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	call(manager, handle);
 	expect(manager, BR_DEAD_REPLY);
 	expect_nothing(manager);
@@ -110,7 +110,7 @@ TEST(txn_middle_dies,
 	call(middle, 0, .code = 3);
 	got = expect(manager, BR_TRANSACTION);
 	client_kill(middle);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	expect_nothing(outer);
 	answer(manager, got);
 	expect(outer, BR_TRANSACTION_COMPLETE);
@@ -127,7 +127,7 @@ TEST(txn_caller_dies_while_served,
 	call(client, 0);
 	put_free(manager, expect(manager, BR_TRANSACTION));
 	client_kill(client);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	reply(manager);
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	expect_nothing(manager);
@@ -141,7 +141,7 @@ TEST(txn_caller_dies_before_delivery, "A call is still delivered when its caller
 
 	call(client, 0, .code = 8);
 	client_kill(client);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 8);
 }
 

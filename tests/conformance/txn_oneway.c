@@ -126,7 +126,7 @@ TEST(oneway_survives_its_sender, "A one-way call is delivered although its sende
 
 	call_oneway(client, 0, .code = 6, .data = "legacy", .size = 7);
 	client_kill(client);
-	sleep_ms(SETTLE_MS);
+	sleep_ms(CLEANUP_MS);
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(got->txn.code, 6);
 	EXPECT_EQ(got->txn.data_size, 7);
@@ -257,7 +257,7 @@ static void fill(struct client *client, int calls, size_t size)
 	}
 }
 
-/* Of a manager's 128 KiB for one-way calls; neither sender takes more than a quarter of all. */
+/* Part of a manager's 128 KiB for one-way calls; neither sender takes over a quarter of all. */
 static void fill_by_two_others(void)
 {
 	fill(client_new(), 14, 4000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A test says what it needs, a back end's file says what is missing and why. The names are a
- * closed list, so that a misspelt one is an error and not a test that silently never runs.
+ * A test names what it needs, the file of a back end what is missing and why. The names are a
+ * fixed list, so that a misspelt one is an error, not a test that silently never runs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,21 +16,21 @@ static struct {
 	{ "binderfs", "binder-control, features/ and binder_logs/ in the device directory", "" },
 	{ "freeze_notification", "BC_REQUEST_FREEZE_NOTIFICATION and its kin (6.12)", "" },
 	{ "pending_frozen", "BR_TRANSACTION_PENDING_FROZEN (6.6)", "" },
-	{ "security_context", "a sender's security context is told to nodes that ask for it", "" },
+	{ "security_context", "nodes that request it get a sender's security context", "" },
 	{ "secctx_optional", "calls to such nodes succeed where the system has no context", "" },
 	{ "fd_passing", "file descriptors reach an unmodified receiver", "" },
 	{ "mmap_write_refused", "a writable mapping is refused by mmap", "" },
 	{ "mmap_owner_only", "mmap is refused to a process other than the opener", "" },
 	{ "mmap_once", "a second mapping of the same open file is refused by mmap", "" },
-	{ "fcntl_nonblock", "O_NONBLOCK set by fcntl after the open is heeded", "" },
+	{ "fcntl_nonblock", "O_NONBLOCK set by fcntl after the open has an effect", "" },
 	{ "fork_keeps_open", "a file open in a forked child outlives the death of its owner", "" },
-	{ "bad_pointer_einval", "some ioctls answer a bad pointer with EINVAL", "" },
+	{ "bad_pointer_einval", "some ioctls return EINVAL for a bad pointer", "" },
 	{ "map_keeps_open", "a mapping keeps the device open beyond close", "" },
-	{ "munmap_noticed", "calls fail to a process that has dropped its mapping", "" },
-	{ "inherit_rt", "real-time inheritance, least nice values above 0", "" },
+	{ "munmap_noticed", "calls to a process that has dropped its mapping fail", "" },
+	{ "inherit_rt", "real-time inheritance, minimum nice values above 0", "" },
 	{ "read_refused", "read(2) on a device fails", "" },
-	{ "binderfs_mount", "`mount -t binder` makes a binderfs of one's own", "" },
-	{ "transaction_report", "failures are told over generic netlink (6.18)", "" },
+	{ "binderfs_mount", "`mount -t binder` makes a separate binderfs", "" },
+	{ "transaction_report", "failure notices over generic netlink (6.18)", "" },
 };
 
 #define NR_CAPS (sizeof(caps) / sizeof(caps[0]))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* caps: the capabilities that a back end may lack, and which ones it was declared to lack. */
+/* caps: the capabilities that a back end may lack, and those that it was declared to lack. */
 #ifndef CONFORMANCE_CAPS_H
 #define CONFORMANCE_CAPS_H
 
@@ -12,7 +12,7 @@
 bool caps_declare_missing(const char *declaration);
 /* The reason why a test with these needs cannot run, NULL when it can. */
 const char *caps_missing(const char *needs);
-/* The first word of needs that is no capability, NULL when all are. */
+/* The first word of needs that is no capability; NULL if all are. */
 const char *caps_unknown(const char *needs);
 /* Print the list with what each means. */
 void caps_print(void);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * anybinder-conformance: the rules of the Binder ABI as small tests against the device files in a
- * directory. The program knows nothing of who serves them; what a back end is known to lack is
- * said with --cap.
+ * anybinder-conformance: the rules of the Binder ABI as small tests on the device files in a
+ * directory. The program does not know which driver serves them; --cap declares what it lacks.
  */
 #include <fnmatch.h>
 #include <getopt.h>
@@ -18,8 +17,8 @@ static struct test *tests;
 static struct test **last = &tests;
 
 /*
- * Tests take turns on the devices: a manager that is still being cleaned up does not meet the
- * next one.
+ * Tests alternate between the devices, so that the next one does not wait for a manager that is
+ * still being cleaned up.
  */
 static const char *const devices[] = { "binder", "hwbinder", "vndbinder" };
 
@@ -40,7 +39,7 @@ static const struct option long_options[] = {
 	{ "cap", required_argument, NULL, 'c' },
 	{ "timeout", required_argument, NULL, 't' },
 	{ "json", required_argument, NULL, 'j' },
-	{ "pause", no_argument, NULL, 'p' }, /* for tests: a program to exec that does nothing */
+	{ "pause", no_argument, NULL, 'p' }, /* for tests: a program to exec that only waits */
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each test is a child with a process group of its own. When it has ended, whatever is left of
- * the group is killed, and everything is reaped (this process is the subreaper) before the next
- * test starts: no binder file of one test is open in the next.
+ * Each test is a child with its own process group. When it has ended, the rest of the group is
+ * killed, and everything is reaped (this process is the subreaper) before the next test starts: no
+ * binder file of one test is open in the next.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* runner: runs one test in processes of its own and cleans up behind it. */
+/* runner: runs one test in its own processes and cleans up after it. */
 #ifndef CONFORMANCE_RUNNER_H
 #define CONFORMANCE_RUNNER_H
 
@@ -13,7 +13,7 @@ struct result {
 	char output[8192]; /* what the test printed; for a skipped one the reason */
 };
 
-/* Call once, before the first test: orphans of tests become children of this process. */
+/* Call once, before the first test: makes orphans of tests children of this process. */
 void runner_init(void);
 /* Run a test on DIR/DEVICE; after timeout_ms it is killed and has failed. */
 void runner_run(const struct test *test, const char *dir, const char *device,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Lock step by two semaphores in shared memory: the director posts `go`, the actor runs the step
- * and posts `done`. A failed expectation in an actor ends its process; the director notices while
- * it waits and ends the test.
+ * and posts `done`. A failed expectation in an actor ends its process; the director, while it
+ * waits, sees that and ends the test.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -105,8 +105,8 @@ void actor_start(struct actor *actor, void (*step)(void *arg), void *arg)
 }
 
 /*
- * An actor whose expectation failed has printed why: end as it did. A process that a test killed
- * is no surprise.
+ * An actor whose expectation failed has printed the reason: end with its status. A process that
+ * the test killed is expected.
  */
 static void check_alive(struct actor *actor)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * actor: a thread of a process of its own, which does what the director tells it, one step at a
- * time. Everything that a test does to a device is done by some actor, so that several processes
- * can be played deterministically. Arguments of a step must be in shared memory (test.h:
- * shared_alloc).
+ * actor: a thread of a separate process, which does what the director says, one step at a time. An
+ * actor does everything that a test does with a device, so that several processes act in a fixed
+ * order. Arguments of a step must be in shared memory (test.h: shared_alloc).
  */
 #ifndef CONFORMANCE_ACTOR_H
 #define CONFORMANCE_ACTOR_H
@@ -13,7 +12,7 @@
 
 struct actor;
 
-/* How long a step may take before it counts as hung, ms. */
+/* How long a step may take, ms; then it counts as hung. */
 #define STEP_TIMEOUT_MS 5000
 
 /* A new process; the actor is its only thread. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A client's system calls are made by its actor, on memory that it shares with the director. What
- * a transaction brought is copied out of the mapping in the same step as the read, by the process
- * that has the mapping; so a test can look at it from the director whenever it likes.
+ * A client's system calls are made by its actor, on memory that it shares with the director. The
+ * contents of a transaction are copied out of the mapping in the same step as the read, by the
+ * process that has the mapping; so a test can check them in the director at any time.
  */
 #include <errno.h>
 #include <string.h>

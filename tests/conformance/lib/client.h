@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * client: one open of a binder device by one actor: open, map, write commands, read returns. A
- * client reads without blocking (O_NONBLOCK) unless it was made otherwise; expect.h waits for
- * what is to come.
- *
- * Commands are queued with put_*() and handed over by flush(); all functions that return int
- * return 0 or -errno.
+ * client reads without blocking (O_NONBLOCK) unless it is opened otherwise; expect.h waits for
+ * what is due. Commands are queued with put_*() and written by flush(); all functions that return
+ * int return 0 or -errno.
  */
 #ifndef CONFORMANCE_CLIENT_H
 #define CONFORMANCE_CLIENT_H
@@ -43,7 +41,7 @@ struct client {
 	int fd;
 	uint8_t *map; /* NULL when not mapped */
 	size_t map_size;
-	bool show_refs; /* false: BR_INCREFS to BR_DECREFS are answered and dropped by expect.h */
+	bool show_refs; /* false: expect.h answers and drops BR_INCREFS to BR_DECREFS */
 
 	uint8_t *out; /* queued commands */
 	size_t out_size;
@@ -51,12 +49,12 @@ struct client {
 	size_t raw_size;
 	struct binder_write_read last; /* as the last BINDER_WRITE_READ left it */
 
-	struct returned *queue; /* parsed returns that no test has looked at, [head, tail) */
+	struct returned *queue; /* parsed returns that no test has taken, [head, tail) */
 	size_t head, tail;
 	void *pending; /* the read begun by read_begin() */
 };
 
-/* How to open a client; zero means the usual. */
+/* How to open a client; zero means the default. */
 struct client_options {
 	const char *device;    /* test_device() */
 	struct actor *by;      /* a new process */
@@ -65,23 +63,23 @@ struct client_options {
 	size_t map_size;       /* MAP_SIZE */
 };
 
-/* Open and map as said; the test fails if that fails. */
+/* Open and map like this; the test fails if that fails. */
 struct client *client_open(struct client_options options);
-/* The usual client: new process, mapped, reads without blocking. */
+/* The default client: new process, mapped, reads without blocking. */
 struct client *client_new(void);
 /* The same, and it has become the context manager (handle 0) and entered the loop. */
 struct client *manager_new(void);
 struct client *manager_open(struct client_options options);
 /*
- * The same open file used by a new thread of the client's process; blocking or not is the file's,
- * hence the same.
+ * The same open file used by a new thread of the client's process. Both block, or both do not:
+ * that is a property of the file.
  */
 struct client *client_thread(struct client *of);
 /* A second open in the same process and thread. */
 struct client *client_again(struct client *of);
 /*
  * Become context manager, trying again while the manager of an earlier test is still being
- * buried.
+ * released.
  */
 void become_manager(struct client *client);
 
@@ -111,7 +109,7 @@ void put_u64(struct client *client, uint32_t cmd, uint64_t value);
 void put_ref(struct client *client, uint32_t cmd, uint64_t ptr, uint64_t cookie);
 void put_handle_cookie(struct client *client, uint32_t cmd, uint32_t handle, uint64_t cookie);
 
-/* Hand over what is queued (the queue is empty afterwards, whatever came of it). */
+/* Write what is queued. The queue is empty afterwards, also after an error. */
 int try_flush(struct client *client);
 /* The same; the test fails unless all of it was consumed. */
 void flush(struct client *client);
@@ -127,7 +125,7 @@ int write_read(struct client *client, struct binder_write_read *bwr);
  */
 int read_once(struct client *client, size_t size);
 /*
- * The same in two halves, for a read that blocks: begin; then end, which gives -EINPROGRESS while
+ * The same in two steps, for a read that blocks: begin; then end, which returns -EINPROGRESS while
  * it is blocked.
  */
 void read_begin(struct client *client);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The driver queues work for a reader before the system call that caused it returns, but not all
- * causes are system calls (the death of a process is cleaned up later): so an expectation reads
- * until something comes or time is up.
+ * causes are system calls (a dead process is cleaned up later). So an expectation reads until
+ * something arrives or the time is up.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ static void print_queue(const struct client *client, size_t from)
 		print_return(&client->queue[i % QUEUE_LENGTH]);
 }
 
-/* Deal with a return that tests seldom care about; true when it is dealt with. */
+/* Handle a return that tests seldom check; true if it was one. */
 static bool pass_over(struct client *client, const struct returned *item)
 {
 	if (item->cmd == BR_NOOP)

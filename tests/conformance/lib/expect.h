@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * expect: what a client must get. BR_NOOP is passed over. So are BR_INCREFS, BR_ACQUIRE (answered
- * as a client should), BR_RELEASE and BR_DECREFS, unless client->show_refs is set.
+ * expect: what a client must get. BR_NOOP is skipped. So are BR_INCREFS, BR_ACQUIRE (acknowledged
+ * as a client must), BR_RELEASE and BR_DECREFS, unless client->show_refs is set.
  */
 #ifndef CONFORMANCE_EXPECT_H
 #define CONFORMANCE_EXPECT_H
 
 #include "txn.h"
 
-/* How long to wait for what must come, ms. */
+/* How long to wait for a return that is due, ms. */
 #define EXPECT_TIMEOUT_MS 4000
 
 /* The next return is this one (read, and waited for, if need be). The result stays valid. */
@@ -16,10 +16,7 @@
 const struct returned *expect_return(struct client *client, uint32_t cmd, const char *file,
 				     int line);
 
-/*
- * Nothing is left over, and a read finds nothing (-EAGAIN). The client must be a non-blocking
- * one.
- */
+/* No return is left, and a read finds none (-EAGAIN). The client must be a non-blocking one. */
 #define expect_nothing(client) expect_no_return(client, __FILE__, __LINE__)
 void expect_no_return(struct client *client, const char *file, int line);
 
@@ -28,19 +25,16 @@ const struct returned *peek(struct client *client);
 
 /*
  * Whole exchanges. round_trip(): client calls handle, server gets it and replies, both have freed
- * everything at the end; proves that the two still work. give(): `from` makes an object (ptr,
- * cookie, flags) known to `to`, which must be the context manager; returns the handle there, with
- * one strong reference held. from gets its BR_INCREFS and BR_ACQUIRE on the way.
+ * everything at the end; proves that the two still work. give(): `from` sends an object (ptr,
+ * cookie, flags) to `to`, which must be the context manager; returns the handle there, with one
+ * strong reference. from gets its BR_INCREFS and BR_ACQUIRE meanwhile.
  */
 void round_trip(struct client *client, uint32_t handle, struct client *server);
 uint32_t give(struct client *from, struct client *to, uint64_t ptr, uint64_t cookie,
 	      uint32_t flags);
-/*
- * reply with no data to a call just received, freeing its buffer, and pass
- * BR_TRANSACTION_COMPLETE.
- */
+/* Reply without data to a call just received, free its buffer, and skip BR_TRANSACTION_COMPLETE. */
 void answer(struct client *server, const struct returned *got);
-/* Pass BR_TRANSACTION_COMPLETE and BR_REPLY, and free the reply. */
+/* Expect BR_TRANSACTION_COMPLETE and BR_REPLY, and free the reply. */
 void finish_call(struct client *client);
 
 /* Write the bytes of a failed call's extended error; wraps BINDER_GET_EXTENDED_ERROR. */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A file of memory with a few bytes in it is enough: whoever can read the bytes has the file. */
+/*
+ * A memory file with a few bytes in it is enough: a process that can read the bytes has the file.
+ */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>

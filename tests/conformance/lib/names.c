@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A failed expectation is read by a person, who knows BR_DEAD_REPLY and not 0x7205. One table
- * serves both directions, since the numbers of the two protocols do not collide.
+ * Messages name BR_DEAD_REPLY, not 0x7205. One table serves both directions, as the numbers of the
+ * two protocols do not collide.
  */
 #include <stddef.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* scheduling: how the threads of actors are scheduled, looked at and changed from within. */
+/* scheduling: reads and changes the scheduling of actors, in their own threads. */
 #ifndef CONFORMANCE_SCHEDULING_H
 #define CONFORMANCE_SCHEDULING_H
 
@@ -16,14 +16,14 @@ struct scheduling {
 };
 
 /*
- * What such tests need of the machine: may priorities be raised, and real-time ones be had?
- * Skips the test if not. The director, and whoever it starts from here on, has nice 0.
+ * Skips the test unless the machine allows priorities to be raised, and real-time ones. The
+ * director, and all it starts from here on, have nice 0.
  */
 void sched_need(void);
 struct scheduling sched_of(struct client *client);
 void sched_set_nice(struct client *client, int nice);
 void sched_set(struct client *client, int policy, int prio);
-/* The client gives root up and has these limits (setrlimit(2)). */
+/* The client drops root and has these limits (setrlimit(2)). */
 void sched_unprivileged(struct client *client, unsigned int rlimit_nice,
 			unsigned int rlimit_rtprio);
 
@@ -34,9 +34,9 @@ void sched_unprivileged(struct client *client, unsigned int rlimit_nice,
 	sched_expect(client, policy, prio, __FILE__, __LINE__)
 void sched_expect(struct client *client, int policy, int value, const char *file, int line);
 
-/* The flags of an object whose calls are served at this least nice value. */
+/* The flags of an object that requests this minimum nice value for its calls. */
 #define MIN_NICE(n) ((uint32_t)(uint8_t)(n))
-/* Android's own: the least policy and real-time priority, and leave to inherit such. */
+/* Android only: the minimum policy and real-time priority, and permission to inherit such. */
 #define MIN_REALTIME(policy, prio) ((uint32_t)(policy) << 9 | (uint32_t)(prio))
 #define INHERIT_RT 0x800u
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The director, who is root in the namespaces from which a process went, writes the map of its
- * ids. What is mounted is gone with the last process of the namespace.
+ * The director, which is root in the parent namespaces, writes the map of ids. Mounts are gone
+ * with the last process of the namespace.
  */
 #include <fcntl.h>
 #include <linux/android/binderfs.h>
@@ -59,7 +59,7 @@ static void do_join(void *arg)
 {
 	const struct step *step = arg;
 
-	/* One that is in that user namespace already may not enter it again. */
+	/* A process that is in that user namespace already may not enter it again. */
 	if (setns(step->user_fd, CLONE_NEWUSER))
 		EXPECT_EQ(errno, EINVAL);
 	EXPECT_EQ(setns(step->mount_fd, CLONE_NEWNS), 0);

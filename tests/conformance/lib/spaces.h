@@ -30,7 +30,7 @@ const char *mounted_device(struct actor *by, const char *name, const char *optio
 /* BINDER_CTL_ADD of the binderfs at /mnt/NAME; 0 or -errno, of the open or the call. */
 int add_device(struct actor *by, const char *name, const char *device);
 
-/* What an actor sees of a file: an errno, or mode and owner as it sees them. */
+/* What an actor sees of a file: an errno, or mode and owner. */
 struct seen {
 	int err; /* negative */
 	uint32_t mode, uid, gid;

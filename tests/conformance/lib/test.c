@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The frame of a running test. One process, the director, runs the test's function; the binder
- * processes it drives are its children and share one arena of memory with it at the same address,
- * so that buffers built here can be sent from there, and what was received there can be looked at
- * here.
+ * processes that it drives are its children and share one arena of memory with it at the same
+ * address, so that buffers built here can be sent from there, and what was received there can be
+ * checked here.
  */
 #include <stdarg.h>
 #include <stdatomic.h>

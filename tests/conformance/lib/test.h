@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * test: what a test on a device is given by its runner. A test is a function that returns when its
- * rule holds; the first expectation that does not hold prints what was got and ends the test.
+ * test: what the runner provides to a test on a device. A test is a function that returns when its
+ * rule holds; the first failed expectation prints the actual value and ends the test.
  */
 #ifndef CONFORMANCE_TEST_H
 #define CONFORMANCE_TEST_H
@@ -13,10 +13,12 @@
 
 #include "check.h"
 
-/* End the test as skipped, for what only the machine at hand can tell (such as not being root). */
+/*
+ * End the test as skipped, for conditions that only the machine decides (such as not being root).
+ */
 _Noreturn void test_skip(const char *reason);
 
-/* Path of the device file this test has for itself, and of another device of the same back end. */
+/* Path of the device file of this test, and of another device of the same back end. */
 const char *test_device(void);
 const char *test_other_device(void);
 /* Directory that holds the devices. */
@@ -25,11 +27,11 @@ const char *test_device_dir(void);
 /* Milliseconds on the monotonic clock; sleep so many of them. */
 int64_t now_ms(void);
 void sleep_ms(int ms);
-/* Long enough for the driver to clean up behind a death, which it does in its own time, ms. */
-#define SETTLE_MS 150
+/* Long enough for the driver to clean up after a death, which it does asynchronously, ms. */
+#define CLEANUP_MS 150
 
 /*
- * Memory seen by every process of the test at the same address; zeroed, never freed. 16-byte
+ * Memory that every process of the test has at the same address; zeroed, never freed. 16-byte
  * aligned.
  */
 void *shared_alloc(size_t size);

@@ -23,8 +23,8 @@ static size_t object_size(uint32_t type)
 }
 
 /*
- * Copy data and objects to shared memory and point td at them; returns what the pointer objects
- * need on top.
+ * Copy data and objects to shared memory and point td at them; returns the additional size that
+ * the pointer objects need.
  */
 static size_t lay_out(const struct txn *txn, struct binder_transaction_data *td)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * txn: transactions to be sent: target, data, objects. A payload is `data`, then (from the next
- * multiple of eight) the objects one behind the other; the offsets follow from that. Every part
- * can be overridden, for malformed ones.
+ * multiple of eight) the objects one after the other; the offsets follow from that. Each field can
+ * be overridden, for malformed ones.
  */
 #ifndef CONFORMANCE_TXN_H
 #define CONFORMANCE_TXN_H
@@ -19,7 +19,7 @@ union object {
 	struct binder_buffer_object ptr;
 };
 
-/* Makers of objects, for the .objects = { ... } of a struct txn. */
+/* Objects, for the .objects = { ... } of a struct txn. */
 #define OBJ_BINDER(ptr_, cookie_, ...)                                                       \
 	{ .flat = { .hdr = { BINDER_TYPE_BINDER }, .binder = (ptr_), .cookie = (cookie_),    \
 		    __VA_ARGS__ } }

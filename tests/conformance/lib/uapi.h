@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uapi: the Binder ABI as the tests see it. The system's own header comes first; what an older
- * one (Debian 12's is that of Linux 6.1) lacks is added as macros, which agree with a newer
- * header's enumerators.
+ * uapi: the Binder ABI for the tests. The system's own header comes first; what an older one
+ * (Debian 12's is that of Linux 6.1) lacks is added as macros, which agree with a newer header's
+ * enumerators.
  */
 #ifndef CONFORMANCE_UAPI_H
 #define CONFORMANCE_UAPI_H
