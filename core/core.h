@@ -16,6 +16,7 @@
 #include "common/abi.h"
 #include "common/limits.h"
 #include "common/locking_mode.h"
+#include "common/result.h"
 #include "host.h"
 
 struct binder_context;
@@ -74,11 +75,13 @@ u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max,
 
 /* ---- calls ---------------------------------------------------------------- */
 
-/* What binder_ioctl() and binder_resume() return besides 0 and -errno. */
-#define BINDER_WOULD_BLOCK 1 /* wait for host_wake() or the timeout */
-#define BINDER_RESTART	   2 /* host_files_install() returned HOST_FDS_LATER: let the thread
-			      * leave, install the files, and let it call again; the
-			      * argument tells what was consumed so far */
+/*
+ * What binder_ioctl() and binder_resume() return besides 0 and -errno (common/result.h):
+ * BINDER_WOULD_BLOCK	wait for host_wake() or the timeout, then call binder_resume()
+ * BINDER_RESTART	host_files_install() returned HOST_FDS_LATER: let the thread leave,
+ *			install the files, and let it call again; the argument tells what
+ *			was consumed so far
+ */
 
 /*
  * One ioctl.  @arg: ABI_IOC_SIZE(cmd) bytes, copied in by the host if the command's

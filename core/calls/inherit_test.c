@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The priority of a thread while it serves a call, and afterwards. */
+#include "pure/priority.h"
 #include "pair.h"
 #include "calls/inherit.h"
 #include "things/proc.h"

@@ -1,78 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which todo list a call goes to.  A call into a thread that waits for us goes
- * to that thread; any other goes to a thread that waits in the loop, or to the
- * process.  One-way calls to one node are delivered one at a time: while one is
- * with the receiver (until it frees the buffer), the others stand in the node's
- * own list.  A frozen process takes one-way calls but nobody reads them; with
- * TF_UPDATE_TXN a newer one then takes the place of an older one like it.
+ * A call back into a waiting thread goes to that thread.  Any other call goes to a thread
+ * that waits in the loop or, if none does, to the process.  A one-way call goes behind an
+ * earlier one of the same node (calls/oneway.h).  A dead process takes nothing; a frozen one
+ * takes one-way calls, which it reads when it is thawed.
  */
-#include "notices/freeze.h"
+#include "calls/queue.h"
+
+#include "calls/buffer.h"
+#include "calls/oneway.h"
+#include "calls/transaction.h"
 #include "common/cover.h"
 #include "things/node.h"
-#include "things/proc.h"
 #include "things/thread.h"
-#include "calls/transaction.h"
 
-/* May @t take the place of @old?  The same sender says the same again. */
-static bool outdates(const struct binder_transaction *t, const struct binder_transaction *old)
+/* Queues for @thread, or if NULL for any thread of the process. */
+static void queue_ilocked(struct binder_transaction *t, struct binder_proc *proc,
+			  struct binder_thread *thread) REQUIRES(&proc->inner_lock)
 {
-	const u32 both = TF_ONE_WAY | TF_UPDATE_TXN;
-
-	return (t->flags & both) == both && (old->flags & both) == both && old->buffer &&
-	       t->code == old->code && t->flags == old->flags && t->from_pid == old->from_pid &&
-	       t->buffer->target_node == old->buffer->target_node;
-}
-
-static struct binder_transaction *take_outdated_nlocked(struct binder_node *node,
-							struct binder_transaction *t)
-	REQUIRES(&node->lock)
-{
-	struct binder_work *work;
-
-	bl_for_each(work, &node->async_todo, link) {
-		struct binder_transaction *old;
-
-		if (work->type != WORK_TRANSACTION)
-			continue;
-		old = bl_entry(&work->link, struct binder_transaction, work.link);
-		if (outdates(t, old)) {
-			bl_del(&work->link);
-			return old;
-		}
+	binder_assert_held(&proc->inner_lock);
+	if (!thread)
+		thread = binder_select_thread_ilocked(proc);
+	if (thread) {
+		binder_assert_held(&thread->proc->inner_lock);
+		binder_thread_queue_ilocked(thread, &t->work);
+	} else {
+		bl_add_tail(&proc->todo, &t->work.link);
 	}
-	return NULL;
+	binder_wake_ilocked(proc, thread, !(t->flags & TF_ONE_WAY));
 }
 
-/* Queues under both locks; how, depends on the node's one-way state. */
 static void place_nlocked(struct binder_transaction *t, struct binder_node *node,
-			  struct binder_proc *proc, struct binder_thread *thread) NO_TSA
+			  struct binder_proc *proc, struct binder_thread *thread)
+	REQUIRES(&node->lock) REQUIRES(&proc->inner_lock)
 {
 	bool oneway = t->flags & TF_ONE_WAY;
 	bool behind = oneway && node->async_busy;
 
+	binder_assert_held(&node->lock);
 	binder_transaction_set_in(t, proc);
-	t->counted = true;
-	proc->outstanding_txns++;
+	binder_transaction_count_ilocked(t, proc);
 	if (oneway)
 		node->async_busy = true;
 	if (behind) {
 		BINDER_COVER(ONEWAY_BEHIND);
 		bl_add_tail(&node->async_todo, &t->work.link);
-		return;
+	} else {
+		queue_ilocked(t, proc, thread);
 	}
-	if (!thread)
-		thread = binder_select_thread_ilocked(proc);
-	if (thread)
-		binder_thread_queue_ilocked(thread, &t->work);
-	else
-		bl_add_tail(&proc->todo, &t->work.link);
-	binder_wake_ilocked(proc, thread, !oneway);
 }
 
 static void drop_outdated(struct binder_proc *proc, struct binder_transaction *old)
 {
-	struct binder_buffer *buffer = binder_transaction_detach_buffer(old);
+	struct binder_buffer *buffer = binder_transaction_detach(old);
 
 	BINDER_COVER(ONEWAY_OUTDATED);
 	if (buffer) {
@@ -82,13 +62,25 @@ static void drop_outdated(struct binder_proc *proc, struct binder_transaction *o
 	binder_transaction_free(old);
 }
 
-int binder_transaction_queue(struct binder_transaction *t, struct binder_node *node,
-			     struct binder_proc *proc, struct binder_thread *thread,
-			     struct binder_result *why) NO_TSA
+/* Why it was not queued. */
+static int refuse(struct binder_result *why, bool frozen, bool oneway)
+{
+	if (frozen && !oneway) {
+		BINDER_COVER(CALL_FROZEN);
+		return binder_fail(why, BR_FROZEN_REPLY, -EAGAIN, "the target is frozen");
+	}
+	BINDER_COVER(CALL_TOO_LATE);
+	return binder_fail(why, frozen ? BR_FROZEN_REPLY : BR_DEAD_REPLY, -ESRCH,
+			   "the target is dead");
+}
+
+int binder_queue_call(struct binder_transaction *t, struct binder_node *node,
+		      struct binder_proc *proc, struct binder_thread *thread,
+		      struct binder_result *why)
 {
 	bool oneway = t->flags & TF_ONE_WAY;
 	struct binder_transaction *outdated = NULL;
-	bool frozen, dead;
+	bool frozen, queued;
 
 	binder_lock(&node->lock);
 	binder_lock(&proc->inner_lock);
@@ -97,12 +89,14 @@ int binder_transaction_queue(struct binder_transaction *t, struct binder_node *n
 		proc->sync_recv |= !oneway;
 		proc->async_recv |= oneway;
 	}
-	dead = !node->proc || proc->is_dead || (thread && thread->is_dead);
-	if (!dead && (!frozen || oneway)) {
+	queued = node->proc && !proc->is_dead && !(thread && thread->is_dead) &&
+		 (!frozen || oneway);
+	if (queued) {
 		if (frozen && node->async_busy)
-			outdated = take_outdated_nlocked(node, t);
+			outdated = binder_oneway_take_outdated_nlocked(node, t);
 		place_nlocked(t, node, proc, thread);
-		/* Whoever frees the buffer, which holds the object, comes after us here. */
+		/* The buffer, which references the node, cannot be freed before the
+		 * locks are released. */
 		host_atomic_add_return(&node->pins, -1);
 	}
 	binder_unlock(&proc->inner_lock);
@@ -110,36 +104,9 @@ int binder_transaction_queue(struct binder_transaction *t, struct binder_node *n
 
 	if (outdated)
 		drop_outdated(proc, outdated);
-	if (frozen && !oneway) {
-		BINDER_COVER(CALL_FROZEN);
-		return binder_fail(why, BR_FROZEN_REPLY, -EAGAIN, "the target is frozen");
-	}
-	if (dead) {
-		BINDER_COVER(CALL_TOO_LATE);
-		return binder_fail(why, frozen ? BR_FROZEN_REPLY : BR_DEAD_REPLY, -ESRCH,
-				   "the target is dead");
-	}
-	if (!frozen)
-		return 0;
-	BINDER_COVER(ONEWAY_FROZEN);
-	return 1;
-}
-
-void binder_oneway_next(struct binder_node *node) NO_TSA
-{
-	struct binder_proc *proc;
-	struct bl_list *link;
-
-	binder_lock(&node->lock);
-	proc = node->proc;
-	link = bl_pop(&node->async_todo);
-	if (!link) {
-		node->async_busy = false;
-	} else if (proc) {
-		binder_lock(&proc->inner_lock);
-		bl_add_tail(&proc->todo, link);
-		binder_wake_proc_ilocked(proc);
-		binder_unlock(&proc->inner_lock);
-	}
-	binder_unlock(&node->lock);
+	if (!queued)
+		return refuse(why, frozen, oneway);
+	if (frozen)
+		BINDER_COVER(ONEWAY_FROZEN);
+	return frozen;
 }

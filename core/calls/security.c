@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A security context travels at the very end of the buffer, after what the
- * sender put there itself, so that no pointer of the sender's can reach it.
+ * The security context is stored at the very end of the buffer, behind what the sender
+ * supplied, so that no offset of the sender can reach it.
+ *
+ * Tested in: core/calls/send_test.c
  */
 #include "calls/security.h"
 
@@ -13,7 +15,7 @@ int binder_secctx_get(struct binder_secctx *secctx, const struct binder_proc *se
 
 	if (err)
 		return err;
-	secctx->room = ((size_t)secctx->len + 1 + 7) & ~(size_t)7;
+	secctx->room = binder_buffer_align((size_t)secctx->len + 1);
 	return 0;
 }
 
@@ -27,7 +29,7 @@ void binder_secctx_put(struct binder_secctx *secctx)
 int binder_secctx_store(const struct binder_secctx *secctx, struct binder_alloc *alloc,
 			const struct binder_buffer *buffer, u64 *address)
 {
-	size_t end = binder_buffer_extra_off(buffer) + ((buffer->extra_size + 7) & ~(size_t)7);
+	size_t end = binder_buffer_extra_off(buffer) + binder_buffer_align(buffer->extra_size);
 	size_t off = end - secctx->room;
 	int err = 0;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The sender's security context, for nodes that asked for it
- * (FLAT_BINDER_FLAG_TXN_SECURITY_CTX): a string in the last part of the buffer.
- * Where the system supplies none it is the empty string, where the stock driver
- * fails the call (docs/PROTOCOL.md says why).
+ * The sender's security context, for nodes that request it
+ * (FLAT_BINDER_FLAG_TXN_SECURITY_CTX): a string at the end of the buffer.  Where the
+ * system has none it is the empty string; the stock driver fails the call then
+ * (docs/PROTOCOL.md tells why).
  */
 #ifndef BINDER_SECURITY_H
 #define BINDER_SECURITY_H
@@ -15,14 +15,14 @@ struct binder_proc;
 struct binder_secctx {
 	const char *ctx; /* NULL if none */
 	u32 len;	 /* without the final NUL */
-	size_t room;	 /* bytes to reserve at the end of the extra space; 0: not wanted */
+	size_t room;	 /* bytes to reserve at the end of the extra section; 0: not requested */
 };
 
-/* Fills *@secctx for a call of @sender.  Undone by binder_secctx_put(), which
- * also takes an all-zero one.  May sleep; errno. */
+/* Fills *@secctx for a call of @sender.  Undone by binder_secctx_put(), which also accepts
+ * an all-zero one.  May sleep; errno. */
 int binder_secctx_get(struct binder_secctx *secctx, const struct binder_proc *sender);
 void binder_secctx_put(struct binder_secctx *secctx);
-/* Stores it in @buffer; *@address: where the receiver finds it.  May sleep. */
+/* Stores it in @buffer; *@address: its user address in the receiver.  May sleep; errno. */
 int binder_secctx_store(const struct binder_secctx *secctx, struct binder_alloc *alloc,
 			const struct binder_buffer *buffer, u64 *address);
 

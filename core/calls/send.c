@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sending, in four steps: find out who is meant, build the transaction in the
- * receiver's buffer, queue it, complete it.  Each step either succeeds or says
- * why not in one struct binder_result; whatever was taken by then is given back
- * in one place (undo), and the sender hears of it as a return code.
+ * Sending takes four steps: find the target, build the transaction in the receiver's buffer,
+ * queue it, complete it.  Each step succeeds or describes its failure in one struct
+ * binder_result.  What was taken until then is released in one place (undo()), and the
+ * sender gets the failure as a return code.
  */
-#include "things/context.h"
-#include "common/limits.h"
-#include "common/cover.h"
-#include "things/node.h"
+#include "calls/send.h"
+
+#include "calls/buffer.h"
 #include "calls/inherit.h"
-#include "things/proc.h"
-#include "things/ref.h"
-#include "reports/report.h"
+#include "calls/queue.h"
 #include "calls/security.h"
+#include "calls/transaction.h"
+#include "calls/translate.h"
+#include "common/cover.h"
+#include "common/limits.h"
+#include "common/translog.h"
+#include "memory/oneway_spam.h"
+#include "things/context.h"
+#include "things/node.h"
+#include "things/ref.h"
 #include "things/stage.h"
 #include "things/thread.h"
-#include "calls/transaction.h"
+#include "things/world.h"
 
 #include "base/checked.h"
-#include "base/inline.h"
-#include "base/unset.h"
 
-/* Everything that one send takes hold of. */
+/* Everything that one send takes. */
 struct send {
 	struct binder_thread *thread;
 	struct binder_proc *proc;
@@ -32,25 +36,25 @@ struct send {
 	bool oneway;
 	u32 debug_id;
 	struct binder_result why;
-	u32 failure_notice; /* what the sender is told, if the system hears of it too; or BR_OK */
-	/* whom it is for, all counted or pinned */
-	struct binder_node *node; /* NULL for replies, and once the receiver has the call */
+	u32 notice; /* return code of which the system is notified too, or BR_OK */
+	/* the target, all referenced or pinned */
+	struct binder_node *node; /* NULL for replies, and once the call is queued */
 	u32 node_id;
-	bool has_node_ref; /* strongly, for the buffer that there will be */
+	bool has_node_ref; /* a strong local reference, until the buffer has it */
 	struct binder_proc *target;
-	struct binder_thread *target_thread;	/* reply, nested call; or NULL */
-	struct binder_transaction *in_reply_to; /* popped from our stack */
-	/* what it is made of */
+	struct binder_thread *target_thread;	/* reply, call back; or NULL */
+	struct binder_transaction *in_reply_to; /* popped from the thread's stack */
+	/* the transaction */
 	struct binder_transaction *t;
 	struct binder_work *complete;
 	struct binder_buffer *buffer;
 	struct binder_secctx secctx;
 };
 
-/* ---- step 1: who is meant ----------------------------------------------- */
+/* ---- step 1: find the target ------------------------------------------------- */
 
-/* Finds the node's owner, and holds the object strongly for it.  False: it is dead. */
-static bool aim_at_node(struct send *s)
+/* Finds the node's owner, and references the node for it.  False: the owner is dead. */
+static bool get_owner(struct send *s)
 {
 	struct binder_node *node = s->node;
 
@@ -66,20 +70,22 @@ static bool aim_at_node(struct send *s)
 	return s->target;
 }
 
-/* The last call's error is no news any more. */
-static void clear_error_ilocked(struct send *s)
+/* Forgets the extended error of the last call. */
+static void clear_error_ilocked(struct send *s) REQUIRES(&s->thread->proc->inner_lock)
 {
+	binder_assert_held(&s->thread->proc->inner_lock);
 	s->thread->ee.id = s->debug_id;
 	s->thread->ee.command = BR_OK;
 	s->thread->ee.param = 0;
 }
 
-/* If the owner of the target waits, somewhere up our stack, for an answer from
- * us, then this call is a callback, and the thread that waits must serve it. */
-static void find_waiting_thread_ilocked(struct send *s) REQUIRES(&s->proc->inner_lock)
+/* If the owner of the target waits, somewhere up the thread's stack, for a reply of this
+ * thread, then this is a call back, and the waiting thread must serve it. */
+static void find_waiting_thread_ilocked(struct send *s) REQUIRES(&s->thread->proc->inner_lock)
 {
 	struct binder_transaction *t;
 
+	binder_assert_held(&s->thread->proc->inner_lock);
 	for (t = s->thread->stack; t && !s->target_thread; t = t->from_parent) {
 		binder_lock(&t->lock);
 		if (t->from && t->from->proc == s->target) {
@@ -91,25 +97,25 @@ static void find_waiting_thread_ilocked(struct send *s) REQUIRES(&s->proc->inner
 	}
 }
 
-/* A call may be made with nothing outstanding, or while serving a call; not
- * while a call of this thread's own waits for its answer or one is to be read. */
+/* A thread may call when it has no call outstanding, or while it serves one; not while it
+ * waits for a reply, nor with a call in its todo list. */
 static int check_stack(struct send *s)
 {
 	struct binder_thread *thread = s->thread;
 	struct binder_work *first;
-	const char *wrong = NULL;
+	const char *mistake = NULL;
 
-	binder_lock(&s->proc->inner_lock);
+	binder_lock(&s->thread->proc->inner_lock);
 	clear_error_ilocked(s);
 	first = bl_first_entry(&thread->todo, struct binder_work, link);
 	if (first && first->type == WORK_TRANSACTION)
-		wrong = "a call while one is waiting to be read by the thread";
-	else if (thread->stack && !binder_transaction_is_for(thread->stack, thread))
-		wrong = "a call while an earlier one of the thread is unanswered";
+		mistake = "call with a transaction to be read by the thread";
+	else if (thread->stack && !binder_transaction_is_for_racy(thread->stack, thread))
+		mistake = "call while the thread waits for a reply";
 	else
 		find_waiting_thread_ilocked(s);
-	binder_unlock(&s->proc->inner_lock);
-	return wrong ? binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO, wrong) : 0;
+	binder_unlock(&s->thread->proc->inner_lock);
+	return mistake ? binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO, mistake) : 0;
 }
 
 static int find_target(struct send *s)
@@ -121,49 +127,48 @@ static int find_target(struct send *s)
 		s->node = binder_ref_get_node(s->proc, handle, true);
 		if (!s->node)
 			return binder_fail(&s->why, BR_FAILED_REPLY, -EINVAL,
-					   "no such handle, or only a weak one");
+					   "no such handle, or a weak one");
 	} else {
 		s->node = binder_context_get_manager(s->proc->context);
 		if (!s->node)
 			return binder_fail(&s->why, BR_DEAD_REPLY, -EINVAL, "no context manager");
 	}
-	if (!aim_at_node(s))
-		return binder_fail(&s->why, BR_DEAD_REPLY, -EINVAL, "the owner is dead");
+	if (!get_owner(s))
+		return binder_fail(&s->why, BR_DEAD_REPLY, -EINVAL, "the target is dead");
 	if (s->target == s->proc || (!handle && s->target->pid == s->proc->pid))
-		return binder_fail(&s->why, BR_FAILED_REPLY, -EINVAL, "a call to oneself");
+		return binder_fail(&s->why, BR_FAILED_REPLY, -EINVAL, "call to the own process");
 	err = host_may_transact(&s->proc->host, &s->target->host);
 	if (err)
-		return binder_fail(&s->why, BR_FAILED_REPLY, -EPERM, "not allowed by policy");
+		return binder_fail(&s->why, BR_FAILED_REPLY, -EPERM, "call denied by policy");
 	return s->oneway ? 0 : check_stack(s);
 }
 
-/* It waits until it is answered or dies, and that is seen again when the answer is queued. */
-static bool waits_for_racy(const struct binder_thread *thread,
-			   const struct binder_transaction *t) PEEKS;
-static bool waits_for_racy(const struct binder_thread *thread, const struct binder_transaction *t)
+/* The caller waits until it gets the reply or dies, which queue_reply() checks again under
+ * its lock. */
+static bool waits_for_racy(const struct binder_thread *caller, const struct binder_transaction *t)
 {
-	return thread->stack == t;
+	return BINDER_READ_ONCE(caller->stack) == t;
 }
 
-/* Takes the call that is being answered from our stack and finds its sender. */
+/* Pops the call that is replied to from the thread's stack and finds its sender. */
 static int find_caller(struct send *s)
 {
 	struct binder_thread *thread = s->thread;
 	struct binder_transaction *t;
 
-	binder_lock(&s->proc->inner_lock);
+	binder_lock(&s->thread->proc->inner_lock);
 	clear_error_ilocked(s);
 	t = thread->stack;
-	if (t && binder_transaction_is_for(t, thread)) {
-		thread->stack = t->to_parent;
+	if (t && binder_transaction_is_for_racy(t, thread)) {
+		BINDER_WRITE_ONCE(thread->stack, t->to_parent);
 		s->in_reply_to = t;
 	}
-	binder_unlock(&s->proc->inner_lock);
+	binder_unlock(&s->thread->proc->inner_lock);
 	if (!s->in_reply_to)
 		return binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO,
-				   t ? "a reply while a call of the thread is unanswered" :
-				       "a reply to no call");
-	binder_priority_restore(thread, t);
+				   t ? "reply while the thread waits for a reply" :
+				       "reply without a call");
+	binder_inherit_restore(thread, t);
 	s->target_thread = binder_transaction_get_from(t);
 	if (!s->target_thread) {
 		BINDER_COVER(REPLY_TO_THE_DEAD);
@@ -171,19 +176,24 @@ static int find_caller(struct send *s)
 	}
 	s->target = s->target_thread->proc;
 	binder_proc_get(s->target);
-	if (!waits_for_racy(s->target_thread, t)) {
-		/* Its stack is in disorder; it will hear of the failure. */
+	if (!waits_for_racy(s->target_thread, t))
 		return binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO,
-				   "the caller waits for something else");
-	}
+				   "the caller waits for another transaction");
 	return 0;
 }
 
-/* ---- step 2: build it in the receiver's buffer ---------------------------- */
+/* ---- step 2: build the transaction in the receiver's buffer -------------------- */
 
 static int reserve_buffer(struct send *s)
 {
 	const struct binder_transaction_data *tr = s->tr;
+	struct binder_buffer_request request = {
+		.data_size = tr->data_size,
+		.offsets_size = tr->offsets_size,
+		.async = s->oneway,
+		.pid = s->proc->pid,
+		.debug_id = s->debug_id,
+	};
 	u64 extra = s->buffers_size;
 	int err = 0;
 
@@ -194,21 +204,19 @@ static int reserve_buffer(struct send *s)
 	}
 	if (!ck_add_u64(extra, s->secctx.room, &extra))
 		return binder_fail(&s->why, BR_FAILED_REPLY, -EINVAL, "sizes overflow");
-	s->buffer = binder_alloc_new_buffer(&s->target->alloc, &s->target->host, tr->data_size,
-				      tr->offsets_size, extra, s->oneway && !s->is_reply,
-				      s->proc->pid, &err);
+	request.extra_size = extra;
+	s->buffer = binder_alloc_new_buffer(&s->target->alloc, &s->target->host, &request, &err);
 	if (!s->buffer)
-		return binder_fail(&s->why, binder_ret_of(err), err, "no buffer in the receiver");
-	s->buffer->debug_id = s->debug_id;
+		return binder_fail(&s->why, binder_ret_of(err), err,
+				   "no buffer available in the receiver");
+	if (s->oneway)
+		binder_oneway_spam_check(&s->target->alloc, s->buffer);
 	binder_trace_buffer(HOST_TRACE_BUFFER_ALLOCATED, s->buffer);
 	s->buffer->clear_on_free = tr->flags & TF_CLEAR_BUF;
-	s->buffer->transaction = s->t;
-	s->t->buffer = s->buffer;
-	if (s->node) {
-		/* The buffer keeps the object alive until it is freed. */
-		s->buffer->target_node = s->node;
-		s->has_node_ref = false;
-	}
+	BINDER_WRITE_ONCE(s->buffer->transaction, s->t);
+	BINDER_WRITE_ONCE(s->t->buffer, s->buffer);
+	s->buffer->target_node = s->node;
+	s->has_node_ref = false; /* the buffer has it */
 	if (!s->secctx.room)
 		return 0;
 	s->t->has_secctx = true;
@@ -246,18 +254,24 @@ static void describe(struct send *s)
 	t->start_ns = host_now_ns();
 	t->sender_euid = host_sender_euid(&s->proc->host, &s->thread->host, &s->target->host);
 	if (!s->is_reply && !s->oneway)
-		t->priority = binder_priority_of_sender(s->thread);
+		t->priority = binder_inherit_from(s->thread);
 	else
 		t->priority = s->target->default_priority;
 }
 
-/* The completion that this thread read last, or a new one. */
-static struct binder_work *take_completion(struct binder_thread *thread)
+/* The struct of the completion that the thread read last, or a new one. */
+static struct binder_work *new_completion(struct binder_thread *thread)
 {
 	struct binder_work *work = thread->spare;
 
 	thread->spare = NULL;
-	return work ? work : host_alloc(sizeof(*work));
+	if (!work)
+		work = host_alloc(sizeof(*work));
+	if (work) {
+		binder_work_init(work, WORK_COMPLETE);
+		binder_stats_created_by(&thread->proc->stats, STAT_COMPLETE);
+	}
+	return work;
 }
 
 static int build(struct send *s)
@@ -272,12 +286,9 @@ static int build(struct send *s)
 	int err;
 
 	s->t = full ? NULL : binder_transaction_new(s->thread);
-	s->complete = full ? NULL : take_completion(s->thread);
-	if (s->complete)
-		binder_stats_created_by(&s->proc->stats, STAT_COMPLETE);
+	s->complete = full ? NULL : new_completion(s->thread);
 	if (!s->t || !s->complete)
 		return binder_fail(&s->why, BR_FAILED_REPLY, -ENOMEM, "no memory");
-	binder_work_init(s->complete, WORK_COMPLETE);
 	describe(s);
 	trace(s);
 	err = reserve_buffer(s);
@@ -288,10 +299,12 @@ static int build(struct send *s)
 	return binder_translate(&x, &s->why);
 }
 
-/* ---- step 3: queue it ------------------------------------------------------ */
+/* ---- step 3: queue it ---------------------------------------------------------- */
 
-static void complete_ilocked(struct send *s, bool deferred)
+static void queue_completion_ilocked(struct send *s, bool deferred)
+	REQUIRES(&s->thread->proc->inner_lock)
 {
+	binder_assert_held(&s->thread->proc->inner_lock);
 	s->thread->nr_unread++;
 	if (deferred)
 		binder_thread_queue_deferred_ilocked(s->thread, s->complete);
@@ -299,34 +312,43 @@ static void complete_ilocked(struct send *s, bool deferred)
 		binder_thread_queue_ilocked(s->thread, s->complete);
 }
 
+static void unqueue_completion_ilocked(struct send *s) REQUIRES(&s->thread->proc->inner_lock)
+{
+	binder_assert_held(&s->thread->proc->inner_lock);
+	bl_del(&s->complete->link);
+	s->thread->nr_unread--;
+}
+
+/* Pops the call from the caller's stack and queues the reply for it.  False: it is dead. */
+static bool deliver_reply(struct send *s, struct binder_thread *to)
+{
+	bool alive;
+
+	binder_lock(&to->proc->inner_lock);
+	alive = !to->is_dead && to->stack == s->in_reply_to;
+	if (alive) {
+		BINDER_WRITE_ONCE(to->stack, s->in_reply_to->from_parent);
+		binder_transaction_set_in(s->t, to->proc);
+		binder_transaction_set_for(s->t, to);
+		binder_transaction_count_ilocked(s->t, to->proc);
+		binder_thread_queue_ilocked(to, &s->t->work);
+		binder_wake_ilocked(to->proc, to, true);
+	}
+	binder_unlock(&to->proc->inner_lock);
+	return alive;
+}
+
 static int queue_reply(struct send *s)
 {
-	struct binder_thread *to = s->target_thread;
-	bool dead;
-
-	binder_lock(&s->proc->inner_lock);
-	complete_ilocked(s, false);
-	binder_transaction_detach_buffer_ilocked(s->in_reply_to);
-	binder_unlock(&s->proc->inner_lock);
-
-	binder_lock(&s->target->inner_lock);
-	dead = to->is_dead || to->stack != s->in_reply_to;
-	if (!dead) {
-		to->stack = s->in_reply_to->from_parent;
-		binder_transaction_set_in(s->t, s->target);
-		binder_transaction_set_for(s->t, to);
-		s->t->counted = true;
-		s->target->outstanding_txns++;
-		binder_thread_queue_ilocked(to, &s->t->work);
-		binder_wake_ilocked(s->target, to, true);
-	}
-	binder_unlock(&s->target->inner_lock);
-	if (dead) {
+	binder_lock(&s->thread->proc->inner_lock);
+	queue_completion_ilocked(s, false);
+	binder_transaction_detach_ilocked(s->in_reply_to, s->thread->proc);
+	binder_unlock(&s->thread->proc->inner_lock);
+	if (!deliver_reply(s, s->target_thread)) {
 		BINDER_COVER(REPLY_TOO_LATE);
-		binder_lock(&s->proc->inner_lock);
-		bl_del(&s->complete->link);
-		s->thread->nr_unread--;
-		binder_unlock(&s->proc->inner_lock);
+		binder_lock(&s->thread->proc->inner_lock);
+		unqueue_completion_ilocked(s);
+		binder_unlock(&s->thread->proc->inner_lock);
 		return binder_fail(&s->why, BR_DEAD_REPLY, -ESRCH, "the caller is dead");
 	}
 	binder_transaction_free_by(s->thread, s->in_reply_to);
@@ -334,70 +356,70 @@ static int queue_reply(struct send *s)
 	return 0;
 }
 
-static int queue_call(struct send *s) NO_TSA /* t->from: nobody else knows t yet */
+static int queue_call(struct send *s)
 {
 	struct binder_transaction *t = s->t;
 	int err;
 
-	binder_lock(&s->proc->inner_lock);
-	complete_ilocked(s, true);
+	binder_lock(&s->thread->proc->inner_lock);
+	queue_completion_ilocked(s, true);
+	binder_assert_private(&t->lock);
 	t->from = s->thread;
 	t->from_parent = s->thread->stack;
-	s->thread->stack = t;
-	binder_unlock(&s->proc->inner_lock);
+	BINDER_WRITE_ONCE(s->thread->stack, t);
+	binder_unlock(&s->thread->proc->inner_lock);
 
-	err = binder_transaction_queue(t, s->node, s->target, s->target_thread, &s->why);
+	err = binder_queue_call(t, s->node, s->target, s->target_thread, &s->why);
 	if (err >= 0) {
 		s->node = NULL;
 		return 0;
 	}
-	binder_lock(&s->proc->inner_lock);
-	s->thread->stack = t->from_parent;
-	bl_del(&s->complete->link);
-	s->thread->nr_unread--;
-	binder_unlock(&s->proc->inner_lock);
+	binder_lock(&s->thread->proc->inner_lock);
+	BINDER_WRITE_ONCE(s->thread->stack, t->from_parent);
+	unqueue_completion_ilocked(s);
+	binder_unlock(&s->thread->proc->inner_lock);
 	return err;
 }
 
 static int queue_oneway(struct send *s)
 {
-	bool suspect = s->buffer->oneway_spam_suspect; /* not ours once it is queued */
-	int err = binder_transaction_queue(s->t, s->node, s->target, NULL, &s->why);
+	/* Once queued, the buffer belongs to the receiver. */
+	bool suspect = s->buffer->oneway_spam_suspect;
+	int err = binder_queue_call(s->t, s->node, s->target, NULL, &s->why);
 
 	if (err < 0)
 		return err;
 	s->node = NULL;
 	if (err > 0) {
 		s->complete->type = WORK_COMPLETE_FROZEN;
-		s->failure_notice = BR_TRANSACTION_PENDING_FROZEN;
+		s->notice = BR_TRANSACTION_PENDING_FROZEN;
 	} else if (suspect) {
 		s->complete->type = WORK_COMPLETE_SPAM;
-		s->failure_notice = BR_ONEWAY_SPAM_SUSPECT;
+		s->notice = BR_ONEWAY_SPAM_SUSPECT;
 	}
-	binder_lock(&s->proc->inner_lock);
+	binder_lock(&s->thread->proc->inner_lock);
 	clear_error_ilocked(s);
-	complete_ilocked(s, false);
-	binder_unlock(&s->proc->inner_lock);
+	queue_completion_ilocked(s, false);
+	binder_unlock(&s->thread->proc->inner_lock);
 	return 0;
 }
 
 static int queue(struct send *s)
 {
-	if (host_trace_stages_wanted())
-		binder_stage(HOST_STAGE_ENQ, s->thread, s->debug_id,
-			     s->in_reply_to ? s->in_reply_to->debug_id : 0);
+	binder_stage(HOST_STAGE_ENQ, s->thread, s->debug_id,
+		     s->in_reply_to ? s->in_reply_to->debug_id : 0);
 	if (s->is_reply)
 		return queue_reply(s);
 	return s->oneway ? queue_oneway(s) : queue_call(s);
 }
 
-/* ---- step 4: the outcome ---------------------------------------------------- */
+/* ---- step 4: the outcome --------------------------------------------------------- */
 
 static void undo(struct send *s)
 {
 	if (s->buffer) {
-		s->t->buffer = NULL;
-		s->buffer->transaction = NULL;
+		BINDER_WRITE_ONCE(s->t->buffer, NULL);
+		BINDER_WRITE_ONCE(s->buffer->transaction, NULL);
 		binder_trace_buffer(HOST_TRACE_BUFFER_FAILED, s->buffer);
 		binder_buffer_release(s->target, NULL, s->buffer);
 	}
@@ -411,59 +433,59 @@ static void undo(struct send *s)
 		binder_transaction_free(s->t);
 }
 
-/* A failed call is told to the thread itself.  A failed reply is told to the
- * caller, and the thread that replied hears that it is done. */
-static void deliver_failure(struct send *s)
+/* The thread gets the error of a failed call.  The error of a failed reply goes to the
+ * caller, and the thread that replied gets BR_TRANSACTION_COMPLETE. */
+static void return_failure(struct send *s)
 {
 	struct binder_thread *thread = s->thread;
-	u32 told = s->in_reply_to ? BR_TRANSACTION_COMPLETE : s->why.ret;
 
 	host_log(HOST_LOG_USER_ERROR, "%d:%d %s to %d:%d failed: %s (%d at %s:%u)", s->proc->pid,
 		 thread->tid, s->is_reply ? "reply" : "call", s->target ? s->target->pid : 0,
 		 s->target_thread ? s->target_thread->tid : 0, s->why.why, s->why.err,
 		 s->why.file, s->why.line);
-	binder_lock(&s->proc->inner_lock);
+	binder_lock(&thread->proc->inner_lock);
 	if (!s->in_reply_to) {
 		thread->ee.id = s->debug_id;
 		thread->ee.command = s->why.ret;
-		/* Being frozen is told by the command alone. */
+		/* BR_FROZEN_REPLY has no further error. */
 		thread->ee.param = s->why.ret == BR_FROZEN_REPLY ? 0 : s->why.err;
 	}
-	thread->return_error.cmd = told;
+	thread->return_error.cmd = s->in_reply_to ? BR_TRANSACTION_COMPLETE : s->why.ret;
 	binder_thread_queue_ilocked(thread, &thread->return_error.work);
-	binder_unlock(&s->proc->inner_lock);
-	/* It left our stack when it was found, and is nobody else's. */
+	binder_unlock(&thread->proc->inner_lock);
+	/* It was popped from the stack, so only this thread has it. */
 	if (s->in_reply_to)
 		binder_transaction_fail(s->in_reply_to, &s->why, true);
 }
 
-static inline void log_to(const struct send *s, bool failures)
+static void log_transaction(const struct send *s)
 {
 	const struct binder_context *context = s->proc->context;
-	struct binder_log_entry *e = binder_log_begin(failures);
+	const struct binder_log_entry e = {
+		.debug_id = s->debug_id,
+		.call_type = s->is_reply ? LOG_REPLY : s->oneway ? LOG_ONEWAY : LOG_CALL,
+		.from_proc = s->proc->pid,
+		.from_thread = s->thread->tid,
+		.target_handle = s->is_reply ? 0 : s->tr->target.handle,
+		.to_proc = s->target ? s->target->pid : 0,
+		.to_thread = s->target_thread ? s->target_thread->tid : 0,
+		.to_node = s->node_id,
+		.data_size = s->tr->data_size,
+		.offsets_size = s->tr->offsets_size,
+		.ret = s->why.ret,
+		.ret_param = s->why.err,
+		.ret_line = s->why.line,
+	};
 
-	BINDER_KEEP(e); /* the compiler would rather compute where it is for each field */
-	e->debug_id = s->debug_id;
-	e->call_type = s->is_reply ? LOG_REPLY : s->oneway ? LOG_ONEWAY : LOG_CALL;
-	e->from_proc = s->proc->pid;
-	e->from_thread = s->thread->tid;
-	e->target_handle = s->is_reply ? 0 : s->tr->target.handle;
-	e->to_proc = s->target ? s->target->pid : 0;
-	e->to_thread = s->target_thread ? s->target_thread->tid : 0;
-	e->to_node = s->node_id;
-	e->data_size = s->tr->data_size;
-	e->offsets_size = s->tr->offsets_size;
-	e->ret = s->why.ret;
-	e->ret_param = s->why.err;
-	e->ret_line = s->why.line;
-	host_memcpy(e->context, context->name, context->name_size);
-	binder_log_end(e);
+	binder_log_add(false, &e, context->name, context->name_size);
+	if (s->why.ret != BR_OK)
+		binder_log_add(true, &e, context->name, context->name_size);
 }
 
-static void report(const struct send *s)
+static void notify_system(const struct send *s)
 {
 	const struct host_txn_failure failure = {
-		.error = s->failure_notice,
+		.error = s->notice,
 		.context = s->proc->context->name,
 		.from_pid = s->proc->pid,
 		.from_tid = s->thread->tid,
@@ -478,41 +500,33 @@ static void report(const struct send *s)
 	host_notify_txn_failure(&failure);
 }
 
-/* Takes hold of nothing yet. */
-static void begin(struct send *s, struct binder_thread *thread,
-		  const struct binder_transaction_data *tr, u64 buffers_size, bool is_reply)
+static void put_target(struct send *s)
 {
-	s->thread = thread;
-	s->proc = thread->proc;
-	s->tr = tr;
-	s->buffers_size = buffers_size;
-	s->is_reply = is_reply;
-	s->oneway = !is_reply && tr->flags & TF_ONE_WAY;
-	s->debug_id = binder_next_id();
-	s->why.ret = BR_OK;
-	s->why.err = 0;
-	s->why.line = 0;
-	s->failure_notice = BR_OK;
-	s->node = NULL;
-	s->node_id = 0;
-	s->has_node_ref = false;
-	s->target = NULL;
-	s->target_thread = NULL;
-	s->in_reply_to = NULL;
-	s->t = NULL;
-	s->complete = NULL;
-	s->buffer = NULL;
-	s->secctx = (struct binder_secctx){ 0 };
+	binder_secctx_put(&s->secctx);
+	if (s->node)
+		binder_node_unpin(s->node);
+	if (s->target_thread)
+		binder_thread_put(s->target_thread);
+	if (s->target)
+		binder_proc_put(s->target);
 }
 
-void binder_transaction_send(struct binder_thread *thread,
-			     const struct binder_transaction_data *tr, u64 buffers_size,
-			     bool is_reply)
+void binder_send(struct binder_thread *thread, const struct binder_transaction_data *tr,
+		 u64 buffers_size, bool is_reply)
 {
-	struct send s BINDER_UNSET;
+	struct send s = {
+		.thread = thread,
+		.proc = thread->proc,
+		.tr = tr,
+		.buffers_size = buffers_size,
+		.is_reply = is_reply,
+		.oneway = !is_reply && tr->flags & TF_ONE_WAY,
+		.debug_id = binder_next_id(),
+		.why.ret = BR_OK,
+		.notice = BR_OK,
+	};
 	int err;
 
-	begin(&s, thread, tr, buffers_size, is_reply);
 	binder_stage(HOST_STAGE_WR_IN, thread, s.debug_id, 0);
 	err = is_reply ? find_caller(&s) : find_target(&s);
 	if (!err)
@@ -521,20 +535,11 @@ void binder_transaction_send(struct binder_thread *thread,
 		err = queue(&s);
 	if (err) {
 		undo(&s);
-		s.failure_notice = s.why.ret;
-		deliver_failure(&s);
+		s.notice = s.why.ret;
+		return_failure(&s);
 	}
-	if (s.failure_notice != BR_OK)
-		report(&s);
-	log_to(&s, false);
-	if (s.why.ret != BR_OK)
-		log_to(&s, true);
-
-	binder_secctx_put(&s.secctx);
-	if (s.node)
-		binder_node_unpin(s.node);
-	if (s.target_thread)
-		binder_thread_put(s.target_thread);
-	if (s.target)
-		binder_proc_put(s.target);
+	if (s.notice != BR_OK)
+		notify_system(&s);
+	log_transaction(&s);
+	put_target(&s);
 }

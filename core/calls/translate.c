@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The data of a transaction goes to the receiver's buffer in one copy; then the
- * objects in it, named by the offsets array, are read once each from the sender,
- * checked, translated into what they mean in the receiver, and written over the
- * copy.  The sender may scribble on its own memory meanwhile: what is written is
- * what was checked, and nothing is ever read back from the receiver's buffer.
- * Each reference or file that comes with an object is remembered (a hold in the
- * buffer, a file slot in the transaction), which is all that an undo needs.
+ * The data of a transaction is copied to the receiver's buffer at once.  Then the objects in
+ * it, named by the offsets array, are read once each from the sender, checked, translated into
+ * what they mean in the receiver, and written over the copy.  The sender may change its memory
+ * meanwhile: what is written is what was checked, and nothing is read back from the
+ * receiver's buffer.  Each reference or file that an object carries is recorded (a resource of
+ * the buffer, a file slot of the transaction), which is all that an undo needs.
  */
-#include "common/limits.h"
-#include "things/node.h"
-#include "pure/object.h"
-#include "things/proc.h"
-#include "things/ref.h"
-#include "pure/sg.h"
-#include "things/thread.h"
+#include "calls/translate.h"
+
 #include "calls/transaction.h"
+#include "common/limits.h"
+#include "pure/object.h"
+#include "pure/sg.h"
+#include "things/node.h"
+#include "things/ref.h"
+#include "things/thread.h"
 
 struct walk {
 	struct binder_translation *x;
 	struct binder_result *why;
 	struct binder_buffer *buffer;
 	struct host_map *map;
-	u64 base;	    /* the receiver's address of offset 0 of the map */
-	u64 *offsets;	    /* our copy */
+	u64 base;	    /* user address of offset 0 of the map */
+	u64 *offsets;	    /* a copy */
 	u64 nr;
-	bool copied; /* the data is in the buffer, as a whole */
+	bool copied; /* the whole data is in the buffer */
 	u32 max_resources, max_files;
 	struct sg_plan sg;
-	const char *late; /* what fails the call if no object does: -EINVAL, as stock says */
-	/* the object at hand */
+	const char *late; /* an error that is returned after all objects (stock: -EINVAL) */
+	/* the current object */
 	u64 index;
 	size_t off; /* in the data */
 	union binder_object object;
@@ -40,9 +40,9 @@ static int bad(struct walk *w, int err, const char *what)
 	return binder_fail(w->why, binder_ret_of(err), err, what);
 }
 
-/* ---- what objects bring along ---------------------------------------------- */
+/* ---- resources and files ----------------------------------------------------- */
 
-/* Room for one more of an array that doubles as it grows. */
+/* Makes room for one more element of an array that doubles as it grows. */
 static void *grow(void *array, u32 nr, u32 *max, size_t size)
 {
 	u32 want = *max ? 2 * *max : 4;
@@ -60,7 +60,7 @@ static void *grow(void *array, u32 nr, u32 *max, size_t size)
 	return bigger;
 }
 
-/* Room for one more hold: made before the count that it stands for is taken. */
+/* Makes room for one more resource, before the reference that it records is taken. */
 static struct binder_resource *next_resource(struct walk *w)
 {
 	struct binder_buffer *b = w->buffer;
@@ -89,13 +89,13 @@ static int add_file(struct walk *w, u32 fd, size_t map_off, bool in_array)
 	if (!files || (in_array && !next_resource(w)))
 		return bad(w, -ENOMEM, "no memory for a file");
 	if (!w->x->allow_fds)
-		return bad(w, -EPERM, "the receiver does not take files");
+		return bad(w, -EPERM, "the target does not accept file descriptors");
 	err = host_file_get(&w->x->thread->host, fd, &file);
 	if (err)
-		return bad(w, err, "not an open file");
+		return bad(w, err, "bad file descriptor");
 	if (host_may_transfer_file(&w->x->thread->proc->host, &w->x->target->host, file)) {
 		host_file_put(file);
-		return bad(w, -EPERM, "file not allowed by policy");
+		return bad(w, -EPERM, "file transfer denied by policy");
 	}
 	host_trace_file_sent(t->debug_id, fd, map_off - w->buffer->range.off);
 	slot = &t->files[t->nr_files++];
@@ -111,9 +111,9 @@ static int add_file(struct walk *w, u32 fd, size_t map_off, bool in_array)
 	return 0;
 }
 
-/* ---- one function per kind of object ----------------------------------------- */
+/* ---- one function per type of object ------------------------------------------ */
 
-/* @from, @to: handles of the sender and of the receiver, 0 where it is no handle. */
+/* @from, @to: handles of the sender and of the receiver, 0 if it is not a handle. */
 static void trace_object(struct walk *w, enum host_trace_object what,
 			 const struct binder_node *node, u32 from, u32 to)
 {
@@ -133,8 +133,8 @@ static void trace_object(struct walk *w, enum host_trace_object what,
 	host_trace_object(what, &x);
 }
 
-/* Gives the receiver a handle for @node. */
-static int as_handle(struct walk *w, struct binder_node *node, bool strong, bool own)
+/* The receiver gets a handle for @node.  @own: the node is the sender's. */
+static int give_handle(struct walk *w, struct binder_node *node, bool strong, bool own)
 {
 	struct flat_binder_object *o = &w->object.flat;
 	struct binder_resource *resource = next_resource(w);
@@ -145,7 +145,7 @@ static int as_handle(struct walk *w, struct binder_node *node, bool strong, bool
 		return bad(w, -ENOMEM, "no memory for an object");
 	err = binder_ref_inc_node(w->x->target, node, strong, own ? w->x->thread : NULL, &desc);
 	if (err)
-		return bad(w, err, "no handle in the receiver");
+		return bad(w, err, "no handle available in the receiver");
 	*resource = (struct binder_resource){
 		.kind = RESOURCE_REF, .strong = strong, .desc = desc
 	};
@@ -159,7 +159,7 @@ static int as_handle(struct walk *w, struct binder_node *node, bool strong, bool
 	return 0;
 }
 
-/* An object of the sender's own: everybody else knows it by a handle. */
+/* A node of the sender: the receiver gets a handle. */
 static int translate_binder(struct walk *w)
 {
 	struct flat_binder_object *o = &w->object.flat;
@@ -172,17 +172,17 @@ static int translate_binder(struct walk *w)
 	if (!node)
 		return bad(w, -ENOMEM, "no memory for a node");
 	if (node->cookie != o->cookie)
-		err = bad(w, -EINVAL, "an object with another cookie than before");
+		err = bad(w, -EINVAL, "cookie differs from that of the known object");
 	else if (host_may_transfer_object(&proc->host, &w->x->target->host))
-		err = bad(w, -EPERM, "object not allowed by policy");
+		err = bad(w, -EPERM, "object transfer denied by policy");
 	else
-		err = as_handle(w, node, strong, true);
+		err = give_handle(w, node, strong, true);
 	binder_node_unpin(node);
 	return err;
 }
 
-/* The handle's object is the receiver's own: it gets it back as such. */
-static int come_home(struct walk *w, struct binder_node *node, bool strong)
+/* A handle whose node is the receiver's: it gets the node. */
+static int give_node(struct walk *w, struct binder_node *node, bool strong)
 {
 	struct flat_binder_object *o = &w->object.flat;
 	struct binder_resource *resource = next_resource(w);
@@ -190,7 +190,7 @@ static int come_home(struct walk *w, struct binder_node *node, bool strong)
 	if (!resource)
 		return bad(w, -ENOMEM, "no memory for an object");
 	if (binder_node_get_local(node, strong))
-		return bad(w, -EINVAL, "an object that its owner does not hold");
+		return bad(w, -EINVAL, "node not referenced by its owner");
 	*resource = (struct binder_resource){
 		.kind = RESOURCE_NODE, .strong = strong, .node = node
 	};
@@ -208,19 +208,17 @@ static int translate_handle(struct walk *w)
 	bool strong = o->hdr.type == BINDER_TYPE_HANDLE;
 	struct binder_proc *proc = w->x->thread->proc;
 	struct binder_node *node;
-	bool home;
 	int err;
 
 	node = binder_ref_get_node(proc, o->handle, strong);
 	if (!node)
-		return bad(w, -EINVAL, "an object by an unknown handle");
-	binder_lock(&node->lock);
-	home = node->proc == w->x->target;
-	binder_unlock(&node->lock);
+		return bad(w, -EINVAL, "unknown handle in an object");
 	if (host_may_transfer_object(&proc->host, &w->x->target->host))
-		err = bad(w, -EPERM, "object not allowed by policy");
+		err = bad(w, -EPERM, "object transfer denied by policy");
+	else if (binder_node_is_owned_by(node, w->x->target))
+		err = give_node(w, node, strong);
 	else
-		err = home ? come_home(w, node, strong) : as_handle(w, node, strong, false);
+		err = give_handle(w, node, strong, false);
 	binder_node_unpin(node);
 	return err;
 }
@@ -241,7 +239,7 @@ static int translate_fda(struct walk *w)
 
 	err = sg_add_fds(&w->sg, o, &off, &source);
 	if (err)
-		return bad(w, err, "an fd array outside its parent or out of turn");
+		return bad(w, err, "fd array out of bounds or out of order in its parent");
 	if (!o->num_fds)
 		return 0;
 	if (o->num_fds > BINDER_MAX_FILES)
@@ -251,7 +249,7 @@ static int translate_fda(struct walk *w)
 		return bad(w, -ENOMEM, "no memory for an fd array");
 	err = host_read_caller(&w->x->thread->host, fds, source, o->num_fds * sizeof(*fds));
 	if (err)
-		bad(w, err, "an fd array that cannot be read");
+		bad(w, err, "fd array not readable");
 	for (i = 0; i < o->num_fds && !err; i++)
 		err = add_file(w, fds[i], off + i * sizeof(*fds), true);
 	host_free(fds);
@@ -274,19 +272,19 @@ static int translate_ptr(struct walk *w)
 	}
 	err = sg_add_buffer(&w->sg, w->index, o, &off, &patch);
 	if (err)
-		return bad(w, err, "a buffer that does not fit or whose parent is wrong");
+		return bad(w, err, "scatter-gather buffer too large, or bad parent");
 	if (!w->off)
-		sg_bar(&w->sg); /* to the stock driver, offset 0 means that there is none */
+		sg_bar(&w->sg); /* the stock driver takes offset 0 for "no parent" */
 	err = host_map_copy(w->map, off, &w->x->thread->host, o->buffer, o->length);
 	if (err == -ESRCH)
-		return bad(w, err, "a buffer of a process that has died");
+		return bad(w, err, "the sender died");
 	if (err)
-		w->late = "a buffer that cannot be read";
+		w->late = "scatter-gather buffer not readable";
 	address = w->base + off;
 	o->buffer = address;
 	if (patch != SG_NO_PATCH &&
 	    (patch % sizeof(u32) || host_map_write(w->map, patch, &address, sizeof(address))))
-		w->late = "a pointer that cannot be patched";
+		w->late = "pointer in a scatter-gather buffer not writable";
 	return 0;
 }
 
@@ -305,8 +303,8 @@ static const struct {
 
 /* ---- the walk ------------------------------------------------------------------ */
 
-/* Copies what lies between objects, where the data could not be copied as a whole:
- * what is told of it depends on what is reached first. */
+/* Copies the data between objects if it could not be copied as a whole: which error is
+ * returned depends on what is reached first. */
 static int copy_between(struct walk *w, u64 from, u64 to)
 {
 	int err = 0;
@@ -314,7 +312,7 @@ static int copy_between(struct walk *w, u64 from, u64 to)
 	if (!w->copied && to > from)
 		err = host_map_copy(w->map, w->buffer->range.off + from, &w->x->thread->host,
 				    w->x->tr->data.ptr.buffer + from, to - from);
-	return err ? bad(w, err, "data that cannot be read") : 0;
+	return err ? bad(w, err, "data not readable") : 0;
 }
 
 static int translate_one(struct walk *w, u64 off, u64 *min_off)
@@ -323,31 +321,31 @@ static int translate_one(struct walk *w, u64 off, u64 *min_off)
 	size_t avail, size, k;
 	int err;
 
-	/* The stock driver copies what lies between objects as it goes, and
-	 * fails to where there is nothing between them. */
+	/* The stock driver copies the data between objects as it goes, and fails with
+	 * -EFAULT if there is none. */
 	if (off < *min_off || off > x->tr->data_size)
-		return bad(w, -EFAULT, "offsets that do not rise, or lead out of the data");
+		return bad(w, -EFAULT, "object offsets out of order or out of bounds");
 	avail = binder_object_readable(off, *min_off, x->tr->data_size);
 	err = copy_between(w, *min_off, off);
 	if (err)
 		return err;
 	if (!avail)
-		return bad(w, -EINVAL, "an object where none can stand");
+		return bad(w, -EINVAL, "object offset unaligned or out of bounds");
 	err = host_read_caller(&x->thread->host, &w->object, x->tr->data.ptr.buffer + off, avail);
 	if (err)
-		return bad(w, -EINVAL, "an object that cannot be read");
+		return bad(w, -EINVAL, "object not readable");
 	size = binder_object_check(&w->object, avail);
 	if (!size)
-		return bad(w, -EINVAL, "an object of unknown type, or only a part of one");
+		return bad(w, -EINVAL, "unknown or truncated object");
 	w->off = off;
 	for (k = 0; translations[k].type != w->object.hdr.type;)
-		k++; /* binder_object_check() knows the same types */
+		k++; /* binder_object_check() accepts the same types */
 	err = translations[k].translate(w);
 	if (err)
 		return err;
 	*min_off = off + size;
 	err = host_map_write(w->map, w->buffer->range.off + off, &w->object, size);
-	return err ? bad(w, err, "an object that cannot be stored") : 0;
+	return err ? bad(w, err, "object not writable") : 0;
 }
 
 static int fetch_offsets(struct walk *w)
@@ -356,9 +354,9 @@ static int fetch_offsets(struct walk *w)
 	int err;
 
 	if (tr->offsets_size % sizeof(u64))
-		return bad(w, -EINVAL, "a size of offsets that is no multiple of 8");
+		return bad(w, -EINVAL, "offsets size is not a multiple of 8");
 	if (w->x->buffers_size % sizeof(u64))
-		return bad(w, -EINVAL, "a size of buffers that is no multiple of 8");
+		return bad(w, -EINVAL, "buffers size is not a multiple of 8");
 	w->nr = tr->offsets_size / sizeof(u64);
 	if (!w->nr)
 		return 0;
@@ -372,7 +370,7 @@ static int fetch_offsets(struct walk *w)
 	if (!err)
 		err = host_map_write(w->map, binder_buffer_offsets_off(w->buffer), w->offsets,
 				     tr->offsets_size);
-	return err ? bad(w, err, "offsets that cannot be read") : 0;
+	return err ? bad(w, err, "offsets not readable") : 0;
 }
 
 static int walk_objects(struct walk *w)
@@ -390,7 +388,7 @@ static int walk_objects(struct walk *w)
 	return err || !w->late ? err : bad(w, -EINVAL, w->late);
 }
 
-/* @copied: the data lies in the buffer already. */
+/* @copied: the data is in the buffer already. */
 static int translate_objects(struct binder_translation *x, bool copied, struct binder_result *why)
 {
 	struct walk w = {

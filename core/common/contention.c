@@ -7,8 +7,6 @@
  */
 #include "common/contention.h"
 
-#include "common/locking_mode.h"
-
 #define SHARDS 64
 
 struct shard {
@@ -17,19 +15,6 @@ struct shard {
 } __attribute__((aligned(64)));
 
 static struct shard shards[SHARDS];
-
-static const char *const class_names[RANK_COUNT] = {
-	[RANK_GLOBAL] = "global",
-	[RANK_WORLD] = "world",
-	[RANK_PAGES] = "pages",
-	[RANK_CONTEXT] = "context",
-	[RANK_OUTER] = "outer",
-	[RANK_NODE] = "node",
-	[RANK_INNER] = "inner",
-	[RANK_TRANSACTION] = "transaction",
-	[RANK_ALLOC] = "alloc",
-	[RANK_LOG] = "log",
-};
 
 void binder_contention_count(enum binder_lock_rank rank, bool waited)
 {
@@ -72,7 +57,7 @@ struct binder_contention binder_contention_of(enum binder_lock_rank rank)
 	return sum;
 }
 
-static void reset(void)
+void binder_contention_reset(void)
 {
 	u32 i, rank;
 
@@ -82,47 +67,4 @@ static void reset(void)
 			__atomic_store_n(&shards[i].waited[rank], 0, __ATOMIC_RELAXED);
 		}
 	}
-}
-
-void binder_report_contention(struct host_out *out)
-{
-	u32 rank;
-
-	host_out(out, "locking %s\n", binder_locking_mode_name(binder_locking_mode_chosen()));
-	host_out(out, "counting %s\n", host_is_counting_locks() ? "on" : "off");
-	for (rank = RANK_GLOBAL; rank < RANK_COUNT; rank++) {
-		struct binder_contention c = binder_contention_of((enum binder_lock_rank)rank);
-
-		host_out(out, "%s taken %llu waited %llu\n", class_names[rank],
-			 (unsigned long long)c.taken, (unsigned long long)c.waited);
-	}
-}
-
-static void start(void)
-{
-	host_count_locks(true);
-}
-
-static void stop(void)
-{
-	host_count_locks(false);
-}
-
-int binder_contention_command(const char *word)
-{
-	static const struct {
-		const char *word;
-		void (*run)(void);
-	} commands[] = { { "on", start }, { "off", stop }, { "reset", reset } };
-	size_t size = host_strlen(word) + 1;
-	u32 i;
-
-	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (size == host_strlen(commands[i].word) + 1 &&
-		    !host_memcmp(word, commands[i].word, size)) {
-			commands[i].run();
-			return 0;
-		}
-	}
-	return -EINVAL;
 }

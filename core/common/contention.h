@@ -18,11 +18,6 @@ struct binder_contention binder_contention_of(enum binder_lock_rank rank);
 /* Counts one lock operation.  Any lock may be held. */
 void binder_contention_count(enum binder_lock_rank rank, bool waited);
 
-/* The text of binder_logs/lock_contention: the locking mode, whether locks are counted, a
- * line per rank.  May sleep. */
-void binder_report_contention(struct host_out *out);
-/* What may be written to that file: "on", "off" or "reset".  -EINVAL: something else.
- * May sleep. */
-int binder_contention_command(const char *word);
+void binder_contention_reset(void);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The limits of limits.h: a process that reaches one gets an error and can go on. */
+#include "entry/exit.h"
 #include "common/limits.h"
 #include "things/node.h"
 #include "pair.h"
@@ -25,7 +26,7 @@ TEST(limits_of_threads)
 	/* A known thread can still call; one that exits makes room for another. */
 	thread = binder_thread_find_or_new(p.client->proc, 100000, &p.c->sim);
 	CHECK(thread != NULL);
-	binder_thread_release(p.client->proc, thread);
+	binder_thread_release(thread);
 	binder_thread_put(thread);
 	thread = binder_thread_find_or_new(p.client->proc, 200000, &p.c->sim);
 	CHECK(thread != NULL);

@@ -46,8 +46,6 @@
 #define BINDER_READ_ONCE(x)	  __atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define BINDER_WRITE_ONCE(x, v)  __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 
-#define PEEKS NO_TSA __attribute__((no_sanitize("thread")))
-
 /* Outermost first. */
 enum binder_lock_rank {
 	RANK_GLOBAL = 1,  /* mutex around all calls, in some locking modes */
@@ -138,7 +136,15 @@ static inline void binder_assert_held(const struct binder_lock *lock) ASSERTS(lo
 	binder_rank_assert(lock->rank);
 }
 
+/* The object that @lock belongs to is not visible to other threads: yet, or any more.  The
+ * compiler then takes the lock for held. */
+static inline void binder_assert_private(const struct binder_lock *lock) ASSERTS(lock)
+{
+}
+
+/* The object is not visible to other threads yet. */
 static inline void binder_lock_init(struct binder_lock *lock, enum binder_lock_rank rank)
+	ASSERTS(lock)
 {
 	host_spin_init(&lock->raw, rank);
 	lock->rank = rank;
@@ -167,6 +173,7 @@ static inline void binder_unlock(struct binder_lock *lock) RELEASE_LOCK(lock) NO
 }
 
 static inline void binder_pi_mutex_init(struct binder_pi_mutex *lock, enum binder_lock_rank rank)
+	ASSERTS(lock)
 {
 	host_pi_mutex_init(&lock->raw, rank);
 	lock->rank = rank;

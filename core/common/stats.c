@@ -4,8 +4,8 @@
  */
 #include "common/stats.h"
 
-#include "things/context.h"
-#include "things/proc.h"
+
+struct binder_stats binder_stats_world;
 
 #define NAME(code) [ABI_IOC_NR(code)] = #code
 
@@ -72,12 +72,12 @@ const char *binder_return_name(u32 nr)
 
 void binder_stats_created(enum binder_stat what)
 {
-	binder_stats_created_by(&binder_world.stats, what);
+	binder_stats_created_by(&binder_stats_world, what);
 }
 
 void binder_stats_deleted(enum binder_stat what)
 {
-	binder_stats_deleted_by(&binder_world.stats, what);
+	binder_stats_deleted_by(&binder_stats_world, what);
 }
 
 static void add_all(struct host_atomic *to, const struct host_atomic *from, u32 nr)
@@ -94,16 +94,4 @@ void binder_stats_add(struct binder_stats *to, const struct binder_stats *from)
 	add_all(to->br, from->br, BINDER_NR_RETURNS);
 	add_all(to->created, from->created, STAT_COUNT);
 	add_all(to->deleted, from->deleted, STAT_COUNT);
-}
-
-void binder_stats_add_up(struct binder_stats *sum)
-{
-	struct binder_proc *proc;
-
-	*sum = (struct binder_stats){ 0 };
-	binder_pi_mutex_lock(&binder_world.lock);
-	binder_stats_add(sum, &binder_world.stats);
-	bl_for_each(proc, &binder_world.procs, world_link)
-		binder_stats_add(sum, &proc->stats);
-	binder_pi_mutex_unlock(&binder_world.lock);
 }

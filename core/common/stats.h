@@ -53,6 +53,9 @@ static inline void binder_stats_return(struct binder_stats *stats, u32 ret)
 		host_atomic_add(&stats->br[nr], 1);
 }
 
+/* Of everything that no process counts, and of processes that ended. */
+extern struct binder_stats binder_stats_world;
+
 /* Count an object in the world. */
 void binder_stats_created(enum binder_stat what);
 void binder_stats_deleted(enum binder_stat what);
@@ -67,11 +70,6 @@ static inline void binder_stats_deleted_by(struct binder_stats *stats, enum bind
 	host_atomic_add(&stats->deleted[what], 1);
 }
 
-/*
- * Stores in *@sum the counters of the world and of all processes. Takes the lock of the
- * world; may sleep.
- */
-void binder_stats_add_up(struct binder_stats *sum);
 /* Adds @from to @to. */
 void binder_stats_add(struct binder_stats *to, const struct binder_stats *from);
 

@@ -14,6 +14,8 @@
 struct slot {
 	struct binder_lock lock;
 	struct binder_log_entry entry GUARDED_BY(&lock);
+	/* A copy, because the device may be gone when the log is read. */
+	char context[BINDER_NAME_MAX + 1] GUARDED_BY(&lock);
 };
 
 struct ring {
@@ -42,29 +44,27 @@ void binder_log_init(void)
 	}
 }
 
-struct binder_log_entry *binder_log_begin(bool failed)
-	ACQUIRE_LOCK(&binder_log_entry_lock) NO_TSA
+void binder_log_add(bool failed, const struct binder_log_entry *entry, const char *context,
+		    size_t size)
 {
 	struct ring *ring = failed ? &failures : &all;
 	u32 nr = (u32)host_atomic_add_return(&ring->next, 1) - 1;
 	struct slot *slot = &ring->slots[nr % BINDER_LOG_ENTRIES];
 
 	binder_lock(&slot->lock);
-	return &slot->entry;
-}
-
-void binder_log_end(struct binder_log_entry *e)
-	RELEASE_LOCK(&binder_log_entry_lock) NO_TSA
-{
-	binder_unlock(&base_container_of(e, struct slot, entry)->lock);
+	slot->entry = *entry;
+	host_memcpy(slot->context, context, size);
+	binder_unlock(&slot->lock);
 }
 
 static void print_slot(struct host_out *out, struct slot *slot)
 {
 	struct binder_log_entry e;
+	char context[BINDER_NAME_MAX + 1];
 
 	binder_lock(&slot->lock);
 	e = slot->entry;
+	host_memcpy(context, slot->context, sizeof(context));
 	binder_unlock(&slot->lock);
 	if (!e.debug_id)
 		return;
@@ -72,7 +72,7 @@ static void print_slot(struct host_out *out, struct slot *slot)
 		 "%u: %s from %d:%d to %d:%d context %s node %u handle %u size %llu:%llu "
 		 "ret %u/%d l=%u\n",
 		 e.debug_id, type_words[e.call_type], e.from_proc, e.from_thread, e.to_proc,
-		 e.to_thread, e.context, e.to_node, e.target_handle,
+		 e.to_thread, context, e.to_node, e.target_handle,
 		 (unsigned long long)e.data_size, (unsigned long long)e.offsets_size,
 		 e.ret == BR_OK ? 0 : e.ret, e.ret_param, e.ret_line);
 }

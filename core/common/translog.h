@@ -22,18 +22,15 @@ struct binder_log_entry {
 	u32 ret;
 	s32 ret_param;
 	u32 ret_line;
-	char context[BINDER_NAME_MAX + 1]; /* its name; the context may be freed before this */
 };
 
 /* Empties both logs. Called once, before any other function of this file. */
 void binder_log_init(void);
-/* For the checkers: the lock of the entry that is being filled in, whichever it is. */
-extern struct binder_lock binder_log_entry_lock;
-
-/* The next entry of the log of all transactions or, if @failed, of failures, for the caller to fill
- * in, every field, until binder_log_end().  What is in between is under a lock of rank RANK_LOG. */
-struct binder_log_entry *binder_log_begin(bool failed) ACQUIRE_LOCK(&binder_log_entry_lock);
-void binder_log_end(struct binder_log_entry *e) RELEASE_LOCK(&binder_log_entry_lock);
+/* Adds @entry to the log of all transactions or, if @failed, of failures.  @context: the
+ * name of the device, @size: bytes with the final NUL.  No lock of a higher rank than RANK_LOG
+ * held; does not sleep. */
+void binder_log_add(bool failed, const struct binder_log_entry *entry, const char *context,
+		    size_t size);
 
 /* The text of binder_logs/{,failed_}transaction_log, the oldest entry first. May sleep. */
 void binder_report_transaction_log(struct host_out *out);

@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One table says for every command its code (which carries the size of its
- * payload) and who does it.  The stream is fetched through a window, because
- * each fetch from another process costs as much as many commands.  A command
- * may reach past the end that the caller stated: as on the stock driver, the end
- * only decides whether another one begins.
+ * A table gives for every command its code, which contains the size of its payload, and its
+ * handler.  The stream is fetched in windows, because a fetch from another process costs as
+ * much as many commands.  A command may extend beyond the end of the buffer: as with the
+ * stock driver the end only decides whether another command begins.
+ *
+ * Tested in: core/calls/call_test.c
  */
 #include "entry/command.h"
 
-#include "base/unset.h"
+#include "calls/buffer.h"
+#include "calls/send.h"
 #include "notices/death.h"
 #include "notices/freeze.h"
+#include "things/looper.h"
 #include "things/node.h"
-#include "things/proc.h"
 #include "things/ref.h"
 #include "things/thread.h"
-#include "calls/transaction.h"
 
 /* ---- the handlers ------------------------------------------------------------ */
 
 static int do_transaction(struct binder_thread *thread, const void *arg)
 {
-	binder_transaction_send(thread, arg, 0, false);
+	binder_send(thread, arg, 0, false);
 	return 0;
 }
 
 static int do_reply(struct binder_thread *thread, const void *arg)
 {
-	binder_transaction_send(thread, arg, 0, true);
+	binder_send(thread, arg, 0, true);
 	return 0;
 }
 
@@ -35,7 +36,7 @@ static int do_transaction_sg(struct binder_thread *thread, const void *arg)
 {
 	const struct binder_transaction_data_sg *sg = arg;
 
-	binder_transaction_send(thread, &sg->transaction_data, sg->buffers_size, false);
+	binder_send(thread, &sg->transaction_data, sg->buffers_size, false);
 	return 0;
 }
 
@@ -43,7 +44,7 @@ static int do_reply_sg(struct binder_thread *thread, const void *arg)
 {
 	const struct binder_transaction_data_sg *sg = arg;
 
-	binder_transaction_send(thread, &sg->transaction_data, sg->buffers_size, true);
+	binder_send(thread, &sg->transaction_data, sg->buffers_size, true);
 	return 0;
 }
 
@@ -55,95 +56,63 @@ static int do_free_buffer(struct binder_thread *thread, const void *arg)
 
 static int do_increfs(struct binder_thread *thread, const void *arg)
 {
-	return binder_ref_command(thread->proc, thread, *(const u32 *)arg, true, false);
+	return binder_ref_command(thread, *(const u32 *)arg, true, false);
 }
 
 static int do_acquire(struct binder_thread *thread, const void *arg)
 {
-	return binder_ref_command(thread->proc, thread, *(const u32 *)arg, true, true);
+	return binder_ref_command(thread, *(const u32 *)arg, true, true);
 }
 
 static int do_release(struct binder_thread *thread, const void *arg)
 {
-	return binder_ref_command(thread->proc, thread, *(const u32 *)arg, false, true);
+	return binder_ref_command(thread, *(const u32 *)arg, false, true);
 }
 
 static int do_decrefs(struct binder_thread *thread, const void *arg)
 {
-	return binder_ref_command(thread->proc, thread, *(const u32 *)arg, false, false);
+	return binder_ref_command(thread, *(const u32 *)arg, false, false);
 }
 
 static int do_increfs_done(struct binder_thread *thread, const void *arg)
 {
-	binder_node_done(thread->proc, thread, false, arg);
+	binder_node_done(thread, false, arg);
 	return 0;
 }
 
 static int do_acquire_done(struct binder_thread *thread, const void *arg)
 {
-	binder_node_done(thread->proc, thread, true, arg);
+	binder_node_done(thread, true, arg);
 	return 0;
 }
 
 static int do_unsupported(struct binder_thread *thread, const void *arg)
 {
 	(void)arg;
-	host_log(HOST_LOG_USER_ERROR, "%d:%d BC_ATTEMPT_ACQUIRE and its result are not supported",
+	host_log(HOST_LOG_USER_ERROR,
+		 "%d:%d BC_ATTEMPT_ACQUIRE and BC_ACQUIRE_RESULT are not supported",
 		 thread->proc->pid, thread->tid);
 	return -EINVAL;
 }
 
-/* A thread that BR_SPAWN_LOOPER asked for reports; others enter. */
 static int do_register_looper(struct binder_thread *thread, const void *arg)
 {
-	struct binder_proc *proc = thread->proc;
-	const char *wrong = NULL;
-
 	(void)arg;
-	binder_lock(&proc->inner_lock);
-	if (thread->looper & LOOPER_ENTERED) {
-		thread->looper |= LOOPER_INVALID;
-		wrong = "BC_REGISTER_LOOPER after BC_ENTER_LOOPER";
-	} else if (!proc->requested_threads) {
-		thread->looper |= LOOPER_INVALID;
-		wrong = "BC_REGISTER_LOOPER without having been asked";
-	} else {
-		proc->requested_threads--;
-		proc->requested_threads_started++;
-	}
-	thread->looper |= LOOPER_REGISTERED;
-	binder_unlock(&proc->inner_lock);
-	if (wrong)
-		host_log(HOST_LOG_USER_ERROR, "%d:%d %s", proc->pid, thread->tid, wrong);
+	binder_looper_register(thread);
 	return 0;
 }
 
 static int do_enter_looper(struct binder_thread *thread, const void *arg)
 {
-	struct binder_proc *proc = thread->proc;
-	bool wrong;
-
 	(void)arg;
-	binder_lock(&proc->inner_lock);
-	wrong = thread->looper & LOOPER_REGISTERED;
-	if (wrong)
-		thread->looper |= LOOPER_INVALID;
-	thread->looper |= LOOPER_ENTERED;
-	binder_unlock(&proc->inner_lock);
-	if (wrong)
-		host_log(HOST_LOG_USER_ERROR, "%d:%d BC_ENTER_LOOPER after BC_REGISTER_LOOPER",
-			 proc->pid, thread->tid);
+	binder_looper_enter(thread);
 	return 0;
 }
 
 static int do_exit_looper(struct binder_thread *thread, const void *arg)
 {
-	struct binder_proc *proc = thread->proc;
-
 	(void)arg;
-	binder_lock(&proc->inner_lock);
-	thread->looper |= LOOPER_EXITED;
-	binder_unlock(&proc->inner_lock);
+	binder_looper_exit(thread);
 	return 0;
 }
 
@@ -223,46 +192,43 @@ u32 binder_command_code(u32 nr)
 
 /* ---- the loop --------------------------------------------------------------------- */
 
-#define WINDOW 512
-
+/* The window is thread->io. */
 struct stream {
 	struct binder_thread *thread;
-	u64 pos; /* address of the next byte in the caller */
+	u64 pos; /* user address of the next byte */
 	u64 end;
-	u32 have; /* bytes of the window that are left */
-	u32 at;
-	_Alignas(8) u8 window[WINDOW];
+	u32 at;	  /* of the next byte in the window */
+	u32 left; /* bytes of the window from there */
 };
 
-/* Fetches as much as there is, or at least the @size bytes that are wanted now. */
+/* Fetches a window, or if that is not readable the @size bytes that are needed now. */
 static int refill(struct stream *s, u32 size)
 {
-	u64 left = s->end > s->pos ? s->end - s->pos : 0;
-	u32 want = left < WINDOW ? (u32)left : WINDOW;
+	struct binder_thread *thread = s->thread;
+	u64 rest = s->end > s->pos ? s->end - s->pos : 0;
+	u32 want = rest < BINDER_IO_SIZE ? (u32)rest : BINDER_IO_SIZE;
 	int err = -EFAULT;
 
 	if (want > size)
-		err = host_read_caller(&s->thread->host, s->window, s->pos, want);
-	else
+		err = host_read_caller(&thread->host, thread->io, s->pos, want);
+	if (err) {
 		want = size;
-	if (err && want > size)
-		want = size; /* the rest may be unreadable: it may never be wanted */
-	if (err)
-		err = host_read_caller(&s->thread->host, s->window, s->pos, want);
+		err = host_read_caller(&thread->host, thread->io, s->pos, want);
+	}
 	if (err)
 		return err;
-	s->have = want;
+	s->left = want;
 	s->at = 0;
 	return 0;
 }
 
-/* Takes @size bytes that the window has; they stand there until it is refilled. */
+/* Consumes @size bytes of the window, valid until the next refill(). */
 static const void *take(struct stream *s, u32 size)
 {
-	const void *bytes = s->window + s->at;
+	const void *bytes = s->thread->io + s->at;
 
 	s->at += size;
-	s->have -= size;
+	s->left -= size;
 	s->pos += size;
 	return bytes;
 }
@@ -273,7 +239,7 @@ static int run_one(struct stream *s)
 	u32 code, nr;
 	int err = 0;
 
-	if (s->have < sizeof(code))
+	if (s->left < sizeof(code))
 		err = refill(s, sizeof(code));
 	if (err)
 		return err;
@@ -286,23 +252,21 @@ static int run_one(struct stream *s)
 			 s->thread->tid, code);
 		return -EINVAL;
 	}
-	if (s->have < ABI_IOC_SIZE(code))
+	if (s->left < ABI_IOC_SIZE(code))
 		err = refill(s, ABI_IOC_SIZE(code));
 	return err ? err : command->run(s->thread, take(s, ABI_IOC_SIZE(code)));
 }
 
 int binder_write(struct binder_thread *thread, struct binder_write_read *bwr)
 {
-	struct stream s BINDER_UNSET;
+	struct stream s = {
+		.thread = thread,
+		.pos = bwr->write_buffer + bwr->write_consumed,
+		.end = bwr->write_buffer + bwr->write_size,
+	};
 	int err = 0;
 
-	s.thread = thread;
-	s.pos = bwr->write_buffer + bwr->write_consumed;
-	s.end = bwr->write_buffer + bwr->write_size;
-	s.have = 0;
-	s.at = 0;
-	/* Only this thread's own commands set return_error, so it can be read
-	 * here without the lock. */
+	/* Only commands of this thread set return_error, so no lock is needed. */
 	while (s.pos < s.end && thread->return_error.cmd == BR_OK) {
 		err = run_one(&s);
 		if (err)

@@ -1,38 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctls, by a table.  All but two are done at once; BINDER_WRITE_READ and
- * BINDER_FREEZE may have to wait, which the engine never does itself: it says so
- * and goes on in binder_resume().
+ * A table of ioctls.  Only BINDER_WRITE_READ and BINDER_FREEZE may have to wait; the engine
+ * does not wait itself, but returns BINDER_WOULD_BLOCK and continues in binder_resume().
  */
-#include "entry/command.h"
-#include "things/context.h"
 #include "core.h"
-#include "notices/freeze.h"
-#include "things/node.h"
+
 #include "calls/inherit.h"
-#include "things/ref.h"
-#include "common/locking_mode.h"
+#include "entry/command.h"
+#include "entry/exit.h"
 #include "entry/returns.h"
+#include "notices/freeze.h"
+#include "things/context.h"
+#include "things/looper.h"
+#include "things/node.h"
+#include "things/ref.h"
 #include "things/stage.h"
+#include "things/thread.h"
 
-#include "base/inline.h"
-
-/* Work that is queued after this look wakes somebody by itself. */
-static bool has_todo_racy(const struct binder_proc *proc) PEEKS;
+/* Work that is queued later wakes a thread by itself. */
 static bool has_todo_racy(const struct binder_proc *proc)
 {
-	return proc->todo.next != &proc->todo;
+	return !bl_empty_racy(&proc->todo);
 }
 
-/* If close() sets it after this look, then it is for the next call. */
-static bool need_return_racy(const struct binder_thread *thread) PEEKS;
-static bool need_return_racy(const struct binder_thread *thread)
-{
-	return thread->need_return;
-}
-
-static BINDER_INLINE int read_returns(struct binder_thread *thread, struct binder_write_read *bwr,
-				   bool nonblock, bool interrupted)
+static int read_returns(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
+			bool interrupted)
 {
 	struct binder_proc *proc = thread->proc;
 	int err;
@@ -41,7 +33,7 @@ static BINDER_INLINE int read_returns(struct binder_thread *thread, struct binde
 	if (err == BINDER_WOULD_BLOCK)
 		return err;
 	host_trace_read_done(err);
-	/* There may be more than this thread took. */
+	/* Another thread may take the work that is left. */
 	if (has_todo_racy(proc)) {
 		binder_lock(&proc->inner_lock);
 		if (!bl_empty(&proc->todo))
@@ -51,12 +43,11 @@ static BINDER_INLINE int read_returns(struct binder_thread *thread, struct binde
 	return err;
 }
 
-static BINDER_INLINE int write_read(struct binder_thread *thread, struct binder_write_read *bwr,
-				    bool nonblock)
+static int write_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock)
 {
 	int err = 0;
 
-	binder_priority_forget(thread);
+	binder_inherit_forget(thread);
 	if (bwr->write_size) {
 		err = binder_write(thread, bwr);
 		host_trace_write_done(err);
@@ -68,86 +59,63 @@ static BINDER_INLINE int write_read(struct binder_thread *thread, struct binder_
 	return bwr->read_size ? read_returns(thread, bwr, nonblock, false) : 0;
 }
 
-static int set_max_threads(struct binder_thread *thread, void *arg, bool nonblock)
+static int set_max_threads(struct binder_thread *thread, void *arg)
 {
-	(void)nonblock;
-	binder_lock(&thread->proc->inner_lock);
-	thread->proc->max_threads = *(s32 *)arg;
-	binder_unlock(&thread->proc->inner_lock);
+	binder_looper_set_max_threads(thread, *(u32 *)arg);
 	return 0;
 }
 
-static int set_context_mgr(struct binder_thread *thread, void *arg, bool nonblock)
+static int set_context_mgr(struct binder_thread *thread, void *arg)
 {
 	static const struct flat_binder_object plain;
 
 	(void)arg;
-	(void)nonblock;
 	return binder_context_set_manager(thread->proc, &thread->host, &plain);
 }
 
-static int set_context_mgr_ext(struct binder_thread *thread, void *arg, bool nonblock)
+static int set_context_mgr_ext(struct binder_thread *thread, void *arg)
 {
-	(void)nonblock;
 	return binder_context_set_manager(thread->proc, &thread->host, arg);
 }
 
-static int thread_exit(struct binder_thread *thread, void *arg, bool nonblock)
+static int thread_exit(struct binder_thread *thread, void *arg)
 {
 	(void)arg;
-	(void)nonblock;
-	binder_priority_take_back(thread);
-	binder_thread_release(thread->proc, thread);
+	binder_inherit_drop(thread);
+	binder_thread_release(thread);
 	return 0;
 }
 
-static int version(struct binder_thread *thread, void *arg, bool nonblock)
+static int version(struct binder_thread *thread, void *arg)
 {
 	struct binder_version *v = arg;
 
 	(void)thread;
-	(void)nonblock;
 	v->protocol_version = BINDER_CURRENT_PROTOCOL_VERSION;
 	return 0;
 }
 
-/* The first node above info->ptr; all zero if there is none. */
-static int node_debug_info(struct binder_thread *thread, void *arg, bool nonblock)
+/* Of the first node above info->ptr; all zero if there is none. */
+static int node_debug_info(struct binder_thread *thread, void *arg)
 {
 	struct binder_node_debug_info *info = arg;
 	u64 after = info->ptr;
 
-	(void)nonblock;
 	host_memset(info, 0, sizeof(*info));
 	if (after + 1)
 		binder_node_describe_from(thread->proc, after + 1, info);
 	return 0;
 }
 
-static bool is_manager(struct binder_proc *proc)
-{
-	struct binder_node *node = binder_context_get_manager(proc->context);
-	bool own;
-
-	if (!node)
-		return false;
-	binder_lock(&node->lock);
-	own = node->proc == proc;
-	binder_unlock(&node->lock);
-	binder_node_unpin(node);
-	return own;
-}
-
-static int node_info_for_ref(struct binder_thread *thread, void *arg, bool nonblock)
+static int node_info_for_ref(struct binder_thread *thread, void *arg)
 {
 	struct binder_node_info_for_ref *info = arg;
 	struct binder_node *node;
 
-	(void)nonblock;
 	if (info->strong_count || info->weak_count || info->reserved1 || info->reserved2 ||
 	    info->reserved3)
 		return -EINVAL;
-	if (!is_manager(thread->proc))
+	if (!binder_context_is_managed_by(thread->proc->context, thread->proc))
 		return -EPERM;
 	node = binder_ref_get_node(thread->proc, info->handle, true);
 	if (!node)
@@ -160,48 +128,48 @@ static int node_info_for_ref(struct binder_thread *thread, void *arg, bool nonbl
 	return 0;
 }
 
-static int freeze(struct binder_thread *thread, void *arg, bool nonblock)
+static int freeze(struct binder_thread *thread, void *arg)
 {
-	(void)nonblock;
 	return binder_freeze_ioctl(thread, arg);
 }
 
-static int frozen_info(struct binder_thread *thread, void *arg, bool nonblock)
+static int frozen_info(struct binder_thread *thread, void *arg)
 {
 	(void)thread;
-	(void)nonblock;
 	return binder_freeze_info(arg);
 }
 
-static int oneway_spam_detection(struct binder_thread *thread, void *arg, bool nonblock)
+static int oneway_spam_detection(struct binder_thread *thread, void *arg)
 {
-	(void)nonblock;
-	binder_lock(&thread->proc->inner_lock);
-	thread->proc->oneway_spam_detection = *(u32 *)arg;
-	binder_unlock(&thread->proc->inner_lock);
+	struct binder_proc *proc = thread->proc;
+
+	binder_lock(&proc->inner_lock);
+	proc->oneway_spam_detection = *(u32 *)arg;
+	binder_unlock(&proc->inner_lock);
 	return 0;
 }
 
 /* Reading it clears it. */
-static int extended_error(struct binder_thread *thread, void *arg, bool nonblock)
+static int extended_error(struct binder_thread *thread, void *arg)
 {
-	(void)nonblock;
-	binder_lock(&thread->proc->inner_lock);
+	struct binder_proc *proc = thread->proc;
+
+	binder_lock(&proc->inner_lock);
 	host_memcpy(arg, &thread->ee, sizeof(thread->ee));
 	thread->ee = (struct binder_extended_error){ .command = BR_OK };
-	binder_unlock(&thread->proc->inner_lock);
+	binder_unlock(&proc->inner_lock);
 	return 0;
 }
 
 struct ioctl {
 	u32 cmd;
-	int (*run)(struct binder_thread *thread, void *arg, bool nonblock);
+	int (*run)(struct binder_thread *thread, void *arg);
 };
 
 #define IOCTL(cmd_, run_) [ABI_IOC_NR(cmd_)] = { cmd_, run_ }
 
 static const struct ioctl ioctls[] = {
-	IOCTL(BINDER_WRITE_READ, NULL), /* see binder_write_read() */
+	IOCTL(BINDER_WRITE_READ, NULL), /* binder_write_read() */
 	IOCTL(BINDER_SET_MAX_THREADS, set_max_threads),
 	IOCTL(BINDER_SET_CONTEXT_MGR, set_context_mgr),
 	IOCTL(BINDER_SET_CONTEXT_MGR_EXT, set_context_mgr_ext),
@@ -220,26 +188,30 @@ u32 binder_ioctl_code(u32 nr)
 	return nr < sizeof(ioctls) / sizeof(ioctls[0]) ? ioctls[nr].cmd : 0;
 }
 
-/* A call is over: the next read of the thread may wait again. */
-static int leave(struct binder_thread *thread, int err)
+/* If close() sets it after this load, it is for the next call. */
+static bool need_return_racy(const struct binder_thread *thread)
+{
+	return BINDER_READ_ONCE(thread->need_return);
+}
+
+/* The call is over unless it waits: the next read of the thread may wait again. */
+static int end_call(struct binder_thread *thread, int err)
 {
 	if (err == BINDER_WOULD_BLOCK || !need_return_racy(thread))
 		return err;
 	binder_lock(&thread->proc->inner_lock);
-	thread->need_return = false;
+	BINDER_WRITE_ONCE(thread->need_return, false);
 	binder_unlock(&thread->proc->inner_lock);
 	return err;
 }
 
-BINDER_INLINE int binder_write_read(struct binder_thread *thread, struct binder_write_read *bwr,
-				    bool nonblock)
+int binder_write_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock)
 {
 	int err;
 
-	if (host_trace_stages_wanted())
-		binder_stage(HOST_STAGE_IOC, thread, 0, 0);
+	binder_stage(HOST_STAGE_IOC, thread, 0, 0);
 	binder_enter();
-	err = leave(thread, write_read(thread, bwr, nonblock));
+	err = end_call(thread, write_read(thread, bwr, nonblock));
 	binder_leave();
 	return err;
 }
@@ -255,26 +227,26 @@ int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock
 	if (cmd == BINDER_WRITE_READ)
 		return binder_write_read(thread, arg, nonblock);
 	binder_enter();
-	/* Number 0 is a gap, where 0 is found. */
+	/* Numbers without an ioctl have the command 0 in the table. */
 	if (ioctl && ioctl->cmd == cmd && ioctl->run)
-		err = ioctl->run(thread, arg, nonblock);
-	err = leave(thread, err);
+		err = ioctl->run(thread, arg);
+	err = end_call(thread, err);
 	binder_leave();
 	return err;
 }
 
-BINDER_INLINE int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
-				enum binder_resume_reason why)
+int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
+		  enum binder_resume_reason reason)
 {
-	bool interrupted = why == RESUME_INTERRUPTED;
+	bool interrupted = reason == RESUME_INTERRUPTED;
 	int err;
 
 	binder_enter();
 	if (cmd == BINDER_FREEZE)
-		err = binder_freeze_resume(thread, why == RESUME_TIMED_OUT, interrupted);
+		err = binder_freeze_resume(thread, reason == RESUME_TIMED_OUT, interrupted);
 	else
 		err = read_returns(thread, arg, false, interrupted);
-	err = leave(thread, err);
+	err = end_call(thread, err);
 	binder_leave();
 	return err;
 }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a host does with an open of a device besides calling it: open, mmap, flush,
- * release, memory pressure, and the way between its own structures and the engine's.
+ * What a host does with an open besides calling it: open, mmap, flush, release; and the way
+ * between its structures and the engine's.
+ *
+ * Tested in: core/entry/ioctl_test.c
  */
 #include "core.h"
 
-#include "calls/inherit.h"
-#include "common/cover.h"
+#include "entry/exit.h"
+#include "pure/priority.h"
 #include "things/context.h"
 #include "things/proc.h"
 #include "things/thread.h"
+#include "things/world.h"
 
 static int open_proc(struct binder_context *context, const void *opener, struct binder_proc **out)
 {
@@ -44,6 +47,11 @@ int binder_open(struct binder_context *context, const void *opener, struct binde
 	return err;
 }
 
+int binder_mmap(struct binder_proc *proc, u64 base, size_t size)
+{
+	return binder_alloc_attach(&proc->alloc, base, size);
+}
+
 void binder_flush(struct binder_proc *proc)
 {
 	struct bt_node *n;
@@ -52,7 +60,7 @@ void binder_flush(struct binder_proc *proc)
 	bt_for_each(n, &proc->threads) {
 		struct binder_thread *thread = bt_entry(n, struct binder_thread, by_tid);
 
-		thread->need_return = true;
+		BINDER_WRITE_ONCE(thread->need_return, true);
 		if (thread->looper & LOOPER_WAITING)
 			host_wake(&thread->host, false);
 	}
@@ -64,44 +72,6 @@ void binder_release(struct binder_proc *proc)
 	binder_enter();
 	binder_proc_release(proc);
 	binder_leave();
-}
-
-size_t binder_shrink(size_t max)
-{
-	struct binder_proc *proc;
-	size_t nr = 0;
-
-	if (!binder_pi_mutex_trylock(&binder_world.lock)) {
-		BINDER_COVER(SHRINK_WORLD_BUSY);
-		return 0;
-	}
-	bl_for_each(proc, &binder_world.procs, world_link) {
-		if (nr < max)
-			nr += binder_alloc_shrink(&proc->alloc, max - nr);
-	}
-	binder_pi_mutex_unlock(&binder_world.lock);
-	return nr;
-}
-
-size_t binder_idle_pages(void)
-{
-	struct binder_alloc_stats stats;
-	struct binder_proc *proc;
-	size_t nr = 0;
-
-	if (!binder_pi_mutex_trylock(&binder_world.lock))
-		return 0;
-	bl_for_each(proc, &binder_world.procs, world_link) {
-		binder_alloc_get_stats(&proc->alloc, &stats);
-		nr += stats.pages_lru;
-	}
-	binder_pi_mutex_unlock(&binder_world.lock);
-	return nr;
-}
-
-int binder_mmap(struct binder_proc *proc, u64 base, size_t size)
-{
-	return binder_alloc_attach(&proc->alloc, base, size);
 }
 
 struct host_proc *binder_proc_host(struct binder_proc *proc)

@@ -1,215 +1,181 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading is a loop over todo lists: the thread's own, and the process's if the
- * thread may serve it.  Each piece of work becomes one or two return codes, by a
- * function of its type.  What is written is gathered and stored with few
- * copies; a transaction is only handed over once its code has reached the
- * caller's memory, so that a reader with a bad buffer loses nothing for others.
+ * A read is a loop over todo lists: the thread's own, and the process's if the thread may
+ * serve it.  Each piece of work becomes one or more return codes, by a function of its type.
+ * They are collected in thread->io and stored with few copies.  A transaction is handed over
+ * only when its return code has reached the caller's memory, so that a reader with a bad
+ * buffer loses nothing.
+ *
+ * Tested in: core/calls/call_test.c
  */
 #include "entry/returns.h"
 
-#include "base/inline.h"
-#include "base/unset.h"
-#include "core.h"
+#include "calls/buffer.h"
+#include "calls/files.h"
+#include "calls/inherit.h"
+#include "calls/oneway.h"
+#include "calls/transaction.h"
+#include "common/cover.h"
+#include "common/result.h"
 #include "notices/death.h"
 #include "notices/freeze.h"
-#include "common/cover.h"
+#include "things/looper.h"
 #include "things/node.h"
-#include "calls/inherit.h"
-#include "things/proc.h"
+#include "things/notice.h"
 #include "things/stage.h"
 #include "things/thread.h"
-#include "calls/transaction.h"
 
-/* The most that one round of the loop may write and what it wants to find free
- * before it takes a piece of work (stock: a transaction with context). */
+/* Free bytes of the read buffer without which no work is dequeued (stock behaviour: a
+ * transaction with security context). */
 #define ROOM_WANTED (sizeof(u32) + sizeof(struct binder_transaction_data_secctx))
-#define GATHER 256
 
 struct reader {
 	struct binder_thread *thread;
-	struct binder_proc *proc;
 	struct binder_write_read *bwr;
-	u64 pos; /* address behind what is gathered */
+	u64 pos;	/* user address behind what is collected */
 	u64 end;
+	u32 used;	/* bytes collected in thread->io */
 	bool proc_work; /* the thread may take work of the process */
-	bool spawned;
-	bool told; /* something other than the BR_NOOP */
-	u32 used;
-	_Alignas(8) u8 gather[GATHER];
+	bool spawned;	/* BR_SPAWN_LOOPER was returned */
+	bool delivered; /* anything besides BR_NOOP */
 };
 
-/* What a handler of work says.  DONE: and all is stored. */
-enum { GO_ON = 0, STOP = 1, RESTART = 2, DONE = 3 };
+/* What the handler of a piece of work returns, or a negative errno.  DONE: and everything
+ * is stored. */
+enum { CONTINUE = 0, STOP = 1, RESTART = 2, DONE = 3 };
 
 /* ---- the one writer ----------------------------------------------------------- */
 
-static inline int flush(struct reader *r)
+static int flush(struct reader *r)
 {
+	struct binder_thread *thread = r->thread;
 	int err = 0;
 
 	if (r->used)
-		err = host_write_caller(&r->thread->host, r->pos - r->used, r->gather, r->used);
+		err = host_write_caller(&thread->host, r->pos - r->used, thread->io, r->used);
 	if (!err)
 		r->bwr->read_consumed = r->pos - r->bwr->read_buffer;
 	r->used = 0;
 	return err;
 }
 
-/* Before all is told, which happens seldom. */
-static BINDER_ASIDE int flush_early(struct reader *r)
-{
-	return flush(r);
-}
-
-/* @ret, for which there is room, and the place of its payload, which is returned.  Counts it. */
-static inline void *place_code(struct reader *r, u32 ret)
+/* Appends @ret and counts it; *@payload: where its payload is to be written. */
+static int append(struct reader *r, u32 ret, void **payload)
 {
 	u32 size = sizeof(ret) + ABI_IOC_SIZE(ret);
-	u8 *place = r->gather + r->used;
-
-	*(u32 *)place = ret;
-	r->used += size;
-	r->pos += size;
-	r->told = true;
-	binder_stats_return(&r->proc->stats, ret);
-	return place + sizeof(ret);
-}
-
-/* A place for @ret and its payload; *payload is written by the caller. */
-static inline int make_room(struct reader *r, u32 ret, void **payload)
-{
+	u8 *code;
 	int err = 0;
 
-	if (r->used + sizeof(ret) + ABI_IOC_SIZE(ret) > GATHER)
-		err = flush_early(r);
+	if (r->used + size > BINDER_IO_SIZE)
+		err = flush(r);
+	if (err)
+		return err;
+	code = r->thread->io + r->used;
+	*(u32 *)code = ret;
+	*payload = code + sizeof(ret);
+	r->used += size;
+	r->pos += size;
+	r->delivered = true;
+	binder_stats_return(&r->thread->proc->stats, ret);
+	return 0;
+}
+
+static int append_code(struct reader *r, u32 ret)
+{
+	void *none;
+
+	return append(r, ret, &none);
+}
+
+static int append_copy(struct reader *r, u32 ret, const void *payload)
+{
+	void *to;
+	int err = append(r, ret, &to);
+
 	if (!err)
-		*payload = place_code(r, ret);
+		host_memcpy(to, payload, ABI_IOC_SIZE(ret));
 	return err;
 }
 
-static int put(struct reader *r, u32 ret, const void *payload)
+/* BR_NOOP starts every read and is not counted. */
+static void append_noop(struct reader *r)
 {
-	void *place;
-	int err = make_room(r, ret, &place);
-
-	if (!err && ABI_IOC_SIZE(ret))
-		host_memcpy(place, payload, ABI_IOC_SIZE(ret));
-	return err;
-}
-
-/* What every read begins with is no news, and not counted. */
-static void put_noop(struct reader *r)
-{
-	*(u32 *)r->gather = BR_NOOP;
+	*(u32 *)r->thread->io = BR_NOOP;
 	r->used = sizeof(u32);
 	r->pos += sizeof(u32);
 }
 
-/* A thread that the process was asked for, or the last that it allows, says no
- * without the lock: a moment late only means asking with the next return. */
-static bool may_spawn_racy(const struct binder_proc *proc) PEEKS;
-static bool may_spawn_racy(const struct binder_proc *proc)
-{
-	return !proc->requested_threads && proc->requested_threads_started < proc->max_threads;
-}
-
-/* Should the process start another thread?  Then this is the moment to say so:
- * none waits, none was asked for, and there may be more. */
-static bool wants_looper(struct reader *r)
-{
-	struct binder_proc *proc = r->proc;
-	bool wanted;
-
-	if (!may_spawn_racy(proc))
-		return false;
-	binder_lock(&proc->inner_lock);
-	wanted = !proc->requested_threads && bl_empty(&proc->waiting_threads) &&
-		 proc->requested_threads_started < proc->max_threads &&
-		 r->thread->looper & (LOOPER_REGISTERED | LOOPER_ENTERED);
-	if (wanted)
-		proc->requested_threads++;
-	binder_unlock(&proc->inner_lock);
-	return wanted;
-}
-
-/* The last flush of a read: the request for a thread takes the place of the
- * first code in the buffer. */
+/* The last flush of a read.  BR_SPAWN_LOOPER replaces the first code in the buffer. */
 static int finish(struct reader *r)
 {
 	static const u32 spawn = BR_SPAWN_LOOPER;
+	struct binder_thread *thread = r->thread;
 	u64 first = r->bwr->read_buffer;
 	int err = 0;
 
-	if (!r->spawned && wants_looper(r)) {
+	if (!r->spawned && binder_looper_request_spawn(thread)) {
 		r->spawned = true;
-		binder_stats_return(&r->proc->stats, BR_SPAWN_LOOPER);
+		binder_stats_return(&thread->proc->stats, BR_SPAWN_LOOPER);
 		if (r->used && r->pos - r->used == first) {
-			host_memcpy(r->gather, &spawn, sizeof(spawn));
+			host_memcpy(thread->io, &spawn, sizeof(spawn));
 		} else {
 			BINDER_COVER(SPAWN_WRITTEN_APART);
-			err = host_write_caller(&r->thread->host, first, &spawn, sizeof(spawn));
+			err = host_write_caller(&thread->host, first, &spawn, sizeof(spawn));
 		}
 	}
 	return err ? err : flush(r);
 }
 
-/* ---- one function per kind of work ---------------------------------------------- *
- * Called with the inner lock held and the work dequeued; return without it. */
+/* ---- one function per type of work ---------------------------------------------- *
+ * Called with the inner lock held and the work dequeued; they return without the lock. */
 
 static int deliver_error(struct reader *r, struct binder_work *work)
-	RELEASE_LOCK(&r->proc->inner_lock)
+	RELEASE_LOCK(&r->thread->proc->inner_lock)
 {
 	struct binder_error *e = bl_entry(&work->link, struct binder_error, work.link);
-	const s32 no_memory = -ENOMEM; /* for BR_ERROR, the only one with a payload */
+	const s32 no_memory = -ENOMEM; /* the payload of BR_ERROR */
 	u32 ret = e->cmd;
 
 	e->cmd = BR_OK;
-	binder_unlock(&r->proc->inner_lock);
-	return put(r, ret, &no_memory);
+	binder_unlock(&r->thread->proc->inner_lock);
+	return ret == BR_ERROR ? append_copy(r, ret, &no_memory) : append_code(r, ret);
 }
 
-static u32 code_of_completion(const struct reader *r, const struct binder_work *work)
-	REQUIRES(&r->proc->inner_lock)
+static u32 completion_code_ilocked(const struct binder_thread *thread,
+				   const struct binder_work *work)
+	REQUIRES(&thread->proc->inner_lock)
 {
+	binder_assert_held(&thread->proc->inner_lock);
 	if (work->type == WORK_COMPLETE_FROZEN)
 		return BR_TRANSACTION_PENDING_FROZEN;
-	if (work->type == WORK_COMPLETE_SPAM && r->proc->oneway_spam_detection)
+	if (work->type == WORK_COMPLETE_SPAM && thread->proc->oneway_spam_detection)
 		return BR_ONEWAY_SPAM_SUSPECT;
 	return BR_TRANSACTION_COMPLETE;
 }
 
-static int deliver_complete(struct reader *r, struct binder_work *work)
-	RELEASE_LOCK(&r->proc->inner_lock)
+static int deliver_completion(struct reader *r, struct binder_work *work)
+	RELEASE_LOCK(&r->thread->proc->inner_lock)
 {
-	u32 ret = code_of_completion(r, work);
+	struct binder_thread *thread = r->thread;
+	u32 ret;
 
-	r->thread->nr_unread--;
-	binder_unlock(&r->proc->inner_lock);
-	host_free(work);
-	binder_stats_deleted_by(&r->proc->stats, STAT_COMPLETE);
-	return put(r, ret, NULL);
-}
-
-/* The same for the first completion of a read, which is nearly always its first work: the
- * lock is kept for what follows.  False: it is another work, or not that simple. */
-static bool deliver_complete_ilocked(struct reader *r, struct binder_work *work)
-	REQUIRES(&r->proc->inner_lock)
-{
-	if (work->type != WORK_COMPLETE || r->thread->spare || r->used + sizeof(u32) > GATHER)
-		return false;
-	r->thread->nr_unread--;
-	r->thread->spare = work;
-	binder_stats_deleted_by(&r->proc->stats, STAT_COMPLETE);
-	place_code(r, BR_TRANSACTION_COMPLETE);
-	return true;
+	binder_assert_held(&thread->proc->inner_lock);
+	ret = completion_code_ilocked(thread, work);
+	binder_unlock(&r->thread->proc->inner_lock);
+	thread->nr_unread--;
+	binder_stats_deleted_by(&thread->proc->stats, STAT_COMPLETE);
+	if (thread->spare)
+		host_free(work);
+	else
+		thread->spare = work;
+	return append_code(r, ret);
 }
 
 static int deliver_node(struct reader *r, struct binder_work *work)
-	RELEASE_LOCK(&r->proc->inner_lock)
+	RELEASE_LOCK(&r->thread->proc->inner_lock)
 {
 	static const struct {
-		u32 tell, ret;
+		u32 notify, ret;
 	} order[] = {
 		{ NODE_NOTIFY_INCREFS, BR_INCREFS },
 		{ NODE_NOTIFY_ACQUIRE, BR_ACQUIRE },
@@ -219,79 +185,79 @@ static int deliver_node(struct reader *r, struct binder_work *work)
 	struct binder_node *node = bl_entry(&work->link, struct binder_node, work.link);
 	struct binder_ptr_cookie name = { .ptr = node->ptr, .cookie = node->cookie };
 	int err = 0;
-	u32 tell, i;
+	u32 notify, i;
 
-	binder_node_begin_notify_ilocked(node);
-	binder_unlock(&r->proc->inner_lock);
-	tell = binder_node_reconcile(node);
+	binder_node_begin_notify_ilocked(node, r->thread->proc);
+	binder_unlock(&r->thread->proc->inner_lock);
+	notify = binder_node_reconcile(node);
 	for (i = 0; i < sizeof(order) / sizeof(order[0]) && !err; i++) {
-		if (tell & order[i].tell)
-			err = put(r, order[i].ret, &name);
+		if (notify & order[i].notify)
+			err = append_copy(r, order[i].ret, &name);
 	}
 	return err;
 }
 
 static int deliver_death(struct reader *r, struct binder_work *work)
-	RELEASE_LOCK(&r->proc->inner_lock)
+	RELEASE_LOCK(&r->thread->proc->inner_lock)
 {
-	struct binder_death *death = bl_entry(&work->link, struct binder_death, work.link);
+	struct binder_notice *notice = bl_entry(&work->link, struct binder_notice, work.link);
+	u64 cookie = notice->cookie;
 	bool ended;
-	u64 cookie;
 	u32 ret;
 	int err;
 
-	ended = binder_death_deliver_ilocked(r->proc, death, &ret, &cookie);
-	binder_unlock(&r->proc->inner_lock);
+	ended = binder_death_deliver_ilocked(r->thread->proc, notice, &ret);
+	binder_unlock(&r->thread->proc->inner_lock);
 	if (ended)
-		binder_death_free(death);
-	err = put(r, ret, &cookie);
-	/* What a death makes the client do may well be calls: it should come
-	 * back for more only afterwards. */
+		binder_notice_free(notice);
+	err = append_copy(r, ret, &cookie);
+	/* The client may well make calls because of it: it should read more only then. */
 	return err || ended ? err : STOP;
 }
 
 static int deliver_freeze(struct reader *r, struct binder_work *work)
-	RELEASE_LOCK(&r->proc->inner_lock)
+	RELEASE_LOCK(&r->thread->proc->inner_lock)
 {
-	struct binder_freeze *freeze = bl_entry(&work->link, struct binder_freeze, work.link);
+	struct binder_notice *notice = bl_entry(&work->link, struct binder_notice, work.link);
 	struct binder_frozen_state_info state;
 	bool ended;
 	u32 ret;
 	int err;
 
-	ended = binder_freeze_deliver_ilocked(r->proc, freeze, &ret, &state);
-	binder_unlock(&r->proc->inner_lock);
+	ended = binder_freeze_deliver_ilocked(r->thread->proc, notice, &ret, &state);
+	binder_unlock(&r->thread->proc->inner_lock);
 	if (ended)
-		binder_freeze_free(freeze);
-	err = put(r, ret, &state); /* the cookie comes first in it */
+		binder_notice_free(notice);
+	err = append_copy(r, ret, &state); /* its first member is the cookie */
 	return err || ended ? err : STOP;
 }
 
-/* ---- handing over a transaction --------------------------------------------------- */
+/* ---- delivering a transaction ------------------------------------------------------ */
 
-/* The transaction cannot be handed over: its sender hears why. */
-static int give_up(struct reader *r, struct binder_transaction *t, int err, const char *why)
+/* The transaction cannot be delivered: its sender gets the error. */
+static int fail(struct reader *r, struct binder_transaction *t, int err, const char *why)
 {
+	struct binder_proc *proc = r->thread->proc;
 	struct binder_result result = { 0 };
-	struct binder_buffer *buffer = binder_transaction_detach_buffer(t);
+	struct binder_buffer *buffer = binder_transaction_detach(t);
 	bool is_reply = t->is_reply;
 
 	binder_fail(&result, binder_ret_of(err), err, why);
 	host_log(HOST_LOG_USER_ERROR, "%d:%d delivery of transaction %u failed: %s (%d)",
-		 r->proc->pid, r->thread->tid, t->debug_id, why, err);
+		 proc->pid, r->thread->tid, t->debug_id, why, err);
 	if (buffer && buffer->async && buffer->target_node)
 		binder_oneway_next(buffer->target_node);
 	if (buffer) {
 		binder_trace_buffer(HOST_TRACE_BUFFER_FAILED, buffer);
-		binder_buffer_release(r->proc, NULL, buffer);
+		binder_buffer_release(proc, NULL, buffer);
 	}
 	binder_transaction_drop(t, &result);
-	/* Who waited for this reply is the reader itself. */
-	return is_reply ? put(r, BR_FAILED_REPLY, NULL) : 0;
+	/* The caller that waited for a reply is the reader itself. */
+	return is_reply ? append_code(r, BR_FAILED_REPLY) : 0;
 }
 
-/* The sender's process as the receiver knows it; 0 if nobody waits for an answer. */
-static s32 sender_pid(struct reader *r, struct binder_transaction *t)
+/* The sender's process in the receiver's pid namespace; 0 if no thread waits for a reply. */
+static s32 sender_pid(struct binder_proc *proc, struct binder_transaction *t)
 {
 	struct binder_thread *from;
 	s32 pid = 0;
@@ -300,25 +266,25 @@ static s32 sender_pid(struct reader *r, struct binder_transaction *t)
 		return 0;
 	from = binder_transaction_get_from(t);
 	if (from) {
-		pid = host_proc_pid_seen_by(&from->proc->host, &r->proc->host);
+		pid = host_proc_pid_seen_by(&from->proc->host, &proc->host);
 		binder_thread_put(from);
 	}
 	return pid;
 }
 
-static void describe_to_reader(struct reader *r, struct binder_transaction *t,
+static void describe(struct binder_proc *proc, struct binder_transaction *t,
 		     struct binder_transaction_data *tr)
 {
 	const struct binder_buffer *buffer = t->buffer;
 	const struct binder_node *node = buffer->target_node;
-	u64 address = binder_buffer_address(&r->proc->alloc, buffer);
+	u64 address = binder_buffer_address(&proc->alloc, buffer);
 
 	*tr = (struct binder_transaction_data){
 		.target.ptr = node ? node->ptr : 0,
 		.cookie = node ? node->cookie : 0,
 		.code = t->code,
 		.flags = t->flags,
-		.sender_pid = sender_pid(r, t),
+		.sender_pid = sender_pid(proc, t),
 		.sender_euid = t->sender_euid,
 		.data_size = buffer->data_size,
 		.offsets_size = buffer->offsets_size,
@@ -327,36 +293,34 @@ static void describe_to_reader(struct reader *r, struct binder_transaction *t,
 	};
 }
 
-/* From here on it is the receiver's. */
-static void hand_over(struct reader *r, struct binder_transaction *t)
+/* The transaction and its buffer belong to the receiver from here on. */
+static void hand_over(struct binder_thread *thread, struct binder_transaction *t)
 {
-	bool call = !t->is_reply && !(t->flags & TF_ONE_WAY);
-
 	binder_buffer_allow_user_free(t->buffer);
-	if (!call) {
-		binder_transaction_free_by(r->thread, t);
+	if (t->is_reply || t->flags & TF_ONE_WAY) {
+		binder_transaction_free_by(thread, t);
 		return;
 	}
-	binder_lock(&r->proc->inner_lock);
-	t->to_parent = r->thread->stack;
-	binder_transaction_set_for(t, r->thread);
-	r->thread->stack = t;
-	binder_unlock(&r->proc->inner_lock);
+	binder_lock(&thread->proc->inner_lock);
+	t->to_parent = thread->stack;
+	binder_transaction_set_for(t, thread);
+	BINDER_WRITE_ONCE(thread->stack, t);
+	binder_unlock(&thread->proc->inner_lock);
 }
 
-/* It stays first in line for this thread. */
-static void postpone(struct reader *r, struct binder_transaction *t)
+/* Puts it back to the head of the thread's list. */
+static void requeue(struct binder_thread *thread, struct binder_transaction *t)
 {
-	binder_lock(&r->proc->inner_lock);
-	bl_add_head(&r->thread->todo, &t->work.link);
-	r->thread->process_todo = true;
-	binder_unlock(&r->proc->inner_lock);
+	binder_lock(&thread->proc->inner_lock);
+	bl_add_head(&thread->todo, &t->work.link);
+	thread->process_todo = true;
+	binder_unlock(&thread->proc->inner_lock);
 }
 
-/* The transaction could not be stored.  If not even the first code of the read
- * could, then the caller's buffer is none at all: the stock driver would not have
- * touched the work, so it stays for a better read.  Else it is lost. */
-static void refuse(struct reader *r, struct binder_transaction *t, int err)
+/* The transaction could not be stored.  If the start of the read buffer is not writable
+ * either, the stock driver would not have dequeued the work, so it stays for the next read.
+ * Otherwise it is lost. */
+static void handle_store_error(struct reader *r, struct binder_transaction *t, int err)
 {
 	static const u32 noop = BR_NOOP;
 
@@ -365,68 +329,83 @@ static void refuse(struct reader *r, struct binder_transaction *t, int err)
 		BINDER_COVER(REPLY_NOT_READ);
 	if (host_write_caller(&r->thread->host, r->bwr->read_buffer, &noop, sizeof(noop))) {
 		BINDER_COVER(DELIVERY_POSTPONED);
-		postpone(r, t);
+		requeue(r->thread, t);
 	} else {
-		give_up(r, t, err, "the reader's buffer cannot be written");
+		fail(r, t, err, "read buffer not writable");
 	}
+}
+
+/* Stores the return code and everything before it. */
+static int store(struct reader *r, struct binder_transaction *t)
+{
+	struct binder_proc *proc = r->thread->proc;
+	struct binder_transaction_data_secctx *tr;
+	void *payload;
+	u32 ret = BR_REPLY;
+	int err;
+
+	if (!t->is_reply)
+		ret = t->has_secctx ? BR_TRANSACTION_SEC_CTX : BR_TRANSACTION;
+	err = append(r, ret, &payload);
+	if (err)
+		return err;
+	tr = payload;
+	describe(proc, t, &tr->transaction_data);
+	if (ret == BR_TRANSACTION_SEC_CTX)
+		tr->secctx = t->secctx;
+	return finish(r);
+}
+
+/* The files could not be installed: now, or at all. */
+static int handle_files_error(struct reader *r, struct binder_transaction *t, int err)
+{
+	if (err == HOST_FDS_LATER) {
+		BINDER_COVER(FILES_LATER);
+		requeue(r->thread, t);
+		return RESTART;
+	}
+	BINDER_COVER(FILES_REFUSED);
+	return fail(r, t, err, "files could not be installed");
 }
 
 static int deliver_transaction(struct reader *r, struct binder_work *work)
-	RELEASE_LOCK(&r->proc->inner_lock)
+	RELEASE_LOCK(&r->thread->proc->inner_lock)
 {
 	struct binder_transaction *t = bl_entry(&work->link, struct binder_transaction, work.link);
-	struct binder_node *node = t->buffer->target_node;
-	struct binder_transaction_data_secctx *tr;
-	u32 ret = BR_REPLY;
-	void *place;
+	struct binder_thread *thread = r->thread;
 	u32 *fds = NULL;
 	int err = 0;
 
-	binder_unlock(&r->proc->inner_lock);
-	binder_stage(HOST_STAGE_DEQ, r->thread, t->debug_id, 0);
+	binder_unlock(&r->thread->proc->inner_lock);
+	binder_stage(HOST_STAGE_DEQ, thread, t->debug_id, 0);
 	if (t->nr_files)
-		err = binder_transaction_install_files(t, r->thread, &fds);
+		err = binder_files_install(t, thread, &fds);
 	if (err) {
 		host_free(fds);
-		if (err == HOST_FDS_LATER) {
-			BINDER_COVER(FILES_LATER);
-			postpone(r, t);
-			return RESTART;
-		}
-		BINDER_COVER(FILES_REFUSED);
-		return give_up(r, t, err, "files could not be installed");
+		return handle_files_error(r, t, err);
 	}
-	if (node) {
-		ret = t->has_secctx ? BR_TRANSACTION_SEC_CTX : BR_TRANSACTION;
-		binder_priority_inherit(r->thread, t, node);
-	}
-	host_map_publish(&r->proc->alloc.map, t->buffer->range.off, t->buffer->range.size);
+	if (!t->is_reply)
+		binder_inherit_priority(thread, t, t->buffer->target_node);
+	host_map_publish(&thread->proc->alloc.map, t->buffer->range.off, t->buffer->range.size);
 	host_trace_txn_received(t->debug_id);
-	err = make_room(r, ret, &place);
-	if (!err) {
-		tr = place;
-		describe_to_reader(r, t, &tr->transaction_data);
-		if (ret == BR_TRANSACTION_SEC_CTX)
-			tr->secctx = t->secctx;
-		err = finish(r);
-	}
+	err = store(r, t);
 	if (err) {
-		host_fds_close(&r->thread->host, fds, fds ? t->nr_files : 0);
+		host_fds_close(&thread->host, fds, fds ? t->nr_files : 0);
 		host_free(fds);
-		refuse(r, t, err);
+		handle_store_error(r, t, err);
 		return err;
 	}
 	host_free(fds);
-	binder_stage(HOST_STAGE_COPY, r->thread, t->debug_id, 0);
-	hand_over(r, t);
+	binder_stage(HOST_STAGE_COPY, thread, t->debug_id, 0);
+	hand_over(thread, t);
 	return DONE;
 }
 
-static int (*const tell[WORK_TYPES])(struct reader *r, struct binder_work *work) = {
+static int (*const deliver[WORK_TYPES])(struct reader *r, struct binder_work *work) = {
 	[WORK_TRANSACTION] = deliver_transaction,
-	[WORK_COMPLETE] = deliver_complete,
-	[WORK_COMPLETE_FROZEN] = deliver_complete,
-	[WORK_COMPLETE_SPAM] = deliver_complete,
+	[WORK_COMPLETE] = deliver_completion,
+	[WORK_COMPLETE_FROZEN] = deliver_completion,
+	[WORK_COMPLETE_SPAM] = deliver_completion,
 	[WORK_ERROR] = deliver_error,
 	[WORK_NODE] = deliver_node,
 	[WORK_DEATH] = deliver_death,
@@ -436,33 +415,33 @@ static int (*const tell[WORK_TYPES])(struct reader *r, struct binder_work *work)
 	[WORK_FREEZE_CLEARED] = deliver_freeze,
 };
 
+/* Not analysed: clang does not see that every function of the table releases the lock. */
 static int deliver_one(struct reader *r, struct binder_work *work)
-	RELEASE_LOCK(&r->proc->inner_lock) NO_TSA /* whichever it is, it lets the lock go */
+	RELEASE_LOCK(&r->thread->proc->inner_lock) NO_TSA
 {
-	int err;
+	int err = deliver[work->type](r, work);
 
-	/* Most works are, and the compiler then sees both. */
-	if (work->type == WORK_TRANSACTION)
-		return deliver_transaction(r, work);
-	err = tell[work->type](r, work);
-	RELEASED(&r->proc->inner_lock);
+	RELEASED(&r->thread->proc->inner_lock);
 	return err;
 }
 
 /* ---- the loop ------------------------------------------------------------------------ */
 
-/* Takes the next piece of work; NULL: none that this read may take, and
- * *full tells whether for want of room. */
-static struct binder_work *next_work_ilocked(struct reader *r, bool *full) NO_TSA
+/* Dequeues the next piece of work.  NULL: there is none that this read may take; *@full: for
+ * want of room in the read buffer. */
+static struct binder_work *next_work_ilocked(struct reader *r, bool *full)
+	REQUIRES(&r->thread->proc->inner_lock)
 {
-	struct bl_list *todo = &r->thread->todo;
+	struct binder_thread *thread = r->thread;
+	struct bl_list *todo = &thread->todo;
 	struct bl_list *link;
 
+	binder_assert_held(&r->thread->proc->inner_lock);
 	if (bl_empty(todo)) {
-		/* Whatever ended the wait may have been taken back meanwhile. */
-		r->thread->process_todo = false;
+		/* The work that ended the wait may have been removed again. */
+		thread->process_todo = false;
 		if (r->proc_work)
-			todo = &r->proc->todo;
+			todo = &r->thread->proc->todo;
 	}
 	if (bl_empty(todo))
 		return NULL;
@@ -470,23 +449,22 @@ static struct binder_work *next_work_ilocked(struct reader *r, bool *full) NO_TS
 	if (*full)
 		return NULL;
 	link = bl_pop(todo);
-	if (bl_empty(&r->thread->todo))
-		r->thread->process_todo = false;
+	if (bl_empty(&thread->todo))
+		thread->process_todo = false;
 	return bl_entry(link, struct binder_work, link);
 }
 
-/* Is there something to read?  If not, the thread is known to wait from here
- * on, so that whoever brings work wakes it. */
-static int wait_or_go_ilocked(struct reader *r, bool nonblock, bool interrupted)
-	REQUIRES(&r->proc->inner_lock)
+/* Returns 0 if there is something to read.  If not, the thread is waiting from here on, and
+ * new work wakes it. */
+static int check_work_ilocked(struct reader *r, bool nonblock, bool interrupted)
+	REQUIRES(&r->thread->proc->inner_lock)
 {
 	struct binder_thread *thread = r->thread;
-	struct binder_proc *proc = r->proc;
-	bool fresh = thread->wait != WAIT_READ;
-	int err;
 
+	binder_assert_held(&r->thread->proc->inner_lock);
+	binder_assert_held(&thread->proc->inner_lock);
 	r->proc_work = binder_thread_is_available_ilocked(thread);
-	if (!fresh) {
+	if (thread->wait == WAIT_READ) {
 		bl_del(&thread->waiting_link);
 		thread->looper &= ~(u32)LOOPER_WAITING;
 		thread->wait = WAIT_NONE;
@@ -495,19 +473,20 @@ static int wait_or_go_ilocked(struct reader *r, bool nonblock, bool interrupted)
 	}
 	if (binder_thread_has_work_ilocked(thread, r->proc_work))
 		return 0;
-	err = nonblock ? -EAGAIN : interrupted ? -EINTR : BINDER_WOULD_BLOCK;
-	if (err == BINDER_WOULD_BLOCK) {
-		thread->wait = WAIT_READ;
-		thread->wait_timeout_ms = 0;
-		thread->looper |= LOOPER_WAITING;
-		if (r->proc_work)
-			bl_add_head(&proc->waiting_threads, &thread->waiting_link);
-	}
-	return err;
+	if (nonblock)
+		return -EAGAIN;
+	if (interrupted)
+		return -EINTR;
+	thread->wait = WAIT_READ;
+	thread->wait_timeout_ms = 0;
+	thread->looper |= LOOPER_WAITING;
+	if (r->proc_work)
+		bl_add_head(&thread->proc->waiting_threads, &thread->waiting_link);
+	return BINDER_WOULD_BLOCK;
 }
 
-/* Tells what there is.  GO_ON: nothing came of it, wait again. */
-static int deliver_all(struct reader *r) RELEASE_LOCK(&r->proc->inner_lock)
+/* Delivers what there is.  CONTINUE: that came to nothing, so the thread waits again. */
+static int deliver_all(struct reader *r) RELEASE_LOCK(&r->thread->proc->inner_lock)
 {
 	for (;;) {
 		struct binder_work *work;
@@ -516,54 +495,51 @@ static int deliver_all(struct reader *r) RELEASE_LOCK(&r->proc->inner_lock)
 
 		work = next_work_ilocked(r, &full);
 		if (!work) {
-			leave = r->told || full || r->thread->need_return ||
+			leave = r->delivered || full || r->thread->need_return ||
 				r->bwr->read_consumed;
-			binder_unlock(&r->proc->inner_lock);
-			return leave ? STOP : GO_ON;
+			binder_unlock(&r->thread->proc->inner_lock);
+			return leave ? STOP : CONTINUE;
 		}
-		if (deliver_complete_ilocked(r, work))
-			continue;
 		err = deliver_one(r, work);
 		if (err)
 			return err;
-		binder_lock(&r->proc->inner_lock);
+		binder_lock(&r->thread->proc->inner_lock);
 	}
 }
 
 int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
 		bool interrupted)
 {
-	bool resumed = thread->wait == WAIT_READ, comes;
-	struct reader r BINDER_UNSET;
+	bool resumed = thread->wait == WAIT_READ;
+	struct reader r = {
+		.thread = thread,
+		.bwr = bwr,
+		.pos = bwr->read_buffer + bwr->read_consumed,
+		.end = bwr->read_buffer + bwr->read_size,
+	};
 	int err;
 
-	r.thread = thread;
-	r.proc = thread->proc;
-	r.bwr = bwr;
-	r.pos = bwr->read_buffer + bwr->read_consumed;
-	r.end = bwr->read_buffer + bwr->read_size;
-	r.spawned = false;
-	r.told = false;
-	r.used = 0;
 	do {
-		binder_lock(&r.proc->inner_lock);
-		err = wait_or_go_ilocked(&r, nonblock, interrupted);
-		comes = !resumed && r.proc_work;
-		if (err || comes) {
-			binder_unlock(&r.proc->inner_lock);
-			/* A one-way call may have changed its priority. */
-			if (comes)
-				binder_priority_default(thread);
+		binder_lock(&r.thread->proc->inner_lock);
+		err = check_work_ilocked(&r, nonblock, interrupted);
+		/* A one-way call may have changed the priority. */
+		if (r.proc_work && !resumed) {
+			binder_unlock(&r.thread->proc->inner_lock);
+			binder_inherit_default(thread);
 			if (err)
 				return err;
-			binder_lock(&r.proc->inner_lock);
+			binder_lock(&r.thread->proc->inner_lock);
+		}
+		if (err) {
+			binder_unlock(&r.thread->proc->inner_lock);
+			return err;
 		}
 		if (!r.used && !bwr->read_consumed)
-			put_noop(&r);
+			append_noop(&r);
 		err = deliver_all(&r);
-	} while (err == GO_ON);
+	} while (err == CONTINUE);
 	if (err == RESTART) {
-		err = flush_early(&r);
+		err = flush(&r);
 		return err ? err : BINDER_RESTART;
 	}
 	if (err == STOP)

@@ -12,6 +12,7 @@
 #include "things/context.h"
 #include "things/proc.h"
 #include "things/thread.h"
+#include "things/world.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -494,7 +495,7 @@ static void run_storm(void)
 	u32 nr_dead = 0, i;
 
 	binder_world_init();
-	binder_world.stats = (struct binder_stats){ 0 };
+	binder_stats_world = (struct binder_stats){ 0 };
 	while (!(storm.context = binder_context_new("storm")))
 		;
 	storm.last_pid = 1000 * (s32)(seed % 1000);
@@ -516,8 +517,8 @@ static void run_storm(void)
 	for (i = 0; i < PROCS; i++)
 		free_proc(&storm.procs[i]);
 	for (i = 0; i < STAT_COUNT; i++)
-		CHECK(host_atomic_read(&binder_world.stats.created[i]) ==
-		      host_atomic_read(&binder_world.stats.deleted[i]));
+		CHECK(host_atomic_read(&binder_stats_world.created[i]) ==
+		      host_atomic_read(&binder_stats_world.deleted[i]));
 	CHECK(storm.lost_wakes == 0);
 	if (sim_verbose)
 		printf("%llu calls\n", (unsigned long long)storm.calls);

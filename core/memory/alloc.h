@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Receive buffers: the memory of a process that only the engine writes and only
- * the process reads, and the buffers cut from it, one per transaction or reply
- * delivered.  Space is reserved in range.h (pure offsets), backed by pages in
- * pages.h, and what a buffer holds for its receiver (references, files) is
- * remembered beside it, so that releasing it never reads memory that a client
- * can see.
+ * binder_alloc: the receive buffers of a process, in memory that only the engine writes and
+ * only the process reads; one buffer per transaction or reply delivered.  pure/range.h
+ * allocates the space (offsets only) and memory/pages.h the pages behind it.  What a buffer
+ * keeps for its receiver (references, files) is listed beside it, so that freeing a buffer
+ * never reads memory that a client can see.
  *
- * alloc->lock is a leaf: nothing sleeps under it, pages come and go outside it.
+ * alloc->lock is a leaf: nothing sleeps under it, pages are populated and evicted outside
+ * it.  calls/buffer.h frees a buffer together with what it keeps.
  */
 #ifndef BINDER_ALLOC_H
 #define BINDER_ALLOC_H
 
 #include "base/list.h"
+#include "common/limits.h"
 #include "common/lock.h"
 #include "memory/pages.h"
 #include "pure/range.h"
@@ -20,32 +21,32 @@
 struct binder_node;
 struct binder_transaction;
 
-/* One thing that a buffer holds for its receiver, dropped with the buffer. */
+/* Something that a buffer keeps for its receiver and that is dropped with it. */
 enum binder_resource_kind {
-	RESOURCE_REF,  /* a count on the receiver's handle `desc` */
-	RESOURCE_NODE, /* a local count on the receiver's own node */
+	RESOURCE_REF,  /* a count of the receiver's handle `desc` */
+	RESOURCE_NODE, /* a local reference of the receiver's own node */
 	RESOURCE_FD,   /* a file of an fd array, closed in the receiver */
 };
 
 struct binder_resource {
 	u8 kind;
 	bool strong;
-	u32 desc;		  /* RESOURCE_REF: handle; RESOURCE_FD: number */
+	u32 desc;		  /* RESOURCE_REF: handle; RESOURCE_FD: file descriptor */
 	struct binder_node *node; /* RESOURCE_NODE, pinned */
 };
 
 struct binder_buffer {
-	struct buffer_range range;	/* where: range.off, range.size in bytes */
-	u32 debug_id;		/* id of the transaction that it came with */
+	struct buffer_range range; /* range.off, range.size in bytes */
+	u32 debug_id;		   /* of the transaction that it came with */
 	size_t data_size;
 	size_t offsets_size;
-	size_t extra_size;	/* scatter-gather buffers and security context */
-	bool async;		/* from the one-way half */
-	bool clear_on_free;	/* TF_CLEAR_BUF */
-	bool user_free;		/* the receiver may free it (BC_FREE_BUFFER); atomic */
-	bool claimed;		/* somebody is freeing it */
+	size_t extra_size;  /* scatter-gather buffers and security context */
+	bool async;	    /* from the one-way half */
+	bool clear_on_free; /* TF_CLEAR_BUF */
+	bool user_free;	    /* the receiver may free it (BC_FREE_BUFFER); atomic */
+	bool claimed;	    /* it is being freed */
 	bool oneway_spam_suspect;
-	/* guarded by the receiver's inner_lock */
+	/* receiver's inner_lock, marked: reports and buffer_is_detached_racy() load it */
 	struct binder_transaction *transaction;
 	struct binder_node *target_node; /* pinned; NULL for replies */
 	struct binder_resource *resources;
@@ -55,69 +56,62 @@ struct binder_buffer {
 struct binder_alloc {
 	struct binder_lock lock;
 	struct host_map map;
-	u64 base GUARDED_BY(&lock);	/* of the mapping in the process */
-	size_t size GUARDED_BY(&lock);	/* in bytes; 0: no mapping known */
+	u64 base;    /* of the mapping in the process; set once, before size */
+	size_t size; /* in bytes; 0: no mapping known; set once, atomic */
 	struct range_space space GUARDED_BY(&lock);
 	struct binder_pages pages;
 	size_t async_free GUARDED_BY(&lock); /* bytes left for one-way calls */
 	bool spam_reported GUARDED_BY(&lock);
 	u32 nr_buffers GUARDED_BY(&lock);
-	struct binder_buffer *spare GUARDED_BY(&lock); /* for the next one */
+	struct binder_buffer *spare GUARDED_BY(&lock); /* memory for the next buffer */
 };
 
 void binder_alloc_init(struct binder_alloc *alloc);
+/* After the last buffer was freed. */
+void binder_alloc_destroy(struct binder_alloc *alloc);
 
-/* Tells of the mapping at @base, @size bytes, rounded down to whole pages.
- * -EBUSY: there is one already; -EINVAL: less than a page; -ENOMEM.  May sleep. */
+/* The process mapped @size bytes at @base; see binder_mmap() in core.h. */
 int binder_alloc_attach(struct binder_alloc *alloc, u64 base, size_t size);
+/* Is a mapping known? */
+bool binder_alloc_is_attached(const struct binder_alloc *alloc);
 
-/* No mapping was ever told of nor found. */
-bool binder_alloc_is_attached(struct binder_alloc *alloc);
-
+struct binder_buffer_request {
+	size_t data_size, offsets_size, extra_size; /* bytes */
+	bool async;
+	s32 pid; /* of the sender, for oneway_spam.h */
+	u32 debug_id;
+};
 /*
- * Reserves a buffer of three parts, each rounded up to 8 bytes (an empty buffer
- * still takes 8), with its pages populated, and not yet visible to
- * BC_FREE_BUFFER.
- * @proc: whose alloc this is, for host_map_find() while no mapping is known.
- * @pid: of the sender, for the one-way spam rule: once less than a tenth of
- *	the space is left to one-way calls, a sender who holds more than 50
- *	one-way buffers or more than a quarter of the whole space is a suspect;
- *	said once (buffer->oneway_spam_suspect) until space has recovered.
- * @err: -ESRCH no mapping; -ENOSPC no room, sizes that overflow (async: the
- *	half of the whole space that one-way calls may use) or too many buffers
- *	(BINDER_MAX_BUFFERS); -ENOMEM.
- * May sleep; no lock held.
+ * Reserves a buffer of three sections, each rounded up to 8 bytes (an empty buffer takes
+ * 8), with its pages populated, and not yet visible to BC_FREE_BUFFER.  @proc: the owner
+ * of @alloc, for host_map_find() while no mapping is known.  NULL and *@err: -ESRCH no
+ * mapping; -ENOSPC no space (async: the half of the space that one-way calls may use),
+ * sizes that overflow, or BINDER_MAX_BUFFERS; -ENOMEM.  May sleep; no lock held.
  */
-struct binder_buffer *binder_alloc_new_buffer(struct binder_alloc *alloc,
-					struct host_proc *proc,
-					size_t data_size, size_t offsets_size,
-					size_t extra_size, bool async, s32 pid,
-					int *err);
+struct binder_buffer *binder_alloc_new_buffer(struct binder_alloc *alloc, struct host_proc *proc,
+					      const struct binder_buffer_request *request,
+					      int *err);
 
-/* Gives space and memory back.  holds[] must have been dropped; the array
- * itself is freed here.  Zeroes first if clear_on_free.  May sleep. */
-void binder_alloc_free_buffer(struct binder_alloc *alloc,
-			struct binder_buffer *buffer);
+/* Frees space, memory and the array of resources, which must have been dropped.  Zeroes
+ * the space first if clear_on_free.  May sleep. */
+void binder_alloc_free_buffer(struct binder_alloc *alloc, struct binder_buffer *buffer);
 
-/* The buffer whose user address is @ptr, for BC_FREE_BUFFER; claimed for the
- * caller.  NULL and *err: -ENOENT no such buffer; -EPERM it exists but is not
- * the process's to free yet, or is being freed. */
-struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 ptr,
-					  int *err);
-/* The receiver has been told of it: it may free it from now on. */
+/* The buffer with user address @ptr, for BC_FREE_BUFFER; claimed for the caller.  NULL and
+ * *@err: -ENOENT no such buffer; -EPERM not delivered yet, or already being freed. */
+struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 ptr, int *err);
+/* The buffer is delivered: its receiver may free it from now on. */
 void binder_buffer_allow_user_free(struct binder_buffer *buffer);
 
-/* Address of the buffer's first byte in the process. */
-u64 binder_buffer_address(struct binder_alloc *alloc,
-			  const struct binder_buffer *buffer);
+/* User address of the buffer's first byte. */
+u64 binder_buffer_address(const struct binder_alloc *alloc, const struct binder_buffer *buffer);
 
-/* What a part of @size bytes takes in a buffer. */
+/* Bytes that a section of @size bytes takes. */
 static inline size_t binder_buffer_align(size_t size)
 {
 	return (size + 7) & ~(size_t)7;
 }
 
-/* Offset (in the map) of the parts of a buffer. */
+/* Offsets of the sections in the map. */
 static inline size_t binder_buffer_offsets_off(const struct binder_buffer *b)
 {
 	return b->range.off + binder_buffer_align(b->data_size);
@@ -128,36 +122,31 @@ static inline size_t binder_buffer_extra_off(const struct binder_buffer *b)
 	return binder_buffer_offsets_off(b) + binder_buffer_align(b->offsets_size);
 }
 
-static inline void binder_trace_buffer(enum host_trace_buffer what, const struct binder_buffer *b)
+static inline void binder_trace_buffer(enum host_trace_buffer event, const struct binder_buffer *b)
 {
-	host_trace_buffer(what, b->debug_id, b->data_size, b->offsets_size, b->extra_size);
+	host_trace_buffer(event, b->debug_id, b->data_size, b->offsets_size, b->extra_size);
 }
 
-/* Hands out the buffers that were delivered and not freed, one by one, when the
- * process is gone, each to be freed by the caller; NULL when there is none.  The
- * others have owners of their own: the work that is still queued, or the sender
- * that is filling one at this moment and will find the receiver dead. */
-struct binder_buffer *binder_alloc_first_buffer(struct binder_alloc *alloc);
-/* After the last buffer. */
-void binder_alloc_destroy(struct binder_alloc *alloc);
+/* A buffer that was delivered and not freed, for the caller to free, after the process is
+ * gone; NULL if there is none.  Other buffers belong to queued work, or to a sender that is
+ * filling one and will find the receiver dead. */
+struct binder_buffer *binder_alloc_first_delivered(struct binder_alloc *alloc);
 
-/* Gives up to @max idle pages (of buffers freed) back to the system; returns
- * how many.  Never waits for a lock.  May sleep in the home's evict. */
+/* Returns up to @max idle pages to the system; the result is their number.  Waits for no
+ * lock.  May sleep in host_map_evict(). */
 size_t binder_alloc_shrink(struct binder_alloc *alloc, size_t max);
 
-/* For reports: calls @fn for each buffer in order of address with the lock
- * held, on a copy that fits in @max entries; returns how many were copied. */
+/* For reports: copies the descriptions of up to @max buffers in order of address; returns
+ * how many. */
 struct binder_buffer_info {
 	u32 debug_id;
 	size_t off, data_size, offsets_size, extra_size;
-	bool delivered; /* its transaction is over or delivered */
+	bool delivered; /* detached from its transaction */
 };
-u32 binder_alloc_list(struct binder_alloc *alloc,
-		      struct binder_buffer_info *info, u32 max);
+u32 binder_alloc_list(struct binder_alloc *alloc, struct binder_buffer_info *info, u32 max);
 struct binder_alloc_stats {
 	size_t free_async, buffers, pages_active, pages_lru, pages_free, high;
 };
-void binder_alloc_get_stats(struct binder_alloc *alloc,
-			    struct binder_alloc_stats *stats);
+void binder_alloc_get_stats(struct binder_alloc *alloc, struct binder_alloc_stats *stats);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Receive buffers: allocating and freeing them, their pages, one-way space and spam. */
 #include "memory/alloc.h"
+#include "memory/oneway_spam.h"
 #include "common/limits.h"
 #include "check.h"
 
@@ -33,7 +34,14 @@ static void end(struct alloc_world *w)
 
 static struct binder_buffer *get(struct alloc_world *w, size_t size, bool async, s32 pid, int *err)
 {
-	return binder_alloc_new_buffer(&w->alloc, &w->proc, size, 0, 0, async, pid, err);
+	const struct binder_buffer_request request = {
+		.data_size = size, .async = async, .pid = pid
+	};
+	struct binder_buffer *b = binder_alloc_new_buffer(&w->alloc, &w->proc, &request, err);
+
+	if (b && async)
+		binder_oneway_spam_check(&w->alloc, b);
+	return b;
 }
 
 TEST(buffer_finds_the_mapping)
@@ -70,12 +78,15 @@ TEST(buffer_map_size_is_limited)
 
 TEST(buffer_sections)
 {
+	const struct binder_buffer_request request = {
+		.data_size = 13, .offsets_size = 8, .extra_size = 24, .pid = 1
+	};
 	struct alloc_world w;
 	struct binder_buffer *a, *b;
 	int err;
 
 	begin(&w, SIZE);
-	a = binder_alloc_new_buffer(&w.alloc, &w.proc, 13, 8, 24, false, 1, &err);
+	a = binder_alloc_new_buffer(&w.alloc, &w.proc, &request, &err);
 	REQUIRE(a);
 	CHECK(a->range.size == 16 + 8 + 24);
 	CHECK(binder_buffer_offsets_off(a) == 16 && binder_buffer_extra_off(a) == 24);
@@ -96,13 +107,17 @@ TEST(buffer_refuses_sizes_that_overflow)
 	begin(&w, SIZE);
 	for (i = 0; i < sizeof(big) / sizeof(big[0]); i++) {
 		for (j = 0; j < 27; j++) {
-			size_t section[3] = { big[i], j % 3 == 1 ? big[i] : 0, j % 9 / 3 ? 8 : 0 };
+			size_t sizes[3] = { big[i], j % 3 == 1 ? big[i] : 0, j % 9 / 3 ? 8 : 0 };
 			size_t turn = j / 9;
+			const struct binder_buffer_request request = {
+				.data_size = sizes[turn],
+				.offsets_size = sizes[(turn + 1) % 3],
+				.extra_size = sizes[(turn + 2) % 3],
+				.pid = 1,
+			};
 
 			err = 0;
-			CHECK(!binder_alloc_new_buffer(&w.alloc, &w.proc, section[turn],
-						       section[(turn + 1) % 3],
-						       section[(turn + 2) % 3], false, 1, &err));
+			CHECK(!binder_alloc_new_buffer(&w.alloc, &w.proc, &request, &err));
 			CHECK(err == -ENOSPC);
 		}
 	}
@@ -243,9 +258,9 @@ TEST(buffer_of_a_dead_process_if_delivered)
 	begin(&w, SIZE);
 	a = get(&w, 8, false, 1, &err);
 	b = get(&w, 8, false, 1, &err);
-	CHECK(a && !binder_alloc_first_buffer(&w.alloc));
+	CHECK(a && !binder_alloc_first_delivered(&w.alloc));
 	binder_buffer_allow_user_free(b);
-	CHECK(binder_alloc_first_buffer(&w.alloc) == b);
+	CHECK(binder_alloc_first_delivered(&w.alloc) == b);
 	end(&w);
 }
 

@@ -1,101 +1,69 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Freezing has two sides.  The one who freezes marks all opens of a process as
- * frozen, so that nothing new can start, waits until what had started is over,
- * and takes the marks back if that takes too long.  Those who hold handles may
- * ask to be told of each change: a notice is sent, and while its answer is
- * awaited further changes only leave a note to send again.
+ * Freezing has two sides.  The freezer marks the opens of a process as frozen, so that no
+ * call can start, waits until the outstanding ones are over, and thaws the process again if
+ * that takes too long.  Processes with handles may register for each change: a notice is
+ * delivered, and until it is acknowledged a further change is only noted to be sent later.
  */
 #include "notices/freeze.h"
 
-#include "things/context.h"
-#include "core.h"
 #include "common/cover.h"
+#include "common/result.h"
 #include "things/node.h"
-#include "things/proc.h"
+#include "things/notice.h"
 #include "things/ref.h"
 #include "things/thread.h"
+#include "things/world.h"
 
 /* ---- notifications ------------------------------------------------------------- */
 
-static int freeze_mistake(struct binder_thread *thread, const char *what, u64 cookie)
+static int log_mistake(const struct binder_thread *thread, const char *command, const char *what,
+		       u64 cookie)
 {
-	host_log(HOST_LOG_USER_ERROR, "%d:%d %s (cookie %llx)", thread->proc->pid, thread->tid,
-		 what, (unsigned long long)cookie);
+	binder_notice_log_mistake(thread, command, what, cookie);
 	return -EINVAL;
 }
 
-/* Is the node's owner frozen?  Its inner lock is not the caller's, and both are
- * of one rank, so this comes before the caller takes its own. */
+/* Is the node's owner frozen?  Takes the owner's inner lock, so the caller must not hold
+ * another one. */
 static bool owner_is_frozen_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 {
+	struct binder_proc *owner = node->proc;
 	bool frozen = false;
 
-	if (node->proc) {
-		binder_lock(&node->proc->inner_lock);
-		frozen = node->proc->is_frozen;
-		binder_unlock(&node->proc->inner_lock);
+	binder_assert_held(&node->lock);
+	if (owner) {
+		binder_lock(&owner->inner_lock);
+		frozen = owner->is_frozen;
+		binder_unlock(&owner->inner_lock);
 	}
 	return frozen;
 }
 
-/* For any thread of the process, whichever thread asked. */
-static void queue_ilocked(struct binder_proc *proc, struct binder_freeze *freeze)
-	REQUIRES(&proc->inner_lock)
+/* Registers @notice; the first notification tells the present state. */
+static void attach_nlocked(struct binder_node *node, struct binder_ref *ref,
+			   struct binder_notice *notice) REQUIRES(&node->lock)
 {
-	bl_add_tail(&proc->todo, &freeze->work.link);
-	binder_wake_proc_ilocked(proc);
-}
+	struct binder_proc *proc = notice->proc;
 
-static const char *freeze_attach_nlocked(struct binder_proc *proc, struct binder_ref *ref,
-				  struct binder_freeze *freeze) NO_TSA
-{
-	if (ref->freeze)
-		return "freeze notification requested twice";
-	freeze->is_frozen = owner_is_frozen_nlocked(ref->node);
-	ref->freeze = freeze;
-	if (!ref->node->proc)
-		return NULL; /* the dead neither freeze nor thaw */
-	/* The first notice tells the state at the start. */
+	binder_assert_held(&node->lock);
+	notice->is_frozen = owner_is_frozen_nlocked(node);
+	ref->freeze = notice;
+	if (!node->proc)
+		return; /* a dead process is neither frozen nor thawed */
 	binder_lock(&proc->inner_lock);
-	queue_ilocked(proc, freeze);
+	binder_proc_queue_ilocked(proc, &notice->work);
 	binder_unlock(&proc->inner_lock);
-	return NULL;
-}
-
-static struct binder_freeze *new_freeze(struct binder_proc *proc, u64 cookie)
-{
-	struct binder_freeze *freeze;
-
-	if (!binder_proc_add_notice(proc))
-		return NULL;
-	freeze = host_alloc(sizeof(*freeze));
-	if (!freeze) {
-		binder_proc_drop_notice(proc);
-		return NULL;
-	}
-	binder_work_init(&freeze->work, WORK_FREEZE);
-	freeze->proc = proc;
-	freeze->cookie = cookie;
-	binder_stats_created(STAT_FREEZE);
-	return freeze;
-}
-
-void binder_freeze_free(struct binder_freeze *freeze)
-{
-	binder_proc_drop_notice(freeze->proc);
-	host_free(freeze);
-	binder_stats_deleted(STAT_FREEZE);
 }
 
 int binder_freeze_request(struct binder_thread *thread, const struct binder_handle_cookie *arg)
 {
 	struct binder_proc *proc = thread->proc;
-	const char *wrong = "freeze notification requested for no handle";
-	struct binder_freeze *freeze = new_freeze(proc, arg->cookie);
+	struct binder_notice *notice = binder_notice_new(proc, WORK_FREEZE, arg->cookie);
+	const char *mistake = NULL;
 	struct binder_ref *ref;
 
-	if (!freeze)
+	if (!notice)
 		return -ENOMEM;
 	binder_lock(&proc->outer_lock);
 	ref = binder_ref_find_olocked(proc, arg->handle, false);
@@ -103,33 +71,42 @@ int binder_freeze_request(struct binder_thread *thread, const struct binder_hand
 		struct binder_node *node = ref->node;
 
 		binder_lock(&node->lock);
-		wrong = freeze_attach_nlocked(proc, ref, freeze);
+		if (ref->freeze)
+			mistake = "already requested";
+		else
+			attach_nlocked(node, ref, notice);
 		binder_unlock(&node->lock);
+	} else {
+		mistake = "no such handle";
 	}
 	binder_unlock(&proc->outer_lock);
-	if (!wrong)
+	if (!mistake)
 		return 0;
-	binder_freeze_free(freeze);
-	return freeze_mistake(thread, wrong, arg->cookie);
+	binder_notice_free(notice);
+	return log_mistake(thread, "BC_REQUEST_FREEZE_NOTIFICATION", mistake, arg->cookie);
 }
 
-static const char *freeze_detach_nlocked(struct binder_proc *proc, struct binder_ref *ref,
-					 u64 cookie) NO_TSA
+/* Detaches the notice from its reference; returns the mistake, if any. */
+static const char *detach_nlocked(struct binder_node *node, struct binder_ref *ref, u64 cookie)
+	REQUIRES(&node->lock)
 {
-	struct binder_freeze *freeze = ref->freeze;
+	struct binder_notice *notice = ref->freeze;
+	struct binder_proc *proc;
 
-	if (!freeze)
-		return "freeze notification cleared that was not requested";
-	if (freeze->cookie != cookie)
-		return "freeze notification cleared with a wrong cookie";
+	binder_assert_held(&node->lock);
+	if (!notice)
+		return "not requested";
+	if (notice->cookie != cookie)
+		return "wrong cookie";
 	ref->freeze = NULL;
+	proc = notice->proc;
 	binder_lock(&proc->inner_lock);
-	freeze->work.type = WORK_FREEZE_CLEARED;
-	if (freeze->sent) {
+	notice->work.type = WORK_FREEZE_CLEARED;
+	if (notice->sent) {
 		BINDER_COVER(FREEZE_CLEARED_UNANSWERED);
-		freeze->resend = true; /* after its answer */
-	} else if (!bl_linked(&freeze->work.link)) {
-		queue_ilocked(proc, freeze);
+		notice->resend = true; /* when it is acknowledged */
+	} else if (!bl_linked(&notice->work.link)) {
+		binder_proc_queue_ilocked(proc, &notice->work);
 	}
 	binder_unlock(&proc->inner_lock);
 	return NULL;
@@ -138,7 +115,7 @@ static const char *freeze_detach_nlocked(struct binder_proc *proc, struct binder
 int binder_freeze_clear(struct binder_thread *thread, const struct binder_handle_cookie *arg)
 {
 	struct binder_proc *proc = thread->proc;
-	const char *wrong = "freeze notification cleared for no handle";
+	const char *mistake = "no such handle";
 	struct binder_ref *ref;
 
 	binder_lock(&proc->outer_lock);
@@ -147,75 +124,71 @@ int binder_freeze_clear(struct binder_thread *thread, const struct binder_handle
 		struct binder_node *node = ref->node;
 
 		binder_lock(&node->lock);
-		wrong = freeze_detach_nlocked(proc, ref, arg->cookie);
+		mistake = detach_nlocked(node, ref, arg->cookie);
 		binder_unlock(&node->lock);
 	}
 	binder_unlock(&proc->outer_lock);
-	return wrong ? freeze_mistake(thread, wrong, arg->cookie) : 0;
+	if (!mistake)
+		return 0;
+	return log_mistake(thread, "BC_CLEAR_FREEZE_NOTIFICATION", mistake, arg->cookie);
 }
 
 int binder_freeze_done(struct binder_thread *thread, u64 cookie)
 {
 	struct binder_proc *proc = thread->proc;
-	struct binder_freeze *freeze;
-	bool found = false;
+	struct binder_notice *notice;
 
 	binder_lock(&proc->inner_lock);
-	bl_for_each(freeze, &proc->delivered_freeze, work.link) {
-		found = freeze->cookie == cookie;
-		if (found)
-			break;
-	}
-	if (found) {
-		bl_del(&freeze->work.link);
-		freeze->sent = false;
-		if (freeze->resend) {
+	notice = binder_notice_take_ilocked(proc, &proc->delivered_freeze, cookie);
+	if (notice) {
+		notice->sent = false;
+		if (notice->resend) {
 			BINDER_COVER(FREEZE_RESENT);
-			freeze->resend = false;
-			queue_ilocked(proc, freeze);
+			notice->resend = false;
+			binder_proc_queue_ilocked(proc, &notice->work);
 		}
 	}
 	binder_unlock(&proc->inner_lock);
-	if (found)
+	if (notice)
 		return 0;
-	return freeze_mistake(thread, "BC_FREEZE_NOTIFICATION_DONE for nothing delivered", cookie);
+	return log_mistake(thread, "BC_FREEZE_NOTIFICATION_DONE", "not delivered", cookie);
 }
 
-bool binder_freeze_deliver_ilocked(struct binder_proc *proc, struct binder_freeze *freeze, u32 *ret,
-				struct binder_frozen_state_info *state) NO_TSA
+bool binder_freeze_deliver_ilocked(struct binder_proc *proc, struct binder_notice *notice, u32 *ret,
+				   struct binder_frozen_state_info *state)
 {
-	state->cookie = freeze->cookie;
-	if (freeze->work.type == WORK_FREEZE_CLEARED) {
+	binder_assert_held(&proc->inner_lock);
+	state->cookie = notice->cookie;
+	state->is_frozen = notice->is_frozen;
+	state->reserved = 0;
+	if (notice->work.type == WORK_FREEZE_CLEARED) {
 		*ret = BR_CLEAR_FREEZE_NOTIFICATION_DONE;
 		return true;
 	}
 	*ret = BR_FROZEN_BINDER;
-	state->is_frozen = freeze->is_frozen;
-	state->reserved = 0;
-	freeze->sent = true;
-	bl_add_tail(&proc->delivered_freeze, &freeze->work.link);
+	notice->sent = true;
+	bl_add_tail(&proc->delivered_freeze, &notice->work.link);
 	return false;
 }
 
-static void notify_ref(struct binder_ref *ref, bool frozen) NO_TSA
+static void notify_ref(struct binder_ref *ref, bool frozen)
 {
-	struct binder_freeze *freeze = ref->freeze;
+	struct binder_notice *notice = ref->freeze;
 	struct binder_proc *proc = ref->proc;
 
-	if (!freeze)
+	if (!notice)
 		return;
 	binder_lock(&proc->inner_lock);
-	if (freeze->sent) {
-		freeze->resend |= freeze->is_frozen != frozen;
-	} else if (!bl_linked(&freeze->work.link) && !proc->is_dead) {
-		queue_ilocked(proc, freeze);
-	}
-	freeze->is_frozen = frozen;
+	if (notice->sent)
+		notice->resend |= notice->is_frozen != frozen;
+	else if (!bl_linked(&notice->work.link) && !proc->is_dead)
+		binder_proc_queue_ilocked(proc, &notice->work);
+	notice->is_frozen = frozen;
 	binder_unlock(&proc->inner_lock);
 }
 
-/* Tells everybody who asked about an object of @proc. */
-static void notify_listeners(struct binder_proc *proc, bool frozen)
+/* Notifies all references to nodes of @proc that registered. */
+static void notify_refs(struct binder_proc *proc, bool frozen)
 {
 	struct binder_node *node;
 	struct binder_ref *ref;
@@ -235,9 +208,9 @@ static void notify_listeners(struct binder_proc *proc, bool frozen)
 
 /* ---- BINDER_FREEZE --------------------------------------------------------------- */
 
-/* The open of process @pid that was made before @after (NULL: the newest),
- * counted.  Stock goes through them in this order. */
-static struct binder_proc *next_open(s32 pid, struct binder_proc *after)
+/* The newest open of process @pid that is older than @after (NULL: the newest of all), with
+ * a reference.  The stock driver uses this order. */
+static struct binder_proc *next_open(s32 pid, const struct binder_proc *after)
 {
 	struct binder_proc *proc, *found = NULL;
 	bool passed = !after;
@@ -261,11 +234,12 @@ static struct binder_proc *next_open(s32 pid, struct binder_proc *after)
 	for (proc = next_open(pid, NULL), next = NULL; proc;                                 \
 	     next = next_open(pid, proc), binder_proc_put(proc), proc = next)
 
-/* Calls that were delivered to it or made by it and are not over. */
-static bool is_busy_ilocked(struct binder_proc *proc) NO_TSA
+/* Does the process serve a call, or wait for a reply? */
+static bool is_busy_ilocked(struct binder_proc *proc) REQUIRES(&proc->inner_lock)
 {
 	struct bt_node *n;
 
+	binder_assert_held(&proc->inner_lock);
 	if (proc->outstanding_txns > 0)
 		return true;
 	bt_for_each(n, &proc->threads) {
@@ -275,8 +249,7 @@ static bool is_busy_ilocked(struct binder_proc *proc) NO_TSA
 	return false;
 }
 
-/* Sets or takes back the mark. */
-static void mark(struct binder_proc *proc, bool frozen)
+static void set_frozen(struct binder_proc *proc, bool frozen)
 {
 	binder_lock(&proc->inner_lock);
 	proc->is_frozen = frozen && !proc->is_dead;
@@ -285,9 +258,9 @@ static void mark(struct binder_proc *proc, bool frozen)
 	binder_unlock(&proc->inner_lock);
 }
 
-/* 0: no calls are under way; -EAGAIN there are; BINDER_WOULD_BLOCK: there are,
- * and @thread will be woken when there are not. */
-static int settle(struct binder_proc *proc, struct binder_thread *thread, bool wait)
+/* 0: no call is outstanding; -EAGAIN: there is one; BINDER_WOULD_BLOCK: there is one, and
+ * @thread will be woken when there is none. */
+static int check_idle(struct binder_proc *proc, struct binder_thread *thread, bool wait)
 {
 	int err = 0;
 
@@ -304,7 +277,7 @@ static int settle(struct binder_proc *proc, struct binder_thread *thread, bool w
 	return err;
 }
 
-/* Whom @thread waited for, counted; NULL if it did not. */
+/* The process that @thread waited for, with a reference; NULL if it did not wait. */
 static struct binder_proc *stop_waiting(struct binder_thread *thread)
 {
 	struct binder_proc *target = thread->freeze_target;
@@ -319,50 +292,41 @@ static struct binder_proc *stop_waiting(struct binder_thread *thread)
 	return target;
 }
 
-void binder_freeze_wake_ilocked(struct binder_proc *proc) NO_TSA
-{
-	struct binder_thread *thread;
-
-	bl_for_each(thread, &proc->freeze_waiters, freeze_link)
-		host_wake(&thread->host, false);
-}
-
-/* Freezes @proc, which is marked and counted, and the opens after it.  One that
- * is not quiet loses its mark and ends it: those before it stay frozen, those
- * after it are left as they were. */
-static int freeze_on(struct binder_thread *thread, struct binder_proc *proc, bool wait)
+/* Freezes @proc, which is set frozen and referenced, and then the older opens.  The first one
+ * that is busy is thawed and ends it: newer opens stay frozen, older ones are unchanged. */
+static int freeze_opens(struct binder_thread *thread, struct binder_proc *proc, bool wait)
 {
 	struct binder_proc *next;
 	int err = 0;
 
 	while (proc && !err) {
-		err = settle(proc, thread, wait);
+		err = check_idle(proc, thread, wait);
 		next = NULL;
 		if (err == BINDER_WOULD_BLOCK) {
 			BINDER_COVER(FREEZE_WAITED);
 			thread->wait = WAIT_FREEZE;
 		} else if (err) {
-			BINDER_COVER(FREEZE_TAKEN_BACK);
-			mark(proc, false);
+			BINDER_COVER(FREEZE_UNDONE);
+			set_frozen(proc, false);
 		} else {
-			notify_listeners(proc, true);
+			notify_refs(proc, true);
 			next = next_open(thread->freeze_pid, proc);
 		}
 		if (next)
-			mark(next, true);
+			set_frozen(next, true);
 		binder_proc_put(proc);
 		proc = next;
 	}
 	return err;
 }
 
-static void thaw_all(struct binder_proc *proc, s32 pid)
+static void thaw_opens(struct binder_proc *proc, s32 pid)
 {
 	struct binder_proc *next;
 
 	for (; proc; proc = next) {
-		mark(proc, false);
-		notify_listeners(proc, false);
+		set_frozen(proc, false);
+		notify_refs(proc, false);
 		next = next_open(pid, proc);
 		binder_proc_put(proc);
 	}
@@ -375,19 +339,19 @@ int binder_freeze_ioctl(struct binder_thread *thread, const struct binder_freeze
 	if (!first)
 		return -EINVAL;
 	if (!info->enable) {
-		thaw_all(first, (s32)info->pid);
+		thaw_opens(first, (s32)info->pid);
 		return 0;
 	}
 	thread->freeze_pid = (s32)info->pid;
 	thread->wait_timeout_ms = info->timeout_ms;
-	mark(first, true);
-	return freeze_on(thread, first, info->timeout_ms > 0);
+	set_frozen(first, true);
+	return freeze_opens(thread, first, info->timeout_ms > 0);
 }
 
 int binder_freeze_resume(struct binder_thread *thread, bool timed_out, bool interrupted)
 {
 	struct binder_proc *target = stop_waiting(thread);
-	int err = freeze_on(thread, target, !timed_out && !interrupted);
+	int err = freeze_opens(thread, target, !timed_out && !interrupted);
 
 	return err == -EAGAIN && interrupted ? -EINTR : err;
 }

@@ -16,6 +16,7 @@
 #include "things/context.h"
 #include "things/node.h"
 #include "things/ref.h"
+#include "things/world.h"
 
 struct report {
 	struct host_out *out;

@@ -11,16 +11,17 @@
 #ifndef BINDER_REPORT_H
 #define BINDER_REPORT_H
 
-#include "host.h"
-#include "common/translog.h"
+#include "common/stats.h"
 
 /* All processes and dead nodes; counters; all processes, without what is idle. */
 void binder_report_state(struct host_out *out);
 void binder_report_stats(struct host_out *out);
 void binder_report_transactions(struct host_out *out);
-/* All opens of the process @pid. */
 void binder_report_proc(struct host_out *out, s32 pid);
 /* Calls @fn once for each pid that has a device open. */
 void binder_report_pids(void (*fn)(void *arg, s32 pid), void *arg);
+
+/* The counters of all processes, including those that ended.  May sleep; no lock held. */
+void binder_stats_add_up(struct binder_stats *sum);
 
 #endif

@@ -63,7 +63,7 @@ static void describe_txn_ilocked(struct report_txn *txn, const struct binder_tra
 		.prio = t->priority.prio,
 		.need_reply = !t->is_reply && !(t->flags & TF_ONE_WAY),
 		.start_ns = t->start_ns,
-		.received = binder_transaction_is_in(t, proc),
+		.received = binder_transaction_is_in_racy(t, proc),
 	};
 	buffer = txn->received ? t->buffer : NULL;
 	if (!buffer)
@@ -87,7 +87,7 @@ static u32 add_stack_ilocked(struct report_batch *batch, u32 at, struct binder_p
 	binder_assert_held(&proc->inner_lock);
 	while (t && !batch->more) {
 		struct report_line *line = add_line(batch, at++, LINE_STACK);
-		bool sent, received = binder_transaction_is_for(t, thread);
+		bool sent, received = binder_transaction_is_for_racy(t, thread);
 
 		binder_lock(&t->lock);
 		sent = t->from == thread;

@@ -4,9 +4,11 @@
  * of its objects and its counters. Zeros are left out where the stock driver does so.
  */
 #include "core.h"
+#include "reports/report.h"
 #include "things/context.h"
 #include "things/node.h"
 #include "things/ref.h"
+#include "things/world.h"
 #include "reports/snapshot.h"
 #include "calls/transaction.h"
 
@@ -115,6 +117,18 @@ static void print_proc(struct host_out *out, struct binder_proc *proc)
 	host_out(out, "  pages high watermark: %llu\n", (unsigned long long)alloc.high);
 	host_out(out, "  pending transactions: %u\n", tally.pending);
 	print_stats(out, "  ", &proc->stats);
+}
+
+void binder_stats_add_up(struct binder_stats *sum)
+{
+	struct binder_proc *proc;
+
+	*sum = (struct binder_stats){ 0 };
+	binder_pi_mutex_lock(&binder_world.lock);
+	binder_stats_add(sum, &binder_stats_world);
+	bl_for_each(proc, &binder_world.procs, world_link)
+		binder_stats_add(sum, &proc->stats);
+	binder_pi_mutex_unlock(&binder_world.lock);
 }
 
 void binder_report_stats(struct host_out *out)

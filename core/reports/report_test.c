@@ -154,15 +154,14 @@ TEST(report_of_a_dead_node)
 
 static void log_one(u32 id, bool failed)
 {
-	struct binder_log_entry *e = binder_log_begin(failed);
-
-	*e = (struct binder_log_entry){
+	static const char context[] = "a-device";
+	const struct binder_log_entry e = {
 		.debug_id = id,
 		.call_type = LOG_ONEWAY,
 		.from_proc = 7,
-		.context = "a-device",
 	};
-	binder_log_end(e);
+
+	binder_log_add(failed, &e, context, sizeof(context));
 }
 
 TEST(translog_keeps_the_last_entries)

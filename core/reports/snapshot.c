@@ -6,7 +6,7 @@
  */
 #include "reports/snapshot.h"
 
-#include "things/context.h"
+#include "things/world.h"
 #include "things/proc.h"
 
 #define SPARE 16

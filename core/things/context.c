@@ -1,36 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What exists: contexts (one per device file), processes, and nodes that have
- * outlived their process.  A context has at most one manager, whose node
- * everybody reaches as handle 0; once a user has managed a context, nobody of
- * another user may.
+ * A context has at most one manager, whose node every process reaches as handle 0.
+ * Once a process of some user has been the manager, no other user can become it.
  */
 #include "things/context.h"
 
 #include "common/cover.h"
 #include "things/node.h"
 #include "things/proc.h"
-#include "common/translog.h"
-
-struct binder_world binder_world;
-
-void binder_world_init(void) NO_TSA /* nobody else is there yet */
-{
-	binder_pi_mutex_init(&binder_world.lock, RANK_WORLD);
-	bl_init(&binder_world.procs);
-	bl_init(&binder_world.dead_nodes);
-	binder_log_init();
-}
-
-u32 binder_next_id(void)
-{
-	u32 id;
-
-	do {
-		id = (u32)host_atomic_add_return(&binder_world.last_id, 1);
-	} while (!id);
-	return id;
-}
 
 struct binder_context *binder_context_new(const char *name)
 {
@@ -58,7 +35,7 @@ void binder_context_put(struct binder_context *context)
 {
 	if (host_atomic_add_return(&context->refs, -1))
 		return;
-	/* The manager's process held a count, so there is no manager. */
+	/* The manager's process has a reference, so there is no manager. */
 	binder_lock_destroy(&context->lock);
 	host_free(context);
 }
@@ -75,7 +52,19 @@ struct binder_node *binder_context_get_manager(struct binder_context *context)
 	return node;
 }
 
-/* Makes @node the manager if the place is free. */
+bool binder_context_is_managed_by(struct binder_context *context, const struct binder_proc *proc)
+{
+	struct binder_node *node = binder_context_get_manager(context);
+	bool own;
+
+	if (!node)
+		return false;
+	own = binder_node_is_owned_by(node, proc);
+	binder_node_unpin(node);
+	return own;
+}
+
+/* Makes @node the manager if there is none. */
 static int install_manager(struct binder_context *context, struct binder_node *node, u32 euid)
 {
 	int err = 0;
@@ -91,15 +80,7 @@ static int install_manager(struct binder_context *context, struct binder_node *n
 		context->manager_uid = euid;
 		binder_node_pin(node);
 		context->manager = node;
-		binder_lock(&node->lock);
-		/* The driver holds it for everybody, and the owner need not be
-		 * told: that it manages is all it has to know. */
-		node->is_manager = true;
-		node->local_strong++;
-		node->local_weak++;
-		node->has_strong = true;
-		node->has_weak = true;
-		binder_unlock(&node->lock);
+		binder_node_set_manager(node);
 	}
 	binder_unlock(&context->lock);
 	return err;
@@ -127,19 +108,15 @@ int binder_context_set_manager(struct binder_proc *proc, const struct host_threa
 	return err;
 }
 
-void binder_context_lose_manager(struct binder_proc *proc)
+void binder_context_clear_manager(struct binder_proc *proc)
 {
 	struct binder_context *context = proc->context;
 	struct binder_node *node;
-	bool own = false;
+	bool own;
 
 	binder_lock(&context->lock);
 	node = context->manager;
-	if (node) {
-		binder_lock(&node->lock);
-		own = node->proc == proc;
-		binder_unlock(&node->lock);
-	}
+	own = node && binder_node_is_owned_by(node, proc);
 	if (own)
 		context->manager = NULL;
 	binder_unlock(&context->lock);

@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A node is a reconciliation.  On one side stands what the driver needs of the
- * owner: a strong hold while anybody else holds the object strongly, a weak one
- * while anybody holds it at all.  On the other side stands what the owner was
- * told (has_strong, has_weak).  Whenever the two may differ, the node is queued
- * as work; when a thread of the owner reads it, binder_node_reconcile() says
- * what to tell and takes note that it was told.  Nothing else ever tells.
+ * A node reconciles two states.  One is what the driver needs: a strong reference of the
+ * owner while any party has a strong reference, a weak one while any party has one at
+ * all.  The other is what the owner was notified of (has_strong, has_weak).  Whenever the
+ * two may differ, the node is queued as work; a thread of the owner that reads the work
+ * calls binder_node_reconcile(), which returns the notifications and updates the state.
+ * There is no other way to notify an owner.
  *
- * Who keeps the memory: handles (refs), local counts, and pins.  Pins are atomic
- * because they are taken under several locks, but they are only dropped under
- * the node's lock and its owner's inner lock, where "does anything still hold
- * this?" is decided (settle), or where something else holds the object for sure; a
- * name can be found in the tree only under that inner lock, so nobody finds a node
- * that was just decided to go.
+ * References, local references and pins keep the memory.  Pins are atomic because they are
+ * taken under several locks, but the last one is only dropped under the node's lock and the
+ * owner's inner lock, where the node is removed if nothing else is left.  A node is found
+ * in the tree only under that inner lock, so a removed node is not found.
  */
 #include "things/node.h"
 
-#include "things/context.h"
-#include "notices/death.h"
-#include "common/limits.h"
 #include "common/cover.h"
-#include "calls/inherit.h"
+#include "common/limits.h"
+#include "pure/priority.h"
 #include "things/proc.h"
-#include "things/ref.h"
 #include "things/thread.h"
+#include "things/world.h"
 
 static int compare_ptr(const void *key, const struct bt_node *node)
 {
@@ -69,13 +65,12 @@ struct binder_node *binder_node_find_from(struct binder_proc *proc, u64 ptr)
 	return node;
 }
 
-/* Both are changed by threads of the process alone, in their reads. */
-static void read_refs_racy(const struct binder_node *node,
-			   struct binder_node_debug_info *info) PEEKS;
-static void read_refs_racy(const struct binder_node *node, struct binder_node_debug_info *info)
+/* Only threads of the owner change them, in their reads, so that a thread of the owner
+ * which asks cannot tell a stale value from an earlier question. */
+static void load_refs_racy(const struct binder_node *node, struct binder_node_debug_info *info)
 {
-	info->has_strong_ref = node->has_strong;
-	info->has_weak_ref = node->has_weak;
+	info->has_strong_ref = BINDER_READ_ONCE(node->has_strong);
+	info->has_weak_ref = BINDER_READ_ONCE(node->has_weak);
 }
 
 void binder_node_describe_from(struct binder_proc *proc, u64 ptr,
@@ -84,20 +79,20 @@ void binder_node_describe_from(struct binder_proc *proc, u64 ptr,
 	struct binder_node *node;
 	struct bt_node *found;
 
-	/* A pin would do as well, but to drop it is to ask the owner again. */
+	/* Dropping a pin could notify the owner again, so none is taken. */
 	binder_lock(&proc->inner_lock);
 	found = bt_lower_bound(&proc->nodes, &ptr, compare_ptr);
 	if (found) {
 		node = bt_entry(found, struct binder_node, by_ptr);
 		info->ptr = node->ptr;
 		info->cookie = node->cookie;
-		read_refs_racy(node, info);
+		load_refs_racy(node, info);
 	}
 	binder_unlock(&proc->inner_lock);
 }
 
 static void node_init(struct binder_node *node, struct binder_proc *proc,
-		      const struct flat_binder_object *fbo) NO_TSA /* nobody else sees it yet */
+		      const struct flat_binder_object *fbo)
 {
 	u32 flags = fbo->flags;
 
@@ -123,7 +118,7 @@ struct binder_node *binder_node_find_or_new(struct binder_proc *proc,
 {
 	struct binder_node *node = binder_node_find(proc, fbo->binder);
 	struct binder_node *new;
-	struct bt_node *there = NULL;
+	struct bt_node *existing = NULL;
 	bool full;
 
 	if (node)
@@ -135,10 +130,10 @@ struct binder_node *binder_node_find_or_new(struct binder_proc *proc,
 	binder_lock(&proc->inner_lock);
 	full = proc->nr_nodes >= BINDER_MAX_NODES;
 	if (!full)
-		there = bt_insert(&proc->nodes, &new->by_ptr, compare_nodes);
-	if (there) {
+		existing = bt_insert(&proc->nodes, &new->by_ptr, compare_nodes);
+	if (existing) {
 		BINDER_COVER(NODE_FOUND_MEANWHILE);
-		node = bt_entry(there, struct binder_node, by_ptr);
+		node = bt_entry(existing, struct binder_node, by_ptr);
 		binder_node_pin(node);
 	} else if (!full) {
 		proc->nr_nodes++;
@@ -154,73 +149,82 @@ struct binder_node *binder_node_find_or_new(struct binder_proc *proc,
 	return node;
 }
 
-/* Puts the node into a todo list of its owner unless it stands in one. */
+/* Queues the node for its owner unless it is queued already. */
 static void queue_for_owner_nlocked(struct binder_node *node, struct binder_proc *proc)
 	REQUIRES(&node->lock)
 {
+	binder_assert_held(&node->lock);
 	binder_lock(&proc->inner_lock);
-	if (!bl_linked(&node->work.link) && !proc->is_dead) {
-		bl_add_tail(&proc->todo, &node->work.link);
-		binder_wake_proc_ilocked(proc);
-	}
+	if (!bl_linked(&node->work.link) && !proc->is_dead)
+		binder_proc_queue_ilocked(proc, &node->work);
 	binder_unlock(&proc->inner_lock);
 }
 
-/* Has the sending thread told of the node along with its completion.  A strong
- * need moves the work there from wherever it stands, so that the owner hears of
- * it before the receiver can act. */
+/* Queues the node to be delivered with the completion of @notifier's transaction.  For a
+ * strong reference the work moves there from another list, so that the owner is notified
+ * before the receiver can act. */
 static void queue_for_notifier_nlocked(struct binder_node *node, struct binder_thread *notifier,
-				     bool strong) REQUIRES(&node->lock)
+				       bool strong) REQUIRES(&node->lock)
 {
-	struct binder_proc *proc = notifier->proc;
-
-	binder_lock(&proc->inner_lock);
-	if (strong) {
-		if (bl_linked(&node->work.link))
-			BINDER_COVER(NODE_WORK_MOVED);
+	binder_assert_held(&node->lock);
+	binder_lock(&notifier->proc->inner_lock);
+	if (strong && bl_linked(&node->work.link)) {
+		BINDER_COVER(NODE_WORK_MOVED);
 		bl_del(&node->work.link);
+	}
+	if (!bl_linked(&node->work.link))
 		binder_thread_queue_deferred_ilocked(notifier, &node->work);
-	} else if (!bl_linked(&node->work.link)) {
-		binder_thread_queue_deferred_ilocked(notifier, &node->work);
+	binder_unlock(&notifier->proc->inner_lock);
+}
+
+/* Is the node queued for its owner, or being notified?  True also without an owner. */
+static bool is_queued_nlocked(struct binder_node *node) REQUIRES(&node->lock)
+{
+	struct binder_proc *proc = node->proc;
+	bool queued;
+
+	binder_assert_held(&node->lock);
+	if (!proc)
+		return true;
+	binder_lock(&proc->inner_lock);
+	queued = bl_linked(&node->work.link);
+	if (!queued && host_atomic_read(&node->notifying)) {
+		BINDER_COVER(NODE_BEING_NOTIFIED);
+		queued = true;
 	}
 	binder_unlock(&proc->inner_lock);
+	return queued;
+}
+
+static int inc_strong_nlocked(struct binder_node *node, bool internal,
+			      struct binder_thread *notifier) REQUIRES(&node->lock)
+{
+	bool known = node->internal_strong || (node->is_manager && node->has_strong);
+
+	binder_assert_held(&node->lock);
+	if (internal && !notifier && !known)
+		return -EINVAL;
+	if (internal)
+		node->internal_strong++;
+	else
+		node->local_strong++;
+	if (!node->has_strong && notifier)
+		queue_for_notifier_nlocked(node, notifier, true);
+	return 0;
 }
 
 int binder_node_inc_nlocked(struct binder_node *node, bool strong, bool internal,
 			    struct binder_thread *notifier)
 {
-	if (strong) {
-		bool known = node->internal_strong || (node->is_manager && node->has_strong);
-
-		if (internal && !notifier && !known)
-			return -EINVAL;
-		if (internal)
-			node->internal_strong++;
-		else
-			node->local_strong++;
-		if (!node->has_strong && notifier)
-			queue_for_notifier_nlocked(node, notifier, true);
-		return 0;
-	}
+	binder_assert_held(&node->lock);
+	if (strong)
+		return inc_strong_nlocked(node, internal, notifier);
+	if (!node->has_weak && !notifier && !is_queued_nlocked(node))
+		return -EINVAL;
 	if (!internal)
 		node->local_weak++;
-	if (node->has_weak)
-		return 0;
-	if (!notifier) {
-		bool queued = true;
-
-		if (node->proc) {
-			binder_lock(&node->proc->inner_lock);
-			queued = bl_linked(&node->work.link) || host_atomic_read(&node->telling);
-			if (queued && !bl_linked(&node->work.link))
-				BINDER_COVER(NODE_BEING_TOLD);
-			binder_unlock(&node->proc->inner_lock);
-		}
-		if (!queued && !internal)
-			node->local_weak--;
-		return queued ? 0 : -EINVAL;
-	}
-	queue_for_notifier_nlocked(node, notifier, false);
+	if (!node->has_weak && notifier)
+		queue_for_notifier_nlocked(node, notifier, false);
 	return 0;
 }
 
@@ -235,18 +239,21 @@ int binder_node_inc(struct binder_node *node, bool strong, bool internal,
 	return err;
 }
 
+/* Does anything refer to the node, not counting strong references? */
 static bool is_referenced_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 {
+	binder_assert_held(&node->lock);
 	return !bl_empty(&node->refs) || node->local_weak ||
 	       host_atomic_read(&node->pins) > node->local_pins;
 }
 
-/* True: nothing holds the node, and it has left the tree. */
+/* Removes the node from the tree if nothing refers to it; true: it is to be freed. */
 static bool remove_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 {
 	struct binder_proc *proc = node->proc;
 	bool gone;
 
+	binder_assert_held(&node->lock);
 	if (is_referenced_nlocked(node) || node->local_strong || node->internal_strong)
 		return false;
 	if (!proc)
@@ -254,7 +261,7 @@ static bool remove_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 	if (node->has_strong || node->has_weak)
 		return false;
 	binder_lock(&proc->inner_lock);
-	/* Somebody may have found it in the tree up to here. */
+	/* Until here it could be found in the tree. */
 	gone = !host_atomic_read(&node->pins);
 	if (gone) {
 		bl_del(&node->work.link);
@@ -269,13 +276,15 @@ static bool remove_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 	return gone;
 }
 
-bool binder_node_remove_if_unused_nlocked(struct binder_node *node)
+/* Removes the node if it is unused, or notifies the owner first; true: it is to be freed. */
+static bool remove_if_unused_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 {
 	struct binder_proc *proc = node->proc;
 
+	binder_assert_held(&node->lock);
 	if (is_referenced_nlocked(node))
 		return false;
-	/* Stock asks the owner without a look at what is strong. */
+	/* The stock driver notifies the owner here whatever strong references there are. */
 	if (proc && (node->has_strong || node->has_weak)) {
 		queue_for_owner_nlocked(node, proc);
 		return false;
@@ -287,6 +296,7 @@ bool binder_node_dec_nlocked(struct binder_node *node, bool strong, bool interna
 {
 	u32 *count = NULL;
 
+	binder_assert_held(&node->lock);
 	if (strong)
 		count = internal ? &node->internal_strong : &node->local_strong;
 	else if (!internal)
@@ -299,7 +309,7 @@ bool binder_node_dec_nlocked(struct binder_node *node, bool strong, bool interna
 		queue_for_owner_nlocked(node, node->proc);
 		return false;
 	}
-	return binder_node_remove_if_unused_nlocked(node);
+	return remove_if_unused_nlocked(node);
 }
 
 void binder_node_dec(struct binder_node *node, bool strong, bool internal)
@@ -319,10 +329,31 @@ void binder_node_unpin(struct binder_node *node)
 
 	binder_lock(&node->lock);
 	gone = host_atomic_add_return(&node->pins, -1) <= node->local_pins &&
-	       binder_node_remove_if_unused_nlocked(node);
+	       remove_if_unused_nlocked(node);
 	binder_unlock(&node->lock);
 	if (gone)
 		binder_node_free(node);
+}
+
+bool binder_node_is_owned_by(struct binder_node *node, const struct binder_proc *proc)
+{
+	bool owned;
+
+	binder_lock(&node->lock);
+	owned = node->proc == proc;
+	binder_unlock(&node->lock);
+	return owned;
+}
+
+void binder_node_set_manager(struct binder_node *node)
+{
+	binder_lock(&node->lock);
+	node->is_manager = true;
+	node->local_strong++;
+	node->local_weak++;
+	BINDER_WRITE_ONCE(node->has_strong, true);
+	BINDER_WRITE_ONCE(node->has_weak, true);
+	binder_unlock(&node->lock);
 }
 
 int binder_node_get_local(struct binder_node *node, bool strong)
@@ -352,9 +383,10 @@ void binder_node_put_local(struct binder_node *node, bool strong)
 		binder_node_free(node);
 }
 
-void binder_node_free(struct binder_node *node) NO_TSA /* nobody else sees it any more */
+void binder_node_free(struct binder_node *node)
 {
 	binder_assert_unlocked();
+	binder_assert_private(&node->lock);
 	if (!node->proc) {
 		binder_pi_mutex_lock(&binder_world.lock);
 		bl_del(&node->dead_link);
@@ -365,99 +397,79 @@ void binder_node_free(struct binder_node *node) NO_TSA /* nobody else sees it an
 	binder_stats_deleted(STAT_NODE);
 }
 
-void binder_node_begin_notify_ilocked(struct binder_node *node)
+void binder_node_begin_notify_ilocked(struct binder_node *node, struct binder_proc *owner)
 {
+	binder_assert_held(&owner->inner_lock);
 	binder_node_pin(node);
-	host_atomic_add_return(&node->telling, 1);
+	host_atomic_add_return(&node->notifying, 1);
 }
 
 u32 binder_node_reconcile(struct binder_node *node)
 {
 	bool strong, weak, gone = false;
-	u32 tell = 0;
+	u32 notify = 0;
 
 	binder_lock(&node->lock);
 	strong = node->internal_strong || node->local_strong;
-	/* One pin is the caller's own and holds nothing for anybody. */
+	/* One pin is the caller's own. */
 	weak = strong || !bl_empty(&node->refs) || node->local_weak ||
 	       host_atomic_read(&node->pins) > node->local_pins + 1;
 	if (weak && !node->has_weak) {
-		node->has_weak = true;
+		BINDER_WRITE_ONCE(node->has_weak, true);
 		node->pending_weak = true;
 		node->local_weak++;
-		tell |= NODE_NOTIFY_INCREFS;
+		notify |= NODE_NOTIFY_INCREFS;
 	}
 	if (strong && !node->has_strong) {
-		node->has_strong = true;
+		BINDER_WRITE_ONCE(node->has_strong, true);
 		node->pending_strong = true;
 		node->local_strong++;
-		tell |= NODE_NOTIFY_ACQUIRE;
+		notify |= NODE_NOTIFY_ACQUIRE;
 	}
 	if (!strong && node->has_strong) {
-		node->has_strong = false;
-		tell |= NODE_NOTIFY_RELEASE;
+		BINDER_WRITE_ONCE(node->has_strong, false);
+		notify |= NODE_NOTIFY_RELEASE;
 	}
 	if (!weak && node->has_weak) {
-		node->has_weak = false;
-		tell |= NODE_NOTIFY_DECREFS;
+		BINDER_WRITE_ONCE(node->has_weak, false);
+		notify |= NODE_NOTIFY_DECREFS;
 	}
-	host_atomic_add_return(&node->telling, -1);
-	/* The caller's pin goes; with it, maybe, the node.  The owner is being told. */
+	host_atomic_add_return(&node->notifying, -1);
+	/* The owner is being notified, so the node need not be queued again. */
 	gone = !host_atomic_add_return(&node->pins, -1) && remove_nlocked(node);
 	binder_unlock(&node->lock);
 	if (gone)
 		binder_node_free(node);
-	return tell;
+	return notify;
 }
 
-void binder_node_done(struct binder_proc *proc, struct binder_thread *thread, bool strong,
+void binder_node_done(struct binder_thread *thread, bool strong,
 		      const struct binder_ptr_cookie *arg)
 {
+	struct binder_proc *proc = thread->proc;
 	struct binder_node *node = binder_node_find(proc, arg->ptr);
-	const char *wrong = NULL;
-	bool gone = false;
+	const char *command = strong ? "BC_ACQUIRE_DONE" : "BC_INCREFS_DONE";
+	const char *mistake = NULL;
+	bool *pending;
 
 	if (!node) {
-		host_log(HOST_LOG_USER_ERROR, "%d:%d %s of unknown object %llx", proc->pid,
-			 thread->tid, strong ? "BC_ACQUIRE_DONE" : "BC_INCREFS_DONE",
-			 (unsigned long long)arg->ptr);
+		host_log(HOST_LOG_USER_ERROR, "%d:%d %s: unknown object %llx", proc->pid,
+			 thread->tid, command, (unsigned long long)arg->ptr);
 		return;
 	}
 	binder_lock(&node->lock);
-	if (node->cookie != arg->cookie)
-		wrong = "with a wrong cookie";
-	else if (strong ? !node->pending_strong : !node->pending_weak)
-		wrong = "that nobody waits for";
-	if (!wrong) {
-		if (strong)
-			node->pending_strong = false;
-		else
-			node->pending_weak = false;
-		gone = binder_node_dec_nlocked(node, strong, false);
+	pending = strong ? &node->pending_strong : &node->pending_weak;
+	if (node->cookie != arg->cookie) {
+		mistake = "wrong cookie";
+	} else if (!*pending) {
+		mistake = "not awaited";
+	} else {
+		*pending = false;
+		binder_node_dec_nlocked(node, strong, false); /* pinned: it is not freed here */
 	}
 	binder_unlock(&node->lock);
-	(void)gone; /* cannot be: this function holds a pin */
 	binder_node_unpin(node);
-	if (wrong)
-		host_log(HOST_LOG_USER_ERROR, "%d:%d _DONE %s for object %llx", proc->pid,
-			 thread->tid, wrong, (unsigned long long)arg->ptr);
-}
-
-void binder_node_orphan(struct binder_node *node)
-{
-	struct bl_list async;
-
-	bl_init(&async);
-	binder_pi_mutex_lock(&binder_world.lock);
-	bl_add_tail(&binder_world.dead_nodes, &node->dead_link);
-	binder_pi_mutex_unlock(&binder_world.lock);
-	binder_lock(&node->lock);
-	node->proc = NULL;
-	node->local_strong = 0;
-	node->local_weak = 0;
-	bl_splice_tail(&async, &node->async_todo);
-	binder_death_notify_nlocked(node);
-	binder_unlock(&node->lock);
-	binder_release_works(NULL, &async);
-	binder_node_unpin(node);
+	if (mistake)
+		host_log(HOST_LOG_USER_ERROR, "%d:%d %s: %s for object %llx", proc->pid,
+			 thread->tid, command, mistake, (unsigned long long)arg->ptr);
 }

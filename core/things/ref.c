@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A ref stands in two trees of its process (by number, by node) and in the list
- * of its node.  The trees belong to the outer lock, the list to the node's lock,
- * and the outer lock comes first: so a ref is found and its counts change under
- * the outer lock, and the node hears of it while that is still held.  What dies
- * is taken out under the locks and freed after them.
+ * A reference is in two trees of its process (by number, by node) and in a list of its
+ * node.  The outer lock guards the trees and the counts, the node's lock guards the list.
+ * The outer lock comes first, so the node is updated while it is still held.  A reference
+ * that dies is removed under the locks and freed after them.
  */
 #include "things/ref.h"
 
-#include "things/context.h"
-#include "notices/death.h"
-#include "notices/freeze.h"
-#include "common/limits.h"
 #include "common/cover.h"
+#include "common/limits.h"
+#include "things/context.h"
 #include "things/node.h"
-#include "things/proc.h"
+#include "things/notice.h"
 #include "things/thread.h"
+#include "things/world.h"
 
 static int compare_desc(const void *key, const struct bt_node *node)
 {
@@ -43,16 +41,29 @@ static int compare_targets(const struct bt_node *a, const struct bt_node *b)
 	return compare_target(bt_entry(a, struct binder_ref, by_node)->node, b);
 }
 
-struct binder_ref *binder_ref_find_olocked(struct binder_proc *proc, u32 desc,
-					   bool need_strong) NO_TSA
+struct binder_ref *binder_ref_find_olocked(struct binder_proc *proc, u32 desc, bool need_strong)
 {
-	struct bt_node *found = bt_find(&proc->refs_by_desc, &desc, compare_desc);
+	struct bt_node *found;
 	struct binder_ref *ref;
 
+	binder_assert_held(&proc->outer_lock);
+	found = bt_find(&proc->refs_by_desc, &desc, compare_desc);
 	if (!found)
 		return NULL;
 	ref = bt_entry(found, struct binder_ref, by_desc);
 	return need_strong && !ref->strong ? NULL : ref;
+}
+
+struct binder_ref *binder_ref_find_from_olocked(struct binder_proc *proc, u64 desc)
+{
+	u32 first = (u32)desc;
+	struct bt_node *found;
+
+	binder_assert_held(&proc->outer_lock);
+	if (desc != first)
+		return NULL; /* above the last handle */
+	found = bt_lower_bound(&proc->refs_by_desc, &first, compare_desc);
+	return found ? bt_entry(found, struct binder_ref, by_desc) : NULL;
 }
 
 struct binder_node *binder_ref_get_node(struct binder_proc *proc, u32 desc, bool need_strong)
@@ -83,11 +94,11 @@ u32 binder_ref_debug_id(struct binder_proc *proc, u32 desc)
 	return id;
 }
 
-/* What a ref leaves behind when it is taken apart, to be freed without locks. */
+/* A removed reference, to be freed without a lock. */
 struct removed_ref {
 	struct binder_ref *ref;
-	struct binder_death *death;
-	struct binder_freeze *freeze;
+	struct binder_notice *death;
+	struct binder_notice *freeze;
 };
 
 static void free_removed(struct removed_ref *r)
@@ -97,21 +108,28 @@ static void free_removed(struct removed_ref *r)
 	if (!r->ref)
 		return;
 	node = r->ref->node;
-	if (r->death)
-		binder_death_free(r->death);
-	if (r->freeze)
-		binder_freeze_free(r->freeze);
+	binder_notice_free(r->death);
+	binder_notice_free(r->freeze);
 	host_free(r->ref);
 	binder_stats_deleted(STAT_REF);
 	binder_node_unpin(node);
 }
 
-/* Takes @ref out of everything.  Its node stays pinned until free_removed(). */
-static void remove_ref_olocked(struct binder_ref *ref, struct removed_ref *r) NO_TSA
+/* Removes @notice from its list. */
+static struct binder_notice *unlink_notice(struct binder_notice *notice)
 {
-	struct binder_proc *proc = ref->proc;
+	if (notice)
+		bl_del(&notice->work.link);
+	return notice;
+}
+
+/* Removes @ref from everything.  Its node stays pinned until free_removed(). */
+static void remove_olocked(struct binder_proc *proc, struct binder_ref *ref, struct removed_ref *r)
+	REQUIRES(&proc->outer_lock)
+{
 	struct binder_node *node = ref->node;
 
+	binder_assert_held(&proc->outer_lock);
 	bt_erase(&proc->refs_by_desc, &ref->by_desc);
 	bt_erase(&proc->refs_by_node, &ref->by_node);
 	bm_release(&proc->descs, ref->desc);
@@ -120,29 +138,23 @@ static void remove_ref_olocked(struct binder_ref *ref, struct removed_ref *r) NO
 	binder_node_pin(node);
 	bl_del(&ref->node_link);
 	if (ref->strong)
-		binder_node_dec_nlocked(node, true, true); /* pinned: it cannot go */
+		binder_node_dec_nlocked(node, true, true); /* pinned: it is not freed here */
 	r->ref = ref;
 	binder_lock(&proc->inner_lock);
-	if (ref->death) {
-		bl_del(&ref->death->work.link);
-		r->death = ref->death;
-	}
-	if (ref->freeze) {
-		bl_del(&ref->freeze->work.link);
-		r->freeze = ref->freeze;
-	}
+	r->death = unlink_notice(ref->death);
+	r->freeze = unlink_notice(ref->freeze);
 	binder_unlock(&proc->inner_lock);
 	binder_unlock(&node->lock);
 }
 
-/* 0 is the manager's; everybody else starts at 1.  Makes room as needed; the
- * lock is dropped meanwhile.  BM_NONE: no memory or no more handles. */
-static u32 take_desc_olocked(struct binder_proc *proc, bool manager)
-	REQUIRES(&proc->outer_lock) NO_TSA
+/* Allocates a handle: 0 for the manager's node, else from 1 on.  Drops the lock to grow the
+ * bitmap.  BM_NONE: no memory, or no handle left. */
+static u32 alloc_desc_olocked(struct binder_proc *proc, bool manager) REQUIRES(&proc->outer_lock)
 {
 	u64 *words, *old;
 	u32 desc, bits;
 
+	binder_assert_held(&proc->outer_lock);
 	for (;;) {
 		if (proc->nr_refs >= BINDER_MAX_REFS)
 			return BM_NONE;
@@ -163,27 +175,38 @@ static u32 take_desc_olocked(struct binder_proc *proc, bool manager)
 }
 
 static struct binder_ref *find_by_node_olocked(struct binder_proc *proc,
-					       struct binder_node *node) NO_TSA
+					       struct binder_node *node)
+	REQUIRES(&proc->outer_lock)
 {
-	struct bt_node *found = bt_find(&proc->refs_by_node, node, compare_target);
+	struct bt_node *found;
 
+	binder_assert_held(&proc->outer_lock);
+	found = bt_find(&proc->refs_by_node, node, compare_target);
 	return found ? bt_entry(found, struct binder_ref, by_node) : NULL;
 }
 
-/* Puts @new, which is all zero, in place for @node.  False: no handle left. */
-static bool insert_ref_olocked(struct binder_proc *proc, struct binder_ref *new,
-			      struct binder_node *node) NO_TSA
+/* Handle 0 is for the manager as long as it lives. */
+static bool is_live_manager(struct binder_node *node)
 {
 	bool manager;
-	u32 desc;
 
 	binder_lock(&node->lock);
-	manager = node->is_manager && node->proc; /* the dead are manager no more */
+	manager = node->is_manager && node->proc;
 	binder_unlock(&node->lock);
-	desc = take_desc_olocked(proc, manager);
+	return manager;
+}
+
+/* Inserts @new, which is all zero, as the reference to @node, unless another thread has
+ * inserted one while the lock was dropped.  False: no handle left. */
+static bool insert_olocked(struct binder_proc *proc, struct binder_ref *new,
+			   struct binder_node *node) REQUIRES(&proc->outer_lock)
+{
+	u32 desc;
+
+	binder_assert_held(&proc->outer_lock);
+	desc = alloc_desc_olocked(proc, is_live_manager(node));
 	if (desc == BM_NONE)
 		return false;
-	/* The lock may have been dropped: somebody may have been quicker. */
 	if (find_by_node_olocked(proc, node)) {
 		BINDER_COVER(REF_FOUND_GROWING);
 		bm_release(&proc->descs, desc);
@@ -207,10 +230,12 @@ static bool insert_ref_olocked(struct binder_proc *proc, struct binder_ref *new,
 }
 
 static int inc_olocked(struct binder_ref *ref, bool strong, struct binder_thread *notifier)
+	REQUIRES(&ref->proc->outer_lock)
 {
 	u32 *count = strong ? &ref->strong : &ref->weak;
 	int err = 0;
 
+	binder_assert_held(&ref->proc->outer_lock);
 	if (!*count)
 		err = binder_node_inc(ref->node, strong, true, notifier);
 	if (!err)
@@ -222,7 +247,7 @@ int binder_ref_inc_node(struct binder_proc *proc, struct binder_node *node, bool
 			struct binder_thread *notifier, u32 *desc)
 {
 	struct binder_ref *ref, *new = NULL;
-	struct removed_ref remains = { NULL };
+	struct removed_ref removed = { NULL };
 	int err = 0;
 
 	binder_lock(&proc->outer_lock);
@@ -238,101 +263,118 @@ int binder_ref_inc_node(struct binder_proc *proc, struct binder_node *node, bool
 			BINDER_COVER(REF_FOUND_MEANWHILE);
 	}
 	if (!ref) {
-		if (!insert_ref_olocked(proc, new, node))
+		if (!insert_olocked(proc, new, node))
 			err = -ENOMEM;
 		ref = find_by_node_olocked(proc, node);
 		if (ref == new)
 			new = NULL;
 	}
 	if (ref && !err) {
+		binder_assert_held(&ref->proc->outer_lock);
 		err = inc_olocked(ref, strong, notifier);
 		*desc = ref->desc;
 		if (err && !ref->strong && !ref->weak) {
 			BINDER_COVER(REF_UNDONE);
-			remove_ref_olocked(ref, &remains);
+			remove_olocked(proc, ref, &removed);
 		}
 	}
 	binder_unlock(&proc->outer_lock);
 	host_free(new);
-	free_removed(&remains);
+	free_removed(&removed);
 	return err;
+}
+
+/* Drops a count; with the last one the reference is removed. */
+static int dec_olocked(struct binder_proc *proc, struct binder_ref *ref, bool strong,
+		       struct removed_ref *removed) REQUIRES(&proc->outer_lock)
+{
+	u32 *count = strong ? &ref->strong : &ref->weak;
+
+	binder_assert_held(&proc->outer_lock);
+	if (!*count)
+		return -EINVAL;
+	--*count;
+	if (!ref->strong && !ref->weak) {
+		ref->strong = strong; /* dropped with the reference */
+		remove_olocked(proc, ref, removed);
+	} else if (strong && !ref->strong) {
+		binder_node_dec(ref->node, true, true);
+	}
+	return 0;
 }
 
 int binder_ref_update(struct binder_proc *proc, u32 desc, bool inc, bool strong)
 {
-	struct removed_ref remains = { NULL };
+	struct removed_ref removed = { NULL };
 	struct binder_ref *ref;
 	int err = -EINVAL;
-	u32 *count;
 
 	binder_lock(&proc->outer_lock);
-	/* Who holds it weakly alone cannot come by a strong count. */
+	/* A weak-only handle cannot be upgraded. */
 	ref = binder_ref_find_olocked(proc, desc, strong);
 	if (ref && inc) {
+		binder_assert_held(&ref->proc->outer_lock);
 		err = inc_olocked(ref, strong, NULL);
 	} else if (ref) {
-		count = strong ? &ref->strong : &ref->weak;
-		err = *count ? 0 : -EINVAL;
-		if (!err && !--*count && strong && ref->weak)
-			binder_node_dec(ref->node, true, true);
-		else if (!err && !ref->strong && !ref->weak) {
-			ref->strong = strong; /* its last count goes with it */
-			remove_ref_olocked(ref, &remains);
-		}
+		err = dec_olocked(proc, ref, strong, &removed);
 	}
 	binder_unlock(&proc->outer_lock);
-	free_removed(&remains);
+	free_removed(&removed);
 	return err;
 }
 
-int binder_ref_command(struct binder_proc *proc, struct binder_thread *thread, u32 desc, bool inc,
-		       bool strong)
+/* Handle 0 names the context manager before the process has a reference to it.  Returns 1
+ * if the manager is the process itself. */
+static int inc_manager(struct binder_proc *proc, bool strong)
 {
-	struct binder_node *manager;
+	struct binder_node *node = binder_context_get_manager(proc->context);
 	int err = -EINVAL;
-	u32 got = desc;
+	u32 desc;
 
-	if (inc && !desc) {
-		manager = binder_context_get_manager(proc->context);
-		if (manager) {
-			bool own;
+	if (!node)
+		return err;
+	if (binder_node_is_owned_by(node, proc))
+		err = 1;
+	else
+		err = binder_ref_inc_node(proc, node, strong, NULL, &desc);
+	binder_node_unpin(node);
+	return err;
+}
 
-			binder_lock(&manager->lock);
-			own = manager->proc == proc;
-			binder_unlock(&manager->lock);
-			if (!own)
-				err = binder_ref_inc_node(proc, manager, strong, NULL, &got);
-			binder_node_unpin(manager);
-			if (own) {
-				host_log(HOST_LOG_USER_ERROR,
-					 "%d:%d context manager takes a handle to itself",
-					 proc->pid, thread->tid);
-				return -EINVAL;
-			}
-		}
+int binder_ref_command(struct binder_thread *thread, u32 desc, bool inc, bool strong)
+{
+	struct binder_proc *proc = thread->proc;
+	int err = -EINVAL;
+
+	if (inc && !desc)
+		err = inc_manager(proc, strong);
+	if (err > 0) {
+		host_log(HOST_LOG_USER_ERROR, "%d:%d context manager acquires a handle to itself",
+			 proc->pid, thread->tid);
+		return -EINVAL;
 	}
 	if (err)
 		err = binder_ref_update(proc, desc, inc, strong);
 	if (err)
-		host_log(HOST_LOG_USER_ERROR, "%d:%d %s count of handle %u cannot be %s (%d)",
-			 proc->pid, thread->tid, strong ? "strong" : "weak", desc,
-			 inc ? "taken" : "dropped", err);
+		host_log(HOST_LOG_USER_ERROR, "%d:%d %s %s of handle %u failed (%d)", proc->pid,
+			 thread->tid, inc ? "increment" : "decrement", strong ? "strong" : "weak",
+			 desc, err);
 	return 0;
 }
 
 void binder_ref_release_all(struct binder_proc *proc)
 {
 	for (;;) {
-		struct removed_ref remains = { NULL };
+		struct removed_ref removed = { NULL };
 		struct bt_node *first;
 
 		binder_lock(&proc->outer_lock);
 		first = bt_first(&proc->refs_by_desc);
 		if (first)
-			remove_ref_olocked(bt_entry(first, struct binder_ref, by_desc), &remains);
+			remove_olocked(proc, bt_entry(first, struct binder_ref, by_desc), &removed);
 		binder_unlock(&proc->outer_lock);
-		if (!remains.ref)
+		if (!removed.ref)
 			return;
-		free_removed(&remains);
+		free_removed(&removed);
 	}
 }

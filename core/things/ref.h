@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * binder_ref: a handle, by which one process holds another's node.  The number
- * (desc) is the lowest free one; 0 is the context manager and nothing else.
+ * binder_ref: a handle, the reference of one process to a node of another.  Its number
+ * (desc) is the lowest free one; 0 is reserved for the context manager.
  */
 #ifndef BINDER_REF_H
 #define BINDER_REF_H
@@ -9,52 +9,53 @@
 #include "base/list.h"
 #include "base/rbtree.h"
 #include "common/lock.h"
+#include "things/proc.h"
 
-struct binder_death;
-struct binder_freeze;
 struct binder_node;
-struct binder_proc;
+struct binder_notice;
 struct binder_thread;
 
 struct binder_ref {
 	u32 debug_id;
 	u32 desc;
 	struct binder_proc *proc;
-	struct binder_node *node; /* alive as long as this is in its refs */
+	struct binder_node *node; /* exists as long as this is in its list of refs */
 	struct bt_node by_desc;	  /* proc->outer_lock */
 	struct bt_node by_node;	  /* proc->outer_lock */
 	struct bl_list node_link; /* node->lock */
 	u32 strong, weak;	  /* proc->outer_lock */
-	struct binder_death *death;   /* node->lock */
-	struct binder_freeze *freeze; /* node->lock */
+	struct binder_notice *death;  /* node->lock */
+	struct binder_notice *freeze; /* node->lock */
 };
 
-/* The ref of handle @desc; NULL if there is none, or if @need_strong and it is
- * a weak one. */
-struct binder_ref *binder_ref_find_olocked(struct binder_proc *proc, u32 desc, bool need_strong);
+/* The reference with handle @desc; NULL if there is none, or if @need_strong and it is
+ * weak only. */
+struct binder_ref *binder_ref_find_olocked(struct binder_proc *proc, u32 desc, bool need_strong)
+	REQUIRES(&proc->outer_lock);
+/* The first reference with handle @desc or above; NULL if there is none. */
+struct binder_ref *binder_ref_find_from_olocked(struct binder_proc *proc, u64 desc)
+	REQUIRES(&proc->outer_lock);
 
-/* The node behind a handle, pinned; NULL as above. */
+/* The node behind a handle, pinned; NULL as above.  No lock held. */
 struct binder_node *binder_ref_get_node(struct binder_proc *proc, u32 desc, bool need_strong);
 
-/* The number by which logs and traces name a handle; 0: there is no such. */
+/* The debug id of a handle, 0 if there is none. */
 u32 binder_ref_debug_id(struct binder_proc *proc, u32 desc);
 
-/* Adds a count to @proc's handle for @node (pinned by the caller), made if need
- * be.  0 and *@desc; -ENOMEM; -EINVAL (binder_node_inc).  May sleep. */
+/* Adds a count to @proc's handle for @node (pinned by the caller), which is created if there
+ * is none.  0 and *@desc; -ENOMEM; -EINVAL (binder_node_inc()).  May sleep. */
 int binder_ref_inc_node(struct binder_proc *proc, struct binder_node *node, bool strong,
 			struct binder_thread *notifier, u32 *desc);
 
-/* Adds or drops a count of the handle @desc.  -EINVAL: there is no such handle
- * or no such count. */
+/* Adds or drops a count of handle @desc.  -EINVAL: no such handle, or no such count. */
 int binder_ref_update(struct binder_proc *proc, u32 desc, bool inc, bool strong);
 
-/* BC_INCREFS, BC_ACQUIRE, BC_RELEASE, BC_DECREFS.  A count that cannot be
- * changed is logged and ignored (0); a manager that wants a handle to itself
- * gets -EINVAL (stock behaviour). */
-int binder_ref_command(struct binder_proc *proc, struct binder_thread *thread, u32 desc, bool inc,
-		       bool strong);
+/* BC_INCREFS, BC_ACQUIRE, BC_RELEASE, BC_DECREFS.  A count that cannot be changed is logged
+ * and ignored (0); a context manager that acquires a handle to itself gets -EINVAL (stock
+ * behaviour). */
+int binder_ref_command(struct binder_thread *thread, u32 desc, bool inc, bool strong);
 
-/* Drops every handle of a dying process. */
+/* Removes all handles of a process that dies. */
 void binder_ref_release_all(struct binder_proc *proc);
 
 #endif

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who does the work?  A piece of work is meant either for one thread (an answer,
- * a completion, a call back into a thread that waits) or for the process.  For
- * the process, a thread that waits in the loop is picked, last come first (its
- * caches are warm), and gets the work in its own list, so that nobody else can
- * take it; if none waits, the work stands in the process's list until some
- * thread comes or polls.
+ * Work is queued either for one thread (a reply, a completion, a call back into a
+ * waiting thread) or for the process.  For the process, the thread that began to wait
+ * last is selected, because its caches are warm, and the work goes to its own list, so
+ * that no other thread can take it.  If no thread waits, the work is queued in the list of
+ * the process until a thread reads or polls.
  */
 #include "things/thread.h"
 
-#include "things/context.h"
 #include "common/limits.h"
-#include "common/cover.h"
-#include "things/proc.h"
-#include "calls/transaction.h"
 
 static int compare_tid(const void *key, const struct bt_node *node)
 {
@@ -28,7 +23,17 @@ static int compare_threads(const struct bt_node *a, const struct bt_node *b)
 	return compare_tid(&bt_entry(a, struct binder_thread, by_tid)->tid, b);
 }
 
-static struct binder_thread *find_thread(struct binder_proc *proc, s32 tid)
+struct binder_thread *binder_thread_find(struct binder_proc *proc, s32 tid)
+{
+	struct bt_node *found;
+
+	binder_lock(&proc->inner_lock);
+	found = bt_find(&proc->threads, &tid, compare_tid);
+	binder_unlock(&proc->inner_lock);
+	return found ? bt_entry(found, struct binder_thread, by_tid) : NULL;
+}
+
+static struct binder_thread *find_and_get(struct binder_proc *proc, s32 tid)
 {
 	struct binder_thread *thread = NULL;
 	struct bt_node *found;
@@ -43,16 +48,6 @@ static struct binder_thread *find_thread(struct binder_proc *proc, s32 tid)
 	return thread;
 }
 
-struct binder_thread *binder_thread_find(struct binder_proc *proc, s32 tid)
-{
-	struct bt_node *found;
-
-	binder_lock(&proc->inner_lock);
-	found = bt_find(&proc->threads, &tid, compare_tid);
-	binder_unlock(&proc->inner_lock);
-	return found ? bt_entry(found, struct binder_thread, by_tid) : NULL;
-}
-
 static struct binder_thread *new_thread(struct binder_proc *proc, s32 tid, const void *opener)
 {
 	struct binder_thread *thread = host_alloc(sizeof(*thread));
@@ -61,7 +56,7 @@ static struct binder_thread *new_thread(struct binder_proc *proc, s32 tid, const
 		return NULL;
 	thread->proc = proc;
 	thread->tid = tid;
-	host_atomic_set(&thread->refs, 2); /* the tree's and the caller's */
+	host_atomic_set(&thread->refs, 2); /* of the tree and of the caller */
 	bt_init(&thread->by_tid);
 	bl_init(&thread->waiting_link);
 	bl_init(&thread->todo);
@@ -94,8 +89,8 @@ static void free_thread(struct binder_thread *thread)
 struct binder_thread *binder_thread_find_or_new(struct binder_proc *proc, s32 tid,
 						const void *opener)
 {
-	struct binder_thread *thread = find_thread(proc, tid);
-	struct bt_node *there = NULL;
+	struct binder_thread *thread = find_and_get(proc, tid);
+	struct bt_node *existing = NULL;
 	bool full;
 
 	if (thread)
@@ -106,16 +101,16 @@ struct binder_thread *binder_thread_find_or_new(struct binder_proc *proc, s32 ti
 	binder_lock(&proc->inner_lock);
 	full = proc->nr_threads >= BINDER_MAX_THREADS;
 	if (!full)
-		there = bt_insert(&proc->threads, &thread->by_tid, compare_threads);
-	if (!full && !there)
+		existing = bt_insert(&proc->threads, &thread->by_tid, compare_threads);
+	if (!full && !existing)
 		proc->nr_threads++;
 	binder_unlock(&proc->inner_lock);
-	if (!full && !there) {
+	if (!full && !existing) {
 		binder_stats_created(STAT_THREAD);
 		return thread;
 	}
 	free_thread(thread);
-	return full ? NULL : find_thread(proc, tid);
+	return full ? NULL : find_and_get(proc, tid);
 }
 
 void binder_thread_get(struct binder_thread *thread)
@@ -144,60 +139,72 @@ u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max,
 
 bool binder_thread_is_available_ilocked(const struct binder_thread *thread)
 {
+	binder_assert_held(&thread->proc->inner_lock);
 	return !thread->stack && bl_empty(&thread->todo);
 }
 
-bool binder_thread_has_work_ilocked(const struct binder_thread *thread, bool proc_work) NO_TSA
+bool binder_thread_has_work_ilocked(const struct binder_thread *thread, bool proc_work)
 {
+	binder_assert_held(&thread->proc->inner_lock);
 	return thread->process_todo || thread->need_return ||
 	       (proc_work && !bl_empty(&thread->proc->todo));
 }
 
 void binder_thread_queue_deferred_ilocked(struct binder_thread *thread, struct binder_work *work)
 {
+	binder_assert_held(&thread->proc->inner_lock);
 	bl_add_tail(&thread->todo, &work->link);
 }
 
 void binder_thread_queue_ilocked(struct binder_thread *thread, struct binder_work *work)
 {
+	binder_assert_held(&thread->proc->inner_lock);
 	bl_add_tail(&thread->todo, &work->link);
 	thread->process_todo = true;
 }
 
-void binder_thread_queue_notice_ilocked(struct binder_thread *thread,
-					struct binder_work *work) NO_TSA
+void binder_proc_queue_ilocked(struct binder_proc *proc, struct binder_work *work)
 {
-	if (thread->looper & (LOOPER_ENTERED | LOOPER_REGISTERED)) {
-		binder_thread_queue_ilocked(thread, work);
-		return;
-	}
-	bl_add_tail(&thread->proc->todo, &work->link);
-	binder_wake_proc_ilocked(thread->proc);
+	binder_assert_held(&proc->inner_lock);
+	bl_add_tail(&proc->todo, &work->link);
+	binder_wake_proc_ilocked(proc);
 }
 
-void binder_wake_ilocked(struct binder_proc *proc, struct binder_thread *thread, bool sync) NO_TSA
+void binder_thread_queue_notice_ilocked(struct binder_thread *thread, struct binder_work *work)
+{
+	binder_assert_held(&thread->proc->inner_lock);
+	if (thread->looper & (LOOPER_ENTERED | LOOPER_REGISTERED))
+		binder_thread_queue_ilocked(thread, work);
+	else
+		binder_proc_queue_ilocked(thread->proc, work);
+}
+
+void binder_wake_ilocked(struct binder_proc *proc, struct binder_thread *thread, bool sync)
 {
 	struct bt_node *n;
 
+	binder_assert_held(&proc->inner_lock);
 	if (thread) {
 		host_wake(&thread->host, sync);
 		if (thread->looper & LOOPER_POLL)
 			host_wake_poll(&proc->host, &thread->host);
 		return;
 	}
-	/* Nobody waits in a read.  Whoever polls may come and read. */
+	/* No thread waits in a read; one that polls may read. */
 	bt_for_each(n, &proc->threads) {
 		thread = bt_entry(n, struct binder_thread, by_tid);
+		binder_assert_held(&thread->proc->inner_lock);
 		if (thread->looper & LOOPER_POLL && binder_thread_is_available_ilocked(thread))
 			host_wake_poll(&proc->host, &thread->host);
 	}
 }
 
-struct binder_thread *binder_select_thread_ilocked(struct binder_proc *proc) NO_TSA
+struct binder_thread *binder_select_thread_ilocked(struct binder_proc *proc)
 {
-	struct binder_thread *thread =
-		bl_first_entry(&proc->waiting_threads, struct binder_thread, waiting_link);
+	struct binder_thread *thread;
 
+	binder_assert_held(&proc->inner_lock);
+	thread = bl_first_entry(&proc->waiting_threads, struct binder_thread, waiting_link);
 	if (thread)
 		bl_del(&thread->waiting_link);
 	return thread;
@@ -205,80 +212,6 @@ struct binder_thread *binder_select_thread_ilocked(struct binder_proc *proc) NO_
 
 void binder_wake_proc_ilocked(struct binder_proc *proc)
 {
+	binder_assert_held(&proc->inner_lock);
 	binder_wake_ilocked(proc, binder_select_thread_ilocked(proc), false);
-}
-
-/* A call that this thread was to answer is nobody's to answer now. */
-static void let_go_ilocked(struct binder_transaction *t) NO_TSA
-{
-	binder_transaction_detach_buffer_ilocked(t);
-	binder_transaction_set_in(t, NULL);
-	binder_transaction_set_for(t, NULL);
-}
-
-/* Lets go of every transaction on the stack.  Returns the innermost one if it
- * is a call that this thread was to answer. */
-static struct binder_transaction *unwind_ilocked(struct binder_thread *thread, u32 *nr) NO_TSA
-{
-	struct binder_transaction *t = thread->stack, *sent = NULL, *next;
-	struct binder_transaction *unanswered =
-		t && binder_transaction_is_for(t, thread) ? t : NULL;
-
-	while (t) {
-		++*nr;
-		if (binder_transaction_is_for(t, thread)) {
-			BINDER_COVER(THREAD_ENDS_SERVING);
-			let_go_ilocked(t);
-			t = t->to_parent;
-		} else {
-			t->next_orphan = sent;
-			sent = t;
-			t = t->from_parent;
-		}
-	}
-	/* Only now: a call without a sender may be freed at once, and with it
-	 * what it was made for, further up the stack. */
-	for (t = sent; t; t = next) {
-		BINDER_COVER(THREAD_ENDS_IN_CALL);
-		next = t->next_orphan;
-		binder_lock(&t->lock);
-		t->from = NULL;
-		binder_unlock(&t->lock);
-	}
-	thread->stack = NULL;
-	return unanswered;
-}
-
-u32 binder_thread_release(struct binder_proc *proc, struct binder_thread *thread)
-{
-	static const struct binder_result died = { .ret = BR_DEAD_REPLY, .err = -ESRCH,
-						   .why = "the thread that served it ended" };
-	struct binder_transaction *unanswered;
-	struct bl_list todo;
-	u32 nr = 0;
-
-	bl_init(&todo);
-	binder_lock(&proc->inner_lock);
-	if (thread->is_dead) {
-		binder_unlock(&proc->inner_lock);
-		return 0;
-	}
-	thread->is_dead = true;
-	bt_erase(&proc->threads, &thread->by_tid);
-	proc->nr_threads--;
-	bl_del(&thread->waiting_link);
-	unanswered = unwind_ilocked(thread, &nr);
-	bl_splice_tail(&todo, &thread->todo);
-	thread->process_todo = false;
-	/* A poll that watches through this thread has nothing left to see. */
-	if (thread->looper & LOOPER_POLL)
-		host_wake_poll(&proc->host, &thread->host);
-	binder_unlock(&proc->inner_lock);
-
-	if (unanswered)
-		binder_transaction_fail(unanswered, &died, false);
-	binder_release_works(proc, &todo);
-	binder_stats_deleted(STAT_THREAD);
-	binder_thread_put(thread);
-	return nr;
 }

@@ -23,7 +23,7 @@ bool world_begin(struct world *w)
 	*w = (struct world){ 0 };
 	last_pid = 100;
 	binder_world_init();
-	binder_world.stats = (struct binder_stats){ 0 };
+	binder_stats_world = (struct binder_stats){ 0 };
 	w->context = binder_context_new("test");
 	return w->context != NULL;
 }
@@ -72,7 +72,7 @@ void world_kill(struct world_proc *proc)
 
 static bool nothing_left(void)
 {
-	const struct binder_stats *stats = &binder_world.stats;
+	const struct binder_stats *stats = &binder_stats_world;
 	bool good = true;
 	int i;
 

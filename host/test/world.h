@@ -13,6 +13,7 @@
 #include "things/context.h"
 #include "things/proc.h"
 #include "things/thread.h"
+#include "things/world.h"
 #include "host.h"
 
 #define WORLD_PROCS	8

@@ -6,8 +6,7 @@
  */
 #include "scenario.h"
 
-#include "notices/freeze.h"
-#include "notices/death.h"
+#include "things/notice.h"
 #include "things/node.h"
 #include "things/ref.h"
 #include "calls/transaction.h"
@@ -54,7 +53,7 @@ struct counts {
 	u32 notices;
 };
 
-static void count_transaction(const struct binder_transaction *t, struct counts *counts) NO_TSA
+static void count_transaction(const struct binder_transaction *t, struct counts *counts)
 {
 	sums.live[STAT_TRANSACTION]++;
 	counts->transactions += t->counted;
@@ -104,7 +103,7 @@ static void count_stack(const struct binder_thread *thread, struct counts *count
 	const struct binder_transaction *t = thread->stack;
 
 	while (t) {
-		if (binder_transaction_is_for(t, thread)) {
+		if (binder_transaction_is_for_racy(t, thread)) {
 			count_transaction(t, counts);
 			t = t->to_parent;
 		} else {
@@ -123,12 +122,17 @@ static bool is_realtime(struct host_priority p)
 	return p.policy == 1 || p.policy == 2;
 }
 
-static void check_waiting(const struct binder_thread *thread, const struct actor *a) NO_TSA
+static void check_waiting(const struct binder_thread *thread, const struct actor *a)
 {
-	bool available = binder_thread_is_available_ilocked(thread);
+	struct binder_proc *proc = thread->proc;
+	bool available, has_work;
 
+	binder_lock(&proc->inner_lock);
+	available = binder_thread_is_available_ilocked(thread);
+	has_work = binder_thread_has_work_ilocked(thread, available);
+	binder_unlock(&proc->inner_lock);
 	/* The close() of another descriptor does not wake a polling thread. */
-	expect(!binder_thread_has_work_ilocked(thread, available) ||
+	expect(!has_work ||
 		       (a->polling && !thread->process_todo &&
 			(!available || bl_empty(&thread->proc->todo))),
 	       "a lost wake-up: a thread waits and has work", thread->proc, (u64)thread->tid, 0);
@@ -197,7 +201,7 @@ static void count_resources(const struct binder_buffer *b, struct resources *res
 	of_node(b->target_node)->async += b->async;
 }
 
-static void check_buffers(const struct binder_proc *proc, struct resources *resources) NO_TSA
+static void check_buffers(const struct binder_proc *proc, struct resources *resources)
 {
 	const struct binder_alloc *alloc = &proc->alloc;
 	const struct sim_proc *sim = proc->host.sim;
@@ -250,7 +254,7 @@ static const struct handle *known(const struct process *process, u32 desc)
 }
 
 /* A requested death notification is on a list, or has been delivered. */
-static void check_death_notice(const struct binder_ref *ref, const struct process *process) NO_TSA
+static void check_death_notice(const struct binder_ref *ref, const struct process *process)
 {
 	u32 i;
 
@@ -293,7 +297,7 @@ static void check_ref(const struct binder_ref *ref, const struct process *proces
 }
 
 static void check_handles(struct binder_proc *proc, const struct process *process,
-			  const struct resources *resources, struct counts *counts) NO_TSA
+			  const struct resources *resources, struct counts *counts)
 {
 	struct bt_node *n;
 	u32 nr = 0, i;
@@ -309,9 +313,12 @@ static void check_handles(struct binder_proc *proc, const struct process *proces
 	for (i = 0; i < HANDLES && sums.scenario->exact && !process->confused && !process->dying;
 	     i++) {
 		const struct handle *h = &process->handles[i];
+		struct binder_ref *ref;
 
-		expect(!(h->strong || h->weak) ||
-			       binder_ref_find_olocked(proc, h->desc, h->strong != 0),
+		binder_lock(&proc->outer_lock);
+		ref = binder_ref_find_olocked(proc, h->desc, h->strong != 0);
+		binder_unlock(&proc->outer_lock);
+		expect(!(h->strong || h->weak) || ref,
 		       "a handle is gone", proc, h->desc, h->strong);
 	}
 }
@@ -328,7 +335,7 @@ static u32 length(const struct bl_list *list)
 	return nr;
 }
 
-static void check_node(const struct binder_node *node, const struct binder_proc *proc) NO_TSA
+static void check_node(const struct binder_node *node, const struct binder_proc *proc)
 {
 	const struct expected *e = of_node(node);
 	u32 waiting = length(&node->async_todo), pins = (u32)host_atomic_read(&node->pins);
@@ -361,7 +368,7 @@ static void check_node(const struct binder_node *node, const struct binder_proc 
 	       "a node without a reference", proc, id, 0);
 }
 
-static void check_own_objects(struct binder_proc *proc, const struct process *process) NO_TSA
+static void check_own_objects(struct binder_proc *proc, const struct process *process)
 {
 	bool strong[OBJECTS] = { false }, weak[OBJECTS] = { false };
 	struct bt_node *n;
@@ -403,7 +410,7 @@ static const struct process *process_of(const struct binder_proc *proc)
 }
 
 /* Adds up everything except the nodes, whose counts all processes contribute to. */
-static void check_proc(struct binder_proc *proc) NO_TSA
+static void check_proc(struct binder_proc *proc)
 {
 	const struct process *process = process_of(proc);
 	struct counts counts = { 0, 0 };
@@ -443,7 +450,7 @@ static void begin(struct scenario *scenario)
 	sums.scenario = scenario;
 }
 
-void audit(struct scenario *scenario) NO_TSA
+void audit(struct scenario *scenario)
 {
 	struct binder_stats stats = { 0 };
 	struct binder_node *node;
@@ -458,7 +465,7 @@ void audit(struct scenario *scenario) NO_TSA
 		check_own_objects(proc, process_of(proc));
 	bl_for_each (node, &binder_world.dead_nodes, dead_link)
 		check_node(node, NULL);
-	binder_stats_add(&stats, &binder_world.stats);
+	binder_stats_add(&stats, &binder_stats_world);
 	bl_for_each (proc, &binder_world.procs, world_link)
 		binder_stats_add(&stats, &proc->stats);
 	/* Otherwise a handle or a buffer refers to a node that is in neither list. */

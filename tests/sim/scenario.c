@@ -415,7 +415,7 @@ static void begin_engine(struct scenario *scenario)
 	sim_heap_keep();
 	sim_stats = (struct sim_stats){ 0 };
 	binder_world_init();
-	binder_world.stats = (struct binder_stats){ 0 };
+	binder_stats_world = (struct binder_stats){ 0 };
 	host_atomic_set(&binder_world.last_id, 0);
 	sim_fail_sometimes(SIM_ANY, 0, 0);
 	scenario->context = binder_context_new("stage");

@@ -20,6 +20,7 @@
 #include "things/context.h"
 #include "things/proc.h"
 #include "things/thread.h"
+#include "things/world.h"
 #include "host.h"
 
 #define PROCESSES_MAX 96 /* in a scenario */

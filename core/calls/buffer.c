@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A buffer keeps its target node (strongly) and a list of resources: counts of handles,
+ * local references and files.  Freeing it drops them one by one, then the space.
+ *
+ * Tested in: core/calls/translate_test.c
+ */
+#include "calls/buffer.h"
+
+#include "calls/oneway.h"
+#include "calls/transaction.h"
+#include "things/node.h"
+#include "things/ref.h"
+#include "things/thread.h"
+
+static void close_file(struct binder_thread *freer, u32 fd)
+{
+	host_fds_close(&freer->host, &fd, 1);
+	/* The stock driver closes files when the thread leaves, so it leaves now. */
+	binder_lock(&freer->proc->inner_lock);
+	BINDER_WRITE_ONCE(freer->need_return, true);
+	binder_unlock(&freer->proc->inner_lock);
+}
+
+static void drop_resource(struct binder_proc *proc, struct binder_thread *freer,
+			  const struct binder_resource *resource)
+{
+	if (resource->kind == RESOURCE_REF)
+		binder_ref_update(proc, resource->desc, false, resource->strong);
+	else if (resource->kind == RESOURCE_NODE)
+		binder_node_put_local(resource->node, resource->strong);
+	else if (freer)
+		close_file(freer, resource->desc);
+}
+
+void binder_buffer_forget_refs(struct binder_buffer *buffer)
+{
+	u32 kept = 0, i;
+
+	for (i = 0; i < buffer->nr_resources; i++) {
+		if (buffer->resources[i].kind != RESOURCE_REF)
+			buffer->resources[kept++] = buffer->resources[i];
+	}
+	buffer->nr_resources = kept;
+}
+
+void binder_buffer_release(struct binder_proc *proc, struct binder_thread *freer,
+			   struct binder_buffer *buffer)
+{
+	u32 i;
+
+	if (buffer->target_node)
+		binder_node_dec(buffer->target_node, true, false);
+	for (i = 0; i < buffer->nr_resources; i++)
+		drop_resource(proc, freer, &buffer->resources[i]);
+	binder_alloc_free_buffer(&proc->alloc, buffer);
+}
+
+/* A buffer that is detached from its transaction is never attached again. */
+static bool is_detached_racy(const struct binder_buffer *buffer)
+{
+	return !BINDER_READ_ONCE(buffer->transaction);
+}
+
+void binder_buffer_free_command(struct binder_thread *thread, u64 ptr)
+{
+	struct binder_proc *proc = thread->proc;
+	struct binder_buffer *buffer;
+	int err = 0;
+
+	buffer = binder_alloc_claim_buffer(&proc->alloc, ptr, &err);
+	if (!buffer) {
+		host_log(HOST_LOG_USER_ERROR, "%d:%d BC_FREE_BUFFER of %llx: %s", proc->pid,
+			 thread->tid, (unsigned long long)ptr,
+			 err == -EPERM ?
+				 "buffer not owned by this process, or already freed" :
+				 "no such buffer");
+		return;
+	}
+	if (!is_detached_racy(buffer)) {
+		binder_lock(&proc->inner_lock);
+		if (buffer->transaction)
+			BINDER_WRITE_ONCE(buffer->transaction->buffer, NULL);
+		BINDER_WRITE_ONCE(buffer->transaction, NULL);
+		binder_unlock(&proc->inner_lock);
+	}
+	if (buffer->async && buffer->target_node)
+		binder_oneway_next(buffer->target_node);
+	binder_trace_buffer(HOST_TRACE_BUFFER_FREED, buffer);
+	binder_buffer_release(proc, thread, buffer);
+}

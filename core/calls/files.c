@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * calls/translate.c takes a reference to each file of the sender and notes where its number
+ * belongs; the receiver's read installs them, so that they appear in the process that reads.
+ *
+ * Tested in: core/calls/call_test.c
+ */
+#include "calls/files.h"
+
+#include "calls/transaction.h"
+#include "common/cover.h"
+#include "things/thread.h"
+
+/* Stores the numbers of installed files in the data. */
+static int store_numbers(struct binder_transaction *t, struct binder_proc *proc, const u32 *fds)
+{
+	struct binder_buffer *b = t->buffer;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < t->nr_files && !err; i++) {
+		struct binder_file_slot *slot = &t->files[i];
+
+		host_trace_file_received(t->debug_id, fds[i], slot->off - b->range.off);
+		err = host_map_write(&proc->alloc.map, slot->off, &fds[i], sizeof(fds[i]));
+		if (slot->resource != NO_RESOURCE)
+			b->resources[slot->resource].desc = fds[i];
+	}
+	return err;
+}
+
+int binder_files_install(struct binder_transaction *t, struct binder_thread *thread, u32 **fds)
+{
+	struct host_file **files;
+	int err;
+	u32 i;
+
+	*fds = host_alloc(t->nr_files * sizeof(**fds));
+	files = host_alloc(t->nr_files * sizeof(*files));
+	err = *fds && files ? 0 : -ENOMEM;
+	if (!err) {
+		for (i = 0; i < t->nr_files; i++)
+			files[i] = t->files[i].file;
+		err = host_files_install(&thread->host, t->debug_id, files, t->nr_files, *fds);
+	}
+	host_free(files);
+	if (err)
+		return err;
+	err = store_numbers(t, thread->proc, *fds);
+	if (err) {
+		BINDER_COVER(FILES_NOT_STORED);
+		host_fds_close(&thread->host, *fds, t->nr_files);
+	}
+	return err;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory pressure: idle pages of all processes are returned to the system.  The caller may be
+ * inside a call of its own, so every lock is only tried.
+ *
+ * Tested in: core/memory/pages_test.c
+ */
+#include "core.h"
+
+#include "common/cover.h"
+#include "things/proc.h"
+#include "things/world.h"
+
+size_t binder_shrink(size_t max)
+{
+	struct binder_proc *proc;
+	size_t nr = 0;
+
+	if (!binder_pi_mutex_trylock(&binder_world.lock)) {
+		BINDER_COVER(SHRINK_WORLD_BUSY);
+		return 0;
+	}
+	bl_for_each(proc, &binder_world.procs, world_link) {
+		if (nr < max)
+			nr += binder_alloc_shrink(&proc->alloc, max - nr);
+	}
+	binder_pi_mutex_unlock(&binder_world.lock);
+	return nr;
+}
+
+size_t binder_idle_pages(void)
+{
+	struct binder_alloc_stats stats;
+	struct binder_proc *proc;
+	size_t nr = 0;
+
+	if (!binder_pi_mutex_trylock(&binder_world.lock))
+		return 0;
+	bl_for_each(proc, &binder_world.procs, world_link) {
+		binder_alloc_get_stats(&proc->alloc, &stats);
+		nr += stats.pages_lru;
+	}
+	binder_pi_mutex_unlock(&binder_world.lock);
+	return nr;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * binder_world: what exists in all contexts: processes, and nodes that outlived theirs.
+ */
+#ifndef BINDER_WORLD_H
+#define BINDER_WORLD_H
+
+#include "base/list.h"
+#include "common/lock.h"
+
+struct binder_world {
+	struct binder_pi_mutex lock;
+	struct bl_list procs GUARDED_BY(&lock);	     /* binder_proc.world_link */
+	struct bl_list dead_nodes GUARDED_BY(&lock); /* binder_node.dead_link */
+	struct host_atomic last_id;
+};
+
+extern struct binder_world binder_world;
+
+/* See core.h. */
+void binder_world_init(void);
+
+/* The next debug id for a transaction, node, reference or buffer.  Never 0. */
+u32 binder_next_id(void);
+
+#endif
