@@ -263,30 +263,21 @@ static void report_nodes(struct report *r)
 	}
 }
 
-static int follows_desc(const void *key, const struct bt_node *node)
-{
-	u64 desc = *(const u64 *)key;
-	u64 other = bt_entry(node, struct binder_ref, by_desc)->desc;
-
-	return desc < other ? -1 : desc > other;
-}
-
 struct ref_view {
 	u32 debug_id, desc, node, strong, weak;
 	bool dead, has_death;
 };
 
 /* Describes the first reference from handle @desc on; false if there is none. */
-static bool view_next_ref(struct binder_proc *proc, u64 desc, struct ref_view *view)
+static bool view_next_ref(struct binder_proc *proc, u32 desc, struct ref_view *view)
 {
-	struct bt_node *n;
+	const struct binder_ref *ref;
+	struct binder_node *node;
 
 	binder_lock(&proc->outer_lock);
-	n = bt_lower_bound(&proc->refs_by_desc, &desc, follows_desc);
-	if (n) {
-		const struct binder_ref *ref = bt_entry(n, struct binder_ref, by_desc);
-		struct binder_node *node = ref->node;
-
+	ref = binder_ref_find_from_olocked(proc, desc);
+	if (ref) {
+		node = ref->node;
 		binder_lock(&node->lock);
 		*view = (struct ref_view){
 			.debug_id = ref->debug_id,
@@ -300,16 +291,16 @@ static bool view_next_ref(struct binder_proc *proc, u64 desc, struct ref_view *v
 		binder_unlock(&node->lock);
 	}
 	binder_unlock(&proc->outer_lock);
-	return n;
+	return ref;
 }
 
 static void report_refs(struct report *r)
 {
 	struct ref_view view;
-	u64 desc = 0;
+	u32 desc = 0;
 
 	while (view_next_ref(r->proc, desc, &view)) {
-		desc = (u64)view.desc + 1;
+		desc = view.desc + 1; /* BINDER_MAX_REFS is far below the largest u32 */
 		host_out(r->out, "  ref %u: desc %u %snode %u s %u w %u d %016llx\n",
 			 view.debug_id, view.desc, view.dead ? "dead " : "", view.node,
 			 view.strong, view.weak, view.has_death ? hashed_id(view.debug_id) : 0);

@@ -54,15 +54,12 @@ struct binder_ref *binder_ref_find_olocked(struct binder_proc *proc, u32 desc, b
 	return need_strong && !ref->strong ? NULL : ref;
 }
 
-struct binder_ref *binder_ref_find_from_olocked(struct binder_proc *proc, u64 desc)
+struct binder_ref *binder_ref_find_from_olocked(struct binder_proc *proc, u32 desc)
 {
-	u32 first = (u32)desc;
 	struct bt_node *found;
 
 	binder_assert_held(&proc->outer_lock);
-	if (desc != first)
-		return NULL; /* above the last handle */
-	found = bt_lower_bound(&proc->refs_by_desc, &first, compare_desc);
+	found = bt_lower_bound(&proc->refs_by_desc, &desc, compare_desc);
 	return found ? bt_entry(found, struct binder_ref, by_desc) : NULL;
 }
 

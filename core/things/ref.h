@@ -33,7 +33,7 @@ struct binder_ref {
 struct binder_ref *binder_ref_find_olocked(struct binder_proc *proc, u32 desc, bool need_strong)
 	REQUIRES(&proc->outer_lock);
 /* The first reference with handle @desc or above; NULL if there is none. */
-struct binder_ref *binder_ref_find_from_olocked(struct binder_proc *proc, u64 desc)
+struct binder_ref *binder_ref_find_from_olocked(struct binder_proc *proc, u32 desc)
 	REQUIRES(&proc->outer_lock);
 
 /* The node behind a handle, pinned; NULL as above.  No lock held. */

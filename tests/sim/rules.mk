@@ -28,5 +28,5 @@ sim.asan.needs := $(BIN)/anybinder-sim-asan
 sim.asan.run = timeout 600 $(BIN)/anybinder-sim-asan --name sim-asan --seeds 1000
 
 sim.mutants.needs := $(BIN)/anybinder-sim
-sim.mutants.run = timeout 900 tests/sim/mutants $(OBJ)/sim $(BUILD)/sim-mutants 4000 -- \
+sim.mutants.run = timeout 900 tests/sim/mutants $(OBJ)/sim $(BUILD)/sim-mutants 12000 -- \
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(SIM_FLAGS) -c
