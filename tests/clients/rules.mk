@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Real clients: services and clients of the rsbinder crate, each a process of its own.
+# Real clients: services and clients of the rsbinder crate, each a separate process.
 CLIENT_TESTS := $(BIN)/client-tests
 
 $(CLIENT_TESTS): $(shell find tests/clients -type f) tools/Cargo.toml tools/Cargo.lock
@@ -23,7 +23,7 @@ clients.module.needs := module-6.12
 clients.module.run = vm/run --kernel 6.12 --driver module --timeout 600 -- \
 	$(CLIENT_TESTS) --timeout 180 --manager $(BIN)/rsb_hub --insecure-allow-all
 
-# The crate's own tests. Not part of `make test`: they take longer to build than all the rest.
+# The crate's own tests. Not in `make test`: they take longer to build than all the rest.
 .PHONY: test-upstream
 test-upstream: all
 	@tests/clients/upstream

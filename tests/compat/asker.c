@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The client: asks the manager for one thing after the other, and says how each went. */
+/* The client: makes one request to the manager after the other, and prints the result of each. */
 #include "peer.h"
 
 #define EINVAL 22
@@ -90,7 +90,7 @@ static int get_pipe(struct peer *peer)
 	return !sys(NR_close, fd->fd, 0, 0);
 }
 
-/* A handle comes, and sent back it is the manager's own object: it answers a call to it. */
+/* A handle arrives; sent back it is the manager's own object, which answers a call. */
 static int get_object(struct peer *peer)
 {
 	const struct flat_binder_object *flat;
@@ -195,7 +195,7 @@ static int polls(struct peer *peer)
 	return 1;
 }
 
-/* The manager is told to end, and its death is told, with a cookie of 64 bits. */
+/* The manager is asked to exit, and its death is notified, with a cookie of 64 bits. */
 static int see_it_die(struct peer *peer)
 {
 	struct binder_transaction_data tr = { .code = ASK_END, .flags = TF_ONE_WAY };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The context manager: does what it is asked until it is told to end. */
+/* The context manager: serves requests until it is asked to exit. */
 #include "peer.h"
 
 struct answer {
@@ -17,7 +17,7 @@ static const void *payload(const struct binder_transaction_data *tr)
 	return (const void *)(uintptr_t)tr->data.ptr.buffer;
 }
 
-/* The object of a payload; the first offset tells where. */
+/* The object of a payload, at the first offset. */
 static const void *object(const struct binder_transaction_data *tr)
 {
 	const binder_size_t *offsets = (const void *)(uintptr_t)tr->data.ptr.offsets;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One source, compiled for both widths: a peer that is context manager or client. It makes its
- * system calls itself, so that no C library of the other width is needed.
+ * One source, compiled for both widths: a peer that is context manager or client. It makes its own
+ * system calls, so that no C library of the other width is needed.
  */
 #include "peer.h"
 
@@ -10,7 +10,7 @@
 #define MAP_PRIVATE 2
 #define O_RDWR 2
 
-/* What the compiler calls of its own accord. */
+/* The compiler generates calls to this. */
 void *memcpy(void *dst, const void *src, size_t size);
 void *memset(void *dst, int c, size_t size);
 
@@ -40,7 +40,7 @@ void *memset(void *dst, int c, size_t size)
 #ifdef __i386__
 uintptr_t sys_entry;
 
-/* Behind the arguments and the environment the kernel lists what it offers. */
+/* After the arguments and the environment comes the kernel's auxiliary vector. */
 static void enter_the_fast_way(char **stack)
 {
 	const uintptr_t at_sysinfo = 32;
@@ -106,7 +106,7 @@ void peer_send(struct peer *peer, uint32_t cmd, struct binder_transaction_data *
 	static _Alignas(8) uint8_t payload[256];
 	static binder_size_t offset;
 
-	/* statics: they are read when the commands are handed over */
+	/* static: they are read when the commands are written */
 	memcpy(payload, data, size);
 	tr->data_size = size;
 	if (object) {
@@ -193,12 +193,12 @@ _Noreturn void peer_start(char **stack)
 	const char *failed;
 	long status = 2;
 
-	/* peer manager|client DEVICE; without a device it only says that it runs */
+	/* peer manager|client DEVICE; without a device it only exits with 0 */
 	if (argc < 3) {
 		peer_say("runs", "");
 		sys(NR_exit, 0, 0, 0);
 	}
-	/* the manager enters the kernel the one way, the client the other */
+	/* the manager enters the kernel one way, the client the other */
 	if (stack[2][0] == 'c')
 		enter_the_fast_way(stack);
 	failed = peer_open(&peer, stack[3]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* peer: what both sides of a call between the widths agree on, and the steps they share. */
+/* peer: what both sides of a call between the widths agree on, and common steps. */
 #ifndef COMPAT_PEER_H
 #define COMPAT_PEER_H
 
@@ -7,7 +7,7 @@
 
 #include "sys.h"
 
-/* What a client may ask the manager for. */
+/* What a client may request from the manager. */
 enum {
 	ASK_ECHO = 1,	/* the same bytes, each one more */
 	ASK_READ,	/* the four bytes that a pipe sent along holds */
@@ -18,7 +18,7 @@ enum {
 	ASK_END,	/* one-way: the manager exits */
 };
 
-/* Numbers that do not fit 32 bits, for what the driver only passes through. */
+/* Numbers of more than 32 bits, for fields that the driver passes through. */
 #define PTR_OF(n) (0x1122334400000000ull + (n))
 #define COOKIE_OF(n) (0x99aabbcc00000000ull + (n))
 #define MAGIC 0x5a5aa5a5u
@@ -36,14 +36,14 @@ struct peer {
 const char *peer_open(struct peer *peer, const char *device);
 /* Queues a command with its argument. */
 void peer_put(struct peer *peer, uint32_t cmd, const void *arg, size_t size);
-/* Queues a call or a reply with one object (or NULL) behind @size bytes of data. */
+/* Queues a call or a reply with one object (or NULL) after @size bytes of data. */
 void peer_send(struct peer *peer, uint32_t cmd, struct binder_transaction_data *tr,
 	       const void *data, size_t size, const void *object, size_t object_size);
-/* Hands over what is queued and reads one return; BR_NOOP is passed over. 0: it failed. */
+/* Writes what is queued and reads one return; BR_NOOP is skipped. 0: it failed. */
 uint32_t peer_next(struct peer *peer, void *arg);
-/* Hands over what is queued. 0 or a negative errno. */
+/* Writes what is queued. 0 or a negative errno. */
 long peer_flush(struct peer *peer);
-/* Reads until @want, answering references on the way; false when something else comes. */
+/* Reads until @want and acknowledges references meanwhile; false if another return arrives. */
 int peer_expect(struct peer *peer, uint32_t want, void *arg);
 void peer_free(struct peer *peer, const struct binder_transaction_data *tr);
 void peer_say(const char *what, const char *name);

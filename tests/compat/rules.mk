@@ -9,7 +9,7 @@ COMPAT_PEERS := $(if $(filter x86_64,$(shell uname -m)),$(BIN)/peer32 $(BIN)/pee
 COMPAT_CFLAGS := $(filter-out -g -pthread $(EXTRA_CFLAGS),$(CFLAGS)) -ffreestanding -fno-pic \
 	-fno-stack-protector -idirafter /usr/include/$(shell $(CC) -print-multiarch)
 
-# The linker would look for the C library's way in and for 64-bit libraries.
+# -nostdlib: the linker would look for the C library's entry point and for 64-bit libraries.
 $(COMPAT_PEERS): $(BIN)/peer%: $(COMPAT_SRC) $(wildcard $(COMPAT_DIR)/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(call say,CC,$@)$(CC) -m$* $(COMPAT_CFLAGS) -nostdlib -static -no-pie -o $@ $(COMPAT_SRC)

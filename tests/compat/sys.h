@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * sys: the few system calls that a peer makes, of either width, so that it needs no C library of
+ * sys: the few system calls that a peer makes, for both widths, so that it needs no C library of
  * its width. Each returns what the kernel does: a negative errno on failure.
  */
 #ifndef COMPAT_SYS_H
@@ -14,7 +14,7 @@
 enum { NR_exit = 252, NR_read = 3, NR_write = 4, NR_open = 5, NR_close = 6, NR_getpid = 20,
        NR_pipe = 42, NR_ioctl = 54, NR_mmap = 90, NR_poll = 168 };
 
-/* Where the kernel offers its faster way in; 0: by interrupt, the old one. */
+/* The kernel's faster entry point; 0: by interrupt. */
 extern uintptr_t sys_entry;
 
 static inline long sys(long nr, long a, long b, long c)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Addresses are told as offsets from the client's mapping, pids as names of processes, files by
- * which of the known files they are. Of the data of a transaction a checksum is told, taken of a
- * copy in which addresses and file numbers have been replaced likewise.
+ * Addresses are written as offsets from the client's mapping, pids as names of processes, files by
+ * their index among the known files. For the data of a transaction a checksum is written, of a
+ * copy in which addresses and descriptors have been replaced likewise.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -21,13 +21,13 @@ static struct {
 	unsigned int thread;
 } in;
 
-/* A transaction received: where its parts are in the mapping. */
+/* A transaction received: where its sections are in the mapping. */
 struct parcel {
 	const struct binder_transaction_data *txn;
 	const uint8_t *data;
 	const binder_size_t *offsets;
 	size_t nr;
-	struct live_buffer *live; /* takes the files of arrays; NULL when the books are full */
+	struct live_buffer *live; /* records the files of arrays; NULL if there is no room */
 };
 
 static bool in_mapping(uint64_t at, uint64_t size)
@@ -58,7 +58,7 @@ static const union object *object_of(const struct parcel *parcel, size_t i)
 	return size - at >= object_size(object->hdr.type) ? object : NULL;
 }
 
-/* Which file this is; -1 when none, and -2 when it is not one of ours. */
+/* The index of this file; -1: none, -2: not one of ours. */
 static int file_index(int fd)
 {
 	struct stat got, ours;
@@ -73,7 +73,7 @@ static int file_index(int fd)
 	return -2;
 }
 
-/* Addresses within the mapping become offsets, wherever they stand. */
+/* Addresses within the mapping become offsets, wherever they occur. */
 static void replace_places(uint8_t *copy, size_t size)
 {
 	for (size_t i = 0; i + 8 <= size; i += 4) {
@@ -96,7 +96,7 @@ static void say_sum(const uint8_t *bytes, size_t size)
 	say(in.world, " sum=%08x", (uint32_t)(sum ^ sum >> 32));
 }
 
-/* Files of arrays in this pointer object: told, noted, and replaced in the copy. */
+/* Files of arrays in this pointer object: written, recorded, and replaced in the copy. */
 static void take_array(const struct parcel *parcel, const struct binder_fd_array_object *fda,
 		       uint8_t *copy, size_t length)
 {
@@ -154,7 +154,7 @@ static void know_handle(uint32_t handle, bool weak)
 		client->handles[client->nr_handles++] = handle;
 }
 
-/* A file that came alone is the receiver's own, and closed here. */
+/* A file outside arrays belongs to the receiver, and is closed here. */
 static int take_file(const struct binder_fd_object *object)
 {
 	int fd = (int)object->fd, index = file_index(fd);
@@ -318,7 +318,7 @@ static void take_nothing(uint32_t cmd, const void *payload)
 	say(in.world, "\n");
 }
 
-/* Returns that bring something; all others of size 0 are known by name alone. */
+/* Returns with an argument; all others of size 0 are written by name. */
 static const struct {
 	uint32_t cmd;
 	void (*take)(uint32_t cmd, const void *payload);

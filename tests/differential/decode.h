@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * decode: what a read brought, as text that is the same wherever things lie, and into the books
- * of the client.
+ * decode: the returns of a read, as text that does not depend on addresses, and recorded for the
+ * client.
  */
 #ifndef DIFFERENTIAL_DECODE_H
 #define DIFFERENTIAL_DECODE_H
 
 #include "world.h"
 
-/* Say size bytes of BR_ commands that a thread of the client has read. In the client's process. */
+/*
+ * Write size bytes of BR_ commands that a thread of the client has read. In the client's process.
+ */
 void decode(struct world *world, unsigned int client, unsigned int thread, const uint8_t *bytes,
 	    size_t size);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A table has a function for each command of a script. It appends one BC_ command or, for those
- * that answer whatever has come, several. What the client remembers changes only when the driver
- * has taken the command, which is known later: until then an effect is noted with the place in
- * the stream behind which it holds.
+ * that answer all that has arrived, several. The state of the client changes only when the driver
+ * has consumed the command, which is known later: until then an effect is recorded with the
+ * position in the stream after which it applies.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,9 +19,9 @@
 #define COOKIE_OF_HANDLE_0 0xd000u
 
 struct effect {
-	size_t end; /* holds when this many bytes were consumed */
+	size_t end; /* applies when this many bytes are consumed */
 	enum { EFFECT_FREED, EFFECT_ANSWERED, EFFECT_REPLIED, EFFECT_CALLED } what;
-	uint64_t at; /* of the buffer freed */
+	uint64_t at; /* of the freed buffer */
 };
 
 /* The stream under construction. It belongs to the one process that acts now. */
@@ -33,7 +33,7 @@ static struct {
 	size_t size;
 	struct effect effects[MAX_EFFECTS];
 	size_t nr_effects;
-	size_t answered; /* notices answered in this stream */
+	size_t answered; /* notices acknowledged in this stream */
 	size_t replied;
 	bool called;
 } out;
@@ -83,7 +83,7 @@ static uint64_t resolve_buffer(int64_t value)
 	return (uint64_t)(uintptr_t)client->map + (uint64_t)value;
 }
 
-/* Address of a buffer as it is told in the transcript: from the mapping's begin. */
+/* Address of a buffer in the transcript: relative to the mapping. */
 static void say_place(uint64_t at)
 {
 	if (at)
@@ -119,7 +119,7 @@ static void put_cookie(uint32_t cmd, uint64_t cookie)
 	put(&cookie, sizeof(cookie));
 }
 
-/* Could it only be refused? */
+/* Is it certain to be refused? */
 static bool is_rude(const struct command *command)
 {
 	bool waits = out.called || out.client->waiting[out.thread];
@@ -262,7 +262,7 @@ static void do_serve(const struct command *command)
 	do_txn(&empty_reply);
 }
 
-/* As a library does before it frees the buffer that the handle came in. */
+/* As a library does before it frees the buffer that the handle arrived in. */
 static void do_keep(const struct command *command)
 {
 	for (size_t i = 0; i < out.client->nr_fresh; i++) {
@@ -319,7 +319,7 @@ uint8_t *encode(struct world *world, const struct step *step, size_t *size)
 	return out.bytes;
 }
 
-/* The files of the buffer's arrays are closed with it; say how many are. */
+/* The files of the buffer's arrays are closed with it; write how many are. */
 static void freed(struct client *client, uint64_t at)
 {
 	for (size_t i = 0; i < client->nr_live; i++) {
@@ -344,7 +344,7 @@ static void freed(struct client *client, uint64_t at)
 	}
 }
 
-void encode_settle(struct world *world, const struct step *step, size_t consumed)
+void encode_consumed(struct world *world, const struct step *step, size_t consumed)
 {
 	struct client *client = &world->clients[step->client];
 	size_t answered = 0;

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A script that is random through and through would spend its life on refusals. So each seed has
- * a temper: how many clients, how large their mappings, how often something is wrong on purpose,
- * how often somebody dies. It begins by making everybody known to the context manager, and every
- * now and then all pending business is done (STEP_PUMP), from where the next tangle begins.
+ * A purely random script would consist of refused operations. So each seed chooses: how many
+ * clients, how large their mappings, how often something is wrong on purpose, how often a process
+ * dies. A script begins by making all clients known to the context manager, and from time to time
+ * completes all pending work (STEP_PUMP).
  */
 #include <string.h>
 
 #include "generate.h"
 #include "uapi.h"
 
-#define NR_SENT_FILES 4 /* those of world.h; one more is not open */
+#define NR_SENT_FILES 4 /* as in world.h; one more is not open */
 #define TF_UPDATE_TXN 0x40
 
 struct temper {
 	unsigned int clients, threads;
 	unsigned int pages;    /* of a mapping */
-	unsigned int wrong;    /* percent of arguments that make no sense */
+	unsigned int wrong;    /* percent of invalid arguments */
 	unsigned int objects;  /* percent of transactions with objects */
 	unsigned int oneway;   /* percent of transactions */
 	unsigned int large;    /* percent of transactions */
-	unsigned int answers;  /* percent of steps that answer what has come */
-	unsigned int rude;     /* percent of calls and replies even if they can but fail */
-	bool spam;	       /* everybody has one-way spam detected */
+	unsigned int answers;  /* percent of steps that answer what has arrived */
+	unsigned int rude;     /* percent of calls and replies that are certain to fail */
+	bool spam;	       /* all clients enable the detection of one-way spam */
 };
 
 static struct {
@@ -130,7 +130,7 @@ static struct object_spec pointer_object(int64_t length)
 	return object;
 }
 
-/* A group of objects with pointers, sound unless something is wrong on purpose. */
+/* A group of objects with pointers, valid unless something is wrong on purpose. */
 static void add_pointers(struct command *command)
 {
 	int64_t parent = command->nr_objects;
@@ -323,8 +323,10 @@ static void make_wr(struct step *step)
 		step->field[WR_CUT] = 1 + below(40);
 	if (wrong() && percent(10))
 		step->field[WR_OLD_WRITE] = 4 * below(12);
-	/* Not a bad read buffer: here it is noticed when there is something to tell, on stock
-	 * before (docs/PROTOCOL.md). */
+	/*
+	 * Not a bad read buffer: this driver detects it when there is a return to deliver, stock
+	 * before (docs/PROTOCOL.md).
+	 */
 	if (wrong() && percent(10))
 		step->field[WR_BAD] = 1;
 	if (wrong() && percent(10))
@@ -356,8 +358,10 @@ static void make_pump(struct step *step)
 	step->field[0] = 1 + below(3);
 }
 
-/* Not FLAT_BINDER_FLAG_TXN_SECURITY_CTX: without a security module the stock driver fails every
- * call to such a node, on purpose we do not (docs/PROTOCOL.md). */
+/*
+ * Not FLAT_BINDER_FLAG_TXN_SECURITY_CTX: without a security module the stock driver fails every
+ * call to such a node; this one does not, on purpose (docs/PROTOCOL.md).
+ */
 static void make_manager_ext(struct step *step)
 {
 	step->field[OBJ_NODE] = below(6);
@@ -377,7 +381,7 @@ static void make_freeze(struct step *step)
 	step->field[FREEZE_MS] = percent(5);
 }
 
-/* Only the manager may ask, and that is mostly the first. */
+/* Only the manager may query it, which is mostly the first client. */
 static void make_ref_info(struct step *step)
 {
 	if (percent(70))
@@ -434,12 +438,12 @@ static void make_step(struct step *step)
 	step->thread = percent(60) ? 0 : below(gen.temper.threads);
 	for (unsigned int i = 0; i < STEP_OPS; i++)
 		weights[i] = step_makers[i].odd && !wrong() ? 0 : step_makers[i].weight;
-	/* Whoever is closed does little but open; sometimes something, to see it refused. */
+	/* A closed client mostly opens again; sometimes it tries something that is refused. */
 	step->op = gen.open[step->client] || percent(3) ? weighted(weights, STEP_OPS) : STEP_SPAWN;
 	step_makers[step->op].make(step);
 }
 
-/* Everybody opens, the first is manager, and each other sends it a node. */
+/* All clients open the device, the first becomes manager, and each other one sends it a node. */
 static size_t make_setup(struct script *script)
 {
 	size_t at = 0;
@@ -452,7 +456,7 @@ static size_t make_setup(struct script *script)
 		step->field[SPAWN_PAGES] = mapping_pages();
 		gen.open[i] = true;
 	}
-	/* A manager of the old kind accepts no files. */
+	/* A manager set by BINDER_SET_CONTEXT_MGR accepts no files. */
 	if (at < script->nr && percent(30))
 		script->steps[at++] = (struct step){ .op = STEP_MANAGER };
 	else if (at < script->nr)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* generate: a seed to a script. The same seed, length and omissions give the same script. */
+/*
+ * generate: makes a script from a seed. The same seed, length and omissions give the same script.
+ */
 #ifndef DIFFERENTIAL_GENERATE_H
 #define DIFFERENTIAL_GENERATE_H
 
 #include "script.h"
 
-/* What a script is to leave alone, for drivers older than the newest. */
+/* What a script must not use, for older drivers. */
 struct omissions {
 	bool freeze_notices; /* BC_REQUEST_FREEZE_NOTIFICATION and its kin */
 };

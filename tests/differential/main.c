@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * anybinder-differential: plays scripts, made from seeds or read from files, against the device
- * in a directory, and writes what came of each. It does not judge: run compares what two drivers
- * made of the same script.
+ * anybinder-differential: plays scripts, made from seeds or read from files, on the device in a
+ * directory, and writes a transcript of each. `run` compares the transcripts of two drivers.
  */
 #include <getopt.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 
 #include "generate.h"
 #include "play.h"
-#include "settle.h"
+#include "quiesce.h"
 #include "test.h"
 
 static struct {
@@ -64,8 +63,8 @@ static FILE *open_transcript(const char *name)
 	return to;
 }
 
-/* Play in a child: it gets a world of its own, and takes a hanging actor with it. */
-static bool play_apart(const struct script *script, const struct stage *stage, const char *name)
+/* Play in a child: it has a separate world, and ends together with a hanging actor. */
+static bool play_apart(const struct script *script, const struct target *target, const char *name)
 {
 	int status;
 	pid_t pid;
@@ -80,28 +79,28 @@ static bool play_apart(const struct script *script, const struct stage *stage, c
 		FILE *to = open_transcript(name);
 
 		test_begin(options.device_dir, options.device, options.device);
-		play(script, stage, to);
+		play(script, target, to);
 		_exit(0);
 	}
 	while (waitpid(pid, &status, 0) != pid)
 		;
 	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
-		fprintf(stderr, "differential: %s: the run broke off\n", name);
+		fprintf(stderr, "differential: %s: the run was aborted\n", name);
 		return false;
 	}
 	return true;
 }
 
-static bool handle(const struct script *script, const struct stage *stage, const char *name)
+static bool handle(const struct script *script, const struct target *target, const char *name)
 {
 	if (!options.print)
-		return play_apart(script, stage, name);
+		return play_apart(script, target, name);
 	printf("# %s\n", name);
 	script_print(script, stdout);
 	return true;
 }
 
-static unsigned int do_seeds(const struct stage *stage)
+static unsigned int do_seeds(const struct target *target)
 {
 	unsigned int failed = 0;
 
@@ -111,13 +110,13 @@ static unsigned int do_seeds(const struct stage *stage)
 		char name[64];
 
 		snprintf(name, sizeof(name), "seed-%llu", options.seed + i);
-		failed += !handle(script, stage, name);
+		failed += !handle(script, target, name);
 		script_free(script);
 	}
 	return failed;
 }
 
-static unsigned int do_file(const struct stage *stage, const char *path)
+static unsigned int do_file(const struct target *target, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char *name = strdup(slash ? slash + 1 : path);
@@ -135,7 +134,7 @@ static unsigned int do_file(const struct stage *stage, const char *path)
 	if (dot)
 		*dot = '\0';
 	if (script) {
-		failed = !handle(script, stage, name);
+		failed = !handle(script, target, name);
 		script_free(script);
 	}
 	free(name);
@@ -175,19 +174,19 @@ static void parse_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	char device[4200];
-	struct stage stage = { .device = device };
+	struct target target = { .device = device };
 	unsigned int failed = 0;
 
 	parse_options(argc, argv);
 	snprintf(device, sizeof(device), "%s/%s", options.device_dir, options.device);
-	stage.stats = settle_find_stats(options.device_dir);
-	if (!options.print && !stage.stats) {
+	target.stats = quiesce_find_stats(options.device_dir);
+	if (!options.print && !target.stats) {
 		fprintf(stderr, "differential: no binder statistics for %s\n", options.device_dir);
 		return 2;
 	}
 	if (optind == argc)
-		return do_seeds(&stage) ? 1 : 0;
+		return do_seeds(&target) ? 1 : 0;
 	for (int i = optind; i < argc; i++)
-		failed += do_file(&stage, argv[i]);
+		failed += do_file(&target, argv[i]);
 	return failed ? 1 : 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A payload is laid out as a sound client would do it: data, then the objects from the next
- * multiple of eight, then their offsets. Only then the twist of the command spoils one thing, so
- * that everything before it gets as far into the driver as it can.
+ * A payload is laid out correctly: data, then the objects from the next multiple of eight, then
+ * their offsets. Then the twist of the command makes one thing wrong, so that the driver processes
+ * all that comes before it.
  */
 #include <string.h>
 
@@ -58,7 +58,7 @@ static int file_number(int64_t file)
 	return file < NR_FILES ? FIRST_FILE + (int)file : BAD_FD;
 }
 
-/* The buffer of a pointer object; arrays of files that lie in it are put there. */
+/* The buffer of a pointer object, with the arrays of files in it. */
 static uint8_t *build_buffer(const struct layout *layout, unsigned int index)
 {
 	const struct command *command = layout->command;
@@ -163,7 +163,7 @@ static void build_objects(struct layout *layout)
 	layout->data_size = at;
 }
 
-/* The twists to the list of offsets. */
+/* Twists of the list of offsets. */
 static void twist_offsets(struct layout *layout, enum twist twist)
 {
 	binder_size_t *offsets = layout->offsets;
@@ -189,7 +189,7 @@ static void twist_offsets(struct layout *layout, enum twist twist)
 	}
 }
 
-/* The twists to the transaction itself. */
+/* Twists of the transaction itself. */
 static void twist_sizes(struct binder_transaction_data_sg *td, enum twist twist)
 {
 	struct binder_transaction_data *txn = &td->transaction_data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* payload: data, objects and offsets of a transaction, sound or with one thing wrong. */
+/* payload: data, objects and offsets of a transaction, valid or with one thing wrong. */
 #ifndef DIFFERENTIAL_PAYLOAD_H
 #define DIFFERENTIAL_PAYLOAD_H
 
@@ -14,11 +14,11 @@ union object {
 	struct binder_buffer_object ptr;
 };
 
-/* Lay out what the command says in the world's payload memory and point td at it. */
+/* Lay out the payload of the command in the world's memory and point td at it. */
 void payload_build(struct world *world, unsigned int client, const struct command *command,
 		   struct binder_transaction_data_sg *td);
 
-/* Bytes that an object of this type has; 0 for an unknown type. */
+/* Size of an object of this type; 0 for an unknown type. */
 size_t object_size(uint32_t type);
 
 #endif

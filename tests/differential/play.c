@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The director goes through the steps. Those that make or end processes are its own; all others
- * are done by the actor that the step names, in its process, while everybody else stands still.
+ * The director goes through the steps. It starts and ends processes itself; the actor that a step
+ * names does the others, in its process, while all other actors wait.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 #include "encode.h"
 #include "names.h"
 #include "play.h"
-#include "settle.h"
+#include "quiesce.h"
 #include "test.h"
 #include "uapi.h"
 
@@ -24,7 +24,7 @@
 #define BAD_ADDRESS 0x1000u
 
 static struct world *world;
-static const struct stage *stage;
+static const struct target *target;
 static FILE *transcript;
 
 static void say_result(int ret)
@@ -43,7 +43,7 @@ static bool write_read(const struct step *step, struct binder_write_read *bwr)
 	say(world, " wrote %llu/%llu read %llu\n", (unsigned long long)bwr->write_consumed,
 	    (unsigned long long)bwr->write_size, (unsigned long long)bwr->read_consumed);
 	if (bwr->write_size)
-		encode_settle(world, step, bwr->write_consumed);
+		encode_consumed(world, step, bwr->write_consumed);
 	if (bwr->read_consumed <= read_from || bwr->read_consumed > bwr->read_size)
 		return false;
 	decode(world, step->client, step->thread, world_read_room(world) + read_from,
@@ -81,7 +81,7 @@ static void do_drain(const struct step *step)
 	}
 }
 
-/* An ioctl whose argument is told by the caller when it succeeds. */
+/* An ioctl; the caller writes its argument when it succeeds. */
 static int do_ioctl(const struct step *step, unsigned long cmd, void *arg)
 {
 	int ret = ioctl(world->clients[step->client].fd, cmd, arg);
@@ -107,7 +107,7 @@ static void do_exit(const struct step *step)
 {
 	int zero = 0;
 
-	/* What is dropped unread with a thread keeps its buffer on stock (docs/PROTOCOL.md). */
+	/* Unread work of an exiting thread keeps its buffer on stock (docs/PROTOCOL.md). */
 	do_drain(step);
 	do_ioctl(step, BINDER_THREAD_EXIT, &zero);
 	say(world, "\n");
@@ -222,9 +222,9 @@ static void do_open(const struct step *step)
 {
 	struct client *client = &world->clients[step->client];
 
-	client->fd = open(stage->device, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	client->fd = open(target->device, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (client->fd < 0)
-		FAIL("open %s: %s", stage->device, test_errno_name(errno));
+		FAIL("open %s: %s", target->device, test_errno_name(errno));
 	client->open = true;
 	if (step->field[SPAWN_UNMAPPED])
 		return;
@@ -232,7 +232,7 @@ static void do_open(const struct step *step)
 	client->map = mmap(NULL, client->map_size, PROT_READ, MAP_PRIVATE | MAP_NORESERVE,
 			   client->fd, 0);
 	if (client->map == MAP_FAILED)
-		FAIL("mmap %s: %s", stage->device, test_errno_name(errno));
+		FAIL("mmap %s: %s", target->device, test_errno_name(errno));
 }
 
 static void do_close(const struct step *step)
@@ -299,23 +299,23 @@ static void direct(const struct step *step)
 	FAIL("a step hangs");
 }
 
-static void settle_opens(void)
+static void wait_for_closed_opens(void)
 {
 	unsigned int opens = 0;
 
 	for (int i = 0; i < MAX_CLIENTS; i++)
 		opens += world->clients[i].open;
-	settle(stage->stats, opens);
+	quiesce(target->stats, opens);
 }
 
-/* With everybody gone, nothing may be left. */
+/* After all processes have ended, nothing may be left. */
 static void say_left(void)
 {
 	static const char *const what[] = { "thread", "node", "ref", "death", "transaction" };
 
 	say(world, "left:");
 	for (size_t i = 0; i < sizeof(what) / sizeof(what[0]); i++)
-		say(world, " %s %u", what[i], settle_count(stage->stats, what[i]));
+		say(world, " %s %u", what[i], quiesce_count(target->stats, what[i]));
 	say(world, "\n");
 }
 
@@ -369,20 +369,20 @@ static void direct_step(const struct step *step)
 		say(world, "  absent\n");
 	} else if (step->op == STEP_KILL) {
 		world_kill(world, client->proc);
-		settle_opens();
+		wait_for_closed_opens();
 	} else if (step->op == STEP_CLOSE) {
 		direct(step);
-		settle_opens();
+		wait_for_closed_opens();
 	} else {
 		direct(step);
 	}
 }
 
-void play(const struct script *script, const struct stage *on, FILE *to)
+void play(const struct script *script, const struct target *on, FILE *to)
 {
 	static char text[8192];
 
-	stage = on;
+	target = on;
 	transcript = to;
 	world = world_new();
 	for (unsigned int i = 0; i < MAX_CLIENTS; i++) {
@@ -396,7 +396,7 @@ void play(const struct script *script, const struct stage *on, FILE *to)
 	}
 	for (unsigned int i = 0; i < MAX_CLIENTS; i++)
 		world_kill(world, i);
-	settle_opens();
+	wait_for_closed_opens();
 	say_left();
 	write_transcript();
 }

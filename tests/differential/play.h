@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* play: a script is played against a device, step by step. */
+/* play: plays a script on a device, step by step. */
 #ifndef DIFFERENTIAL_PLAY_H
 #define DIFFERENTIAL_PLAY_H
 
 #include "script.h"
 
-/* The device to play against. */
-struct stage {
+/* The device to play on. */
+struct target {
 	const char *device;
-	const char *stats; /* the text that counts the live opens (settle.h) */
+	const char *stats; /* the text that counts the live opens (quiesce.h) */
 };
 
 /*
  * Play the script in this process and its children, and write the transcript to the file, which is
- * closed. Every process started has ended on return. When a step hangs, ends this process.
+ * closed. On return all started processes have ended. If a step hangs, ends this process.
  */
-void play(const struct script *script, const struct stage *stage, FILE *to);
+void play(const struct script *script, const struct target *target, FILE *to);
 
 #endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The differential run: one static program that plays scripts, and a script that compares what the
-# reference made of them with what the module and the userspace home made of them.
+# The differential run: one static program that plays scripts, and a script that compares the
+# transcripts of the reference with those of the module and of the daemon.
 
 DIFFERENTIAL_DIR := tests/differential
 DIFFERENTIAL_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(DIFFERENTIAL_DIR)/*.c)) \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two tables say what the steps and the commands are called and what fields they have; printing
- * and parsing both go by them, so a script that was printed can be read again.
+ * Two tables list the names and the fields of the steps and the commands; printing and parsing
+ * both use them, so that a printed script can be read again.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * script: what a run does, step by step. A script is text, one step a line, so that it can be
- * kept, cut down and read:
+ * script: what a run does, step by step. A script is text, one step a line, so that it can be kept,
+ * reduced and read:
  *
- *	0.1 wr room=256 ; txn h=@1 code=5 flags=17 size=12 obj=b:1:0:0 obj=f:2 ; free b=@0
+ *     0.1 wr room=256 ; txn h=@1 code=5 flags=17 size=12 obj=b:1:0:0 obj=f:2 ; free b=@0
  *
- * is thread 1 of client 0 handing over two commands in one BINDER_WRITE_READ and reading up to
- * 256 bytes. Values that only a run knows are named by their place: h=@1 is the second handle
- * that the client has seen, b=@0 its oldest buffer not yet freed, b=!0 the one freed last,
- * cookie=@0 the one that goes with the handle. What is 0 is left out.
+ * is thread 1 of client 0 writing two commands in one BINDER_WRITE_READ and reading up to 256
+ * bytes. Values that only a run knows are given by position: h=@1 is the second handle that the
+ * client has seen, b=@0 its oldest buffer not yet freed, b=!0 the one freed last, cookie=@0 the one
+ * that belongs to the handle. Fields that are 0 are omitted.
  */
 #ifndef DIFFERENTIAL_SCRIPT_H
 #define DIFFERENTIAL_SCRIPT_H
@@ -36,7 +36,7 @@ enum step_op {
 	STEP_KILL,	   /* SIGKILL the process of the client */
 	STEP_WR,	   /* one BINDER_WRITE_READ */
 	STEP_DRAIN,	   /* read until there is nothing */
-	STEP_PUMP,	   /* everybody reads and answers what was read, `rounds` times */
+	STEP_PUMP,	   /* all clients read and answer what was read, `rounds` times */
 	STEP_EXIT,	   /* drain, then BINDER_THREAD_EXIT */
 	STEP_MANAGER,	   /* BINDER_SET_CONTEXT_MGR */
 	STEP_MANAGER_EXT,  /* BINDER_SET_CONTEXT_MGR_EXT */
@@ -73,19 +73,21 @@ enum command_op {
 	COMMAND_REGISTER,
 	COMMAND_LEAVE,
 	COMMAND_RAW,	   /* these 4 bytes and 16 zeros */
-	COMMAND_NOTICES,   /* answer every notice that has come (BR_INCREFS, BR_DEAD_BINDER ...) */
+	COMMAND_NOTICES,   /* acknowledge every notice (BR_INCREFS, BR_DEAD_BINDER ...) */
 	COMMAND_SERVE,	   /* reply to the call that the thread serves */
-	COMMAND_KEEP,	   /* count every handle received since the last time */
+	COMMAND_KEEP,	   /* take a count of every handle received since the last time */
 	COMMAND_FREE_ALL,  /* free every buffer received */
 	COMMAND_OPS,
 };
 
 /* Fields of steps and commands, by place in .field[]. */
 enum { SPAWN_PAGES, SPAWN_IN, SPAWN_UNMAPPED };
-enum { WR_ROOM, WR_CUT, WR_OLD_READ, WR_OLD_WRITE, WR_BAD /* commands without memory */ };
+enum { WR_ROOM, WR_CUT, WR_OLD_READ, WR_OLD_WRITE, WR_BAD /* commands at an unmapped address */ };
 enum { FREEZE_WHOM, FREEZE_ENABLE, FREEZE_MS };
-/* TXN_POLITE: left out where it could only be refused: a call by a thread that waits for a reply,
- * a reply by one that serves no call. */
+/*
+ * TXN_POLITE: omitted where it is certain to be refused: a call by a thread that waits for a
+ * reply, a reply by one that serves no call.
+ */
 enum { TXN_HANDLE, TXN_CODE, TXN_FLAGS, TXN_SIZE, TXN_SG, TXN_TWIST, TXN_POLITE };
 enum { PAIR_NODE, PAIR_COOKIE };
 enum { NOTICE_HANDLE, NOTICE_COOKIE };
@@ -100,7 +102,7 @@ enum twist {
 	TWIST_OFFSET_TWICE,
 	TWIST_OFFSETS_REVERSED,
 	TWIST_OFFSETS_OVERLAP,
-	TWIST_DATA_BAD,		/* address without memory */
+	TWIST_DATA_BAD,		/* unmapped address */
 	TWIST_OFFSETS_BAD,
 	TWIST_DATA_HUGE,
 	TWIST_DATA_SHORT,	/* ends within the last object */
@@ -109,7 +111,7 @@ enum twist {
 	TWIST_ROOM_HUGE,
 	TWIST_ROOM_TO_SPARE,
 	TWIST_POINTER_BAD,	/* of every pointer object */
-	TWIST_FDA_BAD,		/* the arrays' last file is not open */
+	TWIST_FDA_BAD,		/* the last file of the arrays is not open */
 	TWISTS,
 };
 
@@ -143,7 +145,7 @@ struct script {
 	struct step *steps;
 };
 
-/* Room for nr steps; the program ends when there is no memory. */
+/* Room for nr steps; the program ends if there is no memory. */
 struct script *script_new(size_t nr);
 void script_free(struct script *script);
 
@@ -151,7 +153,10 @@ void script_free(struct script *script);
 void step_print(const struct step *step, char *text, size_t size);
 /* The script, a step a line. */
 void script_print(const struct script *script, FILE *to);
-/* Read a script (# begins a comment line). NULL, having said where on stderr, when it is bad. */
+/*
+ * Read a script (# begins a comment line). If it is malformed, prints where on stderr and returns
+ * NULL.
+ */
 struct script *script_read(FILE *from, const char *name);
 
 #endif

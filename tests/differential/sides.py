@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The drivers that scripts are played on: each a function of jobs and an output directory.
+"""The drivers that scripts are played on: each is a function of jobs and an output directory.
 
 A job is a list of arguments for anybinder-differential; all jobs of a call run on one boot or
 one daemon.
@@ -16,9 +16,9 @@ BIN = os.environ.get("ANYBINDER_BIN", os.path.join(TOP, "build", "bin"))
 PROGRAM = os.path.join(BIN, "anybinder-differential")
 TIMEOUT_S = int(os.environ.get("DIFFERENTIAL_TIMEOUT_S", "1500"))
 
-# What an older driver does not know: (pattern, what it is to be read as), with the reason.
+# What an older driver lacks: (pattern, what is taken for it), with the reason.
 OLD = [
-    # 6.1 has no BR_TRANSACTION_PENDING_FROZEN: the sender of a one-way call is not told.
+    # 6.1 has no BR_TRANSACTION_PENDING_FROZEN: the sender of a one-way call is not notified.
     (re.compile(r"BR_TRANSACTION_PENDING_FROZEN"), "BR_TRANSACTION_COMPLETE"),
 ]
 

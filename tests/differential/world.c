@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A transcript must not depend on where things happen to lie. What would differ from run to run
- * is either put at a fixed place here (memory, file numbers) or given a name (processes).
+ * A transcript must not depend on addresses. What would differ from run to run either gets a fixed
+ * address or number (memory, descriptors) or a name (processes).
  */
 #include <stdarg.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 #define TEXT_AT (COPY_AT + PAYLOAD_ROOM)
 #define TOTAL_ROOM (TEXT_AT + TEXT_ROOM - WORLD_AT)
 
-/* Every process there ever was, in shared memory behind the world. */
+/* All processes of the run, also dead ones, in shared memory after the world. */
 struct pids {
 	size_t nr;
 	struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * world: who takes part in a run, what each has received so far, and the transcript. All of it
- * is memory shared by every process at one fixed address, so what a client is handed to send
- * looks the same in every run. One actor acts at a time: no locks.
+ * world: the clients of a run, what each has received so far, and the transcript. All of it is
+ * memory that every process shares at one fixed address, so that what a client sends is the same
+ * in every run. One actor runs at a time: no locks.
  */
 #ifndef DIFFERENTIAL_WORLD_H
 #define DIFFERENTIAL_WORLD_H
@@ -19,14 +19,14 @@
 #define NR_FILES 4
 #define FIRST_FILE 100 /* number of file 0 in every process */
 
-/* A buffer received and not yet freed, and the files of its arrays, which go with it. */
+/* A buffer received and not yet freed, and the files of its arrays, which are closed with it. */
 struct live_buffer {
 	uint64_t at;
 	int fds[MAX_LIVE_FDS];
 	unsigned int nr_fds;
 };
 
-/* A return that wants an answer. */
+/* A return that must be acknowledged. */
 struct notice {
 	uint32_t answer; /* BC_..._DONE */
 	uint64_t ptr, cookie;
@@ -45,7 +45,7 @@ struct client {
 	struct {
 		uint32_t handle;
 		bool weak;
-	} fresh[MAX_FRESH]; /* received and not yet counted (COMMAND_KEEP) */
+	} fresh[MAX_FRESH]; /* received, and no count taken yet (COMMAND_KEEP) */
 	size_t nr_fresh;
 	struct live_buffer live[MAX_LIVE];
 	size_t nr_live;
@@ -70,7 +70,7 @@ struct world {
 	size_t payload_used;
 };
 
-/* Shared memory at its fixed place, and the files that are sent around. Once per run. */
+/* Sets up the shared memory at its fixed address, and the files to send. Once per run. */
 struct world *world_new(void);
 
 /* Append to the transcript. */
@@ -80,7 +80,7 @@ const char *world_text(const struct world *world);
 
 /* Memory for what a step sends; it is all free again at the next step. Never NULL. */
 void *payload_alloc(struct world *world, size_t size);
-/* Memory for a read, and to take a copy of what arrived; of PAYLOAD_ROOM bytes each. */
+/* Memory for a read, and for a copy of what arrived; of PAYLOAD_ROOM bytes each. */
 #define PAYLOAD_ROOM ((size_t)8 << 20)
 uint8_t *world_read_room(struct world *world);
 uint8_t *world_copy_room(struct world *world);
@@ -89,7 +89,7 @@ uint8_t *world_copy_room(struct world *world);
 struct actor *world_actor(struct world *world, unsigned int proc, unsigned int thread);
 /* End a process; its clients are closed. */
 void world_kill(struct world *world, unsigned int proc);
-/* Everything that was received by this open is forgotten. */
+/* Drops the record of what this open has received. */
 void client_forget(struct client *client);
 
 /* "P2.1" for the pid of a process of this run, "0", or "?" (valid until the next call). */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A choice among up to 256 takes one byte, among more two.  Few bytes a decision
- * make short inputs, and short inputs are what a fuzzer can search.
+ * A choice among up to 256 takes one byte, among more two bytes. Few bytes per decision make short
+ * inputs, which a fuzzer searches well.
  */
 #include "choices.h"
 #include "check.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where a fuzzed run takes its decisions from: the bytes of a fuzzer's input, so
- * that a change of one byte changes one decision; or a seed, without end.
+ * The decisions of a fuzzed run: from the bytes of a fuzzer's input, so that a change of one byte
+ * changes one decision; or from a seed, without end.
  */
 #ifndef ANYBINDER_FUZZ_CHOICES_H
 #define ANYBINDER_FUZZ_CHOICES_H
@@ -25,7 +25,7 @@ static inline struct choices choices_of_seed(u64 seed)
 	return (struct choices){ .seed = seed };
 }
 
-/* All bytes are used; what is chosen from now on is 0. */
+/* All bytes are used; all further choices are 0. */
 static inline bool choices_over(const struct choices *c)
 {
 	return c->bytes && !c->left;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The range allocator beside a map of bytes, searched from the front each time. */
+/* Compares the range allocator with a map of bytes that is searched from the start each time. */
 #include "pure/range.h"
 #include "targets.h"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Fuzzing of the engine on the test home (libFuzzer; AddressSanitizer, UBSan and the lock checker on).
+# Fuzzing of the engine on the test host (libFuzzer; AddressSanitizer, UBSan and the lock checker on).
 #
 #   test-fuzz                  every input that is kept, then a bounded search from there
 #   make fuzz TARGET=stream    search until stopped, on all cores; SECONDS=N ends it after that

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The scatter-gather plan beside a model of another make: all buffers are kept, each
- * knows the one that it hangs from, and every byte that was patched is marked.  A
- * parent may be patched if it is met on the way up from the buffer that counts as
- * the last.
+ * Compares the scatter-gather plan with another model: all buffers are kept, each knows its
+ * parent, and every patched byte is marked. A parent may be patched if it is an ancestor of the
+ * buffer that counts as the last.
  */
 #include "pure/sg.h"
 #include "targets.h"
@@ -66,7 +65,7 @@ static u64 pick(struct choices *c, u64 sane)
 	return choose(c, 12) == 11 ? odd[choose(c, sizeof(odd) / sizeof(odd[0]))] : sane;
 }
 
-/* The place of some buffer that there is, most often the last. */
+/* The index of an existing buffer, most often the last. */
 static u64 pick_parent(struct choices *c, const struct model *m)
 {
 	u32 back = choose(c, 4);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Clients that say anything: command streams made of real command codes with
- * arguments that are sometimes right, often nearly right and sometimes garbage.
- * Nobody looks at the answers; the engine must stay in one piece, and be empty when
- * everybody is gone.
+ * Clients with random command streams: real command codes with arguments that are sometimes right,
+ * often nearly right and sometimes garbage. The answers are not checked; the engine must not
+ * crash, and must be empty when all processes have ended.
  */
 #include "entry/command.h"
 #include "pure/object.h"
@@ -24,7 +23,7 @@ struct fuzz {
 	struct choices *c;
 	struct world_proc *procs[PROCS];
 	u64 scratch[PROCS]; /* 4 KiB in each */
-	u64 seen[16];	    /* numbers that the engine told: buffers, cookies */
+	u64 seen[16];	    /* numbers that the engine returned: buffers, cookies */
 	u32 nr_seen;
 };
 
@@ -153,7 +152,7 @@ static void fill_numbers(struct fuzz *f, u32 nr, void *arg)
 		args[i] = number(f);
 }
 
-/* The commands that mean nothing unless their argument is nearly right. */
+/* The commands that have no effect unless their argument is nearly right. */
 static const struct {
 	u32 code;
 	void (*fill)(struct fuzz *f, u32 nr, void *arg);
@@ -180,7 +179,7 @@ static u32 random_code(struct fuzz *f)
 	if (rarely(f))
 		return dice(f, 2) ? (u32)choose_u64(f->c) : ABI_IO('c', 77);
 	if (!dice(f, 3))
-		return shapes[dice(f, 2)].code; /* most things begin with a call */
+		return shapes[dice(f, 2)].code; /* most effects begin with a call */
 	return binder_command_code(dice(f, BINDER_NR_COMMANDS));
 }
 
@@ -215,7 +214,7 @@ static void random_ioctl(struct fuzz *f, struct world_thread *t)
 		world_ioctl(t, cmd, arg);
 }
 
-/* Does what a client ought to do. */
+/* Does what a correct client does. */
 static void be_polite(struct fuzz *f, struct world_thread *t, u32 nr, u32 br, const u64 *arg)
 {
 	const struct binder_transaction_data *tr = (const void *)arg;
@@ -251,7 +250,7 @@ static void be_polite(struct fuzz *f, struct world_thread *t, u32 nr, u32 br, co
 	}
 }
 
-/* Remembers what the thread was told, to say it back at times. */
+/* Records what the thread was returned, to use it as an argument at times. */
 static void listen(struct fuzz *f, struct world_thread *t, u32 nr)
 {
 	u64 arg[10];
@@ -277,7 +276,7 @@ static void report_one(struct host_out *out)
 	binder_snapshot_drop(&all);
 }
 
-/* What those do who are no clients: read reports, poll, close a descriptor. */
+/* Operations other than ioctls: read reports, poll, close a descriptor. */
 static void look_around(struct fuzz *f, struct world_thread *t)
 {
 	static void (*const reports[])(struct host_out *out) = {

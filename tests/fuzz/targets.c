@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the targets share: saying what went wrong. */
+/* What the targets share: printing what went wrong. */
 #include "targets.h"
 
 #include <stdio.h>

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is fuzzed.  Each target plays one run, decided by @c, and returns false (and
- * a line on standard error) if something came out as it must not.  The unit tests
- * play them from seeds, the fuzzers of rules.mk from bytes.
+ * What is fuzzed. Each target plays one run, decided by @c. It returns false and prints a line on
+ * standard error if a result is wrong. The unit tests play them from seeds, the fuzzers of
+ * rules.mk from bytes.
  */
 #ifndef ANYBINDER_FUZZ_TARGETS_H
 #define ANYBINDER_FUZZ_TARGETS_H
 
 #include "choices.h"
 
-/* The range allocator against a map of bytes that is searched from the front. */
+/* The range allocator against a map of bytes that is searched from the start. */
 bool fuzz_range(struct choices *c);
-/* Which objects may stand where in data, by arithmetic that cannot overflow. */
+/* Where objects may be in data, by arithmetic that cannot overflow. */
 bool fuzz_object(struct choices *c);
-/* The scatter-gather plan against a tree of buffers in which every patched byte
- * is remembered. */
+/* The scatter-gather plan against a tree of buffers that records every patched byte. */
 bool fuzz_sg(struct choices *c);
-/* Three processes say anything to the whole engine, which must stay in one piece
- * and be empty when they are gone. */
+/*
+ * Three processes write random commands to the whole engine, which must not crash and must be
+ * empty when they have ended.
+ */
 bool fuzz_stream(struct choices *c);
 
-/* For the targets: says what is wrong; false. */
+/* For the targets: prints what is wrong and returns false. */
 bool fuzz_wrong(const char *what);
 
 #endif

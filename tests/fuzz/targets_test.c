@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The targets of the fuzzers without a fuzzer: played from seeds, a few of each
- * (FUZZ_SEEDS says how many others), and from the inputs that are kept.
+ * The targets of the fuzzers without a fuzzer: played from seeds, a few of each (or FUZZ_SEEDS of
+ * them), and from the kept inputs.
  */
 #include "targets.h"
 #include "check.h"

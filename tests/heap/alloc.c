@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The ioctl: what it gives and what it refuses. */
+/* The ioctl: what it returns and what it refuses. */
 #include <fcntl.h>
 #include <linux/dma-buf.h>
 #include <linux/dma-heap.h>
@@ -12,7 +12,7 @@
 #include "heap.h"
 #include "test.h"
 
-/* DMA_HEAP_IOCTL_ALLOC as a program might have it that was built for another kernel. */
+/* DMA_HEAP_IOCTL_ALLOC of a program that was built for another kernel. */
 #define ALLOC_OF(dir, nr, size) _IOC(dir, DMA_HEAP_IOC_MAGIC, nr, size)
 
 static struct dma_heap_allocation_data one_page(void)
@@ -20,7 +20,7 @@ static struct dma_heap_allocation_data one_page(void)
 	return (struct dma_heap_allocation_data){ .len = PAGE, .fd_flags = O_RDWR };
 }
 
-TEST(alloc_rounds_up, "A buffer has whole pages, and its file says how many bytes that is.")
+TEST(alloc_rounds_up, "A buffer has whole pages, and the size of its file says how many.")
 {
 	static const size_t sizes[] = { 1, PAGE - 1, PAGE, PAGE + 1, 17 * PAGE, 3 * MIB + 1 };
 
@@ -86,8 +86,8 @@ TEST(alloc_is_known_by_its_number, "Other ioctl numbers: EINVAL; the magic does 
 }
 
 TEST(alloc_of_another_size,
-     "A shorter structure is filled up with 0, of a longer one the rest is "
-     "left alone.")
+     "A shorter structure is filled with 0, the rest of a longer one is "
+     "not touched.")
 {
 	struct dma_heap_allocation_data data = one_page();
 	struct {
@@ -145,7 +145,7 @@ TEST(alloc_bad_address, "A bad address: EFAULT, and no file is left behind.")
 	EXPECT_EQ(lowest_free_fd(), fd);
 }
 
-TEST(alloc_no_file_left, "Where the process has no number for a file: EMFILE.")
+TEST(alloc_no_file_left, "If the process has no free descriptor: EMFILE.")
 {
 	struct dma_heap_allocation_data data = one_page();
 	int heap = heap_open();
@@ -155,7 +155,7 @@ TEST(alloc_no_file_left, "Where the process has no number for a file: EMFILE.")
 	EXPECT_EQ(ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &data) ? errno : 0, EMFILE);
 }
 
-TEST(alloc_device_is_no_file, "The device itself cannot be read, mapped or sought.")
+TEST(alloc_device_is_no_file, "The device itself cannot be read, mapped or sought in.")
 {
 	int heap = heap_open();
 	char byte;
@@ -166,7 +166,7 @@ TEST(alloc_device_is_no_file, "The device itself cannot be read, mapped or sough
 	EXPECT_ERR(heap_try_map(heap, PAGE, PROT_READ, MAP_SHARED, 0), ENODEV);
 }
 
-TEST(alloc_is_told_in_fdinfo, "/proc/PID/fdinfo tells size and heap of a buffer.")
+TEST(alloc_shows_in_fdinfo, "/proc/PID/fdinfo shows size and heap of a buffer.")
 {
 	char path[64], text[1000] = "", wanted[64];
 	int fd = heap_alloc(5 * PAGE), info;

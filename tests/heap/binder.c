@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Buffers across Binder: what one process wrote another reads, whoever dies when. */
+/* Buffers across Binder: what one process wrote another reads, whichever dies when. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +12,11 @@
 
 #define MIXED (2 * MIB + 3 * 16 * PAGE + 5 * PAGE)
 
-/* What a process of the test is told to do with a buffer; in memory that the director sees. */
+/* A step of a test process with a buffer; in memory that the director sees. */
 struct job {
 	int fd;
-	unsigned int from;	/* the pattern that it must hold */
-	unsigned int to;	/* the pattern that it is given */
+	unsigned int from;	/* the pattern that it must contain */
+	unsigned int to;	/* the pattern to write */
 	unsigned char *data;
 };
 
@@ -105,7 +105,7 @@ TEST(binder_carries_a_buffer, "A buffer arrives whole; both see what either writ
 		heap_expect_unused();
 }
 
-TEST(binder_many_buffers, "Several buffers in one call, several calls, each its own.")
+TEST(binder_many_buffers, "Several buffers in one call, several calls, each separate.")
 {
 	struct pair pair = make_pair();
 	struct job *sent[3], *got;
@@ -136,24 +136,24 @@ TEST(binder_many_buffers, "Several buffers in one call, several calls, each its 
 		heap_expect_unused();
 }
 
-/* The stages at whose end one or both may die. */
-enum stage { MADE, SENT, RECEIVED, REWRITTEN, ANSWERED, STAGES };
+/* The phases at whose end one or both may die. */
+enum phase { MADE, SENT, RECEIVED, REWRITTEN, ANSWERED, PHASES };
 
-static void play(struct pair pair, enum stage last, unsigned int seed)
+static void play(struct pair pair, enum phase last, unsigned int seed)
 {
 	struct job *sent = make_job((struct job){ .to = seed });
 	struct job *got = make_job((struct job){ .from = seed, .to = seed + 1 });
 	const struct returned *txn = NULL;
 
-	for (enum stage stage = MADE; stage <= last; stage++) {
-		if (stage == MADE) {
+	for (enum phase phase = MADE; phase <= last; phase++) {
+		if (phase == MADE) {
 			client_run(pair.sender, do_make, sent);
-		} else if (stage == SENT) {
+		} else if (phase == SENT) {
 			call(pair.sender, 1, .objects = { OBJ_FD((uint32_t)sent->fd) });
-		} else if (stage == RECEIVED) {
+		} else if (phase == RECEIVED) {
 			txn = expect(pair.receiver, BR_TRANSACTION);
 			got->fd = (int)object_at(txn, 0)->fd.fd;
-		} else if (stage == REWRITTEN) {
+		} else if (phase == REWRITTEN) {
 			client_run(pair.receiver, do_rewrite, got);
 		} else {
 			reply(pair.receiver, .objects = { OBJ_FD((uint32_t)got->fd) });
@@ -162,16 +162,16 @@ static void play(struct pair pair, enum stage last, unsigned int seed)
 }
 
 TEST(binder_deaths_lose_no_memory,
-     "Sender and receiver die at any stage, in either order: the "
-     "memory of the heap is what it was.")
+     "Sender and receiver die at any phase, in either order: the "
+     "memory use of the heap is the same as before.")
 {
 	long before;
 
 	if (!heap_is_ours())
-		test_skip("the stock heap tells nothing of its memory");
+		test_skip("the stock heap does not show its memory use");
 	heap_expect_unused();
 	before = heap_bytes_in_use();
-	for (unsigned int turn = 0; turn < 2 * STAGES; turn++) {
+	for (unsigned int turn = 0; turn < 2 * PHASES; turn++) {
 		struct pair pair = make_pair();
 		bool sender_first = turn % 2;
 
@@ -205,12 +205,12 @@ static void do_send_for_ever(void *arg)
 
 TEST(binder_deaths_at_random_moments,
      "Both are busy with buffers and killed at random moments: "
-     "the memory of the heap is what it was.")
+     "the memory use of the heap is the same as before.")
 {
 	unsigned int seed = 5;
 
 	if (!heap_is_ours())
-		test_skip("the stock heap tells nothing of its memory");
+		test_skip("the stock heap does not show its memory use");
 	heap_expect_unused();
 	for (unsigned int turn = 0; turn < 4; turn++) {
 		struct pair pair = make_pair();

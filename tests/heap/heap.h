@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * heap: a buffer from the DMA-BUF heap under test, as a process has it. Which heap that is, the
- * environment says: HEAP=/dev/dma_heap/NAME.
+ * heap: buffers from the DMA-BUF heap under test, which the environment names:
+ * HEAP=/dev/dma_heap/NAME.
  */
 #ifndef TESTS_HEAP_HEAP_H
 #define TESTS_HEAP_HEAP_H
@@ -15,11 +15,11 @@
 
 /* A file of the heap's device. */
 int heap_open(void);
-/* Is it this project's? Then debugfs tells of its memory. */
+/* Is it this project's? Then debugfs shows its memory. */
 bool heap_is_ours(void);
-/* One ioctl on a device file of its own: 0 or -errno. */
+/* One ioctl on a newly opened device file: 0 or -errno. */
 int heap_ioctl(unsigned int command, void *arg);
-/* The ioctl with everything that can be said, 0 or -errno: *@fd is what the kernel stored. */
+/* The ioctl with all its fields, 0 or -errno: *@fd is what the kernel stored. */
 int heap_alloc_raw(uint64_t len, uint32_t fd_in, uint32_t fd_flags, uint64_t heap_flags,
 		   uint32_t *fd);
 /* A buffer of @len bytes, O_RDWR | O_CLOEXEC: its file, or -errno. */
@@ -33,13 +33,15 @@ int heap_try_map(int fd, size_t len, int prot, int flags, long offset);
 /* Bytes different from @value. */
 size_t heap_differing(const unsigned char *data, size_t len, unsigned char value);
 
-/* Bytes in use by buffers of this project's heaps, and bytes at rest or to be cleaned. */
+/* Bytes in use by buffers of this project's heaps, and bytes idle or to be cleaned. */
 long heap_bytes_in_use(void);
 long heap_bytes_idle(void);
 /* Gives idle memory back to the system. */
 void heap_shrink(long bytes);
-/* Waits until no buffer is in use and none is to be cleaned: files of the dead are closed, and
- * memory is cleaned, in the kernel's own time. */
+/*
+ * Waits until no buffer is in use and none is to be cleaned: the kernel closes the files of dead
+ * processes, and cleans memory, asynchronously.
+ */
 void heap_expect_unused(void);
 
 #endif

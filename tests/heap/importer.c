@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What devices and the kernel see of a buffer, through a test's importer. */
+/* A buffer as devices and the kernel see it, through a test importer. */
 #include <fcntl.h>
 #include <linux/dma-buf.h>
 #include <signal.h>
@@ -40,7 +40,7 @@ static void sync_end(int fd)
 	EXPECT(!ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync));
 }
 
-TEST(importer_device_sees_it_all, "A device is given the whole buffer, and reads what was written.")
+TEST(importer_device_sees_it_all, "A device gets the whole buffer, and reads what was written.")
 {
 	int fd = heap_alloc(MIXED);
 	struct importer_request found = ask(IMPORTER_DEVICE_LOOK, fd, 0);
@@ -68,7 +68,7 @@ TEST(importer_kernel_sees_it_all, "The kernel's mapping is the same memory in on
 	EXPECT_EQ(ask(IMPORTER_DEVICE_LOOK, fd, 0).sum, 0xc3 * MIXED);
 }
 
-TEST(importer_many_devices, "Several devices hold a buffer, while processes go on using it.")
+TEST(importer_many_devices, "Several devices use a buffer, while processes go on using it.")
 {
 	int fd = heap_alloc(MIXED), devices[4];
 	unsigned char *data = heap_map(fd, MIXED);
@@ -88,7 +88,7 @@ TEST(importer_many_devices, "Several devices hold a buffer, while processes go o
 	sync_end(fd);
 }
 
-TEST(importer_keeps_it, "A device that holds a buffer keeps it when all processes are gone.")
+TEST(importer_keeps_it, "A device that has mapped a buffer keeps it when all processes have ended.")
 {
 	struct importer_request request;
 	int device = importer(), fd = heap_alloc(MIXED), status;

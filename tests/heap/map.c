@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What processes see of a buffer: mappings, whole and in part, shared, after a fork. */
+/* A buffer as processes see it: mappings, whole and partial, shared, after a fork. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -35,7 +35,7 @@ TEST(map_sees_one_memory, "All mappings of a buffer show the same memory.")
 		EXPECT_EQ(page_number(other + i * PAGE), i);
 }
 
-TEST(map_part, "A part is mapped by its offset, across blocks of all sizes.")
+TEST(map_part, "A section is mapped by its offset, across blocks of all sizes.")
 {
 	int fd = heap_alloc(MIXED);
 	size_t nr = MIXED / PAGE;
@@ -75,8 +75,8 @@ TEST(map_private, "A private mapping of one block has its own copy of what it wr
 }
 
 TEST(map_stays_as_it_is,
-     "A mapping cannot grow or be let go by madvise, and others cannot reach "
-     "into it.")
+     "A mapping cannot be grown or dropped by madvise, and other processes "
+     "cannot access it.")
 {
 	unsigned char *data = heap_map(heap_alloc(MIXED), MIXED);
 	char copy[8];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where memory comes from and where it goes. */
+/* Where memory comes from and where it is returned to. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,10 +25,10 @@ static size_t random_len(unsigned int *seed)
 static void need_ours(void)
 {
 	if (!heap_is_ours())
-		test_skip("the stock heap tells nothing of its memory");
+		test_skip("the stock heap does not show its memory use");
 }
 
-TEST(memory_is_zeroed, "New memory holds zeroes, whoever had it before.")
+TEST(memory_is_zeroed, "New memory contains zeroes, whatever it was used for before.")
 {
 	unsigned int seed = 1;
 
@@ -41,13 +41,13 @@ TEST(memory_is_zeroed, "New memory holds zeroes, whoever had it before.")
 		memset(data, 0xa5, len);
 		munmap(data, len);
 		close(fd);
-		/* half of them meet what rests, half what has still to be cleaned */
+		/* half of them get idle memory, half memory that has still to be cleaned */
 		if (i % 2)
 			usleep(2000);
 	}
 }
 
-TEST(memory_rests_and_is_used_again, "What was freed is cleaned, rests and serves the next.")
+TEST(memory_is_kept_and_used_again, "Freed memory is cleaned, kept and used for the next buffer.")
 {
 	int fd;
 
@@ -66,7 +66,7 @@ TEST(memory_rests_and_is_used_again, "What was freed is cleaned, rests and serve
 }
 
 TEST(memory_shrinks,
-     "Idle memory goes back to the system: on request and when caches are "
+     "Idle memory is returned to the system: on request and when caches are "
      "dropped.")
 {
 	FILE *drop;
@@ -123,7 +123,7 @@ static long number_in(const char *path)
 #define GROUP GROUPS "/limited"
 #define ACCOUNTING "/sys/module/anybinder_heap/parameters/mem_accounting"
 
-/* The child's part: its group may have 64 MiB. */
+/* Runs in the child, whose group may have 64 MiB. */
 static void fill_group(void)
 {
 	int fds[20], nr = 0;
@@ -137,7 +137,7 @@ static void fill_group(void)
 	while (nr)
 		close(fds[--nr]);
 	EXPECT(number_in(GROUP "/memory.current") < 8 * (long)MIB);
-	/* what rests is nobody's */
+	/* idle memory is charged to no group */
 	EXPECT_EQ(heap_bytes_idle(), 0);
 }
 
@@ -237,7 +237,7 @@ static void on_alarm(int signal)
 {
 }
 
-TEST(memory_other_signals_wait, "A signal that does not kill does not disturb.")
+TEST(memory_other_signals_wait, "A signal that does not kill has no effect.")
 {
 	struct sigaction action = { .sa_handler = on_alarm };
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The heaps in a machine of each kernel: on the stock heap where that kernel has one, on this
-# project's, and their buffers across Binder, the stock driver's and this project's. The program is
-# the conformance suite's frame with tests of its own.
+# The heaps in a virtual machine of each kernel: the stock heap where that kernel has one, and this
+# project's, and their buffers across Binder, of the stock driver and of this project. The program
+# uses the harness of the conformance suite.
 HEAP_TESTS := tests/heap
 HEAP_TEST_KVERS := 6.12 6.1
 HEAP_CASE_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(HEAP_TESTS)/*.c \

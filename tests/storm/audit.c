@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The texts are read as a person would: a line `NAME: active N total M` in the part of the whole
- * world, `  NAME: N` in that of a process.
+ * The texts contain lines `NAME: active N total M` in the global part, ` NAME: N` in that of a
+ * process.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static const char *read_log(const char *name)
 	return text;
 }
 
-/* The number behind the first line that begins with this, -1 if there is none. */
+/* The number in the first line that begins with this, -1 if there is none. */
 static long number(const char *from, const char *beginning)
 {
 	const char *at = strstr(from, beginning);
@@ -62,7 +62,7 @@ static long lines_with(const char *beginning)
 	return nr;
 }
 
-/* A line that is not there is one about nothing: the driver leaves zeros out. */
+/* A missing line means 0: the driver omits zeros. */
 static long active(const char *beginning)
 {
 	long found = number(text, beginning);
@@ -110,7 +110,7 @@ void audit_expect(struct population want, const char *when)
 	     found.dead_nodes, want.dead_nodes, text);
 }
 
-/* Compares one direction of a tally with the process's lines; the sum of what it has counted. */
+/* Compares one direction of a tally with the lines of the process; returns the sum of the tally. */
 static uint64_t compare(const char *lines, const _Atomic uint32_t *ids,
 			const _Atomic uint32_t *counts)
 {
@@ -130,7 +130,7 @@ static uint64_t compare(const char *lines, const _Atomic uint32_t *ids,
 	return sum;
 }
 
-/* The sum of what the driver has counted, of lines that begin so. */
+/* The sum of the driver's counts in lines that begin with this. */
 static uint64_t total(const char *lines, const char *beginning)
 {
 	uint64_t sum = 0;

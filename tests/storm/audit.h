@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* audit: the driver's own books (binder_logs, or the stock driver's debugfs), held against ours. */
+/*
+ * audit: compares the driver's own counts (binder_logs, or the stock driver's debugfs) with ours.
+ */
 #ifndef STORM_AUDIT_H
 #define STORM_AUDIT_H
 
@@ -7,26 +9,26 @@
 
 #include "storm.h"
 
-/* Where state and stats are. */
+/* The directory of state and stats. */
 void audit_begin(const char *logs_dir);
 
-/* How many there are of what, by the names of the driver's report. */
+/* How many things of each kind there are, by the names in the driver's report. */
 struct population {
 	long proc, thread, node, ref, death, transaction, complete;
-	long reported_procs, dead_nodes; /* lines of the state */
+	long reported_procs, dead_nodes; /* lines of state */
 };
 
 struct population audit_population(void);
 
 /*
- * Waits until the population is this (what a death leaves is cleaned up behind it, in its own
- * time); the test fails with what is left when that does not come.
+ * Waits until the population is this (a dead process is cleaned up asynchronously); if it does not
+ * become so, the test fails and prints what is left.
  */
 void audit_expect(struct population want, const char *when);
 
 /*
- * A process at rest: it holds no handle, buffer or page, and each of its commands and returns has
- * been counted by the driver as often as by itself.
+ * An idle process: it has no handle, buffer or page, and the driver has counted each of its
+ * commands and returns as often as the process itself.
  */
 void audit_member(const struct member *member);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A client: threads that ask the manager for a service and call that, some with an object that the
- * service calls back, some with a file, some one-way; and one thread that waits for deaths. What
- * it is answered must be what it said, and an error must be the death of somebody condemned.
- *
- * One that is to survive is killed by nobody: its threads come to rest when the storm is over, and
- * every request to be told of a death that it took back has been confirmed by then.
+ * A client: threads that ask the manager for a service and call it, some with an object that the
+ * service calls back, some with a file, some one-way; and one thread that waits for deaths. A
+ * reply must match the call, and an error must be due to the death of a condemned process. A
+ * client that survives is never killed: its threads become idle when the storm is over, and by
+ * then every cleared death request has been confirmed.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -18,12 +17,12 @@
 
 #define NR_CALLERS 2
 #define MY_OBJECT 0x100u
-#define MAX_CALLS 8 /* to one service before another is looked for */
+#define MAX_CALLS 8 /* to one service before another one is looked up */
 #define POLL_MS 20
 
 static _Atomic uint32_t requests_cleared, clearings_confirmed, callers_at_rest;
 
-/* ---- what the manager's and the services' threads, and deaths, want of a client ---- */
+/* ---- calls and deaths that a client has to handle ---- */
 
 static void serve(struct worker *worker, const struct binder_transaction_data *txn)
 {
@@ -52,7 +51,7 @@ static void cleared(struct worker *worker, uint64_t cookie)
 
 /* ---- calls ---- */
 
-/* Why a call failed, as a negative errno. */
+/* The reason of a failed call, as a negative errno. */
 static int why(struct worker *worker)
 {
 	struct binder_extended_error error = { 0 };
@@ -67,7 +66,7 @@ static bool is_fine(struct worker *worker, uint32_t end, uint32_t good, uint32_t
 {
 	if (end == good)
 		return true;
-	/* One-way calls wait for their turn at the service; there may be no room for more. */
+	/* One-way calls queue at the service; there may be no room for more. */
 	if (end == BR_FAILED_REPLY && (flags & TF_ONE_WAY) && why(worker) == -ENOSPC) {
 		storm->full_replies++;
 		return false;
@@ -93,7 +92,7 @@ static void check_answer(const struct parcel *question, const struct parcel *ans
 	}
 }
 
-/* False when the service is dead. */
+/* False if the service is dead. */
 static bool call(struct worker *worker, uint32_t handle, uint32_t member)
 {
 	struct parcel question = {
@@ -129,7 +128,7 @@ static bool call(struct worker *worker, uint32_t handle, uint32_t member)
 	return true;
 }
 
-/* A service's handle, with a count of its own on it; NO_HANDLE: there is none at the moment. */
+/* A handle of a service, with a count; NO_HANDLE: there is no service now. */
 static uint32_t look_up(struct worker *worker, uint32_t *member)
 {
 	struct parcel question = {
@@ -152,8 +151,10 @@ static uint32_t look_up(struct worker *worker, uint32_t *member)
 	return answer.handle;
 }
 
-/* @watch: also ask to be told of its death, and take that back at the end. Only one thread does
- * so: two would ask for the same handle. */
+/*
+ * @watch: also requests a notification of its death, and clears that at the end. Only one thread
+ * does so: two would request it for the same handle.
+ */
 static void visit(struct worker *worker, bool watch)
 {
 	struct binder_handle_cookie request;
@@ -175,7 +176,7 @@ static void visit(struct worker *worker, bool watch)
 	worker_flush(worker);
 }
 
-static void send_home(struct worker *worker)
+static void dismiss_thread(struct worker *worker)
 {
 	struct parcel parcel = { { 0, ++worker->seq, 0, 0 }, .handle = NO_HANDLE, .file = NO_FILE };
 	struct binder_transaction_data reply;
@@ -203,14 +204,17 @@ static void *caller_main(void *arg)
 	return NULL;
 }
 
-/* Waits for deaths, as a thread of the pool; the only one, so what poll() saw is still there. */
+/*
+ * Waits for deaths as a thread of the pool. It is the only one, so work that poll() reported is
+ * still there.
+ */
 static void watch(struct worker *worker)
 {
 	struct pollfd wait = { .fd = worker->port->fd, .events = POLLIN };
 
 	worker_put(worker, BC_ENTER_LOOPER, NULL);
 	worker_flush(worker);
-	while (!storm->go_home) {
+	while (!storm->may_exit) {
 		if (poll(&wait, 1, POLL_MS) == 1)
 			worker_serve_once(worker);
 		worker->port->me->idle = callers_at_rest == NR_CALLERS &&
@@ -233,7 +237,7 @@ int client_main(struct member *me)
 	for (int i = 0; i < NR_CALLERS; i++)
 		pthread_join(threads[i], NULL);
 	if (member_index(me) == 1)
-		send_home(&worker);
+		dismiss_thread(&worker);
 	port_close(&port);
 	return 0;
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Storms: clients and services are killed at random while thousands of calls fly between them.
+ * Storms: clients and services are killed at random during thousands of calls between them.
  *
  *   anybinder-storm [--device-dir DIR] [--logs DIR] [--seed N] [--seeds COUNT] [--kills N]
  *
  * The director starts a manager and two clients that survive, and services and clients that do
- * not: after some calls (their number is drawn, not a time) one of them is killed and replaced.
- * All of them check what they get: content, and that an error is the death of somebody condemned.
- * At the end the rest is killed, and nothing of them may be left: no process, thread, node,
- * handle, call or notice in the driver's books, no open file on its way. Those who survived hold
- * nothing, and the driver has counted each of their commands and returns as they have. Nobody else
- * may use the driver meanwhile.
+ * not: after a random number of calls one of them is killed and replaced. All of them check what
+ * they get: the content, and that an error is due to the death of a condemned process. At the end
+ * the rest is killed, and nothing may be left of them: no process, thread, node, handle, call or
+ * notice in the driver's statistics, no open file in transit. The survivors have no references
+ * left, and the driver has counted each of their commands and returns as they have. No other
+ * process may use the driver meanwhile.
  *
- * The seed decides who dies and what is called; when, the machine decides.
+ * The seed decides which processes die and what is called; the machine decides when.
  */
 #include <fcntl.h>
 #include <getopt.h>
@@ -57,25 +57,25 @@ static uint32_t draw(uint32_t limit)
 	return (uint32_t)(x >> 32) % limit;
 }
 
-/* Waits for something that must come; a storm that stands still has lost a wake-up. */
+/* Waits for progress; a storm that stands still has lost a wake-up. */
 #define AWAIT(condition)                                                                        \
 	do {                                                                                    \
 		int64_t deadline_ = now_ms() + PATIENCE_MS;                                     \
 		while (!(condition)) {                                                          \
 			check_children();                                                       \
 			if (now_ms() > deadline_)                                               \
-				FAIL("waited in vain for %s", #condition);                      \
+				FAIL("%s did not become true", #condition);             \
 			sleep_ms(1);                                                            \
 		}                                                                               \
 	} while (0)
 
-/* Nobody ends by himself: those who are killed are buried where that is done. */
+/* No process ends by itself; killed ones are reaped where they are killed. */
 static void check_children(void)
 {
 	siginfo_t info = { 0 };
 
 	if (!waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid)
-		FAIL("process %d has ended by itself: %s %d", info.si_pid,
+		FAIL("process %d has ended unexpectedly: %s %d", info.si_pid,
 		     info.si_code == CLD_EXITED ? "status" : "signal", info.si_status);
 }
 
@@ -105,7 +105,7 @@ static void end(struct member *member)
 	member->condemned = true;
 	kill(member->pid, SIGKILL);
 	EXPECT(waitpid(member->pid, &status, 0) == member->pid);
-	/* It may have found fault with something just before. */
+	/* It may have failed a check just before. */
 	EXPECT(WIFSIGNALED(status));
 }
 
@@ -124,7 +124,7 @@ static void rage(struct member **victims)
 		end(victims[i]);
 }
 
-/* No one holds a file of the storm any more. */
+/* No process has a file of the storm open any more. */
 static void expect_files_gone(int pipe_end)
 {
 	struct pollfd wait = { .fd = pipe_end, .events = POLLIN };
@@ -175,18 +175,18 @@ static void run_storm(void)
 	audit_expect(now, "with only the survivors there");
 	for (int i = 0; i < NR_SURVIVORS; i++)
 		audit_member(survivors[i]);
-	storm->go_home = true;
+	storm->may_exit = true;
 	for (int i = 0; i < NR_SURVIVORS; i++)
 		expect_end(survivors[i]);
 	audit_expect(before, "at the end");
 	expect_files_gone(pipe_end);
-	printf("# seed %llu: %llu calls, %u processes; %llu dead replies, %llu deaths told, "
+	printf("# seed %llu: %llu calls, %u processes; %llu dead replies, %llu death notices, "
 	       "%llu files, %llu times no room\n",
 	       (unsigned long long)storm->seed, (unsigned long long)storm->calls,
 	       storm->nr_members, (unsigned long long)storm->dead_replies,
 	       (unsigned long long)storm->deaths, (unsigned long long)storm->files,
 	       (unsigned long long)storm->full_replies);
-	/* A storm in which nothing happened has shown nothing. */
+	/* A storm in which nothing happened proves nothing. */
 	EXPECT(storm->dead_replies && storm->deaths && storm->files);
 	exit(0);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The manager: handle 0, where services register and clients ask for one. Nobody kills it, so a
- * call to it has no excuse. It is told of each death, and only then forgets the service.
+ * The manager: handle 0, where services register and clients look one up. It is never killed, so a
+ * call to it may not fail. It is notified of each death, and removes the service only then.
  */
 #include <pthread.h>
 #include <sys/ioctl.h>
@@ -13,10 +13,10 @@
 
 struct entry {
 	uint32_t handle;
-	uint32_t member; /* whose it is, and the cookie of the request to be told of its death */
+	uint32_t member; /* its owner, and the cookie of the death request */
 };
 
-/* Under the lock: the table, and what is told to the driver of its handles. */
+/* Under the lock: the table, and the commands about its handles. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct entry entries[MAX_SERVICES];
 static uint32_t nr_entries;
@@ -56,10 +56,10 @@ static void died(struct worker *worker, uint64_t cookie)
 
 static void cleared(struct worker *worker, uint64_t cookie)
 {
-	FAIL("the manager has taken back no request");
+	FAIL("a cleared death request of the manager, which clears none");
 }
 
-/* Some service's handle into @answer. The handle must not go before the answer is on its way. */
+/* Puts a service's handle into @answer. The handle must stay until the answer is sent. */
 static void send_service(struct worker *worker, struct parcel *answer, struct packed *packed)
 {
 	pthread_mutex_lock(&lock);
@@ -91,7 +91,7 @@ static void serve(struct worker *worker, const struct binder_transaction_data *t
 		parcel_pack(&answer, &packed);
 		worker_put_reply(worker, &packed);
 	}
-	/* Even when the caller has died: that is no fault of the answer. */
+	/* Even if the caller has died: the answer itself succeeds. */
 	EXPECT_EQ(worker_await_complete(worker), BR_TRANSACTION_COMPLETE);
 	worker->quit = txn->code == CODE_QUIT;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Bytes that follow from who sent them and when: a byte of anybody else's shows. */
+/* The bytes follow from the sender and the call, so that a wrong byte shows. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -65,7 +65,7 @@ static void unpack_object(const uint8_t *at, struct parcel *parcel)
 	EXPECT_EQ(hdr->type, BINDER_TYPE_FD);
 	parcel->file = (int)((const struct binder_fd_object *)at)->fd;
 	if (fstat(parcel->file, &st))
-		FAIL("the file that was received, %d, is none: %s", parcel->file,
+		FAIL("the received file, %d, is not open: %s", parcel->file,
 		     test_errno_name(errno));
 	EXPECT_EQ(st.st_ino, storm->pipe_inode);
 }

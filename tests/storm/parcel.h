@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * parcel: what is sent: a heading, bytes that follow from it, and up to three objects. So whoever
- * receives one can tell whether every byte is the sender's.
+ * parcel: what is sent: a heading, bytes that follow from it, and up to three objects. So a
+ * receiver can check that every byte is the sender's.
  */
 #ifndef STORM_PARCEL_H
 #define STORM_PARCEL_H
@@ -17,19 +17,19 @@
 #define NO_FILE (-1)
 
 struct heading {
-	uint32_t from, seq; /* of the call that it belongs to: who, and its which */
+	uint32_t from, seq; /* of its call: the sender, and the number of the call there */
 	uint32_t nr_bytes;
-	uint32_t about; /* a member that it tells of */
+	uint32_t about; /* a member that it is about */
 };
 
 struct parcel {
 	struct heading heading;
-	uint64_t object;  /* an object of the sender's, not 0; or 0 */
-	uint32_t handle;  /* as received (of what was an object), or to be sent; or NO_HANDLE */
+	uint64_t object;  /* an object of the sender, or 0 */
+	uint32_t handle;  /* as received (for an object), or to be sent; or NO_HANDLE */
 	int file;	  /* or NO_FILE */
 };
 
-/* A parcel as bytes, ready for the driver. */
+/* A parcel as bytes for the driver. */
 struct packed {
 	uint8_t data[sizeof(struct heading) + MAX_BYTES + 128];
 	binder_size_t offsets[3];
@@ -38,8 +38,8 @@ struct packed {
 
 void parcel_pack(const struct parcel *parcel, struct packed *packed);
 /*
- * Take apart what was received; the test fails unless it is what parcel_pack() made. A file in
- * it is the receiver's to close, and has been seen to be the storm's.
+ * Unpack what was received; the test fails unless it is what parcel_pack() made. The receiver
+ * closes a file in it, which has been checked to be the storm's.
  */
 void parcel_unpack(const struct binder_transaction_data *txn, struct parcel *parcel);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Returns are taken one at a time from the buffer of the last read; what is everybody's duty
- * (references, deaths, calls) is done here on the way, and what ends a wait is handed back. A call
- * served in the middle of a wait may wait itself: then the inner wait reads on in the same buffer.
+ * Returns are taken one at a time from the buffer of the last read. What every thread must handle
+ * (references, deaths, calls) is handled here; what ends a wait is returned. A call that is served
+ * during a wait may wait itself: then the inner wait reads on in the same buffer.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -125,7 +125,7 @@ void worker_flush(struct worker *worker)
 
 /* ---- returns ---- */
 
-/* The next return, and its argument. Reads, and hands over what is queued, when it must. */
+/* The next return, and its argument. Reads, and writes what is queued, if necessary. */
 static uint32_t next(struct worker *worker, void *arg)
 {
 	uint32_t id;
@@ -149,7 +149,7 @@ union argument {
 	int32_t error;
 };
 
-/* Does what every thread has to; false when this return is none of that. */
+/* Handles what every thread must; false if this return is not of that kind. */
 static bool duty(struct worker *worker, uint32_t id, const union argument *arg)
 {
 	struct port *port = worker->port;
@@ -184,7 +184,7 @@ static uint32_t take(struct worker *worker, enum wait wait, union argument *arg)
 	if (ends(wait, id))
 		return id;
 	if (wait != FOR_REPLY || id != BR_TRANSACTION_COMPLETE)
-		FAIL("%s where nobody waits for it", command_name(id));
+		FAIL("%s that no thread waits for", command_name(id));
 	return 0;
 }
 

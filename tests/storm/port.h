@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * port: a member's open device, and the threads that talk through it. Blocking reads, as real
- * clients have them. All that is written and returned is counted in the member's tally.
+ * port: a member's open device, and the threads that use it. Reads block, as in real clients. All
+ * that is written and returned is counted in the member's tally.
  */
 #ifndef STORM_PORT_H
 #define STORM_PORT_H
@@ -15,14 +15,14 @@ struct port {
 	int fd;
 	void *map;
 	struct member *me;
-	/* A call came; it is to be answered unless one-way. txn's buffer is theirs to free. */
+	/* A call arrived; the handler replies unless it is one-way, and frees txn's buffer. */
 	void (*serve)(struct worker *worker, const struct binder_transaction_data *txn);
-	/* An object died, or a request to be told so was taken back; @cookie is the request's. */
+	/* An object died, or a death request was cleared; @cookie is that of the request. */
 	void (*died)(struct worker *worker, uint64_t cookie);
 	void (*cleared)(struct worker *worker, uint64_t cookie);
 };
 
-/* A thread; it only may use this. */
+/* A thread; only it may use this. */
 struct worker {
 	struct port *port;
 	uint64_t random;
@@ -32,7 +32,7 @@ struct worker {
 	size_t out_size, in_at, in_size;
 };
 
-/* Open the device and map it; the rest of @port is the caller's to fill in before. */
+/* Open the device and map it; the caller fills in the rest of @port before. */
 void port_open(struct port *port);
 void port_close(struct port *port);
 
@@ -40,31 +40,30 @@ void worker_init(struct worker *worker, struct port *port, uint32_t which);
 /* A number below @limit. */
 uint32_t worker_random(struct worker *worker, uint32_t limit);
 
-/* Queue a command with its argument; worker_flush() hands over what is queued. */
+/* Queue a command with its argument; worker_flush() writes what is queued. */
 void worker_put(struct worker *worker, uint32_t cmd, const void *arg);
 void worker_put_u32(struct worker *worker, uint32_t cmd, uint32_t value);
 void worker_put_u64(struct worker *worker, uint32_t cmd, uint64_t value);
 void worker_flush(struct worker *worker);
 
 /*
- * Queue a call, a one-way call (TF_ONE_WAY in @flags) or, with worker_put_reply(), an answer.
- * The bytes are read when it is flushed.
+ * Queue a call, a one-way call (TF_ONE_WAY in @flags) or, with worker_put_reply(), a reply. The
+ * bytes are read when it is flushed.
  */
 void worker_put_call(struct worker *worker, uint32_t handle, enum code code, uint32_t flags,
 		     struct packed *packed);
 void worker_put_reply(struct worker *worker, struct packed *packed);
 
 /*
- * Flush, and wait for what becomes of the call sent: BR_REPLY (in *reply then, whose buffer is
- * the caller's to free), BR_DEAD_REPLY or BR_FAILED_REPLY. Calls to this thread are served
- * meanwhile.
+ * Flush, and wait for the result of the call: BR_REPLY (then in *reply; the caller frees its
+ * buffer), BR_DEAD_REPLY or BR_FAILED_REPLY. Calls to this thread are served meanwhile.
  */
 uint32_t worker_await_reply(struct worker *worker, struct binder_transaction_data *reply);
-/* The same for what has no answer: BR_TRANSACTION_COMPLETE, or an error as above. */
+/* The same for what gets no reply: BR_TRANSACTION_COMPLETE, or an error as above. */
 uint32_t worker_await_complete(struct worker *worker);
 /* Serve until worker->quit. */
 void worker_loop(struct worker *worker);
-/* Read once and serve what there is. Blocks when nothing is. */
+/* Read once and handle the returns. Blocks until there is one. */
 void worker_serve_once(struct worker *worker);
 
 #endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Storms: clients killed at random while calls fly; on the userspace home, and on the module.
+# Storms: clients killed at random while calls are in progress; on the daemon, and on the module.
 
 STORM_DIR := tests/storm
 STORM_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(STORM_DIR)/*.c)) \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A service: registers, and then serves until it is killed, in whatever it is doing then. It sends
- * back what it got, with the file in it and a new object of its own; and if an object came with
- * the call, it first calls that in turn.
+ * A service: registers, and then serves until it is killed, whatever it is doing then. It sends
+ * back what it got, with the file in it and a new object; if the call brought an object, it first
+ * calls that.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -63,7 +63,7 @@ static void serve(struct worker *worker, const struct binder_transaction_data *t
 
 static void died(struct worker *worker, uint64_t cookie)
 {
-	FAIL("a service has asked for nobody's death");
+	FAIL("a death notice for a service, which requests none");
 }
 
 static void *thread_main(void *arg)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The unit tests of the engine: all, or those whose names contain a word given as an argument
- * (behind --without: all others), summed up (as `--name NAME`, if those come first; as
- * `--global NAME`, with all calls in the regime of that name).  A test that leaves
- * engine memory behind has failed.
+ * (after --without: all others). The title of the summary is that of `--name NAME`, if those come
+ * first; `--global NAME` makes all calls in the locking mode global as well. A test that leaves
+ * engine memory allocated has failed.
  */
 #include "check.h"
 #include "host.h"

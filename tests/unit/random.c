@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Numbers that look like chance and are the same on every run: xorshift of 64 bits. */
+/* Pseudo-random numbers, the same on every run: xorshift of 64 bits. */
 #include "check.h"
 
 uint32_t unit_random(uint64_t *state)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of tests makes itself: TEST() registers each before main() begins. A program brings
- * what has to be done before and after each of them.
+ * The list of tests: TEST() registers each before main() begins. A program provides what is done
+ * before and after each of them.
  */
 #include "check.h"
 

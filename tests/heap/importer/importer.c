@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A test's device without hardware: it gets a DMA-BUF by its file, has it mapped for itself as any
- * driver does, and reads and writes the memory at the addresses that it is told.
+ * A test device without hardware: it gets a DMA-BUF by its file, maps it as any driver does, and
+ * reads and writes the memory at the addresses that it gets.
  */
 #include "importer_abi.h"
 
@@ -19,7 +19,7 @@
 
 #include "compat/compat.h"
 
-/* Kernels whose dma_buf_vmap() wants its caller to hold a lock have another that takes it. */
+/* Kernels whose dma_buf_vmap() requires its caller to hold a lock have a variant that takes it. */
 #ifdef COMPAT_HAVE_DMA_BUF_VMAP_UNLOCKED
 #define kernel_map dma_buf_vmap_unlocked
 #define kernel_unmap dma_buf_vunmap_unlocked
@@ -66,7 +66,7 @@ static void unmap(struct mapped *mapped)
 	dma_buf_detach(mapped->dmabuf, mapped->attachment);
 }
 
-/* There is no IOMMU in the test's machine: what a device calls an address is one of memory. */
+/* There is no IOMMU in the test machine: a device address is an address of memory. */
 static int by_device(struct dma_buf *dmabuf, struct importer_request *request, bool fill)
 {
 	struct mapped mapped;

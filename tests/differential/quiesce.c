@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * close() and death return before the driver has told others of it. Its statistics tell when all
- * is done: the number of live processes ("proc: active N") falls as the very last thing.
+ * The driver releases a closed or dead open asynchronously. Its statistics show when that is done:
+ * the number of live processes ("proc: active N") is decreased last.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "settle.h"
+#include "quiesce.h"
 #include "test.h"
 
-#define SETTLE_TIMEOUT_MS 10000
+#define QUIESCE_TIMEOUT_MS 10000
 
-const char *settle_find_stats(const char *device_dir)
+const char *quiesce_find_stats(const char *device_dir)
 {
 	static char path[4096];
 	static const char *const debugfs = "/sys/kernel/debug/binder/stats";
@@ -40,7 +40,7 @@ static char *read_stats(const char *stats)
 	return text;
 }
 
-unsigned int settle_count(const char *stats, const char *what)
+unsigned int quiesce_count(const char *stats, const char *what)
 {
 	unsigned int count = 0;
 	char heading[64], *line;
@@ -48,17 +48,18 @@ unsigned int settle_count(const char *stats, const char *what)
 	snprintf(heading, sizeof(heading), "\n%s: active ", what);
 	line = strstr(read_stats(stats), heading);
 	if (line && sscanf(line + strlen(heading), "%u", &count) != 1)
-		FAIL("%s cannot be understood", stats);
+		FAIL("%s is malformed", stats);
 	return count;
 }
 
-void settle(const char *stats, unsigned int opens)
+void quiesce(const char *stats, unsigned int opens)
 {
-	int64_t deadline = now_ms() + SETTLE_TIMEOUT_MS;
+	int64_t deadline = now_ms() + QUIESCE_TIMEOUT_MS;
 
-	while (settle_count(stats, "proc") > opens) {
+	while (quiesce_count(stats, "proc") > opens) {
 		if (now_ms() > deadline)
-			FAIL("closed opens stay: %u of %u", settle_count(stats, "proc"), opens);
+			FAIL("closed opens were not released: %u, want %u",
+			     quiesce_count(stats, "proc"), opens);
 		usleep(300);
 	}
 }
