@@ -3,9 +3,9 @@
  * All that a host may include and call of the engine.
  *
  * A host opens a process, looks up the calling thread for each call, and passes in
- * ioctls whose argument it has copied.  Where the stock driver would sleep, the engine
+ * ioctls whose argument it has copied. Where the stock driver would sleep, the engine
  * returns BINDER_WOULD_BLOCK and the host waits: it parks the thread and calls
- * binder_resume() after host_wake(), a signal or a timeout.  Calls of one thread never
+ * binder_resume() after host_wake(), a signal or a timeout. Calls of one thread never
  * overlap; calls of different threads may.
  *
  * Unless stated otherwise a function may sleep and is called with no lock held.
@@ -28,24 +28,32 @@ void binder_world_init(void);
 
 /* ---- devices -------------------------------------------------------------- */
 
-/* A device named @name, at most BINDER_NAME_MAX bytes; the caller gets a reference.
- * NULL: no memory, or the name is too long. */
+/*
+ * A device named @name, at most BINDER_NAME_MAX bytes; the caller gets a reference.
+ * NULL: no memory, or the name is too long.
+ */
 struct binder_context *binder_context_new(const char *name);
 void binder_context_put(struct binder_context *context);
 
 /* ---- opens ---------------------------------------------------------------- */
 
-/* Opens a device for the process described by @opener, which is passed to
- * host_proc_init().  -ENOMEM, or what host_proc_init() returns. */
+/*
+ * Opens a device for the process described by @opener, which is passed to
+ * host_proc_init(). -ENOMEM, or what host_proc_init() returns.
+ */
 int binder_open(struct binder_context *context, const void *opener, struct binder_proc **proc);
-/* A file descriptor of this open was closed: every waiting thread of the process returns
- * once (stock behaviour of close()). */
+/*
+ * A file descriptor of this open was closed: every waiting thread of the process returns
+ * once (stock behaviour of close()).
+ */
 void binder_flush(struct binder_proc *proc);
-/* The open ends.  No call of it is under way and none may follow. */
+/* The open ends. No call of it is under way and none may follow. */
 void binder_release(struct binder_proc *proc);
-/* The process mapped its receive buffer at @base; @size: bytes, used up to
- * BINDER_MAP_MAX_SIZE and rounded down to whole pages.  -EBUSY: there is a mapping
- * already; -EINVAL: less than a page; -ENOMEM. */
+/*
+ * The process mapped its receive buffer at @base; @size: bytes, used up to
+ * BINDER_MAP_MAX_SIZE and rounded down to whole pages. -EBUSY: there is a mapping
+ * already; -EINVAL: less than a page; -ENOMEM.
+ */
 int binder_mmap(struct binder_proc *proc, u64 base, size_t size);
 
 void binder_proc_get(struct binder_proc *proc);
@@ -56,12 +64,16 @@ struct host_map *binder_proc_map(struct binder_proc *proc);
 
 /* ---- threads -------------------------------------------------------------- */
 
-/* The thread @tid of @proc, created if it is not known; the caller gets a reference.
- * @opener is passed to host_thread_init().  NULL: no memory, or BINDER_MAX_THREADS. */
+/*
+ * The thread @tid of @proc, created if it is not known; the caller gets a reference.
+ * @opener is passed to host_thread_init(). NULL: no memory, or BINDER_MAX_THREADS.
+ */
 struct binder_thread *binder_thread_find_or_new(struct binder_proc *proc, s32 tid,
 						const void *opener);
-/* The thread @tid of @proc without a reference, NULL if it is not known: for a host where
- * only the thread itself can end it during its call. */
+/*
+ * The thread @tid of @proc without a reference, NULL if it is not known: for a host where
+ * only the thread itself can end it during its call.
+ */
 struct binder_thread *binder_thread_find(struct binder_proc *proc, s32 tid);
 void binder_thread_get(struct binder_thread *thread);
 void binder_thread_put(struct binder_thread *thread);
@@ -69,8 +81,10 @@ struct host_thread *binder_thread_host(struct binder_thread *thread);
 struct binder_thread *binder_thread_of_host(struct host_thread *host);
 /* How long a call that returned BINDER_WOULD_BLOCK may wait, in ms; 0: without limit. */
 u32 binder_thread_wait_timeout_ms(const struct binder_thread *thread);
-/* Stores the numbers of up to @max threads of @proc from @first on, in rising order;
- * returns how many.  *@total: threads of the process. */
+/*
+ * Stores the numbers of up to @max threads of @proc from @first on, in rising order;
+ * returns how many. *@total: threads of the process.
+ */
 u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max, u32 *total);
 
 /* ---- calls ---------------------------------------------------------------- */
@@ -84,10 +98,10 @@ u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max,
  */
 
 /*
- * One ioctl.  @arg: ABI_IOC_SIZE(cmd) bytes, copied in by the host if the command's
+ * One ioctl. @arg: ABI_IOC_SIZE(cmd) bytes, copied in by the host if the command's
  * direction says so, and to be copied back likewise; for BINDER_WRITE_READ also when
- * an error is returned.  @nonblock: O_NONBLOCK of the file.  -EINVAL: unknown number
- * or size.  0, -errno, BINDER_WOULD_BLOCK or BINDER_RESTART.
+ * an error is returned. @nonblock: O_NONBLOCK of the file. -EINVAL: unknown number
+ * or size. 0, -errno, BINDER_WOULD_BLOCK or BINDER_RESTART.
  */
 int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock);
 /* binder_ioctl() of BINDER_WRITE_READ. */
@@ -96,18 +110,22 @@ int binder_write_read(struct binder_thread *thread, struct binder_write_read *bw
 u32 binder_ioctl_code(u32 nr);
 
 enum binder_resume_reason { RESUME_WOKEN, RESUME_INTERRUPTED, RESUME_TIMED_OUT };
-/* Continues the call of @thread that returned BINDER_WOULD_BLOCK, with the same @cmd and
- * @arg; returns as binder_ioctl().  A spurious call returns BINDER_WOULD_BLOCK again.
- * Interrupted: -EINTR, unless there is something to return already. */
+/*
+ * Continues the call of @thread that returned BINDER_WOULD_BLOCK, with the same @cmd and
+ * @arg; returns as binder_ioctl(). A spurious call returns BINDER_WOULD_BLOCK again.
+ * Interrupted: -EINTR, unless there is something to return already.
+ */
 int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
 		  enum binder_resume_reason reason);
-/* The thread polls its process from now on.  True: a read would return at once (POLLIN). */
+/* The thread polls its process from now on. True: a read would return at once (POLLIN). */
 bool binder_poll(struct binder_thread *thread);
 
 /* ---- memory pressure ------------------------------------------------------ */
 
-/* Returns up to @max idle buffer pages to the system; the result is their number.  Waits
- * for no lock. */
+/*
+ * Returns up to @max idle buffer pages to the system; the result is their number. Waits
+ * for no lock.
+ */
 size_t binder_shrink(size_t max);
 /* How many there are; 0 also if a lock is taken. */
 size_t binder_idle_pages(void);

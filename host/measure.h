@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What only measurements need of a host: lock counters, locking modes, stages of a
- * round trip.  Optional: for an operation that a host does not define, defaults.h
- * does nothing.  A host that implements an operation also defines a macro of its name
+ * round trip. Optional: for an operation that a host does not define, defaults.h
+ * does nothing. A host that implements an operation also defines a macro of its name
  * (see trace.h); those of one group come together.
  */
 #ifndef BINDER_MEASURE_H
@@ -10,23 +10,25 @@
 
 /* ---- lock counters (common/contention.h) --------------------------------- */
 
-/* Are the locks counted at present?  [atomic] */
+/* Are the locks counted at present? [atomic] */
 static inline bool host_is_counting_locks(void);
 static inline void host_count_locks(bool on); /* [sleeps] */
-/* Does not wait.  [fails: false, the lock is taken]  [atomic] */
+/* Does not wait. [fails: false, the lock is taken]  [atomic] */
 static inline bool host_spin_trylock(struct host_spinlock *lock);
-/* A number that threads running at the same time rarely share.  [atomic] */
+/* A number that threads running at the same time rarely share. [atomic] */
 static inline u32 host_shard(void);
 
 /* ---- locking modes (common/locking_mode.h) ------------------------------- */
 
-/* Is there one mutex around all calls?  Never changes after the first call.  [atomic] */
+/* Is there one mutex around all calls? Never changes after the first call. [atomic] */
 static inline bool host_locking_is_global(void);
-/* That mutex, which the host owns.  In the mode global-nopreempt the owner stays on its
- * CPU between its own sleeps; the host sees to that.  [sleeps] */
+/*
+ * That mutex, which the host owns. In the mode global-nopreempt the owner stays on its
+ * CPU between its own sleeps; the host sees to that. [sleeps]
+ */
 static inline void host_global_lock(void);
 static inline void host_global_unlock(void);
-/* Does not wait.  [fails: false, the mutex is taken] */
+/* Does not wait. [fails: false, the mutex is taken] */
 static inline bool host_global_trylock(void);
 
 /* ---- stages of a round trip (things/stage.h) ------------------------------ */
@@ -39,10 +41,12 @@ enum host_stage {
 	HOST_STAGE_COPY,
 	HOST_STAGE_COUNT,
 };
-/* Are stages recorded at present?  [atomic] */
+/* Are stages recorded at present? [atomic] */
 static inline bool host_trace_stages_wanted(void);
-/* Records @stage of transaction @id with the time.  @answers: the call that reply @id
- * answers, or 0; @pid, @tid: the thread that reached the stage.  [atomic] */
+/*
+ * Records @stage of transaction @id with the time. @answers: the call that reply @id
+ * answers, or 0; @pid, @tid: the thread that reached the stage. [atomic]
+ */
 static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, s32 pid, s32 tid);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracing: the events of the stock driver's tracepoints.  Optional: for an operation
- * that a host does not define, defaults.h does nothing.  All are [atomic] and cost
+ * Tracing: the events of the stock driver's tracepoints. Optional: for an operation
+ * that a host does not define, defaults.h does nothing. All are [atomic] and cost
  * next to nothing while nothing listens.
  *
  * A host that implements an operation also defines a macro of its name:
@@ -13,11 +13,13 @@
 
 static inline void host_trace_command(u32 cmd);
 static inline void host_trace_return(u32 cmd);
-/* The commands of a call are done; its read is done.  @err: 0 or errno. */
+/* The commands of a call are done; its read is done. @err: 0 or errno. */
 static inline void host_trace_write_done(int err);
 static inline void host_trace_read_done(int err);
-/* A thread looks for work.  @proc_work: it may take work of its process; @in_call: its
- * transaction stack is not empty; @has_todo: its own todo list is not empty. */
+/*
+ * A thread looks for work. @proc_work: it may take work of its process; @in_call: its
+ * transaction stack is not empty; @has_todo: its own todo list is not empty.
+ */
 static inline void host_trace_wait(bool proc_work, bool in_call, bool has_todo);
 
 struct host_trace_txn {
@@ -57,10 +59,12 @@ struct host_trace_translation {
 };
 static inline void host_trace_object(enum host_trace_object kind,
 				     const struct host_trace_translation *x);
-/* Does anything listen to host_trace_object()?  Its handles cost a look-up. */
+/* Does anything listen to host_trace_object()? Its handles cost a look-up. */
 static inline bool host_trace_objects_wanted(void);
-/* A file is taken from its sender; is installed in its receiver as @fd.  @off: of its
- * number in the buffer, in bytes. */
+/*
+ * A file is taken from its sender; is installed in its receiver as @fd. @off: of its
+ * number in the buffer, in bytes.
+ */
 static inline void host_trace_file_sent(u32 id, u32 fd, size_t off);
 static inline void host_trace_file_received(u32 id, u32 fd, size_t off);
 

@@ -12,13 +12,17 @@ struct binder_buffer;
 struct binder_proc;
 struct binder_thread;
 
-/* BC_FREE_BUFFER of the buffer with user address @ptr.  A client's mistake is logged.  May
- * sleep; no lock held. */
+/*
+ * BC_FREE_BUFFER of the buffer with user address @ptr. A client's mistake is logged. May
+ * sleep; no lock held.
+ */
 void binder_buffer_free_command(struct binder_thread *thread, u64 ptr);
 
-/* Drops what @buffer keeps and frees it.  @freer: the thread of the receiver that frees it,
+/*
+ * Drops what @buffer keeps and frees it. @freer: the thread of the receiver that frees it,
  * to close the files of fd arrays; NULL: they stay open, because the buffer was not
- * delivered, or the receiver is dead.  May sleep; no lock held. */
+ * delivered, or the receiver is dead. May sleep; no lock held.
+ */
 void binder_buffer_release(struct binder_proc *proc, struct binder_thread *freer,
 			   struct binder_buffer *buffer);
 /* The receiver dies and all its handles are removed: the buffer need not drop them. */

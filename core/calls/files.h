@@ -10,9 +10,11 @@
 struct binder_thread;
 struct binder_transaction;
 
-/* Installs the files of @t in the process of @thread, whose own call this is, and stores
- * their numbers in the data.  0 and *@fds the numbers; HOST_FDS_LATER; or errno.  *@fds is
- * to be freed in any case.  May sleep; no lock held. */
+/*
+ * Installs the files of @t in the process of @thread, whose own call this is, and stores
+ * their numbers in the data. 0 and *@fds the numbers; HOST_FDS_LATER; or errno. *@fds is
+ * to be freed in any case. May sleep; no lock held.
+ */
 int binder_files_install(struct binder_transaction *t, struct binder_thread *thread, u32 **fds);
 
 #endif

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A call carries the priority of its sender.  The node states a minimum for its calls, and
+ * A call carries the priority of its sender. The node states a minimum for its calls, and
  * whether a real-time priority may be inherited at all (Android's rule; otherwise a
- * real-time caller counts as nice 0).  One-way calls carry no priority, because no thread
+ * real-time caller counts as nice 0). One-way calls carry no priority, because no thread
  * waits for them.
  *
- * A thread that is real-time by its own choice keeps its priority whoever the caller is;
+ * A thread that is real-time by its own choice keeps its priority for every call;
  * one that inherited a real-time priority drops it.
  *
- * Asking for a thread's priority costs a system call in a host like the daemon.  So the
+ * Asking for a thread's priority costs a system call in a host like the daemon. So the
  * answer is cached until the thread leaves the driver, where it could change it itself.
  */
 #include "calls/inherit.h"

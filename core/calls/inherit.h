@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * inherit: priority inheritance.  A thread serves a call at the priority of its caller, or
+ * inherit: priority inheritance. A thread serves a call at the priority of its caller, or
  * at the minimum that the node asks for, and gets its own priority back afterwards.
  *
  * All are called by the thread's own call, with no lock held; all but
@@ -15,8 +15,10 @@ struct binder_node;
 struct binder_thread;
 struct binder_transaction;
 
-/* The call @t to @node is about to be delivered to @thread: saves the thread's priority
- * in @t and changes it. */
+/*
+ * The call @t to @node is about to be delivered to @thread: saves the thread's priority
+ * in @t and changes it.
+ */
 void binder_inherit_priority(struct binder_thread *thread, struct binder_transaction *t,
 			     const struct binder_node *node);
 /* The priority of the sending thread. */

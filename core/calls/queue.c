@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A call back into a waiting thread goes to that thread.  Any other call goes to a thread
- * that waits in the loop or, if none does, to the process.  A one-way call goes behind an
- * earlier one of the same node (calls/oneway.h).  A dead process takes nothing; a frozen one
+ * A call back into a waiting thread goes to that thread. Any other call goes to a thread
+ * that waits in the loop or, if none does, to the process. A one-way call goes behind an
+ * earlier one of the same node (calls/oneway.h). A dead process takes nothing; a frozen one
  * takes one-way calls, which it reads when it is thawed.
  */
 #include "calls/queue.h"
@@ -95,8 +95,10 @@ int binder_queue_call(struct binder_transaction *t, struct binder_node *node,
 		if (frozen && node->async_busy)
 			outdated = binder_oneway_take_outdated_nlocked(node, t);
 		place_nlocked(t, node, proc, thread);
-		/* The buffer, which references the node, cannot be freed before the
-		 * locks are released. */
+		/*
+		 * The buffer, which references the node, cannot be freed before the
+		 * locks are released.
+		 */
 		host_atomic_add_return(&node->pins, -1);
 	}
 	binder_unlock(&proc->inner_lock);

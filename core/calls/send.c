@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Sending takes four steps: find the target, build the transaction in the receiver's buffer,
- * queue it, complete it.  Each step succeeds or describes its failure in one struct
- * binder_result.  What was taken until then is released in one place (undo()), and the
+ * queue it, complete it. Each step succeeds or describes its failure in one struct
+ * binder_result. What was taken until then is released in one place (undo()), and the
  * sender gets the failure as a return code.
  */
 #include "calls/send.h"
@@ -53,7 +53,7 @@ struct send {
 
 /* ---- step 1: find the target ------------------------------------------------- */
 
-/* Finds the node's owner, and references the node for it.  False: the owner is dead. */
+/* Finds the node's owner, and references the node for it. False: the owner is dead. */
 static bool get_owner(struct send *s)
 {
 	struct binder_node *node = s->node;
@@ -79,8 +79,10 @@ static void clear_error_ilocked(struct send *s) REQUIRES(&s->thread->proc->inner
 	s->thread->ee.param = 0;
 }
 
-/* If the owner of the target waits, somewhere up the thread's stack, for a reply of this
- * thread, then this is a call back, and the waiting thread must serve it. */
+/*
+ * If the owner of the target waits, somewhere up the thread's stack, for a reply of this
+ * thread, then this is a call back, and the waiting thread must serve it.
+ */
 static void find_waiting_thread_ilocked(struct send *s) REQUIRES(&s->thread->proc->inner_lock)
 {
 	struct binder_transaction *t;
@@ -97,8 +99,10 @@ static void find_waiting_thread_ilocked(struct send *s) REQUIRES(&s->thread->pro
 	}
 }
 
-/* A thread may call when it has no call outstanding, or while it serves one; not while it
- * waits for a reply, nor with a call in its todo list. */
+/*
+ * A thread may call when it has no call outstanding, or while it serves one; not while it
+ * waits for a reply, nor with a call in its todo list.
+ */
 static int check_stack(struct send *s)
 {
 	struct binder_thread *thread = s->thread;
@@ -143,8 +147,10 @@ static int find_target(struct send *s)
 	return s->oneway ? 0 : check_stack(s);
 }
 
-/* The caller waits until it gets the reply or dies, which queue_reply() checks again under
- * its lock. */
+/*
+ * The caller waits until it gets the reply or dies, which queue_reply() checks again under
+ * its lock.
+ */
 static bool waits_for_racy(const struct binder_thread *caller, const struct binder_transaction *t)
 {
 	return BINDER_READ_ONCE(caller->stack) == t;
@@ -319,7 +325,7 @@ static void unqueue_completion_ilocked(struct send *s) REQUIRES(&s->thread->proc
 	s->thread->nr_unread--;
 }
 
-/* Pops the call from the caller's stack and queues the reply for it.  False: it is dead. */
+/* Pops the call from the caller's stack and queues the reply for it. False: it is dead. */
 static bool deliver_reply(struct send *s, struct binder_thread *to)
 {
 	bool alive;
@@ -433,8 +439,10 @@ static void undo(struct send *s)
 		binder_transaction_free(s->t);
 }
 
-/* The thread gets the error of a failed call.  The error of a failed reply goes to the
- * caller, and the thread that replied gets BR_TRANSACTION_COMPLETE. */
+/*
+ * The thread gets the error of a failed call. The error of a failed reply goes to the
+ * caller, and the thread that replied gets BR_TRANSACTION_COMPLETE.
+ */
 static void return_failure(struct send *s)
 {
 	struct binder_thread *thread = s->thread;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The life of a transaction apart from sending it.  A call is owned by its receiver (in a
+ * The life of a transaction apart from sending it. A call is owned by its receiver (in a
  * todo list, then on a stack) and remembered by its sender, and either may die at any time.
  * `from` is the only link from receiver to sender; it has a lock of its own because neither
- * side's locks may be held while looking at the other.  A sender that dies clears it.
+ * side's locks may be held while looking at the other. A sender that dies clears it.
  *
  * Tested in: core/calls/call_test.c
  */
@@ -157,7 +157,7 @@ static void set_extended_error(struct binder_thread *from, u32 id, const struct 
 	from->ee.param = why->err;
 }
 
-/* Queues the error for the sender, which waits for the reply.  False: it is gone. */
+/* Queues the error for the sender, which waits for the reply. False: it is gone. */
 static bool notify_sender(struct binder_transaction *t, const struct binder_result *why,
 			  bool extended)
 {
@@ -189,8 +189,10 @@ void binder_transaction_fail(struct binder_transaction *t, const struct binder_r
 		bool notified = notify_sender(t, why, extended);
 		struct binder_transaction *outer = notified ? NULL : t->from_parent;
 
-		/* The sender died waiting, so the call that it was serving then gets no
-		 * reply either. */
+		/*
+		 * The sender died waiting, so the call that it was serving then gets no
+		 * reply either.
+		 */
 		binder_transaction_free(t);
 		if (outer)
 			BINDER_COVER(FAILED_OUTWARDS);

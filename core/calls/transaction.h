@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * binder_transaction: one call, reply or one-way call, from the moment that it is sent until
- * it is replied to, delivered or lost.  A call is on two stacks at once, the sender's and
+ * it is replied to, delivered or lost. A call is on two stacks at once, the sender's and
  * the receiver's, which is how a call back into a waiting thread finds that thread.
  */
 #ifndef BINDER_TRANSACTION_H
@@ -42,8 +42,10 @@ struct binder_transaction {
 	/* sender's inner_lock */
 	struct binder_transaction *from_parent;
 	struct binder_transaction *next_orphan; /* while its sender's stack is unwound */
-	/* receiver's inner_lock; the first five are marked, because the sender's side and
-	 * reports load them without it */
+	/*
+	 * receiver's inner_lock; the first five are marked, because the sender's side and
+	 * reports load them without it
+	 */
 	struct binder_proc *to_proc;
 	struct binder_thread *to_thread;
 	s32 to_pid, to_tid;
@@ -57,17 +59,23 @@ struct binder_transaction {
 	u32 nr_files;
 };
 
-/* By @thread's own call, which may keep the memory of its last one.  NULL: no memory.  May
- * sleep. */
+/*
+ * By @thread's own call, which may keep the memory of its last one. NULL: no memory. May
+ * sleep.
+ */
 struct binder_transaction *binder_transaction_new(struct binder_thread *thread);
-/* Frees the transaction and the files in it.  The buffer stays with its receiver.  May
- * sleep; no lock held. */
+/*
+ * Frees the transaction and the files in it. The buffer stays with its receiver. May
+ * sleep; no lock held.
+ */
 void binder_transaction_free(struct binder_transaction *t);
 /* The same by @thread's own call, which keeps the memory for its next transaction. */
 void binder_transaction_free_by(struct binder_thread *thread, struct binder_transaction *t);
 
-/* The receiving process.  It may be asked for without its lock: the answer changes only
- * to NULL, when the process dies. */
+/*
+ * The receiving process. It may be asked for without its lock: the answer changes only
+ * to NULL, when the process dies.
+ */
 static inline bool binder_transaction_is_in_racy(const struct binder_transaction *t,
 						 const struct binder_proc *proc)
 {
@@ -81,8 +89,10 @@ static inline void binder_transaction_set_in(struct binder_transaction *t,
 	BINDER_WRITE_ONCE(t->to_pid, proc ? proc->pid : 0);
 }
 
-/* Is @thread to reply to it?  Both sides ask this about their stacks, each under its own
- * lock; to a thread that is not the receiver the answer never becomes true. */
+/*
+ * Is @thread to reply to it? Both sides ask this about their stacks, each under its own
+ * lock; to a thread that is not the receiver the answer never becomes true.
+ */
 static inline bool binder_transaction_is_for_racy(const struct binder_transaction *t,
 						  const struct binder_thread *thread)
 {
@@ -99,8 +109,10 @@ static inline void binder_transaction_set_for(struct binder_transaction *t,
 /* Counts @t among the outstanding transactions of @proc. */
 void binder_transaction_count_ilocked(struct binder_transaction *t, struct binder_proc *proc)
 	REQUIRES(&proc->inner_lock);
-/* Detaches @t from its buffer, which is returned (NULL if it has none any more), and ends
- * its count.  @proc: the receiving process. */
+/*
+ * Detaches @t from its buffer, which is returned (NULL if it has none any more), and ends
+ * its count. @proc: the receiving process.
+ */
 struct binder_buffer *binder_transaction_detach_ilocked(struct binder_transaction *t,
 							struct binder_proc *proc)
 	REQUIRES(&proc->inner_lock);
@@ -110,13 +122,17 @@ struct binder_buffer *binder_transaction_detach(struct binder_transaction *t);
 /* The thread that waits for the reply, with a reference; NULL if there is none. */
 struct binder_thread *binder_transaction_get_from(struct binder_transaction *t);
 
-/* Queues an error for the sender or, if it is gone, for the sender of the call that it was
- * serving, and frees @t.  @extended: also as the extended error, which is for a reply that
- * fails, not for a death.  May sleep; no lock held. */
+/*
+ * Queues an error for the sender or, if it is gone, for the sender of the call that it was
+ * serving, and frees @t. @extended: also as the extended error, which is for a reply that
+ * fails, not for a death. May sleep; no lock held.
+ */
 void binder_transaction_fail(struct binder_transaction *t, const struct binder_result *why,
 			     bool extended);
-/* @t will not be delivered: fails it if it is a call, else frees it.  Its buffer is left to
- * the caller. */
+/*
+ * @t will not be delivered: fails it if it is a call, else frees it. Its buffer is left to
+ * the caller.
+ */
 void binder_transaction_drop(struct binder_transaction *t, const struct binder_result *why);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The data of a transaction is copied to the receiver's buffer at once.  Then the objects in
+ * The data of a transaction is copied to the receiver's buffer at once. Then the objects in
  * it, named by the offsets array, are read once each from the sender, checked, translated into
- * what they mean in the receiver, and written over the copy.  The sender may change its memory
+ * what they mean in the receiver, and written over the copy. The sender may change its memory
  * meanwhile: what is written is what was checked, and nothing is read back from the
- * receiver's buffer.  Each reference or file that an object carries is recorded (a resource of
+ * receiver's buffer. Each reference or file that an object carries is recorded (a resource of
  * the buffer, a file slot of the transaction), which is all that an undo needs.
  */
 #include "calls/translate.h"
@@ -133,7 +133,7 @@ static void trace_object(struct walk *w, enum host_trace_object what,
 	host_trace_object(what, &x);
 }
 
-/* The receiver gets a handle for @node.  @own: the node is the sender's. */
+/* The receiver gets a handle for @node. @own: the node is the sender's. */
 static int give_handle(struct walk *w, struct binder_node *node, bool strong, bool own)
 {
 	struct flat_binder_object *o = &w->object.flat;
@@ -303,8 +303,10 @@ static const struct {
 
 /* ---- the walk ------------------------------------------------------------------ */
 
-/* Copies the data between objects if it could not be copied as a whole: which error is
- * returned depends on what is reached first. */
+/*
+ * Copies the data between objects if it could not be copied as a whole: which error is
+ * returned depends on what is reached first.
+ */
 static int copy_between(struct walk *w, u64 from, u64 to)
 {
 	int err = 0;
@@ -321,8 +323,10 @@ static int translate_one(struct walk *w, u64 off, u64 *min_off)
 	size_t avail, size, k;
 	int err;
 
-	/* The stock driver copies the data between objects as it goes, and fails with
-	 * -EFAULT if there is none. */
+	/*
+	 * The stock driver copies the data between objects as it goes, and fails with
+	 * -EFAULT if there is none.
+	 */
 	if (off < *min_off || off > x->tr->data_size)
 		return bad(w, -EFAULT, "object offsets out of order or out of bounds");
 	avail = binder_object_readable(off, *min_off, x->tr->data_size);

@@ -21,9 +21,11 @@ struct binder_translation {
 	bool allow_fds;
 };
 
-/* Copies and translates the data.  0, or *@why and its errno: then resources and files that
+/*
+ * Copies and translates the data. 0, or *@why and its errno: then resources and files that
  * were translated already are listed in the buffer and in the transaction, to be dropped
- * with them.  By the sender's own call.  May sleep; no lock held. */
+ * with them. By the sender's own call. May sleep; no lock held.
+ */
 int binder_translate(struct binder_translation *x, struct binder_result *why);
 
 #endif

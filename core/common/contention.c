@@ -2,7 +2,7 @@
 /*
  * Counters shared by all threads would be contended themselves and change the result.
  * So there are as many sets as threads may run at the same time, and host_shard() names
- * one that no other running thread is likely to use.  If two do, the sums are still
+ * one that no other running thread is likely to use. If two do, the sums are still
  * right.
  */
 #include "common/contention.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The engine's locks: their ranks, and the annotations that state the rules to the
- * compiler.  docs/LOCKING.md explains them.
+ * compiler. docs/LOCKING.md explains them.
  *
- * A lock of a lower rank is taken before one of a higher rank.  Two locks of one rank
- * are never nested.  Nothing is allocated, freed, copied from or to a caller, logged or
+ * A lock of a lower rank is taken before one of a higher rank. Two locks of one rank
+ * are never nested. Nothing is allocated, freed, copied from or to a caller, logged or
  * destroyed with a spinlock held.
  *
  * The suffix of a function states the lock that its caller holds: _ilocked the
- * inner_lock of a process, _olocked its outer_lock, _nlocked the lock of a node.  Its
+ * inner_lock of a process, _olocked its outer_lock, _nlocked the lock of a node. Its
  * declaration says the same by REQUIRES(), which clang checks (-Wthread-safety), and it
  * begins with binder_assert_held(), which builds with BINDER_DEBUG check at run time.
  */
@@ -41,8 +41,10 @@
 #define RELEASED(lock)	   ((void)0) /* released by a function called through a pointer */
 #endif
 
-/* Marked loads and stores of one word without its lock, for functions named *_racy,
- * where a stale value does no harm; each says why. */
+/*
+ * Marked loads and stores of one word without its lock, for functions named *_racy,
+ * where a stale value does no harm; each says why.
+ */
 #define BINDER_READ_ONCE(x)	  __atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define BINDER_WRITE_ONCE(x, v)  __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 
@@ -102,8 +104,10 @@ static inline void binder_rank_assert(enum binder_lock_rank rank)
 		__builtin_trap(); /* not held */
 }
 
-/* For operations that may sleep or free: no lock is held, except for the mutex of a
- * locking mode. */
+/*
+ * For operations that may sleep or free: no lock is held, except for the mutex of a
+ * locking mode.
+ */
 static inline void binder_assert_unlocked(void)
 {
 	if (*host_lock_ranks() & ~(1u << RANK_GLOBAL))
@@ -136,8 +140,10 @@ static inline void binder_assert_held(const struct binder_lock *lock) ASSERTS(lo
 	binder_rank_assert(lock->rank);
 }
 
-/* The object that @lock belongs to is not visible to other threads: yet, or any more.  The
- * compiler then takes the lock for held. */
+/*
+ * The object that @lock belongs to is not visible to other threads: yet, or any more. The
+ * compiler then takes the lock for held.
+ */
 static inline void binder_assert_private(const struct binder_lock *lock) ASSERTS(lock)
 {
 }

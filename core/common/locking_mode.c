@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The mutex belongs to the host, which may also keep its owner on its CPU.  It has
+ * The mutex belongs to the host, which may also keep its owner on its CPU. It has
  * the first rank: a call that would block returns to the host, so it leaves the mutex,
  * and enters it again when it is resumed.
  */

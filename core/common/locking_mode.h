@@ -24,12 +24,14 @@ enum binder_locking_mode { LOCKING_FINE, LOCKING_GLOBAL, LOCKING_GLOBAL_NOPREEMP
 bool binder_locking_mode_parse(const char *name, enum binder_locking_mode *mode);
 const char *binder_locking_mode_name(enum binder_locking_mode mode);
 
-/* Called by the host before any other function of the engine; host_locking_is_global()
- * must agree. */
+/*
+ * Called by the host before any other function of the engine; host_locking_is_global()
+ * must agree.
+ */
 void binder_locking_mode_choose(enum binder_locking_mode mode);
 enum binder_locking_mode binder_locking_mode_chosen(void);
 
-/* The mutex.  Not recursive; may sleep; no lock held. */
+/* The mutex. Not recursive; may sleep; no lock held. */
 void binder_global_lock(void);
 void binder_global_unlock(void);
 

@@ -11,9 +11,9 @@ struct binder_thread;
 
 /*
  * Executes the commands from bwr->write_consumed to the end of the buffer, or until one fails
- * or leaves an error for the thread to read.  bwr->write_consumed then is behind the last
- * one executed.  0; -EFAULT not readable; -EINVAL unknown or not supported, and what the
- * handlers return.  By the thread's own call; may sleep; no lock held.
+ * or leaves an error for the thread to read. bwr->write_consumed then is behind the last
+ * one executed. 0; -EFAULT not readable; -EINVAL unknown or not supported, and what the
+ * handlers return. By the thread's own call; may sleep; no lock held.
  */
 int binder_write(struct binder_thread *thread, struct binder_write_read *bwr);
 

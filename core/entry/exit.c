@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A process that ends is marked dead under its inner lock, after which no work can be queued
- * for it.  Then what it owned is released piece by piece, each under its own locks, while
+ * for it. Then what it owned is released piece by piece, each under its own locks, while
  * other parties may still look at it, from the outside in: its role as context manager, the
  * threads (their callers get an error), the work, the buffers (with their references), the
  * nodes (their death is notified), the handles.
@@ -68,8 +68,10 @@ static void drop_notice(struct binder_work *work)
 	binder_notice_free(bl_entry(&work->link, struct binder_notice, work.link));
 }
 
-/* No entry: the work belongs to something that lives on (a thread's error, a node, a
- * notice that its reference still owns). */
+/*
+ * No entry: the work belongs to something that lives on (a thread's error, a node, a
+ * notice that its reference still owns).
+ */
 static void (*const drop[WORK_TYPES])(struct binder_work *) = {
 	[WORK_TRANSACTION] = drop_transaction,
 	[WORK_COMPLETE] = drop_completion,
@@ -80,8 +82,10 @@ static void (*const drop[WORK_TYPES])(struct binder_work *) = {
 	[WORK_FREEZE_CLEARED] = drop_notice,
 };
 
-/* Dequeues work until there is some to drop; NULL: none is left.  Work that lives on may be
- * freed by its owner as soon as the lock is released, so it is not looked at afterwards. */
+/*
+ * Dequeues work until there is some to drop; NULL: none is left. Work that lives on may be
+ * freed by its owner as soon as the lock is released, so it is not looked at afterwards.
+ */
 static struct binder_work *pop_droppable(struct binder_proc *proc, struct bl_list *todo)
 {
 	struct binder_work *work = NULL;
@@ -120,8 +124,10 @@ static void abandon_ilocked(struct binder_transaction *t, struct binder_proc *pr
 	binder_transaction_set_for(t, NULL);
 }
 
-/* Detaches the thread from all transactions on its stack.  Returns the innermost one if it
- * is a call that the thread was serving. */
+/*
+ * Detaches the thread from all transactions on its stack. Returns the innermost one if it
+ * is a call that the thread was serving.
+ */
 static struct binder_transaction *unwind_ilocked(struct binder_thread *thread)
 	REQUIRES(&thread->proc->inner_lock)
 {
@@ -140,8 +146,10 @@ static struct binder_transaction *unwind_ilocked(struct binder_thread *thread)
 			t = t->from_parent;
 		}
 	}
-	/* Only now: a call without a sender may be freed at once, and with it the call that it
-	 * was made for, further up the stack. */
+	/*
+	 * Only now: a call without a sender may be freed at once, and with it the call that it
+	 * was made for, further up the stack.
+	 */
 	for (t = sent; t; t = next) {
 		BINDER_COVER(THREAD_ENDS_IN_CALL);
 		next = t->next_orphan;
@@ -243,8 +251,10 @@ static struct binder_node *take_node(struct binder_proc *proc)
 	return node;
 }
 
-/* The owner of @node is gone: notifies the references that registered, and leaves the node to
- * the references.  Drops a pin. */
+/*
+ * The owner of @node is gone: notifies the references that registered, and leaves the node to
+ * the references. Drops a pin.
+ */
 static void orphan_node(struct binder_proc *proc, struct binder_node *node)
 {
 	struct bl_list async;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A table of ioctls.  Only BINDER_WRITE_READ and BINDER_FREEZE may have to wait; the engine
+ * A table of ioctls. Only BINDER_WRITE_READ and BINDER_FREEZE may have to wait; the engine
  * does not wait itself, but returns BINDER_WOULD_BLOCK and continues in binder_resume().
  */
 #include "core.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory pressure: idle pages of all processes are returned to the system.  The caller may be
+ * Memory pressure: idle pages of all processes are returned to the system. The caller may be
  * inside a call of its own, so every lock is only tried.
  *
  * Tested in: core/memory/pages_test.c

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A read is a loop over todo lists: the thread's own, and the process's if the thread may
- * serve it.  Each piece of work becomes one or more return codes, by a function of its type.
- * They are collected in thread->io and stored with few copies.  A transaction is handed over
+ * serve it. Each piece of work becomes one or more return codes, by a function of its type.
+ * They are collected in thread->io and stored with few copies. A transaction is handed over
  * only when its return code has reached the caller's memory, so that a reader with a bad
  * buffer loses nothing.
  *
@@ -25,8 +25,10 @@
 #include "things/stage.h"
 #include "things/thread.h"
 
-/* Free bytes of the read buffer without which no work is dequeued (stock behaviour: a
- * transaction with security context). */
+/*
+ * Free bytes of the read buffer without which no work is dequeued (stock behaviour: a
+ * transaction with security context).
+ */
 #define ROOM_WANTED (sizeof(u32) + sizeof(struct binder_transaction_data_secctx))
 
 struct reader {
@@ -40,8 +42,10 @@ struct reader {
 	bool delivered; /* anything besides BR_NOOP */
 };
 
-/* What the handler of a piece of work returns, or a negative errno.  DONE: and everything
- * is stored. */
+/*
+ * What the handler of a piece of work returns, or a negative errno. DONE: and everything
+ * is stored.
+ */
 enum { CONTINUE = 0, STOP = 1, RESTART = 2, DONE = 3 };
 
 /* ---- the one writer ----------------------------------------------------------- */
@@ -105,7 +109,7 @@ static void append_noop(struct reader *r)
 	r->pos += sizeof(u32);
 }
 
-/* The last flush of a read.  BR_SPAWN_LOOPER replaces the first code in the buffer. */
+/* The last flush of a read. BR_SPAWN_LOOPER replaces the first code in the buffer. */
 static int finish(struct reader *r)
 {
 	static const u32 spawn = BR_SPAWN_LOOPER;
@@ -126,8 +130,10 @@ static int finish(struct reader *r)
 	return err ? err : flush(r);
 }
 
-/* ---- one function per type of work ---------------------------------------------- *
- * Called with the inner lock held and the work dequeued; they return without the lock. */
+/*
+ * ---- one function per type of work ---------------------------------------------- *
+ * Called with the inner lock held and the work dequeued; they return without the lock.
+ */
 
 static int deliver_error(struct reader *r, struct binder_work *work)
 	RELEASE_LOCK(&r->thread->proc->inner_lock)
@@ -317,9 +323,11 @@ static void requeue(struct binder_thread *thread, struct binder_transaction *t)
 	binder_unlock(&thread->proc->inner_lock);
 }
 
-/* The transaction could not be stored.  If the start of the read buffer is not writable
+/*
+ * The transaction could not be stored. If the start of the read buffer is not writable
  * either, the stock driver would not have dequeued the work, so it stays for the next read.
- * Otherwise it is lost. */
+ * Otherwise it is lost.
+ */
 static void handle_store_error(struct reader *r, struct binder_transaction *t, int err)
 {
 	static const u32 noop = BR_NOOP;
@@ -427,8 +435,10 @@ static int deliver_one(struct reader *r, struct binder_work *work)
 
 /* ---- the loop ------------------------------------------------------------------------ */
 
-/* Dequeues the next piece of work.  NULL: there is none that this read may take; *@full: for
- * want of room in the read buffer. */
+/*
+ * Dequeues the next piece of work. NULL: there is none that this read may take; *@full: for
+ * want of room in the read buffer.
+ */
 static struct binder_work *next_work_ilocked(struct reader *r, bool *full)
 	REQUIRES(&r->thread->proc->inner_lock)
 {
@@ -454,8 +464,10 @@ static struct binder_work *next_work_ilocked(struct reader *r, bool *full)
 	return bl_entry(link, struct binder_work, link);
 }
 
-/* Returns 0 if there is something to read.  If not, the thread is waiting from here on, and
- * new work wakes it. */
+/*
+ * Returns 0 if there is something to read. If not, the thread is waiting from here on, and
+ * new work wakes it.
+ */
 static int check_work_ilocked(struct reader *r, bool nonblock, bool interrupted)
 	REQUIRES(&r->thread->proc->inner_lock)
 {
@@ -485,7 +497,7 @@ static int check_work_ilocked(struct reader *r, bool nonblock, bool interrupted)
 	return BINDER_WOULD_BLOCK;
 }
 
-/* Delivers what there is.  CONTINUE: that came to nothing, so the thread waits again. */
+/* Delivers what there is. CONTINUE: that came to nothing, so the thread waits again. */
 static int deliver_all(struct reader *r) RELEASE_LOCK(&r->thread->proc->inner_lock)
 {
 	for (;;) {

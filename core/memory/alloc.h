@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * binder_alloc: the receive buffers of a process, in memory that only the engine writes and
- * only the process reads; one buffer per transaction or reply delivered.  pure/range.h
- * allocates the space (offsets only) and memory/pages.h the pages behind it.  What a buffer
+ * only the process reads; one buffer per transaction or reply delivered. pure/range.h
+ * allocates the space (offsets only) and memory/pages.h the pages behind it. What a buffer
  * keeps for its receiver (references, files) is listed beside it, so that freeing a buffer
  * never reads memory that a client can see.
  *
  * alloc->lock is a leaf: nothing sleeps under it, pages are populated and evicted outside
- * it.  calls/buffer.h frees a buffer together with what it keeps.
+ * it. calls/buffer.h frees a buffer together with what it keeps.
  */
 #ifndef BINDER_ALLOC_H
 #define BINDER_ALLOC_H
@@ -83,21 +83,25 @@ struct binder_buffer_request {
 };
 /*
  * Reserves a buffer of three sections, each rounded up to 8 bytes (an empty buffer takes
- * 8), with its pages populated, and not yet visible to BC_FREE_BUFFER.  @proc: the owner
- * of @alloc, for host_map_find() while no mapping is known.  NULL and *@err: -ESRCH no
+ * 8), with its pages populated, and not yet visible to BC_FREE_BUFFER. @proc: the owner
+ * of @alloc, for host_map_find() while no mapping is known. NULL and *@err: -ESRCH no
  * mapping; -ENOSPC no space (async: the half of the space that one-way calls may use),
- * sizes that overflow, or BINDER_MAX_BUFFERS; -ENOMEM.  May sleep; no lock held.
+ * sizes that overflow, or BINDER_MAX_BUFFERS; -ENOMEM. May sleep; no lock held.
  */
 struct binder_buffer *binder_alloc_new_buffer(struct binder_alloc *alloc, struct host_proc *proc,
 					      const struct binder_buffer_request *request,
 					      int *err);
 
-/* Frees space, memory and the array of resources, which must have been dropped.  Zeroes
- * the space first if clear_on_free.  May sleep. */
+/*
+ * Frees space, memory and the array of resources, which must have been dropped. Zeroes
+ * the space first if clear_on_free. May sleep.
+ */
 void binder_alloc_free_buffer(struct binder_alloc *alloc, struct binder_buffer *buffer);
 
-/* The buffer with user address @ptr, for BC_FREE_BUFFER; claimed for the caller.  NULL and
- * *@err: -ENOENT no such buffer; -EPERM not delivered yet, or already being freed. */
+/*
+ * The buffer with user address @ptr, for BC_FREE_BUFFER; claimed for the caller. NULL and
+ * *@err: -ENOENT no such buffer; -EPERM not delivered yet, or already being freed.
+ */
 struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 ptr, int *err);
 /* The buffer is delivered: its receiver may free it from now on. */
 void binder_buffer_allow_user_free(struct binder_buffer *buffer);
@@ -127,17 +131,23 @@ static inline void binder_trace_buffer(enum host_trace_buffer event, const struc
 	host_trace_buffer(event, b->debug_id, b->data_size, b->offsets_size, b->extra_size);
 }
 
-/* A buffer that was delivered and not freed, for the caller to free, after the process is
- * gone; NULL if there is none.  Other buffers belong to queued work, or to a sender that is
- * filling one and will find the receiver dead. */
+/*
+ * A buffer that was delivered and not freed, for the caller to free, after the process is
+ * gone; NULL if there is none. Other buffers belong to queued work, or to a sender that is
+ * filling one and will find the receiver dead.
+ */
 struct binder_buffer *binder_alloc_first_delivered(struct binder_alloc *alloc);
 
-/* Returns up to @max idle pages to the system; the result is their number.  Waits for no
- * lock.  May sleep in host_map_evict(). */
+/*
+ * Returns up to @max idle pages to the system; the result is their number. Waits for no
+ * lock. May sleep in host_map_evict().
+ */
 size_t binder_alloc_shrink(struct binder_alloc *alloc, size_t max);
 
-/* For reports: copies the descriptions of up to @max buffers in order of address; returns
- * how many. */
+/*
+ * For reports: copies the descriptions of up to @max buffers in order of address; returns
+ * how many.
+ */
 struct binder_buffer_info {
 	u32 debug_id;
 	size_t off, data_size, offsets_size, extra_size;

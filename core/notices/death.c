@@ -19,7 +19,7 @@ static void return_no_memory(struct binder_thread *thread)
 	binder_unlock(&thread->proc->inner_lock);
 }
 
-/* Registers @notice.  If the owner is dead already, the notice is queued at once. */
+/* Registers @notice. If the owner is dead already, the notice is queued at once. */
 static void attach_nlocked(struct binder_node *node, struct binder_ref *ref,
 			   struct binder_notice *notice) REQUIRES(&node->lock)
 {
@@ -68,8 +68,10 @@ void binder_death_request(struct binder_thread *thread, const struct binder_hand
 	}
 }
 
-/* Detaches the notice from its reference and has the client notified; returns the mistake,
- * if any. */
+/*
+ * Detaches the notice from its reference and has the client notified; returns the mistake,
+ * if any.
+ */
 static const char *detach_nlocked(struct binder_node *node, struct binder_ref *ref,
 				  struct binder_thread *thread, u64 cookie) REQUIRES(&node->lock)
 {

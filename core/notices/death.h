@@ -15,8 +15,10 @@
 struct binder_notice;
 struct binder_thread;
 
-/* The three commands.  A client's mistake is logged and changes nothing; without memory, or
- * with BINDER_MAX_NOTICES registrations, the thread gets BR_ERROR.  May sleep; no lock held. */
+/*
+ * The three commands. A client's mistake is logged and changes nothing; without memory, or
+ * with BINDER_MAX_NOTICES registrations, the thread gets BR_ERROR. May sleep; no lock held.
+ */
 void binder_death_request(struct binder_thread *thread, const struct binder_handle_cookie *arg);
 void binder_death_clear(struct binder_thread *thread, const struct binder_handle_cookie *arg);
 void binder_death_done(struct binder_thread *thread, u64 cookie);
@@ -24,9 +26,11 @@ void binder_death_done(struct binder_thread *thread, u64 cookie);
 /* The owner of @node is gone: queues the notice of every reference that registered. */
 void binder_death_notify_nlocked(struct binder_node *node) REQUIRES(&node->lock);
 
-/* @notice was dequeued: *@ret is BR_DEAD_BINDER, and the notice awaits its
+/*
+ * @notice was dequeued: *@ret is BR_DEAD_BINDER, and the notice awaits its
  * BC_DEAD_BINDER_DONE, or BR_CLEAR_DEATH_NOTIFICATION_DONE, and true is returned: the caller
- * frees the notice after unlocking. */
+ * frees the notice after unlocking.
+ */
 bool binder_death_deliver_ilocked(struct binder_proc *proc, struct binder_notice *notice, u32 *ret)
 	REQUIRES(&proc->inner_lock);
 

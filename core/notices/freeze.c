@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Freezing has two sides.  The freezer marks the opens of a process as frozen, so that no
+ * Freezing has two sides. The freezer marks the opens of a process as frozen, so that no
  * call can start, waits until the outstanding ones are over, and thaws the process again if
- * that takes too long.  Processes with handles may register for each change: a notice is
+ * that takes too long. Processes with handles may register for each change: a notice is
  * delivered, and until it is acknowledged a further change is only noted to be sent later.
  */
 #include "notices/freeze.h"
@@ -24,8 +24,10 @@ static int log_mistake(const struct binder_thread *thread, const char *command, 
 	return -EINVAL;
 }
 
-/* Is the node's owner frozen?  Takes the owner's inner lock, so the caller must not hold
- * another one. */
+/*
+ * Is the node's owner frozen? Takes the owner's inner lock, so the caller must not hold
+ * another one.
+ */
 static bool owner_is_frozen_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 {
 	struct binder_proc *owner = node->proc;
@@ -208,8 +210,10 @@ static void notify_refs(struct binder_proc *proc, bool frozen)
 
 /* ---- BINDER_FREEZE --------------------------------------------------------------- */
 
-/* The newest open of process @pid that is older than @after (NULL: the newest of all), with
- * a reference.  The stock driver uses this order. */
+/*
+ * The newest open of process @pid that is older than @after (NULL: the newest of all), with
+ * a reference. The stock driver uses this order.
+ */
 static struct binder_proc *next_open(s32 pid, const struct binder_proc *after)
 {
 	struct binder_proc *proc, *found = NULL;
@@ -258,8 +262,10 @@ static void set_frozen(struct binder_proc *proc, bool frozen)
 	binder_unlock(&proc->inner_lock);
 }
 
-/* 0: no call is outstanding; -EAGAIN: there is one; BINDER_WOULD_BLOCK: there is one, and
- * @thread will be woken when there is none. */
+/*
+ * 0: no call is outstanding; -EAGAIN: there is one; BINDER_WOULD_BLOCK: there is one, and
+ * @thread will be woken when there is none.
+ */
 static int check_idle(struct binder_proc *proc, struct binder_thread *thread, bool wait)
 {
 	int err = 0;
@@ -292,8 +298,10 @@ static struct binder_proc *stop_waiting(struct binder_thread *thread)
 	return target;
 }
 
-/* Freezes @proc, which is set frozen and referenced, and then the older opens.  The first one
- * that is busy is thawed and ends it: newer opens stay frozen, older ones are unchanged. */
+/*
+ * Freezes @proc, which is set frozen and referenced, and then the older opens. The first one
+ * that is busy is thawed and ends it: newer opens stay frozen, older ones are unchanged.
+ */
 static int freeze_opens(struct binder_thread *thread, struct binder_proc *proc, bool wait)
 {
 	struct binder_proc *next;

@@ -14,25 +14,31 @@
 struct binder_notice;
 struct binder_thread;
 
-/* The three commands.  -EINVAL for a mistake of the client, as the stock driver returns;
- * -ENOMEM, also with BINDER_MAX_NOTICES registrations.  May sleep; no lock held. */
+/*
+ * The three commands. -EINVAL for a mistake of the client, as the stock driver returns;
+ * -ENOMEM, also with BINDER_MAX_NOTICES registrations. May sleep; no lock held.
+ */
 int binder_freeze_request(struct binder_thread *thread, const struct binder_handle_cookie *arg);
 int binder_freeze_clear(struct binder_thread *thread, const struct binder_handle_cookie *arg);
 int binder_freeze_done(struct binder_thread *thread, u64 cookie);
 
-/* @notice was dequeued: *@ret is BR_FROZEN_BINDER with *@state, and the notice awaits its
+/*
+ * @notice was dequeued: *@ret is BR_FROZEN_BINDER with *@state, and the notice awaits its
  * BC_FREEZE_NOTIFICATION_DONE, or BR_CLEAR_FREEZE_NOTIFICATION_DONE with the cookie of
- * *@state, and true is returned: the caller frees the notice after unlocking. */
+ * *@state, and true is returned: the caller frees the notice after unlocking.
+ */
 bool binder_freeze_deliver_ilocked(struct binder_proc *proc, struct binder_notice *notice, u32 *ret,
 				   struct binder_frozen_state_info *state)
 	REQUIRES(&proc->inner_lock);
 
-/* BINDER_FREEZE of all opens of process info->pid.  0; -EINVAL no such process; -EAGAIN calls
+/*
+ * BINDER_FREEZE of all opens of process info->pid. 0; -EINVAL no such process; -EAGAIN calls
  * were still outstanding when the time was up, and the process is not frozen;
- * BINDER_WOULD_BLOCK: the caller waits, then calls binder_freeze_resume(). */
+ * BINDER_WOULD_BLOCK: the caller waits, then calls binder_freeze_resume().
+ */
 int binder_freeze_ioctl(struct binder_thread *thread, const struct binder_freeze_info *info);
 int binder_freeze_resume(struct binder_thread *thread, bool timed_out, bool interrupted);
-/* BINDER_GET_FROZEN_INFO.  -EINVAL: no such process. */
+/* BINDER_GET_FROZEN_INFO. -EINVAL: no such process. */
 int binder_freeze_info(struct binder_frozen_status_info *info);
 
 #endif

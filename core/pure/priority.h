@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * priority: one scale for all scheduling priorities, real-time ones first.  Pure: no locks,
- * no host call.  calls/inherit.h applies it to threads.
+ * priority: one scale for all scheduling priorities, real-time ones first. Pure: no locks,
+ * no host call. calls/inherit.h applies it to threads.
  */
 #ifndef BINDER_PRIORITY_H
 #define BINDER_PRIORITY_H
@@ -18,11 +18,15 @@ bool binder_priority_above(struct host_priority a, struct host_priority b);
 /* Policies that are not real-time are not distinguished. */
 bool binder_priority_equal(struct host_priority a, struct host_priority b);
 
-/* The minimum that the @flags of a flat_binder_object ask for; below all others if they
- * are not valid. */
+/*
+ * The minimum that the @flags of a flat_binder_object ask for; below all others if they
+ * are not valid.
+ */
 struct host_priority binder_priority_of_flags(u32 flags);
-/* The default priority of a process whose opening thread has priority @opener: a
- * real-time policy belongs to the thread alone. */
+/*
+ * The default priority of a process whose opening thread has priority @opener: a
+ * real-time policy belongs to the thread alone.
+ */
 struct host_priority binder_priority_of_open(struct host_priority opener);
 
 #endif

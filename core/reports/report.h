@@ -21,7 +21,7 @@ void binder_report_proc(struct host_out *out, s32 pid);
 /* Calls @fn once for each pid that has a device open. */
 void binder_report_pids(void (*fn)(void *arg, s32 pid), void *arg);
 
-/* The counters of all processes, including those that ended.  May sleep; no lock held. */
+/* The counters of all processes, including those that ended. May sleep; no lock held. */
 void binder_stats_add_up(struct binder_stats *sum);
 
 #endif

@@ -30,11 +30,13 @@ void binder_context_get(struct binder_context *context);
 
 /* The node of the context manager, pinned; NULL if there is none. */
 struct binder_node *binder_context_get_manager(struct binder_context *context);
-/* Does the context manager's node belong to @proc?  Takes node->lock. */
+/* Does the context manager's node belong to @proc? Takes node->lock. */
 bool binder_context_is_managed_by(struct binder_context *context, const struct binder_proc *proc);
 
-/* BINDER_SET_CONTEXT_MGR and _EXT.  -EBUSY: there is a manager; -EPERM: another user was
- * the manager before, or the policy refuses; -ENOMEM.  May sleep. */
+/*
+ * BINDER_SET_CONTEXT_MGR and _EXT. -EBUSY: there is a manager; -EPERM: another user was
+ * the manager before, or the policy refuses; -ENOMEM. May sleep.
+ */
 int binder_context_set_manager(struct binder_proc *proc, const struct host_thread *caller,
 			       const struct flat_binder_object *fbo);
 /* @proc dies: if it is the manager, the context has none afterwards. */

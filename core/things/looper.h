@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * looper: the threads of a process that serve its calls.  A thread enters the loop by
+ * looper: the threads of a process that serve its calls. A thread enters the loop by
  * itself (BC_ENTER_LOOPER) or because the driver asked the process for another one
  * (BR_SPAWN_LOOPER, then BC_REGISTER_LOOPER).
  */
@@ -11,15 +11,19 @@
 
 struct binder_thread;
 
-/* The three commands.  A mistake of the client is logged and marks the thread
- * LOOPER_INVALID.  No lock held. */
+/*
+ * The three commands. A mistake of the client is logged and marks the thread
+ * LOOPER_INVALID. No lock held.
+ */
 void binder_looper_register(struct binder_thread *thread);
 void binder_looper_enter(struct binder_thread *thread);
 void binder_looper_exit(struct binder_thread *thread);
 
-/* Should the process start another thread, and is this the moment to ask for it: no thread
- * waits, none was requested, and fewer than max_threads were started?  Counts the request.
- * @thread: the looper that is about to return.  No lock held. */
+/*
+ * Should the process start another thread, and is this the moment to ask for it: no thread
+ * waits, none was requested, and fewer than max_threads were started? Counts the request.
+ * @thread: the looper that is about to return. No lock held.
+ */
 bool binder_looper_request_spawn(struct binder_thread *thread);
 
 /* BINDER_SET_MAX_THREADS. */

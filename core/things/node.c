@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A node reconciles two states.  One is what the driver needs: a strong reference of the
+ * A node reconciles two states. One is what the driver needs: a strong reference of the
  * owner while any party has a strong reference, a weak one while any party has one at
- * all.  The other is what the owner was notified of (has_strong, has_weak).  Whenever the
+ * all. The other is what the owner was notified of (has_strong, has_weak). Whenever the
  * two may differ, the node is queued as work; a thread of the owner that reads the work
  * calls binder_node_reconcile(), which returns the notifications and updates the state.
  * There is no other way to notify an owner.
  *
- * References, local references and pins keep the memory.  Pins are atomic because they are
+ * References, local references and pins keep the memory. Pins are atomic because they are
  * taken under several locks, but the last one is only dropped under the node's lock and the
- * owner's inner lock, where the node is removed if nothing else is left.  A node is found
+ * owner's inner lock, where the node is removed if nothing else is left. A node is found
  * in the tree only under that inner lock, so a removed node is not found.
  */
 #include "things/node.h"
@@ -65,8 +65,10 @@ struct binder_node *binder_node_find_from(struct binder_proc *proc, u64 ptr)
 	return node;
 }
 
-/* Only threads of the owner change them, in their reads, so that a thread of the owner
- * which asks cannot tell a stale value from an earlier question. */
+/*
+ * Only reads of the owner's threads change them, so to a thread of the owner a stale value
+ * looks like the answer of an earlier moment.
+ */
 static void load_refs_racy(const struct binder_node *node, struct binder_node_debug_info *info)
 {
 	info->has_strong_ref = BINDER_READ_ONCE(node->has_strong);
@@ -160,9 +162,11 @@ static void queue_for_owner_nlocked(struct binder_node *node, struct binder_proc
 	binder_unlock(&proc->inner_lock);
 }
 
-/* Queues the node to be delivered with the completion of @notifier's transaction.  For a
+/*
+ * Queues the node to be delivered with the completion of @notifier's transaction. For a
  * strong reference the work moves there from another list, so that the owner is notified
- * before the receiver can act. */
+ * before the receiver can act.
+ */
 static void queue_for_notifier_nlocked(struct binder_node *node, struct binder_thread *notifier,
 				       bool strong) REQUIRES(&node->lock)
 {
@@ -177,7 +181,7 @@ static void queue_for_notifier_nlocked(struct binder_node *node, struct binder_t
 	binder_unlock(&notifier->proc->inner_lock);
 }
 
-/* Is the node queued for its owner, or being notified?  True also without an owner. */
+/* Is the node queued for its owner, or being notified? True also without an owner. */
 static bool is_queued_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 {
 	struct binder_proc *proc = node->proc;

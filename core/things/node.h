@@ -3,7 +3,7 @@
  * binder_node: an object that a process owns and other processes may have handles to.
  *
  * The driver tells the owner to take references (BR_INCREFS, BR_ACQUIRE) and to drop them
- * (BR_RELEASE, BR_DECREFS).  A node counts the handles of other processes (refs, of which
+ * (BR_RELEASE, BR_DECREFS). A node counts the handles of other processes (refs, of which
  * internal_strong are strong), local references (buffers delivered to the owner, and the
  * references that an unfinished BR_INCREFS or BR_ACQUIRE stands for), and pins of the
  * engine itself, which only keep the memory and the node's place in the tree.
@@ -38,7 +38,7 @@ struct binder_node {
 	u32 internal_strong GUARDED_BY(&lock);
 	u32 local_strong GUARDED_BY(&lock);
 	u32 local_weak GUARDED_BY(&lock);
-	bool has_strong GUARDED_BY(&lock); /* the owner was told to take a strong reference */
+	bool has_strong GUARDED_BY(&lock); /* the owner was notified to acquire */
 	bool has_weak GUARDED_BY(&lock);
 	bool pending_strong GUARDED_BY(&lock); /* BC_ACQUIRE_DONE is awaited */
 	bool pending_weak GUARDED_BY(&lock);   /* BC_INCREFS_DONE is awaited */
@@ -53,15 +53,17 @@ struct binder_node {
 	bool txn_security_ctx;
 };
 
-/* The node that @proc knows as @ptr, pinned; NULL if there is none.  No lock held. */
+/* The node that @proc knows as @ptr, pinned; NULL if there is none. No lock held. */
 struct binder_node *binder_node_find(struct binder_proc *proc, u64 ptr);
 /* The first node of @proc at @ptr or above, pinned; NULL if there is none. */
 struct binder_node *binder_node_find_from(struct binder_proc *proc, u64 ptr);
 /* Describes that node without a pin; *@info is unchanged if there is none. */
 void binder_node_describe_from(struct binder_proc *proc, u64 ptr,
 			       struct binder_node_debug_info *info);
-/* As binder_node_find(); creates the node from @fbo's ptr, cookie and flags if there is
- * none.  NULL: no memory, or BINDER_MAX_NODES.  May sleep. */
+/*
+ * As binder_node_find(); creates the node from @fbo's ptr, cookie and flags if there is
+ * none. NULL: no memory, or BINDER_MAX_NODES. May sleep.
+ */
 struct binder_node *binder_node_find_or_new(struct binder_proc *proc,
 					    const struct flat_binder_object *fbo);
 
@@ -69,23 +71,27 @@ static inline void binder_node_pin(struct binder_node *node)
 {
 	host_atomic_add(&node->pins, 1);
 }
-/* Frees the node if it was the last reference of any kind.  No lock held. */
+/* Frees the node if it was the last reference of any kind. No lock held. */
 void binder_node_unpin(struct binder_node *node);
 
 bool binder_node_is_owned_by(struct binder_node *node, const struct binder_proc *proc)
 	EXCLUDES(&node->lock);
-/* The node becomes the context manager's: the driver keeps it referenced, without
- * notifying the owner. */
+/*
+ * The node becomes the context manager's: the driver keeps it referenced, without
+ * notifying the owner.
+ */
 void binder_node_set_manager(struct binder_node *node) EXCLUDES(&node->lock);
 
-/* A local reference for a buffer that is delivered to the owner: a count, and a pin that
- * only keeps the memory, because the counts end with the owner.  -EINVAL: the owner has
- * no reference itself.  No lock held. */
+/*
+ * A local reference for a buffer that is delivered to the owner: a count, and a pin that
+ * only keeps the memory, because the counts end with the owner. -EINVAL: the owner has
+ * no reference itself. No lock held.
+ */
 int binder_node_get_local(struct binder_node *node, bool strong);
 void binder_node_put_local(struct binder_node *node, bool strong);
 
 /*
- * Counts.  @internal: of a handle of another process.  When the owner has to be notified,
+ * Counts. @internal: of a handle of another process. When the owner has to be notified,
  * the work is queued for @notifier, the owner's thread that is sending the object; without
  * one, a reference that the owner does not have yet is -EINVAL.
  */
@@ -116,8 +122,10 @@ enum {
 /* The node's work was dequeued: pins the node for binder_node_reconcile(). */
 void binder_node_begin_notify_ilocked(struct binder_node *node, struct binder_proc *owner)
 	REQUIRES(&owner->inner_lock);
-/* Returns what to notify the owner of, and updates the node as if that was done.  Drops
- * the pin, and maybe frees the node.  No lock held. */
+/*
+ * Returns what to notify the owner of, and updates the node as if that was done. Drops
+ * the pin, and maybe frees the node. No lock held.
+ */
 u32 binder_node_reconcile(struct binder_node *node);
 
 /* BC_INCREFS_DONE and BC_ACQUIRE_DONE. */

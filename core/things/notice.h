@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * binder_notice: a registration for the death or the freezing of a node's owner; what the
- * two have in common.  notices/death.c and notices/freeze.c implement the commands.
+ * two have in common. notices/death.c and notices/freeze.c implement the commands.
  *
  * A notice belongs to its reference (ref->death, ref->freeze, under node->lock) until it is
- * cleared, and then to the list that it is in.  It is in one list at most: a todo list (to
+ * cleared, and then to the list that it is in. It is in one list at most: a todo list (to
  * be delivered), delivered_death or delivered_freeze of the process (delivered, the client's
  * _DONE is awaited), or none.
  */
@@ -27,14 +27,16 @@ struct binder_notice {
 	bool resend;	/* the state changed, or the notice was cleared, meanwhile */
 };
 
-/* @type: WORK_DEATH or WORK_FREEZE.  NULL: no memory, or BINDER_MAX_NOTICES.  May sleep. */
+/* @type: WORK_DEATH or WORK_FREEZE. NULL: no memory, or BINDER_MAX_NOTICES. May sleep. */
 struct binder_notice *binder_notice_new(struct binder_proc *proc, enum binder_work_type type,
 					u64 cookie);
-/* Frees a notice that is in no list.  NULL is allowed.  May sleep; no lock held. */
+/* Frees a notice that is in no list. NULL is allowed. May sleep; no lock held. */
 void binder_notice_free(struct binder_notice *notice);
 
-/* Finds the notice with @cookie in one of the lists of delivered notices and removes it;
- * NULL if there is none.  @proc: the owner of the list. */
+/*
+ * Finds the notice with @cookie in one of the lists of delivered notices and removes it;
+ * NULL if there is none. @proc: the owner of the list.
+ */
 struct binder_notice *binder_notice_take_ilocked(struct binder_proc *proc,
 						 struct bl_list *delivered, u64 cookie)
 	REQUIRES(&proc->inner_lock);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory of a process and its references.  A process is opened in entry/open.c and
+ * The memory of a process and its references. A process is opened in entry/open.c and
  * torn down in entry/exit.c; what is left after that is kept by the references of
  * threads and of transactions on their way.
  */

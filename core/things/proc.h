@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * binder_proc: one open of a device.  It owns everything that a process has in the
+ * binder_proc: one open of a device. It owns everything that a process has in the
  * engine, and its locks order almost everything (docs/LOCKING.md).
  */
 #ifndef BINDER_PROC_H
@@ -23,8 +23,10 @@ struct binder_proc {
 	s32 pid;
 	struct bl_list world_link; /* binder_world.lock */
 	struct binder_alloc alloc;
-	/* of its threads between calls: the priority of the opening thread; set once,
-	 * before another thread sees the process */
+	/*
+	 * of its threads between calls: the priority of the opening thread; set once,
+	 * before another thread sees the process
+	 */
 	struct host_priority default_priority;
 
 	struct binder_lock outer_lock;
@@ -59,18 +61,22 @@ struct binder_proc {
 	struct binder_stats stats;
 };
 
-/* An open of @context, with one reference, not yet initialised by the host; NULL: no
- * memory.  May sleep. */
+/*
+ * An open of @context, with one reference, not yet initialised by the host; NULL: no
+ * memory. May sleep.
+ */
 struct binder_proc *binder_proc_new(struct binder_context *context);
-/* Frees it before host_proc_init() succeeded.  May sleep. */
+/* Frees it before host_proc_init() succeeded. May sleep. */
 void binder_proc_free(struct binder_proc *proc);
 
-/* The last put frees it.  May sleep; no lock held. */
+/* The last put frees it. May sleep; no lock held. */
 void binder_proc_get(struct binder_proc *proc);
 void binder_proc_put(struct binder_proc *proc);
 
-/* A transaction that is or may be answered by @proc begins; ends.  The end of the last
- * one wakes the threads that wait to freeze the process. */
+/*
+ * A transaction that is or may be answered by @proc begins; ends. The end of the last
+ * one wakes the threads that wait to freeze the process.
+ */
 static inline void binder_proc_txn_begin_ilocked(struct binder_proc *proc)
 	REQUIRES(&proc->inner_lock)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A reference is in two trees of its process (by number, by node) and in a list of its
- * node.  The outer lock guards the trees and the counts, the node's lock guards the list.
- * The outer lock comes first, so the node is updated while it is still held.  A reference
+ * node. The outer lock guards the trees and the counts, the node's lock guards the list.
+ * The outer lock comes first, so the node is updated while it is still held. A reference
  * that dies is removed under the locks and freed after them.
  */
 #include "things/ref.h"
@@ -120,7 +120,7 @@ static struct binder_notice *unlink_notice(struct binder_notice *notice)
 	return notice;
 }
 
-/* Removes @ref from everything.  Its node stays pinned until free_removed(). */
+/* Removes @ref from everything. Its node stays pinned until free_removed(). */
 static void remove_olocked(struct binder_proc *proc, struct binder_ref *ref, struct removed_ref *r)
 	REQUIRES(&proc->outer_lock)
 {
@@ -144,8 +144,10 @@ static void remove_olocked(struct binder_proc *proc, struct binder_ref *ref, str
 	binder_unlock(&node->lock);
 }
 
-/* Allocates a handle: 0 for the manager's node, else from 1 on.  Drops the lock to grow the
- * bitmap.  BM_NONE: no memory, or no handle left. */
+/*
+ * Allocates a handle: 0 for the manager's node, else from 1 on. Drops the lock to grow the
+ * bitmap. BM_NONE: no memory, or no handle left.
+ */
 static u32 alloc_desc_olocked(struct binder_proc *proc, bool manager) REQUIRES(&proc->outer_lock)
 {
 	u64 *words, *old;
@@ -193,8 +195,10 @@ static bool is_live_manager(struct binder_node *node)
 	return manager;
 }
 
-/* Inserts @new, which is all zero, as the reference to @node, unless another thread has
- * inserted one while the lock was dropped.  False: no handle left. */
+/*
+ * Inserts @new, which is all zero, as the reference to @node, unless another thread has
+ * inserted one while the lock was dropped. False: no handle left.
+ */
 static bool insert_olocked(struct binder_proc *proc, struct binder_ref *new,
 			   struct binder_node *node) REQUIRES(&proc->outer_lock)
 {
@@ -320,8 +324,10 @@ int binder_ref_update(struct binder_proc *proc, u32 desc, bool inc, bool strong)
 	return err;
 }
 
-/* Handle 0 names the context manager before the process has a reference to it.  Returns 1
- * if the manager is the process itself. */
+/*
+ * Handle 0 names the context manager before the process has a reference to it. Returns 1
+ * if the manager is the process itself.
+ */
 static int inc_manager(struct binder_proc *proc, bool strong)
 {
 	struct binder_node *node = binder_context_get_manager(proc->context);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * binder_ref: a handle, the reference of one process to a node of another.  Its number
+ * binder_ref: a handle, the reference of one process to a node of another. Its number
  * (desc) is the lowest free one; 0 is reserved for the context manager.
  */
 #ifndef BINDER_REF_H
@@ -28,31 +28,37 @@ struct binder_ref {
 	struct binder_notice *freeze; /* node->lock */
 };
 
-/* The reference with handle @desc; NULL if there is none, or if @need_strong and it is
- * weak only. */
+/*
+ * The reference with handle @desc; NULL if there is none, or if @need_strong and it is
+ * weak only.
+ */
 struct binder_ref *binder_ref_find_olocked(struct binder_proc *proc, u32 desc, bool need_strong)
 	REQUIRES(&proc->outer_lock);
 /* The first reference with handle @desc or above; NULL if there is none. */
 struct binder_ref *binder_ref_find_from_olocked(struct binder_proc *proc, u32 desc)
 	REQUIRES(&proc->outer_lock);
 
-/* The node behind a handle, pinned; NULL as above.  No lock held. */
+/* The node behind a handle, pinned; NULL as above. No lock held. */
 struct binder_node *binder_ref_get_node(struct binder_proc *proc, u32 desc, bool need_strong);
 
 /* The debug id of a handle, 0 if there is none. */
 u32 binder_ref_debug_id(struct binder_proc *proc, u32 desc);
 
-/* Adds a count to @proc's handle for @node (pinned by the caller), which is created if there
- * is none.  0 and *@desc; -ENOMEM; -EINVAL (binder_node_inc()).  May sleep. */
+/*
+ * Adds a count to @proc's handle for @node (pinned by the caller), which is created if there
+ * is none. 0 and *@desc; -ENOMEM; -EINVAL (binder_node_inc()). May sleep.
+ */
 int binder_ref_inc_node(struct binder_proc *proc, struct binder_node *node, bool strong,
 			struct binder_thread *notifier, u32 *desc);
 
-/* Adds or drops a count of handle @desc.  -EINVAL: no such handle, or no such count. */
+/* Adds or drops a count of handle @desc. -EINVAL: no such handle, or no such count. */
 int binder_ref_update(struct binder_proc *proc, u32 desc, bool inc, bool strong);
 
-/* BC_INCREFS, BC_ACQUIRE, BC_RELEASE, BC_DECREFS.  A count that cannot be changed is logged
+/*
+ * BC_INCREFS, BC_ACQUIRE, BC_RELEASE, BC_DECREFS. A count that cannot be changed is logged
  * and ignored (0); a context manager that acquires a handle to itself gets -EINVAL (stock
- * behaviour). */
+ * behaviour).
+ */
 int binder_ref_command(struct binder_thread *thread, u32 desc, bool inc, bool strong);
 
 /* Removes all handles of a process that dies. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Work is queued either for one thread (a reply, a completion, a call back into a
- * waiting thread) or for the process.  For the process, the thread that began to wait
+ * waiting thread) or for the process. For the process, the thread that began to wait
  * last is selected, because its caches are warm, and the work goes to its own list, so
- * that no other thread can take it.  If no thread waits, the work is queued in the list of
+ * that no other thread can take it. If no thread waits, the work is queued in the list of
  * the process until a thread reads or polls.
  */
 #include "things/thread.h"

@@ -77,16 +77,20 @@ void binder_thread_get(struct binder_thread *thread);
 void binder_thread_put(struct binder_thread *thread);
 u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max, u32 *total);
 
-/* May the thread take work of its process: is its own todo list empty, and its stack?  It
- * need not have entered the loop (stock behaviour). */
+/*
+ * May the thread take work of its process: is its own todo list empty, and its stack? It
+ * need not have entered the loop (stock behaviour).
+ */
 bool binder_thread_is_available_ilocked(const struct binder_thread *thread)
 	REQUIRES(&thread->proc->inner_lock);
-/* Would a read return now?  @proc_work: it may take work of the process. */
+/* Would a read return now? @proc_work: it may take work of the process. */
 bool binder_thread_has_work_ilocked(const struct binder_thread *thread, bool proc_work)
 	REQUIRES(&thread->proc->inner_lock);
 
-/* Queue @work for one thread.  Deferred work does not end a wait: it is delivered with
- * the work that does. */
+/*
+ * Queue @work for one thread. Deferred work does not end a wait: it is delivered with
+ * the work that does.
+ */
 void binder_thread_queue_ilocked(struct binder_thread *thread, struct binder_work *work)
 	REQUIRES(&thread->proc->inner_lock);
 void binder_thread_queue_deferred_ilocked(struct binder_thread *thread, struct binder_work *work)
@@ -98,8 +102,10 @@ void binder_thread_queue_notice_ilocked(struct binder_thread *thread, struct bin
 void binder_proc_queue_ilocked(struct binder_proc *proc, struct binder_work *work)
 	REQUIRES(&proc->inner_lock);
 
-/* Wakes @thread; if NULL, the threads that poll for the process.  @sync: the caller is
- * about to sleep. */
+/*
+ * Wakes @thread; if NULL, the threads that poll for the process. @sync: the caller is
+ * about to sleep.
+ */
 void binder_wake_ilocked(struct binder_proc *proc, struct binder_thread *thread, bool sync)
 	REQUIRES(&proc->inner_lock);
 /* Wakes a thread for work in proc->todo. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * One list of all opens, in the order in which they were made, and one of the nodes
- * whose owner is gone and that references keep alive.  Both are walked by reports and
+ * whose owner is gone and that references keep alive. Both are walked by reports and
  * reclaim, so their lock is a mutex with priority inheritance.
  */
 #include "things/world.h"

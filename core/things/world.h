@@ -20,7 +20,7 @@ extern struct binder_world binder_world;
 /* See core.h. */
 void binder_world_init(void);
 
-/* The next debug id for a transaction, node, reference or buffer.  Never 0. */
+/* The next debug id for a transaction, node, reference or buffer. Never 0. */
 u32 binder_next_id(void);
 
 #endif
