@@ -77,7 +77,7 @@ void cell_process_ready(void)
 	atomic_fetch_add(&shared->nr_ready, 1);
 }
 
-/* Kills every child; adds the CPU time of those that had not ended to @user_us and @system_us. */
+/* Kills every child; adds the CPU time of those not yet waited for to the sums. */
 static void kill_all(uint64_t *user_us, uint64_t *system_us)
 {
 	struct rusage used;

@@ -13,6 +13,7 @@
 #include "bench/peer.h"
 #include "bench/stages.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -100,9 +101,12 @@ static void call(const struct cell *cell, bool wants_histogram)
 
 static void set_number(struct command_line *line, int option, const char *text)
 {
-	unsigned long number = strtoul(text, NULL, 10);
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
 	struct cell *cell = &line->cell;
 
+	if (!isdigit(text[0]) || *end)
+		fail("%s is not a number", text);
 	if (option == 'q')
 		cell->request_bytes = number;
 	else if (option == 'r')

@@ -92,8 +92,12 @@ pub fn start(mount: &Mount, device: &str, options: &ManagerOptions) -> Result<Ma
         .spawn()
         .doing(|| "starting the service manager".to_string())?;
     wait_ready(&socket, &mut child, &log_path)?;
-    let process = Process::now(child.id())
-        .ok_or_else(|| Error::new("The service manager started and ended at once."))?;
+    let process = Process::now(child.id()).ok_or_else(|| {
+        Error::with_advice(
+            "The service manager started and ended at once.",
+            format!("Its log is {}.", log_path.display()),
+        )
+    })?;
     Ok(Manager {
         device: device.to_string(),
         process,

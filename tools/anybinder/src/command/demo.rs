@@ -121,7 +121,13 @@ fn follow(client: &mut Child, steps: &mut Steps) -> Result<()> {
             }
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
             Err(RecvTimeoutError::Timeout) if Instant::now() > deadline => {
-                return Err(Error::new("The client did not finish in time."));
+                return Err(Error::with_advice(
+                    format!(
+                        "The client did not finish within {} s.",
+                        CLIENT_TIMEOUT.as_secs()
+                    ),
+                    "Try with fewer --calls.",
+                ));
             }
             Err(RecvTimeoutError::Timeout) => interrupt::check()?,
         }
