@@ -1,72 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One-way calls: their order, and the buffer space that they may use. */
+/* The route of a call: to the waiting thread of a call chain, or to any thread that reads. */
 #include "pair.h"
 #include "check.h"
 
-TEST(oneway_one_at_a_time)
+TEST(queue_until_a_thread_reads)
 {
 	struct binder_transaction_data tr;
 	struct pair p;
-	u32 i;
 
 	pair_begin(&p);
-	for (i = 1; i <= 3; i++) {
-		CHECK(pair_call(&p, 0, i, TF_ONE_WAY, "x") == 0);
-		CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
-	}
-	for (i = 1; i <= 3; i++) {
-		world_run(&p.w);
-		REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
-		CHECK(tr.code == i && tr.flags & TF_ONE_WAY && tr.sender_pid == 0);
-		/* The next one is delivered when the buffer of this one is freed. */
-		CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
-		world_resume(p.s, RESUME_INTERRUPTED);
-		world_free_buffer(p.s, &tr);
-		world_write_read(p.s, true);
-	}
-	CHECK(p.s->parked);
+	world_resume(p.s, RESUME_INTERRUPTED);
+	CHECK(p.s->result == -EINTR);
+	CHECK(pair_call(&p, 0, 1, 0, "early") == BINDER_WOULD_BLOCK);
+	CHECK(world_write_read(p.s, true) == 0);
+	CHECK(pair_expect(p.s, BR_TRANSACTION, &tr) && pair_has_data(p.s, &tr, "early"));
 	CHECK(pair_end(&p));
 }
 
-TEST(oneway_to_a_dead_process_is_dropped)
+TEST(queue_nested_call_to_the_waiting_thread)
 {
-	struct pair p;
-
-	pair_begin(&p);
-	CHECK(pair_call(&p, 0, 1, TF_ONE_WAY, "x") == 0);
-	CHECK(pair_call(&p, 0, 2, TF_ONE_WAY, "y") == 0);
-	world_kill(p.server);
-	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
-	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
-	CHECK(world_poll_read(p.c) == -EAGAIN);
-	CHECK(pair_end(&p));
-}
-
-TEST(oneway_space_is_used_up_and_freed)
-{
-	static const char big[WORLD_MAP_SIZE / 8] = { 0 };
-	struct world_call call = { .flags = TF_ONE_WAY, .data = big, .size = sizeof(big) };
 	struct binder_transaction_data tr;
+	struct world_call back = { .code = 5, .data = "back", .size = 5 };
 	struct pair p;
-	u32 sent = 0;
 
 	pair_begin(&p);
-	for (;;) {
-		world_call(p.c, &call);
-		CHECK(world_write_read(p.c, true) == 0);
-		if (!pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL))
-			break;
-		sent++;
-	}
-	CHECK(sent == 4); /* half of the space */
-	call.flags = 0;   /* a call can use the other half */
-	world_call(p.c, &call);
-	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
+	back.handle = pair_send_object(&p, 0x111, 0x222);
+	REQUIRE(back.handle == 1);
+	while (world_next(p.c, NULL) || world_next(p.s, NULL))
+		;
+	pair_call(&p, 0, 1, 0, "outer");
 	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
-	CHECK(tr.flags & TF_ONE_WAY);
-	world_free_buffer(p.s, &tr);
-	CHECK(world_write_read(p.s, false) == 0);
-	world_kill(p.client);
+	world_call(p.s, &back);
+	CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
+	world_run(&p.w);
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	REQUIRE(pair_expect(p.c, BR_TRANSACTION, &tr));
+	CHECK(tr.target.ptr == 0x111 && tr.cookie == 0x222 && tr.code == 5);
+	world_reply(p.c, &(struct world_call){ .data = "in", .size = 3 });
+	world_poll_read(p.c);
+	world_run(&p.w);
+	CHECK(pair_expect(p.s, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p.s, BR_REPLY, &tr) && pair_has_data(p.s, &tr, "in"));
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	pair_reply(&p, "out");
+	world_write_read(p.c, true);
+	CHECK(pair_expect(p.c, BR_REPLY, &tr) && pair_has_data(p.c, &tr, "out"));
 	CHECK(pair_end(&p));
 }

@@ -5,7 +5,7 @@
  * so on until it succeeds. After each failure, when both processes have read all returns,
  * the report of the whole state and all counters are the same as before.
  */
-#include "reports/report.h"
+#include "reports/report_stats.h"
 #include "pair.h"
 #include "check.h"
 

@@ -38,7 +38,7 @@ static inline s32 binder_fail_at(struct binder_result *r, u32 ret, s32 err, cons
 /* Stores the failure in *@r and returns @err, for `return binder_fail(...)`. */
 #define binder_fail(r, ret, err, why) binder_fail_at(r, ret, err, why, __FILE__, __LINE__)
 
-/* What a call returns besides 0 and -errno; see core.h. */
+/* The results of a call besides 0 and -errno; see core.h. */
 #define BINDER_WOULD_BLOCK 1
 #define BINDER_RESTART	   2
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The index of a counter and of its name is ABI_IOC_NR() of the command or return.
+ *
+ * Tested in: core/reports/report_test.c
  */
 #include "common/stats.h"
-
 
 struct binder_stats binder_stats_world;
 

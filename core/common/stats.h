@@ -53,7 +53,7 @@ static inline void binder_stats_return(struct binder_stats *stats, u32 ret)
 		host_atomic_add(&stats->br[nr], 1);
 }
 
-/* Of everything that no process counts, and of processes that ended. */
+/* The counters of the world: what no process counts, and the sums of dead processes. */
 extern struct binder_stats binder_stats_world;
 
 /* Count an object in the world. */

@@ -4,6 +4,8 @@
  * fills that slot under the lock of the slot, so two writers take the same lock only if
  * one is a whole ring ahead of the other. A reader copies one slot at a time under its
  * lock and prints the copy.
+ *
+ * Tested in: core/reports/report_test.c
  */
 #include "common/translog.h"
 
@@ -14,7 +16,7 @@
 struct slot {
 	struct binder_lock lock;
 	struct binder_log_entry entry GUARDED_BY(&lock);
-	/* A copy, because the device may be gone when the log is read. */
+	/* a copy, because the context may be freed before the log is read */
 	char context[BINDER_NAME_MAX + 1] GUARDED_BY(&lock);
 };
 

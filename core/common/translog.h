@@ -27,9 +27,9 @@ struct binder_log_entry {
 /* Empties both logs. Called once, before any other function of this file. */
 void binder_log_init(void);
 /*
- * Adds @entry to the log of all transactions or, if @failed, of failures. @context: the
- * name of the device, @size: bytes with the final NUL. No lock of a higher rank than RANK_LOG
- * held; does not sleep.
+ * Adds @entry to the log of failures, if @failed, or to that of all transactions. @context:
+ * the name of the device, @size bytes with the final NUL. Does not sleep; any lock may be
+ * held.
  */
 void binder_log_add(bool failed, const struct binder_log_entry *entry, const char *context,
 		    size_t size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Commands: invalid ones, and those of loopers. */
+/* Invalid commands. */
 #include "pair.h"
 #include "check.h"
 
@@ -31,18 +31,5 @@ TEST(command_errors)
 	CHECK(write_raw(&p, unsupported, sizeof(unsupported), &consumed) == -EINVAL);
 	CHECK(write_raw(&p, attempt, sizeof(attempt), &consumed) == -EINVAL && consumed == 0);
 	CHECK(world_ioctl(p.c, BINDER_WRITE_READ, &bwr) == -EFAULT);
-	CHECK(pair_end(&p));
-}
-
-TEST(command_looper_in_any_order)
-{
-	struct pair p;
-
-	pair_begin(&p);
-	world_command(p.c, BC_REGISTER_LOOPER, NULL);
-	world_command(p.c, BC_ENTER_LOOPER, NULL);
-	world_command(p.c, BC_REGISTER_LOOPER, NULL);
-	world_command(p.c, BC_EXIT_LOOPER, NULL);
-	CHECK(world_write_read(p.c, false) == 0);
 	CHECK(pair_end(&p));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Opens: mmap, flush and memory pressure. */
+/* Opens: mmap and flush. */
 #include "pair.h"
 #include "check.h"
 
@@ -26,25 +26,5 @@ TEST(open_flush_ends_waiting_reads)
 	world_run(&p.w);
 	CHECK(!p.s->parked && p.s->result == 0 && !world_next(p.s, NULL));
 	CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
-	CHECK(pair_end(&p));
-}
-
-TEST(open_shrink_evicts_available_pages)
-{
-	struct binder_transaction_data tr;
-	struct pair p;
-
-	pair_begin(&p);
-	CHECK(!binder_idle_pages());
-	CHECK(pair_call(&p, 0, 1, TF_ONE_WAY, "x") == 0);
-	world_run(&p.w);
-	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
-	CHECK(!binder_shrink(100)); /* the page is under a buffer */
-	world_free_buffer(p.s, &tr);
-	CHECK(world_write_read(p.s, false) == 0);
-	CHECK(binder_idle_pages() == 1);
-	CHECK(!binder_shrink(0));
-	CHECK(binder_shrink(100) == 1);
-	CHECK(!binder_idle_pages());
 	CHECK(pair_end(&p));
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Receive buffers: allocating and freeing them, their pages, one-way space and spam. */
+/*
+ * Receive buffers: allocating and freeing them, their pages, and one-way space. Also tests
+ * oneway_spam.c.
+ */
 #include "memory/alloc.h"
 #include "memory/oneway_spam.h"
 #include "common/limits.h"

@@ -3,6 +3,8 @@
  * Lines are numbered in the order in which they are visited. A batch takes those whose
  * numbers follow the ones of earlier batches, as many as fit. So each batch visits all lines
  * from the start, which costs little as long as more than one batch is rare.
+ *
+ * Tested in: core/reports/report_test.c
  */
 #include "reports/report_batch.h"
 

@@ -2,15 +2,17 @@
 /*
  * The text of binder_logs/stats: the counters of the world, and for each process the numbers
  * of its objects and its counters. Zeros are left out where the stock driver does so.
+ *
+ * Tested in: core/reports/report_test.c
  */
 #include "core.h"
-#include "reports/report.h"
+#include "common/work.h"
+#include "reports/report_stats.h"
+#include "reports/snapshot.h"
 #include "things/context.h"
-#include "things/node.h"
+#include "things/proc.h"
 #include "things/ref.h"
 #include "things/world.h"
-#include "reports/snapshot.h"
-#include "calls/transaction.h"
 
 static const char *const stat_words[STAT_COUNT] = {
 	[STAT_PROC] = "proc",

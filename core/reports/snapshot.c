@@ -3,11 +3,13 @@
  * Memory cannot be allocated under the lock of the world, and the number of processes is
  * only known under it: count them, allocate with some room to spare, and take the
  * references; if more processes than that were opened meanwhile, start again.
+ *
+ * Tested in: core/reports/report_test.c
  */
 #include "reports/snapshot.h"
 
-#include "things/world.h"
 #include "things/proc.h"
+#include "things/world.h"
 
 #define SPARE 16
 

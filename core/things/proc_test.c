@@ -1,45 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Processes: their end, with work of each kind unread. */
+/* Processes and their references; entry/exit_test.c tests their end. */
 #include "pair.h"
 #include "check.h"
 
-/* Both processes have unread work when they die; pair_end() checks that nothing is left. */
-TEST(proc_dies_with_unread_work)
+TEST(proc_outlives_its_release_while_referenced)
 {
-	struct binder_handle_cookie notice = { .handle = 0, .cookie = 1 };
-	struct world_call call = { .data = "x", .size = 2 };
-	struct world_thread *second;
+	struct binder_proc *proc;
 	struct pair p;
+	u32 allocs;
 
 	pair_begin(&p);
-	world_resume(p.s, RESUME_INTERRUPTED);
-	second = world_thread(p.client);
-	world_write_read(second, false);
-	world_command(p.c, BC_ACQUIRE, &notice.handle);
-	world_command(p.c, BC_REQUEST_DEATH_NOTIFICATION, &notice);
-	world_command(p.c, BC_REQUEST_FREEZE_NOTIFICATION, &notice);
-	call.flags = TF_ONE_WAY;
-	world_call(p.c, &call);
-	CHECK(world_write_read(p.c, false) == 0); /* leaves a completion and a notification */
-	call.flags = 0;
-	world_call(second, &call);
-	CHECK(world_write_read(second, true) == BINDER_WOULD_BLOCK);
-	world_kill(p.server); /* with a one-way call and a call */
-	world_run(&p.w);
-	CHECK(!second->parked);
-	CHECK(pair_expect(second, BR_TRANSACTION_COMPLETE, NULL));
-	CHECK(pair_expect(second, BR_DEAD_REPLY, NULL));
-	world_kill(p.client); /* with the death notification, too */
-	CHECK(pair_end(&p));
-}
-
-/* A process that has no threads, nodes or references. */
-TEST(proc_dies_unused)
-{
-	struct pair p;
-
-	pair_begin(&p);
-	world_kill(world_proc(&p.w));
-	CHECK(pair_call(&p, 0, 1, 0, "x") == BINDER_WOULD_BLOCK);
+	proc = p.client->proc;
+	binder_proc_get(proc);
+	world_kill(p.client);
+	CHECK(proc->pid == p.client->sim->pid);
+	CHECK(binder_proc_of_host(binder_proc_host(proc)) == proc);
+	allocs = sim_stats.allocs;
+	binder_proc_put(proc);
+	CHECK(sim_stats.allocs < allocs);
 	CHECK(pair_end(&p));
 }

@@ -1,42 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Threads: spawn requests, and what is left when a thread exits. */
+/* Threads: looking them up, listing them, and their references. */
 #include "pair.h"
 #include "check.h"
 
-TEST(thread_spawn_requests)
+TEST(thread_is_found_until_it_exits)
 {
-	u32 max = 1;
-	struct world_thread *second;
+	struct binder_thread *thread, *again;
+	struct world_thread *t;
 	struct pair p;
 
 	pair_begin(&p);
-	world_resume(p.s, RESUME_INTERRUPTED);
-	CHECK(world_ioctl(p.s, BINDER_SET_MAX_THREADS, &max) == 0);
-	pair_serve(&p);
-	pair_call(&p, 0, 1, TF_ONE_WAY, "");
-	world_run(&p.w);
-	CHECK(pair_expect(p.s, BR_SPAWN_LOOPER, NULL));
-	CHECK(pair_expect(p.s, BR_TRANSACTION, &(struct binder_transaction_data){ 0 }));
-	second = world_thread(p.server);
-	world_command(second, BC_REGISTER_LOOPER, NULL);
-	CHECK(world_write_read(second, false) == 0);
-	pair_call(&p, 0, 1, 0, "");
-	CHECK(world_write_read(p.s, true) == 0);
-	CHECK(pair_expect(p.s, BR_TRANSACTION, &(struct binder_transaction_data){ 0 }));
-	CHECK(!world_next(p.s, NULL)); /* no second spawn request: max_threads is 1 */
+	t = world_thread(p.client);
+	CHECK(!binder_thread_find(p.client->proc, t->tid));
+	thread = binder_thread_find_or_new(p.client->proc, t->tid, &t->sim);
+	again = binder_thread_find_or_new(p.client->proc, t->tid, &t->sim);
+	REQUIRE(thread && thread == again);
+	CHECK(binder_thread_find(p.client->proc, t->tid) == thread);
+	binder_thread_put(again);
+	CHECK(world_ioctl(t, BINDER_THREAD_EXIT, &(s32){ 0 }) == 0);
+	CHECK(!binder_thread_find(p.client->proc, t->tid));
+	CHECK(thread->is_dead && thread->tid == t->tid); /* kept by the reference */
+	binder_thread_put(thread);
 	CHECK(pair_end(&p));
 }
 
-TEST(thread_exit_fails_the_pending_call)
+TEST(thread_list_is_in_order)
 {
+	const s32 tids[] = { 300, -7, 200, 100 };
+	struct world_thread *t;
+	struct world_proc *proc;
+	s32 got[4] = { 0 };
 	struct pair p;
+	u32 total, i;
 
 	pair_begin(&p);
-	pair_call(&p, 0, 1, 0, "x");
-	world_run(&p.w);
-	CHECK(world_ioctl(p.s, BINDER_THREAD_EXIT, &(s32){ 0 }) == 0);
-	world_run(&p.w);
-	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
-	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
+	proc = world_proc(&p.w);
+	t = world_thread(proc);
+	for (i = 0; i < 4; i++)
+		binder_thread_put(binder_thread_find_or_new(proc->proc, tids[i], &t->sim));
+	CHECK(binder_list_threads(proc->proc, 101, got, 4, &total) == 2 && total == 4);
+	CHECK(got[0] == 200 && got[1] == 300);
+	CHECK(binder_list_threads(proc->proc, INT32_MIN, got, 1, &total) == 1 && got[0] == -7);
+	CHECK(!binder_list_threads(proc->proc, 301, got, 4, &total) && total == 4);
 	CHECK(pair_end(&p));
 }
