@@ -106,8 +106,6 @@ u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max,
 int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock);
 /* binder_ioctl() of BINDER_WRITE_READ. */
 int binder_write_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock);
-/* The ioctl with number @nr, 0 if there is none. */
-u32 binder_ioctl_code(u32 nr);
 
 enum binder_resume_reason { RESUME_WOKEN, RESUME_INTERRUPTED, RESUME_TIMED_OUT };
 /*

@@ -185,11 +185,6 @@ static const struct command commands[] = {
 _Static_assert(sizeof(commands) / sizeof(commands[0]) == BINDER_NR_COMMANDS,
 	       "every command has a line");
 
-u32 binder_command_code(u32 nr)
-{
-	return commands[nr].code;
-}
-
 /* ---- the loop --------------------------------------------------------------------- */
 
 /* The window is thread->io. */

@@ -17,7 +17,4 @@ struct binder_thread;
  */
 int binder_write(struct binder_thread *thread, struct binder_write_read *bwr);
 
-/* The code of command number @nr, below BINDER_NR_COMMANDS. */
-u32 binder_command_code(u32 nr);
-
 #endif

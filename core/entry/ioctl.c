@@ -183,11 +183,6 @@ static const struct ioctl ioctls[] = {
 	IOCTL(BINDER_GET_EXTENDED_ERROR, extended_error),
 };
 
-u32 binder_ioctl_code(u32 nr)
-{
-	return nr < sizeof(ioctls) / sizeof(ioctls[0]) ? ioctls[nr].cmd : 0;
-}
-
 /* If close() sets it after this load, it is for the next call. */
 static bool need_return_racy(const struct binder_thread *thread)
 {

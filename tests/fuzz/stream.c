@@ -4,7 +4,7 @@
  * often nearly right and sometimes garbage. The answers are not checked; the engine must not
  * crash, and must be empty when all processes have ended.
  */
-#include "entry/command.h"
+#include "common/abi_list.h"
 #include "pure/object.h"
 #include "pair.h"
 #include "reports/snapshot.h"
@@ -174,13 +174,32 @@ static const struct {
 };
 #define NR_SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
+#define CODE(code) code,
+static const u32 commands[] = { BINDER_COMMANDS(CODE) };
+
+#define IOCTL(cmd) [ABI_IOC_NR(cmd)] = cmd
+static const u32 ioctls[32] = {
+	IOCTL(BINDER_WRITE_READ),
+	IOCTL(BINDER_SET_MAX_THREADS),
+	IOCTL(BINDER_SET_CONTEXT_MGR),
+	IOCTL(BINDER_SET_CONTEXT_MGR_EXT),
+	IOCTL(BINDER_THREAD_EXIT),
+	IOCTL(BINDER_VERSION),
+	IOCTL(BINDER_GET_NODE_DEBUG_INFO),
+	IOCTL(BINDER_GET_NODE_INFO_FOR_REF),
+	IOCTL(BINDER_FREEZE),
+	IOCTL(BINDER_GET_FROZEN_INFO),
+	IOCTL(BINDER_ENABLE_ONEWAY_SPAM_DETECTION),
+	IOCTL(BINDER_GET_EXTENDED_ERROR),
+};
+
 static u32 random_code(struct fuzz *f)
 {
 	if (rarely(f))
 		return dice(f, 2) ? (u32)choose_u64(f->c) : ABI_IO('c', 77);
 	if (!dice(f, 3))
 		return shapes[dice(f, 2)].code; /* most effects begin with a call */
-	return binder_command_code(dice(f, BINDER_NR_COMMANDS));
+	return commands[dice(f, sizeof(commands) / sizeof(commands[0]))];
 }
 
 static void random_command(struct fuzz *f, struct world_thread *t, u32 nr)
@@ -201,7 +220,7 @@ static void random_command(struct fuzz *f, struct world_thread *t, u32 nr)
 
 static void random_ioctl(struct fuzz *f, struct world_thread *t)
 {
-	u32 cmd = rarely(f) ? (u32)choose_u64(f->c) : binder_ioctl_code(dice(f, 32));
+	u32 cmd = rarely(f) ? (u32)choose_u64(f->c) : ioctls[dice(f, 32)];
 	u64 arg[8] = { number(f), number(f), number(f) };
 
 	if (cmd == BINDER_FREEZE) {
