@@ -19,7 +19,7 @@ LOCK_CALL = re.compile(r"\bbinder_(pi_)?(mutex_)?(un|try)?lock\(")
 OPERATIONS_MAX = 72
 NO_TSA_MAX = 12
 # A function with a body, up to its brace.
-LOCKED_NAME = re.compile(r"^\w[^;{}\n]*\b(\w+_[ino]locked)\([^;{}]*\{", re.M)
+LOCKED_NAME = re.compile(r"^\w[^;{}\n]*\b(\w+_[inoa]locked)\([^;{}]*\{", re.M)
 
 PORTING = "docs/PORTING.md"
 ARCHITECTURE = "docs/ARCHITECTURE.md"
@@ -189,7 +189,7 @@ def rule_contract(tree):
 def defines(src, name, kind):
     """Whether @src has the body of function @name, or the table @name."""
     if kind == "[]":
-        return re.search(rf"^(?:\w[\w \t*]*)?\b{name}\[[^\]]*\][^;]*?=", src.text, re.M)
+        return re.search(rf"^\w[^;\n]*\b{name}\[[^\]]*\][^;]*?=", src.text, re.M)
     return re.search(rf"^\w[^;{{}}\n]*\b{name}\([^;{{}}]*\{{", src.text, re.M)
 
 
@@ -215,6 +215,24 @@ def rule_index(tree):
             yield src.path, number, f"there is no {path}"
         elif not defines(tree[path], name, kind):
             yield src.path, number, f"{path} does not define {name}{kind}"
+
+
+def rule_layer_table(tree):
+    """docs/ARCHITECTURE.md lists the files of each layer"""
+    src = tree.get(ARCHITECTURE)
+    if not src:
+        return
+    rows = {}
+    for number, line in enumerate(src.lines, 1):
+        match = re.match(r"\| `(\w+)/` \| ([^|]*)\|", line)
+        if match:
+            rows[match.group(1)] = (number, set(re.findall(r"`(\w+)`", match.group(2))))
+    for layer in LAYERS:
+        number, listed = rows.get(layer, (1, set()))
+        there = {path.split("/")[-1].split(".")[0] for path, name, _ in core_files(tree)
+                 if name == layer}
+        for stem in sorted(there ^ listed):
+            yield src.path, number, f"the row of {layer}/ and core/{layer}/ differ in {stem}"
 
 
 def excerpts(src):
@@ -244,7 +262,7 @@ def rule_excerpts(tree):
 
 
 RULES = [rule_layers, rule_knot, rule_hosts, rule_locked_names, rule_no_tsa, rule_contract,
-         rule_index, rule_excerpts]
+         rule_index, rule_layer_table, rule_excerpts]
 
 
 def ring(count):
@@ -285,6 +303,9 @@ PLANTED = {
         ({ARCHITECTURE: INDEX_TITLE + GOOD_ENTRY}, ARCHITECTURE, 2),
         ({ARCHITECTURE: INDEX_TITLE + GOOD_ENTRY,
           "core/pure/a.c": "int binder_a(int x);\n\tif (binder_a(1)) {\n"}, ARCHITECTURE, 2)],
+    "rule_layer_table": [
+        ({ARCHITECTURE: "| `pure/` | `b` | x |\n", "core/pure/a.c": "\n"}, ARCHITECTURE, 1),
+        ({ARCHITECTURE: "| `pure/` | `a` `b` | x |\n", "core/pure/a.c": "\n"}, ARCHITECTURE, 1)],
     "rule_excerpts": [
         ({"docs/a.md": "From `a.c`:\n\n```c\n\tf();\n```\n", "a.c": "\tg();\n"}, "docs/a.md", 3)],
 }
@@ -301,6 +322,8 @@ INNOCENT = [
     ("rule_no_tsa", {"core/common/lock.h": "#define NO_TSA\n" + "int f(void) NO_TSA;\n" * 12}),
     ("rule_contract", {"host/host.h": "static inline int host_f(void);\n",
                        PORTING: "1 operations\n"}),
+    ("rule_layer_table", {ARCHITECTURE: "| `pure/` | `a` | x |\n", "core/pure/a.c": "\n",
+                          "core/pure/a.h": "\n", "core/pure/a_test.c": "\n"}),
     ("rule_excerpts", {"docs/a.md": "From `a.c`:\n\n```c\n\tf();\n```\n", "a.c": "x;\n\tf();\n"}),
     ("rule_index", {ARCHITECTURE: INDEX_TITLE + GOOD_ENTRY * (INDEX_MIN - 1) +
                     "| b | `core/pure/a.c` | `table[]` |\n", "core/pure/a.c": DEFINITION}),
