@@ -169,6 +169,17 @@ def rule_no_tsa(tree):
         yield path, line, f"NO_TSA number {found.index((path, line)) + 1}, {NO_TSA_MAX} allowed"
 
 
+def rule_tests(tree):
+    """a file of core/ has its test beside it, or says where it is tested"""
+    for path, _, src in core_files(tree):
+        if path.endswith(".c") and path.replace(".c", "_test.c") not in tree:
+            match = re.search(r"Tested in: (\S+)", src.text)
+            if not match:
+                yield path, 1, "neither a test beside it nor `Tested in: FILE`"
+            elif match.group(1) not in tree:
+                yield path, 1, f"tested in {match.group(1)}, which does not exist"
+
+
 def operations(src):
     return re.findall(r"^static inline [^;{]*?\b(host_\w+)\(", src.text, re.M)
 
@@ -261,8 +272,8 @@ def rule_excerpts(tree):
                 yield src.path, number, f"{path} does not contain this code"
 
 
-RULES = [rule_layers, rule_knot, rule_hosts, rule_locked_names, rule_no_tsa, rule_contract,
-         rule_index, rule_layer_table, rule_excerpts]
+RULES = [rule_layers, rule_knot, rule_hosts, rule_locked_names, rule_no_tsa, rule_tests,
+         rule_contract, rule_index, rule_layer_table, rule_excerpts]
 
 
 def ring(count):
@@ -293,6 +304,9 @@ PLANTED = {
     "rule_no_tsa": [
         ({"core/things/a.c": "int f(void) NO_TSA\n{\n}\n" * (NO_TSA_MAX + 1)},
          "core/things/a.c", 3 * NO_TSA_MAX + 1)],
+    "rule_tests": [
+        ({"core/pure/a.c": "\n"}, "core/pure/a.c", 1),
+        ({"core/pure/a.c": "/* Tested in: core/pure/b_test.c */\n"}, "core/pure/a.c", 1)],
     "rule_contract": [
         ({"host/host.h": "".join(f"static inline int host_f{i}(void);\n"
                                  for i in range(OPERATIONS_MAX + 1))}, "host/host.h", 1),
@@ -320,6 +334,8 @@ INNOCENT = [
     ("rule_locked_names", {"core/things/a.c": "int f_ilocked(int x) REQUIRES(&a)\n{\n"
                            "\tbinder_assert_held(&a);\n}\nint g_ilocked(int x);\n"}),
     ("rule_no_tsa", {"core/common/lock.h": "#define NO_TSA\n" + "int f(void) NO_TSA;\n" * 12}),
+    ("rule_tests", {"core/pure/a.c": "\n", "core/pure/a_test.c": "\n",
+                    "core/pure/b.c": "/* Tested in: core/pure/a_test.c */\n"}),
     ("rule_contract", {"host/host.h": "static inline int host_f(void);\n",
                        PORTING: "1 operations\n"}),
     ("rule_layer_table", {ARCHITECTURE: "| `pure/` | `a` | x |\n", "core/pure/a.c": "\n",
