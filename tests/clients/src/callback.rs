@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A callback object made of a closure; it can be waited for, and its end can be seen.
+//! A callback object made of a closure; a test can wait for its events and its end.
 use crate::aidl::{BnCallback, ICallback};
 use rsbinder::{BinderResult, Interface, Strong};
 use std::sync::{Arc, Condvar, Mutex};
@@ -9,75 +9,75 @@ type Answer = Box<dyn Fn(i32) -> i32 + Send + Sync>;
 
 /// What has happened to a callback so far.
 #[derive(Default)]
-pub struct Diary {
-    inner: Mutex<Pages>,
-    turned: Condvar,
+pub struct EventLog {
+    inner: Mutex<State>,
+    changed: Condvar,
 }
 
 #[derive(Default)]
-struct Pages {
+struct State {
     events: Vec<i32>,
     dropped: bool,
 }
 
-impl Diary {
-    fn write(&self, note: impl FnOnce(&mut Pages)) {
+impl EventLog {
+    fn write(&self, note: impl FnOnce(&mut State)) {
         note(&mut self.inner.lock().unwrap());
-        self.turned.notify_all();
+        self.changed.notify_all();
     }
 
-    fn wait(&self, patience: Duration, done: impl Fn(&Pages) -> bool) -> bool {
+    fn wait(&self, patience: Duration, done: impl Fn(&State) -> bool) -> bool {
         let end = Instant::now() + patience;
-        let mut pages = self.inner.lock().unwrap();
-        while !done(&pages) {
+        let mut state = self.inner.lock().unwrap();
+        while !done(&state) {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            pages = self.turned.wait_timeout(pages, left).unwrap().0;
+            state = self.changed.wait_timeout(state, left).unwrap().0;
         }
         true
     }
 
-    /// Waits for `count` events and returns those that came.
+    /// Waits for `count` events and returns those that arrived.
     pub fn events(&self, count: usize, patience: Duration) -> Vec<i32> {
-        self.wait(patience, |pages| pages.events.len() >= count);
+        self.wait(patience, |state| state.events.len() >= count);
         self.inner.lock().unwrap().events.clone()
     }
 
-    /// Waits until nobody holds the object any more.
+    /// Waits until the last reference to the object is dropped.
     pub fn is_dropped(&self, patience: Duration) -> bool {
-        self.wait(patience, |pages| pages.dropped)
+        self.wait(patience, |state| state.dropped)
     }
 }
 
 pub struct Callback {
     answer: Answer,
-    diary: Arc<Diary>,
+    log: Arc<EventLog>,
 }
 
 impl Callback {
     /// An object that answers `onValue` with the closure.
     pub fn binder(answer: impl Fn(i32) -> i32 + Send + Sync + 'static) -> Strong<dyn ICallback> {
-        Self::with_diary(answer).0
+        Self::with_log(answer).0
     }
 
-    /// The same, and the diary of what happens to it.
-    pub fn with_diary(
+    /// The same, and the log of what happens to it.
+    pub fn with_log(
         answer: impl Fn(i32) -> i32 + Send + Sync + 'static,
-    ) -> (Strong<dyn ICallback>, Arc<Diary>) {
-        let diary = Arc::new(Diary::default());
+    ) -> (Strong<dyn ICallback>, Arc<EventLog>) {
+        let log = Arc::new(EventLog::default());
         let callback = Callback {
             answer: Box::new(answer),
-            diary: diary.clone(),
+            log: log.clone(),
         };
-        (BnCallback::new_binder(callback), diary)
+        (BnCallback::new_binder(callback), log)
     }
 }
 
 impl Drop for Callback {
     fn drop(&mut self) {
-        self.diary.write(|pages| pages.dropped = true);
+        self.log.write(|state| state.dropped = true);
     }
 }
 
@@ -89,7 +89,7 @@ impl ICallback for Callback {
     }
 
     fn onEvent(&self, value: i32) -> BinderResult<()> {
-        self.diary.write(|pages| pages.events.push(value));
+        self.log.write(|state| state.events.push(value));
         Ok(())
     }
 

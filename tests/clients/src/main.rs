@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Real clients against a mounted Binder file system, whoever serves it.
+//! Real clients on a mounted Binder file system of any driver.
 //!
-//! Without a subcommand this is the runner: it starts each case as a process of its own, with a
-//! time limit, and prints what became of it. The cases start services, which are this program once
-//! more. The mount is an option, so the same cases run on the daemon and on a kernel module.
+//! Without a subcommand this is the runner: it starts each case as a separate process with a
+//! time limit, and prints the results. The cases start services, which are this program in
+//! another role. The mount is an option, so the same cases run on the daemon and on a kernel module.
 mod callback;
 mod cases;
 mod files;
+mod fixture;
 mod peer;
 mod runner;
-mod stage;
 
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/test_aidl.rs"));
@@ -24,12 +24,12 @@ mod aidl {
 
 use aidl::IPeer;
 use clap::{Args, Parser, Subcommand};
+use fixture::{Failure, Fixture, Verdict};
 use rsbinder::{FromIBinder, ProcessState, Strong};
-use stage::{Failure, Stage, Verdict};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Exit status of a case that cannot be looked at here.
+/// Exit status of a case that cannot be checked here.
 pub const EXIT_SKIPPED: u8 = 77;
 
 /// Test a Binder file system with real clients
@@ -91,7 +91,7 @@ fn one_case(mount: &Path, name: &str) -> Verdict {
     let case = cases::all()
         .find(|case| case.name == name)
         .ok_or("no such case")?;
-    (case.run)(&Stage::open(mount, name, 15)?)
+    (case.run)(&Fixture::open(mount, name, 15)?)
 }
 
 fn who_manages(device: &Path) -> Verdict {
@@ -102,16 +102,16 @@ fn who_manages(device: &Path) -> Verdict {
 }
 
 fn who_am_i(mount: &Path, name: &str) -> Verdict {
-    let _stage = Stage::open(mount, "who", 0)?;
+    let _fixture = Fixture::open(mount, "who", 0)?;
     let peer: Strong<dyn IPeer> = rsbinder::hub::check_interface(name)?;
     println!("{} {}", peer.callingPid()?, peer.callingUid()?);
     Ok(())
 }
 
 fn one_of_many(mount: &Path, name: &str, seed: i32) -> Verdict {
-    let _stage = Stage::open(mount, "mix", 15)?;
+    let _fixture = Fixture::open(mount, "mix", 15)?;
     let peer: Strong<dyn IPeer> = rsbinder::hub::wait_for_interface(name)?;
-    cases::crowds::mix(&peer, seed)
+    cases::parallel::mix(&peer, seed)
 }
 
 fn play(mount: &Path, role: Role) -> Verdict {

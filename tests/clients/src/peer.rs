@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Exceptions of AIDL that carry nothing but a message.
+/// Exceptions of AIDL that carry only a message.
 pub const EXCEPTIONS: [ExceptionCode; 7] = [
     ExceptionCode::Security,
     ExceptionCode::BadParcelable,
@@ -22,22 +22,22 @@ pub const EXCEPTIONS: [ExceptionCode; 7] = [
     ExceptionCode::UnsupportedOperation,
 ];
 
-/// What outlives a call.
+/// State that persists between calls.
 #[derive(Default)]
 pub struct Peer {
     posted: Mutex<Vec<i32>>,
     held: Mutex<Option<Strong<dyn ICallback>>>,
-    mourner: Arc<Mourner>,
+    watcher: Arc<DeathWatcher>,
     inside: AtomicI32,
     most_inside: AtomicI32,
 }
 
 #[derive(Default)]
-struct Mourner {
+struct DeathWatcher {
     deaths: AtomicI32,
 }
 
-impl DeathRecipient for Mourner {
+impl DeathRecipient for DeathWatcher {
     fn binder_died(&self, _who: &WIBinder) {
         self.deaths.fetch_add(1, Ordering::SeqCst);
     }
@@ -123,7 +123,7 @@ impl IPeer for Peer {
     }
 
     fn hold(&self, callback: &Strong<dyn ICallback>) -> BinderResult<()> {
-        callback.as_binder().link_to_death_arc(&self.mourner)?;
+        callback.as_binder().link_to_death_arc(&self.watcher)?;
         *self.held.lock().unwrap() = Some(callback.clone());
         Ok(())
     }
@@ -139,7 +139,7 @@ impl IPeer for Peer {
     }
 
     fn deaths(&self) -> BinderResult<i32> {
-        Ok(self.mourner.deaths.load(Ordering::SeqCst))
+        Ok(self.watcher.deaths.load(Ordering::SeqCst))
     }
 
     fn makeCounter(&self) -> BinderResult<Strong<dyn ICallback>> {
@@ -221,7 +221,7 @@ impl IPeer for Peer {
         Ok(rsbinder::get_calling_uid() as i32)
     }
 
-    fn crowd(&self, ms: i32) -> BinderResult<i32> {
+    fn maxConcurrent(&self, ms: i32) -> BinderResult<i32> {
         let inside = self.inside.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_inside.fetch_max(inside, Ordering::SeqCst);
         sleep_ms(ms);
@@ -244,7 +244,7 @@ pub fn serve(device: &str, name: &str, max_threads: u32) -> Result<(), String> {
     ProcessState::join_thread_pool().map_err(|err| text(&err))
 }
 
-/// The body of a process that manages the context of a device by itself, with no names.
+/// The body of a process that manages the context of a device without a registry of names.
 pub fn manage(device: &str) -> Result<(), String> {
     let state = ProcessState::init(device, 0).map_err(|err| err.to_string())?;
     let peer = BnPeer::new_binder(Peer::default());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs cases, each in a process group of its own with a time limit, and adds them up.
+//! Runs cases, each in a separate process group with a time limit, and counts the results.
 use crate::cases::{self, Case};
 use crate::EXIT_SKIPPED;
 use rustix::process::{kill_process_group, Pid, Signal};
@@ -38,7 +38,7 @@ enum Outcome {
 
 fn kill_group(child: &Child) {
     if let Some(group) = Pid::from_raw(child.id() as i32) {
-        // Nobody is left in it when everything went well.
+        // The group is empty if the case has ended all its processes.
         let _ = kill_process_group(group, Signal::KILL);
     }
 }
@@ -89,7 +89,7 @@ fn run_case(mount: &Path, case: &Case, limit: Duration) -> std::io::Result<Outco
     })
 }
 
-/// A service manager of the runner's own; dropping it stops it.
+/// A service manager that the runner has started; dropping it stops it.
 struct Manager(Child);
 
 impl Drop for Manager {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Big parcels, full buffers, and buffers used again and again.
+//! Big parcels, full buffers, and buffers that are reused.
 use super::cases;
-use crate::stage::{holds, same, until, Failure, Stage, Verdict};
+use crate::fixture::{holds, same, until, Failure, Fixture, Verdict};
 use rsbinder::StatusCode;
 
 cases![
@@ -19,8 +19,8 @@ fn pattern(size: usize) -> Vec<u8> {
         .collect()
 }
 
-fn parcels_of_every_size(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn parcels_of_every_size(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let around = |size: usize| size.saturating_sub(1)..=size + 1;
     let sizes = [0, 64, 4096, 8192, 16384, 65536]
         .into_iter()
@@ -34,8 +34,8 @@ fn parcels_of_every_size(stage: &Stage) -> Verdict {
     Ok(())
 }
 
-fn half_a_mebibyte_goes_both_ways(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn half_a_mebibyte_goes_both_ways(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     for _ in 0..5 {
         let mut data = pattern(500 * 1024);
         let back = peer.reverse(&data)?;
@@ -45,8 +45,8 @@ fn half_a_mebibyte_goes_both_ways(stage: &Stage) -> Verdict {
     Ok(())
 }
 
-fn too_big_a_parcel_fails_and_harms_nothing(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn too_big_a_parcel_fails_and_harms_nothing(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     for _ in 0..3 {
         let got = peer
             .reverse(&vec![0; 2 << 20])
@@ -57,8 +57,8 @@ fn too_big_a_parcel_fails_and_harms_nothing(stage: &Stage) -> Verdict {
     Ok(())
 }
 
-fn too_big_a_reply_fails_and_harms_nothing(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn too_big_a_reply_fails_and_harms_nothing(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     for _ in 0..3 {
         let got = peer.fill(2 << 20, 1).map(|bytes| bytes.len());
         holds("the call fails", got.is_err())?;
@@ -67,11 +67,11 @@ fn too_big_a_reply_fails_and_harms_nothing(stage: &Stage) -> Verdict {
     Ok(())
 }
 
-fn buffers_are_used_again(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn buffers_are_used_again(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let mut size: usize = 1;
     for round in 0..1500 {
-        // A walk over many sizes that does not repeat soon.
+        // A sequence of many sizes that does not repeat soon.
         size = (size * 7919 + 104_729) % 40_000;
         let back = peer.fill(size as i32, round as i8)?;
         holds(
@@ -82,12 +82,12 @@ fn buffers_are_used_again(stage: &Stage) -> Verdict {
     Ok(())
 }
 
-fn one_way_calls_may_not_fill_the_buffer(stage: &Stage) -> Verdict {
-    let service = stage.service()?;
+fn one_way_calls_may_not_fill_the_buffer(fixture: &Fixture) -> Verdict {
+    let service = fixture.service()?;
     let peer = service.peer()?;
     let slow = 1500;
     peer.postSlowly(slow)?;
-    // Behind the slow one these queue up until the room for one-way calls is used.
+    // These queue up after the slow one until the space for one-way calls is used.
     let (mut posted, mut refused) = (0, false);
     while posted < 200_000 && !refused {
         match peer.post(posted) {

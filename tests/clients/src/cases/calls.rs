@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plain calls, one-way calls, nested calls, and the errors that calls bring home.
+//! Plain calls, one-way calls, nested calls, and the errors that calls return.
 use super::cases;
 use crate::aidl::{BnPeer, IPeer};
 use crate::callback::Callback;
+use crate::fixture::{fails_with, holds, same, until, Failure, Fixture, Verdict, PATIENCE};
 use crate::peer::{Peer, EXCEPTIONS};
-use crate::stage::{fails_with, holds, same, until, Failure, Stage, Verdict, PATIENCE};
 use rsbinder::{ExceptionCode, Interface, StatusCode, Strong, FIRST_CALL_TRANSACTION};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -25,24 +25,24 @@ cases![
     one_way_calls_do_not_wait,
     one_way_calls_to_one_object_run_one_at_a_time,
     callbacks_arrive_after_the_reply,
-    each_exception_comes_home,
-    service_specific_errors_come_home,
-    status_codes_come_home,
-    unknown_codes_are_told,
+    each_exception_is_returned,
+    service_specific_errors_are_returned,
+    status_codes_are_returned,
+    unknown_codes_are_refused,
     the_service_sees_who_calls,
     the_service_sees_another_user,
 ];
 
-fn a_call_returns_the_sum(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn a_call_returns_the_sum(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     for (a, b) in [(1, 2), (-1, 1), (i32::MAX, 1), (i32::MIN, -1), (0, 0)] {
         same("sum", peer.add(a, b)?, a.wrapping_add(b))?;
     }
     Ok(())
 }
 
-fn text_survives_the_round_trip(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn text_survives_the_round_trip(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let long = "long ".repeat(2000);
     for text in ["", "a", "ab\0cd", "gr\u{fc}n \u{1f980} \u{4e2d}", &long] {
         same("text", peer.echo(text)?, text.to_string())?;
@@ -50,20 +50,20 @@ fn text_survives_the_round_trip(stage: &Stage) -> Verdict {
     Ok(())
 }
 
-fn the_service_answers_a_ping(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn the_service_answers_a_ping(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     Ok(peer.as_binder().ping_binder()?)
 }
 
-fn the_descriptor_is_the_interface(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn the_descriptor_is_the_interface(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let binder = peer.as_binder();
     holds("the object is remote", binder.is_remote())?;
     same("descriptor", binder.descriptor(), "anybinder.test.IPeer")
 }
 
-fn the_service_dumps_into_a_file(stage: &Stage) -> Verdict {
-    let (service, peer) = stage.peer()?;
+fn the_service_dumps_into_a_file(fixture: &Fixture) -> Verdict {
+    let (service, peer) = fixture.peer()?;
     let file = crate::files::open_text("")?;
     let fd = rustix::io::fcntl_dupfd_cloexec(&file, 0)?;
     let binder = peer.as_binder();
@@ -74,8 +74,8 @@ fn the_service_dumps_into_a_file(stage: &Stage) -> Verdict {
     same("dump", crate::files::read_text(&file)?, wanted)
 }
 
-fn the_service_calls_back_during_the_call(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn the_service_calls_back_during_the_call(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let here = std::thread::current().id();
     let callback = Callback::binder(move |value| {
         // The waiting thread itself serves the nested call.
@@ -91,15 +91,15 @@ fn the_service_calls_back_during_the_call(stage: &Stage) -> Verdict {
     Ok(())
 }
 
-fn the_callback_may_call_the_service_again(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn the_callback_may_call_the_service_again(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let again = peer.clone();
     let callback = Callback::binder(move |value| again.add(value, 1).unwrap_or(-1));
     same("answer", peer.callBack(&callback, 41)?, 42)
 }
 
-fn peers_bounce_a_call_between_them(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn peers_bounce_a_call_between_them(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let mine: Strong<dyn IPeer> = BnPeer::new_binder(Peer::default());
     for depth in [0, 1, 2, 21] {
         same("hops", peer.bounce(&peer, &mine, depth)?, depth)?;
@@ -107,9 +107,9 @@ fn peers_bounce_a_call_between_them(stage: &Stage) -> Verdict {
     Ok(())
 }
 
-fn three_processes_nest_their_calls(stage: &Stage) -> Verdict {
-    let (_first, first) = stage.peer()?;
-    let (_second, second) = stage.peer()?;
+fn three_processes_nest_their_calls(fixture: &Fixture) -> Verdict {
+    let (_first, first) = fixture.peer()?;
+    let (_second, second) = fixture.peer()?;
     let callback = Callback::binder({
         let second = second.clone();
         let inner = Callback::binder(|value| value + 5);
@@ -119,8 +119,8 @@ fn three_processes_nest_their_calls(stage: &Stage) -> Verdict {
     same("hops", first.bounce(&first, &second, 15)?, 15)
 }
 
-fn one_way_calls_arrive_in_order(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn one_way_calls_arrive_in_order(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let wanted: Vec<i32> = (0..1000).collect();
     for value in &wanted {
         peer.post(*value)?;
@@ -132,8 +132,8 @@ fn one_way_calls_arrive_in_order(stage: &Stage) -> Verdict {
     same("posted", posted, wanted)
 }
 
-fn one_way_calls_do_not_wait(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn one_way_calls_do_not_wait(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let start = Instant::now();
     peer.postSlowly(2000)?;
     holds(
@@ -143,8 +143,8 @@ fn one_way_calls_do_not_wait(stage: &Stage) -> Verdict {
     same("nothing posted yet", peer.posted()?, Vec::new())
 }
 
-fn one_way_calls_to_one_object_run_one_at_a_time(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn one_way_calls_to_one_object_run_one_at_a_time(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let start = Instant::now();
     for _ in 0..4 {
         peer.postSlowly(100)?;
@@ -160,15 +160,15 @@ fn one_way_calls_to_one_object_run_one_at_a_time(stage: &Stage) -> Verdict {
     )
 }
 
-fn callbacks_arrive_after_the_reply(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
-    let (callback, diary) = Callback::with_diary(|value| value);
+fn callbacks_arrive_after_the_reply(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
+    let (callback, log) = Callback::with_log(|value| value);
     peer.callBackLater(&callback, 200)?;
-    same("events", diary.events(200, PATIENCE), (0..200).collect())
+    same("events", log.events(200, PATIENCE), (0..200).collect())
 }
 
-fn each_exception_comes_home(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn each_exception_is_returned(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     for (index, exception) in EXCEPTIONS.into_iter().enumerate() {
         let status = peer.throwException(index as i32, "because").unwrap_err();
         same("exception", status.exception_code(), exception)?;
@@ -177,8 +177,8 @@ fn each_exception_comes_home(stage: &Stage) -> Verdict {
     Ok(())
 }
 
-fn service_specific_errors_come_home(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn service_specific_errors_are_returned(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     for code in [1, 42, -7, i32::MAX] {
         let status = peer.throwServiceSpecific(code).unwrap_err();
         same(
@@ -191,8 +191,8 @@ fn service_specific_errors_come_home(stage: &Stage) -> Verdict {
     Ok(())
 }
 
-fn status_codes_come_home(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn status_codes_are_returned(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     for code in [
         StatusCode::NameNotFound,
         StatusCode::PermissionDenied,
@@ -204,8 +204,8 @@ fn status_codes_come_home(stage: &Stage) -> Verdict {
     same("the next call", peer.add(1, 1)?, 2)
 }
 
-fn unknown_codes_are_told(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn unknown_codes_are_refused(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let binder = peer.as_binder();
     let proxy = binder.as_proxy().ok_or("not a proxy")?;
     let data = proxy.prepare_transact(true)?;
@@ -213,8 +213,8 @@ fn unknown_codes_are_told(stage: &Stage) -> Verdict {
     same("status", got.err(), Some(StatusCode::UnknownTransaction))
 }
 
-fn the_service_sees_who_calls(stage: &Stage) -> Verdict {
-    let (service, peer) = stage.peer()?;
+fn the_service_sees_who_calls(fixture: &Fixture) -> Verdict {
+    let (service, peer) = fixture.peer()?;
     same(
         "pid of the caller",
         peer.callingPid()?,
@@ -225,24 +225,24 @@ fn the_service_sees_who_calls(stage: &Stage) -> Verdict {
     same("pid of the service", peer.pid()?, service.pid())
 }
 
-fn the_service_sees_another_user(stage: &Stage) -> Verdict {
-    const NOBODY: u32 = 65534;
+fn the_service_sees_another_user(fixture: &Fixture) -> Verdict {
+    const OTHER_USER: u32 = 65534;
     if !rustix::process::geteuid().is_root() {
         let why = "only root can be another user";
         return Err(Failure::Skipped(why.to_string()));
     }
-    let (service, _peer) = stage.peer()?;
-    // A kernel's binderfs makes its devices for root alone.
-    let everyone = std::fs::Permissions::from_mode(0o666);
-    std::fs::set_permissions(stage.device("binder"), everyone)?;
-    let client = stage
+    let (service, _peer) = fixture.peer()?;
+    // A kernel's binderfs creates its devices for root only.
+    let for_all = std::fs::Permissions::from_mode(0o666);
+    std::fs::set_permissions(fixture.device("binder"), for_all)?;
+    let client = fixture
         .role("who-am-i")?
         .args(["--name", &service.name])
-        .uid(NOBODY)
-        .gid(NOBODY)
+        .uid(OTHER_USER)
+        .gid(OTHER_USER)
         .stdout(Stdio::piped())
         .spawn()?;
     let pid = client.id();
     let words = String::from_utf8(client.wait_with_output()?.stdout)?;
-    same("pid and uid", words.trim(), &format!("{pid} {NOBODY}"))
+    same("pid and uid", words.trim(), &format!("{pid} {OTHER_USER}"))
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Several devices, each a world of its own. The client of another device is another process:
+//! Several devices, each with a separate context. The client of another device is another process:
 //! rsbinder opens one device for each process.
 use super::cases;
-use crate::stage::{holds, same, Failure, Stage, Verdict};
+use crate::fixture::{holds, same, Failure, Fixture, Verdict};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
@@ -25,11 +25,11 @@ impl Drop for ContextManager {
 }
 
 impl ContextManager {
-    fn start(stage: &Stage) -> Result<Self, Failure> {
-        if !stage.device(DEVICE).exists() {
+    fn start(fixture: &Fixture) -> Result<Self, Failure> {
+        if !fixture.device(DEVICE).exists() {
             return Err(Failure::Skipped(format!("there is no device {DEVICE}")));
         }
-        let mut child = stage
+        let mut child = fixture
             .role("manage")?
             .args(["--device", DEVICE])
             .stdout(Stdio::piped())
@@ -38,7 +38,7 @@ impl ContextManager {
         let manager = ContextManager(child);
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line)?;
-        same("the manager's word", line.trim(), "ready")?;
+        same("the manager's output", line.trim(), "ready")?;
         Ok(manager)
     }
 
@@ -47,9 +47,9 @@ impl ContextManager {
     }
 }
 
-/// Who manages a device, asked by a process of its own; None if nobody does.
-fn manager_of(stage: &Stage, device: &str) -> Result<Option<i32>, Failure> {
-    let output = stage
+/// The pid of a device's manager, queried by a separate process; None without a manager.
+fn manager_of(fixture: &Fixture, device: &str) -> Result<Option<i32>, Failure> {
+    let output = fixture
         .role("who-manages")?
         .args(["--device", device])
         .output()?;
@@ -57,22 +57,25 @@ fn manager_of(stage: &Stage, device: &str) -> Result<Option<i32>, Failure> {
     Ok(word.parse().ok())
 }
 
-fn another_device_has_another_manager(stage: &Stage) -> Verdict {
-    let manager = ContextManager::start(stage)?;
+fn another_device_has_another_manager(fixture: &Fixture) -> Verdict {
+    let manager = ContextManager::start(fixture)?;
     same(
         "the other device",
-        manager_of(stage, DEVICE)?,
+        manager_of(fixture, DEVICE)?,
         Some(manager.pid()),
     )?;
     holds(
         "this device",
-        manager_of(stage, "binder")? != Some(manager.pid()),
+        manager_of(fixture, "binder")? != Some(manager.pid()),
     )
 }
 
-fn a_device_has_one_manager(stage: &Stage) -> Verdict {
-    let _manager = ContextManager::start(stage)?;
-    let second = stage.role("manage")?.args(["--device", DEVICE]).output()?;
+fn a_device_has_one_manager(fixture: &Fixture) -> Verdict {
+    let _manager = ContextManager::start(fixture)?;
+    let second = fixture
+        .role("manage")?
+        .args(["--device", DEVICE])
+        .output()?;
     holds("the second is refused", !second.status.success())?;
     let words = String::from_utf8_lossy(&second.stdout);
     holds(
@@ -81,13 +84,13 @@ fn a_device_has_one_manager(stage: &Stage) -> Verdict {
     )
 }
 
-fn a_dead_manager_makes_room(stage: &Stage) -> Verdict {
-    drop(ContextManager::start(stage)?);
-    same("nobody manages", manager_of(stage, DEVICE)?, None)?;
-    let second = ContextManager::start(stage)?;
+fn a_dead_manager_makes_room(fixture: &Fixture) -> Verdict {
+    drop(ContextManager::start(fixture)?);
+    same("no manager", manager_of(fixture, DEVICE)?, None)?;
+    let second = ContextManager::start(fixture)?;
     same(
         "the next one does",
-        manager_of(stage, DEVICE)?,
+        manager_of(fixture, DEVICE)?,
         Some(second.pid()),
     )
 }

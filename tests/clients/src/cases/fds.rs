@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! File descriptors in parcels, both ways, and none left over.
+//! File descriptors in parcels, in both directions, and no leaks.
 use super::cases;
 use crate::files::{open_count, open_text, read_text};
-use crate::stage::{holds, same, Stage, Verdict};
+use crate::fixture::{holds, same, Fixture, Verdict};
 use rsbinder::ParcelFileDescriptor;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -18,24 +18,24 @@ cases![
     no_descriptor_is_left_over,
 ];
 
-fn a_file_goes_to_the_service(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn a_file_goes_to_the_service(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     for text in ["", "short", &"long ".repeat(5000)] {
         same("text", peer.readFile(&open_text(text)?)?, text.to_string())?;
     }
     Ok(())
 }
 
-fn a_file_comes_from_the_service(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn a_file_comes_from_the_service(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     for text in ["", "short", &"long ".repeat(5000)] {
         same("text", read_text(&peer.openText(text)?)?, text.to_string())?;
     }
     Ok(())
 }
 
-fn many_files_travel_in_one_parcel(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn many_files_travel_in_one_parcel(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let texts: Vec<String> = (0..48).map(|index| format!("file {index};")).collect();
     let files = peer.openTexts(&texts)?;
     for (file, text) in files.iter().zip(&texts) {
@@ -48,8 +48,8 @@ fn many_files_travel_in_one_parcel(stage: &Stage) -> Verdict {
     same("to the service", peer.readFiles(&files)?, texts.concat())
 }
 
-fn a_pipe_connects_two_processes(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn a_pipe_connects_two_processes(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let (reader, writer) = rustix::pipe::pipe()?;
     let feeder = std::thread::spawn(move || File::from(writer).write_all(b"through a pipe"));
     // The service reads to the end, which comes when the only writer is closed.
@@ -58,8 +58,8 @@ fn a_pipe_connects_two_processes(stage: &Stage) -> Verdict {
     same("text", read, "through a pipe".to_string())
 }
 
-fn a_file_is_shared_not_copied(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn a_file_is_shared_not_copied(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let file = open_text("0123456789")?;
     let mut mine = File::from(file.as_fd().try_clone_to_owned()?);
     let mut half = [0; 5];
@@ -69,8 +69,8 @@ fn a_file_is_shared_not_copied(stage: &Stage) -> Verdict {
     same("at the end now", mine.read(&mut half)?, 0)
 }
 
-fn received_files_close_on_exec(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn received_files_close_on_exec(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let fd: OwnedFd = peer.openText("x")?.as_fd().try_clone_to_owned()?;
     let received = peer.openText("y")?;
     for fd in [fd.as_fd(), received.as_fd()] {
@@ -83,9 +83,9 @@ fn received_files_close_on_exec(stage: &Stage) -> Verdict {
     Ok(())
 }
 
-fn no_descriptor_is_left_over(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
-    // Threads and caches settle during the first rounds.
+fn no_descriptor_is_left_over(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
+    // The first rounds start threads and fill caches.
     let rounds = |count: i32| -> Verdict {
         for _ in 0..count {
             peer.readFile(&open_text("there")?)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frozen processes: what their callers get, and who is told.
+//! Frozen processes: what their callers get, and notifications.
 use super::cases;
-use crate::stage::{holds, same, until, Failure, Stage, Verdict, PATIENCE};
+use crate::fixture::{holds, same, until, Failure, Fixture, Verdict, PATIENCE};
 use rsbinder::{
     FrozenState, FrozenStateChangeCallback, Interface, ProcessState, StatusCode, WIBinder,
 };
@@ -12,22 +12,22 @@ use std::time::Duration;
 cases![
     a_frozen_service_fails_calls,
     one_way_calls_wait_for_the_thaw,
-    freezing_is_told,
+    freezing_is_notified,
     a_busy_service_does_not_freeze,
 ];
 
 const FREEZE_PATIENCE: Duration = Duration::from_secs(1);
 
 fn freeze(pid: i32, on: bool) -> rsbinder::Result<()> {
-    // A reply on its way out counts as pending; then the driver says "try again".
+    // An undelivered reply counts as pending; then the driver returns EAGAIN.
     until(
         || ProcessState::as_self().freeze_process(pid, on, FREEZE_PATIENCE),
         |result| *result != Err(StatusCode::WouldBlock),
     )
 }
 
-fn a_frozen_service_fails_calls(stage: &Stage) -> Verdict {
-    let (service, peer) = stage.peer()?;
+fn a_frozen_service_fails_calls(fixture: &Fixture) -> Verdict {
+    let (service, peer) = fixture.peer()?;
     freeze(service.pid(), true)?;
     holds("a call fails", peer.add(1, 1).is_err())?;
     let info = ProcessState::as_self().process_freeze_info(service.pid())?;
@@ -36,8 +36,8 @@ fn a_frozen_service_fails_calls(stage: &Stage) -> Verdict {
     same("a call after the thaw", peer.add(1, 1)?, 2)
 }
 
-fn one_way_calls_wait_for_the_thaw(stage: &Stage) -> Verdict {
-    let (service, peer) = stage.peer()?;
+fn one_way_calls_wait_for_the_thaw(fixture: &Fixture) -> Verdict {
+    let (service, peer) = fixture.peer()?;
     freeze(service.pid(), true)?;
     for value in 0..5 {
         peer.post(value)?;
@@ -56,43 +56,50 @@ struct Watcher(Mutex<Sender<FrozenState>>);
 
 impl FrozenStateChangeCallback for Watcher {
     fn on_state_changed(&self, _who: &WIBinder, state: FrozenState) {
-        // A case that has ended listens no more.
+        // The case may have ended.
         let _ = self.0.lock().unwrap().send(state);
     }
 }
 
-fn freezing_is_told(stage: &Stage) -> Verdict {
-    let feature = stage.device("features/freeze_notification");
+fn freezing_is_notified(fixture: &Fixture) -> Verdict {
+    let feature = fixture.device("features/freeze_notification");
     if std::fs::read_to_string(feature).ok().as_deref() != Some("1\n") {
         return Err(Failure::Skipped(
             "the driver has no freeze notifications".to_string(),
         ));
     }
-    let (service, peer) = stage.peer()?;
-    let (sender, news) = channel();
+    let (service, peer) = fixture.peer()?;
+    let (sender, notices) = channel();
     let watcher = Arc::new(Watcher(Mutex::new(sender)));
     peer.as_binder()
         .add_frozen_state_change_callback_arc(&watcher)?;
     same(
         "at first",
-        news.recv_timeout(PATIENCE)?,
+        notices.recv_timeout(PATIENCE)?,
         FrozenState::Unfrozen,
     )?;
     freeze(service.pid(), true)?;
-    same("frozen", news.recv_timeout(PATIENCE)?, FrozenState::Frozen)?;
+    same(
+        "frozen",
+        notices.recv_timeout(PATIENCE)?,
+        FrozenState::Frozen,
+    )?;
     freeze(service.pid(), false)?;
     same(
         "thawed",
-        news.recv_timeout(PATIENCE)?,
+        notices.recv_timeout(PATIENCE)?,
         FrozenState::Unfrozen,
     )
 }
 
-fn a_busy_service_does_not_freeze(stage: &Stage) -> Verdict {
-    let (service, peer) = stage.peer()?;
+fn a_busy_service_does_not_freeze(fixture: &Fixture) -> Verdict {
+    let (service, peer) = fixture.peer()?;
     let busy = std::thread::spawn({
         let peer = peer.clone();
-        move || peer.crowd(1500).map_err(|status| status.to_string())
+        move || {
+            peer.maxConcurrent(1500)
+                .map_err(|status| status.to_string())
+        }
     });
     std::thread::sleep(Duration::from_millis(300));
     let brief = Duration::from_millis(100);

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The test cases, one file for each matter. A case runs in a process of its own.
-use crate::stage::{Stage, Verdict};
+//! The test cases, one file for each topic. A case runs in a separate process.
+use crate::fixture::{Fixture, Verdict};
 
 mod bulk;
 mod calls;
 mod contexts;
-pub mod crowds;
 mod death;
 mod fds;
 mod freeze;
 mod names;
 mod objects;
+pub mod parallel;
 
 pub struct Case {
     pub name: &'static str,
-    pub run: fn(&Stage) -> Verdict,
+    pub run: fn(&Fixture) -> Verdict,
 }
 
-/// `cases![a, b]` is the list of the functions `a` and `b` under their own names.
+/// `cases![a, b]` is the list of the functions `a` and `b` with their names.
 macro_rules! cases {
     ($($name:ident),* $(,)?) => {
         pub const CASES: &[crate::cases::Case] = &[
@@ -38,7 +38,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
         names::CASES,
         freeze::CASES,
         contexts::CASES,
-        crowds::CASES,
+        parallel::CASES,
     ]
     .into_iter()
     .flatten()

@@ -2,7 +2,7 @@
 //! The service manager, as clients use it.
 use super::cases;
 use crate::callback::Callback;
-use crate::stage::{holds, same, Stage, Verdict, PATIENCE};
+use crate::fixture::{holds, same, Fixture, Verdict, PATIENCE};
 use rsbinder::hub::android_16::{BnServiceCallback, IServiceCallback};
 use rsbinder::{hub, BinderResult, Interface, SIBinder};
 use std::sync::mpsc::{channel, Sender};
@@ -11,13 +11,13 @@ use std::sync::Mutex;
 cases![
     a_registered_service_is_listed,
     an_unknown_name_is_not_found,
-    a_waiting_client_is_told,
+    a_waiting_client_is_notified,
     a_client_registers_its_own_object,
     debug_information_names_the_process,
 ];
 
-fn a_registered_service_is_listed(stage: &Stage) -> Verdict {
-    let (service, _peer) = stage.peer()?;
+fn a_registered_service_is_listed(fixture: &Fixture) -> Verdict {
+    let (service, _peer) = fixture.peer()?;
     let names = hub::list_services(hub::DUMP_FLAG_PRIORITY_ALL);
     holds("listed", names.contains(&service.name))?;
     holds(
@@ -26,9 +26,9 @@ fn a_registered_service_is_listed(stage: &Stage) -> Verdict {
     )
 }
 
-fn an_unknown_name_is_not_found(_stage: &Stage) -> Verdict {
-    // Not the same as "the service manager does not answer".
-    let found = hub::try_get_service("anybinder.test.nobody")?;
+fn an_unknown_name_is_not_found(_fixture: &Fixture) -> Verdict {
+    // Not the same as a service manager that does not answer.
+    let found = hub::try_get_service("anybinder.test.unregistered")?;
     holds("no service", found.is_none())
 }
 
@@ -38,23 +38,23 @@ impl Interface for Listener {}
 
 impl IServiceCallback for Listener {
     fn onRegistration(&self, name: &str, _service: &SIBinder) -> BinderResult<()> {
-        // A case that has ended listens no more.
+        // The case may have ended.
         let _ = self.0.lock().unwrap().send(name.to_string());
         Ok(())
     }
 }
 
-fn a_waiting_client_is_told(stage: &Stage) -> Verdict {
+fn a_waiting_client_is_notified(fixture: &Fixture) -> Verdict {
     let name = format!("anybinder.test.awaited.{}", std::process::id());
-    let (sender, news) = channel();
+    let (sender, notices) = channel();
     let listener = BnServiceCallback::new_binder(Listener(Mutex::new(sender)));
     hub::register_for_notifications(&name, &listener)?;
-    let (_service, peer) = stage.peer()?;
+    let (_service, peer) = fixture.peer()?;
     hub::add_service(&name, peer.as_binder())?;
-    same("the name told", news.recv_timeout(PATIENCE)?, name)
+    same("the name", notices.recv_timeout(PATIENCE)?, name)
 }
 
-fn a_client_registers_its_own_object(_stage: &Stage) -> Verdict {
+fn a_client_registers_its_own_object(_fixture: &Fixture) -> Verdict {
     let name = format!("anybinder.test.own.{}", std::process::id());
     let mine = Callback::binder(|value| value).as_binder();
     hub::add_service(&name, mine.clone())?;
@@ -62,8 +62,8 @@ fn a_client_registers_its_own_object(_stage: &Stage) -> Verdict {
     holds("found as the local object", found == mine)
 }
 
-fn debug_information_names_the_process(stage: &Stage) -> Verdict {
-    let (service, _peer) = stage.peer()?;
+fn debug_information_names_the_process(fixture: &Fixture) -> Verdict {
+    let (service, _peer) = fixture.peer()?;
     let all = hub::get_service_debug_info()?;
     let info = all
         .iter()

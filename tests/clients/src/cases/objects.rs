@@ -3,11 +3,11 @@
 use super::cases;
 use crate::aidl::{ICallback, Record};
 use crate::callback::Callback;
-use crate::stage::{holds, same, Stage, Verdict, PATIENCE};
+use crate::fixture::{holds, same, Fixture, Verdict, PATIENCE};
 use rsbinder::{Interface, SIBinder, Strong};
 
 cases![
-    an_object_comes_home_as_itself,
+    an_object_returns_as_itself,
     a_remote_object_keeps_its_identity,
     a_service_comes_back_as_the_same_handle,
     a_service_makes_objects,
@@ -23,16 +23,16 @@ fn remote(binder: &SIBinder) -> Option<u32> {
     binder.as_proxy().map(|proxy| proxy.handle())
 }
 
-fn an_object_comes_home_as_itself(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn an_object_returns_as_itself(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let mine = Callback::binder(|value| value).as_binder();
     let back = peer.echoBinder(&mine)?;
     holds("the object is local again", !back.is_remote())?;
     holds("it is the same object", back == mine)
 }
 
-fn a_remote_object_keeps_its_identity(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn a_remote_object_keeps_its_identity(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let mine = Callback::binder(|value| value);
     peer.hold(&mine)?;
     let first = peer.held()?.ok_or("nothing held")?;
@@ -42,9 +42,9 @@ fn a_remote_object_keeps_its_identity(stage: &Stage) -> Verdict {
     same("its owner", first.ownerPid()?, std::process::id() as i32)
 }
 
-fn a_service_comes_back_as_the_same_handle(stage: &Stage) -> Verdict {
-    let (_first, first) = stage.peer()?;
-    let (_second, second) = stage.peer()?;
+fn a_service_comes_back_as_the_same_handle(fixture: &Fixture) -> Verdict {
+    let (_first, first) = fixture.peer()?;
+    let (_second, second) = fixture.peer()?;
     let (one, two) = (first.as_binder(), second.as_binder());
     holds(
         "two services have two handles",
@@ -58,8 +58,8 @@ fn a_service_comes_back_as_the_same_handle(stage: &Stage) -> Verdict {
     Ok(())
 }
 
-fn a_service_makes_objects(stage: &Stage) -> Verdict {
-    let (service, peer) = stage.peer()?;
+fn a_service_makes_objects(fixture: &Fixture) -> Verdict {
+    let (service, peer) = fixture.peer()?;
     let counters: Vec<Strong<dyn ICallback>> = (0..50)
         .map(|_| peer.makeCounter())
         .collect::<Result<_, _>>()?;
@@ -75,9 +75,9 @@ fn a_service_makes_objects(stage: &Stage) -> Verdict {
     Ok(())
 }
 
-fn an_object_passes_through_a_third_process(stage: &Stage) -> Verdict {
-    let (maker_process, maker) = stage.peer()?;
-    let (_user, user) = stage.peer()?;
+fn an_object_passes_through_a_third_process(fixture: &Fixture) -> Verdict {
+    let (maker_process, maker) = fixture.peer()?;
+    let (_user, user) = fixture.peer()?;
     let counter = maker.makeCounter()?;
     same(
         "called by the third process",
@@ -92,38 +92,38 @@ fn an_object_passes_through_a_third_process(stage: &Stage) -> Verdict {
     same("its owner", back.ownerPid()?, maker_process.pid())
 }
 
-fn a_released_object_is_dropped(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
-    let (callback, diary) = Callback::with_diary(|value| value);
+fn a_released_object_is_dropped(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
+    let (callback, log) = Callback::with_log(|value| value);
     peer.hold(&callback)?;
     drop(callback);
     peer.release()?;
-    holds("the object is dropped", diary.is_dropped(PATIENCE))
+    holds("the object is dropped", log.is_dropped(PATIENCE))
 }
 
-fn a_held_object_stays(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
-    let (callback, diary) = Callback::with_diary(|value| value + 1);
+fn a_held_object_stays(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
+    let (callback, log) = Callback::with_log(|value| value + 1);
     peer.hold(&callback)?;
     drop(callback);
     let brief = std::time::Duration::from_millis(200);
-    holds("the object is not dropped", !diary.is_dropped(brief))?;
+    holds("the object is not dropped", !log.is_dropped(brief))?;
     let back = peer.held()?.ok_or("nothing held")?;
     same("it still answers", back.onValue(1)?, 2)
 }
 
-fn an_object_sent_often_is_released_once(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
-    let (callback, diary) = Callback::with_diary(|value| value);
+fn an_object_sent_often_is_released_once(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
+    let (callback, log) = Callback::with_log(|value| value);
     for value in 0..300 {
         same("answer", peer.callBack(&callback, value)?, value)?;
     }
     drop(callback);
-    holds("the object is dropped", diary.is_dropped(PATIENCE))
+    holds("the object is dropped", log.is_dropped(PATIENCE))
 }
 
-fn a_record_holds_everything(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn a_record_holds_everything(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     let object = Callback::binder(|value| -value);
     let sent = Record {
         id: 7,
@@ -154,8 +154,8 @@ fn a_record_holds_everything(stage: &Stage) -> Verdict {
     )
 }
 
-fn null_objects_stay_null(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn null_objects_stay_null(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     holds("nothing held", peer.held()?.is_none())?;
     let back = peer.echoRecord(&Record::default())?;
     holds("no object", back.object.is_none())?;

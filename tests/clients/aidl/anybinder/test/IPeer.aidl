@@ -13,9 +13,9 @@ interface IPeer {
 
     /** Calls the callback while the caller waits. */
     int callBack(ICallback callback, int value);
-    /** Calls the callback `times` times from a thread of its own, after the reply. */
+    /** Calls the callback `times` times from another thread, after the reply. */
     oneway void callBackLater(ICallback callback, int times);
-    /** Bounces between `here`, the one called, and `there`, until depth is 0; counts the hops. */
+    /** Bounces between `here`, which is called, and `there`, until depth is 0; counts the hops. */
     int bounce(IPeer here, IPeer there, int depth);
 
     oneway void post(int value);
@@ -39,7 +39,7 @@ interface IPeer {
     ParcelFileDescriptor[] openTexts(in String[] texts);
     int openFiles();
 
-    /** Throws the exception of that place in the list of peer.rs. */
+    /** Throws the exception with that index in the list of peer.rs. */
     void throwException(int index, String message);
     void throwServiceSpecific(int code);
     void fail(int status);
@@ -47,7 +47,7 @@ interface IPeer {
     int pid();
     int callingPid();
     int callingUid();
-    /** Sleeps and returns how many callers were inside at once, at most. */
-    int crowd(int sleep_ms);
+    /** Sleeps and returns the highest number of callers inside at once. */
+    int maxConcurrent(int sleep_ms);
     void exitNow(int code);
 }

@@ -3,7 +3,7 @@ package anybinder.test;
 
 import anybinder.test.ICallback;
 
-/** A parcelable that holds one of everything. */
+/** A parcelable with a field of each kind. */
 parcelable Record {
     int id;
     long big;

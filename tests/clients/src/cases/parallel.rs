@@ -3,7 +3,7 @@
 use super::cases;
 use crate::aidl::IPeer;
 use crate::callback::Callback;
-use crate::stage::{holds, same, Failure, Service, Stage, Verdict};
+use crate::fixture::{holds, same, Failure, Fixture, Service, Verdict};
 use rsbinder::Strong;
 use std::process::{Child, Stdio};
 
@@ -35,8 +35,8 @@ fn in_threads(body: impl Fn(i32) -> Verdict + Send + Sync) -> Verdict {
     })
 }
 
-fn many_threads_call_at_once(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn many_threads_call_at_once(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     in_threads(|index| {
         for call in 0..200 {
             same("sum", peer.add(index, call)?, index + call)?;
@@ -45,8 +45,8 @@ fn many_threads_call_at_once(stage: &Stage) -> Verdict {
     })
 }
 
-fn many_threads_are_called_back_at_once(stage: &Stage) -> Verdict {
-    let (_service, peer) = stage.peer()?;
+fn many_threads_are_called_back_at_once(fixture: &Fixture) -> Verdict {
+    let (_service, peer) = fixture.peer()?;
     in_threads(|index| {
         let here = std::thread::current().id();
         let callback = Callback::binder(move |value| {
@@ -62,28 +62,28 @@ fn many_threads_are_called_back_at_once(stage: &Stage) -> Verdict {
 
 /// How many callers were inside the service at once, at most.
 fn most_inside(peer: &Strong<dyn IPeer>) -> Result<i32, Failure> {
-    in_threads(|_| Ok(peer.crowd(300).map(|_| ())?))?;
-    Ok(peer.crowd(0)?)
+    in_threads(|_| Ok(peer.maxConcurrent(300).map(|_| ())?))?;
+    Ok(peer.maxConcurrent(0)?)
 }
 
-fn the_pool_grows_with_the_callers(stage: &Stage) -> Verdict {
-    let service = stage.service_with_threads(8)?;
+fn the_pool_grows_with_the_callers(fixture: &Fixture) -> Verdict {
+    let service = fixture.service_with_threads(8)?;
     let most = most_inside(&service.peer()?)?;
     holds(&format!("{most} of 8 at once"), most >= 8)
 }
 
-fn the_pool_does_not_outgrow_its_limit(stage: &Stage) -> Verdict {
-    let service = stage.service_with_threads(3)?;
+fn the_pool_does_not_outgrow_its_limit(fixture: &Fixture) -> Verdict {
+    let service = fixture.service_with_threads(3)?;
     let most = most_inside(&service.peer()?)?;
     // Besides the three there are the thread of start_thread_pool and the one that joined.
     holds(&format!("{most} at once"), (3..=5).contains(&most))
 }
 
-fn start_clients(stage: &Stage, services: &[Service]) -> Result<Vec<Child>, Failure> {
+fn start_clients(fixture: &Fixture, services: &[Service]) -> Result<Vec<Child>, Failure> {
     (0..CLIENTS)
         .map(|index| {
             let name = &services[index % services.len()].name;
-            let client = stage
+            let client = fixture
                 .role("mix")?
                 .args(["--name", name, "--seed", &index.to_string()])
                 .stdout(Stdio::null())
@@ -93,8 +93,8 @@ fn start_clients(stage: &Stage, services: &[Service]) -> Result<Vec<Child>, Fail
         .collect()
 }
 
-fn four_services(stage: &Stage) -> Result<Vec<Service>, Failure> {
-    (0..4).map(|_| stage.service()).collect()
+fn four_services(fixture: &Fixture) -> Result<Vec<Service>, Failure> {
+    (0..4).map(|_| fixture.service()).collect()
 }
 
 fn all_succeed(clients: Vec<Child>) -> Verdict {
@@ -104,17 +104,17 @@ fn all_succeed(clients: Vec<Child>) -> Verdict {
     Ok(())
 }
 
-fn twenty_clients_and_four_services(stage: &Stage) -> Verdict {
-    let services = four_services(stage)?;
-    all_succeed(start_clients(stage, &services)?)
+fn twenty_clients_and_four_services(fixture: &Fixture) -> Verdict {
+    let services = four_services(fixture)?;
+    all_succeed(start_clients(fixture, &services)?)
 }
 
-fn killed_clients_do_not_disturb_the_others(stage: &Stage) -> Verdict {
-    let services = four_services(stage)?;
-    let mut victims = start_clients(stage, &services)?;
-    let clients = start_clients(stage, &services)?;
+fn killed_clients_do_not_disturb_the_others(fixture: &Fixture) -> Verdict {
+    let services = four_services(fixture)?;
+    let mut victims = start_clients(fixture, &services)?;
+    let clients = start_clients(fixture, &services)?;
     for (index, victim) in victims.iter_mut().enumerate() {
-        // At different moments of their lives.
+        // At different moments.
         std::thread::sleep(std::time::Duration::from_millis(index as u64));
         victim.kill()?;
     }
@@ -128,7 +128,7 @@ fn killed_clients_do_not_disturb_the_others(stage: &Stage) -> Verdict {
     Ok(())
 }
 
-/// The body of one of the many clients: a bit of everything, every answer checked.
+/// The body of one of the many clients: all kinds of calls, every answer checked.
 pub fn mix(peer: &Strong<dyn IPeer>, seed: i32) -> Verdict {
     let callback = Callback::binder(move |value| value ^ seed);
     for round in 0..40 {

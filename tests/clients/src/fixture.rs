@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a test case works with: its own Binder client state, and services it starts and kills.
+//! What a test case uses: its own Binder client state, and services that it starts and kills.
 use crate::aidl::IPeer;
 use rsbinder::{hub, ProcessState, Status, StatusCode, Strong};
 use std::cell::Cell;
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Long enough for a slow emulator; nothing that works waits this long.
+/// Long enough for a slow emulator; no passing test waits this long.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A test's verdict: fine, or why not.
+/// The result of a test.
 pub type Verdict = Result<(), Failure>;
 
 #[derive(Debug)]
 pub enum Failure {
     /// The rule does not hold.
     Failed(String),
-    /// The rule cannot be looked at here, and why.
+    /// The rule cannot be checked here, with the reason.
     Skipped(String),
 }
 
@@ -56,7 +56,7 @@ pub fn fails_with<T: Debug>(what: &str, got: Result<T, Status>, wanted: StatusCo
     }
 }
 
-/// Asks again until the answer is right or patience ends; returns the last answer.
+/// Asks again until the answer is right or `PATIENCE` is over; returns the last answer.
 pub fn until<T>(mut ask: impl FnMut() -> T, right: impl Fn(&T) -> bool) -> T {
     let start = Instant::now();
     loop {
@@ -99,30 +99,30 @@ impl Drop for Service {
 }
 
 /// A running test case.
-pub struct Stage {
+pub struct Fixture {
     mount: PathBuf,
     case: String,
     services: Cell<u32>,
 }
 
-impl Stage {
+impl Fixture {
     /// Makes this process a Binder client whose pool has up to `max_threads` threads.
     pub fn open(mount: &Path, case: &str, max_threads: u32) -> Result<Self, Failure> {
-        let stage = Stage {
+        let fixture = Fixture {
             mount: mount.to_path_buf(),
             case: case.to_string(),
             services: Cell::new(0),
         };
-        ProcessState::init(&stage.device("binder").to_string_lossy(), max_threads)?;
+        ProcessState::init(&fixture.device("binder").to_string_lossy(), max_threads)?;
         ProcessState::start_thread_pool();
-        Ok(stage)
+        Ok(fixture)
     }
 
     pub fn device(&self, name: &str) -> PathBuf {
         self.mount.join(name)
     }
 
-    /// This program once more, in another role.
+    /// This program in another role.
     pub fn role(&self, role: &str) -> Result<Command, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
         command
@@ -133,7 +133,7 @@ impl Stage {
         Ok(command)
     }
 
-    /// Starts a service process with a name of its own.
+    /// Starts a service process with a unique name.
     pub fn service(&self) -> Result<Service, Failure> {
         self.service_with_threads(15)
     }
@@ -153,7 +153,7 @@ impl Stage {
         Ok(Service { child, name })
     }
 
-    /// The usual beginning: one service, and its interface.
+    /// Starts one service and returns its interface.
     pub fn peer(&self) -> Result<(Service, Strong<dyn IPeer>), Failure> {
         let service = self.service()?;
         let peer = service.peer()?;
