@@ -13,7 +13,7 @@
 #include "names.h"
 #include "payload.h"
 
-#define PLACE_MARK ((uint64_t)0xabcdef << 40)
+#define OFFSET_TAG ((uint64_t)0xabcdef << 40)
 
 static struct {
 	struct world *world;
@@ -82,7 +82,7 @@ static void replace_places(uint8_t *copy, size_t size)
 		memcpy(&word, copy + i, sizeof(word));
 		if (!in_mapping(word, 0))
 			continue;
-		word = PLACE_MARK + word - (uintptr_t)in.client->map;
+		word = OFFSET_TAG + word - (uintptr_t)in.client->map;
 		memcpy(copy + i, &word, sizeof(word));
 	}
 }

@@ -13,7 +13,7 @@
 #define NR_SENT_FILES 4 /* as in world.h; one more is not open */
 #define TF_UPDATE_TXN 0x40
 
-struct temper {
+struct traits {
 	unsigned int clients, threads;
 	unsigned int pages;    /* of a mapping */
 	unsigned int wrong;    /* percent of invalid arguments */
@@ -27,7 +27,7 @@ struct temper {
 
 static struct {
 	uint64_t state;
-	struct temper temper;
+	struct traits traits;
 	const struct omissions *omit;
 	bool open[MAX_CLIENTS];
 } gen;
@@ -54,7 +54,7 @@ static bool percent(unsigned int chance)
 
 static bool wrong(void)
 {
-	return percent(gen.temper.wrong);
+	return percent(gen.traits.wrong);
 }
 
 /* An index by weights, which end with 0 entries beyond nr. */
@@ -88,9 +88,9 @@ static int64_t any_cookie(void)
 
 static int64_t data_size(void)
 {
-	unsigned int bytes = gen.temper.pages * 4096;
+	unsigned int bytes = gen.traits.pages * 4096;
 
-	if (percent(gen.temper.large))
+	if (percent(gen.traits.large))
 		return below(bytes + bytes / 8);
 	return percent(20) ? 0 : below(200);
 }
@@ -138,7 +138,7 @@ static void add_pointers(struct command *command)
 	unsigned int children = below(MAX_SPECS - command->nr_objects + 1);
 	int64_t at = 8 * below(4);
 
-	*object = pointer_object(percent(10) ? 0 : 16 + below(gen.temper.large ? 2000 : 100));
+	*object = pointer_object(percent(10) ? 0 : 16 + below(gen.traits.large ? 2000 : 100));
 	command->field[TXN_SG] = !wrong();
 	for (unsigned int i = 0; i < children; i++, at += 8 + 8 * below(3)) {
 		object = &command->objects[command->nr_objects++];
@@ -198,15 +198,15 @@ static void make_txn(struct command *command)
 	command->field[TXN_CODE] = below(16);
 	command->field[TXN_SIZE] = data_size();
 	command->field[TXN_FLAGS] = percent(80) ? TF_ACCEPT_FDS : 0;
-	if (command->op == COMMAND_TXN && percent(gen.temper.oneway))
+	if (command->op == COMMAND_TXN && percent(gen.traits.oneway))
 		command->field[TXN_FLAGS] |= TF_ONE_WAY | (percent(15) ? TF_UPDATE_TXN : 0);
 	if (percent(5))
 		command->field[TXN_FLAGS] |= percent(50) ? 0x20 : 1 + below(0x1000);
 	if (command->op == COMMAND_REPLY && !wrong())
 		command->field[TXN_FLAGS] &= ~(int64_t)TF_ONE_WAY;
 	command->field[TXN_SG] = percent(10);
-	command->field[TXN_POLITE] = !percent(gen.temper.rude);
-	if (percent(gen.temper.objects))
+	command->field[TXN_POLITE] = !percent(gen.traits.rude);
+	if (percent(gen.traits.objects))
 		add_objects(command);
 	if (wrong() && percent(50))
 		command->field[TXN_TWIST] = 1 + below(TWISTS - 1);
@@ -307,7 +307,7 @@ static void make_wr(struct step *step)
 	static const uint8_t lengths[MAX_COMMANDS + 1] = { 22, 45, 16, 8, 5, 3, 1 };
 	unsigned int nr = weighted(lengths, MAX_COMMANDS + 1);
 
-	if (percent(gen.temper.answers)) {
+	if (percent(gen.traits.answers)) {
 		step->commands[0].op = COMMAND_NOTICES;
 		step->commands[1].op = COMMAND_SERVE;
 		step->commands[2].op = COMMAND_KEEP;
@@ -336,14 +336,14 @@ static void make_wr(struct step *step)
 
 static unsigned int mapping_pages(void)
 {
-	return gen.temper.pages / 2 + 1 + below(gen.temper.pages);
+	return gen.traits.pages / 2 + 1 + below(gen.traits.pages);
 }
 
 static void make_spawn(struct step *step)
 {
 	step->field[SPAWN_PAGES] = mapping_pages();
 	if (percent(20))
-		step->field[SPAWN_IN] = 1 + below(gen.temper.clients);
+		step->field[SPAWN_IN] = 1 + below(gen.traits.clients);
 	step->field[SPAWN_UNMAPPED] = wrong() && percent(20);
 	gen.open[step->client] = true;
 }
@@ -376,7 +376,7 @@ static void make_small(struct step *step)
 
 static void make_freeze(struct step *step)
 {
-	step->field[FREEZE_WHOM] = wrong() ? 99 : below(gen.temper.clients);
+	step->field[FREEZE_CLIENT] = wrong() ? 99 : below(gen.traits.clients);
 	step->field[FREEZE_ENABLE] = percent(60);
 	step->field[FREEZE_MS] = percent(5);
 }
@@ -434,8 +434,8 @@ static void make_step(struct step *step)
 {
 	uint8_t weights[STEP_OPS];
 
-	step->client = below(gen.temper.clients);
-	step->thread = percent(60) ? 0 : below(gen.temper.threads);
+	step->client = below(gen.traits.clients);
+	step->thread = percent(60) ? 0 : below(gen.traits.threads);
 	for (unsigned int i = 0; i < STEP_OPS; i++)
 		weights[i] = step_makers[i].odd && !wrong() ? 0 : step_makers[i].weight;
 	/* A closed client mostly opens again; sometimes it tries something that is refused. */
@@ -448,7 +448,7 @@ static size_t make_setup(struct script *script)
 {
 	size_t at = 0;
 
-	for (unsigned int i = 0; i < gen.temper.clients && at < script->nr; i++) {
+	for (unsigned int i = 0; i < gen.traits.clients && at < script->nr; i++) {
 		struct step *step = &script->steps[at++];
 
 		step->client = i;
@@ -461,7 +461,7 @@ static size_t make_setup(struct script *script)
 		script->steps[at++] = (struct step){ .op = STEP_MANAGER };
 	else if (at < script->nr)
 		script->steps[at++] = (struct step){ STEP_MANAGER_EXT, .field = { 5, 0, 0x100 } };
-	for (unsigned int i = 1; i < gen.temper.clients && at < script->nr; i++) {
+	for (unsigned int i = 1; i < gen.traits.clients && at < script->nr; i++) {
 		struct step *step = &script->steps[at++];
 
 		step->client = i;
@@ -472,19 +472,19 @@ static size_t make_setup(struct script *script)
 		step->commands[0].nr_objects = 1;
 		step->commands[0].objects[0] = (struct object_spec){ 'b', { [OBJ_FLAGS] = 0x100 } };
 	}
-	for (unsigned int i = 0; gen.temper.spam && i < gen.temper.clients && at < script->nr; i++)
+	for (unsigned int i = 0; gen.traits.spam && i < gen.traits.clients && at < script->nr; i++)
 		script->steps[at++] = (struct step){ STEP_SPAM, i, .field = { 1 } };
 	if (at < script->nr)
 		script->steps[at++] = (struct step){ STEP_PUMP, .field = { 2 } };
 	return at;
 }
 
-static void make_temper(void)
+static void choose_traits(void)
 {
 	static const uint8_t pages[] = { 1, 2, 4, 16, 64 };
 	static const uint8_t wrongs[] = { 0, 2, 8, 25 };
 
-	gen.temper = (struct temper){
+	gen.traits = (struct traits){
 		.clients = 2 + below(MAX_CLIENTS - 1),
 		.threads = 1 + below(MAX_THREADS),
 		.pages = pages[below(sizeof(pages))],
@@ -496,8 +496,8 @@ static void make_temper(void)
 		.rude = percent(50) ? 5 : below(60),
 		.spam = percent(15),
 	};
-	if (gen.temper.spam)
-		gen.temper.oneway = 90;
+	if (gen.traits.spam)
+		gen.traits.oneway = 90;
 }
 
 struct script *generate(uint64_t seed, size_t steps, const struct omissions *omit)
@@ -508,7 +508,7 @@ struct script *generate(uint64_t seed, size_t steps, const struct omissions *omi
 	memset(&gen, 0, sizeof(gen));
 	gen.state = seed * 0x2545f4914f6cdd1du + 1;
 	gen.omit = omit;
-	make_temper();
+	choose_traits();
 	at = make_setup(script);
 	while (at < steps)
 		make_step(&script->steps[at++]);

@@ -137,15 +137,15 @@ static void do_version(const struct step *step)
 	say(world, " %d\n", version.protocol_version);
 }
 
-static pid_t pid_of(int64_t whom)
+static pid_t pid_of(int64_t client)
 {
-	return whom < MAX_CLIENTS ? world_pid(world, (unsigned int)whom) : 1;
+	return client < MAX_CLIENTS ? world_pid(world, (unsigned int)client) : 1;
 }
 
 static void do_freeze(const struct step *step)
 {
 	struct binder_freeze_info info = {
-		.pid = (uint32_t)pid_of(step->field[FREEZE_WHOM]),
+		.pid = (uint32_t)pid_of(step->field[FREEZE_CLIENT]),
 		.enable = (uint32_t)step->field[FREEZE_ENABLE],
 		.timeout_ms = (uint32_t)step->field[FREEZE_MS],
 	};
@@ -157,7 +157,7 @@ static void do_freeze(const struct step *step)
 static void do_frozen_info(const struct step *step)
 {
 	struct binder_frozen_status_info info = {
-		.pid = (uint32_t)pid_of(step->field[FREEZE_WHOM]),
+		.pid = (uint32_t)pid_of(step->field[FREEZE_CLIENT]),
 	};
 
 	if (do_ioctl(step, BINDER_GET_FROZEN_INFO, &info) >= 0)

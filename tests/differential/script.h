@@ -83,7 +83,7 @@ enum command_op {
 /* Fields of steps and commands, by place in .field[]. */
 enum { SPAWN_PAGES, SPAWN_IN, SPAWN_UNMAPPED };
 enum { WR_ROOM, WR_CUT, WR_OLD_READ, WR_OLD_WRITE, WR_BAD /* commands at an unmapped address */ };
-enum { FREEZE_WHOM, FREEZE_ENABLE, FREEZE_MS };
+enum { FREEZE_CLIENT, FREEZE_ENABLE, FREEZE_MS };
 /*
  * TXN_POLITE: omitted where it is certain to be refused: a call by a thread that waits for a
  * reply, a reply by one that serves no call.

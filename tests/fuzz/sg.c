@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Compares the scatter-gather plan with another model: all buffers are kept, each knows its
- * parent, and every patched byte is marked. A parent may be patched if it is an ancestor of the
+ * parent, and every patched byte is recorded. A parent may be patched if it is an ancestor of the
  * buffer that counts as the last.
  */
 #include "pure/sg.h"
@@ -40,14 +40,14 @@ static int model_parent(const struct model *m, u64 index)
 	return i;
 }
 
-/* Marks @len bytes at @off of the map; false if one of them is marked or outside. */
-static bool mark(const struct model *m, bool *marks, u64 off, u64 len)
+/* Sets @taken for @len bytes at @off of the map; false if one of them is set or outside. */
+static bool claim(const struct model *m, bool *taken, u64 off, u64 len)
 {
 	if (off < SPACE || off - SPACE > m->size || len > m->size - (off - SPACE))
 		return false;
-	if (len && memchr(marks + (off - SPACE), true, len))
+	if (len && memchr(taken + (off - SPACE), true, len))
 		return false;
-	memset(marks + (off - SPACE), true, len);
+	memset(taken + (off - SPACE), true, len);
 	return true;
 }
 
@@ -105,13 +105,13 @@ static bool add_buffer(struct choices *c, struct model *m, u64 index)
 		return fuzz_wrong("a buffer is taken if there is room and its parent is open");
 	if (!may)
 		return true;
-	if (!mark(m, m->taken, off, b.object.length))
+	if (!claim(m, m->taken, off, b.object.length))
 		return fuzz_wrong("buffers lie apart, inside the space");
 	if ((b.parent >= 0) != (patch != SG_NO_PATCH))
 		return fuzz_wrong("what has a parent is patched into it");
 	if (b.parent >= 0) {
 		if (patch != m->buffers[b.parent].off + b.object.parent_offset ||
-		    !mark(m, m->patched, patch, 8))
+		    !claim(m, m->patched, patch, 8))
 			return fuzz_wrong("no byte is patched twice");
 		m->buffers[b.parent].min_off = b.object.parent_offset + 8;
 	}
@@ -143,7 +143,7 @@ static bool add_fds(struct choices *c, struct model *m)
 		return true;
 	if (off != in->off + fda.parent_offset || source != in->object.buffer + fda.parent_offset)
 		return fuzz_wrong("the numbers stand in the parent");
-	if (fda.num_fds && !mark(m, m->patched, off, fda.num_fds * 4))
+	if (fda.num_fds && !claim(m, m->patched, off, fda.num_fds * 4))
 		return fuzz_wrong("no number lies over another patch");
 	m->buffers[parent].min_off = fda.parent_offset + fda.num_fds * 4;
 	m->last = parent;

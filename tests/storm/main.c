@@ -113,11 +113,11 @@ static void rage(struct member **victims)
 {
 	for (unsigned int i = 0; i < options.kills; i++) {
 		uint64_t until = storm->calls + draw(MAX_CALLS_BETWEEN);
-		uint32_t who = draw(NR_VICTIMS);
+		uint32_t index = draw(NR_VICTIMS);
 
 		AWAIT(storm->calls >= until);
-		end(victims[who]);
-		victims[who] = start(who < NR_SERVICES ? service_main : client_main);
+		end(victims[index]);
+		victims[index] = start(index < NR_SERVICES ? service_main : client_main);
 	}
 	storm->over = true;
 	for (int i = 0; i < NR_VICTIMS; i++)

@@ -3,7 +3,7 @@
 //!
 //! Without a subcommand this is the runner: it starts each case as a separate process with a
 //! time limit, and prints the results. The cases start services, which are this program in
-//! another role. The mount is an option, so the same cases run on the daemon and on a kernel module.
+//! another role. The mount is an option, so the same cases run on the daemon and on the module.
 mod callback;
 mod cases;
 mod files;
