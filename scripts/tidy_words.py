@@ -63,6 +63,8 @@ ALLOWED = {
     ("tools/mount/src/daemon.rs", "regime"): "answers the old option",
     ("tools/test-tools", "regime"): "tests the answer to the old option",
     ("tools/test-tools", "linger"): "tests the answer to the removed peer",
+    ("tests/module/guest", "regime"): "tests the answer to the old parameter",
+    ("tests/clients/src/cases/calls.rs", "nobody"): "the user nobody",
     ("docs/PERFORMANCE.md", "linger"): "why completion batching was removed",
 }
 GLOSSARY = "docs/GLOSSARY.md"
