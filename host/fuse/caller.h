@@ -51,7 +51,7 @@ u32 caller_uid_seen_by(u32 uid, const struct host_proc *viewer);
  * Copy between the daemon and the memory of a thread that is blocked in a request. Return 0,
  * -EFAULT, also after a partial copy, or -ESRCH if the thread is being killed. The client controls
  * how long a page fault takes (its memory may be backed by its own file system), so the worker may
- * get stuck here: see worker.h.
+ * get stuck here: see pool.h.
  */
 int caller_read(pid_t tid, void *dst, u64 src, size_t size);
 int caller_write(pid_t tid, u64 dst, const void *src, size_t size);
