@@ -187,13 +187,15 @@ _Static_assert(sizeof(commands) / sizeof(commands[0]) == BINDER_NR_COMMANDS,
 
 /* ---- the loop --------------------------------------------------------------------- */
 
-/* The window is thread->io. */
+#define WINDOW 256 /* bytes */
+
 struct stream {
 	struct binder_thread *thread;
 	u64 pos; /* user address of the next byte */
 	u64 end;
 	u32 at;	  /* of the next byte in the window */
 	u32 left; /* bytes of the window from there */
+	_Alignas(8) u8 window[WINDOW];
 };
 
 /* Fetches a window, or if that is not readable the @size bytes that are needed now. */
@@ -201,14 +203,14 @@ static int refill(struct stream *s, u32 size)
 {
 	struct binder_thread *thread = s->thread;
 	u64 rest = s->end > s->pos ? s->end - s->pos : 0;
-	u32 want = rest < BINDER_IO_SIZE ? (u32)rest : BINDER_IO_SIZE;
+	u32 want = rest < WINDOW ? (u32)rest : WINDOW;
 	int err = -EFAULT;
 
 	if (want > size)
-		err = host_read_caller(&thread->host, thread->io, s->pos, want);
+		err = host_read_caller(&thread->host, s->window, s->pos, want);
 	if (err) {
 		want = size;
-		err = host_read_caller(&thread->host, thread->io, s->pos, want);
+		err = host_read_caller(&thread->host, s->window, s->pos, want);
 	}
 	if (err)
 		return err;
@@ -220,7 +222,7 @@ static int refill(struct stream *s, u32 size)
 /* Consumes @size bytes of the window, valid until the next refill(). */
 static const void *take(struct stream *s, u32 size)
 {
-	const void *bytes = s->thread->io + s->at;
+	const void *bytes = s->window + s->at;
 
 	s->at += size;
 	s->left -= size;
@@ -254,13 +256,14 @@ static int run_one(struct stream *s)
 
 int binder_write(struct binder_thread *thread, struct binder_write_read *bwr)
 {
-	struct stream s = {
-		.thread = thread,
-		.pos = bwr->write_buffer + bwr->write_consumed,
-		.end = bwr->write_buffer + bwr->write_size,
-	};
+	struct stream s;
 	int err = 0;
 
+	s.thread = thread;
+	s.pos = bwr->write_buffer + bwr->write_consumed;
+	s.end = bwr->write_buffer + bwr->write_size;
+	s.at = 0;
+	s.left = 0;
 	/* Only commands of this thread set return_error, so no lock is needed. */
 	while (s.pos < s.end && thread->return_error.cmd == BR_OK) {
 		err = run_one(&s);

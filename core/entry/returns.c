@@ -2,7 +2,7 @@
 /*
  * A read is a loop over todo lists: the thread's own, and the process's if the thread may
  * serve it. Each piece of work becomes one or more return codes, by a function of its type.
- * They are collected in thread->io and stored with few copies. A transaction is handed over
+ * They are collected and stored with few copies. A transaction is handed over
  * only when its return code has reached the caller's memory, so that a reader with a bad
  * buffer loses nothing.
  *
@@ -31,15 +31,18 @@
  */
 #define ROOM_WANTED (sizeof(u32) + sizeof(struct binder_transaction_data_secctx))
 
+#define COLLECTED_MAX 256 /* bytes */
+
 struct reader {
 	struct binder_thread *thread;
 	struct binder_write_read *bwr;
 	u64 pos;	/* user address behind what is collected */
 	u64 end;
-	u32 used;	/* bytes collected in thread->io */
+	u32 used;	/* bytes collected */
 	bool proc_work; /* the thread may take work of the process */
 	bool spawned;	/* BR_SPAWN_LOOPER was returned */
 	bool delivered; /* anything besides BR_NOOP */
+	_Alignas(8) u8 collected[COLLECTED_MAX];
 };
 
 /*
@@ -56,11 +59,17 @@ static int flush(struct reader *r)
 	int err = 0;
 
 	if (r->used)
-		err = host_write_caller(&thread->host, r->pos - r->used, thread->io, r->used);
+		err = host_write_caller(&thread->host, r->pos - r->used, r->collected, r->used);
 	if (!err)
 		r->bwr->read_consumed = r->pos - r->bwr->read_buffer;
 	r->used = 0;
 	return err;
+}
+
+/* Can @ret be appended without a flush? */
+static bool has_room(const struct reader *r, u32 ret)
+{
+	return r->used + sizeof(ret) + ABI_IOC_SIZE(ret) <= COLLECTED_MAX;
 }
 
 /* Appends @ret and counts it; *@payload: where its payload is to be written. */
@@ -70,11 +79,11 @@ static int append(struct reader *r, u32 ret, void **payload)
 	u8 *code;
 	int err = 0;
 
-	if (r->used + size > BINDER_IO_SIZE)
+	if (!has_room(r, ret))
 		err = flush(r);
 	if (err)
 		return err;
-	code = r->thread->io + r->used;
+	code = r->collected + r->used;
 	*(u32 *)code = ret;
 	*payload = code + sizeof(ret);
 	r->used += size;
@@ -104,7 +113,7 @@ static int append_copy(struct reader *r, u32 ret, const void *payload)
 /* BR_NOOP starts every read and is not counted. */
 static void append_noop(struct reader *r)
 {
-	*(u32 *)r->thread->io = BR_NOOP;
+	*(u32 *)r->collected = BR_NOOP;
 	r->used = sizeof(u32);
 	r->pos += sizeof(u32);
 }
@@ -121,7 +130,7 @@ static int finish(struct reader *r)
 		r->spawned = true;
 		binder_stats_return(&thread->proc->stats, BR_SPAWN_LOOPER);
 		if (r->used && r->pos - r->used == first) {
-			host_memcpy(thread->io, &spawn, sizeof(spawn));
+			host_memcpy(r->collected, &spawn, sizeof(spawn));
 		} else {
 			BINDER_COVER(SPAWN_WRITTEN_APART);
 			err = host_write_caller(&thread->host, first, &spawn, sizeof(spawn));
@@ -157,6 +166,23 @@ static u32 completion_code_ilocked(const struct binder_thread *thread,
 	if (work->type == WORK_COMPLETE_SPAM && thread->proc->oneway_spam_detection)
 		return BR_ONEWAY_SPAM_SUSPECT;
 	return BR_TRANSACTION_COMPLETE;
+}
+
+/* Delivers a completion without releasing the lock, if that needs no flush and no free. */
+static bool deliver_completion_ilocked(struct reader *r, struct binder_work *work)
+	REQUIRES(&r->thread->proc->inner_lock)
+{
+	struct binder_thread *thread = r->thread;
+	void *none;
+
+	binder_assert_held(&r->thread->proc->inner_lock);
+	if (work->type != WORK_COMPLETE || thread->spare || !has_room(r, BR_TRANSACTION_COMPLETE))
+		return false;
+	thread->nr_unread--;
+	thread->spare = work;
+	binder_stats_deleted_by(&thread->proc->stats, STAT_COMPLETE);
+	append(r, BR_TRANSACTION_COMPLETE, &none);
+	return true;
 }
 
 static int deliver_completion(struct reader *r, struct binder_work *work)
@@ -512,6 +538,8 @@ static int deliver_all(struct reader *r) RELEASE_LOCK(&r->thread->proc->inner_lo
 			binder_unlock(&r->thread->proc->inner_lock);
 			return leave ? STOP : CONTINUE;
 		}
+		if (deliver_completion_ilocked(r, work))
+			continue;
 		err = deliver_one(r, work);
 		if (err)
 			return err;
@@ -519,29 +547,31 @@ static int deliver_all(struct reader *r) RELEASE_LOCK(&r->thread->proc->inner_lo
 	}
 }
 
+/* If a call for this thread arrives after the load, its delivery sets the priority. */
+static bool is_available_racy(const struct binder_thread *thread)
+{
+	return !BINDER_READ_ONCE(thread->stack) && bl_empty_racy(&thread->todo);
+}
+
 int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
 		bool interrupted)
 {
-	bool resumed = thread->wait == WAIT_READ;
-	struct reader r = {
-		.thread = thread,
-		.bwr = bwr,
-		.pos = bwr->read_buffer + bwr->read_consumed,
-		.end = bwr->read_buffer + bwr->read_size,
-	};
+	struct reader r;
 	int err;
 
+	r.thread = thread;
+	r.bwr = bwr;
+	r.pos = bwr->read_buffer + bwr->read_consumed;
+	r.end = bwr->read_buffer + bwr->read_size;
+	r.used = 0;
+	r.spawned = false;
+	r.delivered = false;
+	/* A one-way call may have changed the priority. */
+	if (thread->wait != WAIT_READ && is_available_racy(thread))
+		binder_inherit_default(thread);
 	do {
 		binder_lock(&r.thread->proc->inner_lock);
 		err = check_work_ilocked(&r, nonblock, interrupted);
-		/* A one-way call may have changed the priority. */
-		if (r.proc_work && !resumed) {
-			binder_unlock(&r.thread->proc->inner_lock);
-			binder_inherit_default(thread);
-			if (err)
-				return err;
-			binder_lock(&r.thread->proc->inner_lock);
-		}
 		if (err) {
 			binder_unlock(&r.thread->proc->inner_lock);
 			return err;

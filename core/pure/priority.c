@@ -10,27 +10,6 @@
 
 #define NO_MINIMUM 127 /* a "nice value" below all valid ones */
 
-bool binder_priority_is_realtime(struct host_priority p)
-{
-	return p.policy == POLICY_FIFO || p.policy == POLICY_RR;
-}
-
-int binder_priority_rank(struct host_priority p)
-{
-	return binder_priority_is_realtime(p) ? 99 - p.prio : 120 + p.prio;
-}
-
-bool binder_priority_above(struct host_priority a, struct host_priority b)
-{
-	return binder_priority_rank(a) < binder_priority_rank(b);
-}
-
-bool binder_priority_equal(struct host_priority a, struct host_priority b)
-{
-	return binder_priority_rank(a) == binder_priority_rank(b) &&
-	       (a.policy == b.policy || !binder_priority_is_realtime(a));
-}
-
 struct host_priority binder_priority_of_flags(u32 flags)
 {
 	struct host_priority min = {

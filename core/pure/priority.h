@@ -10,13 +10,29 @@
 
 enum { POLICY_NORMAL = 0, POLICY_FIFO = 1, POLICY_RR = 2 };
 
-bool binder_priority_is_realtime(struct host_priority p);
+static inline bool binder_priority_is_realtime(struct host_priority p)
+{
+	return p.policy == POLICY_FIFO || p.policy == POLICY_RR;
+}
+
 /* Position on the scale; 0 is the most urgent. */
-int binder_priority_rank(struct host_priority p);
+static inline int binder_priority_rank(struct host_priority p)
+{
+	return binder_priority_is_realtime(p) ? 99 - p.prio : 120 + p.prio;
+}
+
 /* Is @a more urgent than @b? */
-bool binder_priority_above(struct host_priority a, struct host_priority b);
+static inline bool binder_priority_above(struct host_priority a, struct host_priority b)
+{
+	return binder_priority_rank(a) < binder_priority_rank(b);
+}
+
 /* Policies that are not real-time are not distinguished. */
-bool binder_priority_equal(struct host_priority a, struct host_priority b);
+static inline bool binder_priority_equal(struct host_priority a, struct host_priority b)
+{
+	return binder_priority_rank(a) == binder_priority_rank(b) &&
+	       (a.policy == b.policy || !binder_priority_is_realtime(a));
+}
 
 /*
  * The minimum that the @flags of a flat_binder_object ask for; below all others if they

@@ -32,9 +32,6 @@ struct binder_error {
 
 enum binder_wait { WAIT_NONE, WAIT_READ, WAIT_FREEZE };
 
-/* Bytes of a write buffer that are fetched, and of a read buffer that are stored, at once. */
-#define BINDER_IO_SIZE 512
-
 /* Guarded by proc->inner_lock unless stated otherwise. */
 struct binder_thread {
 	struct host_thread host;
@@ -66,7 +63,6 @@ struct binder_thread {
 	s32 freeze_pid;
 	struct bl_list freeze_link; /* in freeze_target->freeze_waiters, its inner_lock */
 	struct binder_proc *freeze_target;
-	_Alignas(8) u8 io[BINDER_IO_SIZE]; /* commands being read, then returns being written */
 };
 
 /* See core.h. */
