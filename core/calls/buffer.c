@@ -2,8 +2,6 @@
 /*
  * A buffer keeps its target node (strongly) and a list of resources: counts of handles,
  * local references and files. Freeing it drops them one by one, then the space.
- *
- * Tested in: core/calls/translate_test.c
  */
 #include "calls/buffer.h"
 

@@ -2,8 +2,6 @@
 /*
  * calls/translate.c takes a reference to each file of the sender and notes where its number
  * belongs; the receiver's read installs them, so that they appear in the process that reads.
- *
- * Tested in: core/calls/call_test.c
  */
 #include "calls/files.h"
 

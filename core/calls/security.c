@@ -2,8 +2,6 @@
 /*
  * The security context is stored at the very end of the buffer, behind what the sender
  * supplied, so that no offset of the sender can reach it.
- *
- * Tested in: core/calls/send_test.c
  */
 #include "calls/security.h"
 

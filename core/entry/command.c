@@ -4,8 +4,6 @@
  * handler. The stream is fetched in windows, because a fetch from another process costs as
  * much as many commands. A command may extend beyond the end of the buffer: as with the
  * stock driver the end only decides whether another command begins.
- *
- * Tested in: core/calls/call_test.c
  */
 #include "entry/command.h"
 

@@ -5,8 +5,6 @@
  * other parties may still look at it, from the outside in: its role as context manager, the
  * threads (their callers get an error), the work, the buffers (with their references), the
  * nodes (their death is notified), the handles.
- *
- * Tested in: core/notices/death_test.c
  */
 #include "entry/exit.h"
 

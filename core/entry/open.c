@@ -2,8 +2,6 @@
 /*
  * What a host does with an open besides calling it: open, mmap, flush, release; and the way
  * between its structures and the engine's.
- *
- * Tested in: core/entry/ioctl_test.c
  */
 #include "core.h"
 

@@ -2,8 +2,6 @@
 /*
  * Memory pressure: idle pages of all processes are returned to the system. The caller may be
  * inside a call of its own, so every lock is only tried.
- *
- * Tested in: core/memory/pages_test.c
  */
 #include "core.h"
 

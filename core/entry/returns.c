@@ -5,8 +5,6 @@
  * They are collected and stored with few copies. A transaction is handed over
  * only when its return code has reached the caller's memory, so that a reader with a bad
  * buffer loses nothing.
- *
- * Tested in: core/calls/call_test.c
  */
 #include "entry/returns.h"
 

@@ -2,8 +2,6 @@
 /*
  * The buffers of one sender are counted by walking all buffers, which only happens while
  * space is short and the suspect was not reported yet.
- *
- * Tested in: core/memory/alloc_test.c
  */
 #include "memory/oneway_spam.h"
 

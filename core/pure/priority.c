@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The scale is the kernel's own: real-time priorities 99 to 1, then nice values -20 to 19.
- *
- * Tested in: core/calls/inherit_test.c
  */
 #include "pure/priority.h"
 

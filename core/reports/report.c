@@ -130,25 +130,15 @@ static void print_threads(struct report *r)
 
 /* ---- one process ------------------------------------------------------- */
 
-static int follows_tid(const void *key, const struct bt_node *node)
-{
-	s64 tid = *(const s64 *)key;
-	s64 other = bt_entry(node, struct binder_thread, by_tid)->tid;
-
-	return tid < other ? -1 : tid > other;
-}
-
 /* Fills a batch with the first thread from *@tid on; false if there is none. */
-static bool add_next_thread(struct report *r, s64 *tid)
+static bool add_next_thread(struct report *r, s32 *tid)
 {
 	struct binder_proc *proc = r->proc;
-	struct bt_node *n;
+	const struct binder_thread *thread;
 
 	binder_lock(&proc->inner_lock);
-	n = bt_lower_bound(&proc->threads, tid, follows_tid);
-	if (n) {
-		const struct binder_thread *thread = bt_entry(n, struct binder_thread, by_tid);
-
+	thread = binder_thread_find_from_ilocked(proc, *tid);
+	if (thread) {
 		/* The thread of the last batch has exited since. */
 		if (r->batch->skip && thread->tid != *tid)
 			report_batch_first(r->batch);
@@ -156,12 +146,12 @@ static bool add_next_thread(struct report *r, s64 *tid)
 		report_batch_add_thread_ilocked(r->batch, proc, thread);
 	}
 	binder_unlock(&proc->inner_lock);
-	return n;
+	return thread;
 }
 
 static void report_threads(struct report *r)
 {
-	s64 tid = -((s64)1 << 31);
+	s32 tid = 0; /* the lowest; tids of the system are not negative */
 
 	report_batch_first(r->batch);
 	while (add_next_thread(r, &tid)) {

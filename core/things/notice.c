@@ -2,8 +2,6 @@
 /*
  * Notices are counted by their process, including those that were cleared and whose last
  * return code was not read yet: a client that registers and clears in turn makes them.
- *
- * Tested in: core/notices/death_test.c
  */
 #include "things/notice.h"
 

@@ -124,14 +124,25 @@ void binder_thread_put(struct binder_thread *thread)
 		free_thread(thread);
 }
 
+struct binder_thread *binder_thread_find_from_ilocked(struct binder_proc *proc, s32 tid)
+{
+	struct bt_node *found;
+
+	binder_assert_held(&proc->inner_lock);
+	found = bt_lower_bound(&proc->threads, &tid, compare_tid);
+	return found ? bt_entry(found, struct binder_thread, by_tid) : NULL;
+}
+
 u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max, u32 *total)
 {
+	struct binder_thread *thread;
 	struct bt_node *n;
 	u32 nr = 0;
 
 	binder_lock(&proc->inner_lock);
 	*total = proc->nr_threads;
-	for (n = bt_lower_bound(&proc->threads, &first, compare_tid); n && nr < max; n = bt_next(n))
+	thread = binder_thread_find_from_ilocked(proc, first);
+	for (n = thread ? &thread->by_tid : NULL; n && nr < max; n = bt_next(n))
 		tids[nr++] = bt_entry(n, struct binder_thread, by_tid)->tid;
 	binder_unlock(&proc->inner_lock);
 	return nr;

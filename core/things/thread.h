@@ -72,6 +72,9 @@ struct binder_thread *binder_thread_find(struct binder_proc *proc, s32 tid);
 void binder_thread_get(struct binder_thread *thread);
 void binder_thread_put(struct binder_thread *thread);
 u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max, u32 *total);
+/* The thread @tid of @proc or the next above, without a reference; NULL if there is none. */
+struct binder_thread *binder_thread_find_from_ilocked(struct binder_proc *proc, s32 tid)
+	REQUIRES(&proc->inner_lock);
 
 /*
  * May the thread take work of its process: is its own todo list empty, and its stack? It
