@@ -69,7 +69,7 @@ static int refuse(struct binder_result *why, bool frozen, bool oneway)
 		BINDER_COVER(CALL_FROZEN);
 		return binder_fail(why, BR_FROZEN_REPLY, -EAGAIN, "the target is frozen");
 	}
-	BINDER_COVER(CALL_TOO_LATE);
+	BINDER_COVER(CALL_TARGET_DIED);
 	return binder_fail(why, frozen ? BR_FROZEN_REPLY : BR_DEAD_REPLY, -ESRCH,
 			   "the target is dead");
 }

@@ -177,7 +177,7 @@ static int find_caller(struct send *s)
 	binder_inherit_restore(thread, t);
 	s->target_thread = binder_transaction_get_from(t);
 	if (!s->target_thread) {
-		BINDER_COVER(REPLY_TO_THE_DEAD);
+		BINDER_COVER(REPLY_CALLER_DEAD);
 		return binder_fail(&s->why, BR_DEAD_REPLY, -ESRCH, "the caller is dead");
 	}
 	s->target = s->target_thread->proc;
@@ -351,7 +351,7 @@ static int queue_reply(struct send *s)
 	binder_transaction_detach_ilocked(s->in_reply_to, s->thread->proc);
 	binder_unlock(&s->thread->proc->inner_lock);
 	if (!deliver_reply(s, s->target_thread)) {
-		BINDER_COVER(REPLY_TOO_LATE);
+		BINDER_COVER(REPLY_CALLER_DIED);
 		binder_lock(&s->thread->proc->inner_lock);
 		unqueue_completion_ilocked(s);
 		binder_unlock(&s->thread->proc->inner_lock);

@@ -195,7 +195,7 @@ void binder_transaction_fail(struct binder_transaction *t, const struct binder_r
 		 */
 		binder_transaction_free(t);
 		if (outer)
-			BINDER_COVER(FAILED_OUTWARDS);
+			BINDER_COVER(FAILURE_PASSED_ON);
 		t = outer;
 		extended = false;
 	}

@@ -15,28 +15,28 @@
 	X(ONEWAY_SPAM, "a sender of one-way calls became a spam suspect")                     \
 	X(PAGE_SHARED_POPULATING, "a buffer was put on a page that is being populated")       \
 	X(PAGE_CLAIMED_EVICTING, "a buffer was put on a page that is being evicted")          \
-	X(PAGES_PASSED_EVICTION, "a sender waited for the end of an eviction")                \
+	X(PAGES_WAITED_FOR_EVICTION, "a sender waited for the end of an eviction")            \
 	X(SHRINK_WORLD_BUSY, "reclaim found the lock of the world taken")                     \
 	X(THREAD_ENDS_IN_CALL, "a thread ended while it waited for a reply")                  \
 	X(THREAD_ENDS_SERVING, "a thread ended before it replied")                            \
-	X(WORK_LIVES_ON, "a list was emptied that had work of another owner")                 \
-	X(UNREAD_CALL_OF_THE_LIVING, "a thread ended with an unread call, its process lives") \
+	X(WORK_OF_ANOTHER_OWNER, "a list was emptied that had work of another owner")         \
+	X(THREAD_ENDS_CALL_UNREAD, "a thread ended with an unread call, its process lives")   \
 	X(SEND_TO_WAITER, "a nested call to the thread that waits for the caller")            \
-	X(REPLY_TO_THE_DEAD, "the caller was dead before the reply was built")                \
-	X(REPLY_TOO_LATE, "the caller died while the reply was built")                        \
-	X(CALL_TOO_LATE, "the target died while the call was built")                          \
+	X(REPLY_CALLER_DEAD, "the caller was dead before the reply was built")                \
+	X(REPLY_CALLER_DIED, "the caller died while the reply was built")                     \
+	X(CALL_TARGET_DIED, "the target died while the call was built")                       \
 	X(CALL_FROZEN, "a call to a frozen process")                                          \
 	X(ONEWAY_FROZEN, "a one-way call to a frozen process")                                \
 	X(ONEWAY_BEHIND, "a one-way call was queued behind another")                          \
 	X(ONEWAY_OUTDATED, "a one-way call replaced an older one")                            \
-	X(FAILED_OUTWARDS, "a failure was passed on to the caller of a dead sender")          \
+	X(FAILURE_PASSED_ON, "a failure was passed on to the caller of a dead sender")        \
 	X(FILES_LATER, "files are installed when the thread calls again")                     \
 	X(FILES_REFUSED, "files that the receiver could not take")                            \
 	X(FILES_NOT_STORED, "files whose numbers could not be stored")                        \
 	X(DELIVERY_FAILED, "a transaction that could not be delivered")                       \
 	X(DELIVERY_POSTPONED, "an undelivered transaction was left for a later read")         \
 	X(REPLY_NOT_READ, "a reply that could not be delivered")                              \
-	X(SPAWN_WRITTEN_APART, "a spawn request after the first code was written out")        \
+	X(SPAWN_AFTER_WRITE, "a spawn request after the first code was written out")          \
 	X(NODE_FOUND_MEANWHILE, "two threads sent the same new object")                       \
 	X(NODE_FOUND_DYING, "a node was looked up that was about to be freed")                \
 	X(NODE_BEING_NOTIFIED, "a weak count taken while the owner reads the node work")      \
@@ -44,7 +44,7 @@
 	X(REF_FOUND_MEANWHILE, "two senders created the same handle")                         \
 	X(REF_FOUND_GROWING, "the same while the table of handles grew")                      \
 	X(REF_UNDONE, "a new handle was removed at once")                                     \
-	X(DEATH_OF_THE_DEAD, "a death notification was requested for a dead node")            \
+	X(DEATH_ALREADY_DEAD, "a death notification was requested for a dead node")           \
 	X(DEATH_CLEARED_QUEUED, "a queued death notification was cleared")                    \
 	X(DEATH_CLEARED_UNANSWERED, "a delivered one was cleared before it was acknowledged") \
 	X(FREEZE_WAITED, "a freezer waited for calls to end")                                 \

@@ -48,7 +48,7 @@ static void drop_transaction(struct binder_work *work)
 		if (is_dead(proc))
 			binder_buffer_forget_refs(buffer);
 		else
-			BINDER_COVER(UNREAD_CALL_OF_THE_LIVING);
+			BINDER_COVER(THREAD_ENDS_CALL_UNREAD);
 		binder_trace_buffer(HOST_TRACE_BUFFER_FREED, buffer);
 		binder_buffer_release(proc, NULL, buffer);
 	}
@@ -92,7 +92,7 @@ static struct binder_work *pop_droppable(struct binder_proc *proc, struct bl_lis
 	while (!work && !bl_empty(todo)) {
 		work = bl_entry(bl_pop(todo), struct binder_work, link);
 		if (!drop[work->type]) {
-			BINDER_COVER(WORK_LIVES_ON);
+			BINDER_COVER(WORK_OF_ANOTHER_OWNER);
 			work = NULL;
 		}
 	}

@@ -130,7 +130,7 @@ static int finish(struct reader *r)
 		if (r->used && r->pos - r->used == first) {
 			host_memcpy(r->collected, &spawn, sizeof(spawn));
 		} else {
-			BINDER_COVER(SPAWN_WRITTEN_APART);
+			BINDER_COVER(SPAWN_AFTER_WRITE);
 			err = host_write_caller(&thread->host, first, &spawn, sizeof(spawn));
 		}
 	}

@@ -180,7 +180,7 @@ int binder_pages_populate(struct binder_pages *pages, struct host_map *map,
 	if (!todo.populate.nr)
 		return 0;
 	if (todo.wait) {
-		BINDER_COVER(PAGES_PASSED_EVICTION);
+		BINDER_COVER(PAGES_WAITED_FOR_EVICTION);
 		binder_pi_mutex_lock(&pages->evicting);
 		binder_pi_mutex_unlock(&pages->evicting);
 	}

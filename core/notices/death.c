@@ -29,7 +29,7 @@ static void attach_nlocked(struct binder_node *node, struct binder_ref *ref,
 	ref->death = notice;
 	if (node->proc)
 		return;
-	BINDER_COVER(DEATH_OF_THE_DEAD);
+	BINDER_COVER(DEATH_ALREADY_DEAD);
 	binder_lock(&proc->inner_lock);
 	binder_proc_queue_ilocked(proc, &notice->work);
 	binder_unlock(&proc->inner_lock);
