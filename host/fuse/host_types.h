@@ -77,7 +77,6 @@ struct host_proc {
 struct host_map {
 	char *memory;			/* the daemon's mapping of the buffer file */
 	int backing_id;			/* of that file, for passthrough; -1: none */
-	u64 nodeid;
 	const struct host_proc *proc;
 	u64 retry_ns;			/* earliest time of the next search for the mapping */
 };

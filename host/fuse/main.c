@@ -132,7 +132,8 @@ static bool serve(const struct options *options)
 		return false;
 	files_init();
 	if (!watch_start(&watch_handlers) || !pool_start(worker_count(options), &pool_handlers)) {
-		log_error("cannot start threads: %s", strerror(errno));
+		log_error("cannot start the threads: too little memory, or too low a limit of "
+			  "threads (ulimit -u) or descriptors (ulimit -n)");
 		return false;
 	}
 	if (stat(options->mountpoint, &st)) {

@@ -40,7 +40,7 @@ int map_init(struct host_map *map, const struct host_proc *proc)
 	int error = 0;
 	int fd;
 
-	*map = (struct host_map){ .backing_id = -1, .nodeid = proc->nodeid, .proc = proc };
+	*map = (struct host_map){ .backing_id = -1, .proc = proc };
 	fd = memfd_create("binder", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
@@ -107,7 +107,7 @@ int map_find(struct host_map *map, u64 *base, size_t *size)
 	if (!file)
 		return -ESRCH;
 	while (!found && fgets(line, sizeof(line), file)) {
-		found = parse_mapping(line, map->nodeid, base, size);
+		found = parse_mapping(line, map->proc->nodeid, base, size);
 		/* skip the rest of a line with a long path */
 		while (!strchr(line, '\n') && fgets(line, sizeof(line), file))
 			;
@@ -147,5 +147,5 @@ void map_publish(struct host_map *map, size_t off, size_t size)
 
 	/* the kernel keeps only whole pages */
 	if (size)
-		session_notify_store(map->nodeid, start, map->memory + start, end - start);
+		session_notify_store(map->proc->nodeid, start, map->memory + start, end - start);
 }

@@ -2,11 +2,11 @@
 /*
  * The pool of threads that serve requests.
  *
- * There are as many as cores, and none waits for a client on purpose. A client can still block one
- * by passing addresses whose page faults another process has to resolve (userfaultfd, its own file
- * system): the copy then takes as long as that process likes, and no signal ends it. A worker that
- * makes no progress for a moment is therefore replaced by another one, which also takes over the
- * work that it had queued for other clients; once it gets free again it exits.
+ * By default there is one for each core, and none waits for a client on purpose. A client can still
+ * block one by passing addresses whose page faults another process has to resolve (userfaultfd, its
+ * own file system): the copy then takes as long as that process likes, and no signal ends it. A
+ * worker that is stuck in this way is therefore replaced by another one, and a third finishes the
+ * work that it had queued for other clients. The stuck worker exits when its copy ends.
  */
 #ifndef HOST_FUSE_POOL_H
 #define HOST_FUSE_POOL_H

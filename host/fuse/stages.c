@@ -13,6 +13,7 @@
 #include "stages.h"
 
 #include "clock.h"
+#include "core.h"
 #include "switches.h"
 #include "text.h"
 
@@ -28,7 +29,13 @@ struct record {
 	atomic_int pid, tid;
 };
 
-static const char *const names[] = { "K_IOC", "K_WR_IN", "K_ENQ", "K_DEQ", "K_COPY" };
+static const char *const names[HOST_STAGE_COUNT] = {
+	[HOST_STAGE_IOC] = "K_IOC",
+	[HOST_STAGE_WR_IN] = "K_WR_IN",
+	[HOST_STAGE_ENQ] = "K_ENQ",
+	[HOST_STAGE_DEQ] = "K_DEQ",
+	[HOST_STAGE_COPY] = "K_COPY",
+};
 
 static struct record *ring;
 static _Atomic u64 next;
