@@ -3,21 +3,6 @@
 #include "expect.h"
 #include "test.h"
 
-/* A holder (the context manager) with a handle to an object of a server that can be killed. */
-struct scene {
-	struct client *holder;
-	struct client *server;
-	uint32_t handle;
-};
-
-static struct scene begin(void)
-{
-	struct scene s = { .holder = manager_new(), .server = client_new() };
-
-	s.handle = give(s.server, s.holder, 0x10, 0x20, 0);
-	return s;
-}
-
 static void request(struct client *client, uint32_t handle, uint64_t cookie)
 {
 	put_handle_cookie(client, BC_REQUEST_DEATH_NOTIFICATION, handle, cookie);
@@ -39,7 +24,7 @@ static void done(struct client *client, uint64_t cookie)
 TEST(death_is_notified,
      "The death of an object is notified to a process that requested it, with its cookie.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 0xdead0001);
 	expect_nothing(s.holder);
@@ -51,7 +36,7 @@ TEST(death_is_notified,
 
 TEST(death_by_exit_is_notified, "An exit is a death like any other.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 1);
 	actor_exit(s.server->by);
@@ -60,7 +45,7 @@ TEST(death_by_exit_is_notified, "An exit is a death like any other.")
 
 TEST(death_by_close_is_notified, "Closing the device is the death of the process's objects.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 1);
 	client_close(s.server);
@@ -69,7 +54,7 @@ TEST(death_by_close_is_notified, "Closing the device is the death of the process
 
 TEST(death_before_the_request_is_notified, "A request after the death is notified at once.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	client_kill(s.server);
 	sleep_ms(50);
@@ -81,7 +66,7 @@ TEST(death_before_the_request_is_notified, "A request after the death is notifie
 
 TEST(death_is_notified_once, "A death is notified once, acknowledged or not.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 7);
 	client_kill(s.server);
@@ -94,7 +79,7 @@ TEST(death_is_notified_once, "A death is notified once, acknowledged or not.")
 
 TEST(death_unrequested_is_not_notified, "A process that made no request is not notified.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	client_kill(s.server);
 	sleep_ms(50);
@@ -106,7 +91,7 @@ TEST(death_unrequested_is_not_notified, "A process that made no request is not n
 
 TEST(death_double_request, "A second request for the same handle is ignored.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 1);
 	request(s.holder, s.handle, 2);
@@ -119,7 +104,7 @@ TEST(death_double_request, "A second request for the same handle is ignored.")
 
 TEST(death_unknown_handle, "A request for an unknown handle is ignored.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, 99, 1);
 	clear(s.holder, 99, 1);
@@ -129,7 +114,7 @@ TEST(death_unknown_handle, "A request for an unknown handle is ignored.")
 
 TEST(death_clear, "A cleared request is confirmed, and no death is notified.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 3);
 	clear(s.holder, s.handle, 3);
@@ -142,7 +127,7 @@ TEST(death_clear, "A cleared request is confirmed, and no death is notified.")
 TEST(death_clear_and_request_again,
      "After a clear, death may be requested again with another cookie.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 3);
 	clear(s.holder, s.handle, 3);
@@ -155,7 +140,7 @@ TEST(death_clear_and_request_again,
 TEST(death_clear_unread_and_request_again,
      "Death may be requested again before the confirmation of the clear is read.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 3);
 	clear(s.holder, s.handle, 3);
@@ -167,7 +152,7 @@ TEST(death_clear_unread_and_request_again,
 
 TEST(death_clear_with_wrong_cookie, "A clear with another cookie is ignored.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 3);
 	clear(s.holder, s.handle, 4);
@@ -178,7 +163,7 @@ TEST(death_clear_with_wrong_cookie, "A clear with another cookie is ignored.")
 
 TEST(death_clear_unrequested, "A clear without a request is ignored.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	clear(s.holder, s.handle, 3);
 	expect_nothing(s.holder);
@@ -189,7 +174,7 @@ TEST(death_clear_before_delivery,
      "A clear after the death, but before it is read: the death is notified, and the clear is "
      "confirmed once that is acknowledged.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 5);
 	client_kill(s.server);
@@ -205,7 +190,7 @@ TEST(death_clear_before_delivery,
 TEST(death_clear_while_delivered,
      "A clear between notification and acknowledgement is confirmed with the acknowledgement.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 5);
 	client_kill(s.server);
@@ -218,7 +203,7 @@ TEST(death_clear_while_delivered,
 
 TEST(death_clear_after_done, "A clear after the acknowledgement is confirmed at once.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 5);
 	client_kill(s.server);
@@ -231,7 +216,7 @@ TEST(death_clear_after_done, "A clear after the acknowledgement is confirmed at 
 
 TEST(death_done_unknown, "An acknowledgement without a notification is ignored.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	done(s.holder, 0x1234);
 	request(s.holder, s.handle, 5);
@@ -245,7 +230,7 @@ TEST(death_done_unknown, "An acknowledgement without a notification is ignored."
 
 TEST(death_release_before_death, "When its handle is released, a request is dropped.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 5);
 	put_u32(s.holder, BC_RELEASE, s.handle);
@@ -257,7 +242,7 @@ TEST(death_release_before_death, "When its handle is released, a request is drop
 
 TEST(death_release_before_delivery, "So may a death that was not read before the release.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 5);
 	client_kill(s.server);
@@ -269,7 +254,7 @@ TEST(death_release_before_delivery, "So may a death that was not read before the
 
 TEST(death_release_while_delivered, "A death may be acknowledged after its handle was released.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 5);
 	client_kill(s.server);
@@ -298,7 +283,7 @@ TEST(death_of_several_objects, "The death of each object is notified with its ow
 
 TEST(death_notified_to_each_holder, "Each holder that requested it is notified.")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 	struct client *other = client_new();
 
 	call(other, 0);

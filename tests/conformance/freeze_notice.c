@@ -3,20 +3,6 @@
 #include "expect.h"
 #include "test.h"
 
-struct scene {
-	struct client *holder;
-	struct client *server;
-	uint32_t handle;
-};
-
-static struct scene begin(void)
-{
-	struct scene s = { .holder = manager_new(), .server = client_new() };
-
-	s.handle = give(s.server, s.holder, 0x10, 0x20, 0);
-	return s;
-}
-
 static int try_request(struct client *client, uint32_t handle, uint64_t cookie)
 {
 	put_handle_cookie(client, BC_REQUEST_FREEZE_NOTIFICATION, handle, cookie);
@@ -54,7 +40,7 @@ static void expect_state_and_answer(struct client *client, uint64_t cookie, bool
 TEST(frozen_notice_gives_the_present_state,
      "A request is answered at once with the present state.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
 	expect_state_and_answer(s.holder, 0xf1, false);
@@ -64,7 +50,7 @@ TEST(frozen_notice_gives_the_present_state,
 TEST(frozen_notice_of_a_frozen_one,
      "Requested of a frozen process, the first notification says frozen.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_OK(freeze(s.holder, s.server, true, 0));
 	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
@@ -74,7 +60,7 @@ TEST(frozen_notice_of_a_frozen_one,
 
 TEST(frozen_notice_of_changes, "Each change is notified.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
 	expect_state_and_answer(s.holder, 0xf1, false);
@@ -90,7 +76,7 @@ TEST(frozen_notice_of_changes, "Each change is notified.", "freeze_notification"
 TEST(frozen_notice_of_unchanged_state,
      "Freezing a frozen process notifies again that it is frozen.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
 	expect_state_and_answer(s.holder, 0xf1, false);
@@ -105,7 +91,7 @@ TEST(frozen_notice_unread_changes_merge,
      "Changes while the last notification is unread become one notification.",
      "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
 	EXPECT_OK(freeze(s.holder, s.server, true, 0));
@@ -121,7 +107,7 @@ TEST(frozen_notice_unread_changes_merge,
 TEST(frozen_notice_waits_for_the_answer,
      "No change is notified before the last notification is acknowledged.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
 	expect_state(s.holder, 0xf1, false);
@@ -136,7 +122,7 @@ TEST(frozen_notice_there_and_back_unanswered,
      "After a change and its reversal before the acknowledgement, the state is notified once "
      "more.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_OK(try_request(s.holder, s.handle, 0xf1));
 	expect_state(s.holder, 0xf1, false);
@@ -151,7 +137,7 @@ TEST(frozen_notice_there_and_back_unanswered,
 TEST(frozen_notice_unknown_handle,
      "A request for an unknown handle fails with EINVAL.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_ERR(try_request(s.holder, 88, 1), EINVAL);
 	EXPECT_ERR(try_clear(s.holder, 88, 1), EINVAL);
@@ -161,7 +147,7 @@ TEST(frozen_notice_unknown_handle,
 TEST(frozen_notice_double_request, "A second request for a handle fails with EINVAL.",
      "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_OK(try_request(s.holder, s.handle, 1));
 	EXPECT_ERR(try_request(s.holder, s.handle, 1), EINVAL);
@@ -173,7 +159,7 @@ TEST(frozen_notice_double_request, "A second request for a handle fails with EIN
 TEST(frozen_notice_wrong_cookie,
      "Acknowledgements and clears with another cookie fail with EINVAL.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_OK(try_request(s.holder, s.handle, 1));
 	EXPECT_ERR(try_done(s.holder, 1), EINVAL);
@@ -188,7 +174,7 @@ TEST(frozen_notice_wrong_cookie,
 TEST(frozen_notice_clear_unrequested,
      "A clear without a request fails with EINVAL.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_ERR(try_clear(s.holder, s.handle, 1), EINVAL);
 }
@@ -196,7 +182,7 @@ TEST(frozen_notice_clear_unrequested,
 TEST(frozen_notice_clear,
      "A clear is confirmed, and further changes are not notified.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_OK(try_request(s.holder, s.handle, 1));
 	expect_state_and_answer(s.holder, 1, false);
@@ -210,7 +196,7 @@ TEST(frozen_notice_clear,
 TEST(frozen_notice_clear_before_delivery,
      "A clear before the first notification is confirmed alone.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_OK(try_request(s.holder, s.handle, 1));
 	EXPECT_OK(try_clear(s.holder, s.handle, 1));
@@ -222,7 +208,7 @@ TEST(frozen_notice_clear_before_answer,
      "A clear before the acknowledgement is confirmed by the acknowledgement.",
      "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_OK(try_request(s.holder, s.handle, 1));
 	expect_state(s.holder, 1, false);
@@ -236,7 +222,7 @@ TEST(frozen_notice_clear_before_answer,
 TEST(frozen_notice_clear_and_request_again,
      "After a clear, notifications may be requested again.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_OK(try_request(s.holder, s.handle, 1));
 	expect_state_and_answer(s.holder, 1, false);
@@ -249,7 +235,7 @@ TEST(frozen_notice_clear_and_request_again,
 TEST(frozen_notice_of_the_dead,
      "A request for a dead object is accepted, and nothing is notified.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	client_kill(s.server);
 	sleep_ms(50);
@@ -260,7 +246,7 @@ TEST(frozen_notice_of_the_dead,
 TEST(frozen_notice_owner_dies,
      "The death of a frozen owner is not notified as thawing.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_OK(freeze(s.holder, s.server, true, 0));
 	EXPECT_OK(try_request(s.holder, s.handle, 1));
@@ -275,7 +261,7 @@ TEST(frozen_notice_owner_dies,
 TEST(frozen_notice_release,
      "When its handle is released, a request is dropped.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	EXPECT_OK(try_request(s.holder, s.handle, 1));
 	expect_state_and_answer(s.holder, 1, false);
@@ -289,7 +275,7 @@ TEST(frozen_notice_release,
 TEST(frozen_notice_two_objects,
      "Each object of the frozen process is notified with its own cookie.", "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 	uint32_t other = give(s.server, s.holder, 0x30, 0x40, 0);
 	uint64_t sum = 0;
 
@@ -312,7 +298,7 @@ TEST(frozen_notice_two_objects,
 TEST(frozen_notice_beside_death, "Death and freeze notifications of one handle are separate.",
      "freeze_notification")
 {
-	struct scene s = begin();
+	struct holding s = holding_new();
 
 	put_handle_cookie(s.holder, BC_REQUEST_DEATH_NOTIFICATION, s.handle, 7);
 	EXPECT_OK(try_request(s.holder, s.handle, 7));

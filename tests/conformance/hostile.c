@@ -19,6 +19,16 @@ static uint64_t next_random(uint64_t *state)
 	return *state;
 }
 
+/* Frees the calls that the garbage has made by accident. */
+static void take_calls(struct client *manager)
+{
+	while (peek(manager)) {
+		if (manager->queue[manager->head % QUEUE_LENGTH].cmd == BR_TRANSACTION)
+			put_free(manager, &manager->queue[manager->head % QUEUE_LENGTH]);
+		manager->head++;
+	}
+}
+
 TEST(hostile_random_bytes, "Random bytes as commands are refused or ignored.")
 {
 	struct client *manager = manager_new();
@@ -66,12 +76,7 @@ TEST(hostile_random_arguments, "Known commands with random arguments are refused
 		client->head = client->tail;
 	}
 	client_kill(client);
-	/* Receives what the garbage sent by accident. */
-	while (peek(manager)) {
-		if (manager->queue[manager->head % QUEUE_LENGTH].cmd == BR_TRANSACTION)
-			put_free(manager, &manager->queue[manager->head % QUEUE_LENGTH]);
-		manager->head++;
-	}
+	take_calls(manager);
 	round_trip(client_new(), 0, manager);
 }
 
@@ -107,11 +112,7 @@ TEST(hostile_garbage_objects, "Payloads of random objects at random offsets do n
 		client->head = client->tail;
 	}
 	client_kill(client);
-	while (peek(manager)) {
-		if (manager->queue[manager->head % QUEUE_LENGTH].cmd == BR_TRANSACTION)
-			put_free(manager, &manager->queue[manager->head % QUEUE_LENGTH]);
-		manager->head++;
-	}
+	take_calls(manager);
 	round_trip(client_new(), 0, manager);
 }
 

@@ -7,56 +7,29 @@
 #include "scheduling.h"
 #include "test.h"
 
-struct scene {
-	struct client *caller;
-	struct client *server;
-	uint32_t handle;
-};
-
-/*
- * Both were opened at nice 0, which a server returns to with each read; the caller has another
- * nice value. handle is an object of the server with these flags.
- */
-static struct scene begin(int caller, uint32_t flags)
+/* As sched_pair_new(), with the caller at another nice value. */
+static struct sched_pair begin(int caller, uint32_t flags)
 {
-	struct scene s;
+	struct sched_pair s = sched_pair_new(flags);
 
-	sched_need();
-	s.caller = manager_new();
-	s.server = client_new();
-	put_cmd(s.server, BC_ENTER_LOOPER);
-	flush(s.server);
-	s.handle = give(s.server, s.caller, 0x10, 0x20, flags);
 	sched_set_nice(s.caller, caller);
 	return s;
 }
 
-static const struct returned *serve(struct scene *s)
-{
-	call(s->caller, s->handle);
-	return expect(s->server, BR_TRANSACTION);
-}
-
-static void end(struct scene *s, const struct returned *got)
-{
-	answer(s->server, got);
-	finish_call(s->caller);
-}
-
 /* One call of a caller at this nice value finds the server at that one. */
-static void expect_served_at(struct scene *s, int caller, int served)
+static void expect_served_at(struct sched_pair *s, int caller, int served)
 {
 	const struct returned *got;
 
 	sched_set_nice(s->caller, caller);
-	got = serve(s);
+	got = sched_pair_serve(s);
 	expect_nice(s->server, served);
-	end(s, got);
+	sched_pair_end(s, got);
 }
 
 TEST(priority_of_the_caller, "A call is served at the caller's nice value, be it higher or lower.")
 {
-	struct scene s = begin(0, MIN_NICE(19));
+	struct sched_pair s = begin(0, MIN_NICE(19));
 
 	expect_served_at(&s, 10, 10);
 	expect_served_at(&s, -10, -10);
@@ -67,8 +40,8 @@ TEST(priority_of_the_caller, "A call is served at the caller's nice value, be it
 
 TEST(priority_goes_back_with_the_reply, "With its reply the server gets its own nice value back.")
 {
-	struct scene s = begin(-7, MIN_NICE(19));
-	const struct returned *got = serve(&s);
+	struct sched_pair s = begin(-7, MIN_NICE(19));
+	const struct returned *got = sched_pair_serve(&s);
 
 	expect_nice(s.server, -7);
 	reply(s.server);
@@ -82,18 +55,18 @@ TEST(priority_goes_back_with_the_reply, "With its reply the server gets its own 
 TEST(priority_goes_back_over_a_change,
      "It is restored even if the server has changed its nice value meanwhile.")
 {
-	struct scene s = begin(-7, MIN_NICE(19));
-	const struct returned *got = serve(&s);
+	struct sched_pair s = begin(-7, MIN_NICE(19));
+	const struct returned *got = sched_pair_serve(&s);
 
 	sched_set_nice(s.server, 12);
-	end(&s, got);
+	sched_pair_end(&s, got);
 	expect_nice(s.server, 0);
 }
 
 TEST(priority_stays_until_the_reply, "Freeing the buffer, or reading further, does not restore it.")
 {
-	struct scene s = begin(-7, MIN_NICE(19));
-	const struct returned *got = serve(&s);
+	struct sched_pair s = begin(-7, MIN_NICE(19));
+	const struct returned *got = sched_pair_serve(&s);
 
 	free_buffer(s.server, got);
 	expect_nothing(s.server);
@@ -107,9 +80,9 @@ TEST(priority_stays_until_the_reply, "Freeing the buffer, or reading further, do
 TEST(priority_of_a_failed_reply,
      "A reply that fails at the caller restores the server's nice value, too.")
 {
-	struct scene s = begin(-7, MIN_NICE(19));
+	struct sched_pair s = begin(-7, MIN_NICE(19));
 
-	serve(&s);
+	sched_pair_serve(&s);
 	reply(s.server, .buffer = 8, .data_size = 8);
 	expect(s.server, BR_TRANSACTION_COMPLETE);
 	expect(s.caller, BR_TRANSACTION_COMPLETE);
@@ -120,7 +93,7 @@ TEST(priority_of_a_failed_reply,
 TEST(priority_when_the_caller_dies,
      "A reply to a dead caller restores the server's nice value, too.")
 {
-	struct scene s = begin(0, MIN_NICE(19));
+	struct sched_pair s = begin(0, MIN_NICE(19));
 	struct client *other = client_new();
 	uint32_t handle;
 
@@ -146,7 +119,7 @@ TEST(priority_when_the_caller_dies,
 TEST(priority_at_least_the_nodes,
      "A less urgent caller is served at the minimum that the object requests.")
 {
-	struct scene s = begin(0, MIN_NICE(7));
+	struct sched_pair s = begin(0, MIN_NICE(7));
 
 	expect_served_at(&s, 10, 7);
 	expect_served_at(&s, 8, 7);
@@ -156,7 +129,7 @@ TEST(priority_at_least_the_nodes,
 
 TEST(priority_of_a_plain_object, "An object without flags requests nice 0.")
 {
-	struct scene s = begin(0, 0);
+	struct sched_pair s = begin(0, 0);
 
 	expect_served_at(&s, 10, 0);
 	expect_served_at(&s, -10, -10);
@@ -164,7 +137,7 @@ TEST(priority_of_a_plain_object, "An object without flags requests nice 0.")
 
 TEST(priority_first_flags_hold, "The flags of an object are those it was first sent with.")
 {
-	struct scene s = begin(0, MIN_NICE(5));
+	struct sched_pair s = begin(0, MIN_NICE(5));
 
 	EXPECT_EQ(give(s.server, s.caller, 0x10, 0x20, MIN_NICE(-5)), s.handle);
 	expect_served_at(&s, 10, 5);
@@ -173,7 +146,7 @@ TEST(priority_first_flags_hold, "The flags of an object are those it was first s
 TEST(priority_odd_least, "A requested minimum that is no nice value is ignored.")
 {
 	static const uint8_t odd[] = { 20, 100, 127, 128, 200 };
-	struct scene s = begin(0, 0);
+	struct sched_pair s = begin(0, 0);
 
 	for (size_t i = 0; i < sizeof(odd); i++) {
 		s.handle = give(s.server, s.caller, 0x100 + i, 0x20, odd[i]);
@@ -207,7 +180,7 @@ TEST(priority_of_the_manager, "Calls to a plain context manager are served at ni
 TEST(priority_default_before_process_work,
      "A thread that reads for the process returns to the nice value of its open.")
 {
-	struct scene s = begin(0, MIN_NICE(19));
+	struct sched_pair s = begin(0, MIN_NICE(19));
 
 	sched_set_nice(s.server, 6);
 	expect_nothing(s.server);
@@ -237,9 +210,9 @@ TEST(priority_default_is_of_the_open,
 
 TEST(priority_default_after_a_reply, "The same if it has changed its nice value since its reply.")
 {
-	struct scene s = begin(0, MIN_NICE(19));
+	struct sched_pair s = begin(0, MIN_NICE(19));
 
-	end(&s, serve(&s));
+	sched_pair_end(&s, sched_pair_serve(&s));
 	sched_set_nice(s.server, 6);
 	expect_nothing(s.server);
 	expect_nice(s.server, 0);
@@ -247,7 +220,7 @@ TEST(priority_default_after_a_reply, "The same if it has changed its nice value 
 
 TEST(priority_default_of_another_thread, "The other threads of the process return to it, too.")
 {
-	struct scene s = begin(0, MIN_NICE(19));
+	struct sched_pair s = begin(0, MIN_NICE(19));
 	struct client *thread = client_thread(s.server);
 
 	sched_set_nice(thread, 4);
@@ -261,23 +234,23 @@ TEST(priority_default_of_another_thread, "The other threads of the process retur
 TEST(priority_default_while_a_call_is_open,
      "A thread that waits for a reply, or serves a call, keeps its priority.")
 {
-	struct scene s = begin(5, MIN_NICE(19));
+	struct sched_pair s = begin(5, MIN_NICE(19));
 	const struct returned *got;
 
-	got = serve(&s);
+	got = sched_pair_serve(&s);
 	sched_set_nice(s.caller, 3);
 	expect_nothing(s.caller);
 	expect_nice(s.caller, 3);
 	sched_set_nice(s.server, 8);
 	expect_nothing(s.server);
 	expect_nice(s.server, 8);
-	end(&s, got);
+	sched_pair_end(&s, got);
 	expect_nice(s.caller, 3);
 }
 
 TEST(priority_default_not_by_own_work, "A thread that finds work of its own keeps its priority.")
 {
-	struct scene s = begin(0, MIN_NICE(19));
+	struct sched_pair s = begin(0, MIN_NICE(19));
 
 	call_oneway(s.caller, s.handle);
 	sched_set_nice(s.caller, 3);
@@ -288,7 +261,7 @@ TEST(priority_default_not_by_own_work, "A thread that finds work of its own keep
 
 TEST(priority_default_not_by_writes, "Writing alone changes no priority.")
 {
-	struct scene s = begin(0, MIN_NICE(19));
+	struct sched_pair s = begin(0, MIN_NICE(19));
 
 	sched_set_nice(s.server, 6);
 	put_cmd(s.server, BC_ENTER_LOOPER);
@@ -300,7 +273,7 @@ TEST(priority_default_not_by_writes, "Writing alone changes no priority.")
 
 TEST(priority_oneway_carries_none, "A one-way call does not bring its sender's nice value.")
 {
-	struct scene s = begin(-7, MIN_NICE(19));
+	struct sched_pair s = begin(-7, MIN_NICE(19));
 
 	call_oneway(s.caller, s.handle);
 	expect(s.server, BR_TRANSACTION);
@@ -330,7 +303,7 @@ TEST(priority_oneway_takes_the_nodes_least,
 
 TEST(priority_oneway_least_is_no_most, "A more urgent thread keeps its own nice value.")
 {
-	struct scene s = begin(10, MIN_NICE(3));
+	struct sched_pair s = begin(10, MIN_NICE(3));
 
 	call_oneway(s.caller, s.handle);
 	expect(s.server, BR_TRANSACTION);
@@ -368,7 +341,7 @@ TEST(priority_is_passed_on, "A nested call passes the inherited nice value on.")
 TEST(priority_of_a_callback,
      "A callback is served at the server's nice value; afterwards the caller's own is restored.")
 {
-	struct scene s = begin(4, MIN_NICE(19));
+	struct sched_pair s = begin(4, MIN_NICE(19));
 	const struct returned *outer, *inner;
 	uint32_t back;
 
@@ -424,43 +397,43 @@ TEST(priority_of_a_batch_caller,
      "Of a SCHED_BATCH or SCHED_IDLE caller only the nice value counts.")
 {
 	static const int policies[] = { SCHED_BATCH, SCHED_IDLE };
-	struct scene s = begin(0, MIN_NICE(19));
+	struct sched_pair s = begin(0, MIN_NICE(19));
 	const struct returned *got;
 
 	for (int i = 0; i < 2; i++) {
 		sched_set(s.caller, policies[i], 0);
 		sched_set_nice(s.caller, 7 + i);
-		got = serve(&s);
+		got = sched_pair_serve(&s);
 		expect_nice(s.server, 7 + i);
-		end(&s, got);
+		sched_pair_end(&s, got);
 	}
 }
 
 TEST(priority_of_a_batch_server, "A SCHED_BATCH or SCHED_IDLE server keeps its policy.")
 {
 	static const int policies[] = { SCHED_BATCH, SCHED_IDLE };
-	struct scene s = begin(7, MIN_NICE(19));
+	struct sched_pair s = begin(7, MIN_NICE(19));
 	const struct returned *got;
 
 	for (int i = 0; i < 2; i++) {
 		sched_set(s.server, policies[i], 0);
-		got = serve(&s);
+		got = sched_pair_serve(&s);
 		sched_expect(s.server, policies[i], 7, __FILE__, __LINE__);
-		end(&s, got);
+		sched_pair_end(&s, got);
 		sched_expect(s.server, policies[i], 0, __FILE__, __LINE__);
 	}
 }
 
 TEST(priority_of_a_realtime_server, "A server that is real-time by its own choice stays real-time.")
 {
-	struct scene s = begin(7, MIN_NICE(19));
+	struct sched_pair s = begin(7, MIN_NICE(19));
 	const struct returned *got;
 
 	sched_set(s.server, SCHED_FIFO, 5);
-	got = serve(&s);
+	got = sched_pair_serve(&s);
 	expect_realtime(s.server, SCHED_FIFO, 5);
 	sched_set(s.server, SCHED_RR, 6);
-	end(&s, got);
+	sched_pair_end(&s, got);
 	expect_realtime(s.server, SCHED_RR, 6);
 	expect_nothing(s.server);
 	expect_realtime(s.server, SCHED_RR, 6);
@@ -489,7 +462,7 @@ TEST(priority_default_of_a_realtime_opener,
 TEST(priority_unprivileged_by_default,
      "A server with RLIMIT_NICE 0 and no privilege keeps its nice value.")
 {
-	struct scene s = begin(0, MIN_NICE(19));
+	struct sched_pair s = begin(0, MIN_NICE(19));
 
 	sched_unprivileged(s.server, 0, 0);
 	expect_served_at(&s, 10, 0);
@@ -498,7 +471,7 @@ TEST(priority_unprivileged_by_default,
 
 TEST(priority_unprivileged_up_to_its_limit, "A server with a limit gets what the limit allows.")
 {
-	struct scene s = begin(0, MIN_NICE(19));
+	struct sched_pair s = begin(0, MIN_NICE(19));
 
 	sched_unprivileged(s.server, 25, 0);
 	expect_served_at(&s, 10, 10);

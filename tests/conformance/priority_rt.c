@@ -7,64 +7,33 @@
 #include "scheduling.h"
 #include "test.h"
 
-struct scene {
-	struct client *caller;
-	struct client *server;
-	uint32_t handle;
-};
-
-/* Both at nice 0, and an object of the server with these flags. */
-static struct scene begin(uint32_t flags)
-{
-	struct scene s;
-
-	sched_need();
-	s.caller = manager_new();
-	s.server = client_new();
-	put_cmd(s.server, BC_ENTER_LOOPER);
-	flush(s.server);
-	s.handle = give(s.server, s.caller, 0x10, 0x20, flags);
-	return s;
-}
-
-static const struct returned *serve(struct scene *s)
-{
-	call(s->caller, s->handle);
-	return expect(s->server, BR_TRANSACTION);
-}
-
-static void end(struct scene *s, const struct returned *got)
-{
-	answer(s->server, got);
-	finish_call(s->caller);
-}
-
 /* During one call of such a caller the server is scheduled like this, and at nice 0 afterwards. */
-static void expect_served(struct scene *s, int policy, int prio, int served_policy, int served_prio)
+static void expect_served(struct sched_pair *s, int policy, int prio, int served_policy,
+			  int served_prio)
 {
 	const struct returned *got;
 
 	sched_set(s->caller, policy, prio);
-	got = serve(s);
+	got = sched_pair_serve(s);
 	sched_expect(s->server, served_policy, served_prio, __FILE__, __LINE__);
-	end(s, got);
+	sched_pair_end(s, got);
 	expect_nice(s->server, 0);
 }
 
 TEST(rt_least_above_nice_0, "A least nice value may be above 0.", "inherit_rt")
 {
-	struct scene s = begin(MIN_NICE(-3));
+	struct sched_pair s = sched_pair_new(MIN_NICE(-3));
 	const struct returned *got;
 
 	sched_set_nice(s.caller, 10);
-	got = serve(&s);
+	got = sched_pair_serve(&s);
 	expect_nice(s.server, -3);
-	end(&s, got);
+	sched_pair_end(&s, got);
 	expect_nice(s.server, 0);
 	sched_set_nice(s.caller, -4);
-	got = serve(&s);
+	got = sched_pair_serve(&s);
 	expect_nice(s.server, -4);
-	end(&s, got);
+	sched_pair_end(&s, got);
 	call_oneway(s.caller, s.handle);
 	expect(s.server, BR_TRANSACTION);
 	expect_nice(s.server, -3);
@@ -73,7 +42,7 @@ TEST(rt_least_above_nice_0, "A least nice value may be above 0.", "inherit_rt")
 TEST(rt_caller_at_a_least,
      "A real-time caller counts as nice 0 if the object requests a higher minimum.", "inherit_rt")
 {
-	struct scene s = begin(MIN_NICE(-3));
+	struct sched_pair s = sched_pair_new(MIN_NICE(-3));
 
 	expect_served(&s, SCHED_FIFO, 20, SCHED_OTHER, -3);
 }
@@ -82,7 +51,7 @@ TEST(rt_is_inherited_if_allowed,
      "If the object allows it, policy and priority of a real-time caller are inherited.",
      "inherit_rt")
 {
-	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 
 	expect_served(&s, SCHED_FIFO, 30, SCHED_FIFO, 30);
 	expect_served(&s, SCHED_RR, 77, SCHED_RR, 77);
@@ -94,7 +63,7 @@ TEST(rt_is_inherited_if_allowed,
 TEST(rt_least_of_a_node,
      "An object may request a real-time policy for all its callers.", "inherit_rt")
 {
-	struct scene s = begin(MIN_REALTIME(SCHED_RR, 13));
+	struct sched_pair s = sched_pair_new(MIN_REALTIME(SCHED_RR, 13));
 
 	expect_served(&s, SCHED_OTHER, 0, SCHED_RR, 13);
 	expect_served(&s, SCHED_FIFO, 30, SCHED_RR, 13);
@@ -106,7 +75,7 @@ TEST(rt_least_and_inherited,
      "With both a minimum and inheritance the more urgent one counts; FIFO goes before RR.",
      "inherit_rt")
 {
-	struct scene s = begin(MIN_REALTIME(SCHED_RR, 13) | INHERIT_RT);
+	struct sched_pair s = sched_pair_new(MIN_REALTIME(SCHED_RR, 13) | INHERIT_RT);
 
 	expect_served(&s, SCHED_FIFO, 50, SCHED_FIFO, 50);
 	expect_served(&s, SCHED_FIFO, 5, SCHED_RR, 13);
@@ -119,7 +88,7 @@ TEST(rt_least_and_inherited,
 
 TEST(rt_odd_least, "A real-time minimum without a priority, or above 99, is ignored.", "inherit_rt")
 {
-	struct scene s = begin(MIN_REALTIME(SCHED_FIFO, 0));
+	struct sched_pair s = sched_pair_new(MIN_REALTIME(SCHED_FIFO, 0));
 
 	expect_served(&s, SCHED_OTHER, 0, SCHED_OTHER, 0);
 	s.handle = give(s.server, s.caller, 0x30, 0x40, MIN_REALTIME(SCHED_RR, 100));
@@ -130,18 +99,18 @@ TEST(rt_goes_back_over_a_change,
      "The reply restores the server's policy even if the server changed it meanwhile.",
      "inherit_rt")
 {
-	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 	const struct returned *got;
 
 	sched_set(s.caller, SCHED_FIFO, 30);
-	got = serve(&s);
+	got = sched_pair_serve(&s);
 	sched_set(s.server, SCHED_RR, 31);
-	end(&s, got);
+	sched_pair_end(&s, got);
 	expect_nice(s.server, 0);
-	got = serve(&s);
+	got = sched_pair_serve(&s);
 	sched_set(s.server, SCHED_OTHER, 0);
 	sched_set_nice(s.server, 9);
-	end(&s, got);
+	sched_pair_end(&s, got);
 	expect_nice(s.server, 0);
 	expect_realtime(s.caller, SCHED_FIFO, 30);
 }
@@ -149,25 +118,25 @@ TEST(rt_goes_back_over_a_change,
 TEST(rt_server_inherits_more,
      "A real-time server is raised by a more urgent caller, and restored afterwards.", "inherit_rt")
 {
-	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 	const struct returned *got;
 
 	sched_set(s.server, SCHED_RR, 10);
 	sched_set(s.caller, SCHED_FIFO, 30);
-	got = serve(&s);
+	got = sched_pair_serve(&s);
 	expect_realtime(s.server, SCHED_FIFO, 30);
-	end(&s, got);
+	sched_pair_end(&s, got);
 	expect_realtime(s.server, SCHED_RR, 10);
 	sched_set(s.caller, SCHED_OTHER, 0);
-	got = serve(&s);
+	got = sched_pair_serve(&s);
 	expect_realtime(s.server, SCHED_RR, 10);
-	end(&s, got);
+	sched_pair_end(&s, got);
 }
 
 TEST(rt_oneway_does_not_carry_it,
      "A one-way call passes no policy on, allowed or not.", "inherit_rt")
 {
-	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 
 	sched_set(s.caller, SCHED_FIFO, 30);
 	call_oneway(s.caller, s.handle);
@@ -179,7 +148,7 @@ TEST(rt_oneway_takes_the_nodes_least,
      "The object's policy applies to one-way calls, until the thread reads for the process "
      "again.", "inherit_rt")
 {
-	struct scene s = begin(MIN_REALTIME(SCHED_RR, 13));
+	struct sched_pair s = sched_pair_new(MIN_REALTIME(SCHED_RR, 13));
 
 	call_oneway(s.caller, s.handle);
 	free_buffer(s.server, expect(s.server, BR_TRANSACTION));
@@ -197,7 +166,7 @@ TEST(rt_oneway_takes_the_nodes_least,
 TEST(rt_is_passed_on,
      "Nested calls pass the inherited priority on, as far as each object allows.", "inherit_rt")
 {
-	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 	const struct returned *given, *outer, *inner;
 	uint32_t middle;
 
@@ -231,7 +200,7 @@ TEST(rt_is_passed_on,
 TEST(rt_reaches_the_third,
      "A server of a nested call is as urgent as the first caller.", "inherit_rt")
 {
-	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 	struct client *first = client_new();
 	const struct returned *given, *outer, *inner;
 	uint32_t to_first, middle;
@@ -270,11 +239,11 @@ TEST(rt_reaches_the_third,
 TEST(rt_thread_exit_gives_it_back,
      "A thread that exits without a reply gets its own priority back.", "inherit_rt")
 {
-	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 	int zero = 0;
 
 	sched_set(s.caller, SCHED_FIFO, 30);
-	serve(&s);
+	sched_pair_serve(&s);
 	expect_realtime(s.server, SCHED_FIFO, 30);
 	EXPECT_OK(client_ioctl(s.server, BINDER_THREAD_EXIT, &zero));
 	expect_nice(s.server, 0);
@@ -282,10 +251,10 @@ TEST(rt_thread_exit_gives_it_back,
 
 TEST(rt_is_not_forked, "Threads that the server starts meanwhile do not inherit it.", "inherit_rt")
 {
-	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 
 	sched_set(s.caller, SCHED_FIFO, 30);
-	serve(&s);
+	sched_pair_serve(&s);
 	expect_realtime(s.server, SCHED_FIFO, 30);
 	expect_nice(client_thread(s.server), 0);
 }
@@ -293,7 +262,7 @@ TEST(rt_is_not_forked, "Threads that the server starts meanwhile do not inherit 
 TEST(rt_unprivileged_up_to_its_limit,
      "A server without privilege gets what RLIMIT_RTPRIO allows.", "inherit_rt")
 {
-	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 
 	sched_unprivileged(s.server, 0, 20);
 	expect_served(&s, SCHED_FIFO, 15, SCHED_FIFO, 15);
@@ -305,7 +274,7 @@ TEST(rt_unprivileged_without_limit,
      "With RLIMIT_RTPRIO 0 it gets the most urgent nice value that it may have, or keeps its "
      "own.", "inherit_rt")
 {
-	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 
 	sched_unprivileged(s.server, 0, 0);
 	expect_served(&s, SCHED_FIFO, 15, SCHED_OTHER, 0);
@@ -314,7 +283,7 @@ TEST(rt_unprivileged_without_limit,
 TEST(rt_unprivileged_with_nice,
      "With RLIMIT_RTPRIO 0, RLIMIT_NICE bounds the nice value that it gets instead.", "inherit_rt")
 {
-	struct scene s = begin(MIN_NICE(19) | INHERIT_RT);
+	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 
 	sched_unprivileged(s.server, 25, 0);
 	expect_served(&s, SCHED_FIFO, 15, SCHED_OTHER, -5);

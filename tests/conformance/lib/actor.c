@@ -149,11 +149,6 @@ void actor_run(struct actor *actor, void (*step)(void *arg), void *arg)
 		FAIL("a step hangs (it blocks where it should return)");
 }
 
-bool actor_busy(const struct actor *actor)
-{
-	return actor->busy;
-}
-
 pid_t actor_pid(const struct actor *actor)
 {
 	return actor->pid;

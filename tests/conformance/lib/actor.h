@@ -26,8 +26,6 @@ void actor_start(struct actor *actor, void (*step)(void *arg), void *arg);
 bool actor_wait(struct actor *actor, int timeout_ms);
 /* Begin a step and wait for it; the test fails when it hangs. */
 void actor_run(struct actor *actor, void (*step)(void *arg), void *arg);
-/* True while a step begun has not been waited for. */
-bool actor_busy(const struct actor *actor);
 
 pid_t actor_pid(const struct actor *actor);
 pid_t actor_tid(const struct actor *actor);

@@ -161,6 +161,14 @@ uint32_t give(struct client *from, struct client *to, uint64_t ptr, uint64_t coo
 	return handle;
 }
 
+struct holding holding_new(void)
+{
+	struct holding h = { .holder = manager_new(), .server = client_new() };
+
+	h.handle = give(h.server, h.holder, 0x10, 0x20, 0);
+	return h;
+}
+
 struct binder_extended_error extended_error(struct client *client)
 {
 	struct binder_extended_error error = { 0 };

@@ -37,7 +37,15 @@ void answer(struct client *server, const struct returned *got);
 /* Expect BR_TRANSACTION_COMPLETE and BR_REPLY, and free the reply. */
 void finish_call(struct client *client);
 
-/* Write the bytes of a failed call's extended error; wraps BINDER_GET_EXTENDED_ERROR. */
+/* A holder (the context manager) with a handle to an object of a server that can be killed. */
+struct holding {
+	struct client *holder;
+	struct client *server;
+	uint32_t handle;
+};
+struct holding holding_new(void);
+
+/* The extended error of the client's thread: BINDER_GET_EXTENDED_ERROR. */
 struct binder_extended_error extended_error(struct client *client);
 
 #endif

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "expect.h"
 #include "scheduling.h"
 #include "test.h"
 
@@ -103,4 +104,29 @@ void sched_expect(struct client *client, int policy, int value, const char *file
 	if (has_policy != policy || has != value)
 		test_fail(file, line, "scheduled by policy %d at %d, expected policy %d at %d",
 			  has_policy, has, policy, value);
+}
+
+struct sched_pair sched_pair_new(uint32_t flags)
+{
+	struct sched_pair pair;
+
+	sched_need();
+	pair.caller = manager_new();
+	pair.server = client_new();
+	put_cmd(pair.server, BC_ENTER_LOOPER);
+	flush(pair.server);
+	pair.handle = give(pair.server, pair.caller, 0x10, 0x20, flags);
+	return pair;
+}
+
+const struct returned *sched_pair_serve(struct sched_pair *pair)
+{
+	call(pair->caller, pair->handle);
+	return expect(pair->server, BR_TRANSACTION);
+}
+
+void sched_pair_end(struct sched_pair *pair, const struct returned *got)
+{
+	answer(pair->server, got);
+	finish_call(pair->caller);
 }

@@ -40,4 +40,17 @@ void sched_expect(struct client *client, int policy, int value, const char *file
 #define MIN_REALTIME(policy, prio) ((uint32_t)(policy) << 9 | (uint32_t)(prio))
 #define INHERIT_RT 0x800u
 
+/* A server that is in the loop, and its object, which a caller (the context manager) may call. */
+struct sched_pair {
+	struct client *caller;
+	struct client *server;
+	uint32_t handle;
+};
+
+/* Both at nice 0; the object has these flags. Skips the test as sched_need() does. */
+struct sched_pair sched_pair_new(uint32_t flags);
+/* The caller calls and the server receives; the server replies and the caller gets the reply. */
+const struct returned *sched_pair_serve(struct sched_pair *pair);
+void sched_pair_end(struct sched_pair *pair, const struct returned *got);
+
 #endif
