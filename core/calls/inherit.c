@@ -102,8 +102,3 @@ void binder_inherit_default(struct binder_thread *thread)
 	binder_inherit_drop(thread);
 	set_back(thread, thread->proc->default_priority);
 }
-
-void binder_inherit_forget(struct binder_thread *thread)
-{
-	thread->priority_known = false;
-}

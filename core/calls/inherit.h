@@ -9,10 +9,9 @@
 #ifndef BINDER_INHERIT_H
 #define BINDER_INHERIT_H
 
-#include "host.h"
+#include "things/thread.h"
 
 struct binder_node;
-struct binder_thread;
 struct binder_transaction;
 
 /*
@@ -24,7 +23,10 @@ void binder_inherit_priority(struct binder_thread *thread, struct binder_transac
 /* The priority of the sending thread. */
 struct host_priority binder_inherit_from(struct binder_thread *thread);
 /* @thread was outside of the driver, so its priority may have changed. */
-void binder_inherit_forget(struct binder_thread *thread);
+static inline void binder_inherit_forget(struct binder_thread *thread)
+{
+	thread->priority_known = false;
+}
 /* @thread has replied to @t. */
 void binder_inherit_restore(struct binder_thread *thread, const struct binder_transaction *t);
 /* @thread waits for work of its process: back to the default priority of the process. */

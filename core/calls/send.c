@@ -510,7 +510,8 @@ static void notify_system(const struct send *s)
 
 static void put_target(struct send *s)
 {
-	binder_secctx_put(&s->secctx);
+	if (s->secctx.room)
+		binder_secctx_put(&s->secctx);
 	if (s->node)
 		binder_node_unpin(s->node);
 	if (s->target_thread)

@@ -185,7 +185,7 @@ _Static_assert(sizeof(commands) / sizeof(commands[0]) == BINDER_NR_COMMANDS,
 
 /* ---- the loop --------------------------------------------------------------------- */
 
-#define WINDOW 256 /* bytes */
+#define WINDOW 128 /* bytes */
 
 struct stream {
 	struct binder_thread *thread;

@@ -29,7 +29,7 @@
  */
 #define ROOM_WANTED (sizeof(u32) + sizeof(struct binder_transaction_data_secctx))
 
-#define COLLECTED_MAX 256 /* bytes */
+#define COLLECTED_MAX 128 /* bytes */
 
 struct reader {
 	struct binder_thread *thread;
@@ -124,7 +124,8 @@ static int finish(struct reader *r)
 	u64 first = r->bwr->read_buffer;
 	int err = 0;
 
-	if (!r->spawned && binder_looper_request_spawn(thread)) {
+	if (!r->spawned && binder_looper_may_request_racy(thread->proc) &&
+	    binder_looper_request_spawn(thread)) {
 		r->spawned = true;
 		binder_stats_return(&thread->proc->stats, BR_SPAWN_LOOPER);
 		if (r->used && r->pos - r->used == first) {

@@ -279,16 +279,6 @@ struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 
 	return buffer;
 }
 
-void binder_buffer_allow_user_free(struct binder_buffer *buffer)
-{
-	__atomic_store_n(&buffer->user_free, true, __ATOMIC_RELEASE);
-}
-
-u64 binder_buffer_address(const struct binder_alloc *alloc, const struct binder_buffer *buffer)
-{
-	return alloc->base + buffer->range.off;
-}
-
 struct binder_buffer *binder_alloc_first_delivered(struct binder_alloc *alloc)
 {
 	struct buffer_range *range;

@@ -104,10 +104,17 @@ void binder_alloc_free_buffer(struct binder_alloc *alloc, struct binder_buffer *
  */
 struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 ptr, int *err);
 /* The buffer is delivered: its receiver may free it from now on. */
-void binder_buffer_allow_user_free(struct binder_buffer *buffer);
+static inline void binder_buffer_allow_user_free(struct binder_buffer *buffer)
+{
+	__atomic_store_n(&buffer->user_free, true, __ATOMIC_RELEASE);
+}
 
 /* User address of the buffer's first byte. */
-u64 binder_buffer_address(const struct binder_alloc *alloc, const struct binder_buffer *buffer);
+static inline u64 binder_buffer_address(const struct binder_alloc *alloc,
+					const struct binder_buffer *buffer)
+{
+	return alloc->base + buffer->range.off;
+}
 
 /* Bytes that a section of @size bytes takes. */
 static inline size_t binder_buffer_align(size_t size)

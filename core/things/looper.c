@@ -68,21 +68,11 @@ void binder_looper_set_max_threads(struct binder_thread *thread, u32 max)
 	binder_unlock(&proc->inner_lock);
 }
 
-/* A stale "no" is asked again with the next return. */
-static bool may_request_racy(const struct binder_proc *proc)
-{
-	return !BINDER_READ_ONCE(proc->requested_threads) &&
-	       BINDER_READ_ONCE(proc->requested_threads_started) <
-		       BINDER_READ_ONCE(proc->max_threads);
-}
-
 bool binder_looper_request_spawn(struct binder_thread *thread)
 {
 	struct binder_proc *proc = thread->proc;
 	bool request;
 
-	if (!may_request_racy(proc))
-		return false;
 	binder_lock(&proc->inner_lock);
 	request = !proc->requested_threads && bl_empty(&proc->waiting_threads) &&
 		  proc->requested_threads_started < proc->max_threads &&

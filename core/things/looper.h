@@ -8,8 +8,7 @@
 #define BINDER_LOOPER_H
 
 #include "common/abi.h"
-
-struct binder_thread;
+#include "things/thread.h"
 
 /*
  * The three commands. A mistake of the client is logged and marks the thread
@@ -18,6 +17,14 @@ struct binder_thread;
 void binder_looper_register(struct binder_thread *thread);
 void binder_looper_enter(struct binder_thread *thread);
 void binder_looper_exit(struct binder_thread *thread);
+
+/* A stale "no" is asked again with the next return. */
+static inline bool binder_looper_may_request_racy(const struct binder_proc *proc)
+{
+	return !BINDER_READ_ONCE(proc->requested_threads) &&
+	       BINDER_READ_ONCE(proc->requested_threads_started) <
+		       BINDER_READ_ONCE(proc->max_threads);
+}
 
 /*
  * Should the process start another thread, and is this the moment to ask for it: no thread

@@ -148,32 +148,6 @@ u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max,
 	return nr;
 }
 
-bool binder_thread_is_available_ilocked(const struct binder_thread *thread)
-{
-	binder_assert_held(&thread->proc->inner_lock);
-	return !thread->stack && bl_empty(&thread->todo);
-}
-
-bool binder_thread_has_work_ilocked(const struct binder_thread *thread, bool proc_work)
-{
-	binder_assert_held(&thread->proc->inner_lock);
-	return thread->process_todo || thread->need_return ||
-	       (proc_work && !bl_empty(&thread->proc->todo));
-}
-
-void binder_thread_queue_deferred_ilocked(struct binder_thread *thread, struct binder_work *work)
-{
-	binder_assert_held(&thread->proc->inner_lock);
-	bl_add_tail(&thread->todo, &work->link);
-}
-
-void binder_thread_queue_ilocked(struct binder_thread *thread, struct binder_work *work)
-{
-	binder_assert_held(&thread->proc->inner_lock);
-	bl_add_tail(&thread->todo, &work->link);
-	thread->process_todo = true;
-}
-
 void binder_proc_queue_ilocked(struct binder_proc *proc, struct binder_work *work)
 {
 	binder_assert_held(&proc->inner_lock);

@@ -80,20 +80,45 @@ struct binder_thread *binder_thread_find_from_ilocked(struct binder_proc *proc, 
  * May the thread take work of its process: is its own todo list empty, and its stack? It
  * need not have entered the loop (stock behaviour).
  */
-bool binder_thread_is_available_ilocked(const struct binder_thread *thread)
-	REQUIRES(&thread->proc->inner_lock);
+static inline bool binder_thread_is_available_ilocked(const struct binder_thread *thread)
+	REQUIRES(&thread->proc->inner_lock)
+{
+	binder_assert_held(&thread->proc->inner_lock);
+	return !thread->stack && bl_empty(&thread->todo);
+}
+
 /* Would a read return now? @proc_work: it may take work of the process. */
-bool binder_thread_has_work_ilocked(const struct binder_thread *thread, bool proc_work)
-	REQUIRES(&thread->proc->inner_lock);
+static inline bool binder_thread_has_work_ilocked(const struct binder_thread *thread,
+						  bool proc_work)
+	REQUIRES(&thread->proc->inner_lock)
+{
+	binder_assert_held(&thread->proc->inner_lock);
+	return thread->process_todo || thread->need_return ||
+	       (proc_work && !bl_empty(&thread->proc->todo));
+}
+
 
 /*
  * Queue @work for one thread. Deferred work does not end a wait: it is delivered with
  * the work that does.
  */
-void binder_thread_queue_ilocked(struct binder_thread *thread, struct binder_work *work)
-	REQUIRES(&thread->proc->inner_lock);
-void binder_thread_queue_deferred_ilocked(struct binder_thread *thread, struct binder_work *work)
-	REQUIRES(&thread->proc->inner_lock);
+static inline void binder_thread_queue_ilocked(struct binder_thread *thread,
+					       struct binder_work *work)
+	REQUIRES(&thread->proc->inner_lock)
+{
+	binder_assert_held(&thread->proc->inner_lock);
+	bl_add_tail(&thread->todo, &work->link);
+	thread->process_todo = true;
+}
+
+static inline void binder_thread_queue_deferred_ilocked(struct binder_thread *thread,
+							struct binder_work *work)
+	REQUIRES(&thread->proc->inner_lock)
+{
+	binder_assert_held(&thread->proc->inner_lock);
+	bl_add_tail(&thread->todo, &work->link);
+}
+
 /* Queues @work for the thread if it is a looper, else for its process. */
 void binder_thread_queue_notice_ilocked(struct binder_thread *thread, struct binder_work *work)
 	REQUIRES(&thread->proc->inner_lock);
