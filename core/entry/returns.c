@@ -70,41 +70,35 @@ static bool has_room(const struct reader *r, u32 ret)
 	return r->used + sizeof(ret) + ABI_IOC_SIZE(ret) <= COLLECTED_MAX;
 }
 
-/* Appends @ret and counts it; *@payload: where its payload is to be written. */
-static int append(struct reader *r, u32 ret, void **payload)
+/* Appends @ret, for which there is room, and counts it; returns where its payload goes. */
+static inline void *append(struct reader *r, u32 ret)
 {
 	u32 size = sizeof(ret) + ABI_IOC_SIZE(ret);
-	u8 *code;
-	int err = 0;
+	u8 *code = r->collected + r->used;
 
-	if (!has_room(r, ret))
-		err = flush(r);
-	if (err)
-		return err;
-	code = r->collected + r->used;
 	*(u32 *)code = ret;
-	*payload = code + sizeof(ret);
 	r->used += size;
 	r->pos += size;
 	r->delivered = true;
 	binder_stats_return(&r->thread->proc->stats, ret);
-	return 0;
-}
-
-static int append_code(struct reader *r, u32 ret)
-{
-	void *none;
-
-	return append(r, ret, &none);
+	return code + sizeof(ret);
 }
 
 static int append_copy(struct reader *r, u32 ret, const void *payload)
 {
-	void *to;
-	int err = append(r, ret, &to);
+	int err = has_room(r, ret) ? 0 : flush(r);
 
 	if (!err)
-		host_memcpy(to, payload, ABI_IOC_SIZE(ret));
+		host_memcpy(append(r, ret), payload, ABI_IOC_SIZE(ret));
+	return err;
+}
+
+static int append_code(struct reader *r, u32 ret)
+{
+	int err = has_room(r, ret) ? 0 : flush(r);
+
+	if (!err)
+		append(r, ret);
 	return err;
 }
 
@@ -172,7 +166,6 @@ static bool deliver_completion_ilocked(struct reader *r, struct binder_work *wor
 	REQUIRES(&r->thread->proc->inner_lock)
 {
 	struct binder_thread *thread = r->thread;
-	void *none;
 
 	binder_assert_held(&r->thread->proc->inner_lock);
 	if (work->type != WORK_COMPLETE || thread->spare || !has_room(r, BR_TRANSACTION_COMPLETE))
@@ -180,7 +173,7 @@ static bool deliver_completion_ilocked(struct reader *r, struct binder_work *wor
 	thread->nr_unread--;
 	thread->spare = work;
 	binder_stats_deleted_by(&thread->proc->stats, STAT_COMPLETE);
-	append(r, BR_TRANSACTION_COMPLETE, &none);
+	append(r, BR_TRANSACTION_COMPLETE);
 	return true;
 }
 
@@ -373,16 +366,15 @@ static int store(struct reader *r, struct binder_transaction *t)
 {
 	struct binder_proc *proc = r->thread->proc;
 	struct binder_transaction_data_secctx *tr;
-	void *payload;
 	u32 ret = BR_REPLY;
 	int err;
 
 	if (!t->is_reply)
 		ret = t->has_secctx ? BR_TRANSACTION_SEC_CTX : BR_TRANSACTION;
-	err = append(r, ret, &payload);
+	err = has_room(r, ret) ? 0 : flush(r);
 	if (err)
 		return err;
-	tr = payload;
+	tr = append(r, ret);
 	describe(proc, t, &tr->transaction_data);
 	if (ret == BR_TRANSACTION_SEC_CTX)
 		tr->secctx = t->secctx;
