@@ -177,13 +177,20 @@ static void read_returns(struct actor *a, u64 consumed)
 	}
 }
 
+/* Work of nodes that is queued for the thread is lost, as with the stock driver. */
+static void exit_thread(struct actor *a)
+{
+	actor_ioctl(a, BINDER_THREAD_EXIT, &(s32){ 0 }, false);
+	a->process->lost_work = true;
+	model_forget_thread(a);
+}
+
 /* What the failed read consumed is unknown: the thread exits the driver and starts again. */
 static void restart_thread(struct actor *a)
 {
 	scenario_log("actor %u exits the driver and starts again", a->id);
 	a->process->confused = true;
-	actor_ioctl(a, BINDER_THREAD_EXIT, &(s32){ 0 }, false);
-	model_forget_thread(a);
+	exit_thread(a);
 	a->entered = false;
 }
 
@@ -356,8 +363,7 @@ static void leave_and_return(struct actor *a)
 {
 	if (a->depth || a->nr_sent || a->out_len)
 		return;
-	actor_ioctl(a, BINDER_THREAD_EXIT, &(s32){ 0 }, false);
-	model_forget_thread(a);
+	exit_thread(a);
 	a->entered = false;
 }
 
@@ -485,8 +491,6 @@ void actor_run(struct actor *a)
 {
 	while (!is_stopping(a) && live(a))
 		;
-	if (!is_stopping(a) && one_in(a->process->scenario, 2)) {
-		actor_ioctl(a, BINDER_THREAD_EXIT, &(s32){ 0 }, false);
-		model_forget_thread(a);
-	}
+	if (!is_stopping(a) && one_in(a->process->scenario, 2))
+		exit_thread(a);
 }

@@ -335,7 +335,9 @@ static u32 length(const struct bl_list *list)
 	return nr;
 }
 
-static void check_node(const struct binder_node *node, const struct binder_proc *proc)
+/* @lost_work: the node may be unused, and its owner not notified of that. */
+static void check_node(const struct binder_node *node, const struct binder_proc *proc,
+		       bool lost_work)
 {
 	const struct expected *e = of_node(node);
 	u32 waiting = length(&node->async_todo), pins = (u32)host_atomic_read(&node->pins);
@@ -364,7 +366,8 @@ static void check_node(const struct binder_node *node, const struct binder_proc 
 	expect(e->async - waiting == node->async_busy, "one-way calls of a node in flight", proc,
 	       e->async, waiting);
 	expect(e->refs || pins || node->local_strong || node->local_weak ||
-		       bl_linked(&node->work.link),
+		       bl_linked(&node->work.link) ||
+		       (lost_work && (node->has_strong || node->has_weak)),
 	       "a node without a reference", proc, id, 0);
 }
 
@@ -378,7 +381,7 @@ static void check_own_objects(struct binder_proc *proc, const struct process *pr
 		const struct binder_node *node = bt_entry(n, struct binder_node, by_ptr);
 		u64 object = (node->ptr - object_ptr(0)) / 0x10;
 
-		check_node(node, proc);
+		check_node(node, proc, process->lost_work);
 		if (object < OBJECTS) {
 			strong[object] = node->has_strong;
 			weak[object] = node->has_weak;
@@ -464,7 +467,7 @@ void audit(struct scenario *scenario)
 	bl_for_each (proc, &binder_world.procs, world_link)
 		check_own_objects(proc, process_of(proc));
 	bl_for_each (node, &binder_world.dead_nodes, dead_link)
-		check_node(node, NULL);
+		check_node(node, NULL, false);
 	binder_stats_add(&stats, &binder_stats_world);
 	bl_for_each (proc, &binder_world.procs, world_link)
 		binder_stats_add(&stats, &proc->stats);
