@@ -26,7 +26,7 @@ void binder_contention_count(enum binder_lock_rank rank, bool waited)
 }
 
 /* Counted before waiting, so that a test can see that a thread waits. */
-void binder_lock_counted(struct binder_lock *lock) NO_TSA
+void binder_lock_counted(struct binder_lock *lock) ACQUIRE_LOCK(lock) NO_TSA
 {
 	if (host_spin_trylock(&lock->raw)) {
 		binder_contention_count(lock->rank, false);
