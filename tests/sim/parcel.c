@@ -247,6 +247,9 @@ static void unpack(struct actor *a, const struct binder_transaction_data *tr,
 	struct parcel p = { 0 };
 	u64 nr = tr->offsets_size / sizeof(u64), i;
 
+	/* Another thread may have freed the buffer, and a later message be in its place. */
+	if (nr != m->nr_offsets && a->process->confused)
+		return;
 	if (nr > FLATS + 4 || (nr != m->nr_offsets && !m->from->process->confused))
 		scenario_fail("actor %u: a message with the wrong number of objects", a->id);
 	if (!nr)
