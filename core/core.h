@@ -95,13 +95,17 @@ u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max,
  * BINDER_RESTART	host_files_install() returned HOST_FDS_LATER: let the thread leave,
  *			install the files, and let it call again; the argument tells what
  *			was consumed so far
+ * BINDER_AGAIN		a long command stream is not finished (BINDER_SLICE_COST); what
+ *			was consumed is in the argument. Serve others, then call
+ *			binder_resume(): RESUME_WOKEN continues, RESUME_INTERRUPTED, for
+ *			a thread that is being killed, drops the rest with -EINTR
  */
 
 /*
  * One ioctl. @arg: ABI_IOC_SIZE(cmd) bytes, copied in by the host if the command's
  * direction says so, and to be copied back likewise; for BINDER_WRITE_READ also when
  * an error is returned. @nonblock: O_NONBLOCK of the file. -EINVAL: unknown number
- * or size. 0, -errno, BINDER_WOULD_BLOCK or BINDER_RESTART.
+ * or size. 0, -errno or one of the results above.
  */
 int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock);
 /* binder_ioctl() of BINDER_WRITE_READ. */
@@ -109,9 +113,9 @@ int binder_write_read(struct binder_thread *thread, struct binder_write_read *bw
 
 enum binder_resume_reason { RESUME_WOKEN, RESUME_INTERRUPTED, RESUME_TIMED_OUT };
 /*
- * Continues the call of @thread that returned BINDER_WOULD_BLOCK, with the same @cmd and
- * @arg; returns as binder_ioctl(). A spurious call returns BINDER_WOULD_BLOCK again.
- * Interrupted: -EINTR, unless there is something to return already.
+ * Continues the call of @thread that returned BINDER_WOULD_BLOCK or BINDER_AGAIN, with the
+ * same @cmd and @arg; returns as binder_ioctl(). After BINDER_WOULD_BLOCK a spurious call
+ * returns it again. Interrupted: -EINTR, unless there is something to return already.
  */
 int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
 		  enum binder_resume_reason reason);

@@ -52,6 +52,8 @@
 	X(FREEZE_RESENT, "a state changed before the last one was acknowledged")              \
 	X(FREEZE_CLEARED_UNANSWERED, "freeze cleared before the last one was acknowledged")   \
 	X(MANAGER_TWICE, "two threads asked to be context manager at one time")               \
+	X(STREAM_PUT_BACK, "a long command stream was put back behind other calls")           \
+	X(STREAM_DROPPED, "the rest of a long command stream of a dying thread was dropped")  \
 	X(PRIORITY_DROPPED, "a thread was found with a priority that it inherited")
 
 enum binder_cover_point {

@@ -39,6 +39,15 @@
 #define BINDER_MAX_OBJECTS 65536
 
 /*
+ * What one call executes of its command stream before it is put back behind other calls, in
+ * units of a cheap command: a stream may be of any length, and a slice of it should take no
+ * longer than a few ordinary calls. A stream of eight transactions is not cut.
+ */
+#define BINDER_SLICE_COST 512
+#define BINDER_CALL_COST  64 /* of a transaction or reply */
+#define BINDER_FREE_COST  16 /* of BC_FREE_BUFFER, which may release objects and files */
+
+/*
  * Death and freeze notices of one process, those included that were cleared but whose last
  * return is unread: requesting and clearing in turn accumulates them.
  */

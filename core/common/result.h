@@ -41,5 +41,6 @@ static inline s32 binder_fail_at(struct binder_result *r, u32 ret, s32 err, cons
 /* The results of a call besides 0 and -errno; see core.h. */
 #define BINDER_WOULD_BLOCK 1
 #define BINDER_RESTART	   2
+#define BINDER_AGAIN	   3
 
 #endif

@@ -9,6 +9,9 @@
 
 #include "calls/buffer.h"
 #include "calls/send.h"
+#include "common/cover.h"
+#include "common/limits.h"
+#include "common/result.h"
 #include "notices/death.h"
 #include "notices/freeze.h"
 #include "things/looper.h"
@@ -151,16 +154,18 @@ static int do_freeze_done(struct binder_thread *thread, const void *arg)
 
 struct command {
 	u32 code;
+	u32 cost; /* of BINDER_SLICE_COST */
 	int (*run)(struct binder_thread *thread, const void *arg);
 };
 
-#define COMMAND(code_, run_) [ABI_IOC_NR(code_)] = { code_, run_ }
+#define COMMAND_COST(code_, run_, cost_) [ABI_IOC_NR(code_)] = { code_, cost_, run_ }
+#define COMMAND(code_, run_) COMMAND_COST(code_, run_, 1)
 
 static const struct command commands[] = {
-	COMMAND(BC_TRANSACTION, do_transaction),
-	COMMAND(BC_REPLY, do_reply),
+	COMMAND_COST(BC_TRANSACTION, do_transaction, BINDER_CALL_COST),
+	COMMAND_COST(BC_REPLY, do_reply, BINDER_CALL_COST),
 	COMMAND(BC_ACQUIRE_RESULT, do_unsupported),
-	COMMAND(BC_FREE_BUFFER, do_free_buffer),
+	COMMAND_COST(BC_FREE_BUFFER, do_free_buffer, BINDER_FREE_COST),
 	COMMAND(BC_INCREFS, do_increfs),
 	COMMAND(BC_ACQUIRE, do_acquire),
 	COMMAND(BC_RELEASE, do_release),
@@ -174,8 +179,8 @@ static const struct command commands[] = {
 	COMMAND(BC_REQUEST_DEATH_NOTIFICATION, do_request_death),
 	COMMAND(BC_CLEAR_DEATH_NOTIFICATION, do_clear_death),
 	COMMAND(BC_DEAD_BINDER_DONE, do_death_done),
-	COMMAND(BC_TRANSACTION_SG, do_transaction_sg),
-	COMMAND(BC_REPLY_SG, do_reply_sg),
+	COMMAND_COST(BC_TRANSACTION_SG, do_transaction_sg, BINDER_CALL_COST),
+	COMMAND_COST(BC_REPLY_SG, do_reply_sg, BINDER_CALL_COST),
 	COMMAND(BC_REQUEST_FREEZE_NOTIFICATION, do_request_freeze),
 	COMMAND(BC_CLEAR_FREEZE_NOTIFICATION, do_clear_freeze),
 	COMMAND(BC_FREEZE_NOTIFICATION_DONE, do_freeze_done),
@@ -191,6 +196,7 @@ struct stream {
 	struct binder_thread *thread;
 	u64 pos; /* user address of the next byte */
 	u64 end;
+	u32 cost; /* of the commands so far */
 	u32 at;	  /* of the next byte in the window */
 	u32 left; /* bytes of the window from there */
 	_Alignas(8) u8 window[WINDOW];
@@ -247,6 +253,7 @@ static int run_one(struct stream *s)
 			 s->thread->tid, code);
 		return -EINVAL;
 	}
+	s->cost += command->cost;
 	if (s->left < ABI_IOC_SIZE(code))
 		err = refill(s, ABI_IOC_SIZE(code));
 	return err ? err : command->run(s->thread, take(s, ABI_IOC_SIZE(code)));
@@ -260,10 +267,15 @@ int binder_write(struct binder_thread *thread, struct binder_write_read *bwr)
 	s.thread = thread;
 	s.pos = bwr->write_buffer + bwr->write_consumed;
 	s.end = bwr->write_buffer + bwr->write_size;
+	s.cost = 0;
 	s.at = 0;
 	s.left = 0;
 	/* Only commands of this thread set return_error, so no lock is needed. */
 	while (s.pos < s.end && thread->return_error.cmd == BR_OK) {
+		if (s.cost >= BINDER_SLICE_COST) {
+			BINDER_COVER(STREAM_PUT_BACK);
+			return BINDER_AGAIN;
+		}
 		err = run_one(&s);
 		if (err)
 			break;

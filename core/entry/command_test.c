@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Invalid commands. */
+/* Invalid commands, and long streams of commands. */
 #include "pair.h"
+#include "common/limits.h"
 #include "check.h"
 
 static int write_raw(struct pair *p, const void *bytes, size_t size, u64 *consumed)
@@ -31,5 +32,83 @@ TEST(command_errors)
 	CHECK(write_raw(&p, unsupported, sizeof(unsupported), &consumed) == -EINVAL);
 	CHECK(write_raw(&p, attempt, sizeof(attempt), &consumed) == -EINVAL && consumed == 0);
 	CHECK(world_ioctl(p.c, BINDER_WRITE_READ, &bwr) == -EFAULT);
+	CHECK(pair_end(&p));
+}
+
+static int ioctl_once(struct pair *p, struct binder_write_read *bwr)
+{
+	return binder_ioctl(binder_thread_find(p->client->proc, p->c->tid), BINDER_WRITE_READ,
+			    bwr, true);
+}
+
+static int resume(struct pair *p, struct binder_write_read *bwr, enum binder_resume_reason why)
+{
+	return binder_resume(binder_thread_find(p->client->proc, p->c->tid), BINDER_WRITE_READ,
+			     bwr, why);
+}
+
+/* Begins a non-blocking write of @count times BC_ENTER_LOOPER, and a read; returns the result. */
+static int begin_long(struct pair *p, struct binder_write_read *bwr, u32 count)
+{
+	u32 *stream = host_alloc_large(count * sizeof(*stream));
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		stream[i] = BC_ENTER_LOOPER;
+	*bwr = (struct binder_write_read){
+		.write_size = count * sizeof(*stream),
+		.write_buffer = world_memory(p->client, stream, count * sizeof(*stream)),
+		.read_size = 256,
+		.read_buffer = p->c->in_at,
+	};
+	host_free(stream);
+	return ioctl_once(p, bwr);
+}
+
+TEST(command_long_stream)
+{
+	const u32 slice = BINDER_SLICE_COST * sizeof(u32);
+	struct binder_write_read bwr;
+	struct pair p;
+
+	pair_begin(&p);
+	/* O_NONBLOCK is remembered for the read. */
+	CHECK(begin_long(&p, &bwr, BINDER_SLICE_COST * 2 + 1) == BINDER_AGAIN);
+	CHECK(bwr.write_consumed == slice);
+	CHECK(resume(&p, &bwr, RESUME_WOKEN) == BINDER_AGAIN);
+	CHECK(bwr.write_consumed == slice * 2);
+	CHECK(resume(&p, &bwr, RESUME_WOKEN) == -EAGAIN);
+	CHECK(bwr.write_consumed == bwr.write_size);
+
+	CHECK(begin_long(&p, &bwr, BINDER_SLICE_COST) == -EAGAIN);
+
+	CHECK(begin_long(&p, &bwr, BINDER_SLICE_COST + 1) == BINDER_AGAIN);
+	bwr.read_consumed = 1;
+	CHECK(resume(&p, &bwr, RESUME_INTERRUPTED) == -EINTR);
+	CHECK(bwr.write_consumed == slice && !bwr.read_consumed);
+	/* It is over: the next call is one of its own. */
+	CHECK(begin_long(&p, &bwr, 1) == -EAGAIN && bwr.write_consumed == sizeof(u32));
+	CHECK(pair_end(&p));
+}
+
+/* Calls cost more: the ninth of a stream is put back. */
+TEST(command_many_calls)
+{
+	struct binder_transaction_data tr = { .flags = TF_ONE_WAY };
+	struct binder_write_read bwr = { 0 };
+	struct pair p;
+	u32 i;
+
+	pair_begin(&p);
+	for (i = 0; i < 9; i++)
+		world_command(p.c, BC_TRANSACTION, &tr);
+	bwr.write_size = p.c->out_len;
+	bwr.write_buffer = p.c->out_at;
+	CHECK(ioctl_once(&p, &bwr) == BINDER_AGAIN);
+	CHECK(bwr.write_consumed == bwr.write_size / 9 * 8);
+	CHECK(resume(&p, &bwr, RESUME_WOKEN) == 0);
+	CHECK(bwr.write_consumed == bwr.write_size);
+	p.c->out_len = 0;
+	CHECK(world_write_read(p.c, true) == 0);
 	CHECK(pair_end(&p));
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A table of ioctls. Only BINDER_WRITE_READ and BINDER_FREEZE may have to wait; the engine
- * does not wait itself, but returns BINDER_WOULD_BLOCK and continues in binder_resume().
+ * does not wait itself, but returns BINDER_WOULD_BLOCK and continues in binder_resume(). So
+ * does a long command stream, after BINDER_AGAIN.
  */
 #include "core.h"
 
 #include "calls/inherit.h"
+#include "common/cover.h"
 #include "entry/command.h"
 #include "entry/exit.h"
 #include "entry/returns.h"
@@ -50,6 +52,11 @@ static int write_read(struct binder_thread *thread, struct binder_write_read *bw
 	binder_inherit_forget(thread);
 	if (bwr->write_size) {
 		err = binder_write(thread, bwr);
+		if (err == BINDER_AGAIN) {
+			thread->wait = WAIT_WRITE;
+			thread->write_nonblock = nonblock;
+			return err;
+		}
 		host_trace_write_done(err);
 	}
 	if (err) {
@@ -57,6 +64,19 @@ static int write_read(struct binder_thread *thread, struct binder_write_read *bw
 		return err;
 	}
 	return bwr->read_size ? read_returns(thread, bwr, nonblock, false) : 0;
+}
+
+/* Continues a command stream that was put back; @interrupted: drops the rest. */
+static int resume_write(struct binder_thread *thread, struct binder_write_read *bwr,
+			bool interrupted)
+{
+	thread->wait = WAIT_NONE;
+	if (!interrupted)
+		return write_read(thread, bwr, thread->write_nonblock);
+	BINDER_COVER(STREAM_DROPPED);
+	host_trace_write_done(-EINTR);
+	bwr->read_consumed = 0;
+	return -EINTR;
 }
 
 static int set_max_threads(struct binder_thread *thread, void *arg)
@@ -189,10 +209,10 @@ static bool need_return_racy(const struct binder_thread *thread)
 	return BINDER_READ_ONCE(thread->need_return);
 }
 
-/* The call is over unless it waits: the next read of the thread may wait again. */
+/* The call is over unless it is to be resumed: the next read of the thread may wait again. */
 static int end_call(struct binder_thread *thread, int err)
 {
-	if (err == BINDER_WOULD_BLOCK || !need_return_racy(thread))
+	if (err == BINDER_WOULD_BLOCK || err == BINDER_AGAIN || !need_return_racy(thread))
 		return err;
 	binder_lock(&thread->proc->inner_lock);
 	BINDER_WRITE_ONCE(thread->need_return, false);
@@ -239,6 +259,8 @@ int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
 	binder_enter();
 	if (cmd == BINDER_FREEZE)
 		err = binder_freeze_resume(thread, reason == RESUME_TIMED_OUT, interrupted);
+	else if (thread->wait == WAIT_WRITE)
+		err = resume_write(thread, arg, interrupted);
 	else
 		err = read_returns(thread, arg, false, interrupted);
 	err = end_call(thread, err);

@@ -136,9 +136,11 @@ static int call(struct actor *a, u32 cmd, void *arg)
 	a->calls++;
 	clear_woken(a);
 	ret = binder_ioctl(thread, cmd, arg, false);
-	while (ret == BINDER_WOULD_BLOCK || ret == BINDER_RESTART) {
+	while (ret > 0) {
 		if (ret == BINDER_RESTART)
 			ret = binder_ioctl(thread, cmd, arg, false);
+		else if (ret == BINDER_AGAIN)
+			ret = binder_resume(thread, cmd, arg, RESUME_WOKEN);
 		else
 			ret = wait_and_resume(a, thread, cmd, arg);
 	}

@@ -30,7 +30,8 @@ struct binder_error {
 	u32 cmd; /* BR_OK: none */
 };
 
-enum binder_wait { WAIT_NONE, WAIT_READ, WAIT_FREEZE };
+/* What the present call has to be resumed for. */
+enum binder_wait { WAIT_NONE, WAIT_READ, WAIT_FREEZE, WAIT_WRITE };
 
 /* Guarded by proc->inner_lock unless stated otherwise. */
 struct binder_thread {
@@ -59,6 +60,7 @@ struct binder_thread {
 	bool priority_lent;		   /* it may be real-time because of a call */
 	struct host_priority own_priority; /* before that */
 	enum binder_wait wait;
+	bool write_nonblock; /* WAIT_WRITE: for the read that follows */
 	u32 wait_timeout_ms; /* 0: without limit */
 	s32 freeze_pid;
 	struct bl_list freeze_link; /* in freeze_target->freeze_waiters, its inner_lock */

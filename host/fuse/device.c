@@ -8,7 +8,9 @@
  */
 #include "device.h"
 
+#include "backlog.h"
 #include "call.h"
+#include "caller.h"
 #include "core.h"
 #include "files.h"
 #include "map.h"
@@ -46,8 +48,8 @@ void device_open(const struct request *request, struct binder_context *context)
 static void finish_one_woken(void);
 
 /*
- * Completes a call after the engine returned @result: parks it, leaves it to the injector, or
- * replies to it. @own: it is the call of the request that the worker has read.
+ * Completes a call after the engine returned @result: parks it, puts it back, leaves it to the
+ * injector, or replies to it. @own: it is the call of the request that the worker has read.
  */
 static void finish_call(struct host_thread *thread, int result, bool own)
 {
@@ -65,6 +67,11 @@ static void finish_call(struct host_thread *thread, int result, bool own)
 		result = binder_resume(binder_thread, thread->cmd, thread->arg,
 				       parked == PARK_INTERRUPTED ? RESUME_INTERRUPTED
 								  : RESUME_WOKEN);
+	}
+	if (result == BINDER_AGAIN) {
+		park_register(thread);	/* for an INTERRUPT */
+		backlog_push(thread);
+		return;
 	}
 	if (files_start(thread, result))
 		return;
@@ -114,6 +121,25 @@ void device_finish_woken(void)
 		finish_one_woken();
 		poll_notify_send();
 	}
+}
+
+/*
+ * Continues one call of the backlog. Signals do not end a command stream, save for one that kills
+ * the caller: as long as it is dying, others need not wait for the rest of its stream.
+ */
+void device_continue_one(void)
+{
+	struct host_thread *thread = backlog_pop();
+	bool dying;
+
+	if (!thread)
+		return;
+	if (atomic_load(&thread->proc->ended)) {
+		call_reply(thread, -EBADF);
+		return;
+	}
+	dying = park_is_interrupted(thread) && caller_is_dying(thread->tid);
+	resume_call(thread, dying ? RESUME_INTERRUPTED : RESUME_WOKEN);
 }
 
 /*

@@ -24,6 +24,9 @@ void device_interrupt(const struct request *request);
 /* Resumes the parked calls that the running worker has woken, and sends its poll notifications. */
 void device_finish_woken(void);
 
+/* Executes one slice of the oldest call that was put back (backlog.h), if there is one. */
+void device_continue_one(void);
+
 /*
  * The process that opened @nodeid is dead: its buffer cannot be used any more. True: the kernel has
  * not released the open yet, so that another process may have a descriptor.

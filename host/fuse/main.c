@@ -55,6 +55,7 @@ static const struct watch_handlers watch_handlers = {
 static const struct pool_handlers pool_handlers = {
 	.serve = dispatch,
 	.finish_woken = device_finish_woken,
+	.continue_one = device_continue_one,
 };
 
 static unsigned int worker_count(const struct options *options)

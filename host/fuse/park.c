@@ -49,6 +49,8 @@ static void insert(struct bucket *bucket, struct host_thread *thread)
 	if (bucket->first)
 		bucket->first->parked_slot = &thread->next_parked;
 	bucket->first = thread;
+	if (worker_was_interrupted(thread->unique))
+		thread->interrupted = true;
 }
 
 void park_register(struct host_thread *thread)
@@ -68,11 +70,8 @@ enum park_result park_wait(struct host_thread *thread)
 	unsigned int expected = PARK_RUNNING;
 
 	host_spin_lock(&bucket->lock);
-	if (!thread->parked_slot) {
+	if (!thread->parked_slot)
 		insert(bucket, thread);
-		if (worker_was_interrupted(thread->unique))
-			thread->interrupted = true;
-	}
 	if (atomic_load(&thread->proc->ended)) {
 		result = PARK_REFUSED;
 	} else if (thread->interrupted) {
@@ -84,6 +83,17 @@ enum park_result park_wait(struct host_thread *thread)
 	}
 	host_spin_unlock(&bucket->lock);
 	return result;
+}
+
+bool park_is_interrupted(struct host_thread *thread)
+{
+	struct bucket *bucket = bucket_of(thread->unique);
+	bool interrupted;
+
+	host_spin_lock(&bucket->lock);
+	interrupted = thread->interrupted;
+	host_spin_unlock(&bucket->lock);
+	return interrupted;
 }
 
 void park_end(struct host_thread *thread)

@@ -38,6 +38,9 @@ enum park_result park_wait(struct host_thread *thread);
  */
 void park_register(struct host_thread *thread);
 
+/* Did an INTERRUPT come for the call, which is registered? It stays noted for park_wait(). */
+bool park_is_interrupted(struct host_thread *thread);
+
 /* The call ends. Precedes the reply, after which the thread may call again. */
 void park_end(struct host_thread *thread);
 

@@ -8,6 +8,7 @@
  */
 #include "pool.h"
 
+#include "backlog.h"
 #include "call.h"
 #include "caller.h"
 #include "log.h"
@@ -98,7 +99,7 @@ static void leave_pool(struct worker *self)
 	if (atomic_load(&self->stuck)) {
 		nr_stuck--;
 		open_file_remove_stuck(self->stuck_file);
-		if (worker_has_work_racy(self))
+		if (worker_has_work_racy(self) || !backlog_is_empty())
 			start_worker(false, self);
 	} else if (self->serves) {
 		nr_serving--;
@@ -119,7 +120,19 @@ static void drop_rseq(void)
 			sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
 }
 
-/* Finishes the work taken over from another worker. */
+static void continue_one(void)
+{
+	worker_begin_request(0);
+	watch_arm_check();
+	pool_handlers->continue_one();
+	pool_handlers->finish_woken();
+	worker_end_request();
+}
+
+/*
+ * Finishes the work taken over from another worker. That includes the backlog: all workers that
+ * serve may be waiting for requests.
+ */
 static void finish_work(struct worker *self)
 {
 	struct host_thread *thread = self->deferred;
@@ -132,24 +145,39 @@ static void finish_work(struct worker *self)
 	}
 	pool_handlers->finish_woken();
 	worker_end_request();
+	while (!backlog_is_empty() && !atomic_load(&self->stuck))
+		continue_one();
+}
+
+/* Reads and serves one request. False: the file system was unmounted. */
+static bool serve_one(void *buffer)
+{
+	struct request request;
+
+	if (!session_read(&request, buffer))
+		return false;
+	worker_begin_request(request.head->unique);
+	watch_arm_check();
+	pool_handlers->serve(&request);
+	pool_handlers->finish_woken();
+	worker_end_request();
+	return true;
 }
 
 static void serve_requests(struct worker *self)
 {
 	/* aligned: a request in one page, for each of which the kernel looks the memory up */
 	void *buffer = aligned_alloc(4096, SESSION_BUFFER_SIZE);
-	struct request request;
 
 	while (buffer && !atomic_load(&self->stuck)) {
-		if (!session_read(&request, buffer)) {
+		bool idle = backlog_is_empty();
+
+		if ((idle || session_has_request()) && !serve_one(buffer)) {
 			kill(getpid(), SIGTERM);	/* the mount was removed: end the daemon */
 			break;
 		}
-		worker_begin_request(request.head->unique);
-		watch_arm_check();
-		pool_handlers->serve(&request);
-		pool_handlers->finish_woken();
-		worker_end_request();
+		if (!idle)
+			continue_one();
 	}
 	free(buffer);
 }

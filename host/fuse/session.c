@@ -12,6 +12,7 @@
 #include "log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -117,6 +118,13 @@ bool session_read(struct request *request, void *buffer)
 			return false;
 		}
 	}
+}
+
+bool session_has_request(void)
+{
+	struct pollfd pollfd = { .fd = session.fd, .events = POLLIN };
+
+	return poll(&pollfd, 1, 0) > 0;
 }
 
 /*

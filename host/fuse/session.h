@@ -49,6 +49,9 @@ bool session_init(int fd, bool want_passthrough);
  */
 bool session_read(struct request *request, void *buffer);
 
+/* Would session_read() return at once, unless another thread takes the request? */
+bool session_has_request(void);
+
 /* Replies with @error (positive errno, 0 for success) and no data. */
 void session_reply_error(uint64_t unique, int error);
 

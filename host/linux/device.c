@@ -170,15 +170,26 @@ static enum binder_resume_reason wait_for_work(struct host_thread *thread, unsig
 	return reason;
 }
 
-/* Waits and resumes a call while it would block. */
+/* Between two slices of a long command stream. */
+static enum binder_resume_reason let_others_run(void)
+{
+	cond_resched();
+	return fatal_signal_pending(current) ? RESUME_INTERRUPTED : RESUME_WOKEN;
+}
+
+/* Resumes a call until it is complete, waiting where it would block. */
 static int finish_call(struct binder_thread *thread, u32 cmd, void *arg, int err)
 {
 	struct host_thread *host = binder_thread_host(thread);
 	unsigned long deadline = 0;
+	u32 timeout_ms;
 
-	while (err == BINDER_WOULD_BLOCK) {
-		u32 timeout_ms = binder_thread_wait_timeout_ms(thread);
-
+	while (err == BINDER_WOULD_BLOCK || err == BINDER_AGAIN) {
+		if (err == BINDER_AGAIN) {
+			err = binder_resume(thread, cmd, arg, let_others_run());
+			continue;
+		}
+		timeout_ms = binder_thread_wait_timeout_ms(thread);
 		if (timeout_ms && !deadline)
 			deadline = (jiffies + msecs_to_jiffies(timeout_ms)) ?: 1;
 		err = binder_resume(thread, cmd, arg, wait_for_work(host, deadline));

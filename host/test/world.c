@@ -132,8 +132,12 @@ static void collect(struct world_thread *t)
 /* A call of @thread, on which the caller has a reference, returned @result. */
 static int finish(struct world_thread *t, struct binder_thread *thread, int result)
 {
-	while (result == BINDER_RESTART)
-		result = binder_ioctl(thread, t->cmd, &t->arg, false);
+	while (result == BINDER_RESTART || result == BINDER_AGAIN) {
+		if (result == BINDER_RESTART)
+			result = binder_ioctl(thread, t->cmd, &t->arg, false);
+		else
+			result = binder_resume(thread, t->cmd, &t->arg, RESUME_WOKEN);
+	}
 	if (result == BINDER_WOULD_BLOCK) {
 		t->parked = thread;
 		return result;

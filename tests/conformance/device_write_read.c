@@ -354,6 +354,41 @@ TEST(write_batch_is_executed_in_order, "Commands of one write are executed in th
 	expect_nothing(client);
 }
 
+TEST(write_long_stream_is_executed, "A write of many thousand commands is executed in one call.")
+{
+	static uint32_t words[20001];
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	size_t last = sizeof(words) / sizeof(*words) - 1;
+
+	for (size_t i = 0; i < last; i++)
+		words[i] = i % 2 ? BC_EXIT_LOOPER : BC_ENTER_LOOPER;
+	words[last] = UNKNOWN_COMMAND;
+	EXPECT_OK(write_bytes(client, words, last * sizeof(*words)));
+	EXPECT_EQ(client->last.write_consumed, last * sizeof(*words));
+	EXPECT_ERR(write_bytes(client, words, sizeof(words)), EINVAL);
+	EXPECT_EQ(client->last.write_consumed, last * sizeof(*words));
+	round_trip(client, 0, manager);
+}
+
+TEST(write_many_calls_keep_their_order, "Fifty calls in one write arrive in their order.")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+
+	for (uint32_t code = 1; code <= 50; code++)
+		put_txn(client, (struct txn){ .handle = 0, .flags = TF_ONE_WAY, .code = code });
+	flush(client);
+	for (uint32_t code = 1; code <= 50; code++) {
+		const struct returned *got = expect(manager, BR_TRANSACTION);
+
+		EXPECT_EQ(got->txn.code, code);
+		free_buffer(manager, got);
+		expect(client, BR_TRANSACTION_COMPLETE);
+	}
+	expect_nothing(client);
+}
+
 TEST(write_consumed_beyond_the_end, "With write_consumed beyond write_size nothing is executed.")
 {
 	struct client *client = client_new();

@@ -73,7 +73,11 @@ int actor_ioctl(struct actor *a, u32 cmd, void *arg, bool nonblock)
 			ret = -EINTR;
 		else if (ret == BINDER_RESTART)
 			ret = binder_ioctl(thread, cmd, arg, nonblock);
-		else if (ret == BINDER_WOULD_BLOCK) {
+		else if (ret == BINDER_AGAIN) {
+			fiber_pause(5000); /* other calls come first */
+			ret = binder_resume(thread, cmd, arg, is_stopping(a) ? RESUME_INTERRUPTED
+									     : RESUME_WOKEN);
+		} else if (ret == BINDER_WOULD_BLOCK) {
 			written(a, cmd, arg);
 			ret = binder_resume(thread, cmd, arg, park(a, thread, cmd));
 		} else {
@@ -359,6 +363,15 @@ static void misbehave(struct actor *a)
 		  args);
 }
 
+/* Makes the next write too long for one slice, by commands without effect. */
+static void lengthen(struct actor *a)
+{
+	u32 i;
+
+	for (i = 0; has_room(a) && i <= BINDER_SLICE_COST / BINDER_FREE_COST; i++)
+		actor_put(a, BC_FREE_BUFFER, &(u64){ 8 });
+}
+
 static void leave_and_return(struct actor *a)
 {
 	if (a->depth || a->nr_sent || a->out_len)
@@ -395,6 +408,8 @@ static void do_other(struct actor *a)
 			    false);
 	else if (what < 93)
 		actor_ioctl(a, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &(u32){ 1 }, false);
+	else if (what < 94)
+		lengthen(a);
 	else
 		fiber_pause(scenario_random(scenario, 20000));
 }
