@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Attacks of one user on the others, each a script of tests/hostile, as root, who becomes the users.
+#
+#   stream   one write of a gibibyte of commands
+HOSTILE_DIR := tests/hostile
+
+TESTS += hostile:stream
+
+hostile.needs := $(BIN)/anybinderd
+hostile.run = timeout 300 $(PYTHON) $(HOSTILE_DIR)/$(variant).py $(BIN)/anybinderd
