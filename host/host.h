@@ -218,13 +218,19 @@ static inline void host_fds_close(struct host_thread *owner, const u32 *fds, u32
 
 /* ---- policy ------------------------------------------------------------ */
 
-/* The decision of the security module: 0 or errno. [sleeps] [fails: -EPERM, -EACCES] */
+/* The decisions of the security module: 0 or errno. [sleeps] [fails: -EPERM, -EACCES] */
 static inline int host_may_manage(const struct host_proc *proc);
 static inline int host_may_transact(const struct host_proc *from, const struct host_proc *to);
 static inline int host_may_transfer_object(const struct host_proc *from,
 					   const struct host_proc *to);
 static inline int host_may_transfer_file(const struct host_proc *from, const struct host_proc *to,
 					 struct host_file *file);
+/*
+ * May @caller freeze or thaw the process that opened @target? @manages: the caller's
+ * process is the context manager of that open's device. [sleeps] [fails: -EPERM]
+ */
+static inline int host_may_freeze(const struct host_thread *caller, const struct host_proc *target,
+				  bool manages);
 /*
  * The security context of a process; *@len: bytes without the final NUL, 0 where the
  * system has none (not an error). Valid until host_secctx_put(). [sleeps]

@@ -9,6 +9,7 @@
 
 #include "common/cover.h"
 #include "common/result.h"
+#include "things/context.h"
 #include "things/node.h"
 #include "things/notice.h"
 #include "things/ref.h"
@@ -238,6 +239,27 @@ static struct binder_proc *next_open(s32 pid, const struct binder_proc *after)
 	for (proc = next_open(pid, NULL), next = NULL; proc;                                 \
 	     next = next_open(pid, proc), binder_proc_put(proc), proc = next)
 
+/*
+ * next_open() to freeze or thaw it; -EPERM if @thread may not. Of a process with several
+ * opens some may be those of another user, from before it changed its user id.
+ */
+static int next_permitted(const struct binder_thread *thread, s32 pid,
+			  const struct binder_proc *after, struct binder_proc **found)
+{
+	struct binder_proc *proc = next_open(pid, after);
+	int err = 0;
+
+	if (proc)
+		err = host_may_freeze(&thread->host, &proc->host,
+				      binder_context_is_managed_by(proc->context, thread->proc));
+	if (err) {
+		binder_proc_put(proc);
+		proc = NULL;
+	}
+	*found = proc;
+	return err;
+}
+
 /* Does the process serve a call, or wait for a reply? */
 static bool is_busy_ilocked(struct binder_proc *proc) REQUIRES(&proc->inner_lock)
 {
@@ -300,7 +322,8 @@ static struct binder_proc *stop_waiting(struct binder_thread *thread)
 
 /*
  * Freezes @proc, which is set frozen and referenced, and then the older opens. The first one
- * that is busy is thawed and ends it: newer opens stay frozen, older ones are unchanged.
+ * that is busy is thawed and ends it, and so does one that the caller may not freeze: newer
+ * opens stay frozen, older ones are unchanged.
  */
 static int freeze_opens(struct binder_thread *thread, struct binder_proc *proc, bool wait)
 {
@@ -318,7 +341,7 @@ static int freeze_opens(struct binder_thread *thread, struct binder_proc *proc, 
 			set_frozen(proc, false);
 		} else {
 			notify_refs(proc, true);
-			next = next_open(thread->freeze_pid, proc);
+			err = next_permitted(thread, thread->freeze_pid, proc, &next);
 		}
 		if (next)
 			set_frozen(next, true);
@@ -328,28 +351,29 @@ static int freeze_opens(struct binder_thread *thread, struct binder_proc *proc, 
 	return err;
 }
 
-static void thaw_opens(struct binder_proc *proc, s32 pid)
+static int thaw_opens(const struct binder_thread *thread, struct binder_proc *proc, s32 pid)
 {
 	struct binder_proc *next;
+	int err = 0;
 
 	for (; proc; proc = next) {
 		set_frozen(proc, false);
 		notify_refs(proc, false);
-		next = next_open(pid, proc);
+		err = next_permitted(thread, pid, proc, &next);
 		binder_proc_put(proc);
 	}
+	return err;
 }
 
 int binder_freeze_ioctl(struct binder_thread *thread, const struct binder_freeze_info *info)
 {
-	struct binder_proc *first = next_open((s32)info->pid, NULL);
+	struct binder_proc *first;
+	int err = next_permitted(thread, (s32)info->pid, NULL, &first);
 
 	if (!first)
-		return -EINVAL;
-	if (!info->enable) {
-		thaw_opens(first, (s32)info->pid);
-		return 0;
-	}
+		return err ? err : -EINVAL;
+	if (!info->enable)
+		return thaw_opens(thread, first, (s32)info->pid);
 	thread->freeze_pid = (s32)info->pid;
 	thread->wait_timeout_ms = info->timeout_ms;
 	set_frozen(first, true);

@@ -32,7 +32,8 @@ bool binder_freeze_deliver_ilocked(struct binder_proc *proc, struct binder_notic
 	REQUIRES(&proc->inner_lock);
 
 /*
- * BINDER_FREEZE of all opens of process info->pid. 0; -EINVAL no such process; -EAGAIN calls
+ * BINDER_FREEZE of all opens of process info->pid. 0; -EINVAL no such process; -EPERM the
+ * host does not allow it, of the newest open or of an older one; -EAGAIN calls
  * were still outstanding when the time was up, and the process is not frozen;
  * BINDER_WOULD_BLOCK: the caller waits, then calls binder_freeze_resume().
  */

@@ -101,6 +101,37 @@ TEST(freeze_waits_for_pending_calls)
 	CHECK(pair_end(&p));
 }
 
+static int set_frozen_by(struct world_thread *by, struct world_proc *target, bool enable)
+{
+	struct binder_freeze_info info = { .pid = (u32)target->sim->pid, .enable = enable };
+
+	return world_ioctl(by, BINDER_FREEZE, &info);
+}
+
+TEST(freeze_needs_permission)
+{
+	struct pair p;
+
+	pair_begin(&p);
+	p.client->sim->may_not_freeze = true;
+	p.server->sim->may_not_freeze = true;
+	CHECK(set_frozen_by(p.c, p.server, true) == -EPERM);
+	CHECK(pair_call(&p, 0, 1, 0, "not frozen") == BINDER_WOULD_BLOCK);
+	world_run(&p.w);
+	pair_reply(&p, "not frozen");
+	CHECK(set_frozen_by(p.c, p.client, true) == 0);
+
+	/* The server manages the client's device. */
+	p.s = world_thread(p.server);
+	CHECK(set_frozen_by(p.s, p.client, false) == 0);
+	CHECK(set_frozen_by(p.s, p.client, true) == 0);
+	p.client->sim->may_not_freeze = false;
+	CHECK(set_frozen_by(p.c, p.server, true) == 0);
+	p.client->sim->may_not_freeze = true;
+	CHECK(set_frozen_by(p.c, p.server, false) == -EPERM);
+	CHECK(pair_end(&p));
+}
+
 TEST(freeze_times_out)
 {
 	struct world_thread *t;

@@ -315,6 +315,13 @@ static inline int host_may_transfer_file(const struct host_proc *from, const str
 	return 0;
 }
 
+/* The stock driver lets any user freeze any process, but on Android stands behind SELinux. */
+static inline int host_may_freeze(const struct host_thread *caller, const struct host_proc *target,
+				  bool manages)
+{
+	return manages || !caller->euid || caller->euid == target->euid ? 0 : -EPERM;
+}
+
 static inline int host_secctx_get(const struct host_proc *proc, const char **ctx, u32 *len)
 {
 	return caller_secctx(proc, ctx, len);

@@ -318,6 +318,12 @@ static inline int host_may_transfer_file(const struct host_proc *from, const str
 	return err;
 }
 
+static inline int host_may_freeze(const struct host_thread *caller, const struct host_proc *target,
+				  bool manages)
+{
+	return policy_may_freeze(target->cred, manages); /* does not sleep */
+}
+
 static inline int host_secctx_get(const struct host_proc *proc, const char **ctx, u32 *len)
 {
 	int err;

@@ -14,6 +14,7 @@
 #include "locking.h"
 #include "log.h"
 #include "netlink.h"
+#include "policy.h"
 #include "reclaim.h"
 #include "reports.h"
 
@@ -27,6 +28,10 @@ MODULE_PARM_DESC(devices, "devices of each binderfs, in /dev too if given "
 			  "(default: binder,hwbinder,vndbinder)");
 module_param_named(debug_mask, log_mask, uint, 0644);
 MODULE_PARM_DESC(debug_mask, "what is logged: 1 errors of users, 256 details (default: 1)");
+
+module_param_named(restrict_freeze, policy_restrict_freeze, bool, 0644);
+MODULE_PARM_DESC(restrict_freeze, "BINDER_FREEZE only of processes of the same user, or by root or "
+				  "the context manager of the device (default: N, as stock)");
 
 static int set_locking(const char *name, const struct kernel_param *param)
 {

@@ -7,6 +7,7 @@
 
 #include "compat/compat.h"
 
+#include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/security.h>
 #include <linux/slab.h>
@@ -45,6 +46,16 @@ int policy_may_transfer_file(const struct cred *from, const struct cred *to,
 			     struct host_file *file)
 {
 	return HOOK(security_binder_transfer_file, from, to, (struct file *)file);
+}
+
+bool policy_restrict_freeze;
+
+int policy_may_freeze(const struct cred *target, bool manages)
+{
+	if (!READ_ONCE(policy_restrict_freeze) || manages ||
+	    uid_eq(current_euid(), target->euid) || capable(CAP_KILL))
+		return 0;
+	return -EPERM;
 }
 
 /* Copies the text: the engine keeps no more, but the security module wants its structure back. */

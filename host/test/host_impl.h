@@ -360,6 +360,15 @@ static inline int host_may_transfer_file(const struct host_proc *from, const str
 	return sim_fails(SIM_MAY_TRANSFER_FILE);
 }
 
+static inline int host_may_freeze(const struct host_thread *caller, const struct host_proc *target,
+				  bool manages)
+{
+	sim_may_sleep("host_may_freeze");
+	if (caller->sim->proc->may_not_freeze && !manages && caller->sim->proc != target->sim)
+		return -EPERM;
+	return sim_fails(SIM_MAY_FREEZE);
+}
+
 static inline int host_secctx_get(const struct host_proc *proc, const char **ctx, u32 *len)
 {
 	int err;

@@ -28,6 +28,7 @@
 	X(FILE_GET, -EMFILE)                                                                       \
 	X(FILES_INSTALL, -EMFILE)                                                                  \
 	X(MAY_MANAGE, -EPERM)                                                                      \
+	X(MAY_FREEZE, -EPERM)                                                                      \
 	X(MAY_TRANSACT, -EPERM)                                                                    \
 	X(MAY_TRANSFER_OBJECT, -EPERM)                                                             \
 	X(MAY_TRANSFER_FILE, -EPERM)                                                               \
@@ -50,6 +51,7 @@ struct sim_proc {
 	s32 pid;
 	u32 euid;
 	bool may_rt;	     /* it may use real-time policies */
+	bool may_not_freeze; /* others, unless it manages their device */
 	struct host_priority opener; /* of the thread that opened the device */
 	bool fds_later;	     /* host_files_install() returns HOST_FDS_LATER at first */
 	bool dying;	     /* host_files_install() and host_map_copy() return -ESRCH */

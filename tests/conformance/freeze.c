@@ -27,6 +27,22 @@ TEST(freeze_unknown_process_is_einval,
 	EXPECT_ERR(client_ioctl(client, BINDER_GET_FROZEN_INFO, &status), EINVAL);
 }
 
+static void become(void *arg)
+{
+	EXPECT_EQ(seteuid(*(uid_t *)arg), 0);
+}
+
+TEST(freeze_of_another_user, "Any user may freeze and thaw any process.", "freeze_any_user")
+{
+	struct client *client = client_new();
+	struct client *target = client_new();
+	uid_t uid = 1000;
+
+	client_run(client, become, shared_copy(&uid, sizeof(uid)));
+	EXPECT_OK(freeze(client, target, true, 0));
+	EXPECT_OK(freeze(client, target, false, 0));
+}
+
 TEST(freeze_fails_sync_calls,
      "A call to a frozen process gets BR_FROZEN_REPLY and is counted in sync_recv.")
 {

@@ -16,6 +16,7 @@ static struct {
 	{ "binderfs", "binder-control, features/ and binder_logs/ in the device directory", "" },
 	{ "freeze_notification", "BC_REQUEST_FREEZE_NOTIFICATION and its kin (6.12)", "" },
 	{ "pending_frozen", "BR_TRANSACTION_PENDING_FROZEN (6.6)", "" },
+	{ "freeze_any_user", "any user may freeze any process", "" },
 	{ "security_context", "nodes that request it get a sender's security context", "" },
 	{ "secctx_optional", "calls to such nodes succeed where the system has no context", "" },
 	{ "fd_passing", "file descriptors reach an unmodified receiver", "" },
