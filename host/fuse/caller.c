@@ -9,6 +9,8 @@
  */
 #include "caller.h"
 
+#include "worker.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -281,15 +283,15 @@ void caller_get_priority(pid_t tid, u8 *policy, s8 *prio)
 }
 
 /*
- * Limits a priority to what the process may set itself. RLIMIT_NICE counts 20 - nice; 0 permits no
+ * Limits a priority to what the thread may set itself. RLIMIT_NICE counts 20 - nice; 0 permits no
  * nice value at all, as in the stock driver. False: no change is permitted.
  */
-static bool limit_priority(pid_t pid, u8 *policy, s8 *prio)
+static bool limit_priority(pid_t tid, u8 *policy, s8 *prio)
 {
 	struct rlimit limit;
 
 	if (is_real_time(*policy)) {
-		if (prlimit(pid, RLIMIT_RTPRIO, NULL, &limit))
+		if (prlimit(tid, RLIMIT_RTPRIO, NULL, &limit))
 			return false;
 		if (limit.rlim_cur >= (rlim_t)*prio)
 			return true;
@@ -299,7 +301,7 @@ static bool limit_priority(pid_t pid, u8 *policy, s8 *prio)
 		*policy = SCHED_OTHER;
 		*prio = -20;
 	}
-	if (prlimit(pid, RLIMIT_NICE, NULL, &limit) || !limit.rlim_cur)
+	if (prlimit(tid, RLIMIT_NICE, NULL, &limit) || !limit.rlim_cur)
 		return false;
 	if (limit.rlim_cur < 40 && *prio < 20 - (s8)limit.rlim_cur)
 		*prio = (s8)(20 - (s8)limit.rlim_cur);
@@ -317,8 +319,9 @@ void caller_set_priority(struct host_thread *thread, u8 policy, s8 prio, bool ch
 	struct sched_param param = { 0 };
 	bool real_time;
 
-	if (check && !is_privileged(thread) &&
-	    !limit_priority(thread->proc->pid, &policy, &prio))
+	if (thread->exited || worker_was_aborted(thread->unique))
+		return;
+	if (check && !is_privileged(thread) && !limit_priority(thread->tid, &policy, &prio))
 		return;
 	real_time = is_real_time(policy);
 	if (real_time) {

@@ -17,6 +17,7 @@
 #include "stages.h"
 #include "switches.h"
 #include "text.h"
+#include "worker.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -211,12 +212,16 @@ static inline u32 host_caller_euid(const struct host_thread *caller)
 
 static inline int host_read_caller(struct host_thread *thread, void *dst, u64 src, size_t size)
 {
+	if (worker_was_aborted(thread->unique))
+		return -ESRCH;
 	return caller_read(thread->tid, dst, src, size);
 }
 
 static inline int host_write_caller(struct host_thread *thread, u64 dst, const void *src,
 				    size_t size)
 {
+	if (worker_was_aborted(thread->unique))
+		return -ESRCH;
 	return caller_write(thread->tid, dst, src, size);
 }
 
@@ -252,6 +257,8 @@ static inline int host_map_write(struct host_map *map, size_t off, const void *s
 static inline int host_map_copy(struct host_map *map, size_t off, struct host_thread *from, u64 src,
 				size_t size)
 {
+	if (worker_was_aborted(from->unique))
+		return -ESRCH;
 	return caller_read(from->tid, map->memory + off, src, size);
 }
 

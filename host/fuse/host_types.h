@@ -103,6 +103,7 @@ struct host_thread {
 	struct host_thread *next_parked;	/* in its bucket of requests (park.c) */
 	struct host_thread **parked_slot;	/* NULL: in none */
 
+	bool exited;			/* its number may be that of another thread */
 	struct pending_files *files;	/* to be installed or closed in its process (files.c) */
 };
 

@@ -221,7 +221,6 @@ static void check_stuck(struct worker *worker)
 {
 	if (!is_in_client_memory(worker))
 		return;
-	worker->aborted = false;
 	worker->stuck_file = open_file_add_stuck(atomic_load(&worker->nodeid));
 	if (!worker->stuck_file)
 		return;
@@ -243,9 +242,10 @@ static void abort_if_killed(struct worker *worker)
 {
 	u64 unique = atomic_load(&worker->unique);
 
-	if (worker->aborted || !caller_is_dying(atomic_load(&worker->client_tid)))
+	if (!unique || atomic_load(&worker->aborted) == unique ||
+	    !caller_is_dying(atomic_load(&worker->client_tid)))
 		return;
-	worker->aborted = true;
+	atomic_store(&worker->aborted, unique);
 	session_reply_ioctl(unique, -EINTR, NULL, 0);
 }
 

@@ -28,6 +28,7 @@ static void end_thread(struct binder_proc *proc, s32 tid)
 		return;
 	/* fails if a stuck worker is still in its call */
 	if (park_begin(binder_thread_host(thread))) {
+		binder_thread_host(thread)->exited = true;
 		binder_ioctl(thread, BINDER_THREAD_EXIT, arg, false);
 		park_end(binder_thread_host(thread));
 	}

@@ -23,16 +23,16 @@
 struct open_file;
 
 struct worker {
-	/* Written by the worker itself, except for @interrupted. */
+	/* Written by the worker itself, except for @interrupted and @aborted. */
 	_Atomic u64 unique;		/* the request that it handles; 0: none */
 	atomic_int client_tid;		/* thread that made the request */
 	_Atomic u64 interrupted;	/* request for which an INTERRUPT came */
+	_Atomic u64 aborted;		/* request to which another thread has replied */
 	atomic_uint progress;		/* odd: busy; changes with every step */
 	_Atomic u64 nodeid;		/* open whose client's memory may be in use; 0: none */
 
 	/* Guarded by the lock of the pool (pool.c), save for atomic reads. */
 	atomic_bool stuck;		/* it was replaced */
-	bool aborted;			/* its request was replied to by another thread */
 	bool in_use;
 	bool serves;			/* handles requests; false: only finishes queued work */
 	unsigned int seen;		/* progress at the last check */
@@ -70,6 +70,15 @@ bool worker_set_interrupted(u64 unique);
 
 /* Was that noted for the running worker and @unique? */
 bool worker_was_interrupted(u64 unique);
+
+/*
+ * Did another thread reply to the request @unique of the running worker? Its caller was killed, and
+ * once it has exited, its number may be that of another thread.
+ */
+static inline bool worker_was_aborted(u64 unique)
+{
+	return atomic_load_explicit(&worker_self->aborted, memory_order_relaxed) == unique;
+}
 
 /* ---- the work that it has queued for itself ---- */
 
