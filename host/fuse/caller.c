@@ -200,9 +200,31 @@ pid_t caller_process_of(pid_t tid)
 	return read_status(tid, &proc) ? 0 : proc.pid;
 }
 
-/* Processes in different namespaces of the same depth do not see each other. */
+/* ESRCH: it is dead, and was waited for by its parent, so its number may have a new owner. */
+static bool opener_is_gone(const struct host_proc *proc)
+{
+	return proc->pidfd >= 0 && syscall(SYS_pidfd_send_signal, proc->pidfd, 0, NULL, 0) &&
+	       errno == ESRCH;
+}
+
+void caller_note_thread(struct host_proc *proc, pid_t tid)
+{
+	/* in this order: the opener, if it lives afterwards, also had its number before */
+	if (!caller_is_thread_of(tid, proc->pid) || opener_is_gone(proc))
+		atomic_store(&proc->is_shared, true);
+}
+
+/*
+ * Processes in different namespaces of the same depth do not see each other. A dead opener has no
+ * pid, as with the stock driver. As long as only its own threads call, and the watcher has not
+ * seen it die, it lives, and no system call is needed.
+ */
 s32 caller_pid_seen_by(const struct host_proc *subject, const struct host_proc *viewer)
 {
+	if ((atomic_load_explicit(&subject->is_shared, memory_order_relaxed) ||
+	     atomic_load_explicit(&subject->gone, memory_order_relaxed)) &&
+	    opener_is_gone(subject))
+		return 0;
 	if (viewer->nr_levels <= 1)
 		return subject->pid;
 	if (subject->nr_levels != viewer->nr_levels || subject->pid_ns != viewer->pid_ns)
@@ -344,7 +366,8 @@ int caller_secctx(const struct host_proc *proc, const char **ctx, u32 *len)
 	if (!has_labels)
 		return 0;
 	got = read_proc_file(proc->pid, "attr/current", buffer, sizeof(buffer));
-	if (got <= 0)
+	/* checked afterwards: the text may be that of the next owner of the number */
+	if (got <= 0 || opener_is_gone(proc))
 		return 0;
 	*ctx = strdup(buffer);
 	if (!*ctx)

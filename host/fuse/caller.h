@@ -41,7 +41,16 @@ bool caller_is_dying(pid_t tid);
 /* The process of @tid; 0 if there is none. */
 pid_t caller_process_of(pid_t tid);
 
-/* The pid of @subject in the pid namespace of @viewer; 0: none. No system call. */
+/*
+ * The thread @tid calls on the open of @proc for the first time: notes if it belongs to another
+ * process than the opener's.
+ */
+void caller_note_thread(struct host_proc *proc, pid_t tid);
+
+/*
+ * The pid of @subject in the pid namespace of @viewer; 0: none, or it is dead. No system call
+ * unless other processes use its open.
+ */
 s32 caller_pid_seen_by(const struct host_proc *subject, const struct host_proc *viewer);
 
 /* User id @uid of the daemon's namespace in that of @viewer; -1: none. No system call. */

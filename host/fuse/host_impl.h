@@ -176,6 +176,7 @@ static inline int host_thread_init(struct host_thread *thread, struct host_proc 
 				   const void *opener)
 {
 	*thread = (struct host_thread){ .tid = *(const s32 *)opener, .proc = proc };
+	caller_note_thread(proc, thread->tid);
 	return 0;
 }
 

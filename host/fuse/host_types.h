@@ -70,6 +70,7 @@ struct host_proc {
 	atomic_bool poll_queued;	/* queued at a worker that will send it */
 	struct host_proc *next_polled;	/* in that queue */
 
+	atomic_bool is_shared;		/* threads of other processes have called */
 	atomic_bool gone;		/* the process died: its mapping does not exist any more */
 	atomic_bool ended;		/* the open ended: no call may be parked any more */
 };

@@ -2,6 +2,9 @@
 /* Process and user ids across pid and user namespaces. */
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/ioctl.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -144,4 +147,65 @@ TEST(identity_pid_of_siblings, "Between two sibling pid namespaces sender_pid is
 	old_pids();
 	new_pids();
 	EXPECT_EQ(meet(client_new(), manager).sender_pid, 0);
+}
+
+struct calling_child {
+	struct client *client;
+	atomic_bool go;
+	pid_t pid;
+};
+
+static void call_in_child(void *arg)
+{
+	struct calling_child *child = arg;
+	struct {
+		uint32_t cmd;
+		struct binder_transaction_data txn;
+	} __attribute__((packed)) out = { .cmd = BC_TRANSACTION };
+	struct binder_write_read bwr = {
+		.write_size = sizeof(out),
+		.write_buffer = (uintptr_t)&out,
+	};
+	pid_t pid = fork();
+
+	if (pid) {
+		child->pid = pid;
+		return;
+	}
+	while (!atomic_load(&child->go))
+		sleep_ms(1);
+	ioctl(child->client->fd, BINDER_WRITE_READ, &bwr);
+	for (;;)
+		pause();
+}
+
+/* What the manager sees as the sender of a call of a child, on the file of @client. */
+static pid_t sender_of_child(struct client *client, struct client *manager, bool kill_parent)
+{
+	struct calling_child *child = shared_alloc(sizeof(*child));
+	pid_t pid;
+
+	child->client = client;
+	client_run(client, call_in_child, child);
+	if (kill_parent)
+		client_kill(client);
+	atomic_store(&child->go, true);
+	pid = expect(manager, BR_TRANSACTION)->txn.sender_pid;
+	kill(child->pid, SIGKILL);
+	return pid;
+}
+
+TEST(identity_pid_is_the_openers,
+     "sender_pid of a call by a forked child is the process that opened the device.",
+     "fork_keeps_open")
+{
+	struct client *client = client_new();
+
+	EXPECT_EQ(sender_of_child(client, manager_new(), false), actor_pid(client->by));
+}
+
+TEST(identity_pid_of_a_dead_opener,
+     "sender_pid of a call by a forked child is 0 when the opener is dead.", "fork_keeps_open")
+{
+	EXPECT_EQ(sender_of_child(client_new(), manager_new(), true), 0);
 }
