@@ -20,6 +20,7 @@
 #include "pool.h"
 #include "reap.h"
 #include "session.h"
+#include "users.h"
 #include "watch.h"
 #include "worker.h"
 
@@ -70,7 +71,7 @@ static void finish_call(struct host_thread *thread, int result, bool own)
 	}
 	if (result == BINDER_AGAIN) {
 		park_register(thread);	/* for an INTERRUPT */
-		backlog_push(thread);
+		fair_push(&backlog, thread, thread->proc->file->uid);
 		return;
 	}
 	if (files_start(thread, result))
@@ -89,10 +90,28 @@ static void finish_call(struct host_thread *thread, int result, bool own)
 	call_reply(thread, result);
 }
 
+/* If the user's memory costs too much time: has the call served apart from those of others. */
+static bool put_in_slow_lane(struct host_thread *thread)
+{
+	u32 uid = thread->proc->file->uid;
+
+	if (!users_is_slow(uid) || worker_self->slow)
+		return false;
+	park_register(thread);	/* for an INTERRUPT */
+	fair_push(&slow_lane, thread, uid);
+	pool_serve_slow();
+	return true;
+}
+
 /* Resumes a parked call that the running thread has claimed. */
 static void resume_call(struct host_thread *thread, enum binder_resume_reason reason)
 {
 	struct binder_thread *binder_thread = binder_thread_of_host(thread);
+
+	thread->not_begun = false;
+	thread->resume_reason = reason;
+	if (put_in_slow_lane(thread))
+		return;
 
 	/* its work stays queued, but no further worker is risked in its memory */
 	if (pool_has_stuck() && open_file_is_overdrawn(thread->proc->file)) {
@@ -124,22 +143,49 @@ void device_finish_woken(void)
 }
 
 /*
- * Continues one call of the backlog. Signals do not end a command stream, save for one that kills
- * the caller: as long as it is dying, others need not wait for the rest of its stream.
+ * Signals end no call that is put back, save for one that kills the caller: the others need not
+ * wait for it any more.
  */
+static bool is_dying(struct host_thread *thread)
+{
+	return park_is_interrupted(thread) && caller_is_dying(thread->tid);
+}
+
 void device_continue_one(void)
 {
-	struct host_thread *thread = backlog_pop();
-	bool dying;
+	struct host_thread *thread = fair_pop(&backlog);
 
 	if (!thread)
 		return;
-	if (atomic_load(&thread->proc->ended)) {
+	if (atomic_load(&thread->proc->ended))
 		call_reply(thread, -EBADF);
+	else
+		resume_call(thread, is_dying(thread) ? RESUME_INTERRUPTED : RESUME_WOKEN);
+}
+
+static void begin_call(struct host_thread *thread)
+{
+	struct open_file *file = thread->proc->file;
+
+	worker_begin_step(thread);
+	finish_call(thread, binder_ioctl(binder_thread_of_host(thread), thread->cmd, thread->arg,
+					 file->nonblock), true);
+}
+
+void device_serve_slow(void)
+{
+	struct host_thread *thread = fair_pop(&slow_lane);
+
+	if (!thread)
 		return;
-	}
-	dying = park_is_interrupted(thread) && caller_is_dying(thread->tid);
-	resume_call(thread, dying ? RESUME_INTERRUPTED : RESUME_WOKEN);
+	if (atomic_load(&thread->proc->ended))
+		call_reply(thread, -EBADF);
+	else if (thread->not_begun && is_dying(thread))
+		call_reply(thread, -EINTR);
+	else if (thread->not_begun)
+		begin_call(thread);
+	else
+		resume_call(thread, is_dying(thread) ? RESUME_INTERRUPTED : thread->resume_reason);
 }
 
 /*
@@ -188,9 +234,9 @@ void device_ioctl(const struct request *request)
 		open_file_leave(file);
 		return;
 	}
-	worker_begin_step(thread);
-	finish_call(thread, binder_ioctl(binder_thread, in->cmd, thread->arg, file->nonblock),
-		    true);
+	thread->not_begun = true;
+	if (!put_in_slow_lane(thread))
+		begin_call(thread);
 }
 
 void device_poll(const struct request *request)

@@ -24,8 +24,10 @@ void device_interrupt(const struct request *request);
 /* Resumes the parked calls that the running worker has woken, and sends its poll notifications. */
 void device_finish_woken(void);
 
-/* Executes one slice of the oldest call that was put back (backlog.h), if there is one. */
+/* Executes one slice of a call of the backlog (backlog.h), if there is one. */
 void device_continue_one(void);
+/* The same for the slow lane, and a whole call. */
+void device_serve_slow(void);
 
 /*
  * The process that opened @nodeid is dead: its buffer cannot be used any more. True: the kernel has

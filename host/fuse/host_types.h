@@ -100,7 +100,13 @@ struct host_thread {
 	u64 unique;			/* the kernel's number of the request */
 	u64 deadline_ns;		/* of the wait; 0: none */
 	_Alignas(8) char arg[HOST_ARG_SIZE];
-	struct host_thread *next_woken;	/* in the queue of the worker that woke it */
+	struct host_thread *next_woken;	/* in the queue of the worker that woke it, or fair.c */
+	/* in a queue that is fair between users (fair.c) */
+	struct host_thread *next_user;
+	struct host_thread *last_of_user;
+	u32 queue_uid;
+	bool not_begun;			/* in the slow lane: the engine has not seen the call */
+	u8 resume_reason;		/* there, else: what it is to be resumed for */
 	struct host_thread *next_parked;	/* in its bucket of requests (park.c) */
 	struct host_thread **parked_slot;	/* NULL: in none */
 

@@ -56,6 +56,7 @@ static const struct pool_handlers pool_handlers = {
 	.serve = dispatch,
 	.finish_woken = device_finish_woken,
 	.continue_one = device_continue_one,
+	.serve_slow = device_serve_slow,
 };
 
 static unsigned int worker_count(const struct options *options)

@@ -166,6 +166,17 @@ void open_file_remove_stuck(struct open_file *file)
 	open_file_leave(file);
 }
 
+void open_file_charge_time(u64 nodeid, unsigned int ms)
+{
+	struct open_file *file;
+
+	pthread_mutex_lock(&files_lock);
+	file = *find_slot_locked(nodeid);
+	if (file)
+		users_charge_time(file->uid, ms);
+	pthread_mutex_unlock(&files_lock);
+}
+
 bool open_file_is_overdrawn(const struct open_file *file)
 {
 	return atomic_load(&file->stuck) >= STUCK_MAX || users_is_over(file->uid, USER_STUCK);

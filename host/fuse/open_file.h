@@ -84,6 +84,9 @@ void open_file_put(struct open_file *file);
 struct open_file *open_file_add_stuck(u64 nodeid);
 void open_file_remove_stuck(struct open_file *file);
 
+/* A worker was found waiting in the memory of this open's client for @ms. */
+void open_file_charge_time(u64 nodeid, unsigned int ms);
+
 /* Has the client, or its user, so many stuck workers that no more are risked for it? */
 bool open_file_is_overdrawn(const struct open_file *file);
 

@@ -14,6 +14,7 @@
 #include "log.h"
 #include "open_file.h"
 #include "session.h"
+#include "users.h"
 #include "watch.h"
 #include "worker.h"
 
@@ -33,11 +34,17 @@ static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned int nr_wanted;
 static unsigned int nr_serving;		/* not counting stuck ones */
 static atomic_uint nr_stuck;
+static bool slow_is_served;
 
 static void *worker_main(void *arg);
 
-/* Starts a thread that serves requests, or else finishes the work of @from. Pool lock held. */
-static bool start_worker(bool serves, struct worker *from)
+enum worker_kind { SERVES, SERVES_SLOW, FINISHES };
+
+/*
+ * Starts a thread that serves requests or the slow lane, or else finishes the work of @from. Pool
+ * lock held.
+ */
+static bool start_worker(enum worker_kind kind, struct worker *from)
 {
 	struct worker *worker = worker_alloc();
 	pthread_attr_t attributes;
@@ -46,7 +53,8 @@ static bool start_worker(bool serves, struct worker *from)
 
 	if (!worker)
 		return false;
-	worker->serves = serves;
+	worker->serves = kind == SERVES;
+	worker->slow = kind == SERVES_SLOW;
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -70,7 +78,7 @@ bool pool_start(unsigned int count, const struct pool_handlers *handlers)
 	pool_handlers = handlers;
 	nr_wanted = count;
 	while (ok && nr_serving < nr_wanted) {
-		ok = start_worker(true, NULL);
+		ok = start_worker(SERVES, NULL);
 		nr_serving += ok;
 	}
 	pthread_mutex_unlock(&pool_lock);
@@ -83,10 +91,23 @@ void pool_hand_over(struct worker *worker)
 
 	pthread_mutex_lock(&pool_lock);
 	if (worker_has_work_racy(worker))
-		ok = start_worker(false, worker);
+		ok = start_worker(FINISHES, worker);
 	pthread_mutex_unlock(&pool_lock);
 	if (!ok)
 		log_error("cannot start a thread; some clients will wait");
+}
+
+static void start_slow(void)
+{
+	if (!slow_is_served)
+		slow_is_served = start_worker(SERVES_SLOW, NULL);
+}
+
+void pool_serve_slow(void)
+{
+	pthread_mutex_lock(&pool_lock);
+	start_slow();
+	pthread_mutex_unlock(&pool_lock);
 }
 
 /*
@@ -99,11 +120,16 @@ static void leave_pool(struct worker *self)
 	if (atomic_load(&self->stuck)) {
 		nr_stuck--;
 		open_file_remove_stuck(self->stuck_file);
-		if (worker_has_work_racy(self) || !backlog_is_empty())
-			start_worker(false, self);
+		if (worker_has_work_racy(self) || !fair_is_empty(&backlog))
+			start_worker(FINISHES, self);
 	} else if (self->serves) {
 		nr_serving--;
+	} else if (self->slow) {
+		slow_is_served = false;
 	}
+	/* a call that was put there since the last look */
+	if (!fair_is_empty(&slow_lane))
+		start_slow();
 	self->in_use = false;
 	pthread_mutex_unlock(&pool_lock);
 }
@@ -145,8 +171,19 @@ static void finish_work(struct worker *self)
 	}
 	pool_handlers->finish_woken();
 	worker_end_request();
-	while (!backlog_is_empty() && !atomic_load(&self->stuck))
+	while (!fair_is_empty(&backlog) && !atomic_load(&self->stuck))
 		continue_one();
+}
+
+static void serve_slow(struct worker *self)
+{
+	while (!fair_is_empty(&slow_lane) && !atomic_load(&self->stuck)) {
+		worker_begin_request(0);
+		watch_arm_check();
+		pool_handlers->serve_slow();
+		pool_handlers->finish_woken();
+		worker_end_request();
+	}
 }
 
 /* Reads and serves one request. False: the file system was unmounted. */
@@ -170,7 +207,7 @@ static void serve_requests(struct worker *self)
 	void *buffer = aligned_alloc(4096, SESSION_BUFFER_SIZE);
 
 	while (buffer && !atomic_load(&self->stuck)) {
-		bool idle = backlog_is_empty();
+		bool idle = fair_is_empty(&backlog);
 
 		if ((idle || session_has_request()) && !serve_one(buffer)) {
 			kill(getpid(), SIGTERM);	/* the mount was removed: end the daemon */
@@ -191,6 +228,8 @@ static void *worker_main(void *arg)
 	self->tid = gettid();
 	if (self->serves)
 		serve_requests(self);
+	else if (self->slow)
+		serve_slow(self);
 	else
 		finish_work(self);
 	leave_pool(self);
@@ -216,22 +255,34 @@ static bool is_in_client_memory(const struct worker *worker)
 	return atoi(text) == SYS_process_vm_readv || atoi(text) == SYS_process_vm_writev;
 }
 
-/* Counts @worker as stuck, if it is, and has its queued work finished. Pool lock held. */
-static void check_stuck(struct worker *worker)
+/* Counts @worker as stuck, and has its queued work finished. Pool lock held. */
+static void set_stuck(struct worker *worker)
 {
-	if (!is_in_client_memory(worker))
-		return;
 	worker->stuck_file = open_file_add_stuck(atomic_load(&worker->nodeid));
 	if (!worker->stuck_file)
 		return;
 	nr_stuck++;
 	if (worker->serves)
 		nr_serving--;
+	if (worker->slow)
+		slow_is_served = false;
 	atomic_store(&worker->stuck, true);
+	if (!fair_is_empty(&slow_lane))
+		start_slow();
 	log_info("a worker is blocked by a page fault in a client's memory; %u are stuck",
 		 nr_stuck);
 	if (worker_has_work_racy(worker))
-		start_worker(false, worker);
+		start_worker(FINISHES, worker);
+}
+
+/* @unchanged: it is in the step of the last check. Pool lock held. */
+static void check_busy(struct worker *worker, bool unchanged)
+{
+	if (!is_in_client_memory(worker))
+		return;
+	open_file_charge_time(atomic_load(&worker->nodeid), WATCH_CHECK_MS);
+	if (unchanged && nr_stuck < WORKERS_STUCK_MAX)
+		set_stuck(worker);
 }
 
 /*
@@ -257,8 +308,10 @@ bool pool_has_stuck(void)
 bool pool_check(void)
 {
 	struct worker *worker;
-	bool busy = false;
+	bool busy;
 
+	users_pay(WATCH_CHECK_MS);
+	busy = users_any_slow();
 	pthread_mutex_lock(&pool_lock);
 	for (unsigned int i = 0; (worker = worker_at(i)); i++) {
 		unsigned int progress = atomic_load(&worker->progress);
@@ -271,11 +324,11 @@ bool pool_check(void)
 			continue;
 		}
 		busy |= progress != worker->seen || (progress & 1);
-		if ((progress & 1) && progress == worker->seen && nr_stuck < WORKERS_STUCK_MAX)
-			check_stuck(worker);
+		if (progress & 1)
+			check_busy(worker, progress == worker->seen);
 		worker->seen = progress;
 	}
-	while (nr_serving < nr_wanted && start_worker(true, NULL))
+	while (nr_serving < nr_wanted && start_worker(SERVES, NULL))
 		nr_serving++;
 	pthread_mutex_unlock(&pool_lock);
 	return busy;

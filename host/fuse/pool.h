@@ -21,6 +21,7 @@ struct pool_handlers {
 	void (*serve)(const struct request *request);
 	void (*finish_woken)(void);	/* finishes the work queued at the running worker */
 	void (*continue_one)(void);	/* continues a call of the backlog, if there is one */
+	void (*serve_slow)(void);	/* the same for the slow lane */
 };
 
 /*
@@ -40,6 +41,9 @@ void pool_hand_over(struct worker *worker);
  * workers are busy. Returns false if none is: checking can stop until watch_arm_check().
  */
 bool pool_check(void);
+
+/* Has a thread serve the slow lane, if none does. Called when a call was put there. */
+void pool_serve_slow(void);
 
 /* Is any worker stuck? Cheap. */
 bool pool_has_stuck(void);

@@ -9,6 +9,7 @@
 #include "users.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define BUCKETS 64u
@@ -17,11 +18,15 @@ struct user {
 	struct user *next;
 	uid_t uid;
 	unsigned int used[USER_CHARGES];
+	unsigned int debt_us;
+	bool slow;
 };
 
 static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct user *buckets[BUCKETS];
 static unsigned int total[USER_CHARGES];
+static unsigned int nr_debtors;
+static atomic_uint nr_slow;
 static struct {
 	unsigned int all;
 	unsigned int one;
@@ -94,26 +99,102 @@ bool users_is_over(uid_t uid, enum user_charge charge)
 	return over;
 }
 
-void users_discharge(uid_t uid, enum user_charge charge)
+static void free_if_unused(struct user **slot)
 {
-	struct user **slot;
-	struct user *user;
-	bool unused = true;
+	struct user *user = *slot;
+	bool unused = !user->debt_us;
 
-	pthread_mutex_lock(&users_lock);
-	slot = find(uid);
-	user = *slot;
-	if (!user || !user->used[charge]) {	/* users_charge_always() had no memory */
-		pthread_mutex_unlock(&users_lock);
-		return;
-	}
-	user->used[charge]--;
-	total[charge]--;
 	for (int i = 0; i < USER_CHARGES; i++)
 		unused &= !user->used[i];
 	if (unused) {
 		*slot = user->next;
 		free(user);
 	}
+}
+
+void users_discharge(uid_t uid, enum user_charge charge)
+{
+	struct user **slot;
+
+	pthread_mutex_lock(&users_lock);
+	slot = find(uid);
+	/* not if users_charge_always() had no memory */
+	if (*slot && (*slot)->used[charge]) {
+		(*slot)->used[charge]--;
+		total[charge]--;
+		free_if_unused(slot);
+	}
 	pthread_mutex_unlock(&users_lock);
+}
+
+/* Only for a user that has something else charged: its worker's open. */
+void users_charge_time(uid_t uid, unsigned int ms)
+{
+	struct user *user;
+
+	pthread_mutex_lock(&users_lock);
+	user = *find(uid);
+	if (user && uid) {
+		nr_debtors += !user->debt_us;
+		user->debt_us += ms * 1000;
+		if (user->debt_us > USERS_DEBT_MAX_MS * 1000)
+			user->debt_us = USERS_DEBT_MAX_MS * 1000;
+		if (!user->slow && user->debt_us > USERS_SLOW_MS * 1000) {
+			user->slow = true;
+			atomic_fetch_add(&nr_slow, 1);
+		}
+	}
+	pthread_mutex_unlock(&users_lock);
+}
+
+/* Removes @paid_us of the debt. */
+static void pay(struct user **slot, unsigned int paid_us)
+{
+	struct user *user = *slot;
+
+	user->debt_us = user->debt_us > paid_us ? user->debt_us - paid_us : 0;
+	if (user->debt_us)
+		return;
+	nr_debtors--;
+	if (user->slow)
+		atomic_fetch_sub(&nr_slow, 1);
+	user->slow = false;
+	free_if_unused(slot);
+}
+
+void users_pay(unsigned int ms)
+{
+	pthread_mutex_lock(&users_lock);
+	for (unsigned int i = 0; nr_debtors && i < BUCKETS; i++) {
+		struct user **slot = &buckets[i];
+
+		while (*slot) {
+			struct user *user = *slot;
+
+			if (user->debt_us)
+				pay(slot, ms * 100);
+			if (*slot == user)
+				slot = &user->next;
+		}
+	}
+	pthread_mutex_unlock(&users_lock);
+}
+
+bool users_any_slow(void)
+{
+	return atomic_load_explicit(&nr_slow, memory_order_relaxed);
+}
+
+bool users_is_slow(uid_t uid)
+{
+	struct user *user;
+	bool slow;
+
+	if (!users_any_slow())
+		return false;
+	pthread_mutex_lock(&users_lock);
+	user = *find(uid);
+	slow = user && user->slow;
+	pthread_mutex_unlock(&users_lock);
+	return slow;
 }

@@ -33,6 +33,23 @@ void users_charge_always(uid_t uid, enum user_charge charge);
  */
 bool users_is_over(uid_t uid, enum user_charge charge);
 
+/*
+ * Time that the user's memory costs: page faults of a client may be served by a process that takes
+ * its time. It is measured by samples: each time that a worker is found to wait in the user's
+ * memory counts as the interval between two samples. A user above USERS_SLOW_MS is slow until its
+ * debt is paid by the time that passes, at a tenth of it. Root is never slow.
+ */
+#define USERS_SLOW_MS 60
+#define USERS_DEBT_MAX_MS 400
+
+void users_charge_time(uid_t uid, unsigned int ms);
+/* @ms have passed since the last call. */
+void users_pay(unsigned int ms);
+/* Is the user slow? Costs a load as long as no user is. */
+bool users_is_slow(uid_t uid);
+/* Is any? */
+bool users_any_slow(void);
+
 /* Removes one. */
 void users_discharge(uid_t uid, enum user_charge charge);
 

@@ -22,9 +22,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* The interval of the checks for stuck workers. */
-#define CHECK_MS 20
-
 /* Delay of the search for holders, for the kernel to send RELEASE; the precision of deadlines. */
 #define GRACE_NS 20000000ull
 
@@ -158,8 +155,8 @@ static int time_to_sleep(void)
 	for (unsigned int i = 0; i < nr_searches; i++)
 		due = searches[i].due_ns < due ? searches[i].due_ns : due;
 	pthread_mutex_unlock(&watch_lock);
-	if (atomic_load(&checking_workers) && due > now + CHECK_MS * 1000000ull)
-		return CHECK_MS;
+	if (atomic_load(&checking_workers) && due > now + WATCH_CHECK_MS * 1000000ull)
+		return WATCH_CHECK_MS;
 	if (due == UINT64_MAX)
 		return -1;
 	return due <= now ? 0 : (int)((due - now + 999999) / 1000000);
@@ -204,7 +201,7 @@ static void *watch_main(void *arg)
 			handle_event(events[i].data.u64);
 		run_due(&self);
 		if (atomic_load(&checking_workers) &&
-		    host_now_ns() - last_check >= CHECK_MS * 1000000ull) {
+		    host_now_ns() - last_check >= WATCH_CHECK_MS * 1000000ull) {
 			last_check = host_now_ns();
 			check_workers();
 		}

@@ -12,6 +12,9 @@
 
 struct worker;
 
+/* The interval of the checks for stuck workers. */
+#define WATCH_CHECK_MS 20
+
 /* What the watcher calls, in its own thread. */
 struct watch_handlers {
 	/* The process that opened @nodeid died. True: other processes may have it open. */

@@ -35,6 +35,7 @@ struct worker {
 	atomic_bool stuck;		/* it was replaced */
 	bool in_use;
 	bool serves;			/* handles requests; false: only finishes queued work */
+	bool slow;			/* serves the slow lane (backlog.h) */
 	unsigned int seen;		/* progress at the last check */
 	int tid;
 	struct open_file *stuck_file;	/* the open charged for it */

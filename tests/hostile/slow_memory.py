@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""64 threads whose command streams lie in memory that takes 15 ms a page, less than a worker may be
+stuck, so that no worker is ever replaced."""
+import contextlib
+import ctypes
+import mmap
+import os
+import select
+import struct
+import threading
+import time
+
+import hostile
+from binder_client import BC_ENTER_LOOPER, Client, LIBC, WRITE_READ, ioctl
+
+UFFDIO_COPY = 0xC028AA03
+MADV_DONTNEED = 4
+THREADS = 64
+DELAY_S = 0.015
+PAGE = mmap.PAGESIZE
+
+
+def serve_faults(uffd, stop):
+    """Answers each page fault DELAY_S after it came."""
+    page = ctypes.create_string_buffer(struct.pack("<I", BC_ENTER_LOOPER) * (PAGE // 4), PAGE)
+    due = []
+    while not stop.is_set():
+        wait = max(0, due[0][0] - time.monotonic()) if due else 0.1
+        if select.select([uffd], [], [], wait)[0]:
+            with contextlib.suppress(BlockingIOError):
+                message = os.read(uffd, 32)
+                due.append((time.monotonic() + DELAY_S, struct.unpack_from("<Q", message, 16)[0]))
+        while due and due[0][0] <= time.monotonic():
+            address = due.pop(0)[1] & -PAGE
+            with contextlib.suppress(OSError):    # there already
+                ioctl(uffd, UFFDIO_COPY, ctypes.create_string_buffer(struct.pack(
+                    "<5Q", address, ctypes.addressof(page), PAGE, 0, 0)))
+
+
+def write_for_ever(client, address):
+    LIBC.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    while True:
+        arg = ctypes.create_string_buffer(struct.pack("<6Q", 64, 0, address, 0, 0, 0))
+        ioctl(client.fd, WRITE_READ, arg)
+        LIBC.madvise(address, PAGE, MADV_DONTNEED)
+
+
+def attack(ready, path):
+    uffd = LIBC.syscall(323, os.O_CLOEXEC | os.O_NONBLOCK)
+    assert uffd >= 0, "no userfaultfd"
+    memory = mmap.mmap(-1, THREADS * PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    ioctl(uffd, 0xC018AA3F, ctypes.create_string_buffer(struct.pack("<3Q", 0xAA, 0, 0)))
+    ioctl(uffd, 0xC020AA00, ctypes.create_string_buffer(
+        struct.pack("<4Q", address, THREADS * PAGE, 1, 0)))
+    os.setgid(hostile.ATTACKER)
+    os.setuid(hostile.ATTACKER)
+    client = Client(path)
+    for i in range(THREADS):
+        threading.Thread(target=write_for_ever, args=(client, address + i * PAGE),
+                         daemon=True).start()
+    ready()
+    serve_faults(uffd, threading.Event())
+
+
+def others_do_not_wait_for_slow_memory():
+    with hostile.daemon() as path, hostile.user(hostile.SERVER, hostile.serve, path):
+        alone = hostile.measure(path, 1)
+        print("alone:   ", alone)
+        with hostile.Victim(path) as victim, hostile.user(0, attack, path) as attacker:
+            time.sleep(4)
+            assert os.waitpid(attacker, os.WNOHANG) == (0, 0), "no attack any more"
+            hostile.kill(attacker, 3)
+        attacked = victim.seen
+        print("attacked:", attacked)
+        after = hostile.measure(path, 1)
+        print("after:   ", after)
+        # while it is new the user is served as all are
+        assert attacked.quantile(.9) < alone.worst + 100, "the victim waits for slow memory"
+        assert after.worst < alone.worst + 1000, "it still waits"
+
+
+hostile.run("hostile-slow_memory", others_do_not_wait_for_slow_memory)
