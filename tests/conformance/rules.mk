@@ -14,13 +14,13 @@ PROGRAMS += $(BIN)/anybinder-conformance
 # A variant is a back end of run-backend, which says what each is.
 TESTS += conformance:fuse conformance:fuse-plain conformance:fuse-global
 VM_TESTS += $(addprefix conformance:,stock ref module module-6.1 module-6.12-rt module-global \
-	module-nopreempt secctx)
+	module-nopreempt module-restricted secctx)
 
 conformance.needs := $(BIN)/anybinder-conformance
 conformance.run = $(CONFORMANCE_DIR)/run-backend $(variant) $(CONFORMANCE_OPTIONS_$(variant))
 
 $(foreach backend,fuse fuse-plain fuse-global,$(eval conformance.$(backend).needs := $(BIN)/anybinderd))
-$(foreach backend,module module-global module-nopreempt secctx,$(eval \
+$(foreach backend,module module-global module-nopreempt module-restricted secctx,$(eval \
 	conformance.$(backend).needs := module-6.12))
 conformance.module-6.1.needs := module-6.1
 conformance.module-6.12-rt.needs := module-6.12-rt
@@ -30,6 +30,7 @@ CONFORMANCE_OPTIONS_fuse-global := $(patsubst %,--filter '%',txn_* object_* loop
 	death_* rt_*)
 CONFORMANCE_OPTIONS_module-global := $(CONFORMANCE_OPTIONS_fuse-global)
 CONFORMANCE_OPTIONS_module-nopreempt := $(CONFORMANCE_OPTIONS_fuse-global)
+CONFORMANCE_OPTIONS_module-restricted := --filter 'freeze_*'
 
 # Security contexts, where a security module supplies them: in Debian's default boot none does. All
 # but the test of what happens then.

@@ -17,6 +17,7 @@ static struct {
 	{ "freeze_notification", "BC_REQUEST_FREEZE_NOTIFICATION and its kin (6.12)", "" },
 	{ "pending_frozen", "BR_TRANSACTION_PENDING_FROZEN (6.6)", "" },
 	{ "freeze_any_user", "any user may freeze any process", "" },
+	{ "freeze_restricted", "only the same user, root and the context manager may", "" },
 	{ "security_context", "nodes that request it get a sender's security context", "" },
 	{ "secctx_optional", "calls to such nodes succeed where the system has no context", "" },
 	{ "fd_passing", "file descriptors reach an unmodified receiver", "" },
