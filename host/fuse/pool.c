@@ -310,8 +310,7 @@ bool pool_check(void)
 	struct worker *worker;
 	bool busy;
 
-	users_pay(WATCH_CHECK_MS);
-	busy = users_any_slow();
+	busy = users_pay(WATCH_CHECK_MS);
 	pthread_mutex_lock(&pool_lock);
 	for (unsigned int i = 0; (worker = worker_at(i)); i++) {
 		unsigned int progress = atomic_load(&worker->progress);
@@ -330,6 +329,9 @@ bool pool_check(void)
 	}
 	while (nr_serving < nr_wanted && start_worker(SERVES, NULL))
 		nr_serving++;
+	/* if that failed before */
+	if (!fair_is_empty(&slow_lane))
+		start_slow();
 	pthread_mutex_unlock(&pool_lock);
 	return busy;
 }

@@ -162,8 +162,10 @@ static void pay(struct user **slot, unsigned int paid_us)
 	free_if_unused(slot);
 }
 
-void users_pay(unsigned int ms)
+bool users_pay(unsigned int ms)
 {
+	bool any;
+
 	pthread_mutex_lock(&users_lock);
 	for (unsigned int i = 0; nr_debtors && i < BUCKETS; i++) {
 		struct user **slot = &buckets[i];
@@ -177,12 +179,9 @@ void users_pay(unsigned int ms)
 				slot = &user->next;
 		}
 	}
+	any = nr_debtors;
 	pthread_mutex_unlock(&users_lock);
-}
-
-bool users_any_slow(void)
-{
-	return atomic_load_explicit(&nr_slow, memory_order_relaxed);
+	return any;
 }
 
 bool users_is_slow(uid_t uid)
@@ -190,7 +189,7 @@ bool users_is_slow(uid_t uid)
 	struct user *user;
 	bool slow;
 
-	if (!users_any_slow())
+	if (!atomic_load_explicit(&nr_slow, memory_order_relaxed))
 		return false;
 	pthread_mutex_lock(&users_lock);
 	user = *find(uid);

@@ -43,12 +43,10 @@ bool users_is_over(uid_t uid, enum user_charge charge);
 #define USERS_DEBT_MAX_MS 400
 
 void users_charge_time(uid_t uid, unsigned int ms);
-/* @ms have passed since the last call. */
-void users_pay(unsigned int ms);
+/* @ms have passed since the last call. False: no user has a debt. */
+bool users_pay(unsigned int ms);
 /* Is the user slow? Costs a load as long as no user is. */
 bool users_is_slow(uid_t uid);
-/* Is any? */
-bool users_any_slow(void);
 
 /* Removes one. */
 void users_discharge(uid_t uid, enum user_charge charge);

@@ -13,12 +13,12 @@
 #include "host_types.h"
 
 /*
- * The largest number of workers: 64 that serve requests, 64 that are stuck, and for each of these a
- * thread that took over its work.
+ * The largest number of workers: 64 that serve requests, one for the slow lane, 64 that are stuck,
+ * and for each of these a thread that took over its work.
  */
 #define WORKERS_SERVING_MAX 64u
 #define WORKERS_STUCK_MAX 64u
-#define WORKERS_MAX (WORKERS_SERVING_MAX + 2 * WORKERS_STUCK_MAX)
+#define WORKERS_MAX (WORKERS_SERVING_MAX + 1 + 2 * WORKERS_STUCK_MAX)
 
 struct open_file;
 
