@@ -7,10 +7,15 @@ use anybinder_client::{addints, device};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
 use anybinder_mount::instance::{self, InstanceOptions};
+use anybinder_mount::limit;
 use anybinder_mount::mount::Mount;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
+
+const TIME_LIMIT_ADVICE: &str = "A daemon or a service may not answer: see `anybinder status`. \
+     To wait longer, use --time-limit.";
 
 /// Android Binder IPC on any Linux: the daemon, and tools for every Binder file system
 #[derive(Parser)]
@@ -25,6 +30,16 @@ struct Cli {
     /// [default: /run/anybinder for root, $XDG_RUNTIME_DIR/anybinder-state for others]
     #[arg(long, global = true, value_name = "DIR", env = "ANYBINDER_STATE_DIR")]
     state_dir: Option<PathBuf>,
+
+    /// After how many seconds to give up; 0 for never. Applies to all commands but run, demo, bench
+    /// and servicemanager [default: 60, for up and down 180]
+    #[arg(
+        long,
+        global = true,
+        value_name = "SECONDS",
+        env = "ANYBINDER_TIME_LIMIT"
+    )]
+    time_limit: Option<u32>,
 
     /// Print JSON
     #[arg(long, global = true)]
@@ -67,6 +82,23 @@ enum Command {
     AddintsClient(bench::addints::client::Arguments),
 }
 
+impl Cli {
+    /// How long the command may take; None for one that takes as long as what it runs.
+    fn limit(&self) -> Option<Duration> {
+        let default_s = match self.command {
+            Command::Up(_) | Command::Down => 180,
+            Command::Status
+            | Command::List(_)
+            | Command::Ping(_)
+            | Command::Call(_)
+            | Command::Ps => 60,
+            _ => return None,
+        };
+        let seconds = self.time_limit.unwrap_or(default_s);
+        (seconds > 0).then(|| Duration::from_secs(seconds.into()))
+    }
+}
+
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     let context = Context {
         mount: Mount::new(cli.mount, cli.state_dir)?,
@@ -97,13 +129,20 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     }
 }
 
+fn report(outcome: Result<ExitCode>) -> ExitCode {
+    outcome.unwrap_or_else(|error| {
+        eprintln!("anybinder: {error}");
+        ExitCode::FAILURE
+    })
+}
+
 fn main() -> ExitCode {
-    match dispatch(Cli::parse()) {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("anybinder: {error}");
-            ExitCode::FAILURE
-        }
+    let cli = Cli::parse();
+    match cli.limit() {
+        Some(limit) => report(limit::run(limit, TIME_LIMIT_ADVICE, || {
+            report(dispatch(cli))
+        })),
+        None => report(dispatch(cli)),
     }
 }
 

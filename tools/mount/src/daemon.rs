@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Starts and stops anybinderd, and reports in advance why it could not start.
+use crate::directory::Directory;
 use crate::error::{Doing, Error, Result};
 use crate::mount::{Backend, Mount};
 use crate::namespace;
-use crate::process::{find_program, Process};
-use crate::record::Record;
+use crate::probe::{self, Outcome};
+use crate::process::{find_program, Process, Running};
+use crate::record::{Record, DAEMON};
 use crate::renamed::{renamed_to, Renamed};
-use rustix::mount::UnmountFlags;
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::ErrorKind;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::os::fd::AsFd;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
-const PROGRAM: &str = "anybinderd";
+/// How long the daemon may take to serve its mount.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the daemon may take to end before it is killed.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the kernel may take to look at or to detach a mount.
+const MOUNT_TIMEOUT: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Options that are passed on to the daemon.
 #[derive(Debug, Default, clap::Args)]
@@ -95,14 +102,15 @@ fn check_fuse() -> Result<()> {
 }
 
 /// Fails, with advice, if the directory is in use; unmounts what a dead daemon left.
-fn check_mount(mount: &Mount) -> Result<()> {
+pub(crate) fn check_mount(mount: &Mount) -> Result<()> {
     let path = mount.path.display();
     match mount.backend() {
         Backend::None => {}
-        Backend::DeadDaemon => unmount_dead(mount)?,
+        Backend::DeadDaemon => unmount(mount)?,
+        Backend::Stuck => return Err(mount.stuck_error()),
         Backend::Daemon => {
-            let by = match Record::load_running(mount) {
-                Some(record) => format!("by daemon {}", record.daemon.pid),
+            let by = match Record::load_running(mount)? {
+                Some((record, _)) => format!("by daemon {}", record.daemon.pid),
                 None => "by a daemon that this command did not start".to_string(),
             };
             return Err(Error::with_advice(
@@ -117,26 +125,26 @@ fn check_mount(mount: &Mount) -> Result<()> {
             ));
         }
     }
-    if mount.path.exists() && !mount.path.is_dir() {
-        return Err(Error::with_advice(
-            format!("{path} is not a directory."),
-            "Choose another with --mount.",
-        ));
-    }
     Ok(())
 }
 
-/// Unmounts what a dead daemon left behind. Fails, with advice, if the user may not.
-pub fn unmount_dead(mount: &Mount) -> Result<()> {
-    rustix::mount::unmount(&mount.path, UnmountFlags::DETACH).map_err(|err| {
-        Error::with_advice(
-            format!(
-                "The mount of a dead daemon at {} cannot be unmounted: {err}.",
-                mount.path.display()
-            ),
-            format!("Unmount it as root: umount -l {}", mount.path.display()),
-        )
-    })
+/// Unmounts what a dead daemon left behind, or a daemon that does not answer. Fails, with advice,
+/// if the user may not, or if another user could make it unmount something else.
+pub fn unmount(mount: &Mount) -> Result<()> {
+    let path = mount.path.display();
+    let Some((parent, name)) = mount.parent()? else {
+        return Ok(());
+    };
+    let failure = match probe::unmount(parent.as_fd(), name, MOUNT_TIMEOUT) {
+        // INVAL: it is not a mount any more.
+        Outcome::Done | Outcome::Failed(Errno::INVAL) => return Ok(()),
+        Outcome::Failed(err) => format!("cannot be unmounted: {err}"),
+        Outcome::NoAnswer => "cannot be unmounted: it does not answer".to_string(),
+    };
+    Err(Error::with_advice(
+        format!("The mount of a dead daemon at {path} {failure}."),
+        format!("Unmount it as root: umount -f -l {path}"),
+    ))
 }
 
 /// A daemon that serves, and what was done to start it.
@@ -151,60 +159,105 @@ pub struct Started {
 /// Starts the daemon and waits until it serves `mount`; makes the directory if there is none.
 /// Without the right to mount, this moves the calling process into new namespaces.
 pub fn start(mount: &Mount, options: &DaemonOptions) -> Result<Started> {
+    let state = mount.make_state()?;
     check_fuse()?;
     check_mount(mount)?;
-    let program = find_program(PROGRAM)?;
-    mount.make_state_dir()?;
-    let made_directory = !mount.path.exists();
-    if made_directory {
-        make_mount_directory(mount)?;
-    }
+    let program = find_program(DAEMON)?;
+    let made_directory = make_mount_directory(mount)?;
     let private = !namespace::can_mount();
     if private {
         namespace::unshare_all()?;
         namespace::grant_daemon_capabilities()?;
     }
-    let log_path = mount.state_file("daemon.log");
-    let log = File::create(&log_path).doing(|| format!("writing {}", log_path.display()))?;
-    let status = Command::new(&program)
+    let doing_log = || format!("writing {}", mount.state_file("daemon.log").display());
+    let log = state
+        .create(&mount.state_name("daemon.log"))
+        .doing(doing_log)?;
+    // The daemon would follow a link.
+    state.remove(&mount.state_name("pid"));
+    let child = Command::new(&program)
         .arg(&mount.path)
         .args(options.arguments())
         .arg("--pid-file")
         .arg(mount.state_file("pid"))
         .stdin(Stdio::null())
-        .stdout(
-            log.try_clone()
-                .doing(|| format!("writing {}", log_path.display()))?,
-        )
+        .stdout(log.try_clone().doing(doing_log)?)
         .stderr(log)
-        .status();
+        .spawn();
     if private {
         namespace::revoke_capabilities()?;
     }
-    let status = status.doing(|| format!("starting {}", program.display()))?;
+    let child = child.doing(|| format!("starting {}", program.display()))?;
+    let status = wait_served(child)?;
     if !status.success() {
         return Err(Error::with_advice(
-            format!("{PROGRAM} did not start ({status})."),
+            format!("{DAEMON} did not start ({status})."),
             log_tail(mount),
         ));
     }
     Ok(Started {
-        process: read_pid_file(mount)?,
+        process: read_pid_file(mount, &state)?,
         private,
         made_directory,
     })
 }
 
-fn make_mount_directory(mount: &Mount) -> Result<()> {
-    std::fs::create_dir_all(&mount.path).map_err(|err| {
-        Error::with_advice(
-            format!(
-                "The directory {} cannot be created: {err}.",
-                mount.path.display()
-            ),
-            "Run this as root, or choose a directory of your own with --mount.",
-        )
-    })
+/// Waits for the process that was started: it ends when the daemon, its child, serves. Both are
+/// killed after START_TIMEOUT.
+fn wait_served(mut starter: Child) -> Result<ExitStatus> {
+    let start = Instant::now();
+    loop {
+        let ended = starter.try_wait();
+        if let Some(status) = ended.doing(|| format!("waiting for {DAEMON}"))? {
+            return Ok(status);
+        }
+        if start.elapsed() > START_TIMEOUT {
+            break;
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    let pid = starter.id();
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    for child in children.unwrap_or_default().split_whitespace() {
+        if let Ok(child) = child.parse::<libc::pid_t>() {
+            // SAFETY: its parent does not wait for it, so that the pid is still its own.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+        }
+    }
+    let _ = starter.kill();
+    Err(Error::with_advice(
+        format!(
+            "{DAEMON} did not serve the mount within {} s.",
+            START_TIMEOUT.as_secs()
+        ),
+        "Another file system on the way to the mount may not answer; \
+         choose another directory with --mount.",
+    ))
+}
+
+/// Makes the mount directory and what is missing above it. Returns whether it was missing. Fails,
+/// with advice, if another user could change a directory above it.
+fn make_mount_directory(mount: &Mount) -> Result<bool> {
+    let path = mount.path.display();
+    match probe::exists(&mount.path, MOUNT_TIMEOUT) {
+        Outcome::NoAnswer => {
+            return Err(Error::with_advice(
+                format!("A file system on the way to {path} does not answer."),
+                "Unmount it, or choose another directory with --mount.",
+            ))
+        }
+        outcome => {
+            Directory::open_or_make(&mount.path)?;
+            Ok(outcome == Outcome::Failed(Errno::NOENT))
+        }
+    }
+}
+
+/// Removes the mount directory if it is empty.
+pub(crate) fn remove_mount_directory(mount: &Mount) {
+    if let Ok(Some((parent, name))) = mount.parent() {
+        parent.remove_directory(name);
+    }
 }
 
 /// The last lines that the daemon logged.
@@ -217,26 +270,31 @@ fn log_tail(mount: &Mount) -> String {
     }
 }
 
-fn read_pid_file(mount: &Mount) -> Result<Process> {
-    let path = mount.state_file("pid");
-    let text = std::fs::read_to_string(&path).doing(|| format!("reading {}", path.display()))?;
+fn read_pid_file(mount: &Mount, state: &Directory) -> Result<Process> {
+    let text = state.read(&mount.state_name("pid"))?.unwrap_or_default();
     text.trim()
         .parse()
         .ok()
         .and_then(Process::now)
         .ok_or_else(|| {
             Error::with_advice(
-                format!("{PROGRAM} started and ended at once."),
+                format!("{DAEMON} started and ended at once."),
                 log_tail(mount),
             )
         })
 }
 
 /// Stops the daemon, which unmounts before it ends; unmounts for it if it could not.
-pub fn stop(mount: &Mount, process: &Process) -> Result<()> {
-    process.stop(STOP_TIMEOUT)?;
-    if mount.backend() == Backend::DeadDaemon {
-        unmount_dead(mount)?;
+///
+/// * `daemon`: None if it has ended
+pub fn stop(mount: &Mount, daemon: Option<Running>) -> Result<()> {
+    let stopped = daemon.as_ref().map_or(Ok(()), |one| one.stop(STOP_TIMEOUT));
+    if matches!(mount.backend(), Backend::DeadDaemon | Backend::Stuck) {
+        unmount(mount)?;
     }
-    Ok(())
+    match daemon {
+        // Unmounting may have released the threads that it waited for.
+        Some(daemon) if stopped.is_err() && !daemon.wait_end(MOUNT_TIMEOUT) => stopped,
+        _ => Ok(()),
+    }
 }

@@ -4,18 +4,23 @@
 //! * `mount`: a mount directory, what serves it, its devices; `binderfs`: the files it offers
 //! * `instance`: starts and stops a daemon and its service managers (`daemon`, `manager`,
 //!   `record`, `process`); `temporary`: the same for as long as one command runs
+//! * `directory`: directories that no other user can change; `probe`: system calls that may never
+//!   return; `limit`: a time limit for a whole command
 //! * `namespace`: mount namespaces, for mounts without root and for programs that know only
 //!   `/dev/binderfs`
 //! * `error`, `context`, `interrupt`, `renamed`: what every command line needs
 pub mod binderfs;
 pub mod context;
 pub mod daemon;
+pub mod directory;
 pub mod error;
 pub mod instance;
 pub mod interrupt;
+pub mod limit;
 pub mod manager;
 pub mod mount;
 pub mod namespace;
+pub mod probe;
 pub mod process;
 pub mod record;
 pub mod renamed;

@@ -8,8 +8,11 @@ use crate::error::{Doing, Error, Result};
 use crate::mount::Mount;
 use crate::namespace;
 use crate::process::{find_program, own_command, Process};
-use crate::record::Manager;
+use crate::record::{Manager, MANAGER};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use std::fs::File;
+use std::io::{IoSliceMut, Read};
+use std::mem::MaybeUninit;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::os::unix::process::CommandExt;
@@ -17,7 +20,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const PROGRAM: &str = "rsb_hub";
 const READY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The access rules of a service manager.
@@ -40,7 +42,7 @@ impl ManagerOptions {
 
 /// Replaces this process by the service manager of a device. Returns only if that fails.
 pub fn become_manager(mount: &Mount, device: &str, options: &ManagerOptions) -> Error {
-    let program = match find_program(PROGRAM) {
+    let program = match find_program(MANAGER) {
         Ok(program) => program,
         Err(error) => return error,
     };
@@ -57,27 +59,22 @@ pub fn become_manager(mount: &Mount, device: &str, options: &ManagerOptions) -> 
 /// Starts a service manager in the background and waits until it is the context manager of
 /// `device`. Fails, with its log, if that takes longer than READY_TIMEOUT.
 pub fn start(mount: &Mount, device: &str, options: &ManagerOptions) -> Result<Manager> {
-    find_program(PROGRAM)?;
+    find_program(MANAGER)?;
     if !mount.file(device).exists() {
         return Err(Error::with_advice(
             format!("There is no device {device} at {}.", mount.path.display()),
             format!("It has: {}.", mount.devices().join(", ")),
         ));
     }
-    let name = format!("anybinder-ready-{}-{device}", std::process::id());
-    let socket = SocketAddr::from_abstract_name(&name)
-        .and_then(|address| UnixDatagram::bind_addr(&address))
-        .doing(|| "making a socket".to_string())?;
+    let (socket, address) = readiness_socket()?;
     let log_path = mount.state_file("manager.log");
-    let log = File::options()
-        .create(true)
-        .append(true)
-        .open(&log_path)
-        .doing(|| format!("writing {}", log_path.display()))?;
+    let log = mount
+        .make_state()?
+        .append(&mount.state_name("manager.log"))?;
     let mut command = own_command(mount, "servicemanager")?;
     command
         .args(["--device", device])
-        .env("NOTIFY_SOCKET", format!("@{name}"))
+        .env("NOTIFY_SOCKET", format!("@{address}"))
         .stdin(Stdio::null())
         .stdout(
             log.try_clone()
@@ -104,19 +101,46 @@ pub fn start(mount: &Mount, device: &str, options: &ManagerOptions) -> Result<Ma
     })
 }
 
+/// A socket with a name that cannot be guessed, so that no other user can bind it first.
+fn readiness_socket() -> Result<(UnixDatagram, String)> {
+    let doing = || "making a socket".to_string();
+    let mut random = [0u8; 16];
+    File::open("/dev/urandom")
+        .and_then(|mut file| file.read_exact(&mut random))
+        .doing(|| "reading /dev/urandom".to_string())?;
+    let name = format!("anybinder-ready-{:032x}", u128::from_ne_bytes(random));
+    let address = SocketAddr::from_abstract_name(&name).doing(doing)?;
+    let socket = UnixDatagram::bind_addr(&address).doing(doing)?;
+    rustix::net::sockopt::set_socket_passcred(&socket, true).doing(doing)?;
+    Ok((socket, name))
+}
+
+/// Whether a message has arrived that says `READY=1` and was sent by `child`: every user may send
+/// to the socket.
+fn is_ready(socket: &UnixDatagram, child: &Child) -> bool {
+    let mut message = [0u8; 512];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut data = [IoSliceMut::new(&mut message)];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    let Ok(received) = rustix::net::recvmsg(socket, &mut data, &mut control, flags) else {
+        return false;
+    };
+    let sender = control.drain().find_map(|header| match header {
+        RecvAncillaryMessage::ScmCredentials(sender) => Some(sender.pid),
+        _ => None,
+    });
+    sender.is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == child.id())
+        && message[..received.bytes].starts_with(b"READY=1")
+}
+
 fn wait_ready(socket: &UnixDatagram, child: &mut Child, log_path: &Path) -> Result<()> {
     let poll_interval = Duration::from_millis(20);
     socket
         .set_read_timeout(Some(poll_interval))
         .doing(|| "waiting for the service manager".to_string())?;
     let start = Instant::now();
-    let mut message = [0u8; 512];
-    loop {
-        if let Ok(length) = socket.recv(&mut message) {
-            if message[..length].starts_with(b"READY=1") {
-                return Ok(());
-            }
-        }
+    while !is_ready(socket, child) {
         let ended = child
             .try_wait()
             .doing(|| "waiting for the service manager".to_string())?;
@@ -128,5 +152,25 @@ fn wait_ready(socket: &UnixDatagram, child: &mut Child, log_path: &Path) -> Resu
                 log.trim_end().replace('\n', "\n  "),
             ));
         }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readiness_counts_only_from_the_service_manager() {
+        let (socket, name) = readiness_socket().unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_millis(20)))
+            .unwrap();
+        let address = SocketAddr::from_abstract_name(&name).unwrap();
+        let sender = UnixDatagram::unbound().unwrap();
+        let mut child = Command::new("true").spawn().unwrap();
+        sender.send_to_addr(b"READY=1", &address).unwrap();
+        assert!(!is_ready(&socket, &child));
+        child.wait().unwrap();
     }
 }

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A directory where a Binder file system is or shall be mounted.
+use crate::directory::Directory;
 use crate::error::{Doing, Error, Result};
+use crate::probe::{self, Outcome};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fmt::Write;
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Where clients look for a Binder file system.
 pub const DEFAULT_PATH: &str = "/dev/binderfs";
+
+/// How long a file system may take to answer the smallest request before it counts as stuck; a
+/// daemon on a busy machine takes some milliseconds.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A mount directory, and where this user keeps files about it.
 #[derive(Clone, Debug)]
@@ -25,6 +35,8 @@ pub enum Backend {
     Daemon,
     /// A FUSE daemon that died and left its mount behind.
     DeadDaemon,
+    /// A FUSE daemon that does not answer: every access to the mount would wait for it.
+    Stuck,
     /// A driver in the kernel.
     Kernel,
 }
@@ -78,37 +90,63 @@ impl Mount {
         self.path.join(name)
     }
 
-    /// A file of ours about this mount, e.g. `dev-binderfs.json` for the suffix `json`.
-    pub fn state_file(&self, suffix: &str) -> PathBuf {
-        let name = self
-            .path
-            .to_string_lossy()
-            .trim_start_matches('/')
-            .replace('/', "-");
-        self.state_dir.join(format!("{name}.{suffix}"))
+    /// The name of a file of ours about this mount, e.g. `dev-binderfs.json` for the suffix
+    /// `json`. No two mounts have the same: what is neither a letter nor a digit is escaped.
+    pub(crate) fn state_name(&self, suffix: &str) -> String {
+        let path = self.path.as_os_str().as_bytes();
+        let mut name = String::new();
+        for byte in path.strip_prefix(b"/").unwrap_or(path) {
+            match byte {
+                b'/' => name.push('-'),
+                b'.' | b'_' => name.push(char::from(*byte)),
+                byte if byte.is_ascii_alphanumeric() => name.push(char::from(*byte)),
+                byte => write!(name, "\\x{byte:02x}").expect("a string takes everything"),
+            }
+        }
+        format!("{name}.{suffix}")
     }
 
-    /// Makes the state directory; fails if it belongs to another user.
-    pub fn make_state_dir(&self) -> Result<()> {
-        let mut builder = std::fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700);
-        let directory = self.state_dir.display();
-        builder
-            .create(&self.state_dir)
-            .doing(|| format!("making the directory {directory}"))?;
-        let owner = std::fs::metadata(&self.state_dir)
-            .doing(|| format!("looking at {directory}"))?
-            .uid();
-        if owner != rustix::process::geteuid().as_raw() {
-            return Err(Error::with_advice(
-                format!("{directory} belongs to another user."),
-                "Name a directory of your own with --state-dir.",
-            ));
+    /// The path of a file of ours about this mount: for messages, and for programs that get it as
+    /// an argument.
+    pub fn state_file(&self, suffix: &str) -> PathBuf {
+        self.state_dir.join(self.state_name(suffix))
+    }
+
+    /// Opens the state directory; None if there is none. Fails, with advice, if another user
+    /// could change it, or the default mount.
+    pub fn state(&self) -> Result<Option<Directory>> {
+        self.check_default_path()?;
+        Directory::open_private(&self.state_dir)
+    }
+
+    /// As `state`, but makes the directory if there is none.
+    pub fn make_state(&self) -> Result<Directory> {
+        self.check_default_path()?;
+        Directory::make_private(&self.state_dir)
+    }
+
+    /// A mount that the user named is the user's choice; the default one must not be another
+    /// user's.
+    fn check_default_path(&self) -> Result<()> {
+        if !is_root() && self.path == default_path() {
+            Directory::open(&runtime_dir())?;
         }
         Ok(())
     }
 
-    /// What serves the mount now.
+    /// The directory above the mount and the mount's name in it; None if there is none. Fails,
+    /// with advice, if another user could change it.
+    pub(crate) fn parent(&self) -> Result<Option<(Directory, &OsStr)>> {
+        let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) else {
+            return Err(Error::with_advice(
+                format!("{} cannot be a mount.", self.path.display()),
+                "Choose another directory with --mount.",
+            ));
+        };
+        Ok(Directory::open(parent)?.map(|directory| (directory, name)))
+    }
+
+    /// What serves the mount now. Takes at most ANSWER_TIMEOUT.
     pub fn backend(&self) -> Backend {
         let Some(fstype) = mounted_fstype(&self.path) else {
             return Backend::None;
@@ -119,10 +157,26 @@ impl Mount {
         if !fstype.starts_with("fuse") {
             return Backend::None;
         }
-        match std::fs::metadata(self.file("binder-control")) {
-            Err(err) if is_dead_mount(&err) => Backend::DeadDaemon,
-            _ => Backend::Daemon,
+        match probe::statfs(&self.path, ANSWER_TIMEOUT) {
+            Outcome::Failed(Errno::NOTCONN | Errno::CONNABORTED) => Backend::DeadDaemon,
+            Outcome::NoAnswer => Backend::Stuck,
+            Outcome::Done | Outcome::Failed(_) => Backend::Daemon,
         }
+    }
+
+    /// The error of a command for which the daemon has to answer.
+    pub(crate) fn stuck_error(&self) -> Error {
+        let path = self.path.display();
+        Error::with_advice(
+            format!(
+                "The daemon of {path} does not answer within {} s.",
+                ANSWER_TIMEOUT.as_secs()
+            ),
+            format!(
+                "Stop it and clear the mount with `anybinder down`; if you did not start it with \
+                 `anybinder up`, as root with `umount -f -l {path}`."
+            ),
+        )
     }
 
     /// Fails, with advice, unless a daemon or the kernel serves the mount.
@@ -137,11 +191,15 @@ impl Mount {
                 format!("The daemon of {} is gone.", self.path.display()),
                 "Start it again with `anybinder up`.",
             )),
+            Backend::Stuck => Err(self.stuck_error()),
         }
     }
 
     /// Fails, with the reason and advice, if a device cannot be opened.
     pub fn check_device(&self, name: &str) -> Result<()> {
+        if self.backend() == Backend::Stuck {
+            return Err(self.stuck_error());
+        }
         let path = self.file(name);
         let Err(err) = std::fs::File::options().read(true).write(true).open(&path) else {
             return Ok(());
@@ -175,13 +233,6 @@ impl Mount {
         names.sort();
         names
     }
-}
-
-fn is_dead_mount(err: &std::io::Error) -> bool {
-    matches!(
-        err.raw_os_error(),
-        Some(libc::ENOTCONN) | Some(libc::ECONNABORTED)
-    )
 }
 
 /// The type of the topmost file system mounted exactly at `mount`.
@@ -244,5 +295,17 @@ mod tests {
             with.state_file("json"),
             PathBuf::from("/nowhere/dev-binderfs.json")
         );
+    }
+
+    #[test]
+    fn no_two_mounts_share_a_record() {
+        let name = |path: &str| {
+            let dir = Some(PathBuf::from("/nowhere"));
+            let mount = Mount::new(Some(PathBuf::from(path)), dir).unwrap();
+            mount.state_name("json")
+        };
+        assert_eq!(name("/a/b"), "a-b.json");
+        assert_eq!(name("/a-b"), "a\\x2db.json");
+        assert_ne!(name("/a\\x2db"), name("/a-b"));
     }
 }

@@ -15,10 +15,9 @@
 //! All of this changes the calling process, and is allowed only while it has one thread.
 use crate::error::{Doing, Error, Result};
 use crate::mount::{Mount, DEFAULT_PATH};
-use crate::process::Process;
+use crate::process::Running;
 use rustix::fs::{Mode, OFlags, CWD};
 use rustix::mount::{MountFlags, MountPropagationFlags};
-use rustix::process::{Pid, PidfdFlags};
 use rustix::thread::{CapabilitySet, ThreadNameSpaceType, UnshareFlags};
 use std::fs::{self, DirEntry};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -99,7 +98,7 @@ pub fn revoke_capabilities() -> Result<()> {
 
 /// Moves this process into the user and mount namespaces of a daemon that has its own, and keeps
 /// the working directory. Does nothing if it is there already.
-pub fn join(daemon: &Process) -> Result<()> {
+pub fn join(daemon: &Running) -> Result<()> {
     if in_mount_namespace_of(daemon.pid) {
         return Ok(());
     }
@@ -110,10 +109,8 @@ pub fn join(daemon: &Process) -> Result<()> {
         )
     };
     let here = std::env::current_dir();
-    let pid = Pid::from_raw(daemon.pid as i32).expect("a process has a pid above 0");
-    let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).doing(doing)?;
     let both = ThreadNameSpaceType::USER | ThreadNameSpaceType::MOUNT;
-    rustix::thread::move_into_thread_name_spaces(pidfd.as_fd(), both).doing(doing)?;
+    rustix::thread::move_into_thread_name_spaces(daemon.as_fd(), both).doing(doing)?;
     // Entering a mount namespace moves us to its root.
     if let Ok(here) = here {
         let _ = std::env::set_current_dir(here);

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Processes: one that is remembered across commands, and finding and starting our own programs.
 //!
-//! A pid may be reused, so a remembered process is known by its start time as well.
+//! A pid may be reused, so a remembered process is known by its start time as well. It is signalled
+//! through a pidfd, which is opened before the process is looked at, so that the signal cannot
+//! reach another one.
 use crate::error::{Doing, Error, Result};
 use crate::mount::Mount;
-use rustix::process::{kill_process, Pid, Signal};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::process::{pidfd_open, pidfd_send_signal, Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
-
-const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// One process, distinguished from a later one with the same pid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,27 +25,65 @@ pub struct Process {
     start_ticks: u64,
 }
 
-/// State letter and start time out of `/proc/PID/stat`. The name in the second field may hold
-/// spaces and brackets, so the fields are counted from the last bracket.
-fn state_and_start(pid: u32) -> Option<(char, u64)> {
+/// What `/proc/PID/stat` says of a process.
+struct Stat {
+    program: String,
+    state: char,
+    start_ticks: u64,
+}
+
+/// The name in the second field may hold spaces and brackets, so the fields are counted from the
+/// last bracket.
+fn stat(pid: u32) -> Option<Stat> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let state = fields.next()?.chars().next()?;
-    let start_ticks = fields.nth(18)?.parse().ok()?;
-    Some((state, start_ticks))
+    let (head, tail) = stat.rsplit_once(')')?;
+    let mut fields = tail.split_whitespace();
+    Some(Stat {
+        program: head.split_once('(')?.1.to_string(),
+        state: fields.next()?.chars().next()?,
+        start_ticks: fields.nth(18)?.parse().ok()?,
+    })
 }
 
 impl Process {
     /// The process that has this pid now; None if there is none.
     pub fn now(pid: u32) -> Option<Self> {
-        let (_, start_ticks) = state_and_start(pid)?;
+        let start_ticks = stat(pid)?.start_ticks;
         Some(Process { pid, start_ticks })
     }
 
-    /// Whether it still runs; a zombie does not.
-    pub fn is_running(&self) -> bool {
-        state_and_start(self.pid)
-            .is_some_and(|(state, start)| start == self.start_ticks && !"ZX".contains(state))
+    /// Opens the process, so that it can be signalled and waited for. None if it has ended (a
+    /// zombie has), or if its pid belongs to another process now: one of another user, of another
+    /// program, or without `argument` on its command line.
+    pub fn open(&self, program: &str, argument: &OsStr) -> Option<Running> {
+        let pid = Pid::from_raw(i32::try_from(self.pid).ok()?)?;
+        let pidfd = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+        let stat = stat(self.pid)?;
+        let ours = stat.start_ticks == self.start_ticks
+            && !"ZX".contains(stat.state)
+            && stat.program == program
+            && self.is_of_this_user()
+            && self.has_argument(argument);
+        let running = Running {
+            pid: self.pid,
+            pidfd,
+        };
+        // While it has not ended, what was read above was about this process.
+        (ours && !running.wait_end(Duration::ZERO)).then_some(running)
+    }
+
+    /// Real, effective, saved and file system uid.
+    fn is_of_this_user(&self) -> bool {
+        let user = rustix::process::geteuid().to_string();
+        self.status_field("Uid")
+            .is_some_and(|ids| ids.split_whitespace().all(|id| id == user))
+    }
+
+    fn has_argument(&self, argument: &OsStr) -> bool {
+        std::fs::read(format!("/proc/{}/cmdline", self.pid)).is_ok_and(|line| {
+            line.split(|byte| *byte == 0)
+                .any(|word| word == argument.as_bytes())
+        })
     }
 
     /// A field of `/proc/PID/status`, e.g. `VmRSS`, without surrounding white space; None if the
@@ -52,43 +95,62 @@ impl Process {
             .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
         Some(line.trim().to_string())
     }
+}
 
-    /// Sends SIGTERM and waits until the process has ended; sends SIGKILL after `timeout`. No
-    /// error if it had ended before. Fails if the user may not signal it, or if it still runs
-    /// `timeout` after SIGKILL.
+/// An open process: while this exists, no other process can be taken for it.
+pub struct Running {
+    pub pid: u32,
+    pidfd: OwnedFd,
+}
+
+impl AsFd for Running {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
+    }
+}
+
+impl Running {
+    /// Sends SIGTERM and waits until the process has ended, all its threads included; sends
+    /// SIGKILL after `timeout`. No error if it had ended before. Fails if the user may not signal
+    /// it, or if it still runs `timeout` after SIGKILL.
     pub fn stop(&self, timeout: Duration) -> Result<()> {
         for signal in [Signal::TERM, Signal::KILL] {
-            if !self.is_running() {
-                return Ok(());
-            }
-            let pid = Pid::from_raw(self.pid as i32).expect("a running process has a pid above 0");
-            match kill_process(pid, signal) {
-                Err(rustix::io::Errno::PERM) => {
+            match pidfd_send_signal(&self.pidfd, signal) {
+                Err(Errno::PERM) => {
                     return Err(Error::with_advice(
                         format!("You may not stop process {}.", self.pid),
                         "Run this command as the user who started it.",
                     ));
                 }
-                Err(rustix::io::Errno::SRCH) => return Ok(()),
+                Err(Errno::SRCH) => return Ok(()),
                 other => other.doing(|| format!("stopping process {}", self.pid))?,
             }
+            // A stopped process handles SIGTERM once it continues.
+            let _ = pidfd_send_signal(&self.pidfd, Signal::CONT);
             if self.wait_end(timeout) {
                 return Ok(());
             }
         }
-        Err(Error::new(format!("Process {} does not end.", self.pid)))
+        Err(Error::with_advice(
+            format!("Process {} does not end.", self.pid),
+            "A thread of it waits in the kernel for a file system that does not answer. \
+             End the program that serves that file system, or restart the system.",
+        ))
     }
 
     /// Returns whether it ended within `timeout`.
-    fn wait_end(&self, timeout: Duration) -> bool {
-        let start = Instant::now();
-        while self.is_running() {
-            if start.elapsed() > timeout {
-                return false;
+    pub fn wait_end(&self, timeout: Duration) -> bool {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let limit = Timespec::try_from(left).ok();
+            let mut fds = [PollFd::new(&self.pidfd, PollFlags::IN)];
+            match rustix::event::poll(&mut fds, limit.as_ref()) {
+                Err(Errno::INTR) => continue,
+                Ok(count) => return count > 0,
+                Err(_) => return false,
             }
-            std::thread::sleep(POLL_INTERVAL);
         }
-        true
     }
 }
 
@@ -124,32 +186,65 @@ pub fn find_program(name: &str) -> Result<PathBuf> {
 pub fn own_command(mount: &Mount, subcommand: &str) -> Result<Command> {
     let program = std::env::current_exe().doing(|| "finding this program".to_string())?;
     let mut command = Command::new(program);
-    command.arg("--mount").arg(&mount.path).arg(subcommand);
+    command
+        .arg("--mount")
+        .arg(&mount.path)
+        .arg("--state-dir")
+        .arg(&mount.state_dir)
+        .arg(subcommand);
     Ok(command)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Child;
+
+    fn sleep() -> (Child, Process) {
+        let child = Command::new("sleep").arg("60").spawn().unwrap();
+        let process = Process::now(child.id()).unwrap();
+        // Between fork and exec it still has our name.
+        while process.open("sleep", OsStr::new("60")).is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        (child, process)
+    }
 
     #[test]
     fn a_process_that_ended_is_not_running() {
-        let mut child = std::process::Command::new("sleep")
-            .arg("60")
-            .spawn()
-            .unwrap();
-        let process = Process::now(child.id()).unwrap();
-        assert!(process.is_running());
+        let (mut child, process) = sleep();
+        let running = process.open("sleep", OsStr::new("60")).unwrap();
+        assert!(!running.wait_end(Duration::ZERO));
         child.kill().unwrap();
+        assert!(running.wait_end(Duration::from_secs(60)));
+        assert!(process.open("sleep", OsStr::new("60")).is_none());
         child.wait().unwrap();
-        assert!(!process.is_running());
+        assert!(process.open("sleep", OsStr::new("60")).is_none());
+        assert!(running.stop(Duration::ZERO).is_ok());
     }
 
     #[test]
     fn another_process_with_the_same_pid_is_not_it() {
-        let mut process = Process::now(std::process::id()).unwrap();
-        assert!(process.is_running());
-        process.start_ticks += 1;
-        assert!(!process.is_running());
+        let (mut child, process) = sleep();
+        let later = Process {
+            start_ticks: process.start_ticks + 1,
+            ..process
+        };
+        assert!(later.open("sleep", OsStr::new("60")).is_none());
+        assert!(process.open("anybinderd", OsStr::new("60")).is_none());
+        assert!(process.open("sleep", OsStr::new("61")).is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_stopped_process_is_ended_by_sigterm() {
+        let (mut child, process) = sleep();
+        // SAFETY: the child was not waited for, so the pid is its own.
+        unsafe { libc::kill(child.id() as i32, libc::SIGSTOP) };
+        let running = process.open("sleep", OsStr::new("60")).unwrap();
+        running.stop(Duration::from_secs(60)).unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
     }
 }

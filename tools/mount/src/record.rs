@@ -4,11 +4,19 @@
 //! The record is a small JSON file in the state directory. Everything that can be seen from the
 //! mount itself is looked at there, never in the record: a mount whose daemon was started by
 //! systemd, or that the kernel serves, has no record at all.
-use crate::error::{Doing, Result};
+//!
+//! A record names processes that will be signalled. So it is read and written only in a directory
+//! that no other user can change, and a process is signalled only if it is what the record says.
+use crate::error::{Doing, Error, Result};
 use crate::mount::Mount;
-use crate::process::Process;
+use crate::process::{Process, Running};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 use std::path::PathBuf;
+
+/// The programs of a daemon and of a service manager.
+pub(crate) const DAEMON: &str = "anybinderd";
+pub(crate) const MANAGER: &str = "rsb_hub";
 
 /// Files of the state directory that belong to one mount.
 const SUFFIXES: [&str; 4] = [RECORD, "pid", "daemon.log", "manager.log"];
@@ -19,6 +27,13 @@ const RECORD: &str = "json";
 pub struct Manager {
     pub device: String,
     pub process: Process,
+}
+
+impl Manager {
+    /// The service manager, if it still runs.
+    pub fn running(&self) -> Option<Running> {
+        self.process.open(MANAGER, OsStr::new(&self.device))
+    }
 }
 
 /// A daemon that `up` started, and its service managers.
@@ -34,31 +49,61 @@ pub struct Record {
 }
 
 impl Record {
-    /// The record of a mount, whether or not its daemon still runs; None if there is none.
-    pub fn load(mount: &Mount) -> Option<Record> {
-        let text = std::fs::read_to_string(mount.state_file(RECORD)).ok()?;
-        serde_json::from_str(&text).ok()
+    /// The record of a mount, whether or not its daemon still runs; None if there is none. Fails,
+    /// with advice, if another user could have written it, or if it is damaged.
+    pub fn load(mount: &Mount) -> Result<Option<Record>> {
+        let Some(state) = mount.state()? else {
+            return Ok(None);
+        };
+        let Some(text) = state.read(&mount.state_name(RECORD))? else {
+            return Ok(None);
+        };
+        let record: Option<Record> = serde_json::from_str(&text).ok();
+        match record.filter(|record| record.mount == mount.path) {
+            Some(record) => Ok(Some(record)),
+            None => {
+                let path = mount.state_file(RECORD);
+                Err(Error::with_advice(
+                    format!("{} is no record of this mount.", path.display()),
+                    format!(
+                        "Stop anybinderd if it runs, and remove the file: rm {}",
+                        path.display()
+                    ),
+                ))
+            }
+        }
     }
 
-    /// The record of a mount whose daemon still runs.
-    pub fn load_running(mount: &Mount) -> Option<Record> {
-        Record::load(mount).filter(|record| record.daemon.is_running())
+    /// The record of a mount whose daemon still runs, and the daemon.
+    pub fn load_running(mount: &Mount) -> Result<Option<(Record, Running)>> {
+        let record = Record::load(mount)?;
+        Ok(record.and_then(|record| {
+            let daemon = record.running()?;
+            Some((record, daemon))
+        }))
     }
 
-    /// Writes the record; the state directory must exist.
+    /// The daemon, if it still runs.
+    pub fn running(&self) -> Option<Running> {
+        self.daemon.open(DAEMON, self.mount.as_os_str())
+    }
+
+    /// Writes the record; makes the state directory if there is none.
     pub fn save(&self, mount: &Mount) -> Result<()> {
-        let path = mount.state_file(RECORD);
-        let doing = || format!("writing {}", path.display());
-        let text = serde_json::to_string_pretty(self).doing(doing)?;
-        std::fs::write(&path, text + "\n").doing(doing)
+        let text = serde_json::to_string_pretty(self).doing(|| "writing a record".to_string())?;
+        mount
+            .make_state()?
+            .write(&mount.state_name(RECORD), &(text + "\n"))
     }
 
     /// Removes the record and the log files of a mount; missing ones are no error.
     pub fn remove(mount: &Mount) {
-        for suffix in SUFFIXES {
-            let _ = std::fs::remove_file(mount.state_file(suffix));
+        if let Ok(Some(state)) = mount.state() {
+            for suffix in SUFFIXES {
+                state.remove(&mount.state_name(suffix));
+            }
+            // Fails, as it should, while there are files of other mounts.
+            let _ = std::fs::remove_dir(&mount.state_dir);
         }
-        // Fails, as it should, while there are files of other mounts.
-        let _ = std::fs::remove_dir(&mount.state_dir);
     }
 }

@@ -182,11 +182,11 @@ fn check_killed(demo: &mut Demo) -> Result<()> {
 }
 
 fn check_gone(directory: &Path, mount: &Mount, record: &Record) -> Result<()> {
-    let running = record.daemon.is_running()
+    let running = record.running().is_some()
         || record
             .managers
             .iter()
-            .any(|manager| manager.process.is_running());
+            .any(|manager| manager.running().is_some());
     if running || mount.backend() != Backend::None || directory.exists() {
         return Err(Error::new(
             "A process, the mount or the directory is left over.",

@@ -10,13 +10,25 @@ use std::process::ExitCode;
 pub fn run(context: &Context) -> Result<ExitCode> {
     let mount = &context.mount;
     let path = mount.path.display().to_string();
-    match (Record::load(mount), mount.backend()) {
+    match (Record::load(mount)?, mount.backend()) {
         (Some(record), _) => instance::stop(mount, &record)?,
-        (None, Backend::DeadDaemon) => daemon::unmount_dead(mount)?,
+        (None, Backend::DeadDaemon) => daemon::unmount(mount)?,
         (None, Backend::None) => {
             return Err(Error::with_advice(
                 format!("Nothing is up at {path}."),
                 "Name the right directory with --mount.",
+            ));
+        }
+        (None, Backend::Stuck) => {
+            return Err(Error::with_advice(
+                format!(
+                    "The daemon of {path} does not answer, and you did not start it with \
+                     `anybinder up`."
+                ),
+                format!(
+                    "End it as the user who started it; clear the mount as root: \
+                     umount -f -l {path}"
+                ),
             ));
         }
         (None, _) => {

@@ -4,7 +4,7 @@ use anybinder_mount::binderfs;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
 use anybinder_mount::mount::{Backend, Mount};
-use anybinder_mount::record::{Manager, Record};
+use anybinder_mount::record::Record;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,12 +12,16 @@ use std::process::ExitCode;
 
 /// The exit status of init scripts for "not running".
 const EXIT_NOT_UP: u8 = 3;
+/// Something is up, but it does not do its work.
+const EXIT_NOT_WORKING: u8 = 4;
 
 #[derive(Serialize)]
 struct Status {
     mount: PathBuf,
     up: bool,
-    /// `daemon`, `kernel`, `stale` or `nothing`
+    /// Up, it answers, and every service manager that `up` started runs.
+    working: bool,
+    /// `daemon`, `kernel`, `stale`, `stuck` or `nothing`
     served_by: &'static str,
     daemon: Option<DaemonStatus>,
     managers: Vec<ManagerStatus>,
@@ -43,17 +47,29 @@ fn first_number<T: std::str::FromStr>(field: Option<String>) -> Option<T> {
     field?.split_whitespace().next()?.parse().ok()
 }
 
-fn look(mount: &Mount) -> Status {
+fn look(mount: &Mount) -> Result<Status> {
     let backend = mount.backend();
-    let record = Record::load_running(mount);
-    let managers = record.iter().flat_map(|record| &record.managers);
-    Status {
+    let record = Record::load_running(mount)?.map(|(record, _)| record);
+    let managers: Vec<ManagerStatus> = record
+        .iter()
+        .flat_map(|record| &record.managers)
+        .map(|manager| ManagerStatus {
+            device: manager.device.clone(),
+            pid: manager.process.pid,
+            running: manager.running().is_some(),
+        })
+        .collect();
+    let up = matches!(backend, Backend::Daemon | Backend::Kernel | Backend::Stuck);
+    let stuck = backend == Backend::Stuck;
+    Ok(Status {
         mount: mount.path.clone(),
-        up: matches!(backend, Backend::Daemon | Backend::Kernel),
+        up,
+        working: up && !stuck && managers.iter().all(|manager| manager.running),
         served_by: match backend {
             Backend::None => "nothing",
             Backend::Daemon => "daemon",
             Backend::DeadDaemon => "stale",
+            Backend::Stuck => "stuck",
             Backend::Kernel => "kernel",
         },
         daemon: record.as_ref().map(|record| DaemonStatus {
@@ -61,16 +77,16 @@ fn look(mount: &Mount) -> Status {
             threads: first_number(record.daemon.status_field("Threads")),
             resident_kib: first_number(record.daemon.status_field("VmRSS")),
         }),
-        managers: managers
-            .map(|Manager { device, process }| ManagerStatus {
-                device: device.clone(),
-                pid: process.pid,
-                running: process.is_running(),
-            })
-            .collect(),
-        devices: mount.devices(),
-        features: binderfs::features(mount),
-    }
+        managers,
+        devices: match stuck {
+            true => Vec::new(),
+            false => mount.devices(),
+        },
+        features: match stuck {
+            true => BTreeMap::new(),
+            false => binderfs::features(mount),
+        },
+    })
 }
 
 fn print(status: &Status) {
@@ -79,6 +95,9 @@ fn print(status: &Status) {
         "daemon" => println!("{mount}: up, served by a daemon"),
         "kernel" => println!("{mount}: up, served by the kernel"),
         "stale" => println!("{mount}: the daemon is gone; `anybinder up` starts it again"),
+        "stuck" => {
+            println!("{mount}: the daemon does not answer; `anybinder down` clears the mount")
+        }
         _ => println!("{mount}: nothing is up"),
     }
     if let Some(daemon) = &status.daemon {
@@ -90,7 +109,10 @@ fn print(status: &Status) {
         );
     }
     for manager in &status.managers {
-        let state = if manager.running { "running" } else { "gone" };
+        let state = match manager.running {
+            true => "running",
+            false => "gone; `anybinder up` starts it again",
+        };
         println!(
             "service manager {} on {}: {state}",
             manager.pid, manager.device
@@ -111,11 +133,11 @@ fn print(status: &Status) {
 }
 
 pub fn run(context: &Context) -> Result<ExitCode> {
-    let status = look(&context.mount);
+    let status = look(&context.mount)?;
     context.show(&status, print);
-    Ok(if status.up {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(EXIT_NOT_UP)
+    Ok(match (status.up, status.working) {
+        (false, _) => ExitCode::from(EXIT_NOT_UP),
+        (true, false) => ExitCode::from(EXIT_NOT_WORKING),
+        (true, true) => ExitCode::SUCCESS,
     })
 }

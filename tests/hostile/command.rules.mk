@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: GPL-2.0
+# The anybinder command against other users of the machine and against mounts that do not answer.
+TESTS += hostile:command
+hostile.command.needs := all
+hostile.command.run = timeout 500 $(PYTHON) tests/hostile/command_test.py
