@@ -240,12 +240,10 @@ fn wait_served(mut starter: Child) -> Result<ExitStatus> {
 fn make_mount_directory(mount: &Mount) -> Result<bool> {
     let path = mount.path.display();
     match probe::exists(&mount.path, MOUNT_TIMEOUT) {
-        Outcome::NoAnswer => {
-            return Err(Error::with_advice(
-                format!("A file system on the way to {path} does not answer."),
-                "Unmount it, or choose another directory with --mount.",
-            ))
-        }
+        Outcome::NoAnswer => Err(Error::with_advice(
+            format!("A file system on the way to {path} does not answer."),
+            "Unmount it, or choose another directory with --mount.",
+        )),
         outcome => {
             Directory::open_or_make(&mount.path)?;
             Ok(outcome == Outcome::Failed(Errno::NOENT))
