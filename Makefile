@@ -8,11 +8,12 @@
 #   PROGRAMS         files under $(BIN) that plain `make` builds
 #   TESTS            what `make test` runs: NAME, or NAME:VARIANT
 #   VM_TESTS         what `make vm-test` runs, likewise
+#   LONG_TESTS       what takes too long for both, and runs only when it is asked for
 #   BENCH_TARGETS    phony targets run by `make bench`
 #   LINT_TARGETS     phony targets run by `make lint`
 #
-# Each NAME in TESTS and VM_TESTS gets a target: `make test-NAME VARIANT=V`; without VARIANT, the first
-# one listed. Its fragment sets
+# Each NAME in these three gets a target: `make test-NAME VARIANT=V`; without VARIANT, the first one
+# listed, LONG_TESTS before the others. Its fragment sets
 #
 #   NAME.run    the command; NAME.VARIANT.run takes precedence. $(variant) is the variant.
 #   NAME.needs  what is built first, together with NAME.VARIANT.needs
@@ -48,6 +49,7 @@ LDLIBS   :=
 PROGRAMS :=
 TESTS :=
 VM_TESTS :=
+LONG_TESTS :=
 BENCH_TARGETS :=
 LINT_TARGETS :=
 
@@ -65,7 +67,8 @@ endef
 # variable, e.g.  $(OBJ)/host/fuse/%.o: CPPFLAGS += -Ihost/fuse
 include $(filter-out $(BUILD)/%,$(wildcard */rules.mk */*/rules.mk */*/*.rules.mk))
 
-TEST_NAMES := $(sort $(foreach test,$(TESTS) $(VM_TESTS),$(firstword $(subst :, ,$(test)))))
+ALL_TESTS := $(LONG_TESTS) $(TESTS) $(VM_TESTS)
+TEST_NAMES := $(sort $(foreach test,$(ALL_TESTS),$(firstword $(subst :, ,$(test)))))
 
 .PHONY: all test vm-test bench demo demo-run setup tidy lint clean help $(TEST_NAMES:%=test-%) \
 	$(BENCH_TARGETS) $(LINT_TARGETS)
@@ -86,7 +89,7 @@ $(BIN)/%:
 -include $(shell test -d $(OBJ) && find $(OBJ) -name '*.d')
 
 # The variants of test $(1); the one that is asked for; an error if it is none of them.
-variants = $(patsubst $(1):%,%,$(filter $(1):%,$(TESTS) $(VM_TESTS)))
+variants = $(patsubst $(1):%,%,$(filter $(1):%,$(ALL_TESTS)))
 variant_of = $(or $(VARIANT),$(firstword $(call variants,$(1))))
 check_variant = $(if $(filter-out $(call variants,$(1)),$(variant)),$(error test-$(1) has no variant \
 	$(variant); its variants: $(or $(call variants,$(1)),none)))
@@ -137,9 +140,11 @@ help:
 	@sed -n 's/^## /  /p' $(filter Makefile %rules.mk,$(MAKEFILE_LIST))
 	@echo
 	@echo "  Single tests: make test-NAME, or make test-NAME VARIANT=V for another than the first."
-	@echo "  Those marked * run in a virtual machine and belong to make vm-test."
+	@echo "  Those marked * run in a virtual machine and belong to make vm-test; those marked + take long and"
+	@echo "  belong to neither."
 	@$(foreach name,$(TEST_NAMES),printf '    %-18s %s\n' test-$(name) \
-		"$(strip $(patsubst $(name):%,%,$(filter $(name):%,$(TESTS))) $(patsubst \
+		"$(strip $(patsubst $(name):%,%+,$(filter $(name):%,$(LONG_TESTS))) $(patsubst \
+		$(name):%,%,$(filter $(name):%,$(TESTS))) $(patsubst \
 		$(name):%,%*,$(filter $(name):%,$(VM_TESTS))) $(patsubst %,*,$(filter $(name),$(VM_TESTS))))";)
 	@echo
 	@echo "  Parts of make bench: $(BENCH_TARGETS)"

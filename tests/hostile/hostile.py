@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the attacks share: a daemon, users, a victim that measures its calls, honest loads.
+"""What the attacks share: a daemon, users, victims, honest loads, and the table.
 
-An attack is a script that imports this file. It starts the daemon named on its command line,
-runs programs as several users, and prints what the victim saw with and without them. The bounds are
-wide: they tell a victim that waits for other clients' calls from one that waits for their will.
+An attack is a script that imports this file. It starts the daemon named on its command line and
+runs programs as several users. attack() measures what the victims see with and without them; the
+long form of the tests (HOSTILE_TABLE names a directory) makes a table of that. The bounds of the
+short form are wide: they tell a victim that waits for other clients' calls from one that waits for
+their will.
 """
 import contextlib
 import ctypes
-import math
+import json
 import os
-import select
 import shutil
 import signal
 import struct
@@ -18,54 +19,94 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../host/fuse"))
-import binder_client    # pylint: disable=wrong-import-position
-from binder_client import Client    # pylint: disable=wrong-import-position
+import victims
+from victims import Result, serve    # noqa: F401 (part of this interface)
+
+import binder_client    # pylint: disable=wrong-import-order
+from binder_client import Client    # pylint: disable=wrong-import-order
 
 # Users without a name or a process on any ordinary machine.
 SERVER, VICTIM, HONEST, ATTACKER = range(3900001, 3900005)
-PERIOD_S = 0.002
+
+TABLE = os.environ.get("HOSTILE_TABLE")
+SECONDS = 8 if TABLE else 2
+
+# How much longer than beside an honest load a victim may have to wait. On a machine that runs other
+# tests at the same time, a process may wait for a processor for a long time.
+MARGIN_MS = 50 if TABLE else 1000
+# What the daemon's memory may grow by in any case: stacks of threads, the allocator's arenas.
+MEMORY_SLACK_KIB = 4096
 
 
-class Result:
-    """Latencies of the victim's calls, in ms."""
+# ---- processes ----------------------------------------------------------------------------------
 
-    def __init__(self, seconds):
-        self.ms = sorted(1000 * s for s in seconds)
+class Daemon:
+    """anybinderd with two workers and devices for all users, with its process and the path of
+    `binder`."""
 
-    def quantile(self, part):
-        return self.ms[min(len(self.ms) - 1, math.ceil(part * len(self.ms)) - 1)]
+    def __init__(self, *options):
+        self.program = os.path.abspath(sys.argv[1])
+        self.options = options
 
-    @property
-    def worst(self):
-        return self.ms[-1]
+    def __enter__(self):
+        self.directory = tempfile.mkdtemp(prefix="hostile-")
+        os.chmod(self.directory, 0o755)
+        self.mnt = os.path.join(self.directory, "mnt")
+        self.path = os.path.join(self.mnt, "binder")
+        self.process = subprocess.Popen([self.program, self.mnt, "--foreground", "--mode=0666",
+                                         "--threads=2", *self.options])
+        try:
+            wait_until(lambda: os.path.exists(self.path), 10)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
 
-    def __str__(self):
-        return (f"{len(self.ms)} calls, p50 {self.quantile(.5):.2f}, p99 {self.quantile(.99):.2f}, "
-                f"worst {self.worst:.2f} ms")
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(5)
+        finally:
+            self.process.kill()
+            subprocess.run(["umount", "-l", self.mnt], check=False, capture_output=True)
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def end(self, seconds=2):
+        """SIGTERM. Returns the seconds until it was gone, its mount too; more than asked: it was
+        not."""
+        begin = time.monotonic()
+        self.process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+        took = time.monotonic() - begin
+        with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
+            is_mounted = self.mnt in mounts.read().split()
+        return seconds + took if is_mounted else took
+
+    def memory_kib(self):
+        """Resident memory of the daemon and of its helper processes."""
+        return sum(resident_kib(pid) for pid in [self.process.pid, *children(self.process.pid)])
 
 
 @contextlib.contextmanager
 def daemon(*options):
-    """anybinderd with two workers and devices for all users. Yields the path of `binder`."""
-    program = os.path.abspath(sys.argv[1])
-    directory = tempfile.mkdtemp(prefix="hostile-")
-    os.chmod(directory, 0o755)
-    mnt = os.path.join(directory, "mnt")
-    process = subprocess.Popen([program, mnt, "--foreground", "--mode=0666", "--threads=2",
-                                *options])
-    try:
-        path = os.path.join(mnt, "binder")
-        wait_until(lambda: os.path.exists(path), 10)
-        yield path
-    finally:
-        process.terminate()
-        try:
-            process.wait(5)
-        finally:
-            process.kill()
-            subprocess.run(["umount", "-l", mnt], check=False, capture_output=True)
-            shutil.rmtree(directory, ignore_errors=True)
+    """Yields the path of `binder`."""
+    with Daemon(*options) as it:
+        yield it.path
+
+
+def children(pid):
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                yield from map(int, file.read().split())
+
+
+def resident_kib(pid):
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * 4
+    return 0
 
 
 def wait_until(condition, seconds):
@@ -78,12 +119,14 @@ def wait_until(condition, seconds):
 @contextlib.contextmanager
 def user(uid, function, *args):
     """Runs function(ready, *args) in a process of that user until the end of the block; waits until
-    it has called ready(). Yields the pid."""
+    it has called ready(). Yields the pid. It leads a process group, which is killed."""
     ready, notify = os.pipe()
     pid = os.fork()
     if not pid:
         status = 1
         try:
+            os.setpgid(0, 0)
+            os.setgroups([])
             os.setgid(uid)
             os.setuid(uid)
             signal.alarm(120)    # whatever happens to the test
@@ -101,63 +144,50 @@ def user(uid, function, *args):
 
 
 def kill(pid, seconds=5):
-    """Kills a child, which must be gone in that time."""
+    """Kills a child and its group; it must be gone in that time."""
     with contextlib.suppress(ProcessLookupError, ChildProcessError):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
         os.kill(pid, signal.SIGKILL)
         wait_until(lambda: os.waitpid(pid, os.WNOHANG)[0], seconds)
 
 
-def serve(ready, path):
-    """Context manager of the device; replies to each call with its payload."""
-    manager = Client(path)
-    manager.become_manager()
-    ready()
-    manager.serve()
+@contextlib.contextmanager
+def users(*processes):
+    """Several at once, each (uid, function, *args). Yields their pids; all must live until the end
+    of the block, and then end within 2 s."""
+    with contextlib.ExitStack() as stack:
+        pids = [stack.enter_context(user(*process)) for process in processes]
+        yield pids
+        assert all(os.waitpid(pid, os.WNOHANG) == (0, 0) for pid in pids), "no attack any more"
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+        for pid in pids:
+            kill(pid, 2)
 
 
-class Victim:
-    """A process that makes a call each PERIOD_S, from before the block until after it."""
+class Victim(victims.Victim):
+    """One of victims.KINDS, of the user VICTIM."""
 
-    def __init__(self, path):
-        self.path = path
-        self.seen = None    # the Result, after the block
+    def __init__(self, path, kind="calls"):
+        def run_as(function, *args):
+            return user(VICTIM, function, *args)
 
-    def __enter__(self):
-        self.output, output = os.pipe()
-        stop, self.stop = os.pipe()
-
-        def work(ready):
-            os.close(self.stop)
-            client = Client(self.path)
-            client.call(b"hello")
-            ready()
-            with os.fdopen(output, "wb") as file:
-                while not select.select([stop], [], [], PERIOD_S)[0]:
-                    begin = time.monotonic()
-                    client.call(b"hello")
-                    file.write(struct.pack("d", time.monotonic() - begin))
-
-        self.process = user(VICTIM, work)
-        self.process.__enter__()
-        os.close(output)
-        os.close(stop)
-        return self
-
-    def __exit__(self, *error):
-        os.close(self.stop)
-        with os.fdopen(self.output, "rb") as file:
-            self.seen = Result(s for (s,) in struct.iter_unpack("d", file.read()))
-        self.process.__exit__(*error)
+        super().__init__(path, run_as, kind)
 
 
 def measure(path, seconds):
+    """The calls of a victim during that time."""
     with Victim(path) as victim:
         time.sleep(seconds)
     return victim.seen
 
 
+# ---- honest loads -------------------------------------------------------------------------------
+
 def repeat(ready, path, words):
-    """An honest load: short command streams without a pause."""
+    """Short command streams without a pause."""
     client = Client(path)
     commands = struct.pack("<I", binder_client.BC_ENTER_LOOPER) * words
     ready()
@@ -177,6 +207,107 @@ def many_times(size, total):
     for offset in range(0, total, size):
         assert libc.mmap(at + offset, size, 3, 0x11, fd, 0) == at + offset
     return fd, at
+
+
+# ---- the table ----------------------------------------------------------------------------------
+
+class Row:
+    """What an attack did: for each kind of victim its Result alone, beside an honest load, beside
+    the attack, and afterwards; the daemon's memory in KiB before, at most, and afterwards; how long
+    it took to end under attack."""
+
+    def __init__(self, number, title):
+        self.number = number
+        self.title = title
+        self.seen = {}    # by phase, then by kind
+        self.memory = {}
+        self.ended_s = None
+
+    def check(self, margin_ms=MARGIN_MS, memory=True):
+        """The bounds that every attack must keep. In the table, a bound that is not kept is listed
+        and fails the test as well."""
+        missed = self.missed(margin_ms, memory)
+        assert not missed, "; ".join(missed)
+
+    def missed(self, margin_ms=MARGIN_MS, memory=True):
+        beside = self.seen.get("honest") or self.seen["alone"]
+        texts = []
+        for kind, result in self.seen["attacked"].items():
+            if result.stopped or result.failed:
+                texts.append(f"{kind}: {result}")
+            elif result.worst > beside[kind].worst + margin_ms:
+                texts.append(f"{kind}: {result.worst:.0f} ms, not {beside[kind].worst:.0f}")
+        for kind, result in self.seen["after"].items():
+            if result.stopped or result.failed or result.worst > beside[kind].worst + margin_ms:
+                texts.append(f"{kind}, afterwards: {result}")
+        bound = 2 * self.memory["before"] + MEMORY_SLACK_KIB
+        if memory and self.memory["after"] > bound:
+            texts.append(f"memory: {self.memory['after']} KiB, not {bound}")
+        if self.ended_s > 2:
+            texts.append("the daemon does not end")
+        return texts
+
+    def print(self):
+        print(f"{self.number}: {self.title}")
+        for phase, results in self.seen.items():
+            for kind, result in results.items():
+                print(f"  {phase + ':':10}{kind + ':':9}{result}")
+        print(f"  memory:   {self.memory['before']} KiB before, {self.memory['peak']} at most, "
+              f"{self.memory['after']} afterwards; ended in {self.ended_s:.2f} s", flush=True)
+
+    def save(self):
+        if not TABLE:
+            return
+        data = {"row": self.number, "title": self.title, "memory_kib": self.memory,
+                "ended_s": self.ended_s, "missed": self.missed(),
+                "seen": {phase: {kind: result.as_json() for kind, result in results.items()}
+                         for phase, results in self.seen.items()}}
+        with open(os.path.join(TABLE, f"{self.number}.json"), "w", encoding="utf-8") as file:
+            json.dump(data, file)
+
+
+def phase(server, kinds, seconds, load=None):
+    """Victims of these kinds, from before the load until after it. Returns their Results and the
+    largest memory of the daemon."""
+    peak = 0
+    with contextlib.ExitStack() as stack:
+        all_victims = [stack.enter_context(Victim(server.path, kind)) for kind in kinds]
+        with load(server.path) if load else contextlib.nullcontext():
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                peak = max(peak, server.memory_kib())
+                time.sleep(0.02)
+    return {victim.kind: victim.seen for victim in all_victims}, peak
+
+
+def memory_after(server, bound_kib):
+    """The memory once it has fallen to the bound, or what it is after some time."""
+    with contextlib.suppress(AssertionError):
+        wait_until(lambda: server.memory_kib() <= bound_kib, 5)
+    return server.memory_kib()
+
+
+def attack(number, title, load, honest=None, options=(), kinds=tuple(victims.KINDS),
+           seconds=SECONDS):
+    """Measures an attack. @load(path) and @honest(path) are context managers: the attack lasts as
+    long as the block, e.g. users(...), at the end of which it must be over. Returns the Row."""
+    row = Row(number, title)
+    with Daemon(*options) as server:
+        with user(SERVER, serve, server.path):
+            row.seen["alone"], _ = phase(server, kinds, seconds)
+            if honest:
+                row.seen["honest"], _ = phase(server, kinds, seconds, honest)
+            row.memory["before"] = server.memory_kib()
+            row.seen["attacked"], row.memory["peak"] = phase(server, kinds, seconds, load)
+            row.seen["after"], _ = phase(server, kinds, seconds / 2)
+            row.memory["after"] = memory_after(
+                server, 2 * row.memory["before"] + MEMORY_SLACK_KIB)
+        with contextlib.suppress(AssertionError), load(server.path):    # they notice its end
+            time.sleep(0.5)
+            row.ended_s = server.end()
+    row.print()
+    row.save()
+    return row
 
 
 def run(title, *tests):

@@ -6,9 +6,17 @@
 #   recycled     a thread number with a new owner while a worker is stuck
 #   slow_memory  command streams in memory that takes its time
 #   stream       one write of a gibibyte of commands
+#
+# The long form of all, with a table of what the victims see, in build/hostile:
+#
+#   make test-hostile
 HOSTILE_DIR := tests/hostile
+HOSTILE_ATTACKS := stream freeze recycled slow_memory
 
-TESTS += hostile:stream hostile:freeze hostile:recycled hostile:slow_memory
+LONG_TESTS += hostile:table
+TESTS += $(HOSTILE_ATTACKS:%=hostile:%)
 
 hostile.needs := $(BIN)/anybinderd
 hostile.run = timeout 300 $(PYTHON) $(HOSTILE_DIR)/$(variant).py $(BIN)/anybinderd
+hostile.table.run = $(PYTHON) $(HOSTILE_DIR)/table.py $(BIN)/anybinderd $(BUILD)/hostile \
+	$(HOSTILE_ATTACKS:%=$(HOSTILE_DIR)/%.py)

@@ -69,20 +69,12 @@ def attack(ready, path, uid=hostile.ATTACKER, threads=64, count=bytearray(1)):
 
 
 def others_do_not_wait_for_slow_memory():
-    with hostile.daemon() as path, hostile.user(hostile.SERVER, hostile.serve, path):
-        alone = hostile.measure(path, 1)
-        print("alone:   ", alone)
-        with hostile.Victim(path) as victim, hostile.user(0, attack, path) as attacker:
-            time.sleep(4)
-            assert os.waitpid(attacker, os.WNOHANG) == (0, 0), "no attack any more"
-            hostile.kill(attacker, 3)
-        attacked = victim.seen
-        print("attacked:", attacked)
-        after = hostile.measure(path, 1)
-        print("after:   ", after)
-        # while it is new the user is served as all are
-        assert attacked.quantile(.9) < alone.worst + 100, "the victim waits for slow memory"
-        assert after.worst < alone.worst + 1000, "it still waits"
+    row = hostile.attack("5", "64 threads with command streams in memory that takes 15 ms a page",
+                         lambda path: hostile.users((0, attack, path)))
+    calls = row.seen["attacked"]["calls"]
+    # while it is new the user is served as all are
+    assert calls.quantile(.9) < row.seen["alone"]["calls"].worst + 100, "it waits for slow memory"
+    row.check()
 
 
 def slow_users_are_served_in_turn():

@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """One write of a gibibyte of commands, by two processes: as many as there are workers."""
-import contextlib
 import ctypes
 import os
 import signal
 import struct
-import time
 
 import hostile
 from binder_client import BC_ENTER_LOOPER, Client, WRITE_READ, ioctl
@@ -36,25 +34,10 @@ def attack(ready, path):
 
 
 def others_are_served_meanwhile_and_killed_writers_end():
-    with hostile.daemon() as path, hostile.user(hostile.SERVER, hostile.serve, path):
-        print("alone:   ", hostile.measure(path, 1))
-        with contextlib.ExitStack() as load:
-            for _ in range(2):
-                load.enter_context(hostile.user(hostile.HONEST, hostile.repeat, path, 64))
-            honest = hostile.measure(path, 2)
-            print("honest:  ", honest)
-        with hostile.Victim(path) as attacked, contextlib.ExitStack() as load:
-            pids = [load.enter_context(hostile.user(hostile.ATTACKER, attack, path))
-                    for _ in range(2)]
-            time.sleep(3)
-            assert all(os.waitpid(pid, os.WNOHANG) == (0, 0) for pid in pids), "no attack any more"
-            for pid in pids:
-                hostile.kill(pid, 2)
-        after = hostile.measure(path, 1)
-        print("attacked:", attacked.seen)
-        print("after:   ", after)
-        assert attacked.seen.worst < honest.worst + 1000, "the victim waited for the stream"
-        assert after.worst < honest.worst + 1000, "a dead client's stream goes on"
+    hostile.attack(
+        "1", "one write of a gibibyte of commands, by two processes",
+        lambda path: hostile.users(*[(hostile.ATTACKER, attack, path)] * 2),
+        lambda path: hostile.users(*[(hostile.HONEST, hostile.repeat, path, 64)] * 2)).check()
 
 
 def a_signal_does_not_cut_a_stream():

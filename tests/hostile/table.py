@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""table.py DAEMON DIRECTORY SCRIPT...: the long form of the attacks, and a table of all of them.
+
+Runs each script, and makes of the rows that they leave in DIRECTORY table.txt, table.json and
+table.md (for docs/SECURITY.md). The machine should have nothing else to do.
+"""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+PHASES = ("alone", "honest", "attacked")
+TEXTS = {"calls": "a call", "files": "a file", "deaths": "a death notification",
+         "reports": "a report"}
+
+
+def order(row):
+    digits = re.match(r"\d*", row["row"]).group()
+    return int(digits or 1000), row["row"]
+
+
+def latency(result):
+    if not result:
+        return "-"
+    if result["stopped"]:
+        return "stopped"
+    text = f"{result['p50_ms']:.2f} / {result['p99_ms']:.1f} / {result['worst_ms']:.0f}"
+    return text + (f", {result['failed']} failed" if result["failed"] else "")
+
+
+def lines_of(row):
+    """A list of cells for each kind of victim of an attack; the attack stands in the first."""
+    memory = " / ".join(f"{row['memory_kib'][when] / 1024:.1f}"
+                        for when in ("before", "peak", "after"))
+    first = [row["row"], row["title"], memory, f"{row['ended_s']:.2f}"]
+    for kind in row["seen"]["attacked"]:
+        yield first[:2] + [TEXTS[kind]] + [
+            latency(row["seen"].get(phase, {}).get(kind)) for phase in PHASES] + first[2:]
+        first = [""] * 4
+
+
+HEAD = ["row", "attack", "victim waits for", "alone, ms", "honest load, ms", "attack, ms",
+        "memory, MiB", "ended, s"]
+
+
+def as_text(rows):
+    table = [HEAD] + [line for row in rows for line in lines_of(row)]
+    widths = [max(map(len, column)) for column in zip(*table)]
+    return "".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() + "\n"
+                   for line in table)
+
+
+def as_markdown(rows):
+    table = [HEAD, ["---"] * len(HEAD)] + [line for row in rows for line in lines_of(row)]
+    return "".join("| " + " | ".join(line) + " |\n" for line in table)
+
+
+def main(daemon, directory, scripts):
+    shutil.rmtree(directory, ignore_errors=True)
+    os.makedirs(directory)
+    environment = dict(os.environ, HOSTILE_TABLE=os.path.abspath(directory))
+    failed = [script for script in scripts if subprocess.run(
+        [sys.executable, script, daemon], env=environment, check=False).returncode]
+    rows = []
+    for path in glob.glob(os.path.join(directory, "*.json")):
+        with open(path, encoding="utf-8") as file:
+            rows.append(json.load(file))
+    rows.sort(key=order)
+    for name, text in (("table.json", json.dumps(rows, indent=1)), ("table.txt", as_text(rows)),
+                       ("table.md", as_markdown(rows))):
+        with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    print("\nLatencies are p50 / p99 / worst, the daemon's memory before / at most / afterwards.\n")
+    print(as_text(rows))
+    for row in rows:
+        for text in row["missed"]:
+            print(f"{row['row']} ({row['title']}): {text}")
+    for script in failed:
+        print(f"FAIL {script}")
+    print(f"hostile: {len(scripts) - len(failed)} passed, {len(failed)} failed, 0 skipped")
+    sys.exit(bool(failed))
+
+
+main(sys.argv[1], sys.argv[2], sys.argv[3:])
