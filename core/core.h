@@ -97,8 +97,9 @@ u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max,
  *			was consumed so far
  * BINDER_AGAIN		a long command stream is not finished (BINDER_SLICE_COST); what
  *			was consumed is in the argument. Serve others, then call
- *			binder_resume(): RESUME_WOKEN continues, RESUME_INTERRUPTED, for
- *			a thread that is being killed, drops the rest with -EINTR
+ *			binder_resume(): RESUME_WOKEN continues; RESUME_INTERRUPTED, for
+ *			a thread that is being killed, and RESUME_TIMED_OUT drop the
+ *			rest with -EINTR
  */
 
 /*
@@ -115,7 +116,9 @@ enum binder_resume_reason { RESUME_WOKEN, RESUME_INTERRUPTED, RESUME_TIMED_OUT }
 /*
  * Continues the call of @thread that returned BINDER_WOULD_BLOCK or BINDER_AGAIN, with the
  * same @cmd and @arg; returns as binder_ioctl(). After BINDER_WOULD_BLOCK a spurious call
- * returns it again. Interrupted: -EINTR, unless there is something to return already.
+ * returns it again. Interrupted: -EINTR, unless there is something to return already. Timed out:
+ * a read returns BR_NOOP if it has no work, as after binder_flush(); a command stream that is not
+ * finished ends with -EINTR.
  */
 int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
 		  enum binder_resume_reason reason);

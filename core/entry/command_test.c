@@ -86,6 +86,9 @@ TEST(command_long_stream)
 	bwr.read_consumed = 1;
 	CHECK(resume(&p, &bwr, RESUME_INTERRUPTED) == -EINTR);
 	CHECK(bwr.write_consumed == slice && !bwr.read_consumed);
+
+	CHECK(begin_long(&p, &bwr, BINDER_SLICE_COST + 1) == BINDER_AGAIN);
+	CHECK(resume(&p, &bwr, RESUME_TIMED_OUT) == -EINTR && bwr.write_consumed == slice);
 	/* It is over: the next call is one of its own. */
 	CHECK(begin_long(&p, &bwr, 1) == -EAGAIN && bwr.write_consumed == sizeof(u32));
 	CHECK(pair_end(&p));

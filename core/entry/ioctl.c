@@ -250,17 +250,28 @@ int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock
 	return err;
 }
 
+/* As binder_flush() does for all threads of a process. */
+static void end_wait(struct binder_thread *thread)
+{
+	binder_lock(&thread->proc->inner_lock);
+	BINDER_WRITE_ONCE(thread->need_return, true);
+	binder_unlock(&thread->proc->inner_lock);
+}
+
 int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
 		  enum binder_resume_reason reason)
 {
 	bool interrupted = reason == RESUME_INTERRUPTED;
+	bool timed_out = reason == RESUME_TIMED_OUT;
 	int err;
 
 	binder_enter();
+	if (timed_out && thread->wait == WAIT_READ)
+		end_wait(thread);
 	if (cmd == BINDER_FREEZE)
-		err = binder_freeze_resume(thread, reason == RESUME_TIMED_OUT, interrupted);
+		err = binder_freeze_resume(thread, timed_out, interrupted);
 	else if (thread->wait == WAIT_WRITE)
-		err = resume_write(thread, arg, interrupted);
+		err = resume_write(thread, arg, interrupted || timed_out);
 	else
 		err = read_returns(thread, arg, false, interrupted);
 	err = end_call(thread, err);

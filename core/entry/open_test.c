@@ -28,3 +28,15 @@ TEST(open_flush_ends_waiting_reads)
 	CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
 	CHECK(pair_end(&p));
 }
+
+TEST(open_read_returns_when_its_time_is_over)
+{
+	struct pair p;
+
+	pair_begin(&p);
+	REQUIRE(p.s->parked);
+	world_resume(p.s, RESUME_TIMED_OUT);
+	CHECK(!p.s->parked && p.s->result == 0 && !world_next(p.s, NULL));
+	CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
+	CHECK(pair_end(&p));
+}

@@ -3,6 +3,7 @@
 #include "call.h"
 
 #include "core.h"
+#include "expire.h"
 #include "open_file.h"
 #include "session.h"
 #include "watch.h"
@@ -15,6 +16,7 @@ bool call_begin(struct host_thread *thread, const struct request *request)
 		return false;
 	thread->unique = request->head->unique;
 	thread->euid = request->head->uid;
+	thread->stamp = expire_stamp();
 	thread->cmd = in->cmd;
 	thread->out_size = in->out_size;
 	__builtin_memcpy(thread->arg, in + 1, in->in_size);

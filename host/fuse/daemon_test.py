@@ -201,6 +201,25 @@ def end_comes_with_umount(directory):
         until(lambda: not is_running(daemon.pid))
 
 
+def end_by_the_kernel_is_an_error(directory):
+    control = os.path.join(directory, "fusectl")
+    os.mkdir(control)
+    if subprocess.run(["mount", "-t", "fusectl", "none", control], check=False,
+                      capture_output=True).returncode:
+        raise Skip("no fusectl")
+    mnt = os.path.join(directory, "mnt")
+    with subprocess.Popen([DAEMON, mnt, "--foreground"], stderr=subprocess.PIPE,
+                          text=True) as daemon:
+        until(lambda: is_mounted(mnt))
+        connection = os.minor(os.stat(mnt).st_dev)
+        with open(os.path.join(control, str(connection), "abort"), "w", encoding="ascii") as file:
+            file.write("1")
+        _, text = daemon.communicate(timeout=5)
+        assert daemon.returncode == 1 and "has aborted the connection" in text, text
+    assert not is_mounted(mnt)
+    subprocess.run(["umount", control], check=True)
+
+
 def second_daemon_is_refused(directory):
     with Daemon(directory) as daemon:
         done = start(daemon.mnt)

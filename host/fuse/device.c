@@ -12,6 +12,7 @@
 #include "call.h"
 #include "caller.h"
 #include "core.h"
+#include "expire.h"
 #include "files.h"
 #include "map.h"
 #include "open_file.h"
@@ -129,7 +130,8 @@ static void finish_one_woken(void)
 
 	if (!thread)
 		return;
-	late = thread->deadline_ns && thread->deadline_ns <= host_now_ns();
+	late = (thread->deadline_ns && thread->deadline_ns <= host_now_ns()) ||
+	       expire_is_due(thread->stamp);
 	resume_call(thread, late ? RESUME_TIMED_OUT : RESUME_WOKEN);
 }
 
@@ -143,12 +145,16 @@ void device_finish_woken(void)
 }
 
 /*
- * Signals end no call that is put back, save for one that kills the caller: the others need not
- * wait for it any more.
+ * Why a call that was put back is resumed; @reason: if nothing else is the case. Signals do not end
+ * it, save for one that kills the caller: the others need not wait for it any more.
  */
-static bool is_dying(struct host_thread *thread)
+static enum binder_resume_reason reason_of(struct host_thread *thread,
+					   enum binder_resume_reason reason)
 {
-	return park_is_interrupted(thread) && caller_is_dying(thread->tid);
+	if (expire_is_due(thread->stamp))
+		return RESUME_TIMED_OUT;
+	return park_is_interrupted(thread) && caller_is_dying(thread->tid) ? RESUME_INTERRUPTED
+									   : reason;
 }
 
 void device_continue_one(void)
@@ -160,7 +166,7 @@ void device_continue_one(void)
 	if (atomic_load(&thread->proc->ended))
 		call_reply(thread, -EBADF);
 	else
-		resume_call(thread, is_dying(thread) ? RESUME_INTERRUPTED : RESUME_WOKEN);
+		resume_call(thread, reason_of(thread, RESUME_WOKEN));
 }
 
 static void begin_call(struct host_thread *thread)
@@ -180,12 +186,23 @@ void device_serve_slow(void)
 		return;
 	if (atomic_load(&thread->proc->ended))
 		call_reply(thread, -EBADF);
-	else if (thread->not_begun && is_dying(thread))
+	else if (thread->not_begun && reason_of(thread, RESUME_WOKEN) != RESUME_WOKEN)
 		call_reply(thread, -EINTR);
 	else if (thread->not_begun)
 		begin_call(thread);
 	else
-		resume_call(thread, is_dying(thread) ? RESUME_INTERRUPTED : thread->resume_reason);
+		resume_call(thread, reason_of(thread, thread->resume_reason));
+}
+
+void device_end_overdue(void)
+{
+	static struct worker self;
+	struct host_thread *thread;
+
+	worker_set_self(&self);
+	while ((thread = park_claim_overdue()))
+		worker_push_woken(thread);
+	pool_hand_over(&self);
 }
 
 /*

@@ -29,6 +29,9 @@ void device_continue_one(void);
 /* The same for the slow lane, and a whole call. */
 void device_serve_slow(void);
 
+/* Ends the parked calls that may not wait any longer. Only for the thread of expire.h. */
+void device_end_overdue(void);
+
 /*
  * The process that opened @nodeid is dead: its buffer cannot be used any more. True: the kernel has
  * not released the open yet, so that another process may have a descriptor.

@@ -22,6 +22,10 @@
 #define FUSE_PASSTHROUGH		(1ULL << 37)
 #endif
 
+#ifndef FUSE_REQUEST_TIMEOUT
+#define FUSE_REQUEST_TIMEOUT		(1ULL << 42)
+#endif
+
 #ifndef FOPEN_PASSTHROUGH
 #define FOPEN_PASSTHROUGH		(1 << 7)
 #endif
@@ -37,7 +41,7 @@ struct fuse_backing_map {
 #define FUSE_DEV_IOC_BACKING_CLOSE	_IOW(229, 2, uint32_t)
 #endif
 
-/* struct fuse_init_out with the name that Linux 6.9 gave to its first unused word. */
+/* struct fuse_init_out with the names that Linux 6.9 and 6.14 gave to its first unused words. */
 struct abi_init_out {
 	uint32_t major;
 	uint32_t minor;
@@ -51,7 +55,8 @@ struct abi_init_out {
 	uint16_t map_alignment;
 	uint32_t flags2;
 	uint32_t max_stack_depth;
-	uint32_t unused[6];
+	uint16_t request_timeout;	/* seconds */
+	uint16_t unused[11];
 };
 
 /* struct fuse_open_out with the name that Linux 6.9 gave to its padding. */

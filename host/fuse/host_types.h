@@ -99,6 +99,7 @@ struct host_thread {
 	u32 out_size;
 	u64 unique;			/* the kernel's number of the request */
 	u64 deadline_ns;		/* of the wait; 0: none */
+	u32 stamp;			/* the period of its begin (expire.h) */
 	_Alignas(8) char arg[HOST_ARG_SIZE];
 	struct host_thread *next_woken;	/* in the queue of the worker that woke it, or fair.c */
 	/* in a queue that is fair between users (fair.c) */

@@ -11,6 +11,7 @@
 #include "core.h"
 #include "device.h"
 #include "dispatch.h"
+#include "expire.h"
 #include "files.h"
 #include "layout.h"
 #include "log.h"
@@ -90,7 +91,8 @@ static void set_limits(const struct options *options)
 	users_set_limit(USER_STUCK, STUCK_ALL, STUCK_ONE);
 }
 
-static void wait_for_end(void)
+/* False: the kernel has ended the connection. */
+static bool wait_for_end(const struct options *options)
 {
 	sigset_t set;
 	int signal_number;
@@ -100,7 +102,15 @@ static void wait_for_end(void)
 	sigaddset(&set, SIGINT);
 	while (sigwait(&set, &signal_number))
 		;
-	log_info("stopping");
+	/* unmounting is an end like any other */
+	if (!atomic_load(&session.ended) || !mount_exists()) {
+		log_info("stopping");
+		return true;
+	}
+	log_error("the kernel has aborted the connection of %s: an administrator asked it to, or a "
+		  "request was older than fs.fuse.max_request_timeout permits",
+		  options->mountpoint);
+	return false;
 }
 
 static void block_signals(void)
@@ -133,7 +143,8 @@ static bool serve(const struct options *options)
 	if (!layout_init(options->devices, options->mode, options->max_devices))
 		return false;
 	files_init();
-	if (!watch_start(&watch_handlers) || !pool_start(worker_count(options), &pool_handlers)) {
+	if (!watch_start(&watch_handlers) || !pool_start(worker_count(options), &pool_handlers) ||
+	    (session.timeout_s && !expire_start(session.timeout_s, device_end_overdue))) {
 		log_error("cannot start the threads: too little memory, or too low a limit of "
 			  "threads (ulimit -u) or descriptors (ulimit -n)");
 		return false;
@@ -149,6 +160,7 @@ static bool serve(const struct options *options)
 
 static bool run(const struct options *options)
 {
+	bool ok;
 	int fd;
 
 	if (!mount_prepare(options->mountpoint))
@@ -163,15 +175,18 @@ static bool run(const struct options *options)
 		mount_undo(options->mountpoint);
 		return false;
 	}
+	if (session.timeout_s)
+		log_info("the kernel ends requests after %u s; calls return before that",
+			 session.timeout_s);
 	log_info("serving %s at %s%s", options->devices, options->mountpoint,
 		 session.passthrough ? ", buffers mapped directly" : "");
 	ready_announce();
-	wait_for_end();
+	ok = wait_for_end(options);
 	ready_announce_end();
 	mount_undo(options->mountpoint);
 	if (options->pid_file)
 		unlink(options->pid_file);
-	return true;
+	return ok;
 }
 
 int main(int argc, char **argv)

@@ -30,6 +30,7 @@
 
 static bool made_directory;
 static bool mounted;
+static char mounted_at[4096];	/* the real path */
 
 /* Runs fusermount3 with @args; it inherits @fd unless that is -1. Returns its exit status. */
 static int run_fusermount(char *const args[], int fd)
@@ -104,6 +105,11 @@ static bool is_our_mount(const char *path)
 	free(line);
 	fclose(file);
 	return ours;
+}
+
+bool mount_exists(void)
+{
+	return is_our_mount(mounted_at);
 }
 
 /* realpath(3) would fail on the mount of a dead daemon. */
@@ -213,8 +219,11 @@ int mount_fuse(const char *mountpoint, bool allow_other)
 {
 	char options[160];
 	struct stat st;
-	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	int fd;
 
+	if (!realpath(mountpoint, mounted_at))
+		mounted_at[0] = 0;
+	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (fd < 0) {
 		log_open_failure();
 		return -1;

@@ -26,6 +26,9 @@ bool mount_prepare(const char *mountpoint);
  */
 int mount_fuse(const char *mountpoint, bool allow_other);
 
+/* Is what mount_fuse() mounted still there? Reads the list of mounts and does not touch it. */
+bool mount_exists(void);
+
 /* Detaches the mount and removes the directory if mount_prepare() created it. */
 void mount_undo(const char *mountpoint);
 

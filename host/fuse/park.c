@@ -14,6 +14,7 @@
 #include "park.h"
 
 #include "core.h"
+#include "expire.h"
 #include "worker.h"
 
 #define BUCKETS 1024u
@@ -163,6 +164,12 @@ static bool is_of(const struct host_thread *thread, const void *proc)
 	return thread->proc == proc;
 }
 
+static bool is_overdue(const struct host_thread *thread, const void *unused)
+{
+	(void)unused;
+	return expire_is_due(thread->stamp);
+}
+
 static struct host_thread *claim_if(bool (*wanted)(const struct host_thread *, const void *),
 				    const void *arg)
 {
@@ -183,6 +190,11 @@ static struct host_thread *claim_if(bool (*wanted)(const struct host_thread *, c
 struct host_thread *park_claim_expired(u64 now_ns)
 {
 	return claim_if(is_expired, &now_ns);
+}
+
+struct host_thread *park_claim_overdue(void)
+{
+	return claim_if(is_overdue, NULL);
 }
 
 struct host_thread *park_claim_of(const struct host_proc *proc)

@@ -59,6 +59,9 @@ struct host_thread *park_interrupt(u64 unique, bool *known);
 /* Claims a parked call whose deadline is not after @now_ns; NULL: none. */
 struct host_thread *park_claim_expired(u64 now_ns);
 
+/* Claims a parked call that may not wait any longer (expire.h); NULL: none. */
+struct host_thread *park_claim_overdue(void);
+
 /* Claims a parked call of @proc; NULL: none. */
 struct host_thread *park_claim_of(const struct host_proc *proc);
 

@@ -11,6 +11,7 @@
 #include "backlog.h"
 #include "call.h"
 #include "caller.h"
+#include "expire.h"
 #include "log.h"
 #include "open_file.h"
 #include "session.h"
@@ -275,29 +276,36 @@ static void set_stuck(struct worker *worker)
 		start_worker(FINISHES, worker);
 }
 
+/*
+ * Replies in place of a worker that waits in a client's memory, where the client cannot wait for
+ * it. A client that is being killed must be able to exit: the page fault may depend on that very
+ * client. Otherwise the kernel may not permit requests to last longer. The worker's own reply fails
+ * later.
+ */
+static void abort_if_overdue(struct worker *worker)
+{
+	u64 unique = atomic_load(&worker->unique);
+	bool dying;
+
+	if (!unique || atomic_load(&worker->aborted) == unique)
+		return;
+	dying = caller_is_dying(atomic_load(&worker->client_tid));
+	if (!dying && !expire_is_due(atomic_load(&worker->stamp)))
+		return;
+	atomic_store(&worker->aborted, unique);
+	session_reply_ioctl(unique, dying ? -EINTR : -EFAULT, NULL, 0);
+}
+
 /* @unchanged: it is in the step of the last check. Pool lock held. */
 static void check_busy(struct worker *worker, bool unchanged)
 {
 	if (!is_in_client_memory(worker))
 		return;
+	if (expire_is_due(atomic_load(&worker->stamp)))
+		abort_if_overdue(worker);
 	open_file_charge_time(atomic_load(&worker->nodeid), WATCH_CHECK_MS);
 	if (unchanged && nr_stuck < WORKERS_STUCK_MAX)
 		set_stuck(worker);
-}
-
-/*
- * A client that is being killed waits for the reply, and the page fault that the worker waits for
- * may depend on that very client: reply, so that it can exit. The worker's own reply fails later.
- */
-static void abort_if_killed(struct worker *worker)
-{
-	u64 unique = atomic_load(&worker->unique);
-
-	if (!unique || atomic_load(&worker->aborted) == unique ||
-	    !caller_is_dying(atomic_load(&worker->client_tid)))
-		return;
-	atomic_store(&worker->aborted, unique);
-	session_reply_ioctl(unique, -EINTR, NULL, 0);
 }
 
 bool pool_has_stuck(void)
@@ -318,7 +326,7 @@ bool pool_check(void)
 		if (!worker->in_use)
 			continue;
 		if (atomic_load(&worker->stuck)) {
-			abort_if_killed(worker);
+			abort_if_overdue(worker);
 			busy = true;
 			continue;
 		}

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -30,12 +31,49 @@ struct session session = { .fd = -1 };
  */
 #define MAX_BACKGROUND 1024
 
+/* The kernel checks at intervals of 15 s and takes no shorter limit. */
+#define TIMEOUT_LEAST_S 15u
+
+static unsigned int read_sysctl(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	unsigned int value = 0;
+
+	if (file && fscanf(file, "%u", &value) != 1)
+		value = 0;
+	if (file)
+		fclose(file);
+	return value;
+}
+
+/*
+ * The kernel's limit on the age of requests. The administrator's default gives way to the longest
+ * time that a file system can ask for, the administrator's maximum does not.
+ */
+static void negotiate_timeout(uint64_t *wanted, struct abi_init_out *out)
+{
+	unsigned int preset = read_sysctl("/proc/sys/fs/fuse/default_request_timeout");
+	unsigned int most = read_sysctl("/proc/sys/fs/fuse/max_request_timeout");
+
+	if (!(*wanted & FUSE_REQUEST_TIMEOUT))
+		return;
+	if (!preset && !most) {
+		*wanted &= ~FUSE_REQUEST_TIMEOUT;
+		return;
+	}
+	out->request_timeout = UINT16_MAX;
+	session.timeout_s = most && most < UINT16_MAX ? most : UINT16_MAX;
+	if (session.timeout_s < TIMEOUT_LEAST_S)
+		session.timeout_s = TIMEOUT_LEAST_S;
+}
+
 static void reply_init(const struct fuse_in_header *head, const struct fuse_init_in *in,
 		       bool want_passthrough)
 {
 	uint64_t offered = in->flags;
 	uint64_t wanted = FUSE_ASYNC_READ | FUSE_BIG_WRITES | FUSE_PARALLEL_DIROPS |
-			  FUSE_MAX_PAGES | FUSE_INIT_EXT | FUSE_DIRECT_IO_ALLOW_MMAP;
+			  FUSE_MAX_PAGES | FUSE_INIT_EXT | FUSE_DIRECT_IO_ALLOW_MMAP |
+			  FUSE_REQUEST_TIMEOUT;
 	struct abi_init_out out = {
 		.major = FUSE_KERNEL_VERSION,
 		.minor = in->minor < FUSE_KERNEL_MINOR_VERSION ? in->minor
@@ -53,6 +91,7 @@ static void reply_init(const struct fuse_in_header *head, const struct fuse_init
 	if (want_passthrough)
 		wanted |= FUSE_PASSTHROUGH;
 	wanted &= offered;
+	negotiate_timeout(&wanted, &out);
 	out.flags = (uint32_t)wanted;
 	out.flags2 = (uint32_t)(wanted >> 32);
 	session.passthrough = wanted & FUSE_PASSTHROUGH;
@@ -111,10 +150,10 @@ bool session_read(struct request *request, void *buffer)
 			request->body_size = (uint32_t)got - sizeof(struct fuse_in_header);
 			return true;
 		}
-		if (got < 0 && errno == ENODEV)
-			return false;
 		if (got < 0 && errno != EINTR && errno != EAGAIN && errno != ENOENT) {
-			log_error("reading /dev/fuse: %s", strerror(errno));
+			if (errno != ENODEV)
+				log_error("reading /dev/fuse: %s", strerror(errno));
+			atomic_store(&session.ended, true);
 			return false;
 		}
 	}

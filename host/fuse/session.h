@@ -11,6 +11,7 @@
 
 #include "fuse_abi.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,8 @@ struct request {
 struct session {
 	int fd;
 	bool passthrough;		/* opens can be backed by files of the daemon */
+	unsigned int timeout_s;		/* the kernel's limit on the age of requests; 0: none */
+	atomic_bool ended;		/* by the kernel; see session_read() */
 	_Atomic uint64_t device;	/* st_dev of the mount; 0 until it is known */
 };
 
@@ -45,7 +48,8 @@ bool session_init(int fd, bool want_passthrough);
 
 /*
  * Waits for the next request and reads it into @buffer of SESSION_BUFFER_SIZE bytes.
- * Returns false when the file system has been unmounted.
+ * Returns false, and sets session.ended, when the file system has been unmounted or the kernel has
+ * aborted the connection.
  */
 bool session_read(struct request *request, void *buffer);
 

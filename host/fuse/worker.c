@@ -3,6 +3,7 @@
 #include "worker.h"
 
 #include "core.h"
+#include "expire.h"
 
 _Thread_local struct worker *worker_self;
 
@@ -24,11 +25,15 @@ static void advance(struct worker *self, unsigned int steps)
 			      memory_order_release);
 }
 
-/* An INTERRUPT that does not see the request yet is sent again by the kernel. */
+/*
+ * An INTERRUPT that does not see the request yet is sent again by the kernel. The stamp is stored
+ * before the request: a thread that sees the request does not see an older stamp.
+ */
 void worker_begin_request(u64 unique)
 {
 	struct worker *self = worker_self;
 
+	atomic_store_explicit(&self->stamp, expire_stamp(), memory_order_relaxed);
 	atomic_store_explicit(&self->unique, unique, memory_order_release);
 	atomic_store_explicit(&self->nodeid, 0, memory_order_relaxed);
 	advance(self, 1);
@@ -46,7 +51,8 @@ void worker_begin_step(const struct host_thread *thread)
 {
 	struct worker *self = worker_self;
 
-	atomic_store_explicit(&self->unique, thread->unique, memory_order_relaxed);
+	atomic_store_explicit(&self->stamp, thread->stamp, memory_order_relaxed);
+	atomic_store_explicit(&self->unique, thread->unique, memory_order_release);
 	atomic_store_explicit(&self->client_tid, thread->tid, memory_order_relaxed);
 	atomic_store_explicit(&self->nodeid, thread->proc->nodeid, memory_order_relaxed);
 	advance(self, 2);

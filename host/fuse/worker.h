@@ -26,6 +26,7 @@ struct worker {
 	/* Written by the worker itself, except for @interrupted and @aborted. */
 	_Atomic u64 unique;		/* the request that it handles; 0: none */
 	atomic_int client_tid;		/* thread that made the request */
+	atomic_uint stamp;		/* the period in which the request began (expire.h) */
 	_Atomic u64 interrupted;	/* request for which an INTERRUPT came */
 	_Atomic u64 aborted;		/* request to which another thread has replied */
 	atomic_uint progress;		/* odd: busy; changes with every step */
@@ -73,8 +74,8 @@ bool worker_set_interrupted(u64 unique);
 bool worker_was_interrupted(u64 unique);
 
 /*
- * Did another thread reply to the request @unique of the running worker? Its caller was killed, and
- * once it has exited, its number may be that of another thread.
+ * Did another thread reply to the request @unique of the running worker? Once its caller has
+ * exited, its number may be that of another thread.
  */
 static inline bool worker_was_aborted(u64 unique)
 {

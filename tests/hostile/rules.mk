@@ -6,12 +6,14 @@
 #   recycled     a thread number with a new owner while a worker is stuck
 #   slow_memory  command streams in memory that takes its time
 #   stream       one write of a gibibyte of commands
+#   timeout      calls that last longer than the kernel lets requests wait; long form only
 #
 # The long form of all, with a table of what the victims see, in build/hostile:
 #
 #   make test-hostile
 HOSTILE_DIR := tests/hostile
 HOSTILE_ATTACKS := stream freeze recycled slow_memory
+HOSTILE_LONG := timeout
 
 LONG_TESTS += hostile:table
 TESTS += $(HOSTILE_ATTACKS:%=hostile:%)
@@ -19,4 +21,4 @@ TESTS += $(HOSTILE_ATTACKS:%=hostile:%)
 hostile.needs := $(BIN)/anybinderd
 hostile.run = timeout 300 $(PYTHON) $(HOSTILE_DIR)/$(variant).py $(BIN)/anybinderd
 hostile.table.run = $(PYTHON) $(HOSTILE_DIR)/table.py $(BIN)/anybinderd $(BUILD)/hostile \
-	$(HOSTILE_ATTACKS:%=$(HOSTILE_DIR)/%.py)
+	$(HOSTILE_ATTACKS:%=$(HOSTILE_DIR)/%.py) $(HOSTILE_LONG:%=$(HOSTILE_DIR)/%.py)

@@ -53,5 +53,6 @@ def a_signal_does_not_cut_a_stream():
         pass
 
 
-hostile.run("hostile-stream", others_are_served_meanwhile_and_killed_writers_end,
-            a_signal_does_not_cut_a_stream)
+if __name__ == "__main__":
+    hostile.run("hostile-stream", others_are_served_meanwhile_and_killed_writers_end,
+                a_signal_does_not_cut_a_stream)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Calls that may not wait for long.
+ *
+ * Linux 6.14 and later can limit the age of FUSE requests (sysctls fs.fuse.default_request_timeout
+ * and fs.fuse.max_request_timeout): one that is older ends the whole connection. A call, however,
+ * may wait without limit, for work or in memory that its client does not provide. Where a limit
+ * applies, calls are therefore ended before it: a waiting read returns without work, as it does
+ * after close(2) of any descriptor of its file, the rest of a command stream is left to the client
+ * (-EINTR), and a call that is stuck in its client's memory fails with -EFAULT.
+ *
+ * Ages are counted in periods, so that a call costs no reading of the clock.
+ */
+#ifndef HOST_FUSE_EXPIRE_H
+#define HOST_FUSE_EXPIRE_H
+
+#include "host_types.h"
+
+/* The periods in a limit, and how many of them a call may take. */
+#define EXPIRE_PERIODS 8u
+#define EXPIRE_AGE 5u
+
+/* The current period, from 1; 0: there is no limit. */
+extern atomic_uint expire_period;
+
+/*
+ * Starts the thread that counts the periods of a limit of @timeout_s and ends calls that are too
+ * old by @end_calls. False: no thread.
+ */
+bool expire_start(unsigned int timeout_s, void (*end_calls)(void));
+
+/* The period in which a call begins. */
+static inline u32 expire_stamp(void)
+{
+	return atomic_load_explicit(&expire_period, memory_order_relaxed);
+}
+
+/* Is a call of the period @stamp too old? */
+static inline bool expire_is_due(u32 stamp)
+{
+	return stamp && expire_stamp() - stamp >= EXPIRE_AGE;
+}
+
+#endif
