@@ -11,6 +11,7 @@
 #include "backlog.h"
 #include "call.h"
 #include "caller.h"
+#include "congestion.h"
 #include "core.h"
 #include "expire.h"
 #include "files.h"
@@ -49,6 +50,15 @@ void device_open(const struct request *request, struct binder_context *context)
 
 static void finish_one_woken(void);
 
+/* @reason: for which the call is to be resumed, unless it has not begun. */
+static void put_back(struct host_thread *thread, struct fair_queue *queue,
+		     enum binder_resume_reason reason)
+{
+	thread->resume_reason = reason;
+	park_register(thread);	/* for an INTERRUPT */
+	fair_push(queue, thread, thread->proc->file->uid);
+}
+
 /*
  * Completes a call after the engine returned @result: parks it, puts it back, leaves it to the
  * injector, or replies to it. @own: it is the call of the request that the worker has read.
@@ -71,8 +81,7 @@ static void finish_call(struct host_thread *thread, int result, bool own)
 								  : RESUME_WOKEN);
 	}
 	if (result == BINDER_AGAIN) {
-		park_register(thread);	/* for an INTERRUPT */
-		fair_push(&backlog, thread, thread->proc->file->uid);
+		put_back(thread, &backlog, RESUME_WOKEN);
 		return;
 	}
 	if (files_start(thread, result))
@@ -92,14 +101,11 @@ static void finish_call(struct host_thread *thread, int result, bool own)
 }
 
 /* If the user's memory costs too much time: has the call served apart from those of others. */
-static bool put_in_slow_lane(struct host_thread *thread)
+static bool put_in_slow_lane(struct host_thread *thread, enum binder_resume_reason reason)
 {
-	u32 uid = thread->proc->file->uid;
-
-	if (!users_is_slow(uid) || worker_self->slow)
+	if (!users_is_slow(thread->proc->file->uid) || worker_self->slow)
 		return false;
-	park_register(thread);	/* for an INTERRUPT */
-	fair_push(&slow_lane, thread, uid);
+	put_back(thread, &slow_lane, reason);
 	pool_serve_slow();
 	return true;
 }
@@ -110,8 +116,7 @@ static void resume_call(struct host_thread *thread, enum binder_resume_reason re
 	struct binder_thread *binder_thread = binder_thread_of_host(thread);
 
 	thread->not_begun = false;
-	thread->resume_reason = reason;
-	if (put_in_slow_lane(thread))
+	if (put_in_slow_lane(thread, reason))
 		return;
 
 	/* its work stays queued, but no further worker is risked in its memory */
@@ -157,18 +162,6 @@ static enum binder_resume_reason reason_of(struct host_thread *thread,
 									   : reason;
 }
 
-void device_continue_one(void)
-{
-	struct host_thread *thread = fair_pop(&backlog);
-
-	if (!thread)
-		return;
-	if (atomic_load(&thread->proc->ended))
-		call_reply(thread, -EBADF);
-	else
-		resume_call(thread, reason_of(thread, RESUME_WOKEN));
-}
-
 static void begin_call(struct host_thread *thread)
 {
 	struct open_file *file = thread->proc->file;
@@ -178,20 +171,30 @@ static void begin_call(struct host_thread *thread)
 					 file->nonblock), true);
 }
 
-void device_serve_slow(void)
+static void serve_queued(struct fair_queue *queue)
 {
-	struct host_thread *thread = fair_pop(&slow_lane);
+	struct host_thread *thread = fair_pop(queue);
 
 	if (!thread)
 		return;
 	if (atomic_load(&thread->proc->ended))
 		call_reply(thread, -EBADF);
-	else if (thread->not_begun && reason_of(thread, RESUME_WOKEN) != RESUME_WOKEN)
-		call_reply(thread, -EINTR);
-	else if (thread->not_begun)
-		begin_call(thread);
-	else
+	else if (!thread->not_begun)
 		resume_call(thread, reason_of(thread, thread->resume_reason));
+	else if (reason_of(thread, RESUME_WOKEN) != RESUME_WOKEN)
+		call_reply(thread, -EINTR);
+	else if (!put_in_slow_lane(thread, RESUME_WOKEN))
+		begin_call(thread);
+}
+
+void device_continue_one(void)
+{
+	serve_queued(&backlog);
+}
+
+void device_serve_slow(void)
+{
+	serve_queued(&slow_lane);
 }
 
 void device_end_overdue(void)
@@ -252,7 +255,11 @@ void device_ioctl(const struct request *request)
 		return;
 	}
 	thread->not_begun = true;
-	if (!put_in_slow_lane(thread))
+	if (put_in_slow_lane(thread, RESUME_WOKEN))
+		return;
+	if (congestion_is_on())
+		put_back(thread, &backlog, RESUME_WOKEN);
+	else
 		begin_call(thread);
 }
 

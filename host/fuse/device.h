@@ -24,9 +24,9 @@ void device_interrupt(const struct request *request);
 /* Resumes the parked calls that the running worker has woken, and sends its poll notifications. */
 void device_finish_woken(void);
 
-/* Executes one slice of a call of the backlog (backlog.h), if there is one. */
+/* Serves a call of the backlog (backlog.h), if there is one: a slice of it if it is long. */
 void device_continue_one(void);
-/* The same for the slow lane, and a whole call. */
+/* The same for the slow lane. */
 void device_serve_slow(void);
 
 /* Ends the parked calls that may not wait any longer. Only for the thread of expire.h. */

@@ -106,7 +106,7 @@ struct host_thread {
 	struct host_thread *next_user;
 	struct host_thread *last_of_user;
 	u32 queue_uid;
-	bool not_begun;			/* in the slow lane: the engine has not seen the call */
+	bool not_begun;			/* there: the engine has not seen the call */
 	u8 resume_reason;		/* there, else: what it is to be resumed for */
 	struct host_thread *next_parked;	/* in its bucket of requests (park.c) */
 	struct host_thread **parked_slot;	/* NULL: in none */

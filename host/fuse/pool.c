@@ -11,6 +11,7 @@
 #include "backlog.h"
 #include "call.h"
 #include "caller.h"
+#include "congestion.h"
 #include "expire.h"
 #include "log.h"
 #include "open_file.h"
@@ -194,12 +195,30 @@ static bool serve_one(void *buffer)
 
 	if (!session_read(&request, buffer))
 		return false;
+	congestion_note(request.head->uid);
 	worker_begin_request(request.head->unique);
 	watch_arm_check();
 	pool_handlers->serve(&request);
 	pool_handlers->finish_woken();
 	worker_end_request();
 	return true;
+}
+
+/*
+ * Serves a request, or more if they only go to the backlog; if there is a backlog, only those that
+ * wait. False: the file system was unmounted.
+ */
+static bool serve_some(struct worker *self, void *buffer, bool idle)
+{
+	unsigned int most = congestion_is_on() ? CONGESTION_READS : 1;
+	bool ok = true;
+
+	for (; ok && most && (idle || session_has_request()); most--) {
+		ok = serve_one(buffer);
+		if (idle || atomic_load(&self->stuck))
+			break;
+	}
+	return ok;
 }
 
 static void serve_requests(struct worker *self)
@@ -210,8 +229,8 @@ static void serve_requests(struct worker *self)
 	while (buffer && !atomic_load(&self->stuck)) {
 		bool idle = fair_is_empty(&backlog);
 
-		if ((idle || session_has_request()) && !serve_one(buffer)) {
-			kill(getpid(), SIGTERM);	/* the mount was removed: end the daemon */
+		if (!serve_some(self, buffer, idle)) {
+			kill(getpid(), SIGTERM);	/* end the daemon */
 			break;
 		}
 		if (!idle)
@@ -318,6 +337,7 @@ bool pool_check(void)
 	struct worker *worker;
 	bool busy;
 
+	congestion_sample(session_has_request());
 	busy = users_pay(WATCH_CHECK_MS);
 	pthread_mutex_lock(&pool_lock);
 	for (unsigned int i = 0; (worker = worker_at(i)); i++) {

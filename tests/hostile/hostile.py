@@ -9,6 +9,7 @@ their will.
 """
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 import victims
 from victims import Result, serve    # noqa: F401 (part of this interface)
@@ -28,6 +30,7 @@ from binder_client import Client    # pylint: disable=wrong-import-order
 # Users without a name or a process on any ordinary machine.
 SERVER, VICTIM, HONEST, ATTACKER = range(3900001, 3900005)
 
+PROGRAM = os.path.abspath(sys.argv[1])
 TABLE = os.environ.get("HOSTILE_TABLE")
 SECONDS = 8 if TABLE else 2
 
@@ -45,7 +48,6 @@ class Daemon:
     `binder`."""
 
     def __init__(self, *options):
-        self.program = os.path.abspath(sys.argv[1])
         self.options = options
 
     def __enter__(self):
@@ -53,7 +55,7 @@ class Daemon:
         os.chmod(self.directory, 0o755)
         self.mnt = os.path.join(self.directory, "mnt")
         self.path = os.path.join(self.mnt, "binder")
-        self.process = subprocess.Popen([self.program, self.mnt, "--foreground", "--mode=0666",
+        self.process = subprocess.Popen([PROGRAM, self.mnt, "--foreground", "--mode=0666",
                                          "--threads=2", *self.options])
         try:
             wait_until(lambda: os.path.exists(self.path), 10)
@@ -132,6 +134,11 @@ def user(uid, function, *args):
             signal.alarm(120)    # whatever happens to the test
             function(lambda: os.write(notify, b"x"), *args)
             status = 0
+        except OSError as error:
+            if error.errno not in (errno.ECONNABORTED, errno.ENOTCONN):    # the daemon has ended
+                traceback.print_exc()
+        except Exception:    # pylint: disable=broad-except
+            traceback.print_exc()
         finally:
             os._exit(status)
     os.close(notify)

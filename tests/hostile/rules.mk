@@ -2,6 +2,7 @@
 #
 # Attacks of one user on the others, each a script of tests/hostile, as root, who becomes the users.
 #
+#   flood        as many requests as many threads can make
 #   freeze       BINDER_FREEZE of another user's process
 #   recycled     a thread number with a new owner while a worker is stuck
 #   slow_memory  command streams in memory that takes its time
@@ -12,13 +13,15 @@
 #
 #   make test-hostile
 HOSTILE_DIR := tests/hostile
-HOSTILE_ATTACKS := stream freeze recycled slow_memory
+HOSTILE_ATTACKS := stream flood freeze recycled slow_memory
 HOSTILE_LONG := timeout
 
 LONG_TESTS += hostile:table
 TESTS += $(HOSTILE_ATTACKS:%=hostile:%)
 
-hostile.needs := $(BIN)/anybinderd
+$(BIN)/hostile-flood: $(OBJ)/$(HOSTILE_DIR)/flood.o
+
+hostile.needs := $(BIN)/anybinderd $(BIN)/hostile-flood
 hostile.run = timeout 300 $(PYTHON) $(HOSTILE_DIR)/$(variant).py $(BIN)/anybinderd
 hostile.table.run = $(PYTHON) $(HOSTILE_DIR)/table.py $(BIN)/anybinderd $(BUILD)/hostile \
 	$(HOSTILE_ATTACKS:%=$(HOSTILE_DIR)/%.py) $(HOSTILE_LONG:%=$(HOSTILE_DIR)/%.py)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * More requests than the workers serve, from more than one user.
+ *
+ * The kernel hands requests out in the order in which they came, so a user with a thousand calling
+ * threads has a thousand turns for each turn of a user with one. It is noticed by samples: several
+ * users have made requests since the last one, and at each some are waiting. While that lasts,
+ * calls are not served when they are read: the workers first read the requests that wait, into the
+ * backlog, which is served round robin between users (fair.h). Each caller waits for its call, so
+ * the kernel's queue stays short, and a call of another user is soon read and soon served.
+ */
+#ifndef HOST_FUSE_CONGESTION_H
+#define HOST_FUSE_CONGESTION_H
+
+#include "host_types.h"
+
+/* Requests that a worker reads before it takes a call from the backlog. */
+#define CONGESTION_READS 64u
+
+#define CONGESTION_NONE (~0u)
+
+struct congestion {
+	atomic_bool is_on;
+	atomic_bool mixed;		/* requests of several users since the last sample */
+	atomic_uint uid;		/* of the first request since then, or CONGESTION_NONE */
+};
+
+extern struct congestion congestion;
+
+static inline bool congestion_is_on(void)
+{
+	return atomic_load_explicit(&congestion.is_on, memory_order_relaxed);
+}
+
+/* A request of @uid came. Stores twice between two samples at most. */
+static inline void congestion_note(u32 uid)
+{
+	u32 first = atomic_load_explicit(&congestion.uid, memory_order_relaxed);
+
+	if (first == CONGESTION_NONE)
+		atomic_store_explicit(&congestion.uid, uid, memory_order_relaxed);
+	else if (first != uid && !atomic_load_explicit(&congestion.mixed, memory_order_relaxed))
+		atomic_store_explicit(&congestion.mixed, true, memory_order_relaxed);
+}
+
+/* A sample, at intervals of some ms while the workers are busy. @waiting: there are requests. */
+void congestion_sample(bool waiting);
+
+#endif
