@@ -132,6 +132,9 @@ bool binder_poll(struct binder_thread *thread);
  * for no lock.
  */
 size_t binder_shrink(size_t max);
+/* The same for the opens for which @wanted() returns true. */
+size_t binder_shrink_some(size_t max, bool (*wanted)(const struct host_proc *proc, void *arg),
+			  void *arg);
 /* How many there are; 0 also if a lock is taken. */
 size_t binder_idle_pages(void);
 

@@ -41,10 +41,13 @@
 
 /* ---- memory ---------------------------------------------------------- */
 
-/* Zeroed memory of @size bytes, freed by host_free(). [sleeps] [fails: NULL] */
-static inline void *host_alloc(size_t size);
+/*
+ * Zeroed memory of @size bytes, freed by host_free(). @owner: the open that it is for, or NULL;
+ * a host may bound what the opens of a user have together. [sleeps] [fails: NULL]
+ */
+static inline void *host_alloc(const struct host_proc *owner, size_t size);
 /* As host_alloc(), for sizes up to several MiB. [sleeps] [fails: NULL] */
-static inline void *host_alloc_large(size_t size);
+static inline void *host_alloc_large(const struct host_proc *owner, size_t size);
 /* Frees memory of either function; NULL is allowed. [sleeps] */
 static inline void host_free(void *ptr);
 

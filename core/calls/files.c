@@ -29,12 +29,13 @@ static int store_numbers(struct binder_transaction *t, struct binder_proc *proc,
 
 int binder_files_install(struct binder_transaction *t, struct binder_thread *thread, u32 **fds)
 {
+	const struct host_proc *owner = &thread->proc->host;
 	struct host_file **files;
 	int err;
 	u32 i;
 
-	*fds = host_alloc(t->nr_files * sizeof(**fds));
-	files = host_alloc(t->nr_files * sizeof(*files));
+	*fds = host_alloc(owner, t->nr_files * sizeof(**fds));
+	files = host_alloc(owner, t->nr_files * sizeof(*files));
 	err = *fds && files ? 0 : -ENOMEM;
 	if (!err) {
 		for (i = 0; i < t->nr_files; i++)

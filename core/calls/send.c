@@ -272,7 +272,7 @@ static struct binder_work *new_completion(struct binder_thread *thread)
 
 	thread->spare = NULL;
 	if (!work)
-		work = host_alloc(sizeof(*work));
+		work = host_alloc(&thread->proc->host, sizeof(*work));
 	if (work) {
 		binder_work_init(work, WORK_COMPLETE);
 		binder_stats_created_by(&thread->proc->stats, STAT_COMPLETE);

@@ -35,7 +35,7 @@ struct binder_transaction *binder_transaction_new(struct binder_thread *thread)
 
 	thread->spare_transaction = NULL;
 	if (!t)
-		t = host_alloc(sizeof(*t));
+		t = host_alloc(&thread->proc->host, sizeof(*t));
 	if (!t)
 		return NULL;
 	binder_work_init(&t->work, WORK_TRANSACTION);

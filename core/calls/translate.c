@@ -40,17 +40,22 @@ static int bad(struct walk *w, int err, const char *what)
 	return binder_fail(w->why, binder_ret_of(err), err, what);
 }
 
+static const struct host_proc *sender_of(const struct walk *w)
+{
+	return &w->x->thread->proc->host;
+}
+
 /* ---- resources and files ----------------------------------------------------- */
 
-/* Makes room for one more element of an array that doubles as it grows. */
-static void *grow(void *array, u32 nr, u32 *max, size_t size)
+/* Makes room for one more element of an array of @owner that doubles as it grows. */
+static void *grow(const struct host_proc *owner, void *array, u32 nr, u32 *max, size_t size)
 {
 	u32 want = *max ? 2 * *max : 4;
 	void *bigger;
 
 	if (nr < *max)
 		return array;
-	bigger = host_alloc(want * size);
+	bigger = host_alloc(owner, want * size);
 	if (!bigger)
 		return NULL;
 	if (nr)
@@ -64,8 +69,8 @@ static void *grow(void *array, u32 nr, u32 *max, size_t size)
 static struct binder_resource *next_resource(struct walk *w)
 {
 	struct binder_buffer *b = w->buffer;
-	void *resources =
-		grow(b->resources, b->nr_resources, &w->max_resources, sizeof(*b->resources));
+	void *resources = grow(&w->x->target->host, b->resources, b->nr_resources,
+			       &w->max_resources, sizeof(*b->resources));
 
 	if (!resources)
 		return NULL;
@@ -83,7 +88,7 @@ static int add_file(struct walk *w, u32 fd, size_t map_off, bool in_array)
 
 	if (t->nr_files >= BINDER_MAX_FILES)
 		return bad(w, -ENOMEM, "too many files in one transaction");
-	files = grow(t->files, t->nr_files, &w->max_files, sizeof(*t->files));
+	files = grow(sender_of(w), t->files, t->nr_files, &w->max_files, sizeof(*t->files));
 	if (files)
 		t->files = files;
 	if (!files || (in_array && !next_resource(w)))
@@ -244,7 +249,7 @@ static int translate_fda(struct walk *w)
 		return 0;
 	if (o->num_fds > BINDER_MAX_FILES)
 		return bad(w, -ENOMEM, "too many files in one transaction");
-	fds = host_alloc(o->num_fds * sizeof(*fds));
+	fds = host_alloc(sender_of(w), o->num_fds * sizeof(*fds));
 	if (!fds)
 		return bad(w, -ENOMEM, "no memory for an fd array");
 	err = host_read_caller(&w->x->thread->host, fds, source, o->num_fds * sizeof(*fds));
@@ -264,7 +269,7 @@ static int translate_ptr(struct walk *w)
 
 	if (sg_full(&w->sg)) {
 		u32 max = sg_next_max(&w->sg);
-		struct sg_buffer *chain = host_alloc(max * sizeof(*chain));
+		struct sg_buffer *chain = host_alloc(sender_of(w), max * sizeof(*chain));
 
 		if (!chain)
 			return bad(w, -ENOMEM, "no memory for nested buffers");
@@ -366,7 +371,7 @@ static int fetch_offsets(struct walk *w)
 		return 0;
 	if (w->nr > BINDER_MAX_OBJECTS)
 		return bad(w, -ENOMEM, "too many objects in one transaction");
-	w->offsets = host_alloc_large(tr->offsets_size);
+	w->offsets = host_alloc_large(sender_of(w), tr->offsets_size);
 	if (!w->offsets)
 		return bad(w, -ENOMEM, "no memory for the offsets");
 	err = host_read_caller(&w->x->thread->host, w->offsets, tr->data.ptr.offsets,

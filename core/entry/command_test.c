@@ -50,7 +50,7 @@ static int resume(struct pair *p, struct binder_write_read *bwr, enum binder_res
 /* Begins a non-blocking write of @count times BC_ENTER_LOOPER, and a read; returns the result. */
 static int begin_long(struct pair *p, struct binder_write_read *bwr, u32 count)
 {
-	u32 *stream = host_alloc_large(count * sizeof(*stream));
+	u32 *stream = host_alloc_large(NULL, count * sizeof(*stream));
 	u32 i;
 
 	for (i = 0; i < count; i++)

@@ -47,7 +47,7 @@ int binder_open(struct binder_context *context, const void *opener, struct binde
 
 int binder_mmap(struct binder_proc *proc, u64 base, size_t size)
 {
-	return binder_alloc_attach(&proc->alloc, base, size);
+	return binder_alloc_attach(&proc->alloc, &proc->host, base, size);
 }
 
 void binder_flush(struct binder_proc *proc)

@@ -9,7 +9,8 @@
 #include "things/proc.h"
 #include "things/world.h"
 
-size_t binder_shrink(size_t max)
+size_t binder_shrink_some(size_t max, bool (*wanted)(const struct host_proc *proc, void *arg),
+			  void *arg)
 {
 	struct binder_proc *proc;
 	size_t nr = 0;
@@ -19,11 +20,16 @@ size_t binder_shrink(size_t max)
 		return 0;
 	}
 	bl_for_each(proc, &binder_world.procs, world_link) {
-		if (nr < max)
+		if (nr < max && (!wanted || wanted(&proc->host, arg)))
 			nr += binder_alloc_shrink(&proc->alloc, max - nr);
 	}
 	binder_pi_mutex_unlock(&binder_world.lock);
 	return nr;
+}
+
+size_t binder_shrink(size_t max)
+{
+	return binder_shrink_some(max, NULL, NULL);
 }
 
 size_t binder_idle_pages(void)

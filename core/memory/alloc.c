@@ -30,7 +30,8 @@ void binder_alloc_init(struct binder_alloc *alloc)
 	alloc->spare = NULL;
 }
 
-int binder_alloc_attach(struct binder_alloc *alloc, u64 base, size_t size)
+int binder_alloc_attach(struct binder_alloc *alloc, const struct host_proc *proc, u64 base,
+			size_t size)
 {
 	struct binder_page *page;
 	int err = 0;
@@ -41,7 +42,7 @@ int binder_alloc_attach(struct binder_alloc *alloc, u64 base, size_t size)
 	size -= size % RANGE_PAGE_SIZE;
 	if (!size)
 		return -EINVAL;
-	page = binder_pages_alloc(size / RANGE_PAGE_SIZE);
+	page = binder_pages_alloc(proc, size / RANGE_PAGE_SIZE);
 	if (!page)
 		return -ENOMEM;
 	binder_lock(&alloc->lock);
@@ -78,7 +79,7 @@ static int find_map(struct binder_alloc *alloc, struct host_proc *proc)
 	err = host_map_find(&alloc->map, proc, &base, &size);
 	if (err)
 		return err;
-	err = binder_alloc_attach(alloc, base, size);
+	err = binder_alloc_attach(alloc, proc, base, size);
 	if (err != -EBUSY)
 		return err;
 	BINDER_COVER(MAP_FOUND_TWICE); /* by another thread meanwhile */
@@ -142,7 +143,8 @@ static struct binder_buffer *recycle_alocked(struct binder_alloc *alloc,
 }
 
 /* The spare struct, or a new one, for which the lock is dropped; NULL: no memory. */
-static struct binder_buffer *new_struct_alocked(struct binder_alloc *alloc)
+static struct binder_buffer *new_struct_alocked(struct binder_alloc *alloc,
+						const struct host_proc *proc)
 	REQUIRES(&alloc->lock)
 {
 	struct binder_buffer *buffer = alloc->spare;
@@ -152,7 +154,7 @@ static struct binder_buffer *new_struct_alocked(struct binder_alloc *alloc)
 	if (buffer)
 		return buffer;
 	binder_unlock(&alloc->lock);
-	buffer = host_alloc(sizeof(*buffer));
+	buffer = host_alloc(proc, sizeof(*buffer));
 	binder_lock(&alloc->lock);
 	return buffer;
 }
@@ -176,14 +178,14 @@ static void init_struct(struct binder_buffer *buffer, const struct binder_buffer
 	buffer->nr_resources = 0;
 }
 
-static struct binder_buffer *reserve(struct binder_alloc *alloc,
+static struct binder_buffer *reserve(struct binder_alloc *alloc, const struct host_proc *proc,
 				     const struct binder_buffer_request *request, size_t size,
 				     struct binder_pages_todo *todo, int *err)
 {
 	struct binder_buffer *buffer, *dead = NULL;
 
 	binder_lock(&alloc->lock);
-	buffer = new_struct_alocked(alloc);
+	buffer = new_struct_alocked(alloc, proc);
 	if (buffer) {
 		init_struct(buffer, request);
 		*err = reserve_alocked(alloc, buffer, size, todo);
@@ -232,7 +234,7 @@ struct binder_buffer *binder_alloc_new_buffer(struct binder_alloc *alloc, struct
 		*err = -ENOSPC;
 		return NULL;
 	}
-	buffer = reserve(alloc, request, size, &todo, err);
+	buffer = reserve(alloc, proc, request, size, &todo, err);
 	if (buffer && todo.populate.nr)
 		*err = populate(alloc, buffer, &todo);
 	return *err ? NULL : buffer;

@@ -70,8 +70,9 @@ void binder_alloc_init(struct binder_alloc *alloc);
 /* After the last buffer was freed. */
 void binder_alloc_destroy(struct binder_alloc *alloc);
 
-/* The process mapped @size bytes at @base; see binder_mmap() in core.h. */
-int binder_alloc_attach(struct binder_alloc *alloc, u64 base, size_t size);
+/* The process @proc mapped @size bytes at @base; see binder_mmap() in core.h. */
+int binder_alloc_attach(struct binder_alloc *alloc, const struct host_proc *proc, u64 base,
+			size_t size);
 /* Is a mapping known? */
 bool binder_alloc_is_attached(const struct binder_alloc *alloc);
 

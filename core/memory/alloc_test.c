@@ -59,7 +59,7 @@ TEST(buffer_finds_the_mapping)
 
 	begin(&w, SIZE);
 	CHECK(get(&w, 0, false, 1, &err) && !err);
-	CHECK(binder_alloc_attach(&w.alloc, 1, SIZE) == -EBUSY);
+	CHECK(binder_alloc_attach(&w.alloc, NULL, 1, SIZE) == -EBUSY);
 	w.proc.sim->unmapped = true;
 	CHECK(!get(&w, 0, false, 1, &err) && err == -ESRCH);
 	end(&w);
@@ -71,8 +71,8 @@ TEST(buffer_map_size_is_limited)
 	struct alloc_world w;
 
 	begin(&w, SIZE);
-	CHECK(binder_alloc_attach(&w.alloc, 0x1000, 4095) == -EINVAL);
-	CHECK(!binder_alloc_attach(&w.alloc, 0x1000, BINDER_MAP_MAX_SIZE * 2));
+	CHECK(binder_alloc_attach(&w.alloc, NULL, 0x1000, 4095) == -EINVAL);
+	CHECK(!binder_alloc_attach(&w.alloc, NULL, 0x1000, BINDER_MAP_MAX_SIZE * 2));
 	binder_alloc_get_stats(&w.alloc, &stats);
 	CHECK(stats.free_async == BINDER_MAP_MAX_SIZE / 2);
 	CHECK(stats.pages_free == BINDER_MAP_MAX_SIZE / RANGE_PAGE_SIZE);

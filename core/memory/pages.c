@@ -32,9 +32,9 @@ void binder_pages_destroy(struct binder_pages *pages)
 	pages->page = NULL;
 }
 
-struct binder_page *binder_pages_alloc(size_t nr)
+struct binder_page *binder_pages_alloc(const struct host_proc *owner, size_t nr)
 {
-	return host_alloc(nr * sizeof(struct binder_page));
+	return host_alloc(owner, nr * sizeof(struct binder_page));
 }
 
 void binder_pages_attach(struct binder_pages *pages, struct binder_page *page, size_t nr)

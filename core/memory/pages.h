@@ -49,8 +49,11 @@ void binder_pages_init(struct binder_pages *pages);
 /* Frees what binder_pages_attach() was given. No lock held; may sleep. */
 void binder_pages_destroy(struct binder_pages *pages);
 
-/* Allocates the states of @nr pages, for binder_pages_attach(); may sleep. NULL: no memory. */
-struct binder_page *binder_pages_alloc(size_t nr);
+/*
+ * Allocates the states of @nr pages of @owner, for binder_pages_attach(); may sleep. NULL: no
+ * memory.
+ */
+struct binder_page *binder_pages_alloc(const struct host_proc *owner, size_t nr);
 /* Sets the number of pages to @nr, all of them free; takes ownership of @page. Locked. */
 void binder_pages_attach(struct binder_pages *pages, struct binder_page *page, size_t nr);
 

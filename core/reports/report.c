@@ -307,7 +307,7 @@ static void report_buffers(struct report *r)
 	binder_alloc_get_stats(alloc, &stats);
 	if (!stats.buffers)
 		return;
-	info = host_alloc_large(stats.buffers * sizeof(*info));
+	info = host_alloc_large(NULL, stats.buffers * sizeof(*info));
 	if (!info)
 		return;
 	nr = binder_alloc_list(alloc, info, (u32)stats.buffers);
@@ -410,7 +410,7 @@ void binder_report_state(struct host_out *out)
 {
 	struct report r = { .out = out, .everything = true };
 
-	r.batch = host_alloc_large(sizeof(*r.batch));
+	r.batch = host_alloc_large(NULL, sizeof(*r.batch));
 	if (!r.batch)
 		return;
 	host_out(out, "binder state:\n");
@@ -423,7 +423,7 @@ void binder_report_transactions(struct host_out *out)
 {
 	struct report r = { .out = out };
 
-	r.batch = host_alloc_large(sizeof(*r.batch));
+	r.batch = host_alloc_large(NULL, sizeof(*r.batch));
 	if (!r.batch)
 		return;
 	host_out(out, "binder transactions:\n");
@@ -435,7 +435,7 @@ void binder_report_proc(struct host_out *out, s32 pid)
 {
 	struct report r = { .out = out, .everything = true };
 
-	r.batch = host_alloc_large(sizeof(*r.batch));
+	r.batch = host_alloc_large(NULL, sizeof(*r.batch));
 	if (!r.batch)
 		return;
 	report_procs(&r, pid, "binder proc state:\n");

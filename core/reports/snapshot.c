@@ -50,7 +50,7 @@ int binder_snapshot_take(struct binder_snapshot *snapshot)
 	for (;;) {
 		room = count_procs() + SPARE;
 		snapshot->nr = 0;
-		snapshot->procs = host_alloc_large(room * sizeof(struct binder_proc *));
+		snapshot->procs = host_alloc_large(NULL, room * sizeof(struct binder_proc *));
 		if (!snapshot->procs)
 			return -ENOMEM;
 		if (get_procs(snapshot, room))

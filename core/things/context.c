@@ -16,7 +16,7 @@ struct binder_context *binder_context_new(const char *name)
 
 	if (len > BINDER_NAME_MAX)
 		return NULL;
-	context = host_alloc(sizeof(*context));
+	context = host_alloc(NULL, sizeof(*context));
 	if (!context)
 		return NULL;
 	host_atomic_set(&context->refs, 1);

@@ -125,7 +125,7 @@ struct binder_node *binder_node_find_or_new(struct binder_proc *proc,
 
 	if (node)
 		return node;
-	new = host_alloc(sizeof(*new));
+	new = host_alloc(&proc->host, sizeof(*new));
 	if (!new)
 		return NULL;
 	node_init(new, proc, fbo);

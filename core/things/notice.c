@@ -22,7 +22,7 @@ struct binder_notice *binder_notice_new(struct binder_proc *proc, enum binder_wo
 	struct binder_notice *notice = NULL;
 
 	if (host_atomic_add_return(&proc->nr_notices, 1) <= BINDER_MAX_NOTICES)
-		notice = host_alloc(sizeof(*notice));
+		notice = host_alloc(&proc->host, sizeof(*notice));
 	if (!notice) {
 		host_atomic_add(&proc->nr_notices, -1);
 		return NULL;

@@ -11,7 +11,7 @@
 
 struct binder_proc *binder_proc_new(struct binder_context *context)
 {
-	struct binder_proc *proc = host_alloc_large(sizeof(*proc));
+	struct binder_proc *proc = host_alloc_large(NULL, sizeof(*proc));
 
 	if (!proc)
 		return NULL;

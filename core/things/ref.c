@@ -162,7 +162,7 @@ static u32 alloc_desc_olocked(struct binder_proc *proc, bool manager) REQUIRES(&
 			return desc;
 		bits = bm_next_size(&proc->descs);
 		binder_unlock(&proc->outer_lock);
-		words = bits ? host_alloc(bm_words(bits) * sizeof(*words)) : NULL;
+		words = bits ? host_alloc(&proc->host, bm_words(bits) * sizeof(*words)) : NULL;
 		binder_lock(&proc->outer_lock);
 		if (!words)
 			return BM_NONE;
@@ -255,7 +255,7 @@ int binder_ref_inc_node(struct binder_proc *proc, struct binder_node *node, bool
 	ref = find_by_node_olocked(proc, node);
 	if (!ref) {
 		binder_unlock(&proc->outer_lock);
-		new = host_alloc(sizeof(*new));
+		new = host_alloc(&proc->host, sizeof(*new));
 		if (!new)
 			return -ENOMEM;
 		binder_lock(&proc->outer_lock);

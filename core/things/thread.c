@@ -50,7 +50,7 @@ static struct binder_thread *find_and_get(struct binder_proc *proc, s32 tid)
 
 static struct binder_thread *new_thread(struct binder_proc *proc, s32 tid, const void *opener)
 {
-	struct binder_thread *thread = host_alloc(sizeof(*thread));
+	struct binder_thread *thread = host_alloc(&proc->host, sizeof(*thread));
 
 	if (!thread)
 		return NULL;

@@ -25,7 +25,7 @@
 /* ---- memory ---- */
 
 /* malloc() uses the C library's cache of the thread, calloc() does not. */
-static inline void *host_alloc(size_t size)
+static inline void *host_alloc(const struct host_proc *owner, size_t size)
 {
 	void *memory = malloc(size);
 
@@ -34,7 +34,7 @@ static inline void *host_alloc(size_t size)
 	return memory;
 }
 
-static inline void *host_alloc_large(size_t size)
+static inline void *host_alloc_large(const struct host_proc *owner, size_t size)
 {
 	return calloc(1, size);
 }

@@ -26,16 +26,16 @@
 
 /* ---- memory ---- */
 
-static inline void *host_alloc(size_t size)
+static inline void *host_alloc(const struct host_proc *owner, size_t size)
 {
 	if (locking_is_nopreempt())
 		return locking_alloc(size);
 	return kvzalloc(size, GFP_KERNEL);
 }
 
-static inline void *host_alloc_large(size_t size)
+static inline void *host_alloc_large(const struct host_proc *owner, size_t size)
 {
-	return host_alloc(size);
+	return host_alloc(owner, size);
 }
 
 static inline void host_free(void *ptr)

@@ -18,6 +18,7 @@
 
 struct block {
 	size_t size;
+	struct sim_proc *owner; /* charged for it, or NULL */
 	struct block *next; /* on the list of kept blocks */
 	u64 state;
 	_Alignas(16) u8 bytes[];
@@ -32,17 +33,33 @@ static void __attribute__((noreturn)) die(const char *what)
 	abort();
 }
 
-void *sim_alloc(enum sim_op op, size_t size)
+/* Charges @owner. False: it has a limit, and reached it. */
+static bool charge(struct sim_proc *owner, size_t size)
 {
+	size_t sum;
+
+	if (!owner)
+		return true;
+	sum = __atomic_add_fetch(&owner->charged, size, __ATOMIC_RELAXED);
+	if (!owner->max_charged || sum <= owner->max_charged)
+		return true;
+	__atomic_sub_fetch(&owner->charged, size, __ATOMIC_RELAXED);
+	return false;
+}
+
+void *sim_alloc(const struct host_proc *owner, enum sim_op op, size_t size)
+{
+	struct sim_proc *proc = owner ? owner->sim : NULL;
 	struct block *block;
 
 	sim_may_sleep("host_alloc");
-	if (sim_fails(op))
+	if (sim_fails(op) || !charge(proc, size))
 		return NULL;
 	block = calloc(1, sizeof(*block) + size);
 	if (!block)
 		die("out of memory");
 	block->size = size;
+	block->owner = proc;
 	block->state = IN_USE;
 	__atomic_add_fetch(&sim_stats.allocs, 1, __ATOMIC_RELAXED);
 	return block->bytes;
@@ -58,6 +75,8 @@ void sim_free(void *ptr)
 	if (block->state != IN_USE)
 		die("memory was freed that is not in use");
 	block->state = FREED;
+	if (block->owner)
+		__atomic_sub_fetch(&block->owner->charged, block->size, __ATOMIC_RELAXED);
 	__atomic_sub_fetch(&sim_stats.allocs, 1, __ATOMIC_RELAXED);
 	if (!keeping) {
 		free(block);

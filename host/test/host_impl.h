@@ -9,14 +9,14 @@
 #include "fiber.h"
 #include "sim.h"
 
-static inline void *host_alloc(size_t size)
+static inline void *host_alloc(const struct host_proc *owner, size_t size)
 {
-	return sim_alloc(SIM_ALLOC, size);
+	return sim_alloc(owner, SIM_ALLOC, size);
 }
 
-static inline void *host_alloc_large(size_t size)
+static inline void *host_alloc_large(const struct host_proc *owner, size_t size)
 {
-	return sim_alloc(SIM_ALLOC_LARGE, size);
+	return sim_alloc(owner, SIM_ALLOC_LARGE, size);
 }
 
 static inline void host_free(void *ptr)

@@ -65,6 +65,8 @@ struct sim_proc {
 	bool polled;	     /* host_wake_poll() was called */
 	struct fiber *poller; /* woken by that, or NULL */
 	struct host_file *fds[SIM_FDS];
+	size_t charged;	     /* bytes that host_alloc() allocated for it */
+	size_t max_charged;  /* more fails; 0: no limit */
 };
 
 struct sim_thread {
@@ -159,7 +161,7 @@ void sim_file_close(struct sim_proc *proc, u32 fd);
 void sim_file_put(struct host_file *file);
 
 /* For host_impl.h. */
-void *sim_alloc(enum sim_op op, size_t size);
+void *sim_alloc(const struct host_proc *owner, enum sim_op op, size_t size);
 void sim_free(void *ptr);
 void sim_may_sleep(const char *what);
 void sim_lock(struct sim_lock *lock, bool spin);
