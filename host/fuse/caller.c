@@ -9,16 +9,19 @@
  */
 #include "caller.h"
 
+#include "users.h"
 #include "worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/nsfs.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -132,9 +135,64 @@ static int read_id_map(pid_t pid, struct host_proc *proc)
 	return proc->id_ranges ? 0 : -ENOMEM;
 }
 
+static u64 own_user_ns(void)
+{
+	static _Atomic u64 own;
+
+	if (!own)
+		own = namespace_of(getpid(), "user");
+	return own;
+}
+
+/* The outermost of the namespaces around @fd, which it closes, below the daemon's; -1: none. */
+static int outermost_below(int fd, u64 own)
+{
+	for (;;) {
+		int parent = ioctl(fd, NS_GET_PARENT);
+		struct stat st;
+
+		if (parent >= 0 && !fstat(parent, &st) && st.st_ino == own) {
+			close(parent);
+			return fd;
+		}
+		close(fd);
+		if (parent < 0)
+			return -1;
+		fd = parent;
+	}
+}
+
+/*
+ * A namespace that cannot be examined belongs to a process that the daemon cannot serve, because it
+ * cannot read its memory either, or to one that has ended: all of them count as one user. The
+ * kernel numbers namespaces from 0xf0000000 on, where there are no users.
+ */
+u32 caller_charged_uid(pid_t tid, u32 uid)
+{
+	u64 own = own_user_ns();
+	uid_t owner = NO_UID;
+	struct stat st;
+	char path[48];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && !fstat(fd, &st) && st.st_ino == own) {
+		close(fd);
+		return uid;
+	}
+	fd = fd < 0 ? fd : outermost_below(fd, own);
+	if (fd < 0 || ioctl(fd, NS_GET_OWNER_UID, &owner) || fstat(fd, &st))
+		owner = NO_UID;
+	else if (!users_is_limited(owner))
+		owner = (u32)st.st_ino;
+	if (fd >= 0)
+		close(fd);
+	return owner;
+}
+
 int caller_identify(pid_t tid, struct host_proc *proc)
 {
-	static _Atomic u64 own_user_ns;
 	int error;
 
 	if (tid <= 0)
@@ -144,16 +202,18 @@ int caller_identify(pid_t tid, struct host_proc *proc)
 		return error;
 	proc->opener = tid;
 	proc->pid_ns = proc->nr_levels > 1 ? namespace_of(proc->pid, "pid") : 0;
-	if (!own_user_ns)
-		own_user_ns = namespace_of(getpid(), "user");
-	if (namespace_of(proc->pid, "user") != own_user_ns) {
+	if (namespace_of(proc->pid, "user") != own_user_ns()) {
 		proc->may_raise = false;
 		error = read_id_map(proc->pid, proc);
 		if (error)
 			return error;
 	}
 	proc->pidfd = (int)syscall(SYS_pidfd_open, proc->pid, 0);
-	return 0;
+	if (proc->pidfd >= 0 || errno == ENOSYS)
+		return 0;
+	error = errno == EMFILE || errno == ENFILE ? -EMFILE : -EACCES;
+	caller_free_identity(proc);
+	return error;
 }
 
 void caller_free_identity(struct host_proc *proc)

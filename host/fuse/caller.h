@@ -18,10 +18,18 @@ void caller_init(void);
 
 /*
  * Fills the identity fields of @proc, pidfd included, with those of the process of @tid. Returns 0,
- * -ENOMEM, or -EACCES for a process that cannot be identified (@tid 0: it is in a pid namespace
- * that the daemon cannot see).
+ * -ENOMEM, -EMFILE, or -EACCES for a process that cannot be identified (@tid 0: it is in a pid
+ * namespace that the daemon cannot see).
  */
 int caller_identify(pid_t tid, struct host_proc *proc);
+
+/*
+ * The user that is charged for what the process of @tid does: @uid, that of its request, unless it
+ * is in another user namespace than the daemon. Such a process counts as the user who made the
+ * outermost of its namespaces, however many user ids it has in there; if that is root or the owner
+ * of the mount, as a user of its own for each such namespace.
+ */
+u32 caller_charged_uid(pid_t tid, u32 uid);
 
 /* Frees the resources that caller_identify() allocated. */
 void caller_free_identity(struct host_proc *proc);

@@ -9,6 +9,7 @@
  */
 #include "dispatch.h"
 
+#include "caller.h"
 #include "device.h"
 #include "layout.h"
 #include "open_file.h"
@@ -168,7 +169,7 @@ static void open_handle(const struct request *request, struct entry *entry)
 	const struct fuse_open_in *in = request->body;
 	struct fuse_open_out out = { .open_flags = FOPEN_DIRECT_IO };
 	struct handle *handle = NULL;
-	uid_t uid = request->head->uid;
+	uid_t uid = caller_charged_uid((pid_t)request->head->pid, request->head->uid);
 
 	if (users_charge(uid, USER_HANDLES)) {
 		handle = calloc(1, sizeof(*handle));
@@ -182,6 +183,7 @@ static void open_handle(const struct request *request, struct entry *entry)
 	}
 	handle->entry = entry;
 	handle->uid = uid;
+	handle->text.account = users_account(uid);
 	if (entry->kind == ENTRY_DIR)
 		out.open_flags = 0;
 	if (entry->kind == ENTRY_TEXT && (in->flags & O_ACCMODE) != O_WRONLY)

@@ -80,7 +80,7 @@ static int take_file(struct host_thread *caller, u32 fd)
 
 int files_get(struct host_thread *caller, u32 fd, struct host_file **file)
 {
-	u32 uid = caller->proc->euid;
+	u32 uid = caller->proc->charged_uid;
 	int taken;
 
 	if (!users_charge(uid, USER_FILES))

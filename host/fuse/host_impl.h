@@ -12,6 +12,7 @@
 #include "locks.h"
 #include "log.h"
 #include "map.h"
+#include "memory.h"
 #include "park.h"
 #include "poll_notify.h"
 #include "stages.h"
@@ -24,24 +25,19 @@
 
 /* ---- memory ---- */
 
-/* malloc() uses the C library's cache of the thread, calloc() does not. */
 static inline void *host_alloc(const struct host_proc *owner, size_t size)
 {
-	void *memory = malloc(size);
-
-	if (memory)
-		memset(memory, 0, size);
-	return memory;
+	return memory_alloc(owner ? owner->account : NULL, size);
 }
 
 static inline void *host_alloc_large(const struct host_proc *owner, size_t size)
 {
-	return calloc(1, size);
+	return host_alloc(owner, size);
 }
 
 static inline void host_free(void *ptr)
 {
-	free(ptr);
+	memory_free(ptr);
 }
 
 static inline void host_memcpy(void *dst, const void *src, size_t size)
@@ -170,6 +166,7 @@ static inline void host_proc_destroy(struct host_proc *proc, struct host_map *ma
 {
 	map_destroy(map);
 	caller_free_identity(proc);
+	memory_discharge(proc->account, HOST_PROC_MEMORY);
 }
 
 static inline int host_thread_init(struct host_thread *thread, struct host_proc *proc,

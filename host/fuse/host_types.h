@@ -46,7 +46,11 @@ struct host_id_range {
 /* Levels of nested pid namespaces below the daemon's for which pids are translated. */
 #define HOST_PID_LEVELS 4
 
+struct account;
 struct open_file;
+
+/* Bytes that each open takes besides what the engine allocates for it. */
+#define HOST_PROC_MEMORY 8192
 
 /* One open of a device. */
 struct host_proc {
@@ -54,6 +58,8 @@ struct host_proc {
 	s32 pid;			/* in the daemon's pid namespace */
 	s32 opener;			/* the thread that opened it */
 	u32 euid;			/* effective user id, in the daemon's user namespace */
+	u32 charged_uid;		/* the user charged for it: caller_charged_uid() */
+	struct account *account;	/* of that user (memory.h) */
 	bool may_raise;			/* CAP_SYS_NICE in the daemon's user namespace */
 	u32 nr_levels;			/* pid namespaces from the daemon's down to its own */
 	s32 pids[HOST_PID_LEVELS];	/* its pid in each; pids[0] == pid */
@@ -75,8 +81,12 @@ struct host_proc {
 	atomic_bool ended;		/* the open ended: no call may be parked any more */
 };
 
+/* Pages of a receive buffer, as many as the engine uses of a mapping. */
+#define HOST_MAP_PAGES 1024
+
 struct host_map {
 	char *memory;			/* the daemon's mapping of the buffer file */
+	_Atomic u64 charged[HOST_MAP_PAGES / 64];	/* a bit for each page that has memory */
 	int backing_id;			/* of that file, for passthrough; -1: none */
 	const struct host_proc *proc;
 	u64 retry_ns;			/* earliest time of the next search for the mapping */

@@ -14,6 +14,7 @@
 #include "expire.h"
 #include "files.h"
 #include "layout.h"
+#include "limits.h"
 #include "log.h"
 #include "mount.h"
 #include "options.h"
@@ -23,7 +24,6 @@
 #include "stages.h"
 #include "switches.h"
 #include "tree.h"
-#include "users.h"
 #include "watch.h"
 
 #include <errno.h>
@@ -31,20 +31,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* Without --threads; calls are short, so that more workers would not be faster. */
 #define DEFAULT_WORKERS_MAX 4
-
-/* Stuck workers: limit of all users together and of one user other than root (see pool.h). */
-#define STUCK_ALL 64
-#define STUCK_ONE 16
-
-/* Reports and directories open at once: a report of a busy system is some MiB long. */
-#define HANDLES_ALL 1024
-#define HANDLES_ONE 64
 
 static const struct watch_handlers watch_handlers = {
 	.owner_died = device_owner_died,
@@ -70,25 +61,6 @@ static unsigned int worker_count(const struct options *options)
 	if (!sched_getaffinity(0, sizeof(cpus), &cpus))
 		count = CPU_COUNT(&cpus);
 	return (unsigned int)(count < DEFAULT_WORKERS_MAX ? count : DEFAULT_WORKERS_MAX);
-}
-
-/* An open takes one descriptor, a file in a transaction one or two. */
-static void set_limits(const struct options *options)
-{
-	struct rlimit limit = { 1024, 1024 };
-	unsigned int files;
-
-	getrlimit(RLIMIT_NOFILE, &limit);
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-	getrlimit(RLIMIT_NOFILE, &limit);
-	files = limit.rlim_cur > 1u << 20 ? 1u << 20 : (unsigned int)limit.rlim_cur;
-	users_set_limit(USER_OPENS,
-			options->max_procs < files / 2 ? options->max_procs : files / 2,
-			options->max_procs_per_uid);
-	users_set_limit(USER_FILES, files / 4, files / 8);
-	users_set_limit(USER_HANDLES, HANDLES_ALL, HANDLES_ONE);
-	users_set_limit(USER_STUCK, STUCK_ALL, STUCK_ONE);
 }
 
 /* False: the kernel has ended the connection. */
@@ -197,7 +169,7 @@ int main(int argc, char **argv)
 	options_parse(&options, argc, argv);
 	log_threshold = options.log_level;
 	block_signals();
-	set_limits(&options);
+	limits_set(&options);
 	/* the daemon changes to / later */
 	mountpoint = mount_absolute(options.mountpoint);
 	if (!mountpoint)

@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "memory.h"
 #include "session.h"
 
 #include <errno.h>
@@ -63,6 +64,19 @@ int map_init(struct host_map *map, const struct host_proc *proc)
 	return error;
 }
 
+/* Discharges the pages of this range that are charged. */
+static void discharge_pages(struct host_map *map, size_t first, size_t nr)
+{
+	size_t count = 0;
+
+	for (size_t at = first; at < first + nr; at++) {
+		u64 bit = 1ull << (at % 64);
+
+		count += !!(atomic_fetch_and(&map->charged[at / 64], ~bit) & bit);
+	}
+	memory_discharge(map->proc->account, count * PAGE_BYTES);
+}
+
 void map_destroy(struct host_map *map)
 {
 	if (map->backing_id >= 0)
@@ -70,6 +84,7 @@ void map_destroy(struct host_map *map)
 	if (map->memory)
 		munmap(map->memory, MAP_SIZE);
 	map->memory = NULL;
+	discharge_pages(map, 0, HOST_MAP_PAGES);
 }
 
 /* Is @line ("start-end perms offset dev inode path") a mapping of @nodeid from its first byte? */
@@ -125,8 +140,30 @@ int map_find(struct host_map *map, u64 *base, size_t *size)
 	return 0;
 }
 
+/* Charges the pages of this range that are not charged yet. Two threads may do so at once. */
+static bool charge_pages(struct host_map *map, size_t first, size_t nr)
+{
+	for (size_t at = first; at < first + nr; at++) {
+		u64 bit = 1ull << (at % 64);
+
+		if (atomic_load(&map->charged[at / 64]) & bit)
+			continue;
+		if (!memory_charge(map->proc->account, PAGE_BYTES))
+			return false;
+		if (atomic_fetch_or(&map->charged[at / 64], bit) & bit)
+			memory_discharge(map->proc->account, PAGE_BYTES);
+	}
+	return true;
+}
+
+/*
+ * Pages for which this fails stay charged until they are evicted or populated again: another
+ * thread may have succeeded for some of them.
+ */
 int map_populate(struct host_map *map, size_t first, size_t nr)
 {
+	if (!charge_pages(map, first, nr))
+		return -ENOMEM;
 	/* touching the pages would raise SIGBUS when there is no memory */
 	if (madvise(map->memory + first * PAGE_BYTES, nr * PAGE_BYTES, MADV_POPULATE_WRITE) &&
 	    errno != EINVAL)
@@ -138,6 +175,7 @@ void map_evict(struct host_map *map, size_t first, size_t nr)
 {
 	if (madvise(map->memory + first * PAGE_BYTES, nr * PAGE_BYTES, MADV_REMOVE))
 		log_debug("cannot free buffer pages: %s", strerror(errno));
+	discharge_pages(map, first, nr);
 }
 
 void map_publish(struct host_map *map, size_t off, size_t size)

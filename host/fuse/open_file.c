@@ -5,6 +5,7 @@
 #include "caller.h"
 #include "core.h"
 #include "layout.h"
+#include "memory.h"
 #include "session.h"
 #include "users.h"
 #include "watch.h"
@@ -58,7 +59,7 @@ static int open_for(struct host_proc *opener, const struct request *request,
 	if (!file)
 		return -ENOMEM;
 	file->nodeid = request->head->nodeid;
-	file->uid = request->head->uid;
+	file->uid = opener->charged_uid;
 	file->nonblock = in->flags & O_NONBLOCK;
 	atomic_init(&file->calls, 1);
 	atomic_init(&file->refs, 2);
@@ -77,20 +78,41 @@ static int open_for(struct host_proc *opener, const struct request *request,
 	return 0;
 }
 
+/*
+ * Charges an open to its user; host_proc_destroy() discharges the memory. Returns 0, -EMFILE or
+ * -ENOMEM.
+ */
+static int charge(struct host_proc *opener)
+{
+	if (!users_charge(opener->charged_uid, USER_OPENS))
+		return -EMFILE;
+	opener->account = users_account(opener->charged_uid);
+	if (memory_charge(opener->account, HOST_PROC_MEMORY))
+		return 0;
+	users_discharge(opener->charged_uid, USER_OPENS);
+	return -ENOMEM;
+}
+
 int open_file_new(const struct request *request, struct binder_context *context,
 		  struct open_file **out)
 {
 	struct host_proc opener = { .pidfd = -1 };
 	int error;
 
-	if (!users_charge(request->head->uid, USER_OPENS))
-		return -EMFILE;
 	error = caller_identify((pid_t)request->head->pid, &opener);
-	if (!error)
-		error = open_for(&opener, request, context, out);
+	if (error)
+		return error;
+	opener.charged_uid = caller_charged_uid((pid_t)request->head->pid, request->head->uid);
+	error = charge(&opener);
 	if (error) {
 		caller_free_identity(&opener);
-		users_discharge(request->head->uid, USER_OPENS);
+		return error;
+	}
+	error = open_for(&opener, request, context, out);
+	if (error) {
+		caller_free_identity(&opener);
+		memory_discharge(opener.account, HOST_PROC_MEMORY);
+		users_discharge(opener.charged_uid, USER_OPENS);
 	}
 	return error;
 }

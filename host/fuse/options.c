@@ -96,6 +96,16 @@ static bool store_max_procs_per_uid(struct options *options, const char *value)
 	return parse_number(value, 10, 1000000, &options->max_procs_per_uid);
 }
 
+static bool store_user_memory(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 1000000, &options->user_memory) && options->user_memory;
+}
+
+static bool store_memory(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 100000000, &options->memory) && options->memory;
+}
+
 static bool store_max_devices(struct options *options, const char *value)
 {
 	return parse_number(value, 10, 1000000, &options->max_devices);
@@ -169,8 +179,14 @@ static const struct option_def defs[] = {
 	  "a number from 1 to 64" },
 	{ "max-procs", "N", "limit of open binder files, all users together (16384)",
 	  store_max_procs, "a number up to 1000000" },
-	{ "max-procs-per-uid", "N", "the same for each user other than root (4096)",
+	{ "max-procs-per-uid", "N", "the same for each user other than root and the owner (4096)",
 	  store_max_procs_per_uid, "a number up to 1000000" },
+	{ "user-memory", "MIB", "limit of the memory that is used for one user other than\n"
+	  "                           root and the owner of the mount (64)",
+	  store_user_memory, "a number of MiB from 1 to 1000000" },
+	{ "memory", "MIB", "the same for all these users together (a quarter of the memory\n"
+	  "                           of the system or of the daemon's control group)",
+	  store_memory, "a number of MiB from 1 to 100000000" },
 	{ "max-devices", "N", "limit of devices (1024)", store_max_devices,
 	  "a number up to 1000000" },
 	{ "locking", "MODE", "locking mode, for measurements: fine (the default), or\n"
@@ -235,6 +251,7 @@ static void set_defaults(struct options *options)
 		.max_procs = 16384,
 		.max_procs_per_uid = 4096,
 		.max_devices = 1024,
+		.user_memory = 64,
 		.passthrough = true,
 	};
 }

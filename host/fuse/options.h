@@ -23,6 +23,8 @@ struct options {
 	unsigned int max_procs;		/* open binder files, all users together */
 	unsigned int max_procs_per_uid;	/* the same for one user other than root */
 	unsigned int max_devices;
+	unsigned int user_memory;	/* MiB for one user other than root and the owner */
+	unsigned int memory;		/* MiB for all of them; 0: a quarter of what there is */
 	enum binder_locking_mode locking;
 	bool count_locks;
 	bool foreground;

@@ -14,6 +14,7 @@
 #include "congestion.h"
 #include "expire.h"
 #include "log.h"
+#include "memory.h"
 #include "open_file.h"
 #include "session.h"
 #include "users.h"
@@ -361,5 +362,6 @@ bool pool_check(void)
 	if (!fair_is_empty(&slow_lane))
 		start_slow();
 	pthread_mutex_unlock(&pool_lock);
+	memory_trim(!busy);
 	return busy;
 }

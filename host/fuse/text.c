@@ -5,26 +5,33 @@
  */
 #include "text.h"
 
+#include "memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 void text_free(struct text *text)
 {
+	memory_discharge(text->account, text->room);
 	free(text->data);
-	*text = (struct text){ 0 };
+	*text = (struct text){ .account = text->account };
 }
 
 static bool make_room(struct text *text, size_t more)
 {
 	size_t room = text->room ? text->room : 256;
-	char *data;
+	char *data = NULL;
 
 	if (text->room - text->size >= more)
 		return true;
 	while (room - text->size < more && room < TEXT_MAX)
 		room *= 2;
-	data = room - text->size < more ? NULL : realloc(text->data, room);
+	if (room - text->size >= more && memory_charge(text->account, room - text->room)) {
+		data = realloc(text->data, room);
+		if (!data)
+			memory_discharge(text->account, room - text->room);
+	}
 	if (!data) {
 		text->cut = true;
 		return false;

@@ -10,7 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct account;
+
 struct text {
+	struct account *account;	/* charged for the memory (memory.h) */
 	char *data;
 	size_t size;		/* bytes in use */
 	size_t room;		/* bytes allocated */

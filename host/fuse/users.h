@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Limits per user: open files, files in transactions, workers that a user's memory blocks.
+ * Limits per user: open files, files in transactions, workers that a user's memory blocks, memory.
  *
  * One small table under its own mutex; no function makes a system call or waits for a client.
+ * Which user a process counts as is decided by caller_charged_uid().
  */
 #ifndef HOST_FUSE_USERS_H
 #define HOST_FUSE_USERS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -18,7 +20,15 @@ enum user_charge {
 	USER_CHARGES,
 };
 
-/* Limits one charge: @all for all users together, @one for each user other than root. */
+/*
+ * Root and this user, who owns the mount, are bounded by the limits of all users together alone,
+ * and have a reserve of each that the others cannot take.
+ */
+void users_set_owner(uid_t owner);
+/* Is the user neither root nor the owner? */
+bool users_is_limited(uid_t uid);
+
+/* Limits one charge: @all for all users together, @one for each of the others. */
 void users_set_limit(enum user_charge charge, unsigned int all, unsigned int one);
 
 /* Adds one. False: the limit of the user, or of all users together, is reached. */
@@ -50,5 +60,24 @@ bool users_is_slow(uid_t uid);
 
 /* Removes one. */
 void users_discharge(uid_t uid, enum user_charge charge);
+
+/* Bytes that are charged, and up to which they may grow without asking users_grant(). */
+struct account {
+	atomic_long used;
+	atomic_long granted;
+	atomic_ullong reclaimed_ns;	/* time of the last search for idle pages (memory.c) */
+};
+
+/* Limits the memory, in bytes, of all users but root and the owner together, and of each. */
+void users_set_memory(long all, long one);
+
+/*
+ * The account of a user that has something charged, valid as long as that or anything in the
+ * account is; NULL: for root and the owner, whose memory is not counted.
+ */
+struct account *users_account(uid_t uid);
+
+/* May the account have what is charged to it? Raises what it may have without asking again. */
+bool users_grant(struct account *account);
 
 #endif

@@ -150,6 +150,21 @@ def user(uid, function, *args):
         kill(pid)
 
 
+@contextlib.contextmanager
+def exit_at_end():
+    """For a forked process: it ends with the block, after a message if that fails."""
+    status = 1
+    try:
+        yield
+        status = 0
+    except SystemExit as end:
+        status = int(end.code or 0)
+    except BaseException as error:    # pylint: disable=broad-except
+        print(f"a process of the attack failed: {error!r}", flush=True)
+    finally:
+        os._exit(status)
+
+
 def kill(pid, seconds=5):
     """Kills a child and its group; it must be gone in that time."""
     with contextlib.suppress(ProcessLookupError, ChildProcessError):

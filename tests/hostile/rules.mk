@@ -4,6 +4,8 @@
 #
 #   flood        as many requests as many threads can make
 #   freeze       BINDER_FREEZE of another user's process
+#   memory       nodes without end, calls with many objects, long reports
+#   opens        opens without end, as several users of a namespace, with few descriptors
 #   recycled     a thread number with a new owner while a worker is stuck
 #   slow_memory  command streams in memory that takes its time
 #   stream       one write of a gibibyte of commands
@@ -13,7 +15,7 @@
 #
 #   make test-hostile
 HOSTILE_DIR := tests/hostile
-HOSTILE_ATTACKS := stream flood freeze recycled slow_memory
+HOSTILE_ATTACKS := stream flood freeze memory opens recycled slow_memory
 HOSTILE_LONG := timeout
 
 LONG_TESTS += hostile:table
