@@ -18,6 +18,7 @@
 #include "stage_events.h"
 
 #include <linux/ktime.h>
+#include <linux/mm.h>
 #include <linux/poll.h>
 #include <linux/printk.h>
 #include <linux/rcuwait.h>
@@ -193,7 +194,7 @@ static inline s32 host_proc_pid_seen_by(const struct host_proc *subject,
 static inline u32 host_sender_euid(const struct host_proc *sender,
 				   const struct host_thread *caller, const struct host_proc *viewer)
 {
-	return identity_euid_seen_by(sender, viewer);
+	return identity_current_euid_seen_by(viewer);
 }
 
 static inline u32 host_caller_euid(const struct host_thread *caller)

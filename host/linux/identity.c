@@ -45,10 +45,10 @@ s32 identity_pid_seen_by_current(const struct host_proc *proc)
 	return task_tgid_nr_ns(proc->task, task_active_pid_ns(current));
 }
 
-u32 identity_euid_seen_by(const struct host_proc *sender, const struct host_proc *viewer)
+u32 identity_current_euid_seen_by(const struct host_proc *viewer)
 {
 	struct user_namespace *ns = viewer->cred->user_ns;
-	kuid_t euid = task_euid(sender->task);
+	kuid_t euid = current_euid();
 
 	/* In the initial namespace, the usual case, no translation is needed. */
 	return ns == &init_user_ns ? __kuid_val(euid) : from_kuid(ns, euid);

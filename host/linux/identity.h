@@ -16,9 +16,9 @@ void identity_destroy(struct host_proc *proc);
 s32 identity_pid(const struct host_proc *proc);
 /* The same in the pid namespace of the calling process; 0 if it has none there. */
 s32 identity_pid_seen_by_current(const struct host_proc *proc);
-/* The effective user id of @sender in the user namespace of @viewer. */
-u32 identity_euid_seen_by(const struct host_proc *sender, const struct host_proc *viewer);
-/* That of the calling thread in the initial user namespace. */
+/* The effective user id of the calling thread in the user namespace of @viewer. */
+u32 identity_current_euid_seen_by(const struct host_proc *viewer);
+/* The same in the initial user namespace. */
 u32 identity_current_euid(void);
 
 #endif

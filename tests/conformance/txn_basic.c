@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Calls and replies: what each side gets, and when. */
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "expect.h"
@@ -123,6 +124,50 @@ TEST(txn_sender_euid_is_of_now,
 	client_run(client, set_euid, shared_copy(&(uid_t){ 0 }, sizeof(uid_t)));
 	call(client, 0);
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.sender_euid, 0);
+}
+
+/* Only this thread: the function of the C library changes all threads of the process. */
+static void set_euid_of_thread(void *arg)
+{
+	uid_t uid = *(uid_t *)arg;
+
+	if (syscall(SYS_setresuid, -1, uid, -1))
+		FAIL("setresuid: %s", test_errno_name(errno));
+}
+
+/* What the receivers of a call, and of its reply, see of peers whose second threads are 1234. */
+static void expect_euid_from_second_threads(uint32_t euid)
+{
+	struct client *manager = manager_new();
+	struct client *server = client_thread(manager);
+	struct client *client = client_thread(client_new());
+	const struct returned *got;
+	uid_t *uid = shared_copy(&(uid_t){ 1234 }, sizeof(uid_t));
+
+	if (geteuid())
+		test_skip("needs to change its user id");
+	client_run(server, set_euid_of_thread, uid);
+	client_run(client, set_euid_of_thread, uid);
+	call(client, 0);
+	got = expect(server, BR_TRANSACTION);
+	EXPECT_EQ(got->txn.sender_euid, euid);
+	reply(server, 0);
+	expect(client, BR_TRANSACTION_COMPLETE);
+	EXPECT_EQ(expect(client, BR_REPLY)->txn.sender_euid, euid);
+}
+
+TEST(txn_sender_euid_is_of_the_thread,
+     "sender_euid is the effective user id of the sending thread, of a call and of a reply.",
+     "sender_euid_of_thread")
+{
+	expect_euid_from_second_threads(1234);
+}
+
+TEST(txn_sender_euid_is_of_the_process,
+     "Before 7.2: sender_euid is the effective user id of the first thread of the sender.",
+     "sender_euid_of_process")
+{
+	expect_euid_from_second_threads(0);
 }
 
 TEST(txn_oneway_hides_the_pid,

@@ -30,8 +30,11 @@ static struct {
 	{ "map_keeps_open", "a mapping keeps the device open beyond close", "" },
 	{ "munmap_noticed", "calls to a process that has dropped its mapping fail", "" },
 	{ "inherit_rt", "real-time inheritance, minimum nice values above 0", "" },
+	{ "realtime", "the driver can change a thread to a real-time policy, and back", "" },
 	{ "read_refused", "read(2) on a device fails", "" },
 	{ "binderfs_mount", "`mount -t binder` makes a separate binderfs", "" },
+	{ "sender_euid_of_thread", "sender_euid is that of the calling thread (7.2)", "" },
+	{ "sender_euid_of_process", "sender_euid is that of the opener's first thread", "" },
 	{ "transaction_report", "failure notices over generic netlink (6.18)", "" },
 };
 
