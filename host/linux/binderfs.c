@@ -101,16 +101,17 @@ static void evict_inode(struct inode *inode)
 
 /* ---- devices ---- */
 
-static int link_device(struct super_block *sb, const char *name, struct inode *inode)
+/* Returns the dentry, which exists until it is removed, or the mount ends. */
+static struct dentry *link_inode(struct super_block *sb, const char *name, struct inode *inode)
 {
 	struct dentry *dentry = compat_start_creating(sb->s_root, name);
 
 	if (IS_ERR(dentry))
-		return PTR_ERR(dentry);
-	d_instantiate(dentry, inode);
+		return dentry;
+	compat_make_persistent(dentry, inode);
 	fsnotify_create(d_inode(sb->s_root), dentry);
-	compat_end_creating(sb->s_root);
-	return 0;
+	compat_done_creating(dentry);
+	return dentry;
 }
 
 /* Creates a device and returns its minor number in *@minor. */
@@ -119,7 +120,7 @@ static int add_device(struct super_block *sb, const char *name, u32 *minor)
 	struct binderfs_mount *mount = binderfs_mount_of(sb);
 	struct binderfs_node *node;
 	struct inode *inode = NULL;
-	int err = -ENOMEM;
+	struct dentry *dentry;
 
 	if (atomic_inc_return(&mount->nr_devices) > READ_ONCE(mount->options.max)) {
 		atomic_dec(&mount->nr_devices);
@@ -139,10 +140,11 @@ static int add_device(struct super_block *sb, const char *name, u32 *minor)
 		free_node(node);
 		return -ENOMEM;
 	}
-	err = link_device(sb, name, inode);
-	if (err)
-		iput(inode); /* the last reference: evict_inode() frees the node */
-	return err;
+	dentry = link_inode(sb, name, inode);
+	if (!IS_ERR(dentry))
+		return 0;
+	iput(inode); /* the last reference: evict_inode() frees the node */
+	return PTR_ERR(dentry);
 }
 
 static int add_first_device(void *sb, const char *name)
@@ -195,13 +197,11 @@ static int add_control(struct super_block *sb)
 		free_node(node);
 		return -ENOMEM;
 	}
-	mount->control = d_alloc_name(sb->s_root, CONTROL_NAME);
-	if (!mount->control) {
-		iput(inode);
-		return -ENOMEM;
-	}
-	d_add(mount->control, inode);
-	return 0;
+	mount->control = link_inode(sb, CONTROL_NAME, inode);
+	if (!IS_ERR(mount->control))
+		return 0;
+	iput(inode);
+	return PTR_ERR(mount->control);
 }
 
 /* ---- directories and files ---- */
@@ -213,14 +213,14 @@ static int root_unlink(struct inode *dir, struct dentry *dentry)
 	return simple_unlink(dir, dentry);
 }
 
-static int root_rename(compat_idmap *idmap, struct inode *old_dir, struct dentry *old,
+static int root_rename(COMPAT_IDMAP_PARAMETER struct inode *old_dir, struct dentry *old,
 		       struct inode *new_dir, struct dentry *new, unsigned int flags)
 {
 	const struct dentry *control = binderfs_mount_of(old_dir->i_sb)->control;
 
 	if (old == control || new == control)
 		return -EPERM;
-	return simple_rename(idmap, old_dir, old, new_dir, new, flags);
+	return simple_rename(COMPAT_IDMAP_ARGUMENT old_dir, old, new_dir, new, flags);
 }
 
 static const struct inode_operations root_iops = {
@@ -426,7 +426,7 @@ static void kill_super(struct super_block *sb)
 {
 	struct binderfs_mount *mount = binderfs_mount_of(sb);
 
-	kill_litter_super(sb);
+	compat_kill_super(sb);
 	kfree(mount); /* used by evict_inode() until now */
 }
 

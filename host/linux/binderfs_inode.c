@@ -52,11 +52,11 @@ static struct dentry *add_inode(struct dentry *dir, const char *name, struct ino
 		return NULL;
 	}
 	inode->i_ino = BINDERFS_MAX_MINOR + BINDERFS_FIRST_INO + ++mount->next_ino;
-	d_instantiate(dentry, inode);
+	compat_make_persistent(dentry, inode);
 	if (S_ISDIR(inode->i_mode))
 		inc_nlink(d_inode(dir));
 	fsnotify_create(d_inode(dir), dentry);
-	compat_end_creating(dir);
+	compat_done_creating(dentry);
 	return dentry;
 }
 

@@ -3,9 +3,8 @@
 #ifndef HOST_LINUX_LOG_H
 #define HOST_LINUX_LOG_H
 
+#include "compat/stdarg.h"
 #include "host_types.h"
-
-#include <linux/stdarg.h>
 
 struct va_format;
 

@@ -152,7 +152,7 @@ int map_populate(struct host_map *map, size_t first, size_t nr)
 	if (!mmget_not_zero(map->mm))
 		return -ESRCH;
 	mmap_read_lock(map->mm);
-	vma = vma_lookup(map->mm, map->base);
+	vma = compat_vma_lookup(map->mm, map->base);
 	if (!READ_ONCE(map->present) || !is_mapped_by(map, vma, first + nr))
 		err = -ESRCH;
 	for (at = first; at < first + nr && !err; at++)
@@ -202,7 +202,7 @@ void map_zero(struct host_map *map, size_t off, size_t size)
 	while (size) {
 		size_t chunk = within_page(off, size);
 
-		memzero_page(map->pages[off / PAGE_SIZE], offset_in_page(off), chunk);
+		compat_zero_page(map->pages[off / PAGE_SIZE], offset_in_page(off), chunk);
 		off += chunk;
 		size -= chunk;
 	}
@@ -212,12 +212,13 @@ int map_copy_from_current(struct host_map *map, size_t off, u64 src, size_t size
 {
 	while (size) {
 		size_t chunk = within_page(off, size);
-		char *to = kmap_local_page(map->pages[off / PAGE_SIZE]);
+		struct page *page = map->pages[off / PAGE_SIZE];
+		char *to = compat_kmap_local(page);
 		unsigned long left;
 
 		left = locking_copy_from_user(to + offset_in_page(off), u64_to_user_ptr(src),
 					      chunk);
-		kunmap_local(to);
+		compat_kunmap_local(page, to);
 		if (left)
 			return -EFAULT;
 		off += chunk;

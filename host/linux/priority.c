@@ -13,6 +13,9 @@
 #include <linux/sched/signal.h>
 #include <uapi/linux/sched/types.h>
 
+/* Not exported before 5.12: there, no thread gets or loses a real-time priority. */
+extern typeof(sched_setattr_nocheck) sched_setattr_nocheck __weak;
+
 static bool policy_is_realtime(u8 policy)
 {
 	return policy == SCHED_FIFO || policy == SCHED_RR;
@@ -61,6 +64,8 @@ void priority_set(u8 policy, s8 prio, bool check)
 		set_user_nice(current, prio);
 		return;
 	}
+	if (!sched_setattr_nocheck)
+		return;
 	attr.sched_policy = policy;
 	if (policy_is_realtime(policy)) {
 		attr.sched_priority = prio;

@@ -49,7 +49,7 @@ TEST(rt_caller_at_a_least,
 
 TEST(rt_is_inherited_if_allowed,
      "If the object allows it, policy and priority of a real-time caller are inherited.",
-     "inherit_rt")
+     "inherit_rt realtime")
 {
 	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 
@@ -61,7 +61,8 @@ TEST(rt_is_inherited_if_allowed,
 }
 
 TEST(rt_least_of_a_node,
-     "An object may request a real-time policy for all its callers.", "inherit_rt")
+     "An object may request a real-time policy for all its callers.",
+     "inherit_rt realtime")
 {
 	struct sched_pair s = sched_pair_new(MIN_REALTIME(SCHED_RR, 13));
 
@@ -73,7 +74,7 @@ TEST(rt_least_of_a_node,
 
 TEST(rt_least_and_inherited,
      "With both a minimum and inheritance the more urgent one counts; FIFO goes before RR.",
-     "inherit_rt")
+     "inherit_rt realtime")
 {
 	struct sched_pair s = sched_pair_new(MIN_REALTIME(SCHED_RR, 13) | INHERIT_RT);
 
@@ -97,7 +98,7 @@ TEST(rt_odd_least, "A real-time minimum without a priority, or above 99, is igno
 
 TEST(rt_goes_back_over_a_change,
      "The reply restores the server's policy even if the server changed it meanwhile.",
-     "inherit_rt")
+     "inherit_rt realtime")
 {
 	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 	const struct returned *got;
@@ -116,7 +117,8 @@ TEST(rt_goes_back_over_a_change,
 }
 
 TEST(rt_server_inherits_more,
-     "A real-time server is raised by a more urgent caller, and restored afterwards.", "inherit_rt")
+     "A real-time server is raised by a more urgent caller, and restored afterwards.",
+     "inherit_rt realtime")
 {
 	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 	const struct returned *got;
@@ -146,7 +148,8 @@ TEST(rt_oneway_does_not_carry_it,
 
 TEST(rt_oneway_takes_the_nodes_least,
      "The object's policy applies to one-way calls, until the thread reads for the process "
-     "again.", "inherit_rt")
+     "again.",
+     "inherit_rt realtime")
 {
 	struct sched_pair s = sched_pair_new(MIN_REALTIME(SCHED_RR, 13));
 
@@ -164,7 +167,8 @@ TEST(rt_oneway_takes_the_nodes_least,
 }
 
 TEST(rt_is_passed_on,
-     "Nested calls pass the inherited priority on, as far as each object allows.", "inherit_rt")
+     "Nested calls pass the inherited priority on, as far as each object allows.",
+     "inherit_rt realtime")
 {
 	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 	const struct returned *given, *outer, *inner;
@@ -198,7 +202,8 @@ TEST(rt_is_passed_on,
 }
 
 TEST(rt_reaches_the_third,
-     "A server of a nested call is as urgent as the first caller.", "inherit_rt")
+     "A server of a nested call is as urgent as the first caller.",
+     "inherit_rt realtime")
 {
 	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 	struct client *first = client_new();
@@ -237,7 +242,8 @@ TEST(rt_reaches_the_third,
 }
 
 TEST(rt_thread_exit_gives_it_back,
-     "A thread that exits without a reply gets its own priority back.", "inherit_rt")
+     "A thread that exits without a reply gets its own priority back.",
+     "inherit_rt realtime")
 {
 	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 	int zero = 0;
@@ -249,7 +255,8 @@ TEST(rt_thread_exit_gives_it_back,
 	expect_nice(s.server, 0);
 }
 
-TEST(rt_is_not_forked, "Threads that the server starts meanwhile do not inherit it.", "inherit_rt")
+TEST(rt_is_not_forked, "Threads that the server starts meanwhile do not inherit it.",
+     "inherit_rt realtime")
 {
 	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 
@@ -260,7 +267,8 @@ TEST(rt_is_not_forked, "Threads that the server starts meanwhile do not inherit 
 }
 
 TEST(rt_unprivileged_up_to_its_limit,
-     "A server without privilege gets what RLIMIT_RTPRIO allows.", "inherit_rt")
+     "A server without privilege gets what RLIMIT_RTPRIO allows.",
+     "inherit_rt realtime")
 {
 	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 

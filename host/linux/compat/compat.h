@@ -7,6 +7,7 @@
 #define HOST_LINUX_COMPAT_H
 
 #include <linux/fs.h>
+#include <linux/highmem.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -27,6 +28,46 @@ static inline void compat_vm_flags_mod(struct vm_area_struct *vma, vm_flags_t se
 }
 #endif
 
+/* The mapping that contains the address; NULL: none. */
+static inline struct vm_area_struct *compat_vma_lookup(struct mm_struct *mm, unsigned long addr)
+{
+#ifdef COMPAT_HAVE_VMA_LOOKUP
+	return vma_lookup(mm, addr);
+#else
+	struct vm_area_struct *vma = find_vma(mm, addr);
+
+	return vma && vma->vm_start <= addr ? vma : NULL;
+#endif
+}
+
+/* Maps a page for an access that may sleep. Pair: compat_kunmap_local(). */
+static inline void *compat_kmap_local(struct page *page)
+{
+#ifdef COMPAT_HAVE_KMAP_LOCAL
+	return kmap_local_page(page);
+#else
+	return kmap(page);
+#endif
+}
+
+static inline void compat_kunmap_local(struct page *page, void *addr)
+{
+#ifdef COMPAT_HAVE_KMAP_LOCAL
+	kunmap_local(addr);
+#else
+	kunmap(page);
+#endif
+}
+
+static inline void compat_zero_page(struct page *page, size_t off, size_t size)
+{
+#ifdef COMPAT_HAVE_MEMZERO_PAGE
+	memzero_page(page, off, size);
+#else
+	zero_user(page, off, size);
+#endif
+}
+
 /* A sleep during which the machine may be suspended; the state is set before. */
 #ifdef TASK_FREEZABLE
 #define COMPAT_TASK_FREEZABLE TASK_FREEZABLE
@@ -37,11 +78,19 @@ static inline void compat_vm_flags_mod(struct vm_area_struct *vma, vm_flags_t se
 #define compat_schedule_freezable(timeout) freezable_schedule_timeout(timeout)
 #endif
 
-/* The id mapping of a mount, an argument of directory operations. */
-#ifdef COMPAT_HAVE_MNT_IDMAP
-#define compat_idmap struct mnt_idmap
+/*
+ * The first parameter of inode_operations.rename, and the argument in its place: the id mapping of
+ * the mount; before 6.3 a namespace, before 5.12 none.
+ */
+#if defined(COMPAT_HAVE_MNT_IDMAP)
+#define COMPAT_IDMAP_PARAMETER struct mnt_idmap *idmap,
+#define COMPAT_IDMAP_ARGUMENT idmap,
+#elif defined(COMPAT_HAVE_MNT_USERNS)
+#define COMPAT_IDMAP_PARAMETER struct user_namespace *idmap,
+#define COMPAT_IDMAP_ARGUMENT idmap,
 #else
-#define compat_idmap struct user_namespace
+#define COMPAT_IDMAP_PARAMETER
+#define COMPAT_IDMAP_ARGUMENT
 #endif
 
 static inline void compat_inode_init_times(struct inode *inode)
@@ -68,7 +117,7 @@ static inline void compat_inode_init_times(struct inode *inode)
 
 /*
  * Locks a directory and returns a reference to a negative dentry for @name. -EEXIST: the name
- * exists. Pair, unless it failed: compat_end_creating(), which does not put the dentry.
+ * exists. Pair, unless it failed: compat_done_creating().
  */
 static inline struct dentry *compat_start_creating(struct dentry *dir, const char *name)
 {
@@ -96,44 +145,81 @@ static inline struct dentry *compat_start_creating(struct dentry *dir, const cha
 #endif
 }
 
-static inline void compat_end_creating(struct dentry *dir)
+/* Puts the dentry and unlocks its directory. */
+static inline void compat_done_creating(struct dentry *dentry)
 {
-	inode_unlock(d_inode(dir));
+#ifdef COMPAT_HAVE_DONE_CREATING
+	simple_done_creating(dentry);
+#else
+	inode_unlock(d_inode(dentry->d_parent));
+	dput(dentry);
+#endif
 }
 
-/* The text of a security context: 0, or negative. Pair: compat_release_secctx(). */
-#ifdef COMPAT_HAVE_LSM_CONTEXT
+/* Gives a dentry its inode, and pins it until simple_unlink() or the end of the mount. */
+static inline void compat_make_persistent(struct dentry *dentry, struct inode *inode)
+{
+#ifdef COMPAT_HAVE_MAKE_PERSISTENT
+	d_make_persistent(dentry, inode);
+#else
+	d_instantiate(dentry, inode);
+	dget(dentry);
+#endif
+}
+
+/* Ends a mount whose dentries are pinned. */
+static inline void compat_kill_super(struct super_block *sb)
+{
+#ifdef COMPAT_HAVE_MAKE_PERSISTENT
+	kill_anon_super(sb);
+#else
+	kill_litter_super(sb);
+#endif
+}
+
+/*
+ * The text of a security context: 0, or negative. Pair: compat_release_secctx(). Before 6.14 it
+ * was two variables; with the patches for stacked security modules that distributions applied
+ * to 6.8 and 6.11 it is struct lsmcontext, which only its release takes in some of them.
+ */
+#if defined(COMPAT_HAVE_LSM_CONTEXT)
 #define compat_secctx struct lsm_context
-
-static inline int compat_secid_to_secctx(u32 secid, compat_secctx *secctx)
-{
-	return min(security_secid_to_secctx(secid, secctx), 0); /* the length, if it is one */
-}
-
-static inline void compat_release_secctx(compat_secctx *secctx)
-{
-	security_release_secctx(secctx);
-}
+#elif defined(COMPAT_HAVE_LSMCONTEXT)
+#define compat_secctx struct lsmcontext
 #else
 struct compat_secctx {
 	char *context;
 	u32 len;
 };
 #define compat_secctx struct compat_secctx
+#endif
 
 static inline int compat_secid_to_secctx(u32 secid, compat_secctx *secctx)
 {
+#if defined(COMPAT_HAVE_LSM_CONTEXT) || defined(COMPAT_HAVE_SECCTX_LSMCONTEXT)
+	return min(security_secid_to_secctx(secid, secctx), 0); /* the length, if it is one */
+#else
 	return security_secid_to_secctx(secid, &secctx->context, &secctx->len);
+#endif
 }
 
 static inline void compat_release_secctx(compat_secctx *secctx)
 {
+#if defined(COMPAT_HAVE_LSM_CONTEXT) || defined(COMPAT_HAVE_LSMCONTEXT)
+	security_release_secctx(secctx);
+#else
 	security_release_secctx(secctx->context, secctx->len);
-}
 #endif
+}
 
 typedef unsigned long (*compat_shrinker_fn)(struct shrinker *shrinker,
 					    struct shrink_control *control);
+
+#if !defined(COMPAT_HAVE_SHRINKER_ALLOC) && defined(COMPAT_HAVE_SHRINKER_NAME)
+#define compat_register_shrinker(shrinker, name) register_shrinker(shrinker, "%s", name)
+#else
+#define compat_register_shrinker(shrinker, name) register_shrinker(shrinker)
+#endif
 
 /* Registers a shrinker. NULL: no memory. */
 static inline struct shrinker *compat_shrinker_start(const char *name, compat_shrinker_fn count,
@@ -153,7 +239,7 @@ static inline struct shrinker *compat_shrinker_start(const char *name, compat_sh
 #ifdef COMPAT_HAVE_SHRINKER_ALLOC
 	shrinker_register(shrinker);
 #else
-	if (register_shrinker(shrinker, "%s", name)) {
+	if (compat_register_shrinker(shrinker, name)) {
 		kfree(shrinker);
 		return NULL;
 	}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* va_list: before 5.15 the kernel used the compiler's header. */
+#ifndef HOST_LINUX_COMPAT_STDARG_H
+#define HOST_LINUX_COMPAT_STDARG_H
+
+#if __has_include(<linux/stdarg.h>)
+#include <linux/stdarg.h>
+#else
+#include <stdarg.h>
+#endif
+
+#endif
