@@ -19,14 +19,17 @@ PAYLOAD_OFFSET = 0x248
 SECTOR_BYTES = 512
 
 
-def unzstd(data):
-    return subprocess.run(["zstd", "-dcq"], input=data, stdout=subprocess.PIPE, check=True).stdout
+def filtered(*command):
+    """A decompressor: a program that reads standard input."""
+    return lambda data: subprocess.run(command, input=data, stdout=subprocess.PIPE,
+                                       check=True).stdout
 
 
 DECOMPRESSORS = {
     b"\xfd7zXZ": lambda data: lzma.LZMADecompressor().decompress(data),
     b"\x1f\x8b": lambda data: zlib.decompressobj(31).decompress(data),
-    b"\x28\xb5\x2f\xfd": unzstd,
+    b"\x28\xb5\x2f\xfd": filtered("zstd", "-dcq"),
+    b"\x02\x21\x4c\x18": filtered("lz4", "-dcq"),
 }
 
 

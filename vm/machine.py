@@ -41,10 +41,11 @@ def die_with_parent():
 
 
 class Machine:
-    """One boot. `shares` are (mount tag, directory, read-only?)."""
+    """One boot. `shares` are (mount tag, directory, read-only?), made available by `sharing`."""
 
-    def __init__(self, options, vmlinux, run_dir, shares):
+    def __init__(self, options, vmlinux, run_dir, sharing, shares):
         self.options = options
+        self.sharing = sharing
         self.vmlinux = vmlinux
         self.initrd = run_dir + "/initrd"
         self.shares = shares
@@ -63,7 +64,7 @@ class Machine:
             args += ICOUNT_OPTIONS.split()
             kernel_arguments.append(ICOUNT_KERNEL_ARGUMENTS)
         else:
-            args += ["-accel", options.accel, "-cpu", "max,la57=off", "-smp", str(options.smp)]
+            args += ["-accel", options.accel, "-cpu", options.cpu, "-smp", str(options.smp)]
         args += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
         args += ["-kernel", self.vmlinux, "-initrd", self.initrd]
         args += ["-append", " ".join(kernel_arguments + options.append)]
@@ -73,9 +74,8 @@ class Machine:
             args += ["-chardev", f"socket,id={name},fd={fds[name]}"]
             args += ["-device", f"virtserialport,chardev={name},nr={number},name={name}"]
         for tag, directory, read_only in self.shares:
-            fsdev = f"local,id={tag},path={directory},security_model=none,multidevs=remap"
-            args += ["-fsdev", fsdev + (",readonly=on" if read_only else "")]
-            args += ["-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
+            args += self.sharing.device(tag, directory, read_only)
+        args += self.sharing.arguments
         for plugin in options.plugin:
             args += ["-plugin", plugin]
         return args
@@ -97,6 +97,7 @@ class Machine:
         finally:
             qemu.kill()
             qemu.wait()
+            self.sharing.stop()
             self.console.log.close()
         return self.verdict()
 
@@ -166,9 +167,13 @@ class Machine:
             return TIMED_OUT
         if not self.exit_line or not self.exit_line.startswith("exit "):
             self.say(self.exit_line or "the machine stopped before the command exited",
-                     self.console.tail)
+                     list(self.console.tail) + self.qemu_messages())
             return HARNESS_FAILED
         return int(self.exit_line.split()[1])
+
+    def qemu_messages(self):
+        with open(self.console.log.name + ".qemu", "rb") as log:
+            return log.read().splitlines()
 
     @staticmethod
     def say(first, lines):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # make vm-fetch: downloads and builds what vm/run needs, once, in build/vm.
 
-VM_KERNELS ?= 6.1 6.12 6.12-rt
+VM_KERNELS ?= 6.1 6.12 6.12-rt newest
 
 .PHONY: vm-fetch
 vm-fetch: build/vm/init
 	vm/fetch --headers $(VM_KERNELS)
 	vm/ref 6.12
+	vm/ref newest
 
 build/vm/init: vm/init.c
 	@mkdir -p $(@D)

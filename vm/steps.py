@@ -3,9 +3,6 @@
 
 import os
 
-SHARE_OPTIONS = "trans=virtio,version=9p2000.L,msize=262144,access=any"
-READ_ONLY_OPTIONS = "ro,cache=loose," + SHARE_OPTIONS
-
 # Directories where the guest mounts a file system of its own, which hides the host's.
 FRESH = ("/tmp/", "/run/", "/dev/")
 
@@ -15,6 +12,12 @@ DEVICES = ("binder", "hwbinder", "vndbinder")
 
 def step(*words):
     return "\t".join(words)
+
+
+def share_step(tag, directory, shared, read_only):
+    """Mounts a directory of the host; `shared` says how (vm/sharing.py)."""
+    options = shared.read_only_options if read_only else shared.options
+    return step("mount", tag, directory, shared.kind, *filter(None, [options]))
 
 
 def mount_steps():
@@ -54,13 +57,13 @@ def module_of(vm_dir, kernel, driver):
     return path and os.path.normpath(os.path.join(vm_dir, path.format(kernel=kernel)))
 
 
-def first_steps(modules, run_dir):
+def first_steps(modules, run_dir, shared):
     """Up to mounting the host's file system: the content of /steps in the initial RAM disk."""
     lines = [step("mount", "dev", "/dev", "devtmpfs")]
     lines += [step("insmod", f"/{name}.ko") for name in modules]
     lines += [
         step("control"),
-        step("mount", "root", "/root", "9p", READ_ONLY_OPTIONS),
+        share_step("root", "/root", shared, True),
         step("mount", "proc", "/root/proc", "proc"),
         step("mount", "sys", "/root/sys", "sysfs"),
         step("mount", "dev", "/root/dev", "devtmpfs"),
@@ -68,13 +71,13 @@ def first_steps(modules, run_dir):
         step("mount", "run", "/root/run", "tmpfs", "mode=755"),
         step("root", "/root"),
         step("mkdir", run_dir),
-        step("mount", "run_dir", run_dir, "9p", SHARE_OPTIONS),
+        share_step("run_dir", run_dir, shared, False),
         step("steps", run_dir + "/steps"),
     ]
     return "\n".join(lines) + "\n"
 
 
-def second_steps(module, driver, parameters, shares, run_dir):
+def second_steps(module, driver, parameters, shares, run_dir, shared):
     """In the host's file system: the content of RUN_DIR/steps. For `shares` see Machine."""
     lines = [
         step("mkdir", "/dev/pts"),
@@ -90,8 +93,7 @@ def second_steps(module, driver, parameters, shares, run_dir):
     ]
     for tag, directory, read_only in shares:
         lines.append(step("mkdir", directory))
-        options = READ_ONLY_OPTIONS if read_only else SHARE_OPTIONS
-        lines.append(step("mount", tag, directory, "9p", options))
+        lines.append(share_step(tag, directory, shared, read_only))
     load = DRIVERS[driver][1]
     if load:
         lines += load(module, *parameters)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# make module KVER=6.12      for a kernel of vm-fetch
+# make module KVER=6.12      for a kernel of vm-fetch, with more warnings
 # make module KDIR=/lib/modules/RELEASE/build      for an installed kernel
 #
 # Builds build/module/NAME/anybinder.ko and anybinder_heap.ko, where NAME is KVER or the release of
@@ -9,27 +9,29 @@
 KVER ?= 6.12
 ifdef KDIR
 MODULE_NAME := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
-MODULE_KDIR := $(KDIR)
+# BTF would need another tool and is not used.
+MODULE_BUILD = $(MAKE) --no-print-directory -C $(abspath $(KDIR)) M=$(abspath $(MODULE_DIR)) \
+	CONFIG_DEBUG_INFO_BTF_MODULES= $(if $(V),V=$(V)) modules
 else
 MODULE_NAME := $(KVER)
-MODULE_KDIR := $(BUILD)/vm/$(KVER)/headers/build
+MODULE_BUILD = vm/kbuild $(KVER) $(abspath $(MODULE_DIR)) W=1 $(if $(V),V=$(V))
 endif
 MODULE_DIR := $(BUILD)/module/$(MODULE_NAME)
-W ?= 1
 
-MODULE_KVERS := 6.1 6.12 6.12-rt
+# Those of `make vm-test`, and all.
+MODULE_KVERS := 6.1 6.12 6.12-rt newest
+MODULE_ALL_KVERS := $(shell awk '!/^\#/ { print $$1 }' vm/kernels.tsv)
 VM_TESTS += module:symbols module:sparse module:newer
 
-.PHONY: module $(MODULE_KVERS:%=module-%)
+.PHONY: module $(MODULE_ALL_KVERS:%=module-%)
 
-# One build of a directory at a time. BTF would need another tool and is not used.
+# One build of a directory at a time.
 module:
 	@host/linux/link-sources $(abspath $(MODULE_DIR))
-	$(Q)flock $(MODULE_DIR) $(MAKE) --no-print-directory -C $(abspath $(MODULE_KDIR)) \
-		M=$(abspath $(MODULE_DIR)) W=$(W) $(if $(V),V=$(V)) CONFIG_DEBUG_INFO_BTF_MODULES= modules
+	+$(Q)flock $(MODULE_DIR) $(MODULE_BUILD)
 
 # The same for one of the kernels, for tests that need several.
-$(MODULE_KVERS:%=module-%): module-%:
+$(MODULE_ALL_KVERS:%=module-%): module-%:
 	@$(MAKE) --no-print-directory module KVER=$*
 
 # No symbols that mainline does not export (host/linux/symbols, heap/symbols).
@@ -39,12 +41,11 @@ module.symbols.run = host/linux/check-symbols $(foreach kernel,$(MODULE_KVERS), 
 
 # In a build directory of its own, so that every file is compiled and checked.
 module.sparse.run = dir=$(abspath $(BUILD))/module/sparse; rm -rf $$dir; host/linux/link-sources $$dir; \
-	log=$$($(MAKE) --no-print-directory -C $(abspath $(BUILD)/vm/6.12/headers/build) M=$$dir \
-		C=2 W=1 CONFIG_DEBUG_INFO_BTF_MODULES= modules 2>&1) || { echo "$$log"; exit 1; }; \
+	log=$$(vm/kbuild 6.12 $$dir C=2 W=1 2>&1) || { echo "$$log"; exit 1; }; \
 	found=$$(echo "$$log" | grep -E "$$dir.*(warning|error):"); echo "$$found"; \
 	if [ -z "$$found" ]; then echo "module-sparse: 1 passed, 0 failed, 0 skipped"; \
 	else echo "module-sparse: 0 passed, 1 failed, 0 skipped"; exit 1; fi
 
-# Builds against headers changed as mainline changed them after 6.12.
+# Builds against headers changed as mainline and distributions changed them after 6.12.
 module.newer.run = host/linux/compat/newer $(abspath $(BUILD)/vm/6.12/headers/build) \
 	$(abspath $(BUILD))/module/newer

@@ -7,6 +7,6 @@
 package:
 	@packaging/dkms/build $(BUILD)/package
 
-# Not part of `make vm-test`: it creates a Debian root, which takes minutes the first time.
-package-test: package $(BIN)/anybinder-conformance
+# Not part of `make vm-test`: it installs compilers in Debian roots, which takes minutes.
+package-test: package $(BIN)/anybinder-conformance build/vm/init
 	@packaging/dkms/test $(BUILD)/package

@@ -13,8 +13,8 @@ $(BIN)/anybinder-conformance: $(CONFORMANCE_OBJ)
 PROGRAMS += $(BIN)/anybinder-conformance
 # A variant is a back end of run-backend, which says what each is.
 TESTS += conformance:fuse conformance:fuse-plain conformance:fuse-global
-VM_TESTS += $(addprefix conformance:,stock ref module module-6.1 module-6.12-rt module-global \
-	module-nopreempt module-restricted secctx)
+VM_TESTS += $(addprefix conformance:,stock ref module module-6.1 module-6.12-rt \
+	module-newest module-global module-nopreempt module-restricted secctx)
 
 conformance.needs := $(BIN)/anybinder-conformance
 conformance.run = $(CONFORMANCE_DIR)/run-backend $(variant) $(CONFORMANCE_OPTIONS_$(variant))
@@ -22,8 +22,7 @@ conformance.run = $(CONFORMANCE_DIR)/run-backend $(variant) $(CONFORMANCE_OPTION
 $(foreach backend,fuse fuse-plain fuse-global,$(eval conformance.$(backend).needs := $(BIN)/anybinderd))
 $(foreach backend,module module-global module-nopreempt module-restricted secctx,$(eval \
 	conformance.$(backend).needs := module-6.12))
-conformance.module-6.1.needs := module-6.1
-conformance.module-6.12-rt.needs := module-6.12-rt
+$(foreach kernel,6.1 6.12-rt newest,$(eval conformance.module-$(kernel).needs := module-$(kernel)))
 
 # What a call can do, in the other locking modes; nothing else depends on them.
 CONFORMANCE_OPTIONS_fuse-global := $(patsubst %,--filter '%',txn_* object_* loop_* oneway_* freeze_* \

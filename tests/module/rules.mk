@@ -9,8 +9,8 @@
 MODULE_TESTS := tests/module
 VM_TESTS += module:life module:events module:stages module:reclaim
 
-module.life.needs := $(BIN)/anybinder-conformance module-6.12 module-6.1
-module.life.run = $(MODULE_TESTS)/run 6.12 6.1
+module.life.needs := $(BIN)/anybinder-conformance module-newest module-6.1
+module.life.run = $(MODULE_TESTS)/run newest 6.1
 
 module.events.needs := $(BIN)/anybinder-conformance module-6.12 module-6.1
 module.events.run = $(MODULE_TESTS)/events 6.12 6.1
