@@ -68,8 +68,7 @@ void binder_buffer_free_command(struct binder_thread *thread, u64 ptr)
 
 	buffer = binder_alloc_claim_buffer(&proc->alloc, ptr, &err);
 	if (!buffer) {
-		host_log(HOST_LOG_USER_ERROR, "%d:%d BC_FREE_BUFFER of %llx: %s", proc->pid,
-			 thread->tid, (unsigned long long)ptr,
+		host_log(HOST_LOG_USER_ERROR, "%d:%d BC_FREE_BUFFER: %s", proc->pid, thread->tid,
 			 err == -EPERM ?
 				 "buffer not owned by this process, or already freed" :
 				 "no such buffer");

@@ -447,10 +447,10 @@ static void return_failure(struct send *s)
 {
 	struct binder_thread *thread = s->thread;
 
-	host_log(HOST_LOG_USER_ERROR, "%d:%d %s to %d:%d failed: %s (%d at %s:%u)", s->proc->pid,
-		 thread->tid, s->is_reply ? "reply" : "call", s->target ? s->target->pid : 0,
-		 s->target_thread ? s->target_thread->tid : 0, s->why.why, s->why.err,
-		 s->why.file, s->why.line);
+	host_log(HOST_LOG_USER_ERROR, "%d:%d %s to %d:%d failed: %s (%d at %s:%u), code %x",
+		 s->proc->pid, thread->tid, s->is_reply ? "reply" : "call",
+		 s->target ? s->target->pid : 0, s->target_thread ? s->target_thread->tid : 0,
+		 s->why.why, s->why.err, s->why.file, s->why.line, s->tr->code);
 	binder_lock(&thread->proc->inner_lock);
 	if (!s->in_reply_to) {
 		thread->ee.id = s->debug_id;

@@ -62,8 +62,7 @@ void binder_death_request(struct binder_thread *thread, const struct binder_hand
 	}
 	binder_unlock(&proc->outer_lock);
 	if (mistake) {
-		binder_notice_log_mistake(thread, "BC_REQUEST_DEATH_NOTIFICATION", mistake,
-					  arg->cookie);
+		binder_notice_log_mistake(thread, "BC_REQUEST_DEATH_NOTIFICATION", mistake);
 		binder_notice_free(notice);
 	}
 }
@@ -112,8 +111,7 @@ void binder_death_clear(struct binder_thread *thread, const struct binder_handle
 	}
 	binder_unlock(&proc->outer_lock);
 	if (mistake)
-		binder_notice_log_mistake(thread, "BC_CLEAR_DEATH_NOTIFICATION", mistake,
-					  arg->cookie);
+		binder_notice_log_mistake(thread, "BC_CLEAR_DEATH_NOTIFICATION", mistake);
 }
 
 void binder_death_done(struct binder_thread *thread, u64 cookie)
@@ -129,7 +127,7 @@ void binder_death_done(struct binder_thread *thread, u64 cookie)
 	}
 	binder_unlock(&thread->proc->inner_lock);
 	if (!notice)
-		binder_notice_log_mistake(thread, "BC_DEAD_BINDER_DONE", "not delivered", cookie);
+		binder_notice_log_mistake(thread, "BC_DEAD_BINDER_DONE", "not delivered");
 }
 
 void binder_death_notify_nlocked(struct binder_node *node)

@@ -18,10 +18,9 @@
 
 /* ---- notifications ------------------------------------------------------------- */
 
-static int log_mistake(const struct binder_thread *thread, const char *command, const char *what,
-		       u64 cookie)
+static int log_mistake(const struct binder_thread *thread, const char *command, const char *what)
 {
-	binder_notice_log_mistake(thread, command, what, cookie);
+	binder_notice_log_mistake(thread, command, what);
 	return -EINVAL;
 }
 
@@ -86,7 +85,7 @@ int binder_freeze_request(struct binder_thread *thread, const struct binder_hand
 	if (!mistake)
 		return 0;
 	binder_notice_free(notice);
-	return log_mistake(thread, "BC_REQUEST_FREEZE_NOTIFICATION", mistake, arg->cookie);
+	return log_mistake(thread, "BC_REQUEST_FREEZE_NOTIFICATION", mistake);
 }
 
 /* Detaches the notice from its reference; returns the mistake, if any. */
@@ -133,7 +132,7 @@ int binder_freeze_clear(struct binder_thread *thread, const struct binder_handle
 	binder_unlock(&proc->outer_lock);
 	if (!mistake)
 		return 0;
-	return log_mistake(thread, "BC_CLEAR_FREEZE_NOTIFICATION", mistake, arg->cookie);
+	return log_mistake(thread, "BC_CLEAR_FREEZE_NOTIFICATION", mistake);
 }
 
 int binder_freeze_done(struct binder_thread *thread, u64 cookie)
@@ -154,7 +153,7 @@ int binder_freeze_done(struct binder_thread *thread, u64 cookie)
 	binder_unlock(&proc->inner_lock);
 	if (notice)
 		return 0;
-	return log_mistake(thread, "BC_FREEZE_NOTIFICATION_DONE", "not delivered", cookie);
+	return log_mistake(thread, "BC_FREEZE_NOTIFICATION_DONE", "not delivered");
 }
 
 bool binder_freeze_deliver_ilocked(struct binder_proc *proc, struct binder_notice *notice, u32 *ret,

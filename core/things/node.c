@@ -455,13 +455,15 @@ void binder_node_done(struct binder_thread *thread, bool strong,
 	const char *command = strong ? "BC_ACQUIRE_DONE" : "BC_INCREFS_DONE";
 	const char *mistake = NULL;
 	bool *pending;
+	u32 id;
 
 	if (!node) {
-		host_log(HOST_LOG_USER_ERROR, "%d:%d %s: unknown object %llx", proc->pid,
-			 thread->tid, command, (unsigned long long)arg->ptr);
+		host_log(HOST_LOG_USER_ERROR, "%d:%d %s: unknown object", proc->pid,
+			 thread->tid, command);
 		return;
 	}
 	binder_lock(&node->lock);
+	id = node->debug_id;
 	pending = strong ? &node->pending_strong : &node->pending_weak;
 	if (node->cookie != arg->cookie) {
 		mistake = "wrong cookie";
@@ -474,6 +476,6 @@ void binder_node_done(struct binder_thread *thread, bool strong,
 	binder_unlock(&node->lock);
 	binder_node_unpin(node);
 	if (mistake)
-		host_log(HOST_LOG_USER_ERROR, "%d:%d %s: %s for object %llx", proc->pid,
-			 thread->tid, command, mistake, (unsigned long long)arg->ptr);
+		host_log(HOST_LOG_USER_ERROR, "%d:%d %s: %s for object %u", proc->pid,
+			 thread->tid, command, mistake, id);
 }

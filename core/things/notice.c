@@ -59,8 +59,8 @@ struct binder_notice *binder_notice_take_ilocked(struct binder_proc *proc,
 }
 
 void binder_notice_log_mistake(const struct binder_thread *thread, const char *command,
-			       const char *what, u64 cookie)
+			       const char *what)
 {
-	host_log(HOST_LOG_USER_ERROR, "%d:%d %s: %s (cookie %llx)", thread->proc->pid, thread->tid,
-		 command, what, (unsigned long long)cookie);
+	host_log(HOST_LOG_USER_ERROR, "%d:%d %s: %s", thread->proc->pid, thread->tid, command,
+		 what);
 }

@@ -41,8 +41,8 @@ struct binder_notice *binder_notice_take_ilocked(struct binder_proc *proc,
 						 struct bl_list *delivered, u64 cookie)
 	REQUIRES(&proc->inner_lock);
 
-/* Logs a client's mistake: @command, @what, and the cookie that it passed. */
+/* Logs a client's mistake: @command and @what, without the cookie, which may be an address. */
 void binder_notice_log_mistake(const struct binder_thread *thread, const char *command,
-			       const char *what, u64 cookie);
+			       const char *what);
 
 #endif
