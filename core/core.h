@@ -143,6 +143,9 @@ size_t binder_idle_pages(void);
 void binder_report_state(struct host_out *out);
 void binder_report_stats(struct host_out *out);
 void binder_report_transactions(struct host_out *out);
+/* The same without the addresses that clients give their objects. */
+void binder_report_state_hashed(struct host_out *out);
+void binder_report_transactions_hashed(struct host_out *out);
 /* All opens of process @pid. */
 void binder_report_proc(struct host_out *out, s32 pid);
 /* Calls @fn once for each process number that has a device open. */

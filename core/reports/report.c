@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The text of binder_logs/{state,transactions,proc/PID}.
+ * The text of binder_logs/{state,transactions,proc/PID}, and of state_hashed and
+ * transactions_hashed, which have no addresses of user space and so may be read by more users.
  *
  * Printing may sleep, so nothing is printed under a spinlock: a batch (report_batch.h) of
  * what is to be printed is copied under the lock and printed after unlock. So only each
@@ -21,6 +22,7 @@
 struct report {
 	struct host_out *out;
 	bool everything; /* state, proc; false: transactions */
+	bool hashed;
 	struct report_batch *batch;
 	struct binder_proc *proc;
 	bool proc_printed;
@@ -57,15 +59,29 @@ static unsigned long long hashed_id(u32 debug_id)
 	return (u32)(debug_id * 2654435761u);
 }
 
+/*
+ * The address or the cookie of a node. The stock driver prints its keyed hash in a hashed report;
+ * here it is a number made of the node's, from which nothing about the address can be derived.
+ */
+static unsigned long long shown(const struct report *r, u64 address, u32 number)
+{
+	return r->hashed && address ? hashed_id(number) : address;
+}
+
+static void print_node_name(struct report *r, u32 id, u64 ptr, u64 cookie)
+{
+	host_out(r->out, "%u: u%016llx c%016llx", id, shown(r, ptr, id), shown(r, cookie, ~id));
+}
+
 static void print_txn(struct report *r, const char *what, const struct report_txn *t)
 {
 	unsigned long long elapsed_ms = (host_now_ns() - t->start_ns) / 1000000;
 
 	host_out(r->out,
-		 "%s transaction %u: %016llx from %d:%d to %d:%d code %x flags %x pri %d r%d "
+		 "%s transaction %u: %016llx from %d:%d to %d:%d code %x flags %x pri %d a%d r%d "
 		 "elapsed %llums",
 		 what, t->id, hashed_id(t->id), t->from_pid, t->from_tid, t->to_pid, t->to_tid,
-		 t->code, t->flags, t->prio, t->need_reply, elapsed_ms);
+		 t->code, t->flags, t->prio, t->is_async, t->is_reply, elapsed_ms);
 	if (t->received && !t->has_buffer)
 		host_out(r->out, " buffer free");
 	if (t->received && t->has_buffer && t->node)
@@ -91,15 +107,17 @@ static void print_work(struct report *r, const char *indent, const char *pending
 		       const struct report_line *line)
 {
 	host_out(r->out, "%s", indent);
-	if (line->work == WORK_TRANSACTION)
+	if (line->work == WORK_TRANSACTION) {
 		print_txn(r, pending, &line->txn);
-	else if (line->work == WORK_NODE)
-		host_out(r->out, "node work %u: u%016llx c%016llx\n", line->node.id,
-			 (unsigned long long)line->node.ptr, (unsigned long long)line->node.cookie);
-	else if (line->work == WORK_ERROR)
+	} else if (line->work == WORK_NODE) {
+		host_out(r->out, "node work ");
+		print_node_name(r, line->node.id, line->node.ptr, line->node.cookie);
+		host_out(r->out, "\n");
+	} else if (line->work == WORK_ERROR) {
 		host_out(r->out, "transaction error: %u\n", line->error);
-	else
+	} else {
 		host_out(r->out, "%s\n", work_words[line->work]);
+	}
 }
 
 /* Prints a batch of threads. */
@@ -216,10 +234,11 @@ static void report_node(struct report *r, struct binder_node *node, bool dead)
 	if (!r->everything && !view.async_busy)
 		return;
 	print_proc_heading(r);
-	host_out(r->out, "  node %u: u%016llx c%016llx hs %d hw %d ls %u lw %u is %u iw %u tr %d",
-		 view.debug_id, (unsigned long long)view.ptr, (unsigned long long)view.cookie,
-		 view.has_strong, view.has_weak, view.local_strong, view.local_weak, view.strong,
-		 view.weak, view.pins + dead);
+	host_out(r->out, "  node ");
+	print_node_name(r, view.debug_id, view.ptr, view.cookie);
+	host_out(r->out, " hs %d hw %d ls %u lw %u is %u iw %u tr %d", view.has_strong,
+		 view.has_weak, view.local_strong, view.local_weak, view.strong, view.weak,
+		 view.pins + dead);
 	if (view.weak)
 		host_out(r->out, " proc");
 	for (;;) {
@@ -406,29 +425,38 @@ static void report_procs(struct report *r, s32 pid, const char *heading)
 	binder_snapshot_drop(&snapshot);
 }
 
-void binder_report_state(struct host_out *out)
+static void report_all(struct host_out *out, bool everything, bool hashed)
 {
-	struct report r = { .out = out, .everything = true };
+	struct report r = { .out = out, .everything = everything, .hashed = hashed };
 
 	r.batch = host_alloc_large(NULL, sizeof(*r.batch));
 	if (!r.batch)
 		return;
-	host_out(out, "binder state:\n");
-	report_dead_nodes(&r);
+	host_out(out, everything ? "binder state:\n" : "binder transactions:\n");
+	if (everything)
+		report_dead_nodes(&r);
 	report_procs(&r, 0, "");
 	host_free(r.batch);
 }
 
+void binder_report_state(struct host_out *out)
+{
+	report_all(out, true, false);
+}
+
+void binder_report_state_hashed(struct host_out *out)
+{
+	report_all(out, true, true);
+}
+
 void binder_report_transactions(struct host_out *out)
 {
-	struct report r = { .out = out };
+	report_all(out, false, false);
+}
 
-	r.batch = host_alloc_large(NULL, sizeof(*r.batch));
-	if (!r.batch)
-		return;
-	host_out(out, "binder transactions:\n");
-	report_procs(&r, 0, "");
-	host_free(r.batch);
+void binder_report_transactions_hashed(struct host_out *out)
+{
+	report_all(out, false, true);
 }
 
 void binder_report_proc(struct host_out *out, s32 pid)

@@ -63,7 +63,8 @@ static void describe_txn_ilocked(struct report_txn *txn, const struct binder_tra
 		.to_pid = BINDER_READ_ONCE(t->to_pid),
 		.to_tid = BINDER_READ_ONCE(t->to_tid),
 		.prio = t->priority.prio,
-		.need_reply = !t->is_reply && !(t->flags & TF_ONE_WAY),
+		.is_async = !t->is_reply && (t->flags & TF_ONE_WAY),
+		.is_reply = t->is_reply,
 		.start_ns = t->start_ns,
 		.received = binder_transaction_is_in_racy(t, proc),
 	};

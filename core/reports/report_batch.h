@@ -22,7 +22,7 @@ struct report_txn {
 	u32 code, flags;
 	s32 from_pid, from_tid, to_pid, to_tid;
 	s32 prio;
-	bool need_reply;
+	bool is_async, is_reply;
 	u64 start_ns;
 	bool received; /* seen from the receiver; what follows is only set then */
 	bool has_buffer;

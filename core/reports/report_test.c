@@ -149,6 +149,11 @@ TEST(report_of_a_dead_node)
 	CHECK(strstr(text, "u0000000000001234 c0000000000005678"));
 	CHECK(strstr(text, "desc 1 dead node "));
 	free(text);
+	text = report(binder_report_state_hashed);
+	CHECK(count(text, "dead nodes:") == 1);
+	CHECK(strstr(text, "desc 1 dead node "));
+	CHECK(!strstr(text, "1234 c") && !strstr(text, "5678 hs"));
+	free(text);
 	CHECK(pair_end(&p));
 }
 

@@ -21,6 +21,8 @@ const struct report_file report_files[] = {
 	{ "state", binder_report_state },
 	{ "stats", binder_report_stats },
 	{ "transactions", binder_report_transactions },
+	{ "state_hashed", binder_report_state_hashed },
+	{ "transactions_hashed", binder_report_transactions_hashed },
 	{ "transaction_log", binder_report_transaction_log },
 	{ "failed_transaction_log", binder_report_failed_transaction_log },
 	{ "lock_contention", binder_report_contention, binder_contention_command },

@@ -199,7 +199,8 @@ TEST(logs_state_youngest_first,
 	EXPECT(b < a);
 }
 
-TEST(logs_state_of_a_call, "A call shows at both ends, queued and then delivered.", "binderfs")
+/* @call_kind, @reply_kind: what the driver prints of a call and of a reply. */
+static void expect_call_in_logs(const char *call_kind, const char *reply_kind)
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -211,39 +212,51 @@ TEST(logs_state_of_a_call, "A call shows at both ends, queued and then delivered
 	text = proc_log(client);
 	expect_line(text,
 		    "    outgoing transaction <n>: <x> from %d:%d to %d:0 code 1f flags 10 "
-		    "pri <n> r1 elapsed <n>ms", cpid, cpid, mpid);
+		    "pri <n> %s elapsed <n>ms", cpid, cpid, mpid, call_kind);
 	expect_line(text, "    transaction complete");
 	text = proc_log(manager);
 	expect_line(text,
 		    "  pending transaction <n>: <x> from %d:%d to %d:0 code 1f flags 10 pri <n> "
-		    "r1 elapsed <n>ms node <n> size 11:0 offset 0", cpid, cpid, mpid);
+		    "%s elapsed <n>ms node <n> size 11:0 offset 0", cpid, cpid, mpid, call_kind);
 	expect_line(text, "  buffer <n>: 0 size 11:0:0 active");
 	got = expect(manager, BR_TRANSACTION);
 	text = proc_log(manager);
 	expect_line(text,
 		    "    incoming transaction <n>: <x> from %d:%d to %d:%d code 1f flags 10 "
-		    "pri <n> r1 elapsed <n>ms node <n> size 11:0 offset 0",
-		    cpid, cpid, mpid, mpid);
+		    "pri <n> %s elapsed <n>ms node <n> size 11:0 offset 0",
+		    cpid, cpid, mpid, mpid, call_kind);
 	text = proc_log(client);
 	expect_line(text,
 		    "    outgoing transaction <n>: <x> from %d:%d to %d:%d code 1f flags 10 "
-		    "pri <n> r1 elapsed <n>ms", cpid, cpid, mpid, mpid);
+		    "pri <n> %s elapsed <n>ms", cpid, cpid, mpid, mpid, call_kind);
 	free_buffer(manager, got);
 	text = proc_log(manager);
 	expect_line(text,
 		    "    incoming transaction <n>: <x> from %d:%d to %d:%d code 1f flags 10 "
-		    "pri <n> r1 elapsed <n>ms buffer free", cpid, cpid, mpid, mpid);
+		    "pri <n> %s elapsed <n>ms buffer free", cpid, cpid, mpid, mpid, call_kind);
 	reply(manager, .data = "1234", .size = 4);
 	text = proc_log(client);
 	expect_line(text,
 		    "    pending transaction <n>: <x> from %d:%d to %d:%d code 0 flags 0 pri <n> "
-		    "r0 elapsed <n>ms size 4:0 offset 0", mpid, mpid, cpid, cpid);
+		    "%s elapsed <n>ms size 4:0 offset 0", mpid, mpid, cpid, cpid, reply_kind);
 	expect(client, BR_TRANSACTION_COMPLETE);
 	expect(client, BR_REPLY);
 	expect_line(proc_log(client), "  buffer <n>: 0 size 4:0:0 delivered");
 }
 
-TEST(logs_state_of_oneway_calls, "Waiting one-way calls show below their node.", "binderfs")
+TEST(logs_state_of_a_call, "A call shows at both ends, queued and then delivered.",
+     "binderfs reports_7")
+{
+	expect_call_in_logs("a0 r0", "a0 r1");
+}
+
+TEST(logs_state_of_a_call_6, "The same before 7.x: r1 stands for a call that wants a reply.",
+     "binderfs reports_6")
+{
+	expect_call_in_logs("r1", "r0");
+}
+
+static void expect_oneway_calls_in_logs(const char *kind)
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -255,17 +268,57 @@ TEST(logs_state_of_oneway_calls, "Waiting one-way calls show below their node.",
 	call_oneway(client, 0, .code = 3);
 	text = proc_log(manager);
 	expect_line(text,
-		    "  pending transaction <n>: <x> from %d:%d to %d:0 code 1 flags 1 pri <n> r0 "
-		    "elapsed <n>ms node <n> size 16:0 offset 0", cpid, cpid, mpid);
+		    "  pending transaction <n>: <x> from %d:%d to %d:0 code 1 flags 1 pri <n> %s "
+		    "elapsed <n>ms node <n> size 16:0 offset 0", cpid, cpid, mpid, kind);
 	expect_line(text,
 		    "    pending async transaction <n>: <x> from %d:%d to %d:0 code 2 flags 1 "
-		    "pri <n> r0 elapsed <n>ms node <n> size 0:0 offset 10", cpid, cpid, mpid);
+		    "pri <n> %s elapsed <n>ms node <n> size 0:0 offset 10", cpid, cpid, mpid, kind);
 	expect_line(text,
 		    "    pending async transaction <n>: <x> from %d:%d to %d:0 code 3 flags 1 "
-		    "pri <n> r0 elapsed <n>ms node <n> size 0:0 offset 18", cpid, cpid, mpid);
+		    "pri <n> %s elapsed <n>ms node <n> size 0:0 offset 18", cpid, cpid, mpid, kind);
 	text = read_log("transactions");
 	expect_line(text, "proc %d", mpid);
 	EXPECT_EQ(count_lines(text, "    transaction complete", NULL), 3);
+}
+
+TEST(logs_state_of_oneway_calls, "Waiting one-way calls show below their node.",
+     "binderfs reports_7")
+{
+	expect_oneway_calls_in_logs("a1 r0");
+}
+
+TEST(logs_state_of_oneway_calls_6, "The same before 7.x, where only r1 is distinct.",
+     "binderfs reports_6")
+{
+	expect_oneway_calls_in_logs("r0");
+}
+
+TEST(logs_hashed,
+     "state_hashed and transactions_hashed show no address of an object that is not 0.",
+     "binderfs reports_7")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_new();
+	int mpid = actor_pid(manager->by), cpid = actor_pid(client->by);
+	char *text;
+
+	give(client, manager, 0xabc0, 0xdef0, 0);
+	call_oneway(client, 0, .code = 1);
+	EXPECT(strstr(read_log("state"), "u000000000000abc0 c000000000000def0"));
+	text = read_log("state_hashed");
+	EXPECT(text != NULL);
+	EXPECT(matches(text, "binder state:"));
+	EXPECT(!strstr(text, "abc0 c") && !strstr(text, "def0 hs"));
+	expect_line(text, "  node <n>: u<x> c<x> hs 1 hw 1 ls 0 lw 0 is 1 iw 1 tr <n> proc %d",
+		    mpid);
+	expect_line(text,
+		    "  node <n>: u0000000000000000 c0000000000000000 hs 1 hw 1 ls 2 lw 1 is 0 "
+		    "iw 0 tr <n>");
+	text = read_log("transactions_hashed");
+	EXPECT(matches(text, "binder transactions:"));
+	expect_line(text,
+		    "  pending transaction <n>: <x> from %d:%d to %d:0 code 1 flags 1 pri <n> a1 "
+		    "r0 elapsed <n>ms node <n> size 0:0 offset 0", cpid, cpid, mpid);
 }
 
 TEST(logs_transactions_leaves_the_quiet_out, "transactions omits what is idle.", "binderfs")

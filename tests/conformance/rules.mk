@@ -13,7 +13,7 @@ $(BIN)/anybinder-conformance: $(CONFORMANCE_OBJ)
 PROGRAMS += $(BIN)/anybinder-conformance
 # A variant is a back end of run-backend, which says what each is.
 TESTS += conformance:fuse conformance:fuse-plain conformance:fuse-global
-VM_TESTS += $(addprefix conformance:,stock ref module module-6.1 module-6.12-rt \
+VM_TESTS += $(addprefix conformance:,stock ref ref-newest module module-6.1 module-6.12-rt \
 	module-newest module-global module-nopreempt module-restricted secctx)
 
 conformance.needs := $(BIN)/anybinder-conformance

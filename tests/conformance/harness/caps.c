@@ -35,6 +35,8 @@ static struct {
 	{ "binderfs_mount", "`mount -t binder` makes a separate binderfs", "" },
 	{ "sender_euid_of_thread", "sender_euid is that of the calling thread (7.2)", "" },
 	{ "sender_euid_of_process", "sender_euid is that of the opener's first thread", "" },
+	{ "reports_7", "reports as of 7.x: a%d r%d, state_hashed, transactions_hashed", "" },
+	{ "reports_6", "reports as of 6.12: r%d", "" },
 	{ "transaction_report", "failure notices over generic netlink (6.18)", "" },
 };
 
