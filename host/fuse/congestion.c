@@ -2,23 +2,47 @@
 /* More requests than the workers serve, from more than one user. */
 #include "congestion.h"
 
-/* Samples in a row that begin and end a congestion: now and then, requests wait in any case. */
-#define BEGIN 2
-#define END 10
+#include <time.h>
+
+/*
+ * A congestion begins when requests wait for some ms, and ends when none wait at some samples in a
+ * row: now and then, requests wait in any case.
+ */
+#define BEGIN_MS 3
+#define END_SAMPLES 10
+
+/* Samples for which several users count as active: their requests may be those that wait. */
+#define ACTIVE_SAMPLES 50
 
 struct congestion congestion = { .uid = CONGESTION_NONE };
 
-void congestion_sample(bool waiting)
+/* Do requests wait, and still do after some time? */
+static bool keep_waiting(bool (*waiting)(void))
 {
-	static unsigned int nr_same;	/* samples in a row that speak for a change */
-	bool on = congestion_is_on();
-	bool now = waiting && atomic_load(&congestion.mixed);
+	const struct timespec ms = { 0, 1000000 };
 
-	nr_same = now == on ? 0 : nr_same + 1;
-	if (nr_same >= (on ? END : BEGIN)) {
-		atomic_store(&congestion.is_on, now);
-		nr_same = 0;
+	for (unsigned int i = 0; i < BEGIN_MS; i++) {
+		if (!waiting())
+			return false;
+		nanosleep(&ms, NULL);
 	}
+	return waiting();
+}
+
+void congestion_sample(bool (*waiting)(void))
+{
+	static unsigned int nr_clear;	/* samples in a row without it */
+	static unsigned int active;	/* samples until the others count as gone */
+	bool on = congestion_is_on();
+	bool now;
+
+	if (atomic_load(&congestion.mixed))
+		active = ACTIVE_SAMPLES;
+	else if (active)
+		active--;
+	now = active && (on ? waiting() : keep_waiting(waiting));
+	nr_clear = now ? 0 : nr_clear + 1;
+	atomic_store(&congestion.is_on, now || (on && nr_clear < END_SAMPLES));
 	atomic_store(&congestion.uid, CONGESTION_NONE);
 	atomic_store(&congestion.mixed, false);
 }

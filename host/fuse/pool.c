@@ -316,11 +316,30 @@ static void abort_if_overdue(struct worker *worker)
 	session_reply_ioctl(unique, dying ? -EINTR : -EFAULT, NULL, 0);
 }
 
+/* The processor time in ms that @worker has used since the last check at which it was busy. */
+static unsigned int time_used_ms(struct worker *worker)
+{
+	/* how the kernel names the clock of a thread of this process */
+	clockid_t clock = (clockid_t)(~(unsigned int)worker->tid << 3 | 6);
+	struct timespec now = { 0 };
+	u64 before = worker->used_ns;
+
+	clock_gettime(clock, &now);
+	worker->used_ns = (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+	return (unsigned int)((worker->used_ns - before) / 1000000);
+}
+
 /* @unchanged: it is in the step of the last check. Pool lock held. */
 static void check_busy(struct worker *worker, bool unchanged)
 {
-	if (!is_in_client_memory(worker))
+	unsigned int used_ms = time_used_ms(worker);
+
+	if (!is_in_client_memory(worker)) {
+		/* a call that takes long */
+		if (unchanged)
+			open_file_charge_time(atomic_load(&worker->nodeid), used_ms);
 		return;
+	}
 	if (expire_is_due(atomic_load(&worker->stamp)))
 		abort_if_overdue(worker);
 	open_file_charge_time(atomic_load(&worker->nodeid), WATCH_CHECK_MS);
@@ -338,7 +357,7 @@ bool pool_check(void)
 	struct worker *worker;
 	bool busy;
 
-	congestion_sample(session_has_request());
+	congestion_sample(session_has_request);
 	busy = users_pay(WATCH_CHECK_MS);
 	pthread_mutex_lock(&pool_lock);
 	for (unsigned int i = 0; (worker = worker_at(i)); i++) {

@@ -44,10 +44,11 @@ void users_charge_always(uid_t uid, enum user_charge charge);
 bool users_is_over(uid_t uid, enum user_charge charge);
 
 /*
- * Time that the user's memory costs: page faults of a client may be served by a process that takes
- * its time. It is measured by samples: each time that a worker is found to wait in the user's
- * memory counts as the interval between two samples. A user above USERS_SLOW_MS is slow until its
- * debt is paid by the time that passes, at a tenth of it. Root is never slow.
+ * Time that the user's calls cost: page faults of a client may be served by a process that takes
+ * its time, and a call with many objects needs as long. It is measured by samples: each time that a
+ * worker is found to wait in the user's memory counts as the interval between two samples, and a
+ * call that is found at two samples as the processor time between them. A user above USERS_SLOW_MS
+ * is slow until its debt is paid by the time that passes, at a tenth of it. Root is never slow.
  */
 #define USERS_SLOW_MS 60
 #define USERS_DEBT_MAX_MS 400

@@ -38,6 +38,7 @@ struct worker {
 	bool serves;			/* handles requests; false: only finishes queued work */
 	bool slow;			/* serves the slow lane (backlog.h) */
 	unsigned int seen;		/* progress at the last check */
+	u64 used_ns;			/* processor time at the last one that found it busy */
 	int tid;
 	struct open_file *stuck_file;	/* the open charged for it */
 
