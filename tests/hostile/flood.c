@@ -19,12 +19,16 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAP_BYTES (4u << 20)
 #define PAYLOAD_MAX (1u << 20)
 #define OBJECTS 20000u
 #define NOTICES 2000u
+#define SERVICES 10000u
+#define BATCH 500u
 
 static const char *device;
 
@@ -108,6 +112,48 @@ static const void *find(const char *returns, ssize_t size, uint32_t code)
 	return NULL;
 }
 
+/* Takes a reference to the object of @handle, and requests its death notification. */
+struct __attribute__((packed)) watch {
+	uint32_t acquire, handle, request;
+	struct __attribute__((packed)) {
+		uint32_t handle;
+		binder_uintptr_t cookie;
+	} notice;
+};
+
+static void watch_objects(int fd, const struct binder_transaction_data *data)
+{
+	const char *objects = (const char *)(uintptr_t)data->data.ptr.buffer;
+	size_t nr = data->offsets_size / sizeof(binder_size_t);
+	struct watch *watches = calloc(nr, sizeof(*watches));
+
+	for (size_t i = 0; i < nr; i++) {
+		struct flat_binder_object object;
+
+		memcpy(&object, objects + i * sizeof(object), sizeof(object));
+		watches[i] = (struct watch){
+			.acquire = BC_ACQUIRE,
+			.handle = object.handle,
+			.request = BC_REQUEST_DEATH_NOTIFICATION,
+			.notice = { object.handle, object.handle },
+		};
+	}
+	write_read(fd, watches, nr * sizeof(*watches), NULL, 0);
+	free(watches);
+}
+
+/* After BR_DEAD_BINDER. */
+static void end_watch(int fd, binder_uintptr_t cookie)
+{
+	struct __attribute__((packed)) {
+		uint32_t done;
+		binder_uintptr_t cookie;
+		uint32_t release, handle;
+	} end = { BC_DEAD_BINDER_DONE, cookie, BC_RELEASE, (uint32_t)cookie };
+
+	write_read(fd, &end, sizeof(end), NULL, 0);
+}
+
 /* Frees what it gets and replies to it. */
 static void serve(void)
 {
@@ -128,19 +174,76 @@ static void serve(void)
 	write_read(fd, &enter, sizeof(enter), NULL, 0);
 	for (;;) {
 		ssize_t got = write_read(fd, NULL, 0, returns, sizeof(returns));
-		const void *found = find(returns, got, BR_TRANSACTION);
+		const void *found = find(returns, got, BR_DEAD_BINDER);
 		struct binder_transaction_data data;
+		binder_uintptr_t cookie;
 
+		if (found) {
+			memcpy(&cookie, found, sizeof(cookie));
+			end_watch(fd, cookie);
+		}
+		found = find(returns, got, BR_TRANSACTION);
 		if (!found)
 			continue;
 		memcpy(&data, found, sizeof(data));
+		if (data.offsets_size)
+			watch_objects(fd, &data);
 		answer.free.buffer = data.data.ptr.buffer;
 		write_read(fd, &answer,
 			   data.flags & TF_ONE_WAY ? sizeof(answer.free) : sizeof(answer), NULL, 0);
 	}
 }
 
+/* One call, with @nr objects of this process, from number @first on. */
+static void offer_batch(int fd, unsigned int first, unsigned int nr)
+{
+	struct flat_binder_object *objects = calloc(nr, sizeof(*objects));
+	binder_size_t *offsets = calloc(nr, sizeof(*offsets));
+	struct send send = { .command = BC_TRANSACTION };
+	char returns[4096];
+	ssize_t got;
+
+	for (unsigned int i = 0; i < nr; i++) {
+		objects[i].hdr.type = BINDER_TYPE_BINDER;
+		objects[i].binder = objects[i].cookie = first + i + 1;
+		offsets[i] = i * sizeof(*objects);
+	}
+	send.data.data_size = nr * sizeof(*objects);
+	send.data.offsets_size = nr * sizeof(*offsets);
+	send.data.data.ptr.buffer = (uintptr_t)objects;
+	send.data.data.ptr.offsets = (uintptr_t)offsets;
+	got = write_read(fd, &send, sizeof(send), returns, sizeof(returns));
+	while (got > 0 && !find(returns, got, BR_REPLY) && !find(returns, got, BR_FAILED_REPLY))
+		got = write_read(fd, NULL, 0, returns, sizeof(returns));
+	free(objects);
+	free(offsets);
+}
+
+static void offer(int fd)
+{
+	for (unsigned int nr = 0; nr < SERVICES; nr += BATCH)
+		offer_batch(fd, nr, BATCH);
+}
+
 /* ---- the threads ---- */
+
+static void start_thread(void *(*run)(void *arg), void *arg)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 64 * 1024);
+	errno = pthread_create(&thread, &attributes, run, arg);
+	if (errno)
+		err(1, "pthread_create");
+}
+
+static void pause_forever(void)
+{
+	for (;;)
+		pause();
+}
 
 static void *ask_version(void *arg)
 {
@@ -233,6 +336,86 @@ static void *look_up(void *arg)
 	return arg;
 }
 
+/* A process that calls now and then; or, to compare, that does nothing now and then. */
+static void *be_process(void *arg)
+{
+	const struct timespec pause = { 0, 200000000 };
+	int fd;
+
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		fd = kind->is_served ? open_or_die() : -1;
+		for (;;) {
+			if (kind->is_served)
+				offer_batch(fd, 0, 0);
+			nanosleep(&pause, NULL);
+		}
+	}
+	pause_forever();
+	return arg;
+}
+
+/*
+ * A process that offers SERVICES objects and dies, again and again; the receiver has references to
+ * all of them, and requests their death notifications.
+ */
+static void *offer_services(void *arg)
+{
+	for (;;) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			offer(open_or_die());
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	return arg;
+}
+
+/* Calls from children that share the memory of this process, which waits for them. */
+static void *call_from_vfork(void *arg)
+{
+	struct send send = { .command = BC_TRANSACTION, .data.flags = TF_ONE_WAY };
+	char returns[256];
+
+	for (;;) {
+		pid_t pid = vfork();
+		int fd;
+
+		if (!pid) {
+			fd = open(device, O_RDWR | O_CLOEXEC);
+			write_read(fd, &send, sizeof(send), returns, sizeof(returns));
+			_exit(fd < 0);
+		}
+		if (waitpid(pid, NULL, 0) < 0)
+			check_daemon();
+	}
+	return arg;
+}
+
+/* Processes that end, or become another program, while their threads are in the middle of calls. */
+static void *end_in_calls(void *arg)
+{
+	for (unsigned int round = 0;; round++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			int fd = open_or_die();
+
+			for (int i = 0; i < 8; i++)
+				start_thread(call, &fd);
+			usleep(1000 + round % 8 * 500);
+			if (round % 2)
+				execl("/bin/true", "true", NULL);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	return arg;
+}
+
 /* Burns processor time, as an honest program may: what the floods are compared with. */
 static void *burn(void *arg)
 {
@@ -244,13 +427,7 @@ static void *burn(void *arg)
 /* Each round has a manager of its own, and an open for each notification of its death. */
 static void *die(void *arg)
 {
-	struct __attribute__((packed)) {
-		uint32_t acquire, handle, request;
-		struct __attribute__((packed)) {
-			uint32_t handle;
-			binder_uintptr_t cookie;
-		} notice;
-	} watch = { BC_ACQUIRE, 0, BC_REQUEST_DEATH_NOTIFICATION, { 0, 1 } };
+	struct watch watch = { BC_ACQUIRE, 0, BC_REQUEST_DEATH_NOTIFICATION, { 0, 1 } };
 	static int opens[NOTICES];
 	int unused = 0;
 
@@ -281,6 +458,11 @@ static const struct kind kinds[] = {
 	{ "payload", .is_served = true, .payload = PAYLOAD_MAX, .run = call },
 	{ "objects", .is_served = true, .run = send_objects },
 	{ "deaths", .run = die },
+	{ "clients", .is_served = true, .run = be_process },
+	{ "idle", .run = be_process },
+	{ "vfork", .is_served = true, .run = call_from_vfork },
+	{ "exit", .is_served = true, .run = end_in_calls },
+	{ "services", .is_served = true, .run = offer_services },
 };
 
 static void start(const char *name, unsigned int count)
@@ -298,16 +480,8 @@ static void start(const char *name, unsigned int count)
 	}
 	usleep(kind->is_served ? 100000 : 0);
 	fd = open_or_die();
-	while (count--) {
-		pthread_attr_t attributes;
-		pthread_t thread;
-
-		pthread_attr_init(&attributes);
-		pthread_attr_setstacksize(&attributes, 64 * 1024);
-		errno = pthread_create(&thread, &attributes, kind->run, &fd);
-		if (errno)
-			err(1, "pthread_create");
-	}
+	while (count--)
+		start_thread(kind->run, &fd);
 }
 
 int main(int argc, char **argv)
@@ -318,6 +492,6 @@ int main(int argc, char **argv)
 	start(argv[2], (unsigned int)atoi(argv[3]));
 	puts("begun");
 	fflush(stdout);
-	pause();
+	pause_forever();
 	return 0;
 }

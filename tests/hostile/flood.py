@@ -1,67 +1,101 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""As many requests as many threads can make, beside programs that only use the processors."""
+"""As many requests as many threads can make, and many of other things, beside programs that use
+only the processors."""
 import os
 import subprocess
 import time
 
 import hostile
 
-PROGRAM = os.open(os.path.join(os.path.dirname(hostile.PROGRAM), "hostile-flood"), os.O_RDONLY)
+
+def program(name):
+    """It is executed by its descriptor: its path may be closed to the user."""
+    return os.open(os.path.join(os.path.dirname(hostile.PROGRAM), name), os.O_RDONLY)
 
 
-def flood(ready, path, kind, threads):
-    """The program is executed by its descriptor: its path may be closed to the user."""
+FLOOD, URING = program("hostile-flood"), program("hostile-uring")
+
+
+def run_program(ready, path, executable, *args):
     device = os.path.join(os.path.dirname(path), "hwbinder")
-    with subprocess.Popen([f"/proc/self/fd/{PROGRAM}", device, kind, str(threads)],
-                          stdout=subprocess.PIPE, pass_fds=[PROGRAM]) as process:
+    with subprocess.Popen([f"/proc/self/fd/{executable}", device, *args], stdout=subprocess.PIPE,
+                          pass_fds=[executable]) as process:
         assert process.stdout.readline() == b"begun\n"
         ready()
         time.sleep(1000)
 
 
-def attack(kind, threads, title):
-    row = hostile.attack(
-        f"flood-{kind}", f"{threads} threads: {title}",
-        lambda path: hostile.users((hostile.ATTACKER, flood, path, kind, threads)),
-        lambda path: hostile.users((hostile.HONEST, flood, path, "burn", os.cpu_count())))
+def flood_by(user, kind, count):
+    return lambda path: hostile.users((user, run_program, path, FLOOD, kind, str(count)))
+
+
+def attack(kind, count, title, honest="burn", honest_count=os.cpu_count()):
+    row = hostile.attack(f"flood-{kind}", title, flood_by(hostile.ATTACKER, kind, count),
+                         flood_by(hostile.HONEST, honest, honest_count))
     row.check()
     return row
 
 
 def small_requests():
-    row = attack("version", 1000, "the smallest ioctl")
+    row = attack("version", 1000, "1,000 threads make the smallest ioctl")
     # in the order in which requests come it would be 30 ms
     assert row.seen["attacked"]["calls"].quantile(.5) < \
         row.seen["honest"]["calls"].quantile(.5) + 10, "a user's turns grow with its threads"
 
 
 def calls():
-    attack("call", 200, "calls of one server")
+    attack("call", 200, "200 threads call one server")
 
 
 def one_way_calls():
-    attack("oneway", 64, "one-way calls")
+    attack("oneway", 64, "64 threads make one-way calls")
 
 
 def large_calls():
-    attack("payload", 200, "calls of 1 MiB")
+    attack("payload", 200, "200 threads make calls of 1 MiB")
+
+
+def calls_with_many_objects():
+    attack("objects", 64, "64 threads make calls with 20,000 objects")
 
 
 def opens():
-    attack("open", 64, "opening and closing")
+    attack("open", 64, "64 threads open and close the device")
 
 
 def path_lookups():
-    attack("lookup", 64, "looking the device up")
+    attack("lookup", 64, "64 threads look the device up")
 
 
 def death_notifications():
-    attack("deaths", 1, "2,000 death notifications at a time")
+    attack("deaths", 1, "2,000 opens get a death notification at a time")
 
 
-if hostile.TABLE:
-    hostile.run("hostile-flood", small_requests, calls, one_way_calls, large_calls, opens,
-                path_lookups, death_notifications)
-else:
-    hostile.run("hostile-flood", small_requests, large_calls, death_notifications)
+def services():
+    attack("services", 10, "10 times 10,000 watched objects die at once")
+
+
+def client_processes():
+    attack("clients", 2000, "2,000 processes", "idle", 2000)
+
+
+def children_that_share_memory():
+    attack("vfork", 8, "8 threads call from vfork(2) children")
+
+
+def threads_that_end_in_calls():
+    attack("exit", 4, "processes end or exec while their threads make calls")
+
+
+def requests_by_the_kernel():
+    row = hostile.attack(
+        "uring", "reads and polls through io_uring",
+        lambda path: hostile.users((hostile.ATTACKER, run_program, path, URING)))
+    row.check()
+
+
+SHORT = [small_requests, large_calls, calls_with_many_objects]
+LONG = [death_notifications, calls, one_way_calls, opens, path_lookups, services, client_processes,
+        children_that_share_memory, threads_that_end_in_calls, requests_by_the_kernel]
+hostile.run("hostile-flood", *SHORT, *(LONG if hostile.TABLE else []))

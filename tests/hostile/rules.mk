@@ -6,6 +6,7 @@
 #   freeze       BINDER_FREEZE of another user's process
 #   memory       nodes without end, calls with many objects, long reports
 #   opens        opens without end, as several users of a namespace, with few descriptors
+#   odd          receivers of files that are traced, stopped, frozen, ...
 #   recycled     a thread number with a new owner while a worker is stuck
 #   slow_memory  command streams in memory that takes its time
 #   stream       one write of a gibibyte of commands
@@ -15,15 +16,17 @@
 #
 #   make test-hostile
 HOSTILE_DIR := tests/hostile
-HOSTILE_ATTACKS := stream flood freeze memory opens recycled slow_memory
+HOSTILE_ATTACKS := stream flood freeze memory odd opens recycled slow_memory
 HOSTILE_LONG := timeout
 
 LONG_TESTS += hostile:table
 TESTS += $(HOSTILE_ATTACKS:%=hostile:%)
 
-$(BIN)/hostile-flood: $(OBJ)/$(HOSTILE_DIR)/flood.o
+HOSTILE_PROGRAMS := $(addprefix $(BIN)/hostile-,flood uring)
 
-hostile.needs := $(BIN)/anybinderd $(BIN)/hostile-flood
+$(HOSTILE_PROGRAMS): $(BIN)/hostile-%: $(OBJ)/$(HOSTILE_DIR)/%.o
+
+hostile.needs := $(BIN)/anybinderd $(HOSTILE_PROGRAMS)
 hostile.run = timeout 300 $(PYTHON) $(HOSTILE_DIR)/$(variant).py $(BIN)/anybinderd
 hostile.table.run = $(PYTHON) $(HOSTILE_DIR)/table.py $(BIN)/anybinderd $(BUILD)/hostile \
 	$(HOSTILE_ATTACKS:%=$(HOSTILE_DIR)/%.py) $(HOSTILE_LONG:%=$(HOSTILE_DIR)/%.py)
