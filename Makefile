@@ -36,8 +36,13 @@ export CARGO_TARGET_DIR
 
 CC    := gcc
 CLANG := clang-19
-CARGO := cargo
+# scripts/setup accepts a cargo that rustup installed, which is often not on PATH.
+CARGO := $(firstword $(wildcard $(HOME)/.cargo/bin/cargo) cargo)
 PYTHON := python3
+
+# A recipe that begins with $(call need,PROGRAM) fails with advice if the program is missing.
+need = $(if $(shell command -v $(1)),,$(error $(notdir $(1)) is missing: `make setup` installs \
+	what building and testing need (Debian; once, as root)))
 
 WARN := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wshadow \
 	-Wundef -Wvla -Wno-unused-parameter -Wno-missing-field-initializers
@@ -60,7 +65,7 @@ LINT_TARGETS :=
 define object_rule
 $$(OBJ)/$(1)/%.o: %.c
 	@mkdir -p $$(@D)
-	$$(Q)$$(call say,CC,$$@)$(2) $$(CPPFLAGS) $$(CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
+	$$(Q)$$(call need,$(2))$$(call say,CC,$$@)$(2) $$(CPPFLAGS) $$(CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
 endef
 
 # A fragment sets include paths for its own objects with a pattern-specific
@@ -70,7 +75,7 @@ include $(filter-out $(BUILD)/%,$(wildcard */rules.mk */*/rules.mk */*/*.rules.m
 ALL_TESTS := $(LONG_TESTS) $(TESTS) $(VM_TESTS)
 TEST_NAMES := $(sort $(foreach test,$(ALL_TESTS),$(firstword $(subst :, ,$(test)))))
 
-.PHONY: all test vm-test bench demo demo-run setup tidy lint clean help $(TEST_NAMES:%=test-%) \
+.PHONY: all test test-run vm-test vm-test-run bench demo demo-run setup tidy lint clean help $(TEST_NAMES:%=test-%) \
 	$(BENCH_TARGETS) $(LINT_TARGETS)
 
 ## all: build every program (the default)
@@ -78,7 +83,7 @@ all: $(PROGRAMS)
 
 $(OBJ)/%.o: %.c
 	@mkdir -p $(@D)
-	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(call need,$(CC))$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # A fragment names a program's objects (`$(BIN)/x: $(OBJ)/a.o ...`) and may add
 # to LDLIBS for that target; the recipe is here.
@@ -103,12 +108,20 @@ needs_of = $($(1).needs) $($(1).$(call variant_of,$(1)).needs)
 
 $(foreach name,$(TEST_NAMES),$(eval $(call test_rule,$(name))))
 
-## test: every test that needs no virtual machine; ends with the total
-test: all
+## test: set up, and run every test that needs no virtual machine; ends with the total
+test:
+	@scripts/setup build test
+	@$(MAKE) --no-print-directory test-run
+
+test-run: all
 	@scripts/run-tests --record $(BUILD)/test.total $(TESTS)
 
-## vm-test: the tests that boot a kernel in QEMU; ends with the total
-vm-test: all vm-fetch
+## vm-test: set up, and run the tests that boot a kernel in QEMU; ends with the total
+vm-test:
+	@scripts/setup build test vm
+	@$(MAKE) --no-print-directory vm-test-run
+
+vm-test-run: all vm-fetch
 	@scripts/run-tests --record $(BUILD)/vm-test.total $(VM_TESTS)
 
 ## bench: measurements, side by side with other IPC systems

@@ -27,3 +27,8 @@ source.protocol.run = scripts/protocol $(RULES)
 ## protocol: update the list of conformance tests in docs/PROTOCOL.md
 protocol: $(RULES)
 	@scripts/protocol $(RULES) --write
+
+.PHONY: bare-test
+## bare-test: the README's two commands in bare Debian 12 and 13 roots (root, network, an hour)
+bare-test:
+	@scripts/test-bare $(SUITE)

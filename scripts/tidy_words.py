@@ -41,7 +41,7 @@ WATCHED = {
 
 # Other meanings of the same letters.
 HARMLESS = [
-    re.compile(r"\$\{?HOME\b|\bHOME[=/:\"']|[\"']HOME[\"']|\b(CARGO|XDG\w*)_HOME\b"),
+    re.compile(r"\$[{(]?HOME\b|\bHOME[=/:\"']|[\"']HOME[\"']|\b(CARGO|XDG\w*)_HOME\b"),
     re.compile(r"\bhome director(y|ies)\b|\bhome_dir\b"),
     re.compile(r"(?<![\w.])/home\b"),
     re.compile(r"\bMSG_PEEK\b|\bSO_LINGER\b|\bstruct linger\b|\bl_linger\b"),

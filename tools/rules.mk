@@ -3,7 +3,8 @@
 # cargo run builds both, so that their common crates are compiled once.
 RUST_SOURCES := $(shell find $(addprefix tools/,anybinder bench client mount) -type f) \
 	tools/Cargo.toml tools/Cargo.lock
-RUST_BUILD = $(CARGO) build --quiet --release --locked --manifest-path tools/Cargo.toml
+RUST_BUILD = scripts/setup --check-rust && \
+	$(CARGO) build --quiet --release --locked --manifest-path tools/Cargo.toml
 
 PROGRAMS += $(BIN)/anybinder $(BIN)/rsb_hub
 
@@ -16,7 +17,7 @@ $(BIN)/anybinder $(BIN)/rsb_hub &: $(RUST_SOURCES)
 
 TESTS += tools
 tools.needs := all
-tools.run = tools/test-tools
+tools.run = CARGO=$(CARGO) tools/test-tools
 
 LINT_TARGETS += lint-rust
 lint-rust:
