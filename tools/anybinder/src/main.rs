@@ -5,17 +5,22 @@ mod command;
 use anybinder_bench as bench;
 use anybinder_client::{addints, device};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
+use anybinder_mount::error::{Error, Kind, Result, KINDS};
 use anybinder_mount::instance::{self, InstanceOptions};
-use anybinder_mount::limit;
+use anybinder_mount::interrupt;
+use anybinder_mount::limit::{self, Terms};
 use anybinder_mount::mount::Mount;
-use clap::{Parser, Subcommand};
-use std::path::PathBuf;
+use anybinder_mount::renamed::{renamed_to, Renamed};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const TIME_LIMIT_ADVICE: &str = "A daemon or a service may not answer: see `anybinder status`. \
-     To wait longer, use --time-limit.";
+const TIMEOUT_ADVICE: &str = "A daemon or a service may not answer: see `anybinder status`. \
+     To wait longer, use --timeout.";
 
 /// Android Binder IPC on any Linux: the daemon, and tools for every Binder file system
 #[derive(Parser)]
@@ -31,17 +36,15 @@ struct Cli {
     #[arg(long, global = true, value_name = "DIR", env = "ANYBINDER_STATE_DIR")]
     state_dir: Option<PathBuf>,
 
-    /// After how many seconds to give up; 0 for never. Applies to all commands but run, demo, bench
-    /// and servicemanager [default: 60, for up and down 180]
-    #[arg(
-        long,
-        global = true,
-        value_name = "SECONDS",
-        env = "ANYBINDER_TIME_LIMIT"
-    )]
-    time_limit: Option<u32>,
+    /// After how many seconds to give up; 0 for never. Not for run and servicemanager, which last
+    /// as long as what they start [default: 60; up and down: 180; demo and bench: 0]
+    #[arg(long, global = true, value_name = "SECONDS", env = "ANYBINDER_TIMEOUT")]
+    timeout: Option<u32>,
 
-    /// Print JSON
+    #[arg(long, global = true, hide = true, value_parser = renamed_to("--timeout"))]
+    time_limit: Option<Renamed>,
+
+    /// Print JSON, on standard error too if the command fails
     #[arg(long, global = true)]
     json: bool,
 
@@ -55,8 +58,10 @@ enum Command {
     Up(InstanceOptions),
     /// Stop the service manager and the daemon
     Down,
-    /// Show what is running (exit status 3 if nothing is)
+    /// Show what is running, and what to do about what is not
     Status,
+    /// Say what this machine can do for Binder, and what to change
+    Doctor,
     /// Run a program that finds this mount at /dev/binderfs and its devices at /dev/binder, ...
     Run(command::run::Arguments),
     /// Start everything in a temporary directory, show it at work, and stop it
@@ -75,6 +80,8 @@ enum Command {
     /// Run the service manager of a device in the foreground
     Servicemanager(command::servicemanager::Arguments),
     #[command(hide = true)]
+    ManagerCheck(device::DeviceOption),
+    #[command(hide = true)]
     DemoService,
     #[command(hide = true)]
     DemoClient(command::demo_client::Arguments),
@@ -83,31 +90,102 @@ enum Command {
 }
 
 impl Cli {
-    /// How long the command may take; None for one that takes as long as what it runs.
-    fn limit(&self) -> Option<Duration> {
-        let default_s = match self.command {
-            Command::Up(_) | Command::Down => 180,
+    /// How the command runs; None for one that becomes another program.
+    fn terms(&self) -> Option<Terms<'static>> {
+        let (default_s, long) = match self.command {
+            Command::Up(_) | Command::Down => (180, false),
+            Command::Demo(_) | Command::Bench(_) => (0, true),
             Command::Status
+            | Command::Doctor
             | Command::List(_)
             | Command::Ping(_)
             | Command::Call(_)
-            | Command::Ps => 60,
+            | Command::Ps
+            | Command::ManagerCheck(_) => (60, false),
             _ => return None,
         };
-        let seconds = self.time_limit.unwrap_or(default_s);
-        (seconds > 0).then(|| Duration::from_secs(seconds.into()))
+        let seconds = self.timeout.unwrap_or(default_s);
+        Some(Terms {
+            limit: (seconds > 0).then(|| Duration::from_secs(seconds.into())),
+            advice: TIMEOUT_ADVICE,
+            long,
+        })
     }
 }
 
+/// The part of the help that is the same for every command.
+fn exit_status_help() -> String {
+    let rows = KINDS.map(|(_, status, _, text)| format!("\n  {status:>3}  {text}"));
+    format!("Exit status:\n    0  done{}", rows.concat())
+}
+
+/// The command line as clap knows it, the table of exit statuses included.
+fn command_line() -> clap::Command {
+    Cli::command().after_help(exit_status_help())
+}
+
+/// Whether JSON is asked for on a command line that clap refuses: what follows `--` is not ours.
+fn wants_json(arguments: &[OsString]) -> bool {
+    let ours = arguments.iter().take_while(|word| *word != "--");
+    ours.into_iter().any(|word| word == "--json")
+}
+
+fn parse() -> std::result::Result<Cli, ExitCode> {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let parsed = command_line()
+        .try_get_matches_from(&arguments)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    parsed.map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        _ if wants_json(&arguments) => {
+            let text = error.render().to_string();
+            let what = text.strip_prefix("error: ").unwrap_or(&text).trim();
+            report(true, Err(Error::new(what).of(Kind::Usage)))
+        }
+        _ => {
+            let _ = error.print();
+            ExitCode::from(Kind::Usage.exit_status())
+        }
+    })
+}
+
+/// The error of a time limit for a command that becomes another program.
+fn no_timeout() -> Error {
+    Error::with_advice(
+        "This command lasts as long as the program that it starts, and takes no --timeout.",
+        "Limit it with timeout(1): timeout 5 anybinder run -- CMD",
+    )
+    .of(Kind::Usage)
+}
+
+/// Fails, with advice, where the command could find neither mounts nor processes.
+fn check_proc() -> Result<()> {
+    if Path::new("/proc/self/mountinfo").exists() {
+        return Ok(());
+    }
+    Err(Error::with_advice(
+        "/proc is not mounted.",
+        "Mount it: mount -t proc proc /proc",
+    ))
+}
+
 fn dispatch(cli: Cli) -> Result<ExitCode> {
+    check_proc()?;
+    let mount = match cli.command {
+        Command::Up(_) | Command::Demo(_) | Command::Bench(_) => Mount::new,
+        _ => Mount::existing,
+    };
     let context = Context {
-        mount: Mount::new(cli.mount, cli.state_dir)?,
+        mount: mount(cli.mount, cli.state_dir)?,
         json: cli.json,
     };
     // A command that starts no daemon of its own runs inside the namespaces of the mount's daemon.
     if !matches!(
         cli.command,
-        Command::Up(_) | Command::Demo(_) | Command::Bench(_)
+        Command::Up(_) | Command::Demo(_) | Command::Bench(_) | Command::Doctor
     ) {
         instance::join(&context.mount)?;
     }
@@ -115,6 +193,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Up(arguments) => command::up::run(&context, &arguments),
         Command::Down => command::down::run(&context),
         Command::Status => command::status::run(&context),
+        Command::Doctor => command::doctor::run(&context),
         Command::Run(arguments) => command::run::run(&context, &arguments),
         Command::Demo(arguments) => command::demo::run(&context, &arguments),
         Command::Bench(command) => bench::run(&context, &command),
@@ -123,26 +202,39 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Call(arguments) => command::call::run(&context, &arguments),
         Command::Ps => command::ps::run(&context),
         Command::Servicemanager(arguments) => command::servicemanager::run(&context, &arguments),
+        Command::ManagerCheck(option) => command::manager_check::run(&context, &option),
         Command::DemoService => addints::run(&context),
         Command::DemoClient(arguments) => command::demo_client::run(&context, &arguments),
         Command::AddintsClient(arguments) => bench::addints::client::run(&context, &arguments),
     }
 }
 
-fn report(outcome: Result<ExitCode>) -> ExitCode {
+fn report(json: bool, outcome: Result<ExitCode>) -> ExitCode {
     outcome.unwrap_or_else(|error| {
-        eprintln!("anybinder: {error}");
-        ExitCode::FAILURE
+        let status = ExitCode::from(error.kind().exit_status());
+        if interrupt::is_quiet() {
+            return status;
+        }
+        let text = match json {
+            true => format!("{:#}", error.to_json()),
+            false => format!("anybinder: {error}"),
+        };
+        // The reader of standard error may be gone.
+        let _ = writeln!(std::io::stderr(), "{text}");
+        status
     })
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match cli.limit() {
-        Some(limit) => report(limit::run(limit, TIME_LIMIT_ADVICE, || {
-            report(dispatch(cli))
-        })),
-        None => report(dispatch(cli)),
+    let cli = match parse() {
+        Ok(cli) => cli,
+        Err(status) => return status,
+    };
+    let json = cli.json;
+    match cli.terms() {
+        None if cli.timeout.is_some_and(|limit_s| limit_s > 0) => report(json, Err(no_timeout())),
+        Some(terms) => report(json, limit::run(&terms, || report(json, dispatch(cli)))),
+        None => report(json, dispatch(cli)),
     }
 }
 
@@ -155,6 +247,7 @@ mod tests {
         for (line, new) in [
             ("anybinder up --regime global", "--locking"),
             ("anybinder bench heap --linger-ms 5", "--keep-ms"),
+            ("anybinder list --time-limit 5", "--timeout"),
         ] {
             let error = Cli::try_parse_from(line.split(' ')).err();
             let text = error.expect("an error").to_string();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Opening a device, finding services, and Binder's statuses in words.
-use anybinder_mount::error::{Error, Result};
+use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::mount::Mount;
 use rsbinder::hub::ServiceManager;
-use rsbinder::{ProcessState, SIBinder, StatusCode};
+use rsbinder::{ExceptionCode, ProcessState, SIBinder, StatusCode};
 use std::sync::Arc;
 
 /// The device that a client command uses.
@@ -41,26 +41,65 @@ pub fn service_manager(mount: &Mount, device: &str) -> Result<Arc<ServiceManager
                 "No service manager answers on {} ({err}).",
                 mount.file(device).display()
             ),
-            format!("Start one with `anybinder servicemanager --device {device}`."),
+            format!(
+                "Start one with `anybinder up`, or with \
+                 `anybinder servicemanager --device {device}`."
+            ),
         )
+        .of(Kind::NoManager)
     })
 }
 
-/// Opens a device and finds the service `name` there. Fails, with advice, if there is none.
+/// Opens a device and finds the service `name` there. Fails, with advice, if there is none, or if
+/// the policy of the service manager does not let this user find it.
 pub fn find(mount: &Mount, device: &str, name: &str) -> Result<SIBinder> {
     open(mount, device, 0)?;
     let manager = service_manager(mount, device)?;
     match manager.try_get_service(name) {
         Ok(Some(service)) => Ok(service),
-        Ok(None) => Err(Error::with_advice(
-            format!("No service is registered as {name}."),
-            "See the registered ones with `anybinder list`.",
+        Ok(None) => Err(denied_lookup(&manager, name).unwrap_or_else(|| {
+            Error::with_advice(
+                format!("No service is registered as {name}."),
+                "See the registered ones with `anybinder list`.",
+            )
+            .of(Kind::NoService)
+        })),
+        Err(err) => Err(call_error(
+            &format!("The service manager failed to look up {name}"),
+            err,
         )),
-        Err(err) => Err(Error::new(format!(
-            "The service manager failed to look up {name}: {}.",
-            explain(err)
-        ))),
     }
+}
+
+/// A lookup that a policy denies is answered as if there were no such service; other questions
+/// about the same name are refused openly. None if the lookup was not denied.
+fn denied_lookup(manager: &ServiceManager, name: &str) -> Option<Error> {
+    let status = manager.try_is_declared(name).err()?;
+    (status.exception_code() == ExceptionCode::Security).then(|| {
+        policy_error(&format!(
+            "The policy of the service manager does not let you find {name}"
+        ))
+    })
+}
+
+/// The error of a request that the policy of the service manager denies.
+pub fn policy_error(what: &str) -> Error {
+    Error::with_advice(
+        format!("{what}."),
+        "Run this as a user whom the policy allows it, or change the rules that the service \
+         manager was started with (--policy).",
+    )
+    .of(Kind::Denied)
+}
+
+/// The error of a call that failed.
+pub fn call_error(what: &str, status: StatusCode) -> Error {
+    let kind = match status {
+        StatusCode::PermissionDenied => Kind::Denied,
+        StatusCode::TimedOut => Kind::TimedOut,
+        _ => Kind::CallFailed,
+    };
+    Error::new(format!("{what}: {}.", explain(status))).of(kind)
 }
 
 /// A Binder status in words.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The files that a mounted Binder file system offers beside its devices.
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::mount::Mount;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -44,11 +44,16 @@ pub fn process_stats(mount: &Mount) -> Result<Vec<ProcessStats>> {
     let text = std::fs::read_to_string(&path)
         .or_else(|_| std::fs::read_to_string(DEBUGFS_STATS))
         .map_err(|err| {
-            Error::with_advice(
+            let error = Error::with_advice(
                 format!("{} cannot be read: {err}.", path.display()),
-                "Start the daemon with `anybinder up`; \
-                 the kernel's binderfs needs the mount option stats=global.",
-            )
+                "The kernel's binderfs needs the mount option stats=global, and only root may \
+                 read it.",
+            );
+            let kind = match err.kind() {
+                std::io::ErrorKind::PermissionDenied => Kind::Denied,
+                _ => Kind::Failed,
+            };
+            mount.check_served().err().unwrap_or(error.of(kind))
         })?;
     Ok(parse(&text))
 }

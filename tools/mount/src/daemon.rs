@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Starts and stops anybinderd, and reports in advance why it could not start.
 use crate::directory::Directory;
-use crate::error::{Doing, Error, Result};
+use crate::error::{Doing, Error, Kind, Result};
+use crate::found;
 use crate::mount::{Backend, Mount};
 use crate::namespace;
 use crate::probe::{self, Outcome};
@@ -12,6 +13,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -23,11 +25,13 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 const MOUNT_TIMEOUT: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
+const DEFAULT_DEVICES: &str = "binder,hwbinder,vndbinder";
+
 /// Options that are passed on to the daemon.
 #[derive(Debug, Default, clap::Args)]
 pub struct DaemonOptions {
     /// Binder devices to offer, separated by commas
-    #[arg(long, value_name = "LIST", default_value = "binder,hwbinder,vndbinder")]
+    #[arg(long, value_name = "LIST", default_value = DEFAULT_DEVICES)]
     pub devices: String,
 
     /// Permissions of the devices, octal
@@ -59,16 +63,33 @@ pub struct DaemonOptions {
 }
 
 impl DaemonOptions {
-    fn arguments(&self) -> Vec<String> {
-        let optional = [
+    /// The options that differ from their defaults, for a daemon that cannot be given them.
+    pub(crate) fn given(&self) -> Vec<String> {
+        let mut given: Vec<String> = self
+            .optional()
+            .into_iter()
+            .filter_map(|(name, value)| value.map(|_| name.to_string()))
+            .collect();
+        if !self.devices.is_empty() && self.devices != DEFAULT_DEVICES {
+            given.insert(0, "--devices".to_string());
+        }
+        given
+    }
+
+    fn optional(&self) -> [(&'static str, Option<String>); 6] {
+        [
             ("--mode", self.mode.clone()),
             ("--uid", self.uid.map(|id| id.to_string())),
             ("--gid", self.gid.map(|id| id.to_string())),
             ("--log-level", self.log_level.clone()),
             ("--max-procs", self.max_procs.map(|count| count.to_string())),
             ("--locking", self.locking.clone()),
-        ];
-        let given = optional
+        ]
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let given = self
+            .optional()
             .into_iter()
             .filter_map(|(name, value)| Some([name.to_string(), value?]));
         let mut arguments = vec!["--devices".to_string(), self.devices.clone()];
@@ -87,13 +108,15 @@ fn check_fuse() -> Result<()> {
         ErrorKind::NotFound => Error::with_advice(
             "There is no /dev/fuse on this system.",
             "Load the kernel's FUSE support with `modprobe fuse`; \
-             start a container with `--device /dev/fuse`.",
+             start a container with `--device /dev/fuse`; \
+             in a chroot, `mknod -m 666 /dev/fuse c 10 229`.",
         ),
         ErrorKind::PermissionDenied => Error::with_advice(
             "You have no permission to open /dev/fuse.",
             "Run this as root, or ask an administrator for `chmod 666 /dev/fuse`, \
              the mode that it has on most systems.",
-        ),
+        )
+        .of(Kind::Denied),
         _ => Error::with_advice(
             format!("/dev/fuse cannot be opened: {err}."),
             "The kernel may be built without FUSE, or a container may forbid it.",
@@ -110,8 +133,11 @@ pub(crate) fn check_mount(mount: &Mount) -> Result<()> {
         Backend::Stuck => return Err(mount.stuck_error()),
         Backend::Daemon => {
             let by = match Record::load_running(mount)? {
-                Some((record, _)) => format!("by daemon {}", record.daemon.pid),
-                None => "by a daemon that this command did not start".to_string(),
+                Some((record, _)) => format!("by daemon {}", record.daemon_pid()),
+                None => found::daemon(mount).map_or(
+                    "by a daemon that this command did not start".to_string(),
+                    |daemon| format!("by daemon {} ({})", daemon.pid, daemon.started_by),
+                ),
             };
             return Err(Error::with_advice(
                 format!("Something is mounted at {path} already, {by}."),
@@ -160,10 +186,29 @@ pub struct Started {
 /// Without the right to mount, this moves the calling process into new namespaces.
 pub fn start(mount: &Mount, options: &DaemonOptions) -> Result<Started> {
     let state = mount.make_state()?;
+    mount.parent()?;
     check_fuse()?;
     check_mount(mount)?;
     let program = find_program(DAEMON)?;
     let made_directory = make_mount_directory(mount)?;
+    let started = run_daemon(mount, options, &program, &state).inspect_err(|_| {
+        if made_directory {
+            remove_mount_directory(mount);
+        }
+    })?;
+    Ok(Started {
+        made_directory,
+        ..started
+    })
+}
+
+/// Runs the program until it serves the mount, whose directory exists.
+fn run_daemon(
+    mount: &Mount,
+    options: &DaemonOptions,
+    program: &Path,
+    state: &Directory,
+) -> Result<Started> {
     let private = !namespace::can_mount();
     if private {
         namespace::unshare_all()?;
@@ -175,7 +220,7 @@ pub fn start(mount: &Mount, options: &DaemonOptions) -> Result<Started> {
         .doing(doing_log)?;
     // The daemon would follow a link.
     state.remove(&mount.state_name("pid"));
-    let child = Command::new(&program)
+    let child = Command::new(program)
         .arg(&mount.path)
         .args(options.arguments())
         .arg("--pid-file")
@@ -196,9 +241,9 @@ pub fn start(mount: &Mount, options: &DaemonOptions) -> Result<Started> {
         ));
     }
     Ok(Started {
-        process: read_pid_file(mount, &state)?,
+        process: read_pid_file(mount, state)?,
         private,
-        made_directory,
+        made_directory: false,
     })
 }
 

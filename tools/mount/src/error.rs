@@ -1,12 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors that end a command: one sentence says what is wrong, one what to do about it.
+//! Errors that end a command: one sentence says what is wrong, one what to do about it, and a kind
+//! decides the exit status.
 use std::fmt;
+
+/// What kind of error ends a command. The exit statuses are part of the interface: scripts rely on
+/// them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Failed,
+    Usage,
+    NotUp,
+    NotWorking,
+    NoManager,
+    NoService,
+    CallFailed,
+    Denied,
+    TimedOut,
+    NoDevice,
+    CannotRun,
+    NotFound,
+    Interrupted,
+}
+
+/// Each kind with its exit status, its name in JSON and its description in the help.
+pub const KINDS: [(Kind, u8, &str, &str); 13] = [
+    (Kind::Failed, 1, "failed", "failed for another reason"),
+    (Kind::Usage, 2, "usage", "the command line is wrong"),
+    (Kind::NotUp, 3, "not-up", "nothing is mounted there"),
+    (
+        Kind::NotWorking,
+        4,
+        "not-working",
+        "the daemon is dead or does not answer; status: or a service manager is dead",
+    ),
+    (
+        Kind::NoManager,
+        5,
+        "no-manager",
+        "no service manager on the device",
+    ),
+    (Kind::NoService, 6, "no-service", "no such service"),
+    (
+        Kind::CallFailed,
+        7,
+        "call-failed",
+        "the service or the driver failed the call",
+    ),
+    (
+        Kind::Denied,
+        8,
+        "denied",
+        "denied by permissions or by a policy",
+    ),
+    (Kind::TimedOut, 9, "timed-out", "the time was over"),
+    (Kind::NoDevice, 10, "no-device", "no such device"),
+    (
+        Kind::CannotRun,
+        126,
+        "cannot-run",
+        "run: the program cannot be executed",
+    ),
+    (Kind::NotFound, 127, "not-found", "run: no such program"),
+    (Kind::Interrupted, 130, "interrupted", "interrupted"),
+];
+
+impl Kind {
+    fn row(self) -> &'static (Kind, u8, &'static str, &'static str) {
+        let row = KINDS.iter().find(|row| row.0 == self);
+        row.expect("the table has every kind")
+    }
+
+    pub fn exit_status(self) -> u8 {
+        self.row().1
+    }
+
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        self.row().2
+    }
+}
 
 /// An error that ends the command. Its text is all that the user sees of it.
 #[derive(Debug)]
 pub struct Error {
     what: String,
     advice: Option<String>,
+    kind: Kind,
 }
 
 /// The result of everything that can end a command.
@@ -18,6 +97,7 @@ impl Error {
         Error {
             what: what.into(),
             advice: None,
+            kind: Kind::Failed,
         }
     }
 
@@ -26,7 +106,27 @@ impl Error {
         Error {
             what: what.into(),
             advice: Some(advice.into()),
+            kind: Kind::Failed,
         }
+    }
+
+    /// The same error with another kind than `Failed`.
+    pub fn of(self, kind: Kind) -> Self {
+        Error { kind, ..self }
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The error as a JSON document.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({ "error": {
+            "kind": self.kind.name(),
+            "exit_status": self.kind.exit_status(),
+            "message": self.what,
+            "advice": self.advice,
+        }})
     }
 }
 
@@ -52,5 +152,20 @@ pub trait Doing<T> {
 impl<T, E: fmt::Display> Doing<T> for std::result::Result<T, E> {
     fn doing(self, what: impl FnOnce() -> String) -> Result<T> {
         self.map_err(|err| Error::new(format!("Error while {}: {err}.", what())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_status_of_its_own() {
+        for (index, row) in KINDS.iter().enumerate() {
+            assert!(KINDS[..index]
+                .iter()
+                .all(|other| other.0 != row.0 && other.1 != row.1 && other.2 != row.2));
+        }
+        assert_eq!(Kind::Interrupted.exit_status(), 130);
     }
 }

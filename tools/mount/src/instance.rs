@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A daemon and its service managers, started and stopped together.
 use crate::daemon::{self, DaemonOptions};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::manager::{self, ManagerOptions};
+use crate::manager_check::{self, ManagerState};
 use crate::mount::{Backend, Mount};
 use crate::namespace;
 use crate::process::Running;
@@ -31,27 +32,77 @@ pub struct InstanceOptions {
     pub manager: ManagerOptions,
 }
 
+/// How `start` found the mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Started {
+    /// Nothing was up.
+    Everything,
+    /// `up` had been called before.
+    Again,
+    /// Another command had started the daemon, or the kernel serves the mount.
+    Beside,
+}
+
 /// Starts a daemon that serves `mount`, then the service managers, and waits until all are ready.
 /// After an error nothing is left running. Without the right to mount, this moves the calling
-/// process into new namespaces (see `namespace`). Of a mount that is up, it only replaces the
-/// service managers that have ended; fails if there is none.
-pub fn start(mount: &Mount, options: &InstanceOptions) -> Result<Record> {
+/// process into new namespaces (see `namespace`). Of a mount that is served already, it only starts
+/// the service managers that are missing.
+pub fn start(mount: &Mount, options: &InstanceOptions) -> Result<(Record, Started)> {
     mount.make_state()?;
     match Record::load(mount)? {
         Some(record) if record.running().is_some() => {
-            return replace_managers(mount, options, record);
+            check_effect(mount, options)?;
+            join(mount)?;
+            return Ok((fill_in(mount, options, record)?, Started::Again));
         }
         // A record without a daemon is what a crash left: a dead mount and managers without a
         // driver.
-        Some(record) => {
+        Some(record) if record.daemon.is_some() => {
             // It may be a daemon that answers late; only `down` clears such a mount.
             if mount.backend() == Backend::Stuck {
                 return Err(mount.stuck_error());
             }
             stop(mount, &record)?;
         }
+        Some(record) if matches!(mount.backend(), Backend::Daemon | Backend::Kernel) => {
+            return Ok((fill_in(mount, options, record)?, Started::Beside));
+        }
+        Some(record) => stop(mount, &record)?,
         None => {}
     }
+    if matches!(mount.backend(), Backend::Daemon | Backend::Kernel) {
+        check_effect(mount, options)?;
+        let record = Record {
+            mount: mount.path.clone(),
+            daemon: None,
+            managers: Vec::new(),
+            private: false,
+            namespace: None,
+            made_directory: false,
+        };
+        return Ok((fill_in(mount, options, record)?, Started::Beside));
+    }
+    Ok((start_all(mount, options)?, Started::Everything))
+}
+
+/// Fails, with advice, if options were given that only a new daemon could be given.
+fn check_effect(mount: &Mount, options: &InstanceOptions) -> Result<()> {
+    let given = options.daemon.given();
+    if given.is_empty() {
+        return Ok(());
+    }
+    let path = mount.path.display();
+    Err(Error::with_advice(
+        format!(
+            "{path} is served already, and {} would have no effect.",
+            given.join(", ")
+        ),
+        "Leave the options out to use it as it is, stop it first (see `anybinder status`), or \
+         choose another directory with --mount.",
+    ))
+}
+
+fn start_all(mount: &Mount, options: &InstanceOptions) -> Result<Record> {
     let started = daemon::start(mount, &options.daemon).inspect_err(|_| {
         if matches!(Record::load_running(mount), Ok(None)) {
             Record::remove(mount);
@@ -59,9 +110,10 @@ pub fn start(mount: &Mount, options: &InstanceOptions) -> Result<Record> {
     })?;
     let mut record = Record {
         mount: mount.path.clone(),
-        daemon: started.process,
+        daemon: Some(started.process),
         managers: Vec::new(),
         private: started.private,
+        namespace: namespace::mount_namespace().filter(|_| started.private),
         made_directory: started.made_directory,
     };
     // Saved at once, so that `down` finds the daemon if this process is killed.
@@ -85,23 +137,27 @@ fn start_managers(mount: &Mount, options: &InstanceOptions, record: &mut Record)
     Ok(())
 }
 
-/// Starts the service managers of a record that have ended once more.
-fn replace_managers(
-    mount: &Mount,
-    options: &InstanceOptions,
-    mut record: Record,
-) -> Result<Record> {
-    join(mount)?;
-    let ended: Vec<usize> = (0..record.managers.len())
-        .filter(|index| record.managers[*index].running().is_none())
-        .collect();
-    if ended.is_empty() {
-        daemon::check_mount(mount)?;
-    }
+/// Starts the wanted service managers that do not run, and those of the record that have ended.
+fn fill_in(mount: &Mount, options: &InstanceOptions, mut record: Record) -> Result<Record> {
     mount.check_served()?;
-    for index in ended {
-        let device = record.managers[index].device.clone();
-        record.managers[index] = manager::start(mount, &device, &options.manager)?;
+    let mut missing: Vec<String> = record
+        .managers
+        .iter()
+        .filter(|manager| manager.running().is_none())
+        .map(|manager| manager.device.clone())
+        .collect();
+    let wanted = options.managers.iter().filter(|device| !device.is_empty());
+    for device in wanted {
+        let is_known = record.managers.iter().any(|one| one.device == *device);
+        mount.check_device(device)?;
+        if !is_known && manager_check::ask(mount, device)?.state == ManagerState::None {
+            missing.push(device.clone());
+        }
+    }
+    for device in missing {
+        let manager = manager::start(mount, &device, &options.manager)?;
+        record.managers.retain(|one| one.device != device);
+        record.managers.push(manager);
         record.save(mount)?;
     }
     Ok(record)
@@ -111,7 +167,11 @@ fn replace_managers(
 /// `namespace`). Does nothing for a mount that `start` did not start.
 pub fn join(mount: &Mount) -> Result<()> {
     match Record::load_running(mount)? {
-        Some((record, daemon)) if record.private => namespace::join(&daemon),
+        Some((record, daemon))
+            if record.private && record.namespace != namespace::mount_namespace() =>
+        {
+            namespace::join(&daemon)
+        }
         _ => Ok(()),
     }
 }
@@ -128,7 +188,9 @@ pub fn stop(mount: &Mount, record: &Record) -> Result<()> {
     if mount.backend() != Backend::Stuck {
         stop_all(&managers)?;
     }
-    daemon::stop(mount, record.running())?;
+    if record.daemon.is_some() {
+        daemon::stop(mount, record.running())?;
+    }
     stop_all(&managers)?;
     if record.made_directory {
         daemon::remove_mount_directory(mount);

@@ -1,30 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A time limit for a whole command.
+//! A time limit for a whole command, and what happens when its output is closed.
 //!
 //! The command runs in a child process, whose output is passed on, and which is abandoned when its
 //! time is over: a thread of it that waits for a file system which does not answer may never end,
-//! and the shell would wait for a process with such a thread.
-use crate::error::{Doing, Error, Result};
+//! and the shell would wait for a process with such a thread. When the reader of the output is
+//! gone, a short command still finishes what it does; a long one is asked to end.
+use crate::error::{Doing, Error, Kind, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
-use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitStatus};
 use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-const SIGNALLED: &str = "The command was ended by a signal.";
+/// How long the child may clean up after SIGTERM.
+const CLEAN_UP: Duration = Duration::from_secs(5);
+
+/// How a command runs.
+pub struct Terms<'a> {
+    /// When to give up; None for never.
+    pub limit: Option<Duration>,
+    /// What the error says when the time is over.
+    pub advice: &'a str,
+    /// The command lasts long and is of no use without a reader: it ends when its output is
+    /// closed. Its standard error is not passed on, so that it can show progress on a terminal.
+    pub long: bool,
+}
 
 /// The output of the child: standard output and standard error, None once it is closed.
 struct Output {
     ends: [Option<OwnedFd>; 2],
+    /// The reader of our standard output is gone.
+    closed: bool,
 }
 
-/// Runs `work` in a child process and returns its exit status. After `limit` the child is killed,
-/// or abandoned if that is not possible, and this fails with an error that has `advice`. Must be
-/// called while this process has one thread.
-pub fn run(limit: Duration, advice: &str, work: impl FnOnce() -> ExitCode) -> Result<ExitCode> {
+/// The child, for the signal handler; 0 for none.
+static CHILD: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn pass_on_signal(signal: libc::c_int) {
+    let child = CHILD.load(Ordering::Relaxed);
+    if child > 0 {
+        // SAFETY: kill is async-signal-safe, and CHILD is cleared before the child is waited for.
+        unsafe { libc::kill(child, signal) };
+    }
+}
+
+fn handle_signals() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the handler is async-signal-safe.
+        unsafe { libc::signal(signal, pass_on_signal as *const () as libc::sighandler_t) };
+    }
+}
+
+/// Runs `work` in a child process and returns its exit status. When the time is over the child is
+/// asked to end, then killed, or abandoned if that is not possible, and this fails. A signal that
+/// ends the child ends this process too. Must be called while this process has one thread.
+pub fn run(terms: &Terms, work: impl FnOnce() -> ExitCode) -> Result<ExitCode> {
     let doing = || "starting the command".to_string();
     let out = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).doing(doing)?;
     let err = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).doing(doing)?;
@@ -33,38 +67,72 @@ pub fn run(limit: Duration, advice: &str, work: impl FnOnce() -> ExitCode) -> Re
     let child = match unsafe { libc::fork() } {
         -1 => return Err(std::io::Error::last_os_error()).doing(doing),
         0 => {
-            become_child(parent, &out.1, &err.1);
+            become_child(parent, &out.1, (!terms.long).then_some(&err.1));
             drop((out, err));
             return Ok(work());
         }
         child => Pid::from_raw(child).expect("fork returns a pid above 0"),
     };
+    CHILD.store(child.as_raw_nonzero().get(), Ordering::Relaxed);
+    handle_signals();
     let pidfd = rustix::process::pidfd_open(child, PidfdFlags::empty()).doing(doing)?;
     drop((out.1, err.1));
-    let output = Output {
+    let mut output = Output {
         ends: [Some(out.0), Some(err.0)],
+        closed: false,
     };
-    if !follow(&pidfd, output, Instant::now() + limit)? {
-        let _ = rustix::process::pidfd_send_signal(&pidfd, Signal::KILL);
-        return Err(Error::with_advice(
-            format!("The command did not finish within {} s.", limit.as_secs()),
-            advice,
-        ));
+    let deadline = terms.limit.map(|limit| Instant::now() + limit);
+    let in_time = follow(&pidfd, &mut output, deadline, terms.long)?;
+    CHILD.store(0, Ordering::Relaxed);
+    if !in_time {
+        return Err(give_up(&pidfd, &mut output, terms));
     }
     let status = rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty())
         .doing(|| "waiting for the command".to_string())?;
-    let code = status.and_then(|(_, status)| status.exit_status());
-    code.and_then(|code| u8::try_from(code).ok())
-        .map(ExitCode::from)
-        .ok_or_else(|| Error::new(SIGNALLED))
+    let (_, status) = status.expect("a wait without NOHANG returns a status");
+    if output.closed && terms.long {
+        return Ok(end_by(libc::SIGPIPE));
+    }
+    Ok(pass_on_status(status))
+}
+
+/// Ends the child, which may clean up first.
+fn give_up(pidfd: &OwnedFd, output: &mut Output, terms: &Terms) -> Error {
+    let _ = rustix::process::pidfd_send_signal(pidfd, Signal::TERM);
+    let _ = follow(pidfd, output, Some(Instant::now() + CLEAN_UP), false);
+    let _ = rustix::process::pidfd_send_signal(pidfd, Signal::KILL);
+    let limit_s = terms.limit.unwrap_or_default().as_secs();
+    let what = format!("The command did not finish within {limit_s} s.");
+    Error::with_advice(what, terms.advice).of(Kind::TimedOut)
+}
+
+fn pass_on_status(status: WaitStatus) -> ExitCode {
+    if let Some(signal) = status.terminating_signal() {
+        return end_by(signal);
+    }
+    let code = status.exit_status().map(u8::try_from);
+    code.and_then(std::result::Result::ok)
+        .map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// Ends this process as the signal does. Returns only if the signal is blocked.
+fn end_by(signal: i32) -> ExitCode {
+    // SAFETY: plain calls.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
+    ExitCode::FAILURE
 }
 
 /// In the child: its output goes to the pipes, and it ends when its parent does.
-fn become_child(parent: u32, out: &OwnedFd, err: &OwnedFd) {
+fn become_child(parent: u32, out: &OwnedFd, err: Option<&OwnedFd>) {
     // SAFETY: the pipes replace descriptors that nothing owns.
     unsafe {
         libc::dup2(out.as_raw_fd(), libc::STDOUT_FILENO);
-        libc::dup2(err.as_raw_fd(), libc::STDERR_FILENO);
+        if let Some(err) = err {
+            libc::dup2(err.as_raw_fd(), libc::STDERR_FILENO);
+        }
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
         if libc::getppid() != parent as i32 {
             libc::_exit(1);
@@ -73,8 +141,7 @@ fn become_child(parent: u32, out: &OwnedFd, err: &OwnedFd) {
 }
 
 impl Output {
-    /// Passes on what has arrived at one of the two ends. A reader of ours that is gone is no
-    /// concern of the child.
+    /// Passes on what has arrived at one of the two ends.
     fn pass_on(&mut self, index: usize) {
         let Some(end) = &self.ends[index] else { return };
         let mut buffer = [0u8; 4096];
@@ -82,8 +149,8 @@ impl Output {
             Ok(0) | Err(_) => self.ends[index] = None,
             Ok(length) if index == 0 => {
                 let mut stdout = std::io::stdout();
-                let _ = stdout.write_all(&buffer[..length]);
-                let _ = stdout.flush();
+                let written = stdout.write_all(&buffer[..length]);
+                self.closed |= written.and_then(|()| stdout.flush()).is_err();
             }
             Ok(length) => {
                 let _ = std::io::stderr().write_all(&buffer[..length]);
@@ -94,14 +161,27 @@ impl Output {
 
 /// Passes on the output until the child has ended and all its output is read, also that of a
 /// program which it started and which ends with it. False: the time was over before.
-fn follow(pidfd: &OwnedFd, mut output: Output, deadline: Instant) -> Result<bool> {
+///
+/// * `end_if_closed`: ask the child to end when the reader of our output is gone
+fn follow(
+    pidfd: &OwnedFd,
+    output: &mut Output,
+    deadline: Option<Instant>,
+    end_if_closed: bool,
+) -> Result<bool> {
     let mut ended = false;
+    let mut asked = false;
     loop {
-        let left = match ended {
-            true => Duration::ZERO,
-            false => deadline.saturating_duration_since(Instant::now()),
+        if output.closed && end_if_closed && !asked {
+            asked = true;
+            let _ = rustix::process::pidfd_send_signal(pidfd, Signal::PIPE);
+        }
+        let left = match (ended, deadline) {
+            (true, _) => Some(Duration::ZERO),
+            (false, None) => None,
+            (false, Some(deadline)) => Some(deadline.saturating_duration_since(Instant::now())),
         };
-        let mut open: Vec<usize> = (0..2).filter(|end| output.ends[*end].is_some()).collect();
+        let open: Vec<usize> = (0..2).filter(|end| output.ends[*end].is_some()).collect();
         let mut fds: Vec<PollFd> = open
             .iter()
             .filter_map(|end| output.ends[*end].as_ref())
@@ -110,7 +190,7 @@ fn follow(pidfd: &OwnedFd, mut output: Output, deadline: Instant) -> Result<bool
         if !ended {
             fds.push(PollFd::new(pidfd, PollFlags::IN));
         }
-        let timeout = Timespec::try_from(left).ok();
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
         match rustix::event::poll(&mut fds, timeout.as_ref()) {
             Err(Errno::INTR) => continue,
             Ok(0) => return Ok(ended),
@@ -118,7 +198,7 @@ fn follow(pidfd: &OwnedFd, mut output: Output, deadline: Instant) -> Result<bool
         };
         let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
         ended |= !ended && ready[open.len()];
-        for (index, end) in open.drain(..).enumerate() {
+        for (index, end) in open.into_iter().enumerate() {
             if ready[index] {
                 output.pass_on(end);
             }

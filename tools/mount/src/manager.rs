@@ -46,7 +46,10 @@ pub fn become_manager(mount: &Mount, device: &str, options: &ManagerOptions) -> 
         Ok(program) => program,
         Err(error) => return error,
     };
-    if let Err(error) = namespace::enter_binderfs(mount) {
+    let entered = mount
+        .check_served()
+        .and_then(|()| namespace::enter_binderfs(mount));
+    if let Err(error) = entered {
         return error;
     }
     let err = Command::new(&program)

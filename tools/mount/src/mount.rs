@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A directory where a Binder file system is or shall be mounted.
 use crate::directory::Directory;
-use crate::error::{Doing, Error, Result};
+use crate::error::{Doing, Error, Kind, Result};
 use crate::probe::{self, Outcome};
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -83,6 +83,23 @@ impl Mount {
             path: path.components().collect(),
             state_dir: state_dir.unwrap_or_else(default_state_dir),
         })
+    }
+
+    /// As `new`, but finds the mount that a user other than root has not named: the user's own if
+    /// `up` started it or something is mounted there, else the system's if there is one.
+    pub fn existing(path: Option<PathBuf>, state_dir: Option<PathBuf>) -> Result<Self> {
+        let is_default = path.is_none() && !is_root();
+        let own = Mount::new(path, state_dir)?;
+        let is_used = own.state_file("json").exists() || mounted_fstype(&own.path).is_some();
+        if !is_default || is_used || !Mount::is_system_mounted() {
+            return Ok(own);
+        }
+        Mount::new(Some(PathBuf::from(DEFAULT_PATH)), Some(own.state_dir))
+    }
+
+    /// Whether something is mounted where root's mounts are.
+    pub fn is_system_mounted() -> bool {
+        mounted_fstype(Path::new(DEFAULT_PATH)).is_some()
     }
 
     /// The path of a device, or of another file or directory of the mount.
@@ -177,6 +194,7 @@ impl Mount {
                  `anybinder up`, as root with `umount -f -l {path}`."
             ),
         )
+        .of(Kind::NotWorking)
     }
 
     /// Fails, with advice, unless a daemon or the kernel serves the mount.
@@ -186,11 +204,13 @@ impl Mount {
             Backend::None => Err(Error::with_advice(
                 format!("Nothing is mounted at {}.", self.path.display()),
                 "Start it with `anybinder up`, or name the right directory with --mount.",
-            )),
+            )
+            .of(Kind::NotUp)),
             Backend::DeadDaemon => Err(Error::with_advice(
-                format!("The daemon of {} is gone.", self.path.display()),
-                "Start it again with `anybinder up`.",
-            )),
+                format!("The daemon of {} is dead.", self.path.display()),
+                "Start it again with `anybinder up`, or as it was started before.",
+            )
+            .of(Kind::NotWorking)),
             Backend::Stuck => Err(self.stuck_error()),
         }
     }
@@ -210,11 +230,13 @@ impl Mount {
             ErrorKind::NotFound => Error::with_advice(
                 format!("There is no device {path}."),
                 format!("The mount offers: {}.", self.devices().join(", ")),
-            ),
+            )
+            .of(Kind::NoDevice),
             ErrorKind::PermissionDenied => Error::with_advice(
                 format!("You have no permission to open {path}."),
                 "Run this as a user who has it, or start the daemon with another --mode or --gid.",
-            ),
+            )
+            .of(Kind::Denied),
             _ => Error::new(format!("{path} cannot be opened: {err}.")),
         })
     }

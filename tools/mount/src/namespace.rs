@@ -17,7 +17,9 @@ use crate::error::{Doing, Error, Result};
 use crate::mount::{Mount, DEFAULT_PATH};
 use crate::process::Running;
 use rustix::fs::{Mode, OFlags, CWD};
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags};
+use rustix::process::{pidfd_open, PidfdFlags};
 use rustix::thread::{CapabilitySet, ThreadNameSpaceType, UnshareFlags};
 use std::fs::{self, DirEntry};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -55,8 +57,28 @@ pub fn unshare_all() -> Result<()> {
     } else {
         unshare_user(UnshareFlags::NEWNS)?;
     }
-    let receive_only = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
-    rustix::mount::mount_change("/", receive_only).doing(|| "making the mounts private".to_string())
+    receive_only().doing(|| "making the mounts private".to_string())
+}
+
+/// From this call on no mount of this namespace propagates out of it. In a plain chroot `/` is no
+/// mount point, and the mount that it is part of cannot be named: then this is done at the root of
+/// the namespace, and the process returns to its own root.
+fn receive_only() -> rustix::io::Result<()> {
+    let flags = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+    match rustix::mount::mount_change("/", flags) {
+        Err(Errno::INVAL) => {}
+        other => return other,
+    }
+    let open = |path| rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let (root, here) = (open("/")?, open(".")?);
+    let ourselves = pidfd_open(rustix::process::getpid(), PidfdFlags::empty())?;
+    // Entering a mount namespace, also the present one, moves a process to its root.
+    rustix::thread::move_into_thread_name_spaces(ourselves.as_fd(), ThreadNameSpaceType::MOUNT)?;
+    let changed = rustix::mount::mount_change("/", flags);
+    rustix::process::fchdir(&root)?;
+    rustix::process::chroot(".")?;
+    rustix::process::fchdir(&here)?;
+    changed
 }
 
 /// A new user namespace in which uid and gid stay the same, with every capability over it.
@@ -96,12 +118,9 @@ pub fn revoke_capabilities() -> Result<()> {
     rustix::thread::clear_ambient_capability_set().doing(|| "revoking capabilities".to_string())
 }
 
-/// Moves this process into the user and mount namespaces of a daemon that has its own, and keeps
-/// the working directory. Does nothing if it is there already.
+/// Moves this process from outside into the user and mount namespaces of a daemon that has its own,
+/// and keeps the working directory.
 pub fn join(daemon: &Running) -> Result<()> {
-    if in_mount_namespace_of(daemon.pid) {
-        return Ok(());
-    }
     let doing = || {
         format!(
             "joining the namespaces of the daemon, process {}",
@@ -118,10 +137,10 @@ pub fn join(daemon: &Running) -> Result<()> {
     Ok(())
 }
 
-fn in_mount_namespace_of(pid: u32) -> bool {
-    let theirs = fs::read_link(format!("/proc/{pid}/ns/mnt"));
-    let ours = fs::read_link("/proc/self/ns/mnt");
-    matches!((theirs, ours), (Ok(theirs), Ok(ours)) if theirs == ours)
+/// The mount namespace of this process: the inode of its file in `/proc`. That of the daemon cannot
+/// be asked for from inside its user namespace, where it has more capabilities than its clients.
+pub fn mount_namespace() -> Option<u64> {
+    Some(fs::metadata("/proc/self/ns/mnt").ok()?.ino())
 }
 
 /// Whether the default paths already lead to the devices of this mount.

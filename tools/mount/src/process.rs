@@ -46,6 +46,11 @@ fn stat(pid: u32) -> Option<Stat> {
 }
 
 impl Process {
+    /// Orders processes by age.
+    pub(crate) fn start_ticks(&self) -> u64 {
+        self.start_ticks
+    }
+
     /// The process that has this pid now; None if there is none.
     pub fn now(pid: u32) -> Option<Self> {
         let start_ticks = stat(pid)?.start_ticks;

@@ -36,14 +36,18 @@ impl Manager {
     }
 }
 
-/// A daemon that `up` started, and its service managers.
+/// What `up` started for a mount: a daemon and its service managers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     pub mount: PathBuf,
-    pub daemon: Process,
+    /// None if the mount was served already, by a daemon that another command started or by the
+    /// kernel: then only the service managers are ours.
+    pub daemon: Option<Process>,
     pub managers: Vec<Manager>,
     /// The mount is in namespaces of the daemon, made by a user without privileges.
     pub private: bool,
+    /// The mount namespace of the daemon (its inode), if it is private.
+    pub namespace: Option<u64>,
     /// `up` made the mount directory, so `down` removes it.
     pub made_directory: bool,
 }
@@ -83,9 +87,16 @@ impl Record {
         }))
     }
 
-    /// The daemon, if it still runs.
+    /// The pid of the daemon that `up` started, for messages.
+    pub fn daemon_pid(&self) -> String {
+        let daemon = self.daemon.as_ref();
+        daemon.map_or("-".to_string(), |daemon| daemon.pid.to_string())
+    }
+
+    /// The daemon, if `up` started it and it still runs.
     pub fn running(&self) -> Option<Running> {
-        self.daemon.open(DAEMON, self.mount.as_os_str())
+        let daemon = self.daemon.as_ref()?;
+        daemon.open(DAEMON, self.mount.as_os_str())
     }
 
     /// Writes the record; makes the state directory if there is none.

@@ -46,7 +46,7 @@ impl TemporaryInstance {
             managers: vec!["binder".to_string()],
             manager: ManagerOptions::default(),
         };
-        let record = instance::start(&self.mount, &options)?;
+        let (record, _) = instance::start(&self.mount, &options)?;
         self.record = Some(record.clone());
         Ok(record)
     }

@@ -3,7 +3,7 @@
 //! Android's `service call`, and prints the reply as words of 32 bits.
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Doing, Error, Result};
+use anybinder_mount::error::{Doing, Error, Kind, Result};
 use rsbinder::{Parcel, ParcelFileDescriptor, TransactionCode};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -28,12 +28,8 @@ pub struct Arguments {
     #[command(flatten)]
     device: DeviceOption,
 
-    /// Typed arguments
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "TYPE VALUE"
-    )]
+    /// Typed arguments; after `--` if a text begins with a hyphen
+    #[arg(allow_negative_numbers = true, value_name = "TYPE VALUE")]
     arguments: Vec<String>,
 }
 
@@ -46,7 +42,7 @@ struct Reply {
 fn number<T: std::str::FromStr>(kind: &str, value: &str) -> Result<T> {
     value
         .parse()
-        .map_err(|_| Error::new(format!("{value} is not a value of type {kind}.")))
+        .map_err(|_| Error::new(format!("{value} is not a value of type {kind}.")).of(Kind::Usage))
 }
 
 /// Appends one argument to the parcel.
@@ -66,7 +62,8 @@ fn write_argument(data: &mut Parcel, kind: &str, value: &str) -> Result<()> {
             return Err(Error::with_advice(
                 format!("There is no argument type {other}."),
                 "The types are i32, i64, f32, f64, bool, s16, fd and null.",
-            ));
+            )
+            .of(Kind::Usage));
         }
     };
     written.doing(|| format!("writing {kind} {value}"))
@@ -80,9 +77,9 @@ fn write_arguments(data: &mut Parcel, arguments: &[String]) -> Result<()> {
                 .doing(|| "writing null".to_string())?;
             continue;
         }
-        let value = rest
-            .next()
-            .ok_or_else(|| Error::new(format!("The argument type {kind} has no value.")))?;
+        let value = rest.next().ok_or_else(|| {
+            Error::new(format!("The argument type {kind} has no value.")).of(Kind::Usage)
+        })?;
         write_argument(data, kind, value)?;
     }
     Ok(())
@@ -137,7 +134,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     };
     let reply = proxy
         .submit_transact(arguments.code, &data, flags)
-        .map_err(|err| Error::new(format!("{name} failed: {}.", device::explain(err))))?;
+        .map_err(|err| device::call_error(&format!("{name} failed"), err))?;
     let reply = match reply {
         Some(mut reply) => read_words(&mut reply)?,
         None => Reply {

@@ -83,7 +83,7 @@ fn start(instance: &mut TemporaryInstance, steps: &mut Steps) -> Result<Record> 
         format!(
             "daemon at {}, process {}, up in {took_ms} ms",
             instance.mount.path.display(),
-            record.daemon.pid
+            record.daemon_pid()
         ),
     );
     steps.ok(

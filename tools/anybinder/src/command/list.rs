@@ -2,24 +2,38 @@
 //! `anybinder list`: the services that are registered with the service manager.
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Doing, Result};
+use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::process::command_name;
-use serde::Serialize;
+use rsbinder::hub::ServiceManager;
+use rsbinder::{ExceptionCode, Status};
+use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 
-#[derive(Serialize)]
-struct Service {
-    name: String,
-    pid: i32,
-    command: String,
+#[derive(Serialize, Deserialize)]
+pub struct Service {
+    pub name: String,
+    pub pid: i32,
+    pub command: String,
 }
 
-pub fn run(context: &Context, option: &DeviceOption) -> Result<ExitCode> {
-    device::open(&context.mount, &option.device, 0)?;
-    let manager = device::service_manager(&context.mount, &option.device)?;
+/// Why the service manager does not list its services.
+fn refusal(status: &Status) -> Error {
+    if status.exception_code() == ExceptionCode::Security {
+        return device::policy_error(
+            "The policy of the service manager does not let you list the services",
+        );
+    }
+    Error::new(format!(
+        "The service manager does not list its services: {status}."
+    ))
+    .of(Kind::CallFailed)
+}
+
+/// The services that a service manager knows, by name.
+pub fn services(manager: &ServiceManager) -> Result<Vec<Service>> {
     let known = manager
-        .get_service_debug_info()
-        .doing(|| "asking the service manager".to_string())?;
+        .try_get_service_debug_info()
+        .map_err(|status| refusal(&status))?;
     let mut services: Vec<Service> = known
         .into_iter()
         .map(|info| Service {
@@ -29,6 +43,13 @@ pub fn run(context: &Context, option: &DeviceOption) -> Result<ExitCode> {
         })
         .collect();
     services.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(services)
+}
+
+pub fn run(context: &Context, option: &DeviceOption) -> Result<ExitCode> {
+    device::open(&context.mount, &option.device, 0)?;
+    let manager = device::service_manager(&context.mount, &option.device)?;
+    let services = services(&manager)?;
     context.show(&services, |services| {
         println!("{:>7}  {:<16} SERVICE", "PID", "COMMAND");
         for service in services {

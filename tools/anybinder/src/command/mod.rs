@@ -3,8 +3,10 @@
 pub mod call;
 pub mod demo;
 pub mod demo_client;
+pub mod doctor;
 pub mod down;
 pub mod list;
+pub mod manager_check;
 pub mod ping;
 pub mod ps;
 pub mod run;

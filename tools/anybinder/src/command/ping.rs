@@ -2,7 +2,7 @@
 //! `anybinder ping NAME`: whether a service answers, and how long the smallest call takes.
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Result};
+use anybinder_mount::error::Result;
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -13,7 +13,8 @@ pub struct Arguments {
     name: String,
 
     /// How many calls to make
-    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    #[arg(long, value_name = "COUNT", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
 
     #[command(flatten)]
@@ -37,9 +38,9 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     };
     for _ in 0..arguments.count {
         let start = Instant::now();
-        service.ping_binder().map_err(|err| {
-            Error::new(format!("{name} does not answer: {}.", device::explain(err)))
-        })?;
+        service
+            .ping_binder()
+            .map_err(|err| device::call_error(&format!("{name} does not answer"), err))?;
         answer
             .round_trip_us
             .push(start.elapsed().as_nanos() as f64 / 1000.0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder run -- CMD`: an unmodified program that finds this mount at the default paths.
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Result};
+use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::mount::DEFAULT_PATH;
 use anybinder_mount::namespace;
 use std::ffi::OsString;
@@ -26,8 +26,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         .env("ANYBINDER_MOUNT", DEFAULT_PATH)
         .env("ANYBINDER_STATE_DIR", mount.state_file("inside"))
         .exec();
-    Err(Error::new(format!(
-        "{} cannot be started: {err}.",
-        program.to_string_lossy()
-    )))
+    let kind = match err.kind() {
+        std::io::ErrorKind::NotFound => Kind::NotFound,
+        _ => Kind::CannotRun,
+    };
+    let program = program.to_string_lossy();
+    Err(Error::new(format!("{program} cannot be started: {err}.")).of(kind))
 }

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder status`: what is running, from the mount and from the record of `up`.
-use anybinder_mount::binderfs;
+//! `anybinder status`: what is running, whichever command started it, and what to do about what is
+//! not. A dead service manager counts as much as a dead daemon.
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
+use anybinder_mount::error::{Kind, Result};
+use anybinder_mount::manager_check::{self, ManagerState};
 use anybinder_mount::mount::{Backend, Mount};
+use anybinder_mount::process::{command_name, Process};
 use anybinder_mount::record::Record;
+use anybinder_mount::{binderfs, found};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The exit status of init scripts for "not running".
-const EXIT_NOT_UP: u8 = 3;
-/// Something is up, but it does not do its work.
-const EXIT_NOT_WORKING: u8 = 4;
+/// A mount may have hundreds of devices; of more than these no service manager is looked for.
+const DEVICES_ASKED_MAX: usize = 16;
+/// Who started a process that the record names.
+const BY_UP: &str = "anybinder up";
 
 #[derive(Serialize)]
 struct Status {
     mount: PathBuf,
     up: bool,
-    /// Up, it answers, and every service manager that `up` started runs.
+    /// Up, it answers, and no service manager has died or is silent.
     working: bool,
     /// `daemon`, `kernel`, `stale`, `stuck` or `nothing`
     served_by: &'static str,
@@ -32,14 +35,20 @@ struct Status {
 #[derive(Serialize)]
 struct DaemonStatus {
     pid: u32,
+    started_by: String,
     threads: Option<u32>,
     resident_kib: Option<u64>,
 }
 
+/// One that was recorded or that answers.
 #[derive(Serialize)]
 struct ManagerStatus {
     device: String,
-    pid: u32,
+    pid: Option<u32>,
+    command: Option<String>,
+    started_by: Option<String>,
+    /// `answers`, `silent`, `dead` or `unknown`
+    state: &'static str,
     running: bool,
 }
 
@@ -47,24 +56,85 @@ fn first_number<T: std::str::FromStr>(field: Option<String>) -> Option<T> {
     field?.split_whitespace().next()?.parse().ok()
 }
 
+fn daemon_status(process: &Process, started_by: String) -> DaemonStatus {
+    DaemonStatus {
+        pid: process.pid,
+        started_by,
+        threads: first_number(process.status_field("Threads")),
+        resident_kib: first_number(process.status_field("VmRSS")),
+    }
+}
+
+/// The daemon of the record, or the one that another command started.
+fn look_at_daemon(
+    mount: &Mount,
+    backend: Backend,
+    record: Option<&Record>,
+) -> Option<DaemonStatus> {
+    let recorded = record.and_then(|record| record.running().and(record.daemon.as_ref()));
+    if let Some(process) = recorded {
+        return Some(daemon_status(process, BY_UP.to_string()));
+    }
+    if !matches!(backend, Backend::Daemon | Backend::Stuck) {
+        return None;
+    }
+    let found = found::daemon(mount)?;
+    Some(daemon_status(&Process::now(found.pid)?, found.started_by))
+}
+
+/// The service managers: those that answer, and those of the record.
+fn look_at_managers(
+    mount: &Mount,
+    devices: &[String],
+    record: Option<&Record>,
+) -> Result<Vec<ManagerStatus>> {
+    let recorded = |device: &str| {
+        let managers = record.map_or(&[][..], |record| &record.managers);
+        managers.iter().find(|manager| manager.device == device)
+    };
+    let asked = &devices[..devices.len().min(DEVICES_ASKED_MAX)];
+    let mut managers = Vec::new();
+    for check in manager_check::ask_all(mount, asked)? {
+        let ours = recorded(&check.device);
+        let state = match (check.state, ours) {
+            (ManagerState::Answers, _) => "answers",
+            (ManagerState::Silent, _) => "silent",
+            (_, Some(manager)) if manager.running().is_none() => "dead",
+            (ManagerState::Unknown, Some(_)) => "unknown",
+            (ManagerState::None, Some(_)) => "silent",
+            (_, None) => continue,
+        };
+        let pid = ours.map(|manager| manager.process.pid).or(check.pid);
+        managers.push(ManagerStatus {
+            pid,
+            command: pid.filter(|_| state != "dead").map(command_name),
+            started_by: match ours {
+                Some(_) => Some(BY_UP.to_string()),
+                None => pid.map(found::started_by),
+            },
+            running: state != "dead",
+            device: check.device,
+            state,
+        });
+    }
+    Ok(managers)
+}
+
 fn look(mount: &Mount) -> Result<Status> {
     let backend = mount.backend();
-    let record = Record::load_running(mount)?.map(|(record, _)| record);
-    let managers: Vec<ManagerStatus> = record
-        .iter()
-        .flat_map(|record| &record.managers)
-        .map(|manager| ManagerStatus {
-            device: manager.device.clone(),
-            pid: manager.process.pid,
-            running: manager.running().is_some(),
-        })
-        .collect();
+    let record = Record::load(mount)?;
     let up = matches!(backend, Backend::Daemon | Backend::Kernel | Backend::Stuck);
-    let stuck = backend == Backend::Stuck;
+    let answers = up && backend != Backend::Stuck;
+    let devices = match answers {
+        true => mount.devices(),
+        false => Vec::new(),
+    };
+    let managers = look_at_managers(mount, &devices, record.as_ref())?;
+    let is_fine = |manager: &ManagerStatus| !matches!(manager.state, "dead" | "silent");
     Ok(Status {
         mount: mount.path.clone(),
         up,
-        working: up && !stuck && managers.iter().all(|manager| manager.running),
+        working: answers && managers.iter().all(is_fine),
         served_by: match backend {
             Backend::None => "nothing",
             Backend::Daemon => "daemon",
@@ -72,21 +142,43 @@ fn look(mount: &Mount) -> Result<Status> {
             Backend::Stuck => "stuck",
             Backend::Kernel => "kernel",
         },
-        daemon: record.as_ref().map(|record| DaemonStatus {
-            pid: record.daemon.pid,
-            threads: first_number(record.daemon.status_field("Threads")),
-            resident_kib: first_number(record.daemon.status_field("VmRSS")),
-        }),
+        daemon: look_at_daemon(mount, backend, record.as_ref()),
         managers,
-        devices: match stuck {
-            true => Vec::new(),
-            false => mount.devices(),
+        features: match answers {
+            true => binderfs::features(mount),
+            false => BTreeMap::new(),
         },
-        features: match stuck {
-            true => BTreeMap::new(),
-            false => binderfs::features(mount),
-        },
+        devices,
     })
+}
+
+fn print_manager(manager: &ManagerStatus) {
+    let device = &manager.device;
+    let pid = manager.pid.map_or(String::new(), |pid| format!(" {pid}"));
+    let by = manager.started_by.as_ref();
+    let by = by.map_or(String::new(), |by| format!(", started by {by}"));
+    match manager.state {
+        "answers" => println!("service manager{pid} on {device}: running{by}"),
+        "unknown" => println!(
+            "service manager{pid} on {device}: running, but you may not open the device{by}"
+        ),
+        "dead" => println!(
+            "THE SERVICE MANAGER{pid} OF {device} IS DEAD: no service can be found; \
+             `anybinder up` starts it again"
+        ),
+        _ => println!(
+            "THE SERVICE MANAGER{pid} OF {device} DOES NOT ANSWER{by}: no service can be found; \
+             continue it (kill -CONT PID) or end it, then `anybinder up`"
+        ),
+    }
+}
+
+fn print_managers(status: &Status) {
+    status.managers.iter().for_each(print_manager);
+    let has = |device: &str| status.managers.iter().any(|one| one.device == device);
+    if status.devices.iter().any(|device| device == "binder") && !has("binder") {
+        println!("no service manager on binder; `anybinder up` starts one");
+    }
 }
 
 fn print(status: &Status) {
@@ -94,29 +186,25 @@ fn print(status: &Status) {
     match status.served_by {
         "daemon" => println!("{mount}: up, served by a daemon"),
         "kernel" => println!("{mount}: up, served by the kernel"),
-        "stale" => println!("{mount}: the daemon is gone; `anybinder up` starts it again"),
-        "stuck" => {
-            println!("{mount}: the daemon does not answer; `anybinder down` clears the mount")
-        }
-        _ => println!("{mount}: nothing is up"),
+        "stale" => println!(
+            "THE DAEMON OF {mount} IS DEAD: every open device fails; `anybinder up` starts it again"
+        ),
+        "stuck" => println!(
+            "THE DAEMON OF {mount} DOES NOT ANSWER: `anybinder down` clears the mount; of another \
+             user's daemon, as root: umount -f -l {mount}"
+        ),
+        _ => println!("{mount}: nothing is up; `anybinder up` starts a daemon"),
     }
     if let Some(daemon) = &status.daemon {
         let threads = daemon.threads.unwrap_or(0);
         let resident = daemon.resident_kib.unwrap_or(0);
         println!(
-            "daemon {}: {threads} threads, {resident} KiB resident",
-            daemon.pid
+            "daemon {}: {threads} threads, {resident} KiB resident, started by {}",
+            daemon.pid, daemon.started_by
         );
     }
-    for manager in &status.managers {
-        let state = match manager.running {
-            true => "running",
-            false => "gone; `anybinder up` starts it again",
-        };
-        println!(
-            "service manager {} on {}: {state}",
-            manager.pid, manager.device
-        );
+    if matches!(status.served_by, "daemon" | "kernel") {
+        print_managers(status);
     }
     if !status.devices.is_empty() {
         println!("devices: {}", status.devices.join(" "));
@@ -135,9 +223,9 @@ fn print(status: &Status) {
 pub fn run(context: &Context) -> Result<ExitCode> {
     let status = look(&context.mount)?;
     context.show(&status, print);
-    Ok(match (status.up, status.working) {
-        (false, _) => ExitCode::from(EXIT_NOT_UP),
-        (true, false) => ExitCode::from(EXIT_NOT_WORKING),
-        (true, true) => ExitCode::SUCCESS,
+    Ok(match (status.served_by, status.working) {
+        ("nothing", _) => ExitCode::from(Kind::NotUp.exit_status()),
+        (_, false) => ExitCode::from(Kind::NotWorking.exit_status()),
+        (_, true) => ExitCode::SUCCESS,
     })
 }

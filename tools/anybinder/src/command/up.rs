@@ -2,26 +2,71 @@
 //! `anybinder up`: the daemon, then a service manager on each wanted device.
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
-use anybinder_mount::instance::{self, InstanceOptions};
+use anybinder_mount::found;
+use anybinder_mount::instance::{self, InstanceOptions, Started};
+use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
+use anybinder_mount::record::Record;
+use serde::Serialize;
 use std::process::ExitCode;
 
-pub fn run(context: &Context, options: &InstanceOptions) -> Result<ExitCode> {
-    let record = instance::start(&context.mount, options)?;
-    context.show(&record, |record| {
+#[derive(Serialize)]
+struct Up {
+    #[serde(flatten)]
+    record: Record,
+    /// It was up before, started by an earlier `anybinder up`.
+    again: bool,
+    /// What serves the mount was started by another command.
+    adopted: bool,
+}
+
+/// What serves a mount that `up` did not start.
+fn served_by(mount: &Mount) -> String {
+    if mount.backend() == Backend::Kernel {
+        return "the kernel".to_string();
+    }
+    found::daemon(mount).map_or("a daemon".to_string(), |daemon| {
+        format!("daemon {} ({})", daemon.pid, daemon.started_by)
+    })
+}
+
+fn print(mount: &Mount, up: &Up) {
+    let path = mount.path.display();
+    if up.adopted {
         println!(
-            "up at {}: daemon {}",
-            record.mount.display(),
-            record.daemon.pid
+            "{path} is served already, by {}: used as it is",
+            served_by(mount)
         );
-        for manager in &record.managers {
+    } else {
+        let word = if up.again { "already up" } else { "up" };
+        println!("{word} at {path}: daemon {}", up.record.daemon_pid());
+    }
+    for manager in &up.record.managers {
+        println!(
+            "service manager {} on {}",
+            manager.process.pid, manager.device
+        );
+    }
+    if up.adopted && up.record.managers.is_empty() {
+        println!("nothing was started: the service managers run, too");
+    }
+    if up.record.private {
+        println!("only programs started with `anybinder run -- CMD` see it");
+        if Mount::is_system_mounted() {
             println!(
-                "service manager {} on {}",
-                manager.process.pid, manager.device
+                "until `anybinder down`, your commands use this mount and not the system's, {}",
+                DEFAULT_PATH
             );
         }
-        if record.private {
-            println!("only programs started with `anybinder run -- CMD` see it");
-        }
-    });
+    }
+}
+
+pub fn run(context: &Context, options: &InstanceOptions) -> Result<ExitCode> {
+    let (record, started) = instance::start(&context.mount, options)?;
+    let up = Up {
+        record,
+        again: started == Started::Again,
+        adopted: started == Started::Beside,
+    };
+    context.show(&up, |up| print(&context.mount, up));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `anybinder doctor`: what this machine can do for Binder, a line for each question, and what to
+//! change where it cannot.
+mod kernel;
+mod user;
+
+use anybinder_mount::context::Context;
+use anybinder_mount::error::{Kind, Result};
+use serde::Serialize;
+use std::process::ExitCode;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Ok,
+    /// Something does not work, or only for some users.
+    Limited,
+    No,
+}
+
+/// The answer to one question.
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    state: State,
+    text: String,
+    /// What to do about it.
+    advice: Option<String>,
+}
+
+impl Check {
+    fn ok(name: &'static str, text: impl Into<String>) -> Self {
+        Check {
+            name,
+            state: State::Ok,
+            text: text.into(),
+            advice: None,
+        }
+    }
+
+    fn limited(name: &'static str, text: impl Into<String>, advice: impl Into<String>) -> Self {
+        Check {
+            name,
+            state: State::Limited,
+            text: text.into(),
+            advice: Some(advice.into()),
+        }
+    }
+
+    fn no(name: &'static str, text: impl Into<String>, advice: impl Into<String>) -> Self {
+        Check {
+            state: State::No,
+            ..Check::limited(name, text, advice)
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Diagnosis {
+    /// A driver in the kernel serves Binder devices now.
+    kernel_driver: bool,
+    /// The daemon can be started by this user.
+    daemon: bool,
+    /// The module can be built for the running kernel and loaded.
+    module: bool,
+    checks: Vec<Check>,
+}
+
+fn diagnose(context: &Context) -> Diagnosis {
+    let checks = vec![
+        kernel::version(),
+        kernel::driver(),
+        kernel::mount(&context.mount),
+        user::fuse(),
+        user::fuse_limits(),
+        user::mounting(),
+        kernel::passthrough(),
+        user::ptrace(),
+        kernel::headers(),
+        kernel::secure_boot(),
+    ];
+    let is = |name: &str, state: State| {
+        checks
+            .iter()
+            .any(|check| check.name == name && check.state == state)
+    };
+    Diagnosis {
+        kernel_driver: is("driver", State::Ok),
+        daemon: is("fuse", State::Ok) && !is("mounting", State::No),
+        module: is("headers", State::Ok) && !is("secure-boot", State::No) && kernel::is_supported(),
+        checks,
+    }
+}
+
+fn print(diagnosis: &Diagnosis) {
+    for check in &diagnosis.checks {
+        let state = match check.state {
+            State::Ok => "ok",
+            State::Limited => "limited",
+            State::No => "no",
+        };
+        let advice = check.advice.as_ref();
+        let advice = advice.map_or(String::new(), |advice| format!(" -> {advice}"));
+        println!("{:<12} {state:<8} {}{advice}", check.name, check.text);
+    }
+    println!();
+    println!("{}", verdict(diagnosis));
+}
+
+fn verdict(diagnosis: &Diagnosis) -> String {
+    let daemon = match diagnosis.daemon {
+        true => "the daemon works here: `anybinder up`",
+        false => "the daemon does not work here for this user",
+    };
+    let kernel = match (diagnosis.kernel_driver, diagnosis.module) {
+        (true, _) => "a driver in the kernel is loaded",
+        (false, true) => "the module can be built: docs/KERNEL-MODULE.md",
+        (false, false) => "no module can be built and loaded as things are",
+    };
+    format!("{daemon}; {kernel}")
+}
+
+pub fn run(context: &Context) -> Result<ExitCode> {
+    let diagnosis = diagnose(context);
+    context.show(&diagnosis, print);
+    Ok(match diagnosis.daemon || diagnosis.kernel_driver {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(Kind::Failed.exit_status()),
+    })
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Questions about the kernel: which it is, which Binder drivers it has, and whether a module can
+//! be built for it and loaded.
+use super::Check;
+use anybinder_mount::mount::{Backend, Mount};
+use std::fs;
+use std::path::Path;
+
+/// The oldest kernel that the module is built for.
+const MODULE_MIN: (u32, u32) = (5, 10);
+/// The first kernel with FUSE passthrough.
+const PASSTHROUGH_MIN: (u32, u32) = (6, 9);
+/// The EFI variable, whose fifth byte is 1 if Secure Boot is on.
+const SECURE_BOOT: &str =
+    "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+
+fn release() -> String {
+    rustix::system::uname()
+        .release()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Major and minor number of a release such as `6.1.0-32-amd64`.
+fn parse(release: &str) -> Option<(u32, u32)> {
+    let mut parts = release.split(|c: char| !c.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+fn is_at_least(wanted: (u32, u32)) -> bool {
+    parse(&release()).is_some_and(|version| version >= wanted)
+}
+
+/// Whether the module knows this kernel.
+pub fn is_supported() -> bool {
+    is_at_least(MODULE_MIN) && is_known_arch()
+}
+
+fn is_known_arch() -> bool {
+    cfg!(any(target_arch = "x86_64", target_arch = "aarch64"))
+}
+
+pub fn version() -> Check {
+    let release = release();
+    let uname = rustix::system::uname();
+    let text = format!("Linux {release}, {}", uname.machine().to_string_lossy());
+    match is_supported() {
+        true => Check::ok("kernel", text),
+        false => Check::limited(
+            "kernel",
+            text,
+            "the module is for Linux 5.10 and later on x86-64 and arm64; use the daemon",
+        ),
+    }
+}
+
+/// The value of an option in the kernel's configuration; None if that cannot be read.
+fn option(config: &str, name: &str) -> Option<String> {
+    let prefix = format!("CONFIG_{name}=");
+    let value = config.lines().find_map(|line| line.strip_prefix(&prefix));
+    Some(value.unwrap_or("n").to_string())
+}
+
+fn kernel_option(name: &str) -> Option<String> {
+    let release = release();
+    let places = [
+        format!("/boot/config-{release}"),
+        format!("/lib/modules/{release}/config"),
+        format!("/lib/modules/{release}/build/.config"),
+    ];
+    let config = places.iter().find_map(|path| fs::read_to_string(path).ok());
+    option(&config?, name)
+}
+
+/// Whether a module is installed for the running kernel; the names in the list are paths.
+fn is_installed(module: &str) -> bool {
+    let list = format!("/lib/modules/{}/modules.dep", release());
+    let file = format!("/{module}.ko");
+    let list = fs::read_to_string(list).unwrap_or_default();
+    list.lines()
+        .filter_map(|line| line.split(':').next())
+        .any(|path| path.contains(&file))
+}
+
+/// Which drivers are in the kernel, and whose they are.
+pub fn driver() -> Check {
+    let loaded = |module: &str| Path::new("/sys/module").join(module).exists();
+    let file_systems = fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let has_binderfs = file_systems
+        .lines()
+        .any(|line| line.split_whitespace().last() == Some("binder"));
+    let binderfs = match has_binderfs {
+        true => "with binderfs",
+        false => "without binderfs",
+    };
+    if loaded("anybinder") {
+        return Check::ok(
+            "driver",
+            format!("anybinder's module is loaded, {binderfs}"),
+        );
+    }
+    if loaded("binder_linux") {
+        return Check::ok(
+            "driver",
+            format!("the stock module binder_linux is loaded, {binderfs}"),
+        );
+    }
+    if has_binderfs || Path::new("/sys/module/binder").exists() {
+        let which = match kernel_option("ANDROID_BINDER_IPC_RUST").as_deref() {
+            Some("y") | Some("m") => "the Rust driver",
+            _ => "the stock driver",
+        };
+        return Check::ok("driver", format!("{which} is in the kernel, {binderfs}"));
+    }
+    let installed: Vec<&str> = [
+        ("anybinder", "anybinder"),
+        ("binder_linux", "stock binder_linux"),
+    ]
+    .into_iter()
+    .filter(|(module, _)| is_installed(module))
+    .map(|(_, name)| name)
+    .collect();
+    match installed.first() {
+        Some(name) => Check::limited(
+            "driver",
+            format!("none is loaded; installed: {}", installed.join(", ")),
+            format!("modprobe {}", name.split(' ').next_back().unwrap_or(name)),
+        ),
+        None => Check::limited(
+            "driver",
+            "none in the kernel, none installed",
+            "use the daemon, or install anybinder-dkms",
+        ),
+    }
+}
+
+pub fn mount(mount: &Mount) -> Check {
+    let path = mount.path.display();
+    match mount.backend() {
+        Backend::Daemon => Check::ok("mount", format!("{path} is served by a daemon")),
+        Backend::Kernel => Check::ok("mount", format!("{path} is served by the kernel")),
+        Backend::None => Check::limited(
+            "mount",
+            format!("nothing is mounted at {path}"),
+            "anybinder up",
+        ),
+        Backend::DeadDaemon => Check::no(
+            "mount",
+            format!("the daemon of {path} is dead"),
+            "anybinder up",
+        ),
+        Backend::Stuck => Check::no(
+            "mount",
+            format!("the daemon of {path} does not answer"),
+            "anybinder down",
+        ),
+    }
+}
+
+/// Whether the daemon can map its clients' buffers without a copy.
+pub fn passthrough() -> Check {
+    let name = "passthrough";
+    let slower =
+        "nothing to do: the daemon uses the page cache instead, which is slower for large \
+                  messages";
+    if !is_at_least(PASSTHROUGH_MIN) {
+        return Check::limited(name, "the kernel is older than 6.9", slower);
+    }
+    match kernel_option("FUSE_PASSTHROUGH").as_deref() {
+        Some("n") => Check::limited(name, "the kernel is built without it", slower),
+        _ if !rustix::process::geteuid().is_root() => {
+            Check::limited(name, "only root may use it", "run the daemon as root")
+        }
+        Some(_) => Check::ok(name, "buffers are mapped without a copy"),
+        None => Check::ok(
+            name,
+            "the kernel is new enough; its configuration is not readable",
+        ),
+    }
+}
+
+fn has_program(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|dir| dir.join(name).is_file())
+}
+
+/// Whether a module can be built.
+pub fn headers() -> Check {
+    let release = release();
+    let build = format!("/lib/modules/{release}/build");
+    if !Path::new(&build).join("Makefile").exists() {
+        return Check::no(
+            "headers",
+            format!("there are none of {release}"),
+            format!(
+                "apt install linux-headers-{release}, if the kernel is a package of this \
+                 distribution; the daemon needs none"
+            ),
+        );
+    }
+    let missing: Vec<&str> = ["make", "gcc"]
+        .into_iter()
+        .filter(|name| !has_program(name))
+        .collect();
+    match missing.is_empty() {
+        true => Check::ok("headers", format!("{build}, make and gcc")),
+        false => Check::no(
+            "headers",
+            format!("{build}, but no {}", missing.join(", no ")),
+            format!("apt install {}", missing.join(" ")),
+        ),
+    }
+}
+
+/// The mode in brackets in the kernel's list, e.g. `none [integrity] confidentiality`.
+fn lockdown_mode(text: &str) -> Option<&str> {
+    text.split_once('[')?.1.split(']').next()
+}
+
+/// Whether an unsigned module can be loaded.
+pub fn secure_boot() -> Check {
+    let name = "secure-boot";
+    let on = fs::read(SECURE_BOOT).is_ok_and(|data| data.get(4) == Some(&1));
+    let lockdown = fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
+    let locked = lockdown_mode(&lockdown).filter(|mode| *mode != "none");
+    let signed = "sign the module: anybinder-dkms does with a key of your own, which \
+                  `mokutil --import` registers (docs/KERNEL-MODULE.md)";
+    match (on, locked) {
+        (_, Some(mode)) => Check::no(name, format!("the kernel is locked down ({mode})"), signed),
+        (true, None) => Check::limited(name, "on, but the kernel is not locked down", signed),
+        (false, None) if kernel_option("MODULES").as_deref() == Some("n") => Check::no(
+            name,
+            "off, but the kernel loads no modules at all",
+            "use the daemon",
+        ),
+        (false, None) => Check::ok(name, "off: unsigned modules can be loaded"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_has_two_numbers() {
+        assert_eq!(parse("6.1.0-32-amd64"), Some((6, 1)));
+        assert_eq!(parse("7.3-rc1"), Some((7, 3)));
+        assert_eq!(parse("next"), None);
+        assert!((6, 12) > PASSTHROUGH_MIN && (6, 1) < PASSTHROUGH_MIN);
+    }
+
+    #[test]
+    fn an_option_that_is_not_set_is_n() {
+        let config = "CONFIG_FUSE_FS=m\n# CONFIG_FUSE_PASSTHROUGH is not set\n";
+        assert_eq!(option(config, "FUSE_FS").as_deref(), Some("m"));
+        assert_eq!(option(config, "FUSE_PASSTHROUGH").as_deref(), Some("n"));
+    }
+
+    #[test]
+    fn the_lockdown_mode_is_in_brackets() {
+        assert_eq!(
+            lockdown_mode("none [integrity] confidentiality\n"),
+            Some("integrity")
+        );
+        assert_eq!(lockdown_mode(""), None);
+    }
+}
