@@ -50,7 +50,7 @@ bool users_is_over(uid_t uid, enum user_charge charge);
  * call that is found at two samples as the processor time between them. A user above USERS_SLOW_MS
  * is slow until its debt is paid by the time that passes, at a tenth of it. Root is never slow.
  */
-#define USERS_SLOW_MS 60
+#define USERS_SLOW_MS 30
 #define USERS_DEBT_MAX_MS 400
 
 void users_charge_time(uid_t uid, unsigned int ms);
