@@ -30,6 +30,9 @@
 #define SERVICES 10000u
 #define BATCH 500u
 
+/* The code of calls that get a reply of PAYLOAD_MAX / 2 bytes. */
+#define LARGE_REPLY 2u
+
 static const char *device;
 
 struct kind {
@@ -154,6 +157,17 @@ static void end_watch(int fd, binder_uintptr_t cookie)
 	write_read(fd, &end, sizeof(end), NULL, 0);
 }
 
+/* Makes a call and reads until it has ended. Returns the bytes of the last read, or -1. */
+static ssize_t call_once(int fd, const struct send *send, char *returns, size_t room)
+{
+	ssize_t got = write_read(fd, send, sizeof(*send), returns, room);
+
+	while (got > 0 && !find(returns, got, BR_REPLY) && !find(returns, got, BR_FAILED_REPLY) &&
+	       !find(returns, got, BR_DEAD_REPLY))
+		got = write_read(fd, NULL, 0, returns, room);
+	return got;
+}
+
 /* Frees what it gets and replies to it. */
 static void serve(void)
 {
@@ -164,6 +178,7 @@ static void serve(void)
 		.free.command = BC_FREE_BUFFER,
 		.reply.command = BC_REPLY,
 	};
+	static char large[PAYLOAD_MAX / 2];
 	int fd = open_or_die();
 	uint32_t enter = BC_ENTER_LOOPER;
 	int unused = 0;
@@ -189,6 +204,8 @@ static void serve(void)
 		if (data.offsets_size)
 			watch_objects(fd, &data);
 		answer.free.buffer = data.data.ptr.buffer;
+		answer.reply.data.data_size = data.code == LARGE_REPLY ? sizeof(large) : 0;
+		answer.reply.data.data.ptr.buffer = (uintptr_t)large;
 		write_read(fd, &answer,
 			   data.flags & TF_ONE_WAY ? sizeof(answer.free) : sizeof(answer), NULL, 0);
 	}
@@ -201,7 +218,6 @@ static void offer_batch(int fd, unsigned int first, unsigned int nr)
 	binder_size_t *offsets = calloc(nr, sizeof(*offsets));
 	struct send send = { .command = BC_TRANSACTION };
 	char returns[4096];
-	ssize_t got;
 
 	for (unsigned int i = 0; i < nr; i++) {
 		objects[i].hdr.type = BINDER_TYPE_BINDER;
@@ -212,9 +228,7 @@ static void offer_batch(int fd, unsigned int first, unsigned int nr)
 	send.data.offsets_size = nr * sizeof(*offsets);
 	send.data.data.ptr.buffer = (uintptr_t)objects;
 	send.data.data.ptr.offsets = (uintptr_t)offsets;
-	got = write_read(fd, &send, sizeof(send), returns, sizeof(returns));
-	while (got > 0 && !find(returns, got, BR_REPLY) && !find(returns, got, BR_FAILED_REPLY))
-		got = write_read(fd, NULL, 0, returns, sizeof(returns));
+	call_once(fd, &send, returns, sizeof(returns));
 	free(objects);
 	free(offsets);
 }
@@ -268,18 +282,21 @@ static void *call(void *arg)
 	send.data.data_size = kind->payload;
 	send.data.data.ptr.buffer = (uintptr_t)payload;
 	for (;;) {
-		ssize_t got = write_read(fd, &send, sizeof(send), returns, sizeof(returns));
+		struct binder_transaction_data data;
+		const void *reply;
+		ssize_t got;
 
-		while (!kind->one_way && got > 0 && !find(returns, got, BR_REPLY) &&
-		       !find(returns, got, BR_FAILED_REPLY))
-			got = write_read(fd, NULL, 0, returns, sizeof(returns));
-		if (!kind->one_way && got > 0 && find(returns, got, BR_REPLY)) {
-			struct binder_transaction_data data;
-
-			memcpy(&data, find(returns, got, BR_REPLY), sizeof(data));
-			free.buffer = data.data.ptr.buffer;
-			write_read(fd, &free, sizeof(free), NULL, 0);
+		if (kind->one_way) {
+			write_read(fd, &send, sizeof(send), returns, sizeof(returns));
+			continue;
 		}
+		got = call_once(fd, &send, returns, sizeof(returns));
+		reply = got > 0 ? find(returns, got, BR_REPLY) : NULL;
+		if (!reply)
+			continue;
+		memcpy(&data, reply, sizeof(data));
+		free.buffer = data.data.ptr.buffer;
+		write_read(fd, &free, sizeof(free), NULL, 0);
 	}
 	return NULL;
 }
@@ -416,6 +433,21 @@ static void *end_in_calls(void *arg)
 	return arg;
 }
 
+/* Opens that take replies until there is no space, and free none of them. */
+static void *hoard(void *arg)
+{
+	struct send send = { .command = BC_TRANSACTION, .data.code = LARGE_REPLY };
+	int fd = open_or_die();
+	char returns[256];
+	ssize_t got;
+
+	do {
+		got = call_once(fd, &send, returns, sizeof(returns));
+	} while (got > 0 && find(returns, got, BR_REPLY));
+	pause_forever();
+	return arg;
+}
+
 /* Burns processor time, as an honest program may: what the floods are compared with. */
 static void *burn(void *arg)
 {
@@ -460,6 +492,7 @@ static const struct kind kinds[] = {
 	{ "deaths", .run = die },
 	{ "clients", .is_served = true, .run = be_process },
 	{ "idle", .run = be_process },
+	{ "hoard", .is_served = true, .run = hoard },
 	{ "vfork", .is_served = true, .run = call_from_vfork },
 	{ "exit", .is_served = true, .run = end_in_calls },
 	{ "services", .is_served = true, .run = offer_services },

@@ -3,31 +3,9 @@
 """As many requests as many threads can make, and many of other things, beside programs that use
 only the processors."""
 import os
-import subprocess
-import time
 
 import hostile
-
-
-def program(name):
-    """It is executed by its descriptor: its path may be closed to the user."""
-    return os.open(os.path.join(os.path.dirname(hostile.PROGRAM), name), os.O_RDONLY)
-
-
-FLOOD, URING = program("hostile-flood"), program("hostile-uring")
-
-
-def run_program(ready, path, executable, *args):
-    device = os.path.join(os.path.dirname(path), "hwbinder")
-    with subprocess.Popen([f"/proc/self/fd/{executable}", device, *args], stdout=subprocess.PIPE,
-                          pass_fds=[executable]) as process:
-        assert process.stdout.readline() == b"begun\n"
-        ready()
-        time.sleep(1000)
-
-
-def flood_by(user, kind, count):
-    return lambda path: hostile.users((user, run_program, path, FLOOD, kind, str(count)))
+from programs import URING, flood_by, run
 
 
 def attack(kind, count, title, honest="burn", honest_count=os.cpu_count()):
@@ -91,7 +69,7 @@ def threads_that_end_in_calls():
 def requests_by_the_kernel():
     row = hostile.attack(
         "uring", "reads and polls through io_uring",
-        lambda path: hostile.users((hostile.ATTACKER, run_program, path, URING)))
+        lambda path: hostile.users((hostile.ATTACKER, run, path, URING)))
     row.check()
 
 

@@ -47,8 +47,10 @@ class Daemon:
     """anybinderd with two workers and devices for all users, with its process and the path of
     `binder`."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, **how):
+        """@how: of subprocess.Popen."""
         self.options = options
+        self.how = how
 
     def __enter__(self):
         self.directory = tempfile.mkdtemp(prefix="hostile-")
@@ -56,7 +58,7 @@ class Daemon:
         self.mnt = os.path.join(self.directory, "mnt")
         self.path = os.path.join(self.mnt, "binder")
         self.process = subprocess.Popen([PROGRAM, self.mnt, "--foreground", "--mode=0666",
-                                         "--threads=2", *self.options])
+                                         "--threads=2", *self.options], **self.how)
         try:
             wait_until(lambda: os.path.exists(self.path), 10)
         except BaseException:
@@ -310,11 +312,12 @@ def memory_after(server, bound_kib):
 
 
 def attack(number, title, load, honest=None, options=(), kinds=tuple(victims.KINDS),
-           seconds=SECONDS):
+           seconds=SECONDS, **how):
     """Measures an attack. @load(path) and @honest(path) are context managers: the attack lasts as
-    long as the block, e.g. users(...), at the end of which it must be over. Returns the Row."""
+    long as the block, e.g. users(...), at the end of which it must be over. @how: how the daemon is
+    started. Returns the Row."""
     row = Row(number, title)
-    with Daemon(*options) as server:
+    with Daemon(*options, **how) as server:
         with user(SERVER, serve, server.path):
             row.seen["alone"], _ = phase(server, kinds, seconds)
             if honest:

@@ -8,6 +8,7 @@
 #   opens        opens without end, as several users of a namespace, with few descriptors
 #   odd          receivers of files that are traced, stopped, frozen, ...
 #   recycled     a thread number with a new owner while a worker is stuck
+#   scarce       a daemon with little memory, a full disk
 #   slow_memory  command streams in memory that takes its time
 #   stream       one write of a gibibyte of commands
 #   timeout      calls that last longer than the kernel lets requests wait; long form only
@@ -16,7 +17,7 @@
 #
 #   make test-hostile
 HOSTILE_DIR := tests/hostile
-HOSTILE_ATTACKS := stream flood freeze memory odd opens recycled slow_memory
+HOSTILE_ATTACKS := stream flood freeze memory odd opens recycled scarce slow_memory
 HOSTILE_LONG := timeout
 
 LONG_TESTS += hostile:table
