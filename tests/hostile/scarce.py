@@ -29,7 +29,8 @@ def full_disk():
     """Every message fails; clients cause many of them."""
     with open("/dev/full", "wb") as full:
         hostile.attack("scarce-disk", "messages without end, on a full disk",
-                       flood_by(hostile.ATTACKER, "payload", 8), options=["--log-level=debug"], stderr=full).check()
+                       flood_by(hostile.ATTACKER, "payload", 8),
+                       options=["--log-level=debug"], stderr=full).check()
 
 
 hostile.run("hostile-scarce", little_memory, full_disk)
