@@ -140,16 +140,28 @@ size_t binder_idle_pages(void);
 
 /* ---- reports: the text of binder_logs/, in the stock driver's layout -------- */
 
-void binder_report_state(struct host_out *out);
-void binder_report_stats(struct host_out *out);
-void binder_report_transactions(struct host_out *out);
-/* The same without the addresses that clients give their objects. */
-void binder_report_state_hashed(struct host_out *out);
-void binder_report_transactions_hashed(struct host_out *out);
-/* All opens of process @pid. */
-void binder_report_proc(struct host_out *out, s32 pid);
-/* Calls @fn once for each process number that has a device open. */
-void binder_report_pids(void (*fn)(void *arg, s32 pid), void *arg);
+/*
+ * A report is made in slices, for a reader who reads it piece by piece: it may be as long as what
+ * all processes may have, while each slice takes a short time. Each is consistent in itself, and
+ * what lives from the first slice to the last is listed once. Between two slices a report keeps
+ * no process or living node. The slices of one report must not overlap.
+ */
+enum binder_report_kind {
+	REPORT_STATE,
+	REPORT_STATS,
+	REPORT_TRANSACTIONS,
+	/* the same without the addresses that clients give their objects */
+	REPORT_STATE_HASHED,
+	REPORT_TRANSACTIONS_HASHED,
+	REPORT_PROC,
+};
+struct binder_report;
+/* @pid: the process of a REPORT_PROC, whose opens are all listed; else 0. NULL: no memory. */
+struct binder_report *binder_report_new(enum binder_report_kind kind, s32 pid);
+/* Prints the next slice, some 100 lines at most. False: there is none, nothing was printed. */
+bool binder_report_next(struct binder_report *report, struct host_out *out);
+void binder_report_free(struct binder_report *report);
+
 /* The two transaction logs, oldest entry first. */
 void binder_report_transaction_log(struct host_out *out);
 void binder_report_failed_transaction_log(struct host_out *out);

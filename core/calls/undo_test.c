@@ -7,6 +7,7 @@
  */
 #include "reports/report_stats.h"
 #include "pair.h"
+#include "reports.h"
 #include "check.h"
 
 #include <stdio.h>
@@ -34,7 +35,7 @@ static void get_state(struct state *state)
 	u32 i;
 
 	*state = (struct state){ .files = sim_stats.files, .secctxs = sim_stats.secctxs };
-	binder_report_state(&state->text);
+	test_report(&state->text, REPORT_STATE, 0);
 	binder_stats_add_up(&stats);
 	for (i = 0; i < STAT_COUNT; i++)
 		state->live[i] = host_atomic_read(&stats.created[i]) -

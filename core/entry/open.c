@@ -28,6 +28,7 @@ static int open_proc(struct binder_context *context, const void *opener, struct 
 	proc->default_priority =
 		binder_priority_of_open(host_priority_of_opener(&proc->host, opener));
 	binder_pi_mutex_lock(&binder_world.lock);
+	proc->serial = ++binder_world.last_serial;
 	bl_add_tail(&binder_world.procs, &proc->world_link);
 	binder_pi_mutex_unlock(&binder_world.lock);
 	binder_stats_created(STAT_PROC);

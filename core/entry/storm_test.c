@@ -8,6 +8,7 @@
  */
 #include "common/lock.h"
 #include "core.h"
+#include "reports.h"
 #include "check.h"
 #include "things/context.h"
 #include "things/proc.h"
@@ -380,11 +381,11 @@ static void print_reports(struct actor *a)
 	struct host_out out = { 0 };
 	struct binder_thread *thread;
 
-	binder_report_state(&out);
-	binder_report_transactions(&out);
-	binder_report_stats(&out);
+	test_report(&out, REPORT_STATE, 0);
+	test_report(&out, REPORT_TRANSACTIONS, 0);
+	test_report(&out, REPORT_STATS, 0);
 	binder_report_transaction_log(&out);
-	binder_report_proc(&out, a->owner->sim->pid);
+	test_report(&out, REPORT_PROC, a->owner->sim->pid);
 	free(out.text);
 	do {
 		if (call(a, BINDER_GET_NODE_DEBUG_INFO, &info))

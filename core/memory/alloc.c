@@ -311,13 +311,15 @@ size_t binder_alloc_shrink(struct binder_alloc *alloc, size_t max)
 	return binder_pages_shrink(&alloc->pages, &alloc->map, &alloc->lock, max);
 }
 
-u32 binder_alloc_list(struct binder_alloc *alloc, struct binder_buffer_info *info, u32 max)
+u32 binder_alloc_list(struct binder_alloc *alloc, size_t from, struct binder_buffer_info *info,
+		      u32 max)
 {
 	struct buffer_range *range;
 	u32 nr = 0;
 
 	binder_lock(&alloc->lock);
-	for (range = range_first(&alloc->space); range && nr < max; range = range_next(range)) {
+	range = range_find_from(&alloc->space, from);
+	for (; range && nr < max; range = range_next(range)) {
 		const struct binder_buffer *buffer = of_range(range);
 
 		info[nr++] = (struct binder_buffer_info){

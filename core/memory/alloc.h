@@ -161,7 +161,9 @@ struct binder_buffer_info {
 	size_t off, data_size, offsets_size, extra_size;
 	bool delivered; /* detached from its transaction */
 };
-u32 binder_alloc_list(struct binder_alloc *alloc, struct binder_buffer_info *info, u32 max);
+/* Describes up to @max buffers at offset @from or above; returns how many. */
+u32 binder_alloc_list(struct binder_alloc *alloc, size_t from, struct binder_buffer_info *info,
+		      u32 max);
 struct binder_alloc_stats {
 	size_t free_async, buffers, pages_active, pages_lru, pages_free, high;
 };

@@ -280,8 +280,9 @@ TEST(buffer_list_is_in_order)
 	a->debug_id = 5;
 	b->debug_id = 6;
 	b->transaction = (struct binder_transaction *)b;
-	CHECK(binder_alloc_list(&w.alloc, info, 1) == 1);
-	CHECK(binder_alloc_list(&w.alloc, info, 4) == 2);
+	CHECK(binder_alloc_list(&w.alloc, 0, info, 1) == 1);
+	CHECK(binder_alloc_list(&w.alloc, info[0].off + 1, info, 4) == 1);
+	CHECK(binder_alloc_list(&w.alloc, 0, info, 4) == 2);
 	CHECK(info[0].debug_id == 5 && info[0].off == 0 && info[0].delivered);
 	CHECK(info[1].debug_id == 6 && info[1].off == 8 && !info[1].delivered);
 	b->transaction = NULL;

@@ -111,6 +111,11 @@ struct buffer_range *range_find(const struct range_space *space, size_t off)
 	return range_of(bt_find(&space->by_off, &off, compare_key_off));
 }
 
+struct buffer_range *range_find_from(const struct range_space *space, size_t off)
+{
+	return range_of(bt_lower_bound(&space->by_off, &off, compare_key_off));
+}
+
 struct buffer_range *range_first(const struct range_space *space)
 {
 	return range_of(bt_first(&space->by_off));

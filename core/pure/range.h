@@ -46,6 +46,8 @@ bool range_reserve(struct range_space *space, struct buffer_range *range, size_t
 
 /* The range in use that starts at @off; NULL if there is none. O(log n) */
 struct buffer_range *range_find(const struct range_space *space, size_t off);
+/* The first range at offset @off or above; NULL: none. */
+struct buffer_range *range_find_from(const struct range_space *space, size_t off);
 
 /* The ranges in use by increasing offset; NULL at the end. */
 struct buffer_range *range_first(const struct range_space *space);

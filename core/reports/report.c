@@ -1,45 +1,78 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The text of binder_logs/{state,transactions,proc/PID}, and of state_hashed and
+ * The text of binder_logs/{state,stats,transactions,proc/PID}, and of state_hashed and
  * transactions_hashed, which have no addresses of user space and so may be read by more users.
  *
  * Printing may sleep, so nothing is printed under a spinlock: a batch (report_batch.h) of
  * what is to be printed is copied under the lock and printed after unlock. So only each
  * batch is consistent, not the whole report, and no lock is held for long.
  *
+ * A report is a sequence of slices. In between, it knows where to go on by numbers: the serial
+ * number of a process, which step of its report it is in, and a thread number, an address, a
+ * handle, an offset there. Dead nodes have no number in order: the present one is pinned.
+ *
  * `transactions` is `state` without everything that is idle: a heading is printed only when
  * a line follows under it.
  */
 #include "core.h"
+
 #include "calls/transaction.h"
 #include "reports/report_batch.h"
-#include "reports/snapshot.h"
+#include "reports/report_stats.h"
 #include "things/context.h"
 #include "things/node.h"
 #include "things/ref.h"
 #include "things/world.h"
 
-struct report {
-	struct host_out *out;
-	bool everything; /* state, proc; false: transactions */
-	bool hashed;
-	struct report_batch *batch;
-	struct binder_proc *proc;
+#define SLICE_LINES 64
+#define LIST_BUFFERS 32
+
+struct binder_report {
+	enum binder_report_kind kind;
+	s32 pid;
+	bool begun;
+	struct binder_node *dead; /* the last dead node that was printed, pinned; or NULL */
+	bool dead_done;
+	u64 serial; /* of the process, if @in_proc; else those below follow */
+	bool in_proc;
+	u32 step; /* of the process */
+	bool more; /* of the thread, node or list that the last batch is of */
+	bool line_ended; /* of that node */
+	s32 tid;
+	u64 ptr;
+	u32 desc;
+	size_t off;
 	bool proc_printed;
 	bool thread_printed;
 	struct report_line thread; /* the heading */
+	/* of the present slice */
+	struct host_out *out;
+	struct binder_proc *proc; /* a reference; NULL: none */
+	u32 lines;
+	struct report_batch batch;
+	struct binder_buffer_info buffers[LIST_BUFFERS];
 };
+
+static bool lists_everything(const struct binder_report *r)
+{
+	return r->kind != REPORT_TRANSACTIONS && r->kind != REPORT_TRANSACTIONS_HASHED;
+}
+
+static bool is_hashed(const struct binder_report *r)
+{
+	return r->kind == REPORT_STATE_HASHED || r->kind == REPORT_TRANSACTIONS_HASHED;
+}
 
 /* ---- headings --------------------------------------------------------- */
 
-static void print_proc_heading(struct report *r)
+static void print_proc_heading(struct binder_report *r)
 {
 	if (r->proc && !r->proc_printed)
 		host_out(r->out, "proc %d\ncontext %s\n", r->proc->pid, r->proc->context->name);
 	r->proc_printed = true;
 }
 
-static void print_thread_heading(struct report *r)
+static void print_thread_heading(struct binder_report *r)
 {
 	const struct report_line *line = &r->thread;
 
@@ -63,17 +96,17 @@ static unsigned long long hashed_id(u32 debug_id)
  * The address or the cookie of a node. The stock driver prints its keyed hash in a hashed report;
  * here it is a number made of the node's, from which nothing about the address can be derived.
  */
-static unsigned long long shown(const struct report *r, u64 address, u32 number)
+static unsigned long long shown(const struct binder_report *r, u64 address, u32 number)
 {
-	return r->hashed && address ? hashed_id(number) : address;
+	return is_hashed(r) && address ? hashed_id(number) : address;
 }
 
-static void print_node_name(struct report *r, u32 id, u64 ptr, u64 cookie)
+static void print_node_name(struct binder_report *r, u32 id, u64 ptr, u64 cookie)
 {
 	host_out(r->out, "%u: u%016llx c%016llx", id, shown(r, ptr, id), shown(r, cookie, ~id));
 }
 
-static void print_txn(struct report *r, const char *what, const struct report_txn *t)
+static void print_txn(struct binder_report *r, const char *what, const struct report_txn *t)
 {
 	unsigned long long elapsed_ms = (host_now_ns() - t->start_ns) / 1000000;
 
@@ -103,7 +136,7 @@ static const char *const work_words[WORK_TYPES] = {
 	[WORK_FREEZE_CLEARED] = "has cleared freeze notification",
 };
 
-static void print_work(struct report *r, const char *indent, const char *pending,
+static void print_work(struct binder_report *r, const char *indent, const char *pending,
 		       const struct report_line *line)
 {
 	host_out(r->out, "%s", indent);
@@ -121,9 +154,9 @@ static void print_work(struct report *r, const char *indent, const char *pending
 }
 
 /* Prints a batch of threads. */
-static void print_threads(struct report *r)
+static void print_threads(struct binder_report *r)
 {
-	const struct report_batch *batch = r->batch;
+	const struct report_batch *batch = &r->batch;
 	u32 i;
 
 	for (i = 0; i < batch->nr; i++) {
@@ -132,7 +165,7 @@ static void print_threads(struct report *r)
 		if (line->kind == LINE_THREAD) {
 			r->thread = *line;
 			r->thread_printed = false;
-			if (r->everything)
+			if (lists_everything(r))
 				print_thread_heading(r);
 			continue;
 		}
@@ -149,7 +182,7 @@ static void print_threads(struct report *r)
 /* ---- one process ------------------------------------------------------- */
 
 /* Fills a batch with the first thread from *@tid on; false if there is none. */
-static bool add_next_thread(struct report *r, s32 *tid)
+static bool add_next_thread(struct binder_report *r, s32 *tid)
 {
 	struct binder_proc *proc = r->proc;
 	const struct binder_thread *thread;
@@ -158,27 +191,28 @@ static bool add_next_thread(struct report *r, s32 *tid)
 	thread = binder_thread_find_from_ilocked(proc, *tid);
 	if (thread) {
 		/* The thread of the last batch has exited since. */
-		if (r->batch->skip && thread->tid != *tid)
-			report_batch_first(r->batch);
+		if (r->batch.skip && thread->tid != *tid)
+			report_batch_first(&r->batch);
 		*tid = thread->tid;
-		report_batch_add_thread_ilocked(r->batch, proc, thread);
+		report_batch_add_thread_ilocked(&r->batch, proc, thread);
 	}
 	binder_unlock(&proc->inner_lock);
 	return thread;
 }
 
-static void report_threads(struct report *r)
+/* Each step prints one batch, line or list, and returns false once there is none. */
+static bool step_threads(struct binder_report *r)
 {
-	s32 tid = 0; /* the lowest; tids of the system are not negative */
-
-	report_batch_first(r->batch);
-	while (add_next_thread(r, &tid)) {
-		print_threads(r);
-		if (!report_batch_next(r->batch)) {
-			report_batch_first(r->batch);
-			tid++;
-		}
-	}
+	if (!r->more)
+		report_batch_first(&r->batch);
+	if (!add_next_thread(r, &r->tid))
+		return false;
+	print_threads(r);
+	r->lines += r->batch.nr;
+	r->more = report_batch_next(&r->batch);
+	if (!r->more)
+		r->tid++;
+	return true;
 }
 
 struct node_view {
@@ -218,58 +252,68 @@ static void add_node(struct report_batch *batch, struct binder_node *node, struc
 	binder_unlock(&node->lock);
 }
 
-/*
- * @node cannot be freed meanwhile. @dead: it is on the list of dead nodes, where it needs no
- * pin; the report of the stock driver always shows one.
- */
-static void report_node(struct report *r, struct binder_node *node, bool dead)
+static void end_node_line(struct binder_report *r)
 {
-	struct report_batch *batch = r->batch;
-	struct node_view view;
-	bool ended = false; /* the line of the node */
-	u32 i;
-
-	report_batch_first(batch);
-	add_node(batch, node, &view);
-	if (!r->everything && !view.async_busy)
-		return;
-	print_proc_heading(r);
-	host_out(r->out, "  node ");
-	print_node_name(r, view.debug_id, view.ptr, view.cookie);
-	host_out(r->out, " hs %d hw %d ls %u lw %u is %u iw %u tr %d", view.has_strong,
-		 view.has_weak, view.local_strong, view.local_weak, view.strong, view.weak,
-		 view.pins + dead);
-	if (view.weak)
-		host_out(r->out, " proc");
-	for (;;) {
-		bool more = batch->more;
-
-		for (i = 0; i < batch->nr_pids; i++)
-			host_out(r->out, " %d", batch->pids[i]);
-		if (!ended && (batch->nr || !more)) {
-			host_out(r->out, "\n");
-			ended = true;
-		}
-		for (i = 0; i < batch->nr; i++)
-			print_work(r, "    ", "pending async", &batch->lines[i]);
-		if (!report_batch_next(batch))
-			break;
-		add_node(batch, node, &view);
-	}
+	if (!r->line_ended)
+		host_out(r->out, "\n");
+	r->line_ended = true;
 }
 
-static void report_nodes(struct report *r)
+static void print_node(struct binder_report *r, const struct node_view *view)
 {
-	struct binder_node *node;
-	u64 ptr = 0;
+	print_proc_heading(r);
+	host_out(r->out, "  node ");
+	print_node_name(r, view->debug_id, view->ptr, view->cookie);
+	host_out(r->out, " hs %d hw %d ls %u lw %u is %u iw %u tr %d", view->has_strong,
+		 view->has_weak, view->local_strong, view->local_weak, view->strong, view->weak,
+		 view->pins);
+	if (view->weak)
+		host_out(r->out, " proc");
+	r->line_ended = false;
+}
 
-	while ((node = binder_node_find_from(r->proc, ptr))) {
-		ptr = node->ptr + 1;
-		report_node(r, node, false);
-		binder_node_unpin(node);
-		if (!ptr)
-			return;
+/* Prints a batch of @node, which is pinned: its line, references and one-way calls. */
+static void report_node(struct binder_report *r, struct binder_node *node)
+{
+	struct report_batch *batch = &r->batch;
+	struct node_view view;
+	u32 i;
+
+	if (!r->more)
+		report_batch_first(batch);
+	add_node(batch, node, &view);
+	r->lines++;
+	if (!lists_everything(r) && !view.async_busy) {
+		r->more = false;
+		return;
 	}
+	if (!r->more)
+		print_node(r, &view);
+	for (i = 0; i < batch->nr_pids; i++)
+		host_out(r->out, " %d", batch->pids[i]);
+	if (batch->nr || !batch->more)
+		end_node_line(r);
+	for (i = 0; i < batch->nr; i++)
+		print_work(r, "    ", "pending async", &batch->lines[i]);
+	r->lines += batch->nr + batch->nr_pids / 8;
+	r->more = report_batch_next(batch);
+}
+
+static bool step_nodes(struct binder_report *r)
+{
+	struct binder_node *node = binder_node_find_from(r->proc, r->ptr);
+
+	/* The node of the last batch was freed since. */
+	if (r->more && (!node || node->ptr != r->ptr)) {
+		end_node_line(r);
+		r->more = false;
+	}
+	if (!node)
+		return false;
+	r->ptr = node->ptr;
+	report_node(r, node);
+	binder_node_unpin(node);
+	return r->more || ++r->ptr;
 }
 
 struct ref_view {
@@ -303,33 +347,25 @@ static bool view_next_ref(struct binder_proc *proc, u32 desc, struct ref_view *v
 	return ref;
 }
 
-static void report_refs(struct report *r)
+static bool step_refs(struct binder_report *r)
 {
 	struct ref_view view;
-	u32 desc = 0;
 
-	while (view_next_ref(r->proc, desc, &view)) {
-		desc = view.desc + 1; /* BINDER_MAX_REFS is far below the largest u32 */
-		host_out(r->out, "  ref %u: desc %u %snode %u s %u w %u d %016llx\n",
-			 view.debug_id, view.desc, view.dead ? "dead " : "", view.node,
-			 view.strong, view.weak, view.has_death ? hashed_id(view.debug_id) : 0);
-	}
+	if (!lists_everything(r) || !view_next_ref(r->proc, r->desc, &view))
+		return false;
+	r->desc = view.desc + 1; /* BINDER_MAX_REFS is far below the largest u32 */
+	host_out(r->out, "  ref %u: desc %u %snode %u s %u w %u d %016llx\n", view.debug_id,
+		 view.desc, view.dead ? "dead " : "", view.node, view.strong, view.weak,
+		 view.has_death ? hashed_id(view.debug_id) : 0);
+	r->lines++;
+	return true;
 }
 
-static void report_buffers(struct report *r)
+static bool step_buffers(struct binder_report *r)
 {
-	struct binder_alloc *alloc = &r->proc->alloc;
-	struct binder_alloc_stats stats;
-	struct binder_buffer_info *info;
-	u32 i, nr;
+	const struct binder_buffer_info *info = r->buffers;
+	u32 i, nr = binder_alloc_list(&r->proc->alloc, r->off, r->buffers, LIST_BUFFERS);
 
-	binder_alloc_get_stats(alloc, &stats);
-	if (!stats.buffers)
-		return;
-	info = host_alloc_large(NULL, stats.buffers * sizeof(*info));
-	if (!info)
-		return;
-	nr = binder_alloc_list(alloc, info, (u32)stats.buffers);
 	if (nr)
 		print_proc_heading(r);
 	for (i = 0; i < nr; i++)
@@ -338,28 +374,33 @@ static void report_buffers(struct report *r)
 			 (unsigned long long)info[i].offsets_size,
 			 (unsigned long long)info[i].extra_size,
 			 info[i].delivered ? "delivered" : "active");
-	host_free(info);
+	r->lines += nr;
+	if (nr)
+		r->off = info[nr - 1].off + 1;
+	return nr == LIST_BUFFERS;
 }
 
-static void report_works(struct report *r)
+static bool step_works(struct binder_report *r)
 {
 	struct binder_proc *proc = r->proc;
-	struct report_batch *batch = r->batch;
+	struct report_batch *batch = &r->batch;
 	u32 i;
 
-	report_batch_first(batch);
-	do {
-		binder_lock(&proc->inner_lock);
-		report_batch_add_works_ilocked(batch, proc, &proc->todo);
-		binder_unlock(&proc->inner_lock);
-		if (batch->nr)
-			print_proc_heading(r);
-		for (i = 0; i < batch->nr; i++)
-			print_work(r, "  ", "pending", &batch->lines[i]);
-	} while (report_batch_next(batch));
+	if (!r->more)
+		report_batch_first(batch);
+	binder_lock(&proc->inner_lock);
+	report_batch_add_works_ilocked(batch, proc, &proc->todo);
+	binder_unlock(&proc->inner_lock);
+	if (batch->nr)
+		print_proc_heading(r);
+	for (i = 0; i < batch->nr; i++)
+		print_work(r, "  ", "pending", &batch->lines[i]);
+	r->lines += batch->nr;
+	r->more = report_batch_next(batch);
+	return r->more;
 }
 
-static void report_delivered(struct report *r)
+static bool step_delivered(struct binder_report *r)
 {
 	struct binder_proc *proc = r->proc;
 	bool death, freeze;
@@ -374,114 +415,174 @@ static void report_delivered(struct report *r)
 		host_out(r->out, "  has delivered dead binder\n");
 	if (freeze)
 		host_out(r->out, "  has delivered freeze binder\n");
+	return false;
 }
 
-static void report_proc(struct report *r, struct binder_proc *proc)
+static bool (*const steps[])(struct binder_report *r) = {
+	step_threads, step_nodes, step_refs, step_buffers, step_works, step_delivered,
+};
+
+#define NR_STEPS (sizeof(steps) / sizeof(steps[0]))
+
+static void begin_proc(struct binder_report *r)
 {
-	r->proc = proc;
+	r->in_proc = true;
+	r->serial = r->proc->serial;
+	r->step = 0;
+	r->more = false;
+	r->tid = 0; /* the lowest; tids of the system are not negative */
+	r->ptr = 0;
+	r->desc = 0;
+	r->off = 0;
 	r->proc_printed = false;
-	if (r->everything)
+	if (r->kind == REPORT_PROC)
+		host_out(r->out, "binder proc state:\n");
+	if (lists_everything(r) && r->kind != REPORT_STATS)
 		print_proc_heading(r);
-	report_threads(r);
-	report_nodes(r);
-	if (r->everything)
-		report_refs(r);
-	report_buffers(r);
-	report_works(r);
-	report_delivered(r);
+}
+
+/* Prints of the process until it or the slice is complete. */
+static void report_proc(struct binder_report *r)
+{
+	if (!r->in_proc || r->serial != r->proc->serial)
+		begin_proc(r);
+	r->lines++;
+	if (r->kind == REPORT_STATS) {
+		binder_report_stats_of(r->out, r->proc);
+		r->lines += SLICE_LINES;
+		r->step = NR_STEPS;
+	}
+	while (r->step < NR_STEPS && r->lines < SLICE_LINES) {
+		if (steps[r->step](r))
+			continue;
+		r->step++;
+		r->more = false;
+	}
+	r->in_proc = r->step < NR_STEPS;
 }
 
 /* ---- whole reports ----------------------------------------------------- */
 
-static void report_dead_nodes(struct report *r)
+static struct binder_proc *proc_of(struct bl_list *link)
 {
+	return bl_entry(link, struct binder_proc, world_link);
+}
+
+static bool is_due(const struct binder_report *r, const struct binder_proc *proc)
+{
+	if (r->pid && proc->pid != r->pid)
+		return false;
+	return r->in_proc ? proc->serial <= r->serial : proc->serial < r->serial;
+}
+
+/* Goes on to the process of the last slice or the next one, the last opened first. */
+static bool find_proc(struct binder_report *r)
+{
+	struct binder_proc *last = r->proc;
 	struct bl_list *link;
 
+	binder_pi_mutex_lock(&binder_world.lock);
+	link = binder_world.procs.prev;
+	if (last && bl_linked(&last->world_link))
+		link = &last->world_link;
+	while (link != &binder_world.procs && !is_due(r, proc_of(link)))
+		link = link->prev;
 	r->proc = NULL;
+	if (link != &binder_world.procs) {
+		r->proc = proc_of(link);
+		binder_proc_get(r->proc);
+	}
+	binder_pi_mutex_unlock(&binder_world.lock);
+	if (last)
+		binder_proc_put(last);
+	return r->proc;
+}
+
+/* The first dead node, or the one after the last that was printed; pinned; NULL: none. */
+static struct binder_node *next_dead_node(struct binder_report *r)
+{
+	struct binder_node *node = NULL;
+	struct bl_list *link;
+
 	/* Under this lock a node is removed from the list before it is freed. */
 	binder_pi_mutex_lock(&binder_world.lock);
-	if (!bl_empty(&binder_world.dead_nodes))
-		host_out(r->out, "dead nodes:\n");
-	for (link = binder_world.dead_nodes.prev; link != &binder_world.dead_nodes;
-	     link = link->prev)
-		report_node(r, bl_entry(link, struct binder_node, dead_link), true);
+	link = r->dead ? r->dead->dead_link.prev : binder_world.dead_nodes.prev;
+	for (; !node && link != &binder_world.dead_nodes; link = link->prev) {
+		node = bl_entry(link, struct binder_node, dead_link);
+		if (!binder_node_pin_dead(node))
+			node = NULL;
+	}
 	binder_pi_mutex_unlock(&binder_world.lock);
+	return node;
 }
 
-/* Prints @heading and the report of each open by process @pid, or of all if it is 0. */
-static void report_procs(struct report *r, s32 pid, const char *heading)
+static void report_dead_nodes(struct binder_report *r)
 {
-	struct binder_snapshot snapshot;
-	u32 i;
+	struct binder_node *node;
 
-	if (binder_snapshot_take(&snapshot))
-		return;
-	for (i = 0; i < snapshot.nr; i++) {
-		if (pid && snapshot.procs[i]->pid != pid)
-			continue;
-		host_out(r->out, "%s", heading);
-		report_proc(r, snapshot.procs[i]);
+	while (!r->dead_done && r->lines < SLICE_LINES) {
+		node = r->more ? r->dead : next_dead_node(r);
+		if (node && !r->dead)
+			host_out(r->out, "dead nodes:\n");
+		if (r->dead && r->dead != node)
+			binder_node_unpin(r->dead);
+		r->dead = node;
+		if (node)
+			report_node(r, node);
+		else
+			r->dead_done = true;
 	}
-	binder_snapshot_drop(&snapshot);
 }
 
-static void report_all(struct host_out *out, bool everything, bool hashed)
+static void begin(struct binder_report *r)
 {
-	struct report r = { .out = out, .everything = everything, .hashed = hashed };
+	static const char *const headings[] = {
+		[REPORT_STATE] = "binder state:\n",
+		[REPORT_STATS] = "binder stats:\n",
+		[REPORT_TRANSACTIONS] = "binder transactions:\n",
+		[REPORT_STATE_HASHED] = "binder state:\n",
+		[REPORT_TRANSACTIONS_HASHED] = "binder transactions:\n",
+		[REPORT_PROC] = "",
+	};
 
-	r.batch = host_alloc_large(NULL, sizeof(*r.batch));
-	if (!r.batch)
-		return;
-	host_out(out, everything ? "binder state:\n" : "binder transactions:\n");
-	if (everything)
-		report_dead_nodes(&r);
-	report_procs(&r, 0, "");
-	host_free(r.batch);
+	host_out(r->out, "%s", headings[r->kind]);
+	if (r->kind == REPORT_STATS)
+		binder_report_stats_of_world(r->out);
+	r->begun = true;
+	r->lines++;
+	r->dead_done = r->kind != REPORT_STATE && r->kind != REPORT_STATE_HASHED;
 }
 
-void binder_report_state(struct host_out *out)
+struct binder_report *binder_report_new(enum binder_report_kind kind, s32 pid)
 {
-	report_all(out, true, false);
+	struct binder_report *r = host_alloc_large(NULL, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->kind = kind;
+	r->pid = pid;
+	r->serial = ~0ull;
+	return r;
 }
 
-void binder_report_state_hashed(struct host_out *out)
+bool binder_report_next(struct binder_report *r, struct host_out *out)
 {
-	report_all(out, true, true);
+	r->out = out;
+	r->lines = 0;
+	if (!r->begun)
+		begin(r);
+	report_dead_nodes(r);
+	while (r->lines < SLICE_LINES && find_proc(r))
+		report_proc(r);
+	if (r->proc)
+		binder_proc_put(r->proc);
+	r->proc = NULL;
+	return r->lines;
 }
 
-void binder_report_transactions(struct host_out *out)
+void binder_report_free(struct binder_report *r)
 {
-	report_all(out, false, false);
-}
-
-void binder_report_transactions_hashed(struct host_out *out)
-{
-	report_all(out, false, true);
-}
-
-void binder_report_proc(struct host_out *out, s32 pid)
-{
-	struct report r = { .out = out, .everything = true };
-
-	r.batch = host_alloc_large(NULL, sizeof(*r.batch));
-	if (!r.batch)
-		return;
-	report_procs(&r, pid, "binder proc state:\n");
-	host_free(r.batch);
-}
-
-void binder_report_pids(void (*fn)(void *arg, s32 pid), void *arg)
-{
-	struct binder_snapshot snapshot;
-	u32 i, j;
-
-	if (binder_snapshot_take(&snapshot))
-		return;
-	for (i = 0; i < snapshot.nr; i++) {
-		for (j = 0; j < i && snapshot.procs[j]->pid != snapshot.procs[i]->pid; j++)
-			;
-		if (j == i)
-			fn(arg, snapshot.procs[i]->pid);
-	}
-	binder_snapshot_drop(&snapshot);
+	if (r && r->dead)
+		binder_node_unpin(r->dead);
+	host_free(r);
 }

@@ -8,11 +8,13 @@
 #include "core.h"
 #include "common/work.h"
 #include "reports/report_stats.h"
-#include "reports/snapshot.h"
 #include "things/context.h"
 #include "things/proc.h"
 #include "things/ref.h"
 #include "things/world.h"
+
+/* A process may have BINDER_MAX_REFS; others wait for its lock. */
+#define REFS_AT_A_TIME 1024
 
 static const char *const stat_words[STAT_COUNT] = {
 	[STAT_PROC] = "proc",
@@ -83,22 +85,36 @@ static void tally_threads(struct binder_proc *proc, struct tally *tally)
 	binder_unlock(&proc->inner_lock);
 }
 
-static void tally_refs(struct binder_proc *proc, struct tally *tally)
+/* Adds up to REFS_AT_A_TIME references from handle *@desc on. False: there are no more. */
+static bool tally_some_refs(struct binder_proc *proc, struct tally *tally, u32 *desc)
 {
-	struct bt_node *n;
+	const struct binder_ref *ref;
+	u32 nr = 0;
 
 	binder_lock(&proc->outer_lock);
-	bt_for_each(n, &proc->refs_by_desc) {
-		const struct binder_ref *ref = bt_entry(n, struct binder_ref, by_desc);
+	ref = binder_ref_find_from_olocked(proc, *desc);
+	while (ref && nr++ < REFS_AT_A_TIME) {
+		struct bt_node *next = bt_next(&ref->by_desc);
 
 		tally->refs++;
 		tally->strong += ref->strong;
 		tally->weak += ref->weak;
+		*desc = ref->desc + 1;
+		ref = next ? bt_entry(next, struct binder_ref, by_desc) : NULL;
 	}
 	binder_unlock(&proc->outer_lock);
+	return ref;
 }
 
-static void print_proc(struct host_out *out, struct binder_proc *proc)
+static void tally_refs(struct binder_proc *proc, struct tally *tally)
+{
+	u32 desc = 0;
+
+	while (tally_some_refs(proc, tally, &desc))
+		;
+}
+
+void binder_report_stats_of(struct host_out *out, struct binder_proc *proc)
 {
 	struct binder_alloc_stats alloc;
 	struct tally tally = { 0 };
@@ -133,19 +149,11 @@ void binder_stats_add_up(struct binder_stats *sum)
 	binder_pi_mutex_unlock(&binder_world.lock);
 }
 
-void binder_report_stats(struct host_out *out)
+void binder_report_stats_of_world(struct host_out *out)
 {
-	struct binder_snapshot snapshot;
 	struct binder_stats sum;
-	u32 i;
 
 	binder_stats_add_up(&sum);
-	host_out(out, "binder stats:\n");
 	print_stats(out, "", &sum);
 	print_objects(out, &sum);
-	if (binder_snapshot_take(&snapshot))
-		return;
-	for (i = 0; i < snapshot.nr; i++)
-		print_proc(out, snapshot.procs[i]);
-	binder_snapshot_drop(&snapshot);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reports of more than one batch and of dead processes, counters, and the transaction logs.
- * Tests report.c, report_batch.c, report_stats.c, snapshot.c, common/stats.c and
+ * Tests report.c, report_batch.c, report_stats.c, common/stats.c and
  * common/translog.c.
  */
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "pair.h"
+#include "reports.h"
 #include "reports/report_batch.h"
 #include "check.h"
 
@@ -25,7 +26,15 @@ static u32 count(const char *text, const char *start)
 	return nr;
 }
 
-static char *report(void (*fn)(struct host_out *out))
+static char *report(enum binder_report_kind kind)
+{
+	struct host_out out = { 0 };
+
+	test_report(&out, kind, 0);
+	return out.text;
+}
+
+static char *log_text(void (*fn)(struct host_out *out))
 {
 	struct host_out out = { 0 };
 
@@ -44,13 +53,13 @@ TEST(report_of_several_batches)
 	world_resume(p.s, RESUME_INTERRUPTED);
 	for (i = 0; i < CALLS; i++)
 		CHECK(pair_call(&p, 0, i, TF_ONE_WAY, "x") == 0);
-	text = report(binder_report_state);
+	text = report(REPORT_STATE);
 	CHECK(count(text, "  pending transaction ") == 1);
 	CHECK(count(text, "    pending async transaction ") == CALLS - 1);
 	CHECK(count(text, "  buffer ") == CALLS);
 	CHECK(count(text, "  node ") == 1);
 	free(text);
-	text = report(binder_report_transactions);
+	text = report(REPORT_TRANSACTIONS);
 	CHECK(count(text, "proc ") == 1);
 	CHECK(count(text, "    pending async transaction ") == CALLS - 1);
 	free(text);
@@ -67,7 +76,7 @@ TEST(report_of_counters)
 	CHECK(pair_call(&p, 0, 1, 0, "x") == BINDER_WOULD_BLOCK);
 	world_run(&p.w);
 	pair_reply(&p, "y");
-	text = report(binder_report_stats);
+	text = report(REPORT_STATS);
 	CHECK(count(text, "proc: active 2 total 2") == 1);
 	CHECK(count(text, "thread: active 2 total 2") == 1);
 	CHECK(count(text, "transaction: active 0 total 2") == 1);
@@ -77,7 +86,7 @@ TEST(report_of_counters)
 	CHECK(count(text, "  transaction: ") == 0);
 	free(text);
 	world_kill(p.client);
-	text = report(binder_report_stats);
+	text = report(REPORT_STATS);
 	CHECK(count(text, "proc: active 1 total 2") == 1);
 	CHECK(count(text, "transaction: active 0 total 2") == 1); /* one of each process */
 	CHECK(count(text, "BC_TRANSACTION: 1") == 1);
@@ -100,35 +109,25 @@ TEST(report_of_a_thread_with_many_completions)
 		world_call(p.c, &call);
 		CHECK(world_write_read(p.c, false) == 0);
 	}
-	text = report(binder_report_state);
+	text = report(REPORT_STATE);
 	CHECK(count(text, "    transaction complete") == CALLS);
 	CHECK(count(text, "  thread ") == 2);
 	free(text);
 	CHECK(pair_end(&p));
 }
 
-static void count_pid(void *arg, s32 pid)
-{
-	u32 *nr = arg;
-
-	++*nr;
-}
-
-TEST(report_pids_once_each)
+TEST(report_of_one_process)
 {
 	struct pair p;
 	struct host_out out = { 0 };
-	u32 nr = 0;
 
 	pair_begin(&p);
-	binder_report_pids(count_pid, &nr);
-	CHECK(nr == 2);
-	binder_report_proc(&out, p.client->sim->pid);
+	CHECK(test_report(&out, REPORT_PROC, p.client->sim->pid) == 1);
 	CHECK(count(out.text, "binder proc state:") == 1);
 	CHECK(count(out.text, "proc ") == 1);
 	free(out.text);
 	out = (struct host_out){ 0 };
-	binder_report_proc(&out, -1);
+	CHECK(test_report(&out, REPORT_PROC, -1) == 1);
 	CHECK(!out.len);
 	free(out.text);
 	CHECK(pair_end(&p));
@@ -144,12 +143,12 @@ TEST(report_of_a_dead_node)
 	handle = pair_send_object(&p, 0x1234, 0x5678);
 	CHECK(handle == 1);
 	world_kill(p.client);
-	text = report(binder_report_state);
+	text = report(REPORT_STATE);
 	CHECK(count(text, "dead nodes:") == 1);
 	CHECK(strstr(text, "u0000000000001234 c0000000000005678"));
 	CHECK(strstr(text, "desc 1 dead node "));
 	free(text);
-	text = report(binder_report_state_hashed);
+	text = report(REPORT_STATE_HASHED);
 	CHECK(count(text, "dead nodes:") == 1);
 	CHECK(strstr(text, "desc 1 dead node "));
 	CHECK(!strstr(text, "1234 c") && !strstr(text, "5678 hs"));
@@ -180,12 +179,71 @@ TEST(translog_keeps_the_last_entries)
 		if (i == 5)
 			log_one(1000 + i, true);
 	}
-	text = report(binder_report_transaction_log);
+	text = log_text(binder_report_transaction_log);
 	CHECK(count(text, "") == BINDER_LOG_ENTRIES);
 	snprintf(expected, sizeof(expected), "%u: async from 7:0", 1000 + BINDER_LOG_ENTRIES + 4);
 	CHECK(!strncmp(text, expected, strlen(expected)));
 	free(text);
-	text = report(binder_report_failed_transaction_log);
+	text = log_text(binder_report_failed_transaction_log);
 	CHECK(count(text, "1005: async from 7:0 to 0:0 context a-device node 0 handle 0 ") == 1);
 	free(text);
+}
+
+/* Between two slices processes end, and others open the device. */
+TEST(report_goes_on_when_processes_end)
+{
+	enum { CALLS = 3 * REPORT_BATCH_LINES };
+	struct world_call call = { .flags = TF_ONE_WAY };
+	struct host_out out = { 0 };
+	struct binder_report *report;
+	struct world_proc *late;
+	struct pair p;
+	u32 i;
+
+	pair_begin(&p);
+	for (i = 0; i < CALLS; i++) {
+		world_call(p.c, &call);
+		CHECK(world_write_read(p.c, false) == 0);
+	}
+	report = binder_report_new(REPORT_STATE, 0);
+	REQUIRE(report);
+	CHECK(binder_report_next(report, &out));
+	CHECK(count(out.text, "    transaction complete") < CALLS);
+	CHECK(count(out.text, "proc ") == 1); /* the client, which opened last */
+	world_kill(p.client);
+	late = world_proc(&p.w);
+	CHECK(late->proc);
+	while (binder_report_next(report, &out))
+		;
+	CHECK(count(out.text, "    transaction complete") < CALLS);
+	CHECK(count(out.text, "proc ") == 2);
+	binder_report_free(report);
+	free(out.text);
+	CHECK(pair_end(&p));
+}
+
+/* A report that is given up in the middle of the dead nodes keeps none of them. */
+TEST(report_is_given_up)
+{
+	enum { NODES = 100 };
+	struct host_out out = { 0 };
+	struct binder_report *report;
+	struct pair p;
+	u32 i;
+
+	pair_begin(&p);
+	for (i = 0; i < NODES; i++)
+		REQUIRE(pair_send_object(&p, 0x1000 + 16 * i, 1));
+	world_kill(p.client);
+	report = binder_report_new(REPORT_STATE, 0);
+	REQUIRE(report);
+	CHECK(binder_report_next(report, &out));
+	CHECK(count(out.text, "dead nodes:") == 1);
+	CHECK(count(out.text, "  node ") > 0 && count(out.text, "  node ") < NODES);
+	world_kill(p.server);
+	CHECK(!binder_report_next(report, &out)); /* they are gone */
+	CHECK(count(out.text, "  node ") < NODES);
+	binder_report_free(report);
+	free(out.text);
+	CHECK(pair_end(&p));
 }

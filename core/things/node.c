@@ -327,6 +327,19 @@ void binder_node_dec(struct binder_node *node, bool strong, bool internal)
 		binder_node_free(node);
 }
 
+bool binder_node_pin_dead(struct binder_node *node)
+{
+	bool alive;
+
+	binder_lock(&node->lock);
+	alive = is_referenced_nlocked(node) || node->local_strong || node->internal_strong ||
+		host_atomic_read(&node->pins);
+	if (alive)
+		binder_node_pin(node);
+	binder_unlock(&node->lock);
+	return alive;
+}
+
 void binder_node_unpin(struct binder_node *node)
 {
 	bool gone;

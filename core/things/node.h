@@ -71,6 +71,11 @@ static inline void binder_node_pin(struct binder_node *node)
 {
 	host_atomic_add(&node->pins, 1);
 }
+/*
+ * Pins a node on the list of dead nodes, whose lock is held. False: it has no reference any more
+ * and is about to be freed.
+ */
+bool binder_node_pin_dead(struct binder_node *node);
 /* Frees the node if it was the last reference of any kind. No lock held. */
 void binder_node_unpin(struct binder_node *node);
 

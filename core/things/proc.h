@@ -22,6 +22,7 @@ struct binder_proc {
 	struct binder_context *context;
 	s32 pid;
 	struct bl_list world_link; /* binder_world.lock */
+	u64 serial;		   /* rising in the order of opens; set once */
 	struct binder_alloc alloc;
 	/*
 	 * of its threads between calls: the priority of the opening thread; set once,

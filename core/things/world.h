@@ -11,6 +11,7 @@
 struct binder_world {
 	struct binder_pi_mutex lock;
 	struct bl_list procs GUARDED_BY(&lock);	     /* binder_proc.world_link */
+	u64 last_serial GUARDED_BY(&lock);	     /* of a process */
 	struct bl_list dead_nodes GUARDED_BY(&lock); /* binder_node.dead_link */
 	struct host_atomic last_id;
 };

@@ -5,7 +5,8 @@
  * One table lists each request that the kernel can send with its handler and the least size of the
  * body, which is checked for all of them in one place. A request that is not in the table fails
  * with ENOSYS, which the kernel remembers for most requests and then handles itself. The contents
- * of directories and text files are generated when they are opened, and read from that copy.
+ * of directories and short text files are generated when they are opened, and read from that copy;
+ * reports are generated as they are read (reader.h).
  */
 #include "dispatch.h"
 
@@ -13,6 +14,7 @@
 #include "device.h"
 #include "layout.h"
 #include "open_file.h"
+#include "reader.h"
 #include "text.h"
 #include "tree.h"
 #include "users.h"
@@ -27,6 +29,7 @@
 struct handle {
 	struct entry *entry;
 	struct text text;
+	struct reader *reader;	/* of a report, in place of the text; or NULL */
 	uid_t uid;		/* charged for it */
 };
 
@@ -164,6 +167,28 @@ static void do_rename2(const struct request *request)
 		rename_within(request, sizeof(*in), in->newdir);
 }
 
+/* False: no memory. */
+static bool begin_text(struct handle *handle)
+{
+	const struct entry *entry = handle->entry;
+
+	if (!entry->begin_report) {
+		entry->write_text(&handle->text, entry->arg);
+		return true;
+	}
+	handle->reader = reader_new(entry, handle->text.account);
+	return handle->reader;
+}
+
+static void free_handle(struct handle *handle)
+{
+	reader_free(handle->reader);
+	text_free(&handle->text);
+	tree_put(handle->entry);
+	users_discharge(handle->uid, USER_HANDLES);
+	free(handle);
+}
+
 static void open_handle(const struct request *request, struct entry *entry)
 {
 	const struct fuse_open_in *in = request->body;
@@ -186,8 +211,12 @@ static void open_handle(const struct request *request, struct entry *entry)
 	handle->text.account = users_account(uid);
 	if (entry->kind == ENTRY_DIR)
 		out.open_flags = 0;
-	if (entry->kind == ENTRY_TEXT && (in->flags & O_ACCMODE) != O_WRONLY)
-		entry->write_text(&handle->text, entry->arg);
+	if (entry->kind == ENTRY_TEXT && (in->flags & O_ACCMODE) != O_WRONLY &&
+	    !begin_text(handle)) {
+		free_handle(handle);
+		reply_status(request, -ENOMEM);
+		return;
+	}
 	out.fh = (uintptr_t)handle;
 	session_reply(request->head->unique, &out, sizeof(out));
 }
@@ -228,10 +257,7 @@ static void do_release_handle(const struct request *request)
 	const struct fuse_release_in *in = request->body;
 	struct handle *handle = (struct handle *)(uintptr_t)in->fh;
 
-	text_free(&handle->text);
-	tree_put(handle->entry);
-	users_discharge(handle->uid, USER_HANDLES);
-	free(handle);
+	free_handle(handle);
 	reply_status(request, 0);
 }
 
@@ -263,6 +289,10 @@ static void do_read(const struct request *request)
 	}
 	if (handle->entry->kind == ENTRY_CONTROL) {
 		reply_status(request, -EINVAL);
+		return;
+	}
+	if (handle->reader) {
+		reader_read(handle->reader, request);
 		return;
 	}
 	left = in->offset < handle->text.size ? handle->text.size - in->offset : 0;

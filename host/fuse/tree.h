@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 struct binder_context;
+struct binder_report;
 struct text;
 
 enum entry_kind { ENTRY_DIR, ENTRY_TEXT, ENTRY_CONTROL, ENTRY_DEVICE };
@@ -39,7 +40,8 @@ struct entry {
 	unsigned int refs;		/* the tree, each inode, each user of tree_find() */
 	bool fixed;			/* cannot be unlinked or renamed */
 	void (*write_text)(struct text *text, uint64_t arg);	/* ENTRY_TEXT: its contents */
-	uint64_t arg;			/* for write_text */
+	struct binder_report *(*begin_report)(uint64_t arg);	/* or NULL; in its place */
+	uint64_t arg;			/* for these two */
 	int (*command)(const char *word);	/* ENTRY_TEXT: for write(2); NULL: EINVAL */
 	struct binder_context *device;	/* ENTRY_DEVICE, a reference */
 	void (*release)(struct entry *entry);	/* called before it is freed; may be NULL */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A report is generated each time its file is read from the start. A process may have several
- * devices open, so the file of a process counts its opens.
+ * A report is generated as its file is read, slice by slice, and again when it is read from the
+ * start. A process may have several devices open, so the file of a process counts its opens.
  */
 #include "reports.h"
 
@@ -11,44 +11,166 @@
 #include <linux/capability.h>
 #include <linux/debugfs.h>
 #include <linux/list.h>
+#include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+/* What one slice of a report, or a short report, takes at most is far less. */
+#define TEXT_SIZE (64 * 1024)
+
 const struct report_file report_files[] = {
-	{ "state", binder_report_state },
-	{ "stats", binder_report_stats },
-	{ "transactions", binder_report_transactions },
-	{ "state_hashed", binder_report_state_hashed },
-	{ "transactions_hashed", binder_report_transactions_hashed },
+	{ "state", .kind = REPORT_STATE },
+	{ "stats", .kind = REPORT_STATS },
+	{ "transactions", .kind = REPORT_TRANSACTIONS },
+	{ "state_hashed", .kind = REPORT_STATE_HASHED },
+	{ "transactions_hashed", .kind = REPORT_TRANSACTIONS_HASHED },
 	{ "transaction_log", binder_report_transaction_log },
 	{ "failed_transaction_log", binder_report_failed_transaction_log },
-	{ "lock_contention", binder_report_contention, binder_contention_command },
+	{ "lock_contention", binder_report_contention, .command = binder_contention_command },
 };
 const unsigned int nr_report_files = ARRAY_SIZE(report_files);
 
+static const struct report_file proc_report = { .kind = REPORT_PROC };
+
 /* ---- reading and writing ---- */
 
-static int report_show(struct seq_file *seq, void *unused)
-{
-	const struct report_file *file = seq->private;
-	struct host_out out = { seq };
+/* An open report. */
+struct reader {
+	const struct report_file *file;
+	s32 pid;
+	struct mutex lock; /* guards the rest */
+	struct binder_report *report; /* NULL: not begun, or complete */
+	bool begun;
+	loff_t start; /* offset of the text in the report */
+	struct seq_file text; /* of the present slice; only its buffer is used */
+};
 
-	file->write(&out);
+static void reader_free(struct reader *reader)
+{
+	if (reader->report)
+		binder_report_free(reader->report);
+	kvfree(reader->text.buf);
+	kfree(reader);
+}
+
+static int open_reader(struct file *filp, const struct report_file *file, s32 pid)
+{
+	struct reader *reader = kzalloc(sizeof(*reader), GFP_KERNEL_ACCOUNT);
+
+	if (!reader)
+		return -ENOMEM;
+	reader->file = file;
+	reader->pid = pid;
+	mutex_init(&reader->lock);
+	reader->text.size = TEXT_SIZE;
+	if (filp->f_mode & FMODE_READ)
+		reader->text.buf = kvmalloc(TEXT_SIZE, GFP_KERNEL_ACCOUNT);
+	if ((filp->f_mode & FMODE_READ) && !reader->text.buf) {
+		reader_free(reader);
+		return -ENOMEM;
+	}
+	filp->private_data = reader;
 	return 0;
 }
 
 static int report_open(struct inode *inode, struct file *filp)
 {
-	return single_open(filp, report_show, inode->i_private);
+	return open_reader(filp, inode->i_private, 0);
+}
+
+static int report_release(struct inode *inode, struct file *filp)
+{
+	reader_free(filp->private_data);
+	return 0;
+}
+
+static void rewind(struct reader *reader)
+{
+	if (reader->report)
+		binder_report_free(reader->report);
+	reader->report = NULL;
+	reader->begun = false;
+	reader->start = 0;
+	reader->text.count = 0;
+}
+
+/* Generates the text that follows. Returns 0, or 1 at the end, or -ENOMEM. */
+static int next_slice(struct reader *reader)
+{
+	struct host_out out = { &reader->text };
+	bool first = !reader->begun;
+
+	reader->begun = true;
+	reader->start += reader->text.count;
+	reader->text.count = 0;
+	if (reader->file->write) {
+		if (first)
+			reader->file->write(&out);
+		return !first;
+	}
+	if (first) {
+		reader->report = binder_report_new(reader->file->kind, reader->pid);
+		if (!reader->report)
+			return -ENOMEM;
+	}
+	return !binder_report_next(reader->report, &out);
+}
+
+/* Makes @at lie in the text. Returns 0, or 1 behind the end, or -errno. */
+static int seek(struct reader *reader, loff_t at)
+{
+	int err = 0;
+
+	if (at < reader->start)
+		rewind(reader);
+	while (!err && at >= reader->start + reader->text.count) {
+		err = next_slice(reader);
+		cond_resched();
+		if (!err && fatal_signal_pending(current))
+			err = -EINTR;
+	}
+	return err;
+}
+
+static ssize_t report_read(struct file *filp, char __user *to, size_t size, loff_t *at)
+{
+	struct reader *reader = filp->private_data;
+	ssize_t done = 0;
+	int err;
+
+	err = mutex_lock_killable(&reader->lock);
+	if (err)
+		return err;
+	while (size) {
+		size_t off, nr;
+
+		err = seek(reader, *at);
+		if (err)
+			break;
+		off = *at - reader->start;
+		nr = min(size, reader->text.count - off);
+		if (copy_to_user(to, reader->text.buf + off, nr)) {
+			err = -EFAULT;
+			break;
+		}
+		to += nr;
+		size -= nr;
+		done += nr;
+		*at += nr;
+	}
+	mutex_unlock(&reader->lock);
+	return done || err > 0 ? done : err;
 }
 
 /* One word in one write. A binderfs may belong to a container, so the capability is required. */
 static ssize_t report_write(struct file *filp, const char __user *from, size_t size, loff_t *at)
 {
-	const struct report_file *file = ((struct seq_file *)filp->private_data)->private;
+	const struct report_file *file = ((struct reader *)filp->private_data)->file;
 	char word[16];
 	int err;
 
@@ -67,31 +189,23 @@ static ssize_t report_write(struct file *filp, const char __user *from, size_t s
 const struct file_operations report_fops = {
 	.owner = THIS_MODULE,
 	.open = report_open,
-	.read = seq_read,
+	.read = report_read,
 	.write = report_write,
-	.llseek = seq_lseek,
-	.release = single_release,
+	.llseek = default_llseek,
+	.release = report_release,
 };
-
-static int proc_show(struct seq_file *seq, void *unused)
-{
-	struct host_out out = { seq };
-
-	binder_report_proc(&out, (s32)(long)seq->private);
-	return 0;
-}
 
 static int proc_open(struct inode *inode, struct file *filp)
 {
-	return single_open(filp, proc_show, inode->i_private);
+	return open_reader(filp, &proc_report, (s32)(long)inode->i_private);
 }
 
 static const struct file_operations proc_fops = {
 	.owner = THIS_MODULE,
 	.open = proc_open,
-	.read = seq_read,
-	.llseek = seq_lseek,
-	.release = single_release,
+	.read = report_read,
+	.llseek = default_llseek,
+	.release = report_release,
 };
 
 /* ---- proc/PID ---- */

@@ -6,7 +6,7 @@
 #ifndef HOST_LINUX_REPORTS_H
 #define HOST_LINUX_REPORTS_H
 
-#include "host_types.h"
+#include "core.h"
 
 struct dentry;
 struct file_operations;
@@ -15,7 +15,8 @@ struct super_block;
 /* A report about all processes: the i_private of an inode with report_fops. */
 struct report_file {
 	const char *name;
-	void (*write)(struct host_out *out);
+	void (*write)(struct host_out *out); /* a short report; NULL: that of @kind */
+	enum binder_report_kind kind;
 	int (*command)(const char *word); /* a word written by root; NULL: read-only */
 };
 

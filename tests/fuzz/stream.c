@@ -7,7 +7,8 @@
 #include "common/abi_list.h"
 #include "pure/object.h"
 #include "pair.h"
-#include "reports/snapshot.h"
+#include "reports.h"
+#include "things/world.h"
 #include "common/stats.h"
 #include "targets.h"
 
@@ -286,21 +287,36 @@ static void listen(struct fuzz *f, struct world_thread *t, u32 nr)
 
 static void report_one(struct host_out *out)
 {
-	struct binder_snapshot all;
+	s32 pid = -1;
 
-	if (binder_snapshot_take(&all))
-		return;
-	if (all.nr)
-		binder_report_proc(out, all.procs[0]->pid);
-	binder_snapshot_drop(&all);
+	binder_pi_mutex_lock(&binder_world.lock);
+	if (!bl_empty(&binder_world.procs))
+		pid = bl_entry(binder_world.procs.prev, struct binder_proc, world_link)->pid;
+	binder_pi_mutex_unlock(&binder_world.lock);
+	test_report(out, REPORT_PROC, pid);
+}
+
+static void report_state(struct host_out *out)
+{
+	test_report(out, REPORT_STATE, 0);
+}
+
+static void report_stats(struct host_out *out)
+{
+	test_report(out, REPORT_STATS, 0);
+}
+
+static void report_transactions(struct host_out *out)
+{
+	test_report(out, REPORT_TRANSACTIONS, 0);
 }
 
 /* Operations other than ioctls: read reports, poll, close a descriptor. */
 static void look_around(struct fuzz *f, struct world_thread *t)
 {
 	static void (*const reports[])(struct host_out *out) = {
-		binder_report_state,	       binder_report_stats,
-		binder_report_transactions,    binder_report_transaction_log,
+		report_state,	     report_stats,
+		report_transactions, binder_report_transaction_log,
 		binder_report_failed_transaction_log, report_one,
 	};
 	u32 what = dice(f, sizeof(reports) / sizeof(reports[0]) + 2);

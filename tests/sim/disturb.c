@@ -4,6 +4,7 @@
  * of times, at random moments.
  */
 #include "scenario.h"
+#include "reports.h"
 
 #include <stdlib.h>
 
@@ -88,19 +89,16 @@ static void reclaim(struct scenario *scenario)
 
 static void read_reports(struct scenario *scenario)
 {
-	static void (*const reports[])(struct host_out *) = {
-		binder_report_state,
-		binder_report_stats,
-		binder_report_transactions,
-		binder_report_transaction_log,
-		binder_report_failed_transaction_log,
-	};
+	static const enum binder_report_kind kinds[] = { REPORT_STATE, REPORT_STATS,
+							 REPORT_TRANSACTIONS };
 	struct process *process = pick_process(scenario, false);
 	struct host_out out = { 0 };
 
-	reports[scenario_random(scenario, sizeof(reports) / sizeof(reports[0]))](&out);
+	test_report(&out, kinds[scenario_random(scenario, 3)], 0);
 	if (process)
-		binder_report_proc(&out, process->sim->pid);
+		test_report(&out, REPORT_PROC, process->sim->pid);
+	binder_report_transaction_log(&out);
+	binder_report_failed_transaction_log(&out);
 	free(out.text);
 	if (process && process_enter(process)) {
 		binder_flush(process->proc);
