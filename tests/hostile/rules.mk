@@ -16,6 +16,7 @@
 # The long form of all, with a table of what the victims see, in build/hostile:
 #
 #   make test-hostile
+#   make hostile-docs       puts that table into docs/SECURITY.md
 HOSTILE_DIR := tests/hostile
 HOSTILE_ATTACKS := stream flood freeze memory odd opens recycled scarce slow_memory
 HOSTILE_LONG := timeout
@@ -31,3 +32,7 @@ hostile.needs := $(BIN)/anybinderd $(HOSTILE_PROGRAMS)
 hostile.run = timeout 300 $(PYTHON) $(HOSTILE_DIR)/$(variant).py $(BIN)/anybinderd
 hostile.table.run = $(PYTHON) $(HOSTILE_DIR)/table.py $(BIN)/anybinderd $(BUILD)/hostile \
 	$(HOSTILE_ATTACKS:%=$(HOSTILE_DIR)/%.py) $(HOSTILE_LONG:%=$(HOSTILE_DIR)/%.py)
+
+.PHONY: hostile-docs
+hostile-docs:
+	@$(PYTHON) $(HOSTILE_DIR)/table.py --write $(BUILD)/hostile docs/SECURITY.md

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """table.py DAEMON DIRECTORY SCRIPT...: the long form of the attacks, and a table of all of them.
+table.py --write DIRECTORY FILE: puts the table of a former run into FILE (docs/SECURITY.md).
 
 Runs each script, and makes of the rows that they leave in DIRECTORY table.txt, table.json and
-table.md (for docs/SECURITY.md). The machine should have nothing else to do.
+table.md. The machine should have nothing else to do.
 """
 import glob
 import json
@@ -43,6 +44,7 @@ def lines_of(row):
         first = [""] * 4
 
 
+MARKS = ("<!-- table -->", "<!-- end of table -->")
 HEAD = ["row", "attack", "victim waits for", "alone, ms", "honest load, ms", "attack, ms",
         "memory, MiB", "ended, s"]
 
@@ -57,6 +59,14 @@ def as_text(rows):
 def as_markdown(rows):
     table = [HEAD, ["---"] * len(HEAD)] + [line for row in rows for line in lines_of(row)]
     return "".join("| " + " | ".join(line) + " |\n" for line in table)
+
+
+def write_into(path, table):
+    with open(path, encoding="utf-8") as file:
+        before, rest = file.read().split(MARKS[0])
+    after = rest.split(MARKS[1])[1]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{before}{MARKS[0]}\n{table}{MARKS[1]}{after}")
 
 
 def main(daemon, directory, scripts):
@@ -85,4 +95,8 @@ def main(daemon, directory, scripts):
     sys.exit(bool(failed))
 
 
-main(sys.argv[1], sys.argv[2], sys.argv[3:])
+if sys.argv[1] == "--write":
+    with open(os.path.join(sys.argv[2], "table.md"), encoding="utf-8") as written:
+        write_into(sys.argv[3], written.read())
+else:
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])
