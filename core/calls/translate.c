@@ -17,6 +17,9 @@
 #include "things/ref.h"
 #include "things/thread.h"
 
+#define WINDOW	    4096
+#define FEW_OBJECTS 4
+
 struct walk {
 	struct binder_translation *x;
 	struct binder_result *why;
@@ -27,6 +30,8 @@ struct walk {
 	u64 nr;
 	bool copied; /* the whole data is in the buffer */
 	u32 max_resources, max_files;
+	u8 *window; /* a copy of a part of the sender's data, WINDOW bytes; NULL: few objects */
+	u64 window_at, window_end;
 	struct sg_plan sg;
 	const char *late; /* an error that is returned after all objects (stock: -EINVAL) */
 	/* the current object */
@@ -322,6 +327,29 @@ static int copy_between(struct walk *w, u64 from, u64 to)
 	return err ? bad(w, err, "data not readable") : 0;
 }
 
+/*
+ * Reads @size bytes of the sender's data for the object at @off. Reading from another process costs
+ * as much as many objects, so the next ones are read at the same time where they are many.
+ */
+static int read_object(struct walk *w, u64 off, size_t size)
+{
+	const struct binder_translation *x = w->x;
+	u64 rest = x->tr->data_size - off;
+
+	if (w->window && (off < w->window_at || off + size > w->window_end)) {
+		w->window_at = off;
+		w->window_end = off + (rest < WINDOW ? rest : WINDOW);
+		if (host_read_caller(&x->thread->host, w->window, x->tr->data.ptr.buffer + off,
+				     w->window_end - off))
+			w->window_end = off; /* a part of it is not readable */
+	}
+	if (off >= w->window_at && off + size <= w->window_end) {
+		host_memcpy(&w->object, w->window + (off - w->window_at), size);
+		return 0;
+	}
+	return host_read_caller(&x->thread->host, &w->object, x->tr->data.ptr.buffer + off, size);
+}
+
 static int translate_one(struct walk *w, u64 off, u64 *min_off)
 {
 	const struct binder_translation *x = w->x;
@@ -340,7 +368,7 @@ static int translate_one(struct walk *w, u64 off, u64 *min_off)
 		return err;
 	if (!avail)
 		return bad(w, -EINVAL, "object offset unaligned or out of bounds");
-	err = host_read_caller(&x->thread->host, &w->object, x->tr->data.ptr.buffer + off, avail);
+	err = read_object(w, off, avail);
 	if (err)
 		return bad(w, -EINVAL, "object not readable");
 	size = binder_object_check(&w->object, avail);
@@ -372,7 +400,9 @@ static int fetch_offsets(struct walk *w)
 	if (w->nr > BINDER_MAX_OBJECTS)
 		return bad(w, -ENOMEM, "too many objects in one transaction");
 	w->offsets = host_alloc_large(sender_of(w), tr->offsets_size);
-	if (!w->offsets)
+	if (w->offsets && w->nr > FEW_OBJECTS)
+		w->window = host_alloc(sender_of(w), WINDOW);
+	if (!w->offsets || (w->nr > FEW_OBJECTS && !w->window))
 		return bad(w, -ENOMEM, "no memory for the offsets");
 	err = host_read_caller(&w->x->thread->host, w->offsets, tr->data.ptr.offsets,
 			       tr->offsets_size);
@@ -411,6 +441,7 @@ static int translate_objects(struct binder_translation *x, bool copied, struct b
 
 	if (!err && (w.nr || !w.copied))
 		err = walk_objects(&w);
+	host_free(w.window);
 	host_free(w.offsets);
 	return err;
 }
