@@ -47,6 +47,8 @@ int binder_open(struct binder_context *context, const void *opener, struct binde
  * once (stock behaviour of close()).
  */
 void binder_flush(struct binder_proc *proc);
+/* How many nodes, handles and buffers binder_release() would have to release now. */
+u32 binder_release_cost(struct binder_proc *proc);
 /* The open ends. No call of it is under way and none may follow. */
 void binder_release(struct binder_proc *proc);
 /*
@@ -79,6 +81,11 @@ void binder_thread_get(struct binder_thread *thread);
 void binder_thread_put(struct binder_thread *thread);
 struct host_thread *binder_thread_host(struct binder_thread *thread);
 struct binder_thread *binder_thread_of_host(struct host_thread *host);
+/*
+ * After BINDER_AGAIN: the command with which the call goes on takes long and cannot be cut. A host
+ * whose threads serve many clients has it done by one that keeps no others waiting.
+ */
+bool binder_thread_takes_long(const struct binder_thread *thread);
 /* How long a call that returned BINDER_WOULD_BLOCK may wait, in ms; 0: without limit. */
 u32 binder_thread_wait_timeout_ms(const struct binder_thread *thread);
 /*

@@ -7,6 +7,8 @@
 
 #include "calls/oneway.h"
 #include "calls/transaction.h"
+#include "common/limits.h"
+#include "common/result.h"
 #include "things/node.h"
 #include "things/ref.h"
 #include "things/thread.h"
@@ -60,7 +62,7 @@ static bool is_detached_racy(const struct binder_buffer *buffer)
 	return !BINDER_READ_ONCE(buffer->transaction);
 }
 
-void binder_buffer_free_command(struct binder_thread *thread, u64 ptr)
+int binder_buffer_free_command(struct binder_thread *thread, u64 ptr)
 {
 	struct binder_proc *proc = thread->proc;
 	struct binder_buffer *buffer;
@@ -72,7 +74,11 @@ void binder_buffer_free_command(struct binder_thread *thread, u64 ptr)
 			 err == -EPERM ?
 				 "buffer not owned by this process, or already freed" :
 				 "no such buffer");
-		return;
+		return 0;
+	}
+	if (binder_thread_put_off(thread, buffer->nr_resources > BINDER_LONG_OBJECTS)) {
+		binder_alloc_unclaim_buffer(&proc->alloc, buffer);
+		return BINDER_AGAIN;
 	}
 	if (!is_detached_racy(buffer)) {
 		binder_lock(&proc->inner_lock);
@@ -85,4 +91,5 @@ void binder_buffer_free_command(struct binder_thread *thread, u64 ptr)
 		binder_oneway_next(buffer->target_node);
 	binder_trace_buffer(HOST_TRACE_BUFFER_FREED, buffer);
 	binder_buffer_release(proc, thread, buffer);
+	return 0;
 }

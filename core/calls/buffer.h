@@ -13,10 +13,10 @@ struct binder_proc;
 struct binder_thread;
 
 /*
- * BC_FREE_BUFFER of the buffer with user address @ptr. A client's mistake is logged. May
- * sleep; no lock held.
+ * BC_FREE_BUFFER of the buffer with user address @ptr. A client's mistake is logged. 0;
+ * BINDER_AGAIN: nothing was done, because it takes long. May sleep; no lock held.
  */
-void binder_buffer_free_command(struct binder_thread *thread, u64 ptr);
+int binder_buffer_free_command(struct binder_thread *thread, u64 ptr);
 
 /*
  * Drops what @buffer keeps and frees it. @freer: the thread of the receiver that frees it,

@@ -48,6 +48,12 @@
 #define BINDER_FREE_COST  16 /* of BC_FREE_BUFFER, which may release objects and files */
 
 /*
+ * Objects of a transaction above which the command that sends it, or frees its buffer, is a slice
+ * of its own: each object takes a microsecond or two, and the command is not cut.
+ */
+#define BINDER_LONG_OBJECTS 512
+
+/*
  * Death and freeze notices of one process, those included that were cleared but whose last
  * return is unread: requesting and clearing in turn accumulates them.
  */

@@ -21,38 +21,42 @@
 
 /* ---- the handlers ------------------------------------------------------------ */
 
+static int send(struct binder_thread *thread, const struct binder_transaction_data *tr,
+		u64 buffers_size, bool is_reply)
+{
+	if (binder_thread_put_off(thread, tr->offsets_size > BINDER_LONG_OBJECTS * sizeof(u64)))
+		return BINDER_AGAIN;
+	binder_send(thread, tr, buffers_size, is_reply);
+	return 0;
+}
+
 static int do_transaction(struct binder_thread *thread, const void *arg)
 {
-	binder_send(thread, arg, 0, false);
-	return 0;
+	return send(thread, arg, 0, false);
 }
 
 static int do_reply(struct binder_thread *thread, const void *arg)
 {
-	binder_send(thread, arg, 0, true);
-	return 0;
+	return send(thread, arg, 0, true);
 }
 
 static int do_transaction_sg(struct binder_thread *thread, const void *arg)
 {
 	const struct binder_transaction_data_sg *sg = arg;
 
-	binder_send(thread, &sg->transaction_data, sg->buffers_size, false);
-	return 0;
+	return send(thread, &sg->transaction_data, sg->buffers_size, false);
 }
 
 static int do_reply_sg(struct binder_thread *thread, const void *arg)
 {
 	const struct binder_transaction_data_sg *sg = arg;
 
-	binder_send(thread, &sg->transaction_data, sg->buffers_size, true);
-	return 0;
+	return send(thread, &sg->transaction_data, sg->buffers_size, true);
 }
 
 static int do_free_buffer(struct binder_thread *thread, const void *arg)
 {
-	binder_buffer_free_command(thread, *(const abi_stream_u64 *)arg);
-	return 0;
+	return binder_buffer_free_command(thread, *(const abi_stream_u64 *)arg);
 }
 
 static int do_increfs(struct binder_thread *thread, const void *arg)
@@ -245,7 +249,8 @@ static int run_one(struct stream *s)
 	if (err)
 		return err;
 	code = *(const u32 *)take(s, sizeof(code));
-	binder_stats_command(&s->thread->proc->stats, code);
+	if (!s->thread->long_command) /* else it was counted */
+		binder_stats_command(&s->thread->proc->stats, code);
 	nr = ABI_IOC_NR(code);
 	command = nr < BINDER_NR_COMMANDS ? &commands[nr] : NULL;
 	if (!command || command->code != code) {

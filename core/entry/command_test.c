@@ -94,6 +94,68 @@ TEST(command_long_stream)
 	CHECK(pair_end(&p));
 }
 
+/* @count objects of the client, with their offsets. */
+static struct world_call many_objects(struct pair *p, u32 count, struct flat_binder_object *objects,
+				      u64 *offsets)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		objects[i] = pair_binder(0x10000 + 16 * i, 1, 0);
+		offsets[i] = i * sizeof(objects[i]);
+	}
+	return (struct world_call){ .data = objects, .size = count * sizeof(objects[0]),
+				    .offsets = offsets, .nr_offsets = count };
+}
+
+/* A call with many objects, and freeing its buffer, are put off once each, and counted once. */
+TEST(command_that_takes_long)
+{
+	enum { COUNT = BINDER_LONG_OBJECTS + 1 };
+	static struct flat_binder_object objects[COUNT];
+	static u64 offsets[COUNT];
+	struct binder_transaction_data tr;
+	struct binder_write_read bwr = { 0 };
+	struct binder_thread *thread;
+	struct world_call call;
+	struct pair p;
+
+	pair_begin(&p);
+	thread = binder_thread_find(p.client->proc, p.c->tid);
+	call = many_objects(&p, COUNT - 1, objects, offsets);
+	world_call(p.c, &call);
+	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
+	CHECK(!thread->long_command);
+	world_run(&p.w);
+	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
+	world_free_buffer(p.s, &tr);
+	pair_reply(&p, "");
+	CHECK(pair_expect(p.s, BR_TRANSACTION_COMPLETE, NULL));
+
+	call = many_objects(&p, COUNT, objects, offsets);
+	world_call(p.c, &call);
+	bwr.write_size = p.c->out_len;
+	bwr.write_buffer = p.c->out_at;
+	CHECK(ioctl_once(&p, &bwr) == BINDER_AGAIN && !bwr.write_consumed);
+	CHECK(binder_thread_takes_long(thread));
+	CHECK(resume(&p, &bwr, RESUME_INTERRUPTED) == -EINTR && !bwr.write_consumed);
+	CHECK(!binder_thread_takes_long(thread));
+	CHECK(ioctl_once(&p, &bwr) == BINDER_AGAIN && !bwr.write_consumed);
+	CHECK(resume(&p, &bwr, RESUME_WOKEN) == 0 && bwr.write_consumed == bwr.write_size);
+	CHECK(!binder_thread_takes_long(thread));
+	p.c->out_len = 0;
+	pair_serve(&p);
+	world_run(&p.w);
+	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
+	CHECK(tr.offsets_size == COUNT * sizeof(u64));
+	CHECK(host_atomic_read(&p.client->proc->stats.bc[ABI_IOC_NR(BC_TRANSACTION)]) == 3);
+	world_free_buffer(p.s, &tr);
+	CHECK(world_write_read(p.s, false) == 0);
+	CHECK(host_atomic_read(&p.server->proc->stats.bc[ABI_IOC_NR(BC_FREE_BUFFER)]) == 2);
+	CHECK(!p.server->proc->alloc.nr_buffers);
+	CHECK(pair_end(&p));
+}
+
 /* Calls cost more: the ninth of a stream is put back. */
 TEST(command_many_calls)
 {

@@ -74,6 +74,7 @@ static int resume_write(struct binder_thread *thread, struct binder_write_read *
 	if (!interrupted)
 		return write_read(thread, bwr, thread->write_nonblock);
 	BINDER_COVER(STREAM_DROPPED);
+	thread->long_command = false;
 	host_trace_write_done(-EINTR);
 	bwr->read_consumed = 0;
 	return -EINTR;

@@ -66,6 +66,22 @@ void binder_flush(struct binder_proc *proc)
 	binder_unlock(&proc->inner_lock);
 }
 
+u32 binder_release_cost(struct binder_proc *proc)
+{
+	struct binder_alloc_stats stats;
+	u32 cost;
+
+	binder_alloc_get_stats(&proc->alloc, &stats);
+	cost = (u32)stats.buffers;
+	binder_lock(&proc->outer_lock);
+	cost += proc->nr_refs;
+	binder_unlock(&proc->outer_lock);
+	binder_lock(&proc->inner_lock);
+	cost += proc->nr_nodes;
+	binder_unlock(&proc->inner_lock);
+	return cost;
+}
+
 void binder_release(struct binder_proc *proc)
 {
 	binder_enter();
@@ -96,6 +112,11 @@ struct host_thread *binder_thread_host(struct binder_thread *thread)
 struct binder_thread *binder_thread_of_host(struct host_thread *host)
 {
 	return base_container_of(host, struct binder_thread, host);
+}
+
+bool binder_thread_takes_long(const struct binder_thread *thread)
+{
+	return thread->long_command;
 }
 
 u32 binder_thread_wait_timeout_ms(const struct binder_thread *thread)

@@ -281,6 +281,13 @@ struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 
 	return buffer;
 }
 
+void binder_alloc_unclaim_buffer(struct binder_alloc *alloc, struct binder_buffer *buffer)
+{
+	binder_lock(&alloc->lock);
+	buffer->claimed = false;
+	binder_unlock(&alloc->lock);
+}
+
 struct binder_buffer *binder_alloc_first_delivered(struct binder_alloc *alloc)
 {
 	struct buffer_range *range;

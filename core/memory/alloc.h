@@ -104,6 +104,8 @@ void binder_alloc_free_buffer(struct binder_alloc *alloc, struct binder_buffer *
  * *@err: -ENOENT no such buffer; -EPERM not delivered yet, or already being freed.
  */
 struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 ptr, int *err);
+/* Undoes it. */
+void binder_alloc_unclaim_buffer(struct binder_alloc *alloc, struct binder_buffer *buffer);
 /* The buffer is delivered: its receiver may free it from now on. */
 static inline void binder_buffer_allow_user_free(struct binder_buffer *buffer)
 {

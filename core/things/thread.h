@@ -61,11 +61,22 @@ struct binder_thread {
 	struct host_priority own_priority; /* before that */
 	enum binder_wait wait;
 	bool write_nonblock; /* WAIT_WRITE: for the read that follows */
+	bool long_command;   /* the next one was put off, and is executed when it comes again */
 	u32 wait_timeout_ms; /* 0: without limit */
 	s32 freeze_pid;
 	struct bl_list freeze_link; /* in freeze_target->freeze_waiters, its inner_lock */
 	struct binder_proc *freeze_target;
 };
+
+/*
+ * By the thread's own call, before a command that takes long or not. True: it is to return
+ * BINDER_AGAIN, and to come again.
+ */
+static inline bool binder_thread_put_off(struct binder_thread *thread, bool takes_long)
+{
+	thread->long_command = takes_long && !thread->long_command;
+	return thread->long_command;
+}
 
 /* See core.h. */
 struct binder_thread *binder_thread_find_or_new(struct binder_proc *proc, s32 tid,

@@ -81,7 +81,11 @@ static void finish_call(struct host_thread *thread, int result, bool own)
 								  : RESUME_WOKEN);
 	}
 	if (result == BINDER_AGAIN) {
-		put_back(thread, &backlog, RESUME_WOKEN);
+		bool takes_long = binder_thread_takes_long(binder_thread);
+
+		put_back(thread, takes_long ? &slow_lane : &backlog, RESUME_WOKEN);
+		if (takes_long)
+			pool_serve_slow();
 		return;
 	}
 	if (files_start(thread, result))

@@ -7,6 +7,7 @@
  * signal, or umount(8). Calls in flight then fail with ECONNABORTED at the clients, because the
  * connection ends with the process.
  */
+#include "background.h"
 #include "caller.h"
 #include "core.h"
 #include "device.h"
@@ -115,6 +116,7 @@ static bool serve(const struct options *options)
 	if (!layout_init(options->devices, options->mode, options->max_devices))
 		return false;
 	files_init();
+	background_init(pool_hand_over);
 	if (!watch_start(&watch_handlers) || !pool_start(worker_count(options), &pool_handlers) ||
 	    (session.timeout_s && !expire_start(session.timeout_s, device_end_overdue))) {
 		log_error("cannot start the threads: too little memory, or too low a limit of "

