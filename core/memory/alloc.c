@@ -3,8 +3,7 @@
  * A buffer is allocated in three steps: its sizes are added up with checks (they come from a
  * client), space is reserved under alloc->lock, and missing pages are populated outside it.
  * In the steady state the pages exist and the struct is the one that the last free left
- * behind, so a call costs one short locked section each for allocating, claiming and
- * freeing.
+ * behind, so a call costs one short locked section for allocating and one for freeing.
  */
 #include "memory/alloc.h"
 
@@ -131,32 +130,22 @@ static void release_alocked(struct binder_alloc *alloc, struct binder_buffer *bu
 	binder_pages_release(&alloc->pages, range_release(&alloc->space, &buffer->range));
 }
 
-/* Keeps the struct for the next buffer, or returns it to be freed if there is a spare. */
-static struct binder_buffer *recycle_alocked(struct binder_alloc *alloc,
-					     struct binder_buffer *buffer) REQUIRES(&alloc->lock)
+/* The struct that the last free left behind, or a new one; NULL: no memory. */
+static struct binder_buffer *get_struct(struct binder_alloc *alloc, const struct host_proc *proc)
 {
-	binder_assert_held(&alloc->lock);
-	if (alloc->spare)
-		return buffer;
-	alloc->spare = buffer;
-	return NULL;
+	struct binder_buffer *buffer = __atomic_exchange_n(&alloc->spare, NULL, __ATOMIC_ACQUIRE);
+
+	return buffer ? buffer : host_alloc(proc, sizeof(*buffer));
 }
 
-/* The spare struct, or a new one, for which the lock is dropped; NULL: no memory. */
-static struct binder_buffer *new_struct_alocked(struct binder_alloc *alloc,
-						const struct host_proc *proc)
-	REQUIRES(&alloc->lock)
+/* Keeps the struct for the next buffer, or frees it if there is a spare. */
+static void put_struct(struct binder_alloc *alloc, struct binder_buffer *buffer)
 {
-	struct binder_buffer *buffer = alloc->spare;
+	struct binder_buffer *none = NULL;
 
-	binder_assert_held(&alloc->lock);
-	alloc->spare = NULL;
-	if (buffer)
-		return buffer;
-	binder_unlock(&alloc->lock);
-	buffer = host_alloc(proc, sizeof(*buffer));
-	binder_lock(&alloc->lock);
-	return buffer;
+	if (!__atomic_compare_exchange_n(&alloc->spare, &none, buffer, false, __ATOMIC_RELEASE,
+					 __ATOMIC_RELAXED))
+		host_free(buffer);
 }
 
 /* The range is set when it is reserved. */
@@ -171,6 +160,7 @@ static void init_struct(struct binder_buffer *buffer, const struct binder_buffer
 	buffer->clear_on_free = false;
 	buffer->user_free = false;
 	buffer->claimed = false;
+	buffer->released = false;
 	buffer->oneway_spam_suspect = false;
 	BINDER_WRITE_ONCE(buffer->transaction, NULL);
 	buffer->target_node = NULL;
@@ -182,40 +172,38 @@ static struct binder_buffer *reserve(struct binder_alloc *alloc, const struct ho
 				     const struct binder_buffer_request *request, size_t size,
 				     struct binder_pages_todo *todo, int *err)
 {
-	struct binder_buffer *buffer, *dead = NULL;
+	struct binder_buffer *buffer = get_struct(alloc, proc);
 
-	binder_lock(&alloc->lock);
-	buffer = new_struct_alocked(alloc, proc);
-	if (buffer) {
-		init_struct(buffer, request);
-		*err = reserve_alocked(alloc, buffer, size, todo);
-		if (*err)
-			dead = recycle_alocked(alloc, buffer);
-	} else {
+	if (!buffer) {
 		*err = -ENOMEM;
+		return NULL;
 	}
+	init_struct(buffer, request);
+	binder_lock(&alloc->lock);
+	*err = reserve_alocked(alloc, buffer, size, todo);
 	binder_unlock(&alloc->lock);
-	host_free(dead);
-	return *err ? NULL : buffer;
+	if (!*err)
+		return buffer;
+	put_struct(alloc, buffer);
+	return NULL;
 }
 
 /* Populates the pages of a reserved buffer; releases it if that fails. */
 static int populate(struct binder_alloc *alloc, struct binder_buffer *buffer,
 		    const struct binder_pages_todo *todo)
 {
-	struct binder_buffer *dead = NULL;
 	int err = binder_pages_populate(&alloc->pages, &alloc->map, *todo);
 
 	binder_lock(&alloc->lock);
 	if (err) {
 		BINDER_COVER(BUFFER_WITHOUT_PAGES);
 		release_alocked(alloc, buffer);
-		dead = recycle_alocked(alloc, buffer);
 	} else {
 		binder_pages_populated(&alloc->pages, todo->populate);
 	}
 	binder_unlock(&alloc->lock);
-	host_free(dead);
+	if (err)
+		put_struct(alloc, buffer);
 	return err;
 }
 
@@ -242,23 +230,33 @@ struct binder_buffer *binder_alloc_new_buffer(struct binder_alloc *alloc, struct
 
 void binder_alloc_free_buffer(struct binder_alloc *alloc, struct binder_buffer *buffer)
 {
-	struct binder_resource *resources = buffer->resources;
-	struct binder_buffer *dead;
-
 	binder_assert_unlocked();
-	if (buffer->clear_on_free)
-		host_map_zero(&alloc->map, buffer->range.off, buffer->range.size);
-	binder_lock(&alloc->lock);
-	release_alocked(alloc, buffer);
-	dead = recycle_alocked(alloc, buffer);
-	binder_unlock(&alloc->lock);
-	host_free(resources);
-	host_free(dead);
+	if (!buffer->released) {
+		if (buffer->clear_on_free)
+			host_map_zero(&alloc->map, buffer->range.off, buffer->range.size);
+		binder_lock(&alloc->lock);
+		release_alocked(alloc, buffer);
+		binder_unlock(&alloc->lock);
+	}
+	host_free(buffer->resources);
+	put_struct(alloc, buffer);
 }
 
 static bool may_user_free(const struct binder_buffer *buffer)
 {
 	return __atomic_load_n(&buffer->user_free, __ATOMIC_ACQUIRE);
+}
+
+/* Takes the buffer from its receiver. Its space is free now unless it has to be zeroed first. */
+static void claim_alocked(struct binder_alloc *alloc, struct binder_buffer *buffer)
+	REQUIRES(&alloc->lock)
+{
+	binder_assert_held(&alloc->lock);
+	buffer->claimed = true;
+	if (buffer->clear_on_free)
+		return;
+	release_alocked(alloc, buffer);
+	buffer->released = true;
 }
 
 struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 ptr, int *err)
@@ -275,7 +273,7 @@ struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 
 		buffer = NULL;
 	} else if (buffer) {
 		*err = 0;
-		buffer->claimed = true;
+		claim_alocked(alloc, buffer);
 	}
 	binder_unlock(&alloc->lock);
 	return buffer;

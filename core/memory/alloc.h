@@ -45,6 +45,7 @@ struct binder_buffer {
 	bool clear_on_free; /* TF_CLEAR_BUF */
 	bool user_free;	    /* the receiver may free it (BC_FREE_BUFFER); atomic */
 	bool claimed;	    /* it is being freed */
+	bool released;	    /* its space is free already */
 	bool oneway_spam_suspect;
 	/* receiver's inner_lock, marked: reports and buffer_is_detached_racy() load it */
 	struct binder_transaction *transaction;
@@ -63,7 +64,7 @@ struct binder_alloc {
 	size_t async_free GUARDED_BY(&lock); /* bytes left for one-way calls */
 	bool spam_reported GUARDED_BY(&lock);
 	u32 nr_buffers GUARDED_BY(&lock);
-	struct binder_buffer *spare GUARDED_BY(&lock); /* memory for the next buffer */
+	struct binder_buffer *spare; /* memory for the next buffer, or NULL; exchanged atomically */
 };
 
 void binder_alloc_init(struct binder_alloc *alloc);
@@ -100,7 +101,9 @@ struct binder_buffer *binder_alloc_new_buffer(struct binder_alloc *alloc, struct
 void binder_alloc_free_buffer(struct binder_alloc *alloc, struct binder_buffer *buffer);
 
 /*
- * The buffer with user address @ptr, for BC_FREE_BUFFER; claimed for the caller. NULL and
+ * The buffer with user address @ptr, for BC_FREE_BUFFER; claimed for the caller, which
+ * drops its resources and then calls binder_alloc_free_buffer(). Its space is free at once,
+ * in the same locked section, unless it has to be zeroed first (clear_on_free). NULL and
  * *@err: -ENOENT no such buffer; -EPERM not delivered yet, or already being freed.
  */
 struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 ptr, int *err);

@@ -162,11 +162,33 @@ TEST(buffer_claim)
 	CHECK(!binder_alloc_claim_buffer(&w.alloc, 0, &err) && err == -ENOENT);
 	CHECK(!binder_alloc_claim_buffer(&w.alloc, (u64)-1, &err) && err == -ENOENT);
 	CHECK(binder_alloc_claim_buffer(&w.alloc, address, &err) == a && !err);
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, &err) && err == -EPERM);
+	CHECK(!w.alloc.nr_buffers); /* the space is free */
+	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, &err) && err == -ENOENT);
 	binder_alloc_free_buffer(&w.alloc, a);
 	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, &err) && err == -ENOENT);
 	a = get(&w, 0, false, 1, &err);
-	CHECK(!a->claimed && !a->user_free && !a->transaction); /* nothing left of the last use */
+	/* nothing left of the last use */
+	CHECK(!a->claimed && !a->released && !a->user_free && !a->transaction);
+	end(&w);
+}
+
+TEST(buffer_claim_before_zeroing)
+{
+	struct binder_buffer *a;
+	struct alloc_world w;
+	u64 address;
+	int err;
+
+	begin(&w, SIZE);
+	a = get(&w, 100, false, 1, &err);
+	address = binder_buffer_address(&w.alloc, a);
+	a->clear_on_free = true;
+	binder_buffer_allow_user_free(a);
+	CHECK(binder_alloc_claim_buffer(&w.alloc, address, &err) == a && !err);
+	CHECK(w.alloc.nr_buffers == 1); /* no other buffer gets the space before it is zeroed */
+	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, &err) && err == -EPERM);
+	binder_alloc_free_buffer(&w.alloc, a);
+	CHECK(!w.alloc.nr_buffers);
 	end(&w);
 }
 
