@@ -192,7 +192,7 @@ static struct binder_buffer *reserve(struct binder_alloc *alloc, const struct ho
 static int populate(struct binder_alloc *alloc, struct binder_buffer *buffer,
 		    const struct binder_pages_todo *todo)
 {
-	int err = binder_pages_populate(&alloc->pages, &alloc->map, *todo);
+	int err = binder_pages_populate(&alloc->pages, &alloc->map, todo);
 
 	binder_lock(&alloc->lock);
 	if (err) {

@@ -175,16 +175,16 @@ struct binder_pages_todo binder_pages_claim(struct binder_pages *pages, struct r
 }
 
 int binder_pages_populate(struct binder_pages *pages, struct host_map *map,
-			  struct binder_pages_todo todo)
+			  const struct binder_pages_todo *todo)
 {
-	if (!todo.populate.nr)
+	if (!todo->populate.nr)
 		return 0;
-	if (todo.wait) {
+	if (todo->wait) {
 		BINDER_COVER(PAGES_WAITED_FOR_EVICTION);
 		binder_pi_mutex_lock(&pages->evicting);
 		binder_pi_mutex_unlock(&pages->evicting);
 	}
-	return host_map_populate(map, todo.populate.first, todo.populate.nr);
+	return host_map_populate(map, todo->populate.first, todo->populate.nr);
 }
 
 void binder_pages_populated(struct binder_pages *pages, struct range_pages run)

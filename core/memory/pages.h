@@ -72,7 +72,7 @@ struct binder_pages_todo binder_pages_claim(struct binder_pages *pages, struct r
  * host_map_populate().
  */
 int binder_pages_populate(struct binder_pages *pages, struct host_map *map,
-			  struct binder_pages_todo todo);
+			  const struct binder_pages_todo *todo);
 /* Records that binder_pages_populate() succeeded for @run. Locked. */
 void binder_pages_populated(struct binder_pages *pages, struct range_pages run);
 

@@ -33,7 +33,7 @@ static size_t use(struct pages_world *w, size_t first, size_t nr)
 
 	todo = binder_pages_claim(&w->pages, (struct range_pages){ first, nr });
 	if (todo.populate.nr) {
-		CHECK(!binder_pages_populate(&w->pages, &w->map, todo));
+		CHECK(!binder_pages_populate(&w->pages, &w->map, &todo));
 		binder_pages_populated(&w->pages, todo.populate);
 	}
 	return todo.populate.nr;
@@ -114,7 +114,7 @@ TEST(pages_shared_while_populating)
 	first = binder_pages_claim(&w.pages, one);
 	second = binder_pages_claim(&w.pages, one);
 	CHECK(first.populate.nr == 1 && second.populate.nr == 1);
-	CHECK(!binder_pages_populate(&w.pages, &w.map, second));
+	CHECK(!binder_pages_populate(&w.pages, &w.map, &second));
 	binder_pages_populated(&w.pages, one);
 	CHECK(w.pages.page[3].state == PAGE_USED);
 	binder_pages_populated(&w.pages, one);
@@ -130,7 +130,7 @@ TEST(pages_are_free_after_a_failed_populate)
 	begin(&w);
 	sim_arm(SIM_MAP_POPULATE, 1);
 	todo = binder_pages_claim(&w.pages, (struct range_pages){ 0, 2 });
-	CHECK(binder_pages_populate(&w.pages, &w.map, todo) == -ENOMEM);
+	CHECK(binder_pages_populate(&w.pages, &w.map, &todo) == -ENOMEM);
 	drop(&w, 0, 2);
 	check_counts(&w, NR, 0, 0);
 	end(&w);
