@@ -12,9 +12,10 @@ struct binder_transaction;
 
 /*
  * Installs the files of @t in the process of @thread, whose own call this is, and stores
- * their numbers in the data. 0 and *@fds the numbers; HOST_FDS_LATER; or errno. *@fds is
- * to be freed in any case. May sleep; no lock held.
+ * their numbers in the data. 0, HOST_FDS_LATER or errno. May sleep; no lock held.
  */
-int binder_files_install(struct binder_transaction *t, struct binder_thread *thread, u32 **fds);
+int binder_files_install(struct binder_transaction *t, struct binder_thread *thread);
+/* Closes them again. The same rules. */
+void binder_files_close(const struct binder_transaction *t, struct binder_thread *thread);
 
 #endif

@@ -20,6 +20,7 @@ struct binder_file_slot {
 	struct host_file *file;
 	size_t off;   /* of the number (u32) in the receiver's map */
 	u32 resource; /* index in the buffer's resources, for fd arrays; or NO_RESOURCE */
+	u32 fd;	      /* the number, once it is installed */
 };
 #define NO_RESOURCE (~0u)
 

@@ -302,13 +302,14 @@ static void describe(struct binder_proc *proc, struct binder_transaction *t,
 	const struct binder_buffer *buffer = t->buffer;
 	const struct binder_node *node = buffer->target_node;
 	u64 address = binder_buffer_address(&proc->alloc, buffer);
+	s32 pid = sender_pid(proc, t);
 
 	*tr = (struct binder_transaction_data){
 		.target.ptr = node ? node->ptr : 0,
 		.cookie = node ? node->cookie : 0,
 		.code = t->code,
 		.flags = t->flags,
-		.sender_pid = sender_pid(proc, t),
+		.sender_pid = pid,
 		.sender_euid = t->sender_euid,
 		.data_size = buffer->data_size,
 		.offsets_size = buffer->offsets_size,
@@ -398,29 +399,24 @@ static int deliver_transaction(struct reader *r, struct binder_work *work)
 {
 	struct binder_transaction *t = bl_entry(&work->link, struct binder_transaction, work.link);
 	struct binder_thread *thread = r->thread;
-	u32 *fds = NULL;
 	int err = 0;
 
 	binder_unlock(&r->thread->proc->inner_lock);
 	binder_stage(HOST_STAGE_DEQ, thread, t->debug_id, 0);
 	if (t->nr_files)
-		err = binder_files_install(t, thread, &fds);
-	if (err) {
-		host_free(fds);
+		err = binder_files_install(t, thread);
+	if (err)
 		return handle_files_error(r, t, err);
-	}
 	if (!t->is_reply)
 		binder_inherit_priority(thread, t, t->buffer->target_node);
 	host_map_publish(&thread->proc->alloc.map, t->buffer->range.off, t->buffer->range.size);
 	host_trace_txn_received(t->debug_id);
 	err = store(r, t);
 	if (err) {
-		host_fds_close(&thread->host, fds, fds ? t->nr_files : 0);
-		host_free(fds);
+		binder_files_close(t, thread);
 		handle_store_error(r, t, err);
 		return err;
 	}
-	host_free(fds);
 	binder_stage(HOST_STAGE_COPY, thread, t->debug_id, 0);
 	hand_over(thread, t);
 	return DONE;
