@@ -36,12 +36,8 @@ static int read_returns(struct binder_thread *thread, struct binder_write_read *
 		return err;
 	host_trace_read_done(err);
 	/* Another thread may take the work that is left. */
-	if (has_todo_racy(proc)) {
-		binder_lock(&proc->inner_lock);
-		if (!bl_empty(&proc->todo))
-			binder_wake_proc_ilocked(proc);
-		binder_unlock(&proc->inner_lock);
-	}
+	if (has_todo_racy(proc))
+		binder_wake_for_todo(proc);
 	return err;
 }
 
@@ -211,13 +207,10 @@ static bool need_return_racy(const struct binder_thread *thread)
 }
 
 /* The call is over unless it is to be resumed: the next read of the thread may wait again. */
-static int end_call(struct binder_thread *thread, int err)
+static inline int end_call(struct binder_thread *thread, int err)
 {
-	if (err == BINDER_WOULD_BLOCK || err == BINDER_AGAIN || !need_return_racy(thread))
-		return err;
-	binder_lock(&thread->proc->inner_lock);
-	BINDER_WRITE_ONCE(thread->need_return, false);
-	binder_unlock(&thread->proc->inner_lock);
+	if (err != BINDER_WOULD_BLOCK && err != BINDER_AGAIN && need_return_racy(thread))
+		binder_thread_clear_need_return(thread);
 	return err;
 }
 

@@ -124,6 +124,13 @@ void binder_thread_put(struct binder_thread *thread)
 		free_thread(thread);
 }
 
+void binder_thread_clear_need_return(struct binder_thread *thread)
+{
+	binder_lock(&thread->proc->inner_lock);
+	BINDER_WRITE_ONCE(thread->need_return, false);
+	binder_unlock(&thread->proc->inner_lock);
+}
+
 struct binder_thread *binder_thread_find_from_ilocked(struct binder_proc *proc, s32 tid)
 {
 	struct bt_node *found;
@@ -199,4 +206,12 @@ void binder_wake_proc_ilocked(struct binder_proc *proc)
 {
 	binder_assert_held(&proc->inner_lock);
 	binder_wake_ilocked(proc, binder_select_thread_ilocked(proc), false);
+}
+
+void binder_wake_for_todo(struct binder_proc *proc)
+{
+	binder_lock(&proc->inner_lock);
+	if (!bl_empty(&proc->todo))
+		binder_wake_proc_ilocked(proc);
+	binder_unlock(&proc->inner_lock);
 }

@@ -84,6 +84,8 @@ struct binder_thread *binder_thread_find_or_new(struct binder_proc *proc, s32 ti
 struct binder_thread *binder_thread_find(struct binder_proc *proc, s32 tid);
 void binder_thread_get(struct binder_thread *thread);
 void binder_thread_put(struct binder_thread *thread);
+/* The next read of the thread may wait again. No lock held. */
+void binder_thread_clear_need_return(struct binder_thread *thread);
 u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max, u32 *total);
 /* The thread @tid of @proc or the next above, without a reference; NULL if there is none. */
 struct binder_thread *binder_thread_find_from_ilocked(struct binder_proc *proc, s32 tid)
@@ -147,6 +149,8 @@ void binder_wake_ilocked(struct binder_proc *proc, struct binder_thread *thread,
 	REQUIRES(&proc->inner_lock);
 /* Wakes a thread for work in proc->todo. */
 void binder_wake_proc_ilocked(struct binder_proc *proc) REQUIRES(&proc->inner_lock);
+/* The same if there is such work. No lock held. */
+void binder_wake_for_todo(struct binder_proc *proc);
 /* Removes and returns a waiting thread, to take new work of the process; NULL: none waits. */
 struct binder_thread *binder_select_thread_ilocked(struct binder_proc *proc)
 	REQUIRES(&proc->inner_lock);
