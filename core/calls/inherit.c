@@ -19,7 +19,7 @@
 #include "things/node.h"
 #include "things/thread.h"
 
-static struct host_priority load(struct binder_thread *thread)
+static inline struct host_priority load(struct binder_thread *thread)
 {
 	thread->priority = host_priority_get(&thread->host);
 	thread->priority_known = true;
@@ -75,11 +75,12 @@ static void set_back(struct binder_thread *thread, struct host_priority want)
 {
 	struct host_priority now = load(thread);
 
+	if (binder_priority_equal(want, now))
+		return;
 	if (!thread->priority_lent &&
 	    (binder_priority_is_realtime(now) || binder_priority_is_realtime(want)))
 		return;
-	if (!binder_priority_equal(want, now))
-		set(thread, want, false);
+	set(thread, want, false);
 }
 
 void binder_inherit_restore(struct binder_thread *thread, const struct binder_transaction *t)

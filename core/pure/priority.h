@@ -30,8 +30,9 @@ static inline bool binder_priority_above(struct host_priority a, struct host_pri
 /* Policies that are not real-time are not distinguished. */
 static inline bool binder_priority_equal(struct host_priority a, struct host_priority b)
 {
-	return binder_priority_rank(a) == binder_priority_rank(b) &&
-	       (a.policy == b.policy || !binder_priority_is_realtime(a));
+	return a.prio == b.prio &&
+	       (a.policy == b.policy ||
+		!(binder_priority_is_realtime(a) || binder_priority_is_realtime(b)));
 }
 
 /*

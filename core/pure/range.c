@@ -126,23 +126,6 @@ struct buffer_range *range_next(const struct buffer_range *range)
 	return range_of(bt_next(&range->by_off));
 }
 
-static size_t first_page(const struct buffer_range *range)
-{
-	return range->off / RANGE_PAGE_SIZE;
-}
-
-static size_t last_page(const struct buffer_range *range)
-{
-	return (range->off + range->size - 1) / RANGE_PAGE_SIZE;
-}
-
-struct range_pages range_all_pages(const struct buffer_range *range)
-{
-	size_t first = first_page(range);
-
-	return (struct range_pages){ first, last_page(range) - first + 1 };
-}
-
 /*
  * The pages that @range overlaps and its neighbours do not; no other range can overlap
  * them.
@@ -151,12 +134,12 @@ static struct range_pages own_pages(const struct buffer_range *range,
 				    const struct buffer_range *before,
 				    const struct buffer_range *after)
 {
-	size_t first = first_page(range);
-	size_t end = last_page(range) + 1;
+	size_t first = range_first_page(range);
+	size_t end = range_last_page(range) + 1;
 
-	if (before && last_page(before) == first)
+	if (before && range_last_page(before) == first)
 		first++;
-	if (after && first_page(after) == end - 1)
+	if (after && range_first_page(after) == end - 1)
 		end--;
 	return (struct range_pages){ first, end > first ? end - first : 0 };
 }

@@ -65,7 +65,22 @@ struct range_pages {
  */
 struct range_pages range_release(struct range_space *space, struct buffer_range *range);
 
+static inline size_t range_first_page(const struct buffer_range *range)
+{
+	return range->off / RANGE_PAGE_SIZE;
+}
+
+static inline size_t range_last_page(const struct buffer_range *range)
+{
+	return (range->off + range->size - 1) / RANGE_PAGE_SIZE;
+}
+
 /* The pages that @range overlaps. */
-struct range_pages range_all_pages(const struct buffer_range *range);
+static inline struct range_pages range_all_pages(const struct buffer_range *range)
+{
+	size_t first = range_first_page(range);
+
+	return (struct range_pages){ first, range_last_page(range) - first + 1 };
+}
 
 #endif

@@ -17,13 +17,3 @@ void binder_world_init(void)
 	bl_init(&binder_world.dead_nodes);
 	binder_log_init();
 }
-
-u32 binder_next_id(void)
-{
-	u32 id;
-
-	do {
-		id = (u32)host_atomic_add_return(&binder_world.last_id, 1);
-	} while (!id);
-	return id;
-}

@@ -22,6 +22,14 @@ extern struct binder_world binder_world;
 void binder_world_init(void);
 
 /* The next debug id for a transaction, node, reference or buffer. Never 0. */
-u32 binder_next_id(void);
+static inline u32 binder_next_id(void)
+{
+	u32 id;
+
+	do {
+		id = (u32)host_atomic_add_return(&binder_world.last_id, 1);
+	} while (!id);
+	return id;
+}
 
 #endif
