@@ -177,6 +177,11 @@ static enum binder_resume_reason let_others_run(void)
 	return fatal_signal_pending(current) ? RESUME_INTERRUPTED : RESUME_WOKEN;
 }
 
+static bool is_unfinished(int err)
+{
+	return err == BINDER_WOULD_BLOCK || err == BINDER_AGAIN;
+}
+
 /* Resumes a call until it is complete, waiting where it would block. */
 static int finish_call(struct binder_thread *thread, u32 cmd, void *arg, int err)
 {
@@ -184,7 +189,7 @@ static int finish_call(struct binder_thread *thread, u32 cmd, void *arg, int err
 	unsigned long deadline = 0;
 	u32 timeout_ms;
 
-	while (err == BINDER_WOULD_BLOCK || err == BINDER_AGAIN) {
+	while (is_unfinished(err)) {
 		if (err == BINDER_AGAIN) {
 			err = binder_resume(thread, cmd, arg, let_others_run());
 			continue;
@@ -195,6 +200,19 @@ static int finish_call(struct binder_thread *thread, u32 cmd, void *arg, int err
 		err = binder_resume(thread, cmd, arg, wait_for_work(host, deadline));
 	}
 	return err;
+}
+
+static int put_consumed(struct binder_write_read __user *user, const struct binder_write_read *bwr)
+{
+	if (!user_write_access_begin(user, sizeof(*user)))
+		return -EFAULT;
+	unsafe_put_user(bwr->write_consumed, &user->write_consumed, fault);
+	unsafe_put_user(bwr->read_consumed, &user->read_consumed, fault);
+	user_write_access_end();
+	return 0;
+fault:
+	user_write_access_end();
+	return -EFAULT;
 }
 
 static int write_read_ioctl(struct binder_proc *proc, struct binder_write_read __user *user,
@@ -208,13 +226,11 @@ static int write_read_ioctl(struct binder_proc *proc, struct binder_write_read _
 		return -ENOMEM;
 	if (copy_from_user(&bwr, user, sizeof(bwr)))
 		return -EFAULT;
-	err = finish_call(thread, BINDER_WRITE_READ, &bwr,
-			  binder_write_read(thread, &bwr, nonblock));
+	err = binder_write_read(thread, &bwr, nonblock);
+	if (is_unfinished(err))
+		err = finish_call(thread, BINDER_WRITE_READ, &bwr, err);
 	/* After an error, too, the caller learns how much was consumed. */
-	if (put_user(bwr.write_consumed, &user->write_consumed) ||
-	    put_user(bwr.read_consumed, &user->read_consumed))
-		return -EFAULT;
-	return err;
+	return put_consumed(user, &bwr) ? -EFAULT : err;
 }
 
 static int small_ioctl(struct binder_thread *thread, unsigned int cmd, void __user *user,

@@ -8,25 +8,12 @@
 
 #include <linux/capability.h>
 #include <linux/sched.h>
-#include <linux/sched/prio.h>
 #include <linux/sched/rt.h>
 #include <linux/sched/signal.h>
 #include <uapi/linux/sched/types.h>
 
 /* Not exported before 5.12: there, no thread gets or loses a real-time priority. */
 extern typeof(sched_setattr_nocheck) sched_setattr_nocheck __weak;
-
-static bool policy_is_realtime(u8 policy)
-{
-	return policy == SCHED_FIFO || policy == SCHED_RR;
-}
-
-void priority_get(u8 *policy, s8 *prio)
-{
-	/* SCHED_DEADLINE is not inherited, and never changed. */
-	*policy = current->policy == SCHED_DEADLINE ? SCHED_NORMAL : current->policy;
-	*prio = policy_is_realtime(*policy) ? current->rt_priority : task_nice(current);
-}
 
 /*
  * Lowers a priority to what the thread is allowed. False: it must not be changed. RLIMIT_NICE 0,
@@ -39,10 +26,10 @@ static bool limit(u8 *policy, s8 *prio)
 
 	if (capable(CAP_SYS_NICE))
 		return true;
-	if (policy_is_realtime(*policy) && !most) {
+	if (priority_is_realtime(*policy) && !most) {
 		*policy = SCHED_NORMAL;
 		*prio = MIN_NICE;
-	} else if (policy_is_realtime(*policy)) {
+	} else if (priority_is_realtime(*policy)) {
 		*prio = min_t(unsigned long, *prio, most);
 		return true;
 	}
@@ -60,14 +47,14 @@ void priority_set(u8 policy, s8 prio, bool check)
 
 	if (current->policy == SCHED_DEADLINE || (check && !limit(&policy, &prio)))
 		return;
-	if (!policy_is_realtime(current->policy) && !policy_is_realtime(policy)) {
+	if (!priority_is_realtime(current->policy) && !priority_is_realtime(policy)) {
 		set_user_nice(current, prio);
 		return;
 	}
 	if (!sched_setattr_nocheck)
 		return;
 	attr.sched_policy = policy;
-	if (policy_is_realtime(policy)) {
+	if (priority_is_realtime(policy)) {
 		attr.sched_priority = prio;
 		attr.sched_flags = SCHED_FLAG_RESET_ON_FORK;
 	} else {

@@ -5,7 +5,21 @@
 
 #include "host_types.h"
 
-void priority_get(u8 *policy, s8 *prio);
+#include <linux/sched.h>
+#include <linux/sched/prio.h>
+
+static inline bool priority_is_realtime(u8 policy)
+{
+	return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+/* SCHED_DEADLINE is not inherited, and never changed. */
+static inline void priority_get(u8 *policy, s8 *prio)
+{
+	*policy = current->policy == SCHED_DEADLINE ? SCHED_NORMAL : current->policy;
+	*prio = priority_is_realtime(*policy) ? current->rt_priority : task_nice(current);
+}
+
 /* @check: at most what RLIMIT_NICE, RLIMIT_RTPRIO or CAP_SYS_NICE allow the thread. May sleep. */
 void priority_set(u8 policy, s8 prio, bool check);
 
