@@ -3,7 +3,7 @@
 #ifndef HOST_LINUX_COMPAT_STDARG_H
 #define HOST_LINUX_COMPAT_STDARG_H
 
-#if __has_include(<linux/stdarg.h>)
+#ifdef COMPAT_HAVE_LINUX_STDARG
 #include <linux/stdarg.h>
 #else
 #include <stdarg.h>
