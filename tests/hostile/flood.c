@@ -115,7 +115,7 @@ static const void *find(const char *returns, ssize_t size, uint32_t code)
 	return NULL;
 }
 
-/* Takes a reference to the object of @handle, and requests its death notification. */
+/* The commands that take a reference to an object and request its death notification. */
 struct __attribute__((packed)) watch {
 	uint32_t acquire, handle, request;
 	struct __attribute__((packed)) {
@@ -124,24 +124,31 @@ struct __attribute__((packed)) watch {
 	} notice;
 };
 
-static void watch_objects(int fd, const struct binder_transaction_data *data)
+/* Watches the objects of a call, and closes its files. */
+static void take_objects(int fd, const struct binder_transaction_data *data)
 {
 	const char *objects = (const char *)(uintptr_t)data->data.ptr.buffer;
 	size_t nr = data->offsets_size / sizeof(binder_size_t);
 	struct watch *watches = calloc(nr, sizeof(*watches));
+	size_t nr_watches = 0;
 
 	for (size_t i = 0; i < nr; i++) {
 		struct flat_binder_object object;
 
 		memcpy(&object, objects + i * sizeof(object), sizeof(object));
-		watches[i] = (struct watch){
+		if (object.hdr.type == BINDER_TYPE_FD) {
+			close((int)object.handle);
+			continue;
+		}
+		watches[nr_watches++] = (struct watch){
 			.acquire = BC_ACQUIRE,
 			.handle = object.handle,
 			.request = BC_REQUEST_DEATH_NOTIFICATION,
 			.notice = { object.handle, object.handle },
 		};
 	}
-	write_read(fd, watches, nr * sizeof(*watches), NULL, 0);
+	if (nr_watches)
+		write_read(fd, watches, nr_watches * sizeof(*watches), NULL, 0);
 	free(watches);
 }
 
@@ -181,11 +188,14 @@ static void serve(void)
 	static char large[PAYLOAD_MAX / 2];
 	int fd = open_or_die();
 	uint32_t enter = BC_ENTER_LOOPER;
-	int unused = 0;
+	struct flat_binder_object accepts = {
+		.hdr.type = BINDER_TYPE_BINDER,
+		.flags = FLAT_BINDER_FLAG_ACCEPTS_FDS,
+	};
 	char returns[256];
 
-	if (ioctl(fd, BINDER_SET_CONTEXT_MGR, &unused))
-		err(1, "BINDER_SET_CONTEXT_MGR");
+	if (ioctl(fd, BINDER_SET_CONTEXT_MGR_EXT, &accepts))
+		err(1, "BINDER_SET_CONTEXT_MGR_EXT");
 	write_read(fd, &enter, sizeof(enter), NULL, 0);
 	for (;;) {
 		ssize_t got = write_read(fd, NULL, 0, returns, sizeof(returns));
@@ -202,7 +212,7 @@ static void serve(void)
 			continue;
 		memcpy(&data, found, sizeof(data));
 		if (data.offsets_size)
-			watch_objects(fd, &data);
+			take_objects(fd, &data);
 		answer.free.buffer = data.data.ptr.buffer;
 		answer.reply.data.data_size = data.code == LARGE_REPLY ? sizeof(large) : 0;
 		answer.reply.data.data.ptr.buffer = (uintptr_t)large;
@@ -412,6 +422,20 @@ static void *call_from_vfork(void *arg)
 	return arg;
 }
 
+static void *receive(void *arg)
+{
+	serve();
+	return arg;
+}
+
+/* In a child that shares the memory of this process. */
+static void *receive_in_vfork(void *arg)
+{
+	if (!vfork())
+		serve();
+	return arg;
+}
+
 /* Processes that end, or become another program, while their threads are in the middle of calls. */
 static void *end_in_calls(void *arg)
 {
@@ -494,6 +518,8 @@ static const struct kind kinds[] = {
 	{ "idle", .run = be_process },
 	{ "hoard", .is_served = true, .run = hoard },
 	{ "vfork", .is_served = true, .run = call_from_vfork },
+	{ "receive", .run = receive },
+	{ "receive-vfork", .run = receive_in_vfork },
 	{ "exit", .is_served = true, .run = end_in_calls },
 	{ "services", .is_served = true, .run = offer_services },
 };

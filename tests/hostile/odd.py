@@ -9,11 +9,13 @@ import resource
 import signal
 import struct
 import sys
+import tempfile
 import threading
 import time
 
 import cgroup
 import hostile
+import programs
 import victims
 from binder_client import BC_ENTER_LOOPER, BC_TRANSACTION, BR_TRANSACTION, Client, LIBC, \
     free_buffer, ioctl
@@ -68,10 +70,12 @@ def send(ready, path):
             time.sleep(0.001)
 
 
-def wait_forever(ready):
+def send_on(ready, path):
+    """Also to the next receiver."""
     ready()
     while True:
-        time.sleep(60)
+        with contextlib.suppress(OSError):
+            send(lambda: None, path)
 
 
 def every(seconds, function):
@@ -189,6 +193,29 @@ def receivers_without_room():
     attack("full", "files for a receiver whose descriptor table is full", fill)
 
 
+def attack_program(number, title, kind, executable=programs.FLOOD):
+    def load(path):
+        return hostile.users((hostile.ATTACKER, programs.run, path, executable, kind, "1"),
+                             *[(hostile.ATTACKER, send_on, path)] * 2)
+
+    hostile.attack(f"odd-{number}", title, load).check()
+
+
+def receivers_that_share_memory():
+    attack_program("vfork", "files for a vfork(2) child", "receive-vfork")
+
+
+def receivers_with_another_effective_user():
+    with tempfile.NamedTemporaryFile(prefix="hostile-") as copy:
+        os.sendfile(copy.fileno(), programs.FLOOD, 0, os.fstat(programs.FLOOD).st_size)
+        os.chown(copy.name, hostile.HONEST, -1)
+        os.chmod(copy.name, 0o4755)
+        executable = os.open(copy.name, os.O_RDONLY)
+        copy.file.close()    # a program that is open for writing cannot be executed
+        attack_program("setuid", "files for a set-user-id program", "receive", executable)
+        os.close(executable)
+
+
 def receivers_that_exec():
     """A receiver executes another program again and again while files are on their way."""
     def renew(ready, path):
@@ -206,15 +233,10 @@ def receivers_that_exec():
     def load(path):
         return hostile.users((hostile.ATTACKER, renew, path), (hostile.ATTACKER, send_on, path))
 
-    def send_on(ready, path):
-        ready()
-        while True:
-            with contextlib.suppress(OSError):
-                send(lambda: None, path)
-
     hostile.attack("odd-exec", "files for receivers that become another program", load).check()
 
 
 TESTS = [traced_receivers, stopped_receivers, frozen_receivers, receivers_with_forbidden_calls,
-         receivers_without_room, receivers_that_exec]
+         receivers_without_room, receivers_that_exec, receivers_that_share_memory,
+         receivers_with_another_effective_user]
 hostile.run("hostile-odd", *(TESTS if hostile.TABLE or "--all" in sys.argv else TESTS[:2]))
