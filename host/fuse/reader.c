@@ -99,6 +99,7 @@ void reader_read(struct reader *reader, const struct request *request)
 	const struct fuse_read_in *in = request->body;
 	size_t size = in->size < READ_MAX ? in->size : READ_MAX;
 	struct host_out out = { &reader->text };
+	char data[READ_MAX];
 	int error;
 
 	pthread_mutex_lock(&reader->lock);
@@ -112,9 +113,12 @@ void reader_read(struct reader *reader, const struct request *request)
 		size = 0;
 	else if (size > reader->text.size)
 		size = reader->text.size;
+	if (!error && size)
+		memcpy(data, reader->text.data, size);
+	pthread_mutex_unlock(&reader->lock);
+	/* after the reply the file may be closed, and @reader freed by another worker */
 	if (error)
 		session_reply_error(request->head->unique, -error);
 	else
-		session_reply(request->head->unique, reader->text.data, size);
-	pthread_mutex_unlock(&reader->lock);
+		session_reply(request->head->unique, data, size);
 }
