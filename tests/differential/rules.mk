@@ -14,5 +14,5 @@ $(BIN)/anybinder-differential: $(DIFFERENTIAL_OBJ)
 PROGRAMS += $(BIN)/anybinder-differential
 VM_TESTS += differential
 
-differential.needs := $(BIN)/anybinder-differential $(BIN)/anybinderd module-6.12
+differential.needs := $(BIN)/anybinder-differential $(BIN)/anybinderd module-newest
 differential.run = $(DIFFERENTIAL_DIR)/run $(DIFFERENTIAL_OPTIONS)
