@@ -27,11 +27,12 @@
 
 /* ---- memory ---- */
 
+/* Charged to the control group of the caller. */
 static inline void *host_alloc(const struct host_proc *owner, size_t size)
 {
 	if (locking_is_nopreempt())
 		return locking_alloc(size);
-	return kvzalloc(size, GFP_KERNEL);
+	return kvzalloc(size, GFP_KERNEL_ACCOUNT);
 }
 
 static inline void *host_alloc_large(const struct host_proc *owner, size_t size)

@@ -95,9 +95,9 @@ void *locking_alloc(size_t size)
 	void *ptr = NULL;
 
 	if (this_cpu_read(pinned))
-		ptr = kzalloc(size, GFP_NOWAIT | __GFP_NOWARN);
+		ptr = kzalloc(size, GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
 	if (!ptr)
-		locking_may_sleep(ptr = kvzalloc(size, GFP_KERNEL));
+		locking_may_sleep(ptr = kvzalloc(size, GFP_KERNEL_ACCOUNT));
 	return ptr;
 }
 

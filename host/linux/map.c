@@ -24,7 +24,7 @@
 
 int map_init(struct host_map *map, const struct file *file)
 {
-	struct address_space *mapping = kzalloc(sizeof(*mapping), GFP_KERNEL);
+	struct address_space *mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
 
 	if (!mapping)
 		return -ENOMEM;
@@ -82,7 +82,7 @@ int map_attach(struct host_map *map, struct vm_area_struct *vma, size_t size)
 		return -EPERM;
 	if (map->pages)
 		return -EBUSY;
-	pages = kvcalloc(nr, sizeof(*pages), GFP_KERNEL);
+	pages = kvcalloc(nr, sizeof(*pages), GFP_KERNEL_ACCOUNT);
 	if (!pages)
 		return -ENOMEM;
 	compat_vm_flags_mod(vma, VM_DONTCOPY | VM_MIXEDMAP, VM_MAYWRITE);
@@ -121,7 +121,7 @@ static int insert_page(struct host_map *map, struct vm_area_struct *vma, size_t 
 
 	if (is_new) {
 		trace_binder_alloc_page_start(map->pid, at);
-		page = alloc_page(GFP_HIGHUSER | __GFP_ZERO | __GFP_NOWARN);
+		page = alloc_page(GFP_HIGHUSER | __GFP_ZERO | __GFP_NOWARN | __GFP_ACCOUNT);
 		if (!page)
 			return -ENOMEM;
 		other = cmpxchg(&map->pages[at], NULL, page);

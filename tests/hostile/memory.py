@@ -193,5 +193,6 @@ def a_long_report_stops_no_worker():
         options=["--user-memory=1024"]).check()
 
 
-hostile.run("hostile-memory", nodes_of_one_user_are_bounded,
-            a_call_with_many_objects_stops_no_worker, a_long_report_stops_no_worker)
+if __name__ == "__main__":
+    hostile.run("hostile-memory", nodes_of_one_user_are_bounded,
+                a_call_with_many_objects_stops_no_worker, a_long_report_stops_no_worker)

@@ -5,9 +5,10 @@
 #   life     loading and unloading, binderfs_test of the kernel, stress-ng
 #   events   tracepoints by the stock driver's names and with its fields
 #   stages   what `anybinder bench stages` reports of the module
+#   accounting  memory is charged to the caller's control group
 #   reclaim  idle buffer pages are given back, and are there again when wanted
 MODULE_TESTS := tests/module
-VM_TESTS += module:life module:events module:stages module:reclaim
+VM_TESTS += module:life module:events module:stages module:reclaim module:accounting
 
 module.life.needs := $(BIN)/anybinder-conformance module-newest module-6.1
 module.life.run = $(MODULE_TESTS)/run newest 6.1
@@ -20,3 +21,6 @@ module.stages.run = $(MODULE_TESTS)/stages 6.12 6.1
 
 module.reclaim.needs := $(BIN)/anybinder-conformance $(BIN)/bench-ipc module-6.12
 module.reclaim.run = vm/run --kernel 6.12 --driver module --timeout 600 -- $(MODULE_TESTS)/reclaim
+
+module.accounting.needs := module-6.12
+module.accounting.run = vm/run --kernel 6.12 --driver module --timeout 600 -- $(MODULE_TESTS)/accounting
