@@ -12,6 +12,9 @@
  * the kernel queue it again unchanged. At the detach the receiver gets back its registers and its
  * signal mask, and has lost no signal.
  *
+ * There may be several injectors. SIGCHLD is sent to the process, so the one that takes it wakes
+ * the others; each waits for its own tracees only.
+ *
  * A tracee can outlive its job: a running thread cannot be detached, so after a timeout it stays
  * attached until its next stop, and is cleaned up then.
  */
@@ -80,6 +83,7 @@ struct tracee {
 };
 
 struct injector {
+	struct injector *next;		/* of all; guarded by injectors_lock */
 	pthread_t thread;
 	int eventfd;
 	int signalfd;
@@ -92,6 +96,9 @@ struct injector {
 	struct tracee *buckets[NR_BUCKETS];
 	int nr_tracees;
 };
+
+static pthread_mutex_t injectors_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct injector *injectors;
 
 static uint64_t now_ms(void)
 {
@@ -457,12 +464,30 @@ static struct inject_job *take_job(struct injector *injector, bool *stopping)
 }
 
 /* One read empties an eventfd, and a signalfd of one signal that is not queued. */
-static void clear(const struct pollfd *fd)
+static bool clear(const struct pollfd *fd)
 {
 	struct signalfd_siginfo info;
 
-	if (fd->revents && read(fd->fd, &info, sizeof(info)) < 0)
+	return fd->revents && read(fd->fd, &info, sizeof(info)) > 0;
+}
+
+static void wake(struct injector *injector)
+{
+	uint64_t one = 1;
+
+	/* can fail only when the counter is at its maximum, and then the thread is awake */
+	if (write(injector->eventfd, &one, sizeof(one)) < 0)
 		return;
+}
+
+/* This injector has taken a SIGCHLD that may be for tracees of another. */
+static void wake_others(const struct injector *injector)
+{
+	pthread_mutex_lock(&injectors_lock);
+	for (struct injector *other = injectors; other; other = other->next)
+		if (other != injector && __atomic_load_n(&other->nr_tracees, __ATOMIC_RELAXED))
+			wake(other);
+	pthread_mutex_unlock(&injectors_lock);
 }
 
 static void *injector_main(void *arg)
@@ -479,7 +504,8 @@ static void *injector_main(void *arg)
 		struct inject_job *job;
 
 		poll(fds, 2, nr_unfinished ? LOST_SIGNAL_MS : -1);
-		clear(&fds[0]);
+		if (clear(&fds[0]))
+			wake_others(injector);
 		clear(&fds[1]);
 		while ((job = take_job(injector, &stopping))) {
 			if (stopping)
@@ -536,17 +562,12 @@ int inject_start(struct injector **out)
 		free_injector(injector);
 		return err;
 	}
+	pthread_mutex_lock(&injectors_lock);
+	injector->next = injectors;
+	injectors = injector;
+	pthread_mutex_unlock(&injectors_lock);
 	*out = injector;
 	return 0;
-}
-
-static void wake(struct injector *injector)
-{
-	uint64_t one = 1;
-
-	/* can fail only when the counter is at its maximum, and then the thread is awake */
-	if (write(injector->eventfd, &one, sizeof(one)) < 0)
-		return;
 }
 
 void inject_submit(struct injector *injector, struct inject_job *job)
@@ -561,11 +582,18 @@ void inject_submit(struct injector *injector, struct inject_job *job)
 
 void inject_stop(struct injector *injector)
 {
+	struct injector **slot = &injectors;
+
 	pthread_mutex_lock(&injector->lock);
 	injector->stopping = true;
 	pthread_mutex_unlock(&injector->lock);
 	wake(injector);
 	pthread_join(injector->thread, NULL);
+	pthread_mutex_lock(&injectors_lock);
+	while (*slot != injector)
+		slot = &(*slot)->next;
+	*slot = injector->next;
+	pthread_mutex_unlock(&injectors_lock);
 	free_injector(injector);
 }
 
