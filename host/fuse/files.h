@@ -14,10 +14,10 @@
 #include "host_types.h"
 
 /*
- * Starts the injector; without it files cannot be passed. Must be called before any thread is
- * created.
+ * Starts the helper process, in which the files are. @not_held is called on its events thread for
+ * an open that no process has any more (helper_search()). False: an error was printed.
  */
-void files_init(void);
+bool files_init(void (*not_held)(u64 nodeid));
 
 /* The operations of host.h of the same names. */
 int files_get(struct host_thread *caller, u32 fd, struct host_file **file);

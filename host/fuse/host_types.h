@@ -126,8 +126,14 @@ struct host_thread {
 };
 
 struct host_file {
-	int fd;				/* the daemon's duplicate */
+	s32 fd;				/* number in the helper process (helper.h) */
+	u32 generation;			/* of that process */
 	u32 uid;			/* the user charged for it */
+	atomic_int refs;
+	u64 closing_ns;			/* being closed since then (files_close.c) */
+	bool overdue;
+	struct host_file *next;		/* in a list of those */
+	struct host_file **prev;
 };
 
 struct text;

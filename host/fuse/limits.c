@@ -15,6 +15,10 @@
 #define STUCK_ALL 64
 #define STUCK_ONE 16
 
+/* Operations of the helper process that users delay (helper.h). */
+#define STALLED_ALL 64
+#define STALLED_ONE 8
+
 /* Reports and directories open at once. */
 #define HANDLES_ALL 1024
 #define HANDLES_ONE 64
@@ -109,5 +113,6 @@ void limits_set(const struct options *options)
 	users_set_limit(USER_FILES, at_least_one(files / 4), at_least_one(files / 8));
 	users_set_limit(USER_HANDLES, HANDLES_ALL, HANDLES_ONE);
 	users_set_limit(USER_STUCK, STUCK_ALL, STUCK_ONE);
+	users_set_limit(USER_STALLED, STALLED_ALL, STALLED_ONE);
 	set_memory(options);
 }

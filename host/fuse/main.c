@@ -14,6 +14,7 @@
 #include "dispatch.h"
 #include "expire.h"
 #include "files.h"
+#include "helper_msg.h"
 #include "layout.h"
 #include "limits.h"
 #include "log.h"
@@ -40,7 +41,6 @@
 
 static const struct watch_handlers watch_handlers = {
 	.owner_died = device_owner_died,
-	.not_held = device_not_held,
 	.hand_over = pool_hand_over,
 	.check_workers = pool_check,
 };
@@ -115,7 +115,8 @@ static bool serve(const struct options *options)
 	tree_init(options->uid, options->gid);
 	if (!layout_init(options->devices, options->mode, options->max_devices))
 		return false;
-	files_init();
+	if (!files_init(device_not_held))
+		return false;
 	background_init(pool_hand_over);
 	if (!watch_start(&watch_handlers) || !pool_start(worker_count(options), &pool_handlers) ||
 	    (session.timeout_s && !expire_start(session.timeout_s, device_end_overdue))) {
@@ -168,6 +169,8 @@ int main(int argc, char **argv)
 	struct options options;
 	char *mountpoint;
 
+	if (!strcmp(argv[0], HELPER_NAME))
+		helper_main();
 	options_parse(&options, argc, argv);
 	log_threshold = options.log_level;
 	block_signals();

@@ -4,24 +4,25 @@
  *
  * FUSE has no request for mmap(2), so the address of the client's mapping is looked up when the
  * first transaction for it arrives: a line of /proc/PID/maps with the number of this open's inode,
- * which no other open shares. The file is not sealed against writing by clients
- * (F_SEAL_FUTURE_WRITE), because that would also forbid punching holes, so that memory could never
- * be freed; a client that maps its buffer writable harms only itself.
+ * which no other open shares. The helper process reads that file, because the client can delay it.
+ *
+ * The memory file is not sealed against writing by clients (F_SEAL_FUTURE_WRITE), because that
+ * would also forbid punching holes, so that memory could never be freed; a client that maps its
+ * buffer writable harms only itself.
  */
 #include "map.h"
 
 #include "clock.h"
+#include "helper.h"
 #include "log.h"
 #include "memory.h"
 #include "session.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -87,56 +88,27 @@ void map_destroy(struct host_map *map)
 	discharge_pages(map, 0, HOST_MAP_PAGES);
 }
 
-/* Is @line ("start-end perms offset dev inode path") a mapping of @nodeid from its first byte? */
-static bool parse_mapping(const char *line, u64 nodeid, u64 *base, size_t *size)
-{
-	unsigned long long start;
-	unsigned long long end;
-	unsigned long long offset;
-	unsigned long long inode;
-	unsigned int major;
-	unsigned int minor;
-
-	if (sscanf(line, "%llx-%llx %*4s %llx %x:%x %llu", &start, &end, &offset, &major, &minor,
-		   &inode) != 6)
-		return false;
-	if (inode != nodeid || makedev(major, minor) != session.device || offset)
-		return false;
-	*base = start;
-	*size = end - start;
-	return true;
-}
-
 int map_find(struct host_map *map, u64 *base, size_t *size)
 {
+	const struct host_proc *proc = map->proc;
+	struct helper_message message = {
+		.op = HELPER_MAPS, .uid = proc->charged_uid, .pid = proc->pid, .id = proc->nodeid,
+		.device = session.device,
+	};
+	struct helper_answer answer;
 	u64 start = clock_now_ns();
-	char path[32];
-	char line[512];
-	bool found = false;
-	FILE *file;
 
-	if (atomic_load(&map->proc->gone) || start < map->retry_ns)
+	if (atomic_load(&proc->gone) || start < map->retry_ns)
 		return -ESRCH;
-	snprintf(path, sizeof(path), "/proc/%d/maps", map->proc->pid);
-	file = fopen(path, "re");
-	if (!file)
-		return -ESRCH;
-	while (!found && fgets(line, sizeof(line), file)) {
-		found = parse_mapping(line, map->proc->nodeid, base, size);
-		/* skip the rest of a line with a long path */
-		while (!strchr(line, '\n') && fgets(line, sizeof(line), file))
-			;
-	}
-	fclose(file);
-	if (!found) {
+	if (helper_ask(&message, -1, proc->nodeid, &answer) || answer.result) {
 		u64 end = clock_now_ns();
 
 		if (end - start > 1000000)
 			map->retry_ns = end + RETRY_FACTOR * (end - start);
 		return -ESRCH;
 	}
-	if (*size > MAP_SIZE)
-		*size = MAP_SIZE;
+	*base = answer.base;
+	*size = answer.size < MAP_SIZE ? answer.size : MAP_SIZE;
 	return 0;
 }
 

@@ -20,8 +20,8 @@ int map_init(struct host_map *map, const struct host_proc *proc);
 void map_destroy(struct host_map *map);
 
 /*
- * Searches the mappings of the process for that of this open. 0, or -ESRCH: there is none. A search
- * that took long is not repeated for a while.
+ * Searches the mappings of the process for that of this open. 0, or -ESRCH: there is none, or the
+ * process delays the search. A search that took long is not repeated for a while.
  */
 int map_find(struct host_map *map, u64 *base, size_t *size);
 

@@ -290,8 +290,7 @@ static void set_stuck(struct worker *worker)
 	atomic_store(&worker->stuck, true);
 	if (!fair_is_empty(&slow_lane))
 		start_slow();
-	log_info("a worker is blocked by a page fault in a client's memory; %u are stuck",
-		 nr_stuck);
+	log_info("a worker waits for a client's memory or process; %u are stuck", nr_stuck);
 	if (worker_has_work_racy(worker))
 		start_worker(FINISHES, worker);
 }
@@ -334,7 +333,7 @@ static void check_busy(struct worker *worker, bool unchanged)
 {
 	unsigned int used_ms = time_used_ms(worker);
 
-	if (!is_in_client_memory(worker)) {
+	if (!atomic_load(&worker->waiting) && !is_in_client_memory(worker)) {
 		/* a call that takes long */
 		if (unchanged)
 			open_file_charge_time(atomic_load(&worker->nodeid), used_ms);

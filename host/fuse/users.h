@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Limits per user: open files, files in transactions, workers that a user's memory blocks, memory.
+ * Limits per user: open files, files in transactions, threads that a user blocks, memory.
  *
  * One small table under its own mutex; no function makes a system call or waits for a client.
  * Which user a process counts as is decided by caller_charged_uid().
@@ -17,6 +17,7 @@ enum user_charge {
 	USER_FILES,	/* files in transactions that are not delivered yet */
 	USER_HANDLES,	/* opens of directories and texts, each with a copy of the contents */
 	USER_STUCK,	/* workers that are stuck in this user's memory */
+	USER_STALLED,	/* operations of the helper process that this user delays (helper.h) */
 	USER_CHARGES,
 };
 

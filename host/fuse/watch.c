@@ -4,14 +4,14 @@
  *
  * When a process dies its files are closed, and the kernel sends RELEASE, but not while a child
  * still has the mapping that it inherited by fork (the stock driver's mapping is not inherited). So
- * the owner's pidfd is watched too. If no RELEASE has come a moment after its death, the
- * descriptors of all processes are searched: if none refers to the file, the open ends; if one
- * does, as the stock driver permits, the search is repeated after each later close.
+ * the owner's pidfd is watched too. If no RELEASE has come a moment after its death, the helper
+ * process searches the descriptors of all processes: if none refers to the file, the open ends; if
+ * one does, as the stock driver permits, the search is repeated after each later close.
  */
 #include "watch.h"
 
 #include "core.h"
-#include "holders.h"
+#include "helper.h"
 #include "log.h"
 #include "park.h"
 #include "pressure.h"
@@ -129,10 +129,8 @@ static void run_due(struct worker *self)
 	bool expired;
 	u64 nodeid;
 
-	while ((nodeid = next_search(now))) {
-		if (!holders_exist(nodeid))
-			watch_handlers->not_held(nodeid);
-	}
+	while ((nodeid = next_search(now)))
+		helper_search(nodeid);
 	pthread_mutex_lock(&watch_lock);
 	expired = next_deadline_ns && next_deadline_ns <= now;
 	/* only the earliest deadline is known: check for others soon */

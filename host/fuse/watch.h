@@ -19,8 +19,6 @@ struct worker;
 struct watch_handlers {
 	/* The process that opened @nodeid died. True: other processes may have it open. */
 	bool (*owner_died)(u64 nodeid);
-	/* No process has @nodeid open any more. */
-	void (*not_held)(u64 nodeid);
 	/* Finishes the work queued at @worker. */
 	void (*hand_over)(struct worker *worker);
 	/* Checks for stuck workers; false: none is busy. */
@@ -34,7 +32,7 @@ bool watch_start(const struct watch_handlers *handlers);
 void watch_add(int pidfd, u64 nodeid);
 void watch_remove(int pidfd);
 
-/* The owner of @nodeid is dead and a descriptor was closed: calls not_held() if it was the last. */
+/* The owner of @nodeid is dead and a descriptor was closed: has others searched for (helper.h). */
 void watch_check_holders(u64 nodeid);
 
 /* A call is about to be parked until @deadline_ns (monotonic). */

@@ -58,6 +58,22 @@ void worker_begin_step(const struct host_thread *thread)
 	advance(self, 2);
 }
 
+u64 worker_begin_wait(u64 nodeid)
+{
+	u64 before = atomic_exchange(&worker_self->nodeid, nodeid);
+
+	atomic_store(&worker_self->waiting, true);
+	advance(worker_self, 2);
+	return before;
+}
+
+void worker_end_wait(u64 before)
+{
+	atomic_store(&worker_self->waiting, false);
+	atomic_store(&worker_self->nodeid, before);
+	advance(worker_self, 2);
+}
+
 bool worker_set_interrupted(u64 unique)
 {
 	unsigned int count = atomic_load(&nr_workers);
