@@ -18,6 +18,15 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
+def family(pid):
+    """The process and its descendants: children of its threads, and theirs."""
+    yield pid
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+            for child in file.read().split():
+                yield from family(child)
+
+
 class Daemon:
     """A running daemon; clients connect to `address`."""
 
@@ -45,13 +54,14 @@ class Daemon:
 
     def memory(self):
         """KiB of memory by kind, number of threads and of open files."""
-        found = {}
-        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
-            for line in file:
-                key, _, value = line.partition(":")
-                if key in ("VmRSS", "RssAnon", "RssFile", "RssShmem", "Threads"):
-                    found[key] = int(value.split()[0])
-        found["files"] = len(os.listdir(f"/proc/{self.process.pid}/fd"))
+        found = dict.fromkeys(("VmRSS", "RssAnon", "RssFile", "RssShmem", "Threads", "files"), 0)
+        for pid in family(self.process.pid):
+            with open(f"/proc/{pid}/status", encoding="ascii") as file:
+                for line in file:
+                    key, _, value = line.partition(":")
+                    if key in found:
+                        found[key] += int(value.split()[0])
+            found["files"] += len(os.listdir(f"/proc/{pid}/fd"))
         return found
 
     def stop(self):

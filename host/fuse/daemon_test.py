@@ -53,11 +53,24 @@ class Daemon:
             os.kill(self.pid, how)
         until(lambda: not is_running(self.pid))
 
+    def crash(self):
+        """Ends all its processes so that none can clean up."""
+        server_pid = self.server_pid()
+        for pid, how in ((self.pid, signal.SIGSTOP), (server_pid, signal.SIGKILL),
+                         (self.pid, signal.SIGKILL)):
+            os.kill(pid, how)
+        until(lambda: not is_running(self.pid) and not is_running(server_pid))
+
+    def server_pid(self):
+        """The process that serves, a child of the one that is started and stopped."""
+        with open(f"/proc/{self.pid}/task/{self.pid}/children", encoding="ascii") as file:
+            return int(file.read())
+
     def path(self, name):
         return os.path.join(self.mnt, name)
 
     def threads(self):
-        return len(os.listdir(f"/proc/{self.pid}/task"))
+        return len(os.listdir(f"/proc/{self.server_pid()}/task"))
 
 
 def start(mountpoint, *options, before=(), **kwargs):
@@ -229,7 +242,7 @@ def second_daemon_is_refused(directory):
 
 def dead_mount_is_cleared(directory):
     with Daemon(directory) as daemon:
-        daemon.stop(signal.SIGKILL)
+        daemon.crash()
         until(lambda: is_dead(daemon.mnt))
         with Daemon(directory) as again:
             Client(again.path("binder")).close()
@@ -249,9 +262,18 @@ def killed_daemon_lets_waiting_clients_go(directory):
         with child(wait) as pid:
             os.read(ready, 1)
             time.sleep(0.05)
-            daemon.stop(signal.SIGKILL)
+            daemon.crash()
             assert os.waitpid(pid, 0)[1] == 0
         subprocess.run(["umount", "-l", daemon.mnt], check=True)
+
+
+def no_process_of_the_daemon_outlives_another(directory):
+    for victim in (Daemon.server_pid, lambda daemon: daemon.pid):
+        with Daemon(directory) as daemon:
+            server_pid = daemon.server_pid()
+            os.kill(victim(daemon), signal.SIGKILL)
+            until(lambda: not is_running(daemon.pid) and not is_running(server_pid))
+            assert not is_mounted(daemon.mnt)
 
 
 def errors_are_printed_at_start(directory):

@@ -2,10 +2,10 @@
 /*
  * anybinderd: Android Binder devices from user space.
  *
- * Start: options, background, mount, negotiation with the kernel, tree, threads; then a stat(2) of
- * the mountpoint, which proves that requests are served; only then is readiness announced. End: a
- * signal, or umount(8). Calls in flight then fail with ECONNABORTED at the clients, because the
- * connection ends with the process.
+ * Start: options, background, supervisor, mount, negotiation with the kernel, tree, threads; then a
+ * stat(2) of the mountpoint, which proves that requests are served; only then is readiness
+ * announced. End: a signal, or umount(8). Calls in flight then fail with ECONNABORTED at the
+ * clients, because the connection ends with the process.
  */
 #include "background.h"
 #include "caller.h"
@@ -24,6 +24,7 @@
 #include "ready.h"
 #include "session.h"
 #include "stages.h"
+#include "supervisor.h"
 #include "switches.h"
 #include "tree.h"
 #include "watch.h"
@@ -118,7 +119,8 @@ static bool serve(const struct options *options)
 	if (!files_init(device_not_held))
 		return false;
 	background_init(pool_hand_over);
-	if (!watch_start(&watch_handlers) || !pool_start(worker_count(options), &pool_handlers) ||
+	if (!supervisor_attach() || !watch_start(&watch_handlers) ||
+	    !pool_start(worker_count(options), &pool_handlers) ||
 	    (session.timeout_s && !expire_start(session.timeout_s, device_end_overdue))) {
 		log_error("cannot start the threads: too little memory, or too low a limit of "
 			  "threads (ulimit -u) or descriptors (ulimit -n)");
@@ -146,7 +148,7 @@ static bool run(const struct options *options)
 		return false;
 	}
 	if (!session_init(fd, options->passthrough) || !serve(options) ||
-	    (options->pid_file && !ready_write_pid_file(options->pid_file))) {
+	    (options->pid_file && !ready_write_pid_file(options->pid_file, getppid()))) {
 		mount_undo(options->mountpoint);
 		return false;
 	}
@@ -155,12 +157,14 @@ static bool run(const struct options *options)
 			 session.timeout_s);
 	log_info("serving %s at %s%s", options->devices, options->mountpoint,
 		 session.passthrough ? ", buffers mapped directly" : "");
-	ready_announce();
+	ready_leave_terminal();
+	supervisor_announce();
 	ok = wait_for_end(options);
-	ready_announce_end();
 	mount_undo(options->mountpoint);
 	if (options->pid_file)
 		unlink(options->pid_file);
+	/* a thread that a client keeps in the kernel keeps the descriptors that are still open */
+	close(fd);
 	return ok;
 }
 
@@ -169,7 +173,7 @@ int main(int argc, char **argv)
 	struct options options;
 	char *mountpoint;
 
-	if (!strcmp(argv[0], HELPER_NAME))
+	if (argc && !strcmp(argv[0], HELPER_NAME))
 		helper_main();
 	options_parse(&options, argc, argv);
 	log_threshold = options.log_level;
@@ -182,6 +186,8 @@ int main(int argc, char **argv)
 	options.mountpoint = mountpoint;
 	if (!options.foreground)
 		ready_fork();
+	if (!supervisor_fork(&options))
+		return 1;
 	/* not exit(): workers are still running */
 	_exit(run(&options) ? 0 : 1);
 }

@@ -266,3 +266,14 @@ void mount_undo(const char *mountpoint)
 	if (made_directory)
 		rmdir(mountpoint);
 }
+
+/* With the right to do so; otherwise the requests wait until the server's last thread has ended. */
+void mount_abort(const char *mountpoint)
+{
+	if (!is_our_mount(mountpoint))
+		return;
+	if (!umount2(mountpoint, MNT_FORCE))
+		return;
+	if (!detach(mountpoint))
+		log_warn("cannot unmount %s: %s", mountpoint, strerror(errno));
+}

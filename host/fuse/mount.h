@@ -32,4 +32,7 @@ bool mount_exists(void);
 /* Detaches the mount and removes the directory if mount_prepare() created it. */
 void mount_undo(const char *mountpoint);
 
+/* Ends the connection of the anybinder mount at @mountpoint, if there is one, and detaches it. */
+void mount_abort(const char *mountpoint);
+
 #endif

@@ -20,7 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int parent_pipe = -1;
+static int parent_pipe = -1;	/* -1: in the foreground */
 
 void ready_fork(void)
 {
@@ -41,7 +41,7 @@ void ready_fork(void)
 	parent_pipe = ends[1];
 }
 
-bool ready_write_pid_file(const char *path)
+bool ready_write_pid_file(const char *path, pid_t pid)
 {
 	FILE *file = fopen(path, "we");
 
@@ -49,7 +49,7 @@ bool ready_write_pid_file(const char *path)
 		log_error("cannot write the pid file %s: %s", path, strerror(errno));
 		return false;
 	}
-	fprintf(file, "%d\n", getpid());
+	fprintf(file, "%d\n", pid);
 	return !fclose(file);
 }
 
@@ -78,9 +78,13 @@ static void notify_systemd(const char *state)
 	close(fd);
 }
 
-static void leave_terminal(void)
+void ready_leave_terminal(void)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null;
+
+	if (parent_pipe < 0)
+		return;
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	log_use_syslog();
 	if (chdir("/"))
@@ -99,7 +103,7 @@ void ready_announce(void)
 	notify_systemd(message);
 	if (parent_pipe < 0)
 		return;
-	leave_terminal();
+	ready_leave_terminal();
 	if (write(parent_pipe, "R", 1) != 1)
 		log_warn("the process that started the daemon has exited");
 	close(parent_pipe);

@@ -7,6 +7,7 @@
 #define HOST_FUSE_READY_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /*
  * Forks. The parent waits, and exits with status 0 once ready_announce() was called in the child,
@@ -16,7 +17,10 @@
 void ready_fork(void);
 
 /* Writes the daemon's pid to @path. Prints an error message and returns false on failure. */
-bool ready_write_pid_file(const char *path);
+bool ready_write_pid_file(const char *path, pid_t pid);
+
+/* After ready_fork(): messages go to syslog from now on. ready_announce() does it too. */
+void ready_leave_terminal(void);
 
 /*
  * Notifies the waiting parent and, if NOTIFY_SOCKET is set, systemd that the daemon is mounted and

@@ -90,20 +90,27 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Processor time that all its threads have used so far.
+    /// Processor time that all threads of it and of its descendants have used so far.
     pub fn cpu_ns(&self) -> u64 {
-        let tasks = format!("/proc/{}/task", self.child.id());
-        let Ok(entries) = std::fs::read_dir(tasks) else {
-            return 0;
-        };
-        entries
-            .flatten()
-            .filter_map(|task| {
-                let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-                text.split(' ').next()?.parse::<u64>().ok()
-            })
-            .sum()
+        cpu_ns_of(self.child.id())
     }
+}
+
+fn cpu_ns_of(pid: u32) -> u64 {
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
+        return 0;
+    };
+    let of_task = |path: &Path| {
+        let stat = std::fs::read_to_string(path.join("schedstat")).ok()?;
+        let own: u64 = stat.split(' ').next()?.parse().ok()?;
+        let children = std::fs::read_to_string(path.join("children")).unwrap_or_default();
+        let theirs = children.split_whitespace().filter_map(|one| one.parse().ok());
+        Some(own + theirs.map(cpu_ns_of).sum::<u64>())
+    };
+    tasks
+        .flatten()
+        .filter_map(|task| of_task(&task.path()))
+        .sum()
 }
 
 impl Drop for Daemon {

@@ -91,6 +91,15 @@ impl Process {
         })
     }
 
+    /// The sum of a numeric field of `/proc/PID/status` over the process and its descendants.
+    pub fn status_sum(&self, name: &str) -> Option<u64> {
+        let of_one = |pid| {
+            let field = Process::now(pid)?.status_field(name)?;
+            field.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        family(self.pid).into_iter().map(of_one).sum()
+    }
+
     /// A field of `/proc/PID/status`, e.g. `VmRSS`, without surrounding white space; None if the
     /// process has ended or has no such field.
     pub fn status_field(&self, name: &str) -> Option<String> {
@@ -100,6 +109,18 @@ impl Process {
             .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
         Some(line.trim().to_string())
     }
+}
+
+/// A process and its descendants: the children of its threads, and theirs.
+fn family(pid: u32) -> Vec<u32> {
+    let mut found = vec![pid];
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
+    for task in tasks.into_iter().flatten().flatten() {
+        let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+        let children = children.split_whitespace().filter_map(|one| one.parse().ok());
+        found.extend(children.flat_map(family));
+    }
+    found
 }
 
 /// An open process: while this exists, no other process can be taken for it.
