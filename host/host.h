@@ -196,7 +196,8 @@ static inline void host_map_publish(struct host_map *map, size_t off, size_t siz
 
 /*
  * Takes a reference to the file @fd of the calling thread. [sleeps]
- * [fails: -EBADF, -EMFILE, -EPERM, -ENOMEM, -ESRCH as for memory]
+ * [fails: -EBADF, -EMFILE, -EPERM, -ENOMEM, -ESRCH as for memory; -EBUSY, -ETIMEDOUT,
+ * -EIO: a client delays the host, and the sender gets -ENOMEM]
  */
 static inline int host_file_get(struct host_thread *caller, u32 fd, struct host_file **file);
 /* Drops it. [sleeps] */
@@ -208,7 +209,7 @@ static inline void host_file_put(struct host_file *file);
  * the transaction back to the head of the thread's todo list and returns
  * BINDER_RESTART from the read; when the thread calls again, the engine asks again
  * with the same @cookie and gets the numbers. [sleeps] [fails: -ESRCH the receiver
- * died; errno]
+ * died; -EBUSY, -ETIMEDOUT it delays the host; errno. The sender gets BR_FAILED_REPLY.]
  */
 #define HOST_FDS_LATER 1
 static inline int host_files_install(struct host_thread *receiver, u64 cookie,

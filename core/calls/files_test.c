@@ -95,3 +95,25 @@ TEST(files_that_the_node_does_not_accept)
 	CHECK(pair_expect(p.c, BR_FAILED_REPLY, NULL));
 	CHECK(pair_end(&p));
 }
+
+/* The test host fails with -EBUSY here. */
+TEST(files_that_the_host_cannot_take_in_time_fail_as_for_lack_of_memory)
+{
+	struct binder_fd_object object = fd_object(0);
+	const u64 offset = 0;
+	struct world_call call = { .flags = TF_ACCEPT_FDS, .data = &object,
+				   .size = sizeof(object), .offsets = &offset, .nr_offsets = 1 };
+	struct binder_extended_error ee = { 0 };
+	struct pair p;
+
+	begin_with_files(&p);
+	sim_file_open(p.client->sim);
+	world_call(p.c, &call);
+	sim_arm(SIM_FILE_GET, 1);
+	CHECK(world_write_read(p.c, true) == 0);
+	sim_arm(SIM_ANY, 0);
+	CHECK(pair_expect(p.c, BR_FAILED_REPLY, NULL));
+	CHECK(world_ioctl(p.c, BINDER_GET_EXTENDED_ERROR, &ee) == 0);
+	CHECK(ee.command == BR_FAILED_REPLY && ee.param == -ENOMEM);
+	CHECK(pair_end(&p));
+}

@@ -83,6 +83,17 @@ static struct binder_resource *next_resource(struct walk *w)
 	return &b->resources[b->nr_resources];
 }
 
+/*
+ * A host whose files are delayed by a client fails in ways that the stock driver does not know. To
+ * the sender they are the one that is not its fault.
+ */
+static int refuse_file(struct walk *w, int err)
+{
+	if (err == -EBUSY || err == -ETIMEDOUT || err == -EIO)
+		return bad(w, -ENOMEM, "the host could not take a file in time");
+	return bad(w, err, "bad file descriptor");
+}
+
 static int add_file(struct walk *w, u32 fd, size_t map_off, bool in_array)
 {
 	struct binder_transaction *t = w->x->t;
@@ -102,7 +113,7 @@ static int add_file(struct walk *w, u32 fd, size_t map_off, bool in_array)
 		return bad(w, -EPERM, "the target does not accept file descriptors");
 	err = host_file_get(&w->x->thread->host, fd, &file);
 	if (err)
-		return bad(w, err, "bad file descriptor");
+		return refuse_file(w, err);
 	if (host_may_transfer_file(&w->x->thread->proc->host, &w->x->target->host, file)) {
 		host_file_put(file);
 		return bad(w, -EPERM, "file transfer denied by policy");

@@ -25,7 +25,7 @@
 	X(MAP_POPULATE, -ENOMEM)                                                                   \
 	X(MAP_WRITE, -EFAULT)                                                                      \
 	X(MAP_COPY, -EFAULT)                                                                       \
-	X(FILE_GET, -EMFILE)                                                                       \
+	X(FILE_GET, -EBUSY)                                                                        \
 	X(FILES_INSTALL, -EMFILE)                                                                  \
 	X(MAY_MANAGE, -EPERM)                                                                      \
 	X(MAY_FREEZE, -EPERM)                                                                      \
