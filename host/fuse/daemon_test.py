@@ -53,13 +53,11 @@ class Daemon:
             os.kill(self.pid, how)
         until(lambda: not is_running(self.pid))
 
-    def crash(self):
-        """Ends all its processes so that none can clean up."""
-        server_pid = self.server_pid()
-        for pid, how in ((self.pid, signal.SIGSTOP), (server_pid, signal.SIGKILL),
-                         (self.pid, signal.SIGKILL)):
+    def crash(self):    # no process can clean up
+        pids = self.pid, self.server_pid()
+        for pid, how in zip(pids + pids[:1], (signal.SIGSTOP, signal.SIGKILL, signal.SIGKILL)):
             os.kill(pid, how)
-        until(lambda: not is_running(self.pid) and not is_running(server_pid))
+        until(lambda: not any(map(is_running, pids)))
 
     def server_pid(self):
         """The process that serves, a child of the one that is started and stopped."""
@@ -265,15 +263,6 @@ def killed_daemon_lets_waiting_clients_go(directory):
             daemon.crash()
             assert os.waitpid(pid, 0)[1] == 0
         subprocess.run(["umount", "-l", daemon.mnt], check=True)
-
-
-def no_process_of_the_daemon_outlives_another(directory):
-    for victim in (Daemon.server_pid, lambda daemon: daemon.pid):
-        with Daemon(directory) as daemon:
-            server_pid = daemon.server_pid()
-            os.kill(victim(daemon), signal.SIGKILL)
-            until(lambda: not is_running(daemon.pid) and not is_running(server_pid))
-            assert not is_mounted(daemon.mnt)
 
 
 def errors_are_printed_at_start(directory):

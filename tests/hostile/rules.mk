@@ -2,6 +2,7 @@
 #
 # Attacks of one user on the others, each a script of tests/hostile, as root, who becomes the users.
 #
+#   files        files that do not close, processes that cannot be looked at, the injector; no long form
 #   flood        as many requests as many threads can make
 #   freeze       BINDER_FREEZE of another user's process
 #   memory       nodes without end, calls with many objects, long reports
@@ -22,7 +23,7 @@ HOSTILE_ATTACKS := stream flood freeze memory odd opens recycled scarce slow_mem
 HOSTILE_LONG := timeout
 
 LONG_TESTS += hostile:table
-TESTS += $(HOSTILE_ATTACKS:%=hostile:%)
+TESTS += $(HOSTILE_ATTACKS:%=hostile:%) hostile:files
 
 HOSTILE_PROGRAMS := $(addprefix $(BIN)/hostile-,flood uring)
 
