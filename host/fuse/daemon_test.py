@@ -218,10 +218,10 @@ def end_by_the_kernel_is_an_error(directory):
     if subprocess.run(["mount", "-t", "fusectl", "none", control], check=False,
                       capture_output=True).returncode:
         raise Skip("no fusectl")
-    mnt = os.path.join(directory, "mnt")
-    with subprocess.Popen([DAEMON, mnt, "--foreground"], stderr=subprocess.PIPE,
-                          text=True) as daemon:
-        until(lambda: is_mounted(mnt))
+    mnt, served = os.path.join(directory, "mnt"), os.path.join(directory, "pid")
+    with subprocess.Popen([DAEMON, mnt, "--foreground", "--pid-file", served],
+                          stderr=subprocess.PIPE, text=True) as daemon:
+        until(lambda: os.path.exists(served))
         connection = os.minor(os.stat(mnt).st_dev)
         with open(os.path.join(control, str(connection), "abort"), "w", encoding="ascii") as file:
             file.write("1")

@@ -20,7 +20,7 @@
 #include "helper_msg.h"
 
 /* How long the daemon waits for an answer, and for a job or a close until it counts as stalled. */
-#define HELPER_DEADLINE_MS 1000
+#define HELPER_DEADLINE_MS 3000
 
 /* What the daemon's thread calls. */
 struct helper_handlers {

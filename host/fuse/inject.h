@@ -26,7 +26,7 @@
 struct injector;
 
 /* Timeout of a job that does not set another. */
-#define INJECT_TIMEOUT_MS 1000
+#define INJECT_TIMEOUT_MS 3000
 
 /*
  * One job for one receiver. The caller sets all fields but the last, and keeps the structure and

@@ -21,8 +21,8 @@ from attack import (Attackers, Client, Daemon, HangingFiles, Victim, become_mana
 import attack
 
 OPTIONS = ("--mode=0666", "--threads=2")
-# Close to what fits into the daemon's time limits: several deadlines of a second.
-CALL_S = 5.0
+# A call to a process that cannot be looked at fails after a deadline of 3 s.
+CALL_S = 10.0
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p
@@ -63,7 +63,7 @@ class Attack:
             begin = time.monotonic()
             pass_a_file(self.victim)
             took = time.monotonic() - begin
-            assert took < attack.WORST_S, f"passing a file took {took:.2f} s"
+            assert took < CALL_S, f"passing a file took {took:.2f} s"
         self.victim.is_served(0.2)
 
     def ends(self, how=signal.SIGTERM):
@@ -148,7 +148,7 @@ def a_user_whose_files_do_not_close_cannot_pass_more(directory):
         fd = os.open(this.files.file, os.O_RDONLY | os.O_CLOEXEC)
         for _ in range(10):
             send_file_that_is_dropped(client, fd)
-        time.sleep(2)
+        time.sleep(4)    # until they count as overdue
         begin = time.monotonic()
         codes = send_file(client, [os.open("/dev/null", os.O_RDONLY)])
         late = time.monotonic() - begin > attack.WORST_S

@@ -36,7 +36,7 @@ struct Status {
 struct DaemonStatus {
     pid: u32,
     started_by: String,
-    threads: Option<u32>,
+    threads: Option<u64>,
     resident_kib: Option<u64>,
 }
 
@@ -52,16 +52,12 @@ struct ManagerStatus {
     running: bool,
 }
 
-fn first_number<T: std::str::FromStr>(field: Option<String>) -> Option<T> {
-    field?.split_whitespace().next()?.parse().ok()
-}
-
 fn daemon_status(process: &Process, started_by: String) -> DaemonStatus {
     DaemonStatus {
         pid: process.pid,
         started_by,
-        threads: first_number(process.status_field("Threads")),
-        resident_kib: first_number(process.status_field("VmRSS")),
+        threads: process.status_sum("Threads"),
+        resident_kib: process.status_sum("VmRSS"),
     }
 }
 
