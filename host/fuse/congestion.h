@@ -4,17 +4,17 @@
  *
  * The kernel hands requests out in the order in which they came, so a user with a thousand calling
  * threads has a thousand turns for each turn of a user with one. It is noticed by samples: several
- * users have made requests since the last one, and at each some are waiting. While that lasts,
- * calls are not served when they are read: the workers first read the requests that wait, into the
- * backlog, which is served round robin between users (fair.h). Each caller waits for its call, so
- * the kernel's queue stays short, and a call of another user is soon read and soon served.
+ * users have made requests, and at each some are waiting. While that lasts, requests are not served
+ * when they are read: the workers first read those that wait, into the backlog, which is served
+ * round robin between users (fair.h). Each caller waits for its request, so the kernel's queue
+ * stays short, and a request of another user is soon read and soon served.
  */
 #ifndef HOST_FUSE_CONGESTION_H
 #define HOST_FUSE_CONGESTION_H
 
 #include "host_types.h"
 
-/* Requests that a worker reads before it takes a call from the backlog. */
+/* Requests that a worker reads before it takes one from the backlog. */
 #define CONGESTION_READS 64u
 
 #define CONGESTION_NONE (~0u)

@@ -15,6 +15,7 @@
 #include "core.h"
 #include "expire.h"
 #include "files.h"
+#include "later.h"
 #include "map.h"
 #include "open_file.h"
 #include "park.h"
@@ -56,7 +57,8 @@ static void put_back(struct host_thread *thread, struct fair_queue *queue,
 {
 	thread->resume_reason = reason;
 	park_register(thread);	/* for an INTERRUPT */
-	fair_push(queue, thread, thread->proc->file->uid);
+	thread->queued.is_request = false;
+	fair_push(queue, &thread->queued, thread->proc->file->uid);
 }
 
 /*
@@ -175,12 +177,11 @@ static void begin_call(struct host_thread *thread)
 					 file->nonblock), true);
 }
 
-static void serve_queued(struct fair_queue *queue)
+void device_continue(struct fair_item *item)
 {
-	struct host_thread *thread = fair_pop(queue);
+	struct host_thread *thread =
+		(struct host_thread *)((char *)item - offsetof(struct host_thread, queued));
 
-	if (!thread)
-		return;
 	if (atomic_load(&thread->proc->ended))
 		call_reply(thread, -EBADF);
 	else if (!thread->not_begun)
@@ -189,16 +190,6 @@ static void serve_queued(struct fair_queue *queue)
 		call_reply(thread, -EINTR);
 	else if (!put_in_slow_lane(thread, RESUME_WOKEN))
 		begin_call(thread);
-}
-
-void device_continue_one(void)
-{
-	serve_queued(&backlog);
-}
-
-void device_serve_slow(void)
-{
-	serve_queued(&slow_lane);
 }
 
 void device_end_overdue(void)
@@ -359,7 +350,8 @@ void device_interrupt(const struct request *request)
 	thread = park_interrupt(in->unique, &known);
 	if (thread)
 		resume_call(thread, RESUME_INTERRUPTED);
-	else if (!known)	/* before its request or after the reply: the kernel repeats it */
+	else if (!known && !later_has(in->unique))
+		/* before its request or after the reply: the kernel repeats it */
 		session_reply_error(request->head->unique, EAGAIN);
 }
 

@@ -24,10 +24,8 @@ void device_interrupt(const struct request *request);
 /* Resumes the parked calls that the running worker has woken, and sends its poll notifications. */
 void device_finish_woken(void);
 
-/* Serves a call of the backlog (backlog.h), if there is one: a slice of it if it is long. */
-void device_continue_one(void);
-/* The same for the slow lane. */
-void device_serve_slow(void);
+/* Serves a call that was in the backlog or the slow lane (backlog.h), or a slice of it. */
+void device_continue(struct fair_item *item);
 
 /* Ends the parked calls that may not wait any longer. Only for the thread of expire.h. */
 void device_end_overdue(void);

@@ -10,8 +10,11 @@
  */
 #include "dispatch.h"
 
+#include "backlog.h"
 #include "caller.h"
+#include "congestion.h"
 #include "device.h"
+#include "later.h"
 #include "layout.h"
 #include "open_file.h"
 #include "reader.h"
@@ -423,6 +426,27 @@ static const struct operation operations[] = {
 	[FUSE_DESTROY] = { do_success, 0 },
 };
 
+/*
+ * During a congestion: not requests for whose end no caller waits, nor calls, which wait as such
+ * (device.h).
+ */
+static bool may_wait(const struct request *request)
+{
+	switch (request->head->opcode) {
+	case FUSE_FORGET:
+	case FUSE_BATCH_FORGET:
+	case FUSE_RELEASE:
+	case FUSE_RELEASEDIR:
+	case FUSE_INTERRUPT:
+	case FUSE_DESTROY:
+		return false;
+	case FUSE_IOCTL:
+		return !is_device(request);
+	default:
+		return true;
+	}
+}
+
 void dispatch(const struct request *request)
 {
 	uint32_t opcode = request->head->opcode;
@@ -432,6 +456,29 @@ void dispatch(const struct request *request)
 		session_reply_error(request->head->unique, ENOSYS);
 	else if (request->body_size < operation->least)
 		session_reply_error(request->head->unique, EINVAL);
-	else
+	else if (!congestion_is_on() || !may_wait(request) || !later_push(request))
 		operation->handle(request);
+}
+
+static void handle(const struct request *request)
+{
+	operations[request->head->opcode].handle(request);
+}
+
+static void serve_queued(struct fair_queue *queue)
+{
+	struct fair_item *item = fair_pop(queue);
+
+	if (item && !later_serve(item, handle))
+		device_continue(item);
+}
+
+void dispatch_continue_one(void)
+{
+	serve_queued(&backlog);
+}
+
+void dispatch_serve_slow(void)
+{
+	serve_queued(&slow_lane);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A queue of calls that is served round robin between users, and in order for each of them: a user
- * with many threads gets no more than one with a single thread.
+ * A queue that is served round robin between users, and in order for each of them: a user with many
+ * threads gets no more than one with a single thread.
  *
- * A call in it is owned by the queue: it is neither parked nor in the queue of a worker.
+ * An item in it is a call or a request (backlog.h). It is owned by the queue: a call in it is
+ * neither parked nor in the queue of a worker.
  */
 #ifndef HOST_FUSE_FAIR_H
 #define HOST_FUSE_FAIR_H
@@ -12,14 +13,18 @@
 
 struct fair_queue {
 	struct host_spinlock lock;
-	struct host_thread *first;	/* the oldest call of the next user, linked by next_user */
+	struct fair_item *first;	/* the oldest item of the next user, linked by next_user */
 };
 
-/* Appends @thread to the calls of @uid. */
-void fair_push(struct fair_queue *queue, struct host_thread *thread, u32 uid);
+/* Appends @item to those of @uid. */
+void fair_push(struct fair_queue *queue, struct fair_item *item, u32 uid);
 
-/* Takes the oldest call of the next user; NULL: none. */
-struct host_thread *fair_pop(struct fair_queue *queue);
+/* Takes the oldest item of the next user; NULL: none. */
+struct fair_item *fair_pop(struct fair_queue *queue);
+
+/* Is there an item for which @is_it(item, @arg)? */
+bool fair_has(struct fair_queue *queue, bool (*is_it)(const struct fair_item *item, u64 arg),
+	      u64 arg);
 
 /* Racy, and cheap. */
 static inline bool fair_is_empty(struct fair_queue *queue)

@@ -95,6 +95,15 @@ struct host_map {
 /* Size of the largest ioctl argument, which has 48 bytes, and some spare. */
 #define HOST_ARG_SIZE 64
 
+/* In a queue that is fair between users (fair.h). */
+struct fair_item {
+	struct fair_item *next;		/* of the same user */
+	struct fair_item *next_user;
+	struct fair_item *last_of_user;
+	u32 uid;
+	bool is_request;		/* else a call: in a struct host_thread */
+};
+
 struct pending_files;
 
 /* A calling thread and its call. */
@@ -111,11 +120,8 @@ struct host_thread {
 	u64 deadline_ns;		/* of the wait; 0: none */
 	u32 stamp;			/* the period of its begin (expire.h) */
 	_Alignas(8) char arg[HOST_ARG_SIZE];
-	struct host_thread *next_woken;	/* in the queue of the worker that woke it, or fair.c */
-	/* in a queue that is fair between users (fair.c) */
-	struct host_thread *next_user;
-	struct host_thread *last_of_user;
-	u32 queue_uid;
+	struct host_thread *next_woken;	/* in the queue of the worker that woke it */
+	struct fair_item queued;	/* in the backlog or the slow lane (backlog.h) */
 	bool not_begun;			/* there: the engine has not seen the call */
 	u8 resume_reason;		/* there, else: what it is to be resumed for */
 	struct host_thread *next_parked;	/* in its bucket of requests (park.c) */

@@ -49,8 +49,8 @@ static const struct watch_handlers watch_handlers = {
 static const struct pool_handlers pool_handlers = {
 	.serve = dispatch,
 	.finish_woken = device_finish_woken,
-	.continue_one = device_continue_one,
-	.serve_slow = device_serve_slow,
+	.continue_one = dispatch_continue_one,
+	.serve_slow = dispatch_serve_slow,
 };
 
 static unsigned int worker_count(const struct options *options)

@@ -20,7 +20,7 @@ struct worker;
 struct pool_handlers {
 	void (*serve)(const struct request *request);
 	void (*finish_woken)(void);	/* finishes the work queued at the running worker */
-	void (*continue_one)(void);	/* continues a call of the backlog, if there is one */
+	void (*continue_one)(void);	/* serves one of the backlog, if there is one */
 	void (*serve_slow)(void);	/* the same for the slow lane */
 };
 

@@ -39,6 +39,11 @@ void worker_begin_request(u64 unique)
 	advance(self, 1);
 }
 
+void worker_set_request(u64 unique)
+{
+	atomic_store_explicit(&worker_self->unique, unique, memory_order_release);
+}
+
 void worker_end_request(void)
 {
 	struct worker *self = worker_self;

@@ -62,6 +62,8 @@ void worker_set_self(struct worker *worker);
 /* The running worker begins to handle request @unique; 0: it only finishes queued work. */
 void worker_begin_request(u64 unique);
 void worker_end_request(void);
+/* The request that it works on from now on. */
+void worker_set_request(u64 unique);
 
 /* Work on the call of @thread begins: from now on a stall is due to the memory of its process. */
 void worker_begin_step(const struct host_thread *thread);

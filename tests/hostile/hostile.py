@@ -300,6 +300,7 @@ def phase(server, kinds, seconds, load=None):
             end = time.monotonic() + seconds
             while time.monotonic() < end:
                 peak = max(peak, server.memory_kib())
+                assert server.process.poll() is None, "the daemon died"
                 time.sleep(0.02)
     return {victim.kind: victim.seen for victim in all_victims}, peak
 
