@@ -194,7 +194,8 @@ static int finish_call(struct binder_thread *thread, u32 cmd, void *arg, int err
 			err = binder_resume(thread, cmd, arg, let_others_run());
 			continue;
 		}
-		timeout_ms = binder_thread_wait_timeout_ms(thread);
+		/* A read waits without limit. */
+		timeout_ms = cmd == BINDER_WRITE_READ ? 0 : binder_thread_wait_timeout_ms(thread);
 		if (timeout_ms && !deadline)
 			deadline = (jiffies + msecs_to_jiffies(timeout_ms)) ?: 1;
 		err = binder_resume(thread, cmd, arg, wait_for_work(host, deadline));

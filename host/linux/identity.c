@@ -45,15 +45,6 @@ s32 identity_pid_seen_by_current(const struct host_proc *proc)
 	return task_tgid_nr_ns(proc->task, task_active_pid_ns(current));
 }
 
-u32 identity_current_euid_seen_by(const struct host_proc *viewer)
-{
-	struct user_namespace *ns = viewer->cred->user_ns;
-	kuid_t euid = current_euid();
-
-	/* In the initial namespace, the usual case, no translation is needed. */
-	return ns == &init_user_ns ? __kuid_val(euid) : from_kuid(ns, euid);
-}
-
 u32 identity_current_euid(void)
 {
 	return from_kuid(&init_user_ns, current_euid());

@@ -5,6 +5,9 @@
 
 #include "host_types.h"
 
+#include <linux/cred.h>
+#include <linux/user_namespace.h>
+
 struct file;
 
 /* For an open of @file by the calling process. -ENOMEM. May sleep. Pair: identity_destroy(), after
@@ -17,7 +20,13 @@ s32 identity_pid(const struct host_proc *proc);
 /* The same in the pid namespace of the calling process; 0 if it has none there. */
 s32 identity_pid_seen_by_current(const struct host_proc *proc);
 /* The effective user id of the calling thread in the user namespace of @viewer. */
-u32 identity_current_euid_seen_by(const struct host_proc *viewer);
+static inline u32 identity_current_euid_seen_by(const struct host_proc *viewer)
+{
+	struct user_namespace *ns = viewer->cred->user_ns;
+
+	/* In the initial namespace, the usual case, no translation is needed. */
+	return ns == &init_user_ns ? __kuid_val(current_euid()) : from_kuid(ns, current_euid());
+}
 /* The same in the initial user namespace. */
 u32 identity_current_euid(void);
 
