@@ -13,8 +13,8 @@ VM_TESTS += module:life module:events module:stages module:reclaim module:accoun
 module.life.needs := $(BIN)/anybinder-conformance module-newest module-6.1
 module.life.run = $(MODULE_TESTS)/run newest 6.1
 
-module.events.needs := $(BIN)/anybinder-conformance module-6.12 module-6.1
-module.events.run = $(MODULE_TESTS)/events 6.12 6.1
+module.events.needs := $(BIN)/anybinder-conformance module-newest module-6.1
+module.events.run = $(MODULE_TESTS)/events newest 6.1
 
 module.stages.needs := $(BIN)/anybinder $(BIN)/bench-ipc module-6.12 module-6.1
 module.stages.run = $(MODULE_TESTS)/stages 6.12 6.1
