@@ -2,9 +2,10 @@
 #
 # Attacks of one user on the others, each a script of tests/hostile, as root, who becomes the users.
 #
-#   files        files that do not close, processes that cannot be looked at, the injector; no long form
+#   files        files that do not close, processes that cannot be looked at, the injector
 #   flood        as many requests as many threads can make
 #   freeze       BINDER_FREEZE of another user's process
+#   hanging      the attacks of files; long form only
 #   memory       nodes without end, calls with many objects, long reports
 #   opens        opens without end, as several users of a namespace, with few descriptors
 #   odd          receivers of files that are traced, stopped, frozen, ...
@@ -20,7 +21,7 @@
 #   make hostile-docs       puts that table into docs/SECURITY.md
 HOSTILE_DIR := tests/hostile
 HOSTILE_ATTACKS := stream flood freeze memory odd opens recycled scarce slow_memory
-HOSTILE_LONG := timeout
+HOSTILE_LONG := hanging timeout
 
 LONG_TESTS += hostile:table
 TESTS += $(HOSTILE_ATTACKS:%=hostile:%) hostile:files
