@@ -64,6 +64,7 @@ static bool watch_server(pid_t server, int life, int signals, bool *stopping)
 			*stopping = true;
 			ready_announce_end();
 			kill(server, SIGTERM);
+			kill(server, SIGCONT);
 		}
 		if (!fds[0].revents)
 			continue;

@@ -316,6 +316,11 @@ def daemon_of(world, arguments):
     return json.loads(text)
 
 
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(child) for child in file.read().split()]
+
+
 def test_daemon_that_is_stopped(world):
     """A daemon of ours that does not answer: `down` clears it."""
     mount = world.file("mount")
@@ -324,7 +329,8 @@ def test_daemon_that_is_stopped(world):
     check(status == 0, text)
     pid = daemon_of(world, arguments)["daemon"]["pid"]
     try:
-        os.kill(pid, signal.SIGSTOP)
+        for one in (pid, *children_of(pid)):
+            os.kill(one, signal.SIGSTOP)
         status, text = world.run(0, *arguments, "status")
         check(status == 4 and "anybinder down" in text, "status", status, text)
         check_refused(world.run(0, *arguments, "up"), "does not answer", "anybinder down")
