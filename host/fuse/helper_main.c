@@ -14,6 +14,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -94,9 +95,14 @@ void helper_main(void)
 {
 	static _Alignas(8) char buffer[sizeof(struct helper_message) +
 				       HELPER_NUMBERS_MAX * sizeof(s32)];
+	sigset_t set;
 	int attached;
 
 	prctl(PR_SET_NAME, HELPER_NAME);
+	/* in all threads: see inject_start() */
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	/* what the daemon inherited, and a directory, must not be kept by a helper that is stuck */
 	closefrom(HELPER_CONTROL + 1);
 	if (chdir("/") || fcntl(HELPER_CONTROL, F_SETFD, FD_CLOEXEC))

@@ -447,6 +447,23 @@ def a_receiver_with_bad_code_stops_no_other_files(directory):
         inject_into(this, receive_with_bad_code)
 
 
+def no_stop_of_a_receiver_is_missed(directory):
+    """A lost SIGCHLD would be noticed 10 ms later, at each of several stops."""
+    def send(path):
+        client = Client(path)
+        times = []
+        for _ in range(20):
+            begin = time.monotonic()
+            codes = send_file(client, [0])
+            while binder_client.BR_REPLY not in codes:
+                codes = [code for code, _ in client.write_read(b"", 256)]
+            times.append(time.monotonic() - begin)
+        assert sorted(times)[4] < 0.008, times
+
+    with attacked(directory) as this:
+        run_child(send, this.path(), uid=attack.OTHER)
+
+
 # ---- the helper itself --------------------------------------------------------------------------
 
 def helper_of(parent):
