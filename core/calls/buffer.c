@@ -68,17 +68,16 @@ int binder_buffer_free_command(struct binder_thread *thread, u64 ptr)
 	struct binder_buffer *buffer;
 	int err = 0;
 
-	buffer = binder_alloc_claim_buffer(&proc->alloc, ptr, &err);
+	buffer = binder_alloc_claim_buffer(&proc->alloc, ptr,
+					   thread->long_command ? ~0u : BINDER_LONG_OBJECTS, &err);
+	if (binder_thread_put_off(thread, err == -E2BIG))
+		return BINDER_AGAIN;
 	if (!buffer) {
 		host_log(HOST_LOG_USER_ERROR, "%d:%d BC_FREE_BUFFER: %s", proc->pid, thread->tid,
 			 err == -EPERM ?
 				 "buffer not owned by this process, or already freed" :
 				 "no such buffer");
 		return 0;
-	}
-	if (binder_thread_put_off(thread, buffer->nr_resources > BINDER_LONG_OBJECTS)) {
-		binder_alloc_unclaim_buffer(&proc->alloc, buffer);
-		return BINDER_AGAIN;
 	}
 	if (!is_detached_racy(buffer)) {
 		binder_lock(&proc->inner_lock);

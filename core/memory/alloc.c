@@ -262,7 +262,8 @@ static void claim_alocked(struct binder_alloc *alloc, struct binder_buffer *buff
 	buffer->released = true;
 }
 
-struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 ptr, int *err)
+struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 ptr, u32 most,
+						int *err)
 {
 	struct binder_buffer *buffer = NULL;
 
@@ -274,19 +275,15 @@ struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 
 		BINDER_COVER(BUFFER_NOT_FREEABLE);
 		*err = -EPERM;
 		buffer = NULL;
+	} else if (buffer && buffer->nr_resources > most) {
+		*err = -E2BIG;
+		buffer = NULL;
 	} else if (buffer) {
 		*err = 0;
 		claim_alocked(alloc, buffer);
 	}
 	binder_unlock(&alloc->lock);
 	return buffer;
-}
-
-void binder_alloc_unclaim_buffer(struct binder_alloc *alloc, struct binder_buffer *buffer)
-{
-	binder_lock(&alloc->lock);
-	buffer->claimed = false;
-	binder_unlock(&alloc->lock);
 }
 
 struct binder_buffer *binder_alloc_first_delivered(struct binder_alloc *alloc)

@@ -105,11 +105,11 @@ void binder_alloc_free_buffer(struct binder_alloc *alloc, struct binder_buffer *
  * drops its resources and then calls binder_alloc_free_buffer(). Its space is free at once,
  * in the same locked section, unless it has to be zeroed first (clear_on_free) or keeps
  * resources. NULL and
- * *@err: -ENOENT no such buffer; -EPERM not delivered yet, or already being freed.
+ * *@err: -ENOENT no such buffer; -EPERM not delivered yet, or already being freed; -E2BIG it
+ * has more than @most resources.
  */
-struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 ptr, int *err);
-/* Undoes it, for a buffer that keeps resources. */
-void binder_alloc_unclaim_buffer(struct binder_alloc *alloc, struct binder_buffer *buffer);
+struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 ptr, u32 most,
+						int *err);
 /* The buffer is delivered: its receiver may free it from now on. */
 static inline void binder_buffer_allow_user_free(struct binder_buffer *buffer)
 {

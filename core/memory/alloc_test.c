@@ -152,20 +152,20 @@ TEST(buffer_claim)
 	int err;
 
 	begin(&w, SIZE);
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, 0, &err) && err == -ENOENT);
+	CHECK(!binder_alloc_claim_buffer(&w.alloc, 0, ~0u, &err) && err == -ENOENT);
 	a = get(&w, 100, false, 1, &err);
 	address = binder_buffer_address(&w.alloc, a);
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, &err) && err == -EPERM);
+	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, ~0u, &err) && err == -EPERM);
 	binder_buffer_allow_user_free(a);
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, address + 8, &err) && err == -ENOENT);
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, address - 8, &err) && err == -ENOENT);
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, 0, &err) && err == -ENOENT);
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, (u64)-1, &err) && err == -ENOENT);
-	CHECK(binder_alloc_claim_buffer(&w.alloc, address, &err) == a && !err);
+	CHECK(!binder_alloc_claim_buffer(&w.alloc, address + 8, ~0u, &err) && err == -ENOENT);
+	CHECK(!binder_alloc_claim_buffer(&w.alloc, address - 8, ~0u, &err) && err == -ENOENT);
+	CHECK(!binder_alloc_claim_buffer(&w.alloc, 0, ~0u, &err) && err == -ENOENT);
+	CHECK(!binder_alloc_claim_buffer(&w.alloc, (u64)-1, ~0u, &err) && err == -ENOENT);
+	CHECK(binder_alloc_claim_buffer(&w.alloc, address, ~0u, &err) == a && !err);
 	CHECK(!w.alloc.nr_buffers); /* the space is free */
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, &err) && err == -ENOENT);
+	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, ~0u, &err) && err == -ENOENT);
 	binder_alloc_free_buffer(&w.alloc, a);
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, &err) && err == -ENOENT);
+	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, ~0u, &err) && err == -ENOENT);
 	a = get(&w, 0, false, 1, &err);
 	/* nothing left of the last use */
 	CHECK(!a->claimed && !a->released && !a->user_free && !a->transaction);
@@ -184,9 +184,9 @@ TEST(buffer_claim_before_zeroing)
 	address = binder_buffer_address(&w.alloc, a);
 	a->clear_on_free = true;
 	binder_buffer_allow_user_free(a);
-	CHECK(binder_alloc_claim_buffer(&w.alloc, address, &err) == a && !err);
+	CHECK(binder_alloc_claim_buffer(&w.alloc, address, ~0u, &err) == a && !err);
 	CHECK(w.alloc.nr_buffers == 1); /* no other buffer gets the space before it is zeroed */
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, &err) && err == -EPERM);
+	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, ~0u, &err) && err == -EPERM);
 	binder_alloc_free_buffer(&w.alloc, a);
 	CHECK(!w.alloc.nr_buffers);
 	end(&w);
