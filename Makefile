@@ -44,6 +44,9 @@ PYTHON := python3
 need = $(if $(shell command -v $(1)),,$(error $(notdir $(1)) is missing: `make setup` installs \
 	what building and testing need (Debian; once, as root)))
 
+# One version for all programs and packages.
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' tools/Cargo.toml | head -1)
+
 WARN := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wshadow \
 	-Wundef -Wvla -Wno-unused-parameter -Wno-missing-field-initializers
 CFLAGS   := -std=gnu11 -O2 -g -fno-strict-aliasing -fno-common -pthread $(WARN) $(EXTRA_CFLAGS)

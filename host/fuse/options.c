@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #ifndef ANYBINDER_VERSION
-#define ANYBINDER_VERSION "0.1"
+#define ANYBINDER_VERSION "unknown"
 #endif
 
 struct option_def {

@@ -82,6 +82,8 @@ enum Command {
     #[command(hide = true)]
     ManagerCheck(device::DeviceOption),
     #[command(hide = true)]
+    Generate(command::generate::Arguments),
+    #[command(hide = true)]
     DemoService,
     #[command(hide = true)]
     DemoClient(command::demo_client::Arguments),
@@ -203,6 +205,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Ps => command::ps::run(&context),
         Command::Servicemanager(arguments) => command::servicemanager::run(&context, &arguments),
         Command::ManagerCheck(option) => command::manager_check::run(&context, &option),
+        Command::Generate(arguments) => command::generate::run(&mut command_line(), &arguments),
         Command::DemoService => addints::run(&context),
         Command::DemoClient(arguments) => command::demo_client::run(&context, &arguments),
         Command::AddintsClient(arguments) => bench::addints::client::run(&context, &arguments),

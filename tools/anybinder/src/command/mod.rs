@@ -5,6 +5,7 @@ pub mod demo;
 pub mod demo_client;
 pub mod doctor;
 pub mod down;
+pub mod generate;
 pub mod list;
 pub mod manager_check;
 pub mod ping;

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `anybinder generate DIR`: manual pages and completions, from the definitions that `--help` is
+//! made from. For `make install`.
+use anybinder_mount::error::{Doing, Result};
+use anybinder_mount::process::find_program;
+use clap_complete::Shell;
+use clap_mangen::roff::{bold, roman, Roff};
+use clap_mangen::Man;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Where each shell looks for completions, below the data directory.
+const COMPLETIONS: [(Shell, &str); 3] = [
+    (Shell::Bash, "bash-completion/completions/anybinder"),
+    (Shell::Zsh, "zsh/site-functions/_anybinder"),
+    (Shell::Fish, "fish/vendor_completions.d/anybinder.fish"),
+];
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The data directory, e.g. /usr/share
+    directory: PathBuf,
+}
+
+fn write(path: &Path, text: &[u8]) -> Result<()> {
+    let parent = path.parent().unwrap_or(path);
+    fs::create_dir_all(parent)
+        .and_then(|()| fs::write(path, text))
+        .doing(|| format!("writing {}", path.display()))
+}
+
+/// A page for the command and one for each of its subcommands, theirs included.
+fn write_pages(directory: &Path, command: &clap::Command, name: &str) -> Result<()> {
+    let page = command
+        .clone()
+        .name(name.to_string())
+        .bin_name(name.replace('-', " "));
+    let mut text = Vec::new();
+    Man::new(page)
+        .render(&mut text)
+        .doing(|| format!("making the manual page of {name}"))?;
+    write(&directory.join(format!("{name}.1")), &text)?;
+    let subcommands = command.get_subcommands();
+    for subcommand in subcommands.filter(|one| !one.is_hide_set() && one.get_name() != "help") {
+        write_pages(
+            directory,
+            subcommand,
+            &format!("{name}-{}", subcommand.get_name()),
+        )?;
+    }
+    Ok(())
+}
+
+/// The page of the daemon, which is no Rust program: the text of its `--help`.
+fn daemon_page() -> Result<Vec<u8>> {
+    let doing = || "asking anybinderd for its options".to_string();
+    let output = std::process::Command::new(find_program("anybinderd")?)
+        .arg("--help")
+        .output()
+        .doing(doing)?;
+    let help = String::from_utf8(output.stdout).doing(doing)?;
+    let (usage, rest) = help.split_once('\n').unwrap_or((&help, ""));
+    let (description, options) = rest.split_once("\n\n").unwrap_or((rest, ""));
+    let mut page = Roff::new();
+    page.control("TH", ["anybinderd", "8"])
+        .control("SH", ["NAME"])
+        .text([roman(
+            "anybinderd - Android Binder devices served from user space",
+        )])
+        .control("SH", ["SYNOPSIS"])
+        .text([bold(usage.trim_start_matches("Usage: "))])
+        .control("SH", ["DESCRIPTION"])
+        .text([roman(description)])
+        .control("SH", ["OPTIONS"])
+        .control("nf", [])
+        .text([roman(options)])
+        .control("fi", [])
+        .control("SH", ["SEE ALSO"])
+        .text([bold("anybinder"), roman("(1)")]);
+    Ok(page.to_roff().into_bytes())
+}
+
+pub fn run(command: &mut clap::Command, arguments: &Arguments) -> Result<ExitCode> {
+    let data = &arguments.directory;
+    write_pages(&data.join("man/man1"), command, "anybinder")?;
+    write(&data.join("man/man8/anybinderd.8"), &daemon_page()?)?;
+    for (shell, path) in COMPLETIONS {
+        let mut text = Vec::new();
+        clap_complete::generate(shell, command, "anybinder", &mut text);
+        write(&data.join(path), &text)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
