@@ -193,6 +193,7 @@ fn draw(all: &[Rounds; 2], path: &Path) -> chart::Outcome {
     let mut lines = Vec::new();
     for (name, rounds) in WAYS.iter().zip(all) {
         lines.push(Line {
+            bars: Vec::new(),
             name: name.to_string(),
             points: chart::tail_points(figures::curve(&rounds.histogram()?)),
         });
@@ -204,7 +205,7 @@ fn draw(all: &[Rounds; 2], path: &Path) -> chart::Outcome {
         ticks: chart::tail_ticks(),
         lines,
     };
-    chart::draw(path, &[chart], 1, &WAYS.map(String::from))
+    chart::draw(path, &[chart], 1, &WAYS.map(String::from), &[])
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {

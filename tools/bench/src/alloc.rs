@@ -296,6 +296,7 @@ fn draw(runs: &[Run], path: &Path) -> chart::Outcome {
             }
             let histogram = histogram_of(class.histogram_ns.iter().copied())?;
             lines.push(Line {
+                bars: Vec::new(),
                 name: class.class.clone(),
                 points: chart::tail_points(curve(&histogram)),
             });
@@ -308,7 +309,7 @@ fn draw(runs: &[Run], path: &Path) -> chart::Outcome {
             lines,
         });
     }
-    chart::draw(path, &charts, 2.min(charts.len()), &names)
+    chart::draw(path, &charts, 2.min(charts.len()), &names, &[])
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Pictures of figures (SVG): rows of charts under a legend.
+use crate::document;
 use plotters::coord::combinators::LogCoord;
 use plotters::prelude::*;
 use std::error::Error;
@@ -11,6 +12,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
 const CHART: (u32, u32) = (460, 340);
 const LEGEND_HEIGHT: u32 = 40;
+const NOTE_HEIGHT: u32 = 18;
 const COLOURS: [RGBColor; 10] = [
     RGBColor(42, 111, 219),
     RGBColor(217, 130, 43),
@@ -28,6 +30,8 @@ const COLOURS: [RGBColor; 10] = [
 pub struct Line {
     pub name: String,
     pub points: Vec<(f64, f64)>,
+    /// The lowest and the highest y over the rounds, for each x that has a bar.
+    pub bars: Vec<(f64, f64, f64)>,
 }
 
 /// One chart: its axes are logarithmic.
@@ -113,6 +117,11 @@ fn draw_chart(area: &Area, chart: &Chart, names: &[String]) -> Outcome {
         let number = names.iter().position(|name| *name == line.name);
         let style = colour(number.unwrap_or(0)).stroke_width(2);
         context.draw_series(LineSeries::new(line.points.iter().copied(), style))?;
+        let bars = line.bars.iter().filter(|bar| bar.1 > 0.0);
+        let bars = bars.map(|(x, low, high)| {
+            PathElement::new(vec![(*x, *low), (*x, *high)], style.stroke_width(1))
+        });
+        context.draw_series(bars)?;
         if line.points.len() <= chart.ticks.len() {
             let dots = line
                 .points
@@ -128,14 +137,25 @@ fn draw_chart(area: &Area, chart: &Chart, names: &[String]) -> Outcome {
 ///
 /// * `columns`: charts in a row
 /// * `names`: all lines, in the order of their colours
-pub fn draw(path: &Path, charts: &[Chart], columns: usize, names: &[String]) -> Outcome {
+/// * `notes`: what the figures cannot show, below the charts with the machine and the date
+pub fn draw(
+    path: &Path,
+    charts: &[Chart],
+    columns: usize,
+    names: &[String],
+    notes: &[String],
+) -> Outcome {
+    let mut below = vec![document::caption()];
+    below.extend(notes.iter().map(|note| format!("Note: {note}")));
     let columns = columns.max(1);
     let rows = charts.len().div_ceil(columns) as u32;
     let width = (CHART.0 * columns as u32).max(names.len() as u32 * 120);
-    let size = (width, CHART.1 * rows + LEGEND_HEIGHT);
+    let charts_end = CHART.1 * rows + LEGEND_HEIGHT;
+    let size = (width, charts_end + NOTE_HEIGHT * below.len() as u32 + 8);
     let root = SVGBackend::new(path, size).into_drawing_area();
     root.fill(&WHITE)?;
-    let (legend, body) = root.split_vertically(LEGEND_HEIGHT);
+    let (above, notes_area) = root.split_vertically(charts_end);
+    let (legend, body) = above.split_vertically(LEGEND_HEIGHT);
     let step = (size.0 / names.len().max(1) as u32).min(150) as i32;
     for (number, name) in names.iter().enumerate() {
         let x = 20 + step * number as i32;
@@ -146,6 +166,10 @@ pub fn draw(path: &Path, charts: &[Chart], columns: usize, names: &[String]) -> 
     let areas = body.split_evenly((rows as usize, columns));
     for (area, chart) in areas.iter().zip(charts) {
         draw_chart(area, chart, names)?;
+    }
+    for (number, note) in below.iter().enumerate() {
+        let at = (20, number as i32 * NOTE_HEIGHT as i32);
+        notes_area.draw(&Text::new(note.clone(), at, ("sans-serif", 12)))?;
     }
     root.present()?;
     Ok(())

@@ -34,6 +34,42 @@ pub fn publish(
     print()
 }
 
+/// How many processes can run at the same time.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The machine and the time, in one line below a picture.
+pub fn caption() -> String {
+    let machine = machine();
+    let text = |name: &str| machine[name].as_str().unwrap_or("unknown").to_string();
+    format!(
+        "{}, {} cores, Linux {}, {}; all scales are logarithmic",
+        text("cpu"),
+        cores(),
+        text("kernel"),
+        text("date")
+    )
+}
+
+/// The date of today in UTC, as 2026-01-31.
+fn date() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let seconds = now.map_or(0, |since| since.as_secs()) as libc::time_t;
+    // SAFETY: gmtime_r writes to a structure of ours, for which zeros are valid.
+    let day = unsafe {
+        let mut day: libc::tm = std::mem::zeroed();
+        libc::gmtime_r(&raw const seconds, &raw mut day);
+        day
+    };
+    format!(
+        "{:04}-{:02}-{:02}",
+        day.tm_year + 1900,
+        day.tm_mon + 1,
+        day.tm_mday
+    )
+}
+
 /// The machine that the figures were measured on.
 pub fn machine() -> Value {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
@@ -49,7 +85,8 @@ pub fn machine() -> Value {
     serde_json::json!({
         "kernel": read("/proc/sys/kernel/osrelease").trim(),
         "cpu": model,
-        "cores": std::thread::available_parallelism().map_or(0, usize::from),
+        "cores": cores(),
+        "date": date(),
         "load_average": load,
     })
 }

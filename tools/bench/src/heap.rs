@@ -313,6 +313,7 @@ fn document_of(outcomes: &[Outcome], arguments: &Arguments) -> Value {
 fn draw(path: &Path, outcomes: &[Outcome]) -> chart::Outcome {
     let lines = |points: fn(&Outcome) -> Vec<(f64, f64)>| {
         let named = outcomes.iter().map(|outcome| Line {
+            bars: Vec::new(),
             name: outcome.locking.to_string(),
             points: points(outcome),
         });
@@ -345,7 +346,7 @@ fn draw(path: &Path, outcomes: &[Outcome]) -> chart::Outcome {
         },
     ];
     let names: Vec<String> = LOCKING_MODES.iter().map(ToString::to_string).collect();
-    chart::draw(path, &charts, charts.len(), &names)
+    chart::draw(path, &charts, charts.len(), &names, &[])
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {

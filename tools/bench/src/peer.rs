@@ -62,7 +62,8 @@ const KNOWN: [Known; 10] = [
     Known {
         name: "binder-global",
         daemon: Some(|directory| daemon::anybinderd(directory, &["--locking", "global"])),
-        about: "the same with one lock for everything",
+        is_floor: true,
+        about: "when named: the same with one lock for everything",
         ..BINDER
     },
     Known {

@@ -36,7 +36,8 @@ impl Progress {
             self.last_line = Instant::now();
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
             let spent_s = self.start.elapsed().as_secs();
-            eprintln!("{done} of {all} done after {spent_s} s: {what}");
+            let left_s = (all - done) * spent_s / done.max(1);
+            eprintln!("{done} of {all} done after {spent_s} s, about {left_s} s left: {what}");
         }
     }
 

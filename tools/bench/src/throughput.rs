@@ -3,7 +3,7 @@
 use crate::cell::{Cell, Length, Size};
 use crate::daemon::{self, Scratch};
 use crate::document;
-use crate::figures::{self, Figures, Rounds};
+use crate::figures::{self, Rounds};
 use crate::peer::{self, Device, Peer};
 use crate::progress::Progress;
 use crate::scheduling::SchedulingOptions;
@@ -15,8 +15,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+mod csv;
+mod limits;
 mod pictures;
 mod results;
+mod table;
 
 use results::{Group, Results};
 
@@ -66,6 +69,10 @@ pub struct Arguments {
 
     #[command(flatten)]
     scheduling: SchedulingOptions,
+
+    /// Print comma-separated values, a line for each round of each peer
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
 
     /// Directory for throughput.json and throughput.svg
     #[arg(long, value_name = "DIR")]
@@ -124,78 +131,6 @@ fn measure_all(arguments: &Arguments, peers: &[Peer]) -> Result<Results> {
     Ok(results)
 }
 
-/// A column of the table: its heading, how wide, how many decimals, which figure.
-type Column = (&'static str, usize, usize, fn(&Figures) -> Option<f64>);
-
-const BEFORE: [Column; 4] = [
-    ("min us", 9, 1, |one| Some(one.min_us)),
-    ("avg us", 9, 1, |one| Some(one.avg_us)),
-    ("p50 us", 9, 1, |one| Some(one.p50_us)),
-    ("p99 us", 10, 1, |one| Some(one.p99_us)),
-];
-const AFTER: [Column; 3] = [
-    ("calls/s", 11, 0, |one| Some(one.calls_per_s)),
-    ("ends us", 9, 1, |one| Some(one.user_us + one.system_us)),
-    ("daemon us", 10, 1, |one| one.daemon_us),
-];
-
-fn cells(columns: &[Column], rounds: &Rounds) -> String {
-    let texts = columns.iter().map(|(_, width, decimals, figure)| {
-        rounds
-            .median(figure)
-            .map_or(format!("{:>width$}", "-"), |value| {
-                format!("{value:>width$.decimals$}")
-            })
-    });
-    texts.collect()
-}
-
-fn headings(columns: &[Column]) -> String {
-    let texts = columns
-        .iter()
-        .map(|(heading, width, ..)| format!("{heading:>width$}"));
-    texts.collect()
-}
-
-fn table_line(name: &str, rounds: &Rounds, first: &Rounds, is_first: bool) -> Result<String> {
-    if rounds.figures.is_empty() {
-        return Ok(format!("  {name:14} did not run"));
-    }
-    let tail_us = rounds.histogram()?.value_at_quantile(0.999) as f64 / 1000.0;
-    let times = match first.ratio(rounds, |one| one.p50_us) {
-        Some(ratio) if !is_first => format!("{ratio:.2}"),
-        _ => String::new(),
-    };
-    Ok(format!(
-        "  {name:14}{}{tail_us:>10.1}{}{times:>9}",
-        cells(&BEFORE, rounds),
-        cells(&AFTER, rounds)
-    ))
-}
-
-fn print_table(results: &Results, arguments: &Arguments) -> Result<()> {
-    println!(
-        "medians over {} rounds (p99.9: over all calls); ends, daemon: processor time per call;\n\
-         the last column: p50 of {} divided by p50 of the line\n",
-        arguments.rounds, results.peers[0]
-    );
-    println!(
-        "  {:14}{}{:>10}{}{:>9}",
-        "",
-        headings(&BEFORE),
-        "p99.9 us",
-        headings(&AFTER),
-        "x this"
-    );
-    for (group, all) in &results.groups {
-        println!("{}", group.name());
-        for (number, (name, rounds)) in results.peers.iter().zip(all).enumerate() {
-            println!("{}", table_line(name, rounds, &all[0], number == 0)?);
-        }
-    }
-    Ok(())
-}
-
 fn cell_document(group: &Group, peer: &str, rounds: &Rounds) -> Result<Value> {
     let histogram = rounds.histogram()?;
     Ok(json!({
@@ -205,6 +140,7 @@ fn cell_document(group: &Group, peer: &str, rounds: &Rounds) -> Result<Value> {
         "reply_bytes": group.size.reply_bytes,
         "quantiles": figures::quantiles(&histogram),
         "distribution": figures::curve(&histogram),
+        "spread_percent": limits::spread_percent(rounds, |one| one.calls_per_s),
         "rounds": rounds.figures.iter().map(|(number, one)| {
             let mut value = serde_json::to_value(one).expect("own types become JSON");
             value["round"] = json!(number);
@@ -231,6 +167,7 @@ fn document_of(results: &Results, arguments: &Arguments) -> Result<Value> {
         "peers": results.peers,
         "cells": cells,
         "failures": results.failures,
+        "warnings": limits::warnings(results, document::cores()),
     }))
 }
 
@@ -259,7 +196,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         "throughput",
         &document,
         |path| pictures::draw(path, &results),
-        || print_table(&results, arguments),
+        || match arguments.csv {
+            true => csv::print(&results),
+            false => table::print(&results, arguments.rounds),
+        },
     )?;
     match results.failures.len() {
         0 => Ok(ExitCode::SUCCESS),

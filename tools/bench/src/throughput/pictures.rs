@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The picture of a comparison.
+use super::limits;
 use super::results::Results;
 use crate::chart::{self, Chart, Line, Outcome};
-use crate::figures;
+use crate::document;
+use crate::figures::{self, Rounds};
 use std::path::Path;
 
 /// Draws throughput against pairs, a chart for each size, and below them the latency distributions.
@@ -35,7 +37,11 @@ pub fn draw(path: &Path, results: &Results) -> Outcome {
             ticks: of_size(*size)
                 .map(|(group, _)| (f64::from(group.pairs), group.pairs.to_string()))
                 .collect(),
-            lines: named_lines(&results.peers, line),
+            lines: with_bars(named_lines(&results.peers, line), |number| {
+                of_size(*size)
+                    .filter_map(|(group, all)| bar(group.pairs, &all[number]))
+                    .collect()
+            }),
         });
     }
     for size in &sizes {
@@ -55,13 +61,33 @@ pub fn draw(path: &Path, results: &Results) -> Outcome {
             lines: named_lines(&results.peers, line),
         });
     }
-    chart::draw(path, &charts, sizes.len(), &results.peers)
+    let notes = limits::warnings(results, document::cores());
+    chart::draw(path, &charts, sizes.len(), &results.peers, &notes)
+}
+
+/// The slowest and the fastest round.
+fn bar(pairs: u32, rounds: &Rounds) -> Option<(f64, f64, f64)> {
+    let rates = || rounds.figures.iter().map(|(_, one)| one.calls_per_s);
+    let low = rates().min_by(f64::total_cmp)?;
+    let high = rates().max_by(f64::total_cmp)?;
+    Some((f64::from(pairs), low, high))
+}
+
+fn with_bars(lines: Vec<Line>, bars: impl Fn(usize) -> Vec<(f64, f64, f64)>) -> Vec<Line> {
+    let lines = lines.into_iter().enumerate();
+    lines
+        .map(|(number, line)| Line {
+            bars: bars(number),
+            ..line
+        })
+        .collect()
 }
 
 fn named_lines(names: &[String], points: impl Fn(usize) -> Vec<(f64, f64)>) -> Vec<Line> {
     let lines = names.iter().enumerate().map(|(number, name)| Line {
         name: name.clone(),
         points: points(number),
+        bars: Vec::new(),
     });
     lines.collect()
 }
