@@ -263,6 +263,7 @@ static bool is_in_client_memory(const struct worker *worker)
 	char path[64];
 	char text[128];
 	ssize_t got;
+	int number;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", worker->tid);
@@ -273,7 +274,10 @@ static bool is_in_client_memory(const struct worker *worker)
 	close(fd);
 	text[got > 0 ? got : 0] = 0;
 	/* "running" is converted to 0, the number of read(2) */
-	return atoi(text) == SYS_process_vm_readv || atoi(text) == SYS_process_vm_writev;
+	number = atoi(text);
+	/* session_notify_store() waits for a page of which a read is not answered yet */
+	return number == SYS_process_vm_readv || number == SYS_process_vm_writev ||
+	       number == SYS_writev;
 }
 
 /* Counts @worker as stuck, and has its queued work finished. Pool lock held. */
