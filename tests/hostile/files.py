@@ -483,6 +483,7 @@ def helper_of(parent):
 
 def kill_helper(daemon):
     server = daemon.server_pid()
+    until(lambda: helper_of(server))
     first = helper_of(server)
     os.kill(first, signal.SIGKILL)
     until(lambda: helper_of(server) not in (0, first))
@@ -511,7 +512,9 @@ def the_helper_ends_with_the_daemon(directory):
     os.chmod(directory, 0o755)
     for how in (signal.SIGTERM, signal.SIGKILL):
         with Daemon(directory, *OPTIONS) as daemon:
-            helper = helper_of(daemon.server_pid())
+            server = daemon.server_pid()
+            until(lambda: helper_of(server))    # it has its name a moment after its start
+            helper = helper_of(server)
             with open(f"/proc/{helper}/maps", encoding="utf-8") as maps:
                 assert "memfd:binder" not in maps.read(), "the helper has a buffer"
             links = [os.readlink(f"/proc/{helper}/fd/{fd}") for fd in
