@@ -3,6 +3,11 @@
 #include "pair.h"
 #include "check.h"
 
+static bool is_wanted(const struct host_proc *proc, void *sim)
+{
+	return proc->sim == sim;
+}
+
 TEST(reclaim_evicts_available_pages)
 {
 	struct binder_transaction_data tr;
@@ -18,7 +23,8 @@ TEST(reclaim_evicts_available_pages)
 	CHECK(world_write_read(p.s, false) == 0);
 	CHECK(binder_idle_pages() == 1);
 	CHECK(!binder_shrink(0));
-	CHECK(binder_shrink(100) == 1);
+	CHECK(!binder_shrink_some(100, is_wanted, p.client->sim));
+	CHECK(binder_shrink_some(100, is_wanted, p.server->sim) == 1);
 	CHECK(!binder_idle_pages());
 	CHECK(pair_end(&p));
 }
