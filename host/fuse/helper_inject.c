@@ -118,7 +118,8 @@ static struct slot *get_slot(u32 uid, int *error)
 			if (!is_overdue(slot))
 				return slot;
 			nr++;
-		} else if (!slot->nr_jobs && (!idle || (!idle->injector && slot->injector))) {
+		} else if (!slot->nr_jobs && (!slot->injector || inject_is_idle(slot->injector)) &&
+			   (!idle || (!idle->injector && slot->injector))) {
 			idle = slot;
 		}
 	}

@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 #include "inject_arch.h"
+#include "inject_mask.h"
 #include "inject_plan.h"
 
 #ifdef INJECT_UNSUPPORTED
@@ -47,6 +48,11 @@ void inject_submit(struct injector *injector, struct inject_job *job)
 	job->armed(job, -ENOSYS);
 }
 
+bool inject_is_idle(const struct injector *injector)
+{
+	return true;
+}
+
 void inject_stop(struct injector *injector)
 {
 }
@@ -58,8 +64,6 @@ void inject_stop(struct injector *injector)
 /* How long inject_stop() waits beyond the timeout for a tracee in one of the plan's calls. */
 #define STUCK_MS 2000
 #define NR_BUCKETS 64
-/* The kernel's size of a signal mask, in bytes. */
-#define MASK_SIZE 8
 
 enum tracee_state {
 	TRACEE_SEIZED,
@@ -95,6 +99,7 @@ struct injector {
 	/* Private to the thread. */
 	struct tracee *buckets[NR_BUCKETS];
 	int nr_tracees;
+	bool idle;			/* read by others */
 };
 
 static pthread_mutex_t injectors_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -136,25 +141,6 @@ static void end_tracee(struct injector *injector, struct tracee *tracee, int err
 	inject_plan_end(&tracee->plan);
 	notify_done(tracee, err);
 	free(tracee);
-}
-
-static int set_mask(pid_t tid, uint64_t mask)
-{
-	return ptrace(PTRACE_SETSIGMASK, tid, MASK_SIZE, &mask) < 0 ? -errno : 0;
-}
-
-/*
- * @mask and all signals but those of faults: if such a signal is blocked, the kernel resets its
- * handler when a fault raises it.
- */
-static uint64_t quiet_mask(uint64_t mask)
-{
-	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
-	uint64_t quiet = ~0ull;
-
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
-		quiet &= ~(1ull << (faults[i] - 1));
-	return quiet | mask;
 }
 
 /*
@@ -221,7 +207,7 @@ static int save_state(struct tracee *tracee)
 		return -ENOSYS;
 	tracee->plan.stack_limit = inject_stack_limit(&tracee->regs);
 	tracee->plan.narrow = inject_regs_narrow(&tracee->regs);
-	if (ptrace(PTRACE_GETSIGMASK, tracee->tid, MASK_SIZE, &tracee->mask) < 0)
+	if (ptrace(PTRACE_GETSIGMASK, tracee->tid, INJECT_MASK_SIZE, &tracee->mask) < 0)
 		return -errno;
 	return set_mask(tracee->tid, quiet_mask(tracee->mask));
 }
@@ -304,7 +290,7 @@ static void signal_stop(struct injector *injector, struct tracee *tracee, int si
 		return;
 	}
 	if (tracee->state != TRACEE_SEIZED &&
-	    ptrace(PTRACE_GETSIGMASK, tracee->tid, MASK_SIZE, &mask) == 0)
+	    ptrace(PTRACE_GETSIGMASK, tracee->tid, INJECT_MASK_SIZE, &mask) == 0)
 		set_mask(tracee->tid, mask | 1ull << (signal - 1));
 	resume(tracee, signal);
 }
@@ -503,7 +489,9 @@ static void *injector_main(void *arg)
 	while (!stopping || nr_unfinished) {
 		struct inject_job *job;
 
+		__atomic_store_n(&injector->idle, !injector->nr_tracees, __ATOMIC_RELEASE);
 		poll(fds, 2, nr_unfinished ? LOST_SIGNAL_MS : -1);
+		__atomic_store_n(&injector->idle, false, __ATOMIC_RELEASE);
 		if (clear(&fds[0]))
 			wake_others(injector);
 		clear(&fds[1]);
@@ -578,6 +566,11 @@ void inject_submit(struct injector *injector, struct inject_job *job)
 	injector->queue_end = &job->next;
 	pthread_mutex_unlock(&injector->lock);
 	wake(injector);
+}
+
+bool inject_is_idle(const struct injector *injector)
+{
+	return __atomic_load_n(&injector->idle, __ATOMIC_ACQUIRE);
 }
 
 void inject_stop(struct injector *injector)

@@ -80,6 +80,9 @@ int inject_start(struct injector **out);
 /* Queues a job. Any thread; sleeps only for a short mutex. */
 void inject_submit(struct injector *injector, struct inject_job *job);
 
+/* Has it left its last receiver? Not while it closes what it got from there, after done(). */
+bool inject_is_idle(const struct injector *injector);
+
 /*
  * Waits for the jobs in progress (at most their timeouts), fails queued jobs with -ECANCELED, ends
  * the thread and frees everything. Sleeps; must not be called from a callback.

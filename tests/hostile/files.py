@@ -447,6 +447,40 @@ def a_receiver_with_bad_code_stops_no_other_files(directory):
         inject_into(this, receive_with_bad_code)
 
 
+# Waits until the descriptor exists, and replaces it:
+# while (fcntl(number, F_GETFD) < 0); dup2(hanging, number)
+SPIN = bytes.fromhex("4189f14189f84489cfbe01000000b8480000000f0585c078ed"
+                     "4489c74489ceb8210000000f05c3")
+
+
+def receive_with_another_socket(this):
+    """A second thread puts a file that never closes in the place of the injector's socket."""
+    os.nice(5)    # it spins
+    client = Client(this.path("hwbinder"))
+    become_manager(client)
+    hanging = os.open(this.files.file, os.O_RDONLY | os.O_CLOEXEC)
+    number = os.dup(0)
+    os.close(number)
+
+    def receive():
+        while os.path.exists(this.path("hwbinder")):
+            with contextlib.suppress(OSError):
+                client.write_read(b"", 256)
+
+    replace = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int)(machine_code(SPIN))
+    threading.Thread(target=receive, daemon=True).start()
+    os.write(this.say, b"x")
+    while True:
+        replace(hanging, number)
+        time.sleep(0.01)
+        os.closerange(number, number + 10)
+
+
+def a_receiver_with_another_socket_stops_no_other_files(directory):
+    with attacked(directory, {attack.FLUSH}, daemon_only=True) as this:
+        inject_into(this, receive_with_another_socket)
+
+
 def no_stop_of_a_receiver_is_missed(directory):
     """A lost SIGCHLD would be noticed 10 ms later, at each of several stops."""
     def send(path):
