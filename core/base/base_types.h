@@ -12,4 +12,8 @@
 #define base_container_of(ptr, type, member) \
 	((type *)((char *)(ptr) - __builtin_offsetof(type, member)))
 
+#ifndef noinline /* as the kernel has it */
+#define noinline __attribute__((noinline))
+#endif
+
 #endif

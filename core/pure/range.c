@@ -153,17 +153,13 @@ static struct range_pages release_only(struct range_space *space, struct buffer_
 	return range_all_pages(range);
 }
 
-struct range_pages range_release(struct range_space *space, struct buffer_range *range)
+/* In the general case, apart from the usual one, which then needs few registers. */
+static noinline struct range_pages release_among(struct range_space *space,
+						 struct buffer_range *range)
 {
-	struct buffer_range *before;
-	struct range_pages own;
+	struct buffer_range *before = range_of(bt_prev(&range->by_off));
+	struct range_pages own = own_pages(range, before, range_next(range));
 	size_t bytes = range->size + range->gap;
-
-	if (bt_is_only(&space->by_off, &range->by_off) &&
-	    bt_is_only(&space->by_gap, &range->by_gap))
-		return release_only(space, range);
-	before = range_of(bt_prev(&range->by_off));
-	own = own_pages(range, before, range_next(range));
 
 	if (!before)
 		before = &space->head;
@@ -173,4 +169,12 @@ struct range_pages range_release(struct range_space *space, struct buffer_range 
 	bt_erase(&space->by_off, &range->by_off);
 	set_gap(space, before, before->gap + bytes);
 	return own;
+}
+
+struct range_pages range_release(struct range_space *space, struct buffer_range *range)
+{
+	if (bt_is_only(&space->by_off, &range->by_off) &&
+	    bt_is_only(&space->by_gap, &range->by_gap))
+		return release_only(space, range);
+	return release_among(space, range);
 }
