@@ -3,6 +3,7 @@
 use crate::directory::Directory;
 use crate::error::{Doing, Error, Kind, Result};
 use crate::probe::{self, Outcome};
+use crate::record::Record;
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -181,6 +182,14 @@ impl Mount {
         }
     }
 
+    fn dead_error(&self) -> Error {
+        Error::with_advice(
+            format!("The daemon of {} is dead.", self.path.display()),
+            "Start it again with `anybinder up`, or as it was started before.",
+        )
+        .of(Kind::NotWorking)
+    }
+
     /// The error of a command for which the daemon has to answer.
     pub(crate) fn stuck_error(&self) -> Error {
         let path = self.path.display();
@@ -200,17 +209,17 @@ impl Mount {
     /// Fails, with advice, unless a daemon or the kernel serves the mount.
     pub fn check_served(&self) -> Result<()> {
         match self.backend() {
+            // A daemon that was killed unmounts if it still can.
+            Backend::None if Record::load(self)?.is_some_and(|record| record.has_died()) => {
+                Err(self.dead_error())
+            }
             Backend::Daemon | Backend::Kernel => Ok(()),
             Backend::None => Err(Error::with_advice(
                 format!("Nothing is mounted at {}.", self.path.display()),
                 "Start it with `anybinder up`, or name the right directory with --mount.",
             )
             .of(Kind::NotUp)),
-            Backend::DeadDaemon => Err(Error::with_advice(
-                format!("The daemon of {} is dead.", self.path.display()),
-                "Start it again with `anybinder up`, or as it was started before.",
-            )
-            .of(Kind::NotWorking)),
+            Backend::DeadDaemon => Err(self.dead_error()),
             Backend::Stuck => Err(self.stuck_error()),
         }
     }

@@ -99,6 +99,11 @@ impl Record {
         daemon.open(DAEMON, self.mount.as_os_str())
     }
 
+    /// `up` started a daemon, and it ended without `down`.
+    pub fn has_died(&self) -> bool {
+        self.daemon.is_some() && self.running().is_none()
+    }
+
     /// Writes the record; makes the state directory if there is none.
     pub fn save(&self, mount: &Mount) -> Result<()> {
         let text = serde_json::to_string_pretty(self).doing(|| "writing a record".to_string())?;

@@ -132,6 +132,7 @@ fn look(mount: &Mount) -> Result<Status> {
         up,
         working: answers && managers.iter().all(is_fine),
         served_by: match backend {
+            Backend::None if record.as_ref().is_some_and(Record::has_died) => "stale",
             Backend::None => "nothing",
             Backend::Daemon => "daemon",
             Backend::DeadDaemon => "stale",
