@@ -247,16 +247,13 @@ static bool may_user_free(const struct binder_buffer *buffer)
 	return __atomic_load_n(&buffer->user_free, __ATOMIC_ACQUIRE);
 }
 
-/*
- * Takes the buffer from its receiver. Its space is free now unless it has to be zeroed first, or
- * resources have to be dropped, which may be put off.
- */
+/* Takes the buffer from its receiver. Its space is free now unless it has to be zeroed first. */
 static void claim_alocked(struct binder_alloc *alloc, struct binder_buffer *buffer)
 	REQUIRES(&alloc->lock)
 {
 	binder_assert_held(&alloc->lock);
 	buffer->claimed = true;
-	if (buffer->clear_on_free || buffer->nr_resources)
+	if (buffer->clear_on_free)
 		return;
 	release_alocked(alloc, buffer);
 	buffer->released = true;

@@ -103,8 +103,7 @@ void binder_alloc_free_buffer(struct binder_alloc *alloc, struct binder_buffer *
 /*
  * The buffer with user address @ptr, for BC_FREE_BUFFER; claimed for the caller, which
  * drops its resources and then calls binder_alloc_free_buffer(). Its space is free at once,
- * in the same locked section, unless it has to be zeroed first (clear_on_free) or keeps
- * resources. NULL and
+ * in the same locked section, unless it has to be zeroed first (clear_on_free). NULL and
  * *@err: -ENOENT no such buffer; -EPERM not delivered yet, or already being freed; -E2BIG it
  * has more than @most resources.
  */
