@@ -17,9 +17,7 @@ static void close_file(struct binder_thread *freer, u32 fd)
 {
 	host_fds_close(&freer->host, &fd, 1);
 	/* The stock driver closes files when the thread leaves, so it leaves now. */
-	binder_lock(&freer->proc->inner_lock);
-	BINDER_WRITE_ONCE(freer->need_return, true);
-	binder_unlock(&freer->proc->inner_lock);
+	binder_thread_set_need_return(freer, true);
 }
 
 static void drop_resource(struct binder_proc *proc, struct binder_thread *freer,

@@ -210,7 +210,7 @@ static bool need_return_racy(const struct binder_thread *thread)
 static inline int end_call(struct binder_thread *thread, int err)
 {
 	if (err != BINDER_WOULD_BLOCK && err != BINDER_AGAIN && need_return_racy(thread))
-		binder_thread_clear_need_return(thread);
+		binder_thread_set_need_return(thread, false);
 	return err;
 }
 
@@ -244,14 +244,6 @@ int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock
 	return err;
 }
 
-/* As binder_flush() does for all threads of a process. */
-static void end_wait(struct binder_thread *thread)
-{
-	binder_lock(&thread->proc->inner_lock);
-	BINDER_WRITE_ONCE(thread->need_return, true);
-	binder_unlock(&thread->proc->inner_lock);
-}
-
 int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
 		  enum binder_resume_reason reason)
 {
@@ -261,7 +253,7 @@ int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
 
 	binder_enter();
 	if (timed_out && thread->wait == WAIT_READ)
-		end_wait(thread);
+		binder_thread_set_need_return(thread, true);
 	if (cmd == BINDER_FREEZE)
 		err = binder_freeze_resume(thread, timed_out, interrupted);
 	else if (thread->wait == WAIT_WRITE)

@@ -124,10 +124,10 @@ void binder_thread_put(struct binder_thread *thread)
 		free_thread(thread);
 }
 
-void binder_thread_clear_need_return(struct binder_thread *thread)
+void binder_thread_set_need_return(struct binder_thread *thread, bool need)
 {
 	binder_lock(&thread->proc->inner_lock);
-	BINDER_WRITE_ONCE(thread->need_return, false);
+	BINDER_WRITE_ONCE(thread->need_return, need);
 	binder_unlock(&thread->proc->inner_lock);
 }
 
