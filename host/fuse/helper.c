@@ -88,18 +88,29 @@ static bool send_control(const void *data, size_t size, int attached)
 	return false;
 }
 
-/* The control socket is shut down when either process ends. Lock held. */
-static bool link_lives(void)
+/* Sends @op with one end of a new pair of sockets of @type; the other end, or -1. Lock held. */
+static int send_socket(int type, u32 op)
 {
-	static const struct helper_message message = { .op = HELPER_LIFE };
+	const struct helper_message message = { .op = op };
 	int pair[2];
 	bool ok;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		return false;
+	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, pair))
+		return -1;
 	ok = send_control(&message, sizeof(message), pair[1]);
 	close(pair[1]);
-	return life_start(pair[0], control) && ok;
+	if (ok)
+		return pair[0];
+	close(pair[0]);
+	return -1;
+}
+
+/* The control socket is shut down when either process ends. Lock held. */
+static bool link_lives(void)
+{
+	int life = send_socket(SOCK_STREAM, HELPER_LIFE);
+
+	return life >= 0 && life_start(life, control);
 }
 
 /*
@@ -153,21 +164,13 @@ bool helper_send(const struct helper_message *message, u32 nr_numbers, u32 to)
 /* Lock held. */
 static bool open_channel(struct channel *channel)
 {
-	static const struct helper_message message = { .op = HELPER_CHANNEL };
-	int pair[2];
-	bool ok;
+	int fd = send_socket(SOCK_SEQPACKET, HELPER_CHANNEL);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+	if (fd < 0)
 		return false;
-	ok = send_control(&message, sizeof(message), pair[1]);
-	close(pair[1]);
-	if (!ok) {
-		close(pair[0]);
-		return false;
-	}
-	set_timeout(pair[0], SO_RCVTIMEO);
+	set_timeout(fd, SO_RCVTIMEO);
 	channel->exists = true;
-	channel->fd = pair[0];
+	channel->fd = fd;
 	channel->generation = helper_generation();
 	return true;
 }
