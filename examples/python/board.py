@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the service and the client share: the codes of IBoard.aidl, and buffers in shared memory."""
+import fcntl
+import mmap
+import os
+import struct
+import sys
+
+import gbinder
+
+NAME = "example.IBoard/default"
+IBOARD = "example.IBoard"
+IREADER = "example.IBoard.IReader"
+POST, POST_FILE, SUBSCRIBE, READERS, SUM = range(1, 6)
+ON_NOTE = 1
+DEVICE = "/dev/binder"
+
+DMA_HEAP_IOCTL_ALLOC = 0xC0184800
+
+
+def open_binder():
+    """The service manager of the device. Ends this program if there is none."""
+    if not os.path.exists(DEVICE):
+        sys.exit(f"there is no {DEVICE}: start this with `anybinder run -- COMMAND`")
+    manager = gbinder.ServiceManager(DEVICE)
+    if not manager.wait(5000):
+        sys.exit(f"no service manager answers on {DEVICE}: see /etc/gbinder.conf in "
+                 "docs/TUTORIAL.md")
+    return manager
+
+
+def append_file(message, fd):
+    """Appends a ParcelFileDescriptor: not null, no second channel, the descriptor."""
+    writer = message.init_writer()
+    writer.append_int32(1)
+    writer.append_int32(0)
+    writer.append_fd(fd)
+
+
+def read_file(reader):
+    """Reads a ParcelFileDescriptor; the caller closes the descriptor."""
+    reader.read_int32()
+    reader.read_int32()
+    return reader.read_dup_fd()
+
+
+def allocate(size):
+    """A buffer of the DMA-BUF heap `system` where there is one, else a memfd; and which it is."""
+    try:
+        heap = os.open("/dev/dma_heap/system", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        fd = os.memfd_create("board", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(fd, size)
+        # The receiver insists on this: reading a mapping of a file that shrinks is a SIGBUS.
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+        return fd, "memfd"
+    # struct dma_heap_allocation_data: len, fd, fd_flags, heap_flags
+    allocation = bytearray(struct.pack("QIIQ", size, 0, os.O_RDWR | os.O_CLOEXEC, 0))
+    fcntl.ioctl(heap, DMA_HEAP_IOCTL_ALLOC, allocation)
+    os.close(heap)
+    return struct.unpack("QIIQ", allocation)[1], "DMA-BUF"
+
+
+def add_up(fd):
+    """The sum of the bytes of a received buffer, which must not be able to shrink."""
+    try:
+        seals = fcntl.fcntl(fd, fcntl.F_GET_SEALS)
+    except OSError:
+        # A DMA-BUF has no seals, and cannot shrink.
+        seals = fcntl.F_SEAL_SHRINK
+    if not seals & fcntl.F_SEAL_SHRINK:
+        raise PermissionError("the buffer can shrink")
+    size = os.lseek(fd, 0, os.SEEK_END)
+    with mmap.mmap(fd, size, prot=mmap.PROT_READ) as memory:
+        return sum(sum(memory[start:start + 65536]) for start in range(0, size, 65536))

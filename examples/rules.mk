@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# The examples, built and run:
+#
+#   rust        the service and the client in Rust, on the daemon
+#   module      the same on the kernel module, with a buffer of the DMA-BUF heap
+#   tutorial    the commands of docs/TUTORIAL.md; they print what it says
+#   languages   those in Rust, Python and C++, each with each, and the tutorial's section about them;
+#               in a Debian that has libgbinder, hence needs root and the network
+EXAMPLES := $(BIN)/board-service $(BIN)/board-client
+
+.PHONY: examples
+## examples: build the example service and its client in Rust
+examples: $(EXAMPLES)
+
+$(EXAMPLES) &: $(shell find examples/rust examples/aidl -type f)
+	@mkdir -p $(BIN)
+	$(Q)$(call say,CARGO,board-service board-client)scripts/setup --check-rust && $(CARGO) build \
+		--quiet --release --locked --manifest-path examples/rust/Cargo.toml
+	$(Q)for program in $(notdir $(EXAMPLES)); do \
+		install $(CARGO_TARGET_DIR)/release/$$program $(BIN)/$$program; done
+
+TESTS += examples:rust examples:tutorial
+VM_TESTS += examples:module
+LONG_TESTS += examples:languages
+examples.needs := all $(EXAMPLES)
+
+examples.rust.run = timeout 300 examples/test $(BIN)
+examples.tutorial.run = timeout 900 examples/tutorial --except 'In Python and in C++'
+examples.languages.run = examples/test-languages $(BIN)
+
+# 6.1 has no heap of its own.
+examples.module.needs := module-6.1
+examples.module.run = vm/run --kernel 6.1 --driver module --timeout 300 -- sh -c \
+	'insmod $(BUILD)/module/6.1/anybinder_heap.ko && exec examples/test $(BIN) --kernel'
+
+LINT_TARGETS += lint-examples
+lint-examples:
+	$(CARGO) fmt --manifest-path examples/rust/Cargo.toml --check
+	$(CARGO) clippy --quiet --release --locked --manifest-path examples/rust/Cargo.toml \
+		--all-targets -- -D warnings

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The client, a command for each method of the service.
+use board::{buffer, BnReader, IBoard, IReader, NAME};
+use rsbinder::{BinderResult, DeathRecipient, Interface, ParcelFileDescriptor, Strong, WIBinder};
+use std::fs::File;
+use std::process::ExitCode;
+use std::sync::mpsc::{channel, Sender};
+use std::sync::{Arc, Mutex};
+
+const USAGE: &str = "want post NOTE, file PATH, sum MEBIBYTES, readers or watch";
+
+struct Printer;
+
+impl Interface for Printer {}
+
+impl IReader for Printer {
+    fn onNote(&self, note: &str) -> BinderResult<()> {
+        println!("note: {note}");
+        Ok(())
+    }
+}
+
+struct Watcher(Mutex<Sender<()>>);
+
+impl DeathRecipient for Watcher {
+    fn binder_died(&self, _dead: &WIBinder) {
+        // The receiver may be gone: main ends at the first notice.
+        let _ = self.0.lock().unwrap().send(());
+    }
+}
+
+/// Prints the notes until the service dies.
+fn watch(board: &Strong<dyn IBoard>) -> Result<(), Box<dyn std::error::Error>> {
+    let (sender, deaths) = channel();
+    let watcher = Arc::new(Watcher(Mutex::new(sender)));
+    board.as_binder().link_to_death_arc(&watcher)?;
+    let printer = BnReader::new_binder(Printer);
+    println!("watching, {} readers", board.subscribe(&printer)?);
+    deaths.recv()?;
+    println!("the service died");
+    Ok(())
+}
+
+fn sum(board: &Strong<dyn IBoard>, mebibytes: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let (fd, mut memory, kind) = buffer::allocate(mebibytes.parse::<usize>()? << 20)?;
+    for (index, byte) in memory.iter_mut().enumerate() {
+        *byte = (index % 251) as u8;
+    }
+    let wanted = buffer::sum(&memory);
+    let got = board.sum(&ParcelFileDescriptor::new(fd))?;
+    if got != wanted {
+        return Err(format!("the service added up {got}, want {wanted}").into());
+    }
+    println!("{mebibytes} MiB in a {kind}: sum {got}");
+    Ok(())
+}
+
+fn run() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if !matches!(
+        arguments[..],
+        ["watch" | "readers"] | ["post" | "file" | "sum", _]
+    ) {
+        return Err(USAGE.into());
+    }
+    board::open_binder()?;
+    let board: Strong<dyn IBoard> = rsbinder::hub::check_interface(NAME)
+        .map_err(|err| format!("{NAME} is not registered ({err}): start a service"))?;
+    match arguments[..] {
+        ["post", note] => println!("{} notes", board.post(note)?),
+        ["file", path] => {
+            let file = ParcelFileDescriptor::new(File::open(path)?);
+            println!("{} notes", board.postFile(&file)?);
+        }
+        ["sum", mebibytes] => sum(&board, mebibytes)?,
+        ["readers"] => println!("{} readers", board.readers()?),
+        _ => watch(&board)?,
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(err) => {
+            eprintln!("board-client: {err}");
+            ExitCode::FAILURE
+        }
+    }
+}
