@@ -104,7 +104,9 @@ fn cpu_ns_of(pid: u32) -> u64 {
         let stat = std::fs::read_to_string(path.join("schedstat")).ok()?;
         let own: u64 = stat.split(' ').next()?.parse().ok()?;
         let children = std::fs::read_to_string(path.join("children")).unwrap_or_default();
-        let theirs = children.split_whitespace().filter_map(|one| one.parse().ok());
+        let theirs = children
+            .split_whitespace()
+            .filter_map(|one| one.parse().ok());
         Some(own + theirs.map(cpu_ns_of).sum::<u64>())
     };
     tasks

@@ -117,7 +117,9 @@ fn family(pid: u32) -> Vec<u32> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
     for task in tasks.into_iter().flatten().flatten() {
         let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-        let children = children.split_whitespace().filter_map(|one| one.parse().ok());
+        let children = children
+            .split_whitespace()
+            .filter_map(|one| one.parse().ok());
         found.extend(children.flat_map(family));
     }
     found

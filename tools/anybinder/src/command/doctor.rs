@@ -71,6 +71,7 @@ fn diagnose(context: &Context) -> Diagnosis {
         kernel::version(),
         kernel::driver(),
         kernel::mount(&context.mount),
+        kernel::paths(),
         user::fuse(),
         user::fuse_limits(),
         user::mounting(),

@@ -7,6 +7,7 @@ use anybinder_mount::instance::{self, InstanceOptions, Started};
 use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
 use anybinder_mount::record::Record;
 use serde::Serialize;
+use std::path::Path;
 use std::process::ExitCode;
 
 #[derive(Serialize)]
@@ -48,6 +49,9 @@ fn print(mount: &Mount, up: &Up) {
     }
     if up.adopted && up.record.managers.is_empty() {
         println!("nothing was started: the service managers run, too");
+    }
+    if !up.record.private && Path::new("/dev/binder").symlink_metadata().is_err() {
+        println!("programs that look for /dev/binder: start them with `anybinder run -- CMD`");
     }
     if up.record.private {
         println!("only programs started with `anybinder run -- CMD` see it");

@@ -157,6 +157,26 @@ pub fn mount(mount: &Mount) -> Check {
     }
 }
 
+/// Whether a program that is started as it is finds a device. /dev is looked at, not the device,
+/// whose daemon may not answer.
+pub fn paths() -> Check {
+    let name = "paths";
+    let is_linked = Path::new("/dev/binder").symlink_metadata().is_ok();
+    match (is_linked, Mount::is_system_mounted()) {
+        (true, _) => Check::ok(name, "programs find /dev/binder"),
+        (false, true) => Check::limited(
+            name,
+            "programs find /dev/binderfs, but not /dev/binder",
+            "start those that look for /dev/binder with `anybinder run -- CMD`",
+        ),
+        (false, false) => Check::limited(
+            name,
+            "there is no /dev/binder: programs that look for it say `No such file or directory`",
+            "start them with `anybinder run -- CMD`; or install the package, for all programs",
+        ),
+    }
+}
+
 /// Whether the daemon can map its clients' buffers without a copy.
 pub fn passthrough() -> Check {
     let name = "passthrough";
