@@ -19,6 +19,7 @@
 #include "files_close.h"
 #include "files_jobs.h"
 #include "helper.h"
+#include "open_file.h"
 #include "park.h"
 #include "pool.h"
 #include "users.h"
@@ -306,8 +307,15 @@ static bool on_tick(void)
 	return file_check_overdue() || jobs;
 }
 
+static bool may_delay(u64 nodeid)
+{
+	return !pool_has_stuck() || open_file_may_delay(nodeid);
+}
+
 static const struct helper_handlers helper_handlers = {
 	.event = on_event,
 	.lost = on_lost,
 	.tick = on_tick,
+	.waits_long = pool_replace_self,
+	.may_delay = may_delay,
 };

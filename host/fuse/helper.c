@@ -18,6 +18,7 @@
 #include "worker.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -35,6 +36,9 @@
 #define CHANNELS_MAX 256u
 
 #define TICK_MS 250
+
+/* An answer takes a tenth of a millisecond unless a client delays it or the processors are busy. */
+#define SOON_MS 3
 
 extern char **environ;
 
@@ -231,6 +235,26 @@ static void abandon(struct channel *channel, const struct helper_message *messag
 	}
 }
 
+static ssize_t receive_answer(int fd, struct helper_answer *answer)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+	ssize_t got;
+
+	if (!poll(&pollfd, 1, SOON_MS))
+		handlers->waits_long();
+	do {
+		got = recv(fd, answer, sizeof(*answer), 0);
+	} while (got < 0 && errno == EINTR);
+	return got;
+}
+
+/* Does the user delay as many operations, or the client of the open as many workers, as it may? */
+static bool is_refused(u32 uid, u64 nodeid)
+{
+	return users_is_over(uid, USER_STALLED) ||
+	       !handlers->may_delay(nodeid);
+}
+
 int helper_ask(const struct helper_message *message, int attached, u64 nodeid,
 	       struct helper_answer *answer)
 {
@@ -238,16 +262,14 @@ int helper_ask(const struct helper_message *message, int attached, u64 nodeid,
 	ssize_t got = -1;
 	int error = -EIO;
 
-	if (users_is_over(message->uid, USER_STALLED))
+	if (is_refused(message->uid, nodeid))
 		return -EBUSY;
 	channel = get_channel();
 	if (!channel)
 		return -EBUSY;
 	nodeid = worker_begin_wait(nodeid);
 	if (helper_msg_send(channel->fd, message, sizeof(*message), attached)) {
-		do {
-			got = recv(channel->fd, answer, sizeof(*answer), 0);
-		} while (got < 0 && errno == EINTR);
+		got = receive_answer(channel->fd, answer);
 		if (got < 0 && errno == EAGAIN)
 			error = -ETIMEDOUT;
 	}

@@ -22,13 +22,17 @@
 /* How long the daemon waits for an answer, and for a job or a close until it counts as stalled. */
 #define HELPER_DEADLINE_MS 3000
 
-/* What the daemon's thread calls. */
+/* What the daemon's thread calls, and helper_ask(). */
 struct helper_handlers {
 	void (*event)(const struct helper_event *event);
 	/* The helper has ended, with all its descriptors and jobs. */
 	void (*lost)(void);
 	/* Several times a second after helper_arm_tick(), until it returns false. */
 	bool (*tick)(void);
+	/* helper_ask() has waited for longer than usual. */
+	void (*waits_long)(void);
+	/* May a worker wait for what the client of the open can delay? */
+	bool (*may_delay)(u64 nodeid);
 };
 
 /* Starts process and thread. False: an error was printed. */
@@ -39,9 +43,9 @@ u32 helper_generation(void);
 
 /*
  * Asks on a channel. Returns 0 with *@answer; -EBUSY: the user @message->uid, or all users
- * together, delay too many operations already; -ETIMEDOUT: no answer in time, the channel is
- * abandoned and charged to the user until the answer comes; -EIO. @nodeid: the open whose client
- * can delay it.
+ * together, delay too many operations or workers already; -ETIMEDOUT: no answer in time, the
+ * channel is abandoned and charged to the user until the answer comes; -EIO. @nodeid: the open
+ * whose client can delay it.
  */
 int helper_ask(const struct helper_message *message, int attached, u64 nodeid,
 	       struct helper_answer *answer);

@@ -216,3 +216,15 @@ bool open_file_is_overdrawn(const struct open_file *file)
 {
 	return atomic_load(&file->stuck) >= STUCK_MAX || users_is_over(file->uid, USER_STUCK);
 }
+
+bool open_file_may_delay(u64 nodeid)
+{
+	struct open_file *file;
+	bool may;
+
+	pthread_mutex_lock(&files_lock);
+	file = *find_slot_locked(nodeid);
+	may = !file || !open_file_is_overdrawn(file);
+	pthread_mutex_unlock(&files_lock);
+	return may;
+}

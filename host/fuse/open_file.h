@@ -92,4 +92,7 @@ void open_file_charge_time(u64 nodeid, unsigned int ms);
 /* Has the client, or its user, so many stuck workers that no more are risked for it? */
 bool open_file_is_overdrawn(const struct open_file *file);
 
+/* May a worker wait for what the client of the open @nodeid can delay? */
+bool open_file_may_delay(u64 nodeid);
+
 #endif

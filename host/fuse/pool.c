@@ -37,6 +37,7 @@ static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned int nr_wanted;
 static unsigned int nr_serving;		/* not counting stuck ones */
 static atomic_uint nr_stuck;
+static unsigned int nr_early;		/* replaced before they count as stuck */
 static bool slow_is_served;
 
 static void *worker_main(void *arg);
@@ -73,17 +74,26 @@ static bool start_worker(enum worker_kind kind, struct worker *from)
 	return false;
 }
 
-bool pool_start(unsigned int count, const struct pool_handlers *handlers)
+/* Starts what is missing. Pool lock held. */
+static bool start_serving(void)
 {
 	bool ok = true;
 
-	pthread_mutex_lock(&pool_lock);
-	pool_handlers = handlers;
-	nr_wanted = count;
 	while (ok && nr_serving < nr_wanted) {
 		ok = start_worker(SERVES, NULL);
 		nr_serving += ok;
 	}
+	return ok;
+}
+
+bool pool_start(unsigned int count, const struct pool_handlers *handlers)
+{
+	bool ok;
+
+	pthread_mutex_lock(&pool_lock);
+	pool_handlers = handlers;
+	nr_wanted = count;
+	ok = start_serving();
 	pthread_mutex_unlock(&pool_lock);
 	return ok;
 }
@@ -121,8 +131,12 @@ static void leave_pool(struct worker *self)
 {
 	pthread_mutex_lock(&pool_lock);
 	if (atomic_load(&self->stuck)) {
-		nr_stuck--;
-		open_file_remove_stuck(self->stuck_file);
+		if (self->stuck_file) {
+			nr_stuck--;
+			open_file_remove_stuck(self->stuck_file);
+		} else {
+			nr_early--;
+		}
 		if (worker_has_work_racy(self) || !fair_is_empty(&backlog))
 			start_worker(FINISHES, self);
 	} else if (self->serves) {
@@ -280,23 +294,47 @@ static bool is_in_client_memory(const struct worker *worker)
 	       number == SYS_writev;
 }
 
-/* Counts @worker as stuck, and has its queued work finished. Pool lock held. */
+/* Another thread serves in place of @worker and finishes its queued work. Pool lock held. */
+static void replace(struct worker *worker)
+{
+	if (worker->serves)
+		nr_serving--;
+	if (worker->slow)
+		slow_is_served = false;
+	atomic_store(&worker->stuck, true);
+	start_serving();
+	if (!fair_is_empty(&slow_lane))
+		start_slow();
+	if (worker_has_work_racy(worker))
+		start_worker(FINISHES, worker);
+}
+
+/* Counts @worker as stuck. Pool lock held. */
 static void set_stuck(struct worker *worker)
 {
 	worker->stuck_file = open_file_add_stuck(atomic_load(&worker->nodeid));
 	if (!worker->stuck_file)
 		return;
 	nr_stuck++;
-	if (worker->serves)
-		nr_serving--;
-	if (worker->slow)
-		slow_is_served = false;
-	atomic_store(&worker->stuck, true);
-	if (!fair_is_empty(&slow_lane))
-		start_slow();
 	log_info("a worker waits for a client's memory or process; %u are stuck", nr_stuck);
-	if (worker_has_work_racy(worker))
-		start_worker(FINISHES, worker);
+	if (atomic_load(&worker->stuck))
+		nr_early--;
+	else
+		replace(worker);
+}
+
+void pool_replace_self(void)
+{
+	struct worker *self = worker_self;
+
+	pthread_mutex_lock(&pool_lock);
+	if (self->in_use && !atomic_load(&self->stuck) && nr_early < WORKERS_EARLY_MAX) {
+		nr_early++;
+		/* the next check finds it in this step for the second time */
+		self->seen = atomic_load(&self->progress);
+		replace(self);
+	}
+	pthread_mutex_unlock(&pool_lock);
 }
 
 /*
@@ -346,8 +384,22 @@ static void check_busy(struct worker *worker, bool unchanged)
 	if (expire_is_due(atomic_load(&worker->stamp)))
 		abort_if_overdue(worker);
 	open_file_charge_time(atomic_load(&worker->nodeid), WATCH_CHECK_MS);
-	if (unchanged && nr_stuck < WORKERS_STUCK_MAX)
+	if (unchanged && !worker->stuck_file && nr_stuck < WORKERS_STUCK_MAX)
 		set_stuck(worker);
+}
+
+/* Returns whether it is busy. Pool lock held. */
+static bool check_worker(struct worker *worker)
+{
+	unsigned int progress = atomic_load(&worker->progress);
+	bool unchanged = progress == worker->seen;
+
+	if (atomic_load(&worker->stuck))
+		abort_if_overdue(worker);
+	if ((progress & 1) && !worker->stuck_file)
+		check_busy(worker, unchanged);
+	worker->seen = progress;
+	return (progress & 1) || !unchanged || atomic_load(&worker->stuck);
 }
 
 bool pool_has_stuck(void)
@@ -363,24 +415,11 @@ bool pool_check(void)
 	congestion_sample(session_has_request);
 	busy = users_pay(WATCH_CHECK_MS);
 	pthread_mutex_lock(&pool_lock);
-	for (unsigned int i = 0; (worker = worker_at(i)); i++) {
-		unsigned int progress = atomic_load(&worker->progress);
-
-		if (!worker->in_use)
-			continue;
-		if (atomic_load(&worker->stuck)) {
-			abort_if_overdue(worker);
-			busy = true;
-			continue;
-		}
-		busy |= progress != worker->seen || (progress & 1);
-		if (progress & 1)
-			check_busy(worker, progress == worker->seen);
-		worker->seen = progress;
-	}
-	while (nr_serving < nr_wanted && start_worker(SERVES, NULL))
-		nr_serving++;
+	for (unsigned int i = 0; (worker = worker_at(i)); i++)
+		if (worker->in_use)
+			busy |= check_worker(worker);
 	/* if that failed before */
+	start_serving();
 	if (!fair_is_empty(&slow_lane))
 		start_slow();
 	pthread_mutex_unlock(&pool_lock);

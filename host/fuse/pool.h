@@ -42,6 +42,14 @@ void pool_hand_over(struct worker *worker);
  */
 bool pool_check(void);
 
+/*
+ * Replaces the running worker, which has waited for an answer for longer than usual
+ * (worker_begin_wait()), without waiting for pool_check() to find it: several calls of this kind
+ * one after the other would keep all workers from the others' requests for as many checks. It
+ * counts as stuck when pool_check() finds it.
+ */
+void pool_replace_self(void);
+
 /* Has a thread serve the slow lane, if none does. Called when a call was put there. */
 void pool_serve_slow(void);
 

@@ -217,6 +217,7 @@ struct worker *worker_alloc(void)
 		workers[i].seen = 0;
 		atomic_store(&workers[i].progress, 0);
 		atomic_store(&workers[i].stuck, false);
+		workers[i].stuck_file = NULL;
 		return &workers[i];
 	}
 	return NULL;

@@ -14,11 +14,13 @@
 
 /*
  * The largest number of workers: 64 that serve requests, one for the slow lane, 64 that are stuck,
- * and for each of these a thread that took over its work.
+ * 16 that were replaced before they counted as that, and for each of these a thread that took over
+ * its work.
  */
 #define WORKERS_SERVING_MAX 64u
 #define WORKERS_STUCK_MAX 64u
-#define WORKERS_MAX (WORKERS_SERVING_MAX + 1 + 2 * WORKERS_STUCK_MAX)
+#define WORKERS_EARLY_MAX 16u
+#define WORKERS_MAX (WORKERS_SERVING_MAX + 1 + 2 * (WORKERS_STUCK_MAX + WORKERS_EARLY_MAX))
 
 struct open_file;
 
@@ -41,7 +43,7 @@ struct worker {
 	unsigned int seen;		/* progress at the last check */
 	u64 used_ns;			/* processor time at the last one that found it busy */
 	int tid;
-	struct open_file *stuck_file;	/* the open charged for it */
+	struct open_file *stuck_file;	/* the open charged for it; NULL: none yet */
 
 	struct host_spinlock lock;	/* guards the rest: work that can be taken over */
 	struct host_thread *woken_first;

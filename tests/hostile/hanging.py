@@ -73,14 +73,23 @@ def sockets_that_close_slowly():
     run("2b", "4 sockets whose close takes 20 s", start)
 
 
-def receivers_that_exec_for_ever():
+def call_a_receiver_that_execs_for_ever(number, count):
     def start(this):
         this.add(files.manage_and_execute)
         until(this.files.hung_of_users)
-        for _ in range(6):
+        for _ in range(count):
             this.add(files.call_in_vain, uid=attack.OTHER, wait=False)
 
-    run("3", "6 calls to a receiver that hangs in execve", start, {attack.FLUSH})
+    run(number, f"{count} calls to a receiver that hangs in execve", start, {attack.FLUSH})
+
+
+def receivers_that_exec_for_ever():
+    call_a_receiver_that_execs_for_ever("3", 6)
+
+
+def many_calls_to_a_receiver_that_execs_for_ever():
+    """More than there are workers to replace those that wait."""
+    call_a_receiver_that_execs_for_ever("3 (many)", 100)
 
 
 def locked_epolls():
@@ -108,4 +117,5 @@ if not hostile.TABLE:
     print("hostile-hanging: 0 passed, 0 failed, 1 skipped")
 else:
     hostile.run("hostile-hanging", files_that_never_close, sockets_that_close_slowly,
-                receivers_that_exec_for_ever, locked_epolls, receivers_with_a_bad_stack)
+                receivers_that_exec_for_ever, many_calls_to_a_receiver_that_execs_for_ever,
+                locked_epolls, receivers_with_a_bad_stack)
