@@ -163,8 +163,7 @@ static bool run(const struct options *options)
 	mount_undo(options->mountpoint);
 	if (options->pid_file)
 		unlink(options->pid_file);
-	/* a thread that a client keeps in the kernel keeps the descriptors that are still open */
-	close(fd);
+	session_close();
 	return ok;
 }
 

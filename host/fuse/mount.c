@@ -259,8 +259,14 @@ int mount_fuse(const char *mountpoint, bool allow_other)
 	return fd;
 }
 
+/*
+ * Ending the connection (MNT_FORCE) ends the requests and the daemon's own notifications that wait
+ * for each other. It takes more rights than fusermount3 gives, and does not remove a mount in use.
+ */
 void mount_undo(const char *mountpoint)
 {
+	if (mounted && mount_exists() && !umount2(mountpoint, MNT_FORCE))
+		mounted = false;
 	if (mounted && !detach(mountpoint) && errno != EINVAL && errno != ENOENT)
 		log_warn("cannot unmount %s: %s", mountpoint, strerror(errno));
 	if (made_directory)

@@ -12,18 +12,26 @@
 #include "log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Linux 4.20: the oldest version that was tested. */
 #define OLDEST_MINOR 28
 
+/* Time for notifications of new data that wait for the reply to a read. */
+#define STORES_MS 300
+
 struct session session = { .fd = -1 };
+
+static atomic_bool closing;
+static atomic_uint nr_stores;	/* under way */
 
 /*
  * Background requests are those that no process waits for: RELEASE of closed files, read-ahead.
@@ -139,9 +147,26 @@ bool session_init(int fd, bool want_passthrough)
 	return true;
 }
 
+/*
+ * A store waits while a read of the same page has no reply, with the connection in use: no exit of
+ * the other threads, which could reply, must come before its end. Not closed, but replaced: the
+ * number must not become that of another file while threads use it.
+ */
+void session_close(void)
+{
+	static const struct timespec nap = { .tv_nsec = 1000000 };
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	atomic_store(&closing, true);
+	for (int ms = 0; ms < STORES_MS && atomic_load(&nr_stores); ms++)
+		nanosleep(&nap, NULL);
+	atomic_store(&session.ended, true);
+	dup2(nothing, session.fd);
+}
+
 bool session_read(struct request *request, void *buffer)
 {
-	for (;;) {
+	while (!atomic_load_explicit(&session.ended, memory_order_relaxed)) {
 		ssize_t got = syscall(SYS_read, session.fd, buffer, SESSION_BUFFER_SIZE);
 
 		if (got >= (ssize_t)sizeof(struct fuse_in_header)) {
@@ -154,9 +179,9 @@ bool session_read(struct request *request, void *buffer)
 			if (errno != ENODEV)
 				log_error("reading /dev/fuse: %s", strerror(errno));
 			atomic_store(&session.ended, true);
-			return false;
 		}
 	}
+	return false;
 }
 
 bool session_has_request(void)
@@ -240,7 +265,10 @@ void session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, si
 	};
 	struct iovec iov[] = { { &out, sizeof(out) }, { (void *)data, size } };
 
-	send_iov(iov, 2);
+	atomic_fetch_add(&nr_stores, 1);
+	if (!atomic_load(&closing))
+		send_iov(iov, 2);
+	atomic_fetch_sub(&nr_stores, 1);
 }
 
 int session_backing_open(int fd)

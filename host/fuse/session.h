@@ -47,9 +47,15 @@ extern struct session session;
 bool session_init(int fd, bool want_passthrough);
 
 /*
+ * Before the daemon exits: gives the connection up, so that a thread that a client keeps in the
+ * kernel does not keep it. Other threads may still use it in vain.
+ */
+void session_close(void);
+
+/*
  * Waits for the next request and reads it into @buffer of SESSION_BUFFER_SIZE bytes.
  * Returns false, and sets session.ended, when the file system has been unmounted or the kernel has
- * aborted the connection.
+ * aborted the connection; also after session_close().
  */
 bool session_read(struct request *request, void *buffer);
 

@@ -312,54 +312,6 @@ def search_finds_a_holder_beside_a_locked_epoll(directory):
         until(lambda: not os.path.exists(this.path(f"binder_logs/proc/{pid}")))
 
 
-# ---- memory -------------------------------------------------------------------------------------
-
-def write_from_the_files(this):
-    """A command stream in memory that never comes: no signal ends the worker that copies it."""
-    client = Client(this.path())
-    fd = os.open(this.files.file, os.O_RDWR)
-    memory = LIBC.mmap(None, 65536, 3, 2, fd, 0)
-    argument = ctypes.create_string_buffer(struct.pack("<6Q", 64, 0, memory, 0, 0, 0), 48)
-    os.write(this.say, b"x")
-    binder_client.ioctl(client.fd, binder_client.WRITE_READ, argument)
-
-
-def wait_for_the_end(this):
-    """A read that waits when the daemon ends must be aborted."""
-    client = Client(this.path())
-    os.write(this.say, b"x")
-    try:
-        client.write_read(b"", 256)
-    except OSError:
-        os.write(this.say, b"e")
-
-
-def memory_that_never_comes(directory, stop):
-    with attacked(directory, {attack.READ}) as this:
-        this.add(wait_for_the_end, uid=attack.OTHER)
-        this.add(write_from_the_files)
-        until(this.files.hung)
-        this.victim_goes_on()
-        stop(this)
-        this.expect(b"e")
-
-
-def memory_that_never_comes_stalls_no_worker_and_not_sigterm(directory):
-    memory_that_never_comes(directory, Attack.ends)
-
-
-def memory_that_never_comes_stalls_no_worker_and_not_sigkill(directory):
-    memory_that_never_comes(directory, lambda this: this.ends(signal.SIGKILL))
-
-
-def memory_that_never_comes_keeps_no_client_of_a_killed_server(directory):
-    def kill_server(this):
-        os.kill(this.daemon.server_pid(), signal.SIGKILL)
-        until(lambda: attack.is_gone(this.daemon.pid) and not attack.is_mounted(this.daemon.mnt))
-
-    memory_that_never_comes(directory, kill_server)
-
-
 # ---- the injector -------------------------------------------------------------------------------
 
 def send_to_the_attacker(this):
@@ -496,76 +448,6 @@ def no_stop_of_a_receiver_is_missed(directory):
 
     with attacked(directory) as this:
         run_child(send, this.path(), uid=attack.OTHER)
-
-
-# ---- the helper itself --------------------------------------------------------------------------
-
-def helper_of(parent):
-    """The helper of the server process @parent; 0: none."""
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/status", encoding="utf-8") as file:
-                    text = file.read()
-            except OSError:
-                continue
-            if "Name:\tanybinder-files\n" in text and f"PPid:\t{parent}\n" in text:
-                if "State:\tZ" not in text:
-                    return int(name)
-    return 0
-
-
-def kill_helper(daemon):
-    server = daemon.server_pid()
-    until(lambda: helper_of(server))
-    first = helper_of(server)
-    os.kill(first, signal.SIGKILL)
-    until(lambda: helper_of(server) not in (0, first))
-
-
-def a_helper_that_is_killed_is_replaced(directory):
-    with attacked(directory) as this:
-        pass_a_file(this.victim)
-        kill_helper(this.daemon)
-        pass_a_file(this.victim)
-        this.victim.is_served()
-
-
-def a_helper_that_is_killed_is_replaced_while_a_file_keeps_it(directory):
-    with attacked(directory, {attack.FLUSH}) as this:
-        for _ in range(3):
-            this.add(drop_a_file)
-        until(this.files.hung)
-        time.sleep(0.3)
-        kill_helper(this.daemon)
-        this.victim_goes_on()
-        this.ends()
-
-
-def the_helper_ends_with_the_daemon(directory):
-    os.chmod(directory, 0o755)
-    for how in (signal.SIGTERM, signal.SIGKILL):
-        with Daemon(directory, *OPTIONS) as daemon:
-            server = daemon.server_pid()
-            until(lambda: helper_of(server))    # it has its name a moment after its start
-            helper = helper_of(server)
-            with open(f"/proc/{helper}/maps", encoding="utf-8") as maps:
-                assert "memfd:binder" not in maps.read(), "the helper has a buffer"
-            links = [os.readlink(f"/proc/{helper}/fd/{fd}") for fd in
-                     os.listdir(f"/proc/{helper}/fd")]
-            assert "/dev/fuse" not in links, "the helper has the FUSE connection"
-            end_daemon(daemon, how)
-            until(lambda: not os.path.exists(f"/proc/{helper}/exe"))
-
-
-def no_process_of_the_daemon_outlives_another(directory):
-    os.chmod(directory, 0o755)
-    for victim in (Daemon.server_pid, lambda daemon: daemon.pid):
-        with Daemon(directory) as daemon:
-            server_pid = daemon.server_pid()
-            os.kill(victim(daemon), signal.SIGKILL)
-            until(lambda: attack.is_gone(daemon.pid) and attack.is_gone(server_pid))
-            assert not attack.is_mounted(daemon.mnt)
 
 
 if __name__ == "__main__":

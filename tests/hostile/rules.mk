@@ -2,6 +2,7 @@
 #
 # Attacks of one user on the others, each a script of tests/hostile, as root, who becomes the users.
 #
+#   ends         the end of the daemon, whatever its workers wait for, and its processes
 #   files        files that do not close, processes that cannot be looked at, the injector
 #   flood        as many requests as many threads can make
 #   freeze       BINDER_FREEZE of another user's process
@@ -24,7 +25,7 @@ HOSTILE_ATTACKS := stream flood freeze memory odd opens recycled scarce slow_mem
 HOSTILE_LONG := hanging timeout
 
 LONG_TESTS += hostile:table
-TESTS += $(HOSTILE_ATTACKS:%=hostile:%) hostile:files
+TESTS += $(HOSTILE_ATTACKS:%=hostile:%) hostile:files hostile:ends
 
 HOSTILE_PROGRAMS := $(addprefix $(BIN)/hostile-,flood uring)
 

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The ends of the daemon's processes: in memory that never comes, with workers that wait, by
+SIGKILL. Nothing remains of it, and the next one works."""
+import contextlib
+import ctypes
+import os
+import signal
+import struct
+import sys
+import threading
+import time
+
+import attack
+from attack import Client, Daemon, binder_client, end_daemon, is_gone, is_mounted, main, \
+    tests_in, until
+from files import Attack, LIBC, OPTIONS, attacked, drop_a_file, pass_a_file
+
+
+# ---- memory -------------------------------------------------------------------------------------
+
+def write_from_the_files(this):
+    """A command stream in memory that never comes: no signal ends the worker that copies it."""
+    client = Client(this.path())
+    fd = os.open(this.files.file, os.O_RDWR)
+    memory = LIBC.mmap(None, 65536, 3, 2, fd, 0)
+    argument = ctypes.create_string_buffer(struct.pack("<6Q", 64, 0, memory, 0, 0, 0), 48)
+    os.write(this.say, b"x")
+    binder_client.ioctl(client.fd, binder_client.WRITE_READ, argument)
+
+
+def wait_for_the_end(this):
+    """A read that waits when the daemon ends must be aborted."""
+    client = Client(this.path())
+    os.write(this.say, b"x")
+    try:
+        client.write_read(b"", 256)
+    except OSError:
+        os.write(this.say, b"e")
+
+
+def memory_that_never_comes(directory, stop):
+    with attacked(directory, {attack.READ}) as this:
+        this.add(wait_for_the_end, uid=attack.OTHER)
+        this.add(write_from_the_files)
+        until(this.files.hung)
+        this.victim_goes_on()
+        stop(this)
+        this.expect(b"e")
+
+
+def memory_that_never_comes_stalls_no_worker_and_not_sigterm(directory):
+    memory_that_never_comes(directory, Attack.ends)
+
+
+def memory_that_never_comes_stalls_no_worker_and_not_sigkill(directory):
+    memory_that_never_comes(directory, lambda this: this.ends(signal.SIGKILL))
+
+
+def memory_that_never_comes_keeps_no_client_of_a_killed_server(directory):
+    def kill_server(this):
+        os.kill(this.daemon.server_pid(), signal.SIGKILL)
+        until(lambda: is_gone(this.daemon.pid) and not is_mounted(this.daemon.mnt))
+
+    memory_that_never_comes(directory, kill_server)
+
+
+def read_from_traps(this):
+    """As many threads as may be stuck for one open, in memory that never comes."""
+    client = Client(this.path())
+    traps = [binder_client.Trap() for _ in range(8)]
+
+    def fall(trap):
+        argument = ctypes.create_string_buffer(struct.pack("<6Q", 64, 0, trap.address, 0, 0, 0), 48)
+        with contextlib.suppress(OSError):
+            binder_client.ioctl(client.fd, binder_client.WRITE_READ, argument)
+
+    for trap in traps:
+        threading.Thread(target=fall, args=(trap,), daemon=True).start()
+    os.write(this.say, b"x")
+    time.sleep(60)
+
+
+def touch_the_buffer(this, begin):
+    """A context manager that waits, and reads the page into which the first call's data comes."""
+    client = Client(this.path())
+    client.become_manager()
+    threading.Thread(target=client.serve, args=(1,), daemon=True).start()
+    time.sleep(0.1)
+    os.write(this.say, b"x")
+    os.read(begin, 1)
+    assert not client.map[0]
+
+
+def call_from_a_trap(this, begin):
+    client = Client(this.path())
+    trap = binder_client.Trap()
+    threading.Thread(target=lambda: os.read(begin, 1) and os.close(trap.fd), daemon=True).start()
+    commands = struct.pack("<I", binder_client.BC_TRANSACTION) + binder_client.TRANSACTION.pack(
+        0, 0, 1, 0, 0, 0, 64, 0, trap.address, 0)
+    os.write(this.say, b"x")
+    client.write_read(commands, 256)
+
+
+def data_for_a_page_that_is_being_read_keeps_no_thread(directory):
+    """Without passthrough, new data waits while a read of the page has no reply. Here all workers
+    that may be replaced are stuck, and the last one waits in this way, so that none can reply."""
+    os.chmod(directory, 0o755)
+    touch, begin_touch = os.pipe()
+    release, begin_release = os.pipe()
+    with Daemon(directory, "--threads=1", "--no-passthrough") as daemon:
+        this = Attack(directory, daemon, None, None)
+        server = daemon.server_pid()
+        threads = daemon.threads()
+        try:
+            this.add(touch_the_buffer, touch, uid=0)
+            for _ in range(8):
+                this.add(read_from_traps, uid=0)
+            until(lambda: daemon.threads() >= threads + 64, 10)
+            this.add(call_from_a_trap, release, uid=0)
+            time.sleep(0.1)
+            os.write(begin_touch, b"x")
+            time.sleep(0.1)
+            os.write(begin_release, b"x")
+            time.sleep(0.1)
+            end_daemon(daemon, signal.SIGTERM)
+            until(lambda: is_gone(server), 1)
+        finally:
+            this.close()
+
+
+# ---- the helper itself --------------------------------------------------------------------------
+
+def helper_of(parent):
+    """The helper of the server process @parent; 0: none."""
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/status", encoding="utf-8") as file:
+                    text = file.read()
+            except OSError:
+                continue
+            if "Name:\tanybinder-files\n" in text and f"PPid:\t{parent}\n" in text:
+                if "State:\tZ" not in text:
+                    return int(name)
+    return 0
+
+
+def kill_helper(daemon):
+    server = daemon.server_pid()
+    until(lambda: helper_of(server))
+    first = helper_of(server)
+    os.kill(first, signal.SIGKILL)
+    until(lambda: helper_of(server) not in (0, first))
+
+
+def a_helper_that_is_killed_is_replaced(directory):
+    with attacked(directory) as this:
+        pass_a_file(this.victim)
+        kill_helper(this.daemon)
+        pass_a_file(this.victim)
+        this.victim.is_served()
+
+
+def a_helper_that_is_killed_is_replaced_while_a_file_keeps_it(directory):
+    with attacked(directory, {attack.FLUSH}) as this:
+        for _ in range(3):
+            this.add(drop_a_file)
+        until(this.files.hung)
+        time.sleep(0.3)
+        kill_helper(this.daemon)
+        this.victim_goes_on()
+        this.ends()
+
+
+def the_helper_ends_with_the_daemon(directory):
+    os.chmod(directory, 0o755)
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        with Daemon(directory, *OPTIONS) as daemon:
+            server = daemon.server_pid()
+            until(lambda: helper_of(server))    # it has its name a moment after its start
+            helper = helper_of(server)
+            with open(f"/proc/{helper}/maps", encoding="utf-8") as maps:
+                assert "memfd:binder" not in maps.read(), "the helper has a buffer"
+            links = [os.readlink(f"/proc/{helper}/fd/{fd}") for fd in
+                     os.listdir(f"/proc/{helper}/fd")]
+            assert "/dev/fuse" not in links, "the helper has the FUSE connection"
+            end_daemon(daemon, how)
+            until(lambda: not os.path.exists(f"/proc/{helper}/exe"))
+
+
+def no_process_of_the_daemon_outlives_another(directory):
+    os.chmod(directory, 0o755)
+    for victim in (Daemon.server_pid, lambda daemon: daemon.pid):
+        with Daemon(directory) as daemon:
+            server_pid = daemon.server_pid()
+            os.kill(victim(daemon), signal.SIGKILL)
+            until(lambda: is_gone(daemon.pid) and is_gone(server_pid))
+            assert not is_mounted(daemon.mnt)
+
+
+if __name__ == "__main__":
+    sys.exit(main(tests_in(globals()), "hostile ends"))
