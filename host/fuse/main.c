@@ -160,9 +160,10 @@ static bool run(const struct options *options)
 	ready_leave_terminal();
 	supervisor_announce();
 	ok = wait_for_end(options);
-	mount_undo(options->mountpoint);
+	/* once the mount is gone, the next daemon may start, which writes its own */
 	if (options->pid_file)
 		unlink(options->pid_file);
+	mount_undo(options->mountpoint);
 	session_close();
 	return ok;
 }

@@ -21,12 +21,16 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FS_NAME "anybinder"
 
 /* The device number of /dev/fuse is ABI. */
 #define FUSE_DEVICE makedev(10, 229)
+
+/* A daemon that is about to end has gone after this time: see supervisor.h. */
+#define END_MS 2000
 
 static bool made_directory;
 static bool mounted;
@@ -126,39 +130,48 @@ char *mount_absolute(const char *path)
 	return joined;
 }
 
-bool mount_prepare(const char *mountpoint)
+enum place { FREE, SERVED, UNUSABLE };
+
+/* Makes @mountpoint ready for a mount, unless it is SERVED by another daemon. */
+static enum place prepare(const char *mountpoint)
 {
 	char real[4096];
 	/* stat(2) of a dead mount may briefly succeed from the cache */
 	int fd = open(mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd < 0) {
-		if (errno == ENOTCONN || errno == ECONNABORTED) {
-			log_info("detaching the mount that a dead daemon left at %s", mountpoint);
-			if (!detach(mountpoint)) {
-				log_error("cannot detach the dead mount at %s: %s", mountpoint,
-					  strerror(errno));
-				return false;
-			}
-			return mount_prepare(mountpoint);
-		}
-		if (errno == ENOTDIR) {
-			log_error("%s is not a directory", mountpoint);
-			return false;
-		}
-		if (errno != ENOENT || mkdir(mountpoint, 0755)) {
-			log_error("cannot use %s as a mountpoint: %s", mountpoint, strerror(errno));
-			return false;
-		}
+	if (fd >= 0) {
+		close(fd);
+		return realpath(mountpoint, real) && is_our_mount(real) ? SERVED : FREE;
+	}
+	if (errno == ENOTCONN || errno == ECONNABORTED) {
+		log_info("detaching the mount that a dead daemon left at %s", mountpoint);
+		/* otherwise the dying daemon has done so, and has removed the directory as well */
+		if (detach(mountpoint) || errno == EINVAL || errno == ENOENT)
+			return prepare(mountpoint);
+		log_error("cannot detach the dead mount at %s: %s", mountpoint, strerror(errno));
+	} else if (errno == ENOTDIR) {
+		log_error("%s is not a directory", mountpoint);
+	} else if (errno == ENOENT && !mkdir(mountpoint, 0755)) {
 		made_directory = true;
-		return true;
+		return FREE;
+	} else {
+		log_error("cannot use %s as a mountpoint: %s", mountpoint, strerror(errno));
 	}
-	close(fd);
-	if (realpath(mountpoint, real) && is_our_mount(real)) {
+	return UNUSABLE;
+}
+
+bool mount_prepare(const char *mountpoint)
+{
+	static const struct timespec nap = { .tv_nsec = 10000000 };
+	enum place place = prepare(mountpoint);
+
+	for (int ms = 0; place == SERVED && ms < END_MS; ms += 10) {
+		nanosleep(&nap, NULL);
+		place = prepare(mountpoint);
+	}
+	if (place == SERVED)
 		log_error("%s is already mounted: an anybinderd serves it", mountpoint);
-		return false;
-	}
-	return true;
+	return place == FREE;
 }
 
 /* Receives the descriptor that fusermount3 sends over @socket; -1: it sent none. */
@@ -215,14 +228,31 @@ static void log_open_failure(void)
 		log_error("cannot open /dev/fuse: %s", strerror(errno));
 }
 
+/*
+ * mount(2), which needs no helper. The directory may have vanished since mount_prepare(): a daemon
+ * that ends removes the one that it made. False: errno is set.
+ */
+static bool mount_directly(const char *mountpoint, const char *options)
+{
+	for (int tries = 0; tries < 3; tries++) {
+		if (!realpath(mountpoint, mounted_at))
+			mounted_at[0] = 0;
+		if (!mount(FS_NAME, mountpoint, "fuse." FS_NAME, MS_NOSUID | MS_NODEV | MS_NOEXEC,
+			   options))
+			return true;
+		if (errno != ENOENT)
+			return false;
+		made_directory |= !mkdir(mountpoint, 0755);
+	}
+	return false;
+}
+
 int mount_fuse(const char *mountpoint, bool allow_other)
 {
 	char options[160];
 	struct stat st;
 	int fd;
 
-	if (!realpath(mountpoint, mounted_at))
-		mounted_at[0] = 0;
 	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (fd < 0) {
 		log_open_failure();
@@ -236,11 +266,9 @@ int mount_fuse(const char *mountpoint, bool allow_other)
 	snprintf(options, sizeof(options),
 		 "fd=%d,rootmode=40000,user_id=%u,group_id=%u,default_permissions%s", fd, geteuid(),
 		 getegid(), allow_other ? ",allow_other" : "");
-	if (!mount(FS_NAME, mountpoint, "fuse." FS_NAME, MS_NOSUID | MS_NODEV | MS_NOEXEC,
-		   options)) {
-		mounted = true;
+	mounted = mount_directly(mountpoint, options);
+	if (mounted)
 		return fd;
-	}
 	close(fd);
 	if (errno != EPERM) {
 		log_error("cannot mount at %s: %s", mountpoint, strerror(errno));

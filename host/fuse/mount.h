@@ -14,8 +14,9 @@
 char *mount_absolute(const char *path);
 
 /*
- * Prepares @mountpoint: detaches the dead mount of a crashed daemon, creates the directory if it is
- * missing. Fails if a running anybinderd is mounted there or if it is not a directory.
+ * Prepares @mountpoint: detaches the dead mount of a crashed daemon, waits for one that is about to
+ * end (its supervisor was killed), creates the directory if it is missing. Fails if a daemon serves
+ * it for longer than an end takes, or if it is not a directory.
  */
 bool mount_prepare(const char *mountpoint);
 

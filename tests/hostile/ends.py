@@ -189,6 +189,15 @@ def the_helper_ends_with_the_daemon(directory):
             until(lambda: not os.path.exists(f"/proc/{helper}/exe"))
 
 
+def a_start_after_a_kill_waits_for_the_end(directory):
+    """The server ends, and removes the mount, a moment after its supervisor was killed."""
+    for _ in range(5):
+        with Daemon(directory) as daemon:
+            os.kill(daemon.pid, signal.SIGKILL)
+            with Daemon(directory) as again:
+                Client(again.path("binder")).close()
+
+
 def no_process_of_the_daemon_outlives_another(directory):
     os.chmod(directory, 0o755)
     for victim in (Daemon.server_pid, lambda daemon: daemon.pid):
