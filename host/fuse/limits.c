@@ -50,14 +50,15 @@ static unsigned int files_for_clients(void)
 	return files > 2 * OWN_FILES ? files - OWN_FILES : files / 2;
 }
 
-/* The number in file @name of the control group at @path; @limit if that is less. */
-static unsigned long long lower_limit(const char *path, const char *name, unsigned long long limit)
+/* The number in the file @name of @directory; @limit if that is less. */
+static unsigned long long lower_limit(const char *directory, const char *name,
+				      unsigned long long limit)
 {
 	unsigned long long value;
 	char file_name[512];
 	FILE *file;
 
-	snprintf(file_name, sizeof(file_name), "/sys/fs/cgroup%s/%s", path, name);
+	snprintf(file_name, sizeof(file_name), "%s/%s", directory, name);
 	file = fopen(file_name, "re");
 	if (!file)
 		return limit;
@@ -67,21 +68,55 @@ static unsigned long long lower_limit(const char *path, const char *name, unsign
 	return limit;
 }
 
+/* The least limit of the control group @path below @root and of all that it is in. */
+static unsigned long long group_limit(const char *root, const char *path, const char *name,
+				      unsigned long long limit)
+{
+	char directory[448];
+
+	snprintf(directory, sizeof(directory), "%s%s", root, path);
+	while (strlen(directory) > strlen(root)) {
+		limit = lower_limit(directory, name, limit);
+		*strrchr(directory, '/') = 0;
+	}
+	/* a container may see its own group as the root, under its path outside */
+	return lower_limit(root, name, limit);
+}
+
+static bool has_word(char *words, const char *word)
+{
+	char *state;
+
+	for (char *at = strtok_r(words, ",", &state); at; at = strtok_r(NULL, ",", &state))
+		if (!strcmp(at, word))
+			return true;
+	return false;
+}
+
 /* Bytes of memory that the daemon may use at most: of the system, or of its control groups. */
 static unsigned long long memory_there_is(void)
 {
 	unsigned long long limit = (unsigned long long)sysconf(_SC_PHYS_PAGES) << 12;
-	char path[400] = "";
 	FILE *file = fopen("/proc/self/cgroup", "re");
+	char line[400];
 
-	/* the line of the unified hierarchy is the only one with the number 0 */
-	while (file && fgets(path, sizeof(path), file) && strncmp(path, "0::", 3))
-		path[0] = 0;
+	/* "number:controllers:path"; version 2 names no controllers */
+	while (file && fgets(line, sizeof(line), file)) {
+		char *controllers = strchr(line, ':');
+		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+
+		if (!path)
+			continue;
+		*path++ = 0;
+		path[strcspn(path, "\n")] = 0;
+		if (!controllers[1])
+			limit = group_limit("/sys/fs/cgroup", path, "memory.max", limit);
+		else if (has_word(controllers + 1, "memory"))
+			limit = group_limit("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes",
+					    limit);
+	}
 	if (file)
 		fclose(file);
-	path[strcspn(path, "\n")] = 0;
-	for (char *name = path[0] ? path + 3 : path; *name == '/'; *strrchr(name, '/') = 0)
-		limit = lower_limit(name, "memory.max", limit);
 	return limit;
 }
 

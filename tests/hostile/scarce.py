@@ -11,7 +11,8 @@ LIMIT = 64 << 20
 
 
 def little_memory():
-    """Opens that take replies without end: 128 times 4 MiB, if they got them."""
+    """Opens that take replies without end: 128 times 4 MiB, if they got them. All users together
+    get a quarter of the limit of the control group."""
     if not cgroup.Memory.exists():
         print("little_memory: no memory controller")
         return
@@ -19,10 +20,10 @@ def little_memory():
         group.limit(LIMIT)
         row = hostile.attack(
             "scarce-memory", "128 opens that keep all replies; the daemon has 64 MiB",
-            flood_by(hostile.ATTACKER, "hoard", 128), options=["--memory=16"],
+            flood_by(hostile.ATTACKER, "hoard", 128),
             preexec_fn=lambda: group.add(os.getpid()))
     row.check()
-    assert row.memory["peak"] < LIMIT >> 10, "the limit does not apply"
+    assert row.memory["peak"] < LIMIT >> 11, "the limit does not apply"
 
 
 def full_disk():
