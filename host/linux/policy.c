@@ -6,6 +6,7 @@
 #include "policy.h"
 
 #include "compat/compat.h"
+#include "weak.h"
 
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -14,12 +15,12 @@
 
 #ifdef CONFIG_SECURITY
 
-extern typeof(security_binder_set_context_mgr) security_binder_set_context_mgr __weak;
-extern typeof(security_binder_transaction) security_binder_transaction __weak;
-extern typeof(security_binder_transfer_binder) security_binder_transfer_binder __weak;
-extern typeof(security_binder_transfer_file) security_binder_transfer_file __weak;
+WEAK_FUNCTION(security_binder_set_context_mgr);
+WEAK_FUNCTION(security_binder_transaction);
+WEAK_FUNCTION(security_binder_transfer_binder);
+WEAK_FUNCTION(security_binder_transfer_file);
 
-#define HOOK(name, ...) (name ? name(__VA_ARGS__) : 0)
+#define HOOK(name, ...) (weak_exists(name) ? name(__VA_ARGS__) : 0)
 
 #else
 

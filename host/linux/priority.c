@@ -6,6 +6,8 @@
  */
 #include "priority.h"
 
+#include "weak.h"
+
 #include <linux/capability.h>
 #include <linux/sched.h>
 #include <linux/sched/rt.h>
@@ -13,7 +15,7 @@
 #include <uapi/linux/sched/types.h>
 
 /* Not exported before 5.12: there, no thread gets or loses a real-time priority. */
-extern typeof(sched_setattr_nocheck) sched_setattr_nocheck __weak;
+WEAK_FUNCTION(sched_setattr_nocheck);
 
 /*
  * Lowers a priority to what the thread is allowed. False: it must not be changed. RLIMIT_NICE 0,
@@ -51,7 +53,7 @@ void priority_set(u8 policy, s8 prio, bool check)
 		set_user_nice(current, prio);
 		return;
 	}
-	if (!sched_setattr_nocheck)
+	if (!weak_exists(sched_setattr_nocheck))
 		return;
 	attr.sched_policy = policy;
 	if (priority_is_realtime(policy)) {
