@@ -17,11 +17,10 @@ HARNESS_FAILED = 125
 # After a kernel fault the command may hang; it is killed after this time.
 AFTER_FAULT_S = 10
 
-# console=ttyS0 and the rest: see vm/README.md.
+# See vm/README.md.
 KERNEL_ARGUMENTS = (
-    "console=ttyS0 loglevel=5 panic=-1 oops=panic tsc=reliable cryptomgr.notests mitigations=off "
-    "no_timer_check random.trust_cpu=on sysctl.kernel.hung_task_timeout_secs=45 "
-    "rcupdate.rcu_cpu_stall_timeout=60"
+    "loglevel=5 panic=-1 oops=panic cryptomgr.notests mitigations=off random.trust_cpu=on "
+    "sysctl.kernel.hung_task_timeout_secs=45 rcupdate.rcu_cpu_stall_timeout=60"
 )
 
 # The clock counts instructions (1 ns each), so that runs are reproducible.
@@ -43,8 +42,9 @@ def die_with_parent():
 class Machine:
     """One boot. `shares` are (mount tag, directory, read-only?), made available by `sharing`."""
 
-    def __init__(self, options, vmlinux, run_dir, sharing, shares):
+    def __init__(self, options, arch, vmlinux, run_dir, sharing, shares):
         self.options = options
+        self.arch = arch
         self.sharing = sharing
         self.vmlinux = vmlinux
         self.initrd = run_dir + "/initrd"
@@ -58,8 +58,8 @@ class Machine:
 
     def arguments(self, fds):
         options = self.options
-        args = ["qemu-system-x86_64", "-machine", "q35", "-m", str(options.memory_mib)]
-        kernel_arguments = [KERNEL_ARGUMENTS]
+        args = [self.arch["qemu"], "-machine", self.arch["machine"], "-m", str(options.memory_mib)]
+        kernel_arguments = [self.arch["kernel_arguments"], KERNEL_ARGUMENTS]
         if options.icount:
             args += ICOUNT_OPTIONS.split()
             kernel_arguments.append(ICOUNT_KERNEL_ARGUMENTS)

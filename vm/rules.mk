@@ -3,6 +3,8 @@
 
 VM_KERNELS ?= 6.1 6.12 6.12-rt newest
 
+ARM64_CC := aarch64-linux-gnu-gcc
+
 .PHONY: vm-fetch
 vm-fetch: build/vm/init
 	vm/fetch --headers $(VM_KERNELS)
@@ -12,3 +14,7 @@ vm-fetch: build/vm/init
 build/vm/init: vm/init.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -Wall -Wextra -Werror -O2 -static -o $@ $<
+
+build/vm/init-arm64: vm/init.c
+	@mkdir -p $(@D)
+	$(call need,$(ARM64_CC))$(ARM64_CC) -std=c11 -Wall -Wextra -Werror -O2 -static -o $@ $<

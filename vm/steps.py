@@ -6,6 +6,9 @@ import os
 # Directories where the guest mounts a file system of its own, which hides the host's.
 FRESH = ("/tmp/", "/run/", "/dev/")
 
+# The directory of a run in the guest.
+RUN_DIR = "/run/vm"
+
 # The devices that clients expect; a kernel's configuration may list fewer.
 DEVICES = ("binder", "hwbinder", "vndbinder")
 
@@ -57,7 +60,7 @@ def module_of(vm_dir, kernel, driver):
     return path and os.path.normpath(os.path.join(vm_dir, path.format(kernel=kernel)))
 
 
-def first_steps(modules, run_dir, shared):
+def first_steps(modules, shared):
     """Up to mounting the host's file system: the content of /steps in the initial RAM disk."""
     lines = [step("mount", "dev", "/dev", "devtmpfs")]
     lines += [step("insmod", f"/{name}.ko") for name in modules]
@@ -70,14 +73,14 @@ def first_steps(modules, run_dir, shared):
         step("mount", "tmp", "/root/tmp", "tmpfs", "mode=1777"),
         step("mount", "run", "/root/run", "tmpfs", "mode=755"),
         step("root", "/root"),
-        step("mkdir", run_dir),
-        share_step("run_dir", run_dir, shared, False),
-        step("steps", run_dir + "/steps"),
+        step("mkdir", RUN_DIR),
+        share_step("run_dir", RUN_DIR, shared, False),
+        step("steps", RUN_DIR + "/steps"),
     ]
     return "\n".join(lines) + "\n"
 
 
-def second_steps(module, driver, parameters, shares, run_dir, shared):
+def second_steps(module, driver, parameters, shares, shared):
     """In the host's file system: the content of RUN_DIR/steps. For `shares` see Machine."""
     lines = [
         step("mkdir", "/dev/pts"),
@@ -97,5 +100,5 @@ def second_steps(module, driver, parameters, shares, run_dir, shared):
     load = DRIVERS[driver][1]
     if load:
         lines += load(module, *parameters)
-    lines.append(step("run", run_dir))
+    lines.append(step("run", RUN_DIR))
     return "\n".join(lines) + "\n"
