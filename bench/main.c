@@ -139,6 +139,9 @@ static void set_option(struct command_line *line, int option, const char *text)
 {
 	struct cell *cell = &line->cell;
 
+	/* getopt said what is wrong; there is no text. */
+	if (option == '?')
+		usage();
 	if (option == 'p')
 		cell->peer = find_peer(text);
 	else if (option == 'a')
