@@ -17,6 +17,10 @@ install: $(INSTALL_BIN) $(INSTALL_LIBEXEC)
 uninstall:
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install --remove
 
+TESTS += install
+install.needs := all
+install.run = packaging/test-install
+
 ## deb: the Debian package of daemon, command and units, build/package/anybinder_VERSION_ARCH.deb
 deb: $(INSTALL_BIN) $(INSTALL_LIBEXEC)
 	@packaging/deb/build $(BUILD)/package $(VERSION)

@@ -189,16 +189,20 @@ pub fn command_name(pid: u32) -> String {
         .unwrap_or_else(|_| "-".to_string())
 }
 
-/// The path of a program: beside this one, in a library directory of this project, or on PATH.
-/// Fails, with advice, if it is in none of them.
+/// The path of a program: beside this one, in the library directory of the same installation, or on
+/// PATH. Fails, with advice, if it is in none of them.
 pub fn find_program(name: &str) -> Result<PathBuf> {
     let beside = std::env::current_exe()
         .ok()
         .and_then(|exe| exe.parent().map(Path::to_path_buf));
+    let library = beside
+        .as_ref()
+        .and_then(|bin| bin.parent())
+        .map(|prefix| prefix.join("libexec/anybinder"));
     let on_path = std::env::var_os("PATH").unwrap_or_default();
-    beside
+    [beside, library]
         .into_iter()
-        .chain(["/usr/local/libexec/anybinder", "/usr/libexec/anybinder"].map(PathBuf::from))
+        .flatten()
         .chain(std::env::split_paths(&on_path))
         .map(|dir| dir.join(name))
         .find(|path| path.is_file())
