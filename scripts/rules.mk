@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Checks of the source tree and of the scripts that the other tests rely on.
-TESTS += source:tidy source:protocol source:run-tests
+TESTS += source:tidy source:protocol source:run-tests source:help
 LINT_TARGETS += lint-c
 
 source.tidy.run = scripts/tidy --self-test --summary
+source.help.run = scripts/check-help $(filter Makefile %rules.mk,$(MAKEFILE_LIST))
 source.run-tests.run = scripts/run-tests --self-test
 
 # The programs are built with gcc; clang finds other warnings.

@@ -6,6 +6,7 @@ VM_KERNELS ?= 6.1 6.12 6.12-rt newest
 ARM64_CC := aarch64-linux-gnu-gcc
 
 .PHONY: vm-fetch
+## vm-fetch: the kernels, the reference driver and the init of vm/run, once
 vm-fetch: build/vm/init
 	vm/fetch --headers $(VM_KERNELS)
 	vm/ref 6.12

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-# make bench-vm KVER=6.12: the module beside the stock driver; BENCH_ARGS="--count-only" takes a
-# minute, BENCH_ARGS=--profile shows the instructions of each function.
+# BENCH_ARGS="--count-only" takes a minute, BENCH_ARGS=--profile shows the instructions of each
+# function.
 
 .PHONY: bench-vm
+## bench-vm: the module's instructions per call beside the stock driver's (KVER=6.12)
 bench-vm: module $(BIN)/bench-ipc $(BUILD)/bench/profile.so
 	@bench/vm/run --kernel $(KVER) $(BENCH_ARGS)
 
-# make bench-alloc: allocator contention, stock and module on 6.1 and 6.12, in one table.
 .PHONY: bench-alloc
+## bench-alloc: allocator contention, stock and module on 6.1 and 6.12, in one table
 bench-alloc: $(BIN)/anybinder $(BIN)/bench-ipc vm-fetch
 	@$(MAKE) --no-print-directory module KVER=6.1
 	@$(MAKE) --no-print-directory module KVER=6.12
@@ -17,21 +18,21 @@ $(BUILD)/bench/profile.so: bench/vm/profile.c bench/profile_window.h
 	@mkdir -p $(@D)
 	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -o $@ $<
 
-# make bench-inversion KVER=6.12: how long an urgent caller waits in each locking mode.
 $(BIN)/bench-inversion: LDFLAGS += -static
 $(BIN)/bench-inversion: $(patsubst %,$(OBJ)/bench/%.o,inversion wire payload histogram)
 
 .PHONY: bench-inversion
+## bench-inversion: how long an urgent caller waits in each locking mode (KVER=6.12)
 bench-inversion: module $(BIN)/bench-inversion
 	@bench/vm/inversion --kernel $(KVER) $(BENCH_ARGS)
 
-# make bench-locking KVER=6.12: throughput by locking mode beside the stock driver;
 # BENCH_ARGS=--icount for instructions as time.
 .PHONY: bench-locking
+## bench-locking: throughput by locking mode beside the stock driver (KVER=6.12)
 bench-locking: module $(BIN)/bench-ipc
 	@bench/vm/locking --kernel $(KVER) $(BENCH_ARGS)
 
-# make bench-measures KVER=6.12: what measuring costs in the module while it is off.
 .PHONY: bench-measures
+## bench-measures: what measuring costs in the module while it is off (KVER=6.12)
 bench-measures: module $(BIN)/bench-ipc $(BUILD)/bench/profile.so
 	@bench/vm/measures $(KVER)

@@ -25,6 +25,7 @@ VM_TESTS += module:symbols module:sparse module:newer
 
 .PHONY: module $(MODULE_ALL_KVERS:%=module-%)
 
+## module: the kernel modules for one of vm/kernels.tsv (KVER=6.12) or for KDIR=HEADERS
 # One build of a directory at a time.
 module:
 	@host/linux/link-sources $(abspath $(MODULE_DIR))

@@ -37,5 +37,6 @@ hostile.table.run = $(PYTHON) $(HOSTILE_DIR)/table.py $(BIN)/anybinderd $(BUILD)
 	$(HOSTILE_ATTACKS:%=$(HOSTILE_DIR)/%.py) $(HOSTILE_LONG:%=$(HOSTILE_DIR)/%.py)
 
 .PHONY: hostile-docs
+## hostile-docs: the table of `make test-hostile` into docs/SECURITY.md
 hostile-docs:
 	@$(PYTHON) $(HOSTILE_DIR)/table.py --write $(BUILD)/hostile docs/SECURITY.md
