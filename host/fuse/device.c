@@ -9,12 +9,14 @@
 #include "device.h"
 
 #include "backlog.h"
+#include "bound.h"
 #include "call.h"
 #include "caller.h"
 #include "congestion.h"
 #include "core.h"
 #include "expire.h"
 #include "files.h"
+#include "helper.h"
 #include "later.h"
 #include "map.h"
 #include "open_file.h"
@@ -23,23 +25,28 @@
 #include "pool.h"
 #include "reap.h"
 #include "session.h"
+#include "tree.h"
 #include "users.h"
 #include "watch.h"
 #include "worker.h"
 
 #include <poll.h>
 
-void device_open(const struct request *request, struct binder_context *context)
+void device_open(const struct request *request, struct binder_context *context, u64 open_id)
 {
 	struct abi_open_out out = { .open_flags = FOPEN_DIRECT_IO };
 	struct open_file *file;
-	int error = open_file_new(request, context, &file);
+	int error = open_file_new(request, context, open_id, &file);
 	int backing_id;
 
 	if (error) {
+		tree_closed(request->head->nodeid);
 		session_reply_error(request->head->unique, -error);
 		return;
 	}
+	/* a direct open may have left its pages behind */
+	if (file->host->bound && !session.passthrough)
+		session_notify_inval(file->nodeid, 0, MAP_SIZE);
 	out.fh = open_file_handle(file);
 	backing_id = binder_proc_map(file->proc)->backing_id;
 	if (backing_id >= 0) {
@@ -299,7 +306,9 @@ void device_read(const struct request *request)
 		return;
 	}
 	map = binder_proc_map(file->proc);
-	if (map->backing_id >= 0)
+	if (file->host->bound)
+		bound_reply_read(request);
+	else if (map->backing_id >= 0)
 		session_reply_error(request->head->unique, EINVAL);
 	else
 		session_reply(request->head->unique, map->memory + off, size);
@@ -314,7 +323,7 @@ void device_flush(const struct request *request)
 	if (open_file_enter(file)) {
 		binder_flush(file->proc);
 		if (atomic_load(&file->orphan))
-			watch_check_holders(file->nodeid);
+			watch_check_holders(file->open_id);
 		open_file_leave(file);
 	}
 	session_reply_error(request->head->unique, 0);
@@ -337,6 +346,7 @@ void device_release(const struct request *request)
 	struct open_file *file = open_file_of_handle(in->fh);
 
 	end_open(file);
+	tree_closed(file->nodeid);
 	open_file_put(file);
 	session_reply_error(request->head->unique, 0);
 }
@@ -355,9 +365,9 @@ void device_interrupt(const struct request *request)
 		session_reply_error(request->head->unique, EAGAIN);
 }
 
-bool device_owner_died(u64 nodeid)
+bool device_owner_died(u64 open_id)
 {
-	struct open_file *file = open_file_find(nodeid);
+	struct open_file *file = open_file_find(open_id);
 
 	if (!file)
 		return false;
@@ -367,9 +377,21 @@ bool device_owner_died(u64 nodeid)
 	return true;
 }
 
-void device_not_held(u64 nodeid)
+void device_search(u64 open_id)
 {
-	struct open_file *file = open_file_find(nodeid);
+	struct open_file *file = open_file_find(open_id);
+	s32 owners[HELPER_OWNERS_MAX];
+
+	if (!file)
+		return;
+	helper_search(open_id, file->nodeid, owners,
+		      open_file_owners(file, owners, HELPER_OWNERS_MAX));
+	open_file_leave(file);
+}
+
+void device_not_held(u64 open_id)
+{
+	struct open_file *file = open_file_find(open_id);
 
 	if (!file)
 		return;

@@ -11,7 +11,7 @@ struct binder_context;
 struct request;
 
 /* The requests on a device file; each is replied to. @context: the caller keeps a reference. */
-void device_open(const struct request *request, struct binder_context *context);
+void device_open(const struct request *request, struct binder_context *context, u64 open_id);
 void device_ioctl(const struct request *request);
 void device_poll(const struct request *request);
 void device_read(const struct request *request);
@@ -31,15 +31,18 @@ void device_continue(struct fair_item *item);
 void device_end_overdue(void);
 
 /*
- * The process that opened @nodeid is dead: its buffer cannot be used any more. True: the kernel has
- * not released the open yet, so that another process may have a descriptor.
+ * The process that opened @open_id is dead: its buffer cannot be used any more. True: the kernel
+ * has not released the open yet, so that another process may have a descriptor.
  */
-bool device_owner_died(u64 nodeid);
+bool device_owner_died(u64 open_id);
+
+/* Has the helper search for other processes that have a descriptor. */
+void device_search(u64 open_id);
 
 /*
  * The owner is dead and no process has a descriptor: the open ends, although the kernel does not
  * send RELEASE while a mapping inherited by fork exists.
  */
-void device_not_held(u64 nodeid);
+void device_not_held(u64 open_id);
 
 #endif

@@ -11,6 +11,7 @@
 #include "dispatch.h"
 
 #include "backlog.h"
+#include "bound.h"
 #include "caller.h"
 #include "congestion.h"
 #include "device.h"
@@ -55,8 +56,10 @@ static void do_lookup(const struct request *request)
 {
 	const char *name = string_at(request, 0);
 	struct fuse_entry_out out;
-	int error = name ? tree_lookup(request->head->nodeid, name, &out) : -EINVAL;
+	int error = -EINVAL;
 
+	if (name)
+		error = tree_lookup(request->head->nodeid, name, (pid_t)request->head->pid, &out);
 	if (error)
 		reply_status(request, error);
 	else
@@ -127,7 +130,7 @@ static void do_refuse_create(const struct request *request)
 static void do_unlink(const struct request *request)
 {
 	const char *name = string_at(request, 0);
-	struct entry *dir = tree_find(request->head->nodeid, false);
+	struct entry *dir = tree_find(request->head->nodeid);
 
 	if (!name || !dir)
 		reply_status(request, name ? -ESTALE : -EINVAL);
@@ -147,7 +150,7 @@ static void rename_within(const struct request *request, size_t names, uint64_t 
 		reply_status(request, to ? -EPERM : -EINVAL);
 		return;
 	}
-	dir = tree_find(newdir, false);
+	dir = tree_find(newdir);
 	reply_status(request, dir ? tree_rename(dir, from, to) : -ESTALE);
 	if (dir)
 		tree_put(dir);
@@ -226,13 +229,16 @@ static void open_handle(const struct request *request, struct entry *entry)
 
 static void do_open(const struct request *request)
 {
-	struct entry *entry = tree_find(request->head->nodeid, true);
+	struct entry *entry;
+	uint64_t open_id;
+	int error = tree_open(request->head->nodeid, (pid_t)request->head->pid, &entry, &open_id);
 
-	if (!entry) {
-		/* the kernel repeats the lookup, which creates another inode */
-		reply_status(request, -ESTALE);
+	if (error) {
+		if (error == -EBUSY)
+			bound_log_busy((pid_t)request->head->pid);
+		reply_status(request, error);
 	} else if (entry->kind == ENTRY_DEVICE) {
-		device_open(request, entry->device);
+		device_open(request, entry->device, open_id);
 		tree_put(entry);
 	} else {
 		open_handle(request, entry);
@@ -241,7 +247,7 @@ static void do_open(const struct request *request)
 
 static void do_opendir(const struct request *request)
 {
-	struct entry *entry = tree_find(request->head->nodeid, false);
+	struct entry *entry = tree_find(request->head->nodeid);
 
 	if (entry)
 		open_handle(request, entry);

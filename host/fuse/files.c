@@ -54,9 +54,9 @@ struct pending_files {
 };
 
 static const struct helper_handlers helper_handlers;
-static void (*on_not_held)(u64 nodeid);
+static void (*on_not_held)(u64 open_id);
 
-bool files_init(void (*not_held)(u64 nodeid))
+bool files_init(void (*not_held)(u64 open_id))
 {
 	on_not_held = not_held;
 	return helper_start(&helper_handlers);
@@ -74,7 +74,7 @@ static int take_file(struct host_thread *caller, u32 fd, struct helper_answer *a
 		pidfd = (int)syscall(SYS_pidfd_open, caller_process_of(caller->tid), 0);
 	if (pidfd < 0)
 		return -errno;
-	error = helper_ask(&message, pidfd, caller->proc->nodeid, answer);
+	error = helper_ask(&message, pidfd, caller->proc->open_id, answer);
 	if (pidfd != caller->proc->pidfd)
 		close(pidfd);
 	if (!error && answer->result < 0)
@@ -307,9 +307,9 @@ static bool on_tick(void)
 	return file_check_overdue() || jobs;
 }
 
-static bool may_delay(u64 nodeid)
+static bool may_delay(u64 open_id)
 {
-	return !pool_has_stuck() || open_file_may_delay(nodeid);
+	return !pool_has_stuck() || open_file_may_delay(open_id);
 }
 
 static const struct helper_handlers helper_handlers = {

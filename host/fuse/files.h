@@ -17,7 +17,7 @@
  * Starts the helper process, in which the files are. @not_held is called on its events thread for
  * an open that no process has any more (helper_search()). False: an error was printed.
  */
-bool files_init(void (*not_held)(u64 nodeid));
+bool files_init(void (*not_held)(u64 open_id));
 
 /* The operations of host.h of the same names. */
 int files_get(struct host_thread *caller, u32 fd, struct host_file **file);

@@ -249,31 +249,31 @@ static ssize_t receive_answer(int fd, struct helper_answer *answer)
 }
 
 /* Does the user delay as many operations, or the client of the open as many workers, as it may? */
-static bool is_refused(u32 uid, u64 nodeid)
+static bool is_refused(u32 uid, u64 open_id)
 {
 	return users_is_over(uid, USER_STALLED) ||
-	       !handlers->may_delay(nodeid);
+	       !handlers->may_delay(open_id);
 }
 
-int helper_ask(const struct helper_message *message, int attached, u64 nodeid,
+int helper_ask(const struct helper_message *message, int attached, u64 open_id,
 	       struct helper_answer *answer)
 {
 	struct channel *channel;
 	ssize_t got = -1;
 	int error = -EIO;
 
-	if (is_refused(message->uid, nodeid))
+	if (is_refused(message->uid, open_id))
 		return -EBUSY;
 	channel = get_channel();
 	if (!channel)
 		return -EBUSY;
-	nodeid = worker_begin_wait(nodeid);
+	open_id = worker_begin_wait(open_id);
 	if (helper_msg_send(channel->fd, message, sizeof(*message), attached)) {
 		got = receive_answer(channel->fd, answer);
 		if (got < 0 && errno == EAGAIN)
 			error = -ETIMEDOUT;
 	}
-	worker_end_wait(nodeid);
+	worker_end_wait(open_id);
 	answer->generation = channel->generation;
 	if (error == -ETIMEDOUT)
 		abandon(channel, message);
@@ -299,12 +299,18 @@ static void late_answer(struct channel *channel)
 	put_channel(channel, ok);
 }
 
-void helper_search(u64 nodeid)
+void helper_search(u64 open_id, u64 nodeid, const s32 *owners, u32 nr)
 {
-	struct helper_message message = { .op = HELPER_SEARCH, .id = nodeid,
-					  .device = session.device };
+	struct {
+		struct helper_message message;
+		s32 owners[HELPER_OWNERS_MAX];
+	} search = { .message = {
+		.op = HELPER_SEARCH, .id = open_id, .inode = nodeid, .device = session.device,
+		.nr_close = nr,
+	} };
 
-	helper_send(&message, 0, helper_generation());
+	memcpy(search.owners, owners, nr * sizeof(s32));
+	helper_send(&search.message, nr, helper_generation());
 }
 
 /* ---- the events thread ---- */

@@ -32,7 +32,7 @@ struct helper_handlers {
 	/* helper_ask() has waited for longer than usual. */
 	void (*waits_long)(void);
 	/* May a worker wait for what the client of the open can delay? */
-	bool (*may_delay)(u64 nodeid);
+	bool (*may_delay)(u64 open_id);
 };
 
 /* Starts process and thread. False: an error was printed. */
@@ -44,10 +44,10 @@ u32 helper_generation(void);
 /*
  * Asks on a channel. Returns 0 with *@answer; -EBUSY: the user @message->uid, or all users
  * together, delay too many operations or workers already; -ETIMEDOUT: no answer in time, the
- * channel is abandoned and charged to the user until the answer comes; -EIO. @nodeid: the open
+ * channel is abandoned and charged to the user until the answer comes; -EIO. @open_id: the open
  * whose client can delay it.
  */
-int helper_ask(const struct helper_message *message, int attached, u64 nodeid,
+int helper_ask(const struct helper_message *message, int attached, u64 open_id,
 	       struct helper_answer *answer);
 
 /*
@@ -59,7 +59,10 @@ bool helper_send(const struct helper_message *message, u32 nr_numbers, u32 to);
 /* Has tick() called. Cheap if it is being called. */
 void helper_arm_tick(void);
 
-/* Asks whether a process has @nodeid open; if none has, the event HELPER_UNHELD comes later. */
-void helper_search(u64 nodeid);
+/*
+ * Asks whether a process other than the @nr @owners has the inode @nodeid open; if none has, the
+ * event HELPER_UNHELD with @open_id comes later.
+ */
+void helper_search(u64 open_id, u64 nodeid, const s32 *owners, u32 nr);
 
 #endif

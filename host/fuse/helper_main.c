@@ -74,7 +74,7 @@ static void handle(const struct helper_message *message, int attached)
 		helper_inject_resume(message->id);
 		break;
 	case HELPER_SEARCH:
-		helper_search_start(message->id, message->device);
+		helper_search_start(message);
 		break;
 	}
 }

@@ -21,32 +21,41 @@
 /* Descriptors that one injection installs and closes at most. */
 #define HELPER_INSTALLS_MAX 1024u
 #define HELPER_CLOSES_MAX 4096u
+/* Processes that one search leaves out at most. */
+#define HELPER_OWNERS_MAX 64u
 #define HELPER_NUMBERS_MAX (HELPER_INSTALLS_MAX + HELPER_CLOSES_MAX)
 
 enum helper_op {
 	/* On a channel; the answer is a struct helper_answer. */
 	HELPER_TAKE,	/* descriptor @fd of the process whose pidfd is attached, of user @uid */
-	HELPER_MAPS,	/* the mapping of inode @id on @device in process @pid */
+	HELPER_MAPS,	/* the mapping of @inode on @device in process @pid */
 	/* On the control socket. */
 	HELPER_LIFE,	/* the first message: a socket for life_start(), attached */
 	HELPER_CHANNEL,	/* a new channel, attached */
 	HELPER_CLOSE,	/* the helper's descriptor @fd of user @uid; event HELPER_CLOSED */
 	HELPER_INJECT,	/* a job (inject.h) for thread @tid of @pid, user @uid: ARMED, DONE */
 	HELPER_RESUME,	/* the numbers of job @id are known to the daemon */
-	HELPER_SEARCH,	/* event HELPER_UNHELD if no process has inode @id on @device open */
+	HELPER_SEARCH,	/* event HELPER_UNHELD if no process but those of numbers[] has
+			 * @inode on @device open
+			 */
 };
 
 struct helper_message {
 	u32 op;
 	u32 uid;
 	u64 id;
+	u64 inode;
 	u64 device;
 	s32 pid;
 	s32 tid;
 	s32 fd;
 	u32 restart;
+	u32 index;		/* HELPER_MAPS: which of several, */
+	u32 count;		/* and whether to count them */
 	u32 nr_install;		/* the helper's descriptors */
-	u32 nr_close;		/* descriptors of the process; they follow in numbers[] */
+	u32 nr_close;		/* descriptors of the process; they follow in numbers[]
+				 * (HELPER_SEARCH: processes)
+				 */
 	s32 numbers[];
 };
 
@@ -55,6 +64,8 @@ struct helper_answer {
 	u32 generation;		/* of the helper; set by helper_ask() */
 	u64 base;
 	u64 size;
+	u32 count;
+	u32 shared;		/* the mapping is */
 };
 
 enum helper_event_kind {

@@ -48,36 +48,43 @@ static bool parse_mapping(const char *line, const struct helper_message *message
 	unsigned long long inode;
 	unsigned int major;
 	unsigned int minor;
+	char shared;
 
-	if (sscanf(line, "%llx-%llx %*4s %llx %x:%x %llu", &start, &end, &offset, &major, &minor,
-		   &inode) != 6)
+	if (sscanf(line, "%llx-%llx %*3s%c %llx %x:%x %llu", &start, &end, &shared, &offset,
+		   &major, &minor, &inode) != 7)
 		return false;
-	if (inode != message->id || makedev(major, minor) != message->device || offset)
+	if (inode != message->inode || makedev(major, minor) != message->device || offset)
 		return false;
 	answer->base = start;
 	answer->size = end - start;
+	answer->shared = shared == 's';
 	return true;
 }
 
 static int find_mapping(const struct helper_message *message, struct helper_answer *answer)
 {
+	struct helper_answer other;
 	char path[32];
 	char line[512];
-	bool found = false;
+	bool done = false;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", message->pid);
 	file = fopen(path, "re");
 	if (!file)
 		return -ESRCH;
-	while (!found && fgets(line, sizeof(line), file)) {
-		found = parse_mapping(line, message, answer);
+	answer->count = 0;
+	while (!done && fgets(line, sizeof(line), file)) {
+		bool wanted = answer->count == message->index;
+
+		answer->count += parse_mapping(line, message, wanted ? answer : &other);
+		done = answer->count > message->index && !message->count;
 		/* skip the rest of a line with a long path */
 		while (!strchr(line, '\n') && fgets(line, sizeof(line), file))
 			;
 	}
 	fclose(file);
-	return found ? 0 : -ESRCH;
+	return answer->count > message->index ? 0 : -ESRCH;
 }
 
 void *helper_channel_main(void *arg)
@@ -142,7 +149,23 @@ static bool process_holds(int proc, const char *pid, u64 nodeid, u64 device)
 	return found;
 }
 
-static bool is_held(u64 nodeid, u64 device)
+struct search {
+	u64 id;
+	u64 inode;
+	u64 device;
+	u32 nr_owners;
+	s32 owners[HELPER_OWNERS_MAX];
+};
+
+static bool is_owner(const struct search *search, const char *pid)
+{
+	for (u32 i = 0; i < search->nr_owners; i++)
+		if (search->owners[i] == atoi(pid))
+			return true;
+	return false;
+}
+
+static bool is_held(const struct search *search)
 {
 	struct dirent *entry;
 	bool found = false;
@@ -152,28 +175,28 @@ static bool is_held(u64 nodeid, u64 device)
 		return true;
 	while (!found && (entry = readdir(dir)))
 		found = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-			process_holds(dirfd(dir), entry->d_name, nodeid, device);
+			!is_owner(search, entry->d_name) &&
+			process_holds(dirfd(dir), entry->d_name, search->inode, search->device);
 	closedir(dir);
 	return found;
 }
 
 static pthread_mutex_t search_lock = PTHREAD_MUTEX_INITIALIZER;
-static u64 searches[SEARCHES_MAX];
+static struct search searches[SEARCHES_MAX];
 static unsigned int nr_searches;
 static bool searching;
-static u64 searched_device;
 
 static void *search_main(void *arg)
 {
 	pthread_mutex_lock(&search_lock);
 	while (nr_searches) {
-		struct helper_event event = { .kind = HELPER_UNHELD, .id = searches[0] };
-		u64 device = searched_device;
+		struct search search = searches[0];
+		struct helper_event event = { .kind = HELPER_UNHELD, .id = search.id };
 
 		nr_searches--;
 		memmove(searches, searches + 1, nr_searches * sizeof(searches[0]));
 		pthread_mutex_unlock(&search_lock);
-		if (!is_held(event.id, device))
+		if (!is_held(&search))
 			helper_send_event(&event);
 		pthread_mutex_lock(&search_lock);
 	}
@@ -182,12 +205,17 @@ static void *search_main(void *arg)
 	return NULL;
 }
 
-void helper_search_start(u64 nodeid, u64 device)
+void helper_search_start(const struct helper_message *message)
 {
+	struct search search = {
+		.id = message->id, .inode = message->inode, .device = message->device,
+		.nr_owners = message->nr_close < HELPER_OWNERS_MAX ? message->nr_close : 0,
+	};
+
+	memcpy(search.owners, message->numbers, search.nr_owners * sizeof(s32));
 	pthread_mutex_lock(&search_lock);
-	searched_device = device;
 	if (nr_searches < SEARCHES_MAX)
-		searches[nr_searches++] = nodeid;
+		searches[nr_searches++] = search;
 	if (!searching)
 		searching = helper_thread(search_main, NULL);
 	pthread_mutex_unlock(&search_lock);

@@ -37,6 +37,6 @@ bool helper_inject_is_idle(void);
 
 /* Serves a channel until the daemon closes it; @arg: the socket. */
 void *helper_channel_main(void *arg);
-void helper_search_start(u64 nodeid, u64 device);
+void helper_search_start(const struct helper_message *message);
 
 #endif

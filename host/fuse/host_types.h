@@ -67,7 +67,9 @@ struct host_proc {
 	u32 nr_id_ranges;		/* 0: in the daemon's user namespace */
 	struct host_id_range *id_ranges;
 	int pidfd;			/* -1: the kernel has no pidfds */
-	u64 nodeid;			/* FUSE inode of this open, as seen in /proc/PID/maps */
+	u64 open_id;			/* of this open; never reused */
+	u64 nodeid;			/* its FUSE inode, as seen in /proc/PID/maps */
+	bool bound;			/* it shares that inode with others (claim.h) */
 	struct open_file *file;		/* valid during a call, and until the open ends */
 
 	/* For poll_notify.c. */
@@ -88,6 +90,9 @@ struct host_map {
 	char *memory;			/* the daemon's mapping of the buffer file */
 	_Atomic u64 charged[HOST_MAP_PAGES / 64];	/* a bit for each page that has memory */
 	int backing_id;			/* of that file, for passthrough; -1: none */
+	int client_memory;		/* of a bound open: /proc/PID/mem (bound.h); else -1 */
+	u64 base;			/* of a bound open: address of the client's mapping */
+	_Atomic u64 provided[HOST_MAP_PAGES / 64];	/* of a bound open: a bit for each page */
 	const struct host_proc *proc;
 	u64 retry_ns;			/* earliest time of the next search for the mapping */
 };

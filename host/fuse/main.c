@@ -42,6 +42,7 @@
 
 static const struct watch_handlers watch_handlers = {
 	.owner_died = device_owner_died,
+	.search = device_search,
 	.hand_over = pool_hand_over,
 	.check_workers = pool_check,
 };

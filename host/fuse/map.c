@@ -4,7 +4,8 @@
  *
  * FUSE has no request for mmap(2), so the address of the client's mapping is looked up when the
  * first transaction for it arrives: a line of /proc/PID/maps with the number of this open's inode,
- * which no other open shares. The helper process reads that file, because the client can delay it.
+ * which no other open shares, save for bound opens (bound.h). The helper process reads that file,
+ * because the client can delay it.
  *
  * The memory file is not sealed against writing by clients (F_SEAL_FUTURE_WRITE), because that
  * would also forbid punching holes, so that memory could never be freed; a client that maps its
@@ -12,6 +13,7 @@
  */
 #include "map.h"
 
+#include "bound.h"
 #include "clock.h"
 #include "helper.h"
 #include "log.h"
@@ -42,10 +44,17 @@ int map_init(struct host_map *map, const struct host_proc *proc)
 	int error = 0;
 	int fd;
 
-	*map = (struct host_map){ .backing_id = -1, .proc = proc };
+	*map = (struct host_map){ .backing_id = -1, .client_memory = -1, .proc = proc };
+	if (proc->bound)
+		error = bound_init(map);
+	if (error)
+		return error;
 	fd = memfd_create("binder", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return -errno;
+	if (fd < 0) {
+		error = -errno;
+		bound_destroy(map);
+		return error;
+	}
 	if (ftruncate(fd, (off_t)MAP_SIZE) ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)) {
 		error = -errno;
@@ -56,12 +65,14 @@ int map_init(struct host_map *map, const struct host_proc *proc)
 			error = -ENOMEM;
 		}
 	}
-	if (!error && session.passthrough) {
+	if (!error && session.passthrough && !proc->bound) {
 		map->backing_id = session_backing_open(fd);
 		if (map->backing_id < 0)
 			log_debug("no passthrough for this open: %s", strerror(errno));
 	}
 	close(fd);
+	if (error)
+		bound_destroy(map);
 	return error;
 }
 
@@ -85,31 +96,40 @@ void map_destroy(struct host_map *map)
 	if (map->memory)
 		munmap(map->memory, MAP_SIZE);
 	map->memory = NULL;
+	bound_destroy(map);
 	discharge_pages(map, 0, HOST_MAP_PAGES);
+}
+
+static int find_direct(const struct host_map *map, u64 *base, size_t *size)
+{
+	const struct host_proc *proc = map->proc;
+	struct helper_message message = {
+		.op = HELPER_MAPS, .uid = proc->charged_uid, .pid = proc->pid,
+		.inode = proc->nodeid, .device = session.device,
+	};
+	struct helper_answer answer;
+
+	if (helper_ask(&message, -1, proc->open_id, &answer) || answer.result)
+		return -ESRCH;
+	*base = answer.base;
+	*size = answer.size < MAP_SIZE ? answer.size : MAP_SIZE;
+	return 0;
 }
 
 int map_find(struct host_map *map, u64 *base, size_t *size)
 {
 	const struct host_proc *proc = map->proc;
-	struct helper_message message = {
-		.op = HELPER_MAPS, .uid = proc->charged_uid, .pid = proc->pid, .id = proc->nodeid,
-		.device = session.device,
-	};
-	struct helper_answer answer;
 	u64 start = clock_now_ns();
+	u64 end;
+	int error;
 
 	if (atomic_load(&proc->gone) || start < map->retry_ns)
 		return -ESRCH;
-	if (helper_ask(&message, -1, proc->nodeid, &answer) || answer.result) {
-		u64 end = clock_now_ns();
-
-		if (end - start > 1000000)
-			map->retry_ns = end + RETRY_FACTOR * (end - start);
-		return -ESRCH;
-	}
-	*base = answer.base;
-	*size = answer.size < MAP_SIZE ? answer.size : MAP_SIZE;
-	return 0;
+	error = proc->bound ? bound_find(map, base, size) : find_direct(map, base, size);
+	end = clock_now_ns();
+	if (error && end - start > 1000000)
+		map->retry_ns = end + RETRY_FACTOR * (end - start);
+	return error;
 }
 
 /* Charges the pages of this range that are not charged yet. Two threads may do so at once. */
@@ -155,7 +175,9 @@ void map_publish(struct host_map *map, size_t off, size_t size)
 	size_t start = off & ~(PAGE_BYTES - 1);
 	size_t end = (off + size + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 
+	if (map->proc->bound)
+		bound_publish(map, off, size);
 	/* the kernel keeps only whole pages */
-	if (size)
+	else if (size)
 		session_notify_store(map->proc->nodeid, start, map->memory + start, end - start);
 }

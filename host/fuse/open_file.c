@@ -25,11 +25,11 @@
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct open_file *buckets[BUCKETS];
 
-static struct open_file **find_slot_locked(u64 nodeid)
+static struct open_file **find_slot_locked(u64 open_id)
 {
-	struct open_file **slot = &buckets[nodeid % BUCKETS];
+	struct open_file **slot = &buckets[open_id % BUCKETS];
 
-	while (*slot && (*slot)->nodeid != nodeid)
+	while (*slot && (*slot)->open_id != open_id)
 		slot = &(*slot)->next;
 	return slot;
 }
@@ -37,8 +37,8 @@ static struct open_file **find_slot_locked(u64 nodeid)
 static void list_file(struct open_file *file)
 {
 	pthread_mutex_lock(&files_lock);
-	file->next = buckets[file->nodeid % BUCKETS];
-	buckets[file->nodeid % BUCKETS] = file;
+	file->next = buckets[file->open_id % BUCKETS];
+	buckets[file->open_id % BUCKETS] = file;
 	file->listed = true;
 	pthread_mutex_unlock(&files_lock);
 }
@@ -47,13 +47,13 @@ static void unlist_file(struct open_file *file)
 {
 	pthread_mutex_lock(&files_lock);
 	if (file->listed)
-		*find_slot_locked(file->nodeid) = file->next;
+		*find_slot_locked(file->open_id) = file->next;
 	file->listed = false;
 	pthread_mutex_unlock(&files_lock);
 }
 
 static int open_for(struct host_proc *opener, const struct request *request,
-		    struct binder_context *context, struct open_file **out)
+		    struct binder_context *context, u64 open_id, struct open_file **out)
 {
 	const struct fuse_open_in *in = request->body;
 	struct open_file *file = calloc(1, sizeof(*file));
@@ -61,12 +61,15 @@ static int open_for(struct host_proc *opener, const struct request *request,
 
 	if (!file)
 		return -ENOMEM;
+	file->open_id = open_id;
 	file->nodeid = request->head->nodeid;
 	file->uid = opener->charged_uid;
 	file->nonblock = in->flags & O_NONBLOCK;
 	atomic_init(&file->calls, 1);
 	atomic_init(&file->refs, 2);
+	opener->open_id = file->open_id;
 	opener->nodeid = file->nodeid;
+	opener->bound = open_id != file->nodeid;
 	opener->file = file;
 	error = binder_open(context, opener, &file->proc);
 	if (error) {
@@ -76,7 +79,7 @@ static int open_for(struct host_proc *opener, const struct request *request,
 	file->host = binder_proc_host(file->proc);
 	list_file(file);
 	layout_proc_opened(file->host->pid);
-	watch_add(file->host->pidfd, file->nodeid);
+	watch_add(file->host->pidfd, file->open_id);
 	*out = file;
 	return 0;
 }
@@ -96,7 +99,7 @@ static int charge(struct host_proc *opener)
 	return -ENOMEM;
 }
 
-int open_file_new(const struct request *request, struct binder_context *context,
+int open_file_new(const struct request *request, struct binder_context *context, u64 open_id,
 		  struct open_file **out)
 {
 	struct host_proc opener = { .pidfd = -1 };
@@ -111,7 +114,7 @@ int open_file_new(const struct request *request, struct binder_context *context,
 		caller_free_identity(&opener);
 		return error;
 	}
-	error = open_for(&opener, request, context, out);
+	error = open_for(&opener, request, context, open_id, out);
 	if (error) {
 		caller_free_identity(&opener);
 		memory_discharge(opener.account, HOST_PROC_MEMORY);
@@ -154,16 +157,70 @@ void open_file_leave(struct open_file *file)
 		release(&file->release);
 }
 
-struct open_file *open_file_find(u64 nodeid)
+struct open_file *open_file_find(u64 open_id)
 {
 	struct open_file *file;
 
 	pthread_mutex_lock(&files_lock);
-	file = *find_slot_locked(nodeid);
+	file = *find_slot_locked(open_id);
 	if (file)
 		atomic_fetch_add(&file->calls, 1);
 	pthread_mutex_unlock(&files_lock);
 	return file;
+}
+
+/* Calls @visit for each other open of the inode of @file until it returns false. */
+static void visit_same_inode(const struct open_file *file,
+			     bool (*visit)(const struct open_file *other, void *arg), void *arg)
+{
+	bool more = file->host->bound;
+
+	pthread_mutex_lock(&files_lock);
+	for (size_t i = 0; more && i < BUCKETS; i++)
+		for (const struct open_file *at = buckets[i]; more && at; at = at->next)
+			if (at != file && at->nodeid == file->nodeid)
+				more = visit(at, arg);
+	pthread_mutex_unlock(&files_lock);
+}
+
+struct owners {
+	s32 *pids;
+	u32 nr;
+	u32 max;
+};
+
+static bool add_owner(const struct open_file *other, void *arg)
+{
+	struct owners *owners = arg;
+
+	if (owners->nr < owners->max)
+		owners->pids[owners->nr] = other->host->pid;
+	return owners->nr++ < owners->max;
+}
+
+u32 open_file_owners(const struct open_file *file, s32 *pids, u32 max)
+{
+	struct owners owners = { .pids = pids, .max = max };
+
+	visit_same_inode(file, add_owner, &owners);
+	return owners.nr > max ? 0 : owners.nr;
+}
+
+static bool is_no_sibling(const struct open_file *other, void *arg)
+{
+	s32 *pid = arg;
+
+	if (other->host->pid == *pid)
+		*pid = 0;
+	return *pid;
+}
+
+bool open_file_has_siblings(const struct open_file *file)
+{
+	s32 pid = file->host->pid;
+
+	visit_same_inode(file, is_no_sibling, &pid);
+	return !pid;
 }
 
 bool open_file_end(struct open_file *file)
@@ -183,9 +240,9 @@ bool open_file_has_calls(const struct open_file *file)
 	return atomic_load(&file->calls) > 1;
 }
 
-struct open_file *open_file_add_stuck(u64 nodeid)
+struct open_file *open_file_add_stuck(u64 open_id)
 {
-	struct open_file *file = open_file_find(nodeid);
+	struct open_file *file = open_file_find(open_id);
 
 	if (!file)
 		return NULL;
@@ -201,12 +258,12 @@ void open_file_remove_stuck(struct open_file *file)
 	open_file_leave(file);
 }
 
-void open_file_charge_time(u64 nodeid, unsigned int ms)
+void open_file_charge_time(u64 open_id, unsigned int ms)
 {
 	struct open_file *file;
 
 	pthread_mutex_lock(&files_lock);
-	file = *find_slot_locked(nodeid);
+	file = *find_slot_locked(open_id);
 	if (file)
 		users_charge_time(file->uid, ms);
 	pthread_mutex_unlock(&files_lock);
@@ -217,13 +274,13 @@ bool open_file_is_overdrawn(const struct open_file *file)
 	return atomic_load(&file->stuck) >= STUCK_MAX || users_is_over(file->uid, USER_STUCK);
 }
 
-bool open_file_may_delay(u64 nodeid)
+bool open_file_may_delay(u64 open_id)
 {
 	struct open_file *file;
 	bool may;
 
 	pthread_mutex_lock(&files_lock);
-	file = *find_slot_locked(nodeid);
+	file = *find_slot_locked(open_id);
 	may = !file || !open_file_is_overdrawn(file);
 	pthread_mutex_unlock(&files_lock);
 	return may;

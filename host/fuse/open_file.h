@@ -20,7 +20,8 @@ struct open_file {
 	struct binder_proc *proc;
 	struct host_proc *host;		/* of proc */
 	struct open_file *next;		/* in its bucket */
-	u64 nodeid;
+	u64 open_id;			/* its key; never reused */
+	u64 nodeid;			/* that was opened */
 	u32 uid;			/* charged for it */
 	bool nonblock;			/* O_NONBLOCK at open(2); later changes are not visible */
 	bool listed;			/* in its bucket */
@@ -54,9 +55,10 @@ static inline struct open_file *open_file_of_handle(u64 handle)
 
 /*
  * Opens @context for the caller of the OPEN @request, charges its user and watches its process.
- * Returns 0, -EMFILE, -ENOMEM, -EACCES.
+ * @open_id is the inode, or else the open is bound (claim.h). Returns 0, -EMFILE, -ENOMEM, -EACCES,
+ * -EPERM (bound.h).
  */
-int open_file_new(const struct request *request, struct binder_context *context,
+int open_file_new(const struct request *request, struct binder_context *context, u64 open_id,
 		  struct open_file **out);
 
 /* Begins a use of @file by a call. False: the open has ended. */
@@ -64,8 +66,17 @@ bool open_file_enter(struct open_file *file);
 /* Ends it; the last one releases the binder_proc. May sleep. */
 void open_file_leave(struct open_file *file);
 
-/* The open of inode @nodeid, as after open_file_enter(); NULL: none. */
-struct open_file *open_file_find(u64 nodeid);
+/*
+ * The processes of other opens of the inode of @file; at most @max of them. Returns how many, or 0
+ * if there are more.
+ */
+u32 open_file_owners(const struct open_file *file, s32 *pids, u32 max);
+
+/* Has its process other opens of its inode? */
+bool open_file_has_siblings(const struct open_file *file);
+
+/* The open @open_id, as after open_file_enter(); NULL: none. */
+struct open_file *open_file_find(u64 open_id);
 
 /*
  * Ends the open: no call can begin any more, and calls that are not parked are not parked again.
@@ -83,16 +94,16 @@ void open_file_put(struct open_file *file);
  * A worker got stuck in the memory of this open's client: charges the client until
  * open_file_remove_stuck(). NULL: there is no such open.
  */
-struct open_file *open_file_add_stuck(u64 nodeid);
+struct open_file *open_file_add_stuck(u64 open_id);
 void open_file_remove_stuck(struct open_file *file);
 
 /* A worker was found waiting in the memory of this open's client for @ms. */
-void open_file_charge_time(u64 nodeid, unsigned int ms);
+void open_file_charge_time(u64 open_id, unsigned int ms);
 
 /* Has the client, or its user, so many stuck workers that no more are risked for it? */
 bool open_file_is_overdrawn(const struct open_file *file);
 
-/* May a worker wait for what the client of the open @nodeid can delay? */
-bool open_file_may_delay(u64 nodeid);
+/* May a worker wait for what the client of the open @open_id can delay? */
+bool open_file_may_delay(u64 open_id);
 
 #endif

@@ -312,7 +312,7 @@ static void replace(struct worker *worker)
 /* Counts @worker as stuck. Pool lock held. */
 static void set_stuck(struct worker *worker)
 {
-	worker->stuck_file = open_file_add_stuck(atomic_load(&worker->nodeid));
+	worker->stuck_file = open_file_add_stuck(atomic_load(&worker->open_id));
 	if (!worker->stuck_file)
 		return;
 	nr_stuck++;
@@ -378,12 +378,12 @@ static void check_busy(struct worker *worker, bool unchanged)
 	if (!atomic_load(&worker->waiting) && !is_in_client_memory(worker)) {
 		/* a call that takes long */
 		if (unchanged)
-			open_file_charge_time(atomic_load(&worker->nodeid), used_ms);
+			open_file_charge_time(atomic_load(&worker->open_id), used_ms);
 		return;
 	}
 	if (expire_is_due(atomic_load(&worker->stamp)))
 		abort_if_overdue(worker);
-	open_file_charge_time(atomic_load(&worker->nodeid), WATCH_CHECK_MS);
+	open_file_charge_time(atomic_load(&worker->open_id), WATCH_CHECK_MS);
 	if (unchanged && !worker->stuck_file && nr_stuck < WORKERS_STUCK_MAX)
 		set_stuck(worker);
 }

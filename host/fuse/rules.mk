@@ -33,13 +33,16 @@ $(BIN)/anybinderd-asan: LDFLAGS += -fsanitize=address,undefined
 $(BIN)/anybinderd-asan: $(FUSE_ASAN_OBJS)
 
 # inject is in inject.rules.mk.
-TESTS += anybinderd:plain anybinderd:asan anybinderd:measure
+TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound
 
 anybinderd.plain.needs := $(BIN)/anybinderd
 anybinderd.plain.run = timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd
 
 anybinderd.asan.needs := $(BIN)/anybinderd-asan
 anybinderd.asan.run = timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd-asan
+
+anybinderd.bound.needs := $(BIN)/anybinderd-asan
+anybinderd.bound.run = timeout 300 $(PYTHON) host/fuse/bound_test.py $(BIN)/anybinderd-asan
 
 anybinderd.measure.needs := $(BIN)/anybinderd
 anybinderd.measure.run = timeout 300 $(PYTHON) host/fuse/measure_test.py $(BIN)/anybinderd

@@ -271,6 +271,20 @@ void session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, si
 	atomic_fetch_sub(&nr_stores, 1);
 }
 
+void session_notify_inval(uint64_t nodeid, uint64_t offset, size_t size)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_notify_inval_inode_out inval;
+	} out = {
+		.head = { .len = sizeof(out), .error = FUSE_NOTIFY_INVAL_INODE },
+		.inval = { .ino = nodeid, .off = (int64_t)offset, .len = (int64_t)size },
+	};
+	struct iovec iov = { &out, sizeof(out) };
+
+	send_iov(&iov, 1);
+}
+
 int session_backing_open(int fd)
 {
 	struct fuse_backing_map map = { .fd = fd };

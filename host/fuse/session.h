@@ -78,6 +78,9 @@ void session_reply_ioctl(uint64_t unique, int result, const void *data, size_t s
 /* Wakes the pollers of the file that the kernel identifies by @poll_handle. */
 void session_notify_poll(uint64_t poll_handle);
 
+/* Drops @size bytes at @offset of @nodeid from the page cache and from mappings. */
+void session_notify_inval(uint64_t nodeid, uint64_t offset, size_t size);
+
 /*
  * Stores @size bytes in the page cache of @nodeid at @offset. Errors are ignored: the inode may be
  * gone.

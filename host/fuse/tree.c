@@ -250,7 +250,7 @@ static void fill_attr(const struct entry *entry, uint64_t id, struct fuse_attr *
 	};
 }
 
-static int lookup_locked(uint64_t parent, const char *name, struct fuse_entry_out *out)
+static int lookup_locked(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_out *out)
 {
 	struct inode *dir = find_inode(parent);
 	struct inode *inode;
@@ -269,18 +269,20 @@ static int lookup_locked(uint64_t parent, const char *name, struct fuse_entry_ou
 		inode = add_inode(entry, entry->ino);
 	if (!inode)
 		return -ENOMEM;
+	if (entry->kind == ENTRY_DEVICE)
+		claim_looked_up(&inode->claim, tid);
 	inode->lookups++;
 	*out = (struct fuse_entry_out){ .nodeid = inode->id, .attr_valid = 1 };
 	fill_attr(entry, inode->id, &out->attr);
 	return 0;
 }
 
-int tree_lookup(uint64_t parent, const char *name, struct fuse_entry_out *out)
+int tree_lookup(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_out *out)
 {
 	int error;
 
 	pthread_mutex_lock(&tree_lock);
-	error = lookup_locked(parent, name, out);
+	error = lookup_locked(parent, name, tid, out);
 	pthread_mutex_unlock(&tree_lock);
 	return error;
 }
@@ -337,20 +339,65 @@ int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr
 	return inode ? 0 : -ESTALE;
 }
 
-struct entry *tree_find(uint64_t id, bool claim)
+struct entry *tree_find(uint64_t id)
 {
 	struct entry *entry = NULL;
 	struct inode *inode;
 
 	pthread_mutex_lock(&tree_lock);
 	inode = find_inode(id);
-	if (inode && !(claim && inode->opened && inode->entry->kind == ENTRY_DEVICE)) {
+	if (inode) {
 		entry = inode->entry;
 		entry->refs++;
-		inode->opened |= claim;
 	}
 	pthread_mutex_unlock(&tree_lock);
 	return entry;
+}
+
+static int open_locked(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id)
+{
+	struct inode *inode = find_inode(id);
+
+	if (!inode)
+		return -ESTALE;
+	*entry = inode->entry;
+	*open_id = id;
+	if (inode->entry->kind == ENTRY_DEVICE) {
+		switch (claim_open(&inode->claim, id, tid)) {
+		case CLAIM_DIRECT:
+			break;
+		case CLAIM_BOUND:
+			*open_id = ++last_ino;
+			break;
+		case CLAIM_RETRY:
+			return -ESTALE;
+		case CLAIM_BUSY:
+			return -EBUSY;
+		}
+	}
+	inode->entry->refs++;
+	return 0;
+}
+
+int tree_open(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id)
+{
+	int error;
+
+	pthread_mutex_lock(&tree_lock);
+	error = open_locked(id, tid, entry, open_id);
+	pthread_mutex_unlock(&tree_lock);
+	return error;
+}
+
+void tree_closed(uint64_t id)
+{
+	struct inode *inode;
+
+	pthread_mutex_lock(&tree_lock);
+	inode = find_inode(id);
+	if (inode)
+		claim_release(&inode->claim);
+	pthread_mutex_unlock(&tree_lock);
 }
 
 void tree_put(struct entry *entry)

@@ -13,6 +13,7 @@
 #ifndef HOST_FUSE_TREE_H
 #define HOST_FUSE_TREE_H
 
+#include "claim.h"
 #include "fuse_abi.h"
 
 #include <stdatomic.h>
@@ -53,7 +54,7 @@ struct inode {
 	struct entry *entry;
 	uint64_t id;			/* nodeid and inode number */
 	uint64_t lookups;		/* that the kernel has not dropped by FORGET yet */
-	bool opened;			/* a device's inode serves a single open */
+	struct claim claim;		/* a device's */
 };
 
 /* Creates the root directory. @uid and @gid own all entries added later. */
@@ -92,10 +93,10 @@ int tree_remove(struct entry *dir, const char *name);
 int tree_rename(struct entry *dir, const char *from, const char *to);
 
 /*
- * Looks @name up in the directory of inode @parent, and counts the lookup.
+ * Looks @name up in the directory of inode @parent for thread @tid, and counts the lookup.
  * Returns 0, -ENOENT, -ENOTDIR, -ESTALE, -ENOMEM.
  */
-int tree_lookup(uint64_t parent, const char *name, struct fuse_entry_out *out);
+int tree_lookup(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_out *out);
 
 /* FORGET: the kernel drops @lookups lookups of inode @id. */
 void tree_forget(uint64_t id, uint64_t lookups);
@@ -106,13 +107,18 @@ int tree_getattr(uint64_t id, struct fuse_attr_out *out);
 /* Changes those of mode, uid and gid that are set in @in->valid. Returns 0 or -ESTALE. */
 int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr_out *out);
 
-/*
- * The entry of inode @id, with a reference for the caller; NULL if there is no such inode.
- * @claim: sets the opened flag of a device's inode; NULL if it was set before.
- */
-struct entry *tree_find(uint64_t id, bool claim);
+/* The entry of inode @id, with a reference for the caller; NULL if there is no such inode. */
+struct entry *tree_find(uint64_t id);
 
-/* Drops the reference of tree_find(). */
+/*
+ * The same for an OPEN by thread @tid. Returns 0, -ESTALE: there is no such inode, or the kernel is
+ * to walk the path again; -EBUSY (claim.h). For a device *@open_id is the number of its open, which
+ * is not @id if the open is bound, and tree_closed() is due when the open ends.
+ */
+int tree_open(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id);
+void tree_closed(uint64_t id);
+
+/* Drops the reference of tree_find() or tree_open(). */
 void tree_put(struct entry *entry);
 
 /* Appends the listing of a directory to @text, as struct fuse_dirent each. */

@@ -28,7 +28,7 @@
 /* Searches for holders that can be pending at a time; further ones are dropped. */
 #define SEARCHES_MAX 256u
 
-/* The data of an event that is not the death of a process; nodeids of devices are larger. */
+/* The data of an event that is not the death of a process; numbers of opens are larger. */
 #define EVENT_WAKE 0u
 #define EVENT_PRESSURE 1u
 
@@ -40,7 +40,7 @@ static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 static u64 next_deadline_ns;
 static unsigned int nr_deadlines;	/* calls that have one */
 static struct {
-	u64 nodeid;
+	u64 open_id;
 	u64 due_ns;
 } searches[SEARCHES_MAX];
 static unsigned int nr_searches;
@@ -53,9 +53,9 @@ static void wake(void)
 		log_debug("watcher: %s", strerror(errno));
 }
 
-void watch_add(int pidfd, u64 nodeid)
+void watch_add(int pidfd, u64 open_id)
 {
-	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, .data.u64 = nodeid };
+	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, .data.u64 = open_id };
 
 	if (pidfd >= 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, pidfd, &event))
 		log_debug("cannot watch a process: %s", strerror(errno));
@@ -67,11 +67,11 @@ void watch_remove(int pidfd)
 		epoll_ctl(epoll_fd, EPOLL_CTL_DEL, pidfd, NULL);
 }
 
-void watch_check_holders(u64 nodeid)
+void watch_check_holders(u64 open_id)
 {
 	pthread_mutex_lock(&watch_lock);
 	if (nr_searches < SEARCHES_MAX) {
-		searches[nr_searches].nodeid = nodeid;
+		searches[nr_searches].open_id = open_id;
 		searches[nr_searches++].due_ns = host_now_ns() + GRACE_NS;
 	}
 	pthread_mutex_unlock(&watch_lock);
@@ -109,17 +109,17 @@ void watch_arm_check(void)
 /* Takes one search that is due; 0: none. */
 static u64 next_search(u64 now_ns)
 {
-	u64 nodeid = 0;
+	u64 open_id = 0;
 
 	pthread_mutex_lock(&watch_lock);
-	for (unsigned int i = 0; !nodeid && i < nr_searches; i++) {
+	for (unsigned int i = 0; !open_id && i < nr_searches; i++) {
 		if (searches[i].due_ns > now_ns)
 			continue;
-		nodeid = searches[i].nodeid;
+		open_id = searches[i].open_id;
 		searches[i] = searches[--nr_searches];
 	}
 	pthread_mutex_unlock(&watch_lock);
-	return nodeid;
+	return open_id;
 }
 
 static void run_due(struct worker *self)
@@ -127,10 +127,10 @@ static void run_due(struct worker *self)
 	u64 now = host_now_ns();
 	struct host_thread *thread;
 	bool expired;
-	u64 nodeid;
+	u64 open_id;
 
-	while ((nodeid = next_search(now)))
-		helper_search(nodeid);
+	while ((open_id = next_search(now)))
+		watch_handlers->search(open_id);
 	pthread_mutex_lock(&watch_lock);
 	expired = next_deadline_ns && next_deadline_ns <= now;
 	/* only the earliest deadline is known: check for others soon */

@@ -17,8 +17,10 @@ struct worker;
 
 /* What the watcher calls, in its own thread. */
 struct watch_handlers {
-	/* The process that opened @nodeid died. True: other processes may have it open. */
-	bool (*owner_died)(u64 nodeid);
+	/* The process that opened @open_id died. True: other processes may have it open. */
+	bool (*owner_died)(u64 open_id);
+	/* Searches for processes that have @open_id open (device.h). */
+	void (*search)(u64 open_id);
 	/* Finishes the work queued at @worker. */
 	void (*hand_over)(struct worker *worker);
 	/* Checks for stuck workers; false: none is busy. */
@@ -28,12 +30,12 @@ struct watch_handlers {
 /* Starts the thread. False: no descriptors or no memory. */
 bool watch_start(const struct watch_handlers *handlers);
 
-/* Calls owner_died() when the process of @pidfd, which opened @nodeid, dies. */
-void watch_add(int pidfd, u64 nodeid);
+/* Calls owner_died() when the process of @pidfd, which opened @open_id, dies. */
+void watch_add(int pidfd, u64 open_id);
 void watch_remove(int pidfd);
 
-/* The owner of @nodeid is dead and a descriptor was closed: has others searched for (helper.h). */
-void watch_check_holders(u64 nodeid);
+/* The owner of @open_id is dead and a descriptor was closed: has others searched for. */
+void watch_check_holders(u64 open_id);
 
 /* A call is about to be parked until @deadline_ns (monotonic). */
 void watch_deadline(u64 deadline_ns);

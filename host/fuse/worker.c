@@ -35,7 +35,7 @@ void worker_begin_request(u64 unique)
 
 	atomic_store_explicit(&self->stamp, expire_stamp(), memory_order_relaxed);
 	atomic_store_explicit(&self->unique, unique, memory_order_release);
-	atomic_store_explicit(&self->nodeid, 0, memory_order_relaxed);
+	atomic_store_explicit(&self->open_id, 0, memory_order_relaxed);
 	advance(self, 1);
 }
 
@@ -59,13 +59,13 @@ void worker_begin_step(const struct host_thread *thread)
 	atomic_store_explicit(&self->stamp, thread->stamp, memory_order_relaxed);
 	atomic_store_explicit(&self->unique, thread->unique, memory_order_release);
 	atomic_store_explicit(&self->client_tid, thread->tid, memory_order_relaxed);
-	atomic_store_explicit(&self->nodeid, thread->proc->nodeid, memory_order_relaxed);
+	atomic_store_explicit(&self->open_id, thread->proc->open_id, memory_order_relaxed);
 	advance(self, 2);
 }
 
-u64 worker_begin_wait(u64 nodeid)
+u64 worker_begin_wait(u64 open_id)
 {
-	u64 before = atomic_exchange(&worker_self->nodeid, nodeid);
+	u64 before = atomic_exchange(&worker_self->open_id, open_id);
 
 	atomic_store(&worker_self->waiting, true);
 	advance(worker_self, 2);
@@ -75,7 +75,7 @@ u64 worker_begin_wait(u64 nodeid)
 void worker_end_wait(u64 before)
 {
 	atomic_store(&worker_self->waiting, false);
-	atomic_store(&worker_self->nodeid, before);
+	atomic_store(&worker_self->open_id, before);
 	advance(worker_self, 2);
 }
 

@@ -32,7 +32,7 @@ struct worker {
 	_Atomic u64 interrupted;	/* request for which an INTERRUPT came */
 	_Atomic u64 aborted;		/* request to which another thread has replied */
 	atomic_uint progress;		/* odd: busy; changes with every step */
-	_Atomic u64 nodeid;		/* open whose client's memory may be in use; 0: none */
+	_Atomic u64 open_id;		/* open whose client's memory may be in use; 0: none */
 	atomic_bool waiting;		/* between worker_begin_wait() and worker_end_wait() */
 
 	/* Guarded by the lock of the pool (pool.c), save for atomic reads. */
@@ -89,10 +89,10 @@ static inline bool worker_was_aborted(u64 unique)
 }
 
 /*
- * The running worker begins to wait for an answer that the client of the open @nodeid can delay: it
- * is replaced as if it were stuck in that client's memory. Returns what worker_end_wait() needs.
+ * The running worker begins to wait for an answer that the client of the open @open_id can delay:
+ * it is replaced as if it were stuck in that client's memory. Returns what worker_end_wait() needs.
  */
-u64 worker_begin_wait(u64 nodeid);
+u64 worker_begin_wait(u64 open_id);
 void worker_end_wait(u64 before);
 
 /* ---- the work that it has queued for itself ---- */

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which opens of a device's inode may use its pages. */
+#include "claim.h"
+
+#include "clock.h"
+
+#include <stdlib.h>
+
+/*
+ * A program that binds a device file and then executes another program, which opens it, does both
+ * in one thread. An execve(2) alone takes longer than this. An open that takes longer because the
+ * processors are busy is walked again, which costs it one round trip.
+ */
+#define AT_ONCE_NS 250000ull
+
+/* A thread that does not walk its path again was killed. */
+#define RETRY_NS 10000000000ull
+
+/* A thread whose OPEN was refused with ESTALE. */
+struct retry {
+	struct retry *next;
+	pid_t tid;
+	uint64_t id;		/* of the inode */
+	uint64_t since_ns;
+};
+
+static struct retry *retries;
+
+static struct retry **find_retry(pid_t tid)
+{
+	struct retry **slot = &retries;
+
+	while (*slot && (*slot)->tid != tid)
+		slot = &(*slot)->next;
+	return slot;
+}
+
+static void remove_retry(struct retry **slot)
+{
+	struct retry *retry = *slot;
+
+	*slot = retry->next;
+	free(retry);
+}
+
+static void remove_old_retries(uint64_t now)
+{
+	struct retry **slot = &retries;
+
+	while (*slot) {
+		if (now - (*slot)->since_ns > RETRY_NS)
+			remove_retry(slot);
+		else
+			slot = &(*slot)->next;
+	}
+}
+
+/* False: no memory. */
+static bool add_retry(pid_t tid, uint64_t id)
+{
+	struct retry *retry = malloc(sizeof(*retry));
+	uint64_t now = clock_now_ns();
+
+	remove_old_retries(now);
+	if (!retry)
+		return false;
+	*retry = (struct retry){ .next = retries, .tid = tid, .id = id, .since_ns = now };
+	retries = retry;
+	return true;
+}
+
+/* Has thread @tid been refused inode @id? It is not walking a path again any more. */
+static bool was_refused(pid_t tid, uint64_t id)
+{
+	struct retry **slot = find_retry(tid);
+	bool same;
+
+	if (!*slot)
+		return false;
+	same = (*slot)->id == id;
+	remove_retry(slot);
+	return same;
+}
+
+void claim_looked_up(struct claim *claim, pid_t tid)
+{
+	claim->looked_by = tid;
+	claim->looked_ns = clock_now_ns();
+	claim->repeated = *find_retry(tid);
+}
+
+static bool is_at_once(const struct claim *claim, pid_t tid)
+{
+	return claim->looked_by == tid &&
+	       (claim->repeated || clock_now_ns() - claim->looked_ns < AT_ONCE_NS);
+}
+
+enum claim_result claim_open(struct claim *claim, uint64_t id, pid_t tid)
+{
+	bool refused = was_refused(tid, id);
+
+	if (!claim->opened && is_at_once(claim, tid)) {
+		claim->direct = true;
+	} else if (!claim->bound) {
+		/* without memory for the retry it is treated as bound, which serves any open */
+		if (!refused && add_retry(tid, id))
+			return CLAIM_RETRY;
+		if (claim->direct)
+			return CLAIM_BUSY;
+		claim->bound = true;
+	}
+	claim->opened = true;
+	claim->opens++;
+	return claim->direct ? CLAIM_DIRECT : CLAIM_BOUND;
+}
+
+void claim_release(struct claim *claim)
+{
+	if (!--claim->opens)
+		claim->direct = false;
+}
