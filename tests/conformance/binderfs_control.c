@@ -50,7 +50,8 @@ static void add(const char *name)
 	EXPECT_OK(add_device(name, &device));
 }
 
-TEST(binderfs_add_makes_a_device, "BINDER_CTL_ADD makes a device that works.", "binderfs")
+TEST(binderfs_add_makes_a_device,
+     "BINDER_CTL_ADD makes a device that works.", "binderfs device_names")
 {
 	struct client *manager, *client;
 
@@ -62,7 +63,7 @@ TEST(binderfs_add_makes_a_device, "BINDER_CTL_ADD makes a device that works.", "
 }
 
 TEST(binderfs_add_returns_the_number,
-     "The new device is returned by name, and by device number.", "binderfs")
+     "The new device is returned by name, and by device number.", "binderfs device_names")
 {
 	struct binderfs_device device;
 	struct stat st;
@@ -77,7 +78,7 @@ TEST(binderfs_add_returns_the_number,
 }
 
 TEST(binderfs_add_twice_is_eexist,
-     "Adding a name that exists already fails with EEXIST.", "binderfs")
+     "Adding a name that exists already fails with EEXIST.", "binderfs device_names")
 {
 	struct binderfs_device device;
 
@@ -102,7 +103,8 @@ TEST(binderfs_add_bad_names, "Names that no file may have are refused with EACCE
 }
 
 TEST(binderfs_add_long_names,
-     "A name may have 255 bytes; byte 256 is taken for the end of the name.", "binderfs")
+     "A name may have 255 bytes; byte 256 is taken for the end of the name.",
+     "binderfs device_names")
 {
 	struct binderfs_device device;
 	char name[300];
@@ -116,7 +118,7 @@ TEST(binderfs_add_long_names,
 	EXPECT_OK(remove_file(name));
 }
 
-TEST(binderfs_add_odd_names, "All other bytes are allowed in names.", "binderfs")
+TEST(binderfs_add_odd_names, "All other bytes are allowed in names.", "binderfs device_names")
 {
 	static const char *const names[] = { "with space", "...", "\x01\xff", "%s%n", "-rf" };
 	struct binderfs_device device;
@@ -129,7 +131,8 @@ TEST(binderfs_add_odd_names, "All other bytes are allowed in names.", "binderfs"
 	}
 }
 
-TEST(binderfs_devices_are_separate, "Each device has a context manager of its own.", "binderfs")
+TEST(binderfs_devices_are_separate,
+     "Each device has a context manager of its own.", "binderfs device_names")
 {
 	struct client *first, *second, *client;
 
@@ -146,7 +149,8 @@ TEST(binderfs_devices_are_separate, "Each device has a context manager of its ow
 }
 
 TEST(binderfs_removed_device_serves_on,
-     "A removed device goes on working for the processes that have it open.", "binderfs")
+     "A removed device goes on working for the processes that have it open.",
+     "binderfs device_names")
 {
 	struct client *manager, *client;
 	const char *path = path_of("conf-gone");
@@ -161,7 +165,7 @@ TEST(binderfs_removed_device_serves_on,
 }
 
 TEST(binderfs_name_can_be_used_again,
-     "A removed name may be added again, as a new device.", "binderfs")
+     "A removed name may be added again, as a new device.", "binderfs device_names")
 {
 	struct client *former, *manager;
 
@@ -176,7 +180,8 @@ TEST(binderfs_name_can_be_used_again,
 	EXPECT_OK(remove_file("conf-again"));
 }
 
-TEST(binderfs_control_cannot_be_removed, "binder-control cannot be removed (EPERM).", "binderfs")
+TEST(binderfs_control_cannot_be_removed,
+     "binder-control cannot be removed (EPERM).", "binderfs device_names")
 {
 	struct binderfs_device device;
 
@@ -185,7 +190,7 @@ TEST(binderfs_control_cannot_be_removed, "binder-control cannot be removed (EPER
 }
 
 TEST(binderfs_control_cannot_be_renamed,
-     "binder-control cannot be renamed or replaced (EPERM).", "binderfs")
+     "binder-control cannot be renamed or replaced (EPERM).", "binderfs device_names")
 {
 	add("conf-rename");
 	EXPECT_EQ(rename(path_of("binder-control"), path_of("conf-control")), -1);
@@ -195,7 +200,8 @@ TEST(binderfs_control_cannot_be_renamed,
 	EXPECT_OK(remove_file("conf-rename"));
 }
 
-TEST(binderfs_device_can_be_renamed, "A device can be renamed and goes on working.", "binderfs")
+TEST(binderfs_device_can_be_renamed,
+     "A device can be renamed and goes on working.", "binderfs device_names")
 {
 	struct client *manager, *client;
 
@@ -209,7 +215,7 @@ TEST(binderfs_device_can_be_renamed, "A device can be renamed and goes on workin
 }
 
 TEST(binderfs_nothing_else_can_be_made, "Files, directories and links cannot be made.",
-     "binderfs")
+     "binderfs device_names")
 {
 	EXPECT_EQ(open(path_of("conf-file"), O_RDWR | O_CREAT | O_CLOEXEC, 0600), -1);
 	EXPECT(errno == EPERM || errno == EACCES);
@@ -222,7 +228,8 @@ TEST(binderfs_nothing_else_can_be_made, "Files, directories and links cannot be 
 	EXPECT(errno == EPERM || errno == EACCES);
 }
 
-TEST(binderfs_mode_can_be_changed, "Mode and owner of a device can be changed.", "binderfs")
+TEST(binderfs_mode_can_be_changed,
+     "Mode and owner of a device can be changed.", "binderfs device_names")
 {
 	struct stat st;
 

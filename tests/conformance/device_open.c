@@ -163,7 +163,8 @@ TEST(device_mmap_size_bounds_buffers, "A payload larger than the receiver's mapp
 	round_trip(client, 0, manager);
 }
 
-TEST(device_mmap_shared_works, "A shared mapping serves as well as a private one.")
+TEST(device_mmap_shared_works, "A shared mapping serves as well as a private one.",
+     "mmap_shared")
 {
 	struct client *manager = manager_open((struct client_options){ .no_map = true });
 	struct client *client = client_new();

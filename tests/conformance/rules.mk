@@ -12,14 +12,15 @@ $(BIN)/anybinder-conformance: $(CONFORMANCE_OBJ)
 
 PROGRAMS += $(BIN)/anybinder-conformance
 # A variant is a back end of run-backend, which says what each is.
-TESTS += conformance:fuse conformance:fuse-plain conformance:fuse-global
+TESTS += conformance:fuse conformance:fuse-plain conformance:fuse-global conformance:fuse-bound
 VM_TESTS += $(addprefix conformance:,stock ref ref-newest module module-6.1 module-6.12-rt \
 	module-newest module-global module-nopreempt module-restricted secctx)
 
 conformance.needs := $(BIN)/anybinder-conformance
 conformance.run = $(CONFORMANCE_DIR)/run-backend $(variant) $(CONFORMANCE_OPTIONS_$(variant))
 
-$(foreach backend,fuse fuse-plain fuse-global,$(eval conformance.$(backend).needs := $(BIN)/anybinderd))
+LONG_TESTS += conformance:fuse-bound-plain
+$(foreach backend,fuse fuse-plain fuse-global fuse-bound fuse-bound-plain,$(eval conformance.$(backend).needs := $(BIN)/anybinderd))
 $(foreach backend,module module-global module-nopreempt module-restricted secctx,$(eval \
 	conformance.$(backend).needs := module-6.12))
 $(foreach kernel,6.1 6.12-rt newest,$(eval conformance.module-$(kernel).needs := module-$(kernel)))

@@ -14,6 +14,7 @@ static struct {
 	char reason[200];
 } caps[] = {
 	{ "binderfs", "binder-control, features/ and binder_logs/ in the device directory", "" },
+	{ "device_names", "names in the device directory are added, removed and renamed", "" },
 	{ "freeze_notification", "BC_REQUEST_FREEZE_NOTIFICATION and its kin (6.12)", "" },
 	{ "pending_frozen", "BR_TRANSACTION_PENDING_FROZEN (6.6)", "" },
 	{ "freeze_any_user", "any user may freeze any process", "" },
@@ -24,6 +25,7 @@ static struct {
 	{ "mmap_write_refused", "a writable mapping is refused by mmap", "" },
 	{ "mmap_owner_only", "mmap is refused to a process other than the opener", "" },
 	{ "mmap_once", "a second mapping of the same open file is refused by mmap", "" },
+	{ "mmap_shared", "a shared mapping serves as well as a private one", "" },
 	{ "fcntl_nonblock", "O_NONBLOCK set by fcntl after the open has an effect", "" },
 	{ "fork_keeps_open", "a file open in a forked child outlives the death of its owner", "" },
 	{ "bad_pointer_einval", "some ioctls return EINVAL for a bad pointer", "" },
