@@ -8,13 +8,15 @@ $(CLIENT_TESTS): $(shell find tests/clients -type f) tools/Cargo.toml tools/Carg
 	$(Q)install $(CARGO_TARGET_DIR)/release/client-tests $@
 
 #   fuse    on the daemon
+#   bound   on the daemon, through bind mounts of its files
 #   ref     on the driver that the expectations come from; its service manager needs security contexts
 #   module  on the module; two cases need a minute on a busy machine
-TESTS += clients:fuse
+TESTS += clients:fuse clients:bound
 VM_TESTS += clients:ref clients:module
 clients.needs := all $(CLIENT_TESTS)
 
 clients.fuse.run = tests/clients/run-native
+clients.bound.run = tests/clients/run-native --bound
 
 clients.ref.run = vm/run --kernel 6.12 --driver ref --append security=selinux --timeout 600 -- \
 	$(CLIENT_TESTS) --manager $(BIN)/rsb_hub --insecure-allow-all
