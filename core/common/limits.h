@@ -48,6 +48,12 @@
 #define BINDER_FREE_COST  16 /* of BC_FREE_BUFFER, which may release objects and files */
 
 /*
+ * Bytes of returns that one read delivers at most, however large its buffer is: each return takes
+ * half a microsecond, and a read is not cut. Further returns are left to the next read.
+ */
+#define BINDER_READ_MAX 16384
+
+/*
  * Objects of a transaction above which the command that sends it, or frees its buffer, is a slice
  * of its own: each object takes a microsecond or two, and the command is not cut.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Invalid commands, and long streams of commands. */
+/* Invalid commands, and long streams of commands and returns. */
 #include "pair.h"
 #include "common/limits.h"
 #include "check.h"
@@ -153,6 +153,46 @@ TEST(command_that_takes_long)
 	CHECK(world_write_read(p.s, false) == 0);
 	CHECK(host_atomic_read(&p.server->proc->stats.bc[ABI_IOC_NR(BC_FREE_BUFFER)]) == 2);
 	CHECK(!p.server->proc->alloc.nr_buffers);
+	CHECK(pair_end(&p));
+}
+
+/* However large its buffer is, a read returns no more than a bound; the next one goes on. */
+TEST(command_many_returns)
+{
+	enum { COUNT = BINDER_LONG_OBJECTS + 1, ROOM = 4 * BINDER_READ_MAX };
+	static struct flat_binder_object objects[COUNT];
+	static u64 offsets[COUNT];
+	struct binder_transaction_data tr;
+	struct binder_write_read bwr = { 0 };
+	struct world_call call;
+	struct pair p;
+	u64 first;
+
+	pair_begin(&p);
+	call = many_objects(&p, COUNT, objects, offsets);
+	world_call(p.c, &call);
+	bwr.write_size = p.c->out_len;
+	bwr.write_buffer = p.c->out_at;
+	CHECK(ioctl_once(&p, &bwr) == BINDER_AGAIN);
+	CHECK(resume(&p, &bwr, RESUME_WOKEN) == 0);
+	p.c->out_len = 0;
+	pair_serve(&p);
+	world_run(&p.w);
+	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
+	pair_reply(&p, "");
+
+	bwr = (struct binder_write_read){
+		.read_size = ROOM,
+		.read_buffer = world_memory(p.client, NULL, ROOM),
+	};
+	CHECK(ioctl_once(&p, &bwr) == 0);
+	first = bwr.read_consumed;
+	CHECK(first > BINDER_READ_MAX - sizeof(tr) - 16 && first <= BINDER_READ_MAX);
+	bwr.read_consumed = 0;
+	CHECK(ioctl_once(&p, &bwr) == 0);
+	/* BR_INCREFS and BR_ACQUIRE of each object, BR_NOOP twice, the completion, the reply */
+	CHECK(first + bwr.read_consumed == COUNT * 2 * (sizeof(u32) + 2 * sizeof(u64)) +
+					   4 * sizeof(u32) + sizeof(tr));
 	CHECK(pair_end(&p));
 }
 

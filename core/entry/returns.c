@@ -14,6 +14,7 @@
 #include "calls/oneway.h"
 #include "calls/transaction.h"
 #include "common/cover.h"
+#include "common/limits.h"
 #include "common/result.h"
 #include "notices/death.h"
 #include "notices/freeze.h"
@@ -543,13 +544,14 @@ static bool is_available_racy(const struct binder_thread *thread)
 int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
 		bool interrupted)
 {
+	u64 most = bwr->read_consumed + BINDER_READ_MAX;
 	struct reader r;
 	int err;
 
 	r.thread = thread;
 	r.bwr = bwr;
 	r.pos = bwr->read_buffer + bwr->read_consumed;
-	r.end = bwr->read_buffer + bwr->read_size;
+	r.end = bwr->read_buffer + (bwr->read_size < most ? bwr->read_size : most);
 	r.used = 0;
 	r.spawned = false;
 	r.delivered = false;
