@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -363,21 +364,38 @@ static void *look_up(void *arg)
 	return arg;
 }
 
-/* A process that calls now and then; or, to compare, that does nothing now and then. */
+/* The other end of be_process() without a device: replies to each byte. */
+static void echo(int socket)
+{
+	char byte;
+
+	while (recv(socket, &byte, 1, 0) == 1)
+		send(socket, &byte, 1, MSG_NOSIGNAL);
+}
+
+/* A process that calls now and then; or, to compare, that does the same through a socket. */
 static void *be_process(void *arg)
 {
 	const struct timespec pause = { 0, 200000000 };
+	int pair[2];
+	char byte = 0;
 	int fd;
 
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		err(1, "socketpair");
 	if (!fork()) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		fd = kind->is_served ? open_or_die() : -1;
 		for (;;) {
 			if (kind->is_served)
 				offer_batch(fd, 0, 0);
+			else if (send(pair[1], &byte, 1, 0) != 1 || recv(pair[1], &byte, 1, 0) != 1)
+				_exit(0);
 			nanosleep(&pause, NULL);
 		}
 	}
+	close(pair[1]);
+	echo(pair[0]);
 	pause_forever();
 	return arg;
 }
@@ -515,7 +533,7 @@ static const struct kind kinds[] = {
 	{ "objects", .is_served = true, .run = send_objects },
 	{ "deaths", .run = die },
 	{ "clients", .is_served = true, .run = be_process },
-	{ "idle", .run = be_process },
+	{ "socket-clients", .run = be_process },
 	{ "hoard", .is_served = true, .run = hoard },
 	{ "vfork", .is_served = true, .run = call_from_vfork },
 	{ "receive", .run = receive },

@@ -8,9 +8,9 @@ import hostile
 from programs import URING, flood_by, run
 
 
-def attack(kind, count, title, honest="burn", honest_count=os.cpu_count()):
+def attack(kind, count, title, honest="burn", honest_count=os.cpu_count(), **how):
     row = hostile.attack(f"flood-{kind}", title, flood_by(hostile.ATTACKER, kind, count),
-                         flood_by(hostile.HONEST, honest, honest_count))
+                         flood_by(hostile.HONEST, honest, honest_count), **how)
     row.check()
     return row
 
@@ -55,7 +55,17 @@ def services():
 
 
 def client_processes():
-    attack("clients", 2000, "2,000 processes", "idle", 2000)
+    """Beside as many that call at the same rate through sockets."""
+    attack("clients", 2000, "2,000 processes that call", "socket-clients", 2000, steady=True)
+
+
+def starts_and_ends_of_processes():
+    """So many that start, or end, at a time take the processors, whatever they do otherwise: the
+    worst differs from run to run by as much as it is."""
+    row = hostile.attack("flood-starts", "2,000 processes start, call, and end at once",
+                         flood_by(hostile.ATTACKER, "clients", 2000),
+                         flood_by(hostile.HONEST, "socket-clients", 2000))
+    row.check(max(result.worst for result in row.seen["honest"].values()))
 
 
 def children_that_share_memory():
@@ -75,5 +85,6 @@ def requests_by_the_kernel():
 
 SHORT = [small_requests, large_calls, calls_with_many_objects]
 LONG = [death_notifications, calls, one_way_calls, opens, path_lookups, services, client_processes,
-        children_that_share_memory, threads_that_end_in_calls, requests_by_the_kernel]
+        starts_and_ends_of_processes, children_that_share_memory, threads_that_end_in_calls,
+        requests_by_the_kernel]
 hostile.run("hostile-flood", *SHORT, *(LONG if hostile.TABLE else []))

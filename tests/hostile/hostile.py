@@ -293,18 +293,24 @@ class Row:
             json.dump(data, file)
 
 
-def phase(server, kinds, seconds, load=None):
-    """Victims of these kinds, from before the load until after it. Returns their Results and the
-    largest memory of the daemon."""
+def phase(server, kinds, seconds, load=None, steady=False):
+    """Victims of these kinds, from before the load until after it; @steady: from after its start
+    until before its end. Returns their Results and the largest memory of the daemon."""
     peak = 0
-    with contextlib.ExitStack() as stack:
-        all_victims = [stack.enter_context(Victim(server.path, kind)) for kind in kinds]
+    with contextlib.ExitStack() as before, contextlib.ExitStack() as within:
+        all_victims = []
+        if not steady:
+            all_victims = [before.enter_context(Victim(server.path, kind)) for kind in kinds]
         with load(server.path) if load else contextlib.nullcontext():
+            if steady:
+                time.sleep(1)
+                all_victims = [within.enter_context(Victim(server.path, kind)) for kind in kinds]
             end = time.monotonic() + seconds
             while time.monotonic() < end:
                 peak = max(peak, server.memory_kib())
                 assert server.process.poll() is None, "the daemon died"
                 time.sleep(0.02)
+            within.close()
     return {victim.kind: victim.seen for victim in all_victims}, peak
 
 
@@ -316,18 +322,19 @@ def memory_after(server, bound_kib):
 
 
 def attack(number, title, load, honest=None, options=(), kinds=tuple(victims.KINDS),
-           seconds=SECONDS, **how):
+           seconds=SECONDS, steady=False, **how):
     """Measures an attack. @load(path) and @honest(path) are context managers: the attack lasts as
-    long as the block, e.g. users(...), at the end of which it must be over. @how: how the daemon is
-    started. Returns the Row."""
+    long as the block, e.g. users(...), at the end of which it must be over. @steady: see phase().
+    @how: how the daemon is started. Returns the Row."""
     row = Row(number, title)
     with Daemon(*options, **how) as server:
         with user(SERVER, serve, server.path):
             row.seen["alone"], _ = phase(server, kinds, seconds)
             if honest:
-                row.seen["honest"], _ = phase(server, kinds, seconds, honest)
+                row.seen["honest"], _ = phase(server, kinds, seconds, honest, steady)
             row.memory["before"] = server.memory_kib()
-            row.seen["attacked"], row.memory["peak"] = phase(server, kinds, seconds, load)
+            row.seen["attacked"], row.memory["peak"] = phase(server, kinds, seconds, load,
+                                                                 steady)
             row.seen["after"], _ = phase(server, kinds, seconds / 2)
             row.memory["after"] = memory_after(
                 server, 2 * row.memory["before"] + MEMORY_SLACK_KIB)
