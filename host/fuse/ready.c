@@ -45,12 +45,15 @@ bool ready_write_pid_file(const char *path, pid_t pid)
 {
 	FILE *file = fopen(path, "we");
 
-	if (!file) {
-		log_error("cannot write the pid file %s: %s", path, strerror(errno));
-		return false;
+	if (file) {
+		fprintf(file, "%d\n", pid);
+		if (!fclose(file))
+			return true;
 	}
-	fprintf(file, "%d\n", pid);
-	return !fclose(file);
+	log_error("cannot write the pid file %s: %s", path, strerror(errno));
+	if (file)
+		unlink(path);
+	return false;
 }
 
 /* sd_notify(3) without its library: one datagram to the socket named in the environment. */
