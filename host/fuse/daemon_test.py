@@ -285,21 +285,6 @@ def errors_are_printed_at_start(directory):
     assert not is_mounted(directory)
 
 
-def full_disk_is_explained(directory):
-    mnt, full = os.path.join(directory, "mnt"), os.path.join(directory, "full")
-    os.mkdir(full)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", full], check=True)
-    try:
-        with contextlib.suppress(OSError), open(os.path.join(full, "data"), "wb") as file:
-            file.write(bytes(1 << 17))
-        pid_file = os.path.join(full, "pid")
-        done = start(mnt, "--pid-file", pid_file)
-        assert done.returncode == 1 and "No space left" in done.stderr, done.stderr
-        assert not os.path.exists(pid_file) and not os.path.exists(mnt)
-    finally:
-        subprocess.run(["umount", full], check=True)
-
-
 def help_names_no_former_option(directory):
     text = subprocess.run([DAEMON, "--help"], capture_output=True, text=True, timeout=20,
                           check=True).stdout

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """The ends of the daemon's processes: in memory that never comes, with workers that wait, by
-SIGKILL. Nothing remains of it, and the next one works."""
+SIGKILL, at once for want of space. Nothing remains of them, and the next one works."""
 import contextlib
 import ctypes
 import os
 import signal
 import struct
+import subprocess
 import sys
 import threading
 import time
 
 import attack
+import daemon_test
 from attack import Client, Daemon, binder_client, end_daemon, is_gone, is_mounted, main, \
     tests_in, until
 from files import Attack, LIBC, OPTIONS, attacked, drop_a_file, pass_a_file
@@ -187,6 +189,21 @@ def the_helper_ends_with_the_daemon(directory):
             assert "/dev/fuse" not in links, "the helper has the FUSE connection"
             end_daemon(daemon, how)
             until(lambda: not os.path.exists(f"/proc/{helper}/exe"))
+
+
+def a_start_on_a_full_disk_is_an_error(directory):
+    mnt, full = os.path.join(directory, "mnt"), os.path.join(directory, "full")
+    os.mkdir(full)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", full], check=True)
+    try:
+        with contextlib.suppress(OSError), open(os.path.join(full, "data"), "wb") as file:
+            file.write(bytes(1 << 17))
+        pid_file = os.path.join(full, "pid")
+        done = daemon_test.start(mnt, "--pid-file", pid_file)
+        assert done.returncode == 1 and "No space left" in done.stderr, done.stderr
+        assert not os.path.exists(pid_file) and not os.path.exists(mnt)
+    finally:
+        subprocess.run(["umount", full], check=True)
 
 
 def a_start_after_a_kill_waits_for_the_end(directory):
