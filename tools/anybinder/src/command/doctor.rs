@@ -75,6 +75,7 @@ fn diagnose(context: &Context) -> Diagnosis {
         user::fuse(),
         user::fuse_limits(),
         user::mounting(),
+        user::user_namespaces(),
         kernel::passthrough(),
         user::ptrace(),
         kernel::headers(),

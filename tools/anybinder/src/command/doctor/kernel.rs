@@ -105,10 +105,11 @@ pub fn driver() -> Check {
             format!("the stock module binder_linux is loaded, {binderfs}"),
         );
     }
-    if has_binderfs || Path::new("/sys/module/binder").exists() {
-        let which = match kernel_option("ANDROID_BINDER_IPC_RUST").as_deref() {
-            Some("y") | Some("m") => "the Rust driver",
-            _ => "the stock driver",
+    let is_rust = loaded("rust_binder");
+    if has_binderfs || is_rust || loaded("binder") {
+        let which = match is_rust {
+            true => "the Rust driver",
+            false => "the stock driver",
         };
         return Check::ok("driver", format!("{which} is in the kernel, {binderfs}"));
     }
@@ -204,6 +205,13 @@ fn has_program(name: &str) -> bool {
     std::env::split_paths(&path).any(|dir| dir.join(name).is_file())
 }
 
+/// The compiler that the headers name: those of Debian do, in a file of their own.
+fn compiler_of(variables: &str) -> Option<&str> {
+    let line = variables.lines().find(|line| line.starts_with("CC = "))?;
+    let name = &line[line.rfind("gcc")?..];
+    (!name.contains(char::is_whitespace)).then_some(name)
+}
+
 /// Whether a module can be built.
 pub fn headers() -> Check {
     let release = release();
@@ -218,12 +226,14 @@ pub fn headers() -> Check {
             ),
         );
     }
-    let missing: Vec<&str> = ["make", "gcc"]
+    let variables = fs::read_to_string(format!("{build}/.kernelvariables")).unwrap_or_default();
+    let compiler = compiler_of(&variables).unwrap_or("gcc");
+    let missing: Vec<&str> = ["make", compiler]
         .into_iter()
         .filter(|name| !has_program(name))
         .collect();
     match missing.is_empty() {
-        true => Check::ok("headers", format!("{build}, make and gcc")),
+        true => Check::ok("headers", format!("{build}, make and {compiler}")),
         false => Check::no(
             "headers",
             format!("{build}, but no {}", missing.join(", no ")),
@@ -274,6 +284,14 @@ mod tests {
         let config = "CONFIG_FUSE_FS=m\n# CONFIG_FUSE_PASSTHROUGH is not set\n";
         assert_eq!(option(config, "FUSE_FS").as_deref(), Some("m"));
         assert_eq!(option(config, "FUSE_PASSTHROUGH").as_deref(), Some("n"));
+    }
+
+    #[test]
+    fn the_headers_name_their_compiler() {
+        let variables = "ARCH = x86\nCC = $(if $(X),$(CCACHE)) $(CROSS_COMPILE)gcc-14\n";
+        assert_eq!(compiler_of(variables), Some("gcc-14"));
+        assert_eq!(compiler_of("CC = $(CROSS_COMPILE)gcc-10\n"), Some("gcc-10"));
+        assert_eq!(compiler_of("CC = clang\n"), None);
     }
 
     #[test]

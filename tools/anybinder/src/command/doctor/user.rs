@@ -38,24 +38,36 @@ pub fn fuse() -> Check {
 
 /// Limits that an administrator can set on FUSE.
 pub fn fuse_limits() -> Check {
+    let of_fuse = |which: &str| setting(&format!("/proc/sys/fs/fuse/{which}"));
+    limits_check(
+        of_fuse("default_request_timeout").unwrap_or(0),
+        of_fuse("max_request_timeout").unwrap_or(0),
+        of_fuse("max_pages_limit"),
+    )
+}
+
+fn limits_check(default_s: u64, max_s: u64, pages: Option<u64>) -> Check {
     let name = "fuse-limits";
-    let timeout_s = |which: &str| setting(&format!("/proc/sys/fs/fuse/{which}")).unwrap_or(0);
-    let max = timeout_s("max_request_timeout");
-    let default = timeout_s("default_request_timeout");
-    if max > 0 || default > 0 {
+    if max_s > 0 {
         return Check::limited(
             name,
-            format!("requests time out (default {default} s, at most {max} s)"),
-            "a Binder thread waits in a request for as long as there is no work: \
-             sysctl fs.fuse.max_request_timeout=0 fs.fuse.default_request_timeout=0",
+            format!("the kernel ends requests after {max_s} s"),
+            "nothing to do: waiting threads return to their programs before that; without the \
+             limit they need not: sysctl fs.fuse.max_request_timeout=0 and a new daemon",
         );
     }
-    let pages = setting("/proc/sys/fs/fuse/max_pages_limit");
+    let limit = match default_s {
+        0 => "requests have no time limit".to_string(),
+        _ => format!("the default limit of {default_s} s is lifted for the daemon"),
+    };
     let pages = pages.map_or(String::new(), |pages| {
         format!(", {pages} pages per request")
     });
-    Check::ok(name, format!("requests have no time limit{pages}"))
+    Check::ok(name, format!("{limit}{pages}"))
 }
+
+/// A user and a group that own nothing.
+const ORDINARY_ID: libc::uid_t = 65534;
 
 /// Calls `work` in a child process; the errno that it leaves, 0 for none.
 fn try_in_child(work: fn() -> i32) -> i32 {
@@ -88,6 +100,44 @@ fn unshare() -> i32 {
     }
 }
 
+fn unshare_as_ordinary_user() -> i32 {
+    // SAFETY: plain calls in a process of its own.
+    unsafe {
+        // These fail for other users, and where a container has no such user.
+        libc::setresgid(ORDINARY_ID, ORDINARY_ID, ORDINARY_ID);
+        libc::setresuid(ORDINARY_ID, ORDINARY_ID, ORDINARY_ID);
+    }
+    unshare()
+}
+
+/// What keeps users from making user namespaces.
+fn namespace_advice() -> Option<&'static str> {
+    if setting("/proc/sys/user/max_user_namespaces") == Some(0) {
+        Some("sysctl user.max_user_namespaces=10000")
+    } else if setting("/proc/sys/kernel/unprivileged_userns_clone") == Some(0) {
+        Some("sysctl kernel.unprivileged_userns_clone=1")
+    } else if setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1) {
+        Some("sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile for anybinderd")
+    } else {
+        None
+    }
+}
+
+/// Whether users without root can have a daemon of their own.
+pub fn user_namespaces() -> Check {
+    let name = "namespaces";
+    let error = try_in_child(unshare_as_ordinary_user);
+    if error == 0 {
+        return Check::ok(name, "users without root can make a user namespace");
+    }
+    let error = std::io::Error::from_raw_os_error(error);
+    Check::limited(
+        name,
+        format!("users without root cannot make a user namespace ({error})"),
+        namespace_advice().unwrap_or("start the daemon as root, for all users"),
+    )
+}
+
 /// Whether this user may mount, or can make a user namespace to mount in.
 pub fn mounting() -> Check {
     let name = "mounting";
@@ -105,15 +155,8 @@ pub fn mounting() -> Check {
         );
     }
     let error = std::io::Error::from_raw_os_error(error);
-    let advice = if setting("/proc/sys/user/max_user_namespaces") == Some(0) {
-        "sysctl user.max_user_namespaces=10000"
-    } else if setting("/proc/sys/kernel/unprivileged_userns_clone") == Some(0) {
-        "sysctl kernel.unprivileged_userns_clone=1"
-    } else if setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1) {
-        "sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile for anybinderd"
-    } else {
-        "run the daemon as root; a container may need --cap-add SYS_ADMIN"
-    };
+    let advice = namespace_advice()
+        .unwrap_or("run the daemon as root; a container may need --cap-add SYS_ADMIN");
     let text = format!("you may neither mount nor make a user namespace ({error})");
     Check::no(name, text, advice)
 }
@@ -183,8 +226,24 @@ mod tests {
     }
 
     #[test]
+    fn the_default_limit_is_lifted_and_the_maximum_is_not() {
+        use super::super::State;
+        assert_eq!(limits_check(0, 0, Some(256)).state, State::Ok);
+        assert!(limits_check(20, 0, None).text.contains("20 s is lifted"));
+        let limited = limits_check(0, 20, None);
+        assert_eq!(limited.state, State::Limited);
+        assert!(limited.text.contains("after 20 s"));
+    }
+
+    #[test]
     fn the_advice_for_a_limit_is_never_missing() {
-        for check in [fuse(), fuse_limits(), mounting(), ptrace()] {
+        for check in [
+            fuse(),
+            fuse_limits(),
+            mounting(),
+            user_namespaces(),
+            ptrace(),
+        ] {
             assert_eq!(
                 check.advice.is_none(),
                 check.state == super::super::State::Ok
