@@ -35,6 +35,8 @@ CARGO_TARGET_DIR := $(abspath $(BUILD)/cargo)
 export CARGO_TARGET_DIR
 
 CC    := gcc
+# The architecture that it compiles for: x86_64, aarch64 ...
+TARGET := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 CLANG := clang-19
 # scripts/setup accepts a cargo that rustup installed, which is often not on PATH.
 CARGO := $(firstword $(wildcard $(HOME)/.cargo/bin/cargo) cargo)

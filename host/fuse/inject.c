@@ -25,6 +25,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ptrace.h>
 #include <sys/signalfd.h>
@@ -35,29 +36,6 @@
 #include "inject_arch.h"
 #include "inject_mask.h"
 #include "inject_plan.h"
-
-#ifdef INJECT_UNSUPPORTED
-
-int inject_start(struct injector **out)
-{
-	return -ENOSYS;
-}
-
-void inject_submit(struct injector *injector, struct inject_job *job)
-{
-	job->armed(job, -ENOSYS);
-}
-
-bool inject_is_idle(const struct injector *injector)
-{
-	return true;
-}
-
-void inject_stop(struct injector *injector)
-{
-}
-
-#else
 
 /* In case a thread of the daemon with SIGCHLD unblocked received one. */
 #define LOST_SIGNAL_MS 10
@@ -80,9 +58,10 @@ struct tracee {
 	bool restart;
 	uint64_t deadline_ms;
 	struct inject_plan plan;
-	inject_regs regs;		/* as found */
+	struct inject_regs regs;		/* as found */
 	uint64_t insn;			/* address of a system call instruction */
-	long call_nr;			/* system call under way */
+	struct inject_own_call own;	/* the receiver's ioctl */
+	struct inject_call call;	/* system call under way */
 	uint64_t mask;			/* signals blocked, as found */
 };
 
@@ -153,7 +132,7 @@ static void detach(struct injector *injector, struct tracee *tracee)
 	pid_t tid = tracee->tid;
 
 	if (tracee->restart)
-		inject_regs_restart(&tracee->regs, tracee->insn);
+		inject_regs_restart(&tracee->regs, tracee->insn, &tracee->own);
 	if (inject_regs_write(tid, &tracee->regs) < 0 || set_mask(tid, tracee->mask) < 0)
 		return;
 	if (!err && tracee->job) {
@@ -173,38 +152,39 @@ static void resume(struct tracee *tracee, int signal)
 /* The receiver is stopped outside of a system call: sets up the plan's next one. */
 static void next_step(struct injector *injector, struct tracee *tracee)
 {
-	struct inject_call call;
-	inject_regs regs = tracee->regs;
+	struct inject_regs regs = tracee->regs;
 
-	if (!inject_plan_next(&tracee->plan, &call)) {
+	if (!inject_plan_next(&tracee->plan, &tracee->call)) {
 		detach(injector, tracee);
 		return;
 	}
-	inject_regs_call(&regs, tracee->insn, &call);
+	inject_regs_call(&regs, tracee->insn, &tracee->call);
 	if (inject_regs_write(tracee->tid, &regs) < 0)
 		return;
-	tracee->call_nr = inject_call_number(&regs, call.nr);
 	tracee->state = TRACEE_CALL_ENTRY;
 	resume(tracee, 0);
+}
+
+bool inject_insn_is(pid_t tid, uint64_t address, const void *insn, size_t size)
+{
+	unsigned char found[8];
+	struct iovec local = { found, size };
+	struct iovec remote = { (void *)(uintptr_t)address, size };
+
+	return size <= sizeof(found) &&
+	       process_vm_readv(tid, &local, 1, &remote, 1, 0) == (ssize_t)size &&
+	       memcmp(found, insn, size) == 0;
 }
 
 /* Saves the receiver's state; -ENOSYS for one that could not be restored or continued. */
 static int save_state(struct tracee *tracee)
 {
-	unsigned char insn[INJECT_INSN_SIZE] = { 0 };
-	struct iovec local = { insn, sizeof(insn) };
-	struct iovec remote;
 	int err = inject_regs_read(tracee->tid, &tracee->regs);
 
+	if (!err)
+		err = inject_find_insn(tracee->tid, &tracee->regs, &tracee->own, &tracee->insn);
 	if (err)
 		return err;
-	if (!inject_regs_usable(&tracee->regs))
-		return -ENOSYS;
-	tracee->insn = inject_insn_address(&tracee->regs);
-	remote = (struct iovec){ (void *)(uintptr_t)tracee->insn, sizeof(insn) };
-	if (process_vm_readv(tracee->tid, &local, 1, &remote, 1, 0) != sizeof(insn) ||
-	    memcmp(insn, inject_insn(&tracee->regs), sizeof(insn)) != 0)
-		return -ENOSYS;
 	tracee->plan.stack_limit = inject_stack_limit(&tracee->regs);
 	tracee->plan.narrow = inject_regs_narrow(&tracee->regs);
 	if (ptrace(PTRACE_GETSIGMASK, tracee->tid, INJECT_MASK_SIZE, &tracee->mask) < 0)
@@ -230,8 +210,9 @@ static void first_stop(struct injector *injector, struct tracee *tracee)
 }
 
 /*
- * A seccomp filter that raises SIGSYS leaves the number of the system call in the register of the
- * result. Without this check that number would be used, and finally closed, as a descriptor.
+ * A seccomp filter that raises SIGSYS leaves the number of the system call, or its first argument,
+ * in the register of the result. Without this check that would be used, and finally closed, as a
+ * descriptor.
  */
 static bool is_trapped(const struct tracee *tracee, long ret)
 {
@@ -239,7 +220,7 @@ static bool is_trapped(const struct tracee *tracee, long ret)
 	struct __ptrace_peeksiginfo_args args = { .nr = 32 };
 	long nr;
 
-	if (ret != tracee->call_nr)
+	if (ret != inject_trapped_result(&tracee->regs, &tracee->call))
 		return false;
 	nr = ptrace(PTRACE_PEEKSIGINFO, tracee->tid, &args, infos);
 	for (long i = 0; i < nr; i++) {
@@ -251,7 +232,7 @@ static bool is_trapped(const struct tracee *tracee, long ret)
 
 static void syscall_stop(struct injector *injector, struct tracee *tracee)
 {
-	inject_regs regs;
+	struct inject_regs regs;
 	long ret;
 
 	if (tracee->state == TRACEE_CALL_ENTRY) {
@@ -395,6 +376,7 @@ static int seize(struct injector *injector, struct inject_job *job, struct trace
 		},
 	};
 	err = inject_plan_begin(&tracee->plan);
+	inject_own_call_read(job->tid, &tracee->own);
 	if (!err && ptrace(PTRACE_SEIZE, job->tid, 0, PTRACE_O_TRACESYSGOOD) < 0)
 		err = -errno;
 	if (!err && ptrace(PTRACE_INTERRUPT, job->tid, 0, 0) < 0)
@@ -534,9 +516,12 @@ static void free_injector(struct injector *injector)
 
 int inject_start(struct injector **out)
 {
-	struct injector *injector = calloc(1, sizeof(*injector));
+	struct injector *injector;
 	int err;
 
+	if (!inject_arch_supported())
+		return -ENOSYS;
+	injector = calloc(1, sizeof(*injector));
 	if (!injector)
 		return -ENOMEM;
 	injector->eventfd = -1;
@@ -589,5 +574,3 @@ void inject_stop(struct injector *injector)
 	pthread_mutex_unlock(&injectors_lock);
 	free_injector(injector);
 }
-
-#endif

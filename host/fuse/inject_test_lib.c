@@ -58,6 +58,37 @@ static long careful_read(int fd, void *buf, long size, long *changed)
 		     : "rcx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc");
 	return ret;
 }
+#elif defined(__aarch64__)
+/* The same; there is no red zone. All but x0, which is the result, is kept. */
+static long careful_read(int fd, void *buf, long size, long *changed)
+{
+	register long x0 __asm__("x0") = fd;
+	register void *x1 __asm__("x1") = buf;
+	register long x2 __asm__("x2") = size;
+	register long x8 __asm__("x8") = SYS_read;
+	register long wrong __asm__("x19") = 0;
+	void *buf_before = buf;
+	long size_before = size;
+
+	asm volatile("mov x3, #3\n\tmov x4, #4\n\tmov x5, #5\n\tmov x6, #6\n\tmov x7, #7\n\t"
+		     "mov x9, #9\n\tmov x16, #16\n\tmov x17, #17\n\tmov x18, #18\n\t"
+		     "mov x28, #28\n\tmov x30, #30\n\tmov x20, sp\n\t"
+		     "svc #0\n\t"
+		     "sub x3, x3, #3\n\tsub x4, x4, #4\n\tsub x5, x5, #5\n\tsub x6, x6, #6\n\t"
+		     "sub x7, x7, #7\n\tsub x9, x9, #9\n\tsub x16, x16, #16\n\t"
+		     "sub x17, x17, #17\n\tsub x18, x18, #18\n\tsub x28, x28, #28\n\t"
+		     "sub x30, x30, #30\n\tmov x21, sp\n\tsub x20, x20, x21\n\t"
+		     "orr x19, x3, x4\n\torr x19, x19, x5\n\torr x19, x19, x6\n\t"
+		     "orr x19, x19, x7\n\torr x19, x19, x9\n\torr x19, x19, x16\n\t"
+		     "orr x19, x19, x17\n\torr x19, x19, x18\n\torr x19, x19, x28\n\t"
+		     "orr x19, x19, x30\n\torr x19, x19, x20\n\t"
+		     : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x8), "=r"(wrong)
+		     :
+		     : "x3", "x4", "x5", "x6", "x7", "x9", "x16", "x17", "x18", "x20", "x21", "x28",
+		       "x30", "memory", "cc");
+	*changed = wrong || x1 != buf_before || x2 != size_before || x8 != SYS_read;
+	return x0;
+}
 #else
 static long careful_read(int fd, void *buf, long size, long *changed)
 {

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # anybinderd: the engine, compiled with host_types.h and host_impl.h of this directory, and the daemon.
-FUSE_SRCS := $(filter-out %_test.c %_test_lib.c,$(wildcard host/fuse/*.c))
+# The injector has a file for each architecture.
+INJECT_x86_64 := x86
+INJECT_aarch64 := arm64
+INJECT_ARCH_SRCS := $(addprefix host/fuse/inject_,x86.c arm64.c other.c)
+INJECT_ARCH_SRC := host/fuse/inject_$(or $(INJECT_$(TARGET)),other).c
+FUSE_SRCS := $(filter-out %_test.c %_test_lib.c $(INJECT_ARCH_SRCS),$(wildcard host/fuse/*.c)) \
+	$(INJECT_ARCH_SRC)
 FUSE_OBJS := $(CORE_SRCS:%.c=$(OBJ)/fuse/%.o) $(FUSE_SRCS:%.c=$(OBJ)/fuse/%.o)
 FUSE_ASAN_OBJS := $(FUSE_OBJS:$(OBJ)/fuse/%=$(OBJ)/fuse-asan/%)
 # Log messages name calls/send.c, as those of the module do.
