@@ -6,11 +6,6 @@
 #define EFAULT 14
 #define POLLIN 1
 
-struct pollfd {
-	int fd;
-	short events, revents;
-};
-
 union got {
 	struct binder_transaction_data tr;
 	struct binder_ptr_cookie ref;
@@ -182,12 +177,12 @@ static int ioctls(struct peer *peer)
 
 static int polls(struct peer *peer)
 {
-	struct pollfd poll = { .fd = peer->fd, .events = POLLIN };
+	struct sys_poll_fd poll = { .fd = peer->fd, .events = POLLIN };
 	struct binder_transaction_data tr = { .code = ASK_ECHO };
 	union got got;
 
 	peer_send(peer, BC_TRANSACTION, &tr, "4567", 4, NULL, 0);
-	if (peer_flush(peer) || sys(NR_poll, (long)&poll, 1, 3000) != 1 || poll.revents != POLLIN)
+	if (peer_flush(peer) || sys_poll(&poll, 3000) != 1 || poll.revents != POLLIN)
 		return 0;
 	if (!peer_expect(peer, BR_REPLY, &got) || !has(&got, "5678", 4))
 		return 0;

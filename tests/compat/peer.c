@@ -80,7 +80,7 @@ const char *peer_open(struct peer *peer, const char *device)
 	struct binder_version version = { 0 };
 	long at;
 
-	peer->fd = (int)sys(NR_open, (long)device, O_RDWR, 0);
+	peer->fd = (int)sys_open(device, O_RDWR);
 	if (peer->fd < 0)
 		return "open";
 	if (sys(NR_ioctl, peer->fd, BINDER_VERSION, (long)&version) ||

@@ -9,6 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct sys_poll_fd {
+	int fd;
+	short events, revents;
+};
+
 #if defined(__i386__)
 
 enum { NR_exit = 252, NR_read = 3, NR_write = 4, NR_open = 5, NR_close = 6, NR_getpid = 20,
@@ -76,8 +81,23 @@ static inline long sys_map(size_t size, int prot, int flags, int fd)
 
 #define START "mov %rsp, %rdi\n and $-16, %rsp\n call peer_start\n"
 
+#elif defined(__aarch64__) || defined(__arm__)
+#include "sys_arm.h"
 #else
-#error "two widths are only known of x86"
+#error "this machine has no other width here"
 #endif
 
+#if defined(__i386__) || defined(__x86_64__)
+
+static inline long sys_open(const char *path, int flags)
+{
+	return sys(NR_open, (long)path, flags, 0);
+}
+
+static inline long sys_poll(struct sys_poll_fd *fd, long timeout_ms)
+{
+	return sys(NR_poll, (long)fd, 1, timeout_ms);
+}
+
+#endif
 #endif
