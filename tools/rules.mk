@@ -3,8 +3,11 @@
 # cargo run builds both, so that their common crates are compiled once.
 RUST_SOURCES := $(shell find $(addprefix tools/,anybinder bench client mount) -type f) \
 	tools/Cargo.toml tools/Cargo.lock
+# With RUST_TARGET, for another architecture than this machine's.
 RUST_BUILD = scripts/setup --check-rust && \
-	$(CARGO) build --quiet --release --locked --manifest-path tools/Cargo.toml
+	$(CARGO) build --quiet --release --locked --manifest-path tools/Cargo.toml \
+	$(if $(RUST_TARGET),--target $(RUST_TARGET))
+RUST_RELEASE := $(CARGO_TARGET_DIR)/$(if $(RUST_TARGET),$(RUST_TARGET)/)release
 
 PROGRAMS += $(BIN)/anybinder $(BIN)/rsb_hub
 
@@ -13,7 +16,7 @@ $(BIN)/anybinder $(BIN)/rsb_hub &: $(RUST_SOURCES)
 	$(Q)$(call say,CARGO,anybinder rsb_hub)$(RUST_BUILD) -p anybinder -p rsbinder-tools \
 		--bin anybinder --bin rsb_hub
 	$(Q)for program in anybinder rsb_hub; do \
-		install $(CARGO_TARGET_DIR)/release/$$program $(BIN)/$$program; done
+		install $(RUST_RELEASE)/$$program $(BIN)/$$program; done
 
 TESTS += tools
 tools.needs := all

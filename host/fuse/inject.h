@@ -10,11 +10,13 @@
  *
  * One thread does all the work, because only the thread that attached to a tracee may trace it. It
  * never waits for one receiver: each is a state machine driven by the stops that the kernel
- * reports. If a receiver does not stop in time, only its own job fails.
+ * reports. (On arm64 it waits up to 20 ms for one that does not sleep yet.) If a receiver does not
+ * stop in time, only its own job fails.
  *
  * Requirements: permission to ptrace the receiver (CAP_SYS_PTRACE, or the same user and a
- * ptrace_scope that allows it), a receiver that is not traced yet, and x86-64 (including its
- * 32-bit programs). inject_start() checks the machine, the errors of a job cover the rest.
+ * ptrace_scope that allows it), a receiver that is not traced yet, and x86-64 or arm64 (including
+ * their 32-bit programs; inject_arch.h). inject_start() checks the machine, the errors of a job
+ * cover the rest.
  */
 #ifndef ANYBINDER_INJECT_H
 #define ANYBINDER_INJECT_H

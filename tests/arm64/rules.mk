@@ -2,13 +2,21 @@
 #
 # Everything on arm64: cross-built into build/arm64, and run on Debian's arm64 kernels in QEMU.
 #
-#   module, module-6.1  the module is built without a warning; its conformance; loading and unloading
+#   module, module-6.1  the module is built without a warning; conformance; loading and unloading
 #   fuse, fuse-plain    conformance of the daemon, with passthrough and without
+#   inject              files put into receivers of 64 bits, in all conditions
+#   compat              programs of 64 and of 32 bits (thumb and arm state) call each other
+#   clients-fuse, clients-module  real clients and services (rsbinder)
 ARM64_KERNEL := 6.12-arm64
 ARM64_BUILD := $(BUILD)/arm64
 ARM64_BIN := $(ARM64_BUILD)/bin
-ARM64_MAKE = $(MAKE) --no-print-directory BUILD=$(ARM64_BUILD) CC=$(ARM64_CC)
-ARM64_TESTS := $(addprefix arm64:,module module-6.1 fuse fuse-plain)
+ARM64_MAKE = HOST_CC=gcc RUSTC=$(abspath $(BUILD)/vm/rust-arm64/rustc) CARGO_BUILD_JOBS=2 \
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$(ARM64_CC) $(MAKE) --no-print-directory \
+	BUILD=$(ARM64_BUILD) CC=$(ARM64_CC) RUST_TARGET=aarch64-unknown-linux-gnu
+ARM64_PROGRAMS := $(addprefix $(ARM64_BIN)/,anybinder-conformance anybinderd inject_test \
+	peer32 peer32arm peer64 anybinder rsb_hub client-tests)
+ARM64_TESTS := $(addprefix arm64:,module module-6.1 fuse fuse-plain inject compat clients-fuse \
+	clients-module)
 
 LONG_TESTS += $(ARM64_TESTS)
 
@@ -21,10 +29,11 @@ vm-test-arm64:
 
 vm-fetch-arm64: build/vm/init-arm64
 	vm/foreign arm64
+	vm/rust arm64
 	vm/fetch --headers $(ARM64_KERNEL) 6.1-arm64
 
 arm64-programs:
-	+@$(ARM64_MAKE) $(ARM64_BIN)/anybinder-conformance $(ARM64_BIN)/anybinderd
+	+@$(ARM64_MAKE) $(ARM64_PROGRAMS)
 
 arm64.needs := vm-fetch-arm64 arm64-programs
 arm64.module.run = mkdir -p $(BIN); tests/vm/kernels $(ARM64_KERNEL)
@@ -34,3 +43,10 @@ arm64.module-6.1.run = mkdir -p $(BIN); tests/vm/kernels 6.1-arm64
 arm64_guest = vm/run --kernel $(ARM64_KERNEL) --driver none --timeout $(1) \
 	--env ANYBINDER_BIN=$(abspath $(ARM64_BIN)) --
 arm64.run = $(call arm64_guest,1800) tests/conformance/run-backend $(variant) --timeout 120
+
+arm64.inject.run = $(call arm64_guest,1800) $(ARM64_BIN)/inject_test
+arm64.compat.run = $(call arm64_guest,900) tests/arm64/compat
+arm64.clients-fuse.run = $(call arm64_guest,1800) tests/clients/run-native --timeout 180
+arm64.clients-module.needs := module-$(ARM64_KERNEL)
+arm64.clients-module.run = vm/run --kernel $(ARM64_KERNEL) --driver module --timeout 1800 -- \
+	$(ARM64_BIN)/client-tests --timeout 180 --manager $(ARM64_BIN)/rsb_hub --insecure-allow-all

@@ -5,7 +5,7 @@ CLIENT_TESTS := $(BIN)/client-tests
 $(CLIENT_TESTS): $(shell find tests/clients -type f) tools/Cargo.toml tools/Cargo.lock
 	@mkdir -p $(BIN)
 	$(Q)$(call say,CARGO,client-tests)$(RUST_BUILD) -p client-tests
-	$(Q)install $(CARGO_TARGET_DIR)/release/client-tests $@
+	$(Q)install $(RUST_RELEASE)/client-tests $@
 
 #   fuse    on the daemon
 #   bound   on the daemon, through bind mounts of its files
