@@ -10,6 +10,7 @@
 #include <linux/android/binder.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,6 +46,7 @@ struct kind {
 };
 
 static const struct kind *kind;
+static unsigned int nr_threads;
 
 /* After a failed system call: with the daemon the flood ends too, and burns no processor time. */
 static void check_daemon(void)
@@ -400,9 +402,21 @@ static void *be_process(void *arg)
 	return arg;
 }
 
+/* Processes that have offered their objects, in all rounds; shared by all of them. */
+static atomic_uint *nr_offered;
+
+static void wait_for_others(void)
+{
+	unsigned int last = (atomic_fetch_add(nr_offered, 1) / nr_threads + 1) * nr_threads;
+
+	while (atomic_load(nr_offered) < last)
+		usleep(1000);
+}
+
 /*
- * A process that offers SERVICES objects and dies, again and again; the receiver has references to
- * all of them, and requests their death notifications.
+ * A process that offers SERVICES objects, and dies when the processes of the other threads have
+ * done so, again and again; the receiver has references to as many of them as it may, and requests
+ * their death notifications.
  */
 static void *offer_services(void *arg)
 {
@@ -412,6 +426,7 @@ static void *offer_services(void *arg)
 		if (!pid) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			offer(open_or_die());
+			wait_for_others();
 			_exit(0);
 		}
 		waitpid(pid, NULL, 0);
@@ -557,6 +572,9 @@ static void start(const char *name, unsigned int count)
 	}
 	usleep(kind->is_served ? 100000 : 0);
 	fd = open_or_die();
+	nr_threads = count;
+	nr_offered = mmap(NULL, sizeof(*nr_offered), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	while (count--)
 		start_thread(kind->run, &fd);
 }

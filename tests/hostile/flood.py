@@ -51,7 +51,7 @@ def death_notifications():
 
 
 def services():
-    attack("services", 10, "10 times 10,000 watched objects die at once")
+    attack("services", 10, "100,000 objects, 65,536 of them watched by one receiver, die at once")
 
 
 def client_processes():
