@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 cases![
     a_call_returns_the_sum,
+    a_call_may_take_long,
     text_survives_the_round_trip,
     the_service_answers_a_ping,
     the_descriptor_is_the_interface,
@@ -39,6 +40,20 @@ fn a_call_returns_the_sum(fixture: &Fixture) -> Verdict {
         same("sum", peer.add(a, b)?, a.wrapping_add(b))?;
     }
     Ok(())
+}
+
+/// How long the long call takes, in milliseconds: with limits on the age of FUSE requests, longer
+/// than they are.
+const LONG_CALL: &str = "CLIENT_TESTS_LONG_CALL_MS";
+
+fn a_call_may_take_long(fixture: &Fixture) -> Verdict {
+    let milliseconds: i32 = match std::env::var(LONG_CALL) {
+        Ok(text) => text.parse()?,
+        Err(_) => 500,
+    };
+    let (_service, peer) = fixture.peer()?;
+    same("callers", peer.maxConcurrent(milliseconds)?, 1)?;
+    same("sum", peer.add(1, 2)?, 3)
 }
 
 fn text_survives_the_round_trip(fixture: &Fixture) -> Verdict {
