@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The driver's ABI, as far as a context manager needs it (include/uapi/linux/android/binder.h).
+//! rsbinder keeps its own copy to itself, and opens one device for each process.
+use std::mem::size_of;
+
+const WRITE: u32 = 1;
+const READ: u32 = 2;
+
+const fn number(direction: u32, group: u8, nr: u32, size: usize) -> u32 {
+    (direction << 30) | ((size as u32) << 16) | ((group as u32) << 8) | nr
+}
+
+/// How many bytes follow a command or return.
+pub const fn payload_size(command: u32) -> usize {
+    ((command >> 16) & 0x3fff) as usize
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct WriteRead {
+    pub write_size: u64,
+    pub write_consumed: u64,
+    pub write_buffer: u64,
+    pub read_size: u64,
+    pub read_consumed: u64,
+    pub read_buffer: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct TransactionData {
+    pub target: u64,
+    pub cookie: u64,
+    pub code: u32,
+    pub flags: u32,
+    pub sender_pid: i32,
+    pub sender_euid: u32,
+    pub data_size: u64,
+    pub offsets_size: u64,
+    pub buffer: u64,
+    pub offsets: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct FlatObject {
+    pub kind: u32,
+    pub flags: u32,
+    pub binder: u64,
+    pub cookie: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct NodeInfoForRef {
+    pub handle: u32,
+    pub strong_count: u32,
+    pub weak_count: u32,
+    pub reserved: [u32; 3],
+}
+
+const TRANSACTION_SIZE: usize = size_of::<TransactionData>();
+const POINTER_COOKIE: usize = 16;
+
+pub const BINDER_WRITE_READ: u32 = number(READ | WRITE, b'b', 1, size_of::<WriteRead>());
+pub const BINDER_SET_MAX_THREADS: u32 = number(WRITE, b'b', 5, 4);
+pub const BINDER_SET_CONTEXT_MGR: u32 = number(WRITE, b'b', 7, 4);
+pub const BINDER_VERSION: u32 = number(READ | WRITE, b'b', 9, 4);
+pub const BINDER_GET_NODE_INFO_FOR_REF: u32 =
+    number(READ | WRITE, b'b', 12, size_of::<NodeInfoForRef>());
+pub const BINDER_SET_CONTEXT_MGR_EXT: u32 = number(WRITE, b'b', 13, size_of::<FlatObject>());
+pub const CURRENT_VERSION: i32 = 8;
+
+pub const BC_TRANSACTION: u32 = number(WRITE, b'c', 0, TRANSACTION_SIZE);
+pub const BC_REPLY: u32 = number(WRITE, b'c', 1, TRANSACTION_SIZE);
+pub const BC_FREE_BUFFER: u32 = number(WRITE, b'c', 3, 8);
+pub const BC_ACQUIRE: u32 = number(WRITE, b'c', 5, 4);
+pub const BC_RELEASE: u32 = number(WRITE, b'c', 6, 4);
+pub const BC_INCREFS_DONE: u32 = number(WRITE, b'c', 8, POINTER_COOKIE);
+pub const BC_ACQUIRE_DONE: u32 = number(WRITE, b'c', 9, POINTER_COOKIE);
+pub const BC_ENTER_LOOPER: u32 = number(0, b'c', 12, 0);
+/// A handle and a cookie, packed.
+pub const BC_REQUEST_DEATH_NOTIFICATION: u32 = number(WRITE, b'c', 14, 12);
+pub const BC_CLEAR_DEATH_NOTIFICATION: u32 = number(WRITE, b'c', 15, 12);
+pub const BC_DEAD_BINDER_DONE: u32 = number(WRITE, b'c', 16, 8);
+
+pub const BR_TRANSACTION: u32 = number(READ, b'r', 2, TRANSACTION_SIZE);
+pub const BR_INCREFS: u32 = number(READ, b'r', 7, POINTER_COOKIE);
+pub const BR_ACQUIRE: u32 = number(READ, b'r', 8, POINTER_COOKIE);
+pub const BR_DEAD_BINDER: u32 = number(READ, b'r', 15, 8);
+
+pub const TF_ONE_WAY: u32 = 0x01;
+/// The data of a reply is an int32 status.
+pub const TF_STATUS_CODE: u32 = 0x08;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_the_header() {
+        assert_eq!(BINDER_WRITE_READ, 3_224_396_289);
+        assert_eq!(BC_TRANSACTION, 0x4040_6300);
+        assert_eq!(BC_REQUEST_DEATH_NOTIFICATION, 0x400c_630e);
+        assert_eq!(BR_TRANSACTION, 0x8040_7202);
+        assert_eq!(BR_DEAD_BINDER, 0x8008_720f);
+        assert_eq!(payload_size(BR_TRANSACTION), 64);
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The handles that the registry keeps, and what for: one reference and one death notification for
+//! each handle, however often it is registered.
+use std::collections::{BTreeSet, HashMap};
+
+/// What the registry asks of the driver.
+pub trait Port {
+    /// Takes a strong reference to a handle of the current transaction and asks for its death.
+    fn keep(&mut self, handle: u32, cookie: u64);
+    /// Drops the reference, and the death notification of a process that lives.
+    fn drop_handle(&mut self, handle: u32, cookie: u64, is_dead: bool);
+    /// How many strong references the object has, in all processes.
+    fn strong_count(&mut self, handle: u32) -> Option<u32>;
+    /// Sends a one-way call.
+    fn send(&mut self, handle: u32, code: u32, parcel: crate::parcel::Parcel);
+}
+
+/// A registration that keeps a handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Service,
+    /// A callback for a name that is registered.
+    Watch,
+    /// A callback for the number of clients of a service.
+    Clients,
+}
+
+#[derive(Default)]
+struct Kept {
+    cookie: u64,
+    uses: BTreeSet<(Kind, String)>,
+}
+
+#[derive(Default)]
+pub struct Handles {
+    kept: HashMap<u32, Kept>,
+    /// The handle of each cookie. A cookie is never used again: the driver may reuse the number of
+    /// a handle while a notification of the old one is on its way.
+    cookies: HashMap<u64, u32>,
+    last_cookie: u64,
+}
+
+impl Handles {
+    pub fn has(&self, handle: u32, kind: Kind, name: &str) -> bool {
+        self.kept
+            .get(&handle)
+            .is_some_and(|kept| kept.uses.contains(&(kind, name.to_string())))
+    }
+
+    pub fn add(&mut self, port: &mut dyn Port, handle: u32, kind: Kind, name: &str) {
+        let kept = self.kept.entry(handle).or_default();
+        if kept.uses.is_empty() {
+            self.last_cookie += 1;
+            kept.cookie = self.last_cookie;
+            self.cookies.insert(kept.cookie, handle);
+            port.keep(handle, kept.cookie);
+        }
+        kept.uses.insert((kind, name.to_string()));
+    }
+
+    pub fn remove(&mut self, port: &mut dyn Port, handle: u32, kind: Kind, name: &str) {
+        let Some(kept) = self.kept.get_mut(&handle) else {
+            return;
+        };
+        kept.uses.remove(&(kind, name.to_string()));
+        if kept.uses.is_empty() {
+            let cookie = kept.cookie;
+            self.kept.remove(&handle);
+            self.cookies.remove(&cookie);
+            port.drop_handle(handle, cookie, false);
+        }
+    }
+
+    /// Forgets a dead handle; returns it and what it was kept for.
+    pub fn died(
+        &mut self,
+        port: &mut dyn Port,
+        cookie: u64,
+    ) -> Option<(u32, BTreeSet<(Kind, String)>)> {
+        let handle = self.cookies.remove(&cookie)?;
+        let kept = self.kept.remove(&handle)?;
+        port.drop_handle(handle, cookie, true);
+        Some((handle, kept.uses))
+    }
+
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.kept.len()
+    }
+}

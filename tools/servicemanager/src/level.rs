@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The levels of `android.os.IServiceManager`: what differs on the wire between Android releases.
+use std::fmt;
+use std::str::FromStr;
+
+/// A release range with one wire format. Android 15 has three: releases r1 to r5 are numbered as
+/// Android 14, r6 inserted getService2, and r20 changed the contents of the `Service` union.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    A9,
+    A10,
+    A11,
+    A12,
+    A13,
+    A14,
+    A15R6,
+    A15R20,
+    A16,
+}
+
+pub const LEVELS: [Level; 9] = [
+    Level::A9,
+    Level::A10,
+    Level::A11,
+    Level::A12,
+    Level::A13,
+    Level::A14,
+    Level::A15R6,
+    Level::A15R20,
+    Level::A16,
+];
+
+/// The accepted spellings: API levels, and releases of Android 15.
+const SPELLINGS: [(&str, Level); 15] = [
+    ("28", Level::A9),
+    ("29", Level::A10),
+    ("30", Level::A11),
+    ("31", Level::A12),
+    ("32", Level::A12),
+    ("33", Level::A13),
+    ("34", Level::A14),
+    ("35-r1", Level::A14),
+    ("35-r6", Level::A15R6),
+    ("35-r20", Level::A15R20),
+    ("35", Level::A15R20),
+    ("36", Level::A16),
+    ("37", Level::A16),
+    ("legacy", Level::A9),
+    ("newest", Level::A16),
+];
+
+impl Level {
+    fn bit(self) -> u16 {
+        1 << self as u16
+    }
+
+    /// Whether the parcels have no header word, no stability, and replies without an exception.
+    pub fn is_legacy(self) -> bool {
+        self <= Level::A10
+    }
+
+    /// How binders are followed by their stability.
+    pub fn stability_form(self) -> StabilityForm {
+        match self {
+            Level::A9 | Level::A10 => StabilityForm::Absent,
+            Level::A12 => StabilityForm::Category,
+            _ => StabilityForm::Plain,
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Level::A9 => "Android 9",
+            Level::A10 => "Android 10",
+            Level::A11 => "Android 11",
+            Level::A12 => "Android 12",
+            Level::A13 => "Android 13",
+            Level::A14 => "Android 14 (or 15 before r6)",
+            Level::A15R6 => "Android 15 r6 to r19",
+            Level::A15R20 => "Android 15 from r20 on",
+            Level::A16 => "Android 16 or 17",
+        })
+    }
+}
+
+impl FromStr for Level {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Level, String> {
+        let known = SPELLINGS.iter().find(|(spelling, _)| *spelling == text);
+        known.map(|(_, level)| *level).ok_or_else(|| {
+            let all: Vec<&str> = SPELLINGS.iter().map(|(spelling, _)| *spelling).collect();
+            format!("{text} is no API level; the levels are {}", all.join(", "))
+        })
+    }
+}
+
+/// A set of levels.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct LevelSet(u16);
+
+impl LevelSet {
+    pub const LEGACY_9: LevelSet = LevelSet(1 << Level::A9 as u16);
+    pub const LEGACY_10: LevelSet = LevelSet(1 << Level::A10 as u16);
+    /// Every level with a header word.
+    pub const AIDL: LevelSet = LevelSet(0x1fc);
+
+    pub fn insert(&mut self, level: Level) {
+        self.0 |= level.bit();
+    }
+
+    pub fn contains(self, level: Level) -> bool {
+        self.0 & level.bit() != 0
+    }
+
+    pub fn intersection(self, other: LevelSet) -> LevelSet {
+        LevelSet(self.0 & other.0)
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Level> {
+        LEVELS
+            .into_iter()
+            .filter(move |level| self.contains(*level))
+    }
+}
+
+impl fmt::Display for LevelSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            LevelSet(0) => return f.write_str("no known level"),
+            LevelSet::AIDL => return f.write_str("Android 11 or newer"),
+            _ => {}
+        }
+        let names: Vec<String> = self.iter().map(|level| level.to_string()).collect();
+        f.write_str(&names.join(", or "))
+    }
+}
+
+impl fmt::Debug for LevelSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What follows a flattened binder in a parcel. Android 12 alone packs a version (1), two reserved
+/// bytes and the stability; the other levels with a header word write the stability as an int32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StabilityForm {
+    Absent,
+    Plain,
+    Category,
+}
+
+/// Which clients of a binder may call it: only their own module, vendor code, the system, or all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stability(u8);
+
+const CATEGORY_VERSION: u32 = 1;
+
+impl Stability {
+    pub const UNDECLARED: Stability = Stability(0);
+    pub const SYSTEM: Stability = Stability(0x0c);
+    const KNOWN: [u8; 4] = [0, 0x03, 0x0c, 0x3f];
+
+    /// The stability in a word of a parcel and the form that it is written in.
+    pub fn read(word: i32) -> Option<(Stability, StabilityForm)> {
+        let word = word as u32;
+        let known = |value: u32| {
+            let byte = u8::try_from(value).ok()?;
+            Stability::KNOWN.contains(&byte).then_some(Stability(byte))
+        };
+        if let Some(stability) = known(word) {
+            return Some((stability, StabilityForm::Plain));
+        }
+        let is_category = word & 0x00ff_ffff == CATEGORY_VERSION;
+        let stability = known(word >> 24).filter(|_| is_category)?;
+        Some((stability, StabilityForm::Category))
+    }
+
+    /// The word for a parcel; None where the form has none.
+    pub fn word(self, form: StabilityForm) -> Option<i32> {
+        match form {
+            StabilityForm::Absent => None,
+            StabilityForm::Plain => Some(self.0.into()),
+            StabilityForm::Category => Some(((u32::from(self.0) << 24) | CATEGORY_VERSION) as i32),
+        }
+    }
+
+    /// From Android 11 on, no client calls a binder without a declared stability, so that a service
+    /// of an older level is handed on as one of the system.
+    pub fn or_system(self) -> Stability {
+        match self {
+            Stability::UNDECLARED => Stability::SYSTEM,
+            declared => declared,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stability_is_read_in_both_forms() {
+        let system = Stability::SYSTEM;
+        for form in [StabilityForm::Plain, StabilityForm::Category] {
+            let word = system.word(form).unwrap();
+            assert_eq!(Stability::read(word), Some((system, form)));
+        }
+        assert_eq!(system.word(StabilityForm::Category), Some(0x0c00_0001));
+        assert_eq!(Stability::read(0x7777), None);
+        assert_eq!(Stability::read(0x0c00_0002), None);
+    }
+
+    #[test]
+    fn every_spelling_is_a_level() {
+        for (text, level) in SPELLINGS {
+            assert_eq!(text.parse::<Level>(), Ok(level));
+        }
+        assert!("27".parse::<Level>().is_err());
+    }
+}

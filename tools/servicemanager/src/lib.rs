@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The service manager of anybinder: one process for any number of devices, clients of every
+//! Android level on each.
+//!
+//! A thread serves each device, by itself: no call blocks it, since all that it sends are replies
+//! and one-way calls. rsbinder keeps one open device for each process, has the parcels of one
+//! level, and asks each binder that it is given for its interface, which waits for a process that
+//! is not trusted; so that the transactions are raw here, and its statuses, exceptions and codes
+//! are used.
+mod abi;
+mod clients;
+mod device;
+mod driver;
+mod handles;
+pub mod level;
+mod log;
+mod manager;
+mod methods;
+pub mod numbering;
+pub mod parcel;
+mod policy;
+mod quota;
+mod registry;
+mod reply;
+mod request;
+
+#[cfg(test)]
+mod manager_test;
+
+pub use device::{serve, Options};
+pub use quota::DEFAULT_PER_USER;
+pub use request::DESCRIPTOR;

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What each method of `android.os.IServiceManager` does.
+use crate::handles::Port;
+use crate::level::{LevelSet, Stability, StabilityForm};
+use crate::manager::{denied, Manager, PRIORITY_DEFAULT};
+use crate::numbering::{Found, Method};
+use crate::parcel::{Binder, Target};
+use crate::registry::{Callback, Caller, Service};
+use crate::reply::{Format, Refusal, Reply, LEGACY_FAILURE};
+use crate::request::Arguments;
+use rsbinder::{ExceptionCode, StatusCode};
+use rsbinder_tools::config::is_valid_service_name;
+
+/// One call whose meaning is known.
+pub struct Call {
+    pub caller: Caller,
+    pub format: Format,
+    pub header_word: i32,
+    pub found: Found,
+    pub levels: LevelSet,
+    pub method: Method,
+}
+
+type Outcome = Result<Reply, Refusal>;
+
+/// All priorities: what a client lists that names none.
+const PRIORITY_ALL: i32 = 0x0f;
+
+fn check_name(name: &str) -> Result<(), Refusal> {
+    match is_valid_service_name(name) {
+        true => Ok(()),
+        false => Err(Refusal::new(
+            ExceptionCode::IllegalArgument,
+            "a service name has 1 to 127 letters, digits, and characters of \"_-./\"",
+        )),
+    }
+}
+
+impl Call {
+    pub fn run(&self, manager: &mut Manager, port: &mut dyn Port, arguments: Arguments) -> Outcome {
+        match arguments {
+            Arguments::Name(name) => self.about_name(manager, port, &name),
+            Arguments::Add {
+                name,
+                service,
+                allow_isolated,
+                priority,
+            } => {
+                let (target, stability) = self.service(&service);
+                let priority = priority.unwrap_or(PRIORITY_DEFAULT);
+                let mut service = Service::new(target, stability, self.caller, priority);
+                service.allow_isolated = allow_isolated;
+                self.add(manager, port, &name, service)
+            }
+            Arguments::Priority { index, priority } => {
+                self.list(manager, index, priority.unwrap_or(PRIORITY_ALL))
+            }
+            Arguments::NameBinder(name, binder) => self.about_binder(manager, port, &name, &binder),
+            Arguments::NameBinderBinder(name, service, callback) => {
+                self.watch_clients(manager, port, &name, &service, &callback)
+            }
+            Arguments::Nothing => self.debug_info(manager),
+        }
+    }
+
+    fn service(&self, binder: &Binder) -> (Target, Stability) {
+        let stability = binder.stability.map(|(stability, _)| stability);
+        (binder.target, stability.unwrap_or(Stability::UNDECLARED))
+    }
+
+    fn callback(&self, binder: &Binder) -> Result<Callback, Refusal> {
+        let Target::Handle(handle) = binder.target else {
+            let why = "the service manager is no callback";
+            return Err(Refusal::new(ExceptionCode::IllegalArgument, why));
+        };
+        // A callback is read as it was written.
+        let form = binder
+            .stability
+            .map_or(StabilityForm::Absent, |(_, form)| form);
+        Ok(Callback {
+            handle,
+            header_word: self.header_word,
+            form,
+            levels: self.levels,
+            owner: self.caller,
+        })
+    }
+
+    fn done(&self) -> Outcome {
+        Ok(Reply::Parcel(self.format.done()))
+    }
+
+    fn about_name(&self, manager: &mut Manager, port: &mut dyn Port, name: &str) -> Outcome {
+        match self.method {
+            Method::GetService | Method::GetService2 => {
+                let reply = self.find(manager, port, name);
+                // Only these two start what is declared, as on Android.
+                let may_start = manager.policy.may_find(self.caller, name);
+                if may_start && manager.registry.service(name).is_none() {
+                    manager.policy.start_service(name);
+                }
+                reply
+            }
+            Method::CheckService | Method::CheckService2 => self.find(manager, port, name),
+            _ => self.about_declared(manager, name),
+        }
+    }
+
+    /// A lookup that is denied finds nothing, as on Android.
+    fn find(&self, manager: &mut Manager, port: &mut dyn Port, name: &str) -> Outcome {
+        let policy = &manager.policy;
+        let may_find = policy.may_find(self.caller, name)
+            && manager
+                .registry
+                .service(name)
+                .is_some_and(|service| policy.is_for(self.caller, service));
+        let found = match may_find {
+            true => manager.registry.find(port, name),
+            false => None,
+        };
+        Ok(self.format.found(self.found, found.as_ref()))
+    }
+
+    fn about_declared(&self, manager: &Manager, name: &str) -> Outcome {
+        let config = manager.policy.declarations();
+        let declarations = &config.declarations;
+        let mut reply = self.format.done();
+        if self.method == Method::GetDeclaredInstances {
+            let all = declarations.instances_of(name);
+            let may_find = |instance: &&String| {
+                let full = format!("{name}/{instance}");
+                manager.policy.may_find(self.caller, &full)
+            };
+            let found: Vec<&str> = all.iter().filter(may_find).map(String::as_str).collect();
+            if found.is_empty() && !all.is_empty() {
+                return Err(denied("find", name));
+            }
+            reply.strings16(found.into_iter());
+            return Ok(Reply::Parcel(reply));
+        }
+        // The argument of getUpdatableNames is no service.
+        let is_service = self.method != Method::GetUpdatableNames;
+        if is_service && !manager.policy.may_find(self.caller, name) {
+            return Err(denied("find", name));
+        }
+        match self.method {
+            Method::IsDeclared => reply.i32(declarations.is_declared(name).into()),
+            // There are no APEX packages outside of Android.
+            Method::UpdatableViaApex => reply.nullable_string16(None),
+            Method::GetUpdatableNames => reply.strings16(std::iter::empty()),
+            Method::GetConnectionInfo => match declarations.connection_info(name) {
+                Some(info) => reply.sized(|parcel| {
+                    parcel.string16(&info.ip).i32(info.port);
+                }),
+                None => reply.i32(0),
+            },
+            _ => return Ok(StatusCode::UnknownTransaction.into()),
+        };
+        Ok(Reply::Parcel(reply))
+    }
+
+    fn add(
+        &self,
+        manager: &mut Manager,
+        port: &mut dyn Port,
+        name: &str,
+        service: Service,
+    ) -> Outcome {
+        if !manager.policy.may_add(self.caller, name) {
+            return Err(denied("add", name));
+        }
+        check_name(name)?;
+        manager.registry.add(port, name, service)?;
+        self.done()
+    }
+
+    fn list(&self, manager: &Manager, index: Option<i32>, priority: i32) -> Outcome {
+        let policy = &manager.policy;
+        if !policy.may_list(self.caller) {
+            return Err(denied("list", "the services"));
+        }
+        let mut names = manager
+            .registry
+            .services()
+            .filter(|(_, service)| service.priority & priority != 0)
+            .filter(|(name, _)| policy.may_find(self.caller, name))
+            .map(|(name, _)| name);
+        let Some(index) = index else {
+            let names: Vec<&str> = names.collect();
+            let mut reply = self.format.done();
+            reply.strings16(names.into_iter());
+            return Ok(Reply::Parcel(reply));
+        };
+        // Before Android 11 each call returns one name, and fails behind the last.
+        let name = usize::try_from(index).ok().and_then(|at| names.nth(at));
+        let Some(name) = name else {
+            return Ok(LEGACY_FAILURE);
+        };
+        let mut reply = crate::parcel::Parcel::default();
+        reply.string16(name);
+        Ok(Reply::Parcel(reply))
+    }
+
+    fn about_binder(
+        &self,
+        manager: &mut Manager,
+        port: &mut dyn Port,
+        name: &str,
+        binder: &Binder,
+    ) -> Outcome {
+        if self.method == Method::TryUnregisterService {
+            if !manager.policy.may_add(self.caller, name) {
+                return Err(denied("add", name));
+            }
+            manager
+                .registry
+                .try_unregister(port, self.caller, name, binder.target)?;
+            return self.done();
+        }
+        if !manager.policy.may_find(self.caller, name) {
+            return Err(denied("find", name));
+        }
+        check_name(name)?;
+        let callback = self.callback(binder)?;
+        match self.method {
+            Method::RegisterForNotifications => manager.registry.watch(port, name, callback)?,
+            _ => manager.registry.unwatch(port, name, callback.handle)?,
+        }
+        self.done()
+    }
+
+    fn watch_clients(
+        &self,
+        manager: &mut Manager,
+        port: &mut dyn Port,
+        name: &str,
+        service: &Binder,
+        callback: &Binder,
+    ) -> Outcome {
+        if !manager.policy.may_add(self.caller, name) {
+            return Err(denied("add", name));
+        }
+        let callback = self.callback(callback)?;
+        manager
+            .registry
+            .watch_clients(port, name, service.target, callback)?;
+        self.done()
+    }
+
+    fn debug_info(&self, manager: &Manager) -> Outcome {
+        let policy = &manager.policy;
+        if !policy.may_list(self.caller) {
+            return Err(denied("list", "the services"));
+        }
+        let services: Vec<(&str, i32)> = manager
+            .registry
+            .services()
+            .filter(|(name, _)| policy.may_find(self.caller, name))
+            .map(|(name, service)| (name, service.owner.pid))
+            .collect();
+        let mut reply = self.format.done();
+        reply.i32(services.len() as i32);
+        for (name, pid) in services {
+            reply.sized(|info| {
+                info.string16(name).i32(pid);
+            });
+        }
+        Ok(Reply::Parcel(reply))
+    }
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Raw parcels: reading what a client sent, and writing replies and callbacks at any level.
+//!
+//! rsbinder's own parcels have one format (that of Android 13 and newer), so they are not used.
+use crate::level::{Stability, StabilityForm};
+use rsbinder::StatusCode;
+
+pub type Result<T> = std::result::Result<T, StatusCode>;
+
+pub const TYPE_BINDER: u32 = u32::from_be_bytes([b's', b'b', b'*', 0x85]);
+pub const TYPE_HANDLE: u32 = u32::from_be_bytes([b's', b'h', b'*', 0x85]);
+const OBJECT_SIZE: usize = 24;
+
+/// A binder as this process knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// Another process's object.
+    Handle(u32),
+    /// The service manager itself.
+    Own,
+}
+
+/// What the node of the service manager is registered as; not 0, which means no binder.
+pub const OWN_POINTER: u64 = 1;
+
+/// A binder in a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binder {
+    pub target: Target,
+    /// None before Android 11.
+    pub stability: Option<(Stability, StabilityForm)>,
+}
+
+/// Reads the data of a transaction. Whatever a client sends, a read ends with a status.
+#[derive(Clone)]
+pub struct Reader<'a> {
+    data: &'a [u8],
+    offsets: &'a [u64],
+    position: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(data: &'a [u8], offsets: &'a [u64]) -> Self {
+        Reader {
+            data,
+            offsets,
+            position: 0,
+        }
+    }
+
+    pub fn is_at_end(&self) -> bool {
+        self.position >= self.data.len()
+    }
+
+    fn take(&mut self, size: usize) -> Result<&'a [u8]> {
+        let end = self
+            .position
+            .checked_add(size)
+            .ok_or(StatusCode::NotEnoughData)?;
+        let taken = self
+            .data
+            .get(self.position..end)
+            .ok_or(StatusCode::NotEnoughData)?;
+        // An object is read by `binder` only: its bytes are no numbers of the sender.
+        let overlaps = |offset: &u64| {
+            let start = usize::try_from(*offset).unwrap_or(usize::MAX);
+            start < end && start.saturating_add(OBJECT_SIZE) > self.position
+        };
+        if self.offsets.iter().any(overlaps) {
+            return Err(StatusCode::BadType);
+        }
+        self.position = end;
+        Ok(taken)
+    }
+
+    pub fn i32(&mut self) -> Result<i32> {
+        let bytes = self.take(4)?;
+        Ok(i32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    }
+
+    /// A string that must not be null. Names are UTF-16 on the wire.
+    pub fn string16(&mut self) -> Result<String> {
+        let length = self.i32()?;
+        if length == -1 {
+            return Err(StatusCode::UnexpectedNull);
+        }
+        let length = usize::try_from(length).map_err(|_| StatusCode::BadValue)?;
+        // The terminating 0 and the padding to a multiple of 4 are part of it.
+        let size = length
+            .checked_add(1)
+            .and_then(|units| units.checked_mul(2))
+            .and_then(|bytes| bytes.checked_next_multiple_of(4))
+            .ok_or(StatusCode::NotEnoughData)?;
+        let bytes = self.take(size)?;
+        let units: Vec<u16> = bytes
+            .chunks_exact(2)
+            .take(length + 1)
+            .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
+            .collect();
+        if units[length] != 0 {
+            return Err(StatusCode::BadValue);
+        }
+        String::from_utf16(&units[..length]).map_err(|_| StatusCode::BadValue)
+    }
+
+    /// A binder that must not be null, with its stability if the level has one.
+    pub fn binder(&mut self, has_stability: bool) -> Result<Binder> {
+        let start = self.position;
+        let end = start
+            .checked_add(OBJECT_SIZE)
+            .ok_or(StatusCode::NotEnoughData)?;
+        let object = self.data.get(start..end).ok_or(StatusCode::NotEnoughData)?;
+        let word = |at: usize| u32::from_le_bytes(object[at..at + 4].try_into().unwrap_or([0; 4]));
+        let pointer = (u64::from(word(12)) << 32) | u64::from(word(8));
+        let is_translated = self.offsets.contains(&(start as u64));
+        let target = match (word(0), is_translated) {
+            (TYPE_HANDLE, true) => Target::Handle(word(8)),
+            (TYPE_BINDER, true) if pointer == OWN_POINTER => Target::Own,
+            (TYPE_BINDER, false) if pointer == 0 => return Err(StatusCode::UnexpectedNull),
+            _ => return Err(StatusCode::BadType),
+        };
+        self.position = end;
+        let stability = match has_stability {
+            false => None,
+            true => Some(Stability::read(self.i32()?).ok_or(StatusCode::BadType)?),
+        };
+        Ok(Binder { target, stability })
+    }
+}
+
+/// A parcel to send.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parcel {
+    pub data: Vec<u8>,
+    pub offsets: Vec<u64>,
+}
+
+impl Parcel {
+    pub fn i32(&mut self, value: i32) -> &mut Self {
+        self.data.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    pub fn string16(&mut self, text: &str) -> &mut Self {
+        let units: Vec<u16> = text.encode_utf16().collect();
+        self.i32(units.len() as i32);
+        for unit in units.iter().chain(&[0]) {
+            self.data.extend_from_slice(&unit.to_le_bytes());
+        }
+        let padded = self.data.len().next_multiple_of(4);
+        self.data.resize(padded, 0);
+        self
+    }
+
+    pub fn nullable_string16(&mut self, text: Option<&str>) -> &mut Self {
+        match text {
+            Some(text) => self.string16(text),
+            None => self.i32(-1),
+        }
+    }
+
+    pub fn strings16<'t>(&mut self, texts: impl ExactSizeIterator<Item = &'t str>) -> &mut Self {
+        self.i32(texts.len() as i32);
+        for text in texts {
+            self.string16(text);
+        }
+        self
+    }
+
+    fn object(&mut self, kind: u32, value: u64) {
+        // The flags concern only the owner of a new node.
+        self.data.extend_from_slice(&kind.to_le_bytes());
+        self.data.extend_from_slice(&0u32.to_le_bytes());
+        self.data.extend_from_slice(&value.to_le_bytes());
+        self.data.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// A binder and its stability in the receiver's form.
+    pub fn binder(
+        &mut self,
+        binder: Option<(Target, Stability)>,
+        form: StabilityForm,
+    ) -> &mut Self {
+        if binder.is_some() {
+            self.offsets.push(self.data.len() as u64);
+        }
+        match binder {
+            Some((Target::Handle(handle), _)) => self.object(TYPE_HANDLE, handle.into()),
+            Some((Target::Own, _)) => self.object(TYPE_BINDER, OWN_POINTER),
+            None => self.object(TYPE_BINDER, 0),
+        }
+        let stability = binder.map_or(Stability::UNDECLARED, |(_, stability)| stability);
+        if let Some(word) = stability.word(form) {
+            self.i32(word);
+        }
+        self
+    }
+
+    /// A parcelable that is not null and begins with its size.
+    pub fn sized(&mut self, fill: impl FnOnce(&mut Parcel)) -> &mut Self {
+        self.i32(1);
+        let start = self.data.len();
+        self.i32(0);
+        fill(self);
+        let size = (self.data.len() - start) as i32;
+        self.data[start..start + 4].copy_from_slice(&size.to_le_bytes());
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read() {
+        let mut parcel = Parcel::default();
+        let system = Stability::SYSTEM;
+        parcel.i32(7).string16("näme").i32(9);
+        parcel.binder(Some((Target::Handle(5), system)), StabilityForm::Category);
+        let mut reader = Reader::new(&parcel.data, &parcel.offsets);
+        assert_eq!(reader.i32(), Ok(7));
+        assert_eq!(reader.string16().as_deref(), Ok("näme"));
+        assert_eq!(reader.i32(), Ok(9));
+        let binder = reader.binder(true).unwrap();
+        assert_eq!(binder.target, Target::Handle(5));
+        assert_eq!(binder.stability, Some((system, StabilityForm::Category)));
+        assert!(reader.is_at_end());
+        assert_eq!(reader.i32(), Err(StatusCode::NotEnoughData));
+    }
+
+    #[test]
+    fn an_object_is_no_number_and_a_number_is_no_object() {
+        let mut parcel = Parcel::default();
+        parcel.binder(
+            Some((Target::Handle(5), Stability::SYSTEM)),
+            StabilityForm::Absent,
+        );
+        let mut reader = Reader::new(&parcel.data, &parcel.offsets);
+        assert_eq!(reader.i32(), Err(StatusCode::BadType));
+        let mut forged = Reader::new(&parcel.data, &[]);
+        assert_eq!(forged.binder(false), Err(StatusCode::BadType));
+        let mut null = Parcel::default();
+        null.binder(None, StabilityForm::Plain);
+        let mut reader = Reader::new(&null.data, &null.offsets);
+        assert_eq!(reader.binder(true), Err(StatusCode::UnexpectedNull));
+    }
+
+    #[test]
+    fn lengths_that_lie_are_refused() {
+        for length in [-2, i32::MIN] {
+            let data = length.to_le_bytes();
+            let status = Reader::new(&data, &[]).string16();
+            assert_eq!(status, Err(StatusCode::BadValue));
+        }
+        let data = i32::MAX.to_le_bytes();
+        let status = Reader::new(&data, &[]).string16();
+        assert_eq!(status, Err(StatusCode::NotEnoughData));
+    }
+}

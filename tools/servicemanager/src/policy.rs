@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Who may add, find and list services, and which services are declared: the files of rsb_hub, read
+//! and judged by its library.
+use crate::registry::{Caller, Service};
+use rsbinder_tools::config::{
+    self, Activator, Config, Enforcer, Permission, SystemResolver, SystemRunner,
+};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Android's ranges of user ids, within each Android user's 100,000.
+const UIDS_PER_ANDROID_USER: u32 = 100_000;
+const FIRST_APP_UID: u32 = 10_000;
+const FIRST_ISOLATED_UID: u32 = 90_000;
+
+/// The access rules of all devices.
+pub struct Policy {
+    path: Option<PathBuf>,
+    enforcer: Enforcer,
+    activator: Activator,
+    /// Whether user ids are Android's: apps add no services, isolated ones find few.
+    has_android_uids: bool,
+}
+
+impl Policy {
+    /// Reads the rules; without a path every user who may open the device may do everything.
+    pub fn load(path: Option<&Path>, has_android_uids: bool) -> Result<Policy, String> {
+        let enforcer = match path {
+            Some(path) => Enforcer::enforcing(read(path)?),
+            None => Enforcer::allow_all(),
+        };
+        Ok(Policy {
+            path: path.map(Path::to_path_buf),
+            enforcer,
+            activator: Activator::new(Arc::new(SystemRunner)),
+            has_android_uids,
+        })
+    }
+
+    /// Reads the rules again; those in force stay if that fails.
+    pub fn reload(&self) -> Result<(), String> {
+        if let Some(path) = &self.path {
+            self.enforcer.replace(read(path)?);
+        }
+        Ok(())
+    }
+
+    pub fn may_add(&self, caller: Caller, name: &str) -> bool {
+        let is_app = self.has_android_uids && caller.uid % UIDS_PER_ANDROID_USER >= FIRST_APP_UID;
+        !is_app && self.allows(Permission::Add, name, caller)
+    }
+
+    pub fn may_find(&self, caller: Caller, name: &str) -> bool {
+        self.allows(Permission::Find, name, caller)
+    }
+
+    /// Whether a service is for this user; only for Android's user ids.
+    pub fn is_for(&self, caller: Caller, service: &Service) -> bool {
+        let is_isolated =
+            self.has_android_uids && caller.uid % UIDS_PER_ANDROID_USER >= FIRST_ISOLATED_UID;
+        !is_isolated || service.allow_isolated
+    }
+
+    pub fn may_list(&self, caller: Caller) -> bool {
+        self.allows(Permission::List, "", caller)
+    }
+
+    fn allows(&self, permission: Permission, name: &str, caller: Caller) -> bool {
+        self.enforcer.check_uid(permission, name, caller.uid)
+    }
+
+    pub fn declarations(&self) -> Arc<Config> {
+        self.enforcer.config()
+    }
+
+    /// Starts the program of a declared service that was looked up and is not registered.
+    pub fn start_service(&self, name: &str) {
+        let config = self.enforcer.config();
+        if let Some(activation) = config.declarations.activation(name) {
+            self.activator.try_start(name, activation);
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Config, String> {
+    config::load(path, &SystemResolver)
+        .map_err(|err| format!("the rules in {} cannot be used: {err}", path.display()))
+}

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The services of one device, and the callbacks that wait for them.
+use crate::handles::{Handles, Kind, Port};
+use crate::level::{LevelSet, Stability, StabilityForm};
+use crate::parcel::{Parcel, Target};
+use crate::quota::Quota;
+use crate::reply::{FoundService, Refusal};
+use rsbinder::ExceptionCode;
+use std::collections::BTreeMap;
+
+/// `FLAG_IS_LAZY_SERVICE` among the bits of the dump priority, from Android 15 r20 on.
+const FLAG_IS_LAZY: i32 = 1 << 30;
+
+/// References to a service that are no clients: ours, and during a call the one of its parcel. As
+/// in AOSP's service manager.
+const KNOWN_CLIENTS: u32 = 1;
+const KNOWN_CLIENTS_IN_CALL: u32 = 2;
+
+/// The only method of `IServiceCallback` and of `IClientCallback`.
+const CALLBACK_CODE: u32 = 1;
+
+/// The process that made a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caller {
+    pub pid: i32,
+    pub uid: u32,
+}
+
+#[derive(Debug)]
+pub struct Service {
+    pub target: Target,
+    pub stability: Stability,
+    pub owner: Caller,
+    pub priority: i32,
+    pub allow_isolated: bool,
+    has_clients: bool,
+    /// A client was given the service and may not have its reference yet.
+    has_new_client: bool,
+}
+
+impl Service {
+    pub fn new(target: Target, stability: Stability, owner: Caller, priority: i32) -> Service {
+        Service {
+            target,
+            stability,
+            owner,
+            priority,
+            allow_isolated: false,
+            has_clients: false,
+            has_new_client: false,
+        }
+    }
+
+    pub fn found(&self) -> FoundService {
+        FoundService {
+            target: self.target,
+            stability: self.stability,
+            is_lazy: self.priority & FLAG_IS_LAZY != 0,
+        }
+    }
+}
+
+/// A callback object of a client, which reads parcels in the format of its level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Callback {
+    pub handle: u32,
+    pub header_word: i32,
+    pub form: StabilityForm,
+    /// The levels that its client may have.
+    pub levels: LevelSet,
+    pub owner: Caller,
+}
+
+impl Callback {
+    fn parcel(&self, descriptor: &str) -> Parcel {
+        let mut parcel = Parcel::default();
+        // No strict mode policy, no work source.
+        parcel
+            .i32(0)
+            .i32(-1)
+            .i32(self.header_word)
+            .string16(descriptor);
+        parcel
+    }
+
+    fn registered(&self, port: &mut dyn Port, name: &str, service: (Target, Stability)) {
+        let mut parcel = self.parcel("android.os.IServiceCallback");
+        parcel.string16(name).binder(Some(service), self.form);
+        port.send(self.handle, CALLBACK_CODE, parcel);
+    }
+
+    fn clients(&self, port: &mut dyn Port, service: (Target, Stability), has_clients: bool) {
+        let mut parcel = self.parcel("android.os.IClientCallback");
+        parcel
+            .binder(Some(service), self.form)
+            .i32(has_clients.into());
+        port.send(self.handle, CALLBACK_CODE, parcel);
+    }
+}
+
+type Outcome = Result<(), Refusal>;
+
+fn refuse<T>(exception: ExceptionCode, message: &str) -> Result<T, Refusal> {
+    Err(Refusal::new(exception, message))
+}
+
+pub struct Registry {
+    services: BTreeMap<String, Service>,
+    watches: BTreeMap<String, Vec<Callback>>,
+    client_callbacks: BTreeMap<String, Vec<Callback>>,
+    handles: Handles,
+    quota: Quota,
+    /// Whether a service may be replaced by a process of another user.
+    allow_replacing_others: bool,
+}
+
+impl Registry {
+    pub fn new(quota: Quota, allow_replacing_others: bool) -> Registry {
+        Registry {
+            services: BTreeMap::new(),
+            watches: BTreeMap::new(),
+            client_callbacks: BTreeMap::new(),
+            handles: Handles::default(),
+            quota,
+            allow_replacing_others,
+        }
+    }
+
+    pub fn service(&self, name: &str) -> Option<&Service> {
+        self.services.get(name)
+    }
+
+    pub fn services(&self) -> impl Iterator<Item = (&str, &Service)> {
+        self.services
+            .iter()
+            .map(|(name, service)| (name.as_str(), service))
+    }
+
+    /// Whether the number of clients of some service has to be looked at from time to time.
+    pub fn has_lazy_services(&self) -> bool {
+        !self.client_callbacks.is_empty()
+    }
+
+    pub fn add(&mut self, port: &mut dyn Port, name: &str, mut service: Service) -> Outcome {
+        let owner = service.owner;
+        let old = self.services.get(name);
+        if let Some(old) = old {
+            let is_other = old.target != service.target && old.owner.uid != owner.uid;
+            if is_other && !self.allow_replacing_others {
+                let why = "the name is registered by another user";
+                return refuse(ExceptionCode::Security, why);
+            }
+            service.has_clients = old.has_clients;
+            // A process that has the object may register it again, and does not become its owner.
+            if old.target == service.target && !self.allow_replacing_others {
+                service.owner = old.owner;
+            }
+        }
+        let owner = service.owner;
+        if old.map(|old| old.owner.uid) != Some(owner.uid) {
+            self.quota.take(owner.uid)?;
+            if let Some(old) = old {
+                self.quota.give_back(old.owner.uid);
+            }
+        }
+        let replaced = old.map(|old| old.target);
+        if let Target::Handle(handle) = service.target {
+            self.handles.add(port, handle, Kind::Service, name);
+        }
+        if let Some(Target::Handle(old)) = replaced.filter(|old| *old != service.target) {
+            self.handles.remove(port, old, Kind::Service, name);
+        }
+        let binder = (service.target, service.stability.or_system());
+        self.services.insert(name.to_string(), service);
+        let watches = self.watches.get(name).cloned().unwrap_or_default();
+        if !watches.is_empty() {
+            self.note_new_client(port, name);
+        }
+        for watch in watches {
+            watch.registered(port, name, binder);
+        }
+        Ok(())
+    }
+
+    /// Looks up a service for a client, whose reference counts from now on.
+    pub fn find(&mut self, port: &mut dyn Port, name: &str) -> Option<FoundService> {
+        let found = self.services.get(name)?.found();
+        self.note_new_client(port, name);
+        Some(found)
+    }
+
+    fn note_new_client(&mut self, port: &mut dyn Port, name: &str) {
+        self.set_new_client(name);
+        self.update_clients(port, name, KNOWN_CLIENTS_IN_CALL, false);
+        self.set_new_client(name);
+    }
+
+    fn set_new_client(&mut self, name: &str) {
+        if let Some(service) = self.services.get_mut(name) {
+            service.has_new_client = true;
+        }
+    }
+
+    /// Compares the number of references with what the client callbacks know, and calls them if
+    /// that changed. Returns whether there are clients.
+    ///
+    /// * `is_interval`: whether clients may be found to have gone
+    fn update_clients(
+        &mut self,
+        port: &mut dyn Port,
+        name: &str,
+        known: u32,
+        is_interval: bool,
+    ) -> bool {
+        let callbacks = self.client_callbacks.get(name);
+        let (Some(service), Some(callbacks)) = (self.services.get_mut(name), callbacks) else {
+            return true;
+        };
+        let Target::Handle(handle) = service.target else {
+            return true;
+        };
+        let Some(count) = port.strong_count(handle) else {
+            return true;
+        };
+        let has_references = count > known;
+        let is_new = std::mem::take(&mut service.has_new_client);
+        let has_clients = match () {
+            () if has_references || is_new => true,
+            () if is_interval => false,
+            () => service.has_clients,
+        };
+        if has_clients != service.has_clients {
+            service.has_clients = has_clients;
+            let binder = (service.target, service.stability.or_system());
+            for callback in callbacks {
+                callback.clients(port, binder, has_clients);
+            }
+        }
+        has_clients
+    }
+
+    /// Looks at the clients of every service with client callbacks.
+    pub fn check_clients(&mut self, port: &mut dyn Port) {
+        let names: Vec<String> = self.client_callbacks.keys().cloned().collect();
+        for name in names {
+            self.update_clients(port, &name, KNOWN_CLIENTS, true);
+        }
+    }
+
+    /// The levels of the client that registered a callback for a name; None if none did.
+    pub fn watch_levels(&self, name: &str, handle: u32) -> Option<LevelSet> {
+        let mut watches = self.watches.get(name)?.iter();
+        let watch = watches.find(|watch| watch.handle == handle)?;
+        Some(watch.levels)
+    }
+
+    fn is_watching(&self, name: &str, handle: u32) -> bool {
+        self.handles.has(handle, Kind::Watch, name)
+    }
+
+    /// Calls back now if the service is registered, and whenever it is registered.
+    pub fn watch(&mut self, port: &mut dyn Port, name: &str, callback: Callback) -> Outcome {
+        if self.is_watching(name, callback.handle) {
+            return Ok(());
+        }
+        self.quota.take(callback.owner.uid)?;
+        self.handles.add(port, callback.handle, Kind::Watch, name);
+        self.watches
+            .entry(name.to_string())
+            .or_default()
+            .push(callback);
+        if let Some(service) = self.services.get(name) {
+            let binder = (service.target, service.stability.or_system());
+            callback.registered(port, name, binder);
+        }
+        Ok(())
+    }
+
+    pub fn unwatch(&mut self, port: &mut dyn Port, name: &str, handle: u32) -> Outcome {
+        if !self.is_watching(name, handle) {
+            let why = "this callback is not registered for this name";
+            return refuse(ExceptionCode::IllegalState, why);
+        }
+        self.handles.remove(port, handle, Kind::Watch, name);
+        self.remove_callback(Kind::Watch, name, handle);
+        Ok(())
+    }
+
+    fn remove_callback(&mut self, kind: Kind, name: &str, handle: u32) {
+        let callbacks = match kind {
+            Kind::Watch => &mut self.watches,
+            _ => &mut self.client_callbacks,
+        };
+        let Some(list) = callbacks.get_mut(name) else {
+            return;
+        };
+        for gone in list.iter().filter(|callback| callback.handle == handle) {
+            self.quota.give_back(gone.owner.uid);
+        }
+        list.retain(|callback| callback.handle != handle);
+        if list.is_empty() {
+            callbacks.remove(name);
+        }
+    }
+
+    /// The service, if the caller is the process that registered it.
+    fn own_service(
+        &self,
+        caller: Caller,
+        name: &str,
+        target: Target,
+        mismatch: ExceptionCode,
+    ) -> Result<&Service, Refusal> {
+        let Some(service) = self.services.get(name) else {
+            return refuse(mismatch, "no service is registered under this name");
+        };
+        // A process in another pid namespace has no number here.
+        let is_other_user = caller.pid == 0 && service.owner.uid != caller.uid;
+        if service.owner.pid != caller.pid || is_other_user {
+            let why = "only the process that registered the service may do this";
+            return refuse(ExceptionCode::UnsupportedOperation, why);
+        }
+        if service.target != target {
+            return refuse(mismatch, "another object is registered under this name");
+        }
+        Ok(service)
+    }
+
+    /// Calls back whenever the service gets its first client or loses its last.
+    pub fn watch_clients(
+        &mut self,
+        port: &mut dyn Port,
+        name: &str,
+        target: Target,
+        callback: Callback,
+    ) -> Outcome {
+        let mismatch = ExceptionCode::IllegalArgument;
+        let service = self.own_service(callback.owner, name, target, mismatch)?;
+        if self.handles.has(callback.handle, Kind::Clients, name) {
+            return Ok(());
+        }
+        let binder = (service.target, service.stability.or_system());
+        let has_clients = service.has_clients;
+        self.quota.take(callback.owner.uid)?;
+        self.handles.add(port, callback.handle, Kind::Clients, name);
+        self.client_callbacks
+            .entry(name.to_string())
+            .or_default()
+            .push(callback);
+        if has_clients {
+            callback.clients(port, binder, true);
+        }
+        self.update_clients(port, name, KNOWN_CLIENTS_IN_CALL, false);
+        Ok(())
+    }
+
+    /// Removes a service that has no clients.
+    pub fn try_unregister(
+        &mut self,
+        port: &mut dyn Port,
+        caller: Caller,
+        name: &str,
+        target: Target,
+    ) -> Outcome {
+        let service = self.own_service(caller, name, target, ExceptionCode::IllegalState)?;
+        if service.has_new_client {
+            return refuse(ExceptionCode::IllegalState, "a client is about to use it");
+        }
+        if self.update_clients(port, name, KNOWN_CLIENTS_IN_CALL, false) {
+            self.set_new_client(name);
+            return refuse(ExceptionCode::IllegalState, "the service has clients");
+        }
+        self.remove_service(name);
+        if let Target::Handle(handle) = target {
+            self.handles.remove(port, handle, Kind::Service, name);
+        }
+        Ok(())
+    }
+
+    fn remove_service(&mut self, name: &str) {
+        if let Some(service) = self.services.remove(name) {
+            self.quota.give_back(service.owner.uid);
+        }
+    }
+
+    /// Removes all that an object was registered for, after the death of its process. Returns the
+    /// names of the services.
+    pub fn died(&mut self, port: &mut dyn Port, cookie: u64) -> Vec<String> {
+        let Some((handle, uses)) = self.handles.died(port, cookie) else {
+            return Vec::new();
+        };
+        let mut gone = Vec::new();
+        for (kind, name) in uses {
+            match kind {
+                Kind::Service => {
+                    self.remove_service(&name);
+                    gone.push(name);
+                }
+                kind => self.remove_callback(kind, &name, handle),
+            }
+        }
+        gone
+    }
+
+    /// How many handles and registrations there are, for tests of growth.
+    #[cfg(test)]
+    pub fn size(&self) -> (usize, usize) {
+        (self.handles.len(), self.quota.total())
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Replies, in the format of the level that asked.
+use crate::level::{Stability, StabilityForm};
+use crate::numbering::Found;
+use crate::parcel::{Parcel, Target};
+use rsbinder::{ExceptionCode, StatusCode};
+
+/// What a transaction is answered with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    Parcel(Parcel),
+    /// A failure of the transaction itself.
+    Status(i32),
+}
+
+impl From<StatusCode> for Reply {
+    fn from(status: StatusCode) -> Reply {
+        Reply::Status(status.into())
+    }
+}
+
+/// How the client reads a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// Replies before Android 11 have no exception in front.
+    pub is_legacy: bool,
+    pub stability: StabilityForm,
+}
+
+/// What `service_manager.c` returned for every failure: EPERM, negative.
+pub const LEGACY_FAILURE: Reply = Reply::Status(-1);
+
+/// A refusal with a reason, for callers of any level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub exception: ExceptionCode,
+    pub message: String,
+}
+
+impl Refusal {
+    pub fn new(exception: ExceptionCode, message: impl Into<String>) -> Refusal {
+        let message = message.into();
+        Refusal { exception, message }
+    }
+}
+
+impl Format {
+    /// A reply without a result, or the start of one with a result.
+    pub fn done(self) -> Parcel {
+        let mut parcel = Parcel::default();
+        parcel.i32(0);
+        parcel
+    }
+
+    pub fn refusal(self, refusal: &Refusal) -> Reply {
+        if self.is_legacy {
+            return LEGACY_FAILURE;
+        }
+        let mut parcel = Parcel::default();
+        // The last word is the size of a remote stack trace.
+        parcel
+            .i32(refusal.exception as i32)
+            .string16(&refusal.message)
+            .i32(0);
+        Reply::Parcel(parcel)
+    }
+
+    /// The result of a lookup.
+    pub fn found(self, found: Found, service: Option<&FoundService>) -> Reply {
+        let binder = service.map(|service| (service.target, service.stability.or_system()));
+        if self.is_legacy {
+            let mut parcel = Parcel::default();
+            match binder {
+                Some(_) => parcel.binder(binder, StabilityForm::Absent),
+                None => parcel.i32(0),
+            };
+            return Reply::Parcel(parcel);
+        }
+        let is_lazy = service.is_some_and(|service| service.is_lazy);
+        let mut parcel = self.done();
+        match found {
+            Found::Binder => parcel.binder(binder, self.stability),
+            // Not null; member 0 of the union.
+            Found::Union => parcel.i32(1).i32(0).binder(binder, self.stability),
+            Found::UnionWithMetadata => parcel.i32(1).i32(0).sized(|metadata| {
+                metadata.binder(binder, self.stability).i32(is_lazy.into());
+            }),
+        };
+        Reply::Parcel(parcel)
+    }
+}
+
+/// A service as a lookup returns it.
+#[derive(Clone, Copy, Debug)]
+pub struct FoundService {
+    pub target: Target,
+    pub stability: Stability,
+    /// It may unregister without dying, so that clients must not keep it.
+    pub is_lazy: bool,
+}
