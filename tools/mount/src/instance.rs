@@ -130,11 +130,9 @@ fn start_all(mount: &Mount, options: &InstanceOptions) -> Result<Record> {
 }
 
 fn start_managers(mount: &Mount, options: &InstanceOptions, record: &mut Record) -> Result<()> {
-    for device in options.managers.iter().filter(|device| !device.is_empty()) {
-        let manager = manager::start(mount, device, &options.manager)?;
-        record.managers.push(manager);
-    }
-    Ok(())
+    let wanted = options.managers.iter().filter(|device| !device.is_empty());
+    let devices: Vec<String> = wanted.cloned().collect();
+    manager::start_all(mount, &devices, &options.manager, &mut record.managers)
 }
 
 /// Starts the wanted service managers that do not run, and those of the record that have ended.
@@ -154,13 +152,15 @@ fn fill_in(mount: &Mount, options: &InstanceOptions, mut record: Record) -> Resu
             missing.push(device.clone());
         }
     }
-    for device in missing {
-        let manager = manager::start(mount, &device, &options.manager)?;
-        record.managers.retain(|one| one.device != device);
-        record.managers.push(manager);
+    let mut started = Vec::new();
+    let outcome = manager::start_all(mount, &missing, &options.manager, &mut started);
+    if !started.is_empty() {
+        let is_new = |device: &str| started.iter().any(|one| one.device == device);
+        record.managers.retain(|one| !is_new(&one.device));
+        record.managers.extend(started);
         record.save(mount)?;
     }
-    Ok(record)
+    outcome.map(|()| record)
 }
 
 /// Moves this process into the namespaces of the mount's daemon, if it has its own (see
@@ -184,6 +184,7 @@ pub fn stop(mount: &Mount, record: &Record) -> Result<()> {
         .iter()
         .filter_map(Manager::running)
         .collect();
+    // One process may serve several devices; to stop it again does nothing.
     // A service manager cannot end while its driver does not answer.
     if mount.backend() != Backend::Stuck {
         stop_all(&managers)?;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The service manager: rsb_hub of the rsbinder-tools crate, one process for each device.
+//! The service managers that this command starts: its own, one process for any number of devices,
+//! or rsb_hub of the rsbinder-tools crate, one process for each.
 //!
 //! rsb_hub opens `/dev/binderfs/DEVICE` and no other path, so for another mount it runs in a
-//! mount namespace where that path leads there. It reports readiness as systemd services do, by a
-//! datagram to the socket that NOTIFY_SOCKET names, once it is the context manager.
+//! mount namespace where that path leads there. Both report readiness as systemd services do, by a
+//! datagram to the socket that NOTIFY_SOCKET names, once they are the context manager.
 use crate::error::{Doing, Error, Result};
 use crate::mount::Mount;
 use crate::namespace;
 use crate::process::{find_program, own_command, Process};
-use crate::record::{Manager, MANAGER};
+use crate::record::{Manager, RSB_HUB};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{IoSliceMut, Read};
 use std::mem::MaybeUninit;
@@ -22,27 +24,76 @@ use std::time::{Duration, Instant};
 
 const READY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The access rules of a service manager.
+/// Which service manager to start, and with which rules.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ManagerOptions {
     /// Access rules of the service manager (a .toml file or a directory of them);
     /// without them every user who may open the device may register and find services
     #[arg(long, value_name = "PATH")]
     pub policy: Option<PathBuf>,
+
+    /// The Android API level (28 to 37; 35-r1, 35-r6, 35-r20) of calls that could be of several,
+    /// on every device or on one [default: 36]
+    #[arg(long, value_name = "[DEVICE=]LEVEL")]
+    pub level: Vec<String>,
+
+    /// Let processes replace services that another user registered
+    #[arg(long)]
+    pub allow_replacing_others: bool,
+
+    /// User ids are Android's: apps (10000 and up) add no services, isolated processes find only
+    /// services that allow it
+    #[arg(long)]
+    pub android_uids: bool,
+
+    /// How many services and callbacks each user may register on a device [default: 16384]
+    #[arg(long, value_name = "COUNT")]
+    pub max_per_user: Option<usize>,
+
+    /// Use rsb_hub of the rsbinder-tools crate, which serves clients of Android 16 and 17 only
+    #[arg(long, conflicts_with_all = ["level", "android_uids", "max_per_user"])]
+    pub rsb_hub: bool,
 }
 
 impl ManagerOptions {
-    fn arguments(&self) -> Vec<String> {
-        match &self.policy {
+    fn rsb_hub_arguments(&self) -> Vec<String> {
+        let mut arguments = match &self.policy {
             Some(path) => vec!["--config".to_string(), path.display().to_string()],
             None => vec!["--insecure-allow-all".to_string()],
+        };
+        if self.allow_replacing_others {
+            arguments.push("--allow-cross-uid-overwrite".to_string());
         }
+        arguments
+    }
+
+    /// The options again, for `anybinder servicemanager`.
+    fn own_arguments(&self) -> Vec<OsString> {
+        let mut arguments = Vec::new();
+        let flags = [
+            (self.rsb_hub, "--rsb-hub"),
+            (self.android_uids, "--android-uids"),
+            (self.allow_replacing_others, "--allow-replacing-others"),
+        ];
+        for (_, flag) in flags.into_iter().filter(|(is_set, _)| *is_set) {
+            arguments.push(flag.into());
+        }
+        if let Some(policy) = &self.policy {
+            arguments.extend(["--policy".into(), policy.clone().into_os_string()]);
+        }
+        for level in &self.level {
+            arguments.extend(["--level".into(), level.into()]);
+        }
+        if let Some(count) = self.max_per_user {
+            arguments.extend(["--max-per-user".into(), count.to_string().into()]);
+        }
+        arguments
     }
 }
 
-/// Replaces this process by the service manager of a device. Returns only if that fails.
-pub fn become_manager(mount: &Mount, device: &str, options: &ManagerOptions) -> Error {
-    let program = match find_program(MANAGER) {
+/// Replaces this process by rsb_hub on a device. Returns only if that fails.
+pub fn become_rsb_hub(mount: &Mount, device: &str, options: &ManagerOptions) -> Error {
+    let program = match find_program(RSB_HUB) {
         Ok(program) => program,
         Err(error) => return error,
     };
@@ -54,16 +105,40 @@ pub fn become_manager(mount: &Mount, device: &str, options: &ManagerOptions) -> 
     }
     let err = Command::new(&program)
         .args(["--device", device])
-        .args(options.arguments())
+        .args(options.rsb_hub_arguments())
         .exec();
     Error::new(format!("{} cannot be started: {err}.", program.display()))
 }
 
-/// Starts a service manager in the background and waits until it is the context manager of
-/// `device`. Fails, with its log, if that takes longer than READY_TIMEOUT.
-pub fn start(mount: &Mount, device: &str, options: &ManagerOptions) -> Result<Manager> {
-    find_program(MANAGER)?;
-    if !mount.file(device).exists() {
+/// Starts service managers in the background and waits until each device has its context manager:
+/// one process for all devices, or an rsb_hub for each. Fails, with its log, if one takes longer
+/// than READY_TIMEOUT; those that were started before it are in `started`.
+pub fn start_all(
+    mount: &Mount,
+    devices: &[String],
+    options: &ManagerOptions,
+    started: &mut Vec<Manager>,
+) -> Result<()> {
+    if devices.is_empty() {
+        return Ok(());
+    }
+    if !options.rsb_hub {
+        return start(mount, devices, options, started);
+    }
+    find_program(RSB_HUB)?;
+    devices
+        .chunks(1)
+        .try_for_each(|device| start(mount, device, options, started))
+}
+
+fn start(
+    mount: &Mount,
+    devices: &[String],
+    options: &ManagerOptions,
+    started: &mut Vec<Manager>,
+) -> Result<()> {
+    let missing = devices.iter().find(|device| !mount.file(device).exists());
+    if let Some(device) = missing {
         return Err(Error::with_advice(
             format!("There is no device {device} at {}.", mount.path.display()),
             format!("It has: {}.", mount.devices().join(", ")),
@@ -75,8 +150,11 @@ pub fn start(mount: &Mount, device: &str, options: &ManagerOptions) -> Result<Ma
         .make_state()?
         .append(&mount.state_name("manager.log"))?;
     let mut command = own_command(mount, "servicemanager")?;
+    for device in devices {
+        command.args(["--device", device]);
+    }
     command
-        .args(["--device", device])
+        .args(options.own_arguments())
         .env("NOTIFY_SOCKET", format!("@{address}"))
         .stdin(Stdio::null())
         .stdout(
@@ -85,9 +163,6 @@ pub fn start(mount: &Mount, device: &str, options: &ManagerOptions) -> Result<Ma
         )
         .stderr(log)
         .process_group(0);
-    if let Some(policy) = &options.policy {
-        command.arg("--policy").arg(policy);
-    }
     let mut child = command
         .spawn()
         .doing(|| "starting the service manager".to_string())?;
@@ -98,10 +173,11 @@ pub fn start(mount: &Mount, device: &str, options: &ManagerOptions) -> Result<Ma
             format!("Its log is {}.", log_path.display()),
         )
     })?;
-    Ok(Manager {
-        device: device.to_string(),
-        process,
-    })
+    started.extend(devices.iter().map(|device| Manager {
+        device: device.clone(),
+        process: process.clone(),
+    }));
+    Ok(())
 }
 
 /// A socket with a name that cannot be guessed, so that no other user can bind it first.

@@ -28,7 +28,7 @@ pub enum ManagerState {
 pub struct ManagerCheck {
     pub device: String,
     pub state: ManagerState,
-    /// Its process, if it registered itself as rsb_hub does, and may be listed.
+    /// Its process, if it registered itself as Android's does, and may be listed.
     pub pid: Option<u32>,
 }
 

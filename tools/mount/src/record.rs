@@ -14,9 +14,11 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// The programs of a daemon and of a service manager.
+/// The programs of a daemon and of a service manager; `anybinder servicemanager` takes the name of
+/// Android's program.
 pub(crate) const DAEMON: &str = "anybinderd";
-pub(crate) const MANAGER: &str = "rsb_hub";
+pub const SERVICE_MANAGER: &str = "servicemanager";
+pub(crate) const RSB_HUB: &str = "rsb_hub";
 
 /// Files of the state directory that belong to one mount.
 const SUFFIXES: [&str; 4] = [RECORD, "pid", "daemon.log", "manager.log"];
@@ -32,7 +34,9 @@ pub struct Manager {
 impl Manager {
     /// The service manager, if it still runs.
     pub fn running(&self) -> Option<Running> {
-        self.process.open(MANAGER, OsStr::new(&self.device))
+        [SERVICE_MANAGER, RSB_HUB]
+            .into_iter()
+            .find_map(|program| self.process.open(program, OsStr::new(&self.device)))
     }
 }
 

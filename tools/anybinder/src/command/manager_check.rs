@@ -8,7 +8,7 @@ use anybinder_mount::error::Result;
 use anybinder_mount::manager_check::{ManagerCheck, ManagerState};
 use std::process::ExitCode;
 
-/// The name under which rsb_hub registers itself.
+/// The name under which a service manager registers itself.
 const SELF: &str = "manager";
 
 pub fn run(context: &Context, option: &DeviceOption) -> Result<ExitCode> {

@@ -1,24 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder servicemanager`: started for each device by `up` or by a unit file.
-use anybinder_client::device::DeviceOption;
+//! `anybinder servicemanager`: started by `up` or by a unit file, for one device or several.
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
+use anybinder_mount::error::{Error, Result};
 use anybinder_mount::manager::{self, ManagerOptions};
+use anybinder_mount::record::SERVICE_MANAGER;
+use anybinder_servicemanager::level::Level;
+use anybinder_servicemanager::{serve, Options, DEFAULT_PER_USER};
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    #[command(flatten)]
-    device: DeviceOption,
+    /// The binder devices to serve, separated by commas [default: binder]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    device: Vec<String>,
+
     #[command(flatten)]
     options: ManagerOptions,
 }
 
+/// The level of each device: the last `--level` that names it, else the last for every device.
+fn level_of(device: &str, options: &[String]) -> Result<Level> {
+    let mut level = Level::A16;
+    let mut is_own = false;
+    for option in options {
+        let (name, text) = match option.split_once('=') {
+            Some((name, text)) => (Some(name), text),
+            None => (None, option.as_str()),
+        };
+        let parsed: Level = text.parse().map_err(|why| {
+            Error::with_advice(
+                format!("--level {option}: {why}."),
+                "Give the API level of the clients whose calls could be of several levels.",
+            )
+        })?;
+        match name {
+            Some(name) if name == device => (level, is_own) = (parsed, true),
+            None if !is_own => level = parsed,
+            _ => {}
+        }
+    }
+    Ok(level)
+}
+
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let device = &arguments.device.device;
-    Err(manager::become_manager(
-        &context.mount,
-        device,
-        &arguments.options,
-    ))
+    let mount = &context.mount;
+    let options = &arguments.options;
+    let mut devices = arguments.device.clone();
+    if devices.is_empty() {
+        devices.push("binder".to_string());
+    }
+    devices.sort();
+    devices.dedup();
+    mount.check_served()?;
+    for device in &devices {
+        mount.check_device(device)?;
+    }
+    if options.rsb_hub {
+        return match devices.as_slice() {
+            [device] => Err(manager::become_rsb_hub(mount, device, options)),
+            _ => Err(Error::with_advice(
+                "rsb_hub serves one device.",
+                "Start one for each device.",
+            )),
+        };
+    }
+    let devices = devices
+        .into_iter()
+        .map(|device| {
+            let level = level_of(&device, &options.level)?;
+            let path = mount.file(&device);
+            Ok((device, path, level))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    // What `ps` and `anybinder status` show, and what `down` looks for.
+    let _ = rustix::thread::set_name(&std::ffi::CString::new(SERVICE_MANAGER).unwrap_or_default());
+    let why = serve(&Options {
+        devices,
+        policy: options.policy.clone(),
+        has_android_uids: options.android_uids,
+        allow_replacing_others: options.allow_replacing_others,
+        per_user: options.max_per_user.unwrap_or(DEFAULT_PER_USER),
+    });
+    Err(Error::new(format!("The service manager ends: {why}.")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_for_one_device_counts_more_than_one_for_all() {
+        let options = ["vndbinder=30", "34"].map(String::from);
+        assert_eq!(level_of("vndbinder", &options).unwrap(), Level::A11);
+        assert_eq!(level_of("binder", &options).unwrap(), Level::A14);
+        assert!(level_of("binder", &["x=27".to_string()]).is_err());
+        assert_eq!(level_of("binder", &[]).unwrap(), Level::A16);
+    }
 }
