@@ -1,0 +1,474 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The service manager with raw clients of every level, on a daemon of its own.
+
+  live_test.py ANYBINDER    the program; TEST=NAME runs one test
+"""
+import contextlib
+import ctypes
+import os
+import pathlib
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(TOP / "host/fuse"))
+import binder_client as raw    # pylint: disable=wrong-import-position
+from parcels import CODES, LEVELS, Parcel, Reply    # pylint: disable=wrong-import-position
+
+ANYBINDER = os.path.abspath(sys.argv[1])
+NAME = "anybinder.test"
+TF_ONE_WAY, TF_STATUS_CODE = 1, 8
+BR_INCREFS, BR_ACQUIRE = 0x80107207, 0x80107208
+DONE = {BR_INCREFS: 0x40106308, BR_ACQUIRE: 0x40106309}
+BC_ACQUIRE, BC_RELEASE = 0x40046305, 0x40046306
+NOT_ENOUGH_DATA, UNKNOWN_TRANSACTION = -61, -74
+SECURITY, ILLEGAL_ARGUMENT, ILLEGAL_STATE = -1, -3, -5
+SERVICE, CALLBACK = 0x1000, 0x2000
+
+
+class Failed(Exception):
+    """The transaction failed; its argument is the status, or what the driver returned."""
+
+
+class Client(raw.Client):
+    """A raw client that serves objects too."""
+
+    def __init__(self, path, level):
+        super().__init__(path)
+        self.level = level
+        self.received = []
+        self.write_read(struct.pack("<I", raw.BC_ENTER_LOOPER), 0)
+
+    def exchange(self, commands):
+        """Writes and reads; answers the driver's questions about objects."""
+        answers = b""
+        codes = self.write_read(commands, 4096)
+        for code, argument in codes:
+            if code in DONE:
+                answers += struct.pack("<I", DONE[code]) + argument
+            if code == raw.BR_TRANSACTION:
+                self.received.append(self.data_of(argument))
+                answers += raw.free_buffer(argument)
+        if answers:
+            self.write_read(answers, 0)
+        return codes
+
+    def send(self, code, parcel):
+        """Calls the service manager; returns the reply."""
+        data = ctypes.create_string_buffer(parcel.data, len(parcel.data) or 1)
+        offsets = struct.pack(f"<{len(parcel.offsets)}Q", *parcel.offsets)
+        kept = ctypes.create_string_buffer(offsets, len(offsets) or 1)
+        commands = struct.pack("<I", raw.BC_TRANSACTION) + raw.TRANSACTION.pack(
+            0, 0, code, 0, 0, 0, len(parcel.data), len(offsets), ctypes.addressof(data),
+            ctypes.addressof(kept))
+        while True:
+            for number, argument in self.exchange(commands):
+                if number in raw.BR_FAILURES:
+                    raise Failed(raw.BR_FAILURES[number])
+                if number == raw.BR_REPLY:
+                    reply = self.data_of(argument)
+                    self.last_handles(reply)
+                    self.write_read(raw.free_buffer(argument), 0)
+                    if raw.TRANSACTION.unpack(argument)[3] & TF_STATUS_CODE:
+                        raise Failed(struct.unpack("<i", reply)[0])
+                    return Reply(self.level, reply)
+            commands = b""
+
+    def last_handles(self, reply):
+        """Keeps the handles of a reply, as a proxy does."""
+
+    def call(self, method, fill=lambda parcel: parcel):
+        parcel = Parcel(self.level)
+        fill(parcel)
+        return self.send(CODES[self.level][method], parcel)
+
+    def done(self, method, fill):
+        """A call without a result; returns its exception."""
+        return self.call(method, fill).int()
+
+    def add(self, name=NAME, pointer=SERVICE):
+        return self.done("add", lambda p: p.string(name).binder(pointer).int(0).int(8))
+
+    def find(self, method, name=NAME):
+        return self.call(method, lambda p: p.string(name)).service(method)
+
+    def listed(self):
+        if self.level in ("28", "29"):
+            names = []
+            with contextlib.suppress(Failed):
+                while True:
+                    at = len(names)
+                    names.append(self.call("list", lambda p: p.int(at).int(15)).string())
+            return names
+        reply = self.call("list", lambda p: p.int(15))
+        assert reply.int() == 0
+        return [reply.string() for _ in range(reply.int())]
+
+    def wait_callback(self, seconds):
+        """The next one-way call to an object of this process, None if there is none in time."""
+        until = time.monotonic() + seconds
+        while not self.received and time.monotonic() < until:
+            if select.select([self.fd], [], [], max(0, until - time.monotonic()))[0]:
+                self.exchange(b"")
+        return Reply(self.level, self.received.pop(0)) if self.received else None
+
+
+class Manager:
+    """A daemon and its service manager."""
+
+    def __init__(self, *options):
+        self.options = options
+
+    def __enter__(self):
+        self.directory = tempfile.mkdtemp(prefix="servicemanager-")
+        os.chmod(self.directory, 0o755)
+        self.command = [ANYBINDER, "--mount", f"{self.directory}/mount", "--state-dir",
+                        f"{self.directory}/state"]
+        text = subprocess.run([*self.command, "up", "--mode", "0666", "--managers",
+                               "binder,vndbinder", *self.options], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
+        words = text.splitlines()[1].split()
+        self.pid = int(words[words.index("manager") + 1])
+        return self
+
+    def path(self, device="binder"):
+        return f"{self.directory}/mount/{device}"
+
+    def log(self):
+        logs = pathlib.Path(self.directory, "state").glob("*manager.log")
+        return "".join(log.read_text() for log in logs)
+
+    def memory_kib(self):
+        with open(f"/proc/{self.pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * 4
+
+    def __exit__(self, *_):
+        subprocess.run([*self.command, "down"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["rm", "-rf", self.directory], check=True)
+
+
+def child(function, *arguments, uid=None):
+    """Runs it in a process of its own; returns its pid and a pipe that it writes to."""
+    ready, notify = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(notify)
+        return pid, ready
+    status = 1
+    try:
+        os.close(ready)
+        signal.alarm(100)
+        if uid is not None:
+            os.setgroups([])
+            os.setgid(uid)
+            os.setuid(uid)
+        function(notify, *arguments)
+        status = 0
+    except BaseException:    # pylint: disable=broad-except
+        traceback.print_exc()
+    os._exit(status)
+
+
+def wait(pid, ready):
+    os.close(ready)
+    assert os.waitpid(pid, 0)[1] == 0, "the client failed"
+
+
+def run(function, *arguments, uid=None):
+    wait(*child(function, *arguments, uid=uid))
+
+
+def serve(notify, path, level, name):
+    client = Client(path, level)
+    assert client.add(name) == 0
+    os.write(notify, b"x")
+    while True:
+        client.wait_callback(1000)
+
+
+@contextlib.contextmanager
+def service(path, level, name=NAME):
+    pid, ready = child(serve, path, level, name)
+    try:
+        assert os.read(ready, 1) == b"x", "the service did not start"
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(ready)
+
+
+def until(condition, seconds=5):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "did not happen in time"
+        time.sleep(0.01)
+
+
+def use_all(_, path, level):
+    """Calls every method of a level in this process. The order makes the level certain early."""
+    client = Client(path, level)
+    codes = CODES[level]
+    names = client.listed()
+    for other in LEVELS:
+        assert f"{NAME}.{other}" in names, names
+    assert client.add(f"{NAME}.mine") == 0
+    if "watch" in codes:
+        def fill(parcel):
+            return parcel.string(f"{NAME}.mine").binder(CALLBACK)
+        assert client.done("watch", fill) == 0
+        sent = client.wait_callback(10)
+        assert [sent.int() for _ in range(2)] == [0, -1]
+        assert (sent.int(), sent.string()) == (0x53595354, "android.os.IServiceCallback")
+        assert sent.string() == f"{NAME}.mine"
+        # A callback that this process gets back is its own object.
+        assert sent.handle() == SERVICE
+        assert client.done("unwatch", fill) == 0
+        assert client.done("unwatch", fill) == ILLEGAL_STATE
+    if "debug" in codes:
+        reply = client.call("debug")
+        assert reply.int() == 0
+        assert reply.int() == len(names) + 1
+    for method in ("declared", "instances", "connection", "names"):
+        if method in codes:
+            reply = client.call(method, lambda p: p.string("a.b.IC/d"))
+            assert (reply.int(), reply.int()) == (0, 0), method
+    for method in ("get", "get2", "check", "check2"):
+        if method in codes:
+            for other in LEVELS:
+                assert client.find(method, f"{NAME}.{other}") is not None, (method, other)
+            assert client.find(method, "anybinder.none") is None
+
+
+def test_levels(manager):
+    """Clients of every level on one device find each other; the device is set to each level."""
+    for level in LEVELS:
+        with Manager("--level", level) as other, contextlib.ExitStack() as stack:
+            for one in LEVELS:
+                stack.enter_context(service(other.path(), one, f"{NAME}.{one}"))
+            run(use_all, other.path(), level)
+            # Those that say in each call what they are, on a device that is set to another level.
+            for one in ("28", "29"):
+                run(use_all, other.path(), one)
+    del manager
+
+
+def test_devices(manager):
+    with service(manager.path("binder"), "36"):
+        client = Client(manager.path("vndbinder"), "36")
+        assert client.listed() == ["manager"]
+        client.close()
+
+
+def look_at_unknown(_, path):
+    client = Client(path, "35-r20")
+    try:
+        client.find("check")
+    except Failed as status:
+        assert status.args == (UNKNOWN_TRANSACTION,), status.args
+    else:
+        raise AssertionError("it was answered")
+
+
+def test_unclear_call_is_refused_and_logged(manager):
+    with Manager("--level", "30") as other:
+        run(look_at_unknown, other.path())
+        until(lambda: "looks like Android 15" in other.log())
+    del manager
+
+
+def test_bad_parcels(manager):
+    """Each cut of a call, and names of 0 and 64 KiB."""
+    for level in LEVELS:
+        run(send_bad_parcels, manager.path(), level)
+
+
+def send_bad_parcels(_, path, level):
+    client = Client(path, level)
+    whole = Parcel(level).string(NAME)
+    header = len(Parcel(level).data)
+    for size in range(0, len(whole.data)):
+        cut = Parcel(level)
+        cut.data = whole.data[:size]
+        try:
+            client.send(1, cut)
+        except Failed as failed:
+            assert failed.args[0] != "dead"
+            assert isinstance(failed.args[0], int), failed.args
+            if size > header and level == "36":
+                assert failed.args[0] == NOT_ENOUGH_DATA, (size, failed.args)
+        else:
+            raise AssertionError(f"{level}: {size} bytes were answered")
+    for name in ("", "a" * 65536, "a" * 400000):
+        if level in ("28", "29"):
+            try:
+                client.add(name)
+            except Failed as failed:
+                assert failed.args == (-1,)
+        else:
+            assert client.add(name) == ILLEGAL_ARGUMENT
+    client.close()
+
+
+def test_wrong_types(manager):
+    client = Client(manager.path(), "36")
+    for fill, status in (
+            (lambda p: p.string(NAME).null().int(0).int(8), -0x80000000 + 8),
+            (lambda p: p.int(-1).binder(SERVICE).int(0).int(8), -0x80000000 + 8),
+            (lambda p: p.string(NAME).string("no binder at all, but a string"), -0x80000000 + 1)):
+        try:
+            client.call("add", fill)
+        except Failed as failed:
+            assert failed.args == (status,), failed.args
+        else:
+            raise AssertionError(f"{status} was answered")
+    client.close()
+
+
+def add_many(notify, path, count):
+    client = Client(path, "36")
+    for number in range(count):
+        assert client.add(f"service.{number}", SERVICE + 16 * number) == 0
+    os.write(notify, b"x")
+    while True:
+        client.wait_callback(1000)
+
+
+def test_ten_thousand_services(manager):
+    client = Client(manager.path(), "36")
+    sizes = []
+    for _ in range(2):
+        pid, ready = child(add_many, manager.path(), 10000)
+        assert os.read(ready, 1) == b"x"
+        assert client.find("check", "service.9999") is not None
+        names = client.listed()
+        assert len(names) == 10001
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(ready)
+        until(lambda: client.find("check", "service.9999") is None, 20)
+        until(lambda: client.listed() == ["manager"], 20)
+        sizes.append(manager.memory_kib())
+    assert sizes[1] - sizes[0] < 4096, f"resident memory grows: {sizes} KiB"
+    client.close()
+
+
+def add_and_die(_, path):
+    client = Client(path, "36")
+    assert client.add() == 0
+    assert client.done("watch", lambda p: p.string("anybinder.other").binder(CALLBACK)) == 0
+
+
+def test_a_service_that_dies_again_and_again(manager):
+    client = Client(manager.path(), "36")
+    sizes = []
+    for _ in range(4):
+        for _ in range(75):
+            run(add_and_die, manager.path())
+        until(lambda: client.listed() == ["manager"])
+        sizes.append(manager.memory_kib())
+    assert sizes[3] - sizes[0] < 1024, f"resident memory grows: {sizes} KiB"
+    client.close()
+
+
+def hold_service(notify, path):
+    client = Client(path, "36")
+    handle = client.find("get")
+    assert handle is not None
+    os.write(notify, b"x")
+    time.sleep(1000)
+
+
+def test_a_lazy_service(manager):
+    client = Client(manager.path(), "36")
+    assert client.add() == 0
+
+    def watch(parcel):
+        return parcel.string(NAME).binder(SERVICE).binder(CALLBACK)
+
+    def unregister():
+        return client.done("unregister", lambda p: p.string(NAME).binder(SERVICE))
+
+    assert client.done("watch_clients", watch) == 0
+    pid, ready = child(hold_service, manager.path())
+    assert os.read(ready, 1) == b"x"
+    os.close(ready)
+
+    def clients(seconds):
+        sent = client.wait_callback(seconds)
+        assert sent is not None, "no callback"
+        assert [sent.int() for _ in range(2)] == [0, -1]
+        assert (sent.int(), sent.string()) == (0x53595354, "android.os.IClientCallback")
+        assert sent.handle() == SERVICE
+        return sent.int()
+
+    assert clients(5) == 1
+    assert unregister() == ILLEGAL_STATE
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert clients(12) == 0
+    assert unregister() == 0
+    assert client.listed() == ["manager"]
+    client.close()
+
+
+def add_as_user(_, path, wanted):
+    client = Client(path, "36")
+    assert client.add("anybinder.rules.x") == wanted
+    assert client.add("anybinder.mine") in (0, SECURITY)
+
+
+def test_rules(manager):
+    """By user and by name; read again on SIGHUP."""
+    user = 3900007
+    directory = tempfile.mkdtemp(prefix="anybinder-test-rules.", dir="/run")
+    rules = pathlib.Path(directory, "rules.toml")
+    allow = ('[global]\nlist = "any"\n[[rule]]\nname = "anybinder.rules.*"\n'
+             'add = {{ uid = [{}] }}\nfind = "any"\n')
+    try:
+        rules.write_text(allow.format(0))
+        rules.chmod(0o644)
+        with Manager("--policy", str(rules)) as other:
+            run(add_as_user, other.path(), SECURITY, uid=user)
+            until(lambda: "do not let this user add" in other.log())
+            rules.write_text(allow.format(user))
+            os.kill(other.pid, signal.SIGHUP)
+            until(lambda: "the rules were read again" in other.log())
+            run(add_as_user, other.path(), 0, uid=user)
+    finally:
+        rules.unlink()
+        os.rmdir(directory)
+    del manager
+
+
+def main():
+    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
+    wanted = os.environ.get("TEST")
+    passed = failed = 0
+    with Manager() as manager:
+        for name, test in tests:
+            if wanted and wanted != name:
+                continue
+            begin = time.monotonic()
+            try:
+                # The service manager remembers what level a process has.
+                run(lambda _, test=test: test(manager))
+                passed += 1
+                word = "ok    "
+            except AssertionError:
+                failed += 1
+                word = "FAILED"
+            print(f"{word} {name} ({time.monotonic() - begin:.1f} s)", flush=True)
+        os.kill(manager.pid, 0)
+    print(f"servicemanager: {passed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
