@@ -5,6 +5,7 @@
 """
 import contextlib
 import ctypes
+import errno
 import os
 import pathlib
 import select
@@ -422,6 +423,76 @@ def add_as_user(_, path, wanted):
     client = Client(path, "36")
     assert client.add("anybinder.rules.x") == wanted
     assert client.add("anybinder.mine") in (0, SECURITY)
+
+
+class Foreign(Client):
+    """A service manager of one level, with one service."""
+
+    PING, INTERFACE = 0x5F504E47, 0x5F4E5446
+
+    def answer(self, code):
+        """The reply to a code, None for one that is unknown."""
+        methods = {number: method for method, number in CODES[self.level].items()}
+        reply = Parcel(self.level, descriptor=None)
+        if code == self.INTERFACE:
+            return reply.string("android.os.IServiceManager")
+        if code == self.PING:
+            return reply
+        reply.int(0)
+        if methods.get(code) == "debug":
+            size = len(Parcel(self.level, None).int(0).string("foreign").int(0).data)
+            return reply.int(1).int(1).int(size).string("foreign").int(os.getpid())
+        if methods.get(code) == "list":
+            return reply.int(1).string("foreign")
+        return reply.binder(SERVICE) if methods.get(code) == "get" else None
+
+    def manage(self):
+        while True:
+            for code, argument in self.exchange(b""):
+                if code != raw.BR_TRANSACTION:
+                    continue
+                reply = self.answer(raw.TRANSACTION.unpack(argument)[2])
+                flags = TF_STATUS_CODE if reply is None else 0
+                reply = reply or Parcel(self.level, None).int(UNKNOWN_TRANSACTION)
+                data = ctypes.create_string_buffer(reply.data, len(reply.data) or 1)
+                offsets = struct.pack(f"<{len(reply.offsets)}Q", *reply.offsets)
+                kept = ctypes.create_string_buffer(offsets, len(offsets) or 1)
+                self.exchange(struct.pack("<I", raw.BC_REPLY) + raw.TRANSACTION.pack(
+                    0, 0, 0, flags, 0, 0, len(reply.data), len(offsets), ctypes.addressof(data),
+                    ctypes.addressof(kept)))
+
+
+def be_foreign(notify, path, level):
+    client = Foreign(path, level)
+    end = time.monotonic() + 10
+    while True:
+        # The driver may still be busy with the end of the one before.
+        try:
+            client.become_manager()
+            break
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+    os.write(notify, b"x")
+    client.manage()
+
+
+def test_commands_beside_a_foreign_service_manager(manager):
+    names = {"30": "Android 11", "31": "Android 12", "33": "Android 13", "34": "Android 14",
+             "35-r20": "Android 15"}
+    for level, name in names.items():
+        pid, ready = child(be_foreign, manager.path("hwbinder"), level)
+        assert os.read(ready, 1) == b"x"
+        for command in (("list",), ("ping", "foreign")):
+            done = subprocess.run([*manager.command, *command, "--device", "hwbinder"],
+                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  check=False)
+            assert f"is one of {name}" in done.stdout and done.returncode == 0, done.stdout
+            assert "foreign" in done.stdout.splitlines()[-1], done.stdout
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(ready)
 
 
 def test_rules(manager):

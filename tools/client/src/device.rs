@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Opening a device, finding services, and Binder's statuses in words.
+use crate::foreign::Foreign;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::mount::Mount;
 use rsbinder::hub::ServiceManager;
@@ -50,12 +51,31 @@ pub fn service_manager(mount: &Mount, device: &str) -> Result<Arc<ServiceManager
     })
 }
 
+/// The service manager, if it is not of the newest Android level; says so on standard error.
+pub fn foreign(manager: &ServiceManager) -> Option<Foreign> {
+    match manager.try_get_service_debug_info() {
+        Ok(_) => return None,
+        Err(status) if status.exception_code() == ExceptionCode::Security => return None,
+        Err(_) => {}
+    }
+    let foreign = Foreign::find()?;
+    eprintln!(
+        "anybinder: the service manager is one of {}.",
+        foreign.level
+    );
+    Some(foreign)
+}
+
 /// Opens a device and finds the service `name` there. Fails, with advice, if there is none, or if
 /// the policy of the service manager does not let this user find it.
 pub fn find(mount: &Mount, device: &str, name: &str) -> Result<SIBinder> {
     open(mount, device, 0)?;
     let manager = service_manager(mount, device)?;
-    match manager.try_get_service(name) {
+    let found = match foreign(&manager) {
+        Some(foreign) => foreign.service(name),
+        None => manager.try_get_service(name),
+    };
+    match found {
         Ok(Some(service)) => Ok(service),
         Ok(None) => Err(denied_lookup(&manager, name).unwrap_or_else(|| {
             Error::with_advice(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder list`: the services that are registered with the service manager.
 use anybinder_client::device::{self, DeviceOption};
+use anybinder_client::foreign::Foreign;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::process::command_name;
@@ -29,17 +30,34 @@ fn refusal(status: &Status) -> Error {
     .of(Kind::CallFailed)
 }
 
+/// The names and processes at a service manager of an older level; 0 where it does not say which.
+fn foreign_services(foreign: &Foreign) -> Result<Vec<(String, i32)>> {
+    let listed = foreign.list().map_err(|status| {
+        device::call_error("The service manager does not list its services", status)
+    })?;
+    let named = listed
+        .into_iter()
+        .map(|one| (one.name, one.pid.unwrap_or(0)));
+    Ok(named.collect())
+}
+
 /// The services that a service manager knows, by name.
 pub fn services(manager: &ServiceManager) -> Result<Vec<Service>> {
-    let known = manager
-        .try_get_service_debug_info()
-        .map_err(|status| refusal(&status))?;
+    let known = match device::foreign(manager) {
+        Some(foreign) => foreign_services(&foreign)?,
+        None => manager
+            .try_get_service_debug_info()
+            .map_err(|status| refusal(&status))?
+            .into_iter()
+            .map(|info| (info.name, info.debugPid))
+            .collect(),
+    };
     let mut services: Vec<Service> = known
         .into_iter()
-        .map(|info| Service {
-            name: info.name,
-            pid: info.debugPid,
-            command: command_name(info.debugPid as u32),
+        .map(|(name, pid)| Service {
+            name,
+            pid,
+            command: command_name(pid as u32),
         })
         .collect();
     services.sort_by(|a, b| a.name.cmp(&b.name));
