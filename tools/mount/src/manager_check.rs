@@ -19,7 +19,9 @@ pub enum ManagerState {
     /// There is one, but it does not answer.
     Silent,
     None,
-    /// This user may not open the device, or the question failed.
+    /// This user may not open the device: there may be one.
+    Denied,
+    /// The question failed.
     Unknown,
 }
 
@@ -71,6 +73,7 @@ fn answer(device: String, status: Option<i32>, stdout: &[u8]) -> ManagerCheck {
     let state = match () {
         () if is(Kind::NoManager) => ManagerState::None,
         () if is(Kind::TimedOut) => ManagerState::Silent,
+        () if is(Kind::Denied) => ManagerState::Denied,
         () => ManagerState::Unknown,
     };
     ManagerCheck {

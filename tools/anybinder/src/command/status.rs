@@ -47,9 +47,10 @@ struct ManagerStatus {
     pid: Option<u32>,
     command: Option<String>,
     started_by: Option<String>,
-    /// `answers`, `silent`, `dead` or `unknown`
+    /// `answers`, `silent`, `dead`, `denied` (this user may not ask) or `unknown`
     state: &'static str,
-    running: bool,
+    /// None if that is not known.
+    running: Option<bool>,
 }
 
 fn daemon_status(process: &Process, started_by: String) -> DaemonStatus {
@@ -96,9 +97,10 @@ fn look_at_managers(
             (ManagerState::Answers, _) => "answers",
             (ManagerState::Silent, _) => "silent",
             (_, Some(manager)) if manager.running().is_none() => "dead",
-            (ManagerState::Unknown, Some(_)) => "unknown",
+            (ManagerState::Denied, _) => "denied",
+            (ManagerState::Unknown, _) => "unknown",
             (ManagerState::None, Some(_)) => "silent",
-            (_, None) => continue,
+            (ManagerState::None, None) => continue,
         };
         let pid = ours.map(|manager| manager.process.pid).or(check.pid);
         managers.push(ManagerStatus {
@@ -108,7 +110,11 @@ fn look_at_managers(
                 Some(_) => Some(BY_UP.to_string()),
                 None => pid.map(found::started_by),
             },
-            running: state != "dead",
+            running: match state {
+                "dead" => Some(false),
+                "answers" | "silent" => Some(true),
+                _ => ours.map(|_| true),
+            },
             device: check.device,
             state,
         });
@@ -156,9 +162,11 @@ fn print_manager(manager: &ManagerStatus) {
     let by = by.map_or(String::new(), |by| format!(", started by {by}"));
     match manager.state {
         "answers" => println!("service manager{pid} on {device}: running{by}"),
-        "unknown" => println!(
+        "denied" if manager.running.is_some() => println!(
             "service manager{pid} on {device}: running, but you may not open the device{by}"
         ),
+        "denied" => {}
+        "unknown" => println!("service manager{pid} on {device}: not known, asking failed{by}"),
         "dead" => println!(
             "THE SERVICE MANAGER{pid} OF {device} IS DEAD: no service can be found; \
              `anybinder up` starts it again"
@@ -172,6 +180,20 @@ fn print_manager(manager: &ManagerStatus) {
 
 fn print_managers(status: &Status) {
     status.managers.iter().for_each(print_manager);
+    let is_hidden = |one: &&ManagerStatus| one.state == "denied" && one.running.is_none();
+    let hidden: Vec<&str> = status
+        .managers
+        .iter()
+        .filter(is_hidden)
+        .map(|one| one.device.as_str())
+        .collect();
+    if !hidden.is_empty() {
+        println!(
+            "you may not open {}: whether service managers run there is not known; ask as root or \
+             as a member of the group of the devices",
+            hidden.join(", ")
+        );
+    }
     let has = |device: &str| status.managers.iter().any(|one| one.device == device);
     if status.devices.iter().any(|device| device == "binder") && !has("binder") {
         println!("no service manager on binder; `anybinder up` starts one");
