@@ -44,7 +44,8 @@ arm64_guest = vm/run --kernel $(ARM64_KERNEL) --driver none --timeout $(1) \
 	--env ANYBINDER_BIN=$(abspath $(ARM64_BIN)) --
 arm64.run = $(call arm64_guest,1800) tests/conformance/run-backend $(variant) --timeout 120
 
-arm64.inject.run = $(call arm64_guest,1800) $(ARM64_BIN)/inject_test
+# Its tests use the loopback interface.
+arm64.inject.run = $(call arm64_guest,1800) sh -c "ip link set lo up && $(ARM64_BIN)/inject_test"
 arm64.compat.run = $(call arm64_guest,900) tests/arm64/compat
 arm64.clients-fuse.run = $(call arm64_guest,1800) tests/clients/run-native --timeout 180
 arm64.clients-module.needs := module-$(ARM64_KERNEL)

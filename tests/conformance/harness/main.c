@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "actor.h"
 #include "caps.h"
 #include "runner.h"
 
@@ -101,6 +102,7 @@ static void set_option(int letter)
 		break;
 	case 't':
 		options.timeout_ms = atoi(optarg) * 1000;
+		step_timeout_ms = options.timeout_ms / 6;
 		break;
 	case 'j':
 		options.json = optarg;

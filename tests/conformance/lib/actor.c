@@ -18,6 +18,8 @@
 #include "actor.h"
 #include "test.h"
 
+int step_timeout_ms = 5000;
+
 struct actor {
 	sem_t go;
 	sem_t done;

@@ -13,7 +13,9 @@
 struct actor;
 
 /* How long a step may take, ms; then it counts as hung. */
-#define STEP_TIMEOUT_MS 5000
+#define STEP_TIMEOUT_MS step_timeout_ms
+/* A sixth of the time limit of a test. */
+extern int step_timeout_ms;
 
 /* A new process; the actor is its only thread. */
 struct actor *actor_process(void);
