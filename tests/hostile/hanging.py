@@ -49,9 +49,10 @@ def attacked(path, start, hanging, **kwargs):
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def run(number, title, start, hanging=(), **kwargs):
-    hostile.attack(number, title,
-                   lambda path: attacked(path, start, set(hanging), **kwargs)).check()
+def run(number, title, start, hanging=(), honest=None):
+    """@honest: starts an honest load of the same size."""
+    hostile.attack(number, title, lambda path: attacked(path, start, set(hanging)),
+                   honest and (lambda path: attacked(path, honest, set()))).check()
 
 
 def files_that_never_close():
@@ -80,7 +81,12 @@ def call_a_receiver_that_execs_for_ever(number, count):
         for _ in range(count):
             this.add(files.call_in_vain, uid=attack.OTHER, wait=False)
 
-    run(number, f"{count} calls to a receiver that hangs in execve", start, {attack.FLUSH})
+    def honest(this):
+        this.add(files.manage, "hwbinder")
+        for _ in range(count):
+            this.add(files.call_in_vain, uid=attack.OTHER, wait=False)
+
+    run(number, f"{count} calls to a receiver that hangs in execve", start, {attack.FLUSH}, honest)
 
 
 def receivers_that_exec_for_ever():
