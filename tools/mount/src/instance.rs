@@ -8,10 +8,13 @@ use crate::mount::{Backend, Mount};
 use crate::namespace;
 use crate::process::Running;
 use crate::record::{Manager, Record};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a service manager may take to end before it is killed.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The processes of a daemon of which one was killed have ended by then.
+const END_TIMEOUT: Duration = Duration::from_millis(2500);
 
 /// The daemon and the service managers to start.
 #[derive(Debug, clap::Args)]
@@ -49,6 +52,9 @@ pub enum Started {
 /// the service managers that are missing.
 pub fn start(mount: &Mount, options: &InstanceOptions) -> Result<(Record, Started)> {
     mount.make_state()?;
+    if let Some(record) = Record::load(mount)? {
+        wait_for_end_of_killed(mount, &record);
+    }
     match Record::load(mount)? {
         Some(record) if record.running().is_some() => {
             check_effect(mount, options)?;
@@ -83,6 +89,20 @@ pub fn start(mount: &Mount, options: &InstanceOptions) -> Result<(Record, Starte
         return Ok((fill_in(mount, options, record)?, Started::Beside));
     }
     Ok((start_all(mount, options)?, Started::Everything))
+}
+
+/// A daemon consists of several processes. When one was killed, the others end a moment later; until
+/// then the record and the mount do not agree.
+fn wait_for_end_of_killed(mount: &Mount, record: &Record) {
+    let start = Instant::now();
+    while record.daemon.is_some() && start.elapsed() < END_TIMEOUT {
+        let backend = mount.backend();
+        let is_served = backend == Backend::Daemon;
+        if backend == Backend::Stuck || is_served == record.running().is_some() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Fails, with advice, if options were given that only a new daemon could be given.
