@@ -91,8 +91,8 @@ pub fn start(mount: &Mount, options: &InstanceOptions) -> Result<(Record, Starte
     Ok((start_all(mount, options)?, Started::Everything))
 }
 
-/// A daemon consists of several processes. When one was killed, the others end a moment later; until
-/// then the record and the mount do not agree.
+/// A daemon consists of several processes. When one was killed, the others end a moment later;
+/// until then the record and the mount do not agree.
 fn wait_for_end_of_killed(mount: &Mount, record: &Record) {
     let start = Instant::now();
     while record.daemon.is_some() && start.elapsed() < END_TIMEOUT {
