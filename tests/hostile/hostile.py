@@ -243,29 +243,31 @@ class Row:
     the attack, and afterwards; the daemon's memory in KiB before, at most, and afterwards; how long
     it took to end under attack."""
 
-    def __init__(self, number, title):
+    def __init__(self, number, title, margin_ms):
         self.number = number
         self.title = title
+        self.margin_ms = margin_ms
         self.seen = {}    # by phase, then by kind
         self.memory = {}
         self.ended_s = None
 
-    def check(self, margin_ms=MARGIN_MS, memory=True):
+    def check(self, memory=True):
         """The bounds that every attack must keep. In the table, a bound that is not kept is listed
         and fails the test as well."""
-        missed = self.missed(margin_ms, memory)
+        missed = self.missed(memory)
         assert not missed, "; ".join(missed)
 
-    def missed(self, margin_ms=MARGIN_MS, memory=True):
+    def missed(self, memory=True):
         beside = self.seen.get("honest") or self.seen["alone"]
         texts = []
         for kind, result in self.seen["attacked"].items():
             if result.stopped or result.failed:
                 texts.append(f"{kind}: {result}")
-            elif result.worst > beside[kind].worst + margin_ms:
+            elif result.worst > beside[kind].worst + self.margin_ms:
                 texts.append(f"{kind}: {result.worst:.0f} ms, not {beside[kind].worst:.0f}")
         for kind, result in self.seen["after"].items():
-            if result.stopped or result.failed or result.worst > beside[kind].worst + margin_ms:
+            if result.stopped or result.failed or \
+                    result.worst > beside[kind].worst + self.margin_ms:
                 texts.append(f"{kind}, afterwards: {result}")
         bound = 2 * self.memory["before"] + MEMORY_SLACK_KIB
         if memory and self.memory["after"] > bound:
@@ -322,11 +324,12 @@ def memory_after(server, bound_kib):
 
 
 def attack(number, title, load, honest=None, options=(), kinds=tuple(victims.KINDS),
-           seconds=SECONDS, steady=False, **how):
+           seconds=SECONDS, steady=False, margin_ms=MARGIN_MS, **how):
     """Measures an attack. @load(path) and @honest(path) are context managers: the attack lasts as
     long as the block, e.g. users(...), at the end of which it must be over. @steady: see phase().
-    @how: how the daemon is started. Returns the Row."""
-    row = Row(number, title)
+    @margin_ms: how much longer than beside the honest load a victim may wait. @how: how the daemon
+    is started. Returns the Row."""
+    row = Row(number, title, margin_ms)
     with Daemon(*options, **how) as server:
         with user(SERVER, serve, server.path):
             row.seen["alone"], _ = phase(server, kinds, seconds)
