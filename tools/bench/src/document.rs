@@ -70,23 +70,30 @@ fn date() -> String {
     )
 }
 
+fn read(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+/// How many processes wanted a processor, on average over the last 1, 5 and 15 minutes.
+pub fn load_average() -> Vec<f64> {
+    read("/proc/loadavg")
+        .split(' ')
+        .take(3)
+        .filter_map(|field| field.parse().ok())
+        .collect()
+}
+
 /// The machine that the figures were measured on.
 pub fn machine() -> Value {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let model = read("/proc/cpuinfo")
         .lines()
         .find_map(|line| line.strip_prefix("model name")?.split_once(':'))
         .map(|(_, model)| model.trim().to_string());
-    let load: Vec<f64> = read("/proc/loadavg")
-        .split(' ')
-        .take(3)
-        .filter_map(|field| field.parse().ok())
-        .collect();
     serde_json::json!({
         "kernel": read("/proc/sys/kernel/osrelease").trim(),
         "cpu": model,
         "cores": cores(),
         "date": date(),
-        "load_average": load,
+        "load_average": load_average(),
     })
 }

@@ -93,6 +93,7 @@ fn no_results(arguments: &Arguments, peers: &[Peer]) -> Results {
             })
             .collect(),
         failures: Vec::new(),
+        load_before: document::load_average().first().copied().unwrap_or(0.0),
     }
 }
 

@@ -51,6 +51,14 @@ pub fn warnings(results: &Results, cores: usize) -> Vec<String> {
             overloaded.join(", ")
         ));
     }
+    // Client and server of one pair need two processors.
+    if results.load_before > cores as f64 / 2.0 {
+        warnings.push(format!(
+            "the machine was busy before (load average {:.1}, {cores} cores): the durations are \
+             partly those of other programs",
+            results.load_before
+        ));
+    }
     let few = results
         .groups
         .iter()
@@ -94,6 +102,7 @@ mod tests {
             peers: vec!["x".to_string()],
             groups: vec![(Group { pairs, size }, vec![rounds])],
             failures: Vec::new(),
+            load_before: 0.0,
         }
     }
 
@@ -102,6 +111,12 @@ mod tests {
         assert!(warnings(&results(2, &[9000, 9000]), 2).is_empty());
         assert!(warnings(&results(4, &[20_000]), 2)[0].starts_with("4 pairs are more"));
         assert!(warnings(&results(1, &[500]), 2)[0].contains("its p99 and"));
+        let busy = Results {
+            load_before: 1.5,
+            ..results(2, &[20_000])
+        };
+        assert!(warnings(&busy, 2)[0].starts_with("the machine was busy"));
+        assert!(warnings(&busy, 4).is_empty());
         assert!(warnings(&results(1, &[5000]), 2)[0].contains("its p99.9 and"));
     }
 

@@ -25,4 +25,6 @@ pub struct Results {
     pub groups: Vec<(Group, Vec<Rounds>)>,
     /// A sentence for each measurement that did not run.
     pub failures: Vec<String>,
+    /// The load average of the machine before the first measurement.
+    pub load_before: f64,
 }
