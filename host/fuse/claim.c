@@ -16,6 +16,9 @@
 /* A thread that does not walk its path again was killed. */
 #define RETRY_NS 10000000000ull
 
+/* Of the hash table of threads: those that are killed stay for a while. */
+#define BUCKETS 256u
+
 /* A thread whose OPEN was refused with ESTALE. */
 struct retry {
 	struct retry *next;
@@ -24,11 +27,11 @@ struct retry {
 	uint64_t since_ns;
 };
 
-static struct retry *retries;
+static struct retry *retries[BUCKETS];
 
 static struct retry **find_retry(pid_t tid)
 {
-	struct retry **slot = &retries;
+	struct retry **slot = &retries[(unsigned int)tid % BUCKETS];
 
 	while (*slot && (*slot)->tid != tid)
 		slot = &(*slot)->next;
@@ -43,10 +46,8 @@ static void remove_retry(struct retry **slot)
 	free(retry);
 }
 
-static void remove_old_retries(uint64_t now)
+static void remove_old(struct retry **slot, uint64_t now)
 {
-	struct retry **slot = &retries;
-
 	while (*slot) {
 		if (now - (*slot)->since_ns > RETRY_NS)
 			remove_retry(slot);
@@ -58,14 +59,15 @@ static void remove_old_retries(uint64_t now)
 /* False: no memory. */
 static bool add_retry(pid_t tid, uint64_t id)
 {
+	struct retry **bucket = &retries[(unsigned int)tid % BUCKETS];
 	struct retry *retry = malloc(sizeof(*retry));
 	uint64_t now = clock_now_ns();
 
-	remove_old_retries(now);
+	remove_old(bucket, now);
 	if (!retry)
 		return false;
-	*retry = (struct retry){ .next = retries, .tid = tid, .id = id, .since_ns = now };
-	retries = retry;
+	*retry = (struct retry){ .next = *bucket, .tid = tid, .id = id, .since_ns = now };
+	*bucket = retry;
 	return true;
 }
 
