@@ -77,6 +77,8 @@ enum Command {
     Call(command::call::Arguments),
     /// List the processes that have a device open
     Ps,
+    /// Print the arguments that give a container the devices
+    Container(command::container::Arguments),
     /// Run the service manager of a device in the foreground
     Servicemanager(command::servicemanager::Arguments),
     #[command(hide = true)]
@@ -103,6 +105,7 @@ impl Cli {
             | Command::Ping(_)
             | Command::Call(_)
             | Command::Ps
+            | Command::Container(_)
             | Command::ManagerCheck(_) => (60, false),
             _ => return None,
         };
@@ -187,7 +190,11 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     // A command that starts no daemon of its own runs inside the namespaces of the mount's daemon.
     if !matches!(
         cli.command,
-        Command::Up(_) | Command::Demo(_) | Command::Bench(_) | Command::Doctor
+        Command::Up(_)
+            | Command::Demo(_)
+            | Command::Bench(_)
+            | Command::Doctor
+            | Command::Container(_)
     ) {
         instance::join(&context.mount)?;
     }
@@ -203,6 +210,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Ping(arguments) => command::ping::run(&context, &arguments),
         Command::Call(arguments) => command::call::run(&context, &arguments),
         Command::Ps => command::ps::run(&context),
+        Command::Container(arguments) => command::container::run(&context, &arguments),
         Command::Servicemanager(arguments) => command::servicemanager::run(&context, &arguments),
         Command::ManagerCheck(option) => command::manager_check::run(&context, &option),
         Command::Generate(arguments) => command::generate::run(&mut command_line(), &arguments),

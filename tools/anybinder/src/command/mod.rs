@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One file for each command of the command line.
 pub mod call;
+pub mod container;
 pub mod demo;
 pub mod demo_client;
 pub mod doctor;

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `anybinder container`: the arguments that give a container the devices of a mount.
+use anybinder_mount::context::Context;
+use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
+use anybinder_mount::namespace;
+use anybinder_mount::record::Record;
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// What a device must permit to a user that is neither its owner nor of its group.
+const ALL_USERS: u32 = 0o006;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tool {
+    Podman,
+    Docker,
+    Lxc,
+    Bwrap,
+    SystemdNspawn,
+}
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The program that starts the container
+    #[arg(value_name = "TOOL")]
+    tool: Tool,
+
+    /// For a daemon of its own in the container, in place of the devices of this mount
+    #[arg(long)]
+    own: bool,
+}
+
+#[derive(Serialize)]
+struct Output {
+    tool: Tool,
+    /// Options of the program; for LXC, lines of its configuration.
+    arguments: Vec<String>,
+    notes: Vec<String>,
+}
+
+/// A device of the mount: files of a daemon, or nodes of a kernel's driver.
+#[derive(Clone, Copy)]
+enum Devices {
+    Files,
+    Nodes { major: u32 },
+}
+
+/// Where the devices of `mount` are in the container: with those at /dev/NAME, the whole mount.
+fn shared(tool: Tool, mount: &str, names: &[String], devices: Devices) -> Vec<String> {
+    let mut arguments = Vec::new();
+    let mut add = |words: &[String]| arguments.extend_from_slice(words);
+    match (tool, devices) {
+        (Tool::Podman | Tool::Docker, Devices::Files) => {
+            add(&[format!("--volume={mount}:{DEFAULT_PATH}")]);
+            for name in names {
+                add(&[format!("--volume={mount}/{name}:/dev/{name}")]);
+            }
+        }
+        (Tool::Podman | Tool::Docker, Devices::Nodes { .. }) => {
+            for name in names {
+                add(&[format!("--device={mount}/{name}:/dev/{name}")]);
+            }
+        }
+        (Tool::Lxc, _) => {
+            let entry = |from: &str, to: &str, kind: &str| {
+                format!("lxc.mount.entry = {from} {to} none bind,create={kind} 0 0")
+            };
+            add(&[entry(mount, "dev/binderfs", "dir")]);
+            for name in names {
+                let from = format!("{mount}/{name}");
+                add(&[entry(&from, &format!("dev/{name}"), "file")]);
+            }
+            if let Devices::Nodes { major } = devices {
+                add(&[format!("lxc.cgroup2.devices.allow = c {major}:* rwm")]);
+            }
+        }
+        (Tool::Bwrap, _) => {
+            let bind = match devices {
+                Devices::Files => "--bind",
+                Devices::Nodes { .. } => "--dev-bind",
+            };
+            add(&[bind.into(), mount.into(), DEFAULT_PATH.into()]);
+            for name in names {
+                let link = format!("binderfs/{name}");
+                add(&["--symlink".into(), link, format!("/dev/{name}")]);
+            }
+        }
+        (Tool::SystemdNspawn, _) => {
+            add(&[format!("--bind={mount}:{DEFAULT_PATH}")]);
+            for name in names {
+                add(&[format!("--bind={mount}/{name}:/dev/{name}")]);
+                if let Devices::Nodes { .. } = devices {
+                    add(&[format!("--property=DeviceAllow={mount}/{name}")]);
+                }
+            }
+        }
+    }
+    arguments
+}
+
+/// What a daemon in the container needs.
+fn own(tool: Tool) -> Vec<String> {
+    let words: &[&str] = match tool {
+        Tool::Podman => &["--device=/dev/fuse"],
+        // Its default filter of system calls refuses a daemon's own namespaces.
+        Tool::Docker => &["--device=/dev/fuse", "--security-opt=seccomp=unconfined"],
+        Tool::Lxc => &[
+            "lxc.mount.entry = /dev/fuse dev/fuse none bind,create=file 0 0",
+            "lxc.cgroup2.devices.allow = c 10:229 rwm",
+        ],
+        Tool::Bwrap => &["--dev-bind", "/dev/fuse", "/dev/fuse"],
+        Tool::SystemdNspawn => &["--bind=/dev/fuse", "--property=DeviceAllow=/dev/fuse"],
+    };
+    words.iter().map(|word| word.to_string()).collect()
+}
+
+/// The mount as the tool can spell it.
+fn spelled(mount: &Path, tool: Tool) -> Result<String> {
+    let path = mount.to_str().unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@,".contains(c);
+    if !path.is_empty() && path.chars().all(is_plain) {
+        return Ok(path.to_string());
+    }
+    match tool {
+        Tool::Lxc if !path.is_empty() && !path.contains('\n') => Ok(path.replace(' ', "\\040")),
+        _ => Err(Error::with_advice(
+            format!("The path {} cannot be given to it safely.", mount.display()),
+            "Mount at a path of letters, digits and /._-+=@, with --mount.",
+        )),
+    }
+}
+
+/// The mount of an ordinary user may exist in namespaces of its daemon only.
+fn check_visible(mount: &Mount) -> Result<()> {
+    match Record::load_running(mount)? {
+        Some((record, _)) if record.private && record.namespace != namespace::mount_namespace() => {
+            Err(Error::with_advice(
+                format!(
+                    "The mount {} exists only for programs that `anybinder run` starts.",
+                    mount.path.display()
+                ),
+                "Run a daemon in the container (--own), or use a mount of root: \
+                 `anybinder up --mode 0666` as root.",
+            )
+            .of(Kind::NotUp))
+        }
+        _ => mount.check_served(),
+    }
+}
+
+fn devices_of(mount: &Mount, names: &[String]) -> Devices {
+    let first = names.first().map(|name| mount.file(name));
+    match first.and_then(|path| std::fs::metadata(path).ok()) {
+        Some(found) if mount.backend() == Backend::Kernel => Devices::Nodes {
+            major: libc::major(found.rdev()),
+        },
+        _ => Devices::Files,
+    }
+}
+
+/// Devices that a container of another user could not open.
+fn note_on_modes(mount: &Mount, names: &[String]) -> Option<String> {
+    let closed = names.iter().find_map(|name| {
+        let found = std::fs::metadata(mount.file(name)).ok()?;
+        (found.permissions().mode() & ALL_USERS != ALL_USERS).then_some(found)
+    })?;
+    Some(format!(
+        "only user {} can open the devices: for a container of another user start the daemon \
+         with --mode 0666, or --gid",
+        closed.uid()
+    ))
+}
+
+fn describe(context: &Context, arguments: &Arguments) -> Result<Output> {
+    let tool = arguments.tool;
+    if arguments.own {
+        return Ok(Output {
+            tool,
+            arguments: own(tool),
+            notes: vec!["in the container: anybinder up, then anybinder run -- CMD".into()],
+        });
+    }
+    let mount = &context.mount;
+    check_visible(mount)?;
+    let names = mount.devices();
+    let devices = devices_of(mount, &names);
+    let path = spelled(&mount.path, tool)?;
+    let mut notes: Vec<String> = note_on_modes(mount, &names).into_iter().collect();
+    if tool == Tool::Bwrap {
+        notes.push("these come after --dev /dev".into());
+    }
+    Ok(Output {
+        tool,
+        arguments: shared(tool, &path, &names, devices),
+        notes,
+    })
+}
+
+fn print(output: &Output) {
+    match output.tool {
+        Tool::Lxc => println!("{}", output.arguments.join("\n")),
+        _ => println!("{}", output.arguments.join(" ")),
+    }
+    for note in &output.notes {
+        eprintln!("note: {note}");
+    }
+}
+
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    context.show(&describe(context, arguments)?, print);
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_tool_gets_the_directory_and_each_device() {
+        let names = ["binder".to_string(), "hwbinder".to_string()];
+        for devices in [Devices::Files, Devices::Nodes { major: 511 }] {
+            for tool in Tool::value_variants() {
+                let text = shared(*tool, "/run/b", &names, devices).join(" ");
+                for name in ["binder", "hwbinder"] {
+                    let seen = text.contains(&format!("/run/b/{name}"))
+                        || text.contains(&format!("binderfs/{name}"));
+                    assert!(seen, "{tool:?}: {text}");
+                    assert!(text.contains(&format!("dev/{name}")), "{tool:?}: {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nodes_are_devices_for_the_container() {
+        let names = ["binder".to_string()];
+        let of = |tool| shared(tool, "/b", &names, Devices::Nodes { major: 511 }).join(" ");
+        assert_eq!(of(Tool::Podman), "--device=/b/binder:/dev/binder");
+        assert!(of(Tool::Lxc).contains("devices.allow = c 511:* rwm"));
+        assert!(of(Tool::Bwrap).starts_with("--dev-bind /b "));
+        assert!(of(Tool::SystemdNspawn).contains("DeviceAllow=/b/binder"));
+    }
+
+    #[test]
+    fn a_path_that_a_tool_would_split_is_refused() {
+        assert!(spelled(Path::new("/a:b"), Tool::Podman).is_err());
+        assert!(spelled(Path::new("/a b"), Tool::Bwrap).is_err());
+        assert_eq!(spelled(Path::new("/a b"), Tool::Lxc).unwrap(), "/a\\040b");
+        assert_eq!(spelled(Path::new("/a-b"), Tool::Docker).unwrap(), "/a-b");
+    }
+}
