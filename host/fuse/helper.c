@@ -301,16 +301,15 @@ static void late_answer(struct channel *channel)
 
 void helper_search(u64 open_id, u64 nodeid, const s32 *owners, u32 nr)
 {
-	struct {
-		struct helper_message message;
-		s32 owners[HELPER_OWNERS_MAX];
-	} search = { .message = {
+	_Alignas(8) char buffer[sizeof(struct helper_message) + HELPER_OWNERS_MAX * sizeof(s32)];
+	struct helper_message *message = (struct helper_message *)buffer;
+
+	*message = (struct helper_message){
 		.op = HELPER_SEARCH, .id = open_id, .inode = nodeid, .device = session.device,
 		.nr_close = nr,
-	} };
-
-	memcpy(search.owners, owners, nr * sizeof(s32));
-	helper_send(&search.message, nr, helper_generation());
+	};
+	memcpy(message->numbers, owners, nr * sizeof(s32));
+	helper_send(message, nr, helper_generation());
 }
 
 /* ---- the events thread ---- */
