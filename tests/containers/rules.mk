@@ -4,7 +4,9 @@
 # the others are made by the programs that people use, and are skipped where those are missing.
 TESTS += containers:namespaces
 LONG_TESTS += containers:bwrap containers:podman containers:rootless containers:lxc \
-	containers:systemd-nspawn
+	containers:systemd-nspawn containers:waydroid
 
 containers.needs := all
 containers.run = timeout 600 tests/containers/run $(variant)
+# Waydroid's own package, of Debian's newest suite, is fetched and unpacked, not installed.
+containers.waydroid.run = timeout 600 tests/containers/waydroid
