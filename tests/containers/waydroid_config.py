@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""waydroid_config.py PACKAGE DIR: Waydroid looks for the devices and writes its configuration of LXC.
+"""waydroid_config.py PACKAGE DIR: Waydroid finds the devices and writes its configuration of LXC.
 
 PACKAGE is Debian's package, unpacked. Its own functions run, unmodified; only its modules for D-Bus
 and for Android's services, which they do not use, are replaced by empty ones. DIR gets
