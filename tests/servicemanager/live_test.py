@@ -164,7 +164,7 @@ def child(function, *arguments, uid=None):
     status = 1
     try:
         os.close(ready)
-        signal.alarm(100)
+        signal.alarm(250)
         if uid is not None:
             os.setgroups([])
             os.setgid(uid)
@@ -205,7 +205,7 @@ def service(path, level, name=NAME):
         os.close(ready)
 
 
-def until(condition, seconds=5):
+def until(condition, seconds=20):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "did not happen in time"
@@ -413,7 +413,7 @@ def test_a_lazy_service(manager):
     assert unregister() == ILLEGAL_STATE
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    assert clients(12) == 0
+    assert clients(30) == 0
     assert unregister() == 0
     assert client.listed() == ["manager"]
     client.close()

@@ -6,7 +6,7 @@ use crate::manager::{Manager, Settings, Transaction};
 use crate::numbering::{self, Method, Shape};
 use crate::parcel::{Parcel, Reader, Target};
 use crate::policy::Policy;
-use crate::registry::Caller;
+use crate::registry::{Caller, MAX_CALLBACKS};
 use crate::reply::Reply;
 use rsbinder::{ExceptionCode, StatusCode};
 use std::collections::BTreeMap;
@@ -517,6 +517,26 @@ fn a_user_at_its_limit_is_refused_and_others_are_not() {
     bench.caller.uid = 1001;
     let other = add_numbered(&mut bench, 20_001);
     assert_eq!(exception(&other), 0);
+}
+
+#[test]
+fn a_name_has_so_many_callbacks_of_a_user() {
+    let mut bench = bench(Level::A16);
+    let code = numbering::code(Level::A16, Method::RegisterForNotifications).unwrap();
+    let watch = |bench: &mut Bench, handle| {
+        let mut parcel = header(Level::A16);
+        parcel
+            .string16(NAME)
+            .binder(binder(handle), StabilityForm::Plain);
+        exception(&bench.send(code, &parcel))
+    };
+    for handle in 0..MAX_CALLBACKS as u32 {
+        assert_eq!(watch(&mut bench, handle), 0);
+    }
+    let refused = watch(&mut bench, 1000);
+    assert_eq!(refused, ExceptionCode::IllegalState as i32);
+    bench.caller.uid = 1001;
+    assert_eq!(watch(&mut bench, 1001), 0);
 }
 
 #[test]

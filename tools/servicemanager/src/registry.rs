@@ -16,6 +16,9 @@ const FLAG_IS_LAZY: i32 = 1 << 30;
 const KNOWN_CLIENTS: u32 = 1;
 const KNOWN_CLIENTS_IN_CALL: u32 = 2;
 
+/// Callbacks of one user for one name: each of them is a call whenever the service is added.
+pub const MAX_CALLBACKS: usize = 256;
+
 /// The only method of `IServiceCallback` and of `IClientCallback`.
 const CALLBACK_CODE: u32 = 1;
 
@@ -102,6 +105,19 @@ type Outcome = Result<(), Refusal>;
 
 fn refuse<T>(exception: ExceptionCode, message: &str) -> Result<T, Refusal> {
     Err(Refusal::new(exception, message))
+}
+
+/// Refuses one more callback for a name to a user that has very many.
+fn check_callbacks(callbacks: Option<&Vec<Callback>>, owner: Caller) -> Outcome {
+    let of_user = |one: &&Callback| one.owner.uid == owner.uid;
+    let count = callbacks.map_or(0, |all| all.iter().filter(of_user).count());
+    match count < MAX_CALLBACKS {
+        true => Ok(()),
+        false => refuse(
+            ExceptionCode::IllegalState,
+            "this user has 256 callbacks for this name",
+        ),
+    }
 }
 
 pub struct Registry {
@@ -263,6 +279,7 @@ impl Registry {
         if self.is_watching(name, callback.handle) {
             return Ok(());
         }
+        check_callbacks(self.watches.get(name), callback.owner)?;
         self.quota.take(callback.owner.uid)?;
         self.handles.add(port, callback.handle, Kind::Watch, name);
         self.watches
@@ -341,6 +358,7 @@ impl Registry {
         }
         let binder = (service.target, service.stability.or_system());
         let has_clients = service.has_clients;
+        check_callbacks(self.client_callbacks.get(name), callback.owner)?;
         self.quota.take(callback.owner.uid)?;
         self.handles.add(port, callback.handle, Kind::Clients, name);
         self.client_callbacks
