@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0
+# The Rust driver of mainline as a further reference; on request, not in CI: it builds two kernels.
+
+# Number of differential scripts, and what is left out: e.g. VM_RUST_BENCH=--only=count
+VM_RUST_SEEDS ?= 200
+VM_RUST_BENCH ?=
+
+.PHONY: vm-rust
+## vm-rust: the Rust driver, the C driver and the module on one kernel, which is built if needed
+vm-rust: $(BIN)/anybinder-conformance $(BIN)/anybinder-differential $(BIN)/anybinder $(BIN)/bench-ipc \
+		build/vm/init
+	vm/rust-driver/kernel
+	vm/ref rust-none
+	$(Q)$(MAKE) --no-print-directory module KVER=rust-none
+	vm/rust-driver/compare $(VM_RUST_SEEDS)
+	bench/vm/rust $(VM_RUST_BENCH)
