@@ -21,11 +21,11 @@ ARM64_TESTS := $(addprefix arm64:,module module-6.1 fuse fuse-plain inject compa
 LONG_TESTS += $(ARM64_TESTS)
 
 .PHONY: vm-test-arm64 vm-fetch-arm64 arm64-programs
-## vm-test-arm64: the module and the daemon on Debian's arm64 kernels, cross-built
+## vm-test-arm64: module, daemon, tools and real clients on Debian's arm64 kernels, cross-built
 vm-test-arm64:
 	@scripts/setup build test vm arm64
 	@$(MAKE) --no-print-directory vm-fetch
-	@scripts/run-tests --record $(BUILD)/vm-test-arm64.total --timeout-s 1800 $(ARM64_TESTS)
+	@scripts/run-tests --record $(BUILD)/vm-test-arm64.total --timeout-s 2400 $(ARM64_TESTS)
 
 vm-fetch-arm64: build/vm/init-arm64
 	vm/foreign arm64
