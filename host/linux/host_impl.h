@@ -213,7 +213,19 @@ static inline int host_read_caller(struct host_thread *thread, void *dst, u64 sr
 static inline int host_write_caller(struct host_thread *thread, u64 dst, const void *src,
 				    size_t size)
 {
-	return locking_copy_to_user(u64_to_user_ptr(dst), src, size) ? -EFAULT : 0;
+	void __user *to = u64_to_user_ptr(dst);
+
+	if (locking_is_nopreempt())
+		return locking_copy_out(to, src, size) ? -EFAULT : 0;
+	/* At most a few dozen words: stored in place, without a call to copy a block. */
+	if (!user_write_access_begin(to, size))
+		return -EFAULT;
+	unsafe_copy_to_user(to, src, size, fault);
+	user_write_access_end();
+	return 0;
+fault:
+	user_write_access_end();
+	return -EFAULT;
 }
 
 /* ---- the map of receive buffers ---- */

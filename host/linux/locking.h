@@ -67,10 +67,4 @@ static inline unsigned long locking_copy_from_user(void *dst, const void __user 
 					copy_from_user(dst, src, size);
 }
 
-static inline unsigned long locking_copy_to_user(void __user *dst, const void *src, size_t size)
-{
-	return locking_is_nopreempt() ? locking_copy_out(dst, src, size) :
-					copy_to_user(dst, src, size);
-}
-
 #endif
