@@ -9,13 +9,13 @@
 #include "compat/compat.h"
 #include "core.h"
 #include "reports.h"
+#include "wait.h"
 
 #include <linux/jiffies.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
-#include <linux/rcuwait.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
@@ -144,37 +144,20 @@ static int bad_pointer(u32 cmd)
 	return -EFAULT;
 }
 
-/* Sleeps until host_wake(), a signal, or @deadline (in jiffies; 0: none). */
-static enum binder_resume_reason wait_for_work(struct host_thread *thread, unsigned long deadline)
-{
-	enum binder_resume_reason reason = RESUME_TIMED_OUT;
-	long left = MAX_SCHEDULE_TIMEOUT;
-
-	if (deadline)
-		left = max_t(long, deadline - jiffies, 0);
-	prepare_to_rcuwait(&thread->wait);
-	for (;;) {
-		/* Pairs with the barrier in rcuwait_wake_up(). */
-		set_current_state(TASK_INTERRUPTIBLE | COMPAT_TASK_FREEZABLE);
-		if (READ_ONCE(thread->woken))
-			reason = RESUME_WOKEN;
-		else if (signal_pending(current))
-			reason = RESUME_INTERRUPTED;
-		if (reason != RESUME_TIMED_OUT || !left)
-			break;
-		left = compat_schedule_freezable(left);
-	}
-	finish_rcuwait(&thread->wait);
-	/* Cleared before the engine looks for work: a later wake-up sets it again. */
-	smp_store_mb(thread->woken, false);
-	return reason;
-}
-
 /* Between two slices of a long command stream. */
 static enum binder_resume_reason let_others_run(void)
 {
 	cond_resched();
 	return fatal_signal_pending(current) ? RESUME_INTERRUPTED : RESUME_WOKEN;
+}
+
+static enum binder_resume_reason wait(struct host_thread *host, unsigned long deadline)
+{
+	int woken = wait_for_work(host, deadline);
+
+	if (woken < 0)
+		return RESUME_INTERRUPTED;
+	return woken ? RESUME_WOKEN : RESUME_TIMED_OUT;
 }
 
 static bool is_unfinished(int err)
@@ -198,7 +181,7 @@ static int finish_call(struct binder_thread *thread, u32 cmd, void *arg, int err
 		timeout_ms = cmd == BINDER_WRITE_READ ? 0 : binder_thread_wait_timeout_ms(thread);
 		if (timeout_ms && !deadline)
 			deadline = (jiffies + msecs_to_jiffies(timeout_ms)) ?: 1;
-		err = binder_resume(thread, cmd, arg, wait_for_work(host, deadline));
+		err = binder_resume(thread, cmd, arg, wait(host, deadline));
 	}
 	return err;
 }

@@ -16,12 +16,12 @@
 #include "policy.h"
 #include "priority.h"
 #include "stage_events.h"
+#include "wait.h"
 
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
 #include <linux/printk.h>
-#include <linux/rcuwait.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -140,11 +140,9 @@ static inline void host_atomic_add(struct host_atomic *a, s32 delta)
 
 /* ---- waking ---- */
 
-/* No hint for a waker that is about to sleep: rcuwait has none. */
 static inline void host_wake(struct host_thread *thread, bool sync)
 {
-	WRITE_ONCE(thread->woken, true);
-	rcuwait_wake_up(&thread->wait);
+	wait_wake(thread, sync);
 }
 
 static inline void host_wake_poll(struct host_proc *proc, struct host_thread *thread)
@@ -171,7 +169,7 @@ static inline void host_proc_destroy(struct host_proc *proc, struct host_map *ma
 static inline int host_thread_init(struct host_thread *thread, struct host_proc *proc,
 				   const void *opener)
 {
-	rcuwait_init(&thread->wait);
+	wait_init(thread);
 	return 0;
 }
 

@@ -8,7 +8,6 @@
 
 #include <linux/atomic.h>
 #include <linux/errno.h>
-#include <linux/rcuwait.h>
 #include <linux/rtmutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -40,10 +39,11 @@ struct host_proc {
 	wait_queue_head_t poll_wait;	/* exists as long as the file, so longer than any poll */
 };
 
-/* A calling thread. */
+/* A calling thread (wait.c). */
 struct host_thread {
-	struct rcuwait wait;	/* the thread, while it sleeps in an ioctl */
-	bool woken;		/* host_wake() was called since the last sleep */
+	wait_queue_head_t wait;
+	struct wait_queue_entry sleeper; /* always in the queue; private: the task that sleeps */
+	bool woken;			 /* host_wake() was called since the last sleep */
 };
 
 /* The pages of one receive buffer (map.c). */

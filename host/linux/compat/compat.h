@@ -71,11 +71,13 @@ static inline void compat_zero_page(struct page *page, size_t off, size_t size)
 /* A sleep during which the machine may be suspended; the state is set before. */
 #ifdef TASK_FREEZABLE
 #define COMPAT_TASK_FREEZABLE TASK_FREEZABLE
-#define compat_schedule_freezable(timeout) schedule_timeout(timeout)
+#define compat_schedule_freezable() schedule()
+#define compat_schedule_timeout_freezable(timeout) schedule_timeout(timeout)
 #else
 #include <linux/freezer.h>
 #define COMPAT_TASK_FREEZABLE 0
-#define compat_schedule_freezable(timeout) freezable_schedule_timeout(timeout)
+#define compat_schedule_freezable() freezable_schedule()
+#define compat_schedule_timeout_freezable(timeout) freezable_schedule_timeout(timeout)
 #endif
 
 /*
