@@ -53,6 +53,7 @@ static bool matches(const char *line, const char *pattern)
 		if (decimal || hex) {
 			int (*digit)(int) = decimal ? isdigit : isxdigit;
 
+			line += decimal && *line == '-';
 			if (!digit((unsigned char)*line))
 				return false;
 			while (digit((unsigned char)*line))
