@@ -226,4 +226,4 @@ def without_the_right_to_write_it_is_refused_and_explained(directory):
 
 
 if __name__ == "__main__":
-    sys.exit(main(tests_in(globals()), f"{NAME} (bound)"))
+    sys.exit(main(tests_in(globals()), f"{NAME} bound"))
