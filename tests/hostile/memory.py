@@ -10,6 +10,7 @@ import ctypes
 import errno
 import mmap
 import os
+import select
 import struct
 import threading
 import time
@@ -70,6 +71,9 @@ class Open:
             if struct.unpack("<IIi", error.raw)[2] != -errno.ENOSPC:
                 return False
             time.sleep(0.01)
+        # An owner that was notified of a node keeps it until it is notified of its release.
+        while select.select([self.fd], [], [], 0)[0]:
+            self.write_read(b"", MAP_SIZE)
         return True
 
 
