@@ -12,8 +12,8 @@ import sys
 
 import binder_client
 from binder_client import Client
-from daemon_test import (DAEMON, NAME, Daemon, child, expect_error, main, run_child, tests_in,
-                         until)
+from daemon_test import (DAEMON, NAME, Daemon, child, expect_error, main, run_child, server,
+                         tests_in, until)
 
 MS_BIND = 4096
 
@@ -35,24 +35,6 @@ def bound(daemon, directory, name="binder"):
         yield path
     finally:
         subprocess.run(["umount", "--lazy", path], check=True)
-
-
-@contextlib.contextmanager
-def server(path):
-    """A child process: context manager at PATH, echoes each transaction."""
-    ready, notify = os.pipe()
-
-    def serve():
-        manager = Client(path)
-        manager.become_manager()
-        os.write(notify, b"x")
-        manager.serve()
-
-    with child(serve) as pid:
-        assert os.read(ready, 1) == b"x"
-        yield pid
-    os.close(ready)
-    os.close(notify)
 
 
 def call_often(client, count=100):

@@ -132,12 +132,12 @@ def run_child(function, *args, uid=0):
 
 
 @contextlib.contextmanager
-def server(daemon):
-    """A child process: context manager of `binder`, echoes each transaction."""
+def server(path):
+    """A child process: context manager of the device, echoes each transaction."""
     ready, notify = os.pipe()
 
     def serve():
-        manager = Client(daemon.path("binder"))
+        manager = Client(path)
         manager.become_manager()
         os.write(notify, b"x")
         manager.serve()
@@ -424,7 +424,7 @@ def read_from_traps(path, count, notify):
 
 def memory_that_never_comes_stalls_no_other_client(directory):
     trap_or_skip()
-    with Daemon(directory, "--threads=2") as daemon, server(daemon):
+    with Daemon(directory, "--threads=2") as daemon, server(daemon.path("binder")):
         ready, notify = os.pipe()
         before = daemon.threads()
         with child(read_from_traps, daemon.path("binder"), 20, notify) as pid:
@@ -440,7 +440,7 @@ def memory_that_never_comes_stalls_no_other_client(directory):
 
 def reply_into_memory_that_never_comes_stalls_no_other_client(directory):
     trap_or_skip()
-    with Daemon(directory, "--threads=1") as daemon, server(daemon):
+    with Daemon(directory, "--threads=1") as daemon, server(daemon.path("binder")):
         ready, notify = os.pipe()
 
         def call_with_trap():
@@ -484,7 +484,7 @@ def wait_with_traps(path, count, notify):
 
 def waking_into_memory_that_never_comes_stalls_no_other_client(directory):
     trap_or_skip()
-    with Daemon(directory, "--threads=2") as daemon, server(daemon):
+    with Daemon(directory, "--threads=2") as daemon, server(daemon.path("binder")):
         ready, notify = os.pipe()
         before = daemon.threads()
         with child(wait_with_traps, daemon.path("binder"), 40, notify) as pid:
@@ -542,7 +542,7 @@ def death_of_a_client_that_blocks_a_worker_is_notified(directory):
 
 
 def storm_of_signals_and_deaths_leaves_nothing(directory):
-    with Daemon(directory) as daemon, server(daemon):
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
         def call_for_ever():
             signal.signal(signal.SIGALRM, lambda *_: None)
             signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)

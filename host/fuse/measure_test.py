@@ -22,7 +22,7 @@ def read_lines(path):
 
 
 def stages_of_calls_are_recorded(directory):
-    with Daemon(directory) as daemon, server(daemon):
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
         path = daemon.path("binder_logs/stages")
         assert not read_lines(path)
         assert_served(daemon, within_s=60)
@@ -46,7 +46,7 @@ def stages_of_calls_are_recorded(directory):
 
 
 def stages_older_than_the_ring_are_counted(directory):
-    with Daemon(directory, "--record-stages") as daemon, server(daemon):
+    with Daemon(directory, "--record-stages") as daemon, server(daemon.path("binder")):
         client = Client(daemon.path("binder"))
         for _ in range(65536 // 10 + 100):
             client.call(b"")
@@ -65,7 +65,7 @@ def contention(daemon):
 
 
 def lock_contention_is_counted(directory):
-    with Daemon(directory, "--threads=4") as daemon, server(daemon):
+    with Daemon(directory, "--threads=4") as daemon, server(daemon.path("binder")):
         path = daemon.path("binder_logs/lock_contention")
         assert_served(daemon, within_s=60)
         counts, state = contention(daemon)
@@ -85,7 +85,7 @@ def lock_contention_is_counted(directory):
 
 def lock_contention_in_locking_mode_global(directory):
     with Daemon(directory, "--threads=4", "--locking=global", "--count-locks") as daemon:
-        with server(daemon), contextlib.ExitStack() as stack:
+        with server(daemon.path("binder")), contextlib.ExitStack() as stack:
             def call_for_ever():
                 client = Client(daemon.path("binder"))
                 while True:
