@@ -176,6 +176,17 @@ bool inject_insn_is(pid_t tid, uint64_t address, const void *insn, size_t size)
 	       memcmp(found, insn, size) == 0;
 }
 
+long inject_call_number(const struct inject_regs *regs, long nr)
+{
+	const struct inject_number *number = inject_numbers;
+
+	if (!inject_regs_narrow(regs))
+		return nr;
+	while (number->wide && number->wide != nr)
+		number++;
+	return number->wide ? number->narrow : -1;
+}
+
 /* Saves the receiver's state; -ENOSYS for one that could not be restored or continued. */
 static int save_state(struct tracee *tracee)
 {

@@ -58,7 +58,14 @@ int inject_find_insn(pid_t tid, const struct inject_regs *regs, struct inject_ow
 /* The lowest address that the thread may be using of its stack. */
 uint64_t inject_stack_limit(const struct inject_regs *regs);
 
-/* The number of the daemon's system call @nr for a thread of this width; -1: none. */
+/* The system calls that are made in receivers: their numbers for both widths; ends with zeros. */
+struct inject_number {
+	long wide, narrow;
+};
+
+extern const struct inject_number inject_numbers[];
+
+/* The number of the daemon's system call @nr for a thread of this width; -1: none (inject.c). */
 long inject_call_number(const struct inject_regs *regs, long nr);
 
 /* Sets @regs up for @call; no restart is pending in them. */

@@ -27,10 +27,7 @@ uint64_t inject_stack_limit(const struct inject_regs *regs)
 	return 0;
 }
 
-long inject_call_number(const struct inject_regs *regs, long nr)
-{
-	return -1;
-}
+const struct inject_number inject_numbers[] = { { 0 } };
 
 void inject_regs_call(struct inject_regs *regs, uint64_t insn, const struct inject_call *call)
 {

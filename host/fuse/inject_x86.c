@@ -73,20 +73,9 @@ uint64_t inject_stack_limit(const struct inject_regs *regs)
 	return (inject_regs_narrow(regs) ? narrow(regs)->sp : wide(regs)->rsp) - 128;
 }
 
-long inject_call_number(const struct inject_regs *regs, long nr)
-{
-	static const struct {
-		long wide, narrow;
-	} calls[] = {
-		{ SYS_close, 6 }, { SYS_socket, 359 }, { SYS_recvmsg, 372 }, { SYS_dup3, 330 },
-	};
-
-	for (size_t i = 0; inject_regs_narrow(regs) && i < sizeof(calls) / sizeof(calls[0]); i++) {
-		if (calls[i].wide == nr)
-			return calls[i].narrow;
-	}
-	return inject_regs_narrow(regs) ? -1 : nr;
-}
+const struct inject_number inject_numbers[] = {
+	{ SYS_close, 6 }, { SYS_socket, 359 }, { SYS_recvmsg, 372 }, { SYS_dup3, 330 }, { 0 },
+};
 
 void inject_regs_call(struct inject_regs *regs, uint64_t insn, const struct inject_call *call)
 {
