@@ -65,7 +65,7 @@ def starts_and_ends_of_processes():
     row = hostile.attack("flood-starts", "2,000 processes start, call, and end at once",
                          flood_by(hostile.ATTACKER, "clients", 2000),
                          flood_by(hostile.HONEST, "socket-clients", 2000),
-                         margin_ms=max(hostile.MARGIN_MS, 2000))
+                         margin_ms=max(hostile.MARGIN_MS, 500))
     row.check()
 
 

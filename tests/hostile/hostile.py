@@ -37,6 +37,8 @@ SECONDS = float(os.environ.get("HOSTILE_SECONDS", 8 if TABLE else 2))
 # How much longer than beside an honest load a victim may have to wait. On a machine that runs other
 # tests at the same time, a process may wait for a processor for a long time.
 MARGIN_MS = 50 if TABLE else 1000
+# How long the processes of an attack may take to be gone once all have been killed.
+GROUP_ENDS_S = 20
 # What the daemon's memory may grow by in any case: stacks of threads, the allocator's arenas.
 MEMORY_SLACK_KIB = 4096
 
@@ -171,12 +173,16 @@ def exit_at_end():
 
 
 def kill(pid, seconds=5):
-    """Kills a child and its group; it must be gone in that time."""
+    """Kills a child and its group; it must be gone in that time. The others of a group of thousands
+    take longer, and the processors with them: they are waited for as well, so that what is measured
+    next does not see their end."""
     with contextlib.suppress(ProcessLookupError, ChildProcessError):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
         os.kill(pid, signal.SIGKILL)
         wait_until(lambda: os.waitpid(pid, os.WNOHANG)[0], seconds)
+    with contextlib.suppress(ProcessLookupError):
+        wait_until(lambda: os.killpg(pid, 0), GROUP_ENDS_S)
 
 
 @contextlib.contextmanager
