@@ -19,6 +19,7 @@ static struct {
 	unsigned long long seed, seeds;
 	size_t steps;
 	bool print;
+	bool in_loop;
 	struct omissions omit;
 } options = { .device = "binder", .seed = 1, .seeds = 1, .steps = 300 };
 
@@ -30,6 +31,7 @@ static const struct option long_options[] = {
 	{ "steps", required_argument, NULL, 'l' },
 	{ "out", required_argument, NULL, 'o' },
 	{ "omit-freeze-notices", no_argument, NULL, 'f' },
+	{ "in-loop", no_argument, NULL, 'i' },
 	{ "print-script", no_argument, NULL, 'p' },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
@@ -44,6 +46,7 @@ static const char usage[] =
 	"  --steps N              length of a script made from a seed (default 300)\n"
 	"  --out DIR              write NAME.transcript there, instead of all to stdout\n"
 	"  --omit-freeze-notices  scripts without freeze notifications, for 6.1\n"
+	"  --in-loop              each thread enters the loop (BC_ENTER_LOOPER) before all else\n"
 	"  --print-script         print the scripts instead of playing them\n"
 	"Given scripts (files), plays those instead of seeds.\n";
 
@@ -160,6 +163,8 @@ static void parse_options(int argc, char **argv)
 			options.out = optarg;
 		else if (option == 'f')
 			options.omit.freeze_notices = true;
+		else if (option == 'i')
+			options.in_loop = true;
 		else if (option == 'p')
 			options.print = true;
 		else {
@@ -179,6 +184,7 @@ int main(int argc, char **argv)
 
 	parse_options(argc, argv);
 	snprintf(device, sizeof(device), "%s/%s", options.device_dir, options.device);
+	target.in_loop = options.in_loop;
 	target.stats = quiesce_find_stats(options.device_dir);
 	if (!options.print && !target.stats) {
 		fprintf(stderr, "differential: no binder statistics for %s\n", options.device_dir);

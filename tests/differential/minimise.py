@@ -15,14 +15,14 @@ import sides
 BATCH = 96
 
 
-def differ(candidates, pair, old, work):
+def differ(candidates, pair, old, options, work):
     """Which of the candidates (lists of steps) make a difference still."""
     dirs = []
     for name in ["scripts"] + [f"{place}{'-old' if old else ''}" for place in "ab"]:
         dirs.append(f"{work}/{name}")
         shutil.rmtree(dirs[-1], ignore_errors=True)
         os.makedirs(dirs[-1])
-    job = []
+    job = ["--in-loop"] if options.in_loop else []
     for index, steps in enumerate(candidates):
         job.append(f"{dirs[0]}/{index}.script")
         with open(job[-1], "w") as file:
@@ -101,7 +101,7 @@ def minimise(pair, old, name, options, out):
     work = out + "/minimise"
 
     def judge(candidates):
-        return differ(candidates, pair, old, work)
+        return differ(candidates, pair, old, options, work)
 
     steps = script_of(name, old, options)
     texts = [sides.transcript(f"{out}/{side}{'-old' if old else ''}/{name}.transcript")

@@ -113,6 +113,7 @@ static void do_exit(const struct step *step)
 	say(world, "\n");
 	world->clients[step->client].serving[step->thread] = 0;
 	world->clients[step->client].waiting[step->thread] = false;
+	world->clients[step->client].entered[step->thread] = false;
 }
 
 static void do_manager_ext(const struct step *step)
@@ -285,7 +286,7 @@ static void write_transcript(void)
 }
 
 /* Have the actor of this step do it. */
-static void direct(const struct step *step)
+static void direct_one(const struct step *step)
 {
 	unsigned int proc = world->clients[step->client].proc;
 	struct actor *actor = world_actor(world, proc, step->thread);
@@ -297,6 +298,25 @@ static void direct(const struct step *step)
 	say(world, "  hangs\n");
 	write_transcript();
 	FAIL("a step hangs");
+}
+
+/* The same; the thread enters the loop first if it is wanted there. */
+static void direct(const struct step *step)
+{
+	const struct step enter = {
+		.op = STEP_WR,
+		.client = step->client,
+		.thread = step->thread,
+		.nr_commands = 1,
+		.commands = { { .op = COMMAND_ENTER } },
+	};
+	struct client *client = &world->clients[step->client];
+
+	if (target->in_loop && client->open && !client->entered[step->thread]) {
+		client->entered[step->thread] = true;
+		direct_one(&enter);
+	}
+	direct_one(step);
 }
 
 static void wait_for_closed_opens(void)

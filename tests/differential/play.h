@@ -9,6 +9,7 @@
 struct target {
 	const char *device;
 	const char *stats; /* the text that counts the live opens (quiesce.h) */
+	bool in_loop;	   /* have each thread enter the loop before its first step of an open */
 };
 
 /*
