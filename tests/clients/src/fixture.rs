@@ -122,9 +122,10 @@ impl Fixture {
         self.mount.join(name)
     }
 
-    /// This program in another role.
+    /// This program in another role. By the kernel's link: another user may have no way to its path,
+    /// which may be below a private home directory.
     pub fn role(&self, role: &str) -> Result<Command, Failure> {
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = Command::new("/proc/self/exe");
         command
             .arg("--mount")
             .arg(&self.mount)
