@@ -106,9 +106,14 @@ fn shared(tool: Tool, mount: &str, names: &[String], devices: Devices) -> Vec<St
 /// What a daemon in the container needs.
 fn own(tool: Tool) -> Vec<String> {
     let words: &[&str] = match tool {
-        Tool::Podman => &["--device=/dev/fuse"],
-        // Its default filter of system calls refuses a daemon's own namespaces.
-        Tool::Docker => &["--device=/dev/fuse", "--security-opt=seccomp=unconfined"],
+        // The AppArmor profiles of both deny mounts; docker's default filter of system calls denies
+        // a daemon's own namespaces as well.
+        Tool::Podman => &["--device=/dev/fuse", "--security-opt=apparmor=unconfined"],
+        Tool::Docker => &[
+            "--device=/dev/fuse",
+            "--security-opt=apparmor=unconfined",
+            "--security-opt=seccomp=unconfined",
+        ],
         Tool::Lxc => &[
             "lxc.mount.entry = /dev/fuse dev/fuse none bind,create=file 0 0",
             "lxc.cgroup2.devices.allow = c 10:229 rwm",
