@@ -52,7 +52,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' tools/Cargo.toml | head -
 WARN := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wshadow \
 	-Wundef -Wvla -Wno-unused-parameter -Wno-missing-field-initializers
 CFLAGS   := -std=gnu11 -O2 -g -fno-strict-aliasing -fno-common -pthread $(WARN) $(EXTRA_CFLAGS)
-CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I.
+CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -DANYBINDER_VERSION='"$(VERSION)"'
 LDFLAGS  := -pthread $(EXTRA_LDFLAGS)
 LDLIBS   :=
 
@@ -97,6 +97,9 @@ $(BIN)/%:
 	$(Q)$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
 
 -include $(shell test -d $(OBJ) && find $(OBJ) -name '*.d')
+
+# The version is compiled into the objects with the main functions.
+$(shell test -d $(OBJ) && find $(OBJ) -name main.o -o -name options.o): tools/Cargo.toml
 
 # The variants of test $(1); the one that is asked for; an error if it is none of them.
 variants = $(patsubst $(1):%,%,$(filter $(1):%,$(ALL_TESTS)))

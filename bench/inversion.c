@@ -13,6 +13,7 @@
 #include "bench/fail.h"
 #include "bench/histogram.h"
 #include "bench/wire.h"
+#include "tests/version.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -208,6 +209,7 @@ int main(int argc, char **argv)
 	unsigned int samples = argc == 4 ? (unsigned int)atoi(argv[3]) : 0;
 	cpu_set_t one;
 
+	version_if_asked(argc, argv);
 	if (!samples)
 		fail("usage: bench-inversion DEVICE-OF-HIGH DEVICE-OF-LOW SAMPLES");
 	CPU_ZERO(&one);

@@ -12,6 +12,7 @@
 #include "bench/fail.h"
 #include "bench/peer.h"
 #include "bench/stages.h"
+#include "tests/version.h"
 
 #include <ctype.h>
 #include <getopt.h>
@@ -170,6 +171,7 @@ int main(int argc, char **argv)
 	const char *command;
 	int option;
 
+	version_if_asked(argc, argv);
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
 		set_option(&line, option, optarg);
 	if (optind != argc - 1)

@@ -4,6 +4,14 @@
 TESTS += source:tidy source:protocol source:run-tests source:help
 LINT_TARGETS += lint-c
 
+# Those of other projects have versions of their own, and the examples show nothing but Binder. The
+# daemon's unit tests include nothing of tests/.
+TESTS += source:versions
+VERSIONED = $(filter-out $(BIN)/rsb_hub,$(PROGRAMS)) $(CLIENT_TESTS) $(HOSTILE_PROGRAMS) \
+	$(FUZZ_TARGETS:%=$(BIN)/fuzz-%) $(addprefix $(BIN)/,unit_test race_test heap-sim)
+source.versions.needs = $(VERSIONED)
+source.versions.run = scripts/check-versions $(VERSION) $(VERSIONED)
+
 source.tidy.run = scripts/tidy --self-test --summary
 source.help.run = scripts/check-help $(filter Makefile %rules.mk,$(MAKEFILE_LIST))
 source.run-tests.run = scripts/run-tests --self-test

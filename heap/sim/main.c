@@ -4,6 +4,7 @@
  * child (so does a deadlock found by the scheduler); the following seeds run in a new child.
  */
 #include "play.h"
+#include "tests/version.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -77,6 +78,7 @@ int main(int argc, char **argv)
 	struct shared *shared;
 	int i, opt, failed = 0, missing = 0;
 
+	version_if_asked(argc, argv);
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (opt == '?')
 			return 2;

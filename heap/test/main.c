@@ -6,6 +6,7 @@
 #include "pool_host.h"
 
 #include "check.h"
+#include "tests/version.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,5 +37,6 @@ void fake_fail(const char *what)
 
 int main(int argc, char **argv)
 {
+	version_if_asked(argc, argv);
 	return unit_run(argc > 1 ? argv[1] : "heap", argv + (argc > 1 ? 2 : 1), begin, end);
 }

@@ -15,8 +15,6 @@ FUSE_CPPFLAGS := -Icore -Ihost -Ihost/fuse -fmacro-prefix-map=core/=
 
 PROGRAMS += $(BIN)/anybinderd
 
-%/host/fuse/options.o: CPPFLAGS += -DANYBINDER_VERSION='"$(VERSION)"'
-
 $(FUSE_OBJS): $(OBJ)/fuse/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) $(FUSE_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<

@@ -193,9 +193,9 @@ _Noreturn void peer_start(char **stack)
 	const char *failed;
 	long status = 2;
 
-	/* peer manager|client DEVICE; without a device it only exits with 0 */
+	/* peer manager|client DEVICE; without a device it only says its version */
 	if (argc < 3) {
-		peer_say("runs", "");
+		peer_say("peer ", ANYBINDER_VERSION);
 		sys(NR_exit, 0, 0, 0);
 	}
 	/* the manager enters the kernel one way, the client the other */

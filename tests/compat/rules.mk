@@ -15,10 +15,10 @@ COMPAT_PEER_aarch64_peer32 := arm-linux-gnueabihf-gcc -mthumb
 COMPAT_PEER_aarch64_peer32arm := arm-linux-gnueabihf-gcc -marm
 COMPAT_PEER_aarch64_peer64 := $(CC)
 COMPAT_CFLAGS := $(filter-out -g -pthread $(EXTRA_CFLAGS),$(CFLAGS)) -ffreestanding -fno-pic \
-	-fno-stack-protector -idirafter /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)
+	-fno-stack-protector -DANYBINDER_VERSION='"$(VERSION)"' -idirafter /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)
 
 # -nostdlib: the linker would look for the C library's entry point and for 64-bit libraries.
-$(COMPAT_PEERS): $(BIN)/%: $(COMPAT_SRC) $(wildcard $(COMPAT_DIR)/*.h)
+$(COMPAT_PEERS): $(BIN)/%: tools/Cargo.toml $(COMPAT_SRC) $(wildcard $(COMPAT_DIR)/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(call say,CC,$@)$(COMPAT_PEER_$(TARGET)_$*) $(COMPAT_CFLAGS) -nostdlib -static -no-pie \
 		-o $@ $(COMPAT_SRC)

@@ -13,6 +13,7 @@
 #include "play.h"
 #include "quiesce.h"
 #include "test.h"
+#include "tests/version.h"
 
 static struct {
 	const char *device_dir, *device, *out;
@@ -182,6 +183,7 @@ int main(int argc, char **argv)
 	struct target target = { .device = device };
 	unsigned int failed = 0;
 
+	version_if_asked(argc, argv);
 	parse_options(argc, argv);
 	snprintf(device, sizeof(device), "%s/%s", options.device_dir, options.device);
 	target.in_loop = options.in_loop;

@@ -5,7 +5,16 @@
  */
 #include "targets.h"
 
+#include "tests/version.h"
+
 #include <stdlib.h>
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	version_if_asked(*argc, *argv);
+	return 0;
+}
 
 int LLVMFuzzerTestOneInput(const u8 *bytes, size_t size);
 int LLVMFuzzerTestOneInput(const u8 *bytes, size_t size)

@@ -4,6 +4,8 @@
  * is killed. Writes a line when it begins. Calls go to a process of the same user, which it starts
  * and which manages the device.
  */
+#include "tests/version.h"
+
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -581,6 +583,7 @@ static void start(const char *name, unsigned int count)
 
 int main(int argc, char **argv)
 {
+	version_if_asked(argc, argv);
 	if (argc != 4)
 		errx(2, "usage: flood DEVICE KIND THREADS");
 	device = argv[1];

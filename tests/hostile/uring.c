@@ -4,6 +4,8 @@
  * requests, and ends the ring with requests in it, again and again, until it is killed. Writes a
  * line when it begins.
  */
+#include "tests/version.h"
+
 #include <err.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -78,8 +80,10 @@ static int submit(struct ring *ring, int device, void *buffer, unsigned int size
 int main(int argc, char **argv)
 {
 	static char buffer[4096];
-	int device = argc == 2 ? open(argv[1], O_RDWR | O_CLOEXEC) : -1;
+	int device;
 
+	version_if_asked(argc, argv);
+	device = argc == 2 ? open(argv[1], O_RDWR | O_CLOEXEC) : -1;
 	if (device < 0)
 		err(1, "usage: hostile-uring DEVICE");
 	puts("begun");

@@ -6,6 +6,7 @@
 #include "scenario.h"
 
 #include "common/cover.h"
+#include "tests/version.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -238,6 +239,7 @@ int main(int argc, char **argv)
 
 	if (workers > WORKERS_MAX)
 		workers = WORKERS_MAX;
+	version_if_asked(argc, argv);
 	parse(argc, argv, &first, &count, &workers);
 	setrlimit(RLIMIT_CORE, &no_core);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,

@@ -29,6 +29,7 @@
 #include "audit.h"
 #include "storm.h"
 #include "test.h"
+#include "tests/version.h"
 
 #define NR_SURVIVORS 3 /* the manager and two clients */
 #define NR_SERVICES 4
@@ -242,6 +243,7 @@ int main(int argc, char **argv)
 	static char logs[4096];
 	uint64_t passed = 0, failed = 0;
 
+	version_if_asked(argc, argv);
 	parse(argc, argv);
 	snprintf(logs, sizeof(logs), "%s/binder_logs", options.device_dir);
 	audit_begin(options.logs ? options.logs : logs);

@@ -7,6 +7,7 @@
  */
 #include "check.h"
 #include "host.h"
+#include "tests/version.h"
 
 #include <stdlib.h>
 
@@ -28,6 +29,7 @@ int main(int argc, char **argv)
 	bool global = argc > 2 && !strcmp(argv[1], "--global");
 	bool named = global || (argc > 2 && !strcmp(argv[1], "--name"));
 
+	version_if_asked(argc, argv);
 	sim_verbose = getenv("UNIT_VERBOSE") != NULL;
 	sim_locking_global = global;
 	return unit_run(named ? argv[2] : "unit", argv + (named ? 3 : 1), begin, end);

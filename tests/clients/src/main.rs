@@ -34,7 +34,7 @@ pub const EXIT_SKIPPED: u8 = 77;
 
 /// Test a Binder file system with real clients
 #[derive(Parser)]
-#[command(name = "client-tests")]
+#[command(version, name = "client-tests")]
 struct Cli {
     /// Where the Binder file system is mounted
     #[arg(long, default_value = "/dev/binderfs", global = true)]

@@ -13,6 +13,7 @@
 #include "actor.h"
 #include "caps.h"
 #include "runner.h"
+#include "tests/version.h"
 
 static struct test *tests;
 static struct test **last = &tests;
@@ -223,6 +224,7 @@ int main(int argc, char **argv)
 	FILE *json = NULL;
 	int letter;
 
+	version_if_asked(argc, argv);
 	while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		set_option(letter);
 	if (optind < argc)
