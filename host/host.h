@@ -299,6 +299,8 @@ struct host_txn_failure {
 	bool is_reply;
 	u32 code, flags;
 	u64 data_size; /* bytes */
+	u32 id;	       /* of the transaction */
+	s32 reason;    /* errno of the extended error, negative; 0: none */
 };
 static inline void host_notify_txn_failure(const struct host_txn_failure *failure);
 

@@ -503,6 +503,8 @@ static void notify_system(const struct send *s)
 		.code = s->tr->code,
 		.flags = s->tr->flags,
 		.data_size = s->tr->data_size,
+		.id = s->debug_id,
+		.reason = s->why.err,
 	};
 
 	host_notify_txn_failure(&failure);

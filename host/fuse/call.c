@@ -19,6 +19,7 @@ bool call_begin(struct host_thread *thread, const struct request *request)
 	thread->stamp = expire_stamp();
 	thread->cmd = in->cmd;
 	thread->out_size = in->out_size;
+	thread->address = in->arg;
 	__builtin_memcpy(thread->arg, in + 1, in->in_size);
 	__builtin_memset(thread->arg + in->in_size, 0, HOST_ARG_SIZE - in->in_size);
 	return true;
@@ -43,6 +44,7 @@ void call_reply(struct host_thread *thread, int result)
 	u32 out_size = thread->out_size;
 	char data[HOST_ARG_SIZE];
 
+	trace_ioctl_done(thread->tid, result);
 	/* a failed call returns no data, except how much BINDER_WRITE_READ has consumed */
 	if (result < 0 && ABI_IOC_NR(thread->cmd) != ABI_IOC_NR(BINDER_WRITE_READ))
 		out_size = 0;

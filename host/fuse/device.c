@@ -14,6 +14,7 @@
 #include "caller.h"
 #include "congestion.h"
 #include "core.h"
+#include "events.h"
 #include "expire.h"
 #include "files.h"
 #include "helper.h"
@@ -180,6 +181,7 @@ static void begin_call(struct host_thread *thread)
 	struct open_file *file = thread->proc->file;
 
 	worker_begin_step(thread);
+	trace_ioctl(thread->cmd, thread->address);
 	finish_call(thread, binder_ioctl(binder_thread_of_host(thread), thread->cmd, thread->arg,
 					 file->nonblock), true);
 }
@@ -360,7 +362,7 @@ void device_interrupt(const struct request *request)
 	thread = park_interrupt(in->unique, &known);
 	if (thread)
 		resume_call(thread, RESUME_INTERRUPTED);
-	else if (!known && !later_has(in->unique))
+	else if (!events_interrupt(in->unique) && !known && !later_has(in->unique))
 		/* before its request or after the reply: the kernel repeats it */
 		session_reply_error(request->head->unique, EAGAIN);
 }

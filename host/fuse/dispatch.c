@@ -15,6 +15,7 @@
 #include "caller.h"
 #include "congestion.h"
 #include "device.h"
+#include "events.h"
 #include "later.h"
 #include "layout.h"
 #include "open_file.h"
@@ -34,6 +35,7 @@ struct handle {
 	struct entry *entry;
 	struct text text;
 	struct reader *reader;	/* of a report, in place of the text; or NULL */
+	struct events_reader *events;	/* of the stream of events; or NULL */
 	uid_t uid;		/* charged for it */
 };
 
@@ -173,22 +175,28 @@ static void do_rename2(const struct request *request)
 		rename_within(request, sizeof(*in), in->newdir);
 }
 
-/* False: no memory. */
-static bool begin_text(struct handle *handle)
+/* 0 or -errno. @uid: the user who opens the file. */
+static int begin_file(struct handle *handle, uid_t uid, uint32_t flags)
 {
 	const struct entry *entry = handle->entry;
 
+	if (entry->kind == ENTRY_EVENTS)
+		return events_open(uid, tree_root()->uid, &handle->events);
+	if (entry->kind != ENTRY_TEXT || (flags & O_ACCMODE) == O_WRONLY)
+		return 0;
 	if (!entry->begin_report) {
 		entry->write_text(&handle->text, entry->arg);
-		return true;
+		return 0;
 	}
 	handle->reader = reader_new(entry, handle->text.account);
-	return handle->reader;
+	return handle->reader ? 0 : -ENOMEM;
 }
 
 static void free_handle(struct handle *handle)
 {
 	reader_free(handle->reader);
+	if (handle->events)
+		events_close(handle->events);
 	text_free(&handle->text);
 	tree_put(handle->entry);
 	users_discharge(handle->uid, USER_HANDLES);
@@ -201,6 +209,7 @@ static void open_handle(const struct request *request, struct entry *entry)
 	struct fuse_open_out out = { .open_flags = FOPEN_DIRECT_IO };
 	struct handle *handle = NULL;
 	uid_t uid = caller_charged_uid((pid_t)request->head->pid, request->head->uid);
+	int error;
 
 	if (users_charge(uid, USER_HANDLES)) {
 		handle = calloc(1, sizeof(*handle));
@@ -217,10 +226,12 @@ static void open_handle(const struct request *request, struct entry *entry)
 	handle->text.account = users_account(uid);
 	if (entry->kind == ENTRY_DIR)
 		out.open_flags = 0;
-	if (entry->kind == ENTRY_TEXT && (in->flags & O_ACCMODE) != O_WRONLY &&
-	    !begin_text(handle)) {
+	if (entry->kind == ENTRY_EVENTS)
+		out.open_flags |= FOPEN_NONSEEKABLE | FOPEN_STREAM;
+	error = begin_file(handle, request->head->uid, in->flags);
+	if (error) {
 		free_handle(handle);
-		reply_status(request, -ENOMEM);
+		reply_status(request, error);
 		return;
 	}
 	out.fh = (uintptr_t)handle;
@@ -300,6 +311,10 @@ static void do_read(const struct request *request)
 		reply_status(request, -EINVAL);
 		return;
 	}
+	if (handle->events) {
+		events_read(handle->events, request);
+		return;
+	}
 	if (handle->reader) {
 		reader_read(handle->reader, request);
 		return;
@@ -318,6 +333,10 @@ static void do_write(const struct request *request)
 	char word[16] = "";
 	int error = -EINVAL;
 
+	if (!is_device(request) && handle->events) {
+		events_write(handle->events, request);
+		return;
+	}
 	if (!is_device(request) && handle->entry->kind == ENTRY_TEXT && handle->entry->command &&
 	    in->size < sizeof(word) && request->body_size >= sizeof(*in) + in->size) {
 		memcpy(word, in + 1, in->size);
@@ -387,9 +406,13 @@ static void do_ioctl(const struct request *request)
 static void do_poll(const struct request *request)
 {
 	static const struct fuse_poll_out always = { .revents = POLLIN | POLLOUT };
+	const struct fuse_poll_in *in = request->body;
+	const struct handle *handle = (struct handle *)(uintptr_t)in->fh;
 
 	if (is_device(request))
 		device_poll(request);
+	else if (handle->events)
+		events_poll(handle->events, request);
 	else
 		session_reply(request->head->unique, &always, sizeof(always));
 }

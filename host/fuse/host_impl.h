@@ -8,6 +8,7 @@
 
 #include "caller.h"
 #include "clock.h"
+#include "events.h"
 #include "files.h"
 #include "locks.h"
 #include "log.h"
@@ -18,6 +19,7 @@
 #include "stages.h"
 #include "switches.h"
 #include "text.h"
+#include "trace_events.h"
 #include "worker.h"
 
 #include <stdlib.h>
@@ -402,13 +404,14 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
 	va_end(args);
 }
 
-/* Only a kernel can provide a generic netlink family. */
+/* Only a kernel can provide a generic netlink family; the stream of events has it instead. */
 static inline void host_notify_txn_failure(const struct host_txn_failure *failure)
 {
-	(void)failure;
+	if (events_wanted(EVENT_FAILED))
+		trace_failed(failure);
 }
 
-/* ---- measure.h; the daemon has no tracepoints (trace.h) ---- */
+/* ---- measure.h ---- */
 
 #define host_is_counting_locks host_is_counting_locks
 static inline bool host_is_counting_locks(void)
@@ -461,13 +464,16 @@ static inline void host_global_unlock(void)
 #define host_trace_stages_wanted host_trace_stages_wanted
 static inline bool host_trace_stages_wanted(void)
 {
-	return __builtin_expect(atomic_load_explicit(&switch_stages, memory_order_acquire), 0);
+	return __builtin_expect(atomic_load_explicit(&switch_stages, memory_order_acquire), 0) ||
+	       events_wanted(EVENT_STAGE);
 }
 
 #define host_trace_stage host_trace_stage
 static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, s32 pid, s32 tid)
 {
-	stages_record(stage, id, answers, pid, tid);
+	if (atomic_load_explicit(&switch_stages, memory_order_acquire))
+		stages_record(stage, id, answers, pid, tid);
+	trace_stage(stage, id, answers, pid, tid);
 }
 
 #endif

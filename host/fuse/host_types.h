@@ -121,6 +121,7 @@ struct host_thread {
 	bool interrupted;		/* an INTERRUPT came while the call was not parked */
 	u32 cmd;			/* of the present call */
 	u32 out_size;
+	u64 address;			/* of its argument in the caller's memory */
 	u64 unique;			/* the kernel's number of the request */
 	u64 deadline_ns;		/* of the wait; 0: none */
 	u32 stamp;			/* the period of its begin (expire.h) */

@@ -192,6 +192,8 @@ static bool add_texts(void)
 		error |= add_text(logs, reports[i]);
 	for (size_t i = 0; logs && i < sizeof(measures) / sizeof(measures[0]); i++)
 		error |= add_text(logs, measures[i]);
+	if (logs)
+		error |= tree_add(logs, "events", ENTRY_EVENTS, 0600, NULL, NULL);
 	logs_proc = logs ? add_dir(logs, "proc") : NULL;
 	return dir && logs_proc && !error;
 }

@@ -34,6 +34,7 @@ static time_t start_time;
 static const mode_t kind_modes[] = {
 	[ENTRY_DIR] = S_IFDIR,
 	[ENTRY_TEXT] = S_IFREG,
+	[ENTRY_EVENTS] = S_IFREG,
 	[ENTRY_CONTROL] = S_IFREG,
 	[ENTRY_DEVICE] = S_IFREG,
 };

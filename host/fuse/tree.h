@@ -26,7 +26,7 @@ struct binder_context;
 struct binder_report;
 struct text;
 
-enum entry_kind { ENTRY_DIR, ENTRY_TEXT, ENTRY_CONTROL, ENTRY_DEVICE };
+enum entry_kind { ENTRY_DIR, ENTRY_TEXT, ENTRY_EVENTS, ENTRY_CONTROL, ENTRY_DEVICE };
 
 struct entry {
 	struct entry *parent;

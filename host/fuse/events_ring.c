@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ring of events.
+ *
+ * A writer draws a number from a counter, which selects the slot, and claims the slot: it changes
+ * the slot's state, its first word, from that of a complete record to that of an unfinished one. If
+ * another writer is still at work there, since the ring was filled once while that thread did not
+ * run, the event is dropped instead. So no record is ever a mixture of two. The last store makes
+ * the state that of the complete record with this number.
+ *
+ * A reader copies a record if the state is the wanted one before and after. A later state means
+ * that the ring has overtaken the reader. An earlier one means that the writer is at work, or has
+ * dropped its event: the reader stops there, and skips the record when that lasts.
+ *
+ * Numbers are never used twice, so whatever a late writer leaves in the ring is never what a later
+ * reader wants. That is why the memory can be given back without asking who is still writing.
+ */
+#include "events_ring.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define WORDS 8u
+#define STATE 0u	/* index of the word; those after it are words of the record */
+#define RING_BYTES ((size_t)EVENTS_SLOTS * WORDS * sizeof(u64))
+
+/* The words are atomic because a reader may copy them while they are written. */
+typedef _Atomic u64 slot_words[WORDS];
+
+static slot_words *ring;
+static _Atomic u64 next;
+
+/* States; 0: never written. */
+static u64 unfinished(u64 number)
+{
+	return 2 * number + 1;
+}
+
+static u64 complete(u64 number)
+{
+	return 2 * number + 2;
+}
+
+bool events_ring_start(void)
+{
+	void *memory;
+
+	if (ring)
+		return true;
+	memory = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return false;
+	ring = memory;
+	return true;
+}
+
+void events_ring_stop(void)
+{
+	if (ring)
+		madvise(ring, RING_BYTES, MADV_DONTNEED);
+}
+
+u64 events_ring_end(void)
+{
+	return atomic_load_explicit(&next, memory_order_acquire);
+}
+
+void events_ring_put(u64 now_ns, u32 kind, bool reply, s32 thread, const void *fields, size_t size)
+{
+	struct event_record record = {
+		.time_ns = now_ns,
+		.kind = (uint16_t)kind,
+		.reply = reply,
+		.thread = thread,
+	};
+	u64 number = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
+	_Atomic u64 *slot = ring[number % EVENTS_SLOTS];
+	u64 before = atomic_load_explicit(&slot[STATE], memory_order_relaxed);
+	u64 words[WORDS];
+
+	if (before % 2 || before > unfinished(number) ||
+	    !atomic_compare_exchange_strong_explicit(&slot[STATE], &before, unfinished(number),
+						     memory_order_relaxed, memory_order_relaxed))
+		return;
+	atomic_thread_fence(memory_order_release);
+	memcpy(record.words, fields, size);
+	memcpy(words, &record, sizeof(words));
+	for (u32 i = 1; i < WORDS; i++)
+		atomic_store_explicit(&slot[i], words[i], memory_order_relaxed);
+	atomic_store_explicit(&slot[STATE], complete(number), memory_order_release);
+}
+
+enum found { FOUND, OVERWRITTEN, UNFINISHED };
+
+static enum found copy_one(u64 number, struct event_record *record)
+{
+	_Atomic u64 *slot = ring[number % EVENTS_SLOTS];
+	u64 state = atomic_load_explicit(&slot[STATE], memory_order_acquire);
+	u64 words[WORDS];
+
+	if (state != complete(number))
+		return state > complete(number) ? OVERWRITTEN : UNFINISHED;
+	words[0] = number;
+	for (u32 i = 1; i < WORDS; i++)
+		words[i] = atomic_load_explicit(&slot[i], memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&slot[STATE], memory_order_relaxed) != state)
+		return OVERWRITTEN;
+	memcpy(record, words, sizeof(*record));
+	return FOUND;
+}
+
+/* May the reader go on behind an event that is not finished? */
+static bool has_stalled(struct events_position *position, u64 now_ns)
+{
+	if (!position->stalled_ns)
+		position->stalled_ns = now_ns;
+	return now_ns - position->stalled_ns > EVENTS_STALL_NS;
+}
+
+static void tell_lost(struct events_position *position, u64 now_ns, struct event_record *record)
+{
+	*record = (struct event_record){
+		.number = position->number,
+		.time_ns = now_ns,
+		.kind = EVENT_LOST,
+		.lost.count = position->lost,
+	};
+	position->lost = 0;
+}
+
+size_t events_ring_copy(struct events_position *position, u64 now_ns, struct event_record *records,
+			size_t room)
+{
+	u64 end = events_ring_end();
+	size_t count = 0;
+
+	if (end - position->number > EVENTS_SLOTS) {
+		position->lost += end - EVENTS_SLOTS - position->number;
+		position->number = end - EVENTS_SLOTS;
+		position->stalled_ns = 0;
+	}
+	/* room for the event and for a record of those that are missing before it */
+	while (position->number < end && count + 1 < room) {
+		struct event_record record;
+		enum found found = copy_one(position->number, &record);
+
+		if (found == UNFINISHED && !has_stalled(position, now_ns))
+			break;
+		position->stalled_ns = 0;
+		position->number++;
+		if (found != FOUND) {
+			position->lost++;
+		} else if (position->mask & (1u << record.kind)) {
+			if (position->lost)
+				tell_lost(position, now_ns, &records[count++]);
+			records[count++] = record;
+		}
+	}
+	if (position->lost && count < room)
+		tell_lost(position, now_ns, &records[count++]);
+	return count;
+}

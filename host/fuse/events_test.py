@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The stream of events of the daemon, binder_logs/events (events_abi.h)."""
+import collections
+import contextlib
+import errno
+import os
+import select
+import signal
+import struct
+import sys
+import threading
+
+from binder_client import Client
+from daemon_test import (NAME, Daemon, assert_served, child, expect_error, main, run_child, server,
+                         tests_in, until)
+
+RECORD = struct.Struct("<QQHHi40s")
+KINDS = """header idle lost ioctl ioctl_done write_done read_done wait command return txn
+           txn_received txn_freed buffer_allocated buffer_freed buffer_failed buffer_outdated
+           node_to_ref ref_to_node ref_to_ref file_sent file_received failed stage""".split()
+KIND = {name: number for number, name in enumerate(KINDS)}
+TXN = struct.Struct("<IIiiiiIII4x")
+BUFFER = struct.Struct("<QQQI12x")
+HEADER = struct.Struct("<6I16x")
+FAILED = struct.Struct("<IIiiiiiIII")
+BR_FAILED_REPLY, BR_DEAD_REPLY = 0x7211, 0x7205
+UNPRIVILEGED = 65534
+
+Event = collections.namedtuple("Event", "number time_ns kind reply thread fields")
+
+
+class Events:
+    """One open of the file."""
+
+    def __init__(self, daemon, kinds=None, flags=0):
+        self.fd = os.open(daemon.path("binder_logs/events"), os.O_RDWR | os.O_CLOEXEC | flags)
+        if kinds is not None:
+            os.write(self.fd, hex(sum(1 << KIND[kind] for kind in kinds)).encode())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.fd)
+
+    def read(self, size=1 << 17):
+        data = os.read(self.fd, size)
+        assert len(data) % RECORD.size == 0 and data, len(data)
+        return [Event(number, time_ns, KINDS[kind], reply, thread, fields)
+                for number, time_ns, kind, reply, thread, fields in RECORD.iter_unpack(data)]
+
+    def read_until(self, enough):
+        """All events up to a read after which enough(events) holds."""
+        found = []
+        while not enough(found):
+            found += [event for event in self.read() if event.kind not in ("header", "idle")]
+        return found
+
+
+def of_kind(events, *kinds):
+    return [event for event in events if event.kind in kinds]
+
+
+def the_header_describes_the_stream(directory):
+    with Daemon(directory) as daemon, Events(daemon) as events:
+        first = events.read()[0]
+        assert first.kind == "header"
+        magic, version, size, slots, clock, kinds = HEADER.unpack(first.fields)
+        assert (magic, version, size, clock) == (0x56454241, 1, 64, 1), first
+        assert slots == 131072 and kinds == len(KINDS), first
+
+
+def a_call_is_seen_from_its_start_to_its_end(directory):
+    with Daemon(directory) as daemon, server(daemon.path("binder")) as server_pid:
+        client = Client(daemon.path("binder"))
+        with Events(daemon) as events:
+            assert client.call(b"x" * 123) == b"x" * 123
+            seen = events.read_until(lambda found: len(of_kind(found, "buffer_freed")) == 2)
+        client.close()
+    call, reply = of_kind(seen, "txn")
+    call_id, node, from_proc, from_thread, to_proc, _, code, flags, is_reply = TXN.unpack(
+        call.fields)
+    assert (from_proc, from_thread, to_proc) == (os.getpid(), os.getpid(), server_pid)
+    assert node and (code, flags, is_reply) == (1, 0, 0)
+    reply_id, node, from_proc, _, to_proc, to_thread, _, _, is_reply = TXN.unpack(reply.fields)
+    assert (from_proc, to_proc, to_thread) == (server_pid, os.getpid(), os.getpid())
+    assert is_reply and not node
+    assert call.thread == os.getpid() and reply.thread == server_pid
+    for number, order in ((call_id, ["txn", "buffer_allocated", "txn_received", "buffer_freed",
+                                     "txn_freed"]),
+                          (reply_id, ["txn", "buffer_allocated", "txn_received", "txn_freed",
+                                      "buffer_freed"])):
+        steps = [event for event in of_kind(seen, *order)
+                 if (BUFFER.unpack(event.fields)[3] if event.kind.startswith("buffer")
+                     else TXN.unpack(event.fields)[0]) == number]
+        assert [event.kind for event in steps] == order, steps
+        assert [event.time_ns for event in steps] == sorted(event.time_ns for event in steps)
+        assert BUFFER.unpack(steps[1].fields)[:3] == (123, 0, 0)
+    assert of_kind(seen, "ioctl")[0].thread == os.getpid()
+    assert of_kind(seen, "ioctl_done") and of_kind(seen, "wait") and of_kind(seen, "stage")
+    commands = {struct.unpack_from("<I", event.fields)[0] for event in of_kind(seen, "command")}
+    assert {0x40406300, 0x40406301, 0x40086303} <= commands, commands
+
+
+def a_failure_has_its_reason(directory):
+    with Daemon(directory) as daemon:
+        client = Client(daemon.path("binder"))
+        with Events(daemon, ["failed"]) as events:
+            with contextlib.suppress(RuntimeError):
+                client.call(b"no context manager")
+            failed = events.read_until(lambda found: found)
+            assert [event.kind for event in failed] == ["failed"]
+            _, error, reason, pid, tid, *_, size = FAILED.unpack(failed[0].fields)
+        client.close()
+    assert (error, reason) == (BR_DEAD_REPLY, -errno.EINVAL), failed
+    assert (pid, tid, size) == (os.getpid(), os.getpid(), 18), failed
+
+
+def only_root_and_the_owner_may_open(directory):
+    def refused():
+        expect_error(errno.EACCES, os.open, daemon.path("binder_logs/events"), os.O_RDONLY)
+
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
+        os.chmod(directory, 0o755)
+        run_child(refused, uid=UNPRIVILEGED)
+        os.chmod(daemon.path("binder_logs/events"), 0o666)
+        run_child(refused, uid=UNPRIVILEGED)
+        assert_served(daemon)
+    with Daemon(directory, f"--uid={UNPRIVILEGED}") as daemon:
+        run_child(lambda: Events(daemon).read(), uid=UNPRIVILEGED)
+
+
+def readers_are_limited(directory):
+    with Daemon(directory) as daemon, contextlib.ExitStack() as stack:
+        for _ in range(16):
+            stack.enter_context(Events(daemon))
+        expect_error(errno.EMFILE, Events, daemon)
+        stack.close()
+        with Events(daemon) as events:
+            assert events.read()[0].kind == "header"
+
+
+def wrong_requests_are_refused(directory):
+    with Daemon(directory) as daemon, Events(daemon, flags=os.O_NONBLOCK, kinds=[]) as events:
+        for word in (b"", b"x", b"-1", b"0x1000000", b"1 2", b"0x" + b"0" * 40):
+            if word:
+                expect_error(errno.EINVAL, os.write, events.fd, word)
+        expect_error(errno.EINVAL, os.read, events.fd, 127)
+        assert [event.kind for event in events.read(128)] == ["header"]
+        expect_error(errno.EAGAIN, events.read)
+        expect_error(errno.ESPIPE, os.lseek, events.fd, 0, os.SEEK_SET)
+
+
+def a_read_without_events_returns_and_can_be_interrupted(directory):
+    with Daemon(directory) as daemon, Events(daemon, kinds=["txn"]) as events:
+        assert [event.kind for event in events.read()] == ["header"]
+        assert [event.kind for event in events.read()] == ["idle"]
+
+        def read_for_ever():
+            while True:
+                events.read()
+
+        with child(read_for_ever) as pid:
+            until(lambda: open(f"/proc/{pid}/wchan", encoding="ascii").read() not in ("", "0"))
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        assert [event.kind for event in events.read()] == ["idle"]
+
+
+def poll_tells_of_events(directory):
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
+        client = Client(daemon.path("binder"))
+        with Events(daemon, kinds=["txn"]) as events:
+            poll = select.poll()
+            poll.register(events.fd, select.POLLIN)
+            assert poll.poll(0)
+            events.read()
+            assert not poll.poll(0)
+            timer = threading.Timer(0.05, client.call, [b"x"])
+            timer.start()
+            assert poll.poll(20000)
+            timer.join()
+            assert {event.kind for event in events.read()} == {"txn"}
+        client.close()
+
+
+def each_reader_has_its_own_position_and_kinds(directory):
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
+        client = Client(daemon.path("binder"))
+        with Events(daemon, kinds=["txn"]) as early:
+            client.call(b"x")
+            with Events(daemon, kinds=["txn_received"]) as late:
+                client.call(b"x")
+                first = early.read_until(lambda found: len(found) == 4)
+                second = late.read_until(lambda found: len(found) == 2)
+        client.close()
+    assert {event.kind for event in first} == {"txn"}
+    assert {event.kind for event in second} == {"txn_received"}
+    ids = [TXN.unpack(event.fields)[0] for event in first]
+    assert [TXN.unpack(event.fields)[0] for event in second] == ids[2:]
+
+
+def what_a_slow_reader_misses_is_counted_and_memory_is_given_back(directory):
+    def resident():
+        with open(f"/proc/{daemon.server_pid()}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * 4096
+
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
+        client = Client(daemon.path("binder"))
+        client.call(b"")
+        before = resident()
+        with Events(daemon) as events:
+            client.call(b"")
+            last = events.read_until(lambda found: found)[-1]
+            for _ in range(131072 // 28):
+                client.call(b"")
+            lost, *rest = events.read()
+            assert resident() - before > 6 << 20, (before, resident())
+        until(lambda: resident() - before < 4 << 20)
+        client.close()
+    assert lost.kind == "lost", lost
+    count = struct.unpack_from("<Q", lost.fields)[0]
+    assert rest[0].number == last.number + 1 + count, (last, lost, rest[0])
+    assert not of_kind(rest, "lost")
+    assert [event.number for event in rest] == list(range(rest[0].number,
+                                                          rest[0].number + len(rest)))
+
+
+def a_reader_that_stops_reading_delays_no_call(directory):
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
+        def open_and_stop():
+            Events(daemon).read()
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+        with child(open_and_stop) as pid:
+            until(lambda: open(f"/proc/{pid}/stat", encoding="ascii").read().split()[2] == "T")
+            for _ in range(20):
+                assert_served(daemon, within_s=60)
+        assert_served(daemon, within_s=60)
+
+
+if __name__ == "__main__":
+    sys.exit(main(tests_in(globals()), NAME + "-events"))
