@@ -11,6 +11,7 @@ pub mod durations;
 mod alloc;
 mod cell;
 mod chart;
+mod cores;
 mod daemon;
 mod document;
 mod figures;
@@ -29,6 +30,8 @@ use std::process::ExitCode;
 pub enum Command {
     /// Round trips and throughput of Binder and of other IPC, by pairs and by size
     Throughput(throughput::Arguments),
+    /// What more processors bring, and where their time goes
+    Cores(cores::Arguments),
     /// A call that adds two integers, through the framework and raw
     Addints(addints::Arguments),
     /// Where the time of a round trip goes, stage by stage
@@ -45,6 +48,7 @@ pub enum Command {
 pub fn run(context: &Context, command: &Command) -> Result<ExitCode> {
     match command {
         Command::Throughput(arguments) => throughput::run(context, arguments),
+        Command::Cores(arguments) => cores::run(context, arguments),
         Command::Addints(arguments) => addints::run(context, arguments),
         Command::Stages(arguments) => stages::run(context, arguments),
         Command::Alloc(arguments) => alloc::run(context, arguments),
