@@ -4,9 +4,14 @@
 # the others are made by the programs that people use, and are skipped where those are missing.
 TESTS += containers:namespaces
 LONG_TESTS += containers:bwrap containers:podman containers:rootless containers:docker \
-	containers:lxc containers:systemd-nspawn containers:waydroid
+	containers:lxc containers:systemd-nspawn containers:waydroid containers:waydroid-module
 
 containers.needs := all
 containers.run = timeout 600 tests/containers/run $(variant)
 # Waydroid's own package, of Debian's newest suite, is fetched and unpacked, not installed.
 containers.waydroid.run = timeout 600 tests/containers/waydroid
+# The same in a virtual machine whose kernel has the module, where Waydroid makes the devices.
+containers.waydroid-module.needs := module-6.12
+containers.waydroid-module.run = tests/containers/waydroid --fetch && vm/run --kernel 6.12 \
+	--memory 2048 --timeout 600 -- sh -c \
+	'insmod $(BUILD)/module/6.12/anybinder.ko && exec tests/containers/waydroid --module'
