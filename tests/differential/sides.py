@@ -87,6 +87,8 @@ SIDES = {
     "ref612": lambda jobs, out: play_in_vm("6.12", "ref", jobs, out),
     "stock": lambda jobs, out: play_in_vm("6.1", "stock", jobs, out),
     "module": lambda jobs, out: play_in_vm("newest", "module", jobs, out),
+    # make vm-rust: the C driver and the Rust driver on one kernel.
+    "c": lambda jobs, out: play_in_vm("rust-none", "ref", jobs, out),
     "rust": lambda jobs, out: play_in_vm("rust", "builtin", jobs, out),
     "module612": lambda jobs, out: play_in_vm("6.12", "module", jobs, out),
     "module61": lambda jobs, out: play_in_vm("6.1", "module", jobs, out),
