@@ -12,13 +12,22 @@ URGENT = "fifo:99"
 # holds a lock waits long for the processor.
 LOAD_NICE = -10
 CALM_MS = 500
-ROUND_LIMIT_S = 400
+# The clock jumps to the next timer whenever the guest is idle, also while it waits for a file of
+# the host: on a busy host minutes pass for it while a program is loaded. Something that never
+# sleeps, of the lowest priority there is, makes its time a number of instructions.
+NEVER_IDLE = "(while :; do :; done) & chrt --idle --pid 0 $! && "
+# Of guest time: a part of a round that takes longer hangs, however busy the host is.
+PART_LIMIT_S = 60
+# Of wall time, in which a busy host executes that many instructions.
+ROUND_LIMIT_S = 1800
 
 
-def round_of(label, duration_ms):
+def round_of(label, number, duration_ms):
     """A shell command: clients undisturbed, then under reclaim; prints a document for each."""
-    common = f"{ANYBINDER} --json bench alloc --device '{label}=/dev/binder' --server-sched fifo:98"
-    return (f"{common} --no-reclaim --load 0 --duration-ms {CALM_MS} && "
+    common = (f"timeout --verbose -k 5 {PART_LIMIT_S} {ANYBINDER} --json bench alloc "
+              f"--device '{label}=/dev/binder' --server-sched fifo:98")
+    return (f"read -r up _ </proc/uptime && echo '{label}: round {number} begins at guest second' "
+            f"$up >&2 && {common} --no-reclaim --load 0 --duration-ms {CALM_MS} && "
             f"{common} --load-nice {LOAD_NICE} --duration-ms {duration_ms}")
 
 
@@ -36,7 +45,8 @@ def measure(name, kernel, driver, rounds, duration_ms):
     """Boots once; returns the runs of @rounds rounds: (undisturbed, under reclaim)."""
     label = f"{driver} {kernel}"
     print(f"{label} ...", file=sys.stderr, flush=True)
-    script = " && ".join([round_of(label, duration_ms)] * rounds)
+    script = NEVER_IDLE + " && ".join(
+        round_of(label, number + 1, duration_ms) for number in range(rounds))
     text = vm.boot(
         f"{name}: {label}", kernel,
         ["--driver", driver, "--icount", "--append", "preempt=full",
