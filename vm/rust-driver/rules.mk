@@ -5,12 +5,17 @@
 VM_RUST_SEEDS ?= 200
 VM_RUST_BENCH ?=
 
-.PHONY: vm-rust
+.PHONY: vm-rust vm-rust-run
 ## vm-rust: the Rust driver, the C driver and the module on one kernel, which is built if needed
-vm-rust: $(BIN)/anybinder-conformance $(BIN)/anybinder-differential $(BIN)/anybinder $(BIN)/bench-ipc \
-		build/vm/init
+vm-rust:
+	@scripts/setup build test vm
+	@$(MAKE) --no-print-directory vm-rust-run
+
+# Each stage says what it does and keeps its results; an interrupted run continues.
+vm-rust-run: $(BIN)/anybinder-conformance $(BIN)/anybinder-differential $(BIN)/anybinder \
+		$(BIN)/bench-ipc build/vm/init
 	vm/rust-driver/kernel
 	vm/ref rust-none
 	$(Q)$(MAKE) --no-print-directory module KVER=rust-none
-	vm/rust-driver/compare $(VM_RUST_SEEDS)
-	bench/vm/rust $(VM_RUST_BENCH)
+	vm/rust-driver/compare $(VM_RUST_SEEDS); found=$$?; \
+		bench/vm/rust $(VM_RUST_BENCH) && exit $$found
