@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A service or a client of libgbinder, at the ApiLevel that /etc/gbinder.conf sets.
+"""A service or a client of libgbinder, at the ApiLevel that /etc/gbinder.conf sets; of HIDL with
+$DEVICE /dev/hwbinder, where NAME is INTERFACE/INSTANCE.
 
   gbinder_client.py serve NAME    adds NAME, prints "added", and answers code 1 with twice an int32
   gbinder_client.py use NAME...   lists and finds each, calls each +NAME; prints "works"
@@ -8,13 +9,15 @@
   gbinder_client.py watch NAME    prints "watching", then "registered" each time NAME is registered
 """
 import ctypes
+import os
 import sys
 
 import gbinder
 from gi.repository import GLib
 
 INTERFACE = "anybinder.test.IDouble"
-DEVICE = "/dev/binder"
+DEVICE = os.environ.get("DEVICE", "/dev/binder")
+IS_HIDL = "hwbinder" in DEVICE
 
 
 def fail(why):
@@ -28,6 +31,8 @@ def answer(obj):
         status, value = request.init_reader().read_int32()
         if code != 1 or not status:
             return None, -1
+        if IS_HIDL:
+            reply.append_int32(0)
         reply.append_int32(2 * value)
         return reply, 0
     return handler
@@ -42,8 +47,11 @@ def manager():
 
 def serve(name):
     services = manager()
+    interface = INTERFACE
+    if IS_HIDL:
+        interface, name = name.split("/", 1)
     obj = []
-    obj.append(services.new_local_object(INTERFACE, answer(obj)))
+    obj.append(services.new_local_object(interface, answer(obj)))
     status = services.add_service_sync(name, obj[0])
     if status != 0:
         fail(f"add_service_sync returns {status}")
@@ -63,13 +71,16 @@ def use(*arguments):
             fail(f"{name}: get_service_sync returns {remote}, {status}")
         if name == argument:
             continue
-        client = gbinder.Client(remote, INTERFACE)
+        client = gbinder.Client(remote, name.split("/")[0] if IS_HIDL else INTERFACE)
         request = client.new_request()
         request.append_int32(21)
         reply, status = client.transact_sync_reply(1, request)
         if status != 0:
             fail(f"{name}: the call returns {status}")
-        value = reply.init_reader().read_int32()[1]
+        reader = reply.init_reader()
+        if IS_HIDL and reader.read_int32()[1] != 0:
+            fail(f"{name}: the reply begins with a failure")
+        value = reader.read_int32()[1]
         if value != 42:
             fail(f"{name}: the answer is {value}")
     print("works", flush=True)
@@ -96,6 +107,8 @@ def watch(name):
     add.restype = ctypes.c_ulong
     add.argtypes = [ctypes.c_void_p, ctypes.c_char_p, handler_type, ctypes.c_void_p]
     services = library.gbinder_servicemanager_new(DEVICE.encode())
+    # HIDL is asked for an interface, and told each instance.
+    name = name.split("/")[0] if IS_HIDL else name
     if not services or not add(services, name.encode(), handler, None):
         fail("no handler was added")
     print("watching", flush=True)

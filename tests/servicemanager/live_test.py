@@ -15,14 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
-TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(TOP / "host/fuse"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "host/fuse"))
 import binder_client as raw    # pylint: disable=wrong-import-position
+from harness import Manager, child, run, run_tests, until    # pylint: disable=wrong-import-position
 from parcels import CODES, LEVELS, Parcel, Reply    # pylint: disable=wrong-import-position
 
-ANYBINDER = os.path.abspath(sys.argv[1])
 NAME = "anybinder.test"
 TF_ONE_WAY, TF_STATUS_CODE = 1, 8
 BR_INCREFS, BR_ACQUIRE = 0x80107207, 0x80107208
@@ -120,71 +118,6 @@ class Client(raw.Client):
         return Reply(self.level, self.received.pop(0)) if self.received else None
 
 
-class Manager:
-    """A daemon and its service manager."""
-
-    def __init__(self, *options):
-        self.options = options
-
-    def __enter__(self):
-        self.directory = tempfile.mkdtemp(prefix="servicemanager-")
-        os.chmod(self.directory, 0o755)
-        self.command = [ANYBINDER, "--mount", f"{self.directory}/mount", "--state-dir",
-                        f"{self.directory}/state"]
-        text = subprocess.run([*self.command, "up", "--mode", "0666", "--managers",
-                               "binder,vndbinder", *self.options], check=True, text=True,
-                              stdout=subprocess.PIPE).stdout
-        words = text.splitlines()[1].split()
-        self.pid = int(words[words.index("manager") + 1])
-        return self
-
-    def path(self, device="binder"):
-        return f"{self.directory}/mount/{device}"
-
-    def log(self):
-        logs = pathlib.Path(self.directory, "state").glob("*manager.log")
-        return "".join(log.read_text() for log in logs)
-
-    def memory_kib(self):
-        with open(f"/proc/{self.pid}/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * 4
-
-    def __exit__(self, *_):
-        subprocess.run([*self.command, "down"], check=True, stdout=subprocess.DEVNULL)
-        subprocess.run(["rm", "-rf", self.directory], check=True)
-
-
-def child(function, *arguments, uid=None):
-    """Runs it in a process of its own; returns its pid and a pipe that it writes to."""
-    ready, notify = os.pipe()
-    pid = os.fork()
-    if pid:
-        os.close(notify)
-        return pid, ready
-    status = 1
-    try:
-        os.close(ready)
-        signal.alarm(250)
-        if uid is not None:
-            os.setgroups([])
-            os.setgid(uid)
-            os.setuid(uid)
-        function(notify, *arguments)
-        status = 0
-    except BaseException:    # pylint: disable=broad-except
-        traceback.print_exc()
-    os._exit(status)
-
-
-def wait(pid, ready):
-    os.close(ready)
-    assert os.waitpid(pid, 0)[1] == 0, "the client failed"
-
-
-def run(function, *arguments, uid=None):
-    wait(*child(function, *arguments, uid=uid))
-
-
 def serve(notify, path, level, name):
     client = Client(path, level)
     assert client.add(name) == 0
@@ -203,13 +136,6 @@ def service(path, level, name=NAME):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         os.close(ready)
-
-
-def until(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "did not happen in time"
-        time.sleep(0.01)
 
 
 def use_all(_, path, level):
@@ -486,10 +412,10 @@ def test_commands_beside_a_foreign_service_manager(manager):
         assert os.read(ready, 1) == b"x"
         for command in (("list",), ("ping", "foreign")):
             done = subprocess.run([*manager.command, *command, "--device", "hwbinder"],
-                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   check=False)
-            assert f"is one of {name}" in done.stdout and done.returncode == 0, done.stdout
-            assert "foreign" in done.stdout.splitlines()[-1], done.stdout
+            assert f"is one of {name}" in done.stderr and done.returncode == 0, done
+            assert "foreign" in done.stdout.splitlines()[-1], done
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         os.close(ready)
@@ -518,28 +444,5 @@ def test_rules(manager):
     del manager
 
 
-def main():
-    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
-    wanted = os.environ.get("TEST")
-    passed = failed = 0
-    with Manager() as manager:
-        for name, test in tests:
-            if wanted and wanted != name:
-                continue
-            begin = time.monotonic()
-            try:
-                # The service manager remembers what level a process has.
-                run(lambda _, test=test: test(manager))
-                passed += 1
-                word = "ok    "
-            except AssertionError:
-                failed += 1
-                word = "FAILED"
-            print(f"{word} {name} ({time.monotonic() - begin:.1f} s)", flush=True)
-        os.kill(manager.pid, 0)
-    print(f"servicemanager: {passed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests("servicemanager", globals(), Manager()))

@@ -33,7 +33,7 @@ pub struct ManagerOptions {
     pub policy: Option<PathBuf>,
 
     /// The Android API level (28 to 37; 35-r1, 35-r6, 35-r20) of calls that could be of several,
-    /// on every device or on one [default: 36]
+    /// on every device or on one, or hidl [default: 36; hidl on hwbinder]
     #[arg(long, value_name = "[DEVICE=]LEVEL")]
     pub level: Vec<String>,
 

@@ -41,6 +41,15 @@ pub struct TransactionData {
     pub offsets: u64,
 }
 
+/// A transaction with buffers beside its data (BC_*_SG).
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct TransactionDataSg {
+    pub transaction: TransactionData,
+    /// The sizes of all buffers, each rounded up to a multiple of 8.
+    pub buffers_size: u64,
+}
+
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct FlatObject {
@@ -60,11 +69,13 @@ pub struct NodeInfoForRef {
 }
 
 const TRANSACTION_SIZE: usize = size_of::<TransactionData>();
+const TRANSACTION_SG_SIZE: usize = size_of::<TransactionDataSg>();
 const POINTER_COOKIE: usize = 16;
 
 pub const BINDER_WRITE_READ: u32 = number(READ | WRITE, b'b', 1, size_of::<WriteRead>());
 pub const BINDER_SET_MAX_THREADS: u32 = number(WRITE, b'b', 5, 4);
 pub const BINDER_SET_CONTEXT_MGR: u32 = number(WRITE, b'b', 7, 4);
+pub const BINDER_THREAD_EXIT: u32 = number(WRITE, b'b', 8, 4);
 pub const BINDER_VERSION: u32 = number(READ | WRITE, b'b', 9, 4);
 pub const BINDER_GET_NODE_INFO_FOR_REF: u32 =
     number(READ | WRITE, b'b', 12, size_of::<NodeInfoForRef>());
@@ -83,11 +94,17 @@ pub const BC_ENTER_LOOPER: u32 = number(0, b'c', 12, 0);
 pub const BC_REQUEST_DEATH_NOTIFICATION: u32 = number(WRITE, b'c', 14, 12);
 pub const BC_CLEAR_DEATH_NOTIFICATION: u32 = number(WRITE, b'c', 15, 12);
 pub const BC_DEAD_BINDER_DONE: u32 = number(WRITE, b'c', 16, 8);
+pub const BC_TRANSACTION_SG: u32 = number(WRITE, b'c', 17, TRANSACTION_SG_SIZE);
+pub const BC_REPLY_SG: u32 = number(WRITE, b'c', 18, TRANSACTION_SG_SIZE);
 
 pub const BR_TRANSACTION: u32 = number(READ, b'r', 2, TRANSACTION_SIZE);
+pub const BR_REPLY: u32 = number(READ, b'r', 3, TRANSACTION_SIZE);
+pub const BR_DEAD_REPLY: u32 = number(0, b'r', 5, 0);
 pub const BR_INCREFS: u32 = number(READ, b'r', 7, POINTER_COOKIE);
 pub const BR_ACQUIRE: u32 = number(READ, b'r', 8, POINTER_COOKIE);
 pub const BR_DEAD_BINDER: u32 = number(READ, b'r', 15, 8);
+pub const BR_FAILED_REPLY: u32 = number(0, b'r', 17, 0);
+pub const BR_FROZEN_REPLY: u32 = number(0, b'r', 18, 0);
 
 pub const TF_ONE_WAY: u32 = 0x01;
 /// The data of a reply is an int32 status.
@@ -104,6 +121,9 @@ mod tests {
         assert_eq!(BC_REQUEST_DEATH_NOTIFICATION, 0x400c_630e);
         assert_eq!(BR_TRANSACTION, 0x8040_7202);
         assert_eq!(BR_DEAD_BINDER, 0x8008_720f);
+        assert_eq!(BC_TRANSACTION_SG, 0x4048_6311);
+        assert_eq!(BC_REPLY_SG, 0x4048_6312);
+        assert_eq!((BR_DEAD_REPLY, BR_FAILED_REPLY), (0x7205, 0x7211));
         assert_eq!(payload_size(BR_TRANSACTION), 64);
     }
 }

@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The process: a thread for each device, and the signals.
-use crate::abi::{self, TransactionData};
-use crate::driver::{Driver, Event};
-use crate::level::Level;
-use crate::manager::{Manager, Settings, Transaction};
+//! The process: a server for each device, and the signals.
+use crate::driver::Driver;
+use crate::level::{Level, Protocol};
+use crate::manager::{Manager, Settings};
 use crate::policy::Policy;
-use crate::registry::Caller;
-use crate::reply::Reply;
-use rsbinder::StatusCode;
+use crate::server::Server;
 use rsbinder_tools::notify::Notifier;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
-
-/// How often the clients of lazy services are counted, as in AOSP's service manager.
-const CLIENTS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// What to serve, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Names and paths of the devices, and the level of calls that could be of several.
-    pub devices: Vec<(String, PathBuf, Level)>,
+    /// Names and paths of the devices, and what is spoken there.
+    pub devices: Vec<(String, PathBuf, Protocol)>,
     pub policy: Option<PathBuf>,
     pub has_android_uids: bool,
     pub allow_replacing_others: bool,
@@ -30,85 +22,10 @@ pub struct Options {
     pub per_user: usize,
 }
 
-struct Device {
-    driver: Driver,
-    manager: Manager,
-    counted: Instant,
-}
-
-impl Device {
-    /// Waits for work and does it, until the driver ends.
-    fn serve(&mut self) -> io::Error {
-        loop {
-            if let Err(err) = self.turn() {
-                return err;
-            }
-        }
-    }
-
-    fn turn(&mut self) -> io::Result<()> {
-        let is_lazy = self.manager.registry.has_lazy_services();
-        let timeout = is_lazy.then(|| CLIENTS_INTERVAL.saturating_sub(self.counted.elapsed()));
-        if self.driver.wait(timeout)? {
-            for event in self.driver.exchange()? {
-                self.handle(&event)?;
-            }
-        }
-        if is_lazy && self.counted.elapsed() >= CLIENTS_INTERVAL {
-            self.counted = Instant::now();
-            self.manager.registry.check_clients(&mut self.driver);
-        }
-        self.flush()
-    }
-
-    /// Writes what is left, and does what comes in with that.
-    fn flush(&mut self) -> io::Result<()> {
-        while self.driver.has_commands() {
-            for event in self.driver.exchange()? {
-                self.handle(&event)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn handle(&mut self, event: &Event) -> io::Result<()> {
-        match event {
-            Event::Transaction(transaction) => self.transaction(transaction),
-            Event::Died(cookie) => self.manager.died(&mut self.driver, *cookie),
-        }
-        Ok(())
-    }
-
-    fn transaction(&mut self, incoming: &TransactionData) {
-        let answer = match self.driver.contents(incoming) {
-            Some((data, offsets)) => {
-                let transaction = Transaction {
-                    code: incoming.code,
-                    caller: Caller {
-                        pid: incoming.sender_pid,
-                        uid: incoming.sender_euid,
-                    },
-                    data: &data,
-                    offsets: &offsets,
-                };
-                self.manager.answer(&mut self.driver, &transaction)
-            }
-            None => StatusCode::BadValue.into(),
-        };
-        if incoming.flags & abi::TF_ONE_WAY == 0 {
-            match answer {
-                Reply::Parcel(parcel) => self.driver.reply(parcel),
-                Reply::Status(status) => self.driver.reply_status(status),
-            }
-        }
-        self.driver.free(incoming);
-    }
-}
-
 /// Opens every device and becomes its context manager.
-fn open_all(options: &Options, policy: &Arc<Policy>) -> Result<Vec<(String, Device)>, String> {
+fn open_all(options: &Options, policy: &Arc<Policy>) -> Result<Vec<Server>, String> {
     let mut devices = Vec::new();
-    for (name, path, level) in &options.devices {
+    for (name, path, protocol) in &options.devices {
         let shown = path.display();
         let mut driver =
             Driver::open(path).map_err(|err| format!("{shown} cannot be opened: {err}"))?;
@@ -119,18 +36,16 @@ fn open_all(options: &Options, policy: &Arc<Policy>) -> Result<Vec<(String, Devi
             err => format!("{shown} does not accept a service manager: {err}"),
         })?;
         let settings = Settings {
-            level: *level,
+            level: match protocol {
+                Protocol::Aidl(level) => *level,
+                Protocol::Hidl => Level::A16,
+            },
+            is_hidl: *protocol == Protocol::Hidl,
             per_user: options.per_user,
             allow_replacing_others: options.allow_replacing_others,
         };
         let manager = Manager::new(name, settings, Arc::clone(policy), &mut driver);
-        let counted = Instant::now();
-        let device = Device {
-            driver,
-            manager,
-            counted,
-        };
-        devices.push((name.clone(), device));
+        devices.push(Server::new(name, driver, manager));
     }
     Ok(devices)
 }
@@ -174,14 +89,14 @@ pub fn serve(options: &Options) -> String {
         Err(why) => return why,
     };
     let (sender, ended) = std::sync::mpsc::channel();
-    let names: Vec<String> = devices.iter().map(|(name, _)| name.clone()).collect();
-    for (name, mut device) in devices {
+    let names: Vec<String> = options
+        .devices
+        .iter()
+        .map(|(name, _, _)| name.clone())
+        .collect();
+    for device in devices {
         let sender = sender.clone();
-        thread::spawn(move || {
-            let why = device.serve();
-            // The receiver lives as long as the process.
-            let _ = sender.send(format!("{name} is served no more: {why}"));
-        });
+        thread::spawn(move || device.serve(&sender));
     }
     thread::spawn(move || reload_on_signal(&signals, &policy));
     notifier.ready(&format!("serving {}", names.join(", ")));

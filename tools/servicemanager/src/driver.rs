@@ -1,99 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An open device: commands go out in batches, returns come in.
-use crate::abi::{self, FlatObject, NodeInfoForRef, TransactionData, WriteRead};
+//! One thread at an open device: commands go out in batches, returns come in.
+use crate::abi::{self, FlatObject, NodeInfoForRef, TransactionData, TransactionDataSg, WriteRead};
 use crate::handles::Port;
+use crate::hidl::parcel::Memory;
+use crate::map::{ioctl, Open};
 use crate::parcel::{Parcel, OWN_POINTER, TYPE_BINDER};
-use std::fs::{File, OpenOptions};
+use rsbinder::StatusCode;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-/// As every client of libbinder maps.
-const MAP_SIZE: usize = 1024 * 1024 - 2 * 4096;
 const READ_SIZE: usize = 64 * 1024;
-
-/// Maps the receive buffer, which the driver fills.
-struct Map {
-    start: *const u8,
-}
-
-// SAFETY: the mapping is read-only and lives as long as the value; any thread may read it.
-unsafe impl Send for Map {}
-
-impl Map {
-    fn new(file: &File) -> io::Result<Map> {
-        // SAFETY: a new mapping at an address that the kernel chooses.
-        let start = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                MAP_SIZE,
-                libc::PROT_READ,
-                libc::MAP_PRIVATE | libc::MAP_NORESERVE,
-                file.as_raw_fd(),
-                0,
-            )
-        };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Map {
-            start: start.cast(),
-        })
-    }
-
-    /// The bytes at an address that the driver returned.
-    fn bytes(&self, address: u64, size: u64) -> Option<&[u8]> {
-        if size == 0 {
-            return Some(&[]);
-        }
-        let offset = address.checked_sub(self.start as u64)?;
-        let end = offset.checked_add(size)?;
-        if end > MAP_SIZE as u64 {
-            return None;
-        }
-        // SAFETY: within the mapping; the buffer is ours until BC_FREE_BUFFER, and the driver
-        // writes to it no more.
-        Some(unsafe { std::slice::from_raw_parts(self.start.add(offset as usize), size as usize) })
-    }
-}
-
-impl Drop for Map {
-    fn drop(&mut self) {
-        // SAFETY: the mapping that `new` made; nothing borrows it any more.
-        unsafe { libc::munmap(self.start.cast_mut().cast(), MAP_SIZE) };
-    }
-}
 
 /// What the driver returns to a context manager.
 pub enum Event {
     Transaction(TransactionData),
     Died(u64),
+    /// The reply to a call of this thread.
+    Reply(TransactionData),
+    /// A call or a one-way call of this thread, or its reply to a call, has failed.
+    Failed,
 }
 
+/// What one thread has to do with the driver.
 pub struct Driver {
-    map: Map,
-    file: File,
+    open: Arc<Open>,
     /// Commands that were not written yet, and the parcels that they point to.
     commands: Vec<u8>,
     parcels: Vec<Parcel>,
     input: Vec<u8>,
-}
-
-fn ioctl<T>(file: &File, request: u32, argument: &mut T) -> io::Result<()> {
-    // SAFETY: the argument is a live structure of the size that the request names.
-    let result = unsafe {
-        libc::ioctl(
-            file.as_raw_fd(),
-            libc::c_ulong::from(request),
-            std::ptr::from_mut(argument),
-        )
-    };
-    match result {
-        0.. => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 /// A structure as the driver reads it.
@@ -104,30 +41,28 @@ fn bytes_of<T: Copy>(value: &T) -> &[u8] {
 
 impl Driver {
     pub fn open(path: &Path) -> io::Result<Driver> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK)
-            .open(path)?;
-        let mut version = 0i32;
-        ioctl(&file, abi::BINDER_VERSION, &mut version)?;
-        if version != abi::CURRENT_VERSION {
-            return Err(io::Error::other(format!(
-                "its protocol version is {version}"
-            )));
-        }
-        let map = Map::new(&file)?;
-        // One thread serves the device: no call blocks it.
-        ioctl(&file, abi::BINDER_SET_MAX_THREADS, &mut 0u32)?;
+        Ok(Driver::of(Arc::new(Open::new(path)?)))
+    }
+
+    fn of(open: Arc<Open>) -> Driver {
         let mut driver = Driver {
-            map,
-            file,
+            open,
             commands: Vec::new(),
             parcels: Vec::new(),
             input: vec![0; READ_SIZE],
         };
         driver.command(abi::BC_ENTER_LOOPER, &[]);
-        Ok(driver)
+        driver
+    }
+
+    /// The same device, for another thread.
+    pub fn for_another_thread(&self) -> Driver {
+        Driver::of(Arc::clone(&self.open))
+    }
+
+    /// Where the buffers of transactions are.
+    pub fn opened(&self) -> Arc<Open> {
+        Arc::clone(&self.open)
     }
 
     /// Becomes the context manager. Fails with EBUSY if there is one.
@@ -138,10 +73,10 @@ impl Driver {
             binder: OWN_POINTER,
             cookie: OWN_POINTER,
         };
-        match ioctl(&self.file, abi::BINDER_SET_CONTEXT_MGR_EXT, &mut own) {
+        match ioctl(&self.open.file, abi::BINDER_SET_CONTEXT_MGR_EXT, &mut own) {
             // Before Linux 5.0 the node has no address, and cannot be sent.
             Err(err) if err.raw_os_error() == Some(libc::EINVAL) => {
-                ioctl(&self.file, abi::BINDER_SET_CONTEXT_MGR, &mut 0i32)
+                ioctl(&self.open.file, abi::BINDER_SET_CONTEXT_MGR, &mut 0i32)
             }
             outcome => outcome,
         }
@@ -153,7 +88,14 @@ impl Driver {
         self.commands.extend_from_slice(payload);
     }
 
-    fn transaction(&mut self, command: u32, target: u32, code: u32, flags: u32, parcel: Parcel) {
+    /// A call or a reply. With buffers it is one of the commands that say how large they are.
+    fn transaction(&mut self, is_reply: bool, target: u32, code: u32, flags: u32, parcel: Parcel) {
+        let mut parcel = parcel;
+        for (at, buffer) in &parcel.buffers {
+            // The address in the object, which follows its type and its flags.
+            let address = buffer.as_ptr() as u64;
+            parcel.data[at + 8..at + 16].copy_from_slice(&address.to_ne_bytes());
+        }
         let data = TransactionData {
             target: target.into(),
             code,
@@ -164,18 +106,36 @@ impl Driver {
             offsets: parcel.offsets.as_ptr() as u64,
             ..TransactionData::default()
         };
-        self.command(command, bytes_of(&data));
+        if parcel.buffers.is_empty() {
+            let command = match is_reply {
+                true => abi::BC_REPLY,
+                false => abi::BC_TRANSACTION,
+            };
+            self.command(command, bytes_of(&data));
+        } else {
+            let sizes = parcel.buffers.iter();
+            let sizes = sizes.map(|(_, buffer)| buffer.len().next_multiple_of(8) as u64);
+            let data = TransactionDataSg {
+                transaction: data,
+                buffers_size: sizes.sum(),
+            };
+            let command = match is_reply {
+                true => abi::BC_REPLY_SG,
+                false => abi::BC_TRANSACTION_SG,
+            };
+            self.command(command, bytes_of(&data));
+        }
         self.parcels.push(parcel);
     }
 
     pub fn reply(&mut self, parcel: Parcel) {
-        self.transaction(abi::BC_REPLY, 0, 0, 0, parcel);
+        self.transaction(true, 0, 0, 0, parcel);
     }
 
     pub fn reply_status(&mut self, status: i32) {
         let mut parcel = Parcel::default();
         parcel.i32(status);
-        self.transaction(abi::BC_REPLY, 0, 0, abi::TF_STATUS_CODE, parcel);
+        self.transaction(true, 0, 0, abi::TF_STATUS_CODE, parcel);
     }
 
     /// Gives the buffer of a transaction back.
@@ -185,8 +145,12 @@ impl Driver {
 
     /// Copies of the data and the offsets of a transaction.
     pub fn contents(&self, transaction: &TransactionData) -> Option<(Vec<u8>, Vec<u64>)> {
-        let data = self.map.bytes(transaction.buffer, transaction.data_size)?;
+        let data = self
+            .open
+            .map
+            .bytes(transaction.buffer, transaction.data_size)?;
         let offsets = self
+            .open
             .map
             .bytes(transaction.offsets, transaction.offsets_size)?;
         let offsets = offsets
@@ -198,7 +162,7 @@ impl Driver {
     /// Waits for work, at most this long. Returns whether there may be some.
     pub fn wait(&self, timeout: Option<Duration>) -> io::Result<bool> {
         let mut poll = libc::pollfd {
-            fd: self.file.as_raw_fd(),
+            fd: self.open.file.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         };
@@ -221,6 +185,59 @@ impl Driver {
         !self.commands.is_empty()
     }
 
+    /// Calls an object and waits for its reply, as long as that takes; None if the call failed.
+    /// Calls that come in meanwhile are part of this one, and are refused. Other events are added to
+    /// `events`.
+    pub fn call(
+        &mut self,
+        handle: u32,
+        code: u32,
+        parcel: Parcel,
+        events: &mut Vec<Event>,
+    ) -> io::Result<Option<TransactionData>> {
+        // A failure that is read later is that of this call.
+        while self.has_commands() {
+            events.extend(self.exchange()?);
+        }
+        self.transaction(false, handle, code, 0, parcel);
+        let mut outcome = None;
+        loop {
+            for event in self.exchange()? {
+                match event {
+                    Event::Reply(reply) => outcome = Some(Some(reply)),
+                    Event::Failed => outcome = Some(None),
+                    Event::Transaction(nested) => self.refuse(&nested),
+                    Event::Died(_) => events.push(event),
+                }
+            }
+            match outcome {
+                Some(outcome) => return Ok(outcome),
+                None if self.has_commands() => {}
+                None => drop(self.wait(None)?),
+            }
+        }
+    }
+
+    fn refuse(&mut self, transaction: &TransactionData) {
+        self.free(transaction);
+        if transaction.flags & abi::TF_ONE_WAY == 0 {
+            self.reply_status(StatusCode::InvalidOperation.into());
+        }
+    }
+
+    /// Writes the commands without reading, and forgets this thread.
+    pub fn leave(mut self) {
+        let mut exchange = WriteRead {
+            write_size: self.commands.len() as u64,
+            write_buffer: self.commands.as_ptr() as u64,
+            ..WriteRead::default()
+        };
+        // The thread ends whatever becomes of them.
+        let _ = ioctl(&self.open.file, abi::BINDER_WRITE_READ, &mut exchange);
+        let _ = ioctl(&self.open.file, abi::BINDER_THREAD_EXIT, &mut 0i32);
+        self.commands.clear();
+    }
+
     /// Writes the commands and reads returns, without waiting for work.
     pub fn exchange(&mut self) -> io::Result<Vec<Event>> {
         let mut events = Vec::new();
@@ -232,7 +249,7 @@ impl Driver {
                 read_buffer: self.input.as_mut_ptr() as u64,
                 ..WriteRead::default()
             };
-            let outcome = ioctl(&self.file, abi::BINDER_WRITE_READ, &mut exchange);
+            let outcome = ioctl(&self.open.file, abi::BINDER_WRITE_READ, &mut exchange);
             self.commands.drain(..exchange.write_consumed as usize);
             let read = exchange.read_consumed as usize;
             match outcome {
@@ -273,10 +290,17 @@ impl Driver {
                     self.command(abi::BC_DEAD_BINDER_DONE, &cookie.to_ne_bytes());
                     events.push(Event::Died(cookie));
                 }
+                abi::BR_REPLY => {
+                    // SAFETY: as above.
+                    let data = unsafe { std::ptr::read_unaligned(payload.as_ptr().cast()) };
+                    events.push(Event::Reply(data));
+                }
+                abi::BR_DEAD_REPLY | abi::BR_FAILED_REPLY | abi::BR_FROZEN_REPLY => {
+                    events.push(Event::Failed);
+                }
                 abi::BR_INCREFS => self.command(abi::BC_INCREFS_DONE, &payload),
                 abi::BR_ACQUIRE => self.command(abi::BC_ACQUIRE_DONE, &payload),
-                // The end of a one-way call or reply of ours, or the death or the full buffer of
-                // its receiver, which is no concern of the registry.
+                // The end of a one-way call or of a reply of ours.
                 _ => {}
             }
         }
@@ -307,12 +331,17 @@ impl Port for Driver {
             handle,
             ..NodeInfoForRef::default()
         };
-        ioctl(&self.file, abi::BINDER_GET_NODE_INFO_FOR_REF, &mut info).ok()?;
+        ioctl(
+            &self.open.file,
+            abi::BINDER_GET_NODE_INFO_FOR_REF,
+            &mut info,
+        )
+        .ok()?;
         Some(info.strong_count)
     }
 
     fn send(&mut self, handle: u32, code: u32, parcel: Parcel) {
         let flags = abi::TF_ONE_WAY;
-        self.transaction(abi::BC_TRANSACTION, handle, code, flags, parcel);
+        self.transaction(false, handle, code, flags, parcel);
     }
 }

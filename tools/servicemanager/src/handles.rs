@@ -47,6 +47,15 @@ impl Handles {
             .is_some_and(|kept| kept.uses.contains(&(kind, name.to_string())))
     }
 
+    /// The names that a handle is kept for.
+    pub fn names(&self, handle: u32, kind: Kind) -> Vec<String> {
+        let uses = self.kept.get(&handle).map(|kept| kept.uses.iter());
+        let uses = uses.into_iter().flatten();
+        uses.filter(|(other, _)| *other == kind)
+            .map(|(_, name)| name.clone())
+            .collect()
+    }
+
     pub fn add(&mut self, port: &mut dyn Port, handle: u32, kind: Kind, name: &str) {
         let kept = self.kept.entry(handle).or_default();
         if kept.uses.is_empty() {

@@ -93,8 +93,41 @@ impl FromStr for Level {
         let known = SPELLINGS.iter().find(|(spelling, _)| *spelling == text);
         known.map(|(_, level)| *level).ok_or_else(|| {
             let all: Vec<&str> = SPELLINGS.iter().map(|(spelling, _)| *spelling).collect();
-            format!("{text} is no API level; the levels are {}", all.join(", "))
+            format!(
+                "{text} is no API level; the levels are {}, and hidl for one device",
+                all.join(", ")
+            )
         })
+    }
+}
+
+/// What the clients of a device speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// AIDL; the level of calls that could be of several.
+    Aidl(Level),
+    /// HIDL: `hwservicemanager`.
+    Hidl,
+}
+
+impl Protocol {
+    /// The protocol of a device whose user did not say.
+    pub fn of_device(name: &str) -> Protocol {
+        match name.contains("hwbinder") {
+            true => Protocol::Hidl,
+            false => Protocol::Aidl(Level::A16),
+        }
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Protocol, String> {
+        match text {
+            "hidl" => Ok(Protocol::Hidl),
+            text => text.parse().map(Protocol::Aidl),
+        }
     }
 }
 
@@ -225,5 +258,7 @@ mod tests {
             assert_eq!(text.parse::<Level>(), Ok(level));
         }
         assert!("27".parse::<Level>().is_err());
+        assert_eq!("hidl".parse(), Ok(Protocol::Hidl));
+        assert_eq!("34".parse(), Ok(Protocol::Aidl(Level::A14)));
     }
 }

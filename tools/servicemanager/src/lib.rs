@@ -3,18 +3,21 @@
 //! Android level on each.
 //!
 //! A thread serves each device, by itself: no call blocks it, since all that it sends are replies
-//! and one-way calls. rsbinder keeps one open device for each process, has the parcels of one
-//! level, and asks each binder that it is given for its interface, which waits for a process that
-//! is not trusted; so that the transactions are raw here, and its statuses, exceptions and codes
-//! are used.
+//! and one-way calls. The one call that waits for a process that is not trusted, HIDL's question
+//! what a service is, is made by a thread that another one has relieved (`server`). rsbinder keeps
+//! one open device for each process, has the parcels of one level, and asks each binder that it is
+//! given for its interface; so that the transactions are raw here, and its statuses, exceptions and
+//! codes are used.
 mod abi;
 mod clients;
 mod device;
 mod driver;
 mod handles;
+mod hidl;
 pub mod level;
 mod log;
 mod manager;
+mod map;
 mod methods;
 pub mod numbering;
 pub mod parcel;
@@ -23,6 +26,8 @@ mod quota;
 mod registry;
 mod reply;
 mod request;
+mod server;
+mod waiting;
 
 #[cfg(test)]
 mod manager_test;

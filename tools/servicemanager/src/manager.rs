@@ -2,6 +2,8 @@
 //! The service manager of one device: answers a transaction of any level.
 use crate::clients::Clients;
 use crate::handles::Port;
+use crate::hidl;
+use crate::hidl::parcel::Memory;
 use crate::level::{Level, LevelSet, Stability};
 use crate::log::Log;
 use crate::methods::Call;
@@ -10,7 +12,7 @@ use crate::parcel::{Parcel, Reader, Target};
 use crate::policy::Policy;
 use crate::quota::Quota;
 use crate::registry::{Caller, Registry, Service};
-use crate::reply::{Format, Refusal, Reply, LEGACY_FAILURE};
+use crate::reply::{Format, PendingAdd, Refusal, Reply, LEGACY_FAILURE};
 use crate::request::{self, Arguments, Header, Meaning, Meanings, DESCRIPTOR};
 use rsbinder::{ExceptionCode, StatusCode};
 use std::sync::Arc;
@@ -26,6 +28,8 @@ pub const PRIORITY_DEFAULT: i32 = 1 << 3;
 pub struct Settings {
     /// The level of a call that could be of several.
     pub level: Level,
+    /// Whether the device is HIDL's. Then AIDL clients may only list.
+    pub is_hidl: bool,
     pub per_user: usize,
     pub allow_replacing_others: bool,
 }
@@ -36,6 +40,8 @@ pub struct Transaction<'a> {
     pub caller: Caller,
     pub data: &'a [u8],
     pub offsets: &'a [u64],
+    /// Where its buffers are.
+    pub memory: &'a dyn Memory,
 }
 
 pub struct Manager {
@@ -56,14 +62,20 @@ impl Manager {
     /// The service manager is in its own list, as Android's is.
     pub fn new(device: &str, settings: Settings, policy: Arc<Policy>, port: &mut dyn Port) -> Self {
         let quota = Quota::new(settings.per_user);
-        let mut registry = Registry::new(quota, settings.allow_replacing_others);
+        let mut registry = Registry::new(quota, settings.is_hidl, settings.allow_replacing_others);
         let owner = Caller {
             pid: std::process::id() as i32,
             uid: rustix::process::getuid().as_raw(),
         };
-        let own = Service::new(Target::Own, Stability::SYSTEM, owner, PRIORITY_DEFAULT);
-        // An empty registry has room for one.
-        let _ = registry.add(port, OWN_NAME, own);
+        let own = || Service::new(Target::Own, Stability::SYSTEM, owner, PRIORITY_DEFAULT);
+        // An empty registry has room for them.
+        let _ = match settings.is_hidl {
+            true => {
+                let chain = hidl::CHAIN.map(String::from);
+                registry.add_chain(port, hidl::OWN_INSTANCE, &chain, own)
+            }
+            false => registry.add(port, OWN_NAME, own()),
+        };
         Manager {
             registry,
             policy,
@@ -73,8 +85,20 @@ impl Manager {
         }
     }
 
+    pub fn is_hidl(&self) -> bool {
+        self.settings.is_hidl
+    }
+
     /// Answers a transaction. The caller drops the answer if none is expected.
     pub fn answer(&mut self, port: &mut dyn Port, transaction: &Transaction) -> Reply {
+        if self.settings.is_hidl && hidl::is_hidl(transaction.data) {
+            let reply = hidl::answer(self, port, transaction);
+            if let Reply::Status(status) = reply {
+                let why = format!("status {status}: no HIDL call that is known");
+                self.log_refusal(transaction.caller, transaction.code, &why);
+            }
+            return reply;
+        }
         match transaction.code {
             rsbinder::FIRST_CALL_TRANSACTION..=rsbinder::LAST_CALL_TRANSACTION => {
                 self.call(port, transaction)
@@ -106,7 +130,11 @@ impl Manager {
         let header = match Header::read(&mut reader) {
             Ok(header) => header,
             Err(status) => {
-                self.log_refusal(caller, code, "it does not name this interface");
+                let why = match hidl::is_hidl(transaction.data) {
+                    true => "it looks like HIDL, which this device is not set to (--level)",
+                    false => "it does not name this interface",
+                };
+                self.log_refusal(caller, code, why);
                 return status.into();
             }
         };
@@ -233,6 +261,29 @@ impl Manager {
             }
             format.refusal(&refusal)
         })
+    }
+
+    /// Adds a HIDL service that has told its interfaces, or was asked and has not (None).
+    pub fn add_with_chain(
+        &mut self,
+        port: &mut dyn Port,
+        pending: &PendingAdd,
+        chain: Option<&[String]>,
+    ) -> Reply {
+        hidl::methods::add_with_chain(self, port, pending, chain)
+    }
+
+    /// Refuses a HIDL service that cannot be asked for its interfaces.
+    pub fn refuse_add(&mut self, pending: &PendingAdd, why: &str) -> Reply {
+        let refusal = Refusal::new(ExceptionCode::IllegalState, why);
+        self.log_hidl(pending.caller, hidl::Method::Add, &refusal);
+        hidl::methods::done(false)
+    }
+
+    /// Says why a call of HIDL was answered with "no", which has no reason in it.
+    pub fn log_hidl(&mut self, caller: Caller, method: hidl::Method, refusal: &Refusal) {
+        let why = format!("{method:?}: {}", refusal.message);
+        self.log_refusal(caller, 0, &why);
     }
 
     /// Forgets what a dead process had registered.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Requests of every level, written from the tables: what libbinder of that level sends.
 use crate::handles::Port;
+use crate::hidl::parcel::Memory;
 use crate::level::{Level, Stability, StabilityForm, LEVELS};
 use crate::manager::{Manager, Settings, Transaction};
 use crate::numbering::{self, Method, Shape};
@@ -13,6 +14,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const NAME: &str = "anybinder.test";
+
+/// AIDL has no buffers.
+struct NoMemory;
+
+impl Memory for NoMemory {
+    fn bytes(&self, _: u64, _: u64) -> Option<&[u8]> {
+        None
+    }
+}
 
 /// A driver that writes down what is asked of it.
 #[derive(Default)]
@@ -53,6 +63,7 @@ fn bench(level: Level) -> Bench {
     let policy = Arc::new(Policy::load(None, false).unwrap());
     let settings = Settings {
         level,
+        is_hidl: false,
         per_user: 20_000,
         allow_replacing_others: false,
     };
@@ -119,6 +130,7 @@ impl Bench {
             caller: self.caller,
             data: &parcel.data,
             offsets: &parcel.offsets,
+            memory: &NoMemory,
         };
         self.manager.answer(&mut self.port, &transaction)
     }
@@ -131,7 +143,7 @@ impl Bench {
     fn data(&mut self, level: Level, method: Method) -> Parcel {
         match self.call(level, method) {
             Reply::Parcel(parcel) => parcel,
-            Reply::Status(status) => panic!("{level} {method:?}: status {status}"),
+            other => panic!("{level} {method:?}: {other:?}"),
         }
     }
 }
@@ -177,7 +189,7 @@ fn handle_of(binder: crate::parcel::Binder) -> u32 {
 fn exception(reply: &Reply) -> i32 {
     match reply {
         Reply::Parcel(parcel) => Reader::new(&parcel.data, &[]).i32().unwrap(),
-        Reply::Status(status) => panic!("status {status}"),
+        other => panic!("{other:?}"),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::level::{LevelSet, Stability, StabilityForm};
 use crate::manager::{denied, Manager, PRIORITY_DEFAULT};
 use crate::numbering::{Found, Method};
 use crate::parcel::{Binder, Target};
-use crate::registry::{Callback, Caller, Service};
+use crate::registry::{Callback, Caller, Dialect, Service};
 use crate::reply::{Format, Refusal, Reply, LEGACY_FAILURE};
 use crate::request::Arguments;
 use rsbinder::{ExceptionCode, StatusCode};
@@ -38,6 +38,17 @@ fn check_name(name: &str) -> Result<(), Refusal> {
 
 impl Call {
     pub fn run(&self, manager: &mut Manager, port: &mut dyn Port, arguments: Arguments) -> Outcome {
+        if manager.is_hidl()
+            && !matches!(
+                self.method,
+                Method::ListServices | Method::GetServiceDebugInfo
+            )
+        {
+            return Err(Refusal::new(
+                ExceptionCode::UnsupportedOperation,
+                "this is the service manager of HIDL: AIDL clients may only list its services",
+            ));
+        }
         match arguments {
             Arguments::Name(name) => self.about_name(manager, port, &name),
             Arguments::Add {
@@ -79,8 +90,10 @@ impl Call {
             .map_or(StabilityForm::Absent, |(_, form)| form);
         Ok(Callback {
             handle,
-            header_word: self.header_word,
-            form,
+            dialect: Dialect::Aidl {
+                header_word: self.header_word,
+                form,
+            },
             levels: self.levels,
             owner: self.caller,
         })

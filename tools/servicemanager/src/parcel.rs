@@ -133,6 +133,8 @@ impl<'a> Reader<'a> {
 pub struct Parcel {
     pub data: Vec<u8>,
     pub offsets: Vec<u64>,
+    /// Buffers beside the data, each with the position of its object; only HIDL has them.
+    pub buffers: Vec<(usize, Vec<u8>)>,
 }
 
 impl Parcel {

@@ -29,11 +29,20 @@ impl Quota {
     }
 
     pub fn take(&mut self, uid: u32) -> Result<(), Refusal> {
+        self.check(uid, 1)?;
+        *self.taken.entry(uid).or_default() += 1;
+        self.total += 1;
+        Ok(())
+    }
+
+    /// Whether a user may have so many more.
+    pub fn check(&self, uid: u32, count: usize) -> Result<(), Refusal> {
         let is_privileged = uid == 0 || uid == self.own_uid;
         let all = self.per_user.saturating_mul(USERS_AT_THE_LIMIT);
         let reserve = if is_privileged { self.per_user } else { 0 };
         let taken = self.taken.get(&uid).copied().unwrap_or(0);
-        if (!is_privileged && taken >= self.per_user) || self.total >= all + reserve {
+        let is_above = !is_privileged && taken + count > self.per_user;
+        if is_above || self.total + count > all + reserve {
             let message = format!(
                 "user {uid} has {taken} services and callbacks registered, all users {}; the \
                  service manager allows {} and {all}",
@@ -41,8 +50,6 @@ impl Quota {
             );
             return Err(Refusal::new(ExceptionCode::IllegalState, message));
         }
-        self.taken.insert(uid, taken + 1);
-        self.total += 1;
         Ok(())
     }
 
@@ -75,6 +82,8 @@ mod tests {
             quota.take(1).unwrap();
         }
         assert!(quota.take(1).is_err());
+        quota.check(2, 2).unwrap();
+        assert!(quota.check(2, 3).is_err());
         quota.take(2).unwrap();
         quota.give_back(1);
         quota.take(1).unwrap();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The services of one device, and the callbacks that wait for them.
 use crate::handles::{Handles, Kind, Port};
+use crate::hidl::names::{package_of, split};
+use crate::hidl::{CLIENT_CALLBACK, NOTIFICATION};
 use crate::level::{LevelSet, Stability, StabilityForm};
 use crate::parcel::{Parcel, Target};
 use crate::quota::Quota;
@@ -63,47 +65,83 @@ impl Service {
     }
 }
 
+/// How the client of a callback reads its parcels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    Aidl {
+        header_word: i32,
+        form: StabilityForm,
+    },
+    Hidl,
+}
+
 /// A callback object of a client, which reads parcels in the format of its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Callback {
     pub handle: u32,
-    pub header_word: i32,
-    pub form: StabilityForm,
+    pub dialect: Dialect,
     /// The levels that its client may have.
     pub levels: LevelSet,
     pub owner: Caller,
 }
 
-impl Callback {
-    fn parcel(&self, descriptor: &str) -> Parcel {
-        let mut parcel = Parcel::default();
-        // No strict mode policy, no work source.
-        parcel
-            .i32(0)
-            .i32(-1)
-            .i32(self.header_word)
-            .string16(descriptor);
-        parcel
-    }
+fn aidl_call(header_word: i32, descriptor: &str) -> Parcel {
+    let mut parcel = Parcel::default();
+    // No strict mode policy, no work source.
+    parcel.i32(0).i32(-1).i32(header_word).string16(descriptor);
+    parcel
+}
 
-    fn registered(&self, port: &mut dyn Port, name: &str, service: (Target, Stability)) {
-        let mut parcel = self.parcel("android.os.IServiceCallback");
-        parcel.string16(name).binder(Some(service), self.form);
+impl Callback {
+    /// * `is_old`: whether the service was registered before the callback; only HIDL says so
+    fn registered(
+        &self,
+        port: &mut dyn Port,
+        name: &str,
+        service: (Target, Stability),
+        is_old: bool,
+    ) {
+        let parcel = match self.dialect {
+            Dialect::Aidl { header_word, form } => {
+                let mut parcel = aidl_call(header_word, "android.os.IServiceCallback");
+                parcel.string16(name).binder(Some(service), form);
+                parcel
+            }
+            Dialect::Hidl => {
+                let (interface, instance) = split(name);
+                let mut parcel = Parcel::hidl_call(NOTIFICATION);
+                parcel
+                    .hidl_string(interface)
+                    .hidl_string(instance)
+                    .hidl_byte(is_old.into());
+                parcel
+            }
+        };
         port.send(self.handle, CALLBACK_CODE, parcel);
     }
 
     fn clients(&self, port: &mut dyn Port, service: (Target, Stability), has_clients: bool) {
-        let mut parcel = self.parcel("android.os.IClientCallback");
-        parcel
-            .binder(Some(service), self.form)
-            .i32(has_clients.into());
+        let parcel = match self.dialect {
+            Dialect::Aidl { header_word, form } => {
+                let mut parcel = aidl_call(header_word, "android.os.IClientCallback");
+                parcel.binder(Some(service), form).i32(has_clients.into());
+                parcel
+            }
+            Dialect::Hidl => {
+                let mut parcel = Parcel::hidl_call(CLIENT_CALLBACK);
+                parcel
+                    .binder(Some(service), StabilityForm::Absent)
+                    .hidl_byte(has_clients.into());
+                parcel
+            }
+        };
         port.send(self.handle, CALLBACK_CODE, parcel);
     }
 }
 
 type Outcome = Result<(), Refusal>;
 
-fn refuse<T>(exception: ExceptionCode, message: &str) -> Result<T, Refusal> {
+pub(crate) fn refuse<T>(exception: ExceptionCode, message: &str) -> Result<T, Refusal> {
     Err(Refusal::new(exception, message))
 }
 
@@ -121,23 +159,26 @@ fn check_callbacks(callbacks: Option<&Vec<Callback>>, owner: Caller) -> Outcome 
 }
 
 pub struct Registry {
-    services: BTreeMap<String, Service>,
+    pub(crate) services: BTreeMap<String, Service>,
     watches: BTreeMap<String, Vec<Callback>>,
-    client_callbacks: BTreeMap<String, Vec<Callback>>,
-    handles: Handles,
-    quota: Quota,
+    pub(crate) client_callbacks: BTreeMap<String, Vec<Callback>>,
+    pub(crate) handles: Handles,
+    pub(crate) quota: Quota,
+    /// Whether the names are HIDL's: an interface and an instance, one object under several names.
+    is_hidl: bool,
     /// Whether a service may be replaced by a process of another user.
     allow_replacing_others: bool,
 }
 
 impl Registry {
-    pub fn new(quota: Quota, allow_replacing_others: bool) -> Registry {
+    pub fn new(quota: Quota, is_hidl: bool, allow_replacing_others: bool) -> Registry {
         Registry {
             services: BTreeMap::new(),
             watches: BTreeMap::new(),
             client_callbacks: BTreeMap::new(),
             handles: Handles::default(),
             quota,
+            is_hidl,
             allow_replacing_others,
         }
     }
@@ -157,15 +198,35 @@ impl Registry {
         !self.client_callbacks.is_empty()
     }
 
-    pub fn add(&mut self, port: &mut dyn Port, name: &str, mut service: Service) -> Outcome {
-        let owner = service.owner;
+    pub fn add(&mut self, port: &mut dyn Port, name: &str, service: Service) -> Outcome {
+        self.check_replacing(name, &service)?;
+        self.insert(port, name, service)
+    }
+
+    /// Whether the owner of a service may have a name.
+    pub(crate) fn check_replacing(&self, name: &str, service: &Service) -> Outcome {
+        let is_others = self
+            .services
+            .get(name)
+            .is_some_and(|old| old.target != service.target && old.owner.uid != service.owner.uid);
+        match is_others && !self.allow_replacing_others {
+            true => refuse(
+                ExceptionCode::Security,
+                "the name is registered by another user",
+            ),
+            false => Ok(()),
+        }
+    }
+
+    /// Adds a service under a name that its owner may have.
+    pub(crate) fn insert(
+        &mut self,
+        port: &mut dyn Port,
+        name: &str,
+        mut service: Service,
+    ) -> Outcome {
         let old = self.services.get(name);
         if let Some(old) = old {
-            let is_other = old.target != service.target && old.owner.uid != owner.uid;
-            if is_other && !self.allow_replacing_others {
-                let why = "the name is registered by another user";
-                return refuse(ExceptionCode::Security, why);
-            }
             service.has_clients = old.has_clients;
             // A process that has the object may register it again, and does not become its owner.
             if old.target == service.target && !self.allow_replacing_others {
@@ -188,20 +249,36 @@ impl Registry {
         }
         let binder = (service.target, service.stability.or_system());
         self.services.insert(name.to_string(), service);
-        let watches = self.watches.get(name).cloned().unwrap_or_default();
+        let watches = self.watches_of(name);
         if !watches.is_empty() {
             self.note_new_client(port, name);
         }
         for watch in watches {
-            watch.registered(port, name, binder);
+            watch.registered(port, name, binder, false);
         }
         Ok(())
+    }
+
+    /// The callbacks for a name, and for all names of its interface.
+    fn watches_of(&self, name: &str) -> Vec<Callback> {
+        let package = self.is_hidl.then(|| package_of(name));
+        let keys = [Some(name), package].into_iter().flatten();
+        let lists = keys.filter_map(|key| self.watches.get(key));
+        lists.flatten().copied().collect()
     }
 
     /// Looks up a service for a client, whose reference counts from now on.
     pub fn find(&mut self, port: &mut dyn Port, name: &str) -> Option<FoundService> {
         let found = self.services.get(name)?.found();
-        self.note_new_client(port, name);
+        match found.target {
+            // Its client callbacks may be registered under another of its names.
+            Target::Handle(handle) if self.is_hidl => {
+                for name in self.handles.names(handle, Kind::Service) {
+                    self.note_new_client(port, &name);
+                }
+            }
+            _ => self.note_new_client(port, name),
+        }
         Some(found)
     }
 
@@ -286,9 +363,16 @@ impl Registry {
             .entry(name.to_string())
             .or_default()
             .push(callback);
-        if let Some(service) = self.services.get(name) {
+        // A name that ends with the separator stands for all instances of the interface.
+        let is_package = self.is_hidl && package_of(name) == name;
+        let from = self.services.range(name.to_string()..);
+        let matching = from.take_while(|(other, _)| match is_package {
+            true => other.starts_with(name),
+            false => *other == name,
+        });
+        for (name, service) in matching {
             let binder = (service.target, service.stability.or_system());
-            callback.registered(port, name, binder);
+            callback.registered(port, name, binder, true);
         }
         Ok(())
     }
@@ -303,7 +387,7 @@ impl Registry {
         Ok(())
     }
 
-    fn remove_callback(&mut self, kind: Kind, name: &str, handle: u32) {
+    pub(crate) fn remove_callback(&mut self, kind: Kind, name: &str, handle: u32) {
         let callbacks = match kind {
             Kind::Watch => &mut self.watches,
             _ => &mut self.client_callbacks,
@@ -395,7 +479,7 @@ impl Registry {
         Ok(())
     }
 
-    fn remove_service(&mut self, name: &str) {
+    pub(crate) fn remove_service(&mut self, name: &str) {
         if let Some(service) = self.services.remove(name) {
             self.quota.give_back(service.owner.uid);
         }

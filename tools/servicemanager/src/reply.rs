@@ -3,6 +3,7 @@
 use crate::level::{Stability, StabilityForm};
 use crate::numbering::Found;
 use crate::parcel::{Parcel, Target};
+use crate::registry::Caller;
 use rsbinder::{ExceptionCode, StatusCode};
 
 /// What a transaction is answered with.
@@ -11,6 +12,16 @@ pub enum Reply {
     Parcel(Parcel),
     /// A failure of the transaction itself.
     Status(i32),
+    /// A service to be added is asked for its interfaces first (`Manager::add_with_chain`).
+    AskChain(Box<PendingAdd>),
+}
+
+/// A HIDL service that was added without its interfaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingAdd {
+    pub caller: Caller,
+    pub instance: String,
+    pub handle: u32,
 }
 
 impl From<StatusCode> for Reply {

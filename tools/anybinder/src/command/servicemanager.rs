@@ -4,7 +4,7 @@ use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Result};
 use anybinder_mount::manager::{self, ManagerOptions};
 use anybinder_mount::record::SERVICE_MANAGER;
-use anybinder_servicemanager::level::Level;
+use anybinder_servicemanager::level::Protocol;
 use anybinder_servicemanager::{serve, Options, DEFAULT_PER_USER};
 use std::process::ExitCode;
 
@@ -18,28 +18,30 @@ pub struct Arguments {
     options: ManagerOptions,
 }
 
-/// The level of each device: the last `--level` that names it, else the last for every device.
-fn level_of(device: &str, options: &[String]) -> Result<Level> {
-    let mut level = Level::A16;
+/// What is spoken on a device: the last `--level` that names it; else, unless it is HIDL's, the last
+/// for every device.
+fn protocol_of(device: &str, options: &[String]) -> Result<Protocol> {
+    let mut protocol = Protocol::of_device(device);
+    let is_hidl = protocol == Protocol::Hidl;
     let mut is_own = false;
     for option in options {
         let (name, text) = match option.split_once('=') {
             Some((name, text)) => (Some(name), text),
             None => (None, option.as_str()),
         };
-        let parsed: Level = text.parse().map_err(|why| {
+        let parsed: Protocol = text.parse().map_err(|why| {
             Error::with_advice(
                 format!("--level {option}: {why}."),
                 "Give the API level of the clients whose calls could be of several levels.",
             )
         })?;
         match name {
-            Some(name) if name == device => (level, is_own) = (parsed, true),
-            None if !is_own => level = parsed,
+            Some(name) if name == device => (protocol, is_own) = (parsed, true),
+            None if !is_own && !is_hidl => protocol = parsed,
             _ => {}
         }
     }
-    Ok(level)
+    Ok(protocol)
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
@@ -67,9 +69,9 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let devices = devices
         .into_iter()
         .map(|device| {
-            let level = level_of(&device, &options.level)?;
+            let protocol = protocol_of(&device, &options.level)?;
             let path = mount.file(&device);
-            Ok((device, path, level))
+            Ok((device, path, protocol))
         })
         .collect::<Result<Vec<_>>>()?;
     // What `ps` and `anybinder status` show, and what `down` looks for.
@@ -87,13 +89,23 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anybinder_servicemanager::level::Level;
 
     #[test]
     fn a_level_for_one_device_counts_more_than_one_for_all() {
         let options = ["vndbinder=30", "34"].map(String::from);
-        assert_eq!(level_of("vndbinder", &options).unwrap(), Level::A11);
-        assert_eq!(level_of("binder", &options).unwrap(), Level::A14);
-        assert!(level_of("binder", &["x=27".to_string()]).is_err());
-        assert_eq!(level_of("binder", &[]).unwrap(), Level::A16);
+        let of = |device| protocol_of(device, &options).unwrap();
+        assert_eq!(of("vndbinder"), Protocol::Aidl(Level::A11));
+        assert_eq!(of("binder"), Protocol::Aidl(Level::A14));
+        assert_eq!(of("hwbinder"), Protocol::Hidl);
+        assert!(protocol_of("binder", &["x=27".to_string()]).is_err());
+        let none = protocol_of("binder", &[]).unwrap();
+        assert_eq!(none, Protocol::Aidl(Level::A16));
+        let own = ["hwbinder=34".to_string(), "binder=hidl".to_string()];
+        assert_eq!(
+            protocol_of("hwbinder", &own).unwrap(),
+            Protocol::Aidl(Level::A14)
+        );
+        assert_eq!(protocol_of("binder", &own).unwrap(), Protocol::Hidl);
     }
 }

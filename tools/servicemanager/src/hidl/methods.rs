@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What each method of `android.hidl.manager::IServiceManager` does.
+use super::names::{full, is_instance, is_interface, split, BASE};
+use super::parcel::{set_head, Embedded, Reader, Struct};
+use super::{Method, MAX_CHAIN};
+use crate::handles::{Kind, Port};
+use crate::level::{LevelSet, Stability, StabilityForm};
+use crate::manager::{denied, Manager, Transaction, PRIORITY_DEFAULT};
+use crate::parcel::{Binder, Parcel, Result, Target};
+use crate::registry::{Callback, Caller, Dialect, Registry, Service};
+use crate::reply::{PendingAdd, Refusal, Reply};
+use rsbinder::{ExceptionCode, StatusCode};
+
+/// `IServiceManager::Transport`. There is no manifest, so that every name counts as declared: a
+/// service of libhidl registers only as what is, and a client waits only for what is. Passthrough
+/// services, libraries in the process of their client, are none of ours.
+const TRANSPORT_EMPTY: u8 = 0;
+const TRANSPORT_HWBINDER: u8 = 1;
+
+/// `InstanceDebugInfo` and the places of its members.
+const INFO_SIZE: usize = 64;
+const INFO_INTERFACE: usize = 0;
+const INFO_INSTANCE: usize = 16;
+const INFO_PID: usize = 32;
+const INFO_CLIENT_PIDS: usize = 40;
+
+/// One call.
+struct Call<'a> {
+    manager: &'a mut Manager,
+    port: &'a mut dyn Port,
+    caller: Caller,
+}
+
+fn invalid(message: &str) -> Refusal {
+    Refusal::new(ExceptionCode::IllegalArgument, message)
+}
+
+fn check_names(interface: &str, instance: &str) -> std::result::Result<(), Refusal> {
+    match is_interface(interface) && is_instance(instance) {
+        true => Ok(()),
+        false => Err(invalid(
+            "an interface has 1 to 127 letters, digits, and characters of \"._@:-\", an instance 1 \
+             to 127 characters without spaces",
+        )),
+    }
+}
+
+/// The reply of most methods.
+pub fn done(success: bool) -> Reply {
+    let mut reply = Parcel::hidl_reply();
+    reply.hidl_byte(success.into());
+    Reply::Parcel(reply)
+}
+
+fn strings(strings: &[&str]) -> Reply {
+    let mut reply = Parcel::hidl_reply();
+    reply.hidl_strings(strings);
+    Reply::Parcel(reply)
+}
+
+/// The binder of a request where null is an answer by itself: no.
+fn needed(binder: Option<Binder>) -> std::result::Result<Target, Refusal> {
+    binder
+        .map(|binder| binder.target)
+        .ok_or_else(|| invalid("the interface is null"))
+}
+
+pub fn run(
+    manager: &mut Manager,
+    port: &mut dyn Port,
+    transaction: &Transaction,
+    method: Method,
+    reader: &mut Reader,
+) -> Result<Reply> {
+    let caller = transaction.caller;
+    let outcome = {
+        let mut call = Call {
+            manager,
+            port,
+            caller,
+        };
+        match method {
+            Method::Get | Method::GetTransport => {
+                let (interface, instance) = (reader.string()?, reader.string()?);
+                let name = full(&interface, &instance);
+                Ok(match method {
+                    Method::Get => call.get(&name),
+                    _ => call.transport(&interface, &instance),
+                })
+            }
+            Method::Add => call.add(reader.string()?, reader.binder()?),
+            Method::AddWithChain => {
+                let (instance, service) = (reader.string()?, reader.binder()?);
+                let chain = reader.strings(MAX_CHAIN)?;
+                needed(service).and_then(|target| call.add_as(&instance, target, &chain))
+            }
+            Method::List | Method::DebugDump => Ok(call.list(method)),
+            Method::ListByInterface | Method::ListManifestByInterface => {
+                Ok(call.instances(&reader.string()?))
+            }
+            Method::RegisterForNotifications | Method::UnregisterForNotifications => {
+                let (interface, instance) = (reader.string()?, reader.string()?);
+                let callback = needed(reader.binder()?);
+                callback.and_then(|callback| match method {
+                    Method::RegisterForNotifications => call.watch(&interface, &instance, callback),
+                    _ => Ok(call.unwatch(&interface, &instance, callback)),
+                })
+            }
+            Method::RegisterClientCallback => {
+                let (interface, instance) = (reader.string()?, reader.string()?);
+                let (service, callback) = (reader.binder()?, reader.binder()?);
+                call.watch_clients(&full(&interface, &instance), service, callback)
+            }
+            Method::UnregisterClientCallback => {
+                let (service, callback) = (reader.binder()?, reader.binder()?);
+                call.unwatch_clients(service, callback)
+            }
+            Method::TryUnregister => {
+                let (interface, instance) = (reader.string()?, reader.string()?);
+                call.try_unregister(&interface, &instance, reader.binder()?)
+            }
+            // It would only be written to the dump, which has no clients here.
+            Method::RegisterPassthroughClient => return Err(StatusCode::UnknownTransaction),
+        }
+    };
+    Ok(outcome.unwrap_or_else(|refusal| {
+        manager.log_hidl(caller, method, &refusal);
+        done(false)
+    }))
+}
+
+type Outcome = std::result::Result<Reply, Refusal>;
+
+impl Call<'_> {
+    /// The service; null if there is none or a rule denies it, as on Android.
+    fn get(&mut self, name: &str) -> Reply {
+        let found = match self.manager.policy.may_find(self.caller, name) {
+            true => self.manager.registry.find(self.port, name),
+            false => None,
+        };
+        let binder = found.map(|found| (found.target, Stability::UNDECLARED));
+        let mut reply = Parcel::hidl_reply();
+        reply.binder(binder, StabilityForm::Absent);
+        Reply::Parcel(reply)
+    }
+
+    fn transport(&self, interface: &str, instance: &str) -> Reply {
+        let policy = &self.manager.policy;
+        let name = full(interface, instance);
+        let is_known = check_names(interface, instance).is_ok()
+            && (policy.may_find(self.caller, &name) || policy.may_add(self.caller, &name));
+        let mut reply = Parcel::hidl_reply();
+        reply.hidl_byte(match is_known {
+            true => TRANSPORT_HWBINDER,
+            false => TRANSPORT_EMPTY,
+        });
+        Reply::Parcel(reply)
+    }
+
+    /// A service of version 1.0 of the interface does not say what it is.
+    fn add(&mut self, instance: String, service: Option<Binder>) -> Outcome {
+        match needed(service)? {
+            Target::Own => Err(invalid("the service manager is registered already")),
+            Target::Handle(handle) => {
+                check_names(BASE, &instance)?;
+                Ok(Reply::AskChain(Box::new(PendingAdd {
+                    caller: self.caller,
+                    instance,
+                    handle,
+                })))
+            }
+        }
+    }
+
+    fn add_as(&mut self, instance: &str, target: Target, chain: &[String]) -> Outcome {
+        if target == Target::Own {
+            return Err(invalid("the service manager is registered already"));
+        }
+        if chain.is_empty() {
+            return Err(invalid("the service has no interface"));
+        }
+        for interface in chain {
+            check_names(interface, instance)?;
+            let name = full(interface, instance);
+            // Every service is a base, so that no rule can have it as its subject.
+            if interface != BASE && !self.manager.policy.may_add(self.caller, &name) {
+                return Err(denied("add", &name));
+            }
+        }
+        let owner = self.caller;
+        let service = || Service::new(target, Stability::UNDECLARED, owner, PRIORITY_DEFAULT);
+        let registry = &mut self.manager.registry;
+        registry.add_chain(self.port, instance, chain, service)?;
+        Ok(done(true))
+    }
+
+    /// The names that a caller may list.
+    fn visible(&self) -> Vec<(&str, &Service)> {
+        let policy = &self.manager.policy;
+        if !policy.may_list(self.caller) {
+            return Vec::new();
+        }
+        let all = self.manager.registry.services();
+        all.filter(|(name, _)| policy.may_find(self.caller, name))
+            .collect()
+    }
+
+    fn list(&self, method: Method) -> Reply {
+        let services = self.visible();
+        if method == Method::List {
+            let names: Vec<&str> = services.iter().map(|(name, _)| *name).collect();
+            return strings(&names);
+        }
+        let infos: Vec<_> = services
+            .iter()
+            .map(|(name, service)| {
+                let (interface, instance) = split(name);
+                let mut info = vec![0; INFO_SIZE];
+                set_head(&mut info, INFO_INTERFACE, interface.len());
+                set_head(&mut info, INFO_INSTANCE, instance.len());
+                info[INFO_PID..INFO_PID + 4].copy_from_slice(&service.owner.pid.to_ne_bytes());
+                // The architecture is not known (0).
+                let members = vec![
+                    (INFO_INTERFACE, Embedded::Text(interface)),
+                    (INFO_INSTANCE, Embedded::Text(instance)),
+                    (INFO_CLIENT_PIDS, Embedded::Nothing),
+                ];
+                Struct {
+                    bytes: info,
+                    members,
+                }
+            })
+            .collect();
+        let mut reply = Parcel::hidl_reply();
+        reply.hidl_structs(&infos);
+        Reply::Parcel(reply)
+    }
+
+    fn instances(&self, interface: &str) -> Reply {
+        let services = self.manager.registry.services();
+        let policy = &self.manager.policy;
+        let of_interface = services
+            .filter(|(name, _)| split(name).0 == interface && policy.may_find(self.caller, name))
+            .map(|(name, _)| split(name).1);
+        strings(&of_interface.collect::<Vec<_>>())
+    }
+
+    fn callback(&self, target: Target) -> std::result::Result<Callback, Refusal> {
+        match target {
+            Target::Handle(handle) => Ok(Callback {
+                handle,
+                dialect: Dialect::Hidl,
+                levels: LevelSet::default(),
+                owner: self.caller,
+            }),
+            Target::Own => Err(invalid("the service manager is no callback")),
+        }
+    }
+
+    /// An empty instance stands for all.
+    fn watch(&mut self, interface: &str, instance: &str, callback: Target) -> Outcome {
+        let is_any = instance.is_empty();
+        check_names(interface, if is_any { "any" } else { instance })?;
+        let name = full(interface, instance);
+        if !self.manager.policy.may_find(self.caller, &name) {
+            return Err(denied("find", &name));
+        }
+        let callback = self.callback(callback)?;
+        self.manager.registry.watch(self.port, &name, callback)?;
+        Ok(done(true))
+    }
+
+    /// An empty interface or instance stands for all.
+    fn unwatch(&mut self, interface: &str, instance: &str, callback: Target) -> Reply {
+        let Target::Handle(handle) = callback else {
+            return done(false);
+        };
+        let matches = |_: &Registry, name: &str| {
+            let (its_interface, its_instance) = split(name);
+            (interface.is_empty() || interface == its_interface)
+                && (interface.is_empty() || instance.is_empty() || instance == its_instance)
+        };
+        let registry = &mut self.manager.registry;
+        done(registry.unwatch_all(self.port, Kind::Watch, handle, matches))
+    }
+
+    fn watch_clients(
+        &mut self,
+        name: &str,
+        service: Option<Binder>,
+        callback: Option<Binder>,
+    ) -> Outcome {
+        let (service, callback) = (needed(service)?, needed(callback)?);
+        if !self.manager.policy.may_add(self.caller, name) {
+            return Err(denied("add", name));
+        }
+        let callback = self.callback(callback)?;
+        let registry = &mut self.manager.registry;
+        registry.watch_clients(self.port, name, service, callback)?;
+        Ok(done(true))
+    }
+
+    /// No service stands for all.
+    fn unwatch_clients(&mut self, service: Option<Binder>, callback: Option<Binder>) -> Outcome {
+        let Target::Handle(handle) = needed(callback)? else {
+            return Ok(done(false));
+        };
+        let target = service.map(|binder| binder.target);
+        let matches = |registry: &Registry, name: &str| {
+            let registered = registry.service(name).map(|service| service.target);
+            target.is_none() || target == registered
+        };
+        let registry = &mut self.manager.registry;
+        let found = registry.unwatch_all(self.port, Kind::Clients, handle, matches);
+        Ok(done(found))
+    }
+
+    fn try_unregister(
+        &mut self,
+        interface: &str,
+        instance: &str,
+        service: Option<Binder>,
+    ) -> Outcome {
+        let target = needed(service)?;
+        let name = full(interface, instance);
+        if !self.manager.policy.may_add(self.caller, &name) {
+            return Err(denied("add", &name));
+        }
+        let registry = &mut self.manager.registry;
+        registry.try_unregister(self.port, self.caller, &name, target)?;
+        registry.remove_client_callbacks(self.port, &name);
+        // The interfaces that it extends.
+        registry.remove_instance(self.port, target, instance);
+        Ok(done(true))
+    }
+}
+
+/// Adds a service that has told its interfaces, or was asked and has not (None).
+pub fn add_with_chain(
+    manager: &mut Manager,
+    port: &mut dyn Port,
+    pending: &PendingAdd,
+    chain: Option<&[String]>,
+) -> Reply {
+    let caller = pending.caller;
+    let mut call = Call {
+        manager,
+        port,
+        caller,
+    };
+    let outcome = match chain {
+        Some(chain) => call.add_as(&pending.instance, Target::Handle(pending.handle), chain),
+        None => Err(invalid("the service does not tell its interfaces")),
+    };
+    outcome.unwrap_or_else(|refusal| {
+        manager.log_hidl(caller, Method::Add, &refusal);
+        done(false)
+    })
+}
