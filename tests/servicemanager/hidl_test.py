@@ -344,8 +344,9 @@ class Recursive(Client):
 def test_services_that_tell_nonsense(manager):
     client = Recursive(path_of(manager))
     client.chain = []
-    for client.nonsense in (Parcel().int(0).strings([]), Parcel().int(-1), Parcel(), Parcel().int(0),
-                            Parcel().int(0).strings(["a/b"]), Parcel().int(0).binder(SERVICE),
+    for client.nonsense in (Parcel().int(0).strings([]), Parcel().int(-1), Parcel(),
+                            Parcel().int(0), Parcel().int(0).strings(["a/b"]),
+                            Parcel().int(0).binder(SERVICE),
                             Parcel().int(0).strings([f"a@1.0::I{n}" for n in range(65)])):
         assert not client.is_done("add", lambda p: p.string("odd").binder(SERVICE))
     client.nonsense = Parcel().int(0).strings([LIGHT, BASE])
@@ -365,7 +366,8 @@ def watch_and_sleep(notify, path):
 def freeze(path, pid, is_frozen):
     """As Android's system server does to the processes of apps in the background."""
     client = Client(path)
-    raw.ioctl(client.fd, FREEZE, ctypes.create_string_buffer(struct.pack("<III", pid, is_frozen, 100)))
+    what = ctypes.create_string_buffer(struct.pack("<III", pid, is_frozen, 100))
+    raw.ioctl(client.fd, FREEZE, what)
     client.close()
 
 

@@ -23,16 +23,35 @@ pub struct InstanceOptions {
     pub daemon: DaemonOptions,
 
     /// Devices that get a service manager, separated by commas; empty for none
-    #[arg(
-        long,
-        value_name = "LIST",
-        default_value = "binder",
-        value_delimiter = ','
-    )]
+    /// [default: binder and hwbinder, where they exist]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub managers: Vec<String>,
 
     #[command(flatten)]
     pub manager: ManagerOptions,
+}
+
+/// The devices that get a service manager if none are named.
+const MANAGED_DEVICES: [&str; 2] = ["binder", "hwbinder"];
+
+impl InstanceOptions {
+    /// The devices that get a service manager.
+    fn managed_devices(&self, mount: &Mount) -> Vec<String> {
+        if !self.managers.is_empty() {
+            let wanted = self.managers.iter().filter(|device| !device.is_empty());
+            return wanted.cloned().collect();
+        }
+        let first = MANAGED_DEVICES[0];
+        // Without the device `binder`, a service manager on it is an error to be shown. rsb_hub
+        // does not speak what clients of hwbinder do.
+        let is_default =
+            |device: &str| !self.manager.rsb_hub && mount.file(device).exists() || device == first;
+        MANAGED_DEVICES
+            .into_iter()
+            .filter(|device| is_default(device))
+            .map(String::from)
+            .collect()
+    }
 }
 
 /// How `start` found the mount.
@@ -150,8 +169,7 @@ fn start_all(mount: &Mount, options: &InstanceOptions) -> Result<Record> {
 }
 
 fn start_managers(mount: &Mount, options: &InstanceOptions, record: &mut Record) -> Result<()> {
-    let wanted = options.managers.iter().filter(|device| !device.is_empty());
-    let devices: Vec<String> = wanted.cloned().collect();
+    let devices = options.managed_devices(mount);
     manager::start_all(mount, &devices, &options.manager, &mut record.managers)
 }
 
@@ -164,12 +182,11 @@ fn fill_in(mount: &Mount, options: &InstanceOptions, mut record: Record) -> Resu
         .filter(|manager| manager.running().is_none())
         .map(|manager| manager.device.clone())
         .collect();
-    let wanted = options.managers.iter().filter(|device| !device.is_empty());
-    for device in wanted {
-        let is_known = record.managers.iter().any(|one| one.device == *device);
-        mount.check_device(device)?;
-        if !is_known && manager_check::ask(mount, device)?.state == ManagerState::None {
-            missing.push(device.clone());
+    for device in options.managed_devices(mount) {
+        let is_known = record.managers.iter().any(|one| one.device == device);
+        mount.check_device(&device)?;
+        if !is_known && manager_check::ask(mount, &device)?.state == ManagerState::None {
+            missing.push(device);
         }
     }
     let mut started = Vec::new();

@@ -186,8 +186,8 @@ impl Driver {
     }
 
     /// Calls an object and waits for its reply, as long as that takes; None if the call failed.
-    /// Calls that come in meanwhile are part of this one, and are refused. Other events are added to
-    /// `events`.
+    /// Calls that come in meanwhile are part of this one, and are refused. Other events are added
+    /// to `events`.
     pub fn call(
         &mut self,
         handle: u32,

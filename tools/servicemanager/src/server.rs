@@ -176,7 +176,7 @@ impl Server {
                     }
                 }
             }
-            // Nobody would know whether it was added.
+            // Its caller would not know whether it was added.
             Reply::AskChain(pending) => {
                 manager.refuse_add(&pending, "it is a one-way call");
             }

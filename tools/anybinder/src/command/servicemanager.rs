@@ -18,8 +18,8 @@ pub struct Arguments {
     options: ManagerOptions,
 }
 
-/// What is spoken on a device: the last `--level` that names it; else, unless it is HIDL's, the last
-/// for every device.
+/// What is spoken on a device: the last `--level` that names it; else, unless it is HIDL's, the
+/// last for every device.
 fn protocol_of(device: &str, options: &[String]) -> Result<Protocol> {
     let mut protocol = Protocol::of_device(device);
     let is_hidl = protocol == Protocol::Hidl;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Names of HIDL services: `android.hardware.light@2.0::ILight/default` is the instance `default` of
-//! an interface.
+//! Names of HIDL services: `android.hardware.light@2.0::ILight/default` is the instance `default`
+//! of an interface.
 
 /// The interface that all others extend. Every service is registered as one.
 pub const BASE: &str = "android.hidl.base@1.0::IBase";

@@ -3,9 +3,9 @@
 //! the data stands for each buffer, and the driver copies the buffer and writes its new address
 //! into the buffer that it belongs to, its parent.
 //!
-//! Layouts, from libhidl: `hidl_string` and `hidl_vec` are 16 bytes, the address (8), the count (4),
-//! and whether the memory is owned (1, padded). A string has its text with a 0 byte in a buffer, a
-//! vector of strings has the array of `hidl_string` in one and the texts in one each.
+//! Layouts, from libhidl: `hidl_string` and `hidl_vec` are 16 bytes, the address (8), the count
+//! (4), and whether the memory is owned (1, padded). A string has its text with a 0 byte in a
+//! buffer, a vector of strings has the array of `hidl_string` in one and the texts in one each.
 use crate::parcel::{Binder, Parcel, Result, Target, OWN_POINTER, TYPE_BINDER, TYPE_HANDLE};
 use rsbinder::StatusCode;
 
