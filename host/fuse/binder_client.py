@@ -29,6 +29,7 @@ def ioctl(fd, number, argument):
 
 class Client:
     """One open of a device, with its buffer mapped."""
+    retries = False    # whether an interrupted call is repeated
 
     def __init__(self, path, flags=0):
         self.fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | flags)
@@ -56,7 +57,14 @@ class Client:
         arg = ctypes.create_string_buffer(struct.pack(
             "<6Q", len(commands), 0, ctypes.addressof(out), room, 0,
             read_at or ctypes.addressof(into)))
-        ioctl(self.fd, WRITE_READ, arg)
+        while True:
+            try:
+                ioctl(self.fd, WRITE_READ, arg)
+                break
+            except InterruptedError:
+                # As libbinder does: the argument says what was written already.
+                if not self.retries:
+                    raise
         return parse(into.raw[:struct.unpack("<6Q", arg.raw[:48])[4]])
 
     def data_of(self, transaction):

@@ -158,6 +158,7 @@ class Reader:
 class Client(raw.Client):
     """Calls the service manager of HIDL. An own object has a chain of interfaces; without it a
     question about it is not answered."""
+    retries = True
 
     def __init__(self, path):
         super().__init__(path)

@@ -29,6 +29,7 @@ BC_ACQUIRE, BC_RELEASE = 0x40046305, 0x40046306
 NOT_ENOUGH_DATA, UNKNOWN_TRANSACTION = -61, -74
 SECURITY, ILLEGAL_ARGUMENT, ILLEGAL_STATE = -1, -3, -5
 SERVICE, CALLBACK = 0x1000, 0x2000
+FREEZE = 0x400C620E
 
 
 class Failed(Exception):
@@ -37,6 +38,7 @@ class Failed(Exception):
 
 class Client(raw.Client):
     """A raw client that serves objects too."""
+    retries = True
 
     def __init__(self, path, level):
         super().__init__(path)
@@ -342,6 +344,38 @@ def test_a_lazy_service(manager):
     assert clients(30) == 0
     assert unregister() == 0
     assert client.listed() == ["manager"]
+    client.close()
+
+
+def watch_and_sleep(notify, path):
+    client = Client(path, "36")
+    for number in range(80):    # of 256 that a user may have for a name
+        assert client.done("watch", lambda p, at=16 * number: p.string(NAME).binder(
+            CALLBACK + at)) == 0
+    os.write(notify, b"x")
+    signal.pause()
+
+
+def test_callbacks_that_are_not_read(manager):
+    """Of a process that sleeps, one that is stopped and one that is frozen: their buffers fill."""
+    path = manager.path()
+    client = Client(path, "36")
+    with contextlib.ExitStack() as stack:
+        pids = []
+        for _ in range(3):
+            pid, ready = child(watch_and_sleep, path)
+            stack.callback(os.close, ready)
+            stack.callback(os.waitpid, pid, 0)
+            stack.callback(os.kill, pid, signal.SIGKILL)
+            assert os.read(ready, 1) == b"x"
+            pids.append(pid)
+        os.kill(pids[1], signal.SIGSTOP)
+        what = ctypes.create_string_buffer(struct.pack("<III", pids[2], 1, 100))
+        raw.ioctl(client.fd, FREEZE, what)
+        # 3200 callbacks for each, of which its buffer has room for fewer.
+        for number in range(40):
+            assert client.add(NAME, SERVICE + 16 * number) == 0
+        assert client.find("check") == SERVICE + 16 * 39
     client.close()
 
 
