@@ -31,6 +31,7 @@ clients.module.run = vm/run --kernel 6.12 --driver module --timeout 600 -- \
 
 # The crate's own tests. Not in `make test`: they take longer to build than all the rest.
 .PHONY: test-upstream
-## test-upstream: the own tests of the rsbinder crate against a daemon (minutes to build)
+## test-upstream: the own tests of the rsbinder crate against a daemon, also through bound files
 test-upstream: all
 	@tests/clients/upstream
+	@tests/clients/upstream --bound

@@ -4,7 +4,8 @@
 # the others are made by the programs that people use, and are skipped where those are missing.
 TESTS += containers:namespaces
 LONG_TESTS += containers:bwrap containers:podman containers:rootless containers:docker \
-	containers:lxc containers:systemd-nspawn containers:waydroid containers:waydroid-module
+	containers:lxc containers:lxc-mapped \
+	containers:systemd-nspawn containers:waydroid containers:waydroid-module
 
 containers.needs := all
 containers.run = timeout 600 tests/containers/run $(variant)
