@@ -11,7 +11,7 @@ $(CLIENT_TESTS): $(shell find tests/clients -type f) tools/Cargo.toml tools/Carg
 #   bound   on the daemon, through bind mounts of its files
 #   timeout on the daemon, where the kernel limits the age of requests, with a call that takes longer
 #   ref     on the driver that the expectations come from; its service manager needs security contexts
-#   module  on the module; two cases need a minute on a busy machine
+#   module  on the module
 LONG_TESTS += clients:timeout
 TESTS += clients:fuse clients:bound
 VM_TESTS += clients:ref clients:module
@@ -20,7 +20,7 @@ clients.needs := all $(CLIENT_TESTS)
 clients.fuse.run = tests/clients/run-native
 clients.bound.run = tests/clients/run-native --bound
 
-clients.timeout.run = tests/clients/run-native --timeout 15
+clients.timeout.run = tests/clients/run-native --request-limit 15
 
 clients.ref.run = vm/run --kernel 6.12 --driver ref --append security=selinux --timeout 600 -- \
 	$(CLIENT_TESTS) --manager $(BIN)/rsb_hub --insecure-allow-all

@@ -68,6 +68,19 @@ pub fn until<T>(mut ask: impl FnMut() -> T, right: impl Fn(&T) -> bool) -> T {
     }
 }
 
+/// Asks again until the count is as wanted, or has not changed for `PATIENCE`; returns the last.
+pub fn counts_to(wanted: usize, mut ask: impl FnMut() -> usize) -> usize {
+    let mut count = ask();
+    while count != wanted {
+        let next = until(&mut ask, |next| *next != count);
+        if next == count {
+            break;
+        }
+        count = next;
+    }
+    count
+}
+
 /// A process that serves an `IPeer`; dropping it kills it.
 pub struct Service {
     pub child: Child,

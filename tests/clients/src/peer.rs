@@ -8,7 +8,7 @@ use rsbinder::{
     ProcessState, SIBinder, Status, StatusCode, Strong, WIBinder,
 };
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 /// Exceptions of AIDL that carry only a message.
@@ -26,6 +26,8 @@ pub const EXCEPTIONS: [ExceptionCode; 7] = [
 #[derive(Default)]
 pub struct Peer {
     posted: Mutex<Vec<i32>>,
+    is_gate_open: Mutex<bool>,
+    gate_opens: Condvar,
     held: Mutex<Option<Strong<dyn ICallback>>>,
     watcher: Arc<DeathWatcher>,
     inside: AtomicI32,
@@ -115,6 +117,18 @@ impl IPeer for Peer {
     fn postSlowly(&self, delay_ms: i32) -> BinderResult<()> {
         sleep_ms(delay_ms);
         self.posted.lock().unwrap().push(delay_ms);
+        Ok(())
+    }
+
+    fn postAtGate(&self, value: i32) -> BinderResult<()> {
+        let is_open = self.is_gate_open.lock().unwrap();
+        drop(self.gate_opens.wait_while(is_open, |is_open| !*is_open));
+        self.post(value)
+    }
+
+    fn openGate(&self) -> BinderResult<()> {
+        *self.is_gate_open.lock().unwrap() = true;
+        self.gate_opens.notify_all();
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Big parcels, full buffers, and buffers that are reused.
 use super::cases;
-use crate::fixture::{holds, same, until, Failure, Fixture, Verdict};
+use crate::fixture::{counts_to, holds, same, Fixture, Verdict};
 use rsbinder::StatusCode;
 
 cases![
@@ -85,9 +85,8 @@ fn buffers_are_used_again(fixture: &Fixture) -> Verdict {
 fn one_way_calls_may_not_fill_the_buffer(fixture: &Fixture) -> Verdict {
     let service = fixture.service()?;
     let peer = service.peer()?;
-    let slow = 1500;
-    peer.postSlowly(slow)?;
-    // These queue up after the slow one until the space for one-way calls is used.
+    peer.postAtGate(-1)?;
+    // These queue up behind that one until the space for one-way calls is used.
     let (mut posted, mut refused) = (0, false);
     while posted < 200_000 && !refused {
         match peer.post(posted) {
@@ -104,15 +103,10 @@ fn one_way_calls_may_not_fill_the_buffer(fixture: &Fixture) -> Verdict {
     }
     holds("one-way calls are refused at some point", refused)?;
     same("a call with reply still fits", peer.add(2, 2)?, 4)?;
-    let arrived = until(
-        || peer.posted().map(|all| all.len() as i32).unwrap_or(0),
-        |count| *count == posted + 1,
-    );
-    if arrived != posted + 1 {
-        return Err(Failure::Failed(format!(
-            "{arrived} of {} arrived",
-            posted + 1
-        )));
-    }
+    peer.openGate()?;
+    let arrived = counts_to(posted as usize + 1, || {
+        peer.posted().map(|all| all.len()).unwrap_or(0)
+    });
+    same("arrived", arrived, posted as usize + 1)?;
     Ok(peer.post(1)?)
 }

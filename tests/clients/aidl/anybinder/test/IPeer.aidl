@@ -21,6 +21,9 @@ interface IPeer {
     oneway void post(int value);
     int[] posted();
     oneway void postSlowly(int delay_ms);
+    /** Posts the value once the gate is open. */
+    oneway void postAtGate(int value);
+    void openGate();
 
     IBinder echoBinder(IBinder binder);
     void hold(ICallback callback);
