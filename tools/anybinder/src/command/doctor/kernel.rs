@@ -3,7 +3,9 @@
 //! be built for it and loaded.
 use super::Check;
 use anybinder_mount::mount::{Backend, Mount};
+use flate2::read::GzDecoder;
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 /// The oldest kernel that the module is built for.
@@ -61,6 +63,14 @@ fn option(config: &str, name: &str) -> Option<String> {
     Some(value.unwrap_or("n").to_string())
 }
 
+/// The running kernel's own copy of its configuration, compressed.
+fn unpacked(data: &[u8]) -> Option<String> {
+    let mut config = String::new();
+    GzDecoder::new(data).read_to_string(&mut config).ok()?;
+    Some(config)
+}
+
+/// Where distributions put the configuration of a kernel, and where a kernel shows its own.
 fn kernel_option(name: &str) -> Option<String> {
     let release = release();
     let places = [
@@ -68,7 +78,10 @@ fn kernel_option(name: &str) -> Option<String> {
         format!("/lib/modules/{release}/config"),
         format!("/lib/modules/{release}/build/.config"),
     ];
-    let config = places.iter().find_map(|path| fs::read_to_string(path).ok());
+    let config = fs::read("/proc/config.gz")
+        .ok()
+        .and_then(|data| unpacked(&data))
+        .or_else(|| places.iter().find_map(|path| fs::read_to_string(path).ok()));
     option(&config?, name)
 }
 
@@ -270,6 +283,8 @@ pub fn secure_boot() -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::{write::GzEncoder, Compression};
+    use std::io::Write;
 
     #[test]
     fn a_release_has_two_numbers() {
@@ -284,6 +299,16 @@ mod tests {
         let config = "CONFIG_FUSE_FS=m\n# CONFIG_FUSE_PASSTHROUGH is not set\n";
         assert_eq!(option(config, "FUSE_FS").as_deref(), Some("m"));
         assert_eq!(option(config, "FUSE_PASSTHROUGH").as_deref(), Some("n"));
+    }
+
+    #[test]
+    fn a_compressed_configuration_is_unpacked() {
+        let mut packer = GzEncoder::new(Vec::new(), Compression::default());
+        packer.write_all(b"CONFIG_MODULES=y\n").unwrap();
+        let packed = packer.finish().unwrap();
+        assert_eq!(unpacked(&packed).as_deref(), Some("CONFIG_MODULES=y\n"));
+        assert_eq!(unpacked(&packed[..packed.len() - 9]), None);
+        assert_eq!(unpacked(b"CONFIG_MODULES=y\n"), None);
     }
 
     #[test]
