@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "actor.h"
 #include "generate.h"
 #include "play.h"
 #include "quiesce.h"
@@ -185,6 +186,8 @@ int main(int argc, char **argv)
 
 	version_if_asked(argc, argv);
 	parse_options(argc, argv);
+	/* Of a step that does not hang, on an emulated machine that is busy, too. */
+	step_timeout_ms = 60000;
 	snprintf(device, sizeof(device), "%s/%s", options.device_dir, options.device);
 	target.in_loop = options.in_loop;
 	target.stats = quiesce_find_stats(options.device_dir);
