@@ -25,7 +25,7 @@ LONG_TESTS += $(ARM64_TESTS)
 vm-test-arm64:
 	@scripts/setup build test vm arm64
 	@$(MAKE) --no-print-directory vm-fetch
-	@scripts/run-tests --record $(BUILD)/vm-test-arm64.total --timeout-s 2400 $(ARM64_TESTS)
+	@scripts/run-tests --record $(BUILD)/vm-test-arm64.total --timeout-s 5400 $(ARM64_TESTS)
 
 vm-fetch-arm64: build/vm/init-arm64
 	vm/foreign arm64
@@ -39,15 +39,16 @@ arm64.needs := vm-fetch-arm64 arm64-programs
 arm64.module.run = mkdir -p $(BIN); tests/vm/kernels $(ARM64_KERNEL)
 arm64.module-6.1.run = mkdir -p $(BIN); tests/vm/kernels 6.1-arm64
 
-# $(call arm64_guest,SECONDS): runs a command there.
+# $(call arm64_guest,SECONDS): runs a command there. The limits are those of hangs, not of a slow
+# machine: with the processors shared by ten others, a run takes ten times as long.
 arm64_guest = vm/run --kernel $(ARM64_KERNEL) --driver none --timeout $(1) \
 	--env ANYBINDER_BIN=$(abspath $(ARM64_BIN)) --
-arm64.run = $(call arm64_guest,1800) tests/conformance/run-backend $(variant) --timeout 120
+arm64.run = $(call arm64_guest,3600) tests/conformance/run-backend $(variant) --timeout 360
 
 # Its tests use the loopback interface.
 arm64.inject.run = $(call arm64_guest,1800) sh -c "ip link set lo up && $(ARM64_BIN)/inject_test"
 arm64.compat.run = $(call arm64_guest,900) tests/arm64/compat
-arm64.clients-fuse.run = $(call arm64_guest,1800) tests/clients/run-native --timeout 240
+arm64.clients-fuse.run = $(call arm64_guest,3600) tests/clients/run-native --timeout 240
 arm64.clients-module.needs := module-$(ARM64_KERNEL)
-arm64.clients-module.run = vm/run --kernel $(ARM64_KERNEL) --driver module --timeout 1800 -- \
+arm64.clients-module.run = vm/run --kernel $(ARM64_KERNEL) --driver module --timeout 3600 -- \
 	$(ARM64_BIN)/client-tests --timeout 240 --manager $(ARM64_BIN)/rsb_hub --insecure-allow-all
