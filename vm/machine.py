@@ -20,7 +20,8 @@ AFTER_FAULT_S = 10
 # See vm/README.md.
 KERNEL_ARGUMENTS = (
     "loglevel=5 panic=-1 oops=panic cryptomgr.notests mitigations=off random.trust_cpu=on "
-    "sysctl.kernel.hung_task_timeout_secs=45 rcupdate.rcu_cpu_stall_timeout=60"
+    "sysctl.kernel.hung_task_timeout_secs=45 rcupdate.rcu_cpu_stall_timeout=60 "
+    "watchdog_thresh=30"
 )
 
 # The clock counts instructions (1 ns each), so that runs are reproducible.
