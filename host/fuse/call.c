@@ -6,6 +6,7 @@
 #include "expire.h"
 #include "open_file.h"
 #include "session.h"
+#include "steer.h"
 #include "watch.h"
 
 bool call_begin(struct host_thread *thread, const struct request *request)
@@ -14,6 +15,7 @@ bool call_begin(struct host_thread *thread, const struct request *request)
 
 	if (!park_begin(thread))
 		return false;
+	steer_note_caller(thread);
 	thread->unique = request->head->unique;
 	thread->euid = request->head->uid;
 	thread->stamp = expire_stamp();

@@ -30,6 +30,9 @@
 
 #define NO_UID (~0u)
 
+/* The field of /proc/TID/stat with the processor, counted from 1. */
+#define STAT_CORE 39u
+
 /* The kernel's limit on the lines of /proc/PID/uid_map. */
 #define ID_RANGES_MAX 340u
 
@@ -97,6 +100,20 @@ static int read_status(pid_t tid, struct host_proc *proc)
 		proc->nr_levels++;
 	}
 	return 0;
+}
+
+u32 caller_core(pid_t tid)
+{
+	char buffer[1024];
+	const char *at;
+
+	if (read_proc_file(tid, "stat", buffer, sizeof(buffer)) <= 0)
+		return 0;
+	/* the name may contain spaces and parentheses; behind it comes field 3, the state */
+	at = strrchr(buffer, ')');
+	for (unsigned int field = 2; at && field < STAT_CORE; field++)
+		at = strchr(at + 1, ' ');
+	return at ? (u32)strtoul(at, NULL, 10) + 1 : 0;
 }
 
 static u64 namespace_of(pid_t pid, const char *kind)

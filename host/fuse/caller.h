@@ -43,6 +43,9 @@ bool caller_is_thread_of(pid_t tid, pid_t pid);
 /* Is there a thread (of any process) of this number? */
 bool caller_exists(pid_t tid);
 
+/* The processor on which a thread last ran, plus 1; 0: not known. */
+u32 caller_core(pid_t tid);
+
 /* Was the thread killed, though it has not exited yet? */
 bool caller_is_dying(pid_t tid);
 

@@ -26,6 +26,7 @@
 #include "pool.h"
 #include "reap.h"
 #include "session.h"
+#include "steer.h"
 #include "tree.h"
 #include "users.h"
 #include "watch.h"
@@ -111,7 +112,8 @@ static void finish_call(struct host_thread *thread, int result, bool own)
 		if (!worker_take_deferred())
 			return;
 	}
-	call_reply(thread, result);
+	if (!own || !steer_reply(thread, result))
+		call_reply(thread, result);
 }
 
 /* If the user's memory costs too much time: has the call served apart from those of others. */
@@ -149,6 +151,11 @@ static void finish_one_woken(void)
 
 	if (!thread)
 		return;
+	if (thread->is_complete) {
+		thread->is_complete = false;
+		call_reply(thread, thread->result);
+		return;
+	}
 	late = (thread->deadline_ns && thread->deadline_ns <= host_now_ns()) ||
 	       expire_is_due(thread->stamp);
 	resume_call(thread, late ? RESUME_TIMED_OUT : RESUME_WOKEN);

@@ -126,7 +126,11 @@ struct host_thread {
 	u64 deadline_ns;		/* of the wait; 0: none */
 	u32 stamp;			/* the period of its begin (expire.h) */
 	_Alignas(8) char arg[HOST_ARG_SIZE];
-	struct host_thread *next_woken;	/* in the queue of the worker that woke it */
+	u32 nr_calls;			/* which wraps */
+	u32 core;			/* where it last ran (steer.h), plus 1; 0: not known */
+	bool is_complete;		/* in the queue of a worker: only replies, with @result */
+	int result;
+	struct host_thread *next_woken;	/* in the queue of a worker */
 	struct fair_item queued;	/* in the backlog or the slow lane (backlog.h) */
 	bool not_begun;			/* there: the engine has not seen the call */
 	u8 resume_reason;		/* there, else: what it is to be resumed for */

@@ -15,6 +15,7 @@
 
 #include "core.h"
 #include "expire.h"
+#include "steer.h"
 #include "worker.h"
 
 #define BUCKETS 1024u
@@ -132,7 +133,7 @@ void park_wake(struct host_thread *thread)
 		if (atomic_compare_exchange_weak(&thread->state, &state, next))
 			break;
 	}
-	if (state == PARK_PARKED)
+	if (state == PARK_PARKED && !steer_woken(thread))
 		worker_push_woken(thread);
 }
 

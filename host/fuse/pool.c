@@ -17,6 +17,7 @@
 #include "memory.h"
 #include "open_file.h"
 #include "session.h"
+#include "steer.h"
 #include "users.h"
 #include "watch.h"
 #include "worker.h"
@@ -93,6 +94,7 @@ bool pool_start(unsigned int count, const struct pool_handlers *handlers)
 	pthread_mutex_lock(&pool_lock);
 	pool_handlers = handlers;
 	nr_wanted = count;
+	steer_start(count);
 	ok = start_serving();
 	pthread_mutex_unlock(&pool_lock);
 	return ok;
@@ -129,6 +131,7 @@ void pool_serve_slow(void)
  */
 static void leave_pool(struct worker *self)
 {
+	worker_refuse(self);
 	pthread_mutex_lock(&pool_lock);
 	if (atomic_load(&self->stuck)) {
 		if (self->stuck_file) {
@@ -203,12 +206,29 @@ static void serve_slow(struct worker *self)
 	}
 }
 
+/* Waits for a request when all is done that other workers have left to this one. */
+static bool read_request(struct request *request, void *buffer)
+{
+	bool ok;
+
+	while (!worker_begin_sleep()) {
+		worker_begin_request(0);
+		watch_arm_check();
+		pool_handlers->finish_woken();
+		worker_end_request();
+	}
+	ok = session_read(request, buffer);
+	worker_end_sleep();
+	steer_note_worker();
+	return ok;
+}
+
 /* Reads and serves one request. False: the file system was unmounted. */
 static bool serve_one(void *buffer)
 {
 	struct request request;
 
-	if (!session_read(&request, buffer))
+	if (!read_request(&request, buffer))
 		return false;
 	congestion_note(request.head->uid);
 	worker_begin_request(request.head->unique);
@@ -302,6 +322,7 @@ static void replace(struct worker *worker)
 	if (worker->slow)
 		slow_is_served = false;
 	atomic_store(&worker->stuck, true);
+	worker_refuse(worker);
 	start_serving();
 	if (!fair_is_empty(&slow_lane))
 		start_slow();

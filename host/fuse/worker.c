@@ -99,22 +99,69 @@ bool worker_was_interrupted(u64 unique)
 
 /* ---- the work that it has queued for itself ---- */
 
+/* Lock of @worker held. */
+static void append(struct worker *worker, struct host_thread *thread)
+{
+	thread->next_woken = NULL;
+	if (!worker->woken_first)
+		worker->woken_end = &worker->woken_first;
+	*worker->woken_end = thread;
+	worker->woken_end = &thread->next_woken;
+}
+
 void worker_push_woken(struct host_thread *thread)
 {
 	struct worker *self = worker_self;
 
-	thread->next_woken = NULL;
 	host_spin_lock(&self->lock);
-	if (!self->woken_first)
-		self->woken_end = &self->woken_first;
-	*self->woken_end = thread;
-	self->woken_end = &thread->next_woken;
+	append(self, thread);
 	host_spin_unlock(&self->lock);
 }
 
+bool worker_give(struct worker *to, struct host_thread *thread)
+{
+	bool given = false;
+
+	if (!__atomic_load_n(&to->awake, __ATOMIC_RELAXED))	/* looked at again below */
+		return false;
+	host_spin_lock(&to->lock);
+	if (to->awake) {
+		append(to, thread);
+		given = true;
+	}
+	host_spin_unlock(&to->lock);
+	return given;
+}
+
+bool worker_begin_sleep(void)
+{
+	struct worker *self = worker_self;
+	bool may_sleep;
+
+	host_spin_lock(&self->lock);
+	may_sleep = !self->woken_first;
+	if (may_sleep)
+		__atomic_store_n(&self->awake, false, __ATOMIC_RELAXED);
+	host_spin_unlock(&self->lock);
+	return may_sleep;
+}
+
+/* Without the lock: a thread that does not see it yet keeps its call. */
+void worker_end_sleep(void)
+{
+	__atomic_store_n(&worker_self->awake, true, __ATOMIC_RELAXED);
+}
+
+void worker_refuse(struct worker *worker)
+{
+	host_spin_lock(&worker->lock);
+	__atomic_store_n(&worker->awake, false, __ATOMIC_RELAXED);
+	host_spin_unlock(&worker->lock);
+}
+
 /*
- * Racy: only the worker itself queues, but another thread may take over the list. So false is
- * reliable, and after true worker_pop_woken() may still find nothing.
+ * Racy: others may queue while this worker is at work (it looks again before it sleeps), and
+ * another thread may take over the list, so after true worker_pop_woken() may still find nothing.
  */
 bool worker_has_woken(void)
 {
@@ -215,6 +262,8 @@ struct worker *worker_alloc(void)
 			atomic_store(&nr_workers, i + 1);
 		workers[i].in_use = true;
 		workers[i].seen = 0;
+		workers[i].awake = false;
+		worker_set_core(&workers[i], 0);
 		atomic_store(&workers[i].progress, 0);
 		atomic_store(&workers[i].stuck, false);
 		workers[i].stuck_file = NULL;

@@ -34,6 +34,7 @@ struct worker {
 	atomic_uint progress;		/* odd: busy; changes with every step */
 	_Atomic u64 open_id;		/* open whose client's memory may be in use; 0: none */
 	atomic_bool waiting;		/* between worker_begin_wait() and worker_end_wait() */
+	atomic_uint core;		/* on which it runs (steer.h), plus 1; 0: not known */
 
 	/* Guarded by the lock of the pool (pool.c), save for atomic reads. */
 	atomic_bool stuck;		/* it was replaced */
@@ -51,10 +52,22 @@ struct worker {
 	struct host_proc *polled_first;
 	struct host_thread *deferred;	/* its call is complete, the reply deferred */
 	int deferred_result;
+	bool awake;			/* other threads may queue: it looks before it sleeps */
 };
 
 /* The running thread's; never NULL in a thread that calls the engine. */
 extern _Thread_local struct worker *worker_self;
+
+/* The core on which @worker runs, plus 1. */
+static inline void worker_set_core(struct worker *worker, u32 core)
+{
+	atomic_store_explicit(&worker->core, core, memory_order_relaxed);
+}
+
+static inline u32 worker_core(const struct worker *worker)
+{
+	return atomic_load_explicit(&worker->core, memory_order_relaxed);
+}
 
 /* For a thread outside the pool: makes @worker its own. */
 void worker_set_self(struct worker *worker);
@@ -99,6 +112,14 @@ void worker_end_wait(u64 before);
 
 /* Queues @thread, whose call is to be resumed, at the running worker. */
 void worker_push_woken(struct host_thread *thread);
+
+/* Queues @thread at @to. False: @to is not at work, and would not find it. */
+bool worker_give(struct worker *to, struct host_thread *thread);
+/* The running worker is about to wait for a request. False: something was queued for it. */
+bool worker_begin_sleep(void);
+void worker_end_sleep(void);
+/* @worker will not look at its queue any more: nothing is queued there by others from now on. */
+void worker_refuse(struct worker *worker);
 bool worker_has_woken(void);
 /* Takes the oldest one; NULL: none. */
 struct host_thread *worker_pop_woken(void);

@@ -4,10 +4,12 @@
 stuck, so that no worker is ever replaced."""
 import contextlib
 import ctypes
+import json
 import mmap
 import os
 import select
 import struct
+import subprocess
 import threading
 import time
 
@@ -50,14 +52,21 @@ def write_for_ever(client, address, count):
         count[0] = min(count[0] + 1, 255)
 
 
-def attack(ready, path, uid=hostile.ATTACKER, threads=64, count=bytearray(1)):
+def watched_memory(pages):
+    """Memory whose pages come only when their faults are answered: the userfaultfd, the memory and
+    its address."""
     uffd = LIBC.syscall(323, os.O_CLOEXEC | os.O_NONBLOCK)
     assert uffd >= 0, "no userfaultfd"
-    memory = mmap.mmap(-1, threads * PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory = mmap.mmap(-1, pages * PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     ioctl(uffd, 0xC018AA3F, ctypes.create_string_buffer(struct.pack("<3Q", 0xAA, 0, 0)))
     ioctl(uffd, 0xC020AA00, ctypes.create_string_buffer(
-        struct.pack("<4Q", address, threads * PAGE, 1, 0)))
+        struct.pack("<4Q", address, pages * PAGE, 1, 0)))
+    return uffd, memory, address
+
+
+def attack(ready, path, uid=hostile.ATTACKER, threads=64, count=bytearray(1)):
+    uffd, _memory, address = watched_memory(threads)
     os.setgid(uid)
     os.setuid(uid)
     client = Client(path)
@@ -88,5 +97,40 @@ def slow_users_are_served_in_turn():
             assert count[0] > 20, "it waits for all threads of the first"
 
 
+def hang_workers(ready, path, uid, count):
+    """One worker after the other waits for a page that does not come."""
+    _uffd, _memory, address = watched_memory(count)
+    os.setgid(uid)
+    os.setuid(uid)
+    client = Client(path)
+
+    def write(page):
+        arg = ctypes.create_string_buffer(struct.pack("<6Q", 64, 0, address + page * PAGE, 0, 0, 0))
+        with contextlib.suppress(OSError):
+            ioctl(client.fd, WRITE_READ, arg)
+
+    ready()
+    for page in range(count):
+        threading.Thread(target=write, args=(page,), daemon=True).start()
+        time.sleep(0.1)
+    time.sleep(1000)
+
+
+def busy_pairs_go_on_when_workers_hang():
+    """A worker that hangs has calls queued that others left to it; none of them is lost."""
+    bench = os.path.join(os.path.dirname(hostile.PROGRAM), "bench-ipc")
+    pairs, calls, hangs = 4, 15000, 12
+    with hostile.daemon() as path:
+        other = os.path.join(os.path.dirname(path), "hwbinder")
+        command = [bench, "call", "--peer", "binder", "--address", path, "--pairs", str(pairs),
+                   "--calls", str(calls), "--request", "100", "--reply", "100"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            with hostile.users(*((0, hang_workers, other, uid, hangs)
+                                 for uid in range(hostile.ATTACKER, hostile.ATTACKER + 4))):
+                text = process.communicate(timeout=100)[0]
+        assert process.returncode == 0, "the pairs did not end as they should"
+        assert json.loads(text)["calls"] == pairs * calls, text
+
+
 hostile.run("hostile-slow_memory", others_do_not_wait_for_slow_memory,
-            slow_users_are_served_in_turn)
+            slow_users_are_served_in_turn, busy_pairs_go_on_when_workers_hang)
