@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The Rust programs: the anybinder command, and rsb_hub, another service manager. One
 # cargo run builds both, so that their common crates are compiled once.
-RUST_SOURCES := $(shell find $(addprefix tools/,anybinder bench client mount servicemanager) -type f) \
+RUST_SOURCES := $(shell find $(addprefix tools/,anybinder bench client mount parcel servicemanager) -type f) \
 	tools/Cargo.toml tools/Cargo.lock
 # With RUST_TARGET, for another architecture than this machine's.
 RUST_BUILD = scripts/setup --check-rust && \
@@ -21,6 +21,19 @@ $(BIN)/anybinder $(BIN)/rsb_hub &: $(RUST_SOURCES)
 TESTS += tools
 tools.needs := all
 tools.run = CARGO=$(CARGO) tools/test-tools
+
+# The commands for services, with real ones:
+#
+#   daemon    on the daemon
+#   stock     on the stock driver of 6.12, module on ours
+TESTS += client:daemon
+LONG_TESTS += client:stock client:module
+client.needs = all $(CLIENT_TESTS)
+client.daemon.run = timeout 600 tools/test-client $(BIN)
+client.stock.run = vm/run --kernel 6.12 --driver ref --timeout 1500 -- tools/test-client $(BIN) --kernel
+client.module.needs := module-6.12
+client.module.run = vm/run --kernel 6.12 --driver module --timeout 1500 -- \
+	tools/test-client $(BIN) --kernel
 
 LINT_TARGETS += lint-rust
 lint-rust:

@@ -37,7 +37,7 @@ struct Cli {
     state_dir: Option<PathBuf>,
 
     /// After how many seconds to give up; 0 for never. Not for run and servicemanager, which last
-    /// as long as what they start [default: 60; up and down: 180; demo and bench: 0]
+    /// as long as what they start [default: 60; up and down: 180; demo, bench, watch: 0]
     #[arg(long, global = true, value_name = "SECONDS", env = "ANYBINDER_TIMEOUT")]
     timeout: Option<u32>,
 
@@ -75,6 +75,22 @@ enum Command {
     Ping(command::ping::Arguments),
     /// Send a transaction to a service and print the reply
     Call(command::call::Arguments),
+    /// Print what a service says of itself
+    Dump(command::dump::Arguments),
+    /// Run a shell command of a service; the exit status is its result
+    Shell(command::shell::Arguments),
+    /// Say whether a service is registered
+    Check(command::wait::Arguments),
+    /// Wait until a service is registered
+    Wait(command::wait::Arguments),
+    /// Print a line whenever a service appears, dies or is replaced
+    Watch(command::watch::Arguments),
+    /// Show the interface of a service
+    Interface(command::interface::Arguments),
+    /// Let the driver refuse calls to a process, and keep one-way calls for it
+    Freeze(command::freeze::Arguments),
+    /// End that
+    Unfreeze(command::freeze::UnfreezeArguments),
     /// List the processes that have a device open
     Ps,
     /// Print the arguments that give a container the devices
@@ -98,12 +114,19 @@ impl Cli {
     fn terms(&self) -> Option<Terms<'static>> {
         let (default_s, long) = match self.command {
             Command::Up(_) | Command::Down => (180, false),
-            Command::Demo(_) | Command::Bench(_) => (0, true),
+            Command::Demo(_) | Command::Bench(_) | Command::Watch(_) => (0, true),
             Command::Status
             | Command::Doctor
             | Command::List(_)
             | Command::Ping(_)
             | Command::Call(_)
+            | Command::Dump(_)
+            | Command::Shell(_)
+            | Command::Check(_)
+            | Command::Wait(_)
+            | Command::Interface(_)
+            | Command::Freeze(_)
+            | Command::Unfreeze(_)
             | Command::Ps
             | Command::Container(_)
             | Command::ManagerCheck(_) => (60, false),
@@ -209,6 +232,14 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::List(option) => command::list::run(&context, &option),
         Command::Ping(arguments) => command::ping::run(&context, &arguments),
         Command::Call(arguments) => command::call::run(&context, &arguments),
+        Command::Dump(arguments) => command::dump::run(&context, &arguments),
+        Command::Shell(arguments) => command::shell::run(&context, &arguments),
+        Command::Check(arguments) => command::wait::check(&context, &arguments),
+        Command::Wait(arguments) => command::wait::wait(&context, &arguments),
+        Command::Watch(arguments) => command::watch::run(&context, &arguments),
+        Command::Interface(arguments) => command::interface::run(&context, &arguments),
+        Command::Freeze(arguments) => command::freeze::freeze(&context, &arguments),
+        Command::Unfreeze(arguments) => command::freeze::unfreeze(&context, &arguments),
         Command::Ps => command::ps::run(&context),
         Command::Container(arguments) => command::container::run(&context, &arguments),
         Command::Servicemanager(arguments) => command::servicemanager::run(&context, &arguments),

@@ -70,6 +70,11 @@ pub fn foreign(manager: &ServiceManager) -> Option<Foreign> {
 /// the policy of the service manager does not let this user find it.
 pub fn find(mount: &Mount, device: &str, name: &str) -> Result<SIBinder> {
     open(mount, device, 0)?;
+    look_up(mount, device, name)
+}
+
+/// The same on the device that is open already.
+pub fn look_up(mount: &Mount, device: &str, name: &str) -> Result<SIBinder> {
     let manager = service_manager(mount, device)?;
     let found = match foreign(&manager) {
         Some(foreign) => foreign.service(name),

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A Binder client over rsbinder, and the AddInts example service.
+//!
+//! * `device`: opens a device and finds services; `foreign`: service managers of other levels
+//! * `raw`: sends parcels that are made of bytes and objects; `stream`: a pipe for a service
 pub mod addints;
 pub mod device;
 pub mod foreign;
+pub mod raw;
+pub mod stream;

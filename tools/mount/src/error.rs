@@ -17,13 +17,14 @@ pub enum Kind {
     Denied,
     TimedOut,
     NoDevice,
+    Exception,
     CannotRun,
     NotFound,
     Interrupted,
 }
 
 /// Each kind with its exit status, its name in JSON and its description in the help.
-pub const KINDS: [(Kind, u8, &str, &str); 13] = [
+pub const KINDS: [(Kind, u8, &str, &str); 14] = [
     (Kind::Failed, 1, "failed", "failed for another reason"),
     (Kind::Usage, 2, "usage", "the command line is wrong"),
     (Kind::NotUp, 3, "not-up", "nothing is mounted there"),
@@ -54,6 +55,12 @@ pub const KINDS: [(Kind, u8, &str, &str); 13] = [
     ),
     (Kind::TimedOut, 9, "timed-out", "the time was over"),
     (Kind::NoDevice, 10, "no-device", "no such device"),
+    (
+        Kind::Exception,
+        11,
+        "exception",
+        "call: the service answered with an exception",
+    ),
     (
         Kind::CannotRun,
         126,

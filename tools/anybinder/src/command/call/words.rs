@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A call without `.aidl` files: typed words go out, and words of 32 bits or `--reply` come in.
+use super::{exception_error, name_files, usage, Arguments, Call};
+use anybinder_client::device;
+use anybinder_mount::context::Context;
+use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_parcel::decode::Decoder;
+use anybinder_parcel::encode::{Encoder, Parcel};
+use anybinder_parcel::status;
+use anybinder_parcel::types::{Kind as ValueKind, Type};
+use anybinder_parcel::words::{self, Part};
+use serde::Serialize;
+use serde_json::Value;
+use std::process::ExitCode;
+
+const WORDS_PER_LINE: usize = 4;
+
+/// Codes outside the range of methods have names of four letters, and take no interface header.
+const NAMED_CODES: [(&str, &str); 8] = [
+    ("PING", "_PNG"),
+    ("DUMP", "_DMP"),
+    ("SHELL_COMMAND", "_CMD"),
+    ("INTERFACE", "_NTF"),
+    ("SYSPROPS", "_SPR"),
+    ("EXTENSION", "_EXT"),
+    ("DEBUG_PID", "_PID"),
+    ("TWEET", "_TWT"),
+];
+
+#[derive(Serialize)]
+struct RawReply {
+    size: usize,
+    words: Vec<u32>,
+}
+
+#[derive(Serialize)]
+struct Decoded {
+    values: Vec<(String, Value)>,
+    /// Bytes behind the last value.
+    left: usize,
+}
+
+/// The code that a word stands for.
+fn code_of(word: &str) -> Result<u32> {
+    let named = NAMED_CODES.iter().find(|(name, _)| *name == word);
+    let word = named.map_or(word, |(_, letters)| letters);
+    let parsed = match (word.strip_prefix("0x"), word.as_bytes()) {
+        (Some(hex), _) => u32::from_str_radix(hex, 16).ok(),
+        (None, [b'_', a, b, c]) => Some(u32::from_be_bytes([b'_', *a, *b, *c])),
+        _ => word.parse().ok(),
+    };
+    parsed.ok_or_else(|| {
+        let names: Vec<&str> = NAMED_CODES.iter().map(|(name, _)| *name).collect();
+        let what = format!("{word} is no transaction code.");
+        let advice = format!(
+            "A code is a number, 0x and hexadecimal digits, or one of {}; methods have names only \
+             with --aidl DIR.",
+            names.join(", ")
+        );
+        Error::with_advice(what, advice).of(Kind::Usage)
+    })
+}
+
+fn word_error(error: words::Error) -> Error {
+    let made = match error.advice {
+        Some(advice) => Error::with_advice(error.what, advice),
+        None => Error::new(error.what),
+    };
+    made.of(Kind::Usage)
+}
+
+fn write_arguments(arguments: &[String]) -> Result<Parcel> {
+    let mut encoder = Encoder {
+        parcel: Parcel::default(),
+        library: None,
+    };
+    words::write(&mut encoder, arguments).map_err(word_error)?;
+    Ok(encoder.parcel)
+}
+
+/// A line of words read as UTF-16, the encoding of most strings in parcels.
+fn as_text(words: &[u32]) -> String {
+    let units = words
+        .iter()
+        .flat_map(|word| [*word as u16, (*word >> 16) as u16]);
+    units
+        .map(|unit| match u8::try_from(unit) {
+            Ok(byte) if byte.is_ascii_graphic() || byte == b' ' => byte as char,
+            _ => '.',
+        })
+        .collect()
+}
+
+fn print_raw(reply: &RawReply) {
+    println!("reply of {} bytes", reply.size);
+    for (index, line) in reply.words.chunks(WORDS_PER_LINE).enumerate() {
+        let words: Vec<String> = line.iter().map(|word| format!("{word:08x}")).collect();
+        let offset = index * WORDS_PER_LINE * 4;
+        println!("  {offset:04x}: {:<35}  {}", words.join(" "), as_text(line));
+    }
+}
+
+/// Reads a reply by its types.
+fn decode(name: &str, data: &[u8], parts: &[Part]) -> Result<Decoded> {
+    let mut decoder = Decoder::new(data, None);
+    let mut values = Vec::new();
+    let bad = |err: String| {
+        Error::with_advice(
+            format!("The reply of {name} has other types: {err}."),
+            "See its words by leaving --reply out.",
+        )
+        .of(Kind::CallFailed)
+    };
+    for part in parts {
+        let (label, mut value) = match part {
+            Part::Status => match status::read(&mut decoder).map_err(bad)? {
+                Some(exception) => return Err(exception_error(name, &exception)),
+                None => continue,
+            },
+            Part::Bytes => {
+                let mut bytes = Type::of(ValueKind::Byte);
+                bytes.dimensions.push(None);
+                ("bytes".to_string(), decoder.value(&bytes, 0).map_err(bad)?)
+            }
+            Part::Value(label, kind) => (label.clone(), decoder.value(kind, 0).map_err(bad)?),
+        };
+        name_files(&mut value);
+        values.push((label, value));
+    }
+    let left = decoder.left();
+    Ok(Decoded { values, left })
+}
+
+fn print_decoded(decoded: &Decoded) {
+    for (label, value) in &decoded.values {
+        println!("{label}: {value}");
+    }
+    if decoded.left > 0 {
+        println!("({} more bytes)", decoded.left);
+    }
+}
+
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    let code = code_of(&arguments.method)?;
+    let parcel = write_arguments(&arguments.arguments)?;
+    let parts = match &arguments.reply {
+        Some(_) if arguments.oneway => {
+            return Err(usage(
+                "A one-way call has no reply: leave --reply or --oneway out.",
+            ));
+        }
+        Some(types) => Some(words::parts(types).map_err(word_error)?),
+        None => None,
+    };
+    let name = &arguments.name;
+    let service = device::find(&context.mount, &arguments.device.device, name)?;
+    let call = Call {
+        service,
+        code,
+        flags: match arguments.oneway {
+            true => rsbinder::FLAG_ONEWAY,
+            false => 0,
+        },
+        parcel,
+        has_header: !arguments.no_header && code <= rsbinder::LAST_CALL_TRANSACTION,
+    };
+    let reply = call.send(context, arguments)?;
+    if let Some(parts) = parts {
+        context.show(&decode(name, &reply.data, &parts)?, print_decoded);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let words = reply.data.chunks_exact(4);
+    let raw = RawReply {
+        size: reply.data.len(),
+        words: words
+            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+            .collect(),
+    };
+    context.show(&raw, print_raw);
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_numbers_or_names() {
+        assert_eq!(code_of("3").unwrap(), 3);
+        assert_eq!(code_of("0x1F").unwrap(), 31);
+        assert_eq!(code_of("PING").unwrap(), 0x5f50_4e47);
+        assert_eq!(code_of("_PNG").unwrap(), 0x5f50_4e47);
+        assert!(code_of("one").is_err());
+    }
+
+    #[test]
+    fn a_type_without_value_is_refused() {
+        assert!(write_arguments(&["i32".to_string()]).is_err());
+        assert!(write_arguments(&["i32", "x"].map(String::from)).is_err());
+    }
+
+    #[test]
+    fn text_shows_in_utf16() {
+        assert_eq!(as_text(&[0x0069_0048, 0x0000_0021]), "Hi!.");
+    }
+}

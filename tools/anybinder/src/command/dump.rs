@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `anybinder dump NAME [ARGUMENT]...`: what a service says of itself, as Android's `dumpsys`.
+use anybinder_client::device::{self, DeviceOption};
+use anybinder_client::stream::Stream;
+use anybinder_mount::context::Context;
+use anybinder_mount::error::{Error, Result};
+use serde::Serialize;
+use std::process::ExitCode;
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The service's name
+    name: String,
+
+    #[command(flatten)]
+    device: DeviceOption,
+
+    /// Arguments for the service
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGUMENT"
+    )]
+    arguments: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Dump {
+    name: String,
+    text: String,
+}
+
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    let name = &arguments.name;
+    let service = device::find(&context.mount, &arguments.device.device, name)?;
+    let proxy = service
+        .as_proxy()
+        .ok_or_else(|| Error::new(format!("{name} is not a remote service.")))?;
+    let stream = Stream::new(std::io::stdout(), context.json)?;
+    let outcome = proxy.dump(stream.end()?, &arguments.arguments);
+    let text = stream.finish();
+    outcome.map_err(|err| device::call_error(&format!("{name} failed to dump"), err))?;
+    let name = name.clone();
+    context.show(&Dump { name, text }, |_| {});
+    Ok(ExitCode::SUCCESS)
+}

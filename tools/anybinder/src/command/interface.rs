@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `anybinder interface NAME`: what a service says of its interface, and with `--aidl` its methods.
+use super::call::typed;
+use anybinder_client::device::{self, DeviceOption};
+use anybinder_client::raw::{Reply, Request};
+use anybinder_mount::context::Context;
+use anybinder_mount::error::Result;
+use anybinder_parcel::decode::Decoder;
+use anybinder_parcel::status;
+use rsbinder::SIBinder;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Meta methods of stable AIDL, the last codes of the range.
+const GET_VERSION: u32 = rsbinder::FIRST_CALL_TRANSACTION + 16_777_214;
+const GET_HASH: u32 = rsbinder::FIRST_CALL_TRANSACTION + 16_777_213;
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The service's name
+    name: String,
+
+    /// Directory of .aidl files that declare the interface
+    #[arg(long, value_name = "DIR")]
+    aidl: Vec<PathBuf>,
+
+    #[command(flatten)]
+    device: DeviceOption,
+}
+
+#[derive(Serialize)]
+struct Method {
+    code: u32,
+    signature: String,
+}
+
+#[derive(Serialize)]
+struct Interface {
+    name: String,
+    descriptor: String,
+    /// The process that owns the object; None if it does not say.
+    pid: Option<i32>,
+    /// Of stable AIDL.
+    version: Option<i32>,
+    hash: Option<String>,
+    has_extension: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    methods: Option<Vec<Method>>,
+}
+
+fn ask(service: &SIBinder, code: u32) -> Option<Reply> {
+    let request = match code {
+        rsbinder::DEBUG_PID_TRANSACTION => Request::default(),
+        _ => Request::with_header(service).ok()?,
+    };
+    request.send(service, code, 0).ok()
+}
+
+/// The reply to a meta method, behind its exception.
+fn meta<T>(
+    service: &SIBinder,
+    code: u32,
+    read: impl FnOnce(&mut Decoder) -> std::result::Result<T, String>,
+) -> Option<T> {
+    let reply = ask(service, code)?;
+    let mut decoder = Decoder::new(&reply.data, None);
+    match status::read(&mut decoder) {
+        Ok(None) => read(&mut decoder).ok(),
+        _ => None,
+    }
+}
+
+fn print(one: &Interface) {
+    println!("{}: {}", one.name, one.descriptor);
+    if let Some(pid) = one.pid {
+        println!("  process {pid}");
+    }
+    if let Some(version) = one.version {
+        let hash = one.hash.as_deref().unwrap_or("not said");
+        println!("  version {version}, hash {hash}");
+    }
+    if one.has_extension {
+        println!("  has an extension");
+    }
+    for method in one.methods.iter().flatten() {
+        println!("  {:>5}  {}", method.code, method.signature);
+    }
+}
+
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    let service = device::find(&context.mount, &arguments.device.device, &arguments.name)?;
+    let descriptor = service.descriptor().to_string();
+    let methods = match arguments.aidl.is_empty() {
+        true => None,
+        false => {
+            let library = typed::open(&arguments.aidl)?;
+            let entry = typed::interface(&library, &descriptor, &descriptor)?;
+            let methods = library.methods(&entry).unwrap_or_default();
+            let methods = methods.iter().map(|called| Method {
+                code: called.code,
+                signature: typed::signature(called),
+            });
+            Some(methods.collect())
+        }
+    };
+    let pid = ask(&service, rsbinder::DEBUG_PID_TRANSACTION)
+        .and_then(|reply| Decoder::new(&reply.data, None).word().ok())
+        .map(|pid| pid as i32);
+    let one = Interface {
+        name: arguments.name.clone(),
+        descriptor,
+        pid,
+        version: meta(&service, GET_VERSION, |reply| {
+            reply.word().map(|word| word as i32)
+        }),
+        hash: meta(&service, GET_HASH, |reply| reply.string16()).flatten(),
+        has_extension: matches!(service.get_extension(), Ok(Some(_))),
+        methods,
+    };
+    context.show(&one, print);
+    Ok(ExitCode::SUCCESS)
+}

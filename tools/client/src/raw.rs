@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Transactions of bytes and objects: rsbinder's parcels take only values of types that it knows.
+use anybinder_mount::error::{Doing, Result};
+use anybinder_parcel::encode::{Object, Parcel as Plan};
+use anybinder_parcel::{OBJECT_SIZE, TYPE_FD};
+use rsbinder::{Parcel, SIBinder, StatusCode};
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// As libbinder writes it: accepts files, lowest priority.
+const FD_FLAGS: u32 = 0x17f;
+/// A binder in a parcel: the object and its stability.
+const BINDER_SIZE: usize = OBJECT_SIZE + 4;
+
+/// A request that is ready to be sent. Holds what its objects refer to.
+#[derive(Default)]
+pub struct Request {
+    data: Vec<u8>,
+    offsets: Vec<u64>,
+    files: Vec<OwnedFd>,
+    /// Parcels of rsbinder, which keep the binders in them.
+    kept: Vec<Parcel>,
+}
+
+/// A reply. Its files stay open as long as it lives.
+pub struct Reply {
+    pub data: Vec<u8>,
+    _parcel: Option<Parcel>,
+}
+
+/// The bytes of a parcel of rsbinder.
+fn bytes_of(parcel: &mut Parcel) -> rsbinder::Result<Vec<u8>> {
+    let size = parcel.data_size();
+    parcel.set_data_position(0);
+    let mut data = Vec::with_capacity(size);
+    while parcel.data_avail() >= 4 {
+        data.extend_from_slice(&parcel.read_u32()?.to_le_bytes());
+    }
+    Ok(data)
+}
+
+impl Request {
+    /// A request with the header of an interface, which is that of the service.
+    pub fn with_header(service: &SIBinder) -> Result<Request> {
+        let doing = || "making a parcel".to_string();
+        let mut request = Request::default();
+        if let Some(proxy) = service.as_proxy() {
+            let mut header = proxy.prepare_transact(true).doing(doing)?;
+            request.data = bytes_of(&mut header).doing(doing)?;
+        }
+        Ok(request)
+    }
+
+    /// Appends a parcel, with its objects: files are opened, services looked up by `find`.
+    pub fn append(&mut self, plan: &Plan, find: &dyn Fn(&str) -> Result<SIBinder>) -> Result<()> {
+        let base = self.data.len();
+        self.data.extend_from_slice(&plan.data);
+        for (offset, object) in &plan.objects {
+            let at = base + offset;
+            match object {
+                Object::Service(name) => self.put_binder(at, &find(name)?)?,
+                Object::File(path) => {
+                    let file = File::open(path).doing(|| format!("opening {}", path.display()))?;
+                    self.put_file(at, file.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub fn append_binder(&mut self, binder: &SIBinder) -> Result<()> {
+        let at = self.data.len();
+        self.data.resize(at + BINDER_SIZE, 0);
+        self.put_binder(at, binder)
+    }
+
+    /// Appends a descriptor without the words of a ParcelFileDescriptor.
+    pub fn append_file(&mut self, file: OwnedFd) {
+        let at = self.data.len();
+        self.data.resize(at + OBJECT_SIZE, 0);
+        self.put_file(at, file);
+    }
+
+    fn put_binder(&mut self, at: usize, binder: &SIBinder) -> Result<()> {
+        let doing = || "writing a binder".to_string();
+        let mut parcel = Parcel::new();
+        parcel.write(binder).doing(doing)?;
+        let bytes = bytes_of(&mut parcel).doing(doing)?;
+        self.data[at..at + BINDER_SIZE].copy_from_slice(&bytes[..BINDER_SIZE]);
+        self.offsets.push(at as u64);
+        self.kept.push(parcel);
+        Ok(())
+    }
+
+    fn put_file(&mut self, at: usize, file: OwnedFd) {
+        let mut object = [0u8; OBJECT_SIZE];
+        object[..4].copy_from_slice(&TYPE_FD.to_ne_bytes());
+        object[4..8].copy_from_slice(&FD_FLAGS.to_ne_bytes());
+        object[8..12].copy_from_slice(&file.as_raw_fd().to_ne_bytes());
+        self.data[at..at + OBJECT_SIZE].copy_from_slice(&object);
+        self.offsets.push(at as u64);
+        self.files.push(file);
+    }
+
+    /// Sends the request. The reply of a one-way call is empty.
+    pub fn send(
+        mut self,
+        service: &SIBinder,
+        code: u32,
+        flags: u32,
+    ) -> std::result::Result<Reply, StatusCode> {
+        let proxy = service.as_proxy().ok_or(StatusCode::BadType)?;
+        // SAFETY: the parcel borrows the vectors, which are not touched and outlive it; every
+        // file is open in `self.files`, which outlives it, too.
+        let parcel = unsafe {
+            Parcel::from_ipc_parts(
+                self.data.as_mut_ptr(),
+                self.data.len(),
+                self.offsets.as_mut_ptr(),
+                self.offsets.len(),
+                |_, _, _, _, _| Ok(()),
+            )
+        };
+        let reply = proxy.submit_transact(code, &parcel, flags);
+        drop(parcel);
+        let Some(mut reply) = reply? else {
+            return Ok(Reply {
+                data: Vec::new(),
+                _parcel: None,
+            });
+        };
+        Ok(Reply {
+            data: bytes_of(&mut reply)?,
+            _parcel: Some(reply),
+        })
+    }
+}

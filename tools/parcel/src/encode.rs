@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From JSON to a parcel. The formats are those of Android 13 and newer: every value takes a
+//! multiple of 4 bytes, strings are UTF-16 with their length, arrays have their length, parcelables
+//! their size, a null has a marker of its own.
+use crate::aidl::library::{Entry, Library};
+use crate::aidl::syntax::{Body, Field};
+use crate::types::{Kind, Type};
+use crate::{OBJECT_SIZE, TYPE_BINDER};
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+
+/// How deep values may be nested.
+pub const MAX_DEPTH: usize = 64;
+const PREFIX_SERVICE: &str = "handle of ";
+const PREFIX_HEX: &str = "hex:";
+
+/// What stands at a place of a parcel that only the caller can fill.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Object {
+    /// The object of a registered service, followed by its stability.
+    Service(String),
+    File(PathBuf),
+}
+
+/// A parcel to send, with 24 bytes left free for each object.
+#[derive(Clone, Debug, Default)]
+pub struct Parcel {
+    pub data: Vec<u8>,
+    pub objects: Vec<(usize, Object)>,
+}
+
+impl Parcel {
+    pub fn word(&mut self, value: u32) {
+        self.data.extend_from_slice(&value.to_le_bytes());
+    }
+
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.data.extend_from_slice(bytes);
+        let padded = self.data.len().next_multiple_of(4);
+        self.data.resize(padded, 0);
+    }
+
+    pub fn string16(&mut self, text: &str) {
+        let units: Vec<u16> = text.encode_utf16().collect();
+        self.word(units.len() as u32);
+        let bytes: Vec<u8> = units
+            .iter()
+            .chain(&[0])
+            .flat_map(|unit| unit.to_le_bytes())
+            .collect();
+        self.bytes(&bytes);
+    }
+
+    fn string8(&mut self, text: &str) {
+        self.word(text.len() as u32);
+        self.bytes(&[text.as_bytes(), &[0]].concat());
+    }
+
+    /// Leaves 24 bytes for an object.
+    pub fn object(&mut self, object: Object) {
+        self.objects.push((self.data.len(), object));
+        self.data.resize(self.data.len() + OBJECT_SIZE, 0);
+    }
+
+    /// A binder that is null, and its stability.
+    pub fn null_binder(&mut self) {
+        self.word(TYPE_BINDER);
+        self.data.resize(self.data.len() + OBJECT_SIZE - 4, 0);
+        self.word(0);
+    }
+
+    fn binder(&mut self, text: &str) {
+        let name = text.strip_prefix(PREFIX_SERVICE).unwrap_or(text);
+        self.object(Object::Service(name.to_string()));
+        self.word(0);
+    }
+
+    fn file(&mut self, path: &str) {
+        // Not null, and no second descriptor for errors.
+        self.word(1);
+        self.word(0);
+        self.object(Object::File(path.into()));
+    }
+}
+
+type Outcome = Result<(), String>;
+
+/// Writes values; the library is needed for declared types only.
+pub struct Encoder<'a> {
+    pub parcel: Parcel,
+    pub library: Option<&'a Library>,
+}
+
+/// Says which value an error is about.
+fn mismatch(kind: &str, value: &Value) -> String {
+    format!("{value} is not a value of type {kind}")
+}
+
+fn integer(
+    kind: &str,
+    value: &Value,
+    range: std::ops::RangeInclusive<i128>,
+) -> Result<i64, String> {
+    let text = value
+        .as_str()
+        .map(str::to_string)
+        .unwrap_or_else(|| value.to_string());
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.as_str()),
+    };
+    let number = match digits.strip_prefix("0x") {
+        Some(hex) => i128::from_str_radix(hex, 16),
+        None => digits.parse::<i128>(),
+    };
+    let number = number.map(|number| if negative { -number } else { number });
+    match number {
+        // Wraps to the bits of unsigned values.
+        Ok(number) if range.contains(&number) => Ok(number as i64),
+        _ => Err(mismatch(kind, value)),
+    }
+}
+
+fn float(kind: &str, value: &Value) -> Result<f64, String> {
+    let parsed = match value {
+        Value::String(text) => text.parse().ok(),
+        other => other.as_f64(),
+    };
+    parsed.ok_or_else(|| mismatch(kind, value))
+}
+
+fn text<'v>(kind: &str, value: &'v Value) -> Result<&'v str, String> {
+    value.as_str().ok_or_else(|| mismatch(kind, value))
+}
+
+/// The bytes of a byte array: `hex:00ff`, or an array of numbers.
+fn packed(value: &Value) -> Result<Vec<u8>, String> {
+    if let Some(hex) = value
+        .as_str()
+        .map(|text| text.strip_prefix(PREFIX_HEX).unwrap_or(text))
+    {
+        return hex_bytes(hex).ok_or_else(|| mismatch("byte[]", value));
+    }
+    let values = value.as_array().ok_or_else(|| mismatch("byte[]", value))?;
+    let bytes = values
+        .iter()
+        .map(|one| integer("byte", one, -128..=255).map(|byte| byte as u8));
+    bytes.collect()
+}
+
+/// The bytes that hexadecimal digits stand for.
+pub fn hex_bytes(hex: &str) -> Option<Vec<u8>> {
+    let digits = hex.as_bytes();
+    if !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    digits.chunks(2).map(byte).collect()
+}
+
+impl Encoder<'_> {
+    /// Writes a value of a type.
+    pub fn value(&mut self, kind: &Type, value: &Value, depth: usize) -> Outcome {
+        if depth > MAX_DEPTH {
+            return Err(format!("values are nested deeper than {MAX_DEPTH}"));
+        }
+        if !kind.dimensions.is_empty() {
+            return self.array(kind, value, depth);
+        }
+        if value.is_null() {
+            return self.null(kind);
+        }
+        let parcel = &mut self.parcel;
+        match &kind.kind {
+            Kind::Void => return Err("void has no value".to_string()),
+            Kind::Bool => {
+                let truth = match value {
+                    Value::String(text) => text.parse().ok(),
+                    other => other.as_bool(),
+                };
+                parcel.word(truth.ok_or_else(|| mismatch("bool", value))?.into());
+            }
+            Kind::Char => match value
+                .as_str()
+                .map(|text| text.encode_utf16().collect::<Vec<_>>())
+            {
+                Some(units) if units.len() == 1 => parcel.word(units[0].into()),
+                _ => parcel.word(integer("char", value, 0..=0xffff)? as u32),
+            },
+            Kind::Float => parcel.word((float("f32", value)? as f32).to_bits()),
+            Kind::Double => {
+                let bits = float("f64", value)?.to_bits();
+                parcel.data.extend_from_slice(&bits.to_le_bytes());
+            }
+            Kind::String16 => parcel.string16(text("string", value)?),
+            Kind::String8 => parcel.string8(text("s8", value)?),
+            Kind::Binder => parcel.binder(text("binder", value)?),
+            Kind::File => parcel.file(text("file", value)?),
+            Kind::RawFile => parcel.object(Object::File(text("file", value)?.into())),
+            Kind::Holder => return Err("a ParcelableHolder can only be null here".to_string()),
+            Kind::Declared(entry) => return self.declared(entry, value, depth),
+            number => return self.number(number, value),
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, kind: &Kind, value: &Value) -> Outcome {
+        let (name, low, high) = match kind {
+            Kind::Byte => ("i8", -128, 255),
+            Kind::Short => ("i16", -32768, 32767),
+            Kind::UnsignedShort => ("u16", 0, 0xffff),
+            Kind::Int => ("i32", i128::from(i32::MIN), i128::from(i32::MAX)),
+            Kind::UnsignedInt => ("u32", 0, i128::from(u32::MAX)),
+            Kind::UnsignedLong => ("u64", 0, i128::from(u64::MAX)),
+            _ => ("i64", i128::from(i64::MIN), i128::from(i64::MAX)),
+        };
+        let number = integer(name, value, low..=high)?;
+        match kind {
+            Kind::Long | Kind::UnsignedLong => {
+                self.parcel.data.extend_from_slice(&number.to_le_bytes());
+            }
+            // Sign-extended, as libbinder does.
+            Kind::Byte => self.parcel.word(number as i8 as u32),
+            _ => self.parcel.word(number as u32),
+        }
+        Ok(())
+    }
+
+    fn null(&mut self, kind: &Type) -> Outcome {
+        let parcel = &mut self.parcel;
+        match &kind.kind {
+            Kind::Binder => parcel.null_binder(),
+            Kind::Holder => parcel
+                .data
+                .extend_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+            Kind::String16 | Kind::String8 if kind.is_nullable => parcel.word(u32::MAX),
+            Kind::File | Kind::Declared(_) if kind.is_nullable => parcel.word(0),
+            _ => return Err("null stands where the type is not nullable".to_string()),
+        }
+        Ok(())
+    }
+
+    fn array(&mut self, kind: &Type, value: &Value, depth: usize) -> Outcome {
+        if value.is_null() {
+            if !kind.is_nullable {
+                return Err("null stands where the array is not nullable".to_string());
+            }
+            self.parcel.word(u32::MAX);
+            return Ok(());
+        }
+        let wanted = kind.dimensions[0];
+        let is_right = |size: usize| match wanted {
+            Some(wanted) if wanted != size => Err(format!(
+                "an array of {wanted} elements is needed, not one of {size}"
+            )),
+            _ => Ok(()),
+        };
+        let element = kind.element();
+        let holds_bytes = match &element.kind {
+            Kind::Byte => true,
+            Kind::Declared(entry) => is_byte_enum(entry) && !value.is_array(),
+            _ => false,
+        };
+        if element.dimensions.is_empty() && holds_bytes {
+            let bytes = packed(value)?;
+            is_right(bytes.len())?;
+            self.parcel.word(bytes.len() as u32);
+            self.parcel.bytes(&bytes);
+            return Ok(());
+        }
+        let values = value.as_array().ok_or_else(|| mismatch("array", value))?;
+        is_right(values.len())?;
+        self.parcel.word(values.len() as u32);
+        if let (Kind::Declared(entry), true) = (&element.kind, element.dimensions.is_empty()) {
+            if is_byte_enum(entry) {
+                let numbers: Result<Vec<u8>, String> = values
+                    .iter()
+                    .map(|one| self.enumerator(entry, one).map(|n| n as u8))
+                    .collect();
+                self.parcel.bytes(&numbers?);
+                return Ok(());
+            }
+        }
+        values
+            .iter()
+            .try_for_each(|one| self.value(&element, one, depth + 1))
+    }
+
+    fn enumerator(&self, entry: &Entry, value: &Value) -> Result<i64, String> {
+        if let Some(name) = value.as_str() {
+            let items = match self.library {
+                Some(library) => library.enumerators(entry)?,
+                None => Vec::new(),
+            };
+            let last = name.rsplit('.').next().unwrap_or(name);
+            if let Some((_, number)) = items.iter().find(|(item, _)| item == last) {
+                return Ok(*number);
+            }
+        }
+        let range = i128::from(i64::MIN)..=i128::from(i64::MAX);
+        integer(&entry.name, value, range)
+    }
+
+    fn declared(&mut self, entry: &Entry, value: &Value, depth: usize) -> Outcome {
+        match &entry.declaration.body {
+            Body::Enum { .. } => {
+                let number = self.enumerator(entry, value)?;
+                self.number(&entry.backing(), &Value::from(number))
+            }
+            Body::Parcelable { fields } => {
+                let given = value
+                    .as_object()
+                    .ok_or_else(|| mismatch(&entry.name, value))?;
+                check_names(entry, fields, given)?;
+                self.parcel.word(1);
+                let start = self.parcel.data.len();
+                self.parcel.word(0);
+                for field in fields {
+                    self.field(entry, field, given.get(&field.name), depth)?;
+                }
+                let size = (self.parcel.data.len() - start) as u32;
+                self.parcel.data[start..start + 4].copy_from_slice(&size.to_le_bytes());
+                Ok(())
+            }
+            Body::Union { fields } => {
+                let given = value
+                    .as_object()
+                    .ok_or_else(|| mismatch(&entry.name, value))?;
+                check_names(entry, fields, given)?;
+                // Without a member it is the first one, with its default.
+                let tag = match given.keys().next() {
+                    None => Some(0),
+                    Some(key) => fields.iter().position(|field| field.name == *key),
+                };
+                match tag.filter(|tag| *tag < fields.len()) {
+                    Some(tag) if given.len() <= 1 => {
+                        self.parcel.word(1);
+                        self.parcel.word(tag as u32);
+                        let field = &fields[tag];
+                        self.field(entry, field, given.get(&field.name), depth)
+                    }
+                    _ => Err(format!("the union {} has one member at a time", entry.name)),
+                }
+            }
+            _ => Err(format!("{} has no values", entry.name)),
+        }
+    }
+
+    fn field(
+        &mut self,
+        entry: &Entry,
+        field: &Field,
+        value: Option<&Value>,
+        depth: usize,
+    ) -> Outcome {
+        let library = self.library.ok_or("there are no .aidl files")?;
+        let kind = library.kind_of(entry, &field.kind)?;
+        let value = match (value, &field.default) {
+            (Some(value), _) => value.clone(),
+            (None, Some(default)) => library.constant(entry, default)?,
+            (None, None) => empty(&kind),
+        };
+        self.value(&kind, &value, depth + 1)
+            .map_err(|err| format!("{}: {err}", field.name))
+    }
+}
+
+pub fn is_byte_enum(entry: &Entry) -> bool {
+    matches!(entry.declaration.body, Body::Enum { .. }) && matches!(entry.backing(), Kind::Byte)
+}
+
+fn check_names(entry: &Entry, fields: &[Field], given: &Map<String, Value>) -> Outcome {
+    let unknown = given
+        .keys()
+        .find(|key| fields.iter().all(|field| field.name != **key));
+    match unknown {
+        None => Ok(()),
+        Some(key) => {
+            let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+            let names = names.join(", ");
+            Err(format!(
+                "{} has no field {key}; it has: {names}",
+                entry.name
+            ))
+        }
+    }
+}
+
+/// What a field has that is not given.
+fn empty(kind: &Type) -> Value {
+    if kind.is_nullable {
+        return Value::Null;
+    }
+    if let Some(size) = kind.dimensions.first() {
+        let element = kind.element();
+        return std::iter::repeat_n(empty(&element), size.unwrap_or(0)).collect();
+    }
+    match &kind.kind {
+        Kind::Bool => Value::from(false),
+        Kind::String16 | Kind::String8 => Value::from(""),
+        Kind::Binder | Kind::Holder => Value::Null,
+        Kind::Declared(entry) if !matches!(entry.declaration.body, Body::Enum { .. }) => {
+            Value::Object(Map::new())
+        }
+        Kind::File | Kind::RawFile => Value::Null,
+        _ => Value::from(0),
+    }
+}

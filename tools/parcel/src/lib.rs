@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parcels by types: values written as JSON become the bytes and objects of a transaction, and the
+//! bytes of a reply become JSON.
+//!
+//! * `types`: what a value is on the wire; `words`: the types and values of a command line
+//! * `aidl`: the types and methods in `.aidl` files
+//! * `encode`, `decode`, `status`: between JSON and parcels
+//!
+//! Nothing here talks to a driver: a parcel names services and files, and the caller puts objects
+//! in their places.
+pub mod aidl;
+pub mod decode;
+pub mod encode;
+pub mod status;
+pub mod types;
+pub mod words;
+
+/// The size of `flat_binder_object`.
+pub const OBJECT_SIZE: usize = 24;
+pub const TYPE_BINDER: u32 = u32::from_be_bytes([b's', b'b', b'*', 0x85]);
+pub const TYPE_HANDLE: u32 = u32::from_be_bytes([b's', b'h', b'*', 0x85]);
+pub const TYPE_FD: u32 = u32::from_be_bytes([b'f', b'd', b'*', 0x85]);
+
+#[cfg(test)]
+mod round_trip_test;

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is encoded is decoded again, and bytes that do not fit end with an error.
+use crate::aidl::Library;
+use crate::decode::Decoder;
+use crate::encode::{Encoder, Object, Parcel};
+use crate::status;
+use crate::words;
+use serde_json::{json, Value};
+
+const SOURCE: &str = "package t;
+interface I {
+    const int SIZE = 1 << 1;
+    @Backing(type=\"int\") enum Mode { OFF, ON = SIZE + 3, AUTO }
+    enum Tiny { A, B }
+    union Either { int number = 7; @nullable String text; }
+    parcelable All {
+        boolean flag; byte small; char letter; int number = -3; long big = 0x1L; float single;
+        double wide; String text = \"x\"; @nullable String none; byte[] blob; int[SIZE][] grid;
+        Mode mode = Mode.AUTO; Tiny[] tiny; Either either; @nullable All inner; List<String> words;
+        ParcelableHolder holder; @nullable IBinder binder;
+    }
+    void f(in All all);
+}";
+
+fn library() -> (tempdir::Scratch, Library) {
+    let scratch = tempdir::Scratch::new();
+    std::fs::write(scratch.path.join("I.aidl"), SOURCE).unwrap();
+    let library = Library::open(std::slice::from_ref(&scratch.path)).unwrap();
+    (scratch, library)
+}
+
+mod tempdir {
+    pub struct Scratch {
+        pub path: std::path::PathBuf,
+    }
+
+    impl Scratch {
+        pub fn new() -> Scratch {
+            use std::sync::atomic::{AtomicU32, Ordering};
+            static NEXT: AtomicU32 = AtomicU32::new(0);
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("anybinder-parcel-{}-{number}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            std::fs::create_dir(&path).unwrap();
+            Scratch { path }
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+fn encode(library: &Library, value: &Value) -> Result<Parcel, String> {
+    let entry = library.find("t.I").unwrap();
+    let method = &library.methods(&entry).unwrap()[0].method;
+    let kind = library.kind_of(&entry, &method.arguments[0].kind)?;
+    let mut encoder = Encoder {
+        parcel: Parcel::default(),
+        library: Some(library),
+    };
+    encoder.value(&kind, value, 0)?;
+    Ok(encoder.parcel)
+}
+
+fn decode(library: &Library, data: &[u8]) -> Result<Value, String> {
+    let entry = library.find("t.I").unwrap();
+    let method = &library.methods(&entry).unwrap()[0].method;
+    let kind = library.kind_of(&entry, &method.arguments[0].kind)?;
+    let mut decoder = Decoder::new(data, Some(library));
+    let value = decoder.value(&kind, 0)?;
+    assert_eq!(decoder.left(), 0);
+    Ok(value)
+}
+
+#[test]
+fn every_kind_goes_and_comes() {
+    let (_scratch, library) = library();
+    let full = json!({
+        "flag": true, "small": -5, "letter": "ä", "number": 9, "big": -1, "single": 0.5,
+        "wide": "NaN", "text": "\u{1f600}", "none": null, "blob": "hex:0102ff",
+        "grid": [[1, 2, 3], []], "mode": "ON", "tiny": ["B", "A"], "either": {"text": "t"},
+        "inner": null, "words": ["a"], "holder": null, "binder": null,
+    });
+    let parcel = encode(&library, &full).unwrap();
+    assert_eq!(decode(&library, &parcel.data).unwrap(), full);
+    let nested = decode(
+        &library,
+        &encode(&library, &json!({"inner": full})).unwrap().data,
+    );
+    assert_eq!(nested.unwrap()["inner"], full);
+}
+
+#[test]
+fn what_is_not_given_has_its_default() {
+    let (_scratch, library) = library();
+    let value = decode(&library, &encode(&library, &json!({})).unwrap().data).unwrap();
+    assert_eq!((&value["number"], &value["big"]), (&json!(-3), &json!(1)));
+    assert_eq!(
+        (&value["text"], &value["mode"]),
+        (&json!("x"), &json!("AUTO"))
+    );
+    assert_eq!(value["grid"], json!([[], []]));
+    assert_eq!(value["either"], json!({"number": 7}));
+    assert!(encode(&library, &json!({"grid": [[1]]})).is_err());
+    assert!(encode(&library, &json!({"either": {"number": 1, "text": "b"}})).is_err());
+}
+
+/// An older sender has fewer fields, a newer one more.
+#[test]
+fn parcelables_of_other_versions_are_read() {
+    let (_scratch, library) = library();
+    let older = [1u32, 8, 1].map(u32::to_le_bytes).concat();
+    assert_eq!(decode(&library, &older).unwrap(), json!({"flag": true}));
+    let mut newer = encode(&library, &json!({"either": {"number": 1}}))
+        .unwrap()
+        .data;
+    newer.extend_from_slice(&[1; 8]);
+    let size = (newer.len() - 4) as u32;
+    newer[4..8].copy_from_slice(&size.to_le_bytes());
+    assert_eq!(decode(&library, &newer).unwrap()["number"], json!(-3));
+}
+
+/// Every cut, and many changed words, end with a value or an error.
+#[test]
+fn damaged_parcels_are_refused() {
+    let (_scratch, library) = library();
+    let good = encode(
+        &library,
+        &json!({"either": {"text": "abc"}, "words": ["a", "b"]}),
+    );
+    let good = good.unwrap().data;
+    for cut in 0..good.len() {
+        assert!(decode(&library, &good[..cut]).is_err(), "cut at {cut}");
+    }
+    let mut random = 1u64;
+    for at in (0..good.len()).step_by(4) {
+        for _ in 0..50 {
+            random = random
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            let mut bad = good.clone();
+            bad[at..at + 4].copy_from_slice(&((random >> 33) as u32).to_le_bytes());
+            let entry = library.find("t.I.All").unwrap();
+            let kind = crate::types::Type::of(crate::types::Kind::Declared(entry));
+            let mut decoder = Decoder::new(&bad, Some(&library));
+            if decoder.value(&kind, 0).is_ok() {
+                assert!(decoder.position() <= bad.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn words_of_a_command_line() {
+    let write = |line: &str| {
+        let words: Vec<String> = line.split(' ').map(str::to_string).collect();
+        let mut encoder = Encoder {
+            parcel: Parcel::default(),
+            library: None,
+        };
+        words::write(&mut encoder, &words).map(|()| encoder.parcel)
+    };
+    let parcel = write("i32 -2 bool true u64 0xffffffffffffffff").unwrap();
+    let bytes: Vec<u32> = parcel
+        .data
+        .chunks(4)
+        .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
+        .collect();
+    assert_eq!(bytes, [u32::MAX - 1, 1, u32::MAX, u32::MAX]);
+    let parcel = write("handle of x file /y").unwrap();
+    let objects: Vec<&Object> = parcel.objects.iter().map(|(_, object)| object).collect();
+    let wanted = [Object::Service("x".to_string()), Object::File("/y".into())];
+    assert_eq!(objects, wanted.iter().collect::<Vec<_>>());
+    assert_eq!(parcel.data.len(), 28 + 8 + 24);
+    assert_eq!(write("array of i32 1,2").unwrap().data.len(), 12);
+    assert_eq!(write("bytes 0102").unwrap().data.len(), 8);
+    for bad in [
+        "i32",
+        "i32 x",
+        "u128 5",
+        "array of",
+        "array of i32 x",
+        "bytes 0",
+        "handle x",
+    ] {
+        assert!(write(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn exceptions_are_read_behind_their_headers() {
+    let read = |words: &[u32]| {
+        let data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        status::read(&mut Decoder::new(&data, None))
+    };
+    assert_eq!(read(&[0]), Ok(None));
+    assert_eq!(read(&[-128i32 as u32, 8, 9]), Ok(None));
+    let found = read(&[-8i32 as u32, u32::MAX, 4, 77]).unwrap().unwrap();
+    assert_eq!(
+        (found.code, found.service_code, found.message),
+        (-8, Some(77), None)
+    );
+    assert!(read(&[-128i32 as u32, 2]).is_err());
+    assert!(read(&[-3i32 as u32, 90]).is_err());
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a value is on the wire. The first names are those of the command line and of `.aidl`.
+use crate::aidl::library::Entry;
+use std::rc::Rc;
+
+#[derive(Clone, Debug)]
+pub enum Kind {
+    Void,
+    Bool,
+    /// 8 bits; an array of them is packed.
+    Byte,
+    /// 16 bits.
+    Char,
+    Short,
+    UnsignedShort,
+    Int,
+    UnsignedInt,
+    Long,
+    UnsignedLong,
+    Float,
+    Double,
+    /// UTF-16, the strings of AIDL.
+    String16,
+    /// UTF-8, of old native interfaces.
+    String8,
+    /// An object, with its stability.
+    Binder,
+    /// `ParcelFileDescriptor`.
+    File,
+    /// A descriptor without the words around it.
+    RawFile,
+    Holder,
+    /// A parcelable, union or enum.
+    Declared(Rc<Entry>),
+}
+
+/// A kind, and the arrays around it.
+#[derive(Clone, Debug)]
+pub struct Type {
+    pub kind: Kind,
+    /// Outermost first; None for an array of any size.
+    pub dimensions: Vec<Option<usize>>,
+    pub is_nullable: bool,
+}
+
+/// The types of the command line, their names first.
+pub const WORDS: [(&str, Kind); 18] = [
+    ("i8", Kind::Byte),
+    ("u8", Kind::Byte),
+    ("i16", Kind::Short),
+    ("u16", Kind::UnsignedShort),
+    ("i32", Kind::Int),
+    ("u32", Kind::UnsignedInt),
+    ("i64", Kind::Long),
+    ("u64", Kind::UnsignedLong),
+    ("f32", Kind::Float),
+    ("f", Kind::Float),
+    ("f64", Kind::Double),
+    ("d", Kind::Double),
+    ("bool", Kind::Bool),
+    ("s8", Kind::String8),
+    ("s16", Kind::String16),
+    ("file", Kind::File),
+    ("fd", Kind::File),
+    ("raw-file", Kind::RawFile),
+];
+
+impl Kind {
+    /// The types that `.aidl` files need not declare.
+    pub fn built_in(name: &str) -> Option<Kind> {
+        Some(match name {
+            "void" => Kind::Void,
+            "boolean" => Kind::Bool,
+            "byte" => Kind::Byte,
+            "char" => Kind::Char,
+            "int" => Kind::Int,
+            "long" => Kind::Long,
+            "float" => Kind::Float,
+            "double" => Kind::Double,
+            "String" | "CharSequence" => Kind::String16,
+            "IBinder" | "android.os.IBinder" => Kind::Binder,
+            "ParcelFileDescriptor" | "android.os.ParcelFileDescriptor" => Kind::File,
+            "FileDescriptor" => Kind::RawFile,
+            "ParcelableHolder" => Kind::Holder,
+            _ => return None,
+        })
+    }
+
+    pub fn word(name: &str) -> Option<Kind> {
+        let found = WORDS.iter().find(|(word, _)| *word == name);
+        found.map(|(_, kind)| kind.clone())
+    }
+}
+
+impl Type {
+    pub fn of(kind: Kind) -> Type {
+        Type {
+            kind,
+            dimensions: Vec::new(),
+            is_nullable: false,
+        }
+    }
+
+    /// The elements of an array.
+    pub fn element(&self) -> Type {
+        Type {
+            kind: self.kind.clone(),
+            dimensions: self.dimensions[1..].to_vec(),
+            is_nullable: self.is_nullable,
+        }
+    }
+
+    pub fn is_void(&self) -> bool {
+        matches!(self.kind, Kind::Void)
+    }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Types and values of a command line: `i32 5`, `array of s16 a,b`, `handle of NAME`, `bytes 00ff`,
+//! `file PATH`, `null`.
+use crate::encode::{hex_bytes, Encoder};
+use crate::types::{Kind, Type, WORDS};
+use serde_json::Value;
+
+/// Why words were not understood, and what would be.
+#[derive(Debug)]
+pub struct Error {
+    pub what: String,
+    pub advice: Option<String>,
+}
+
+fn error(what: String) -> Error {
+    Error { what, advice: None }
+}
+
+/// Every type in one line.
+pub fn type_names() -> String {
+    let names: Vec<&str> = WORDS.iter().map(|(name, _)| *name).collect();
+    format!(
+        "{}, bytes, null, handle of SERVICE, array of TYPE",
+        names.join(", ")
+    )
+}
+
+fn unknown(name: &str) -> Error {
+    Error {
+        what: format!("There is no argument type {name}."),
+        advice: Some(format!("The types are {}.", type_names())),
+    }
+}
+
+/// The values of an array: JSON, or values with commas between them.
+fn elements(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(value @ Value::Array(_)) => value,
+        _ if text.is_empty() => Value::Array(Vec::new()),
+        _ => text.split(',').map(|one| Value::from(one.trim())).collect(),
+    }
+}
+
+/// Writes words of types and values.
+pub fn write(encoder: &mut Encoder, words: &[String]) -> Result<(), Error> {
+    let mut rest = words.iter().map(String::as_str);
+    while let Some(word) = rest.next() {
+        let mut value = |of: &str| {
+            rest.next()
+                .ok_or_else(|| error(format!("The argument type {of} has no value.")))
+        };
+        let bad = |of: &str, value: &str| error(format!("{value} is not a value of type {of}."));
+        match word {
+            "null" => encoder.parcel.null_binder(),
+            "null-s16" => encoder.parcel.word(u32::MAX),
+            "bytes" => {
+                let text = value(word)?;
+                let bytes = match text.strip_prefix('@') {
+                    Some(path) => std::fs::read(path)
+                        .map_err(|err| error(format!("Error while reading {path}: {err}.")))?,
+                    None => hex_bytes(text).ok_or_else(|| bad(word, text))?,
+                };
+                encoder.parcel.word(bytes.len() as u32);
+                encoder.parcel.bytes(&bytes);
+            }
+            "handle" | "array" => {
+                if value(word)? != "of" {
+                    return Err(error(format!("After {word}, `of` is missing.")));
+                }
+                let of = value(word)?;
+                if word == "handle" {
+                    let service = Value::from(of);
+                    let _ = encoder.value(&Type::of(Kind::Binder), &service, 0);
+                    continue;
+                }
+                let text = value(of)?;
+                let mut kind = Type::of(Kind::word(of).ok_or_else(|| unknown(of))?);
+                kind.dimensions.push(None);
+                let written = encoder.value(&kind, &elements(text), 0);
+                written.map_err(|err| error(format!("array of {of}: {err}.")))?;
+            }
+            _ => {
+                let kind = Type::of(Kind::word(word).ok_or_else(|| unknown(word))?);
+                let text = value(word)?;
+                let written = encoder.value(&kind, &Value::from(text), 0);
+                written.map_err(|_| bad(word, text))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One part of a reply.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// The exception of an AIDL interface.
+    Status,
+    Bytes,
+    Value(String, Type),
+}
+
+/// The types of a reply: `status,i32,array of s16`.
+pub fn parts(text: &str) -> Result<Vec<Part>, Error> {
+    let parts = text.split(',').map(str::trim).filter(|one| !one.is_empty());
+    parts
+        .map(|one| {
+            let (name, is_array) = match one.strip_prefix("array of ") {
+                Some(name) => (name.trim(), true),
+                None => (one, false),
+            };
+            let kind = match name {
+                "status" => return Ok(Part::Status),
+                "bytes" => return Ok(Part::Bytes),
+                "handle" | "null" => Kind::Binder,
+                _ => Kind::word(name).ok_or_else(|| unknown(name))?,
+            };
+            let mut kind = Type::of(kind);
+            if is_array {
+                kind.dimensions.push(None);
+            }
+            Ok(Part::Value(one.to_string(), kind))
+        })
+        .collect()
+}
