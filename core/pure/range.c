@@ -93,7 +93,12 @@ bool range_reserve(struct range_space *space, struct buffer_range *range, size_t
 	if (left && bt_is_only(&space->by_gap, node)) {
 		move_only_gap(space, before, range, left);
 	} else {
-		/* In the order of the stock driver, which determines the shape of the tree. */
+		/*
+		 * The shape of the tree decides which of several equal gaps is found, so it is
+		 * made as the stock driver makes it: the rest is inserted before the gap is
+		 * removed, which by then counts as the part that is taken.
+		 */
+		before->gap = size;
 		set_gap(space, range, left);
 		set_gap(space, before, 0);
 	}

@@ -30,3 +30,27 @@ TEST(range_space_of_size_0)
 	CHECK(!range_reserve(&space, &range, 8));
 	CHECK(!range_first(&space));
 }
+
+/*
+ * Two gaps of 8 are left, and which is taken depends on the shape of the tree of gaps; in the stock
+ * driver the one behind r[3], since its node went to the right of the gap that it was cut from.
+ */
+TEST(range_equal_gaps_are_taken_as_by_stock)
+{
+	struct range_space space;
+	struct buffer_range r[6];
+
+	range_space_init(&space, 1024);
+	CHECK(range_reserve(&space, &r[0], 32) && r[0].off == 0);
+	CHECK(range_reserve(&space, &r[1], 24) && r[1].off == 32);
+	CHECK(range_reserve(&space, &r[2], 8) && r[2].off == 56);
+	CHECK(range_reserve(&space, &r[3], 16) && r[3].off == 64);
+	CHECK(range_reserve(&space, &r[4], 8) && r[4].off == 80);
+	range_release(&space, &r[3]);
+	CHECK(range_reserve(&space, &r[3], 8) && r[3].off == 64);
+	CHECK(range_reserve(&space, &r[5], 16) && r[5].off == 88);
+	range_release(&space, &r[0]);
+	range_release(&space, &r[2]);
+	CHECK(range_reserve(&space, &r[0], 16) && r[0].off == 0);
+	CHECK(range_reserve(&space, &r[2], 8) && r[2].off == 72);
+}
