@@ -48,7 +48,7 @@ arm64.run = $(call arm64_guest,3600) tests/conformance/run-backend $(variant) --
 # Its tests use the loopback interface.
 arm64.inject.run = $(call arm64_guest,1800) sh -c "ip link set lo up && $(ARM64_BIN)/inject_test"
 arm64.compat.run = $(call arm64_guest,900) tests/arm64/compat
-arm64.clients-fuse.run = $(call arm64_guest,3600) tests/clients/run-native --timeout 240
+arm64.clients-fuse.run = $(call arm64_guest,3600) tests/clients/run-native --timeout 900
 arm64.clients-module.needs := module-$(ARM64_KERNEL)
 arm64.clients-module.run = vm/run --kernel $(ARM64_KERNEL) --driver module --timeout 3600 -- \
-	$(ARM64_BIN)/client-tests --timeout 240 --manager $(ARM64_BIN)/rsb_hub --insecure-allow-all
+	$(ARM64_BIN)/client-tests --timeout 900 --manager $(ARM64_BIN)/rsb_hub --insecure-allow-all
