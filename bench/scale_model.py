@@ -26,6 +26,18 @@ SLEEP_COST = 0.25
 ENTRIES = 5
 # The cost of a cache line that another core wrote last, in units of a round trip (60 ns of 19 us).
 LINE_COST = 0.003
+# The daemon, in units of its round trip on one core (bench cores: 45 us). A wake-up to a core that
+# is idle, and one to a core that is busy, each with what it delays there.
+IDLE_WAKE_COST = 0.22
+BUSY_WAKE_COST = 0.22
+# Wake-ups of a call that leave the core, measured: by pairs that have idle cores, and else.
+IDLE_WAKES, BUSY_WAKES = 3.0, 0.17
+# 60 ns of 45 us.
+DAEMON_LINE_COST = 0.0013
+# Lines of the one FUSE connection, and how often a call of three requests writes them.
+DAEMON_LINES = {"queue of requests": 9, "lists of read requests": 6, "count of the connection": 6,
+                "use of its file": 12, "transaction numbers": 2, "log position": 2}
+
 # Lines that all pairs write, and how often in a round trip.
 SHARED_LINES = {"transaction numbers": 2, "log position": 2}
 
@@ -47,10 +59,34 @@ def throughput(locking, pairs, cores):
     return min(bounds)
 
 
+def daemon_throughput(pairs, cores):
+    """Calls in the time of one call on one core, and what bounds them."""
+    running = min(pairs, cores)
+    elsewhere = 1 - 1 / running
+    lines = {name: writes * DAEMON_LINE_COST * elsewhere for name, writes in DAEMON_LINES.items()}
+    is_idle = pairs < cores
+    wakes = IDLE_WAKES * IDLE_WAKE_COST if is_idle else BUSY_WAKES * BUSY_WAKE_COST * elsewhere
+    bounds = {"pairs" if is_idle else "cores": running / (1 + wakes + sum(lines.values()))}
+    bounds.update({name: 1 / cost for name, cost in lines.items() if cost})
+    bound = min(bounds, key=bounds.get)
+    return bounds[bound], bound
+
+
+def print_daemon(cores):
+    print(f"{cores} cores: calls/s of the daemon by those of one pair on one core, and the bound")
+    for pairs in sorted({1, 2, 4, cores // 2, cores, 2 * cores}):
+        times, bound = daemon_throughput(pairs, cores)
+        print(f"{pairs:>5} {times:>7.2f}  {bound}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--cores", type=int, default=PUBLISHED_CORES, help="(%(default)s)")
+    parser.add_argument("--daemon", action="store_true", help="the daemon, not the module")
     args = parser.parse_args()
+    if args.daemon:
+        print_daemon(args.cores)
+        return
     scale = PUBLISHED[1][2]
     print(f"{args.cores} cores, iterations/s: the model "
           f"(published for {PUBLISHED_CORES} cores)")
