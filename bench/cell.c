@@ -149,9 +149,15 @@ static bool is_enough(const struct cell *cell, uint64_t calls, uint64_t time_ns,
 	return cell->nr_calls ? calls >= cell->nr_calls : time_ns >= end_ns;
 }
 
+static bool is_measured(const struct cell *cell, int pair)
+{
+	return !cell->nr_measured || pair < cell->nr_measured;
+}
+
 static void measure(const struct cell *cell, void *connection, struct client_figures *mine,
 		    uint64_t start_ns)
 {
+	bool pauses = cell->delay_us && is_measured(cell, (int)(mine - shared->client));
 	uint64_t end_ns = start_ns + (uint64_t)cell->duration_ms * 1000000, last_ns = now_ns();
 
 	while (!is_enough(cell, mine->calls.count, last_ns, end_ns)) {
@@ -161,7 +167,7 @@ static void measure(const struct cell *cell, void *connection, struct client_fig
 		at_ns = now_ns();
 		histogram_add(&mine->calls, at_ns - last_ns);
 		last_ns = at_ns;
-		if (cell->delay_us) {
+		if (pauses) {
 			usleep((useconds_t)cell->delay_us);
 			last_ns = now_ns();
 		}
@@ -231,13 +237,16 @@ static void sum_up(const struct cell *cell, struct result *result, uint64_t user
 	double nr;
 
 	memset(all, 0, sizeof(*all));
+	result->nr_calls = 0;
 	result->clients = calloc((size_t)cell->nr_pairs, sizeof(*result->clients));
 	if (!result->clients)
 		fail("no memory");
 	for (int i = 0; i < cell->nr_pairs; i++) {
 		struct client_figures *one = &shared->client[i];
 
-		histogram_merge(all, &one->calls);
+		if (is_measured(cell, i))
+			histogram_merge(all, &one->calls);
+		result->nr_calls += one->calls.count;
 		result->clients[i] = one->calls;
 		end_ns = one->end_ns > end_ns ? one->end_ns : end_ns;
 		user_us += one->user_us;
@@ -245,7 +254,7 @@ static void sum_up(const struct cell *cell, struct result *result, uint64_t user
 	}
 	if (!all->count)
 		fail("no call was made");
-	nr = (double)all->count;
+	nr = (double)result->nr_calls;
 	result->seconds = (double)(end_ns - start_ns) / 1e9;
 	result->user_us = (double)user_us / nr;
 	result->system_us = (double)system_us / nr;

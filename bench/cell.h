@@ -24,11 +24,14 @@ struct cell {
 	int duration_ms;
 	unsigned long nr_calls;	/* of each client, instead of a duration; 0: none */
 	int delay_us;		/* pause of a client between two calls, not measured */
+	int nr_measured;	/* only the durations of so many clients count, and only they
+				 * pause: the others are load; 0: all clients */
 };
 
 /* The figures of all clients together. */
 struct result {
-	struct histogram histogram;
+	struct histogram histogram;	/* of the measured clients */
+	uint64_t nr_calls;		/* of all */
 	struct histogram *clients;	/* of each client; the caller frees it */
 	double seconds;		/* from the common start to the end of the last call */
 	double user_us, system_us;	/* CPU time of clients and servers per call */

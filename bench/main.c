@@ -43,6 +43,7 @@ static const struct option options[] = {
 	{ "duration-ms", required_argument, NULL, 'd' },
 	{ "calls", required_argument, NULL, 'l' },
 	{ "delay-us", required_argument, NULL, 'w' },
+	{ "measured", required_argument, NULL, 'm' },
 	{ "histogram", no_argument, NULL, 'h' },
 	{ "clients", required_argument, NULL, 'k' },
 	{ "class", required_argument, NULL, 'z' },
@@ -54,6 +55,7 @@ static void usage(void)
 	fputs("usage: bench-ipc call --peer PEER [--address DEVICE-OR-BUS]\n"
 	      "                      [--request BYTES] [--reply BYTES] [--pairs N]\n"
 	      "                      [--duration-ms N | --calls N] [--delay-us N] [--histogram]\n"
+	      "                      [--measured CLIENTS]\n"
 	      "                      [--cpu LIST] [--client-cpu LIST] [--server-cpu LIST]\n"
 	      "                      [--client-sched other:N|fifo:N] [--server-sched ...]\n"
 	      "       bench-ipc stages --address DEVICE --calls N [OPTIONS OF call]\n"
@@ -88,7 +90,7 @@ static void call(const struct cell *cell, bool wants_histogram)
 	printf("{\"calls\": %lu, \"calls_per_s\": %.1f, \"min_us\": %.2f, \"avg_us\": %.2f, "
 	       "\"p50_us\": %.2f, \"p99_us\": %.2f, \"max_us\": %.2f, \"user_us\": %.2f, "
 	       "\"system_us\": %.2f",
-	       all->count, (double)all->count / result.seconds, (double)all->min_ns / 1e3,
+	       result.nr_calls, (double)result.nr_calls / result.seconds, (double)all->min_ns / 1e3,
 	       (double)all->total_ns / (double)all->count / 1e3,
 	       (double)histogram_quantile_ns(all, 0.5) / 1e3,
 	       (double)histogram_quantile_ns(all, 0.99) / 1e3, (double)all->max_ns / 1e3,
@@ -120,6 +122,8 @@ static void set_number(struct command_line *line, int option, const char *text)
 		cell->nr_calls = number;
 	else if (option == 'w')
 		cell->delay_us = (int)number;
+	else if (option == 'm')
+		cell->nr_measured = (int)number;
 	else if (option == 'k')
 		line->nr_clients = (int)number;
 	else

@@ -71,6 +71,7 @@ fn measure_raw(mount: &Mount, arguments: &Arguments) -> Result<Figures> {
         size: call_size(),
         length: Length::Calls(arguments.calls),
         delay_us: arguments.delay_us,
+        measured: 0,
     };
     let device = mount.file(RAW_DEVICE);
     let address = device.to_string_lossy();

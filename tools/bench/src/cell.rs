@@ -79,6 +79,9 @@ pub struct Cell {
     pub length: Length,
     /// The pause of a client between two calls, not measured.
     pub delay_us: u64,
+    /// Only the durations of so many clients count, and only they pause: the others are load. 0:
+    /// all.
+    pub measured: u32,
 }
 
 /// Measures once and waits for the figures. Fails, with the program's message, if it fails.
@@ -99,6 +102,7 @@ pub fn measure(
         .args(["--request", &cell.size.request_bytes.to_string()])
         .args(["--reply", &cell.size.reply_bytes.to_string()])
         .args(["--delay-us", &cell.delay_us.to_string()])
+        .args(["--measured", &cell.measured.to_string()])
         .args(scheduling.arguments());
     match cell.length {
         Length::Duration(time) => command.args(["--duration-ms", &time.as_millis().to_string()]),

@@ -280,6 +280,7 @@ fn measure_all(
                 size: arguments.size,
                 length: Length::Duration(Duration::from_millis(arguments.duration_ms)),
                 delay_us: 0,
+                measured: 0,
             };
             if round < u64::from(arguments.rounds) {
                 row.rounds.push(measure_once(placement, *peer, &cell)?.0);

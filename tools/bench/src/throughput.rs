@@ -8,7 +8,7 @@ use crate::peer::{self, Device, Peer};
 use crate::progress::Progress;
 use crate::scheduling::SchedulingOptions;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Result};
+use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::interrupt;
 use serde_json::{json, Value};
 use std::path::PathBuf;
@@ -22,6 +22,9 @@ mod results;
 mod table;
 
 use results::{Group, Results};
+
+/// Between two calls of a client that is measured beside others.
+const PAUSE_US: u64 = 1000;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -61,6 +64,16 @@ pub struct Arguments {
     #[arg(long, value_name = "COUNT", conflicts_with = "duration_ms",
           value_parser = clap::value_parser!(u64).range(1..))]
     calls: Option<u64>,
+
+    /// Durations of so many clients only, which pause for 1 ms between two calls; the others call
+    /// without a pause
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    measured: u32,
 
     /// How often each measurement is made, in turn with all others
     #[arg(long, value_name = "COUNT", default_value_t = 5,
@@ -111,7 +124,8 @@ fn measure_all(arguments: &Arguments, peers: &[Peer]) -> Result<Results> {
                 pairs: group.pairs,
                 size: group.size,
                 length,
-                delay_us: 0,
+                delay_us: if arguments.measured > 0 { PAUSE_US } else { 0 },
+                measured: arguments.measured,
             };
             for (peer, rounds) in peers.iter().zip(all) {
                 interrupt::check()?;
@@ -165,6 +179,7 @@ fn document_of(results: &Results, arguments: &Arguments) -> Result<Value> {
         "rounds": arguments.rounds,
         "duration_ms": if arguments.calls.is_none() { Some(arguments.duration_ms) } else { None },
         "calls": arguments.calls,
+        "measured": arguments.measured,
         "peers": results.peers,
         "cells": cells,
         "failures": results.failures,
@@ -187,6 +202,18 @@ fn measure(arguments: &Arguments) -> Result<Results> {
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    if arguments.measured > 0
+        && arguments
+            .pairs
+            .iter()
+            .any(|pairs| *pairs <= arguments.measured)
+    {
+        return Err(Error::new(format!(
+            "--measured {0} needs more than {0} pairs, so that there is a load beside them.",
+            arguments.measured
+        ))
+        .of(Kind::Usage));
+    }
     interrupt::defer();
     daemon::gain_mount_right()?;
     let results = measure(arguments)?;

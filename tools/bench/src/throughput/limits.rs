@@ -11,8 +11,13 @@ fn is_overloaded(group: &Group, cores: usize) -> bool {
     group.pairs as usize > cores
 }
 
+/// Calls whose durations are known.
 fn calls(rounds: &Rounds) -> u64 {
-    rounds.figures.iter().map(|(_, one)| one.calls).sum()
+    let of_one = |one: &Figures| match one.histogram_ns.iter().map(|(_, count)| count).sum() {
+        0 => one.calls,
+        measured => measured,
+    };
+    rounds.figures.iter().map(|(_, one)| of_one(one)).sum()
 }
 
 /// How far the figure of single rounds is from their median, in per cent of it; None below two
