@@ -36,8 +36,9 @@ struct Cli {
     #[arg(long, global = true, value_name = "DIR", env = "ANYBINDER_STATE_DIR")]
     state_dir: Option<PathBuf>,
 
-    /// After how many seconds to give up; 0 for never. Not for run and servicemanager, which last
-    /// as long as what they start [default: 60; up and down: 180; demo, bench, watch: 0]
+    /// After how many seconds to give up; 0 for never. Not for run, servicemanager, export and
+    /// link, which last as long as what they start or serve
+    /// [default: 60; up and down: 180; demo, bench, watch: 0]
     #[arg(long, global = true, value_name = "SECONDS", env = "ANYBINDER_TIMEOUT")]
     timeout: Option<u32>,
 
@@ -97,6 +98,10 @@ enum Command {
     Container(command::container::Arguments),
     /// Run the service manager of a device in the foreground
     Servicemanager(command::servicemanager::Arguments),
+    /// Serve local services to other machines
+    Export(command::export::Arguments),
+    /// Register a service of another machine
+    Link(command::link::Arguments),
     #[command(hide = true)]
     ManagerCheck(device::DeviceOption),
     #[command(hide = true)]
@@ -243,6 +248,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Ps => command::ps::run(&context),
         Command::Container(arguments) => command::container::run(&context, &arguments),
         Command::Servicemanager(arguments) => command::servicemanager::run(&context, &arguments),
+        Command::Export(arguments) => command::export::run(&context, &arguments),
+        Command::Link(arguments) => command::link::run(&context, &arguments),
         Command::ManagerCheck(option) => command::manager_check::run(&context, &option),
         Command::Generate(arguments) => command::generate::run(&mut command_line(), &arguments),
         Command::DemoService => addints::run(&context),

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Services on other machines: Binder calls carried over RPC Binder, and back.
+//!
+//! RPC Binder is libbinder's protocol for Binder calls over a socket; `rsbinder` speaks it. A
+//! *relay* is a local object that stands for an object on the other side: it copies each call there
+//! and its reply back. `export` puts relays of local services behind a socket; `link` puts a relay
+//! of a service behind a socket into this machine's service manager.
+//!
+//! * `words`: the bytes of a parcel, and the objects in them
+//! * `copy`: what a parcel of one side becomes on the other
+//! * `relay`: the object that stands for another one
+//! * `address`, `tls`, `access`: where the other machine is, who it is, and what it may call
+//! * `notice`: what is said about peers
+//! * `export`, `link`, `accessor`: the two ends
+pub mod access;
+pub mod accessor;
+pub mod address;
+pub mod copy;
+pub mod export;
+pub mod link;
+pub mod notice;
+pub mod relay;
+pub mod tls;
+pub mod words;

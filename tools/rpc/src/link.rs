@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A service behind a socket, in this machine's service manager.
+//!
+//! The driver reports the death of an object when its process dies. So that the loss of a link is
+//! reported like that, the relay is in a process of its own for each connection, which ends with
+//! it; its parent starts the next one.
+use crate::accessor;
+use crate::address::Address;
+use crate::export::WIRE_VERSION;
+use crate::relay::{descriptor_of, Bridge};
+use crate::tls::Credentials;
+use anybinder_mount::error::{Doing, Error, Kind, Result};
+use rsbinder::hub::ServiceManager;
+use rsbinder::rpc::{rustls::ClientConfig, RpcClientConfig, RpcSession};
+use rsbinder::{
+    DeathRecipient, Endpoint, ExceptionCode, ProcessState, SIBinder, StatusCode, WIBinder,
+};
+use std::sync::mpsc::{channel, Sender};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// The interface of the object that rsbinder's servers of several services have.
+const DIRECTORY: &str = "rsbinder.rpc.IServiceDirectory";
+
+/// The name of a link's process, by which others recognise it.
+pub const PROGRAM: &str = "anybinder-link";
+
+/// How long to wait before connecting again, first and at most.
+const FIRST_WAIT: Duration = Duration::from_millis(200);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// The exit status of a process whose link was lost or could not be made: another one may succeed.
+const STATUS_LOST: i32 = 75;
+
+pub struct Options {
+    pub name: String,
+    pub address: Address,
+    /// The name in the server's certificate; the host of the address if not given.
+    pub server_name: Option<String>,
+    pub credentials: Credentials,
+    pub accessor: bool,
+    pub once: bool,
+    /// How many calls may run at the same time.
+    pub threads: u32,
+    pub max_size: usize,
+    /// How long the other machine may take for a step of connecting, and to answer a call.
+    pub patience: Option<Duration>,
+}
+
+/// What ends a link.
+#[derive(Clone, Copy)]
+enum End {
+    Link,
+    Manager,
+}
+
+struct Watch {
+    end: End,
+    ends: Mutex<Sender<End>>,
+}
+
+impl DeathRecipient for Watch {
+    fn binder_died(&self, _: &WIBinder) {
+        if let Ok(ends) = self.ends.lock() {
+            let _ = ends.send(self.end);
+        }
+    }
+}
+
+/// A failure after which another attempt may succeed.
+fn lost(what: impl Into<String>) -> Error {
+    Error::new(what).of(Kind::CallFailed)
+}
+
+fn connect(options: &Options, tls: Option<Arc<ClientConfig>>) -> Result<RpcSession> {
+    let address = &options.address;
+    let config = match (&address.endpoint, tls) {
+        (Endpoint::Tls { host, port }, Some(tls)) => {
+            let name = options.server_name.as_deref().unwrap_or(host);
+            RpcClientConfig::tls(host, *port, name, tls, WIRE_VERSION)
+        }
+        (Endpoint::Unix(path), _) => RpcClientConfig::unix(path, WIRE_VERSION),
+        (Endpoint::Vsock { cid, port }, _) => RpcClientConfig::vsock(*cid, *port, WIRE_VERSION),
+        _ => return Err(Error::new(format!("{address} is no address."))),
+    };
+    let mut config = config
+        .outgoing_connections(options.threads)
+        // The first tells at once when the link is lost; the other machine calls back on all.
+        .incoming_connections(options.threads.min(2));
+    if let Some(patience) = options.patience {
+        config = config.timeout(patience);
+    }
+    RpcSession::setup_client_android13plus_with_config(config)
+        .map_err(|status| lost(format!("No link to {address}: {}.", why(status))))
+}
+
+/// Why a connection was not made, in words. What TLS says is told by its verifier.
+fn why(status: StatusCode) -> String {
+    match status {
+        StatusCode::Errno(number) => std::io::Error::from_raw_os_error(-number).to_string(),
+        StatusCode::DeadObject => "the other machine ended the connection, perhaps because it \
+                                   does not accept this one's certificate or user"
+            .to_string(),
+        StatusCode::TimedOut => "the other machine did not answer in time (--patience)".to_string(),
+        StatusCode::Unknown => "TLS failed".to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// The service at the other end.
+fn service(options: &Options, session: &RpcSession) -> Result<SIBinder> {
+    let address = &options.address;
+    let failed = |status| lost(format!("{address} gives no service: {status:?}."));
+    let root = session.get_root().map_err(failed)?;
+    let is_directory = descriptor_of(&root).map_err(failed)? == DIRECTORY;
+    match &address.service {
+        None if !is_directory => Ok(root),
+        Some(service) if !is_directory => Err(Error::with_advice(
+            format!("{address} has one service, without a name."),
+            format!("Leave #{service} out."),
+        )
+        .of(Kind::NoService)),
+        service => {
+            let name = service.as_ref().unwrap_or(&options.name);
+            session.get_service(name).map_err(|status| {
+                lost(format!("{address} has no service {name}: {status:?}.")).of(Kind::NoService)
+            })
+        }
+    }
+}
+
+fn register(manager: &ServiceManager, name: &str, binder: SIBinder) -> Result<()> {
+    manager.add_service(name, binder).map_err(|status| {
+        let kind = match status.exception_code() {
+            ExceptionCode::Security => Kind::Denied,
+            _ => Kind::Failed,
+        };
+        Error::new(format!("{name} cannot be registered: {status}.")).of(kind)
+    })
+}
+
+/// Makes the link and waits for its end.
+fn work(options: &Options, manager: &ServiceManager) -> Result<()> {
+    let tls = match options.address.is_tls() {
+        true => Some(options.credentials.client()?),
+        false => None,
+    };
+    let (ends, ended) = channel();
+    let watch = |end| {
+        Arc::new(Watch {
+            end,
+            ends: Mutex::new(ends.clone()),
+        })
+    };
+    let session = connect(options, tls)?;
+    let service = service(options, &session)?;
+    let link_watch = watch(End::Link);
+    service
+        .link_to_death_arc(&link_watch)
+        .map_err(|status| lost(format!("The link is lost: {status:?}.")))?;
+    let manager_watch = watch(End::Manager);
+    if let Ok(context) = ProcessState::as_self().context_object() {
+        let _ = context.link_to_death_arc(&manager_watch);
+    }
+    let bridge = Bridge::new(options.max_size);
+    let relay = bridge
+        .publish(&service, None)
+        .doing(|| "making a relay".to_string())?;
+    let descriptor = relay.descriptor().to_string();
+    if options.accessor {
+        let accessor = accessor::new(&options.name, relay.clone(), options.threads)?;
+        let name = format!("{}{}", accessor::PREFIX, options.name);
+        register(manager, &name, accessor)?;
+    }
+    register(manager, &options.name, relay)?;
+    println!(
+        "{} ({descriptor}) linked to {}, wire version {}",
+        options.name,
+        options.address,
+        session.wire_protocol_version().unwrap_or(0)
+    );
+    match ended.recv().doing(|| "waiting".to_string())? {
+        End::Link => Err(lost(format!("The link to {} is lost.", options.address))),
+        End::Manager => Err(lost("The service manager is gone.")),
+    }
+}
+
+/// What one connection's process does.
+///
+/// * `open`: opens the device for this process
+fn child(options: &Options, open: &dyn Fn(u32) -> Result<Arc<ServiceManager>>) -> Error {
+    // SAFETY: only changes what happens to this process when its parent ends.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    let _ = rustix::thread::set_name(&std::ffi::CString::new(PROGRAM).unwrap_or_default());
+    let outcome = open(options.threads).and_then(|manager| {
+        ProcessState::start_thread_pool();
+        work(options, &manager)
+    });
+    outcome.err().unwrap_or_else(|| lost("The link has ended."))
+}
+
+/// How the process of a connection ended: whether another one may succeed, else its exit status.
+fn is_lost(status: i32) -> std::result::Result<(), i32> {
+    match libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)) {
+        Some(STATUS_LOST) | None => Ok(()),
+        Some(code) => Err(code),
+    }
+}
+
+/// Starts a process for one connection and waits for its end.
+fn one_connection(
+    options: &Options,
+    open: &dyn Fn(u32) -> Result<Arc<ServiceManager>>,
+) -> Result<std::result::Result<(), i32>> {
+    // SAFETY: this process has one thread, so that the child may go on like a new one.
+    let pid = unsafe { libc::fork() };
+    match pid {
+        -1 => Err(std::io::Error::last_os_error()).doing(|| "starting a process".to_string()),
+        0 => {
+            let error = child(options, open);
+            eprintln!("anybinder: {error}");
+            let may_pass = [Kind::CallFailed, Kind::NotWorking, Kind::NoManager];
+            let may_retry = may_pass.contains(&error.kind()) && !options.once;
+            let status = error.kind().exit_status().into();
+            std::process::exit(if may_retry { STATUS_LOST } else { status })
+        }
+        pid => {
+            let mut status = 0;
+            // SAFETY: writes the status.
+            while unsafe { libc::waitpid(pid, &raw mut status, 0) } == -1 {
+                let err = std::io::Error::last_os_error();
+                if err.kind() != std::io::ErrorKind::Interrupted {
+                    return Err(err).doing(|| "waiting for a process".to_string());
+                }
+            }
+            Ok(is_lost(status))
+        }
+    }
+}
+
+/// Links until that fails for good. Returns the exit status.
+///
+/// * `open`: opens the device for a process of its own, with a number of threads
+pub fn run(options: &Options, open: &dyn Fn(u32) -> Result<Arc<ServiceManager>>) -> Result<i32> {
+    // Errors of files and options show at once.
+    if options.address.is_tls() {
+        options.credentials.client()?;
+    }
+    let mut wait = FIRST_WAIT;
+    loop {
+        let start = Instant::now();
+        if let Err(status) = one_connection(options, open)? {
+            return Ok(status);
+        }
+        if start.elapsed() > LONGEST_WAIT {
+            wait = FIRST_WAIT;
+        }
+        std::thread::sleep(wait);
+        wait = LONGEST_WAIT.min(wait * 2);
+    }
+}
+
+/// The address that a process links to; None for one that is no link.
+pub fn address_of(pid: i32) -> Option<String> {
+    let comm = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    if comm.trim_end() != PROGRAM {
+        return None;
+    }
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    words.map(String::from).find(|word| word.contains("://"))
+}

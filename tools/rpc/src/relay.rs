@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The object that stands for an object of the other side.
+use crate::access::Access;
+use crate::copy::{copy, reason};
+use crate::notice::notice;
+use crate::words;
+use rsbinder::observe::{self, TransactionObserver, TxnContext};
+use rsbinder::rpc::RpcProxy;
+use rsbinder::{
+    calling_caller, Caller, DeathRecipient, IBinder, Parcel, SIBinder, Stability, StatusCode,
+    Transactable, TransactionCode, WIBinder, EXTENSION_TRANSACTION, FIRST_CALL_TRANSACTION,
+    FLAG_ONEWAY, INTERFACE_TRANSACTION, LAST_CALL_TRANSACTION, PING_TRANSACTION,
+};
+use std::any::Any;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::mem::ManuallyDrop;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+type Result<T> = std::result::Result<T, StatusCode>;
+
+/// `FLAT_BINDER_FLAG_ACCEPTS_FDS`: so that a file reaches the relay, which says why it refuses it.
+const ACCEPTS_FDS: u32 = 0x100;
+
+/// At how many relays the table is cleared of those that are gone, first.
+const FIRST_SWEEP: usize = 64;
+
+thread_local! {
+    static IS_ONEWAY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Notes whether the caller of a thread's transaction waits for a reply, which an object is not
+/// told.
+struct OnewayObserver;
+
+impl TransactionObserver for OnewayObserver {
+    fn on_transact(&self, call: &TxnContext<'_>) -> Option<Box<dyn Any + Send>> {
+        let before = IS_ONEWAY.replace(call.is_oneway);
+        // Calls nest; only a call that waits can have one inside.
+        before.then(|| Box::new(before) as Box<dyn Any + Send>)
+    }
+
+    fn on_reply(
+        &self,
+        _: &TxnContext<'_>,
+        before: Option<Box<dyn Any + Send>>,
+        _: &Result<()>,
+        _: Duration,
+    ) {
+        IS_ONEWAY.set(before.is_some());
+    }
+}
+
+struct Pair {
+    target: WIBinder,
+    relay: WIBinder,
+}
+
+/// The relays between this machine's driver and the sessions of one export or link.
+pub struct Bridge {
+    /// How many bytes of data a call or reply may have.
+    pub max_size: usize,
+    /// By the address of the original, so that it has the same relay whenever it crosses: an
+    /// interface may compare objects.
+    relays: Mutex<Table>,
+}
+
+/// With the size at which to look for relays that are gone.
+type Table = (HashMap<usize, Pair>, usize);
+
+fn key_of(target: &SIBinder) -> usize {
+    std::ptr::from_ref::<dyn IBinder>(&**target).cast::<()>() as usize
+}
+
+fn note(relays: &mut Table, target: &SIBinder, relay: &SIBinder) {
+    let (table, sweep_at) = relays;
+    if table.len() >= *sweep_at {
+        table.retain(|_, pair| pair.relay.upgrade().is_ok());
+        *sweep_at = FIRST_SWEEP.max(2 * table.len());
+    }
+    let pair = Pair {
+        target: SIBinder::downgrade(target),
+        relay: SIBinder::downgrade(relay),
+    };
+    table.insert(key_of(target), pair);
+}
+
+impl Bridge {
+    pub fn new(max_size: usize) -> Arc<Bridge> {
+        observe::set_observer(Some(Arc::new(OnewayObserver)));
+        Arc::new(Bridge {
+            max_size,
+            relays: Mutex::new((HashMap::new(), FIRST_SWEEP)),
+        })
+    }
+
+    /// The relay of an object.
+    fn relay(self: &Arc<Bridge>, target: &SIBinder) -> Result<SIBinder> {
+        let mut relays = self.relays.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pair) = relays.0.get(&key_of(target)) {
+            if let (Ok(original), Ok(relay)) = (pair.target.upgrade(), pair.relay.upgrade()) {
+                if original == *target {
+                    return Ok(relay);
+                }
+            }
+        }
+        let relay = Relay::binder(self, target.clone(), None)?;
+        note(&mut relays, target, &relay);
+        Ok(relay)
+    }
+
+    /// The relay of a service, which is that of the object wherever it crosses.
+    ///
+    /// * `access`: who may call it, if not all who were given it
+    pub fn publish(
+        self: &Arc<Bridge>,
+        target: &SIBinder,
+        access: Option<Access>,
+    ) -> Result<SIBinder> {
+        let relay = Relay::binder(self, target.clone(), access)?;
+        let mut relays = self.relays.lock().unwrap_or_else(PoisonError::into_inner);
+        note(&mut relays, target, &relay);
+        Ok(relay)
+    }
+
+    /// Writes an object of one side into a parcel of the other.
+    pub fn write(self: &Arc<Bridge>, binder: &SIBinder, to: &mut Parcel) -> Result<()> {
+        let to_rpc = !to.is_kernel_backed();
+        let of_rpc = |binder: &SIBinder| binder.as_any().is::<RpcProxy>();
+        let relay = binder.as_any().downcast_ref::<Relay>();
+        let original = relay.map_or(binder, |relay| &relay.target);
+        if !original.is_remote() {
+            return to.write(original);
+        }
+        if of_rpc(original) != to_rpc {
+            return match relay {
+                Some(_) => to.write(binder),
+                None => to.write(&self.relay(binder)?),
+            };
+        }
+        let at = to.data_position();
+        match to.write(original) {
+            // An object of another session of ours; nothing was written.
+            Err(StatusCode::InvalidOperation) if to_rpc => {
+                to.set_data_position(at);
+                match relay {
+                    Some(_) => to.write(binder),
+                    None => to.write(&self.relay(binder)?),
+                }
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+/// An object that stands for another.
+pub struct Relay {
+    bridge: Arc<Bridge>,
+    target: SIBinder,
+    descriptor: OnceLock<String>,
+    access: Option<Access>,
+}
+
+/// The interface of an object of the other side.
+pub fn descriptor_of(target: &SIBinder) -> Result<String> {
+    if target.as_proxy().is_some() {
+        return Ok(target.descriptor().to_string());
+    }
+    let remote = target.as_remote().ok_or(StatusCode::DeadObject)?;
+    let request = remote.prepare_transact(false)?;
+    let reply = remote.submit_transact(INTERFACE_TRANSACTION, &request, 0)?;
+    reply.ok_or(StatusCode::UnexpectedNull)?.read()
+}
+
+impl Relay {
+    fn binder(bridge: &Arc<Bridge>, target: SIBinder, access: Option<Access>) -> Result<SIBinder> {
+        SIBinder::new(Arc::new(Relay {
+            bridge: bridge.clone(),
+            target,
+            descriptor: OnceLock::new(),
+            access,
+        }))
+    }
+
+    fn check_access(&self) -> Result<()> {
+        let (Some(access), Some(Caller::Rpc(peer))) = (&self.access, calling_caller()) else {
+            return Ok(());
+        };
+        match access.allows(&peer) {
+            true => Ok(()),
+            false => {
+                notice(&format!("{peer} may not call {}.", access.name));
+                Err(StatusCode::PermissionDenied)
+            }
+        }
+    }
+
+    /// Says why a parcel does not cross.
+    fn refuse(&self, what: &str, code: TransactionCode, status: StatusCode) -> StatusCode {
+        let descriptor = self.descriptor();
+        let why = reason(status);
+        notice(&format!(
+            "A {what} of {descriptor}, code {code}, is refused: {why}."
+        ));
+        status
+    }
+
+    /// Makes a call of the interface.
+    ///
+    /// * `start`: where the arguments begin in `from`
+    fn forward(
+        &self,
+        code: TransactionCode,
+        from: &mut Parcel,
+        start: usize,
+        reply: &mut Parcel,
+    ) -> Result<()> {
+        let is_oneway = IS_ONEWAY.get();
+        let remote = self.target.as_remote().ok_or(StatusCode::DeadObject)?;
+        let mut request = match self.target.as_any().downcast_ref::<RpcProxy>() {
+            Some(proxy) => proxy.build_request(self.descriptor())?,
+            None => remote.prepare_transact(true)?,
+        };
+        copy(&self.bridge, from, start, &mut request)
+            .map_err(|status| self.refuse("call", code, status))?;
+        let flags = if is_oneway { FLAG_ONEWAY } else { 0 };
+        let answer = remote.submit_transact(code, &request, flags)?;
+        if let (Some(mut answer), false) = (answer, is_oneway) {
+            copy(&self.bridge, &mut answer, 0, reply)
+                .map_err(|status| self.refuse("reply", code, status))?;
+        }
+        Ok(())
+    }
+
+    fn dispatch(
+        &self,
+        code: TransactionCode,
+        from: &mut Parcel,
+        start: impl FnOnce(&mut Parcel) -> Result<usize>,
+        reply: &mut Parcel,
+    ) -> Result<()> {
+        self.check_access()?;
+        match code {
+            FIRST_CALL_TRANSACTION..=LAST_CALL_TRANSACTION => {
+                let start = start(from)?;
+                self.forward(code, from, start, reply)
+            }
+            PING_TRANSACTION => self.target.ping_binder(),
+            INTERFACE_TRANSACTION => reply.write(self.descriptor()),
+            EXTENSION_TRANSACTION => match self.target.get_extension()? {
+                Some(extension) => self.bridge.write(&extension, reply),
+                None => reply.write(&Option::<SIBinder>::None),
+            },
+            _ => Err(StatusCode::UnknownTransaction),
+        }
+    }
+}
+
+impl Transactable for Relay {
+    fn transact(
+        &self,
+        code: TransactionCode,
+        reader: &mut Parcel,
+        reply: &mut Parcel,
+    ) -> Result<()> {
+        let start = |reader: &mut Parcel| {
+            let bytes = words::read(reader, 0)?;
+            words::header_length(&bytes, self.descriptor()).ok_or(StatusCode::BadType)
+        };
+        self.dispatch(code, reader, start, reply)
+    }
+}
+
+impl IBinder for Relay {
+    fn link_to_death(&self, _: Weak<dyn DeathRecipient>) -> Result<()> {
+        Err(StatusCode::InvalidOperation)
+    }
+
+    fn unlink_to_death(&self, _: Weak<dyn DeathRecipient>) -> Result<()> {
+        Err(StatusCode::InvalidOperation)
+    }
+
+    fn ping_binder(&self) -> Result<()> {
+        self.target.ping_binder()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_transactable(&self) -> Option<&dyn Transactable> {
+        Some(self)
+    }
+
+    fn descriptor(&self) -> &str {
+        if let Some(known) = self.descriptor.get() {
+            return known;
+        }
+        match descriptor_of(&self.target) {
+            Ok(descriptor) => self.descriptor.get_or_init(|| descriptor),
+            Err(status) => {
+                notice(&format!(
+                    "An object does not say its interface: {status:?}."
+                ));
+                ""
+            }
+        }
+    }
+
+    fn is_remote(&self) -> bool {
+        false
+    }
+
+    fn stability(&self) -> Stability {
+        self.target.stability()
+    }
+
+    fn local_binder_flags(&self) -> u32 {
+        ACCEPTS_FDS
+    }
+
+    /// Called with the interface's descriptor read and compared.
+    fn rpc_transact(
+        &self,
+        code: TransactionCode,
+        reader: &mut Parcel,
+        reply: &mut Parcel,
+    ) -> Result<()> {
+        self.dispatch(code, reader, |reader| Ok(reader.data_position()), reply)
+    }
+
+    // What refers to a relay holds its `Arc`.
+    fn inc_strong(&self, _: &SIBinder) -> Result<()> {
+        Ok(())
+    }
+
+    fn attempt_inc_strong(&self) -> bool {
+        true
+    }
+
+    fn dec_strong(&self, _: Option<ManuallyDrop<SIBinder>>) -> Result<()> {
+        Ok(())
+    }
+
+    fn inc_weak(&self, _: &WIBinder) -> Result<()> {
+        Ok(())
+    }
+
+    fn dec_weak(&self) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The bytes of a received parcel, and the objects among them.
+//!
+//! A parcel does not say what types its bytes have, only where its objects are: the driver has a
+//! list of them, and RPC Binder sends one from wire version 2 (Android 16) on. rsbinder checks that
+//! list whenever an object is read, so the objects are found by trying to read one wherever the
+//! bytes look like one.
+use rsbinder::{Parcel, SIBinder, StatusCode};
+
+type Result<T> = std::result::Result<T, StatusCode>;
+
+/// Types of objects in a parcel of the driver, from `linux/android/binder.h`.
+const TYPE_BINDER: u32 = 0x7362_2a85;
+const TYPE_HANDLE: u32 = 0x7368_2a85;
+const TYPE_WEAK_BINDER: u32 = 0x7762_2a85;
+const TYPE_WEAK_HANDLE: u32 = 0x7768_2a85;
+const TYPE_FD: u32 = 0x6664_2a85;
+const TYPE_FDA: u32 = 0x6664_6185;
+const TYPE_PTR: u32 = 0x7074_2a85;
+const TYPES: [u32; 7] = [
+    TYPE_BINDER,
+    TYPE_HANDLE,
+    TYPE_WEAK_BINDER,
+    TYPE_WEAK_HANDLE,
+    TYPE_FD,
+    TYPE_FDA,
+    TYPE_PTR,
+];
+
+/// `struct flat_binder_object`, and the word with the stability behind it.
+const FLAT_BYTES: usize = 24;
+const KERNEL_BYTES: usize = FLAT_BYTES + 4;
+
+/// A binder in an RPC parcel: a word 1, an address of two words, the stability.
+const RPC_PRESENT: u32 = 1;
+const RPC_BYTES: usize = 16;
+
+/// Bits of an RPC address' first word: it was created by this protocol, and by the server.
+const ADDRESS_CREATED: u32 = 1;
+const ADDRESS_FOR_SERVER: u32 = 2;
+
+/// A binder in a parcel.
+pub struct Object {
+    pub position: usize,
+    pub length: usize,
+    /// None for a null binder.
+    pub binder: Option<SIBinder>,
+}
+
+/// The bytes of `parcel` from `start` on. Fails if they are no whole words.
+pub fn read(parcel: &mut Parcel, start: usize) -> Result<Vec<u8>> {
+    parcel.set_data_position(start);
+    let mut bytes = Vec::with_capacity(parcel.data_avail());
+    while parcel.data_avail() >= 4096 {
+        bytes.extend(<[u8; 4096]>::try_from(&mut *parcel)?);
+    }
+    while parcel.data_avail() >= 64 {
+        bytes.extend(<[u8; 64]>::try_from(&mut *parcel)?);
+    }
+    while parcel.data_avail() > 0 {
+        bytes.extend(<[u8; 4]>::try_from(&mut *parcel)?);
+    }
+    Ok(bytes)
+}
+
+/// Appends whole words.
+pub fn write(parcel: &mut Parcel, bytes: &[u8]) -> Result<()> {
+    let (wide, rest) = bytes.as_chunks::<16>();
+    for chunk in wide {
+        parcel.write(&u128::from_le_bytes(*chunk))?;
+    }
+    for chunk in rest.as_chunks::<4>().0 {
+        parcel.write_u32(u32::from_le_bytes(*chunk))?;
+    }
+    Ok(())
+}
+
+/// The word at an offset; None past the end.
+pub fn word(bytes: &[u8], offset: usize) -> Option<u32> {
+    let four = bytes.get(offset..)?.first_chunk::<4>()?;
+    Some(u32::from_le_bytes(*four))
+}
+
+/// Reads a binder at a position of a parcel of the driver. None if no object is there.
+///
+/// The object is consumed whether or not it is in the driver's list, the word behind it only if it
+/// is; without that word the two failures differ in their status.
+fn read_at(parcel: &mut Parcel, position: usize) -> Option<Result<Option<SIBinder>>> {
+    parcel.set_data_position(position);
+    let outcome = parcel.read::<Option<SIBinder>>();
+    match &outcome {
+        Err(StatusCode::BadType) if parcel.data_position() < position + KERNEL_BYTES => None,
+        Err(StatusCode::NotEnoughData) if parcel.data_position() < position + FLAT_BYTES => None,
+        _ => Some(outcome),
+    }
+}
+
+/// The binders in a parcel of the driver. Fails if it has objects that cannot cross.
+///
+/// * `bytes`: the parcel's from `start` on
+fn kernel_objects(parcel: &mut Parcel, bytes: &[u8], start: usize) -> Result<Vec<Object>> {
+    let mut objects = Vec::new();
+    let mut at = 0;
+    while let Some(kind) = word(bytes, at) {
+        let position = at;
+        at += 4;
+        if !TYPES.contains(&kind) {
+            continue;
+        }
+        let Some(outcome) = read_at(parcel, start + position) else {
+            continue;
+        };
+        let is_file = kind == TYPE_FD || kind == TYPE_FDA;
+        let binder = match outcome {
+            _ if is_file => return Err(StatusCode::FdsNotAllowed),
+            Ok(binder) if kind == TYPE_BINDER || kind == TYPE_HANDLE => binder,
+            // Weak references, memory of hwbinder, the format of another Android level.
+            _ => return Err(StatusCode::BadType),
+        };
+        let is_manager = |binder: &SIBinder| binder.as_proxy().is_some_and(|it| it.handle() == 0);
+        if binder.as_ref().is_some_and(is_manager) {
+            return Err(StatusCode::PermissionDenied);
+        }
+        objects.push(Object {
+            position,
+            length: KERNEL_BYTES,
+            binder,
+        });
+        at = position + KERNEL_BYTES;
+    }
+    Ok(objects)
+}
+
+/// Whether the session of a parcel has wire version 2, in which parcels say where binders are.
+///
+/// Reads a binder behind the end of the received data. In version 2 it fails before the address,
+/// because the list has no object there; before that, behind it, because there is none of that
+/// address.
+fn has_positions(parcel: &mut Parcel) -> Result<bool> {
+    let end = parcel.data_size();
+    parcel.set_data_position(end);
+    for word in [RPC_PRESENT, 0, 0, 0] {
+        parcel.write_u32(word)?;
+    }
+    parcel.set_data_position(end);
+    let outcome = parcel.read::<Option<SIBinder>>();
+    Ok(outcome.is_err() && parcel.data_position() == end + 4)
+}
+
+/// The binders in a parcel of RPC Binder: none before wire version 2, which does not say where they
+/// are.
+fn rpc_objects(parcel: &mut Parcel, bytes: &[u8], start: usize) -> Result<Vec<Object>> {
+    let is_likely = |at: usize| {
+        word(bytes, at) == Some(RPC_PRESENT)
+            && word(bytes, at + 12).is_some()
+            && word(bytes, at + 4).is_some_and(|options| {
+                options & ADDRESS_CREATED != 0
+                    && options & !(ADDRESS_CREATED | ADDRESS_FOR_SERVER) == 0
+            })
+    };
+    let mut objects = Vec::new();
+    let mut at = 0;
+    let mut is_known = false;
+    while at < bytes.len() {
+        let position = at;
+        at += 4;
+        if !is_likely(position) {
+            continue;
+        }
+        if !is_known && !has_positions(parcel)? {
+            return Ok(objects);
+        }
+        is_known = true;
+        parcel.set_data_position(start + position);
+        let outcome = parcel.read::<Option<SIBinder>>();
+        if outcome.is_err() && parcel.data_position() <= start + position + 4 {
+            continue;
+        }
+        objects.push(Object {
+            position,
+            length: RPC_BYTES,
+            binder: outcome?,
+        });
+        at = position + RPC_BYTES;
+    }
+    Ok(objects)
+}
+
+/// The binders in a parcel whose bytes from `start` on are `bytes`.
+pub fn objects(parcel: &mut Parcel, bytes: &[u8], start: usize) -> Result<Vec<Object>> {
+    match !parcel.is_kernel_backed() {
+        true => rpc_objects(parcel, bytes, start),
+        false => kernel_objects(parcel, bytes, start),
+    }
+}
+
+/// How many bytes an object takes in a parcel of the other kind.
+pub fn length_elsewhere(object: &Object, to_rpc: bool) -> usize {
+    match (&object.binder, to_rpc) {
+        (Some(_), true) => RPC_BYTES,
+        (None, true) => 8,
+        (_, false) => KERNEL_BYTES,
+    }
+}
+
+/// Where the arguments begin behind the header of a call of the driver, which has the descriptor of
+/// the interface behind one word (Android 9), two (10) or three. None for another interface.
+pub fn header_length(bytes: &[u8], descriptor: &str) -> Option<usize> {
+    let text: Vec<u16> = descriptor.encode_utf16().collect();
+    let units = text.iter().copied().chain([0]);
+    let characters: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
+    [12, 8, 4].into_iter().find_map(|at| {
+        let is_length = word(bytes, at) == u32::try_from(text.len()).ok();
+        let is_same = bytes.get(at + 4..)?.starts_with(&characters);
+        (is_length && is_same).then(|| at + 4 + characters.len().next_multiple_of(4))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes_of(words: &[u32]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn words_are_read_as_they_were_written() {
+        for count in [0, 1, 3, 4, 5, 16, 17, 1023, 1024, 1025, 3000] {
+            let words: Vec<u32> = (0..count).collect();
+            let bytes = bytes_of(&words);
+            let mut parcel = Parcel::new();
+            write(&mut parcel, &bytes).unwrap();
+            assert_eq!(read(&mut parcel, 0).unwrap(), bytes, "{count} words");
+        }
+    }
+
+    #[test]
+    fn numbers_that_look_like_objects_are_none() {
+        for kind in TYPES {
+            let mut parcel = Parcel::new();
+            let words = [7, kind, 0, 5, 0, 6, 0, 1, 2];
+            write(&mut parcel, &bytes_of(&words)).unwrap();
+            let found = objects(&mut parcel, &bytes_of(&words), 0).unwrap();
+            assert!(found.is_empty(), "{kind:x}");
+        }
+    }
+
+    #[test]
+    fn a_header_cut_at_any_byte_is_refused() {
+        let mut parcel = Parcel::new();
+        for word in [0, 0xffff_ffff, 0x5359_5354] {
+            parcel.write_u32(word).unwrap();
+        }
+        parcel.write("a.b.IC").unwrap();
+        let whole = read(&mut parcel, 0).unwrap();
+        assert_eq!(header_length(&whole, "a.b.IC"), Some(32));
+        assert_eq!(header_length(&whole, "a.b.ID"), None);
+        assert_eq!(header_length(&whole[4..], "a.b.IC"), Some(28));
+        for length in 0..30 {
+            assert_eq!(header_length(&whole[..length], "a.b.IC"), None, "{length}");
+        }
+    }
+}
