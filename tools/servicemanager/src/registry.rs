@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 /// `FLAG_IS_LAZY_SERVICE` among the bits of the dump priority, from Android 15 r20 on.
 const FLAG_IS_LAZY: i32 = 1 << 30;
 
+/// What the name of a service's accessor begins with, before that of the service.
+const ACCESSOR_PREFIX: &str = "android.os.IAccessor/";
+
 /// References to a service that are no clients: ours, and during a call the one of its parcel. As
 /// in AOSP's service manager.
 const KNOWN_CLIENTS: u32 = 1;
@@ -61,6 +64,7 @@ impl Service {
             target: self.target,
             stability: self.stability,
             is_lazy: self.priority & FLAG_IS_LAZY != 0,
+            accessor: None,
         }
     }
 }
@@ -269,7 +273,13 @@ impl Registry {
 
     /// Looks up a service for a client, whose reference counts from now on.
     pub fn find(&mut self, port: &mut dyn Port, name: &str) -> Option<FoundService> {
-        let found = self.services.get(name)?.found();
+        let service = self.services.get(name)?;
+        let mut found = service.found();
+        // Android declares in a manifest what the accessor of a service is; here its user registers
+        // it. Another user's could stand in for the service, and does not count.
+        let accessor = self.services.get(&format!("{ACCESSOR_PREFIX}{name}"));
+        let accessor = accessor.filter(|accessor| accessor.owner.uid == service.owner.uid);
+        found.accessor = accessor.map(|accessor| (accessor.target, accessor.stability));
         match found.target {
             // Its client callbacks may be registered under another of its names.
             Target::Handle(handle) if self.is_hidl => {

@@ -87,10 +87,16 @@ impl Format {
             };
             return Reply::Parcel(parcel);
         }
+        let accessor = service.and_then(|service| service.accessor);
+        let accessor = accessor.map(|(target, stability)| (target, stability.or_system()));
         let is_lazy = service.is_some_and(|service| service.is_lazy);
         let mut parcel = self.done();
         match found {
             Found::Binder => parcel.binder(binder, self.stability),
+            Found::UnionWithMetadata if accessor.is_some() => {
+                // Not null; member 1 of the union.
+                parcel.i32(1).i32(1).binder(accessor, self.stability)
+            }
             // Not null; member 0 of the union.
             Found::Union => parcel.i32(1).i32(0).binder(binder, self.stability),
             Found::UnionWithMetadata => parcel.i32(1).i32(0).sized(|metadata| {
@@ -108,4 +114,35 @@ pub struct FoundService {
     pub stability: Stability,
     /// It may unregister without dying, so that clients must not keep it.
     pub is_lazy: bool,
+    /// What gives connections to it, for clients that make them themselves.
+    pub accessor: Option<(Target, Stability)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_accessor_is_for_those_who_know_it() {
+        let mut service = FoundService {
+            target: Target::Handle(5),
+            stability: Stability::SYSTEM,
+            is_lazy: false,
+            accessor: None,
+        };
+        let format = Format {
+            is_legacy: false,
+            stability: StabilityForm::Plain,
+        };
+        let plain = format.found(Found::UnionWithMetadata, Some(&service));
+        let bare = format.found(Found::Binder, Some(&service));
+        service.accessor = Some((Target::Handle(6), Stability::SYSTEM));
+        let with_accessor = format.found(Found::UnionWithMetadata, Some(&service));
+        assert_ne!(with_accessor, plain);
+        let mut wanted = format.done();
+        let accessor = Some((Target::Handle(6), Stability::SYSTEM));
+        wanted.i32(1).i32(1).binder(accessor, format.stability);
+        assert_eq!(with_accessor, Reply::Parcel(wanted));
+        assert_eq!(format.found(Found::Binder, Some(&service)), bare);
+    }
 }
