@@ -6,5 +6,6 @@
 pub mod addints;
 pub mod device;
 pub mod foreign;
+pub mod place;
 pub mod raw;
 pub mod stream;

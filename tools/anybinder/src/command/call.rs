@@ -6,6 +6,7 @@ pub mod typed;
 mod words;
 
 use anybinder_client::device::{self, DeviceOption};
+use anybinder_client::place::Place;
 use anybinder_client::raw::{Reply, Request};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
@@ -119,8 +120,12 @@ fn name_files(value: &mut Value) {
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    match arguments.aidl.is_empty() {
+    let outcome = match arguments.aidl.is_empty() {
         true => words::run(context, arguments),
         false => typed::run(context, arguments),
+    };
+    if let Some(address) = Place::of_service(&arguments.name).link {
+        eprintln!("anybinder: {} was called over {address}.", arguments.name);
     }
+    outcome
 }

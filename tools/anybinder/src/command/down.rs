@@ -56,7 +56,7 @@ fn cut_off(mount: &Mount, record: &Record) -> Vec<CutOff> {
         let services = services(mount, &manager.device).into_iter();
         all.extend(
             services
-                .filter(|service| u32::try_from(service.pid) != Ok(pid))
+                .filter(|service| u32::try_from(service.place.pid) != Ok(pid))
                 .map(|service| CutOff {
                     device: manager.device.clone(),
                     service,
@@ -141,7 +141,7 @@ pub fn run(context: &Context) -> Result<ExitCode> {
         for cut in &down.services {
             println!(
                 "cut off: {} on {} (process {}, {})",
-                cut.service.name, cut.device, cut.service.pid, cut.service.command
+                cut.service.name, cut.device, cut.service.place.pid, cut.service.command
             );
         }
         println!("down at {}", down.mount);

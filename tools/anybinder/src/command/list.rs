@@ -2,6 +2,7 @@
 //! `anybinder list`: the services that are registered with the service manager.
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::foreign::Foreign;
+use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::process::command_name;
@@ -13,7 +14,8 @@ use std::process::ExitCode;
 #[derive(Serialize, Deserialize)]
 pub struct Service {
     pub name: String,
-    pub pid: i32,
+    #[serde(flatten)]
+    pub place: Place,
     pub command: String,
 }
 
@@ -56,7 +58,7 @@ pub fn services(manager: &ServiceManager) -> Result<Vec<Service>> {
         .into_iter()
         .map(|(name, pid)| Service {
             name,
-            pid,
+            place: Place::of_process(pid),
             command: command_name(pid as u32),
         })
         .collect();
@@ -72,8 +74,11 @@ pub fn run(context: &Context, option: &DeviceOption) -> Result<ExitCode> {
         println!("{:>7}  {:<16} SERVICE", "PID", "COMMAND");
         for service in services {
             println!(
-                "{:>7}  {:<16} {}",
-                service.pid, service.command, service.name
+                "{:>7}  {:<16} {}{}",
+                service.place.pid,
+                service.command,
+                service.name,
+                service.place.suffix()
             );
         }
     });

@@ -25,7 +25,7 @@ pub fn run(context: &Context, option: &DeviceOption) -> Result<ExitCode> {
     let check = ManagerCheck {
         device: option.device.clone(),
         state: ManagerState::Answers,
-        pid: own.and_then(|service| u32::try_from(service.pid).ok()),
+        pid: own.and_then(|service| u32::try_from(service.place.pid).ok()),
     };
     context.show(&check, |check| println!("{check:?}"));
     Ok(ExitCode::SUCCESS)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder ping NAME`: whether a service answers, and how long the smallest call takes.
 use anybinder_client::device::{self, DeviceOption};
+use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
+use anybinder_rpc::relay::descriptor_of;
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -25,6 +27,8 @@ pub struct Arguments {
 struct Answer {
     name: String,
     descriptor: String,
+    #[serde(flatten)]
+    place: Place,
     round_trip_us: Vec<f64>,
 }
 
@@ -33,7 +37,9 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let service = device::find(&context.mount, &arguments.device.device, name)?;
     let mut answer = Answer {
         name: name.clone(),
-        descriptor: service.descriptor().to_string(),
+        descriptor: descriptor_of(&service)
+            .map_err(|err| device::call_error(&format!("{name} does not answer"), err))?,
+        place: Place::of_service(name),
         round_trip_us: Vec::new(),
     };
     for _ in 0..arguments.count {
@@ -48,8 +54,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     context.show(&answer, |answer| {
         for took_us in &answer.round_trip_us {
             println!(
-                "{} ({}) answers in {took_us:.1} us",
-                answer.name, answer.descriptor
+                "{} ({}) answers in {took_us:.1} us{}",
+                answer.name,
+                answer.descriptor,
+                answer.place.suffix()
             );
         }
     });

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where a service lives: in a process of this machine, which may be the link to another one.
+use anybinder_rpc::link;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Place {
+    /// 0 where the service manager does not say it.
+    pub pid: i32,
+    /// The address of the other machine, as `anybinder link` was given it.
+    #[serde(default)]
+    pub link: Option<String>,
+}
+
+impl Place {
+    pub fn of_process(pid: i32) -> Place {
+        let link = link::address_of(pid);
+        Place { pid, link }
+    }
+
+    /// The place of a service, as the service manager of the open device says it.
+    pub fn of_service(name: &str) -> Place {
+        let known = rsbinder::hub::default().ok();
+        let listed = known.and_then(|manager| manager.try_get_service_debug_info().ok());
+        let mut listed = listed.unwrap_or_default().into_iter();
+        match listed.find(|one| one.name == name) {
+            Some(one) => Place::of_process(one.debugPid),
+            None => Place::default(),
+        }
+    }
+
+    /// What follows a text about the service: nothing for one of this machine.
+    pub fn suffix(&self) -> String {
+        let of_link = |address| format!(" over {address}");
+        self.link.as_ref().map(of_link).unwrap_or_default()
+    }
+}
