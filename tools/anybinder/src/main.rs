@@ -38,7 +38,7 @@ struct Cli {
 
     /// After how many seconds to give up; 0 for never. Not for run, servicemanager, export and
     /// link, which last as long as what they start or serve
-    /// [default: 60; up and down: 180; demo, bench, watch: 0]
+    /// [default: 60; up and down: 180; demo, bench, watch, trace: 0]
     #[arg(long, global = true, value_name = "SECONDS", env = "ANYBINDER_TIMEOUT")]
     timeout: Option<u32>,
 
@@ -94,6 +94,8 @@ enum Command {
     Unfreeze(command::freeze::UnfreezeArguments),
     /// List the processes that have a device open
     Ps,
+    /// Show the calls of all processes as they happen
+    Trace(command::trace::Arguments),
     /// Print the arguments that give a container the devices
     Container(command::container::Arguments),
     /// Run the service manager of a device in the foreground
@@ -119,7 +121,9 @@ impl Cli {
     fn terms(&self) -> Option<Terms<'static>> {
         let (default_s, long) = match self.command {
             Command::Up(_) | Command::Down => (180, false),
-            Command::Demo(_) | Command::Bench(_) | Command::Watch(_) => (0, true),
+            Command::Demo(_) | Command::Bench(_) | Command::Trace(_) | Command::Watch(_) => {
+                (0, true)
+            }
             Command::Status
             | Command::Doctor
             | Command::List(_)
@@ -246,6 +250,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Freeze(arguments) => command::freeze::freeze(&context, &arguments),
         Command::Unfreeze(arguments) => command::freeze::unfreeze(&context, &arguments),
         Command::Ps => command::ps::run(&context),
+        Command::Trace(arguments) => command::trace::run(&context, &arguments),
         Command::Container(arguments) => command::container::run(&context, &arguments),
         Command::Servicemanager(arguments) => command::servicemanager::run(&context, &arguments),
         Command::Export(arguments) => command::export::run(&context, &arguments),

@@ -20,6 +20,7 @@ pub mod run;
 pub mod servicemanager;
 pub mod shell;
 pub mod status;
+pub mod trace;
 pub mod up;
 pub mod wait;
 pub mod watch;

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `anybinder trace`: the calls of a Binder driver as they happen.
+mod filter;
+mod program;
+mod services;
+mod show;
+mod summary;
+
+use anybinder_client::device::DeviceOption;
+use anybinder_events::call::{Assembler, Call};
+use anybinder_events::event::{Event, What};
+use anybinder_events::names::Names;
+use anybinder_events::perfetto;
+use anybinder_events::recording::{self, Recorder, Recording};
+use anybinder_events::source::Source;
+use anybinder_mount::context::Context;
+use anybinder_mount::error::{Doing, Error, Result};
+use anybinder_mount::interrupt;
+use filter::Filter;
+use program::Program;
+use services::Services;
+use show::Show;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    filter: Filter,
+
+    /// Print no calls, but a table of methods at the end: calls, errors, times, bytes
+    #[arg(long)]
+    summary: bool,
+
+    /// Also keep the events in FILE, for --from
+    #[arg(long, value_name = "FILE", conflicts_with = "from")]
+    record: Option<PathBuf>,
+
+    /// Show what a recording has, instead of what happens now
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+
+    /// Also write a trace for Perfetto (https://ui.perfetto.dev), with the stages of each call
+    #[arg(long, value_name = "FILE")]
+    perfetto: Option<PathBuf>,
+
+    /// End after so many seconds [default: at an interrupt, or with CMD]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "from")]
+    seconds: Option<u32>,
+
+    /// Names of services come from the service manager of this device; calls of all are shown
+    #[command(flatten)]
+    device: DeviceOption,
+
+    /// Run a program on the mount, show its calls and those made to serve them, and end with it.
+    /// The calls are printed on standard error then
+    #[arg(last = true, value_name = "CMD", conflicts_with = "from")]
+    command: Vec<OsString>,
+}
+
+/// How long one read waits; also how long calls are awaited after the program has ended.
+const WAIT: Duration = Duration::from_millis(100);
+
+/// What is done with each event and each call.
+struct Trace<'a> {
+    arguments: &'a Arguments,
+    assembler: Assembler,
+    names: Names,
+    show: Show,
+    recorder: Option<Recorder>,
+    /// All events, if a Perfetto trace is to be written.
+    kept: Vec<Event>,
+    program: Option<Program>,
+    /// This process, whose own calls are left out; 0 in a recording.
+    own_pid: i32,
+}
+
+impl Trace<'_> {
+    fn event(&mut self, event: &Event) -> Result<()> {
+        self.assembler.push(event, &mut self.names);
+        for thread in self.names.take_new() {
+            if let Some(program) = &mut self.program {
+                program.see(thread.pid);
+            }
+            if let Some(recorder) = &mut self.recorder {
+                recorder.thread(thread)?;
+            }
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.event(event)?;
+        }
+        if self.arguments.perfetto.is_some() {
+            self.kept.push(event.clone());
+        }
+        if let What::Sent(sent) = &event.what {
+            if let Some(program) = &mut self.program {
+                let from = self.names.thread(event.tid, sent.from_pid, None);
+                program.sent(sent, &from);
+            }
+        }
+        Ok(())
+    }
+
+    fn calls(&mut self, calls: Vec<Call>) -> Result<()> {
+        for call in calls {
+            let own =
+                self.own_pid != 0 && (call.from.pid == self.own_pid || call.to.pid == self.own_pid);
+            let of_program = self
+                .program
+                .as_ref()
+                .is_none_or(|program| program.made(&call));
+            if !own && of_program && self.arguments.filter.wants(&call) {
+                self.show.call(&call)?;
+            }
+        }
+        self.show.flush()
+    }
+
+    fn finish(mut self, boot_offset_ns: i64) -> Result<()> {
+        let left = self.assembler.finish();
+        self.calls(left)?;
+        if let Some(recorder) = self.recorder.take() {
+            recorder.finish()?;
+        }
+        if let Some(path) = &self.arguments.perfetto {
+            let trace = perfetto::encode(&self.kept, &mut self.names, boot_offset_ns);
+            std::fs::write(path, trace).doing(|| format!("writing {}", path.display()))?;
+        }
+        self.show.finish(self.assembler.lost)
+    }
+}
+
+fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> Result<ExitCode> {
+    let recording = Recording::read(path)?;
+    let mut trace = Trace {
+        arguments,
+        assembler: Assembler::default(),
+        names: recording.names,
+        show: Show::new(context.json, arguments.summary, false),
+        recorder: None,
+        kept: Vec::new(),
+        program: None,
+        own_pid: 0,
+    };
+    for event in &recording.events {
+        trace.event(event)?;
+        let calls = trace.assembler.take(event.time_ns);
+        trace.calls(calls)?;
+    }
+    trace.finish(recording.boot_offset_ns)?;
+    match recording.cut_short {
+        false => Ok(ExitCode::SUCCESS),
+        true => Err(Error::with_advice(
+            format!("The recording {} is cut short.", path.display()),
+            "What it has was shown. The program that made it was killed, or its disk was full.",
+        )),
+    }
+}
+
+fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    interrupt::defer();
+    let mut services = Services::find(&context.mount, &arguments.device.device);
+    let mut source = Source::open(&context.mount, arguments.perfetto.is_some())?;
+    let recorder = arguments
+        .record
+        .as_deref()
+        .map(Recorder::create)
+        .transpose()?;
+    let program = match arguments.command.as_slice() {
+        [] => None,
+        command => Some(Program::start(&context.mount, command)?),
+    };
+    let mut trace = Trace {
+        arguments,
+        assembler: Assembler::default(),
+        names: Names::default(),
+        show: Show::new(context.json, arguments.summary, program.is_some()),
+        recorder,
+        kept: Vec::new(),
+        program,
+        own_pid: std::process::id() as i32,
+    };
+    let end = arguments
+        .seconds
+        .map(|seconds| Instant::now() + Duration::from_secs(seconds.into()));
+    let mut events = Vec::new();
+    let mut last_round = false;
+    loop {
+        services.update(&mut trace.names, trace.recorder.as_mut())?;
+        source.read(WAIT, &mut events)?;
+        let none = events.is_empty();
+        for event in events.drain(..) {
+            if let What::Sent(sent) = &event.what {
+                services.note(sent.node);
+            }
+            trace.event(&event)?;
+        }
+        let calls = trace.assembler.take(monotonic_ns());
+        trace.calls(calls)?;
+        if last_round && none {
+            break;
+        }
+        last_round |= end.is_some_and(|end| Instant::now() >= end)
+            || interrupt::check().is_err()
+            || trace.program.as_mut().is_some_and(Program::has_ended);
+    }
+    let status = trace.program.as_mut().map(Program::exit_code);
+    trace.finish(recording::boot_offset_ns())?;
+    Ok(status.unwrap_or(ExitCode::SUCCESS))
+}
+
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    match &arguments.from {
+        Some(path) => replay(context, arguments, path),
+        None => live(context, arguments),
+    }
+}

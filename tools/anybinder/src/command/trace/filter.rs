@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which calls are shown.
+use anybinder_events::call::Call;
+use anybinder_events::names::Thread;
+use std::time::Duration;
+
+#[derive(Debug, Default, clap::Args)]
+pub struct Filter {
+    /// Only calls from or to a process: its number, or a part of its name
+    #[arg(long, value_name = "PID|NAME")]
+    process: Option<String>,
+
+    /// Only calls to services with this in their name
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
+
+    /// Only calls to objects with this in the name of their interface
+    #[arg(long, value_name = "NAME")]
+    interface: Option<String>,
+
+    /// Only calls with this code: a number, 0x..., or four characters as _PNG
+    #[arg(long, value_parser = parse_code)]
+    code: Option<u32>,
+
+    /// Only calls that failed
+    #[arg(long)]
+    errors: bool,
+
+    /// Only calls that took longer, as 500us, 3ms or 1s
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    slower_than: Option<Duration>,
+}
+
+fn parse_code(text: &str) -> Result<u32, String> {
+    let number = match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    if let Ok(number) = number {
+        return Ok(number);
+    }
+    match <[u8; 4]>::try_from(text.as_bytes()) {
+        Ok(name) => Ok(u32::from_be_bytes(name)),
+        Err(_) => Err("not a number, nor four characters".to_string()),
+    }
+}
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let number: u64 = text[..end].parse().map_err(|_| "not a time".to_string())?;
+    match &text[end..] {
+        "us" => Ok(Duration::from_micros(number)),
+        "ms" => Ok(Duration::from_millis(number)),
+        "s" => Ok(Duration::from_secs(number)),
+        _ => Err("the unit is missing: us, ms or s".to_string()),
+    }
+}
+
+fn is_process(thread: &Thread, wanted: &str) -> bool {
+    match wanted.parse::<i32>() {
+        Ok(pid) => thread.pid == pid,
+        Err(_) => thread.process.contains(wanted) || thread.thread.contains(wanted),
+    }
+}
+
+fn has(name: &Option<String>, wanted: &str) -> bool {
+    name.as_ref().is_some_and(|name| name.contains(wanted))
+}
+
+impl Filter {
+    pub fn wants(&self, call: &Call) -> bool {
+        let process = self.process.as_deref();
+        let service = self.service.as_deref();
+        let interface = self.interface.as_deref();
+        let least = self.slower_than.map(|time| time.as_nanos() as u64);
+        process.is_none_or(|wanted| is_process(&call.from, wanted) || is_process(&call.to, wanted))
+            && service.is_none_or(|wanted| has(&call.service, wanted))
+            && interface.is_none_or(|wanted| has(&call.interface, wanted))
+            && self.code.is_none_or(|code| call.code == code)
+            && (!self.errors || call.error.is_some())
+            && least.is_none_or(|least| call.duration_ns().is_some_and(|time| time > least))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_and_times_are_parsed() {
+        assert_eq!(parse_code("7"), Ok(7));
+        assert_eq!(parse_code("0x10"), Ok(16));
+        assert_eq!(parse_code("_PNG"), Ok(0x5f50_4e47));
+        assert!(parse_code("ping").is_ok() && parse_code("pings").is_err());
+        assert_eq!(parse_time("3ms"), Ok(Duration::from_millis(3)));
+        assert!(parse_time("3").is_err() && parse_time("ms").is_err());
+    }
+
+    #[test]
+    fn each_filter_leaves_out_other_calls() {
+        let call = Call {
+            from: Thread {
+                pid: 5,
+                process: "client".to_string(),
+                ..Thread::default()
+            },
+            service: Some("one.two".to_string()),
+            code: 3,
+            sent_ns: 10,
+            done_ns: Some(2_000_010),
+            ..Call::default()
+        };
+        let filters = |wanted: [(&str, &str); 2]| {
+            wanted.map(|(process, service)| {
+                let filter = Filter {
+                    process: Some(process.to_string()),
+                    service: Some(service.to_string()),
+                    code: Some(3),
+                    slower_than: Some(Duration::from_millis(1)),
+                    ..Filter::default()
+                };
+                filter.wants(&call)
+            })
+        };
+        assert_eq!(filters([("5", "one"), ("lie", "two")]), [true, true]);
+        assert_eq!(filters([("6", "one"), ("lie", "three")]), [false, false]);
+        let errors = Filter {
+            errors: true,
+            ..Filter::default()
+        };
+        assert!(!errors.wants(&call));
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The program that a trace was asked to start, and which calls are due to it.
+use anybinder_events::call::Call;
+use anybinder_events::event::Transaction;
+use anybinder_events::names::Thread;
+use anybinder_mount::error::{Doing, Result};
+use anybinder_mount::mount::Mount;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitCode, ExitStatus};
+
+pub struct Program {
+    child: Child,
+    ended: Option<ExitStatus>,
+    /// Processes that existed before it.
+    before: HashSet<i32>,
+    /// Whether a process is the program or descends from it.
+    family: HashMap<i32, bool>,
+    /// Transactions that the program sent.
+    sent: HashSet<u32>,
+}
+
+fn parent_of(pid: i32) -> Option<i32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let rest = stat.rsplit_once(')')?.1;
+    rest.split_whitespace().nth(1)?.parse().ok()
+}
+
+impl Program {
+    /// Starts it as `anybinder run` does.
+    pub fn start(mount: &Mount, command: &[OsString]) -> Result<Self> {
+        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let before = entries
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .collect();
+        let own = std::env::current_exe().doing(|| "finding this program".to_string())?;
+        let state = mount.state_file("json");
+        let state_dir = state.parent().expect("a file in the state directory");
+        let child = Command::new(own)
+            .arg("--mount")
+            .arg(&mount.path)
+            .arg("--state-dir")
+            .arg(state_dir)
+            .args(["run", "--"])
+            .args(command)
+            .spawn()
+            .doing(|| format!("starting {}", command[0].to_string_lossy()))?;
+        let family = HashMap::from([(child.id() as i32, true)]);
+        Ok(Program {
+            child,
+            ended: None,
+            before,
+            family,
+            sent: HashSet::new(),
+        })
+    }
+
+    /// Decides whether a process is of the family. One that has ended already is, if it is younger
+    /// than the program: nothing says any more who started it.
+    pub fn see(&mut self, pid: i32) {
+        let mut path = Vec::new();
+        let mut next = Some(pid);
+        let mut found = false;
+        while let Some(pid) = next.filter(|pid| *pid > 1) {
+            if let Some(known) = self.family.get(&pid) {
+                found = *known;
+                break;
+            }
+            path.push(pid);
+            next = parent_of(pid);
+            found = next.is_none() && !self.before.contains(&pid);
+        }
+        self.family.extend(path.into_iter().map(|pid| (pid, found)));
+    }
+
+    pub fn sent(&mut self, sent: &Transaction, from: &Thread) {
+        if self
+            .family
+            .get(&from.pid)
+            .is_some_and(|is_family| *is_family)
+        {
+            self.sent.insert(sent.id);
+        }
+    }
+
+    /// Did the program make the call, or is it made by a thread that serves such a call?
+    pub fn made(&self, call: &Call) -> bool {
+        self.family
+            .get(&call.from.pid)
+            .is_some_and(|is_family| *is_family)
+            || self.sent.contains(&call.id)
+            || call
+                .parent
+                .is_some_and(|parent| self.sent.contains(&parent))
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        if self.ended.is_none() {
+            self.ended = self.child.try_wait().unwrap_or(None);
+        }
+        self.ended.is_some()
+    }
+
+    /// As a shell has it: 128 and the signal's number for a program that was killed.
+    pub fn exit_code(&mut self) -> ExitCode {
+        let Some(status) = self.ended else {
+            return ExitCode::SUCCESS;
+        };
+        let code = status.code().or(status.signal().map(|signal| 128 + signal));
+        ExitCode::from(code.map_or(1, |code| code as u8))
+    }
+}

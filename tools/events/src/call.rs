@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From events to calls.
+//!
+//! A call is known by the number of its transaction. Its reply has another number, and no event
+//! says whose reply it is: it answers the call that its thread received last and has not answered
+//! yet, as in the driver itself. An error is delivered to a thread that waits; it is that of the
+//! call which the thread made last.
+use crate::event::{error_name, Event, Transaction, What, TF_ONE_WAY};
+use crate::names::{Names, Thread};
+use serde::Serialize;
+use std::collections::{HashMap, VecDeque};
+
+/// How long a call that is over waits to be complete with the end of its buffer.
+const AWAIT_NS: u64 = 50_000_000;
+/// Calls that are watched; beyond, the oldest one is given up.
+const OPEN_MAX: usize = 200_000;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Call {
+    /// The numbers of the transactions; 0 if the driver told of none, as for a dead handle.
+    pub id: u32,
+    pub reply_id: Option<u32>,
+    /// The call that its thread was serving when it made this one.
+    pub parent: Option<u32>,
+    pub from: Thread,
+    pub to: Thread,
+    pub node: u32,
+    pub service: Option<String>,
+    pub interface: Option<String>,
+    pub code: u32,
+    pub flags: u32,
+    pub oneway: bool,
+    /// Times of CLOCK_MONOTONIC in nanoseconds: sent, received by a thread, replied to, the reply
+    /// received, the buffer of the call freed by its receiver.
+    pub sent_ns: u64,
+    pub received_ns: Option<u64>,
+    pub replied_ns: Option<u64>,
+    pub done_ns: Option<u64>,
+    pub freed_ns: Option<u64>,
+    /// Sizes in bytes: the data, with the buffers of its own; that of the reply.
+    pub size: u64,
+    pub reply_size: u64,
+    /// Objects (handles) and files that were passed.
+    pub objects: u32,
+    pub files: u32,
+    pub reply_objects: u32,
+    pub reply_files: u32,
+    /// What the caller got in place of a reply.
+    pub error: Option<String>,
+    /// Why, where the driver says it: a positive errno.
+    pub errno: Option<i32>,
+    /// The call was not over when the trace ended.
+    pub unfinished: bool,
+}
+
+impl Call {
+    /// From its start to its end; None while it has no end.
+    pub fn duration_ns(&self) -> Option<u64> {
+        let end = match self.oneway {
+            true => self.freed_ns.or(self.received_ns),
+            false => self.done_ns,
+        };
+        Some(end?.saturating_sub(self.sent_ns))
+    }
+
+    fn is_over(&self) -> bool {
+        self.done_ns.is_some()
+    }
+
+    fn is_complete(&self) -> bool {
+        self.is_over() && (self.freed_ns.is_some() || self.received_ns.is_none())
+    }
+}
+
+/// Puts calls together. `push` takes the events in order; `take` gives the calls that are over.
+#[derive(Default)]
+pub struct Assembler {
+    open: HashMap<u32, Call>,
+    /// Open calls by age; those that are over already are skipped.
+    ages: VecDeque<u32>,
+    /// Calls that are over, in that order, by their number in `open`.
+    over: VecDeque<u32>,
+    /// Ready to be taken.
+    ready: Vec<Call>,
+    /// The calls that a thread waits for, the innermost last.
+    waiting: HashMap<i32, Vec<u32>>,
+    /// The calls that a thread serves, the innermost last.
+    serving: HashMap<i32, Vec<u32>>,
+    /// The call of each reply that was not received yet.
+    replies: HashMap<u32, u32>,
+    /// The transaction that a thread sent last.
+    last_sent: HashMap<i32, u32>,
+    pub lost: u64,
+}
+
+impl Assembler {
+    pub fn push(&mut self, event: &Event, names: &mut Names) {
+        let told = event.thread.as_ref();
+        match &event.what {
+            What::Sent(sent) if sent.reply => self.replied(event, sent.id),
+            What::Sent(sent) => self.sent(event, sent, names),
+            What::Received { id } => {
+                let pid = self.open.get(id).map_or(0, |call| call.to.pid);
+                let thread = names.thread(event.tid, pid, told);
+                self.received(event, *id, thread);
+            }
+            What::Freed { .. } | What::Stage { .. } => {}
+            What::Buffer {
+                id,
+                data,
+                offsets,
+                extra,
+            } => self.sized(*id, data + offsets + extra),
+            What::BufferFreed { id } => self.freed(event, *id),
+            What::BufferFailed { .. } => {}
+            What::BufferOutdated { id } => self.fail_call(*id, event.time_ns, "replaced"),
+            What::Object { id, .. } => {
+                self.count(*id, |call| (&mut call.objects, &mut call.reply_objects))
+            }
+            What::File { id } => self.count(*id, |call| (&mut call.files, &mut call.reply_files)),
+            What::Return { code } => {
+                if let Some(error) = error_name(*code) {
+                    self.failed(event, error, names);
+                }
+            }
+            What::Failed {
+                transaction,
+                error,
+                errno,
+                size,
+            } => self.told_why(event, transaction, (*error, *errno, *size), names),
+            What::Lost { count } => self.lose(*count),
+        }
+        self.sort_out(event.time_ns);
+    }
+
+    /// The calls that are over; `now_ns`: the time, so that those of which nothing more is heard
+    /// are among them.
+    pub fn take(&mut self, now_ns: u64) -> Vec<Call> {
+        self.sort_out(now_ns);
+        std::mem::take(&mut self.ready)
+    }
+
+    /// The calls that are left when the trace ends, the oldest first.
+    pub fn finish(&mut self) -> Vec<Call> {
+        let mut left: Vec<Call> = self.open.drain().map(|(_, call)| call).collect();
+        left.sort_by_key(|call| call.sent_ns);
+        for call in &mut left {
+            call.unfinished = !call.is_over();
+        }
+        let mut calls = std::mem::take(&mut self.ready);
+        calls.append(&mut left);
+        calls
+    }
+
+    fn start(&mut self, event: &Event, sent: &Transaction, names: &mut Names) {
+        let from = names.thread(event.tid, sent.from_pid, event.thread.as_ref());
+        let to = match sent.to_tid {
+            0 => Thread {
+                tid: 0,
+                thread: String::new(),
+                ..names.process(sent.to_pid)
+            },
+            tid => names.thread(tid, sent.to_pid, None),
+        };
+        let service = names.service(sent.node);
+        let call = Call {
+            id: sent.id,
+            parent: self
+                .serving
+                .get(&event.tid)
+                .and_then(|ids| ids.last().copied()),
+            from,
+            to,
+            node: sent.node,
+            service: service.map(|service| service.name.clone()),
+            interface: service.map(|service| service.interface.clone()),
+            code: sent.code,
+            flags: sent.flags,
+            oneway: sent.flags & TF_ONE_WAY != 0,
+            sent_ns: event.time_ns,
+            ..Call::default()
+        };
+        if self.open.len() >= OPEN_MAX {
+            self.give_up_oldest();
+        }
+        if !call.oneway {
+            self.waiting.entry(event.tid).or_default().push(sent.id);
+        }
+        self.last_sent.insert(event.tid, sent.id);
+        self.ages.push_back(sent.id);
+        self.open.insert(sent.id, call);
+    }
+
+    fn sent(&mut self, event: &Event, sent: &Transaction, names: &mut Names) {
+        self.start(event, sent, names);
+    }
+
+    fn give_up_oldest(&mut self) {
+        while let Some(id) = self.ages.pop_front() {
+            if let Some(mut call) = self.open.remove(&id) {
+                call.unfinished = !call.is_over();
+                self.ready.push(call);
+                return;
+            }
+        }
+    }
+
+    fn received(&mut self, event: &Event, id: u32, thread: Thread) {
+        if let Some(call_id) = self.replies.remove(&id) {
+            self.end(call_id, event.time_ns);
+            return;
+        }
+        let Some(call) = self.open.get_mut(&id) else {
+            return;
+        };
+        call.received_ns = Some(event.time_ns);
+        call.to = thread;
+        match call.oneway {
+            true => {}
+            false => self.serving.entry(event.tid).or_default().push(id),
+        }
+    }
+
+    fn replied(&mut self, event: &Event, reply_id: u32) {
+        let serving = self.serving.get_mut(&event.tid);
+        let Some(id) = serving.and_then(Vec::pop) else {
+            return;
+        };
+        if let Some(call) = self.open.get_mut(&id) {
+            call.replied_ns = Some(event.time_ns);
+            call.reply_id = Some(reply_id);
+            self.replies.insert(reply_id, id);
+        }
+    }
+
+    fn sized(&mut self, id: u32, size: u64) {
+        match self.replies.get(&id) {
+            Some(call_id) => {
+                if let Some(call) = self.open.get_mut(call_id) {
+                    call.reply_size = size;
+                }
+            }
+            None => {
+                if let Some(call) = self.open.get_mut(&id) {
+                    call.size = size;
+                }
+            }
+        }
+    }
+
+    fn count(&mut self, id: u32, counters: impl Fn(&mut Call) -> (&mut u32, &mut u32)) {
+        let reply_of = self.replies.get(&id).copied();
+        if let Some(call) = self.open.get_mut(&reply_of.unwrap_or(id)) {
+            let (of_call, of_reply) = counters(call);
+            *(if reply_of.is_some() {
+                of_reply
+            } else {
+                of_call
+            }) += 1;
+        }
+    }
+
+    fn freed(&mut self, event: &Event, id: u32) {
+        let Some(call) = self.open.get_mut(&id) else {
+            return;
+        };
+        call.freed_ns = Some(event.time_ns);
+        if call.oneway {
+            self.end(id, event.time_ns);
+        }
+    }
+
+    fn end(&mut self, id: u32, time_ns: u64) {
+        let Some(call) = self.open.get_mut(&id) else {
+            return;
+        };
+        if call.done_ns.is_some() {
+            return;
+        }
+        call.done_ns = Some(time_ns);
+        let tid = call.from.tid;
+        if let Some(ids) = self.waiting.get_mut(&tid) {
+            ids.retain(|waiting| *waiting != id);
+            if ids.is_empty() {
+                self.waiting.remove(&tid);
+            }
+        }
+        self.over.push_back(id);
+    }
+
+    fn fail_call(&mut self, id: u32, time_ns: u64, error: &str) {
+        if let Some(call) = self.open.get_mut(&id) {
+            call.error = Some(error.to_string());
+            self.end(id, time_ns);
+        }
+    }
+
+    /// The thread of `event` got an error.
+    fn failed(&mut self, event: &Event, error: &str, names: &mut Names) {
+        let last = self.last_sent.get(&event.tid).copied();
+        let oneway = last.filter(|id| {
+            let call = self.open.get(id);
+            call.is_some_and(|call| call.oneway && !call.is_over() && call.received_ns.is_none())
+        });
+        let waiting = self
+            .waiting
+            .get(&event.tid)
+            .and_then(|ids| ids.last().copied());
+        match oneway.or(waiting) {
+            Some(id) => self.fail_call(id, event.time_ns, error),
+            None => self.ready.push(Call {
+                from: names.thread(event.tid, 0, event.thread.as_ref()),
+                sent_ns: event.time_ns,
+                done_ns: Some(event.time_ns),
+                error: Some(error.to_string()),
+                ..Call::default()
+            }),
+        }
+    }
+
+    /// Why a transaction fails, of which its thread is told later.
+    fn told_why(
+        &mut self,
+        event: &Event,
+        failed: &Transaction,
+        (error, errno, size): (u32, i32, u32),
+        names: &mut Names,
+    ) {
+        if error_name(error & 0xffff).is_none() {
+            return;
+        }
+        if failed.reply {
+            let id = self.replies.remove(&failed.id);
+            let serving = self.serving.get_mut(&event.tid);
+            let id = id.or_else(|| serving.and_then(Vec::pop));
+            if let Some(call) = id.and_then(|id| self.open.get_mut(&id)) {
+                call.errno = Some(-errno);
+            }
+            return;
+        }
+        if !self.open.contains_key(&failed.id) {
+            self.start(event, failed, names);
+        }
+        if let Some(call) = self.open.get_mut(&failed.id) {
+            call.size = call.size.max(u64::from(size));
+            call.errno = (errno != 0).then_some(-errno);
+        }
+    }
+
+    /// Whose reply is whose cannot be told any more: begins anew.
+    fn lose(&mut self, count: u64) {
+        self.lost += count;
+        let mut left = self.finish();
+        self.ready.append(&mut left);
+        let lost = self.lost;
+        let ready = std::mem::take(&mut self.ready);
+        *self = Assembler {
+            ready,
+            lost,
+            ..Assembler::default()
+        };
+    }
+
+    /// Calls that are over and complete, or over for long, are ready.
+    fn sort_out(&mut self, now_ns: u64) {
+        while let Some(id) = self.over.front() {
+            let is_ready = self.open.get(id).is_none_or(|call| {
+                let done = call.done_ns.unwrap_or(now_ns);
+                call.is_complete() || now_ns.saturating_sub(done) > AWAIT_NS
+            });
+            if !is_ready {
+                return;
+            }
+            if let Some(call) = self.open.remove(id) {
+                self.ready.push(call);
+            }
+            self.over.pop_front();
+        }
+        while self
+            .ages
+            .front()
+            .is_some_and(|id| !self.open.contains_key(id))
+        {
+            self.ages.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::BR_DEAD_REPLY;
+
+    /// Plays events of (thread, what), a microsecond apart, and returns all calls.
+    fn play(events: &[(i32, What)]) -> Vec<Call> {
+        let mut assembler = Assembler::default();
+        let mut names = Names::recorded();
+        for (at, (tid, what)) in events.iter().enumerate() {
+            let event = Event {
+                time_ns: (at as u64 + 1) * 1000,
+                tid: *tid,
+                thread: None,
+                what: what.clone(),
+            };
+            assembler.push(&event, &mut names);
+        }
+        assembler.finish()
+    }
+
+    fn sent(id: u32, flags: u32) -> What {
+        What::Sent(Transaction {
+            id,
+            node: 7,
+            code: 3,
+            flags,
+            ..Transaction::default()
+        })
+    }
+
+    fn reply(id: u32) -> What {
+        What::Sent(Transaction {
+            id,
+            reply: true,
+            ..Transaction::default()
+        })
+    }
+
+    fn buffer(id: u32, data: u64) -> What {
+        What::Buffer {
+            id,
+            data,
+            offsets: 8,
+            extra: 0,
+        }
+    }
+
+    #[test]
+    fn a_call_has_its_times_sizes_and_objects() {
+        let calls = play(&[
+            (1, sent(10, 0)),
+            (1, buffer(10, 100)),
+            (1, What::Object { id: 10, node: 3 }),
+            (1, What::File { id: 10 }),
+            (2, What::Received { id: 10 }),
+            (2, reply(11)),
+            (2, buffer(11, 4)),
+            (2, What::Object { id: 11, node: 3 }),
+            (1, What::Received { id: 11 }),
+            (2, What::BufferFreed { id: 10 }),
+        ]);
+        let [call] = calls.as_slice() else {
+            panic!("{calls:?}")
+        };
+        assert_eq!(
+            (call.id, call.reply_id, call.node, call.code),
+            (10, Some(11), 7, 3)
+        );
+        assert_eq!((call.from.tid, call.to.tid), (1, 2));
+        assert_eq!((call.sent_ns, call.received_ns), (1000, Some(5000)));
+        assert_eq!((call.replied_ns, call.done_ns), (Some(6000), Some(9000)));
+        assert_eq!(
+            (call.freed_ns, call.duration_ns()),
+            (Some(10000), Some(8000))
+        );
+        assert_eq!((call.size, call.reply_size), (108, 12));
+        assert_eq!((call.objects, call.files, call.reply_objects), (1, 1, 1));
+        assert!(!call.unfinished && call.error.is_none());
+    }
+
+    #[test]
+    fn nested_calls_get_their_own_replies() {
+        let calls = play(&[
+            (1, sent(10, 0)),
+            (2, What::Received { id: 10 }),
+            (2, sent(20, 0)),
+            (1, What::Received { id: 20 }),
+            (1, reply(21)),
+            (2, What::Received { id: 21 }),
+            (2, reply(11)),
+            (1, What::Received { id: 11 }),
+        ]);
+        let inner = calls.iter().find(|call| call.id == 20).unwrap();
+        let outer = calls.iter().find(|call| call.id == 10).unwrap();
+        assert_eq!((inner.parent, inner.reply_id), (Some(10), Some(21)));
+        assert_eq!((outer.parent, outer.reply_id), (None, Some(11)));
+        assert!(calls.iter().all(|call| !call.unfinished));
+    }
+
+    #[test]
+    fn an_error_ends_the_call_that_it_belongs_to() {
+        let failed = |code| What::Return { code };
+        let calls = play(&[
+            (1, sent(10, 0)),
+            (1, sent(11, TF_ONE_WAY)),
+            (1, failed(BR_DEAD_REPLY)),
+            (1, failed(BR_DEAD_REPLY)),
+            (3, failed(BR_DEAD_REPLY)),
+        ]);
+        let of = |id| calls.iter().find(|call: &&Call| call.id == id).unwrap();
+        assert_eq!(of(11).done_ns, Some(3000));
+        assert_eq!(of(10).done_ns, Some(4000));
+        assert_eq!(of(0).from.tid, 3);
+        assert!(calls
+            .iter()
+            .all(|call| call.error.as_deref() == Some("DEAD_REPLY")));
+    }
+
+    #[test]
+    fn a_one_way_call_ends_with_its_buffer_and_a_lost_event_leaves_calls_unfinished() {
+        let calls = play(&[
+            (1, sent(10, TF_ONE_WAY)),
+            (2, What::Received { id: 10 }),
+            (2, What::BufferFreed { id: 10 }),
+            (1, sent(12, 0)),
+            (0, What::Lost { count: 5 }),
+            (2, reply(13)),
+        ]);
+        assert_eq!(calls.len(), 2);
+        assert_eq!((calls[0].id, calls[0].duration_ns()), (10, Some(2000)));
+        assert!(calls[1].unfinished && calls[1].id == 12);
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One event of a driver. The names and fields are those of the stock driver's tracepoints.
+use serde::{Deserialize, Serialize};
+
+pub const TF_ONE_WAY: u32 = 1;
+
+pub const BR_DEAD_REPLY: u32 = 0x7205;
+pub const BR_FAILED_REPLY: u32 = 0x7211;
+pub const BR_FROZEN_REPLY: u32 = 0x7212;
+
+/// A transaction: a call or a reply.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transaction {
+    pub id: u32,
+    /// 0 for a reply.
+    pub node: u32,
+    /// 0 where the event does not say it.
+    pub from_pid: i32,
+    pub to_pid: i32,
+    /// 0: any thread of the process.
+    pub to_tid: i32,
+    pub reply: bool,
+    pub code: u32,
+    pub flags: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum What {
+    Sent(Transaction),
+    Received {
+        id: u32,
+    },
+    /// The driver's own record of a transaction ends.
+    Freed {
+        id: u32,
+    },
+    /// The receiver's buffer for a transaction is reserved.
+    Buffer {
+        id: u32,
+        data: u64,
+        offsets: u64,
+        extra: u64,
+    },
+    BufferFreed {
+        id: u32,
+    },
+    /// With its transaction, which failed.
+    BufferFailed {
+        id: u32,
+    },
+    /// A one-way call that a newer one replaces.
+    BufferOutdated {
+        id: u32,
+    },
+    /// An object of the data was translated for the receiver.
+    Object {
+        id: u32,
+        node: u32,
+    },
+    File {
+        id: u32,
+    },
+    /// A return code, BR_..., is delivered to the thread.
+    Return {
+        code: u32,
+    },
+    /// The daemon alone: why a transaction failed. `errno` is negative, or 0.
+    Failed {
+        transaction: Transaction,
+        error: u32,
+        errno: i32,
+        size: u32,
+    },
+    /// A measured stage of a round trip (K_IOC is 0).
+    Stage {
+        stage: u32,
+        id: u32,
+        reply_to: u32,
+    },
+    /// Events are missing here.
+    Lost {
+        count: u64,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// CLOCK_MONOTONIC.
+    pub time_ns: u64,
+    /// The thread in whose call it happened; 0: in none.
+    pub tid: i32,
+    /// Its name, and its process, where the source says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<(i32, String)>,
+    pub what: What,
+}
+
+/// The return codes by which a caller learns that its call failed.
+pub fn error_name(code: u32) -> Option<&'static str> {
+    match code {
+        BR_DEAD_REPLY => Some("DEAD_REPLY"),
+        BR_FAILED_REPLY => Some("FAILED_REPLY"),
+        BR_FROZEN_REPLY => Some("FROZEN_REPLY"),
+        _ => None,
+    }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What happens in a Binder driver: its events, and the calls that they make up.
+//!
+//! * `event`: one event, from whichever source
+//! * `ring`: the daemon's `binder_logs/events`; `tracefs`: the tracepoints of a kernel's driver;
+//!   `source`: whichever of them a mount has
+//! * `call`: from events to calls
+//! * `names`: what threads and objects are called
+//! * `recording`: events and names in a file
+//! * `perfetto`: a recording as a trace for Perfetto
+pub mod call;
+pub mod event;
+pub mod names;
+pub mod perfetto;
+pub mod recording;
+pub mod source;
+
+mod ring;
+mod tracefs;

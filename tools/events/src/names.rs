@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What threads and objects are called. A thread is looked up when it is first seen, because it
+//! may be gone when its call is printed.
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thread {
+    pub pid: i32,
+    pub tid: i32,
+    /// The names of the process and of the thread; empty if they are not known.
+    pub process: String,
+    pub thread: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Service {
+    pub name: String,
+    pub interface: String,
+}
+
+#[derive(Default)]
+pub struct Names {
+    threads: HashMap<i32, Thread>,
+    services: HashMap<u32, Service>,
+    /// Threads that were looked up since `take_new` was last called.
+    new: Vec<Thread>,
+    /// No look-ups: the names come from a recording.
+    recorded: bool,
+}
+
+/// Threads that are kept; beyond, all are looked up anew.
+const THREADS_MAX: usize = 100_000;
+
+fn comm(path: &str) -> String {
+    let name = std::fs::read_to_string(path).unwrap_or_default();
+    name.trim_end().to_string()
+}
+
+fn pid_of(tid: i32) -> Option<i32> {
+    let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
+    line.trim().parse().ok()
+}
+
+impl Names {
+    pub fn recorded() -> Self {
+        Names {
+            recorded: true,
+            ..Names::default()
+        }
+    }
+
+    pub fn add_thread(&mut self, thread: Thread) {
+        if self.threads.len() >= THREADS_MAX {
+            self.threads.clear();
+        }
+        self.new.push(thread.clone());
+        self.threads.insert(thread.tid, thread);
+    }
+
+    pub fn add_service(&mut self, node: u32, service: Service) {
+        self.services.insert(node, service);
+    }
+
+    pub fn service(&self, node: u32) -> Option<&Service> {
+        self.services.get(&node)
+    }
+
+    pub fn services(&self) -> impl Iterator<Item = (&u32, &Service)> {
+        self.services.iter()
+    }
+
+    /// A thread, of process `pid` if that is not 0. `told`: what an event said of it.
+    pub fn thread(&mut self, tid: i32, pid: i32, told: Option<&(i32, String)>) -> Thread {
+        if let Some(known) = self.threads.get(&tid) {
+            if pid == 0 || known.pid == pid || self.recorded {
+                return known.clone();
+            }
+        }
+        if self.recorded {
+            return Thread {
+                pid,
+                tid,
+                ..Thread::default()
+            };
+        }
+        let told_pid = told.map_or(0, |told| told.0);
+        let found = [pid, told_pid].into_iter().find(|pid| *pid != 0);
+        let pid = found.or_else(|| pid_of(tid)).unwrap_or(0);
+        let mut thread = Thread {
+            pid,
+            tid,
+            process: comm(&format!("/proc/{pid}/comm")),
+            thread: comm(&format!("/proc/{pid}/task/{tid}/comm")),
+        };
+        if let (true, Some((_, name))) = (thread.thread.is_empty(), told) {
+            thread.thread = name.clone();
+        }
+        if thread.process.is_empty() && tid == pid {
+            thread.process = thread.thread.clone();
+        }
+        self.add_thread(thread.clone());
+        thread
+    }
+
+    /// A process, by its first thread.
+    pub fn process(&mut self, pid: i32) -> Thread {
+        self.thread(pid, pid, None)
+    }
+
+    /// The threads that are new since the last call.
+    pub fn take_new(&mut self) -> Vec<Thread> {
+        std::mem::take(&mut self.new)
+    }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The stream of the daemon, `binder_logs/events`. Its format is in `host/fuse/events_abi.h`.
+use crate::event::{Event, Transaction, What};
+use anybinder_mount::error::{Doing, Error, Kind, Result};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+use std::time::Duration;
+
+const RECORD: usize = 64;
+const MAGIC: u32 = 0x5645_4241;
+const VERSION: u32 = 1;
+
+const HEADER: u16 = 0;
+const LOST: u16 = 2;
+const RETURN: u16 = 9;
+const TXN: u16 = 10;
+const TXN_RECEIVED: u16 = 11;
+const TXN_FREED: u16 = 12;
+const BUFFER_ALLOCATED: u16 = 13;
+const BUFFER_FREED: u16 = 14;
+const BUFFER_FAILED: u16 = 15;
+const BUFFER_OUTDATED: u16 = 16;
+const NODE_TO_REF: u16 = 17;
+const REF_TO_NODE: u16 = 18;
+const REF_TO_REF: u16 = 19;
+const FILE_SENT: u16 = 20;
+const FAILED: u16 = 22;
+const STAGE: u16 = 23;
+
+const WANTED: [u16; 13] = [
+    RETURN,
+    TXN,
+    TXN_RECEIVED,
+    TXN_FREED,
+    BUFFER_ALLOCATED,
+    BUFFER_FREED,
+    BUFFER_FAILED,
+    BUFFER_OUTDATED,
+    NODE_TO_REF,
+    REF_TO_NODE,
+    REF_TO_REF,
+    FILE_SENT,
+    FAILED,
+];
+
+pub struct Ring {
+    file: File,
+    buffer: Vec<u8>,
+}
+
+/// The fields of a record, as words of 32 bits.
+struct Record<'a>(&'a [u8]);
+
+impl Record<'_> {
+    fn u32(&self, offset: usize) -> u32 {
+        let bytes = self.0[offset..offset + 4].try_into();
+        u32::from_ne_bytes(bytes.expect("four bytes"))
+    }
+
+    fn i32(&self, offset: usize) -> i32 {
+        self.u32(offset) as i32
+    }
+
+    fn u64(&self, offset: usize) -> u64 {
+        let bytes = self.0[offset..offset + 8].try_into();
+        u64::from_ne_bytes(bytes.expect("eight bytes"))
+    }
+
+    fn u16(&self, offset: usize) -> u16 {
+        let bytes = self.0[offset..offset + 2].try_into();
+        u16::from_ne_bytes(bytes.expect("two bytes"))
+    }
+
+    fn transaction(&self) -> Transaction {
+        Transaction {
+            id: self.u32(24),
+            node: self.u32(28),
+            from_pid: self.i32(32),
+            to_pid: self.i32(40),
+            to_tid: self.i32(44),
+            code: self.u32(48),
+            flags: self.u32(52),
+            reply: self.u32(56) != 0,
+        }
+    }
+
+    fn failed(&self) -> What {
+        What::Failed {
+            transaction: Transaction {
+                id: self.u32(24),
+                node: 0,
+                from_pid: self.i32(36),
+                to_pid: self.i32(44),
+                to_tid: self.i32(48),
+                code: self.u32(52),
+                flags: self.u32(56),
+                reply: self.u16(18) != 0,
+            },
+            error: self.u32(28),
+            errno: self.i32(32),
+            size: self.u32(60),
+        }
+    }
+
+    /// None for a kind that is not of interest here, or not known.
+    fn what(&self) -> Option<What> {
+        let id = self.u32(24);
+        let buffer_id = self.u32(48);
+        Some(match self.u16(16) {
+            LOST => What::Lost {
+                count: self.u64(24),
+            },
+            RETURN => What::Return {
+                code: self.u32(24) & 0xffff,
+            },
+            TXN => What::Sent(self.transaction()),
+            TXN_RECEIVED => What::Received { id },
+            TXN_FREED => What::Freed { id },
+            BUFFER_ALLOCATED => What::Buffer {
+                id: buffer_id,
+                data: self.u64(24),
+                offsets: self.u64(32),
+                extra: self.u64(40),
+            },
+            BUFFER_FREED => What::BufferFreed { id: buffer_id },
+            BUFFER_FAILED => What::BufferFailed { id: buffer_id },
+            BUFFER_OUTDATED => What::BufferOutdated { id: buffer_id },
+            NODE_TO_REF | REF_TO_NODE | REF_TO_REF => What::Object {
+                id: self.u32(32),
+                node: self.u32(36),
+            },
+            FILE_SENT => What::File { id: self.u32(32) },
+            FAILED => self.failed(),
+            STAGE => What::Stage {
+                stage: self.u32(24),
+                id: self.u32(28),
+                reply_to: self.u32(32),
+            },
+            _ => return None,
+        })
+    }
+}
+
+fn parse(bytes: &[u8]) -> Option<Event> {
+    let record = Record(bytes);
+    Some(Event {
+        time_ns: record.u64(8),
+        tid: record.i32(20),
+        thread: None,
+        what: record.what()?,
+    })
+}
+
+fn open_error(path: &Path, err: &std::io::Error) -> Error {
+    let what = format!("{} cannot be opened: {err}.", path.display());
+    match err.kind() {
+        ErrorKind::PermissionDenied => Error::with_advice(
+            what,
+            "Only root and the owner of the mount may see the calls of others: run this as one of \
+             them.",
+        )
+        .of(Kind::Denied),
+        ErrorKind::NotFound => Error::with_advice(
+            what,
+            "The daemon is older than this program: start it again with the installed one \
+             (`anybinder down`, `anybinder up`).",
+        ),
+        _ => Error::new(what),
+    }
+}
+
+impl Ring {
+    pub fn open(path: &Path, stages: bool) -> Result<Self> {
+        let mut file = File::options()
+            .read(true)
+            .write(true)
+            .open(path)
+            .map_err(|err| open_error(path, &err))?;
+        let mask = WANTED.iter().fold(0u32, |mask, kind| mask | 1 << kind);
+        let mask = mask | u32::from(stages) << STAGE;
+        let doing = || format!("selecting events in {}", path.display());
+        file.write_all(format!("{mask:#x}").as_bytes())
+            .doing(doing)?;
+        let mut ring = Ring {
+            file,
+            buffer: vec![0; RECORD * 2048],
+        };
+        let size = ring.file.read(&mut ring.buffer).doing(doing)?;
+        let first = Record(&ring.buffer[..RECORD]);
+        let is_known = size >= RECORD
+            && first.u16(16) == HEADER
+            && first.u32(24) == MAGIC
+            && first.u32(28) == VERSION
+            && first.u32(32) as usize == RECORD;
+        match is_known {
+            true => Ok(ring),
+            false => Err(Error::with_advice(
+                format!("{} has another format.", path.display()),
+                "The daemon and this program are of different versions: use those of one package.",
+            )),
+        }
+    }
+
+    /// Waits at most `wait` for events, and adds those that there are to `into`.
+    pub fn read(&mut self, wait: Duration, into: &mut Vec<Event>) -> Result<()> {
+        let doing = || "reading the events of the daemon".to_string();
+        let timeout = Timespec::try_from(wait).expect("a short time");
+        let mut fds = [PollFd::new(&self.file, PollFlags::IN)];
+        match rustix::event::poll(&mut fds, Some(&timeout)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(()),
+            other => other.doing(doing)?,
+        };
+        let size = match self.file.read(&mut self.buffer) {
+            Err(err) if err.kind() == ErrorKind::Interrupted => return Ok(()),
+            other => other.doing(doing)?,
+        };
+        into.extend(self.buffer[..size].chunks_exact(RECORD).filter_map(parse));
+        Ok(())
+    }
+}
