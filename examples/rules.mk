@@ -4,6 +4,7 @@
 #   rust        the service and the client in Rust, on the daemon
 #   module      the same on the kernel module, with a buffer of the DMA-BUF heap
 #   tutorial    the commands of docs/TUTORIAL.md; they print what it says
+#   observing   the same of docs/OBSERVING.md
 #   languages   those in Rust, Python and C++, each with each, and the tutorial's section about them;
 #               in a Debian that has libgbinder, hence needs root and the network
 EXAMPLES := $(BIN)/board-service $(BIN)/board-client
@@ -19,13 +20,14 @@ $(EXAMPLES) &: $(shell find examples/rust examples/aidl -type f)
 	$(Q)for program in $(notdir $(EXAMPLES)); do \
 		install $(CARGO_TARGET_DIR)/release/$$program $(BIN)/$$program; done
 
-TESTS += examples:rust examples:tutorial
+TESTS += examples:rust examples:tutorial examples:observing
 VM_TESTS += examples:module
 LONG_TESTS += examples:languages
 examples.needs := all $(EXAMPLES)
 
 examples.rust.run = timeout 300 examples/test $(BIN)
 examples.tutorial.run = timeout 900 examples/tutorial --except 'In Python and in C++'
+examples.observing.run = timeout 300 examples/tutorial --page OBSERVING.md
 examples.languages.run = examples/test-languages $(BIN)
 
 # 6.1 has no heap of its own.

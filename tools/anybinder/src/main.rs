@@ -92,6 +92,12 @@ enum Command {
     Freeze(command::freeze::Arguments),
     /// End that
     Unfreeze(command::freeze::UnfreezeArguments),
+    /// Show which process calls which, and who has handles of whose objects
+    Graph(command::graph::Arguments),
+    /// Show processes by calls, waiting calls, threads and buffers, again and again
+    Top(command::top::Arguments),
+    /// Write what a report of an error needs into one file, nothing private in it
+    Report(command::report::Arguments),
     /// List the processes that have a device open
     Ps,
     /// Show the calls of all processes as they happen
@@ -119,7 +125,8 @@ enum Command {
 impl Cli {
     /// How the command runs; None for one that becomes another program.
     fn terms(&self) -> Option<Terms<'static>> {
-        let (default_s, long) = match self.command {
+        let (default_s, long) = match &self.command {
+            Command::Top(_) if self.json => (60, false),
             Command::Up(_) | Command::Down => (180, false),
             Command::Demo(_) | Command::Bench(_) | Command::Trace(_) | Command::Watch(_) => {
                 (0, true)
@@ -136,6 +143,9 @@ impl Cli {
             | Command::Interface(_)
             | Command::Freeze(_)
             | Command::Unfreeze(_)
+            | Command::Graph(_)
+            | Command::Report(_)
+            | Command::Top(command::top::Arguments { once: true, .. })
             | Command::Ps
             | Command::Container(_)
             | Command::ManagerCheck(_) => (60, false),
@@ -249,6 +259,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Interface(arguments) => command::interface::run(&context, &arguments),
         Command::Freeze(arguments) => command::freeze::freeze(&context, &arguments),
         Command::Unfreeze(arguments) => command::freeze::unfreeze(&context, &arguments),
+        Command::Graph(arguments) => command::graph::run(&context, &arguments),
+        Command::Top(arguments) => command::top::run(&context, &arguments),
+        Command::Report(arguments) => command::report::run(&context, &arguments),
         Command::Ps => command::ps::run(&context),
         Command::Trace(arguments) => command::trace::run(&context, &arguments),
         Command::Container(arguments) => command::container::run(&context, &arguments),

@@ -35,6 +35,14 @@ pub struct ProcessStats {
     pub buffers: u32,
     /// Transactions that wait for a thread.
     pub pending: u32,
+    /// How many threads the process started because the driver asked, and how many it allows.
+    pub started_threads: u32,
+    pub max_threads: u32,
+    /// Bytes left for one-way calls.
+    pub free_async: u64,
+    /// Transactions that were delivered to the process, and that it sent, since its open.
+    pub received: u64,
+    pub sent: u64,
 }
 
 /// The processes in `binder_logs/stats`, in the file's order. Fails if there is no such file or
@@ -75,9 +83,20 @@ fn parse(stats: &str) -> Vec<ProcessStats> {
             row.context = context.trim().to_string();
             continue;
         }
+        if let Some(space) = line.trim().strip_prefix("free async space ") {
+            row.free_async = space.trim().parse().unwrap_or(0);
+            continue;
+        }
         let Some((key, value)) = line.trim().split_once(':') else {
             continue;
         };
+        // `requested threads: 0+1/15`
+        if let ("requested threads", Some((_, counts))) = (key, value.split_once('+')) {
+            let (started, max) = counts.split_once('/').unwrap_or((counts, "0"));
+            row.started_threads = started.trim().parse().unwrap_or(0);
+            row.max_threads = max.trim().parse().unwrap_or(0);
+            continue;
+        }
         let first = value.split_whitespace().next();
         let Some(count) = first.and_then(|word| word.parse().ok()) else {
             continue;
@@ -88,6 +107,8 @@ fn parse(stats: &str) -> Vec<ProcessStats> {
             "refs" => row.refs = count,
             "buffers" => row.buffers = count,
             "pending transactions" => row.pending = count,
+            "BR_TRANSACTION" | "BR_TRANSACTION_SEC_CTX" => row.received += u64::from(count),
+            "BC_TRANSACTION" | "BC_TRANSACTION_SG" => row.sent += u64::from(count),
             _ => {}
         }
     }
@@ -107,11 +128,13 @@ proc 71
 context binder
   threads: 2
   requested threads: 0+1/15
+  free async space 520192
   nodes: 3
   refs: 4 s 4 w 4
   buffers: 1
   pending transactions: 2
   BC_TRANSACTION: 7
+  BR_TRANSACTION: 5
 proc 70
 context hwbinder
   threads: 1
@@ -130,6 +153,11 @@ context hwbinder
             refs: 4,
             buffers: 1,
             pending: 2,
+            started_threads: 1,
+            max_threads: 15,
+            free_async: 520192,
+            received: 5,
+            sent: 7,
         };
         assert_eq!(rows[0], first);
         assert_eq!((rows[1].pid, rows[1].context.as_str()), (70, "hwbinder"));

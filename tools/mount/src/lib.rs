@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A mounted Binder file system and the daemon behind it, for command-line programs.
 //!
-//! * `mount`: a mount directory, what serves it, its devices; `binderfs`: the files it offers
+//! * `mount`: a mount directory, what serves it, its devices; `binderfs`: the files it offers;
+//!   `state`: what its reports say of processes, objects and transactions
 //! * `instance`: starts and stops a daemon and its service managers (`daemon`, `manager`,
 //!   `record`, `process`); `temporary`: the same for as long as one command runs
 //! * `directory`: directories that no other user can change; `probe`: system calls that may never
@@ -26,4 +27,5 @@ pub mod probe;
 pub mod process;
 pub mod record;
 pub mod renamed;
+pub mod state;
 pub mod temporary;

@@ -94,8 +94,9 @@ fn diagnose(context: &Context) -> Diagnosis {
     }
 }
 
-fn print(diagnosis: &Diagnosis) {
-    for check in &diagnosis.checks {
+/// The answers, a line each.
+fn lines(diagnosis: &Diagnosis) -> Vec<String> {
+    let line = |check: &Check| {
         let state = match check.state {
             State::Ok => "ok",
             State::Limited => "limited",
@@ -103,7 +104,22 @@ fn print(diagnosis: &Diagnosis) {
         };
         let advice = check.advice.as_ref();
         let advice = advice.map_or(String::new(), |advice| format!(" -> {advice}"));
-        println!("{:<12} {state:<8} {}{advice}", check.name, check.text);
+        format!("{:<12} {state:<8} {}{advice}", check.name, check.text)
+    };
+    diagnosis.checks.iter().map(line).collect()
+}
+
+/// What `anybinder doctor` prints, for a report.
+pub fn answers(context: &Context) -> Vec<String> {
+    let diagnosis = diagnose(context);
+    let mut answers = lines(&diagnosis);
+    answers.push(verdict(&diagnosis));
+    answers
+}
+
+fn print(diagnosis: &Diagnosis) {
+    for line in lines(diagnosis) {
+        println!("{line}");
     }
     println!();
     println!("{}", verdict(diagnosis));

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `anybinder graph`: which process calls which, and who has handles of whose objects, from the
+//! driver's own reports: as text, DOT, SVG, JSON, or a page for a browser.
+mod drawing;
+pub mod model;
+mod page;
+
+use anybinder_client::device::DeviceOption;
+use anybinder_mount::context::Context;
+use anybinder_mount::error::{Doing, Result};
+use clap::ValueEnum;
+use model::Graph;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Text,
+    /// For Graphviz
+    Dot,
+    Svg,
+    /// One page that needs no network
+    Html,
+    Json,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// How to show it [default: by the ending of --output, else text]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+
+    /// Write to a file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Only what has to do with these processes: pids, commands or services
+    #[arg(long, value_name = "WORD")]
+    only: Vec<String>,
+
+    /// Show the service manager too, of which every process has a handle
+    #[arg(long)]
+    manager: bool,
+
+    #[command(flatten)]
+    device: DeviceOption,
+}
+
+impl Arguments {
+    fn format(&self, json: bool) -> Format {
+        let ending = self
+            .output
+            .as_ref()
+            .and_then(|path| path.extension()?.to_str());
+        match (self.format, json, ending) {
+            (Some(format), _, _) => format,
+            (None, true, _) => Format::Json,
+            (None, _, Some(ending)) => Format::from_str(ending, true).unwrap_or(Format::Text),
+            _ => Format::Text,
+        }
+    }
+}
+
+fn text(graph: &Graph) -> String {
+    let mut lines = Vec::new();
+    for process in &graph.processes {
+        lines.push(process.title());
+        for edge in graph.edges.iter().filter(|edge| edge.from == process.pid) {
+            let to = graph
+                .process(edge.to)
+                .map_or_else(String::new, model::Process::title);
+            let facts = edge.facts().join("; ");
+            lines.push(format!("  -> {to}: {facts}"));
+        }
+    }
+    for cycle in &graph.cycles {
+        let pids: Vec<String> = cycle.iter().map(u32::to_string).collect();
+        lines.push(format!(
+            "processes wait for each other in a circle: {}",
+            pids.join(" -> ")
+        ));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// A text in double quotes, for DOT.
+fn quoted(text: &str) -> String {
+    let escaped = text
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
+    format!("\"{escaped}\"")
+}
+
+fn dot(graph: &Graph) -> String {
+    let mut lines = vec![
+        "digraph binder {".to_string(),
+        "  rankdir=LR; node [shape=box];".into(),
+    ];
+    for process in &graph.processes {
+        let label = process.label();
+        lines.push(format!("  p{} [label={}];", process.pid, quoted(&label)));
+    }
+    for edge in &graph.edges {
+        let label = quoted(&edge.facts().join("\n"));
+        let style = if edge.waiting.is_empty() {
+            ""
+        } else {
+            ", color=red"
+        };
+        lines.push(format!(
+            "  p{} -> p{} [label={label}{style}];",
+            edge.from, edge.to
+        ));
+    }
+    lines.push("}\n".to_string());
+    lines.join("\n")
+}
+
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    let mut graph = model::collect(context, &arguments.device.device)?;
+    if !arguments.manager {
+        graph.without_manager();
+    }
+    if !arguments.only.is_empty() {
+        graph.only(&arguments.only);
+    }
+    let made = match arguments.format(context.json) {
+        Format::Text => text(&graph),
+        Format::Dot => dot(&graph),
+        Format::Svg => drawing::svg(&graph)?,
+        Format::Html => page::html(&graph)?,
+        Format::Json => {
+            let json = serde_json::to_string_pretty(&graph);
+            json.doing(|| "making JSON".to_string())? + "\n"
+        }
+    };
+    match &arguments.output {
+        Some(path) => {
+            std::fs::write(path, made).doing(|| format!("writing {}", path.display()))?;
+        }
+        None => {
+            let _ = std::io::stdout().write_all(made.as_bytes());
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
