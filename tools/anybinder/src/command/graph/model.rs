@@ -5,11 +5,16 @@
 //! handle of our own: a lookup gives this process a handle, whose node its part of the state names.
 use crate::command::list;
 use anybinder_client::device;
+use anybinder_client::raw::{Reply, Request};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
+use anybinder_mount::error::{Error, Result};
 use anybinder_mount::process::command_name;
 use anybinder_mount::state::{self, Transaction};
-use rsbinder::SIBinder;
+use anybinder_parcel::decode::Decoder;
+use anybinder_parcel::encode::Parcel;
+use anybinder_parcel::status;
+use anybinder_parcel::types::{Kind, Type};
+use rsbinder::{ProcessState, SIBinder};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -202,23 +207,41 @@ impl Graph {
     }
 }
 
-/// The names of nodes that are registered as services. What is looked up is kept as long as the
-/// handles are needed.
+/// What `getService` is at every level of the service manager.
+const GET_SERVICE: u32 = 1;
+
+/// Asks the service manager for a service, and nothing of the service, which may hang. The handle
+/// is kept as long as the reply is.
+fn handle_of(manager: &SIBinder, name: &str) -> Option<(u32, Reply)> {
+    let mut request = Request::with_header(manager).ok()?;
+    let mut plan = Parcel::default();
+    plan.string16(name);
+    let no_service = |_: &str| Err(Error::new("A name has no objects."));
+    request.append(&plan, &no_service).ok()?;
+    let reply = request.send(manager, GET_SERVICE, 0).ok()?;
+    let mut decoder = Decoder::new(&reply.data, None);
+    if !matches!(status::read(&mut decoder), Ok(None)) {
+        return None;
+    }
+    let object = decoder.value(&Type::of(Kind::Binder), 0).ok()?;
+    let handle = u32::try_from(object.get("handle")?.as_u64()?).ok()?;
+    Some((handle, reply))
+}
+
+/// The names of this process's handles of registered services.
 fn service_handles(context: &Context, device: &str) -> Result<HashMap<u32, String>> {
     let manager = device::service_manager(&context.mount, device)?;
     let listed = list::services(&manager)?;
-    let mut kept: Vec<SIBinder> = Vec::new();
+    let object = ProcessState::as_self().context_object();
+    let object = object.map_err(|err| device::call_error("The service manager is gone", err))?;
     let mut names = HashMap::new();
     for service in listed.into_iter().take(MAX_SERVICES) {
-        let found = device::look_up(&context.mount, device, &service.name);
-        let Ok(found) = found else { continue };
-        if let Some(proxy) = found.as_proxy() {
-            names.insert(proxy.handle(), service.name);
+        if let Some((handle, reply)) = handle_of(&object, &service.name) {
+            names.insert(handle, service.name);
+            // Given back when this process ends.
+            std::mem::forget(reply);
         }
-        kept.push(found);
     }
-    // They are given back when this process ends.
-    std::mem::forget(kept);
     Ok(names)
 }
 
