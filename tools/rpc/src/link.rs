@@ -40,6 +40,8 @@ pub struct Options {
     pub credentials: Credentials,
     pub accessor: bool,
     pub once: bool,
+    /// The error that ends the link for good is a JSON document.
+    pub json: bool,
     /// How many calls may run at the same time.
     pub threads: u32,
     pub max_size: usize,
@@ -218,9 +220,12 @@ fn one_connection(
         -1 => Err(std::io::Error::last_os_error()).doing(|| "starting a process".to_string()),
         0 => {
             let error = child(options, open);
-            eprintln!("anybinder: {error}");
             let may_pass = [Kind::CallFailed, Kind::NotWorking, Kind::NoManager];
             let may_retry = may_pass.contains(&error.kind()) && !options.once;
+            match options.json && !may_retry {
+                true => eprintln!("{:#}", error.to_json()),
+                false => eprintln!("anybinder: {error}"),
+            }
             let status = error.kind().exit_status().into();
             std::process::exit(if may_retry { STATUS_LOST } else { status })
         }

@@ -124,7 +124,13 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         true => words::run(context, arguments),
         false => typed::run(context, arguments),
     };
-    if let Some(address) = Place::of_service(&arguments.name).link {
+    // Otherwise the call was not made: perhaps the device was not even opened.
+    let was_called = match &outcome {
+        Ok(_) => true,
+        Err(error) => matches!(error.kind(), Kind::CallFailed | Kind::Exception),
+    };
+    let place = was_called.then(|| Place::of_service(&arguments.name));
+    if let Some(address) = place.and_then(|place| place.link) {
         eprintln!("anybinder: {} was called over {address}.", arguments.name);
     }
     outcome

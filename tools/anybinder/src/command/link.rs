@@ -53,6 +53,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         credentials: common.credentials(arguments.pin.clone()),
         accessor: arguments.accessor,
         once: arguments.once,
+        json: context.json,
         threads: common.threads,
         max_size: common.max_size,
         patience: common.patience(),
