@@ -156,8 +156,9 @@ static void leave_pool(struct worker *self)
 
 /*
  * The C library has the kernel store each thread's CPU number in the thread's memory, for
- * sched_getcpu(3), which the daemon does not use. The kernel writes it after every context switch,
- * of which a request takes two: unregister it. (A library that registered another size keeps it.)
+ * sched_getcpu(3), which can ask the processor instead (steer.c does once for each request). The
+ * kernel writes it after every context switch, of which a request takes two: unregister it. (A
+ * library that registered another size keeps it.)
  */
 static void drop_rseq(void)
 {
