@@ -85,6 +85,18 @@ fn unknown() -> rustls::Error {
     rustls::Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)
 }
 
+/// What is decided on a certificate that is not pinned; a refusal is said.
+///
+/// * `vouched`: what the authorities say; None: there are none
+fn decide<T>(certificate: &CertificateDer<'_>, vouched: Option<TlsResult<T>>) -> TlsResult<T> {
+    let outcome = vouched.unwrap_or_else(|| Err(unknown()));
+    if let Err(why) = &outcome {
+        let digest = print_of(certificate);
+        notice(&format!("The certificate {digest} is refused: {why}."));
+    }
+    outcome
+}
+
 impl ServerCertVerifier for Verifier<dyn ServerCertVerifier> {
     fn verify_server_cert(
         &self,
@@ -97,17 +109,11 @@ impl ServerCertVerifier for Verifier<dyn ServerCertVerifier> {
         if self.is_pinned(certificate) {
             return Ok(ServerCertVerified::assertion());
         }
-        let outcome = match &self.authorities {
-            Some(authorities) => {
-                authorities.verify_server_cert(certificate, chain, name, ocsp, now)
-            }
-            None => Err(unknown()),
-        };
-        if let Err(why) = &outcome {
-            let digest = print_of(certificate);
-            notice(&format!("The certificate {digest} is refused: {why}."));
-        }
-        outcome
+        let vouched = self
+            .authorities
+            .as_ref()
+            .map(|authorities| authorities.verify_server_cert(certificate, chain, name, ocsp, now));
+        decide(certificate, vouched)
     }
 
     fn verify_tls12_signature(
@@ -148,15 +154,11 @@ impl ClientCertVerifier for Verifier<dyn ClientCertVerifier> {
         if self.is_pinned(certificate) {
             return Ok(ClientCertVerified::assertion());
         }
-        let outcome = match &self.authorities {
-            Some(authorities) => authorities.verify_client_cert(certificate, chain, now),
-            None => Err(unknown()),
-        };
-        if let Err(why) = &outcome {
-            let digest = print_of(certificate);
-            notice(&format!("The certificate {digest} is refused: {why}."));
-        }
-        outcome
+        let vouched = self
+            .authorities
+            .as_ref()
+            .map(|authorities| authorities.verify_client_cert(certificate, chain, now));
+        decide(certificate, vouched)
     }
 
     fn verify_tls12_signature(
