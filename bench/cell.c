@@ -163,6 +163,7 @@ static void measure(const struct cell *cell, void *connection, struct client_fig
 	while (!is_enough(cell, mine->calls.count, last_ns, end_ns)) {
 		uint64_t at_ns;
 
+		PROFILE_INSTRUCTION(PROFILE_CALL);
 		cell->peer->call(connection);
 		at_ns = now_ns();
 		histogram_add(&mine->calls, at_ns - last_ns);
@@ -173,6 +174,19 @@ static void measure(const struct cell *cell, void *connection, struct client_fig
 		}
 	}
 	mine->end_ns = last_ns;
+}
+
+/* Applies @scheduling to process @number of the measurement, which may have a CPU of its own. */
+static void schedule(const struct cell *cell, const struct scheduling *scheduling, int number)
+{
+	struct scheduling mine = *scheduling;
+
+	if (cell->has_own_cpus) {
+		mine.has_cpus = true;
+		CPU_ZERO(&mine.cpus);
+		CPU_SET((size_t)number, &mine.cpus);
+	}
+	scheduling_apply(&mine);
 }
 
 static void client(void *state, const struct cell *cell, int pair)
@@ -189,7 +203,7 @@ static void client(void *state, const struct cell *cell, int pair)
 	for (int i = 0; i < CELL_WARM_UP_CALLS; i++)
 		cell->peer->call(connection);
 	/* Not earlier: with a low priority a client would take long to get ready. */
-	scheduling_apply(scheduling);
+	schedule(cell, scheduling, 2 * pair);
 	cell_process_ready();
 	while (!(start_ns = atomic_load(&shared->start_ns)))
 		usleep(POLL_US);
@@ -289,7 +303,7 @@ void cell_run(const struct cell *cell, struct result *result)
 	}
 	for (int i = 0; i < nr_servers; i++)
 		if (fork_child()) {
-			scheduling_apply(&cell->servers);
+			schedule(cell, &cell->servers, 2 * i + 1);
 			cell->peer->serve(state, cell, i);
 		}
 	wait_ready(wanted += nr_servers);

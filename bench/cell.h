@@ -8,6 +8,7 @@
 #include "bench/histogram.h"
 #include "bench/scheduling.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct peer;
@@ -21,6 +22,7 @@ struct cell {
 	int nr_pairs;
 	struct scheduling clients, servers;
 	const struct scheduling *each_client;	/* one per client, instead of @clients; or NULL */
+	bool has_own_cpus;	/* client N runs on CPU 2 N, its server on the next one */
 	int duration_ms;
 	unsigned long nr_calls;	/* of each client, instead of a duration; 0: none */
 	int delay_us;		/* pause of a client between two calls, not measured */

@@ -38,6 +38,7 @@ static const struct option options[] = {
 	{ "cpu", required_argument, NULL, 'c' },
 	{ "client-cpu", required_argument, NULL, 'C' },
 	{ "server-cpu", required_argument, NULL, 'S' },
+	{ "own-cpus", no_argument, NULL, 'o' },
 	{ "client-sched", required_argument, NULL, 'x' },
 	{ "server-sched", required_argument, NULL, 'y' },
 	{ "duration-ms", required_argument, NULL, 'd' },
@@ -57,6 +58,7 @@ static void usage(void)
 	      "                      [--duration-ms N | --calls N] [--delay-us N] [--histogram]\n"
 	      "                      [--measured CLIENTS]\n"
 	      "                      [--cpu LIST] [--client-cpu LIST] [--server-cpu LIST]\n"
+	      "                      [--own-cpus]\n"
 	      "                      [--client-sched other:N|fifo:N] [--server-sched ...]\n"
 	      "       bench-ipc stages --address DEVICE --calls N [OPTIONS OF call]\n"
 	      "       bench-ipc alloc --address DEVICE --class other:N|fifo:N...\n"
@@ -153,6 +155,8 @@ static void set_option(struct command_line *line, int option, const char *text)
 		cell->address = text;
 	else if (option == 'h')
 		line->wants_histogram = true;
+	else if (option == 'o')
+		cell->has_own_cpus = true;
 	else if (option == 'z')
 		add_class(line, text);
 	else if (option == 'x' || option == 'y')

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The window of a profile: instructions without effect that show an emulator where the measured
- * calls begin and end (bench/vm/profile.c). Each contains a number that no compiler would choose.
- * Without an emulator it costs a nop.
+ * calls of a client begin and end, and each call (bench/vm/profile.c, bench/vm/lines.c). Each
+ * contains a number that no compiler would choose. Without an emulator it costs a nop.
  */
 #ifndef BENCH_PROFILE_WINDOW_H
 #define BENCH_PROFILE_WINDOW_H
 
 #define PROFILE_BEGIN 0x61b1de01
 #define PROFILE_END   0x61b1de02
+#define PROFILE_CALL  0x61b1de03
 
 #define PROFILE_STRING(x) #x
 #define PROFILE_NUMBER(x) PROFILE_STRING(x)

@@ -36,10 +36,11 @@ IDLE_WAKES, BUSY_WAKES = 3.0, 0.17
 DAEMON_LINE_COST = 0.0013
 # Lines of the one FUSE connection, and how often a call of three requests writes them.
 DAEMON_LINES = {"queue of requests": 9, "lists of read requests": 6, "count of the connection": 6,
-                "use of its file": 12, "transaction numbers": 2, "log position": 2}
+                "use of its file": 12, "transaction numbers": 2 / 32, "log position": 2 / 16}
 
-# Lines that all pairs write, and how often in a round trip.
-SHARED_LINES = {"transaction numbers": 2, "log position": 2}
+# Lines that pairs share, and how often each is written in a round trip: numbers are taken in blocks
+# of 32, and the log has 16 rings.
+SHARED_LINES = {"transaction numbers": 2 / 32, "log position": 2 / 16}
 
 
 def throughput(locking, pairs, cores):

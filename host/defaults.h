@@ -3,6 +3,11 @@
 #ifndef BINDER_DEFAULTS_H
 #define BINDER_DEFAULTS_H
 
+/* host_types.h may define it: see host.h. */
+#ifndef HOST_LINE_ALIGNED
+#define HOST_LINE_ALIGNED
+#endif
+
 #ifndef host_trace_command
 static inline void host_trace_command(u32 cmd)
 {

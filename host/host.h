@@ -50,6 +50,11 @@ static inline void *host_alloc(const struct host_proc *owner, size_t size);
 static inline void *host_alloc_large(const struct host_proc *owner, size_t size);
 /* Frees memory of either function; NULL is allowed. [sleeps] */
 static inline void host_free(void *ptr);
+/*
+ * HOST_LINE_ALIGNED, which host_types.h may define: an attribute of a member that is to begin a
+ * cache line, in a host whose host_alloc() aligns structures of at least that size. Nothing but
+ * speed depends on it.
+ */
 
 static inline void host_memcpy(void *dst, const void *src, size_t size);
 static inline void host_memset(void *dst, int c, size_t size);

@@ -8,14 +8,14 @@
 #ifndef BINDER_MEASURE_H
 #define BINDER_MEASURE_H
 
-/* ---- lock counters (common/contention.h) --------------------------------- */
+/* ---- lock counters (common/contention.h) and the rings of common/translog.h --- */
 
 /* Are the locks counted at present? [atomic] */
 static inline bool host_is_counting_locks(void);
 static inline void host_count_locks(bool on); /* [sleeps] */
 /* Does not wait. [fails: false, the lock is taken]  [atomic] */
 static inline bool host_spin_trylock(struct host_spinlock *lock);
-/* A number that threads running at the same time rarely share. [atomic] */
+/* A number that threads running at the same time rarely share; it may change. [atomic] */
 static inline u32 host_shard(void);
 
 /* ---- locking modes (common/locking_mode.h) ------------------------------- */

@@ -6,41 +6,11 @@
  *
  * Blocks are counted, each with its number of instructions; a block that is left early by a fault
  * counts in full, which is rare. The counting is in the translated code itself.
- *
- * Debian's QEMU accepts plugins but has no header for them, so the functions used are declared
- * here, from its documentation.
  */
+#include "bench/vm/plugin.h"
+
 #include <inttypes.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "bench/profile_window.h"
-
-#define EXPORT __attribute__((visibility("default")))
-
-typedef uint64_t plugin_id;
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-enum { INLINE_ADD_U64 };
-enum { CB_NO_REGS };
-
-extern void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id,
-						  void (*cb)(plugin_id, struct qemu_plugin_tb *));
-extern void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb, int op, void *ptr,
-						     uint64_t imm);
-extern void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
-						   void (*cb)(unsigned int, void *), int flags,
-						   void *userdata);
-extern size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
-extern uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
-extern struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
-extern const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
-extern size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
-
-EXPORT int qemu_plugin_version = 1;
-EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv);
 
 struct block {
 	uint64_t address;
@@ -73,20 +43,6 @@ static void end(unsigned int cpu, void *unused)
 	fflush(output);
 }
 
-/* The number in a PROFILE_INSTRUCTION; 0: another instruction. */
-static uint32_t window_number(const struct qemu_plugin_insn *insn)
-{
-	static const uint8_t nop[] = { 0x0f, 0x1f, 0x80 };
-	const uint8_t *data = qemu_plugin_insn_data(insn);
-	uint32_t number;
-
-	if (qemu_plugin_insn_size(insn) != sizeof(nop) + sizeof(number) ||
-	    memcmp(data, nop, sizeof(nop)) != 0)
-		return 0;
-	memcpy(&number, data + sizeof(nop), sizeof(number));
-	return number;
-}
-
 static void translated(plugin_id id, struct qemu_plugin_tb *tb)
 {
 	size_t nr = qemu_plugin_tb_n_insns(tb);
@@ -101,7 +57,7 @@ static void translated(plugin_id id, struct qemu_plugin_tb *tb)
 	qemu_plugin_register_vcpu_tb_exec_inline(tb, INLINE_ADD_U64, &block->count, nr);
 	for (size_t i = 0; i < nr; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-		uint32_t number = window_number(insn);
+		uint32_t number = plugin_mark(insn);
 
 		if (number == PROFILE_BEGIN || number == PROFILE_END)
 			qemu_plugin_register_vcpu_insn_exec_cb(
@@ -111,12 +67,8 @@ static void translated(plugin_id id, struct qemu_plugin_tb *tb)
 
 int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv)
 {
-	static const char name[] = "output=";
-
 	(void)info;
-	if (argc != 1 || strncmp(argv[0], name, strlen(name)) != 0)
-		return -1;
-	output = fopen(argv[0] + strlen(name), "w");
+	output = plugin_output(argc, argv);
 	if (!output)
 		return -1;
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);

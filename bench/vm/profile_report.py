@@ -4,6 +4,8 @@ import bisect
 import collections
 
 KERNEL_HALF = 1 << 63
+# Bytes behind a variable's symbol that are taken for a part of it.
+VARIABLE_MAX = 1 << 16
 
 
 def read_windows(path):
@@ -20,15 +22,19 @@ def read_windows(path):
 
 
 class Symbols:
-    """The guest's /proc/kallsyms: the function and module of an address."""
+    """The guest's /proc/kallsyms: the function and module of an address, or the variable."""
 
     def __init__(self, path):
-        found = {}
+        found, variables = {}, {}
         with open(path, encoding="ascii") as file:
             for line in file:
                 address, kind, name, *module = line.split()
                 if kind in "tTwW" and not name.startswith("__pfx_"):
                     found[int(address, 16)] = (name, module[0].strip("[]") if module else "kernel")
+                elif kind in "dDbBrR":
+                    variables[int(address, 16)] = name
+        self.variables = variables
+        self.variable_addresses = sorted(variables)
         self.addresses = sorted(found)
         self.names = [found[address] for address in self.addresses]
 
@@ -37,6 +43,17 @@ class Symbols:
             return "(all)", "user"
         at = bisect.bisect_right(self.addresses, address) - 1
         return self.names[at] if at >= 0 else ("(unknown)", "kernel")
+
+    def find_variable(self, line):
+        """The variables in a cache line of 64 bytes, or the one before it; None: it is far away."""
+        first = bisect.bisect_left(self.variable_addresses, line)
+        end = bisect.bisect_right(self.variable_addresses, line + 63)
+        inside = self.variable_addresses[first:end]
+        names = [self.variables[address] for address in inside]
+        before = self.variable_addresses[first - 1] if first else 0
+        if inside[:1] != [line] and line - before <= VARIABLE_MAX:
+            names.insert(0, f"{self.variables[before]} + {line - before}")
+        return ", ".join(names) or None
 
 
 def by_function(window, symbols, calls):

@@ -14,9 +14,15 @@ bench-alloc: $(BIN)/anybinder $(BIN)/bench-ipc vm-fetch
 	@$(MAKE) --no-print-directory module KVER=6.12
 	@bench/vm/alloc $(BENCH_ARGS)
 
-$(BUILD)/bench/profile.so: bench/vm/profile.c bench/profile_window.h
+# Plugins of the emulator.
+$(BUILD)/bench/%.so: bench/vm/%.c bench/vm/plugin.h bench/profile_window.h
 	@mkdir -p $(@D)
 	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -o $@ $<
+
+.PHONY: bench-lines
+## bench-lines: cache lines that move between CPUs in a call, module and stock driver (KVER=6.12)
+bench-lines: module $(BIN)/bench-ipc $(BUILD)/bench/lines.so
+	@bench/vm/lines --kernel $(KVER) $(BENCH_ARGS)
 
 $(BIN)/bench-inversion: LDFLAGS += -static
 $(BIN)/bench-inversion: $(patsubst %,$(OBJ)/bench/%.o,inversion wire payload histogram)
@@ -36,3 +42,7 @@ bench-locking: module $(BIN)/bench-ipc
 ## bench-measures: what measuring costs in the module while it is off (KVER=6.12)
 bench-measures: module $(BIN)/bench-ipc $(BUILD)/bench/profile.so
 	@bench/vm/measures $(KVER)
+
+# The model of bench-lines.
+TESTS += source:lines
+source.lines.run = $(PYTHON) -B bench/vm/lines_model.py --self-test

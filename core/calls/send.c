@@ -35,6 +35,7 @@ struct send {
 	bool is_reply;
 	bool oneway;
 	u32 debug_id;
+	u64 start_ns;
 	struct binder_result why;
 	u32 notice; /* return code of which the system is notified too, or BR_OK */
 	/* the target, all referenced or pinned */
@@ -257,7 +258,7 @@ static void describe(struct send *s)
 	t->is_reply = s->is_reply;
 	t->from_pid = s->proc->pid;
 	t->from_tid = s->thread->tid;
-	t->start_ns = host_now_ns();
+	t->start_ns = s->start_ns;
 	t->sender_euid = host_sender_euid(&s->proc->host, &s->thread->host, &s->target->host);
 	if (!s->is_reply && !s->oneway)
 		t->priority = binder_inherit_from(s->thread);
@@ -470,6 +471,7 @@ static void log_transaction(const struct send *s)
 {
 	const struct binder_context *context = s->proc->context;
 	const struct binder_log_entry e = {
+		.start_ns = s->start_ns,
 		.debug_id = s->debug_id,
 		.call_type = s->is_reply ? LOG_REPLY : s->oneway ? LOG_ONEWAY : LOG_CALL,
 		.from_proc = s->proc->pid,
@@ -532,7 +534,8 @@ void binder_send(struct binder_thread *thread, const struct binder_transaction_d
 		.buffers_size = buffers_size,
 		.is_reply = is_reply,
 		.oneway = !is_reply && tr->flags & TF_ONE_WAY,
-		.debug_id = binder_next_id(),
+		.debug_id = binder_thread_next_id(thread),
+		.start_ns = host_now_ns(),
 		.why.ret = BR_OK,
 		.notice = BR_OK,
 	};

@@ -59,7 +59,7 @@ enum binder_lock_rank {
 	RANK_INNER,	  /* proc->inner_lock: threads, nodes, todo lists */
 	RANK_TRANSACTION, /* leaf: the sender of a transaction */
 	RANK_ALLOC,	  /* leaf: buffer space of a process */
-	RANK_LOG,	  /* leaf: an entry of a transaction log */
+	RANK_LOG,	  /* leaf: a ring of a transaction log */
 	RANK_COUNT,
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A log is a ring of slots. A writer takes the next number from an atomic counter and
- * fills that slot under the lock of the slot, so two writers take the same lock only if
- * one is a whole ring ahead of the other. A reader copies one slot at a time under its
- * lock and prints the copy.
+ * The log of all transactions is written in every call, so one ring would be the line that all
+ * CPUs wait for. There are as many rings as threads may run at the same time on most machines,
+ * each as long as the log, and host_shard() names one that few others write to. A reader looks
+ * for the last entries of all rings by the time at which their transactions began, then copies and
+ * prints one after the other. Failures are rare and have one ring.
  *
  * Tested in: core/reports/report_test.c
  */
@@ -14,18 +15,24 @@
 #include "common/lock.h"
 
 struct slot {
-	struct binder_lock lock;
-	struct binder_log_entry entry GUARDED_BY(&lock);
+	struct binder_log_entry entry;
 	/* a copy, because the context may be freed before the log is read */
-	char context[BINDER_NAME_MAX + 1] GUARDED_BY(&lock);
+	char context[BINDER_NAME_MAX + 1];
 };
 
 struct ring {
-	struct host_atomic next; /* number of the next entry */
-	struct slot slots[BINDER_LOG_ENTRIES];
+	struct binder_lock lock HOST_LINE_ALIGNED;
+	u32 next GUARDED_BY(&lock); /* number of the next entry */
+	struct slot slots[BINDER_LOG_ENTRIES] GUARDED_BY(&lock);
 };
 
-static struct ring all, failures;
+struct log {
+	struct ring *rings;
+	u32 nr_rings;
+};
+
+static struct ring all_rings[BINDER_LOG_RINGS], failure_ring;
+static const struct log all = { all_rings, BINDER_LOG_RINGS }, failures = { &failure_ring, 1 };
 
 static const char *const type_words[] = {
 	[LOG_CALL] = "call ",
@@ -33,42 +40,107 @@ static const char *const type_words[] = {
 	[LOG_REPLY] = "reply",
 };
 
-void binder_log_init(void)
+static void init(const struct log *log)
 {
 	u32 i;
 
-	/* In the test host one world follows another. */
-	host_memset(&all, 0, sizeof(all));
-	host_memset(&failures, 0, sizeof(failures));
-	for (i = 0; i < BINDER_LOG_ENTRIES; i++) {
-		binder_lock_init(&all.slots[i].lock, RANK_LOG);
-		binder_lock_init(&failures.slots[i].lock, RANK_LOG);
+	for (i = 0; i < log->nr_rings; i++) {
+		struct ring *ring = &log->rings[i];
+
+		binder_lock_init(&ring->lock, RANK_LOG);
+		/* In the test host one world follows another. Else the pages stay untouched. */
+		if (ring->next) {
+			ring->next = 0;
+			host_memset(ring->slots, 0, sizeof(ring->slots));
+		}
 	}
+}
+
+void binder_log_init(void)
+{
+	init(&all);
+	init(&failures);
 }
 
 void binder_log_add(bool failed, const struct binder_log_entry *entry, const char *context,
 		    size_t size)
 {
-	struct ring *ring = failed ? &failures : &all;
-	u32 nr = (u32)host_atomic_add_return(&ring->next, 1) - 1;
-	struct slot *slot = &ring->slots[nr % BINDER_LOG_ENTRIES];
+	const struct log *log = failed ? &failures : &all;
+	struct ring *ring = &log->rings[host_shard() % log->nr_rings];
+	struct slot *slot;
 
-	binder_lock(&slot->lock);
+	binder_lock(&ring->lock);
+	slot = &ring->slots[ring->next++ % BINDER_LOG_ENTRIES];
 	slot->entry = *entry;
 	host_memcpy(slot->context, context, size);
-	binder_unlock(&slot->lock);
+	binder_unlock(&ring->lock);
 }
 
-static void print_slot(struct host_out *out, struct slot *slot)
-{
-	struct binder_log_entry e;
-	char context[BINDER_NAME_MAX + 1];
+/* An entry that is to be printed: where it is, and what it was. */
+struct found {
+	u64 start_ns;
+	struct ring *ring;
+	u32 nr;
+};
 
-	binder_lock(&slot->lock);
+/* The newest entries of a log, the oldest of them first. */
+struct newest {
+	u32 nr;
+	struct found found[BINDER_LOG_ENTRIES];
+};
+
+/* Inserts @new behind all that are not later, if it is among the newest. */
+static void insert(struct newest *newest, const struct found *new)
+{
+	struct found *found = newest->found;
+	u32 at = newest->nr, i;
+
+	while (at && found[at - 1].start_ns > new->start_ns)
+		at--;
+	if (newest->nr < BINDER_LOG_ENTRIES) {
+		for (i = newest->nr++; i > at; i--)
+			found[i] = found[i - 1];
+		found[at] = *new;
+	} else if (at) {
+		/* The oldest one drops out. */
+		for (i = 1; i < at; i++)
+			found[i - 1] = found[i];
+		found[at - 1] = *new;
+	}
+}
+
+static void find_newest(struct newest *newest, struct ring *ring)
+{
+	u32 i;
+
+	binder_lock(&ring->lock);
+	/* Before the first round the rest of the ring is unused, and numbers wrap alike. */
+	for (i = 0; i < BINDER_LOG_ENTRIES; i++) {
+		u32 nr = ring->next + i;
+		const struct binder_log_entry *entry = &ring->slots[nr % BINDER_LOG_ENTRIES].entry;
+		const struct found new = { entry->start_ns, ring, nr - BINDER_LOG_ENTRIES };
+
+		if (entry->debug_id)
+			insert(newest, &new);
+	}
+	binder_unlock(&ring->lock);
+}
+
+/* Prints the entry unless it has been overwritten meanwhile. */
+static void print(struct host_out *out, const struct found *found)
+{
+	struct ring *ring = found->ring;
+	const struct slot *slot = &ring->slots[found->nr % BINDER_LOG_ENTRIES];
+	char context[BINDER_NAME_MAX + 1];
+	struct binder_log_entry e;
+	bool is_there;
+
+	binder_lock(&ring->lock);
+	is_there = ring->next - found->nr <= BINDER_LOG_ENTRIES;
 	e = slot->entry;
 	host_memcpy(context, slot->context, sizeof(context));
-	binder_unlock(&slot->lock);
-	if (!e.debug_id)
+	binder_unlock(&ring->lock);
+	if (!is_there)
 		return;
 	host_out(out,
 		 "%u: %s from %d:%d to %d:%d context %s node %u handle %u size %llu:%llu "
@@ -79,21 +151,24 @@ static void print_slot(struct host_out *out, struct slot *slot)
 		 e.ret == BR_OK ? 0 : e.ret, e.ret_param, e.ret_line);
 }
 
-static void print_ring(struct host_out *out, struct ring *ring)
+static void print_log(struct host_out *out, const struct log *log)
 {
-	u32 oldest = (u32)host_atomic_read(&ring->next);
+	struct newest newest;
 	u32 i;
 
-	for (i = 0; i < BINDER_LOG_ENTRIES; i++)
-		print_slot(out, &ring->slots[(oldest + i) % BINDER_LOG_ENTRIES]);
+	newest.nr = 0;
+	for (i = 0; i < log->nr_rings; i++)
+		find_newest(&newest, &log->rings[i]);
+	for (i = 0; i < newest.nr; i++)
+		print(out, &newest.found[i]);
 }
 
 void binder_report_transaction_log(struct host_out *out)
 {
-	print_ring(out, &all);
+	print_log(out, &all);
 }
 
 void binder_report_failed_transaction_log(struct host_out *out)
 {
-	print_ring(out, &failures);
+	print_log(out, &failures);
 }

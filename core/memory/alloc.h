@@ -55,16 +55,19 @@ struct binder_buffer {
 };
 
 struct binder_alloc {
-	struct binder_lock lock;
+	/* Set once, but for the pages of the map. */
 	struct host_map map;
 	u64 base;    /* of the mapping in the process; set once, before size */
 	size_t size; /* in bytes; 0: no mapping known; set once, atomic */
+
+	/* Written by the senders that reserve buffers, and by the owner that frees them. */
+	struct binder_lock lock HOST_LINE_ALIGNED;
+	struct binder_buffer *spare; /* memory for the next buffer, or NULL; exchanged atomically */
+	size_t async_free GUARDED_BY(&lock); /* bytes left for one-way calls */
+	u32 nr_buffers GUARDED_BY(&lock);
+	bool spam_reported GUARDED_BY(&lock);
 	struct range_space space GUARDED_BY(&lock);
 	struct binder_pages pages;
-	size_t async_free GUARDED_BY(&lock); /* bytes left for one-way calls */
-	bool spam_reported GUARDED_BY(&lock);
-	u32 nr_buffers GUARDED_BY(&lock);
-	struct binder_buffer *spare; /* memory for the next buffer, or NULL; exchanged atomically */
 };
 
 void binder_alloc_init(struct binder_alloc *alloc);

@@ -189,6 +189,42 @@ TEST(translog_keeps_the_last_entries)
 	free(text);
 }
 
+static void log_at(u64 start_ns, u32 id, u32 shard)
+{
+	const struct binder_log_entry e = {
+		.start_ns = start_ns,
+		.debug_id = id,
+		.call_type = LOG_CALL,
+	};
+
+	sim_shard = shard;
+	binder_log_add(false, &e, "a", 2);
+	sim_shard = 0;
+}
+
+/* Threads on different CPUs write to different rings, the text has all in the order of time. */
+TEST(translog_merges_its_rings)
+{
+	u32 nr = 3 * BINDER_LOG_ENTRIES, wanted, i, id = 0, lines = 0;
+	char *text, *line;
+
+	binder_world_init();
+	for (i = 1; i <= nr; i++)
+		log_at(i, i, i * i % (2 * BINDER_LOG_RINGS));
+	/* of a thread that was preempted on its way to the log: out of order, and too old */
+	log_at(nr - 1, nr + 1, 5);
+	log_at(1, nr + 2, 6);
+	text = log_text(binder_report_transaction_log);
+	for (line = text; *line; line = strchr(line, '\n') + 1) {
+		id = (u32)strtoul(line, NULL, 10);
+		wanted = nr - BINDER_LOG_ENTRIES + 2 + lines++;
+		wanted = wanted == nr ? nr + 1 : wanted > nr ? nr : wanted;
+		CHECK(id == wanted);
+	}
+	CHECK(lines == BINDER_LOG_ENTRIES && id == nr);
+	free(text);
+}
+
 /* Between two slices processes end, and others open the device. */
 TEST(report_goes_on_when_processes_end)
 {

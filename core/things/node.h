@@ -20,21 +20,12 @@
 struct binder_thread;
 
 struct binder_node {
-	u32 debug_id;
-	u64 ptr;    /* the owner's name for it; never changes */
-	u64 cookie; /* never changes */
+	/* Written in each call by its sender and its receiver. */
 	struct binder_lock lock;
-	struct binder_work work;  /* inner_lock of the owner */
-	struct bt_node by_ptr;	  /* inner_lock of the owner */
-	struct bl_list dead_link; /* binder_world.lock, once the owner is gone */
-	struct host_atomic pins;  /* added under lock or inner_lock, or to another pin; dropped
-				   * by binder_node_unpin(), or when a call is queued (queue.c) */
-	s32 local_pins GUARDED_BY(&lock); /* pins of local references: they only keep memory */
-	struct host_atomic notifying; /* reads that dequeued its work and have not yet updated
-				       * has_strong and has_weak: added under inner_lock,
-				       * dropped under lock */
 	struct binder_proc *proc GUARDED_BY(&lock); /* NULL once it is gone */
 	struct bl_list refs GUARDED_BY(&lock);	    /* binder_ref.node_link */
+	struct host_atomic pins;  /* added under lock or inner_lock, or to another pin; dropped
+				   * by binder_node_unpin(), or when a call is queued (queue.c) */
 	u32 internal_strong GUARDED_BY(&lock);
 	u32 local_strong GUARDED_BY(&lock);
 	u32 local_weak GUARDED_BY(&lock);
@@ -45,12 +36,24 @@ struct binder_node {
 	bool is_manager GUARDED_BY(&lock);
 	/* one-way calls are delivered one at a time, the others wait in async_todo */
 	bool async_busy GUARDED_BY(&lock);
-	struct bl_list async_todo GUARDED_BY(&lock);
+
+	/* Rarely written. */
+	u32 debug_id HOST_LINE_ALIGNED;
 	/* from the flags that it was first sent with; never change */
 	struct host_priority min_priority;
 	bool inherit_rt;
 	bool accept_fds;
 	bool txn_security_ctx;
+	u64 ptr;		  /* the owner's name for it; never changes */
+	u64 cookie;		  /* never changes */
+	struct binder_work work;  /* inner_lock of the owner */
+	struct bt_node by_ptr;	  /* inner_lock of the owner */
+	struct bl_list dead_link; /* binder_world.lock, once the owner is gone */
+	struct bl_list async_todo GUARDED_BY(&lock); /* see async_busy */
+	struct host_atomic notifying; /* reads that dequeued its work and have not yet updated
+				       * has_strong and has_weak: added under inner_lock,
+				       * dropped under lock */
+	s32 local_pins GUARDED_BY(&lock); /* pins of local references: they only keep memory */
 };
 
 /* The node that @proc knows as @ptr, pinned; NULL if there is none. No lock held. */

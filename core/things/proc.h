@@ -16,50 +16,57 @@
 struct binder_context;
 struct binder_thread;
 
+/*
+ * In groups by who writes them in a call, because a cache line moves to the CPU that writes any
+ * part of it. The alloc has groups of its own.
+ */
 struct binder_proc {
+	/* Set once, or rarely; read by others. */
 	struct host_proc host;
-	struct host_atomic refs;
 	struct binder_context *context;
 	s32 pid;
-	struct bl_list world_link; /* binder_world.lock */
 	u64 serial;		   /* rising in the order of opens; set once */
-	struct binder_alloc alloc;
+	struct bl_list world_link; /* binder_world.lock */
 	/*
 	 * of its threads between calls: the priority of the opening thread; set once,
 	 * before another thread sees the process
 	 */
 	struct host_priority default_priority;
+	struct binder_alloc alloc;
 
-	struct binder_lock outer_lock;
+	/* Its own threads. */
+	struct binder_lock outer_lock HOST_LINE_ALIGNED;
 	struct bt_root refs_by_desc GUARDED_BY(&outer_lock);
 	struct bt_root refs_by_node GUARDED_BY(&outer_lock);
 	struct bm_bitmap descs GUARDED_BY(&outer_lock);
 	u32 nr_refs GUARDED_BY(&outer_lock);
+	struct host_atomic nr_notices; /* death and freeze registrations */
+	struct binder_stats stats;
 
-	struct binder_lock inner_lock;
-	bool is_dead GUARDED_BY(&inner_lock);
-	struct bt_root threads GUARDED_BY(&inner_lock);
-	u32 nr_threads GUARDED_BY(&inner_lock);
-	struct bt_root nodes GUARDED_BY(&inner_lock);
-	u32 nr_nodes GUARDED_BY(&inner_lock);
+	/* Its own threads and those that call it or reply to it. */
+	struct binder_lock inner_lock HOST_LINE_ALIGNED;
 	struct bl_list todo GUARDED_BY(&inner_lock);
 	struct bl_list waiting_threads GUARDED_BY(&inner_lock);
-	struct bl_list delivered_death GUARDED_BY(&inner_lock);
-	struct bl_list delivered_freeze GUARDED_BY(&inner_lock);
-	s32 max_threads GUARDED_BY(&inner_lock);
-	s32 requested_threads GUARDED_BY(&inner_lock);
-	s32 requested_threads_started GUARDED_BY(&inner_lock);
+	struct host_atomic refs;
+	s32 outstanding_txns GUARDED_BY(&inner_lock);
+	bool is_dead GUARDED_BY(&inner_lock);
 	bool oneway_spam_detection GUARDED_BY(&inner_lock);
 	/* freezing (notices/freeze.h) */
 	bool is_frozen GUARDED_BY(&inner_lock);
 	bool sync_recv GUARDED_BY(&inner_lock);
 	bool async_recv GUARDED_BY(&inner_lock);
-	s32 outstanding_txns GUARDED_BY(&inner_lock);
+
+	/* Rarely written. */
+	struct bt_root threads HOST_LINE_ALIGNED GUARDED_BY(&inner_lock);
+	u32 nr_threads GUARDED_BY(&inner_lock);
+	s32 max_threads GUARDED_BY(&inner_lock);
+	s32 requested_threads GUARDED_BY(&inner_lock);
+	s32 requested_threads_started GUARDED_BY(&inner_lock);
+	struct bt_root nodes GUARDED_BY(&inner_lock);
+	u32 nr_nodes GUARDED_BY(&inner_lock);
+	struct bl_list delivered_death GUARDED_BY(&inner_lock);
+	struct bl_list delivered_freeze GUARDED_BY(&inner_lock);
 	struct bl_list freeze_waiters GUARDED_BY(&inner_lock); /* binder_thread.freeze_link */
-
-	struct host_atomic nr_notices; /* death and freeze registrations */
-
-	struct binder_stats stats;
 };
 
 /*

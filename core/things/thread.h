@@ -12,6 +12,7 @@
 #include "common/lock.h"
 #include "common/work.h"
 #include "things/proc.h"
+#include "things/world.h"
 
 struct binder_transaction;
 
@@ -33,25 +34,32 @@ struct binder_error {
 /* What the present call has to be resumed for. */
 enum binder_wait { WAIT_NONE, WAIT_READ, WAIT_FREEZE, WAIT_WRITE };
 
-/* Guarded by proc->inner_lock unless stated otherwise. */
+/*
+ * Guarded by proc->inner_lock unless stated otherwise. In groups by who writes them in a
+ * call, because a cache line moves to the CPU that writes any part of it.
+ */
 struct binder_thread {
+	/* The thread, and those that give it work. */
 	struct host_thread host;
-	struct binder_proc *proc; /* never changes; a reference */
-	s32 tid;		  /* never changes */
 	struct host_atomic refs;
-	struct bt_node by_tid;
-	struct bl_list waiting_link; /* in proc->waiting_threads */
 	u32 looper;
 	bool need_return; /* the next read returns at once */
 	bool is_dead;
-	bool process_todo; /* todo contains work that ends a wait */
+	bool process_todo;	     /* todo contains work that ends a wait */
+	struct bl_list waiting_link; /* in proc->waiting_threads */
 	struct bl_list todo;
 	struct binder_transaction *stack; /* innermost first */
+
+	/* None in the usual call; others read it. */
+	struct binder_proc *proc HOST_LINE_ALIGNED; /* never changes; a reference */
+	s32 tid;				    /* never changes */
+	struct bt_node by_tid;
 	struct binder_error return_error; /* of what the thread sent */
 	struct binder_error reply_error;  /* of a call that it waits for */
-	struct binder_extended_error ee;
 
+	struct binder_extended_error ee HOST_LINE_ALIGNED;
 	/* Only used by the thread's own calls, without a lock. */
+	u32 next_id, nr_ids;			      /* debug ids that it may use */
 	u32 nr_unread;				      /* completions in todo */
 	struct binder_work *spare;		      /* memory for the next completion */
 	struct binder_transaction *spare_transaction; /* and for the next transaction */
@@ -62,11 +70,32 @@ struct binder_thread {
 	enum binder_wait wait;
 	bool write_nonblock; /* WAIT_WRITE: for the read that follows */
 	bool long_command;   /* the next one was put off, and is executed when it comes again */
+	u64 write_stopped;   /* where an error stopped the commands of a call to be made again */
 	u32 wait_timeout_ms; /* 0: without limit */
 	s32 freeze_pid;
 	struct bl_list freeze_link; /* in freeze_target->freeze_waiters, its inner_lock */
 	struct binder_proc *freeze_target;
 };
+
+/*
+ * A debug id for a transaction, by the thread's own call. Never 0. Ids are taken in blocks, so
+ * that threads do not write to a shared cache line in each call: ids are unique, but only those
+ * of one thread rise in the order of its calls.
+ */
+static inline u32 binder_thread_next_id(struct binder_thread *thread)
+{
+	u32 id;
+
+	do {
+		if (!thread->nr_ids) {
+			thread->next_id = binder_take_ids();
+			thread->nr_ids = BINDER_ID_BLOCK;
+		}
+		thread->nr_ids--;
+		id = thread->next_id++;
+	} while (!id);
+	return id;
+}
 
 /*
  * By the thread's own call, before a command that takes long or not. True: it is to return

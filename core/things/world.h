@@ -16,12 +16,22 @@ struct binder_world {
 	struct host_atomic last_id;
 };
 
+/* A thread takes so many ids at once for what it sends (binder_thread_next_id()). */
+#define BINDER_ID_BLOCK 32
+
 extern struct binder_world binder_world;
 
 /* See core.h. */
 void binder_world_init(void);
 
-/* The next debug id for a transaction, node, reference or buffer. Never 0. */
+/* The first of BINDER_ID_BLOCK debug ids, one of which may be 0. */
+static inline u32 binder_take_ids(void)
+{
+	return (u32)host_atomic_add_return(&binder_world.last_id, BINDER_ID_BLOCK) -
+	       BINDER_ID_BLOCK + 1;
+}
+
+/* A debug id for a node or a reference. Never 0. */
 static inline u32 binder_next_id(void)
 {
 	u32 id;

@@ -7,6 +7,7 @@
 #define HOST_LINUX_HOST_TYPES_H
 
 #include <linux/atomic.h>
+#include <linux/cache.h>
 #include <linux/errno.h>
 #include <linux/rtmutex.h>
 #include <linux/spinlock.h>
@@ -19,6 +20,9 @@ struct mm_struct;
 struct page;
 struct seq_file;
 struct task_struct;
+
+/* kmalloc() aligns what is larger than a cache line, unless slabs are being debugged. */
+#define HOST_LINE_ALIGNED ____cacheline_aligned_in_smp
 
 struct host_spinlock {
 	spinlock_t lock;

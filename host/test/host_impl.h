@@ -471,6 +471,12 @@ static inline bool host_spin_trylock(struct host_spinlock *lock)
 	return sim_trylock(&lock->lock, true);
 }
 
+#define host_shard host_shard
+static inline u32 host_shard(void)
+{
+	return __atomic_load_n(&sim_shard, __ATOMIC_RELAXED);
+}
+
 #define host_locking_is_global host_locking_is_global
 static inline bool host_locking_is_global(void)
 {

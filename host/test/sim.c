@@ -19,6 +19,7 @@ struct sim_stage sim_stages[SIM_STAGES];
 u32 sim_nr_stages;
 bool sim_stages_wanted;
 bool sim_counting_locks;
+u32 sim_shard;
 
 static pthread_mutex_t populating = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER; /* tables and counts */

@@ -101,6 +101,8 @@ extern struct sim_stats sim_stats;
 
 /* The result of host_is_counting_locks(). */
 extern bool sim_counting_locks;
+/* What host_shard() returns. */
+extern u32 sim_shard;
 
 /* The first SIM_STAGES records of stages. */
 #define SIM_STAGES 64
