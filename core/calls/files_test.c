@@ -68,6 +68,43 @@ TEST(files_are_passed_in_the_next_call)
 	pass_file(true);
 }
 
+/*
+ * An error that the caller has not read stops its commands. Its read delivers the error and finds a
+ * reply with a file, so that the call is made again, which must not execute the commands.
+ */
+TEST(files_that_are_installed_later_leave_the_commands_behind_an_error)
+{
+	const struct world_call bad = { .handle = 55 };
+	const struct world_call call = { .flags = TF_ACCEPT_FDS };
+	const u64 offset = 0;
+	struct binder_fd_object object;
+	struct binder_transaction_data tr;
+	struct world_call reply = { .data = &object, .size = sizeof(object), .offsets = &offset,
+				    .nr_offsets = 1 };
+	struct pair p;
+
+	begin_with_files(&p);
+	p.client->sim->fds_later = true;
+	world_call(p.c, &call);
+	world_call(p.c, &bad);
+	CHECK(world_write_read(p.c, false) == 0);
+	world_run(&p.w);
+	CHECK(pair_expect(p.s, BR_TRANSACTION, &tr));
+	object = fd_object(sim_file_open(p.server->sim));
+	world_free_buffer(p.s, &tr);
+	world_reply(p.s, &reply);
+	CHECK(world_write_read(p.s, false) == 0);
+
+	world_call(p.c, &bad);
+	CHECK(world_write_read(p.c, true) == 0);
+	CHECK(p.c->arg.bwr.write_consumed == 0);
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p.c, BR_FAILED_REPLY, NULL));
+	CHECK(pair_expect(p.c, BR_REPLY, NULL));
+	CHECK(p.c->in_len == 0);
+	CHECK(pair_end(&p));
+}
+
 TEST(files_for_a_dying_process)
 {
 	struct pair p;

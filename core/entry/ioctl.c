@@ -34,6 +34,8 @@ static int read_returns(struct binder_thread *thread, struct binder_write_read *
 	err = binder_read(thread, bwr, nonblock, interrupted);
 	if (err == BINDER_WOULD_BLOCK)
 		return err;
+	if (err == BINDER_RESTART && bwr->write_consumed < bwr->write_size)
+		thread->write_stopped = bwr->write_buffer + bwr->write_consumed;
 	host_trace_read_done(err);
 	/* Another thread may take the work that is left. */
 	if (has_todo_racy(proc))
@@ -41,12 +43,25 @@ static int read_returns(struct binder_thread *thread, struct binder_write_read *
 	return err;
 }
 
+/*
+ * A write ends at a command that leaves an error for the thread. The read of the same call delivers
+ * the error; if that read also has to install files (BINDER_RESTART), the call is made again, and
+ * must not execute the commands behind the error, which the thread has not seen yet.
+ */
+static bool was_stopped(struct binder_thread *thread, const struct binder_write_read *bwr)
+{
+	u64 stopped = thread->write_stopped;
+
+	thread->write_stopped = 0;
+	return stopped && stopped == bwr->write_buffer + bwr->write_consumed;
+}
+
 static int write_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock)
 {
 	int err = 0;
 
 	binder_inherit_forget(thread);
-	if (bwr->write_size) {
+	if (bwr->write_size && !was_stopped(thread, bwr)) {
 		err = binder_write(thread, bwr);
 		if (err == BINDER_AGAIN) {
 			thread->wait = WAIT_WRITE;
