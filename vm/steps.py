@@ -45,9 +45,9 @@ def module_steps(module, *parameters):
     return [step("insmod", module, *parameters)] + mount_steps()
 
 
-def builtin_steps(_module):
-    """The same devices, of a kernel that has its driver built in (vm/rust-driver)."""
-    return mount_steps()
+def rust_steps(module):
+    """As the stock driver; the Rust driver has another name for the parameter."""
+    return [step("insmod", module, "rust_devices=" + ",".join(DEVICES))] + mount_steps()
 
 
 # Driver name -> (module, relative to build/vm, steps that load it). {kernel} is the kernel's name.
@@ -55,7 +55,7 @@ DRIVERS = {
     "none": (None, None),
     "stock": ("{kernel}/modules/binder_linux.ko", device_steps),
     "ref": ("ref/{kernel}/binder_linux.ko", binderfs_steps),
-    "builtin": (None, builtin_steps),
+    "rust": ("rust-driver/{kernel}/rust_binder.ko", rust_steps),
     "module": ("../module/{kernel}/anybinder.ko", module_steps),
 }
 

@@ -14,6 +14,17 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)
 UNKNOWN = "not explained"
 # Class -> of the step, of the C driver's line, of the Rust driver's line. The first that fits.
 CLASSES = [
+    ("a read with less room than a call takes", r" room=[1-7]?[0-9](?![0-9x])", "^  = ",
+     r"^  = 0 "),
+    ("a write that is cut off", r" cut=", "^  = 0 ", "^  = EFAULT "),
+    ("the offsets' address of a call without objects", "", "^  BR_.* offsets=[+]",
+     "^  BR_.* offsets=0[?]"),
+    ("the error code of malformed data", " error$", r"BR_FAILED_REPLY -\d", r"BR_FAILED_REPLY -\d"),
+    ("a failed freeze of a process with several opens", "", "^  BR_TRANSACTION_(COMPLETE|PENDING)",
+     "^  BR_TRANSACTION_(COMPLETE|PENDING)"),
+    ("poll with work that came to nothing", " poll$", "^  = 0 1$", "^  = 0 0$"),
+    ("a freeze of a process without a device", " freeze client=99", "^  = EINVAL$", "^  = 0$"),
+    ("the references of an unknown handle", " ref_info", "^  = EINVAL$", "^  = ENOENT$"),
 ]
 
 
@@ -63,7 +74,7 @@ def directory(c_dir, rust_dir):
 
 
 def main():
-    given = sys.argv[1:] or [f"{TOP}/build/differential/{name}" for name in ("c", "rust")]
+    given = sys.argv[1:] or [f"{TOP}/build/vm-rust/scripts/{name}" for name in ("c", "rust")]
     for name, difference in differences(*given):
         if difference:
             print(f"{name}: {class_of(difference)}")

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Results of long measurements, kept in a file as long as what they depend on is the same."""
+"""Results of long measurements, kept in a file as long as what they depend on is the same.
+
+Each result depends on the kernel, on the programs of its file, and on the drivers that it is of:
+after a change of the module, what was found with the C and the Rust driver alone is still true.
+"""
 import datetime
 import hashlib
 import json
@@ -7,9 +11,10 @@ import os
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 BUILD = os.path.join(TOP, "build")
-# The kernels and drivers of vm/rust-driver, below build/.
-MACHINES = ("vm/rust/vmlinux", "vm/rust-none/vmlinux", "vm/ref/rust-none/binder_linux.ko",
-            "module/rust-none/anybinder.ko")
+# The kernel and the three drivers, below build/.
+KERNEL = "vm/newest/vmlinux"
+DRIVERS = {"C": "vm/ref/newest/binder_linux.ko", "module": "module/newest/anybinder.ko",
+           "Rust": "vm/rust-driver/newest/rust_binder.ko"}
 
 
 def digest(names):
@@ -22,7 +27,7 @@ def digest(names):
 
 
 def release():
-    with open(os.path.join(BUILD, "vm/rust/release"), encoding="ascii") as file:
+    with open(os.path.join(BUILD, "vm/newest/release"), encoding="ascii") as file:
         return file.read().strip()
 
 
@@ -30,12 +35,14 @@ class Results:
     """A dictionary in a file, with the date and the load of the machine at each result."""
 
     def __init__(self, path, programs):
-        """What was found with other machines or @programs (below build/) is dropped."""
+        """Drops what was found with another kernel or driver, or with other @programs."""
         self.path = path
-        depends = digest(MACHINES + tuple(programs))
-        self.all = read(path)
-        if self.all.get("depends") != depends:
-            self.all = {"depends": depends, "release": release()}
+        self.programs = programs
+        self.all = {"release": release()}
+        for name, result in read(path).items():
+            if isinstance(result, dict) and \
+                    result.get("depends") == self.depends(result.get("drivers", ())):
+                self.all[name] = result
 
     def __contains__(self, name):
         return name in self.all
@@ -43,9 +50,14 @@ class Results:
     def __getitem__(self, name):
         return self.all[name]
 
-    def put(self, name, result):
-        """@result: a dictionary. Written at once, so that an interrupted run can continue."""
-        self.all[name] = dict(result, load_average=round(os.getloadavg()[1], 1),
+    def depends(self, drivers):
+        return digest([KERNEL, *self.programs, *(DRIVERS[name] for name in drivers)])
+
+    def put(self, name, result, drivers=tuple(DRIVERS)):
+        """@result: a dictionary, found with @drivers. Written at once, so that an interrupted run
+        can continue."""
+        self.all[name] = dict(result, drivers=list(drivers), depends=self.depends(drivers),
+                              load_average=round(os.getloadavg()[1], 1),
                               date=datetime.date.today().isoformat())
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
         with open(self.path + ".new", "w", encoding="ascii") as file:
