@@ -12,6 +12,7 @@
 #include "events.h"
 
 #include "clock.h"
+#include "core.h"
 #include "events_ring.h"
 #include "session.h"
 #include "worker.h"
@@ -72,6 +73,17 @@ void events_put_of(s32 thread, enum event_kind kind, const void *fields, size_t 
 void events_put(enum event_kind kind, const void *fields, size_t size)
 {
 	events_put_of(calling_thread(), kind, fields, size);
+}
+
+void events_put_return(u32 cmd)
+{
+	struct event_word word = { cmd };
+
+	if (events_wanted(EVENT_RETURN))
+		events_put(EVENT_RETURN, &word, sizeof(word));
+	if (events_wanted(EVENT_ERROR) &&
+	    (cmd == BR_DEAD_REPLY || cmd == BR_FAILED_REPLY || cmd == BR_FROZEN_REPLY))
+		events_put(EVENT_ERROR, &word, sizeof(word));
 }
 
 void events_put_failed(const struct event_failed *failed, bool reply)

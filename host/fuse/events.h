@@ -30,6 +30,8 @@ static inline bool events_wanted(enum event_kind kind)
 void events_put(enum event_kind kind, const void *fields, size_t size);
 /* The same for an event in the call of @thread. */
 void events_put_of(s32 thread, enum event_kind kind, const void *fields, size_t size);
+/* EVENT_RETURN, and EVENT_ERROR if it is one; only what is wanted. */
+void events_put_return(u32 cmd);
 /* EVENT_FAILED. */
 void events_put_failed(const struct event_failed *failed, bool reply);
 

@@ -5,8 +5,8 @@
  * The file is a sequence of records of 64 bytes, in the byte order of the machine. The first one
  * that each open(2) reads is an EVENT_HEADER; what follows are events from that open on, in the
  * order in which they began. A kind has the name and the fields of the stock driver's tracepoint
- * "binder:binder_NAME", from which the comments below give it; the last three have no such
- * tracepoint or one with other fields.
+ * "binder:binder_NAME", from which the comments below give it; EVENT_FAILED and those after it have
+ * no such tracepoint or one with other fields.
  *
  * read(2) returns whole records and needs room for two at least (EINVAL). It waits until there is
  * an event; after half a second without one it returns an EVENT_IDLE. With O_NONBLOCK at open(2) it
@@ -52,6 +52,7 @@ enum event_kind {
 	EVENT_FILE_RECEIVED,	/* transaction_fd_recv: event_file */
 	EVENT_FAILED,		/* a transaction failed, or comes with a warning: event_failed */
 	EVENT_STAGE,		/* a stage of a round trip is reached: event_stage */
+	EVENT_ERROR,		/* return of BR_..._REPLY other than BR_REPLY: event_word */
 	EVENT_KINDS,
 };
 

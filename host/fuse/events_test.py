@@ -18,7 +18,8 @@ from daemon_test import (NAME, Daemon, assert_served, child, expect_error, main,
 RECORD = struct.Struct("<QQHHi40s")
 KINDS = """header idle lost ioctl ioctl_done write_done read_done wait command return txn
            txn_received txn_freed buffer_allocated buffer_freed buffer_failed buffer_outdated
-           node_to_ref ref_to_node ref_to_ref file_sent file_received failed stage""".split()
+           node_to_ref ref_to_node ref_to_ref file_sent file_received failed stage
+           error""".split()
 KIND = {name: number for number, name in enumerate(KINDS)}
 TXN = struct.Struct("<IIiiiiIII4x")
 BUFFER = struct.Struct("<QQQI12x")
@@ -106,11 +107,12 @@ def a_call_is_seen_from_its_start_to_its_end(directory):
 def a_failure_has_its_reason(directory):
     with Daemon(directory) as daemon:
         client = Client(daemon.path("binder"))
-        with Events(daemon, ["failed"]) as events:
+        with Events(daemon, ["failed", "error"]) as events:
             with contextlib.suppress(RuntimeError):
                 client.call(b"no context manager")
-            failed = events.read_until(lambda found: found)
-            assert [event.kind for event in failed] == ["failed"]
+            failed = events.read_until(lambda found: len(found) == 2)
+            assert [event.kind for event in failed] == ["failed", "error"]
+            assert struct.unpack_from("<I", failed[1].fields)[0] == BR_DEAD_REPLY, failed
             _, error, reason, pid, tid, *_, size = FAILED.unpack(failed[0].fields)
         client.close()
     assert (error, reason) == (BR_DEAD_REPLY, -errno.EINVAL), failed
@@ -143,7 +145,7 @@ def readers_are_limited(directory):
 
 def wrong_requests_are_refused(directory):
     with Daemon(directory) as daemon, Events(daemon, flags=os.O_NONBLOCK, kinds=[]) as events:
-        for word in (b"", b"x", b"-1", b"0x1000000", b"1 2", b"0x" + b"0" * 40):
+        for word in (b"", b"x", b"-1", hex(1 << len(KINDS)).encode(), b"1 2", b"0x" + b"0" * 40):
             if word:
                 expect_error(errno.EINVAL, os.write, events.fd, word)
         expect_error(errno.EINVAL, os.read, events.fd, 127)

@@ -15,8 +15,8 @@ static inline void host_trace_command(u32 cmd)
 #define host_trace_return host_trace_return
 static inline void host_trace_return(u32 cmd)
 {
-	if (events_wanted(EVENT_RETURN))
-		events_put(EVENT_RETURN, &(struct event_word){ cmd }, sizeof(struct event_word));
+	if (events_wanted(EVENT_RETURN) || events_wanted(EVENT_ERROR))
+		events_put_return(cmd);
 }
 
 #define host_trace_write_done host_trace_write_done
