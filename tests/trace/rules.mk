@@ -2,18 +2,30 @@
 #
 # `anybinder trace`.
 #
-#   live    over a daemon
-#   ref     over the stock driver of Linux 6.1, in a virtual machine
-#   module  over the kernel module
-TESTS += trace:live
-LONG_TESTS += trace:ref trace:module
+#   live        over a daemon
+#   perfetto    what --perfetto writes, read by Perfetto's own trace processor
+#   module      over the kernel module of 6.12; module-6.1: of 6.1
+#   ref         over the stock driver of 6.12
+TESTS += trace:live trace:perfetto
+VM_TESTS += trace:module
+LONG_TESTS += trace:ref trace:module-6.1
 
-trace.needs := $(BIN)/anybinder
+trace.needs = $(BIN)/anybinder $(CLIENT_TESTS)
 
 trace.live.needs := $(BIN)/anybinderd
 trace.live.run = timeout 300 tests/trace/live
 
-trace.ref.run = vm/run --kernel 6.1 --driver ref --timeout 600 -- tests/trace/live /dev/binderfs
+trace.perfetto.needs := $(BIN)/anybinderd
+trace.perfetto.run = timeout 600 tests/trace/perfetto
+
+# One processor: each trace patches the code of the tracepoints, and QEMU may give another processor
+# the breakpoint of a patch that is over.
+TRACE_IN_VM = --smp 1 --timeout 600 -- tests/trace/live /dev/binderfs
 
 trace.module.needs := module-6.12
-trace.module.run = vm/run --kernel 6.12 --driver module --timeout 600 -- tests/trace/live /dev/binderfs
+trace.module.run = vm/run --kernel 6.12 --driver module $(TRACE_IN_VM)
+
+trace.module-6.1.needs := module-6.1
+trace.module-6.1.run = vm/run --kernel 6.1 --driver module $(TRACE_IN_VM)
+
+trace.ref.run = vm/run --kernel 6.12 --driver ref $(TRACE_IN_VM)

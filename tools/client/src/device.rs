@@ -137,6 +137,9 @@ pub fn explain(status: StatusCode) -> String {
         StatusCode::UnknownTransaction => "the service does not know this transaction code",
         StatusCode::PermissionDenied => "permission denied",
         StatusCode::BadType => "the service has another interface",
+        StatusCode::InvalidOperation => {
+            "files and services cannot be sent to a service that only an accessor leads to"
+        }
         other => return format!("{other:?}"),
     };
     format!("{words} ({status:?})")

@@ -3,6 +3,9 @@
 use anybinder_mount::error::{Doing, Result};
 use anybinder_parcel::encode::{Object, Parcel as Plan};
 use anybinder_parcel::{OBJECT_SIZE, TYPE_FD};
+use anybinder_rpc::relay::descriptor_of;
+use anybinder_rpc::words;
+use rsbinder::rpc::RpcProxy;
 use rsbinder::{Parcel, SIBinder, StatusCode};
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -15,6 +18,8 @@ const BINDER_SIZE: usize = OBJECT_SIZE + 4;
 /// A request that is ready to be sent. Holds what its objects refer to.
 #[derive(Default)]
 pub struct Request {
+    /// The interface, in a request over a socket, whose header is not part of the data.
+    descriptor: Option<String>,
     data: Vec<u8>,
     offsets: Vec<u64>,
     files: Vec<OwnedFd>,
@@ -26,6 +31,26 @@ pub struct Request {
 pub struct Reply {
     pub data: Vec<u8>,
     _parcel: Option<Parcel>,
+}
+
+/// Whether a service is called over a socket: only an accessor leads to it.
+pub fn is_rpc(service: &SIBinder) -> bool {
+    service.as_any().is::<RpcProxy>()
+}
+
+impl Reply {
+    fn of(parcel: Option<Parcel>) -> rsbinder::Result<Reply> {
+        let Some(mut parcel) = parcel else {
+            return Ok(Reply {
+                data: Vec::new(),
+                _parcel: None,
+            });
+        };
+        Ok(Reply {
+            data: bytes_of(&mut parcel)?,
+            _parcel: Some(parcel),
+        })
+    }
 }
 
 /// The bytes of a parcel of rsbinder.
@@ -44,7 +69,9 @@ impl Request {
     pub fn with_header(service: &SIBinder) -> Result<Request> {
         let doing = || "making a parcel".to_string();
         let mut request = Request::default();
-        if let Some(proxy) = service.as_proxy() {
+        if is_rpc(service) {
+            request.descriptor = Some(descriptor_of(service).doing(doing)?);
+        } else if let Some(proxy) = service.as_proxy() {
             let mut header = proxy.prepare_transact(true).doing(doing)?;
             request.data = bytes_of(&mut header).doing(doing)?;
         }
@@ -109,6 +136,9 @@ impl Request {
         code: u32,
         flags: u32,
     ) -> std::result::Result<Reply, StatusCode> {
+        if is_rpc(service) {
+            return self.send_over_socket(service, code, flags);
+        }
         let proxy = service.as_proxy().ok_or(StatusCode::BadType)?;
         // SAFETY: the parcel borrows the vectors, which are not touched and outlive it; every
         // file is open in `self.files`, which outlives it, too.
@@ -123,15 +153,26 @@ impl Request {
         };
         let reply = proxy.submit_transact(code, &parcel, flags);
         drop(parcel);
-        let Some(mut reply) = reply? else {
-            return Ok(Reply {
-                data: Vec::new(),
-                _parcel: None,
-            });
+        Reply::of(reply?)
+    }
+
+    fn send_over_socket(
+        &self,
+        service: &SIBinder,
+        code: u32,
+        flags: u32,
+    ) -> std::result::Result<Reply, StatusCode> {
+        // What the driver would translate means nothing there.
+        if !self.offsets.is_empty() {
+            return Err(StatusCode::InvalidOperation);
+        }
+        let remote = service.as_remote().ok_or(StatusCode::BadType)?;
+        let proxy = service.as_any().downcast_ref::<RpcProxy>();
+        let mut parcel = match (&self.descriptor, proxy) {
+            (Some(descriptor), Some(proxy)) => proxy.build_request(descriptor)?,
+            _ => remote.prepare_transact(false)?,
         };
-        Ok(Reply {
-            data: bytes_of(&mut reply)?,
-            _parcel: Some(reply),
-        })
+        words::write(&mut parcel, &self.data)?;
+        Reply::of(remote.submit_transact(code, &parcel, flags)?)
     }
 }

@@ -63,6 +63,17 @@ impl Call {
         Some(end?.saturating_sub(self.sent_ns))
     }
 
+    /// The name of its service, if that was not known yet when it was sent.
+    pub fn give_names(&mut self, names: &Names) {
+        if self.service.is_some() {
+            return;
+        }
+        if let Some(service) = names.service(self.node) {
+            self.service = Some(service.name.clone());
+            self.interface = Some(service.interface.clone());
+        }
+    }
+
     fn is_over(&self) -> bool {
         self.done_ns.is_some()
     }
@@ -98,13 +109,13 @@ impl Assembler {
         let told = event.thread.as_ref();
         match &event.what {
             What::Sent(sent) if sent.reply => self.replied(event, sent.id),
-            What::Sent(sent) => self.sent(event, sent, names),
+            What::Sent(sent) => self.start(event, sent, names),
             What::Received { id } => {
                 let pid = self.open.get(id).map_or(0, |call| call.to.pid);
                 let thread = names.thread(event.tid, pid, told);
                 self.received(event, *id, thread);
             }
-            What::Freed { .. } | What::Stage { .. } => {}
+            What::Stage { .. } => {}
             What::Buffer {
                 id,
                 data,
@@ -163,8 +174,7 @@ impl Assembler {
             },
             tid => names.thread(tid, sent.to_pid, None),
         };
-        let service = names.service(sent.node);
-        let call = Call {
+        let mut call = Call {
             id: sent.id,
             parent: self
                 .serving
@@ -173,14 +183,13 @@ impl Assembler {
             from,
             to,
             node: sent.node,
-            service: service.map(|service| service.name.clone()),
-            interface: service.map(|service| service.interface.clone()),
             code: sent.code,
             flags: sent.flags,
             oneway: sent.flags & TF_ONE_WAY != 0,
             sent_ns: event.time_ns,
             ..Call::default()
         };
+        call.give_names(names);
         if self.open.len() >= OPEN_MAX {
             self.give_up_oldest();
         }
@@ -190,10 +199,6 @@ impl Assembler {
         self.last_sent.insert(event.tid, sent.id);
         self.ages.push_back(sent.id);
         self.open.insert(sent.id, call);
-    }
-
-    fn sent(&mut self, event: &Event, sent: &Transaction, names: &mut Names) {
-        self.start(event, sent, names);
     }
 
     fn give_up_oldest(&mut self) {

@@ -8,6 +8,12 @@ pub const BR_DEAD_REPLY: u32 = 0x7205;
 pub const BR_FAILED_REPLY: u32 = 0x7211;
 pub const BR_FROZEN_REPLY: u32 = 0x7212;
 
+/// The present time by the clock of events, `CLOCK_MONOTONIC`.
+pub fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
 /// A transaction: a call or a reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transaction {
@@ -28,10 +34,6 @@ pub struct Transaction {
 pub enum What {
     Sent(Transaction),
     Received {
-        id: u32,
-    },
-    /// The driver's own record of a transaction ends.
-    Freed {
         id: u32,
     },
     /// The receiver's buffer for a transaction is reserved.
@@ -60,7 +62,7 @@ pub enum What {
     File {
         id: u32,
     },
-    /// A return code, BR_..., is delivered to the thread.
+    /// A return code, BR_..., is delivered to the thread: here at least those of errors.
     Return {
         code: u32,
     },

@@ -3,13 +3,14 @@
 //!
 //! * `event`: one event, from whichever source
 //! * `ring`: the daemon's `binder_logs/events`; `tracefs`: the tracepoints of a kernel's driver;
-//!   `source`: whichever of them a mount has
+//!   `source`: whichever of them a mount has; `instance`: an instance of tracefs
 //! * `call`: from events to calls
 //! * `names`: what threads and objects are called
 //! * `recording`: events and names in a file
 //! * `perfetto`: a recording as a trace for Perfetto
 pub mod call;
 pub mod event;
+pub mod instance;
 pub mod names;
 pub mod perfetto;
 pub mod recording;

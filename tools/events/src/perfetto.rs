@@ -4,10 +4,11 @@
 //! the measured stages of each call as slices of the threads concerned, inside Perfetto's own.
 //!
 //! The messages below have the field numbers of Perfetto's published format.
-use crate::event::{Event, What};
+use crate::call::Assembler;
+use crate::event::{error_name, Event, Transaction, What};
 use crate::names::{Names, Thread};
 use prost::Message;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 #[derive(Clone, PartialEq, Message)]
 struct Trace {
@@ -52,6 +53,17 @@ struct FtraceEvent {
     binder_transaction: Option<BinderTransaction>,
     #[prost(message, optional, tag = "51")]
     binder_transaction_received: Option<BinderReceived>,
+    #[prost(message, optional, tag = "485")]
+    binder_command: Option<Code>,
+    #[prost(message, optional, tag = "486")]
+    binder_return: Option<Code>,
+}
+
+/// BC_... or BR_...
+#[derive(Clone, PartialEq, Message)]
+struct Code {
+    #[prost(uint32, optional, tag = "1")]
+    cmd: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -125,7 +137,17 @@ struct ThreadDescriptor {
 }
 
 #[derive(Clone, PartialEq, Message)]
+struct Annotation {
+    #[prost(string, optional, tag = "6")]
+    string_value: Option<String>,
+    #[prost(string, optional, tag = "10")]
+    name: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
 struct TrackEvent {
+    #[prost(message, repeated, tag = "4")]
+    annotations: Vec<Annotation>,
     #[prost(int32, optional, tag = "9")]
     kind: Option<i32>,
     #[prost(uint64, optional, tag = "11")]
@@ -135,6 +157,8 @@ struct TrackEvent {
     #[prost(string, optional, tag = "23")]
     name: Option<String>,
 }
+
+const BC_TRANSACTION: u32 = 0x4040_6300;
 
 const SLICE_BEGIN: i32 = 1;
 const SLICE_END: i32 = 2;
@@ -153,6 +177,7 @@ struct Times {
     dequeued: Option<u64>,
     received: Option<(u64, i32)>,
     reply_to: u32,
+    node: u32,
 }
 
 struct Writer<'a> {
@@ -160,6 +185,11 @@ struct Writer<'a> {
     boot_offset_ns: i64,
     packets: Vec<Packet>,
     threads: BTreeMap<i32, Thread>,
+    /// The transactions that are in the trace.
+    sent: HashSet<u32>,
+    /// The calls that get an error, and how many of them a thread waits for.
+    failed: HashSet<u32>,
+    failing: HashMap<i32, u32>,
 }
 
 impl Writer<'_> {
@@ -175,36 +205,79 @@ impl Writer<'_> {
         }
     }
 
-    fn ftrace_event(&mut self, event: &Event) -> Option<FtraceEvent> {
+    fn sent(
+        &mut self,
+        event: &Event,
+        sent: &Transaction,
+        ftrace: FtraceEvent,
+        into: &mut Vec<FtraceEvent>,
+    ) {
+        self.sent.insert(sent.id);
+        self.know(event.tid, sent.from_pid, Some(event));
+        self.know(sent.to_pid, sent.to_pid, None);
+        self.know(sent.to_tid, sent.to_pid, None);
+        if self.failed.contains(&sent.id) {
+            *self.failing.entry(event.tid).or_default() += 1;
+            into.push(FtraceEvent {
+                binder_command: Some(Code {
+                    cmd: Some(BC_TRANSACTION),
+                }),
+                ..ftrace.clone()
+            });
+        }
+        into.push(FtraceEvent {
+            binder_transaction: Some(BinderTransaction {
+                debug_id: Some(sent.id as i32),
+                target_node: Some(sent.node as i32),
+                to_proc: Some(sent.to_pid),
+                to_thread: Some(sent.to_tid),
+                reply: Some(sent.reply.into()),
+                code: Some(sent.code),
+                flags: Some(sent.flags),
+            }),
+            ..ftrace
+        });
+    }
+
+    /// The kernel's events that Perfetto makes its slices and arrows of.
+    ///
+    /// A call that gets an error instead of a reply ends with the return of that error, but
+    /// Perfetto looks at it only after a command. So there is a command before each of these calls;
+    /// before the others there is none, for then it would await more.
+    fn ftrace(&mut self, event: &Event, into: &mut Vec<FtraceEvent>) {
         let mut ftrace = FtraceEvent {
             timestamp: self.time(event.time_ns),
             pid: Some(event.tid as u32),
             ..FtraceEvent::default()
         };
         match &event.what {
-            What::Sent(sent) => {
-                self.know(event.tid, sent.from_pid, Some(event));
-                self.know(sent.to_pid, sent.to_pid, None);
-                self.know(sent.to_tid, sent.to_pid, None);
-                ftrace.binder_transaction = Some(BinderTransaction {
-                    debug_id: Some(sent.id as i32),
-                    target_node: Some(sent.node as i32),
-                    to_proc: Some(sent.to_pid),
-                    to_thread: Some(sent.to_tid),
-                    reply: Some(sent.reply.into()),
-                    code: Some(sent.code),
-                    flags: Some(sent.flags),
-                });
+            What::Sent(sent) => self.sent(event, sent, ftrace, into),
+            // It failed so early that nothing was sent: only the daemon tells of it.
+            What::Failed {
+                transaction, error, ..
+            } if error_name(error & 0xffff).is_some()
+                && !transaction.reply
+                && !self.sent.contains(&transaction.id) =>
+            {
+                self.sent(event, transaction, ftrace, into);
+            }
+            What::Return { code } if error_name(*code).is_some() => {
+                let waiting = self.failing.get_mut(&event.tid);
+                if let Some(waiting) = waiting.filter(|waiting| **waiting > 0) {
+                    *waiting -= 1;
+                    ftrace.binder_return = Some(Code { cmd: Some(*code) });
+                    into.push(ftrace);
+                }
             }
             What::Received { id } => {
                 self.know(event.tid, 0, Some(event));
                 ftrace.binder_transaction_received = Some(BinderReceived {
                     debug_id: Some(*id as i32),
                 });
+                into.push(ftrace);
             }
-            _ => return None,
+            _ => {}
         }
-        Some(ftrace)
     }
 
     fn process_tree(&mut self) {
@@ -248,47 +321,64 @@ impl Writer<'_> {
         }
     }
 
-    fn slice(&mut self, tid: i32, name: &str, from_ns: u64, to_ns: u64) {
-        if to_ns < from_ns {
-            return;
-        }
-        for (kind, time_ns, name) in [(SLICE_BEGIN, from_ns, Some(name)), (SLICE_END, to_ns, None)]
-        {
+    fn slice(&mut self, tid: i32, name: &str, (from_ns, to_ns): (u64, u64), node: u32) {
+        let annotations = match self.names.service(node) {
+            Some(service) => vec![
+                annotation("service", &service.name),
+                annotation("interface", &service.interface),
+            ],
+            None => Vec::new(),
+        };
+        let begin = TrackEvent {
+            annotations,
+            kind: Some(SLICE_BEGIN),
+            track_uuid: Some(tid as u64),
+            categories: vec!["binder stage".to_string()],
+            name: Some(name.to_string()),
+        };
+        let end = TrackEvent {
+            kind: Some(SLICE_END),
+            track_uuid: Some(tid as u64),
+            ..TrackEvent::default()
+        };
+        for (time_ns, event) in [(from_ns, begin), (to_ns, end)] {
             self.packets.push(Packet {
                 timestamp: self.time(time_ns),
                 trusted_packet_sequence_id: Some(SEQUENCE),
-                track_event: Some(TrackEvent {
-                    kind: Some(kind),
-                    track_uuid: Some(tid as u64),
-                    categories: name.iter().map(|_| "binder stage".to_string()).collect(),
-                    name: name.map(str::to_string),
-                }),
+                track_event: Some(event),
                 ..Packet::default()
             });
         }
     }
 
-    /// The stages of a call as its caller sees them, one after the other.
-    fn stages(&mut self, call: &Times, reply: Option<&Times>) {
-        let Some((sent, tid)) = call.sent else { return };
-        let served = reply.and_then(|reply| reply.enqueued);
-        let received = reply.and_then(|reply| reply.received);
+    /// The stages of a call as its caller sees them, one after the other. They begin after the
+    /// call's own slice and end before it, or Perfetto may put it into them.
+    fn stages(&mut self, call: &Times, reply: &Times) {
+        let (Some((sent, tid)), Some((received, _))) = (call.sent, reply.received) else {
+            return;
+        };
+        let (first, last) = (sent + 1, received.saturating_sub(1));
         let points = [
             ("build", Some(sent), call.enqueued),
             ("queued", call.enqueued, call.dequeued),
-            ("served", call.dequeued, served),
-            (
-                "reply on its way",
-                served,
-                received.map(|received| received.0),
-            ),
+            ("served", call.dequeued, reply.enqueued),
+            ("reply on its way", reply.enqueued, Some(received)),
         ];
-        // A one-way call has no slice of its own in which the others could lie.
-        for (name, from, to) in points.iter().take(if reply.is_some() { 4 } else { 0 }) {
+        for (name, from, to) in points {
             if let (Some(from), Some(to)) = (from, to) {
-                self.slice(tid, name, *from, *to);
+                let (from, to) = (from.max(first), to.min(last));
+                if from <= to {
+                    self.slice(tid, name, (from, to), call.node);
+                }
             }
         }
+    }
+}
+
+fn annotation(name: &str, value: &str) -> Annotation {
+    Annotation {
+        name: Some(name.to_string()),
+        string_value: Some(value.to_string()),
     }
 }
 
@@ -297,7 +387,11 @@ fn times(events: &[Event]) -> HashMap<u32, Times> {
     for event in events {
         let at = (event.time_ns, event.tid);
         match &event.what {
-            What::Sent(sent) => all.entry(sent.id).or_default().sent = Some(at),
+            What::Sent(sent) => {
+                let times = all.entry(sent.id).or_default();
+                times.sent = Some(at);
+                times.node = sent.node;
+            }
             What::Received { id } => all.entry(*id).or_default().received = Some(at),
             What::Stage {
                 stage,
@@ -320,19 +414,40 @@ fn times(events: &[Event]) -> HashMap<u32, Times> {
     all
 }
 
+/// The calls whose callers wait for a reply and get an error.
+fn failed(events: &[Event], names: &mut Names) -> HashSet<u32> {
+    let mut assembler = Assembler::default();
+    let mut calls = Vec::new();
+    for event in events {
+        assembler.push(event, names);
+        calls.append(&mut assembler.take(event.time_ns));
+    }
+    calls.append(&mut assembler.finish());
+    let failed = calls
+        .iter()
+        .filter(|call| call.error.is_some() && !call.oneway);
+    failed.map(|call| call.id).collect()
+}
+
 /// The trace, in Perfetto's format.
 pub fn encode(events: &[Event], names: &mut Names, boot_offset_ns: i64) -> Vec<u8> {
+    let failed = failed(events, names);
     let mut writer = Writer {
         names,
         boot_offset_ns,
         packets: Vec::new(),
         threads: BTreeMap::new(),
+        sent: HashSet::new(),
+        failed,
+        failing: HashMap::new(),
     };
-    let ftrace = events.iter().filter_map(|event| writer.ftrace_event(event));
-    let bundle = Bundle {
+    let mut bundle = Bundle {
         cpu: Some(0),
-        event: ftrace.collect(),
+        event: Vec::new(),
     };
+    for event in events {
+        writer.ftrace(event, &mut bundle.event);
+    }
     writer.process_tree();
     writer.packets[0].sequence_flags = Some(STATE_CLEARED);
     writer.packets.push(Packet {
@@ -349,8 +464,11 @@ pub fn encode(events: &[Event], names: &mut Names, boot_offset_ns: i64) -> Vec<u
         .collect();
     let mut calls: Vec<(&u32, &Times)> = times.iter().collect();
     calls.sort_by_key(|(_, times)| times.sent);
+    // A one-way call has no slice in which stages could lie.
     for (id, call) in calls {
-        writer.stages(call, replies.get(id).copied());
+        if let Some(reply) = replies.get(id) {
+            writer.stages(call, reply);
+        }
     }
     Trace {
         packet: writer.packets,
@@ -361,7 +479,6 @@ pub fn encode(events: &[Event], names: &mut Names, boot_offset_ns: i64) -> Vec<u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Transaction;
 
     fn event(time_ns: u64, tid: i32, what: What) -> Event {
         Event {
@@ -422,14 +539,14 @@ mod tests {
             .map(|(event, at)| (event.name.as_deref().unwrap_or(""), at))
             .collect();
         let wanted = [
-            ("build", 1100),
+            ("build", 1101),
             ("", 1110),
             ("queued", 1110),
             ("", 1120),
             ("served", 1120),
             ("", 1160),
             ("reply on its way", 1160),
-            ("", 1180),
+            ("", 1179),
         ];
         assert_eq!(slices, wanted);
         let tree = trace.packet[0].process_tree.as_ref().unwrap();

@@ -27,6 +27,10 @@ enum Line {
     End {},
 }
 
+/// Less than this is no time that the machine was suspended, by which the two clocks differ, but
+/// the time between two readings.
+const OFFSET_MIN_NS: i64 = 100_000;
+
 /// CLOCK_BOOTTIME minus CLOCK_MONOTONIC, in nanoseconds.
 pub fn boot_offset_ns() -> i64 {
     use rustix::time::{clock_gettime, ClockId};
@@ -34,7 +38,17 @@ pub fn boot_offset_ns() -> i64 {
         let time = clock_gettime(clock);
         time.tv_sec * 1_000_000_000 + time.tv_nsec
     };
-    ns(ClockId::Boottime) - ns(ClockId::Monotonic)
+    let readings = (0..10).map(|_| {
+        let before = ns(ClockId::Monotonic);
+        let boot = ns(ClockId::Boottime);
+        let after = ns(ClockId::Monotonic);
+        (after - before, boot - before - (after - before) / 2)
+    });
+    let (_, offset) = readings.min().expect("ten of them");
+    if offset.abs() < OFFSET_MIN_NS {
+        return 0;
+    }
+    offset
 }
 
 pub struct Recorder {
@@ -135,5 +149,46 @@ impl Recording {
             }
         }
         Ok(recording)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::What;
+
+    /// A recording that ends at any byte is read as far as it goes, and said to be cut short.
+    #[test]
+    fn a_recording_may_be_cut_at_any_byte() {
+        let path = std::env::temp_dir().join(format!("anybinder-cut-{}", std::process::id()));
+        let mut recorder = Recorder::create(&path).unwrap();
+        let events: Vec<Event> = (1..4)
+            .map(|id| Event {
+                time_ns: u64::from(id),
+                tid: 1,
+                thread: Some((1, "n\u{e4}h".to_string())),
+                what: What::Received { id },
+            })
+            .collect();
+        for event in &events {
+            recorder.event(event).unwrap();
+        }
+        recorder.finish().unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let first_line = whole.iter().position(|byte| *byte == b'\n').unwrap();
+        for size in 0..whole.len() {
+            std::fs::write(&path, &whole[..size]).unwrap();
+            match Recording::read(&path) {
+                Ok(recording) => {
+                    let count = recording.events.len();
+                    assert_eq!(recording.events, events[..count]);
+                    assert!(size >= first_line);
+                    // Only the end of the last line may be missing without a loss.
+                    assert_eq!(recording.cut_short, size < whole.len() - 1, "{size}");
+                }
+                Err(_) => assert!(size < first_line, "{size}"),
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
     }
 }

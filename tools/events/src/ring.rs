@@ -14,10 +14,8 @@ const VERSION: u32 = 1;
 
 const HEADER: u16 = 0;
 const LOST: u16 = 2;
-const RETURN: u16 = 9;
 const TXN: u16 = 10;
 const TXN_RECEIVED: u16 = 11;
-const TXN_FREED: u16 = 12;
 const BUFFER_ALLOCATED: u16 = 13;
 const BUFFER_FREED: u16 = 14;
 const BUFFER_FAILED: u16 = 15;
@@ -28,12 +26,12 @@ const REF_TO_REF: u16 = 19;
 const FILE_SENT: u16 = 20;
 const FAILED: u16 = 22;
 const STAGE: u16 = 23;
+const ERROR: u16 = 24;
 
-const WANTED: [u16; 13] = [
-    RETURN,
+/// Eight events for a call with its reply: each costs the caller some time.
+const WANTED: [u16; 12] = [
     TXN,
     TXN_RECEIVED,
-    TXN_FREED,
     BUFFER_ALLOCATED,
     BUFFER_FREED,
     BUFFER_FAILED,
@@ -43,6 +41,7 @@ const WANTED: [u16; 13] = [
     REF_TO_REF,
     FILE_SENT,
     FAILED,
+    ERROR,
 ];
 
 pub struct Ring {
@@ -112,12 +111,11 @@ impl Record<'_> {
             LOST => What::Lost {
                 count: self.u64(24),
             },
-            RETURN => What::Return {
+            ERROR => What::Return {
                 code: self.u32(24) & 0xffff,
             },
             TXN => What::Sent(self.transaction()),
             TXN_RECEIVED => What::Received { id },
-            TXN_FREED => What::Freed { id },
             BUFFER_ALLOCATED => What::Buffer {
                 id: buffer_id,
                 data: self.u64(24),

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tracepoints of a kernel's driver, stock or ours, through a tracefs instance of our own, so
-//! that other tracing is neither disturbed nor seen. The instance is removed at the end; those
-//! that a killed program left behind, at the next start.
-use crate::event::{Event, Transaction, What};
-use anybinder_mount::error::{Doing, Error, Kind, Result};
+//! The tracepoints of a kernel's driver, stock or ours, through an instance of tracefs.
+use crate::event::{Event, Transaction, What, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY};
+use crate::instance::Instance;
+use anybinder_mount::error::{Doing, Error, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const DIRECTORIES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-const PREFIX: &str = "anybinder-trace-";
-/// For each processor.
 const BUFFER_KIB: &str = "8192";
 
-const EVENTS: [&str; 13] = [
+const STAGE: &str = "anybinder/binder_stage";
+
+const EVENTS: [&str; 12] = [
     "binder_return",
     "binder_transaction",
     "binder_transaction_received",
-    "binder_txn_latency_free",
     "binder_transaction_alloc_buf",
     "binder_transaction_buffer_release",
     "binder_transaction_failed_buffer_release",
@@ -32,140 +27,75 @@ const EVENTS: [&str; 13] = [
     "binder_transaction_fd_recv",
 ];
 
+/// So much is read at a time, so that the caller gets its turn while events keep coming.
+const PORTION: usize = 1 << 20;
+
 pub struct Tracefs {
-    instance: PathBuf,
-    pipe: Option<File>,
+    /// Dropped before the instance, which cannot be removed while it is open.
+    pipe: File,
     /// The beginning of a line whose end was not read yet.
-    rest: String,
-}
-
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    std::fs::write(path, text)
-}
-
-fn find() -> Result<&'static Path> {
-    let found = DIRECTORIES.iter().map(Path::new);
-    let mut found = found.filter(|dir| dir.join("instances").exists());
-    found.next().ok_or_else(|| {
-        let denied = DIRECTORIES.iter().any(|dir| {
-            std::fs::read_dir(dir).is_err_and(|err| err.kind() == ErrorKind::PermissionDenied)
-        });
-        match denied {
-            true => Error::with_advice(
-                "You have no permission to use tracefs, where the kernel's driver tells of calls.",
-                "Run this as root.",
-            )
-            .of(Kind::Denied),
-            false => Error::with_advice(
-                "tracefs is not mounted, where the kernel's driver tells of calls.",
-                "Mount it as root: mount -t tracefs tracefs /sys/kernel/tracing",
-            ),
-        }
-    })
-}
-
-/// Removes the instances of programs that exist no more.
-fn remove_old(instances: &Path) {
-    let entries = std::fs::read_dir(instances).into_iter().flatten().flatten();
-    for entry in entries {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(pid) = name.strip_prefix(PREFIX) else {
-            continue;
-        };
-        if !Path::new("/proc").join(pid).exists() {
-            let _ = std::fs::remove_dir(entry.path());
-        }
-    }
+    rest: Vec<u8>,
+    _instance: Instance,
 }
 
 impl Tracefs {
     pub fn open(stages: bool) -> Result<Self> {
-        let top = find()?;
-        let instances = top.join("instances");
-        remove_old(&instances);
-        let instance = instances.join(format!("{PREFIX}{}", std::process::id()));
-        std::fs::create_dir(&instance).map_err(|err| {
-            let what = format!("{} cannot be made: {err}.", instance.display());
-            match err.kind() {
-                ErrorKind::PermissionDenied => {
-                    Error::with_advice(what, "Run this as root.").of(Kind::Denied)
-                }
-                _ => Error::new(what),
-            }
-        })?;
-        let mut tracefs = Tracefs {
-            instance,
-            pipe: None,
-            rest: String::new(),
-        };
-        tracefs.start(stages)?;
-        Ok(tracefs)
-    }
-
-    fn start(&mut self, stages: bool) -> Result<()> {
-        let events = self.instance.join("events");
-        if !events.join("binder/binder_transaction").exists() {
+        let instance = Instance::new("trace")?;
+        if !instance.has("binder/binder_transaction") {
             return Err(Error::with_advice(
                 "The driver of this kernel has no tracepoints.",
                 "The stock driver in C has them, and the module of anybinder; the stock driver in \
                  Rust has none.",
             ));
         }
-        let set = |name: &str, text: &str| {
-            let path = self.instance.join(name);
-            write(&path, text).doing(|| format!("writing {text} to {}", path.display()))
-        };
-        set("trace_clock", "mono")?;
-        set("buffer_size_kb", BUFFER_KIB)?;
+        instance.set("trace_clock", "mono")?;
+        instance.set("buffer_size_kb", BUFFER_KIB)?;
         // Not every kernel has these two, and it works without.
-        let _ = set("options/record-tgid", "1");
-        let _ = set("buffer_percent", "0");
-        let pipe = File::options()
-            .read(true)
-            .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
-            .open(self.instance.join("trace_pipe"))
-            .doing(|| format!("opening trace_pipe of {}", self.instance.display()))?;
-        for event in EVENTS {
-            if events.join("binder").join(event).exists() {
-                set(&format!("events/binder/{event}/enable"), "1")?;
+        let _ = instance.set("options/record-tgid", "1");
+        let _ = instance.set("buffer_percent", "0");
+        // Of the returns only the errors are of interest.
+        let errors = [BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY];
+        let errors = errors.map(|code| format!("cmd == {code:#x}")).join(" || ");
+        let _ = instance.set("events/binder/binder_return/filter", &errors);
+        let pipe = instance.pipe()?;
+        for event in EVENTS.map(|event| format!("binder/{event}")) {
+            if instance.has(&event) {
+                instance.enable(&event, true)?;
             }
         }
-        if stages && events.join("anybinder/binder_stage").exists() {
-            set("events/anybinder/binder_stage/enable", "1")?;
+        if stages && instance.has(STAGE) {
+            instance.enable(STAGE, true)?;
         }
-        self.pipe = Some(pipe);
-        Ok(())
+        Ok(Tracefs {
+            pipe,
+            rest: Vec::new(),
+            _instance: instance,
+        })
     }
 
-    /// Waits at most `wait` for events, and adds those that there are to `into`.
+    /// Waits at most `wait` for events, and adds those that there are to `into`, or the first ones
+    /// of many: where events come faster than they are read there is no last one.
     pub fn read(&mut self, wait: Duration, into: &mut Vec<Event>) -> Result<()> {
-        let pipe = self.pipe.as_mut().expect("set by start()");
         let timeout = Timespec::try_from(wait).expect("a short time");
-        let mut fds = [PollFd::new(&*pipe, PollFlags::IN)];
+        let mut fds = [PollFd::new(&self.pipe, PollFlags::IN)];
         // Whatever it says: some kernels wake only when the buffer fills.
         let _ = rustix::event::poll(&mut fds, Some(&timeout));
-        let mut buffer = [0; 65536];
-        loop {
-            let size = match pipe.read(&mut buffer) {
-                Ok(0) => return Ok(()),
-                Err(err) if err.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(err) if err.kind() == ErrorKind::Interrupted => return Ok(()),
+        let mut buffer = vec![0; 65536];
+        let mut total = 0;
+        while total < PORTION {
+            let size = match self.pipe.read(&mut buffer) {
+                Ok(0) => break,
+                Err(err) if err.kind() == ErrorKind::WouldBlock => break,
+                Err(err) if err.kind() == ErrorKind::Interrupted => break,
                 other => other.doing(|| "reading trace_pipe".to_string())?,
             };
-            self.rest
-                .push_str(&String::from_utf8_lossy(&buffer[..size]));
-            let end = self.rest.rfind('\n').map_or(0, |end| end + 1);
-            let lines: String = self.rest.drain(..end).collect();
-            into.extend(lines.lines().filter_map(parse));
+            total += size;
+            self.rest.extend_from_slice(&buffer[..size]);
         }
-    }
-}
-
-impl Drop for Tracefs {
-    fn drop(&mut self) {
-        let _ = write(&self.instance.join("events/enable"), "0");
-        self.pipe = None;
-        let _ = std::fs::remove_dir(&self.instance);
+        let end = self.rest.iter().rposition(|byte| *byte == b'\n');
+        let lines: Vec<u8> = self.rest.drain(..end.map_or(0, |end| end + 1)).collect();
+        into.extend(String::from_utf8_lossy(&lines).lines().filter_map(parse));
+        Ok(())
     }
 }
 
@@ -237,7 +167,6 @@ fn what(name: &str, text: &str) -> Option<What> {
             flags: number("flags")? as u32,
         }),
         "binder_transaction_received" => What::Received { id },
-        "binder_txn_latency_free" => What::Freed { id },
         "binder_transaction_alloc_buf" => What::Buffer {
             id,
             data: number("data_size")? as u64,

@@ -10,9 +10,11 @@ use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Result};
 use clap::ValueEnum;
 use model::Graph;
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -39,6 +41,11 @@ pub struct Arguments {
     #[arg(long, value_name = "WORD")]
     only: Vec<String>,
 
+    /// Count calls for so many seconds, and show rates and latencies
+    #[arg(long = "for", value_name = "SECONDS",
+        value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    seconds: Option<u32>,
+
     /// Show the service manager too, of which every process has a handle
     #[arg(long)]
     manager: bool,
@@ -62,16 +69,33 @@ impl Arguments {
     }
 }
 
+/// Of what time the rates are, or why there are none.
+pub fn notes(graph: &Graph) -> Vec<String> {
+    let mut notes = Vec::new();
+    match (&graph.no_rates, graph.measured_s) {
+        (Some(why), _) => notes.push(format!("no rates: {why}")),
+        (None, Some(time_s)) => notes.push(format!("rates and latencies of {time_s:.1} s")),
+        _ => {}
+    }
+    if graph.lost_events > 0 {
+        notes.push(format!("{} events were lost", graph.lost_events));
+    }
+    notes
+}
+
 fn text(graph: &Graph) -> String {
-    let mut lines = Vec::new();
+    let mut lines = notes(graph);
+    let by_pid = graph.by_pid();
+    let mut edges: HashMap<u32, Vec<&model::Edge>> = HashMap::new();
+    for edge in &graph.edges {
+        edges.entry(edge.from).or_default().push(edge);
+    }
     for process in &graph.processes {
         lines.push(process.title());
-        for edge in graph.edges.iter().filter(|edge| edge.from == process.pid) {
-            let to = graph
-                .process(edge.to)
-                .map_or_else(String::new, model::Process::title);
+        for edge in edges.remove(&process.pid).unwrap_or_default() {
+            let to = by_pid.get(&edge.to).map(|one| one.title());
             let facts = edge.facts().join("; ");
-            lines.push(format!("  -> {to}: {facts}"));
+            lines.push(format!("  -> {}: {facts}", to.unwrap_or_default()));
         }
     }
     for cycle in &graph.cycles {
@@ -99,6 +123,10 @@ fn dot(graph: &Graph) -> String {
         "digraph binder {".to_string(),
         "  rankdir=LR; node [shape=box];".into(),
     ];
+    let note = notes(graph).join("\n");
+    if !note.is_empty() {
+        lines.push(format!("  label={};", quoted(&note)));
+    }
     for process in &graph.processes {
         let label = process.label();
         lines.push(format!("  p{} [label={}];", process.pid, quoted(&label)));
@@ -120,7 +148,11 @@ fn dot(graph: &Graph) -> String {
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let mut graph = model::collect(context, &arguments.device.device)?;
+    let mut graph = model::collect(
+        context,
+        &arguments.device.device,
+        arguments.seconds.map(|one| Duration::from_secs(one.into())),
+    )?;
     if !arguments.manager {
         graph.without_manager();
     }

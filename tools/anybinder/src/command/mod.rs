@@ -15,6 +15,7 @@ pub mod interface;
 pub mod link;
 pub mod list;
 pub mod manager_check;
+pub mod observe;
 pub mod ping;
 pub mod ps;
 pub mod report;

@@ -1,27 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder top`: the processes that have a device open, by what they do: calls per second,
-//! waiting calls, busy threads, buffers, references. It compares samples of `binder_logs/stats` and
-//! `binder_logs/state`, which every driver has.
+//! `anybinder top`: the processes that have a device open, and the services, by what they do. It
+//! compares samples of `binder_logs/stats` and `binder_logs/state`, which every driver has, and
+//! takes latencies from the driver's events.
+mod rows;
 mod sample;
 mod screen;
+mod table;
 
 use anybinder_client::device::DeviceOption;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use clap::ValueEnum;
-use sample::{Row, Sampler};
-use std::io::IsTerminal;
+use rows::Sample;
+use sample::Sampler;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
+pub use table::time as time_text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
     Calls,
+    /// The 99th percentile
+    Latency,
     Waiting,
     Threads,
     Buffers,
     References,
     Pid,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum View {
+    Processes,
+    Services,
 }
 
 #[derive(Debug, clap::Args)]
@@ -30,17 +42,28 @@ pub struct Arguments {
     #[arg(long)]
     pub once: bool,
 
-    /// The time between two samples
+    /// The time between two samples, and the time that rates and latencies are of
     #[arg(long, value_name = "MS", default_value_t = 1000,
         value_parser = clap::value_parser!(u64).range(50..=60_000))]
     interval_ms: u64,
 
+    #[arg(long, value_enum, default_value_t = View::Processes)]
+    view: View,
+
     #[arg(long, value_enum, default_value_t = Sort::Calls)]
     sort: Sort,
 
-    /// Only processes whose pid, command or services contain this
+    /// Only processes whose pid, command or services contain this, and such services
     #[arg(long, value_name = "WORD")]
     filter: Option<String>,
+
+    /// Look into one process: what each thread does, and for whom it waits since when
+    #[arg(long, value_name = "PID|COMMAND")]
+    process: Option<String>,
+
+    /// Look into one service: its methods and its callers
+    #[arg(long, value_name = "NAME", conflicts_with = "process")]
+    service: Option<String>,
 
     /// After how many milliseconds a call counts as hanging
     #[arg(long, value_name = "MS", default_value_t = 2000)]
@@ -62,81 +85,80 @@ impl Sort {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_string())
     }
-
-    fn apply(self, rows: &mut [Row]) {
-        rows.sort_by(|a, b| {
-            let by = match self {
-                Sort::Calls => {
-                    (b.received_per_s + b.sent_per_s).total_cmp(&(a.received_per_s + a.sent_per_s))
-                }
-                Sort::Waiting => b.waiting.cmp(&a.waiting),
-                Sort::Threads => b.busy.cmp(&a.busy),
-                Sort::Buffers => b.buffer_bytes.cmp(&a.buffer_bytes),
-                Sort::References => b.references.cmp(&a.references),
-                Sort::Pid => a.pid.cmp(&b.pid),
-            };
-            by.then(a.pid.cmp(&b.pid))
-        });
-    }
 }
 
-/// A heading for 80 columns; latencies are measured by `anybinder trace --summary`.
-const HEADING: &str = "    PID COMMAND        SERVED/S   SENT/S WAIT   BUSY  BUFFER   REFS  MARKS";
-
-fn bytes(number: u64) -> String {
-    match number {
-        0..1024 => format!("{number}"),
-        1024..1_048_576 => format!("{}K", number / 1024),
-        _ => format!("{}M", number / 1_048_576),
+/// Leaves in the sample what --process or --service names.
+fn choose(sample: &mut Sample, arguments: &Arguments) -> Result<()> {
+    if let Some(wanted) = &arguments.process {
+        let found = sample.process(wanted).map(|row| row.pid);
+        let Some(pid) = found else {
+            return Err(Error::with_advice(
+                format!("No process {wanted} has a device open."),
+                "See those that have with `anybinder ps`.",
+            ));
+        };
+        sample.processes.retain(|row| row.pid == pid);
+        sample.services.retain(|row| row.pid == pid);
+        sample.marks.retain(|mark| mark.pid == pid);
     }
+    if let Some(wanted) = &arguments.service {
+        let found = sample
+            .service(wanted)
+            .map(|row| (row.pid, row.name.clone()));
+        let Some((pid, name)) = found else {
+            return Err(Error::with_advice(
+                format!("No service is registered as {wanted}."),
+                "See the registered ones with `anybinder list`.",
+            )
+            .of(Kind::NoService));
+        };
+        sample.services.retain(|row| row.name == name);
+        sample.processes.retain(|row| row.pid == pid);
+        sample.marks.retain(|mark| mark.pid == pid);
+    }
+    Ok(())
 }
 
-/// A line of the table.
-fn line(row: &Row) -> String {
-    let command: String = row.command.chars().take(14).collect();
-    format!(
-        "{:>7} {command:<14} {:>8.0} {:>8.0} {:>4} {:>3}/{:<3} {:>6} {:>6}  {}",
-        row.pid,
-        row.received_per_s,
-        row.sent_per_s,
-        row.waiting,
-        row.busy,
-        row.threads,
-        bytes(row.buffer_bytes),
-        row.references,
-        row.marks.join(", ")
-    )
-    .trim_end()
-    .to_string()
+fn text(sample: &Sample, arguments: &Arguments) -> String {
+    let mut lines = match (sample.processes.first(), sample.services.first()) {
+        (Some(row), _) if arguments.process.is_some() => table::process_details(sample, row),
+        (_, Some(row)) if arguments.service.is_some() => table::service_details(row),
+        _ => return table::all(sample, arguments.view).join("\n") + "\n",
+    };
+    lines.extend(table::notes(sample));
+    lines.join("\n") + "\n"
 }
 
-fn print(rows: &[Row]) {
-    println!("{HEADING}");
-    for row in rows {
-        println!("{}", line(row));
+fn once(context: &Context, arguments: &Arguments, mut sampler: Sampler) -> Result<ExitCode> {
+    std::thread::sleep(Duration::from_millis(arguments.interval_ms));
+    let mut sample = sampler.sample()?;
+    drop(sampler);
+    if let Some(word) = &arguments.filter {
+        sample.filter(word);
     }
+    table::sort(&mut sample, arguments.sort);
+    choose(&mut sample, arguments)?;
+    context.show(&sample, |sample| {
+        let _ = std::io::stdout().write_all(text(sample, arguments).as_bytes());
+    });
+    Ok(ExitCode::SUCCESS)
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let interval = Duration::from_millis(arguments.interval_ms);
-    let mut sampler = Sampler::new(context, &arguments.device.device, arguments.hanging_ms)?;
-    if arguments.once || context.json {
-        std::thread::sleep(interval);
-        let mut rows = sampler.sample()?;
-        if let Some(word) = &arguments.filter {
-            rows.retain(|row| row.matches(word));
-        }
-        arguments.sort.apply(&mut rows);
-        context.show(&rows, |rows| print(rows));
-        return Ok(ExitCode::SUCCESS);
-    }
-    if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
+    let is_once = arguments.once || context.json;
+    if !is_once && (!std::io::stdout().is_terminal() || !std::io::stdin().is_terminal()) {
         return Err(Error::with_advice(
             "Standard input and output are no terminal.",
             "For a script use `anybinder top --once`, or --json.",
         )
         .of(Kind::Usage));
     }
-    screen::run(sampler, interval, arguments.sort, arguments.filter.clone())?;
+    let mut sampler = Sampler::new(context, &arguments.device.device, arguments.hanging_ms)?;
+    if is_once {
+        return once(context, arguments, sampler);
+    }
+    // A wrong name is told before the screen is taken.
+    choose(&mut sampler.sample()?, arguments)?;
+    screen::run(sampler, arguments)?;
     Ok(ExitCode::SUCCESS)
 }

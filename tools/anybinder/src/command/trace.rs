@@ -3,12 +3,12 @@
 mod filter;
 mod program;
 mod services;
-mod show;
+pub mod show;
 mod summary;
 
 use anybinder_client::device::DeviceOption;
 use anybinder_events::call::{Assembler, Call};
-use anybinder_events::event::{Event, What};
+use anybinder_events::event::{monotonic_ns, Event, What};
 use anybinder_events::names::Names;
 use anybinder_events::perfetto;
 use anybinder_events::recording::{self, Recorder, Recording};
@@ -104,7 +104,9 @@ impl Trace<'_> {
     }
 
     fn calls(&mut self, calls: Vec<Call>) -> Result<()> {
-        for call in calls {
+        for mut call in calls {
+            // Perhaps the name of its service is known by now.
+            call.give_names(&self.names);
             let own =
                 self.own_pid != 0 && (call.from.pid == self.own_pid || call.to.pid == self.own_pid);
             let of_program = self
@@ -130,11 +132,6 @@ impl Trace<'_> {
         }
         self.show.finish(self.assembler.lost)
     }
-}
-
-fn monotonic_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> Result<ExitCode> {
@@ -164,15 +161,73 @@ fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> R
     }
 }
 
+/// When a trace ends. Events are read up to that time and not until there are none: on a busy
+/// device there always are some.
+struct End {
+    deadline: Option<Instant>,
+    /// CLOCK_MONOTONIC; None while it goes on.
+    last_ns: Option<u64>,
+}
+
+impl End {
+    fn after(seconds: Option<u32>) -> Self {
+        End {
+            deadline: seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds.into())),
+            last_ns: None,
+        }
+    }
+
+    /// After a read that gave events up to `newest_ns`, None: it gave none.
+    fn is_reached(&self, newest_ns: Option<u64>) -> bool {
+        self.last_ns
+            .is_some_and(|last_ns| newest_ns.is_none_or(|newest_ns| newest_ns > last_ns))
+    }
+
+    /// Decides whether now is the time. What the calls that are under way still do is awaited a
+    /// little, for they may be those of a program that has ended just now.
+    fn look(&mut self, program: Option<&mut Program>) {
+        let is_over = self.deadline.is_some_and(|at| Instant::now() >= at)
+            || interrupt::check().is_err()
+            || program.is_some_and(Program::has_ended);
+        if is_over && self.last_ns.is_none() {
+            self.last_ns = Some(monotonic_ns() + WAIT.as_nanos() as u64);
+        }
+    }
+}
+
+/// Reads and shows until the end.
+fn follow(trace: &mut Trace, source: &mut Source, services: &mut Services) -> Result<()> {
+    let mut end = End::after(trace.arguments.seconds);
+    let mut events = Vec::new();
+    loop {
+        source.read(WAIT, &mut events)?;
+        let newest_ns = events.iter().map(|event| event.time_ns).max();
+        for event in events.drain(..) {
+            services.note(&event);
+            trace.event(&event)?;
+        }
+        // Before the calls are shown: some may be the first ones to a new service.
+        services.update(&mut trace.names, trace.recorder.as_mut())?;
+        let calls = trace.assembler.take(monotonic_ns());
+        trace.calls(calls)?;
+        if end.is_reached(newest_ns) {
+            return Ok(());
+        }
+        end.look(trace.program.as_mut());
+    }
+}
+
 fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     interrupt::defer();
-    let mut services = Services::find(&context.mount, &arguments.device.device);
     let mut source = Source::open(&context.mount, arguments.perfetto.is_some())?;
-    let recorder = arguments
+    let mut services = Services::find(&context.mount, &arguments.device.device)?;
+    let mut recorder = arguments
         .record
         .as_deref()
         .map(Recorder::create)
         .transpose()?;
+    let mut names = Names::default();
+    services.update(&mut names, recorder.as_mut())?;
     let program = match arguments.command.as_slice() {
         [] => None,
         command => Some(Program::start(&context.mount, command)?),
@@ -180,37 +235,14 @@ fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let mut trace = Trace {
         arguments,
         assembler: Assembler::default(),
-        names: Names::default(),
+        names,
         show: Show::new(context.json, arguments.summary, program.is_some()),
         recorder,
         kept: Vec::new(),
         program,
         own_pid: std::process::id() as i32,
     };
-    let end = arguments
-        .seconds
-        .map(|seconds| Instant::now() + Duration::from_secs(seconds.into()));
-    let mut events = Vec::new();
-    let mut last_round = false;
-    loop {
-        services.update(&mut trace.names, trace.recorder.as_mut())?;
-        source.read(WAIT, &mut events)?;
-        let none = events.is_empty();
-        for event in events.drain(..) {
-            if let What::Sent(sent) = &event.what {
-                services.note(sent.node);
-            }
-            trace.event(&event)?;
-        }
-        let calls = trace.assembler.take(monotonic_ns());
-        trace.calls(calls)?;
-        if last_round && none {
-            break;
-        }
-        last_round |= end.is_some_and(|end| Instant::now() >= end)
-            || interrupt::check().is_err()
-            || trace.program.as_mut().is_some_and(Program::has_ended);
-    }
+    follow(&mut trace, &mut source, &mut services)?;
     let status = trace.program.as_mut().map(Program::exit_code);
     trace.finish(recording::boot_offset_ns())?;
     Ok(status.unwrap_or(ExitCode::SUCCESS))

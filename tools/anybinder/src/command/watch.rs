@@ -5,6 +5,7 @@
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_rpc::accessor;
 use rsbinder::hub::{BnServiceCallback, IServiceCallback, ServiceManager};
 use rsbinder::{
     BinderResult, DeathRecipient, ExceptionCode, Interface, ProcessState, SIBinder, Strong,
@@ -192,6 +193,17 @@ impl Watch<'_> {
         self.print("died", name, known.pid);
     }
 
+    /// Asks to be notified of a name and, where that is allowed, of its accessor, by which a
+    /// service may be reached that has nothing else.
+    fn add_with_accessor(&mut self, name: &str) -> Result<()> {
+        self.add(name)?;
+        let accessor = format!("{}{name}", accessor::PREFIX);
+        if self.add(&accessor).is_err() {
+            self.known.remove(&accessor);
+        }
+        Ok(())
+    }
+
     /// Adds names that are registered and not watched yet.
     fn list(&mut self) -> Result<()> {
         let listed = self.manager.try_get_service_debug_info();
@@ -261,7 +273,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         false => arguments
             .names
             .iter()
-            .try_for_each(|name| watch.add(name))?,
+            .try_for_each(|name| watch.add_with_accessor(name))?,
     }
     watch.follow(&events, all, arguments.count)?;
     Ok(ExitCode::SUCCESS)

@@ -2,13 +2,11 @@
 //! What the kernel's scheduler did during a measurement, from its trace events: which thread woke
 //! which, on the same processor or on another one, and what that took.
 //!
-//! The events go to a trace instance of our own, so that other tracing is not disturbed. Needs root
-//! and tracefs.
-use anybinder_mount::error::{Doing, Result};
+//! Needs root and tracefs.
+use anybinder_events::instance::Instance;
+use anybinder_mount::error::Result;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
 
-const TRACE_DIRECTORIES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 const NEEDED: [&str; 3] = [
     "sched/sched_waking",
     "sched/sched_switch",
@@ -195,61 +193,36 @@ fn count(text: &str) -> Counts {
     counts
 }
 
-/// A trace instance; removed when dropped.
+/// Counts while it exists.
 pub struct Account {
-    instance: PathBuf,
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).doing(|| format!("writing {text} to {}", path.display()))
+    instance: Instance,
 }
 
 impl Account {
     /// Fails where there is no tracefs, or no right to use it.
     pub fn open() -> Result<Self> {
-        let found = TRACE_DIRECTORIES
-            .iter()
-            .map(Path::new)
-            .find(|directory| directory.join("events/sched").exists());
-        let directory = found.unwrap_or(Path::new(TRACE_DIRECTORIES[0]));
-        let name = format!("instances/anybinder-cores-{}", std::process::id());
-        let instance = directory.join(name);
-        std::fs::create_dir(&instance).doing(|| format!("making {}", instance.display()))?;
-        let account = Account { instance };
-        account.set("tracing_on", "0")?;
-        account.set("buffer_size_kb", BUFFER_KIB)?;
+        let instance = Instance::new("cores")?;
+        instance.set("tracing_on", "0")?;
+        instance.set("buffer_size_kb", BUFFER_KIB)?;
         for event in NEEDED {
-            account.set(&format!("events/{event}/enable"), "1")?;
+            instance.enable(event, true)?;
         }
         for event in INTERRUPTS {
-            let _ = account.set(&format!("events/{event}/enable"), "1");
+            let _ = instance.enable(event, true);
         }
-        Ok(account)
-    }
-
-    fn set(&self, file: &str, text: &str) -> Result<()> {
-        write(&self.instance.join(file), text)
+        Ok(Account { instance })
     }
 
     /// Counts what happens from now on.
     pub fn start(&self) -> Result<()> {
-        self.set("trace", "")?;
-        self.set("tracing_on", "1")
+        self.instance.set("trace", "")?;
+        self.instance.set("tracing_on", "1")
     }
 
     /// What happened since `start()`.
     pub fn stop(&self) -> Result<Counts> {
-        self.set("tracing_on", "0")?;
-        let path = self.instance.join("trace");
-        let text = std::fs::read(&path).doing(|| format!("reading {}", path.display()))?;
-        Ok(count(&String::from_utf8_lossy(&text)))
-    }
-}
-
-impl Drop for Account {
-    fn drop(&mut self) {
-        let _ = self.set("tracing_on", "0");
-        let _ = std::fs::remove_dir(&self.instance);
+        self.instance.set("tracing_on", "0")?;
+        Ok(count(&self.instance.text()?))
     }
 }
 

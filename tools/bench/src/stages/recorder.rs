@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The stages that the driver records: in a ring of anybinderd, or by a tracepoint of the module.
 //! Both give the same text, a line for each record.
+use anybinder_events::instance::Instance;
 use anybinder_mount::error::{Doing, Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -54,12 +55,11 @@ fn parse(line: &str) -> Option<Record> {
 pub enum Recorder {
     /// A file of the daemon: `on` and `off` are written to it, the ring is read from it.
     Daemon(PathBuf),
-    /// A trace instance of our own, so that other tracing is not disturbed.
-    Kernel(PathBuf),
+    /// The tracepoint of the module.
+    Kernel(Instance),
 }
 
-const EVENT: &str = "events/anybinder/binder_stage/enable";
-const TRACE_DIRECTORIES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+const EVENT: &str = "anybinder/binder_stage";
 /// For each processor; more than the records of a round need.
 const TRACE_BUFFER_KIB: &str = "16384";
 
@@ -77,22 +77,18 @@ impl Recorder {
         if file.exists() {
             return Ok(Recorder::Daemon(file));
         }
-        let found = TRACE_DIRECTORIES
-            .iter()
-            .map(Path::new)
-            .find(|directory| directory.join(EVENT).exists());
-        let Some(directory) = found else {
+        let instance = Instance::new("stages")
+            .ok()
+            .filter(|instance| instance.has(EVENT));
+        let Some(instance) = instance else {
             return Err(Error::with_advice(
                 format!("What serves {} records no stages.", device.display()),
                 "Stages are recorded by anybinderd and, for root with tracefs mounted, \
                  by the module anybinder.ko.",
             ));
         };
-        let instance = directory.join(format!("instances/anybinder-bench-{}", std::process::id()));
-        std::fs::create_dir(&instance).doing(|| format!("making {}", instance.display()))?;
-        let recorder = Recorder::Kernel(instance.clone());
-        write(&instance.join("buffer_size_kb"), TRACE_BUFFER_KIB)?;
-        Ok(recorder)
+        instance.set("buffer_size_kb", TRACE_BUFFER_KIB)?;
+        Ok(Recorder::Kernel(instance))
     }
 
     /// Starts recording; drops earlier records.
@@ -100,26 +96,24 @@ impl Recorder {
         match self {
             Recorder::Daemon(file) => write(file, "on"),
             Recorder::Kernel(instance) => {
-                write(&instance.join("trace"), "")?;
-                write(&instance.join(EVENT), "1")
+                instance.set("trace", "")?;
+                instance.enable(EVENT, true)
             }
         }
     }
 
     /// Stops recording and returns the records in order of time.
     pub fn stop(&self) -> Result<Vec<Record>> {
-        let file = match self {
+        let text = match self {
             Recorder::Daemon(file) => {
                 write(file, "off")?;
-                file.clone()
+                std::fs::read_to_string(file).doing(|| format!("reading {}", file.display()))?
             }
             Recorder::Kernel(instance) => {
-                write(&instance.join(EVENT), "0")?;
-                instance.join("trace")
+                instance.enable(EVENT, false)?;
+                instance.text()?
             }
         };
-        let text =
-            std::fs::read_to_string(&file).doing(|| format!("reading {}", file.display()))?;
         let mut records: Vec<Record> = text.lines().filter_map(parse).collect();
         records.sort_by_key(|record| record.time_ns);
         Ok(records)
@@ -128,13 +122,8 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        match self {
-            Recorder::Daemon(file) => {
-                let _ = std::fs::write(file, "off");
-            }
-            Recorder::Kernel(instance) => {
-                let _ = std::fs::remove_dir(instance);
-            }
+        if let Recorder::Daemon(file) = self {
+            let _ = std::fs::write(file, "off");
         }
     }
 }

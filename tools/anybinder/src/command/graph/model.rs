@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The graph: processes, and what one has to do with another.
-//!
-//! The state says which process has a handle of which node. A node's service is found through a
-//! handle of our own: a lookup gives this process a handle, whose node its part of the state names.
-use crate::command::list;
-use anybinder_client::device;
-use anybinder_client::raw::{Reply, Request};
+//! The state says which process has a handle of which node, and which thread waits for whom.
+use crate::command::observe::meter::{Calls, Latency, Measured, Meter};
+use crate::command::observe::nodes::Nodes;
+use crate::command::observe::waits;
+use crate::command::top::time_text;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Result};
+use anybinder_mount::error::Result;
+use anybinder_mount::interrupt;
 use anybinder_mount::process::command_name;
 use anybinder_mount::state::{self, Transaction};
-use anybinder_parcel::decode::Decoder;
-use anybinder_parcel::encode::Parcel;
-use anybinder_parcel::status;
-use anybinder_parcel::types::{Kind, Type};
-use rsbinder::{ProcessState, SIBinder};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::{Duration, Instant};
 
-/// How many services are looked up for the names of their objects.
-const MAX_SERVICES: usize = 4096;
 /// The service manager's own name.
 const MANAGER: &str = "manager";
 
@@ -55,6 +49,18 @@ pub struct Edge {
     pub waiting: Vec<Waiting>,
     /// Calls and one-way calls in the driver's log of the last transactions.
     pub recent: usize,
+    /// With --for: what was measured.
+    pub rate: Option<Rate>,
+}
+
+/// Calls of one process to another.
+#[derive(Clone, Debug, Serialize)]
+pub struct Rate {
+    pub calls_per_s: f64,
+    pub errors_per_s: f64,
+    pub bytes_per_s: f64,
+    /// Of the calls that are not one-way.
+    pub latency: Option<Latency>,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -63,6 +69,34 @@ pub struct Graph {
     pub edges: Vec<Edge>,
     /// Processes that wait for each other in a circle.
     pub cycles: Vec<Vec<u32>>,
+    /// With --for: of how many seconds the rates are, how many events were lost, and why there are
+    /// no rates.
+    pub measured_s: Option<f64>,
+    pub lost_events: u64,
+    pub no_rates: Option<String>,
+}
+
+impl Rate {
+    /// Short, for an arrow.
+    pub fn label(&self) -> String {
+        let rate = format!("{:.0}/s", self.calls_per_s);
+        match &self.latency {
+            Some(latency) => format!("{rate} {}", time_text(latency.p50_us)),
+            None => rate,
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("{:.1} calls/s", self.calls_per_s);
+        if let Some(latency) = &self.latency {
+            let (p50, p99) = (time_text(latency.p50_us), time_text(latency.p99_us));
+            text += &format!(", p50 {p50}, p99 {p99}");
+        }
+        if self.errors_per_s > 0.0 {
+            text += &format!(", {:.1} errors/s", self.errors_per_s);
+        }
+        text
+    }
 }
 
 impl Process {
@@ -122,7 +156,10 @@ impl Edge {
                 false => format!("{} object{plural}: {}", self.objects, names.join(", ")),
             });
         }
-        if self.recent > 0 {
+        if let Some(rate) = &self.rate {
+            facts.push(rate.text());
+        }
+        if self.recent > 0 && self.rate.is_none() {
             facts.push(format!("{} recent calls", self.recent));
         }
         facts.extend(self.waiting.iter().map(Waiting::text));
@@ -131,8 +168,10 @@ impl Edge {
 }
 
 impl Graph {
-    pub fn process(&self, pid: u32) -> Option<&Process> {
-        self.processes.iter().find(|process| process.pid == pid)
+    /// The processes by pid.
+    pub fn by_pid(&self) -> HashMap<u32, &Process> {
+        let processes = self.processes.iter();
+        processes.map(|process| (process.pid, process)).collect()
     }
 
     fn keep(&mut self, wanted: impl Fn(u32) -> bool) {
@@ -149,6 +188,7 @@ impl Graph {
             .filter(is_manager)
             .map(|process| process.pid)
             .collect();
+        let managers: BTreeSet<u32> = managers.into_iter().collect();
         self.keep(|pid| !managers.contains(&pid));
     }
 
@@ -167,100 +207,6 @@ impl Graph {
         kept.extend(self.edges.iter().flat_map(|edge| [edge.from, edge.to]));
         self.keep(|pid| kept.contains(&pid));
     }
-
-    /// Follows the calls that wait, from process to process.
-    fn find_cycles(&mut self) {
-        let waits: BTreeMap<u32, Vec<u32>> = self
-            .edges
-            .iter()
-            .filter(|edge| !edge.waiting.is_empty())
-            .fold(BTreeMap::new(), |mut waits, edge| {
-                waits
-                    .entry(edge.from)
-                    .or_insert_with(Vec::new)
-                    .push(edge.to);
-                waits
-            });
-        let mut found: BTreeSet<Vec<u32>> = BTreeSet::new();
-        for start in waits.keys() {
-            let (mut seen, mut to_do) = (HashMap::new(), vec![*start]);
-            while let Some(at) = to_do.pop() {
-                for next in waits.get(&at).into_iter().flatten() {
-                    if next == start {
-                        let mut path = vec![at];
-                        while let Some(before) = seen.get(path.last().unwrap_or(&at)) {
-                            path.push(*before);
-                        }
-                        path.reverse();
-                        let least = path.iter().enumerate().min_by_key(|(_, pid)| **pid);
-                        let first = least.map_or(0, |(index, _)| index);
-                        path.rotate_left(first);
-                        found.insert(path);
-                    } else if !seen.contains_key(next) && next != start {
-                        seen.insert(*next, at);
-                        to_do.push(*next);
-                    }
-                }
-            }
-        }
-        self.cycles = found.into_iter().collect();
-    }
-}
-
-/// What `getService` is at every level of the service manager.
-const GET_SERVICE: u32 = 1;
-
-/// Asks the service manager for a service, and nothing of the service, which may hang. The handle
-/// is kept as long as the reply is.
-fn handle_of(manager: &SIBinder, name: &str) -> Option<(u32, Reply)> {
-    let mut request = Request::with_header(manager).ok()?;
-    let mut plan = Parcel::default();
-    plan.string16(name);
-    let no_service = |_: &str| Err(Error::new("A name has no objects."));
-    request.append(&plan, &no_service).ok()?;
-    let reply = request.send(manager, GET_SERVICE, 0).ok()?;
-    let mut decoder = Decoder::new(&reply.data, None);
-    if !matches!(status::read(&mut decoder), Ok(None)) {
-        return None;
-    }
-    let object = decoder.value(&Type::of(Kind::Binder), 0).ok()?;
-    let handle = u32::try_from(object.get("handle")?.as_u64()?).ok()?;
-    Some((handle, reply))
-}
-
-/// The names of this process's handles of registered services.
-fn service_handles(context: &Context, device: &str) -> Result<HashMap<u32, String>> {
-    let manager = device::service_manager(&context.mount, device)?;
-    let listed = list::services(&manager)?;
-    let object = ProcessState::as_self().context_object();
-    let object = object.map_err(|err| device::call_error("The service manager is gone", err))?;
-    let mut names = HashMap::new();
-    for service in listed.into_iter().take(MAX_SERVICES) {
-        if let Some((handle, reply)) = handle_of(&object, &service.name) {
-            names.insert(handle, service.name);
-            // Given back when this process ends.
-            std::mem::forget(reply);
-        }
-    }
-    Ok(names)
-}
-
-/// The names of nodes, by the handles of this process. Empty where there is no service manager.
-pub fn service_nodes(context: &Context, device: &str) -> Result<HashMap<u64, String>> {
-    device::open(&context.mount, device, 0)?;
-    let names = service_handles(context, device).unwrap_or_default();
-    let own = std::process::id();
-    let mut nodes = HashMap::new();
-    for process in state::processes(&context.mount)? {
-        if process.pid == own && process.context == device {
-            for handle in process.handles {
-                if let Some(name) = names.get(&handle.number) {
-                    nodes.insert(handle.node, name.clone());
-                }
-            }
-        }
-    }
-    Ok(nodes)
 }
 
 /// What is put together.
@@ -313,6 +259,27 @@ impl Builder {
         }
     }
 
+    fn add_rates(&mut self, measured: &Measured) {
+        let mut sums: BTreeMap<(u32, u32), (Calls, Calls)> = BTreeMap::new();
+        for (key, calls) in &measured.calls {
+            let (all, awaited) = sums.entry((key.from, key.to)).or_default();
+            *all += calls;
+            if !key.is_oneway {
+                *awaited += calls;
+            }
+        }
+        for ((from, to), (all, awaited)) in sums {
+            if self.processes.contains_key(&from) && self.processes.contains_key(&to) {
+                self.edge(from, to).rate = Some(Rate {
+                    calls_per_s: measured.per_s(all.calls),
+                    errors_per_s: measured.per_s(all.errors),
+                    bytes_per_s: measured.per_s(all.bytes),
+                    latency: awaited.latency(),
+                });
+            }
+        }
+    }
+
     fn wait(&mut self, thread: u32, call: &Transaction) {
         let service = call.node.and_then(|node| self.nodes.get(&node)).cloned();
         let waiting = Waiting {
@@ -330,6 +297,7 @@ pub fn build(
     processes: &[state::Process],
     nodes: &HashMap<u64, String>,
     logged: &[state::Logged],
+    measured: Option<&Measured>,
 ) -> Graph {
     let mut builder = Builder {
         nodes: nodes.clone(),
@@ -345,61 +313,51 @@ pub fn build(
             builder.edge(one.from_pid, one.to_pid).recent += 1;
         }
     }
+    if let Some(measured) = measured {
+        builder.add_rates(measured);
+    }
     let known = builder.processes;
     let is_known = |edge: &Edge| known.contains_key(&edge.from) && known.contains_key(&edge.to);
     let mut graph = Graph {
         edges: builder.edges.into_values().filter(is_known).collect(),
         processes: known.into_values().collect(),
-        cycles: Vec::new(),
+        ..Graph::default()
     };
     for process in &mut graph.processes {
         process.contexts.sort();
         process.contexts.dedup();
         process.services.sort();
     }
-    graph.find_cycles();
+    if let Some(measured) = measured {
+        graph.measured_s = Some(measured.elapsed_s);
+        graph.lost_events = measured.lost;
+        graph.no_rates.clone_from(&measured.missing);
+    }
+    let cycles = waits::circles(processes);
+    graph.cycles = cycles.iter().map(|circle| waits::pids(circle)).collect();
     graph
 }
 
-pub fn collect(context: &Context, device: &str) -> Result<Graph> {
-    let nodes = service_nodes(context, device)?;
-    let processes = state::processes(&context.mount)?;
+/// `time`: how long calls are counted; None: not at all.
+pub fn collect(context: &Context, device: &str, time: Option<Duration>) -> Result<Graph> {
+    let mut nodes = Nodes::open(context, device)?;
+    let measured = match time {
+        Some(time) => Some(measure(context, time)?),
+        None => None,
+    };
+    let processes = nodes.update(|| state::processes(&context.mount))?;
     let logged = state::logged(&context.mount, "transaction_log").unwrap_or_default();
-    Ok(build(&processes, &nodes, &logged))
+    Ok(build(&processes, nodes.names(), &logged, measured.as_ref()))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn graph(waits: &[(u32, u32)]) -> Graph {
-        let waiting = || Waiting {
-            thread: 1,
-            code: 1,
-            service: None,
-            elapsed_ms: None,
-        };
-        let edges = waits.iter().map(|(from, to)| Edge {
-            from: *from,
-            to: *to,
-            waiting: vec![waiting()],
-            ..Edge::default()
-        });
-        let mut graph = Graph {
-            edges: edges.collect(),
-            ..Graph::default()
-        };
-        graph.find_cycles();
-        graph
+/// An interrupt ends it early, and what was counted is shown.
+fn measure(context: &Context, time: Duration) -> Result<Measured> {
+    interrupt::defer();
+    let mut meter = Meter::start(&context.mount);
+    let end = Instant::now() + time;
+    while Instant::now() < end && interrupt::check().is_ok() {
+        std::thread::sleep(Duration::from_millis(20));
     }
-
-    #[test]
-    fn cycles_are_found_once() {
-        assert!(graph(&[(1, 2), (2, 3), (1, 3)]).cycles.is_empty());
-        assert_eq!(
-            graph(&[(1, 2), (2, 3), (3, 1), (4, 1)]).cycles,
-            [vec![1, 2, 3]]
-        );
-        assert_eq!(graph(&[(5, 6), (6, 5)]).cycles, [vec![5, 6]]);
-    }
+    context.mount.check_served()?;
+    Ok(meter.take())
 }

@@ -8,21 +8,24 @@ use serde_json::json;
 const PAGE: &str = include_str!("page.html");
 
 pub fn html(graph: &Graph) -> Result<String> {
+    let by_pid = graph.by_pid();
     let rows: Vec<_> = graph
         .edges
         .iter()
         .map(|edge| {
-            let title = |pid| graph.process(pid).map(super::model::Process::title);
+            let title = |pid| by_pid.get(&pid).map(|process| process.title());
             json!({
                 "from": edge.from, "to": edge.to,
                 "from_title": title(edge.from), "to_title": title(edge.to),
                 "waiting": !edge.waiting.is_empty(),
                 "facts": edge.facts(),
+                "calls_per_s": edge.rate.as_ref().map(|rate| rate.calls_per_s),
             })
         })
         .collect();
     let data = json!({
         "processes": graph.processes, "edges": rows, "cycles": graph.cycles,
+        "notes": super::notes(graph),
     });
     let data = serde_json::to_string(&data).doing(|| "making JSON".to_string())?;
     // Nothing in a string can end the script.

@@ -1,104 +1,154 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is known of each process: the difference of two samples, and what is wrong with it.
-use crate::command::graph::model::{self, Graph};
+//! What is known of each process and each service: the difference of two samples of the driver's
+//! reports, what the meter found between them, and what is wrong.
+use super::rows::{Activity, Caller, Doing, Mark, Method, Peer, ProcessRow, Sample, ServiceRow};
+use crate::command::observe::meter::{Calls, Key, Measured, Meter};
+use crate::command::observe::nodes::Nodes;
+use crate::command::observe::waits;
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
 use anybinder_mount::mount::Mount;
 use anybinder_mount::process::command_name;
-use anybinder_mount::state::{self, Process, Transaction};
-use serde::Serialize;
+use anybinder_mount::state::{self, Process, Thread, Transaction};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
-/// The buffer that libbinder maps; the drivers do not say how large it is.
+/// The buffer that libbinder maps, where a process does not show what it maps.
 const USUAL_BUFFER: u64 = 1024 * 1024 - 2 * 4096;
+/// A call that waits for a thread for less is only unlucky.
+const NO_THREAD_MS: u64 = 100;
 
-/// A thread that handles or makes a call.
-#[derive(Clone, Debug, Serialize)]
-pub struct Activity {
-    pub tid: u32,
-    pub text: String,
-}
-
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Row {
-    pub pid: u32,
-    pub command: String,
-    pub services: Vec<String>,
-    /// Transactions that were delivered to it, and that it sent.
-    pub received_per_s: f64,
-    pub sent_per_s: f64,
-    /// Calls that wait for a thread of it.
-    pub waiting: usize,
-    /// Threads that handle a call, of all that it has.
-    pub busy: usize,
-    pub threads: usize,
-    pub buffer_bytes: u64,
-    pub references: u32,
-    pub marks: Vec<String>,
-    pub activities: Vec<Activity>,
-}
-
-impl Row {
-    pub fn matches(&self, word: &str) -> bool {
-        self.pid.to_string().contains(word)
-            || self.command.contains(word)
-            || self.services.iter().any(|service| service.contains(word))
-    }
-}
-
-pub struct Sampler {
-    mount: Mount,
+/// What lasts from sample to sample.
+pub struct History {
     device: String,
     hanging_ms: u64,
-    /// The nodes of services, looked up once for each set of nodes.
-    names: HashMap<u64, String>,
     /// How many transactions each open had received and sent, and when.
     before: HashMap<(u32, String), (u64, u64)>,
     taken: Instant,
     /// When a transaction was first seen, for drivers that do not say how old it is.
     first_seen: HashMap<u64, Instant>,
+    /// The sizes of buffers, looked up once for each process.
+    sizes: HashMap<u32, u64>,
+}
+
+pub struct Sampler {
+    mount: Mount,
+    nodes: Nodes,
+    meter: Meter,
+    history: History,
 }
 
 impl Sampler {
     pub fn new(context: &Context, device: &str, hanging_ms: u64) -> Result<Sampler> {
-        let names = model::service_nodes(context, device)?;
         let mut sampler = Sampler {
             mount: context.mount.clone(),
-            device: device.to_string(),
-            hanging_ms,
-            names,
-            before: HashMap::new(),
-            taken: Instant::now(),
-            first_seen: HashMap::new(),
+            nodes: Nodes::open(context, device)?,
+            meter: Meter::start(&context.mount),
+            history: History::new(device, hanging_ms),
         };
         sampler.sample()?;
         Ok(sampler)
     }
 
-    /// How long a transaction takes already.
-    fn age_ms(&mut self, call: &Transaction) -> u64 {
-        let first = *self.first_seen.entry(call.id).or_insert_with(Instant::now);
-        let seen_ms = u64::try_from(first.elapsed().as_millis()).unwrap_or(u64::MAX);
-        call.elapsed_ms.unwrap_or(0).max(seen_ms)
+    pub fn sample(&mut self) -> Result<Sample> {
+        let stats = binderfs::process_stats(&self.mount)?;
+        let processes = self.nodes.update(|| state::processes(&self.mount))?;
+        let measured = self.meter.take();
+        let sample = self
+            .history
+            .sample(&stats, &processes, &measured, self.nodes.names());
+        Ok(sample)
+    }
+}
+
+/// How much of `/proc/PID/maps` is the device.
+fn mapped_bytes(pid: u32) -> Option<u64> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
+    let size = |line: &str| -> Option<u64> {
+        let (range, rest) = line.split_once(' ')?;
+        let name = rest.split_whitespace().nth(4)?.rsplit('/').next()?;
+        let (start, end) = range.split_once('-')?;
+        let at = |hex| u64::from_str_radix(hex, 16).ok();
+        (name.ends_with("binder") && rest.starts_with("r--"))
+            .then(|| Some(at(end)? - at(start)?))?
+    };
+    let bytes: u64 = maps.lines().filter_map(size).sum();
+    (bytes > 0).then_some(bytes)
+}
+
+/// A time for people.
+pub fn duration_text(ms: u64) -> String {
+    match ms {
+        0..1000 => format!("{ms} ms"),
+        _ => format!("{:.1} s", ms as f64 / 1e3),
+    }
+}
+
+impl History {
+    pub fn new(device: &str, hanging_ms: u64) -> History {
+        History {
+            device: device.to_string(),
+            hanging_ms,
+            before: HashMap::new(),
+            taken: Instant::now(),
+            first_seen: HashMap::new(),
+            sizes: HashMap::new(),
+        }
     }
 
-    pub fn sample(&mut self) -> Result<Vec<Row>> {
-        // New names are not looked up while a screen is shown: that could wait for a service.
-        let stats = binderfs::process_stats(&self.mount)?;
-        let processes = state::processes(&self.mount)?;
+    pub fn sample(
+        &mut self,
+        stats: &[ProcessStats],
+        processes: &[Process],
+        measured: &Measured,
+        names: &HashMap<u64, String>,
+    ) -> Sample {
+        let own = std::process::id();
+        let mut rows = self.counted(stats);
+        let mut seen = Seen {
+            names,
+            commands: rows
+                .iter()
+                .map(|(pid, row)| (*pid, row.command.clone()))
+                .collect(),
+            alive: HashMap::new(),
+            marks: Vec::new(),
+        };
+        let low = low_on_async(stats);
+        for process in processes.iter().filter(|one| one.pid != own) {
+            if let Some(row) = rows.get_mut(&process.pid) {
+                self.add(row, process, &mut seen);
+            }
+        }
+        self.first_seen = std::mem::take(&mut seen.alive);
+        self.mark_space(&mut rows, &low, &mut seen.marks);
+        mark_circles(&mut rows, processes, &mut seen.marks);
+        add_latencies(&mut rows, measured);
+        let services = services(&self.device, processes, measured, &seen, own);
+        Sample {
+            processes: rows.into_values().collect(),
+            services,
+            marks: seen.marks,
+            measured_s: measured.elapsed_s,
+            lost_events: measured.lost,
+            no_latencies: measured.missing.clone(),
+        }
+    }
+
+    /// What the counters say.
+    fn counted(&mut self, stats: &[ProcessStats]) -> BTreeMap<u32, ProcessRow> {
         let elapsed_s = self.taken.elapsed().as_secs_f64().max(0.001);
         self.taken = Instant::now();
         let own = std::process::id();
-        let mut rows: BTreeMap<u32, Row> = BTreeMap::new();
+        let mut rows: BTreeMap<u32, ProcessRow> = BTreeMap::new();
         let mut counts = HashMap::new();
         for one in stats.iter().filter(|one| one.pid != own) {
             let key = (one.pid, one.context.clone());
-            let row = rows.entry(one.pid).or_insert_with(|| Row {
+            let row = rows.entry(one.pid).or_insert_with(|| ProcessRow {
                 pid: one.pid,
                 command: command_name(one.pid),
-                ..Row::default()
+                ..ProcessRow::default()
             });
             if let Some((received, sent)) = self.before.get(&key) {
                 row.received_per_s += one.received.saturating_sub(*received) as f64 / elapsed_s;
@@ -108,112 +158,290 @@ impl Sampler {
             counts.insert(key, (one.received, one.sent));
         }
         self.before = counts;
-        let graph = model::build(&processes, &self.names, &[]);
-        let mut alive = HashMap::new();
-        for process in processes.iter().filter(|one| one.pid != own) {
-            let Some(row) = rows.get_mut(&process.pid) else {
-                continue;
-            };
-            let own_stats = stats
-                .iter()
-                .find(|one| one.pid == process.pid && one.context == process.context);
-            self.add(row, process, own_stats, &mut alive);
-        }
-        self.first_seen = alive;
-        mark_cycles(&mut rows, &graph);
-        Ok(rows.into_values().collect())
+        self.sizes.retain(|pid, _| rows.contains_key(pid));
+        rows
     }
 
-    fn add(
-        &mut self,
-        row: &mut Row,
-        process: &Process,
-        stats: Option<&ProcessStats>,
-        alive: &mut HashMap<u64, Instant>,
-    ) {
+    /// How long a transaction takes already.
+    fn age_ms(&self, call: &Transaction, seen: &mut Seen) -> u64 {
+        let first = self.first_seen.get(&call.id).copied();
+        let first = first.unwrap_or_else(Instant::now);
+        seen.alive.insert(call.id, first);
+        let seen_ms = u64::try_from(first.elapsed().as_millis()).unwrap_or(u64::MAX);
+        call.elapsed_ms.unwrap_or(0).max(seen_ms)
+    }
+
+    fn activity(&self, thread: &Thread, seen: &mut Seen) -> Activity {
+        let awaited = waits::awaited(thread).map(|call| (call, Doing::Waits));
+        let handled = waits::handled(thread).map(|call| (call, Doing::Handles));
+        let Some((call, doing)) = awaited.or(handled) else {
+            return Activity {
+                tid: thread.tid,
+                doing: match thread.is_waiting() {
+                    true => Doing::Idle,
+                    false => Doing::Outside,
+                },
+                with: None,
+            };
+        };
+        let for_ms = self.age_ms(call, seen);
+        let (pid, tid) = match doing {
+            Doing::Waits => (call.to_pid, call.to_tid),
+            _ => (call.from_pid, call.from_tid),
+        };
+        Activity {
+            tid: thread.tid,
+            doing,
+            with: Some(Peer {
+                pid,
+                tid,
+                command: seen.command(pid),
+                code: call.code,
+                is_oneway: call.is_oneway,
+                service: call.node.and_then(|node| seen.names.get(&node)).cloned(),
+                for_ms,
+            }),
+        }
+    }
+
+    fn add(&mut self, row: &mut ProcessRow, process: &Process, seen: &mut Seen) {
         if process.context == self.device {
-            let names = process
-                .nodes
-                .iter()
-                .filter_map(|node| self.names.get(&node.id));
+            let nodes = process.nodes.iter();
+            let names = nodes.filter_map(|node| seen.names.get(&node.id));
             row.services.extend(names.cloned());
         }
         row.waiting += process.pending.len();
-        row.threads += process.threads.len();
         row.buffer_bytes += process.buffer_bytes;
-        let mut hanging = false;
         for thread in &process.threads {
-            let handled = thread
-                .incoming
-                .iter()
-                .filter(|one| one.to_tid == thread.tid);
-            row.busy += usize::from(handled.count() > 0);
-            let calls = thread.outgoing.iter().map(|one| (one, true));
-            for (call, is_outgoing) in calls.chain(thread.incoming.iter().map(|one| (one, false))) {
-                let age_ms = self.age_ms(call);
-                if let Some(first) = self.first_seen.get(&call.id) {
-                    alive.insert(call.id, *first);
+            row.busy += usize::from(waits::handled(thread).is_some());
+            let activity = self.activity(thread, seen);
+            if let (Doing::Waits, Some(peer)) = (activity.doing, &activity.with) {
+                if peer.for_ms >= self.hanging_ms {
+                    let why = activity.text();
+                    seen.mark(row, "HANGING", format!("thread {} {why}", thread.tid));
                 }
-                hanging |= is_outgoing && !call.is_oneway && age_ms >= self.hanging_ms;
-                row.activities.push(Activity {
-                    tid: thread.tid,
-                    text: self.describe(call, is_outgoing, age_ms),
-                });
             }
+            row.add_activity(activity);
         }
-        let free = process
-            .threads
+        row.threads = row.activities.len();
+        // A thread that waits for a reply does not take other calls.
+        let is_idle = |one: &&Thread| {
+            one.is_waiting() && waits::awaited(one).or(waits::handled(one)).is_none()
+        };
+        let free = process.threads.iter().filter(is_idle);
+        let oldest_ms = process
+            .pending
             .iter()
-            .filter(|thread| thread.is_waiting())
-            .count();
-        let mut mark = |text: &str| {
-            if !row.marks.iter().any(|mark| mark == text) {
-                row.marks.push(text.to_string());
-            }
-        };
-        if hanging {
-            mark("HANGING");
-        }
-        if !process.pending.is_empty() && free == 0 {
-            mark("NO THREAD");
-        }
-        let is_low = stats.is_some_and(|stats| stats.free_async < 16 * 1024 && stats.buffers > 0);
-        if is_low || process.buffer_bytes > USUAL_BUFFER / 8 * 7 {
-            mark("NO SPACE");
+            .map(|call| self.age_ms(call, seen))
+            .max();
+        if free.count() == 0 && oldest_ms >= Some(NO_THREAD_MS.min(self.hanging_ms)) {
+            let why = format!(
+                "{} {} for a thread, since {}; {} of {} handle a call",
+                process.pending.len(),
+                if process.pending.len() == 1 {
+                    "call waits"
+                } else {
+                    "calls wait"
+                },
+                duration_text(oldest_ms.unwrap_or(0)),
+                row.busy,
+                row.threads,
+            );
+            seen.mark(row, "NO THREAD", why);
         }
     }
 
-    fn describe(&self, call: &Transaction, is_outgoing: bool, age_ms: u64) -> String {
-        let name = call.node.and_then(|node| self.names.get(&node));
-        let of = name.map_or_else(String::new, |name| format!(" of {name}"));
-        let kind = if call.is_oneway {
-            "one-way call"
-        } else {
-            "call"
-        };
-        match is_outgoing {
-            true => format!(
-                "waits for {} ({}): code {}{of}, {age_ms} ms",
-                call.to_pid,
-                command_name(call.to_pid),
-                call.code
-            ),
-            false => format!(
-                "handles a {kind} of {} ({}): code {}{of}, {age_ms} ms",
-                call.from_pid,
-                command_name(call.from_pid),
-                call.code
-            ),
+    fn mark_space(
+        &mut self,
+        rows: &mut BTreeMap<u32, ProcessRow>,
+        low: &HashMap<u32, u64>,
+        marks: &mut Vec<Mark>,
+    ) {
+        for (pid, row) in rows {
+            let size = self.sizes.entry(*pid);
+            let size = *size.or_insert_with(|| mapped_bytes(*pid).unwrap_or(USUAL_BUFFER));
+            row.buffer_size = size;
+            let why = match low.get(pid) {
+                _ if row.buffer_bytes > size / 8 * 7 => format!(
+                    "{} of {} bytes of its buffer are used",
+                    row.buffer_bytes, size
+                ),
+                Some(free) => format!("{free} bytes are left for one-way calls"),
+                None => continue,
+            };
+            mark(marks, row, "NO SPACE", why);
         }
     }
 }
 
-fn mark_cycles(rows: &mut BTreeMap<u32, Row>, graph: &Graph) {
-    for pid in graph.cycles.iter().flatten() {
-        if let Some(row) = rows.get_mut(pid) {
-            if !row.marks.iter().any(|mark| mark == "CIRCLE") {
-                row.marks.push("CIRCLE".to_string());
+/// What is gathered for one sample.
+struct Seen<'a> {
+    names: &'a HashMap<u64, String>,
+    commands: HashMap<u32, String>,
+    alive: HashMap<u64, Instant>,
+    marks: Vec<Mark>,
+}
+
+impl Seen<'_> {
+    fn command(&self, pid: u32) -> String {
+        match self.commands.get(&pid) {
+            Some(command) => command.clone(),
+            None => command_name(pid),
+        }
+    }
+
+    fn mark(&mut self, row: &mut ProcessRow, name: &'static str, why: String) {
+        mark(&mut self.marks, row, name, why);
+    }
+}
+
+fn mark(marks: &mut Vec<Mark>, row: &mut ProcessRow, name: &'static str, why: String) {
+    if !row.marks.contains(&name) {
+        row.marks.push(name);
+    }
+    marks.push(Mark {
+        mark: name,
+        pid: row.pid,
+        command: row.command.clone(),
+        why,
+    });
+}
+
+/// Processes with little space for one-way calls, and how many bytes.
+fn low_on_async(stats: &[ProcessStats]) -> HashMap<u32, u64> {
+    let is_low = |one: &&ProcessStats| one.free_async < 16 * 1024 && one.buffers > 0;
+    let low = stats.iter().filter(is_low);
+    low.map(|one| (one.pid, one.free_async)).collect()
+}
+
+fn mark_circles(
+    rows: &mut BTreeMap<u32, ProcessRow>,
+    processes: &[Process],
+    marks: &mut Vec<Mark>,
+) {
+    for circle in waits::circles(processes) {
+        let pids = waits::pids(&circle);
+        let round = pids.iter().chain(pids.first());
+        let round: Vec<String> = round.map(u32::to_string).collect();
+        let why = format!("waits in a circle: {}", round.join(" -> "));
+        for pid in pids {
+            if let Some(row) = rows.get_mut(&pid) {
+                mark(marks, row, "CIRCLE", why.clone());
             }
         }
     }
 }
+
+/// One-way calls are left out: no thread waits for them.
+fn add_latencies(rows: &mut BTreeMap<u32, ProcessRow>, measured: &Measured) {
+    let (mut served, mut made) = (HashMap::new(), HashMap::new());
+    for (key, calls) in measured.calls.iter().filter(|(key, _)| !key.is_oneway) {
+        *served.entry(key.to).or_insert_with(Calls::default) += calls;
+        *made.entry(key.from).or_insert_with(Calls::default) += calls;
+    }
+    for (pid, row) in rows {
+        row.served = served.get(pid).and_then(Calls::latency);
+        row.made = made.get(pid).and_then(Calls::latency);
+    }
+}
+
+fn methods(calls: &[(&Key, &Calls)], measured: &Measured) -> Vec<Method> {
+    let mut methods: BTreeMap<(u32, bool), Calls> = BTreeMap::new();
+    for (key, calls) in calls {
+        *methods.entry((key.code, key.is_oneway)).or_default() += *calls;
+    }
+    let mut methods: Vec<Method> = methods
+        .into_iter()
+        .map(|((code, is_oneway), calls)| Method {
+            code,
+            is_oneway,
+            calls_per_s: measured.per_s(calls.calls),
+            errors_per_s: measured.per_s(calls.errors),
+            bytes_per_s: measured.per_s(calls.bytes),
+            latency: calls.latency(),
+            queued: calls.queued(),
+        })
+        .collect();
+    methods.sort_by(|a, b| b.calls_per_s.total_cmp(&a.calls_per_s));
+    methods
+}
+
+/// The processes that have a handle of a node, and those that called it and have none any more.
+fn callers(
+    node: &state::Node,
+    calls: &[(&Key, &Calls)],
+    measured: &Measured,
+    seen: &Seen,
+    own: u32,
+) -> Vec<Caller> {
+    let mut sums: BTreeMap<u32, Calls> = BTreeMap::new();
+    for pid in node.holders.iter().filter(|pid| **pid != own) {
+        sums.entry(*pid).or_default();
+    }
+    for (key, calls) in calls {
+        *sums.entry(key.from).or_default() += *calls;
+    }
+    let mut callers: Vec<Caller> = sums
+        .into_iter()
+        .map(|(pid, calls)| Caller {
+            pid,
+            command: seen.command(pid),
+            has_handle: node.holders.contains(&pid),
+            calls_per_s: (measured.missing.is_none()).then(|| measured.per_s(calls.calls)),
+            latency: calls.latency(),
+        })
+        .collect();
+    callers.sort_by(|a, b| {
+        let rate = |one: &Caller| one.calls_per_s.unwrap_or(0.0);
+        rate(b).total_cmp(&rate(a))
+    });
+    callers
+}
+
+fn services(
+    device: &str,
+    processes: &[Process],
+    measured: &Measured,
+    seen: &Seen,
+    own: u32,
+) -> Vec<ServiceRow> {
+    let mut by_node: HashMap<u64, Vec<(&Key, &Calls)>> = HashMap::new();
+    for (key, calls) in &measured.calls {
+        by_node.entry(key.node).or_default().push((key, calls));
+    }
+    let mut rows = Vec::new();
+    for process in processes.iter().filter(|one| one.context == device) {
+        for node in &process.nodes {
+            let Some(name) = seen.names.get(&node.id) else {
+                continue;
+            };
+            let calls = by_node.remove(&node.id).unwrap_or_default();
+            let (mut all, mut awaited) = (Calls::default(), Calls::default());
+            for (key, calls) in &calls {
+                all += *calls;
+                if !key.is_oneway {
+                    awaited += *calls;
+                }
+            }
+            let of_node = |call: &&Transaction| call.node == Some(node.id);
+            let rate = |count| (measured.missing.is_none()).then(|| measured.per_s(count));
+            rows.push(ServiceRow {
+                name: name.clone(),
+                pid: process.pid,
+                command: seen.command(process.pid),
+                calls_per_s: rate(all.calls),
+                errors_per_s: rate(all.errors),
+                latency: awaited.latency(),
+                waiting: node.pending.len() + process.pending.iter().filter(of_node).count(),
+                methods: methods(&calls, measured),
+                callers: callers(node, &calls, measured, seen, own),
+            });
+        }
+    }
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    rows
+}
+
+#[cfg(test)]
+#[path = "sample_test.rs"]
+mod tests;

@@ -1,45 +1,141 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The screen of `anybinder top`. Samples are taken by a thread of their own, so that keys are
-//! answered while a driver is not; the terminal is restored when the program ends, by a signal too.
-use super::sample::{Row, Sampler};
-use super::{line, Sort, HEADING};
+//! answered while a driver is not; the terminal is restored when the program ends, by a signal or
+//! a panic too.
+use super::rows::Sample;
+use super::sample::Sampler;
+use super::{table, Arguments, Sort, View};
 use anybinder_mount::error::{Doing, Error, Result};
+use anybinder_mount::interrupt;
 use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
-use ratatui::layout::{Constraint, Layout};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Span};
-use ratatui::widgets::{List, ListItem, ListState, Paragraph};
-use ratatui::Frame;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{channel, Receiver};
-use std::time::Duration;
+use ratatui::text::Line;
+use ratatui::widgets::Paragraph;
+use ratatui::{DefaultTerminal, Frame};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// How often signals and samples are looked for.
 const TURN: Duration = Duration::from_millis(100);
+/// How long the last sample may take when the program ends.
+const LAST_SAMPLE: Duration = Duration::from_secs(2);
+/// Lines for what is wrong, below the table.
+const MARK_LINES: usize = 6;
+/// For the test that a panic leaves the terminal as it was.
+const PANIC: &str = "ANYBINDER_TEST_PANIC";
 
-static ENDED: AtomicBool = AtomicBool::new(false);
+const HELP: &str = "q quit  Tab services  s sort  / filter  Up Down select  Enter look into  Esc";
 
-extern "C" fn end(_signal: libc::c_int) {
-    ENDED.store(true, Ordering::Relaxed);
+/// What is looked into.
+enum Opened {
+    Nothing,
+    Process(u32),
+    Service(String),
 }
 
 struct Screen {
-    rows: Vec<Row>,
+    sample: Sample,
+    view: View,
     sort: Sort,
     filter: String,
     is_typing: bool,
-    selected: ListState,
-    /// The process that is looked into.
-    opened: Option<u32>,
+    selected: usize,
+    /// The first row, or line, that is shown.
+    first: usize,
+    opened: Opened,
     error: Option<String>,
+    interval: Duration,
 }
 
+/// The rows of a table as text, and which of them are marked.
+type Rows = Vec<(String, bool)>;
+
 impl Screen {
-    fn shown(&self) -> Vec<&Row> {
-        self.rows
-            .iter()
-            .filter(|row| row.matches(&self.filter))
-            .collect()
+    fn new(arguments: &Arguments) -> Screen {
+        Screen {
+            sample: Sample::default(),
+            view: arguments.view,
+            sort: arguments.sort,
+            filter: arguments.filter.clone().unwrap_or_default(),
+            is_typing: false,
+            selected: 0,
+            first: 0,
+            opened: Opened::Nothing,
+            error: None,
+            interval: Duration::from_millis(arguments.interval_ms),
+        }
+    }
+
+    /// Opens what --process or --service names, once it is known.
+    fn open_named(&mut self, arguments: &Arguments) {
+        let named = |wanted: &Option<String>| wanted.clone().unwrap_or_default();
+        if let Some(row) = self.sample.process(&named(&arguments.process)) {
+            self.opened = Opened::Process(row.pid);
+        } else if arguments.service.is_some() {
+            if let Some(row) = self.sample.service(&named(&arguments.service)) {
+                self.opened = Opened::Service(row.name.clone());
+            }
+        }
+    }
+
+    /// How many rows there are to choose from.
+    fn count(&self) -> usize {
+        let word = &self.filter;
+        match self.view {
+            View::Processes => {
+                let rows = self.sample.processes.iter();
+                rows.filter(|row| row.matches(word)).count()
+            }
+            View::Services => {
+                let rows = self.sample.services.iter();
+                rows.filter(|row| row.matches(word)).count()
+            }
+        }
+    }
+
+    fn open_selected(&mut self) {
+        let word = &self.filter;
+        let opened = match self.view {
+            View::Processes => {
+                let mut rows = self.sample.processes.iter();
+                let mut rows = rows.by_ref().filter(|row| row.matches(word));
+                rows.nth(self.selected).map(|row| Opened::Process(row.pid))
+            }
+            View::Services => {
+                let rows = self.sample.services.iter();
+                let row = rows.filter(|row| row.matches(word)).nth(self.selected);
+                row.map(|row| Opened::Service(row.name.clone()))
+            }
+        };
+        self.opened = opened.unwrap_or(Opened::Nothing);
+        self.first = 0;
+    }
+
+    fn type_key(&mut self, code: KeyCode) {
+        self.selected = 0;
+        match code {
+            KeyCode::Char(one) => self.filter.push(one),
+            KeyCode::Backspace => {
+                self.filter.pop();
+            }
+            KeyCode::Esc => {
+                self.filter.clear();
+                self.is_typing = false;
+            }
+            _ => self.is_typing = false,
+        }
+    }
+
+    fn go(&mut self, by: isize) {
+        match self.opened {
+            Opened::Nothing => self.selected = self.selected.saturating_add_signed(by),
+            _ => self.first = self.first.saturating_add_signed(by),
+        }
     }
 
     /// Handles a key; false to end.
@@ -48,17 +144,7 @@ impl Screen {
             return false;
         }
         if self.is_typing {
-            match code {
-                KeyCode::Char(one) => self.filter.push(one),
-                KeyCode::Backspace => {
-                    self.filter.pop();
-                }
-                KeyCode::Esc => {
-                    self.filter.clear();
-                    self.is_typing = false;
-                }
-                _ => self.is_typing = false,
-            }
+            self.type_key(code);
             return true;
         }
         match code {
@@ -66,150 +152,303 @@ impl Screen {
             KeyCode::Char('/') => self.is_typing = true,
             KeyCode::Char('s') => {
                 self.sort = self.sort.next();
-                self.sort.apply(&mut self.rows);
+                table::sort(&mut self.sample, self.sort);
             }
-            KeyCode::Down | KeyCode::Char('j') => self.selected.select_next(),
-            KeyCode::Up | KeyCode::Char('k') => self.selected.select_previous(),
-            KeyCode::Enter => {
-                let at = self.selected.selected().unwrap_or(0);
-                self.opened = self.shown().get(at).map(|row| row.pid);
+            KeyCode::Tab => {
+                self.view = match self.view {
+                    View::Processes => View::Services,
+                    View::Services => View::Processes,
+                };
+                (self.selected, self.first) = (0, 0);
+                self.opened = Opened::Nothing;
             }
-            KeyCode::Esc | KeyCode::Backspace => self.opened = None,
+            KeyCode::Down | KeyCode::Char('j') => self.go(1),
+            KeyCode::Up | KeyCode::Char('k') => self.go(-1),
+            KeyCode::PageDown => self.go(10),
+            KeyCode::PageUp => self.go(-10),
+            KeyCode::Enter => self.open_selected(),
+            KeyCode::Esc | KeyCode::Backspace => {
+                self.opened = Opened::Nothing;
+                self.first = 0;
+            }
             _ => {}
         }
         true
     }
 
-    fn take(&mut self, sample: Result<Vec<Row>>) {
+    fn take(&mut self, sample: Result<Sample>) {
         match sample {
-            Ok(rows) => {
-                self.rows = rows;
-                self.sort.apply(&mut self.rows);
+            Ok(sample) => {
+                self.sample = sample;
+                table::sort(&mut self.sample, self.sort);
                 self.error = None;
             }
-            Err(err) => self.error = Some(err.to_string()),
+            Err(err) => self.error = Some(err.line()),
         }
     }
 
-    fn draw(&mut self, frame: &mut Frame) {
-        let parts = [
-            Constraint::Length(2),
-            Constraint::Fill(1),
-            Constraint::Length(1),
-        ];
-        let [top, middle, bottom] = Layout::vertical(parts).areas(frame.area());
+    fn title(&self) -> String {
         let filter = match (self.is_typing, self.filter.is_empty()) {
             (true, _) => format!("  filter: {}_", self.filter),
             (false, false) => format!("  filter: {}", self.filter),
             (false, true) => String::new(),
         };
-        let title = format!(
-            "anybinder top: {} processes, sorted by {}{filter}",
-            self.rows.len(),
-            self.sort.name()
-        );
-        let bold = Style::new().add_modifier(Modifier::BOLD);
-        let heading = Line::styled(HEADING, bold.add_modifier(Modifier::REVERSED));
-        frame.render_widget(Paragraph::new(vec![Line::raw(title), heading]), top);
-        match self.opened {
-            Some(pid) => frame.render_widget(Paragraph::new(self.details(pid)), middle),
-            None => {
-                let items: Vec<ListItem> = self.shown().into_iter().map(item).collect();
-                let list =
-                    List::new(items).highlight_style(Style::new().add_modifier(Modifier::REVERSED));
-                frame.render_stateful_widget(list, middle, &mut self.selected);
+        let what = match self.view {
+            View::Processes => format!("{} processes", self.sample.processes.len()),
+            View::Services => format!("{} services", self.sample.services.len()),
+        };
+        format!(
+            "anybinder top: {what} by {}, per second, of {} ms{filter}",
+            self.sort.name(),
+            self.interval.as_millis()
+        )
+    }
+
+    /// The rows from `first` on, as many as fit.
+    fn rows(&self, height: usize) -> Rows {
+        let word = &self.filter;
+        match self.view {
+            View::Processes => {
+                let rows = self.sample.processes.iter();
+                let rows = rows.filter(|row| row.matches(word));
+                let shown = rows.skip(self.first).take(height);
+                shown
+                    .map(|row| (table::process(row), !row.marks.is_empty()))
+                    .collect()
+            }
+            View::Services => {
+                let rows = self.sample.services.iter();
+                let rows = rows.filter(|row| row.matches(word));
+                let shown = rows.skip(self.first).take(height);
+                shown
+                    .map(|row| (table::service(row), row.waiting > 0))
+                    .collect()
             }
         }
-        let help = match &self.error {
-            Some(error) => Line::styled(error.replace('\n', " "), Style::new().fg(Color::Red)),
-            None => {
-                Line::raw("q quit  s sort  / filter  Up Down select  Enter look into  Esc back")
+    }
+
+    fn draw_table(&mut self, frame: &mut Frame, area: Rect) {
+        let height = usize::from(area.height).saturating_sub(1).max(1);
+        self.selected = self.selected.min(self.count().saturating_sub(1));
+        let least = (self.selected + 1).saturating_sub(height);
+        self.first = self.first.clamp(least, self.selected);
+        let heading = match self.view {
+            View::Processes => table::PROCESSES,
+            View::Services => table::SERVICES,
+        };
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        let mut lines = vec![Line::styled(
+            heading,
+            bold.add_modifier(Modifier::UNDERLINED),
+        )];
+        for (at, (text, is_marked)) in self.rows(height).into_iter().enumerate() {
+            let mut style = match is_marked {
+                true => Style::new().fg(Color::Red),
+                false => Style::new(),
+            };
+            if self.first + at == self.selected {
+                style = style.add_modifier(Modifier::REVERSED);
             }
+            lines.push(Line::styled(text, style));
+        }
+        frame.render_widget(Paragraph::new(lines), area);
+    }
+
+    fn draw_details(&mut self, frame: &mut Frame, area: Rect) {
+        let lines = match &self.opened {
+            Opened::Process(pid) => match self.sample.process(&pid.to_string()) {
+                Some(row) => table::process_details(&self.sample, row),
+                None => vec![format!("process {pid} has no device open any more")],
+            },
+            Opened::Service(name) => match self.sample.service(name) {
+                Some(row) => table::service_details(row),
+                None => vec![format!("{name} is not registered any more")],
+            },
+            Opened::Nothing => Vec::new(),
+        };
+        let height = usize::from(area.height);
+        self.first = self.first.min(lines.len().saturating_sub(height));
+        let shown = lines.into_iter().skip(self.first).map(Line::raw);
+        frame.render_widget(Paragraph::new(shown.collect::<Vec<_>>()), area);
+    }
+
+    fn draw(&mut self, frame: &mut Frame) {
+        let mut below = match self.opened {
+            Opened::Nothing => table::marks(&self.sample.marks),
+            _ => Vec::new(),
+        };
+        if below.len() > MARK_LINES {
+            below.truncate(MARK_LINES - 1);
+            below.push(format!("{} marks in all", self.sample.marks.len()));
+        }
+        below.extend(table::notes(&self.sample));
+        let parts = [
+            Constraint::Length(1),
+            Constraint::Fill(1),
+            Constraint::Length(u16::try_from(below.len()).unwrap_or(u16::MAX)),
+            Constraint::Length(1),
+        ];
+        let [top, middle, marks, bottom] = Layout::vertical(parts).areas(frame.area());
+        frame.render_widget(Paragraph::new(self.title()), top);
+        match self.opened {
+            Opened::Nothing => self.draw_table(frame, middle),
+            _ => self.draw_details(frame, middle),
+        }
+        let red = Style::new().fg(Color::Red);
+        let below: Vec<Line> = below.into_iter().map(Line::raw).collect();
+        frame.render_widget(Paragraph::new(below).style(red), marks);
+        let help = match &self.error {
+            Some(error) => Line::styled(error.clone(), red),
+            None => Line::raw(HELP),
         };
         frame.render_widget(Paragraph::new(help), bottom);
     }
-
-    fn details(&self, pid: u32) -> Vec<Line<'static>> {
-        let Some(row) = self.rows.iter().find(|row| row.pid == pid) else {
-            return vec![Line::raw(format!("process {pid} has ended"))];
-        };
-        let mut lines = vec![Line::raw(line(row)), Line::raw("")];
-        lines.extend(
-            row.services
-                .iter()
-                .map(|name| Line::raw(format!("  service {name}"))),
-        );
-        let busy = row.activities.iter();
-        lines.extend(busy.map(|one| Line::raw(format!("  thread {} {}", one.tid, one.text))));
-        if row.activities.is_empty() {
-            lines.push(Line::raw("  no thread is in a call"));
-        }
-        lines
-    }
 }
 
-fn item(row: &Row) -> ListItem<'static> {
-    let style = match row.marks.is_empty() {
-        true => Style::new(),
-        false => Style::new().fg(Color::Red),
-    };
-    ListItem::new(Span::styled(line(row), style))
+/// The thread that takes samples, until `stop` is dropped.
+struct Sampling {
+    samples: Receiver<Result<Sample>>,
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
 }
 
-/// Takes samples until the screen is gone.
-fn start(mut sampler: Sampler, interval: Duration) -> Receiver<Result<Vec<Row>>> {
+fn start(mut sampler: Sampler, interval: Duration) -> Sampling {
     let (sender, samples) = channel();
-    std::thread::spawn(move || loop {
+    let (stop, stopped) = channel();
+    let thread = std::thread::spawn(move || loop {
         if sender.send(sampler.sample()).is_err() {
             return;
         }
-        std::thread::sleep(interval);
+        assert!(std::env::var_os(PANIC).is_none(), "{PANIC} is set");
+        if stopped.recv_timeout(interval) != Err(RecvTimeoutError::Timeout) {
+            return;
+        }
     });
-    samples
+    Sampling {
+        samples,
+        stop,
+        thread,
+    }
 }
 
-pub fn run(sampler: Sampler, interval: Duration, sort: Sort, filter: Option<String>) -> Result<()> {
-    for signal in [libc::SIGTERM, libc::SIGHUP, libc::SIGINT] {
-        // SAFETY: the handler is async-signal-safe.
-        unsafe { libc::signal(signal, end as *const () as libc::sighandler_t) };
+impl Sampling {
+    /// Lets the thread put away what it has, unless the driver does not answer.
+    fn end(self) {
+        drop((self.stop, self.samples));
+        let deadline = Instant::now() + LAST_SAMPLE;
+        while !self.thread.is_finished() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
-    let mut screen = Screen {
-        rows: Vec::new(),
-        sort,
-        filter: filter.unwrap_or_default(),
-        is_typing: false,
-        selected: ListState::default().with_selected(Some(0)),
-        opened: None,
-        error: None,
-    };
-    let samples = start(sampler, interval);
-    let mut terminal = ratatui::try_init().doing(|| "preparing the terminal".to_string())?;
-    let outcome = loop {
-        while let Ok(sample) = samples.try_recv() {
-            screen.take(sample);
+}
+
+/// Where a thread other than the one that draws panicked.
+static FAILED: Mutex<Option<String>> = Mutex::new(None);
+
+/// Such a panic is told after the terminal is restored: the screen may be drawn at this moment.
+fn keep_panics() {
+    let drawing = std::thread::current().id();
+    let restore = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().id() == drawing {
+            restore(panic);
+        } else {
+            *FAILED.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic.to_string());
         }
-        if let Err(err) = terminal.draw(|frame| screen.draw(frame)) {
-            break Err(Error::new(format!("Error while drawing: {err}.")));
+    }));
+}
+
+fn failure() -> Error {
+    let failed = FAILED.lock().unwrap_or_else(PoisonError::into_inner);
+    let why = failed.as_deref().unwrap_or("for no known reason");
+    Error::new(format!("The samples ended: {why}."))
+}
+
+/// What happened in a turn.
+enum Turn {
+    Nothing,
+    Changed,
+    End,
+}
+
+/// Waits for a key; true if the terminal is gone, which crossterm would read without an end.
+fn is_hung_up() -> std::io::Result<bool> {
+    let stdin = std::io::stdin();
+    let mut waited = [PollFd::new(&stdin, PollFlags::IN)];
+    let turn = Timespec::try_from(TURN).expect("a turn is short");
+    match poll(&mut waited, Some(&turn)) {
+        // A signal, such as that of another size of the terminal.
+        Err(Errno::INTR) => Ok(false),
+        Err(err) => Err(err.into()),
+        Ok(_) => Ok(waited[0].revents().contains(PollFlags::HUP)),
+    }
+}
+
+fn keys(screen: &mut Screen) -> std::io::Result<Turn> {
+    if is_hung_up()? {
+        return Ok(Turn::End);
+    }
+    match event::poll(Duration::ZERO) {
+        Ok(false) => return Ok(Turn::Nothing),
+        Ok(true) => {}
+        // A signal.
+        Err(err) if err.kind() == std::io::ErrorKind::Interrupted => return Ok(Turn::Nothing),
+        Err(err) => return Err(err),
+    }
+    match event::read()? {
+        Event::Key(key) if key.kind != KeyEventKind::Release => {
+            match screen.key(key.code, key.modifiers) {
+                true => Ok(Turn::Changed),
+                false => Ok(Turn::End),
+            }
         }
-        if ENDED.load(Ordering::Relaxed) {
-            break Ok(());
-        }
-        match event::poll(TURN) {
-            Ok(false) => {}
-            // A signal.
-            Err(err) if err.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(err) => break Err(Error::new(format!("Error while reading keys: {err}."))),
-            Ok(true) => match event::read() {
-                Ok(Event::Key(key)) if key.kind != KeyEventKind::Release => {
-                    if !screen.key(key.code, key.modifiers) {
-                        break Ok(());
-                    }
+        _ => Ok(Turn::Changed),
+    }
+}
+
+fn show(
+    terminal: &mut DefaultTerminal,
+    screen: &mut Screen,
+    sampling: &Sampling,
+    arguments: &Arguments,
+) -> Result<()> {
+    let (mut is_changed, mut is_first) = (true, true);
+    loop {
+        match sampling.samples.try_recv() {
+            Ok(sample) => {
+                screen.take(sample);
+                if is_first {
+                    screen.open_named(arguments);
                 }
-                Ok(_) => {}
-                Err(err) => break Err(Error::new(format!("Error while reading keys: {err}."))),
-            },
+                (is_changed, is_first) = (true, false);
+            }
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => return Err(failure()),
         }
-    };
+        if is_changed {
+            let drawn = terminal.draw(|frame| screen.draw(frame));
+            drawn.doing(|| "drawing".to_string())?;
+        }
+        if interrupt::check().is_err() {
+            return Ok(());
+        }
+        is_changed = match keys(screen).doing(|| "reading keys".to_string())? {
+            Turn::Nothing => false,
+            Turn::Changed => true,
+            Turn::End => return Ok(()),
+        };
+    }
+}
+
+pub fn run(sampler: Sampler, arguments: &Arguments) -> Result<()> {
+    interrupt::defer();
+    let mut screen = Screen::new(arguments);
+    let mut terminal = ratatui::try_init().doing(|| "preparing the terminal".to_string())?;
+    // Before there is a thread that may panic.
+    keep_panics();
+    let sampling = start(sampler, screen.interval);
+    let outcome = show(&mut terminal, &mut screen, &sampling, arguments);
     ratatui::restore();
+    sampling.end();
     outcome
 }

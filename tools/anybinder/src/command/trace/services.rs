@@ -1,72 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which object is which service. The service manager knows the handle of each service, and the
 //! driver's report about this process says which object a handle leads to.
+//!
+//! All are asked for at the start. Later the events say when it is worth it: an object is passed to
+//! the service manager, as when a service is registered, or an unknown object is called.
 use crate::command::list;
 use anybinder_client::device;
+use anybinder_events::event::{Event, What};
 use anybinder_events::names::{Names, Service};
 use anybinder_events::recording::Recorder;
 use anybinder_mount::error::Result;
 use anybinder_mount::mount::Mount;
+use anybinder_mount::state;
 use rsbinder::hub::ServiceManager;
 use rsbinder::SIBinder;
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// New services are looked for when a call goes to an unknown object, but not more often.
+/// Unknown objects that are called are looked up not more often than this: most are no services.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 pub struct Services {
     manager: Option<Arc<ServiceManager>>,
-    report: PathBuf,
+    mount: Mount,
     /// By handle. Kept, so that the handles are not used for others.
     found: HashMap<u32, (SIBinder, Service)>,
     known: HashSet<String>,
+    /// Objects that are known, or were looked for.
     nodes: HashSet<u32>,
+    /// The objects of service managers, and the calls to them that were not received yet.
+    managers: HashSet<u32>,
+    to_managers: HashSet<u32>,
     /// When to look again; None: there is no reason to.
     due: Option<Instant>,
     last: Option<Instant>,
 }
 
-/// The object of each handle, in a driver's report about a process.
-fn objects(report: &str) -> HashMap<u32, u32> {
-    let number = |line: &str, key: &str| -> Option<u32> {
-        let rest = line.split_once(key)?.1;
-        rest.split_whitespace().next()?.parse().ok()
-    };
-    let refs = report
-        .lines()
-        .filter(|line| line.trim_start().starts_with("ref "));
-    refs.filter_map(|line| Some((number(line, " desc ")?, number(line, "node ")?)))
+/// The object of each handle of a process, in a driver's report about it or about all.
+fn objects(report: &str, pid: u32) -> HashMap<u32, u32> {
+    let processes = state::parse(report);
+    let own = processes.iter().filter(|process| process.pid == pid);
+    own.flat_map(|process| &process.handles)
+        .filter_map(|handle| Some((handle.number, u32::try_from(handle.node).ok()?)))
         .collect()
 }
 
 impl Services {
-    /// Without a service manager, or without the right to ask it, services have no names.
-    pub fn find(mount: &Mount, device: &str) -> Self {
-        let manager = device::open(mount, device, 0)
-            .and_then(|()| device::service_manager(mount, device))
+    /// Without a service manager, services have no names. Fails if there is no such device.
+    pub fn find(mount: &Mount, device: &str) -> Result<Self> {
+        device::open(mount, device, 0)?;
+        let manager = device::service_manager(mount, device)
+            .inspect_err(|err| eprintln!("anybinder: names of services are missing: {err}"))
             .ok();
-        let name = format!("proc/{}", std::process::id());
-        let report = mount.file("binder_logs").join(&name);
-        let debugfs = PathBuf::from("/sys/kernel/debug/binder").join(&name);
-        Services {
+        Ok(Services {
             due: manager.as_ref().map(|_| Instant::now()),
             manager,
-            report: if report.exists() { report } else { debugfs },
+            mount: mount.clone(),
             found: HashMap::new(),
             known: HashSet::new(),
             nodes: HashSet::new(),
+            managers: HashSet::new(),
+            to_managers: HashSet::new(),
             last: None,
-        }
+        })
     }
 
-    /// A call went to an object.
-    pub fn note(&mut self, node: u32) {
-        if node != 0 && self.nodes.insert(node) && self.manager.is_some() && self.due.is_none() {
-            let earliest = self.last.map_or_else(Instant::now, |last| last + INTERVAL);
-            self.due = Some(earliest);
+    pub fn note(&mut self, event: &Event) {
+        match &event.what {
+            What::Sent(sent) if sent.node != 0 => {
+                if self.managers.contains(&sent.node) {
+                    self.to_managers.insert(sent.id);
+                }
+                if self.nodes.insert(sent.node) {
+                    let earliest = self.last.map_or_else(Instant::now, |last| last + INTERVAL);
+                    self.due = self.due.or(Some(earliest));
+                }
+            }
+            What::Object { id, .. } if self.to_managers.contains(id) => {
+                // It may replace one of the same name.
+                self.known.clear();
+                self.due = Some(Instant::now());
+            }
+            What::BufferFreed { id } => {
+                self.to_managers.remove(id);
+            }
+            What::Lost { .. } => self.to_managers.clear(),
+            _ => {}
         }
     }
 
@@ -92,6 +112,19 @@ impl Services {
         }
     }
 
+    /// The object of each of our handles. The stock driver has no report about a process if that
+    /// had the device open before and the driver is still busy closing it.
+    fn objects(&self) -> HashMap<u32, u32> {
+        let pid = std::process::id();
+        let names = [format!("proc/{pid}"), "state".to_string()];
+        let reports = names.iter().map(|name| {
+            let report = state::read_log(&self.mount, name);
+            objects(&report.unwrap_or_default(), pid)
+        });
+        let mut found = reports.filter(|objects| !objects.is_empty());
+        found.next().unwrap_or_default()
+    }
+
     /// Looks for new services if that is due, and gives their names to `names`.
     pub fn update(&mut self, names: &mut Names, mut recorder: Option<&mut Recorder>) -> Result<()> {
         let is_due = self.due.is_some_and(|due| due <= Instant::now());
@@ -101,7 +134,7 @@ impl Services {
         self.due = None;
         self.last = Some(Instant::now());
         self.look_up(&manager);
-        let objects = objects(&std::fs::read_to_string(&self.report).unwrap_or_default());
+        let objects = self.objects();
         let manager = Service {
             name: "manager".to_string(),
             interface: "android.os.IServiceManager".to_string(),
@@ -116,6 +149,9 @@ impl Services {
                 continue;
             }
             self.nodes.insert(node);
+            if handle == 0 {
+                self.managers.insert(node);
+            }
             names.add_service(node, service.clone());
             if let Some(recorder) = recorder.as_mut() {
                 recorder.service(node, service)?;
@@ -132,12 +168,14 @@ mod tests {
     #[test]
     fn handles_lead_to_objects() {
         let report = [
-            "binder proc state:\nproc 5\ncontext binder\n",
-            "  thread 5: l 11 need_return 0\n",
+            "binder proc state:\nproc 4\ncontext binder\n  ref 7: desc 0 node 2 s 1 w 1 d 0\n",
+            "proc 5\ncontext binder\n  thread 5: l 11 need_return 0\n",
             "  ref 12: desc 0 node 1 s 1 w 1 d 0\n",
             "  ref 14: desc 3 dead node 9 s 1 w 1 d 0\n",
+            "proc 51\n  ref 17: desc 4 node 2 s 1 w 1 d 0\n",
         ];
         let report = report.concat();
-        assert_eq!(objects(&report), HashMap::from([(0, 1), (3, 9)]));
+        assert_eq!(objects(&report, 5), HashMap::from([(0, 1), (3, 9)]));
+        assert_eq!(objects(&report, 6), HashMap::new());
     }
 }

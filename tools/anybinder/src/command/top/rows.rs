@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What `anybinder top` shows, as data: also its JSON.
+use super::sample::duration_text;
+use crate::command::observe::meter::Latency;
+use crate::command::trace::show::code_name;
+use serde::Serialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Doing {
+    /// For the reply to a call.
+    Waits,
+    Handles,
+    /// It waits for work.
+    Idle,
+    /// It is not in the driver.
+    Outside,
+}
+
+/// The other side of the call that a thread is in.
+#[derive(Clone, Debug, Serialize)]
+pub struct Peer {
+    pub pid: u32,
+    /// 0 as long as no thread has taken the call.
+    pub tid: u32,
+    pub command: String,
+    pub code: u32,
+    pub is_oneway: bool,
+    pub service: Option<String>,
+    pub for_ms: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Activity {
+    pub tid: u32,
+    pub doing: Doing,
+    pub with: Option<Peer>,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ProcessRow {
+    pub pid: u32,
+    pub command: String,
+    pub services: Vec<String>,
+    /// Transactions that were delivered to it, and that it sent.
+    pub received_per_s: f64,
+    pub sent_per_s: f64,
+    /// Of the calls that it served, and of those that it made.
+    pub served: Option<Latency>,
+    pub made: Option<Latency>,
+    /// Calls that wait for a thread of it.
+    pub waiting: usize,
+    /// Threads that handle a call, of all that it has.
+    pub busy: usize,
+    pub threads: usize,
+    pub buffer_bytes: u64,
+    pub buffer_size: u64,
+    pub references: u32,
+    pub marks: Vec<&'static str>,
+    /// What each thread does.
+    pub activities: Vec<Activity>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Method {
+    pub code: u32,
+    pub is_oneway: bool,
+    pub calls_per_s: f64,
+    pub errors_per_s: f64,
+    pub bytes_per_s: f64,
+    pub latency: Option<Latency>,
+    /// Until a thread took the call.
+    pub queued: Option<Latency>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Caller {
+    pub pid: u32,
+    pub command: String,
+    pub has_handle: bool,
+    pub calls_per_s: Option<f64>,
+    pub latency: Option<Latency>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ServiceRow {
+    pub name: String,
+    pub pid: u32,
+    pub command: String,
+    /// None where the events may not be read.
+    pub calls_per_s: Option<f64>,
+    pub errors_per_s: Option<f64>,
+    pub latency: Option<Latency>,
+    pub waiting: usize,
+    pub methods: Vec<Method>,
+    pub callers: Vec<Caller>,
+}
+
+/// Something that is wrong with a process.
+#[derive(Clone, Debug, Serialize)]
+pub struct Mark {
+    pub mark: &'static str,
+    pub pid: u32,
+    pub command: String,
+    pub why: String,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Sample {
+    pub processes: Vec<ProcessRow>,
+    pub services: Vec<ServiceRow>,
+    pub marks: Vec<Mark>,
+    pub measured_s: f64,
+    pub lost_events: u64,
+    /// Why there are no latencies.
+    pub no_latencies: Option<String>,
+}
+
+impl ProcessRow {
+    pub fn matches(&self, word: &str) -> bool {
+        self.pid.to_string().contains(word)
+            || self.command.contains(word)
+            || self.services.iter().any(|service| service.contains(word))
+    }
+
+    /// A thread may be in the reports of several devices, and waits in one.
+    pub fn add_activity(&mut self, activity: Activity) {
+        let known = self
+            .activities
+            .iter_mut()
+            .find(|one| one.tid == activity.tid);
+        match known {
+            Some(known) if known.doing == Doing::Outside => *known = activity,
+            Some(_) => {}
+            None => self.activities.push(activity),
+        }
+    }
+
+    /// Of the calls that it served, or, if it only calls, of its own.
+    pub fn latency(&self) -> Option<Latency> {
+        self.served.or(self.made)
+    }
+}
+
+impl ServiceRow {
+    pub fn matches(&self, word: &str) -> bool {
+        self.pid.to_string().contains(word)
+            || self.command.contains(word)
+            || self.name.contains(word)
+    }
+}
+
+impl Activity {
+    pub fn text(&self) -> String {
+        let Some(peer) = &self.with else {
+            return match self.doing {
+                Doing::Idle => "waits for work".to_string(),
+                _ => "is not in the driver".to_string(),
+            };
+        };
+        let of = match &peer.service {
+            Some(name) => format!(" of {name}"),
+            None => String::new(),
+        };
+        let party = format!("{} {}", peer.pid, peer.command);
+        let since = duration_text(peer.for_ms);
+        let code = code_name(peer.code);
+        match (self.doing, peer.tid) {
+            (Doing::Waits, 0) => {
+                format!("waits {since} for any thread of {party}: code {code}{of}")
+            }
+            (Doing::Waits, tid) => {
+                format!("waits {since} for {party}, thread {tid}: code {code}{of}")
+            }
+            _ => {
+                let kind = if peer.is_oneway {
+                    "one-way call"
+                } else {
+                    "call"
+                };
+                format!("handles, for {since}, a {kind} of {party}: code {code}{of}")
+            }
+        }
+    }
+}
+
+impl Sample {
+    /// Leaves only what `word` is in; marks, those of the processes that are left.
+    pub fn filter(&mut self, word: &str) {
+        self.processes.retain(|row| row.matches(word));
+        self.services.retain(|row| row.matches(word));
+        let kept: std::collections::HashSet<u32> =
+            self.processes.iter().map(|row| row.pid).collect();
+        self.marks.retain(|mark| kept.contains(&mark.pid));
+    }
+
+    /// The process that is named by its pid or its command.
+    pub fn process(&self, wanted: &str) -> Option<&ProcessRow> {
+        let pid = wanted.parse::<u32>().ok();
+        self.processes
+            .iter()
+            .find(|row| Some(row.pid) == pid || row.command == wanted)
+    }
+
+    pub fn service(&self, wanted: &str) -> Option<&ServiceRow> {
+        let exact = self.services.iter().find(|row| row.name == wanted);
+        exact.or_else(|| self.services.iter().find(|row| row.name.contains(wanted)))
+    }
+}

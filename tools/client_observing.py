@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tests of `anybinder top` and `anybinder graph`."""
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import termios
+from xml.etree import ElementTree
+
+from client_bench import AIDL, PATIENCE_S, PEER, TOP, Skipped, case, contains, equal
+
+
+def waiting_call(bench, sleep_ms):
+    """A client that waits for the service."""
+    return bench.start(f"{bench.programs}/anybinder", "call", "--aidl", AIDL, PEER,
+                       "maxConcurrent", str(sleep_ms))
+
+
+@case
+def graph_of_calls(bench):
+    client = waiting_call(bench, 20000)
+
+    def waits():
+        return [edge for edge in bench.json("graph")["edges"] if edge["waiting"]]
+
+    bench.wait_for(waits)
+    edge = waits()[0]
+    graph = bench.json("graph")
+    service = next(one for one in graph["processes"] if PEER in one["services"])
+    equal((edge["to"], edge["services"]), (service["pid"], [PEER]))
+    code = bench.code("maxConcurrent")
+    equal((edge["waiting"][0]["code"], edge["waiting"][0]["service"]), (code, PEER))
+    assert all("manager" not in one["services"] for one in graph["processes"]), graph
+    contains(bench.run("graph"), f"-> {service['pid']} client-tests ({PEER})", "waits",
+             f"code {code} of {PEER}")
+    contains(bench.run("graph", "--manager"), "(manager)")
+    dot = bench.run("graph", "--format", "dot")
+    contains(dot, "digraph", f"p{edge['from']} -> p{edge['to']}", "color=red")
+    svg = os.path.join(bench.scratch, "graph.svg")
+    bench.run("graph", "--output", svg)
+    boxes = [one.get("data-pid") for one in ElementTree.parse(svg).iter() if one.get("data-pid")]
+    assert {str(edge["from"]), str(edge["to"])} <= set(boxes), boxes
+    page = bench.run("graph", "--format", "html", "--only", PEER)
+    contains(page, "Content-Security-Policy", "const data = {", f'data-pid="{edge["to"]}"')
+    assert "http://" not in page.replace("http://www.w3.org/2000/svg", ""), "a link"
+    equal(bench.json("graph", "--only", "no such word")["processes"], [])
+    bench.stop(client)
+
+
+@case
+def graph_with_rates(bench):
+    loop = bench.start(f"{bench.programs}/anybinder", "ping", PEER, "--count", "1000000")
+    found = {}
+
+    def is_measured():
+        found.update(bench.json("graph", "--for", "1"))
+        return any(edge["rate"] for edge in found["edges"])
+
+    bench.wait_for(is_measured)
+    edge = next(edge for edge in found["edges"] if edge["rate"])
+    equal(edge["services"], [PEER])
+    equal((found["no_rates"], edge["rate"]["errors_per_s"]), (None, 0))
+    times = edge["rate"]["latency"]
+    assert edge["rate"]["calls_per_s"] > 1 and 0 < times["p50_us"] <= times["p99_us"], edge
+    contains(bench.run("graph", "--for", "1"), "rates and latencies of 1.", " calls/s, p50 ")
+    contains(bench.run("graph", "--for", "1", "--format", "dot"), 'label="rates and',
+             " calls/s, p50 ")
+    contains(bench.run("graph", "--for", "1", "--format", "svg"), "/s ")
+    contains(bench.run("graph", "--for", "1", "--format", "html"), '"calls_per_s":',
+             '"notes":["rates and')
+    bench.stop(loop)
+    equal(bench.json("graph")["measured_s"], None)
+    bench.run("graph", "--for", "0", status=2)
+
+
+@case
+def top_of_processes(bench):
+    client = waiting_call(bench, 20000)
+    found = {}
+
+    def hangs():
+        found.update(bench.json("top", "--interval-ms", "300", "--hanging-ms", "100"))
+        return any(mark["mark"] == "HANGING" for mark in found["marks"])
+
+    bench.wait_for(hangs)
+    row = next(one for one in found["processes"] if "HANGING" in one["marks"])
+    service = next(one for one in found["processes"] if PEER in one["services"])
+    doing = next(one for one in row["activities"] if one["doing"] == "waits")
+    equal((doing["with"]["pid"], doing["with"]["service"], doing["with"]["code"]),
+          (service["pid"], PEER, bench.code("maxConcurrent")))
+    assert service["busy"] >= 1 and service["buffer_size"] > 1 << 19, service
+    handled = {(one["with"]["pid"], one["tid"]) for one in service["activities"]
+               if one["doing"] == "handles"}
+    assert (row["pid"], doing["with"]["tid"]) in handled, service
+    only = bench.run("top", "--once", "--interval-ms", "50", "--hanging-ms", "1", "--filter",
+                     str(row["pid"]))
+    lines = only.splitlines()
+    equal([line.split()[0] for line in lines[:2]], ["PID", str(row["pid"])])
+    contains(only, f"HANGING {row['pid']} anybinder: thread", "waits", PEER)
+    assert max(map(len, lines)) <= 80, only
+    inside = bench.run("top", "--once", "--process", str(service["pid"]))
+    contains(inside, f"service {PEER}", f"a call of {row['pid']} anybinder: code", "waits for work")
+    contains(bench.run("top", "--once", "--process", "no such", status=1), "No process no such")
+    contains(bench.run("top", "--once", "--service", "no such", status=6), "No service is")
+    contains(bench.run("top", status=2), "no terminal", "--once")
+    bench.stop(client)
+
+
+@case
+def top_counts_calls(bench):
+    loop = bench.start(f"{bench.programs}/anybinder", "ping", PEER, "--count", "1000000")
+
+    def rate(name, key):
+        rows = bench.json("top", "--interval-ms", "300")["processes"]
+        return next((row[key] for row in rows if name in row["services"]), 0)
+
+    bench.wait_for(lambda: rate(PEER, "received_per_s") > 10)
+    bench.stop(loop)
+    bench.wait_for(lambda: rate(PEER, "received_per_s") == 0)
+
+
+@case
+def top_has_latencies(bench):
+    loop = bench.start(f"{bench.programs}/anybinder", "ping", PEER, "--count", "1000000")
+    found = {}
+
+    def is_measured():
+        found.update(bench.json("top", "--interval-ms", "500", "--service", PEER))
+        return found["services"][0]["methods"]
+
+    bench.wait_for(is_measured)
+    service = found["services"][0]
+    ping = service["methods"][0]
+    equal((ping["code"], ping["is_oneway"], found["no_latencies"]), (0x5f504e47, False, None))
+    assert service["calls_per_s"] > 0 and service["errors_per_s"] == 0, service
+    times = service["latency"]
+    assert 0 < times["p50_us"] <= times["p99_us"] <= times["max_us"] < 60e6, times
+    caller = service["callers"][0]
+    equal((caller["command"], caller["has_handle"]), ("anybinder", True))
+    assert caller["calls_per_s"] > 0, caller
+    process = bench.json("top", "--process", str(caller["pid"]))["processes"][0]
+    assert process["made"]["p50_us"] > 0 and process["served"] is None, process
+    text = bench.run("top", "--once", "--service", PEER)
+    contains(text, "_PNG", f"{caller['pid']} anybinder")
+    assert max(map(len, text.splitlines())) <= 80, text
+    contains(bench.run("top", "--once", "--view", "services"), "SERVICE", PEER[-20:])
+    bench.stop(loop)
+
+
+@case
+def top_without_events(bench):
+    """The events are hidden, in a mount namespace."""
+    hide = f"mount --bind /dev/null {bench.mount}/binder_logs/events"
+    if bench.kernel:
+        hide = "; ".join(f"[ ! -d {one} ] || mount -t tmpfs none {one}"
+                         for one in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"])
+    if os.geteuid():
+        raise Skipped("not root")
+    words = ["unshare", "--mount", "sh", "-c", f'{hide}; exec "$@"', "sh"]
+    top = [f"{bench.programs}/anybinder", "top", "--once", "--view", "services"]
+    done = subprocess.run([*words, *top], capture_output=True, text=True, check=False,
+                          timeout=PATIENCE_S)
+    equal(done.returncode, 0)
+    equal([line.startswith("no latencies: ") for line in done.stdout.splitlines()].count(True), 1)
+    contains(done.stdout, PEER[-20:])
+
+
+@case
+def top_marks_a_circle(bench):
+    flag = os.path.join(bench.scratch, "flag")
+    names = ["test.circle.one", "test.circle.two"]
+    script = f"{TOP}/tests/servicemanager/circle_service.py"
+    services = [bench.start("python3", script, f"{bench.mount}/binder", name, other, flag)
+                for name, other in zip(names, reversed(names))]
+    for name in names:
+        bench.run("wait", name)
+    clients = [bench.start(f"{bench.programs}/anybinder", "call", name, "1") for name in names]
+    pids = sorted(service.pid for service in services)
+
+    def handled():
+        rows = bench.json("top", "--interval-ms", "50")
+        equal([mark for mark in rows["marks"] if mark["mark"] == "CIRCLE"], [])
+        return sum(row["busy"] for row in rows["processes"] if row["pid"] in pids) == 2
+
+    bench.wait_for(handled)
+    with open(flag, "w", encoding="utf-8"):
+        pass
+
+    def circles():
+        marks = bench.json("top", "--interval-ms", "50")["marks"]
+        return [mark for mark in marks if mark["mark"] == "CIRCLE"]
+
+    bench.wait_for(circles)
+    equal(sorted(mark["pid"] for mark in circles()), pids)
+    equal(bench.json("graph")["cycles"], [pids])
+    contains(bench.run("graph"), f"in a circle: {pids[0]} -> {pids[1]}")
+    for process in clients + services:
+        bench.stop(process)
+
+
+def marked(bench, name):
+    """The pids that top marks so."""
+    marks = bench.json("top", "--interval-ms", "300", "--hanging-ms", "100")["marks"]
+    return [mark["pid"] for mark in marks if mark["mark"] == name]
+
+
+@case
+def top_marks_no_thread(bench):
+    service = bench.serve("test.few", threads=1)
+    assert service.pid not in marked(bench, "NO THREAD")
+    clients = [bench.start(f"{bench.programs}/anybinder", "call", "--aidl", AIDL, "test.few",
+                           "maxConcurrent", "60000") for _ in range(5)]
+    bench.wait_for(lambda: service.pid in marked(bench, "NO THREAD"))
+    for process in clients + [service]:
+        bench.stop(process)
+
+
+@case
+def top_marks_no_space(bench):
+    """One-way calls that are handled one by one fill their half of the buffer."""
+    service = bench.serve("test.full")
+    large = os.path.join(bench.scratch, "large")
+    with open(large, "wb") as file:
+        file.truncate(101_000)
+    assert service.pid not in marked(bench, "NO SPACE")
+    for _ in range(5):
+        bench.run("call", "test.full", str(bench.code("postSlowly")), "i32", "60000", "bytes",
+                  f"@{large}", "--oneway")
+    equal(marked(bench, "NO SPACE"), [service.pid])
+    bench.stop(service)
+
+
+@case
+def many_processes(bench):
+    """Processes that have the device open, and do nothing."""
+    count = 100 if bench.kernel else 1000
+    code = ("import os, sys, time\nfor _ in range(int(sys.argv[2])):\n"
+            "    if not os.fork():\n        os.open(sys.argv[1], os.O_RDWR)\n"
+            "        os.write(1, b'open\\n')\n        time.sleep(9999)\n        os._exit(0)\n"
+            "time.sleep(9999)")
+    group = subprocess.Popen([sys.executable, "-c", code, f"{bench.mount}/binder", str(count)],
+                             stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        for _ in range(count):
+            equal(group.stdout.readline(), "open\n")
+        lines = bench.run("top", "--once", "--sort", "pid").splitlines()
+        assert len(lines) > count and PEER in bench.run("top", "--once", "--view", "services")
+        assert len(bench.run("graph").splitlines()) > count
+    finally:
+        os.killpg(group.pid, signal.SIGKILL)
+        group.communicate()
+
+
+class Terminal:
+    """A terminal of 80 columns, by tmux."""
+    count = 0
+
+    def __init__(self, bench, command):
+        if not shutil.which("tmux"):
+            raise Skipped("no tmux")
+        try:
+            for end in os.openpty():
+                os.close(end)
+        except OSError as err:
+            raise Skipped(f"no terminal can be made: {err}") from err
+        # A server takes a while to end.
+        Terminal.count += 1
+        self.socket = os.path.join(bench.scratch, f"tmux{Terminal.count}")
+        self.run("new-session", "-d", "-x", "80", "-y", "24", command)
+
+    def run(self, *words):
+        done = subprocess.run(["tmux", "-S", self.socket, *words], capture_output=True, text=True,
+                              timeout=PATIENCE_S, check=True)
+        return done.stdout
+
+    def screen(self):
+        return self.run("capture-pane", "-p")
+
+    def shows(self, bench, *parts):
+        """Waits until all parts are on the screen."""
+        try:
+            bench.wait_for(lambda: all(part in self.screen() for part in parts))
+        except AssertionError as err:
+            raise AssertionError(f"no {parts} on the screen:\n{self.screen()}") from err
+
+    def keys(self, *keys):
+        self.run("send-keys", *keys)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.run("kill-server")
+
+
+@case
+def top_on_a_terminal(bench):
+    command = f"{bench.programs}/anybinder top --interval-ms 200; echo ended $?; exec cat"
+    with Terminal(bench, command) as terminal:
+        def shows(*parts):
+            terminal.shows(bench, *parts)
+
+        shows("client-tests", "anybinder top:", "SERVED", "q quit")
+        terminal.keys("/", "servicema", "Enter")
+        bench.wait_for(lambda: "client-tests" not in terminal.screen())
+        terminal.keys("Enter")
+        shows("service manager", "thread ")
+        terminal.keys("Escape", "s")
+        shows("by latency")
+        terminal.keys("Tab")
+        shows("SERVICE ", "manager")
+        terminal.keys("Enter")
+        shows("METHOD", "CALLER")
+        terminal.keys("q")
+        # The terminal is as before.
+        shows("ended 0")
+        assert "q quit" not in terminal.screen(), terminal.screen()
+        terminal.keys("echoed", "Enter")
+        bench.wait_for(lambda: terminal.screen().count("echoed") == 2)
+
+
+@case
+def top_looks_into_what_is_named(bench):
+    command = f"{bench.programs}/anybinder top --service {PEER}; echo ended $?; exec cat"
+    with Terminal(bench, command) as terminal:
+        terminal.shows(bench, "METHOD")
+        terminal.keys("q")
+
+
+@case
+def top_ends_with_its_terminal(bench):
+    """A session that hangs up: no signal needs to arrive."""
+    try:
+        own, other = os.openpty()
+    except OSError as err:
+        raise Skipped(f"no terminal can be made: {err}") from err
+    # It does not draw on a terminal without a size.
+    termios.tcsetwinsize(own, (24, 80))
+    top = subprocess.Popen([f"{bench.programs}/anybinder", "top"], stdin=other, stdout=other,
+                           stderr=other, start_new_session=True)
+    os.close(other)
+    try:
+        shown = b""
+        # Blanks are not drawn, the cursor goes past them.
+        while b"quit" not in shown:
+            assert select.select([own], [], [], PATIENCE_S)[0], shown
+            shown += os.read(own, 4096)
+        os.close(own)
+        top.wait(PATIENCE_S)
+    finally:
+        top.kill()
+        top.wait()
+
+
+@case
+def top_restores_the_terminal(bench):
+    """At a signal and a panic."""
+    pid_file = os.path.join(bench.scratch, "top.pid")
+    for end in [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, "panic"]:
+        variable = "ANYBINDER_TEST_PANIC=1" if end == "panic" else ""
+        command = (f"sh -c 'echo $$ >{pid_file}; {variable} exec {bench.programs}/anybinder top'; "
+                   "echo ended; stty -a | grep -c -- ' -echo '; exec cat")
+        with Terminal(bench, command) as terminal:
+            if end != "panic":
+                terminal.shows(bench, "q quit")
+                with open(pid_file, encoding="utf-8") as file:
+                    os.kill(int(file.read()), end)
+            terminal.shows(bench, "ended\n0\n")
+            assert "q quit" not in terminal.screen(), terminal.screen()
