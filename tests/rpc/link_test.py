@@ -372,6 +372,28 @@ def test_accessor(world):
         assert code == 0 and peer.INTERFACE in text, text
 
 
+def test_only_an_accessor(world):
+    """What only an accessor leads to can be called by who knows accessors, and by no others."""
+    jobs = [world.server.echo(NAME), world.export(), world.link("--accessor=only")]
+    client = world.client.peer()
+    assert client.find(NAME) is None and client.union(NAME) == 1
+    client.close()
+    code, text = world.client.run("list")
+    assert code == 0 and f"android.os.IAccessor/{NAME} over {world.tls}" in text, text
+    for words in (["ping", NAME], ["call", NAME, str(BYTES), "i32", "8"],
+                  ["call", NAME, str(ECHO), "i32", "1", "null", "s16", "text"]):
+        code, text = world.client.run(*words)
+        assert code == 0 and f"over {world.tls}" in text, text
+    assert "8 bytes" in world.client.run("call", NAME, str(BYTES), "i32", "8")[1]
+    code, text = world.client.run("call", NAME, str(ECHO), "file", "/dev/null")
+    assert code and "cannot be sent to a service that only an accessor" in text, text
+    code, text = world.client.run("watch", NAME, "--count", "1")
+    assert code == 0 and f"present" in text and f"android.os.IAccessor/{NAME}" in text, text
+    end(*reversed(jobs))
+    code, text = world.client.run("ping", NAME)
+    assert code == 6, text
+
+
 def test_lost_cable(world):
     if not world.has_cable:
         return "no network namespaces"
@@ -543,8 +565,9 @@ def test_peers_that_lie(world):
     listener.close()
 
 
-def main():
-    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
+def main(names):
+    """Runs the tests among these names."""
+    tests = [(name, test) for name, test in names.items() if name.startswith("test_")]
     wanted = os.environ.get("TEST")
     passed = failed = skipped = 0
     with World() as world:
@@ -573,4 +596,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(globals()))

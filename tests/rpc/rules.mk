@@ -3,11 +3,14 @@
 # Services on other machines: export and link between two network namespaces. Its unit tests run
 # with `tools`.
 #
-#   rpc        two machines, what crosses and what does not, losses, liars
-#   rpc:every  the liars cut what they say at every byte
-TESTS += rpc
+#   rpc:machines  two machines, what crosses and what does not, losses, liars
+#   rpc:gateway   links with `.aidl` files: objects inside parcelables, nulls, files
+#   rpc:every     the liars cut what they say at every byte
+TESTS += rpc:machines rpc:gateway
 LONG_TESTS += rpc:every
 rpc.needs := all
-rpc.run = timeout 300 $(PYTHON) tests/rpc/link_test.py $(BIN)/anybinder
+rpc.machines.run = timeout 300 $(PYTHON) tests/rpc/link_test.py $(BIN)/anybinder
+rpc.gateway.needs := $(CLIENT_TESTS)
+rpc.gateway.run = timeout 300 $(PYTHON) tests/rpc/gateway_test.py $(BIN)/anybinder $(CLIENT_TESTS)
 rpc.every.run = EVERY_BYTE=1 TEST=test_peers_that_lie timeout 900 \
 	$(PYTHON) tests/rpc/link_test.py $(BIN)/anybinder

@@ -8,6 +8,7 @@ mod callback;
 mod cases;
 mod files;
 mod fixture;
+mod gateway;
 mod peer;
 mod runner;
 
@@ -71,6 +72,15 @@ enum Role {
         #[arg(long)]
         name: String,
     },
+    /// Be a client of a service on another machine
+    #[command(hide = true)]
+    Gateway {
+        #[arg(long)]
+        name: String,
+        /// Files cross, too
+        #[arg(long)]
+        files: bool,
+    },
     /// Be one client of many
     #[command(hide = true)]
     Mix {
@@ -123,6 +133,9 @@ fn play(mount: &Path, role: Role) -> Verdict {
         Role::Manage(which) => Ok(peer::manage(&path(&which.device))?),
         Role::WhoManages(which) => who_manages(&device(&which.device)),
         Role::WhoAmI { name } => who_am_i(mount, &name),
+        Role::Gateway { name, files } => {
+            gateway::run(&Fixture::open(mount, "far", 4)?, &name, files)
+        }
         Role::Mix { name, seed } => one_of_many(mount, &name, seed),
     }
 }

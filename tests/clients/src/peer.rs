@@ -53,6 +53,25 @@ fn sleep_ms(ms: i32) {
     std::thread::sleep(Duration::from_millis(ms.max(0) as u64));
 }
 
+fn copy_of(record: &Record) -> BinderResult<Record> {
+    let file = record
+        .file
+        .as_ref()
+        .map(ParcelFileDescriptor::try_clone)
+        .transpose()?;
+    Ok(Record {
+        id: record.id,
+        big: record.big,
+        ratio: record.ratio,
+        flag: record.flag,
+        name: record.name.clone(),
+        blob: record.blob.clone(),
+        words: record.words.clone(),
+        object: record.object.clone(),
+        file,
+    })
+}
+
 impl Interface for Peer {
     fn dump(&self, writer: &mut dyn std::io::Write, args: &[String]) -> rsbinder::Result<()> {
         writeln!(writer, "peer {} {}", std::process::id(), args.join(","))?;
@@ -164,22 +183,19 @@ impl IPeer for Peer {
     }
 
     fn echoRecord(&self, record: &Record) -> BinderResult<Record> {
-        let file = record
-            .file
-            .as_ref()
-            .map(ParcelFileDescriptor::try_clone)
-            .transpose()?;
-        Ok(Record {
-            id: record.id,
-            big: record.big,
-            ratio: record.ratio,
-            flag: record.flag,
-            name: record.name.clone(),
-            blob: record.blob.clone(),
-            words: record.words.clone(),
-            object: record.object.clone(),
-            file,
-        })
+        copy_of(record)
+    }
+
+    fn copyRecord(&self, from: &Record, to: &mut Record) -> BinderResult<()> {
+        *to = copy_of(from)?;
+        Ok(())
+    }
+
+    fn echoCallbacks(
+        &self,
+        callbacks: Option<&[Option<Strong<dyn ICallback>>]>,
+    ) -> BinderResult<Option<Vec<Option<Strong<dyn ICallback>>>>> {
+        Ok(callbacks.map(<[_]>::to_vec))
     }
 
     fn readFile(&self, file: &ParcelFileDescriptor) -> BinderResult<String> {

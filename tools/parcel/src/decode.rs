@@ -17,6 +17,8 @@ pub struct Decoder<'a> {
     /// Where the parcelable ends that is being read.
     end: usize,
     library: Option<&'a Library>,
+    /// The format is that of RPC Binder, in which objects differ.
+    pub is_rpc: bool,
 }
 
 /// An array of bytes as text.
@@ -40,6 +42,7 @@ impl<'a> Decoder<'a> {
             position: 0,
             end: data.len(),
             library,
+            is_rpc: false,
         }
     }
 
@@ -122,6 +125,9 @@ impl<'a> Decoder<'a> {
     fn object(&mut self, with_stability: bool) -> Outcome {
         let at = self.position;
         let kind = self.word()?;
+        if self.is_rpc {
+            return self.rpc_object(kind, with_stability);
+        }
         self.take(4)?;
         let number = self.long()?;
         self.take(OBJECT_SIZE - 16)?;
@@ -135,6 +141,20 @@ impl<'a> Decoder<'a> {
             TYPE_FD => Ok(json!({ "fd": number as u32 })),
             _ => Err(format!("there is no object at byte {at}")),
         }
+    }
+
+    /// An object behind its first word, which says whether a binder is not null.
+    fn rpc_object(&mut self, kind: u32, is_binder: bool) -> Outcome {
+        let number = match (is_binder, kind) {
+            (true, 0) => 0,
+            (true, _) => self.long()?,
+            (false, _) => return Ok(json!({ "file": self.word()? })),
+        };
+        self.word()?;
+        Ok(match number {
+            0 => Value::Null,
+            _ => json!({ "address": format!("{number:#x}") }),
+        })
     }
 
     fn file(&mut self) -> Outcome {
@@ -248,6 +268,7 @@ impl<'a> Decoder<'a> {
         let value = match (found, self.library) {
             (Some(entry), Some(library)) => {
                 let mut inner = Decoder::new(bytes, Some(library));
+                inner.is_rpc = self.is_rpc;
                 inner.parcelable(&entry, 0)?
             }
             _ => hex(bytes),

@@ -27,6 +27,8 @@ pub enum Object {
 pub struct Parcel {
     pub data: Vec<u8>,
     pub objects: Vec<(usize, Object)>,
+    /// The format is that of RPC Binder, in which objects differ.
+    pub is_rpc: bool,
 }
 
 impl Parcel {
@@ -64,6 +66,9 @@ impl Parcel {
 
     /// A binder that is null, and its stability.
     pub fn null_binder(&mut self) {
+        if self.is_rpc {
+            return self.data.extend_from_slice(&[0; 8]);
+        }
         self.word(TYPE_BINDER);
         self.data.resize(self.data.len() + OBJECT_SIZE - 4, 0);
         self.word(0);

@@ -5,12 +5,14 @@
 //! * `types`: what a value is on the wire; `words`: the types and values of a command line
 //! * `aidl`: the types and methods in `.aidl` files
 //! * `encode`, `decode`, `status`: between JSON and parcels
+//! * `shape`: where objects and sizes are in the parcels of a method
 //!
 //! Nothing here talks to a driver: a parcel names services and files, and the caller puts objects
 //! in their places.
 pub mod aidl;
 pub mod decode;
 pub mod encode;
+pub mod shape;
 pub mod status;
 pub mod types;
 pub mod words;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a value is on the wire. The first names are those of the command line and of `.aidl`.
 use crate::aidl::library::Entry;
-use std::rc::Rc;
+use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 pub enum Kind {
@@ -31,7 +31,7 @@ pub enum Kind {
     RawFile,
     Holder,
     /// A parcelable, union or enum.
-    Declared(Rc<Entry>),
+    Declared(Arc<Entry>),
 }
 
 /// A kind, and the arrays around it.

@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_is_too_large_is_refused() {
-        let bridge = Bridge::new(8);
+        let bridge = Bridge::new(8, None);
         let mut from = Parcel::new();
         words::write(&mut from, &[7; 12]).unwrap();
         let copied = copy(&bridge, &mut from, 0, &mut Parcel::new());

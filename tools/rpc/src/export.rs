@@ -5,15 +5,17 @@
 //! which is how the other machines learn of a death, and the server listens again when it is back.
 use crate::access::{Access, Rules};
 use crate::address::Address;
+use crate::gateway::Gateway;
 use crate::notice::notice;
-use crate::relay::Bridge;
+use crate::relay::{descriptor_of, Bridge};
 use crate::tls::Credentials;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use rsbinder::hub::ServiceManager;
-use rsbinder::rpc::{PeerIdentity, RpcServer};
+use rsbinder::rpc::{FileDescriptorTransportMode, PeerIdentity, RpcServer};
 use rsbinder::{DeathRecipient, Endpoint, SIBinder, WIBinder};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -35,6 +37,8 @@ pub struct Options {
     pub threads: u32,
     pub connections: usize,
     pub max_size: usize,
+    /// Directories of `.aidl` files, and files.
+    pub aidl: Vec<PathBuf>,
     /// How long a peer may take to set up a connection, and to take or answer a call.
     pub patience: Option<Duration>,
 }
@@ -97,6 +101,10 @@ fn bind(options: &Options) -> Result<Arc<RpcServer>> {
             // Whom the rules let in is checked for each connection.
             let mode = std::fs::Permissions::from_mode(0o666);
             std::fs::set_permissions(path, mode).doing(doing)?;
+            // Without types, files cannot be told from numbers.
+            if !options.aidl.is_empty() {
+                server.set_supported_fd_modes(&[FileDescriptorTransportMode::Unix]);
+            }
             Ok(server)
         }
         Endpoint::Vsock { cid, port } => RpcServer::setup_vsock_server(*cid, *port).doing(doing),
@@ -145,6 +153,11 @@ fn serve(manager: &ServiceManager, options: &Options, bridge: &Arc<Bridge>) -> R
         if service.link_to_death_arc(&mourner).is_err() {
             return Ok(name.clone());
         }
+        if let Some(gateway) = bridge.gateway() {
+            let descriptor = descriptor_of(&service);
+            let descriptor = descriptor.doing(|| format!("asking {name} for its interface"))?;
+            gateway.check(name, &descriptor)?;
+        }
         let access = Access {
             name: name.clone(),
             rules: rules.clone(),
@@ -183,13 +196,13 @@ impl Options {
         if self.listen.is_tls() {
             self.credentials.server(self.anyone)?;
         }
-        Ok(())
+        Gateway::open(&self.aidl).map(|_| ())
     }
 }
 
 /// Exports until that fails.
 pub fn run(manager: &ServiceManager, options: &Options) -> Result<std::convert::Infallible> {
-    let bridge = Bridge::new(options.max_size);
+    let bridge = Bridge::new(options.max_size, Gateway::open(&options.aidl)?);
     loop {
         let dead = serve(manager, options, &bridge)?;
         eprintln!("anybinder: the service {dead} died; its sessions are ended.");

@@ -8,6 +8,7 @@
 //!
 //! * `words`: the bytes of a parcel, and the objects in them
 //! * `copy`: what a parcel of one side becomes on the other
+//! * `gateway`: the same by the types of `.aidl` files, where parcels do not say enough
 //! * `relay`: the object that stands for another one
 //! * `address`, `tls`, `access`: where the other machine is, who it is, and what it may call
 //! * `notice`: what is said about peers
@@ -17,6 +18,7 @@ pub mod accessor;
 pub mod address;
 pub mod copy;
 pub mod export;
+pub mod gateway;
 pub mod link;
 pub mod notice;
 pub mod relay;

@@ -7,14 +7,17 @@
 use crate::accessor;
 use crate::address::Address;
 use crate::export::WIRE_VERSION;
+use crate::gateway::Gateway;
 use crate::relay::{descriptor_of, Bridge};
 use crate::tls::Credentials;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use rsbinder::hub::ServiceManager;
-use rsbinder::rpc::{rustls::ClientConfig, RpcClientConfig, RpcSession};
+use rsbinder::rpc::rustls::ClientConfig;
+use rsbinder::rpc::{FileDescriptorTransportMode, RpcClientConfig, RpcSession};
 use rsbinder::{
     DeathRecipient, Endpoint, ExceptionCode, ProcessState, SIBinder, StatusCode, WIBinder,
 };
+use std::path::PathBuf;
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -32,19 +35,31 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// The exit status of a process whose link was lost or could not be made: another one may succeed.
 const STATUS_LOST: i32 = 75;
 
+/// Whether clients that know accessors get one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accessor {
+    None,
+    /// And the others a relay.
+    Beside,
+    /// And the others nothing.
+    Only,
+}
+
 pub struct Options {
     pub name: String,
     pub address: Address,
     /// The name in the server's certificate; the host of the address if not given.
     pub server_name: Option<String>,
     pub credentials: Credentials,
-    pub accessor: bool,
+    pub accessor: Accessor,
     pub once: bool,
     /// The error that ends the link for good is a JSON document.
     pub json: bool,
     /// How many calls may run at the same time.
     pub threads: u32,
     pub max_size: usize,
+    /// Directories of `.aidl` files, and files.
+    pub aidl: Vec<PathBuf>,
     /// How long the other machine may take for a step of connecting, and to answer a call.
     pub patience: Option<Duration>,
 }
@@ -74,9 +89,26 @@ fn lost(what: impl Into<String>) -> Error {
     Error::new(what).of(Kind::CallFailed)
 }
 
+/// Connects; files can be sent if the other end takes some.
 fn connect(options: &Options, tls: Option<Arc<ClientConfig>>) -> Result<RpcSession> {
+    if let (Endpoint::Unix(_), false) = (&options.address.endpoint, options.aidl.is_empty()) {
+        // An end that takes none closes the connections.
+        if let Ok(session) = connect_with(options, None, true) {
+            if session.get_root().is_ok() {
+                return Ok(session);
+            }
+        }
+    }
+    connect_with(options, tls, false)
+}
+
+fn connect_with(
+    options: &Options,
+    tls: Option<Arc<ClientConfig>>,
+    sends_files: bool,
+) -> Result<RpcSession> {
     let address = &options.address;
-    let config = match (&address.endpoint, tls) {
+    let mut config = match (&address.endpoint, tls) {
         (Endpoint::Tls { host, port }, Some(tls)) => {
             let name = options.server_name.as_deref().unwrap_or(host);
             RpcClientConfig::tls(host, *port, name, tls, WIRE_VERSION)
@@ -85,7 +117,10 @@ fn connect(options: &Options, tls: Option<Arc<ClientConfig>>) -> Result<RpcSessi
         (Endpoint::Vsock { cid, port }, _) => RpcClientConfig::vsock(*cid, *port, WIRE_VERSION),
         _ => return Err(Error::new(format!("{address} is no address."))),
     };
-    let mut config = config
+    if sends_files {
+        config = config.fd_mode(FileDescriptorTransportMode::Unix);
+    }
+    config = config
         .outgoing_connections(options.threads)
         // The first tells at once when the link is lost; the other machine calls back on all.
         .incoming_connections(options.threads.min(2));
@@ -164,17 +199,22 @@ fn work(options: &Options, manager: &ServiceManager) -> Result<()> {
     if let Ok(context) = ProcessState::as_self().context_object() {
         let _ = context.link_to_death_arc(&manager_watch);
     }
-    let bridge = Bridge::new(options.max_size);
+    let bridge = Bridge::new(options.max_size, Gateway::open(&options.aidl)?);
     let relay = bridge
         .publish(&service, None)
         .doing(|| "making a relay".to_string())?;
     let descriptor = relay.descriptor().to_string();
-    if options.accessor {
+    if let Some(gateway) = bridge.gateway() {
+        gateway.check(&options.name, &descriptor)?;
+    }
+    if options.accessor != Accessor::None {
         let accessor = accessor::new(&options.name, relay.clone(), options.threads)?;
         let name = format!("{}{}", accessor::PREFIX, options.name);
         register(manager, &name, accessor)?;
     }
-    register(manager, &options.name, relay)?;
+    if options.accessor != Accessor::Only {
+        register(manager, &options.name, relay)?;
+    }
     println!(
         "{} ({descriptor}) linked to {}, wire version {}",
         options.name,
@@ -251,6 +291,7 @@ pub fn run(options: &Options, open: &dyn Fn(u32) -> Result<Arc<ServiceManager>>)
     if options.address.is_tls() {
         options.credentials.client()?;
     }
+    Gateway::open(&options.aidl)?;
     let mut wait = FIRST_WAIT;
     loop {
         let start = Instant::now();

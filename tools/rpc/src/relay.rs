@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The object that stands for an object of the other side.
 use crate::access::Access;
-use crate::copy::{copy, reason};
+use crate::gateway::{copy_by_types, copy_untyped, Gateway, Part, Refusal};
 use crate::notice::notice;
 use crate::words;
+use anybinder_parcel::shape::{Interface, Method, Shape};
 use rsbinder::observe::{self, TransactionObserver, TxnContext};
 use rsbinder::rpc::RpcProxy;
 use rsbinder::{
-    calling_caller, Caller, DeathRecipient, IBinder, Parcel, SIBinder, Stability, StatusCode,
-    Transactable, TransactionCode, WIBinder, EXTENSION_TRANSACTION, FIRST_CALL_TRANSACTION,
-    FLAG_ONEWAY, INTERFACE_TRANSACTION, LAST_CALL_TRANSACTION, PING_TRANSACTION,
+    calling_caller, Caller, DeathRecipient, ExceptionCode, IBinder, Parcel, SIBinder, Stability,
+    Status, StatusCode, Transactable, TransactionCode, WIBinder, EXTENSION_TRANSACTION,
+    FIRST_CALL_TRANSACTION, FLAG_ONEWAY, INTERFACE_TRANSACTION, LAST_CALL_TRANSACTION,
+    PING_TRANSACTION,
 };
 use std::any::Any;
 use std::cell::Cell;
@@ -61,6 +63,8 @@ struct Pair {
 pub struct Bridge {
     /// How many bytes of data a call or reply may have.
     pub max_size: usize,
+    /// The types of methods, where they are known.
+    gateway: Option<Gateway>,
     /// By the address of the original, so that it has the same relay whenever it crosses: an
     /// interface may compare objects.
     relays: Mutex<Table>,
@@ -87,12 +91,17 @@ fn note(relays: &mut Table, target: &SIBinder, relay: &SIBinder) {
 }
 
 impl Bridge {
-    pub fn new(max_size: usize) -> Arc<Bridge> {
+    pub fn new(max_size: usize, gateway: Option<Gateway>) -> Arc<Bridge> {
         observe::set_observer(Some(Arc::new(OnewayObserver)));
         Arc::new(Bridge {
             max_size,
+            gateway,
             relays: Mutex::new((HashMap::new(), FIRST_SWEEP)),
         })
+    }
+
+    pub fn gateway(&self) -> Option<&Gateway> {
+        self.gateway.as_ref()
     }
 
     /// The relay of an object.
@@ -159,6 +168,8 @@ pub struct Relay {
     bridge: Arc<Bridge>,
     target: SIBinder,
     descriptor: OnceLock<String>,
+    /// Its methods, if a `.aidl` file declares them.
+    interface: OnceLock<Option<Arc<Interface>>>,
     access: Option<Access>,
 }
 
@@ -179,6 +190,7 @@ impl Relay {
             bridge: bridge.clone(),
             target,
             descriptor: OnceLock::new(),
+            interface: OnceLock::new(),
             access,
         }))
     }
@@ -196,14 +208,51 @@ impl Relay {
         }
     }
 
-    /// Says why a parcel does not cross.
-    fn refuse(&self, what: &str, code: TransactionCode, status: StatusCode) -> StatusCode {
+    /// A method with its types, if they are known.
+    fn method(&self, code: TransactionCode) -> Option<(&Interface, &Method)> {
+        let gateway = self.bridge.gateway.as_ref()?;
+        let find = || gateway.interface(self.descriptor());
+        let interface = self.interface.get_or_init(find).as_deref()?;
+        Some((interface, interface.methods.get(&code)?))
+    }
+
+    /// Copies a call or a reply to the other side.
+    fn copy(
+        &self,
+        known: Option<(&Interface, Part, &[Shape])>,
+        from: (&mut Parcel, usize),
+        to: &mut Parcel,
+    ) -> std::result::Result<(), Refusal> {
+        match known {
+            Some(known) => copy_by_types(&self.bridge, known, from, to),
+            None => copy_untyped(&self.bridge, from, to),
+        }
+    }
+
+    /// Says why a parcel does not cross, to the caller as well if the method is known: its reply
+    /// begins with an exception.
+    fn refuse(
+        &self,
+        what: &str,
+        code: TransactionCode,
+        why: &Refusal,
+        reply: &mut Parcel,
+    ) -> Result<()> {
         let descriptor = self.descriptor();
-        let why = reason(status);
-        notice(&format!(
-            "A {what} of {descriptor}, code {code}, is refused: {why}."
-        ));
-        status
+        let method = self.method(code).map(|(_, method)| method.name.as_str());
+        let method = method.map_or(format!("code {code}"), |name| format!("method {name}"));
+        let text = format!(
+            "A {what} of {descriptor}, {method}, is refused: {}.",
+            why.why
+        );
+        notice(&text);
+        match self.method(code) {
+            Some(_) if reply.data_position() == 0 => reply.write(&Status::from((
+                ExceptionCode::UnsupportedOperation,
+                text.as_str(),
+            ))),
+            _ => Err(why.status),
+        }
     }
 
     /// Makes a call of the interface.
@@ -222,13 +271,18 @@ impl Relay {
             Some(proxy) => proxy.build_request(self.descriptor())?,
             None => remote.prepare_transact(true)?,
         };
-        copy(&self.bridge, from, start, &mut request)
-            .map_err(|status| self.refuse("call", code, status))?;
+        let method = self.method(code);
+        let known = method.map(|(interface, method)| (interface, Part::Call, &*method.request));
+        if let Err(why) = self.copy(known, (from, start), &mut request) {
+            return self.refuse("call", code, &why, reply);
+        }
         let flags = if is_oneway { FLAG_ONEWAY } else { 0 };
         let answer = remote.submit_transact(code, &request, flags)?;
         if let (Some(mut answer), false) = (answer, is_oneway) {
-            copy(&self.bridge, &mut answer, 0, reply)
-                .map_err(|status| self.refuse("reply", code, status))?;
+            let known = method.map(|(interface, method)| (interface, Part::Reply, &*method.reply));
+            if let Err(why) = self.copy(known, (&mut answer, 0), reply) {
+                return self.refuse("reply", code, &why, reply);
+            }
         }
         Ok(())
     }

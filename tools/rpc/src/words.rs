@@ -5,7 +5,7 @@
 //! list of them, and RPC Binder sends one from wire version 2 (Android 16) on. rsbinder checks that
 //! list whenever an object is read, so the objects are found by trying to read one wherever the
 //! bytes look like one.
-use rsbinder::{Parcel, SIBinder, StatusCode};
+use rsbinder::{Parcel, ParcelFileDescriptor, SIBinder, StatusCode};
 
 type Result<T> = std::result::Result<T, StatusCode>;
 
@@ -81,6 +81,11 @@ pub fn word(bytes: &[u8], offset: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*four))
 }
 
+/// Whether a binder is that of the service manager.
+pub fn is_manager(binder: &SIBinder) -> bool {
+    binder.as_proxy().is_some_and(|it| it.handle() == 0)
+}
+
 /// Reads a binder at a position of a parcel of the driver. None if no object is there.
 ///
 /// The object is consumed whether or not it is in the driver's list, the word behind it only if it
@@ -117,7 +122,6 @@ fn kernel_objects(parcel: &mut Parcel, bytes: &[u8], start: usize) -> Result<Vec
             // Weak references, memory of hwbinder, the format of another Android level.
             _ => return Err(StatusCode::BadType),
         };
-        let is_manager = |binder: &SIBinder| binder.as_proxy().is_some_and(|it| it.handle() == 0);
         if binder.as_ref().is_some_and(is_manager) {
             return Err(StatusCode::PermissionDenied);
         }
@@ -147,6 +151,15 @@ fn has_positions(parcel: &mut Parcel) -> Result<bool> {
     Ok(outcome.is_err() && parcel.data_position() == end + 4)
 }
 
+/// Whether a file is at a position of a parcel of RPC Binder: words that say that it is not null,
+/// that it has no second one, that it is a file, and its number.
+fn has_file(parcel: &mut Parcel, bytes: &[u8], start: usize, at: usize) -> bool {
+    let is_likely =
+        [Some(1), Some(0), Some(1)] == [0, 4, 8].map(|word_at| word(bytes, at + word_at));
+    parcel.set_data_position(start + at);
+    is_likely && parcel.allow_fds() && parcel.read::<ParcelFileDescriptor>().is_ok()
+}
+
 /// The binders in a parcel of RPC Binder: none before wire version 2, which does not say where they
 /// are.
 fn rpc_objects(parcel: &mut Parcel, bytes: &[u8], start: usize) -> Result<Vec<Object>> {
@@ -164,6 +177,9 @@ fn rpc_objects(parcel: &mut Parcel, bytes: &[u8], start: usize) -> Result<Vec<Ob
     while at < bytes.len() {
         let position = at;
         at += 4;
+        if has_file(parcel, bytes, start, position) {
+            return Err(StatusCode::FdsNotAllowed);
+        }
         if !is_likely(position) {
             continue;
         }

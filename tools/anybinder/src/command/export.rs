@@ -36,6 +36,11 @@ pub struct Common {
     #[arg(long, value_name = "BYTES", default_value_t = 1_040_384)]
     pub max_size: usize,
 
+    /// Directory of .aidl files (or one such file): parcels cross by the types of their methods, so
+    /// that objects inside parcelables, nulls and, over unix://, files do; needed at both ends
+    #[arg(long, value_name = "DIR")]
+    pub aidl: Vec<PathBuf>,
+
     /// How long the other machine may take to connect and to answer a call, in seconds, before the
     /// link counts as lost; 0 for as long as it wants
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
@@ -116,6 +121,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         threads: common.threads,
         connections: arguments.max_connections as usize,
         max_size: common.max_size,
+        aidl: common.aidl.clone(),
         patience: common.patience(),
     };
     options.check()?;

@@ -7,6 +7,7 @@ use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::status;
+use anybinder_rpc::relay::descriptor_of;
 use rsbinder::SIBinder;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -90,7 +91,8 @@ fn print(one: &Interface) {
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let service = device::find(&context.mount, &arguments.device.device, &arguments.name)?;
-    let descriptor = service.descriptor().to_string();
+    let descriptor = descriptor_of(&service)
+        .map_err(|err| device::call_error(&format!("{} does not answer", arguments.name), err))?;
     let methods = match arguments.aidl.is_empty() {
         true => None,
         false => {

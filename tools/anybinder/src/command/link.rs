@@ -6,9 +6,17 @@ use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
 use anybinder_rpc::access::Fingerprint;
 use anybinder_rpc::address::Address;
-use anybinder_rpc::link::{self, Options};
+use anybinder_rpc::link::{self, Accessor, Options};
 use anybinder_rpc::tls::parse_pin;
 use std::process::ExitCode;
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Which {
+    /// The others get a relay
+    Beside,
+    /// The others get nothing
+    Only,
+}
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -28,9 +36,11 @@ pub struct Arguments {
     #[arg(long, value_name = "HOST")]
     server_name: Option<String>,
 
-    /// Give clients of Android 16 and newer an accessor: they connect by themselves
-    #[arg(long)]
-    accessor: bool,
+    /// Give clients of Android 16 and newer an accessor: they connect by themselves; with =only,
+    /// the others find no service
+    #[arg(long, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true,
+        default_missing_value = "beside")]
+    accessor: Option<Which>,
 
     /// End when the link is lost or cannot be made, instead of connecting again
     #[arg(long)]
@@ -51,11 +61,16 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         address: arguments.address.clone(),
         server_name: arguments.server_name.clone(),
         credentials: common.credentials(arguments.pin.clone()),
-        accessor: arguments.accessor,
+        accessor: match arguments.accessor {
+            None => Accessor::None,
+            Some(Which::Beside) => Accessor::Beside,
+            Some(Which::Only) => Accessor::Only,
+        },
         once: arguments.once,
         json: context.json,
         threads: common.threads,
         max_size: common.max_size,
+        aidl: common.aidl.clone(),
         patience: common.patience(),
     };
     let status = link::run(&options, &|threads| {

@@ -45,8 +45,13 @@ fn foreign_services(foreign: &Foreign) -> Result<Vec<(String, i32)>> {
 
 /// The services that a service manager knows, by name.
 pub fn services(manager: &ServiceManager) -> Result<Vec<Service>> {
-    let known = match device::foreign(manager) {
-        Some(foreign) => foreign_services(&foreign)?,
+    services_of(manager, device::foreign(manager).as_ref())
+}
+
+/// The same, where it is known whether the service manager is one of an older level.
+pub fn services_of(manager: &ServiceManager, foreign: Option<&Foreign>) -> Result<Vec<Service>> {
+    let known = match foreign {
+        Some(foreign) => foreign_services(foreign)?,
         None => manager
             .try_get_service_debug_info()
             .map_err(|status| refusal(&status))?
@@ -66,21 +71,25 @@ pub fn services(manager: &ServiceManager) -> Result<Vec<Service>> {
     Ok(services)
 }
 
+/// A line for each service.
+pub fn table(services: &[Service]) -> String {
+    let head = format!("{:>7}  {:<16} SERVICE\n", "PID", "COMMAND");
+    let lines = services.iter().map(|service| {
+        format!(
+            "{:>7}  {:<16} {}{}\n",
+            service.place.pid,
+            service.command,
+            service.name,
+            service.place.suffix()
+        )
+    });
+    head + &lines.collect::<String>()
+}
+
 pub fn run(context: &Context, option: &DeviceOption) -> Result<ExitCode> {
     device::open(&context.mount, &option.device, 0)?;
     let manager = device::service_manager(&context.mount, &option.device)?;
     let services = services(&manager)?;
-    context.show(&services, |services| {
-        println!("{:>7}  {:<16} SERVICE", "PID", "COMMAND");
-        for service in services {
-            println!(
-                "{:>7}  {:<16} {}{}",
-                service.place.pid,
-                service.command,
-                service.name,
-                service.place.suffix()
-            );
-        }
-    });
+    context.show(&services, |services| print!("{}", table(services)));
     Ok(ExitCode::SUCCESS)
 }

@@ -79,6 +79,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let why = serve(&Options {
         devices,
         policy: options.policy.clone(),
+        contexts: options.contexts.clone(),
         has_android_uids: options.android_uids,
         allow_replacing_others: options.allow_replacing_others,
         per_user: options.max_per_user.unwrap_or(DEFAULT_PER_USER),

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 const MAX_FILES: usize = 200_000;
 const MAX_DEPTH: usize = 64;
@@ -21,14 +21,14 @@ pub struct Entry {
     pub name: String,
     pub declaration: Declaration,
     package: String,
-    imports: Rc<Vec<String>>,
+    imports: Arc<Vec<String>>,
 }
 
 #[derive(Default)]
 pub struct Library {
     /// The files by the names before `.aidl`.
     files: HashMap<String, Vec<PathBuf>>,
-    entries: RefCell<HashMap<String, Rc<Entry>>>,
+    entries: RefCell<HashMap<String, Arc<Entry>>>,
     /// What is wrong with the files that could not be read.
     broken: RefCell<Vec<String>>,
     references: Cell<usize>,
@@ -100,7 +100,7 @@ impl Library {
     }
 
     /// The declaration with a full name.
-    pub fn find(&self, name: &str) -> Option<Rc<Entry>> {
+    pub fn find(&self, name: &str) -> Option<Arc<Entry>> {
         let found = || self.entries.borrow().get(name).cloned();
         found().or_else(|| {
             for part in name.split('.') {
@@ -126,7 +126,7 @@ impl Library {
             self.broken.borrow_mut().push(text);
             syntax::File::default()
         });
-        let imports = Rc::new(file.imports);
+        let imports = Arc::new(file.imports);
         for declaration in file.declarations {
             self.insert(&file.package, &file.package, &imports, declaration);
         }
@@ -142,10 +142,10 @@ impl Library {
             package: String::new(),
             imports,
         };
-        self.entries.borrow_mut().insert(key, Rc::new(mark));
+        self.entries.borrow_mut().insert(key, Arc::new(mark));
     }
 
-    fn insert(&self, scope: &str, package: &str, imports: &Rc<Vec<String>>, one: Declaration) {
+    fn insert(&self, scope: &str, package: &str, imports: &Arc<Vec<String>>, one: Declaration) {
         let name = match scope {
             "" => one.name.clone(),
             _ => format!("{scope}.{}", one.name),
@@ -164,13 +164,13 @@ impl Library {
             .get(&name)
             .is_some_and(|known| !matches!(known.declaration.body, Body::Opaque));
         if !is_known {
-            entries.insert(name, Rc::new(entry));
+            entries.insert(name, Arc::new(entry));
         }
     }
 
     /// What a name means inside a declaration: a type in it or around it, an import, a type of the
     /// same package, or a full name.
-    pub fn resolve(&self, within: &Entry, name: &str) -> Option<Rc<Entry>> {
+    pub fn resolve(&self, within: &Entry, name: &str) -> Option<Arc<Entry>> {
         let mut scope = within.name.as_str();
         while scope.len() > within.package.len() {
             if let Some(found) = self.find(&format!("{scope}.{name}")) {

@@ -53,4 +53,8 @@ interface IPeer {
     /** Sleeps and returns the highest number of callers inside at once. */
     int maxConcurrent(int sleep_ms);
     void exitNow(int code);
+
+    /** An array of objects, some of them null. */
+    @nullable ICallback[] echoCallbacks(in @nullable ICallback[] callbacks);
+    void copyRecord(in Record from, out Record to);
 }

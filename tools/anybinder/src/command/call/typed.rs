@@ -2,6 +2,7 @@
 //! A call by `.aidl` files: the method's name, its arguments and its reply have their types.
 use super::{exception_error, name_files, usage, Arguments, Call};
 use anybinder_client::device;
+use anybinder_client::raw::is_rpc;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_parcel::aidl::library::{Called, Entry};
@@ -11,11 +12,12 @@ use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{Encoder, Parcel};
 use anybinder_parcel::status;
 use anybinder_parcel::types::{Kind as ValueKind, Type};
+use anybinder_rpc::relay::descriptor_of;
 use rsbinder::SIBinder;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::process::ExitCode;
-use std::rc::Rc;
+use std::sync::Arc;
 
 #[derive(Serialize)]
 struct Answer {
@@ -35,7 +37,7 @@ pub fn open(roots: &[std::path::PathBuf]) -> Result<Library> {
 }
 
 /// The declaration of an interface.
-pub fn interface(library: &Library, name: &str, descriptor: &str) -> Result<Rc<Entry>> {
+pub fn interface(library: &Library, name: &str, descriptor: &str) -> Result<Arc<Entry>> {
     let found = library.find(name);
     let broken = library.broken();
     let Some(entry) = found else {
@@ -110,9 +112,17 @@ pub fn signature(called: &Called) -> String {
 }
 
 /// Writes the arguments of a method.
-fn write(library: &Library, entry: &Entry, called: &Called, words: &[String]) -> Result<Parcel> {
+fn write(
+    library: &Library,
+    entry: &Entry,
+    called: &Called,
+    (words, is_rpc): (&[String], bool),
+) -> Result<Parcel> {
     let mut encoder = Encoder {
-        parcel: Parcel::default(),
+        parcel: Parcel {
+            is_rpc,
+            ..Parcel::default()
+        },
         library: Some(library),
     };
     let mut rest = words.iter();
@@ -149,9 +159,10 @@ fn read(
     library: &Library,
     entry: &Entry,
     called: &Called,
-    data: &[u8],
+    (data, is_rpc): (&[u8], bool),
 ) -> std::result::Result<std::result::Result<Answer, status::Exception>, String> {
     let mut decoder = Decoder::new(data, Some(library));
+    decoder.is_rpc = is_rpc;
     if let Some(exception) = status::read(&mut decoder)? {
         return Ok(Err(exception));
     }
@@ -185,10 +196,11 @@ fn print(answer: &Answer, is_void: bool) {
 }
 
 /// The interface of the service, by the name that the service or the command line gives.
-fn declaration(library: &Library, arguments: &Arguments, service: &SIBinder) -> Result<Rc<Entry>> {
-    let descriptor = service.descriptor();
-    let name = arguments.interface.as_deref().unwrap_or(descriptor);
-    interface(library, name, descriptor)
+fn declaration(library: &Library, arguments: &Arguments, service: &SIBinder) -> Result<Arc<Entry>> {
+    let descriptor = descriptor_of(service)
+        .map_err(|err| device::call_error(&format!("{} does not answer", arguments.name), err))?;
+    let name = arguments.interface.as_deref().unwrap_or(&descriptor);
+    interface(library, name, &descriptor)
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
@@ -197,7 +209,8 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let service = device::find(&context.mount, &arguments.device.device, name)?;
     let entry = declaration(&library, arguments, &service)?;
     let called = method(&library, &entry, &arguments.method)?;
-    let parcel = write(&library, &entry, &called, &arguments.arguments)?;
+    let is_rpc = is_rpc(&service);
+    let parcel = write(&library, &entry, &called, (&arguments.arguments, is_rpc))?;
     let is_oneway = arguments.oneway || called.method.is_oneway;
     let call = Call {
         service,
@@ -212,7 +225,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
             result: Value::Null,
             out: Map::new(),
         },
-        false => match read(&library, &entry, &called, &reply.data) {
+        false => match read(&library, &entry, &called, (&reply.data, is_rpc)) {
             Ok(Ok(answer)) => answer,
             Ok(Err(exception)) => return Err(exception_error(name, &exception)),
             Err(err) => {

@@ -2,6 +2,7 @@
 //! A call without `.aidl` files: typed words go out, and words of 32 bits or `--reply` come in.
 use super::{exception_error, name_files, usage, Arguments, Call};
 use anybinder_client::device;
+use anybinder_client::raw::is_rpc;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_parcel::decode::Decoder;
@@ -69,9 +70,12 @@ fn word_error(error: words::Error) -> Error {
     made.of(Kind::Usage)
 }
 
-fn write_arguments(arguments: &[String]) -> Result<Parcel> {
+fn write_arguments(arguments: &[String], is_rpc: bool) -> Result<Parcel> {
     let mut encoder = Encoder {
-        parcel: Parcel::default(),
+        parcel: Parcel {
+            is_rpc,
+            ..Parcel::default()
+        },
         library: None,
     };
     words::write(&mut encoder, arguments).map_err(word_error)?;
@@ -101,8 +105,9 @@ fn print_raw(reply: &RawReply) {
 }
 
 /// Reads a reply by its types.
-fn decode(name: &str, data: &[u8], parts: &[Part]) -> Result<Decoded> {
+fn decode(name: &str, (data, is_rpc): (&[u8], bool), parts: &[Part]) -> Result<Decoded> {
     let mut decoder = Decoder::new(data, None);
+    decoder.is_rpc = is_rpc;
     let mut values = Vec::new();
     let bad = |err: String| {
         Error::with_advice(
@@ -142,7 +147,8 @@ fn print_decoded(decoded: &Decoded) {
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let code = code_of(&arguments.method)?;
-    let parcel = write_arguments(&arguments.arguments)?;
+    // Bad arguments are said before the service is looked for.
+    write_arguments(&arguments.arguments, false)?;
     let parts = match &arguments.reply {
         Some(_) if arguments.oneway => {
             return Err(usage(
@@ -154,6 +160,8 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     };
     let name = &arguments.name;
     let service = device::find(&context.mount, &arguments.device.device, name)?;
+    let is_rpc = is_rpc(&service);
+    let parcel = write_arguments(&arguments.arguments, is_rpc)?;
     let call = Call {
         service,
         code,
@@ -166,7 +174,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     };
     let reply = call.send(context, arguments)?;
     if let Some(parts) = parts {
-        context.show(&decode(name, &reply.data, &parts)?, print_decoded);
+        context.show(&decode(name, (&reply.data, is_rpc), &parts)?, print_decoded);
         return Ok(ExitCode::SUCCESS);
     }
     let words = reply.data.chunks_exact(4);
@@ -195,8 +203,8 @@ mod tests {
 
     #[test]
     fn a_type_without_value_is_refused() {
-        assert!(write_arguments(&["i32".to_string()]).is_err());
-        assert!(write_arguments(&["i32", "x"].map(String::from)).is_err());
+        assert!(write_arguments(&["i32".to_string()], false).is_err());
+        assert!(write_arguments(&["i32", "x"].map(String::from), false).is_err());
     }
 
     #[test]

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Links with `--aidl`: objects inside parcelables and arrays, nulls, and files if they can cross.
+
+  gateway_test.py ANYBINDER CLIENT-TESTS    the programs; TEST=NAME runs one test
+
+The machines are those of link_test.py; the service and its clients are those of tests/clients,
+which are built on rsbinder and do not ask for accessors.
+"""
+import os
+import random
+import struct
+import subprocess
+import sys
+
+import link_test
+import peer
+from link_test import end, until
+
+CLIENTS = os.path.abspath(sys.argv[2])
+AIDL = str(peer.TOP / "tests/clients/aidl")
+NAME = "anybinder.test.IPeer/far"
+INTERFACE = "anybinder.test.IPeer"
+ADD, ECHO_RECORD = 1, 19
+CUTS = 4
+
+
+def serve(world):
+    return world.server.start([CLIENTS, "--mount", f"{world.server.directory}/mount", "serve",
+                               "--name", NAME, "--max-threads", "8"])
+
+
+def linked(world, *options, listen=None):
+    """A service, its export and a link, all with types."""
+    return [serve(world),
+            world.export("--aidl", AIDL, names=(NAME,), listen=listen),
+            world.link("--aidl", AIDL, *options, name=NAME, address=listen)]
+
+
+def client(world, *options):
+    words = [CLIENTS, "--mount", f"{world.client.directory}/mount", "gateway", "--name", NAME]
+    done = subprocess.run([*world.client.enter, *words, *options], text=True, timeout=120,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_over_tls(world):
+    """Everything but files, which are refused with a sentence."""
+    jobs = linked(world)
+    client(world)
+    assert "a file crosses only" in jobs[-1].log.read_text()
+    end(*reversed(jobs))
+
+
+def test_over_a_unix_socket(world):
+    """Files, too."""
+    jobs = linked(world, listen=f"unix://{world.path('files.socket')}")
+    client(world, "--files")
+    # The first client's objects are released: another one is served, too.
+    client(world, "--files")
+    end(*reversed(jobs))
+
+
+def test_by_an_accessor(world):
+    """A call by its types, over a socket of its own."""
+    jobs = linked(world, "--accessor=only")
+    for words, wanted in ((["add", "3", "4"], "7"), (["echo", "hello"], '"hello"'),
+                          (["held"], "null")):
+        code, text = world.client.run("call", NAME, *words, "--aidl", AIDL)
+        assert code == 0 and wanted in text.splitlines(), text
+    code, text = world.client.run("call", NAME, "echoCallbacks", "[null, null]", "--aidl", AIDL)
+    assert code == 0 and "[null,null]" in text.splitlines(), text
+    end(*reversed(jobs))
+
+
+def test_one_end_has_types(world):
+    """Without them at both ends, a null inside a parcelable is read wrongly; the rest works."""
+    jobs = [serve(world), world.export(names=(NAME,)),
+            world.link("--aidl", AIDL, name=NAME)]
+    words = [CLIENTS, "--mount", f"{world.client.directory}/mount", "gateway", "--name", NAME]
+    done = subprocess.run([*world.client.enter, *words], text=True, timeout=120,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    assert done.returncode != 0 and "NotEnoughData" in done.stdout, done.stdout
+    end(*reversed(jobs))
+    # A unix socket whose other end takes no files.
+    address = f"unix://{world.path('plain.socket')}"
+    jobs = [serve(world), world.export(names=(NAME,), listen=address),
+            world.link("--aidl", AIDL, name=NAME, address=address)]
+    code, text = world.client.run("call", NAME, "add", "--aidl", AIDL, "3", "4")
+    assert code == 0 and "7" in text.splitlines(), text
+    end(*reversed(jobs))
+
+
+def test_files_that_do_not_declare_the_interface(world):
+    job = serve(world)
+    other = str(peer.TOP / "examples/aidl")
+    until(lambda: world.server.run("ping", NAME)[0] == 0)
+    rules = world.path("rules")
+    words = [*world.own("server"), "--allow", rules]
+    export = world.export(names=(NAME,))
+    code, text = world.client.run(*world.link_words("--aidl", other, name=NAME))
+    assert code not in (0, 7) and "No .aidl file declares anybinder.test.IPeer" in text, text
+    end(export)
+    code, text = world.server.run("export", NAME, "--listen", world.tls, *words, "--aidl", other)
+    assert code and "No .aidl file declares anybinder.test.IPeer" in text, text
+    for option in ("/nowhere", world.path("rules") + "/x"):
+        code, text = world.server.run("export", NAME, "--listen", world.tls, *words, "--aidl",
+                                      option)
+        assert code and "The .aidl files cannot be used" in text, text
+    end(job)
+
+
+def record_with_object():
+    """The arguments of echoRecord, and where the object is."""
+    start = struct.pack("<iqdi", 7, -8, 0.5, 1)
+    name = struct.pack("<i", 6) + "a name".encode("utf-16-le") + bytes(4)
+    blob = struct.pack("<i", 5) + bytes(8)
+    words = struct.pack("<ii", 1, 1) + "x".encode("utf-16-le") + bytes(2)
+    before = start + name + blob + words
+    fields = before + peer.binder(0x5000) + struct.pack("<i", 0)
+    return struct.pack("<2i", 1, len(fields) + 4) + fields, 8 + len(before)
+
+
+def test_parcels_that_lie(world):
+    """Cut everywhere and with words that are wrong, an argument ends its own call at most."""
+    jobs = linked(world)
+    one = world.client.peer()
+    far = one.find(NAME)
+    header = peer.header(INTERFACE)
+    whole, at = record_with_object()
+    reply, objects = one.transact(far, ECHO_RECORD, header + whole, [len(header) + at])
+    assert len(objects) == 1 and struct.unpack_from("<i", reply)[0] == 0
+    numbers = random.Random(3)
+    lies = [(whole[:size], [at] if size >= at + 24 else []) for size in range(0, len(whole), CUTS)]
+    for _ in range(100):
+        place = numbers.randrange(len(whole) // 4) * 4
+        if not at <= place < at + 24:
+            word = numbers.choice([b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", bytes(4),
+                                   numbers.randbytes(4)])
+            lies.append((whole[:place] + word + whole[place + 4:], [at]))
+    for lie, places in lies:
+        try:
+            one.transact(far, ECHO_RECORD, header + lie, [len(header) + where for where in places])
+        except peer.Failed:
+            pass
+        assert jobs[-1].poll() is None and jobs[-2].poll() is None
+    reply, _ = one.transact(far, ADD, header + struct.pack("<2i", 3, 4))
+    assert struct.unpack("<2i", reply) == (0, 7)
+    one.close()
+    end(*reversed(jobs))
+
+
+if __name__ == "__main__":
+    sys.exit(link_test.main(globals()))

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parcels that cross by their types, as `.aidl` files declare them.
+//!
+//! A parcel does not say where its parcelables begin and end, or that a word 0 is a binder that is
+//! null. With the types of the method these places are known: objects are written anew wherever
+//! they are, and the sizes in front of parcelables are corrected. The result is planned as a whole
+//! before the first byte is written, so that a parcel that cannot cross leaves nothing behind.
+use crate::copy::copy;
+use crate::relay::Bridge;
+use crate::words::{self, is_manager};
+use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_parcel::aidl::Library;
+use anybinder_parcel::encode::MAX_DEPTH;
+use anybinder_parcel::shape::{Interface, Members, Shape};
+use rsbinder::{Parcel, ParcelFileDescriptor, SIBinder, StatusCode};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Exceptions with a block of data in front: notes of Java services.
+const HAS_NOTED_APP_OPS: u32 = -127i32 as u32;
+const HAS_REPLY_HEADER: u32 = -128i32 as u32;
+
+/// The lengths of a binder and of a `ParcelFileDescriptor`, and those of nulls.
+const KERNEL_BINDER: usize = 28;
+const KERNEL_FILE: usize = 32;
+const RPC_OBJECT: usize = 16;
+const RPC_NULL_BINDER: usize = 8;
+
+/// The interfaces that are known.
+pub struct Gateway {
+    library: Mutex<Library>,
+    interfaces: Mutex<HashMap<String, Arc<Interface>>>,
+}
+
+impl Gateway {
+    /// Finds the `.aidl` files; None if no directory is given.
+    pub fn open(roots: &[PathBuf]) -> Result<Option<Gateway>> {
+        if roots.is_empty() {
+            return Ok(None);
+        }
+        let library = Library::open(roots).map_err(|err| {
+            Error::with_advice(
+                format!("The .aidl files cannot be used: {err}."),
+                "Give --aidl a directory with .aidl files.",
+            )
+            .of(Kind::Usage)
+        })?;
+        Ok(Some(Gateway {
+            library: Mutex::new(library),
+            interfaces: Mutex::new(HashMap::new()),
+        }))
+    }
+
+    /// The interface with a descriptor, if a file declares it. Names that peers invent are not
+    /// kept.
+    pub fn interface(&self, descriptor: &str) -> Option<Arc<Interface>> {
+        let known = || {
+            self.interfaces
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        if let Some(found) = known().get(descriptor) {
+            return Some(found.clone());
+        }
+        let library = self.library.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = Arc::new(Interface::find(&library, descriptor)?);
+        known().insert(descriptor.to_string(), made.clone());
+        Some(made)
+    }
+
+    /// Fails if the interface of a service is not declared; says which methods cross without types.
+    pub fn check(&self, service: &str, descriptor: &str) -> Result<()> {
+        let Some(interface) = self.interface(descriptor) else {
+            let library = self.library.lock().unwrap_or_else(PoisonError::into_inner);
+            let broken = library.broken();
+            let advice = match broken.is_empty() {
+                true => "Give --aidl the directory where it is declared.".to_string(),
+                false => broken.join("\n  "),
+            };
+            return Err(Error::with_advice(
+                format!("No .aidl file declares {descriptor}, the interface of {service}."),
+                advice,
+            ));
+        };
+        for why in &interface.unknown {
+            eprintln!("anybinder: Without types crosses {why}.");
+        }
+        Ok(())
+    }
+}
+
+/// Why a parcel does not cross.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub status: StatusCode,
+    /// A clause.
+    pub why: String,
+}
+
+type Outcome<T> = std::result::Result<T, Refusal>;
+
+fn refusal<T>(status: StatusCode, why: impl Into<String>) -> Outcome<T> {
+    let why = why.into();
+    Err(Refusal { status, why })
+}
+
+/// An object that is written anew.
+enum Object {
+    Binder(Option<SIBinder>),
+    File(ParcelFileDescriptor),
+}
+
+/// What a parcel becomes.
+struct Plan<'a> {
+    bridge: &'a Arc<Bridge>,
+    interface: &'a Interface,
+    from: &'a mut Parcel,
+    /// What `from` has from `start` on.
+    bytes: Vec<u8>,
+    start: usize,
+    at: usize,
+    /// Where the parcelable ends that is being read.
+    end: usize,
+    to_rpc: bool,
+    allows_files: bool,
+    /// With zeros where objects will be.
+    made: Vec<u8>,
+    objects: Vec<(usize, usize, Object)>,
+}
+
+impl Plan<'_> {
+    fn too_short<T>(&self) -> Outcome<T> {
+        let name = &self.interface.name;
+        refusal(
+            StatusCode::NotEnoughData,
+            format!(
+                "at byte {} it does not fit {name} in the .aidl files",
+                self.at
+            ),
+        )
+    }
+
+    fn plain(&mut self, size: usize) -> Outcome<()> {
+        if size > self.end - self.at {
+            return self.too_short();
+        }
+        let taken = &self.bytes[self.at..self.at + size];
+        self.made.extend_from_slice(taken);
+        self.at += size;
+        Ok(())
+    }
+
+    fn peek(&self) -> Outcome<u32> {
+        match words::word(&self.bytes[..self.end], self.at) {
+            Some(word) => Ok(word),
+            None => self.too_short(),
+        }
+    }
+
+    fn word(&mut self) -> Outcome<u32> {
+        let word = self.peek()?;
+        self.plain(4)?;
+        Ok(word)
+    }
+
+    /// Bytes whose types are not known: those of a newer version, for example.
+    fn opaque(&mut self, size: usize) -> Outcome<()> {
+        if size > self.end - self.at {
+            return self.too_short();
+        }
+        let part = self.bytes[self.at..self.at + size].to_vec();
+        let found = words::objects(self.from, &part, self.start + self.at);
+        match found.as_deref() {
+            Ok([]) => self.plain(size),
+            _ => refusal(
+                StatusCode::InvalidOperation,
+                "it has an object where the .aidl files declare nothing",
+            ),
+        }
+    }
+
+    /// A count of things of at least `size` bytes; 0 for null.
+    fn count(&mut self, size: usize) -> Outcome<usize> {
+        let count = match self.word()? {
+            u32::MAX => 0,
+            count => count as usize,
+        };
+        match count.saturating_mul(size) <= self.end - self.at {
+            true => Ok(count),
+            false => self.too_short(),
+        }
+    }
+
+    fn put(&mut self, object: Object, size: usize) {
+        self.objects.push((self.made.len(), size, object));
+        self.made.resize(self.made.len() + size, 0);
+    }
+
+    /// Goes on behind what was read from the parcel itself.
+    fn skip_read(&mut self) -> Outcome<()> {
+        let at = self.from.data_position().saturating_sub(self.start);
+        if at > self.end {
+            return self.too_short();
+        }
+        self.at = at;
+        Ok(())
+    }
+
+    fn binder(&mut self) -> Outcome<()> {
+        self.from.set_data_position(self.start + self.at);
+        let Ok(binder) = self.from.read::<Option<SIBinder>>() else {
+            return refusal(
+                StatusCode::BadType,
+                format!("there is no binder that can cross at byte {}", self.at),
+            );
+        };
+        self.skip_read()?;
+        if binder.as_ref().is_some_and(is_manager) {
+            return refusal(
+                StatusCode::PermissionDenied,
+                "the service manager cannot cross a link",
+            );
+        }
+        let size = match (&binder, self.to_rpc) {
+            (None, true) => RPC_NULL_BINDER,
+            (Some(_), true) => RPC_OBJECT,
+            (_, false) => KERNEL_BINDER,
+        };
+        self.put(Object::Binder(binder), size);
+        Ok(())
+    }
+
+    fn file(&mut self) -> Outcome<()> {
+        if self.peek()? == 0 {
+            return self.plain(4);
+        }
+        if !self.allows_files {
+            return refusal(
+                StatusCode::FdsNotAllowed,
+                "a file crosses only a link over unix:// with --aidl at both ends",
+            );
+        }
+        self.from.set_data_position(self.start + self.at);
+        let Ok(file) = self.from.read::<ParcelFileDescriptor>() else {
+            return refusal(
+                StatusCode::BadType,
+                format!("there is no file at byte {}", self.at),
+            );
+        };
+        self.skip_read()?;
+        let size = if self.to_rpc { RPC_OBJECT } else { KERNEL_FILE };
+        self.put(Object::File(file), size);
+        Ok(())
+    }
+
+    fn holder(&mut self) -> Outcome<()> {
+        if self.word()? == 0 {
+            return Ok(());
+        }
+        // The stability.
+        self.word()?;
+        let size = self.count(1)?;
+        self.opaque(size)
+    }
+
+    fn all_members(&mut self, shapes: &[Shape], depth: usize) -> Outcome<()> {
+        let (from, made_from) = (self.at, self.made.len());
+        let size = self.word()? as usize;
+        if size < 4 || !size.is_multiple_of(4) || size > self.end - from {
+            self.at = from;
+            return self.too_short();
+        }
+        let outer_end = std::mem::replace(&mut self.end, from + size);
+        self.values(shapes, depth)?;
+        // A newer sender has more members.
+        self.opaque(self.end - self.at)?;
+        self.end = outer_end;
+        let size = (self.made.len() - made_from) as u32;
+        self.made[made_from..made_from + 4].copy_from_slice(&size.to_le_bytes());
+        Ok(())
+    }
+
+    fn declared(&mut self, number: usize, depth: usize) -> Outcome<()> {
+        if self.word()? == 0 {
+            return Ok(());
+        }
+        let interface = self.interface;
+        match &interface.bodies[number] {
+            Members::All(shapes) => self.all_members(shapes, depth),
+            Members::One(shapes) => {
+                let at = self.at;
+                match shapes.get(self.word()? as usize) {
+                    Some(shape) => self.value(shape, depth),
+                    None => {
+                        self.at = at;
+                        self.too_short()
+                    }
+                }
+            }
+        }
+    }
+
+    fn value(&mut self, shape: &Shape, depth: usize) -> Outcome<()> {
+        if depth > MAX_DEPTH {
+            return refusal(
+                StatusCode::BadValue,
+                format!("its values are nested deeper than {MAX_DEPTH}"),
+            );
+        }
+        match shape {
+            Shape::Plain(size) => self.plain(*size),
+            Shape::Packed => {
+                let count = self.count(1)?;
+                self.plain(count.next_multiple_of(4))
+            }
+            Shape::String8 | Shape::String16 => {
+                let unit = if *shape == Shape::String8 { 1 } else { 2 };
+                match self.word()? {
+                    u32::MAX => Ok(()),
+                    length => self.plain(((length as usize + 1) * unit).next_multiple_of(4)),
+                }
+            }
+            Shape::Array(element) => {
+                let count = self.count(4)?;
+                if let Shape::Plain(size) = **element {
+                    return self.plain(count.saturating_mul(size));
+                }
+                (0..count).try_for_each(|_| self.value(element, depth + 1))
+            }
+            Shape::Binder => self.binder(),
+            Shape::File => self.file(),
+            Shape::RawFile => refusal(
+                StatusCode::FdsNotAllowed,
+                "a FileDescriptor cannot cross a link, a ParcelFileDescriptor can",
+            ),
+            Shape::Holder => self.holder(),
+            Shape::Declared(number) => self.declared(*number, depth + 1),
+        }
+    }
+
+    /// Values one after the other; an older sender has fewer.
+    fn values(&mut self, shapes: &[Shape], depth: usize) -> Outcome<()> {
+        for shape in shapes {
+            if self.at == self.end {
+                break;
+            }
+            self.value(shape, depth)?;
+        }
+        Ok(())
+    }
+
+    /// The exception of a reply; whether there was none.
+    fn exception(&mut self) -> Outcome<bool> {
+        let mut code = self.word()?;
+        let block = |plan: &mut Self| -> Outcome<()> {
+            let size = plan.word()? as usize;
+            plan.plain(size.saturating_sub(4))
+        };
+        if code == HAS_NOTED_APP_OPS {
+            block(self)?;
+            code = self.word()?;
+        }
+        if code == HAS_REPLY_HEADER {
+            block(self)?;
+            code = 0;
+        }
+        Ok(code == 0)
+    }
+
+    /// Writes what was planned.
+    fn write(self, to: &mut Parcel) -> std::result::Result<(), StatusCode> {
+        let base = to.data_position();
+        let mut done = 0;
+        for (at, size, object) in self.objects {
+            words::write(to, &self.made[done..at])?;
+            match &object {
+                Object::Binder(Some(binder)) => self.bridge.write(binder, to)?,
+                Object::Binder(None) => to.write(&Option::<SIBinder>::None)?,
+                Object::File(file) => to.write(file)?,
+            }
+            done = at + size;
+            if to.data_position() != base + done {
+                return Err(StatusCode::InvalidOperation);
+            }
+        }
+        words::write(to, &self.made[done..])
+    }
+}
+
+/// What a parcel has: the arguments of a call, or a reply, which begins with an exception.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Call,
+    Reply,
+}
+
+/// Appends what `from` has from `start` on to `to`, by its types.
+pub fn copy_by_types(
+    bridge: &Arc<Bridge>,
+    (interface, part, shapes): (&Interface, Part, &[Shape]),
+    (from, start): (&mut Parcel, usize),
+    to: &mut Parcel,
+) -> Outcome<()> {
+    if from.data_size().saturating_sub(start) > bridge.max_size {
+        return refusal(
+            StatusCode::FailedTransaction,
+            "it is larger than --max-size",
+        );
+    }
+    let malformed = |status| Refusal {
+        status,
+        why: "it is malformed".to_string(),
+    };
+    let bytes = words::read(from, start).map_err(malformed)?;
+    if interface.is_plain(shapes) {
+        return words::write(to, &bytes).map_err(malformed);
+    }
+    let mut plan = Plan {
+        bridge,
+        interface,
+        start,
+        at: 0,
+        end: bytes.len(),
+        to_rpc: !to.is_kernel_backed(),
+        allows_files: to.allow_fds(),
+        made: Vec::with_capacity(bytes.len()),
+        objects: Vec::new(),
+        from,
+        bytes,
+    };
+    if part == Part::Call || plan.exception()? {
+        plan.values(shapes, 0)?;
+    }
+    plan.opaque(plan.end - plan.at)?;
+    plan.write(to).map_err(|status| Refusal {
+        status,
+        why: "an object of it cannot be written".to_string(),
+    })
+}
+
+/// The same without types.
+pub fn copy_untyped(
+    bridge: &Arc<Bridge>,
+    (from, start): (&mut Parcel, usize),
+    to: &mut Parcel,
+) -> Outcome<()> {
+    copy(bridge, from, start, to).map_err(|status| Refusal {
+        status,
+        why: crate::copy::reason(status).to_string(),
+    })
+}
