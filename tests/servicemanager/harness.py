@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the tests of the service manager share: a daemon of their own, clients in processes of their
-own. The program is the first argument; TEST=NAME runs one test."""
+own. The program is the first argument; TEST=NAME runs one test.
+
+With KERNEL=1 the driver is the kernel's, each service manager has an instance of binderfs, and what
+happens may take longer: it is an emulator."""
 import contextlib
 import os
 import pathlib
@@ -13,26 +16,53 @@ import traceback
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 ANYBINDER = os.path.abspath(sys.argv[1])
+IS_KERNEL = os.environ.get("KERNEL") == "1"
+SECONDS_UNTIL, SECONDS_CLIENT = (300, 1200) if IS_KERNEL else (20, 250)
 
 
 class Manager:
-    """A daemon and its service manager."""
+    """A daemon, or an instance of binderfs, and its service manager."""
 
     def __init__(self, *options, managers="binder,vndbinder"):
         self.options = options
         self.managers = managers
+        self.process = None
 
     def __enter__(self):
         self.directory = tempfile.mkdtemp(prefix="servicemanager-")
         os.chmod(self.directory, 0o755)
         self.command = [ANYBINDER, "--mount", f"{self.directory}/mount", "--state-dir",
                         f"{self.directory}/state"]
+        if IS_KERNEL:
+            self.start_on_kernel()
+            return self
         text = subprocess.run([*self.command, "up", "--mode", "0666", "--managers",
                                self.managers, *self.options], check=True, text=True,
                               stdout=subprocess.PIPE).stdout
         words = text.splitlines()[1].split()
         self.pid = int(words[words.index("manager") + 1])
         return self
+
+    def start_on_kernel(self):
+        mount, state = (pathlib.Path(self.directory, name) for name in ("mount", "state"))
+        mount.mkdir()
+        state.mkdir()
+        subprocess.run(["mount", "-t", "binder", "-o", "stats=global", "binder", mount], check=True)
+        for name in ("binder", "hwbinder", "vndbinder"):
+            os.chmod(mount / name, 0o666)
+        with open(state / "manager.log", "wb") as log:
+            self.process = subprocess.Popen([*self.command, "servicemanager", "--device",
+                                             self.managers, *self.options], stderr=log)
+        self.pid = self.process.pid
+        device = self.managers.split(",", maxsplit=1)[0]
+
+        def answers():
+            assert self.process.poll() is None, self.log()
+            return not subprocess.run([*self.command, "list", "--device", device], check=False,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                                      ).returncode
+
+        until(answers)
 
     def path(self, device="binder"):
         return f"{self.directory}/mount/{device}"
@@ -46,6 +76,12 @@ class Manager:
             return int(file.read().split()[1]) * 4
 
     def __exit__(self, *_):
+        if self.process:
+            self.process.terminate()
+            self.process.wait()
+            subprocess.run(["umount", f"{self.directory}/mount"], check=True)
+            subprocess.run(["rm", "-rf", self.directory], check=True)
+            return
         subprocess.run([*self.command, "down"], check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["rm", "-rf", self.directory], check=True)
 
@@ -60,7 +96,7 @@ def child(function, *arguments, uid=None):
     status = 1
     try:
         os.close(ready)
-        signal.alarm(250)
+        signal.alarm(SECONDS_CLIENT)
         if uid is not None:
             os.setgroups([])
             os.setgid(uid)
@@ -81,7 +117,7 @@ def run(function, *arguments, uid=None):
     wait(*child(function, *arguments, uid=uid))
 
 
-def until(condition, seconds=20):
+def until(condition, seconds=SECONDS_UNTIL):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "did not happen in time"

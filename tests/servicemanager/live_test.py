@@ -6,6 +6,7 @@
 import contextlib
 import ctypes
 import errno
+import json
 import os
 import pathlib
 import select
@@ -281,8 +282,8 @@ def test_ten_thousand_services(manager):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         os.close(ready)
-        until(lambda: client.find("check", "service.9999") is None, 20)
-        until(lambda: client.listed() == ["manager"], 20)
+        until(lambda: client.find("check", "service.9999") is None)
+        until(lambda: client.listed() == ["manager"])
         sizes.append(manager.memory_kib())
     assert sizes[1] - sizes[0] < 4096, f"resident memory grows: {sizes} KiB"
     client.close()
@@ -455,6 +456,44 @@ def test_commands_beside_a_foreign_service_manager(manager):
         os.close(ready)
 
 
+def test_dump(manager):
+    """The service manager takes no file, and is dumped nevertheless."""
+    done = subprocess.run([*manager.command, "dump", "manager"], text=True, check=True,
+                          stdout=subprocess.PIPE)
+    assert "1 services" in done.stdout and done.stdout.endswith("manager\n"), done.stdout
+
+
+def references(manager):
+    """How many objects of others the service manager refers to on the device binder."""
+    done = subprocess.run([*manager.command, "ps", "--json"], text=True, check=True,
+                          stdout=subprocess.PIPE)
+    rows = [row for row in json.loads(done.stdout) if row["pid"] == manager.pid]
+    return {row["context"]: row["refs"] for row in rows}["binder"]
+
+
+def test_nothing_is_kept_of_clients_that_died(manager):
+    def hold(notify):
+        client = Client(manager.path(), "36")
+        for index in range(20):
+            assert client.add(f"anybinder.kept{index}") == 0
+            watch = client.done("watch", lambda p, index=index:
+                                p.string(f"anybinder.other{index}").binder(CALLBACK + index))
+            assert watch == 0
+        os.write(notify, b"x")
+        signal.pause()
+
+    until(lambda: references(manager) == 0)
+    for _ in range(3):
+        pid, ready = child(hold)
+        assert os.read(ready, 1) == b"x"
+        # Services and callbacks are one object each.
+        assert references(manager) >= 20
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(ready)
+        until(lambda: references(manager) == 0)
+
+
 def test_rules(manager):
     """By user and by name; read again on SIGHUP."""
     user = 3900007
@@ -476,6 +515,30 @@ def test_rules(manager):
         rules.unlink()
         os.rmdir(directory)
     del manager
+
+
+def test_rules_by_security_context(manager):
+    """Where there are contexts they are told apart; elsewhere rules by them are refused."""
+    rules = pathlib.Path(manager.directory, "contexts.toml")
+    text = ('[[rule]]\ncontext = ["{}"]\nadd = ["anybinder.rules.*"]\nfind = ["*"]\n'
+            'list = true\n')
+    rules.write_text(text.format("none.of:these"), encoding="utf-8")
+    if not any(os.path.isdir(f"/sys/fs/{name}") for name in ("selinux", "smackfs")):
+        words = ["servicemanager", "--device", "hwbinder", "--contexts", str(rules)]
+        done = subprocess.run([*manager.command, *words], text=True, stderr=subprocess.PIPE,
+                              check=False, timeout=60)
+        assert done.returncode and "neither SELinux nor Smack is active" in done.stderr, done
+        return
+    own = pathlib.Path("/proc/self/attr/current").read_text(encoding="utf-8").strip("\0\n")
+    print(f"security context: {own}")
+    rules.write_text(text.format(own), encoding="utf-8")
+    with Manager("--contexts", str(rules)) as other:
+        run(add_as_user, other.path(), 0)
+        rules.write_text(text.format("none.of:these"), encoding="utf-8")
+        os.kill(other.pid, signal.SIGHUP)
+        until(lambda: "the rules were read again" in other.log())
+        run(add_as_user, other.path(), SECURITY)
+        until(lambda: "do not let this user add" in other.log())
 
 
 if __name__ == "__main__":

@@ -7,9 +7,16 @@
 #   servicemanager:gbinder  libgbinder of Debian's sid (or SUITE=...) at every API level, and its HIDL
 #                           at hwbinder; needs root, and a minute more the first time, for a root of
 #                           that suite
-LONG_TESTS += servicemanager:gbinder
+#   servicemanager:ref      live and hidl on the driver that the expectations come from
+#   servicemanager:module   the same on the module
+LONG_TESTS += servicemanager:gbinder servicemanager:ref servicemanager:module
 TESTS += servicemanager:live servicemanager:hidl
 servicemanager.needs := all
 servicemanager.live.run = timeout 300 $(PYTHON) tests/servicemanager/live_test.py $(BIN)/anybinder
 servicemanager.hidl.run = timeout 300 $(PYTHON) tests/servicemanager/hidl_test.py $(BIN)/anybinder
+servicemanager.kernel_run = --timeout 2400 --append security=selinux -- \
+	python3 tests/servicemanager/kernel_test.py $(BIN)/anybinder
+servicemanager.ref.run = vm/run --kernel 6.12 --driver ref $(servicemanager.kernel_run)
+servicemanager.module.needs := module-6.12
+servicemanager.module.run = vm/run --kernel 6.12 --driver module $(servicemanager.kernel_run)
 servicemanager.gbinder.run = tests/servicemanager/run-gbinder

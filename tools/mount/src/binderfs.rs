@@ -68,7 +68,7 @@ pub fn process_stats(mount: &Mount) -> Result<Vec<ProcessStats>> {
 
 /// Each process is a paragraph: `proc PID`, `context NAME`, then indented `key: value` lines. The
 /// totals above the first paragraph start with `proc: ` and are skipped.
-fn parse(stats: &str) -> Vec<ProcessStats> {
+pub fn parse(stats: &str) -> Vec<ProcessStats> {
     let mut rows: Vec<ProcessStats> = Vec::new();
     for line in stats.lines() {
         if let Some(pid) = line.strip_prefix("proc ") {

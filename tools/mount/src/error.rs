@@ -108,6 +108,11 @@ impl Error {
         }
     }
 
+    /// The error and its advice in one line.
+    pub fn line(&self) -> String {
+        self.to_string().replace('\n', " ")
+    }
+
     /// An error and what to do about it; both are whole sentences.
     pub fn with_advice(what: impl Into<String>, advice: impl Into<String>) -> Self {
         Error {

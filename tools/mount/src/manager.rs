@@ -32,6 +32,11 @@ pub struct ManagerOptions {
     #[arg(long, value_name = "PATH")]
     pub policy: Option<PathBuf>,
 
+    /// Rules by security context beside those of --policy (a .toml file), where SELinux or Smack
+    /// gives contexts; a context that they do not name may do nothing
+    #[arg(long, value_name = "FILE")]
+    pub contexts: Option<PathBuf>,
+
     /// The Android API level (28 to 37; 35-r1, 35-r6, 35-r20) of calls that could be of several,
     /// on every device or on one, or hidl [default: 36; hidl on hwbinder]
     #[arg(long, value_name = "[DEVICE=]LEVEL")]
@@ -51,7 +56,7 @@ pub struct ManagerOptions {
     pub max_per_user: Option<usize>,
 
     /// Use rsb_hub of the rsbinder-tools crate, which serves clients of Android 16 and 17 only
-    #[arg(long, conflicts_with_all = ["level", "android_uids", "max_per_user"])]
+    #[arg(long, conflicts_with_all = ["contexts", "level", "android_uids", "max_per_user"])]
     pub rsb_hub: bool,
 }
 
@@ -80,6 +85,9 @@ impl ManagerOptions {
         }
         if let Some(policy) = &self.policy {
             arguments.extend(["--policy".into(), policy.clone().into_os_string()]);
+        }
+        if let Some(contexts) = &self.contexts {
+            arguments.extend(["--contexts".into(), contexts.clone().into_os_string()]);
         }
         for level in &self.level {
             arguments.extend(["--level".into(), level.into()]);

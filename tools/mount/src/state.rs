@@ -32,7 +32,9 @@ pub struct Transaction {
 pub struct Thread {
     pub tid: u32,
     pub looper: u32,
-    /// Calls of this thread that have not been replied to.
+    /// The innermost call that it is in is one that it made: it waits for the reply.
+    pub awaits_reply: bool,
+    /// Both lists begin with the innermost call. Calls of this thread that were not replied to.
     pub outgoing: Vec<Transaction>,
     /// Calls that this thread handles.
     pub incoming: Vec<Transaction>,
@@ -227,14 +229,19 @@ impl Process {
         let thread = self.threads.last_mut();
         match (within, words[0], thread, self.nodes.last_mut()) {
             (Within::Node, _, _, Some(node)) => node.pending.push(found),
-            (Within::Thread, "outgoing", Some(thread), _) => thread.outgoing.push(found),
+            (Within::Thread, "outgoing", Some(thread), _) => {
+                let is_innermost = thread.outgoing.is_empty() && thread.incoming.is_empty();
+                thread.awaits_reply |= is_innermost && !found.is_oneway;
+                thread.outgoing.push(found);
+            }
             (Within::Thread, "incoming", Some(thread), _) => thread.incoming.push(found),
             _ => self.pending.push(found),
         }
     }
 }
 
-fn parse(state: &str) -> Vec<Process> {
+/// What a report says.
+pub fn parse(state: &str) -> Vec<Process> {
     let mut rows: Vec<Process> = Vec::new();
     let mut within = Within::Process;
     for line in state.lines() {
@@ -325,6 +332,7 @@ mod tests {
         );
         assert_eq!((one.buffers, one.buffer_bytes), (1, 12));
         assert_eq!((one.pending.len(), one.pending[0].elapsed_ms), (1, None));
+        assert!(rows[1].threads[0].awaits_reply && !one.threads[1].awaits_reply);
         assert_eq!(rows[1].threads[0].outgoing[0].node, Some(3));
         assert_eq!((rows[1].pid, rows[1].context.as_str()), (70, "hwbinder"));
     }

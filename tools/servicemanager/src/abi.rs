@@ -68,6 +68,15 @@ pub struct NodeInfoForRef {
     pub reserved: [u32; 3],
 }
 
+/// A transaction with the security context of its sender, as a text in the buffer.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct TransactionDataContext {
+    pub transaction: TransactionData,
+    pub context: u64,
+}
+
+const TRANSACTION_CONTEXT_SIZE: usize = size_of::<TransactionDataContext>();
 const TRANSACTION_SIZE: usize = size_of::<TransactionData>();
 const TRANSACTION_SG_SIZE: usize = size_of::<TransactionDataSg>();
 const POINTER_COOKIE: usize = 16;
@@ -98,6 +107,7 @@ pub const BC_TRANSACTION_SG: u32 = number(WRITE, b'c', 17, TRANSACTION_SG_SIZE);
 pub const BC_REPLY_SG: u32 = number(WRITE, b'c', 18, TRANSACTION_SG_SIZE);
 
 pub const BR_TRANSACTION: u32 = number(READ, b'r', 2, TRANSACTION_SIZE);
+pub const BR_TRANSACTION_CONTEXT: u32 = number(READ, b'r', 2, TRANSACTION_CONTEXT_SIZE);
 pub const BR_REPLY: u32 = number(READ, b'r', 3, TRANSACTION_SIZE);
 pub const BR_DEAD_REPLY: u32 = number(0, b'r', 5, 0);
 pub const BR_INCREFS: u32 = number(READ, b'r', 7, POINTER_COOKIE);
@@ -105,6 +115,9 @@ pub const BR_ACQUIRE: u32 = number(READ, b'r', 8, POINTER_COOKIE);
 pub const BR_DEAD_BINDER: u32 = number(READ, b'r', 15, 8);
 pub const BR_FAILED_REPLY: u32 = number(0, b'r', 17, 0);
 pub const BR_FROZEN_REPLY: u32 = number(0, b'r', 18, 0);
+
+/// Of a node: its transactions come with the security context of their sender.
+pub const NEEDS_CONTEXT: u32 = 0x1000;
 
 pub const TF_ONE_WAY: u32 = 0x01;
 /// The data of a reply is an int32 status.
@@ -121,6 +134,7 @@ mod tests {
         assert_eq!(BC_REQUEST_DEATH_NOTIFICATION, 0x400c_630e);
         assert_eq!(BR_TRANSACTION, 0x8040_7202);
         assert_eq!(BR_DEAD_BINDER, 0x8008_720f);
+        assert_eq!(BR_TRANSACTION_CONTEXT, 0x8048_7202);
         assert_eq!(BC_TRANSACTION_SG, 0x4048_6311);
         assert_eq!(BC_REPLY_SG, 0x4048_6312);
         assert_eq!((BR_DEAD_REPLY, BR_FAILED_REPLY), (0x7205, 0x7211));

@@ -16,6 +16,8 @@ pub struct Options {
     /// Names and paths of the devices, and what is spoken there.
     pub devices: Vec<(String, PathBuf, Protocol)>,
     pub policy: Option<PathBuf>,
+    /// Rules by security context.
+    pub contexts: Option<PathBuf>,
     pub has_android_uids: bool,
     pub allow_replacing_others: bool,
     /// How many services and callbacks a user may register on a device.
@@ -29,12 +31,14 @@ fn open_all(options: &Options, policy: &Arc<Policy>) -> Result<Vec<Server>, Stri
         let shown = path.display();
         let mut driver =
             Driver::open(path).map_err(|err| format!("{shown} cannot be opened: {err}"))?;
-        driver.become_manager().map_err(|err| match err {
-            err if err.raw_os_error() == Some(libc::EBUSY) => {
-                format!("{shown} has a service manager already")
-            }
-            err => format!("{shown} does not accept a service manager: {err}"),
-        })?;
+        driver
+            .become_manager(policy.needs_contexts())
+            .map_err(|err| match err {
+                err if err.raw_os_error() == Some(libc::EBUSY) => {
+                    format!("{shown} has a service manager already")
+                }
+                err => format!("{shown} does not accept a service manager: {err}"),
+            })?;
         let settings = Settings {
             level: match protocol {
                 Protocol::Aidl(level) => *level,
@@ -80,7 +84,12 @@ pub fn serve(options: &Options) -> String {
     let signals = block_reload_signal();
     // Changes the environment, so before any thread.
     let notifier = Notifier::from_environment();
-    let policy = match Policy::load(options.policy.as_deref(), options.has_android_uids) {
+    let loaded = Policy::load(
+        options.policy.as_deref(),
+        options.contexts.as_deref(),
+        options.has_android_uids,
+    );
+    let policy = match loaded {
         Ok(policy) => Arc::new(policy),
         Err(why) => return why,
     };

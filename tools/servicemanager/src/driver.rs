@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One thread at an open device: commands go out in batches, returns come in.
-use crate::abi::{self, FlatObject, NodeInfoForRef, TransactionData, TransactionDataSg, WriteRead};
+use crate::abi::{
+    self, FlatObject, NodeInfoForRef, TransactionData, TransactionDataContext, TransactionDataSg,
+    WriteRead,
+};
 use crate::handles::Port;
 use crate::hidl::parcel::Memory;
 use crate::map::{ioctl, Open};
@@ -13,10 +16,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const READ_SIZE: usize = 64 * 1024;
+/// Of a security context.
+const MAX_TEXT: u64 = 4096;
 
 /// What the driver returns to a context manager.
 pub enum Event {
-    Transaction(TransactionData),
+    /// With the address of the security context of its sender, if that was asked for.
+    Transaction(TransactionData, Option<u64>),
     Died(u64),
     /// The reply to a call of this thread.
     Reply(TransactionData),
@@ -66,16 +72,22 @@ impl Driver {
     }
 
     /// Becomes the context manager. Fails with EBUSY if there is one.
-    pub fn become_manager(&self) -> io::Result<()> {
+    ///
+    /// * `needs_contexts`: whether transactions are to have the security context of their sender
+    pub fn become_manager(&self, needs_contexts: bool) -> io::Result<()> {
         let mut own = FlatObject {
             kind: TYPE_BINDER,
-            flags: 0,
+            flags: if needs_contexts {
+                abi::NEEDS_CONTEXT
+            } else {
+                0
+            },
             binder: OWN_POINTER,
             cookie: OWN_POINTER,
         };
         match ioctl(&self.open.file, abi::BINDER_SET_CONTEXT_MGR_EXT, &mut own) {
             // Before Linux 5.0 the node has no address, and cannot be sent.
-            Err(err) if err.raw_os_error() == Some(libc::EINVAL) => {
+            Err(err) if err.raw_os_error() == Some(libc::EINVAL) && !needs_contexts => {
                 ioctl(&self.open.file, abi::BINDER_SET_CONTEXT_MGR, &mut 0i32)
             }
             outcome => outcome,
@@ -159,6 +171,13 @@ impl Driver {
         Some((data.to_vec(), offsets.collect()))
     }
 
+    /// The text at an address of a transaction, up to its 0 byte.
+    pub fn text(&self, address: u64) -> Option<String> {
+        let byte = |at| Some(self.open.map.bytes(address.checked_add(at)?, 1)?[0]);
+        let bytes = (0..MAX_TEXT).map_while(byte).take_while(|byte| *byte != 0);
+        String::from_utf8(bytes.collect()).ok()
+    }
+
     /// Waits for work, at most this long. Returns whether there may be some.
     pub fn wait(&self, timeout: Option<Duration>) -> io::Result<bool> {
         let mut poll = libc::pollfd {
@@ -206,7 +225,7 @@ impl Driver {
                 match event {
                     Event::Reply(reply) => outcome = Some(Some(reply)),
                     Event::Failed => outcome = Some(None),
-                    Event::Transaction(nested) => self.refuse(&nested),
+                    Event::Transaction(nested, _) => self.refuse(&nested),
                     Event::Died(_) => events.push(event),
                 }
             }
@@ -283,7 +302,13 @@ impl Driver {
                 abi::BR_TRANSACTION => {
                     // SAFETY: the payload of this return is this structure.
                     let data = unsafe { std::ptr::read_unaligned(payload.as_ptr().cast()) };
-                    events.push(Event::Transaction(data));
+                    events.push(Event::Transaction(data, None));
+                }
+                abi::BR_TRANSACTION_CONTEXT => {
+                    // SAFETY: as above.
+                    let both: TransactionDataContext =
+                        unsafe { std::ptr::read_unaligned(payload.as_ptr().cast()) };
+                    events.push(Event::Transaction(both.transaction, Some(both.context)));
                 }
                 abi::BR_DEAD_BINDER => {
                     let cookie = u64::from_ne_bytes(payload.try_into().unwrap_or([0; 8]));

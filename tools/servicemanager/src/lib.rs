@@ -10,6 +10,7 @@
 //! codes are used.
 mod abi;
 mod clients;
+mod contexts;
 mod device;
 mod driver;
 mod handles;
@@ -29,6 +30,8 @@ mod request;
 mod server;
 mod waiting;
 
+#[cfg(test)]
+mod bench;
 #[cfg(test)]
 mod manager_test;
 

@@ -66,6 +66,7 @@ impl Manager {
         let owner = Caller {
             pid: std::process::id() as i32,
             uid: rustix::process::getuid().as_raw(),
+            context: 0,
         };
         let own = || Service::new(Target::Own, Stability::SYSTEM, owner, PRIORITY_DEFAULT);
         // An empty registry has room for them.
@@ -292,7 +293,7 @@ impl Manager {
     }
 
     fn log_refusal(&mut self, caller: Caller, code: u32, why: &str) {
-        let Caller { pid, uid } = caller;
+        let Caller { pid, uid, .. } = caller;
         let what = match code {
             0 => String::new(),
             code => format!(" code {code}"),

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Requests of every level, written from the tables: what libbinder of that level sends.
-use crate::handles::Port;
+use crate::bench::Bench;
 use crate::hidl::parcel::Memory;
 use crate::level::{Level, Stability, StabilityForm, LEVELS};
-use crate::manager::{Manager, Settings, Transaction};
 use crate::numbering::{self, Method, Shape};
 use crate::parcel::{Parcel, Reader, Target};
-use crate::policy::Policy;
-use crate::registry::{Caller, MAX_CALLBACKS};
+use crate::registry::MAX_CALLBACKS;
 use crate::reply::Reply;
 use rsbinder::{ExceptionCode, StatusCode};
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
 const NAME: &str = "anybinder.test";
 
@@ -24,55 +20,8 @@ impl Memory for NoMemory {
     }
 }
 
-/// A driver that writes down what is asked of it.
-#[derive(Default)]
-struct Fake {
-    kept: BTreeMap<u32, u64>,
-    sent: Vec<(u32, Parcel)>,
-    clients: u32,
-}
-
-impl Port for Fake {
-    fn keep(&mut self, handle: u32, cookie: u64) {
-        assert_eq!(self.kept.insert(handle, cookie), None);
-    }
-
-    fn drop_handle(&mut self, handle: u32, cookie: u64, _: bool) {
-        assert_eq!(self.kept.remove(&handle), Some(cookie));
-    }
-
-    fn strong_count(&mut self, _: u32) -> Option<u32> {
-        Some(1 + self.clients)
-    }
-
-    fn send(&mut self, handle: u32, code: u32, parcel: Parcel) {
-        assert_eq!(code, 1);
-        self.sent.push((handle, parcel));
-    }
-}
-
-/// A service manager and its driver. Process 0 is not remembered, so that each call stands alone.
-struct Bench {
-    port: Fake,
-    manager: Manager,
-    caller: Caller,
-}
-
 fn bench(level: Level) -> Bench {
-    let mut port = Fake::default();
-    let policy = Arc::new(Policy::load(None, false).unwrap());
-    let settings = Settings {
-        level,
-        is_hidl: false,
-        per_user: 20_000,
-        allow_replacing_others: false,
-    };
-    let manager = Manager::new("test", settings, policy, &mut port);
-    Bench {
-        port,
-        manager,
-        caller: Caller { pid: 0, uid: 1000 },
-    }
+    Bench::of_aidl(level)
 }
 
 /// The header that libbinder of a level writes.
@@ -125,14 +74,7 @@ fn request(level: Level, method: Method) -> Parcel {
 
 impl Bench {
     fn send(&mut self, code: u32, parcel: &Parcel) -> Reply {
-        let transaction = Transaction {
-            code,
-            caller: self.caller,
-            data: &parcel.data,
-            offsets: &parcel.offsets,
-            memory: &NoMemory,
-        };
-        self.manager.answer(&mut self.port, &transaction)
+        self.answer(code, &parcel.data, &parcel.offsets, &NoMemory)
     }
 
     fn call(&mut self, level: Level, method: Method) -> Reply {

@@ -6,7 +6,7 @@ use crate::manager::{denied, Manager, PRIORITY_DEFAULT};
 use crate::numbering::{Found, Method};
 use crate::parcel::{Binder, Target};
 use crate::registry::{Callback, Caller, Dialect, Service};
-use crate::reply::{Format, Refusal, Reply, LEGACY_FAILURE};
+use crate::reply::{Format, FoundService, Refusal, Reply, LEGACY_FAILURE};
 use crate::request::Arguments;
 use rsbinder::{ExceptionCode, StatusCode};
 use rsbinder_tools::config::is_valid_service_name;
@@ -129,9 +129,26 @@ impl Call {
                 .is_some_and(|service| policy.is_for(self.caller, service));
         let found = match may_find {
             true => manager.registry.find(port, name),
-            false => None,
+            false => self.find_accessor(manager, name),
         };
         Ok(self.format.found(self.found, found.as_ref()))
+    }
+
+    /// A name that is not registered itself, but has an accessor. Its owner must be one who may add
+    /// the name.
+    fn find_accessor(&self, manager: &Manager, name: &str) -> Option<FoundService> {
+        let (registry, policy) = (&manager.registry, &manager.policy);
+        if registry.service(name).is_some() || !policy.may_find(self.caller, name) {
+            return None;
+        }
+        let accessor = registry.accessor(name)?;
+        let may_stand =
+            policy.is_for(self.caller, accessor) && policy.may_add(accessor.owner, name);
+        may_stand.then_some(FoundService {
+            binder: None,
+            is_lazy: false,
+            accessor: Some((accessor.target, accessor.stability)),
+        })
     }
 
     fn about_declared(&self, manager: &Manager, name: &str) -> Outcome {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Who may add, find and list services, and which services are declared: the files of rsb_hub, read
 //! and judged by its library.
+use crate::contexts::{Contexts, Wish};
 use crate::registry::{Caller, Service};
 use rsbinder_tools::config::{
     self, Activator, Config, Enforcer, Permission, SystemResolver, SystemRunner,
@@ -17,6 +18,7 @@ const FIRST_ISOLATED_UID: u32 = 90_000;
 pub struct Policy {
     path: Option<PathBuf>,
     enforcer: Enforcer,
+    contexts: Option<Contexts>,
     activator: Activator,
     /// Whether user ids are Android's: apps add no services, isolated ones find few.
     has_android_uids: bool,
@@ -24,7 +26,13 @@ pub struct Policy {
 
 impl Policy {
     /// Reads the rules; without a path every user who may open the device may do everything.
-    pub fn load(path: Option<&Path>, has_android_uids: bool) -> Result<Policy, String> {
+    ///
+    /// * `contexts`: a file of rules by security context
+    pub fn load(
+        path: Option<&Path>,
+        contexts: Option<&Path>,
+        has_android_uids: bool,
+    ) -> Result<Policy, String> {
         let enforcer = match path {
             Some(path) => Enforcer::enforcing(read(path)?),
             None => Enforcer::allow_all(),
@@ -32,6 +40,7 @@ impl Policy {
         Ok(Policy {
             path: path.map(Path::to_path_buf),
             enforcer,
+            contexts: contexts.map(Contexts::load).transpose()?,
             activator: Activator::new(Arc::new(SystemRunner)),
             has_android_uids,
         })
@@ -42,7 +51,17 @@ impl Policy {
         if let Some(path) = &self.path {
             self.enforcer.replace(read(path)?);
         }
-        Ok(())
+        self.contexts.as_ref().map_or(Ok(()), Contexts::reload)
+    }
+
+    pub fn needs_contexts(&self) -> bool {
+        self.contexts.is_some()
+    }
+
+    /// The number of a security context, for `Caller`.
+    pub fn context_number(&self, context: &str) -> u32 {
+        let contexts = self.contexts.as_ref();
+        contexts.map_or(0, |contexts| contexts.number(context))
     }
 
     pub fn may_add(&self, caller: Caller, name: &str) -> bool {
@@ -66,7 +85,14 @@ impl Policy {
     }
 
     fn allows(&self, permission: Permission, name: &str, caller: Caller) -> bool {
-        self.enforcer.check_uid(permission, name, caller.uid)
+        let wish = match permission {
+            Permission::Add => Wish::Add(name),
+            Permission::Find => Wish::Find(name),
+            Permission::List => Wish::List,
+        };
+        let contexts = self.contexts.as_ref();
+        let has_context = contexts.is_none_or(|contexts| contexts.allows(caller.context, wish));
+        has_context && self.enforcer.check_uid(permission, name, caller.uid)
     }
 
     pub fn declarations(&self) -> Arc<Config> {

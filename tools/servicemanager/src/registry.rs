@@ -32,6 +32,8 @@ const CALLBACK_CODE: u32 = 1;
 pub struct Caller {
     pub pid: i32,
     pub uid: u32,
+    /// The number of its security context; 0 if it is not known.
+    pub context: u32,
 }
 
 #[derive(Debug)]
@@ -61,8 +63,7 @@ impl Service {
 
     pub fn found(&self) -> FoundService {
         FoundService {
-            target: self.target,
-            stability: self.stability,
+            binder: Some((self.target, self.stability)),
             is_lazy: self.priority & FLAG_IS_LAZY != 0,
             accessor: None,
         }
@@ -271,16 +272,21 @@ impl Registry {
         lists.flatten().copied().collect()
     }
 
+    /// The accessor that is registered for a name.
+    pub fn accessor(&self, name: &str) -> Option<&Service> {
+        self.services.get(&format!("{ACCESSOR_PREFIX}{name}"))
+    }
+
     /// Looks up a service for a client, whose reference counts from now on.
     pub fn find(&mut self, port: &mut dyn Port, name: &str) -> Option<FoundService> {
         let service = self.services.get(name)?;
         let mut found = service.found();
         // Android declares in a manifest what the accessor of a service is; here its user registers
         // it. Another user's could stand in for the service, and does not count.
-        let accessor = self.services.get(&format!("{ACCESSOR_PREFIX}{name}"));
+        let accessor = self.accessor(name);
         let accessor = accessor.filter(|accessor| accessor.owner.uid == service.owner.uid);
         found.accessor = accessor.map(|accessor| (accessor.target, accessor.stability));
-        match found.target {
+        match service.target {
             // Its client callbacks may be registered under another of its names.
             Target::Handle(handle) if self.is_hidl => {
                 for name in self.handles.names(handle, Kind::Service) {

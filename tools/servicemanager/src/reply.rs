@@ -78,7 +78,9 @@ impl Format {
 
     /// The result of a lookup.
     pub fn found(self, found: Found, service: Option<&FoundService>) -> Reply {
-        let binder = service.map(|service| (service.target, service.stability.or_system()));
+        let with_default =
+            |(target, stability): (Target, Stability)| (target, stability.or_system());
+        let binder = service.and_then(|service| service.binder).map(with_default);
         if self.is_legacy {
             let mut parcel = Parcel::default();
             match binder {
@@ -88,7 +90,7 @@ impl Format {
             return Reply::Parcel(parcel);
         }
         let accessor = service.and_then(|service| service.accessor);
-        let accessor = accessor.map(|(target, stability)| (target, stability.or_system()));
+        let accessor = accessor.map(with_default);
         let is_lazy = service.is_some_and(|service| service.is_lazy);
         let mut parcel = self.done();
         match found {
@@ -110,8 +112,8 @@ impl Format {
 /// A service as a lookup returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct FoundService {
-    pub target: Target,
-    pub stability: Stability,
+    /// None if only an accessor leads to it.
+    pub binder: Option<(Target, Stability)>,
     /// It may unregister without dying, so that clients must not keep it.
     pub is_lazy: bool,
     /// What gives connections to it, for clients that make them themselves.
@@ -125,8 +127,7 @@ mod tests {
     #[test]
     fn an_accessor_is_for_those_who_know_it() {
         let mut service = FoundService {
-            target: Target::Handle(5),
-            stability: Stability::SYSTEM,
+            binder: Some((Target::Handle(5), Stability::SYSTEM)),
             is_lazy: false,
             accessor: None,
         };

@@ -111,8 +111,8 @@ impl Server {
             let mut manager = manager(&shared);
             match event {
                 Event::Died(cookie) => manager.died(&mut self.driver, cookie),
-                Event::Transaction(request) => {
-                    if let Some(question) = self.transaction(&mut manager, request) {
+                Event::Transaction(request, context) => {
+                    if let Some(question) = self.transaction(&mut manager, request, context) {
                         drop(manager);
                         if let Some(question) = self.relieve(question, ended) {
                             return Ok(Turn::Relieved(Box::new(question)));
@@ -137,12 +137,19 @@ impl Server {
     }
 
     /// Answers a request, or returns the question that comes before the answer.
-    fn transaction(&mut self, manager: &mut Manager, request: TransactionData) -> Option<Question> {
+    fn transaction(
+        &mut self,
+        manager: &mut Manager,
+        request: TransactionData,
+        context: Option<u64>,
+    ) -> Option<Question> {
         let opened = self.driver.opened();
         let contents = self.driver.contents(&request);
+        let context = context.and_then(|address| self.driver.text(address));
         let caller = Caller {
             pid: request.sender_pid,
             uid: request.sender_euid,
+            context: context.map_or(0, |text| manager.policy.context_number(&text)),
         };
         let answer = match &contents {
             Some((data, offsets)) => {

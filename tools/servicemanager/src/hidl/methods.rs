@@ -138,7 +138,8 @@ impl Call<'_> {
             true => self.manager.registry.find(self.port, name),
             false => None,
         };
-        let binder = found.map(|found| (found.target, Stability::UNDECLARED));
+        let target = found.and_then(|found| found.binder);
+        let binder = target.map(|(target, _)| (target, Stability::UNDECLARED));
         let mut reply = Parcel::hidl_reply();
         reply.binder(binder, StabilityForm::Absent);
         Reply::Parcel(reply)

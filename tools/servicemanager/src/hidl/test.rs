@@ -3,15 +3,11 @@
 use super::names::{full, BASE};
 use super::parcel::{Memory, Reader};
 use super::{base_code, is_hidl, read_chain, Method, CHAIN, INTERFACE_CHAIN, METHODS};
-use crate::handles::Port;
-use crate::level::{Level, Stability, StabilityForm};
-use crate::manager::{Manager, Settings, Transaction};
+use crate::bench::Bench;
+use crate::level::{Stability, StabilityForm};
 use crate::parcel::{Parcel, Target};
-use crate::policy::Policy;
-use crate::registry::Caller;
 use crate::reply::{PendingAdd, Reply};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 const LIGHT: &str = "android.hardware.light@2.1::ILight";
 const LIGHT_2_0: &str = "android.hardware.light@2.0::ILight";
@@ -62,56 +58,8 @@ fn deliver(parcel: &Parcel) -> Delivered {
     all
 }
 
-#[derive(Default)]
-struct Fake {
-    kept: BTreeMap<u32, u64>,
-    sent: Vec<(u32, Parcel)>,
-    clients: u32,
-}
-
-impl Port for Fake {
-    fn keep(&mut self, handle: u32, cookie: u64) {
-        assert_eq!(self.kept.insert(handle, cookie), None);
-    }
-
-    fn drop_handle(&mut self, handle: u32, cookie: u64, _: bool) {
-        assert_eq!(self.kept.remove(&handle), Some(cookie));
-    }
-
-    fn strong_count(&mut self, _: u32) -> Option<u32> {
-        Some(2 + self.clients)
-    }
-
-    fn send(&mut self, handle: u32, code: u32, parcel: Parcel) {
-        assert_eq!(code, 1);
-        self.sent.push((handle, parcel));
-    }
-}
-
-struct Bench {
-    port: Fake,
-    manager: Manager,
-    caller: Caller,
-}
-
 fn bench() -> Bench {
-    let mut port = Fake::default();
-    let policy = Arc::new(Policy::load(None, false).unwrap());
-    let settings = Settings {
-        level: Level::A16,
-        is_hidl: true,
-        per_user: 100,
-        allow_replacing_others: false,
-    };
-    let manager = Manager::new("test", settings, policy, &mut port);
-    Bench {
-        port,
-        manager,
-        caller: Caller {
-            pid: 7,
-            uid: 1_000_000,
-        },
-    }
+    Bench::of_hidl()
 }
 
 fn request() -> Parcel {
@@ -135,20 +83,13 @@ fn names(interface: &str, instance: &str) -> Parcel {
 }
 
 impl Bench {
-    fn send(&mut self, code: u32, all: &Delivered) -> Reply {
-        let transaction = Transaction {
-            code,
-            caller: self.caller,
-            data: &all.data,
-            offsets: &all.offsets,
-            memory: all,
-        };
-        self.manager.answer(&mut self.port, &transaction)
+    fn send_hidl(&mut self, code: u32, all: &Delivered) -> Reply {
+        self.answer(code, &all.data, &all.offsets, all)
     }
 
     /// The reply after its status.
-    fn call(&mut self, code: u32, parcel: &Parcel) -> Parcel {
-        match self.send(code, &deliver(parcel)) {
+    fn call_hidl(&mut self, code: u32, parcel: &Parcel) -> Parcel {
+        match self.send_hidl(code, &deliver(parcel)) {
             Reply::Parcel(reply) => {
                 assert_eq!(reply.data[..4], [0; 4]);
                 reply
@@ -158,7 +99,7 @@ impl Bench {
     }
 
     fn is_done(&mut self, method: Method, parcel: &Parcel) -> bool {
-        let reply = self.call(code(method), parcel);
+        let reply = self.call_hidl(code(method), parcel);
         assert_eq!(reply.data.len(), 8);
         reply.data[4] == 1
     }
@@ -172,13 +113,13 @@ impl Bench {
     }
 
     fn get(&mut self, interface: &str, instance: &str) -> Option<u32> {
-        let reply = self.call(code(Method::Get), &names(interface, instance));
+        let reply = self.call_hidl(code(Method::Get), &names(interface, instance));
         let word = u32::from_ne_bytes(reply.data[12..16].try_into().unwrap());
         (!reply.offsets.is_empty()).then_some(word)
     }
 
     fn strings(&mut self, code: u32, parcel: &Parcel) -> Vec<String> {
-        let reply = deliver(&self.call(code, parcel));
+        let reply = deliver(&self.call_hidl(code, parcel));
         read_chain(&reply.data, &reply.offsets, &reply).unwrap()
     }
 
@@ -238,7 +179,7 @@ fn a_service_of_version_1_0_is_asked_for_its_interfaces() {
     let mut parcel = request();
     parcel.hidl_string("default");
     handle(&mut parcel, 5);
-    let Reply::AskChain(pending) = bench.send(code(Method::Add), &deliver(&parcel)) else {
+    let Reply::AskChain(pending) = bench.send_hidl(code(Method::Add), &deliver(&parcel)) else {
         panic!("it was not asked");
     };
     let expected = PendingAdd {
@@ -315,15 +256,15 @@ fn base_methods_are_answered() {
     let mut bench = bench();
     let parcel = Parcel::hidl_call(BASE);
     assert_eq!(bench.strings(INTERFACE_CHAIN, &parcel), CHAIN);
-    bench.call(base_code(*b"PNG"), &parcel);
-    let hashes = bench.call(base_code(*b"HSH"), &parcel);
+    bench.call_hidl(base_code(*b"PNG"), &parcel);
+    let hashes = bench.call_hidl(base_code(*b"HSH"), &parcel);
     assert_eq!(hashes.buffers[1].1.len(), 4 * 32);
     assert_eq!(hashes.buffers[1].1[..2], [0x6f, 0x3a]);
-    let info = bench.call(base_code(*b"REF"), &parcel);
+    let info = bench.call_hidl(base_code(*b"REF"), &parcel);
     assert_eq!(info.buffers[0].1[..4], std::process::id().to_ne_bytes());
-    let reply = bench.send(base_code(*b"DBG"), &deliver(&parcel));
+    let reply = bench.send_hidl(base_code(*b"DBG"), &deliver(&parcel));
     assert!(matches!(reply, Reply::Status(_)));
-    let dump = bench.call(code(Method::DebugDump), &request());
+    let dump = bench.call_hidl(code(Method::DebugDump), &request());
     // The vector, its elements, and three members of each.
     assert_eq!(dump.buffers.len(), 2 + 3 * CHAIN.len());
 }
@@ -340,21 +281,21 @@ fn every_cut_and_every_changed_word_is_refused_or_answered() {
         all.data.truncate(size);
         let fits = |offset: &u64| *offset as usize + BUFFER_OBJECT_SIZE <= size;
         all.offsets.retain(fits);
-        let reply = bench().send(method, &all);
+        let reply = bench().send_hidl(method, &all);
         assert!(matches!(reply, Reply::Status(_)), "{size}: {reply:?}");
     }
     for at in (0..whole.data.len() - 4).step_by(4) {
         for word in [0, 1, 0x7fff_ffff, u32::MAX] {
             let mut all = deliver(&whole);
             all.data[at..at + 4].copy_from_slice(&u32::to_ne_bytes(word));
-            bench().send(method, &all);
+            bench().send_hidl(method, &all);
         }
     }
     for at in (0..deliver(&whole).memory.len() - 4).step_by(4) {
         let mut all = deliver(&whole);
         all.memory[at..at + 4].fill(0xff);
         let mut bench = bench();
-        let reply = bench.send(method, &all);
+        let reply = bench.send_hidl(method, &all);
         let is_added = matches!(&reply, Reply::Parcel(reply) if reply.data[4] == 1);
         // Only padding, and who owns the memory, may have any value.
         let is_right = bench.get(LIGHT, "default") == Some(5);
@@ -363,6 +304,6 @@ fn every_cut_and_every_changed_word_is_refused_or_answered() {
     // An object that the driver does not know, and one that is another.
     let mut all = deliver(&whole);
     all.offsets.remove(1);
-    assert!(matches!(bench().send(method, &all), Reply::Status(_)));
+    assert!(matches!(bench().send_hidl(method, &all), Reply::Status(_)));
     assert!(is_hidl(&all.data) && !is_hidl(&[0; 64]));
 }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A service manager without a driver, for the unit tests of AIDL and of HIDL.
+use crate::handles::Port;
+use crate::hidl::parcel::Memory;
+use crate::level::Level;
+use crate::manager::{Manager, Settings, Transaction};
+use crate::parcel::Parcel;
+use crate::policy::Policy;
+use crate::registry::Caller;
+use crate::reply::Reply;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A driver that writes down what is asked of it.
+#[derive(Default)]
+pub struct Fake {
+    pub kept: BTreeMap<u32, u64>,
+    pub sent: Vec<(u32, Parcel)>,
+    /// References to each object, beside those that the service manager counts as its own.
+    pub clients: u32,
+    own: u32,
+}
+
+impl Port for Fake {
+    fn keep(&mut self, handle: u32, cookie: u64) {
+        assert_eq!(self.kept.insert(handle, cookie), None);
+    }
+
+    fn drop_handle(&mut self, handle: u32, cookie: u64, _: bool) {
+        assert_eq!(self.kept.remove(&handle), Some(cookie));
+    }
+
+    fn strong_count(&mut self, _: u32) -> Option<u32> {
+        Some(self.own + self.clients)
+    }
+
+    fn send(&mut self, handle: u32, code: u32, parcel: Parcel) {
+        assert_eq!(code, 1);
+        self.sent.push((handle, parcel));
+    }
+}
+
+/// A service manager, its driver, and who calls.
+pub struct Bench {
+    pub port: Fake,
+    pub manager: Manager,
+    pub caller: Caller,
+}
+
+impl Bench {
+    fn of(settings: Settings, own: u32, caller: Caller) -> Bench {
+        let mut port = Fake {
+            own,
+            ..Fake::default()
+        };
+        let policy = Arc::new(Policy::load(None, None, false).unwrap());
+        let manager = Manager::new("test", settings, policy, &mut port);
+        Bench {
+            port,
+            manager,
+            caller,
+        }
+    }
+
+    /// Process 0 is not remembered, so that each call stands alone.
+    pub fn of_aidl(level: Level) -> Bench {
+        let settings = Settings {
+            level,
+            is_hidl: false,
+            per_user: 20_000,
+            allow_replacing_others: false,
+        };
+        let caller = Caller {
+            pid: 0,
+            uid: 1000,
+            context: 0,
+        };
+        Bench::of(settings, 1, caller)
+    }
+
+    pub fn of_hidl() -> Bench {
+        let settings = Settings {
+            level: Level::A16,
+            is_hidl: true,
+            per_user: 100,
+            allow_replacing_others: false,
+        };
+        let caller = Caller {
+            pid: 7,
+            uid: 1_000_000,
+            context: 0,
+        };
+        Bench::of(settings, 2, caller)
+    }
+
+    pub fn answer(
+        &mut self,
+        code: u32,
+        data: &[u8],
+        offsets: &[u64],
+        memory: &dyn Memory,
+    ) -> Reply {
+        let transaction = Transaction {
+            code,
+            caller: self.caller,
+            data,
+            offsets,
+            memory,
+        };
+        self.manager.answer(&mut self.port, &transaction)
+    }
+}
