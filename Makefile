@@ -78,6 +78,10 @@ endef
 include $(filter-out $(BUILD)/%,$(wildcard */rules.mk */*/rules.mk */*/*.rules.mk))
 
 ALL_TESTS := $(LONG_TESTS) $(TESTS) $(VM_TESTS)
+# A plain name that has variants as well would run the first of them, which may be in LONG_TESTS.
+$(foreach test,$(foreach test,$(ALL_TESTS),$(if $(findstring :,$(test)),,$(test))),$(if \
+	$(filter $(test):%,$(ALL_TESTS)),$(error The test list has $(test) and variants of it: \
+	$(filter $(test):%,$(ALL_TESTS)). Give the plain one a variant, too)))
 TEST_NAMES := $(sort $(foreach test,$(ALL_TESTS),$(firstword $(subst :, ,$(test)))))
 
 .PHONY: all test test-run vm-test vm-test-run bench demo demo-run setup tidy lint clean help $(TEST_NAMES:%=test-%) \

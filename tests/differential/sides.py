@@ -87,9 +87,9 @@ SIDES = {
     "ref612": lambda jobs, out: play_in_vm("6.12", "ref", jobs, out),
     "stock": lambda jobs, out: play_in_vm("6.1", "stock", jobs, out),
     "module": lambda jobs, out: play_in_vm("newest", "module", jobs, out),
-    # make vm-rust: the C driver and the Rust driver on one kernel.
-    "c": lambda jobs, out: play_in_vm("rust-none", "ref", jobs, out),
-    "rust": lambda jobs, out: play_in_vm("rust", "builtin", jobs, out),
+    # make vm-rust: the C driver and the Rust driver, directories of their own.
+    "c": lambda jobs, out: play_in_vm("newest", "ref", jobs, out),
+    "rust": lambda jobs, out: play_in_vm("newest", "rust", jobs, out),
     "module612": lambda jobs, out: play_in_vm("6.12", "module", jobs, out),
     "module61": lambda jobs, out: play_in_vm("6.1", "module", jobs, out),
     "fuse": play_on_fuse,
