@@ -4,6 +4,8 @@
 
 #include "clock.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 
 /*
@@ -13,7 +15,10 @@
  */
 #define AT_ONCE_NS 250000ull
 
-/* A thread that does not walk its path again was killed. */
+/*
+ * When a thread that has not walked its path again is looked at: it may have been killed. It may
+ * also wait for a processor, for longer than this if very many threads open devices.
+ */
 #define RETRY_NS 10000000000ull
 
 /* Of the hash table of threads: those that are killed stay for a while. */
@@ -46,10 +51,16 @@ static void remove_retry(struct retry **slot)
 	free(retry);
 }
 
-static void remove_old(struct retry **slot, uint64_t now)
+/* A thread of a pid namespace that the daemon does not see has the number 0. */
+static bool has_ended(pid_t tid)
+{
+	return !tid || (kill(tid, 0) && errno == ESRCH);
+}
+
+static void remove_ended(struct retry **slot, uint64_t now)
 {
 	while (*slot) {
-		if (now - (*slot)->since_ns > RETRY_NS)
+		if (now - (*slot)->since_ns > RETRY_NS && has_ended((*slot)->tid))
 			remove_retry(slot);
 		else
 			slot = &(*slot)->next;
@@ -63,7 +74,7 @@ static bool add_retry(pid_t tid, uint64_t id)
 	struct retry *retry = malloc(sizeof(*retry));
 	uint64_t now = clock_now_ns();
 
-	remove_old(bucket, now);
+	remove_ended(bucket, now);
 	if (!retry)
 		return false;
 	*retry = (struct retry){ .next = *bucket, .tid = tid, .id = id, .since_ns = now };
