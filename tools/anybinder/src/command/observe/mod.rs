@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What `anybinder top` and `anybinder graph` know of a running system.
+//! What `anybinder trace`, `anybinder top` and `anybinder graph` know of a running system.
 //!
+//! * `lookup`: services by the service manager alone
+//! * `interfaces`: what interface each service says it has
 //! * `meter`: how often each method is called, and how long its calls take, from the events
 //! * `nodes`: which object is which service
 //! * `waits`: what the threads wait for, and the circles that they wait in
+pub mod interfaces;
+pub mod lookup;
 pub mod meter;
 pub mod nodes;
 pub mod waits;

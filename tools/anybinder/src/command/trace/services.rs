@@ -4,7 +4,8 @@
 //!
 //! All are asked for at the start. Later the events say when it is worth it: an object is passed to
 //! the service manager, as when a service is registered, or an unknown object is called.
-use crate::command::list;
+use crate::command::observe::interfaces::Interfaces;
+use crate::command::observe::lookup::{Held, Lookup};
 use anybinder_client::device;
 use anybinder_events::event::{Event, What};
 use anybinder_events::names::{Names, Service};
@@ -12,20 +13,19 @@ use anybinder_events::recording::Recorder;
 use anybinder_mount::error::Result;
 use anybinder_mount::mount::Mount;
 use anybinder_mount::state;
-use rsbinder::hub::ServiceManager;
-use rsbinder::SIBinder;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Unknown objects that are called are looked up not more often than this: most are no services.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// How long services may take to tell their interfaces before the trace goes on without.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 pub struct Services {
-    manager: Option<Arc<ServiceManager>>,
+    lookup: Option<(Lookup, Interfaces)>,
     mount: Mount,
-    /// By handle. Kept, so that the handles are not used for others.
-    found: HashMap<u32, (SIBinder, Service)>,
+    /// The names of services, by handle. Kept, so that the handles are not used for others.
+    found: HashMap<u32, (Held, String)>,
     known: HashSet<String>,
     /// Objects that are known, or were looked for.
     nodes: HashSet<u32>,
@@ -50,12 +50,15 @@ impl Services {
     /// Without a service manager, services have no names. Fails if there is no such device.
     pub fn find(mount: &Mount, device: &str) -> Result<Self> {
         device::open(mount, device, 0)?;
-        let manager = device::service_manager(mount, device)
+        let lookup = Lookup::open(mount, device)
             .inspect_err(|err| eprintln!("anybinder: names of services are missing: {err}"))
             .ok();
         Ok(Services {
-            due: manager.as_ref().map(|_| Instant::now()),
-            manager,
+            due: lookup.as_ref().map(|_| Instant::now()),
+            lookup: lookup.map(|lookup| {
+                let interfaces = Interfaces::new(lookup.manager.clone());
+                (lookup, interfaces)
+            }),
             mount: mount.clone(),
             found: HashMap::new(),
             known: HashSet::new(),
@@ -90,25 +93,18 @@ impl Services {
         }
     }
 
-    fn look_up(&mut self, manager: &ServiceManager) {
-        let Ok(services) = list::services(manager) else {
+    fn look_up(&mut self) {
+        let Some((lookup, interfaces)) = &mut self.lookup else {
             return;
         };
-        for service in services {
+        for service in lookup.services() {
             if !self.known.insert(service.name.clone()) {
                 continue;
             }
-            let Ok(Some(binder)) = manager.try_get_service(&service.name) else {
-                continue;
-            };
-            let Some(proxy) = binder.as_proxy() else {
-                continue;
-            };
-            let named = Service {
-                name: service.name,
-                interface: proxy.descriptor().to_string(),
-            };
-            self.found.insert(proxy.handle(), (binder.clone(), named));
+            if let Some(held) = lookup.hold(&service.name) {
+                interfaces.ask(&service.name);
+                self.found.insert(held.handle, (held, service.name));
+            }
         }
     }
 
@@ -125,37 +121,55 @@ impl Services {
         found.next().unwrap_or_default()
     }
 
-    /// Looks for new services if that is due, and gives their names to `names`.
-    pub fn update(&mut self, names: &mut Names, mut recorder: Option<&mut Recorder>) -> Result<()> {
+    /// Looks for new services if that is due, and for interfaces. False: nothing is new.
+    fn look(&mut self) -> bool {
         let is_due = self.due.is_some_and(|due| due <= Instant::now());
-        let Some(manager) = self.manager.clone().filter(|_| is_due) else {
+        if is_due {
+            self.due = None;
+            self.last = Some(Instant::now());
+            self.look_up();
+        }
+        let patience = if is_due { PATIENCE } else { Duration::ZERO };
+        let interfaces = self.lookup.as_mut().map(|(_, interfaces)| interfaces);
+        interfaces.is_some_and(|interfaces| interfaces.collect(patience)) || is_due
+    }
+
+    /// The service that a handle leads to.
+    fn service(&self, handle: u32) -> Option<Service> {
+        let (_, interfaces) = self.lookup.as_ref()?;
+        if handle == 0 {
+            return Some(Service {
+                name: "manager".to_string(),
+                interface: "android.os.IServiceManager".to_string(),
+            });
+        }
+        let (_, name) = self.found.get(&handle)?;
+        Some(Service {
+            name: name.clone(),
+            interface: interfaces.of(name).to_string(),
+        })
+    }
+
+    /// Gives the names of new services, and those of interfaces, to `names`.
+    pub fn update(&mut self, names: &mut Names, mut recorder: Option<&mut Recorder>) -> Result<()> {
+        if !self.look() {
             return Ok(());
-        };
-        self.due = None;
-        self.last = Some(Instant::now());
-        self.look_up(&manager);
-        let objects = self.objects();
-        let manager = Service {
-            name: "manager".to_string(),
-            interface: "android.os.IServiceManager".to_string(),
-        };
-        for (handle, node) in objects {
-            let service = match self.found.get(&handle) {
-                Some((_, service)) => service,
-                None if handle == 0 => &manager,
-                None => continue,
+        }
+        for (handle, node) in self.objects() {
+            let Some(service) = self.service(handle) else {
+                continue;
             };
-            if names.service(node) == Some(service) {
+            if names.service(node) == Some(&service) {
                 continue;
             }
             self.nodes.insert(node);
             if handle == 0 {
                 self.managers.insert(node);
             }
-            names.add_service(node, service.clone());
             if let Some(recorder) = recorder.as_mut() {
-                recorder.service(node, service)?;
+                recorder.service(node, &service)?;
             }
+            names.add_service(node, service);
         }
         Ok(())
     }
