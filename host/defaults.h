@@ -89,6 +89,19 @@ static inline void host_trace_file_received(u32 id, u32 fd, size_t off)
 }
 #endif
 
+#ifndef host_trace_data_wanted
+static inline bool host_trace_data_wanted(void)
+{
+	return false;
+}
+#endif
+
+#ifndef host_trace_data
+static inline void host_trace_data(const struct host_trace_data *data)
+{
+}
+#endif
+
 #ifndef host_is_counting_locks
 static inline bool host_is_counting_locks(void)
 {

@@ -68,4 +68,23 @@ static inline bool host_trace_objects_wanted(void);
 static inline void host_trace_file_sent(u32 id, u32 fd, size_t off);
 static inline void host_trace_file_received(u32 id, u32 fd, size_t off);
 
+/* Of the data of each transaction, the first bytes are told. A multiple of 32. */
+#define HOST_TRACE_DATA_MAX 1024
+
+struct host_trace_data {
+	u32 id;
+	u32 size; /* bytes at @bytes, HOST_TRACE_DATA_MAX at most */
+	/*
+	 * The data as the receiver gets it, but with the sender's numbers of files, which have no
+	 * others yet.
+	 */
+	const u8 *bytes;
+	/* Bit K of byte N: an object begins at byte 32 * N + 4 * K. */
+	const u8 *objects;
+};
+/* Does anything listen to host_trace_data()? */
+static inline bool host_trace_data_wanted(void);
+/* After the copy, before the receiver may read it; not for data to be cleared (TF_CLEAR_BUF). */
+static inline void host_trace_data(const struct host_trace_data *data);
+
 #endif

@@ -9,6 +9,7 @@
  */
 #include "calls/translate.h"
 
+#include "calls/excerpt.h"
 #include "calls/transaction.h"
 #include "common/limits.h"
 #include "pure/object.h"
@@ -23,6 +24,7 @@
 struct walk {
 	struct binder_translation *x;
 	struct binder_result *why;
+	struct binder_excerpt *excerpt; /* or NULL */
 	struct binder_buffer *buffer;
 	struct host_map *map;
 	u64 base;	    /* user address of offset 0 of the map */
@@ -392,6 +394,8 @@ static int translate_one(struct walk *w, u64 off, u64 *min_off)
 	if (err)
 		return err;
 	*min_off = off + size;
+	if (w->excerpt)
+		binder_excerpt_object(w->excerpt, off, &w->object, size);
 	err = host_map_write(w->map, w->buffer->range.off + off, &w->object, size);
 	return err ? bad(w, err, "object not writable") : 0;
 }
@@ -439,11 +443,13 @@ static int walk_objects(struct walk *w)
 }
 
 /* @copied: the data is in the buffer already. */
-static int translate_objects(struct binder_translation *x, bool copied, struct binder_result *why)
+static int translate_objects(struct binder_translation *x, bool copied,
+			     struct binder_excerpt *excerpt, struct binder_result *why)
 {
 	struct walk w = {
 		.x = x,
 		.why = why,
+		.excerpt = excerpt,
 		.buffer = x->t->buffer,
 		.map = &x->target->alloc.map,
 		.copied = copied,
@@ -457,15 +463,43 @@ static int translate_objects(struct binder_translation *x, bool copied, struct b
 	return err;
 }
 
+/* Copies the data from byte @from on. */
+static int copy_from(struct binder_translation *x, u64 from)
+{
+	const struct binder_transaction_data *tr = x->tr;
+
+	if (from >= tr->data_size)
+		return 0;
+	return host_map_copy(&x->target->alloc.map, x->t->buffer->range.off + from,
+			     &x->thread->host, tr->data.ptr.buffer + from, tr->data_size - from);
+}
+
+/* Copies the data, its first bytes through the excerpt, which is empty if that fails. */
+static int copy_through(struct binder_translation *x, struct binder_excerpt *excerpt)
+{
+	int err = host_read_caller(&x->thread->host, excerpt->bytes, x->tr->data.ptr.buffer,
+				   excerpt->size);
+
+	if (!err)
+		err = host_map_write(&x->target->alloc.map, x->t->buffer->range.off, excerpt->bytes,
+				     excerpt->size);
+	if (!err)
+		err = copy_from(x, excerpt->size);
+	if (err)
+		excerpt->size = 0;
+	return err;
+}
+
 int binder_translate(struct binder_translation *x, struct binder_result *why)
 {
 	const struct binder_transaction_data *tr = x->tr;
-	bool copied = true;
+	struct binder_excerpt *excerpt = binder_excerpt_new(x->thread, tr);
+	bool copied = !(excerpt ? copy_through(x, excerpt) : copy_from(x, 0));
+	int err = 0;
 
-	if (tr->data_size)
-		copied = !host_map_copy(&x->target->alloc.map, x->t->buffer->range.off,
-					&x->thread->host, tr->data.ptr.buffer, tr->data_size);
-	if (copied && !tr->offsets_size && !x->buffers_size)
-		return 0;
-	return translate_objects(x, copied, why);
+	if (!copied || tr->offsets_size || x->buffers_size)
+		err = translate_objects(x, copied, excerpt, why);
+	if (excerpt)
+		binder_excerpt_tell(excerpt, x->t->debug_id);
+	return err;
 }

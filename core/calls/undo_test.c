@@ -413,7 +413,7 @@ static bool attempt(const struct operation *op, u64 nth)
 	return failed;
 }
 
-TEST(undo_of_every_operation)
+static void undo_all(void)
 {
 	size_t i;
 
@@ -428,4 +428,18 @@ TEST(undo_of_every_operation)
 			return;
 		}
 	}
+}
+
+TEST(undo_of_every_operation)
+{
+	undo_all();
+}
+
+TEST(undo_of_every_operation_while_its_data_is_traced)
+{
+	sim_data = (struct sim_data){ 0 };
+	sim_data_wanted = true;
+	undo_all();
+	sim_data_wanted = false;
+	CHECK(sim_data.count > 100);
 }

@@ -73,10 +73,11 @@ class Client:
         at = fields[8] - self.base
         return self.map[at:at + fields[6]]
 
-    def call(self, payload):
+    def call(self, payload, offsets=(), flags=0):
         """Calls handle 0 and returns the reply's payload; raises RuntimeError."""
         keep = ctypes.create_string_buffer(payload, len(payload) or 1)
-        commands = transaction(BC_TRANSACTION, keep, len(payload))
+        keep_offsets = (ctypes.c_uint64 * len(offsets))(*offsets)
+        commands = transaction(BC_TRANSACTION, keep, len(payload), keep_offsets, flags)
         while True:
             for code, argument in self.write_read(commands, 256):
                 if code in BR_FAILURES:
@@ -103,9 +104,12 @@ class Client:
                     calls -= 1
 
 
-def transaction(command, keep, size):
+def transaction(command, keep, size, offsets=None, flags=0):
+    """To handle 0, or a reply, with code 1; `offsets`: an array of the positions of objects."""
+    offsets_size = ctypes.sizeof(offsets) if offsets else 0
+    offsets_at = ctypes.addressof(offsets) if offsets_size else 0
     return struct.pack("<I", command) + TRANSACTION.pack(
-        0, 0, 1, 0, 0, 0, size, 0, ctypes.addressof(keep), 0)
+        0, 0, 1, flags, 0, 0, size, offsets_size, ctypes.addressof(keep), offsets_at)
 
 
 def free_buffer(argument):

@@ -27,9 +27,13 @@
 #define READERS_MAX 16u
 #define TICK_NS 5000000
 #define IDLE_NS 500000000ull
+/* What one EVENT_DATA has at most, in bytes. */
+#define DATA_PORTION ((u32)sizeof(((struct event_data *)0)->bytes))
 /* What one READ returns at most, and how many records a poll looks through. */
 #define PORTION 2048u
 #define EVENTS_ALL ((1u << EVENT_KINDS) - 1)
+/* What a reader gets that has not selected anything: the data of calls has to be asked for. */
+#define EVENTS_AT_FIRST (EVENTS_ALL & ~(1u << EVENT_DATA))
 
 struct events_reader {
 	struct events_reader *next;
@@ -90,6 +94,25 @@ void events_put_failed(const struct event_failed *failed, bool reply)
 {
 	events_ring_put(clock_now_ns(), EVENT_FAILED, reply, calling_thread(), failed,
 			sizeof(*failed));
+}
+
+void events_put_data(const struct host_trace_data *data)
+{
+	u64 now_ns = clock_now_ns();
+	s32 thread = calling_thread();
+
+	for (u32 at = 0; at < data->size; at += DATA_PORTION) {
+		u32 left = data->size - at;
+		struct event_data part = {
+			.id = data->id,
+			.offset = (u16)at,
+			.size = (u8)(left < DATA_PORTION ? left : DATA_PORTION),
+			.objects = data->objects[at / DATA_PORTION],
+		};
+
+		memcpy(part.bytes, data->bytes + at, part.size);
+		events_ring_put(now_ns, EVENT_DATA, false, thread, &part, sizeof(part));
+	}
 }
 
 /* ---- readers ---- */
@@ -220,7 +243,7 @@ static int add_reader(struct events_reader *reader)
 		return -EMFILE;
 	if (!events_ring_start() || !start_ticker())
 		return -ENOMEM;
-	reader->position.mask = EVENTS_ALL;
+	reader->position.mask = EVENTS_AT_FIRST;
 	reader->position.number = events_ring_end();
 	reader->next = readers;
 	readers = reader;

@@ -12,6 +12,7 @@
 #include "host_types.h"
 
 struct events_reader;
+struct host_trace_data;
 struct request;
 
 /* The kinds that some reader wants, a bit each. */
@@ -32,6 +33,8 @@ void events_put(enum event_kind kind, const void *fields, size_t size);
 void events_put_of(s32 thread, enum event_kind kind, const void *fields, size_t size);
 /* EVENT_RETURN, and EVENT_ERROR if it is one; only what is wanted. */
 void events_put_return(u32 cmd);
+/* The EVENT_DATA of a transaction. */
+void events_put_data(const struct host_trace_data *data);
 /* EVENT_FAILED. */
 void events_put_failed(const struct event_failed *failed, bool reply);
 

@@ -11,7 +11,7 @@
  * read(2) returns whole records and needs room for two at least (EINVAL). It waits until there is
  * an event; after half a second without one it returns an EVENT_IDLE. With O_NONBLOCK at open(2) it
  * returns EAGAIN instead; poll(2) works. write(2) of a number as text, 0x... for a hexadecimal one,
- * selects the kinds that this open gets: bit K for kind K. At first it gets all.
+ * selects the kinds that this open gets: bit K for kind K. At first it gets all but EVENT_DATA.
  *
  * The ring behind the file holds EVENTS_SLOTS events. Who reads too slowly misses some, which an
  * EVENT_LOST counts in their place. Only root and the owner of the mount may open the file,
@@ -26,6 +26,8 @@
 /* Grows when a record changes its meaning; new kinds alone do not change it. */
 #define EVENTS_VERSION	1u
 #define EVENTS_SLOTS	131072u
+/* Of the data of each transaction, so many bytes at most are told. */
+#define EVENTS_DATA_MAX	1024u
 
 enum event_kind {
 	EVENT_HEADER,		/* event_header */
@@ -53,6 +55,7 @@ enum event_kind {
 	EVENT_FAILED,		/* a transaction failed, or comes with a warning: event_failed */
 	EVENT_STAGE,		/* a stage of a round trip is reached: event_stage */
 	EVENT_ERROR,		/* return of BR_..._REPLY other than BR_REPLY: event_word */
+	EVENT_DATA,		/* a part of the data of a transaction: event_data */
 	EVENT_KINDS,
 };
 
@@ -132,6 +135,21 @@ struct event_stage {
 	int32_t proc, thread;
 };
 
+/*
+ * The first bytes of the data of a transaction, in the order of their offsets, after its
+ * EVENT_BUFFER_ALLOCATED and before its EVENT_TXN_RECEIVED. It is what the receiver gets: handles
+ * are the receiver's. Files have the sender's numbers. There is none for data that cannot be read,
+ * or that is to be cleared after use (TF_CLEAR_BUF), and what is in buffers of its own
+ * (BINDER_TYPE_PTR) is left out.
+ */
+struct event_data {
+	uint32_t id;		/* of the transaction */
+	uint16_t offset;	/* in the data, a multiple of 32 */
+	uint8_t size;		/* bytes here; 32 unless they are the last ones */
+	uint8_t objects;	/* bit K: an object begins at byte 4 * K of these */
+	uint8_t bytes[32];
+};
+
 struct event_record {
 	uint64_t number;	/* of the event since the daemon started */
 	uint64_t time_ns;	/* when it happened */
@@ -151,6 +169,7 @@ struct event_record {
 		struct event_file file;
 		struct event_failed failed;
 		struct event_stage stage;
+		struct event_data data;
 		uint64_t words[5];
 	};
 };

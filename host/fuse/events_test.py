@@ -19,12 +19,17 @@ RECORD = struct.Struct("<QQHHi40s")
 KINDS = """header idle lost ioctl ioctl_done write_done read_done wait command return txn
            txn_received txn_freed buffer_allocated buffer_freed buffer_failed buffer_outdated
            node_to_ref ref_to_node ref_to_ref file_sent file_received failed stage
-           error""".split()
+           error data""".split()
 KIND = {name: number for number, name in enumerate(KINDS)}
 TXN = struct.Struct("<IIiiiiIII4x")
 BUFFER = struct.Struct("<QQQI12x")
 HEADER = struct.Struct("<6I16x")
 FAILED = struct.Struct("<IIiiiiiIII")
+DATA = struct.Struct("<IHBB32s")
+DATA_MAX = 1024
+TF_CLEAR_BUF = 0x20
+BINDER_TYPE_BINDER, BINDER_TYPE_HANDLE = 0x73622A85, 0x73682A85
+BINDER = struct.Struct("<IIQQ")    # struct flat_binder_object
 BR_FAILED_REPLY, BR_DEAD_REPLY = 0x7211, 0x7205
 UNPRIVILEGED = 65534
 
@@ -117,6 +122,70 @@ def a_failure_has_its_reason(directory):
         client.close()
     assert (error, reason) == (BR_DEAD_REPLY, -errno.EINVAL), failed
     assert (pid, tid, size) == (os.getpid(), os.getpid(), 18), failed
+
+
+def data_by_id(events):
+    """The data of each transaction, and where its objects begin."""
+    found = collections.defaultdict(lambda: (bytearray(), []))
+    for event in of_kind(events, "data"):
+        number, offset, size, objects, part = DATA.unpack(event.fields)
+        data, begins = found[number]
+        assert len(data) == offset and 0 < size <= 32, event
+        data += part[:size]
+        begins += [offset + 4 * bit for bit in range(8) if objects >> bit & 1]
+    return {number: (bytes(data), begins) for number, (data, begins) in found.items()}
+
+
+def data_is_told_to_those_who_ask(directory):
+    small, large = b"0123456789" * 5, os.urandom(5000)
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
+        client = Client(daemon.path("binder"))
+        with Events(daemon) as others, Events(daemon, ["data", "txn"]) as events:
+            assert client.call(small) == small
+            assert client.call(large) == large
+            assert client.call(b"") == b""
+            client.call(b"last")
+            last = DATA.pack(0, 0, 4, 0, b"last")[4:]
+            seen = events.read_until(lambda found: [event.fields[4:] for event in found].count(last)
+                                     == 2)
+            rest = others.read_until(lambda found: len(of_kind(found, "txn")) == 8)
+        client.close()
+    ids = [TXN.unpack(event.fields)[0] for event in of_kind(seen, "txn")]
+    told = data_by_id(seen)
+    texts = [told.get(number, (None, []))[0] for number in ids]
+    assert texts == [small] * 2 + [large[:DATA_MAX]] * 2 + [None] * 2 + [b"last"] * 2, texts
+    # A transaction is told of before its data, which is complete before it is received.
+    order = [(event.kind, struct.unpack_from("<I", event.fields)[0]) for event in seen]
+    assert all(order.index(("txn", number)) < order.index(("data", number)) for number in told)
+    # Who did not ask for it gets none, though it was written.
+    assert not of_kind(rest, "data") and of_kind(rest, "buffer_freed"), rest
+
+
+def objects_in_the_data_are_those_of_the_receiver(directory):
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
+        client = Client(daemon.path("binder"))
+        data = b"head" + BINDER.pack(BINDER_TYPE_BINDER, 0, 0x1234, 0x5678) + b"tail"
+        with Events(daemon, ["data"]) as events:
+            client.call(data, [4])
+            seen = events.read_until(lambda found: len(found) >= 2)
+        client.close()
+    got, begins = data_by_id(seen[:1])[DATA.unpack(seen[0].fields)[0]]
+    assert begins == [4] and len(got) == len(data), (begins, got)
+    kind, _, handle, cookie = BINDER.unpack_from(got, 4)
+    assert (kind, cookie) == (BINDER_TYPE_HANDLE, 0) and handle == 1, got
+    assert got.startswith(b"head") and got.endswith(b"tail"), got
+
+
+def data_that_is_to_be_cleared_is_not_told(directory):
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
+        client = Client(daemon.path("binder"))
+        with Events(daemon, ["data", "txn"]) as events:
+            assert client.call(b"password", flags=TF_CLEAR_BUF) == b"password"
+            seen = events.read_until(lambda found: of_kind(found, "data"))
+        client.close()
+    # The reply of this server does not ask for it.
+    _, reply = of_kind(seen, "txn")
+    assert list(data_by_id(seen)) == [TXN.unpack(reply.fields)[0]], seen
 
 
 def only_root_and_the_owner_may_open(directory):

@@ -166,6 +166,20 @@ static inline void host_trace_file_received(u32 id, u32 fd, size_t off)
 	trace_file(EVENT_FILE_RECEIVED, id, fd, off);
 }
 
+_Static_assert(EVENTS_DATA_MAX == HOST_TRACE_DATA_MAX, "as the header for readers says");
+
+#define host_trace_data_wanted host_trace_data_wanted
+static inline bool host_trace_data_wanted(void)
+{
+	return events_wanted(EVENT_DATA);
+}
+
+#define host_trace_data host_trace_data
+static inline void host_trace_data(const struct host_trace_data *data)
+{
+	events_put_data(data);
+}
+
 static inline void trace_failed(const struct host_txn_failure *failure)
 {
 	struct event_failed event = {

@@ -516,4 +516,16 @@ static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, 
 	sim_stage_record(&record);
 }
 
+#define host_trace_data_wanted host_trace_data_wanted
+static inline bool host_trace_data_wanted(void)
+{
+	return sim_data_wanted;
+}
+
+#define host_trace_data host_trace_data
+static inline void host_trace_data(const struct host_trace_data *data)
+{
+	sim_data_record(data);
+}
+
 #endif

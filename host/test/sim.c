@@ -18,6 +18,8 @@ struct sim_lock sim_global_lock = { .mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZE
 struct sim_stage sim_stages[SIM_STAGES];
 u32 sim_nr_stages;
 bool sim_stages_wanted;
+struct sim_data sim_data;
+bool sim_data_wanted;
 bool sim_counting_locks;
 u32 sim_shard;
 
@@ -158,6 +160,15 @@ void sim_stage_record(const struct sim_stage *stage)
 {
 	if (sim_nr_stages < SIM_STAGES)
 		sim_stages[sim_nr_stages++] = *stage;
+}
+
+void sim_data_record(const struct host_trace_data *data)
+{
+	sim_data.count++;
+	sim_data.id = data->id;
+	sim_data.size = data->size;
+	memcpy(sim_data.bytes, data->bytes, data->size);
+	memcpy(sim_data.objects, data->objects, sizeof(sim_data.objects));
 }
 
 struct sim_proc *sim_proc_new(s32 pid, u32 euid, size_t map_size)

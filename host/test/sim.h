@@ -116,6 +116,17 @@ extern u32 sim_nr_stages;
 extern bool sim_stages_wanted;
 void sim_stage_record(const struct sim_stage *stage);
 
+/* The last data that was told, if any is wanted. */
+struct sim_data {
+	u32 count; /* transactions whose data was told */
+	u32 id, size;
+	u8 bytes[HOST_TRACE_DATA_MAX];
+	u8 objects[HOST_TRACE_DATA_MAX / 32];
+};
+extern struct sim_data sim_data;
+extern bool sim_data_wanted;
+void sim_data_record(const struct host_trace_data *data);
+
 /* The result of host_locking_is_global(); only changed between tests. */
 extern bool sim_locking_global;
 /* The mutex of host_global_lock(). */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * excerpt: the first bytes of the data of a transaction, for a trace. The data is copied to the
+ * receiver through it, so that both are the same, whatever the sender writes meanwhile; nothing is
+ * read back from a buffer that a process has mapped.
+ */
+#ifndef BINDER_EXCERPT_H
+#define BINDER_EXCERPT_H
+
+#include "common/abi.h"
+#include "host.h"
+
+struct binder_thread;
+
+struct binder_excerpt {
+	u32 size; /* bytes; 0: it could not be read */
+	u8 objects[HOST_TRACE_DATA_MAX / 32]; /* as in struct host_trace_data */
+	u8 bytes[HOST_TRACE_DATA_MAX];
+};
+
+/*
+ * An excerpt of @tr, to be filled; NULL: none is wanted, or there is no memory for it, or the data
+ * is to be cleared after use. Pair: binder_excerpt_tell(). May sleep.
+ */
+struct binder_excerpt *binder_excerpt_new(const struct binder_thread *sender,
+					  const struct binder_transaction_data *tr);
+
+/* An object of @size bytes at @off of the data was translated. */
+void binder_excerpt_object(struct binder_excerpt *excerpt, u64 off, const void *object,
+			   size_t size);
+
+/* Tells the trace of it, as that of transaction @id, and frees it. */
+void binder_excerpt_tell(struct binder_excerpt *excerpt, u32 id);
+
+#endif
