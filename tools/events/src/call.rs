@@ -7,6 +7,7 @@
 //! call which the thread made last.
 use crate::event::{error_name, Event, Transaction, What, TF_ONE_WAY};
 use crate::names::{Names, Thread};
+use crate::payload::Payload;
 use serde::Serialize;
 use std::collections::{HashMap, VecDeque};
 
@@ -45,6 +46,12 @@ pub struct Call {
     pub files: u32,
     pub reply_objects: u32,
     pub reply_files: u32,
+    pub reply_flags: u32,
+    /// The data of both, if the source was asked for it.
+    #[serde(skip)]
+    pub request_data: Payload,
+    #[serde(skip)]
+    pub reply_data: Payload,
     /// What the caller got in place of a reply.
     pub error: Option<String>,
     /// Why, where the driver says it: a positive errno.
@@ -108,7 +115,7 @@ impl Assembler {
     pub fn push(&mut self, event: &Event, names: &mut Names) {
         let told = event.thread.as_ref();
         match &event.what {
-            What::Sent(sent) if sent.reply => self.replied(event, sent.id),
+            What::Sent(sent) if sent.reply => self.replied(event, sent),
             What::Sent(sent) => self.start(event, sent, names),
             What::Received { id } => {
                 let pid = self.open.get(id).map_or(0, |call| call.to.pid);
@@ -121,12 +128,25 @@ impl Assembler {
                 data,
                 offsets,
                 extra,
-            } => self.sized(*id, data + offsets + extra),
+            } => self.sized(*id, *data, offsets + extra),
             What::BufferFreed { id } => self.freed(event, *id),
             What::BufferFailed { .. } => {}
             What::BufferOutdated { id } => self.fail_call(*id, event.time_ns, "replaced"),
-            What::Object { id, .. } => {
-                self.count(*id, |call| (&mut call.objects, &mut call.reply_objects))
+            What::Object { id, node, value } => {
+                self.count(*id, |call| (&mut call.objects, &mut call.reply_objects));
+                if let (Some(value), Some(payload)) = (value, self.payload(*id)) {
+                    payload.add_node(*value, *node);
+                }
+            }
+            What::Data {
+                id,
+                offset,
+                bytes,
+                objects,
+            } => {
+                if let Some(payload) = self.payload(*id) {
+                    payload.add(*offset, &bytes.0, objects);
+                }
             }
             What::File { id } => self.count(*id, |call| (&mut call.files, &mut call.reply_files)),
             What::Return { code } => {
@@ -227,29 +247,40 @@ impl Assembler {
         }
     }
 
-    fn replied(&mut self, event: &Event, reply_id: u32) {
+    fn replied(&mut self, event: &Event, reply: &Transaction) {
         let serving = self.serving.get_mut(&event.tid);
         let Some(id) = serving.and_then(Vec::pop) else {
             return;
         };
         if let Some(call) = self.open.get_mut(&id) {
             call.replied_ns = Some(event.time_ns);
-            call.reply_id = Some(reply_id);
-            self.replies.insert(reply_id, id);
+            call.reply_id = Some(reply.id);
+            call.reply_flags = reply.flags;
+            self.replies.insert(reply.id, id);
         }
     }
 
-    fn sized(&mut self, id: u32, size: u64) {
+    /// The data of a call or a reply.
+    fn payload(&mut self, id: u32) -> Option<&mut Payload> {
         match self.replies.get(&id) {
-            Some(call_id) => {
-                if let Some(call) = self.open.get_mut(call_id) {
-                    call.reply_size = size;
-                }
+            Some(call_id) => Some(&mut self.open.get_mut(call_id)?.reply_data),
+            None => Some(&mut self.open.get_mut(&id)?.request_data),
+        }
+    }
+
+    fn sized(&mut self, id: u32, data: u64, rest: u64) {
+        let reply_of = self.replies.get(&id).copied();
+        let Some(call) = self.open.get_mut(&reply_of.unwrap_or(id)) else {
+            return;
+        };
+        match reply_of {
+            Some(_) => {
+                call.reply_size = data + rest;
+                call.reply_data.size = data;
             }
             None => {
-                if let Some(call) = self.open.get_mut(&id) {
-                    call.size = size;
-                }
+                call.size = data + rest;
+                call.request_data.size = data;
             }
         }
     }
@@ -395,7 +426,7 @@ impl Assembler {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::BR_DEAD_REPLY;
+    use crate::event::{Bytes, BR_DEAD_REPLY};
 
     /// Plays events of (thread, what), a microsecond apart, and returns all calls.
     fn play(events: &[(i32, What)]) -> Vec<Call> {
@@ -440,17 +471,36 @@ mod tests {
         }
     }
 
+    fn object(id: u32, value: u64) -> What {
+        What::Object {
+            id,
+            node: 3,
+            value: Some(value),
+        }
+    }
+
+    fn data(id: u32, bytes: &[u8]) -> What {
+        What::Data {
+            id,
+            offset: 0,
+            bytes: Bytes(bytes.to_vec()),
+            objects: Vec::new(),
+        }
+    }
+
     #[test]
     fn a_call_has_its_times_sizes_and_objects() {
         let calls = play(&[
             (1, sent(10, 0)),
             (1, buffer(10, 100)),
-            (1, What::Object { id: 10, node: 3 }),
+            (1, object(10, 4)),
             (1, What::File { id: 10 }),
+            (1, data(10, &[1, 2])),
             (2, What::Received { id: 10 }),
             (2, reply(11)),
             (2, buffer(11, 4)),
-            (2, What::Object { id: 11, node: 3 }),
+            (2, object(11, 5)),
+            (2, data(11, &[3])),
             (1, What::Received { id: 11 }),
             (2, What::BufferFreed { id: 10 }),
         ]);
@@ -462,14 +512,24 @@ mod tests {
             (10, Some(11), 7, 3)
         );
         assert_eq!((call.from.tid, call.to.tid), (1, 2));
-        assert_eq!((call.sent_ns, call.received_ns), (1000, Some(5000)));
-        assert_eq!((call.replied_ns, call.done_ns), (Some(6000), Some(9000)));
+        assert_eq!((call.sent_ns, call.received_ns), (1000, Some(6000)));
+        assert_eq!((call.replied_ns, call.done_ns), (Some(7000), Some(11000)));
         assert_eq!(
             (call.freed_ns, call.duration_ns()),
-            (Some(10000), Some(8000))
+            (Some(12000), Some(10000))
         );
         assert_eq!((call.size, call.reply_size), (108, 12));
         assert_eq!((call.objects, call.files, call.reply_objects), (1, 1, 1));
+        let (request, reply) = (&call.request_data, &call.reply_data);
+        assert_eq!(
+            (request.bytes.as_slice(), request.missing()),
+            (&[1, 2][..], 98)
+        );
+        assert_eq!((reply.bytes.as_slice(), reply.missing()), (&[3][..], 3));
+        assert_eq!(
+            (request.node(4), reply.node(5), reply.node(4)),
+            (Some(3), Some(3), None)
+        );
         assert!(!call.unfinished && call.error.is_none());
     }
 

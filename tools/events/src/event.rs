@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One event of a driver. The names and fields are those of the stock driver's tracepoints.
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub const TF_ONE_WAY: u32 = 1;
+/// The reply is a status, of 32 bits.
+pub const TF_STATUS_CODE: u32 = 8;
+/// The data is to be cleared after use: the driver does not tell of it.
+pub const TF_CLEAR_BUF: u32 = 0x20;
 
 pub const BR_DEAD_REPLY: u32 = 0x7205;
 pub const BR_FAILED_REPLY: u32 = 0x7211;
@@ -58,6 +62,17 @@ pub enum What {
     Object {
         id: u32,
         node: u32,
+        /// What the receiver finds in the data: a handle, or the address of an object of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<u64>,
+    },
+    /// A part of the data of a transaction. They follow each other.
+    Data {
+        id: u32,
+        offset: u32,
+        bytes: Bytes,
+        /// Where objects begin in the data.
+        objects: Vec<u32>,
     },
     File {
         id: u32,
@@ -95,6 +110,41 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<(i32, String)>,
     pub what: What,
+}
+
+/// Bytes; hexadecimal digits in a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bytes(pub Vec<u8>);
+
+impl Bytes {
+    /// From an even number of hexadecimal digits.
+    pub fn from_hex(digits: &str) -> Option<Bytes> {
+        let pairs = digits.as_bytes().chunks(2);
+        let bytes = pairs.map(|pair| {
+            let pair = std::str::from_utf8(pair)
+                .ok()
+                .filter(|pair| pair.len() == 2)?;
+            u8::from_str_radix(pair, 16).ok()
+        });
+        bytes.collect::<Option<Vec<u8>>>().map(Bytes)
+    }
+
+    pub fn to_hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_hex())
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let digits = String::deserialize(deserializer)?;
+        Bytes::from_hex(&digits).ok_or_else(|| serde::de::Error::custom("no hexadecimal digits"))
+    }
 }
 
 /// The return codes by which a caller learns that its call failed.

@@ -5,6 +5,7 @@
 //! * `ring`: the daemon's `binder_logs/events`; `tracefs`: the tracepoints of a kernel's driver;
 //!   `source`: whichever of them a mount has; `instance`: an instance of tracefs
 //! * `call`: from events to calls
+//! * `payload`: the data of a call
 //! * `names`: what threads and objects are called
 //! * `recording`: events and names in a file
 //! * `perfetto`: a recording as a trace for Perfetto
@@ -12,6 +13,7 @@ pub mod call;
 pub mod event;
 pub mod instance;
 pub mod names;
+pub mod payload;
 pub mod perfetto;
 pub mod recording;
 pub mod source;

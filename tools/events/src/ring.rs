@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The stream of the daemon, `binder_logs/events`. Its format is in `host/fuse/events_abi.h`.
-use crate::event::{Event, Transaction, What};
+use crate::event::{Bytes, Event, Transaction, What};
+use crate::source::Extra;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::fs::File;
@@ -27,6 +28,7 @@ const FILE_SENT: u16 = 20;
 const FAILED: u16 = 22;
 const STAGE: u16 = 23;
 const ERROR: u16 = 24;
+const DATA: u16 = 25;
 
 /// Eight events for a call with its reply: each costs the caller some time.
 const WANTED: [u16; 12] = [
@@ -47,6 +49,8 @@ const WANTED: [u16; 12] = [
 pub struct Ring {
     file: File,
     buffer: Vec<u8>,
+    /// It gives the data of calls.
+    pub has_data: bool,
 }
 
 /// The fields of a record, as words of 32 bits.
@@ -103,6 +107,19 @@ impl Record<'_> {
         }
     }
 
+    fn data(&self) -> What {
+        let offset = u32::from(self.u16(28));
+        let [size, objects] = [self.0[30], self.0[31]];
+        let size = usize::from(size).min(RECORD - 32);
+        let begins = (0..8).filter(|bit| objects >> bit & 1 != 0);
+        What::Data {
+            id: self.u32(24),
+            offset,
+            bytes: Bytes(self.0[32..32 + size].to_vec()),
+            objects: begins.map(|bit| offset + 4 * bit).collect(),
+        }
+    }
+
     /// None for a kind that is not of interest here, or not known.
     fn what(&self) -> Option<What> {
         let id = self.u32(24);
@@ -125,10 +142,15 @@ impl Record<'_> {
             BUFFER_FREED => What::BufferFreed { id: buffer_id },
             BUFFER_FAILED => What::BufferFailed { id: buffer_id },
             BUFFER_OUTDATED => What::BufferOutdated { id: buffer_id },
-            NODE_TO_REF | REF_TO_NODE | REF_TO_REF => What::Object {
+            kind @ (NODE_TO_REF | REF_TO_NODE | REF_TO_REF) => What::Object {
                 id: self.u32(32),
                 node: self.u32(36),
+                value: Some(match kind {
+                    REF_TO_NODE => self.u64(24),
+                    _ => self.u32(52).into(),
+                }),
             },
+            DATA => self.data(),
             FILE_SENT => What::File { id: self.u32(32) },
             FAILED => self.failed(),
             STAGE => What::Stage {
@@ -170,21 +192,21 @@ fn open_error(path: &Path, err: &std::io::Error) -> Error {
 }
 
 impl Ring {
-    pub fn open(path: &Path, stages: bool) -> Result<Self> {
-        let mut file = File::options()
+    pub fn open(path: &Path, extra: Extra) -> Result<Self> {
+        let file = File::options()
             .read(true)
             .write(true)
             .open(path)
             .map_err(|err| open_error(path, &err))?;
-        let mask = WANTED.iter().fold(0u32, |mask, kind| mask | 1 << kind);
-        let mask = mask | u32::from(stages) << STAGE;
-        let doing = || format!("selecting events in {}", path.display());
-        file.write_all(format!("{mask:#x}").as_bytes())
-            .doing(doing)?;
         let mut ring = Ring {
             file,
             buffer: vec![0; RECORD * 2048],
+            has_data: false,
         };
+        let mask = WANTED.iter().fold(0u32, |mask, kind| mask | 1 << kind);
+        let mask = mask | u32::from(extra.stages) << STAGE;
+        ring.select(path, mask)?;
+        let doing = || format!("reading {}", path.display());
         let size = ring.file.read(&mut ring.buffer).doing(doing)?;
         let first = Record(&ring.buffer[..RECORD]);
         let is_known = size >= RECORD
@@ -192,13 +214,23 @@ impl Ring {
             && first.u32(24) == MAGIC
             && first.u32(28) == VERSION
             && first.u32(32) as usize == RECORD;
-        match is_known {
-            true => Ok(ring),
-            false => Err(Error::with_advice(
+        if !is_known {
+            return Err(Error::with_advice(
                 format!("{} has another format.", path.display()),
                 "The daemon and this program are of different versions: use those of one package.",
-            )),
+            ));
         }
+        // An older daemon refuses kinds that it does not know.
+        ring.has_data = first.u32(44) > u32::from(DATA);
+        if extra.data && ring.has_data {
+            ring.select(path, mask | 1 << DATA)?;
+        }
+        Ok(ring)
+    }
+
+    fn select(&mut self, path: &Path, mask: u32) -> Result<()> {
+        let written = self.file.write_all(format!("{mask:#x}").as_bytes());
+        written.doing(|| format!("selecting events in {}", path.display()))
     }
 
     /// Waits at most `wait` for events, and adds those that there are to `into`.
@@ -216,5 +248,31 @@ impl Ring {
         };
         into.extend(self.buffer[..size].chunks_exact(RECORD).filter_map(parse));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_the_data_is_read_from_its_record() {
+        let mut record = [0; RECORD];
+        record[16..18].copy_from_slice(&DATA.to_ne_bytes());
+        record[24..28].copy_from_slice(&7u32.to_ne_bytes());
+        record[28..30].copy_from_slice(&64u16.to_ne_bytes());
+        record[30..32].copy_from_slice(&[5, 0b10]);
+        record[32..].fill(3);
+        let expected = What::Data {
+            id: 7,
+            offset: 64,
+            bytes: Bytes(vec![3; 5]),
+            objects: vec![68],
+        };
+        assert_eq!(parse(&record).unwrap().what, expected);
+        record[30] = 255;
+        assert!(
+            matches!(parse(&record).unwrap().what, What::Data { bytes, .. } if bytes.0.len() == 32)
+        );
     }
 }

@@ -7,22 +7,38 @@ use anybinder_mount::error::Result;
 use anybinder_mount::mount::{Backend, Mount};
 use std::time::Duration;
 
+/// What a source is asked for besides the events that make up calls.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extra {
+    /// The stages of round trips, where the driver measures them.
+    pub stages: bool,
+    /// The data of calls, where the driver gives it.
+    pub data: bool,
+}
+
 pub enum Source {
     Ring(Ring),
     Tracefs(Tracefs),
 }
 
 impl Source {
-    /// Events from now on; `stages`: with those of the stages of round trips, where the driver
-    /// measures them. Fails, with advice, if there are none or the user may not see them.
-    pub fn open(mount: &Mount, stages: bool) -> Result<Self> {
+    /// Events from now on. Fails, with advice, if there are none or the user may not see them.
+    pub fn open(mount: &Mount, extra: Extra) -> Result<Self> {
         mount.check_served()?;
         match mount.backend() {
-            Backend::Kernel => Ok(Source::Tracefs(Tracefs::open(stages)?)),
+            Backend::Kernel => Ok(Source::Tracefs(Tracefs::open(extra)?)),
             _ => {
                 let path = mount.file("binder_logs/events");
-                Ok(Source::Ring(Ring::open(&path, stages)?))
+                Ok(Source::Ring(Ring::open(&path, extra)?))
             }
+        }
+    }
+
+    /// Whether the driver gives the data of calls to those who ask for it.
+    pub fn has_data(&self) -> bool {
+        match self {
+            Source::Ring(ring) => ring.has_data,
+            Source::Tracefs(tracefs) => tracefs.has_data,
         }
     }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The tracepoints of a kernel's driver, stock or ours, through an instance of tracefs.
-use crate::event::{Event, Transaction, What, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY};
+use crate::event::{
+    Bytes, Event, Transaction, What, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY,
+};
 use crate::instance::Instance;
+use crate::source::Extra;
 use anybinder_mount::error::{Doing, Error, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::fs::File;
@@ -11,6 +14,7 @@ use std::time::Duration;
 const BUFFER_KIB: &str = "8192";
 
 const STAGE: &str = "anybinder/binder_stage";
+const DATA: &str = "anybinder/binder_data";
 
 const EVENTS: [&str; 12] = [
     "binder_return",
@@ -35,11 +39,13 @@ pub struct Tracefs {
     pipe: File,
     /// The beginning of a line whose end was not read yet.
     rest: Vec<u8>,
+    /// It gives the data of calls.
+    pub has_data: bool,
     _instance: Instance,
 }
 
 impl Tracefs {
-    pub fn open(stages: bool) -> Result<Self> {
+    pub fn open(extra: Extra) -> Result<Self> {
         let instance = Instance::new("trace")?;
         if !instance.has("binder/binder_transaction") {
             return Err(Error::with_advice(
@@ -63,12 +69,17 @@ impl Tracefs {
                 instance.enable(&event, true)?;
             }
         }
-        if stages && instance.has(STAGE) {
+        if extra.stages && instance.has(STAGE) {
             instance.enable(STAGE, true)?;
+        }
+        let has_data = instance.has(DATA);
+        if extra.data && has_data {
+            instance.enable(DATA, true)?;
         }
         Ok(Tracefs {
             pipe,
             rest: Vec::new(),
+            has_data,
             _instance: instance,
         })
     }
@@ -144,6 +155,25 @@ fn stage(text: &str) -> Option<What> {
     })
 }
 
+/// The text after `KEY=`, up to a space.
+fn word<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let mut words = text.split(' ');
+    words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+}
+
+/// The data of a transaction, all that there is of it in one event; bit K of byte N of `objects`:
+/// an object begins at byte 32 * N + 4 * K.
+fn data(text: &str) -> Option<What> {
+    let Bytes(bits) = Bytes::from_hex(word(text, "objects")?)?;
+    let begins = (0..8 * bits.len()).filter(|at| bits[at / 8] >> (at % 8) & 1 != 0);
+    Some(What::Data {
+        id: field(text, "transaction")? as u32,
+        offset: 0,
+        bytes: Bytes::from_hex(word(text, "data")?)?,
+        objects: begins.map(|at| 4 * at as u32).collect(),
+    })
+}
+
 fn what(name: &str, text: &str) -> Option<What> {
     let number = |key| field(text, key);
     if name == "binder_return" {
@@ -153,6 +183,9 @@ fn what(name: &str, text: &str) -> Option<What> {
     }
     if name == "binder_stage" {
         return stage(text);
+    }
+    if name == "binder_data" {
+        return data(text);
     }
     let id = number("transaction")? as u32;
     Some(match name {
@@ -181,6 +214,9 @@ fn what(name: &str, text: &str) -> Option<What> {
         | "binder_transaction_ref_to_ref" => What::Object {
             id,
             node: number("node")? as u32,
+            value: number("dest_desc")
+                .or(number("dest_ptr"))
+                .map(|value| value as u64),
         },
         "binder_transaction_fd_send" => What::File { id },
         _ => return None,
@@ -240,7 +276,20 @@ mod tests {
             "binder_transaction_ref_to_node: transaction=5 node=6 src_ref=7 \
                          src_desc=1 ==> dest_ptr=0x00007f0000000000",
         );
-        assert_eq!(object.unwrap().what, What::Object { id: 5, node: 6 });
+        let expected = What::Object {
+            id: 5,
+            node: 6,
+            value: Some(0x7f00_0000_0000),
+        };
+        assert_eq!(object.unwrap().what, expected);
+        let data = of("binder_data: transaction=9 objects=0280 data=0001ff");
+        let expected = What::Data {
+            id: 9,
+            offset: 0,
+            bytes: Bytes(vec![0, 1, 255]),
+            objects: vec![4, 60],
+        };
+        assert_eq!(data.unwrap().what, expected);
         let failed = of("binder_return: cmd=0x7211 BR_FAILED_REPLY").unwrap();
         assert_eq!(failed.what, What::Return { code: 0x7211 });
         assert_eq!(failed.thread, None);

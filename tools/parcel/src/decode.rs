@@ -19,6 +19,10 @@ pub struct Decoder<'a> {
     library: Option<&'a Library>,
     /// The format is that of RPC Binder, in which objects differ.
     pub is_rpc: bool,
+    /// The bytes are the first ones of a longer parcel. Where they end, texts and arrays end early
+    /// and what follows is left out.
+    pub is_cut: bool,
+    has_stopped: bool,
 }
 
 /// An array of bytes as text.
@@ -43,7 +47,19 @@ impl<'a> Decoder<'a> {
             end: data.len(),
             library,
             is_rpc: false,
+            is_cut: false,
+            has_stopped: false,
         }
+    }
+
+    /// Whether a parcel that is cut has come to its end inside a value.
+    pub fn has_stopped(&self) -> bool {
+        self.has_stopped
+    }
+
+    /// Whether what is beyond the end may be what was cut off.
+    fn may_stop(&self) -> bool {
+        self.is_cut && self.end == self.data.len()
     }
 
     /// How many bytes are left.
@@ -57,6 +73,7 @@ impl<'a> Decoder<'a> {
 
     pub fn take(&mut self, size: usize) -> Result<&'a [u8], String> {
         if size > self.left() {
+            self.has_stopped |= self.may_stop();
             return Err(format!(
                 "the parcel ends too early: at byte {}, {size} more are needed, and {} are left",
                 self.position,
@@ -68,9 +85,15 @@ impl<'a> Decoder<'a> {
         Ok(taken)
     }
 
+    /// The bytes of a text or an array: fewer where the parcel is cut.
     fn padded(&mut self, size: usize) -> Result<&'a [u8], String> {
-        let taken = self.take(size.checked_next_multiple_of(4).unwrap_or(usize::MAX))?;
-        Ok(&taken[..size])
+        let with_padding = size.checked_next_multiple_of(4).unwrap_or(usize::MAX);
+        if self.may_stop() && with_padding > self.left() {
+            self.has_stopped = true;
+            let rest = self.take(self.left())?;
+            return Ok(&rest[..size.min(rest.len())]);
+        }
+        Ok(&self.take(with_padding)?[..size])
     }
 
     pub fn word(&mut self) -> Result<u32, String> {
@@ -89,7 +112,9 @@ impl<'a> Decoder<'a> {
         match self.word()? as i32 {
             -1 => Ok(None),
             count => match usize::try_from(count) {
-                Ok(count) if count.saturating_mul(size) <= self.left() => Ok(Some(count)),
+                Ok(count) if count.saturating_mul(size) <= self.left() || self.may_stop() => {
+                    Ok(Some(count))
+                }
                 _ => Err(format!(
                     "the length {count} at byte {at} does not fit the parcel"
                 )),
@@ -108,6 +133,10 @@ impl<'a> Decoder<'a> {
             .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
             .collect();
         match units.last() {
+            _ if self.has_stopped => {
+                let there = length.min(units.len());
+                Ok(Some(String::from_utf16_lossy(&units[..there])))
+            }
             Some(0) => Ok(Some(String::from_utf16_lossy(&units[..length]))),
             _ => Err(format!("there is no string at byte {at}")),
         }
@@ -118,7 +147,8 @@ impl<'a> Decoder<'a> {
             return Ok(Value::Null);
         };
         let bytes = self.padded(length + 1)?;
-        Ok(Value::from(String::from_utf8_lossy(&bytes[..length])))
+        let there = length.min(bytes.len());
+        Ok(Value::from(String::from_utf8_lossy(&bytes[..there])))
     }
 
     /// An object; `with_stability` if its stability follows.
@@ -167,6 +197,14 @@ impl<'a> Decoder<'a> {
             self.object(false)?;
         }
         Ok(file)
+    }
+
+    /// None for what lies behind the end of a parcel that is cut.
+    pub fn unless_stopped(&self, read: Outcome) -> Result<Option<Value>, String> {
+        match read {
+            Err(_) if self.has_stopped => Ok(None),
+            read => read.map(Some),
+        }
     }
 
     /// Reads a value of a type.
@@ -230,9 +268,16 @@ impl<'a> Decoder<'a> {
                 let Some(count) = self.count(4)? else {
                     return Ok(Value::Null);
                 };
-                (0..count)
-                    .map(|_| self.value(&element, depth + 1))
-                    .collect()
+                let mut made = Vec::new();
+                // Where it is cut, at most one more than there is room for is begun.
+                for _ in 0..count.min(self.left() / 4 + 1) {
+                    let value = self.value(&element, depth + 1);
+                    match self.unless_stopped(value)? {
+                        Some(value) => made.push(value),
+                        None => break,
+                    }
+                }
+                Ok(Value::Array(made))
             }
         }
     }
@@ -258,7 +303,11 @@ impl<'a> Decoder<'a> {
         if size == 0 {
             return Ok(Value::Null);
         }
-        let end = self.position + size;
+        let mut end = self.position + size;
+        let is_cut = end > self.end;
+        if is_cut {
+            end = self.end;
+        }
         let name = self.string16()?.unwrap_or_default();
         let rest = end
             .checked_sub(self.position)
@@ -269,7 +318,10 @@ impl<'a> Decoder<'a> {
             (Some(entry), Some(library)) => {
                 let mut inner = Decoder::new(bytes, Some(library));
                 inner.is_rpc = self.is_rpc;
-                inner.parcelable(&entry, 0)?
+                inner.is_cut = is_cut;
+                let value = inner.parcelable(&entry, 0);
+                self.has_stopped |= inner.has_stopped;
+                value?
             }
             _ => hex(bytes),
         };
@@ -296,24 +348,30 @@ impl<'a> Decoder<'a> {
             Body::Parcelable { fields } => {
                 let start = self.position;
                 let size = self.word()? as usize;
-                if size < 4 || size > self.end - start {
+                let there = match self.may_stop() {
+                    true => size.min(self.end - start),
+                    false => size,
+                };
+                if size < 4 || there > self.end - start {
                     return Err(format!(
                         "{} at byte {start} has a size of {size}, which does not fit the parcel",
                         entry.name
                     ));
                 }
-                let outer_end = std::mem::replace(&mut self.end, start + size);
+                let outer_end = std::mem::replace(&mut self.end, start + there);
                 for field in fields {
                     // An older version of the sender has fewer fields.
                     if self.left() == 0 {
+                        self.has_stopped |= there < size;
                         break;
                     }
                     let kind = library.kind_of(entry, &field.kind)?;
                     let value = self.value(&kind, depth + 1);
-                    made.insert(
-                        field.name.clone(),
-                        value.map_err(|err| format!("{}: {err}", field.name))?,
-                    );
+                    let value = self.unless_stopped(value);
+                    match value.map_err(|err| format!("{}: {err}", field.name))? {
+                        Some(value) => made.insert(field.name.clone(), value),
+                        None => break,
+                    };
                 }
                 // A newer one has more.
                 self.position = self.end;

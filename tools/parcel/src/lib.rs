@@ -5,6 +5,7 @@
 //! * `types`: what a value is on the wire; `words`: the types and values of a command line
 //! * `aidl`: the types and methods in `.aidl` files
 //! * `encode`, `decode`, `status`: between JSON and parcels
+//! * `header`: what a call begins with; `method`: the parcels of the calls of a method
 //! * `shape`: where objects and sizes are in the parcels of a method
 //!
 //! Nothing here talks to a driver: a parcel names services and files, and the caller puts objects
@@ -12,6 +13,8 @@
 pub mod aidl;
 pub mod decode;
 pub mod encode;
+pub mod header;
+pub mod method;
 pub mod shape;
 pub mod status;
 pub mod types;

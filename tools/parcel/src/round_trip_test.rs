@@ -206,3 +206,41 @@ fn exceptions_are_read_behind_their_headers() {
     assert!(read(&[-128i32 as u32, 2]).is_err());
     assert!(read(&[-3i32 as u32, 90]).is_err());
 }
+
+/// Whatever is cut off, what is left is a beginning of the value.
+#[test]
+fn a_parcel_cut_at_any_word_is_read_as_far_as_it_goes() {
+    let (_scratch, library) = library();
+    let value = json!({
+        "flag": true, "text": "some text", "blob": [1, 2, 3, 4, 5], "grid": [[1, 2], [3, 4]],
+        "either": { "text": "chosen" }, "words": ["one", "two"],
+        "inner": { "text": "inside", "words": ["three"] },
+    });
+    let whole = encode(&library, &value).unwrap().data;
+    let entry = library.find("t.I").unwrap();
+    let method = &library.methods(&entry).unwrap()[0].method;
+    let kind = library.kind_of(&entry, &method.arguments[0].kind).unwrap();
+    let read = |size: usize| {
+        let mut decoder = Decoder::new(&whole[..size], Some(&library));
+        decoder.is_cut = size < whole.len();
+        let value = decoder.value(&kind, 0);
+        let value = decoder.unless_stopped(value).unwrap();
+        (value.unwrap_or_default(), decoder.has_stopped())
+    };
+    let (all, stopped) = read(whole.len());
+    assert!(!stopped && all["inner"]["words"] == json!(["three"]));
+    for size in (0..whole.len()).step_by(4) {
+        let (part, stopped) = read(size);
+        assert!(stopped, "{size}");
+        for (name, value) in part.as_object().into_iter().flatten() {
+            let is_same = *value == all[name];
+            let is_last = part.as_object().unwrap().keys().all(|key| {
+                let known = |name: &str| part[name] == all[name];
+                key == name || known(key)
+            });
+            assert!(is_same || is_last, "{size}: {name} is {value}");
+        }
+    }
+    let text_at = whole.windows(4).position(|four| four == b"s\0o\0").unwrap();
+    assert_eq!(read(text_at + 8).0["text"], "some");
+}

@@ -71,19 +71,32 @@ pub fn read(parcel: &mut Decoder) -> Result<Option<Exception>, String> {
     if code == 0 {
         return Ok(None);
     }
-    let message = parcel.string16()?;
+    let message = parcel.string16();
+    let mut exception = Exception {
+        code,
+        service_code: None,
+        message: None,
+    };
+    match message.and_then(|message| {
+        exception.message = message;
+        read_rest(parcel, code)
+    }) {
+        Ok(service_code) => exception.service_code = service_code,
+        Err(_) if parcel.has_stopped() => {}
+        Err(err) => return Err(err),
+    }
+    Ok(Some(exception))
+}
+
+/// What follows the message: the code of a service-specific exception.
+fn read_rest(parcel: &mut Decoder, code: i32) -> Result<Option<i32>, String> {
     // The stack trace of a Java service.
     let trace_size = parcel.word()? as usize;
     if trace_size > 4 {
         parcel.take(trace_size - 4)?;
     }
-    let service_code = match code {
-        SERVICE_SPECIFIC => Some(parcel.word()? as i32),
-        _ => None,
-    };
-    Ok(Some(Exception {
-        code,
-        service_code,
-        message,
-    }))
+    match code {
+        SERVICE_SPECIFIC => Ok(Some(parcel.word()? as i32)),
+        _ => Ok(None),
+    }
 }

@@ -4,6 +4,7 @@ use crate::access::Access;
 use crate::gateway::{copy_by_types, copy_untyped, Gateway, Part, Refusal};
 use crate::notice::notice;
 use crate::words;
+use anybinder_parcel::header;
 use anybinder_parcel::shape::{Interface, Method, Shape};
 use rsbinder::observe::{self, TransactionObserver, TxnContext};
 use rsbinder::rpc::RpcProxy;
@@ -320,7 +321,7 @@ impl Transactable for Relay {
     ) -> Result<()> {
         let start = |reader: &mut Parcel| {
             let bytes = words::read(reader, 0)?;
-            words::header_length(&bytes, self.descriptor()).ok_or(StatusCode::BadType)
+            header::length(&bytes, self.descriptor()).ok_or(StatusCode::BadType)
         };
         self.dispatch(code, reader, start, reply)
     }

@@ -219,19 +219,6 @@ pub fn length_elsewhere(object: &Object, to_rpc: bool) -> usize {
     }
 }
 
-/// Where the arguments begin behind the header of a call of the driver, which has the descriptor of
-/// the interface behind one word (Android 9), two (10) or three. None for another interface.
-pub fn header_length(bytes: &[u8], descriptor: &str) -> Option<usize> {
-    let text: Vec<u16> = descriptor.encode_utf16().collect();
-    let units = text.iter().copied().chain([0]);
-    let characters: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
-    [12, 8, 4].into_iter().find_map(|at| {
-        let is_length = word(bytes, at) == u32::try_from(text.len()).ok();
-        let is_same = bytes.get(at + 4..)?.starts_with(&characters);
-        (is_length && is_same).then(|| at + 4 + characters.len().next_multiple_of(4))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,22 +246,6 @@ mod tests {
             write(&mut parcel, &bytes_of(&words)).unwrap();
             let found = objects(&mut parcel, &bytes_of(&words), 0).unwrap();
             assert!(found.is_empty(), "{kind:x}");
-        }
-    }
-
-    #[test]
-    fn a_header_cut_at_any_byte_is_refused() {
-        let mut parcel = Parcel::new();
-        for word in [0, 0xffff_ffff, 0x5359_5354] {
-            parcel.write_u32(word).unwrap();
-        }
-        parcel.write("a.b.IC").unwrap();
-        let whole = read(&mut parcel, 0).unwrap();
-        assert_eq!(header_length(&whole, "a.b.IC"), Some(32));
-        assert_eq!(header_length(&whole, "a.b.ID"), None);
-        assert_eq!(header_length(&whole[4..], "a.b.IC"), Some(28));
-        for length in 0..30 {
-            assert_eq!(header_length(&whole[..length], "a.b.IC"), None, "{length}");
         }
     }
 }

@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder trace`: the calls of a Binder driver as they happen.
+mod dump;
 mod filter;
+mod payload;
+#[cfg(test)]
+mod payload_test;
 mod program;
 mod services;
 pub mod show;
 mod summary;
+mod value;
 
+use crate::command::call::typed;
 use anybinder_client::device::DeviceOption;
 use anybinder_events::call::{Assembler, Call};
 use anybinder_events::event::{monotonic_ns, Event, What};
 use anybinder_events::names::Names;
 use anybinder_events::perfetto;
 use anybinder_events::recording::{self, Recorder, Recording};
-use anybinder_events::source::Source;
+use anybinder_events::source::{Extra, Source};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
+use anybinder_mount::mount::{Backend, Mount};
 use filter::Filter;
+use payload::Payloads;
 use program::Program;
 use services::Services;
 use show::Show;
@@ -29,6 +37,18 @@ use std::time::{Duration, Instant};
 pub struct Arguments {
     #[command(flatten)]
     filter: Filter,
+
+    /// Show what is passed: arguments and results by the types of --aidl, other data as bytes
+    #[arg(long)]
+    payload: bool,
+
+    /// Directory of .aidl files (or one such file), for --payload
+    #[arg(long, value_name = "DIR", requires = "payload")]
+    aidl: Vec<PathBuf>,
+
+    /// Show so many bytes of each parcel; the driver gives 1024 with the header
+    #[arg(long, value_name = "BYTES", requires = "payload", default_value_t = payload::SHOWN)]
+    payload_bytes: usize,
 
     /// Print no calls, but a table of methods at the end: calls, errors, times, bytes
     #[arg(long)]
@@ -91,7 +111,7 @@ impl Trace<'_> {
         if let Some(recorder) = &mut self.recorder {
             recorder.event(event)?;
         }
-        if self.arguments.perfetto.is_some() {
+        if self.arguments.perfetto.is_some() && !matches!(event.what, What::Data { .. }) {
             self.kept.push(event.clone());
         }
         if let What::Sent(sent) = &event.what {
@@ -114,7 +134,7 @@ impl Trace<'_> {
                 .as_ref()
                 .is_none_or(|program| program.made(&call));
             if !own && of_program && self.arguments.filter.wants(&call) {
-                self.show.call(&call)?;
+                self.show.call(&call, &self.names)?;
             }
         }
         self.show.flush()
@@ -134,13 +154,30 @@ impl Trace<'_> {
     }
 }
 
+/// How data is shown; None if it is not asked for.
+fn payloads(arguments: &Arguments) -> Result<Option<Payloads>> {
+    if !arguments.payload {
+        return Ok(None);
+    }
+    let library = match arguments.aidl.as_slice() {
+        [] => None,
+        roots => Some(typed::open(roots)?),
+    };
+    Ok(Some(Payloads::new(library, arguments.payload_bytes)))
+}
+
 fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> Result<ExitCode> {
+    let payloads = payloads(arguments)?;
     let recording = Recording::read(path)?;
+    let has_data = |event: &Event| matches!(event.what, What::Data { .. });
+    if arguments.payload && !recording.events.iter().any(has_data) {
+        eprintln!("anybinder: The recording has no data: make it with --payload.");
+    }
     let mut trace = Trace {
         arguments,
         assembler: Assembler::default(),
         names: recording.names,
-        show: Show::new(context.json, arguments.summary, false),
+        show: Show::new(context.json, arguments.summary, false, payloads),
         recorder: None,
         kept: Vec::new(),
         program: None,
@@ -195,6 +232,20 @@ impl End {
     }
 }
 
+/// Why there is no data.
+fn no_data(mount: &Mount) -> &'static str {
+    match mount.backend() {
+        Backend::Kernel => {
+            "This kernel's driver does not tell what is passed in calls: only the module of \
+             anybinder has a tracepoint for it. All else is shown."
+        }
+        _ => {
+            "The daemon is older than this program and does not tell what is passed in calls. All \
+             else is shown."
+        }
+    }
+}
+
 /// Reads and shows until the end.
 fn follow(trace: &mut Trace, source: &mut Source, services: &mut Services) -> Result<()> {
     let mut end = End::after(trace.arguments.seconds);
@@ -218,8 +269,16 @@ fn follow(trace: &mut Trace, source: &mut Source, services: &mut Services) -> Re
 }
 
 fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    let payloads = payloads(arguments)?;
     interrupt::defer();
-    let mut source = Source::open(&context.mount, arguments.perfetto.is_some())?;
+    let extra = Extra {
+        stages: arguments.perfetto.is_some(),
+        data: arguments.payload,
+    };
+    let mut source = Source::open(&context.mount, extra)?;
+    if arguments.payload && !source.has_data() {
+        eprintln!("anybinder: {}", no_data(&context.mount));
+    }
     let mut services = Services::find(&context.mount, &arguments.device.device)?;
     let mut recorder = arguments
         .record
@@ -236,7 +295,7 @@ fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         arguments,
         assembler: Assembler::default(),
         names,
-        show: Show::new(context.json, arguments.summary, program.is_some()),
+        show: Show::new(context.json, arguments.summary, program.is_some(), payloads),
         recorder,
         kept: Vec::new(),
         program,

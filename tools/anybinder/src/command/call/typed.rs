@@ -10,7 +10,8 @@ use anybinder_parcel::aidl::syntax::{Body, Direction};
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{Encoder, Parcel};
-use anybinder_parcel::status;
+use anybinder_parcel::method;
+use anybinder_parcel::status::Exception;
 use anybinder_parcel::types::{Kind as ValueKind, Type};
 use anybinder_rpc::relay::descriptor_of;
 use rsbinder::SIBinder;
@@ -63,7 +64,7 @@ pub fn interface(library: &Library, name: &str, descriptor: &str) -> Result<Arc<
 }
 
 /// The method with a name, and what there is if there is none.
-fn method(library: &Library, entry: &Entry, name: &str) -> Result<Called> {
+fn method_named(library: &Library, entry: &Entry, name: &str) -> Result<Called> {
     let methods = library.methods(entry).unwrap_or_default();
     let names: Vec<String> = methods.iter().map(|one| one.method.name.clone()).collect();
     let found = methods.into_iter().find(|one| one.method.name == name);
@@ -160,30 +161,19 @@ fn read(
     entry: &Entry,
     called: &Called,
     (data, is_rpc): (&[u8], bool),
-) -> std::result::Result<std::result::Result<Answer, status::Exception>, String> {
+) -> std::result::Result<std::result::Result<Answer, Exception>, String> {
     let mut decoder = Decoder::new(data, Some(library));
     decoder.is_rpc = is_rpc;
-    if let Some(exception) = status::read(&mut decoder)? {
-        return Ok(Err(exception));
-    }
-    let result = library.kind_of(entry, &called.method.result)?;
-    let mut answer = Answer {
-        result: decoder.value(&result, 0)?,
-        out: Map::new(),
-    };
-    name_files(&mut answer.result);
-    for argument in &called.method.arguments {
-        if argument.direction != Direction::In {
-            let kind = library.kind_of(entry, &argument.kind)?;
-            let mut value = decoder.value(&kind, 0)?;
-            name_files(&mut value);
-            answer.out.insert(argument.name.clone(), value);
-        }
-    }
-    match decoder.left() {
-        0 => Ok(Ok(answer)),
-        left => Err(format!("{left} bytes are left over")),
-    }
+    let read = method::answer(library, entry, called, &mut decoder)?;
+    Ok(read.map(|read| {
+        let mut answer = Answer {
+            result: read.result.unwrap_or_default(),
+            out: read.out,
+        };
+        name_files(&mut answer.result);
+        answer.out.values_mut().for_each(name_files);
+        answer
+    }))
 }
 
 fn print(answer: &Answer, is_void: bool) {
@@ -208,7 +198,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let name = &arguments.name;
     let service = device::find(&context.mount, &arguments.device.device, name)?;
     let entry = declaration(&library, arguments, &service)?;
-    let called = method(&library, &entry, &arguments.method)?;
+    let called = method_named(&library, &entry, &arguments.method)?;
     let is_rpc = is_rpc(&service);
     let parcel = write(&library, &entry, &called, (&arguments.arguments, is_rpc))?;
     let is_oneway = arguments.oneway || called.method.is_oneway;

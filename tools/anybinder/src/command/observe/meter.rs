@@ -7,7 +7,7 @@
 use anybinder_events::call::{Assembler, Call};
 use anybinder_events::event::monotonic_ns;
 use anybinder_events::names::Names;
-use anybinder_events::source::Source;
+use anybinder_events::source::{Extra, Source};
 use anybinder_mount::error::Result;
 use anybinder_mount::mount::Mount;
 use hdrhistogram::Histogram;
@@ -179,7 +179,7 @@ impl Meter {
     pub fn start(mount: &Mount) -> Meter {
         let found = Arc::new(Mutex::new(Measured::default()));
         let ended = Arc::new(AtomicBool::new(false));
-        let reader = match Source::open(mount, false) {
+        let reader = match Source::open(mount, Extra::default()) {
             Ok(source) => {
                 let (found, ended) = (found.clone(), ended.clone());
                 Some(std::thread::spawn(move || {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Calls as lines of text or JSON.
+use super::payload::Payloads;
 use super::summary::Summary;
 use anybinder_events::call::Call;
-use anybinder_events::names::Thread;
+use anybinder_events::names::{Names, Thread};
 use anybinder_mount::error::{Doing, Result};
 use std::io::Write;
 
 pub struct Show {
     json: bool,
     summary: Option<Summary>,
+    payloads: Option<Payloads>,
     output: Box<dyn Write>,
     /// When the first call was sent.
     start_ns: Option<u64>,
@@ -108,7 +110,7 @@ pub fn line(call: &Call) -> String {
 
 impl Show {
     /// `beside`: a program of the user's has standard output.
-    pub fn new(json: bool, summary: bool, beside: bool) -> Self {
+    pub fn new(json: bool, summary: bool, beside: bool, payloads: Option<Payloads>) -> Self {
         let output: Box<dyn Write> = match beside {
             true => Box::new(std::io::stderr()),
             false => Box::new(std::io::BufWriter::new(std::io::stdout())),
@@ -116,6 +118,7 @@ impl Show {
         Show {
             json,
             summary: summary.then(Summary::default),
+            payloads,
             output,
             start_ns: None,
         }
@@ -126,18 +129,28 @@ impl Show {
         written.doing(|| "printing calls".to_string())
     }
 
-    pub fn call(&mut self, call: &Call) -> Result<()> {
+    pub fn call(&mut self, call: &Call, names: &Names) -> Result<()> {
         if let Some(summary) = &mut self.summary {
             summary.add(call);
             return Ok(());
         }
         if self.json {
-            let text = serde_json::to_string(call).expect("own types become JSON");
-            return self.print(&text);
+            let become_json = "own types become JSON";
+            let Some(payloads) = &self.payloads else {
+                return self.print(&serde_json::to_string(call).expect(become_json));
+            };
+            let mut document = serde_json::to_value(call).expect(become_json);
+            payloads.add_json(&mut document, call, names);
+            return self.print(&document.to_string());
         }
         let start_ns = *self.start_ns.get_or_insert(call.sent_ns);
         let seconds = (call.sent_ns as f64 - start_ns as f64) / 1e9;
-        self.print(&format!("{seconds:>11.6} {}", line(call)))
+        self.print(&format!("{seconds:>11.6} {}", line(call)))?;
+        let payloads = self.payloads.as_ref();
+        for line in payloads.map_or(Vec::new(), |payloads| payloads.lines(call, names)) {
+            self.print(&line)?;
+        }
+        Ok(())
     }
 
     pub fn flush(&mut self) -> Result<()> {
@@ -155,6 +168,9 @@ impl Show {
         }
         if lost > 0 {
             eprintln!("anybinder: {lost} events are missing: there were more than could be read.");
+        }
+        if let Some(payloads) = &self.payloads {
+            payloads.finish();
         }
         self.flush()
     }
