@@ -7,7 +7,7 @@
  * slot and drops the copy unless the signature was right before and after: the slot was reused
  * meanwhile.
  *
- * The lines have the format of the module's tracepoint (host/linux/stage_events.h), so that one
+ * The lines have the format of the module's tracepoint (host/linux/own_events.h), so that one
  * parser reads both.
  */
 #include "stages.h"

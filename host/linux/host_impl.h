@@ -13,9 +13,9 @@
 #include "log.h"
 #include "map.h"
 #include "netlink.h"
+#include "own_events.h"
 #include "policy.h"
 #include "priority.h"
-#include "stage_events.h"
 #include "wait.h"
 
 #include <linux/ktime.h>
@@ -479,6 +479,18 @@ static inline void host_trace_file_sent(u32 id, u32 fd, size_t off)
 static inline void host_trace_file_received(u32 id, u32 fd, size_t off)
 {
 	trace_binder_transaction_fd_recv(id, fd, off);
+}
+
+#define host_trace_data_wanted host_trace_data_wanted
+static inline bool host_trace_data_wanted(void)
+{
+	return trace_binder_data_enabled();
+}
+
+#define host_trace_data host_trace_data
+static inline void host_trace_data(const struct host_trace_data *data)
+{
+	trace_binder_data(data->id, data->bytes, data->size, data->objects);
 }
 
 /* ---- output ---- */

@@ -71,13 +71,14 @@ const INTERFACE: u32 = u32::from_be_bytes(*b"_NTF");
 
 fn descriptor(reply: &Payload) -> Side<std::result::Result<Answer, Exception>> {
     let mut decoder = Decoder::new(&reply.bytes, None);
+    decoder.is_cut = reply.missing() > 0;
     match decoder.string16() {
         Ok(name) if decoder.left() == 0 => Side::Read {
             value: Ok(Answer {
                 result: Some(Value::from(name)),
                 ..Answer::default()
             }),
-            has_stopped: false,
+            has_stopped: decoder.has_stopped(),
         },
         _ => Side::Bytes(None),
     }

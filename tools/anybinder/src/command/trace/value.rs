@@ -15,6 +15,9 @@ const KINDS: [&str; 7] = [
     "array of fds",
 ];
 
+/// What the service manager is called.
+const MANAGER: &str = "manager";
+
 /// The kind and the value of an object, if it is one.
 fn object(members: &Map<String, Value>) -> Option<(&str, &Value)> {
     let is_ours =
@@ -41,12 +44,23 @@ pub fn name_objects(value: &mut Value, payload: &Payload, names: &Names) {
         Value::Object(members) => {
             let is_binder = |kind: &str| kind.ends_with("handle") || kind.ends_with("binder");
             let found = object(members).filter(|(kind, _)| is_binder(kind));
-            let node = found.and_then(|(_, value)| payload.node(number(value)?));
+            let found = found.map(|(kind, value)| (kind == "handle", number(value)));
+            let node = found.and_then(|(_, number)| payload.node(number?));
+            let service = node.and_then(|node| names.service(node));
+            // A handle 0 is the service manager's in every process, and libbinder's parcels do not
+            // mark it as an object.
+            let service = match (service, found) {
+                (Some(service), _) => Some(service.name.clone()),
+                (None, Some((true, Some(0)))) => Some(MANAGER.to_string()),
+                _ => None,
+            };
             if let Some(node) = node {
                 members.insert("object".to_string(), Value::from(node));
-                if let Some(service) = names.service(node) {
-                    members.insert("service".to_string(), Value::from(service.name.clone()));
-                }
+            }
+            if let Some(service) = service {
+                members.insert("service".to_string(), Value::from(service));
+            }
+            if found.is_some() {
                 return;
             }
             let each = members.values_mut();
@@ -105,13 +119,14 @@ mod tests {
         };
         names.add_service(18, service);
         let mut value = json!([
-            1, "a\"b", null, { "handle": 5 }, { "binder": "0x7f00" }, { "handle": 9 }, { "fd": 5 },
+            1, "a\"b", null, { "handle": 5 }, { "binder": "0x7f00" }, { "handle": 9 }, { "handle": 0 }, { "fd": 5 },
             { "a": 1, "b": [{ "weak handle": 5 }] }, { "buffer": 40 },
         ]);
         name_objects(&mut value, &payload, &names);
         assert_eq!(
             text(&value),
             "[1, \"a\\\"b\", null, handle 5 (object 17), binder 0x7f00 (my.service), handle 9, \
+             handle 0 (manager), \
              fd 5, {a: 1, b: [weak handle 5 (object 17)]}, buffer 40 B]"
         );
         // A parcelable may have a member of that name.
