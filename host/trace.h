@@ -76,7 +76,7 @@ struct host_trace_data {
 	u32 size; /* bytes at @bytes, HOST_TRACE_DATA_MAX at most */
 	/*
 	 * The data as the receiver gets it, but with the sender's numbers of files, which have no
-	 * others yet.
+	 * others yet; then zeros up to a multiple of 32.
 	 */
 	const u8 *bytes;
 	/* Bit K of byte N: an object begins at byte 32 * N + 4 * K. */

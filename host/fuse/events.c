@@ -98,20 +98,23 @@ void events_put_failed(const struct event_failed *failed, bool reply)
 
 void events_put_data(const struct host_trace_data *data)
 {
-	u64 now_ns = clock_now_ns();
-	s32 thread = calling_thread();
+	u32 count = (data->size + DATA_PORTION - 1) / DATA_PORTION;
+	u64 number = events_ring_reserve(count);
+	struct event_record record = {
+		.time_ns = clock_now_ns(),
+		.kind = EVENT_DATA,
+		.thread = calling_thread(),
+		.data.id = data->id,
+	};
 
-	for (u32 at = 0; at < data->size; at += DATA_PORTION) {
-		u32 left = data->size - at;
-		struct event_data part = {
-			.id = data->id,
-			.offset = (u16)at,
-			.size = (u8)(left < DATA_PORTION ? left : DATA_PORTION),
-			.objects = data->objects[at / DATA_PORTION],
-		};
+	for (u32 i = 0; i < count; i++) {
+		u32 left = data->size - i * DATA_PORTION;
 
-		memcpy(part.bytes, data->bytes + at, part.size);
-		events_ring_put(now_ns, EVENT_DATA, false, thread, &part, sizeof(part));
+		record.data.offset = (u16)(i * DATA_PORTION);
+		record.data.size = (u8)(left < DATA_PORTION ? left : DATA_PORTION);
+		record.data.objects = data->objects[i];
+		memcpy(record.data.bytes, data->bytes + (size_t)i * DATA_PORTION, DATA_PORTION);
+		events_ring_put_at(number + i, &record);
 	}
 }
 

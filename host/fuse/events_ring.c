@@ -66,15 +66,13 @@ u64 events_ring_end(void)
 	return atomic_load_explicit(&next, memory_order_acquire);
 }
 
-void events_ring_put(u64 now_ns, u32 kind, bool reply, s32 thread, const void *fields, size_t size)
+u64 events_ring_reserve(u32 count)
 {
-	struct event_record record = {
-		.time_ns = now_ns,
-		.kind = (uint16_t)kind,
-		.reply = reply,
-		.thread = thread,
-	};
-	u64 number = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
+	return atomic_fetch_add_explicit(&next, count, memory_order_relaxed);
+}
+
+static inline void put_at(u64 number, const struct event_record *record)
+{
 	_Atomic u64 *slot = ring[number % EVENTS_SLOTS];
 	u64 before = atomic_load_explicit(&slot[STATE], memory_order_relaxed);
 	u64 words[WORDS];
@@ -84,11 +82,28 @@ void events_ring_put(u64 now_ns, u32 kind, bool reply, s32 thread, const void *f
 						     memory_order_relaxed, memory_order_relaxed))
 		return;
 	atomic_thread_fence(memory_order_release);
-	memcpy(record.words, fields, size);
-	memcpy(words, &record, sizeof(words));
+	memcpy(words, record, sizeof(words));
 	for (u32 i = 1; i < WORDS; i++)
 		atomic_store_explicit(&slot[i], words[i], memory_order_relaxed);
 	atomic_store_explicit(&slot[STATE], complete(number), memory_order_release);
+}
+
+void events_ring_put_at(u64 number, const struct event_record *record)
+{
+	put_at(number, record);
+}
+
+void events_ring_put(u64 now_ns, u32 kind, bool reply, s32 thread, const void *fields, size_t size)
+{
+	struct event_record record = {
+		.time_ns = now_ns,
+		.kind = (uint16_t)kind,
+		.reply = reply,
+		.thread = thread,
+	};
+
+	memcpy(record.words, fields, size);
+	put_at(events_ring_reserve(1), &record);
 }
 
 enum found { FOUND, OVERWRITTEN, UNFINISHED };

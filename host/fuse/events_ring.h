@@ -34,6 +34,11 @@ u64 events_ring_end(void);
  */
 void events_ring_put(u64 now_ns, u32 kind, bool reply, s32 thread, const void *fields, size_t size);
 
+/* Several events that follow each other: their numbers, from the one that is returned on. */
+u64 events_ring_reserve(u32 count);
+/* Writes the event with a number that was reserved, soon, as events_ring_put(). */
+void events_ring_put_at(u64 number, const struct event_record *record);
+
 /*
  * Copies at most @room records at @position to @records and advances it; returns how many.
  * EVENT_LOST is one of them where events are missing.

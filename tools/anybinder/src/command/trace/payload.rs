@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The data that is shown of each parcel unless the user says otherwise, in bytes behind the header.
+/// So many bytes of each parcel, behind the header, are shown unless the user says otherwise.
 pub const SHOWN: usize = 256;
 
 /// In front of a line about the data.

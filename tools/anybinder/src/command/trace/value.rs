@@ -119,7 +119,8 @@ mod tests {
         };
         names.add_service(18, service);
         let mut value = json!([
-            1, "a\"b", null, { "handle": 5 }, { "binder": "0x7f00" }, { "handle": 9 }, { "handle": 0 }, { "fd": 5 },
+            1, "a\"b", null, { "handle": 5 }, { "binder": "0x7f00" }, { "handle": 9 },
+            { "handle": 0 }, { "fd": 5 },
             { "a": 1, "b": [{ "weak handle": 5 }] }, { "buffer": 40 },
         ]);
         name_objects(&mut value, &payload, &names);
