@@ -102,6 +102,22 @@ static int read_status(pid_t tid, struct host_proc *proc)
 	return 0;
 }
 
+/* Is @capability, a number of capabilities(7), effective in the thread @tid? */
+static bool has_capability(pid_t tid, unsigned int capability)
+{
+	char buffer[2048];
+	const char *caps = NULL;
+
+	if (tid > 0 && read_proc_file(tid, "status", buffer, sizeof(buffer)) > 0)
+		caps = find_line(buffer, "CapEff:");
+	return caps && strtoull(caps, NULL, 16) & 1ull << capability;
+}
+
+bool caller_may_overhear(pid_t tid)
+{
+	return has_capability(tid, CAP_SYS_PTRACE) || !has_capability(getpid(), CAP_SYS_PTRACE);
+}
+
 u32 caller_core(pid_t tid)
 {
 	char buffer[1024];

@@ -53,6 +53,13 @@ bool caller_is_dying(pid_t tid);
 pid_t caller_process_of(pid_t tid);
 
 /*
+ * May @tid, of root, see what processes say to each other? As for ptrace(2) it needs
+ * CAP_SYS_PTRACE, which root of a container without a user namespace usually lacks; unless the
+ * daemon is in the same container and lacks it, too.
+ */
+bool caller_may_overhear(pid_t tid);
+
+/*
  * The thread @tid calls on the open of @proc for the first time: notes if it belongs to another
  * process than the opener's.
  */

@@ -11,6 +11,7 @@
  */
 #include "events.h"
 
+#include "caller.h"
 #include "clock.h"
 #include "core.h"
 #include "events_ring.h"
@@ -351,6 +352,11 @@ void events_write(struct events_reader *reader, const struct request *request)
 	mask = strtoul(word, &end, 0);
 	if (end == word || *end || *word == '-' || mask > EVENTS_ALL) {
 		session_reply_error(request->head->unique, EINVAL);
+		return;
+	}
+	if (mask & 1u << EVENT_DATA && !request->head->uid &&
+	    !caller_may_overhear((pid_t)request->head->pid)) {
+		session_reply_error(request->head->unique, EACCES);
 		return;
 	}
 	pthread_mutex_lock(&events_lock);

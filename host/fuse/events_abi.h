@@ -13,6 +13,8 @@
  * returns EAGAIN instead; poll(2) works. write(2) of a number as text, 0x... for a hexadecimal one,
  * selects the kinds that this open gets: bit K for kind K. At first it gets all but EVENT_DATA.
  *
+ * For EVENT_DATA root needs CAP_SYS_PTRACE, if the daemon has it (EACCES).
+ *
  * The ring behind the file holds EVENTS_SLOTS events. Who reads too slowly misses some, which an
  * EVENT_LOST counts in their place. Only root and the owner of the mount may open the file,
  * whatever its mode is.

@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import struct
+import subprocess
 import sys
 import threading
 
@@ -200,6 +201,24 @@ def only_root_and_the_owner_may_open(directory):
         assert_served(daemon)
     with Daemon(directory, f"--uid={UNPRIVILEGED}") as daemon:
         run_child(lambda: Events(daemon).read(), uid=UNPRIVILEGED)
+
+
+def data_is_not_for_root_without_capabilities(directory):
+    """As root of a container, who is root by its number only."""
+    script = """if True:
+        import os, sys
+        file = os.open(sys.argv[1], os.O_RDWR)
+        os.write(file, hex(1 << 10).encode())
+        try:
+            os.write(file, hex(1 << int(sys.argv[2])).encode())
+        except PermissionError:
+            sys.exit(7)"""
+    drop = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
+    with Daemon(directory) as daemon:
+        program = [sys.executable, "-c", script, daemon.path("binder_logs/events"),
+                   str(KIND["data"])]
+        assert subprocess.run(drop + program, check=False).returncode == 7
+        assert subprocess.run(program, check=False).returncode == 0
 
 
 def readers_are_limited(directory):

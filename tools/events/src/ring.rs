@@ -230,7 +230,15 @@ impl Ring {
 
     fn select(&mut self, path: &Path, mask: u32) -> Result<()> {
         let written = self.file.write_all(format!("{mask:#x}").as_bytes());
-        written.doing(|| format!("selecting events in {}", path.display()))
+        match written {
+            Err(err) if err.kind() == ErrorKind::PermissionDenied => Err(Error::with_advice(
+                "The daemon does not tell what is passed in calls to a process without the \
+                 capability CAP_SYS_PTRACE.",
+                "Root of a container usually lacks it: run this outside, or without --payload.",
+            )
+            .of(Kind::Denied)),
+            written => written.doing(|| format!("selecting events in {}", path.display())),
+        }
     }
 
     /// Waits at most `wait` for events, and adds those that there are to `into`.
