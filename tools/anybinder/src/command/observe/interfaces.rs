@@ -13,10 +13,15 @@ const ASKED_MAX: usize = 32;
 /// The answer of a service, by its name.
 type Answer = (String, String);
 
+/// Asks a service, by its name, for its interface; waits for the answer, however long that takes.
+type Asking = dyn Fn(&str) -> String + Send + Sync;
+
 pub struct Interfaces {
-    manager: Arc<ServiceManager>,
+    asking: Arc<Asking>,
     to_ask: VecDeque<String>,
     asked: HashSet<String>,
+    /// Those that the next answers are waited for.
+    awaited: HashSet<String>,
     sender: Sender<Answer>,
     answers: Receiver<Answer>,
     known: HashMap<String, String>,
@@ -24,11 +29,20 @@ pub struct Interfaces {
 
 impl Interfaces {
     pub fn new(manager: Arc<ServiceManager>) -> Interfaces {
+        Interfaces::asking(Arc::new(move |service| {
+            let found = manager.try_get_service(service).ok().flatten();
+            let proxy = found.as_ref().and_then(|binder| binder.as_proxy());
+            proxy.map_or_else(String::new, |proxy| proxy.descriptor().to_string())
+        }))
+    }
+
+    fn asking(asking: Arc<Asking>) -> Interfaces {
         let (sender, answers) = mpsc::channel();
         Interfaces {
-            manager,
+            asking,
             to_ask: VecDeque::new(),
             asked: HashSet::new(),
+            awaited: HashSet::new(),
             sender,
             answers,
             known: HashMap::new(),
@@ -44,6 +58,7 @@ impl Interfaces {
     pub fn ask(&mut self, service: &str) {
         if !self.asked.contains(service) && !self.to_ask.iter().any(|one| one == service) {
             self.to_ask.push_back(service.to_string());
+            self.awaited.insert(service.to_string());
         }
     }
 
@@ -52,16 +67,14 @@ impl Interfaces {
             let Some(name) = self.to_ask.pop_front() else {
                 return;
             };
-            let (manager, sender, service) =
-                (self.manager.clone(), self.sender.clone(), name.clone());
-            let asking = std::thread::Builder::new().spawn(move || {
-                let found = manager.try_get_service(&service).ok().flatten();
-                let proxy = found.as_ref().and_then(|binder| binder.as_proxy());
-                let interface = proxy.map(|proxy| proxy.descriptor().to_string());
+            let (asking, sender, service) =
+                (self.asking.clone(), self.sender.clone(), name.clone());
+            let thread = std::thread::Builder::new().spawn(move || {
+                let interface = asking(&service);
                 // At the end of the program there is no receiver.
-                let _ = sender.send((service, interface.unwrap_or_default()));
+                let _ = sender.send((service, interface));
             });
-            match asking {
+            match thread {
                 Ok(_) => self.asked.insert(name),
                 // No thread: at another time.
                 Err(_) => return self.to_ask.push_front(name),
@@ -69,22 +82,67 @@ impl Interfaces {
         }
     }
 
-    /// Asks, and takes answers, until there are all or the time is over. True if there was one.
+    /// Asks, and takes answers until those that `ask` named last are there or the time is over.
+    /// True if there was an answer.
     pub fn collect(&mut self, patience: Duration) -> bool {
         let end = Instant::now() + patience;
         let mut is_news = false;
         loop {
             self.start();
-            if self.asked.is_empty() {
-                return is_news;
-            }
-            let left = end.saturating_duration_since(Instant::now());
+            let left = match self.awaited.is_empty() {
+                true => Duration::ZERO,
+                false => end.saturating_duration_since(Instant::now()),
+            };
             let Ok((service, interface)) = self.answers.recv_timeout(left) else {
+                self.awaited.clear();
                 return is_news;
             };
             self.asked.remove(&service);
+            self.awaited.remove(&service);
             self.known.insert(service, interface);
             is_news = true;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Services that the test makes up.
+    fn interfaces() -> Interfaces {
+        Interfaces::asking(Arc::new(|service| match service {
+            "hangs" => loop {
+                std::thread::park();
+            },
+            name => format!("interface of {name}"),
+        }))
+    }
+
+    #[test]
+    fn a_service_that_hangs_delays_once_and_no_other() {
+        let mut all = interfaces();
+        let patience = Duration::from_millis(300);
+        all.ask("hangs");
+        all.ask("one");
+        let start = Instant::now();
+        assert!(all.collect(patience));
+        assert!(start.elapsed() >= patience);
+        assert_eq!((all.of("one"), all.of("hangs")), ("interface of one", ""));
+        // It is being asked still, and not waited for again.
+        all.ask("hangs");
+        all.ask("other");
+        assert!(all.collect(Duration::from_secs(3600)));
+        assert_eq!(all.of("other"), "interface of other");
+        assert!(!all.collect(Duration::ZERO));
+    }
+
+    #[test]
+    fn more_than_are_asked_at_a_time_are_asked_in_turn() {
+        let mut all = interfaces();
+        let names: Vec<String> = (0..5 * ASKED_MAX).map(|at| at.to_string()).collect();
+        names.iter().for_each(|name| all.ask(name));
+        assert!(all.collect(Duration::from_secs(3600)));
+        assert!(names.iter().all(|name| !all.of(name).is_empty()));
     }
 }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Unknown objects that are called are looked up not more often than this: most are no services.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// How long services may take to tell their interfaces before the trace goes on without.
-const PATIENCE: Duration = Duration::from_millis(200);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 pub struct Services {
     lookup: Option<(Lookup, Interfaces)>,
