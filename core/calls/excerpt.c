@@ -7,12 +7,9 @@
 struct binder_excerpt *binder_excerpt_new(const struct binder_thread *sender,
 					  const struct binder_transaction_data *tr)
 {
-	struct binder_excerpt *excerpt;
+	struct binder_excerpt *excerpt = host_alloc(&sender->proc->host, sizeof(*excerpt));
 	u64 size = tr->data_size;
 
-	if (!host_trace_data_wanted() || !size || tr->flags & TF_CLEAR_BUF)
-		return NULL;
-	excerpt = host_alloc(&sender->proc->host, sizeof(*excerpt));
 	if (excerpt)
 		excerpt->size = size < HOST_TRACE_DATA_MAX ? (u32)size : HOST_TRACE_DATA_MAX;
 	return excerpt;

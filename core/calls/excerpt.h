@@ -18,9 +18,15 @@ struct binder_excerpt {
 	u8 bytes[HOST_TRACE_DATA_MAX];
 };
 
+/* Inline, because it is asked in each transaction, and nearly always the answer is no. */
+static inline bool binder_excerpt_wanted(const struct binder_transaction_data *tr)
+{
+	return host_trace_data_wanted() && tr->data_size && !(tr->flags & TF_CLEAR_BUF);
+}
+
 /*
- * An excerpt of @tr, to be filled; NULL: none is wanted, or there is no memory for it, or the data
- * is to be cleared after use. Pair: binder_excerpt_tell(). May sleep.
+ * An excerpt of @tr, which is wanted, to be filled; NULL: there is no memory for it. Pair:
+ * binder_excerpt_tell(). May sleep.
  */
 struct binder_excerpt *binder_excerpt_new(const struct binder_thread *sender,
 					  const struct binder_transaction_data *tr);

@@ -493,10 +493,13 @@ static int copy_through(struct binder_translation *x, struct binder_excerpt *exc
 int binder_translate(struct binder_translation *x, struct binder_result *why)
 {
 	const struct binder_transaction_data *tr = x->tr;
-	struct binder_excerpt *excerpt = binder_excerpt_new(x->thread, tr);
-	bool copied = !(excerpt ? copy_through(x, excerpt) : copy_from(x, 0));
+	struct binder_excerpt *excerpt = NULL;
+	bool copied;
 	int err = 0;
 
+	if (binder_excerpt_wanted(tr))
+		excerpt = binder_excerpt_new(x->thread, tr);
+	copied = !(excerpt ? copy_through(x, excerpt) : copy_from(x, 0));
 	if (!copied || tr->offsets_size || x->buffers_size)
 		err = translate_objects(x, copied, excerpt, why);
 	if (excerpt)

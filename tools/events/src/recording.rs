@@ -7,6 +7,7 @@ use anybinder_mount::error::{Doing, Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 const FORMAT: u32 = 1;
@@ -58,7 +59,11 @@ pub struct Recorder {
 
 impl Recorder {
     pub fn create(path: &Path) -> Result<Self> {
-        let file = File::create(path).doing(|| format!("creating {}", path.display()))?;
+        // It says what programs pass to each other.
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let file = options.open(path);
+        let file = file.doing(|| format!("creating {}", path.display()))?;
         let mut recorder = Recorder {
             path: path.display().to_string(),
             file: BufWriter::new(file),
@@ -156,6 +161,7 @@ impl Recording {
 mod tests {
     use super::*;
     use crate::event::What;
+    use std::os::unix::fs::PermissionsExt;
 
     /// A recording that ends at any byte is read as far as it goes, and said to be cut short.
     #[test]
@@ -174,6 +180,8 @@ mod tests {
             recorder.event(event).unwrap();
         }
         recorder.finish().unwrap();
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0);
         let whole = std::fs::read(&path).unwrap();
         let first_line = whole.iter().position(|byte| *byte == b'\n').unwrap();
         for size in 0..whole.len() {

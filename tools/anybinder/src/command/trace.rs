@@ -46,7 +46,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", requires = "payload")]
     aidl: Vec<PathBuf>,
 
-    /// Show so many bytes of each parcel; the driver gives 1024 with the header
+    /// Show so many bytes of each parcel, behind its header; the driver tells at most 1024 with it
     #[arg(long, value_name = "BYTES", requires = "payload", default_value_t = payload::SHOWN)]
     payload_bytes: usize,
 
