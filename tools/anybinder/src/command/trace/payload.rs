@@ -2,7 +2,7 @@
 //! The data of calls: by the types of `.aidl` files, or else as objects and bytes.
 use super::dump;
 use super::show::code_name;
-use super::value::{name_objects, text};
+use super::value::{harmless, name_objects, text};
 use anybinder_events::call::Call;
 use anybinder_events::event::{Bytes, TF_CLEAR_BUF, TF_STATUS_CODE};
 use anybinder_events::names::Names;
@@ -354,7 +354,7 @@ fn outcome_text(told: &Told, call: &Call, payload: &Payload, names: &Names) -> S
             let missing = if *has_stopped { payload.missing() } else { 0 };
             let text = match value {
                 Ok(answer) => answer_text(answer, told.is_void, payload, names),
-                Err(exception) => exception.to_string(),
+                Err(exception) => harmless(&exception.to_string()),
             };
             text + &more(missing)
         }

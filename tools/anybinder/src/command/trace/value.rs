@@ -70,6 +70,15 @@ pub fn name_objects(value: &mut Value, payload: &Payload, names: &Names) {
     }
 }
 
+/// Text of a program that is traced, which must not control the terminal that it is shown on.
+pub fn harmless(text: &str) -> String {
+    let escape = |c: char| match c.is_control() {
+        true => format!("\\u{:04x}", u32::from(c)),
+        false => c.to_string(),
+    };
+    text.chars().map(escape).collect()
+}
+
 fn list<T>(items: impl Iterator<Item = T>, text: impl Fn(T) -> String) -> String {
     items.map(text).collect::<Vec<_>>().join(", ")
 }
@@ -94,10 +103,12 @@ pub fn text(value: &Value) -> String {
     match value {
         Value::Array(values) => format!("[{}]", list(values.iter(), text)),
         Value::Object(members) => object_text(members).unwrap_or_else(|| {
-            let member = |(name, value): (&String, &Value)| format!("{name}: {}", text(value));
+            let member =
+                |(name, value): (&String, &Value)| format!("{}: {}", harmless(name), text(value));
             format!("{{{}}}", list(members.iter(), member))
         }),
-        value => value.to_string(),
+        // JSON escapes ASCII's control characters, and those only.
+        value => harmless(&value.to_string()),
     }
 }
 
@@ -106,6 +117,18 @@ mod tests {
     use super::*;
     use anybinder_events::names::Service;
     use serde_json::json;
+
+    #[test]
+    fn nothing_controls_the_terminal() {
+        assert_eq!(
+            text(&json!("a\u{1b}[2J\u{9b}2J\n")),
+            r#""a\u001b[2J\u009b2J\n""#
+        );
+        assert_eq!(
+            harmless("a\u{1b}[2J\u{9b}\n\u{e4}"),
+            "a\\u001b[2J\\u009b\\u000a\u{e4}"
+        );
+    }
 
     #[test]
     fn values_are_written_in_a_line_with_their_objects() {
