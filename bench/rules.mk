@@ -3,14 +3,14 @@
 # bench-ipc has the peers that need no library, bench-peers all. See docs/PERFORMANCE.md.
 BENCH_PLAIN := $(patsubst %,bench/%.c,main cell histogram scheduling payload wire registry \
 	idle_clients binder stream futex entry stages alloc)
-BENCH_ALL := $(patsubst %,bench/%.c,dbus broker rpc peers_all)
+BENCH_ALL := $(patsubst %,bench/%.c,dbus broker rpc far peers_all)
 
 PROGRAMS += $(BIN)/bench-ipc
 $(BIN)/bench-ipc: $(BENCH_PLAIN:%.c=$(OBJ)/%.o) $(OBJ)/bench/peers_plain.o
 
 # The peers that are written in Rust; their crates take longer to build than all others together.
 RPC_PEERS := $(CARGO_TARGET_DIR)/release/libbench_peers.a
-$(RPC_PEERS): $(shell find tools/bench-peers -type f) tools/Cargo.toml tools/Cargo.lock
+$(RPC_PEERS): $(shell find tools/bench-peers tools/rpc -type f) tools/Cargo.toml tools/Cargo.lock
 	$(Q)$(call say,CARGO,bench-peers)$(RUST_BUILD) -p bench-peers && touch $@
 
 # Not in PROGRAMS: it needs packages that nothing else needs (scripts/setup bench).

@@ -22,7 +22,7 @@ use tonic_prost::ProstCodec;
 const PATH: &str = "/anybinder.bench.Echo/Call";
 
 #[derive(Clone, PartialEq, prost::Message)]
-struct Payload {
+pub struct Payload {
     #[prost(bytes = "bytes", tag = "1")]
     data: Bytes,
 }
@@ -36,9 +36,18 @@ impl Payload {
 }
 
 #[derive(Clone)]
-struct Echo {
+pub struct Echo {
     request_bytes: usize,
     reply: Payload,
+}
+
+impl Echo {
+    pub fn new(request_bytes: usize, reply_bytes: usize) -> Self {
+        Echo {
+            request_bytes,
+            reply: Payload::of(reply_bytes),
+        }
+    }
 }
 
 impl UnaryService<Payload> for Echo {
@@ -74,10 +83,7 @@ impl Service<http::Request<Body>> for Echo {
 }
 
 pub fn serve(address: &SocketAddr, request_bytes: usize, reply_bytes: usize, ready: Ready) {
-    let echo = Echo {
-        request_bytes,
-        reply: Payload::of(reply_bytes),
-    };
+    let echo = Echo::new(request_bytes, reply_bytes);
     runtime().block_on(async {
         let incoming = tokio_stream::wrappers::UnixListenerStream::new(listen(address));
         ready();
@@ -114,6 +120,16 @@ impl Client {
                 .await
                 .or_fail("connecting gRPC")
         });
+        Client::of(runtime, channel, request_bytes, reply_bytes)
+    }
+
+    /// * `runtime`: runs the channel's tasks
+    pub fn of(
+        runtime: Runtime,
+        channel: Channel,
+        request_bytes: usize,
+        reply_bytes: usize,
+    ) -> Self {
         Client {
             runtime,
             grpc: tonic::client::Grpc::new(channel),

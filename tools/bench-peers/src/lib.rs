@@ -3,11 +3,18 @@
 //!
 //! The program is in C and has the processes, the clock and the statistics (bench/cell.c); it calls
 //! three functions of each system (bench/rpc.h). Each server and each client is a process with one
-//! thread that runs its own executor. Sockets are unix sockets with abstract names. Every failure
-//! ends the process, and with it the measurement.
+//! thread that runs its own executor; those of Binder have rsbinder's threads. Every failure ends
+//! the process, and with it the measurement.
+//!
+//! * `capnproto`, `grpc`: over unix sockets with abstract names
+//! * `grpc_tls`, `echo`: gRPC and Binder over TLS, with the same keys and ciphers (`far`)
 mod capnproto;
+mod echo;
+mod far;
 mod grpc;
+mod grpc_tls;
 
+use far::{Pair, RawPair};
 use std::ffi::{c_char, c_void, CStr};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -151,4 +158,84 @@ pub unsafe extern "C" fn capnp_connect(
 #[no_mangle]
 pub unsafe extern "C" fn capnp_call(client: *mut c_void) {
     unsafe { &mut *client.cast::<capnproto::Client>() }.call();
+}
+
+/// Makes the processes whose parents end children of this one, so that it can wait for them and
+/// knows their processor time.
+#[no_mangle]
+pub extern "C" fn far_adopt_orphans() {
+    // SAFETY: only changes whose child a process becomes.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+}
+
+/// A port of the loopback device that no program listens on.
+#[no_mangle]
+pub extern "C" fn far_free_port() -> u16 {
+    far::free_port()
+}
+
+/// Serves gRPC over TLS; calls `ready` when it listens, never returns.
+///
+/// # Safety
+/// `pair` points to a pair whose directory is a string that ends with a zero byte.
+#[no_mangle]
+pub unsafe extern "C" fn grpc_tls_serve(pair: *const RawPair, ready: Ready) {
+    grpc_tls::serve(&unsafe { Pair::new(pair) }, ready);
+}
+
+/// Returns a connection to such a server, for `grpc_call`; never freed.
+///
+/// # Safety
+/// As `grpc_tls_serve`.
+#[no_mangle]
+pub unsafe extern "C" fn grpc_tls_connect(pair: *const RawPair) -> *mut c_void {
+    Box::into_raw(Box::new(grpc_tls::connect(&unsafe { Pair::new(pair) }))).cast()
+}
+
+/// Serves RPC Binder over TLS; calls `ready` when it listens, never returns.
+///
+/// # Safety
+/// As `grpc_tls_serve`.
+#[no_mangle]
+pub unsafe extern "C" fn rpc_tls_serve(pair: *const RawPair, ready: Ready) {
+    echo::serve_tls(&unsafe { Pair::new(pair) }, ready);
+}
+
+/// Returns a connection to such a server, for `echo_call`; never freed.
+///
+/// # Safety
+/// As `grpc_tls_serve`.
+#[no_mangle]
+pub unsafe extern "C" fn rpc_tls_connect(pair: *const RawPair) -> *mut c_void {
+    Box::into_raw(Box::new(echo::connect_tls(&unsafe { Pair::new(pair) }))).cast()
+}
+
+/// Serves Binder on one mount and links it to the other; calls `ready` when it is linked, never
+/// returns.
+///
+/// * `accessor`: the client gets an accessor, no relay
+///
+/// # Safety
+/// As `grpc_tls_serve`.
+#[no_mangle]
+pub unsafe extern "C" fn link_serve(pair: *const RawPair, accessor: bool, ready: Ready) {
+    echo::serve_link(&unsafe { Pair::new(pair) }, accessor, ready);
+}
+
+/// Returns the service as the other mount has it, for `echo_call`; never freed.
+///
+/// # Safety
+/// As `grpc_tls_serve`.
+#[no_mangle]
+pub unsafe extern "C" fn link_connect(pair: *const RawPair) -> *mut c_void {
+    Box::into_raw(Box::new(echo::connect_link(&unsafe { Pair::new(pair) }))).cast()
+}
+
+/// Makes one call.
+///
+/// # Safety
+/// `client` was returned by `rpc_tls_connect` or `link_connect` and is in use by no other call.
+#[no_mangle]
+pub unsafe extern "C" fn echo_call(client: *mut c_void) {
+    unsafe { &*client.cast::<echo::Client>() }.call();
 }

@@ -28,10 +28,10 @@ const DBUS_CONFIGURATION: &str = r#"<!DOCTYPE busconfig PUBLIC
 </busconfig>
 "#;
 
-/// A running daemon; dropping it ends it.
+/// What is between the ends of a peer: running daemons, which end when it is dropped, and files.
 pub struct Daemon {
-    child: Child,
-    /// What a client connects to: a device or a bus address.
+    children: Vec<Child>,
+    /// What a client connects to: a device, a bus address, or a directory.
     pub address: String,
 }
 
@@ -67,13 +67,17 @@ impl Daemon {
             .stderr(Stdio::piped());
         die_with_parent(&mut command);
         let child = command.spawn().doing(|| format!("starting {name}"))?;
-        let mut daemon = Daemon { child, address };
+        let mut daemon = Daemon {
+            children: vec![child],
+            address,
+        };
+        let child = &mut daemon.children[0];
         let start = Instant::now();
         while !proof.exists() {
-            let ended = daemon.child.try_wait();
+            let ended = child.try_wait();
             if ended.doing(|| format!("waiting for {name}"))?.is_some() {
                 let mut words = String::new();
-                if let Some(mut stderr) = daemon.child.stderr.take() {
+                if let Some(mut stderr) = child.stderr.take() {
                     let _ = stderr.read_to_string(&mut words);
                 }
                 let what = format!("{name} did not start.");
@@ -90,9 +94,11 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Processor time that all threads of it and of its descendants have used so far.
-    pub fn cpu_ns(&self) -> u64 {
-        cpu_ns_of(self.child.id())
+    /// Processor time that all threads of the daemons and of their descendants have used so far;
+    /// None if there is no daemon.
+    pub fn cpu_ns(&self) -> Option<u64> {
+        let all = self.children.iter().map(|child| cpu_ns_of(child.id()));
+        (!self.children.is_empty()).then(|| all.sum())
     }
 }
 
@@ -115,19 +121,23 @@ fn cpu_ns_of(pid: u32) -> u64 {
         .sum()
 }
 
+fn stop(child: &mut Child) {
+    // SAFETY: the child has not been waited for, so its pid cannot have been reused.
+    unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGTERM) };
+    let start = Instant::now();
+    while !matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
+        if start.elapsed() > STOP_TIMEOUT {
+            let _ = child.kill();
+            let _ = child.wait();
+            return;
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+}
+
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // SAFETY: the child has not been waited for, so its pid cannot have been reused.
-        unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGTERM) };
-        let start = Instant::now();
-        while !matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
-            if start.elapsed() > STOP_TIMEOUT {
-                let _ = self.child.kill();
-                let _ = self.child.wait();
-                return;
-            }
-            std::thread::sleep(POLL_INTERVAL);
-        }
+        self.children.iter_mut().rev().for_each(stop);
     }
 }
 
@@ -162,6 +172,65 @@ pub fn dbus_broker(directory: &Path, peers_program: &Path) -> Result<Daemon> {
     let mut command = Command::new(peers_program);
     command.args(["broker", "--address"]).arg(&socket);
     Daemon::start(command, format!("unix:path={}", socket.display()), &socket)
+}
+
+/// Runs openssl in `directory`.
+fn openssl(directory: &Path, words: &[&str]) -> Result<()> {
+    let mut command = Command::new("openssl");
+    command.args(words).current_dir(directory);
+    let done = command.output().doing(|| "starting openssl".to_string())?;
+    match done.status.success() {
+        true => Ok(()),
+        false => Err(Error::with_advice(
+            format!("openssl {} failed.", words[0]),
+            String::from_utf8_lossy(&done.stderr).trim().to_string(),
+        )),
+    }
+}
+
+/// Makes keys (P-256) in `directory`: `ca`, and what it signed for `server` and `client`.
+pub fn keys(directory: &Path) -> Result<Daemon> {
+    let new_key = [
+        "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+    ];
+    let path = directory.join("names");
+    std::fs::write(&path, "basicConstraints=CA:FALSE\nsubjectAltName=DNS:localhost\n")
+        .doing(|| format!("writing {}", path.display()))?;
+    let ca = ["-x509", "-days", "2", "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.pem"];
+    openssl(directory, &[&new_key[..], &ca].concat())?;
+    for end in ["server", "client"] {
+        let [key, request, certificate] = [".key", ".csr", ".pem"].map(|kind| format!("{end}{kind}"));
+        let subject = format!("/CN={end}");
+        let own = ["-subj", &subject, "-keyout", &key, "-out", &request];
+        openssl(directory, &[&new_key[..], &own].concat())?;
+        let sign = [
+            "x509", "-req", "-in", &request, "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+            "-days", "2", "-out", &certificate, "-extfile", "names",
+        ];
+        openssl(directory, &sign)?;
+    }
+    Ok(Daemon {
+        children: Vec::new(),
+        address: directory.display().to_string(),
+    })
+}
+
+/// Makes two machines, `server` and `client`, with keys: each has an anybinderd and a service
+/// manager. Those who use the latter wait until it answers.
+pub fn machines(directory: &Path) -> Result<Daemon> {
+    let mut all = keys(directory)?;
+    let own = std::env::current_exe().doing(|| "finding this program".to_string())?;
+    for name in ["server", "client"] {
+        let machine = directory.join(name);
+        let mut driver = anybinderd(&machine, &[])?;
+        let mut command = Command::new(&own);
+        let mount = machine.join("binderfs");
+        command.arg("--mount").arg(&mount).arg("servicemanager");
+        let mut manager = Daemon::start(command, String::new(), &mount)?;
+        all.children.append(&mut driver.children);
+        all.children.append(&mut manager.children);
+    }
+    Ok(all)
 }
 
 /// A temporary directory for sockets and mounts; removed when dropped.

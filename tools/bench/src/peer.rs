@@ -22,11 +22,11 @@ struct Known {
     /// Its name in the measuring program.
     kind: &'static str,
     program: &'static str,
-    /// A program that it needs besides.
-    needs: Option<&'static str>,
+    /// Programs that it needs besides.
+    needs: &'static [&'static str],
     daemon: Option<StartDaemon>,
-    /// A lower bound of a call, without payload: measured only when named.
-    is_floor: bool,
+    /// A lower bound of a call, or what is no IPC of one machine.
+    is_measured_only_when_named: bool,
     about: &'static str,
 }
 
@@ -35,15 +35,15 @@ const PLAIN: Known = Known {
     name: "",
     kind: "",
     program: PLAIN_PROGRAM,
-    needs: None,
+    needs: &[],
     daemon: None,
-    is_floor: false,
+    is_measured_only_when_named: false,
     about: "",
 };
 /// Raw calls over anybinderd.
 const BINDER: Known = Known {
     kind: "binder",
-    needs: Some("anybinderd"),
+    needs: &["anybinderd"],
     ..PLAIN
 };
 /// Measured by bench-peers.
@@ -51,8 +51,15 @@ const FULL: Known = Known {
     program: FULL_PROGRAM,
     ..PLAIN
 };
+/// Over TLS; the two machines are this one.
+const FAR: Known = Known {
+    needs: &["anybinderd", "openssl"],
+    daemon: Some(daemon::machines),
+    is_measured_only_when_named: true,
+    ..FULL
+};
 
-const KNOWN: [Known; 10] = [
+const KNOWN: [Known; 14] = [
     Known {
         name: "binder",
         daemon: Some(|directory| daemon::anybinderd(directory, &[])),
@@ -62,14 +69,14 @@ const KNOWN: [Known; 10] = [
     Known {
         name: "binder-global",
         daemon: Some(|directory| daemon::anybinderd(directory, &["--locking", "global"])),
-        is_floor: true,
+        is_measured_only_when_named: true,
         about: "when named: the same with one lock for everything",
         ..BINDER
     },
     Known {
         name: "dbus-daemon",
         kind: "dbus",
-        needs: Some("dbus-daemon"),
+        needs: &["dbus-daemon"],
         daemon: Some(daemon::dbus_daemon),
         about: "sd-bus over a private dbus-daemon",
         ..FULL
@@ -77,7 +84,7 @@ const KNOWN: [Known; 10] = [
     Known {
         name: "dbus-broker",
         kind: "dbus",
-        needs: Some("dbus-broker"),
+        needs: &["dbus-broker"],
         daemon: Some(|directory| daemon::dbus_broker(directory, &find_measurer(FULL_PROGRAM)?)),
         about: "sd-bus over a private dbus-broker",
         ..FULL
@@ -109,18 +116,46 @@ const KNOWN: [Known; 10] = [
     Known {
         name: "futex",
         kind: "futex",
-        is_floor: true,
+        is_measured_only_when_named: true,
         about: "when named, 0 bytes: two processes that wake each other",
         ..PLAIN
     },
     Known {
         name: "fuse",
         kind: "entry",
-        needs: Some("anybinderd"),
+        needs: &["anybinderd"],
         daemon: Some(|directory| daemon::anybinderd(directory, &[])),
-        is_floor: true,
+        is_measured_only_when_named: true,
         about: "when named, 0 bytes: an empty call into an anybinderd, without a receiver",
         ..PLAIN
+    },
+    Known {
+        name: "grpc-tls",
+        kind: "grpc-tls",
+        needs: &["openssl"],
+        daemon: Some(daemon::keys),
+        about: "when named: gRPC over TLS on the loopback device",
+        ..FAR
+    },
+    Known {
+        name: "rpc-tls",
+        kind: "rpc-tls",
+        needs: &["openssl"],
+        daemon: Some(daemon::keys),
+        about: "when named: RPC Binder (rsbinder) over TLS, without a driver",
+        ..FAR
+    },
+    Known {
+        name: "link",
+        kind: "link",
+        about: "when named: Binder over `anybinder export` and `link` by TLS",
+        ..FAR
+    },
+    Known {
+        name: "link-accessor",
+        kind: "link-accessor",
+        about: "when named: the same for a client that asks for an accessor",
+        ..FAR
     },
 ];
 
@@ -189,7 +224,7 @@ pub struct Peer {
 impl Peer {
     /// Measures it once, with the daemon's processor time.
     pub fn measure(&self, cell: &Cell, scheduling: &SchedulingOptions) -> Result<Figures> {
-        let cpu_ns = || self.daemon.as_ref().map(Daemon::cpu_ns);
+        let cpu_ns = || self.daemon.as_ref().and_then(Daemon::cpu_ns);
         let before_ns = cpu_ns();
         let address = self.address.as_deref();
         let mut figures = measure(&self.program, self.kind, address, cell, scheduling)?;
@@ -203,7 +238,8 @@ impl Peer {
 
 fn start_known(known: &Known, scratch: &Scratch) -> Result<Peer> {
     let program = find_measurer(known.program)?;
-    if let Some(needs) = known.needs.filter(|needs| find_program(needs).is_err()) {
+    let missing = known.needs.iter().find(|needs| find_program(needs).is_err());
+    if let Some(needs) = missing {
         return Err(Error::with_advice(
             format!("The program {needs} was not found."),
             "`make bench` installs what the peers need.",
@@ -275,7 +311,7 @@ pub fn start(
     }
     for known in &KNOWN {
         let is_named = names.iter().any(|name| name == known.name);
-        if !is_named && (!names.is_empty() || known.is_floor) {
+        if !is_named && (!names.is_empty() || known.is_measured_only_when_named) {
             continue;
         }
         match start_known(known, scratch) {
@@ -296,7 +332,7 @@ pub fn start(
 fn list() -> String {
     let lines = KNOWN
         .iter()
-        .map(|known| format!("\n  {:12} {}", known.name, known.about));
+        .map(|known| format!("\n  {:13} {}", known.name, known.about));
     lines.collect()
 }
 

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Binder by rsbinder and its generated code: one method whose argument and result are bytes. Its
+//! service is on this machine, behind RPC Binder over TLS, or behind `anybinder export` and `link`.
+use crate::far::{anybinder, Pair, SERVER_NAME};
+use crate::{check_size, fail, OrFail, Ready, PATTERN};
+use generated::anybinder::bench::IEcho::{BnEcho, IEcho};
+use rsbinder::rpc::{RpcClientConfig, RpcServer, RpcSession};
+use rsbinder::{BinderResult, FromIBinder, Interface, ProcessState, SIBinder, Strong};
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+mod generated {
+    include!(concat!(env!("OUT_DIR"), "/bench_aidl.rs"));
+}
+
+/// The wire version that `export` and `link` have.
+const WIRE_VERSION: u32 = anybinder_rpc::export::WIRE_VERSION;
+
+/// How long a service manager may take to start.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+struct Echo {
+    request_bytes: usize,
+    reply: Vec<u8>,
+}
+
+impl Interface for Echo {}
+
+impl IEcho for Echo {
+    fn call(&self, data: &[u8]) -> BinderResult<Vec<u8>> {
+        check_size(data, self.request_bytes);
+        Ok(self.reply.clone())
+    }
+}
+
+fn echo(pair: &Pair) -> SIBinder {
+    let echo = BnEcho::new_binder(Echo {
+        request_bytes: pair.request_bytes,
+        reply: vec![PATTERN; pair.reply_bytes],
+    });
+    Interface::as_binder(&*echo)
+}
+
+pub struct Client {
+    echo: Strong<dyn IEcho>,
+    /// Keeps the connections of a client that made them itself.
+    _session: Option<RpcSession>,
+    request: Vec<u8>,
+    reply_bytes: usize,
+}
+
+impl Client {
+    fn new(binder: SIBinder, session: Option<RpcSession>, pair: &Pair) -> Client {
+        Client {
+            echo: <dyn IEcho as FromIBinder>::try_from(binder).or_fail("the interface"),
+            _session: session,
+            request: vec![PATTERN; pair.request_bytes],
+            reply_bytes: pair.reply_bytes,
+        }
+    }
+
+    pub fn call(&self) {
+        let reply = self.echo.call(&self.request).or_fail("calling by Binder");
+        check_size(&reply, self.reply_bytes);
+    }
+}
+
+/// Serves without a driver, like gRPC: one process at each end.
+pub fn serve_tls(pair: &Pair, ready: Ready) {
+    let config = pair.credentials("server").server(false).or_fail("the keys");
+    let server = RpcServer::setup_tcp_server_tls(pair.address, config).or_fail("listening");
+    server.set_android13plus(WIRE_VERSION);
+    server.set_root(echo(pair)).or_fail("serving");
+    ready();
+    server.run().or_fail("serving RPC Binder");
+}
+
+pub fn connect_tls(pair: &Pair) -> Client {
+    let config = pair.credentials("client").client().or_fail("the keys");
+    let host = pair.address.ip().to_string();
+    let port = pair.address.port();
+    let config = RpcClientConfig::tls(&host, port, SERVER_NAME, config, WIRE_VERSION);
+    let session = RpcSession::setup_client_android13plus_with_config(config);
+    let session = session.or_fail("connecting by RPC Binder");
+    let root = session.get_root().or_fail("connecting by RPC Binder");
+    Client::new(root, Some(session), pair)
+}
+
+fn open(pair: &Pair, machine: &str) {
+    let device = pair.mount(machine).join("binder");
+    ProcessState::init(&device.to_string_lossy(), 1).or_fail(&device.display().to_string());
+    ProcessState::start_thread_pool();
+}
+
+/// Starts an end of the link; waits until it says that it is ready. It ends with this process.
+fn start(command: &mut Command, proof: &str) {
+    // SAFETY: prctl is safe between fork and exec, and touches nothing of the parent.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        });
+    }
+    let started = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+    let mut child = started.or_fail("starting an end of the link");
+    let output = child.stdout.take().map(BufReader::new);
+    let line = output.and_then(|output| output.lines().next());
+    match line {
+        Some(Ok(line)) if line.contains(proof) => {}
+        _ => fail("an end of the link", "it did not start"),
+    }
+}
+
+/// A command of one machine with its keys.
+fn command(pair: &Pair, machine: &str, words: &[&str]) -> Command {
+    let mut command = Command::new(anybinder());
+    command.arg("--mount").arg(pair.mount(machine)).args(words);
+    for (option, end) in [("--cert", ".pem"), ("--key", ".key")] {
+        command.arg(option).arg(pair.file(&format!("{machine}{end}")));
+    }
+    command.arg("--ca").arg(pair.file("ca.pem"));
+    command
+}
+
+/// Serves on one machine, and starts what gives the service to the other one.
+///
+/// * `accessor`: the client speaks RPC Binder with the link
+pub fn serve_link(pair: &Pair, accessor: bool, ready: Ready) {
+    open(pair, "server");
+    let begin = Instant::now();
+    let manager = loop {
+        match rsbinder::hub::default() {
+            Ok(manager) => break manager,
+            Err(err) if begin.elapsed() > START_TIMEOUT => fail("the service manager", err),
+            Err(_) => std::thread::sleep(POLL_INTERVAL),
+        }
+    };
+    let added = manager.add_service(&pair.name, echo(pair));
+    added.or_fail("registering the service");
+    let address = format!("tls://{}", pair.address);
+    let words = ["export", &pair.name, "--listen", &address];
+    start(&mut command(pair, "server", &words), "exported at");
+    let words = ["link", &pair.name, &address, "--server-name", SERVER_NAME];
+    let mut link = command(pair, "client", &words);
+    if accessor {
+        link.arg("--accessor=only");
+    }
+    start(&mut link, "linked to");
+    ready();
+    ProcessState::join_thread_pool().or_fail("serving Binder");
+}
+
+pub fn connect_link(pair: &Pair) -> Client {
+    open(pair, "client");
+    let manager = rsbinder::hub::default().or_fail("the service manager");
+    let found = manager.try_get_service(&pair.name).or_fail("the link");
+    match found {
+        Some(service) => Client::new(service, None, pair),
+        None => fail("the link", "the service is not registered"),
+    }
+}
