@@ -320,7 +320,7 @@ impl Transactable for Relay {
         reply: &mut Parcel,
     ) -> Result<()> {
         let start = |reader: &mut Parcel| {
-            let bytes = words::read(reader, 0)?;
+            let bytes = words::read_header(reader, self.descriptor())?;
             header::length(&bytes, self.descriptor()).ok_or(StatusCode::BadType)
         };
         self.dispatch(code, reader, start, reply)

@@ -49,22 +49,54 @@ pub struct Object {
 
 /// The bytes of `parcel` from `start` on. Fails if they are no whole words.
 pub fn read(parcel: &mut Parcel, start: usize) -> Result<Vec<u8>> {
+    read_most(parcel, start, usize::MAX)
+}
+
+/// The first bytes of that, `most` or somewhat more.
+fn read_most(parcel: &mut Parcel, start: usize, most: usize) -> Result<Vec<u8>> {
     parcel.set_data_position(start);
-    let mut bytes = Vec::with_capacity(parcel.data_avail());
-    while parcel.data_avail() >= 4096 {
+    let wanted = most.min(parcel.data_avail());
+    let mut bytes = Vec::with_capacity(wanted);
+    while wanted - bytes.len() >= 4096 {
         bytes.extend(<[u8; 4096]>::try_from(&mut *parcel)?);
     }
-    while parcel.data_avail() >= 64 {
+    while wanted - bytes.len() >= 64 {
         bytes.extend(<[u8; 64]>::try_from(&mut *parcel)?);
     }
-    while parcel.data_avail() > 0 {
+    while wanted > bytes.len() {
         bytes.extend(<[u8; 4]>::try_from(&mut *parcel)?);
     }
     Ok(bytes)
 }
 
+/// From how many bytes on they are written as an array.
+const ARRAY_BYTES: usize = 256;
+
 /// Appends whole words.
 pub fn write(parcel: &mut Parcel, bytes: &[u8]) -> Result<()> {
+    match bytes.split_first_chunk::<4>() {
+        Some((first, rest)) if rest.len() >= ARRAY_BYTES => write_array(parcel, first, rest),
+        _ => write_words(parcel, bytes),
+    }
+}
+
+/// Appends a word and bytes. rsbinder copies many bytes at once only as an array, whose length it
+/// writes in front: there the word is written afterwards. It copies them much faster to where the
+/// parcel has bytes already.
+fn write_array(parcel: &mut Parcel, first: &[u8; 4], rest: &[u8]) -> Result<()> {
+    let at = parcel.data_position();
+    let end = at + 4 + rest.len();
+    parcel.set_data_position(end - 4);
+    parcel.write_u32(0)?;
+    parcel.set_data_position(at);
+    parcel.write(rest)?;
+    parcel.set_data_position(at);
+    parcel.write_u32(u32::from_le_bytes(*first))?;
+    parcel.set_data_position(end);
+    Ok(())
+}
+
+fn write_words(parcel: &mut Parcel, bytes: &[u8]) -> Result<()> {
     let (wide, rest) = bytes.as_chunks::<16>();
     for chunk in wide {
         parcel.write(&u128::from_le_bytes(*chunk))?;
@@ -79,6 +111,14 @@ pub fn write(parcel: &mut Parcel, bytes: &[u8]) -> Result<()> {
 pub fn word(bytes: &[u8], offset: usize) -> Option<u32> {
     let four = bytes.get(offset..)?.first_chunk::<4>()?;
     Some(u32::from_le_bytes(*four))
+}
+
+/// The first word from an offset on that is wanted, and its offset.
+fn find(bytes: &[u8], at: usize, is_wanted: impl Fn(u32) -> bool) -> Option<(usize, u32)> {
+    let words = bytes.get(at..)?.as_chunks::<4>().0;
+    let mut words = words.iter().map(|four| u32::from_le_bytes(*four));
+    let skipped = words.clone().position(&is_wanted)?;
+    Some((at + 4 * skipped, words.nth(skipped)?))
 }
 
 /// Whether a binder is that of the service manager.
@@ -106,12 +146,8 @@ fn read_at(parcel: &mut Parcel, position: usize) -> Option<Result<Option<SIBinde
 fn kernel_objects(parcel: &mut Parcel, bytes: &[u8], start: usize) -> Result<Vec<Object>> {
     let mut objects = Vec::new();
     let mut at = 0;
-    while let Some(kind) = word(bytes, at) {
-        let position = at;
-        at += 4;
-        if !TYPES.contains(&kind) {
-            continue;
-        }
+    while let Some((position, kind)) = find(bytes, at, |kind| TYPES.contains(&kind)) {
+        at = position + 4;
         let Some(outcome) = read_at(parcel, start + position) else {
             continue;
         };
@@ -164,8 +200,7 @@ fn has_file(parcel: &mut Parcel, bytes: &[u8], start: usize, at: usize) -> bool 
 /// are.
 fn rpc_objects(parcel: &mut Parcel, bytes: &[u8], start: usize) -> Result<Vec<Object>> {
     let is_likely = |at: usize| {
-        word(bytes, at) == Some(RPC_PRESENT)
-            && word(bytes, at + 12).is_some()
+        word(bytes, at + 12).is_some()
             && word(bytes, at + 4).is_some_and(|options| {
                 options & ADDRESS_CREATED != 0
                     && options & !(ADDRESS_CREATED | ADDRESS_FOR_SERVER) == 0
@@ -174,9 +209,8 @@ fn rpc_objects(parcel: &mut Parcel, bytes: &[u8], start: usize) -> Result<Vec<Ob
     let mut objects = Vec::new();
     let mut at = 0;
     let mut is_known = false;
-    while at < bytes.len() {
-        let position = at;
-        at += 4;
+    while let Some((position, _)) = find(bytes, at, |word| word == RPC_PRESENT) {
+        at = position + 4;
         if has_file(parcel, bytes, start, position) {
             return Err(StatusCode::FdsNotAllowed);
         }
@@ -219,6 +253,12 @@ pub fn length_elsewhere(object: &Object, to_rpc: bool) -> usize {
     }
 }
 
+/// The bytes with which a call of the driver begins, among them the header with a descriptor.
+pub fn read_header(parcel: &mut Parcel, descriptor: &str) -> Result<Vec<u8>> {
+    // Three words, the length, at most as many units as bytes, and their end.
+    read_most(parcel, 0, 20 + 2 * descriptor.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,12 +269,19 @@ mod tests {
 
     #[test]
     fn words_are_read_as_they_were_written() {
-        for count in [0, 1, 3, 4, 5, 16, 17, 1023, 1024, 1025, 3000] {
+        for count in [0, 1, 3, 4, 5, 16, 17, 64, 65, 66, 1023, 1024, 1025, 3000] {
             let words: Vec<u32> = (0..count).collect();
             let bytes = bytes_of(&words);
             let mut parcel = Parcel::new();
             write(&mut parcel, &bytes).unwrap();
             assert_eq!(read(&mut parcel, 0).unwrap(), bytes, "{count} words");
+            assert_eq!(parcel.data_size(), bytes.len());
+            // Behind others, and before others.
+            parcel.set_data_position(bytes.len());
+            write(&mut parcel, &bytes).unwrap();
+            parcel.write_u32(7).unwrap();
+            let more = read(&mut parcel, 0).unwrap();
+            assert_eq!(more, [&bytes[..], &bytes, &[7, 0, 0, 0]].concat());
         }
     }
 
