@@ -5,6 +5,7 @@
 //! Unix socket. A vsock address is a route and proves nothing, and is offered for machines whose
 //! hypervisor is trusted.
 use anybinder_mount::error::{Doing, Error, Kind, Result};
+use anybinder_servicemanager::pattern::matches;
 use rsbinder::rpc::PeerIdentity;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,13 +39,6 @@ struct Rule {
     peer: Peer,
     /// Names of services; a last `*` stands for any end.
     names: Vec<String>,
-}
-
-fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => pattern == name,
-    }
 }
 
 /// The rules of an export.

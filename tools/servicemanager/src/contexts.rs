@@ -4,6 +4,7 @@
 //!
 //! The driver adds the context to each transaction if the context manager asks for it. Callers
 //! refer to a context by a number, since they are kept with every service.
+use crate::pattern;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -43,12 +44,8 @@ pub enum Wish<'a> {
 }
 
 fn matches(patterns: &[String], text: &str) -> bool {
-    patterns
-        .iter()
-        .any(|pattern| match pattern.strip_suffix('*') {
-            Some(start) => text.starts_with(start),
-            None => pattern == text,
-        })
+    let is_one = |one: &String| pattern::matches(one, text);
+    patterns.iter().any(is_one)
 }
 
 impl Document {

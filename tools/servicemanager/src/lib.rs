@@ -22,6 +22,7 @@ mod map;
 mod methods;
 pub mod numbering;
 pub mod parcel;
+pub mod pattern;
 mod policy;
 mod quota;
 mod registry;
