@@ -119,7 +119,9 @@ fn command(pair: &Pair, machine: &str, words: &[&str]) -> Command {
     let mut command = Command::new(anybinder());
     command.arg("--mount").arg(pair.mount(machine)).args(words);
     for (option, end) in [("--cert", ".pem"), ("--key", ".key")] {
-        command.arg(option).arg(pair.file(&format!("{machine}{end}")));
+        command
+            .arg(option)
+            .arg(pair.file(&format!("{machine}{end}")));
     }
     command.arg("--ca").arg(pair.file("ca.pem"));
     command

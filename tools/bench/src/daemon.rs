@@ -191,21 +191,45 @@ fn openssl(directory: &Path, words: &[&str]) -> Result<()> {
 /// Makes keys (P-256) in `directory`: `ca`, and what it signed for `server` and `client`.
 pub fn keys(directory: &Path) -> Result<Daemon> {
     let new_key = [
-        "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+        "req",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
     ];
     let path = directory.join("names");
-    std::fs::write(&path, "basicConstraints=CA:FALSE\nsubjectAltName=DNS:localhost\n")
-        .doing(|| format!("writing {}", path.display()))?;
-    let ca = ["-x509", "-days", "2", "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.pem"];
+    std::fs::write(
+        &path,
+        "basicConstraints=CA:FALSE\nsubjectAltName=DNS:localhost\n",
+    )
+    .doing(|| format!("writing {}", path.display()))?;
+    let ca = [
+        "-x509", "-days", "2", "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.pem",
+    ];
     openssl(directory, &[&new_key[..], &ca].concat())?;
     for end in ["server", "client"] {
-        let [key, request, certificate] = [".key", ".csr", ".pem"].map(|kind| format!("{end}{kind}"));
+        let [key, request, certificate] =
+            [".key", ".csr", ".pem"].map(|kind| format!("{end}{kind}"));
         let subject = format!("/CN={end}");
         let own = ["-subj", &subject, "-keyout", &key, "-out", &request];
         openssl(directory, &[&new_key[..], &own].concat())?;
         let sign = [
-            "x509", "-req", "-in", &request, "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
-            "-days", "2", "-out", &certificate, "-extfile", "names",
+            "x509",
+            "-req",
+            "-in",
+            &request,
+            "-CA",
+            "ca.pem",
+            "-CAkey",
+            "ca.key",
+            "-CAcreateserial",
+            "-days",
+            "2",
+            "-out",
+            &certificate,
+            "-extfile",
+            "names",
         ];
         openssl(directory, &sign)?;
     }

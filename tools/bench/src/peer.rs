@@ -238,7 +238,10 @@ impl Peer {
 
 fn start_known(known: &Known, scratch: &Scratch) -> Result<Peer> {
     let program = find_measurer(known.program)?;
-    let missing = known.needs.iter().find(|needs| find_program(needs).is_err());
+    let missing = known
+        .needs
+        .iter()
+        .find(|needs| find_program(needs).is_err());
     if let Some(needs) = missing {
         return Err(Error::with_advice(
             format!("The program {needs} was not found."),
