@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 fn main() {
-    let generated = ["IPeer", "ICallback", "Record"]
+    let generated = ["IPeer", "ICallback", "Record", "Envelope"]
         .iter()
         .fold(rsbinder_aidl::Builder::new(), |builder, name| {
             builder.source(PathBuf::from(format!("aidl/anybinder/test/{name}.aidl")))

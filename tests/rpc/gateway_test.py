@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Links with `--aidl`: objects inside parcelables and arrays, nulls, and files if they can cross.
+"""Links with `--aidl`: objects inside parcelables, holders and arrays, nulls, and files if they can
+cross; peers with older wire versions.
 
   gateway_test.py ANYBINDER CLIENT-TESTS    the programs; TEST=NAME runs one test
 
@@ -21,6 +22,8 @@ AIDL = str(peer.TOP / "tests/clients/aidl")
 NAME = "anybinder.test.IPeer/far"
 INTERFACE = "anybinder.test.IPeer"
 ADD, ECHO_RECORD = 1, 19
+ECHO_ENVELOPE = 35
+UNSUPPORTED_OPERATION = -7
 CUTS = 4
 
 
@@ -57,6 +60,97 @@ def test_over_a_unix_socket(world):
     client(world, "--files")
     # The first client's objects are released: another one is served, too.
     client(world, "--files")
+    end(*reversed(jobs))
+
+
+def rpc_call(world, path, version):
+    words = [CLIENTS, "rpc-call", "--socket", path, "--version", str(version)]
+    return subprocess.run([*world.server.enter, *words], text=True, timeout=120, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def test_older_clients_of_an_export(world):
+    """Where the types say where objects are, they cross without their positions, too."""
+    path = world.path("export.socket")
+    jobs = [serve(world),
+            world.export("--aidl", AIDL, names=(NAME,), listen=f"unix://{path}")]
+    for version in (2, 1, 0):
+        done = rpc_call(world, path, version)
+        assert done.returncode == 0, f"wire version {version}: {done.stdout}"
+    end(*reversed(jobs))
+    # Without types they do not.
+    jobs = [serve(world), world.export(names=(NAME,), listen=f"unix://{path}")]
+    for version in (1, 0):
+        done = rpc_call(world, path, version)
+        assert done.returncode != 0, f"wire version {version}"
+    end(*reversed(jobs))
+
+
+def test_older_servers_of_a_link(world):
+    for version in (2, 1, 0):
+        path = world.path(f"server-{version}.socket")
+        server = world.client.start([CLIENTS, "rpc-serve", "--socket", path, "--version",
+                                     str(version)], "ready")
+        link = world.link("--aidl", AIDL, name=NAME, address=f"unix://{path}")
+        assert f"wire version {version}" in link.log.read_text()
+        code, text = world.client.run("call", NAME, "add", "--aidl", AIDL, "3", "4")
+        assert code == 0 and "7" in text.splitlines(), text
+        words = [CLIENTS, "--mount", f"{world.client.directory}/mount", "gateway", "--name", NAME,
+                 "--no-files"]
+        done = subprocess.run([*world.client.enter, *words], text=True, timeout=120, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        assert done.returncode == 0, f"wire version {version}: {done.stdout}"
+        end(link, server)
+
+
+def envelope(name, content, objects):
+    """The arguments of echoEnvelope with that content; places of objects are moved."""
+    text = name.encode("utf-16-le") + b"\0\0"
+    text = struct.pack("<i", len(name)) + text + b"\0" * (-len(text) % 4)
+    holder = struct.pack("<3i", 1, 0, len(text) + len(content)) + text + content
+    start = 12 + 12 + len(text)
+    fields = struct.pack("<i", 1) + holder + struct.pack("<i", 2)
+    whole = struct.pack("<2i", 1, 4 + len(fields)) + fields
+    return whole, [start + at for at in objects]
+
+
+def test_holders(world):
+    """What a holder has crosses by the type that it names, or is refused if it has objects."""
+    jobs = linked(world)
+    one = world.client.peer()
+    far = one.find(NAME)
+    header = peer.header(INTERFACE)
+
+    def call(name, content, objects=()):
+        data, places = envelope(name, content, objects)
+        return one.transact(far, ECHO_ENVELOPE, header + data, [len(header) + at for at in places])
+
+    record, at = record_with_object()
+    reply, objects = call("anybinder.test.Record", record[4:], [at - 4])
+    assert struct.unpack_from("<i", reply)[0] == 0 and len(objects) == 1
+    assert struct.unpack_from("<IIQ", reply, objects[0])[2] == 0x5000
+    # The service opens an envelope with another parcelable, finds none it knows, makes an empty one.
+    reply, objects = call("other.Type", struct.pack("<2i", 8, 5))
+    assert struct.unpack_from("<i", reply)[0] == 0 and not objects
+    reply, _ = call("other.Type", struct.pack("<i", 32) + peer.binder(0x5000), [4])
+    assert struct.unpack_from("<i", reply)[0] == UNSUPPORTED_OPERATION
+    text = reply.decode("utf-16-le", errors="replace")
+    assert "object inside a ParcelableHolder with a other.Type" in text, text
+    # More than the type has.
+    longer = record[4:] + peer.binder(0x6000)
+    reply, _ = call("anybinder.test.Record", longer, [at - 4, len(record) - 4])
+    assert struct.unpack_from("<i", reply)[0] == UNSUPPORTED_OPERATION
+    # A size that is too large, too small, or no whole words ends the call at most.
+    data, places = envelope("anybinder.test.Record", record[4:], [at - 4])
+    for size in (0, 1, 4, 41, 1 << 20, -1, 0x7fffffff):
+        lie = data[:20] + struct.pack("<i", size) + data[24:]
+        try:
+            one.transact(far, ECHO_ENVELOPE, header + lie, [len(header) + at for at in places])
+        except peer.Failed:
+            pass
+    reply, _ = one.transact(far, ADD, header + struct.pack("<2i", 3, 4))
+    assert struct.unpack("<2i", reply) == (0, 7)
+    one.close()
     end(*reversed(jobs))
 
 

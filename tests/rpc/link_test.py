@@ -90,9 +90,9 @@ class Machine:
     def anybinder(self, *words, ready=None):
         return self.start([*self.command, *words], ready)
 
-    def echo(self, *names):
+    def echo(self, *names, level=peer.LEVEL):
         """Starts the echo service."""
-        return self.start([sys.executable, peer.__file__, self.device, *names], "ready")
+        return self.start([sys.executable, peer.__file__, self.device, level, *names], "ready")
 
     def stop(self):
         for job in self.jobs:
@@ -104,8 +104,8 @@ class Machine:
             self.holder.kill()
             self.holder.wait()
 
-    def peer(self):
-        return Peer(self.device)
+    def peer(self, level=peer.LEVEL):
+        return Peer(self.device, level)
 
 
 def end(*jobs):

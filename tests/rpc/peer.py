@@ -27,8 +27,8 @@ class Failed(Exception):
     """The transaction failed; its argument is the status, or what the driver returned."""
 
 
-def header(descriptor):
-    return Parcel(LEVEL, descriptor).data
+def header(descriptor, level=LEVEL):
+    return Parcel(level, descriptor).data
 
 
 def binder(pointer):
@@ -38,8 +38,9 @@ def binder(pointer):
 class Peer(raw.Client):
     """A process that calls, and serves its own objects while it waits."""
 
-    def __init__(self, path):
+    def __init__(self, path, level=LEVEL):
         super().__init__(path)
+        self.level = level
         self.dead = []
         self.count = 0
         self.write_read(struct.pack("<I", raw.BC_ENTER_LOOPER), 0)
@@ -114,7 +115,7 @@ class Peer(raw.Client):
         assert Reply(LEVEL, reply).int() == 0
 
     def call(self, target, code, arguments=b"", offsets=(), **options):
-        start = header(INTERFACE)
+        start = header(INTERFACE, self.level)
         moved = [len(start) + at for at in offsets]
         return self.transact(target, code, start + arguments, moved, **options)
 
@@ -141,10 +142,12 @@ class Peer(raw.Client):
         elif code == PING_TRANSACTION:
             self.reply(b"")
         elif pointer != 0x1000:
-            self.reply(struct.pack("<i", 1000 + struct.unpack_from("<i", data,
-                                                                   len(header(CALLBACK)))[0]))
+            start = header(CALLBACK, self.level)
+            assert data.startswith(start), "a header of another Android release"
+            self.reply(struct.pack("<i", 1000 + struct.unpack_from("<i", data, len(start))[0]))
         elif not is_oneway:
-            start = len(header(INTERFACE))
+            assert data.startswith(header(INTERFACE, self.level)), "a header of another release"
+            start = len(header(INTERFACE, self.level))
             self.echo(code, data[start:], [at - start for at in objects])
         else:
             self.count += 1
@@ -162,7 +165,8 @@ class Peer(raw.Client):
                 self.reply(struct.pack("<i", -22), flags=TF_STATUS_CODE)
                 return
             try:
-                answer, _ = self.transact(target, 1, header(CALLBACK) + struct.pack("<i", 42))
+                start = header(CALLBACK, self.level)
+                answer, _ = self.transact(target, 1, start + struct.pack("<i", 42))
                 self.reply(answer)
             except Failed:
                 self.reply(struct.pack("<i", -38), flags=TF_STATUS_CODE)
@@ -181,9 +185,9 @@ class Peer(raw.Client):
             self.reply(struct.pack("<i", -74), flags=TF_STATUS_CODE)
 
 
-def serve(path, names):
+def serve(path, level, names):
     """Registers the echo service and serves it until it is killed."""
-    peer = Peer(path)
+    peer = Peer(path, level)
     for name in names:
         peer.add(name)
     print("ready", flush=True)
@@ -192,4 +196,4 @@ def serve(path, names):
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], sys.argv[2:])
+    serve(sys.argv[1], sys.argv[2], sys.argv[3:])

@@ -5,12 +5,14 @@
 #
 #   rpc:machines  two machines, what crosses and what does not, losses, liars
 #   rpc:gateway   links with `.aidl` files: objects inside parcelables, nulls, files
+#   rpc:dialects  objects of programs of older Android releases
 #   rpc:every     the liars cut what they say at every byte
-TESTS += rpc:machines rpc:gateway
+TESTS += rpc:machines rpc:gateway rpc:dialects
 LONG_TESTS += rpc:every
 rpc.needs := all
 rpc.machines.run = timeout 300 $(PYTHON) tests/rpc/link_test.py $(BIN)/anybinder
 rpc.gateway.needs := $(CLIENT_TESTS)
 rpc.gateway.run = timeout 300 $(PYTHON) tests/rpc/gateway_test.py $(BIN)/anybinder $(CLIENT_TESTS)
+rpc.dialects.run = timeout 300 $(PYTHON) tests/rpc/dialect_test.py $(BIN)/anybinder
 rpc.every.run = EVERY_BYTE=1 TEST=test_peers_that_lie timeout 900 \
 	$(PYTHON) tests/rpc/link_test.py $(BIN)/anybinder

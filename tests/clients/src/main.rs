@@ -10,6 +10,7 @@ mod files;
 mod fixture;
 mod gateway;
 mod peer;
+mod remote;
 mod runner;
 
 mod generated {
@@ -18,6 +19,7 @@ mod generated {
 
 /// The generated interfaces, without the package path.
 mod aidl {
+    pub use crate::generated::anybinder::test::Envelope::Envelope;
     pub use crate::generated::anybinder::test::ICallback::{BnCallback, ICallback};
     pub use crate::generated::anybinder::test::IPeer::{BnPeer, IPeer};
     pub use crate::generated::anybinder::test::Record::Record;
@@ -77,10 +79,19 @@ enum Role {
     Gateway {
         #[arg(long)]
         name: String,
-        /// Files cross, too
+        /// Files cross, too; else they are refused
         #[arg(long)]
         files: bool,
+        /// Send none
+        #[arg(long, conflicts_with = "files")]
+        no_files: bool,
     },
+    /// Be a service that speaks RPC Binder at a wire version
+    #[command(hide = true)]
+    RpcServe(Remote),
+    /// Be a client that does
+    #[command(hide = true)]
+    RpcCall(Remote),
     /// Be one client of many
     #[command(hide = true)]
     Mix {
@@ -95,6 +106,14 @@ enum Role {
 struct Device {
     #[arg(long)]
     device: String,
+}
+
+#[derive(Args)]
+struct Remote {
+    #[arg(long)]
+    socket: PathBuf,
+    #[arg(long)]
+    version: u32,
 }
 
 fn one_case(mount: &Path, name: &str) -> Verdict {
@@ -133,9 +152,16 @@ fn play(mount: &Path, role: Role) -> Verdict {
         Role::Manage(which) => Ok(peer::manage(&path(&which.device))?),
         Role::WhoManages(which) => who_manages(&device(&which.device)),
         Role::WhoAmI { name } => who_am_i(mount, &name),
-        Role::Gateway { name, files } => {
-            gateway::run(&Fixture::open(mount, "far", 4)?, &name, files)
+        Role::Gateway {
+            name,
+            files,
+            no_files,
+        } => {
+            let has_files = (!no_files).then_some(files);
+            gateway::run(&Fixture::open(mount, "far", 4)?, &name, has_files)
         }
+        Role::RpcServe(at) => remote::serve(&at.socket, at.version),
+        Role::RpcCall(at) => remote::call(&at.socket, at.version),
         Role::Mix { name, seed } => one_of_many(mount, &name, seed),
     }
 }

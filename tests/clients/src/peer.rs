@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The service side of every test: one process, one `IPeer`, registered by name.
-use crate::aidl::{BnPeer, ICallback, IPeer, Record};
+use crate::aidl::{BnPeer, Envelope, ICallback, IPeer, Record};
 use crate::callback::Callback;
 use crate::files;
 use rsbinder::{
@@ -189,6 +189,18 @@ impl IPeer for Peer {
     fn copyRecord(&self, from: &Record, to: &mut Record) -> BinderResult<()> {
         *to = copy_of(from)?;
         Ok(())
+    }
+
+    fn echoEnvelope(&self, envelope: &Envelope) -> BinderResult<Envelope> {
+        let mut made = Envelope {
+            before: envelope.before,
+            after: envelope.after,
+            ..Envelope::default()
+        };
+        if let Some(record) = envelope.content.get_parcelable::<Record>()? {
+            made.content.set_parcelable(Arc::new(copy_of(&record)?))?;
+        }
+        Ok(made)
     }
 
     fn echoCallbacks(

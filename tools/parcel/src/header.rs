@@ -12,16 +12,16 @@ fn word(bytes: &[u8], offset: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*four))
 }
 
-/// Where the arguments begin behind the header of a call of the driver, which has the descriptor of
-/// the interface. None for another interface.
-pub fn length(bytes: &[u8], descriptor: &str) -> Option<usize> {
+/// Where the descriptor begins in the header of a call of the driver, and where the arguments begin
+/// behind it. None for another interface.
+pub fn place(bytes: &[u8], descriptor: &str) -> Option<(usize, usize)> {
     let text: Vec<u16> = descriptor.encode_utf16().collect();
     let units = text.iter().copied().chain([0]);
     let characters: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
     PLACES.into_iter().find_map(|at| {
         let is_length = word(bytes, at) == u32::try_from(text.len()).ok();
         let is_same = bytes.get(at + 4..)?.starts_with(&characters);
-        (is_length && is_same).then(|| at + 4 + characters.len().next_multiple_of(4))
+        (is_length && is_same).then(|| (at, at + 4 + characters.len().next_multiple_of(4)))
     })
 }
 
@@ -47,8 +47,8 @@ fn string16(bytes: &[u8], at: usize) -> Option<String> {
 pub fn find(bytes: &[u8]) -> Option<(String, usize)> {
     let of_aidl = PLACES.into_iter().find_map(|at| {
         let name = string16(bytes, at)?;
-        let length = length(bytes, &name)?;
-        Some((name, length))
+        let (_, end) = place(bytes, &name)?;
+        Some((name, end))
     });
     of_aidl.or_else(|| {
         let end = bytes.iter().take(NAME_MAX).position(|byte| *byte == 0)?;
@@ -76,11 +76,11 @@ mod tests {
     #[test]
     fn a_header_cut_at_any_byte_is_refused() {
         let whole = header(&[0, u32::MAX, 0x5359_5354], "a.b.IC");
-        assert_eq!(length(&whole, "a.b.IC"), Some(32));
-        assert_eq!(length(&whole, "a.b.ID"), None);
-        assert_eq!(length(&whole[4..], "a.b.IC"), Some(28));
+        assert_eq!(place(&whole, "a.b.IC"), Some((12, 32)));
+        assert_eq!(place(&whole, "a.b.ID"), None);
+        assert_eq!(place(&whole[4..], "a.b.IC"), Some((8, 28)));
         for size in 0..30 {
-            assert_eq!(length(&whole[..size], "a.b.IC"), None, "{size}");
+            assert_eq!(place(&whole[..size], "a.b.IC"), None, "{size}");
             assert_eq!(find(&whole[..size]), None, "{size}");
         }
     }

@@ -183,6 +183,25 @@ impl Interface {
         Some(made)
     }
 
+    /// A parcelable or union, as the first of the bodies; None if no file declares it, or declares
+    /// it with types that none declares.
+    pub fn of_parcelable(library: &Library, name: &str) -> Option<Interface> {
+        let entry = library.find(name)?;
+        let mut maker = Maker {
+            library,
+            numbers: HashMap::new(),
+            bodies: Vec::new(),
+        };
+        match maker.declared(&entry) {
+            Ok(Shape::Declared(0)) if entry.name == name => Some(Interface {
+                name: name.to_string(),
+                bodies: maker.bodies,
+                ..Interface::default()
+            }),
+            _ => None,
+        }
+    }
+
     /// Whether values of these shapes have no objects.
     pub fn is_plain(&self, shapes: &[Shape]) -> bool {
         let mut seen = vec![false; self.bodies.len()];
@@ -219,20 +238,38 @@ interface I {
     oneway void last(I self);
 }";
 
-    fn interface() -> Interface {
-        let scratch = std::env::temp_dir().join(format!("anybinder-shape-{}", std::process::id()));
+    /// What is found in the source; tests run at the same time.
+    fn with_library<T>(test: &str, find: impl FnOnce(&Library) -> T) -> T {
+        let name = format!("anybinder-shape-{test}-{}", std::process::id());
+        let scratch = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&scratch).unwrap();
         std::fs::write(scratch.join("I.aidl"), SOURCE).unwrap();
         let library = Library::open(std::slice::from_ref(&scratch)).unwrap();
-        let found = Interface::find(&library, "t.I");
-        assert!(Interface::find(&library, "t.J").is_none());
+        let found = find(&library);
         std::fs::remove_dir_all(&scratch).unwrap();
-        found.unwrap()
+        found
+    }
+
+    #[test]
+    fn a_parcelable_is_found_by_its_name() {
+        with_library("parcelable", |library| {
+            let tree = Interface::of_parcelable(library, "t.I.Tree").unwrap();
+            let Members::All(fields) = &tree.bodies[0] else {
+                panic!("a tree has a size");
+            };
+            assert_eq!(fields[1], Shape::Array(Box::new(Shape::Declared(0))));
+            for none in ["t.I", "t.I.Tiny", "t.I.None", "Tree", "", "."] {
+                assert!(Interface::of_parcelable(library, none).is_none(), "{none}");
+            }
+        });
     }
 
     #[test]
     fn methods_have_the_shapes_of_their_types() {
-        let made = interface();
+        let made = with_library("methods", |library| {
+            assert!(Interface::find(library, "t.J").is_none());
+            Interface::find(library, "t.I").unwrap()
+        });
         assert_eq!(made.methods.len(), 3);
         assert!(made.unknown[0].contains("foreign of t.I: other.Type"));
         let plain = &made.methods[&1];

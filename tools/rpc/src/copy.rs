@@ -5,6 +5,7 @@
 //! anew, as a relay of the original or, if it was a relay, as the original. Its length changes with
 //! that, and so does that of a parcelable around it, which has its own size in front. That size
 //! cannot be told from a number, so a parcel in which a number may be one is refused.
+use crate::dialect::Dialect;
 use crate::relay::Bridge;
 use crate::words::{self, Object};
 use rsbinder::{Parcel, StatusCode};
@@ -25,9 +26,16 @@ pub fn reason(status: StatusCode) -> &'static str {
 }
 
 /// Whether some number in front of an object may be the size of a parcelable around it.
-fn may_be_inside(bytes: &[u8], object: &Object) -> bool {
+///
+/// * `before`: the objects in front of it, whose words are no numbers
+fn may_be_inside(bytes: &[u8], before: &[Object], object: &Object) -> bool {
     let end = object.position + object.length;
-    (0..object.position).step_by(4).any(|at| {
+    let is_number = |at: &usize| {
+        let of = |one: &Object| (one.position..one.position + one.length).contains(at);
+        !before.iter().any(of)
+    };
+    let mut places = (0..object.position).step_by(4).filter(is_number);
+    places.any(|at| {
         let size = words::word(bytes, at).unwrap_or(0) as usize;
         let last = at.saturating_add(size);
         size.is_multiple_of(4) && last >= end && last <= bytes.len()
@@ -35,26 +43,30 @@ fn may_be_inside(bytes: &[u8], object: &Object) -> bool {
 }
 
 /// Appends what `from` has from `start` on to `to`.
-pub fn copy(bridge: &Arc<Bridge>, from: &mut Parcel, start: usize, to: &mut Parcel) -> Result<()> {
+///
+/// * `dialect`: of the one that is a parcel of the driver
+pub fn copy(
+    bridge: &Arc<Bridge>,
+    (from, start): (&mut Parcel, usize),
+    to: &mut Parcel,
+    dialect: Dialect,
+) -> Result<()> {
     if from.data_size().saturating_sub(start) > bridge.max_size {
         return Err(StatusCode::FailedTransaction);
     }
     let bytes = words::read(from, start)?;
-    let objects = words::objects(from, &bytes, start)?;
+    let objects = words::objects(from, &bytes, start, dialect)?;
     let to_rpc = !to.is_kernel_backed();
-    for object in &objects {
-        let is_same_length = words::length_elsewhere(object, to_rpc) == object.length;
-        if !is_same_length && may_be_inside(&bytes, object) {
+    for (number, object) in objects.iter().enumerate() {
+        let is_same_length = words::length_elsewhere(object, to_rpc, dialect) == object.length;
+        if !is_same_length && may_be_inside(&bytes, &objects[..number], object) {
             return Err(StatusCode::InvalidOperation);
         }
     }
     let mut done = 0;
     for object in objects {
         words::write(to, &bytes[done..object.position])?;
-        match &object.binder {
-            Some(binder) => bridge.write(binder, to)?,
-            None => to.write(&Option::<rsbinder::SIBinder>::None)?,
-        }
+        bridge.write(object.binder.as_ref(), to, dialect)?;
         done = object.position + object.length;
     }
     words::write(to, &bytes[done..])
@@ -81,6 +93,8 @@ mod tests {
     #[test]
     fn a_number_that_may_be_a_size_around_an_object_is_seen() {
         // Not null, its size, one member, the object.
+        let may_be_inside =
+            |bytes: &[u8], object: &Object| super::may_be_inside(bytes, &[], object);
         assert!(may_be_inside(&bytes_of(&[1, 36, 9], 40), &object(12)));
         assert!(may_be_inside(&bytes_of(&[1, 40, 9], 44), &object(12)));
         // Too short, too long, no whole words.
@@ -94,14 +108,25 @@ mod tests {
     }
 
     #[test]
+    fn words_of_an_object_are_no_sizes() {
+        let bytes = bytes_of(&[1, 52], 56);
+        let first = Object {
+            length: 16,
+            ..object(0)
+        };
+        assert!(may_be_inside(&bytes, &[], &object(16)));
+        assert!(!may_be_inside(&bytes, &[first], &object(16)));
+    }
+
+    #[test]
     fn what_is_too_large_is_refused() {
-        let bridge = Bridge::new(8, None);
+        let bridge = Bridge::new(8, None, Dialect::Plain);
         let mut from = Parcel::new();
         words::write(&mut from, &[7; 12]).unwrap();
-        let copied = copy(&bridge, &mut from, 0, &mut Parcel::new());
+        let copied = copy(&bridge, (&mut from, 0), &mut Parcel::new(), Dialect::Plain);
         assert_eq!(copied, Err(StatusCode::FailedTransaction));
         let mut to = Parcel::new();
-        copy(&bridge, &mut from, 4, &mut to).unwrap();
+        copy(&bridge, (&mut from, 4), &mut to, Dialect::Plain).unwrap();
         assert_eq!(words::read(&mut to, 0).unwrap(), [7; 8]);
     }
 }

@@ -5,6 +5,7 @@
 //! which is how the other machines learn of a death, and the server listens again when it is back.
 use crate::access::{Access, Rules};
 use crate::address::Address;
+use crate::dialect::Dialect;
 use crate::gateway::Gateway;
 use crate::notice::notice;
 use crate::relay::{descriptor_of, Bridge};
@@ -39,6 +40,8 @@ pub struct Options {
     pub max_size: usize,
     /// Directories of `.aidl` files, and files.
     pub aidl: Vec<PathBuf>,
+    /// That of programs of this machine whose calls do not tell.
+    pub dialect: Dialect,
     /// How long a peer may take to set up a connection, and to take or answer a call.
     pub patience: Option<Duration>,
 }
@@ -202,7 +205,8 @@ impl Options {
 
 /// Exports until that fails.
 pub fn run(manager: &ServiceManager, options: &Options) -> Result<std::convert::Infallible> {
-    let bridge = Bridge::new(options.max_size, Gateway::open(&options.aidl)?);
+    let gateway = Gateway::open(&options.aidl)?;
+    let bridge = Bridge::new(options.max_size, gateway, options.dialect);
     loop {
         let dead = serve(manager, options, &bridge)?;
         eprintln!("anybinder: the service {dead} died; its sessions are ended.");

@@ -6,6 +6,7 @@
 //! they are, and the sizes in front of parcelables are corrected. The result is planned as a whole
 //! before the first byte is written, so that a parcel that cannot cross leaves nothing behind.
 use crate::copy::copy;
+use crate::dialect::Dialect;
 use crate::relay::Bridge;
 use crate::words::{self, is_manager};
 use anybinder_mount::error::{Error, Kind, Result};
@@ -21,8 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const HAS_NOTED_APP_OPS: u32 = -127i32 as u32;
 const HAS_REPLY_HEADER: u32 = -128i32 as u32;
 
-/// The lengths of a binder and of a `ParcelFileDescriptor`, and those of nulls.
-const KERNEL_BINDER: usize = 28;
+/// The lengths of a `ParcelFileDescriptor`, of an object, and of a null binder.
 const KERNEL_FILE: usize = 32;
 const RPC_OBJECT: usize = 16;
 const RPC_NULL_BINDER: usize = 8;
@@ -31,7 +31,11 @@ const RPC_NULL_BINDER: usize = 8;
 pub struct Gateway {
     library: Mutex<Library>,
     interfaces: Mutex<HashMap<String, Arc<Interface>>>,
+    /// Those that were found in holders.
+    parcelables: Mutex<HashMap<String, Arc<Interface>>>,
 }
+
+type Find = fn(&Library, &str) -> Option<Interface>;
 
 impl Gateway {
     /// Finds the `.aidl` files; None if no directory is given.
@@ -48,25 +52,36 @@ impl Gateway {
         })?;
         Ok(Some(Gateway {
             library: Mutex::new(library),
-            interfaces: Mutex::new(HashMap::new()),
+            interfaces: Mutex::default(),
+            parcelables: Mutex::default(),
         }))
     }
 
-    /// The interface with a descriptor, if a file declares it. Names that peers invent are not
-    /// kept.
-    pub fn interface(&self, descriptor: &str) -> Option<Arc<Interface>> {
-        let known = || {
-            self.interfaces
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
-        if let Some(found) = known().get(descriptor) {
+    /// What has a name, if a file declares it. Names that peers invent are not kept.
+    fn find(
+        &self,
+        kept: &Mutex<HashMap<String, Arc<Interface>>>,
+        name: &str,
+        find: Find,
+    ) -> Option<Arc<Interface>> {
+        let known = || kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known().get(name) {
             return Some(found.clone());
         }
         let library = self.library.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = Arc::new(Interface::find(&library, descriptor)?);
-        known().insert(descriptor.to_string(), made.clone());
+        let made = Arc::new(find(&library, name)?);
+        known().insert(name.to_string(), made.clone());
         Some(made)
+    }
+
+    /// The interface with a descriptor.
+    pub fn interface(&self, descriptor: &str) -> Option<Arc<Interface>> {
+        self.find(&self.interfaces, descriptor, Interface::find)
+    }
+
+    /// The parcelable or union with a name, the first of the bodies.
+    fn parcelable(&self, name: &str) -> Option<Arc<Interface>> {
+        self.find(&self.parcelables, name, Interface::of_parcelable)
     }
 
     /// Fails if the interface of a service is not declared; says which methods cross without types.
@@ -114,7 +129,8 @@ enum Object {
 /// What a parcel becomes.
 struct Plan<'a> {
     bridge: &'a Arc<Bridge>,
-    interface: &'a Interface,
+    /// Those of the method, or of a holder.
+    interface: Arc<Interface>,
     from: &'a mut Parcel,
     /// What `from` has from `start` on.
     bytes: Vec<u8>,
@@ -123,6 +139,8 @@ struct Plan<'a> {
     /// Where the parcelable ends that is being read.
     end: usize,
     to_rpc: bool,
+    /// Of the one that is a parcel of the driver.
+    dialect: Dialect,
     allows_files: bool,
     /// With zeros where objects will be.
     made: Vec<u8>,
@@ -170,7 +188,7 @@ impl Plan<'_> {
             return self.too_short();
         }
         let part = self.bytes[self.at..self.at + size].to_vec();
-        let found = words::objects(self.from, &part, self.start + self.at);
+        let found = words::objects(self.from, &part, self.start + self.at, self.dialect);
         match found.as_deref() {
             Ok([]) => self.plain(size),
             _ => refusal(
@@ -207,15 +225,34 @@ impl Plan<'_> {
         Ok(())
     }
 
-    fn binder(&mut self) -> Outcome<()> {
-        self.from.set_data_position(self.start + self.at);
-        let Ok(binder) = self.from.read::<Option<SIBinder>>() else {
+    /// Reads the binder that is next.
+    fn read_binder(&mut self) -> Outcome<Option<SIBinder>> {
+        let (none, at) = (StatusCode::BadType, self.at);
+        let read = match self.from.is_kernel_backed() {
+            true => {
+                let place = (&*self.bytes, self.start);
+                let read = words::read_binder(self.from, place, at, self.dialect);
+                let end = self.start + at + self.dialect.binder_length();
+                self.from.set_data_position(end);
+                read.unwrap_or(Err(none))
+            }
+            false => {
+                self.from.set_data_position(self.start + at);
+                self.from.read()
+            }
+        };
+        let Ok(binder) = read else {
             return refusal(
-                StatusCode::BadType,
-                format!("there is no binder that can cross at byte {}", self.at),
+                none,
+                format!("there is no binder that can cross at byte {at}"),
             );
         };
         self.skip_read()?;
+        Ok(binder)
+    }
+
+    fn binder(&mut self) -> Outcome<()> {
+        let binder = self.read_binder()?;
         if binder.as_ref().is_some_and(is_manager) {
             return refusal(
                 StatusCode::PermissionDenied,
@@ -225,7 +262,7 @@ impl Plan<'_> {
         let size = match (&binder, self.to_rpc) {
             (None, true) => RPC_NULL_BINDER,
             (Some(_), true) => RPC_OBJECT,
-            (_, false) => KERNEL_BINDER,
+            (_, false) => self.dialect.binder_length(),
         };
         self.put(Object::Binder(binder), size);
         Ok(())
@@ -254,14 +291,59 @@ impl Plan<'_> {
         Ok(())
     }
 
-    fn holder(&mut self) -> Outcome<()> {
+    /// The text of a `String`, which is copied.
+    fn text(&mut self) -> Outcome<String> {
+        let at = self.at + 4;
+        self.value(&Shape::String16, 0)?;
+        let units = self.bytes[at..self.at].as_chunks::<2>().0;
+        let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
+        let text = char::decode_utf16(units.take_while(|unit| *unit != 0));
+        Ok(text.map(|one| one.unwrap_or('\u{fffd}')).collect())
+    }
+
+    /// A holder has the name of its parcelable before it.
+    fn holder(&mut self, depth: usize) -> Outcome<()> {
         if self.word()? == 0 {
             return Ok(());
         }
         // The stability.
         self.word()?;
+        let made_from = self.made.len() + 4;
         let size = self.count(1)?;
-        self.opaque(size)
+        if size == 0 {
+            return Ok(());
+        }
+        if !size.is_multiple_of(4) {
+            return self.too_short();
+        }
+        let outer_end = std::mem::replace(&mut self.end, self.at + size);
+        let name = self.text()?;
+        let bridge = self.bridge;
+        match bridge
+            .gateway()
+            .and_then(|gateway| gateway.parcelable(&name))
+        {
+            Some(inner) => {
+                let outer = std::mem::replace(&mut self.interface, inner);
+                self.body(0, depth + 1)?;
+                self.opaque(self.end - self.at)?;
+                self.interface = outer;
+            }
+            None => self.opaque(self.end - self.at).map_err(|_| Refusal {
+                status: StatusCode::InvalidOperation,
+                why: format!(
+                    "it has an object inside a ParcelableHolder with a {name}, which no .aidl \
+                     file declares"
+                ),
+            })?,
+        }
+        self.end = outer_end;
+        self.set_size(made_from - 4, self.made.len() - made_from);
+        Ok(())
+    }
+
+    fn set_size(&mut self, at: usize, size: usize) {
+        self.made[at..at + 4].copy_from_slice(&(size as u32).to_le_bytes());
     }
 
     fn all_members(&mut self, shapes: &[Shape], depth: usize) -> Outcome<()> {
@@ -276,16 +358,20 @@ impl Plan<'_> {
         // A newer sender has more members.
         self.opaque(self.end - self.at)?;
         self.end = outer_end;
-        let size = (self.made.len() - made_from) as u32;
-        self.made[made_from..made_from + 4].copy_from_slice(&size.to_le_bytes());
+        self.set_size(made_from, self.made.len() - made_from);
         Ok(())
     }
 
     fn declared(&mut self, number: usize, depth: usize) -> Outcome<()> {
-        if self.word()? == 0 {
-            return Ok(());
+        match self.word()? {
+            0 => Ok(()),
+            _ => self.body(number, depth),
         }
-        let interface = self.interface;
+    }
+
+    /// A parcelable or union behind the word that says that it is not null.
+    fn body(&mut self, number: usize, depth: usize) -> Outcome<()> {
+        let interface = self.interface.clone();
         match &interface.bodies[number] {
             Members::All(shapes) => self.all_members(shapes, depth),
             Members::One(shapes) => {
@@ -334,7 +420,7 @@ impl Plan<'_> {
                 StatusCode::FdsNotAllowed,
                 "a FileDescriptor cannot cross a link, a ParcelFileDescriptor can",
             ),
-            Shape::Holder => self.holder(),
+            Shape::Holder => self.holder(depth),
             Shape::Declared(number) => self.declared(*number, depth + 1),
         }
     }
@@ -375,8 +461,7 @@ impl Plan<'_> {
         for (at, size, object) in self.objects {
             words::write(to, &self.made[done..at])?;
             match &object {
-                Object::Binder(Some(binder)) => self.bridge.write(binder, to)?,
-                Object::Binder(None) => to.write(&Option::<SIBinder>::None)?,
+                Object::Binder(binder) => self.bridge.write(binder.as_ref(), to, self.dialect)?,
                 Object::File(file) => to.write(file)?,
             }
             done = at + size;
@@ -398,9 +483,10 @@ pub enum Part {
 /// Appends what `from` has from `start` on to `to`, by its types.
 pub fn copy_by_types(
     bridge: &Arc<Bridge>,
-    (interface, part, shapes): (&Interface, Part, &[Shape]),
+    (interface, part, shapes): (&Arc<Interface>, Part, &[Shape]),
     (from, start): (&mut Parcel, usize),
     to: &mut Parcel,
+    dialect: Dialect,
 ) -> Outcome<()> {
     if from.data_size().saturating_sub(start) > bridge.max_size {
         return refusal(
@@ -418,7 +504,8 @@ pub fn copy_by_types(
     }
     let mut plan = Plan {
         bridge,
-        interface,
+        interface: interface.clone(),
+        dialect,
         start,
         at: 0,
         end: bytes.len(),
@@ -442,10 +529,11 @@ pub fn copy_by_types(
 /// The same without types.
 pub fn copy_untyped(
     bridge: &Arc<Bridge>,
-    (from, start): (&mut Parcel, usize),
+    from: (&mut Parcel, usize),
     to: &mut Parcel,
+    dialect: Dialect,
 ) -> Outcome<()> {
-    copy(bridge, from, start, to).map_err(|status| Refusal {
+    copy(bridge, from, to, dialect).map_err(|status| Refusal {
         status,
         why: crate::copy::reason(status).to_string(),
     })

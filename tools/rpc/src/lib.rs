@@ -6,7 +6,7 @@
 //! and its reply back. `export` puts relays of local services behind a socket; `link` puts a relay
 //! of a service behind a socket into this machine's service manager.
 //!
-//! * `words`: the bytes of a parcel, and the objects in them
+//! * `words`: the bytes of a parcel, and the objects in them; `dialect`: those of old releases
 //! * `copy`: what a parcel of one side becomes on the other
 //! * `gateway`: the same by the types of `.aidl` files, where parcels do not say enough
 //! * `relay`: the object that stands for another one
@@ -17,6 +17,7 @@ pub mod access;
 pub mod accessor;
 pub mod address;
 pub mod copy;
+pub mod dialect;
 pub mod export;
 pub mod gateway;
 pub mod link;

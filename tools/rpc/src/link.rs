@@ -6,6 +6,7 @@
 //! it; its parent starts the next one.
 use crate::accessor;
 use crate::address::Address;
+use crate::dialect::Dialect;
 use crate::export::WIRE_VERSION;
 use crate::gateway::Gateway;
 use crate::relay::{descriptor_of, Bridge};
@@ -60,6 +61,8 @@ pub struct Options {
     pub max_size: usize,
     /// Directories of `.aidl` files, and files.
     pub aidl: Vec<PathBuf>,
+    /// That of programs of this machine whose calls do not tell.
+    pub dialect: Dialect,
     /// How long the other machine may take for a step of connecting, and to answer a call.
     pub patience: Option<Duration>,
 }
@@ -199,7 +202,8 @@ fn work(options: &Options, manager: &ServiceManager) -> Result<()> {
     if let Ok(context) = ProcessState::as_self().context_object() {
         let _ = context.link_to_death_arc(&manager_watch);
     }
-    let bridge = Bridge::new(options.max_size, Gateway::open(&options.aidl)?);
+    let gateway = Gateway::open(&options.aidl)?;
+    let bridge = Bridge::new(options.max_size, gateway, options.dialect);
     let relay = bridge
         .publish(&service, None)
         .doing(|| "making a relay".to_string())?;

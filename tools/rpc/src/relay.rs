@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The object that stands for an object of the other side.
 use crate::access::Access;
+use crate::dialect::Dialect;
 use crate::gateway::{copy_by_types, copy_untyped, Gateway, Part, Refusal};
 use crate::notice::notice;
 use crate::words;
@@ -15,7 +16,7 @@ use rsbinder::{
     PING_TRANSACTION,
 };
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -31,6 +32,8 @@ const FIRST_SWEEP: usize = 64;
 
 thread_local! {
     static IS_ONEWAY: Cell<bool> = const { Cell::new(false) };
+    /// Objects of the peer that this thread has written into its call or reply.
+    static RETURNED: RefCell<Vec<SIBinder>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Notes whether the caller of a thread's transaction waits for a reply, which an object is not
@@ -66,6 +69,8 @@ pub struct Bridge {
     pub max_size: usize,
     /// The types of methods, where they are known.
     gateway: Option<Gateway>,
+    /// That of programs of this machine whose calls do not tell.
+    dialect: Dialect,
     /// By the address of the original, so that it has the same relay whenever it crosses: an
     /// interface may compare objects.
     relays: Mutex<Table>,
@@ -92,11 +97,12 @@ fn note(relays: &mut Table, target: &SIBinder, relay: &SIBinder) {
 }
 
 impl Bridge {
-    pub fn new(max_size: usize, gateway: Option<Gateway>) -> Arc<Bridge> {
+    pub fn new(max_size: usize, gateway: Option<Gateway>, dialect: Dialect) -> Arc<Bridge> {
         observe::set_observer(Some(Arc::new(OnewayObserver)));
         Arc::new(Bridge {
             max_size,
             gateway,
+            dialect,
             relays: Mutex::new((HashMap::new(), FIRST_SWEEP)),
         })
     }
@@ -105,8 +111,8 @@ impl Bridge {
         self.gateway.as_ref()
     }
 
-    /// The relay of an object.
-    fn relay(self: &Arc<Bridge>, target: &SIBinder) -> Result<SIBinder> {
+    /// The relay of an object, which understands a dialect if it is one of this machine's.
+    fn relay(self: &Arc<Bridge>, target: &SIBinder, dialect: Dialect) -> Result<SIBinder> {
         let mut relays = self.relays.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pair) = relays.0.get(&key_of(target)) {
             if let (Ok(original), Ok(relay)) = (pair.target.upgrade(), pair.relay.upgrade()) {
@@ -115,7 +121,7 @@ impl Bridge {
                 }
             }
         }
-        let relay = Relay::binder(self, target.clone(), None)?;
+        let relay = Relay::binder(self, target.clone(), dialect, None)?;
         note(&mut relays, target, &relay);
         Ok(relay)
     }
@@ -128,14 +134,37 @@ impl Bridge {
         target: &SIBinder,
         access: Option<Access>,
     ) -> Result<SIBinder> {
-        let relay = Relay::binder(self, target.clone(), access)?;
+        let relay = Relay::binder(self, target.clone(), self.dialect, access)?;
         let mut relays = self.relays.lock().unwrap_or_else(PoisonError::into_inner);
         note(&mut relays, target, &relay);
         Ok(relay)
     }
 
     /// Writes an object of one side into a parcel of the other.
-    pub fn write(self: &Arc<Bridge>, binder: &SIBinder, to: &mut Parcel) -> Result<()> {
+    ///
+    /// * `dialect`: of the program on this machine that has sent it or will read it
+    pub fn write(
+        self: &Arc<Bridge>,
+        binder: Option<&SIBinder>,
+        to: &mut Parcel,
+        dialect: Dialect,
+    ) -> Result<()> {
+        match binder {
+            Some(binder) => self.write_binder(binder, to, dialect)?,
+            None => to.write(&Option::<SIBinder>::None)?,
+        }
+        match to.is_kernel_backed() {
+            true => dialect.finish_binder(to),
+            false => Ok(()),
+        }
+    }
+
+    fn write_binder(
+        self: &Arc<Bridge>,
+        binder: &SIBinder,
+        to: &mut Parcel,
+        dialect: Dialect,
+    ) -> Result<()> {
         let to_rpc = !to.is_kernel_backed();
         let of_rpc = |binder: &SIBinder| binder.as_any().is::<RpcProxy>();
         let relay = binder.as_any().downcast_ref::<Relay>();
@@ -146,8 +175,11 @@ impl Bridge {
         if of_rpc(original) != to_rpc {
             return match relay {
                 Some(_) => to.write(binder),
-                None => to.write(&self.relay(binder)?),
+                None => to.write(&self.relay(binder, dialect)?),
             };
+        }
+        if to_rpc {
+            RETURNED.with_borrow_mut(|returned| returned.push(original.clone()));
         }
         let at = to.data_position();
         match to.write(original) {
@@ -156,7 +188,7 @@ impl Bridge {
                 to.set_data_position(at);
                 match relay {
                     Some(_) => to.write(binder),
-                    None => to.write(&self.relay(binder)?),
+                    None => to.write(&self.relay(binder, dialect)?),
                 }
             }
             outcome => outcome,
@@ -171,6 +203,8 @@ pub struct Relay {
     descriptor: OnceLock<String>,
     /// Its methods, if a `.aidl` file declares them.
     interface: OnceLock<Option<Arc<Interface>>>,
+    /// That of the target, if it is an object of this machine.
+    dialect: Dialect,
     access: Option<Access>,
 }
 
@@ -186,12 +220,18 @@ pub fn descriptor_of(target: &SIBinder) -> Result<String> {
 }
 
 impl Relay {
-    fn binder(bridge: &Arc<Bridge>, target: SIBinder, access: Option<Access>) -> Result<SIBinder> {
+    fn binder(
+        bridge: &Arc<Bridge>,
+        target: SIBinder,
+        dialect: Dialect,
+        access: Option<Access>,
+    ) -> Result<SIBinder> {
         SIBinder::new(Arc::new(Relay {
             bridge: bridge.clone(),
             target,
             descriptor: OnceLock::new(),
             interface: OnceLock::new(),
+            dialect,
             access,
         }))
     }
@@ -210,23 +250,24 @@ impl Relay {
     }
 
     /// A method with its types, if they are known.
-    fn method(&self, code: TransactionCode) -> Option<(&Interface, &Method)> {
+    fn method(&self, code: TransactionCode) -> Option<(&Arc<Interface>, &Method)> {
         let gateway = self.bridge.gateway.as_ref()?;
         let find = || gateway.interface(self.descriptor());
-        let interface = self.interface.get_or_init(find).as_deref()?;
+        let interface = self.interface.get_or_init(find).as_ref()?;
         Some((interface, interface.methods.get(&code)?))
     }
 
     /// Copies a call or a reply to the other side.
     fn copy(
         &self,
-        known: Option<(&Interface, Part, &[Shape])>,
+        known: Option<(&Arc<Interface>, Part, &[Shape])>,
         from: (&mut Parcel, usize),
         to: &mut Parcel,
+        dialect: Dialect,
     ) -> std::result::Result<(), Refusal> {
         match known {
-            Some(known) => copy_by_types(&self.bridge, known, from, to),
-            None => copy_untyped(&self.bridge, from, to),
+            Some(known) => copy_by_types(&self.bridge, known, from, to, dialect),
+            None => copy_untyped(&self.bridge, from, to, dialect),
         }
     }
 
@@ -258,30 +299,33 @@ impl Relay {
 
     /// Makes a call of the interface.
     ///
-    /// * `start`: where the arguments begin in `from`
+    /// * `start`: where the arguments begin in `from`, and the dialect of a caller of this machine
     fn forward(
         &self,
         code: TransactionCode,
         from: &mut Parcel,
-        start: usize,
+        (start, caller): (usize, Dialect),
         reply: &mut Parcel,
     ) -> Result<()> {
         let is_oneway = IS_ONEWAY.get();
         let remote = self.target.as_remote().ok_or(StatusCode::DeadObject)?;
-        let mut request = match self.target.as_any().downcast_ref::<RpcProxy>() {
-            Some(proxy) => proxy.build_request(self.descriptor())?,
-            None => remote.prepare_transact(true)?,
+        let (mut request, dialect) = match self.target.as_any().downcast_ref::<RpcProxy>() {
+            Some(proxy) => (proxy.build_request(self.descriptor())?, caller),
+            None => {
+                let request = self.dialect.request(remote, self.descriptor())?;
+                (request, self.dialect)
+            }
         };
         let method = self.method(code);
         let known = method.map(|(interface, method)| (interface, Part::Call, &*method.request));
-        if let Err(why) = self.copy(known, (from, start), &mut request) {
+        if let Err(why) = self.copy(known, (from, start), &mut request, dialect) {
             return self.refuse("call", code, &why, reply);
         }
         let flags = if is_oneway { FLAG_ONEWAY } else { 0 };
         let answer = remote.submit_transact(code, &request, flags)?;
         if let (Some(mut answer), false) = (answer, is_oneway) {
             let known = method.map(|(interface, method)| (interface, Part::Reply, &*method.reply));
-            if let Err(why) = self.copy(known, (&mut answer, 0), reply) {
+            if let Err(why) = self.copy(known, (&mut answer, 0), reply, dialect) {
                 return self.refuse("reply", code, &why, reply);
             }
         }
@@ -292,7 +336,7 @@ impl Relay {
         &self,
         code: TransactionCode,
         from: &mut Parcel,
-        start: impl FnOnce(&mut Parcel) -> Result<usize>,
+        start: impl FnOnce(&mut Parcel) -> Result<(usize, Dialect)>,
         reply: &mut Parcel,
     ) -> Result<()> {
         self.check_access()?;
@@ -303,10 +347,10 @@ impl Relay {
             }
             PING_TRANSACTION => self.target.ping_binder(),
             INTERFACE_TRANSACTION => reply.write(self.descriptor()),
-            EXTENSION_TRANSACTION => match self.target.get_extension()? {
-                Some(extension) => self.bridge.write(&extension, reply),
-                None => reply.write(&Option::<SIBinder>::None),
-            },
+            EXTENSION_TRANSACTION => {
+                let extension = self.target.get_extension()?;
+                self.bridge.write(extension.as_ref(), reply, self.dialect)
+            }
             _ => Err(StatusCode::UnknownTransaction),
         }
     }
@@ -321,9 +365,13 @@ impl Transactable for Relay {
     ) -> Result<()> {
         let start = |reader: &mut Parcel| {
             let bytes = words::read_header(reader, self.descriptor())?;
-            header::length(&bytes, self.descriptor()).ok_or(StatusCode::BadType)
+            let found = header::place(&bytes, self.descriptor());
+            let (before, length) = found.ok_or(StatusCode::BadType)?;
+            Ok((length, Dialect::of_header(before, self.bridge.dialect)))
         };
-        self.dispatch(code, reader, start, reply)
+        let outcome = self.dispatch(code, reader, start, reply);
+        drop(RETURNED.take());
+        outcome
     }
 }
 
@@ -382,7 +430,18 @@ impl IBinder for Relay {
         reader: &mut Parcel,
         reply: &mut Parcel,
     ) -> Result<()> {
-        self.dispatch(code, reader, |reader| Ok(reader.data_position()), reply)
+        drop(RETURNED.take());
+        let start = |reader: &mut Parcel| Ok((reader.data_position(), self.dialect));
+        let outcome = self.dispatch(code, reader, start, reply);
+        // Before wire version 2, the peer forgets an object of its own when we have released it,
+        // even if it has not read a reply with it yet: the release may overtake the reply on
+        // another connection. So it is kept until the next call comes over this connection, which
+        // shows that the reply was read.
+        let is_empty = RETURNED.with_borrow(Vec::is_empty);
+        if !is_empty && words::has_positions(reader).unwrap_or(true) {
+            drop(RETURNED.take());
+        }
+        outcome
     }
 
     // What refers to a relay holds its `Arc`.

@@ -5,6 +5,7 @@
 //! list of them, and RPC Binder sends one from wire version 2 (Android 16) on. rsbinder checks that
 //! list whenever an object is read, so the objects are found by trying to read one wherever the
 //! bytes look like one.
+use crate::dialect::{bare_binder, Dialect, FLAT_BYTES};
 use rsbinder::{Parcel, ParcelFileDescriptor, SIBinder, StatusCode};
 
 type Result<T> = std::result::Result<T, StatusCode>;
@@ -27,8 +28,7 @@ const TYPES: [u32; 7] = [
     TYPE_PTR,
 ];
 
-/// `struct flat_binder_object`, and the word with the stability behind it.
-const FLAT_BYTES: usize = 24;
+/// A binder with its stability, as rsbinder reads it.
 const KERNEL_BYTES: usize = FLAT_BYTES + 4;
 
 /// A binder in an RPC parcel: a word 1, an address of two words, the stability.
@@ -126,36 +126,49 @@ pub fn is_manager(binder: &SIBinder) -> bool {
     binder.as_proxy().is_some_and(|it| it.handle() == 0)
 }
 
-/// Reads a binder at a position of a parcel of the driver. None if no object is there.
+/// Reads a binder at an offset of a parcel of the driver whose bytes from `start` on are `bytes`.
+/// None if no object is there.
 ///
 /// The object is consumed whether or not it is in the driver's list, the word behind it only if it
 /// is; without that word the two failures differ in their status.
-fn read_at(parcel: &mut Parcel, position: usize) -> Option<Result<Option<SIBinder>>> {
+pub fn read_binder(
+    parcel: &mut Parcel,
+    (bytes, start): (&[u8], usize),
+    at: usize,
+    dialect: Dialect,
+) -> Option<Result<Option<SIBinder>>> {
+    let position = start + at;
     parcel.set_data_position(position);
     let outcome = parcel.read::<Option<SIBinder>>();
     match &outcome {
         Err(StatusCode::BadType) if parcel.data_position() < position + KERNEL_BYTES => None,
         Err(StatusCode::NotEnoughData) if parcel.data_position() < position + FLAT_BYTES => None,
-        _ => Some(outcome),
+        _ if dialect.has_stability() => Some(outcome),
+        _ => Some(bare_binder(bytes.get(at..)?.first_chunk()?)),
     }
 }
 
 /// The binders in a parcel of the driver. Fails if it has objects that cannot cross.
 ///
 /// * `bytes`: the parcel's from `start` on
-fn kernel_objects(parcel: &mut Parcel, bytes: &[u8], start: usize) -> Result<Vec<Object>> {
+fn kernel_objects(
+    parcel: &mut Parcel,
+    bytes: &[u8],
+    start: usize,
+    dialect: Dialect,
+) -> Result<Vec<Object>> {
     let mut objects = Vec::new();
     let mut at = 0;
     while let Some((position, kind)) = find(bytes, at, |kind| TYPES.contains(&kind)) {
         at = position + 4;
-        let Some(outcome) = read_at(parcel, start + position) else {
+        let Some(outcome) = read_binder(parcel, (bytes, start), position, dialect) else {
             continue;
         };
         let is_file = kind == TYPE_FD || kind == TYPE_FDA;
         let binder = match outcome {
             _ if is_file => return Err(StatusCode::FdsNotAllowed),
             Ok(binder) if kind == TYPE_BINDER || kind == TYPE_HANDLE => binder,
-            // Weak references, memory of hwbinder, the format of another Android level.
+            // Weak references, memory of hwbinder.
             _ => return Err(StatusCode::BadType),
         };
         if binder.as_ref().is_some_and(is_manager) {
@@ -163,10 +176,10 @@ fn kernel_objects(parcel: &mut Parcel, bytes: &[u8], start: usize) -> Result<Vec
         }
         objects.push(Object {
             position,
-            length: KERNEL_BYTES,
+            length: dialect.binder_length(),
             binder,
         });
-        at = position + KERNEL_BYTES;
+        at = position + dialect.binder_length();
     }
     Ok(objects)
 }
@@ -175,8 +188,8 @@ fn kernel_objects(parcel: &mut Parcel, bytes: &[u8], start: usize) -> Result<Vec
 ///
 /// Reads a binder behind the end of the received data. In version 2 it fails before the address,
 /// because the list has no object there; before that, behind it, because there is none of that
-/// address.
-fn has_positions(parcel: &mut Parcel) -> Result<bool> {
+/// address. What is received has more data afterwards.
+pub fn has_positions(parcel: &mut Parcel) -> Result<bool> {
     let end = parcel.data_size();
     parcel.set_data_position(end);
     for word in [RPC_PRESENT, 0, 0, 0] {
@@ -237,19 +250,26 @@ fn rpc_objects(parcel: &mut Parcel, bytes: &[u8], start: usize) -> Result<Vec<Ob
 }
 
 /// The binders in a parcel whose bytes from `start` on are `bytes`.
-pub fn objects(parcel: &mut Parcel, bytes: &[u8], start: usize) -> Result<Vec<Object>> {
+///
+/// * `dialect`: of a parcel of the driver
+pub fn objects(
+    parcel: &mut Parcel,
+    bytes: &[u8],
+    start: usize,
+    dialect: Dialect,
+) -> Result<Vec<Object>> {
     match !parcel.is_kernel_backed() {
         true => rpc_objects(parcel, bytes, start),
-        false => kernel_objects(parcel, bytes, start),
+        false => kernel_objects(parcel, bytes, start, dialect),
     }
 }
 
 /// How many bytes an object takes in a parcel of the other kind.
-pub fn length_elsewhere(object: &Object, to_rpc: bool) -> usize {
+pub fn length_elsewhere(object: &Object, to_rpc: bool, dialect: Dialect) -> usize {
     match (&object.binder, to_rpc) {
         (Some(_), true) => RPC_BYTES,
         (None, true) => 8,
-        (_, false) => KERNEL_BYTES,
+        (_, false) => dialect.binder_length(),
     }
 }
 
@@ -291,8 +311,10 @@ mod tests {
             let mut parcel = Parcel::new();
             let words = [7, kind, 0, 5, 0, 6, 0, 1, 2];
             write(&mut parcel, &bytes_of(&words)).unwrap();
-            let found = objects(&mut parcel, &bytes_of(&words), 0).unwrap();
-            assert!(found.is_empty(), "{kind:x}");
+            for dialect in [Dialect::Plain, Dialect::Android9] {
+                let found = objects(&mut parcel, &bytes_of(&words), 0, dialect).unwrap();
+                assert!(found.is_empty(), "{kind:x}");
+            }
         }
     }
 }

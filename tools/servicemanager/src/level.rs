@@ -93,10 +93,7 @@ impl FromStr for Level {
         let known = SPELLINGS.iter().find(|(spelling, _)| *spelling == text);
         known.map(|(_, level)| *level).ok_or_else(|| {
             let all: Vec<&str> = SPELLINGS.iter().map(|(spelling, _)| *spelling).collect();
-            format!(
-                "{text} is no API level; the levels are {}, and hidl for one device",
-                all.join(", ")
-            )
+            format!("{text} is no API level; the levels are {}", all.join(", "))
         })
     }
 }
@@ -126,7 +123,10 @@ impl FromStr for Protocol {
     fn from_str(text: &str) -> Result<Protocol, String> {
         match text {
             "hidl" => Ok(Protocol::Hidl),
-            text => text.parse().map(Protocol::Aidl),
+            text => match text.parse() {
+                Ok(level) => Ok(Protocol::Aidl(level)),
+                Err(why) => Err(format!("{why}, and hidl for one device")),
+            },
         }
     }
 }

@@ -5,8 +5,10 @@ use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_rpc::access::Rules;
 use anybinder_rpc::address::Address;
+use anybinder_rpc::dialect::Dialect;
 use anybinder_rpc::export::{self, Options};
 use anybinder_rpc::tls::Credentials;
+use anybinder_servicemanager::level::Level;
 use rsbinder::{Endpoint, ProcessState};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -41,6 +43,11 @@ pub struct Common {
     #[arg(long, value_name = "DIR")]
     pub aidl: Vec<PathBuf>,
 
+    /// Android API level of the programs on this machine: 31 or 32 where clients of Android 12 get
+    /// objects, 28 or 29 where objects of such a program are called that no call of it has shown
+    #[arg(long, value_name = "LEVEL", default_value = "newest")]
+    level: Level,
+
     /// How long the other machine may take to connect and to answer a call, in seconds, before the
     /// link counts as lost; 0 for as long as it wants
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
@@ -55,6 +62,10 @@ impl Common {
             authorities: self.ca.clone(),
             pins,
         }
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        self.level.into()
     }
 
     pub fn patience(&self) -> Option<Duration> {
@@ -122,6 +133,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         connections: arguments.max_connections as usize,
         max_size: common.max_size,
         aidl: common.aidl.clone(),
+        dialect: common.dialect(),
         patience: common.patience(),
     };
     options.check()?;

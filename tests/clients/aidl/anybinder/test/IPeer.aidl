@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package anybinder.test;
 
+import anybinder.test.Envelope;
 import anybinder.test.ICallback;
 import anybinder.test.Record;
 
@@ -57,4 +58,6 @@ interface IPeer {
     /** An array of objects, some of them null. */
     @nullable ICallback[] echoCallbacks(in @nullable ICallback[] callbacks);
     void copyRecord(in Record from, out Record to);
+    /** Opens an envelope with a Record and makes a new one. */
+    Envelope echoEnvelope(in Envelope envelope);
 }
