@@ -7,6 +7,7 @@ use crate::access::{Access, Rules};
 use crate::address::Address;
 use crate::dialect::Dialect;
 use crate::gateway::Gateway;
+use crate::memory;
 use crate::notice::notice;
 use crate::relay::{descriptor_of, Bridge};
 use crate::tls::Credentials;
@@ -205,6 +206,7 @@ impl Options {
 
 /// Exports until that fails.
 pub fn run(manager: &ServiceManager, options: &Options) -> Result<std::convert::Infallible> {
+    memory::keep_freed();
     let gateway = Gateway::open(&options.aidl)?;
     let bridge = Bridge::new(options.max_size, gateway, options.dialect);
     loop {

@@ -11,7 +11,7 @@
 //! * `gateway`: the same by the types of `.aidl` files, where parcels do not say enough
 //! * `relay`: the object that stands for another one
 //! * `address`, `tls`, `access`: where the other machine is, who it is, and what it may call
-//! * `notice`: what is said about peers
+//! * `notice`: what is said about peers; `memory`: what malloc keeps
 //! * `export`, `link`, `accessor`: the two ends
 pub mod access;
 pub mod accessor;
@@ -21,6 +21,7 @@ pub mod dialect;
 pub mod export;
 pub mod gateway;
 pub mod link;
+pub mod memory;
 pub mod notice;
 pub mod relay;
 pub mod tls;

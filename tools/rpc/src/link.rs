@@ -9,6 +9,7 @@ use crate::address::Address;
 use crate::dialect::Dialect;
 use crate::export::WIRE_VERSION;
 use crate::gateway::Gateway;
+use crate::memory;
 use crate::relay::{descriptor_of, Bridge};
 use crate::tls::Credentials;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
@@ -296,6 +297,7 @@ pub fn run(options: &Options, open: &dyn Fn(u32) -> Result<Arc<ServiceManager>>)
         options.credentials.client()?;
     }
     Gateway::open(&options.aidl)?;
+    memory::keep_freed();
     let mut wait = FIRST_WAIT;
     loop {
         let start = Instant::now();
