@@ -42,7 +42,7 @@ def check_echo(client, echo):
         assert (kind, pointer) == (peer.BINDER, 0x5000)
         at = len(before) + 24
         assert reply[:len(before)] == before
-        # The object's stability; at the end of a parcel, a word may follow that nobody reads.
+        # The object's stability; at the end of a parcel, a word may follow that is not read.
         stability = own[24:]
         assert reply[at:at + len(stability) + len(after)] == stability + after, reply[at:].hex()
         assert len(reply) <= len(before + own + after) + 4

@@ -21,8 +21,7 @@ CLIENTS = os.path.abspath(sys.argv[2])
 AIDL = str(peer.TOP / "tests/clients/aidl")
 NAME = "anybinder.test.IPeer/far"
 INTERFACE = "anybinder.test.IPeer"
-ADD, ECHO_RECORD = 1, 19
-ECHO_ENVELOPE = 35
+ADD, HELD, ECHO_RECORD, ECHO_ENVELOPE = 1, 15, 19, 35
 UNSUPPORTED_OPERATION = -7
 CUTS = 4
 
@@ -129,7 +128,7 @@ def test_holders(world):
     reply, objects = call("anybinder.test.Record", record[4:], [at - 4])
     assert struct.unpack_from("<i", reply)[0] == 0 and len(objects) == 1
     assert struct.unpack_from("<IIQ", reply, objects[0])[2] == 0x5000
-    # The service opens an envelope with another parcelable, finds none it knows, makes an empty one.
+    # The service finds no record in the envelope, and returns an empty one.
     reply, objects = call("other.Type", struct.pack("<2i", 8, 5))
     assert struct.unpack_from("<i", reply)[0] == 0 and not objects
     reply, _ = call("other.Type", struct.pack("<i", 32) + peer.binder(0x5000), [4])
@@ -203,15 +202,42 @@ def test_files_that_do_not_declare_the_interface(world):
     end(job)
 
 
-def record_with_object():
+def record_with_object(level=peer.LEVEL):
     """The arguments of echoRecord, and where the object is."""
     start = struct.pack("<iqdi", 7, -8, 0.5, 1)
     name = struct.pack("<i", 6) + "a name".encode("utf-16-le") + bytes(4)
     blob = struct.pack("<i", 5) + bytes(8)
     words = struct.pack("<ii", 1, 1) + "x".encode("utf-16-le") + bytes(2)
     before = start + name + blob + words
-    fields = before + peer.binder(0x5000) + struct.pack("<i", 0)
+    own = peer.Parcel(level, None).binder(0x5000).data
+    fields = before + own + struct.pack("<i", 0)
     return struct.pack("<2i", 1, len(fields) + 4) + fields, 8 + len(before)
+
+
+def test_clients_of_older_releases(world):
+    """They get the same record back, of the size that it has in their form."""
+    for level in ("28", "29", "31", "36"):
+        jobs = linked(world, *(["--level", level] if level == "31" else []))
+        one = world.client.peer()
+        far = one.find(NAME)
+        one.level = level
+        header = peer.header(INTERFACE, level)
+        sent, at = record_with_object(level)
+        reply, objects = one.transact(far, ECHO_RECORD, header + sent, [len(header) + at])
+        assert objects == (4 + at,), (level, objects)
+        own = peer.Parcel(level, None).binder(0x5000).data
+        end_of_own = at + len(own)
+        assert reply[:4] == bytes(4) and reply[4:4 + at] == sent[:at], level
+        kind, _, pointer, _ = struct.unpack_from("<IIQQ", reply, 4 + at)
+        assert (kind, pointer) == (peer.BINDER, 0x5000)
+        assert reply[4 + at + 24:4 + len(sent)] == own[24:] + sent[end_of_own:], level
+        # A null has the form of the release, too; nothing is held.
+        reply, _ = one.transact(far, HELD, header)
+        assert struct.unpack_from("<i", reply)[0] == 0
+        assert reply[4:28] == struct.pack("<IIQQ", peer.BINDER, *struct.unpack_from(
+            "<I", reply, 8), 0, 0), level
+        one.close()
+        end(*reversed(jobs))
 
 
 def test_parcels_that_lie(world):

@@ -31,7 +31,7 @@ pub enum Dialect {
     Plain,
 }
 
-/// Frees nothing: the bytes are somebody else's.
+/// Frees nothing: the bytes are the caller's.
 fn keep(_: Option<&Parcel>, _: u64, _: usize, _: u64, _: usize) -> Result<()> {
     Ok(())
 }
@@ -142,7 +142,7 @@ mod tests {
             assert_eq!(Dialect::of_header(8, other), Dialect::Android10);
             assert_eq!(Dialect::of_header(12, other), other);
         }
-        // Nobody with three words has no stability.
+        // Programs that write three words write a stability.
         let other = Dialect::of_header(12, Dialect::Android9);
         assert_eq!(other, Dialect::Plain);
     }
