@@ -25,6 +25,14 @@ bench-setup:
 
 BENCH_TARGETS += bench-peers
 
+# Calls to another machine, beside gRPC; the tables of docs/RPC.md. Not part of `make bench`.
+.PHONY: bench-link
+bench-link: $(BIN)/bench-peers $(BIN)/anybinder $(BIN)/anybinderd
+	@$(BIN)/anybinder bench throughput --peers binder,grpc-tls,rpc-tls,link,link-accessor \
+		--pairs 1,4 --sizes 0,4k,64k --output $(BUILD)/bench/link \
+		$(or $(BENCH_ARGS),--rounds 10 --duration-ms 1000)
+	@echo; bench/tables $(BUILD)/bench/link/throughput.json
+
 # Arguments for bench/run: make bench BENCH_ARGS=--quick
 bench-peers: $(BIN)/bench-peers $(BIN)/bench-ipc $(BIN)/anybinder $(BIN)/anybinderd
 	@bench/run $(BENCH_ARGS)

@@ -8,7 +8,7 @@ use rsbinder::rpc::{RpcClientConfig, RpcServer, RpcSession};
 use rsbinder::{BinderResult, FromIBinder, Interface, ProcessState, SIBinder, Strong};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 mod generated {
@@ -96,7 +96,7 @@ fn open(pair: &Pair, machine: &str) {
 }
 
 /// Starts an end of the link; waits until it says that it is ready. It ends with this process.
-fn start(command: &mut Command, proof: &str) {
+fn start(command: &mut Command, proof: &str) -> Child {
     // SAFETY: prctl is safe between fork and exec, and touches nothing of the parent.
     unsafe {
         command.pre_exec(|| {
@@ -109,9 +109,15 @@ fn start(command: &mut Command, proof: &str) {
     let output = child.stdout.take().map(BufReader::new);
     let line = output.and_then(|output| output.lines().next());
     match line {
-        Some(Ok(line)) if line.contains(proof) => {}
+        Some(Ok(line)) if line.contains(proof) => child,
         _ => fail("an end of the link", "it did not start"),
     }
+}
+
+/// Waits for an end of the link, which should not end before this process.
+fn wait(mut end: Child) {
+    let status = end.wait().or_fail("waiting for an end of the link");
+    fail("an end of the link", status);
 }
 
 /// A command of one machine with its keys.
@@ -144,15 +150,16 @@ pub fn serve_link(pair: &Pair, accessor: bool, ready: Ready) {
     added.or_fail("registering the service");
     let address = format!("tls://{}", pair.address);
     let words = ["export", &pair.name, "--listen", &address];
-    start(&mut command(pair, "server", &words), "exported at");
+    let export = start(&mut command(pair, "server", &words), "exported at");
     let words = ["link", &pair.name, &address, "--server-name", SERVER_NAME];
     let mut link = command(pair, "client", &words);
     if accessor {
         link.arg("--accessor=only");
     }
-    start(&mut link, "linked to");
+    let link = start(&mut link, "linked to");
     ready();
-    ProcessState::join_thread_pool().or_fail("serving Binder");
+    std::thread::spawn(|| wait(export));
+    wait(link);
 }
 
 pub fn connect_link(pair: &Pair) -> Client {
