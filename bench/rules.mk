@@ -25,8 +25,9 @@ bench-setup:
 
 BENCH_TARGETS += bench-peers
 
-# Calls to another machine, beside gRPC; the tables of docs/RPC.md. Not part of `make bench`.
+# The tables of docs/RPC.md.
 .PHONY: bench-link
+## bench-link: calls over a link, side by side with gRPC over TLS (5 minutes; not part of bench)
 bench-link: $(BIN)/bench-peers $(BIN)/anybinder $(BIN)/anybinderd
 	@$(BIN)/anybinder bench throughput --peers binder,grpc-tls,rpc-tls,link,link-accessor \
 		--pairs 1,4 --sizes 0,4k,64k --output $(BUILD)/bench/link \

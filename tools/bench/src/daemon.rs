@@ -281,3 +281,27 @@ impl Drop for Scratch {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_signed_by_their_authority() {
+        let name = format!("anybinder-bench-keys-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&directory).unwrap();
+        let made = keys(&directory).unwrap();
+        assert_eq!(made.address, directory.display().to_string());
+        assert_eq!(made.cpu_ns(), None);
+        for end in ["server.pem", "client.pem"] {
+            openssl(&directory, &["verify", "-CAfile", "ca.pem", end]).unwrap();
+        }
+        let error = openssl(&directory, &["verify", "-CAfile", "server.pem", "none.pem"]);
+        assert!(error
+            .unwrap_err()
+            .to_string()
+            .contains("openssl verify failed"));
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+}
