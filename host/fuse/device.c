@@ -187,6 +187,7 @@ static void begin_call(struct host_thread *thread)
 {
 	struct open_file *file = thread->proc->file;
 
+	thread->not_begun = false;
 	worker_begin_step(thread);
 	trace_ioctl(thread->cmd, thread->address);
 	finish_call(thread, binder_ioctl(binder_thread_of_host(thread), thread->cmd, thread->arg,

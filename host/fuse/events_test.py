@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 
-from binder_client import Client
+from binder_client import BC_ENTER_LOOPER, Client
 from daemon_test import (NAME, Daemon, assert_served, child, expect_error, main, run_child, server,
                          tests_in, until)
 
@@ -108,6 +108,17 @@ def a_call_is_seen_from_its_start_to_its_end(directory):
     assert of_kind(seen, "ioctl_done") and of_kind(seen, "wait") and of_kind(seen, "stage")
     commands = {struct.unpack_from("<I", event.fields)[0] for event in of_kind(seen, "command")}
     assert {0x40406300, 0x40406301, 0x40086303} <= commands, commands
+
+
+def a_long_stream_is_one_ioctl(directory):
+    """Its end is put back behind the calls of others, where it goes on."""
+    with Daemon(directory) as daemon, Events(daemon, ["ioctl", "ioctl_done"]) as events:
+        client = Client(daemon.path("binder"))
+        stream = struct.pack("<I", BC_ENTER_LOOPER) * 20000
+        client.write_read(stream, 0)
+        found = events.read_until(lambda found: len(of_kind(found, "ioctl_done")) == 2)
+        assert [event.kind for event in found] == ["ioctl", "ioctl_done"] * 2, len(found)
+        client.close()
 
 
 def a_failure_has_its_reason(directory):
