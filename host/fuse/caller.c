@@ -2,10 +2,10 @@
 /*
  * Calling threads and their processes.
  *
- * A request names the calling thread. Its process and user id are read from /proc once for each
- * open: as in the stock driver, a binder_proc stands for the process that opened the device, even
- * if another process uses the descriptor later. Payloads and command streams are copied by
- * process_vm_readv(2) and process_vm_writev(2), directly between the two address spaces.
+ * A request names the calling thread. Its process, user id and security context are read from /proc
+ * once for each open: as in the stock driver, a binder_proc stands for the process that opened the
+ * device, even if another process uses the descriptor later. Payloads and command streams are
+ * copied by process_vm_readv(2) and process_vm_writev(2), directly between the two address spaces.
  */
 #include "caller.h"
 
@@ -36,11 +36,15 @@
 /* The kernel's limit on the lines of /proc/PID/uid_map. */
 #define ID_RANGES_MAX 340u
 
-static bool has_labels;
+/* A process cannot give itself a longer security context: writes to attr/ are at most a page. */
+#define CONTEXT_MAX 4096u
 
+static bool has_contexts;
+
+/* The directories exist where the module is active, also if nothing is mounted there. */
 void caller_init(void)
 {
-	has_labels = !access("/sys/fs/selinux/enforce", F_OK) || !access("/sys/fs/smackfs", F_OK);
+	has_contexts = !access("/sys/fs/selinux", F_OK) || !access("/sys/fs/smackfs", F_OK);
 }
 
 static ssize_t read_proc_file(pid_t pid, const char *name, char *buffer, size_t size)
@@ -224,6 +228,26 @@ u32 caller_charged_uid(pid_t tid, u32 uid)
 	return owner;
 }
 
+/*
+ * As in the stock driver, of the thread that opens the device, and at that time: a process may
+ * change its context later, and the open is then still that of the former one. What cannot be read
+ * counts as no context; so does what does not fit, for a part of a context is another one.
+ */
+static int read_context(pid_t tid, struct host_proc *proc)
+{
+	char buffer[CONTEXT_MAX + 2];
+	ssize_t got;
+
+	proc->context = NULL;
+	if (!has_contexts)
+		return 0;
+	got = read_proc_file(tid, "attr/current", buffer, sizeof(buffer));
+	if (got <= 0 || got > (ssize_t)CONTEXT_MAX)
+		return 0;
+	proc->context = strdup(buffer);
+	return proc->context ? 0 : -ENOMEM;
+}
+
 int caller_identify(pid_t tid, struct host_proc *proc)
 {
 	int error;
@@ -241,6 +265,11 @@ int caller_identify(pid_t tid, struct host_proc *proc)
 		if (error)
 			return error;
 	}
+	error = read_context(tid, proc);
+	if (error) {
+		caller_free_identity(proc);
+		return error;
+	}
 	proc->pidfd = (int)syscall(SYS_pidfd_open, proc->pid, 0);
 	if (proc->pidfd >= 0 || errno == ENOSYS)
 		return 0;
@@ -253,6 +282,8 @@ void caller_free_identity(struct host_proc *proc)
 {
 	free(proc->id_ranges);
 	proc->id_ranges = NULL;
+	free(proc->context);
+	proc->context = NULL;
 	if (proc->pidfd >= 0)
 		close(proc->pidfd);
 	proc->pidfd = -1;
@@ -261,6 +292,7 @@ void caller_free_identity(struct host_proc *proc)
 void caller_identity_moved(struct host_proc *proc)
 {
 	proc->id_ranges = NULL;
+	proc->context = NULL;
 	proc->pidfd = -1;
 }
 
@@ -447,24 +479,4 @@ void caller_set_priority(struct host_thread *thread, u8 policy, s8 prio, bool ch
 			sched_setscheduler(thread->tid, policy, &param);
 		setpriority(PRIO_PROCESS, (id_t)thread->tid, prio);
 	}
-}
-
-int caller_secctx(const struct host_proc *proc, const char **ctx, u32 *len)
-{
-	char buffer[1024];
-	ssize_t got;
-
-	*ctx = NULL;
-	*len = 0;
-	if (!has_labels)
-		return 0;
-	got = read_proc_file(proc->pid, "attr/current", buffer, sizeof(buffer));
-	/* checked afterwards: the text may be that of the next owner of the number */
-	if (got <= 0 || opener_is_gone(proc))
-		return 0;
-	*ctx = strdup(buffer);
-	if (!*ctx)
-		return -ENOMEM;
-	*len = (u32)strlen(buffer);
-	return 0;
 }

@@ -13,7 +13,7 @@
 
 #include <sys/types.h>
 
-/* Once, in the main thread: checks whether a security module labels processes. */
+/* Once, in the main thread: checks whether a security module gives processes contexts. */
 void caller_init(void);
 
 /*
@@ -89,11 +89,5 @@ int caller_write(pid_t tid, u64 dst, const void *src, size_t size);
  */
 void caller_get_priority(pid_t tid, u8 *policy, s8 *prio);
 void caller_set_priority(struct host_thread *thread, u8 policy, s8 prio, bool check);
-
-/*
- * The security context of a process, allocated; @len does not count the final NUL. *@ctx is NULL
- * where no security module labels processes.
- */
-int caller_secctx(const struct host_proc *proc, const char **ctx, u32 *len);
 
 #endif

@@ -66,6 +66,7 @@ struct host_proc {
 	u64 pid_ns;			/* inode number of its pid namespace */
 	u32 nr_id_ranges;		/* 0: in the daemon's user namespace */
 	struct host_id_range *id_ranges;
+	char *context;			/* its security context; NULL: none */
 	int pidfd;			/* -1: the kernel has no pidfds */
 	u64 open_id;			/* of this open; never reused */
 	u64 nodeid;			/* its FUSE inode, as seen in /proc/PID/maps */
