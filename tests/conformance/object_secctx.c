@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "domain.h"
 #include "expect.h"
 #include "test.h"
 
@@ -52,6 +53,60 @@ TEST(secctx_stands_behind_the_buffers,
 	EXPECT(strlen(got->secctx) > 0);
 }
 
+/* A call of handle 0, whose node requests contexts, arrives with that of a domain. */
+static void expect_context(struct client *client, struct client *manager, const char *domain)
+{
+	const struct returned *got;
+
+	call(client, 0);
+	got = expect(manager, BR_TRANSACTION_SEC_CTX);
+	if (!got->secctx || strcmp(got->secctx, context_of(domain)))
+		FAIL("the context is \"%s\", expected \"%s\"", got->secctx ? got->secctx : "",
+		     context_of(domain));
+	answer(manager, got);
+	finish_call(client);
+}
+
+static struct client *asking_manager(void)
+{
+	struct flat_binder_object object = {
+		.hdr = { BINDER_TYPE_BINDER },
+		.flags = FLAT_BINDER_FLAG_TXN_SECURITY_CTX,
+	};
+	struct client *manager = client_new();
+
+	EXPECT_OK(ask_to_manage(manager, BINDER_SET_CONTEXT_MGR_EXT, &object));
+	return manager;
+}
+
+TEST(secctx_tells_callers_apart, "Each call has the context of its own caller.",
+     "security_context selinux_domains")
+{
+	struct client *manager = asking_manager();
+	struct client *app = client_in("app");
+	struct client *other = client_in("other");
+
+	expect_context(app, manager, "app");
+	expect_context(other, manager, "other");
+	expect_context(app, manager, "app");
+}
+
+TEST(secctx_is_that_of_the_open,
+     "The context is that which the process had as it opened the device; another open has its own.",
+     "security_context selinux_domains")
+{
+	struct client *manager = asking_manager();
+	struct client *client = client_in("app");
+	struct client *later;
+
+	expect_context(client, manager, "app");
+	enter_domain(client, "other");
+	expect_context(client, manager, "app");
+	later = client_again(client);
+	expect_context(later, manager, "other");
+	expect_context(client, manager, "app");
+}
+
 TEST(secctx_empty_where_there_is_none,
      "Without a security module that has contexts, a node that requests one gets an empty one.",
      "secctx_optional")
@@ -73,14 +128,9 @@ TEST(secctx_empty_where_there_is_none,
 TEST(secctx_of_manager,
      "A context manager requests contexts by BINDER_SET_CONTEXT_MGR_EXT.", "secctx_optional")
 {
-	struct flat_binder_object object = {
-		.hdr = { BINDER_TYPE_BINDER },
-		.flags = FLAT_BINDER_FLAG_TXN_SECURITY_CTX,
-	};
-	struct client *manager = client_new();
+	struct client *manager = asking_manager();
 	struct client *client = client_new();
 
-	EXPECT_OK(client_ioctl(manager, BINDER_SET_CONTEXT_MGR_EXT, &object));
 	call(client, 0);
 	answer(manager, expect(manager, BR_TRANSACTION_SEC_CTX));
 	finish_call(client);

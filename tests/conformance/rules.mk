@@ -14,14 +14,14 @@ PROGRAMS += $(BIN)/anybinder-conformance
 # A variant is a back end of run-backend, which says what each is.
 TESTS += conformance:fuse conformance:fuse-plain conformance:fuse-global conformance:fuse-bound
 VM_TESTS += $(addprefix conformance:,stock ref ref-newest module module-6.1 module-6.12-rt \
-	module-newest module-global module-nopreempt module-restricted secctx)
+	module-newest module-global module-nopreempt module-restricted)
 
 conformance.needs := $(BIN)/anybinder-conformance
 conformance.run = $(CONFORMANCE_DIR)/run-backend $(variant) $(CONFORMANCE_OPTIONS_$(variant))
 
 LONG_TESTS += conformance:fuse-bound-plain
 $(foreach backend,fuse fuse-plain fuse-global fuse-bound fuse-bound-plain,$(eval conformance.$(backend).needs := $(BIN)/anybinderd))
-$(foreach backend,module module-global module-nopreempt module-restricted secctx,$(eval \
+$(foreach backend,module module-global module-nopreempt module-restricted,$(eval \
 	conformance.$(backend).needs := module-6.12))
 $(foreach kernel,6.1 6.12-rt newest,$(eval conformance.module-$(kernel).needs := module-$(kernel)))
 
@@ -31,8 +31,3 @@ CONFORMANCE_OPTIONS_fuse-global := $(patsubst %,--filter '%',txn_* object_* loop
 CONFORMANCE_OPTIONS_module-global := $(CONFORMANCE_OPTIONS_fuse-global)
 CONFORMANCE_OPTIONS_module-nopreempt := $(CONFORMANCE_OPTIONS_fuse-global)
 CONFORMANCE_OPTIONS_module-restricted := --filter 'freeze_*'
-
-# Security contexts, where a security module supplies them: in Debian's default boot none does. All
-# but the test of what happens then.
-conformance.secctx.run = vm/run --kernel 6.12 --driver module --append security=selinux -- \
-	$(BIN)/anybinder-conformance --timeout 120 --filter 'secctx_[!e]*'

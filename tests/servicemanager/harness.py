@@ -86,8 +86,16 @@ class Manager:
         subprocess.run(["rm", "-rf", self.directory], check=True)
 
 
-def child(function, *arguments, uid=None):
-    """Runs it in a process of its own; returns its pid and a pipe that it writes to."""
+def enter(context):
+    """Changes the security context of this process."""
+    pathlib.Path("/proc/self/attr/current").write_text(context, encoding="ascii")
+
+
+def child(function, *arguments, uid=None, context=None):
+    """Runs it in a process of its own; returns its pid and a pipe that it writes to.
+
+    context: the security context that SELinux is to give it
+    """
     ready, notify = os.pipe()
     pid = os.fork()
     if pid:
@@ -97,6 +105,8 @@ def child(function, *arguments, uid=None):
     try:
         os.close(ready)
         signal.alarm(SECONDS_CLIENT)
+        if context is not None:
+            enter(context)
         if uid is not None:
             os.setgroups([])
             os.setgid(uid)
@@ -113,8 +123,8 @@ def wait(pid, ready):
     assert os.waitpid(pid, 0)[1] == 0, "the client failed"
 
 
-def run(function, *arguments, uid=None):
-    wait(*child(function, *arguments, uid=uid))
+def run(function, *arguments, uid=None, context=None):
+    wait(*child(function, *arguments, uid=uid, context=context))
 
 
 def until(condition, seconds=SECONDS_UNTIL):

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A test names what it needs, the file of a back end what is missing and why. The names are a
- * fixed list, so that a misspelt one is an error, not a test that silently never runs.
+ * fixed list, so that a misspelt one is an error, not a test that silently never runs. What only a
+ * prepared machine has must be declared; the tests that need it belong to no other run.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@ static struct {
 	const char *name;
 	const char *meaning;
 	char reason[200];
+	bool is_special; /* only a prepared machine has it, and this one was not declared to */
 } caps[] = {
 	{ "binderfs", "binder-control, features/ and binder_logs/ in the device directory", "" },
 	{ "device_names", "names in the device directory are added, removed and renamed", "" },
@@ -21,6 +23,8 @@ static struct {
 	{ "freeze_restricted", "only the same user, root and the context manager may", "" },
 	{ "security_context", "nodes that request it get a sender's security context", "" },
 	{ "secctx_optional", "calls to such nodes succeed where the system has no context", "" },
+	{ "selinux_domains", "the domains of tests/selinux/policy.cil can be entered", "", true },
+	{ "selinux_refuses", "and what that policy does not allow is refused", "", true },
 	{ "fd_passing", "file descriptors reach an unmodified receiver", "" },
 	{ "mmap_write_refused", "a writable mapping is refused by mmap", "" },
 	{ "mmap_owner_only", "mmap is refused to a process other than the opener", "" },
@@ -67,16 +71,46 @@ bool caps_declare_missing(const char *declaration)
 	return true;
 }
 
+bool caps_declare_present(const char *name)
+{
+	int at = find(name, strlen(name));
+
+	if (at < 0)
+		return false;
+	caps[at].reason[0] = 0;
+	caps[at].is_special = false;
+	return true;
+}
+
+/* The capability in the list, by the first word of *@needs, which is skipped; -1: unknown. */
+static int take(const char **needs)
+{
+	size_t length = strcspn(*needs, " ");
+	int at = find(*needs, length);
+
+	*needs += length;
+	*needs += strspn(*needs, " ");
+	return at;
+}
+
+bool caps_unprepared(const char *needs)
+{
+	while (*needs) {
+		int at = take(&needs);
+
+		if (at >= 0 && caps[at].is_special)
+			return true;
+	}
+	return false;
+}
+
 const char *caps_missing(const char *needs)
 {
 	while (*needs) {
-		size_t length = strcspn(needs, " ");
-		int at = find(needs, length);
+		int at = take(&needs);
 
 		if (at >= 0 && caps[at].reason[0])
 			return caps[at].reason;
-		needs += length;
-		needs += strspn(needs, " ");
 	}
 	return NULL;
 }
@@ -84,12 +118,10 @@ const char *caps_missing(const char *needs)
 const char *caps_unknown(const char *needs)
 {
 	while (*needs) {
-		size_t length = strcspn(needs, " ");
+		const char *word = needs;
 
-		if (find(needs, length) < 0)
-			return needs;
-		needs += length;
-		needs += strspn(needs, " ");
+		if (take(&needs) < 0)
+			return word;
 	}
 	return NULL;
 }

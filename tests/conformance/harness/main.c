@@ -39,6 +39,7 @@ static const struct option long_options[] = {
 	{ "list-caps", no_argument, NULL, 'L' },
 	{ "filter", required_argument, NULL, 'f' },
 	{ "cap", required_argument, NULL, 'c' },
+	{ "have", required_argument, NULL, 'H' },
 	{ "timeout", required_argument, NULL, 't' },
 	{ "json", required_argument, NULL, 'j' },
 	{ "pause", no_argument, NULL, 'p' }, /* for tests: a program to exec that only waits */
@@ -52,6 +53,7 @@ static const char usage[] =
 	"                     (default /dev/binderfs where it exists, else /dev)\n"
 	"  --filter GLOB      run the tests whose name matches (may be repeated)\n"
 	"  --cap NAME=REASON  the back end lacks this: skip the tests that need it\n"
+	"  --have NAME        it has this after all; what only a prepared machine has is named so\n"
 	"  --timeout SECONDS  for each test (default 30)\n"
 	"  --json FILE        write the results to FILE\n"
 	"  --list             print names and rules, and run nothing\n"
@@ -100,6 +102,10 @@ static void set_option(int letter)
 	case 'c':
 		if (!caps_declare_missing(optarg))
 			complain("not a capability with a reason", optarg);
+		break;
+	case 'H':
+		if (!caps_declare_present(optarg))
+			complain("not a capability", optarg);
 		break;
 	case 't':
 		options.timeout_ms = atoi(optarg) * 1000;
@@ -195,7 +201,7 @@ static int run_all(FILE *json)
 
 	runner_init();
 	for (const struct test *test = tests; test; test = test->next) {
-		if (!wanted(test))
+		if (!wanted(test) || caps_unprepared(test->caps))
 			continue;
 		run_one(test, ++number, &result);
 		counts[result.outcome]++;

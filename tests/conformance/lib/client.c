@@ -96,17 +96,24 @@ struct client *client_thread(struct client *of)
 	return client;
 }
 
-void become_manager(struct client *client)
+int ask_to_manage(struct client *client, unsigned long cmd, void *arg)
 {
 	int64_t deadline = now_ms() + STEP_TIMEOUT_MS;
-	int zero = 0;
 	int ret;
 
-	while ((ret = client_ioctl(client, BINDER_SET_CONTEXT_MGR, &zero)) == -EBUSY) {
+	while ((ret = client_ioctl(client, cmd, arg)) == -EBUSY) {
 		if (now_ms() > deadline)
 			break;
 		sleep_ms(2);
 	}
+	return ret;
+}
+
+void become_manager(struct client *client)
+{
+	int zero = 0;
+	int ret = ask_to_manage(client, BINDER_SET_CONTEXT_MGR, &zero);
+
 	if (ret)
 		FAIL("BINDER_SET_CONTEXT_MGR: %s", test_errno_name(-ret));
 }

@@ -78,9 +78,11 @@ struct client *client_thread(struct client *of);
 /* A second open in the same process and thread. */
 struct client *client_again(struct client *of);
 /*
- * Become context manager, trying again while the manager of an earlier test is still being
- * released.
+ * Ask to become context manager, again while the manager of an earlier test is still being
+ * released; what the last BINDER_SET_CONTEXT_MGR or ..._EXT returned. become_manager(): the test
+ * fails if it is refused.
  */
+int ask_to_manage(struct client *client, unsigned long cmd, void *arg);
 void become_manager(struct client *client);
 
 /* Close the file and drop the mapping. */
