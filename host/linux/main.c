@@ -103,6 +103,7 @@ static int __init anybinder_init(void)
 	err = reclaim_init();
 	if (err)
 		return err;
+	policy_init();
 	reports_init();
 	netlink_init();
 	err = binderfs_init(devices);

@@ -3,6 +3,8 @@
  * Mainline does not export the four hooks for Binder, Debian does. They are weak references: NULL
  * in a kernel that does not export them, where everything is allowed.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "policy.h"
 
 #include "compat/compat.h"
@@ -10,6 +12,8 @@
 
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/init.h>
+#include <linux/printk.h>
 #include <linux/security.h>
 #include <linux/slab.h>
 
@@ -22,9 +26,19 @@ WEAK_FUNCTION(security_binder_transfer_file);
 
 #define HOOK(name, ...) (weak_exists(name) ? name(__VA_ARGS__) : 0)
 
+void __init policy_init(void)
+{
+	if (!weak_exists(security_binder_transaction))
+		pr_notice("the kernel exports no hooks for Binder: SELinux forbids nothing\n");
+}
+
 #else
 
 #define HOOK(name, ...) 0
+
+void __init policy_init(void)
+{
+}
 
 #endif
 

@@ -8,6 +8,9 @@
 
 #include "host_types.h"
 
+/* At load: says so in the kernel's log if the security module cannot be asked. */
+void policy_init(void);
+
 /* 0 or -errno. */
 int policy_may_manage(const struct cred *manager);
 int policy_may_transact(const struct cred *from, const struct cred *to);

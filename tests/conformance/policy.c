@@ -108,6 +108,34 @@ TEST(policy_judged_by_the_open,
 	expect_refused(refused, manager);
 }
 
+TEST(policy_sender_of_objects_by_the_open, "So is a process that sends objects.",
+     "selinux_refuses")
+{
+	struct client *manager = manager_new();
+	struct client *client = client_in("app");
+	struct client *refused = client_in("no_transfer");
+
+	enter_domain(client, "no_transfer");
+	give(client, manager, 0x10, 0x20, 0);
+	enter_domain(refused, "app");
+	call(refused, 0, .objects = { OBJ_BINDER(0x10, 0x20) });
+	expect_refused(refused, manager);
+}
+
+TEST(policy_manager_by_the_request,
+     "But a process that would become context manager is judged by what it is as it asks.",
+     "selinux_refuses")
+{
+	struct client *client = client_in("no_manage");
+	struct client *refused = client_in("app");
+	int zero = 0;
+
+	enter_domain(refused, "no_manage");
+	EXPECT_ERR(ask_to_manage(refused, BINDER_SET_CONTEXT_MGR, &zero), EACCES);
+	enter_domain(client, "app");
+	become_manager(client);
+}
+
 TEST(policy_impersonation_refused,
      "A process that has changed its domain since needs the permission to call as what it was.",
      "selinux_refuses")
@@ -241,4 +269,24 @@ TEST(policy_file_allowed, "Where the receiver may use it, the file arrives.", "s
 	call(manager, 1, .objects = { OBJ_FD((uint32_t)fd) });
 	got = expect(server, BR_TRANSACTION);
 	expect_file(server, (int)object_at(got, 0)->fd.fd, "open");
+}
+
+/* Where the file is checked as it is installed, the sender is told after it was (the daemon). */
+TEST(policy_file_does_not_arrive,
+     "A file that the receiver may not use does not arrive, and the call fails.",
+     "selinux_domains fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = server_without_files(manager);
+	int fd = make_file(manager, "secret");
+	int64_t deadline = now_ms() + EXPECT_TIMEOUT_MS;
+
+	call(manager, 1, .objects = { OBJ_FD((uint32_t)fd) });
+	expect_nothing(server);
+	while (!peek(manager) && now_ms() < deadline)
+		sleep_ms(1);
+	if (peek(manager) && peek(manager)->cmd == BR_TRANSACTION_COMPLETE)
+		expect(manager, BR_TRANSACTION_COMPLETE);
+	expect(manager, BR_FAILED_REPLY);
+	round_trip(manager, 1, server);
 }
