@@ -5,9 +5,9 @@
 #
 #   ref, module, daemon         on the driver that the expectations come from, on the module, on the daemon
 #   module-newest               on a kernel whose functions for contexts are others (6.14)
-#   ref-newest, module-6.1, module-6.12-rt  on request
+#   ref-newest, module-5.10, module-6.1, module-6.12-rt  on request
 VM_TESTS += selinux:ref selinux:module selinux:module-newest selinux:daemon
-LONG_TESTS += selinux:ref-newest selinux:module-6.1 selinux:module-6.12-rt
+LONG_TESTS += selinux:ref-newest selinux:module-5.10 selinux:module-6.1 selinux:module-6.12-rt
 
 SELINUX_POLICY := $(BUILD)/selinux/policy
 # The newest version that all kernels of vm/kernels.tsv know (5.5 and later).
@@ -26,7 +26,7 @@ selinux.ref.run = $(call selinux_run,6.12,ref,kernel)
 selinux.ref-newest.run = $(call selinux_run,newest,ref,kernel)
 selinux.module.run = $(call selinux_run,6.12,module,kernel)
 selinux.module.needs := module-6.12
-$(foreach kernel,newest 6.1 6.12-rt,$(eval selinux.module-$(kernel).run = \
+$(foreach kernel,newest 5.10 6.1 6.12-rt,$(eval selinux.module-$(kernel).run = \
 	$$(call selinux_run,$(kernel),module,kernel))$(eval selinux.module-$(kernel).needs := module-$(kernel)))
 selinux.daemon.run = $(call selinux_run,6.12,none,daemon)
 selinux.daemon.needs := $(BIN)/anybinderd
