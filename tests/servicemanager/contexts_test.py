@@ -109,7 +109,7 @@ def test_one_adds_and_another_finds(manager):
             run(use_as_finder, manager.path(), level, context=FINDER)
             run(use_as_adder, manager.path(), level, context=ADDER)
             run(use_as_stranger, manager.path(), level, context=STRANGER)
-    until(lambda: "do not let this user" in manager.log())
+    until(lambda: f"in the context {STRANGER}: " in manager.log())
 
 
 def add_in_turn(_, path):

@@ -2,8 +2,8 @@
 """What the tests of the service manager share: a daemon of their own, clients in processes of their
 own. The program is the first argument; TEST=NAME runs one test.
 
-With KERNEL=1 the driver is the kernel's, each service manager has an instance of binderfs, and what
-happens may take longer: it is an emulator."""
+With KERNEL=1 the driver is the kernel's, and each service manager has an instance of binderfs. In a
+virtual machine everything may take longer."""
 import contextlib
 import os
 import pathlib
@@ -17,7 +17,9 @@ import traceback
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 ANYBINDER = os.path.abspath(sys.argv[1])
 IS_KERNEL = os.environ.get("KERNEL") == "1"
-SECONDS_UNTIL, SECONDS_CLIENT = (300, 1200) if IS_KERNEL else (20, 250)
+# Said by vm/run.
+IS_EMULATED = "VM_KERNEL" in os.environ
+SECONDS_UNTIL, SECONDS_CLIENT = (300, 1200) if IS_EMULATED else (20, 250)
 
 
 class Manager:

@@ -121,6 +121,13 @@ impl Contexts {
         known.len() as u32
     }
 
+    /// The context of a number; None for 0.
+    pub fn text(&self, number: u32) -> Option<String> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (number as usize).checked_sub(1);
+        place.and_then(|at| known.get(at)).cloned()
+    }
+
     pub fn allows(&self, number: u32, wish: Wish) -> bool {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let place = (number as usize).checked_sub(1);
@@ -158,6 +165,8 @@ mod tests {
             assert!(contexts.allows(number, Wish::List));
         }
         assert!(!contexts.allows(0, Wish::List) && !contexts.allows(99, Wish::List));
+        assert_eq!(contexts.text(hal).as_deref(), Some("u:r:hal_light:s0"));
+        assert_eq!((contexts.text(0), contexts.text(99)), (None, None));
         for number in 0..MAX_CONTEXTS {
             contexts.number(&number.to_string());
         }

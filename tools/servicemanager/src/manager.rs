@@ -298,7 +298,8 @@ impl Manager {
             0 => String::new(),
             code => format!(" code {code}"),
         };
-        let message = format!("refused{what} of process {pid} of user {uid}: {why}");
+        let context = self.policy.context_in_words(caller);
+        let message = format!("refused{what} of process {pid} of user {uid}{context}: {why}");
         self.log.write(&message);
     }
 }

@@ -64,6 +64,16 @@ impl Policy {
         contexts.map_or(0, |contexts| contexts.number(context))
     }
 
+    /// What a message says of a caller's context; nothing where there are no rules by context.
+    pub fn context_in_words(&self, caller: Caller) -> String {
+        let words = |contexts: &Contexts| match contexts.text(caller.context) {
+            Some(text) if text.is_empty() => " without a context".to_string(),
+            Some(text) => format!(" in the context {text}"),
+            None => " in one context too many".to_string(),
+        };
+        self.contexts.as_ref().map(words).unwrap_or_default()
+    }
+
     pub fn may_add(&self, caller: Caller, name: &str) -> bool {
         let is_app = self.has_android_uids && caller.uid % UIDS_PER_ANDROID_USER >= FIRST_APP_UID;
         !is_app && self.allows(Permission::Add, name, caller)
