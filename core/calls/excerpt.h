@@ -13,9 +13,9 @@
 struct binder_thread;
 
 struct binder_excerpt {
-	u32 size; /* bytes; 0: it could not be read */
+	u8 bytes[HOST_TRACE_DATA_MAX];	      /* first, to be aligned */
 	u8 objects[HOST_TRACE_DATA_MAX / 32]; /* as in struct host_trace_data */
-	u8 bytes[HOST_TRACE_DATA_MAX];
+	u32 size;			      /* bytes; 0: it could not be read */
 };
 
 /* Inline, because it is asked in each transaction, and nearly always the answer is no. */

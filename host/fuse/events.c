@@ -28,8 +28,6 @@
 #define READERS_MAX 16u
 #define TICK_NS 5000000
 #define IDLE_NS 500000000ull
-/* What one EVENT_DATA has at most, in bytes. */
-#define DATA_PORTION ((u32)sizeof(((struct event_data *)0)->bytes))
 /* What one READ returns at most, and how many records a poll looks through. */
 #define PORTION 2048u
 #define EVENTS_ALL ((1u << EVENT_KINDS) - 1)
@@ -99,24 +97,8 @@ void events_put_failed(const struct event_failed *failed, bool reply)
 
 void events_put_data(const struct host_trace_data *data)
 {
-	u32 count = (data->size + DATA_PORTION - 1) / DATA_PORTION;
-	u64 number = events_ring_reserve(count);
-	struct event_record record = {
-		.time_ns = clock_now_ns(),
-		.kind = EVENT_DATA,
-		.thread = calling_thread(),
-		.data.id = data->id,
-	};
-
-	for (u32 i = 0; i < count; i++) {
-		u32 left = data->size - i * DATA_PORTION;
-
-		record.data.offset = (u16)(i * DATA_PORTION);
-		record.data.size = (u8)(left < DATA_PORTION ? left : DATA_PORTION);
-		record.data.objects = data->objects[i];
-		memcpy(record.data.bytes, data->bytes + (size_t)i * DATA_PORTION, DATA_PORTION);
-		events_ring_put_at(number + i, &record);
-	}
+	events_ring_put_data(clock_now_ns(), calling_thread(), data->id, data->bytes, data->size,
+			     data->objects);
 }
 
 /* ---- readers ---- */

@@ -34,10 +34,12 @@ u64 events_ring_end(void);
  */
 void events_ring_put(u64 now_ns, u32 kind, bool reply, s32 thread, const void *fields, size_t size);
 
-/* Several events that follow each other: their numbers, from the one that is returned on. */
-u64 events_ring_reserve(u32 count);
-/* Writes the event with a number that was reserved, soon, as events_ring_put(). */
-void events_ring_put_at(u64 number, const struct event_record *record);
+/*
+ * Writes an EVENT_DATA for each portion of the data of transaction @id, as above; their numbers
+ * follow each other. The arguments are those of struct host_trace_data (trace.h).
+ */
+void events_ring_put_data(u64 now_ns, s32 thread, u32 id, const u8 *bytes, u32 size,
+			  const u8 *objects);
 
 /*
  * Copies at most @room records at @position to @records and advances it; returns how many.

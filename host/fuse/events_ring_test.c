@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ALL ((1u << EVENT_KINDS) - 1)
 #define ROOM 512
@@ -55,6 +56,28 @@ TEST(ring_a_reader_gets_the_kinds_it_wants)
 	put(EVENT_RETURN, 3);
 	REQUIRE(copy(&position) == 1);
 	CHECK(records[0].kind == EVENT_COMMAND && records[0].ioctl.arg == 2);
+}
+
+TEST(ring_data_is_in_portions)
+{
+	enum { SIZE = 70, PORTION = 32 };
+	static const u8 objects[] = { 1, 0x81, 0x10 };
+	struct events_position position = start_reading(ALL);
+	u8 bytes[3 * PORTION] = { 0 };
+
+	for (u32 i = 0; i < SIZE; i++)
+		bytes[i] = (u8)(i + 1);
+	events_ring_put_data(++now_ns, 7, 0x89abcdef, bytes, SIZE, objects);
+	REQUIRE(copy(&position) == 3);
+	for (u32 i = 0; i < 3; i++) {
+		const struct event_record *one = &records[i];
+
+		CHECK(one->kind == EVENT_DATA && one->thread == 7 && one->time_ns == now_ns);
+		CHECK(one->data.id == 0x89abcdef && one->data.offset == i * PORTION);
+		CHECK(one->data.size == (i < 2 ? PORTION : SIZE - 2 * PORTION));
+		CHECK(one->data.objects == objects[i]);
+		CHECK(!memcmp(one->data.bytes, bytes + (size_t)i * PORTION, PORTION));
+	}
 }
 
 TEST(ring_lost_events_are_counted_before_the_next_one)
