@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -237,6 +238,61 @@ def top_marks_no_thread(bench):
     bench.wait_for(lambda: service.pid in marked(bench, "NO THREAD"))
     for process in clients + [service]:
         bench.stop(process)
+
+
+@case
+def calls_that_wait_for_a_thread_are_queued(bench):
+    """Two callers of a service with one thread: each waits while the other is served."""
+    service = bench.serve("test.queue", threads=1)
+    call = [f"{bench.programs}/anybinder", "call", "--aidl", AIDL, "test.queue", "maxConcurrent",
+            "300"]
+    loop = f"while :; do {shlex.join(call)} >{os.devnull}; done"
+    clients = [bench.start("sh", "-c", loop) for _ in range(4)]
+
+    def is_queued():
+        rows = bench.json("top", "--interval-ms", "2000", "--service", "test.queue")["services"]
+        if rows[0]["calls_per_s"] is None:
+            raise Skipped("events cannot be read here")
+        # A client asks for the interface first, which waits for the thread, too.
+        return any(one["queued"]["max_us"] > 100_000 for one in rows[0]["methods"]
+                   if one["queued"])
+
+    bench.wait_for(is_queued)
+    for process in clients + [service]:
+        bench.stop(process)
+
+
+# Has the device open, under a name that would change the title of a terminal and end elements.
+EVIL = "\x1b]0;x\x07<\n\"'&>"
+OPEN_AS = """
+import ctypes, os, sys, time
+ctypes.CDLL(None).prctl(15, sys.argv[2].encode(), 0, 0, 0)
+device = os.open(sys.argv[1], os.O_RDWR)
+print("open", flush=True)
+time.sleep(9999)
+"""
+
+
+@case
+def names_do_not_control_the_terminal(bench):
+    words = [sys.executable, "-c", OPEN_AS, f"{bench.mount}/binder", EVIL]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            equal(process.stdout.readline(), "open\n")
+            for command in [["ps"], ["top", "--once"], ["graph"], ["graph", "--format", "dot"],
+                            ["report", "--include", "commands"]]:
+                text = bench.run(*command)
+                contains(text, "u001b]0;x")
+                assert not set("\x1b\x07") & set(text), (command, text)
+            svg = bench.run("graph", "--format", "svg")
+            names = [one.text for one in ElementTree.fromstring(svg.encode()).iter()
+                     if one.text and "u001b" in one.text]
+            equal(len(names), 1)
+            contains(names[0], EVIL.translate({27: r"\u001b", 7: r"\u0007", 10: r"\u000a"}))
+            rows = [row for row in bench.json("ps") if row["pid"] == process.pid]
+            equal([row["command"] for row in rows], [EVIL])
+        finally:
+            process.kill()
 
 
 @case

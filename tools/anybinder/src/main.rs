@@ -6,6 +6,7 @@ use anybinder_bench as bench;
 use anybinder_client::{addints, device};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result, KINDS};
+use anybinder_mount::harmless::harmless_lines;
 use anybinder_mount::instance::{self, InstanceOptions};
 use anybinder_mount::interrupt;
 use anybinder_mount::limit::{self, Terms};
@@ -287,7 +288,7 @@ fn report(json: bool, outcome: Result<ExitCode>) -> ExitCode {
             false => format!("anybinder: {error}"),
         };
         // The reader of standard error may be gone.
-        let _ = writeln!(std::io::stderr(), "{text}");
+        let _ = writeln!(std::io::stderr(), "{}", harmless_lines(&text));
         status
     })
 }

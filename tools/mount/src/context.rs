@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What every command is given: the mount that it works on, and how to print.
+use crate::harmless::say;
 use crate::mount::Mount;
 
 /// The options common to all commands.
@@ -14,7 +15,7 @@ impl Context {
     pub fn show<T: serde::Serialize>(&self, value: &T, text: impl FnOnce(&T)) {
         if self.json {
             let line = serde_json::to_string_pretty(value).expect("own types become JSON");
-            println!("{line}");
+            say(line);
         } else {
             text(value);
         }

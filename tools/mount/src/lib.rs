@@ -9,13 +9,14 @@
 //!   return; `limit`: a time limit for a whole command
 //! * `namespace`: mount namespaces, for mounts without root and for programs that know only
 //!   `/dev/binderfs`
-//! * `error`, `context`, `interrupt`, `renamed`: what every command line needs
+//! * `error`, `context`, `harmless`, `interrupt`, `renamed`: what every command line needs
 pub mod binderfs;
 pub mod context;
 pub mod daemon;
 pub mod directory;
 pub mod error;
 pub mod found;
+pub mod harmless;
 pub mod instance;
 pub mod interrupt;
 pub mod limit;

@@ -3,6 +3,7 @@
 use super::list::Service;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_mount::harmless::say;
 use anybinder_mount::mount::{Backend, Mount};
 use anybinder_mount::process::own_command;
 use anybinder_mount::record::Record;
@@ -139,10 +140,10 @@ pub fn run(context: &Context) -> Result<ExitCode> {
     let down = stop(&context.mount)?;
     context.show(&down, |down| {
         for cut in &down.services {
-            println!(
+            say(format_args!(
                 "cut off: {} on {} (process {}, {})",
                 cut.service.name, cut.device, cut.service.place.pid, cut.service.command
-            );
+            ));
         }
         println!("down at {}", down.mount);
         if down.daemon_stays {

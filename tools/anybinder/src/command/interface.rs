@@ -5,6 +5,7 @@ use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::raw::{Reply, Request};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
+use anybinder_mount::harmless::say;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::status;
 use anybinder_rpc::relay::descriptor_of;
@@ -73,13 +74,13 @@ fn meta<T>(
 }
 
 fn print(one: &Interface) {
-    println!("{}: {}", one.name, one.descriptor);
+    say(format_args!("{}: {}", one.name, one.descriptor));
     if let Some(pid) = one.pid {
         println!("  process {pid}");
     }
     if let Some(version) = one.version {
         let hash = one.hash.as_deref().unwrap_or("not said");
-        println!("  version {version}, hash {hash}");
+        say(format_args!("  version {version}, hash {hash}"));
     }
     if one.has_extension {
         println!("  has an extension");

@@ -5,6 +5,7 @@ use anybinder_client::foreign::Foreign;
 use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_mount::harmless::harmless;
 use anybinder_mount::process::command_name;
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, Status};
@@ -75,13 +76,14 @@ pub fn services_of(manager: &ServiceManager, foreign: Option<&Foreign>) -> Resul
 pub fn table(services: &[Service]) -> String {
     let head = format!("{:>7}  {:<16} SERVICE\n", "PID", "COMMAND");
     let lines = services.iter().map(|service| {
-        format!(
-            "{:>7}  {:<16} {}{}\n",
+        let line = format!(
+            "{:>7}  {:<16} {}{}",
             service.place.pid,
             service.command,
             service.name,
             service.place.suffix()
-        )
+        );
+        harmless(&line) + "\n"
     });
     head + &lines.collect::<String>()
 }

@@ -4,6 +4,7 @@ use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
+use anybinder_mount::harmless::say;
 use anybinder_rpc::relay::descriptor_of;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -53,12 +54,12 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     }
     context.show(&answer, |answer| {
         for took_us in &answer.round_trip_us {
-            println!(
+            say(format_args!(
                 "{} ({}) answers in {took_us:.1} us{}",
                 answer.name,
                 answer.descriptor,
                 answer.place.suffix()
-            );
+            ));
         }
     });
     Ok(ExitCode::SUCCESS)

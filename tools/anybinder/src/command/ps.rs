@@ -3,6 +3,7 @@
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
+use anybinder_mount::harmless::harmless;
 use anybinder_mount::process::command_name;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -24,7 +25,7 @@ fn print(rows: &[Row]) {
             "{:>7} {:<12} {:<16} {:>7} {:>6} {:>6} {:>7} {:>7}",
             row.stats.pid,
             row.stats.context,
-            row.command,
+            harmless(&row.command),
             row.stats.threads,
             row.stats.nodes,
             row.stats.refs,

@@ -8,6 +8,7 @@ use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::binderfs;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Result};
+use anybinder_mount::harmless::{harmless, harmless_lines};
 use anybinder_mount::process::command_name;
 use anybinder_mount::state;
 use clap::ValueEnum;
@@ -126,7 +127,7 @@ impl Report<'_> {
     fn section(&mut self, title: &str, lines: impl IntoIterator<Item = String>) {
         self.text.push_str(&format!("\n== {title}\n"));
         for line in lines {
-            self.text.push_str(&line);
+            self.text.push_str(&harmless_lines(&line));
             self.text.push('\n');
         }
     }
@@ -206,7 +207,7 @@ impl Report<'_> {
         let pids: BTreeSet<u32> = processes.iter().map(|one| one.pid).collect();
         let lines: Vec<String> = pids
             .into_iter()
-            .map(|pid| format!("{pid} {}", command_name(pid)))
+            .map(|pid| harmless(&format!("{pid} {}", command_name(pid))))
             .collect();
         self.section("programs", lines);
     }
@@ -218,7 +219,8 @@ impl Report<'_> {
             .and_then(|manager| list::services(&manager));
         match listed {
             Ok(services) => {
-                let line = |one: list::Service| format!("{} {}", one.place.pid, one.name);
+                let line =
+                    |one: list::Service| harmless(&format!("{} {}", one.place.pid, one.name));
                 self.section("services", services.into_iter().map(line));
             }
             Err(err) => self.missing.push(format!("services: {err}")),

@@ -4,6 +4,7 @@
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
+use anybinder_mount::harmless::say;
 use rsbinder::{ProcessState, SIBinder};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -41,7 +42,10 @@ pub fn check(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let service = device::find(&context.mount, &arguments.device.device, &arguments.name)?;
     let found = found(&arguments.name, &service, since);
     context.show(&found, |found| {
-        println!("{} is registered: {}", found.name, found.descriptor);
+        say(format_args!(
+            "{} is registered: {}",
+            found.name, found.descriptor
+        ));
     });
     Ok(ExitCode::SUCCESS)
 }
@@ -69,10 +73,10 @@ pub fn wait(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     };
     let found = found(&arguments.name, &service, since);
     context.show(&found, |found| {
-        println!(
+        say(format_args!(
             "{} is registered: {}, after {} ms",
             found.name, found.descriptor, found.waited_ms
-        );
+        ));
     });
     Ok(ExitCode::SUCCESS)
 }

@@ -5,6 +5,7 @@
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_mount::harmless::harmless;
 use anybinder_rpc::accessor;
 use rsbinder::hub::{BnServiceCallback, IServiceCallback, ServiceManager};
 use rsbinder::{
@@ -115,7 +116,7 @@ impl Watch<'_> {
         };
         let text = match self.context.json {
             true => serde_json::to_string(&line).unwrap_or_default(),
-            false => format!("{at_s:>9.3}  {event:<8} {pid:>7}  {name}"),
+            false => harmless(&format!("{at_s:>9.3}  {event:<8} {pid:>7}  {name}")),
         };
         let mut stdout = std::io::stdout();
         if writeln!(stdout, "{text}")

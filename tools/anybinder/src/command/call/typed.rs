@@ -5,6 +5,7 @@ use anybinder_client::device;
 use anybinder_client::raw::is_rpc;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_mount::harmless::say;
 use anybinder_parcel::aidl::library::{Called, Entry};
 use anybinder_parcel::aidl::syntax::{Body, Direction};
 use anybinder_parcel::aidl::Library;
@@ -178,10 +179,10 @@ fn read(
 
 fn print(answer: &Answer, is_void: bool) {
     if !is_void {
-        println!("{}", answer.result);
+        say(&answer.result);
     }
     for (name, value) in &answer.out {
-        println!("{name} = {value}");
+        say(format_args!("{name} = {value}"));
     }
 }
 

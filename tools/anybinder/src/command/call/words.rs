@@ -5,6 +5,7 @@ use anybinder_client::device;
 use anybinder_client::raw::is_rpc;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_mount::harmless::say;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{Encoder, Parcel};
 use anybinder_parcel::status;
@@ -138,7 +139,7 @@ fn decode(name: &str, (data, is_rpc): (&[u8], bool), parts: &[Part]) -> Result<D
 
 fn print_decoded(decoded: &Decoded) {
     for (label, value) in &decoded.values {
-        println!("{label}: {value}");
+        say(format_args!("{label}: {value}"));
     }
     if decoded.left > 0 {
         println!("({} more bytes)", decoded.left);

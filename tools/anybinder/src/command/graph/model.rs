@@ -7,6 +7,7 @@ use crate::command::observe::waits;
 use crate::command::top::time_text;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
+use anybinder_mount::harmless::harmless;
 use anybinder_mount::interrupt;
 use anybinder_mount::process::command_name;
 use anybinder_mount::state::{self, Transaction};
@@ -101,21 +102,17 @@ impl Rate {
 
 impl Process {
     pub fn title(&self) -> String {
-        match self.services.is_empty() {
-            true => format!("{} {}", self.pid, self.command),
-            false => format!(
-                "{} {} ({})",
-                self.pid,
-                self.command,
-                self.services.join(", ")
-            ),
-        }
+        let services = match self.services.as_slice() {
+            [] => String::new(),
+            names => format!(" ({})", names.join(", ")),
+        };
+        harmless(&format!("{} {}{services}", self.pid, self.command))
     }
 
     /// The title with a line for each service, at most four.
     pub fn label(&self) -> String {
-        let mut lines = vec![format!("{} {}", self.pid, self.command)];
-        lines.extend(self.services.iter().take(4).cloned());
+        let mut lines = vec![harmless(&format!("{} {}", self.pid, self.command))];
+        lines.extend(self.services.iter().take(4).map(|name| harmless(name)));
         if self.services.len() > 4 {
             lines.push(format!("and {} more", self.services.len() - 4));
         }
@@ -146,6 +143,7 @@ impl Waiting {
 }
 
 impl Edge {
+    /// In lines without control characters.
     pub fn facts(&self) -> Vec<String> {
         let mut facts = Vec::new();
         if self.objects > 0 {
@@ -163,7 +161,7 @@ impl Edge {
             facts.push(format!("{} recent calls", self.recent));
         }
         facts.extend(self.waiting.iter().map(Waiting::text));
-        facts
+        facts.iter().map(|fact| harmless(fact)).collect()
     }
 }
 

@@ -30,7 +30,49 @@ pub fn html(graph: &Graph) -> Result<String> {
     let data = serde_json::to_string(&data).doing(|| "making JSON".to_string())?;
     // Nothing in a string can end the script.
     let data = data.replace('<', "\\u003c");
-    Ok(PAGE
-        .replace("@PICTURE@", &drawing::picture(graph)?)
-        .replace("@DATA@", &data))
+    Ok(fill(&drawing::picture(graph)?, &data))
+}
+
+/// Puts both into the page. A name in one of them may be that of a place in the page.
+fn fill(picture: &str, data: &str) -> String {
+    let (start, rest) = PAGE.split_once("@PICTURE@").expect("the page has a place");
+    let (middle, end) = rest.split_once("@DATA@").expect("the page has a place");
+    [start, picture, middle, data, end].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::Process;
+    use super::*;
+
+    #[test]
+    fn names_stay_text() {
+        let name = "</script><img src=x onerror=alert(1)>@DATA@\"];\u{1b}\u{2028}".to_string();
+        let graph = Graph {
+            processes: vec![Process {
+                pid: 7,
+                command: name.clone(),
+                contexts: Vec::new(),
+                services: vec![name.clone()],
+                threads: 1,
+                buffer_bytes: 0,
+                queued: 0,
+            }],
+            ..Graph::default()
+        };
+        let page = html(&graph).unwrap();
+        assert_eq!(
+            page.matches("</script").count(),
+            PAGE.matches("</script").count()
+        );
+        assert!(!page.contains("<img") && !page.contains('\u{1b}'), "{page}");
+        let start = page.find("const data = ").unwrap() + "const data = ".len();
+        let end = start + page[start..].find(";\n").unwrap();
+        let data: serde_json::Value = serde_json::from_str(&page[start..end]).unwrap();
+        assert_eq!(data["processes"][0]["command"], name);
+        let picture = drawing::picture(&graph).unwrap();
+        assert!(picture.contains("&lt;/script&gt;") && !picture.contains('\u{1b}'));
+        let dot = super::super::dot(&graph);
+        assert!(dot.contains("@DATA@\\\"];\\\\u001b"), "{dot}");
+    }
 }

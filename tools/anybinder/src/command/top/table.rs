@@ -4,6 +4,7 @@ use super::rows::{Caller, Mark, Method, ProcessRow, Sample, ServiceRow};
 use super::{Sort, View};
 use crate::command::observe::meter::Latency;
 use crate::command::trace::show::code_name;
+use anybinder_mount::harmless::harmless;
 
 pub const WIDTH: usize = 80;
 
@@ -55,9 +56,10 @@ fn rate(number: Option<f64>) -> String {
 
 /// The beginning of a text, or with `tail` its end, which tells long names apart.
 fn cut(text: &str, width: usize, tail: bool) -> String {
+    let text = harmless(text);
     let length = text.chars().count();
     match (length <= width, tail) {
-        (true, _) => text.to_string(),
+        (true, _) => text,
         (false, false) => text.chars().take(width).collect(),
         (false, true) => {
             let end: String = text.chars().skip(length - width + 1).collect();
@@ -68,6 +70,7 @@ fn cut(text: &str, width: usize, tail: bool) -> String {
 
 /// As many words as fit in each line; the next lines are indented.
 fn fold(text: &str) -> Vec<String> {
+    let text = harmless(text);
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last_mut().expect("there is one");
@@ -184,7 +187,11 @@ pub fn process_details(sample: &Sample, row: &ProcessRow) -> Vec<String> {
         "buffer: {} of {} bytes used",
         row.buffer_bytes, row.buffer_size
     ));
-    lines.extend(row.services.iter().map(|name| format!("service {name}")));
+    lines.extend(
+        row.services
+            .iter()
+            .map(|name| harmless(&format!("service {name}"))),
+    );
     for one in &row.activities {
         lines.extend(fold(&format!("thread {} {}", one.tid, one.text())));
     }

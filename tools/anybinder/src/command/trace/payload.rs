@@ -2,11 +2,12 @@
 //! The data of calls: by the types of `.aidl` files, or else as objects and bytes.
 use super::dump;
 use super::show::code_name;
-use super::value::{harmless, name_objects, text};
+use super::value::{name_objects, text};
 use anybinder_events::call::Call;
 use anybinder_events::event::{Bytes, TF_CLEAR_BUF, TF_STATUS_CODE};
 use anybinder_events::names::Names;
 use anybinder_events::payload::Payload;
+use anybinder_mount::harmless::harmless;
 use anybinder_parcel::aidl::library::{Called, Entry};
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::decode::Decoder;

@@ -5,6 +5,7 @@ use super::summary::Summary;
 use anybinder_events::call::Call;
 use anybinder_events::names::{Names, Thread};
 use anybinder_mount::error::{Doing, Result};
+use anybinder_mount::harmless::{harmless, harmless_lines};
 use std::io::Write;
 
 pub struct Show {
@@ -125,7 +126,7 @@ impl Show {
     }
 
     fn print(&mut self, text: &str) -> Result<()> {
-        let written = writeln!(self.output, "{text}");
+        let written = writeln!(self.output, "{}", harmless_lines(text));
         written.doing(|| "printing calls".to_string())
     }
 
@@ -145,10 +146,10 @@ impl Show {
         }
         let start_ns = *self.start_ns.get_or_insert(call.sent_ns);
         let seconds = (call.sent_ns as f64 - start_ns as f64) / 1e9;
-        self.print(&format!("{seconds:>11.6} {}", line(call)))?;
+        self.print(&harmless(&format!("{seconds:>11.6} {}", line(call))))?;
         let payloads = self.payloads.as_ref();
         for line in payloads.map_or(Vec::new(), |payloads| payloads.lines(call, names)) {
-            self.print(&line)?;
+            self.print(&harmless(&line))?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! The table of methods: how often each was called, how fast, with how many bytes.
 use super::show::{code_name, duration, target};
 use anybinder_events::call::Call;
+use anybinder_mount::harmless::harmless;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -91,7 +92,7 @@ impl Summary {
         for row in self.rows() {
             let interface = match row.interface.as_str() {
                 "" => String::new(),
-                name => format!(" {name}"),
+                name => format!(" {}", harmless(name)),
             };
             writeln!(
                 text,
@@ -102,7 +103,7 @@ impl Summary {
                 duration(row.p99_ns),
                 duration(row.max_ns),
                 row.bytes,
-                row.target,
+                harmless(&row.target),
                 code_name(row.code)
             )
             .expect("a string takes everything");

@@ -2,6 +2,7 @@
 //! Decoded values: which objects their handles stand for, and what they look like in a line.
 use anybinder_events::names::Names;
 use anybinder_events::payload::Payload;
+use anybinder_mount::harmless::harmless;
 use serde_json::{Map, Value};
 
 /// The names that decoders give objects.
@@ -70,15 +71,6 @@ pub fn name_objects(value: &mut Value, payload: &Payload, names: &Names) {
     }
 }
 
-/// Text of a program that is traced, which must not control the terminal that it is shown on.
-pub fn harmless(text: &str) -> String {
-    let escape = |c: char| match c.is_control() {
-        true => format!("\\u{:04x}", u32::from(c)),
-        false => c.to_string(),
-    };
-    text.chars().map(escape).collect()
-}
-
 fn list<T>(items: impl Iterator<Item = T>, text: impl Fn(T) -> String) -> String {
     items.map(text).collect::<Vec<_>>().join(", ")
 }
@@ -123,10 +115,6 @@ mod tests {
         assert_eq!(
             text(&json!("a\u{1b}[2J\u{9b}2J\n")),
             r#""a\u001b[2J\u009b2J\n""#
-        );
-        assert_eq!(
-            harmless("a\u{1b}[2J\u{9b}\n\u{e4}"),
-            "a\\u001b[2J\\u009b\\u000a\u{e4}"
         );
     }
 
