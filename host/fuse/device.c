@@ -19,6 +19,7 @@
 #include "files.h"
 #include "helper.h"
 #include "later.h"
+#include "lookup.h"
 #include "map.h"
 #include "open_file.h"
 #include "park.h"
@@ -370,7 +371,8 @@ void device_interrupt(const struct request *request)
 	thread = park_interrupt(in->unique, &known);
 	if (thread)
 		resume_call(thread, RESUME_INTERRUPTED);
-	else if (!events_interrupt(in->unique) && !known && !later_has(in->unique))
+	else if (!events_interrupt(in->unique) && !lookup_interrupt(in->unique) && !known &&
+		 !later_has(in->unique))
 		/* before its request or after the reply: the kernel repeats it */
 		session_reply_error(request->head->unique, EAGAIN);
 }

@@ -18,6 +18,7 @@
 #include "events.h"
 #include "later.h"
 #include "layout.h"
+#include "lookup.h"
 #include "open_file.h"
 #include "reader.h"
 #include "text.h"
@@ -57,15 +58,11 @@ static const char *string_at(const struct request *request, size_t offset)
 static void do_lookup(const struct request *request)
 {
 	const char *name = string_at(request, 0);
-	struct fuse_entry_out out;
-	int error = -EINVAL;
 
 	if (name)
-		error = tree_lookup(request->head->nodeid, name, (pid_t)request->head->pid, &out);
-	if (error)
-		reply_status(request, error);
+		lookup_serve(request, name);
 	else
-		session_reply(request->head->unique, &out, sizeof(out));
+		reply_status(request, -EINVAL);
 }
 
 static void do_forget(const struct request *request)
@@ -249,6 +246,7 @@ static void do_open(const struct request *request)
 			bound_log_busy((pid_t)request->head->pid);
 		reply_status(request, error);
 	} else if (entry->kind == ENTRY_DEVICE) {
+		lookup_opens((pid_t)request->head->pid);
 		device_open(request, entry->device, open_id);
 		tree_put(entry);
 	} else {

@@ -18,6 +18,7 @@
 #include "layout.h"
 #include "limits.h"
 #include "log.h"
+#include "lookup.h"
 #include "mount.h"
 #include "options.h"
 #include "pool.h"
@@ -121,7 +122,7 @@ static bool serve(const struct options *options)
 		return false;
 	background_init(pool_hand_over);
 	if (!supervisor_attach() || !watch_start(&watch_handlers) ||
-	    !pool_start(worker_count(options), &pool_handlers) ||
+	    !lookup_start() || !pool_start(worker_count(options), &pool_handlers) ||
 	    (session.timeout_s && !expire_start(session.timeout_s, device_end_overdue))) {
 		log_error("cannot start the threads: too little memory, or too low a limit of "
 			  "threads (ulimit -u) or descriptors (ulimit -n)");

@@ -36,7 +36,8 @@ $(BIN)/anybinderd: $(FUSE_OBJS)
 $(BIN)/anybinderd-asan: LDFLAGS += -fsanitize=address,undefined
 $(BIN)/anybinderd-asan: $(FUSE_ASAN_OBJS)
 
-# inject is in inject.rules.mk, ring and events are in events.rules.mk, claim is in claim.rules.mk.
+# inject is in inject.rules.mk, ring and events are in events.rules.mk, claim is in claim.rules.mk,
+# turn is in turn.rules.mk.
 TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound
 
 anybinderd.plain.needs := $(BIN)/anybinderd

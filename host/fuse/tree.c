@@ -251,6 +251,21 @@ static void fill_attr(const struct entry *entry, uint64_t id, struct fuse_attr *
 	};
 }
 
+uint64_t tree_device(uint64_t parent, const char *name)
+{
+	const struct entry *entry = NULL;
+	const struct inode *dir;
+	uint64_t ino;
+
+	pthread_mutex_lock(&tree_lock);
+	dir = find_inode(parent);
+	if (dir && dir->entry->kind == ENTRY_DIR)
+		entry = *find_slot(dir->entry, name);
+	ino = entry && entry->kind == ENTRY_DEVICE ? entry->ino : 0;
+	pthread_mutex_unlock(&tree_lock);
+	return ino;
+}
+
 static int lookup_locked(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_out *out)
 {
 	struct inode *dir = find_inode(parent);

@@ -92,6 +92,9 @@ int tree_remove(struct entry *dir, const char *name);
  */
 int tree_rename(struct entry *dir, const char *from, const char *to);
 
+/* The number of the device @name in the directory of inode @parent; 0: there is none. */
+uint64_t tree_device(uint64_t parent, const char *name);
+
 /*
  * Looks @name up in the directory of inode @parent for thread @tid, and counts the lookup.
  * Returns 0, -ENOENT, -ENOTDIR, -ESTALE, -ENOMEM.
