@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""One user who opens a device as often as possible: as several users of a user namespace, and where
-the daemon has few descriptors."""
+"""One user who opens a device as often as possible: as several users of a user namespace, where the
+daemon has few descriptors, and in many processes at a time."""
 import contextlib
+import errno
 import os
 import resource
 import signal
@@ -14,6 +15,10 @@ CLONE_NEWUSER = 0x10000000
 LIMIT = 8
 SUBUIDS, NR_SUBUIDS = 3910000, 1000
 FEW_FILES = 64
+# Processes that open at a time. Unless they take turns, each open takes some MANY / 2 LOOKUPs; else
+# two or three, and the same for each thread that looks the device up at the same time.
+MANY = 200
+LOOKUPS = MANY / 5
 
 
 def open_all(path, most=1000):
@@ -128,5 +133,83 @@ def few_descriptors_are_shared():
     assert os.waitpid(pid, 0) == (pid, 0)
 
 
+def lookups(path):
+    """The LOOKUPs of devices that the daemon has answered: each creates an inode."""
+    return os.stat(path).st_ino
+
+
+def open_together(ready, path, result):
+    wait, go = os.pipe()
+    opened, done = os.pipe()
+    for _ in range(MANY):
+        if not os.fork():
+            with hostile.exit_at_end():
+                os.close(go)
+                os.read(wait, 1)    # until the other end is closed
+                os.open(path, os.O_RDWR)
+                os.write(done, b"x")
+                wait_for_ever()
+    before = lookups(path)
+    os.close(go)
+    for _ in range(MANY):
+        os.read(opened, 1)
+    os.write(result, b"%d" % (lookups(path) - before))
+    ready()
+    wait_for_ever()
+
+
+def opens_at_the_same_time_take_turns():
+    output, result = os.pipe()
+    with hostile.daemon() as path, hostile.user(hostile.HONEST, open_together, path, result):
+        per_open = int(os.read(output, 20)) / MANY
+    print(f"{MANY} opens at the same time: {per_open:.1f} LOOKUPs for each")
+    assert per_open < LOOKUPS
+
+
+def look_up_until_the_end(way):
+    """Of the daemon."""
+    while True:
+        try:
+            way()
+        except (FileExistsError, PermissionError):
+            pass
+        except OSError as error:
+            assert error.errno in (errno.ENOTCONN, errno.ECONNABORTED, errno.ENOENT)
+            return
+
+
+def look_up(ready, path):
+    """In all ways in which threads come to have the directory locked, or the name looked up, while
+    they wait for their turns."""
+    ways = [lambda: os.close(os.open(path, os.O_RDWR)), lambda: os.stat(path),
+            lambda: os.close(os.open(path, os.O_RDWR | os.O_CREAT)), lambda: os.mkdir(path),
+            lambda: os.unlink(path), lambda: os.close(os.open(path, os.O_PATH))]
+    for number in range(MANY):
+        if not os.fork():
+            with hostile.exit_at_end():
+                look_up_until_the_end(ways[number % len(ways)])
+    ready()
+    wait_for_ever()
+
+
+def open_and_end(ready, path):
+    for _ in range(10):
+        os.close(os.open(path, os.O_RDWR))
+    ready()
+
+
+def lookups_that_wait_are_in_no_ones_way():
+    with hostile.Daemon() as server:
+        with hostile.user(hostile.ATTACKER, look_up, server.path):
+            with hostile.user(hostile.VICTIM, open_and_end, server.path):
+                pass
+        # all of them were killed, and are gone
+        with contextlib.suppress(AssertionError), \
+                hostile.user(hostile.ATTACKER, look_up, server.path):    # they notice its end
+            took = server.end()
+    assert took < 2, "the daemon does not end"
+
+
 hostile.run("hostile-opens", user_ids_of_a_namespace_count_as_one_user,
-            user_ids_of_a_nested_namespace_count_as_the_same_user, few_descriptors_are_shared)
+            user_ids_of_a_nested_namespace_count_as_the_same_user, few_descriptors_are_shared,
+            opens_at_the_same_time_take_turns, lookups_that_wait_are_in_no_ones_way)
