@@ -7,7 +7,7 @@
 #   module      over the kernel module of 6.12; module-6.1: of 6.1
 #   ref         over the stock driver of 6.12
 TESTS += trace:live trace:perfetto
-VM_TESTS += trace:module
+VM_TESTS += trace:module trace:stock
 LONG_TESTS += trace:ref trace:module-6.1
 
 trace.needs = $(BIN)/anybinder $(CLIENT_TESTS)
@@ -29,3 +29,7 @@ trace.module-6.1.needs := module-6.1
 trace.module-6.1.run = vm/run --kernel 6.1 --driver module $(TRACE_IN_VM)
 
 trace.ref.run = vm/run --kernel 6.12 --driver ref $(TRACE_IN_VM)
+
+# The oldest kernel's own driver, without binderfs. The service manager asks for security contexts.
+trace.stock.run = vm/run --kernel 6.1 --driver stock --append security=selinux --smp 1 \
+	--timeout 600 -- tests/trace/live /dev

@@ -146,7 +146,10 @@ pub(crate) fn check_mount(mount: &Mount) -> Result<()> {
         }
         Backend::Kernel => {
             return Err(Error::with_advice(
-                format!("The kernel's own binderfs is mounted at {path}."),
+                match mount.is_binderfs() {
+                    true => format!("The kernel's own binderfs is mounted at {path}."),
+                    false => format!("The devices at {path} are those of the kernel's driver."),
+                },
                 "Use it as it is, or choose another directory with --mount.",
             ));
         }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A mounted Binder file system and the daemon behind it, for command-line programs.
 //!
-//! * `mount`: a mount directory, what serves it, its devices; `binderfs`: the files it offers;
+//! * `mount`: a mount directory, what serves it, its devices; `nodes`: devices outside a mount;
+//!   `binderfs`: the files it offers;
 //!   `state`: what its reports say of processes, objects and transactions
 //! * `instance`: starts and stops a daemon and its service managers (`daemon`, `manager`,
 //!   `record`, `process`); `temporary`: the same for as long as one command runs
@@ -24,6 +25,7 @@ pub mod manager;
 pub mod manager_check;
 pub mod mount;
 pub mod namespace;
+pub mod nodes;
 pub mod probe;
 pub mod process;
 pub mod record;

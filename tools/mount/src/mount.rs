@@ -2,6 +2,7 @@
 //! A directory where a Binder file system is or shall be mounted.
 use crate::directory::Directory;
 use crate::error::{Doing, Error, Kind, Result};
+use crate::nodes;
 use crate::probe::{self, Outcome};
 use crate::record::Record;
 use rustix::io::Errno;
@@ -38,7 +39,7 @@ pub enum Backend {
     DeadDaemon,
     /// A FUSE daemon that does not answer: every access to the mount would wait for it.
     Stuck,
-    /// A driver in the kernel.
+    /// A driver in the kernel: its binderfs, or a directory with its devices, as `/dev`.
     Kernel,
 }
 
@@ -164,16 +165,23 @@ impl Mount {
         Ok(Directory::open(parent)?.map(|directory| (directory, name)))
     }
 
+    /// Whether a Binder file system is mounted here; else it may be a directory with devices.
+    pub fn is_binderfs(&self) -> bool {
+        mounted_fstype(&self.path)
+            .is_some_and(|fstype| fstype == "binder" || fstype.starts_with("fuse"))
+    }
+
     /// What serves the mount now. Takes at most ANSWER_TIMEOUT.
     pub fn backend(&self) -> Backend {
-        let Some(fstype) = mounted_fstype(&self.path) else {
-            return Backend::None;
-        };
+        let fstype = mounted_fstype(&self.path).unwrap_or_default();
         if fstype == "binder" {
             return Backend::Kernel;
         }
         if !fstype.starts_with("fuse") {
-            return Backend::None;
+            return match nodes::names_in(&self.path).is_empty() {
+                true => Backend::None,
+                false => Backend::Kernel,
+            };
         }
         match probe::statfs(&self.path, ANSWER_TIMEOUT) {
             Outcome::Failed(Errno::NOTCONN | Errno::CONNABORTED) => Backend::DeadDaemon,
@@ -252,6 +260,9 @@ impl Mount {
 
     /// The names of the devices that the mount offers, sorted; empty if nothing is mounted.
     pub fn devices(&self) -> Vec<String> {
+        if !self.is_binderfs() {
+            return nodes::names_in(&self.path);
+        }
         let Ok(entries) = std::fs::read_dir(&self.path) else {
             return Vec::new();
         };

@@ -149,6 +149,10 @@ fn is_default(mount: &Mount) -> bool {
         (Ok(a), Ok(b)) => a.dev() == b.dev() && a.ino() == b.ino(),
         _ => false,
     };
+    // The kernel's devices without a binderfs.
+    if mount.path == Path::new(DEV) {
+        return true;
+    }
     if mount.path != Path::new(DEFAULT_PATH) {
         return false;
     }
@@ -156,6 +160,14 @@ fn is_default(mount: &Mount) -> bool {
         .devices()
         .iter()
         .all(|name| same(&format!("{DEV}/{name}"), &mount.file(name)))
+}
+
+/// Where the mount is after `enter`.
+pub fn path_inside(mount: &Mount) -> &Path {
+    match mount.path == Path::new(DEV) {
+        true => &mount.path,
+        false => Path::new(DEFAULT_PATH),
+    }
 }
 
 /// As `enter`, but does nothing if the mount is at `/dev/binderfs`: for a program that opens no

@@ -73,7 +73,10 @@ fn not_ours(mount: &Mount, backend: Backend) -> Error {
     if backend == Backend::Kernel {
         return Error::with_advice(
             format!("The kernel serves {path}; `anybinder up` did not start it."),
-            format!("To unmount it, as root: umount {path}"),
+            match mount.is_binderfs() {
+                true => format!("To unmount it, as root: umount {path}"),
+                false => "Its devices exist as long as the driver is loaded.".to_string(),
+            },
         );
     }
     let Some(daemon) = found::daemon(mount) else {

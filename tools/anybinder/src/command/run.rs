@@ -2,7 +2,6 @@
 //! `anybinder run -- CMD`: an unmodified program that finds this mount at the default paths.
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
-use anybinder_mount::mount::DEFAULT_PATH;
 use anybinder_mount::namespace;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -23,7 +22,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     // Inside, the mount is at the default path, about which there are no records.
     let err = Command::new(program)
         .args(rest)
-        .env("ANYBINDER_MOUNT", DEFAULT_PATH)
+        .env("ANYBINDER_MOUNT", namespace::path_inside(mount))
         .env("ANYBINDER_STATE_DIR", mount.state_file("inside"))
         .exec();
     let kind = match err.kind() {
