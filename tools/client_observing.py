@@ -310,6 +310,30 @@ def top_marks_no_space(bench):
     bench.stop(service)
 
 
+@case
+def oneway_calls_to_a_stopped_service(bench):
+    """They are sent without a question, until the buffer of the service is full."""
+    name = "test.stopped"
+    service = bench.serve(name)
+    large = os.path.join(bench.scratch, "large")
+    with open(large, "wb") as file:
+        file.truncate(64_000)
+    call = ["call", name, str(bench.code("post")), "i32", "7", "bytes", f"@{large}", "--oneway",
+            "--interface", "anybinder.test.IPeer"]
+    os.kill(service.pid, signal.SIGSTOP)
+    try:
+        for _ in range(8):
+            bench.run(*call)
+        contains(bench.run(*call, status=7), "no space for it in the buffer of its receiver")
+        bench.wait_for(lambda: marked(bench, "NO SPACE") == [service.pid])
+    finally:
+        os.kill(service.pid, signal.SIGCONT)
+    bench.wait_for(lambda: marked(bench, "NO SPACE") == [])
+    bench.run(*call[:-1], "another.IPeer", "handle", "of", name, "file", large)
+    equal(bench.call("add", "1", "2", name=name), "3")
+    bench.stop(service)
+
+
 # Opens the device in so many processes, one after the other.
 OPEN_MANY = """
 import os, sys, time

@@ -5,6 +5,7 @@ use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::mount::Mount;
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, ProcessState, SIBinder, StatusCode};
+use rustix::io::Errno;
 use std::sync::Arc;
 
 /// The device that a client command uses.
@@ -36,19 +37,31 @@ pub fn open(mount: &Mount, device: &str, max_threads: u32) -> Result<()> {
 
 /// The service manager of the device that `open` opened. Fails, with advice, if there is none.
 pub fn service_manager(mount: &Mount, device: &str) -> Result<Arc<ServiceManager>> {
-    rsbinder::hub::default().map_err(|err| {
-        Error::with_advice(
-            format!(
-                "No service manager answers on {} ({err}).",
-                mount.file(device).display()
-            ),
-            format!(
-                "Start one with `anybinder up`, or with \
-                 `anybinder servicemanager --device {device}`."
-            ),
-        )
-        .of(Kind::NoManager)
-    })
+    rsbinder::hub::default().map_err(|err| no_manager(mount, device, &err.to_string()))
+}
+
+/// The error of a device without a service manager.
+pub fn no_manager(mount: &Mount, device: &str, reason: &str) -> Error {
+    Error::with_advice(
+        format!(
+            "No service manager answers on {} ({reason}).",
+            mount.file(device).display()
+        ),
+        format!(
+            "Start one with `anybinder up`, or with \
+             `anybinder servicemanager --device {device}`."
+        ),
+    )
+    .of(Kind::NoManager)
+}
+
+/// The error of a name that no service is registered as.
+pub fn no_service(name: &str) -> Error {
+    Error::with_advice(
+        format!("No service is registered as {name}."),
+        "See the registered ones with `anybinder list`.",
+    )
+    .of(Kind::NoService)
 }
 
 /// The service manager, if it is not of the newest Android level; says so on standard error.
@@ -82,13 +95,7 @@ pub fn look_up(mount: &Mount, device: &str, name: &str) -> Result<SIBinder> {
     };
     match found {
         Ok(Some(service)) => Ok(service),
-        Ok(None) => Err(denied_lookup(&manager, name).unwrap_or_else(|| {
-            Error::with_advice(
-                format!("No service is registered as {name}."),
-                "See the registered ones with `anybinder list`.",
-            )
-            .of(Kind::NoService)
-        })),
+        Ok(None) => Err(denied_lookup(&manager, name).unwrap_or_else(|| no_service(name))),
         Err(err) => Err(call_error(
             &format!("The service manager failed to look up {name}"),
             err,
@@ -124,7 +131,28 @@ pub fn call_error(what: &str, status: StatusCode) -> Error {
         StatusCode::TimedOut => Kind::TimedOut,
         _ => Kind::CallFailed,
     };
-    Error::new(format!("{what}: {}.", explain(status))).of(kind)
+    let reason = match status {
+        StatusCode::FailedTransaction => refusal(refused_for()),
+        _ => explain(status),
+    };
+    Error::new(format!("{what}: {reason}.")).of(kind)
+}
+
+/// The errno of the last transaction of this thread, if the driver refused it and tells why (from
+/// Linux 6.0 on).
+fn refused_for() -> Option<i32> {
+    let error = rsbinder::get_extended_error().ok()?;
+    (error.param < 0).then_some(-error.param)
+}
+
+/// In words, why the driver refused a transaction.
+pub fn refusal(errno: Option<i32>) -> String {
+    let reason = match errno.map(Errno::from_raw_os_error) {
+        Some(Errno::NOSPC) => "no space for it in the buffer of its receiver".to_string(),
+        Some(errno) => std::io::Error::from(errno).to_string(),
+        None => return explain(StatusCode::FailedTransaction),
+    };
+    format!("the driver refused the transaction ({reason}) (FailedTransaction)")
 }
 
 /// A Binder status in words.
@@ -143,4 +171,16 @@ pub fn explain(status: StatusCode) -> String {
         other => return format!("{other:?}"),
     };
     format!("{words} ({status:?})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_why_if_the_driver_does() {
+        assert!(refusal(Some(28)).contains("no space for it in the buffer"));
+        assert!(refusal(Some(1)).contains("Operation not permitted"));
+        assert!(refusal(None).contains("too big, malformed, or the service is frozen"));
+    }
 }

@@ -3,9 +3,11 @@
 //!
 //! * `device`: opens a device and finds services; `foreign`: service managers of other levels
 //! * `raw`: sends parcels that are made of bytes and objects; `stream`: a pipe for a service
+//! * `unasked`: one-way calls to a service that may not answer
 pub mod addints;
 pub mod device;
 pub mod foreign;
 pub mod place;
 pub mod raw;
 pub mod stream;
+pub mod unasked;

@@ -18,9 +18,11 @@ impl Place {
         Place { pid, link }
     }
 
-    /// The place of a service, as the service manager of the open device says it.
+    /// The place of a service, as the service manager of the open device says it; unknown if
+    /// rsbinder has none open.
     pub fn of_service(name: &str) -> Place {
-        let known = rsbinder::hub::default().ok();
+        let is_open = rsbinder::ProcessState::is_initialized();
+        let known = is_open.then(rsbinder::hub::default).and_then(Result::ok);
         let listed = known.and_then(|manager| manager.try_get_service_debug_info().ok());
         let listed = listed.unwrap_or_default();
         let of_name = |name: &str| listed.iter().find(|one| one.name == name);

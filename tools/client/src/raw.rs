@@ -11,7 +11,7 @@ use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// As libbinder writes it: accepts files, lowest priority.
-const FD_FLAGS: u32 = 0x17f;
+pub(crate) const FD_FLAGS: u32 = 0x17f;
 /// A binder in a parcel: the object and its stability.
 const BINDER_SIZE: usize = OBJECT_SIZE + 4;
 

@@ -68,6 +68,17 @@ pub struct NodeInfoForRef {
     pub reserved: [u32; 3],
 }
 
+/// Why the last transaction of a thread failed.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct ExtendedError {
+    pub id: u32,
+    /// The return that said so, or another one if nothing failed.
+    pub command: u32,
+    /// A negative errno, or 0.
+    pub param: i32,
+}
+
 /// A transaction with the security context of its sender, as a text in the buffer.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
@@ -89,6 +100,8 @@ pub const BINDER_VERSION: u32 = number(READ | WRITE, b'b', 9, 4);
 pub const BINDER_GET_NODE_INFO_FOR_REF: u32 =
     number(READ | WRITE, b'b', 12, size_of::<NodeInfoForRef>());
 pub const BINDER_SET_CONTEXT_MGR_EXT: u32 = number(WRITE, b'b', 13, size_of::<FlatObject>());
+pub const BINDER_GET_EXTENDED_ERROR: u32 =
+    number(READ | WRITE, b'b', 17, size_of::<ExtendedError>());
 pub const CURRENT_VERSION: i32 = 8;
 
 pub const BC_TRANSACTION: u32 = number(WRITE, b'c', 0, TRANSACTION_SIZE);
@@ -130,6 +143,7 @@ mod tests {
     #[test]
     fn numbers_are_those_of_the_header() {
         assert_eq!(BINDER_WRITE_READ, 3_224_396_289);
+        assert_eq!(BINDER_GET_EXTENDED_ERROR, 0xc00c_6211);
         assert_eq!(BC_TRANSACTION, 0x4040_6300);
         assert_eq!(BC_REQUEST_DEATH_NOTIFICATION, 0x400c_630e);
         assert_eq!(BR_TRANSACTION, 0x8040_7202);

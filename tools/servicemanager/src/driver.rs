@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One thread at an open device: commands go out in batches, returns come in.
 use crate::abi::{
-    self, FlatObject, NodeInfoForRef, TransactionData, TransactionDataContext, TransactionDataSg,
-    WriteRead,
+    self, ExtendedError, FlatObject, NodeInfoForRef, TransactionData, TransactionDataContext,
+    TransactionDataSg, WriteRead,
 };
 use crate::handles::Port;
 use crate::hidl::parcel::Memory;
@@ -28,6 +28,16 @@ pub enum Event {
     Reply(TransactionData),
     /// A call or a one-way call of this thread, or its reply to a call, has failed.
     Failed,
+}
+
+/// What became of a one-way call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    Accepted,
+    /// The process of the object is dead.
+    Dead,
+    /// With the errno, where the driver tells it (from Linux 6.0 on).
+    Refused(Option<i32>),
 }
 
 /// What one thread has to do with the driver.
@@ -235,6 +245,22 @@ impl Driver {
                 None => drop(self.wait(None)?),
             }
         }
+    }
+
+    /// Sends a one-way call; does not wait for its receiver.
+    pub fn send_oneway(&mut self, handle: u32, code: u32, parcel: Parcel) -> io::Result<Sent> {
+        self.transaction(false, handle, code, abi::TF_ONE_WAY, parcel);
+        let events = self.exchange()?;
+        if !events.iter().any(|event| matches!(event, Event::Failed)) {
+            return Ok(Sent::Accepted);
+        }
+        let mut error = ExtendedError::default();
+        let told = ioctl(&self.open.file, abi::BINDER_GET_EXTENDED_ERROR, &mut error);
+        Ok(match (told, error.command) {
+            (Ok(()), abi::BR_DEAD_REPLY) => Sent::Dead,
+            (Ok(()), abi::BR_FAILED_REPLY) if error.param < 0 => Sent::Refused(Some(-error.param)),
+            _ => Sent::Refused(None),
+        })
     }
 
     fn refuse(&mut self, transaction: &TransactionData) {

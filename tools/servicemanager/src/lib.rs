@@ -12,7 +12,7 @@ mod abi;
 mod clients;
 mod contexts;
 mod device;
-mod driver;
+pub mod driver;
 mod handles;
 mod hidl;
 pub mod level;

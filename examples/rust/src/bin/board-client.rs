@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
 
-const USAGE: &str = "want post NOTE, file PATH, sum MEBIBYTES, readers or watch";
+const USAGE: &str = "want post NOTE, file PATH, sum MEBIBYTES, readers, watch or leak COUNT";
 
 struct Printer;
 
@@ -41,6 +41,17 @@ fn watch(board: &Strong<dyn IBoard>) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// A mistake to look for: a new reader is subscribed each time, and the service keeps them all.
+fn leak(board: &Strong<dyn IBoard>, count: &str) -> Result<(), Box<dyn std::error::Error>> {
+    for _ in 0..count.parse::<usize>()? {
+        board.subscribe(&BnReader::new_binder(Printer))?;
+    }
+    println!("subscribed {count} times");
+    loop {
+        std::thread::park();
+    }
+}
+
 fn sum(board: &Strong<dyn IBoard>, mebibytes: &str) -> Result<(), Box<dyn std::error::Error>> {
     let (fd, mut memory, kind) = buffer::allocate(mebibytes.parse::<usize>()? << 20)?;
     for (index, byte) in memory.iter_mut().enumerate() {
@@ -60,7 +71,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     if !matches!(
         arguments[..],
-        ["watch" | "readers"] | ["post" | "file" | "sum", _]
+        ["watch" | "readers"] | ["post" | "file" | "sum" | "leak", _]
     ) {
         return Err(USAGE.into());
     }
@@ -74,6 +85,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
             println!("{} notes", board.postFile(&file)?);
         }
         ["sum", mebibytes] => sum(&board, mebibytes)?,
+        ["leak", count] => leak(&board, count)?,
         ["readers"] => println!("{} readers", board.readers()?),
         _ => watch(&board)?,
     }

@@ -43,15 +43,17 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     aidl: Vec<PathBuf>,
 
-    /// The interface in the .aidl files, if it is not the one that the service names
-    #[arg(long, value_name = "NAME", requires = "aidl")]
+    /// The interface in the .aidl files, if it is not the one that the service names; without
+    /// --aidl, of a one-way call: the interface of the service, which is then not asked for it
+    #[arg(long, value_name = "NAME")]
     interface: Option<String>,
 
     /// The types of the reply, e.g. status,i32,array of s16 (status: the exception of AIDL)
     #[arg(long, value_name = "TYPES", conflicts_with = "aidl")]
     reply: Option<String>,
 
-    /// Do not wait for a reply
+    /// Do not wait for a reply. The service is still asked for its interface first, but with
+    /// --interface and without --aidl it is not: it may be stopped
     #[arg(long)]
     oneway: bool,
 

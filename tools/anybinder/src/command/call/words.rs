@@ -3,6 +3,7 @@
 use super::{exception_error, name_files, usage, Arguments, Call};
 use anybinder_client::device;
 use anybinder_client::raw::is_rpc;
+use anybinder_client::unasked::Unasked;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::harmless::say;
@@ -146,6 +147,27 @@ fn print_decoded(decoded: &Decoded) {
     }
 }
 
+/// Sends a one-way call without asking the service for its interface, which may be stopped.
+fn send_unasked(
+    context: &Context,
+    arguments: &Arguments,
+    code: u32,
+    interface: &str,
+) -> Result<ExitCode> {
+    let parcel = write_arguments(&arguments.arguments, false)?;
+    Unasked::open(&context.mount, &arguments.device.device)?.send(
+        (&arguments.name, code),
+        interface,
+        &parcel,
+    )?;
+    let nothing = RawReply {
+        size: 0,
+        words: Vec::new(),
+    };
+    context.show(&nothing, print_raw);
+    Ok(ExitCode::SUCCESS)
+}
+
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let code = code_of(&arguments.method)?;
     // Bad arguments are said before the service is looked for.
@@ -160,6 +182,18 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         None => None,
     };
     let name = &arguments.name;
+    let has_header = !arguments.no_header && code <= rsbinder::LAST_CALL_TRANSACTION;
+    match &arguments.interface {
+        Some(interface) if arguments.oneway && has_header => {
+            return send_unasked(context, arguments, code, interface);
+        }
+        Some(_) => {
+            return Err(usage(
+                "--interface is for --aidl, or for a one-way call that has an interface header.",
+            ));
+        }
+        None => {}
+    }
     let service = device::find(&context.mount, &arguments.device.device, name)?;
     let is_rpc = is_rpc(&service);
     let parcel = write_arguments(&arguments.arguments, is_rpc)?;
@@ -171,7 +205,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
             false => 0,
         },
         parcel,
-        has_header: !arguments.no_header && code <= rsbinder::LAST_CALL_TRANSACTION,
+        has_header,
     };
     let reply = call.send(context, arguments)?;
     if let Some(parts) = parts {

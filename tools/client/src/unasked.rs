@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One-way calls to a service that may be stopped. rsbinder asks every object that it gets for its
+//! interface, and waits for the answer; this asks nothing but the service manager.
+use crate::device::{explain, no_manager, no_service, policy_error, refusal};
+use crate::raw::FD_FLAGS;
+use anybinder_mount::error::{Doing, Error, Kind, Result};
+use anybinder_mount::mount::Mount;
+use anybinder_parcel::encode::{Object, Parcel as Plan};
+use anybinder_parcel::{OBJECT_SIZE, TYPE_FD};
+use anybinder_servicemanager::driver::{Driver, Sent};
+use anybinder_servicemanager::level::{Stability, StabilityForm};
+use anybinder_servicemanager::parcel::{Parcel, Reader, Target, TYPE_HANDLE};
+use rsbinder::StatusCode;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+const MANAGER: u32 = 0;
+const MANAGER_INTERFACE: &str = "android.os.IServiceManager";
+/// At every level.
+const GET_SERVICE: u32 = 1;
+const SECURITY_EXCEPTION: i32 = -1;
+/// As libbinder of Android 11 and newer writes it, without a strict mode and a work source.
+const STRICT_MODE: i32 = i32::MIN;
+const NO_WORK_SOURCE: i32 = -1;
+const HEADER_MARK: i32 = i32::from_be_bytes(*b"SYST");
+
+/// An open device of its own. The replies of the service manager are kept as long as it lives, and
+/// with them the handles in them.
+pub struct Unasked<'a> {
+    driver: Driver,
+    mount: &'a Mount,
+    device: &'a str,
+}
+
+/// A parcel that begins with the header of an interface.
+fn with_header(interface: &str) -> Parcel {
+    let mut parcel = Parcel::default();
+    parcel
+        .i32(STRICT_MODE)
+        .i32(NO_WORK_SOURCE)
+        .i32(HEADER_MARK)
+        .string16(interface);
+    parcel
+}
+
+fn put_object(parcel: &mut Parcel, at: usize, kind: u32, flags: u32, value: u32) {
+    let object = &mut parcel.data[at..at + OBJECT_SIZE];
+    object.fill(0);
+    object[..4].copy_from_slice(&kind.to_ne_bytes());
+    object[4..8].copy_from_slice(&flags.to_ne_bytes());
+    object[8..12].copy_from_slice(&value.to_ne_bytes());
+    parcel.offsets.push(at as u64);
+}
+
+impl<'a> Unasked<'a> {
+    pub fn open(mount: &'a Mount, device: &'a str) -> Result<Self> {
+        mount.check_device(device)?;
+        let path = mount.file(device);
+        let driver = Driver::open(&path).doing(|| format!("opening {}", path.display()))?;
+        Ok(Unasked {
+            driver,
+            mount,
+            device,
+        })
+    }
+
+    /// The handle of a service, which is not asked for anything.
+    pub fn find(&mut self, name: &str) -> Result<u32> {
+        let failed = |what: &str| {
+            Error::new(format!(
+                "The service manager failed to look up {name}: {what}."
+            ))
+            .of(Kind::CallFailed)
+        };
+        let mut request = with_header(MANAGER_INTERFACE);
+        request.string16(name);
+        let reply = self
+            .driver
+            .call(MANAGER, GET_SERVICE, request, &mut Vec::new())
+            .doing(|| format!("looking up {name}"))?;
+        let reply = reply.ok_or_else(|| no_manager(self.mount, self.device, "the call failed"))?;
+        let (data, offsets) = self
+            .driver
+            .contents(&reply)
+            .ok_or_else(|| failed("its reply has no data"))?;
+        let mut reader = Reader::new(&data, &offsets);
+        match reader.i32() {
+            Ok(0) => {}
+            Ok(SECURITY_EXCEPTION) => {
+                return Err(policy_error(&format!(
+                    "The policy of the service manager does not let you find {name}"
+                )));
+            }
+            _ => return Err(failed("its reply has another format")),
+        }
+        match reader.binder(false).map(|binder| binder.target) {
+            Ok(Target::Handle(handle)) => Ok(handle),
+            Err(StatusCode::UnexpectedNull) => Err(no_service(name)),
+            _ => Err(failed("it has no handle")),
+        }
+    }
+
+    /// Sends a one-way call with the header of an interface.
+    pub fn send(&mut self, (name, code): (&str, u32), interface: &str, plan: &Plan) -> Result<()> {
+        let target = self.find(name)?;
+        let mut parcel = with_header(interface);
+        let base = parcel.data.len();
+        parcel.data.extend_from_slice(&plan.data);
+        // Open until the driver has taken them.
+        let mut files = Vec::new();
+        for (offset, object) in &plan.objects {
+            let at = base + offset;
+            match object {
+                Object::Service(name) => {
+                    let handle = self.find(name)?;
+                    put_object(&mut parcel, at, TYPE_HANDLE, 0, handle);
+                    let word = Stability::SYSTEM.word(StabilityForm::Plain).unwrap_or(0);
+                    parcel.data[at + OBJECT_SIZE..][..4].copy_from_slice(&word.to_ne_bytes());
+                }
+                Object::File(path) => {
+                    let file = File::open(path).doing(|| format!("opening {}", path.display()))?;
+                    put_object(&mut parcel, at, TYPE_FD, FD_FLAGS, file.as_raw_fd() as u32);
+                    files.push(file);
+                }
+            }
+        }
+        let sent = self.driver.send_oneway(target, code, parcel);
+        let reason = match sent.doing(|| format!("calling {name}"))? {
+            Sent::Accepted => return Ok(()),
+            Sent::Dead => explain(StatusCode::DeadObject),
+            Sent::Refused(errno) => refusal(errno),
+        };
+        Err(Error::new(format!("{name} failed: {reason}.")).of(Kind::CallFailed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_ends_with_the_interface() {
+        let parcel = with_header("a.b");
+        let mut reader = Reader::new(&parcel.data, &parcel.offsets);
+        let words = [STRICT_MODE, NO_WORK_SOURCE, HEADER_MARK];
+        assert_eq!(words.map(|_| reader.i32().unwrap()), words);
+        assert_eq!(reader.string16().unwrap(), "a.b");
+        assert!(reader.is_at_end());
+    }
+
+    #[test]
+    fn an_object_replaces_the_bytes_left_for_it() {
+        let mut parcel = Parcel {
+            data: vec![0xff; OBJECT_SIZE + 8],
+            ..Parcel::default()
+        };
+        put_object(&mut parcel, 4, TYPE_FD, FD_FLAGS, 7);
+        assert_eq!(parcel.offsets, [4]);
+        assert_eq!(parcel.data[12..16], 7u32.to_ne_bytes());
+        assert_eq!(parcel.data[16..OBJECT_SIZE + 4], [0; 12]);
+        assert_eq!(parcel.data[OBJECT_SIZE + 4..], [0xff; 4]);
+    }
+}
