@@ -23,16 +23,20 @@ pub struct DeviceOption {
 pub fn open(mount: &Mount, device: &str, max_threads: u32) -> Result<()> {
     mount.check_device(device)?;
     let path = mount.file(device);
-    ProcessState::init(&path.to_string_lossy(), max_threads).map_err(|err| {
-        Error::with_advice(
-            format!(
-                "{} does not answer as a Binder device: {err}.",
-                path.display()
-            ),
-            "See what serves it with `anybinder status`.",
-        )
-    })?;
+    ProcessState::init(&path.to_string_lossy(), max_threads)
+        .map_err(|err| no_device(mount, device, &err.to_string()))?;
     Ok(())
+}
+
+/// The error of a file that is no Binder device.
+pub fn no_device(mount: &Mount, device: &str, reason: &str) -> Error {
+    Error::with_advice(
+        format!(
+            "{} does not answer as a Binder device: {reason}.",
+            mount.file(device).display()
+        ),
+        "See what serves it with `anybinder status`.",
+    )
 }
 
 /// The service manager of the device that `open` opened. Fails, with advice, if there is none.

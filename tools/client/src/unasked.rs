@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One-way calls to a service that may be stopped. rsbinder asks every object that it gets for its
 //! interface, and waits for the answer; this asks nothing but the service manager.
-use crate::device::{explain, no_manager, no_service, policy_error, refusal};
+use crate::device::{explain, no_device, no_manager, no_service, policy_error, refusal};
 use crate::raw::FD_FLAGS;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use anybinder_mount::mount::Mount;
@@ -56,7 +56,8 @@ impl<'a> Unasked<'a> {
     pub fn open(mount: &'a Mount, device: &'a str) -> Result<Self> {
         mount.check_device(device)?;
         let path = mount.file(device);
-        let driver = Driver::open(&path).doing(|| format!("opening {}", path.display()))?;
+        let driver =
+            Driver::open(&path).map_err(|err| no_device(mount, device, &err.to_string()))?;
         Ok(Unasked {
             driver,
             mount,

@@ -4,7 +4,8 @@
 //! The command runs in a child process, whose output is passed on, and which is abandoned when its
 //! time is over: a thread of it that waits for a file system which does not answer may never end,
 //! and the shell would wait for a process with such a thread. When the reader of the output is
-//! gone, a short command still finishes what it does; a long one is asked to end.
+//! gone, a short command still finishes what it does; a long one is asked to end. Output that
+//! cannot be written for another reason is an error.
 use crate::error::{Doing, Error, Kind, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
@@ -33,8 +34,10 @@ pub struct Terms<'a> {
 /// The output of the child: standard output and standard error, None once it is closed.
 struct Output {
     ends: [Option<OwnedFd>; 2],
-    /// The reader of our standard output is gone.
+    /// Our standard output takes nothing any more: its reader is gone, or it has failed.
     closed: bool,
+    /// Why it has failed, a full disk for example.
+    failure: Option<std::io::Error>,
 }
 
 /// The child, for the signal handler; 0 for none.
@@ -80,6 +83,7 @@ pub fn run(terms: &Terms, work: impl FnOnce() -> ExitCode) -> Result<ExitCode> {
     let mut output = Output {
         ends: [Some(out.0), Some(err.0)],
         closed: false,
+        failure: None,
     };
     let deadline = terms.limit.map(|limit| Instant::now() + limit);
     let in_time = follow(&pidfd, &mut output, deadline, terms.long)?;
@@ -90,6 +94,11 @@ pub fn run(terms: &Terms, work: impl FnOnce() -> ExitCode) -> Result<ExitCode> {
     let status = rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty())
         .doing(|| "waiting for the command".to_string())?;
     let (_, status) = status.expect("a wait without NOHANG returns a status");
+    // An error of the command itself comes first; but a long one ended because of this.
+    let has_own_error = !terms.long && status.exit_status() != Some(0);
+    if let (Some(err), false) = (output.failure, has_own_error) {
+        return Err(err).doing(|| "writing the output".to_string());
+    }
     if output.closed && terms.long {
         return Ok(end_by(libc::SIGPIPE));
     }
@@ -150,7 +159,13 @@ impl Output {
             Ok(length) if index == 0 => {
                 let mut stdout = std::io::stdout();
                 let written = stdout.write_all(&buffer[..length]);
-                self.closed |= written.and_then(|()| stdout.flush()).is_err();
+                let Err(err) = written.and_then(|()| stdout.flush()) else {
+                    return;
+                };
+                self.closed = true;
+                if err.kind() != std::io::ErrorKind::BrokenPipe {
+                    self.failure.get_or_insert(err);
+                }
             }
             Ok(length) => {
                 let _ = std::io::stderr().write_all(&buffer[..length]);
