@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import select
 import shutil
 import signal
 import socket
@@ -458,6 +459,42 @@ def reply_into_memory_that_never_comes_stalls_no_other_client(directory):
             for _ in range(5):
                 assert_served(daemon)
         assert_served(daemon)
+
+
+def reply_from_trap(path, notify):
+    """A context manager that replies with data in memory which takes half a second."""
+    manager = Client(path)
+    manager.become_manager()
+    trap = binder_client.Trap()
+    os.write(notify, b"m")
+    while binder_client.BR_TRANSACTION not in (
+            code for code, _ in manager.write_read(b"", 256)):
+        pass
+    threading.Timer(0.5, os.close, (trap.fd,)).start()
+    manager.write_read(binder_client.transaction(
+        binder_client.BC_REPLY, ctypes.c_char.from_address(trap.address), 4), 256)
+    os.write(notify, b"r")
+    time.sleep(30)
+
+
+def a_worker_that_gets_stuck_twice_leaves_its_work_to_others(directory):
+    """In the data of a reply, and then in the buffer of the caller that the reply wakes."""
+    trap_or_skip()
+    with Daemon(directory, "--threads=1") as daemon:
+        ready, notify = os.pipe()
+
+        def call_into_trap():
+            client = Client(daemon.path("binder"))
+            keep = ctypes.create_string_buffer(b"data")
+            trap = binder_client.Trap()
+            client.write_read(binder_client.transaction(binder_client.BC_TRANSACTION, keep, 4), 256,
+                              read_at=trap.address)
+
+        with child(reply_from_trap, daemon.path("binder"), notify):
+            os.read(ready, 1)
+            with child(call_into_trap):
+                until(lambda: select.select([ready], [], [], 0)[0])
+                assert os.read(ready, 1) == b"r"
 
 
 def wait_with_traps(path, count, notify):

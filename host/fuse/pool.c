@@ -410,6 +410,17 @@ static void check_busy(struct worker *worker, bool unchanged)
 		set_stuck(worker);
 }
 
+/*
+ * A worker that was replaced goes on when it can, may queue work for itself, and get stuck again.
+ * Pool lock held.
+ */
+static void check_replaced(struct worker *worker, bool unchanged)
+{
+	abort_if_overdue(worker);
+	if (unchanged && worker_has_work_racy(worker))
+		start_worker(FINISHES, worker);
+}
+
 /* Returns whether it is busy. Pool lock held. */
 static bool check_worker(struct worker *worker)
 {
@@ -417,7 +428,7 @@ static bool check_worker(struct worker *worker)
 	bool unchanged = progress == worker->seen;
 
 	if (atomic_load(&worker->stuck))
-		abort_if_overdue(worker);
+		check_replaced(worker, unchanged);
 	if ((progress & 1) && !worker->stuck_file)
 		check_busy(worker, unchanged);
 	worker->seen = progress;
