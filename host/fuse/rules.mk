@@ -38,7 +38,7 @@ $(BIN)/anybinderd-asan: $(FUSE_ASAN_OBJS)
 
 # inject is in inject.rules.mk, ring and events are in events.rules.mk, claim is in claim.rules.mk,
 # turn is in turn.rules.mk.
-TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound
+TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound anybinderd:stuck
 
 anybinderd.plain.needs := $(BIN)/anybinderd
 anybinderd.plain.run = timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd
@@ -48,6 +48,9 @@ anybinderd.asan.run = timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anyb
 
 anybinderd.bound.needs := $(BIN)/anybinderd-asan
 anybinderd.bound.run = timeout 300 $(PYTHON) host/fuse/bound_test.py $(BIN)/anybinderd-asan
+
+anybinderd.stuck.needs := $(BIN)/anybinderd-asan
+anybinderd.stuck.run = timeout 300 $(PYTHON) host/fuse/stuck_test.py $(BIN)/anybinderd-asan
 
 anybinderd.measure.needs := $(BIN)/anybinderd
 anybinderd.measure.run = timeout 300 $(PYTHON) host/fuse/measure_test.py $(BIN)/anybinderd
