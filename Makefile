@@ -74,7 +74,7 @@ $$(OBJ)/$(1)/%.o: %.c
 endef
 
 # A fragment sets include paths for its own objects with a pattern-specific
-# variable, e.g.  $(OBJ)/host/fuse/%.o: CPPFLAGS += -Ihost/fuse
+# variable, e.g.  $(OBJ)/host/test/%.o: CPPFLAGS += -Ihost/test
 include $(filter-out $(BUILD)/%,$(wildcard */rules.mk */*/rules.mk */*/*.rules.mk))
 
 ALL_TESTS := $(LONG_TESTS) $(TESTS) $(VM_TESTS)

@@ -7,6 +7,11 @@ import re
 
 # The folders of core/, lowest first. core/core.h is above all of them.
 LAYERS = ["base", "common", "pure", "memory", "things", "calls", "notices", "entry", "reports"]
+# The folders of host/fuse/, lowest first; the files beside them are above all of them, but for the
+# types of the contract.
+FUSE_LAYERS = ["base", "session", "workers", "clients", "memory", "queues", "events", "names",
+               "inject", "helper", "calls", "buffers", "files", "start"]
+FUSE_BELOW = ("host_types.h",)
 # The layers that implement what core.h declares.
 BEHIND_CORE_H = ("entry", "reports")
 KNOT_MAX = 8
@@ -69,6 +74,23 @@ def rule_layers(tree):
                 yield path, number, f"core/{above}/ is above core/{layer}/"
 
 
+def rule_fuse_layers(tree):
+    """includes in host/fuse/ go to the same folder or to a lower one"""
+    for path, src in tree.items():
+        match = re.match(r"host/fuse/(\w+)/(?:.*/)?[\w.]+\.[ch]$", path)
+        if not match or is_test(path):
+            continue
+        layer = match.group(1)
+        if layer not in FUSE_LAYERS:
+            yield path, 1, f"host/fuse/{layer}/ is no layer; scripts/tidy_tree.py lists them"
+            continue
+        allowed = FUSE_LAYERS[:FUSE_LAYERS.index(layer) + 1]
+        for number, name in includes(src):
+            above = name.split("/")[0]
+            if "host/fuse/" + name in tree and above not in allowed and name not in FUSE_BELOW:
+                yield path, number, f"{name} is above host/fuse/{layer}/"
+
+
 def room_of(path):
     return re.sub(r"\.[ch]$", "", path)
 
@@ -89,11 +111,12 @@ def host_rooms(tree):
     """The same of the files of each host; host_impl.h includes what implements operations."""
     edges = {}
     for path, src in tree.items():
-        if not re.match(r"host/(fuse|linux)/\w+\.[ch]$", path) or is_test(path):
+        match = re.match(r"host/(fuse|linux)/[\w/]+\.[ch]$", path)
+        if not match or is_test(path):
             continue
         edges.setdefault(room_of(path), set())
         for _, name in includes(src):
-            target = path.rsplit("/", 1)[0] + "/" + name
+            target = f"host/{match.group(1)}/{name}"
             if target in tree and room_of(target) != room_of(path):
                 edges[room_of(path)].add(room_of(target))
     return edges
@@ -137,7 +160,7 @@ def rule_hosts(tree):
             continue
         for number, name in includes(src):
             ours = name == "core.h" or name.split("/")[0] in LAYERS
-            if ours and name not in OPEN_TO_HOSTS:
+            if ours and name not in OPEN_TO_HOSTS and "host/fuse/" + name not in tree:
                 yield path, number, f"{name} is not open to hosts; core.h is"
         for number, line in enumerate(src.lines, 1):
             if LOCK_CALL.search(line):
@@ -272,8 +295,8 @@ def rule_excerpts(tree):
                 yield src.path, number, f"{path} does not contain this code"
 
 
-RULES = [rule_layers, rule_knot, rule_hosts, rule_locked_names, rule_no_tsa, rule_tests,
-         rule_contract, rule_index, rule_layer_table, rule_excerpts]
+RULES = [rule_layers, rule_fuse_layers, rule_knot, rule_hosts, rule_locked_names, rule_no_tsa,
+         rule_tests, rule_contract, rule_index, rule_layer_table, rule_excerpts]
 
 
 def ring(count):
@@ -291,6 +314,12 @@ PLANTED = {
         ({"core/things/a.c": '#include "calls/b.h"\n'}, "core/things/a.c", 1),
         ({"core/calls/a.c": '#include "core.h"\n'}, "core/calls/a.c", 1),
         ({"core/attic/a.c": "\n"}, "core/attic/a.c", 1)],
+    "rule_fuse_layers": [
+        ({"host/fuse/base/a.c": '#include "calls/b.h"\n', "host/fuse/calls/b.h": "\n"},
+         "host/fuse/base/a.c", 1),
+        ({"host/fuse/base/a.c": '#include "c.h"\n', "host/fuse/c.h": "\n"},
+         "host/fuse/base/a.c", 1),
+        ({"host/fuse/attic/a.c": "\n"}, "host/fuse/attic/a.c", 1)],
     "rule_knot": [
         (ring(KNOT_MAX + 1), "core/things/r0.c", 1),
         ({"host/fuse/a.c": '#include "b.h"\n', "host/fuse/b.h": '#include "a.h"\n',
@@ -328,6 +357,8 @@ INNOCENT = [
     ("rule_layers", {"core/things/a.c": '#include "things/b.h"\n#include "base/list.h"\n',
                      "core/entry/a.c": '#include "core.h"\n',
                      "core/pure/a_test.c": '#include "core.h"\n'}),
+    ("rule_fuse_layers", {"host/fuse/calls/a.c": '#include "base/b.h"\n#include "host_types.h"\n',
+                          "host/fuse/base/b.h": "\n", "host/fuse/host_types.h": "\n"}),
     ("rule_knot", ring(KNOT_MAX)),
     ("rule_hosts", {"host/fuse/a.c": '#include "core.h"\n', "tests/a.c": "binder_lock(l);\n",
                     "host/test/a.c": '#include "things/proc.h"\n'}),

@@ -8,30 +8,30 @@
  */
 #include "device.h"
 
-#include "backlog.h"
-#include "bound.h"
-#include "call.h"
-#include "caller.h"
-#include "congestion.h"
+#include "buffers/bound_buffer.h"
+#include "buffers/map.h"
+#include "calls/affinity.h"
+#include "calls/call.h"
+#include "calls/open_file.h"
+#include "calls/park.h"
+#include "calls/pool.h"
+#include "calls/reap.h"
+#include "calls/watch.h"
+#include "clients/caller.h"
+#include "clients/users.h"
 #include "core.h"
-#include "events.h"
-#include "expire.h"
-#include "files.h"
-#include "helper.h"
-#include "later.h"
-#include "lookup.h"
-#include "map.h"
-#include "open_file.h"
-#include "park.h"
-#include "poll_notify.h"
-#include "pool.h"
-#include "reap.h"
-#include "session.h"
-#include "steer.h"
-#include "tree.h"
-#include "users.h"
-#include "watch.h"
-#include "worker.h"
+#include "events/events.h"
+#include "files/files.h"
+#include "helper/helper.h"
+#include "names/lookup.h"
+#include "names/tree.h"
+#include "queues/backlog.h"
+#include "queues/congestion.h"
+#include "queues/deferred_request.h"
+#include "session/expire.h"
+#include "session/session.h"
+#include "workers/poll_notify.h"
+#include "workers/worker.h"
 
 #include <poll.h>
 
@@ -113,7 +113,7 @@ static void finish_call(struct host_thread *thread, int result, bool own)
 		if (!worker_take_deferred())
 			return;
 	}
-	if (!own || !steer_reply(thread, result))
+	if (!own || !affinity_reply(thread, result))
 		call_reply(thread, result);
 }
 
@@ -318,7 +318,7 @@ void device_read(const struct request *request)
 	}
 	map = binder_proc_map(file->proc);
 	if (file->host->bound)
-		bound_reply_read(request);
+		bound_buffer_reply_read(request);
 	else if (map->backing_id >= 0)
 		session_reply_error(request->head->unique, EINVAL);
 	else
@@ -372,7 +372,7 @@ void device_interrupt(const struct request *request)
 	if (thread)
 		resume_call(thread, RESUME_INTERRUPTED);
 	else if (!events_interrupt(in->unique) && !lookup_interrupt(in->unique) && !known &&
-		 !later_has(in->unique))
+		 !deferred_request_has(in->unique))
 		/* before its request or after the reply: the kernel repeats it */
 		session_reply_error(request->head->unique, EAGAIN);
 }

@@ -10,20 +10,20 @@
  */
 #include "dispatch.h"
 
-#include "backlog.h"
-#include "bound.h"
-#include "caller.h"
-#include "congestion.h"
+#include "buffers/bound_buffer.h"
+#include "calls/open_file.h"
+#include "clients/caller.h"
+#include "clients/users.h"
 #include "device.h"
-#include "events.h"
-#include "later.h"
-#include "layout.h"
-#include "lookup.h"
-#include "open_file.h"
-#include "reader.h"
-#include "text.h"
-#include "tree.h"
-#include "users.h"
+#include "events/events.h"
+#include "memory/text.h"
+#include "names/layout.h"
+#include "names/lookup.h"
+#include "names/reader.h"
+#include "names/tree.h"
+#include "queues/backlog.h"
+#include "queues/congestion.h"
+#include "queues/deferred_request.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -243,7 +243,7 @@ static void do_open(const struct request *request)
 
 	if (error) {
 		if (error == -EBUSY)
-			bound_log_busy((pid_t)request->head->pid);
+			bound_buffer_log_busy((pid_t)request->head->pid);
 		reply_status(request, error);
 	} else if (entry->kind == ENTRY_DEVICE) {
 		lookup_opens((pid_t)request->head->pid);
@@ -483,7 +483,7 @@ void dispatch(const struct request *request)
 		session_reply_error(request->head->unique, ENOSYS);
 	else if (request->body_size < operation->least)
 		session_reply_error(request->head->unique, EINVAL);
-	else if (!congestion_is_on() || !may_wait(request) || !later_push(request))
+	else if (!congestion_is_on() || !may_wait(request) || !deferred_request_push(request))
 		operation->handle(request);
 }
 
@@ -496,7 +496,7 @@ static void serve_queued(struct fair_queue *queue)
 {
 	struct fair_item *item = fair_pop(queue);
 
-	if (item && !later_serve(item, handle))
+	if (item && !deferred_request_serve(item, handle))
 		device_continue(item);
 }
 

@@ -5,7 +5,7 @@
 #ifndef HOST_FUSE_DISPATCH_H
 #define HOST_FUSE_DISPATCH_H
 
-#include "session.h"
+#include "session/session.h"
 
 /* Replies to @request, or parks it. No pointer into the request's buffer is kept. */
 void dispatch(const struct request *request);

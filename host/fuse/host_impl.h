@@ -6,21 +6,21 @@
 #ifndef HOST_FUSE_HOST_IMPL_H
 #define HOST_FUSE_HOST_IMPL_H
 
-#include "caller.h"
-#include "clock.h"
-#include "events.h"
-#include "files.h"
-#include "locks.h"
-#include "log.h"
-#include "map.h"
-#include "memory.h"
-#include "park.h"
-#include "poll_notify.h"
-#include "stages.h"
-#include "switches.h"
-#include "text.h"
-#include "trace_events.h"
-#include "worker.h"
+#include "base/clock.h"
+#include "base/locks.h"
+#include "base/log.h"
+#include "base/switches.h"
+#include "buffers/map.h"
+#include "calls/park.h"
+#include "clients/caller.h"
+#include "events/events.h"
+#include "events/stages.h"
+#include "events/trace_events.h"
+#include "files/files.h"
+#include "memory/charged_memory.h"
+#include "memory/text.h"
+#include "workers/poll_notify.h"
+#include "workers/worker.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -59,7 +59,7 @@ struct host_proc {
 	s32 opener;			/* the thread that opened it */
 	u32 euid;			/* effective user id, in the daemon's user namespace */
 	u32 charged_uid;		/* the user charged for it: caller_charged_uid() */
-	struct account *account;	/* of that user (memory.h) */
+	struct account *account;	/* of that user (charged_memory.h) */
 	bool may_raise;			/* CAP_SYS_NICE in the daemon's user namespace */
 	u32 nr_levels;			/* pid namespaces from the daemon's down to its own */
 	s32 pids[HOST_PID_LEVELS];	/* its pid in each; pids[0] == pid */
@@ -70,7 +70,7 @@ struct host_proc {
 	int pidfd;			/* -1: the kernel has no pidfds */
 	u64 open_id;			/* of this open; never reused */
 	u64 nodeid;			/* its FUSE inode, as seen in /proc/PID/maps */
-	bool bound;			/* it shares that inode with others (claim.h) */
+	bool bound;			/* it shares that inode with others (bound_open.h) */
 	struct open_file *file;		/* valid during a call, and until the open ends */
 
 	/* For poll_notify.c. */
@@ -91,7 +91,7 @@ struct host_map {
 	char *memory;			/* the daemon's mapping of the buffer file */
 	_Atomic u64 charged[HOST_MAP_PAGES / 64];	/* a bit for each page that has memory */
 	int backing_id;			/* of that file, for passthrough; -1: none */
-	int client_memory;		/* of a bound open: /proc/PID/mem (bound.h); else -1 */
+	int client_memory;		/* /proc/PID/mem, of a bound open; else -1 */
 	u64 base;			/* of a bound open: address of the client's mapping */
 	_Atomic u64 provided[HOST_MAP_PAGES / 64];	/* of a bound open: a bit for each page */
 	const struct host_proc *proc;
@@ -128,7 +128,7 @@ struct host_thread {
 	u32 stamp;			/* the period of its begin (expire.h) */
 	_Alignas(8) char arg[HOST_ARG_SIZE];
 	u32 nr_calls;			/* which wraps */
-	u32 core;			/* where it last ran (steer.h), plus 1; 0: not known */
+	u32 core;			/* where it last ran (affinity.h), plus 1; 0: not known */
 	bool is_complete;		/* in the queue of a worker: only replies, with @result */
 	int result;
 	struct host_thread *next_woken;	/* in the queue of a worker */
@@ -147,7 +147,7 @@ struct host_file {
 	u32 generation;			/* of that process */
 	u32 uid;			/* the user charged for it */
 	atomic_int refs;
-	u64 closing_ns;			/* being closed since then (files_close.c) */
+	u64 closing_ns;			/* being closed since then (file_ref.c) */
 	bool overdue;
 	struct host_file *next;		/* in a list of those */
 	struct host_file **prev;

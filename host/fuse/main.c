@@ -7,28 +7,28 @@
  * announced. End: a signal, or umount(8). Calls in flight then fail with ECONNABORTED at the
  * clients, because the connection ends with the process.
  */
-#include "background.h"
-#include "caller.h"
+#include "base/log.h"
+#include "base/switches.h"
+#include "calls/pool.h"
+#include "calls/watch.h"
+#include "clients/caller.h"
 #include "core.h"
 #include "device.h"
 #include "dispatch.h"
-#include "expire.h"
-#include "files.h"
-#include "helper_msg.h"
-#include "layout.h"
-#include "limits.h"
-#include "log.h"
-#include "lookup.h"
-#include "mount.h"
-#include "options.h"
-#include "pool.h"
-#include "ready.h"
-#include "session.h"
-#include "stages.h"
-#include "supervisor.h"
-#include "switches.h"
-#include "tree.h"
-#include "watch.h"
+#include "events/stages.h"
+#include "files/files.h"
+#include "helper/helper_msg.h"
+#include "names/layout.h"
+#include "names/lookup.h"
+#include "names/tree.h"
+#include "session/expire.h"
+#include "session/mount.h"
+#include "session/ready.h"
+#include "session/session.h"
+#include "start/options.h"
+#include "start/supervisor.h"
+#include "start/user_limits.h"
+#include "workers/workqueue.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -120,7 +120,7 @@ static bool serve(const struct options *options)
 		return false;
 	if (!files_init(device_not_held))
 		return false;
-	background_init(pool_hand_over);
+	workqueue_init(pool_hand_over);
 	if (!supervisor_attach() || !watch_start(&watch_handlers) ||
 	    !lookup_start() || !pool_start(worker_count(options), &pool_handlers) ||
 	    (session.timeout_s && !expire_start(session.timeout_s, device_end_overdue))) {

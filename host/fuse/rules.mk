@@ -4,9 +4,9 @@
 # The injector has a file for each architecture.
 INJECT_x86_64 := x86
 INJECT_aarch64 := arm64
-INJECT_ARCH_SRCS := $(addprefix host/fuse/inject_,x86.c arm64.c other.c)
-INJECT_ARCH_SRC := host/fuse/inject_$(or $(INJECT_$(TARGET)),other).c
-FUSE_SRCS := $(filter-out %_test.c %_test_lib.c $(INJECT_ARCH_SRCS),$(wildcard host/fuse/*.c)) \
+INJECT_ARCH_SRCS := $(addprefix host/fuse/inject/inject_,x86.c arm64.c other.c)
+INJECT_ARCH_SRC := host/fuse/inject/inject_$(or $(INJECT_$(TARGET)),other).c
+FUSE_SRCS := $(filter-out %_test.c %_test_lib.c $(INJECT_ARCH_SRCS),$(wildcard host/fuse/*.c host/fuse/*/*.c)) \
 	$(INJECT_ARCH_SRC)
 FUSE_OBJS := $(CORE_SRCS:%.c=$(OBJ)/fuse/%.o) $(FUSE_SRCS:%.c=$(OBJ)/fuse/%.o)
 FUSE_ASAN_OBJS := $(FUSE_OBJS:$(OBJ)/fuse/%=$(OBJ)/fuse-asan/%)
@@ -36,9 +36,9 @@ $(BIN)/anybinderd: $(FUSE_OBJS)
 $(BIN)/anybinderd-asan: LDFLAGS += -fsanitize=address,undefined
 $(BIN)/anybinderd-asan: $(FUSE_ASAN_OBJS)
 
-# inject is in inject.rules.mk, ring and events are in events.rules.mk, claim is in claim.rules.mk,
-# turn is in turn.rules.mk.
-TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound anybinderd:stuck
+# A running daemon.
+TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound anybinderd:stuck \
+	anybinderd:events
 
 anybinderd.plain.needs := $(BIN)/anybinderd
 anybinderd.plain.run = timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd
@@ -52,5 +52,37 @@ anybinderd.bound.run = timeout 300 $(PYTHON) host/fuse/bound_test.py $(BIN)/anyb
 anybinderd.stuck.needs := $(BIN)/anybinderd-asan
 anybinderd.stuck.run = timeout 300 $(PYTHON) host/fuse/stuck_test.py $(BIN)/anybinderd-asan
 
+anybinderd.events.needs := $(BIN)/anybinderd-asan
+anybinderd.events.run = timeout 300 $(PYTHON) host/fuse/events_test.py $(BIN)/anybinderd-asan
+
 anybinderd.measure.needs := $(BIN)/anybinderd
 anybinderd.measure.run = timeout 300 $(PYTHON) host/fuse/measure_test.py $(BIN)/anybinderd
+
+# Parts of it by themselves: those with a clock of the test's own, and the ring of events with the
+# race detector.
+TESTS += anybinderd:bound-open anybinderd:lookup-turn anybinderd:ring anybinderd:inject
+
+$(eval $(call object_rule,fuse-test,$$(CC),-Itests -Icore -Ihost -Ihost/fuse))
+$(BIN)/bound_open_test $(BIN)/lookup_turn_test: $(BIN)/%_test: $(OBJ)/fuse-test/host/fuse/names/%.o \
+	$(OBJ)/fuse-test/host/fuse/names/%_test.o $(OBJ)/fuse-test/tests/unit/runner.o
+
+anybinderd.bound-open.needs := $(BIN)/bound_open_test
+anybinderd.bound-open.run = timeout 300 $(BIN)/bound_open_test
+anybinderd.lookup-turn.needs := $(BIN)/lookup_turn_test
+anybinderd.lookup-turn.run = timeout 300 $(BIN)/lookup_turn_test
+
+$(eval $(call object_rule,events-race,$$(CC),-Itests -Ihost/fuse -fsanitize=thread -Wno-tsan))
+$(BIN)/events_ring_test: LDFLAGS += -fsanitize=thread
+$(BIN)/events_ring_test: $(addprefix $(OBJ)/events-race/,host/fuse/events/events_ring.o \
+	host/fuse/events/events_ring_test.o tests/unit/runner.o)
+
+anybinderd.ring.needs := $(BIN)/events_ring_test
+anybinderd.ring.run = timeout 300 $(BIN)/events_ring_test
+
+INJECT_TEST_OBJS := $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/inject/,inject.o inject_plan.o \
+	inject_test.o inject_hard_test.o inject_test_lib.o) $(INJECT_ARCH_SRC:%.c=%.o) tests/unit/runner.o)
+
+$(BIN)/inject_test: $(INJECT_TEST_OBJS)
+
+anybinderd.inject.needs := $(BIN)/inject_test
+anybinderd.inject.run = timeout 300 $(BIN)/inject_test

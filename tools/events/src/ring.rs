@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The stream of the daemon, `binder_logs/events`. Its format is in `host/fuse/events_abi.h`.
+//! The stream of the daemon, `binder_logs/events`. `host/fuse/events/events_abi.h` has its format.
 use crate::event::{Bytes, Event, Transaction, What};
 use crate::source::Extra;
 use anybinder_mount::error::{Doing, Error, Kind, Result};

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The end of another process, noticed at once. */
+#include "base/exit_watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define STACK_SIZE ((size_t)128 * 1024)
+
+struct start {
+	int fd;
+	int watched;
+	bool ok;
+	sem_t begun;
+};
+
+/* Leaves this thread with @fd as 0 and @watched as 1, and nothing else. */
+static bool take_descriptors(int fd, int watched)
+{
+	if (unshare(CLONE_FILES))
+		return false;
+	/* out of the way of the numbers that are needed */
+	fd = fcntl(fd, F_DUPFD, 2);
+	if (watched >= 0)
+		watched = fcntl(watched, F_DUPFD, 2);
+	if (fd < 0 || dup2(fd, 0) < 0)
+		return false;
+	if (watched < 0)
+		close(1);
+	else
+		dup2(watched, 1);
+	closefrom(2);
+	return true;
+}
+
+static void *exit_watch_main(void *arg)
+{
+	struct start *start = arg;
+	bool ok = take_descriptors(start->fd, start->watched);
+	char byte;
+
+	start->ok = ok;
+	sem_post(&start->begun);
+	while (ok && recv(0, &byte, 1, 0) < 0 && errno == EINTR)
+		;
+	if (ok)
+		shutdown(1, SHUT_RDWR);
+	return NULL;
+}
+
+bool exit_watch_start(int fd, int watched)
+{
+	struct start start = { .fd = fd, .watched = watched };
+	pthread_attr_t attributes;
+	pthread_t thread;
+	bool ok;
+
+	sem_init(&start.begun, 0, 0);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	ok = !pthread_create(&thread, &attributes, exit_watch_main, &start);
+	pthread_attr_destroy(&attributes);
+	while (ok && sem_wait(&start.begun))
+		;
+	sem_destroy(&start.begun);
+	close(fd);
+	return ok && start.ok;
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The receive buffers of bound opens.
+ *
+ * /proc/PID/maps does not tell the mappings of two opens of one inode apart, but the kernel's
+ * request for a page does: it carries the handle of the open that was mapped, and the number of the
+ * thread that touched the page, which may be one of the daemon. So if a process has several opens
+ * of the inode, the daemon drops a page, reads from a mapping, and sees whose it is.
+ */
+#include "buffers/bound_buffer.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "calls/open_file.h"
+#include "calls/pool.h"
+#include "clients/caller.h"
+#include "helper/helper.h"
+#include "session/session.h"
+#include "workers/worker.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE_BYTES ((size_t)4096)
+#define MAP_BYTES (HOST_MAP_PAGES * PAGE_BYTES)
+
+/* Mappings of one inode that are looked at in a process. */
+#define CANDIDATES_MAX 256u
+
+/* A page that the client has a copy of causes no request; then another is tried. */
+#define PROBES_MAX 4u
+
+/* Never written. */
+static char zeros[MAP_BYTES];
+
+/* A worker that reads from a mapping to learn which open it belongs to. */
+struct probe {
+	struct probe *next;
+	pid_t tid;
+	u64 handle;		/* of the open; 0: the kernel has not requested the page */
+};
+
+static pthread_mutex_t probes_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct probe *probes;
+
+/* At most once a second. */
+static bool may_log(void)
+{
+	static atomic_ullong next_ns;
+	unsigned long long now = clock_now_ns();
+	unsigned long long next = atomic_load(&next_ns);
+
+	return now >= next && atomic_compare_exchange_strong(&next_ns, &next, now + 1000000000);
+}
+
+void bound_buffer_log_busy(pid_t tid)
+{
+	if (may_log())
+		log_warn("thread %d opens a device file again by its descriptor, or through a bind "
+			 "mount of a descriptor, while the first open uses the inode's pages: "
+			 "open the device by its path, or bind that", tid);
+}
+
+/* The kernel may be built or started to deny it even to the process itself (proc_mem.*). */
+static bool try_own_memory(void)
+{
+	int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	int file = memfd_create("probe", MFD_CLOEXEC);
+	char *page = MAP_FAILED;
+	bool ok = false;
+
+	if (!ftruncate(file, (off_t)PAGE_BYTES))
+		page = mmap(NULL, PAGE_BYTES, PROT_READ, MAP_PRIVATE, file, 0);
+	if (page != MAP_FAILED) {
+		ok = pwrite(memory, "x", 1, (off_t)(uintptr_t)page) == 1 && *page == 'x';
+		munmap(page, PAGE_BYTES);
+	}
+	close(file);
+	close(memory);
+	return ok;
+}
+
+static bool kernel_permits(void)
+{
+	static atomic_int known;	/* 1: yes, -1: no */
+	int answer = atomic_load(&known);
+
+	if (!answer) {
+		answer = try_own_memory() ? 1 : -1;
+		atomic_store(&known, answer);
+	}
+	return answer > 0;
+}
+
+int bound_buffer_init(struct host_map *map)
+{
+	const struct host_proc *proc = map->proc;
+	int error = EPERM;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", proc->pid);
+	if (kernel_permits()) {
+		map->client_memory = open(path, O_RDWR | O_CLOEXEC);
+		if (map->client_memory >= 0)
+			return 0;
+		error = errno;
+	}
+	if (error == EMFILE || error == ENFILE)
+		return -EMFILE;
+	if (may_log())
+		log_warn("process %d of user %u may not open a device through a bind mount of its "
+			 "file, because the daemon may not write to its memory (%s). Bind the "
+			 "directory of the devices and link the name, or run the daemon with "
+			 "CAP_SYS_PTRACE (docs/CONTAINERS.md)", proc->pid, proc->euid,
+			 kernel_permits() ? strerror(error) : "proc_mem restrictions");
+	return -EPERM;
+}
+
+void bound_buffer_destroy(struct host_map *map)
+{
+	if (map->client_memory >= 0)
+		close(map->client_memory);
+	map->client_memory = -1;
+}
+
+/* ---- which mapping is it ---- */
+
+static void note_probe(pid_t tid, u64 handle)
+{
+	pthread_mutex_lock(&probes_lock);
+	for (struct probe *probe = probes; probe; probe = probe->next)
+		if (probe->tid == tid)
+			probe->handle = handle;
+	pthread_mutex_unlock(&probes_lock);
+}
+
+static void list_probe(struct probe *probe)
+{
+	pthread_mutex_lock(&probes_lock);
+	probe->next = probes;
+	probes = probe;
+	pthread_mutex_unlock(&probes_lock);
+}
+
+static void unlist_probe(struct probe *probe)
+{
+	struct probe **slot = &probes;
+
+	pthread_mutex_lock(&probes_lock);
+	while (*slot != probe)
+		slot = &(*slot)->next;
+	*slot = probe->next;
+	pthread_mutex_unlock(&probes_lock);
+}
+
+void bound_buffer_reply_read(const struct request *request)
+{
+	const struct fuse_read_in *in = request->body;
+	size_t off = in->offset < MAP_BYTES ? in->offset : MAP_BYTES;
+	size_t size = in->size < MAP_BYTES - off ? in->size : MAP_BYTES - off;
+
+	note_probe((pid_t)request->head->pid, in->fh);
+	session_reply(request->head->unique, zeros, size);
+}
+
+/* The open whose mapping contains @address, the page at @off; 0: unknown. */
+static u64 owner_of_page(const struct host_proc *proc, u64 address, size_t off)
+{
+	struct probe probe = { .tid = gettid() };
+	char byte;
+
+	list_probe(&probe);
+	session_notify_inval(proc->nodeid, off, PAGE_BYTES);
+	if (caller_read(proc->pid, &byte, address, 1))
+		probe.handle = 0;
+	unlist_probe(&probe);
+	return probe.handle;
+}
+
+/* Does the mapping belong to the open @file of @proc? The last pages are used last. */
+static bool is_own_mapping(const struct host_proc *proc, const struct open_file *file, u64 base,
+			   size_t size)
+{
+	u64 before = worker_begin_wait(proc->open_id);
+	u64 handle = 0;
+
+	/* the kernel's request for the page is served by another worker */
+	pool_replace_self();
+	for (size_t i = 1; i <= PROBES_MAX && !handle && i * PAGE_BYTES <= size; i++) {
+		size_t off = size - i * PAGE_BYTES;
+
+		handle = owner_of_page(proc, base + off, off);
+	}
+	worker_end_wait(before);
+	return handle == open_file_handle(file);
+}
+
+static void log_shared(const struct host_proc *proc)
+{
+	if (may_log())
+		log_warn("process %d has mapped its buffer with MAP_SHARED, through a bind mount "
+			 "of a device file: calls to it fail. Bind the directory of the devices "
+			 "and link the name (docs/CONTAINERS.md)", proc->pid);
+}
+
+static int find_mapping(const struct host_proc *proc, const struct open_file *file,
+			struct helper_answer *answer)
+{
+	struct helper_message message = {
+		.op = HELPER_MAPS, .uid = proc->charged_uid, .pid = proc->pid,
+		.inode = proc->nodeid, .device = session.device, .count = true,
+	};
+
+	for (u32 i = 0; i < CANDIDATES_MAX; i++) {
+		message.index = i;
+		if (helper_ask(&message, -1, proc->open_id, answer) || answer->result)
+			return -ESRCH;
+		if (answer->size > MAP_BYTES)
+			answer->size = MAP_BYTES;
+		/* asked after the mappings were read: another open may have come meanwhile */
+		if ((answer->count == 1 && !open_file_has_siblings(file)) ||
+		    is_own_mapping(proc, file, answer->base, answer->size))
+			return 0;
+	}
+	return -ESRCH;
+}
+
+int bound_buffer_find(struct host_map *map, u64 *base, size_t *size)
+{
+	struct open_file *file = open_file_find(map->proc->open_id);
+	struct helper_answer answer;
+	int error;
+
+	if (!file)
+		return -ESRCH;
+	error = find_mapping(map->proc, file, &answer);
+	open_file_leave(file);
+	if (!error && answer.shared) {
+		log_shared(map->proc);
+		error = -ESRCH;
+	}
+	if (error)
+		return error;
+	map->base = answer.base;
+	*base = answer.base;
+	*size = answer.size;
+	return 0;
+}
+
+/* ---- writing ---- */
+
+/*
+ * Puts the empty pages of this range where the kernel looks for them before it copies them for the
+ * client: a request for one could only be served by another worker.
+ */
+static void provide_pages(struct host_map *map, size_t first, size_t end)
+{
+	for (size_t at = first; at < end; at++) {
+		u64 bit = 1ull << (at % 64);
+
+		if (!(atomic_fetch_or(&map->provided[at / 64], bit) & bit))
+			session_notify_store(map->proc->nodeid, at * PAGE_BYTES, zeros, PAGE_BYTES);
+	}
+}
+
+void bound_buffer_publish(struct host_map *map, size_t off, size_t size)
+{
+	size_t done = 0;
+
+	provide_pages(map, off / PAGE_BYTES, (off + size + PAGE_BYTES - 1) / PAGE_BYTES);
+	while (done < size) {
+		ssize_t count = pwrite(map->client_memory, map->memory + off + done, size - done,
+				       (off_t)(map->base + off + done));
+
+		if (count <= 0) {	/* unmapped, or the process is gone */
+			log_debug("process %d: cannot write to its buffer: %s", map->proc->pid,
+				  count ? strerror(errno) : "its memory does not exist any more");
+			return;
+		}
+		done += (size_t)count;
+	}
+}

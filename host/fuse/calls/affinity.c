@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calls that are completed on the core of their thread.
+ *
+ * Each worker enters itself for the core on which it finds itself after it has read a request. The
+ * kernel does not say on which core a request was made, but a thread rarely moves, so it is enough
+ * to look from time to time. Neither needs to be right: the call is completed all the same.
+ */
+#include "calls/affinity.h"
+
+#include "clients/caller.h"
+#include "workers/worker.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+/* Those beyond are not steered to. */
+#define CORES_MAX 256u
+
+/* A thread's core is looked up at its call number FIRST, and then once in INTERVAL calls. */
+#define INTERVAL 128u
+#define FIRST 8u
+
+static _Atomic(struct worker *) on_core[CORES_MAX];
+static bool is_on;
+
+void affinity_start(unsigned int nr_workers)
+{
+	is_on = nr_workers > 1 && sysconf(_SC_NPROCESSORS_ONLN) > 1;
+}
+
+void affinity_note_worker(void)
+{
+	struct worker *self = worker_self;
+	unsigned int core;
+
+	if (!is_on)
+		return;
+	core = (unsigned int)sched_getcpu();
+	if (core >= CORES_MAX)
+		return;
+	worker_set_core(self, core + 1);
+	if (atomic_load_explicit(&on_core[core], memory_order_relaxed) != self)
+		atomic_store_explicit(&on_core[core], self, memory_order_release);
+}
+
+void affinity_note_caller(struct host_thread *thread)
+{
+	if (is_on && thread->nr_calls++ % INTERVAL == FIRST)
+		thread->core = caller_core(thread->tid);
+}
+
+/* The worker on the core of @thread; NULL: none that is known, or the running one. */
+static struct worker *worker_near(const struct host_thread *thread)
+{
+	struct worker *worker;
+
+	if (!thread->core || thread->core > CORES_MAX || thread->core == worker_core(worker_self))
+		return NULL;
+	worker = atomic_load_explicit(&on_core[thread->core - 1], memory_order_acquire);
+	return worker && worker_core(worker) == thread->core ? worker : NULL;
+}
+
+bool affinity_woken(struct host_thread *thread)
+{
+	struct worker *worker = worker_near(thread);
+
+	return worker && worker_give(worker, thread);
+}
+
+bool affinity_reply(struct host_thread *thread, int result)
+{
+	struct worker *worker = worker_near(thread);
+
+	if (!worker)
+		return false;
+	thread->is_complete = true;
+	thread->result = result;
+	if (worker_give(worker, thread))
+		return true;
+	thread->is_complete = false;
+	return false;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One call: an ioctl on a device, from its request to its reply. */
+#include "calls/call.h"
+
+#include "calls/affinity.h"
+#include "calls/open_file.h"
+#include "calls/watch.h"
+#include "core.h"
+#include "session/expire.h"
+#include "session/session.h"
+
+bool call_begin(struct host_thread *thread, const struct request *request)
+{
+	const struct fuse_ioctl_in *in = request->body;
+
+	if (!park_begin(thread))
+		return false;
+	affinity_note_caller(thread);
+	thread->unique = request->head->unique;
+	thread->euid = request->head->uid;
+	thread->stamp = expire_stamp();
+	thread->cmd = in->cmd;
+	thread->out_size = in->out_size;
+	thread->address = in->arg;
+	__builtin_memcpy(thread->arg, in + 1, in->in_size);
+	__builtin_memset(thread->arg + in->in_size, 0, HOST_ARG_SIZE - in->in_size);
+	return true;
+}
+
+enum park_result call_park(struct host_thread *thread)
+{
+	u32 timeout_ms = binder_thread_wait_timeout_ms(binder_thread_of_host(thread));
+
+	if (timeout_ms && !thread->deadline_ns) {
+		thread->deadline_ns = host_now_ns() + timeout_ms * 1000000ull;
+		watch_deadline(thread->deadline_ns);
+	}
+	return park_wait(thread);
+}
+
+void call_reply(struct host_thread *thread, int result)
+{
+	struct binder_thread *binder_thread = binder_thread_of_host(thread);
+	struct open_file *file = thread->proc->file;
+	u64 unique = thread->unique;
+	u32 out_size = thread->out_size;
+	char data[HOST_ARG_SIZE];
+
+	trace_ioctl_done(thread->tid, result);
+	/* a failed call returns no data, except how much BINDER_WRITE_READ has consumed */
+	if (result < 0 && ABI_IOC_NR(thread->cmd) != ABI_IOC_NR(BINDER_WRITE_READ))
+		out_size = 0;
+	if (thread->deadline_ns)
+		watch_deadline_over();
+	__builtin_memcpy(data, thread->arg, sizeof(data));
+	park_end(thread);
+	session_reply_ioctl(unique, result, data, out_size);
+	binder_thread_put(binder_thread);
+	open_file_leave(file);
+}

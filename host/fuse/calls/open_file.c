@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Open device files. */
+#include "calls/open_file.h"
+
+#include "calls/watch.h"
+#include "clients/caller.h"
+#include "clients/users.h"
+#include "core.h"
+#include "memory/charged_memory.h"
+#include "names/layout.h"
+#include "session/session.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define BUCKETS 1024u
+
+/* Workers that may be stuck for one open before its further calls are refused. */
+#define STUCK_MAX 8
+
+/* Nodes, handles and buffers of an open, from which on another thread releases it. */
+#define RELEASE_LONG 512
+
+static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct open_file *buckets[BUCKETS];
+
+static struct open_file **find_slot_locked(u64 open_id)
+{
+	struct open_file **slot = &buckets[open_id % BUCKETS];
+
+	while (*slot && (*slot)->open_id != open_id)
+		slot = &(*slot)->next;
+	return slot;
+}
+
+static void list_file(struct open_file *file)
+{
+	pthread_mutex_lock(&files_lock);
+	file->next = buckets[file->open_id % BUCKETS];
+	buckets[file->open_id % BUCKETS] = file;
+	file->listed = true;
+	pthread_mutex_unlock(&files_lock);
+}
+
+static void unlist_file(struct open_file *file)
+{
+	pthread_mutex_lock(&files_lock);
+	if (file->listed)
+		*find_slot_locked(file->open_id) = file->next;
+	file->listed = false;
+	pthread_mutex_unlock(&files_lock);
+}
+
+static int open_for(struct host_proc *opener, const struct request *request,
+		    struct binder_context *context, u64 open_id, struct open_file **out)
+{
+	const struct fuse_open_in *in = request->body;
+	struct open_file *file = calloc(1, sizeof(*file));
+	int error;
+
+	if (!file)
+		return -ENOMEM;
+	file->open_id = open_id;
+	file->nodeid = request->head->nodeid;
+	file->uid = opener->charged_uid;
+	file->nonblock = in->flags & O_NONBLOCK;
+	atomic_init(&file->calls, 1);
+	atomic_init(&file->refs, 2);
+	opener->open_id = file->open_id;
+	opener->nodeid = file->nodeid;
+	opener->bound = open_id != file->nodeid;
+	opener->file = file;
+	error = binder_open(context, opener, &file->proc);
+	if (error) {
+		free(file);
+		return error;
+	}
+	file->host = binder_proc_host(file->proc);
+	list_file(file);
+	layout_proc_opened(file->host->pid);
+	watch_add(file->host->pidfd, file->open_id);
+	*out = file;
+	return 0;
+}
+
+/*
+ * Charges an open to its user; host_proc_destroy() discharges the memory. Returns 0, -EMFILE or
+ * -ENOMEM.
+ */
+static int charge(struct host_proc *opener)
+{
+	if (!users_charge(opener->charged_uid, USER_OPENS))
+		return -EMFILE;
+	opener->account = users_account(opener->charged_uid);
+	if (memory_charge(opener->account, HOST_PROC_MEMORY))
+		return 0;
+	users_discharge(opener->charged_uid, USER_OPENS);
+	return -ENOMEM;
+}
+
+int open_file_new(const struct request *request, struct binder_context *context, u64 open_id,
+		  struct open_file **out)
+{
+	struct host_proc opener = { .pidfd = -1 };
+	int error;
+
+	error = caller_identify((pid_t)request->head->pid, &opener);
+	if (error)
+		return error;
+	opener.charged_uid = caller_charged_uid((pid_t)request->head->pid, request->head->uid);
+	error = charge(&opener);
+	if (error) {
+		caller_free_identity(&opener);
+		return error;
+	}
+	error = open_for(&opener, request, context, open_id, out);
+	if (error) {
+		caller_free_identity(&opener);
+		memory_discharge(opener.account, HOST_PROC_MEMORY);
+		users_discharge(opener.charged_uid, USER_OPENS);
+	}
+	return error;
+}
+
+void open_file_put(struct open_file *file)
+{
+	if (atomic_fetch_sub(&file->refs, 1) == 1)
+		free(file);
+}
+
+bool open_file_enter(struct open_file *file)
+{
+	atomic_fetch_add(&file->calls, 1);
+	if (!atomic_load(&file->ended))
+		return true;
+	open_file_leave(file);
+	return false;
+}
+
+static void release(struct work *work)
+{
+	struct open_file *file = (void *)((char *)work - offsetof(struct open_file, release));
+
+	binder_release(file->proc);
+	users_discharge(file->uid, USER_OPENS);
+	open_file_put(file);
+}
+
+/* Tearing down a process with 65,536 nodes takes 50 ms. */
+void open_file_leave(struct open_file *file)
+{
+	if (atomic_fetch_sub(&file->calls, 1) != 1)
+		return;
+	file->release.run = release;
+	if (binder_release_cost(file->proc) < RELEASE_LONG || !workqueue_add(&file->release))
+		release(&file->release);
+}
+
+struct open_file *open_file_find(u64 open_id)
+{
+	struct open_file *file;
+
+	pthread_mutex_lock(&files_lock);
+	file = *find_slot_locked(open_id);
+	if (file)
+		atomic_fetch_add(&file->calls, 1);
+	pthread_mutex_unlock(&files_lock);
+	return file;
+}
+
+/* Calls @visit for each other open of the inode of @file until it returns false. */
+static void visit_same_inode(const struct open_file *file,
+			     bool (*visit)(const struct open_file *other, void *arg), void *arg)
+{
+	bool more = file->host->bound;
+
+	pthread_mutex_lock(&files_lock);
+	for (size_t i = 0; more && i < BUCKETS; i++)
+		for (const struct open_file *at = buckets[i]; more && at; at = at->next)
+			if (at != file && at->nodeid == file->nodeid)
+				more = visit(at, arg);
+	pthread_mutex_unlock(&files_lock);
+}
+
+struct owners {
+	s32 *pids;
+	u32 nr;
+	u32 max;
+};
+
+static bool add_owner(const struct open_file *other, void *arg)
+{
+	struct owners *owners = arg;
+
+	if (owners->nr < owners->max)
+		owners->pids[owners->nr] = other->host->pid;
+	return owners->nr++ < owners->max;
+}
+
+u32 open_file_owners(const struct open_file *file, s32 *pids, u32 max)
+{
+	struct owners owners = { .pids = pids, .max = max };
+
+	visit_same_inode(file, add_owner, &owners);
+	return owners.nr > max ? 0 : owners.nr;
+}
+
+static bool is_no_sibling(const struct open_file *other, void *arg)
+{
+	s32 *pid = arg;
+
+	if (other->host->pid == *pid)
+		*pid = 0;
+	return *pid;
+}
+
+bool open_file_has_siblings(const struct open_file *file)
+{
+	s32 pid = file->host->pid;
+
+	visit_same_inode(file, is_no_sibling, &pid);
+	return !pid;
+}
+
+bool open_file_end(struct open_file *file)
+{
+	if (atomic_exchange(&file->ended, true))
+		return false;
+	unlist_file(file);
+	layout_proc_closed(file->host->pid);
+	watch_remove(file->host->pidfd);
+	atomic_store(&file->host->gone, true);
+	atomic_store(&file->host->ended, true);
+	return true;
+}
+
+bool open_file_has_calls(const struct open_file *file)
+{
+	return atomic_load(&file->calls) > 1;
+}
+
+struct open_file *open_file_add_stuck(u64 open_id)
+{
+	struct open_file *file = open_file_find(open_id);
+
+	if (!file)
+		return NULL;
+	users_charge_always(file->uid, USER_STUCK);
+	atomic_fetch_add(&file->stuck, 1);
+	return file;
+}
+
+void open_file_remove_stuck(struct open_file *file)
+{
+	atomic_fetch_sub(&file->stuck, 1);
+	users_discharge(file->uid, USER_STUCK);
+	open_file_leave(file);
+}
+
+void open_file_charge_time(u64 open_id, unsigned int ms)
+{
+	struct open_file *file;
+
+	pthread_mutex_lock(&files_lock);
+	file = *find_slot_locked(open_id);
+	if (file)
+		users_charge_time(file->uid, ms);
+	pthread_mutex_unlock(&files_lock);
+}
+
+bool open_file_is_overdrawn(const struct open_file *file)
+{
+	return atomic_load(&file->stuck) >= STUCK_MAX || users_is_over(file->uid, USER_STUCK);
+}
+
+bool open_file_may_delay(u64 open_id)
+{
+	struct open_file *file;
+	bool may;
+
+	pthread_mutex_lock(&files_lock);
+	file = *find_slot_locked(open_id);
+	may = !file || !open_file_is_overdrawn(file);
+	pthread_mutex_unlock(&files_lock);
+	return may;
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Parked requests.
+ *
+ * The state word of a thread decides every race by compare-and-exchange: a wake-up before the call
+ * is parked changes RUNNING to WOKEN, so that parking fails; of several threads that try to claim a
+ * parked call, one succeeds. The table of requests, hashed by the kernel's request number, is only
+ * needed to find one by that number (INTERRUPT), by its deadline, or by its process.
+ *
+ * An INTERRUPT can overtake its request: a worker may read it while the worker with the request is
+ * still on its way into the engine. Each worker therefore publishes the request that it handles
+ * (worker.h), and the lock of the bucket orders the search for a parked request against parking it.
+ */
+#include "calls/park.h"
+
+#include "calls/affinity.h"
+#include "core.h"
+#include "session/expire.h"
+#include "workers/worker.h"
+
+#define BUCKETS 1024u
+
+struct bucket {
+	struct host_spinlock lock;
+	struct host_thread *first;
+};
+
+static struct bucket buckets[BUCKETS];
+
+/* The kernel numbers requests in steps of two: the lowest bit is that of an INTERRUPT. */
+static struct bucket *bucket_of(u64 unique)
+{
+	return &buckets[(unique >> 1) % BUCKETS];
+}
+
+bool park_begin(struct host_thread *thread)
+{
+	unsigned int expected = PARK_IDLE;
+
+	if (!atomic_compare_exchange_strong(&thread->state, &expected, PARK_RUNNING))
+		return false;
+	thread->interrupted = false;
+	thread->deadline_ns = 0;
+	return true;
+}
+
+static void insert(struct bucket *bucket, struct host_thread *thread)
+{
+	thread->next_parked = bucket->first;
+	thread->parked_slot = &bucket->first;
+	if (bucket->first)
+		bucket->first->parked_slot = &thread->next_parked;
+	bucket->first = thread;
+	if (worker_was_interrupted(thread->unique))
+		thread->interrupted = true;
+}
+
+void park_register(struct host_thread *thread)
+{
+	struct bucket *bucket = bucket_of(thread->unique);
+
+	host_spin_lock(&bucket->lock);
+	if (!thread->parked_slot)
+		insert(bucket, thread);
+	host_spin_unlock(&bucket->lock);
+}
+
+enum park_result park_wait(struct host_thread *thread)
+{
+	struct bucket *bucket = bucket_of(thread->unique);
+	enum park_result result = PARK_DONE;
+	unsigned int expected = PARK_RUNNING;
+
+	host_spin_lock(&bucket->lock);
+	if (!thread->parked_slot)
+		insert(bucket, thread);
+	if (atomic_load(&thread->proc->ended)) {
+		result = PARK_REFUSED;
+	} else if (thread->interrupted) {
+		thread->interrupted = false;
+		result = PARK_INTERRUPTED;
+	} else if (!atomic_compare_exchange_strong(&thread->state, &expected, PARK_PARKED)) {
+		atomic_store(&thread->state, PARK_RUNNING);
+		result = PARK_GO_ON;
+	}
+	host_spin_unlock(&bucket->lock);
+	return result;
+}
+
+bool park_is_interrupted(struct host_thread *thread)
+{
+	struct bucket *bucket = bucket_of(thread->unique);
+	bool interrupted;
+
+	host_spin_lock(&bucket->lock);
+	interrupted = thread->interrupted;
+	host_spin_unlock(&bucket->lock);
+	return interrupted;
+}
+
+void park_end(struct host_thread *thread)
+{
+	if (thread->parked_slot) {
+		struct bucket *bucket = bucket_of(thread->unique);
+
+		host_spin_lock(&bucket->lock);
+		*thread->parked_slot = thread->next_parked;
+		if (thread->next_parked)
+			thread->next_parked->parked_slot = thread->parked_slot;
+		thread->parked_slot = NULL;
+		host_spin_unlock(&bucket->lock);
+	}
+	atomic_store_explicit(&thread->state, PARK_IDLE, memory_order_release);
+}
+
+/* On success the caller owns the call. */
+static bool claim(struct host_thread *thread)
+{
+	unsigned int expected = PARK_PARKED;
+
+	return atomic_compare_exchange_strong(&thread->state, &expected, PARK_RUNNING);
+}
+
+void park_wake(struct host_thread *thread)
+{
+	unsigned int state = atomic_load(&thread->state);
+
+	for (;;) {
+		unsigned int next = state == PARK_PARKED ? PARK_RUNNING : PARK_WOKEN;
+
+		if (state != PARK_PARKED && state != PARK_RUNNING)
+			return;
+		if (atomic_compare_exchange_weak(&thread->state, &state, next))
+			break;
+	}
+	if (state == PARK_PARKED && !affinity_woken(thread))
+		worker_push_woken(thread);
+}
+
+struct host_thread *park_interrupt(u64 unique, bool *known)
+{
+	struct bucket *bucket = bucket_of(unique);
+	struct host_thread *thread;
+
+	host_spin_lock(&bucket->lock);
+	thread = bucket->first;
+	while (thread && thread->unique != unique)
+		thread = thread->next_parked;
+	*known = thread || worker_set_interrupted(unique);
+	if (thread && !claim(thread)) {
+		thread->interrupted = true;
+		thread = NULL;
+	}
+	host_spin_unlock(&bucket->lock);
+	return thread;
+}
+
+static bool is_expired(const struct host_thread *thread, const void *now_ns)
+{
+	return thread->deadline_ns && thread->deadline_ns <= *(const u64 *)now_ns;
+}
+
+static bool is_of(const struct host_thread *thread, const void *proc)
+{
+	return thread->proc == proc;
+}
+
+static bool is_overdue(const struct host_thread *thread, const void *unused)
+{
+	(void)unused;
+	return expire_is_due(thread->stamp);
+}
+
+static struct host_thread *claim_if(bool (*wanted)(const struct host_thread *, const void *),
+				    const void *arg)
+{
+	for (unsigned int i = 0; i < BUCKETS; i++) {
+		struct host_thread *thread;
+
+		host_spin_lock(&buckets[i].lock);
+		thread = buckets[i].first;
+		while (thread && !(wanted(thread, arg) && claim(thread)))
+			thread = thread->next_parked;
+		host_spin_unlock(&buckets[i].lock);
+		if (thread)
+			return thread;
+	}
+	return NULL;
+}
+
+struct host_thread *park_claim_expired(u64 now_ns)
+{
+	return claim_if(is_expired, &now_ns);
+}
+
+struct host_thread *park_claim_overdue(void)
+{
+	return claim_if(is_overdue, NULL);
+}
+
+struct host_thread *park_claim_of(const struct host_proc *proc)
+{
+	return claim_if(is_of, proc);
+}

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The pool of threads that serve requests.
+ *
+ * A worker reads a request, has it handled, and finishes the parked calls that it woke. The pool
+ * itself (which workers exist, serve, are stuck) changes only when a worker gets stuck or free
+ * again; one mutex guards it.
+ */
+#include "calls/pool.h"
+
+#include "base/log.h"
+#include "calls/affinity.h"
+#include "calls/call.h"
+#include "calls/open_file.h"
+#include "calls/watch.h"
+#include "clients/caller.h"
+#include "clients/users.h"
+#include "memory/charged_memory.h"
+#include "queues/backlog.h"
+#include "queues/congestion.h"
+#include "session/expire.h"
+#include "session/session.h"
+#include "workers/worker.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define STACK_SIZE ((size_t)256 * 1024)
+
+static const struct pool_handlers *pool_handlers;
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned int nr_wanted;
+static unsigned int nr_serving;		/* not counting stuck ones */
+static atomic_uint nr_stuck;
+static unsigned int nr_early;		/* replaced before they count as stuck */
+static bool slow_is_served;
+
+static void *worker_main(void *arg);
+
+enum worker_kind { SERVES, SERVES_SLOW, FINISHES };
+
+/*
+ * Starts a thread that serves requests or the slow lane, or else finishes the work of @from. Pool
+ * lock held.
+ */
+static bool start_worker(enum worker_kind kind, struct worker *from)
+{
+	struct worker *worker = worker_alloc();
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int error;
+
+	if (!worker)
+		return false;
+	worker->serves = kind == SERVES;
+	worker->slow = kind == SERVES_SLOW;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	if (from)
+		worker_move_work(worker, from);
+	error = pthread_create(&thread, &attributes, worker_main, worker);
+	pthread_attr_destroy(&attributes);
+	if (!error)
+		return true;
+	if (from)
+		worker_move_work(from, worker);
+	worker->in_use = false;
+	return false;
+}
+
+/* Starts what is missing. Pool lock held. */
+static bool start_serving(void)
+{
+	bool ok = true;
+
+	while (ok && nr_serving < nr_wanted) {
+		ok = start_worker(SERVES, NULL);
+		nr_serving += ok;
+	}
+	return ok;
+}
+
+bool pool_start(unsigned int count, const struct pool_handlers *handlers)
+{
+	bool ok;
+
+	pthread_mutex_lock(&pool_lock);
+	pool_handlers = handlers;
+	nr_wanted = count;
+	affinity_start(count);
+	ok = start_serving();
+	pthread_mutex_unlock(&pool_lock);
+	return ok;
+}
+
+void pool_hand_over(struct worker *worker)
+{
+	bool ok = true;
+
+	pthread_mutex_lock(&pool_lock);
+	if (worker_has_work_racy(worker))
+		ok = start_worker(FINISHES, worker);
+	pthread_mutex_unlock(&pool_lock);
+	if (!ok)
+		log_error("cannot start a thread; some clients will wait");
+}
+
+static void start_slow(void)
+{
+	if (!slow_is_served)
+		slow_is_served = start_worker(SERVES_SLOW, NULL);
+}
+
+void pool_serve_slow(void)
+{
+	pthread_mutex_lock(&pool_lock);
+	start_slow();
+	pthread_mutex_unlock(&pool_lock);
+}
+
+/*
+ * Leaves the pool; if it was stuck, its client can be served again. If the client has died
+ * meanwhile, this may release its open, which wakes other threads.
+ */
+static void leave_pool(struct worker *self)
+{
+	worker_refuse(self);
+	pthread_mutex_lock(&pool_lock);
+	if (atomic_load(&self->stuck)) {
+		if (self->stuck_file) {
+			nr_stuck--;
+			open_file_remove_stuck(self->stuck_file);
+		} else {
+			nr_early--;
+		}
+		if (worker_has_work_racy(self) || !fair_is_empty(&backlog))
+			start_worker(FINISHES, self);
+	} else if (self->serves) {
+		nr_serving--;
+	} else if (self->slow) {
+		slow_is_served = false;
+	}
+	/* a call that was put there since the last look */
+	if (!fair_is_empty(&slow_lane))
+		start_slow();
+	self->in_use = false;
+	pthread_mutex_unlock(&pool_lock);
+}
+
+/*
+ * The C library has the kernel store each thread's CPU number in the thread's memory, for
+ * sched_getcpu(3), which can ask the processor instead (affinity.c does once for each request). The
+ * kernel writes it after every context switch, of which a request takes two: unregister it. (A
+ * library that registered another size keeps it.)
+ */
+static void drop_rseq(void)
+{
+	if (__rseq_size)
+		syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset,
+			sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
+}
+
+static void continue_one(void)
+{
+	worker_begin_request(0);
+	watch_arm_check();
+	pool_handlers->continue_one();
+	pool_handlers->finish_woken();
+	worker_end_request();
+}
+
+/*
+ * Finishes the work taken over from another worker. That includes the backlog: all workers that
+ * serve may be waiting for requests.
+ */
+static void finish_work(struct worker *self)
+{
+	struct host_thread *thread = self->deferred;
+
+	worker_begin_request(0);
+	watch_arm_check();
+	if (thread) {
+		self->deferred = NULL;
+		call_reply(thread, self->deferred_result);
+	}
+	pool_handlers->finish_woken();
+	worker_end_request();
+	while (!fair_is_empty(&backlog) && !atomic_load(&self->stuck))
+		continue_one();
+}
+
+static void serve_slow(struct worker *self)
+{
+	while (!fair_is_empty(&slow_lane) && !atomic_load(&self->stuck)) {
+		worker_begin_request(0);
+		watch_arm_check();
+		pool_handlers->serve_slow();
+		pool_handlers->finish_woken();
+		worker_end_request();
+	}
+}
+
+/* Waits for a request when all is done that other workers have left to this one. */
+static bool read_request(struct request *request, void *buffer)
+{
+	bool ok;
+
+	while (!worker_begin_sleep()) {
+		worker_begin_request(0);
+		watch_arm_check();
+		pool_handlers->finish_woken();
+		worker_end_request();
+	}
+	ok = session_read(request, buffer);
+	worker_end_sleep();
+	affinity_note_worker();
+	return ok;
+}
+
+/* Reads and serves one request. False: the file system was unmounted. */
+static bool serve_one(void *buffer)
+{
+	struct request request;
+
+	if (!read_request(&request, buffer))
+		return false;
+	congestion_note(request.head->uid);
+	worker_begin_request(request.head->unique);
+	watch_arm_check();
+	pool_handlers->serve(&request);
+	pool_handlers->finish_woken();
+	worker_end_request();
+	return true;
+}
+
+/*
+ * Serves a request, or more if they only go to the backlog; if there is a backlog, only those that
+ * wait. False: the file system was unmounted.
+ */
+static bool serve_some(struct worker *self, void *buffer, bool idle)
+{
+	unsigned int most = congestion_is_on() ? CONGESTION_READS : 1;
+	bool ok = true;
+
+	for (; ok && most && (idle || session_has_request()); most--) {
+		ok = serve_one(buffer);
+		if (idle || atomic_load(&self->stuck))
+			break;
+	}
+	return ok;
+}
+
+static void serve_requests(struct worker *self)
+{
+	/* aligned: a request in one page, for each of which the kernel looks the memory up */
+	void *buffer = aligned_alloc(4096, SESSION_BUFFER_SIZE);
+
+	while (buffer && !atomic_load(&self->stuck)) {
+		bool idle = fair_is_empty(&backlog);
+
+		if (!serve_some(self, buffer, idle)) {
+			kill(getpid(), SIGTERM);	/* end the daemon */
+			break;
+		}
+		if (!idle)
+			continue_one();
+	}
+	free(buffer);
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *self = arg;
+
+	drop_rseq();
+	worker_set_self(self);
+	self->tid = gettid();
+	if (self->serves)
+		serve_requests(self);
+	else if (self->slow)
+		serve_slow(self);
+	else
+		finish_work(self);
+	leave_pool(self);
+	return NULL;
+}
+
+/* Distinguishes a stuck worker from one that gets no processor time. */
+static bool is_in_client_memory(const struct worker *worker)
+{
+	char path[64];
+	char text[128];
+	ssize_t got;
+	int number;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", worker->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[got > 0 ? got : 0] = 0;
+	/* "running" is converted to 0, the number of read(2) */
+	number = atoi(text);
+	/* session_notify_store() waits for a page of which a read is not answered yet */
+	return number == SYS_process_vm_readv || number == SYS_process_vm_writev ||
+	       number == SYS_writev;
+}
+
+/* Another thread serves in place of @worker and finishes its queued work. Pool lock held. */
+static void replace(struct worker *worker)
+{
+	if (worker->serves)
+		nr_serving--;
+	if (worker->slow)
+		slow_is_served = false;
+	atomic_store(&worker->stuck, true);
+	worker_refuse(worker);
+	start_serving();
+	if (!fair_is_empty(&slow_lane))
+		start_slow();
+	if (worker_has_work_racy(worker))
+		start_worker(FINISHES, worker);
+}
+
+/* Counts @worker as stuck. Pool lock held. */
+static void set_stuck(struct worker *worker)
+{
+	worker->stuck_file = open_file_add_stuck(atomic_load(&worker->open_id));
+	if (!worker->stuck_file)
+		return;
+	nr_stuck++;
+	log_info("a worker waits for a client's memory or process; %u are stuck", nr_stuck);
+	if (atomic_load(&worker->stuck))
+		nr_early--;
+	else
+		replace(worker);
+}
+
+void pool_replace_self(void)
+{
+	struct worker *self = worker_self;
+
+	pthread_mutex_lock(&pool_lock);
+	if (self->in_use && !atomic_load(&self->stuck) && nr_early < WORKERS_EARLY_MAX) {
+		nr_early++;
+		/* the next check finds it in this step for the second time */
+		self->seen = atomic_load(&self->progress);
+		replace(self);
+	}
+	pthread_mutex_unlock(&pool_lock);
+}
+
+/*
+ * Replies in place of a worker that waits in a client's memory, where the client cannot wait for
+ * it. A client that is being killed must be able to exit: the page fault may depend on that very
+ * client. Otherwise the kernel may not permit requests to last longer. The worker's own reply fails
+ * later.
+ */
+static void abort_if_overdue(struct worker *worker)
+{
+	u64 unique = atomic_load(&worker->unique);
+	bool dying;
+
+	if (!unique || atomic_load(&worker->aborted) == unique)
+		return;
+	dying = caller_is_dying(atomic_load(&worker->client_tid));
+	if (!dying && !expire_is_due(atomic_load(&worker->stamp)))
+		return;
+	atomic_store(&worker->aborted, unique);
+	session_reply_ioctl(unique, dying ? -EINTR : -EFAULT, NULL, 0);
+}
+
+/* The processor time in ms that @worker has used since the last check at which it was busy. */
+static unsigned int time_used_ms(struct worker *worker)
+{
+	/* how the kernel names the clock of a thread of this process */
+	clockid_t clock = (clockid_t)(~(unsigned int)worker->tid << 3 | 6);
+	struct timespec now = { 0 };
+	u64 before = worker->used_ns;
+
+	clock_gettime(clock, &now);
+	worker->used_ns = (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+	return (unsigned int)((worker->used_ns - before) / 1000000);
+}
+
+/* @unchanged: it is in the step of the last check. Pool lock held. */
+static void check_busy(struct worker *worker, bool unchanged)
+{
+	unsigned int used_ms = time_used_ms(worker);
+
+	if (!atomic_load(&worker->waiting) && !is_in_client_memory(worker)) {
+		/* a call that takes long */
+		if (unchanged)
+			open_file_charge_time(atomic_load(&worker->open_id), used_ms);
+		return;
+	}
+	if (expire_is_due(atomic_load(&worker->stamp)))
+		abort_if_overdue(worker);
+	open_file_charge_time(atomic_load(&worker->open_id), WATCH_CHECK_MS);
+	if (unchanged && !worker->stuck_file && nr_stuck < WORKERS_STUCK_MAX)
+		set_stuck(worker);
+}
+
+/*
+ * A worker that was replaced goes on when it can, may queue work for itself, and get stuck again.
+ * Pool lock held.
+ */
+static void check_replaced(struct worker *worker, bool unchanged)
+{
+	abort_if_overdue(worker);
+	if (unchanged && worker_has_work_racy(worker))
+		start_worker(FINISHES, worker);
+}
+
+/* Returns whether it is busy. Pool lock held. */
+static bool check_worker(struct worker *worker)
+{
+	unsigned int progress = atomic_load(&worker->progress);
+	bool unchanged = progress == worker->seen;
+
+	if (atomic_load(&worker->stuck))
+		check_replaced(worker, unchanged);
+	if ((progress & 1) && !worker->stuck_file)
+		check_busy(worker, unchanged);
+	worker->seen = progress;
+	return (progress & 1) || !unchanged || atomic_load(&worker->stuck);
+}
+
+bool pool_has_stuck(void)
+{
+	return atomic_load_explicit(&nr_stuck, memory_order_relaxed);
+}
+
+bool pool_check(void)
+{
+	struct worker *worker;
+	bool busy;
+
+	congestion_sample(session_has_request);
+	busy = users_pay(WATCH_CHECK_MS);
+	pthread_mutex_lock(&pool_lock);
+	for (unsigned int i = 0; (worker = worker_at(i)); i++)
+		if (worker->in_use)
+			busy |= check_worker(worker);
+	/* if that failed before */
+	start_serving();
+	if (!fair_is_empty(&slow_lane))
+		start_slow();
+	pthread_mutex_unlock(&pool_lock);
+	memory_trim(!busy);
+	return busy;
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The file binder_logs/events.
+ *
+ * A writer of an event may hold locks of the engine and has a call to serve, so it wakes no thread.
+ * While a READ waits, or a poller, a thread of its own, the ticker, looks every few milliseconds
+ * whether there is something for it. That also makes readers get their events in large portions.
+ *
+ * A READ that waits must not become old, because the kernel may end the connection over it
+ * (expire.h), so it returns an EVENT_IDLE after a while.
+ */
+#include "events/events.h"
+
+#include "base/clock.h"
+#include "clients/caller.h"
+#include "core.h"
+#include "events/events_ring.h"
+#include "session/session.h"
+#include "workers/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define READERS_MAX 16u
+#define TICK_NS 5000000
+#define IDLE_NS 500000000ull
+/* What one READ returns at most, and how many records a poll looks through. */
+#define PORTION 2048u
+#define EVENTS_ALL ((1u << EVENT_KINDS) - 1)
+/* What a reader gets that has not selected anything: the data of calls has to be asked for. */
+#define EVENTS_AT_FIRST (EVENTS_ALL & ~(1u << EVENT_DATA))
+
+struct events_reader {
+	struct events_reader *next;
+	struct events_position position;
+	bool told_header;
+	/* the READ that waits */
+	u64 unique;			/* 0: none */
+	size_t room;			/* records */
+	u64 idle_ns;			/* when it returns EVENT_IDLE */
+	/* the poller that waits */
+	bool poll_armed;
+	u64 poll_handle;
+};
+
+atomic_uint events_wanted_kinds;
+
+/* Guards everything below, and all readers. */
+static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t reader_waits = PTHREAD_COND_INITIALIZER;
+static struct events_reader *readers;
+static unsigned int nr_readers;
+static bool ticker_runs;
+static struct event_record portion[PORTION];
+
+/* ---- writing ---- */
+
+static s32 calling_thread(void)
+{
+	const struct worker *self = worker_self;
+
+	if (!atomic_load_explicit(&self->open_id, memory_order_relaxed))
+		return 0;
+	return atomic_load_explicit(&self->client_tid, memory_order_relaxed);
+}
+
+void events_put_of(s32 thread, enum event_kind kind, const void *fields, size_t size)
+{
+	events_ring_put(clock_now_ns(), kind, false, thread, fields, size);
+}
+
+void events_put(enum event_kind kind, const void *fields, size_t size)
+{
+	events_put_of(calling_thread(), kind, fields, size);
+}
+
+void events_put_return(u32 cmd)
+{
+	struct event_word word = { cmd };
+
+	if (events_wanted(EVENT_RETURN))
+		events_put(EVENT_RETURN, &word, sizeof(word));
+	if (events_wanted(EVENT_ERROR) &&
+	    (cmd == BR_DEAD_REPLY || cmd == BR_FAILED_REPLY || cmd == BR_FROZEN_REPLY))
+		events_put(EVENT_ERROR, &word, sizeof(word));
+}
+
+void events_put_failed(const struct event_failed *failed, bool reply)
+{
+	events_ring_put(clock_now_ns(), EVENT_FAILED, reply, calling_thread(), failed,
+			sizeof(*failed));
+}
+
+void events_put_data(const struct host_trace_data *data)
+{
+	events_ring_put_data(clock_now_ns(), calling_thread(), data->id, data->bytes, data->size,
+			     data->objects);
+}
+
+/* ---- readers ---- */
+
+static void put_header(struct event_record *record, u64 now_ns)
+{
+	*record = (struct event_record){
+		.time_ns = now_ns,
+		.kind = EVENT_HEADER,
+		.header = {
+			.magic = EVENTS_MAGIC,
+			.version = EVENTS_VERSION,
+			.record_size = sizeof(*record),
+			.slots = EVENTS_SLOTS,
+			.clock = CLOCK_MONOTONIC,
+			.kinds = EVENT_KINDS,
+		},
+	};
+}
+
+/* Collects what there is for @reader in `portion`; returns how many records. */
+static size_t collect(struct events_reader *reader, size_t room, u64 now_ns)
+{
+	size_t count = 0;
+
+	if (!reader->told_header)
+		put_header(&portion[count++], now_ns);
+	reader->told_header = true;
+	return count + events_ring_copy(&reader->position, now_ns, portion + count, room - count);
+}
+
+static void reply_portion(u64 unique, size_t count)
+{
+	session_reply(unique, portion, count * sizeof(portion[0]));
+}
+
+/* Replies to the READ that waits, if there is something or it has waited long enough. */
+static void serve_read(struct events_reader *reader, u64 now_ns)
+{
+	size_t count = collect(reader, reader->room, now_ns);
+
+	if (!count && now_ns < reader->idle_ns)
+		return;
+	if (!count)
+		portion[count++] = (struct event_record){ .time_ns = now_ns, .kind = EVENT_IDLE };
+	reply_portion(reader->unique, count);
+	reader->unique = 0;
+}
+
+/* Is there something to read? What it does not want, it passes over. */
+static bool has_something(struct events_reader *reader, u64 now_ns)
+{
+	struct events_position after = reader->position;
+	bool found = !reader->told_header || events_ring_copy(&after, now_ns, portion, PORTION);
+
+	if (!found)
+		reader->position = after;
+	return found;
+}
+
+static void serve_poll(struct events_reader *reader, u64 now_ns)
+{
+	if (!has_something(reader, now_ns))
+		return;
+	reader->poll_armed = false;
+	session_notify_poll(reader->poll_handle);
+}
+
+static bool serve_readers(void)
+{
+	u64 now_ns = clock_now_ns();
+	bool waits = false;
+
+	for (struct events_reader *reader = readers; reader; reader = reader->next) {
+		if (reader->unique)
+			serve_read(reader, now_ns);
+		if (reader->poll_armed)
+			serve_poll(reader, now_ns);
+		waits |= reader->unique || reader->poll_armed;
+	}
+	return waits;
+}
+
+static void *ticker_main(void *arg)
+{
+	static const struct timespec tick = { .tv_nsec = TICK_NS };
+
+	pthread_mutex_lock(&events_lock);
+	for (;;) {
+		if (!serve_readers()) {
+			pthread_cond_wait(&reader_waits, &events_lock);
+			continue;
+		}
+		pthread_mutex_unlock(&events_lock);
+		nanosleep(&tick, NULL);
+		pthread_mutex_lock(&events_lock);
+	}
+	return NULL;
+}
+
+static bool start_ticker(void)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	if (ticker_runs)
+		return true;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, (size_t)128 * 1024);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	ticker_runs = !pthread_create(&thread, &attributes, ticker_main, NULL);
+	pthread_attr_destroy(&attributes);
+	return ticker_runs;
+}
+
+static void update_wanted(void)
+{
+	u32 wanted = 0;
+
+	for (const struct events_reader *reader = readers; reader; reader = reader->next)
+		wanted |= reader->position.mask;
+	atomic_store(&events_wanted_kinds, wanted);
+}
+
+static int add_reader(struct events_reader *reader)
+{
+	if (nr_readers >= READERS_MAX)
+		return -EMFILE;
+	if (!events_ring_start() || !start_ticker())
+		return -ENOMEM;
+	reader->position.mask = EVENTS_AT_FIRST;
+	reader->position.number = events_ring_end();
+	reader->next = readers;
+	readers = reader;
+	nr_readers++;
+	update_wanted();
+	return 0;
+}
+
+int events_open(u32 uid, u32 owner, struct events_reader **out)
+{
+	struct events_reader *reader;
+	int error;
+
+	if (uid && uid != owner)
+		return -EACCES;
+	reader = calloc(1, sizeof(*reader));
+	if (!reader)
+		return -ENOMEM;
+	pthread_mutex_lock(&events_lock);
+	error = add_reader(reader);
+	pthread_mutex_unlock(&events_lock);
+	if (error)
+		free(reader);
+	else
+		*out = reader;
+	return error;
+}
+
+void events_close(struct events_reader *reader)
+{
+	struct events_reader **slot = &readers;
+
+	pthread_mutex_lock(&events_lock);
+	while (*slot != reader)
+		slot = &(*slot)->next;
+	*slot = reader->next;
+	update_wanted();
+	if (!--nr_readers)
+		events_ring_stop();
+	pthread_mutex_unlock(&events_lock);
+	free(reader);
+}
+
+/* ---- requests ---- */
+
+/* 0: the READ waits, or was replied to. */
+static int read_locked(struct events_reader *reader, const struct request *request)
+{
+	const struct fuse_read_in *in = request->body;
+	size_t room = in->size / sizeof(portion[0]);
+	u64 now_ns = clock_now_ns();
+	size_t count;
+
+	if (room < 2)
+		return -EINVAL;
+	if (reader->unique)
+		return -EBUSY;
+	if (room > PORTION)
+		room = PORTION;
+	count = collect(reader, room, now_ns);
+	if (count) {
+		reply_portion(request->head->unique, count);
+		return 0;
+	}
+	if (in->flags & O_NONBLOCK)
+		return -EAGAIN;
+	if (worker_was_interrupted(request->head->unique))
+		return -EINTR;
+	reader->unique = request->head->unique;
+	reader->room = room;
+	reader->idle_ns = now_ns + IDLE_NS;
+	pthread_cond_signal(&reader_waits);
+	return 0;
+}
+
+void events_read(struct events_reader *reader, const struct request *request)
+{
+	int error;
+
+	pthread_mutex_lock(&events_lock);
+	error = read_locked(reader, request);
+	pthread_mutex_unlock(&events_lock);
+	if (error)
+		session_reply_error(request->head->unique, -error);
+}
+
+void events_write(struct events_reader *reader, const struct request *request)
+{
+	const struct fuse_write_in *in = request->body;
+	struct fuse_write_out out = { .size = in->size };
+	char word[16] = "";
+	unsigned long mask;
+	char *end;
+
+	if (!in->size || in->size >= sizeof(word) ||
+	    request->body_size < sizeof(*in) + in->size) {
+		session_reply_error(request->head->unique, EINVAL);
+		return;
+	}
+	memcpy(word, in + 1, in->size);
+	word[strcspn(word, "\n")] = '\0';
+	mask = strtoul(word, &end, 0);
+	if (end == word || *end || *word == '-' || mask > EVENTS_ALL) {
+		session_reply_error(request->head->unique, EINVAL);
+		return;
+	}
+	if (mask & 1u << EVENT_DATA && !request->head->uid &&
+	    !caller_may_overhear((pid_t)request->head->pid)) {
+		session_reply_error(request->head->unique, EACCES);
+		return;
+	}
+	pthread_mutex_lock(&events_lock);
+	reader->position.mask = (u32)mask;
+	update_wanted();
+	pthread_mutex_unlock(&events_lock);
+	session_reply(request->head->unique, &out, sizeof(out));
+}
+
+void events_poll(struct events_reader *reader, const struct request *request)
+{
+	const struct fuse_poll_in *in = request->body;
+	struct fuse_poll_out out = { .revents = POLLOUT };
+
+	pthread_mutex_lock(&events_lock);
+	if (has_something(reader, clock_now_ns())) {
+		out.revents |= POLLIN;
+	} else if (in->flags & FUSE_POLL_SCHEDULE_NOTIFY) {
+		reader->poll_handle = in->kh;
+		reader->poll_armed = true;
+		pthread_cond_signal(&reader_waits);
+	}
+	pthread_mutex_unlock(&events_lock);
+	session_reply(request->head->unique, &out, sizeof(out));
+}
+
+/*
+ * The worker that handles a READ is told of its INTERRUPT before this looks for it (park.h), so one
+ * of the two sees the other.
+ */
+bool events_interrupt(u64 unique)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&events_lock);
+	for (struct events_reader *reader = readers; reader && !found; reader = reader->next) {
+		found = reader->unique == unique;
+		if (found)
+			reader->unique = 0;
+	}
+	pthread_mutex_unlock(&events_lock);
+	if (found)
+		session_reply_error(unique, EINTR);
+	return found;
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Files in transactions.
+ *
+ * The daemon has no descriptor of a client's file: FUSE asks a file's server at each close(2), also
+ * at the exit of a killed process, so a hostile server could keep the daemon from ending. The files
+ * are in the helper process (helper.h), and the daemon has their numbers there.
+ *
+ * A thread has at most one job of the injector at a time. What the job does is collected in the
+ * thread's struct pending_files: files to install for one transaction, numbers to close. Meanwhile
+ * the job's callbacks own the call: on_armed() replies to it, on_done() records the result. The job
+ * has a reference to the thread from its submission to its end.
+ */
+#include "files/files.h"
+
+#include "calls/call.h"
+#include "calls/open_file.h"
+#include "calls/park.h"
+#include "calls/pool.h"
+#include "clients/caller.h"
+#include "clients/users.h"
+#include "core.h"
+#include "files/file_ref.h"
+#include "files/inject_job.h"
+#include "helper/helper.h"
+#include "workers/worker.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Numbers that one job closes at most; further ones stay open in the client. */
+#define CLOSES_MAX HELPER_CLOSES_MAX
+
+enum install_state {
+	INSTALL_NONE,
+	INSTALL_WANTED,		/* requested by the engine */
+	INSTALL_DONE,		/* finished, or failed with @error */
+};
+
+struct pending_files {
+	enum install_state state;
+	u64 cookie;
+	u32 nr;
+	struct host_file **files;	/* a reference to each */
+	s32 *numbers;		/* in the receiver */
+	int error;
+	u32 nr_close;
+	s32 *closes;
+	int result;		/* of the call */
+	bool installing;	/* by the present job */
+};
+
+static const struct helper_handlers helper_handlers;
+static void (*on_not_held)(u64 open_id);
+
+bool files_init(void (*not_held)(u64 open_id))
+{
+	on_not_held = not_held;
+	return helper_start(&helper_handlers);
+}
+
+static int take_file(struct host_thread *caller, u32 fd, struct helper_answer *answer)
+{
+	struct helper_message message = { .op = HELPER_TAKE, .uid = caller->proc->charged_uid,
+					  .fd = (s32)fd };
+	int pidfd = caller->proc->pidfd;
+	int error;
+
+	/* another process may have inherited the descriptor of the device */
+	if (pidfd < 0 || !caller_is_thread_of(caller->tid, caller->proc->pid))
+		pidfd = (int)syscall(SYS_pidfd_open, caller_process_of(caller->tid), 0);
+	if (pidfd < 0)
+		return -errno;
+	error = helper_ask(&message, pidfd, caller->proc->open_id, answer);
+	if (pidfd != caller->proc->pidfd)
+		close(pidfd);
+	if (!error && answer->result < 0)
+		error = answer->result;
+	return error;
+}
+
+int files_get(struct host_thread *caller, u32 fd, struct host_file **file)
+{
+	u32 uid = caller->proc->charged_uid;
+	struct helper_answer taken;
+	int error;
+
+	if (!users_charge(uid, USER_FILES))
+		return -EMFILE;
+	*file = calloc(1, sizeof(**file));
+	error = *file ? take_file(caller, fd, &taken) : -ENOMEM;
+	if (error) {
+		users_discharge(uid, USER_FILES);
+		free(*file);
+		*file = NULL;
+		return error;
+	}
+	(*file)->fd = taken.result;
+	(*file)->generation = taken.generation;
+	(*file)->uid = uid;
+	atomic_init(&(*file)->refs, 1);
+	return 0;
+}
+
+void files_put(struct host_file *file)
+{
+	file_put(file);
+}
+
+static struct pending_files *get_pending(struct host_thread *thread)
+{
+	if (!thread->files)
+		thread->files = calloc(1, sizeof(*thread->files));
+	return thread->files;
+}
+
+/* Drops the files to install, but not the numbers to close. */
+static void clear_install(struct pending_files *pending)
+{
+	for (u32 i = 0; pending->files && i < pending->nr; i++)
+		file_put(pending->files[i]);
+	free(pending->files);
+	free(pending->numbers);
+	pending->files = NULL;
+	pending->numbers = NULL;
+	pending->nr = 0;
+	pending->state = INSTALL_NONE;
+}
+
+/* The transaction for which files were installed no longer exists: has them closed. */
+static void drop_installed(struct host_thread *thread)
+{
+	struct pending_files *pending = thread->files;
+
+	if (pending->state == INSTALL_DONE && !pending->error)
+		files_close(thread, (const u32 *)pending->numbers, pending->nr);
+	clear_install(pending);
+}
+
+static int prepare_install(struct pending_files *pending, u64 cookie, struct host_file **files,
+			   u32 nr)
+{
+	if (nr > HELPER_INSTALLS_MAX)
+		return -EMFILE;
+	pending->files = malloc(nr * sizeof(struct host_file *));
+	pending->numbers = malloc(nr * sizeof(s32));
+	pending->nr = pending->files ? nr : 0;
+	pending->cookie = cookie;
+	pending->error = 0;
+	for (u32 i = 0; i < pending->nr; i++)
+		pending->files[i] = file_get(files[i]);
+	if (!pending->files || !pending->numbers) {
+		clear_install(pending);
+		return -ENOMEM;
+	}
+	pending->state = INSTALL_WANTED;
+	return HOST_FDS_LATER;
+}
+
+int files_install(struct host_thread *receiver, u64 cookie, struct host_file **files, u32 nr,
+		  u32 *fds)
+{
+	struct pending_files *pending = get_pending(receiver);
+	int error;
+
+	if (!pending)
+		return -ENOMEM;
+	if (pending->state == INSTALL_DONE && pending->cookie == cookie) {
+		error = pending->error;
+		if (!error)
+			memcpy(fds, pending->numbers, nr * sizeof(*fds));
+		clear_install(pending);
+		return error;
+	}
+	drop_installed(receiver);
+	if (users_is_over(receiver->proc->charged_uid, USER_STALLED))
+		return -EBUSY;
+	return prepare_install(pending, cookie, files, nr);
+}
+
+void files_close(struct host_thread *owner, const u32 *fds, u32 nr)
+{
+	struct pending_files *pending = get_pending(owner);
+	int *closes;
+
+	if (!nr || !pending || pending->nr_close + nr > CLOSES_MAX)
+		return;
+	closes = realloc(pending->closes, (pending->nr_close + nr) * sizeof(*closes));
+	if (!closes)
+		return;
+	memcpy(closes + pending->nr_close, fds, nr * sizeof(*closes));
+	pending->closes = closes;
+	pending->nr_close += nr;
+}
+
+static void end_job(struct host_thread *thread, int error)
+{
+	struct pending_files *pending = thread->files;
+
+	pending->nr_close = 0;
+	free(pending->closes);
+	pending->closes = NULL;
+	if (pending->installing) {
+		pending->state = INSTALL_DONE;
+		pending->error = error;
+	}
+	binder_thread_put(binder_thread_of_host(thread));
+}
+
+/*
+ * The callbacks run in the events thread of the helper, which must not be blocked by a client's
+ * memory. A reply may drop the last use of an open, whose release wakes other threads: their calls,
+ * and those to be resumed, are handed over to a worker after each event.
+ */
+static void on_armed(struct host_thread *thread, int error)
+{
+	struct pending_files *pending = thread->files;
+	bool resume = error && pending->installing;
+	int result = pending->result;
+
+	if (error)
+		end_job(thread, error);	/* on_done() will not be called */
+	if (resume)
+		worker_push_woken(thread);
+	else
+		call_reply(thread, result == BINDER_RESTART ? 0 : result);
+}
+
+static void on_done(struct host_thread *thread, int error, const s32 *numbers)
+{
+	struct pending_files *pending = thread->files;
+
+	if (!error && pending->installing)
+		memcpy(pending->numbers, numbers, pending->nr * sizeof(*numbers));
+	end_job(thread, error);
+}
+
+bool files_start(struct host_thread *thread, int result)
+{
+	struct pending_files *pending = thread->files;
+	bool install = pending && pending->state == INSTALL_WANTED && result == BINDER_RESTART;
+	struct files_job job;
+
+	if (!pending || (!install && !pending->nr_close))
+		return false;
+	job = (struct files_job){
+		.thread = thread,
+		.uid = thread->proc->charged_uid,
+		.tid = thread->tid,
+		.tgid = caller_process_of(thread->tid),
+		.nr_close = pending->nr_close,
+		.closes = pending->closes,
+		.armed = on_armed,
+		.done = on_done,
+	};
+	if (install) {
+		job.nr = pending->nr;
+		job.files = pending->files;
+		pending->files = NULL;
+	}
+	pending->result = result;
+	pending->installing = install;
+	binder_thread_get(binder_thread_of_host(thread));
+	park_register(thread);
+	files_job_submit(&job);
+	return true;
+}
+
+void files_free_pending(struct host_thread *thread)
+{
+	struct pending_files *pending = thread->files;
+
+	if (!pending)
+		return;
+	clear_install(pending);
+	free(pending->closes);
+	free(pending);
+	thread->files = NULL;
+}
+
+static void on_event(const struct helper_event *event)
+{
+	if (event->kind == HELPER_CLOSED && event->id)
+		file_closed(event->id);
+	else if (event->kind == HELPER_UNHELD)
+		on_not_held(event->id);
+	else if (event->kind == HELPER_ARMED || event->kind == HELPER_DONE)
+		files_job_event(event);
+	pool_hand_over(worker_self);
+}
+
+static void on_lost(void)
+{
+	files_job_lost_all();
+	file_lost_all();
+	pool_hand_over(worker_self);
+}
+
+static bool on_tick(void)
+{
+	bool jobs = files_job_check_overdue();
+
+	pool_hand_over(worker_self);
+	return file_check_overdue() || jobs;
+}
+
+static bool may_delay(u64 open_id)
+{
+	return !pool_has_stuck() || open_file_may_delay(open_id);
+}
+
+static const struct helper_handlers helper_handlers = {
+	.event = on_event,
+	.lost = on_lost,
+	.tick = on_tick,
+	.waits_long = pool_replace_self,
+	.may_delay = may_delay,
+};

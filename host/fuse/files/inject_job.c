@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Jobs of the injector, seen from the daemon.
+ *
+ * Only the events thread changes a job after it was submitted; the lock guards the list.
+ */
+#include "files/inject_job.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "clients/users.h"
+#include "files/file_ref.h"
+#include "helper/helper.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The injector ends a job within INJECT_TIMEOUT_MS, unless the receiver delays the injector. */
+#define GIVE_UP_NS (2ull * HELPER_DEADLINE_MS * 1000000)
+
+struct entry {
+	struct files_job job;
+	struct entry *next;
+	u64 id;
+	u32 generation;
+	u64 deadline_ns;
+	bool armed;
+	bool given_up;
+};
+
+static pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct entry *jobs;
+
+static bool send_job(const struct entry *entry)
+{
+	const struct files_job *job = &entry->job;
+	u32 nr = job->nr + job->nr_close;
+	struct helper_message *message = calloc(1, sizeof(*message) + nr * sizeof(s32));
+	bool ok = message;
+
+	if (!message)
+		return false;
+	*message = (struct helper_message){
+		.op = HELPER_INJECT, .uid = job->uid, .id = entry->id, .pid = job->tgid,
+		.tid = job->tid, .restart = job->nr > 0, .nr_install = job->nr,
+		.nr_close = job->nr_close,
+	};
+	for (u32 i = 0; i < job->nr; i++) {
+		message->numbers[i] = job->files[i]->fd;
+		ok &= job->files[i]->generation == entry->generation;
+	}
+	if (job->nr_close)
+		memcpy(message->numbers + job->nr, job->closes, job->nr_close * sizeof(s32));
+	ok = ok && helper_send(message, nr, entry->generation);
+	free(message);
+	return ok;
+}
+
+static void remove_entry(struct entry *entry)
+{
+	struct entry **slot = &jobs;
+
+	pthread_mutex_lock(&jobs_lock);
+	while (*slot != entry)
+		slot = &(*slot)->next;
+	*slot = entry->next;
+	pthread_mutex_unlock(&jobs_lock);
+}
+
+static void free_entry(struct entry *entry)
+{
+	for (u32 i = 0; i < entry->job.nr; i++)
+		file_put(entry->job.files[i]);
+	free(entry->job.files);
+	if (entry->given_up)
+		users_discharge(entry->job.uid, USER_STALLED);
+	free(entry);
+}
+
+/* Calls what the owner of the job has not been called with yet. */
+static void fail(struct entry *entry, int error)
+{
+	if (entry->given_up)
+		return;
+	if (entry->armed)
+		entry->job.done(entry->job.thread, error, NULL);
+	else
+		entry->job.armed(entry->job.thread, error);
+}
+
+void files_job_submit(const struct files_job *job)
+{
+	static atomic_ullong last_id;
+	struct entry *entry = calloc(1, sizeof(*entry));
+	bool ok = entry;
+
+	if (entry) {
+		entry->job = *job;
+		entry->id = atomic_fetch_add(&last_id, 1) + 1;
+		entry->generation = helper_generation();
+		entry->deadline_ns = clock_now_ns() + GIVE_UP_NS;
+		pthread_mutex_lock(&jobs_lock);
+		/* the events thread cannot look for it before it is in the list */
+		ok = send_job(entry);
+		if (ok) {
+			entry->next = jobs;
+			jobs = entry;
+		}
+		pthread_mutex_unlock(&jobs_lock);
+	}
+	if (ok) {
+		helper_arm_tick();
+		return;
+	}
+	for (u32 i = 0; i < job->nr; i++)
+		file_put(job->files[i]);
+	free(job->files);
+	free(entry);
+	job->armed(job->thread, -EAGAIN);
+}
+
+void files_job_event(const struct helper_event *event)
+{
+	struct helper_message resume = { .op = HELPER_RESUME, .id = event->id };
+	struct entry *entry;
+
+	pthread_mutex_lock(&jobs_lock);
+	entry = jobs;
+	while (entry && entry->id != event->id)
+		entry = entry->next;
+	pthread_mutex_unlock(&jobs_lock);
+	if (!entry)
+		return;
+	if (event->kind == HELPER_ARMED && !event->error) {
+		entry->armed = true;
+		if (!entry->given_up)
+			entry->job.armed(entry->job.thread, 0);
+		return;
+	}
+	remove_entry(entry);
+	if (event->error)
+		fail(entry, event->error);
+	else if (!entry->given_up)
+		entry->job.done(entry->job.thread, 0, event->numbers);
+	if (event->kind == HELPER_DONE)
+		helper_send(&resume, 0, entry->generation);
+	free_entry(entry);
+}
+
+void files_job_lost_all(void)
+{
+	struct entry *lost = NULL;
+	struct entry **slot = &jobs;
+	struct entry *entry;
+
+	pthread_mutex_lock(&jobs_lock);
+	while ((entry = *slot)) {
+		if (entry->generation == helper_generation()) {
+			slot = &entry->next;
+			continue;
+		}
+		*slot = entry->next;
+		entry->next = lost;
+		lost = entry;
+	}
+	pthread_mutex_unlock(&jobs_lock);
+	while ((entry = lost)) {
+		lost = entry->next;
+		fail(entry, -ESRCH);
+		free_entry(entry);
+	}
+}
+
+/* An overdue job that was not given up yet; NULL: none. *@busy: there are others. */
+static struct entry *find_overdue(bool *busy)
+{
+	u64 now = clock_now_ns();
+	struct entry *found = NULL;
+
+	pthread_mutex_lock(&jobs_lock);
+	*busy = false;
+	for (struct entry *entry = jobs; entry; entry = entry->next) {
+		if (entry->given_up)
+			continue;
+		*busy = true;
+		if (now > entry->deadline_ns)
+			found = entry;
+	}
+	pthread_mutex_unlock(&jobs_lock);
+	return found;
+}
+
+bool files_job_check_overdue(void)
+{
+	struct entry *entry;
+	bool busy;
+
+	while ((entry = find_overdue(&busy))) {
+		log_info("process %d of user %u delays an installation of files; given up",
+			 entry->job.tgid, entry->job.uid);
+		users_charge_always(entry->job.uid, USER_STALLED);
+		fail(entry, -ETIMEDOUT);
+		entry->given_up = true;
+	}
+	return busy;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Jobs of the injector, which runs in the helper process, seen from the daemon.
+ *
+ * A job is armed when its receiver will stop as its ioctl returns, and done when the files are
+ * installed; the receiver stays stopped until done() returns. A job that the receiver delays is
+ * given up: its owner is called as if it had failed, and it is charged to the receiver's user
+ * until the helper has finished it (USER_STALLED). Until then it keeps its files.
+ */
+#ifndef HOST_FUSE_INJECT_JOB_H
+#define HOST_FUSE_INJECT_JOB_H
+
+#include "helper/helper_msg.h"
+
+struct files_job {
+	struct host_thread *thread;	/* the receiver */
+	u32 uid;
+	s32 tid;
+	s32 tgid;
+	u32 nr;
+	struct host_file **files;	/* to install; the job takes over array and references */
+	u32 nr_close;
+	const s32 *closes;
+	/*
+	 * Called on the events thread: armed(), then done() if @error was 0. @numbers are those of
+	 * the files in the receiver, if @error is 0.
+	 */
+	void (*armed)(struct host_thread *thread, int error);
+	void (*done)(struct host_thread *thread, int error, const s32 *numbers);
+};
+
+/* Submits *@job. If that fails, armed() is called at once, on the calling thread. */
+void files_job_submit(const struct files_job *job);
+
+/* The rest is for the events thread of the helper. */
+void files_job_event(const struct helper_event *event);
+void files_job_lost_all(void);
+/* Gives up overdue jobs. False: none is under way. */
+bool files_job_check_overdue(void);
+
+#endif

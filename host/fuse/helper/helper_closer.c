@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Closing clients' files.
+ *
+ * close(2) asks the file: a FUSE server that does not answer FLUSH, or a socket with SO_LINGER,
+ * keeps the thread for as long as its owner likes, and a signal does not end it. So the threads
+ * here are expendable. Each user has a queue of its own and few threads at a time: further files of
+ * a user whose files do not close wait in its queue, those of other users are closed meanwhile.
+ */
+#include "helper/helper_side.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREADS_MAX 256u
+/* Threads for one user; while half of all are in use, one. */
+#define THREADS_ONE 4u
+/* Threads that are kept when there is nothing to close. */
+#define THREADS_IDLE 2u
+
+struct closing {
+	struct closing *next;
+	s32 fd;
+	u64 id;
+};
+
+struct closing_user {
+	struct closing_user *next;
+	u32 uid;
+	u32 nr_active;		/* threads that close its files */
+	u32 nr_queued;
+	struct closing *first;
+	struct closing **end;
+};
+
+static pthread_mutex_t close_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t close_wanted = PTHREAD_COND_INITIALIZER;
+static struct closing_user *users;	/* those with files in a queue or being closed */
+static unsigned int nr_threads;
+static unsigned int nr_idle;
+static unsigned int nr_queued;
+
+/* The user of each descriptor that is a client's file, plus one; 0: it is none. */
+static u32 *owners;
+static s32 nr_owners;
+
+void helper_close_add(s32 fd, u32 uid)
+{
+	pthread_mutex_lock(&close_lock);
+	if (fd >= nr_owners) {
+		s32 nr = fd + 256;
+		u32 *larger = realloc(owners, (size_t)nr * sizeof(*owners));
+
+		for (s32 i = nr_owners; larger && i < nr; i++)
+			larger[i] = 0;
+		owners = larger ? larger : owners;
+		nr_owners = larger ? nr : nr_owners;
+	}
+	if (fd < nr_owners)
+		owners[fd] = uid + 1;
+	pthread_mutex_unlock(&close_lock);
+}
+
+/* Lock held. */
+static u32 limit_of_user(void)
+{
+	return nr_threads - nr_idle < THREADS_MAX / 2 ? THREADS_ONE : 1;
+}
+
+/* Takes a file whose user has a thread left; the user goes to the end of the list. Lock held. */
+static struct closing *take(struct closing_user **user)
+{
+	u32 limit = limit_of_user();
+	struct closing_user **slot = &users;
+	struct closing *closing;
+
+	while (*slot && !((*slot)->first && (*slot)->nr_active < limit))
+		slot = &(*slot)->next;
+	*user = *slot;
+	if (!*slot)
+		return NULL;
+	closing = (*slot)->first;
+	(*slot)->first = closing->next;
+	if (!closing->next)
+		(*slot)->end = &(*slot)->first;
+	(*slot)->nr_active++;
+	(*slot)->nr_queued--;
+	nr_queued--;
+	*slot = (*user)->next;
+	while (*slot)
+		slot = &(*slot)->next;
+	*slot = *user;
+	(*user)->next = NULL;
+	return closing;
+}
+
+/* Lock held. */
+static void free_if_unused(struct closing_user *user)
+{
+	struct closing_user **slot = &users;
+
+	if (user->first || user->nr_active)
+		return;
+	while (*slot != user)
+		slot = &(*slot)->next;
+	*slot = user->next;
+	free(user);
+}
+
+static void close_one(struct closing *closing)
+{
+	struct helper_event event = { .kind = HELPER_CLOSED, .id = closing->id };
+
+	close(closing->fd);
+	if (closing->id)
+		helper_send_event(&event);
+	free(closing);
+}
+
+static void *close_main(void *arg)
+{
+	struct closing_user *user;
+	struct closing *closing;
+
+	pthread_mutex_lock(&close_lock);
+	for (;;) {
+		nr_idle--;
+		while ((closing = take(&user))) {
+			pthread_mutex_unlock(&close_lock);
+			close_one(closing);
+			pthread_mutex_lock(&close_lock);
+			user->nr_active--;
+			free_if_unused(user);
+		}
+		nr_idle++;
+		if (nr_idle > THREADS_IDLE)
+			break;
+		pthread_cond_wait(&close_wanted, &close_lock);
+	}
+	nr_idle--;
+	nr_threads--;
+	pthread_mutex_unlock(&close_lock);
+	return NULL;
+}
+
+/* Lock held. */
+static struct closing_user *get_user(u32 uid)
+{
+	struct closing_user *user = users;
+
+	while (user && user->uid != uid)
+		user = user->next;
+	if (user)
+		return user;
+	user = calloc(1, sizeof(*user));
+	if (user) {
+		user->uid = uid;
+		user->end = &user->first;
+		user->next = users;
+		users = user;
+	}
+	return user;
+}
+
+/* Lock held. Without memory the file stays open until the helper ends. */
+static void start_locked(s32 fd, u32 uid, u64 id)
+{
+	struct closing_user *user = get_user(uid);
+	struct closing *closing = malloc(sizeof(*closing));
+
+	if (!user || !closing) {
+		free(closing);
+		return;
+	}
+	*closing = (struct closing){ .fd = fd, .id = id };
+	*user->end = closing;
+	user->end = &closing->next;
+	user->nr_queued++;
+	nr_queued++;
+	if (fd < nr_owners)
+		owners[fd] = 0;
+	/*
+	 * Each file that may be closed now needs a thread of its own, since the one before it may
+	 * never close. A new thread is counted as idle until it runs.
+	 */
+	if (nr_queued > nr_idle && user->nr_active + user->nr_queued <= limit_of_user() &&
+	    nr_threads < THREADS_MAX && helper_thread(close_main, NULL)) {
+		nr_threads++;
+		nr_idle++;
+	} else {
+		pthread_cond_signal(&close_wanted);
+	}
+}
+
+void helper_close_start(s32 fd, u32 uid, u64 id)
+{
+	pthread_mutex_lock(&close_lock);
+	start_locked(fd, uid, id);
+	pthread_mutex_unlock(&close_lock);
+}
+
+void helper_close_all(void)
+{
+	pthread_mutex_lock(&close_lock);
+	for (s32 fd = 0; fd < nr_owners; fd++)
+		if (owners[fd])
+			start_locked(fd, owners[fd] - 1, 0);
+	pthread_mutex_unlock(&close_lock);
+}
+
+bool helper_close_is_idle(void)
+{
+	bool idle;
+
+	pthread_mutex_lock(&close_lock);
+	idle = !users;
+	pthread_mutex_unlock(&close_lock);
+	return idle;
+}

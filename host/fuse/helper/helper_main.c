@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The helper process: its main thread.
+ *
+ * It receives the daemon's messages and never does anything that a client could delay: that is left
+ * to threads, which may stay behind for as long as the client likes. When the control socket is
+ * shut down, the daemon has ended: files are closed and receivers left in order as far as that is
+ * possible in a short time, and the process exits. What a client still delays then is a thread that
+ * the kernel ends as soon as the client does.
+ */
+#include "helper/helper_side.h"
+
+#include "base/exit_watch.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STACK_SIZE ((size_t)128 * 1024)
+
+/* How long files are closed and jobs finished after the daemon's end. */
+#define END_MS 1500
+
+static atomic_bool ending;
+
+bool helper_is_ending(void)
+{
+	return atomic_load(&ending);
+}
+
+bool helper_thread(void *(*body)(void *arg), void *arg)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int error;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	error = pthread_create(&thread, &attributes, body, arg);
+	pthread_attr_destroy(&attributes);
+	return !error;
+}
+
+void helper_send_event(const struct helper_event *event)
+{
+	/* fails when the daemon has ended, which the main thread notices */
+	helper_msg_send(HELPER_CONTROL, event, sizeof(*event) + event->nr * sizeof(s32), -1);
+}
+
+static void handle(const struct helper_message *message, int attached)
+{
+	switch (message->op) {
+	case HELPER_LIFE:
+		if (!exit_watch_start(attached, HELPER_CONTROL))
+			_exit(1);
+		break;
+	case HELPER_CHANNEL:
+		if (attached >= 0 &&
+		    !helper_thread(helper_channel_main, (void *)(intptr_t)attached))
+			close(attached);
+		break;
+	case HELPER_CLOSE:
+		helper_close_start(message->fd, message->uid, message->id);
+		break;
+	case HELPER_INJECT:
+		helper_inject_start(message);
+		break;
+	case HELPER_RESUME:
+		helper_inject_resume(message->id);
+		break;
+	case HELPER_SEARCH:
+		helper_search_start(message);
+		break;
+	}
+}
+
+static void end(void)
+{
+	static const struct timespec nap = { .tv_nsec = 5000000 };
+
+	atomic_store(&ending, true);
+	for (int i = 0; i < END_MS / 5 && !helper_inject_is_idle(); i++)
+		nanosleep(&nap, NULL);
+	helper_close_all();
+	for (int i = 0; i < END_MS / 5 && !helper_close_is_idle(); i++)
+		nanosleep(&nap, NULL);
+}
+
+void helper_main(void)
+{
+	static _Alignas(8) char buffer[sizeof(struct helper_message) +
+				       HELPER_NUMBERS_MAX * sizeof(s32)];
+	sigset_t set;
+	int attached;
+
+	prctl(PR_SET_NAME, HELPER_NAME);
+	/* in all threads: see inject_start() */
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	/* what the daemon inherited, and a directory, must not be kept by a helper that is stuck */
+	closefrom(HELPER_CONTROL + 1);
+	if (chdir("/") || fcntl(HELPER_CONTROL, F_SETFD, FD_CLOEXEC))
+		_exit(1);
+	while (helper_msg_receive(HELPER_CONTROL, buffer, sizeof(buffer), &attached) >=
+	       (ssize_t)sizeof(struct helper_message))
+		handle((const struct helper_message *)buffer, attached);
+	end();
+	_exit(0);
+}

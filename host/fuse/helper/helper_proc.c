@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Questions about processes: their files and their /proc directories.
+ *
+ * A process that executes a program whose close-on-exec files do not close holds a lock that
+ * pidfd_getfd(2) and /proc/PID/maps take. A question on a channel delays that channel only.
+ */
+#include "helper/helper_side.h"
+
+#include "base/clock.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* Opens to search for that can be pending; further ones are dropped. */
+#define SEARCHES_MAX 256u
+/* For one process, which may have a million descriptors. */
+#define PROCESS_NS 200000000ull
+
+static int take(int pidfd, const struct helper_message *message)
+{
+	int fd;
+
+	if (pidfd < 0)		/* there was no descriptor left to receive it */
+		return -EMFILE;
+	fd = (int)syscall(SYS_pidfd_getfd, pidfd, message->fd, 0);
+	if (fd < 0)
+		return -errno;
+	helper_close_add(fd, message->uid);
+	return fd;
+}
+
+/* Is @line ("start-end perms offset dev inode path") a mapping of the inode from its first byte? */
+static bool parse_mapping(const char *line, const struct helper_message *message,
+			  struct helper_answer *answer)
+{
+	unsigned long long start;
+	unsigned long long end;
+	unsigned long long offset;
+	unsigned long long inode;
+	unsigned int major;
+	unsigned int minor;
+	char shared;
+
+	if (sscanf(line, "%llx-%llx %*3s%c %llx %x:%x %llu", &start, &end, &shared, &offset,
+		   &major, &minor, &inode) != 7)
+		return false;
+	if (inode != message->inode || makedev(major, minor) != message->device || offset)
+		return false;
+	answer->base = start;
+	answer->size = end - start;
+	answer->shared = shared == 's';
+	return true;
+}
+
+static int find_mapping(const struct helper_message *message, struct helper_answer *answer)
+{
+	struct helper_answer other;
+	char path[32];
+	char line[512];
+	bool done = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", message->pid);
+	file = fopen(path, "re");
+	if (!file)
+		return -ESRCH;
+	answer->count = 0;
+	while (!done && fgets(line, sizeof(line), file)) {
+		bool wanted = answer->count == message->index;
+
+		answer->count += parse_mapping(line, message, wanted ? answer : &other);
+		done = answer->count > message->index && !message->count;
+		/* skip the rest of a line with a long path */
+		while (!strchr(line, '\n') && fgets(line, sizeof(line), file))
+			;
+	}
+	fclose(file);
+	return answer->count > message->index ? 0 : -ESRCH;
+}
+
+void *helper_channel_main(void *arg)
+{
+	int socket = (int)(intptr_t)arg;
+	struct helper_message message;
+	int attached;
+
+	while (helper_msg_receive(socket, &message, sizeof(message), &attached) ==
+	       sizeof(message)) {
+		struct helper_answer answer = { .result = -EINVAL };
+
+		if (message.op == HELPER_TAKE)
+			answer.result = take(attached, &message);
+		else if (message.op == HELPER_MAPS)
+			answer.result = find_mapping(&message, &answer);
+		if (attached >= 0)
+			close(attached);
+		helper_msg_send(socket, &answer, sizeof(answer), -1);
+	}
+	close(socket);
+	return NULL;
+}
+
+/* ---- which processes have a file open ---- */
+
+/*
+ * Not fdinfo, which for an epoll waits for a lock that is held while its files are polled, nor a
+ * plain stat(2), for which FUSE would ask the server of the file. Without synchronisation no file
+ * system waits for anything.
+ */
+static bool is_inode(int pid_dir, const char *name, u64 nodeid, u64 device)
+{
+	char path[300];
+	struct statx found;
+
+	snprintf(path, sizeof(path), "fd/%s", name);
+	return !statx(pid_dir, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &found) &&
+	       found.stx_ino == nodeid &&
+	       makedev(found.stx_dev_major, found.stx_dev_minor) == device;
+}
+
+/* A process that takes too long is taken for one that has not: it alone is affected. */
+static bool process_holds(int proc, const char *pid, u64 nodeid, u64 device)
+{
+	int pid_dir = openat(proc, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fds = openat(pid_dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fds < 0 ? NULL : fdopendir(fds);
+	u64 end = clock_now_ns() + PROCESS_NS;
+	struct dirent *entry;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir)) && clock_now_ns() < end)
+		found = entry->d_name[0] != '.' &&
+			is_inode(pid_dir, entry->d_name, nodeid, device);
+	if (dir)
+		closedir(dir);
+	else if (fds >= 0)
+		close(fds);
+	if (pid_dir >= 0)
+		close(pid_dir);
+	return found;
+}
+
+struct search {
+	u64 id;
+	u64 inode;
+	u64 device;
+	u32 nr_owners;
+	s32 owners[HELPER_OWNERS_MAX];
+};
+
+static bool is_owner(const struct search *search, const char *pid)
+{
+	for (u32 i = 0; i < search->nr_owners; i++)
+		if (search->owners[i] == atoi(pid))
+			return true;
+	return false;
+}
+
+static bool is_held(const struct search *search)
+{
+	struct dirent *entry;
+	bool found = false;
+	DIR *dir = opendir("/proc");
+
+	if (!dir)
+		return true;
+	while (!found && (entry = readdir(dir)))
+		found = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+			!is_owner(search, entry->d_name) &&
+			process_holds(dirfd(dir), entry->d_name, search->inode, search->device);
+	closedir(dir);
+	return found;
+}
+
+static pthread_mutex_t search_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct search searches[SEARCHES_MAX];
+static unsigned int nr_searches;
+static bool searching;
+
+static void *search_main(void *arg)
+{
+	pthread_mutex_lock(&search_lock);
+	while (nr_searches) {
+		struct search search = searches[0];
+		struct helper_event event = { .kind = HELPER_UNHELD, .id = search.id };
+
+		nr_searches--;
+		memmove(searches, searches + 1, nr_searches * sizeof(searches[0]));
+		pthread_mutex_unlock(&search_lock);
+		if (!is_held(&search))
+			helper_send_event(&event);
+		pthread_mutex_lock(&search_lock);
+	}
+	searching = false;
+	pthread_mutex_unlock(&search_lock);
+	return NULL;
+}
+
+void helper_search_start(const struct helper_message *message)
+{
+	struct search search = {
+		.id = message->id, .inode = message->inode, .device = message->device,
+		.nr_owners = message->nr_close < HELPER_OWNERS_MAX ? message->nr_close : 0,
+	};
+
+	memcpy(search.owners, message->numbers, search.nr_owners * sizeof(s32));
+	pthread_mutex_lock(&search_lock);
+	if (nr_searches < SEARCHES_MAX)
+		searches[nr_searches++] = search;
+	if (!searching)
+		searching = helper_thread(search_main, NULL);
+	pthread_mutex_unlock(&search_lock);
+}

@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The injector's thread: a state machine for each traced receiver (tracee), driven by its stops.
+ *
+ *   seized      the tracee is attached and was interrupted; it is still inside its ioctl and will
+ *               stop when that returns, after the reply of the job's owner
+ *   call entry  it stopped before a system call that the plan chose; it is resumed
+ *   call exit   it stopped after that call; the plan chooses the next, or it is detached
+ *
+ * Signals are held back meanwhile: all are blocked but those that a fault of the thread itself can
+ * raise, and one of these that was sent by a process is blocked when it is delivered, which makes
+ * the kernel queue it again unchanged. At the detach the receiver gets back its registers and its
+ * signal mask, and has lost no signal.
+ *
+ * There may be several injectors. SIGCHLD is sent to the process, so the one that takes it wakes
+ * the others; each waits for its own tracees only.
+ *
+ * A tracee can outlive its job: a running thread cannot be detached, so after a timeout it stays
+ * attached until its next stop, and is cleaned up then.
+ */
+#include "inject/inject.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ptrace.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inject/inject_arch.h"
+#include "inject/inject_mask.h"
+#include "inject/inject_plan.h"
+
+/* In case a thread of the daemon with SIGCHLD unblocked received one. */
+#define LOST_SIGNAL_MS 10
+/* How long inject_stop() waits beyond the timeout for a tracee in one of the plan's calls. */
+#define STUCK_MS 2000
+#define NR_BUCKETS 64
+
+enum tracee_state {
+	TRACEE_SEIZED,
+	TRACEE_CALL_ENTRY,	/* next syscall stop is an entry */
+	TRACEE_CALL_EXIT,	/* next syscall stop is an exit */
+	TRACEE_TRAPPED,		/* a seccomp filter refused the call; its SIGSYS is pending */
+};
+
+struct tracee {
+	struct tracee *next;		/* in its bucket */
+	struct inject_job *job;		/* NULL once done() was called */
+	pid_t tid;
+	enum tracee_state state;
+	bool restart;
+	uint64_t deadline_ms;
+	struct inject_plan plan;
+	struct inject_regs regs;		/* as found */
+	uint64_t insn;			/* address of a system call instruction */
+	struct inject_own_call own;	/* the receiver's ioctl */
+	struct inject_call call;	/* system call under way */
+	uint64_t mask;			/* signals blocked, as found */
+};
+
+struct injector {
+	struct injector *next;		/* of all; guarded by injectors_lock */
+	pthread_t thread;
+	int eventfd;
+	int signalfd;
+	pthread_mutex_t lock;
+	struct inject_job *queue;	/* GUARDED_BY(&lock), oldest first */
+	struct inject_job **queue_end;	/* GUARDED_BY(&lock) */
+	bool stopping;			/* GUARDED_BY(&lock) */
+
+	/* Private to the thread. */
+	struct tracee *buckets[NR_BUCKETS];
+	int nr_tracees;
+	bool idle;			/* read by others */
+};
+
+static pthread_mutex_t injectors_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct injector *injectors;
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static struct tracee **find_slot(struct injector *injector, pid_t tid)
+{
+	struct tracee **slot = &injector->buckets[(unsigned int)tid % NR_BUCKETS];
+
+	while (*slot && (*slot)->tid != tid)
+		slot = &(*slot)->next;
+	return slot;
+}
+
+/* Calls done(), the first time. */
+static void notify_done(struct tracee *tracee, int err)
+{
+	struct inject_job *job = tracee->job;
+
+	tracee->job = NULL;
+	if (job)
+		job->done(job, err);
+}
+
+static void end_tracee(struct injector *injector, struct tracee *tracee, int err)
+{
+	struct tracee **slot = find_slot(injector, tracee->tid);
+
+	*slot = tracee->next;
+	injector->nr_tracees--;
+	inject_plan_end(&tracee->plan);
+	notify_done(tracee, err);
+	free(tracee);
+}
+
+/*
+ * Restores the receiver's state and detaches it. Fails only if it is being killed; then its exit
+ * is reported soon.
+ */
+static void detach(struct injector *injector, struct tracee *tracee)
+{
+	int err = tracee->plan.err;
+	pid_t tid = tracee->tid;
+
+	if (tracee->restart)
+		inject_regs_restart(&tracee->regs, tracee->insn, &tracee->own);
+	if (inject_regs_write(tid, &tracee->regs) < 0 || set_mask(tid, tracee->mask) < 0)
+		return;
+	if (!err && tracee->job) {
+		for (int i = 0; i < tracee->plan.nr_install; i++)
+			tracee->job->result_fds[i] = inject_plan_result(&tracee->plan, i);
+	}
+	notify_done(tracee, err);
+	ptrace(PTRACE_DETACH, tid, 0, 0);
+	end_tracee(injector, tracee, err);
+}
+
+static void resume(struct tracee *tracee, int signal)
+{
+	ptrace(PTRACE_SYSCALL, tracee->tid, 0, (void *)(long)signal);
+}
+
+/* The receiver is stopped outside of a system call: sets up the plan's next one. */
+static void next_step(struct injector *injector, struct tracee *tracee)
+{
+	struct inject_regs regs = tracee->regs;
+
+	if (!inject_plan_next(&tracee->plan, &tracee->call)) {
+		detach(injector, tracee);
+		return;
+	}
+	inject_regs_call(&regs, tracee->insn, &tracee->call);
+	if (inject_regs_write(tracee->tid, &regs) < 0)
+		return;
+	tracee->state = TRACEE_CALL_ENTRY;
+	resume(tracee, 0);
+}
+
+bool inject_insn_is(pid_t tid, uint64_t address, const void *insn, size_t size)
+{
+	unsigned char found[8];
+	struct iovec local = { found, size };
+	struct iovec remote = { (void *)(uintptr_t)address, size };
+
+	return size <= sizeof(found) &&
+	       process_vm_readv(tid, &local, 1, &remote, 1, 0) == (ssize_t)size &&
+	       memcmp(found, insn, size) == 0;
+}
+
+long inject_call_number(const struct inject_regs *regs, long nr)
+{
+	const struct inject_number *number = inject_numbers;
+
+	if (!inject_regs_narrow(regs))
+		return nr;
+	while (number->wide && number->wide != nr)
+		number++;
+	return number->wide ? number->narrow : -1;
+}
+
+/* Saves the receiver's state; -ENOSYS for one that could not be restored or continued. */
+static int save_state(struct tracee *tracee)
+{
+	int err = inject_regs_read(tracee->tid, &tracee->regs);
+
+	if (!err)
+		err = inject_find_insn(tracee->tid, &tracee->regs, &tracee->own, &tracee->insn);
+	if (err)
+		return err;
+	tracee->plan.stack_limit = inject_stack_limit(&tracee->regs);
+	tracee->plan.narrow = inject_regs_narrow(&tracee->regs);
+	if (ptrace(PTRACE_GETSIGMASK, tracee->tid, INJECT_MASK_SIZE, &tracee->mask) < 0)
+		return -errno;
+	return set_mask(tracee->tid, quiet_mask(tracee->mask));
+}
+
+/* The first stop: the ioctl has returned. After a timeout the receiver is only detached. */
+static void first_stop(struct injector *injector, struct tracee *tracee)
+{
+	int err = tracee->job ? save_state(tracee) : -ETIMEDOUT;
+
+	if (!err) {
+		next_step(injector, tracee);
+		return;
+	}
+	/* it failed because the receiver is being killed: wait for the report of its exit */
+	if (inject_regs_read(tracee->tid, &tracee->regs) == -ESRCH)
+		return;
+	notify_done(tracee, err);
+	ptrace(PTRACE_DETACH, tracee->tid, 0, 0);
+	end_tracee(injector, tracee, err);
+}
+
+/*
+ * A seccomp filter that raises SIGSYS leaves the number of the system call, or its first argument,
+ * in the register of the result. Without this check that would be used, and finally closed, as a
+ * descriptor.
+ */
+static bool is_trapped(const struct tracee *tracee, long ret)
+{
+	siginfo_t infos[32];
+	struct __ptrace_peeksiginfo_args args = { .nr = 32 };
+	long nr;
+
+	if (ret != inject_trapped_result(&tracee->regs, &tracee->call))
+		return false;
+	nr = ptrace(PTRACE_PEEKSIGINFO, tracee->tid, &args, infos);
+	for (long i = 0; i < nr; i++) {
+		if (infos[i].si_signo == SIGSYS && infos[i].si_code > 0)
+			return true;
+	}
+	return false;
+}
+
+static void syscall_stop(struct injector *injector, struct tracee *tracee)
+{
+	struct inject_regs regs;
+	long ret;
+
+	if (tracee->state == TRACEE_CALL_ENTRY) {
+		tracee->state = TRACEE_CALL_EXIT;
+		resume(tracee, 0);
+		return;
+	}
+	if (inject_regs_read(tracee->tid, &regs) < 0)
+		return;
+	ret = inject_regs_result(&regs);
+	if (is_trapped(tracee, ret)) {
+		tracee->state = TRACEE_TRAPPED;
+		resume(tracee, 0);
+		return;
+	}
+	inject_plan_returned(&tracee->plan, ret);
+	if (!tracee->job)
+		inject_plan_abort(&tracee->plan, -ETIMEDOUT);
+	next_step(injector, tracee);
+}
+
+/*
+ * A signal is about to be delivered. If a seccomp filter raised it for a call of the plan, it is
+ * discarded and the call has failed. Any other is queued again by blocking it.
+ */
+static void signal_stop(struct injector *injector, struct tracee *tracee, int signal)
+{
+	siginfo_t info = { 0 };
+	uint64_t mask;
+
+	if (ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) < 0)
+		return;
+	if (tracee->state == TRACEE_TRAPPED && signal == SIGSYS && info.si_code > 0) {
+		inject_plan_returned(&tracee->plan, -EPERM);
+		next_step(injector, tracee);
+		return;
+	}
+	if (tracee->state != TRACEE_SEIZED &&
+	    ptrace(PTRACE_GETSIGMASK, tracee->tid, INJECT_MASK_SIZE, &mask) == 0)
+		set_mask(tracee->tid, mask | 1ull << (signal - 1));
+	resume(tracee, signal);
+}
+
+static void stopped(struct injector *injector, struct tracee *tracee, int status)
+{
+	int signal = WSTOPSIG(status);
+
+	if (signal == (SIGTRAP | 0x80)) {
+		if (tracee->state == TRACEE_SEIZED)
+			resume(tracee, 0);
+		else
+			syscall_stop(injector, tracee);
+	} else if (status >> 16 != PTRACE_EVENT_STOP) {
+		signal_stop(injector, tracee, signal);
+	} else if (tracee->state == TRACEE_SEIZED) {
+		first_stop(injector, tracee);
+	} else {
+		/* the process is being stopped or continued: takes effect after the detach */
+		resume(tracee, 0);
+	}
+}
+
+/* Handles all stops and exits that the kernel has reported. */
+static void handle_reports(struct injector *injector)
+{
+	int status;
+	pid_t tid;
+
+	while ((tid = waitpid(-1, &status, WNOHANG | __WALL | __WNOTHREAD)) > 0) {
+		struct tracee *tracee = *find_slot(injector, tid);
+
+		if (!tracee) {
+			if (WIFSTOPPED(status))
+				ptrace(PTRACE_DETACH, tid, 0, 0);
+		} else if (WIFSTOPPED(status)) {
+			stopped(injector, tracee, status);
+		} else {
+			end_tracee(injector, tracee, -ESRCH);
+		}
+	}
+}
+
+/*
+ * The job has timed out. If PTRACE_INTERRUPT fails, the thread has vanished without a report: it
+ * was replaced by another thread's exec.
+ */
+static void expire(struct injector *injector, struct tracee *tracee)
+{
+	notify_done(tracee, -ETIMEDOUT);
+	if (ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) < 0)
+		end_tracee(injector, tracee, -ESRCH);
+}
+
+/* Is a job waiting for it, or does the receiver's state have to be restored? */
+static bool is_unfinished(const struct tracee *tracee, uint64_t now)
+{
+	return tracee->job ||
+	       (tracee->state != TRACEE_SEIZED && now < tracee->deadline_ms + STUCK_MS);
+}
+
+/* Fails overdue jobs; returns the number of unfinished tracees. */
+static int check_deadlines(struct injector *injector)
+{
+	uint64_t now = now_ms();
+	int nr_unfinished = 0;
+
+	for (int i = 0; injector->nr_tracees && i < NR_BUCKETS; i++) {
+		struct tracee *next;
+
+		for (struct tracee *tracee = injector->buckets[i]; tracee; tracee = next) {
+			next = tracee->next;
+			nr_unfinished += is_unfinished(tracee, now);
+			if (tracee->job && now >= tracee->deadline_ms)
+				expire(injector, tracee);
+		}
+	}
+	return nr_unfinished;
+}
+
+/* The state of those left at the end was not changed; the kernel detaches them. */
+static void drop_tracees(struct injector *injector)
+{
+	for (int i = 0; i < NR_BUCKETS; i++) {
+		while (injector->buckets[i])
+			end_tracee(injector, injector->buckets[i], -ECANCELED);
+	}
+}
+
+static int seize(struct injector *injector, struct inject_job *job, struct tracee *tracee)
+{
+	int timeout_ms = job->timeout_ms ? job->timeout_ms : INJECT_TIMEOUT_MS;
+	int err;
+
+	*tracee = (struct tracee){
+		.job = job, .tid = job->tid, .state = TRACEE_SEIZED, .restart = job->restart,
+		.deadline_ms = now_ms() + (uint64_t)timeout_ms,
+		.plan = {
+			.tid = job->tid, .tgid = job->tgid,
+			.nr_install = job->nr_install, .files = job->files,
+			.nr_close = job->nr_close, .closes = job->closes,
+		},
+	};
+	err = inject_plan_begin(&tracee->plan);
+	inject_own_call_read(job->tid, &tracee->own);
+	if (!err && ptrace(PTRACE_SEIZE, job->tid, 0, PTRACE_O_TRACESYSGOOD) < 0)
+		err = -errno;
+	if (!err && ptrace(PTRACE_INTERRUPT, job->tid, 0, 0) < 0)
+		err = -errno;
+	return err;
+}
+
+static void start_job(struct injector *injector, struct inject_job *job)
+{
+	struct tracee **slot = find_slot(injector, job->tid);
+	struct tracee *tracee;
+	int err = -EBUSY;
+
+	/* a previous tracee of this tid that vanished without a report; see expire() */
+	if (*slot && !(*slot)->job && ptrace(PTRACE_INTERRUPT, job->tid, 0, 0) < 0) {
+		end_tracee(injector, *slot, -ESRCH);
+		slot = find_slot(injector, job->tid);
+	}
+	if (*slot) {
+		job->armed(job, err);
+		return;
+	}
+	tracee = malloc(sizeof(*tracee));
+	err = tracee ? seize(injector, job, tracee) : -ENOMEM;
+	if (err) {
+		if (tracee)
+			inject_plan_end(&tracee->plan);
+		free(tracee);
+		job->armed(job, err);
+		return;
+	}
+	tracee->next = NULL;
+	*slot = tracee;
+	injector->nr_tracees++;
+	job->armed(job, 0);
+}
+
+/* Takes the oldest queued job; *@stopping: the thread is to end. */
+static struct inject_job *take_job(struct injector *injector, bool *stopping)
+{
+	struct inject_job *job;
+
+	pthread_mutex_lock(&injector->lock);
+	*stopping = injector->stopping;
+	job = injector->queue;
+	if (job) {
+		injector->queue = job->next;
+		if (!injector->queue)
+			injector->queue_end = &injector->queue;
+	}
+	pthread_mutex_unlock(&injector->lock);
+	return job;
+}
+
+/* One read empties an eventfd, and a signalfd of one signal that is not queued. */
+static bool clear(const struct pollfd *fd)
+{
+	struct signalfd_siginfo info;
+
+	return fd->revents && read(fd->fd, &info, sizeof(info)) > 0;
+}
+
+static void wake(struct injector *injector)
+{
+	uint64_t one = 1;
+
+	/* can fail only when the counter is at its maximum, and then the thread is awake */
+	if (write(injector->eventfd, &one, sizeof(one)) < 0)
+		return;
+}
+
+/* This injector has taken a SIGCHLD that may be for tracees of another. */
+static void wake_others(const struct injector *injector)
+{
+	pthread_mutex_lock(&injectors_lock);
+	for (struct injector *other = injectors; other; other = other->next)
+		if (other != injector && __atomic_load_n(&other->nr_tracees, __ATOMIC_RELAXED))
+			wake(other);
+	pthread_mutex_unlock(&injectors_lock);
+}
+
+static void *injector_main(void *arg)
+{
+	struct injector *injector = arg;
+	struct pollfd fds[2] = {
+		{ .fd = injector->signalfd, .events = POLLIN },
+		{ .fd = injector->eventfd, .events = POLLIN },
+	};
+	int nr_unfinished = 0;
+	bool stopping = false;
+
+	while (!stopping || nr_unfinished) {
+		struct inject_job *job;
+
+		__atomic_store_n(&injector->idle, !injector->nr_tracees, __ATOMIC_RELEASE);
+		poll(fds, 2, nr_unfinished ? LOST_SIGNAL_MS : -1);
+		__atomic_store_n(&injector->idle, false, __ATOMIC_RELEASE);
+		if (clear(&fds[0]))
+			wake_others(injector);
+		clear(&fds[1]);
+		while ((job = take_job(injector, &stopping))) {
+			if (stopping)
+				job->armed(job, -ECANCELED);
+			else
+				start_job(injector, job);
+		}
+		handle_reports(injector);
+		nr_unfinished = check_deadlines(injector);
+	}
+	drop_tracees(injector);
+	return NULL;
+}
+
+static int open_descriptors(struct injector *injector)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	injector->signalfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (injector->signalfd < 0)
+		return -errno;
+	injector->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return injector->eventfd < 0 ? -errno : 0;
+}
+
+static void free_injector(struct injector *injector)
+{
+	if (injector->signalfd >= 0)
+		close(injector->signalfd);
+	if (injector->eventfd >= 0)
+		close(injector->eventfd);
+	pthread_mutex_destroy(&injector->lock);
+	free(injector);
+}
+
+int inject_start(struct injector **out)
+{
+	struct injector *injector;
+	int err;
+
+	if (!inject_arch_supported())
+		return -ENOSYS;
+	injector = calloc(1, sizeof(*injector));
+	if (!injector)
+		return -ENOMEM;
+	injector->eventfd = -1;
+	injector->signalfd = -1;
+	injector->queue_end = &injector->queue;
+	pthread_mutex_init(&injector->lock, NULL);
+	err = open_descriptors(injector);
+	if (!err)
+		err = -pthread_create(&injector->thread, NULL, injector_main, injector);
+	if (err) {
+		free_injector(injector);
+		return err;
+	}
+	pthread_mutex_lock(&injectors_lock);
+	injector->next = injectors;
+	injectors = injector;
+	pthread_mutex_unlock(&injectors_lock);
+	*out = injector;
+	return 0;
+}
+
+void inject_submit(struct injector *injector, struct inject_job *job)
+{
+	job->next = NULL;
+	pthread_mutex_lock(&injector->lock);
+	*injector->queue_end = job;
+	injector->queue_end = &job->next;
+	pthread_mutex_unlock(&injector->lock);
+	wake(injector);
+}
+
+bool inject_is_idle(const struct injector *injector)
+{
+	return __atomic_load_n(&injector->idle, __ATOMIC_ACQUIRE);
+}
+
+void inject_stop(struct injector *injector)
+{
+	struct injector **slot = &injectors;
+
+	pthread_mutex_lock(&injector->lock);
+	injector->stopping = true;
+	pthread_mutex_unlock(&injector->lock);
+	wake(injector);
+	pthread_join(injector->thread, NULL);
+	pthread_mutex_lock(&injectors_lock);
+	while (*slot != injector)
+		slot = &(*slot)->next;
+	*slot = injector->next;
+	pthread_mutex_unlock(&injectors_lock);
+	free_injector(injector);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The daemon's memory, charged to the users that it is for. */
+#include "memory/charged_memory.h"
+
+#include "base/clock.h"
+#include "clients/users.h"
+#include "core.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Before each block of memory_alloc(). */
+struct block {
+	struct account *account;
+	size_t charged;
+	_Alignas(16) char memory[];
+};
+
+/* What malloc() adds to a block: its own header, and rounding. */
+#define MALLOC_COST 16
+
+/* Idle pages of one user are searched for at most once in this time, and freed in this number. */
+#define RECLAIM_NS 10000000ull
+#define RECLAIM_PAGES 256
+
+/*
+ * Trimming takes some milliseconds, in which allocations of other threads wait. So it is done once
+ * so much was freed since the last time; beside busy workers not more often than in this time.
+ */
+#define TRIM_IDLE ((long)1 << 20)
+#define TRIM_BUSY ((long)8 << 20)
+#define TRIM_NS 1000000000ull
+
+static atomic_long freed;
+
+static bool belongs_to(const struct host_proc *proc, void *account)
+{
+	return proc->account == account;
+}
+
+/* Frees pages of the account's receive buffers that are under no buffer. False: none. */
+static bool reclaim(struct account *account)
+{
+	u64 now = clock_now_ns();
+
+	if (now - atomic_load(&account->reclaimed_ns) < RECLAIM_NS)
+		return false;
+	atomic_store(&account->reclaimed_ns, now);
+	return binder_shrink_some(RECLAIM_PAGES, belongs_to, account);
+}
+
+static bool try_charge(struct account *account, long size)
+{
+	long used = atomic_fetch_add_explicit(&account->used, size, memory_order_relaxed) + size;
+
+	if (used <= atomic_load_explicit(&account->granted, memory_order_relaxed) ||
+	    users_grant(account))
+		return true;
+	atomic_fetch_sub_explicit(&account->used, size, memory_order_relaxed);
+	return false;
+}
+
+bool memory_charge(struct account *account, size_t size)
+{
+	if (!account || try_charge(account, (long)size))
+		return true;
+	return reclaim(account) && try_charge(account, (long)size);
+}
+
+/* The account may be gone as soon as nothing is charged to it. */
+void memory_discharge(struct account *account, size_t size)
+{
+	if (account)
+		atomic_fetch_sub_explicit(&account->used, (long)size, memory_order_release);
+}
+
+/* malloc() uses the C library's cache of the thread, calloc() does not. */
+static struct block *new_block(size_t size)
+{
+	struct block *block;
+
+	if (size >= 128 * 1024)
+		return calloc(1, size);
+	block = malloc(size);
+	if (block)
+		memset(block, 0, size);
+	return block;
+}
+
+void *memory_alloc(struct account *account, size_t size)
+{
+	size_t charged = size + sizeof(struct block) + MALLOC_COST;
+	struct block *block;
+
+	if (!memory_charge(account, charged))
+		return NULL;
+	block = new_block(size + sizeof(*block));
+	if (!block) {
+		memory_discharge(account, charged);
+		return NULL;
+	}
+	block->account = account;
+	block->charged = charged;
+	return block->memory;
+}
+
+void memory_free(void *memory)
+{
+	struct block *block;
+
+	if (!memory)
+		return;
+	block = (struct block *)((char *)memory - offsetof(struct block, memory));
+	atomic_fetch_add_explicit(&freed, (long)block->charged, memory_order_relaxed);
+	memory_discharge(block->account, block->charged);
+	free(block);
+}
+
+void memory_trim(bool idle)
+{
+	static u64 last_ns;
+	u64 now;
+
+	if (atomic_load_explicit(&freed, memory_order_relaxed) < (idle ? TRIM_IDLE : TRIM_BUSY))
+		return;
+	now = clock_now_ns();
+	if (!idle && now - last_ns < TRIM_NS)
+		return;
+	last_ns = now;
+	atomic_store_explicit(&freed, 0, memory_order_relaxed);
+	malloc_trim(0);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The daemon's memory, charged to the users that it is for.
+ *
+ * Each open belongs to an account, that of its user (users.h). What the engine allocates for the
+ * open, the pages of its receive buffer and the texts that the user reads are charged to the
+ * account. At its limit an allocation fails as if there were no memory, which the engine turns into
+ * what the stock driver returns then. No account (NULL): nothing is counted.
+ */
+#ifndef HOST_FUSE_CHARGED_MEMORY_H
+#define HOST_FUSE_CHARGED_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct account;
+
+/* False: the limit is reached. Makes no system call unless it is near. */
+bool memory_charge(struct account *account, size_t size);
+void memory_discharge(struct account *account, size_t size);
+
+/* Zeroed memory, charged until memory_free(); NULL: none, or the limit is reached. */
+void *memory_alloc(struct account *account, size_t size);
+void memory_free(void *memory);
+
+/*
+ * Returns freed memory to the system if there may be much of it. Called by the watcher while the
+ * workers are busy, and once they have become idle (@idle).
+ */
+void memory_trim(bool idle);
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which opens of a device's inode may use its pages. */
+#include "names/bound_open.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+/*
+ * A program that binds a device file and then executes another program, which opens it, does both
+ * in one thread. An execve(2) alone takes longer than this. An open that takes longer because the
+ * processors are busy is walked again, which costs it one round trip.
+ */
+#define AT_ONCE_NS 250000ull
+
+/*
+ * When a thread that has not walked its path again is looked at: it may have been killed. It may
+ * also wait for a processor, for longer than this if very many threads open devices.
+ */
+#define RETRY_NS 10000000000ull
+
+/* Of the hash table of threads: those that are killed stay for a while. */
+#define BUCKETS 256u
+
+/* A thread whose OPEN was refused with ESTALE. */
+struct retry {
+	struct retry *next;
+	pid_t tid;
+	uint64_t id;		/* of the inode */
+	uint64_t since_ns;
+};
+
+static struct retry *retries[BUCKETS];
+
+static struct retry **find_retry(pid_t tid)
+{
+	struct retry **slot = &retries[(unsigned int)tid % BUCKETS];
+
+	while (*slot && (*slot)->tid != tid)
+		slot = &(*slot)->next;
+	return slot;
+}
+
+static void remove_retry(struct retry **slot)
+{
+	struct retry *retry = *slot;
+
+	*slot = retry->next;
+	free(retry);
+}
+
+/* A thread of a pid namespace that the daemon does not see has the number 0. */
+static bool has_ended(pid_t tid)
+{
+	return !tid || (kill(tid, 0) && errno == ESRCH);
+}
+
+static void remove_ended(struct retry **slot, uint64_t now)
+{
+	while (*slot) {
+		if (now - (*slot)->since_ns > RETRY_NS && has_ended((*slot)->tid))
+			remove_retry(slot);
+		else
+			slot = &(*slot)->next;
+	}
+}
+
+/* False: no memory. */
+static bool add_retry(pid_t tid, uint64_t id)
+{
+	struct retry **bucket = &retries[(unsigned int)tid % BUCKETS];
+	struct retry *retry = malloc(sizeof(*retry));
+	uint64_t now = clock_now_ns();
+
+	remove_ended(bucket, now);
+	if (!retry)
+		return false;
+	*retry = (struct retry){ .next = *bucket, .tid = tid, .id = id, .since_ns = now };
+	*bucket = retry;
+	return true;
+}
+
+/* Has thread @tid been refused inode @id? It is not walking a path again any more. */
+static bool was_refused(pid_t tid, uint64_t id)
+{
+	struct retry **slot = find_retry(tid);
+	bool same;
+
+	if (!*slot)
+		return false;
+	same = (*slot)->id == id;
+	remove_retry(slot);
+	return same;
+}
+
+void bound_open_looked_up(struct inode_opens *opens, pid_t tid)
+{
+	opens->looked_by = tid;
+	opens->looked_ns = clock_now_ns();
+	opens->repeated = *find_retry(tid);
+}
+
+static bool is_at_once(const struct inode_opens *opens, pid_t tid)
+{
+	return opens->looked_by == tid &&
+	       (opens->repeated || clock_now_ns() - opens->looked_ns < AT_ONCE_NS);
+}
+
+enum bound_open_result bound_open_decide(struct inode_opens *opens, uint64_t id, pid_t tid)
+{
+	bool refused = was_refused(tid, id);
+
+	if (!opens->opened && is_at_once(opens, tid)) {
+		opens->direct = true;
+	} else if (!opens->bound) {
+		/* without memory for the retry it is treated as bound, which serves any open */
+		if (!refused && add_retry(tid, id))
+			return OPEN_RETRY;
+		if (opens->direct)
+			return OPEN_BUSY;
+		opens->bound = true;
+	}
+	opens->opened = true;
+	opens->nr_opens++;
+	return opens->direct ? OPEN_DIRECT : OPEN_BOUND;
+}
+
+void bound_open_release(struct inode_opens *opens)
+{
+	if (!--opens->nr_opens)
+		opens->direct = false;
+}

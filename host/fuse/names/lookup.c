@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/* LOOKUP: names become inodes. */
+#include "names/lookup.h"
+
+#include "clients/caller.h"
+#include "names/lookup_turn.h"
+#include "names/tree.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A request that waits for a turn. */
+struct lookup {
+	struct lookup_turn_waiter waiter;	/* the first member */
+	uint64_t parent;
+	char name[];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t one_waits = PTHREAD_COND_INITIALIZER;
+
+static void reply(uint64_t unique, uint64_t parent, const char *name, pid_t tid)
+{
+	struct fuse_entry_out out;
+	int error = tree_lookup(parent, name, tid, &out);
+
+	if (error)
+		session_reply_error(unique, -error);
+	else
+		session_reply(unique, &out, sizeof(out));
+}
+
+static void reply_to_all(struct lookup_turn_waiter *waiter)
+{
+	while (waiter) {
+		struct lookup *lookup = (struct lookup *)waiter;
+
+		waiter = waiter->newer;
+		reply(lookup->waiter.unique, lookup->parent, lookup->name, lookup->waiter.tid);
+		free(lookup);
+	}
+}
+
+/* False: its thread has a turn, or there is no memory. */
+static bool keep(const struct request *request, const char *name, uid_t uid, uint64_t device)
+{
+	struct lookup *lookup = malloc(sizeof(*lookup) + strlen(name) + 1);
+
+	if (!lookup)
+		return false;
+	lookup->waiter.unique = request->head->unique;
+	lookup->parent = request->head->nodeid;
+	memcpy(lookup->name, name, strlen(name) + 1);
+	if (lookup_turn_take(uid, device, (pid_t)request->head->pid, &lookup->waiter)) {
+		free(lookup);
+		return false;
+	}
+	pthread_mutex_lock(&lock);
+	pthread_cond_signal(&one_waits);
+	pthread_mutex_unlock(&lock);
+	return true;
+}
+
+void lookup_serve(const struct request *request, const char *name)
+{
+	uint64_t device = tree_device(request->head->nodeid, name);
+	pid_t tid = (pid_t)request->head->pid;
+	uid_t uid = request->head->uid;
+
+	if (device && lookup_turn_many_users())
+		uid = caller_charged_uid(tid, uid);
+	if (!device || lookup_turn_take(uid, device, tid, NULL) ||
+	    !keep(request, name, uid, device))
+		reply(request->head->unique, request->head->nodeid, name, tid);
+}
+
+void lookup_opens(pid_t tid)
+{
+	reply_to_all(lookup_turn_end(tid));
+}
+
+bool lookup_interrupt(uint64_t unique)
+{
+	pid_t tid = lookup_turn_waiting(unique);
+	struct lookup_turn_waiter *waiter;
+
+	if (!tid)
+		return false;
+	/* open(2) is not expected to fail because of another signal */
+	if (!caller_is_dying(tid))
+		return true;
+	waiter = lookup_turn_withdraw(unique);
+	if (waiter)
+		session_reply_error(unique, EINTR);
+	free(waiter);
+	return true;
+}
+
+static void *lookup_main(void *arg)
+{
+	static const struct timespec tick = { .tv_nsec = TURN_TICK_NS };
+
+	for (;;) {
+		pthread_mutex_lock(&lock);
+		while (!lookup_turn_anyone_waits())
+			pthread_cond_wait(&one_waits, &lock);
+		pthread_mutex_unlock(&lock);
+		nanosleep(&tick, NULL);
+		reply_to_all(lookup_turn_expire());
+	}
+	return arg;
+}
+
+bool lookup_start(void)
+{
+	pthread_t thread;
+
+	return !pthread_create(&thread, NULL, lookup_main, NULL);
+}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Whose LOOKUPs of a device are answered. */
+#include "names/lookup_turn.h"
+
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* After that time without a request a turn ends; a thread needs no more than some 50 us between. */
+#define IDLE_NS 2000000ull
+
+/* After that time it ends in any case, if others wait: its thread does not open the device. */
+#define LIFE_NS 10000000ull
+
+/*
+ * When no thread that has a turn has made its next request for that time, and for so many times as
+ * long as it took before, something is in their way. (Less than IDLE_NS.)
+ */
+#define STALL_NS 250000ull
+#define STALL_GAPS 8u
+#define GAP_MAX_NS 200000ull
+
+/* The longest wait: a limit of the kernel on the age of requests may be 15 s (expire.h). */
+#define WAIT_NS 5000000000ull
+
+/* The turns that are known, together with those that were given because of a stall. */
+#define TURNS_KNOWN 32u
+
+#define MANY_USERS 8u
+
+struct turn {
+	pid_t tid;
+	uint64_t since_ns;
+	uint64_t used_ns;	/* by the latest request */
+};
+
+/* One user at one device. */
+struct group {
+	struct group *next;
+	uid_t uid;
+	uint64_t device;
+	struct turn turns[TURNS_KNOWN];
+	unsigned int nr_turns;
+	uint64_t used_ns;	/* any of the turns, by a request that was not the first */
+	uint64_t gap_ns;	/* between such requests, an average */
+	unsigned int batch;	/* the waiters that a stall lets go */
+	struct lookup_turn_waiter *oldest;
+	struct lookup_turn_waiter *newest;
+};
+
+static pthread_mutex_t lookup_turn_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct group *groups;	/* few: those without turns and waiters are freed */
+static atomic_uint nr_groups;
+static atomic_uint nr_waiters;
+
+/* ---- turns; the lock is held for all of them ---- */
+
+static void drop_turn(struct group *group, unsigned int at)
+{
+	group->turns[at] = group->turns[--group->nr_turns];
+}
+
+static void drop_ended_turns(struct group *group, uint64_t now)
+{
+	unsigned int i = 0;
+
+	while (i < group->nr_turns) {
+		const struct turn *turn = &group->turns[i];
+
+		if (now - turn->used_ns >= IDLE_NS ||
+		    (group->oldest && now - turn->since_ns >= LIFE_NS))
+			drop_turn(group, i);
+		else
+			i++;
+	}
+}
+
+static struct turn *find_turn(struct group *group, pid_t tid)
+{
+	for (unsigned int i = 0; i < group->nr_turns; i++)
+		if (group->turns[i].tid == tid)
+			return &group->turns[i];
+	return NULL;
+}
+
+/*
+ * A thread that has a turn makes another request: whatever was in its way is not any more. (The
+ * first LOOKUP of a thread needs no lock.)
+ */
+static void note_progress(struct group *group, uint64_t now)
+{
+	uint64_t gap = now - group->used_ns;
+
+	if (gap > GAP_MAX_NS)
+		gap = GAP_MAX_NS;
+	group->gap_ns = (7 * group->gap_ns + gap) / 8;
+	group->used_ns = now;
+	group->batch = 1;
+}
+
+static bool is_stalled(const struct group *group, uint64_t now)
+{
+	uint64_t idle = now - group->used_ns;
+
+	return idle >= STALL_NS && idle >= STALL_GAPS * group->gap_ns;
+}
+
+static void add_turn(struct group *group, pid_t tid, uint64_t now)
+{
+	struct turn *turn = &group->turns[0];
+
+	if (!group->nr_turns)
+		group->used_ns = now;
+	if (group->nr_turns < TURNS_KNOWN) {
+		turn = &group->turns[group->nr_turns++];
+	} else {	/* in place of the one that is idle for the longest time */
+		for (unsigned int i = 1; i < TURNS_KNOWN; i++)
+			if (group->turns[i].used_ns < turn->used_ns)
+				turn = &group->turns[i];
+	}
+	*turn = (struct turn){ .tid = tid, .since_ns = now, .used_ns = now };
+}
+
+/* ---- waiters; the lock is held for all of them ---- */
+
+static void add_waiter(struct group *group, struct lookup_turn_waiter *waiter, pid_t tid,
+		       uint64_t now)
+{
+	waiter->tid = tid;
+	waiter->since_ns = now;
+	waiter->newer = NULL;
+	waiter->older = group->newest;
+	if (group->newest) {
+		group->newest->newer = waiter;
+	} else {
+		group->oldest = waiter;
+		group->batch = 1;
+	}
+	group->newest = waiter;
+	atomic_fetch_add(&nr_waiters, 1);
+}
+
+static void remove_waiter(struct group *group, struct lookup_turn_waiter *waiter)
+{
+	if (waiter->older)
+		waiter->older->newer = waiter->newer;
+	else
+		group->oldest = waiter->newer;
+	if (waiter->newer)
+		waiter->newer->older = waiter->older;
+	else
+		group->newest = waiter->older;
+	waiter->newer = NULL;
+	atomic_fetch_sub(&nr_waiters, 1);
+}
+
+/* Gives @waiter a turn, and appends it to *@end. */
+static void let_go(struct group *group, struct lookup_turn_waiter *waiter, uint64_t now,
+		   struct lookup_turn_waiter ***end)
+{
+	remove_waiter(group, waiter);
+	add_turn(group, waiter->tid, now);
+	group->used_ns = now;
+	**end = waiter;
+	*end = &waiter->newer;
+}
+
+/* Those that had turns wait for one of the newest, or want no more. */
+static void end_stall(struct group *group, uint64_t now, struct lookup_turn_waiter ***end)
+{
+	group->nr_turns = 0;
+	for (unsigned int i = 0; group->newest && i < group->batch; i++)
+		let_go(group, group->newest, now, end);
+	group->batch *= 2;
+}
+
+static void let_expired_go(struct group *group, uint64_t now, struct lookup_turn_waiter ***end)
+{
+	while (group->oldest && now - group->oldest->since_ns >= WAIT_NS)
+		let_go(group, group->oldest, now, end);
+	if (is_stalled(group, now)) {
+		end_stall(group, now, end);
+		return;
+	}
+	drop_ended_turns(group, now);
+	while (group->oldest && group->nr_turns < TURNS)
+		let_go(group, group->oldest, now, end);
+}
+
+/* ---- groups ---- */
+
+/* Frees the group if nothing is in it. */
+static bool free_group(struct group **slot)
+{
+	struct group *group = *slot;
+
+	if (group->nr_turns || group->oldest)
+		return false;
+	*slot = group->next;
+	free(group);
+	atomic_fetch_sub(&nr_groups, 1);
+	return true;
+}
+
+/* NULL: no memory. */
+static struct group *find_or_add_group(uid_t uid, uint64_t device, uint64_t now)
+{
+	struct group **slot = &groups;
+	struct group *found = NULL;
+
+	while (*slot) {
+		struct group *group = *slot;
+
+		drop_ended_turns(group, now);
+		if (group->uid == uid && group->device == device)
+			found = group;
+		else if (free_group(slot))
+			continue;
+		slot = &group->next;
+	}
+	if (found)
+		return found;
+	found = calloc(1, sizeof(*found));
+	if (found) {
+		found->uid = uid;
+		found->device = device;
+		*slot = found;
+		atomic_fetch_add(&nr_groups, 1);
+	}
+	return found;
+}
+
+static bool take_locked(uid_t uid, uint64_t device, pid_t tid, struct lookup_turn_waiter *waiter)
+{
+	uint64_t now = clock_now_ns();
+	struct group *group = find_or_add_group(uid, device, now);
+	struct turn *turn = group ? find_turn(group, tid) : NULL;
+
+	if (turn) {
+		turn->used_ns = now;
+		note_progress(group, now);
+	} else if (group && group->nr_turns < TURNS) {
+		add_turn(group, tid, now);
+	} else if (group) {
+		if (waiter)
+			add_waiter(group, waiter, tid, now);
+		return false;
+	}
+	return true;
+}
+
+bool lookup_turn_take(uid_t uid, uint64_t device, pid_t tid, struct lookup_turn_waiter *waiter)
+{
+	bool taken;
+
+	if (!tid)
+		return true;
+	pthread_mutex_lock(&lookup_turn_lock);
+	taken = take_locked(uid, device, tid, waiter);
+	pthread_mutex_unlock(&lookup_turn_lock);
+	return taken;
+}
+
+bool lookup_turn_many_users(void)
+{
+	return atomic_load_explicit(&nr_groups, memory_order_relaxed) >= MANY_USERS;
+}
+
+struct lookup_turn_waiter *lookup_turn_end(pid_t tid)
+{
+	struct lookup_turn_waiter *first = NULL;
+	struct lookup_turn_waiter **end = &first;
+	struct turn *turn = NULL;
+	struct group *group;
+
+	pthread_mutex_lock(&lookup_turn_lock);
+	for (group = groups; group && !(turn = find_turn(group, tid)); group = group->next)
+		;
+	if (turn) {
+		uint64_t now = clock_now_ns();
+
+		drop_turn(group, (unsigned int)(turn - group->turns));
+		note_progress(group, now);
+		if (group->oldest && group->nr_turns < TURNS)
+			let_go(group, group->oldest, now, &end);
+	}
+	pthread_mutex_unlock(&lookup_turn_lock);
+	return first;
+}
+
+struct lookup_turn_waiter *lookup_turn_expire(void)
+{
+	struct lookup_turn_waiter *first = NULL;
+	struct lookup_turn_waiter **end = &first;
+	uint64_t now;
+
+	pthread_mutex_lock(&lookup_turn_lock);
+	now = clock_now_ns();	/* not before any time that is noted */
+	for (struct group *group = groups; group; group = group->next)
+		if (group->oldest)
+			let_expired_go(group, now, &end);
+	pthread_mutex_unlock(&lookup_turn_lock);
+	return first;
+}
+
+/* Lock held. */
+static struct lookup_turn_waiter *find_waiter(uint64_t unique, struct group **group)
+{
+	struct lookup_turn_waiter *waiter;
+
+	for (*group = groups; *group; *group = (*group)->next)
+		for (waiter = (*group)->oldest; waiter; waiter = waiter->newer)
+			if (waiter->unique == unique)
+				return waiter;
+	return NULL;
+}
+
+struct lookup_turn_waiter *lookup_turn_withdraw(uint64_t unique)
+{
+	struct lookup_turn_waiter *waiter;
+	struct group *group;
+
+	pthread_mutex_lock(&lookup_turn_lock);
+	waiter = find_waiter(unique, &group);
+	if (waiter)
+		remove_waiter(group, waiter);
+	pthread_mutex_unlock(&lookup_turn_lock);
+	return waiter;
+}
+
+pid_t lookup_turn_waiting(uint64_t unique)
+{
+	const struct lookup_turn_waiter *waiter;
+	struct group *group;
+	pid_t tid = 0;
+
+	if (!lookup_turn_anyone_waits())
+		return 0;
+	pthread_mutex_lock(&lookup_turn_lock);
+	waiter = find_waiter(unique, &group);
+	if (waiter)
+		tid = waiter->tid;
+	pthread_mutex_unlock(&lookup_turn_lock);
+	return tid;
+}
+
+bool lookup_turn_anyone_waits(void)
+{
+	return atomic_load_explicit(&nr_waiters, memory_order_relaxed);
+}

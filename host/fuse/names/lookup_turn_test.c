@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The turns of threads that look a device up, by themselves, with a clock of the test's own. */
+#include "check.h"
+#include "names/lookup_turn.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define SECOND_NS 1000000000ull
+#define MS_NS 1000000ull
+#define USER 1000
+#define OTHER 1001
+#define DEVICE 7
+#define MANY 1000
+
+static uint64_t now_ns = SECOND_NS;
+static struct lookup_turn_waiter waiters[MANY];
+
+/* Instead of the C library's. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	*now = (struct timespec){ (time_t)(now_ns / SECOND_NS), (long)(now_ns % SECOND_NS) };
+	return 0;
+}
+
+static bool takes(pid_t tid)
+{
+	return lookup_turn_take(USER, DEVICE, tid, NULL);
+}
+
+/* A LOOKUP by thread @tid, which waits. */
+static bool waits(pid_t tid)
+{
+	waiters[tid].unique = (uint64_t)tid;
+	return !lookup_turn_take(USER, DEVICE, tid, &waiters[tid]);
+}
+
+/* Threads 1 to TURNS have turns. */
+static void take_all(void)
+{
+	for (pid_t tid = 1; tid <= (pid_t)TURNS; tid++)
+		CHECK(takes(tid));
+}
+
+/* So many, the first of them @first. */
+static bool are(const struct lookup_turn_waiter *list, unsigned int count, pid_t first)
+{
+	bool is_first = !count || (list && list->tid == first);
+
+	for (; list && count; list = list->newer)
+		count--;
+	return is_first && !count && !list;
+}
+
+static unsigned int length(const struct lookup_turn_waiter *list)
+{
+	unsigned int count = 0;
+
+	for (; list; list = list->newer)
+		count++;
+	return count;
+}
+
+/* No thread has a turn or waits any more. */
+static void forget_all(void)
+{
+	for (int ticks = 0; lookup_turn_anyone_waits() && ticks < 10000; ticks++) {
+		now_ns += TURN_TICK_NS;
+		lookup_turn_expire();
+	}
+	now_ns += SECOND_NS;
+	CHECK(!lookup_turn_anyone_waits());
+	/* another group's LOOKUP frees this one */
+	CHECK(lookup_turn_take(OTHER, DEVICE + 2, 1, NULL));
+	now_ns += SECOND_NS;
+}
+
+TEST(lookup_turn_a_few_threads_have_one_at_a_time)
+{
+	take_all();
+	take_all();		/* each of them keeps its own */
+	CHECK(!takes(TURNS + 1));
+	CHECK(!lookup_turn_anyone_waits());
+}
+
+TEST(lookup_turn_other_users_and_devices_have_their_own)
+{
+	take_all();
+	CHECK(lookup_turn_take(OTHER, DEVICE, 100, NULL));
+	CHECK(lookup_turn_take(USER, DEVICE + 1, 100, NULL));
+}
+
+TEST(lookup_turn_a_thread_without_a_number_needs_none)
+{
+	take_all();
+	CHECK(takes(0));
+}
+
+TEST(lookup_turn_an_open_gives_it_to_the_oldest_that_waits)
+{
+	take_all();
+	CHECK(waits(20) && waits(21));
+	CHECK(are(lookup_turn_end(3), 1, 20));
+	CHECK(takes(20) && !takes(3));
+	CHECK(are(lookup_turn_end(3), 0, 0));	/* it has none any more */
+	CHECK(are(lookup_turn_end(1), 1, 21));
+	CHECK(!lookup_turn_anyone_waits());
+}
+
+TEST(lookup_turn_a_thread_that_makes_no_requests_loses_it)
+{
+	take_all();
+	now_ns += MS_NS;
+	CHECK(takes(2));
+	now_ns += MS_NS;
+	for (pid_t tid = 20; tid < 19 + (pid_t)TURNS; tid++)
+		CHECK(takes(tid));
+	CHECK(!takes(50) && takes(2));
+}
+
+TEST(lookup_turn_those_that_wait_get_the_turns_of_threads_that_make_no_requests)
+{
+	take_all();
+	CHECK(waits(20) && waits(21) && waits(22) && waits(23));
+	for (int i = 0; i < 20; i++) {
+		now_ns += MS_NS / 10;
+		CHECK(takes(1));
+	}
+	CHECK(are(lookup_turn_expire(), TURNS - 1, 20));
+}
+
+/* stat(2) in a loop */
+TEST(lookup_turn_a_thread_that_does_not_open_loses_it_when_others_wait)
+{
+	take_all();
+	for (int i = 0; i < 100; i++) {
+		now_ns += MS_NS / 4;
+		CHECK(takes(1));
+	}
+	for (pid_t tid = 2; tid <= (pid_t)TURNS; tid++)
+		CHECK(takes(tid));
+	CHECK(waits(20));
+	CHECK(are(lookup_turn_expire(), 1, 20));
+	CHECK(!takes(1));
+}
+
+/* The one that looks the name up anew is among the newest; the kernel keeps the others. */
+TEST(lookup_turn_a_stall_lets_the_newest_go_more_of_them_each_time)
+{
+	pid_t newest = MANY - 1;
+	unsigned int gone = 0;
+
+	take_all();
+	for (pid_t tid = 20; tid <= newest; tid++)
+		CHECK(waits(tid));
+	for (unsigned int batch = 1; lookup_turn_anyone_waits(); batch *= 2) {
+		unsigned int left = MANY - 20 - gone;
+		unsigned int wanted = batch < left ? batch : left;
+
+		now_ns += TURN_TICK_NS;
+		CHECK(are(lookup_turn_expire(), wanted, newest));
+		newest -= (pid_t)wanted;
+		gone += wanted;
+		CHECK(batch <= 512);	/* 10 ticks for 1,000 */
+	}
+}
+
+TEST(lookup_turn_a_stall_ends_with_a_request)
+{
+	take_all();
+	for (pid_t tid = 20; tid < 100; tid++)
+		CHECK(waits(tid));
+	for (unsigned int batch = 1; batch <= 8; batch *= 2) {
+		now_ns += TURN_TICK_NS;
+		CHECK(length(lookup_turn_expire()) == batch);
+	}
+	lookup_turn_end(99 - 14);
+	now_ns += TURN_TICK_NS / 2;
+	lookup_turn_expire();
+	now_ns += TURN_TICK_NS;
+	CHECK(length(lookup_turn_expire()) == 1);
+}
+
+/* Their first LOOKUP needs no lock: it may pass while others are kept. */
+TEST(lookup_turn_threads_that_come_do_not_end_a_stall)
+{
+	pid_t tid = 20;
+
+	take_all();
+	for (unsigned int batch = 1; batch <= 64; batch *= 2) {
+		for (pid_t end = tid + (pid_t)batch + 10; tid < end; tid++)
+			CHECK(takes(tid) || waits(tid));
+		now_ns += TURN_TICK_NS;
+		CHECK(length(lookup_turn_expire()) == batch);
+	}
+}
+
+/* On a slow machine each takes long. */
+TEST(lookup_turn_requests_at_longer_intervals_are_no_stall)
+{
+	take_all();
+	for (int i = 0; i < 40; i++) {
+		now_ns += MS_NS / 10;
+		CHECK(takes(1 + i % (pid_t)TURNS));
+	}
+	CHECK(waits(20));
+	now_ns += 2 * TURN_TICK_NS;
+	CHECK(!lookup_turn_expire());
+	now_ns += 2 * TURN_TICK_NS;
+	CHECK(are(lookup_turn_expire(), 1, 20));
+}
+
+TEST(lookup_turn_none_waits_for_long)
+{
+	uint64_t end = now_ns + 6 * SECOND_NS;
+
+	take_all();
+	CHECK(waits(20));
+	while (now_ns < end && lookup_turn_anyone_waits()) {
+		for (pid_t tid = 21; tid < 800; tid++)	/* newer ones, without end */
+			takes(tid);
+		now_ns += TURN_TICK_NS / 2;
+		lookup_turn_expire();
+	}
+	CHECK(!lookup_turn_anyone_waits());
+}
+
+TEST(lookup_turn_a_request_is_withdrawn_from_any_place)
+{
+	static const pid_t order[] = { 21, 20, 23, 22 };
+
+	take_all();
+	CHECK(waits(20) && waits(21) && waits(22) && waits(23));
+	CHECK(lookup_turn_waiting(22) == 22 && !lookup_turn_waiting(24));
+	CHECK(!lookup_turn_withdraw(24));
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		CHECK(are(lookup_turn_withdraw((uint64_t)order[i]), 1, order[i]));
+		CHECK(!lookup_turn_waiting((uint64_t)order[i]));
+	}
+	CHECK(!lookup_turn_anyone_waits());
+	CHECK(!lookup_turn_end(1));
+}
+
+TEST(lookup_turn_many_users_at_a_time_are_noticed)
+{
+	for (uid_t uid = 0; uid < 8; uid++) {
+		CHECK(!lookup_turn_many_users());
+		CHECK(lookup_turn_take(uid, DEVICE, (pid_t)uid + 1, NULL));
+	}
+	CHECK(lookup_turn_many_users());
+	now_ns += SECOND_NS;
+	CHECK(takes(1));
+	CHECK(!lookup_turn_many_users());
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	return unit_run("lookup_turn", argv + 1, forget_all, forget_all);
+}

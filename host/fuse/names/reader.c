@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/* An open report, which is generated as it is read. */
+#include "names/reader.h"
+
+#include "core.h"
+#include "memory/charged_memory.h"
+#include "memory/text.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What one read returns at most: some 150 lines, a few tenths of a millisecond. */
+#define READ_MAX 16384
+
+/* What a report takes besides its text. */
+#define READER_MEMORY 16384
+
+struct reader {
+	struct account *account;
+	struct binder_report *(*begin)(uint64_t arg);
+	uint64_t arg;
+	pthread_mutex_t lock;		/* guards the rest: reads of one file may overlap */
+	struct binder_report *report;
+	struct text text;		/* generated, but perhaps not read yet */
+	uint64_t start;			/* offset of its first byte in the report */
+	bool complete;			/* nothing follows */
+};
+
+struct reader *reader_new(const struct entry *entry, struct account *account)
+{
+	struct reader *reader;
+
+	if (!memory_charge(account, READER_MEMORY))
+		return NULL;
+	reader = calloc(1, sizeof(*reader));
+	if (reader)
+		reader->report = entry->begin_report(entry->arg);
+	if (!reader || !reader->report) {
+		free(reader);
+		memory_discharge(account, READER_MEMORY);
+		return NULL;
+	}
+	reader->account = account;
+	reader->text.account = account;
+	reader->begin = entry->begin_report;
+	reader->arg = entry->arg;
+	pthread_mutex_init(&reader->lock, NULL);
+	return reader;
+}
+
+void reader_free(struct reader *reader)
+{
+	if (!reader)
+		return;
+	binder_report_free(reader->report);
+	text_free(&reader->text);
+	memory_discharge(reader->account, READER_MEMORY);
+	pthread_mutex_destroy(&reader->lock);
+	free(reader);
+}
+
+static int restart(struct reader *reader)
+{
+	struct binder_report *report = reader->begin(reader->arg);
+
+	if (!report)
+		return -ENOMEM;
+	binder_report_free(reader->report);
+	reader->report = report;
+	text_free(&reader->text);
+	reader->start = 0;
+	reader->complete = false;
+	return 0;
+}
+
+/* Makes the text begin at @offset. Returns 0, -ENOMEM, -ESPIPE. */
+static int seek(struct reader *reader, uint64_t offset)
+{
+	struct text *text = &reader->text;
+	int error = 0;
+
+	if (!offset && reader->start)
+		error = restart(reader);
+	if (error)
+		return error;
+	if (offset < reader->start || offset - reader->start > text->size)
+		return reader->complete && offset > reader->start ? 0 : -ESPIPE;
+	text->size -= offset - reader->start;
+	if (text->size)
+		memmove(text->data, text->data + (offset - reader->start), text->size);
+	reader->start = offset;
+	return 0;
+}
+
+void reader_read(struct reader *reader, const struct request *request)
+{
+	const struct fuse_read_in *in = request->body;
+	size_t size = in->size < READ_MAX ? in->size : READ_MAX;
+	struct host_out out = { &reader->text };
+	char data[READ_MAX];
+	int error;
+
+	pthread_mutex_lock(&reader->lock);
+	error = seek(reader, in->offset);
+	while (!error && reader->text.size < size && !reader->complete) {
+		reader->complete = !binder_report_next(reader->report, &out);
+		if (reader->text.cut)
+			error = -ENOMEM;
+	}
+	if (reader->start < in->offset)		/* behind the end */
+		size = 0;
+	else if (size > reader->text.size)
+		size = reader->text.size;
+	if (!error && size)
+		memcpy(data, reader->text.data, size);
+	pthread_mutex_unlock(&reader->lock);
+	/* after the reply the file may be closed, and @reader freed by another worker */
+	if (error)
+		session_reply_error(request->head->unique, -error);
+	else
+		session_reply(request->head->unique, data, size);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An open report. It is generated as it is read, a part for each read(2), so that a reader of a
+ * long one takes no more of a worker's time at once than other requests do.
+ */
+#ifndef HOST_FUSE_READER_H
+#define HOST_FUSE_READER_H
+
+#include "names/tree.h"
+#include "session/session.h"
+
+struct account;
+struct reader;
+
+/* A report of @entry, charged to @account. NULL: no memory, or none left for the user. */
+struct reader *reader_new(const struct entry *entry, struct account *account);
+void reader_free(struct reader *reader);
+
+/*
+ * Replies to a READ: with fewer bytes than asked for, if they are many. The report can be read in
+ * sequence and again from the start; ESPIPE elsewhere.
+ */
+void reader_read(struct reader *reader, const struct request *request);
+
+#endif

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The directory tree at the mountpoint.
+ *
+ * One mutex guards all entries and inodes: transactions do not use them. An inode exists until the
+ * kernel has dropped all its lookups; an entry exists while it is in the tree, has inodes, or is
+ * referenced by tree_find().
+ */
+#include "names/tree.h"
+
+#include "memory/text.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define INODE_BUCKETS 4096u
+
+/*
+ * The size of a device file in stat(2): a mapping of the page cache must lie within the file, and
+ * no buffer is longer than 4 MiB.
+ */
+#define DEVICE_SIZE ((uint64_t)4 << 20)
+
+static pthread_mutex_t tree_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct entry root;
+static struct inode *buckets[INODE_BUCKETS];
+static uint64_t last_ino = FUSE_ROOT_ID;
+static time_t start_time;
+
+static const mode_t kind_modes[] = {
+	[ENTRY_DIR] = S_IFDIR,
+	[ENTRY_TEXT] = S_IFREG,
+	[ENTRY_EVENTS] = S_IFREG,
+	[ENTRY_CONTROL] = S_IFREG,
+	[ENTRY_DEVICE] = S_IFREG,
+};
+
+static struct inode *find_inode(uint64_t id)
+{
+	struct inode *inode = buckets[id % INODE_BUCKETS];
+
+	while (inode && inode->id != id)
+		inode = inode->next;
+	return inode;
+}
+
+static struct inode *add_inode(struct entry *entry, uint64_t id)
+{
+	struct inode *inode = calloc(1, sizeof(*inode));
+
+	if (!inode)
+		return NULL;
+	inode->entry = entry;
+	inode->id = id;
+	inode->next = buckets[id % INODE_BUCKETS];
+	buckets[id % INODE_BUCKETS] = inode;
+	entry->refs++;
+	return inode;
+}
+
+static void put_entry(struct entry *entry)
+{
+	if (--entry->refs)
+		return;
+	if (entry->release)
+		entry->release(entry);
+	free(entry->name);
+	free(entry);
+}
+
+void tree_init(uid_t uid, gid_t gid)
+{
+	start_time = time(NULL);
+	root = (struct entry){ .kind = ENTRY_DIR, .mode = 0755, .uid = uid, .gid = gid,
+			       .ino = FUSE_ROOT_ID, .refs = 1, .fixed = true, .name = (char *)"" };
+	add_inode(&root, FUSE_ROOT_ID);
+}
+
+struct entry *tree_root(void)
+{
+	return &root;
+}
+
+static struct entry **find_slot(struct entry *dir, const char *name)
+{
+	struct entry **slot = &dir->child;
+
+	while (*slot && strcmp((*slot)->name, name))
+		slot = &(*slot)->next;
+	return slot;
+}
+
+static struct entry *new_entry(struct entry *dir, const char *name, enum entry_kind kind,
+			       mode_t mode)
+{
+	struct entry *entry = calloc(1, sizeof(*entry));
+
+	if (entry)
+		entry->name = strdup(name);
+	if (!entry || !entry->name) {
+		free(entry);
+		return NULL;
+	}
+	entry->parent = dir;
+	entry->kind = kind;
+	entry->mode = mode;
+	entry->uid = root.uid;
+	entry->gid = root.gid;
+	entry->refs = 1;
+	entry->fixed = kind != ENTRY_DEVICE;
+	return entry;
+}
+
+static int add(struct entry *dir, struct entry *entry, bool share,
+	       void (*fill)(struct entry *entry, void *arg), void *arg)
+{
+	struct entry **slot;
+	int error = 0;
+
+	pthread_mutex_lock(&tree_lock);
+	slot = find_slot(dir, entry->name);
+	if (!*slot) {
+		entry->ino = ++last_ino;
+		if (fill)
+			fill(entry, arg);
+		*slot = entry;
+		entry = NULL;
+	} else if (!share) {
+		error = -EEXIST;
+	}
+	(*slot)->shares++;
+	pthread_mutex_unlock(&tree_lock);
+	if (entry) {
+		free(entry->name);
+		free(entry);
+	}
+	return error;
+}
+
+int tree_add(struct entry *dir, const char *name, enum entry_kind kind, mode_t mode,
+	     void (*fill)(struct entry *entry, void *arg), void *arg)
+{
+	struct entry *entry = new_entry(dir, name, kind, mode);
+
+	return entry ? add(dir, entry, false, fill, arg) : -ENOMEM;
+}
+
+int tree_add_shared(struct entry *dir, const char *name, enum entry_kind kind, mode_t mode,
+		    void (*fill)(struct entry *entry, void *arg), void *arg)
+{
+	struct entry *entry = new_entry(dir, name, kind, mode);
+
+	return entry ? add(dir, entry, true, fill, arg) : -ENOMEM;
+}
+
+struct entry *tree_child(struct entry *dir, const char *name)
+{
+	struct entry *entry;
+
+	pthread_mutex_lock(&tree_lock);
+	entry = *find_slot(dir, name);
+	pthread_mutex_unlock(&tree_lock);
+	return entry;
+}
+
+static void unlink_slot(struct entry **slot)
+{
+	struct entry *entry = *slot;
+
+	*slot = entry->next;
+	put_entry(entry);
+}
+
+void tree_remove_shared(struct entry *dir, const char *name)
+{
+	struct entry **slot;
+
+	pthread_mutex_lock(&tree_lock);
+	slot = find_slot(dir, name);
+	if (*slot && !--(*slot)->shares)
+		unlink_slot(slot);
+	pthread_mutex_unlock(&tree_lock);
+}
+
+int tree_remove(struct entry *dir, const char *name)
+{
+	struct entry **slot;
+	int error = 0;
+
+	pthread_mutex_lock(&tree_lock);
+	slot = find_slot(dir, name);
+	if (!*slot)
+		error = -ENOENT;
+	else if ((*slot)->fixed)
+		error = -EPERM;
+	else
+		unlink_slot(slot);
+	pthread_mutex_unlock(&tree_lock);
+	return error;
+}
+
+static int rename_locked(struct entry *dir, const char *from, const char *to)
+{
+	struct entry *entry = *find_slot(dir, from);
+	struct entry **slot = find_slot(dir, to);
+	char *name;
+
+	if (!entry)
+		return -ENOENT;
+	if (entry->fixed || (*slot && (*slot)->fixed))
+		return -EPERM;
+	if (*slot == entry)
+		return 0;
+	name = strdup(to);
+	if (!name)
+		return -ENOMEM;
+	if (*slot)
+		unlink_slot(slot);
+	free(entry->name);
+	entry->name = name;
+	return 0;
+}
+
+int tree_rename(struct entry *dir, const char *from, const char *to)
+{
+	int error;
+
+	pthread_mutex_lock(&tree_lock);
+	error = rename_locked(dir, from, to);
+	pthread_mutex_unlock(&tree_lock);
+	return error;
+}
+
+static void fill_attr(const struct entry *entry, uint64_t id, struct fuse_attr *attr)
+{
+	*attr = (struct fuse_attr){
+		.ino = id,
+		.size = entry->kind == ENTRY_DEVICE ? DEVICE_SIZE : 0,
+		.atime = (uint64_t)start_time,
+		.mtime = (uint64_t)start_time,
+		.ctime = (uint64_t)start_time,
+		.mode = kind_modes[entry->kind] | entry->mode,
+		.nlink = entry->kind == ENTRY_DIR ? 2 : 1,
+		.uid = entry->uid,
+		.gid = entry->gid,
+		.blksize = 4096,
+	};
+}
+
+uint64_t tree_device(uint64_t parent, const char *name)
+{
+	const struct entry *entry = NULL;
+	const struct inode *dir;
+	uint64_t ino;
+
+	pthread_mutex_lock(&tree_lock);
+	dir = find_inode(parent);
+	if (dir && dir->entry->kind == ENTRY_DIR)
+		entry = *find_slot(dir->entry, name);
+	ino = entry && entry->kind == ENTRY_DEVICE ? entry->ino : 0;
+	pthread_mutex_unlock(&tree_lock);
+	return ino;
+}
+
+static int lookup_locked(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_out *out)
+{
+	struct inode *dir = find_inode(parent);
+	struct inode *inode;
+	struct entry *entry;
+
+	if (!dir)
+		return -ESTALE;
+	if (dir->entry->kind != ENTRY_DIR)
+		return -ENOTDIR;
+	entry = *find_slot(dir->entry, name);
+	if (!entry)
+		return -ENOENT;
+	if (entry->kind == ENTRY_DEVICE)
+		inode = add_inode(entry, ++last_ino);
+	else if (!(inode = find_inode(entry->ino)))
+		inode = add_inode(entry, entry->ino);
+	if (!inode)
+		return -ENOMEM;
+	if (entry->kind == ENTRY_DEVICE)
+		bound_open_looked_up(&inode->opens, tid);
+	inode->lookups++;
+	*out = (struct fuse_entry_out){ .nodeid = inode->id, .attr_valid = 1 };
+	fill_attr(entry, inode->id, &out->attr);
+	return 0;
+}
+
+int tree_lookup(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_out *out)
+{
+	int error;
+
+	pthread_mutex_lock(&tree_lock);
+	error = lookup_locked(parent, name, tid, out);
+	pthread_mutex_unlock(&tree_lock);
+	return error;
+}
+
+static void forget_locked(uint64_t id, uint64_t lookups)
+{
+	struct inode **slot = &buckets[id % INODE_BUCKETS];
+	struct inode *inode;
+
+	while (*slot && (*slot)->id != id)
+		slot = &(*slot)->next;
+	inode = *slot;
+	if (!inode || id == FUSE_ROOT_ID)
+		return;
+	inode->lookups -= lookups < inode->lookups ? lookups : inode->lookups;
+	if (inode->lookups)
+		return;
+	*slot = inode->next;
+	put_entry(inode->entry);
+	free(inode);
+}
+
+void tree_forget(uint64_t id, uint64_t lookups)
+{
+	pthread_mutex_lock(&tree_lock);
+	forget_locked(id, lookups);
+	pthread_mutex_unlock(&tree_lock);
+}
+
+int tree_getattr(uint64_t id, struct fuse_attr_out *out)
+{
+	static const struct fuse_setattr_in nothing;
+
+	return tree_setattr(id, &nothing, out);
+}
+
+int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr_out *out)
+{
+	struct inode *inode;
+
+	pthread_mutex_lock(&tree_lock);
+	inode = find_inode(id);
+	if (inode) {
+		if (in->valid & FATTR_MODE)
+			inode->entry->mode = in->mode & 07777;
+		if (in->valid & FATTR_UID)
+			inode->entry->uid = in->uid;
+		if (in->valid & FATTR_GID)
+			inode->entry->gid = in->gid;
+		*out = (struct fuse_attr_out){ .attr_valid = 1 };
+		fill_attr(inode->entry, id, &out->attr);
+	}
+	pthread_mutex_unlock(&tree_lock);
+	return inode ? 0 : -ESTALE;
+}
+
+struct entry *tree_find(uint64_t id)
+{
+	struct entry *entry = NULL;
+	struct inode *inode;
+
+	pthread_mutex_lock(&tree_lock);
+	inode = find_inode(id);
+	if (inode) {
+		entry = inode->entry;
+		entry->refs++;
+	}
+	pthread_mutex_unlock(&tree_lock);
+	return entry;
+}
+
+static int open_locked(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id)
+{
+	struct inode *inode = find_inode(id);
+
+	if (!inode)
+		return -ESTALE;
+	*entry = inode->entry;
+	*open_id = id;
+	if (inode->entry->kind == ENTRY_DEVICE) {
+		switch (bound_open_decide(&inode->opens, id, tid)) {
+		case OPEN_DIRECT:
+			break;
+		case OPEN_BOUND:
+			*open_id = ++last_ino;
+			break;
+		case OPEN_RETRY:
+			return -ESTALE;
+		case OPEN_BUSY:
+			return -EBUSY;
+		}
+	}
+	inode->entry->refs++;
+	return 0;
+}
+
+int tree_open(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id)
+{
+	int error;
+
+	pthread_mutex_lock(&tree_lock);
+	error = open_locked(id, tid, entry, open_id);
+	pthread_mutex_unlock(&tree_lock);
+	return error;
+}
+
+void tree_closed(uint64_t id)
+{
+	struct inode *inode;
+
+	pthread_mutex_lock(&tree_lock);
+	inode = find_inode(id);
+	if (inode)
+		bound_open_release(&inode->opens);
+	pthread_mutex_unlock(&tree_lock);
+}
+
+void tree_put(struct entry *entry)
+{
+	pthread_mutex_lock(&tree_lock);
+	put_entry(entry);
+	pthread_mutex_unlock(&tree_lock);
+}
+
+static void list_one(struct text *text, const char *name, const struct entry *entry)
+{
+	size_t length = strlen(name);
+	struct fuse_dirent head = {
+		.ino = entry->ino,
+		.namelen = (uint32_t)length,
+		.type = kind_modes[entry->kind] >> 12,
+	};
+	static const char zeros[8];
+
+	head.off = text->size + FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET + length);
+	text_append(text, &head, FUSE_NAME_OFFSET);
+	text_append(text, name, length);
+	text_append(text, zeros, head.off - text->size);
+}
+
+void tree_list(struct entry *dir, struct text *text)
+{
+	pthread_mutex_lock(&tree_lock);
+	list_one(text, ".", dir);
+	list_one(text, "..", dir->parent ? dir->parent : dir);
+	for (struct entry *entry = dir->child; entry; entry = entry->next)
+		list_one(text, entry->name, entry);
+	pthread_mutex_unlock(&tree_lock);
+}

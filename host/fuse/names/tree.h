@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The directory tree at the mountpoint: entries (names), and the inodes by which the kernel refers
+ * to them.
+ *
+ * An entry is one name: a directory, a text file, the control file or a binder device. An inode is
+ * the result of a LOOKUP. A directory or text file always has the same inode, but each LOOKUP of a
+ * device creates one, so that every open has its own page cache and thus its own buffer mapping.
+ *
+ * Every function takes the tree's mutex for a short time and never waits for a client; no engine
+ * lock may be held.
+ */
+#ifndef HOST_FUSE_TREE_H
+#define HOST_FUSE_TREE_H
+
+#include "base/fuse_abi.h"
+#include "names/bound_open.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct binder_context;
+struct binder_report;
+struct text;
+
+enum entry_kind { ENTRY_DIR, ENTRY_TEXT, ENTRY_EVENTS, ENTRY_CONTROL, ENTRY_DEVICE };
+
+struct entry {
+	struct entry *parent;
+	struct entry *child;		/* first of a directory */
+	struct entry *next;		/* sibling; directories keep the order of creation */
+	char *name;
+	enum entry_kind kind;
+	mode_t mode;			/* permission bits */
+	uid_t uid;
+	gid_t gid;
+	uint64_t ino;			/* inode number; each inode of a device has another */
+	unsigned int refs;		/* the tree, each inode, each user of tree_find() */
+	bool fixed;			/* cannot be unlinked or renamed */
+	void (*write_text)(struct text *text, uint64_t arg);	/* ENTRY_TEXT: its contents */
+	struct binder_report *(*begin_report)(uint64_t arg);	/* or NULL; in its place */
+	uint64_t arg;			/* for these two */
+	int (*command)(const char *word);	/* ENTRY_TEXT: for write(2); NULL: EINVAL */
+	struct binder_context *device;	/* ENTRY_DEVICE, a reference */
+	void (*release)(struct entry *entry);	/* called before it is freed; may be NULL */
+	unsigned int shares;		/* of tree_add_shared() */
+};
+
+struct inode {
+	struct inode *next;		/* in its hash bucket */
+	struct entry *entry;
+	uint64_t id;			/* nodeid and inode number */
+	uint64_t lookups;		/* that the kernel has not dropped by FORGET yet */
+	struct inode_opens opens;		/* a device's */
+};
+
+/* Creates the root directory. @uid and @gid own all entries added later. */
+void tree_init(uid_t uid, gid_t gid);
+
+/* The root directory. */
+struct entry *tree_root(void);
+
+/*
+ * Adds a name to a directory. @fill sets the fields of its kind before the entry is visible; it may
+ * be NULL. Returns 0, -EEXIST, -ENOMEM.
+ */
+int tree_add(struct entry *dir, const char *name, enum entry_kind kind, mode_t mode,
+	     void (*fill)(struct entry *entry, void *arg), void *arg);
+
+/*
+ * The same for a name with several users: the first add creates it, the last remove deletes it.
+ */
+int tree_add_shared(struct entry *dir, const char *name, enum entry_kind kind, mode_t mode,
+		    void (*fill)(struct entry *entry, void *arg), void *arg);
+void tree_remove_shared(struct entry *dir, const char *name);
+
+/* The entry of a name that is never removed; NULL: there is none. */
+struct entry *tree_child(struct entry *dir, const char *name);
+
+/*
+ * Removes a name. Its inodes exist until the kernel drops them.
+ * Returns 0, -ENOENT, -EPERM (the entry is fixed).
+ */
+int tree_remove(struct entry *dir, const char *name);
+
+/*
+ * Renames a device within its directory; replaces an existing device of the new name.
+ * Returns 0, -ENOENT, -EPERM (one of them is fixed), -ENOMEM.
+ */
+int tree_rename(struct entry *dir, const char *from, const char *to);
+
+/* The number of the device @name in the directory of inode @parent; 0: there is none. */
+uint64_t tree_device(uint64_t parent, const char *name);
+
+/*
+ * Looks @name up in the directory of inode @parent for thread @tid, and counts the lookup.
+ * Returns 0, -ENOENT, -ENOTDIR, -ESTALE, -ENOMEM.
+ */
+int tree_lookup(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_out *out);
+
+/* FORGET: the kernel drops @lookups lookups of inode @id. */
+void tree_forget(uint64_t id, uint64_t lookups);
+
+/* Attributes of inode @id. Returns 0 or -ESTALE. */
+int tree_getattr(uint64_t id, struct fuse_attr_out *out);
+
+/* Changes those of mode, uid and gid that are set in @in->valid. Returns 0 or -ESTALE. */
+int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr_out *out);
+
+/* The entry of inode @id, with a reference for the caller; NULL if there is no such inode. */
+struct entry *tree_find(uint64_t id);
+
+/*
+ * The same for an OPEN by thread @tid. Returns 0, -ESTALE: there is no such inode, or the kernel is
+ * to walk the path again; -EBUSY (bound_open.h). For a device *@open_id is the number of its open,
+ * which is not @id if the open is bound, and tree_closed() is due when the open ends.
+ */
+int tree_open(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id);
+void tree_closed(uint64_t id);
+
+/* Drops the reference of tree_find() or tree_open(). */
+void tree_put(struct entry *entry);
+
+/* Appends the listing of a directory to @text, as struct fuse_dirent each. */
+void tree_list(struct entry *dir, struct text *text);
+
+#endif

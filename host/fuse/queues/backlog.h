@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Calls that are put back behind those of other clients.
+ *
+ * The backlog has those whose command streams are long (BINDER_AGAIN), and the calls and requests
+ * that came during a congestion (congestion.h). Workers take from it between requests: one slice
+ * for each request that waits (for some requests during a congestion), and slices alone where none
+ * does. A worker therefore waits for requests only if the backlog is empty; if one that saw a
+ * request finds it taken by another, that other worker looks at the backlog when it is done.
+ *
+ * The slow lane has those of users whose memory has cost workers too much time (users.h). A thread
+ * of its own serves them, so that the workers are there for the others.
+ */
+#ifndef HOST_FUSE_BACKLOG_H
+#define HOST_FUSE_BACKLOG_H
+
+#include "queues/fair.h"
+
+extern struct fair_queue backlog;
+extern struct fair_queue slow_lane;
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Requests other than calls that came during a congestion. */
+#include "queues/deferred_request.h"
+
+#include "queues/backlog.h"
+#include "workers/worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct deferred_request {
+	struct fair_item item;
+	uint32_t body_size;
+	struct fuse_in_header head;
+	char body[];
+};
+
+bool deferred_request_push(const struct request *request)
+{
+	struct deferred_request *later = malloc(sizeof(*later) + request->body_size);
+
+	if (!later)
+		return false;
+	later->item.is_request = true;
+	later->body_size = request->body_size;
+	later->head = *request->head;
+	memcpy(later->body, request->body, request->body_size);
+	fair_push(&backlog, &later->item, later->head.uid);
+	return true;
+}
+
+bool deferred_request_serve(struct fair_item *item, void (*handle)(const struct request *request))
+{
+	struct deferred_request *later = (struct deferred_request *)item;
+	struct request request;
+
+	if (!item->is_request)
+		return false;
+	request.head = &later->head;
+	request.body = later->body;
+	request.body_size = later->body_size;
+	worker_set_request(later->head.unique);
+	handle(&request);
+	free(later);
+	return true;
+}
+
+static bool is_request(const struct fair_item *item, u64 unique)
+{
+	return item->is_request && ((const struct deferred_request *)item)->head.unique == unique;
+}
+
+bool deferred_request_has(uint64_t unique)
+{
+	return fair_has(&backlog, is_request, unique);
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A queue that is served round robin between users.
+ *
+ * The oldest items of all users form one list, the later ones of a user hang on its oldest, which
+ * knows their end. Few users have items in it at a time, so a linear search will do.
+ */
+#include "queues/fair.h"
+
+#include "host.h"
+
+/* The place where the item of another user is linked, or that of the oldest item of @uid. */
+static struct fair_item **find_slot(struct fair_queue *queue, u32 uid)
+{
+	struct fair_item **slot = &queue->first;
+
+	while (*slot && (*slot)->uid != uid)
+		slot = &(*slot)->next_user;
+	return slot;
+}
+
+void fair_push(struct fair_queue *queue, struct fair_item *item, u32 uid)
+{
+	struct fair_item **slot;
+
+	item->uid = uid;
+	item->next = NULL;
+	item->next_user = NULL;
+	item->last_of_user = item;
+	host_spin_lock(&queue->lock);
+	slot = find_slot(queue, uid);
+	if (*slot) {
+		(*slot)->last_of_user->next = item;
+		(*slot)->last_of_user = item;
+	} else {
+		*slot = item;
+	}
+	host_spin_unlock(&queue->lock);
+}
+
+struct fair_item *fair_pop(struct fair_queue *queue)
+{
+	struct fair_item *item, *next;
+
+	if (fair_is_empty(queue))
+		return NULL;
+	host_spin_lock(&queue->lock);
+	item = queue->first;
+	next = item ? item->next : NULL;
+	if (item)
+		queue->first = item->next_user;
+	if (next) {
+		/* it is the oldest of its user now, whose turn comes last */
+		struct fair_item **end = &queue->first;
+
+		next->last_of_user = item->last_of_user;
+		next->next_user = NULL;
+		while (*end)
+			end = &(*end)->next_user;
+		*end = next;
+	}
+	host_spin_unlock(&queue->lock);
+	return item;
+}
+
+bool fair_has(struct fair_queue *queue, bool (*is_it)(const struct fair_item *item, u64 arg),
+	      u64 arg)
+{
+	const struct fair_item *user;
+	const struct fair_item *item;
+	bool has = false;
+
+	host_spin_lock(&queue->lock);
+	for (user = queue->first; user && !has; user = user->next_user)
+		for (item = user; item && !has; item = item->next)
+			has = is_it(item, arg);
+	host_spin_unlock(&queue->lock);
+	return has;
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The mount.
+ *
+ * Root, and root of a separate user and mount namespace, call mount(2); other users run
+ * fusermount3, a set-uid program that mounts and passes the open /dev/fuse back over a socket. A
+ * daemon that was killed leaves a mount that fails every access with ENOTCONN: the next start
+ * recognises and detaches it.
+ */
+#include "session/mount.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FS_NAME "anybinder"
+
+/* The device number of /dev/fuse is ABI. */
+#define FUSE_DEVICE makedev(10, 229)
+
+/* A daemon that is about to end has gone after this time: see supervisor.h. */
+#define END_MS 2000
+
+static bool made_directory;
+static bool mounted;
+static char mounted_at[4096];	/* the real path */
+
+/* Runs fusermount3 with @args; it inherits @fd unless that is -1. Returns its exit status. */
+static int run_fusermount(char *const args[], int fd)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child < 0)
+		return -1;
+	if (!child) {
+		if (fd >= 0) {
+			char number[16];
+
+			snprintf(number, sizeof(number), "%d", fd);
+			setenv("_FUSE_COMMFD", number, 1);
+			fcntl(fd, F_SETFD, 0);
+		}
+		execvp(args[0], args);
+		_exit(127);
+	}
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static bool detach(const char *mountpoint)
+{
+	char *const args[] = { "fusermount3", "-u", "-z", "-q", "--", (char *)mountpoint, NULL };
+
+	if (!umount2(mountpoint, MNT_DETACH))
+		return true;
+	return errno == EPERM && !run_fusermount(args, -1);
+}
+
+/* Decodes the octal escapes of mountinfo ("\040" for a blank) in place. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		if (text[0] == '\\' && text[1] && text[2] && text[3]) {
+			*to++ = (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0');
+			text += 4;
+		} else {
+			*to++ = *text++;
+		}
+	}
+	*to = 0;
+}
+
+/* Is the topmost mount at @path an anybinder one? Reads mountinfo only; never accesses @path. */
+static bool is_our_mount(const char *path)
+{
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL;
+	size_t size = 0;
+	bool ours = false;
+
+	if (!file)
+		return false;
+	while (getline(&line, &size, file) > 0) {
+		char target[4096];
+		char *rest = strstr(line, " - ");
+
+		if (!rest || sscanf(line, "%*s %*s %*s %*s %4095s", target) != 1)
+			continue;
+		unescape(target);
+		if (!strcmp(target, path))
+			ours = !strncmp(rest, " - fuse." FS_NAME " ", strlen(FS_NAME) + 9);
+	}
+	free(line);
+	fclose(file);
+	return ours;
+}
+
+bool mount_exists(void)
+{
+	return is_our_mount(mounted_at);
+}
+
+/* realpath(3) would fail on the mount of a dead daemon. */
+char *mount_absolute(const char *path)
+{
+	char *cwd = path[0] == '/' ? strdup("") : getcwd(NULL, 0);
+	char *joined = NULL;
+
+	if (!cwd || asprintf(&joined, "%s%s%s", cwd, *cwd ? "/" : "", path) < 0) {
+		log_error("cannot make %s an absolute path: %s", path, strerror(errno));
+		joined = NULL;
+	}
+	free(cwd);
+	return joined;
+}
+
+enum place { FREE, SERVED, UNUSABLE };
+
+/* Makes @mountpoint ready for a mount, unless it is SERVED by another daemon. */
+static enum place prepare(const char *mountpoint)
+{
+	char real[4096];
+	/* stat(2) of a dead mount may briefly succeed from the cache */
+	int fd = open(mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		close(fd);
+		return realpath(mountpoint, real) && is_our_mount(real) ? SERVED : FREE;
+	}
+	if (errno == ENOTCONN || errno == ECONNABORTED) {
+		log_info("detaching the mount that a dead daemon left at %s", mountpoint);
+		/* otherwise the dying daemon has done so, and has removed the directory as well */
+		if (detach(mountpoint) || errno == EINVAL || errno == ENOENT)
+			return prepare(mountpoint);
+		log_error("cannot detach the dead mount at %s: %s", mountpoint, strerror(errno));
+	} else if (errno == ENOTDIR) {
+		log_error("%s is not a directory", mountpoint);
+	} else if (errno == ENOENT && !mkdir(mountpoint, 0755)) {
+		made_directory = true;
+		return FREE;
+	} else {
+		log_error("cannot use %s as a mountpoint: %s", mountpoint, strerror(errno));
+	}
+	return UNUSABLE;
+}
+
+bool mount_prepare(const char *mountpoint)
+{
+	static const struct timespec nap = { .tv_nsec = 10000000 };
+	enum place place = prepare(mountpoint);
+
+	for (int ms = 0; place == SERVED && ms < END_MS; ms += 10) {
+		nanosleep(&nap, NULL);
+		place = prepare(mountpoint);
+	}
+	if (place == SERVED)
+		log_error("%s is already mounted: an anybinderd serves it", mountpoint);
+	return place == FREE;
+}
+
+/* Receives the descriptor that fusermount3 sends over @socket; -1: it sent none. */
+static int receive_fd(int socket)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	char byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+	struct cmsghdr *cmsg;
+	int fd;
+
+	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) <= 0)
+		return -1;
+	cmsg = CMSG_FIRSTHDR(&message);
+	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
+		return -1;
+	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+	return fd;
+}
+
+static int mount_by_helper(const char *mountpoint, bool allow_other)
+{
+	char options[128];
+	char *const args[] = { "fusermount3", "-o", options, "--", (char *)mountpoint, NULL };
+	int pair[2];
+	int status;
+	int fd = -1;
+
+	snprintf(options, sizeof(options), "rw,nosuid,nodev,default_permissions,fsname=%s,"
+		 "subtype=%s%s", FS_NAME, FS_NAME, allow_other ? ",allow_other" : "");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -1;
+	status = run_fusermount(args, pair[1]);
+	close(pair[1]);
+	if (!status)
+		fd = receive_fd(pair[0]);
+	close(pair[0]);
+	if (status == 127)
+		log_error("no permission to mount, and fusermount3 (package fuse3) is missing");
+	return fd;
+}
+
+static void log_open_failure(void)
+{
+	if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
+		log_error("/dev/fuse is missing: load the fuse module, or give the container the "
+			  "device (docker run --device /dev/fuse)");
+	else
+		log_error("cannot open /dev/fuse: %s", strerror(errno));
+}
+
+/*
+ * mount(2), which needs no helper. The directory may have vanished since mount_prepare(): a daemon
+ * that ends removes the one that it made. False: errno is set.
+ */
+static bool mount_directly(const char *mountpoint, const char *options)
+{
+	for (int tries = 0; tries < 3; tries++) {
+		if (!realpath(mountpoint, mounted_at))
+			mounted_at[0] = 0;
+		if (!mount(FS_NAME, mountpoint, "fuse." FS_NAME, MS_NOSUID | MS_NODEV | MS_NOEXEC,
+			   options))
+			return true;
+		if (errno != ENOENT)
+			return false;
+		made_directory |= !mkdir(mountpoint, 0755);
+	}
+	return false;
+}
+
+int mount_fuse(const char *mountpoint, bool allow_other)
+{
+	char options[160];
+	struct stat st;
+	int fd;
+
+	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	if (fd < 0) {
+		log_open_failure();
+		return -1;
+	}
+	if (fstat(fd, &st) || st.st_rdev != FUSE_DEVICE) {
+		log_error("/dev/fuse is not the FUSE device");
+		close(fd);
+		return -1;
+	}
+	snprintf(options, sizeof(options),
+		 "fd=%d,rootmode=40000,user_id=%u,group_id=%u,default_permissions%s", fd, geteuid(),
+		 getegid(), allow_other ? ",allow_other" : "");
+	mounted = mount_directly(mountpoint, options);
+	if (mounted)
+		return fd;
+	close(fd);
+	if (errno != EPERM) {
+		log_error("cannot mount at %s: %s", mountpoint, strerror(errno));
+		return -1;
+	}
+	fd = mount_by_helper(mountpoint, allow_other);
+	if (fd < 0 && allow_other) {
+		log_warn("mounting for this user alone; access by other users needs "
+			 "user_allow_other in /etc/fuse.conf");
+		fd = mount_by_helper(mountpoint, false);
+	}
+	mounted = fd >= 0;
+	if (!mounted)
+		log_error("no permission to mount at %s (try as root, or in a user namespace of "
+			  "your own: unshare -Urm)", mountpoint);
+	return fd;
+}
+
+/*
+ * Ending the connection (MNT_FORCE) ends the requests and the daemon's own notifications that wait
+ * for each other. It takes more rights than fusermount3 gives, and does not remove a mount in use.
+ */
+void mount_undo(const char *mountpoint)
+{
+	if (mounted && mount_exists() && !umount2(mountpoint, MNT_FORCE))
+		mounted = false;
+	if (mounted && !detach(mountpoint) && errno != EINVAL && errno != ENOENT)
+		log_warn("cannot unmount %s: %s", mountpoint, strerror(errno));
+	if (made_directory)
+		rmdir(mountpoint);
+}
+
+/* With the right to do so; otherwise the requests wait until the server's last thread has ended. */
+void mount_abort(const char *mountpoint)
+{
+	if (!is_our_mount(mountpoint))
+		return;
+	if (!umount2(mountpoint, MNT_FORCE))
+		return;
+	if (!detach(mountpoint))
+		log_warn("cannot unmount %s: %s", mountpoint, strerror(errno));
+}

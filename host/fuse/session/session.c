@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The FUSE connection.
+ *
+ * The daemon implements the /dev/fuse protocol itself instead of using libfuse, for three reasons:
+ * any thread may reply to a request at any later time (a blocked read is parked); an ioctl must be
+ * able to fail and still return data; and a transaction with its reply takes three requests, so
+ * each request should cost no more than one read(2) and one write(2).
+ */
+#include "session/session.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Linux 4.20: the oldest version that was tested. */
+#define OLDEST_MINOR 28
+
+/* Time for notifications of new data that wait for the reply to a read. */
+#define STORES_MS 300
+
+struct session session = { .fd = -1 };
+
+static atomic_bool closing;
+static atomic_uint nr_stores;	/* under way */
+
+/*
+ * Background requests are those that no process waits for: RELEASE of closed files, read-ahead.
+ * The kernel's default of 12 at a time delays the release of many processes that exit together.
+ */
+#define MAX_BACKGROUND 1024
+
+/* The kernel checks at intervals of 15 s and takes no shorter limit. */
+#define TIMEOUT_LEAST_S 15u
+
+static unsigned int read_sysctl(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	unsigned int value = 0;
+
+	if (file && fscanf(file, "%u", &value) != 1)
+		value = 0;
+	if (file)
+		fclose(file);
+	return value;
+}
+
+/*
+ * The kernel's limit on the age of requests. The administrator's default gives way to the longest
+ * time that a file system can ask for, the administrator's maximum does not.
+ */
+static void negotiate_timeout(uint64_t *wanted, struct abi_init_out *out)
+{
+	unsigned int preset = read_sysctl("/proc/sys/fs/fuse/default_request_timeout");
+	unsigned int most = read_sysctl("/proc/sys/fs/fuse/max_request_timeout");
+
+	if (!(*wanted & FUSE_REQUEST_TIMEOUT))
+		return;
+	if (!preset && !most) {
+		*wanted &= ~FUSE_REQUEST_TIMEOUT;
+		return;
+	}
+	out->request_timeout = UINT16_MAX;
+	session.timeout_s = most && most < UINT16_MAX ? most : UINT16_MAX;
+	if (session.timeout_s < TIMEOUT_LEAST_S)
+		session.timeout_s = TIMEOUT_LEAST_S;
+}
+
+static void reply_init(const struct fuse_in_header *head, const struct fuse_init_in *in,
+		       bool want_passthrough)
+{
+	uint64_t offered = in->flags;
+	uint64_t wanted = FUSE_ASYNC_READ | FUSE_BIG_WRITES | FUSE_PARALLEL_DIROPS |
+			  FUSE_MAX_PAGES | FUSE_INIT_EXT | FUSE_DIRECT_IO_ALLOW_MMAP |
+			  FUSE_REQUEST_TIMEOUT;
+	struct abi_init_out out = {
+		.major = FUSE_KERNEL_VERSION,
+		.minor = in->minor < FUSE_KERNEL_MINOR_VERSION ? in->minor
+							       : FUSE_KERNEL_MINOR_VERSION,
+		.max_readahead = in->max_readahead,
+		.max_background = MAX_BACKGROUND,
+		.congestion_threshold = MAX_BACKGROUND * 3 / 4,
+		.max_write = SESSION_MAX_WRITE,
+		.time_gran = 1,
+		.max_pages = 32,
+	};
+
+	if (offered & FUSE_INIT_EXT)
+		offered |= (uint64_t)in->flags2 << 32;
+	if (want_passthrough)
+		wanted |= FUSE_PASSTHROUGH;
+	wanted &= offered;
+	negotiate_timeout(&wanted, &out);
+	out.flags = (uint32_t)wanted;
+	out.flags2 = (uint32_t)(wanted >> 32);
+	session.passthrough = wanted & FUSE_PASSTHROUGH;
+	if (session.passthrough) {
+		out.max_stack_depth = 1;
+		if (in->minor > out.minor)
+			out.minor = in->minor < 40 ? in->minor : 40;
+	}
+	session_reply(head->unique, &out, sizeof(out));
+}
+
+/* The kernel may offer passthrough and still refuse it to an unprivileged daemon. */
+static bool may_pass_through(void)
+{
+	int file = memfd_create("probe", MFD_CLOEXEC);
+	int id = session_backing_open(file);
+
+	if (id >= 0)
+		session_backing_close(id);
+	close(file);
+	return id >= 0;
+}
+
+bool session_init(int fd, bool want_passthrough)
+{
+	static _Alignas(8) char buffer[SESSION_BUFFER_SIZE];
+	struct request request;
+	const struct fuse_init_in *in;
+
+	session.fd = fd;
+	if (!session_read(&request, buffer) || request.head->opcode != FUSE_INIT ||
+	    request.body_size < offsetof(struct fuse_init_in, flags) + sizeof(in->flags)) {
+		log_error("the first request from the kernel is not FUSE_INIT");
+		return false;
+	}
+	in = request.body;
+	if (in->major != FUSE_KERNEL_VERSION || in->minor < OLDEST_MINOR) {
+		log_error("the kernel's FUSE protocol %u.%u is not supported: Linux 4.20 or newer "
+			  "is needed", in->major, in->minor);
+		session_reply_error(request.head->unique, EPROTO);
+		return false;
+	}
+	reply_init(request.head, in, want_passthrough);
+	session.passthrough = session.passthrough && may_pass_through();
+	return true;
+}
+
+/*
+ * A store waits while a read of the same page has no reply, with the connection in use: no exit of
+ * the other threads, which could reply, must come before its end. Not closed, but replaced: the
+ * number must not become that of another file while threads use it.
+ */
+void session_close(void)
+{
+	static const struct timespec nap = { .tv_nsec = 1000000 };
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	atomic_store(&closing, true);
+	for (int ms = 0; ms < STORES_MS && atomic_load(&nr_stores); ms++)
+		nanosleep(&nap, NULL);
+	atomic_store(&session.ended, true);
+	dup2(nothing, session.fd);
+}
+
+bool session_read(struct request *request, void *buffer)
+{
+	while (!atomic_load_explicit(&session.ended, memory_order_relaxed)) {
+		ssize_t got = syscall(SYS_read, session.fd, buffer, SESSION_BUFFER_SIZE);
+
+		if (got >= (ssize_t)sizeof(struct fuse_in_header)) {
+			request->head = buffer;
+			request->body = request->head + 1;
+			request->body_size = (uint32_t)got - sizeof(struct fuse_in_header);
+			return true;
+		}
+		if (got < 0 && errno != EINTR && errno != EAGAIN && errno != ENOENT) {
+			if (errno != ENODEV)
+				log_error("reading /dev/fuse: %s", strerror(errno));
+			atomic_store(&session.ended, true);
+		}
+	}
+	return false;
+}
+
+bool session_has_request(void)
+{
+	struct pollfd pollfd = { .fd = session.fd, .events = POLLIN };
+
+	return poll(&pollfd, 1, 0) > 0;
+}
+
+/*
+ * Not writev(3): it is a cancellation point, which costs time, and the address sanitizer reads the
+ * data again after the system call, when the requester may have had it freed already. ENOENT: the
+ * request no longer exists, its caller was killed.
+ */
+static void send_iov(const struct iovec *iov, int count)
+{
+	if (syscall(SYS_writev, session.fd, iov, count) < 0 && errno != ENOENT)
+		log_debug("writing /dev/fuse: %s", strerror(errno));
+}
+
+void session_reply_error(uint64_t unique, int error)
+{
+	struct fuse_out_header out = { .len = sizeof(out), .error = -error, .unique = unique };
+	struct iovec iov = { &out, sizeof(out) };
+
+	send_iov(&iov, 1);
+}
+
+void session_reply(uint64_t unique, const void *data, size_t size)
+{
+	struct fuse_out_header out = { .len = (uint32_t)(sizeof(out) + size), .unique = unique };
+	struct iovec iov[] = { { &out, sizeof(out) }, { (void *)data, size } };
+
+	send_iov(iov, 2);
+}
+
+/*
+ * The reply of every call: one contiguous buffer within one page, because the kernel looks up the
+ * memory once for each segment and for each page.
+ */
+void session_reply_ioctl(uint64_t unique, int result, const void *data, size_t size)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_ioctl_out ioctl;
+		char data[SESSION_IOCTL_MAX];
+	} out __attribute__((aligned(512)));
+	size_t length = offsetof(typeof(out), data) + size;
+
+	_Static_assert(sizeof(out) <= 512, "the reply lies in one page");
+	out.head = (struct fuse_out_header){ .len = (uint32_t)length, .unique = unique };
+	out.ioctl = (struct fuse_ioctl_out){ .result = result };
+	if (size)
+		memcpy(out.data, data, size);
+	if (syscall(SYS_write, session.fd, &out, length) < 0 && errno != ENOENT)
+		log_debug("writing /dev/fuse: %s", strerror(errno));
+}
+
+void session_notify_poll(uint64_t poll_handle)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_notify_poll_wakeup_out poll;
+	} out = {
+		.head = { .len = sizeof(out), .error = FUSE_NOTIFY_POLL },
+		.poll = { .kh = poll_handle },
+	};
+	struct iovec iov = { &out, sizeof(out) };
+
+	send_iov(&iov, 1);
+}
+
+void session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, size_t size)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_notify_store_out store;
+	} out = {
+		.head = { .len = (uint32_t)(sizeof(out) + size), .error = FUSE_NOTIFY_STORE },
+		.store = { .nodeid = nodeid, .offset = offset, .size = (uint32_t)size },
+	};
+	struct iovec iov[] = { { &out, sizeof(out) }, { (void *)data, size } };
+
+	atomic_fetch_add(&nr_stores, 1);
+	if (!atomic_load(&closing))
+		send_iov(iov, 2);
+	atomic_fetch_sub(&nr_stores, 1);
+}
+
+void session_notify_inval(uint64_t nodeid, uint64_t offset, size_t size)
+{
+	struct {
+		struct fuse_out_header head;
+		struct fuse_notify_inval_inode_out inval;
+	} out = {
+		.head = { .len = sizeof(out), .error = FUSE_NOTIFY_INVAL_INODE },
+		.inval = { .ino = nodeid, .off = (int64_t)offset, .len = (int64_t)size },
+	};
+	struct iovec iov = { &out, sizeof(out) };
+
+	send_iov(&iov, 1);
+}
+
+int session_backing_open(int fd)
+{
+	struct fuse_backing_map map = { .fd = fd };
+
+	return ioctl(session.fd, FUSE_DEV_IOC_BACKING_OPEN, &map);
+}
+
+void session_backing_close(int backing_id)
+{
+	uint32_t id = (uint32_t)backing_id;
+
+	ioctl(session.fd, FUSE_DEV_IOC_BACKING_CLOSE, &id);
+}

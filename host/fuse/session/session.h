@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The FUSE connection: requests are read(2) from it, replies and notifications are written to it.
+ *
+ * There is one connection and one descriptor for the whole daemon. Any thread may reply to any
+ * request. Each function makes a system call, so no engine lock may be held; none waits for a
+ * client.
+ */
+#ifndef HOST_FUSE_SESSION_H
+#define HOST_FUSE_SESSION_H
+
+#include "base/fuse_abi.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+/* Size of the largest request: an ioctl argument of 16 KiB or a write of SESSION_MAX_WRITE. */
+#define SESSION_MAX_WRITE	4096u
+#define SESSION_BUFFER_SIZE	(32u * 1024)
+
+/* Largest argument that the reply to an ioctl copies back, in bytes. */
+#define SESSION_IOCTL_MAX	320u
+
+struct request {
+	const struct fuse_in_header *head;
+	const void *body;		/* follows the header */
+	uint32_t body_size;		/* bytes */
+};
+
+struct session {
+	int fd;
+	bool passthrough;		/* opens can be backed by files of the daemon */
+	unsigned int timeout_s;		/* the kernel's limit on the age of requests; 0: none */
+	atomic_bool ended;		/* by the kernel; see session_read() */
+	_Atomic uint64_t device;	/* st_dev of the mount; 0 until it is known */
+};
+
+extern struct session session;
+
+/*
+ * Takes ownership of @fd and replies to FUSE_INIT, which the kernel has queued when mount(2)
+ * returns. Prints an error message and returns false if the kernel is too old.
+ */
+bool session_init(int fd, bool want_passthrough);
+
+/*
+ * Before the daemon exits: gives the connection up, so that a thread that a client keeps in the
+ * kernel does not keep it. Other threads may still use it in vain.
+ */
+void session_close(void);
+
+/*
+ * Waits for the next request and reads it into @buffer of SESSION_BUFFER_SIZE bytes.
+ * Returns false, and sets session.ended, when the file system has been unmounted or the kernel has
+ * aborted the connection; also after session_close().
+ */
+bool session_read(struct request *request, void *buffer);
+
+/* Would session_read() return at once, unless another thread takes the request? */
+bool session_has_request(void);
+
+/* Replies with @error (positive errno, 0 for success) and no data. */
+void session_reply_error(uint64_t unique, int error);
+
+/* Replies with @size bytes at @data. */
+void session_reply(uint64_t unique, const void *data, size_t size);
+
+/*
+ * Replies to an ioctl with at most SESSION_IOCTL_MAX bytes at @data: @result is what ioctl(2)
+ * returns (or -errno). Unlike with an error in the header, the kernel copies @data back to the
+ * caller even if @result is negative: an interrupted call returns how much it consumed.
+ */
+void session_reply_ioctl(uint64_t unique, int result, const void *data, size_t size);
+
+/* Wakes the pollers of the file that the kernel identifies by @poll_handle. */
+void session_notify_poll(uint64_t poll_handle);
+
+/* Drops @size bytes at @offset of @nodeid from the page cache and from mappings. */
+void session_notify_inval(uint64_t nodeid, uint64_t offset, size_t size);
+
+/*
+ * Stores @size bytes in the page cache of @nodeid at @offset. Errors are ignored: the inode may be
+ * gone.
+ */
+void session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, size_t size);
+
+/*
+ * Registers @fd as a backing file for passthrough.
+ * Returns the id for struct abi_open_out, or -1 with errno set.
+ */
+int session_backing_open(int fd);
+
+/* Ends the registration; existing opens keep the backing file. */
+void session_backing_close(int backing_id);
+
+#endif

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The command line of anybinderd.
+ *
+ * One table describes each option: name, argument, help text and the function that stores it. The
+ * table of getopt_long() is derived from it.
+ */
+#include "start/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef ANYBINDER_VERSION
+#define ANYBINDER_VERSION "unknown"
+#endif
+
+struct option_def {
+	const char *name;
+	const char *argument;	/* NULL: the option takes none */
+	const char *help;
+	bool (*store)(struct options *options, const char *value);
+	const char *expected;	/* what @store accepts, for the error message */
+	const char *former;	/* error message of an option that no longer exists */
+};
+
+static void usage(void);
+
+static bool parse_number(const char *value, int base, unsigned long limit, unsigned int *out)
+{
+	char *end;
+	unsigned long number;
+
+	errno = 0;
+	number = strtoul(value, &end, base);
+	if (errno || end == value || *end || *value == '-' || number > limit)
+		return false;
+	*out = (unsigned int)number;
+	return true;
+}
+
+static bool store_devices(struct options *options, const char *value)
+{
+	options->devices = value;
+	return true;
+}
+
+static bool store_foreground(struct options *options, const char *value)
+{
+	(void)value;
+	options->foreground = true;
+	return true;
+}
+
+static bool store_log_level(struct options *options, const char *value)
+{
+	return log_level_parse(value, &options->log_level);
+}
+
+static bool store_mode(struct options *options, const char *value)
+{
+	return parse_number(value, 8, 0777, &options->mode);
+}
+
+static bool store_uid(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 0xfffffffe, &options->uid);
+}
+
+static bool store_gid(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 0xfffffffe, &options->gid);
+}
+
+static bool store_pid_file(struct options *options, const char *value)
+{
+	options->pid_file = value;
+	return true;
+}
+
+static bool store_threads(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 64, &options->threads) && options->threads;
+}
+
+static bool store_max_procs(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 1000000, &options->max_procs);
+}
+
+static bool store_max_procs_per_uid(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 1000000, &options->max_procs_per_uid);
+}
+
+static bool store_user_memory(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 1000000, &options->user_memory) && options->user_memory;
+}
+
+static bool store_memory(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 100000000, &options->memory) && options->memory;
+}
+
+static bool store_max_devices(struct options *options, const char *value)
+{
+	return parse_number(value, 10, 1000000, &options->max_devices);
+}
+
+/* LOCKING_GLOBAL_NOPREEMPT is for the module: a process cannot disable preemption. */
+static bool store_locking(struct options *options, const char *value)
+{
+	return binder_locking_mode_parse(value, &options->locking) &&
+	       options->locking != LOCKING_GLOBAL_NOPREEMPT;
+}
+
+static bool store_count_locks(struct options *options, const char *value)
+{
+	(void)value;
+	options->count_locks = true;
+	return true;
+}
+
+static bool store_record_stages(struct options *options, const char *value)
+{
+	(void)value;
+	options->record_stages = true;
+	return true;
+}
+
+static bool store_no_passthrough(struct options *options, const char *value)
+{
+	(void)value;
+	options->passthrough = false;
+	return true;
+}
+
+static bool store_private(struct options *options, const char *value)
+{
+	(void)value;
+	options->private_mount = true;
+	return true;
+}
+
+static bool store_help(struct options *options, const char *value)
+{
+	(void)options;
+	(void)value;
+	usage();
+	exit(0);
+}
+
+static bool store_version(struct options *options, const char *value)
+{
+	(void)options;
+	(void)value;
+	puts("anybinderd " ANYBINDER_VERSION);
+	exit(0);
+}
+
+static const struct option_def defs[] = {
+	{ "devices", "NAME,...", "binder devices to serve (binder,hwbinder,vndbinder)",
+	  store_devices },
+	{ "foreground", NULL, "stay in the foreground, messages to standard error",
+	  store_foreground },
+	{ "log-level", "LEVEL", "error, warn (the default), info or debug", store_log_level,
+	  "error, warn, info or debug" },
+	{ "mode", "OCTAL", "permissions of a device (0600, as binderfs)", store_mode,
+	  "an octal number up to 0777" },
+	{ "uid", "N", "owner of the files (the user who starts the daemon)", store_uid,
+	  "a user id" },
+	{ "gid", "N", "group of the files (the group of that user)", store_gid, "a group id" },
+	{ "pid-file", "FILE", "write the daemon's pid to FILE; removed at exit", store_pid_file },
+	{ "threads", "N", "worker threads (one for each core, at most 4)", store_threads,
+	  "a number from 1 to 64" },
+	{ "max-procs", "N", "limit of open binder files, all users together (16384)",
+	  store_max_procs, "a number up to 1000000" },
+	{ "max-procs-per-uid", "N", "the same for each user other than root and the owner (4096)",
+	  store_max_procs_per_uid, "a number up to 1000000" },
+	{ "user-memory", "MIB", "limit of the memory that is used for one user other than\n"
+	  "                           root and the owner of the mount (64)",
+	  store_user_memory, "a number of MiB from 1 to 1000000" },
+	{ "memory", "MIB", "the same for all these users together (a quarter of the memory\n"
+	  "                           of the system or of the daemon's control group)",
+	  store_memory, "a number of MiB from 1 to 100000000" },
+	{ "max-devices", "N", "limit of devices (1024)", store_max_devices,
+	  "a number up to 1000000" },
+	{ "locking", "MODE", "locking mode, for measurements: fine (the default), or\n"
+	  "                           global: one mutex held during each call", store_locking,
+	  "fine or global" },
+	{ "count-locks", NULL, "as \"echo on >MOUNTPOINT/binder_logs/lock_contention\"",
+	  store_count_locks },
+	{ "record-stages", NULL, "as \"echo on >MOUNTPOINT/binder_logs/stages\"",
+	  store_record_stages },
+	{ "no-passthrough", NULL, "copy buffers through the page cache even where the kernel\n"
+	  "                           could map them directly (Linux 6.9, root)",
+	  store_no_passthrough },
+	{ "private", NULL, "only the user who starts the daemon may use the mount", store_private },
+	{ "help", NULL, "print this text", store_help },
+	{ "version", NULL, "print the version", store_version },
+	{ "regime", .former = "--regime is now --locking: use --locking=fine or =global" },
+	{ "linger", .former = "--linger was removed, see docs/PERFORMANCE.md: leave it out" },
+};
+
+#define DEF_COUNT (sizeof(defs) / sizeof(defs[0]))
+
+static void usage(void)
+{
+	puts("Usage: anybinderd MOUNTPOINT [OPTION]...\n"
+	     "Serve Android Binder devices at MOUNTPOINT from user space, through FUSE.\n"
+	     "The command returns as soon as the devices can be used; SIGTERM ends the daemon.\n");
+	for (unsigned int i = 0; i < DEF_COUNT && !defs[i].former; i++) {
+		char left[40];
+
+		snprintf(left, sizeof(left), "--%s%s%s", defs[i].name,
+			 defs[i].argument ? "=" : "", defs[i].argument ? defs[i].argument : "");
+		printf("  %-24s %s\n", left, defs[i].help);
+	}
+}
+
+static void fail(const char *sentence, const char *word)
+{
+	fprintf(stderr, "anybinderd: %s%s (see anybinderd --help)\n", sentence, word);
+	exit(2);
+}
+
+/* Stores one option; exits with a message if it no longer exists or its value is wrong. */
+static void store(const struct option_def *def, struct options *options, const char *value)
+{
+	if (def->former)
+		fail(def->former, "");
+	if (def->store(options, value))
+		return;
+	fprintf(stderr, "anybinderd: invalid value '%s' for --%s: ", value, def->name);
+	fprintf(stderr, "expected %s (see anybinderd --help)\n", def->expected);
+	exit(2);
+}
+
+static void set_defaults(struct options *options)
+{
+	*options = (struct options){
+		.devices = "binder,hwbinder,vndbinder",
+		.log_level = LOG_LEVEL_WARN,
+		.mode = 0600,
+		.uid = geteuid(),
+		.gid = getegid(),
+		.max_procs = 16384,
+		.max_procs_per_uid = 4096,
+		.max_devices = 1024,
+		.user_memory = 64,
+		.passthrough = true,
+	};
+}
+
+void options_parse(struct options *options, int argc, char **argv)
+{
+	struct option table[DEF_COUNT + 1] = { 0 };
+	int index;
+	int c;
+
+	set_defaults(options);
+	for (unsigned int i = 0; i < DEF_COUNT; i++) {
+		table[i].name = defs[i].name;
+		table[i].has_arg = defs[i].argument ? required_argument : no_argument;
+		if (defs[i].former)	/* with or without its argument */
+			table[i].has_arg = optional_argument;
+	}
+	while ((c = getopt_long(argc, argv, "", table, &index)) != -1) {
+		if (c)	/* getopt_long() has printed the reason */
+			fail("invalid command line", "");
+		store(&defs[index], options, optarg);
+	}
+	if (optind == argc)
+		fail("no mountpoint given", "");
+	if (optind + 1 < argc)
+		fail("more than one mountpoint given: ", argv[optind + 1]);
+	options->mountpoint = argv[optind];
+}

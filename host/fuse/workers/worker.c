@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The state of each thread that calls the engine. */
+#include "workers/worker.h"
+
+#include "core.h"
+#include "session/expire.h"
+
+_Thread_local struct worker *worker_self;
+
+static struct worker workers[WORKERS_MAX];
+static atomic_uint nr_workers;	/* those beyond were never in use */
+
+void worker_set_self(struct worker *worker)
+{
+	worker_self = worker;
+}
+
+/* ---- what it is doing ---- */
+
+/* The worker alone writes its progress, so no atomic operation is needed. */
+static void advance(struct worker *self, unsigned int steps)
+{
+	atomic_store_explicit(&self->progress,
+			      atomic_load_explicit(&self->progress, memory_order_relaxed) + steps,
+			      memory_order_release);
+}
+
+/*
+ * An INTERRUPT that does not see the request yet is sent again by the kernel. The stamp is stored
+ * before the request: a thread that sees the request does not see an older stamp.
+ */
+void worker_begin_request(u64 unique)
+{
+	struct worker *self = worker_self;
+
+	atomic_store_explicit(&self->stamp, expire_stamp(), memory_order_relaxed);
+	atomic_store_explicit(&self->unique, unique, memory_order_release);
+	atomic_store_explicit(&self->open_id, 0, memory_order_relaxed);
+	advance(self, 1);
+}
+
+void worker_set_request(u64 unique)
+{
+	atomic_store_explicit(&worker_self->unique, unique, memory_order_release);
+}
+
+void worker_end_request(void)
+{
+	struct worker *self = worker_self;
+
+	atomic_store_explicit(&self->unique, 0, memory_order_release);
+	advance(self, 1);
+}
+
+void worker_begin_step(const struct host_thread *thread)
+{
+	struct worker *self = worker_self;
+
+	atomic_store_explicit(&self->stamp, thread->stamp, memory_order_relaxed);
+	atomic_store_explicit(&self->unique, thread->unique, memory_order_release);
+	atomic_store_explicit(&self->client_tid, thread->tid, memory_order_relaxed);
+	atomic_store_explicit(&self->open_id, thread->proc->open_id, memory_order_relaxed);
+	advance(self, 2);
+}
+
+u64 worker_begin_wait(u64 open_id)
+{
+	u64 before = atomic_exchange(&worker_self->open_id, open_id);
+
+	atomic_store(&worker_self->waiting, true);
+	advance(worker_self, 2);
+	return before;
+}
+
+void worker_end_wait(u64 before)
+{
+	atomic_store(&worker_self->waiting, false);
+	atomic_store(&worker_self->open_id, before);
+	advance(worker_self, 2);
+}
+
+bool worker_set_interrupted(u64 unique)
+{
+	unsigned int count = atomic_load(&nr_workers);
+
+	for (unsigned int i = 0; i < count; i++) {
+		if (atomic_load(&workers[i].unique) == unique) {
+			atomic_store(&workers[i].interrupted, unique);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool worker_was_interrupted(u64 unique)
+{
+	return atomic_load(&worker_self->interrupted) == unique;
+}
+
+/* ---- the work that it has queued for itself ---- */
+
+/* Lock of @worker held. */
+static void append(struct worker *worker, struct host_thread *thread)
+{
+	thread->next_woken = NULL;
+	if (!worker->woken_first)
+		worker->woken_end = &worker->woken_first;
+	*worker->woken_end = thread;
+	worker->woken_end = &thread->next_woken;
+}
+
+void worker_push_woken(struct host_thread *thread)
+{
+	struct worker *self = worker_self;
+
+	host_spin_lock(&self->lock);
+	append(self, thread);
+	host_spin_unlock(&self->lock);
+}
+
+bool worker_give(struct worker *to, struct host_thread *thread)
+{
+	bool given = false;
+
+	if (!__atomic_load_n(&to->awake, __ATOMIC_RELAXED))	/* looked at again below */
+		return false;
+	host_spin_lock(&to->lock);
+	if (to->awake) {
+		append(to, thread);
+		given = true;
+	}
+	host_spin_unlock(&to->lock);
+	return given;
+}
+
+bool worker_begin_sleep(void)
+{
+	struct worker *self = worker_self;
+	bool may_sleep;
+
+	host_spin_lock(&self->lock);
+	may_sleep = !self->woken_first;
+	if (may_sleep)
+		__atomic_store_n(&self->awake, false, __ATOMIC_RELAXED);
+	host_spin_unlock(&self->lock);
+	return may_sleep;
+}
+
+/* Without the lock: a thread that does not see it yet keeps its call. */
+void worker_end_sleep(void)
+{
+	__atomic_store_n(&worker_self->awake, true, __ATOMIC_RELAXED);
+}
+
+void worker_refuse(struct worker *worker)
+{
+	host_spin_lock(&worker->lock);
+	__atomic_store_n(&worker->awake, false, __ATOMIC_RELAXED);
+	host_spin_unlock(&worker->lock);
+}
+
+/*
+ * Racy: others may queue while this worker is at work (it looks again before it sleeps), and
+ * another thread may take over the list, so after true worker_pop_woken() may still find nothing.
+ */
+bool worker_has_woken(void)
+{
+	return __atomic_load_n(&worker_self->woken_first, __ATOMIC_RELAXED);
+}
+
+struct host_thread *worker_pop_woken(void)
+{
+	struct worker *self = worker_self;
+	struct host_thread *thread;
+
+	if (!worker_has_woken())
+		return NULL;
+	host_spin_lock(&self->lock);
+	thread = self->woken_first;
+	if (thread)
+		self->woken_first = thread->next_woken;
+	host_spin_unlock(&self->lock);
+	return thread;
+}
+
+void worker_push_polled(struct host_proc *proc)
+{
+	struct worker *self = worker_self;
+
+	host_spin_lock(&self->lock);
+	proc->next_polled = self->polled_first;
+	self->polled_first = proc;
+	host_spin_unlock(&self->lock);
+}
+
+struct host_proc *worker_take_polled(void)
+{
+	struct worker *self = worker_self;
+	struct host_proc *first;
+
+	if (!__atomic_load_n(&self->polled_first, __ATOMIC_RELAXED))	/* see worker_has_woken() */
+		return NULL;
+	host_spin_lock(&self->lock);
+	first = self->polled_first;
+	self->polled_first = NULL;
+	host_spin_unlock(&self->lock);
+	return first;
+}
+
+void worker_defer_reply(struct host_thread *thread, int result)
+{
+	struct worker *self = worker_self;
+
+	host_spin_lock(&self->lock);
+	self->deferred = thread;
+	self->deferred_result = result;
+	host_spin_unlock(&self->lock);
+}
+
+bool worker_take_deferred(void)
+{
+	struct worker *self = worker_self;
+	bool is_ours;
+
+	host_spin_lock(&self->lock);
+	is_ours = self->deferred;
+	self->deferred = NULL;
+	host_spin_unlock(&self->lock);
+	return is_ours;
+}
+
+bool worker_has_work_racy(const struct worker *worker)
+{
+	return __atomic_load_n(&worker->woken_first, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&worker->polled_first, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&worker->deferred, __ATOMIC_RELAXED);
+}
+
+void worker_move_work(struct worker *to, struct worker *from)
+{
+	host_spin_lock(&from->lock);
+	to->woken_first = from->woken_first;
+	/* points into the last thread, unless the list is empty */
+	to->woken_end = from->woken_end;
+	to->polled_first = from->polled_first;
+	to->deferred = from->deferred;
+	to->deferred_result = from->deferred_result;
+	from->woken_first = NULL;
+	from->polled_first = NULL;
+	from->deferred = NULL;
+	host_spin_unlock(&from->lock);
+}
+
+/* ---- the table of workers ---- */
+
+struct worker *worker_alloc(void)
+{
+	for (unsigned int i = 0; i < WORKERS_MAX; i++) {
+		if (workers[i].in_use)
+			continue;
+		if (i >= atomic_load(&nr_workers))
+			atomic_store(&nr_workers, i + 1);
+		workers[i].in_use = true;
+		workers[i].seen = 0;
+		workers[i].awake = false;
+		worker_set_core(&workers[i], 0);
+		atomic_store(&workers[i].progress, 0);
+		atomic_store(&workers[i].stuck, false);
+		workers[i].stuck_file = NULL;
+		return &workers[i];
+	}
+	return NULL;
+}
+
+struct worker *worker_at(unsigned int index)
+{
+	return index < atomic_load(&nr_workers) ? &workers[index] : NULL;
+}

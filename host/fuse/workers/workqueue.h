@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Work that takes long, and that no client waits for, is done by a thread of its own. */
+#ifndef HOST_FUSE_WORKQUEUE_H
+#define HOST_FUSE_WORKQUEUE_H
+
+#include <stdbool.h>
+
+struct work {
+	struct work *next;
+	void (*run)(struct work *work);
+};
+
+struct worker;
+
+/* Once, in the main thread. @hand_over: has what the worker has queued done by others (pool.h). */
+void workqueue_init(void (*hand_over)(struct worker *worker));
+
+/*
+ * Has @work->run() called, after that of the works that came before; it may call the engine. False:
+ * there is no thread for it, the caller has to do it.
+ */
+bool workqueue_add(struct work *work);
+
+#endif
