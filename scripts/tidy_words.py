@@ -50,12 +50,7 @@ HARMLESS = [
 
 # (path, word): where a retired word must stand, and why.
 ALLOWED = {
-    ("host/fuse/start/options.c", "regime"): "answers the old option",
-    ("host/fuse/start/options.c", "linger"): "answers the removed option",
-    ("host/fuse/daemon_test.py", "regime"): "tests that answer",
-    ("host/fuse/daemon_test.py", "linger"): "tests that answer",
     ("host/linux/main.c", "regime"): "answers the old parameter",
-    ("heap/linux/main.c", "regime"): "answers the old parameter",
     ("tools/anybinder/src/main.rs", "regime"): "tests the answer to the old option",
     ("tools/anybinder/src/main.rs", "linger"): "tests the answer to the old option",
     ("tools/bench/src/heap.rs", "linger"): "answers the old option",

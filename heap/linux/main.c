@@ -48,16 +48,6 @@ module_param_cb(locking, &locking_ops, NULL, 0644);
 MODULE_PARM_DESC(locking, "pool lock: taken for removing only (lockless, default), or also for "
 			  "adding (mutex)");
 
-static int regime_set(const char *value, const struct kernel_param *param)
-{
-	pr_err("the parameter regime= was renamed; use locking=%s\n", value);
-	return -EINVAL;
-}
-
-static const struct kernel_param_ops regime_ops = { .set = regime_set };
-module_param_cb(regime, &regime_ops, NULL, 0);
-MODULE_PARM_DESC(regime, "renamed to locking");
-
 static bool is_wanted(const char *name, enum store_kind kind)
 {
 	if (!name || !*name)

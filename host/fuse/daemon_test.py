@@ -274,22 +274,11 @@ def errors_are_printed_at_start(directory):
             ([], 2, "no mount"),
             ([directory, "--mode=9"], 2, "--mode: expected an octal number"),
             ([directory, "--devices=a/b"], 1, "a/b"),
-            ([directory, "--devices=a,a"], 1, "exists"), ([directory, "b"], 2, "more than one"),
-            ([directory, "--regime=global"], 2, "--regime is now --locking"),
-            ([directory, "--regime", "fine"], 2, "--regime is now --locking"),
-            ([directory, "--linger"], 2, "--linger was removed"),
-            ([directory, "--linger=5"], 2, "--linger was removed")):
+            ([directory, "--devices=a,a"], 1, "exists"), ([directory, "b"], 2, "more than one")):
         done = subprocess.run([DAEMON, *options], capture_output=True, text=True, timeout=20,
                               check=False)
         assert (done.returncode, word in done.stderr) == (status, True), (options, done)
     assert not is_mounted(directory)
-
-
-def help_names_no_former_option(directory):
-    text = subprocess.run([DAEMON, "--help"], capture_output=True, text=True, timeout=20,
-                          check=True).stdout
-    assert "--locking=MODE" in text and "regime" not in text and "linger" not in text, text
-    assert not os.listdir(directory)
 
 
 def missing_fuse_is_explained(directory):

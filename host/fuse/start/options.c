@@ -24,7 +24,6 @@ struct option_def {
 	const char *help;
 	bool (*store)(struct options *options, const char *value);
 	const char *expected;	/* what @store accepts, for the error message */
-	const char *former;	/* error message of an option that no longer exists */
 };
 
 static void usage(void);
@@ -202,8 +201,6 @@ static const struct option_def defs[] = {
 	{ "private", NULL, "only the user who starts the daemon may use the mount", store_private },
 	{ "help", NULL, "print this text", store_help },
 	{ "version", NULL, "print the version", store_version },
-	{ "regime", .former = "--regime is now --locking: use --locking=fine or =global" },
-	{ "linger", .former = "--linger was removed, see docs/PERFORMANCE.md: leave it out" },
 };
 
 #define DEF_COUNT (sizeof(defs) / sizeof(defs[0]))
@@ -213,7 +210,7 @@ static void usage(void)
 	puts("Usage: anybinderd MOUNTPOINT [OPTION]...\n"
 	     "Serve Android Binder devices at MOUNTPOINT from user space, through FUSE.\n"
 	     "The command returns as soon as the devices can be used; SIGTERM ends the daemon.\n");
-	for (unsigned int i = 0; i < DEF_COUNT && !defs[i].former; i++) {
+	for (unsigned int i = 0; i < DEF_COUNT; i++) {
 		char left[40];
 
 		snprintf(left, sizeof(left), "--%s%s%s", defs[i].name,
@@ -228,11 +225,9 @@ static void fail(const char *sentence, const char *word)
 	exit(2);
 }
 
-/* Stores one option; exits with a message if it no longer exists or its value is wrong. */
+/* Stores one option; exits with a message if its value is wrong. */
 static void store(const struct option_def *def, struct options *options, const char *value)
 {
-	if (def->former)
-		fail(def->former, "");
 	if (def->store(options, value))
 		return;
 	fprintf(stderr, "anybinderd: invalid value '%s' for --%s: ", value, def->name);
@@ -266,8 +261,6 @@ void options_parse(struct options *options, int argc, char **argv)
 	for (unsigned int i = 0; i < DEF_COUNT; i++) {
 		table[i].name = defs[i].name;
 		table[i].has_arg = defs[i].argument ? required_argument : no_argument;
-		if (defs[i].former)	/* with or without its argument */
-			table[i].has_arg = optional_argument;
 	}
 	while ((c = getopt_long(argc, argv, "", table, &index)) != -1) {
 		if (c)	/* getopt_long() has printed the reason */
