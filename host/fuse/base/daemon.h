@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One daemon: the state of each of its parts.
+ *
+ * Only the part itself knows the contents of its struct, which its NAME_init() creates. No part has
+ * variables of its own beside it, so that a process can have several daemons: a test makes two, and
+ * one that takes over from another is handed its state.
+ */
+#ifndef HOST_FUSE_DAEMON_H
+#define HOST_FUSE_DAEMON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct daemon {
+	/* session/ */
+	struct session *session;
+	struct mount *mount;
+	struct ready *ready;
+	struct expire *expire;
+	/* workers/ */
+	struct worker_table *workers;
+	struct workqueue *workqueue;
+	/* clients/ */
+	struct callers *callers;
+	struct users *users;
+	/* memory/ */
+	struct charged_memory *charged_memory;
+	/* queues/ */
+	struct backlog *backlog;
+	struct congestion *congestion;
+	/* events/ */
+	struct events *events;
+	struct stages *stages;
+	/* names/ */
+	struct tree *tree;
+	struct layout *layout;
+	struct lookups *lookups;
+	struct lookup_turns *lookup_turns;
+	struct bound_opens *bound_opens;
+	/* helper/ */
+	struct helper *helper;
+	/* calls/ */
+	struct open_files *open_files;
+	struct parked_calls *parked_calls;
+	struct affinity *affinity;
+	struct watch *watch;
+	struct pool *pool;
+	/* buffers/ */
+	struct bound_buffers *bound_buffers;
+	/* files/ */
+	struct inject_jobs *inject_jobs;
+	struct file_refs *file_refs;
+	/* start/ */
+	struct supervisor *supervisor;
+};
+
+/* The daemon that the running thread works for: thread_start() passes it on. */
+extern _Thread_local struct daemon *daemon_self;
+
+/*
+ * Zeroed memory of @size bytes for the state of a part, which lives as long as the daemon. At the
+ * start, before there are clients: without memory the process exits with a message.
+ */
+void *daemon_alloc(size_t size);
+
+#endif

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The daemon's threads. */
+#include "base/thread.h"
+
+#include "base/daemon.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define STACK_SIZE ((size_t)256 * 1024)
+
+struct start {
+	struct daemon *daemon;
+	void (*body)(void *arg);
+	void *arg;
+};
+
+static void *thread_main(void *arg)
+{
+	struct start start = *(struct start *)arg;
+
+	free(arg);
+	daemon_self = start.daemon;
+	start.body(start.arg);
+	return NULL;
+}
+
+int thread_start(void (*body)(void *arg), void *arg)
+{
+	struct start *start = malloc(sizeof(*start));
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int error;
+
+	if (!start)
+		return -ENOMEM;
+	*start = (struct start){ .daemon = daemon_self, .body = body, .arg = arg };
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	error = pthread_create(&thread, &attributes, thread_main, start);
+	pthread_attr_destroy(&attributes);
+	if (error)
+		free(start);
+	return -error;
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The daemon's threads. None is waited for: each ends by itself or with the process. */
+#ifndef HOST_FUSE_THREAD_H
+#define HOST_FUSE_THREAD_H
+
+/* Starts a thread that works for the same daemon as the caller. Returns 0, -EAGAIN or -ENOMEM. */
+int thread_start(void (*body)(void *arg), void *arg);
+
+#endif
