@@ -75,7 +75,8 @@ endef
 
 # A fragment sets include paths for its own objects with a pattern-specific
 # variable, e.g.  $(OBJ)/host/test/%.o: CPPFLAGS += -Ihost/test
-include $(filter-out $(BUILD)/%,$(wildcard */rules.mk */*/rules.mk */*/*.rules.mk))
+include $(filter-out $(BUILD)/%,$(wildcard $(foreach depth,*/ */*/ */*/*/, \
+	$(depth)rules.mk $(depth)*.rules.mk)))
 
 ALL_TESTS := $(LONG_TESTS) $(TESTS) $(VM_TESTS)
 # A plain name that has variants as well would run the first of them, which may be in LONG_TESTS.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * check: how the C tests of every suite are declared, and how they fail. The suites that run in one
- * process (unit, heap, inject) are run by tests/unit/runner.c, and their tests CHECK(). In the
- * suites that run on devices (tests/conformance, tests/heap) each test has processes of its own;
- * their tests EXPECT().
+ * process (unit, heap, inject) are run by tests/engine/unit/runner.c, and their tests CHECK(). In
+ * the suites that run on devices (tests/conformance, tests/heap) each test has processes of its
+ * own; their tests EXPECT().
  */
 #ifndef ANYBINDER_CHECK_H
 #define ANYBINDER_CHECK_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Full and empty spaces; tests/fuzz/range.c compares random steps with a model. */
+/* Full and empty spaces; tests/engine/fuzz/range.c compares random steps with a model. */
 #include "pure/range.h"
 #include "check.h"
 

@@ -64,7 +64,7 @@ TESTS += anybinderd:bound-open anybinderd:lookup-turn anybinderd:ring anybinderd
 
 $(eval $(call object_rule,fuse-test,$$(CC),-Itests -Icore -Ihost -Ihost/fuse))
 $(BIN)/bound_open_test $(BIN)/lookup_turn_test: $(BIN)/%_test: $(OBJ)/fuse-test/host/fuse/names/%.o \
-	$(OBJ)/fuse-test/host/fuse/names/%_test.o $(OBJ)/fuse-test/tests/unit/runner.o
+	$(OBJ)/fuse-test/host/fuse/names/%_test.o $(OBJ)/fuse-test/tests/engine/unit/runner.o
 
 anybinderd.bound-open.needs := $(BIN)/bound_open_test
 anybinderd.bound-open.run = timeout 300 $(BIN)/bound_open_test
@@ -74,13 +74,14 @@ anybinderd.lookup-turn.run = timeout 300 $(BIN)/lookup_turn_test
 $(eval $(call object_rule,events-race,$$(CC),-Itests -Ihost/fuse -fsanitize=thread -Wno-tsan))
 $(BIN)/events_ring_test: LDFLAGS += -fsanitize=thread
 $(BIN)/events_ring_test: $(addprefix $(OBJ)/events-race/,host/fuse/events/events_ring.o \
-	host/fuse/events/events_ring_test.o tests/unit/runner.o)
+	host/fuse/events/events_ring_test.o tests/engine/unit/runner.o)
 
 anybinderd.ring.needs := $(BIN)/events_ring_test
 anybinderd.ring.run = timeout 300 $(BIN)/events_ring_test
 
 INJECT_TEST_OBJS := $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/inject/,inject.o inject_plan.o \
-	inject_test.o inject_hard_test.o inject_test_lib.o) $(INJECT_ARCH_SRC:%.c=%.o) tests/unit/runner.o)
+	inject_test.o inject_hard_test.o inject_test_lib.o) $(INJECT_ARCH_SRC:%.c=%.o) \
+	tests/engine/unit/runner.o)
 
 $(BIN)/inject_test: $(INJECT_TEST_OBJS)
 

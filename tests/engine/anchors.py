@@ -8,7 +8,7 @@ import glob
 import os
 import re
 
-TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../.."))
 # Where a function begins, in kernel style: at the left margin, with a name before a parenthesis.
 FUNCTION = re.compile(r"^[a-z].*?\b(\w+)\(")
 

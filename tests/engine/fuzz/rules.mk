@@ -6,13 +6,14 @@
 #   make fuzz TARGET=stream    search until stopped, on all cores; SECONDS=N ends it after that
 #   make fuzz-merge            keep, of what was found, the inputs that reach something new
 #
-# tests/fuzz/corpus/TARGET.hex lists the kept inputs, a line each; tests/fuzz/inputs writes them as files
-# to build/fuzz/TARGET-kept. A search leaves what it finds in build/fuzz/TARGET. An input that made a run
-# fail is written to build/fuzz/TARGET-crash-*; `build/bin/fuzz-TARGET FILE` plays it again.
+# tests/engine/fuzz/corpus/TARGET.hex lists the kept inputs, a line each; tests/engine/fuzz/inputs
+# writes them as files to build/fuzz/TARGET-kept. A search leaves what it finds in
+# build/fuzz/TARGET. An input that made a run fail is written to build/fuzz/TARGET-crash-*;
+# `build/bin/fuzz-TARGET FILE` plays it again.
 FUZZ_TARGETS := range object sg stream
 FUZZ_SAN     := -fsanitize=address,undefined -fno-sanitize-recover=undefined
-FUZZ_SRCS    := $(CORE_SRCS) $(wildcard host/test/*.c) tests/unit/random.c \
-	$(filter-out %_test.c tests/fuzz/main.c,$(wildcard tests/fuzz/*.c))
+FUZZ_SRCS    := $(CORE_SRCS) $(wildcard host/test/*.c) tests/engine/unit/random.c \
+	$(filter-out %_test.c tests/engine/fuzz/main.c,$(wildcard tests/engine/fuzz/*.c))
 FUZZ_FLAGS   := -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG -O1 $(FUZZ_SAN) -fsanitize=fuzzer-no-link
 # How many inputs the bounded search tries. The clock is no judge in a test.
 FUZZ_RUNS_range := 3000
@@ -28,11 +29,11 @@ TESTS += fuzz
 
 # Each time anew: libFuzzer adds what it finds to the first directory that it is given.
 $(FUZZ_TARGETS:%=fuzz-inputs-%): fuzz-inputs-%:
-	@tests/fuzz/inputs unpack tests/fuzz/corpus/$*.hex $(BUILD)/fuzz/$*-kept
+	@tests/engine/fuzz/inputs unpack tests/engine/fuzz/corpus/$*.hex $(BUILD)/fuzz/$*-kept
 
 $(eval $(call object_rule,fuzz,$(CLANG),$(FUZZ_FLAGS)))
 
-$(FUZZ_TARGETS:%=$(OBJ)/fuzz/main-%.o): $(OBJ)/fuzz/main-%.o: tests/fuzz/main.c
+$(FUZZ_TARGETS:%=$(OBJ)/fuzz/main-%.o): $(OBJ)/fuzz/main-%.o: tests/engine/fuzz/main.c
 	@mkdir -p $(@D)
 	$(Q)$(call say,CC,$@)$(CLANG) $(CPPFLAGS) $(CFLAGS) $(FUZZ_FLAGS) \
 		-DFUZZ_TARGET=fuzz_$* -MMD -MP -c -o $@ $<
@@ -63,5 +64,5 @@ fuzz-merge: $(FUZZ_TARGETS:%=$(BIN)/fuzz-%) $(FUZZ_TARGETS:%=fuzz-inputs-%)
 		mkdir -p $(BUILD)/fuzz/$$target && \
 		$(BIN)/fuzz-$$target -merge=1 -use_counters=0 -max_len=$(FUZZ_MAX_LEN) \
 			$(BUILD)/fuzz/$$target-kept $(BUILD)/fuzz/$$target && \
-		tests/fuzz/inputs add $(BUILD)/fuzz/$$target-kept tests/fuzz/corpus/$$target.hex || exit; \
+		tests/engine/fuzz/inputs add $(BUILD)/fuzz/$$target-kept tests/engine/fuzz/corpus/$$target.hex || exit; \
 	done

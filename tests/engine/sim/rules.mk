@@ -5,7 +5,7 @@
 #   plain    10,000 worlds; every cover point must be reached
 #   asan     1,000 worlds, checked for misuse of memory as well
 #   mutants  bugs are planted, one at a time, and must be found
-SIM_SRCS := $(CORE_SRCS) $(addprefix host/test/,fiber.c heap.c sim.c) $(wildcard tests/sim/*.c)
+SIM_SRCS := $(CORE_SRCS) $(addprefix host/test/,fiber.c heap.c sim.c) $(wildcard tests/engine/sim/*.c)
 # gcc 12 loses sight of what is written behind a switch of stacks.
 SIM_FLAGS := -Icore -Ihost -Ihost/test -DBINDER_DEBUG -DBINDER_COUNT_COVER -Wno-maybe-uninitialized
 SIM_ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -28,5 +28,5 @@ sim.asan.needs := $(BIN)/anybinder-sim-asan
 sim.asan.run = timeout 600 $(BIN)/anybinder-sim-asan --name sim-asan --seeds 1000
 
 sim.mutants.needs := $(BIN)/anybinder-sim
-sim.mutants.run = timeout 900 tests/sim/mutants $(OBJ)/sim $(BUILD)/sim-mutants 12000 -- \
+sim.mutants.run = timeout 900 tests/engine/sim/mutants $(OBJ)/sim $(BUILD)/sim-mutants 12000 -- \
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(SIM_FLAGS) -c

@@ -94,8 +94,8 @@ static void play_kept(bool (*target)(struct choices *c), const char *path)
 
 TEST(fuzz_of_kept_inputs)
 {
-	play_kept(fuzz_range, "tests/fuzz/corpus/range.hex");
-	play_kept(fuzz_object, "tests/fuzz/corpus/object.hex");
-	play_kept(fuzz_sg, "tests/fuzz/corpus/sg.hex");
-	play_kept(fuzz_stream, "tests/fuzz/corpus/stream.hex");
+	play_kept(fuzz_range, "tests/engine/fuzz/corpus/range.hex");
+	play_kept(fuzz_object, "tests/engine/fuzz/corpus/object.hex");
+	play_kept(fuzz_sg, "tests/engine/fuzz/corpus/sg.hex");
+	play_kept(fuzz_stream, "tests/engine/fuzz/corpus/stream.hex");
 }

@@ -6,8 +6,8 @@
 #   global    all of them once more in the locking mode global, whose lock the debug checks rank
 #   races     those with threads of their own, under the race detector
 #   coverage  see coverage.rules.mk
-UNIT_SRCS := $(CORE_SRCS) $(wildcard core/*/*_test.c host/test/*.c tests/unit/*.c) \
-	$(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c))
+UNIT_SRCS := $(CORE_SRCS) $(wildcard core/*/*_test.c host/test/*.c tests/engine/unit/*.c) \
+	$(filter-out tests/engine/fuzz/main.c,$(wildcard tests/engine/fuzz/*.c))
 UNIT_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_FLAGS := -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG -O1
 

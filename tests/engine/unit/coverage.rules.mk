@@ -5,7 +5,7 @@
 # of the simulator.
 #
 #   test-unit VARIANT=coverage  lines must stay above the bound, and every branch that is never taken
-#                               has a reason in tests/unit/unreached
+#                               has a reason in tests/engine/unit/unreached
 #   make coverage               the same, and the annotated source as build/coverage/index.html
 COV_SEEDS := 1000
 COV_FLAGS := -fprofile-instr-generate -fcoverage-mapping
@@ -33,7 +33,7 @@ coverage-profile: $(BIN)/cov_test $(BIN)/cov_sim
 		$(CORE_SRCS) >$(COV_OUT)/all.json
 
 unit.coverage.needs := coverage-profile
-unit.coverage.run = tests/unit/coverage $(COV_OUT)/all.json tests/unit/unreached
+unit.coverage.run = tests/engine/unit/coverage $(COV_OUT)/all.json tests/engine/unit/unreached
 
 ## coverage: which lines and branches of core/ the unit tests, fuzzers' inputs and simulator reach
 coverage: coverage-profile
