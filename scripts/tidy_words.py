@@ -59,7 +59,7 @@ ALLOWED = {
     ("tools/test-tools", "regime"): "tests the answer to the old option",
     ("tools/test-tools", "linger"): "tests the answer to the removed peer",
     ("tests/module/guest", "regime"): "tests the answer to the old parameter",
-    ("tests/clients/src/cases/calls.rs", "nobody"): "the user nobody",
+    ("tests/drivers/clients/src/cases/calls.rs", "nobody"): "the user nobody",
     ("docs/PERFORMANCE.md", "linger"): "why completion batching was removed",
 }
 GLOSSARY = "docs/GLOSSARY.md"
@@ -135,7 +135,7 @@ def rule_retired_words(src):
 
 
 def area_of(path):
-    """core/things, host/fuse, tests/conformance ...: where the work is done."""
+    """core/things, host/fuse, tests/drivers ...: where the work is done."""
     parts = path.split("/")
     if len(parts) > 2 and parts[0] in ("core", "host", "tests", "tools", "heap"):
         return "/".join(parts[:2])

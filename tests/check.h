@@ -2,8 +2,8 @@
 /*
  * check: how the C tests of every suite are declared, and how they fail. The suites that run in one
  * process (unit, heap, inject) are run by tests/engine/unit/runner.c, and their tests CHECK(). In
- * the suites that run on devices (tests/conformance, tests/heap) each test has processes of its
- * own; their tests EXPECT().
+ * the suites that run on devices (tests/drivers/conformance, tests/heap) each test has processes of
+ * its own; their tests EXPECT().
  */
 #ifndef ANYBINDER_CHECK_H
 #define ANYBINDER_CHECK_H

@@ -9,7 +9,7 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 PEER = "anybinder.test.IPeer/default"
-AIDL = os.path.join(TOP, "tests/clients/aidl")
+AIDL = os.path.join(TOP, "tests/drivers/clients/aidl")
 PATIENCE_S = 60
 CASES = []
 

@@ -6,9 +6,9 @@
 HEAP_TESTS := tests/heap
 HEAP_TEST_KVERS := 6.12 6.1
 HEAP_CASE_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(HEAP_TESTS)/*.c \
-	$(CONFORMANCE_DIR)/lib/*.c $(CONFORMANCE_DIR)/harness/*.c))
+	tests/drivers/conformance/lib/*.c tests/drivers/conformance/harness/*.c))
 
-$(OBJ)/$(HEAP_TESTS)/%.o: CPPFLAGS += -Itests -I$(CONFORMANCE_DIR)/lib
+$(OBJ)/$(HEAP_TESTS)/%.o: CPPFLAGS += -Itests -Itests/drivers/conformance/lib
 $(BIN)/anybinder-heap-test: LDFLAGS += -static
 $(BIN)/anybinder-heap-test: $(HEAP_CASE_OBJ)
 

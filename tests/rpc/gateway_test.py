@@ -4,8 +4,8 @@ cross; peers with older wire versions.
 
   gateway_test.py ANYBINDER CLIENT-TESTS    the programs; TEST=NAME runs one test
 
-The machines are those of link_test.py; the service and its clients are those of tests/clients,
-which are built on rsbinder and do not ask for accessors.
+The machines are those of link_test.py; the service and its clients are those of
+tests/drivers/clients, which are built on rsbinder and do not ask for accessors.
 """
 import os
 import random
@@ -18,7 +18,7 @@ import peer
 from link_test import end, until
 
 CLIENTS = os.path.abspath(sys.argv[2])
-AIDL = str(peer.TOP / "tests/clients/aidl")
+AIDL = str(peer.TOP / "tests/drivers/clients/aidl")
 NAME = "anybinder.test.IPeer/far"
 INTERFACE = "anybinder.test.IPeer"
 ADD, HELD, ECHO_RECORD, ECHO_ENVELOPE = 1, 15, 19, 35

@@ -11,7 +11,7 @@ TESTS += rpc:machines rpc:gateway rpc:dialects
 LONG_TESTS += rpc:every
 rpc.needs := all
 rpc.machines.run = timeout 300 $(PYTHON) tests/rpc/link_test.py $(BIN)/anybinder
-rpc.gateway.needs := $(CLIENT_TESTS)
+rpc.gateway.needs = $(CLIENT_TESTS)
 rpc.gateway.run = timeout 300 $(PYTHON) tests/rpc/gateway_test.py $(BIN)/anybinder $(CLIENT_TESTS)
 rpc.dialects.run = timeout 300 $(PYTHON) tests/rpc/dialect_test.py $(BIN)/anybinder
 rpc.every.run = EVERY_BYTE=1 TEST=test_peers_that_lie timeout 900 \

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../.."))
 BIN = os.environ.get("ANYBINDER_BIN", os.path.join(TOP, "build", "bin"))
 PROGRAM = os.path.join(BIN, "anybinder-differential")
 TIMEOUT_S = int(os.environ.get("DIFFERENTIAL_TIMEOUT_S", "1500"))

@@ -3,11 +3,11 @@
 # The differential run: one static program that plays scripts, and a script that compares the
 # transcripts of the reference with those of the module and of the daemon.
 
-DIFFERENTIAL_DIR := tests/differential
+DIFFERENTIAL_DIR := tests/drivers/differential
 DIFFERENTIAL_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(DIFFERENTIAL_DIR)/*.c)) \
-	$(addprefix $(OBJ)/tests/conformance/lib/,actor.o names.o test.o)
+	$(addprefix $(OBJ)/tests/drivers/conformance/lib/,actor.o names.o test.o)
 
-$(OBJ)/$(DIFFERENTIAL_DIR)/%.o: CPPFLAGS += -I$(DIFFERENTIAL_DIR) -Itests -Itests/conformance/lib
+$(OBJ)/$(DIFFERENTIAL_DIR)/%.o: CPPFLAGS += -I$(DIFFERENTIAL_DIR) -Itests -Itests/drivers/conformance/lib
 $(BIN)/anybinder-differential: LDFLAGS += -static
 $(BIN)/anybinder-differential: $(DIFFERENTIAL_OBJ)
 

@@ -2,11 +2,11 @@
 #
 # Storms: clients killed at random while calls are in progress; on the daemon, and on the module.
 
-STORM_DIR := tests/storm
+STORM_DIR := tests/drivers/storm
 STORM_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(STORM_DIR)/*.c)) \
-	$(addprefix $(OBJ)/tests/conformance/lib/,names.o test.o)
+	$(addprefix $(OBJ)/tests/drivers/conformance/lib/,names.o test.o)
 
-$(OBJ)/$(STORM_DIR)/%.o: CPPFLAGS += -I$(STORM_DIR) -Itests -Itests/conformance/lib
+$(OBJ)/$(STORM_DIR)/%.o: CPPFLAGS += -I$(STORM_DIR) -Itests -Itests/drivers/conformance/lib
 $(BIN)/anybinder-storm: LDFLAGS += -static
 $(BIN)/anybinder-storm: $(STORM_OBJ)
 

@@ -3,7 +3,7 @@
 # Clients of both widths. They need no C library, hence no 32-bit packages; where the compiler
 # knows no -m32, or the kernel runs no 32-bit programs, the test is skipped and says so.
 
-COMPAT_DIR := tests/compat
+COMPAT_DIR := tests/drivers/compat
 COMPAT_SRC := $(wildcard $(COMPAT_DIR)/*.c)
 COMPAT_PEERS_x86_64 := $(BIN)/peer32 $(BIN)/peer64
 # 32-bit code in arm state and in thumb state.

@@ -2,7 +2,7 @@
 # Real clients: services and clients of the rsbinder crate, each a separate process.
 CLIENT_TESTS := $(BIN)/client-tests
 
-$(CLIENT_TESTS): $(shell find tests/clients -type f) tools/Cargo.toml tools/Cargo.lock
+$(CLIENT_TESTS): $(shell find tests/drivers/clients -type f) tools/Cargo.toml tools/Cargo.lock
 	@mkdir -p $(BIN)
 	$(Q)$(call say,CARGO,client-tests)$(RUST_BUILD) -p client-tests
 	$(Q)install $(RUST_RELEASE)/client-tests $@
@@ -17,10 +17,10 @@ TESTS += clients:fuse clients:bound
 VM_TESTS += clients:ref clients:module
 clients.needs := all $(CLIENT_TESTS)
 
-clients.fuse.run = tests/clients/run-native
-clients.bound.run = tests/clients/run-native --bound
+clients.fuse.run = tests/drivers/clients/run-native
+clients.bound.run = tests/drivers/clients/run-native --bound
 
-clients.timeout.run = tests/clients/run-native --request-limit 15
+clients.timeout.run = tests/drivers/clients/run-native --request-limit 15
 
 clients.ref.run = vm/run --kernel 6.12 --driver ref --append security=selinux --timeout 600 -- \
 	$(CLIENT_TESTS) --manager $(BIN)/rsb_hub --insecure-allow-all
@@ -33,5 +33,5 @@ clients.module.run = vm/run --kernel 6.12 --driver module --timeout 600 -- \
 .PHONY: test-upstream
 ## test-upstream: the own tests of the rsbinder crate against a daemon, also through bound files
 test-upstream: all
-	@tests/clients/upstream
-	@tests/clients/upstream --bound
+	@tests/drivers/clients/upstream
+	@tests/drivers/clients/upstream --bound
