@@ -41,22 +41,22 @@ TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound an
 	anybinderd:events
 
 anybinderd.plain.needs := $(BIN)/anybinderd
-anybinderd.plain.run = timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd
+anybinderd.plain.run = timeout 300 $(PYTHON) tests/daemon/daemon_test.py $(BIN)/anybinderd
 
 anybinderd.asan.needs := $(BIN)/anybinderd-asan
-anybinderd.asan.run = timeout 300 $(PYTHON) host/fuse/daemon_test.py $(BIN)/anybinderd-asan
+anybinderd.asan.run = timeout 300 $(PYTHON) tests/daemon/daemon_test.py $(BIN)/anybinderd-asan
 
 anybinderd.bound.needs := $(BIN)/anybinderd-asan
-anybinderd.bound.run = timeout 300 $(PYTHON) host/fuse/bound_test.py $(BIN)/anybinderd-asan
+anybinderd.bound.run = timeout 300 $(PYTHON) tests/daemon/bound_test.py $(BIN)/anybinderd-asan
 
 anybinderd.stuck.needs := $(BIN)/anybinderd-asan
-anybinderd.stuck.run = timeout 300 $(PYTHON) host/fuse/stuck_test.py $(BIN)/anybinderd-asan
+anybinderd.stuck.run = timeout 300 $(PYTHON) tests/daemon/stuck_test.py $(BIN)/anybinderd-asan
 
 anybinderd.events.needs := $(BIN)/anybinderd-asan
-anybinderd.events.run = timeout 300 $(PYTHON) host/fuse/events_test.py $(BIN)/anybinderd-asan
+anybinderd.events.run = timeout 300 $(PYTHON) tests/daemon/events_test.py $(BIN)/anybinderd-asan
 
 anybinderd.measure.needs := $(BIN)/anybinderd
-anybinderd.measure.run = timeout 300 $(PYTHON) host/fuse/measure_test.py $(BIN)/anybinderd
+anybinderd.measure.run = timeout 300 $(PYTHON) tests/daemon/measure_test.py $(BIN)/anybinderd
 
 # Parts of it by themselves: those with a clock of the test's own, and the ring of events with the
 # race detector.

@@ -9,7 +9,7 @@ import sys
 import time
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(TOP / "host/fuse"), str(TOP / "tests/servicemanager")]
+sys.path[:0] = [str(TOP / "tests/daemon"), str(TOP / "tests/servicemanager")]
 import binder_client as raw    # pylint: disable=wrong-import-position
 from parcels import CODES, HANDLE, BINDER, Parcel, Reply    # pylint: disable=wrong-import-position
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Attacks of one user on the others, each a script of tests/hostile, as root, who becomes the users.
+# Attacks of one user on the others, each a script of this folder, as root, who becomes the users.
 #
 #   ends         the end of the daemon, whatever its workers wait for, and its processes
 #   files        files that do not close, processes that cannot be looked at, the injector
@@ -21,7 +21,7 @@
 #
 #   make test-hostile
 #   make hostile-docs       puts that table into docs/SECURITY.md
-HOSTILE_DIR := tests/hostile
+HOSTILE_DIR := tests/daemon/hostile
 HOSTILE_ATTACKS := stream flood freeze memory odd opens recycled scarce slow_memory
 HOSTILE_LONG := hanging timeout
 

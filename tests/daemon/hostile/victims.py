@@ -16,7 +16,7 @@ import struct
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../host/fuse"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 # pylint: disable=wrong-import-position
 import binder_client
 from binder_client import BC_REPLY, BC_TRANSACTION, BR_DEAD_BINDER, BR_REPLY, BR_TRANSACTION, \
