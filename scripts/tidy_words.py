@@ -58,7 +58,7 @@ ALLOWED = {
     ("tools/mount/src/daemon.rs", "regime"): "answers the old option",
     ("tools/test-tools", "regime"): "tests the answer to the old option",
     ("tools/test-tools", "linger"): "tests the answer to the removed peer",
-    ("tests/module/guest", "regime"): "tests the answer to the old parameter",
+    ("tests/kernel/module/guest", "regime"): "tests the answer to the old parameter",
     ("tests/drivers/clients/src/cases/calls.rs", "nobody"): "the user nobody",
     ("docs/PERFORMANCE.md", "linger"): "why completion batching was removed",
 }

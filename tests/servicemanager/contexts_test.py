@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Rules by security context (--contexts), with clients in several domains of SELinux: where
-tests/selinux/policy.cil is loaded (tests/selinux/inside).
+tests/kernel/selinux/policy.cil is loaded (tests/kernel/selinux/inside).
 
   contexts_test.py ANYBINDER    TEST=NAME runs one test
 """

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What a security module refuses, as the driver's callers see it. The domains are those of
- * tests/selinux/policy.cil: each lacks one permission. A process is judged by the domain in which
- * it opened the device.
+ * tests/kernel/selinux/policy.cil: each lacks one permission. A process is judged by the domain in
+ * which it opened the device.
  */
 #include <string.h>
 

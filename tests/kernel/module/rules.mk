@@ -7,7 +7,7 @@
 #   stages   what `anybinder bench stages` reports of the module
 #   accounting  memory is charged to the caller's control group
 #   reclaim  idle buffer pages are given back, and are there again when wanted
-MODULE_TESTS := tests/module
+MODULE_TESTS := tests/kernel/module
 VM_TESTS += module:life module:events module:stages module:reclaim module:accounting
 
 module.life.needs := $(BIN)/anybinder-conformance module-newest module-6.1

@@ -13,15 +13,15 @@ SELINUX_POLICY := $(BUILD)/selinux/policy
 # The newest version that all kernels of vm/kernels.tsv know (5.5 and later).
 SELINUX_POLICY_VERSION := 33
 
-$(SELINUX_POLICY): tests/selinux/policy.cil
+$(SELINUX_POLICY): tests/kernel/selinux/policy.cil
 	@mkdir -p $(@D)
 	$(Q)$(call need,secilc)$(call say,SECILC,$@)secilc -c $(SELINUX_POLICY_VERSION) -o $@ -f /dev/null $<
 
 selinux.needs := $(BIN)/anybinder-conformance $(BIN)/anybinder $(SELINUX_POLICY)
 
-# $(1): the kernel, $(2): the driver of vm/run, $(3): what tests/selinux/inside tests
+# $(1): the kernel, $(2): the driver of vm/run, $(3): what tests/kernel/selinux/inside tests
 selinux_run = vm/run --kernel $(1) --driver $(2) --append security=selinux --timeout 900 -- \
-	tests/selinux/inside $(SELINUX_POLICY) $(3)
+	tests/kernel/selinux/inside $(SELINUX_POLICY) $(3)
 selinux.ref.run = $(call selinux_run,6.12,ref,kernel)
 selinux.ref-newest.run = $(call selinux_run,newest,ref,kernel)
 selinux.module.run = $(call selinux_run,6.12,module,kernel)

@@ -36,8 +36,8 @@ arm64-programs:
 	+@$(ARM64_MAKE) $(ARM64_PROGRAMS)
 
 arm64.needs := vm-fetch-arm64 arm64-programs
-arm64.module.run = mkdir -p $(BIN); tests/vm/kernels $(ARM64_KERNEL)
-arm64.module-6.1.run = mkdir -p $(BIN); tests/vm/kernels 6.1-arm64
+arm64.module.run = mkdir -p $(BIN); tests/kernel/vm/kernels $(ARM64_KERNEL)
+arm64.module-6.1.run = mkdir -p $(BIN); tests/kernel/vm/kernels 6.1-arm64
 
 # $(call arm64_guest,SECONDS): runs a command there. The limits are those of hangs, not of a slow
 # machine: with the processors shared by ten others, a run takes ten times as long.
@@ -47,7 +47,7 @@ arm64.run = $(call arm64_guest,3600) tests/drivers/conformance/run-backend $(var
 
 # Its tests use the loopback interface.
 arm64.inject.run = $(call arm64_guest,1800) sh -c "ip link set lo up && $(ARM64_BIN)/inject_test"
-arm64.compat.run = $(call arm64_guest,900) tests/arm64/compat
+arm64.compat.run = $(call arm64_guest,900) tests/kernel/arm64/compat
 arm64.clients-fuse.run = $(call arm64_guest,3600) tests/drivers/clients/run-native --timeout 900
 arm64.clients-module.needs := module-$(ARM64_KERNEL)
 arm64.clients-module.run = vm/run --kernel $(ARM64_KERNEL) --driver module --timeout 3600 -- \

@@ -10,7 +10,7 @@ VM_TESTS += source:complaints-vm
 vm-test-kernels: $(BIN)/anybinder-conformance $(BIN)/anybinder-heap-test build/vm/init
 	vm/fetch --headers newest
 	vm/ref newest
-	tests/vm/kernels $(KERNELS)
+	tests/kernel/vm/kernels $(KERNELS)
 
-source.complaints.run = tests/vm/complaints
-source.complaints-vm.run = tests/vm/complaints 6.12
+source.complaints.run = tests/kernel/vm/complaints
+source.complaints-vm.run = tests/kernel/vm/complaints 6.12
