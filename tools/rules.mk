@@ -18,28 +18,6 @@ $(BIN)/anybinder $(BIN)/rsb_hub &: $(RUST_SOURCES)
 	$(Q)for program in anybinder rsb_hub; do \
 		install $(RUST_RELEASE)/$$program $(BIN)/$$program; done
 
-TESTS += tools
-tools.needs := all
-tools.run = CARGO=$(CARGO) tools/test-tools
-
-# The commands for services, with real ones:
-#
-#   daemon    on the daemon
-#   stock     on the stock driver of 6.12, module on ours
-#   page      the page of `anybinder graph` in headless Chromium
-#
-# In a virtual machine with one processor: `top` traces (see tests/trace/rules.mk).
-TESTS += client:daemon
-LONG_TESTS += client:stock client:module client:page
-client.needs = all $(CLIENT_TESTS)
-client.daemon.run = timeout 600 tools/test-client $(BIN)
-client.page.run = tools/test-page
-client.stock.run = vm/run --kernel 6.12 --driver ref --smp 1 --timeout 1500 -- \
-	tools/test-client $(BIN) --kernel
-client.module.needs := module-6.12
-client.module.run = vm/run --kernel 6.12 --driver module --smp 1 --timeout 1500 -- \
-	tools/test-client $(BIN) --kernel
-
 LINT_TARGETS += lint-rust
 lint-rust:
 	$(CARGO) fmt --manifest-path tools/Cargo.toml --all --check

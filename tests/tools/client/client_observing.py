@@ -194,7 +194,7 @@ def top_without_events(bench):
 def top_marks_a_circle(bench):
     flag = os.path.join(bench.scratch, "flag")
     names = ["test.circle.one", "test.circle.two"]
-    script = f"{TOP}/tests/servicemanager/circle_service.py"
+    script = f"{TOP}/tests/tools/servicemanager/circle_service.py"
     services = [bench.start("python3", script, f"{bench.mount}/binder", name, other, flag)
                 for name, other in zip(names, reversed(names))]
     for name in names:

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "daemon"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "daemon"))
 import binder_client as raw    # pylint: disable=wrong-import-position
 from harness import Manager, child, run, run_tests, until    # pylint: disable=wrong-import-position
 from parcels import CODES, LEVELS, Parcel, Reply    # pylint: disable=wrong-import-position

@@ -13,7 +13,7 @@ import struct
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "daemon"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "daemon"))
 import binder_client as raw    # pylint: disable=wrong-import-position
 from parcels import CODES, Parcel, Reply    # pylint: disable=wrong-import-position
 

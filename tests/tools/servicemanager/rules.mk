@@ -12,11 +12,11 @@
 LONG_TESTS += servicemanager:ref servicemanager:module
 TESTS += servicemanager:live servicemanager:hidl servicemanager:gbinder
 servicemanager.needs := all
-servicemanager.live.run = timeout 300 $(PYTHON) tests/servicemanager/live_test.py $(BIN)/anybinder
-servicemanager.hidl.run = timeout 300 $(PYTHON) tests/servicemanager/hidl_test.py $(BIN)/anybinder
+servicemanager.live.run = timeout 300 $(PYTHON) tests/tools/servicemanager/live_test.py $(BIN)/anybinder
+servicemanager.hidl.run = timeout 300 $(PYTHON) tests/tools/servicemanager/hidl_test.py $(BIN)/anybinder
 servicemanager.kernel_run = --timeout 2400 --append security=selinux -- \
-	python3 tests/servicemanager/kernel_test.py $(BIN)/anybinder
+	python3 tests/tools/servicemanager/kernel_test.py $(BIN)/anybinder
 servicemanager.ref.run = vm/run --kernel 6.12 --driver ref $(servicemanager.kernel_run)
 servicemanager.module.needs := module-6.12
 servicemanager.module.run = vm/run --kernel 6.12 --driver module $(servicemanager.kernel_run)
-servicemanager.gbinder.run = timeout 600 tests/servicemanager/run-gbinder
+servicemanager.gbinder.run = timeout 600 tests/tools/servicemanager/run-gbinder

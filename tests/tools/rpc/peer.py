@@ -8,8 +8,8 @@ import struct
 import sys
 import time
 
-TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(TOP / "tests/daemon"), str(TOP / "tests/servicemanager")]
+TOP = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(TOP / "tests/daemon"), str(TOP / "tests/tools/servicemanager")]
 import binder_client as raw    # pylint: disable=wrong-import-position
 from parcels import CODES, HANDLE, BINDER, Parcel, Reply    # pylint: disable=wrong-import-position
 

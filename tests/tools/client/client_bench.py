@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of tools/test-client share: the programs, the mount, a service, and the list of
+"""What the tests of `run` share: the programs, the mount, a service, and the list of
 tests."""
 import json
 import os
@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-TOP = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../.."))
 PEER = "anybinder.test.IPeer/default"
 AIDL = os.path.join(TOP, "tests/drivers/clients/aidl")
 PATIENCE_S = 60

@@ -10,9 +10,9 @@
 TESTS += rpc:machines rpc:gateway rpc:dialects
 LONG_TESTS += rpc:every
 rpc.needs := all
-rpc.machines.run = timeout 300 $(PYTHON) tests/rpc/link_test.py $(BIN)/anybinder
+rpc.machines.run = timeout 300 $(PYTHON) tests/tools/rpc/link_test.py $(BIN)/anybinder
 rpc.gateway.needs = $(CLIENT_TESTS)
-rpc.gateway.run = timeout 300 $(PYTHON) tests/rpc/gateway_test.py $(BIN)/anybinder $(CLIENT_TESTS)
-rpc.dialects.run = timeout 300 $(PYTHON) tests/rpc/dialect_test.py $(BIN)/anybinder
+rpc.gateway.run = timeout 300 $(PYTHON) tests/tools/rpc/gateway_test.py $(BIN)/anybinder $(CLIENT_TESTS)
+rpc.dialects.run = timeout 300 $(PYTHON) tests/tools/rpc/dialect_test.py $(BIN)/anybinder
 rpc.every.run = EVERY_BYTE=1 TEST=test_peers_that_lie timeout 900 \
-	$(PYTHON) tests/rpc/link_test.py $(BIN)/anybinder
+	$(PYTHON) tests/tools/rpc/link_test.py $(BIN)/anybinder

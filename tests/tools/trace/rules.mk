@@ -13,14 +13,14 @@ LONG_TESTS += trace:ref trace:module-6.1
 trace.needs = $(BIN)/anybinder $(CLIENT_TESTS)
 
 trace.live.needs := $(BIN)/anybinderd
-trace.live.run = timeout 300 tests/trace/live
+trace.live.run = timeout 300 tests/tools/trace/live
 
 trace.perfetto.needs := $(BIN)/anybinderd
-trace.perfetto.run = timeout 600 tests/trace/perfetto
+trace.perfetto.run = timeout 600 tests/tools/trace/perfetto
 
 # One processor: each trace patches the code of the tracepoints, and QEMU may give another processor
 # the breakpoint of a patch that is over.
-TRACE_IN_VM = --smp 1 --timeout 600 -- tests/trace/live /dev/binderfs
+TRACE_IN_VM = --smp 1 --timeout 600 -- tests/tools/trace/live /dev/binderfs
 
 trace.module.needs := module-6.12
 trace.module.run = vm/run --kernel 6.12 --driver module $(TRACE_IN_VM)
@@ -32,4 +32,4 @@ trace.ref.run = vm/run --kernel 6.12 --driver ref $(TRACE_IN_VM)
 
 # The oldest kernel's own driver, without binderfs. The service manager asks for security contexts.
 trace.stock.run = vm/run --kernel 6.1 --driver stock --append security=selinux --smp 1 \
-	--timeout 600 -- tests/trace/live /dev
+	--timeout 600 -- tests/tools/trace/live /dev

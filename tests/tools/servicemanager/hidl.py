@@ -7,7 +7,7 @@ import struct
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "daemon"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "daemon"))
 import binder_client as raw    # pylint: disable=wrong-import-position
 
 MANAGER = "android.hidl.manager@1.0::IServiceManager"

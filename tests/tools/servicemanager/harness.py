@@ -14,7 +14,7 @@ import tempfile
 import time
 import traceback
 
-TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+TOP = pathlib.Path(__file__).resolve().parents[3]
 ANYBINDER = os.path.abspath(sys.argv[1])
 IS_KERNEL = os.environ.get("KERNEL") == "1"
 # Said by vm/run.
