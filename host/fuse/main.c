@@ -7,6 +7,7 @@
  * announced. End: a signal, or umount(8). Calls in flight then fail with ECONNABORTED at the
  * clients, because the connection ends with the process.
  */
+#include "base/daemon.h"
 #include "base/log.h"
 #include "base/switches.h"
 #include "calls/pool.h"
@@ -170,6 +171,12 @@ static bool run(const struct options *options)
 	return ok;
 }
 
+/* The state of each part. */
+static void init_daemon(void)
+{
+	daemon_self = daemon_alloc(sizeof(*daemon_self));
+}
+
 int main(int argc, char **argv)
 {
 	struct options options;
@@ -177,6 +184,7 @@ int main(int argc, char **argv)
 
 	if (argc && !strcmp(argv[0], HELPER_NAME))
 		helper_main();
+	init_daemon();
 	options_parse(&options, argc, argv);
 	log_threshold = options.log_level;
 	block_signals();

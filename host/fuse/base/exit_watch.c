@@ -2,15 +2,14 @@
 /* The end of another process, noticed at once. */
 #include "base/exit_watch.h"
 
+#include "base/thread.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#define STACK_SIZE ((size_t)128 * 1024)
 
 struct start {
 	int fd;
@@ -38,7 +37,7 @@ static bool take_descriptors(int fd, int watched)
 	return true;
 }
 
-static void *exit_watch_main(void *arg)
+static void exit_watch_main(void *arg)
 {
 	struct start *start = arg;
 	bool ok = take_descriptors(start->fd, start->watched);
@@ -50,22 +49,15 @@ static void *exit_watch_main(void *arg)
 		;
 	if (ok)
 		shutdown(1, SHUT_RDWR);
-	return NULL;
 }
 
 bool exit_watch_start(int fd, int watched)
 {
 	struct start start = { .fd = fd, .watched = watched };
-	pthread_attr_t attributes;
-	pthread_t thread;
 	bool ok;
 
 	sem_init(&start.begun, 0, 0);
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	ok = !pthread_create(&thread, &attributes, exit_watch_main, &start);
-	pthread_attr_destroy(&attributes);
+	ok = !thread_start(exit_watch_main, &start);
 	while (ok && sem_wait(&start.begun))
 		;
 	sem_destroy(&start.begun);

@@ -52,7 +52,9 @@ void lock_pi_init(pthread_mutex_t *mutex)
 	pthread_mutexattr_t attributes;
 
 	pthread_mutexattr_init(&attributes);
-	pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
-	pthread_mutex_init(mutex, &attributes);
+	/* a kernel without it: an ordinary mutex, which cannot fail */
+	if (pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT) ||
+	    pthread_mutex_init(mutex, &attributes))
+		pthread_mutex_init(mutex, NULL);
 	pthread_mutexattr_destroy(&attributes);
 }

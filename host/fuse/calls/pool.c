@@ -9,6 +9,7 @@
 #include "calls/pool.h"
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "calls/affinity.h"
 #include "calls/call.h"
 #include "calls/open_file.h"
@@ -31,8 +32,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define STACK_SIZE ((size_t)256 * 1024)
-
 static const struct pool_handlers *pool_handlers;
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned int nr_wanted;
@@ -41,7 +40,7 @@ static atomic_uint nr_stuck;
 static unsigned int nr_early;		/* replaced before they count as stuck */
 static bool slow_is_served;
 
-static void *worker_main(void *arg);
+static void worker_main(void *arg);
 
 enum worker_kind { SERVES, SERVES_SLOW, FINISHES };
 
@@ -52,22 +51,14 @@ enum worker_kind { SERVES, SERVES_SLOW, FINISHES };
 static bool start_worker(enum worker_kind kind, struct worker *from)
 {
 	struct worker *worker = worker_alloc();
-	pthread_attr_t attributes;
-	pthread_t thread;
-	int error;
 
 	if (!worker)
 		return false;
 	worker->serves = kind == SERVES;
 	worker->slow = kind == SERVES_SLOW;
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	if (from)
 		worker_move_work(worker, from);
-	error = pthread_create(&thread, &attributes, worker_main, worker);
-	pthread_attr_destroy(&attributes);
-	if (!error)
+	if (!thread_start(worker_main, worker))
 		return true;
 	if (from)
 		worker_move_work(from, worker);
@@ -275,7 +266,7 @@ static void serve_requests(struct worker *self)
 	free(buffer);
 }
 
-static void *worker_main(void *arg)
+static void worker_main(void *arg)
 {
 	struct worker *self = arg;
 
@@ -289,7 +280,6 @@ static void *worker_main(void *arg)
 	else
 		finish_work(self);
 	leave_pool(self);
-	return NULL;
 }
 
 /* Distinguishes a stuck worker from one that gets no processor time. */

@@ -11,6 +11,7 @@
 #include "calls/watch.h"
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "calls/park.h"
 #include "core.h"
 #include "helper/helper.h"
@@ -185,7 +186,7 @@ static void check_workers(void)
 	atomic_store(&checking_workers, watch_handlers->check_workers());
 }
 
-static void *watch_main(void *arg)
+static void watch_main(void *arg)
 {
 	static struct worker self;
 	u64 last_check = 0;
@@ -204,14 +205,12 @@ static void *watch_main(void *arg)
 			check_workers();
 		}
 	}
-	return NULL;
 }
 
 bool watch_start(const struct watch_handlers *handlers)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = EVENT_WAKE };
 	struct epoll_event pressure = { .events = EPOLLPRI, .data.u64 = EVENT_PRESSURE };
-	pthread_t thread;
 	int fd;
 
 	watch_handlers = handlers;
@@ -222,5 +221,5 @@ bool watch_start(const struct watch_handlers *handlers)
 		close(fd);
 	return epoll_fd >= 0 && wake_fd >= 0 &&
 	       !epoll_ctl(epoll_fd, EPOLL_CTL_ADD, wake_fd, &event) &&
-	       !pthread_create(&thread, NULL, watch_main, NULL);
+	       !thread_start(watch_main, NULL);
 }

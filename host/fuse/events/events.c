@@ -12,6 +12,7 @@
 #include "events/events.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "clients/caller.h"
 #include "core.h"
 #include "events/events_ring.h"
@@ -182,7 +183,7 @@ static bool serve_readers(void)
 	return waits;
 }
 
-static void *ticker_main(void *arg)
+static void ticker_main(void *arg)
 {
 	static const struct timespec tick = { .tv_nsec = TICK_NS };
 
@@ -196,21 +197,11 @@ static void *ticker_main(void *arg)
 		nanosleep(&tick, NULL);
 		pthread_mutex_lock(&events_lock);
 	}
-	return NULL;
 }
 
 static bool start_ticker(void)
 {
-	pthread_attr_t attributes;
-	pthread_t thread;
-
-	if (ticker_runs)
-		return true;
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, (size_t)128 * 1024);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	ticker_runs = !pthread_create(&thread, &attributes, ticker_main, NULL);
-	pthread_attr_destroy(&attributes);
+	ticker_runs = ticker_runs || !thread_start(ticker_main, NULL);
 	return ticker_runs;
 }
 

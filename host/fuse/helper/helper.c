@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/exit_watch.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "clients/users.h"
 #include "session/session.h"
 #include "workers/worker.h"
@@ -374,7 +375,7 @@ static void tick(void)
 		atomic_store(&ticking, true);
 }
 
-static void *events_main(void *arg)
+static void events_main(void *arg)
 {
 	static struct worker self;
 	uint64_t ignored;
@@ -398,12 +399,10 @@ static void *events_main(void *arg)
 			tick();
 		}
 	}
-	return NULL;
 }
 
 bool helper_start(const struct helper_handlers *given)
 {
-	pthread_t thread;
 	bool ok;
 
 	handlers = given;
@@ -414,5 +413,5 @@ bool helper_start(const struct helper_handlers *given)
 	pthread_mutex_unlock(&helper_lock);
 	if (!ok)
 		log_error("cannot start the helper process (/proc/self/exe): %s", strerror(errno));
-	return ok && !pthread_create(&thread, NULL, events_main, NULL);
+	return ok && !thread_start(events_main, NULL);
 }

@@ -2,6 +2,7 @@
 /* LOOKUP: names become inodes. */
 #include "names/lookup.h"
 
+#include "base/thread.h"
 #include "clients/caller.h"
 #include "names/lookup_turn.h"
 #include "names/tree.h"
@@ -99,7 +100,7 @@ bool lookup_interrupt(uint64_t unique)
 	return true;
 }
 
-static void *lookup_main(void *arg)
+static void lookup_main(void *arg)
 {
 	static const struct timespec tick = { .tv_nsec = TURN_TICK_NS };
 
@@ -111,12 +112,9 @@ static void *lookup_main(void *arg)
 		nanosleep(&tick, NULL);
 		reply_to_all(lookup_turn_expire());
 	}
-	return arg;
 }
 
 bool lookup_start(void)
 {
-	pthread_t thread;
-
-	return !pthread_create(&thread, NULL, lookup_main, NULL);
+	return !thread_start(lookup_main, NULL);
 }

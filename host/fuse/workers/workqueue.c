@@ -2,6 +2,7 @@
 /* The thread for work that takes long. It exists while there is work. */
 #include "workers/workqueue.h"
 
+#include "base/thread.h"
 #include "workers/worker.h"
 
 #include <pthread.h>
@@ -34,7 +35,7 @@ static struct work *next_work(void)
 	return work;
 }
 
-static void *workqueue_main(void *arg)
+static void workqueue_main(void *arg)
 {
 	struct worker self = { 0 };
 	struct work *work;
@@ -44,20 +45,15 @@ static void *workqueue_main(void *arg)
 		work->run(work);
 		hand_over_work(&self);
 	}
-	return arg;
 }
 
 bool workqueue_add(struct work *work)
 {
-	pthread_attr_t attributes;
-	pthread_t thread;
 	bool ok;
 
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_mutex_lock(&lock);
 	/* the thread waits for the lock before it looks for work */
-	running = running || !pthread_create(&thread, &attributes, workqueue_main, NULL);
+	running = running || !thread_start(workqueue_main, NULL);
 	if (running) {
 		work->next = NULL;
 		*end = work;
@@ -65,6 +61,5 @@ bool workqueue_add(struct work *work)
 	}
 	ok = running;
 	pthread_mutex_unlock(&lock);
-	pthread_attr_destroy(&attributes);
 	return ok;
 }
