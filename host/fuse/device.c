@@ -48,7 +48,7 @@ void device_open(const struct request *request, struct binder_context *context, 
 		return;
 	}
 	/* a direct open may have left its pages behind */
-	if (file->host->bound && !session.passthrough)
+	if (file->host->bound && !daemon_self->session->passthrough)
 		session_notify_inval(file->nodeid, 0, MAP_SIZE);
 	out.fh = open_file_handle(file);
 	backing_id = binder_proc_map(file->proc)->backing_id;
@@ -95,7 +95,8 @@ static void finish_call(struct host_thread *thread, int result, bool own)
 	if (result == BINDER_AGAIN) {
 		bool takes_long = binder_thread_takes_long(binder_thread);
 
-		put_back(thread, takes_long ? &slow_lane : &backlog, RESUME_WOKEN);
+		put_back(thread, takes_long ? daemon_self->slow_lane : daemon_self->backlog,
+			 RESUME_WOKEN);
 		if (takes_long)
 			pool_serve_slow();
 		return;
@@ -122,7 +123,7 @@ static bool put_in_slow_lane(struct host_thread *thread, enum binder_resume_reas
 {
 	if (!users_is_slow(thread->proc->file->uid) || worker_self->slow)
 		return false;
-	put_back(thread, &slow_lane, reason);
+	put_back(thread, daemon_self->slow_lane, reason);
 	pool_serve_slow();
 	return true;
 }
@@ -271,7 +272,7 @@ void device_ioctl(const struct request *request)
 	if (put_in_slow_lane(thread, RESUME_WOKEN))
 		return;
 	if (congestion_is_on())
-		put_back(thread, &backlog, RESUME_WOKEN);
+		put_back(thread, daemon_self->backlog, RESUME_WOKEN);
 	else
 		begin_call(thread);
 }

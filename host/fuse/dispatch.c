@@ -502,10 +502,10 @@ static void serve_queued(struct fair_queue *queue)
 
 void dispatch_continue_one(void)
 {
-	serve_queued(&backlog);
+	serve_queued(daemon_self->backlog);
 }
 
 void dispatch_serve_slow(void)
 {
-	serve_queued(&slow_lane);
+	serve_queued(daemon_self->slow_lane);
 }

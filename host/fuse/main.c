@@ -22,6 +22,8 @@
 #include "names/layout.h"
 #include "names/lookup.h"
 #include "names/tree.h"
+#include "queues/backlog.h"
+#include "queues/congestion.h"
 #include "session/expire.h"
 #include "session/mount.h"
 #include "session/ready.h"
@@ -29,6 +31,7 @@
 #include "start/options.h"
 #include "start/supervisor.h"
 #include "start/user_limits.h"
+#include "workers/worker.h"
 #include "workers/workqueue.h"
 
 #include <errno.h>
@@ -80,7 +83,7 @@ static bool wait_for_end(const struct options *options)
 	while (sigwait(&set, &signal_number))
 		;
 	/* unmounting is an end like any other */
-	if (!atomic_load(&session.ended) || !mount_exists()) {
+	if (!atomic_load(&daemon_self->session->ended) || !mount_exists()) {
 		log_info("stopping");
 		return true;
 	}
@@ -105,6 +108,7 @@ static void block_signals(void)
 /* Sets up everything between the mount and the first request of a client. */
 static bool serve(const struct options *options)
 {
+	struct session *session = daemon_self->session;
 	struct stat st;
 
 	caller_init();
@@ -121,10 +125,9 @@ static bool serve(const struct options *options)
 		return false;
 	if (!files_init(device_not_held))
 		return false;
-	workqueue_init(pool_hand_over);
 	if (!supervisor_attach() || !watch_start(&watch_handlers) ||
 	    !lookup_start() || !pool_start(worker_count(options), &pool_handlers) ||
-	    (session.timeout_s && !expire_start(session.timeout_s, device_end_overdue))) {
+	    (session->timeout_s && !expire_start(session->timeout_s, device_end_overdue))) {
 		log_error("cannot start the threads: too little memory, or too low a limit of "
 			  "threads (ulimit -u) or descriptors (ulimit -n)");
 		return false;
@@ -134,12 +137,13 @@ static bool serve(const struct options *options)
 			  strerror(errno));
 		return false;
 	}
-	session.device = st.st_dev;
+	session->device = st.st_dev;
 	return true;
 }
 
 static bool run(const struct options *options)
 {
+	const struct session *session = daemon_self->session;
 	bool ok;
 	int fd;
 
@@ -150,16 +154,16 @@ static bool run(const struct options *options)
 		mount_undo(options->mountpoint);
 		return false;
 	}
-	if (!session_init(fd, options->passthrough) || !serve(options) ||
+	if (!session_begin(fd, options->passthrough) || !serve(options) ||
 	    (options->pid_file && !ready_write_pid_file(options->pid_file, getppid()))) {
 		mount_undo(options->mountpoint);
 		return false;
 	}
-	if (session.timeout_s)
+	if (session->timeout_s)
 		log_info("the kernel ends requests after %u s; calls return before that",
-			 session.timeout_s);
+			 session->timeout_s);
 	log_info("serving %s at %s%s", options->devices, options->mountpoint,
-		 session.passthrough ? ", buffers mapped directly" : "");
+		 session->passthrough ? ", buffers mapped directly" : "");
 	ready_leave_terminal();
 	supervisor_announce();
 	ok = wait_for_end(options);
@@ -175,6 +179,14 @@ static bool run(const struct options *options)
 static void init_daemon(void)
 {
 	daemon_self = daemon_alloc(sizeof(*daemon_self));
+	session_init();
+	mount_init();
+	ready_init();
+	expire_init();
+	worker_table_init();
+	backlog_init();
+	congestion_init();
+	workqueue_init(pool_hand_over);
 }
 
 int main(int argc, char **argv)

@@ -27,7 +27,8 @@ struct daemon {
 	/* memory/ */
 	struct charged_memory *charged_memory;
 	/* queues/ */
-	struct backlog *backlog;
+	struct fair_queue *backlog;
+	struct fair_queue *slow_lane;
 	struct congestion *congestion;
 	/* events/ */
 	struct events *events;

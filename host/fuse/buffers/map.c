@@ -65,7 +65,7 @@ int map_init(struct host_map *map, const struct host_proc *proc)
 			error = -ENOMEM;
 		}
 	}
-	if (!error && session.passthrough && !proc->bound) {
+	if (!error && daemon_self->session->passthrough && !proc->bound) {
 		map->backing_id = session_backing_open(fd);
 		if (map->backing_id < 0)
 			log_debug("no passthrough for this open: %s", strerror(errno));
@@ -105,7 +105,7 @@ static int find_direct(const struct host_map *map, u64 *base, size_t *size)
 	const struct host_proc *proc = map->proc;
 	struct helper_message message = {
 		.op = HELPER_MAPS, .uid = proc->charged_uid, .pid = proc->pid,
-		.inode = proc->nodeid, .device = session.device,
+		.inode = proc->nodeid, .device = daemon_self->session->device,
 	};
 	struct helper_answer answer;
 

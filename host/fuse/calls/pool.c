@@ -131,7 +131,7 @@ static void leave_pool(struct worker *self)
 		} else {
 			nr_early--;
 		}
-		if (worker_has_work_racy(self) || !fair_is_empty(&backlog))
+		if (worker_has_work_racy(self) || !fair_is_empty(daemon_self->backlog))
 			start_worker(FINISHES, self);
 	} else if (self->serves) {
 		nr_serving--;
@@ -139,7 +139,7 @@ static void leave_pool(struct worker *self)
 		slow_is_served = false;
 	}
 	/* a call that was put there since the last look */
-	if (!fair_is_empty(&slow_lane))
+	if (!fair_is_empty(daemon_self->slow_lane))
 		start_slow();
 	self->in_use = false;
 	pthread_mutex_unlock(&pool_lock);
@@ -183,13 +183,13 @@ static void finish_work(struct worker *self)
 	}
 	pool_handlers->finish_woken();
 	worker_end_request();
-	while (!fair_is_empty(&backlog) && !atomic_load(&self->stuck))
+	while (!fair_is_empty(daemon_self->backlog) && !atomic_load(&self->stuck))
 		continue_one();
 }
 
 static void serve_slow(struct worker *self)
 {
-	while (!fair_is_empty(&slow_lane) && !atomic_load(&self->stuck)) {
+	while (!fair_is_empty(daemon_self->slow_lane) && !atomic_load(&self->stuck)) {
 		worker_begin_request(0);
 		watch_arm_check();
 		pool_handlers->serve_slow();
@@ -254,7 +254,7 @@ static void serve_requests(struct worker *self)
 	void *buffer = aligned_alloc(4096, SESSION_BUFFER_SIZE);
 
 	while (buffer && !atomic_load(&self->stuck)) {
-		bool idle = fair_is_empty(&backlog);
+		bool idle = fair_is_empty(daemon_self->backlog);
 
 		if (!serve_some(self, buffer, idle)) {
 			kill(getpid(), SIGTERM);	/* end the daemon */
@@ -315,7 +315,7 @@ static void replace(struct worker *worker)
 	atomic_store(&worker->stuck, true);
 	worker_refuse(worker);
 	start_serving();
-	if (!fair_is_empty(&slow_lane))
+	if (!fair_is_empty(daemon_self->slow_lane))
 		start_slow();
 	if (worker_has_work_racy(worker))
 		start_worker(FINISHES, worker);
@@ -443,7 +443,7 @@ bool pool_check(void)
 			busy |= check_worker(worker);
 	/* if that failed before */
 	start_serving();
-	if (!fair_is_empty(&slow_lane))
+	if (!fair_is_empty(daemon_self->slow_lane))
 		start_slow();
 	pthread_mutex_unlock(&pool_lock);
 	memory_trim(!busy);

@@ -306,7 +306,8 @@ void helper_search(u64 open_id, u64 nodeid, const s32 *owners, u32 nr)
 	struct helper_message *message = (struct helper_message *)buffer;
 
 	*message = (struct helper_message){
-		.op = HELPER_SEARCH, .id = open_id, .inode = nodeid, .device = session.device,
+		.op = HELPER_SEARCH, .id = open_id, .inode = nodeid,
+		.device = daemon_self->session->device,
 		.nr_close = nr,
 	};
 	memcpy(message->numbers, owners, nr * sizeof(s32));

@@ -14,9 +14,10 @@
 #ifndef HOST_FUSE_BACKLOG_H
 #define HOST_FUSE_BACKLOG_H
 
+#include "base/daemon.h"
 #include "queues/fair.h"
 
-extern struct fair_queue backlog;
-extern struct fair_queue slow_lane;
+/* Creates both: daemon_self->backlog and daemon_self->slow_lane. */
+void backlog_init(void);
 
 #endif

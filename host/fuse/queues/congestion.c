@@ -14,7 +14,11 @@
 /* Samples for which several users count as active: their requests may be those that wait. */
 #define ACTIVE_SAMPLES 50
 
-struct congestion congestion = { .uid = CONGESTION_NONE };
+void congestion_init(void)
+{
+	daemon_self->congestion = daemon_alloc(sizeof(struct congestion));
+	atomic_store(&daemon_self->congestion->uid, CONGESTION_NONE);
+}
 
 /* Do requests wait, and still do after some time? */
 static bool keep_waiting(bool (*waiting)(void))
@@ -31,18 +35,17 @@ static bool keep_waiting(bool (*waiting)(void))
 
 void congestion_sample(bool (*waiting)(void))
 {
-	static unsigned int nr_clear;	/* samples in a row without it */
-	static unsigned int active;	/* samples until the others count as gone */
+	struct congestion *self = daemon_self->congestion;
 	bool on = congestion_is_on();
 	bool now;
 
-	if (atomic_load(&congestion.mixed))
-		active = ACTIVE_SAMPLES;
-	else if (active)
-		active--;
-	now = active && (on ? waiting() : keep_waiting(waiting));
-	nr_clear = now ? 0 : nr_clear + 1;
-	atomic_store(&congestion.is_on, now || (on && nr_clear < END_SAMPLES));
-	atomic_store(&congestion.uid, CONGESTION_NONE);
-	atomic_store(&congestion.mixed, false);
+	if (atomic_load(&self->mixed))
+		self->active = ACTIVE_SAMPLES;
+	else if (self->active)
+		self->active--;
+	now = self->active && (on ? waiting() : keep_waiting(waiting));
+	self->nr_clear = now ? 0 : self->nr_clear + 1;
+	atomic_store(&self->is_on, now || (on && self->nr_clear < END_SAMPLES));
+	atomic_store(&self->uid, CONGESTION_NONE);
+	atomic_store(&self->mixed, false);
 }

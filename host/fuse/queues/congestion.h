@@ -12,6 +12,7 @@
 #ifndef HOST_FUSE_CONGESTION_H
 #define HOST_FUSE_CONGESTION_H
 
+#include "base/daemon.h"
 #include "host_types.h"
 
 /* Requests that a worker reads before it takes one from the backlog. */
@@ -23,24 +24,28 @@ struct congestion {
 	atomic_bool is_on;
 	atomic_bool mixed;		/* requests of several users since the last sample */
 	atomic_uint uid;		/* of the first request since then, or CONGESTION_NONE */
+	/* For congestion_sample() alone. */
+	unsigned int nr_clear;		/* samples in a row without it */
+	unsigned int active;		/* samples until the others count as gone */
 };
 
-extern struct congestion congestion;
+void congestion_init(void);
 
 static inline bool congestion_is_on(void)
 {
-	return atomic_load_explicit(&congestion.is_on, memory_order_relaxed);
+	return atomic_load_explicit(&daemon_self->congestion->is_on, memory_order_relaxed);
 }
 
 /* A request of @uid came. Stores twice between two samples at most. */
 static inline void congestion_note(u32 uid)
 {
-	u32 first = atomic_load_explicit(&congestion.uid, memory_order_relaxed);
+	struct congestion *congestion = daemon_self->congestion;
+	u32 first = atomic_load_explicit(&congestion->uid, memory_order_relaxed);
 
 	if (first == CONGESTION_NONE)
-		atomic_store_explicit(&congestion.uid, uid, memory_order_relaxed);
-	else if (first != uid && !atomic_load_explicit(&congestion.mixed, memory_order_relaxed))
-		atomic_store_explicit(&congestion.mixed, true, memory_order_relaxed);
+		atomic_store_explicit(&congestion->uid, uid, memory_order_relaxed);
+	else if (first != uid && !atomic_load_explicit(&congestion->mixed, memory_order_relaxed))
+		atomic_store_explicit(&congestion->mixed, true, memory_order_relaxed);
 }
 
 /*

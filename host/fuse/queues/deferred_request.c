@@ -25,7 +25,7 @@ bool deferred_request_push(const struct request *request)
 	later->body_size = request->body_size;
 	later->head = *request->head;
 	memcpy(later->body, request->body, request->body_size);
-	fair_push(&backlog, &later->item, later->head.uid);
+	fair_push(daemon_self->backlog, &later->item, later->head.uid);
 	return true;
 }
 
@@ -52,5 +52,5 @@ static bool is_request(const struct fair_item *item, u64 unique)
 
 bool deferred_request_has(uint64_t unique)
 {
-	return fair_has(&backlog, is_request, unique);
+	return fair_has(daemon_self->backlog, is_request, unique);
 }

@@ -9,6 +9,13 @@
 
 #include "host.h"
 
+void fair_init(struct fair_queue *queue)
+{
+	host_spin_init(&queue->lock, 0);
+	queue->first = NULL;
+	atomic_init(&queue->has_items, false);
+}
+
 /* The place where the item of another user is linked, or that of the oldest item of @uid. */
 static struct fair_item **find_slot(struct fair_queue *queue, u32 uid)
 {
@@ -35,6 +42,7 @@ void fair_push(struct fair_queue *queue, struct fair_item *item, u32 uid)
 	} else {
 		*slot = item;
 	}
+	atomic_store_explicit(&queue->has_items, true, memory_order_relaxed);
 	host_spin_unlock(&queue->lock);
 }
 
@@ -59,6 +67,7 @@ struct fair_item *fair_pop(struct fair_queue *queue)
 			end = &(*end)->next_user;
 		*end = next;
 	}
+	atomic_store_explicit(&queue->has_items, queue->first, memory_order_relaxed);
 	host_spin_unlock(&queue->lock);
 	return item;
 }

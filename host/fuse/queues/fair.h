@@ -13,8 +13,11 @@
 
 struct fair_queue {
 	struct host_spinlock lock;
+	atomic_bool has_items;		/* to look at without the lock */
 	struct fair_item *first;	/* the oldest item of the next user, linked by next_user */
 };
+
+void fair_init(struct fair_queue *queue);
 
 /* Appends @item to those of @uid. */
 void fair_push(struct fair_queue *queue, struct fair_item *item, u32 uid);
@@ -29,7 +32,7 @@ bool fair_has(struct fair_queue *queue, bool (*is_it)(const struct fair_item *it
 /* Racy, and cheap. */
 static inline bool fair_is_empty(struct fair_queue *queue)
 {
-	return !__atomic_load_n(&queue->first, __ATOMIC_RELAXED);
+	return !atomic_load_explicit(&queue->has_items, memory_order_relaxed);
 }
 
 #endif

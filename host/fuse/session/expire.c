@@ -6,26 +6,29 @@
 
 #include <time.h>
 
-atomic_uint expire_period;
-
-static unsigned int period_ms;
-static void (*handler)(void);
+void expire_init(void)
+{
+	daemon_self->expire = daemon_alloc(sizeof(struct expire));
+}
 
 static void expire_main(void *arg)
 {
-	struct timespec period = { period_ms / 1000, period_ms % 1000 * 1000000 };
+	struct expire *expire = arg;
+	struct timespec period = { expire->period_ms / 1000, expire->period_ms % 1000 * 1000000 };
 
 	for (;;) {
 		nanosleep(&period, NULL);
-		atomic_fetch_add(&expire_period, 1);
-		handler();
+		atomic_fetch_add(&expire->period, 1);
+		expire->end_calls();
 	}
 }
 
 bool expire_start(unsigned int timeout_s, void (*end_calls)(void))
 {
-	period_ms = timeout_s * 1000 / EXPIRE_PERIODS;
-	handler = end_calls;
-	atomic_store(&expire_period, 1);
-	return !thread_start(expire_main, NULL);
+	struct expire *expire = daemon_self->expire;
+
+	expire->period_ms = timeout_s * 1000 / EXPIRE_PERIODS;
+	expire->end_calls = end_calls;
+	atomic_store(&expire->period, 1);
+	return !thread_start(expire_main, expire);
 }

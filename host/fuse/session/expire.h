@@ -14,14 +14,20 @@
 #ifndef HOST_FUSE_EXPIRE_H
 #define HOST_FUSE_EXPIRE_H
 
+#include "base/daemon.h"
 #include "host_types.h"
 
 /* The periods in a limit, and how many of them a call may take. */
 #define EXPIRE_PERIODS 8u
 #define EXPIRE_AGE 5u
 
-/* The current period, from 1; 0: there is no limit. */
-extern atomic_uint expire_period;
+struct expire {
+	atomic_uint period;		/* the current one, from 1; 0: there is no limit */
+	unsigned int period_ms;
+	void (*end_calls)(void);
+};
+
+void expire_init(void);
 
 /*
  * Starts the thread that counts the periods of a limit of @timeout_s and ends calls that are too
@@ -32,7 +38,7 @@ bool expire_start(unsigned int timeout_s, void (*end_calls)(void));
 /* The period in which a call begins. */
 static inline u32 expire_stamp(void)
 {
-	return atomic_load_explicit(&expire_period, memory_order_relaxed);
+	return atomic_load_explicit(&daemon_self->expire->period, memory_order_relaxed);
 }
 
 /* Is a call of the period @stamp too old? */

@@ -9,6 +9,7 @@
  */
 #include "session/mount.h"
 
+#include "base/daemon.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -32,9 +33,16 @@
 /* A daemon that is about to end has gone after this time: see supervisor.h. */
 #define END_MS 2000
 
-static bool made_directory;
-static bool mounted;
-static char mounted_at[4096];	/* the real path */
+struct mount {
+	bool made_directory;
+	bool mounted;
+	char at[4096];		/* the real path */
+};
+
+void mount_init(void)
+{
+	daemon_self->mount = daemon_alloc(sizeof(struct mount));
+}
 
 /* Runs fusermount3 with @args; it inherits @fd unless that is -1. Returns its exit status. */
 static int run_fusermount(char *const args[], int fd)
@@ -113,7 +121,7 @@ static bool is_our_mount(const char *path)
 
 bool mount_exists(void)
 {
-	return is_our_mount(mounted_at);
+	return is_our_mount(daemon_self->mount->at);
 }
 
 /* realpath(3) would fail on the mount of a dead daemon. */
@@ -152,7 +160,7 @@ static enum place prepare(const char *mountpoint)
 	} else if (errno == ENOTDIR) {
 		log_error("%s is not a directory", mountpoint);
 	} else if (errno == ENOENT && !mkdir(mountpoint, 0755)) {
-		made_directory = true;
+		daemon_self->mount->made_directory = true;
 		return FREE;
 	} else {
 		log_error("cannot use %s as a mountpoint: %s", mountpoint, strerror(errno));
@@ -234,21 +242,24 @@ static void log_open_failure(void)
  */
 static bool mount_directly(const char *mountpoint, const char *options)
 {
+	struct mount *self = daemon_self->mount;
+
 	for (int tries = 0; tries < 3; tries++) {
-		if (!realpath(mountpoint, mounted_at))
-			mounted_at[0] = 0;
+		if (!realpath(mountpoint, self->at))
+			self->at[0] = 0;
 		if (!mount(FS_NAME, mountpoint, "fuse." FS_NAME, MS_NOSUID | MS_NODEV | MS_NOEXEC,
 			   options))
 			return true;
 		if (errno != ENOENT)
 			return false;
-		made_directory |= !mkdir(mountpoint, 0755);
+		self->made_directory |= !mkdir(mountpoint, 0755);
 	}
 	return false;
 }
 
 int mount_fuse(const char *mountpoint, bool allow_other)
 {
+	struct mount *self = daemon_self->mount;
 	char options[160];
 	struct stat st;
 	int fd;
@@ -266,8 +277,8 @@ int mount_fuse(const char *mountpoint, bool allow_other)
 	snprintf(options, sizeof(options),
 		 "fd=%d,rootmode=40000,user_id=%u,group_id=%u,default_permissions%s", fd, geteuid(),
 		 getegid(), allow_other ? ",allow_other" : "");
-	mounted = mount_directly(mountpoint, options);
-	if (mounted)
+	self->mounted = mount_directly(mountpoint, options);
+	if (self->mounted)
 		return fd;
 	close(fd);
 	if (errno != EPERM) {
@@ -280,8 +291,8 @@ int mount_fuse(const char *mountpoint, bool allow_other)
 			 "user_allow_other in /etc/fuse.conf");
 		fd = mount_by_helper(mountpoint, false);
 	}
-	mounted = fd >= 0;
-	if (!mounted)
+	self->mounted = fd >= 0;
+	if (!self->mounted)
 		log_error("no permission to mount at %s (try as root, or in a user namespace of "
 			  "your own: unshare -Urm)", mountpoint);
 	return fd;
@@ -293,11 +304,13 @@ int mount_fuse(const char *mountpoint, bool allow_other)
  */
 void mount_undo(const char *mountpoint)
 {
-	if (mounted && mount_exists() && !umount2(mountpoint, MNT_FORCE))
-		mounted = false;
-	if (mounted && !detach(mountpoint) && errno != EINVAL && errno != ENOENT)
+	struct mount *self = daemon_self->mount;
+
+	if (self->mounted && mount_exists() && !umount2(mountpoint, MNT_FORCE))
+		self->mounted = false;
+	if (self->mounted && !detach(mountpoint) && errno != EINVAL && errno != ENOENT)
 		log_warn("cannot unmount %s: %s", mountpoint, strerror(errno));
-	if (made_directory)
+	if (self->made_directory)
 		rmdir(mountpoint);
 }
 

@@ -8,6 +8,7 @@
  */
 #include "session/ready.h"
 
+#include "base/daemon.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -20,7 +21,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int parent_pipe = -1;	/* -1: in the foreground */
+struct ready {
+	int parent_pipe;	/* -1: in the foreground */
+};
+
+void ready_init(void)
+{
+	daemon_self->ready = daemon_alloc(sizeof(struct ready));
+	daemon_self->ready->parent_pipe = -1;
+}
 
 void ready_fork(void)
 {
@@ -38,7 +47,7 @@ void ready_fork(void)
 	}
 	close(ends[0]);
 	setsid();
-	parent_pipe = ends[1];
+	daemon_self->ready->parent_pipe = ends[1];
 }
 
 bool ready_write_pid_file(const char *path, pid_t pid)
@@ -85,7 +94,7 @@ void ready_leave_terminal(void)
 {
 	int null;
 
-	if (parent_pipe < 0)
+	if (daemon_self->ready->parent_pipe < 0)
 		return;
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -100,17 +109,18 @@ void ready_leave_terminal(void)
 
 void ready_announce(void)
 {
+	struct ready *ready = daemon_self->ready;
 	char message[64];
 
 	snprintf(message, sizeof(message), "READY=1\nMAINPID=%d", getpid());
 	notify_systemd(message);
-	if (parent_pipe < 0)
+	if (ready->parent_pipe < 0)
 		return;
 	ready_leave_terminal();
-	if (write(parent_pipe, "R", 1) != 1)
+	if (write(ready->parent_pipe, "R", 1) != 1)
 		log_warn("the process that started the daemon has exited");
-	close(parent_pipe);
-	parent_pipe = -1;
+	close(ready->parent_pipe);
+	ready->parent_pipe = -1;
 }
 
 void ready_announce_end(void)

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+void ready_init(void);
+
 /*
  * Forks. The parent waits, and exits with status 0 once ready_announce() was called in the child,
  * or with 1 if the child exited before (the child has printed the reason). Only the child returns.

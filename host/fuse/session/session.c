@@ -28,11 +28,6 @@
 /* Time for notifications of new data that wait for the reply to a read. */
 #define STORES_MS 300
 
-struct session session = { .fd = -1 };
-
-static atomic_bool closing;
-static atomic_uint nr_stores;	/* under way */
-
 /*
  * Background requests are those that no process waits for: RELEASE of closed files, read-ahead.
  * The kernel's default of 12 at a time delays the release of many processes that exit together.
@@ -62,6 +57,7 @@ static void negotiate_timeout(uint64_t *wanted, struct abi_init_out *out)
 {
 	unsigned int preset = read_sysctl("/proc/sys/fs/fuse/default_request_timeout");
 	unsigned int most = read_sysctl("/proc/sys/fs/fuse/max_request_timeout");
+	struct session *session = daemon_self->session;
 
 	if (!(*wanted & FUSE_REQUEST_TIMEOUT))
 		return;
@@ -70,14 +66,15 @@ static void negotiate_timeout(uint64_t *wanted, struct abi_init_out *out)
 		return;
 	}
 	out->request_timeout = UINT16_MAX;
-	session.timeout_s = most && most < UINT16_MAX ? most : UINT16_MAX;
-	if (session.timeout_s < TIMEOUT_LEAST_S)
-		session.timeout_s = TIMEOUT_LEAST_S;
+	session->timeout_s = most && most < UINT16_MAX ? most : UINT16_MAX;
+	if (session->timeout_s < TIMEOUT_LEAST_S)
+		session->timeout_s = TIMEOUT_LEAST_S;
 }
 
 static void reply_init(const struct fuse_in_header *head, const struct fuse_init_in *in,
 		       bool want_passthrough)
 {
+	struct session *session = daemon_self->session;
 	uint64_t offered = in->flags;
 	uint64_t wanted = FUSE_ASYNC_READ | FUSE_BIG_WRITES | FUSE_PARALLEL_DIROPS |
 			  FUSE_MAX_PAGES | FUSE_INIT_EXT | FUSE_DIRECT_IO_ALLOW_MMAP |
@@ -102,8 +99,8 @@ static void reply_init(const struct fuse_in_header *head, const struct fuse_init
 	negotiate_timeout(&wanted, &out);
 	out.flags = (uint32_t)wanted;
 	out.flags2 = (uint32_t)(wanted >> 32);
-	session.passthrough = wanted & FUSE_PASSTHROUGH;
-	if (session.passthrough) {
+	session->passthrough = wanted & FUSE_PASSTHROUGH;
+	if (session->passthrough) {
 		out.max_stack_depth = 1;
 		if (in->minor > out.minor)
 			out.minor = in->minor < 40 ? in->minor : 40;
@@ -123,13 +120,20 @@ static bool may_pass_through(void)
 	return id >= 0;
 }
 
-bool session_init(int fd, bool want_passthrough)
+void session_init(void)
 {
-	static _Alignas(8) char buffer[SESSION_BUFFER_SIZE];
+	daemon_self->session = daemon_alloc(sizeof(struct session));
+	daemon_self->session->fd = -1;
+}
+
+bool session_begin(int fd, bool want_passthrough)
+{
+	struct session *session = daemon_self->session;
+	_Alignas(8) char buffer[SESSION_BUFFER_SIZE];
 	struct request request;
 	const struct fuse_init_in *in;
 
-	session.fd = fd;
+	session->fd = fd;
 	if (!session_read(&request, buffer) || request.head->opcode != FUSE_INIT ||
 	    request.body_size < offsetof(struct fuse_init_in, flags) + sizeof(in->flags)) {
 		log_error("the first request from the kernel is not FUSE_INIT");
@@ -143,7 +147,7 @@ bool session_init(int fd, bool want_passthrough)
 		return false;
 	}
 	reply_init(request.head, in, want_passthrough);
-	session.passthrough = session.passthrough && may_pass_through();
+	session->passthrough = session->passthrough && may_pass_through();
 	return true;
 }
 
@@ -155,19 +159,22 @@ bool session_init(int fd, bool want_passthrough)
 void session_close(void)
 {
 	static const struct timespec nap = { .tv_nsec = 1000000 };
+	struct session *session = daemon_self->session;
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	atomic_store(&closing, true);
-	for (int ms = 0; ms < STORES_MS && atomic_load(&nr_stores); ms++)
+	atomic_store(&session->closing, true);
+	for (int ms = 0; ms < STORES_MS && atomic_load(&session->nr_stores); ms++)
 		nanosleep(&nap, NULL);
-	atomic_store(&session.ended, true);
-	dup2(nothing, session.fd);
+	atomic_store(&session->ended, true);
+	dup2(nothing, session->fd);
 }
 
 bool session_read(struct request *request, void *buffer)
 {
-	while (!atomic_load_explicit(&session.ended, memory_order_relaxed)) {
-		ssize_t got = syscall(SYS_read, session.fd, buffer, SESSION_BUFFER_SIZE);
+	struct session *session = daemon_self->session;
+
+	while (!atomic_load_explicit(&session->ended, memory_order_relaxed)) {
+		ssize_t got = syscall(SYS_read, session->fd, buffer, SESSION_BUFFER_SIZE);
 
 		if (got >= (ssize_t)sizeof(struct fuse_in_header)) {
 			request->head = buffer;
@@ -178,7 +185,7 @@ bool session_read(struct request *request, void *buffer)
 		if (got < 0 && errno != EINTR && errno != EAGAIN && errno != ENOENT) {
 			if (errno != ENODEV)
 				log_error("reading /dev/fuse: %s", strerror(errno));
-			atomic_store(&session.ended, true);
+			atomic_store(&session->ended, true);
 		}
 	}
 	return false;
@@ -186,7 +193,7 @@ bool session_read(struct request *request, void *buffer)
 
 bool session_has_request(void)
 {
-	struct pollfd pollfd = { .fd = session.fd, .events = POLLIN };
+	struct pollfd pollfd = { .fd = daemon_self->session->fd, .events = POLLIN };
 
 	return poll(&pollfd, 1, 0) > 0;
 }
@@ -198,7 +205,7 @@ bool session_has_request(void)
  */
 static void send_iov(const struct iovec *iov, int count)
 {
-	if (syscall(SYS_writev, session.fd, iov, count) < 0 && errno != ENOENT)
+	if (syscall(SYS_writev, daemon_self->session->fd, iov, count) < 0 && errno != ENOENT)
 		log_debug("writing /dev/fuse: %s", strerror(errno));
 }
 
@@ -236,7 +243,7 @@ void session_reply_ioctl(uint64_t unique, int result, const void *data, size_t s
 	out.ioctl = (struct fuse_ioctl_out){ .result = result };
 	if (size)
 		memcpy(out.data, data, size);
-	if (syscall(SYS_write, session.fd, &out, length) < 0 && errno != ENOENT)
+	if (syscall(SYS_write, daemon_self->session->fd, &out, length) < 0 && errno != ENOENT)
 		log_debug("writing /dev/fuse: %s", strerror(errno));
 }
 
@@ -256,6 +263,7 @@ void session_notify_poll(uint64_t poll_handle)
 
 void session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, size_t size)
 {
+	struct session *session = daemon_self->session;
 	struct {
 		struct fuse_out_header head;
 		struct fuse_notify_store_out store;
@@ -265,10 +273,10 @@ void session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, si
 	};
 	struct iovec iov[] = { { &out, sizeof(out) }, { (void *)data, size } };
 
-	atomic_fetch_add(&nr_stores, 1);
-	if (!atomic_load(&closing))
+	atomic_fetch_add(&session->nr_stores, 1);
+	if (!atomic_load(&session->closing))
 		send_iov(iov, 2);
-	atomic_fetch_sub(&nr_stores, 1);
+	atomic_fetch_sub(&session->nr_stores, 1);
 }
 
 void session_notify_inval(uint64_t nodeid, uint64_t offset, size_t size)
@@ -289,12 +297,12 @@ int session_backing_open(int fd)
 {
 	struct fuse_backing_map map = { .fd = fd };
 
-	return ioctl(session.fd, FUSE_DEV_IOC_BACKING_OPEN, &map);
+	return ioctl(daemon_self->session->fd, FUSE_DEV_IOC_BACKING_OPEN, &map);
 }
 
 void session_backing_close(int backing_id)
 {
 	uint32_t id = (uint32_t)backing_id;
 
-	ioctl(session.fd, FUSE_DEV_IOC_BACKING_CLOSE, &id);
+	ioctl(daemon_self->session->fd, FUSE_DEV_IOC_BACKING_CLOSE, &id);
 }

@@ -9,6 +9,7 @@
 #ifndef HOST_FUSE_SESSION_H
 #define HOST_FUSE_SESSION_H
 
+#include "base/daemon.h"
 #include "base/fuse_abi.h"
 
 #include <stdatomic.h>
@@ -36,15 +37,17 @@ struct session {
 	unsigned int timeout_s;		/* the kernel's limit on the age of requests; 0: none */
 	atomic_bool ended;		/* by the kernel; see session_read() */
 	_Atomic uint64_t device;	/* st_dev of the mount; 0 until it is known */
+	atomic_bool closing;		/* session_close() was called */
+	atomic_uint nr_stores;		/* notifications of new data under way */
 };
 
-extern struct session session;
+void session_init(void);
 
 /*
  * Takes ownership of @fd and replies to FUSE_INIT, which the kernel has queued when mount(2)
  * returns. Prints an error message and returns false if the kernel is too old.
  */
-bool session_init(int fd, bool want_passthrough);
+bool session_begin(int fd, bool want_passthrough);
 
 /*
  * Before the daemon exits: gives the connection up, so that a thread that a client keeps in the
@@ -54,7 +57,7 @@ void session_close(void);
 
 /*
  * Waits for the next request and reads it into @buffer of SESSION_BUFFER_SIZE bytes.
- * Returns false, and sets session.ended, when the file system has been unmounted or the kernel has
+ * Returns false, and sets @ended, when the file system has been unmounted or the kernel has
  * aborted the connection; also after session_close().
  */
 bool session_read(struct request *request, void *buffer);

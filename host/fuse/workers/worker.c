@@ -2,13 +2,25 @@
 /* The state of each thread that calls the engine. */
 #include "workers/worker.h"
 
+#include "base/daemon.h"
 #include "core.h"
 #include "session/expire.h"
 
 _Thread_local struct worker *worker_self;
 
-static struct worker workers[WORKERS_MAX];
-static atomic_uint nr_workers;	/* those beyond were never in use */
+struct worker_table {
+	struct worker workers[WORKERS_MAX];
+	atomic_uint nr;		/* those beyond were never in use */
+};
+
+/* The lock of the worker orders the accesses to what it guards; reads without it are racy. */
+#define get(field) atomic_load_explicit(&(field), memory_order_relaxed)
+#define set(field, value) atomic_store_explicit(&(field), (value), memory_order_relaxed)
+
+void worker_table_init(void)
+{
+	daemon_self->workers = daemon_alloc(sizeof(struct worker_table));
+}
 
 void worker_set_self(struct worker *worker)
 {
@@ -81,11 +93,12 @@ void worker_end_wait(u64 before)
 
 bool worker_set_interrupted(u64 unique)
 {
-	unsigned int count = atomic_load(&nr_workers);
+	struct worker_table *table = daemon_self->workers;
+	unsigned int count = atomic_load(&table->nr);
 
 	for (unsigned int i = 0; i < count; i++) {
-		if (atomic_load(&workers[i].unique) == unique) {
-			atomic_store(&workers[i].interrupted, unique);
+		if (atomic_load(&table->workers[i].unique) == unique) {
+			atomic_store(&table->workers[i].interrupted, unique);
 			return true;
 		}
 	}
@@ -103,10 +116,11 @@ bool worker_was_interrupted(u64 unique)
 static void append(struct worker *worker, struct host_thread *thread)
 {
 	thread->next_woken = NULL;
-	if (!worker->woken_first)
-		worker->woken_end = &worker->woken_first;
-	*worker->woken_end = thread;
-	worker->woken_end = &thread->next_woken;
+	if (get(worker->woken_first))
+		worker->woken_last->next_woken = thread;
+	else
+		set(worker->woken_first, thread);
+	worker->woken_last = thread;
 }
 
 void worker_push_woken(struct host_thread *thread)
@@ -122,10 +136,10 @@ bool worker_give(struct worker *to, struct host_thread *thread)
 {
 	bool given = false;
 
-	if (!__atomic_load_n(&to->awake, __ATOMIC_RELAXED))	/* looked at again below */
+	if (!get(to->awake))	/* looked at again below */
 		return false;
 	host_spin_lock(&to->lock);
-	if (to->awake) {
+	if (get(to->awake)) {
 		append(to, thread);
 		given = true;
 	}
@@ -139,9 +153,9 @@ bool worker_begin_sleep(void)
 	bool may_sleep;
 
 	host_spin_lock(&self->lock);
-	may_sleep = !self->woken_first;
+	may_sleep = !get(self->woken_first);
 	if (may_sleep)
-		__atomic_store_n(&self->awake, false, __ATOMIC_RELAXED);
+		set(self->awake, false);
 	host_spin_unlock(&self->lock);
 	return may_sleep;
 }
@@ -149,13 +163,13 @@ bool worker_begin_sleep(void)
 /* Without the lock: a thread that does not see it yet keeps its call. */
 void worker_end_sleep(void)
 {
-	__atomic_store_n(&worker_self->awake, true, __ATOMIC_RELAXED);
+	set(worker_self->awake, true);
 }
 
 void worker_refuse(struct worker *worker)
 {
 	host_spin_lock(&worker->lock);
-	__atomic_store_n(&worker->awake, false, __ATOMIC_RELAXED);
+	set(worker->awake, false);
 	host_spin_unlock(&worker->lock);
 }
 
@@ -165,7 +179,7 @@ void worker_refuse(struct worker *worker)
  */
 bool worker_has_woken(void)
 {
-	return __atomic_load_n(&worker_self->woken_first, __ATOMIC_RELAXED);
+	return get(worker_self->woken_first);
 }
 
 struct host_thread *worker_pop_woken(void)
@@ -176,9 +190,9 @@ struct host_thread *worker_pop_woken(void)
 	if (!worker_has_woken())
 		return NULL;
 	host_spin_lock(&self->lock);
-	thread = self->woken_first;
+	thread = get(self->woken_first);
 	if (thread)
-		self->woken_first = thread->next_woken;
+		set(self->woken_first, thread->next_woken);
 	host_spin_unlock(&self->lock);
 	return thread;
 }
@@ -188,8 +202,8 @@ void worker_push_polled(struct host_proc *proc)
 	struct worker *self = worker_self;
 
 	host_spin_lock(&self->lock);
-	proc->next_polled = self->polled_first;
-	self->polled_first = proc;
+	proc->next_polled = get(self->polled_first);
+	set(self->polled_first, proc);
 	host_spin_unlock(&self->lock);
 }
 
@@ -198,11 +212,11 @@ struct host_proc *worker_take_polled(void)
 	struct worker *self = worker_self;
 	struct host_proc *first;
 
-	if (!__atomic_load_n(&self->polled_first, __ATOMIC_RELAXED))	/* see worker_has_woken() */
+	if (!get(self->polled_first))	/* see worker_has_woken() */
 		return NULL;
 	host_spin_lock(&self->lock);
-	first = self->polled_first;
-	self->polled_first = NULL;
+	first = get(self->polled_first);
+	set(self->polled_first, NULL);
 	host_spin_unlock(&self->lock);
 	return first;
 }
@@ -212,7 +226,7 @@ void worker_defer_reply(struct host_thread *thread, int result)
 	struct worker *self = worker_self;
 
 	host_spin_lock(&self->lock);
-	self->deferred = thread;
+	set(self->deferred, thread);
 	self->deferred_result = result;
 	host_spin_unlock(&self->lock);
 }
@@ -223,31 +237,30 @@ bool worker_take_deferred(void)
 	bool is_ours;
 
 	host_spin_lock(&self->lock);
-	is_ours = self->deferred;
-	self->deferred = NULL;
+	is_ours = get(self->deferred);
+	set(self->deferred, NULL);
 	host_spin_unlock(&self->lock);
 	return is_ours;
 }
 
 bool worker_has_work_racy(const struct worker *worker)
 {
-	return __atomic_load_n(&worker->woken_first, __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&worker->polled_first, __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&worker->deferred, __ATOMIC_RELAXED);
+	return get(worker->woken_first) ||
+	       get(worker->polled_first) ||
+	       get(worker->deferred);
 }
 
 void worker_move_work(struct worker *to, struct worker *from)
 {
 	host_spin_lock(&from->lock);
-	to->woken_first = from->woken_first;
-	/* points into the last thread, unless the list is empty */
-	to->woken_end = from->woken_end;
-	to->polled_first = from->polled_first;
-	to->deferred = from->deferred;
+	set(to->woken_first, get(from->woken_first));
+	to->woken_last = from->woken_last;
+	set(to->polled_first, get(from->polled_first));
+	set(to->deferred, get(from->deferred));
 	to->deferred_result = from->deferred_result;
-	from->woken_first = NULL;
-	from->polled_first = NULL;
-	from->deferred = NULL;
+	set(from->woken_first, NULL);
+	set(from->polled_first, NULL);
+	set(from->deferred, NULL);
 	host_spin_unlock(&from->lock);
 }
 
@@ -255,24 +268,30 @@ void worker_move_work(struct worker *to, struct worker *from)
 
 struct worker *worker_alloc(void)
 {
+	struct worker_table *table = daemon_self->workers;
+
 	for (unsigned int i = 0; i < WORKERS_MAX; i++) {
-		if (workers[i].in_use)
+		struct worker *worker = &table->workers[i];
+
+		if (worker->in_use)
 			continue;
-		if (i >= atomic_load(&nr_workers))
-			atomic_store(&nr_workers, i + 1);
-		workers[i].in_use = true;
-		workers[i].seen = 0;
-		workers[i].awake = false;
-		worker_set_core(&workers[i], 0);
-		atomic_store(&workers[i].progress, 0);
-		atomic_store(&workers[i].stuck, false);
-		workers[i].stuck_file = NULL;
-		return &workers[i];
+		if (i >= atomic_load(&table->nr))
+			atomic_store(&table->nr, i + 1);
+		worker->in_use = true;
+		worker->seen = 0;
+		set(worker->awake, false);
+		worker_set_core(worker, 0);
+		atomic_store(&worker->progress, 0);
+		atomic_store(&worker->stuck, false);
+		worker->stuck_file = NULL;
+		return worker;
 	}
 	return NULL;
 }
 
 struct worker *worker_at(unsigned int index)
 {
-	return index < atomic_load(&nr_workers) ? &workers[index] : NULL;
+	struct worker_table *table = daemon_self->workers;
+
+	return index < atomic_load(&table->nr) ? &table->workers[index] : NULL;
 }

@@ -46,13 +46,14 @@ struct worker {
 	int tid;
 	struct open_file *stuck_file;	/* the open charged for it; NULL: none yet */
 
-	struct host_spinlock lock;	/* guards the rest: work that can be taken over */
-	struct host_thread *woken_first;
-	struct host_thread **woken_end;
-	struct host_proc *polled_first;
-	struct host_thread *deferred;	/* its call is complete, the reply deferred */
+	/* Guards the rest, work that can be taken over, save for atomic reads. */
+	struct host_spinlock lock;
+	_Atomic(struct host_thread *) woken_first;
+	struct host_thread *woken_last;		/* if there is a first */
+	_Atomic(struct host_proc *) polled_first;
+	_Atomic(struct host_thread *) deferred;	/* its call is complete, the reply deferred */
 	int deferred_result;
-	bool awake;			/* other threads may queue: it looks before it sleeps */
+	atomic_bool awake;		/* other threads may queue: it looks before it sleeps */
 };
 
 /* The running thread's; never NULL in a thread that calls the engine. */
@@ -142,7 +143,9 @@ bool worker_has_work_racy(const struct worker *worker);
 /* Moves all of it to @to, which has none. */
 void worker_move_work(struct worker *to, struct worker *from);
 
-/* ---- the table of workers; the lock of the pool is held ---- */
+/* ---- the table of workers; but for the first, the lock of the pool is held ---- */
+
+void worker_table_init(void);
 
 /* A worker that was not in use; NULL: all are. */
 struct worker *worker_alloc(void);

@@ -2,64 +2,74 @@
 /* The thread for work that takes long. It exists while there is work. */
 #include "workers/workqueue.h"
 
+#include "base/daemon.h"
 #include "base/thread.h"
 #include "workers/worker.h"
 
 #include <pthread.h>
 #include <stddef.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct work *first;
-static struct work **end = &first;
-static bool running;
-static void (*hand_over_work)(struct worker *worker);
+struct workqueue {
+	pthread_mutex_t lock;
+	struct work *first;
+	struct work **end;
+	bool running;			/* the thread */
+	void (*hand_over)(struct worker *worker);
+};
 
 void workqueue_init(void (*hand_over)(struct worker *worker))
 {
-	hand_over_work = hand_over;
+	struct workqueue *queue = daemon_alloc(sizeof(*queue));
+
+	pthread_mutex_init(&queue->lock, NULL);
+	queue->end = &queue->first;
+	queue->hand_over = hand_over;
+	daemon_self->workqueue = queue;
 }
 
 /* NULL: there is no more, and the thread ends. */
-static struct work *next_work(void)
+static struct work *next_work(struct workqueue *queue)
 {
 	struct work *work;
 
-	pthread_mutex_lock(&lock);
-	work = first;
+	pthread_mutex_lock(&queue->lock);
+	work = queue->first;
 	if (work)
-		first = work->next;
-	if (!first)
-		end = &first;
-	running = work;
-	pthread_mutex_unlock(&lock);
+		queue->first = work->next;
+	if (!queue->first)
+		queue->end = &queue->first;
+	queue->running = work;
+	pthread_mutex_unlock(&queue->lock);
 	return work;
 }
 
 static void workqueue_main(void *arg)
 {
+	struct workqueue *queue = arg;
 	struct worker self = { 0 };
 	struct work *work;
 
 	worker_set_self(&self);
-	while ((work = next_work())) {
+	while ((work = next_work(queue))) {
 		work->run(work);
-		hand_over_work(&self);
+		queue->hand_over(&self);
 	}
 }
 
 bool workqueue_add(struct work *work)
 {
+	struct workqueue *queue = daemon_self->workqueue;
 	bool ok;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&queue->lock);
 	/* the thread waits for the lock before it looks for work */
-	running = running || !thread_start(workqueue_main, NULL);
-	if (running) {
+	queue->running = queue->running || !thread_start(workqueue_main, queue);
+	if (queue->running) {
 		work->next = NULL;
-		*end = work;
-		end = &work->next;
+		*queue->end = work;
+		queue->end = &work->next;
 	}
-	ok = running;
-	pthread_mutex_unlock(&lock);
+	ok = queue->running;
+	pthread_mutex_unlock(&queue->lock);
 	return ok;
 }

@@ -12,7 +12,7 @@ struct work {
 
 struct worker;
 
-/* Once, in the main thread. @hand_over: has what the worker has queued done by others (pool.h). */
+/* @hand_over: has what the worker has queued done by others (pool.h). */
 void workqueue_init(void (*hand_over)(struct worker *worker));
 
 /*
