@@ -79,6 +79,11 @@ struct binder_thread *binder_thread_find_or_new(struct binder_proc *proc, s32 ti
 struct binder_thread *binder_thread_find(struct binder_proc *proc, s32 tid);
 void binder_thread_get(struct binder_thread *thread);
 void binder_thread_put(struct binder_thread *thread);
+/*
+ * Drops a reference unless it is the last one. False: it is, and remains the caller's, which frees
+ * the thread by binder_thread_put() where that suits it better.
+ */
+bool binder_thread_put_unless_last(struct binder_thread *thread);
 struct host_thread *binder_thread_host(struct binder_thread *thread);
 struct binder_thread *binder_thread_of_host(struct host_thread *host);
 /*

@@ -124,6 +124,14 @@ void binder_thread_put(struct binder_thread *thread)
 		free_thread(thread);
 }
 
+bool binder_thread_put_unless_last(struct binder_thread *thread)
+{
+	if (host_atomic_add_return(&thread->refs, -1))
+		return true;
+	host_atomic_set(&thread->refs, 1); /* no other thread can find it any more */
+	return false;
+}
+
 void binder_thread_set_need_return(struct binder_thread *thread, bool need)
 {
 	binder_lock(&thread->proc->inner_lock);

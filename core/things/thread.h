@@ -113,6 +113,7 @@ struct binder_thread *binder_thread_find_or_new(struct binder_proc *proc, s32 ti
 struct binder_thread *binder_thread_find(struct binder_proc *proc, s32 tid);
 void binder_thread_get(struct binder_thread *thread);
 void binder_thread_put(struct binder_thread *thread);
+bool binder_thread_put_unless_last(struct binder_thread *thread);
 /* @need: the next read of the thread returns at once; or may wait again. No lock held. */
 void binder_thread_set_need_return(struct binder_thread *thread, bool need);
 u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max, u32 *total);

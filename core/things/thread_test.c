@@ -44,3 +44,22 @@ TEST(thread_list_is_in_order)
 	CHECK(!binder_list_threads(proc->proc, 301, got, 4, &total) && total == 4);
 	CHECK(pair_end(&p));
 }
+
+TEST(thread_last_reference_is_left_to_its_owner)
+{
+	struct binder_thread *thread;
+	struct world_thread *t;
+	struct pair p;
+
+	pair_begin(&p);
+	t = world_thread(p.client);
+	thread = binder_thread_find_or_new(p.client->proc, t->tid, &t->sim);
+	REQUIRE(thread);
+	binder_thread_get(thread);
+	CHECK(binder_thread_put_unless_last(thread));
+	CHECK(world_ioctl(t, BINDER_THREAD_EXIT, &(s32){ 0 }) == 0);
+	CHECK(!binder_thread_put_unless_last(thread));
+	CHECK(thread->is_dead && thread->tid == t->tid);
+	binder_thread_put(thread);
+	CHECK(pair_end(&p));
+}

@@ -59,8 +59,6 @@ void device_open(const struct request *request, struct binder_context *context, 
 	session_reply(request->head->unique, &out, sizeof(out));
 }
 
-static void finish_one_woken(void);
-
 /* @reason: for which the call is to be resumed, unless it has not begun. */
 static void put_back(struct host_thread *thread, struct fair_queue *queue,
 		     enum binder_resume_reason reason)
@@ -72,50 +70,36 @@ static void put_back(struct host_thread *thread, struct fair_queue *queue,
 }
 
 /*
- * Completes a call after the engine returned @result: parks it, puts it back, leaves it to the
- * injector, or replies to it. @own: it is the call of the request that the worker has read.
+ * After the engine returned *@result: parks the call, puts it back, or leaves it to the injector.
+ * True: the call is complete, and the caller replies with *@result.
  */
-static void finish_call(struct host_thread *thread, int result, bool own)
+static bool is_complete(struct host_thread *thread, int *result)
 {
 	struct binder_thread *binder_thread = binder_thread_of_host(thread);
 
-	while (result == BINDER_WOULD_BLOCK) {
+	while (*result == BINDER_WOULD_BLOCK) {
 		enum park_result parked = call_park(thread);
 
 		if (parked == PARK_DONE)
-			return;
+			return false;
 		if (parked == PARK_REFUSED) {
-			call_reply(thread, -EBADF);
-			return;
+			*result = -EBADF;
+			return true;
 		}
-		result = binder_resume(binder_thread, thread->cmd, thread->arg,
-				       parked == PARK_INTERRUPTED ? RESUME_INTERRUPTED
-								  : RESUME_WOKEN);
+		*result = binder_resume(binder_thread, thread->cmd, thread->arg,
+					parked == PARK_INTERRUPTED ? RESUME_INTERRUPTED
+								   : RESUME_WOKEN);
 	}
-	if (result == BINDER_AGAIN) {
+	if (*result == BINDER_AGAIN) {
 		bool takes_long = binder_thread_takes_long(binder_thread);
 
 		put_back(thread, takes_long ? daemon_self->slow_lane : daemon_self->backlog,
 			 RESUME_WOKEN);
 		if (takes_long)
 			pool_serve_slow();
-		return;
+		return false;
 	}
-	if (files_start(thread, result))
-		return;
-	/*
-	 * A thread that this call has woken has waited longer than the caller, so its call is
-	 * finished first: but only one, and if its memory blocks this worker, the caller gets the
-	 * reply from another.
-	 */
-	if (own && worker_has_woken()) {
-		worker_defer_reply(thread, result);
-		finish_one_woken();
-		if (!worker_take_deferred())
-			return;
-	}
-	if (!own || !affinity_reply(thread, result))
-		call_reply(thread, result);
+	return !files_start(thread, *result);
 }
 
 /* If the user's memory costs too much time: has the call served apart from those of others. */
@@ -131,7 +115,7 @@ static bool put_in_slow_lane(struct host_thread *thread, enum binder_resume_reas
 /* Resumes a parked call that the running thread has claimed. */
 static void resume_call(struct host_thread *thread, enum binder_resume_reason reason)
 {
-	struct binder_thread *binder_thread = binder_thread_of_host(thread);
+	int result;
 
 	thread->not_begun = false;
 	if (put_in_slow_lane(thread, reason))
@@ -143,7 +127,9 @@ static void resume_call(struct host_thread *thread, enum binder_resume_reason re
 		return;
 	}
 	worker_begin_step(thread);
-	finish_call(thread, binder_resume(binder_thread, thread->cmd, thread->arg, reason), false);
+	result = binder_resume(binder_thread_of_host(thread), thread->cmd, thread->arg, reason);
+	if (is_complete(thread, &result))
+		call_reply(thread, result);
 }
 
 static void finish_one_woken(void)
@@ -165,11 +151,11 @@ static void finish_one_woken(void)
 
 void device_finish_woken(void)
 {
-	poll_notify_send();
-	while (worker_has_woken()) {
-		finish_one_woken();
+	do {
 		poll_notify_send();
-	}
+		finish_one_woken();
+	} while (worker_run_work() || worker_has_woken());
+	poll_notify_send();
 }
 
 /*
@@ -185,15 +171,30 @@ static enum binder_resume_reason reason_of(struct host_thread *thread,
 									   : reason;
 }
 
+/*
+ * A thread that the call has woken has waited longer than the caller, so its call is finished
+ * first: but only one, and if its memory blocks this worker, the caller gets the reply from
+ * another.
+ */
 static void begin_call(struct host_thread *thread)
 {
-	struct open_file *file = thread->proc->file;
+	int result;
 
 	thread->not_begun = false;
 	worker_begin_step(thread);
 	trace_ioctl(thread->cmd, thread->address);
-	finish_call(thread, binder_ioctl(binder_thread_of_host(thread), thread->cmd, thread->arg,
-					 file->nonblock), true);
+	result = binder_ioctl(binder_thread_of_host(thread), thread->cmd, thread->arg,
+			      thread->proc->file->nonblock);
+	if (!is_complete(thread, &result))
+		return;
+	if (worker_has_woken()) {
+		worker_defer_reply(thread, result);
+		finish_one_woken();
+		if (!worker_take_deferred())
+			return;
+	}
+	if (!affinity_reply(thread, result))
+		call_reply(thread, result);
 }
 
 void device_continue(struct fair_item *item)
@@ -264,7 +265,7 @@ void device_ioctl(const struct request *request)
 	thread = binder_thread_host(binder_thread);
 	if (!call_begin(thread, request)) {
 		session_reply_ioctl(request->head->unique, -EBUSY, NULL, 0);
-		binder_thread_put(binder_thread);
+		call_put_thread(thread);
 		open_file_leave(file);
 		return;
 	}
@@ -293,7 +294,7 @@ void device_poll(const struct request *request)
 			poll_notify_arm(file->host, in->kh);
 		if (binder_poll(thread))
 			out.revents = POLLIN;
-		binder_thread_put(thread);
+		call_put_thread(binder_thread_host(thread));
 	}
 	session_reply(request->head->unique, &out, sizeof(out));
 	if (!error)

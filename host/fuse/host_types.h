@@ -110,6 +110,12 @@ struct fair_item {
 	bool is_request;		/* else a call: in a struct host_thread */
 };
 
+/* Something to be done later: at a worker (worker.h), or by a thread of its own (workqueue.h). */
+struct work {
+	struct work *next;
+	void (*run)(struct work *work);
+};
+
 struct pending_files;
 
 /* A calling thread and its call. */
@@ -139,6 +145,7 @@ struct host_thread {
 	struct host_thread **parked_slot;	/* NULL: in none */
 
 	bool exited;			/* its number may be that of another thread */
+	struct work release;		/* when the last reference is gone */
 	struct pending_files *files;	/* to be installed or closed in its process (files.c) */
 };
 

@@ -8,6 +8,7 @@
 #include "core.h"
 #include "session/expire.h"
 #include "session/session.h"
+#include "workers/worker.h"
 
 bool call_begin(struct host_thread *thread, const struct request *request)
 {
@@ -38,9 +39,23 @@ enum park_result call_park(struct host_thread *thread)
 	return park_wait(thread);
 }
 
+static void call_release_thread(struct work *work)
+{
+	struct host_thread *thread = (void *)((char *)work - offsetof(struct host_thread, release));
+
+	binder_thread_put(binder_thread_of_host(thread));
+}
+
+void call_put_thread(struct host_thread *thread)
+{
+	if (binder_thread_put_unless_last(binder_thread_of_host(thread)))
+		return;
+	thread->release.run = call_release_thread;
+	worker_add_work(&thread->release);
+}
+
 void call_reply(struct host_thread *thread, int result)
 {
-	struct binder_thread *binder_thread = binder_thread_of_host(thread);
 	struct open_file *file = thread->proc->file;
 	u64 unique = thread->unique;
 	u32 out_size = thread->out_size;
@@ -55,6 +70,6 @@ void call_reply(struct host_thread *thread, int result)
 	__builtin_memcpy(data, thread->arg, sizeof(data));
 	park_end(thread);
 	session_reply_ioctl(unique, result, data, out_size);
-	binder_thread_put(binder_thread);
+	call_put_thread(thread);
 	open_file_leave(file);
 }

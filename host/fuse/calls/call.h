@@ -23,6 +23,9 @@ bool call_begin(struct host_thread *thread, const struct request *request);
 /* Parks the call, which the engine would block; see park_wait(). */
 enum park_result call_park(struct host_thread *thread);
 
+/* Drops a reference to @thread. After the last one, the running worker frees it later. */
+void call_put_thread(struct host_thread *thread);
+
 /* Replies with @result and ends the call: @thread may be gone afterwards. */
 void call_reply(struct host_thread *thread, int result);
 

@@ -9,6 +9,7 @@
 #include "memory/charged_memory.h"
 #include "names/layout.h"
 #include "session/session.h"
+#include "workers/worker.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -138,7 +139,7 @@ bool open_file_enter(struct open_file *file)
 	return false;
 }
 
-static void release(struct work *work)
+static void open_file_release(struct work *work)
 {
 	struct open_file *file = (void *)((char *)work - offsetof(struct open_file, release));
 
@@ -152,9 +153,9 @@ void open_file_leave(struct open_file *file)
 {
 	if (atomic_fetch_sub(&file->calls, 1) != 1)
 		return;
-	file->release.run = release;
+	file->release.run = open_file_release;
 	if (binder_release_cost(file->proc) < RELEASE_LONG || !workqueue_add(&file->release))
-		release(&file->release);
+		worker_add_work(&file->release);
 }
 
 struct open_file *open_file_find(u64 open_id)

@@ -30,7 +30,7 @@ struct open_file {
 	atomic_bool ended;
 	atomic_bool orphan;		/* the owner is dead, but a descriptor is still open */
 	atomic_uint reap_at;		/* see reap_ended_threads() */
-	struct work release;	/* if that takes long */
+	struct work release;		/* of the binder_proc */
 	atomic_int stuck;		/* workers that are stuck in this client's memory */
 };
 
@@ -63,7 +63,7 @@ int open_file_new(const struct request *request, struct binder_context *context,
 
 /* Begins a use of @file by a call. False: the open has ended. */
 bool open_file_enter(struct open_file *file);
-/* Ends it; the last one releases the binder_proc. May sleep. */
+/* Ends it. The last one leaves the release of the binder_proc to the running worker (worker.h). */
 void open_file_leave(struct open_file *file);
 
 /*

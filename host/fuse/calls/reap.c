@@ -10,6 +10,7 @@
  */
 #include "calls/reap.h"
 
+#include "calls/call.h"
 #include "calls/park.h"
 #include "clients/caller.h"
 #include "core.h"
@@ -32,7 +33,7 @@ static void end_thread(struct binder_proc *proc, s32 tid)
 		binder_ioctl(thread, BINDER_THREAD_EXIT, arg, false);
 		park_end(binder_thread_host(thread));
 	}
-	binder_thread_put(thread);
+	call_put_thread(binder_thread_host(thread));
 }
 
 void reap_ended_threads(struct binder_proc *proc, atomic_uint *reap_at)

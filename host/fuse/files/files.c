@@ -207,7 +207,7 @@ static void end_job(struct host_thread *thread, int error)
 		pending->state = INSTALL_DONE;
 		pending->error = error;
 	}
-	binder_thread_put(binder_thread_of_host(thread));
+	call_put_thread(thread);
 }
 
 /*

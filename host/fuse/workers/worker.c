@@ -243,9 +243,41 @@ bool worker_take_deferred(void)
 	return is_ours;
 }
 
+void worker_add_work(struct work *work)
+{
+	struct worker *self = worker_self;
+
+	host_spin_lock(&self->lock);
+	work->next = NULL;
+	if (get(self->works_first))
+		self->works_last->next = work;
+	else
+		set(self->works_first, work);
+	self->works_last = work;
+	host_spin_unlock(&self->lock);
+}
+
+bool worker_run_work(void)
+{
+	struct worker *self = worker_self;
+	struct work *work;
+
+	if (!get(self->works_first))	/* see worker_has_woken() */
+		return false;
+	host_spin_lock(&self->lock);
+	work = get(self->works_first);
+	if (work)
+		set(self->works_first, work->next);
+	host_spin_unlock(&self->lock);
+	if (work)
+		work->run(work);
+	return work;
+}
+
 bool worker_has_work_racy(const struct worker *worker)
 {
 	return get(worker->woken_first) ||
+	       get(worker->works_first) ||
 	       get(worker->polled_first) ||
 	       get(worker->deferred);
 }
@@ -256,10 +288,13 @@ void worker_move_work(struct worker *to, struct worker *from)
 	set(to->woken_first, get(from->woken_first));
 	to->woken_last = from->woken_last;
 	set(to->polled_first, get(from->polled_first));
+	set(to->works_first, get(from->works_first));
+	to->works_last = from->works_last;
 	set(to->deferred, get(from->deferred));
 	to->deferred_result = from->deferred_result;
 	set(from->woken_first, NULL);
 	set(from->polled_first, NULL);
+	set(from->works_first, NULL);
 	set(from->deferred, NULL);
 	host_spin_unlock(&from->lock);
 }

@@ -51,6 +51,8 @@ struct worker {
 	_Atomic(struct host_thread *) woken_first;
 	struct host_thread *woken_last;		/* if there is a first */
 	_Atomic(struct host_proc *) polled_first;
+	_Atomic(struct work *) works_first;
+	struct work *works_last;		/* if there is a first */
 	_Atomic(struct host_thread *) deferred;	/* its call is complete, the reply deferred */
 	int deferred_result;
 	atomic_bool awake;		/* other threads may queue: it looks before it sleeps */
@@ -137,6 +139,14 @@ struct host_proc *worker_take_polled(void);
 void worker_defer_reply(struct host_thread *thread, int result);
 /* Ends the deferral. False: another thread has taken over the reply. */
 bool worker_take_deferred(void);
+
+/*
+ * Queues @work at the running worker, which does it after the reply to its request: destroying
+ * what that request was the last to use.
+ */
+void worker_add_work(struct work *work);
+/* Does the oldest of them. False: there is none. */
+bool worker_run_work(void);
 
 /* Is anything of these queued at @worker? A racy read. */
 bool worker_has_work_racy(const struct worker *worker);

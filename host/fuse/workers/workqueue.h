@@ -3,12 +3,7 @@
 #ifndef HOST_FUSE_WORKQUEUE_H
 #define HOST_FUSE_WORKQUEUE_H
 
-#include <stdbool.h>
-
-struct work {
-	struct work *next;
-	void (*run)(struct work *work);
-};
+#include "host_types.h"
 
 struct worker;
 
