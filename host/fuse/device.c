@@ -8,6 +8,7 @@
  */
 #include "device.h"
 
+#include "base/daemon.h"
 #include "buffers/bound_buffer.h"
 #include "buffers/map.h"
 #include "calls/affinity.h"
@@ -214,13 +215,13 @@ void device_continue(struct fair_item *item)
 
 void device_end_overdue(void)
 {
-	static struct worker self;
 	struct host_thread *thread;
 
-	worker_set_self(&self);
+	if (!worker_self)
+		worker_set_self(daemon_alloc(sizeof(*worker_self)));
 	while ((thread = park_claim_overdue()))
 		worker_push_woken(thread);
-	pool_hand_over(&self);
+	pool_hand_over(worker_self);
 }
 
 /*

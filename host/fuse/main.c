@@ -10,6 +10,9 @@
 #include "base/daemon.h"
 #include "base/log.h"
 #include "base/switches.h"
+#include "buffers/bound_buffer.h"
+#include "calls/open_file.h"
+#include "calls/park.h"
 #include "calls/pool.h"
 #include "calls/watch.h"
 #include "clients/caller.h"
@@ -187,6 +190,9 @@ static void init_daemon(void)
 	backlog_init();
 	congestion_init();
 	workqueue_init(pool_hand_over);
+	park_init();
+	open_files_init();
+	bound_buffers_init();
 }
 
 int main(int argc, char **argv)

@@ -50,10 +50,16 @@ struct daemon {
 	/* buffers/ */
 	struct bound_buffers *bound_buffers;
 	/* files/ */
-	struct inject_jobs *inject_jobs;
+	struct files *files;
+	struct file_jobs *file_jobs;
 	struct file_refs *file_refs;
 	/* start/ */
 	struct supervisor *supervisor;
+	/* the helper process, a program of its own */
+	struct helper_side *helper_side;
+	struct helper_closer *helper_closer;
+	struct helper_injectors *helper_injectors;
+	struct helper_searches *helper_searches;
 };
 
 /* The daemon that the running thread works for: thread_start() passes it on. */

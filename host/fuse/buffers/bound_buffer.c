@@ -10,6 +10,7 @@
 #include "buffers/bound_buffer.h"
 
 #include "base/clock.h"
+#include "base/daemon.h"
 #include "base/log.h"
 #include "calls/open_file.h"
 #include "calls/pool.h"
@@ -34,9 +35,6 @@
 /* A page that the client has a copy of causes no request; then another is tried. */
 #define PROBES_MAX 4u
 
-/* Never written. */
-static char zeros[MAP_BYTES];
-
 /* A worker that reads from a mapping to learn which open it belongs to. */
 struct probe {
 	struct probe *next;
@@ -44,17 +42,30 @@ struct probe {
 	u64 handle;		/* of the open; 0: the kernel has not requested the page */
 };
 
-static pthread_mutex_t probes_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct probe *probes;
+struct bound_buffers {
+	pthread_mutex_t lock;
+	struct probe *probes;
+	atomic_ullong next_log_ns;	/* when the next message may be logged */
+	char zeros[MAP_BYTES];		/* never written, so without memory */
+};
+
+void bound_buffers_init(void)
+{
+	struct bound_buffers *buffers = daemon_alloc(sizeof(*buffers));
+
+	pthread_mutex_init(&buffers->lock, NULL);
+	daemon_self->bound_buffers = buffers;
+}
 
 /* At most once a second. */
 static bool may_log(void)
 {
-	static atomic_ullong next_ns;
+	struct bound_buffers *buffers = daemon_self->bound_buffers;
 	unsigned long long now = clock_now_ns();
-	unsigned long long next = atomic_load(&next_ns);
+	unsigned long long next = atomic_load(&buffers->next_log_ns);
 
-	return now >= next && atomic_compare_exchange_strong(&next_ns, &next, now + 1000000000);
+	return now >= next &&
+	       atomic_compare_exchange_strong(&buffers->next_log_ns, &next, now + 1000000000);
 }
 
 void bound_buffer_log_busy(pid_t tid)
@@ -131,30 +142,35 @@ void bound_buffer_destroy(struct host_map *map)
 
 static void note_probe(pid_t tid, u64 handle)
 {
-	pthread_mutex_lock(&probes_lock);
-	for (struct probe *probe = probes; probe; probe = probe->next)
+	struct bound_buffers *buffers = daemon_self->bound_buffers;
+
+	pthread_mutex_lock(&buffers->lock);
+	for (struct probe *probe = buffers->probes; probe; probe = probe->next)
 		if (probe->tid == tid)
 			probe->handle = handle;
-	pthread_mutex_unlock(&probes_lock);
+	pthread_mutex_unlock(&buffers->lock);
 }
 
 static void list_probe(struct probe *probe)
 {
-	pthread_mutex_lock(&probes_lock);
-	probe->next = probes;
-	probes = probe;
-	pthread_mutex_unlock(&probes_lock);
+	struct bound_buffers *buffers = daemon_self->bound_buffers;
+
+	pthread_mutex_lock(&buffers->lock);
+	probe->next = buffers->probes;
+	buffers->probes = probe;
+	pthread_mutex_unlock(&buffers->lock);
 }
 
 static void unlist_probe(struct probe *probe)
 {
-	struct probe **slot = &probes;
+	struct bound_buffers *buffers = daemon_self->bound_buffers;
+	struct probe **slot = &buffers->probes;
 
-	pthread_mutex_lock(&probes_lock);
+	pthread_mutex_lock(&buffers->lock);
 	while (*slot != probe)
 		slot = &(*slot)->next;
 	*slot = probe->next;
-	pthread_mutex_unlock(&probes_lock);
+	pthread_mutex_unlock(&buffers->lock);
 }
 
 void bound_buffer_reply_read(const struct request *request)
@@ -164,7 +180,7 @@ void bound_buffer_reply_read(const struct request *request)
 	size_t size = in->size < MAP_BYTES - off ? in->size : MAP_BYTES - off;
 
 	note_probe((pid_t)request->head->pid, in->fh);
-	session_reply(request->head->unique, zeros, size);
+	session_reply(request->head->unique, daemon_self->bound_buffers->zeros, size);
 }
 
 /* The open whose mapping contains @address, the page at @off; 0: unknown. */
@@ -263,7 +279,8 @@ static void provide_pages(struct host_map *map, size_t first, size_t end)
 		u64 bit = 1ull << (at % 64);
 
 		if (!(atomic_fetch_or(&map->provided[at / 64], bit) & bit))
-			session_notify_store(map->proc->nodeid, at * PAGE_BYTES, zeros, PAGE_BYTES);
+			session_notify_store(map->proc->nodeid, at * PAGE_BYTES,
+					     daemon_self->bound_buffers->zeros, PAGE_BYTES);
 	}
 }
 

@@ -13,6 +13,8 @@
 
 struct request;
 
+void bound_buffers_init(void);
+
 /*
  * Opens the memory of the client of @map. Returns 0, -EMFILE, or -EPERM, which is logged: the
  * daemon may not write to it.

@@ -8,6 +8,7 @@
  */
 #include "calls/affinity.h"
 
+#include "base/daemon.h"
 #include "clients/caller.h"
 #include "workers/worker.h"
 
@@ -21,43 +22,52 @@
 #define INTERVAL 128u
 #define FIRST 8u
 
-static _Atomic(struct worker *) on_core[CORES_MAX];
-static bool is_on;
+struct affinity {
+	_Atomic(struct worker *) on_core[CORES_MAX];
+	bool is_on;
+};
 
-void affinity_start(unsigned int nr_workers)
+void affinity_init(unsigned int nr_workers)
 {
-	is_on = nr_workers > 1 && sysconf(_SC_NPROCESSORS_ONLN) > 1;
+	struct affinity *affinity = daemon_alloc(sizeof(*affinity));
+
+	daemon_self->affinity = affinity;
+	affinity->is_on = nr_workers > 1 && sysconf(_SC_NPROCESSORS_ONLN) > 1;
 }
 
 void affinity_note_worker(void)
 {
+	struct affinity *affinity = daemon_self->affinity;
 	struct worker *self = worker_self;
 	unsigned int core;
 
-	if (!is_on)
+	if (!affinity->is_on)
 		return;
 	core = (unsigned int)sched_getcpu();
 	if (core >= CORES_MAX)
 		return;
 	worker_set_core(self, core + 1);
-	if (atomic_load_explicit(&on_core[core], memory_order_relaxed) != self)
-		atomic_store_explicit(&on_core[core], self, memory_order_release);
+	if (atomic_load_explicit(&affinity->on_core[core], memory_order_relaxed) != self)
+		atomic_store_explicit(&affinity->on_core[core], self, memory_order_release);
 }
 
 void affinity_note_caller(struct host_thread *thread)
 {
-	if (is_on && thread->nr_calls++ % INTERVAL == FIRST)
+	struct affinity *affinity = daemon_self->affinity;
+
+	if (affinity->is_on && thread->nr_calls++ % INTERVAL == FIRST)
 		thread->core = caller_core(thread->tid);
 }
 
 /* The worker on the core of @thread; NULL: none that is known, or the running one. */
 static struct worker *worker_near(const struct host_thread *thread)
 {
+	struct affinity *affinity = daemon_self->affinity;
 	struct worker *worker;
 
 	if (!thread->core || thread->core > CORES_MAX || thread->core == worker_core(worker_self))
 		return NULL;
-	worker = atomic_load_explicit(&on_core[thread->core - 1], memory_order_acquire);
+	worker = atomic_load_explicit(&affinity->on_core[thread->core - 1], memory_order_acquire);
 	return worker && worker_core(worker) == thread->core ? worker : NULL;
 }
 

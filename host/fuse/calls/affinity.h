@@ -15,7 +15,7 @@
 #include "host_types.h"
 
 /* Before the @nr_workers workers start. One worker, or one core: nothing is steered. */
-void affinity_start(unsigned int nr_workers);
+void affinity_init(unsigned int nr_workers);
 
 /* The running worker has read a request, and is at work from now on. */
 void affinity_note_worker(void);

@@ -3,6 +3,7 @@
 #include "calls/open_file.h"
 
 #include "calls/watch.h"
+#include "base/daemon.h"
 #include "clients/caller.h"
 #include "clients/users.h"
 #include "core.h"
@@ -23,12 +24,23 @@
 /* Nodes, handles and buffers of an open, from which on another thread releases it. */
 #define RELEASE_LONG 512
 
-static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct open_file *buckets[BUCKETS];
+struct open_files {
+	pthread_mutex_t lock;
+	struct open_file *buckets[BUCKETS];
+};
+
+void open_files_init(void)
+{
+	struct open_files *files = daemon_alloc(sizeof(*files));
+
+	pthread_mutex_init(&files->lock, NULL);
+	daemon_self->open_files = files;
+}
 
 static struct open_file **find_slot_locked(u64 open_id)
 {
-	struct open_file **slot = &buckets[open_id % BUCKETS];
+	struct open_files *files = daemon_self->open_files;
+	struct open_file **slot = &files->buckets[open_id % BUCKETS];
 
 	while (*slot && (*slot)->open_id != open_id)
 		slot = &(*slot)->next;
@@ -37,20 +49,24 @@ static struct open_file **find_slot_locked(u64 open_id)
 
 static void list_file(struct open_file *file)
 {
-	pthread_mutex_lock(&files_lock);
-	file->next = buckets[file->open_id % BUCKETS];
-	buckets[file->open_id % BUCKETS] = file;
+	struct open_files *files = daemon_self->open_files;
+
+	pthread_mutex_lock(&files->lock);
+	file->next = files->buckets[file->open_id % BUCKETS];
+	files->buckets[file->open_id % BUCKETS] = file;
 	file->listed = true;
-	pthread_mutex_unlock(&files_lock);
+	pthread_mutex_unlock(&files->lock);
 }
 
 static void unlist_file(struct open_file *file)
 {
-	pthread_mutex_lock(&files_lock);
+	struct open_files *files = daemon_self->open_files;
+
+	pthread_mutex_lock(&files->lock);
 	if (file->listed)
 		*find_slot_locked(file->open_id) = file->next;
 	file->listed = false;
-	pthread_mutex_unlock(&files_lock);
+	pthread_mutex_unlock(&files->lock);
 }
 
 static int open_for(struct host_proc *opener, const struct request *request,
@@ -160,13 +176,14 @@ void open_file_leave(struct open_file *file)
 
 struct open_file *open_file_find(u64 open_id)
 {
+	struct open_files *files = daemon_self->open_files;
 	struct open_file *file;
 
-	pthread_mutex_lock(&files_lock);
+	pthread_mutex_lock(&files->lock);
 	file = *find_slot_locked(open_id);
 	if (file)
 		atomic_fetch_add(&file->calls, 1);
-	pthread_mutex_unlock(&files_lock);
+	pthread_mutex_unlock(&files->lock);
 	return file;
 }
 
@@ -174,14 +191,15 @@ struct open_file *open_file_find(u64 open_id)
 static void visit_same_inode(const struct open_file *file,
 			     bool (*visit)(const struct open_file *other, void *arg), void *arg)
 {
+	struct open_files *files = daemon_self->open_files;
 	bool more = file->host->bound;
 
-	pthread_mutex_lock(&files_lock);
+	pthread_mutex_lock(&files->lock);
 	for (size_t i = 0; more && i < BUCKETS; i++)
-		for (const struct open_file *at = buckets[i]; more && at; at = at->next)
+		for (const struct open_file *at = files->buckets[i]; more && at; at = at->next)
 			if (at != file && at->nodeid == file->nodeid)
 				more = visit(at, arg);
-	pthread_mutex_unlock(&files_lock);
+	pthread_mutex_unlock(&files->lock);
 }
 
 struct owners {
@@ -261,13 +279,14 @@ void open_file_remove_stuck(struct open_file *file)
 
 void open_file_charge_time(u64 open_id, unsigned int ms)
 {
+	struct open_files *files = daemon_self->open_files;
 	struct open_file *file;
 
-	pthread_mutex_lock(&files_lock);
+	pthread_mutex_lock(&files->lock);
 	file = *find_slot_locked(open_id);
 	if (file)
 		users_charge_time(file->uid, ms);
-	pthread_mutex_unlock(&files_lock);
+	pthread_mutex_unlock(&files->lock);
 }
 
 bool open_file_is_overdrawn(const struct open_file *file)
@@ -277,12 +296,13 @@ bool open_file_is_overdrawn(const struct open_file *file)
 
 bool open_file_may_delay(u64 open_id)
 {
+	struct open_files *files = daemon_self->open_files;
 	struct open_file *file;
 	bool may;
 
-	pthread_mutex_lock(&files_lock);
+	pthread_mutex_lock(&files->lock);
 	file = *find_slot_locked(open_id);
 	may = !file || !open_file_is_overdrawn(file);
-	pthread_mutex_unlock(&files_lock);
+	pthread_mutex_unlock(&files->lock);
 	return may;
 }

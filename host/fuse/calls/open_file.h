@@ -53,6 +53,8 @@ static inline struct open_file *open_file_of_handle(u64 handle)
 	return (struct open_file *)(uintptr_t)(handle & ~(u64)1);
 }
 
+void open_files_init(void);
+
 /*
  * Opens @context for the caller of the OPEN @request, charges its user and watches its process.
  * @open_id is the inode, or else the open is bound (bound_open.h). Returns 0, -EMFILE, -ENOMEM,

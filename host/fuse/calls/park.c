@@ -13,6 +13,7 @@
  */
 #include "calls/park.h"
 
+#include "base/daemon.h"
 #include "calls/affinity.h"
 #include "core.h"
 #include "session/expire.h"
@@ -25,12 +26,21 @@ struct bucket {
 	struct host_thread *first;
 };
 
-static struct bucket buckets[BUCKETS];
+struct parked_calls {
+	struct bucket buckets[BUCKETS];
+};
+
+void park_init(void)
+{
+	daemon_self->parked_calls = daemon_alloc(sizeof(struct parked_calls));
+}
 
 /* The kernel numbers requests in steps of two: the lowest bit is that of an INTERRUPT. */
 static struct bucket *bucket_of(u64 unique)
 {
-	return &buckets[(unique >> 1) % BUCKETS];
+	struct parked_calls *parked = daemon_self->parked_calls;
+
+	return &parked->buckets[(unique >> 1) % BUCKETS];
 }
 
 bool park_begin(struct host_thread *thread)
@@ -174,14 +184,16 @@ static bool is_overdue(const struct host_thread *thread, const void *unused)
 static struct host_thread *claim_if(bool (*wanted)(const struct host_thread *, const void *),
 				    const void *arg)
 {
+	struct parked_calls *parked = daemon_self->parked_calls;
+
 	for (unsigned int i = 0; i < BUCKETS; i++) {
 		struct host_thread *thread;
 
-		host_spin_lock(&buckets[i].lock);
-		thread = buckets[i].first;
+		host_spin_lock(&parked->buckets[i].lock);
+		thread = parked->buckets[i].first;
 		while (thread && !(wanted(thread, arg) && claim(thread)))
 			thread = thread->next_parked;
-		host_spin_unlock(&buckets[i].lock);
+		host_spin_unlock(&parked->buckets[i].lock);
 		if (thread)
 			return thread;
 	}

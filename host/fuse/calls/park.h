@@ -26,6 +26,8 @@ enum park_result {
 	PARK_REFUSED,		/* to be completed: its open has ended */
 };
 
+void park_init(void);
+
 /* A call of @thread begins. False: it has one already. */
 bool park_begin(struct host_thread *thread);
 

@@ -8,6 +8,7 @@
  */
 #include "calls/pool.h"
 
+#include "base/daemon.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "calls/affinity.h"
@@ -32,13 +33,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const struct pool_handlers *pool_handlers;
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned int nr_wanted;
-static unsigned int nr_serving;		/* not counting stuck ones */
-static atomic_uint nr_stuck;
-static unsigned int nr_early;		/* replaced before they count as stuck */
-static bool slow_is_served;
+struct pool {
+	const struct pool_handlers *handlers;
+	atomic_uint nr_stuck;
+	pthread_mutex_t lock;		/* guards the rest, and changes of @nr_stuck */
+	unsigned int nr_wanted;
+	unsigned int nr_serving;	/* not counting stuck ones */
+	unsigned int nr_early;		/* replaced before they count as stuck */
+	bool slow_is_served;
+};
 
 static void worker_main(void *arg);
 
@@ -69,51 +72,60 @@ static bool start_worker(enum worker_kind kind, struct worker *from)
 /* Starts what is missing. Pool lock held. */
 static bool start_serving(void)
 {
+	struct pool *pool = daemon_self->pool;
 	bool ok = true;
 
-	while (ok && nr_serving < nr_wanted) {
+	while (ok && pool->nr_serving < pool->nr_wanted) {
 		ok = start_worker(SERVES, NULL);
-		nr_serving += ok;
+		pool->nr_serving += ok;
 	}
 	return ok;
 }
 
 bool pool_start(unsigned int count, const struct pool_handlers *handlers)
 {
+	struct pool *pool = daemon_alloc(sizeof(*pool));
 	bool ok;
 
-	pthread_mutex_lock(&pool_lock);
-	pool_handlers = handlers;
-	nr_wanted = count;
-	affinity_start(count);
+	daemon_self->pool = pool;
+	pthread_mutex_init(&pool->lock, NULL);
+	affinity_init(count);
+	pthread_mutex_lock(&pool->lock);
+	pool->handlers = handlers;
+	pool->nr_wanted = count;
 	ok = start_serving();
-	pthread_mutex_unlock(&pool_lock);
+	pthread_mutex_unlock(&pool->lock);
 	return ok;
 }
 
 void pool_hand_over(struct worker *worker)
 {
+	struct pool *pool = daemon_self->pool;
 	bool ok = true;
 
-	pthread_mutex_lock(&pool_lock);
+	pthread_mutex_lock(&pool->lock);
 	if (worker_has_work_racy(worker))
 		ok = start_worker(FINISHES, worker);
-	pthread_mutex_unlock(&pool_lock);
+	pthread_mutex_unlock(&pool->lock);
 	if (!ok)
 		log_error("cannot start a thread; some clients will wait");
 }
 
 static void start_slow(void)
 {
-	if (!slow_is_served)
-		slow_is_served = start_worker(SERVES_SLOW, NULL);
+	struct pool *pool = daemon_self->pool;
+
+	if (!pool->slow_is_served)
+		pool->slow_is_served = start_worker(SERVES_SLOW, NULL);
 }
 
 void pool_serve_slow(void)
 {
-	pthread_mutex_lock(&pool_lock);
+	struct pool *pool = daemon_self->pool;
+
+	pthread_mutex_lock(&pool->lock);
 	start_slow();
-	pthread_mutex_unlock(&pool_lock);
+	pthread_mutex_unlock(&pool->lock);
 }
 
 /*
@@ -122,27 +134,29 @@ void pool_serve_slow(void)
  */
 static void leave_pool(struct worker *self)
 {
+	struct pool *pool = daemon_self->pool;
+
 	worker_refuse(self);
-	pthread_mutex_lock(&pool_lock);
+	pthread_mutex_lock(&pool->lock);
 	if (atomic_load(&self->stuck)) {
 		if (self->stuck_file) {
-			nr_stuck--;
+			pool->nr_stuck--;
 			open_file_remove_stuck(self->stuck_file);
 		} else {
-			nr_early--;
+			pool->nr_early--;
 		}
 		if (worker_has_work_racy(self) || !fair_is_empty(daemon_self->backlog))
 			start_worker(FINISHES, self);
 	} else if (self->serves) {
-		nr_serving--;
+		pool->nr_serving--;
 	} else if (self->slow) {
-		slow_is_served = false;
+		pool->slow_is_served = false;
 	}
 	/* a call that was put there since the last look */
 	if (!fair_is_empty(daemon_self->slow_lane))
 		start_slow();
 	self->in_use = false;
-	pthread_mutex_unlock(&pool_lock);
+	pthread_mutex_unlock(&pool->lock);
 }
 
 /*
@@ -160,10 +174,12 @@ static void drop_rseq(void)
 
 static void continue_one(void)
 {
+	struct pool *pool = daemon_self->pool;
+
 	worker_begin_request(0);
 	watch_arm_check();
-	pool_handlers->continue_one();
-	pool_handlers->finish_woken();
+	pool->handlers->continue_one();
+	pool->handlers->finish_woken();
 	worker_end_request();
 }
 
@@ -173,6 +189,7 @@ static void continue_one(void)
  */
 static void finish_work(struct worker *self)
 {
+	struct pool *pool = daemon_self->pool;
 	struct host_thread *thread = self->deferred;
 
 	worker_begin_request(0);
@@ -181,7 +198,7 @@ static void finish_work(struct worker *self)
 		self->deferred = NULL;
 		call_reply(thread, self->deferred_result);
 	}
-	pool_handlers->finish_woken();
+	pool->handlers->finish_woken();
 	worker_end_request();
 	while (!fair_is_empty(daemon_self->backlog) && !atomic_load(&self->stuck))
 		continue_one();
@@ -189,11 +206,13 @@ static void finish_work(struct worker *self)
 
 static void serve_slow(struct worker *self)
 {
+	struct pool *pool = daemon_self->pool;
+
 	while (!fair_is_empty(daemon_self->slow_lane) && !atomic_load(&self->stuck)) {
 		worker_begin_request(0);
 		watch_arm_check();
-		pool_handlers->serve_slow();
-		pool_handlers->finish_woken();
+		pool->handlers->serve_slow();
+		pool->handlers->finish_woken();
 		worker_end_request();
 	}
 }
@@ -201,12 +220,13 @@ static void serve_slow(struct worker *self)
 /* Waits for a request when all is done that other workers have left to this one. */
 static bool read_request(struct request *request, void *buffer)
 {
+	struct pool *pool = daemon_self->pool;
 	bool ok;
 
 	while (!worker_begin_sleep()) {
 		worker_begin_request(0);
 		watch_arm_check();
-		pool_handlers->finish_woken();
+		pool->handlers->finish_woken();
 		worker_end_request();
 	}
 	ok = session_read(request, buffer);
@@ -218,6 +238,7 @@ static bool read_request(struct request *request, void *buffer)
 /* Reads and serves one request. False: the file system was unmounted. */
 static bool serve_one(void *buffer)
 {
+	struct pool *pool = daemon_self->pool;
 	struct request request;
 
 	if (!read_request(&request, buffer))
@@ -225,8 +246,8 @@ static bool serve_one(void *buffer)
 	congestion_note(request.head->uid);
 	worker_begin_request(request.head->unique);
 	watch_arm_check();
-	pool_handlers->serve(&request);
-	pool_handlers->finish_woken();
+	pool->handlers->serve(&request);
+	pool->handlers->finish_woken();
 	worker_end_request();
 	return true;
 }
@@ -308,10 +329,12 @@ static bool is_in_client_memory(const struct worker *worker)
 /* Another thread serves in place of @worker and finishes its queued work. Pool lock held. */
 static void replace(struct worker *worker)
 {
+	struct pool *pool = daemon_self->pool;
+
 	if (worker->serves)
-		nr_serving--;
+		pool->nr_serving--;
 	if (worker->slow)
-		slow_is_served = false;
+		pool->slow_is_served = false;
 	atomic_store(&worker->stuck, true);
 	worker_refuse(worker);
 	start_serving();
@@ -324,29 +347,32 @@ static void replace(struct worker *worker)
 /* Counts @worker as stuck. Pool lock held. */
 static void set_stuck(struct worker *worker)
 {
+	struct pool *pool = daemon_self->pool;
+
 	worker->stuck_file = open_file_add_stuck(atomic_load(&worker->open_id));
 	if (!worker->stuck_file)
 		return;
-	nr_stuck++;
-	log_info("a worker waits for a client's memory or process; %u are stuck", nr_stuck);
+	pool->nr_stuck++;
+	log_info("a worker waits for a client's memory or process; %u are stuck", pool->nr_stuck);
 	if (atomic_load(&worker->stuck))
-		nr_early--;
+		pool->nr_early--;
 	else
 		replace(worker);
 }
 
 void pool_replace_self(void)
 {
+	struct pool *pool = daemon_self->pool;
 	struct worker *self = worker_self;
 
-	pthread_mutex_lock(&pool_lock);
-	if (self->in_use && !atomic_load(&self->stuck) && nr_early < WORKERS_EARLY_MAX) {
-		nr_early++;
+	pthread_mutex_lock(&pool->lock);
+	if (self->in_use && !atomic_load(&self->stuck) && pool->nr_early < WORKERS_EARLY_MAX) {
+		pool->nr_early++;
 		/* the next check finds it in this step for the second time */
 		self->seen = atomic_load(&self->progress);
 		replace(self);
 	}
-	pthread_mutex_unlock(&pool_lock);
+	pthread_mutex_unlock(&pool->lock);
 }
 
 /*
@@ -385,6 +411,7 @@ static unsigned int time_used_ms(struct worker *worker)
 /* @unchanged: it is in the step of the last check. Pool lock held. */
 static void check_busy(struct worker *worker, bool unchanged)
 {
+	struct pool *pool = daemon_self->pool;
 	unsigned int used_ms = time_used_ms(worker);
 
 	if (!atomic_load(&worker->waiting) && !is_in_client_memory(worker)) {
@@ -396,7 +423,7 @@ static void check_busy(struct worker *worker, bool unchanged)
 	if (expire_is_due(atomic_load(&worker->stamp)))
 		abort_if_overdue(worker);
 	open_file_charge_time(atomic_load(&worker->open_id), WATCH_CHECK_MS);
-	if (unchanged && !worker->stuck_file && nr_stuck < WORKERS_STUCK_MAX)
+	if (unchanged && !worker->stuck_file && pool->nr_stuck < WORKERS_STUCK_MAX)
 		set_stuck(worker);
 }
 
@@ -427,17 +454,20 @@ static bool check_worker(struct worker *worker)
 
 bool pool_has_stuck(void)
 {
-	return atomic_load_explicit(&nr_stuck, memory_order_relaxed);
+	struct pool *pool = daemon_self->pool;
+
+	return atomic_load_explicit(&pool->nr_stuck, memory_order_relaxed);
 }
 
 bool pool_check(void)
 {
+	struct pool *pool = daemon_self->pool;
 	struct worker *worker;
 	bool busy;
 
 	congestion_sample(session_has_request);
 	busy = users_pay(WATCH_CHECK_MS);
-	pthread_mutex_lock(&pool_lock);
+	pthread_mutex_lock(&pool->lock);
 	for (unsigned int i = 0; (worker = worker_at(i)); i++)
 		if (worker->in_use)
 			busy |= check_worker(worker);
@@ -445,7 +475,7 @@ bool pool_check(void)
 	start_serving();
 	if (!fair_is_empty(daemon_self->slow_lane))
 		start_slow();
-	pthread_mutex_unlock(&pool_lock);
+	pthread_mutex_unlock(&pool->lock);
 	memory_trim(!busy);
 	return busy;
 }

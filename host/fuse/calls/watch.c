@@ -10,6 +10,7 @@
  */
 #include "calls/watch.h"
 
+#include "base/daemon.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "calls/park.h"
@@ -33,128 +34,145 @@
 #define EVENT_WAKE 0u
 #define EVENT_PRESSURE 1u
 
-static const struct watch_handlers *watch_handlers;
-static int epoll_fd = -1;
-static int wake_fd = -1;
-static atomic_bool checking_workers;
-static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
-static u64 next_deadline_ns;
-static unsigned int nr_deadlines;	/* calls that have one */
-static struct {
-	u64 open_id;
-	u64 due_ns;
-} searches[SEARCHES_MAX];
-static unsigned int nr_searches;
+struct watch {
+	const struct watch_handlers *handlers;
+	int epoll_fd;
+	int wake_fd;
+	atomic_bool checking_workers;
+	struct worker worker;		/* of the thread */
+	pthread_mutex_t lock;		/* guards the rest */
+	u64 next_deadline_ns;
+	unsigned int nr_deadlines;	/* calls that have one */
+	struct {
+		u64 open_id;
+		u64 due_ns;
+	} searches[SEARCHES_MAX];
+	unsigned int nr_searches;
+};
 
 static void wake(void)
 {
+	struct watch *watch = daemon_self->watch;
 	static const uint64_t one = 1;
 
-	if (write(wake_fd, &one, sizeof(one)) < 0)
+	if (write(watch->wake_fd, &one, sizeof(one)) < 0)
 		log_debug("watcher: %s", strerror(errno));
 }
 
 void watch_add(int pidfd, u64 open_id)
 {
+	struct watch *watch = daemon_self->watch;
 	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, .data.u64 = open_id };
 
-	if (pidfd >= 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, pidfd, &event))
+	if (pidfd >= 0 && epoll_ctl(watch->epoll_fd, EPOLL_CTL_ADD, pidfd, &event))
 		log_debug("cannot watch a process: %s", strerror(errno));
 }
 
 void watch_remove(int pidfd)
 {
+	struct watch *watch = daemon_self->watch;
+
 	if (pidfd >= 0)
-		epoll_ctl(epoll_fd, EPOLL_CTL_DEL, pidfd, NULL);
+		epoll_ctl(watch->epoll_fd, EPOLL_CTL_DEL, pidfd, NULL);
 }
 
 void watch_check_holders(u64 open_id)
 {
-	pthread_mutex_lock(&watch_lock);
-	if (nr_searches < SEARCHES_MAX) {
-		searches[nr_searches].open_id = open_id;
-		searches[nr_searches++].due_ns = host_now_ns() + GRACE_NS;
+	struct watch *watch = daemon_self->watch;
+
+	pthread_mutex_lock(&watch->lock);
+	if (watch->nr_searches < SEARCHES_MAX) {
+		watch->searches[watch->nr_searches].open_id = open_id;
+		watch->searches[watch->nr_searches++].due_ns = host_now_ns() + GRACE_NS;
 	}
-	pthread_mutex_unlock(&watch_lock);
+	pthread_mutex_unlock(&watch->lock);
 	wake();
 }
 
 void watch_deadline(u64 deadline_ns)
 {
+	struct watch *watch = daemon_self->watch;
 	bool earlier;
 
-	pthread_mutex_lock(&watch_lock);
-	nr_deadlines++;
-	earlier = !next_deadline_ns || deadline_ns < next_deadline_ns;
+	pthread_mutex_lock(&watch->lock);
+	watch->nr_deadlines++;
+	earlier = !watch->next_deadline_ns || deadline_ns < watch->next_deadline_ns;
 	if (earlier)
-		next_deadline_ns = deadline_ns;
-	pthread_mutex_unlock(&watch_lock);
+		watch->next_deadline_ns = deadline_ns;
+	pthread_mutex_unlock(&watch->lock);
 	if (earlier)
 		wake();
 }
 
 void watch_deadline_over(void)
 {
-	pthread_mutex_lock(&watch_lock);
-	nr_deadlines--;
-	pthread_mutex_unlock(&watch_lock);
+	struct watch *watch = daemon_self->watch;
+
+	pthread_mutex_lock(&watch->lock);
+	watch->nr_deadlines--;
+	pthread_mutex_unlock(&watch->lock);
 }
 
 void watch_arm_check(void)
 {
-	if (!atomic_load_explicit(&checking_workers, memory_order_relaxed) &&
-	    !atomic_exchange(&checking_workers, true))
+	struct watch *watch = daemon_self->watch;
+
+	if (!atomic_load_explicit(&watch->checking_workers, memory_order_relaxed) &&
+	    !atomic_exchange(&watch->checking_workers, true))
 		wake();
 }
 
 /* Takes one search that is due; 0: none. */
 static u64 next_search(u64 now_ns)
 {
+	struct watch *watch = daemon_self->watch;
 	u64 open_id = 0;
 
-	pthread_mutex_lock(&watch_lock);
-	for (unsigned int i = 0; !open_id && i < nr_searches; i++) {
-		if (searches[i].due_ns > now_ns)
+	pthread_mutex_lock(&watch->lock);
+	for (unsigned int i = 0; !open_id && i < watch->nr_searches; i++) {
+		if (watch->searches[i].due_ns > now_ns)
 			continue;
-		open_id = searches[i].open_id;
-		searches[i] = searches[--nr_searches];
+		open_id = watch->searches[i].open_id;
+		watch->searches[i] = watch->searches[--watch->nr_searches];
 	}
-	pthread_mutex_unlock(&watch_lock);
+	pthread_mutex_unlock(&watch->lock);
 	return open_id;
 }
 
 static void run_due(struct worker *self)
 {
+	struct watch *watch = daemon_self->watch;
 	u64 now = host_now_ns();
 	struct host_thread *thread;
 	bool expired;
 	u64 open_id;
 
 	while ((open_id = next_search(now)))
-		watch_handlers->search(open_id);
-	pthread_mutex_lock(&watch_lock);
-	expired = next_deadline_ns && next_deadline_ns <= now;
+		watch->handlers->search(open_id);
+	pthread_mutex_lock(&watch->lock);
+	expired = watch->next_deadline_ns && watch->next_deadline_ns <= now;
 	/* only the earliest deadline is known: check for others soon */
 	if (expired)
-		next_deadline_ns = nr_deadlines ? now + GRACE_NS : 0;
-	pthread_mutex_unlock(&watch_lock);
+		watch->next_deadline_ns = watch->nr_deadlines ? now + GRACE_NS : 0;
+	pthread_mutex_unlock(&watch->lock);
 	while (expired && (thread = park_claim_expired(now)))
 		worker_push_woken(thread);
-	watch_handlers->hand_over(self);
+	watch->handlers->hand_over(self);
 }
 
 /* Milliseconds until something is due; -1: nothing is. */
 static int time_to_sleep(void)
 {
+	struct watch *watch = daemon_self->watch;
 	u64 now = host_now_ns();
 	u64 due;
 
-	pthread_mutex_lock(&watch_lock);
-	due = next_deadline_ns ? next_deadline_ns : UINT64_MAX;
-	for (unsigned int i = 0; i < nr_searches; i++)
-		due = searches[i].due_ns < due ? searches[i].due_ns : due;
-	pthread_mutex_unlock(&watch_lock);
-	if (atomic_load(&checking_workers) && due > now + WATCH_CHECK_MS * 1000000ull)
+	pthread_mutex_lock(&watch->lock);
+	due = watch->next_deadline_ns ? watch->next_deadline_ns : UINT64_MAX;
+	for (unsigned int i = 0; i < watch->nr_searches; i++)
+		due = watch->searches[i].due_ns < due ? watch->searches[i].due_ns : due;
+	pthread_mutex_unlock(&watch->lock);
+	if (atomic_load(&watch->checking_workers) && due > now + WATCH_CHECK_MS * 1000000ull)
 		return WATCH_CHECK_MS;
 	if (due == UINT64_MAX)
 		return -1;
@@ -164,14 +182,15 @@ static int time_to_sleep(void)
 /* @data: EVENT_WAKE, EVENT_PRESSURE, or the open of a process that died. */
 static void handle_event(u64 data)
 {
+	struct watch *watch = daemon_self->watch;
 	uint64_t ignored;
 
 	if (data == EVENT_WAKE) {
-		if (read(wake_fd, &ignored, sizeof(ignored)) < 0)
+		if (read(watch->wake_fd, &ignored, sizeof(ignored)) < 0)
 			log_debug("watcher: %s", strerror(errno));
 	} else if (data == EVENT_PRESSURE) {
 		pressure_relieve();
-	} else if (watch_handlers->owner_died(data)) {
+	} else if (watch->handlers->owner_died(data)) {
 		watch_check_holders(data);
 	}
 }
@@ -179,27 +198,30 @@ static void handle_event(u64 data)
 /* Checks the workers; stops when none is busy. */
 static void check_workers(void)
 {
-	if (watch_handlers->check_workers())
+	struct watch *watch = daemon_self->watch;
+
+	if (watch->handlers->check_workers())
 		return;
-	atomic_store(&checking_workers, false);
+	atomic_store(&watch->checking_workers, false);
 	/* check again: a worker that became busy just now did not arm a set flag */
-	atomic_store(&checking_workers, watch_handlers->check_workers());
+	atomic_store(&watch->checking_workers, watch->handlers->check_workers());
 }
 
 static void watch_main(void *arg)
 {
-	static struct worker self;
+	struct watch *watch = daemon_self->watch;
+	struct worker *self = &watch->worker;
 	u64 last_check = 0;
 
-	worker_set_self(&self);
+	worker_set_self(self);
 	for (;;) {
 		struct epoll_event events[64];
-		int count = epoll_wait(epoll_fd, events, 64, time_to_sleep());
+		int count = epoll_wait(watch->epoll_fd, events, 64, time_to_sleep());
 
 		for (int i = 0; i < count; i++)
 			handle_event(events[i].data.u64);
-		run_due(&self);
-		if (atomic_load(&checking_workers) &&
+		run_due(self);
+		if (atomic_load(&watch->checking_workers) &&
 		    host_now_ns() - last_check >= WATCH_CHECK_MS * 1000000ull) {
 			last_check = host_now_ns();
 			check_workers();
@@ -209,17 +231,20 @@ static void watch_main(void *arg)
 
 bool watch_start(const struct watch_handlers *handlers)
 {
+	struct watch *watch = daemon_alloc(sizeof(*watch));
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = EVENT_WAKE };
 	struct epoll_event pressure = { .events = EPOLLPRI, .data.u64 = EVENT_PRESSURE };
 	int fd;
 
-	watch_handlers = handlers;
-	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	daemon_self->watch = watch;
+	pthread_mutex_init(&watch->lock, NULL);
+	watch->handlers = handlers;
+	watch->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	watch->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	fd = pressure_open();
-	if (fd >= 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &pressure))
+	if (fd >= 0 && epoll_ctl(watch->epoll_fd, EPOLL_CTL_ADD, fd, &pressure))
 		close(fd);
-	return epoll_fd >= 0 && wake_fd >= 0 &&
-	       !epoll_ctl(epoll_fd, EPOLL_CTL_ADD, wake_fd, &event) &&
+	return watch->epoll_fd >= 0 && watch->wake_fd >= 0 &&
+	       !epoll_ctl(watch->epoll_fd, EPOLL_CTL_ADD, watch->wake_fd, &event) &&
 	       !thread_start(watch_main, NULL);
 }

@@ -3,6 +3,7 @@
 #include "files/file_ref.h"
 
 #include "base/clock.h"
+#include "base/daemon.h"
 #include "base/log.h"
 #include "clients/users.h"
 #include "helper/helper.h"
@@ -10,19 +11,31 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
-/* Being closed, oldest first; then those that were charged as overdue. */
-static struct host_file *closing;
-static struct host_file **closing_end = &closing;
-static struct host_file *overdue;
+struct file_refs {
+	pthread_mutex_t lock;
+	struct host_file *closing;	/* oldest first */
+	struct host_file **closing_end;
+	struct host_file *overdue;	/* being closed, and charged for that */
+};
+
+void file_refs_init(void)
+{
+	struct file_refs *refs = daemon_alloc(sizeof(*refs));
+
+	pthread_mutex_init(&refs->lock, NULL);
+	refs->closing_end = &refs->closing;
+	daemon_self->file_refs = refs;
+}
 
 static void unlink_locked(struct host_file *file)
 {
+	struct file_refs *refs = daemon_self->file_refs;
+
 	*file->prev = file->next;
 	if (file->next)
 		file->next->prev = file->prev;
 	else if (!file->overdue)
-		closing_end = file->prev;
+		refs->closing_end = file->prev;
 }
 
 static void free_file(struct host_file *file)
@@ -33,45 +46,47 @@ static void free_file(struct host_file *file)
 	free(file);
 }
 
-struct host_file *file_get(struct host_file *file)
+struct host_file *file_ref_get(struct host_file *file)
 {
 	atomic_fetch_add(&file->refs, 1);
 	return file;
 }
 
 /* The file may be freed as soon as the helper has the message. */
-void file_put(struct host_file *file)
+void file_ref_put(struct host_file *file)
 {
+	struct file_refs *refs = daemon_self->file_refs;
 	struct helper_message message = { .op = HELPER_CLOSE, .fd = file->fd, .uid = file->uid };
 	bool lost;
 
 	if (atomic_fetch_sub(&file->refs, 1) != 1)
 		return;
 	message.id = (uintptr_t)file;
-	pthread_mutex_lock(&files_lock);
+	pthread_mutex_lock(&refs->lock);
 	lost = file->generation != helper_generation();
 	if (!lost) {
 		file->closing_ns = clock_now_ns();
 		file->next = NULL;
-		file->prev = closing_end;
-		*closing_end = file;
-		closing_end = &file->next;
+		file->prev = refs->closing_end;
+		*refs->closing_end = file;
+		refs->closing_end = &file->next;
 		helper_send(&message, 0, file->generation);
 	}
-	pthread_mutex_unlock(&files_lock);
+	pthread_mutex_unlock(&refs->lock);
 	if (lost)
 		free_file(file);
 	else
 		helper_arm_tick();
 }
 
-void file_closed(u64 id)
+void file_ref_closed(u64 id)
 {
+	struct file_refs *refs = daemon_self->file_refs;
 	struct host_file *file = (struct host_file *)(uintptr_t)id;
 
-	pthread_mutex_lock(&files_lock);
+	pthread_mutex_lock(&refs->lock);
 	unlink_locked(file);
-	pthread_mutex_unlock(&files_lock);
+	pthread_mutex_unlock(&refs->lock);
 	free_file(file);
 }
 
@@ -89,33 +104,36 @@ static void free_lost(struct host_file *file)
 	}
 }
 
-void file_lost_all(void)
+void file_ref_lost_all(void)
 {
-	pthread_mutex_lock(&files_lock);
-	free_lost(closing);
-	free_lost(overdue);
-	pthread_mutex_unlock(&files_lock);
+	struct file_refs *refs = daemon_self->file_refs;
+
+	pthread_mutex_lock(&refs->lock);
+	free_lost(refs->closing);
+	free_lost(refs->overdue);
+	pthread_mutex_unlock(&refs->lock);
 }
 
-bool file_check_overdue(void)
+bool file_ref_check_overdue(void)
 {
+	struct file_refs *refs = daemon_self->file_refs;
 	u64 limit = clock_now_ns() - HELPER_DEADLINE_MS * 1000000ull;
 	struct host_file *file;
 	bool busy;
 
-	pthread_mutex_lock(&files_lock);
-	while ((file = closing) && file->closing_ns < limit) {
+	pthread_mutex_lock(&refs->lock);
+	while ((file = refs->closing) && file->closing_ns < limit) {
 		unlink_locked(file);
 		file->overdue = true;
-		file->next = overdue;
-		file->prev = &overdue;
-		if (overdue)
-			overdue->prev = &file->next;
-		overdue = file;
+		file->next = refs->overdue;
+		file->prev = &refs->overdue;
+		if (refs->overdue)
+			refs->overdue->prev = &file->next;
+		refs->overdue = file;
 		users_charge_always(file->uid, USER_STALLED);
 		log_info("a file of user %u takes long to close", file->uid);
 	}
-	busy = closing;
-	pthread_mutex_unlock(&files_lock);
+	busy = refs->closing;
+	pthread_mutex_unlock(&refs->lock);
 	return busy;
 }

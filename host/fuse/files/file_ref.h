@@ -10,17 +10,19 @@
 
 #include "host_types.h"
 
-struct host_file *file_get(struct host_file *file);
+void file_refs_init(void);
+
+struct host_file *file_ref_get(struct host_file *file);
 /* The last one has the file closed. Never waits for the file. */
-void file_put(struct host_file *file);
+void file_ref_put(struct host_file *file);
 
 /* The rest is for the events thread of the helper. */
 
 /* The helper has closed the file that it knows by @id. */
-void file_closed(u64 id);
+void file_ref_closed(u64 id);
 /* The helper has ended, with all files. */
-void file_lost_all(void);
+void file_ref_lost_all(void);
 /* Charges users for files that are overdue. False: none is being closed. */
-bool file_check_overdue(void);
+bool file_ref_check_overdue(void);
 
 #endif

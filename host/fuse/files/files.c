@@ -13,6 +13,7 @@
  */
 #include "files/files.h"
 
+#include "base/daemon.h"
 #include "calls/call.h"
 #include "calls/open_file.h"
 #include "calls/park.h"
@@ -21,7 +22,7 @@
 #include "clients/users.h"
 #include "core.h"
 #include "files/file_ref.h"
-#include "files/inject_job.h"
+#include "files/file_job.h"
 #include "helper/helper.h"
 #include "workers/worker.h"
 
@@ -54,11 +55,16 @@ struct pending_files {
 };
 
 static const struct helper_handlers helper_handlers;
-static void (*on_not_held)(u64 open_id);
+struct files {
+	void (*not_held)(u64 open_id);
+};
 
 bool files_init(void (*not_held)(u64 open_id))
 {
-	on_not_held = not_held;
+	file_refs_init();
+	file_jobs_init();
+	daemon_self->files = daemon_alloc(sizeof(struct files));
+	daemon_self->files->not_held = not_held;
 	return helper_start(&helper_handlers);
 }
 
@@ -107,7 +113,7 @@ int files_get(struct host_thread *caller, u32 fd, struct host_file **file)
 
 void files_put(struct host_file *file)
 {
-	file_put(file);
+	file_ref_put(file);
 }
 
 static struct pending_files *get_pending(struct host_thread *thread)
@@ -121,7 +127,7 @@ static struct pending_files *get_pending(struct host_thread *thread)
 static void clear_install(struct pending_files *pending)
 {
 	for (u32 i = 0; pending->files && i < pending->nr; i++)
-		file_put(pending->files[i]);
+		file_ref_put(pending->files[i]);
 	free(pending->files);
 	free(pending->numbers);
 	pending->files = NULL;
@@ -151,7 +157,7 @@ static int prepare_install(struct pending_files *pending, u64 cookie, struct hos
 	pending->cookie = cookie;
 	pending->error = 0;
 	for (u32 i = 0; i < pending->nr; i++)
-		pending->files[i] = file_get(files[i]);
+		pending->files[i] = file_ref_get(files[i]);
 	if (!pending->files || !pending->numbers) {
 		clear_install(pending);
 		return -ENOMEM;
@@ -242,11 +248,11 @@ bool files_start(struct host_thread *thread, int result)
 {
 	struct pending_files *pending = thread->files;
 	bool install = pending && pending->state == INSTALL_WANTED && result == BINDER_RESTART;
-	struct files_job job;
+	struct file_job job;
 
 	if (!pending || (!install && !pending->nr_close))
 		return false;
-	job = (struct files_job){
+	job = (struct file_job){
 		.thread = thread,
 		.uid = thread->proc->charged_uid,
 		.tid = thread->tid,
@@ -265,7 +271,7 @@ bool files_start(struct host_thread *thread, int result)
 	pending->installing = install;
 	binder_thread_get(binder_thread_of_host(thread));
 	park_register(thread);
-	files_job_submit(&job);
+	file_job_submit(&job);
 	return true;
 }
 
@@ -284,27 +290,27 @@ void files_free_pending(struct host_thread *thread)
 static void on_event(const struct helper_event *event)
 {
 	if (event->kind == HELPER_CLOSED && event->id)
-		file_closed(event->id);
+		file_ref_closed(event->id);
 	else if (event->kind == HELPER_UNHELD)
-		on_not_held(event->id);
+		daemon_self->files->not_held(event->id);
 	else if (event->kind == HELPER_ARMED || event->kind == HELPER_DONE)
-		files_job_event(event);
+		file_job_event(event);
 	pool_hand_over(worker_self);
 }
 
 static void on_lost(void)
 {
-	files_job_lost_all();
-	file_lost_all();
+	file_job_lost_all();
+	file_ref_lost_all();
 	pool_hand_over(worker_self);
 }
 
 static bool on_tick(void)
 {
-	bool jobs = files_job_check_overdue();
+	bool jobs = file_job_check_overdue();
 
 	pool_hand_over(worker_self);
-	return file_check_overdue() || jobs;
+	return file_ref_check_overdue() || jobs;
 }
 
 static bool may_delay(u64 open_id)

@@ -7,12 +7,12 @@
  * given up: its owner is called as if it had failed, and it is charged to the receiver's user
  * until the helper has finished it (USER_STALLED). Until then it keeps its files.
  */
-#ifndef HOST_FUSE_INJECT_JOB_H
-#define HOST_FUSE_INJECT_JOB_H
+#ifndef HOST_FUSE_FILE_JOB_H
+#define HOST_FUSE_FILE_JOB_H
 
 #include "helper/helper_msg.h"
 
-struct files_job {
+struct file_job {
 	struct host_thread *thread;	/* the receiver */
 	u32 uid;
 	s32 tid;
@@ -29,13 +29,15 @@ struct files_job {
 	void (*done)(struct host_thread *thread, int error, const s32 *numbers);
 };
 
+void file_jobs_init(void);
+
 /* Submits *@job. If that fails, armed() is called at once, on the calling thread. */
-void files_job_submit(const struct files_job *job);
+void file_job_submit(const struct file_job *job);
 
 /* The rest is for the events thread of the helper. */
-void files_job_event(const struct helper_event *event);
-void files_job_lost_all(void);
+void file_job_event(const struct helper_event *event);
+void file_job_lost_all(void);
 /* Gives up overdue jobs. False: none is under way. */
-bool files_job_check_overdue(void);
+bool file_job_check_overdue(void);
 
 #endif

@@ -4,9 +4,10 @@
  *
  * Only the events thread changes a job after it was submitted; the lock guards the list.
  */
-#include "files/inject_job.h"
+#include "files/file_job.h"
 
 #include "base/clock.h"
+#include "base/daemon.h"
 #include "base/log.h"
 #include "clients/users.h"
 #include "files/file_ref.h"
@@ -20,7 +21,7 @@
 #define GIVE_UP_NS (2ull * HELPER_DEADLINE_MS * 1000000)
 
 struct entry {
-	struct files_job job;
+	struct file_job job;
 	struct entry *next;
 	u64 id;
 	u32 generation;
@@ -29,12 +30,23 @@ struct entry {
 	bool given_up;
 };
 
-static pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct entry *jobs;
+struct file_jobs {
+	pthread_mutex_t lock;
+	struct entry *first;
+	atomic_ullong last_id;
+};
+
+void file_jobs_init(void)
+{
+	struct file_jobs *jobs = daemon_alloc(sizeof(*jobs));
+
+	pthread_mutex_init(&jobs->lock, NULL);
+	daemon_self->file_jobs = jobs;
+}
 
 static bool send_job(const struct entry *entry)
 {
-	const struct files_job *job = &entry->job;
+	const struct file_job *job = &entry->job;
 	u32 nr = job->nr + job->nr_close;
 	struct helper_message *message = calloc(1, sizeof(*message) + nr * sizeof(s32));
 	bool ok = message;
@@ -59,19 +71,20 @@ static bool send_job(const struct entry *entry)
 
 static void remove_entry(struct entry *entry)
 {
-	struct entry **slot = &jobs;
+	struct file_jobs *jobs = daemon_self->file_jobs;
+	struct entry **slot = &jobs->first;
 
-	pthread_mutex_lock(&jobs_lock);
+	pthread_mutex_lock(&jobs->lock);
 	while (*slot != entry)
 		slot = &(*slot)->next;
 	*slot = entry->next;
-	pthread_mutex_unlock(&jobs_lock);
+	pthread_mutex_unlock(&jobs->lock);
 }
 
 static void free_entry(struct entry *entry)
 {
 	for (u32 i = 0; i < entry->job.nr; i++)
-		file_put(entry->job.files[i]);
+		file_ref_put(entry->job.files[i]);
 	free(entry->job.files);
 	if (entry->given_up)
 		users_discharge(entry->job.uid, USER_STALLED);
@@ -89,47 +102,48 @@ static void fail(struct entry *entry, int error)
 		entry->job.armed(entry->job.thread, error);
 }
 
-void files_job_submit(const struct files_job *job)
+void file_job_submit(const struct file_job *job)
 {
-	static atomic_ullong last_id;
+	struct file_jobs *jobs = daemon_self->file_jobs;
 	struct entry *entry = calloc(1, sizeof(*entry));
 	bool ok = entry;
 
 	if (entry) {
 		entry->job = *job;
-		entry->id = atomic_fetch_add(&last_id, 1) + 1;
+		entry->id = atomic_fetch_add(&jobs->last_id, 1) + 1;
 		entry->generation = helper_generation();
 		entry->deadline_ns = clock_now_ns() + GIVE_UP_NS;
-		pthread_mutex_lock(&jobs_lock);
+		pthread_mutex_lock(&jobs->lock);
 		/* the events thread cannot look for it before it is in the list */
 		ok = send_job(entry);
 		if (ok) {
-			entry->next = jobs;
-			jobs = entry;
+			entry->next = jobs->first;
+			jobs->first = entry;
 		}
-		pthread_mutex_unlock(&jobs_lock);
+		pthread_mutex_unlock(&jobs->lock);
 	}
 	if (ok) {
 		helper_arm_tick();
 		return;
 	}
 	for (u32 i = 0; i < job->nr; i++)
-		file_put(job->files[i]);
+		file_ref_put(job->files[i]);
 	free(job->files);
 	free(entry);
 	job->armed(job->thread, -EAGAIN);
 }
 
-void files_job_event(const struct helper_event *event)
+void file_job_event(const struct helper_event *event)
 {
+	struct file_jobs *jobs = daemon_self->file_jobs;
 	struct helper_message resume = { .op = HELPER_RESUME, .id = event->id };
 	struct entry *entry;
 
-	pthread_mutex_lock(&jobs_lock);
-	entry = jobs;
+	pthread_mutex_lock(&jobs->lock);
+	entry = jobs->first;
 	while (entry && entry->id != event->id)
 		entry = entry->next;
-	pthread_mutex_unlock(&jobs_lock);
+	pthread_mutex_unlock(&jobs->lock);
 	if (!entry)
 		return;
 	if (event->kind == HELPER_ARMED && !event->error) {
@@ -148,13 +162,14 @@ void files_job_event(const struct helper_event *event)
 	free_entry(entry);
 }
 
-void files_job_lost_all(void)
+void file_job_lost_all(void)
 {
+	struct file_jobs *jobs = daemon_self->file_jobs;
 	struct entry *lost = NULL;
-	struct entry **slot = &jobs;
+	struct entry **slot = &jobs->first;
 	struct entry *entry;
 
-	pthread_mutex_lock(&jobs_lock);
+	pthread_mutex_lock(&jobs->lock);
 	while ((entry = *slot)) {
 		if (entry->generation == helper_generation()) {
 			slot = &entry->next;
@@ -164,7 +179,7 @@ void files_job_lost_all(void)
 		entry->next = lost;
 		lost = entry;
 	}
-	pthread_mutex_unlock(&jobs_lock);
+	pthread_mutex_unlock(&jobs->lock);
 	while ((entry = lost)) {
 		lost = entry->next;
 		fail(entry, -ESRCH);
@@ -175,23 +190,24 @@ void files_job_lost_all(void)
 /* An overdue job that was not given up yet; NULL: none. *@busy: there are others. */
 static struct entry *find_overdue(bool *busy)
 {
+	struct file_jobs *jobs = daemon_self->file_jobs;
 	u64 now = clock_now_ns();
 	struct entry *found = NULL;
 
-	pthread_mutex_lock(&jobs_lock);
+	pthread_mutex_lock(&jobs->lock);
 	*busy = false;
-	for (struct entry *entry = jobs; entry; entry = entry->next) {
+	for (struct entry *entry = jobs->first; entry; entry = entry->next) {
 		if (entry->given_up)
 			continue;
 		*busy = true;
 		if (now > entry->deadline_ns)
 			found = entry;
 	}
-	pthread_mutex_unlock(&jobs_lock);
+	pthread_mutex_unlock(&jobs->lock);
 	return found;
 }
 
-bool files_job_check_overdue(void)
+bool file_job_check_overdue(void)
 {
 	struct entry *entry;
 	bool busy;
