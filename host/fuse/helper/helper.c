@@ -11,6 +11,7 @@
 #include "helper/helper.h"
 
 #include "base/clock.h"
+#include "base/daemon.h"
 #include "base/exit_watch.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -52,20 +53,27 @@ struct channel {
 	u32 uid;		/* charged for it */
 };
 
-static pthread_mutex_t helper_lock = PTHREAD_MUTEX_INITIALIZER;
-static int control = -1;
-static pid_t helper_pid;
-static atomic_uint generation;
-static struct channel channels[CHANNELS_MAX];
+struct helper {
+	const struct helper_handlers *handlers;
+	pthread_mutex_t lock;		/* guards the next three, and changes of @generation */
+	int control;			/* -1: none */
+	pid_t pid;
+	struct channel channels[CHANNELS_MAX];
+	atomic_uint generation;
 
-static const struct helper_handlers *handlers;
-static int epoll_fd = -1;
-static int wake_fd = -1;
-static atomic_bool ticking;
+	/* of the events thread */
+	struct worker worker;
+	int epoll_fd;
+	int wake_fd;
+	atomic_bool ticking;
+	_Alignas(8) char buffer[sizeof(struct helper_event) + HELPER_NUMBERS_MAX * sizeof(s32)];
+};
 
 u32 helper_generation(void)
 {
-	return atomic_load(&generation);
+	struct helper *helper = daemon_self->helper;
+
+	return atomic_load(&helper->generation);
 }
 
 static void set_timeout(int socket, int option)
@@ -77,19 +85,22 @@ static void set_timeout(int socket, int option)
 
 static bool is_watched(int fd, void *data)
 {
+	struct helper *helper = daemon_self->helper;
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = data };
 
-	return !epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
+	return !epoll_ctl(helper->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
 /* A helper that does not receive is replaced. Lock held. */
 static bool send_control(const void *data, size_t size, int attached)
 {
-	if (control < 0)
+	struct helper *helper = daemon_self->helper;
+
+	if (helper->control < 0)
 		return false;
-	if (helper_msg_send(control, data, size, attached))
+	if (helper_msg_send(helper->control, data, size, attached))
 		return true;
-	kill(helper_pid, SIGKILL);
+	kill(helper->pid, SIGKILL);
 	return false;
 }
 
@@ -113,9 +124,10 @@ static int send_socket(int type, u32 op)
 /* The control socket is shut down when either process ends. Lock held. */
 static bool link_lives(void)
 {
+	struct helper *helper = daemon_self->helper;
 	int life = send_socket(SOCK_STREAM, HELPER_LIFE);
 
-	return life >= 0 && exit_watch_start(life, control);
+	return life >= 0 && exit_watch_start(life, helper->control);
 }
 
 /*
@@ -124,6 +136,7 @@ static bool link_lives(void)
  */
 static bool start_process(void)
 {
+	struct helper *helper = daemon_self->helper;
 	char *const args[] = { HELPER_NAME, NULL };
 	posix_spawn_file_actions_t actions;
 	int pair[2];
@@ -136,7 +149,7 @@ static bool start_process(void)
 	posix_spawn_file_actions_adddup2(&actions, pair[1], HELPER_CONTROL);
 	for (int fd = 0; fd < 3; fd++)
 		posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-	error = posix_spawn(&helper_pid, "/proc/self/exe", &actions, NULL, args, environ);
+	error = posix_spawn(&helper->pid, "/proc/self/exe", &actions, NULL, args, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	close(pair[1]);
 	if (error || !is_watched(pair[0], NULL)) {
@@ -145,22 +158,23 @@ static bool start_process(void)
 		return false;
 	}
 	set_timeout(pair[0], SO_SNDTIMEO);
-	control = pair[0];
-	atomic_fetch_add(&generation, 1);
+	helper->control = pair[0];
+	atomic_fetch_add(&helper->generation, 1);
 	ok = link_lives();
 	if (!ok)
-		kill(helper_pid, SIGKILL);
+		kill(helper->pid, SIGKILL);
 	return ok;
 }
 
 bool helper_send(const struct helper_message *message, u32 nr_numbers, u32 to)
 {
+	struct helper *helper = daemon_self->helper;
 	bool ok;
 
-	pthread_mutex_lock(&helper_lock);
+	pthread_mutex_lock(&helper->lock);
 	ok = to == helper_generation() &&
 	     send_control(message, sizeof(*message) + nr_numbers * sizeof(s32), -1);
-	pthread_mutex_unlock(&helper_lock);
+	pthread_mutex_unlock(&helper->lock);
 	return ok;
 }
 
@@ -183,16 +197,18 @@ static bool open_channel(struct channel *channel)
 /* The first that is not busy: those in use are the first ones. */
 static struct channel *get_channel(void)
 {
-	struct channel *channel = channels;
+	struct helper *helper = daemon_self->helper;
+	struct channel *channel = helper->channels;
 
-	pthread_mutex_lock(&helper_lock);
-	while (channel < channels + CHANNELS_MAX && channel->busy)
+	pthread_mutex_lock(&helper->lock);
+	while (channel < helper->channels + CHANNELS_MAX && channel->busy)
 		channel++;
-	if (channel == channels + CHANNELS_MAX || (!channel->exists && !open_channel(channel)))
+	if (channel == helper->channels + CHANNELS_MAX ||
+	    (!channel->exists && !open_channel(channel)))
 		channel = NULL;
 	else
 		channel->busy = true;
-	pthread_mutex_unlock(&helper_lock);
+	pthread_mutex_unlock(&helper->lock);
 	return channel;
 }
 
@@ -205,21 +221,25 @@ static void close_channel(struct channel *channel)
 
 static void put_channel(struct channel *channel, bool usable)
 {
-	pthread_mutex_lock(&helper_lock);
+	struct helper *helper = daemon_self->helper;
+
+	pthread_mutex_lock(&helper->lock);
 	channel->busy = false;
 	if (!usable || channel->generation != helper_generation())
 		close_channel(channel);
-	pthread_mutex_unlock(&helper_lock);
+	pthread_mutex_unlock(&helper->lock);
 }
 
 /* The helper has ended: fails the questions that are pending. Lock held. */
 static void close_channels(void)
 {
+	struct helper *helper = daemon_self->helper;
+
 	for (unsigned int i = 0; i < CHANNELS_MAX; i++) {
-		if (channels[i].exists && channels[i].busy)
-			shutdown(channels[i].fd, SHUT_RDWR);
-		else if (channels[i].exists)
-			close_channel(&channels[i]);
+		if (helper->channels[i].exists && helper->channels[i].busy)
+			shutdown(helper->channels[i].fd, SHUT_RDWR);
+		else if (helper->channels[i].exists)
+			close_channel(&helper->channels[i]);
 	}
 }
 
@@ -238,11 +258,12 @@ static void abandon(struct channel *channel, const struct helper_message *messag
 
 static ssize_t receive_answer(int fd, struct helper_answer *answer)
 {
+	struct helper *helper = daemon_self->helper;
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
 	ssize_t got;
 
 	if (!poll(&pollfd, 1, SOON_MS))
-		handlers->waits_long();
+		helper->handlers->waits_long();
 	do {
 		got = recv(fd, answer, sizeof(*answer), 0);
 	} while (got < 0 && errno == EINTR);
@@ -252,8 +273,10 @@ static ssize_t receive_answer(int fd, struct helper_answer *answer)
 /* Does the user delay as many operations, or the client of the open as many workers, as it may? */
 static bool is_refused(u32 uid, u64 open_id)
 {
+	struct helper *helper = daemon_self->helper;
+
 	return users_is_over(uid, USER_STALLED) ||
-	       !handlers->may_delay(open_id);
+	       !helper->handlers->may_delay(open_id);
 }
 
 int helper_ask(const struct helper_message *message, int attached, u64 open_id,
@@ -286,11 +309,12 @@ int helper_ask(const struct helper_message *message, int attached, u64 open_id,
 /* The answer to an abandoned question; also when the helper has ended. */
 static void late_answer(struct channel *channel)
 {
+	struct helper *helper = daemon_self->helper;
 	struct helper_message message = { .op = HELPER_CLOSE };
 	struct helper_answer answer;
 	bool ok = recv(channel->fd, &answer, sizeof(answer), MSG_DONTWAIT) == sizeof(answer);
 
-	epoll_ctl(epoll_fd, EPOLL_CTL_DEL, channel->fd, NULL);
+	epoll_ctl(helper->epoll_fd, EPOLL_CTL_DEL, channel->fd, NULL);
 	users_discharge(channel->uid, USER_STALLED);
 	if (ok && channel->op == HELPER_TAKE && answer.result >= 0) {
 		message.fd = answer.result;
@@ -318,84 +342,91 @@ void helper_search(u64 open_id, u64 nodeid, const s32 *owners, u32 nr)
 
 void helper_arm_tick(void)
 {
+	struct helper *helper = daemon_self->helper;
 	static const uint64_t one = 1;
 
-	if (!atomic_load_explicit(&ticking, memory_order_relaxed) &&
-	    !atomic_exchange(&ticking, true) && write(wake_fd, &one, sizeof(one)) < 0)
+	if (!atomic_load_explicit(&helper->ticking, memory_order_relaxed) &&
+	    !atomic_exchange(&helper->ticking, true) &&
+	    write(helper->wake_fd, &one, sizeof(one)) < 0)
 		log_debug("helper: %s", strerror(errno));
 }
 
 /* A helper with a thread that a client keeps in the kernel cannot be waited for. */
 static void wait_for_helper(void)
 {
+	struct helper *helper = daemon_self->helper;
 	static const struct timespec nap = { .tv_nsec = 5000000 };
 
-	for (int i = 0; i < 20 && !waitpid(helper_pid, NULL, WNOHANG); i++)
+	for (int i = 0; i < 20 && !waitpid(helper->pid, NULL, WNOHANG); i++)
 		nanosleep(&nap, NULL);
 }
 
 static void restart(void)
 {
+	struct helper *helper = daemon_self->helper;
 	bool ok;
 
 	log_warn("the helper process was killed: files in transactions under way are lost");
-	pthread_mutex_lock(&helper_lock);
-	close(control);
-	control = -1;
-	kill(helper_pid, SIGKILL);
+	pthread_mutex_lock(&helper->lock);
+	close(helper->control);
+	helper->control = -1;
+	kill(helper->pid, SIGKILL);
 	wait_for_helper();
 	ok = start_process();
 	close_channels();
-	pthread_mutex_unlock(&helper_lock);
+	pthread_mutex_unlock(&helper->lock);
 	if (!ok) {
 		log_error("cannot start the helper process again: %s", strerror(errno));
 		kill(getpid(), SIGTERM);
 	}
-	handlers->lost();
+	helper->handlers->lost();
 }
 
 static void receive_event(void)
 {
-	static _Alignas(8) char buffer[sizeof(struct helper_event) +
-				       HELPER_NUMBERS_MAX * sizeof(s32)];
-	ssize_t got = recv(control, buffer, sizeof(buffer), MSG_DONTWAIT);
+	struct helper *helper = daemon_self->helper;
+	ssize_t got = recv(helper->control, helper->buffer, sizeof(helper->buffer), MSG_DONTWAIT);
 
 	if (got >= (ssize_t)sizeof(struct helper_event))
-		handlers->event((const struct helper_event *)buffer);
+		helper->handlers->event((const struct helper_event *)helper->buffer);
 	else if (got >= 0 || (errno != EAGAIN && errno != EINTR))
 		restart();
 }
 
 static void tick(void)
 {
-	if (handlers->tick())
+	struct helper *helper = daemon_self->helper;
+
+	if (helper->handlers->tick())
 		return;
-	atomic_store(&ticking, false);
+	atomic_store(&helper->ticking, false);
 	/* check again: helper_arm_tick() may have seen the flag set */
-	if (handlers->tick())
-		atomic_store(&ticking, true);
+	if (helper->handlers->tick())
+		atomic_store(&helper->ticking, true);
 }
 
 static void events_main(void *arg)
 {
-	static struct worker self;
+	struct helper *helper = daemon_self->helper;
 	uint64_t ignored;
 	u64 last_tick = 0;
 
-	worker_set_self(&self);
+	worker_set_self(&helper->worker);
 	for (;;) {
 		struct epoll_event events[16];
-		int count = epoll_wait(epoll_fd, events, 16, atomic_load(&ticking) ? TICK_MS : -1);
+		int count = epoll_wait(helper->epoll_fd, events, 16,
+				       atomic_load(&helper->ticking) ? TICK_MS : -1);
 
 		for (int i = 0; i < count; i++) {
 			if (!events[i].data.ptr)
 				receive_event();
-			else if (events[i].data.ptr != &wake_fd)
+			else if (events[i].data.ptr != &helper->wake_fd)
 				late_answer(events[i].data.ptr);
-			else if (read(wake_fd, &ignored, sizeof(ignored)) < 0)
+			else if (read(helper->wake_fd, &ignored, sizeof(ignored)) < 0)
 				log_debug("helper: %s", strerror(errno));
 		}
-		if (atomic_load(&ticking) && clock_now_ns() - last_tick >= TICK_MS * 1000000ull) {
+		if (atomic_load(&helper->ticking) &&
+		    clock_now_ns() - last_tick >= TICK_MS * 1000000ull) {
 			last_tick = clock_now_ns();
 			tick();
 		}
@@ -404,14 +435,19 @@ static void events_main(void *arg)
 
 bool helper_start(const struct helper_handlers *given)
 {
+	struct helper *helper = daemon_alloc(sizeof(*helper));
 	bool ok;
 
-	handlers = given;
-	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	pthread_mutex_lock(&helper_lock);
-	ok = epoll_fd >= 0 && wake_fd >= 0 && is_watched(wake_fd, &wake_fd) && start_process();
-	pthread_mutex_unlock(&helper_lock);
+	daemon_self->helper = helper;
+	pthread_mutex_init(&helper->lock, NULL);
+	helper->control = -1;
+	helper->handlers = given;
+	helper->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	helper->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_mutex_lock(&helper->lock);
+	ok = helper->epoll_fd >= 0 && helper->wake_fd >= 0 &&
+	     is_watched(helper->wake_fd, &helper->wake_fd) && start_process();
+	pthread_mutex_unlock(&helper->lock);
 	if (!ok)
 		log_error("cannot start the helper process (/proc/self/exe): %s", strerror(errno));
 	return ok && !thread_start(events_main, NULL);

@@ -7,6 +7,10 @@
  * here are expendable. Each user has a queue of its own and few threads at a time: further files of
  * a user whose files do not close wait in its queue, those of other users are closed meanwhile.
  */
+#include "helper/helper_closer.h"
+
+#include "base/daemon.h"
+#include "base/thread.h"
 #include "helper/helper_side.h"
 
 #include <pthread.h>
@@ -35,45 +39,61 @@ struct closing_user {
 	struct closing **end;
 };
 
-static pthread_mutex_t close_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t close_wanted = PTHREAD_COND_INITIALIZER;
-static struct closing_user *users;	/* those with files in a queue or being closed */
-static unsigned int nr_threads;
-static unsigned int nr_idle;
-static unsigned int nr_queued;
+struct helper_closer {
+	pthread_mutex_t lock;
+	pthread_cond_t wanted;
+	struct closing_user *users;	/* those with files in a queue or being closed */
+	unsigned int nr_threads;
+	unsigned int nr_idle;
+	unsigned int nr_queued;
 
-/* The user of each descriptor that is a client's file, plus one; 0: it is none. */
-static u32 *owners;
-static s32 nr_owners;
+	/* The user of each descriptor that is a client's file, plus one; 0: it is none. */
+	u32 *owners;
+	s32 nr_owners;
+};
+
+void helper_closer_init(void)
+{
+	struct helper_closer *closer = daemon_alloc(sizeof(*closer));
+
+	pthread_mutex_init(&closer->lock, NULL);
+	pthread_cond_init(&closer->wanted, NULL);
+	daemon_self->helper_closer = closer;
+}
 
 void helper_close_add(s32 fd, u32 uid)
 {
-	pthread_mutex_lock(&close_lock);
-	if (fd >= nr_owners) {
-		s32 nr = fd + 256;
-		u32 *larger = realloc(owners, (size_t)nr * sizeof(*owners));
+	struct helper_closer *closer = daemon_self->helper_closer;
 
-		for (s32 i = nr_owners; larger && i < nr; i++)
+	pthread_mutex_lock(&closer->lock);
+	if (fd >= closer->nr_owners) {
+		s32 nr = fd + 256;
+		u32 *larger = realloc(closer->owners, (size_t)nr * sizeof(*closer->owners));
+
+		for (s32 i = closer->nr_owners; larger && i < nr; i++)
 			larger[i] = 0;
-		owners = larger ? larger : owners;
-		nr_owners = larger ? nr : nr_owners;
+		closer->owners = larger ? larger : closer->owners;
+		closer->nr_owners = larger ? nr : closer->nr_owners;
 	}
-	if (fd < nr_owners)
-		owners[fd] = uid + 1;
-	pthread_mutex_unlock(&close_lock);
+	if (fd < closer->nr_owners)
+		closer->owners[fd] = uid + 1;
+	pthread_mutex_unlock(&closer->lock);
 }
 
 /* Lock held. */
 static u32 limit_of_user(void)
 {
-	return nr_threads - nr_idle < THREADS_MAX / 2 ? THREADS_ONE : 1;
+	struct helper_closer *closer = daemon_self->helper_closer;
+
+	return closer->nr_threads - closer->nr_idle < THREADS_MAX / 2 ? THREADS_ONE : 1;
 }
 
 /* Takes a file whose user has a thread left; the user goes to the end of the list. Lock held. */
 static struct closing *take(struct closing_user **user)
 {
+	struct helper_closer *closer = daemon_self->helper_closer;
 	u32 limit = limit_of_user();
-	struct closing_user **slot = &users;
+	struct closing_user **slot = &closer->users;
 	struct closing *closing;
 
 	while (*slot && !((*slot)->first && (*slot)->nr_active < limit))
@@ -87,7 +107,7 @@ static struct closing *take(struct closing_user **user)
 		(*slot)->end = &(*slot)->first;
 	(*slot)->nr_active++;
 	(*slot)->nr_queued--;
-	nr_queued--;
+	closer->nr_queued--;
 	*slot = (*user)->next;
 	while (*slot)
 		slot = &(*slot)->next;
@@ -99,7 +119,8 @@ static struct closing *take(struct closing_user **user)
 /* Lock held. */
 static void free_if_unused(struct closing_user *user)
 {
-	struct closing_user **slot = &users;
+	struct helper_closer *closer = daemon_self->helper_closer;
+	struct closing_user **slot = &closer->users;
 
 	if (user->first || user->nr_active)
 		return;
@@ -119,36 +140,37 @@ static void close_one(struct closing *closing)
 	free(closing);
 }
 
-static void *close_main(void *arg)
+static void close_main(void *arg)
 {
+	struct helper_closer *closer = daemon_self->helper_closer;
 	struct closing_user *user;
 	struct closing *closing;
 
-	pthread_mutex_lock(&close_lock);
+	pthread_mutex_lock(&closer->lock);
 	for (;;) {
-		nr_idle--;
+		closer->nr_idle--;
 		while ((closing = take(&user))) {
-			pthread_mutex_unlock(&close_lock);
+			pthread_mutex_unlock(&closer->lock);
 			close_one(closing);
-			pthread_mutex_lock(&close_lock);
+			pthread_mutex_lock(&closer->lock);
 			user->nr_active--;
 			free_if_unused(user);
 		}
-		nr_idle++;
-		if (nr_idle > THREADS_IDLE)
+		closer->nr_idle++;
+		if (closer->nr_idle > THREADS_IDLE)
 			break;
-		pthread_cond_wait(&close_wanted, &close_lock);
+		pthread_cond_wait(&closer->wanted, &closer->lock);
 	}
-	nr_idle--;
-	nr_threads--;
-	pthread_mutex_unlock(&close_lock);
-	return NULL;
+	closer->nr_idle--;
+	closer->nr_threads--;
+	pthread_mutex_unlock(&closer->lock);
 }
 
 /* Lock held. */
 static struct closing_user *get_user(u32 uid)
 {
-	struct closing_user *user = users;
+	struct helper_closer *closer = daemon_self->helper_closer;
+	struct closing_user *user = closer->users;
 
 	while (user && user->uid != uid)
 		user = user->next;
@@ -158,8 +180,8 @@ static struct closing_user *get_user(u32 uid)
 	if (user) {
 		user->uid = uid;
 		user->end = &user->first;
-		user->next = users;
-		users = user;
+		user->next = closer->users;
+		closer->users = user;
 	}
 	return user;
 }
@@ -167,6 +189,7 @@ static struct closing_user *get_user(u32 uid)
 /* Lock held. Without memory the file stays open until the helper ends. */
 static void start_locked(s32 fd, u32 uid, u64 id)
 {
+	struct helper_closer *closer = daemon_self->helper_closer;
 	struct closing_user *user = get_user(uid);
 	struct closing *closing = malloc(sizeof(*closing));
 
@@ -178,44 +201,50 @@ static void start_locked(s32 fd, u32 uid, u64 id)
 	*user->end = closing;
 	user->end = &closing->next;
 	user->nr_queued++;
-	nr_queued++;
-	if (fd < nr_owners)
-		owners[fd] = 0;
+	closer->nr_queued++;
+	if (fd < closer->nr_owners)
+		closer->owners[fd] = 0;
 	/*
 	 * Each file that may be closed now needs a thread of its own, since the one before it may
 	 * never close. A new thread is counted as idle until it runs.
 	 */
-	if (nr_queued > nr_idle && user->nr_active + user->nr_queued <= limit_of_user() &&
-	    nr_threads < THREADS_MAX && helper_thread(close_main, NULL)) {
-		nr_threads++;
-		nr_idle++;
+	if (closer->nr_queued > closer->nr_idle &&
+	    user->nr_active + user->nr_queued <= limit_of_user() &&
+	    closer->nr_threads < THREADS_MAX && !thread_start(close_main, NULL)) {
+		closer->nr_threads++;
+		closer->nr_idle++;
 	} else {
-		pthread_cond_signal(&close_wanted);
+		pthread_cond_signal(&closer->wanted);
 	}
 }
 
 void helper_close_start(s32 fd, u32 uid, u64 id)
 {
-	pthread_mutex_lock(&close_lock);
+	struct helper_closer *closer = daemon_self->helper_closer;
+
+	pthread_mutex_lock(&closer->lock);
 	start_locked(fd, uid, id);
-	pthread_mutex_unlock(&close_lock);
+	pthread_mutex_unlock(&closer->lock);
 }
 
 void helper_close_all(void)
 {
-	pthread_mutex_lock(&close_lock);
-	for (s32 fd = 0; fd < nr_owners; fd++)
-		if (owners[fd])
-			start_locked(fd, owners[fd] - 1, 0);
-	pthread_mutex_unlock(&close_lock);
+	struct helper_closer *closer = daemon_self->helper_closer;
+
+	pthread_mutex_lock(&closer->lock);
+	for (s32 fd = 0; fd < closer->nr_owners; fd++)
+		if (closer->owners[fd])
+			start_locked(fd, closer->owners[fd] - 1, 0);
+	pthread_mutex_unlock(&closer->lock);
 }
 
 bool helper_close_is_idle(void)
 {
+	struct helper_closer *closer = daemon_self->helper_closer;
 	bool idle;
 
-	pthread_mutex_lock(&close_lock);
-	idle = !users;
-	pthread_mutex_unlock(&close_lock);
+	pthread_mutex_lock(&closer->lock);
+	idle = !closer->users;
+	pthread_mutex_unlock(&closer->lock);
 	return idle;
 }

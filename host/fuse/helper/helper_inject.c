@@ -6,9 +6,11 @@
  * descriptors are duplicated and closed. So each user has an injector of its own. One that does
  * not end a job in time is left behind, with its tracees, and its user gets another, a few times.
  */
-#include "helper/helper_side.h"
+#include "helper/helper_inject.h"
 
 #include "base/clock.h"
+#include "base/daemon.h"
+#include "helper/helper_side.h"
 #include "inject/inject.h"
 
 #include <pthread.h>
@@ -41,9 +43,19 @@ struct job {
 	int numbers[];
 };
 
-static pthread_mutex_t inject_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct slot slots[SLOTS_MAX];
-static struct job *jobs;
+struct helper_injectors {
+	pthread_mutex_t lock;
+	struct slot slots[SLOTS_MAX];
+	struct job *jobs;
+};
+
+void helper_injectors_init(void)
+{
+	struct helper_injectors *injectors = daemon_alloc(sizeof(*injectors));
+
+	pthread_mutex_init(&injectors->lock, NULL);
+	daemon_self->helper_injectors = injectors;
+}
 
 static void send_event(const struct job *job, enum helper_event_kind kind, int error)
 {
@@ -60,12 +72,14 @@ static void send_event(const struct job *job, enum helper_event_kind kind, int e
 
 static void free_job(struct job *job)
 {
-	pthread_mutex_lock(&inject_lock);
+	struct helper_injectors *injectors = daemon_self->helper_injectors;
+
+	pthread_mutex_lock(&injectors->lock);
 	*job->prev = job->next;
 	if (job->next)
 		job->next->prev = job->prev;
 	job->slot->nr_jobs--;
-	pthread_mutex_unlock(&inject_lock);
+	pthread_mutex_unlock(&injectors->lock);
 	sem_destroy(&job->resumed);
 	free(job->result_fds);
 	free(job);
@@ -97,7 +111,9 @@ static void on_done(struct inject_job *inject, int error)
 /* Lock held. Has @slot a job that should have ended? */
 static bool is_overdue(const struct slot *slot)
 {
-	for (const struct job *job = slot->nr_jobs ? jobs : NULL; job; job = job->next)
+	struct helper_injectors *injectors = daemon_self->helper_injectors;
+
+	for (const struct job *job = slot->nr_jobs ? injectors->jobs : NULL; job; job = job->next)
 		if (job->slot == slot && clock_now_ns() - job->began_ns > OVERDUE_NS)
 			return true;
 	return false;
@@ -106,12 +122,13 @@ static bool is_overdue(const struct slot *slot)
 /* Lock held. The injector for @uid; NULL with *@error. */
 static struct slot *get_slot(u32 uid, int *error)
 {
+	struct helper_injectors *injectors = daemon_self->helper_injectors;
 	struct slot *idle = NULL;
 	unsigned int nr_busy = 0;
 	unsigned int nr = 0;
 
 	for (unsigned int i = 0; i < SLOTS_MAX; i++) {
-		struct slot *slot = &slots[i];
+		struct slot *slot = &injectors->slots[i];
 
 		nr_busy += slot->nr_jobs > 0;
 		if (slot->injector && slot->uid == uid) {
@@ -165,21 +182,22 @@ static struct job *new_job(const struct helper_message *message)
 
 void helper_inject_start(const struct helper_message *message)
 {
+	struct helper_injectors *injectors = daemon_self->helper_injectors;
 	struct helper_event refused = { .kind = HELPER_ARMED, .error = -ENOMEM, .id = message->id };
 	struct job *job = new_job(message);
 
-	pthread_mutex_lock(&inject_lock);
+	pthread_mutex_lock(&injectors->lock);
 	if (job)
 		job->slot = get_slot(message->uid, &refused.error);
 	if (job && job->slot) {
 		job->slot->nr_jobs++;
-		job->next = jobs;
-		job->prev = &jobs;
-		if (jobs)
-			jobs->prev = &job->next;
-		jobs = job;
+		job->next = injectors->jobs;
+		job->prev = &injectors->jobs;
+		if (injectors->jobs)
+			injectors->jobs->prev = &job->next;
+		injectors->jobs = job;
 	}
-	pthread_mutex_unlock(&inject_lock);
+	pthread_mutex_unlock(&injectors->lock);
 	if (job && job->slot) {
 		inject_submit(job->slot->injector, &job->inject);
 		return;
@@ -192,19 +210,22 @@ void helper_inject_start(const struct helper_message *message)
 
 void helper_inject_resume(u64 id)
 {
-	pthread_mutex_lock(&inject_lock);
-	for (struct job *job = jobs; job; job = job->next)
+	struct helper_injectors *injectors = daemon_self->helper_injectors;
+
+	pthread_mutex_lock(&injectors->lock);
+	for (struct job *job = injectors->jobs; job; job = job->next)
 		if (job->id == id)
 			sem_post(&job->resumed);
-	pthread_mutex_unlock(&inject_lock);
+	pthread_mutex_unlock(&injectors->lock);
 }
 
 bool helper_inject_is_idle(void)
 {
+	struct helper_injectors *injectors = daemon_self->helper_injectors;
 	bool idle;
 
-	pthread_mutex_lock(&inject_lock);
-	idle = !jobs;
-	pthread_mutex_unlock(&inject_lock);
+	pthread_mutex_lock(&injectors->lock);
+	idle = !injectors->jobs;
+	pthread_mutex_unlock(&injectors->lock);
 	return idle;
 }

@@ -8,49 +8,21 @@
  * possible in a short time, and the process exits. What a client still delays then is a thread that
  * the kernel ends as soon as the client does.
  */
+#include "base/daemon.h"
+#include "base/exit_watch.h"
+#include "helper/helper_closer.h"
+#include "helper/helper_inject.h"
+#include "helper/helper_proc.h"
 #include "helper/helper_side.h"
 
-#include "base/exit_watch.h"
-
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#define STACK_SIZE ((size_t)128 * 1024)
-
 /* How long files are closed and jobs finished after the daemon's end. */
 #define END_MS 1500
-
-static atomic_bool ending;
-
-bool helper_is_ending(void)
-{
-	return atomic_load(&ending);
-}
-
-bool helper_thread(void *(*body)(void *arg), void *arg)
-{
-	pthread_attr_t attributes;
-	pthread_t thread;
-	int error;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	error = pthread_create(&thread, &attributes, body, arg);
-	pthread_attr_destroy(&attributes);
-	return !error;
-}
-
-void helper_send_event(const struct helper_event *event)
-{
-	/* fails when the daemon has ended, which the main thread notices */
-	helper_msg_send(HELPER_CONTROL, event, sizeof(*event) + event->nr * sizeof(s32), -1);
-}
 
 static void handle(const struct helper_message *message, int attached)
 {
@@ -60,8 +32,7 @@ static void handle(const struct helper_message *message, int attached)
 			_exit(1);
 		break;
 	case HELPER_CHANNEL:
-		if (attached >= 0 &&
-		    !helper_thread(helper_channel_main, (void *)(intptr_t)attached))
+		if (attached >= 0 && !helper_channel_start(attached))
 			close(attached);
 		break;
 	case HELPER_CLOSE:
@@ -83,7 +54,7 @@ static void end(void)
 {
 	static const struct timespec nap = { .tv_nsec = 5000000 };
 
-	atomic_store(&ending, true);
+	helper_set_ending();
 	for (int i = 0; i < END_MS / 5 && !helper_inject_is_idle(); i++)
 		nanosleep(&nap, NULL);
 	helper_close_all();
@@ -93,8 +64,8 @@ static void end(void)
 
 void helper_main(void)
 {
-	static _Alignas(8) char buffer[sizeof(struct helper_message) +
-				       HELPER_NUMBERS_MAX * sizeof(s32)];
+	size_t size = sizeof(struct helper_message) + HELPER_NUMBERS_MAX * sizeof(s32);
+	char *buffer;
 	sigset_t set;
 	int attached;
 
@@ -107,7 +78,13 @@ void helper_main(void)
 	closefrom(HELPER_CONTROL + 1);
 	if (chdir("/") || fcntl(HELPER_CONTROL, F_SETFD, FD_CLOEXEC))
 		_exit(1);
-	while (helper_msg_receive(HELPER_CONTROL, buffer, sizeof(buffer), &attached) >=
+	daemon_self = daemon_alloc(sizeof(*daemon_self));
+	helper_side_init();
+	helper_closer_init();
+	helper_injectors_init();
+	helper_searches_init();
+	buffer = daemon_alloc(size);
+	while (helper_msg_receive(HELPER_CONTROL, buffer, size, &attached) >=
 	       (ssize_t)sizeof(struct helper_message))
 		handle((const struct helper_message *)buffer, attached);
 	end();

@@ -5,9 +5,13 @@
  * A process that executes a program whose close-on-exec files do not close holds a lock that
  * pidfd_getfd(2) and /proc/PID/maps take. A question on a channel delays that channel only.
  */
-#include "helper/helper_side.h"
+#include "helper/helper_proc.h"
 
 #include "base/clock.h"
+#include "base/daemon.h"
+#include "base/thread.h"
+#include "helper/helper_closer.h"
+#include "helper/helper_side.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -87,7 +91,7 @@ static int find_mapping(const struct helper_message *message, struct helper_answ
 	return answer->count > message->index ? 0 : -ESRCH;
 }
 
-void *helper_channel_main(void *arg)
+static void channel_main(void *arg)
 {
 	int socket = (int)(intptr_t)arg;
 	struct helper_message message;
@@ -106,7 +110,11 @@ void *helper_channel_main(void *arg)
 		helper_msg_send(socket, &answer, sizeof(answer), -1);
 	}
 	close(socket);
-	return NULL;
+}
+
+bool helper_channel_start(int socket)
+{
+	return !thread_start(channel_main, (void *)(intptr_t)socket);
 }
 
 /* ---- which processes have a file open ---- */
@@ -181,42 +189,54 @@ static bool is_held(const struct search *search)
 	return found;
 }
 
-static pthread_mutex_t search_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct search searches[SEARCHES_MAX];
-static unsigned int nr_searches;
-static bool searching;
+struct helper_searches {
+	pthread_mutex_t lock;
+	struct search pending[SEARCHES_MAX];
+	unsigned int nr;
+	bool running;
+};
 
-static void *search_main(void *arg)
+void helper_searches_init(void)
 {
-	pthread_mutex_lock(&search_lock);
-	while (nr_searches) {
-		struct search search = searches[0];
+	struct helper_searches *searches = daemon_alloc(sizeof(*searches));
+
+	pthread_mutex_init(&searches->lock, NULL);
+	daemon_self->helper_searches = searches;
+}
+
+static void search_main(void *arg)
+{
+	struct helper_searches *searches = daemon_self->helper_searches;
+
+	pthread_mutex_lock(&searches->lock);
+	while (searches->nr) {
+		struct search search = searches->pending[0];
 		struct helper_event event = { .kind = HELPER_UNHELD, .id = search.id };
 
-		nr_searches--;
-		memmove(searches, searches + 1, nr_searches * sizeof(searches[0]));
-		pthread_mutex_unlock(&search_lock);
+		searches->nr--;
+		memmove(searches->pending, searches->pending + 1, searches->nr * sizeof(search));
+		pthread_mutex_unlock(&searches->lock);
 		if (!is_held(&search))
 			helper_send_event(&event);
-		pthread_mutex_lock(&search_lock);
+		pthread_mutex_lock(&searches->lock);
 	}
-	searching = false;
-	pthread_mutex_unlock(&search_lock);
-	return NULL;
+	searches->running = false;
+	pthread_mutex_unlock(&searches->lock);
 }
 
 void helper_search_start(const struct helper_message *message)
 {
+	struct helper_searches *searches = daemon_self->helper_searches;
 	struct search search = {
 		.id = message->id, .inode = message->inode, .device = message->device,
 		.nr_owners = message->nr_close < HELPER_OWNERS_MAX ? message->nr_close : 0,
 	};
 
 	memcpy(search.owners, message->numbers, search.nr_owners * sizeof(s32));
-	pthread_mutex_lock(&search_lock);
-	if (nr_searches < SEARCHES_MAX)
-		searches[nr_searches++] = search;
-	if (!searching)
-		searching = helper_thread(search_main, NULL);
-	pthread_mutex_unlock(&search_lock);
+	pthread_mutex_lock(&searches->lock);
+	if (searches->nr < SEARCHES_MAX)
+		searches->pending[searches->nr++] = search;
+	if (!searches->running)
+		searches->running = !thread_start(search_main, NULL);
+	pthread_mutex_unlock(&searches->lock);
 }

@@ -9,6 +9,7 @@
  */
 #include "start/supervisor.h"
 
+#include "base/daemon.h"
 #include "base/exit_watch.h"
 #include "base/log.h"
 #include "session/mount.h"
@@ -31,7 +32,10 @@
 /* and its last thread after the first. */
 #define EXIT_MS 200
 
-static int server_end = -1;
+/* In the server process. */
+struct supervisor {
+	int server_end;		/* of the socket to the supervisor */
+};
 
 /* Its exit status; -1: a signal has ended it, or has done so save for a thread that remains. */
 static int wait_for_server(pid_t server)
@@ -117,21 +121,24 @@ bool supervisor_fork(const struct options *options)
 		_exit(supervise(server, pair[0], options));
 	}
 	close(pair[0]);
-	server_end = pair[1];
+	daemon_self->supervisor = daemon_alloc(sizeof(struct supervisor));
+	daemon_self->supervisor->server_end = pair[1];
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	return getppid() == supervisor;
 }
 
 bool supervisor_attach(void)
 {
-	int fd = dup(server_end);
+	int fd = dup(daemon_self->supervisor->server_end);
 
 	return fd >= 0 && exit_watch_start(fd, -1);
 }
 
 void supervisor_announce(void)
 {
-	if (send(server_end, "R", 1, MSG_NOSIGNAL) < 0)
+	int fd = daemon_self->supervisor->server_end;
+
+	if (send(fd, "R", 1, MSG_NOSIGNAL) < 0)
 		log_warn("the supervisor has ended");
-	close(server_end);
+	close(fd);
 }
