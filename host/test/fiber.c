@@ -51,7 +51,7 @@ static struct fiber_plan plan;
 static u64 dice, now_ns, next_deadline, points, trace, lowest_rank;
 static bool reconsider; /* a fiber of a higher rank may have become runnable */
 
-static void __attribute__((noreturn)) die(const char *what)
+static void __attribute__((noreturn)) fiber_die(const char *what)
 {
 	fprintf(stderr, "fibers: %s\n", what);
 	abort();
@@ -90,7 +90,7 @@ __asm__(".text\n"
 	"	ret\n"
 	".size fiber_switch_stack, . - fiber_switch_stack\n");
 
-static void prepare(struct fiber *f, void (*entry)(void))
+static void fiber_prepare(struct fiber *f, void (*entry)(void))
 {
 	u64 *top = (u64 *)(f->stack + GUARD_SIZE + STACK_SIZE);
 
@@ -106,7 +106,7 @@ static void switch_stack(struct fiber *from, struct fiber *to)
 	fiber_switch_stack(&from->sp, to->sp);
 }
 #else
-static void prepare(struct fiber *f, void (*entry)(void))
+static void fiber_prepare(struct fiber *f, void (*entry)(void))
 {
 	getcontext(&f->here);
 	f->here.uc_stack.ss_sp = f->stack + GUARD_SIZE;
@@ -157,7 +157,7 @@ static void make_unready(struct fiber *f, enum state state)
 }
 
 /* Makes the fibers ready whose deadline has passed, and finds the next deadline. */
-static void expire(void)
+static void fiber_expire(void)
 {
 	u32 i;
 
@@ -174,7 +174,7 @@ static void expire(void)
 	}
 }
 
-static struct fiber *pick(void)
+static struct fiber *fiber_pick(void)
 {
 	struct fiber *best;
 	u32 i;
@@ -190,17 +190,17 @@ static struct fiber *pick(void)
 }
 
 /* Runs the next fiber. If @self waits, its state says so already. */
-static void schedule(struct fiber *self)
+static void fiber_schedule(struct fiber *self)
 {
 	struct fiber *next;
 
 	if (now_ns >= next_deadline)
-		expire();
+		fiber_expire();
 	if (!nr_ready && next_deadline != NEVER) {
 		now_ns = next_deadline;
-		expire();
+		fiber_expire();
 	}
-	next = nr_ready ? pick() : &scheduler;
+	next = nr_ready ? fiber_pick() : &scheduler;
 	if (next != self)
 		switch_to(self, next);
 }
@@ -213,7 +213,7 @@ void fiber_point(void)
 	if (!self)
 		return;
 	if (++points > plan.max_points)
-		die("the run does not end");
+		fiber_die("the run does not end");
 	x = fiber_next(&dice);
 	now_ns += x & 127;
 	if ((u32)(x >> 32) % plan.switch_one_in) {
@@ -222,16 +222,16 @@ void fiber_point(void)
 	} else if (plan.policy == FIBER_RANKS) {
 		self->rank = --lowest_rank;
 	}
-	schedule(self);
+	fiber_schedule(self);
 	trace = (trace ^ (u64)(self - fibers) ^ points << 16) * 0x100000001b3;
 }
 
-static void block(enum state state)
+static void fiber_block(enum state state)
 {
 	struct fiber *self = fiber_current;
 
 	make_unready(self, state);
-	schedule(self);
+	fiber_schedule(self);
 }
 
 bool fiber_wait(u64 ns)
@@ -243,7 +243,7 @@ bool fiber_wait(u64 ns)
 		self->deadline = ns ? now_ns + ns : NEVER;
 		if (self->deadline < next_deadline)
 			next_deadline = self->deadline;
-		block(WAITING);
+		fiber_block(WAITING);
 	}
 	woken = self->woken;
 	self->woken = false;
@@ -269,7 +269,7 @@ void fiber_wake(struct fiber *fiber)
 
 /* ---- start and end --------------------------------------------------------------------- */
 
-static void entry(void)
+static void fiber_entry(void)
 {
 	struct fiber *self = fiber_current;
 
@@ -279,10 +279,10 @@ static void entry(void)
 #endif
 	self->run(self->arg);
 	if (self->lock_ranks || self->spins_held)
-		die("a fiber ends with a lock held");
+		fiber_die("a fiber ends with a lock held");
 	nr_live--;
-	block(ENDED);
-	die("a fiber that has ended runs");
+	fiber_block(ENDED);
+	fiber_die("a fiber that has ended runs");
 }
 
 void fiber_begin(const struct fiber_plan *the_plan)
@@ -303,16 +303,16 @@ struct fiber *fiber_new(const char *name, int id, void (*run)(void *arg), void *
 	u8 *stack = f->stack;
 
 	if (nr_fibers++ == FIBERS_MAX)
-		die("too many fibers");
+		fiber_die("too many fibers");
 	if (!stack) {
 		stack = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (stack == MAP_FAILED || mprotect(stack, GUARD_SIZE, PROT_NONE))
-			die("no memory for a stack");
+			fiber_die("no memory for a stack");
 	}
 	*f = (struct fiber){ .stack = stack, .name = name, .id = id, .run = run, .arg = arg };
 	f->rank = (1ull << 62) + (fiber_next(&dice) >> 8);
-	prepare(f, entry);
+	fiber_prepare(f, fiber_entry);
 	nr_live++;
 	make_ready(f);
 	return f;
@@ -338,7 +338,7 @@ static void __attribute__((noreturn)) die_of_deadlock(void)
 		fprintf(stderr, f->wanted->owner->name, f->wanted->owner->id);
 		fprintf(stderr, " holds\n");
 	}
-	die("deadlock");
+	fiber_die("deadlock");
 }
 
 void fiber_run(fiber_idle idle, void *arg)
@@ -348,9 +348,9 @@ void fiber_run(fiber_idle idle, void *arg)
 	while (nr_live) {
 		if (!nr_ready && next_deadline != NEVER)
 			now_ns = next_deadline;
-		expire();
+		fiber_expire();
 		if (nr_ready) {
-			switch_to(&scheduler, pick());
+			switch_to(&scheduler, fiber_pick());
 			continue;
 		}
 		for (i = 0; i < nr_fibers; i++)
@@ -384,11 +384,11 @@ void fiber_lock(struct sim_lock *lock, bool spin)
 
 	fiber_point();
 	if (lock->owner == self)
-		die("a lock was taken twice");
+		fiber_die("a lock was taken twice");
 	while (lock->owner) {
 		self->wanted = lock;
 		lock->waiters++;
-		block(LOCKED_OUT);
+		fiber_block(LOCKED_OUT);
 		lock->waiters--;
 	}
 	lock->owner = self;
@@ -412,7 +412,7 @@ void fiber_unlock(struct sim_lock *lock, bool spin)
 	u32 i;
 
 	if (lock->owner != fiber_current)
-		die("a lock was dropped that was not held");
+		fiber_die("a lock was dropped that was not held");
 	lock->owner = NULL;
 	fiber_current->spins_held -= spin;
 	for (i = 0; lock->waiters && i < nr_fibers; i++)

@@ -27,14 +27,14 @@ struct block {
 static bool keeping;
 static struct block *kept;
 
-static void __attribute__((noreturn)) die(const char *what)
+static void __attribute__((noreturn)) heap_die(const char *what)
 {
 	fprintf(stderr, "test host: %s\n", what);
 	abort();
 }
 
 /* Charges @owner. False: it has a limit, and reached it. */
-static bool charge(struct sim_proc *owner, size_t size)
+static bool heap_charge(struct sim_proc *owner, size_t size)
 {
 	size_t sum;
 
@@ -53,11 +53,11 @@ void *sim_alloc(const struct host_proc *owner, enum sim_op op, size_t size)
 	struct block *block;
 
 	sim_may_sleep("host_alloc");
-	if (sim_fails(op) || !charge(proc, size))
+	if (sim_fails(op) || !heap_charge(proc, size))
 		return NULL;
 	block = calloc(1, sizeof(*block) + size);
 	if (!block)
-		die("out of memory");
+		heap_die("out of memory");
 	block->size = size;
 	block->owner = proc;
 	block->state = IN_USE;
@@ -73,7 +73,7 @@ void sim_free(void *ptr)
 	if (!block)
 		return;
 	if (block->state != IN_USE)
-		die("memory was freed that is not in use");
+		heap_die("memory was freed that is not in use");
 	block->state = FREED;
 	if (block->owner)
 		__atomic_sub_fetch(&block->owner->charged, block->size, __ATOMIC_RELAXED);
@@ -103,7 +103,7 @@ void sim_heap_check(void)
 
 		for (i = 0; i < block->size; i++)
 			if (block->bytes[i] != PATTERN)
-				die("memory was written to after it was freed");
+				heap_die("memory was written to after it was freed");
 		kept = block->next;
 		free(block);
 	}

@@ -34,7 +34,7 @@ static u32 last_file;
 static _Thread_local u32 lock_ranks;
 static _Thread_local u32 spins_held;
 
-static void __attribute__((noreturn)) die(const char *what)
+static void __attribute__((noreturn)) sim_die(const char *what)
 {
 	fprintf(stderr, "test host: %s\n", what);
 	abort();
@@ -120,7 +120,7 @@ void sim_lock_init(struct sim_lock *lock)
 void sim_lock_destroy(struct sim_lock *lock)
 {
 	if (lock->owner || lock->waiters)
-		die("a lock was destroyed that is held or waited for");
+		sim_die("a lock was destroyed that is held or waited for");
 	pthread_mutex_destroy(&lock->mutex);
 }
 
@@ -131,7 +131,7 @@ void sim_lock(struct sim_lock *lock, bool spin)
 		return;
 	}
 	if (pthread_mutex_lock(&lock->mutex))
-		die("a lock was taken twice");
+		sim_die("a lock was taken twice");
 	spins_held += spin;
 }
 
@@ -152,7 +152,7 @@ void sim_unlock(struct sim_lock *lock, bool spin)
 		return;
 	}
 	if (pthread_mutex_unlock(&lock->mutex))
-		die("a lock was dropped that was not held");
+		sim_die("a lock was dropped that was not held");
 	spins_held -= spin;
 }
 
@@ -198,7 +198,7 @@ void sim_proc_free(struct sim_proc *proc)
 }
 
 /* The @size bytes at @addr in @area, which is @limit bytes at @base; NULL if not in there. */
-static u8 *locate(u8 *area, u64 base, size_t limit, u64 addr, size_t size)
+static u8 *sim_locate(u8 *area, u64 base, size_t limit, u64 addr, size_t size)
 {
 	if (addr < base || addr - base > limit || size > limit - (addr - base))
 		return NULL;
@@ -229,12 +229,12 @@ static bool all_present(const struct sim_proc *proc, size_t off, size_t size)
 
 int sim_read(const struct sim_proc *proc, void *dst, u64 src, size_t size)
 {
-	u8 *from = locate(proc->memory, SIM_BASE, SIM_MEMORY, src, size);
+	u8 *from = sim_locate(proc->memory, SIM_BASE, SIM_MEMORY, src, size);
 
 	if (!size)
 		return 0;
 	if (!from && !proc->unmapped) {
-		from = locate(proc->map, SIM_MAP_BASE, proc->map_size, src, size);
+		from = sim_locate(proc->map, SIM_MAP_BASE, proc->map_size, src, size);
 		if (from && !all_present(proc, src - SIM_MAP_BASE, size))
 			from = NULL;
 	} else if (from && has_holes(proc, src, size)) {
@@ -248,7 +248,7 @@ int sim_read(const struct sim_proc *proc, void *dst, u64 src, size_t size)
 
 int sim_write(struct sim_proc *proc, u64 dst, const void *src, size_t size)
 {
-	u8 *to = locate(proc->memory, SIM_BASE, SIM_MEMORY, dst, size);
+	u8 *to = sim_locate(proc->memory, SIM_BASE, SIM_MEMORY, dst, size);
 
 	if (!to || has_holes(proc, dst, size))
 		return -EFAULT;
@@ -259,9 +259,9 @@ int sim_write(struct sim_proc *proc, u64 dst, const void *src, size_t size)
 u8 *sim_map_range(struct sim_proc *proc, size_t off, size_t size)
 {
 	if (off > proc->map_size || size > proc->map_size - off)
-		die("the engine accessed bytes outside the map");
+		sim_die("the engine accessed bytes outside the map");
 	if (!all_present(proc, off, size))
-		die("the engine touched a page of the map that has no memory");
+		sim_die("the engine touched a page of the map that has no memory");
 	return proc->map + off;
 }
 
@@ -272,7 +272,7 @@ int sim_map_populate(struct sim_proc *proc, size_t first, size_t nr)
 	if (proc->unmapped)
 		return -ESRCH;
 	if (!nr || (first + nr) * PAGE > proc->map_size)
-		die("populate outside the map");
+		sim_die("populate outside the map");
 	__atomic_add_fetch(&sim_stats.populates, 1, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&populating);
 	for (page = first; page < first + nr; page++) {
@@ -290,11 +290,11 @@ void sim_map_evict(struct sim_proc *proc, size_t first, size_t nr)
 	size_t page;
 
 	if (!nr || (first + nr) * PAGE > proc->map_size)
-		die("evict outside the map");
+		sim_die("evict outside the map");
 	__atomic_add_fetch(&sim_stats.evicts, 1, __ATOMIC_RELAXED);
 	for (page = first; page < first + nr; page++) {
 		if (!proc->present[page])
-			die("evict of a page that has no memory");
+			sim_die("evict of a page that has no memory");
 		proc->present[page] = false;
 		memset(proc->map + page * PAGE, 0xdd, PAGE);
 	}
@@ -320,7 +320,7 @@ static void put_locked(struct host_file *file)
 static void close_locked(struct sim_proc *proc, u32 fd)
 {
 	if (fd >= SIM_FDS || !proc->fds[fd])
-		die("close of a file descriptor that is not open");
+		sim_die("close of a file descriptor that is not open");
 	put_locked(proc->fds[fd]);
 	proc->fds[fd] = NULL;
 }
@@ -333,7 +333,7 @@ u32 sim_file_open(struct sim_proc *proc)
 	pthread_mutex_lock(&file_lock);
 	fd = free_fd(proc);
 	if (fd == SIM_FDS)
-		die("the test opened too many files");
+		sim_die("the test opened too many files");
 	file->refs = 1;
 	file->id = ++last_file;
 	sim_stats.files++;

@@ -12,7 +12,7 @@
 static s32 last_pid;
 
 /* For errors of the test. */
-static void __attribute__((noreturn)) stop(const char *what)
+static void __attribute__((noreturn)) world_stop(const char *what)
 {
 	fprintf(stderr, "world: %s\n", what);
 	abort();
@@ -65,7 +65,7 @@ void world_kill(struct world_proc *proc)
 			world_resume(proc->threads[i], RESUME_INTERRUPTED);
 	for (i = 0; i < proc->nr_threads; i++)
 		if (proc->threads[i]->parked)
-			stop("a signal did not end a parked call");
+			world_stop("a signal did not end a parked call");
 	binder_release(proc->proc);
 	proc->proc = NULL;
 }
@@ -111,26 +111,26 @@ u64 world_memory(struct world_proc *proc, const void *data, size_t size)
 
 	proc->memory_used += (size + 7) & ~(size_t)7;
 	if (proc->memory_used > SIM_MEMORY)
-		stop("the memory of a process is used up");
+		world_stop("the memory of a process is used up");
 	if (data)
 		sim_write(proc->sim, at, data, size);
 	return at;
 }
 
 /* Appends the returns of a BINDER_WRITE_READ to t->in. */
-static void collect(struct world_thread *t)
+static void collect_returns(struct world_thread *t)
 {
 	size_t size = t->arg.bwr.read_consumed;
 
 	if (size > WORLD_IO_SIZE || size > sizeof(t->in) - t->in_len)
-		stop("too many returns that the test has not consumed");
+		world_stop("too many returns that the test has not consumed");
 	sim_read(t->proc->sim, t->in + t->in_len, t->in_at, size);
 	t->in_len += size;
 	t->arg.bwr.read_consumed = 0;
 }
 
 /* A call of @thread, on which the caller has a reference, returned @result. */
-static int finish(struct world_thread *t, struct binder_thread *thread, int result)
+static int finish_ioctl(struct world_thread *t, struct binder_thread *thread, int result)
 {
 	while (result == BINDER_RESTART || result == BINDER_AGAIN) {
 		if (result == BINDER_RESTART)
@@ -145,17 +145,17 @@ static int finish(struct world_thread *t, struct binder_thread *thread, int resu
 	t->parked = NULL;
 	t->result = result;
 	if (t->cmd == BINDER_WRITE_READ)
-		collect(t);
+		collect_returns(t);
 	binder_thread_put(thread);
 	return result;
 }
 
-static int call(struct world_thread *t, u32 cmd, bool nonblock)
+static int start_ioctl(struct world_thread *t, u32 cmd, bool nonblock)
 {
 	struct binder_thread *thread;
 
 	if (t->parked)
-		stop("a call by a thread whose previous call is parked");
+		world_stop("a call by a thread whose previous call is parked");
 	t->cmd = cmd;
 	if (!t->proc->proc)
 		return -ENODEV;
@@ -163,7 +163,7 @@ static int call(struct world_thread *t, u32 cmd, bool nonblock)
 	if (!thread)
 		return -ENOMEM;
 	t->sim.woken = false;
-	return finish(t, thread, binder_ioctl(thread, cmd, &t->arg, nonblock));
+	return finish_ioctl(t, thread, binder_ioctl(thread, cmd, &t->arg, nonblock));
 }
 
 int world_ioctl(struct world_thread *t, u32 cmd, void *arg)
@@ -172,11 +172,11 @@ int world_ioctl(struct world_thread *t, u32 cmd, void *arg)
 	int result;
 
 	if (size > sizeof(t->arg))
-		stop("an ioctl with too long an argument");
+		world_stop("an ioctl with too long an argument");
 	host_memset(&t->arg, 0, sizeof(t->arg));
 	if (arg)
 		host_memcpy(&t->arg, arg, size);
-	result = call(t, cmd, false);
+	result = start_ioctl(t, cmd, false);
 	if (arg && result != BINDER_WOULD_BLOCK)
 		host_memcpy(arg, &t->arg, size);
 	return result;
@@ -187,7 +187,7 @@ void world_command(struct world_thread *t, u32 bc, const void *arg)
 	size_t size = ABI_IOC_SIZE(bc);
 
 	if (t->out_len + sizeof(bc) + size > WORLD_IO_SIZE)
-		stop("too many commands for one write");
+		world_stop("too many commands for one write");
 	sim_write(t->proc->sim, t->out_at + t->out_len, &bc, sizeof(bc));
 	if (size)
 		sim_write(t->proc->sim, t->out_at + t->out_len + sizeof(bc), arg, size);
@@ -203,7 +203,7 @@ static int write_read(struct world_thread *t, bool read, bool nonblock)
 		.read_buffer = t->in_at,
 	};
 	t->out_len = 0;
-	return call(t, BINDER_WRITE_READ, nonblock);
+	return start_ioctl(t, BINDER_WRITE_READ, nonblock);
 }
 
 int world_write_read(struct world_thread *t, bool read)
@@ -221,7 +221,7 @@ int world_resume(struct world_thread *t, enum binder_resume_reason why)
 	struct binder_thread *thread = t->parked;
 
 	t->sim.woken = false;
-	return finish(t, thread, binder_resume(thread, t->cmd, &t->arg, why));
+	return finish_ioctl(t, thread, binder_resume(thread, t->cmd, &t->arg, why));
 }
 
 /* Resumes each woken thread once; false if there was none. */
@@ -249,7 +249,7 @@ void world_run(struct world *w)
 
 	while (resume_woken(w))
 		if (++rounds > 10000)
-			stop("threads are woken without end");
+			world_stop("threads are woken without end");
 }
 
 u32 world_next(struct world_thread *t, void *arg)
@@ -261,7 +261,7 @@ u32 world_next(struct world_thread *t, void *arg)
 		host_memcpy(&br, t->in, sizeof(br));
 		size = ABI_IOC_SIZE(br);
 		if (sizeof(br) + size > t->in_len)
-			stop("an incomplete return");
+			world_stop("an incomplete return");
 		if (arg)
 			host_memcpy(arg, t->in + sizeof(br), size);
 		t->in_len -= sizeof(br) + size;
@@ -272,7 +272,7 @@ u32 world_next(struct world_thread *t, void *arg)
 	return 0;
 }
 
-static void transaction(struct world_thread *t, const struct world_call *call, bool reply)
+static void put_transaction(struct world_thread *t, const struct world_call *call, bool reply)
 {
 	struct binder_transaction_data_sg sg = {
 		.transaction_data = {
@@ -296,12 +296,12 @@ static void transaction(struct world_thread *t, const struct world_call *call, b
 
 void world_call(struct world_thread *t, const struct world_call *call)
 {
-	transaction(t, call, false);
+	put_transaction(t, call, false);
 }
 
 void world_reply(struct world_thread *t, const struct world_call *call)
 {
-	transaction(t, call, true);
+	put_transaction(t, call, true);
 }
 
 void world_free_buffer(struct world_thread *t, const struct binder_transaction_data *tr)
