@@ -21,7 +21,7 @@ void pool_init(struct pool *pool, bool uncached, unsigned int order)
 	pool_host_mutex_init(&pool->mutex);
 }
 
-static void lock(struct pool *pool, enum pool_op op)
+static void pool_lock(struct pool *pool, enum pool_op op)
 {
 	pool_host_lock_try(pool, op);
 	if (pool_host_trylock(&pool->mutex))
@@ -40,7 +40,7 @@ void pool_add(struct pool *pool, struct pool_block *block)
 		pool_host_push(&pool->fresh, block);
 		return;
 	}
-	lock(pool, POOL_ADD);
+	pool_lock(pool, POOL_ADD);
 	pool_host_set_next(block, pool->stock);
 	pool->stock = block;
 	pool_host_unlock(&pool->mutex);
@@ -71,7 +71,7 @@ struct pool_block *pool_remove(struct pool *pool, unsigned long max, unsigned lo
 		return NULL;
 	if (max > POOL_BATCH)
 		max = POOL_BATCH;
-	lock(pool, POOL_REMOVE);
+	pool_lock(pool, POOL_REMOVE);
 	if (!pool->stock)
 		pool->stock = pool_host_take_all(&pool->fresh);
 	first = detach_stock(pool, max, nr);

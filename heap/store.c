@@ -137,7 +137,7 @@ unsigned long store_pages(const struct store *store)
 }
 
 /* Frees blocks of one pool; returns the pages freed. */
-static unsigned long drain(struct pool *pool, enum store_kind kind, unsigned long nr_pages)
+static unsigned long store_drain(struct pool *pool, enum store_kind kind, unsigned long nr_pages)
 {
 	struct store_chain chain = { 0 };
 	unsigned long nr, freed = 0;
@@ -160,7 +160,7 @@ unsigned long store_shrink(struct store *store, unsigned long nr_pages)
 
 	for (i = STORE_ORDERS; i-- > 0;) {
 		for (kind = 0; kind < STORE_KINDS && freed < nr_pages; kind++)
-			freed += drain(&store->pools[kind][i], kind, nr_pages - freed);
+			freed += store_drain(&store->pools[kind][i], kind, nr_pages - freed);
 	}
 	return freed;
 }

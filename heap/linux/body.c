@@ -53,7 +53,7 @@ struct body *body_new(enum store_kind kind, unsigned long nr_pages, bool charged
 	return body;
 }
 
-static void clean(struct body *body)
+static void body_clean(struct body *body)
 {
 	struct page *page;
 
@@ -85,13 +85,13 @@ void body_free(struct body *body)
 		free_uncleaned(body);
 	} else if (atomic_long_add_return(nr_pages, &uncleaned_pages) > uncleaned_pages_max()) {
 		atomic_long_sub(nr_pages, &uncleaned_pages);
-		clean(body);
+		body_clean(body);
 	} else if (llist_add(&body->link, &uncleaned)) {
 		wake_up(&cleaner_wait);
 	}
 }
 
-static int cleaner(void *unused)
+static int body_cleaner(void *unused)
 {
 	struct llist_node *all;
 	struct body *body, *next;
@@ -105,7 +105,7 @@ static int cleaner(void *unused)
 		llist_for_each_entry_safe(body, next, all, link) {
 			/* uncleaned until it is pooled */
 			nr_pages = (long)body->nr_pages;
-			clean(body);
+			body_clean(body);
 			atomic_long_sub(nr_pages, &uncleaned_pages);
 		}
 	}
@@ -149,12 +149,12 @@ unsigned long body_shrink(unsigned long nr_pages)
 	return freed;
 }
 
-static unsigned long count(struct shrinker *unused, struct shrink_control *control)
+static unsigned long body_count(struct shrinker *unused, struct shrink_control *control)
 {
 	return body_uncleaned_pages() + store_pages(&body_store) ?: SHRINK_EMPTY;
 }
 
-static unsigned long scan(struct shrinker *unused, struct shrink_control *control)
+static unsigned long body_scan(struct shrinker *unused, struct shrink_control *control)
 {
 	return body_shrink(control->nr_to_scan) ?: SHRINK_STOP;
 }
@@ -162,11 +162,11 @@ static unsigned long scan(struct shrinker *unused, struct shrink_control *contro
 int body_init(void)
 {
 	store_init(&body_store);
-	thread = kthread_run(cleaner, NULL, "anybinder_heap");
+	thread = kthread_run(body_cleaner, NULL, "anybinder_heap");
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	sched_set_normal(thread, MAX_NICE);
-	shrinker = compat_shrinker_start("anybinder-heap", count, scan);
+	shrinker = compat_shrinker_start("anybinder-heap", body_count, body_scan);
 	if (!shrinker) {
 		kthread_stop(thread);
 		return -ENOMEM;

@@ -55,7 +55,7 @@ static bool is_uncached(const struct buffer *buffer)
 	return buffer->body->kind == STORE_UNCACHED;
 }
 
-static int attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
+static int buffer_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
 {
 	struct buffer *buffer = dmabuf->priv;
 	struct view *view = kzalloc(sizeof(*view), GFP_KERNEL);
@@ -81,7 +81,7 @@ static int attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
 	return 0;
 }
 
-static void detach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
+static void buffer_detach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
 {
 	struct buffer *buffer = dmabuf->priv;
 	struct view *view = attachment->priv;
@@ -93,8 +93,8 @@ static void detach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment
 	kfree(view);
 }
 
-static struct sg_table *map(struct dma_buf_attachment *attachment,
-			    enum dma_data_direction direction)
+static struct sg_table *buffer_map(struct dma_buf_attachment *attachment,
+				   enum dma_data_direction direction)
 {
 	struct buffer *buffer = attachment->dmabuf->priv;
 	struct view *view = attachment->priv;
@@ -107,8 +107,8 @@ static struct sg_table *map(struct dma_buf_attachment *attachment,
 	return err ? ERR_PTR(err) : &view->table;
 }
 
-static void unmap(struct dma_buf_attachment *attachment, struct sg_table *table,
-		  enum dma_data_direction direction)
+static void buffer_unmap(struct dma_buf_attachment *attachment, struct sg_table *table,
+			 enum dma_data_direction direction)
 {
 	struct buffer *buffer = attachment->dmabuf->priv;
 	struct view *view = attachment->priv;
@@ -212,7 +212,7 @@ static void unmap_for_kernel(struct dma_buf *dmabuf, struct iosys_map *map)
 	iosys_map_clear(map);
 }
 
-static void release(struct dma_buf *dmabuf)
+static void buffer_release(struct dma_buf *dmabuf)
 {
 	struct buffer *buffer = dmabuf->priv;
 
@@ -224,19 +224,19 @@ static void release(struct dma_buf *dmabuf)
 }
 
 static const struct dma_buf_ops buffer_ops = {
-	.attach = attach,
-	.detach = detach,
-	.map_dma_buf = map,
-	.unmap_dma_buf = unmap,
+	.attach = buffer_attach,
+	.detach = buffer_detach,
+	.map_dma_buf = buffer_map,
+	.unmap_dma_buf = buffer_unmap,
 	.begin_cpu_access = begin_cpu_access,
 	.end_cpu_access = end_cpu_access,
 	.mmap = map_for_process,
 	.vmap = map_for_kernel,
 	.vunmap = unmap_for_kernel,
-	.release = release,
+	.release = buffer_release,
 };
 
-static struct dma_buf *export(struct buffer *buffer, unsigned int fd_flags)
+static struct dma_buf *buffer_export(struct buffer *buffer, unsigned int fd_flags)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
 
@@ -266,7 +266,7 @@ struct dma_buf *buffer_new(const char *heap, enum store_kind kind, size_t len,
 		dmabuf = ERR_CAST(buffer->body);
 		goto no_body;
 	}
-	dmabuf = export(buffer, fd_flags);
+	dmabuf = buffer_export(buffer, fd_flags);
 	if (IS_ERR(dmabuf))
 		goto no_export;
 	buffer->ino = file_inode(dmabuf->file)->i_ino;

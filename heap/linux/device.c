@@ -52,7 +52,7 @@ static int heap_open(struct inode *inode, struct file *file)
 	return nonseekable_open(inode, file);
 }
 
-static int check(const struct dma_heap_allocation_data *data)
+static int heap_check(const struct dma_heap_allocation_data *data)
 {
 	if (data->fd || data->fd_flags & ~DMA_HEAP_VALID_FD_FLAGS ||
 	    data->heap_flags & ~DMA_HEAP_VALID_HEAP_FLAGS)
@@ -63,8 +63,8 @@ static int check(const struct dma_heap_allocation_data *data)
 }
 
 /* fd_install() comes last, so that a failing ioctl never leaves a descriptor behind. */
-static int alloc(struct heap *heap, struct dma_heap_allocation_data *data, void __user *to,
-		 size_t size)
+static int heap_alloc(struct heap *heap, struct dma_heap_allocation_data *data, void __user *to,
+		      size_t size)
 {
 	struct dma_buf *dmabuf;
 	size_t len = PAGE_ALIGN(data->len);
@@ -113,8 +113,8 @@ static long heap_ioctl(struct file *file, unsigned int command, unsigned long ar
 		out = 0;
 	if (copy_from_user(&data, user, in))
 		return -EFAULT;
-	err = check(&data);
-	return err ?: alloc(file->private_data, &data, user, out);
+	err = heap_check(&data);
+	return err ?: heap_alloc(file->private_data, &data, user, out);
 }
 
 static const struct file_operations heap_fops = {

@@ -54,7 +54,7 @@ void fake_fail(const char *what)
 
 /* ---- the fake system -------------------------------------------------------------------- */
 
-static struct actor *myself(void)
+static struct actor *actor_self(void)
 {
 	struct actor *actor = actors;
 
@@ -70,7 +70,7 @@ void fake_note_empty(void)
 
 void fake_step(void)
 {
-	struct actor *self = myself();
+	struct actor *self = actor_self();
 
 	if (self->locked && ++self->steps_locked > LOCKED_STEPS_MAX)
 		fake_fail("the lock is held for too many steps");
@@ -80,7 +80,7 @@ void fake_step(void)
 
 void fake_locked(bool locked)
 {
-	struct actor *self = myself();
+	struct actor *self = actor_self();
 
 	if (locked && self->adding && self->lockless)
 		fake_fail("adding a block takes the lock in mode lockless");
@@ -90,7 +90,7 @@ void fake_locked(bool locked)
 
 void fake_saw_locking(bool lockless)
 {
-	myself()->lockless = lockless;
+	actor_self()->lockless = lockless;
 }
 
 struct pool_block *fake_block_alloc(bool uncached, unsigned int order, bool charged)
@@ -119,7 +119,7 @@ void fake_block_free(struct pool_block *block)
 	block->where = WITH_SYSTEM;
 	last_block = (u32)(block - blocks);
 	fake.budget_pages += 1L << block->order;
-	myself()->freed_pages += 1UL << block->order;
+	actor_self()->freed_pages += 1UL << block->order;
 }
 
 void fake_account_pooled(struct pool_block *block, unsigned int order, int sign)
@@ -137,7 +137,7 @@ void fake_account_pooled(struct pool_block *block, unsigned int order, int sign)
 
 /* ---- one pool --------------------------------------------------------------------------- */
 
-static long length(struct pool_block *block)
+static long block_length(struct pool_block *block)
 {
 	long nr = 0;
 
@@ -151,7 +151,7 @@ static long length(struct pool_block *block)
 }
 
 /* Checks the whole pool between two steps of other fibers. */
-static void audit(void)
+static void pool_audit(void)
 {
 	long adding = 0, removing = 0, counted = pool.adds.value - pool.removes.value;
 	long there;
@@ -163,7 +163,7 @@ static void audit(void)
 		adding += actors[i].adding;
 		removing += actors[i].removing;
 	}
-	there = length(pool.fresh.first) + length(pool.stock);
+	there = block_length(pool.fresh.first) + block_length(pool.stock);
 	if (counted < there || counted > there + adding + removing * POOL_BATCH)
 		fake_fail("the counters disagree");
 	if (fake.pooled_pages < there ||
@@ -171,7 +171,7 @@ static void audit(void)
 		fake_fail("pooled blocks are lost");
 }
 
-static void add(struct actor *self, struct pool_block *block)
+static void actor_add(struct actor *self, struct pool_block *block)
 {
 	self->adding = true;
 	pool_add(&pool, block);
@@ -218,7 +218,7 @@ static void act_add(struct actor *self)
 
 	block = self->nr_held ? self->held[--self->nr_held] :
 				pool_host_block_alloc(false, 0, true, false);
-	add(self, block);
+	actor_add(self, block);
 }
 
 static void act_take(struct actor *self)
@@ -261,8 +261,8 @@ static void check_pool_at_end(struct actor *self)
 {
 	long there;
 
-	audit();
-	there = length(pool.fresh.first) + length(pool.stock);
+	pool_audit();
+	there = block_length(pool.fresh.first) + block_length(pool.stock);
 	if ((long)pool_blocks(&pool) != there || fake.pooled_pages != there)
 		fake_fail("the counters disagree at the end");
 	act_drain(self);
@@ -322,7 +322,7 @@ static void check_store_at_end(void)
 
 /* ---- a seed ----------------------------------------------------------------------------- */
 
-static u32 choose(struct actor *self)
+static u32 actor_choose(struct actor *self)
 {
 	u32 i, sum = 0;
 
@@ -351,20 +351,20 @@ static void check_at_end(struct actor *self, bool one_pool)
 	}
 }
 
-static void run(void *one_pool)
+static void actor_run(void *one_pool)
 {
-	struct actor *self = myself();
+	struct actor *self = actor_self();
 
 	while (self->steps--) {
 		if (one_pool) {
-			pool_acts[choose(self)](self);
-			audit();
+			pool_acts[actor_choose(self)](self);
+			pool_audit();
 		} else {
-			store_acts[choose(self)](self);
+			store_acts[actor_choose(self)](self);
 		}
 	}
 	while (self->nr_held)
-		add(self, self->held[--self->nr_held]);
+		actor_add(self, self->held[--self->nr_held]);
 	if (--nr_left == 0)
 		check_at_end(self, one_pool);
 }
@@ -400,7 +400,7 @@ u64 play(u64 seed)
 		for (j = 0; j < 5; j++)
 			actors[i].weights[j] = 1 + fiber_dice(&fake.dice, j ? 8 : 20);
 		actors[i].steps = (one_pool ? 10 : 2) + fiber_dice(&fake.dice, one_pool ? 40 : 6);
-		actors[i].fiber = fiber_new("actor %d", (int)i, run, one_pool ? &pool : NULL);
+		actors[i].fiber = fiber_new("actor %d", (int)i, actor_run, one_pool ? &pool : NULL);
 	}
 	fiber_run(no_idle_event, NULL);
 	return fiber_trace() ^ fiber_points();

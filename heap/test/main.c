@@ -15,7 +15,7 @@
 
 struct fake_system fake;
 
-static void begin(void)
+static void fake_begin(void)
 {
 	memset(&fake, 0, sizeof(fake));
 	fake.lockless = true;
@@ -23,7 +23,7 @@ static void begin(void)
 	fake.killed_in = -1;
 }
 
-static void end(void)
+static void fake_end(void)
 {
 	CHECK(fake.blocks_out == 0);
 	CHECK(fake.pages_pooled == 0);
@@ -38,5 +38,6 @@ void fake_fail(const char *what)
 int main(int argc, char **argv)
 {
 	version_if_asked(argc, argv);
-	return unit_run(argc > 1 ? argv[1] : "heap", argv + (argc > 1 ? 2 : 1), begin, end);
+	return unit_run(argc > 1 ? argv[1] : "heap", argv + (argc > 1 ? 2 : 1), fake_begin,
+			fake_end);
 }
