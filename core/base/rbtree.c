@@ -10,7 +10,7 @@
  */
 #include "rbtree.h"
 
-static struct bt_node **child(struct bt_node *node, int side)
+static struct bt_node **bt_child(struct bt_node *node, int side)
 {
 	return side ? &node->right : &node->left;
 }
@@ -41,16 +41,16 @@ static void replace_child(struct bt_root *root, struct bt_node *parent, struct b
 }
 
 /* Rotates @node down to @side; its child on the other side takes its place and is returned. */
-static struct bt_node *rotate(struct bt_root *root, struct bt_node *node, int side)
+static struct bt_node *bt_rotate(struct bt_root *root, struct bt_node *node, int side)
 {
-	struct bt_node *up = *child(node, !side);
-	struct bt_node *middle = *child(up, side);
+	struct bt_node *up = *bt_child(node, !side);
+	struct bt_node *middle = *bt_child(up, side);
 
 	replace_child(root, node->parent, node, up);
-	*child(node, !side) = middle;
+	*bt_child(node, !side) = middle;
 	if (middle)
 		middle->parent = node;
-	*child(up, side) = node;
+	*bt_child(up, side) = node;
 	node->parent = up;
 	return up;
 }
@@ -62,7 +62,7 @@ static void fix_red(struct bt_root *root, struct bt_node *node)
 		struct bt_node *parent = node->parent;
 		struct bt_node *grand = parent->parent;	/* not NULL: the top is black */
 		int side = side_of(parent);
-		struct bt_node *uncle = *child(grand, !side);
+		struct bt_node *uncle = *bt_child(grand, !side);
 
 		if (is_red(uncle)) {
 			parent->red = false;
@@ -72,8 +72,8 @@ static void fix_red(struct bt_root *root, struct bt_node *node)
 			continue;
 		}
 		if (side_of(node) != side)
-			parent = rotate(root, parent, side);
-		rotate(root, grand, !side);
+			parent = bt_rotate(root, parent, side);
+		bt_rotate(root, grand, !side);
 		parent->red = false;
 		grand->red = true;
 		break;
@@ -100,25 +100,25 @@ void bt_link_below(struct bt_root *root, struct bt_node *node, struct bt_node *p
 static void fix_short(struct bt_root *root, struct bt_node *parent, int side)
 {
 	while (parent) {
-		struct bt_node *sibling = *child(parent, !side);
+		struct bt_node *sibling = *bt_child(parent, !side);
 		struct bt_node *near, *far;
 
 		if (sibling->red) {
-			rotate(root, parent, side);
+			bt_rotate(root, parent, side);
 			sibling->red = false;
 			parent->red = true;
-			sibling = *child(parent, !side);
+			sibling = *bt_child(parent, !side);
 		}
-		near = *child(sibling, side);
-		far = *child(sibling, !side);
+		near = *bt_child(sibling, side);
+		far = *bt_child(sibling, !side);
 		if (is_red(near) || is_red(far)) {
 			if (!is_red(far)) {
 				near->red = false;
 				sibling->red = true;
-				sibling = rotate(root, sibling, !side);
-				far = *child(sibling, !side);
+				sibling = bt_rotate(root, sibling, !side);
+				far = *bt_child(sibling, !side);
 			}
-			rotate(root, parent, side);
+			bt_rotate(root, parent, side);
 			sibling->red = parent->red;
 			parent->red = false;
 			far->red = false;
@@ -136,7 +136,7 @@ static void fix_short(struct bt_root *root, struct bt_node *parent, int side)
 }
 
 /* Puts @other, which is in no slot, in the place of @node, with its colour and children. */
-static void substitute(struct bt_root *root, struct bt_node *node, struct bt_node *other)
+static void bt_substitute(struct bt_root *root, struct bt_node *node, struct bt_node *other)
 {
 	replace_child(root, node->parent, node, other);
 	other->red = node->red;
@@ -171,7 +171,7 @@ void bt_erase_from_others(struct bt_root *root, struct bt_node *node)
 		struct bt_node *next = bt_next(node);
 
 		erase_simple(root, next);
-		substitute(root, node, next);
+		bt_substitute(root, node, next);
 	} else {
 		erase_simple(root, node);
 	}
@@ -179,12 +179,12 @@ void bt_erase_from_others(struct bt_root *root, struct bt_node *node)
 
 static struct bt_node *end_of(struct bt_node *node, int side)
 {
-	while (node && *child(node, side))
-		node = *child(node, side);
+	while (node && *bt_child(node, side))
+		node = *bt_child(node, side);
 	return node;
 }
 
-static struct bt_node *neighbour(const struct bt_node *node, int side)
+static struct bt_node *bt_neighbour(const struct bt_node *node, int side)
 {
 	struct bt_node *below = side ? node->right : node->left;
 
@@ -207,10 +207,10 @@ struct bt_node *bt_last(const struct bt_root *root)
 
 struct bt_node *bt_next(const struct bt_node *node)
 {
-	return neighbour(node, 1);
+	return bt_neighbour(node, 1);
 }
 
 struct bt_node *bt_prev(const struct bt_node *node)
 {
-	return neighbour(node, 0);
+	return bt_neighbour(node, 0);
 }

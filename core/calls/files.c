@@ -27,8 +27,8 @@ static int store_numbers(struct binder_transaction *t, struct binder_proc *proc)
 	return err;
 }
 
-static int install(struct binder_transaction *t, struct binder_thread *thread,
-		   struct host_file **files, u32 *fds)
+static int install_files(struct binder_transaction *t, struct binder_thread *thread,
+			 struct host_file **files, u32 *fds)
 {
 	int err;
 	u32 i;
@@ -46,7 +46,7 @@ int binder_files_install(struct binder_transaction *t, struct binder_thread *thr
 	const struct host_proc *owner = &thread->proc->host;
 	struct host_file **files = host_alloc(owner, t->nr_files * sizeof(*files));
 	u32 *fds = host_alloc(owner, t->nr_files * sizeof(*fds));
-	int err = files && fds ? install(t, thread, files, fds) : -ENOMEM;
+	int err = files && fds ? install_files(t, thread, files, fds) : -ENOMEM;
 
 	host_free(files);
 	host_free(fds);

@@ -19,14 +19,14 @@
 #include "things/node.h"
 #include "things/thread.h"
 
-static inline struct host_priority load(struct binder_thread *thread)
+static inline struct host_priority inherit_load(struct binder_thread *thread)
 {
 	thread->priority = host_priority_get(&thread->host);
 	thread->priority_known = true;
 	return thread->priority;
 }
 
-static void set(struct binder_thread *thread, struct host_priority want, bool check)
+static void inherit_set(struct binder_thread *thread, struct host_priority want, bool check)
 {
 	host_priority_set(&thread->host, want, check);
 	thread->priority = want;
@@ -35,12 +35,13 @@ static void set(struct binder_thread *thread, struct host_priority want, bool ch
 
 struct host_priority binder_inherit_from(struct binder_thread *thread)
 {
-	return load(thread);
+	return inherit_load(thread);
 }
 
 /* What @t deserves, before the node's minimum. */
-static struct host_priority requested(const struct binder_transaction *t,
-				      const struct binder_node *node, struct host_priority now)
+static struct host_priority inherit_requested(const struct binder_transaction *t,
+					      const struct binder_node *node,
+					      struct host_priority now)
 {
 	if (t->flags & TF_ONE_WAY)
 		return now;
@@ -53,8 +54,8 @@ void binder_inherit_priority(struct binder_thread *thread, struct binder_transac
 			     const struct binder_node *node)
 {
 	const struct host_priority min = node->min_priority;
-	struct host_priority now = thread->priority_known ? thread->priority : load(thread);
-	struct host_priority want = requested(t, node, now);
+	struct host_priority now = thread->priority_known ? thread->priority : inherit_load(thread);
+	struct host_priority want = inherit_requested(t, node, now);
 
 	t->saved_priority = now;
 	t->saved_lent = thread->priority_lent;
@@ -68,19 +69,19 @@ void binder_inherit_priority(struct binder_thread *thread, struct binder_transac
 		thread->priority_lent = true;
 		thread->own_priority = now;
 	}
-	set(thread, want, true);
+	inherit_set(thread, want, true);
 }
 
 static void set_back(struct binder_thread *thread, struct host_priority want)
 {
-	struct host_priority now = load(thread);
+	struct host_priority now = inherit_load(thread);
 
 	if (binder_priority_equal(want, now))
 		return;
 	if (!thread->priority_lent &&
 	    (binder_priority_is_realtime(now) || binder_priority_is_realtime(want)))
 		return;
-	set(thread, want, false);
+	inherit_set(thread, want, false);
 }
 
 void binder_inherit_restore(struct binder_thread *thread, const struct binder_transaction *t)

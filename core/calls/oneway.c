@@ -10,7 +10,8 @@
 #include "things/thread.h"
 
 /* Does @t replace @old: the same call of the same sender? */
-static bool replaces(const struct binder_transaction *t, const struct binder_transaction *old)
+static bool oneway_replaces(const struct binder_transaction *t,
+			    const struct binder_transaction *old)
 {
 	const u32 both = TF_ONE_WAY | TF_UPDATE_TXN;
 
@@ -31,7 +32,7 @@ struct binder_transaction *binder_oneway_take_outdated_nlocked(struct binder_nod
 		if (work->type != WORK_TRANSACTION)
 			continue;
 		old = bl_entry(&work->link, struct binder_transaction, work.link);
-		if (replaces(t, old)) {
+		if (oneway_replaces(t, old)) {
 			bl_del(&work->link);
 			return old;
 		}

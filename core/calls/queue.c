@@ -63,7 +63,7 @@ static void drop_outdated(struct binder_proc *proc, struct binder_transaction *o
 }
 
 /* Why it was not queued. */
-static int refuse(struct binder_result *why, bool frozen, bool oneway)
+static int queue_refuse(struct binder_result *why, bool frozen, bool oneway)
 {
 	if (frozen && !oneway) {
 		BINDER_COVER(CALL_FROZEN);
@@ -107,7 +107,7 @@ int binder_queue_call(struct binder_transaction *t, struct binder_node *node,
 	if (outdated)
 		drop_outdated(proc, outdated);
 	if (!queued)
-		return refuse(why, frozen, oneway);
+		return queue_refuse(why, frozen, oneway);
 	if (frozen)
 		BINDER_COVER(ONEWAY_FROZEN);
 	return frozen;

@@ -2,7 +2,7 @@
 /*
  * Sending takes four steps: find the target, build the transaction in the receiver's buffer,
  * queue it, complete it. Each step succeeds or describes its failure in one struct
- * binder_result. What was taken until then is released in one place (undo()), and the
+ * binder_result. What was taken until then is released in one place (send_undo()), and the
  * sender gets the failure as a return code.
  */
 #include "calls/send.h"
@@ -231,7 +231,7 @@ static int reserve_buffer(struct send *s)
 	return err ? binder_fail(&s->why, BR_FAILED_REPLY, err, "security context not stored") : 0;
 }
 
-static void trace(const struct send *s)
+static void send_trace(const struct send *s)
 {
 	const struct host_trace_txn txn = {
 		.id = s->debug_id,
@@ -248,7 +248,7 @@ static void trace(const struct send *s)
 	host_trace_txn_sent(&txn);
 }
 
-static void describe(struct send *s)
+static void send_describe(struct send *s)
 {
 	struct binder_transaction *t = s->t;
 
@@ -281,7 +281,7 @@ static struct binder_work *new_completion(struct binder_thread *thread)
 	return work;
 }
 
-static int build(struct send *s)
+static int send_build(struct send *s)
 {
 	struct binder_translation x = {
 		.thread = s->thread,
@@ -296,8 +296,8 @@ static int build(struct send *s)
 	s->complete = full ? NULL : new_completion(s->thread);
 	if (!s->t || !s->complete)
 		return binder_fail(&s->why, BR_FAILED_REPLY, -ENOMEM, "no memory");
-	describe(s);
-	trace(s);
+	send_describe(s);
+	send_trace(s);
 	err = reserve_buffer(s);
 	if (err)
 		return err;
@@ -411,7 +411,7 @@ static int queue_oneway(struct send *s)
 	return 0;
 }
 
-static int queue(struct send *s)
+static int send_queue(struct send *s)
 {
 	binder_stage(HOST_STAGE_ENQ, s->thread, s->debug_id,
 		     s->in_reply_to ? s->in_reply_to->debug_id : 0);
@@ -422,7 +422,7 @@ static int queue(struct send *s)
 
 /* ---- step 4: the outcome --------------------------------------------------------- */
 
-static void undo(struct send *s)
+static void send_undo(struct send *s)
 {
 	if (s->buffer) {
 		BINDER_WRITE_ONCE(s->t->buffer, NULL);
@@ -544,11 +544,11 @@ void binder_send(struct binder_thread *thread, const struct binder_transaction_d
 	binder_stage(HOST_STAGE_WR_IN, thread, s.debug_id, 0);
 	err = is_reply ? find_caller(&s) : find_target(&s);
 	if (!err)
-		err = build(&s);
+		err = send_build(&s);
 	if (!err)
-		err = queue(&s);
+		err = send_queue(&s);
 	if (err) {
-		undo(&s);
+		send_undo(&s);
 		s.notice = s.why.ret;
 		return_failure(&s);
 	}

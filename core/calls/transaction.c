@@ -12,7 +12,7 @@
 #include "common/cover.h"
 
 /* The fields that are read before the sender sets them. */
-static void reset(struct binder_transaction *t)
+static void transaction_reset(struct binder_transaction *t)
 {
 	binder_assert_private(&t->lock);
 	BINDER_WRITE_ONCE(t->counted, false);
@@ -40,7 +40,7 @@ struct binder_transaction *binder_transaction_new(struct binder_thread *thread)
 		return NULL;
 	binder_work_init(&t->work, WORK_TRANSACTION);
 	binder_lock_init(&t->lock, RANK_TRANSACTION);
-	reset(t);
+	transaction_reset(t);
 	binder_stats_created_by(&thread->proc->stats, STAT_TRANSACTION);
 	return t;
 }
@@ -104,7 +104,7 @@ static void trace_freed(const struct binder_transaction *t)
 }
 
 /* Ends everything but the memory. */
-static void end(struct binder_transaction *t)
+static void transaction_end(struct binder_transaction *t)
 {
 	u32 i;
 
@@ -120,14 +120,14 @@ static void end(struct binder_transaction *t)
 
 void binder_transaction_free(struct binder_transaction *t)
 {
-	end(t);
+	transaction_end(t);
 	binder_stats_deleted(STAT_TRANSACTION);
 	host_free(t);
 }
 
 void binder_transaction_free_by(struct binder_thread *thread, struct binder_transaction *t)
 {
-	end(t);
+	transaction_end(t);
 	binder_stats_deleted_by(&thread->proc->stats, STAT_TRANSACTION);
 	if (thread->spare_transaction)
 		host_free(t);

@@ -42,7 +42,7 @@ struct walk {
 	union binder_object object;
 };
 
-static int bad(struct walk *w, int err, const char *what)
+static int translate_fail(struct walk *w, int err, const char *what)
 {
 	return binder_fail(w->why, binder_ret_of(err), err, what);
 }
@@ -55,7 +55,7 @@ static const struct host_proc *sender_of(const struct walk *w)
 /* ---- resources and files ----------------------------------------------------- */
 
 /* Makes room for one more element of an array of @owner that doubles as it grows. */
-static void *grow(const struct host_proc *owner, void *array, u32 nr, u32 *max, size_t size)
+static void *grow_array(const struct host_proc *owner, void *array, u32 nr, u32 *max, size_t size)
 {
 	u32 want = *max ? 2 * *max : 4;
 	void *bigger;
@@ -76,8 +76,8 @@ static void *grow(const struct host_proc *owner, void *array, u32 nr, u32 *max, 
 static struct binder_resource *next_resource(struct walk *w)
 {
 	struct binder_buffer *b = w->buffer;
-	void *resources = grow(&w->x->target->host, b->resources, b->nr_resources,
-			       &w->max_resources, sizeof(*b->resources));
+	void *resources = grow_array(&w->x->target->host, b->resources, b->nr_resources,
+				     &w->max_resources, sizeof(*b->resources));
 
 	if (!resources)
 		return NULL;
@@ -92,8 +92,8 @@ static struct binder_resource *next_resource(struct walk *w)
 static int refuse_file(struct walk *w, int err)
 {
 	if (err == -EBUSY || err == -ETIMEDOUT || err == -EIO)
-		return bad(w, -ENOMEM, "the host could not take a file in time");
-	return bad(w, err, "bad file descriptor");
+		return translate_fail(w, -ENOMEM, "the host could not take a file in time");
+	return translate_fail(w, err, "bad file descriptor");
 }
 
 static int add_file(struct walk *w, u32 fd, size_t map_off, bool in_array)
@@ -105,20 +105,20 @@ static int add_file(struct walk *w, u32 fd, size_t map_off, bool in_array)
 	int err;
 
 	if (t->nr_files >= BINDER_MAX_FILES)
-		return bad(w, -ENOMEM, "too many files in one transaction");
-	files = grow(sender_of(w), t->files, t->nr_files, &w->max_files, sizeof(*t->files));
+		return translate_fail(w, -ENOMEM, "too many files in one transaction");
+	files = grow_array(sender_of(w), t->files, t->nr_files, &w->max_files, sizeof(*t->files));
 	if (files)
 		t->files = files;
 	if (!files || (in_array && !next_resource(w)))
-		return bad(w, -ENOMEM, "no memory for a file");
+		return translate_fail(w, -ENOMEM, "no memory for a file");
 	if (!w->x->allow_fds)
-		return bad(w, -EPERM, "the target does not accept file descriptors");
+		return translate_fail(w, -EPERM, "the target does not accept file descriptors");
 	err = host_file_get(&w->x->thread->host, fd, &file);
 	if (err)
 		return refuse_file(w, err);
 	if (host_may_transfer_file(&w->x->thread->proc->host, &w->x->target->host, file)) {
 		host_file_put(file);
-		return bad(w, -EPERM, "file transfer denied by policy");
+		return translate_fail(w, -EPERM, "file transfer denied by policy");
 	}
 	host_trace_file_sent(t->debug_id, fd, map_off - w->buffer->range.off);
 	slot = &t->files[t->nr_files++];
@@ -165,10 +165,10 @@ static int give_handle(struct walk *w, struct binder_node *node, bool strong, bo
 	int err;
 
 	if (!resource)
-		return bad(w, -ENOMEM, "no memory for an object");
+		return translate_fail(w, -ENOMEM, "no memory for an object");
 	err = binder_ref_inc_node(w->x->target, node, strong, own ? w->x->thread : NULL, &desc);
 	if (err)
-		return bad(w, err, "no handle available in the receiver");
+		return translate_fail(w, err, "no handle available in the receiver");
 	*resource = (struct binder_resource){
 		.kind = RESOURCE_REF, .strong = strong, .desc = desc
 	};
@@ -193,11 +193,11 @@ static int translate_binder(struct walk *w)
 
 	node = binder_node_find_or_new(proc, o);
 	if (!node)
-		return bad(w, -ENOMEM, "no memory for a node");
+		return translate_fail(w, -ENOMEM, "no memory for a node");
 	if (node->cookie != o->cookie)
-		err = bad(w, -EINVAL, "cookie differs from that of the known object");
+		err = translate_fail(w, -EINVAL, "cookie differs from that of the known object");
 	else if (host_may_transfer_object(&proc->host, &w->x->target->host))
-		err = bad(w, -EPERM, "object transfer denied by policy");
+		err = translate_fail(w, -EPERM, "object transfer denied by policy");
 	else
 		err = give_handle(w, node, strong, true);
 	binder_node_unpin(node);
@@ -211,9 +211,9 @@ static int give_node(struct walk *w, struct binder_node *node, bool strong)
 	struct binder_resource *resource = next_resource(w);
 
 	if (!resource)
-		return bad(w, -ENOMEM, "no memory for an object");
+		return translate_fail(w, -ENOMEM, "no memory for an object");
 	if (binder_node_get_local(node, strong))
-		return bad(w, -EINVAL, "node not referenced by its owner");
+		return translate_fail(w, -EINVAL, "node not referenced by its owner");
 	*resource = (struct binder_resource){
 		.kind = RESOURCE_NODE, .strong = strong, .node = node
 	};
@@ -235,9 +235,9 @@ static int translate_handle(struct walk *w)
 
 	node = binder_ref_get_node(proc, o->handle, strong);
 	if (!node)
-		return bad(w, -EINVAL, "unknown handle in an object");
+		return translate_fail(w, -EINVAL, "unknown handle in an object");
 	if (host_may_transfer_object(&proc->host, &w->x->target->host))
-		err = bad(w, -EPERM, "object transfer denied by policy");
+		err = translate_fail(w, -EPERM, "object transfer denied by policy");
 	else if (binder_node_is_owned_by(node, w->x->target))
 		err = give_node(w, node, strong);
 	else
@@ -262,17 +262,18 @@ static int translate_fda(struct walk *w)
 
 	err = sg_add_fds(&w->sg, o, &off, &source);
 	if (err)
-		return bad(w, err, "fd array out of bounds or out of order in its parent");
+		return translate_fail(w, err,
+				      "fd array out of bounds or out of order in its parent");
 	if (!o->num_fds)
 		return 0;
 	if (o->num_fds > BINDER_MAX_FILES)
-		return bad(w, -ENOMEM, "too many files in one transaction");
+		return translate_fail(w, -ENOMEM, "too many files in one transaction");
 	fds = host_alloc(sender_of(w), o->num_fds * sizeof(*fds));
 	if (!fds)
-		return bad(w, -ENOMEM, "no memory for an fd array");
+		return translate_fail(w, -ENOMEM, "no memory for an fd array");
 	err = host_read_caller(&w->x->thread->host, fds, source, o->num_fds * sizeof(*fds));
 	if (err)
-		bad(w, err, "fd array not readable");
+		translate_fail(w, err, "fd array not readable");
 	for (i = 0; i < o->num_fds && !err; i++)
 		err = add_file(w, fds[i], off + i * sizeof(*fds), true);
 	host_free(fds);
@@ -290,17 +291,17 @@ static int translate_ptr(struct walk *w)
 		struct sg_buffer *chain = host_alloc(sender_of(w), max * sizeof(*chain));
 
 		if (!chain)
-			return bad(w, -ENOMEM, "no memory for nested buffers");
+			return translate_fail(w, -ENOMEM, "no memory for nested buffers");
 		host_free(sg_grow(&w->sg, chain, max));
 	}
 	err = sg_add_buffer(&w->sg, w->index, o, &off, &patch);
 	if (err)
-		return bad(w, err, "scatter-gather buffer too large, or bad parent");
+		return translate_fail(w, err, "scatter-gather buffer too large, or bad parent");
 	if (!w->off)
 		sg_bar(&w->sg); /* the stock driver takes offset 0 for "no parent" */
 	err = host_map_copy(w->map, off, &w->x->thread->host, o->buffer, o->length);
 	if (err == -ESRCH)
-		return bad(w, err, "the sender died");
+		return translate_fail(w, err, "the sender died");
 	if (err)
 		w->late = "scatter-gather buffer not readable";
 	address = w->base + off;
@@ -337,7 +338,7 @@ static int copy_between(struct walk *w, u64 from, u64 to)
 	if (!w->copied && to > from)
 		err = host_map_copy(w->map, w->buffer->range.off + from, &w->x->thread->host,
 				    w->x->tr->data.ptr.buffer + from, to - from);
-	return err ? bad(w, err, "data not readable") : 0;
+	return err ? translate_fail(w, err, "data not readable") : 0;
 }
 
 /*
@@ -374,19 +375,19 @@ static int translate_one(struct walk *w, u64 off, u64 *min_off)
 	 * -EFAULT if there is none.
 	 */
 	if (off < *min_off || off > x->tr->data_size)
-		return bad(w, -EFAULT, "object offsets out of order or out of bounds");
+		return translate_fail(w, -EFAULT, "object offsets out of order or out of bounds");
 	avail = binder_object_readable(off, *min_off, x->tr->data_size);
 	err = copy_between(w, *min_off, off);
 	if (err)
 		return err;
 	if (!avail)
-		return bad(w, -EINVAL, "object offset unaligned or out of bounds");
+		return translate_fail(w, -EINVAL, "object offset unaligned or out of bounds");
 	err = read_object(w, off, avail);
 	if (err)
-		return bad(w, -EINVAL, "object not readable");
+		return translate_fail(w, -EINVAL, "object not readable");
 	size = binder_object_check(&w->object, avail);
 	if (!size)
-		return bad(w, -EINVAL, "unknown or truncated object");
+		return translate_fail(w, -EINVAL, "unknown or truncated object");
 	w->off = off;
 	for (k = 0; translations[k].type != w->object.hdr.type;)
 		k++; /* binder_object_check() accepts the same types */
@@ -397,7 +398,7 @@ static int translate_one(struct walk *w, u64 off, u64 *min_off)
 	if (w->excerpt)
 		binder_excerpt_object(w->excerpt, off, &w->object, size);
 	err = host_map_write(w->map, w->buffer->range.off + off, &w->object, size);
-	return err ? bad(w, err, "object not writable") : 0;
+	return err ? translate_fail(w, err, "object not writable") : 0;
 }
 
 static int fetch_offsets(struct walk *w)
@@ -406,25 +407,25 @@ static int fetch_offsets(struct walk *w)
 	int err;
 
 	if (tr->offsets_size % sizeof(u64))
-		return bad(w, -EINVAL, "offsets size is not a multiple of 8");
+		return translate_fail(w, -EINVAL, "offsets size is not a multiple of 8");
 	if (w->x->buffers_size % sizeof(u64))
-		return bad(w, -EINVAL, "buffers size is not a multiple of 8");
+		return translate_fail(w, -EINVAL, "buffers size is not a multiple of 8");
 	w->nr = tr->offsets_size / sizeof(u64);
 	if (!w->nr)
 		return 0;
 	if (w->nr > BINDER_MAX_OBJECTS)
-		return bad(w, -ENOMEM, "too many objects in one transaction");
+		return translate_fail(w, -ENOMEM, "too many objects in one transaction");
 	w->offsets = host_alloc_large(sender_of(w), tr->offsets_size);
 	if (w->offsets && w->nr > FEW_OBJECTS)
 		w->window = host_alloc(sender_of(w), WINDOW);
 	if (!w->offsets || (w->nr > FEW_OBJECTS && !w->window))
-		return bad(w, -ENOMEM, "no memory for the offsets");
+		return translate_fail(w, -ENOMEM, "no memory for the offsets");
 	err = host_read_caller(&w->x->thread->host, w->offsets, tr->data.ptr.offsets,
 			       tr->offsets_size);
 	if (!err)
 		err = host_map_write(w->map, binder_buffer_offsets_off(w->buffer), w->offsets,
 				     tr->offsets_size);
-	return err ? bad(w, err, "offsets not readable") : 0;
+	return err ? translate_fail(w, err, "offsets not readable") : 0;
 }
 
 static int walk_objects(struct walk *w)
@@ -439,7 +440,7 @@ static int walk_objects(struct walk *w)
 	if (!err)
 		err = copy_between(w, min_off, w->x->tr->data_size);
 	host_free(sg_memory(&w->sg));
-	return err || !w->late ? err : bad(w, -EINVAL, w->late);
+	return err || !w->late ? err : translate_fail(w, -EINVAL, w->late);
 }
 
 /* @copied: the data is in the buffer already. */

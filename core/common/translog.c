@@ -40,7 +40,7 @@ static const char *const type_words[] = {
 	[LOG_REPLY] = "reply",
 };
 
-static void init(const struct log *log)
+static void log_init(const struct log *log)
 {
 	u32 i;
 
@@ -58,8 +58,8 @@ static void init(const struct log *log)
 
 void binder_log_init(void)
 {
-	init(&all);
-	init(&failures);
+	log_init(&all);
+	log_init(&failures);
 }
 
 void binder_log_add(bool failed, const struct binder_log_entry *entry, const char *context,
@@ -90,7 +90,7 @@ struct newest {
 };
 
 /* Inserts @new behind all that are not later, if it is among the newest. */
-static void insert(struct newest *newest, const struct found *new)
+static void log_insert(struct newest *newest, const struct found *new)
 {
 	struct found *found = newest->found;
 	u32 at = newest->nr, i;
@@ -121,13 +121,13 @@ static void find_newest(struct newest *newest, struct ring *ring)
 		const struct found new = { entry->start_ns, ring, nr - BINDER_LOG_ENTRIES };
 
 		if (entry->debug_id)
-			insert(newest, &new);
+			log_insert(newest, &new);
 	}
 	binder_unlock(&ring->lock);
 }
 
 /* Prints the entry unless it has been overwritten meanwhile. */
-static void print(struct host_out *out, const struct found *found)
+static void log_print_entry(struct host_out *out, const struct found *found)
 {
 	struct ring *ring = found->ring;
 	const struct slot *slot = &ring->slots[found->nr % BINDER_LOG_ENTRIES];
@@ -160,7 +160,7 @@ static void print_log(struct host_out *out, const struct log *log)
 	for (i = 0; i < log->nr_rings; i++)
 		find_newest(&newest, &log->rings[i]);
 	for (i = 0; i < newest.nr; i++)
-		print(out, &newest.found[i]);
+		log_print_entry(out, &newest.found[i]);
 }
 
 void binder_report_transaction_log(struct host_out *out)

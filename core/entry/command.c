@@ -21,8 +21,8 @@
 
 /* ---- the handlers ------------------------------------------------------------ */
 
-static int send(struct binder_thread *thread, const struct binder_transaction_data *tr,
-		u64 buffers_size, bool is_reply)
+static int command_send(struct binder_thread *thread, const struct binder_transaction_data *tr,
+			u64 buffers_size, bool is_reply)
 {
 	if (binder_thread_put_off(thread, tr->offsets_size > BINDER_LONG_OBJECTS * sizeof(u64)))
 		return BINDER_AGAIN;
@@ -32,26 +32,26 @@ static int send(struct binder_thread *thread, const struct binder_transaction_da
 
 static int do_transaction(struct binder_thread *thread, const void *arg)
 {
-	return send(thread, arg, 0, false);
+	return command_send(thread, arg, 0, false);
 }
 
 static int do_reply(struct binder_thread *thread, const void *arg)
 {
-	return send(thread, arg, 0, true);
+	return command_send(thread, arg, 0, true);
 }
 
 static int do_transaction_sg(struct binder_thread *thread, const void *arg)
 {
 	const struct binder_transaction_data_sg *sg = arg;
 
-	return send(thread, &sg->transaction_data, sg->buffers_size, false);
+	return command_send(thread, &sg->transaction_data, sg->buffers_size, false);
 }
 
 static int do_reply_sg(struct binder_thread *thread, const void *arg)
 {
 	const struct binder_transaction_data_sg *sg = arg;
 
-	return send(thread, &sg->transaction_data, sg->buffers_size, true);
+	return command_send(thread, &sg->transaction_data, sg->buffers_size, true);
 }
 
 static int do_free_buffer(struct binder_thread *thread, const void *arg)
@@ -207,7 +207,7 @@ struct stream {
 };
 
 /* Fetches a window, or if that is not readable the @size bytes that are needed now. */
-static int refill(struct stream *s, u32 size)
+static int stream_refill(struct stream *s, u32 size)
 {
 	struct binder_thread *thread = s->thread;
 	u64 rest = s->end > s->pos ? s->end - s->pos : 0;
@@ -227,8 +227,8 @@ static int refill(struct stream *s, u32 size)
 	return 0;
 }
 
-/* Consumes @size bytes of the window, valid until the next refill(). */
-static const void *take(struct stream *s, u32 size)
+/* Consumes @size bytes of the window, valid until the next stream_refill(). */
+static const void *stream_take(struct stream *s, u32 size)
 {
 	const void *bytes = s->window + s->at;
 
@@ -245,10 +245,10 @@ static int run_one(struct stream *s)
 	int err = 0;
 
 	if (s->left < sizeof(code))
-		err = refill(s, sizeof(code));
+		err = stream_refill(s, sizeof(code));
 	if (err)
 		return err;
-	code = *(const u32 *)take(s, sizeof(code));
+	code = *(const u32 *)stream_take(s, sizeof(code));
 	if (!s->thread->long_command) /* else it was counted */
 		binder_stats_command(&s->thread->proc->stats, code);
 	nr = ABI_IOC_NR(code);
@@ -260,8 +260,8 @@ static int run_one(struct stream *s)
 	}
 	s->cost += command->cost;
 	if (s->left < ABI_IOC_SIZE(code))
-		err = refill(s, ABI_IOC_SIZE(code));
-	return err ? err : command->run(s->thread, take(s, ABI_IOC_SIZE(code)));
+		err = stream_refill(s, ABI_IOC_SIZE(code));
+	return err ? err : command->run(s->thread, stream_take(s, ABI_IOC_SIZE(code)));
 }
 
 int binder_write(struct binder_thread *thread, struct binder_write_read *bwr)

@@ -118,7 +118,7 @@ static int thread_exit(struct binder_thread *thread, void *arg)
 	return 0;
 }
 
-static int version(struct binder_thread *thread, void *arg)
+static int ioctl_version(struct binder_thread *thread, void *arg)
 {
 	struct binder_version *v = arg;
 
@@ -160,7 +160,7 @@ static int node_info_for_ref(struct binder_thread *thread, void *arg)
 	return 0;
 }
 
-static int freeze(struct binder_thread *thread, void *arg)
+static int ioctl_freeze(struct binder_thread *thread, void *arg)
 {
 	return binder_freeze_ioctl(thread, arg);
 }
@@ -206,10 +206,10 @@ static const struct ioctl ioctls[] = {
 	IOCTL(BINDER_SET_CONTEXT_MGR, set_context_mgr),
 	IOCTL(BINDER_SET_CONTEXT_MGR_EXT, set_context_mgr_ext),
 	IOCTL(BINDER_THREAD_EXIT, thread_exit),
-	IOCTL(BINDER_VERSION, version),
+	IOCTL(BINDER_VERSION, ioctl_version),
 	IOCTL(BINDER_GET_NODE_DEBUG_INFO, node_debug_info),
 	IOCTL(BINDER_GET_NODE_INFO_FOR_REF, node_info_for_ref),
-	IOCTL(BINDER_FREEZE, freeze),
+	IOCTL(BINDER_FREEZE, ioctl_freeze),
 	IOCTL(BINDER_GET_FROZEN_INFO, frozen_info),
 	IOCTL(BINDER_ENABLE_ONEWAY_SPAM_DETECTION, oneway_spam_detection),
 	IOCTL(BINDER_GET_EXTENDED_ERROR, extended_error),

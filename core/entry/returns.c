@@ -52,7 +52,7 @@ enum { CONTINUE = 0, STOP = 1, RESTART = 2, DONE = 3 };
 
 /* ---- the one writer ----------------------------------------------------------- */
 
-static int flush(struct reader *r)
+static int returns_flush(struct reader *r)
 {
 	struct binder_thread *thread = r->thread;
 	int err = 0;
@@ -72,7 +72,7 @@ static bool has_room(const struct reader *r, u32 ret)
 }
 
 /* Appends @ret, for which there is room, and counts it; returns where its payload goes. */
-static inline void *append(struct reader *r, u32 ret)
+static inline void *returns_append(struct reader *r, u32 ret)
 {
 	u32 size = sizeof(ret) + ABI_IOC_SIZE(ret);
 	u8 *code = r->collected + r->used;
@@ -87,19 +87,19 @@ static inline void *append(struct reader *r, u32 ret)
 
 static int append_copy(struct reader *r, u32 ret, const void *payload)
 {
-	int err = has_room(r, ret) ? 0 : flush(r);
+	int err = has_room(r, ret) ? 0 : returns_flush(r);
 
 	if (!err)
-		host_memcpy(append(r, ret), payload, ABI_IOC_SIZE(ret));
+		host_memcpy(returns_append(r, ret), payload, ABI_IOC_SIZE(ret));
 	return err;
 }
 
 static int append_code(struct reader *r, u32 ret)
 {
-	int err = has_room(r, ret) ? 0 : flush(r);
+	int err = has_room(r, ret) ? 0 : returns_flush(r);
 
 	if (!err)
-		append(r, ret);
+		returns_append(r, ret);
 	return err;
 }
 
@@ -112,7 +112,7 @@ static void append_noop(struct reader *r)
 }
 
 /* The last flush of a read. BR_SPAWN_LOOPER replaces the first code in the buffer. */
-static int finish(struct reader *r)
+static int returns_finish(struct reader *r)
 {
 	static const u32 spawn = BR_SPAWN_LOOPER;
 	struct binder_thread *thread = r->thread;
@@ -130,7 +130,7 @@ static int finish(struct reader *r)
 			err = host_write_caller(&thread->host, first, &spawn, sizeof(spawn));
 		}
 	}
-	return err ? err : flush(r);
+	return err ? err : returns_flush(r);
 }
 
 /*
@@ -174,7 +174,7 @@ static bool deliver_completion_ilocked(struct reader *r, struct binder_work *wor
 	thread->nr_unread--;
 	thread->spare = work;
 	binder_stats_deleted_by(&thread->proc->stats, STAT_COMPLETE);
-	append(r, BR_TRANSACTION_COMPLETE);
+	returns_append(r, BR_TRANSACTION_COMPLETE);
 	return true;
 }
 
@@ -260,7 +260,7 @@ static int deliver_freeze(struct reader *r, struct binder_work *work)
 /* ---- delivering a transaction ------------------------------------------------------ */
 
 /* The transaction cannot be delivered: its sender gets the error. */
-static int fail(struct reader *r, struct binder_transaction *t, int err, const char *why)
+static int returns_fail(struct reader *r, struct binder_transaction *t, int err, const char *why)
 {
 	struct binder_proc *proc = r->thread->proc;
 	struct binder_result result = { 0 };
@@ -297,8 +297,8 @@ static s32 sender_pid(struct binder_proc *proc, struct binder_transaction *t)
 	return pid;
 }
 
-static void describe(struct binder_proc *proc, struct binder_transaction *t,
-		     struct binder_transaction_data *tr)
+static void returns_describe(struct binder_proc *proc, struct binder_transaction *t,
+			     struct binder_transaction_data *tr)
 {
 	const struct binder_buffer *buffer = t->buffer;
 	const struct binder_node *node = buffer->target_node;
@@ -335,7 +335,7 @@ static void hand_over(struct binder_thread *thread, struct binder_transaction *t
 }
 
 /* Puts it back to the head of the thread's list. */
-static void requeue(struct binder_thread *thread, struct binder_transaction *t)
+static void returns_requeue(struct binder_thread *thread, struct binder_transaction *t)
 {
 	binder_lock(&thread->proc->inner_lock);
 	bl_add_head(&thread->todo, &t->work.link);
@@ -357,14 +357,14 @@ static void handle_store_error(struct reader *r, struct binder_transaction *t, i
 		BINDER_COVER(REPLY_NOT_READ);
 	if (host_write_caller(&r->thread->host, r->bwr->read_buffer, &noop, sizeof(noop))) {
 		BINDER_COVER(DELIVERY_POSTPONED);
-		requeue(r->thread, t);
+		returns_requeue(r->thread, t);
 	} else {
-		fail(r, t, err, "read buffer not writable");
+		returns_fail(r, t, err, "read buffer not writable");
 	}
 }
 
 /* Stores the return code and everything before it. */
-static int store(struct reader *r, struct binder_transaction *t)
+static int returns_store(struct reader *r, struct binder_transaction *t)
 {
 	struct binder_proc *proc = r->thread->proc;
 	struct binder_transaction_data_secctx *tr;
@@ -373,14 +373,14 @@ static int store(struct reader *r, struct binder_transaction *t)
 
 	if (!t->is_reply)
 		ret = t->has_secctx ? BR_TRANSACTION_SEC_CTX : BR_TRANSACTION;
-	err = has_room(r, ret) ? 0 : flush(r);
+	err = has_room(r, ret) ? 0 : returns_flush(r);
 	if (err)
 		return err;
-	tr = append(r, ret);
-	describe(proc, t, &tr->transaction_data);
+	tr = returns_append(r, ret);
+	returns_describe(proc, t, &tr->transaction_data);
 	if (ret == BR_TRANSACTION_SEC_CTX)
 		tr->secctx = t->secctx;
-	return finish(r);
+	return returns_finish(r);
 }
 
 /* The files could not be installed: now, or at all. */
@@ -388,11 +388,11 @@ static int handle_files_error(struct reader *r, struct binder_transaction *t, in
 {
 	if (err == HOST_FDS_LATER) {
 		BINDER_COVER(FILES_LATER);
-		requeue(r->thread, t);
+		returns_requeue(r->thread, t);
 		return RESTART;
 	}
 	BINDER_COVER(FILES_REFUSED);
-	return fail(r, t, err, "files could not be installed");
+	return returns_fail(r, t, err, "files could not be installed");
 }
 
 static int deliver_transaction(struct reader *r, struct binder_work *work)
@@ -412,7 +412,7 @@ static int deliver_transaction(struct reader *r, struct binder_work *work)
 		binder_inherit_priority(thread, t, t->buffer->target_node);
 	host_map_publish(&thread->proc->alloc.map, t->buffer->range.off, t->buffer->range.size);
 	host_trace_txn_received(t->debug_id);
-	err = store(r, t);
+	err = returns_store(r, t);
 	if (err) {
 		binder_files_close(t, thread);
 		handle_store_error(r, t, err);
@@ -570,10 +570,10 @@ int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, boo
 		err = deliver_all(&r);
 	} while (err == CONTINUE);
 	if (err == RESTART) {
-		err = flush(&r);
+		err = returns_flush(&r);
 		return err ? err : BINDER_RESTART;
 	}
 	if (err == STOP)
-		err = finish(&r);
+		err = returns_finish(&r);
 	return err == DONE ? 0 : err;
 }

@@ -168,9 +168,9 @@ static void init_struct(struct binder_buffer *buffer, const struct binder_buffer
 	buffer->nr_resources = 0;
 }
 
-static struct binder_buffer *reserve(struct binder_alloc *alloc, const struct host_proc *proc,
-				     const struct binder_buffer_request *request, size_t size,
-				     struct binder_pages_todo *todo, int *err)
+static struct binder_buffer *alloc_reserve(struct binder_alloc *alloc, const struct host_proc *proc,
+					   const struct binder_buffer_request *request, size_t size,
+					   struct binder_pages_todo *todo, int *err)
 {
 	struct binder_buffer *buffer = get_struct(alloc, proc);
 
@@ -189,8 +189,8 @@ static struct binder_buffer *reserve(struct binder_alloc *alloc, const struct ho
 }
 
 /* Populates the pages of a reserved buffer; releases it if that fails. */
-static int populate(struct binder_alloc *alloc, struct binder_buffer *buffer,
-		    const struct binder_pages_todo *todo)
+static int alloc_populate(struct binder_alloc *alloc, struct binder_buffer *buffer,
+			  const struct binder_pages_todo *todo)
 {
 	int err = binder_pages_populate(&alloc->pages, &alloc->map, todo);
 
@@ -222,9 +222,9 @@ struct binder_buffer *binder_alloc_new_buffer(struct binder_alloc *alloc, struct
 		*err = -ENOSPC;
 		return NULL;
 	}
-	buffer = reserve(alloc, proc, request, size, &todo, err);
+	buffer = alloc_reserve(alloc, proc, request, size, &todo, err);
 	if (buffer && todo.populate.nr)
-		*err = populate(alloc, buffer, &todo);
+		*err = alloc_populate(alloc, buffer, &todo);
 	return *err ? NULL : buffer;
 }
 

@@ -117,7 +117,7 @@ static void cover_claim(const struct binder_pages *pages, size_t at)
 		BINDER_COVER(PAGE_CLAIMED_EVICTING);
 }
 
-static void move(struct binder_pages *pages, struct range_pages run, const u8 *next)
+static void pages_move(struct binder_pages *pages, struct range_pages run, const u8 *next)
 {
 	size_t at;
 
@@ -189,20 +189,20 @@ int binder_pages_populate(struct binder_pages *pages, struct host_map *map,
 
 void binder_pages_populated(struct binder_pages *pages, struct range_pages run)
 {
-	move(pages, run, populated);
+	pages_move(pages, run, populated);
 }
 
 void binder_pages_release(struct binder_pages *pages, struct range_pages run)
 {
 	if (!move_one(pages, run, PAGE_USED, PAGE_AVAILABLE))
-		move(pages, run, released);
+		pages_move(pages, run, released);
 }
 
 /*
  * The least recently used page and the available pages that follow it in the map, at most
  * @max, so that the host is called once for the run.
  */
-static struct range_pages pick(const struct binder_pages *pages, size_t max)
+static struct range_pages pages_pick(const struct binder_pages *pages, size_t max)
 {
 	struct range_pages run = { pages->oldest, 0 };
 
@@ -227,13 +227,13 @@ static size_t shrink_run(struct binder_pages *pages, struct host_map *map,
 	if (!binder_pi_mutex_trylock(&pages->evicting))
 		return 0;
 	binder_lock(lock);
-	run = pick(pages, max);
-	move(pages, run, (const u8[PAGE_STATE_COUNT]){ [PAGE_AVAILABLE] = PAGE_EVICTING });
+	run = pages_pick(pages, max);
+	pages_move(pages, run, (const u8[PAGE_STATE_COUNT]){ [PAGE_AVAILABLE] = PAGE_EVICTING });
 	binder_unlock(lock);
 	if (run.nr) {
 		host_map_evict(map, run.first, run.nr);
 		binder_lock(lock);
-		move(pages, run, evicted);
+		pages_move(pages, run, evicted);
 		binder_unlock(lock);
 	}
 	binder_pi_mutex_unlock(&pages->evicting);

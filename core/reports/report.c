@@ -96,14 +96,15 @@ static unsigned long long hashed_id(u32 debug_id)
  * The address or the cookie of a node. The stock driver prints its keyed hash in a hashed report;
  * here it is a number made of the node's, from which nothing about the address can be derived.
  */
-static unsigned long long shown(const struct binder_report *r, u64 address, u32 number)
+static unsigned long long shown_address(const struct binder_report *r, u64 address, u32 number)
 {
 	return is_hashed(r) && address ? hashed_id(number) : address;
 }
 
 static void print_node_name(struct binder_report *r, u32 id, u64 ptr, u64 cookie)
 {
-	host_out(r->out, "%u: u%016llx c%016llx", id, shown(r, ptr, id), shown(r, cookie, ~id));
+	host_out(r->out, "%u: u%016llx c%016llx", id, shown_address(r, ptr, id),
+		 shown_address(r, cookie, ~id));
 }
 
 static void print_txn(struct binder_report *r, const char *what, const struct report_txn *t)
@@ -534,7 +535,7 @@ static void report_dead_nodes(struct binder_report *r)
 	}
 }
 
-static void begin(struct binder_report *r)
+static void report_begin(struct binder_report *r)
 {
 	static const char *const headings[] = {
 		[REPORT_STATE] = "binder state:\n",
@@ -570,7 +571,7 @@ bool binder_report_next(struct binder_report *r, struct host_out *out)
 	r->out = out;
 	r->lines = 0;
 	if (!r->begun)
-		begin(r);
+		report_begin(r);
 	report_dead_nodes(r);
 	while (r->lines < SLICE_LINES && find_proc(r))
 		report_proc(r);

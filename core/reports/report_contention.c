@@ -35,12 +35,12 @@ void binder_report_contention(struct host_out *out)
 	}
 }
 
-static void start(void)
+static void contention_start(void)
 {
 	host_count_locks(true);
 }
 
-static void stop(void)
+static void contention_stop(void)
 {
 	host_count_locks(false);
 }
@@ -50,7 +50,9 @@ int binder_contention_command(const char *word)
 	static const struct {
 		const char *word;
 		void (*run)(void);
-	} commands[] = { { "on", start }, { "off", stop }, { "reset", binder_contention_reset } };
+	} commands[] = { { "on", contention_start },
+			 { "off", contention_stop },
+			 { "reset", binder_contention_reset } };
 	size_t size = host_strlen(word) + 1;
 	u32 i;
 

@@ -34,7 +34,7 @@ static int compare_nodes(const struct bt_node *a, const struct bt_node *b)
 	return compare_ptr(&bt_entry(a, struct binder_node, by_ptr)->ptr, b);
 }
 
-static struct binder_node *pinned(struct bt_node *found)
+static struct binder_node *node_pinned(struct bt_node *found)
 {
 	struct binder_node *node = NULL;
 
@@ -50,7 +50,7 @@ struct binder_node *binder_node_find(struct binder_proc *proc, u64 ptr)
 	struct binder_node *node;
 
 	binder_lock(&proc->inner_lock);
-	node = pinned(bt_find(&proc->nodes, &ptr, compare_ptr));
+	node = node_pinned(bt_find(&proc->nodes, &ptr, compare_ptr));
 	binder_unlock(&proc->inner_lock);
 	return node;
 }
@@ -60,7 +60,7 @@ struct binder_node *binder_node_find_from(struct binder_proc *proc, u64 ptr)
 	struct binder_node *node;
 
 	binder_lock(&proc->inner_lock);
-	node = pinned(bt_lower_bound(&proc->nodes, &ptr, compare_ptr));
+	node = node_pinned(bt_lower_bound(&proc->nodes, &ptr, compare_ptr));
 	binder_unlock(&proc->inner_lock);
 	return node;
 }
