@@ -16,6 +16,7 @@
 #include "notices/freeze.h"
 #include "things/looper.h"
 #include "things/node.h"
+#include "things/notice.h"
 #include "things/ref.h"
 #include "things/thread.h"
 
@@ -129,7 +130,7 @@ static int do_request_death(struct binder_thread *thread, const void *arg)
 
 static int do_clear_death(struct binder_thread *thread, const void *arg)
 {
-	binder_death_clear(thread, arg);
+	binder_notice_clear(thread, WORK_DEATH, arg);
 	return 0;
 }
 
@@ -141,12 +142,12 @@ static int do_death_done(struct binder_thread *thread, const void *arg)
 
 static int do_request_freeze(struct binder_thread *thread, const void *arg)
 {
-	return binder_freeze_request(thread, arg);
+	return binder_notice_request(thread, WORK_FREEZE, arg);
 }
 
 static int do_clear_freeze(struct binder_thread *thread, const void *arg)
 {
-	return binder_freeze_clear(thread, arg);
+	return binder_notice_clear(thread, WORK_FREEZE, arg);
 }
 
 static int do_freeze_done(struct binder_thread *thread, const void *arg)

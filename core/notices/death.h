@@ -16,11 +16,11 @@ struct binder_notice;
 struct binder_thread;
 
 /*
- * The three commands. A client's mistake is logged and changes nothing; without memory, or
- * with BINDER_MAX_NOTICES registrations, the thread gets BR_ERROR. May sleep; no lock held.
+ * BC_REQUEST_DEATH_NOTIFICATION and BC_DEAD_BINDER_DONE. A client's mistake is logged and changes
+ * nothing; without memory, or with BINDER_MAX_NOTICES registrations, the thread gets BR_ERROR.
+ * May sleep; no lock held.
  */
 void binder_death_request(struct binder_thread *thread, const struct binder_handle_cookie *arg);
-void binder_death_clear(struct binder_thread *thread, const struct binder_handle_cookie *arg);
 void binder_death_done(struct binder_thread *thread, u64 cookie);
 
 /* The owner of @node is gone: queues the notice of every reference that registered. */

@@ -18,123 +18,6 @@
 
 /* ---- notifications ------------------------------------------------------------- */
 
-static int log_mistake(const struct binder_thread *thread, const char *command, const char *what)
-{
-	binder_notice_log_mistake(thread, command, what);
-	return -EINVAL;
-}
-
-/*
- * Is the node's owner frozen? Takes the owner's inner lock, so the caller must not hold
- * another one.
- */
-static bool owner_is_frozen_nlocked(struct binder_node *node) REQUIRES(&node->lock)
-{
-	struct binder_proc *owner = node->proc;
-	bool frozen = false;
-
-	binder_assert_held(&node->lock);
-	if (owner) {
-		binder_lock(&owner->inner_lock);
-		frozen = owner->is_frozen;
-		binder_unlock(&owner->inner_lock);
-	}
-	return frozen;
-}
-
-/* Registers @notice; the first notification tells the present state. */
-static void attach_nlocked(struct binder_node *node, struct binder_ref *ref,
-			   struct binder_notice *notice) REQUIRES(&node->lock)
-{
-	struct binder_proc *proc = notice->proc;
-
-	binder_assert_held(&node->lock);
-	notice->is_frozen = owner_is_frozen_nlocked(node);
-	ref->freeze = notice;
-	if (!node->proc)
-		return; /* a dead process is neither frozen nor thawed */
-	binder_lock(&proc->inner_lock);
-	binder_proc_queue_ilocked(proc, &notice->work);
-	binder_unlock(&proc->inner_lock);
-}
-
-int binder_freeze_request(struct binder_thread *thread, const struct binder_handle_cookie *arg)
-{
-	struct binder_proc *proc = thread->proc;
-	struct binder_notice *notice = binder_notice_new(proc, WORK_FREEZE, arg->cookie);
-	const char *mistake = NULL;
-	struct binder_ref *ref;
-
-	if (!notice)
-		return -ENOMEM;
-	binder_lock(&proc->outer_lock);
-	ref = binder_ref_find_olocked(proc, arg->handle, false);
-	if (ref) {
-		struct binder_node *node = ref->node;
-
-		binder_lock(&node->lock);
-		if (ref->freeze)
-			mistake = "already requested";
-		else
-			attach_nlocked(node, ref, notice);
-		binder_unlock(&node->lock);
-	} else {
-		mistake = "no such handle";
-	}
-	binder_unlock(&proc->outer_lock);
-	if (!mistake)
-		return 0;
-	binder_notice_free(notice);
-	return log_mistake(thread, "BC_REQUEST_FREEZE_NOTIFICATION", mistake);
-}
-
-/* Detaches the notice from its reference; returns the mistake, if any. */
-static const char *detach_nlocked(struct binder_node *node, struct binder_ref *ref, u64 cookie)
-	REQUIRES(&node->lock)
-{
-	struct binder_notice *notice = ref->freeze;
-	struct binder_proc *proc;
-
-	binder_assert_held(&node->lock);
-	if (!notice)
-		return "not requested";
-	if (notice->cookie != cookie)
-		return "wrong cookie";
-	ref->freeze = NULL;
-	proc = notice->proc;
-	binder_lock(&proc->inner_lock);
-	notice->work.type = WORK_FREEZE_CLEARED;
-	if (notice->sent) {
-		BINDER_COVER(FREEZE_CLEARED_UNANSWERED);
-		notice->resend = true; /* when it is acknowledged */
-	} else if (!bl_linked(&notice->work.link)) {
-		binder_proc_queue_ilocked(proc, &notice->work);
-	}
-	binder_unlock(&proc->inner_lock);
-	return NULL;
-}
-
-int binder_freeze_clear(struct binder_thread *thread, const struct binder_handle_cookie *arg)
-{
-	struct binder_proc *proc = thread->proc;
-	const char *mistake = "no such handle";
-	struct binder_ref *ref;
-
-	binder_lock(&proc->outer_lock);
-	ref = binder_ref_find_olocked(proc, arg->handle, false);
-	if (ref) {
-		struct binder_node *node = ref->node;
-
-		binder_lock(&node->lock);
-		mistake = detach_nlocked(node, ref, arg->cookie);
-		binder_unlock(&node->lock);
-	}
-	binder_unlock(&proc->outer_lock);
-	if (!mistake)
-		return 0;
-	return log_mistake(thread, "BC_CLEAR_FREEZE_NOTIFICATION", mistake);
-}
-
 int binder_freeze_done(struct binder_thread *thread, u64 cookie)
 {
 	struct binder_proc *proc = thread->proc;
@@ -153,7 +36,7 @@ int binder_freeze_done(struct binder_thread *thread, u64 cookie)
 	binder_unlock(&proc->inner_lock);
 	if (notice)
 		return 0;
-	return log_mistake(thread, "BC_FREEZE_NOTIFICATION_DONE", "not delivered");
+	return binder_notice_mistake(thread, "BC_FREEZE_NOTIFICATION_DONE", "not delivered");
 }
 
 bool binder_freeze_deliver_ilocked(struct binder_proc *proc, struct binder_notice *notice, u32 *ret,

@@ -15,11 +15,9 @@ struct binder_notice;
 struct binder_thread;
 
 /*
- * The three commands. -EINVAL for a mistake of the client, as the stock driver returns;
- * -ENOMEM, also with BINDER_MAX_NOTICES registrations. May sleep; no lock held.
+ * BC_FREEZE_NOTIFICATION_DONE. -EINVAL for a mistake of the client, as the stock driver returns.
+ * May sleep; no lock held.
  */
-int binder_freeze_request(struct binder_thread *thread, const struct binder_handle_cookie *arg);
-int binder_freeze_clear(struct binder_thread *thread, const struct binder_handle_cookie *arg);
 int binder_freeze_done(struct binder_thread *thread, u64 cookie);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * binder_notice: a registration for the death or the freezing of a node's owner; what the
- * two have in common. notices/death.c and notices/freeze.c implement the commands.
+ * two have in common. notices/death.c and notices/freeze.c notify and acknowledge.
  *
  * A notice belongs to its reference (ref->death, ref->freeze, under node->lock) until it is
  * cleared, and then to the list that it is in. It is in one list at most: a todo list (to
@@ -11,6 +11,7 @@
 #ifndef BINDER_NOTICE_H
 #define BINDER_NOTICE_H
 
+#include "common/abi.h"
 #include "common/lock.h"
 #include "common/work.h"
 #include "things/proc.h"
@@ -41,8 +42,21 @@ struct binder_notice *binder_notice_take_ilocked(struct binder_proc *proc,
 						 struct bl_list *delivered, u64 cookie)
 	REQUIRES(&proc->inner_lock);
 
-/* Logs a client's mistake: @command and @what, without the cookie, which may be an address. */
-void binder_notice_log_mistake(const struct binder_thread *thread, const char *command,
-			       const char *what);
+/*
+ * Logs a client's mistake, @command and @what, without the cookie, which may be an address;
+ * -EINVAL.
+ */
+int binder_notice_mistake(const struct binder_thread *thread, const char *command,
+			  const char *what);
+
+/*
+ * Registers with a handle, or ends a registration, whose last return code is then queued.
+ * @type: WORK_DEATH or WORK_FREEZE. -EINVAL: a mistake of the client, which is logged and
+ * changes nothing; -ENOMEM, also with BINDER_MAX_NOTICES registrations. May sleep; no lock held.
+ */
+int binder_notice_request(struct binder_thread *thread, enum binder_work_type type,
+			  const struct binder_handle_cookie *arg);
+int binder_notice_clear(struct binder_thread *thread, enum binder_work_type type,
+			const struct binder_handle_cookie *arg);
 
 #endif
