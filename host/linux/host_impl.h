@@ -25,6 +25,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "mem.h"
+
 /* ---- memory ---- */
 
 /* Charged to the control group of the caller. */
@@ -48,26 +50,6 @@ static inline void host_free(void *ptr)
 		locking_free(ptr);
 	else
 		kvfree(ptr);
-}
-
-static inline void host_memcpy(void *dst, const void *src, size_t size)
-{
-	memcpy(dst, src, size);
-}
-
-static inline void host_memset(void *dst, int c, size_t size)
-{
-	memset(dst, c, size);
-}
-
-static inline int host_memcmp(const void *a, const void *b, size_t size)
-{
-	return memcmp(a, b, size);
-}
-
-static inline size_t host_strlen(const char *s)
-{
-	return strlen(s);
 }
 
 /* ---- locks and atomics ---- */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fiber.h"
+#include "mem.h"
 #include "sim.h"
 
 static inline void *host_alloc(const struct host_proc *owner, size_t size)
@@ -22,26 +23,6 @@ static inline void *host_alloc_large(const struct host_proc *owner, size_t size)
 static inline void host_free(void *ptr)
 {
 	sim_free(ptr);
-}
-
-static inline void host_memcpy(void *dst, const void *src, size_t size)
-{
-	memcpy(dst, src, size);
-}
-
-static inline void host_memset(void *dst, int c, size_t size)
-{
-	memset(dst, c, size);
-}
-
-static inline int host_memcmp(const void *a, const void *b, size_t size)
-{
-	return memcmp(a, b, size);
-}
-
-static inline size_t host_strlen(const char *s)
-{
-	return strlen(s);
 }
 
 static inline void host_spin_init(struct host_spinlock *lock, u32 class)
