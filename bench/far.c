@@ -72,38 +72,17 @@ static void *link_peer_connect(void *state, const struct cell *cell, int pair)
 	return link_connect((struct far_pair *)state + pair);
 }
 
-const struct peer peer_grpc_tls = {
-	.name = "grpc-tls",
-	.needs_address = true,
-	.prepare = far_prepare,
-	.serve = grpc_tls_peer_serve,
-	.connect = grpc_tls_peer_connect,
-	.call = grpc_call,
-};
+#define FAR_PEER(name_, prepare_, serve_, connect_, call_)                                     \
+	{                                                                                      \
+		.name = name_, .needs_address = true, .prepare = prepare_, .serve = serve_,    \
+		.connect = connect_, .call = call_,                                            \
+	}
 
-const struct peer peer_rpc_tls = {
-	.name = "rpc-tls",
-	.needs_address = true,
-	.prepare = far_prepare,
-	.serve = rpc_tls_peer_serve,
-	.connect = rpc_tls_peer_connect,
-	.call = echo_call,
-};
-
-const struct peer peer_link = {
-	.name = "link",
-	.needs_address = true,
-	.prepare = link_prepare,
-	.serve = link_peer_serve,
-	.connect = link_peer_connect,
-	.call = echo_call,
-};
-
-const struct peer peer_link_accessor = {
-	.name = "link-accessor",
-	.needs_address = true,
-	.prepare = link_prepare,
-	.serve = accessor_peer_serve,
-	.connect = link_peer_connect,
-	.call = echo_call,
-};
+const struct peer peer_grpc_tls = FAR_PEER("grpc-tls", far_prepare, grpc_tls_peer_serve,
+					   grpc_tls_peer_connect, grpc_call);
+const struct peer peer_rpc_tls = FAR_PEER("rpc-tls", far_prepare, rpc_tls_peer_serve,
+					  rpc_tls_peer_connect, echo_call);
+const struct peer peer_link = FAR_PEER("link", link_prepare, link_peer_serve,
+				       link_peer_connect, echo_call);
+const struct peer peer_link_accessor = FAR_PEER("link-accessor", link_prepare, accessor_peer_serve,
+						link_peer_connect, echo_call);

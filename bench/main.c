@@ -29,25 +29,28 @@ struct command_line {
 	int nr_classes;
 };
 
+#define OPTION(name, letter) { name, required_argument, NULL, letter }
+#define FLAG(name, letter) { name, no_argument, NULL, letter }
+
 static const struct option options[] = {
-	{ "peer", required_argument, NULL, 'p' },
-	{ "address", required_argument, NULL, 'a' },
-	{ "request", required_argument, NULL, 'q' },
-	{ "reply", required_argument, NULL, 'r' },
-	{ "pairs", required_argument, NULL, 'n' },
-	{ "cpu", required_argument, NULL, 'c' },
-	{ "client-cpu", required_argument, NULL, 'C' },
-	{ "server-cpu", required_argument, NULL, 'S' },
-	{ "own-cpus", no_argument, NULL, 'o' },
-	{ "client-sched", required_argument, NULL, 'x' },
-	{ "server-sched", required_argument, NULL, 'y' },
-	{ "duration-ms", required_argument, NULL, 'd' },
-	{ "calls", required_argument, NULL, 'l' },
-	{ "delay-us", required_argument, NULL, 'w' },
-	{ "measured", required_argument, NULL, 'm' },
-	{ "histogram", no_argument, NULL, 'h' },
-	{ "clients", required_argument, NULL, 'k' },
-	{ "class", required_argument, NULL, 'z' },
+	OPTION("peer", 'p'),
+	OPTION("address", 'a'),
+	OPTION("request", 'q'),
+	OPTION("reply", 'r'),
+	OPTION("pairs", 'n'),
+	OPTION("cpu", 'c'),
+	OPTION("client-cpu", 'C'),
+	OPTION("server-cpu", 'S'),
+	FLAG("own-cpus", 'o'),
+	OPTION("client-sched", 'x'),
+	OPTION("server-sched", 'y'),
+	OPTION("duration-ms", 'd'),
+	OPTION("calls", 'l'),
+	OPTION("delay-us", 'w'),
+	OPTION("measured", 'm'),
+	FLAG("histogram", 'h'),
+	OPTION("clients", 'k'),
+	OPTION("class", 'z'),
 	{ 0 },
 };
 

@@ -122,18 +122,11 @@ static void stream_call(void *connection)
 	payload_read(mine->reply, mine->reply_bytes);
 }
 
-const struct peer peer_unix = {
-	.name = "unix",
-	.prepare = unix_prepare,
-	.serve = stream_serve,
-	.connect = stream_connect,
-	.call = stream_call,
-};
+#define STREAM_PEER(name_, prepare_)                                                           \
+	{                                                                                      \
+		.name = name_, .prepare = prepare_, .serve = stream_serve,                     \
+		.connect = stream_connect, .call = stream_call,                                \
+	}
 
-const struct peer peer_pipe = {
-	.name = "pipe",
-	.prepare = pipe_prepare,
-	.serve = stream_serve,
-	.connect = stream_connect,
-	.call = stream_call,
-};
+const struct peer peer_unix = STREAM_PEER("unix", unix_prepare);
+const struct peer peer_pipe = STREAM_PEER("pipe", pipe_prepare);
