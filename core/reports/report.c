@@ -127,9 +127,7 @@ static void print_txn(struct binder_report *r, const char *what, const struct re
 }
 
 static const char *const work_words[WORK_TYPES] = {
-	[WORK_COMPLETE] = "transaction complete",
-	[WORK_COMPLETE_FROZEN] = "transaction complete",
-	[WORK_COMPLETE_SPAM] = "transaction complete",
+	[WORK_COMPLETE ... WORK_COMPLETE_SPAM] = "transaction complete",
 	[WORK_DEATH] = "has dead binder",
 	[WORK_DEATH_AND_CLEAR] = "has cleared dead binder",
 	[WORK_DEATH_CLEARED] = "has cleared death notification",
