@@ -130,23 +130,23 @@ static int wait_and_resume(struct actor *a, struct binder_thread *thread, u32 cm
 static int call(struct actor *a, u32 cmd, void *arg)
 {
 	struct binder_thread *thread = binder_thread_find_or_new(a->owner->proc, a->tid, &a->sim);
-	int ret;
+	int result;
 
 	if (!thread)
 		return -ENOMEM;
 	a->calls++;
 	clear_woken(a);
-	ret = binder_ioctl(thread, cmd, arg, false);
-	while (ret > 0) {
-		if (ret == BINDER_RESTART)
-			ret = binder_ioctl(thread, cmd, arg, false);
-		else if (ret == BINDER_AGAIN)
-			ret = binder_resume(thread, cmd, arg, RESUME_WOKEN);
+	result = binder_ioctl(thread, cmd, arg, false);
+	while (result > 0) {
+		if (result == BINDER_RESTART)
+			result = binder_ioctl(thread, cmd, arg, false);
+		else if (result == BINDER_AGAIN)
+			result = binder_resume(thread, cmd, arg, RESUME_WOKEN);
 		else
-			ret = wait_and_resume(a, thread, cmd, arg);
+			result = wait_and_resume(a, thread, cmd, arg);
 	}
 	binder_thread_put(thread);
-	return ret;
+	return result;
 }
 
 /* ---- commands ------------------------------------------------------------------ */
