@@ -72,15 +72,6 @@ bool bm_test(const struct bm_bitmap *map, u32 bit)
 	return bit < map->nbits && (map->words[bit / 64] >> (bit % 64) & 1);
 }
 
-bool bm_claim(struct bm_bitmap *map, u32 bit)
-{
-	if (bit >= map->nbits || bm_test(map, bit))
-		return false;
-	map->words[bit / 64] |= 1ull << (bit % 64);
-	map->used++;
-	return true;
-}
-
 bool bm_release(struct bm_bitmap *map, u32 bit)
 {
 	if (!bm_test(map, bit))

@@ -44,9 +44,6 @@ u32 bm_next_size(const struct bm_bitmap *map);
 /* Allocates the lowest free number that is @from or above; BM_NONE if there is none. */
 u32 bm_take(struct bm_bitmap *map, u32 from);
 
-/* Allocates the number @bit; false if it is in use or outside the set. */
-bool bm_claim(struct bm_bitmap *map, u32 bit);
-
 /* Frees @bit; false if it was not in use. */
 bool bm_release(struct bm_bitmap *map, u32 bit);
 

@@ -44,11 +44,6 @@ static bool random_step(struct bm_bitmap *map, bool *taken, u64 *seed, bool grow
 		else if (bit < 2 && map->nbits < MAX_BITS)
 			REQUIRE(grow(map), false);
 		break;
-	case 2:
-		REQUIRE(bm_claim(map, bit) == (bit < map->nbits && !taken[bit]), false);
-		if (bit < map->nbits)
-			taken[bit] = true;
-		break;
 	default:
 		REQUIRE(bm_release(map, bit) == (bit < map->nbits && taken[bit]), false);
 		if (bit < map->nbits)

@@ -80,13 +80,6 @@ static inline void bl_del(struct bl_list *item)
 	bl_init(item);
 }
 
-/* Moves @item, on a list or on none, to the end of @head. */
-static inline void bl_move_tail(struct bl_list *head, struct bl_list *item)
-{
-	bl_del(item);
-	bl_add_tail(head, item);
-}
-
 /* Moves all elements of @from to the end of @head, in order; @from is then empty. */
 static inline void bl_splice_tail(struct bl_list *head, struct bl_list *from)
 {
@@ -99,15 +92,10 @@ static inline void bl_splice_tail(struct bl_list *head, struct bl_list *from)
 	bl_init(from);
 }
 
-/* The first or the last element; NULL if the list is empty. */
+/* The first element; NULL if the list is empty. */
 static inline struct bl_list *bl_first(const struct bl_list *head)
 {
 	return bl_empty(head) ? NULL : head->next;
-}
-
-static inline struct bl_list *bl_last(const struct bl_list *head)
-{
-	return bl_empty(head) ? NULL : head->prev;
 }
 
 /* Removes and returns the first element; NULL if the list is empty. */
@@ -126,20 +114,11 @@ static inline struct bl_list *bl_pop(struct bl_list *head)
 /* The same for the first element; NULL if the list is empty. */
 #define bl_first_entry(head, type, member) \
 	(bl_empty(head) ? NULL : bl_entry((head)->next, type, member))
-#define bl_last_entry(head, type, member) \
-	(bl_empty(head) ? NULL : bl_entry((head)->prev, type, member))
 
 /* Each structure on the list, in order. The body may not change the list. */
 #define bl_for_each(pos, head, member) \
 	for (pos = bl_entry((head)->next, __typeof__(*pos), member); \
 	     &pos->member != (head); \
 	     pos = bl_entry(pos->member.next, __typeof__(*pos), member))
-
-/* As above, but the body may remove or free @pos. */
-#define bl_for_each_safe(pos, tmp, head, member) \
-	for (pos = bl_entry((head)->next, __typeof__(*pos), member), \
-	     tmp = bl_entry(pos->member.next, __typeof__(*pos), member); \
-	     &pos->member != (head); \
-	     pos = tmp, tmp = bl_entry(tmp->member.next, __typeof__(*tmp), member))
 
 #endif

@@ -200,11 +200,6 @@ struct bt_node *bt_first(const struct bt_root *root)
 	return end_of(root->top, 0);
 }
 
-struct bt_node *bt_last(const struct bt_root *root)
-{
-	return end_of(root->top, 1);
-}
-
 struct bt_node *bt_next(const struct bt_node *node)
 {
 	return bt_neighbour(node, 1);

@@ -45,11 +45,6 @@ static inline bool bt_linked(const struct bt_node *node)
 	return node->parent != node;
 }
 
-static inline bool bt_empty(const struct bt_root *root)
-{
-	return !root->top;
-}
-
 /* Returns whether @node is the only one in the tree, so that nothing needs balancing. */
 static inline bool bt_is_only(const struct bt_root *root, const struct bt_node *node)
 {
@@ -151,9 +146,8 @@ static inline void bt_erase(struct bt_root *root, struct bt_node *node)
 	bt_init(node);
 }
 
-/* The ends of the tree (NULL if it is empty) and the neighbours of a node (NULL at the ends). */
+/* The first node (NULL if the tree is empty) and the neighbours of a node (NULL at the ends). */
 struct bt_node *bt_first(const struct bt_root *root);
-struct bt_node *bt_last(const struct bt_root *root);
 struct bt_node *bt_next(const struct bt_node *node);
 struct bt_node *bt_prev(const struct bt_node *node);
 
@@ -163,10 +157,5 @@ struct bt_node *bt_prev(const struct bt_node *node);
 /* Each node, in order. The body may not change the tree. */
 #define bt_for_each(node, root) \
 	for (node = bt_first(root); node; node = bt_next(node))
-
-/* As above, but the body may erase or free @node. */
-#define bt_for_each_safe(node, tmp, root) \
-	for (node = bt_first(root), tmp = node ? bt_next(node) : NULL; node; \
-	     node = tmp, tmp = node ? bt_next(node) : NULL)
 
 #endif

@@ -40,9 +40,7 @@ struct binder_pages {
 	struct binder_pi_mutex evicting; /* held around host_map_evict() */
 };
 
-#define PAGE_NOWHERE 0xffff
-/* Page numbers fit in u16 and differ from PAGE_NOWHERE. */
-#define BINDER_PAGES_MAX ((size_t)PAGE_NOWHERE)
+#define PAGE_NOWHERE 0xffff /* above all page numbers, which fit in u16 */
 
 /* Initialises a set without pages. */
 void binder_pages_init(struct binder_pages *pages);
