@@ -11,7 +11,7 @@
 #include "common/translog.h"
 
 #include "common/abi.h"
-#include "base/base_types.h"
+#include "common/limits.h"
 #include "common/lock.h"
 
 struct slot {

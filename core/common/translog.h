@@ -7,8 +7,6 @@
 #define BINDER_TRANSLOG_H
 
 #include "host.h"
-#include "common/limits.h"
-#include "common/lock.h"
 
 enum binder_log_type { LOG_CALL, LOG_ONEWAY, LOG_REPLY };
 

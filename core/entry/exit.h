@@ -5,8 +5,6 @@
 #ifndef BINDER_EXIT_H
 #define BINDER_EXIT_H
 
-#include "host.h"
-
 struct binder_proc;
 struct binder_thread;
 

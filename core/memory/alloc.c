@@ -8,6 +8,7 @@
 #include "memory/alloc.h"
 
 #include "common/cover.h"
+#include "common/limits.h"
 
 #define MIN_BUFFER_SIZE 8
 

@@ -12,8 +12,6 @@
 #ifndef BINDER_ALLOC_H
 #define BINDER_ALLOC_H
 
-#include "base/list.h"
-#include "common/limits.h"
 #include "common/lock.h"
 #include "memory/pages.h"
 #include "pure/range.h"

@@ -11,7 +11,6 @@
 #ifndef BINDER_REPORT_BATCH_H
 #define BINDER_REPORT_BATCH_H
 
-#include "common/work.h"
 #include "things/node.h"
 #include "things/proc.h"
 #include "things/thread.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/translog.h"
 #include "pair.h"
 #include "reports.h"
 #include "reports/report_batch.h"

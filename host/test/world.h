@@ -8,12 +8,10 @@
 #ifndef ANYBINDER_TEST_WORLD_H
 #define ANYBINDER_TEST_WORLD_H
 
-#include "common/translog.h"
 #include "core.h"
 #include "things/context.h"
 #include "things/proc.h"
 #include "things/thread.h"
-#include "things/world.h"
 #include "host.h"
 
 #define WORLD_PROCS	8
