@@ -10,8 +10,6 @@
 #include "bench/fail.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 void scheduling_parse_cpus(struct scheduling *scheduling, const char *text)
