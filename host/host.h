@@ -7,7 +7,8 @@
  * way. A host provides two headers on the include path:
  *
  *   host_types.h  the types named below, the integer types (u8 .. u64, s8,
- *		   s32, s64, bool, size_t, NULL) and the errno numbers;
+ *		   s32, s64, bool, size_t, NULL), the errno numbers and the
+ *		   marked accesses;
  *   host_impl.h   `static inline` definitions of all operations below and, as
  *		   far as it wants them, of those in trace.h and measure.h.
  *
@@ -89,6 +90,20 @@ static inline void host_pi_mutex_lock(struct host_pi_mutex *lock); /* [sleeps] *
 static inline bool host_pi_mutex_trylock(struct host_pi_mutex *lock);
 static inline void host_pi_mutex_unlock(struct host_pi_mutex *lock);
 static inline void host_pi_mutex_destroy(struct host_pi_mutex *lock);
+
+/*
+ * Marked accesses: loads and stores of one aligned word of at most 64 bits, of any type, that
+ * other threads may load or store at the same time. Macros, therefore defined by host_types.h.
+ *   host_read_once(x), host_write_once(x, v)	not ordered
+ *   host_load_acquire(ptr)			before all accesses that follow it
+ *   host_store_release(ptr, v)		after all accesses that precede it
+ *   host_xchg(ptr, v)				returns the former value; fully ordered
+ * [atomic]
+ */
+#if !defined(host_read_once) || !defined(host_write_once) || !defined(host_load_acquire) || \
+	!defined(host_store_release) || !defined(host_xchg)
+#error "host_types.h has to define the marked accesses"
+#endif
 
 /* add_return is fully ordered; read, set and add are not ordered. [atomic] */
 static inline s32 host_atomic_read(const struct host_atomic *a);

@@ -204,7 +204,8 @@ def rule_tests(tree):
 
 
 def operations(src):
-    return re.findall(r"^static inline [^;{]*?\b(host_\w+)\(", src.text, re.M)
+    functions = re.findall(r"^static inline [^;{]*?\b(host_\w+)\(", src.text, re.M)
+    return functions + re.findall(r"!defined\((host_\w+)\)", src.text)
 
 
 def rule_contract(tree):
@@ -340,7 +341,9 @@ PLANTED = {
         ({"host/host.h": "".join(f"static inline int host_f{i}(void);\n"
                                  for i in range(OPERATIONS_MAX + 1))}, "host/host.h", 1),
         ({"host/host.h": "static inline int host_f(void);\n", PORTING: "2 operations\n"},
-         PORTING, 1)],
+         PORTING, 1),
+        ({"host/host.h": "static inline int host_f(void);\n#if !defined(host_g)\n",
+          PORTING: "1 operations\n"}, PORTING, 1)],
     "rule_index": [
         ({ARCHITECTURE: INDEX_TITLE}, ARCHITECTURE, 1),
         ({ARCHITECTURE: INDEX_TITLE + GOOD_ENTRY}, ARCHITECTURE, 2),

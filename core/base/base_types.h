@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The types that core/base uses: u8 u16 u32 u64 s32 s64 bool size_t NULL. Each host
- * defines them in its host_types.h, found by the include path.
+ * What core/base uses of a host: u8 u16 u32 u64 s32 s64 bool size_t NULL, host_read_once() and
+ * host_write_once(). Each host defines them in its host_types.h, found by the include path.
  */
 #ifndef ANYBINDER_BASE_TYPES_H
 #define ANYBINDER_BASE_TYPES_H

@@ -19,11 +19,8 @@ struct bl_list {
 
 #define BL_INIT(name) { &(name), &(name) }
 
-/*
- * Stores to ->next are marked because bl_empty_racy() may load that word at the same time.
- * On x86 and arm64 a relaxed store is an ordinary one.
- */
-#define BL_SET_NEXT(list, to) __atomic_store_n(&(list)->next, (to), __ATOMIC_RELAXED)
+/* Stores to ->next are marked because bl_empty_racy() may load that word at the same time. */
+#define BL_SET_NEXT(list, to) host_write_once((list)->next, to)
 
 /* Makes @list an empty head, or an element that is on no list. */
 static inline void bl_init(struct bl_list *list)
@@ -43,7 +40,7 @@ static inline bool bl_empty(const struct bl_list *head)
  */
 static inline bool bl_empty_racy(const struct bl_list *head)
 {
-	return __atomic_load_n(&head->next, __ATOMIC_RELAXED) == head;
+	return host_read_once(head->next) == head;
 }
 
 /* Returns whether @item, once initialised by bl_init(), is on a list. */

@@ -45,8 +45,8 @@
  * Marked loads and stores of one word without its lock, for functions named *_racy,
  * where a stale value does no harm; each says why.
  */
-#define BINDER_READ_ONCE(x)	  __atomic_load_n(&(x), __ATOMIC_RELAXED)
-#define BINDER_WRITE_ONCE(x, v)  __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
+#define BINDER_READ_ONCE(x)	  host_read_once(x)
+#define BINDER_WRITE_ONCE(x, v)  host_write_once(x, v)
 
 /* Outermost first. */
 enum binder_lock_rank {

@@ -55,7 +55,7 @@ int binder_alloc_attach(struct binder_alloc *alloc, const struct host_proc *proc
 		binder_pages_attach(&alloc->pages, page, size / RANGE_PAGE_SIZE);
 		page = NULL;
 		/* After base, which is then read without the lock. */
-		__atomic_store_n(&alloc->size, size, __ATOMIC_RELEASE);
+		host_store_release(&alloc->size, size);
 	}
 	binder_unlock(&alloc->lock);
 	host_free(page);
@@ -64,7 +64,7 @@ int binder_alloc_attach(struct binder_alloc *alloc, const struct host_proc *proc
 
 bool binder_alloc_is_attached(const struct binder_alloc *alloc)
 {
-	return __atomic_load_n(&alloc->size, __ATOMIC_ACQUIRE) != 0;
+	return host_load_acquire(&alloc->size) != 0;
 }
 
 /* Makes sure that a mapping is known and still exists. */
@@ -134,19 +134,15 @@ static void release_alocked(struct binder_alloc *alloc, struct binder_buffer *bu
 /* The struct that the last free left behind, or a new one; NULL: no memory. */
 static struct binder_buffer *get_struct(struct binder_alloc *alloc, const struct host_proc *proc)
 {
-	struct binder_buffer *buffer = __atomic_exchange_n(&alloc->spare, NULL, __ATOMIC_ACQUIRE);
+	struct binder_buffer *buffer = host_xchg(&alloc->spare, NULL);
 
 	return buffer ? buffer : host_alloc(proc, sizeof(*buffer));
 }
 
-/* Keeps the struct for the next buffer, or frees it if there is a spare. */
+/* Keeps the struct for the next buffer in place of the one that was kept, which is freed. */
 static void put_struct(struct binder_alloc *alloc, struct binder_buffer *buffer)
 {
-	struct binder_buffer *none = NULL;
-
-	if (!__atomic_compare_exchange_n(&alloc->spare, &none, buffer, false, __ATOMIC_RELEASE,
-					 __ATOMIC_RELAXED))
-		host_free(buffer);
+	host_free(host_xchg(&alloc->spare, buffer));
 }
 
 /* The range is set when it is reserved. */
@@ -245,7 +241,7 @@ void binder_alloc_free_buffer(struct binder_alloc *alloc, struct binder_buffer *
 
 static bool may_user_free(const struct binder_buffer *buffer)
 {
-	return __atomic_load_n(&buffer->user_free, __ATOMIC_ACQUIRE);
+	return host_load_acquire(&buffer->user_free);
 }
 
 /* Takes the buffer from its receiver. Its space is free now unless it has to be zeroed first. */

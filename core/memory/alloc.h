@@ -113,7 +113,7 @@ struct binder_buffer *binder_alloc_claim_buffer(struct binder_alloc *alloc, u64 
 /* The buffer is delivered: its receiver may free it from now on. */
 static inline void binder_buffer_allow_user_free(struct binder_buffer *buffer)
 {
-	__atomic_store_n(&buffer->user_free, true, __ATOMIC_RELEASE);
+	host_store_release(&buffer->user_free, true);
 }
 
 /* User address of the buffer's first byte. */

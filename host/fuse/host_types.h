@@ -7,6 +7,8 @@
 #ifndef HOST_FUSE_HOST_TYPES_H
 #define HOST_FUSE_HOST_TYPES_H
 
+#include "userspace_atomics.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>

@@ -8,6 +8,7 @@
 
 #include <linux/atomic.h>
 #include <linux/cache.h>
+#include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/rtmutex.h>
 #include <linux/spinlock.h>
@@ -23,6 +24,13 @@ struct task_struct;
 
 /* kmalloc() aligns what is larger than a cache line, unless slabs are being debugged. */
 #define HOST_LINE_ALIGNED ____cacheline_aligned_in_smp
+
+/* Marked accesses. */
+#define host_read_once(x)	    READ_ONCE(x)
+#define host_write_once(x, v)	    WRITE_ONCE(x, v)
+#define host_load_acquire(ptr)	    smp_load_acquire(ptr)
+#define host_store_release(ptr, v)  smp_store_release(ptr, v)
+#define host_xchg(ptr, v)	    xchg(ptr, v)
 
 struct host_spinlock {
 	spinlock_t lock;

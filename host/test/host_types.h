@@ -6,6 +6,8 @@
 #ifndef ANYBINDER_TEST_HOST_TYPES_H
 #define ANYBINDER_TEST_HOST_TYPES_H
 
+#include "userspace_atomics.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
