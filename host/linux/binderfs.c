@@ -48,8 +48,8 @@ static DEFINE_IDA(minors);
 
 /* ---- inodes of devices ---- */
 
-static struct inode *new_device_inode(struct super_block *sb, struct binderfs_node *node,
-				       const struct file_operations *fops)
+static struct inode *binderfs_new_device_inode(struct super_block *sb, struct binderfs_node *node,
+					       const struct file_operations *fops)
 {
 	struct inode *inode = binderfs_new_inode(sb, S_IFCHR | 0600);
 
@@ -62,7 +62,7 @@ static struct inode *new_device_inode(struct super_block *sb, struct binderfs_no
 	return inode;
 }
 
-static void free_node(struct binderfs_node *node)
+static void binderfs_free_node(struct binderfs_node *node)
 {
 	if (node->context)
 		binder_context_put(node->context);
@@ -70,7 +70,7 @@ static void free_node(struct binderfs_node *node)
 	kfree(node);
 }
 
-static struct binderfs_node *new_node(const struct binderfs_mount *mount)
+static struct binderfs_node *binderfs_new_node(const struct binderfs_mount *mount)
 {
 	int max = BINDERFS_MAX_MINOR - 1 - (mount->initial_ns ? 0 : RESERVED_MINORS);
 	struct binderfs_node *node = kzalloc(sizeof(*node), GFP_KERNEL);
@@ -87,7 +87,7 @@ static struct binderfs_node *new_node(const struct binderfs_mount *mount)
 	return node;
 }
 
-static void evict_inode(struct inode *inode)
+static void binderfs_evict_inode(struct inode *inode)
 {
 	struct binderfs_node *node = inode->i_private;
 
@@ -96,13 +96,14 @@ static void evict_inode(struct inode *inode)
 		return;
 	if (node->context)
 		atomic_dec(&binderfs_mount_of(inode->i_sb)->nr_devices);
-	free_node(node);
+	binderfs_free_node(node);
 }
 
 /* ---- devices ---- */
 
 /* Returns the dentry, which exists until it is removed, or the mount ends. */
-static struct dentry *link_inode(struct super_block *sb, const char *name, struct inode *inode)
+static struct dentry *binderfs_link_inode(struct super_block *sb, const char *name,
+					  struct inode *inode)
 {
 	struct dentry *dentry = compat_start_creating(sb->s_root, name);
 
@@ -115,7 +116,7 @@ static struct dentry *link_inode(struct super_block *sb, const char *name, struc
 }
 
 /* Creates a device and returns its minor number in *@minor. */
-static int add_device(struct super_block *sb, const char *name, u32 *minor)
+static int binderfs_add_device(struct super_block *sb, const char *name, u32 *minor)
 {
 	struct binderfs_mount *mount = binderfs_mount_of(sb);
 	struct binderfs_node *node;
@@ -126,7 +127,7 @@ static int add_device(struct super_block *sb, const char *name, u32 *minor)
 		atomic_dec(&mount->nr_devices);
 		return -ENOSPC;
 	}
-	node = new_node(mount);
+	node = binderfs_new_node(mount);
 	if (IS_ERR(node)) {
 		atomic_dec(&mount->nr_devices);
 		return PTR_ERR(node);
@@ -134,29 +135,29 @@ static int add_device(struct super_block *sb, const char *name, u32 *minor)
 	*minor = node->minor;
 	node->context = binder_context_new(name);
 	if (node->context)
-		inode = new_device_inode(sb, node, &device_fops);
+		inode = binderfs_new_device_inode(sb, node, &device_fops);
 	if (!inode) {
 		atomic_dec(&mount->nr_devices);
-		free_node(node);
+		binderfs_free_node(node);
 		return -ENOMEM;
 	}
-	dentry = link_inode(sb, name, inode);
+	dentry = binderfs_link_inode(sb, name, inode);
 	if (!IS_ERR(dentry))
 		return 0;
-	iput(inode); /* the last reference: evict_inode() frees the node */
+	iput(inode); /* the last reference: binderfs_evict_inode() frees the node */
 	return PTR_ERR(dentry);
 }
 
-static int add_first_device(void *sb, const char *name)
+static int binderfs_add_first_device(void *sb, const char *name)
 {
 	u32 minor;
 
-	return add_device(sb, name, &minor);
+	return binderfs_add_device(sb, name, &minor);
 }
 
 /* ---- binder-control ---- */
 
-static long control_ioctl(struct file *filp, unsigned int cmd, unsigned long pointer)
+static long binderfs_control_ioctl(struct file *filp, unsigned int cmd, unsigned long pointer)
 {
 	void __user *user = (void __user *)pointer;
 	struct binderfs_device *device;
@@ -169,7 +170,7 @@ static long control_ioctl(struct file *filp, unsigned int cmd, unsigned long poi
 		return PTR_ERR(device);
 	device->name[BINDER_NAME_MAX] = '\0';
 	device->major = MAJOR(first_dev);
-	err = add_device(file_inode(filp)->i_sb, device->name, &device->minor);
+	err = binderfs_add_device(file_inode(filp)->i_sb, device->name, &device->minor);
 	if (!err && copy_to_user(user, device, sizeof(*device)))
 		err = -EFAULT;
 	kfree(device);
@@ -179,25 +180,25 @@ static long control_ioctl(struct file *filp, unsigned int cmd, unsigned long poi
 static const struct file_operations control_fops = {
 	.owner = THIS_MODULE,
 	.open = nonseekable_open,
-	.unlocked_ioctl = control_ioctl,
+	.unlocked_ioctl = binderfs_control_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	.llseek = noop_llseek,
 };
 
-static int add_control(struct super_block *sb)
+static int binderfs_add_control(struct super_block *sb)
 {
 	struct binderfs_mount *mount = binderfs_mount_of(sb);
-	struct binderfs_node *node = new_node(mount);
+	struct binderfs_node *node = binderfs_new_node(mount);
 	struct inode *inode;
 
 	if (IS_ERR(node))
 		return PTR_ERR(node);
-	inode = new_device_inode(sb, node, &control_fops);
+	inode = binderfs_new_device_inode(sb, node, &control_fops);
 	if (!inode) {
-		free_node(node);
+		binderfs_free_node(node);
 		return -ENOMEM;
 	}
-	mount->control = link_inode(sb, CONTROL_NAME, inode);
+	mount->control = binderfs_link_inode(sb, CONTROL_NAME, inode);
 	if (!IS_ERR(mount->control))
 		return 0;
 	iput(inode);
@@ -206,15 +207,15 @@ static int add_control(struct super_block *sb)
 
 /* ---- directories and files ---- */
 
-static int root_unlink(struct inode *dir, struct dentry *dentry)
+static int binderfs_unlink(struct inode *dir, struct dentry *dentry)
 {
 	if (dentry == binderfs_mount_of(dir->i_sb)->control)
 		return -EPERM;
 	return simple_unlink(dir, dentry);
 }
 
-static int root_rename(COMPAT_IDMAP_PARAMETER struct inode *old_dir, struct dentry *old,
-		       struct inode *new_dir, struct dentry *new, unsigned int flags)
+static int binderfs_rename(COMPAT_IDMAP_PARAMETER struct inode *old_dir, struct dentry *old,
+			   struct inode *new_dir, struct dentry *new, unsigned int flags)
 {
 	const struct dentry *control = binderfs_mount_of(old_dir->i_sb)->control;
 
@@ -225,30 +226,30 @@ static int root_rename(COMPAT_IDMAP_PARAMETER struct inode *old_dir, struct dent
 
 static const struct inode_operations root_iops = {
 	.lookup = simple_lookup,
-	.rename = root_rename,
-	.unlink = root_unlink,
+	.rename = binderfs_rename,
+	.unlink = binderfs_unlink,
 };
 
-static int feature_show(struct seq_file *seq, void *unused)
+static int binderfs_feature_show(struct seq_file *seq, void *unused)
 {
 	seq_puts(seq, "1\n");
 	return 0;
 }
 
-static int feature_open(struct inode *inode, struct file *filp)
+static int binderfs_feature_open(struct inode *inode, struct file *filp)
 {
-	return single_open(filp, feature_show, NULL);
+	return single_open(filp, binderfs_feature_show, NULL);
 }
 
 static const struct file_operations feature_fops = {
 	.owner = THIS_MODULE,
-	.open = feature_open,
+	.open = binderfs_feature_open,
 	.read = seq_read,
 	.llseek = seq_lseek,
 	.release = single_release,
 };
 
-static int add_features(struct super_block *sb)
+static int binderfs_add_features(struct super_block *sb)
 {
 	static const char *const features[] = {
 		"oneway_spam_detection", "extended_error", "freeze_notification",
@@ -264,7 +265,7 @@ static int add_features(struct super_block *sb)
 	return dir ? 0 : -ENOMEM;
 }
 
-static int add_reports(struct super_block *sb)
+static int binderfs_add_reports(struct super_block *sb)
 {
 	struct dentry *dir = binderfs_add_dir(sb->s_root, "binder_logs");
 	unsigned int i;
@@ -281,7 +282,7 @@ static int add_reports(struct super_block *sb)
 
 /* ---- mounting ---- */
 
-static int show_options(struct seq_file *seq, struct dentry *root)
+static int binderfs_show_options(struct seq_file *seq, struct dentry *root)
 {
 	const struct binderfs_options *options = &binderfs_mount_of(root->d_sb)->options;
 
@@ -292,12 +293,12 @@ static int show_options(struct seq_file *seq, struct dentry *root)
 }
 
 static const struct super_operations super_ops = {
-	.evict_inode = evict_inode,
-	.show_options = show_options,
+	.evict_inode = binderfs_evict_inode,
+	.show_options = binderfs_show_options,
 	.statfs = simple_statfs,
 };
 
-static struct binderfs_mount *new_mount(const struct fs_context *fc)
+static struct binderfs_mount *binderfs_new_mount(const struct fs_context *fc)
 {
 	const struct binderfs_options *options = fc->fs_private;
 	struct binderfs_mount *mount = kzalloc(sizeof(*mount), GFP_KERNEL);
@@ -315,7 +316,7 @@ static struct binderfs_mount *new_mount(const struct fs_context *fc)
 	return mount;
 }
 
-static int fill_super(struct super_block *sb, struct fs_context *fc)
+static int binderfs_fill_super(struct super_block *sb, struct fs_context *fc)
 {
 	struct inode *root;
 	int err;
@@ -328,7 +329,7 @@ static int fill_super(struct super_block *sb, struct fs_context *fc)
 	/* Devices may be opened although users may mount it; it never contains programs. */
 	sb->s_iflags &= ~SB_I_NODEV;
 	sb->s_iflags |= SB_I_NOEXEC;
-	sb->s_fs_info = new_mount(fc);
+	sb->s_fs_info = binderfs_new_mount(fc);
 	if (!sb->s_fs_info)
 		return -ENOMEM;
 	root = binderfs_new_inode(sb, S_IFDIR | 0755);
@@ -341,13 +342,13 @@ static int fill_super(struct super_block *sb, struct fs_context *fc)
 	sb->s_root = d_make_root(root);
 	if (!sb->s_root)
 		return -ENOMEM;
-	err = add_control(sb);
+	err = binderfs_add_control(sb);
 	if (!err)
-		err = device_for_each_name(first_devices, add_first_device, sb);
+		err = device_for_each_name(first_devices, binderfs_add_first_device, sb);
 	if (!err)
-		err = add_features(sb);
+		err = binderfs_add_features(sb);
 	if (!err && binderfs_mount_of(sb)->options.stats == BINDERFS_STATS_GLOBAL)
-		err = add_reports(sb);
+		err = binderfs_add_reports(sb);
 	return err;
 }
 
@@ -361,7 +362,7 @@ static const struct fs_parameter_spec option_specs[] = {
 	{},
 };
 
-static int parse_option(struct fs_context *fc, struct fs_parameter *param)
+static int binderfs_parse_option(struct fs_context *fc, struct fs_parameter *param)
 {
 	struct binderfs_options *options = fc->fs_private;
 	struct fs_parse_result result;
@@ -382,12 +383,12 @@ static int parse_option(struct fs_context *fc, struct fs_parameter *param)
 	return 0;
 }
 
-static int get_tree(struct fs_context *fc)
+static int binderfs_get_tree(struct fs_context *fc)
 {
-	return get_tree_nodev(fc, fill_super);
+	return get_tree_nodev(fc, binderfs_fill_super);
 }
 
-static int reconfigure(struct fs_context *fc)
+static int binderfs_reconfigure(struct fs_context *fc)
 {
 	const struct binderfs_options *options = fc->fs_private;
 	struct binderfs_mount *mount = binderfs_mount_of(fc->root->d_sb);
@@ -398,19 +399,19 @@ static int reconfigure(struct fs_context *fc)
 	return 0;
 }
 
-static void free_options(struct fs_context *fc)
+static void binderfs_free_options(struct fs_context *fc)
 {
 	kfree(fc->fs_private);
 }
 
 static const struct fs_context_operations context_ops = {
-	.free = free_options,
-	.get_tree = get_tree,
-	.parse_param = parse_option,
-	.reconfigure = reconfigure,
+	.free = binderfs_free_options,
+	.get_tree = binderfs_get_tree,
+	.parse_param = binderfs_parse_option,
+	.reconfigure = binderfs_reconfigure,
 };
 
-static int init_context(struct fs_context *fc)
+static int binderfs_init_context(struct fs_context *fc)
 {
 	struct binderfs_options *options = kzalloc(sizeof(*options), GFP_KERNEL);
 
@@ -422,20 +423,20 @@ static int init_context(struct fs_context *fc)
 	return 0;
 }
 
-static void kill_super(struct super_block *sb)
+static void binderfs_kill_super(struct super_block *sb)
 {
 	struct binderfs_mount *mount = binderfs_mount_of(sb);
 
 	compat_kill_super(sb);
-	kfree(mount); /* used by evict_inode() until now */
+	kfree(mount); /* used by binderfs_evict_inode() until now */
 }
 
 static struct file_system_type binderfs_type = {
 	.owner = THIS_MODULE,
 	.name = "binder",
-	.init_fs_context = init_context,
+	.init_fs_context = binderfs_init_context,
 	.parameters = option_specs,
-	.kill_sb = kill_super,
+	.kill_sb = binderfs_kill_super,
 	.fs_flags = FS_USERNS_MOUNT,
 };
 

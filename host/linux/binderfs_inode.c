@@ -42,7 +42,7 @@ struct inode *binderfs_new_inode(struct super_block *sb, umode_t mode)
 }
 
 /* Links @inode in @dir, or drops it. */
-static struct dentry *add_inode(struct dentry *dir, const char *name, struct inode *inode)
+static struct dentry *binderfs_add_inode(struct dentry *dir, const char *name, struct inode *inode)
 {
 	struct binderfs_mount *mount = binderfs_mount_of(dir->d_sb);
 	struct dentry *dentry = compat_start_creating(dir, name);
@@ -69,7 +69,7 @@ struct dentry *binderfs_add_file(struct dentry *dir, const char *name, umode_t m
 		return NULL;
 	inode->i_fop = fops;
 	inode->i_private = data;
-	return add_inode(dir, name, inode);
+	return binderfs_add_inode(dir, name, inode);
 }
 
 void binderfs_remove_file(struct dentry *file)
@@ -93,5 +93,5 @@ struct dentry *binderfs_add_dir(struct dentry *parent, const char *name)
 	inode->i_fop = &simple_dir_operations;
 	inode->i_op = &simple_dir_inode_operations;
 	set_nlink(inode, 2);
-	return add_inode(parent, name, inode);
+	return binderfs_add_inode(parent, name, inode);
 }

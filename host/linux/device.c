@@ -33,18 +33,18 @@ static LIST_HEAD(static_devices);
 
 /* ---- the calling thread ---- */
 
-static struct binder_thread *get_current_thread(struct binder_proc *proc)
+static struct binder_thread *device_get_current_thread(struct binder_proc *proc)
 {
 	return binder_thread_find_or_new(proc, current->pid, current);
 }
 
 /* Without a reference: only the thread itself can end it. */
-static struct binder_thread *find_current_thread(struct binder_proc *proc)
+static struct binder_thread *device_find_current_thread(struct binder_proc *proc)
 {
 	struct binder_thread *thread = binder_thread_find(proc, current->pid);
 
 	if (!thread) {
-		thread = get_current_thread(proc);
+		thread = device_get_current_thread(proc);
 		if (thread)
 			binder_thread_put(thread); /* its process keeps a reference */
 	}
@@ -107,7 +107,7 @@ static int device_mmap(struct file *filp, struct vm_area_struct *vma)
 static __poll_t device_poll(struct file *filp, poll_table *table)
 {
 	struct binder_proc *proc = filp->private_data;
-	struct binder_thread *thread = get_current_thread(proc);
+	struct binder_thread *thread = device_get_current_thread(proc);
 	__poll_t events;
 
 	if (!thread)
@@ -133,7 +133,7 @@ static const struct {
 	{ BINDER_THREAD_EXIT, 0 },
 };
 
-static int bad_pointer(u32 cmd)
+static int device_bad_pointer(u32 cmd)
 {
 	size_t i;
 
@@ -145,13 +145,13 @@ static int bad_pointer(u32 cmd)
 }
 
 /* Between two slices of a long command stream. */
-static enum binder_resume_reason let_others_run(void)
+static enum binder_resume_reason device_let_others_run(void)
 {
 	cond_resched();
 	return fatal_signal_pending(current) ? RESUME_INTERRUPTED : RESUME_WOKEN;
 }
 
-static enum binder_resume_reason wait(struct host_thread *host, unsigned long deadline)
+static enum binder_resume_reason device_wait(struct host_thread *host, unsigned long deadline)
 {
 	int woken = wait_for_work(host, deadline);
 
@@ -160,33 +160,34 @@ static enum binder_resume_reason wait(struct host_thread *host, unsigned long de
 	return woken ? RESUME_WOKEN : RESUME_TIMED_OUT;
 }
 
-static bool is_unfinished(int err)
+static bool device_is_unfinished(int err)
 {
 	return err == BINDER_WOULD_BLOCK || err == BINDER_AGAIN;
 }
 
 /* Resumes a call until it is complete, waiting where it would block. */
-static int finish_call(struct binder_thread *thread, u32 cmd, void *arg, int err)
+static int device_finish_call(struct binder_thread *thread, u32 cmd, void *arg, int err)
 {
 	struct host_thread *host = binder_thread_host(thread);
 	unsigned long deadline = 0;
 	u32 timeout_ms;
 
-	while (is_unfinished(err)) {
+	while (device_is_unfinished(err)) {
 		if (err == BINDER_AGAIN) {
-			err = binder_resume(thread, cmd, arg, let_others_run());
+			err = binder_resume(thread, cmd, arg, device_let_others_run());
 			continue;
 		}
 		/* A read waits without limit. */
 		timeout_ms = cmd == BINDER_WRITE_READ ? 0 : binder_thread_wait_timeout_ms(thread);
 		if (timeout_ms && !deadline)
 			deadline = (jiffies + msecs_to_jiffies(timeout_ms)) ?: 1;
-		err = binder_resume(thread, cmd, arg, wait(host, deadline));
+		err = binder_resume(thread, cmd, arg, device_wait(host, deadline));
 	}
 	return err;
 }
 
-static int put_consumed(struct binder_write_read __user *user, const struct binder_write_read *bwr)
+static int device_put_consumed(struct binder_write_read __user *user,
+			       const struct binder_write_read *bwr)
 {
 	if (!user_write_access_begin(user, sizeof(*user)))
 		return -EFAULT;
@@ -199,10 +200,10 @@ fault:
 	return -EFAULT;
 }
 
-static int write_read_ioctl(struct binder_proc *proc, struct binder_write_read __user *user,
-			    bool nonblock)
+static int device_write_read_ioctl(struct binder_proc *proc, struct binder_write_read __user *user,
+				   bool nonblock)
 {
-	struct binder_thread *thread = find_current_thread(proc);
+	struct binder_thread *thread = device_find_current_thread(proc);
 	struct binder_write_read bwr;
 	int err;
 
@@ -211,14 +212,14 @@ static int write_read_ioctl(struct binder_proc *proc, struct binder_write_read _
 	if (copy_from_user(&bwr, user, sizeof(bwr)))
 		return -EFAULT;
 	err = binder_write_read(thread, &bwr, nonblock);
-	if (is_unfinished(err))
-		err = finish_call(thread, BINDER_WRITE_READ, &bwr, err);
+	if (device_is_unfinished(err))
+		err = device_finish_call(thread, BINDER_WRITE_READ, &bwr, err);
 	/* After an error, too, the caller learns how much was consumed. */
-	return put_consumed(user, &bwr) ? -EFAULT : err;
+	return device_put_consumed(user, &bwr) ? -EFAULT : err;
 }
 
-static int small_ioctl(struct binder_thread *thread, unsigned int cmd, void __user *user,
-		       bool nonblock)
+static int device_small_ioctl(struct binder_thread *thread, unsigned int cmd, void __user *user,
+			      bool nonblock)
 {
 	size_t size = ABI_IOC_SIZE(cmd);
 	u64 arg[ARG_SIZE / sizeof(u64)] = {};
@@ -227,26 +228,26 @@ static int small_ioctl(struct binder_thread *thread, unsigned int cmd, void __us
 	if (size > sizeof(arg))
 		return -EINVAL;
 	if (ABI_IOC_WRITES(cmd) && copy_from_user(arg, user, size)) {
-		err = bad_pointer(cmd);
+		err = device_bad_pointer(cmd);
 		if (err)
 			return err;
 	}
-	err = finish_call(thread, cmd, arg, binder_ioctl(thread, cmd, arg, nonblock));
+	err = device_finish_call(thread, cmd, arg, binder_ioctl(thread, cmd, arg, nonblock));
 	if (ABI_IOC_READS(cmd) && !err && copy_to_user(user, arg, size))
-		err = bad_pointer(cmd);
+		err = device_bad_pointer(cmd);
 	return err;
 }
 
 /* All ioctls but BINDER_WRITE_READ. */
-static int other_ioctl(struct binder_proc *proc, unsigned int cmd, void __user *user,
-		       bool nonblock)
+static int device_other_ioctl(struct binder_proc *proc, unsigned int cmd, void __user *user,
+			      bool nonblock)
 {
-	struct binder_thread *thread = get_current_thread(proc);
+	struct binder_thread *thread = device_get_current_thread(proc);
 	int err;
 
 	if (!thread)
 		return -ENOMEM;
-	err = small_ioctl(thread, cmd, user, nonblock);
+	err = device_small_ioctl(thread, cmd, user, nonblock);
 	binder_thread_put(thread);
 	return err;
 }
@@ -260,9 +261,9 @@ static long device_ioctl(struct file *filp, unsigned int cmd, unsigned long poin
 
 	trace_binder_ioctl(cmd, pointer);
 	if (cmd == BINDER_WRITE_READ)
-		err = write_read_ioctl(proc, user, nonblock);
+		err = device_write_read_ioctl(proc, user, nonblock);
 	else
-		err = other_ioctl(proc, cmd, user, nonblock);
+		err = device_other_ioctl(proc, cmd, user, nonblock);
 	trace_binder_ioctl_done(err);
 	return err;
 }
@@ -280,7 +281,7 @@ const struct file_operations device_fops = {
 
 /* ---- devices in /dev ---- */
 
-static void remove_one(struct static_device *device)
+static void device_remove_one(struct static_device *device)
 {
 	misc_deregister(&device->misc);
 	list_del(&device->link);
@@ -289,7 +290,7 @@ static void remove_one(struct static_device *device)
 	kfree(device);
 }
 
-static int add_one(void *arg, const char *name)
+static int device_add_one(void *arg, const char *name)
 {
 	struct static_device *device = kzalloc(sizeof(*device), GFP_KERNEL);
 	int err = -ENOMEM;
@@ -332,12 +333,12 @@ void device_remove_static(void)
 	struct static_device *device, *next;
 
 	list_for_each_entry_safe(device, next, &static_devices, link)
-		remove_one(device);
+		device_remove_one(device);
 }
 
 int device_add_static(const char *names)
 {
-	int err = device_for_each_name(names, add_one, NULL);
+	int err = device_for_each_name(names, device_add_one, NULL);
 
 	if (err)
 		device_remove_static();

@@ -54,21 +54,21 @@ void map_destroy(struct host_map *map)
 /* ---- the mapping in the process ---- */
 
 /* Unmapping any range ends the mapping, as in the stock driver. */
-static void vma_close(struct vm_area_struct *vma)
+static void map_vma_close(struct vm_area_struct *vma)
 {
 	struct host_map *map = vma->vm_private_data;
 
 	WRITE_ONCE(map->present, false);
 }
 
-static vm_fault_t vma_fault(struct vm_fault *vmf)
+static vm_fault_t map_vma_fault(struct vm_fault *vmf)
 {
 	return VM_FAULT_SIGBUS;
 }
 
-static const struct vm_operations_struct vma_ops = {
-	.close = vma_close,
-	.fault = vma_fault,
+static const struct vm_operations_struct map_vma_ops = {
+	.close = map_vma_close,
+	.fault = map_vma_fault,
 };
 
 int map_attach(struct host_map *map, struct vm_area_struct *vma, size_t size)
@@ -86,7 +86,7 @@ int map_attach(struct host_map *map, struct vm_area_struct *vma, size_t size)
 	if (!pages)
 		return -ENOMEM;
 	compat_vm_flags_mod(vma, VM_DONTCOPY | VM_MIXEDMAP, VM_MAYWRITE);
-	vma->vm_ops = &vma_ops;
+	vma->vm_ops = &map_vma_ops;
 	vma->vm_private_data = map;
 	map->nr = nr;
 	map->base = vma->vm_start;
@@ -113,7 +113,7 @@ void map_detach(struct host_map *map, struct vm_area_struct *vma)
  * first allocation stays, and a later thread finds the page mapped (-EBUSY): no thread waits for
  * another, which may have a lower priority.
  */
-static int insert_page(struct host_map *map, struct vm_area_struct *vma, size_t at)
+static int map_insert_page(struct host_map *map, struct vm_area_struct *vma, size_t at)
 {
 	struct page *page = READ_ONCE(map->pages[at]), *other;
 	bool is_new = !page;
@@ -136,9 +136,10 @@ static int insert_page(struct host_map *map, struct vm_area_struct *vma, size_t 
 	return err == -EBUSY ? 0 : err;
 }
 
-static bool is_mapped_by(const struct host_map *map, const struct vm_area_struct *vma, size_t end)
+static bool map_is_mapped_by(const struct host_map *map, const struct vm_area_struct *vma,
+			     size_t end)
 {
-	return vma && vma->vm_ops == &vma_ops && vma->vm_private_data == map &&
+	return vma && vma->vm_ops == &map_vma_ops && vma->vm_private_data == map &&
 	       vma->vm_start <= map->base && vma->vm_end >= map->base + end * PAGE_SIZE;
 }
 
@@ -153,10 +154,10 @@ int map_populate(struct host_map *map, size_t first, size_t nr)
 		return -ESRCH;
 	mmap_read_lock(map->mm);
 	vma = compat_vma_lookup(map->mm, map->base);
-	if (!READ_ONCE(map->present) || !is_mapped_by(map, vma, first + nr))
+	if (!READ_ONCE(map->present) || !map_is_mapped_by(map, vma, first + nr))
 		err = -ESRCH;
 	for (at = first; at < first + nr && !err; at++)
-		err = insert_page(map, vma, at);
+		err = map_insert_page(map, vma, at);
 	mmap_read_unlock(map->mm);
 	mmput_async(map->mm);
 	return err;
@@ -180,7 +181,7 @@ void map_evict(struct host_map *map, size_t first, size_t nr)
 /* ---- storing ---- */
 
 /* How much of [@off, @off + @size) is in the first page. */
-static size_t within_page(size_t off, size_t size)
+static size_t map_within_page(size_t off, size_t size)
 {
 	return min_t(size_t, size, PAGE_SIZE - offset_in_page(off));
 }
@@ -188,7 +189,7 @@ static size_t within_page(size_t off, size_t size)
 void map_write(struct host_map *map, size_t off, const void *src, size_t size)
 {
 	while (size) {
-		size_t chunk = within_page(off, size);
+		size_t chunk = map_within_page(off, size);
 
 		memcpy_to_page(map->pages[off / PAGE_SIZE], offset_in_page(off), src, chunk);
 		off += chunk;
@@ -200,7 +201,7 @@ void map_write(struct host_map *map, size_t off, const void *src, size_t size)
 void map_zero(struct host_map *map, size_t off, size_t size)
 {
 	while (size) {
-		size_t chunk = within_page(off, size);
+		size_t chunk = map_within_page(off, size);
 
 		compat_zero_page(map->pages[off / PAGE_SIZE], offset_in_page(off), chunk);
 		off += chunk;
@@ -211,7 +212,7 @@ void map_zero(struct host_map *map, size_t off, size_t size)
 int map_copy_from_current(struct host_map *map, size_t off, u64 src, size_t size)
 {
 	while (size) {
-		size_t chunk = within_page(off, size);
+		size_t chunk = map_within_page(off, size);
 		struct page *page = map->pages[off / PAGE_SIZE];
 		char *to = compat_kmap_local(page);
 		unsigned long left;

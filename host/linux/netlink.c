@@ -73,20 +73,20 @@ bool netlink_registered(void)
 }
 
 /* An unknown number is left out. -EMSGSIZE. */
-static int put_known(struct sk_buff *msg, int attribute, s32 pid)
+static int netlink_put_known(struct sk_buff *msg, int attribute, s32 pid)
 {
 	return pid ? nla_put_u32(msg, attribute, pid) : 0;
 }
 
 /* -EMSGSIZE. */
-static int put_failure(struct sk_buff *msg, const struct host_txn_failure *failure)
+static int netlink_put_failure(struct sk_buff *msg, const struct host_txn_failure *failure)
 {
 	return nla_put_u32(msg, A_REPORT_ERROR, failure->error) ?:
 	       nla_put_string(msg, A_REPORT_CONTEXT, failure->context) ?:
 	       nla_put_u32(msg, A_REPORT_FROM_PID, failure->from_pid) ?:
 	       nla_put_u32(msg, A_REPORT_FROM_TID, failure->from_tid) ?:
-	       put_known(msg, A_REPORT_TO_PID, failure->to_pid) ?:
-	       put_known(msg, A_REPORT_TO_TID, failure->to_tid) ?:
+	       netlink_put_known(msg, A_REPORT_TO_PID, failure->to_pid) ?:
+	       netlink_put_known(msg, A_REPORT_TO_TID, failure->to_tid) ?:
 	       (failure->is_reply ? nla_put_flag(msg, A_REPORT_IS_REPLY) : 0) ?:
 	       nla_put_u32(msg, A_REPORT_FLAGS, failure->flags) ?:
 	       nla_put_u32(msg, A_REPORT_CODE, failure->code) ?:
@@ -105,7 +105,7 @@ void netlink_notify_failure(const struct host_txn_failure *failure)
 	if (!msg)
 		return;
 	header = genlmsg_put(msg, 0, 0, &family, 0, CMD_REPORT);
-	if (!header || put_failure(msg, failure)) {
+	if (!header || netlink_put_failure(msg, failure)) {
 		nlmsg_free(msg);
 		return;
 	}

@@ -21,7 +21,7 @@ WEAK_FUNCTION(sched_setattr_nocheck);
  * Lowers a priority to what the thread is allowed. False: it must not be changed. RLIMIT_NICE 0,
  * the default, allows no nice value at all, as in the stock driver.
  */
-static bool limit(u8 *policy, s8 *prio)
+static bool priority_limit(u8 *policy, s8 *prio)
 {
 	unsigned long most = task_rlimit(current, RLIMIT_RTPRIO);
 	long least_nice;
@@ -47,7 +47,7 @@ void priority_set(u8 policy, s8 prio, bool check)
 {
 	struct sched_attr attr = { .size = sizeof(attr) };
 
-	if (current->policy == SCHED_DEADLINE || (check && !limit(&policy, &prio)))
+	if (current->policy == SCHED_DEADLINE || (check && !priority_limit(&policy, &prio)))
 		return;
 	if (!priority_is_realtime(current->policy) && !priority_is_realtime(policy)) {
 		set_user_nice(current, prio);

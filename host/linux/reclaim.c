@@ -10,12 +10,12 @@
 
 #include <linux/shrinker.h>
 
-static unsigned long count(struct shrinker *shrinker, struct shrink_control *control)
+static unsigned long reclaim_count(struct shrinker *shrinker, struct shrink_control *control)
 {
 	return binder_idle_pages() ?: SHRINK_EMPTY;
 }
 
-static unsigned long scan(struct shrinker *shrinker, struct shrink_control *control)
+static unsigned long reclaim_scan(struct shrinker *shrinker, struct shrink_control *control)
 {
 	return binder_shrink(control->nr_to_scan) ?: SHRINK_STOP;
 }
@@ -24,7 +24,7 @@ static struct shrinker *shrinker;
 
 int reclaim_init(void)
 {
-	shrinker = compat_shrinker_start("android-binder", count, scan);
+	shrinker = compat_shrinker_start("android-binder", reclaim_count, reclaim_scan);
 	return shrinker ? 0 : -ENOMEM;
 }
 

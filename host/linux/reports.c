@@ -50,7 +50,7 @@ struct reader {
 	struct seq_file text; /* of the present slice; only its buffer is used */
 };
 
-static void reader_free(struct reader *reader)
+static void report_free_reader(struct reader *reader)
 {
 	if (reader->report)
 		binder_report_free(reader->report);
@@ -58,7 +58,7 @@ static void reader_free(struct reader *reader)
 	kfree(reader);
 }
 
-static int open_reader(struct file *filp, const struct report_file *file, s32 pid)
+static int report_open_reader(struct file *filp, const struct report_file *file, s32 pid)
 {
 	struct reader *reader = kzalloc(sizeof(*reader), GFP_KERNEL_ACCOUNT);
 
@@ -71,7 +71,7 @@ static int open_reader(struct file *filp, const struct report_file *file, s32 pi
 	if (filp->f_mode & FMODE_READ)
 		reader->text.buf = kvmalloc(TEXT_SIZE, GFP_KERNEL_ACCOUNT);
 	if ((filp->f_mode & FMODE_READ) && !reader->text.buf) {
-		reader_free(reader);
+		report_free_reader(reader);
 		return -ENOMEM;
 	}
 	filp->private_data = reader;
@@ -80,16 +80,16 @@ static int open_reader(struct file *filp, const struct report_file *file, s32 pi
 
 static int report_open(struct inode *inode, struct file *filp)
 {
-	return open_reader(filp, inode->i_private, 0);
+	return report_open_reader(filp, inode->i_private, 0);
 }
 
 static int report_release(struct inode *inode, struct file *filp)
 {
-	reader_free(filp->private_data);
+	report_free_reader(filp->private_data);
 	return 0;
 }
 
-static void rewind(struct reader *reader)
+static void report_rewind(struct reader *reader)
 {
 	if (reader->report)
 		binder_report_free(reader->report);
@@ -100,7 +100,7 @@ static void rewind(struct reader *reader)
 }
 
 /* Generates the text that follows. Returns 0, or 1 at the end, or -ENOMEM. */
-static int next_slice(struct reader *reader)
+static int report_next_slice(struct reader *reader)
 {
 	struct host_out out = { &reader->text };
 	bool first = !reader->begun;
@@ -122,14 +122,14 @@ static int next_slice(struct reader *reader)
 }
 
 /* Makes @at lie in the text. Returns 0, or 1 behind the end, or -errno. */
-static int seek(struct reader *reader, loff_t at)
+static int report_seek(struct reader *reader, loff_t at)
 {
 	int err = 0;
 
 	if (at < reader->start)
-		rewind(reader);
+		report_rewind(reader);
 	while (!err && at >= reader->start + reader->text.count) {
-		err = next_slice(reader);
+		err = report_next_slice(reader);
 		cond_resched();
 		if (!err && fatal_signal_pending(current))
 			err = -EINTR;
@@ -149,7 +149,7 @@ static ssize_t report_read(struct file *filp, char __user *to, size_t size, loff
 	while (size) {
 		size_t off, nr;
 
-		err = seek(reader, *at);
+		err = report_seek(reader, *at);
 		if (err)
 			break;
 		off = *at - reader->start;
@@ -195,14 +195,14 @@ const struct file_operations report_fops = {
 	.release = report_release,
 };
 
-static int proc_open(struct inode *inode, struct file *filp)
+static int report_proc_open(struct inode *inode, struct file *filp)
 {
-	return open_reader(filp, &proc_report, (s32)(long)inode->i_private);
+	return report_open_reader(filp, &proc_report, (s32)(long)inode->i_private);
 }
 
-static const struct file_operations proc_fops = {
+static const struct file_operations report_proc_fops = {
 	.owner = THIS_MODULE,
-	.open = proc_open,
+	.open = report_proc_open,
 	.read = report_read,
 	.llseek = default_llseek,
 	.release = report_release,
@@ -228,22 +228,22 @@ static LIST_HEAD(proc_files);
 static DEFINE_MUTEX(proc_files_lock);
 static struct dentry *debugfs_dir, *debugfs_proc;
 
-static struct dentry *add_to_debugfs(struct dentry *dir, const char *name, void *data)
+static struct dentry *reports_add_to_debugfs(struct dentry *dir, const char *name, void *data)
 {
-	struct dentry *file = debugfs_create_file(name, 0444, dir, data, &proc_fops);
+	struct dentry *file = debugfs_create_file(name, 0444, dir, data, &report_proc_fops);
 
 	return IS_ERR(file) ? NULL : file;
 }
 
-static struct dentry *add_to_binderfs(struct dentry *dir, const char *name, void *data)
+static struct dentry *reports_add_to_binderfs(struct dentry *dir, const char *name, void *data)
 {
-	return binderfs_add_file(dir, name, 0444, &proc_fops, data);
+	return binderfs_add_file(dir, name, 0444, &report_proc_fops, data);
 }
 
-static const struct proc_dir_ops in_debugfs = { add_to_debugfs, debugfs_remove };
-static const struct proc_dir_ops in_binderfs = { add_to_binderfs, binderfs_remove_file };
+static const struct proc_dir_ops in_debugfs = { reports_add_to_debugfs, debugfs_remove };
+static const struct proc_dir_ops in_binderfs = { reports_add_to_binderfs, binderfs_remove_file };
 
-static struct proc_file *find_locked(const struct dentry *dir, s32 pid)
+static struct proc_file *reports_find_proc_locked(const struct dentry *dir, s32 pid)
 {
 	struct proc_file *file;
 
@@ -254,13 +254,13 @@ static struct proc_file *find_locked(const struct dentry *dir, s32 pid)
 	return NULL;
 }
 
-static void add(const struct proc_dir_ops *ops, struct dentry *dir, s32 pid)
+static void reports_add_proc(const struct proc_dir_ops *ops, struct dentry *dir, s32 pid)
 {
 	struct proc_file *file;
 	char name[16];
 
 	mutex_lock(&proc_files_lock);
-	file = find_locked(dir, pid);
+	file = reports_find_proc_locked(dir, pid);
 	if (!file)
 		file = kzalloc(sizeof(*file), GFP_KERNEL);
 	if (file && !file->opens++) {
@@ -273,12 +273,12 @@ static void add(const struct proc_dir_ops *ops, struct dentry *dir, s32 pid)
 	mutex_unlock(&proc_files_lock);
 }
 
-static void del(const struct proc_dir_ops *ops, struct dentry *dir, s32 pid)
+static void reports_del_proc(const struct proc_dir_ops *ops, struct dentry *dir, s32 pid)
 {
 	struct proc_file *file;
 
 	mutex_lock(&proc_files_lock);
-	file = find_locked(dir, pid);
+	file = reports_find_proc_locked(dir, pid);
 	if (file && !--file->opens) {
 		list_del(&file->link);
 		if (file->file)
@@ -292,9 +292,9 @@ void reports_proc_opened(s32 pid, struct super_block *sb)
 {
 	struct dentry *dir = binderfs_proc_dir(sb);
 
-	add(&in_debugfs, debugfs_proc, pid);
+	reports_add_proc(&in_debugfs, debugfs_proc, pid);
 	if (dir)
-		add(&in_binderfs, dir, pid);
+		reports_add_proc(&in_binderfs, dir, pid);
 }
 
 void reports_proc_closed(s32 pid, struct super_block *sb)
@@ -302,8 +302,8 @@ void reports_proc_closed(s32 pid, struct super_block *sb)
 	struct dentry *dir = binderfs_proc_dir(sb);
 
 	if (dir)
-		del(&in_binderfs, dir, pid);
-	del(&in_debugfs, debugfs_proc, pid);
+		reports_del_proc(&in_binderfs, dir, pid);
+	reports_del_proc(&in_debugfs, debugfs_proc, pid);
 }
 
 /* ---- debugfs ---- */
