@@ -157,6 +157,7 @@ static inline int host_thread_init(struct host_thread *thread, struct host_proc 
 
 static inline void host_thread_destroy(struct host_thread *thread)
 {
+	wait_destroy(thread);
 }
 
 /* ---- identity ---- */

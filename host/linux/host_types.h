@@ -54,8 +54,8 @@ struct host_proc {
 /* A calling thread (wait.c). */
 struct host_thread {
 	wait_queue_head_t wait;
-	struct wait_queue_entry sleeper; /* always in the queue; private: the task that sleeps */
-	bool woken;			 /* host_wake() was called since the last sleep */
+	struct wait_queue_entry entry; /* of the thread's task, a reference */
+	bool woken; /* host_wake() was called since the last sleep */
 };
 
 /* The pages of one receive buffer (map.c). */

@@ -8,7 +8,9 @@
 #include <linux/sched.h>
 #include <linux/wait.h>
 
+/* For the calling thread. Pair: wait_destroy(), by any thread, when no other can wake it. */
 void wait_init(struct host_thread *thread);
+void wait_destroy(struct host_thread *thread);
 
 /*
  * Sleeps until wait_wake(), a signal, or @deadline (in jiffies; 0: none). Returns at once if
