@@ -487,7 +487,7 @@ void dispatch(const struct request *request)
 		operation->handle(request);
 }
 
-static void handle(const struct request *request)
+static void dispatch_one(const struct request *request)
 {
 	operations[request->head->opcode].handle(request);
 }
@@ -496,7 +496,7 @@ static void serve_queued(struct fair_queue *queue)
 {
 	struct fair_item *item = fair_pop(queue);
 
-	if (item && !deferred_request_serve(item, handle))
+	if (item && !deferred_request_serve(item, dispatch_one))
 		device_continue(item);
 }
 

@@ -109,7 +109,7 @@ static void block_signals(void)
 }
 
 /* Sets up everything between the mount and the first request of a client. */
-static bool serve(const struct options *options)
+static bool daemon_serve(const struct options *options)
 {
 	struct session *session = daemon_self->session;
 	struct stat st;
@@ -144,7 +144,7 @@ static bool serve(const struct options *options)
 	return true;
 }
 
-static bool run(const struct options *options)
+static bool daemon_run(const struct options *options)
 {
 	const struct session *session = daemon_self->session;
 	bool ok;
@@ -157,7 +157,7 @@ static bool run(const struct options *options)
 		mount_undo(options->mountpoint);
 		return false;
 	}
-	if (!session_begin(fd, options->passthrough) || !serve(options) ||
+	if (!session_begin(fd, options->passthrough) || !daemon_serve(options) ||
 	    (options->pid_file && !ready_write_pid_file(options->pid_file, getppid()))) {
 		mount_undo(options->mountpoint);
 		return false;
@@ -217,5 +217,5 @@ int main(int argc, char **argv)
 	if (!supervisor_fork(&options))
 		return 1;
 	/* not exit(): workers are still running */
-	_exit(run(&options) ? 0 : 1);
+	_exit(daemon_run(&options) ? 0 : 1);
 }

@@ -105,7 +105,7 @@ static int open_for(struct host_proc *opener, const struct request *request,
  * Charges an open to its user; host_proc_destroy() discharges the memory. Returns 0, -EMFILE or
  * -ENOMEM.
  */
-static int charge(struct host_proc *opener)
+static int open_file_charge(struct host_proc *opener)
 {
 	if (!users_charge(opener->charged_uid, USER_OPENS))
 		return -EMFILE;
@@ -126,7 +126,7 @@ int open_file_new(const struct request *request, struct binder_context *context,
 	if (error)
 		return error;
 	opener.charged_uid = caller_charged_uid((pid_t)request->head->pid, request->head->uid);
-	error = charge(&opener);
+	error = open_file_charge(&opener);
 	if (error) {
 		caller_free_identity(&opener);
 		return error;

@@ -54,7 +54,7 @@ bool park_begin(struct host_thread *thread)
 	return true;
 }
 
-static void insert(struct bucket *bucket, struct host_thread *thread)
+static void park_insert(struct bucket *bucket, struct host_thread *thread)
 {
 	thread->next_parked = bucket->first;
 	thread->parked_slot = &bucket->first;
@@ -71,7 +71,7 @@ void park_register(struct host_thread *thread)
 
 	host_spin_lock(&bucket->lock);
 	if (!thread->parked_slot)
-		insert(bucket, thread);
+		park_insert(bucket, thread);
 	host_spin_unlock(&bucket->lock);
 }
 
@@ -83,7 +83,7 @@ enum park_result park_wait(struct host_thread *thread)
 
 	host_spin_lock(&bucket->lock);
 	if (!thread->parked_slot)
-		insert(bucket, thread);
+		park_insert(bucket, thread);
 	if (atomic_load(&thread->proc->ended)) {
 		result = PARK_REFUSED;
 	} else if (thread->interrupted) {
@@ -124,7 +124,7 @@ void park_end(struct host_thread *thread)
 }
 
 /* On success the caller owns the call. */
-static bool claim(struct host_thread *thread)
+static bool park_claim(struct host_thread *thread)
 {
 	unsigned int expected = PARK_PARKED;
 
@@ -157,7 +157,7 @@ struct host_thread *park_interrupt(u64 unique, bool *known)
 	while (thread && thread->unique != unique)
 		thread = thread->next_parked;
 	*known = thread || worker_set_interrupted(unique);
-	if (thread && !claim(thread)) {
+	if (thread && !park_claim(thread)) {
 		thread->interrupted = true;
 		thread = NULL;
 	}
@@ -191,7 +191,7 @@ static struct host_thread *claim_if(bool (*wanted)(const struct host_thread *, c
 
 		host_spin_lock(&parked->buckets[i].lock);
 		thread = parked->buckets[i].first;
-		while (thread && !(wanted(thread, arg) && claim(thread)))
+		while (thread && !(wanted(thread, arg) && park_claim(thread)))
 			thread = thread->next_parked;
 		host_spin_unlock(&parked->buckets[i].lock);
 		if (thread)

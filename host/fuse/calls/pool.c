@@ -327,7 +327,7 @@ static bool is_in_client_memory(const struct worker *worker)
 }
 
 /* Another thread serves in place of @worker and finishes its queued work. Pool lock held. */
-static void replace(struct worker *worker)
+static void pool_replace(struct worker *worker)
 {
 	struct pool *pool = daemon_self->pool;
 
@@ -357,7 +357,7 @@ static void set_stuck(struct worker *worker)
 	if (atomic_load(&worker->stuck))
 		pool->nr_early--;
 	else
-		replace(worker);
+		pool_replace(worker);
 }
 
 void pool_replace_self(void)
@@ -370,7 +370,7 @@ void pool_replace_self(void)
 		pool->nr_early++;
 		/* the next check finds it in this step for the second time */
 		self->seen = atomic_load(&self->progress);
-		replace(self);
+		pool_replace(self);
 	}
 	pthread_mutex_unlock(&pool->lock);
 }

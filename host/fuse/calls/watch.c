@@ -50,7 +50,7 @@ struct watch {
 	unsigned int nr_searches;
 };
 
-static void wake(void)
+static void watch_wake(void)
 {
 	struct watch *watch = daemon_self->watch;
 	static const uint64_t one = 1;
@@ -86,7 +86,7 @@ void watch_check_holders(u64 open_id)
 		watch->searches[watch->nr_searches++].due_ns = host_now_ns() + GRACE_NS;
 	}
 	pthread_mutex_unlock(&watch->lock);
-	wake();
+	watch_wake();
 }
 
 void watch_deadline(u64 deadline_ns)
@@ -101,7 +101,7 @@ void watch_deadline(u64 deadline_ns)
 		watch->next_deadline_ns = deadline_ns;
 	pthread_mutex_unlock(&watch->lock);
 	if (earlier)
-		wake();
+		watch_wake();
 }
 
 void watch_deadline_over(void)
@@ -119,7 +119,7 @@ void watch_arm_check(void)
 
 	if (!atomic_load_explicit(&watch->checking_workers, memory_order_relaxed) &&
 	    !atomic_exchange(&watch->checking_workers, true))
-		wake();
+		watch_wake();
 }
 
 /* Takes one search that is due; 0: none. */

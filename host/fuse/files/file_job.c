@@ -92,7 +92,7 @@ static void free_entry(struct entry *entry)
 }
 
 /* Calls what the owner of the job has not been called with yet. */
-static void fail(struct entry *entry, int error)
+static void file_job_fail(struct entry *entry, int error)
 {
 	if (entry->given_up)
 		return;
@@ -154,7 +154,7 @@ void file_job_event(const struct helper_event *event)
 	}
 	remove_entry(entry);
 	if (event->error)
-		fail(entry, event->error);
+		file_job_fail(entry, event->error);
 	else if (!entry->given_up)
 		entry->job.done(entry->job.thread, 0, event->numbers);
 	if (event->kind == HELPER_DONE)
@@ -182,7 +182,7 @@ void file_job_lost_all(void)
 	pthread_mutex_unlock(&jobs->lock);
 	while ((entry = lost)) {
 		lost = entry->next;
-		fail(entry, -ESRCH);
+		file_job_fail(entry, -ESRCH);
 		free_entry(entry);
 	}
 }
@@ -216,7 +216,7 @@ bool file_job_check_overdue(void)
 		log_info("process %d of user %u delays an installation of files; given up",
 			 entry->job.tgid, entry->job.uid);
 		users_charge_always(entry->job.uid, USER_STALLED);
-		fail(entry, -ETIMEDOUT);
+		file_job_fail(entry, -ETIMEDOUT);
 		entry->given_up = true;
 	}
 	return busy;

@@ -243,7 +243,7 @@ static void close_channels(void)
 	}
 }
 
-static void abandon(struct channel *channel, const struct helper_message *message)
+static void helper_abandon(struct channel *channel, const struct helper_message *message)
 {
 	channel->op = message->op;
 	channel->uid = message->uid;
@@ -300,7 +300,7 @@ int helper_ask(const struct helper_message *message, int attached, u64 open_id,
 	worker_end_wait(open_id);
 	answer->generation = channel->generation;
 	if (error == -ETIMEDOUT)
-		abandon(channel, message);
+		helper_abandon(channel, message);
 	else
 		put_channel(channel, got == sizeof(*answer));
 	return got == sizeof(*answer) ? 0 : error;
@@ -361,7 +361,7 @@ static void wait_for_helper(void)
 		nanosleep(&nap, NULL);
 }
 
-static void restart(void)
+static void helper_restart(void)
 {
 	struct helper *helper = daemon_self->helper;
 	bool ok;
@@ -390,10 +390,10 @@ static void receive_event(void)
 	if (got >= (ssize_t)sizeof(struct helper_event))
 		helper->handlers->event((const struct helper_event *)helper->buffer);
 	else if (got >= 0 || (errno != EAGAIN && errno != EINTR))
-		restart();
+		helper_restart();
 }
 
-static void tick(void)
+static void helper_tick(void)
 {
 	struct helper *helper = daemon_self->helper;
 
@@ -428,7 +428,7 @@ static void events_main(void *arg)
 		if (atomic_load(&helper->ticking) &&
 		    clock_now_ns() - last_tick >= TICK_MS * 1000000ull) {
 			last_tick = clock_now_ns();
-			tick();
+			helper_tick();
 		}
 	}
 }

@@ -89,7 +89,7 @@ static u32 limit_of_user(void)
 }
 
 /* Takes a file whose user has a thread left; the user goes to the end of the list. Lock held. */
-static struct closing *take(struct closing_user **user)
+static struct closing *closer_take(struct closing_user **user)
 {
 	struct helper_closer *closer = daemon_self->helper_closer;
 	u32 limit = limit_of_user();
@@ -149,7 +149,7 @@ static void close_main(void *arg)
 	pthread_mutex_lock(&closer->lock);
 	for (;;) {
 		closer->nr_idle--;
-		while ((closing = take(&user))) {
+		while ((closing = closer_take(&user))) {
 			pthread_mutex_unlock(&closer->lock);
 			close_one(closing);
 			pthread_mutex_lock(&closer->lock);

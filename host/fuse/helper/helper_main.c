@@ -24,7 +24,7 @@
 /* How long files are closed and jobs finished after the daemon's end. */
 #define END_MS 1500
 
-static void handle(const struct helper_message *message, int attached)
+static void helper_handle(const struct helper_message *message, int attached)
 {
 	switch (message->op) {
 	case HELPER_LIFE:
@@ -50,7 +50,7 @@ static void handle(const struct helper_message *message, int attached)
 	}
 }
 
-static void end(void)
+static void helper_end(void)
 {
 	static const struct timespec nap = { .tv_nsec = 5000000 };
 
@@ -86,7 +86,7 @@ void helper_main(void)
 	buffer = daemon_alloc(size);
 	while (helper_msg_receive(HELPER_CONTROL, buffer, size, &attached) >=
 	       (ssize_t)sizeof(struct helper_message))
-		handle((const struct helper_message *)buffer, attached);
-	end();
+		helper_handle((const struct helper_message *)buffer, attached);
+	helper_end();
 	_exit(0);
 }

@@ -29,7 +29,7 @@
 /* For one process, which may have a million descriptors. */
 #define PROCESS_NS 200000000ull
 
-static int take(int pidfd, const struct helper_message *message)
+static int helper_take(int pidfd, const struct helper_message *message)
 {
 	int fd;
 
@@ -102,7 +102,7 @@ static void channel_main(void *arg)
 		struct helper_answer answer = { .result = -EINVAL };
 
 		if (message.op == HELPER_TAKE)
-			answer.result = take(attached, &message);
+			answer.result = helper_take(attached, &message);
 		else if (message.op == HELPER_MAPS)
 			answer.result = find_mapping(&message, &answer);
 		if (attached >= 0)

@@ -126,7 +126,7 @@ static void end_tracee(struct injector *injector, struct tracee *tracee, int err
  * Restores the receiver's state and detaches it. Fails only if it is being killed; then its exit
  * is reported soon.
  */
-static void detach(struct injector *injector, struct tracee *tracee)
+static void inject_detach(struct injector *injector, struct tracee *tracee)
 {
 	int err = tracee->plan.err;
 	pid_t tid = tracee->tid;
@@ -144,7 +144,7 @@ static void detach(struct injector *injector, struct tracee *tracee)
 	end_tracee(injector, tracee, err);
 }
 
-static void resume(struct tracee *tracee, int signal)
+static void inject_resume(struct tracee *tracee, int signal)
 {
 	ptrace(PTRACE_SYSCALL, tracee->tid, 0, (void *)(long)signal);
 }
@@ -155,14 +155,14 @@ static void next_step(struct injector *injector, struct tracee *tracee)
 	struct inject_regs regs = tracee->regs;
 
 	if (!inject_plan_next(&tracee->plan, &tracee->call)) {
-		detach(injector, tracee);
+		inject_detach(injector, tracee);
 		return;
 	}
 	inject_regs_call(&regs, tracee->insn, &tracee->call);
 	if (inject_regs_write(tracee->tid, &regs) < 0)
 		return;
 	tracee->state = TRACEE_CALL_ENTRY;
-	resume(tracee, 0);
+	inject_resume(tracee, 0);
 }
 
 bool inject_insn_is(pid_t tid, uint64_t address, const void *insn, size_t size)
@@ -248,7 +248,7 @@ static void syscall_stop(struct injector *injector, struct tracee *tracee)
 
 	if (tracee->state == TRACEE_CALL_ENTRY) {
 		tracee->state = TRACEE_CALL_EXIT;
-		resume(tracee, 0);
+		inject_resume(tracee, 0);
 		return;
 	}
 	if (inject_regs_read(tracee->tid, &regs) < 0)
@@ -256,7 +256,7 @@ static void syscall_stop(struct injector *injector, struct tracee *tracee)
 	ret = inject_regs_result(&regs);
 	if (is_trapped(tracee, ret)) {
 		tracee->state = TRACEE_TRAPPED;
-		resume(tracee, 0);
+		inject_resume(tracee, 0);
 		return;
 	}
 	inject_plan_returned(&tracee->plan, ret);
@@ -284,16 +284,16 @@ static void signal_stop(struct injector *injector, struct tracee *tracee, int si
 	if (tracee->state != TRACEE_SEIZED &&
 	    ptrace(PTRACE_GETSIGMASK, tracee->tid, INJECT_MASK_SIZE, &mask) == 0)
 		set_mask(tracee->tid, mask | 1ull << (signal - 1));
-	resume(tracee, signal);
+	inject_resume(tracee, signal);
 }
 
-static void stopped(struct injector *injector, struct tracee *tracee, int status)
+static void inject_stopped(struct injector *injector, struct tracee *tracee, int status)
 {
 	int signal = WSTOPSIG(status);
 
 	if (signal == (SIGTRAP | 0x80)) {
 		if (tracee->state == TRACEE_SEIZED)
-			resume(tracee, 0);
+			inject_resume(tracee, 0);
 		else
 			syscall_stop(injector, tracee);
 	} else if (status >> 16 != PTRACE_EVENT_STOP) {
@@ -302,7 +302,7 @@ static void stopped(struct injector *injector, struct tracee *tracee, int status
 		first_stop(injector, tracee);
 	} else {
 		/* the process is being stopped or continued: takes effect after the detach */
-		resume(tracee, 0);
+		inject_resume(tracee, 0);
 	}
 }
 
@@ -319,7 +319,7 @@ static void handle_reports(struct injector *injector)
 			if (WIFSTOPPED(status))
 				ptrace(PTRACE_DETACH, tid, 0, 0);
 		} else if (WIFSTOPPED(status)) {
-			stopped(injector, tracee, status);
+			inject_stopped(injector, tracee, status);
 		} else {
 			end_tracee(injector, tracee, -ESRCH);
 		}
@@ -330,7 +330,7 @@ static void handle_reports(struct injector *injector)
  * The job has timed out. If PTRACE_INTERRUPT fails, the thread has vanished without a report: it
  * was replaced by another thread's exec.
  */
-static void expire(struct injector *injector, struct tracee *tracee)
+static void inject_expire(struct injector *injector, struct tracee *tracee)
 {
 	notify_done(tracee, -ETIMEDOUT);
 	if (ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) < 0)
@@ -357,7 +357,7 @@ static int check_deadlines(struct injector *injector)
 			next = tracee->next;
 			nr_unfinished += is_unfinished(tracee, now);
 			if (tracee->job && now >= tracee->deadline_ms)
-				expire(injector, tracee);
+				inject_expire(injector, tracee);
 		}
 	}
 	return nr_unfinished;
@@ -372,7 +372,7 @@ static void drop_tracees(struct injector *injector)
 	}
 }
 
-static int seize(struct injector *injector, struct inject_job *job, struct tracee *tracee)
+static int inject_seize(struct injector *injector, struct inject_job *job, struct tracee *tracee)
 {
 	int timeout_ms = job->timeout_ms ? job->timeout_ms : INJECT_TIMEOUT_MS;
 	int err;
@@ -401,7 +401,7 @@ static void start_job(struct injector *injector, struct inject_job *job)
 	struct tracee *tracee;
 	int err = -EBUSY;
 
-	/* a previous tracee of this tid that vanished without a report; see expire() */
+	/* a previous tracee of this tid that vanished without a report; see inject_expire() */
 	if (*slot && !(*slot)->job && ptrace(PTRACE_INTERRUPT, job->tid, 0, 0) < 0) {
 		end_tracee(injector, *slot, -ESRCH);
 		slot = find_slot(injector, job->tid);
@@ -411,7 +411,7 @@ static void start_job(struct injector *injector, struct inject_job *job)
 		return;
 	}
 	tracee = malloc(sizeof(*tracee));
-	err = tracee ? seize(injector, job, tracee) : -ENOMEM;
+	err = tracee ? inject_seize(injector, job, tracee) : -ENOMEM;
 	if (err) {
 		if (tracee)
 			inject_plan_end(&tracee->plan);
@@ -443,14 +443,14 @@ static struct inject_job *take_job(struct injector *injector, bool *stopping)
 }
 
 /* One read empties an eventfd, and a signalfd of one signal that is not queued. */
-static bool clear(const struct pollfd *fd)
+static bool inject_clear(const struct pollfd *fd)
 {
 	struct signalfd_siginfo info;
 
 	return fd->revents && read(fd->fd, &info, sizeof(info)) > 0;
 }
 
-static void wake(struct injector *injector)
+static void inject_wake(struct injector *injector)
 {
 	uint64_t one = 1;
 
@@ -465,7 +465,7 @@ static void wake_others(const struct injector *injector)
 	pthread_mutex_lock(&injectors_lock);
 	for (struct injector *other = injectors; other; other = other->next)
 		if (other != injector && __atomic_load_n(&other->nr_tracees, __ATOMIC_RELAXED))
-			wake(other);
+			inject_wake(other);
 	pthread_mutex_unlock(&injectors_lock);
 }
 
@@ -485,9 +485,9 @@ static void *injector_main(void *arg)
 		__atomic_store_n(&injector->idle, !injector->nr_tracees, __ATOMIC_RELEASE);
 		poll(fds, 2, nr_unfinished ? LOST_SIGNAL_MS : -1);
 		__atomic_store_n(&injector->idle, false, __ATOMIC_RELEASE);
-		if (clear(&fds[0]))
+		if (inject_clear(&fds[0]))
 			wake_others(injector);
-		clear(&fds[1]);
+		inject_clear(&fds[1]);
 		while ((job = take_job(injector, &stopping))) {
 			if (stopping)
 				job->armed(job, -ECANCELED);
@@ -561,7 +561,7 @@ void inject_submit(struct injector *injector, struct inject_job *job)
 	*injector->queue_end = job;
 	injector->queue_end = &job->next;
 	pthread_mutex_unlock(&injector->lock);
-	wake(injector);
+	inject_wake(injector);
 }
 
 bool inject_is_idle(const struct injector *injector)
@@ -576,7 +576,7 @@ void inject_stop(struct injector *injector)
 	pthread_mutex_lock(&injector->lock);
 	injector->stopping = true;
 	pthread_mutex_unlock(&injector->lock);
-	wake(injector);
+	inject_wake(injector);
 	pthread_join(injector->thread, NULL);
 	pthread_mutex_lock(&injectors_lock);
 	while (*slot != injector)

@@ -33,12 +33,12 @@ struct regs32 {
 	uint32_t r[13], sp, lr, pc, state, orig_r0;
 };
 
-static struct user_regs_struct *wide(const struct inject_regs *regs)
+static struct user_regs_struct *inject_wide(const struct inject_regs *regs)
 {
 	return (struct user_regs_struct *)(uintptr_t)regs->data;
 }
 
-static struct regs32 *narrow(const struct inject_regs *regs)
+static struct regs32 *inject_narrow(const struct inject_regs *regs)
 {
 	return (struct regs32 *)(uintptr_t)regs->data;
 }
@@ -52,7 +52,7 @@ bool inject_arch_supported(void)
  * The text is "NUMBER ARGUMENT.. STACK-POINTER INSTRUCTION-POINTER", with six arguments, or
  * "running". False: it is running.
  */
-static bool parse(const char *text, struct inject_own_call *own)
+static bool inject_parse(const char *text, struct inject_own_call *own)
 {
 	unsigned long arg0, sp, ip;
 	long nr;
@@ -79,7 +79,7 @@ void inject_own_call_read(pid_t tid, struct inject_own_call *own)
 		if (len <= 0)
 			return;
 		text[len] = 0;
-		blocked = parse(text, own);
+		blocked = inject_parse(text, own);
 		if (!blocked)
 			usleep(TRY_US);
 	}
@@ -119,10 +119,10 @@ int inject_find_insn(pid_t tid, const struct inject_regs *regs, struct inject_ow
 {
 	static const uint32_t svc = 0xd4000001, svc_arm = 0xef000000;
 	static const uint16_t svc_thumb = 0xdf00;
-	const struct regs32 *r = narrow(regs);
+	const struct regs32 *r = inject_narrow(regs);
 
 	if (regs->size == sizeof(struct user_regs_struct)) {
-		const struct user_regs_struct *x = wide(regs);
+		const struct user_regs_struct *x = inject_wide(regs);
 		struct place place = { x->sp, x->pc, x->regs[8], x->regs[0] };
 
 		return find_insn(tid, &place, own, &svc, sizeof(svc), insn);
@@ -139,7 +139,7 @@ int inject_find_insn(pid_t tid, const struct inject_regs *regs, struct inject_ow
 
 uint64_t inject_stack_limit(const struct inject_regs *regs)
 {
-	return inject_regs_narrow(regs) ? narrow(regs)->sp : wide(regs)->sp;
+	return inject_regs_narrow(regs) ? inject_narrow(regs)->sp : inject_wide(regs)->sp;
 }
 
 const struct inject_number inject_numbers[] = {
@@ -151,21 +151,22 @@ void inject_regs_call(struct inject_regs *regs, uint64_t insn, const struct inje
 	long nr = inject_call_number(regs, call->nr);
 
 	if (inject_regs_narrow(regs)) {
-		narrow(regs)->pc = (uint32_t)insn;
-		narrow(regs)->r[7] = (uint32_t)nr;
+		inject_narrow(regs)->pc = (uint32_t)insn;
+		inject_narrow(regs)->r[7] = (uint32_t)nr;
 		for (int i = 0; i < 4; i++)
-			narrow(regs)->r[i] = (uint32_t)call->args[i];
+			inject_narrow(regs)->r[i] = (uint32_t)call->args[i];
 		return;
 	}
-	wide(regs)->pc = insn;
-	wide(regs)->regs[8] = (uint64_t)nr;
+	inject_wide(regs)->pc = insn;
+	inject_wide(regs)->regs[8] = (uint64_t)nr;
 	for (int i = 0; i < 4; i++)
-		wide(regs)->regs[i] = call->args[i];
+		inject_wide(regs)->regs[i] = call->args[i];
 }
 
 long inject_regs_result(const struct inject_regs *regs)
 {
-	return inject_regs_narrow(regs) ? (int32_t)narrow(regs)->r[0] : (long)wide(regs)->regs[0];
+	return inject_regs_narrow(regs) ? (int32_t)inject_narrow(regs)->r[0]
+					: (long)inject_wide(regs)->regs[0];
 }
 
 /* The kernel restores the first argument. */
@@ -178,10 +179,10 @@ void inject_regs_restart(struct inject_regs *regs, uint64_t insn,
 			 const struct inject_own_call *own)
 {
 	if (inject_regs_narrow(regs)) {
-		narrow(regs)->pc = (uint32_t)insn;
-		narrow(regs)->r[0] = (uint32_t)own->arg0;
+		inject_narrow(regs)->pc = (uint32_t)insn;
+		inject_narrow(regs)->r[0] = (uint32_t)own->arg0;
 		return;
 	}
-	wide(regs)->pc = insn;
-	wide(regs)->regs[0] = own->arg0;
+	inject_wide(regs)->pc = insn;
+	inject_wide(regs)->regs[0] = own->arg0;
 }

@@ -186,7 +186,7 @@ static bool is_our_kind(int fd)
  * Discards messages sent to the socket before it was connected. Only the receiver itself can send
  * now; if it does not stop, its job fails.
  */
-static int drain(int fd)
+static int plan_drain(int fd)
 {
 	char byte;
 
@@ -215,7 +215,7 @@ static int take_socket(struct inject_plan *plan)
 	    getsockname(fd, (struct sockaddr *)&address, &len) < 0 ||
 	    connect(fd, (struct sockaddr *)&address, len) < 0)
 		return -errno;
-	return drain(fd);
+	return plan_drain(fd);
 }
 
 /* The files are sent in the order 1, 2, .. n-1, 0; see the top. */

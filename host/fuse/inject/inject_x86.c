@@ -16,12 +16,12 @@ struct regs32 {
 	uint32_t bx, cx, dx, si, di, bp, ax, ds, es, fs, gs, orig_ax, ip, cs, flags, sp, ss;
 };
 
-static struct user_regs_struct *wide(const struct inject_regs *regs)
+static struct user_regs_struct *inject_wide(const struct inject_regs *regs)
 {
 	return (struct user_regs_struct *)(uintptr_t)regs->data;
 }
 
-static struct regs32 *narrow(const struct inject_regs *regs)
+static struct regs32 *inject_narrow(const struct inject_regs *regs)
 {
 	return (struct regs32 *)(uintptr_t)regs->data;
 }
@@ -46,9 +46,10 @@ bool inject_regs_narrow(const struct inject_regs *regs)
 static bool is_usable(const struct inject_regs *regs)
 {
 	if (inject_regs_narrow(regs))
-		return narrow(regs)->cs == CS_NARROW && (int32_t)narrow(regs)->orig_ax >= 0;
-	return regs->size == sizeof(struct user_regs_struct) && wide(regs)->cs == CS_WIDE &&
-	       (long)wide(regs)->orig_rax >= 0;
+		return inject_narrow(regs)->cs == CS_NARROW &&
+		       (int32_t)inject_narrow(regs)->orig_ax >= 0;
+	return regs->size == sizeof(struct user_regs_struct) && inject_wide(regs)->cs == CS_WIDE &&
+	       (long)inject_wide(regs)->orig_rax >= 0;
 }
 
 /*
@@ -63,14 +64,14 @@ int inject_find_insn(pid_t tid, const struct inject_regs *regs, struct inject_ow
 
 	if (!is_usable(regs))
 		return -ENOSYS;
-	*insn = (is_narrow ? narrow(regs)->ip : wide(regs)->rip) - INSN_SIZE;
+	*insn = (is_narrow ? inject_narrow(regs)->ip : inject_wide(regs)->rip) - INSN_SIZE;
 	return inject_insn_is(tid, *insn, insns[is_narrow], INSN_SIZE) ? 0 : -ENOSYS;
 }
 
 /* The end of the red zone. */
 uint64_t inject_stack_limit(const struct inject_regs *regs)
 {
-	return (inject_regs_narrow(regs) ? narrow(regs)->sp : wide(regs)->rsp) - 128;
+	return (inject_regs_narrow(regs) ? inject_narrow(regs)->sp : inject_wide(regs)->rsp) - 128;
 }
 
 const struct inject_number inject_numbers[] = {
@@ -82,27 +83,28 @@ void inject_regs_call(struct inject_regs *regs, uint64_t insn, const struct inje
 	long nr = inject_call_number(regs, call->nr);
 
 	if (inject_regs_narrow(regs)) {
-		narrow(regs)->ip = (uint32_t)insn;
-		narrow(regs)->orig_ax = (uint32_t)-1;
-		narrow(regs)->ax = (uint32_t)nr;
-		narrow(regs)->bx = (uint32_t)call->args[0];
-		narrow(regs)->cx = (uint32_t)call->args[1];
-		narrow(regs)->dx = (uint32_t)call->args[2];
-		narrow(regs)->si = (uint32_t)call->args[3];
+		inject_narrow(regs)->ip = (uint32_t)insn;
+		inject_narrow(regs)->orig_ax = (uint32_t)-1;
+		inject_narrow(regs)->ax = (uint32_t)nr;
+		inject_narrow(regs)->bx = (uint32_t)call->args[0];
+		inject_narrow(regs)->cx = (uint32_t)call->args[1];
+		inject_narrow(regs)->dx = (uint32_t)call->args[2];
+		inject_narrow(regs)->si = (uint32_t)call->args[3];
 		return;
 	}
-	wide(regs)->rip = insn;
-	wide(regs)->orig_rax = (unsigned long)-1;
-	wide(regs)->rax = (unsigned long)nr;
-	wide(regs)->rdi = call->args[0];
-	wide(regs)->rsi = call->args[1];
-	wide(regs)->rdx = call->args[2];
-	wide(regs)->r10 = call->args[3];
+	inject_wide(regs)->rip = insn;
+	inject_wide(regs)->orig_rax = (unsigned long)-1;
+	inject_wide(regs)->rax = (unsigned long)nr;
+	inject_wide(regs)->rdi = call->args[0];
+	inject_wide(regs)->rsi = call->args[1];
+	inject_wide(regs)->rdx = call->args[2];
+	inject_wide(regs)->r10 = call->args[3];
 }
 
 long inject_regs_result(const struct inject_regs *regs)
 {
-	return inject_regs_narrow(regs) ? (int32_t)narrow(regs)->ax : (long)wide(regs)->rax;
+	return inject_regs_narrow(regs) ? (int32_t)inject_narrow(regs)->ax
+					: (long)inject_wide(regs)->rax;
 }
 
 /* The register of the result still has the number. */
@@ -115,12 +117,12 @@ void inject_regs_restart(struct inject_regs *regs, uint64_t insn,
 			 const struct inject_own_call *own)
 {
 	if (inject_regs_narrow(regs)) {
-		narrow(regs)->ip = (uint32_t)insn;
-		narrow(regs)->ax = narrow(regs)->orig_ax;
-		narrow(regs)->orig_ax = (uint32_t)-1;
+		inject_narrow(regs)->ip = (uint32_t)insn;
+		inject_narrow(regs)->ax = inject_narrow(regs)->orig_ax;
+		inject_narrow(regs)->orig_ax = (uint32_t)-1;
 		return;
 	}
-	wide(regs)->rip = insn;
-	wide(regs)->rax = wide(regs)->orig_rax;
-	wide(regs)->orig_rax = (unsigned long)-1;
+	inject_wide(regs)->rip = insn;
+	inject_wide(regs)->rax = inject_wide(regs)->orig_rax;
+	inject_wide(regs)->orig_rax = (unsigned long)-1;
 }

@@ -26,7 +26,7 @@ struct option_def {
 	const char *expected;	/* what @store accepts, for the error message */
 };
 
-static void usage(void);
+static void options_usage(void);
 
 static bool parse_number(const char *value, int base, unsigned long limit, unsigned int *out)
 {
@@ -149,7 +149,7 @@ static bool store_help(struct options *options, const char *value)
 {
 	(void)options;
 	(void)value;
-	usage();
+	options_usage();
 	exit(0);
 }
 
@@ -205,7 +205,7 @@ static const struct option_def defs[] = {
 
 #define DEF_COUNT (sizeof(defs) / sizeof(defs[0]))
 
-static void usage(void)
+static void options_usage(void)
 {
 	puts("Usage: anybinderd MOUNTPOINT [OPTION]...\n"
 	     "Serve Android Binder devices at MOUNTPOINT from user space, through FUSE.\n"
@@ -219,14 +219,14 @@ static void usage(void)
 	}
 }
 
-static void fail(const char *sentence, const char *word)
+static void options_fail(const char *sentence, const char *word)
 {
 	fprintf(stderr, "anybinderd: %s%s (see anybinderd --help)\n", sentence, word);
 	exit(2);
 }
 
 /* Stores one option; exits with a message if its value is wrong. */
-static void store(const struct option_def *def, struct options *options, const char *value)
+static void options_store(const struct option_def *def, struct options *options, const char *value)
 {
 	if (def->store(options, value))
 		return;
@@ -264,12 +264,12 @@ void options_parse(struct options *options, int argc, char **argv)
 	}
 	while ((c = getopt_long(argc, argv, "", table, &index)) != -1) {
 		if (c)	/* getopt_long() has printed the reason */
-			fail("invalid command line", "");
-		store(&defs[index], options, optarg);
+			options_fail("invalid command line", "");
+		options_store(&defs[index], options, optarg);
 	}
 	if (optind == argc)
-		fail("no mountpoint given", "");
+		options_fail("no mountpoint given", "");
 	if (optind + 1 < argc)
-		fail("more than one mountpoint given: ", argv[optind + 1]);
+		options_fail("more than one mountpoint given: ", argv[optind + 1]);
 	options->mountpoint = argv[optind];
 }

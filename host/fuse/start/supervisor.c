@@ -81,7 +81,7 @@ static bool watch_server(pid_t server, int life, int signals, bool *stopping)
 	return false;
 }
 
-static int supervise(pid_t server, int life, const struct options *options)
+static int supervisor_run(pid_t server, int life, const struct options *options)
 {
 	bool stopping = false;
 	sigset_t set;
@@ -118,7 +118,7 @@ bool supervisor_fork(const struct options *options)
 	}
 	if (server) {
 		close(pair[1]);
-		_exit(supervise(server, pair[0], options));
+		_exit(supervisor_run(server, pair[0], options));
 	}
 	close(pair[0]);
 	daemon_self->supervisor = daemon_alloc(sizeof(struct supervisor));

@@ -26,7 +26,7 @@
 /* Descriptors that the daemon needs for itself. */
 #define OWN_FILES 32
 
-static unsigned int least(unsigned int a, unsigned int b)
+static unsigned int limits_least(unsigned int a, unsigned int b)
 {
 	return a < b ? a : b;
 }
@@ -140,11 +140,11 @@ static void set_memory(const struct options *options)
 void limits_set(const struct options *options)
 {
 	unsigned int files = files_for_clients();
-	unsigned int opens = least(options->max_procs, at_least_one(files / 2));
+	unsigned int opens = limits_least(options->max_procs, at_least_one(files / 2));
 
 	users_set_owner(options->uid);
 	users_set_limit(USER_OPENS, opens,
-			least(options->max_procs_per_uid, at_least_one(files / 8)));
+			limits_least(options->max_procs_per_uid, at_least_one(files / 8)));
 	users_set_limit(USER_FILES, at_least_one(files / 4), at_least_one(files / 8));
 	users_set_limit(USER_HANDLES, HANDLES_ALL, HANDLES_ONE);
 	users_set_limit(USER_STUCK, STUCK_ALL, STUCK_ONE);
