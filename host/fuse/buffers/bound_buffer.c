@@ -42,7 +42,11 @@ struct probe {
 	u64 handle;		/* of the open; 0: the kernel has not requested the page */
 };
 
+/* Does the kernel let the daemon write to /proc/PID/mem? */
+enum permission { NOT_KNOWN, PERMITTED, DENIED };
+
 struct bound_buffers {
+	atomic_uint permission;
 	pthread_mutex_t lock;
 	struct probe *probes;
 	atomic_ullong next_log_ns;	/* when the next message may be logged */
@@ -76,45 +80,66 @@ void bound_buffer_log_busy(pid_t tid)
 			 "open the device by its path, or bind that", tid);
 }
 
-/* The kernel may be built or started to deny it even to the process itself (proc_mem.*). */
-static bool try_own_memory(void)
+/* Whether the daemon can write to a read-only page of its own by @memory; errno if not known. */
+static enum permission try_page(int memory, int file)
 {
-	int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-	int file = memfd_create("probe", MFD_CLOEXEC);
-	char *page = MAP_FAILED;
-	bool ok = false;
+	enum permission answer;
+	char *page;
 
-	if (!ftruncate(file, (off_t)PAGE_BYTES))
-		page = mmap(NULL, PAGE_BYTES, PROT_READ, MAP_PRIVATE, file, 0);
-	if (page != MAP_FAILED) {
-		ok = pwrite(memory, "x", 1, (off_t)(uintptr_t)page) == 1 && *page == 'x';
-		munmap(page, PAGE_BYTES);
-	}
-	close(file);
-	close(memory);
-	return ok;
+	if (ftruncate(file, (off_t)PAGE_BYTES))
+		return NOT_KNOWN;
+	page = mmap(NULL, PAGE_BYTES, PROT_READ, MAP_PRIVATE, file, 0);
+	if (page == MAP_FAILED)
+		return NOT_KNOWN;
+	answer = pwrite(memory, "x", 1, (off_t)(uintptr_t)page) == 1 && *page == 'x' ? PERMITTED
+										    : DENIED;
+	munmap(page, PAGE_BYTES);
+	return answer;
 }
 
-static bool kernel_permits(void)
+/* The kernel may be built or started to deny it even to the process itself (proc_mem.*). */
+static enum permission try_own_memory(void)
 {
-	static atomic_int known;	/* 1: yes, -1: no */
-	int answer = atomic_load(&known);
+	enum permission answer = NOT_KNOWN;
+	int memory, file, error;
 
-	if (!answer) {
-		answer = try_own_memory() ? 1 : -1;
-		atomic_store(&known, answer);
+	memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	if (memory < 0)
+		return errno == EMFILE || errno == ENFILE ? NOT_KNOWN : DENIED;
+	file = memfd_create("probe", MFD_CLOEXEC);
+	if (file >= 0)
+		answer = try_page(memory, file);
+	error = errno;
+	if (file >= 0)
+		close(file);
+	close(memory);
+	errno = error;
+	return answer;
+}
+
+/* 0, or a positive errno. It is tried once, unless there was no descriptor or memory for that. */
+static int ask_kernel(void)
+{
+	struct bound_buffers *buffers = daemon_self->bound_buffers;
+	unsigned int answer = atomic_load(&buffers->permission);
+
+	if (answer == NOT_KNOWN) {
+		answer = try_own_memory();
+		if (answer == NOT_KNOWN)
+			return errno;
+		atomic_store(&buffers->permission, answer);
 	}
-	return answer > 0;
+	return answer == PERMITTED ? 0 : EPERM;
 }
 
 int bound_buffer_init(struct host_map *map)
 {
 	const struct host_proc *proc = map->proc;
-	int error = EPERM;
+	int error = ask_kernel();
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", proc->pid);
-	if (kernel_permits()) {
+	if (!error) {
 		map->client_memory = open(path, O_RDWR | O_CLOEXEC);
 		if (map->client_memory >= 0)
 			return 0;
@@ -127,7 +152,8 @@ int bound_buffer_init(struct host_map *map)
 			 "file, because the daemon may not write to its memory (%s). Bind the "
 			 "directory of the devices and link the name, or run the daemon with "
 			 "CAP_SYS_PTRACE (docs/CONTAINERS.md)", proc->pid, proc->euid,
-			 kernel_permits() ? strerror(error) : "proc_mem restrictions");
+			 atomic_load(&daemon_self->bound_buffers->permission) == DENIED ?
+			 "proc_mem restrictions" : strerror(error));
 	return -EPERM;
 }
 
