@@ -24,6 +24,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -75,10 +76,10 @@ struct injector {
 	struct inject_job **queue_end;	/* GUARDED_BY(&lock) */
 	bool stopping;			/* GUARDED_BY(&lock) */
 
-	/* Private to the thread. */
+	/* Private to the thread, except that others read the last two. */
 	struct tracee *buckets[NR_BUCKETS];
-	int nr_tracees;
-	bool idle;			/* read by others */
+	atomic_int nr_tracees;
+	atomic_bool idle;
 };
 
 static pthread_mutex_t injectors_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -102,23 +103,23 @@ static struct tracee **find_slot(struct injector *injector, pid_t tid)
 }
 
 /* Calls done(), the first time. */
-static void notify_done(struct tracee *tracee, int err)
+static void notify_done(struct tracee *tracee, int error)
 {
 	struct inject_job *job = tracee->job;
 
 	tracee->job = NULL;
 	if (job)
-		job->done(job, err);
+		job->done(job, error);
 }
 
-static void end_tracee(struct injector *injector, struct tracee *tracee, int err)
+static void end_tracee(struct injector *injector, struct tracee *tracee, int error)
 {
 	struct tracee **slot = find_slot(injector, tracee->tid);
 
 	*slot = tracee->next;
 	injector->nr_tracees--;
 	inject_plan_end(&tracee->plan);
-	notify_done(tracee, err);
+	notify_done(tracee, error);
 	free(tracee);
 }
 
@@ -128,20 +129,20 @@ static void end_tracee(struct injector *injector, struct tracee *tracee, int err
  */
 static void inject_detach(struct injector *injector, struct tracee *tracee)
 {
-	int err = tracee->plan.err;
+	int error = tracee->plan.error;
 	pid_t tid = tracee->tid;
 
 	if (tracee->restart)
 		inject_regs_restart(&tracee->regs, tracee->insn, &tracee->own);
 	if (inject_regs_write(tid, &tracee->regs) < 0 || set_mask(tid, tracee->mask) < 0)
 		return;
-	if (!err && tracee->job) {
+	if (!error && tracee->job) {
 		for (int i = 0; i < tracee->plan.nr_install; i++)
 			tracee->job->result_fds[i] = inject_plan_result(&tracee->plan, i);
 	}
-	notify_done(tracee, err);
+	notify_done(tracee, error);
 	ptrace(PTRACE_DETACH, tid, 0, 0);
-	end_tracee(injector, tracee, err);
+	end_tracee(injector, tracee, error);
 }
 
 static void inject_resume(struct tracee *tracee, int signal)
@@ -190,12 +191,12 @@ long inject_call_number(const struct inject_regs *regs, long nr)
 /* Saves the receiver's state; -ENOSYS for one that could not be restored or continued. */
 static int save_state(struct tracee *tracee)
 {
-	int err = inject_regs_read(tracee->tid, &tracee->regs);
+	int error = inject_regs_read(tracee->tid, &tracee->regs);
 
-	if (!err)
-		err = inject_find_insn(tracee->tid, &tracee->regs, &tracee->own, &tracee->insn);
-	if (err)
-		return err;
+	if (!error)
+		error = inject_find_insn(tracee->tid, &tracee->regs, &tracee->own, &tracee->insn);
+	if (error)
+		return error;
 	tracee->plan.stack_limit = inject_stack_limit(&tracee->regs);
 	tracee->plan.narrow = inject_regs_narrow(&tracee->regs);
 	if (ptrace(PTRACE_GETSIGMASK, tracee->tid, INJECT_MASK_SIZE, &tracee->mask) < 0)
@@ -206,18 +207,18 @@ static int save_state(struct tracee *tracee)
 /* The first stop: the ioctl has returned. After a timeout the receiver is only detached. */
 static void first_stop(struct injector *injector, struct tracee *tracee)
 {
-	int err = tracee->job ? save_state(tracee) : -ETIMEDOUT;
+	int error = tracee->job ? save_state(tracee) : -ETIMEDOUT;
 
-	if (!err) {
+	if (!error) {
 		next_step(injector, tracee);
 		return;
 	}
 	/* it failed because the receiver is being killed: wait for the report of its exit */
 	if (inject_regs_read(tracee->tid, &tracee->regs) == -ESRCH)
 		return;
-	notify_done(tracee, err);
+	notify_done(tracee, error);
 	ptrace(PTRACE_DETACH, tracee->tid, 0, 0);
-	end_tracee(injector, tracee, err);
+	end_tracee(injector, tracee, error);
 }
 
 /*
@@ -375,7 +376,7 @@ static void drop_tracees(struct injector *injector)
 static int inject_seize(struct injector *injector, struct inject_job *job, struct tracee *tracee)
 {
 	int timeout_ms = job->timeout_ms ? job->timeout_ms : INJECT_TIMEOUT_MS;
-	int err;
+	int error;
 
 	*tracee = (struct tracee){
 		.job = job, .tid = job->tid, .state = TRACEE_SEIZED, .restart = job->restart,
@@ -386,20 +387,20 @@ static int inject_seize(struct injector *injector, struct inject_job *job, struc
 			.nr_close = job->nr_close, .closes = job->closes,
 		},
 	};
-	err = inject_plan_begin(&tracee->plan);
+	error = inject_plan_begin(&tracee->plan);
 	inject_own_call_read(job->tid, &tracee->own);
-	if (!err && ptrace(PTRACE_SEIZE, job->tid, 0, PTRACE_O_TRACESYSGOOD) < 0)
-		err = -errno;
-	if (!err && ptrace(PTRACE_INTERRUPT, job->tid, 0, 0) < 0)
-		err = -errno;
-	return err;
+	if (!error && ptrace(PTRACE_SEIZE, job->tid, 0, PTRACE_O_TRACESYSGOOD) < 0)
+		error = -errno;
+	if (!error && ptrace(PTRACE_INTERRUPT, job->tid, 0, 0) < 0)
+		error = -errno;
+	return error;
 }
 
 static void start_job(struct injector *injector, struct inject_job *job)
 {
 	struct tracee **slot = find_slot(injector, job->tid);
 	struct tracee *tracee;
-	int err = -EBUSY;
+	int error = -EBUSY;
 
 	/* a previous tracee of this tid that vanished without a report; see inject_expire() */
 	if (*slot && !(*slot)->job && ptrace(PTRACE_INTERRUPT, job->tid, 0, 0) < 0) {
@@ -407,16 +408,16 @@ static void start_job(struct injector *injector, struct inject_job *job)
 		slot = find_slot(injector, job->tid);
 	}
 	if (*slot) {
-		job->armed(job, err);
+		job->armed(job, error);
 		return;
 	}
 	tracee = malloc(sizeof(*tracee));
-	err = tracee ? inject_seize(injector, job, tracee) : -ENOMEM;
-	if (err) {
+	error = tracee ? inject_seize(injector, job, tracee) : -ENOMEM;
+	if (error) {
 		if (tracee)
 			inject_plan_end(&tracee->plan);
 		free(tracee);
-		job->armed(job, err);
+		job->armed(job, error);
 		return;
 	}
 	tracee->next = NULL;
@@ -464,7 +465,7 @@ static void wake_others(const struct injector *injector)
 {
 	pthread_mutex_lock(&injectors_lock);
 	for (struct injector *other = injectors; other; other = other->next)
-		if (other != injector && __atomic_load_n(&other->nr_tracees, __ATOMIC_RELAXED))
+		if (other != injector && atomic_load(&other->nr_tracees))
 			inject_wake(other);
 	pthread_mutex_unlock(&injectors_lock);
 }
@@ -482,9 +483,9 @@ static void *injector_main(void *arg)
 	while (!stopping || nr_unfinished) {
 		struct inject_job *job;
 
-		__atomic_store_n(&injector->idle, !injector->nr_tracees, __ATOMIC_RELEASE);
+		atomic_store(&injector->idle, !injector->nr_tracees);
 		poll(fds, 2, nr_unfinished ? LOST_SIGNAL_MS : -1);
-		__atomic_store_n(&injector->idle, false, __ATOMIC_RELEASE);
+		atomic_store(&injector->idle, false);
 		if (inject_clear(&fds[0]))
 			wake_others(injector);
 		inject_clear(&fds[1]);
@@ -528,7 +529,7 @@ static void free_injector(struct injector *injector)
 int inject_start(struct injector **out)
 {
 	struct injector *injector;
-	int err;
+	int error;
 
 	if (!inject_arch_supported())
 		return -ENOSYS;
@@ -539,12 +540,12 @@ int inject_start(struct injector **out)
 	injector->signalfd = -1;
 	injector->queue_end = &injector->queue;
 	pthread_mutex_init(&injector->lock, NULL);
-	err = open_descriptors(injector);
-	if (!err)
-		err = -pthread_create(&injector->thread, NULL, injector_main, injector);
-	if (err) {
+	error = open_descriptors(injector);
+	if (!error)
+		error = -pthread_create(&injector->thread, NULL, injector_main, injector);
+	if (error) {
 		free_injector(injector);
-		return err;
+		return error;
 	}
 	pthread_mutex_lock(&injectors_lock);
 	injector->next = injectors;
@@ -566,7 +567,7 @@ void inject_submit(struct injector *injector, struct inject_job *job)
 
 bool inject_is_idle(const struct injector *injector)
 {
-	return __atomic_load_n(&injector->idle, __ATOMIC_ACQUIRE);
+	return atomic_load(&injector->idle);
 }
 
 void inject_stop(struct injector *injector)

@@ -39,8 +39,8 @@ struct injector;
  *   armed(job, 0)    the receiver will stop when its ioctl returns: reply to its request now, with
  *                    any result. (The kernel has sent an INTERRUPT for that request, caused by the
  *                    injector: ignore it.)
- *   armed(job, err)  nothing was done; the last call for this job.
- *   done(job, err)   after armed(job, 0), exactly once. On 0 the files are installed and
+ *   armed(job, error)  nothing was done; the last call for this job.
+ *   done(job, error)   after armed(job, 0), exactly once. On 0 the files are installed and
  *                    result_fds is filled; the receiver stays stopped until done() returns, so
  *                    that the numbers are known before it executes its ioctl again. On error no
  *                    file is left in the receiver.
@@ -65,8 +65,8 @@ struct inject_job {
 				 * the timeout: then the ioctl returns the result of the reply)
 				 */
 	int timeout_ms;		/* 0: INJECT_TIMEOUT_MS */
-	void (*armed)(struct inject_job *job, int err);
-	void (*done)(struct inject_job *job, int err);
+	void (*armed)(struct inject_job *job, int error);
+	void (*done)(struct inject_job *job, int error);
 
 	struct inject_job *next;	/* used by the injector */
 };

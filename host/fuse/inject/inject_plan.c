@@ -130,12 +130,12 @@ static int borrow_scratch(struct inject_plan *plan, int nr)
 {
 	union scratch image = { 0 };
 	size_t size = scratch_size(plan, nr);
-	int err;
+	int error;
 
 	plan->scratch = (plan->stack_limit - size) & ~15ull;
-	err = copy_in(plan, plan->saved, plan->scratch, size);
-	if (err)
-		return err;
+	error = copy_in(plan, plan->saved, plan->scratch, size);
+	if (error)
+		return error;
 	if (plan->narrow) {
 		image.narrow.header.control = (uint32_t)
 			(plan->scratch + offsetof(struct scratch_narrow, control));
@@ -252,11 +252,11 @@ static int collect_batch(struct inject_plan *plan)
 	union scratch image;
 	const int *fds;
 	size_t got;
-	int err;
+	int error;
 
-	err = copy_in(plan, &image, plan->scratch, scratch_size(plan, plan->batch));
-	if (err)
-		return err;
+	error = copy_in(plan, &image, plan->scratch, scratch_size(plan, plan->batch));
+	if (error)
+		return error;
 	got = files_in(plan, &image, &fds);
 	if (got > (size_t)plan->batch)
 		got = (size_t)plan->batch;
@@ -283,7 +283,7 @@ static bool next_socket(struct inject_plan *plan, struct inject_call *call)
 		return false;
 	plan->pidfd = open_pidfd(plan);
 	if (plan->pidfd < 0) {
-		plan->err = plan->pidfd;
+		plan->error = plan->pidfd;
 		return false;
 	}
 	*call = (struct inject_call){ SYS_socket, { AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0 } };
@@ -302,10 +302,10 @@ static bool next_receive(struct inject_plan *plan, struct inject_call *call)
 {
 	if (plan->nr_fds == plan->nr_install)
 		return false;
-	plan->err = send_batch(plan);
-	if (!plan->err)
-		plan->err = borrow_scratch(plan, plan->batch);
-	if (plan->err) {
+	plan->error = send_batch(plan);
+	if (!plan->error)
+		plan->error = borrow_scratch(plan, plan->batch);
+	if (plan->error) {
 		return_scratch(plan);
 		return false;
 	}
@@ -317,10 +317,10 @@ static bool next_receive(struct inject_plan *plan, struct inject_call *call)
 
 static int receive_returned(struct inject_plan *plan, long ret)
 {
-	int err = ret < 0 ? (int)ret : collect_batch(plan);
+	int error = ret < 0 ? (int)ret : collect_batch(plan);
 
 	return_scratch(plan);
-	return err;
+	return error;
 }
 
 static bool next_move(struct inject_plan *plan, struct inject_call *call)
@@ -355,7 +355,7 @@ static bool next_close_moved(struct inject_plan *plan, struct inject_call *call)
 
 static bool next_undo(struct inject_plan *plan, struct inject_call *call)
 {
-	if (!plan->err)
+	if (!plan->error)
 		return false;
 	if (plan->nr_fds)
 		return call_close(call, plan->fds[--plan->nr_fds]);
@@ -384,7 +384,7 @@ static const struct {
 int inject_plan_begin(struct inject_plan *plan)
 {
 	plan->step = INJECT_CLOSE_ASKED;
-	plan->err = 0;
+	plan->error = 0;
 	plan->pidfd = -1;
 	plan->socket = -1;
 	plan->socket_copy = -1;
@@ -401,7 +401,7 @@ bool inject_plan_next(struct inject_plan *plan, struct inject_call *call)
 	while (plan->step != INJECT_END) {
 		if (steps[plan->step].next(plan, call))
 			return true;
-		if (plan->err && plan->step < INJECT_UNDO)
+		if (plan->error && plan->step < INJECT_UNDO)
 			plan->step = INJECT_UNDO;
 		else
 			plan->step++;
@@ -411,18 +411,18 @@ bool inject_plan_next(struct inject_plan *plan, struct inject_call *call)
 
 void inject_plan_returned(struct inject_plan *plan, long ret)
 {
-	int err = steps[plan->step].returned(plan, ret);
+	int error = steps[plan->step].returned(plan, ret);
 
-	if (err)
-		inject_plan_abort(plan, err);
+	if (error)
+		inject_plan_abort(plan, error);
 	else if (steps[plan->step].once)
 		plan->step++;
 }
 
-void inject_plan_abort(struct inject_plan *plan, int err)
+void inject_plan_abort(struct inject_plan *plan, int error)
 {
-	if (!plan->err)
-		plan->err = err;
+	if (!plan->error)
+		plan->error = error;
 	if (plan->step < INJECT_UNDO)
 		plan->step = INJECT_UNDO;
 }

@@ -37,9 +37,9 @@ struct inject_plan {
 	int nr_close;
 	const int *closes;
 
-	/* Private to inject_plan.c, except for err. */
+	/* Private to inject_plan.c, except for error. */
 	enum inject_step step;
-	int err;		/* first failure, 0 or -errno */
+	int error;		/* first failure, 0 or -errno */
 	int pidfd;		/* of the receiver; -1 */
 	int socket;		/* the receiver's number of the socket; -1 */
 	int socket_copy;	/* the daemon's descriptor of the same socket; -1 */
@@ -56,7 +56,7 @@ struct inject_plan {
 int inject_plan_begin(struct inject_plan *plan);
 
 /*
- * Chooses the next system call for the stopped receiver. False: there is none left; plan->err is
+ * Chooses the next system call for the stopped receiver. False: there is none left; plan->error is
  * the result, inject_plan_result() returns the numbers.
  */
 bool inject_plan_next(struct inject_plan *plan, struct inject_call *call);
@@ -64,8 +64,8 @@ bool inject_plan_next(struct inject_plan *plan, struct inject_call *call);
 /* The system call returned @ret. */
 void inject_plan_returned(struct inject_plan *plan, long ret);
 
-/* The job has failed with @err: the remaining steps only undo the previous ones. */
-void inject_plan_abort(struct inject_plan *plan, int err);
+/* The job has failed with @error: the remaining steps only undo the previous ones. */
+void inject_plan_abort(struct inject_plan *plan, int error);
 
 /* The number of file @i in the receiver, after success. */
 int inject_plan_result(const struct inject_plan *plan, int i);
