@@ -336,15 +336,16 @@ TEST(write_and_read_in_one, "One ioctl first writes, then reads the results.")
 	expect(manager, BR_TRANSACTION);
 }
 
-TEST(write_batch_is_executed_in_order, "Commands of one write are executed in their order.")
+/* Writes @nr one-way calls at once. */
+static void expect_in_order(uint32_t nr)
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
 
-	for (uint32_t code = 1; code <= 3; code++)
+	for (uint32_t code = 1; code <= nr; code++)
 		put_txn(client, (struct txn){ .handle = 0, .flags = TF_ONE_WAY, .code = code });
 	flush(client);
-	for (uint32_t code = 1; code <= 3; code++) {
+	for (uint32_t code = 1; code <= nr; code++) {
 		const struct returned *got = expect(manager, BR_TRANSACTION);
 
 		EXPECT_EQ(got->txn.code, code);
@@ -352,6 +353,11 @@ TEST(write_batch_is_executed_in_order, "Commands of one write are executed in th
 		expect(client, BR_TRANSACTION_COMPLETE);
 	}
 	expect_nothing(client);
+}
+
+TEST(write_batch_is_executed_in_order, "Commands of one write are executed in their order.")
+{
+	expect_in_order(3);
 }
 
 TEST(write_long_stream_is_executed, "A write of many thousand commands is executed in one call.")
@@ -373,20 +379,7 @@ TEST(write_long_stream_is_executed, "A write of many thousand commands is execut
 
 TEST(write_many_calls_keep_their_order, "Fifty calls in one write arrive in their order.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
-
-	for (uint32_t code = 1; code <= 50; code++)
-		put_txn(client, (struct txn){ .handle = 0, .flags = TF_ONE_WAY, .code = code });
-	flush(client);
-	for (uint32_t code = 1; code <= 50; code++) {
-		const struct returned *got = expect(manager, BR_TRANSACTION);
-
-		EXPECT_EQ(got->txn.code, code);
-		free_buffer(manager, got);
-		expect(client, BR_TRANSACTION_COMPLETE);
-	}
-	expect_nothing(client);
+	expect_in_order(50);
 }
 
 TEST(write_consumed_beyond_the_end, "With write_consumed beyond write_size nothing is executed.")

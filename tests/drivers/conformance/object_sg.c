@@ -151,7 +151,8 @@ TEST(sg_two_children_in_order, "Two children of one parent are set when their of
 	EXPECT_EQ(words[1], object_at(got, 2)->ptr.buffer);
 }
 
-TEST(sg_fixups_out_of_order, "Fix-ups of one parent with offsets out of order are refused.")
+/* Two fix-ups of one parent, at these offsets. */
+static void expect_fixups_refused(size_t first, size_t second)
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new();
@@ -159,24 +160,20 @@ TEST(sg_fixups_out_of_order, "Fix-ups of one parent with offsets out of order ar
 	call(client, 0, .sg = true, .data = "a header", .size = 8,
 	     .objects = { OBJ_PTR(shared_words(), 16),
 			  OBJ_PTR(shared_text("a"), 2, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = 8),
+				  .parent = 0, .parent_offset = first),
 			  OBJ_PTR(shared_text("b"), 2, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = 0) });
+				  .parent = 0, .parent_offset = second) });
 	expect_refused(client, manager);
+}
+
+TEST(sg_fixups_out_of_order, "Fix-ups of one parent with offsets out of order are refused.")
+{
+	expect_fixups_refused(8, 0);
 }
 
 TEST(sg_fixups_overlapping, "Fix-ups that overlap are refused.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
-
-	call(client, 0, .sg = true, .data = "a header", .size = 8,
-	     .objects = { OBJ_PTR(shared_words(), 16),
-			  OBJ_PTR(shared_text("a"), 2, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = 0),
-			  OBJ_PTR(shared_text("b"), 2, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = 4) });
-	expect_refused(client, manager);
+	expect_fixups_refused(0, 4);
 }
 
 TEST(sg_back_to_grandparent,
