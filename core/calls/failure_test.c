@@ -83,14 +83,8 @@ static void handle_returns(struct pair *p, struct world_thread *t,
 			world_free_buffer(t, tr);
 		if (call && !(tr->flags & TF_ONE_WAY))
 			world_reply(t, reply);
-		if (br == BR_INCREFS)
-			world_command(t, BC_INCREFS_DONE, arg);
-		if (br == BR_ACQUIRE)
-			world_command(t, BC_ACQUIRE_DONE, arg);
-		if (br == BR_DEAD_BINDER)
-			world_command(t, BC_DEAD_BINDER_DONE, arg);
-		if (br == BR_FROZEN_BINDER)
-			world_command(t, BC_FREEZE_NOTIFICATION_DONE, arg);
+		if (sim_acknowledgement(br))
+			world_command(t, sim_acknowledgement(br), arg);
 		world_poll_read(t);
 		world_run(&p->w);
 	}

@@ -298,19 +298,9 @@ static void handle_return(struct actor *a, u32 br, const u8 *arg)
 	case BR_FROZEN_REPLY:
 		a->depth -= innermost(a) == 'C';
 		break;
-	case BR_INCREFS:
-		command(a, BC_INCREFS_DONE, arg);
-		break;
-	case BR_ACQUIRE:
-		command(a, BC_ACQUIRE_DONE, arg);
-		break;
-	case BR_DEAD_BINDER:
-		command(a, BC_DEAD_BINDER_DONE, arg);
-		break;
-	case BR_FROZEN_BINDER:
-		command(a, BC_FREEZE_NOTIFICATION_DONE, arg);
-		break;
 	default:
+		if (sim_acknowledgement(br))
+			command(a, sim_acknowledgement(br), arg);
 		break;
 	}
 	serve(a);

@@ -4,6 +4,7 @@
  * table of files. Processes share nothing, so all that reaches another process goes through
  * the engine.
  */
+#include "common/abi.h"
 #include "host.h"
 
 #include <stdio.h>
@@ -345,6 +346,22 @@ u32 sim_file_open(struct sim_proc *proc)
 u32 sim_file_id(const struct sim_proc *proc, u32 fd)
 {
 	return fd < SIM_FDS && proc->fds[fd] ? proc->fds[fd]->id : 0;
+}
+
+u32 sim_acknowledgement(u32 br)
+{
+	switch (br) {
+	case BR_INCREFS:
+		return BC_INCREFS_DONE;
+	case BR_ACQUIRE:
+		return BC_ACQUIRE_DONE;
+	case BR_DEAD_BINDER:
+		return BC_DEAD_BINDER_DONE;
+	case BR_FROZEN_BINDER:
+		return BC_FREEZE_NOTIFICATION_DONE;
+	default:
+		return 0;
+	}
 }
 
 void sim_file_put(struct host_file *file)

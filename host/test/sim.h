@@ -173,6 +173,9 @@ u32 sim_file_id(const struct sim_proc *proc, u32 fd);
 void sim_file_close(struct sim_proc *proc, u32 fd);
 void sim_file_put(struct host_file *file);
 
+/* The command with which a client acknowledges a return code, with the same argument; 0: none. */
+u32 sim_acknowledgement(u32 br);
+
 /* For host_impl.h. */
 void *sim_alloc(const struct host_proc *owner, enum sim_op op, size_t size);
 void sim_free(void *ptr);

@@ -253,19 +253,9 @@ static void be_polite(struct fuzz *f, struct world_thread *t, u32 nr, u32 br, co
 	case BR_REPLY:
 		world_free_buffer(t, tr);
 		break;
-	case BR_INCREFS:
-		world_command(t, BC_INCREFS_DONE, arg);
-		break;
-	case BR_ACQUIRE:
-		world_command(t, BC_ACQUIRE_DONE, arg);
-		break;
-	case BR_DEAD_BINDER:
-		world_command(t, BC_DEAD_BINDER_DONE, arg);
-		break;
-	case BR_FROZEN_BINDER:
-		world_command(t, BC_FREEZE_NOTIFICATION_DONE, arg);
-		break;
 	default:
+		if (sim_acknowledgement(br))
+			world_command(t, sim_acknowledgement(br), arg);
 		break;
 	}
 }
