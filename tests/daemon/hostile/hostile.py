@@ -294,7 +294,7 @@ class Row:
         if not TABLE:
             return
         data = {"row": self.number, "title": self.title, "memory_kib": self.memory,
-                "ended_s": self.ended_s, "missed": self.missed(),
+                "ended_s": self.ended_s, "margin_ms": self.margin_ms, "missed": self.missed(),
                 "seen": {phase: {kind: result.as_json() for kind, result in results.items()}
                          for phase, results in self.seen.items()}}
         with open(os.path.join(TABLE, f"{self.number}.json"), "w", encoding="utf-8") as file:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """table.py DAEMON DIRECTORY SCRIPT...: the long form of the attacks, and a table of all of them.
-table.py --write DIRECTORY FILE: puts the table of a former run into FILE (docs/SECURITY.md).
+table.py --write DIRECTORY SUMMARY ALL: puts the tables of a former run into two pages of docs/.
 
 Runs each script, and makes of the rows that they leave in DIRECTORY table.txt, table.json and
-table.md. The machine should have nothing else to do.
+table.md, and of the worst of each row summary.md. The machine should have nothing else to do.
 """
 import glob
 import json
@@ -44,9 +44,26 @@ def lines_of(row):
         first = [""] * 4
 
 
+def waits(row, phase):
+    """The longest wait of each kind of victim."""
+    return {kind: result["worst_ms"] for kind, result in row["seen"].get(phase, {}).items()}
+
+
+def summary_of(row):
+    """One line for an attack: the longest waits, and how far one is above what it is held to."""
+    beside, attacked = waits(row, "honest") or waits(row, "alone"), waits(row, "attacked")
+    above = max(attacked[kind] - beside[kind] for kind in attacked)
+    longest = [f"{max(waits(row, phase).values()):.0f}" if waits(row, phase) else "-"
+               for phase in PHASES]
+    return [row["title"], *longest, f"{max(above, 0):.0f} of {row['margin_ms']}",
+            f"{row['memory_kib']['peak'] / 1024:.1f}", f"{row['ended_s']:.2f}"]
+
+
 MARKS = ("<!-- table -->", "<!-- end of table -->")
 HEAD = ["row", "attack", "victim waits for", "alone, ms", "honest load, ms", "attack, ms",
         "memory, MiB", "ended, s"]
+SUMMARY_HEAD = ["attack", "alone, ms", "honest load, ms", "attack, ms", "longer by, ms",
+                "memory, MiB", "ended, s"]
 
 
 def as_text(rows):
@@ -56,9 +73,8 @@ def as_text(rows):
                    for line in table)
 
 
-def as_markdown(rows):
-    table = [HEAD, ["---"] * len(HEAD)] + [line for row in rows for line in lines_of(row)]
-    return "".join("| " + " | ".join(line) + " |\n" for line in table)
+def as_markdown(head, lines):
+    return "".join("| " + " | ".join(line) + " |\n" for line in [head, ["---"] * len(head), *lines])
 
 
 def write_into(path, table):
@@ -81,7 +97,8 @@ def main(daemon, directory, scripts):
             rows.append(json.load(file))
     rows.sort(key=order)
     for name, text in (("table.json", json.dumps(rows, indent=1)), ("table.txt", as_text(rows)),
-                       ("table.md", as_markdown(rows))):
+                       ("table.md", as_markdown(HEAD, (x for row in rows for x in lines_of(row)))),
+                       ("summary.md", as_markdown(SUMMARY_HEAD, map(summary_of, rows)))):
         with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
             file.write(text)
     print("\nLatencies are p50 / p99 / worst, the daemon's memory before / at most / afterwards.\n")
@@ -96,7 +113,8 @@ def main(daemon, directory, scripts):
 
 
 if sys.argv[1] == "--write":
-    with open(os.path.join(sys.argv[2], "table.md"), encoding="utf-8") as written:
-        write_into(sys.argv[3], written.read())
+    for name, page in zip(("summary.md", "table.md"), sys.argv[3:]):
+        with open(os.path.join(sys.argv[2], name), encoding="utf-8") as written:
+            write_into(page, written.read())
 else:
     main(sys.argv[1], sys.argv[2], sys.argv[3:])
