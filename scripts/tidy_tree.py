@@ -30,7 +30,11 @@ PORTING = "docs/PORTING.md"
 ARCHITECTURE = "docs/ARCHITECTURE.md"
 INDEX_HEADING = "## Where is"
 INDEX_MIN = 30
-INDEX_ENTRY = re.compile(r"\| *`([\w/.-]+)` *\| *`(\w+)(\(\)|\[\])`")
+# The function may be missing, where the file or folder is all of it.
+INDEX_ENTRY = re.compile(r"\| *`([\w.-]*/[\w/.-]*)` *\| *(?:`(\w+)(\(\)|\[\])`)? *\|")
+# How a function begins in other languages than C.
+FUNCTION_IN = {".rs": r"^ *(?:pub(?:\(\w+\))? )?(?:async |const |unsafe )*fn {}\b",
+               ".py": r"^ *def {}\("}
 
 
 def is_test(path):
@@ -223,6 +227,8 @@ def rule_contract(tree):
 
 def defines(src, name, kind):
     """Whether @src has the body of function @name, or the table @name."""
+    if src.kind in FUNCTION_IN:
+        return re.search(FUNCTION_IN[src.kind].format(name), src.text, re.M)
     if kind == "[]":
         return re.search(rf"^\w[^;\n]*\b{name}\[[^\]]*\][^;]*?=", src.text, re.M)
     return re.search(rf"^\w[^;{{}}\n]*\b{name}\([^;{{}}]*\{{", src.text, re.M)
@@ -238,7 +244,7 @@ def index_entries(src):
 
 
 def rule_index(tree):
-    """docs/ARCHITECTURE.md says where 30 behaviours are, and they are there"""
+    """docs/ARCHITECTURE.md says where behaviours are, and they are there"""
     src = tree.get(ARCHITECTURE)
     if not src:
         return
@@ -246,9 +252,10 @@ def rule_index(tree):
     if len(entries) < INDEX_MIN:
         yield src.path, 1, f"the index has {len(entries)} entries, {INDEX_MIN} are wanted"
     for number, path, name, kind in entries:
-        if path not in tree:
+        if not any(there == path or path.endswith("/") and there.startswith(path)
+                   for there in tree):
             yield src.path, number, f"there is no {path}"
-        elif not defines(tree[path], name, kind):
+        elif name and not (path in tree and defines(tree[path], name, kind)):
             yield src.path, number, f"{path} does not define {name}{kind}"
 
 
@@ -308,6 +315,8 @@ def ring(count):
 
 INDEX_TITLE = INDEX_HEADING + " ...\n"
 GOOD_ENTRY = "| a | `core/pure/a.c` | `binder_a()` |\n"
+RUST_ENTRY = "| a | `tools/a.rs` | `rust_a()` |\n"
+FOLDER_ENTRY = "| a | `tests/a/` | |\n"
 DEFINITION = "int binder_a(int x,\n\t     int y) NO_TSA\n{\n}\nstatic int table[] = { 1 };\n"
 # rule: ({path: text}, path and line of the breach)
 PLANTED = {
@@ -348,7 +357,9 @@ PLANTED = {
         ({ARCHITECTURE: INDEX_TITLE}, ARCHITECTURE, 1),
         ({ARCHITECTURE: INDEX_TITLE + GOOD_ENTRY}, ARCHITECTURE, 2),
         ({ARCHITECTURE: INDEX_TITLE + GOOD_ENTRY,
-          "core/pure/a.c": "int binder_a(int x);\n\tif (binder_a(1)) {\n"}, ARCHITECTURE, 2)],
+          "core/pure/a.c": "int binder_a(int x);\n\tif (binder_a(1)) {\n"}, ARCHITECTURE, 2),
+        ({ARCHITECTURE: INDEX_TITLE + RUST_ENTRY, "tools/a.rs": "rust_a();\n"}, ARCHITECTURE, 2),
+        ({ARCHITECTURE: INDEX_TITLE + FOLDER_ENTRY, "tests": "\n"}, ARCHITECTURE, 2)],
     "rule_layer_table": [
         ({ARCHITECTURE: "| `pure/` | `b` | x |\n", "core/pure/a.c": "\n"}, ARCHITECTURE, 1),
         ({ARCHITECTURE: "| `pure/` | `a` `b` | x |\n", "core/pure/a.c": "\n"}, ARCHITECTURE, 1)],
@@ -376,7 +387,9 @@ INNOCENT = [
                           "core/pure/a.h": "\n", "core/pure/a_test.c": "\n"}),
     ("rule_excerpts", {"docs/a.md": "From `a.c`:\n\n```c\n\tf();\n```\n", "a.c": "x;\n\tf();\n"}),
     ("rule_index", {ARCHITECTURE: INDEX_TITLE + GOOD_ENTRY * (INDEX_MIN - 1) +
-                    "| b | `core/pure/a.c` | `table[]` |\n", "core/pure/a.c": DEFINITION}),
+                    "| b | `core/pure/a.c` | `table[]` |\n" + RUST_ENTRY + FOLDER_ENTRY,
+                    "core/pure/a.c": DEFINITION, "tools/a.rs": "    pub(crate) fn rust_a() {\n",
+                    "tests/a/b": "\n"}),
 ]
 
 
