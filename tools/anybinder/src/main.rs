@@ -11,7 +11,6 @@ use anybinder_mount::instance::{self, InstanceOptions};
 use anybinder_mount::interrupt;
 use anybinder_mount::limit::{self, Terms};
 use anybinder_mount::mount::Mount;
-use anybinder_mount::renamed::{renamed_to, Renamed};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -42,9 +41,6 @@ struct Cli {
     /// [default: 60; up and down: 180; demo, bench, watch, trace: 0]
     #[arg(long, global = true, value_name = "SECONDS", env = "ANYBINDER_TIMEOUT")]
     timeout: Option<u32>,
-
-    #[arg(long, global = true, hide = true, value_parser = renamed_to("--timeout"))]
-    time_limit: Option<Renamed>,
 
     /// Print JSON, on standard error too if the command fails
     #[arg(long, global = true)]
@@ -303,23 +299,5 @@ fn main() -> ExitCode {
         None if cli.timeout.is_some_and(|limit_s| limit_s > 0) => report(json, Err(no_timeout())),
         Some(terms) => report(json, limit::run(&terms, || report(json, dispatch(cli)))),
         None => report(json, dispatch(cli)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_renamed_option_is_an_error_that_names_the_new_one() {
-        for (line, new) in [
-            ("anybinder up --regime global", "--locking"),
-            ("anybinder bench heap --linger-ms 5", "--keep-ms"),
-            ("anybinder list --time-limit 5", "--timeout"),
-        ] {
-            let error = Cli::try_parse_from(line.split(' ')).err();
-            let text = error.expect("an error").to_string();
-            assert!(text.contains(&format!("now called {new}")), "{text}");
-        }
     }
 }

@@ -13,7 +13,6 @@ use crate::progress::Progress;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
-use anybinder_mount::renamed::{renamed_to, Renamed};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde_json::{json, Value};
@@ -57,9 +56,6 @@ pub struct Arguments {
     /// How long an application keeps its buffers before it ends
     #[arg(long, value_name = "MS", default_value_t = 20)]
     keep_ms: u64,
-
-    #[arg(long, hide = true, value_parser = renamed_to("--keep-ms"))]
-    linger_ms: Option<Renamed>,
 
     /// Number of starts after which the pools are shrunk
     #[arg(long, value_name = "COUNT", default_value_t = 10,

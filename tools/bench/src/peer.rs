@@ -159,12 +159,6 @@ const KNOWN: [Known; 14] = [
     },
 ];
 
-/// Peers that no longer exist, and why.
-const REMOVED: [(&str, &str); 1] = [(
-    "binder-linger",
-    "It was removed with the completion batching that it measured; see docs/PERFORMANCE.md.",
-)];
-
 /// A binder device to measure, and its name in the figures.
 #[derive(Clone, Debug)]
 pub struct Device {
@@ -282,18 +276,14 @@ fn start_device(device: &Device) -> Result<Peer> {
 }
 
 fn check_names(names: &[String]) -> Result<()> {
-    for name in names {
-        if KNOWN.iter().any(|known| known.name == name) {
-            continue;
-        }
-        let what = format!("There is no peer {name}.");
-        let removed = REMOVED.iter().find(|(removed, _)| removed == name);
-        return Err(match removed {
-            Some((_, why)) => Error::with_advice(what, *why),
-            None => Error::with_advice(what, format!("The peers are:{}", list())),
-        });
+    let is_known = |name: &String| KNOWN.iter().any(|known| known.name == name);
+    match names.iter().find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(name) => Err(Error::with_advice(
+            format!("There is no peer {name}."),
+            format!("The peers are:{}", list()),
+        )),
     }
-    Ok(())
 }
 
 /// The peers of a comparison, devices first, with their daemons started. Fails if one of `names`
@@ -344,9 +334,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_removed_peer_is_an_error_that_says_why() {
-        let error = check_names(&["binder-linger".to_string()]).unwrap_err();
-        assert!(error.to_string().contains("removed"), "{error}");
+    fn an_unknown_peer_is_an_error_that_lists_the_known_ones() {
+        let error = check_names(&["binder".to_string(), "x".to_string()]).unwrap_err();
+        assert!(error.to_string().contains("no peer x"), "{error}");
+        assert!(error.to_string().contains("dbus-broker"), "{error}");
         assert!(check_names(&["binder".to_string()]).is_ok());
     }
 

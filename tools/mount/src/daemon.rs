@@ -8,7 +8,6 @@ use crate::namespace;
 use crate::probe::{self, Outcome};
 use crate::process::{find_program, Process, Running};
 use crate::record::{Record, DAEMON};
-use crate::renamed::{renamed_to, Renamed};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::ErrorKind;
@@ -57,9 +56,6 @@ pub struct DaemonOptions {
     /// Locking mode, for measurements: fine or global
     #[arg(long, value_name = "MODE")]
     pub locking: Option<String>,
-
-    #[arg(long, hide = true, value_parser = renamed_to("--locking"))]
-    pub regime: Option<Renamed>,
 }
 
 impl DaemonOptions {

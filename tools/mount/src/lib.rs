@@ -10,7 +10,7 @@
 //!   return; `limit`: a time limit for a whole command
 //! * `namespace`: mount namespaces, for mounts without root and for programs that know only
 //!   `/dev/binderfs`
-//! * `error`, `context`, `harmless`, `interrupt`, `renamed`: what every command line needs
+//! * `error`, `context`, `harmless`, `interrupt`: what every command line needs
 pub mod binderfs;
 pub mod context;
 pub mod daemon;
@@ -29,6 +29,5 @@ pub mod nodes;
 pub mod probe;
 pub mod process;
 pub mod record;
-pub mod renamed;
 pub mod state;
 pub mod temporary;
