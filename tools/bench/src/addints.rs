@@ -14,7 +14,6 @@ use anybinder_client::addints::aidl::{BpAddInts, IAddInts};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Result};
 use anybinder_mount::mount::Mount;
-use anybinder_mount::process::own_command;
 use anybinder_mount::temporary::TemporaryInstance;
 use anybinder_mount::{instance, interrupt};
 use serde_json::{json, Value};
@@ -85,7 +84,7 @@ fn measure_raw(mount: &Mount, arguments: &Arguments) -> Result<Figures> {
 }
 
 fn measure_framework(mount: &Mount, arguments: &Arguments) -> Result<Figures> {
-    let mut command = own_command(mount, "addints-client")?;
+    let mut command = mount.own_command("addints-client")?;
     command
         .args(["--calls", &arguments.calls.to_string()])
         .args(["--delay-us", &arguments.delay_us.to_string()]);
@@ -120,7 +119,7 @@ impl Drop for Service {
 }
 
 fn measure_at(mount: &Mount, arguments: &Arguments) -> Result<[Rounds; 2]> {
-    let mut command = own_command(mount, "demo-service")?;
+    let mut command = mount.own_command("demo-service")?;
     daemon::die_with_parent(&mut command);
     arguments.scheduling.apply_to_server(&mut command);
     let service = command

@@ -112,6 +112,15 @@ pub struct Event {
     pub what: What,
 }
 
+/// What a source is asked for besides the events that make up calls.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extra {
+    /// The stages of round trips, where the driver measures them.
+    pub stages: bool,
+    /// The data of calls, where the driver gives it.
+    pub data: bool,
+}
+
 /// Bytes; hexadecimal digits in a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bytes(pub Vec<u8>);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The stream of the daemon, `binder_logs/events`. `host/fuse/events/events_abi.h` has its format.
-use crate::event::{Bytes, Event, Transaction, What};
-use crate::source::Extra;
+use crate::event::{Bytes, Event, Extra, Transaction, What};
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::fs::File;

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The source of events that a mount has.
-use crate::event::Event;
+use crate::event::{Event, Extra};
 use crate::ring::Ring;
 use crate::tracefs::Tracefs;
 use anybinder_mount::error::Result;
 use anybinder_mount::mount::{Backend, Mount};
 use std::time::Duration;
-
-/// What a source is asked for besides the events that make up calls.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Extra {
-    /// The stages of round trips, where the driver measures them.
-    pub stages: bool,
-    /// The data of calls, where the driver gives it.
-    pub data: bool,
-}
 
 pub enum Source {
     Ring(Ring),

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The tracepoints of a kernel's driver, stock or ours, through an instance of tracefs.
 use crate::event::{
-    Bytes, Event, Transaction, What, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY,
+    Bytes, Event, Extra, Transaction, What, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY,
 };
 use crate::instance::Instance;
-use crate::source::Extra;
 use anybinder_mount::error::{Doing, Error, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::fs::File;

@@ -2,7 +2,7 @@
 //! A mounted Binder file system and the daemon behind it, for command-line programs.
 //!
 //! * `mount`: a mount directory, what serves it, its devices; `nodes`: devices outside a mount;
-//!   `binderfs`: the files it offers;
+//!   `binderfs`: the files it offers; `served`: whether it can be used;
 //!   `state`: what its reports say of processes, objects and transactions
 //! * `instance`: starts and stops a daemon and its service managers (`daemon`, `manager`,
 //!   `record`, `process`); `temporary`: the same for as long as one command runs
@@ -29,5 +29,6 @@ pub mod nodes;
 pub mod probe;
 pub mod process;
 pub mod record;
+mod served;
 pub mod state;
 pub mod temporary;

@@ -8,7 +8,7 @@
 use crate::error::{Doing, Error, Result};
 use crate::mount::Mount;
 use crate::namespace;
-use crate::process::{find_program, own_command, Process};
+use crate::process::{find_program, Process};
 use crate::record::{Manager, RSB_HUB};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use std::ffi::OsString;
@@ -157,7 +157,7 @@ fn start(
     let log = mount
         .make_state()?
         .append(&mount.state_name("manager.log"))?;
-    let mut command = own_command(mount, "servicemanager")?;
+    let mut command = mount.own_command("servicemanager")?;
     for device in devices {
         command.args(["--device", device]);
     }

@@ -5,7 +5,6 @@
 //! device is asked about by a process of its own (`anybinder manager-check`), with a time limit.
 use crate::error::{Doing, Kind, Result};
 use crate::mount::Mount;
-use crate::process::own_command;
 use serde::{Deserialize, Serialize};
 use std::process::{Child, Stdio};
 
@@ -44,7 +43,8 @@ pub fn ask(mount: &Mount, device: &str) -> Result<ManagerCheck> {
 /// Asks about each device, about all at the same time.
 pub fn ask_all(mount: &Mount, devices: &[String]) -> Result<Vec<ManagerCheck>> {
     let start = |device: &String| -> Result<(String, Child)> {
-        let child = own_command(mount, "manager-check")?
+        let child = mount
+            .own_command("manager-check")?
             .args(["--json", "--timeout", TIMEOUT_S, "--device", device])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -5,7 +5,6 @@
 //! through a pidfd, which is opened before the process is looked at, so that the signal cannot
 //! reach another one.
 use crate::error::{Doing, Error, Result};
-use crate::mount::Mount;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{pidfd_open, pidfd_send_signal, Pid, PidfdFlags, Signal};
@@ -14,7 +13,6 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// One process, distinguished from a later one with the same pid.
@@ -214,24 +212,11 @@ pub fn find_program(name: &str) -> Result<PathBuf> {
         })
 }
 
-/// A command that runs this program again, with `subcommand`, on `mount`.
-pub fn own_command(mount: &Mount, subcommand: &str) -> Result<Command> {
-    let program = std::env::current_exe().doing(|| "finding this program".to_string())?;
-    let mut command = Command::new(program);
-    command
-        .arg("--mount")
-        .arg(&mount.path)
-        .arg("--state-dir")
-        .arg(&mount.state_dir)
-        .arg(subcommand);
-    Ok(command)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::process::ExitStatusExt;
-    use std::process::Child;
+    use std::process::{Child, Command};
 
     fn sleep() -> (Child, Process) {
         let child = Command::new("sleep").arg("60").spawn().unwrap();

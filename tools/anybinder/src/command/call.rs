@@ -2,124 +2,15 @@
 //! `anybinder call NAME METHOD [ARGUMENT]...`: sends one transaction and prints the reply. With
 //! `--aidl` arguments and reply have the types of the method; without, arguments are written as for
 //! Android's `service call`, and the reply is printed as words of 32 bits or by `--reply`.
+mod request;
 pub mod typed;
 mod words;
 
-use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::place::Place;
-use anybinder_client::raw::{Reply, Request};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
-use anybinder_parcel::encode::Parcel;
-use anybinder_parcel::status::Exception;
-use rsbinder::SIBinder;
-use serde_json::Value;
-use std::path::PathBuf;
+use anybinder_mount::error::{Kind, Result};
+pub use request::Arguments;
 use std::process::ExitCode;
-
-const HELP: &str = "\
-Without --aidl, arguments are TYPE VALUE pairs:
-  i8 i16 i32 i64 u8 u16 u32 u64 N   f32 f64 N   bool true|false
-  s16 TEXT (the strings of AIDL)   s8 TEXT   bytes HEX|@FILE
-  array of TYPE A,B,...|JSON   handle of SERVICE   file PATH   raw-file PATH
-  null (a binder)   null-s16
-
-With --aidl, an argument is a value of its type: a number, a text, the name of an enumerator, the
-path of a file, the name of a service for a binder, null, and JSON for arrays, parcelables and
-unions; byte arrays are hex:00ff.";
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = HELP)]
-pub struct Arguments {
-    /// The service's name
-    name: String,
-
-    /// The method: its name with --aidl; else its transaction code, decimal, as 0x... or as one of
-    /// PING, INTERFACE, DUMP, ... (1 is the first method of an AIDL interface)
-    #[arg(value_name = "METHOD")]
-    method: String,
-
-    /// Directory of the .aidl files of the interface (or one such file)
-    #[arg(long, value_name = "DIR")]
-    aidl: Vec<PathBuf>,
-
-    /// The interface in the .aidl files, if it is not the one that the service names; without
-    /// --aidl, of a one-way call: the interface of the service, which is then not asked for it
-    #[arg(long, value_name = "NAME")]
-    interface: Option<String>,
-
-    /// The types of the reply, e.g. status,i32,array of s16 (status: the exception of AIDL)
-    #[arg(long, value_name = "TYPES", conflicts_with = "aidl")]
-    reply: Option<String>,
-
-    /// Do not wait for a reply. The service is still asked for its interface first, but with
-    /// --interface and without --aidl it is not: it may be stopped
-    #[arg(long)]
-    oneway: bool,
-
-    /// Send no interface header before the arguments
-    #[arg(long, conflicts_with = "aidl")]
-    no_header: bool,
-
-    #[command(flatten)]
-    device: DeviceOption,
-
-    /// The arguments; after `--` if a text begins with a hyphen
-    #[arg(allow_negative_numbers = true, value_name = "ARGUMENT")]
-    arguments: Vec<String>,
-}
-
-/// A call whose arguments are written.
-struct Call {
-    service: SIBinder,
-    code: u32,
-    flags: u32,
-    parcel: Parcel,
-    has_header: bool,
-}
-
-fn usage(what: impl Into<String>) -> Error {
-    Error::new(what).of(Kind::Usage)
-}
-
-impl Call {
-    fn send(&self, context: &Context, arguments: &Arguments) -> Result<Reply> {
-        let mut request = match self.has_header {
-            true => Request::with_header(&self.service)?,
-            false => Request::default(),
-        };
-        let device = &arguments.device.device;
-        request.append(&self.parcel, &|name| {
-            device::look_up(&context.mount, device, name)
-        })?;
-        request
-            .send(&self.service, self.code, self.flags)
-            .map_err(|err| device::call_error(&format!("{} failed", arguments.name), err))
-    }
-}
-
-/// The error of a service that answered with an exception.
-fn exception_error(name: &str, exception: &Exception) -> Error {
-    Error::new(format!("{name} answered with {exception}.")).of(Kind::Exception)
-}
-
-/// Adds to each received file what it is.
-fn name_files(value: &mut Value) {
-    match value {
-        Value::Array(values) => values.iter_mut().for_each(name_files),
-        Value::Object(members) => {
-            let fd = members.get("fd").and_then(Value::as_u64);
-            if let (Some(fd), 1) = (fd, members.len()) {
-                if let Ok(path) = std::fs::read_link(format!("/proc/self/fd/{fd}")) {
-                    let path = path.to_string_lossy().into_owned();
-                    members.insert("path".to_string(), Value::from(path));
-                }
-            }
-            members.values_mut().for_each(name_files);
-        }
-        _ => {}
-    }
-}
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let outcome = match arguments.aidl.is_empty() {

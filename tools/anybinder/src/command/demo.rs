@@ -9,7 +9,6 @@ use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
 use anybinder_mount::mount::{Backend, Mount};
-use anybinder_mount::process::own_command;
 use anybinder_mount::record::Record;
 use anybinder_mount::temporary::TemporaryInstance;
 use std::io::{BufRead, BufReader};
@@ -135,12 +134,18 @@ fn follow(client: &mut Child, steps: &mut Steps) -> Result<()> {
 }
 
 fn show_clients(demo: &mut Demo, steps: &mut Steps, calls: u32) -> Result<()> {
-    let service = own_command(&demo.instance.mount, "demo-service")?
+    let service = demo
+        .instance
+        .mount
+        .own_command("demo-service")?
         .spawn()
         .doing(|| "starting the service".to_string())?;
     let service_pid = service.id();
     demo.service = Some(service);
-    let mut client = own_command(&demo.instance.mount, "demo-client")?
+    let mut client = demo
+        .instance
+        .mount
+        .own_command("demo-client")?
         .args(["--service-pid", &service_pid.to_string()])
         .args(["--calls", &calls.to_string()])
         .stdout(Stdio::piped())

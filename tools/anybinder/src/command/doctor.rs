@@ -1,59 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder doctor`: what this machine can do for Binder, a line for each question, and what to
 //! change where it cannot.
+mod check;
 mod kernel;
 mod user;
 
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Kind, Result};
+use check::{Check, State};
 use serde::Serialize;
 use std::process::ExitCode;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum State {
-    Ok,
-    /// Something does not work, or only for some users.
-    Limited,
-    No,
-}
-
-/// The answer to one question.
-#[derive(Debug, Serialize)]
-struct Check {
-    name: &'static str,
-    state: State,
-    text: String,
-    /// What to do about it.
-    advice: Option<String>,
-}
-
-impl Check {
-    fn ok(name: &'static str, text: impl Into<String>) -> Self {
-        Check {
-            name,
-            state: State::Ok,
-            text: text.into(),
-            advice: None,
-        }
-    }
-
-    fn limited(name: &'static str, text: impl Into<String>, advice: impl Into<String>) -> Self {
-        Check {
-            name,
-            state: State::Limited,
-            text: text.into(),
-            advice: Some(advice.into()),
-        }
-    }
-
-    fn no(name: &'static str, text: impl Into<String>, advice: impl Into<String>) -> Self {
-        Check {
-            state: State::No,
-            ..Check::limited(name, text, advice)
-        }
-    }
-}
 
 #[derive(Serialize)]
 struct Diagnosis {

@@ -5,7 +5,6 @@ use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::harmless::say;
 use anybinder_mount::mount::{Backend, Mount};
-use anybinder_mount::process::own_command;
 use anybinder_mount::record::Record;
 use anybinder_mount::{daemon, found, instance};
 use serde::Serialize;
@@ -33,7 +32,7 @@ struct CutOff {
 
 /// The services on a device, from another process: this one must not have a device open.
 fn services(mount: &Mount, device: &str) -> Vec<Service> {
-    let output = own_command(mount, "list").and_then(|mut command| {
+    let output = mount.own_command("list").and_then(|mut command| {
         command
             .args(["--json", "--timeout", LIST_TIMEOUT_S, "--device", device])
             .stdin(Stdio::null())

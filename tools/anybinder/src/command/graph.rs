@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder graph`: which process calls which, and who has handles of whose objects, from the
 //! driver's own reports: as text, DOT, SVG, JSON, or a page for a browser.
+mod dot;
 mod drawing;
 pub mod model;
 mod page;
@@ -69,22 +70,8 @@ impl Arguments {
     }
 }
 
-/// Of what time the rates are, or why there are none.
-pub fn notes(graph: &Graph) -> Vec<String> {
-    let mut notes = Vec::new();
-    match (&graph.no_rates, graph.measured_s) {
-        (Some(why), _) => notes.push(format!("no rates: {why}")),
-        (None, Some(time_s)) => notes.push(format!("rates and latencies of {time_s:.1} s")),
-        _ => {}
-    }
-    if graph.lost_events > 0 {
-        notes.push(format!("{} events were lost", graph.lost_events));
-    }
-    notes
-}
-
 fn text(graph: &Graph) -> String {
-    let mut lines = notes(graph);
+    let mut lines = graph.notes();
     let by_pid = graph.by_pid();
     let mut edges: HashMap<u32, Vec<&model::Edge>> = HashMap::new();
     for edge in &graph.edges {
@@ -109,44 +96,6 @@ fn text(graph: &Graph) -> String {
     lines.join("\n")
 }
 
-/// A text in double quotes, for DOT.
-fn quoted(text: &str) -> String {
-    let escaped = text
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n");
-    format!("\"{escaped}\"")
-}
-
-fn dot(graph: &Graph) -> String {
-    let mut lines = vec![
-        "digraph binder {".to_string(),
-        "  rankdir=LR; node [shape=box];".into(),
-    ];
-    let note = notes(graph).join("\n");
-    if !note.is_empty() {
-        lines.push(format!("  label={};", quoted(&note)));
-    }
-    for process in &graph.processes {
-        let label = process.label();
-        lines.push(format!("  p{} [label={}];", process.pid, quoted(&label)));
-    }
-    for edge in &graph.edges {
-        let label = quoted(&edge.facts().join("\n"));
-        let style = if edge.waiting.is_empty() {
-            ""
-        } else {
-            ", color=red"
-        };
-        lines.push(format!(
-            "  p{} -> p{} [label={label}{style}];",
-            edge.from, edge.to
-        ));
-    }
-    lines.push("}\n".to_string());
-    lines.join("\n")
-}
-
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let mut graph = model::collect(
         context,
@@ -161,7 +110,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     }
     let made = match arguments.format(context.json) {
         Format::Text => text(&graph),
-        Format::Dot => dot(&graph),
+        Format::Dot => dot::dot(&graph),
         Format::Svg => drawing::svg(&graph)?,
         Format::Html => page::html(&graph)?,
         Format::Json => {

@@ -2,90 +2,20 @@
 //! `anybinder top`: the processes that have a device open, and the services, by what they do. It
 //! compares samples of `binder_logs/stats` and `binder_logs/state`, which every driver has, and
 //! takes latencies from the driver's events.
+mod arguments;
 mod rows;
 mod sample;
 mod screen;
 mod table;
 
-use anybinder_client::device::DeviceOption;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
-use clap::ValueEnum;
+pub use arguments::Arguments;
 use rows::Sample;
 use sample::Sampler;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
-pub use table::time as time_text;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Sort {
-    Calls,
-    /// The 99th percentile
-    Latency,
-    Waiting,
-    Threads,
-    Buffers,
-    References,
-    Pid,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum View {
-    Processes,
-    Services,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    /// Print one table and end
-    #[arg(long)]
-    pub once: bool,
-
-    /// The time between two samples, and the time that rates and latencies are of
-    #[arg(long, value_name = "MS", default_value_t = 1000,
-        value_parser = clap::value_parser!(u64).range(50..=60_000))]
-    interval_ms: u64,
-
-    #[arg(long, value_enum, default_value_t = View::Processes)]
-    view: View,
-
-    #[arg(long, value_enum, default_value_t = Sort::Calls)]
-    sort: Sort,
-
-    /// Only processes whose pid, command or services contain this, and such services
-    #[arg(long, value_name = "WORD")]
-    filter: Option<String>,
-
-    /// Look into one process: what each thread does, and for whom it waits since when
-    #[arg(long, value_name = "PID|COMMAND")]
-    process: Option<String>,
-
-    /// Look into one service: its methods and its callers
-    #[arg(long, value_name = "NAME", conflicts_with = "process")]
-    service: Option<String>,
-
-    /// After how many milliseconds a call counts as hanging
-    #[arg(long, value_name = "MS", default_value_t = 2000)]
-    hanging_ms: u64,
-
-    #[command(flatten)]
-    device: DeviceOption,
-}
-
-impl Sort {
-    /// The next one, in a circle.
-    fn next(self) -> Sort {
-        let all = Sort::value_variants();
-        let at = all.iter().position(|one| *one == self).unwrap_or(0);
-        all[(at + 1) % all.len()]
-    }
-
-    fn name(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or_else(String::new, |value| value.get_name().to_string())
-    }
-}
 
 /// Leaves in the sample what --process or --service names.
 fn choose(sample: &mut Sample, arguments: &Arguments) -> Result<()> {

@@ -2,23 +2,24 @@
 //! `anybinder trace`: the calls of a Binder driver as they happen.
 mod dump;
 mod filter;
+mod line;
 mod payload;
 #[cfg(test)]
 mod payload_test;
 mod program;
 mod services;
-pub mod show;
+mod show;
 mod summary;
 mod value;
 
 use crate::command::call::typed;
 use anybinder_client::device::DeviceOption;
 use anybinder_events::call::{Assembler, Call};
-use anybinder_events::event::{monotonic_ns, Event, What};
+use anybinder_events::event::{monotonic_ns, Event, Extra, What};
 use anybinder_events::names::Names;
 use anybinder_events::perfetto;
 use anybinder_events::recording::{self, Recorder, Recording};
-use anybinder_events::source::{Extra, Source};
+use anybinder_events::source::Source;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A call by `.aidl` files: the method's name, its arguments and its reply have their types.
-use super::{exception_error, name_files, usage, Arguments, Call};
+use super::request::{exception_error, name_files, usage, Arguments, Call};
 use anybinder_client::device;
 use anybinder_client::raw::is_rpc;
 use anybinder_mount::context::Context;

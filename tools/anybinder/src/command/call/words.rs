@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A call without `.aidl` files: typed words go out, and words of 32 bits or `--reply` come in.
-use super::{exception_error, name_files, usage, Arguments, Call};
+use super::request::{exception_error, name_files, usage, Arguments, Call};
 use anybinder_client::device;
 use anybinder_client::raw::is_rpc;
 use anybinder_client::unasked::Unasked;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Questions about the kernel: which it is, which Binder drivers it has, and whether a module can
 //! be built for it and loaded.
-use super::Check;
+use super::check::Check;
 use anybinder_mount::mount::{Backend, Mount};
 use flate2::read::GzDecoder;
 use std::fs;

@@ -3,8 +3,8 @@
 //! The state says which process has a handle of which node, and which thread waits for whom.
 use crate::command::observe::meter::{Calls, Latency, Measured, Meter};
 use crate::command::observe::nodes::Nodes;
+use crate::command::observe::text::short_time;
 use crate::command::observe::waits;
-use crate::command::top::time_text;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
 use anybinder_mount::harmless::harmless;
@@ -82,7 +82,7 @@ impl Rate {
     pub fn label(&self) -> String {
         let rate = format!("{:.0}/s", self.calls_per_s);
         match &self.latency {
-            Some(latency) => format!("{rate} {}", time_text(latency.p50_us)),
+            Some(latency) => format!("{rate} {}", short_time(latency.p50_us)),
             None => rate,
         }
     }
@@ -90,7 +90,7 @@ impl Rate {
     fn text(&self) -> String {
         let mut text = format!("{:.1} calls/s", self.calls_per_s);
         if let Some(latency) = &self.latency {
-            let (p50, p99) = (time_text(latency.p50_us), time_text(latency.p99_us));
+            let (p50, p99) = (short_time(latency.p50_us), short_time(latency.p99_us));
             text += &format!(", p50 {p50}, p99 {p99}");
         }
         if self.errors_per_s > 0.0 {
@@ -170,6 +170,20 @@ impl Graph {
     pub fn by_pid(&self) -> HashMap<u32, &Process> {
         let processes = self.processes.iter();
         processes.map(|process| (process.pid, process)).collect()
+    }
+
+    /// Of what time the rates are, or why there are none.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        match (&self.no_rates, self.measured_s) {
+            (Some(why), _) => notes.push(format!("no rates: {why}")),
+            (None, Some(time_s)) => notes.push(format!("rates and latencies of {time_s:.1} s")),
+            _ => {}
+        }
+        if self.lost_events > 0 {
+            notes.push(format!("{} events were lost", self.lost_events));
+        }
+        notes
     }
 
     fn keep(&mut self, wanted: impl Fn(u32) -> bool) {

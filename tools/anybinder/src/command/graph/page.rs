@@ -25,7 +25,7 @@ pub fn html(graph: &Graph) -> Result<String> {
         .collect();
     let data = json!({
         "processes": graph.processes, "edges": rows, "cycles": graph.cycles,
-        "notes": super::notes(graph),
+        "notes": graph.notes(),
     });
     let data = serde_json::to_string(&data).doing(|| "making JSON".to_string())?;
     // Nothing in a string can end the script.
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(data["processes"][0]["command"], name);
         let picture = drawing::picture(&graph).unwrap();
         assert!(picture.contains("&lt;/script&gt;") && !picture.contains('\u{1b}'));
-        let dot = super::super::dot(&graph);
+        let dot = super::super::dot::dot(&graph);
         assert!(dot.contains("@DATA@\\\"];\\\\u001b"), "{dot}");
     }
 }

@@ -5,9 +5,9 @@
 //! is in the events alone (`anybinder trace` prints them). A thread of its own reads the events,
 //! puts calls together, and adds them up until they are taken.
 use anybinder_events::call::{Assembler, Call};
-use anybinder_events::event::monotonic_ns;
+use anybinder_events::event::{monotonic_ns, Extra};
 use anybinder_events::names::Names;
-use anybinder_events::source::{Extra, Source};
+use anybinder_events::source::Source;
 use anybinder_mount::error::Result;
 use anybinder_mount::mount::Mount;
 use hdrhistogram::Histogram;

@@ -5,9 +5,11 @@
 //! * `interfaces`: what interface each service says it has
 //! * `meter`: how often each method is called, and how long its calls take, from the events
 //! * `nodes`: which object is which service
+//! * `text`: codes and times as text
 //! * `waits`: what the threads wait for, and the circles that they wait in
 pub mod interfaces;
 pub mod lookup;
 pub mod meter;
 pub mod nodes;
+pub mod text;
 pub mod waits;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What `anybinder top` shows, as data: also its JSON.
-use super::sample::duration_text;
 use crate::command::observe::meter::Latency;
-use crate::command::trace::show::code_name;
+use crate::command::observe::text::{code_name, time};
 use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -163,7 +162,7 @@ impl Activity {
             None => String::new(),
         };
         let party = format!("{} {}", peer.pid, peer.command);
-        let since = duration_text(peer.for_ms);
+        let since = time(peer.for_ms);
         let code = code_name(peer.code);
         match (self.doing, peer.tid) {
             (Doing::Waits, 0) => {

@@ -4,6 +4,7 @@
 use super::rows::{Activity, Caller, Doing, Mark, Method, Peer, ProcessRow, Sample, ServiceRow};
 use crate::command::observe::meter::{Calls, Key, Measured, Meter};
 use crate::command::observe::nodes::Nodes;
+use crate::command::observe::text::time;
 use crate::command::observe::waits;
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
@@ -75,14 +76,6 @@ fn mapped_bytes(pid: u32) -> Option<u64> {
     };
     let bytes: u64 = maps.lines().filter_map(size).sum();
     (bytes > 0).then_some(bytes)
-}
-
-/// A time for people.
-pub fn duration_text(ms: u64) -> String {
-    match ms {
-        0..1000 => format!("{ms} ms"),
-        _ => format!("{:.1} s", ms as f64 / 1e3),
-    }
 }
 
 impl History {
@@ -243,7 +236,7 @@ impl History {
                 } else {
                     "calls wait"
                 },
-                duration_text(oldest_ms.unwrap_or(0)),
+                time(oldest_ms.unwrap_or(0)),
                 row.busy,
                 row.threads,
             );

@@ -2,9 +2,10 @@
 //! The screen of `anybinder top`. Samples are taken by a thread of their own, so that keys are
 //! answered while a driver is not; the terminal is restored when the program ends, by a signal or
 //! a panic too.
+use super::arguments::{Arguments, Sort, View};
 use super::rows::Sample;
 use super::sample::Sampler;
-use super::{table, Arguments, Sort, View};
+use super::table;
 use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
 use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};

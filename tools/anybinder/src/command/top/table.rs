@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The rows as text of at most 80 columns.
+use super::arguments::{Sort, View};
 use super::rows::{Caller, Mark, Method, ProcessRow, Sample, ServiceRow};
-use super::{Sort, View};
 use crate::command::observe::meter::Latency;
-use crate::command::trace::show::code_name;
+use crate::command::observe::text::{code_name, short_time};
 use anybinder_mount::harmless::harmless;
 
 pub const WIDTH: usize = 80;
@@ -32,20 +32,9 @@ fn bytes(number: u64) -> String {
     }
 }
 
-/// A time in at most five columns.
-pub fn time(us: f64) -> String {
-    match us {
-        us if us < 999.5 => format!("{us:.0}us"),
-        us if us < 9_950.0 => format!("{:.1}ms", us / 1e3),
-        us if us < 999_500.0 => format!("{:.0}ms", us / 1e3),
-        us if us < 99_500_000.0 => format!("{:.1}s", us / 1e6),
-        us => format!("{:.0}s", us / 1e6),
-    }
-}
-
 fn times(latency: Option<Latency>) -> (String, String) {
     match latency {
-        Some(latency) => (time(latency.p50_us), time(latency.p99_us)),
+        Some(latency) => (short_time(latency.p50_us), short_time(latency.p99_us)),
         None => ("-".to_string(), "-".to_string()),
     }
 }
@@ -125,7 +114,7 @@ fn method(row: &Method) -> String {
     let (p50, p99) = times(row.latency);
     let max = row
         .latency
-        .map_or_else(|| "-".to_string(), |all| time(all.max_us));
+        .map_or_else(|| "-".to_string(), |all| short_time(all.max_us));
     let name = code_name(row.code);
     let name = match row.is_oneway {
         true => format!("{name} one-way"),
@@ -277,11 +266,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_times_are_short() {
+    fn numbers_are_short() {
         let numbers = [0.4, 99_999.0, 123_456.0, 12_345_678.0].map(short);
         assert_eq!(numbers, ["0", "99999", "123k", "12M"]);
-        let shown = [17.2, 1234.0, 56_789.0, 1.5e6, 120e6].map(time);
-        assert_eq!(shown, ["17us", "1.2ms", "57ms", "1.5s", "120s"]);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The data of calls: by the types of `.aidl` files, or else as objects and bytes.
 use super::dump;
-use super::show::code_name;
 use super::value::{name_objects, text};
+use crate::command::observe::text::code_name;
 use anybinder_events::call::Call;
 use anybinder_events::event::{Bytes, TF_CLEAR_BUF, TF_STATUS_CODE};
 use anybinder_events::names::Names;

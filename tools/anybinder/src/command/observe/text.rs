@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Codes and times as text.
+
+/// A code as a number, or as the four characters that the standard ones are made of.
+pub fn code_name(code: u32) -> String {
+    let bytes = code.to_be_bytes();
+    let is_text = bytes
+        .iter()
+        .all(|byte| byte.is_ascii_uppercase() || *byte == b'_');
+    match is_text {
+        true => String::from_utf8_lossy(&bytes).into_owned(),
+        false => code.to_string(),
+    }
+}
+
+/// A time with three digits or more.
+pub fn duration(ns: u64) -> String {
+    match ns {
+        0..10_000_000 => format!("{:.1} us", ns as f64 / 1e3),
+        10_000_000..10_000_000_000 => format!("{:.1} ms", ns as f64 / 1e6),
+        _ => format!("{:.1} s", ns as f64 / 1e9),
+    }
+}
+
+/// The same in at most five columns.
+pub fn short_time(us: f64) -> String {
+    match us {
+        us if us < 999.5 => format!("{us:.0}us"),
+        us if us < 9_950.0 => format!("{:.1}ms", us / 1e3),
+        us if us < 999_500.0 => format!("{:.0}ms", us / 1e3),
+        us if us < 99_500_000.0 => format!("{:.1}s", us / 1e6),
+        us => format!("{:.0}s", us / 1e6),
+    }
+}
+
+/// A time that nobody needs to know exactly.
+pub fn time(ms: u64) -> String {
+    match ms {
+        0..1000 => format!("{ms} ms"),
+        _ => format!("{:.1} s", ms as f64 / 1e3),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_short() {
+        let shown = [17.2, 1234.0, 56_789.0, 1.5e6, 120e6].map(short_time);
+        assert_eq!(shown, ["17us", "1.2ms", "57ms", "1.5s", "120s"]);
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A call as one line of text.
+use crate::command::observe::text::{code_name, duration};
+use anybinder_events::call::Call;
+use anybinder_events::names::Thread;
+
+/// What is called: the service, or else the number of the object.
+pub fn target(call: &Call) -> String {
+    match &call.service {
+        Some(name) => name.clone(),
+        None if call.node == 0 => "?".to_string(),
+        None => format!("object {}", call.node),
+    }
+}
+
+fn party(thread: &Thread) -> String {
+    let name = match (thread.process.is_empty(), thread.thread.is_empty()) {
+        (false, _) => thread.process.as_str(),
+        (true, false) => thread.thread.as_str(),
+        (true, true) => "?",
+    };
+    match thread.tid {
+        tid if tid == thread.pid || tid == 0 => format!("{name}[{}]", thread.pid),
+        tid => format!("{name}[{}:{tid}]", thread.pid),
+    }
+}
+
+fn passed(objects: u32, files: u32) -> String {
+    let count = |count: u32, what: &str| match count {
+        0 => String::new(),
+        1 => format!(", 1 {what}"),
+        _ => format!(", {count} {what}s"),
+    };
+    count(objects, "object") + &count(files, "file")
+}
+
+fn outcome(call: &Call) -> String {
+    if let Some(error) = &call.error {
+        let reason = call.errno.map(std::io::Error::from_raw_os_error);
+        return match reason {
+            Some(reason) => format!("{error} ({reason})"),
+            None => error.clone(),
+        };
+    }
+    if call.unfinished {
+        return "unfinished".to_string();
+    }
+    if call.oneway {
+        return "one-way".to_string();
+    }
+    let objects = passed(call.reply_objects, call.reply_files);
+    format!("{} B{objects}", call.reply_size)
+}
+
+/// A line without its time.
+pub fn line(call: &Call) -> String {
+    let interface = call.interface.as_deref().filter(|name| !name.is_empty());
+    let interface = interface.map_or(String::new(), |name| format!(" {name}"));
+    let to = match call.to.pid {
+        0 => String::new(),
+        _ => format!(" -> {}", party(&call.to)),
+    };
+    let time = match call.duration_ns() {
+        Some(time) if call.id != 0 => format!(" in {}", duration(time)),
+        _ => String::new(),
+    };
+    format!(
+        "{}{to} {}{interface} {}({} B{}) = {}{time}",
+        party(&call.from),
+        target(call),
+        code_name(call.code),
+        call.size,
+        passed(call.objects, call.files),
+        outcome(call),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call() -> Call {
+        let thread = |pid, tid, process: &str| Thread {
+            pid,
+            tid,
+            process: process.to_string(),
+            ..Thread::default()
+        };
+        Call {
+            id: 1,
+            from: thread(5, 5, "client"),
+            to: thread(6, 7, "server"),
+            service: Some("my.service".to_string()),
+            interface: Some("my.IService".to_string()),
+            code: 2,
+            size: 100,
+            files: 1,
+            reply_size: 8,
+            sent_ns: 1000,
+            done_ns: Some(86_200),
+            ..Call::default()
+        }
+    }
+
+    #[test]
+    fn a_line_says_who_calls_what_and_what_came_of_it() {
+        assert_eq!(
+            line(&call()),
+            "client[5] -> server[6:7] my.service my.IService 2(100 B, 1 file) = 8 B in 85.2 us"
+        );
+        let failed = Call {
+            error: Some("FAILED_REPLY".to_string()),
+            errno: Some(28),
+            code: 0x5f50_4e47,
+            service: None,
+            interface: None,
+            node: 4,
+            ..call()
+        };
+        let text = line(&failed);
+        assert!(text.contains("object 4 _PNG(100 B"), "{text}");
+        assert!(
+            text.contains("= FAILED_REPLY (No space left on device"),
+            "{text}"
+        );
+    }
+}
