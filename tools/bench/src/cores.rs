@@ -10,7 +10,6 @@
 use crate::cell::{Cell, Length, Size};
 use crate::daemon::{self, Scratch};
 use crate::document;
-use crate::figures::median;
 use crate::peer::{self, Device, Peer};
 use crate::progress::Progress;
 use crate::scheduling::{CpuList, SchedulingOptions};
@@ -24,10 +23,12 @@ use std::time::Duration;
 
 mod account;
 mod idle;
+mod row;
 mod table;
 
 use account::{Account, Counts};
 use idle::Idle;
+use row::{Round, Row};
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -86,31 +87,6 @@ struct Placement {
     name: &'static str,
     cpus: Vec<usize>,
     parts: Vec<Part>,
-}
-
-/// One measurement.
-struct Round {
-    calls_per_s: f64,
-    ends_us: f64,
-    daemon_us: Option<f64>,
-    idle_percent: f64,
-}
-
-/// All measurements of a peer, a placement and a number of pairs.
-pub struct Row {
-    peer: String,
-    placement: &'static str,
-    pairs: u32,
-    rounds: Vec<Round>,
-    /// Per call; None without the right to trace.
-    counts: Option<Counts>,
-}
-
-impl Row {
-    /// The median of one figure over the rounds; None if no round has it.
-    fn median(&self, figure: impl Fn(&Round) -> Option<f64>) -> Option<f64> {
-        median(self.rounds.iter().filter_map(figure).collect())
-    }
 }
 
 fn list_of(cpus: &[usize]) -> CpuList {

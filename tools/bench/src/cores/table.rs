@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The table and the picture of `bench cores`.
 use super::account::Counts;
-use super::Row;
+use super::row::Row;
 use crate::chart::{self, Chart, Line, Outcome};
 use std::path::Path;
 
