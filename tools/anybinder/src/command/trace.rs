@@ -4,12 +4,11 @@ mod dump;
 mod filter;
 mod line;
 mod payload;
-#[cfg(test)]
-mod payload_test;
 mod program;
 mod services;
 mod show;
 mod summary;
+mod told;
 mod value;
 
 use crate::command::call::typed;

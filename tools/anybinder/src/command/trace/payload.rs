@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The data of calls: by the types of `.aidl` files, or else as objects and bytes.
+//! The data of calls as lines of text or JSON.
 use super::dump;
+use super::told::{Reader, Side, Told};
 use super::value::{name_objects, text};
-use crate::command::observe::text::code_name;
 use anybinder_events::call::Call;
-use anybinder_events::event::{Bytes, TF_CLEAR_BUF, TF_STATUS_CODE};
+use anybinder_events::event::Bytes;
 use anybinder_events::names::Names;
 use anybinder_events::payload::Payload;
 use anybinder_mount::harmless::harmless;
-use anybinder_parcel::aidl::library::{Called, Entry};
 use anybinder_parcel::aidl::Library;
-use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::header;
-use anybinder_parcel::method::{self, Answer};
-use anybinder_parcel::status::Exception;
+use anybinder_parcel::method::Answer;
 use rsbinder::StatusCode;
 use serde_json::{json, Map, Value};
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::rc::Rc;
-use std::sync::Arc;
 
 /// So many bytes of each parcel, behind the header, are shown unless the user says otherwise.
 pub const SHOWN: usize = 256;
@@ -27,115 +20,11 @@ pub const SHOWN: usize = 256;
 /// In front of a line about the data.
 const INDENT: &str = "              ";
 
-struct Interface {
-    entry: Arc<Entry>,
-    methods: HashMap<u32, Called>,
-}
-
 /// How data is shown.
 pub struct Payloads {
-    library: Option<Library>,
-    interfaces: RefCell<HashMap<String, Rc<Interface>>>,
+    reader: Reader,
     /// Of each parcel, so many bytes behind the header are shown in lines.
     shown: usize,
-}
-
-/// One direction of a call.
-enum Side<T> {
-    /// The driver told nothing, or there is nothing to tell.
-    Nothing,
-    /// Its sender wants it to be cleared after use.
-    Sensitive,
-    /// A status in place of a parcel.
-    Status(i32),
-    Read {
-        value: T,
-        has_stopped: bool,
-    },
-    /// Its types are not known, or the data does not fit them: why.
-    Bytes(Option<String>),
-}
-
-/// What a call says.
-struct Told {
-    interface: Option<String>,
-    /// Where the arguments begin.
-    start: usize,
-    method: Option<String>,
-    is_void: bool,
-    request: Side<Vec<(String, Value)>>,
-    reply: Side<std::result::Result<Answer, Exception>>,
-}
-
-/// The standard call that asks for the descriptor of the interface, a text.
-const INTERFACE: u32 = u32::from_be_bytes(*b"_NTF");
-
-fn descriptor(reply: &Payload) -> Side<std::result::Result<Answer, Exception>> {
-    let mut decoder = Decoder::new(&reply.bytes, None);
-    decoder.is_cut = reply.missing() > 0;
-    match decoder.string16() {
-        Ok(name) if decoder.left() == 0 => Side::Read {
-            value: Ok(Answer {
-                result: Some(Value::from(name)),
-                ..Answer::default()
-            }),
-            has_stopped: decoder.has_stopped(),
-        },
-        _ => Side::Bytes(None),
-    }
-}
-
-/// What a parcel is read by.
-struct Types<'a> {
-    library: &'a Library,
-    interface: Rc<Interface>,
-    called: Called,
-}
-
-impl Types<'_> {
-    fn misfit(&self, err: &str) -> String {
-        let (name, interface) = (&self.called.method.name, &self.interface.entry.name);
-        format!("does not fit {name} of {interface}: {err}")
-    }
-
-    /// Reads by `read` what `payload` has from `start` on.
-    fn side<T>(
-        &self,
-        payload: &Payload,
-        start: usize,
-        read: impl Fn(&Library, &Entry, &Called, &mut Decoder) -> Result<T, String>,
-    ) -> Side<T> {
-        let bytes = payload.bytes.get(start..).unwrap_or_default();
-        let mut decoder = Decoder::new(bytes, Some(self.library));
-        decoder.is_cut = payload.missing() > 0;
-        match read(
-            self.library,
-            &self.interface.entry,
-            &self.called,
-            &mut decoder,
-        ) {
-            Ok(_) if decoder.is_cut && !decoder.has_stopped() => {
-                Side::Bytes(Some(self.misfit("bytes are left over")))
-            }
-            Ok(value) => Side::Read {
-                value,
-                has_stopped: decoder.has_stopped(),
-            },
-            Err(err) => Side::Bytes(Some(self.misfit(&err))),
-        }
-    }
-}
-
-/// A direction without its types; None if there are bytes to read.
-fn without_types<T>(payload: &Payload, flags: u32) -> Option<Side<T>> {
-    if flags & TF_CLEAR_BUF != 0 {
-        return Some(Side::Sensitive);
-    }
-    match payload.bytes.first_chunk::<4>() {
-        _ if payload.bytes.is_empty() && payload.size > 0 => Some(Side::Nothing),
-        Some(word) if flags & TF_STATUS_CODE != 0 => Some(Side::Status(i32::from_le_bytes(*word))),
-        _ => None,
-    }
 }
 
 /// The data with at most so many bytes.
@@ -155,85 +44,14 @@ fn more(missing: u64) -> String {
 impl Payloads {
     pub fn new(library: Option<Library>, shown: usize) -> Self {
         Payloads {
-            library,
-            interfaces: RefCell::default(),
+            reader: Reader::new(library),
             shown,
         }
     }
 
     /// Says what is wrong with the `.aidl` files that were looked into.
     pub fn finish(&self) {
-        for broken in self.library.iter().flat_map(Library::broken) {
-            eprintln!("anybinder: {broken}");
-        }
-    }
-
-    /// Interfaces that are found are kept; the names of others may be invented.
-    fn interface(&self, descriptor: &str) -> Option<Rc<Interface>> {
-        if let Some(known) = self.interfaces.borrow().get(descriptor) {
-            return Some(known.clone());
-        }
-        let library = self.library.as_ref()?;
-        let entry = library.find(descriptor)?;
-        if entry.descriptor() != descriptor {
-            return None;
-        }
-        let methods = library.methods(&entry)?.into_iter();
-        let made = Rc::new(Interface {
-            methods: methods.map(|called| (called.code, called)).collect(),
-            entry,
-        });
-        let mut interfaces = self.interfaces.borrow_mut();
-        interfaces.insert(descriptor.to_string(), made.clone());
-        Some(made)
-    }
-
-    fn types(&self, descriptor: Option<&str>, code: u32) -> Option<Types<'_>> {
-        let interface = self.interface(descriptor?)?;
-        Some(Types {
-            library: self.library.as_ref()?,
-            called: interface.methods.get(&code)?.clone(),
-            interface,
-        })
-    }
-
-    /// Reads both directions of a call, from as much of its data as `request` and `reply` have.
-    fn read(&self, call: &Call, request: &Payload, reply: &Payload) -> Told {
-        let (named, start) = match header::find(&request.bytes) {
-            Some((name, start)) => (Some(name), start),
-            None => (None, 0),
-        };
-        let interface = named.or_else(|| call.interface.clone().filter(|name| !name.is_empty()));
-        let types = self.types(interface.as_deref(), call.code);
-        let of_type = |reply: &Payload| match &types {
-            Some(types) => types.side(reply, 0, method::answer),
-            None if call.code == INTERFACE => descriptor(reply),
-            None => Side::Bytes(None),
-        };
-        let has_reply = call.error.is_none() && !call.unfinished && !call.oneway;
-        Told {
-            start,
-            request: without_types(request, call.flags).unwrap_or_else(|| match &types {
-                Some(types) if start > 0 => types.side(request, start, method::arguments),
-                None if call.code == INTERFACE && request.size == 0 => Side::Read {
-                    value: Vec::new(),
-                    has_stopped: false,
-                },
-                _ => Side::Bytes(None),
-            }),
-            reply: match has_reply {
-                false => Side::Nothing,
-                true => without_types(reply, call.reply_flags).unwrap_or_else(|| of_type(reply)),
-            },
-            interface,
-            is_void: types
-                .as_ref()
-                .is_some_and(|types| types.called.method.result.path == "void"),
-            method: match types {
-                Some(types) => Some(types.called.method.name),
-                None => (call.code == INTERFACE).then(|| code_name(INTERFACE)),
-            },
-        }
+        self.reader.finish();
     }
 
     /// The lines that say what a call says.
@@ -241,7 +59,7 @@ impl Payloads {
         let start = header::find(&call.request_data.bytes).map_or(0, |(_, start)| start);
         let request = cut(&call.request_data, start.saturating_add(self.shown));
         let reply = cut(&call.reply_data, self.shown);
-        let told = self.read(call, &request, &reply);
+        let told = self.reader.read(call, &request, &reply);
         let mut lines = Vec::new();
         if let Some(method) = &told.method {
             let arguments = arguments_text(&told.request, &request, names);
@@ -266,7 +84,7 @@ impl Payloads {
 
     /// Adds to the document of a call what it says.
     pub fn add_json(&self, document: &mut Value, call: &Call, names: &Names) {
-        let told = self.read(call, &call.request_data, &call.reply_data);
+        let told = self.reader.read(call, &call.request_data, &call.reply_data);
         let mut request = side_json(&told.request, &call.request_data, names);
         request.insert("interface".to_string(), json!(told.interface));
         if let Side::Read { value, .. } = told.request {
@@ -414,4 +232,214 @@ fn side_json<T>(side: &Side<T>, payload: &Payload, names: &Names) -> Map<String,
         "misfit": misfit,
     });
     document.as_object().cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anybinder_events::event::{TF_CLEAR_BUF, TF_STATUS_CODE};
+    use anybinder_parcel::encode::Parcel;
+    use std::path::PathBuf;
+
+    const SOURCE: &str = "package t; interface I {
+        int add(int a, int b);
+        oneway void post(String text);
+        void fill(in byte[] data, out int[] sizes);
+    }";
+
+    struct Scratch(PathBuf);
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn payloads(shown: usize) -> (Scratch, Payloads) {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("anybinder-payload-{}-{number}", std::process::id());
+        let scratch = Scratch(std::env::temp_dir().join(name));
+        std::fs::create_dir_all(&scratch.0).unwrap();
+        std::fs::write(scratch.0.join("I.aidl"), SOURCE).unwrap();
+        let library = Library::open(std::slice::from_ref(&scratch.0)).unwrap();
+        (scratch, Payloads::new(Some(library), shown))
+    }
+
+    fn string16(parcel: &mut Parcel, text: &str) {
+        let units = text.encode_utf16().chain([0]);
+        parcel.word(text.encode_utf16().count() as u32);
+        parcel.bytes(&units.flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
+    }
+
+    /// The data of a request to t.I, with these words behind the header.
+    fn request(words: &[u32]) -> Payload {
+        let mut parcel = Parcel::default();
+        for word in [0, u32::MAX, 0x5359_5354] {
+            parcel.word(word);
+        }
+        string16(&mut parcel, "t.I");
+        words.iter().for_each(|word| parcel.word(*word));
+        whole(parcel)
+    }
+
+    fn reply(words: &[u32]) -> Payload {
+        let mut parcel = Parcel::default();
+        words.iter().for_each(|word| parcel.word(*word));
+        whole(parcel)
+    }
+
+    fn whole(parcel: Parcel) -> Payload {
+        Payload {
+            size: parcel.data.len() as u64,
+            bytes: parcel.data,
+            ..Payload::default()
+        }
+    }
+
+    fn add() -> Call {
+        Call {
+            code: 1,
+            request_data: request(&[2, 40]),
+            reply_data: reply(&[0, 42]),
+            ..Call::default()
+        }
+    }
+
+    fn lines(payloads: &Payloads, call: &Call) -> Vec<String> {
+        let lines = payloads.lines(call, &Names::recorded());
+        lines.iter().map(|line| line.trim().to_string()).collect()
+    }
+
+    #[test]
+    fn a_call_is_written_with_the_types_of_its_method() {
+        let (_scratch, payloads) = payloads(SHOWN);
+        assert_eq!(lines(&payloads, &add()), ["add(a: 2, b: 40) = 42"]);
+        let mut exception = Parcel::default();
+        exception.word(-3i32 as u32);
+        string16(&mut exception, "no");
+        exception.word(0);
+        let call = Call {
+            reply_data: whole(exception),
+            ..add()
+        };
+        let expected = "add(a: 2, b: 40) = exception -3 (illegal argument): no";
+        assert_eq!(lines(&payloads, &call), [expected]);
+        let call = Call {
+            reply_flags: TF_STATUS_CODE,
+            reply_data: reply(&[-38i32 as u32]),
+            ..add()
+        };
+        assert_eq!(
+            lines(&payloads, &call),
+            ["add(a: 2, b: 40) = status -38 (InvalidOperation)"]
+        );
+        let call = Call {
+            error: Some("DEAD_REPLY".to_string()),
+            ..add()
+        };
+        assert_eq!(lines(&payloads, &call), ["add(a: 2, b: 40) = DEAD_REPLY"]);
+        let call = Call {
+            unfinished: true,
+            ..add()
+        };
+        assert_eq!(lines(&payloads, &call), ["add(a: 2, b: 40) = unfinished"]);
+        let post = Call {
+            code: 2,
+            oneway: true,
+            request_data: request(&[2, 0x0069_0068, 0]),
+            ..Call::default()
+        };
+        assert_eq!(lines(&payloads, &post), ["post(text: \"hi\")"]);
+        let fill = Call {
+            code: 3,
+            request_data: request(&[2, 0x0201, 1]),
+            reply_data: reply(&[0, 1, 9]),
+            ..Call::default()
+        };
+        assert_eq!(
+            lines(&payloads, &fill),
+            ["fill(data: \"hex:0102\") = void, sizes = [9]"]
+        );
+    }
+
+    #[test]
+    fn what_is_cut_is_said() {
+        let (_scratch, payloads) = payloads(12);
+        let mut words = vec![100];
+        words.extend([0x0061_0061; 51]);
+        let post = Call {
+            code: 2,
+            oneway: true,
+            request_data: request(&words),
+            ..Call::default()
+        };
+        assert_eq!(
+            lines(&payloads, &post),
+            ["post(text: \"aaaa\" ... 196 B more)"]
+        );
+        // The driver has told of less than is to be shown.
+        let mut short = add();
+        short.request_data.bytes.truncate(28);
+        assert_eq!(lines(&payloads, &short), ["add(a: 2 ... 4 B more) = 42"]);
+    }
+
+    #[test]
+    fn what_has_no_types_or_other_types_is_dumped() {
+        let (_scratch, payloads) = payloads(SHOWN);
+        let digits = "02 00 00 00 28 00 00 00";
+        let call = Call { code: 77, ..add() };
+        let expected = [
+            "request of t.I: 8 B".to_string(),
+            format!("0018  {digits:<47}  ....(..."),
+            "reply: 8 B".to_string(),
+            format!("0000  {:<47}  ....*...", "00 00 00 00 2a 00 00 00"),
+        ];
+        assert_eq!(lines(&payloads, &call), expected);
+        let call = Call {
+            request_data: request(&[1, 2, 3]),
+            ..add()
+        };
+        let found = lines(&payloads, &call);
+        assert_eq!(found[0], "add(?) = 42");
+        let expected = "request of t.I: 12 B, does not fit add of t.I: 4 bytes are left over";
+        assert_eq!((found[1].as_str(), found.len()), (expected, 3));
+    }
+
+    #[test]
+    fn what_the_driver_does_not_tell_is_no_data() {
+        let (_scratch, payloads) = payloads(SHOWN);
+        let sensitive = Payload {
+            size: 8,
+            ..Payload::default()
+        };
+        let call = Call {
+            flags: TF_CLEAR_BUF,
+            reply_flags: TF_CLEAR_BUF,
+            request_data: sensitive.clone(),
+            reply_data: sensitive.clone(),
+            ..Call::default()
+        };
+        let expected =
+            ["request", "reply"].map(|of| format!("{of}: not shown: to be cleared after use"));
+        assert_eq!(lines(&payloads, &call), expected);
+        let call = Call {
+            request_data: sensitive,
+            ..Call::default()
+        };
+        assert!(lines(&payloads, &call).is_empty());
+    }
+
+    #[test]
+    fn a_document_has_the_data_and_what_it_means() {
+        let (_scratch, payloads) = payloads(1);
+        let mut document = json!({});
+        payloads.add_json(&mut document, &add(), &Names::recorded());
+        assert_eq!(document["method"], "add");
+        assert_eq!(document["request"]["arguments"], json!({ "a": 2, "b": 40 }));
+        assert_eq!(document["request"]["interface"], "t.I");
+        assert_eq!(document["reply"]["result"], 42);
+        assert_eq!(document["reply"]["data"], "000000002a000000");
+    }
 }

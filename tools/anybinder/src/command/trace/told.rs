@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a call says: its data read by the types of `.aidl` files, or else as objects and bytes.
+use crate::command::observe::text::code_name;
+use anybinder_events::call::Call;
+use anybinder_events::event::{TF_CLEAR_BUF, TF_STATUS_CODE};
+use anybinder_events::payload::Payload;
+use anybinder_parcel::aidl::library::{Called, Entry};
+use anybinder_parcel::aidl::Library;
+use anybinder_parcel::decode::Decoder;
+use anybinder_parcel::header;
+use anybinder_parcel::method::{self, Answer};
+use anybinder_parcel::status::Exception;
+use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+struct Interface {
+    entry: Arc<Entry>,
+    methods: HashMap<u32, Called>,
+}
+
+/// Reads the data of calls.
+pub struct Reader {
+    library: Option<Library>,
+    interfaces: RefCell<HashMap<String, Rc<Interface>>>,
+}
+
+/// One direction of a call.
+pub enum Side<T> {
+    /// The driver told nothing, or there is nothing to tell.
+    Nothing,
+    /// Its sender wants it to be cleared after use.
+    Sensitive,
+    /// A status in place of a parcel.
+    Status(i32),
+    Read {
+        value: T,
+        has_stopped: bool,
+    },
+    /// Its types are not known, or the data does not fit them: why.
+    Bytes(Option<String>),
+}
+
+/// What a call says.
+pub struct Told {
+    pub interface: Option<String>,
+    /// Where the arguments begin.
+    pub start: usize,
+    pub method: Option<String>,
+    pub is_void: bool,
+    pub request: Side<Vec<(String, Value)>>,
+    pub reply: Side<std::result::Result<Answer, Exception>>,
+}
+
+/// The standard call that asks for the descriptor of the interface, a text.
+const INTERFACE: u32 = u32::from_be_bytes(*b"_NTF");
+
+fn descriptor(reply: &Payload) -> Side<std::result::Result<Answer, Exception>> {
+    let mut decoder = Decoder::new(&reply.bytes, None);
+    decoder.is_cut = reply.missing() > 0;
+    match decoder.string16() {
+        Ok(name) if decoder.left() == 0 => Side::Read {
+            value: Ok(Answer {
+                result: Some(Value::from(name)),
+                ..Answer::default()
+            }),
+            has_stopped: decoder.has_stopped(),
+        },
+        _ => Side::Bytes(None),
+    }
+}
+
+/// What a parcel is read by.
+struct Types<'a> {
+    library: &'a Library,
+    interface: Rc<Interface>,
+    called: Called,
+}
+
+impl Types<'_> {
+    fn misfit(&self, err: &str) -> String {
+        let (name, interface) = (&self.called.method.name, &self.interface.entry.name);
+        format!("does not fit {name} of {interface}: {err}")
+    }
+
+    /// Reads by `read` what `payload` has from `start` on.
+    fn side<T>(
+        &self,
+        payload: &Payload,
+        start: usize,
+        read: impl Fn(&Library, &Entry, &Called, &mut Decoder) -> Result<T, String>,
+    ) -> Side<T> {
+        let bytes = payload.bytes.get(start..).unwrap_or_default();
+        let mut decoder = Decoder::new(bytes, Some(self.library));
+        decoder.is_cut = payload.missing() > 0;
+        match read(
+            self.library,
+            &self.interface.entry,
+            &self.called,
+            &mut decoder,
+        ) {
+            Ok(_) if decoder.is_cut && !decoder.has_stopped() => {
+                Side::Bytes(Some(self.misfit("bytes are left over")))
+            }
+            Ok(value) => Side::Read {
+                value,
+                has_stopped: decoder.has_stopped(),
+            },
+            Err(err) => Side::Bytes(Some(self.misfit(&err))),
+        }
+    }
+}
+
+/// A direction without its types; None if there are bytes to read.
+fn without_types<T>(payload: &Payload, flags: u32) -> Option<Side<T>> {
+    if flags & TF_CLEAR_BUF != 0 {
+        return Some(Side::Sensitive);
+    }
+    match payload.bytes.first_chunk::<4>() {
+        _ if payload.bytes.is_empty() && payload.size > 0 => Some(Side::Nothing),
+        Some(word) if flags & TF_STATUS_CODE != 0 => Some(Side::Status(i32::from_le_bytes(*word))),
+        _ => None,
+    }
+}
+
+impl Reader {
+    pub fn new(library: Option<Library>) -> Self {
+        Reader {
+            library,
+            interfaces: RefCell::default(),
+        }
+    }
+
+    /// Says what is wrong with the `.aidl` files that were looked into.
+    pub fn finish(&self) {
+        for broken in self.library.iter().flat_map(Library::broken) {
+            eprintln!("anybinder: {broken}");
+        }
+    }
+
+    /// Interfaces that are found are kept; the names of others may be invented.
+    fn interface(&self, descriptor: &str) -> Option<Rc<Interface>> {
+        if let Some(known) = self.interfaces.borrow().get(descriptor) {
+            return Some(known.clone());
+        }
+        let library = self.library.as_ref()?;
+        let entry = library.find(descriptor)?;
+        if entry.descriptor() != descriptor {
+            return None;
+        }
+        let methods = library.methods(&entry)?.into_iter();
+        let made = Rc::new(Interface {
+            methods: methods.map(|called| (called.code, called)).collect(),
+            entry,
+        });
+        let mut interfaces = self.interfaces.borrow_mut();
+        interfaces.insert(descriptor.to_string(), made.clone());
+        Some(made)
+    }
+
+    fn types(&self, descriptor: Option<&str>, code: u32) -> Option<Types<'_>> {
+        let interface = self.interface(descriptor?)?;
+        Some(Types {
+            library: self.library.as_ref()?,
+            called: interface.methods.get(&code)?.clone(),
+            interface,
+        })
+    }
+
+    /// Reads both directions of a call, from as much of its data as `request` and `reply` have.
+    pub fn read(&self, call: &Call, request: &Payload, reply: &Payload) -> Told {
+        let (named, start) = match header::find(&request.bytes) {
+            Some((name, start)) => (Some(name), start),
+            None => (None, 0),
+        };
+        let interface = named.or_else(|| call.interface.clone().filter(|name| !name.is_empty()));
+        let types = self.types(interface.as_deref(), call.code);
+        let of_type = |reply: &Payload| match &types {
+            Some(types) => types.side(reply, 0, method::answer),
+            None if call.code == INTERFACE => descriptor(reply),
+            None => Side::Bytes(None),
+        };
+        let has_reply = call.error.is_none() && !call.unfinished && !call.oneway;
+        Told {
+            start,
+            request: without_types(request, call.flags).unwrap_or_else(|| match &types {
+                Some(types) if start > 0 => types.side(request, start, method::arguments),
+                None if call.code == INTERFACE && request.size == 0 => Side::Read {
+                    value: Vec::new(),
+                    has_stopped: false,
+                },
+                _ => Side::Bytes(None),
+            }),
+            reply: match has_reply {
+                false => Side::Nothing,
+                true => without_types(reply, call.reply_flags).unwrap_or_else(|| of_type(reply)),
+            },
+            interface,
+            is_void: types
+                .as_ref()
+                .is_some_and(|types| types.called.method.result.path == "void"),
+            method: match types {
+                Some(types) => Some(types.called.method.name),
+                None => (call.code == INTERFACE).then(|| code_name(INTERFACE)),
+            },
+        }
+    }
+}
