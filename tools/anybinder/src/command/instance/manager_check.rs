@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder manager-check`: whether a service manager answers on one device. For other commands,
 //! which ask about several devices (see `anybinder_mount::manager_check`).
-use super::list;
+use crate::command::services::list;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;

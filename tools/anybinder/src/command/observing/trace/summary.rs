@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The table of methods: how often each was called, how fast, with how many bytes.
 use super::line::target;
-use crate::command::observe::text::{code_name, duration};
+use crate::command::observing::system::text::{code_name, duration};
 use anybinder_events::call::Call;
 use anybinder_mount::harmless::harmless;
 use hdrhistogram::Histogram;

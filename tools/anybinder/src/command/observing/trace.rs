@@ -11,7 +11,7 @@ mod summary;
 mod told;
 mod value;
 
-use crate::command::call::typed;
+use crate::command::services::call::typed;
 use anybinder_client::device::DeviceOption;
 use anybinder_events::call::{Assembler, Call};
 use anybinder_events::event::{monotonic_ns, Event, Extra, What};

@@ -2,8 +2,8 @@
 //! The rows as text of at most 80 columns.
 use super::arguments::{Sort, View};
 use super::rows::{Caller, Mark, Method, ProcessRow, Sample, ServiceRow};
-use crate::command::observe::meter::Latency;
-use crate::command::observe::text::{code_name, short_time};
+use crate::command::observing::system::meter::Latency;
+use crate::command::observing::system::text::{code_name, short_time};
 use anybinder_mount::harmless::harmless;
 
 pub const WIDTH: usize = 80;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A call as one line of text.
-use crate::command::observe::text::{code_name, duration};
+use crate::command::observing::system::text::{code_name, duration};
 use anybinder_events::call::Call;
 use anybinder_events::names::Thread;
 

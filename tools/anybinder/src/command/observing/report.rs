@@ -2,8 +2,8 @@
 //! `anybinder report`: one text file with what another person needs to understand an error:
 //! versions, what the machine can do, the driver's own reports. Names and addresses are left out
 //! unless they are asked for, and the end of the file says what was.
-use super::doctor;
-use crate::command::list;
+use crate::command::instance::doctor;
+use crate::command::services::list;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::binderfs;
 use anybinder_mount::context::Context;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder down`: stops what `up` started, and names the services that this cuts off.
-use super::list::Service;
+use crate::command::services::list::Service;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::harmless::say;

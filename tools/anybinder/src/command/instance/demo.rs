@@ -4,13 +4,15 @@
 //! This process starts the daemon, then a service and a client as processes of their own. The
 //! client prints one JSON line for each step; this process prints them for people and checks that
 //! none is missing, so that a client that dies halfway is an error.
-use super::demo_client::{Step, STEPS};
+pub mod client;
+
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
 use anybinder_mount::mount::{Backend, Mount};
 use anybinder_mount::record::Record;
 use anybinder_mount::temporary::TemporaryInstance;
+use client::{Step, STEPS};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;

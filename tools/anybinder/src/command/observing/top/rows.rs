@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What `anybinder top` shows, as data: also its JSON.
-use crate::command::observe::meter::Latency;
-use crate::command::observe::text::{code_name, time};
+use crate::command::observing::system::meter::Latency;
+use crate::command::observing::system::text::{code_name, time};
 use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

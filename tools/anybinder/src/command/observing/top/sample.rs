@@ -2,10 +2,10 @@
 //! What is known of each process and each service: the difference of two samples of the driver's
 //! reports, what the meter found between them, and what is wrong.
 use super::rows::{Activity, Caller, Doing, Mark, Method, Peer, ProcessRow, Sample, ServiceRow};
-use crate::command::observe::meter::{Calls, Key, Measured, Meter};
-use crate::command::observe::nodes::Nodes;
-use crate::command::observe::text::time;
-use crate::command::observe::waits;
+use crate::command::observing::system::meter::{Calls, Key, Measured, Meter};
+use crate::command::observing::system::nodes::Nodes;
+use crate::command::observing::system::text::time;
+use crate::command::observing::system::waits;
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
@@ -438,7 +438,7 @@ fn services(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::observe::meter::Calls;
+    use crate::command::observing::system::meter::Calls;
     use std::fmt::Write;
 
     /// The reports of `count` processes; each is called by the next one, and has a service.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The graph: processes, and what one has to do with another.
 //! The state says which process has a handle of which node, and which thread waits for whom.
-use crate::command::observe::meter::{Calls, Latency, Measured, Meter};
-use crate::command::observe::nodes::Nodes;
-use crate::command::observe::text::short_time;
-use crate::command::observe::waits;
+use crate::command::observing::system::meter::{Calls, Latency, Measured, Meter};
+use crate::command::observing::system::nodes::Nodes;
+use crate::command::observing::system::text::short_time;
+use crate::command::observing::system::waits;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
 use anybinder_mount::harmless::harmless;

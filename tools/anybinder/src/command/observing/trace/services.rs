@@ -4,8 +4,8 @@
 //!
 //! All are asked for at the start. Later the events say when it is worth it: an object is passed to
 //! the service manager, as when a service is registered, or an unknown object is called.
-use crate::command::observe::interfaces::Interfaces;
-use crate::command::observe::lookup::{Held, Lookup};
+use crate::command::observing::system::interfaces::Interfaces;
+use crate::command::observing::system::lookup::{Held, Lookup};
 use anybinder_client::device;
 use anybinder_events::event::{Event, What};
 use anybinder_events::names::{Names, Service};

@@ -2,7 +2,7 @@
 //! Asks the service manager for services, and nothing of the services themselves, which may hang.
 //! A lookup gives this process a handle of a service, and the driver's report says which node that
 //! handle leads to.
-use crate::command::list::{self, Service};
+use crate::command::services::list::{self, Service};
 use anybinder_client::device;
 use anybinder_client::foreign::Foreign;
 use anybinder_client::raw::{Reply, Request};

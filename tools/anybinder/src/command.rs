@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The commands by their purpose: a group has a folder, and each of its commands a file there.
+use anybinder_mount::context::Context;
+use anybinder_mount::error::Result;
+use manner::{Manner, ENDLESS, SHORT};
+use std::process::ExitCode;
+
+pub mod generate;
+pub mod instance;
+pub mod manner;
+pub mod measuring;
+pub mod network;
+pub mod observing;
+pub mod services;
+
+#[derive(clap::Subcommand)]
+pub enum Command {
+    #[command(flatten)]
+    Instance(instance::Command),
+    #[command(flatten)]
+    Services(services::Command),
+    #[command(flatten)]
+    Observing(observing::Command),
+    #[command(flatten)]
+    Network(network::Command),
+    #[command(flatten)]
+    Measuring(measuring::Command),
+    #[command(hide = true)]
+    Generate(generate::Arguments),
+}
+
+impl Command {
+    pub fn manner(&self, json: bool) -> Manner {
+        match self {
+            Command::Instance(command) => command.manner(),
+            Command::Services(_) => SHORT,
+            Command::Observing(command) => command.manner(json),
+            Command::Network(_) => ENDLESS,
+            Command::Measuring(command) => command.manner(),
+            Command::Generate(_) => ENDLESS,
+        }
+    }
+
+    /// * `command_line`: as clap knows it
+    pub fn run(&self, context: &Context, mut command_line: clap::Command) -> Result<ExitCode> {
+        match self {
+            Command::Instance(command) => command.run(context),
+            Command::Services(command) => command.run(context),
+            Command::Observing(command) => command.run(context),
+            Command::Network(command) => command.run(context),
+            Command::Measuring(command) => command.run(context),
+            Command::Generate(arguments) => generate::run(&mut command_line, arguments),
+        }
+    }
+}

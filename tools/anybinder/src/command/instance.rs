@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Starts and stops what serves a mount, and what runs on it.
+use super::manner::{Limit, Manner, Place, ENDLESS, SHORT};
+use anybinder_client::{addints, device::DeviceOption};
+use anybinder_mount::context::Context;
+use anybinder_mount::error::Result;
+use anybinder_mount::instance::InstanceOptions;
+use std::process::ExitCode;
+
+pub mod container;
+pub mod demo;
+pub mod doctor;
+pub mod down;
+pub mod manager_check;
+pub mod run;
+pub mod servicemanager;
+pub mod status;
+pub mod up;
+
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Start the daemon and a service manager
+    Up(InstanceOptions),
+    /// Stop the service manager and the daemon
+    Down,
+    /// Show what is running, and what to do about what is not
+    Status,
+    /// Say what this machine can do for Binder, and what to change
+    Doctor,
+    /// Run a program that finds this mount at /dev/binderfs and its devices at /dev/binder, ...
+    Run(run::Arguments),
+    /// Print the arguments that give a container the devices
+    Container(container::Arguments),
+    /// Run the service manager of a device in the foreground
+    Servicemanager(servicemanager::Arguments),
+    /// Start everything in a temporary directory, show it at work, and stop it
+    Demo(demo::Arguments),
+    #[command(hide = true)]
+    ManagerCheck(DeviceOption),
+    #[command(hide = true)]
+    DemoService,
+    #[command(hide = true)]
+    DemoClient(demo::client::Arguments),
+}
+
+impl Command {
+    pub fn manner(&self) -> Manner {
+        let (limit, place) = match self {
+            Command::Up(_) => (Limit::Seconds(180), Place::New),
+            Command::Down => (Limit::Seconds(180), Place::Joined),
+            Command::Demo(_) => (Limit::Long, Place::New),
+            Command::Doctor | Command::Container(_) => (Limit::Seconds(60), Place::Any),
+            Command::Status | Command::ManagerCheck(_) => return SHORT,
+            Command::Run(_)
+            | Command::Servicemanager(_)
+            | Command::DemoService
+            | Command::DemoClient(_) => return ENDLESS,
+        };
+        Manner { limit, place }
+    }
+
+    pub fn run(&self, context: &Context) -> Result<ExitCode> {
+        match self {
+            Command::Up(arguments) => up::run(context, arguments),
+            Command::Down => down::run(context),
+            Command::Status => status::run(context),
+            Command::Doctor => doctor::run(context),
+            Command::Run(arguments) => run::run(context, arguments),
+            Command::Container(arguments) => container::run(context, arguments),
+            Command::Servicemanager(arguments) => servicemanager::run(context, arguments),
+            Command::Demo(arguments) => demo::run(context, arguments),
+            Command::ManagerCheck(option) => manager_check::run(context, option),
+            Command::DemoService => addints::run(context),
+            Command::DemoClient(arguments) => demo::client::run(context, arguments),
+        }
+    }
+}

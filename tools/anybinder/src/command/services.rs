@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Finds services, and calls them.
+use anybinder_client::device::DeviceOption;
+use anybinder_mount::context::Context;
+use anybinder_mount::error::Result;
+use std::process::ExitCode;
+
+pub mod call;
+pub mod dump;
+pub mod freeze;
+pub mod interface;
+pub mod list;
+pub mod ping;
+pub mod shell;
+pub mod wait;
+
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// List the registered services
+    List(DeviceOption),
+    /// Check that a service answers, and how fast
+    Ping(ping::Arguments),
+    /// Send a transaction to a service and print the reply
+    Call(call::Arguments),
+    /// Print what a service says of itself
+    Dump(dump::Arguments),
+    /// Run a shell command of a service; the exit status is its result
+    Shell(shell::Arguments),
+    /// Say whether a service is registered
+    Check(wait::Arguments),
+    /// Wait until a service is registered
+    Wait(wait::Arguments),
+    /// Show the interface of a service
+    Interface(interface::Arguments),
+    /// Let the driver refuse calls to a process, and keep one-way calls for it
+    Freeze(freeze::Arguments),
+    /// End that
+    Unfreeze(freeze::UnfreezeArguments),
+}
+
+impl Command {
+    pub fn run(&self, context: &Context) -> Result<ExitCode> {
+        match self {
+            Command::List(option) => list::run(context, option),
+            Command::Ping(arguments) => ping::run(context, arguments),
+            Command::Call(arguments) => call::run(context, arguments),
+            Command::Dump(arguments) => dump::run(context, arguments),
+            Command::Shell(arguments) => shell::run(context, arguments),
+            Command::Check(arguments) => wait::check(context, arguments),
+            Command::Wait(arguments) => wait::wait(context, arguments),
+            Command::Interface(arguments) => interface::run(context, arguments),
+            Command::Freeze(arguments) => freeze::freeze(context, arguments),
+            Command::Unfreeze(arguments) => freeze::unfreeze(context, arguments),
+        }
+    }
+}
