@@ -2,6 +2,7 @@
 //! The commands by their purpose: a group has a folder, and each of its commands a file there.
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
+use clap::Subcommand;
 use manner::{Manner, ENDLESS, SHORT};
 use std::process::ExitCode;
 
@@ -13,7 +14,7 @@ pub mod network;
 pub mod observing;
 pub mod services;
 
-#[derive(clap::Subcommand)]
+#[derive(Subcommand)]
 pub enum Command {
     #[command(flatten)]
     Instance(instance::Command),
@@ -27,6 +28,20 @@ pub enum Command {
     Measuring(measuring::Command),
     #[command(hide = true)]
     Generate(generate::Arguments),
+}
+
+/// The groups, with the commands of each.
+pub fn groups() -> [(&'static str, clap::Command); 5] {
+    fn commands_of<T: Subcommand>() -> clap::Command {
+        T::augment_subcommands(clap::Command::new(""))
+    }
+    [
+        ("Instance", commands_of::<instance::Command>()),
+        ("Services", commands_of::<services::Command>()),
+        ("Observing", commands_of::<observing::Command>()),
+        ("Network", commands_of::<network::Command>()),
+        ("Measuring", commands_of::<measuring::Command>()),
+    ]
 }
 
 impl Command {

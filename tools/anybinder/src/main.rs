@@ -73,9 +73,31 @@ fn exit_status_help() -> String {
     format!("Exit status:\n    0  done{}", rows.concat())
 }
 
-/// The command line as clap knows it, the table of exit statuses included.
+/// The commands that are not hidden, a line each, below the names of their groups.
+fn commands_help() -> String {
+    let line = |command: &clap::Command| {
+        let about = command.get_about().unwrap_or_default();
+        format!("  {:<15} {about}\n", command.get_name())
+    };
+    let group = |(name, commands): &(&str, clap::Command)| {
+        let shown = commands.get_subcommands().filter(|one| !one.is_hide_set());
+        format!("{name}:\n{}\n", shown.map(line).collect::<String>())
+    };
+    command::groups().iter().map(group).collect()
+}
+
+/// The command line as clap knows it, with the groups of commands and the table of exit statuses
+/// in its help.
 fn command_line() -> clap::Command {
-    Cli::command().after_help(exit_status_help())
+    let help = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}\
+         `anybinder help COMMAND` says more of one.\n\n\
+         Options:\n{{options}}{{after-help}}",
+        commands_help()
+    );
+    Cli::command()
+        .after_help(exit_status_help())
+        .help_template(help)
 }
 
 /// Whether JSON is asked for on a command line that clap refuses: what follows `--` is not ours.
