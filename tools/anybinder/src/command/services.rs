@@ -3,8 +3,10 @@
 use anybinder_client::device::DeviceOption;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
+use arguments::Arguments;
 use std::process::ExitCode;
 
+mod arguments;
 pub mod call;
 pub mod dump;
 pub mod freeze;
@@ -23,9 +25,12 @@ pub enum Command {
     /// Send a transaction to a service and print the reply
     Call(call::Arguments),
     /// Print what a service says of itself
-    Dump(dump::Arguments),
+    Dump(Arguments),
     /// Run a shell command of a service; the exit status is its result
-    Shell(shell::Arguments),
+    #[command(mut_arg("arguments", |arg| {
+        arg.help("The command and its arguments, as the service knows them")
+    }))]
+    Shell(Arguments),
     /// Say whether a service is registered
     Check(wait::Arguments),
     /// Wait until a service is registered

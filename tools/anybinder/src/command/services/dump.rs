@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder dump NAME [ARGUMENT]...`: what a service says of itself, as Android's `dumpsys`.
+use super::arguments::Arguments;
 use super::list;
-use anybinder_client::device::{self, DeviceOption};
+use anybinder_client::device;
 use anybinder_client::stream::Stream;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Result};
 use anybinder_rpc::words::is_manager;
 use serde::Serialize;
 use std::process::ExitCode;
-
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    /// The service's name
-    name: String,
-
-    #[command(flatten)]
-    device: DeviceOption,
-
-    /// Arguments for the service
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "ARGUMENT"
-    )]
-    arguments: Vec<String>,
-}
 
 #[derive(Serialize)]
 struct Dump {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder shell NAME [ARGUMENT]...`: a shell command of a service, as Android's `cmd`: the
 //! service is given standard input, output and error, and sends its result to a receiver.
-use anybinder_client::device::{self, DeviceOption};
+use super::arguments::Arguments;
+use anybinder_client::device;
 use anybinder_client::raw::Request;
 use anybinder_client::stream::Stream;
 use anybinder_mount::context::Context;
@@ -19,23 +20,6 @@ use std::sync::{Arc, Mutex};
 
 /// `send` of com.android.internal.os.IResultReceiver.
 const SEND: TransactionCode = 1;
-
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    /// The service's name
-    name: String,
-
-    #[command(flatten)]
-    device: DeviceOption,
-
-    /// The command and its arguments, as the service knows them
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "ARGUMENT"
-    )]
-    arguments: Vec<String>,
-}
 
 #[derive(Serialize)]
 struct Outcome {

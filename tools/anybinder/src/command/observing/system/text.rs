@@ -33,7 +33,7 @@ pub fn short_time(us: f64) -> String {
     }
 }
 
-/// A time that nobody needs to know exactly.
+/// A time in milliseconds, or in seconds to a tenth.
 pub fn time(ms: u64) -> String {
     match ms {
         0..1000 => format!("{ms} ms"),
