@@ -10,7 +10,7 @@
 use crate::cell::{Cell, Length, Size};
 use crate::daemon::{self, Scratch};
 use crate::document;
-use crate::peer::{self, Device, Peer};
+use crate::peer::{self, Compared, Peer};
 use crate::progress::Progress;
 use crate::scheduling::{CpuList, SchedulingOptions};
 use anybinder_mount::context::Context;
@@ -31,29 +31,13 @@ use idle::Idle;
 use row::{Round, Row};
 
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("peers", |arg| {
+    arg.default_value("binder").help("Peers to measure; an unknown name lists them")
+}))]
+#[command(mut_arg("pairs", |arg| arg.default_value("1,4")))]
 pub struct Arguments {
-    /// Peers to measure; an unknown name lists them
-    #[arg(
-        long,
-        value_name = "PEER,...",
-        value_delimiter = ',',
-        default_value = "binder"
-    )]
-    peers: Vec<String>,
-
-    /// A binder device to measure too, e.g. stock=/dev/binder; may be given several times
-    #[arg(long, value_name = "LABEL=PATH")]
-    device: Vec<Device>,
-
-    /// Number of clients, each with a server of its own
-    #[arg(
-        long,
-        value_name = "N,...",
-        value_delimiter = ',',
-        default_value = "1,4",
-        value_parser = clap::value_parser!(u32).range(1..=64)
-    )]
-    pairs: Vec<u32>,
+    #[command(flatten)]
+    compared: Compared,
 
     /// Bytes of a call: both ways, or REQUEST/REPLY
     #[arg(long, value_name = "SIZE", default_value = "0")]
@@ -116,7 +100,12 @@ fn start_part(
     };
     let scratch = Scratch(scratch.subdirectory(directory)?);
     bound.apply()?;
-    let peers = peer::start(&arguments.peers, &arguments.device, &scratch, |_, _| {});
+    let peers = peer::start(
+        &arguments.compared.peers,
+        &arguments.compared.device,
+        &scratch,
+        |_, _| {},
+    );
     sched_setaffinity(None, &before).doing(|| "using all processors again".to_string())?;
     Ok(Part {
         ends: SchedulingOptions {
@@ -231,7 +220,7 @@ fn measure_all(
         .collect();
     let mut plan = Vec::new();
     let mut rows = Vec::new();
-    for pairs in &arguments.pairs {
+    for pairs in &arguments.compared.pairs {
         for (number, peer) in names.iter().enumerate() {
             for placement in placements {
                 plan.push((number, placement));

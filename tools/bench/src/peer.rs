@@ -176,6 +176,28 @@ impl Device {
     }
 }
 
+/// What is compared.
+#[derive(Debug, clap::Args)]
+pub struct Compared {
+    /// Peers to measure [default: all that can run; an unknown name lists them]
+    #[arg(long, value_name = "PEER,...", value_delimiter = ',')]
+    pub peers: Vec<String>,
+
+    /// A binder device to measure too, e.g. stock=/dev/binder; may be given several times
+    #[arg(long, value_name = "LABEL=PATH")]
+    pub device: Vec<Device>,
+
+    /// Number of clients, each with a server of its own
+    #[arg(
+        long,
+        value_name = "N,...",
+        value_delimiter = ',',
+        default_value = "1,2,4,8,16",
+        value_parser = clap::value_parser!(u32).range(1..=64)
+    )]
+    pub pairs: Vec<u32>,
+}
+
 impl FromStr for Device {
     type Err = String;
 

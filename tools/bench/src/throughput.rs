@@ -4,7 +4,7 @@ use crate::cell::{Cell, Length, Size};
 use crate::daemon::{self, Scratch};
 use crate::document;
 use crate::figures::{self, Rounds};
-use crate::peer::{self, Device, Peer};
+use crate::peer::{self, Compared, Peer};
 use crate::progress::Progress;
 use crate::scheduling::SchedulingOptions;
 use anybinder_mount::context::Context;
@@ -28,23 +28,8 @@ const PAUSE_US: u64 = 1000;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Peers to measure [default: all that can run; an unknown name lists them]
-    #[arg(long, value_name = "PEER,...", value_delimiter = ',')]
-    peers: Vec<String>,
-
-    /// A binder device to measure too, e.g. stock=/dev/binder; may be given several times
-    #[arg(long, value_name = "LABEL=PATH")]
-    device: Vec<Device>,
-
-    /// Number of clients, each with a server of its own
-    #[arg(
-        long,
-        value_name = "N,...",
-        value_delimiter = ',',
-        default_value = "1,2,4,8,16",
-        value_parser = clap::value_parser!(u32).range(1..=64)
-    )]
-    pairs: Vec<u32>,
+    #[command(flatten)]
+    compared: Compared,
 
     /// Bytes of a call: both ways, or REQUEST/REPLY
     #[arg(
@@ -93,10 +78,13 @@ pub struct Arguments {
 }
 
 fn no_results(arguments: &Arguments, peers: &[Peer]) -> Results {
-    let both = arguments
-        .sizes
-        .iter()
-        .flat_map(|size| arguments.pairs.iter().map(move |pairs| (*pairs, *size)));
+    let both = arguments.sizes.iter().flat_map(|size| {
+        arguments
+            .compared
+            .pairs
+            .iter()
+            .map(move |pairs| (*pairs, *size))
+    });
     Results {
         peers: peers.iter().map(|peer| peer.name.clone()).collect(),
         groups: both
@@ -191,8 +179,8 @@ fn measure(arguments: &Arguments) -> Result<Results> {
     let scratch = Scratch::new()?;
     arguments.scheduling.apply()?;
     let peers = peer::start(
-        &arguments.peers,
-        &arguments.device,
+        &arguments.compared.peers,
+        &arguments.compared.device,
         &scratch,
         |name, why| {
             eprintln!("{name} is left out: {why}");
@@ -204,6 +192,7 @@ fn measure(arguments: &Arguments) -> Result<Results> {
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     if arguments.measured > 0
         && arguments
+            .compared
             .pairs
             .iter()
             .any(|pairs| *pairs <= arguments.measured)
