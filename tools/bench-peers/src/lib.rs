@@ -86,79 +86,46 @@ fn check_size(data: &[u8], wanted: usize) {
 
 const PATTERN: u8 = 0x5a;
 
-/// Serves gRPC on the abstract socket `name`; calls `ready` when it listens, never returns.
+/// The functions of a system over a unix socket, for the C program.
+///
+/// * `$serve`: serves on an abstract socket, calls `ready` when it listens, never returns
+/// * `$connect`: returns a connection to such a server; never freed
+/// * `$call`: makes one call on such a connection, which no other call uses at the same time
 ///
 /// # Safety
-/// `name` is a string that ends with a zero byte.
-#[no_mangle]
-pub unsafe extern "C" fn grpc_serve(
-    name: *const c_char,
-    request_bytes: usize,
-    reply_bytes: usize,
-    ready: Ready,
-) {
-    grpc::serve(&unsafe { address(name) }, request_bytes, reply_bytes, ready);
+/// `name` is a string that ends with a zero byte; `client` was returned by `$connect`.
+macro_rules! over_unix_socket {
+    ($system:ident, $serve:ident, $connect:ident, $call:ident) => {
+        #[no_mangle]
+        unsafe extern "C" fn $serve(
+            name: *const c_char,
+            request_bytes: usize,
+            reply_bytes: usize,
+            ready: Ready,
+        ) {
+            $system::serve(&unsafe { address(name) }, request_bytes, reply_bytes, ready);
+        }
+
+        #[no_mangle]
+        unsafe extern "C" fn $connect(
+            name: *const c_char,
+            request_bytes: usize,
+            reply_bytes: usize,
+        ) -> *mut c_void {
+            let client =
+                $system::Client::new(&unsafe { address(name) }, request_bytes, reply_bytes);
+            Box::into_raw(Box::new(client)).cast()
+        }
+
+        #[no_mangle]
+        unsafe extern "C" fn $call(client: *mut c_void) {
+            unsafe { &mut *client.cast::<$system::Client>() }.call();
+        }
+    };
 }
 
-/// Returns a connection to such a server; never freed.
-///
-/// # Safety
-/// `name` is a string that ends with a zero byte.
-#[no_mangle]
-pub unsafe extern "C" fn grpc_connect(
-    name: *const c_char,
-    request_bytes: usize,
-    reply_bytes: usize,
-) -> *mut c_void {
-    let client = grpc::Client::new(&unsafe { address(name) }, request_bytes, reply_bytes);
-    Box::into_raw(Box::new(client)).cast()
-}
-
-/// Makes one call.
-///
-/// # Safety
-/// `client` was returned by `grpc_connect` and is in use by no other call.
-#[no_mangle]
-pub unsafe extern "C" fn grpc_call(client: *mut c_void) {
-    unsafe { &mut *client.cast::<grpc::Client>() }.call();
-}
-
-/// Serves Cap'n Proto on the abstract socket `name`; calls `ready` when it listens, never returns.
-///
-/// # Safety
-/// `name` is a string that ends with a zero byte.
-#[no_mangle]
-pub unsafe extern "C" fn capnp_serve(
-    name: *const c_char,
-    request_bytes: usize,
-    reply_bytes: usize,
-    ready: Ready,
-) {
-    capnproto::serve(&unsafe { address(name) }, request_bytes, reply_bytes, ready);
-}
-
-/// Returns a connection to such a server; never freed.
-///
-/// # Safety
-/// `name` is a string that ends with a zero byte.
-#[no_mangle]
-pub unsafe extern "C" fn capnp_connect(
-    name: *const c_char,
-    request_bytes: usize,
-    reply_bytes: usize,
-) -> *mut c_void {
-    let client = capnproto::Client::new(&unsafe { address(name) }, request_bytes, reply_bytes);
-    Box::into_raw(Box::new(client)).cast()
-}
-
-/// Makes one call.
-///
-/// # Safety
-/// `client` was returned by `capnp_connect` and is in use by no other call.
-#[no_mangle]
-pub unsafe extern "C" fn capnp_call(client: *mut c_void) {
-    unsafe { &mut *client.cast::<capnproto::Client>() }.call();
-}
+over_unix_socket!(grpc, grpc_serve, grpc_connect, grpc_call);
+over_unix_socket!(capnproto, capnp_serve, capnp_connect, capnp_call);
 
 /// Makes the processes whose parents end children of this one, so that it can wait for them and
 /// knows their processor time.
