@@ -90,15 +90,18 @@ fn make(path: &Path) -> Result<File> {
 }
 
 impl Instance {
-    /// `purpose`: a part of its name, for people who look into the directory.
-    pub fn new(purpose: &str) -> Result<Self> {
+    /// * `purpose`: a part of its name, for people who look into the directory
+    /// * `buffer_kib`: what it records at most, for each processor
+    pub fn new(purpose: &str, buffer_kib: u32) -> Result<Self> {
         let instances = find()?.join("instances");
         remove_old(&instances);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{purpose}-{}-{number}", std::process::id());
         let path = instances.join(name);
         let guard = Some(make(&path)?);
-        Ok(Instance { path, guard })
+        let instance = Instance { path, guard };
+        instance.set("buffer_size_kb", &buffer_kib.to_string())?;
+        Ok(instance)
     }
 
     /// Whether the kernel has an event, `SYSTEM/NAME`.
@@ -118,6 +121,11 @@ impl Instance {
     pub fn set(&self, file: &str, text: &str) -> Result<()> {
         let path = self.path.join(file);
         std::fs::write(&path, text).doing(|| format!("writing {text} to {}", path.display()))
+    }
+
+    /// Forgets what is recorded.
+    pub fn clear(&self) -> Result<()> {
+        self.set("trace", "")
     }
 
     /// All that is recorded, as text. What is not UTF-8 in it, the names of threads, is replaced.

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::time::Duration;
 
-const BUFFER_KIB: &str = "8192";
+const BUFFER_KIB: u32 = 8192;
 
 const STAGE: &str = "anybinder/binder_stage";
 const DATA: &str = "anybinder/binder_data";
@@ -45,7 +45,7 @@ pub struct Tracefs {
 
 impl Tracefs {
     pub fn open(extra: Extra) -> Result<Self> {
-        let instance = Instance::new("trace")?;
+        let instance = Instance::new("trace", BUFFER_KIB)?;
         if !instance.has("binder/binder_transaction") {
             return Err(Error::with_advice(
                 "The driver of this kernel has no tracepoints.",
@@ -54,7 +54,6 @@ impl Tracefs {
             ));
         }
         instance.set("trace_clock", "mono")?;
-        instance.set("buffer_size_kb", BUFFER_KIB)?;
         // Not every kernel has these two, and it works without.
         let _ = instance.set("options/record-tgid", "1");
         let _ = instance.set("buffer_percent", "0");

@@ -20,7 +20,7 @@ const INTERRUPTS: [&str; 4] = [
     "ipi/ipi_entry",
 ];
 /// For each processor: a second of some 20,000 calls.
-const BUFFER_KIB: &str = "49152";
+const BUFFER_KIB: u32 = 49152;
 
 /// How often something happened: on the same processor, and from one processor to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -201,9 +201,8 @@ pub struct Account {
 impl Account {
     /// Fails where there is no tracefs, or no right to use it.
     pub fn open() -> Result<Self> {
-        let instance = Instance::new("cores")?;
+        let instance = Instance::new("cores", BUFFER_KIB)?;
         instance.set("tracing_on", "0")?;
-        instance.set("buffer_size_kb", BUFFER_KIB)?;
         for event in NEEDED {
             instance.enable(event, true)?;
         }
@@ -215,7 +214,7 @@ impl Account {
 
     /// Counts what happens from now on.
     pub fn start(&self) -> Result<()> {
-        self.instance.set("trace", "")?;
+        self.instance.clear()?;
         self.instance.set("tracing_on", "1")
     }
 

@@ -61,7 +61,7 @@ pub enum Recorder {
 
 const EVENT: &str = "anybinder/binder_stage";
 /// For each processor; more than the records of a round need.
-const TRACE_BUFFER_KIB: &str = "16384";
+const TRACE_BUFFER_KIB: u32 = 16384;
 
 fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).doing(|| format!("writing {text} to {}", path.display()))
@@ -77,7 +77,7 @@ impl Recorder {
         if file.exists() {
             return Ok(Recorder::Daemon(file));
         }
-        let instance = Instance::new("stages")
+        let instance = Instance::new("stages", TRACE_BUFFER_KIB)
             .ok()
             .filter(|instance| instance.has(EVENT));
         let Some(instance) = instance else {
@@ -87,7 +87,6 @@ impl Recorder {
                  by the module anybinder.ko.",
             ));
         };
-        instance.set("buffer_size_kb", TRACE_BUFFER_KIB)?;
         Ok(Recorder::Kernel(instance))
     }
 
@@ -96,7 +95,7 @@ impl Recorder {
         match self {
             Recorder::Daemon(file) => write(file, "on"),
             Recorder::Kernel(instance) => {
-                instance.set("trace", "")?;
+                instance.clear()?;
                 instance.enable(EVENT, true)
             }
         }
