@@ -18,6 +18,7 @@ use serde::Serialize;
 use serde_json::{json, Value};
 use std::collections::VecDeque;
 use std::io::Read;
+use std::ops::{Add, Sub};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
@@ -113,21 +114,13 @@ impl Counts {
         Counts::parse(&text).ok_or_else(|| Error::new(format!("{CONTENTION} has no total.")))
     }
 
-    fn since(&self, before: &Counts) -> Counts {
+    /// Each count combined with that of `other`.
+    fn with(&self, other: &Counts, combine: fn(i64, i64) -> i64) -> Counts {
         Counts {
-            added: self.added - before.added,
-            add_taken: self.add_taken - before.add_taken,
-            removed: self.removed - before.removed,
-            remove_taken: self.remove_taken - before.remove_taken,
-        }
-    }
-
-    fn plus(&self, other: &Counts) -> Counts {
-        Counts {
-            added: self.added + other.added,
-            add_taken: self.add_taken + other.add_taken,
-            removed: self.removed + other.removed,
-            remove_taken: self.remove_taken + other.remove_taken,
+            added: combine(self.added, other.added),
+            add_taken: combine(self.add_taken, other.add_taken),
+            removed: combine(self.removed, other.removed),
+            remove_taken: combine(self.remove_taken, other.remove_taken),
         }
     }
 
@@ -147,7 +140,7 @@ impl Outcome {
     fn sum(&self) -> Counts {
         self.rounds
             .iter()
-            .fold(Counts::default(), |sum, one| sum.plus(one))
+            .fold(Counts::default(), |sum, one| sum.with(one, Add::add))
     }
 }
 
@@ -224,7 +217,7 @@ fn measure(arguments: &Arguments) -> Result<Vec<Outcome>> {
             let before = Counts::read()?;
             run_apps(arguments, &mut outcome.durations_ns)?;
             std::thread::sleep(CLEAN_TIME);
-            outcome.rounds.push(Counts::read()?.since(&before));
+            outcome.rounds.push(Counts::read()?.with(&before, Sub::sub));
             progress.step();
         }
     }
@@ -389,7 +382,7 @@ mod tests {
     fn rounds_are_differences() {
         let before = Counts::parse("total: added 5 taken 1 removed 2 taken 1").unwrap();
         let after = Counts::parse("total: added 9 taken 1 removed 3 taken 4").unwrap();
-        let round = after.since(&before);
+        let round = after.with(&before, Sub::sub);
         assert_eq!((round.added, round.removed, round.taken()), (4, 1, 3));
     }
 }
