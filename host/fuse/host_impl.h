@@ -448,14 +448,15 @@ static inline void host_global_unlock(void)
 #define host_trace_stages_wanted host_trace_stages_wanted
 static inline bool host_trace_stages_wanted(void)
 {
-	return __builtin_expect(atomic_load_explicit(&switch_stages, memory_order_acquire), 0) ||
+	return __builtin_expect(atomic_load_explicit(&daemon_self->stages->is_on,
+						     memory_order_acquire), 0) ||
 	       events_wanted(EVENT_STAGE);
 }
 
 #define host_trace_stage host_trace_stage
 static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, s32 pid, s32 tid)
 {
-	if (atomic_load_explicit(&switch_stages, memory_order_acquire))
+	if (atomic_load_explicit(&daemon_self->stages->is_on, memory_order_acquire))
 		stages_record(stage, id, answers, pid, tid);
 	trace_stage(stage, id, answers, pid, tid);
 }

@@ -19,9 +19,11 @@
 #include "core.h"
 #include "device.h"
 #include "dispatch.h"
+#include "events/events.h"
 #include "events/stages.h"
 #include "files/files.h"
 #include "helper/helper_msg.h"
+#include "memory/charged_memory.h"
 #include "names/layout.h"
 #include "names/lookup.h"
 #include "names/tree.h"
@@ -187,8 +189,11 @@ static void init_daemon(void)
 	ready_init();
 	expire_init();
 	worker_table_init();
+	charged_memory_init();
 	backlog_init();
 	congestion_init();
+	events_init();
+	stages_init();
 	workqueue_init(pool_hand_over);
 	park_init();
 	open_files_init();

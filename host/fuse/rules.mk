@@ -64,7 +64,8 @@ TESTS += anybinderd:bound-open anybinderd:lookup-turn anybinderd:ring anybinderd
 
 $(eval $(call object_rule,fuse-test,$$(CC),-Itests -Icore -Ihost -Ihost/fuse))
 $(BIN)/bound_open_test $(BIN)/lookup_turn_test: $(BIN)/%_test: $(OBJ)/fuse-test/host/fuse/names/%.o \
-	$(OBJ)/fuse-test/host/fuse/names/%_test.o $(OBJ)/fuse-test/tests/engine/unit/runner.o
+	$(OBJ)/fuse-test/host/fuse/names/%_test.o $(addprefix $(OBJ)/fuse-test/,host/fuse/base/daemon.o \
+	host/fuse/base/log.o tests/engine/unit/runner.o)
 
 anybinderd.bound-open.needs := $(BIN)/bound_open_test
 anybinderd.bound-open.run = timeout 300 $(BIN)/bound_open_test
@@ -73,7 +74,8 @@ anybinderd.lookup-turn.run = timeout 300 $(BIN)/lookup_turn_test
 
 $(eval $(call object_rule,events-race,$$(CC),-Itests -Ihost/fuse -fsanitize=thread -Wno-tsan))
 $(BIN)/events_ring_test: LDFLAGS += -fsanitize=thread
-$(BIN)/events_ring_test: $(addprefix $(OBJ)/events-race/,host/fuse/events/events_ring.o \
+$(BIN)/events_ring_test: $(addprefix $(OBJ)/events-race/,host/fuse/base/daemon.o host/fuse/base/log.o \
+	host/fuse/events/events_ring.o \
 	host/fuse/events/events_ring_test.o tests/engine/unit/runner.o)
 
 anybinderd.ring.needs := $(BIN)/events_ring_test

@@ -32,6 +32,7 @@ struct daemon {
 	struct congestion *congestion;
 	/* events/ */
 	struct events *events;
+	struct events_ring *events_ring;
 	struct stages *stages;
 	/* names/ */
 	struct tree *tree;

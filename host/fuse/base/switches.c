@@ -4,7 +4,6 @@
 
 bool switch_locking_global;
 pthread_mutex_t switch_global_lock = PTHREAD_MUTEX_INITIALIZER;
-atomic_bool switch_stages;
 atomic_bool switch_count_locks;
 
 unsigned int switch_shard(void)

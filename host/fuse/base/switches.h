@@ -19,7 +19,4 @@ extern atomic_bool switch_count_locks;
 /* A number of the calling thread, from 1. */
 unsigned int switch_shard(void);
 
-/* Stages of round trips are recorded (stages.h). */
-extern atomic_bool switch_stages;
-
 #endif

@@ -48,15 +48,25 @@ struct events_reader {
 	u64 poll_handle;
 };
 
-atomic_uint events_wanted_kinds;
+struct events_readers {
+	pthread_mutex_t lock;		/* guards the rest, and each reader */
+	pthread_cond_t one_waits;
+	struct events_reader *first;
+	unsigned int nr;
+	bool ticker_runs;
+	struct event_record portion[PORTION];	/* what is being returned */
+};
 
-/* Guards everything below, and all readers. */
-static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t reader_waits = PTHREAD_COND_INITIALIZER;
-static struct events_reader *readers;
-static unsigned int nr_readers;
-static bool ticker_runs;
-static struct event_record portion[PORTION];
+void events_init(void)
+{
+	struct events *events = daemon_alloc(sizeof(*events));
+
+	events->all = daemon_alloc(sizeof(*events->all));
+	pthread_mutex_init(&events->all->lock, NULL);
+	pthread_cond_init(&events->all->one_waits, NULL);
+	daemon_self->events = events;
+	events_ring_init();
+}
 
 /* ---- writing ---- */
 
@@ -120,9 +130,11 @@ static void put_header(struct event_record *record, u64 now_ns)
 	};
 }
 
-/* Collects what there is for @reader in `portion`; returns how many records. */
-static size_t collect(struct events_reader *reader, size_t room, u64 now_ns)
+/* Collects what there is for @reader in the portion; returns how many records. */
+static size_t collect_portion(struct events_readers *all, struct events_reader *reader, size_t room,
+			      u64 now_ns)
 {
+	struct event_record *portion = all->portion;
 	size_t count = 0;
 
 	if (!reader->told_header)
@@ -131,53 +143,55 @@ static size_t collect(struct events_reader *reader, size_t room, u64 now_ns)
 	return count + events_ring_copy(&reader->position, now_ns, portion + count, room - count);
 }
 
-static void reply_portion(u64 unique, size_t count)
+static void reply_portion(const struct events_readers *all, u64 unique, size_t count)
 {
-	session_reply(unique, portion, count * sizeof(portion[0]));
+	session_reply(unique, all->portion, count * sizeof(all->portion[0]));
 }
 
 /* Replies to the READ that waits, if there is something or it has waited long enough. */
-static void serve_read(struct events_reader *reader, u64 now_ns)
+static void serve_read(struct events_readers *all, struct events_reader *reader, u64 now_ns)
 {
-	size_t count = collect(reader, reader->room, now_ns);
+	size_t count = collect_portion(all, reader, reader->room, now_ns);
 
 	if (!count && now_ns < reader->idle_ns)
 		return;
 	if (!count)
-		portion[count++] = (struct event_record){ .time_ns = now_ns, .kind = EVENT_IDLE };
-	reply_portion(reader->unique, count);
+		all->portion[count++] = (struct event_record){ .time_ns = now_ns,
+							       .kind = EVENT_IDLE };
+	reply_portion(all, reader->unique, count);
 	reader->unique = 0;
 }
 
 /* Is there something to read? What it does not want, it passes over. */
-static bool has_something(struct events_reader *reader, u64 now_ns)
+static bool has_something(struct events_readers *all, struct events_reader *reader, u64 now_ns)
 {
 	struct events_position after = reader->position;
-	bool found = !reader->told_header || events_ring_copy(&after, now_ns, portion, PORTION);
+	bool found = !reader->told_header ||
+		     events_ring_copy(&after, now_ns, all->portion, PORTION);
 
 	if (!found)
 		reader->position = after;
 	return found;
 }
 
-static void serve_poll(struct events_reader *reader, u64 now_ns)
+static void serve_poll(struct events_readers *all, struct events_reader *reader, u64 now_ns)
 {
-	if (!has_something(reader, now_ns))
+	if (!has_something(all, reader, now_ns))
 		return;
 	reader->poll_armed = false;
 	session_notify_poll(reader->poll_handle);
 }
 
-static bool serve_readers(void)
+static bool serve_readers(struct events_readers *all)
 {
 	u64 now_ns = clock_now_ns();
 	bool waits = false;
 
-	for (struct events_reader *reader = readers; reader; reader = reader->next) {
+	for (struct events_reader *reader = all->first; reader; reader = reader->next) {
 		if (reader->unique)
-			serve_read(reader, now_ns);
+			serve_read(all, reader, now_ns);
 		if (reader->poll_armed)
-			serve_poll(reader, now_ns);
+			serve_poll(all, reader, now_ns);
 		waits |= reader->unique || reader->poll_armed;
 	}
 	return waits;
@@ -185,52 +199,56 @@ static bool serve_readers(void)
 
 static void ticker_main(void *arg)
 {
+	struct events_readers *all = arg;
 	static const struct timespec tick = { .tv_nsec = TICK_NS };
 
-	pthread_mutex_lock(&events_lock);
+	pthread_mutex_lock(&all->lock);
 	for (;;) {
-		if (!serve_readers()) {
-			pthread_cond_wait(&reader_waits, &events_lock);
+		if (!serve_readers(all)) {
+			pthread_cond_wait(&all->one_waits, &all->lock);
 			continue;
 		}
-		pthread_mutex_unlock(&events_lock);
+		pthread_mutex_unlock(&all->lock);
 		nanosleep(&tick, NULL);
-		pthread_mutex_lock(&events_lock);
+		pthread_mutex_lock(&all->lock);
 	}
 }
 
-static bool start_ticker(void)
+static bool start_ticker(struct events_readers *all)
 {
-	ticker_runs = ticker_runs || !thread_start(ticker_main, NULL);
-	return ticker_runs;
+	all->ticker_runs = all->ticker_runs || !thread_start(ticker_main, all);
+	return all->ticker_runs;
 }
 
-static void update_wanted(void)
+static void update_wanted(struct events *events)
 {
 	u32 wanted = 0;
 
-	for (const struct events_reader *reader = readers; reader; reader = reader->next)
+	for (const struct events_reader *reader = events->all->first; reader; reader = reader->next)
 		wanted |= reader->position.mask;
-	atomic_store(&events_wanted_kinds, wanted);
+	atomic_store(&events->wanted_kinds, wanted);
 }
 
-static int add_reader(struct events_reader *reader)
+static int add_reader(struct events *events, struct events_reader *reader)
 {
-	if (nr_readers >= READERS_MAX)
+	struct events_readers *all = events->all;
+
+	if (all->nr >= READERS_MAX)
 		return -EMFILE;
-	if (!events_ring_start() || !start_ticker())
+	if (!events_ring_start() || !start_ticker(all))
 		return -ENOMEM;
 	reader->position.mask = EVENTS_AT_FIRST;
 	reader->position.number = events_ring_end();
-	reader->next = readers;
-	readers = reader;
-	nr_readers++;
-	update_wanted();
+	reader->next = all->first;
+	all->first = reader;
+	all->nr++;
+	update_wanted(events);
 	return 0;
 }
 
 int events_open(u32 uid, u32 owner, struct events_reader **out)
 {
+	struct events *events = daemon_self->events;
 	struct events_reader *reader;
 	int error;
 
@@ -239,9 +257,9 @@ int events_open(u32 uid, u32 owner, struct events_reader **out)
 	reader = calloc(1, sizeof(*reader));
 	if (!reader)
 		return -ENOMEM;
-	pthread_mutex_lock(&events_lock);
-	error = add_reader(reader);
-	pthread_mutex_unlock(&events_lock);
+	pthread_mutex_lock(&events->all->lock);
+	error = add_reader(events, reader);
+	pthread_mutex_unlock(&events->all->lock);
 	if (error)
 		free(reader);
 	else
@@ -251,26 +269,28 @@ int events_open(u32 uid, u32 owner, struct events_reader **out)
 
 void events_close(struct events_reader *reader)
 {
-	struct events_reader **slot = &readers;
+	struct events *events = daemon_self->events;
+	struct events_reader **slot = &events->all->first;
 
-	pthread_mutex_lock(&events_lock);
+	pthread_mutex_lock(&events->all->lock);
 	while (*slot != reader)
 		slot = &(*slot)->next;
 	*slot = reader->next;
-	update_wanted();
-	if (!--nr_readers)
+	update_wanted(events);
+	if (!--events->all->nr)
 		events_ring_stop();
-	pthread_mutex_unlock(&events_lock);
+	pthread_mutex_unlock(&events->all->lock);
 	free(reader);
 }
 
 /* ---- requests ---- */
 
 /* 0: the READ waits, or was replied to. */
-static int read_locked(struct events_reader *reader, const struct request *request)
+static int read_locked(struct events_readers *all, struct events_reader *reader,
+		       const struct request *request)
 {
 	const struct fuse_read_in *in = request->body;
-	size_t room = in->size / sizeof(portion[0]);
+	size_t room = in->size / sizeof(all->portion[0]);
 	u64 now_ns = clock_now_ns();
 	size_t count;
 
@@ -280,9 +300,9 @@ static int read_locked(struct events_reader *reader, const struct request *reque
 		return -EBUSY;
 	if (room > PORTION)
 		room = PORTION;
-	count = collect(reader, room, now_ns);
+	count = collect_portion(all, reader, room, now_ns);
 	if (count) {
-		reply_portion(request->head->unique, count);
+		reply_portion(all, request->head->unique, count);
 		return 0;
 	}
 	if (in->flags & O_NONBLOCK)
@@ -292,23 +312,25 @@ static int read_locked(struct events_reader *reader, const struct request *reque
 	reader->unique = request->head->unique;
 	reader->room = room;
 	reader->idle_ns = now_ns + IDLE_NS;
-	pthread_cond_signal(&reader_waits);
+	pthread_cond_signal(&all->one_waits);
 	return 0;
 }
 
 void events_read(struct events_reader *reader, const struct request *request)
 {
+	struct events_readers *all = daemon_self->events->all;
 	int error;
 
-	pthread_mutex_lock(&events_lock);
-	error = read_locked(reader, request);
-	pthread_mutex_unlock(&events_lock);
+	pthread_mutex_lock(&all->lock);
+	error = read_locked(all, reader, request);
+	pthread_mutex_unlock(&all->lock);
 	if (error)
 		session_reply_error(request->head->unique, -error);
 }
 
 void events_write(struct events_reader *reader, const struct request *request)
 {
+	struct events *events = daemon_self->events;
 	const struct fuse_write_in *in = request->body;
 	struct fuse_write_out out = { .size = in->size };
 	char word[16] = "";
@@ -332,27 +354,28 @@ void events_write(struct events_reader *reader, const struct request *request)
 		session_reply_error(request->head->unique, EACCES);
 		return;
 	}
-	pthread_mutex_lock(&events_lock);
+	pthread_mutex_lock(&events->all->lock);
 	reader->position.mask = (u32)mask;
-	update_wanted();
-	pthread_mutex_unlock(&events_lock);
+	update_wanted(events);
+	pthread_mutex_unlock(&events->all->lock);
 	session_reply(request->head->unique, &out, sizeof(out));
 }
 
 void events_poll(struct events_reader *reader, const struct request *request)
 {
+	struct events_readers *all = daemon_self->events->all;
 	const struct fuse_poll_in *in = request->body;
 	struct fuse_poll_out out = { .revents = POLLOUT };
 
-	pthread_mutex_lock(&events_lock);
-	if (has_something(reader, clock_now_ns())) {
+	pthread_mutex_lock(&all->lock);
+	if (has_something(all, reader, clock_now_ns())) {
 		out.revents |= POLLIN;
 	} else if (in->flags & FUSE_POLL_SCHEDULE_NOTIFY) {
 		reader->poll_handle = in->kh;
 		reader->poll_armed = true;
-		pthread_cond_signal(&reader_waits);
+		pthread_cond_signal(&all->one_waits);
 	}
-	pthread_mutex_unlock(&events_lock);
+	pthread_mutex_unlock(&all->lock);
 	session_reply(request->head->unique, &out, sizeof(out));
 }
 
@@ -362,15 +385,16 @@ void events_poll(struct events_reader *reader, const struct request *request)
  */
 bool events_interrupt(u64 unique)
 {
+	struct events_readers *all = daemon_self->events->all;
 	bool found = false;
 
-	pthread_mutex_lock(&events_lock);
-	for (struct events_reader *reader = readers; reader && !found; reader = reader->next) {
+	pthread_mutex_lock(&all->lock);
+	for (struct events_reader *reader = all->first; reader && !found; reader = reader->next) {
 		found = reader->unique == unique;
 		if (found)
 			reader->unique = 0;
 	}
-	pthread_mutex_unlock(&events_lock);
+	pthread_mutex_unlock(&all->lock);
 	if (found)
 		session_reply_error(unique, EINTR);
 	return found;

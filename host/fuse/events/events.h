@@ -8,6 +8,7 @@
 #ifndef HOST_FUSE_EVENTS_H
 #define HOST_FUSE_EVENTS_H
 
+#include "base/daemon.h"
 #include "events/events_abi.h"
 #include "host_types.h"
 
@@ -15,13 +16,18 @@ struct events_reader;
 struct host_trace_data;
 struct request;
 
-/* The kinds that some reader wants, a bit each. */
-extern atomic_uint events_wanted_kinds;
+struct events {
+	atomic_uint wanted_kinds;	/* by some reader, a bit each */
+	struct events_readers *all;	/* those who have the file open (events.c) */
+};
+
+void events_init(void);
 
 static inline bool events_wanted(enum event_kind kind)
 {
-	return __builtin_expect(atomic_load_explicit(&events_wanted_kinds, memory_order_relaxed) &
-				(1u << kind), 0);
+	u32 wanted = atomic_load_explicit(&daemon_self->events->wanted_kinds, memory_order_relaxed);
+
+	return __builtin_expect(wanted & (1u << kind), 0);
 }
 
 /*

@@ -17,6 +17,8 @@
  */
 #include "events/events_ring.h"
 
+#include "base/daemon.h"
+
 #include <string.h>
 #include <sys/mman.h>
 
@@ -33,53 +35,63 @@
 /* The words are atomic because a reader may copy them while they are written. */
 typedef _Atomic u64 slot_words[WORDS];
 
-static slot_words *ring;
-static _Atomic u64 next;
+struct events_ring {
+	slot_words *slots;	/* NULL: not started yet */
+	_Atomic u64 next;	/* number of the next event */
+};
+
+void events_ring_init(void)
+{
+	daemon_self->events_ring = daemon_alloc(sizeof(struct events_ring));
+}
 
 /* States; 0: never written. */
-static u64 unfinished(u64 number)
+static u64 state_unfinished(u64 number)
 {
 	return 2 * number + 1;
 }
 
-static u64 complete(u64 number)
+static u64 state_complete(u64 number)
 {
 	return 2 * number + 2;
 }
 
 bool events_ring_start(void)
 {
+	struct events_ring *ring = daemon_self->events_ring;
 	void *memory;
 
-	if (!ring) {
+	if (!ring->slots) {
 		memory = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (memory == MAP_FAILED)
 			return false;
-		ring = memory;
+		ring->slots = memory;
 	}
 	/* Page faults are the opener's, not those of the calls; where it fails, they are. */
-	madvise(ring, RING_BYTES, MADV_POPULATE_WRITE);
+	madvise(ring->slots, RING_BYTES, MADV_POPULATE_WRITE);
 	return true;
 }
 
 void events_ring_stop(void)
 {
-	if (ring)
-		madvise(ring, RING_BYTES, MADV_DONTNEED);
+	struct events_ring *ring = daemon_self->events_ring;
+
+	if (ring->slots)
+		madvise(ring->slots, RING_BYTES, MADV_DONTNEED);
 }
 
 u64 events_ring_end(void)
 {
-	return atomic_load_explicit(&next, memory_order_acquire);
+	return atomic_load_explicit(&daemon_self->events_ring->next, memory_order_acquire);
 }
 
-static u64 reserve(u32 count)
+static u64 events_ring_reserve(struct events_ring *ring, u32 count)
 {
-	return atomic_fetch_add_explicit(&next, count, memory_order_relaxed);
+	return atomic_fetch_add_explicit(&ring->next, count, memory_order_relaxed);
 }
 
-static inline void store(_Atomic u64 *slot, const u8 *bytes)
+static inline void store_word(_Atomic u64 *slot, const u8 *bytes)
 {
 	u64 word;
 
@@ -91,24 +103,25 @@ static inline void store(_Atomic u64 *slot, const u8 *bytes)
  * Writes a record: the three words of @head, behind the number, and the four of @tail. Without a
  * copy in between and without loops, since this is most of what the data of a call costs.
  */
-static inline void put_at(u64 number, const u64 *head, const u8 *tail)
+static inline void put_at(struct events_ring *ring, u64 number, const u64 *head, const u8 *tail)
 {
-	_Atomic u64 *slot = ring[number % EVENTS_SLOTS];
+	_Atomic u64 *slot = ring->slots[number % EVENTS_SLOTS];
 	u64 before = atomic_load_explicit(&slot[STATE], memory_order_relaxed);
 
-	if (before % 2 || before > unfinished(number) ||
-	    !atomic_compare_exchange_strong_explicit(&slot[STATE], &before, unfinished(number),
-						     memory_order_relaxed, memory_order_relaxed))
+	if (before % 2 || before > state_unfinished(number) ||
+	    !atomic_compare_exchange_strong_explicit(&slot[STATE], &before,
+						     state_unfinished(number), memory_order_relaxed,
+						     memory_order_relaxed))
 		return;
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&slot[1], head[0], memory_order_relaxed);
 	atomic_store_explicit(&slot[2], head[1], memory_order_relaxed);
 	atomic_store_explicit(&slot[3], head[2], memory_order_relaxed);
-	store(&slot[4], tail);
-	store(&slot[5], tail + 8);
-	store(&slot[6], tail + 16);
-	store(&slot[7], tail + 24);
-	atomic_store_explicit(&slot[STATE], complete(number), memory_order_release);
+	store_word(&slot[4], tail);
+	store_word(&slot[5], tail + 8);
+	store_word(&slot[6], tail + 16);
+	store_word(&slot[7], tail + 24);
+	atomic_store_explicit(&slot[STATE], state_complete(number), memory_order_release);
 }
 
 /* The words of a record behind its number. */
@@ -119,6 +132,7 @@ union words {
 
 void events_ring_put(u64 now_ns, u32 kind, bool reply, s32 thread, const void *fields, size_t size)
 {
+	struct events_ring *ring = daemon_self->events_ring;
 	union words words = { .record = {
 		.time_ns = now_ns,
 		.kind = (uint16_t)kind,
@@ -127,7 +141,7 @@ void events_ring_put(u64 now_ns, u32 kind, bool reply, s32 thread, const void *f
 	} };
 
 	memcpy(words.record.words, fields, size);
-	put_at(reserve(1), &words.all[1], (const u8 *)&words.all[4]);
+	put_at(ring, events_ring_reserve(ring, 1), &words.all[1], (const u8 *)&words.all[4]);
 }
 
 /*
@@ -146,8 +160,9 @@ static inline u64 data_head(u32 id, u32 offset, u32 size, u32 objects)
 void events_ring_put_data(u64 now_ns, s32 thread, u32 id, const u8 *bytes, u32 size,
 			  const u8 *objects)
 {
+	struct events_ring *ring = daemon_self->events_ring;
 	u32 count = (size + PORTION - 1) / PORTION;
-	u64 number = reserve(count);
+	u64 number = events_ring_reserve(ring, count);
 	union words words = { .record = {
 		.time_ns = now_ns,
 		.kind = EVENT_DATA,
@@ -159,7 +174,7 @@ void events_ring_put_data(u64 now_ns, s32 thread, u32 id, const u8 *bytes, u32 s
 
 		words.all[3] = data_head(id, i * PORTION, left < PORTION ? left : PORTION,
 					 objects[i]);
-		put_at(number + i, &words.all[1], bytes + (size_t)i * PORTION);
+		put_at(ring, number + i, &words.all[1], bytes + (size_t)i * PORTION);
 	}
 }
 
@@ -167,12 +182,12 @@ enum found { FOUND, OVERWRITTEN, UNFINISHED };
 
 static enum found copy_one(u64 number, struct event_record *record)
 {
-	_Atomic u64 *slot = ring[number % EVENTS_SLOTS];
+	_Atomic u64 *slot = daemon_self->events_ring->slots[number % EVENTS_SLOTS];
 	u64 state = atomic_load_explicit(&slot[STATE], memory_order_acquire);
 	u64 words[WORDS];
 
-	if (state != complete(number))
-		return state > complete(number) ? OVERWRITTEN : UNFINISHED;
+	if (state != state_complete(number))
+		return state > state_complete(number) ? OVERWRITTEN : UNFINISHED;
 	words[0] = number;
 	for (u32 i = 1; i < WORDS; i++)
 		words[i] = atomic_load_explicit(&slot[i], memory_order_relaxed);

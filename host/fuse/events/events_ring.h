@@ -20,6 +20,8 @@ struct events_position {
 /* A record that takes longer to be written than this is given up, in nanoseconds. */
 #define EVENTS_STALL_NS 20000000ull
 
+void events_ring_init(void);
+
 /* Provides the memory, which is zero. False: there is none. Not from two threads at a time. */
 bool events_ring_start(void);
 /* Gives the memory back, not the addresses: a writer may be late. As above. */

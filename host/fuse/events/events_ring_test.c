@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The ring of events by itself: order, what is lost, and many writers at a time. */
+#include "base/daemon.h"
 #include "check.h"
 #include "events/events_ring.h"
 
@@ -12,6 +13,7 @@
 
 static struct event_record records[ROOM];
 static u64 now_ns;
+static struct daemon test_daemon;
 
 static void put(u32 kind, u64 value)
 {
@@ -131,6 +133,7 @@ static void *write_many(void *arg)
 {
 	u32 writer = (u32)(uintptr_t)arg;
 
+	daemon_self = &test_daemon;
 	for (u32 i = 1; i <= EVENTS_OF_ONE; i++) {
 		u64 value = (u64)writer << 32 | i;
 		struct event_buffer fields = { value, value, value, i };
@@ -195,5 +198,7 @@ static void after(void)
 
 int main(int argc, char **argv)
 {
+	daemon_self = &test_daemon;
+	events_ring_init();
 	return unit_run("events-ring", argv + 1, before, after);
 }

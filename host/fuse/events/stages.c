@@ -13,7 +13,6 @@
 #include "events/stages.h"
 
 #include "base/clock.h"
-#include "base/switches.h"
 #include "core.h"
 #include "memory/text.h"
 
@@ -22,14 +21,14 @@
 #include <stdlib.h>
 
 /* The words are atomic because a reader may copy them while they are written. */
-struct record {
+struct stages_record {
 	_Atomic u64 signature; /* number + 1; 0: empty, or being written */
 	_Atomic u64 time_ns;
 	atomic_uint stage, id, answers;
 	atomic_int pid, tid;
 };
 
-static const char *const names[HOST_STAGE_COUNT] = {
+static const char *const stage_names[HOST_STAGE_COUNT] = {
 	[HOST_STAGE_IOC] = "K_IOC",
 	[HOST_STAGE_WR_IN] = "K_WR_IN",
 	[HOST_STAGE_ENQ] = "K_ENQ",
@@ -37,27 +36,30 @@ static const char *const names[HOST_STAGE_COUNT] = {
 	[HOST_STAGE_COPY] = "K_COPY",
 };
 
-static struct record *ring;
-static _Atomic u64 next;
-static pthread_mutex_t switch_lock = PTHREAD_MUTEX_INITIALIZER;
+void stages_init(void)
+{
+	daemon_self->stages = daemon_alloc(sizeof(struct stages));
+	pthread_mutex_init(&daemon_self->stages->lock, NULL);
+}
 
-static void put(atomic_uint *word, u32 value)
+static void put_word(atomic_uint *word, u32 value)
 {
 	atomic_store_explicit(word, value, memory_order_relaxed);
 }
 
 void stages_record(u32 stage, u32 id, u32 answers, s32 pid, s32 tid)
 {
-	u64 number = atomic_fetch_add(&next, 1);
-	struct record *r = &ring[number % STAGES_SLOTS];
+	struct stages *stages = daemon_self->stages;
+	u64 number = atomic_fetch_add(&stages->next, 1);
+	struct stages_record *r = &stages->ring[number % STAGES_SLOTS];
 	u64 now = clock_now_ns();
 
 	atomic_store_explicit(&r->signature, 0, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&r->time_ns, now, memory_order_relaxed);
-	put(&r->stage, stage);
-	put(&r->id, id);
-	put(&r->answers, answers);
+	put_word(&r->stage, stage);
+	put_word(&r->id, id);
+	put_word(&r->answers, answers);
 	atomic_store_explicit(&r->pid, pid, memory_order_relaxed);
 	atomic_store_explicit(&r->tid, tid, memory_order_relaxed);
 	atomic_store_explicit(&r->signature, number + 1, memory_order_release);
@@ -65,28 +67,29 @@ void stages_record(u32 stage, u32 id, u32 answers, s32 pid, s32 tid)
 
 int stages_start(void)
 {
+	struct stages *stages = daemon_self->stages;
 	int error = 0;
 
-	pthread_mutex_lock(&switch_lock);
-	switch_stages = false;
-	if (!ring)
-		ring = calloc(STAGES_SLOTS, sizeof(*ring));
-	if (!ring)
+	pthread_mutex_lock(&stages->lock);
+	atomic_store(&stages->is_on, false);
+	if (!stages->ring)
+		stages->ring = calloc(STAGES_SLOTS, sizeof(*stages->ring));
+	if (!stages->ring)
 		error = -ENOMEM;
-	for (u32 i = 0; ring && i < STAGES_SLOTS; i++)
-		atomic_store(&ring[i].signature, 0);
-	atomic_store(&next, 0);
-	switch_stages = !error;
-	pthread_mutex_unlock(&switch_lock);
+	for (u32 i = 0; stages->ring && i < STAGES_SLOTS; i++)
+		atomic_store(&stages->ring[i].signature, 0);
+	atomic_store(&stages->next, 0);
+	atomic_store(&stages->is_on, !error);
+	pthread_mutex_unlock(&stages->lock);
 	return error;
 }
 
 void stages_stop(void)
 {
-	switch_stages = false;
+	atomic_store(&daemon_self->stages->is_on, false);
 }
 
-static void write_line(struct text *text, const struct record *r, u64 number)
+static void write_line(struct text *text, const struct stages_record *r, u64 number)
 {
 	u64 time_ns;
 	u32 stage, id, answers;
@@ -104,16 +107,17 @@ static void write_line(struct text *text, const struct record *r, u64 number)
 	if (atomic_load_explicit(&r->signature, memory_order_relaxed) != number + 1)
 		return;
 	text_print(text, "stage=%s time=%llu transaction=%u reply_to=%u proc=%d thread=%d\n",
-		   names[stage], time_ns, id, answers, pid, tid);
+		   stage_names[stage], time_ns, id, answers, pid, tid);
 }
 
 void stages_write(struct text *text)
 {
-	u64 end = atomic_load(&next);
+	const struct stages *stages = daemon_self->stages;
+	u64 end = atomic_load(&stages->next);
 	u64 number = end > STAGES_SLOTS ? end - STAGES_SLOTS : 0;
 
 	if (number)
 		text_print(text, "# %llu lost\n", number);
-	for (; ring && number < end; number++)
-		write_line(text, &ring[number % STAGES_SLOTS], number);
+	for (; stages->ring && number < end; number++)
+		write_line(text, &stages->ring[number % STAGES_SLOTS], number);
 }

@@ -6,11 +6,21 @@
 #ifndef HOST_FUSE_STAGES_H
 #define HOST_FUSE_STAGES_H
 
+#include "base/daemon.h"
 #include "host_types.h"
 
 #define STAGES_SLOTS 65536u
 
 struct text;
+
+struct stages {
+	atomic_bool is_on;
+	pthread_mutex_t lock;		/* of stages_start() */
+	struct stages_record *ring;	/* NULL: it was never on */
+	_Atomic u64 next;		/* number of the next record */
+};
+
+void stages_init(void);
 
 /* Empties the ring and starts recording. 0 or -ENOMEM. */
 int stages_start(void);

@@ -3,6 +3,7 @@
 #include "memory/charged_memory.h"
 
 #include "base/clock.h"
+#include "base/daemon.h"
 #include "clients/users.h"
 #include "core.h"
 
@@ -32,7 +33,15 @@ struct block {
 #define TRIM_BUSY ((long)8 << 20)
 #define TRIM_NS 1000000000ull
 
-static atomic_long freed;
+struct charged_memory {
+	atomic_long freed;	/* since the last trimming */
+	u64 trimmed_ns;
+};
+
+void charged_memory_init(void)
+{
+	daemon_self->charged_memory = daemon_alloc(sizeof(struct charged_memory));
+}
 
 static bool belongs_to(const struct host_proc *proc, void *account)
 {
@@ -112,22 +121,24 @@ void memory_free(void *memory)
 	if (!memory)
 		return;
 	block = (struct block *)((char *)memory - offsetof(struct block, memory));
-	atomic_fetch_add_explicit(&freed, (long)block->charged, memory_order_relaxed);
+	atomic_fetch_add_explicit(&daemon_self->charged_memory->freed, (long)block->charged,
+				  memory_order_relaxed);
 	memory_discharge(block->account, block->charged);
 	free(block);
 }
 
 void memory_trim(bool idle)
 {
-	static u64 last_ns;
+	struct charged_memory *self = daemon_self->charged_memory;
 	u64 now;
 
-	if (atomic_load_explicit(&freed, memory_order_relaxed) < (idle ? TRIM_IDLE : TRIM_BUSY))
+	if (atomic_load_explicit(&self->freed, memory_order_relaxed) <
+	    (idle ? TRIM_IDLE : TRIM_BUSY))
 		return;
 	now = clock_now_ns();
-	if (!idle && now - last_ns < TRIM_NS)
+	if (!idle && now - self->trimmed_ns < TRIM_NS)
 		return;
-	last_ns = now;
-	atomic_store_explicit(&freed, 0, memory_order_relaxed);
+	self->trimmed_ns = now;
+	atomic_store_explicit(&self->freed, 0, memory_order_relaxed);
 	malloc_trim(0);
 }

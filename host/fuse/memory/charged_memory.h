@@ -15,6 +15,8 @@
 
 struct account;
 
+void charged_memory_init(void);
+
 /* False: the limit is reached. Makes no system call unless it is near. */
 bool memory_charge(struct account *account, size_t size);
 void memory_discharge(struct account *account, size_t size);
