@@ -125,8 +125,7 @@ static bool daemon_serve(const struct options *options)
 		log_error("out of memory");
 		return false;
 	}
-	tree_init(options->uid, options->gid);
-	if (!layout_init(options->devices, options->mode, options->max_devices))
+	if (!layout_create(options->devices))
 		return false;
 	if (!files_init(device_not_held))
 		return false;
@@ -181,9 +180,8 @@ static bool daemon_run(const struct options *options)
 }
 
 /* The state of each part. */
-static void init_daemon(void)
+static void init_daemon(const struct options *options)
 {
-	daemon_self = daemon_alloc(sizeof(*daemon_self));
 	session_init();
 	mount_init();
 	ready_init();
@@ -194,6 +192,10 @@ static void init_daemon(void)
 	congestion_init();
 	events_init();
 	stages_init();
+	tree_init(options->uid, options->gid);
+	layout_init(options->mode, options->max_devices);
+	bound_open_init();
+	lookup_init();
 	workqueue_init(pool_hand_over);
 	park_init();
 	open_files_init();
@@ -207,9 +209,10 @@ int main(int argc, char **argv)
 
 	if (argc && !strcmp(argv[0], HELPER_NAME))
 		helper_main();
-	init_daemon();
 	options_parse(&options, argc, argv);
 	log_threshold = options.log_level;
+	daemon_self = daemon_alloc(sizeof(*daemon_self));
+	init_daemon(&options);
 	block_signals();
 	limits_set(&options);
 	/* the daemon changes to / later */

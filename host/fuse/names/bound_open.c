@@ -3,6 +3,7 @@
 #include "names/bound_open.h"
 
 #include "base/clock.h"
+#include "base/daemon.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -32,11 +33,23 @@ struct retry {
 	uint64_t since_ns;
 };
 
-static struct retry *retries[BUCKETS];
+struct bound_opens {
+	struct retry *retries[BUCKETS];
+};
+
+void bound_open_init(void)
+{
+	daemon_self->bound_opens = daemon_alloc(sizeof(struct bound_opens));
+}
+
+static struct retry **find_bucket(pid_t tid)
+{
+	return &daemon_self->bound_opens->retries[(unsigned int)tid % BUCKETS];
+}
 
 static struct retry **find_retry(pid_t tid)
 {
-	struct retry **slot = &retries[(unsigned int)tid % BUCKETS];
+	struct retry **slot = find_bucket(tid);
 
 	while (*slot && (*slot)->tid != tid)
 		slot = &(*slot)->next;
@@ -70,7 +83,7 @@ static void remove_ended(struct retry **slot, uint64_t now)
 /* False: no memory. */
 static bool add_retry(pid_t tid, uint64_t id)
 {
-	struct retry **bucket = &retries[(unsigned int)tid % BUCKETS];
+	struct retry **bucket = find_bucket(tid);
 	struct retry *retry = malloc(sizeof(*retry));
 	uint64_t now = clock_now_ns();
 

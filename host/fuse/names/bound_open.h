@@ -13,7 +13,7 @@
  * a path in the mount is looked up again, and another inode is opened; a bound file needs no LOOKUP
  * and the same inode is opened again.
  *
- * The lock of the tree is held for all functions.
+ * The lock of the tree is held for all functions but the first.
  */
 #ifndef HOST_FUSE_BOUND_OPEN_H
 #define HOST_FUSE_BOUND_OPEN_H
@@ -39,6 +39,8 @@ enum bound_open_result {
 	OPEN_RETRY,		/* to be refused with ESTALE */
 	OPEN_BUSY,		/* a direct open uses the inode's pages */
 };
+
+void bound_open_init(void);
 
 /* Thread @tid has looked up the new inode of @opens. */
 void bound_open_looked_up(struct inode_opens *opens, pid_t tid);

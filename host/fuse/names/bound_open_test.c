@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The opens of inodes by themselves, with a clock and threads of the test's own. */
+#include "base/daemon.h"
 #include "check.h"
 #include "names/bound_open.h"
 
@@ -107,12 +108,39 @@ TEST(bound_open_pages_of_a_direct_open_are_its_own)
 	CHECK(bound_open_decide(&opens, 1, THREAD + 1) == OPEN_BOUND);
 }
 
-static void nothing(void)
+TEST(bound_open_daemons_do_not_see_each_others_opens)
 {
+	struct daemon *first = daemon_self;
+	struct daemon second = { 0 };
+	struct inode_opens opens = looked_up(THREAD), again;
+
+	now_ns += SECOND_NS;
+	CHECK(bound_open_decide(&opens, 1, THREAD) == OPEN_RETRY);
+	daemon_self = &second;
+	bound_open_init();
+	again = looked_up(THREAD);
+	CHECK(!again.repeated);
+	free(second.bound_opens);
+	daemon_self = first;
+	again = looked_up(THREAD);
+	CHECK(again.repeated);
+}
+
+static void start(void)
+{
+	static struct daemon daemon;
+
+	daemon_self = &daemon;
+	bound_open_init();
+}
+
+static void end(void)
+{
+	free(daemon_self->bound_opens);
 }
 
 int main(int argc, char **argv)
 {
 	(void)argc;
-	return unit_run("bound_open", argv + 1, nothing, nothing);
+	return unit_run("bound_open", argv + 1, start, end);
 }

@@ -8,6 +8,7 @@
  */
 #include "names/layout.h"
 
+#include "base/daemon.h"
 #include "base/log.h"
 #include "core.h"
 #include "events/stages.h"
@@ -31,12 +32,24 @@ struct binderfs_device {
 
 #define BINDER_CTL_ADD _IOWR('b', 1, struct binderfs_device)
 
-static struct entry *logs_proc;
-static mode_t device_mode;
-static unsigned int device_limit;
-static pthread_mutex_t add_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t next_minor;
-static atomic_uint nr_devices;
+struct layout {
+	struct entry *logs_proc;	/* the directory binder_logs/proc */
+	mode_t device_mode;
+	unsigned int device_limit;
+	atomic_uint nr_devices;
+	pthread_mutex_t add_lock;	/* guards @next_minor */
+	uint32_t next_minor;
+};
+
+void layout_init(mode_t mode, unsigned int max_devices)
+{
+	struct layout *layout = daemon_alloc(sizeof(*layout));
+
+	layout->device_mode = mode;
+	layout->device_limit = max_devices;
+	pthread_mutex_init(&layout->add_lock, NULL);
+	daemon_self->layout = layout;
+}
 
 static void write_feature(struct text *text, uint64_t arg)
 {
@@ -119,7 +132,7 @@ static int add_text(struct entry *dir, struct text_entry text)
 
 static void release_device(struct entry *entry)
 {
-	atomic_fetch_sub(&nr_devices, 1);
+	atomic_fetch_sub(&daemon_self->layout->nr_devices, 1);
 	binder_context_put(entry->device);
 }
 
@@ -131,22 +144,23 @@ static void fill_device(struct entry *entry, void *context)
 
 static int add_device(const char *name)
 {
+	struct layout *layout = daemon_self->layout;
 	struct binder_context *context;
 	int error;
 
 	if (!*name || !strcmp(name, ".") || !strcmp(name, "..") || strchr(name, '/'))
 		return -EACCES;
-	if (atomic_fetch_add(&nr_devices, 1) >= device_limit) {
-		atomic_fetch_sub(&nr_devices, 1);
+	if (atomic_fetch_add(&layout->nr_devices, 1) >= layout->device_limit) {
+		atomic_fetch_sub(&layout->nr_devices, 1);
 		return -ENOSPC;
 	}
 	context = binder_context_new(name);
 	error = -ENOMEM;
 	if (context)
-		error = tree_add(tree_root(), name, ENTRY_DEVICE, device_mode, fill_device,
+		error = tree_add(tree_root(), name, ENTRY_DEVICE, layout->device_mode, fill_device,
 				 context);
 	if (error) {
-		atomic_fetch_sub(&nr_devices, 1);
+		atomic_fetch_sub(&layout->nr_devices, 1);
 		if (context)
 			binder_context_put(context);
 	}
@@ -194,17 +208,15 @@ static bool add_texts(void)
 		error |= add_text(logs, measures[i]);
 	if (logs)
 		error |= tree_add(logs, "events", ENTRY_EVENTS, 0600, NULL, NULL);
-	logs_proc = logs ? add_dir(logs, "proc") : NULL;
-	return dir && logs_proc && !error;
+	daemon_self->layout->logs_proc = logs ? add_dir(logs, "proc") : NULL;
+	return dir && daemon_self->layout->logs_proc && !error;
 }
 
-bool layout_init(const char *devices, mode_t mode, unsigned int max_devices)
+bool layout_create(const char *devices)
 {
 	char name[BINDER_NAME_MAX + 1];
 	size_t length;
 
-	device_mode = mode;
-	device_limit = max_devices;
 	if (tree_add(tree_root(), CONTROL_NAME, ENTRY_CONTROL, 0600, NULL, NULL) || !add_texts()) {
 		log_error("cannot create the directory tree: out of memory");
 		return false;
@@ -231,6 +243,7 @@ bool layout_init(const char *devices, mode_t mode, unsigned int max_devices)
 void layout_control(const struct request *request)
 {
 	const struct fuse_ioctl_in *in = request->body;
+	struct layout *layout = daemon_self->layout;
 	struct binderfs_device device;
 	int error;
 
@@ -240,12 +253,12 @@ void layout_control(const struct request *request)
 	}
 	memcpy(&device, in + 1, sizeof(device));
 	device.name[BINDER_NAME_MAX] = 0;
-	pthread_mutex_lock(&add_lock);
+	pthread_mutex_lock(&layout->add_lock);
 	error = add_device(device.name);
 	/* a FUSE file has no device number; these only distinguish devices in a tool's output */
 	device.major = 0;
-	device.minor = error ? 0 : next_minor++;
-	pthread_mutex_unlock(&add_lock);
+	device.minor = error ? 0 : layout->next_minor++;
+	pthread_mutex_unlock(&layout->add_lock);
 	session_reply_ioctl(request->head->unique, error, &device, error ? 0 : sizeof(device));
 }
 
@@ -255,7 +268,7 @@ void layout_proc_opened(pid_t pid)
 	char name[16];
 
 	snprintf(name, sizeof(name), "%d", pid);
-	tree_add_shared(logs_proc, name, ENTRY_TEXT, 0444, fill_text, &text);
+	tree_add_shared(daemon_self->layout->logs_proc, name, ENTRY_TEXT, 0444, fill_text, &text);
 }
 
 void layout_proc_closed(pid_t pid)
@@ -263,5 +276,5 @@ void layout_proc_closed(pid_t pid)
 	char name[16];
 
 	snprintf(name, sizeof(name), "%d", pid);
-	tree_remove_shared(logs_proc, name);
+	tree_remove_shared(daemon_self->layout->logs_proc, name);
 }

@@ -10,11 +10,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* @mode: the permissions of a device; @max_devices: how many there may be. */
+void layout_init(mode_t mode, unsigned int max_devices);
+
 /*
- * Fills the tree. @devices: names separated by commas; @mode: the permissions of a device. Prints
- * an error message and returns false on failure.
+ * Fills the tree. @devices: names separated by commas. Prints an error message and returns false on
+ * failure.
  */
-bool layout_init(const char *devices, mode_t mode, unsigned int max_devices);
+bool layout_create(const char *devices);
 
 /* Replies to an ioctl on binder-control: BINDER_CTL_ADD creates a device. */
 void layout_control(const struct request *request);

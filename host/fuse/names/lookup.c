@@ -2,6 +2,7 @@
 /* LOOKUP: names become inodes. */
 #include "names/lookup.h"
 
+#include "base/daemon.h"
 #include "base/thread.h"
 #include "clients/caller.h"
 #include "names/lookup_turn.h"
@@ -20,10 +21,22 @@ struct lookup {
 	char name[];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t one_waits = PTHREAD_COND_INITIALIZER;
+struct lookups {
+	pthread_mutex_t lock;
+	pthread_cond_t one_waits;
+};
 
-static void reply(uint64_t unique, uint64_t parent, const char *name, pid_t tid)
+void lookup_init(void)
+{
+	struct lookups *lookups = daemon_alloc(sizeof(*lookups));
+
+	pthread_mutex_init(&lookups->lock, NULL);
+	pthread_cond_init(&lookups->one_waits, NULL);
+	daemon_self->lookups = lookups;
+	lookup_turn_init();
+}
+
+static void lookup_reply(uint64_t unique, uint64_t parent, const char *name, pid_t tid)
 {
 	struct fuse_entry_out out;
 	int error = tree_lookup(parent, name, tid, &out);
@@ -34,20 +47,22 @@ static void reply(uint64_t unique, uint64_t parent, const char *name, pid_t tid)
 		session_reply(unique, &out, sizeof(out));
 }
 
-static void reply_to_all(struct lookup_turn_waiter *waiter)
+static void lookup_reply_to_all(struct lookup_turn_waiter *waiter)
 {
 	while (waiter) {
 		struct lookup *lookup = (struct lookup *)waiter;
 
 		waiter = waiter->newer;
-		reply(lookup->waiter.unique, lookup->parent, lookup->name, lookup->waiter.tid);
+		lookup_reply(lookup->waiter.unique, lookup->parent, lookup->name, lookup->waiter.tid);
 		free(lookup);
 	}
 }
 
 /* False: its thread has a turn, or there is no memory. */
-static bool keep(const struct request *request, const char *name, uid_t uid, uint64_t device)
+static bool lookup_keep(const struct request *request, const char *name, uid_t uid,
+			uint64_t device)
 {
+	struct lookups *lookups = daemon_self->lookups;
 	struct lookup *lookup = malloc(sizeof(*lookup) + strlen(name) + 1);
 
 	if (!lookup)
@@ -59,9 +74,9 @@ static bool keep(const struct request *request, const char *name, uid_t uid, uin
 		free(lookup);
 		return false;
 	}
-	pthread_mutex_lock(&lock);
-	pthread_cond_signal(&one_waits);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&lookups->lock);
+	pthread_cond_signal(&lookups->one_waits);
+	pthread_mutex_unlock(&lookups->lock);
 	return true;
 }
 
@@ -74,13 +89,13 @@ void lookup_serve(const struct request *request, const char *name)
 	if (device && lookup_turn_many_users())
 		uid = caller_charged_uid(tid, uid);
 	if (!device || lookup_turn_take(uid, device, tid, NULL) ||
-	    !keep(request, name, uid, device))
-		reply(request->head->unique, request->head->nodeid, name, tid);
+	    !lookup_keep(request, name, uid, device))
+		lookup_reply(request->head->unique, request->head->nodeid, name, tid);
 }
 
 void lookup_opens(pid_t tid)
 {
-	reply_to_all(lookup_turn_end(tid));
+	lookup_reply_to_all(lookup_turn_end(tid));
 }
 
 bool lookup_interrupt(uint64_t unique)
@@ -102,19 +117,20 @@ bool lookup_interrupt(uint64_t unique)
 
 static void lookup_main(void *arg)
 {
+	struct lookups *lookups = arg;
 	static const struct timespec tick = { .tv_nsec = TURN_TICK_NS };
 
 	for (;;) {
-		pthread_mutex_lock(&lock);
+		pthread_mutex_lock(&lookups->lock);
 		while (!lookup_turn_anyone_waits())
-			pthread_cond_wait(&one_waits, &lock);
-		pthread_mutex_unlock(&lock);
+			pthread_cond_wait(&lookups->one_waits, &lookups->lock);
+		pthread_mutex_unlock(&lookups->lock);
 		nanosleep(&tick, NULL);
-		reply_to_all(lookup_turn_expire());
+		lookup_reply_to_all(lookup_turn_expire());
 	}
 }
 
 bool lookup_start(void)
 {
-	return !thread_start(lookup_main, NULL);
+	return !thread_start(lookup_main, daemon_self->lookups);
 }

@@ -10,6 +10,9 @@
 
 #include <sys/types.h>
 
+/* Also for lookup_turn.h. */
+void lookup_init(void);
+
 /* Starts the thread that ends turns which have lasted too long. False: no thread. */
 bool lookup_start(void);
 

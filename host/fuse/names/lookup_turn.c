@@ -3,6 +3,7 @@
 #include "names/lookup_turn.h"
 
 #include "base/clock.h"
+#include "base/daemon.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -49,10 +50,18 @@ struct group {
 	struct lookup_turn_waiter *newest;
 };
 
-static pthread_mutex_t lookup_turn_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct group *groups;	/* few: those without turns and waiters are freed */
-static atomic_uint nr_groups;
-static atomic_uint nr_waiters;
+struct lookup_turns {
+	pthread_mutex_t lock;
+	struct group *groups;	/* few: those without turns and waiters are freed */
+	atomic_uint nr_groups;
+	atomic_uint nr_waiters;
+};
+
+void lookup_turn_init(void)
+{
+	daemon_self->lookup_turns = daemon_alloc(sizeof(struct lookup_turns));
+	pthread_mutex_init(&daemon_self->lookup_turns->lock, NULL);
+}
 
 /* ---- turns; the lock is held for all of them ---- */
 
@@ -138,7 +147,7 @@ static void add_waiter(struct group *group, struct lookup_turn_waiter *waiter, p
 		group->batch = 1;
 	}
 	group->newest = waiter;
-	atomic_fetch_add(&nr_waiters, 1);
+	atomic_fetch_add(&daemon_self->lookup_turns->nr_waiters, 1);
 }
 
 static void remove_waiter(struct group *group, struct lookup_turn_waiter *waiter)
@@ -152,7 +161,7 @@ static void remove_waiter(struct group *group, struct lookup_turn_waiter *waiter
 	else
 		group->newest = waiter->older;
 	waiter->newer = NULL;
-	atomic_fetch_sub(&nr_waiters, 1);
+	atomic_fetch_sub(&daemon_self->lookup_turns->nr_waiters, 1);
 }
 
 /* Gives @waiter a turn, and appends it to *@end. */
@@ -199,14 +208,14 @@ static bool free_group(struct group **slot)
 		return false;
 	*slot = group->next;
 	free(group);
-	atomic_fetch_sub(&nr_groups, 1);
+	atomic_fetch_sub(&daemon_self->lookup_turns->nr_groups, 1);
 	return true;
 }
 
 /* NULL: no memory. */
 static struct group *find_or_add_group(uid_t uid, uint64_t device, uint64_t now)
 {
-	struct group **slot = &groups;
+	struct group **slot = &daemon_self->lookup_turns->groups;
 	struct group *found = NULL;
 
 	while (*slot) {
@@ -226,7 +235,7 @@ static struct group *find_or_add_group(uid_t uid, uint64_t device, uint64_t now)
 		found->uid = uid;
 		found->device = device;
 		*slot = found;
-		atomic_fetch_add(&nr_groups, 1);
+		atomic_fetch_add(&daemon_self->lookup_turns->nr_groups, 1);
 	}
 	return found;
 }
@@ -252,30 +261,33 @@ static bool take_locked(uid_t uid, uint64_t device, pid_t tid, struct lookup_tur
 
 bool lookup_turn_take(uid_t uid, uint64_t device, pid_t tid, struct lookup_turn_waiter *waiter)
 {
+	struct lookup_turns *all = daemon_self->lookup_turns;
 	bool taken;
 
 	if (!tid)
 		return true;
-	pthread_mutex_lock(&lookup_turn_lock);
+	pthread_mutex_lock(&all->lock);
 	taken = take_locked(uid, device, tid, waiter);
-	pthread_mutex_unlock(&lookup_turn_lock);
+	pthread_mutex_unlock(&all->lock);
 	return taken;
 }
 
 bool lookup_turn_many_users(void)
 {
-	return atomic_load_explicit(&nr_groups, memory_order_relaxed) >= MANY_USERS;
+	return atomic_load_explicit(&daemon_self->lookup_turns->nr_groups,
+				    memory_order_relaxed) >= MANY_USERS;
 }
 
 struct lookup_turn_waiter *lookup_turn_end(pid_t tid)
 {
+	struct lookup_turns *all = daemon_self->lookup_turns;
 	struct lookup_turn_waiter *first = NULL;
 	struct lookup_turn_waiter **end = &first;
 	struct turn *turn = NULL;
 	struct group *group;
 
-	pthread_mutex_lock(&lookup_turn_lock);
-	for (group = groups; group && !(turn = find_turn(group, tid)); group = group->next)
+	pthread_mutex_lock(&all->lock);
+	for (group = all->groups; group && !(turn = find_turn(group, tid)); group = group->next)
 		;
 	if (turn) {
 		uint64_t now = clock_now_ns();
@@ -285,22 +297,23 @@ struct lookup_turn_waiter *lookup_turn_end(pid_t tid)
 		if (group->oldest && group->nr_turns < TURNS)
 			let_go(group, group->oldest, now, &end);
 	}
-	pthread_mutex_unlock(&lookup_turn_lock);
+	pthread_mutex_unlock(&all->lock);
 	return first;
 }
 
 struct lookup_turn_waiter *lookup_turn_expire(void)
 {
+	struct lookup_turns *all = daemon_self->lookup_turns;
 	struct lookup_turn_waiter *first = NULL;
 	struct lookup_turn_waiter **end = &first;
 	uint64_t now;
 
-	pthread_mutex_lock(&lookup_turn_lock);
+	pthread_mutex_lock(&all->lock);
 	now = clock_now_ns();	/* not before any time that is noted */
-	for (struct group *group = groups; group; group = group->next)
+	for (struct group *group = all->groups; group; group = group->next)
 		if (group->oldest)
 			let_expired_go(group, now, &end);
-	pthread_mutex_unlock(&lookup_turn_lock);
+	pthread_mutex_unlock(&all->lock);
 	return first;
 }
 
@@ -309,7 +322,7 @@ static struct lookup_turn_waiter *find_waiter(uint64_t unique, struct group **gr
 {
 	struct lookup_turn_waiter *waiter;
 
-	for (*group = groups; *group; *group = (*group)->next)
+	for (*group = daemon_self->lookup_turns->groups; *group; *group = (*group)->next)
 		for (waiter = (*group)->oldest; waiter; waiter = waiter->newer)
 			if (waiter->unique == unique)
 				return waiter;
@@ -318,34 +331,36 @@ static struct lookup_turn_waiter *find_waiter(uint64_t unique, struct group **gr
 
 struct lookup_turn_waiter *lookup_turn_withdraw(uint64_t unique)
 {
+	struct lookup_turns *all = daemon_self->lookup_turns;
 	struct lookup_turn_waiter *waiter;
 	struct group *group;
 
-	pthread_mutex_lock(&lookup_turn_lock);
+	pthread_mutex_lock(&all->lock);
 	waiter = find_waiter(unique, &group);
 	if (waiter)
 		remove_waiter(group, waiter);
-	pthread_mutex_unlock(&lookup_turn_lock);
+	pthread_mutex_unlock(&all->lock);
 	return waiter;
 }
 
 pid_t lookup_turn_waiting(uint64_t unique)
 {
+	struct lookup_turns *all = daemon_self->lookup_turns;
 	const struct lookup_turn_waiter *waiter;
 	struct group *group;
 	pid_t tid = 0;
 
 	if (!lookup_turn_anyone_waits())
 		return 0;
-	pthread_mutex_lock(&lookup_turn_lock);
+	pthread_mutex_lock(&all->lock);
 	waiter = find_waiter(unique, &group);
 	if (waiter)
 		tid = waiter->tid;
-	pthread_mutex_unlock(&lookup_turn_lock);
+	pthread_mutex_unlock(&all->lock);
 	return tid;
 }
 
 bool lookup_turn_anyone_waits(void)
 {
-	return atomic_load_explicit(&nr_waiters, memory_order_relaxed);
+	return atomic_load_explicit(&daemon_self->lookup_turns->nr_waiters, memory_order_relaxed);
 }

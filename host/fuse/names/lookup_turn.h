@@ -42,6 +42,8 @@ struct lookup_turn_waiter {
 	uint64_t since_ns;
 };
 
+void lookup_turn_init(void);
+
 /*
  * Thread @tid of user @uid looks device @device up. True: it has a turn, or needs none as it has
  * the number 0 (bound_open.h). False: there is none for it, and @waiter, unless that is NULL,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The turns of threads that look a device up, by themselves, with a clock of the test's own. */
+#include "base/daemon.h"
 #include "check.h"
 #include "names/lookup_turn.h"
 
@@ -254,8 +255,30 @@ TEST(lookup_turn_many_users_at_a_time_are_noticed)
 	CHECK(!lookup_turn_many_users());
 }
 
+TEST(lookup_turn_daemons_do_not_see_each_others_turns)
+{
+	struct daemon *first = daemon_self;
+	struct daemon second = { 0 };
+
+	take_all();
+	CHECK(waits(20));
+	daemon_self = &second;
+	lookup_turn_init();
+	CHECK(!lookup_turn_anyone_waits() && !lookup_turn_waiting(20));
+	CHECK(takes(20) && !lookup_turn_end(1));
+	forget_all();
+	daemon_self = first;
+	CHECK(lookup_turn_waiting(20) == 20);
+	CHECK(are(lookup_turn_end(1), 1, 20));
+	free(second.lookup_turns);
+}
+
 int main(int argc, char **argv)
 {
+	static struct daemon daemon;
+
 	(void)argc;
+	daemon_self = &daemon;
+	lookup_turn_init();
 	return unit_run("lookup_turn", argv + 1, forget_all, forget_all);
 }

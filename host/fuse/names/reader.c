@@ -61,7 +61,7 @@ void reader_free(struct reader *reader)
 	free(reader);
 }
 
-static int restart(struct reader *reader)
+static int reader_restart(struct reader *reader)
 {
 	struct binder_report *report = reader->begin(reader->arg);
 
@@ -76,13 +76,13 @@ static int restart(struct reader *reader)
 }
 
 /* Makes the text begin at @offset. Returns 0, -ENOMEM, -ESPIPE. */
-static int seek(struct reader *reader, uint64_t offset)
+static int reader_seek(struct reader *reader, uint64_t offset)
 {
 	struct text *text = &reader->text;
 	int error = 0;
 
 	if (!offset && reader->start)
-		error = restart(reader);
+		error = reader_restart(reader);
 	if (error)
 		return error;
 	if (offset < reader->start || offset - reader->start > text->size)
@@ -103,7 +103,7 @@ void reader_read(struct reader *reader, const struct request *request)
 	int error;
 
 	pthread_mutex_lock(&reader->lock);
-	error = seek(reader, in->offset);
+	error = reader_seek(reader, in->offset);
 	while (!error && reader->text.size < size && !reader->complete) {
 		reader->complete = !binder_report_next(reader->report, &out);
 		if (reader->text.cut)

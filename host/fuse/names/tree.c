@@ -8,6 +8,8 @@
  */
 #include "names/tree.h"
 
+#include "base/daemon.h"
+#include "base/log.h"
 #include "memory/text.h"
 
 #include <errno.h>
@@ -25,11 +27,13 @@
  */
 #define DEVICE_SIZE ((uint64_t)4 << 20)
 
-static pthread_mutex_t tree_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct entry root;
-static struct inode *buckets[INODE_BUCKETS];
-static uint64_t last_ino = FUSE_ROOT_ID;
-static time_t start_time;
+struct tree {
+	pthread_mutex_t lock;
+	struct entry root;
+	struct inode *buckets[INODE_BUCKETS];
+	uint64_t last_ino;
+	time_t start_time;
+};
 
 static const mode_t kind_modes[] = {
 	[ENTRY_DIR] = S_IFDIR,
@@ -41,7 +45,7 @@ static const mode_t kind_modes[] = {
 
 static struct inode *find_inode(uint64_t id)
 {
-	struct inode *inode = buckets[id % INODE_BUCKETS];
+	struct inode *inode = daemon_self->tree->buckets[id % INODE_BUCKETS];
 
 	while (inode && inode->id != id)
 		inode = inode->next;
@@ -50,14 +54,15 @@ static struct inode *find_inode(uint64_t id)
 
 static struct inode *add_inode(struct entry *entry, uint64_t id)
 {
+	struct tree *tree = daemon_self->tree;
 	struct inode *inode = calloc(1, sizeof(*inode));
 
 	if (!inode)
 		return NULL;
 	inode->entry = entry;
 	inode->id = id;
-	inode->next = buckets[id % INODE_BUCKETS];
-	buckets[id % INODE_BUCKETS] = inode;
+	inode->next = tree->buckets[id % INODE_BUCKETS];
+	tree->buckets[id % INODE_BUCKETS] = inode;
 	entry->refs++;
 	return inode;
 }
@@ -74,15 +79,24 @@ static void put_entry(struct entry *entry)
 
 void tree_init(uid_t uid, gid_t gid)
 {
-	start_time = time(NULL);
-	root = (struct entry){ .kind = ENTRY_DIR, .mode = 0755, .uid = uid, .gid = gid,
-			       .ino = FUSE_ROOT_ID, .refs = 1, .fixed = true, .name = (char *)"" };
-	add_inode(&root, FUSE_ROOT_ID);
+	struct tree *tree = daemon_alloc(sizeof(*tree));
+
+	pthread_mutex_init(&tree->lock, NULL);
+	tree->last_ino = FUSE_ROOT_ID;
+	tree->start_time = time(NULL);
+	tree->root = (struct entry){ .kind = ENTRY_DIR, .mode = 0755, .uid = uid, .gid = gid,
+				     .ino = FUSE_ROOT_ID, .refs = 1, .fixed = true,
+				     .name = (char *)"" };
+	daemon_self->tree = tree;
+	if (!add_inode(&tree->root, FUSE_ROOT_ID)) {
+		log_error("out of memory");
+		exit(1);
+	}
 }
 
 struct entry *tree_root(void)
 {
-	return &root;
+	return &daemon_self->tree->root;
 }
 
 static struct entry **find_slot(struct entry *dir, const char *name)
@@ -108,23 +122,23 @@ static struct entry *new_entry(struct entry *dir, const char *name, enum entry_k
 	entry->parent = dir;
 	entry->kind = kind;
 	entry->mode = mode;
-	entry->uid = root.uid;
-	entry->gid = root.gid;
+	entry->uid = tree_root()->uid;
+	entry->gid = tree_root()->gid;
 	entry->refs = 1;
 	entry->fixed = kind != ENTRY_DEVICE;
 	return entry;
 }
 
-static int add(struct entry *dir, struct entry *entry, bool share,
-	       void (*fill)(struct entry *entry, void *arg), void *arg)
+static int tree_add_entry(struct entry *dir, struct entry *entry, bool share,
+			  void (*fill)(struct entry *entry, void *arg), void *arg)
 {
 	struct entry **slot;
 	int error = 0;
 
-	pthread_mutex_lock(&tree_lock);
+	pthread_mutex_lock(&daemon_self->tree->lock);
 	slot = find_slot(dir, entry->name);
 	if (!*slot) {
-		entry->ino = ++last_ino;
+		entry->ino = ++daemon_self->tree->last_ino;
 		if (fill)
 			fill(entry, arg);
 		*slot = entry;
@@ -133,7 +147,7 @@ static int add(struct entry *dir, struct entry *entry, bool share,
 		error = -EEXIST;
 	}
 	(*slot)->shares++;
-	pthread_mutex_unlock(&tree_lock);
+	pthread_mutex_unlock(&daemon_self->tree->lock);
 	if (entry) {
 		free(entry->name);
 		free(entry);
@@ -146,7 +160,7 @@ int tree_add(struct entry *dir, const char *name, enum entry_kind kind, mode_t m
 {
 	struct entry *entry = new_entry(dir, name, kind, mode);
 
-	return entry ? add(dir, entry, false, fill, arg) : -ENOMEM;
+	return entry ? tree_add_entry(dir, entry, false, fill, arg) : -ENOMEM;
 }
 
 int tree_add_shared(struct entry *dir, const char *name, enum entry_kind kind, mode_t mode,
@@ -154,16 +168,16 @@ int tree_add_shared(struct entry *dir, const char *name, enum entry_kind kind, m
 {
 	struct entry *entry = new_entry(dir, name, kind, mode);
 
-	return entry ? add(dir, entry, true, fill, arg) : -ENOMEM;
+	return entry ? tree_add_entry(dir, entry, true, fill, arg) : -ENOMEM;
 }
 
 struct entry *tree_child(struct entry *dir, const char *name)
 {
 	struct entry *entry;
 
-	pthread_mutex_lock(&tree_lock);
+	pthread_mutex_lock(&daemon_self->tree->lock);
 	entry = *find_slot(dir, name);
-	pthread_mutex_unlock(&tree_lock);
+	pthread_mutex_unlock(&daemon_self->tree->lock);
 	return entry;
 }
 
@@ -179,11 +193,11 @@ void tree_remove_shared(struct entry *dir, const char *name)
 {
 	struct entry **slot;
 
-	pthread_mutex_lock(&tree_lock);
+	pthread_mutex_lock(&daemon_self->tree->lock);
 	slot = find_slot(dir, name);
 	if (*slot && !--(*slot)->shares)
 		unlink_slot(slot);
-	pthread_mutex_unlock(&tree_lock);
+	pthread_mutex_unlock(&daemon_self->tree->lock);
 }
 
 int tree_remove(struct entry *dir, const char *name)
@@ -191,7 +205,7 @@ int tree_remove(struct entry *dir, const char *name)
 	struct entry **slot;
 	int error = 0;
 
-	pthread_mutex_lock(&tree_lock);
+	pthread_mutex_lock(&daemon_self->tree->lock);
 	slot = find_slot(dir, name);
 	if (!*slot)
 		error = -ENOENT;
@@ -199,7 +213,7 @@ int tree_remove(struct entry *dir, const char *name)
 		error = -EPERM;
 	else
 		unlink_slot(slot);
-	pthread_mutex_unlock(&tree_lock);
+	pthread_mutex_unlock(&daemon_self->tree->lock);
 	return error;
 }
 
@@ -229,9 +243,9 @@ int tree_rename(struct entry *dir, const char *from, const char *to)
 {
 	int error;
 
-	pthread_mutex_lock(&tree_lock);
+	pthread_mutex_lock(&daemon_self->tree->lock);
 	error = rename_locked(dir, from, to);
-	pthread_mutex_unlock(&tree_lock);
+	pthread_mutex_unlock(&daemon_self->tree->lock);
 	return error;
 }
 
@@ -240,9 +254,9 @@ static void fill_attr(const struct entry *entry, uint64_t id, struct fuse_attr *
 	*attr = (struct fuse_attr){
 		.ino = id,
 		.size = entry->kind == ENTRY_DEVICE ? DEVICE_SIZE : 0,
-		.atime = (uint64_t)start_time,
-		.mtime = (uint64_t)start_time,
-		.ctime = (uint64_t)start_time,
+		.atime = (uint64_t)daemon_self->tree->start_time,
+		.mtime = (uint64_t)daemon_self->tree->start_time,
+		.ctime = (uint64_t)daemon_self->tree->start_time,
 		.mode = kind_modes[entry->kind] | entry->mode,
 		.nlink = entry->kind == ENTRY_DIR ? 2 : 1,
 		.uid = entry->uid,
@@ -257,12 +271,12 @@ uint64_t tree_device(uint64_t parent, const char *name)
 	const struct inode *dir;
 	uint64_t ino;
 
-	pthread_mutex_lock(&tree_lock);
+	pthread_mutex_lock(&daemon_self->tree->lock);
 	dir = find_inode(parent);
 	if (dir && dir->entry->kind == ENTRY_DIR)
 		entry = *find_slot(dir->entry, name);
 	ino = entry && entry->kind == ENTRY_DEVICE ? entry->ino : 0;
-	pthread_mutex_unlock(&tree_lock);
+	pthread_mutex_unlock(&daemon_self->tree->lock);
 	return ino;
 }
 
@@ -280,7 +294,7 @@ static int lookup_locked(uint64_t parent, const char *name, pid_t tid, struct fu
 	if (!entry)
 		return -ENOENT;
 	if (entry->kind == ENTRY_DEVICE)
-		inode = add_inode(entry, ++last_ino);
+		inode = add_inode(entry, ++daemon_self->tree->last_ino);
 	else if (!(inode = find_inode(entry->ino)))
 		inode = add_inode(entry, entry->ino);
 	if (!inode)
@@ -297,15 +311,15 @@ int tree_lookup(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_
 {
 	int error;
 
-	pthread_mutex_lock(&tree_lock);
+	pthread_mutex_lock(&daemon_self->tree->lock);
 	error = lookup_locked(parent, name, tid, out);
-	pthread_mutex_unlock(&tree_lock);
+	pthread_mutex_unlock(&daemon_self->tree->lock);
 	return error;
 }
 
 static void forget_locked(uint64_t id, uint64_t lookups)
 {
-	struct inode **slot = &buckets[id % INODE_BUCKETS];
+	struct inode **slot = &daemon_self->tree->buckets[id % INODE_BUCKETS];
 	struct inode *inode;
 
 	while (*slot && (*slot)->id != id)
@@ -323,9 +337,9 @@ static void forget_locked(uint64_t id, uint64_t lookups)
 
 void tree_forget(uint64_t id, uint64_t lookups)
 {
-	pthread_mutex_lock(&tree_lock);
+	pthread_mutex_lock(&daemon_self->tree->lock);
 	forget_locked(id, lookups);
-	pthread_mutex_unlock(&tree_lock);
+	pthread_mutex_unlock(&daemon_self->tree->lock);
 }
 
 int tree_getattr(uint64_t id, struct fuse_attr_out *out)
@@ -339,7 +353,7 @@ int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr
 {
 	struct inode *inode;
 
-	pthread_mutex_lock(&tree_lock);
+	pthread_mutex_lock(&daemon_self->tree->lock);
 	inode = find_inode(id);
 	if (inode) {
 		if (in->valid & FATTR_MODE)
@@ -351,7 +365,7 @@ int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr
 		*out = (struct fuse_attr_out){ .attr_valid = 1 };
 		fill_attr(inode->entry, id, &out->attr);
 	}
-	pthread_mutex_unlock(&tree_lock);
+	pthread_mutex_unlock(&daemon_self->tree->lock);
 	return inode ? 0 : -ESTALE;
 }
 
@@ -360,13 +374,13 @@ struct entry *tree_find(uint64_t id)
 	struct entry *entry = NULL;
 	struct inode *inode;
 
-	pthread_mutex_lock(&tree_lock);
+	pthread_mutex_lock(&daemon_self->tree->lock);
 	inode = find_inode(id);
 	if (inode) {
 		entry = inode->entry;
 		entry->refs++;
 	}
-	pthread_mutex_unlock(&tree_lock);
+	pthread_mutex_unlock(&daemon_self->tree->lock);
 	return entry;
 }
 
@@ -383,7 +397,7 @@ static int open_locked(uint64_t id, pid_t tid, struct entry **entry, uint64_t *o
 		case OPEN_DIRECT:
 			break;
 		case OPEN_BOUND:
-			*open_id = ++last_ino;
+			*open_id = ++daemon_self->tree->last_ino;
 			break;
 		case OPEN_RETRY:
 			return -ESTALE;
@@ -399,9 +413,9 @@ int tree_open(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id)
 {
 	int error;
 
-	pthread_mutex_lock(&tree_lock);
+	pthread_mutex_lock(&daemon_self->tree->lock);
 	error = open_locked(id, tid, entry, open_id);
-	pthread_mutex_unlock(&tree_lock);
+	pthread_mutex_unlock(&daemon_self->tree->lock);
 	return error;
 }
 
@@ -409,18 +423,18 @@ void tree_closed(uint64_t id)
 {
 	struct inode *inode;
 
-	pthread_mutex_lock(&tree_lock);
+	pthread_mutex_lock(&daemon_self->tree->lock);
 	inode = find_inode(id);
 	if (inode)
 		bound_open_release(&inode->opens);
-	pthread_mutex_unlock(&tree_lock);
+	pthread_mutex_unlock(&daemon_self->tree->lock);
 }
 
 void tree_put(struct entry *entry)
 {
-	pthread_mutex_lock(&tree_lock);
+	pthread_mutex_lock(&daemon_self->tree->lock);
 	put_entry(entry);
-	pthread_mutex_unlock(&tree_lock);
+	pthread_mutex_unlock(&daemon_self->tree->lock);
 }
 
 static void list_one(struct text *text, const char *name, const struct entry *entry)
@@ -441,10 +455,10 @@ static void list_one(struct text *text, const char *name, const struct entry *en
 
 void tree_list(struct entry *dir, struct text *text)
 {
-	pthread_mutex_lock(&tree_lock);
+	pthread_mutex_lock(&daemon_self->tree->lock);
 	list_one(text, ".", dir);
 	list_one(text, "..", dir->parent ? dir->parent : dir);
 	for (struct entry *entry = dir->child; entry; entry = entry->next)
 		list_one(text, entry->name, entry);
-	pthread_mutex_unlock(&tree_lock);
+	pthread_mutex_unlock(&daemon_self->tree->lock);
 }
