@@ -18,8 +18,8 @@
 #include "calls/pool.h"
 #include "calls/reap.h"
 #include "calls/watch.h"
-#include "clients/caller.h"
-#include "clients/users.h"
+#include "clients/client_thread.h"
+#include "clients/user_time.h"
 #include "core.h"
 #include "events/events.h"
 #include "files/files.h"
@@ -106,7 +106,7 @@ static bool is_complete(struct host_thread *thread, int *result)
 /* If the user's memory costs too much time: has the call served apart from those of others. */
 static bool put_in_slow_lane(struct host_thread *thread, enum binder_resume_reason reason)
 {
-	if (!users_is_slow(thread->proc->file->uid) || worker_self->slow)
+	if (!user_time_is_slow(thread->proc->file->uid) || worker_self->slow)
 		return false;
 	put_back(thread, daemon_self->slow_lane, reason);
 	pool_serve_slow();
@@ -168,7 +168,7 @@ static enum binder_resume_reason reason_of(struct host_thread *thread,
 {
 	if (expire_is_due(thread->stamp))
 		return RESUME_TIMED_OUT;
-	return park_is_interrupted(thread) && caller_is_dying(thread->tid) ? RESUME_INTERRUPTED
+	return park_is_interrupted(thread) && client_thread_is_dying(thread->tid) ? RESUME_INTERRUPTED
 									   : reason;
 }
 

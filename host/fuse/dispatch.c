@@ -12,8 +12,9 @@
 
 #include "buffers/bound_buffer.h"
 #include "calls/open_file.h"
-#include "clients/caller.h"
-#include "clients/users.h"
+#include "clients/namespaces.h"
+#include "clients/user_charges.h"
+#include "clients/user_memory.h"
 #include "device.h"
 #include "events/events.h"
 #include "memory/text.h"
@@ -196,7 +197,7 @@ static void free_handle(struct handle *handle)
 		events_close(handle->events);
 	text_free(&handle->text);
 	tree_put(handle->entry);
-	users_discharge(handle->uid, USER_HANDLES);
+	user_charges_remove(handle->uid, USER_HANDLES);
 	free(handle);
 }
 
@@ -205,13 +206,13 @@ static void open_handle(const struct request *request, struct entry *entry)
 	const struct fuse_open_in *in = request->body;
 	struct fuse_open_out out = { .open_flags = FOPEN_DIRECT_IO };
 	struct handle *handle = NULL;
-	uid_t uid = caller_charged_uid((pid_t)request->head->pid, request->head->uid);
+	uid_t uid = namespaces_charged_uid((pid_t)request->head->pid, request->head->uid);
 	int error;
 
-	if (users_charge(uid, USER_HANDLES)) {
+	if (user_charges_add(uid, USER_HANDLES)) {
 		handle = calloc(1, sizeof(*handle));
 		if (!handle)
-			users_discharge(uid, USER_HANDLES);
+			user_charges_remove(uid, USER_HANDLES);
 	}
 	if (!handle) {
 		tree_put(entry);
@@ -220,7 +221,7 @@ static void open_handle(const struct request *request, struct entry *entry)
 	}
 	handle->entry = entry;
 	handle->uid = uid;
-	handle->text.account = users_account(uid);
+	handle->text.account = user_memory_account(uid);
 	if (entry->kind == ENTRY_DIR)
 		out.open_flags = 0;
 	if (entry->kind == ENTRY_EVENTS)

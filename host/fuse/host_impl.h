@@ -12,7 +12,11 @@
 #include "base/switches.h"
 #include "buffers/map.h"
 #include "calls/park.h"
-#include "clients/caller.h"
+#include "clients/client_memory.h"
+#include "clients/client_thread.h"
+#include "clients/identity.h"
+#include "clients/namespaces.h"
+#include "clients/scheduling.h"
 #include "events/events.h"
 #include "events/stages.h"
 #include "events/trace_events.h"
@@ -142,14 +146,14 @@ static inline int host_proc_init(struct host_proc *proc, struct host_map *map, c
 	*proc = *(const struct host_proc *)opener;
 	error = map_init(map, proc);
 	if (!error)
-		caller_identity_moved((void *)opener);
+		identity_moved((void *)opener);
 	return error;
 }
 
 static inline void host_proc_destroy(struct host_proc *proc, struct host_map *map)
 {
 	map_destroy(map);
-	caller_free_identity(proc);
+	identity_free(proc);
 	memory_discharge(proc->account, HOST_PROC_MEMORY);
 }
 
@@ -157,7 +161,7 @@ static inline int host_thread_init(struct host_thread *thread, struct host_proc 
 				   const void *opener)
 {
 	*thread = (struct host_thread){ .tid = *(const s32 *)opener, .proc = proc };
-	caller_note_thread(proc, thread->tid);
+	client_thread_note(proc, thread->tid);
 	return 0;
 }
 
@@ -176,13 +180,13 @@ static inline s32 host_proc_pid(const struct host_proc *proc)
 static inline s32 host_proc_pid_seen_by(const struct host_proc *subject,
 					const struct host_proc *viewer)
 {
-	return caller_pid_seen_by(subject, viewer);
+	return namespaces_pid_seen_by(subject, viewer);
 }
 
 static inline u32 host_sender_euid(const struct host_proc *sender,
 				   const struct host_thread *caller, const struct host_proc *viewer)
 {
-	return caller_uid_seen_by(caller->euid, viewer);
+	return namespaces_uid_seen_by(caller->euid, viewer);
 }
 
 static inline u32 host_caller_euid(const struct host_thread *caller)
@@ -196,7 +200,7 @@ static inline int host_read_caller(struct host_thread *thread, void *dst, u64 sr
 {
 	if (worker_was_aborted(thread->unique))
 		return -ESRCH;
-	return caller_read(thread->tid, dst, src, size);
+	return client_memory_read(thread->tid, dst, src, size);
 }
 
 static inline int host_write_caller(struct host_thread *thread, u64 dst, const void *src,
@@ -204,7 +208,7 @@ static inline int host_write_caller(struct host_thread *thread, u64 dst, const v
 {
 	if (worker_was_aborted(thread->unique))
 		return -ESRCH;
-	return caller_write(thread->tid, dst, src, size);
+	return client_memory_write(thread->tid, dst, src, size);
 }
 
 /* ---- the map of receive buffers ---- */
@@ -241,7 +245,7 @@ static inline int host_map_copy(struct host_map *map, size_t off, struct host_th
 {
 	if (worker_was_aborted(from->unique))
 		return -ESRCH;
-	return caller_read(from->tid, map->memory + off, src, size);
+	return client_memory_read(from->tid, map->memory + off, src, size);
 }
 
 static inline void host_map_zero(struct host_map *map, size_t off, size_t size)
@@ -330,7 +334,7 @@ static inline struct host_priority host_priority_of_opener(const struct host_pro
 {
 	struct host_priority priority;
 
-	caller_get_priority(proc->opener, &priority.policy, &priority.prio);
+	scheduling_get(proc->opener, &priority.policy, &priority.prio);
 	return priority;
 }
 
@@ -338,14 +342,14 @@ static inline struct host_priority host_priority_get(struct host_thread *caller)
 {
 	struct host_priority priority;
 
-	caller_get_priority(caller->tid, &priority.policy, &priority.prio);
+	scheduling_get(caller->tid, &priority.policy, &priority.prio);
 	return priority;
 }
 
 static inline void host_priority_set(struct host_thread *thread, struct host_priority want,
 				     bool check)
 {
-	caller_set_priority(thread, want.policy, want.prio, check);
+	scheduling_set(thread, want.policy, want.prio, check);
 }
 
 /* ---- time and ids ---- */

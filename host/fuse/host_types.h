@@ -56,11 +56,11 @@ struct open_file;
 
 /* One open of a device. */
 struct host_proc {
-	/* Set at OPEN (caller.c), constant afterwards: the process that opened the device. */
+	/* Set at OPEN (identity.c), constant afterwards: the process that opened the device. */
 	s32 pid;			/* in the daemon's pid namespace */
 	s32 opener;			/* the thread that opened it */
 	u32 euid;			/* effective user id, in the daemon's user namespace */
-	u32 charged_uid;		/* the user charged for it: caller_charged_uid() */
+	u32 charged_uid;		/* the user charged for it: namespaces_charged_uid() */
 	struct account *account;	/* of that user (charged_memory.h) */
 	bool may_raise;			/* CAP_SYS_NICE in the daemon's user namespace */
 	u32 nr_levels;			/* pid namespaces from the daemon's down to its own */

@@ -15,7 +15,9 @@
 #include "calls/park.h"
 #include "calls/pool.h"
 #include "calls/watch.h"
-#include "clients/caller.h"
+#include "clients/identity.h"
+#include "clients/namespaces.h"
+#include "clients/users.h"
 #include "core.h"
 #include "device.h"
 #include "dispatch.h"
@@ -116,7 +118,6 @@ static bool daemon_serve(const struct options *options)
 	struct session *session = daemon_self->session;
 	struct stat st;
 
-	caller_init();
 	binder_locking_mode_choose(options->locking);
 	switch_locking_global = options->locking != LOCKING_FINE;
 	atomic_store(&switch_count_locks, options->count_locks);
@@ -182,6 +183,9 @@ static bool daemon_run(const struct options *options)
 /* The state of each part. */
 static void init_daemon(const struct options *options)
 {
+	users_init(options->uid);
+	namespaces_init();
+	identity_init();
 	session_init();
 	mount_init();
 	ready_init();

@@ -22,7 +22,8 @@ struct daemon {
 	struct worker_table *workers;
 	struct workqueue *workqueue;
 	/* clients/ */
-	struct callers *callers;
+	struct identity *identity;
+	struct namespaces *namespaces;
 	struct users *users;
 	/* memory/ */
 	struct charged_memory *charged_memory;

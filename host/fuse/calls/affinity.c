@@ -9,7 +9,7 @@
 #include "calls/affinity.h"
 
 #include "base/daemon.h"
-#include "clients/caller.h"
+#include "clients/client_thread.h"
 #include "workers/worker.h"
 
 #include <sched.h>
@@ -56,7 +56,7 @@ void affinity_note_caller(struct host_thread *thread)
 	struct affinity *affinity = daemon_self->affinity;
 
 	if (affinity->is_on && thread->nr_calls++ % INTERVAL == FIRST)
-		thread->core = caller_core(thread->tid);
+		thread->core = client_thread_core(thread->tid);
 }
 
 /* The worker on the core of @thread; NULL: none that is known, or the running one. */

@@ -4,8 +4,11 @@
 
 #include "calls/watch.h"
 #include "base/daemon.h"
-#include "clients/caller.h"
-#include "clients/users.h"
+#include "clients/identity.h"
+#include "clients/namespaces.h"
+#include "clients/user_charges.h"
+#include "clients/user_memory.h"
+#include "clients/user_time.h"
 #include "core.h"
 #include "memory/charged_memory.h"
 #include "names/layout.h"
@@ -107,12 +110,12 @@ static int open_for(struct host_proc *opener, const struct request *request,
  */
 static int open_file_charge(struct host_proc *opener)
 {
-	if (!users_charge(opener->charged_uid, USER_OPENS))
+	if (!user_charges_add(opener->charged_uid, USER_OPENS))
 		return -EMFILE;
-	opener->account = users_account(opener->charged_uid);
+	opener->account = user_memory_account(opener->charged_uid);
 	if (memory_charge(opener->account, HOST_PROC_MEMORY))
 		return 0;
-	users_discharge(opener->charged_uid, USER_OPENS);
+	user_charges_remove(opener->charged_uid, USER_OPENS);
 	return -ENOMEM;
 }
 
@@ -122,20 +125,20 @@ int open_file_new(const struct request *request, struct binder_context *context,
 	struct host_proc opener = { .pidfd = -1 };
 	int error;
 
-	error = caller_identify((pid_t)request->head->pid, &opener);
+	error = identity_read((pid_t)request->head->pid, &opener);
 	if (error)
 		return error;
-	opener.charged_uid = caller_charged_uid((pid_t)request->head->pid, request->head->uid);
+	opener.charged_uid = namespaces_charged_uid((pid_t)request->head->pid, request->head->uid);
 	error = open_file_charge(&opener);
 	if (error) {
-		caller_free_identity(&opener);
+		identity_free(&opener);
 		return error;
 	}
 	error = open_for(&opener, request, context, open_id, out);
 	if (error) {
-		caller_free_identity(&opener);
+		identity_free(&opener);
 		memory_discharge(opener.account, HOST_PROC_MEMORY);
-		users_discharge(opener.charged_uid, USER_OPENS);
+		user_charges_remove(opener.charged_uid, USER_OPENS);
 	}
 	return error;
 }
@@ -160,7 +163,7 @@ static void open_file_release(struct work *work)
 	struct open_file *file = (void *)((char *)work - offsetof(struct open_file, release));
 
 	binder_release(file->proc);
-	users_discharge(file->uid, USER_OPENS);
+	user_charges_remove(file->uid, USER_OPENS);
 	open_file_put(file);
 }
 
@@ -265,7 +268,7 @@ struct open_file *open_file_add_stuck(u64 open_id)
 
 	if (!file)
 		return NULL;
-	users_charge_always(file->uid, USER_STUCK);
+	user_charges_add_always(file->uid, USER_STUCK);
 	atomic_fetch_add(&file->stuck, 1);
 	return file;
 }
@@ -273,7 +276,7 @@ struct open_file *open_file_add_stuck(u64 open_id)
 void open_file_remove_stuck(struct open_file *file)
 {
 	atomic_fetch_sub(&file->stuck, 1);
-	users_discharge(file->uid, USER_STUCK);
+	user_charges_remove(file->uid, USER_STUCK);
 	open_file_leave(file);
 }
 
@@ -285,13 +288,13 @@ void open_file_charge_time(u64 open_id, unsigned int ms)
 	pthread_mutex_lock(&files->lock);
 	file = *find_slot_locked(open_id);
 	if (file)
-		users_charge_time(file->uid, ms);
+		user_time_charge(file->uid, ms);
 	pthread_mutex_unlock(&files->lock);
 }
 
 bool open_file_is_overdrawn(const struct open_file *file)
 {
-	return atomic_load(&file->stuck) >= STUCK_MAX || users_is_over(file->uid, USER_STUCK);
+	return atomic_load(&file->stuck) >= STUCK_MAX || user_charges_is_over(file->uid, USER_STUCK);
 }
 
 bool open_file_may_delay(u64 open_id)

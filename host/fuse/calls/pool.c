@@ -15,8 +15,8 @@
 #include "calls/call.h"
 #include "calls/open_file.h"
 #include "calls/watch.h"
-#include "clients/caller.h"
-#include "clients/users.h"
+#include "clients/client_thread.h"
+#include "clients/user_time.h"
 #include "memory/charged_memory.h"
 #include "queues/backlog.h"
 #include "queues/congestion.h"
@@ -388,7 +388,7 @@ static void abort_if_overdue(struct worker *worker)
 
 	if (!unique || atomic_load(&worker->aborted) == unique)
 		return;
-	dying = caller_is_dying(atomic_load(&worker->client_tid));
+	dying = client_thread_is_dying(atomic_load(&worker->client_tid));
 	if (!dying && !expire_is_due(atomic_load(&worker->stamp)))
 		return;
 	atomic_store(&worker->aborted, unique);
@@ -466,7 +466,7 @@ bool pool_check(void)
 	bool busy;
 
 	congestion_sample(session_has_request);
-	busy = users_pay(WATCH_CHECK_MS);
+	busy = user_time_pay(WATCH_CHECK_MS);
 	pthread_mutex_lock(&pool->lock);
 	for (unsigned int i = 0; (worker = worker_at(i)); i++)
 		if (worker->in_use)

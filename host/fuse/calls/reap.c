@@ -12,7 +12,7 @@
 
 #include "calls/call.h"
 #include "calls/park.h"
-#include "clients/caller.h"
+#include "clients/client_thread.h"
 #include "core.h"
 
 /* With fewer threads, dead ones do no harm. */
@@ -49,7 +49,7 @@ void reap_ended_threads(struct binder_proc *proc, atomic_uint *reap_at)
 	do {
 		nr = binder_list_threads(proc, first, tids, BATCH, &total);
 		for (u32 i = 0; i < nr; i++) {
-			if (!caller_exists(tids[i]))
+			if (!client_thread_exists(tids[i]))
 				end_thread(proc, tids[i]);
 			first = tids[i] + 1;
 		}

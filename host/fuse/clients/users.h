@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Limits per user: open files, files in transactions, threads that a user blocks, memory.
+ * The users that have something in the daemon, in one small table under its own mutex.
  *
- * One small table under its own mutex; no function makes a system call or waits for a client.
- * Which user a process counts as is decided by caller_charged_uid().
+ * What is known of a user is three things, each with a file: counts (user_charges.h), memory
+ * (user_memory.h) and time (user_time.h). Those files share this table.
+ * No function of them makes a system call or waits for a client. Which user a process counts as is
+ * decided by namespaces_charged_uid().
  */
 #ifndef HOST_FUSE_USERS_H
 #define HOST_FUSE_USERS_H
 
+#include "base/daemon.h"
+
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
+
+#define USERS_BUCKETS 64u
 
 enum user_charge {
 	USER_OPENS,	/* opens of devices */
@@ -21,65 +28,59 @@ enum user_charge {
 	USER_CHARGES,
 };
 
-/*
- * Root and this user, who owns the mount, are bounded by the limits of all users together alone,
- * and have a reserve of each that the others cannot take.
- */
-void users_set_owner(uid_t owner);
-/* Is the user neither root nor the owner? */
-bool users_is_limited(uid_t uid);
-
-/* Limits one charge: @all for all users together, @one for each of the others. */
-void users_set_limit(enum user_charge charge, unsigned int all, unsigned int one);
-
-/* Adds one. False: the limit of the user, or of all users together, is reached. */
-bool users_charge(uid_t uid, enum user_charge charge);
-
-/* Adds one regardless of the limits. */
-void users_charge_always(uid_t uid, enum user_charge charge);
-
-/*
- * Is the user's limit reached? The limit of each user drops to one while half of the limit of all
- * users together is used up.
- */
-bool users_is_over(uid_t uid, enum user_charge charge);
-
-/*
- * Time that the user's calls cost: page faults of a client may be served by a process that takes
- * its time, and a call with many objects needs as long. It is measured by samples: each time that a
- * worker is found to wait in the user's memory counts as the interval between two samples, and a
- * call that is found at two samples as the processor time between them. A user above USERS_SLOW_MS
- * is slow until its debt is paid by the time that passes, at a tenth of it. Root is never slow.
- */
-#define USERS_SLOW_MS 30
-#define USERS_DEBT_MAX_MS 400
-
-void users_charge_time(uid_t uid, unsigned int ms);
-/* @ms have passed since the last call. False: no user has a debt. */
-bool users_pay(unsigned int ms);
-/* Is the user slow? Costs a load as long as no user is. */
-bool users_is_slow(uid_t uid);
-
-/* Removes one. */
-void users_discharge(uid_t uid, enum user_charge charge);
-
-/* Bytes that are charged, and up to which they may grow without asking users_grant(). */
+/* Bytes that are charged, and up to which they may grow without asking user_memory_grant(). */
 struct account {
 	atomic_long used;
 	atomic_long granted;
 	atomic_ullong reclaimed_ns;	/* of the last search for idle pages */
 };
 
-/* Limits the memory, in bytes, of all users but root and the owner together, and of each. */
-void users_set_memory(long all, long one);
+struct user {
+	struct user *next;		/* in its bucket */
+	uid_t uid;
+	unsigned int used[USER_CHARGES];
+	unsigned int debt_us;
+	bool slow;
+	struct account account;
+};
+
+struct users {
+	pthread_mutex_t lock;		/* guards all, save for atomic reads */
+	struct user *buckets[USERS_BUCKETS];
+	uid_t owner;
+	/* user_charges.c */
+	unsigned int total[USER_CHARGES];
+	struct {
+		unsigned int all;
+		unsigned int one;
+		unsigned int reserve;	/* of @all, for root and the owner */
+	} limits[USER_CHARGES];
+	/* user_memory.c, in bytes */
+	long memory_all;
+	long memory_one;
+	long memory_granted;		/* to all accounts together */
+	/* user_time.c */
+	unsigned int nr_debtors;
+	atomic_uint nr_slow;
+};
 
 /*
- * The account of a user that has something charged, valid as long as that or anything in the
- * account is; NULL: for root and the owner, whose memory is not counted.
+ * Root and @owner, the user who owns the mount, are bounded by the limits of all users together
+ * alone, and have a reserve of each that the others cannot take.
  */
-struct account *users_account(uid_t uid);
+void users_init(uid_t owner);
+/* Is the user neither root nor the owner? */
+bool users_is_limited(uid_t uid);
 
-/* May the account have what is charged to it? Raises what it may have without asking again. */
-bool users_grant(struct account *account);
+/* ---- for the files of the three things; the lock is held ---- */
+
+/* Where the user is linked, or would be. */
+struct user **users_find(uid_t uid);
+/* The same, and adds it if there is none. NULL: no memory. */
+struct user *users_add(uid_t uid);
+/* Forgets the user of @slot if it has nothing. */
+void users_forget_unused(struct user **slot);
+/* Calls @visit for each user, which may forget it. */
+void users_for_each(void (*visit)(struct user **slot, unsigned int arg), unsigned int arg);
 
 #endif

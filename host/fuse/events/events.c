@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "clients/caller.h"
+#include "clients/client_thread.h"
 #include "core.h"
 #include "events/events_ring.h"
 #include "session/session.h"
@@ -350,7 +350,7 @@ void events_write(struct events_reader *reader, const struct request *request)
 		return;
 	}
 	if (mask & 1u << EVENT_DATA && !request->head->uid &&
-	    !caller_may_overhear((pid_t)request->head->pid)) {
+	    !client_thread_may_overhear((pid_t)request->head->pid)) {
 		session_reply_error(request->head->unique, EACCES);
 		return;
 	}

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/daemon.h"
 #include "base/log.h"
-#include "clients/users.h"
+#include "clients/user_charges.h"
 #include "files/file_ref.h"
 #include "helper/helper.h"
 
@@ -87,7 +87,7 @@ static void free_entry(struct entry *entry)
 		file_ref_put(entry->job.files[i]);
 	free(entry->job.files);
 	if (entry->given_up)
-		users_discharge(entry->job.uid, USER_STALLED);
+		user_charges_remove(entry->job.uid, USER_STALLED);
 	free(entry);
 }
 
@@ -215,7 +215,7 @@ bool file_job_check_overdue(void)
 	while ((entry = find_overdue(&busy))) {
 		log_info("process %d of user %u delays an installation of files; given up",
 			 entry->job.tgid, entry->job.uid);
-		users_charge_always(entry->job.uid, USER_STALLED);
+		user_charges_add_always(entry->job.uid, USER_STALLED);
 		file_job_fail(entry, -ETIMEDOUT);
 		entry->given_up = true;
 	}

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/daemon.h"
 #include "base/log.h"
-#include "clients/users.h"
+#include "clients/user_charges.h"
 #include "helper/helper.h"
 
 #include <pthread.h>
@@ -41,8 +41,8 @@ static void unlink_locked(struct host_file *file)
 static void free_file(struct host_file *file)
 {
 	if (file->overdue)
-		users_discharge(file->uid, USER_STALLED);
-	users_discharge(file->uid, USER_FILES);
+		user_charges_remove(file->uid, USER_STALLED);
+	user_charges_remove(file->uid, USER_FILES);
 	free(file);
 }
 
@@ -130,7 +130,7 @@ bool file_ref_check_overdue(void)
 		if (refs->overdue)
 			refs->overdue->prev = &file->next;
 		refs->overdue = file;
-		users_charge_always(file->uid, USER_STALLED);
+		user_charges_add_always(file->uid, USER_STALLED);
 		log_info("a file of user %u takes long to close", file->uid);
 	}
 	busy = refs->closing;

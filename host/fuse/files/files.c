@@ -18,8 +18,8 @@
 #include "calls/open_file.h"
 #include "calls/park.h"
 #include "calls/pool.h"
-#include "clients/caller.h"
-#include "clients/users.h"
+#include "clients/client_thread.h"
+#include "clients/user_charges.h"
 #include "core.h"
 #include "files/file_ref.h"
 #include "files/file_job.h"
@@ -76,8 +76,8 @@ static int take_file(struct host_thread *caller, u32 fd, struct helper_answer *a
 	int error;
 
 	/* another process may have inherited the descriptor of the device */
-	if (pidfd < 0 || !caller_is_thread_of(caller->tid, caller->proc->pid))
-		pidfd = (int)syscall(SYS_pidfd_open, caller_process_of(caller->tid), 0);
+	if (pidfd < 0 || !client_thread_is_of(caller->tid, caller->proc->pid))
+		pidfd = (int)syscall(SYS_pidfd_open, client_thread_process(caller->tid), 0);
 	if (pidfd < 0)
 		return -errno;
 	error = helper_ask(&message, pidfd, caller->proc->open_id, answer);
@@ -94,12 +94,12 @@ int files_get(struct host_thread *caller, u32 fd, struct host_file **file)
 	struct helper_answer taken;
 	int error;
 
-	if (!users_charge(uid, USER_FILES))
+	if (!user_charges_add(uid, USER_FILES))
 		return -EMFILE;
 	*file = calloc(1, sizeof(**file));
 	error = *file ? take_file(caller, fd, &taken) : -ENOMEM;
 	if (error) {
-		users_discharge(uid, USER_FILES);
+		user_charges_remove(uid, USER_FILES);
 		free(*file);
 		*file = NULL;
 		return error;
@@ -182,7 +182,7 @@ int files_install(struct host_thread *receiver, u64 cookie, struct host_file **f
 		return error;
 	}
 	drop_installed(receiver);
-	if (users_is_over(receiver->proc->charged_uid, USER_STALLED))
+	if (user_charges_is_over(receiver->proc->charged_uid, USER_STALLED))
 		return -EBUSY;
 	return prepare_install(pending, cookie, files, nr);
 }
@@ -256,7 +256,7 @@ bool files_start(struct host_thread *thread, int result)
 		.thread = thread,
 		.uid = thread->proc->charged_uid,
 		.tid = thread->tid,
-		.tgid = caller_process_of(thread->tid),
+		.tgid = client_thread_process(thread->tid),
 		.nr_close = pending->nr_close,
 		.closes = pending->closes,
 		.armed = on_armed,

@@ -15,7 +15,7 @@
 #include "base/exit_watch.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "clients/users.h"
+#include "clients/user_charges.h"
 #include "session/session.h"
 #include "workers/worker.h"
 
@@ -247,11 +247,11 @@ static void helper_abandon(struct channel *channel, const struct helper_message 
 {
 	channel->op = message->op;
 	channel->uid = message->uid;
-	users_charge_always(channel->uid, USER_STALLED);
+	user_charges_add_always(channel->uid, USER_STALLED);
 	log_info("a client of user %u delays the daemon's helper; its call fails", channel->uid);
 	/* an answer that came meanwhile is reported at once */
 	if (!is_watched(channel->fd, channel)) {
-		users_discharge(channel->uid, USER_STALLED);
+		user_charges_remove(channel->uid, USER_STALLED);
 		put_channel(channel, false);
 	}
 }
@@ -275,7 +275,7 @@ static bool is_refused(u32 uid, u64 open_id)
 {
 	struct helper *helper = daemon_self->helper;
 
-	return users_is_over(uid, USER_STALLED) ||
+	return user_charges_is_over(uid, USER_STALLED) ||
 	       !helper->handlers->may_delay(open_id);
 }
 
@@ -315,7 +315,7 @@ static void late_answer(struct channel *channel)
 	bool ok = recv(channel->fd, &answer, sizeof(answer), MSG_DONTWAIT) == sizeof(answer);
 
 	epoll_ctl(helper->epoll_fd, EPOLL_CTL_DEL, channel->fd, NULL);
-	users_discharge(channel->uid, USER_STALLED);
+	user_charges_remove(channel->uid, USER_STALLED);
 	if (ok && channel->op == HELPER_TAKE && answer.result >= 0) {
 		message.fd = answer.result;
 		message.uid = channel->uid;

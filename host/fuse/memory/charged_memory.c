@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/daemon.h"
-#include "clients/users.h"
+#include "clients/user_memory.h"
 #include "core.h"
 
 #include <malloc.h>
@@ -64,7 +64,7 @@ static bool try_charge(struct account *account, long size)
 	long used = atomic_fetch_add_explicit(&account->used, size, memory_order_relaxed) + size;
 
 	if (used <= atomic_load_explicit(&account->granted, memory_order_relaxed) ||
-	    users_grant(account))
+	    user_memory_grant(account))
 		return true;
 	atomic_fetch_sub_explicit(&account->used, size, memory_order_relaxed);
 	return false;

@@ -4,7 +4,8 @@
 
 #include "base/daemon.h"
 #include "base/thread.h"
-#include "clients/caller.h"
+#include "clients/client_thread.h"
+#include "clients/namespaces.h"
 #include "names/lookup_turn.h"
 #include "names/tree.h"
 
@@ -53,7 +54,8 @@ static void lookup_reply_to_all(struct lookup_turn_waiter *waiter)
 		struct lookup *lookup = (struct lookup *)waiter;
 
 		waiter = waiter->newer;
-		lookup_reply(lookup->waiter.unique, lookup->parent, lookup->name, lookup->waiter.tid);
+		lookup_reply(lookup->waiter.unique, lookup->parent, lookup->name,
+			     lookup->waiter.tid);
 		free(lookup);
 	}
 }
@@ -87,7 +89,7 @@ void lookup_serve(const struct request *request, const char *name)
 	uid_t uid = request->head->uid;
 
 	if (device && lookup_turn_many_users())
-		uid = caller_charged_uid(tid, uid);
+		uid = namespaces_charged_uid(tid, uid);
 	if (!device || lookup_turn_take(uid, device, tid, NULL) ||
 	    !lookup_keep(request, name, uid, device))
 		lookup_reply(request->head->unique, request->head->nodeid, name, tid);
@@ -106,7 +108,7 @@ bool lookup_interrupt(uint64_t unique)
 	if (!tid)
 		return false;
 	/* open(2) is not expected to fail because of another signal */
-	if (!caller_is_dying(tid))
+	if (!client_thread_is_dying(tid))
 		return true;
 	waiter = lookup_turn_withdraw(unique);
 	if (waiter)

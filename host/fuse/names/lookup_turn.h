@@ -52,7 +52,7 @@ void lookup_turn_init(void);
 bool lookup_turn_take(uid_t uid, uint64_t device, pid_t tid, struct lookup_turn_waiter *waiter);
 
 /*
- * Are there so many users that some may be user ids of one (caller_charged_uid())? Cheap.
+ * Are there so many users that some may be user ids of one (namespaces_charged_uid())? Cheap.
  */
 bool lookup_turn_many_users(void);
 

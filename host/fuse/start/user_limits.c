@@ -2,7 +2,8 @@
 /* The limits of users: from the options, and from what the system gives the daemon. */
 #include "start/user_limits.h"
 
-#include "clients/users.h"
+#include "clients/user_charges.h"
+#include "clients/user_memory.h"
 #include "start/options.h"
 
 #include <stdio.h>
@@ -130,7 +131,7 @@ static void set_memory(const struct options *options)
 		all = memory_there_is() / 4;
 	if (one > all / 2)
 		one = all / 2;
-	users_set_memory((long)all, (long)one);
+	user_memory_set_limits((long)all, (long)one);
 }
 
 /*
@@ -142,12 +143,11 @@ void limits_set(const struct options *options)
 	unsigned int files = files_for_clients();
 	unsigned int opens = limits_least(options->max_procs, at_least_one(files / 2));
 
-	users_set_owner(options->uid);
-	users_set_limit(USER_OPENS, opens,
+	user_charges_set_limit(USER_OPENS, opens,
 			limits_least(options->max_procs_per_uid, at_least_one(files / 8)));
-	users_set_limit(USER_FILES, at_least_one(files / 4), at_least_one(files / 8));
-	users_set_limit(USER_HANDLES, HANDLES_ALL, HANDLES_ONE);
-	users_set_limit(USER_STUCK, STUCK_ALL, STUCK_ONE);
-	users_set_limit(USER_STALLED, STALLED_ALL, STALLED_ONE);
+	user_charges_set_limit(USER_FILES, at_least_one(files / 4), at_least_one(files / 8));
+	user_charges_set_limit(USER_HANDLES, HANDLES_ALL, HANDLES_ONE);
+	user_charges_set_limit(USER_STUCK, STUCK_ALL, STUCK_ONE);
+	user_charges_set_limit(USER_STALLED, STALLED_ALL, STALLED_ONE);
 	set_memory(options);
 }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Questions about a thread of a client, by its number. */
+#include "clients/client_thread.h"
+
+#include "clients/proc_file.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The field of /proc/TID/stat with the processor, counted from 1. */
+#define STAT_CORE 39u
+
+bool client_thread_exists(pid_t tid)
+{
+	return sched_getscheduler(tid) >= 0 || errno != ESRCH;
+}
+
+bool client_thread_is_dying(pid_t tid)
+{
+	char buffer[2048];
+	const char *pending;
+
+	if (proc_file_read(tid, "status", buffer, sizeof(buffer)) <= 0)
+		return true;
+	pending = proc_file_line(buffer, "SigPnd:");
+	/* a fatal signal of any kind makes SIGKILL pending in each thread */
+	return pending && (strtoull(pending, NULL, 16) & 1u << (SIGKILL - 1));
+}
+
+bool client_thread_is_of(pid_t tid, pid_t pid)
+{
+	return !syscall(SYS_tgkill, pid, tid, 0) || errno == EPERM;
+}
+
+pid_t client_thread_process(pid_t tid)
+{
+	char buffer[2048];
+	const char *tgid = NULL;
+
+	if (proc_file_read(tid, "status", buffer, sizeof(buffer)) > 0)
+		tgid = proc_file_line(buffer, "Tgid:");
+	return tgid ? (pid_t)strtol(tgid, NULL, 10) : 0;
+}
+
+u32 client_thread_core(pid_t tid)
+{
+	char buffer[1024];
+	const char *at;
+
+	if (proc_file_read(tid, "stat", buffer, sizeof(buffer)) <= 0)
+		return 0;
+	/* the name may contain spaces and parentheses; behind it comes field 3, the state */
+	at = strrchr(buffer, ')');
+	for (unsigned int field = 2; at && field < STAT_CORE; field++)
+		at = strchr(at + 1, ' ');
+	return at ? (u32)strtoul(at, NULL, 10) + 1 : 0;
+}
+
+/* Is @capability, a number of capabilities(7), effective in the thread @tid? */
+static bool has_capability(pid_t tid, unsigned int capability)
+{
+	char buffer[2048];
+	const char *caps = NULL;
+
+	if (tid > 0 && proc_file_read(tid, "status", buffer, sizeof(buffer)) > 0)
+		caps = proc_file_line(buffer, "CapEff:");
+	return caps && strtoull(caps, NULL, 16) & 1ull << capability;
+}
+
+bool client_thread_may_overhear(pid_t tid)
+{
+	return has_capability(tid, CAP_SYS_PTRACE) || !has_capability(getpid(), CAP_SYS_PTRACE);
+}
+
+/* ESRCH: the kernel has forgotten the process. */
+bool client_thread_opener_is_gone(const struct host_proc *proc)
+{
+	return proc->pidfd >= 0 && syscall(SYS_pidfd_send_signal, proc->pidfd, 0, NULL, 0) &&
+	       errno == ESRCH;
+}
+
+void client_thread_note(struct host_proc *proc, pid_t tid)
+{
+	/* in this order: the opener, if it lives afterwards, also had its number before */
+	if (!client_thread_is_of(tid, proc->pid) || client_thread_opener_is_gone(proc))
+		atomic_store(&proc->is_shared, true);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Questions about a thread of a client, by its number. While the thread is blocked in a request the
+ * number cannot be that of another. The functions make system calls: no engine lock may be held.
+ */
+#ifndef HOST_FUSE_CLIENT_THREAD_H
+#define HOST_FUSE_CLIENT_THREAD_H
+
+#include "host_types.h"
+
+#include <sys/types.h>
+
+/* Is there a thread (of any process) of this number? */
+bool client_thread_exists(pid_t tid);
+
+/* Was it killed, though it has not exited yet? */
+bool client_thread_is_dying(pid_t tid);
+
+/* Is it one of the process @pid? */
+bool client_thread_is_of(pid_t tid, pid_t pid);
+
+/* Its process; 0 if there is none. */
+pid_t client_thread_process(pid_t tid);
+
+/* The processor on which it last ran, plus 1; 0: not known. */
+u32 client_thread_core(pid_t tid);
+
+/*
+ * May @tid, of root, see what processes say to each other? As for ptrace(2) it needs
+ * CAP_SYS_PTRACE, which root of a container without a user namespace usually lacks; unless the
+ * daemon is in the same container and lacks it, too.
+ */
+bool client_thread_may_overhear(pid_t tid);
+
+/*
+ * The thread @tid calls on the open of @proc for the first time: notes if it belongs to another
+ * process than the opener's.
+ */
+void client_thread_note(struct host_proc *proc, pid_t tid);
+
+/* Is the process that opened @proc dead, and was waited for? Its number may have a new owner. */
+bool client_thread_opener_is_gone(const struct host_proc *proc);
+
+#endif

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Clients in other pid and user namespaces than the daemon. */
+#include "clients/namespaces.h"
+
+#include "base/daemon.h"
+#include "clients/client_thread.h"
+#include "clients/proc_file.h"
+#include "clients/users.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NO_UID (~0u)
+
+/* The kernel's limit on the lines of /proc/PID/uid_map. */
+#define ID_RANGES_MAX 340u
+
+struct namespaces {
+	u64 own_user;		/* inode number of the daemon's user namespace */
+};
+
+static u64 namespace_of(pid_t pid, const char *kind)
+{
+	char path[48];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, kind);
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+void namespaces_init(void)
+{
+	daemon_self->namespaces = daemon_alloc(sizeof(struct namespaces));
+	daemon_self->namespaces->own_user = namespace_of(getpid(), "user");
+}
+
+static int read_id_map(struct host_proc *proc)
+{
+	struct host_id_range *ranges;
+	char *buffer = malloc(16384);
+	char *line = buffer;
+	u32 nr = 0;
+	int used;
+
+	proc->nr_id_ranges = 0;
+	proc->id_ranges = NULL;
+	ranges = calloc(ID_RANGES_MAX, sizeof(*ranges));
+	if (!buffer || !ranges || proc_file_read(proc->pid, "uid_map", buffer, 16384) < 0) {
+		free(ranges);
+		free(buffer);
+		return -ENOMEM;
+	}
+	while (nr < ID_RANGES_MAX && sscanf(line, "%u %u %u%n", &ranges[nr].inside,
+					    &ranges[nr].outside, &ranges[nr].count, &used) == 3) {
+		line += used;
+		nr++;
+	}
+	free(buffer);
+	proc->nr_id_ranges = nr;
+	/* gives back what is not needed; if that fails, all of it is kept */
+	proc->id_ranges = realloc(ranges, (nr ? nr : 1) * sizeof(*ranges));
+	if (!proc->id_ranges)
+		proc->id_ranges = ranges;
+	return 0;
+}
+
+int namespaces_read(struct host_proc *proc)
+{
+	proc->pid_ns = proc->nr_levels > 1 ? namespace_of(proc->pid, "pid") : 0;
+	if (namespace_of(proc->pid, "user") == daemon_self->namespaces->own_user)
+		return 0;
+	proc->may_raise = false;
+	return read_id_map(proc);
+}
+
+/* The outermost of the namespaces around @fd, which it closes, below the daemon's; -1: none. */
+static int outermost_below(int fd, u64 own)
+{
+	for (;;) {
+		int parent = ioctl(fd, NS_GET_PARENT);
+		struct stat st;
+
+		if (parent >= 0 && !fstat(parent, &st) && st.st_ino == own) {
+			close(parent);
+			return fd;
+		}
+		close(fd);
+		if (parent < 0)
+			return -1;
+		fd = parent;
+	}
+}
+
+/*
+ * A namespace that cannot be examined belongs to a process that the daemon cannot serve, because it
+ * cannot read its memory either, or to one that has ended: all of them count as one user. The
+ * kernel numbers namespaces from 0xf0000000 on, where there are no users.
+ */
+u32 namespaces_charged_uid(pid_t tid, u32 uid)
+{
+	u64 own = daemon_self->namespaces->own_user;
+	uid_t owner = NO_UID;
+	struct stat st;
+	char path[48];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && !fstat(fd, &st) && st.st_ino == own) {
+		close(fd);
+		return uid;
+	}
+	fd = fd < 0 ? fd : outermost_below(fd, own);
+	if (fd < 0 || ioctl(fd, NS_GET_OWNER_UID, &owner) || fstat(fd, &st))
+		owner = NO_UID;
+	else if (!users_is_limited(owner))
+		owner = (u32)st.st_ino;
+	if (fd >= 0)
+		close(fd);
+	return owner;
+}
+
+/*
+ * Processes in different namespaces of the same depth do not see each other. A dead opener has no
+ * pid, as with the stock driver. As long as only its own threads call, and the watcher has not
+ * seen it die, it lives, and no system call is needed.
+ */
+s32 namespaces_pid_seen_by(const struct host_proc *subject, const struct host_proc *viewer)
+{
+	if ((atomic_load_explicit(&subject->is_shared, memory_order_relaxed) ||
+	     atomic_load_explicit(&subject->gone, memory_order_relaxed)) &&
+	    client_thread_opener_is_gone(subject))
+		return 0;
+	if (viewer->nr_levels <= 1)
+		return subject->pid;
+	if (subject->nr_levels != viewer->nr_levels || subject->pid_ns != viewer->pid_ns)
+		return 0;
+	return subject->pids[viewer->nr_levels - 1];
+}
+
+u32 namespaces_uid_seen_by(u32 uid, const struct host_proc *viewer)
+{
+	if (!viewer->id_ranges)
+		return uid;
+	for (u32 i = 0; i < viewer->nr_id_ranges; i++) {
+		const struct host_id_range *range = &viewer->id_ranges[i];
+
+		if (uid - range->outside < range->count)
+			return range->inside + (uid - range->outside);
+	}
+	return NO_UID;
+}

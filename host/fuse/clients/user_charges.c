@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What a user has of the daemon by number: files, workers and operations that it delays. */
+#include "clients/user_charges.h"
+
+void user_charges_set_limit(enum user_charge charge, unsigned int all, unsigned int one)
+{
+	struct users *users = daemon_self->users;
+
+	users->limits[charge].all = all;
+	users->limits[charge].one = one;
+	users->limits[charge].reserve = all >= 32 ? all / 16 : all > 3;
+}
+
+static bool user_charges_add_locked(struct users *users, uid_t uid, enum user_charge charge,
+				    bool always)
+{
+	unsigned int reserve = users_is_limited(uid) ? users->limits[charge].reserve : 0;
+	struct user *user;
+
+	if (!always && users->total[charge] + reserve >= users->limits[charge].all)
+		return false;
+	user = users_add(uid);
+	if (!user)
+		return false;
+	if (!always && users_is_limited(uid) && user->used[charge] >= users->limits[charge].one)
+		return false;
+	user->used[charge]++;
+	users->total[charge]++;
+	return true;
+}
+
+bool user_charges_add(uid_t uid, enum user_charge charge)
+{
+	struct users *users = daemon_self->users;
+	bool ok;
+
+	pthread_mutex_lock(&users->lock);
+	ok = user_charges_add_locked(users, uid, charge, false);
+	pthread_mutex_unlock(&users->lock);
+	return ok;
+}
+
+void user_charges_add_always(uid_t uid, enum user_charge charge)
+{
+	struct users *users = daemon_self->users;
+
+	pthread_mutex_lock(&users->lock);
+	user_charges_add_locked(users, uid, charge, true);
+	pthread_mutex_unlock(&users->lock);
+}
+
+void user_charges_remove(uid_t uid, enum user_charge charge)
+{
+	struct users *users = daemon_self->users;
+	struct user **slot;
+
+	pthread_mutex_lock(&users->lock);
+	slot = users_find(uid);
+	/* not if user_charges_add_always() had no memory */
+	if (*slot && (*slot)->used[charge]) {
+		(*slot)->used[charge]--;
+		users->total[charge]--;
+		users_forget_unused(slot);
+	}
+	pthread_mutex_unlock(&users->lock);
+}
+
+bool user_charges_is_over(uid_t uid, enum user_charge charge)
+{
+	struct users *users = daemon_self->users;
+	unsigned int bound;
+	struct user *user;
+	bool over;
+
+	pthread_mutex_lock(&users->lock);
+	user = *users_find(uid);
+	bound = users->total[charge] < users->limits[charge].all / 2 ? users->limits[charge].one
+								     : 1;
+	over = users_is_limited(uid) && user && user->used[charge] >= bound;
+	pthread_mutex_unlock(&users->lock);
+	return over;
+}
