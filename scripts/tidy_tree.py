@@ -12,6 +12,15 @@ LAYERS = ["base", "common", "pure", "memory", "things", "calls", "notices", "ent
 FUSE_LAYERS = ["base", "session", "workers", "clients", "memory", "queues", "events", "names",
                "inject", "helper", "calls", "buffers", "files", "start"]
 FUSE_BELOW = ("host_types.h",)
+# Of host/fuse/, what still has variables of its own beside struct daemon.
+FUSE_STATE_LATER = ("base/switches.c", "buffers/bound_buffer.c", "inject/inject.c")
+# Messages are those of the process, whatever number of daemons it has.
+FUSE_STATE_OF_PROCESS = ("base/log.c",)
+# The begin of a definition, at file scope or behind "static" in a function: of a variable, of a
+# pointer to a function, or the end of a struct without a name that a variable has.
+VARIABLE = re.compile(r"((?!typedef |extern )[A-Za-z_][\w \t*]*[ \t*])(\w+)(?=;|\[| =)")
+POINTER = re.compile(r"([A-Za-z_][\w \t*]*\(\*(?:const )?)(\w+)[\])]")
+NAMED_BELOW = re.compile(r"\}() *(\w+)(?=;|\[| =)")
 # The layers that implement what core.h declares.
 BEHIND_CORE_H = ("entry", "reports")
 KNOT_MAX = 8
@@ -93,6 +102,39 @@ def rule_fuse_layers(tree):
             above = name.split("/")[0]
             if "host/fuse/" + name in tree and above not in allowed and name not in FUSE_BELOW:
                 yield path, number, f"{name} is above host/fuse/{layer}/"
+
+
+def is_const(declared):
+    """Whether the variable itself is, of what stands before its name."""
+    return re.search(r"\bconst\b", declared.rsplit("*", 1)[-1])
+
+
+def variables(src):
+    """The variables of a C file that can change, and are no thread's: (line, name)."""
+    opening = ""
+    for number, line in enumerate(src.lines, 1):
+        static = re.match(r"\t+static (.*)", line)
+        text = re.sub(r"\b(_Atomic|_Alignas|__attribute__)\([^)]*\)+", "int",
+                      static.group(1) if static else line)
+        match = VARIABLE.match(text) or POINTER.match(text) or NAMED_BELOW.match(text)
+        declared = opening if text.startswith("}") else match.group(1) if match else ""
+        if match and not is_const(declared) and "_Thread_local" not in declared and \
+                not declared.startswith("typedef") and \
+                not re.match(r"(struct|union|enum) \w+;", text):
+            yield number, match.group(2)
+        if line.endswith("{") and not line[0].isspace():
+            opening = line
+
+
+def rule_fuse_state(tree):
+    """what a part of host/fuse/ has to remember is in struct daemon"""
+    for path, src in tree.items():
+        name = path.removeprefix("host/fuse/")
+        if name == path or not name.endswith(".c") or "_test" in name or \
+                name.startswith(FUSE_STATE_LATER + FUSE_STATE_OF_PROCESS):
+            continue
+        for number, variable in variables(src):
+            yield path, number, f"{variable} is a variable of the process: see base/daemon.h"
 
 
 def room_of(path):
@@ -303,8 +345,9 @@ def rule_excerpts(tree):
                 yield src.path, number, f"{path} does not contain this code"
 
 
-RULES = [rule_layers, rule_fuse_layers, rule_knot, rule_hosts, rule_locked_names, rule_no_tsa,
-         rule_tests, rule_contract, rule_index, rule_layer_table, rule_excerpts]
+RULES = [rule_layers, rule_fuse_layers, rule_fuse_state, rule_knot, rule_hosts,
+         rule_locked_names, rule_no_tsa, rule_tests, rule_contract, rule_index, rule_layer_table,
+         rule_excerpts]
 
 
 def ring(count):
@@ -330,6 +373,14 @@ PLANTED = {
         ({"host/fuse/base/a.c": '#include "c.h"\n', "host/fuse/c.h": "\n"},
          "host/fuse/base/a.c", 1),
         ({"host/fuse/attic/a.c": "\n"}, "host/fuse/attic/a.c", 1)],
+    "rule_fuse_state": [
+        ({"host/fuse/names/a.c": text}, "host/fuse/names/a.c", line) for text, line in (
+            ("int a;\n", 1), ("static _Atomic u64 a;\n", 1), ("static bool a = true;\n", 1),
+            ("static const char *a;\n", 1), ("static struct b *a[2];\n", 1),
+            ("static _Atomic(struct b *) a;\n", 1), ("static void (*a)(int b);\n", 1),
+            ("static struct {\n\tint b;\n} a[2];\n", 3),
+            ("void f(void)\n{\n\tstatic int a;\n}\n", 3),
+            ("\tstatic _Alignas(8) char a[1 +\n", 1), ("\tstatic void (*a)(int b);\n", 1))],
     "rule_knot": [
         (ring(KNOT_MAX + 1), "core/things/r0.c", 1),
         ({"host/fuse/a.c": '#include "b.h"\n', "host/fuse/b.h": '#include "a.h"\n',
@@ -373,6 +424,14 @@ INNOCENT = [
                      "core/pure/a_test.c": '#include "core.h"\n'}),
     ("rule_fuse_layers", {"host/fuse/calls/a.c": '#include "base/b.h"\n#include "host_types.h"\n',
                           "host/fuse/base/b.h": "\n", "host/fuse/host_types.h": "\n"}),
+    ("rule_fuse_state", {
+        "host/fuse/base/log.c": "static bool a;\n", "host/fuse/names/a_test.c": "static int a;\n",
+        "host/fuse/names/a.c": "static const int a[] = {\n\t1,\n};\nstatic int f(int (*a)(int));\n"
+        "static const char *const b[2] = {\n};\n_Thread_local struct c *d;\nstruct c;\n"
+        "struct c {\n\tint e;\n};\ntypedef _Atomic u64 f[8];\nextern int g;\n"
+        "static const struct {\n\tint h;\n} i[] = {\n};\nstatic void f(int j,\n\t       int k)\n"
+        "{\n\tstatic const struct l m = { 0 };\n\tint n = 0;\n}\nenum o { P, Q };\n"
+        "struct r *s(void)\n{\n}\n"}),
     ("rule_knot", ring(KNOT_MAX)),
     ("rule_hosts", {"host/fuse/a.c": '#include "core.h"\n', "tests/a.c": "binder_lock(l);\n",
                     "host/test/a.c": '#include "things/proc.h"\n'}),
