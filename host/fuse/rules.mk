@@ -60,12 +60,19 @@ anybinderd.measure.run = timeout 300 $(PYTHON) tests/daemon/measure_test.py $(BI
 
 # Parts of it by themselves: those with a clock of the test's own, and the ring of events with the
 # race detector.
-TESTS += anybinderd:bound-open anybinderd:lookup-turn anybinderd:ring anybinderd:inject
+TESTS += anybinderd:bound-open anybinderd:lookup-turn anybinderd:users anybinderd:ring anybinderd:inject
 
 $(eval $(call object_rule,fuse-test,$$(CC),-Itests -Icore -Ihost -Ihost/fuse))
 $(BIN)/bound_open_test $(BIN)/lookup_turn_test: $(BIN)/%_test: $(OBJ)/fuse-test/host/fuse/names/%.o \
 	$(OBJ)/fuse-test/host/fuse/names/%_test.o $(addprefix $(OBJ)/fuse-test/,host/fuse/base/daemon.o \
 	host/fuse/base/log.o tests/engine/unit/runner.o)
+
+$(BIN)/users_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon.o base/log.o \
+	$(addprefix clients/,users.o user_charges.o user_memory.o user_time.o users_test.o)) \
+	tests/engine/unit/runner.o)
+
+anybinderd.users.needs := $(BIN)/users_test
+anybinderd.users.run = timeout 300 $(BIN)/users_test
 
 anybinderd.bound-open.needs := $(BIN)/bound_open_test
 anybinderd.bound-open.run = timeout 300 $(BIN)/bound_open_test
