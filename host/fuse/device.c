@@ -168,8 +168,9 @@ static enum binder_resume_reason reason_of(struct host_thread *thread,
 {
 	if (expire_is_due(thread->stamp))
 		return RESUME_TIMED_OUT;
-	return park_is_interrupted(thread) && client_thread_is_dying(thread->tid) ? RESUME_INTERRUPTED
-									   : reason;
+	if (park_is_interrupted(thread) && client_thread_is_dying(thread->tid))
+		return RESUME_INTERRUPTED;
+	return reason;
 }
 
 /*

@@ -21,7 +21,7 @@
 #include "events/stages.h"
 #include "events/trace_events.h"
 #include "files/files.h"
-#include "memory/charged_memory.h"
+#include "memory/account.h"
 #include "memory/text.h"
 #include "workers/poll_notify.h"
 #include "workers/worker.h"
@@ -35,7 +35,7 @@
 
 static inline void *host_alloc(const struct host_proc *owner, size_t size)
 {
-	return memory_alloc(owner ? owner->account : NULL, size);
+	return account_alloc(owner ? owner->account : NULL, size);
 }
 
 static inline void *host_alloc_large(const struct host_proc *owner, size_t size)
@@ -45,7 +45,7 @@ static inline void *host_alloc_large(const struct host_proc *owner, size_t size)
 
 static inline void host_free(void *ptr)
 {
-	memory_free(ptr);
+	account_free(ptr);
 }
 
 /* ---- locks and atomics ---- */
@@ -154,7 +154,7 @@ static inline void host_proc_destroy(struct host_proc *proc, struct host_map *ma
 {
 	map_destroy(map);
 	identity_free(proc);
-	memory_discharge(proc->account, HOST_PROC_MEMORY);
+	account_discharge(proc->account, HOST_PROC_MEMORY);
 }
 
 static inline int host_thread_init(struct host_thread *thread, struct host_proc *proc,

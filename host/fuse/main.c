@@ -25,7 +25,7 @@
 #include "events/stages.h"
 #include "files/files.h"
 #include "helper/helper_msg.h"
-#include "memory/charged_memory.h"
+#include "memory/account.h"
 #include "names/layout.h"
 #include "names/lookup.h"
 #include "names/tree.h"
@@ -191,7 +191,7 @@ static void init_daemon(const struct options *options)
 	ready_init();
 	expire_init();
 	worker_table_init();
-	charged_memory_init();
+	account_init();
 	backlog_init();
 	congestion_init();
 	events_init();

@@ -26,7 +26,7 @@ struct daemon {
 	struct namespaces *namespaces;
 	struct users *users;
 	/* memory/ */
-	struct charged_memory *charged_memory;
+	struct accounts *accounts;
 	/* queues/ */
 	struct fair_queue *backlog;
 	struct fair_queue *slow_lane;

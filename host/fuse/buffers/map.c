@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "buffers/bound_buffer.h"
 #include "helper/helper.h"
-#include "memory/charged_memory.h"
+#include "memory/account.h"
 #include "session/session.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ static void discharge_pages(struct host_map *map, size_t first, size_t nr)
 
 		count += !!(atomic_fetch_and(&map->charged[at / 64], ~bit) & bit);
 	}
-	memory_discharge(map->proc->account, count * PAGE_BYTES);
+	account_discharge(map->proc->account, count * PAGE_BYTES);
 }
 
 void map_destroy(struct host_map *map)
@@ -140,10 +140,10 @@ static bool charge_pages(struct host_map *map, size_t first, size_t nr)
 
 		if (atomic_load(&map->charged[at / 64]) & bit)
 			continue;
-		if (!memory_charge(map->proc->account, PAGE_BYTES))
+		if (!account_charge(map->proc->account, PAGE_BYTES))
 			return false;
 		if (atomic_fetch_or(&map->charged[at / 64], bit) & bit)
-			memory_discharge(map->proc->account, PAGE_BYTES);
+			account_discharge(map->proc->account, PAGE_BYTES);
 	}
 	return true;
 }

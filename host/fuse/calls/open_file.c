@@ -10,7 +10,7 @@
 #include "clients/user_memory.h"
 #include "clients/user_time.h"
 #include "core.h"
-#include "memory/charged_memory.h"
+#include "memory/account.h"
 #include "names/layout.h"
 #include "session/session.h"
 #include "workers/worker.h"
@@ -113,7 +113,7 @@ static int open_file_charge(struct host_proc *opener)
 	if (!user_charges_add(opener->charged_uid, USER_OPENS))
 		return -EMFILE;
 	opener->account = user_memory_account(opener->charged_uid);
-	if (memory_charge(opener->account, HOST_PROC_MEMORY))
+	if (account_charge(opener->account, HOST_PROC_MEMORY))
 		return 0;
 	user_charges_remove(opener->charged_uid, USER_OPENS);
 	return -ENOMEM;
@@ -137,7 +137,7 @@ int open_file_new(const struct request *request, struct binder_context *context,
 	error = open_for(&opener, request, context, open_id, out);
 	if (error) {
 		identity_free(&opener);
-		memory_discharge(opener.account, HOST_PROC_MEMORY);
+		account_discharge(opener.account, HOST_PROC_MEMORY);
 		user_charges_remove(opener.charged_uid, USER_OPENS);
 	}
 	return error;
@@ -294,7 +294,8 @@ void open_file_charge_time(u64 open_id, unsigned int ms)
 
 bool open_file_is_overdrawn(const struct open_file *file)
 {
-	return atomic_load(&file->stuck) >= STUCK_MAX || user_charges_is_over(file->uid, USER_STUCK);
+	return atomic_load(&file->stuck) >= STUCK_MAX ||
+	       user_charges_is_over(file->uid, USER_STUCK);
 }
 
 bool open_file_may_delay(u64 open_id)

@@ -17,7 +17,7 @@
 #include "calls/watch.h"
 #include "clients/client_thread.h"
 #include "clients/user_time.h"
-#include "memory/charged_memory.h"
+#include "memory/account.h"
 #include "queues/backlog.h"
 #include "queues/congestion.h"
 #include "session/expire.h"
@@ -476,6 +476,6 @@ bool pool_check(void)
 	if (!fair_is_empty(daemon_self->slow_lane))
 		start_slow();
 	pthread_mutex_unlock(&pool->lock);
-	memory_trim(!busy);
+	account_trim(!busy);
 	return busy;
 }

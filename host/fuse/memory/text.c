@@ -5,7 +5,7 @@
  */
 #include "memory/text.h"
 
-#include "memory/charged_memory.h"
+#include "memory/account.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 void text_free(struct text *text)
 {
-	memory_discharge(text->account, text->room);
+	account_discharge(text->account, text->room);
 	free(text->data);
 	*text = (struct text){ .account = text->account };
 }
@@ -27,10 +27,10 @@ static bool make_room(struct text *text, size_t more)
 		return true;
 	while (room - text->size < more && room < TEXT_MAX)
 		room *= 2;
-	if (room - text->size >= more && memory_charge(text->account, room - text->room)) {
+	if (room - text->size >= more && account_charge(text->account, room - text->room)) {
 		data = realloc(text->data, room);
 		if (!data)
-			memory_discharge(text->account, room - text->room);
+			account_discharge(text->account, room - text->room);
 	}
 	if (!data) {
 		text->cut = true;

@@ -13,7 +13,7 @@
 struct account;
 
 struct text {
-	struct account *account;	/* charged for the memory (charged_memory.h) */
+	struct account *account;	/* charged for the memory (account.h) */
 	char *data;
 	size_t size;		/* bytes in use */
 	size_t room;		/* bytes allocated */

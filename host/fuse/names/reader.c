@@ -3,7 +3,7 @@
 #include "names/reader.h"
 
 #include "core.h"
-#include "memory/charged_memory.h"
+#include "memory/account.h"
 #include "memory/text.h"
 
 #include <errno.h>
@@ -32,14 +32,14 @@ struct reader *reader_new(const struct entry *entry, struct account *account)
 {
 	struct reader *reader;
 
-	if (!memory_charge(account, READER_MEMORY))
+	if (!account_charge(account, READER_MEMORY))
 		return NULL;
 	reader = calloc(1, sizeof(*reader));
 	if (reader)
 		reader->report = entry->begin_report(entry->arg);
 	if (!reader || !reader->report) {
 		free(reader);
-		memory_discharge(account, READER_MEMORY);
+		account_discharge(account, READER_MEMORY);
 		return NULL;
 	}
 	reader->account = account;
@@ -56,7 +56,7 @@ void reader_free(struct reader *reader)
 		return;
 	binder_report_free(reader->report);
 	text_free(&reader->text);
-	memory_discharge(reader->account, READER_MEMORY);
+	account_discharge(reader->account, READER_MEMORY);
 	pthread_mutex_destroy(&reader->lock);
 	free(reader);
 }

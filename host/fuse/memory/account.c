@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The daemon's memory, charged to the users that it is for. */
-#include "memory/charged_memory.h"
+#include "memory/account.h"
 
 #include "base/clock.h"
 #include "base/daemon.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Before each block of memory_alloc(). */
+/* Before each block of account_alloc(). */
 struct block {
 	struct account *account;
 	size_t charged;
@@ -33,33 +33,33 @@ struct block {
 #define TRIM_BUSY ((long)8 << 20)
 #define TRIM_NS 1000000000ull
 
-struct charged_memory {
+struct accounts {
 	atomic_long freed;	/* since the last trimming */
 	u64 trimmed_ns;
 };
 
-void charged_memory_init(void)
+void account_init(void)
 {
-	daemon_self->charged_memory = daemon_alloc(sizeof(struct charged_memory));
+	daemon_self->accounts = daemon_alloc(sizeof(struct accounts));
 }
 
-static bool belongs_to(const struct host_proc *proc, void *account)
+static bool account_is_of(const struct host_proc *proc, void *account)
 {
 	return proc->account == account;
 }
 
 /* Frees pages of the account's receive buffers that are under no buffer. False: none. */
-static bool reclaim(struct account *account)
+static bool account_reclaim(struct account *account)
 {
 	u64 now = clock_now_ns();
 
 	if (now - atomic_load(&account->reclaimed_ns) < RECLAIM_NS)
 		return false;
 	atomic_store(&account->reclaimed_ns, now);
-	return binder_shrink_some(RECLAIM_PAGES, belongs_to, account);
+	return binder_shrink_some(RECLAIM_PAGES, account_is_of, account);
 }
 
-static bool try_charge(struct account *account, long size)
+static bool account_try_charge(struct account *account, long size)
 {
 	long used = atomic_fetch_add_explicit(&account->used, size, memory_order_relaxed) + size;
 
@@ -70,15 +70,15 @@ static bool try_charge(struct account *account, long size)
 	return false;
 }
 
-bool memory_charge(struct account *account, size_t size)
+bool account_charge(struct account *account, size_t size)
 {
-	if (!account || try_charge(account, (long)size))
+	if (!account || account_try_charge(account, (long)size))
 		return true;
-	return reclaim(account) && try_charge(account, (long)size);
+	return account_reclaim(account) && account_try_charge(account, (long)size);
 }
 
 /* The account may be gone as soon as nothing is charged to it. */
-void memory_discharge(struct account *account, size_t size)
+void account_discharge(struct account *account, size_t size)
 {
 	if (account)
 		atomic_fetch_sub_explicit(&account->used, (long)size, memory_order_release);
@@ -97,16 +97,16 @@ static struct block *new_block(size_t size)
 	return block;
 }
 
-void *memory_alloc(struct account *account, size_t size)
+void *account_alloc(struct account *account, size_t size)
 {
 	size_t charged = size + sizeof(struct block) + MALLOC_COST;
 	struct block *block;
 
-	if (!memory_charge(account, charged))
+	if (!account_charge(account, charged))
 		return NULL;
 	block = new_block(size + sizeof(*block));
 	if (!block) {
-		memory_discharge(account, charged);
+		account_discharge(account, charged);
 		return NULL;
 	}
 	block->account = account;
@@ -114,22 +114,22 @@ void *memory_alloc(struct account *account, size_t size)
 	return block->memory;
 }
 
-void memory_free(void *memory)
+void account_free(void *memory)
 {
 	struct block *block;
 
 	if (!memory)
 		return;
 	block = (struct block *)((char *)memory - offsetof(struct block, memory));
-	atomic_fetch_add_explicit(&daemon_self->charged_memory->freed, (long)block->charged,
+	atomic_fetch_add_explicit(&daemon_self->accounts->freed, (long)block->charged,
 				  memory_order_relaxed);
-	memory_discharge(block->account, block->charged);
+	account_discharge(block->account, block->charged);
 	free(block);
 }
 
-void memory_trim(bool idle)
+void account_trim(bool idle)
 {
-	struct charged_memory *self = daemon_self->charged_memory;
+	struct accounts *self = daemon_self->accounts;
 	u64 now;
 
 	if (atomic_load_explicit(&self->freed, memory_order_relaxed) <

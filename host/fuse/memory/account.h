@@ -7,28 +7,28 @@
  * account. At its limit an allocation fails as if there were no memory, which the engine turns into
  * what the stock driver returns then. No account (NULL): nothing is counted.
  */
-#ifndef HOST_FUSE_CHARGED_MEMORY_H
-#define HOST_FUSE_CHARGED_MEMORY_H
+#ifndef HOST_FUSE_ACCOUNT_H
+#define HOST_FUSE_ACCOUNT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct account;
 
-void charged_memory_init(void);
+void account_init(void);
 
 /* False: the limit is reached. Makes no system call unless it is near. */
-bool memory_charge(struct account *account, size_t size);
-void memory_discharge(struct account *account, size_t size);
+bool account_charge(struct account *account, size_t size);
+void account_discharge(struct account *account, size_t size);
 
-/* Zeroed memory, charged until memory_free(); NULL: none, or the limit is reached. */
-void *memory_alloc(struct account *account, size_t size);
-void memory_free(void *memory);
+/* Zeroed memory, charged until account_free(); NULL: none, or the limit is reached. */
+void *account_alloc(struct account *account, size_t size);
+void account_free(void *memory);
 
 /*
  * Returns freed memory to the system if there may be much of it. Called by the watcher while the
  * workers are busy, and once they have become idle (@idle).
  */
-void memory_trim(bool idle);
+void account_trim(bool idle);
 
 #endif
