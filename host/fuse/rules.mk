@@ -79,7 +79,7 @@ anybinderd.bound-open.run = timeout 300 $(BIN)/bound_open_test
 anybinderd.lookup-turn.needs := $(BIN)/lookup_turn_test
 anybinderd.lookup-turn.run = timeout 300 $(BIN)/lookup_turn_test
 
-$(eval $(call object_rule,events-race,$$(CC),-Itests -Ihost/fuse -fsanitize=thread -Wno-tsan))
+$(eval $(call object_rule,events-race,$$(CC),-Itests -Ihost -Ihost/fuse -fsanitize=thread -Wno-tsan))
 $(BIN)/events_ring_test: LDFLAGS += -fsanitize=thread
 $(BIN)/events_ring_test: $(addprefix $(OBJ)/events-race/,host/fuse/base/daemon.o host/fuse/base/log.o \
 	host/fuse/events/events_ring.o \
