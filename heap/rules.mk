@@ -25,7 +25,7 @@ $(BIN)/heap_test_tsan: LDFLAGS += $(HEAP_TSAN)
 $(BIN)/heap_test_tsan: $(HEAP_TEST_SRCS:%.c=$(OBJ)/heap-tsan/%.o)
 
 # gcc 12 does not see what is initialised across a switch of stacks.
-$(eval $(call object_rule,heap-sim,$$(CC),-Iheap -Iheap/sim -Ihost/test -Wno-maybe-uninitialized))
+$(eval $(call object_rule,heap-sim,$$(CC),-Iheap -Iheap/sim -Ihost -Ihost/test -Wno-maybe-uninitialized))
 $(BIN)/heap-sim: $(HEAP_SIM_SRCS:%.c=$(OBJ)/heap-sim/%.o)
 
 heap.asan.needs := $(BIN)/heap_test_asan
