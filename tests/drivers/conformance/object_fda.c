@@ -3,7 +3,10 @@
  * Arrays of descriptors (BINDER_TYPE_FDA): numbers in a buffer that is sent along, as HIDL's
  * native_handle is. Unlike single descriptors they belong to the buffer and are closed with it.
  */
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "expect.h"
 #include "files.h"
@@ -76,6 +79,42 @@ TEST(fda_is_closed_with_the_buffer, "Freeing the buffer closes the descriptors o
 	finish_call(manager);
 	expect_file(manager, fd, "gone");
 	round_trip(manager, 1, server);
+}
+
+struct move {
+	int from, to;
+	void *map;
+	size_t map_size;
+};
+
+/* Leaves @to as the only reference to the file of @from. */
+static void do_move(void *arg)
+{
+	struct move *move = arg;
+
+	EXPECT_EQ(dup3(move->from, move->to, O_CLOEXEC), move->to);
+	EXPECT_EQ(close(move->from), 0);
+	EXPECT_EQ(munmap(move->map, move->map_size), 0);
+}
+
+TEST(fda_closes_the_device, "Freeing a buffer may close the device that the ioctl is made on.",
+     "fd_passing")
+{
+	struct client *manager = manager_new();
+	struct client *server = accepting_server(manager);
+	int fd = make_file(manager, "replaced");
+	struct move move = { .from = server->fd, .map = server->map, .map_size = server->map_size };
+	const struct returned *got;
+
+	call(manager, 1, HEADER, .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(1, 0, 12) });
+	got = expect(server, BR_TRANSACTION);
+	move.to = (int)((uint32_t *)read_memory(server, object_at(got, 0)->ptr.buffer, 32))[3];
+	client_run(server, do_move, shared_copy(&move, sizeof(move)));
+	server->fd = move.to;
+	free_buffer(server, got);
+	expect_closed(server, move.to);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect(manager, BR_DEAD_REPLY);
 }
 
 TEST(fda_in_reply, "A caller that accepts descriptors gets an array of them in a reply.",
