@@ -200,6 +200,7 @@ fault:
 	return -EFAULT;
 }
 
+/* The only ioctl that closes files. */
 static int device_write_read_ioctl(struct binder_proc *proc, struct binder_write_read __user *user,
 				   bool nonblock)
 {
@@ -214,6 +215,7 @@ static int device_write_read_ioctl(struct binder_proc *proc, struct binder_write
 	err = binder_write_read(thread, &bwr, nonblock);
 	if (device_is_unfinished(err))
 		err = device_finish_call(thread, BINDER_WRITE_READ, &bwr, err);
+	files_end_ioctl(binder_thread_host(thread));
 	/* After an error, too, the caller learns how much was consumed. */
 	return device_put_consumed(user, &bwr) ? -EFAULT : err;
 }

@@ -4,8 +4,13 @@
  * read, so the descriptor table is that of the current task: first all numbers are reserved, then
  * the files are installed, which cannot fail.
  *
- * A receiver may close the device of its own call: the last fput() of a user task is deferred
- * until it returns to user space, so the file exists until then.
+ * A receiver may close descriptors in its ioctl, among them that of the device itself. In a process
+ * of one thread the ioctl has only borrowed the reference of the descriptor table (fdget()), so
+ * close_fd() would then drop the last one of a file in use. Therefore the ioctl first takes a
+ * reference of its own, and returns it when it has finished (files_end_ioctl()); after that the
+ * kernel does not use the file. All other files are of no concern: no system call but this one is
+ * using the descriptors of the thread, and the last fput() of a file is deferred until the thread
+ * returns to user space.
  */
 #include "files.h"
 
@@ -49,10 +54,12 @@ int files_install(struct host_file **files, u32 nr, u32 *fds)
 	return 0;
 }
 
-void files_close(const u32 *fds, u32 nr)
+void files_close(struct host_thread *thread, const u32 *fds, u32 nr)
 {
 	u32 i;
 
+	if (!thread->held_file)
+		thread->held_file = get_file(thread->proc->file);
 	for (i = 0; i < nr; i++)
 		close_fd(fds[i]);
 }

@@ -138,7 +138,7 @@ static inline int host_proc_init(struct host_proc *proc, struct host_map *map, c
 {
 	int err;
 
-	locking_may_sleep(err = identity_init(proc, map, opener));
+	locking_may_sleep(err = identity_init(proc, map, (struct file *)opener));
 	return err;
 }
 
@@ -151,6 +151,7 @@ static inline void host_proc_destroy(struct host_proc *proc, struct host_map *ma
 static inline int host_thread_init(struct host_thread *thread, struct host_proc *proc,
 				   const void *opener)
 {
+	thread->proc = proc;
 	wait_init(thread);
 	return 0;
 }
@@ -280,7 +281,7 @@ static inline int host_files_install(struct host_thread *receiver, u64 cookie,
 
 static inline void host_fds_close(struct host_thread *owner, const u32 *fds, u32 nr)
 {
-	locking_may_sleep(files_close(fds, nr));
+	locking_may_sleep(files_close(owner, fds, nr));
 }
 
 /* ---- policy ---- */

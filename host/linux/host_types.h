@@ -17,6 +17,7 @@
 
 struct address_space;
 struct cred;
+struct file;
 struct mm_struct;
 struct page;
 struct seq_file;
@@ -47,15 +48,18 @@ struct host_atomic {
 /* One open of a device (identity.c). */
 struct host_proc {
 	struct task_struct *task;	/* the thread group leader of the opener; a reference */
-	const struct cred *cred;	/* of the open file; a reference */
+	struct file *file;		/* of the open; no reference */
+	const struct cred *cred;	/* of the file; a reference */
 	wait_queue_head_t poll_wait;	/* exists as long as the file, so longer than any poll */
 };
 
-/* A calling thread (wait.c). */
+/* A calling thread (wait.c, files.c). */
 struct host_thread {
 	wait_queue_head_t wait;
 	struct wait_queue_entry entry; /* of the thread's task, a reference */
 	bool woken; /* host_wake() was called since the last sleep */
+	struct host_proc *proc;
+	struct file *held_file; /* that of proc, a reference, once an ioctl has closed files */
 };
 
 /* The pages of one receive buffer (map.c). */

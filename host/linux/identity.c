@@ -16,7 +16,7 @@
 #include <linux/sched/task.h>
 #include <linux/user_namespace.h>
 
-int identity_init(struct host_proc *proc, struct host_map *map, const struct file *file)
+int identity_init(struct host_proc *proc, struct host_map *map, struct file *file)
 {
 	int err = map_init(map, file);
 
@@ -24,6 +24,7 @@ int identity_init(struct host_proc *proc, struct host_map *map, const struct fil
 		return err;
 	proc->task = current->group_leader;
 	get_task_struct(proc->task);
+	proc->file = file;
 	proc->cred = get_cred(file->f_cred);
 	init_waitqueue_head(&proc->poll_wait);
 	return 0;

@@ -12,7 +12,7 @@ struct file;
 
 /* For an open of @file by the calling process. -ENOMEM. May sleep. Pair: identity_destroy(), after
  * map_destroy(). */
-int identity_init(struct host_proc *proc, struct host_map *map, const struct file *file);
+int identity_init(struct host_proc *proc, struct host_map *map, struct file *file);
 void identity_destroy(struct host_proc *proc);
 
 /* The process number in the initial pid namespace, as in reports. */
