@@ -186,6 +186,24 @@ static int device_finish_call(struct binder_thread *thread, u32 cmd, void *arg, 
 	return err;
 }
 
+static int device_get_bwr(struct binder_write_read *bwr,
+			  const struct binder_write_read __user *user)
+{
+	if (!user_read_access_begin(user, sizeof(*user)))
+		return -EFAULT;
+	unsafe_get_user(bwr->write_size, &user->write_size, fault);
+	unsafe_get_user(bwr->write_consumed, &user->write_consumed, fault);
+	unsafe_get_user(bwr->write_buffer, &user->write_buffer, fault);
+	unsafe_get_user(bwr->read_size, &user->read_size, fault);
+	unsafe_get_user(bwr->read_consumed, &user->read_consumed, fault);
+	unsafe_get_user(bwr->read_buffer, &user->read_buffer, fault);
+	user_read_access_end();
+	return 0;
+fault:
+	user_read_access_end();
+	return -EFAULT;
+}
+
 static int device_put_consumed(struct binder_write_read __user *user,
 			       const struct binder_write_read *bwr)
 {
@@ -210,7 +228,7 @@ static int device_write_read_ioctl(struct binder_proc *proc, struct binder_write
 
 	if (!thread)
 		return -ENOMEM;
-	if (copy_from_user(&bwr, user, sizeof(bwr)))
+	if (device_get_bwr(&bwr, user))
 		return -EFAULT;
 	err = binder_write_read(thread, &bwr, nonblock);
 	if (device_is_unfinished(err))
