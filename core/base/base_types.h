@@ -16,12 +16,4 @@
 #define noinline __attribute__((noinline))
 #endif
 
-/*
- * As the kernel has it: a local variable that a kernel which clears them does not clear. For
- * buffers of the plain call that are stored before they are read.
- */
-#ifndef __uninitialized
-#define __uninitialized
-#endif
-
 #endif

@@ -544,7 +544,7 @@ static bool is_available_racy(const struct binder_thread *thread)
 int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
 		bool interrupted)
 {
-	struct reader r __uninitialized; /* what is appended is flushed, and no more */
+	struct reader r;
 	u64 most = bwr->read_consumed + BINDER_READ_MAX;
 	int err;
 
