@@ -199,7 +199,7 @@ static inline int host_write_caller(struct host_thread *thread, u64 dst, const v
 
 	if (locking_is_nopreempt())
 		return locking_copy_out(to, src, size) ? -EFAULT : 0;
-	/* At most a few dozen words: stored in place, without a call to copy a block. */
+	/* At most a few dozen words: stored in place, as getdents() does with a name. */
 	if (!user_write_access_begin(to, size))
 		return -EFAULT;
 	unsafe_copy_to_user(to, src, size, fault);
@@ -484,7 +484,7 @@ static inline void host_out(struct host_out *out, const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	log_to_report(out->seq, fmt, args);
+	log_to_report(out, fmt, args);
 	va_end(args);
 }
 

@@ -20,7 +20,6 @@ struct cred;
 struct file;
 struct mm_struct;
 struct page;
-struct seq_file;
 struct task_struct;
 
 /* kmalloc() aligns what is larger than a cache line, unless slabs are being debugged. */
@@ -76,8 +75,11 @@ struct host_map {
 
 struct host_file;			/* stands for struct file */
 
+/* The text of a report, as far as it fits (log.c). */
 struct host_out {
-	struct seq_file *seq;
+	char *text;
+	size_t len;
+	size_t size;			/* of text, in bytes */
 };
 
 #endif

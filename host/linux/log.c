@@ -6,7 +6,6 @@
 
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
-#include <linux/seq_file.h>
 
 unsigned int log_mask = LOG_MASK_USER_ERROR;
 
@@ -34,7 +33,7 @@ void log_print(bool error, struct va_format *text)
 		printk(KERN_INFO "binder: %pV\n", text);
 }
 
-void log_to_report(struct seq_file *seq, const char *fmt, va_list args)
+void log_to_report(struct host_out *out, const char *fmt, va_list args)
 {
-	seq_vprintf(seq, fmt, args);
+	out->len += vscnprintf(out->text + out->len, out->size - out->len, fmt, args);
 }

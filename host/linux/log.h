@@ -16,7 +16,7 @@ extern unsigned int log_mask;
 /* @level: enum host_log_level. */
 bool log_wanted(int level);
 void log_print(bool error, struct va_format *text);
-/* Appends to a report. */
-__printf(2, 0) void log_to_report(struct seq_file *seq, const char *fmt, va_list args);
+/* Appends to a report; what does not fit is lost. */
+__printf(2, 0) void log_to_report(struct host_out *out, const char *fmt, va_list args);
 
 #endif

@@ -15,7 +15,6 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched/signal.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -46,15 +45,15 @@ struct reader {
 	struct mutex lock; /* guards the rest */
 	struct binder_report *report; /* NULL: not begun, or complete */
 	bool begun;
-	loff_t start; /* offset of the text in the report */
-	struct seq_file text; /* of the present slice; only its buffer is used */
+	loff_t start; /* offset of the slice in the report */
+	struct host_out slice;
 };
 
 static void report_free_reader(struct reader *reader)
 {
 	if (reader->report)
 		binder_report_free(reader->report);
-	kvfree(reader->text.buf);
+	kvfree(reader->slice.text);
 	kfree(reader);
 }
 
@@ -67,10 +66,10 @@ static int report_open_reader(struct file *filp, const struct report_file *file,
 	reader->file = file;
 	reader->pid = pid;
 	mutex_init(&reader->lock);
-	reader->text.size = TEXT_SIZE;
+	reader->slice.size = TEXT_SIZE;
 	if (filp->f_mode & FMODE_READ)
-		reader->text.buf = kvmalloc(TEXT_SIZE, GFP_KERNEL_ACCOUNT);
-	if ((filp->f_mode & FMODE_READ) && !reader->text.buf) {
+		reader->slice.text = kvmalloc(TEXT_SIZE, GFP_KERNEL_ACCOUNT);
+	if ((filp->f_mode & FMODE_READ) && !reader->slice.text) {
 		report_free_reader(reader);
 		return -ENOMEM;
 	}
@@ -96,21 +95,20 @@ static void report_rewind(struct reader *reader)
 	reader->report = NULL;
 	reader->begun = false;
 	reader->start = 0;
-	reader->text.count = 0;
+	reader->slice.len = 0;
 }
 
-/* Generates the text that follows. Returns 0, or 1 at the end, or -ENOMEM. */
+/* Generates the slice that follows. Returns 0, or 1 at the end, or -ENOMEM. */
 static int report_next_slice(struct reader *reader)
 {
-	struct host_out out = { &reader->text };
 	bool first = !reader->begun;
 
 	reader->begun = true;
-	reader->start += reader->text.count;
-	reader->text.count = 0;
+	reader->start += reader->slice.len;
+	reader->slice.len = 0;
 	if (reader->file->write) {
 		if (first)
-			reader->file->write(&out);
+			reader->file->write(&reader->slice);
 		return !first;
 	}
 	if (first) {
@@ -118,17 +116,17 @@ static int report_next_slice(struct reader *reader)
 		if (!reader->report)
 			return -ENOMEM;
 	}
-	return !binder_report_next(reader->report, &out);
+	return !binder_report_next(reader->report, &reader->slice);
 }
 
-/* Makes @at lie in the text. Returns 0, or 1 behind the end, or -errno. */
+/* Makes @at lie in the slice. Returns 0, or 1 behind the end, or -errno. */
 static int report_seek(struct reader *reader, loff_t at)
 {
 	int err = 0;
 
 	if (at < reader->start)
 		report_rewind(reader);
-	while (!err && at >= reader->start + reader->text.count) {
+	while (!err && at >= reader->start + reader->slice.len) {
 		err = report_next_slice(reader);
 		cond_resched();
 		if (!err && fatal_signal_pending(current))
@@ -153,8 +151,8 @@ static ssize_t report_read(struct file *filp, char __user *to, size_t size, loff
 		if (err)
 			break;
 		off = *at - reader->start;
-		nr = min(size, reader->text.count - off);
-		if (copy_to_user(to, reader->text.buf + off, nr)) {
+		nr = min(size, reader->slice.len - off);
+		if (copy_to_user(to, reader->slice.text + off, nr)) {
 			err = -EFAULT;
 			break;
 		}
