@@ -47,10 +47,10 @@ void log_use_syslog(void)
 	to_syslog = true;
 }
 
-static void print(enum log_level level, const char *format, va_list args)
+static void log_line(enum log_level level, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
 
-static void print(enum log_level level, const char *format, va_list args)
+static void log_line(enum log_level level, const char *format, va_list args)
 {
 	char line[512];
 	int size = vsnprintf(line, sizeof(line), format, args);
@@ -68,7 +68,7 @@ void log_print(enum log_level level, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print(level, format, args);
+	log_line(level, format, args);
 	va_end(args);
 }
 
@@ -81,5 +81,5 @@ void log_engine(enum log_level level, const char *format, va_list args)
 	if (atomic_exchange(&second, now) != now)
 		atomic_store(&printed, 0);
 	if (atomic_fetch_add(&printed, 1) < LINES_PER_SECOND)
-		print(level, format, args);
+		log_line(level, format, args);
 }

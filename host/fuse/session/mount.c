@@ -69,7 +69,7 @@ static int run_fusermount(char *const args[], int fd)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static bool detach(const char *mountpoint)
+static bool mount_detach(const char *mountpoint)
 {
 	char *const args[] = { "fusermount3", "-u", "-z", "-q", "--", (char *)mountpoint, NULL };
 
@@ -79,7 +79,7 @@ static bool detach(const char *mountpoint)
 }
 
 /* Decodes the octal escapes of mountinfo ("\040" for a blank) in place. */
-static void unescape(char *text)
+static void mount_unescape(char *text)
 {
 	char *to = text;
 
@@ -110,7 +110,7 @@ static bool is_our_mount(const char *path)
 
 		if (!rest || sscanf(line, "%*s %*s %*s %*s %4095s", target) != 1)
 			continue;
-		unescape(target);
+		mount_unescape(target);
 		if (!strcmp(target, path))
 			ours = !strncmp(rest, " - fuse." FS_NAME " ", strlen(FS_NAME) + 9);
 	}
@@ -141,7 +141,7 @@ char *mount_absolute(const char *path)
 enum place { FREE, SERVED, UNUSABLE };
 
 /* Makes @mountpoint ready for a mount, unless it is SERVED by another daemon. */
-static enum place prepare(const char *mountpoint)
+static enum place mount_prepare_place(const char *mountpoint)
 {
 	char real[4096];
 	/* stat(2) of a dead mount may briefly succeed from the cache */
@@ -154,8 +154,8 @@ static enum place prepare(const char *mountpoint)
 	if (errno == ENOTCONN || errno == ECONNABORTED) {
 		log_info("detaching the mount that a dead daemon left at %s", mountpoint);
 		/* otherwise the dying daemon has done so, and has removed the directory as well */
-		if (detach(mountpoint) || errno == EINVAL || errno == ENOENT)
-			return prepare(mountpoint);
+		if (mount_detach(mountpoint) || errno == EINVAL || errno == ENOENT)
+			return mount_prepare_place(mountpoint);
 		log_error("cannot detach the dead mount at %s: %s", mountpoint, strerror(errno));
 	} else if (errno == ENOTDIR) {
 		log_error("%s is not a directory", mountpoint);
@@ -171,11 +171,11 @@ static enum place prepare(const char *mountpoint)
 bool mount_prepare(const char *mountpoint)
 {
 	static const struct timespec nap = { .tv_nsec = 10000000 };
-	enum place place = prepare(mountpoint);
+	enum place place = mount_prepare_place(mountpoint);
 
 	for (int ms = 0; place == SERVED && ms < END_MS; ms += 10) {
 		nanosleep(&nap, NULL);
-		place = prepare(mountpoint);
+		place = mount_prepare_place(mountpoint);
 	}
 	if (place == SERVED)
 		log_error("%s is already mounted: an anybinderd serves it", mountpoint);
@@ -308,7 +308,7 @@ void mount_undo(const char *mountpoint)
 
 	if (self->mounted && mount_exists() && !umount2(mountpoint, MNT_FORCE))
 		self->mounted = false;
-	if (self->mounted && !detach(mountpoint) && errno != EINVAL && errno != ENOENT)
+	if (self->mounted && !mount_detach(mountpoint) && errno != EINVAL && errno != ENOENT)
 		log_warn("cannot unmount %s: %s", mountpoint, strerror(errno));
 	if (self->made_directory)
 		rmdir(mountpoint);
@@ -321,6 +321,6 @@ void mount_abort(const char *mountpoint)
 		return;
 	if (!umount2(mountpoint, MNT_FORCE))
 		return;
-	if (!detach(mountpoint))
+	if (!mount_detach(mountpoint))
 		log_warn("cannot unmount %s: %s", mountpoint, strerror(errno));
 }

@@ -30,7 +30,7 @@ void worker_set_self(struct worker *worker)
 /* ---- what it is doing ---- */
 
 /* The worker alone writes its progress, so no atomic operation is needed. */
-static void advance(struct worker *self, unsigned int steps)
+static void worker_advance(struct worker *self, unsigned int steps)
 {
 	atomic_store_explicit(&self->progress,
 			      atomic_load_explicit(&self->progress, memory_order_relaxed) + steps,
@@ -48,7 +48,7 @@ void worker_begin_request(u64 unique)
 	atomic_store_explicit(&self->stamp, expire_stamp(), memory_order_relaxed);
 	atomic_store_explicit(&self->unique, unique, memory_order_release);
 	atomic_store_explicit(&self->open_id, 0, memory_order_relaxed);
-	advance(self, 1);
+	worker_advance(self, 1);
 }
 
 void worker_set_request(u64 unique)
@@ -61,7 +61,7 @@ void worker_end_request(void)
 	struct worker *self = worker_self;
 
 	atomic_store_explicit(&self->unique, 0, memory_order_release);
-	advance(self, 1);
+	worker_advance(self, 1);
 }
 
 void worker_begin_step(const struct host_thread *thread)
@@ -72,7 +72,7 @@ void worker_begin_step(const struct host_thread *thread)
 	atomic_store_explicit(&self->unique, thread->unique, memory_order_release);
 	atomic_store_explicit(&self->client_tid, thread->tid, memory_order_relaxed);
 	atomic_store_explicit(&self->open_id, thread->proc->open_id, memory_order_relaxed);
-	advance(self, 2);
+	worker_advance(self, 2);
 }
 
 u64 worker_begin_wait(u64 open_id)
@@ -80,7 +80,7 @@ u64 worker_begin_wait(u64 open_id)
 	u64 before = atomic_exchange(&worker_self->open_id, open_id);
 
 	atomic_store(&worker_self->waiting, true);
-	advance(worker_self, 2);
+	worker_advance(worker_self, 2);
 	return before;
 }
 
@@ -88,7 +88,7 @@ void worker_end_wait(u64 before)
 {
 	atomic_store(&worker_self->waiting, false);
 	atomic_store(&worker_self->open_id, before);
-	advance(worker_self, 2);
+	worker_advance(worker_self, 2);
 }
 
 bool worker_set_interrupted(u64 unique)
@@ -113,7 +113,7 @@ bool worker_was_interrupted(u64 unique)
 /* ---- the work that it has queued for itself ---- */
 
 /* Lock of @worker held. */
-static void append(struct worker *worker, struct host_thread *thread)
+static void worker_append_woken(struct worker *worker, struct host_thread *thread)
 {
 	thread->next_woken = NULL;
 	if (get(worker->woken_first))
@@ -128,7 +128,7 @@ void worker_push_woken(struct host_thread *thread)
 	struct worker *self = worker_self;
 
 	host_spin_lock(&self->lock);
-	append(self, thread);
+	worker_append_woken(self, thread);
 	host_spin_unlock(&self->lock);
 }
 
@@ -140,7 +140,7 @@ bool worker_give(struct worker *to, struct host_thread *thread)
 		return false;
 	host_spin_lock(&to->lock);
 	if (get(to->awake)) {
-		append(to, thread);
+		worker_append_woken(to, thread);
 		given = true;
 	}
 	host_spin_unlock(&to->lock);
