@@ -90,7 +90,7 @@ anybinderd.ring.run = timeout 300 $(BIN)/events_ring_test
 
 INJECT_TEST_OBJS := $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/inject/,inject.o inject_plan.o \
 	inject_test.o inject_hard_test.o inject_test_lib.o) $(INJECT_ARCH_SRC:%.c=%.o) \
-	tests/engine/unit/runner.o)
+	host/fuse/base/daemon.o host/fuse/base/log.o tests/engine/unit/runner.o)
 
 $(BIN)/inject_test: $(INJECT_TEST_OBJS)
 

@@ -20,6 +20,8 @@
  */
 #include "inject/inject.h"
 
+#include "base/daemon.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -68,6 +70,7 @@ struct tracee {
 
 struct injector {
 	struct injector *next;		/* of all; guarded by injectors_lock */
+	struct daemon *daemon;		/* for which the callbacks of jobs work */
 	pthread_t thread;
 	int eventfd;
 	int signalfd;
@@ -480,6 +483,7 @@ static void *injector_main(void *arg)
 	int nr_unfinished = 0;
 	bool stopping = false;
 
+	daemon_self = injector->daemon;
 	while (!stopping || nr_unfinished) {
 		struct inject_job *job;
 
@@ -536,6 +540,7 @@ int inject_start(struct injector **out)
 	injector = calloc(1, sizeof(*injector));
 	if (!injector)
 		return -ENOMEM;
+	injector->daemon = daemon_self;
 	injector->eventfd = -1;
 	injector->signalfd = -1;
 	injector->queue_end = &injector->queue;
