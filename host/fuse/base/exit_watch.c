@@ -25,14 +25,15 @@ static bool take_descriptors(int fd, int watched)
 		return false;
 	/* out of the way of the numbers that are needed */
 	fd = fcntl(fd, F_DUPFD, 2);
-	if (watched >= 0)
+	if (watched >= 0) {
 		watched = fcntl(watched, F_DUPFD, 2);
+		if (watched < 0 || dup2(watched, 1) < 0)
+			return false;
+	} else {
+		close(1);
+	}
 	if (fd < 0 || dup2(fd, 0) < 0)
 		return false;
-	if (watched < 0)
-		close(1);
-	else
-		dup2(watched, 1);
 	closefrom(2);
 	return true;
 }

@@ -166,7 +166,8 @@ void session_close(void)
 	for (int ms = 0; ms < STORES_MS && atomic_load(&session->nr_stores); ms++)
 		nanosleep(&nap, NULL);
 	atomic_store(&session->ended, true);
-	dup2(nothing, session->fd);
+	if (nothing < 0 || dup2(nothing, session->fd) < 0)
+		log_warn("cannot give up the connection: %s", strerror(errno));
 }
 
 bool session_read(struct request *request, void *buffer)
