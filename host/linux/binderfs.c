@@ -120,32 +120,35 @@ static int binderfs_add_device(struct super_block *sb, const char *name, u32 *mi
 {
 	struct binderfs_mount *mount = binderfs_mount_of(sb);
 	struct binderfs_node *node;
-	struct inode *inode = NULL;
+	struct inode *inode;
 	struct dentry *dentry;
+	int err = -ENOSPC;
 
-	if (atomic_inc_return(&mount->nr_devices) > READ_ONCE(mount->options.max)) {
-		atomic_dec(&mount->nr_devices);
-		return -ENOSPC;
-	}
+	if (atomic_inc_return(&mount->nr_devices) > READ_ONCE(mount->options.max))
+		goto uncount;
 	node = binderfs_new_node(mount);
-	if (IS_ERR(node)) {
-		atomic_dec(&mount->nr_devices);
-		return PTR_ERR(node);
-	}
+	err = PTR_ERR_OR_ZERO(node);
+	if (err)
+		goto uncount;
 	*minor = node->minor;
+	err = -ENOMEM;
 	node->context = binder_context_new(name);
-	if (node->context)
-		inode = binderfs_new_device_inode(sb, node, &device_fops);
-	if (!inode) {
-		atomic_dec(&mount->nr_devices);
-		binderfs_free_node(node);
-		return -ENOMEM;
-	}
+	if (!node->context)
+		goto free_node;
+	inode = binderfs_new_device_inode(sb, node, &device_fops);
+	if (!inode)
+		goto free_node;
 	dentry = binderfs_link_inode(sb, name, inode);
 	if (!IS_ERR(dentry))
 		return 0;
-	iput(inode); /* the last reference: binderfs_evict_inode() frees the node */
+	iput(inode); /* the last reference: binderfs_evict_inode() frees the node and uncounts it */
 	return PTR_ERR(dentry);
+
+free_node:
+	binderfs_free_node(node);
+uncount:
+	atomic_dec(&mount->nr_devices);
+	return err;
 }
 
 static int binderfs_add_first_device(void *sb, const char *name)
@@ -343,13 +346,15 @@ static int binderfs_fill_super(struct super_block *sb, struct fs_context *fc)
 	if (!sb->s_root)
 		return -ENOMEM;
 	err = binderfs_add_control(sb);
-	if (!err)
-		err = device_for_each_name(first_devices, binderfs_add_first_device, sb);
-	if (!err)
-		err = binderfs_add_features(sb);
-	if (!err && binderfs_mount_of(sb)->options.stats == BINDERFS_STATS_GLOBAL)
-		err = binderfs_add_reports(sb);
-	return err;
+	if (err)
+		return err;
+	err = device_for_each_name(first_devices, binderfs_add_first_device, sb);
+	if (err)
+		return err;
+	err = binderfs_add_features(sb);
+	if (err || binderfs_mount_of(sb)->options.stats != BINDERFS_STATS_GLOBAL)
+		return err;
+	return binderfs_add_reports(sb);
 }
 
 enum option { OPTION_MAX, OPTION_STATS };

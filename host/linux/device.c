@@ -320,16 +320,22 @@ static int device_add_one(void *arg, const char *name)
 	device->misc.minor = MISC_DYNAMIC_MINOR;
 	device->misc.fops = &device_fops;
 	device->misc.name = kstrdup(name, GFP_KERNEL);
+	if (!device->misc.name)
+		goto free_device;
 	device->context = binder_context_new(name);
-	if (device->misc.name && device->context)
-		err = misc_register(&device->misc);
-	if (!err) {
-		list_add(&device->link, &static_devices);
-		return 0;
-	}
-	if (device->context)
-		binder_context_put(device->context);
+	if (!device->context)
+		goto free_name;
+	err = misc_register(&device->misc);
+	if (err)
+		goto put_context;
+	list_add(&device->link, &static_devices);
+	return 0;
+
+put_context:
+	binder_context_put(device->context);
+free_name:
 	kfree(device->misc.name);
+free_device:
 	kfree(device);
 	return err;
 }

@@ -5,8 +5,9 @@
  * A page is mapped when it is allocated, so a page fault means that there is no buffer at the
  * address. Each open file has an address_space of its own (file->f_mapping): with it
  * unmap_mapping_range() finds the mapping of this open without mmap_lock, for which reclaim must
- * not wait. The mm is only used while it has users (mmget_not_zero()), and the mapping is looked up
- * each time, so no pointer is kept that munmap() could make invalid.
+ * not wait. It takes the i_mmap_rwsem of that address space, for which reclaim may wait. The mm is
+ * only used while it has users (mmget_not_zero()), and the mapping is looked up each time, so no
+ * pointer is kept that munmap() could make invalid.
  */
 #include "map.h"
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The engine keeps the pages of freed buffers for later buffers, on an LRU list. The shrinker
- * reclaims them; as it may be called with other locks held, binder_shrink() waits for no lock.
+ * reclaims them. As it may be called with other locks held, the engine only tries its locks. To
+ * unmap a page, unmap_mapping_range() takes the i_mmap_rwsem of the open's own address space and
+ * locks of its page tables, which reclaim may wait for: nothing is allocated under them (see
+ * dma_resv_lockdep() in the kernel, where shrinkers of graphics drivers depend on the same).
  */
 #include "reclaim.h"
 
