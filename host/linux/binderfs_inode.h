@@ -46,18 +46,61 @@ static inline struct binderfs_mount *binderfs_mount_of(const struct super_block 
 	return sb->s_fs_info;
 }
 
-/* The device of an inode; NULL if it is not in a binderfs. */
+/**
+ * binderfs_context_of() - the device of an inode
+ * @inode: of a device
+ *
+ * Return: the device; NULL if it is not in a binderfs.
+ */
 struct binder_context *binderfs_context_of(const struct inode *inode);
-/* binder_logs/proc of a mount; NULL if it has none, or @sb is not a binderfs. */
+/**
+ * binderfs_proc_dir() - binder_logs/proc of a mount
+ * @sb: a file system
+ *
+ * Return: the directory; NULL if it has none, or is not a binderfs.
+ */
 struct dentry *binderfs_proc_dir(const struct super_block *sb);
 
-/* An inode of the mount's owner. NULL: no memory. */
+/**
+ * binderfs_new_inode() - an inode of the mount's owner
+ * @sb: the mount
+ * @mode: type and permissions
+ *
+ * Context: May sleep.
+ *
+ * Return: the inode; NULL: no memory.
+ */
 struct inode *binderfs_new_inode(struct super_block *sb, umode_t mode);
-/* Create a file or a directory in @dir, of a mount that does not end meanwhile. @mode: permission
- * bits. NULL: no memory, or the name exists. May sleep. */
+/**
+ * binderfs_add_file() - create a file in a mount that does not end meanwhile
+ * @dir: its directory
+ * @name: its name
+ * @mode: permission bits
+ * @fops: its operations
+ * @data: its i_private
+ *
+ * Context: May sleep.
+ *
+ * Return: the file; NULL: no memory, or the name exists.
+ */
 struct dentry *binderfs_add_file(struct dentry *dir, const char *name, umode_t mode,
 				 const struct file_operations *fops, void *data);
+/**
+ * binderfs_add_dir() - create a directory, as binderfs_add_file()
+ * @parent: its directory
+ * @name: its name
+ *
+ * Context: May sleep.
+ *
+ * Return: the directory; NULL: no memory, or the name exists.
+ */
 struct dentry *binderfs_add_dir(struct dentry *parent, const char *name);
+/**
+ * binderfs_remove_file() - remove a file of binderfs_add_file()
+ * @file: the file
+ *
+ * Context: May sleep.
+ */
 void binderfs_remove_file(struct dentry *file);
 
 #endif

@@ -7,12 +7,30 @@ struct file_operations;
 
 extern const struct file_operations device_fops;
 
-/* Calls @fn for each name in a comma-separated list until it fails; returns its error, or
- * -ENOMEM. */
+/**
+ * device_for_each_name() - call a function for each name until it fails
+ * @names: separated by commas
+ * @fn: the function
+ * @arg: its argument
+ *
+ * Context: May sleep.
+ *
+ * Return: 0, the error of the function, or -ENOMEM.
+ */
 int device_for_each_name(const char *names, int (*fn)(void *arg, const char *name), void *arg);
 
-/* Creates misc devices of these names in /dev: all, or none and -errno. */
+/**
+ * device_add_static() - create devices in /dev, all or none
+ * @names: separated by commas
+ *
+ * Context: May sleep. Pair: device_remove_static().
+ *
+ * Return: 0 or -errno.
+ */
 int device_add_static(const char *names);
+/**
+ * device_remove_static() - remove the devices in /dev
+ */
 void device_remove_static(void);
 
 #endif

@@ -10,16 +10,43 @@
 
 struct file;
 
-/* For an open of @file by the calling process. -ENOMEM. May sleep. Pair: identity_destroy(), after
- * map_destroy(). */
+/**
+ * identity_init() - note who opens a device, and prepare its map
+ * @proc: the open
+ * @map: its map
+ * @file: the open file, of the calling process
+ *
+ * Context: May sleep. Pair: identity_destroy(), after map_destroy().
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int identity_init(struct host_proc *proc, struct host_map *map, struct file *file);
+/**
+ * identity_destroy() - drop the references of identity_init()
+ * @proc: the open
+ */
 void identity_destroy(struct host_proc *proc);
 
-/* The process number in the initial pid namespace, as in reports. */
+/**
+ * identity_pid() - process number in the initial pid namespace, as in reports
+ * @proc: the open
+ *
+ * Return: the number of the opener.
+ */
 s32 identity_pid(const struct host_proc *proc);
-/* The same in the pid namespace of the calling process; 0 if it has none there. */
+/**
+ * identity_pid_seen_by_current() - process number in the pid namespace of the caller
+ * @proc: the open
+ *
+ * Return: the number of the opener; 0 if it has none there.
+ */
 s32 identity_pid_seen_by_current(const struct host_proc *proc);
-/* The effective user id of the calling thread in the user namespace of @viewer. */
+/**
+ * identity_current_euid_seen_by() - effective user id of the calling thread
+ * @viewer: the open whose user namespace counts
+ *
+ * Return: the id; -1 if it has none there.
+ */
 static inline u32 identity_current_euid_seen_by(const struct host_proc *viewer)
 {
 	struct user_namespace *ns = viewer->cred->user_ns;
@@ -27,7 +54,11 @@ static inline u32 identity_current_euid_seen_by(const struct host_proc *viewer)
 	/* In the initial namespace, the usual case, no translation is needed. */
 	return ns == &init_user_ns ? __kuid_val(current_euid()) : from_kuid(ns, current_euid());
 }
-/* The same in the initial user namespace. */
+/**
+ * identity_current_euid() - effective user id of the calling thread
+ *
+ * Return: the id in the initial user namespace.
+ */
 u32 identity_current_euid(void);
 
 #endif

@@ -13,10 +13,25 @@ struct va_format;
 #define LOG_MASK_DEBUG	    0x100u
 extern unsigned int log_mask;
 
-/* @level: enum host_log_level. */
+/**
+ * log_wanted() - are messages of a level logged?
+ * @level: enum host_log_level
+ *
+ * Return: true if they are.
+ */
 bool log_wanted(int level);
+/**
+ * log_print() - log a message, unless there are too many
+ * @error: it is one of the engine, not of a client
+ * @text: the message
+ */
 void log_print(bool error, struct va_format *text);
-/* Appends to a report; what does not fit is lost. */
+/**
+ * log_to_report() - append to a report
+ * @out: the report; what does not fit is lost
+ * @fmt: format
+ * @args: arguments
+ */
 __printf(2, 0) void log_to_report(struct host_out *out, const char *fmt, va_list args);
 
 #endif

@@ -10,13 +10,29 @@
 
 struct host_txn_failure;
 
-/* Registers the family; if another driver has it, there are no failure notices. */
+/**
+ * netlink_init() - register the family
+ *
+ * If another driver has it, there are no failure notices.
+ */
 void netlink_init(void);
+/**
+ * netlink_exit() - undo netlink_init()
+ */
 void netlink_exit(void);
+/**
+ * netlink_registered() - are there failure notices?
+ *
+ * Return: true if netlink_init() has registered the family.
+ */
 bool netlink_registered(void);
 
-/* Sends a message to the listeners of the initial network namespace, if there are any. It is lost
- * if there is no memory. May sleep. */
+/**
+ * netlink_notify_failure() - send a failure notice to the initial network namespace
+ * @failure: the notice, which is lost if there is no memory
+ *
+ * Context: May sleep.
+ */
 void netlink_notify_failure(const struct host_txn_failure *failure);
 
 #endif

@@ -8,27 +8,76 @@
 
 #include "host_types.h"
 
-/* At load: says so in the kernel's log if the security module cannot be asked. */
+/**
+ * policy_init() - log it if the security module cannot be asked
+ *
+ * Context: Loading of the module.
+ */
 void policy_init(void);
 
-/* 0 or -errno. */
+/**
+ * policy_may_manage() - may a process become a context manager?
+ * @manager: its credentials
+ *
+ * Return: 0 or -errno.
+ */
 int policy_may_manage(const struct cred *manager);
+/**
+ * policy_may_transact() - may a process call another?
+ * @from: the sender
+ * @to: the receiver
+ *
+ * Return: 0 or -errno.
+ */
 int policy_may_transact(const struct cred *from, const struct cred *to);
+/**
+ * policy_may_transfer_object() - may a process send an object to another?
+ * @from: the sender
+ * @to: the receiver
+ *
+ * Return: 0 or -errno.
+ */
 int policy_may_transfer_object(const struct cred *from, const struct cred *to);
+/**
+ * policy_may_transfer_file() - may a process send a file to another?
+ * @from: the sender
+ * @to: the receiver
+ * @file: the file
+ *
+ * Return: 0 or -errno.
+ */
 int policy_may_transfer_file(const struct cred *from, const struct cred *to,
 			     struct host_file *file);
 
-/*
- * May the calling thread freeze a process of @target? The stock driver allows it to all. With
- * policy_restrict_freeze (the parameter restrict_freeze) the caller must be of the same user,
- * be permitted to signal any process, or manage the device.
- */
+/* The parameter restrict_freeze. */
 extern bool policy_restrict_freeze;
+/**
+ * policy_may_freeze() - may the calling thread freeze a process?
+ * @target: credentials of the process
+ * @manages: the caller manages the device
+ *
+ * The stock driver allows it to all. With policy_restrict_freeze the caller must be of
+ * the same user, be permitted to signal any process, or manage the device.
+ *
+ * Return: 0 or -EPERM.
+ */
 int policy_may_freeze(const struct cred *target, bool manages);
 
-/* The security context of @cred; *@len 0 and *@ctx NULL if there is none. Pair:
- * policy_context_put(). */
+/**
+ * policy_context_get() - the security context of a process
+ * @cred: its credentials
+ * @ctx: result; NULL: none
+ * @len: its length without a final NUL; 0: none
+ *
+ * Context: Pair: policy_context_put().
+ *
+ * Return: 0 or -errno.
+ */
 int policy_context_get(const struct cred *cred, const char **ctx, u32 *len);
+/**
+ * policy_context_put() - free the result of policy_context_get()
+ * @ctx: the result, or NULL
+ */
 void policy_context_put(const char *ctx);
 
 #endif

@@ -13,14 +13,27 @@ static inline bool priority_is_realtime(u8 policy)
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
 
-/* SCHED_DEADLINE is not inherited, and never changed. */
+/**
+ * priority_get() - the priority of the calling thread
+ * @policy: result
+ * @prio: result
+ *
+ * SCHED_DEADLINE is not inherited, and never changed.
+ */
 static inline void priority_get(u8 *policy, s8 *prio)
 {
 	*policy = current->policy == SCHED_DEADLINE ? SCHED_NORMAL : current->policy;
 	*prio = priority_is_realtime(*policy) ? current->rt_priority : task_nice(current);
 }
 
-/* @check: at most what RLIMIT_NICE, RLIMIT_RTPRIO or CAP_SYS_NICE allow the thread. May sleep. */
+/**
+ * priority_set() - set the priority of the calling thread
+ * @policy: as in struct host_priority
+ * @prio: likewise
+ * @check: at most what RLIMIT_NICE, RLIMIT_RTPRIO or CAP_SYS_NICE allow
+ *
+ * Context: May sleep.
+ */
 void priority_set(u8 policy, s8 prio, bool check);
 
 #endif

@@ -3,8 +3,17 @@
 #ifndef HOST_LINUX_RECLAIM_H
 #define HOST_LINUX_RECLAIM_H
 
-/* After binder_world_init(). -ENOMEM. */
+/**
+ * reclaim_init() - register the shrinker
+ *
+ * Context: After binder_world_init(). Pair: reclaim_exit().
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int reclaim_init(void);
+/**
+ * reclaim_exit() - undo reclaim_init()
+ */
 void reclaim_exit(void);
 
 #endif

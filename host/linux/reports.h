@@ -30,12 +30,32 @@ extern const struct report_file report_files[];
 extern const unsigned int nr_report_files;
 extern const struct file_operations report_fops;
 
-/* Creates the files in debugfs. Errors are ignored, as usual for debugfs. */
+/**
+ * reports_init() - create the files in debugfs
+ *
+ * Errors are ignored, as usual for debugfs.
+ */
 void reports_init(void);
+/**
+ * reports_exit() - remove them
+ */
 void reports_exit(void);
 
-/* A process opened or closed a device in @sb: proc/PID exists while it has one open. May sleep. */
+/**
+ * reports_proc_opened() - proc/PID exists while a process has a device open
+ * @pid: the process
+ * @sb: the file system of the device
+ *
+ * Context: May sleep.
+ */
 void reports_proc_opened(s32 pid, struct super_block *sb);
+/**
+ * reports_proc_closed() - the counterpart of reports_proc_opened()
+ * @pid: the process
+ * @sb: the file system of the device
+ *
+ * Context: May sleep.
+ */
 void reports_proc_closed(s32 pid, struct super_block *sb);
 
 #endif

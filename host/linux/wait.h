@@ -8,20 +8,40 @@
 #include <linux/sched.h>
 #include <linux/wait.h>
 
-/* For the calling thread. Pair: wait_destroy(), by any thread, when no other can wake it. */
+/**
+ * wait_init() - prepare the calling thread for wait_for_work()
+ * @thread: its data
+ *
+ * Context: Takes a reference to the task. Pair: wait_destroy().
+ */
 void wait_init(struct host_thread *thread);
+/**
+ * wait_destroy() - undo wait_init()
+ * @thread: which no other thread can wake any more
+ *
+ * Context: Any thread.
+ */
 void wait_destroy(struct host_thread *thread);
 
-/*
- * Sleeps until wait_wake(), a signal, or @deadline (in jiffies; 0: none). Returns at once if
- * wait_wake() was called since the last return. Called by the thread itself; may sleep.
- * Returns 1 when woken, 0 after the deadline, -EINTR on a signal.
+/**
+ * wait_for_work() - sleep until the engine has work for the calling thread
+ * @thread: its data
+ * @deadline: in jiffies; 0: none
+ *
+ * Returns at once if wait_wake() was called since the last return.
+ *
+ * Context: May sleep.
+ *
+ * Return: 1 when woken, 0 after the deadline, -EINTR on a signal.
  */
 int wait_for_work(struct host_thread *thread, unsigned long deadline);
 
-/*
- * Wakes the thread. @sync: the caller is about to sleep, so the scheduler should run the thread
- * on this CPU. The thread exists until this returns. Does not sleep.
+/**
+ * wait_wake() - wake a thread, or keep it from sleeping
+ * @thread: which exists until this returns
+ * @sync: the caller is about to sleep, so the thread should run on its CPU
+ *
+ * Context: Does not sleep.
  */
 static inline void wait_wake(struct host_thread *thread, bool sync)
 {
