@@ -36,31 +36,8 @@ $(BIN)/anybinderd: $(FUSE_OBJS)
 $(BIN)/anybinderd-asan: LDFLAGS += -fsanitize=address,undefined
 $(BIN)/anybinderd-asan: $(FUSE_ASAN_OBJS)
 
-# A running daemon.
-TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound anybinderd:stuck \
-	anybinderd:events
-
-anybinderd.plain.needs := $(BIN)/anybinderd
-anybinderd.plain.run = timeout 300 $(PYTHON) tests/daemon/daemon_test.py $(BIN)/anybinderd
-
-anybinderd.asan.needs := $(BIN)/anybinderd-asan
-anybinderd.asan.run = timeout 300 $(PYTHON) tests/daemon/daemon_test.py $(BIN)/anybinderd-asan
-
-anybinderd.bound.needs := $(BIN)/anybinderd-asan
-anybinderd.bound.run = timeout 300 $(PYTHON) tests/daemon/bound_test.py $(BIN)/anybinderd-asan
-
-anybinderd.stuck.needs := $(BIN)/anybinderd-asan
-anybinderd.stuck.run = timeout 300 $(PYTHON) tests/daemon/stuck_test.py $(BIN)/anybinderd-asan
-
-anybinderd.events.needs := $(BIN)/anybinderd-asan
-anybinderd.events.run = timeout 300 $(PYTHON) tests/daemon/events_test.py $(BIN)/anybinderd-asan
-
-anybinderd.measure.needs := $(BIN)/anybinderd
-anybinderd.measure.run = timeout 300 $(PYTHON) tests/daemon/measure_test.py $(BIN)/anybinderd
-
-# Parts of it by themselves: those with a clock of the test's own, and the ring of events with the
-# race detector.
-TESTS += anybinderd:bound-open anybinderd:lookup-turn anybinderd:users anybinderd:ring anybinderd:inject
+# Parts of the daemon by themselves: those with a clock of the test's own, and the ring of events with
+# the race detector. tests/daemon/rules.mk lists them after the tests of a running daemon.
 
 $(eval $(call object_rule,fuse-test,$$(CC),-Itests -Icore -Ihost -Ihost/fuse))
 $(BIN)/bound_open_test $(BIN)/lookup_turn_test: $(BIN)/%_test: $(OBJ)/fuse-test/host/fuse/names/%.o \

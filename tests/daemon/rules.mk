@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# A running daemon; and the parts of it by themselves, which host/fuse/rules.mk builds and runs.
+DAEMON_TESTS := tests/daemon
+TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound anybinderd:stuck \
+	anybinderd:events
+TESTS += anybinderd:bound-open anybinderd:lookup-turn anybinderd:users anybinderd:ring \
+	anybinderd:inject
+
+anybinderd.plain.needs := $(BIN)/anybinderd
+anybinderd.plain.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/daemon_test.py $(BIN)/anybinderd
+
+anybinderd.asan.needs := $(BIN)/anybinderd-asan
+anybinderd.asan.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/daemon_test.py $(BIN)/anybinderd-asan
+
+anybinderd.bound.needs := $(BIN)/anybinderd-asan
+anybinderd.bound.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/bound_test.py $(BIN)/anybinderd-asan
+
+anybinderd.stuck.needs := $(BIN)/anybinderd-asan
+anybinderd.stuck.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/stuck_test.py $(BIN)/anybinderd-asan
+
+anybinderd.events.needs := $(BIN)/anybinderd-asan
+anybinderd.events.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/events_test.py $(BIN)/anybinderd-asan
+
+anybinderd.measure.needs := $(BIN)/anybinderd
+anybinderd.measure.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/measure_test.py $(BIN)/anybinderd
