@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The Rust programs: the anybinder command, and rsb_hub, another service manager. One
 # cargo run builds both, so that their common crates are compiled once.
-RUST_SOURCES := $(shell find $(addprefix tools/,anybinder bench client events mount parcel rpc servicemanager) -type f) \
+RUST_SOURCES := $(shell find $(addprefix tools/,anybinder bench client driver events mount parcel rpc servicemanager) -type f) \
 	tools/Cargo.toml tools/Cargo.lock
 # With RUST_TARGET, for another architecture than this machine's.
 RUST_BUILD = scripts/setup --check-rust && \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A service manager of another Android level, as that of a container or an emulator: rsbinder
 //! speaks the newest one only.
-use anybinder_servicemanager::level::{Level, LEVELS};
+use anybinder_driver::abi::TYPE_HANDLE;
+use anybinder_driver::level::{Level, LEVELS};
 use anybinder_servicemanager::numbering::{self, Method};
-use anybinder_servicemanager::parcel::TYPE_HANDLE;
 use rsbinder::{Parcel, ProcessState, SIBinder, StatusCode};
 
 const PRIORITY_ALL: i32 = 0x0f;

@@ -3,13 +3,14 @@
 //! interface, and waits for the answer; this asks nothing but the service manager.
 use crate::device::{explain, no_device, no_manager, no_service, policy_error, refusal};
 use crate::raw::FD_FLAGS;
+use anybinder_driver::abi::TYPE_HANDLE;
+use anybinder_driver::driver::{Driver, Sent};
+use anybinder_driver::level::{Stability, StabilityForm};
+use anybinder_driver::parcel::{Parcel, Reader, Target};
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use anybinder_mount::mount::Mount;
 use anybinder_parcel::encode::{Object, Parcel as Plan};
 use anybinder_parcel::{OBJECT_SIZE, TYPE_FD};
-use anybinder_servicemanager::driver::{Driver, Sent};
-use anybinder_servicemanager::level::{Stability, StabilityForm};
-use anybinder_servicemanager::parcel::{Parcel, Reader, Target, TYPE_HANDLE};
 use rsbinder::StatusCode;
 use std::fs::File;
 use std::os::fd::AsRawFd;

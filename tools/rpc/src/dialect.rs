@@ -2,7 +2,7 @@
 //! How parcels of the driver differ between Android releases: in the header of a call, and in what
 //! follows a binder. A program reads only those of its own release; rsbinder writes the newest, and
 //! the differences are made good here.
-use anybinder_servicemanager::level::{Level, Stability, StabilityForm};
+use anybinder_driver::level::{Level, Stability, StabilityForm};
 use rsbinder::{Parcel, RemoteProxy, SIBinder, StatusCode};
 
 type Result<T> = std::result::Result<T, StatusCode>;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A service manager without a driver, for the unit tests of AIDL and of HIDL.
 use crate::handles::Port;
-use crate::hidl::parcel::Memory;
-use crate::level::Level;
 use crate::manager::{Manager, Settings, Transaction};
-use crate::parcel::Parcel;
 use crate::policy::Policy;
 use crate::registry::Caller;
 use crate::reply::Reply;
+use anybinder_driver::level::Level;
+use anybinder_driver::map::Memory;
+use anybinder_driver::parcel::Parcel;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

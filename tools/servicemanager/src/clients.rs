@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The levels that each client process may have, by what it sent so far. A process has one
 //! libbinder, so that a call whose meaning is certain tells how to read the others.
-use crate::level::LevelSet;
+use crate::level_set::LevelSet;
 use std::collections::HashMap;
 use std::fs;
 
@@ -79,7 +79,7 @@ impl Clients {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::level::Level;
+    use anybinder_driver::level::Level;
 
     fn set(levels: &[Level]) -> LevelSet {
         let mut all = LevelSet::default();

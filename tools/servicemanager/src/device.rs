@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The process: a server for each device, and the signals.
-use crate::driver::Driver;
-use crate::level::{Level, Protocol};
 use crate::manager::{Manager, Settings};
 use crate::policy::Policy;
+use crate::protocol::Protocol;
 use crate::server::Server;
+use anybinder_driver::driver::Driver;
+use anybinder_driver::level::Level;
 use rsbinder_tools::notify::Notifier;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The handles that the registry keeps, and what for: one reference and one death notification for
 //! each handle, however often it is registered.
+use anybinder_driver::driver::Driver;
+use anybinder_driver::parcel::Parcel;
 use std::collections::{BTreeSet, HashMap};
 
 /// What the registry asks of the driver.
@@ -12,7 +14,29 @@ pub trait Port {
     /// How many strong references the object has, in all processes.
     fn strong_count(&mut self, handle: u32) -> Option<u32>;
     /// Sends a one-way call.
-    fn send(&mut self, handle: u32, code: u32, parcel: crate::parcel::Parcel);
+    fn send(&mut self, handle: u32, code: u32, parcel: Parcel);
+}
+
+impl Port for Driver {
+    fn keep(&mut self, handle: u32, cookie: u64) {
+        self.acquire(handle);
+        self.request_death(handle, cookie);
+    }
+
+    fn drop_handle(&mut self, handle: u32, cookie: u64, is_dead: bool) {
+        if !is_dead {
+            self.clear_death(handle, cookie);
+        }
+        self.release(handle);
+    }
+
+    fn strong_count(&mut self, handle: u32) -> Option<u32> {
+        Driver::strong_count(self, handle)
+    }
+
+    fn send(&mut self, handle: u32, code: u32, parcel: Parcel) {
+        self.oneway(handle, code, parcel);
+    }
 }
 
 /// A registration that keeps a handle.

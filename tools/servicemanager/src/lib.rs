@@ -4,26 +4,21 @@
 //!
 //! A thread serves each device, by itself: no call blocks it, since all that it sends are replies
 //! and one-way calls. The one call that waits for a process that is not trusted, HIDL's question
-//! what a service is, is made by a thread that another one has relieved (`server`). rsbinder keeps
-//! one open device for each process, has the parcels of one level, and asks each binder that it is
-//! given for its interface; so that the transactions are raw here, and its statuses, exceptions and
-//! codes are used.
-mod abi;
+//! what a service is, is made by a thread that another one has relieved (`server`). The
+//! transactions are raw (`anybinder_driver`); rsbinder's statuses, exceptions and codes are used.
 mod clients;
 mod contexts;
 mod device;
-pub mod driver;
 mod handles;
 mod hidl;
-pub mod level;
+mod level_set;
 mod log;
 mod manager;
-mod map;
 mod methods;
 pub mod numbering;
-pub mod parcel;
 pub mod pattern;
 mod policy;
+mod protocol;
 mod quota;
 mod registry;
 mod reply;
@@ -37,5 +32,6 @@ mod bench;
 mod manager_test;
 
 pub use device::{serve, Options};
+pub use protocol::Protocol;
 pub use quota::DEFAULT_PER_USER;
 pub use request::DESCRIPTOR;

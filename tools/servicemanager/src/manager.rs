@@ -3,17 +3,18 @@
 use crate::clients::Clients;
 use crate::handles::Port;
 use crate::hidl;
-use crate::hidl::parcel::Memory;
-use crate::level::{Level, LevelSet, Stability};
+use crate::level_set::LevelSet;
 use crate::log::Log;
 use crate::methods::Call;
 use crate::numbering::Method;
-use crate::parcel::{Parcel, Reader, Target};
 use crate::policy::Policy;
 use crate::quota::Quota;
 use crate::registry::{Caller, Registry, Service};
 use crate::reply::{Format, PendingAdd, Refusal, Reply, LEGACY_FAILURE};
 use crate::request::{self, Arguments, Header, Meaning, Meanings, DESCRIPTOR};
+use anybinder_driver::level::{Level, Stability};
+use anybinder_driver::map::Memory;
+use anybinder_driver::parcel::{Parcel, Reader, Target};
 use rsbinder::{ExceptionCode, StatusCode};
 use std::sync::Arc;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Requests of every level, written from the tables: what libbinder of that level sends.
 use crate::bench::Bench;
-use crate::hidl::parcel::Memory;
-use crate::level::{Level, Stability, StabilityForm, LEVELS};
 use crate::numbering::{self, Method, Shape};
-use crate::parcel::{Parcel, Reader, Target};
 use crate::registry::MAX_CALLBACKS;
 use crate::reply::Reply;
+use anybinder_driver::level::{Level, Stability, StabilityForm, LEVELS};
+use anybinder_driver::map::Memory;
+use anybinder_driver::parcel::{Parcel, Reader, Target};
 use rsbinder::{ExceptionCode, StatusCode};
 
 const NAME: &str = "anybinder.test";
@@ -121,7 +121,7 @@ fn found(level: Level, method: Method, reply: &Parcel) -> Option<u32> {
     Some(handle_of(binder))
 }
 
-fn handle_of(binder: crate::parcel::Binder) -> u32 {
+fn handle_of(binder: anybinder_driver::parcel::Binder) -> u32 {
     match binder.target {
         Target::Handle(handle) => handle,
         Target::Own => u32::MAX,

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What each method of `android.os.IServiceManager` does.
 use crate::handles::Port;
-use crate::level::{LevelSet, Stability, StabilityForm};
+use crate::level_set::LevelSet;
 use crate::manager::{denied, Manager, PRIORITY_DEFAULT};
 use crate::numbering::{Found, Method};
-use crate::parcel::{Binder, Target};
 use crate::registry::{Callback, Caller, Dialect, Service};
 use crate::reply::{Format, FoundService, Refusal, Reply, LEGACY_FAILURE};
 use crate::request::Arguments;
+use anybinder_driver::level::{Stability, StabilityForm};
+use anybinder_driver::parcel::{Binder, Target};
 use rsbinder::{ExceptionCode, StatusCode};
 use rsbinder_tools::config::is_valid_service_name;
 
@@ -226,7 +227,7 @@ impl Call {
         let Some(name) = name else {
             return Ok(LEGACY_FAILURE);
         };
-        let mut reply = crate::parcel::Parcel::default();
+        let mut reply = anybinder_driver::parcel::Parcel::default();
         reply.string16(name);
         Ok(Reply::Parcel(reply))
     }

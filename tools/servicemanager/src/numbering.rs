@@ -6,7 +6,7 @@
 //! IServiceManager.aidl` of android-11.0.0_r1, 12.0.0_r1, 13.0.0_r1, 14.0.0_r1, 15.0.0_r6,
 //! 15.0.0_r20 and 16.0.0_r1. 15.0.0_r1 to r5 are numbered as 14, and 17.0.0_r1 as 16. The order of
 //! declaration is the code, from 1 on.
-use crate::level::Level;
+use anybinder_driver::level::Level;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
@@ -210,7 +210,7 @@ pub fn found(level: Level, method: Method) -> Found {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::level::LEVELS;
+    use anybinder_driver::level::LEVELS;
 
     #[test]
     fn a_code_and_its_method_agree_at_every_level() {

@@ -3,10 +3,11 @@
 use crate::handles::{Handles, Kind, Port};
 use crate::hidl::names::{package_of, split};
 use crate::hidl::{CLIENT_CALLBACK, NOTIFICATION};
-use crate::level::{LevelSet, Stability, StabilityForm};
-use crate::parcel::{Parcel, Target};
+use crate::level_set::LevelSet;
 use crate::quota::Quota;
 use crate::reply::{FoundService, Refusal};
+use anybinder_driver::level::{Stability, StabilityForm};
+use anybinder_driver::parcel::{Parcel, Target};
 use rsbinder::ExceptionCode;
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Replies, in the format of the level that asked.
-use crate::level::{Stability, StabilityForm};
 use crate::numbering::Found;
-use crate::parcel::{Parcel, Target};
 use crate::registry::Caller;
+use anybinder_driver::level::{Stability, StabilityForm};
+use anybinder_driver::parcel::{Parcel, Target};
 use rsbinder::{ExceptionCode, StatusCode};
 
 /// What a transaction is answered with.

@@ -4,9 +4,10 @@
 //! The header is certain: without a work source it is Android 9, without a header word Android 10.
 //! From Android 11 on a code is read at every level that has it; the arguments that do not fit, and
 //! the form of the stability, exclude levels. More than one meaning may be left (see `Meanings`).
-use crate::level::{Level, LevelSet, StabilityForm, LEVELS};
+use crate::level_set::LevelSet;
 use crate::numbering::{self, Found, Method, Shape};
-use crate::parcel::{Binder, Reader, Result};
+use anybinder_driver::level::{Level, StabilityForm, LEVELS};
+use anybinder_driver::parcel::{Binder, Reader, Result};
 use rsbinder::StatusCode;
 
 pub const DESCRIPTOR: &str = "android.os.IServiceManager";

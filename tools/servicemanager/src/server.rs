@@ -6,15 +6,15 @@
 //! question in the thread that adds it. The driver sends a call there only if it comes from the
 //! thread that has the request. So that thread starts another one, which serves from then on, asks,
 //! waits as long as that takes, replies and ends. `waiting` bounds how many of them a user has.
-use crate::abi::{self, TransactionData};
-use crate::driver::{Driver, Event};
 use crate::hidl;
-use crate::hidl::parcel::Memory;
 use crate::manager::{Manager, Transaction};
-use crate::parcel::Parcel;
 use crate::registry::Caller;
 use crate::reply::{PendingAdd, Reply};
 use crate::waiting::{Place, Waiting};
+use anybinder_driver::abi::{self, TransactionData};
+use anybinder_driver::driver::{Driver, Event};
+use anybinder_driver::map::Memory;
+use anybinder_driver::parcel::Parcel;
 use rsbinder::StatusCode;
 use std::collections::VecDeque;
 use std::io;

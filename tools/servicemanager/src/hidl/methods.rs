@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What each method of `android.hidl.manager::IServiceManager` does.
 use super::names::{full, is_instance, is_interface, split, BASE};
-use super::parcel::{set_head, Embedded, Reader, Struct};
 use super::{Method, MAX_CHAIN};
 use crate::handles::{Kind, Port};
-use crate::level::{LevelSet, Stability, StabilityForm};
+use crate::level_set::LevelSet;
 use crate::manager::{denied, Manager, Transaction, PRIORITY_DEFAULT};
-use crate::parcel::{Binder, Parcel, Result, Target};
 use crate::registry::{Callback, Caller, Dialect, Registry, Service};
 use crate::reply::{PendingAdd, Refusal, Reply};
+use anybinder_driver::hidl::{set_head, Embedded, Reader, Struct};
+use anybinder_driver::level::{Stability, StabilityForm};
+use anybinder_driver::parcel::{Binder, Parcel, Result, Target};
 use rsbinder::{ExceptionCode, StatusCode};
 
 /// `IServiceManager::Transport`. There is no manifest, so that every name counts as declared: a

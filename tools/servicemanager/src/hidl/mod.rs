@@ -6,16 +6,16 @@
 //! status, 0. What every interface has (`android.hidl.base@1.0::IBase`) has codes of four letters.
 pub mod methods;
 pub mod names;
-pub mod parcel;
 mod registry;
 #[cfg(test)]
 mod test;
 
 use crate::manager::{Manager, Transaction};
-use crate::parcel::{Parcel, Result};
 use crate::reply::Reply;
+use anybinder_driver::hidl::{Reader, Struct};
+use anybinder_driver::map::Memory;
+use anybinder_driver::parcel::{Parcel, Result};
 use names::BASE;
-use parcel::{Memory, Reader, Struct};
 use rsbinder::StatusCode;
 
 /// The interfaces of the service manager, the newest first.

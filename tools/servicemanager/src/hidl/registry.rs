@@ -3,9 +3,9 @@
 //! extends, under one instance name.
 use super::names::{full, split, BASE};
 use crate::handles::{Kind, Port};
-use crate::parcel::Target;
 use crate::registry::{Registry, Service};
 use crate::reply::Refusal;
+use anybinder_driver::parcel::Target;
 
 impl Registry {
     /// Adds a service as every interface of its chain, or as none.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Requests of HIDL as a driver delivers them: the buffers of a parcel are at addresses.
 use super::names::{full, BASE};
-use super::parcel::{Memory, Reader};
 use super::{base_code, is_hidl, read_chain, Method, CHAIN, INTERFACE_CHAIN, METHODS};
 use crate::bench::Bench;
-use crate::level::{Stability, StabilityForm};
-use crate::parcel::{Parcel, Target};
 use crate::reply::{PendingAdd, Reply};
+use anybinder_driver::hidl::Reader;
+use anybinder_driver::level::{Stability, StabilityForm};
+use anybinder_driver::map::Memory;
+use anybinder_driver::parcel::{Parcel, Target};
 use std::collections::BTreeMap;
 
 const LIGHT: &str = "android.hardware.light@2.1::ILight";

@@ -4,8 +4,7 @@ use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Result};
 use anybinder_mount::manager::{self, ManagerOptions};
 use anybinder_mount::record::SERVICE_MANAGER;
-use anybinder_servicemanager::level::Protocol;
-use anybinder_servicemanager::{serve, Options, DEFAULT_PER_USER};
+use anybinder_servicemanager::{serve, Options, Protocol, DEFAULT_PER_USER};
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
@@ -90,7 +89,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anybinder_servicemanager::level::Level;
+    use anybinder_driver::level::Level;
 
     #[test]
     fn a_level_for_one_device_counts_more_than_one_for_all() {

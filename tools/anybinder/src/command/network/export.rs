@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder export NAME... --listen ADDRESS`: serves local services to other machines.
 use anybinder_client::device::{self, DeviceOption};
+use anybinder_driver::level::Level;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_rpc::access::Rules;
@@ -8,7 +9,6 @@ use anybinder_rpc::address::Address;
 use anybinder_rpc::dialect::Dialect;
 use anybinder_rpc::export::{self, Options};
 use anybinder_rpc::tls::Credentials;
-use anybinder_servicemanager::level::Level;
 use rsbinder::{Endpoint, ProcessState};
 use std::path::PathBuf;
 use std::process::ExitCode;

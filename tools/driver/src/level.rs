@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The levels of `android.os.IServiceManager`: what differs on the wire between Android releases.
+//! What differs in parcels between Android releases.
 use std::fmt;
 use std::str::FromStr;
 
@@ -51,10 +51,6 @@ const SPELLINGS: [(&str, Level); 15] = [
 ];
 
 impl Level {
-    fn bit(self) -> u16 {
-        1 << self as u16
-    }
-
     /// Whether the parcels have no header word, no stability, and replies without an exception.
     pub fn is_legacy(self) -> bool {
         self <= Level::A10
@@ -95,90 +91,6 @@ impl FromStr for Level {
             let all: Vec<&str> = SPELLINGS.iter().map(|(spelling, _)| *spelling).collect();
             format!("{text} is no API level; the levels are {}", all.join(", "))
         })
-    }
-}
-
-/// What the clients of a device speak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// AIDL; the level of calls that could be of several.
-    Aidl(Level),
-    /// HIDL: `hwservicemanager`.
-    Hidl,
-}
-
-impl Protocol {
-    /// The protocol of a device whose user did not say.
-    pub fn of_device(name: &str) -> Protocol {
-        match name.contains("hwbinder") {
-            true => Protocol::Hidl,
-            false => Protocol::Aidl(Level::A16),
-        }
-    }
-}
-
-impl FromStr for Protocol {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Protocol, String> {
-        match text {
-            "hidl" => Ok(Protocol::Hidl),
-            text => match text.parse() {
-                Ok(level) => Ok(Protocol::Aidl(level)),
-                Err(why) => Err(format!("{why}, and hidl for one device")),
-            },
-        }
-    }
-}
-
-/// A set of levels.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct LevelSet(u16);
-
-impl LevelSet {
-    pub const LEGACY_9: LevelSet = LevelSet(1 << Level::A9 as u16);
-    pub const LEGACY_10: LevelSet = LevelSet(1 << Level::A10 as u16);
-    /// Every level with a header word.
-    pub const AIDL: LevelSet = LevelSet(0x1fc);
-
-    pub fn insert(&mut self, level: Level) {
-        self.0 |= level.bit();
-    }
-
-    pub fn contains(self, level: Level) -> bool {
-        self.0 & level.bit() != 0
-    }
-
-    pub fn intersection(self, other: LevelSet) -> LevelSet {
-        LevelSet(self.0 & other.0)
-    }
-
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    pub fn iter(self) -> impl Iterator<Item = Level> {
-        LEVELS
-            .into_iter()
-            .filter(move |level| self.contains(*level))
-    }
-}
-
-impl fmt::Display for LevelSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            LevelSet(0) => return f.write_str("no known level"),
-            LevelSet::AIDL => return f.write_str("Android 11 or newer"),
-            _ => {}
-        }
-        let names: Vec<String> = self.iter().map(|level| level.to_string()).collect();
-        f.write_str(&names.join(", or "))
-    }
-}
-
-impl fmt::Debug for LevelSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 
@@ -258,7 +170,5 @@ mod tests {
             assert_eq!(text.parse::<Level>(), Ok(level));
         }
         assert!("27".parse::<Level>().is_err());
-        assert_eq!("hidl".parse(), Ok(Protocol::Hidl));
-        assert_eq!("34".parse(), Ok(Protocol::Aidl(Level::A14)));
     }
 }

@@ -6,21 +6,13 @@
 //! Layouts, from libhidl: `hidl_string` and `hidl_vec` are 16 bytes, the address (8), the count
 //! (4), and whether the memory is owned (1, padded). A string has its text with a 0 byte in a
 //! buffer, a vector of strings has the array of `hidl_string` in one and the texts in one each.
-use crate::parcel::{Binder, Parcel, Result, Target, OWN_POINTER, TYPE_BINDER, TYPE_HANDLE};
+use crate::abi::{BUFFER_SIZE, HAS_PARENT, OBJECT_SIZE, TYPE_BINDER, TYPE_BUFFER, TYPE_HANDLE};
+use crate::map::Memory;
+use crate::parcel::{Binder, Parcel, Result, Target, OWN_POINTER};
 use rsbinder::StatusCode;
 
-pub const TYPE_BUFFER: u32 = u32::from_be_bytes([b'p', b't', b'*', 0x85]);
-const HAS_PARENT: u32 = 1;
-const BUFFER_OBJECT_SIZE: usize = 40;
-const BINDER_OBJECT_SIZE: usize = 24;
 /// `hidl_string` and `hidl_vec`.
 const HEAD_SIZE: usize = 16;
-
-/// Where the buffers of a transaction are.
-pub trait Memory {
-    /// The bytes at an address that the driver wrote.
-    fn bytes(&self, address: u64, size: u64) -> Option<&[u8]>;
-}
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let word = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
@@ -108,7 +100,7 @@ impl<'a> Reader<'a> {
     }
 
     fn buffer(&mut self) -> Result<Buffer<'a>> {
-        let (object, is_known) = self.object(BUFFER_OBJECT_SIZE)?;
+        let (object, is_known) = self.object(BUFFER_SIZE)?;
         if u32_at(object, 0) != TYPE_BUFFER || !is_known {
             return Err(StatusCode::BadType);
         }
@@ -121,7 +113,7 @@ impl<'a> Reader<'a> {
             bytes: bytes.ok_or(StatusCode::BadValue)?,
             parent: has_parent.then(|| (u64_at(object, 24), u64_at(object, 32))),
         };
-        self.position += BUFFER_OBJECT_SIZE;
+        self.position += BUFFER_SIZE;
         self.objects += 1;
         Ok(buffer)
     }
@@ -182,7 +174,7 @@ impl<'a> Reader<'a> {
 
     /// An interface, None for null. HIDL has no stabilities.
     pub fn binder(&mut self) -> Result<Option<Binder>> {
-        let (object, is_known) = self.object(BINDER_OBJECT_SIZE)?;
+        let (object, is_known) = self.object(OBJECT_SIZE)?;
         let pointer = u64_at(object, 8);
         let target = match (u32_at(object, 0), is_known) {
             (TYPE_HANDLE, true) => Some(Target::Handle(u32_at(object, 8))),
@@ -192,9 +184,9 @@ impl<'a> Reader<'a> {
         };
         if target.is_some() {
             self.objects += 1;
-            self.position += BINDER_OBJECT_SIZE;
+            self.position += OBJECT_SIZE;
         } else {
-            self.plain(BINDER_OBJECT_SIZE)?;
+            self.plain(OBJECT_SIZE)?;
         }
         Ok(target.map(|target| Binder {
             target,

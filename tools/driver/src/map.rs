@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An open device and its receive buffer, shared by the threads that serve it.
 use crate::abi;
-use crate::hidl::parcel::Memory;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -10,6 +9,12 @@ use std::path::Path;
 
 /// As every client of libbinder maps.
 const MAP_SIZE: usize = 1024 * 1024 - 2 * 4096;
+
+/// Where the buffers of a transaction are.
+pub trait Memory {
+    /// The bytes at an address that the driver wrote.
+    fn bytes(&self, address: u64, size: u64) -> Option<&[u8]>;
+}
 
 /// Maps the receive buffer, which the driver fills.
 pub struct Map {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The driver's ABI, as far as a context manager needs it (include/uapi/linux/android/binder.h).
-//! rsbinder keeps its own copy to itself, and opens one device for each process.
+//! The driver's ABI, as far as it is used here (include/uapi/linux/android/binder.h). rsbinder
+//! keeps its own copy to itself.
 use std::mem::size_of;
 
 const WRITE: u32 = 1;
@@ -87,6 +87,32 @@ pub struct TransactionDataContext {
     pub context: u64,
 }
 
+/// The types of the objects in a parcel.
+pub const TYPE_BINDER: u32 = object_type(*b"sb*");
+pub const TYPE_WEAK_BINDER: u32 = object_type(*b"wb*");
+pub const TYPE_HANDLE: u32 = object_type(*b"sh*");
+pub const TYPE_WEAK_HANDLE: u32 = object_type(*b"wh*");
+pub const TYPE_FD: u32 = object_type(*b"fd*");
+pub const TYPE_FD_ARRAY: u32 = object_type(*b"fda");
+pub const TYPE_BUFFER: u32 = object_type(*b"pt*");
+
+/// The size of a binder, a handle or a file (`flat_binder_object`, `binder_fd_object`).
+pub const OBJECT_SIZE: usize = size_of::<FlatObject>();
+/// The sizes of `binder_buffer_object` and of `binder_fd_array_object`.
+pub const BUFFER_SIZE: usize = 40;
+pub const FD_ARRAY_SIZE: usize = 32;
+
+/// Of a buffer: its address is in another one, its parent.
+pub const HAS_PARENT: u32 = 1;
+/// Of a node: calls to it may have files.
+pub const ACCEPTS_FDS: u32 = 0x100;
+/// Of an object that a program passes on, as libbinder writes it: accepts files, lowest priority.
+pub const FD_FLAGS: u32 = ACCEPTS_FDS | 0x7f;
+
+const fn object_type([one, two, three]: [u8; 3]) -> u32 {
+    u32::from_be_bytes([one, two, three, 0x85])
+}
+
 const TRANSACTION_CONTEXT_SIZE: usize = size_of::<TransactionDataContext>();
 const TRANSACTION_SIZE: usize = size_of::<TransactionData>();
 const TRANSACTION_SG_SIZE: usize = size_of::<TransactionDataSg>();
@@ -153,5 +179,10 @@ mod tests {
         assert_eq!(BC_REPLY_SG, 0x4048_6312);
         assert_eq!((BR_DEAD_REPLY, BR_FAILED_REPLY), (0x7205, 0x7211));
         assert_eq!(payload_size(BR_TRANSACTION), 64);
+        assert_eq!((TYPE_BINDER, TYPE_HANDLE), (0x7362_2a85, 0x7368_2a85));
+        assert_eq!((TYPE_FD, TYPE_FD_ARRAY), (0x6664_2a85, 0x6664_6185));
+        assert_eq!((TYPE_BUFFER, OBJECT_SIZE), (0x7074_2a85, 24));
+        assert_eq!(TYPE_WEAK_BINDER, 0x7762_2a85);
+        assert_eq!(TYPE_WEAK_HANDLE, 0x7768_2a85);
     }
 }

@@ -4,10 +4,8 @@ use crate::abi::{
     self, ExtendedError, FlatObject, NodeInfoForRef, TransactionData, TransactionDataContext,
     TransactionDataSg, WriteRead,
 };
-use crate::handles::Port;
-use crate::hidl::parcel::Memory;
-use crate::map::{ioctl, Open};
-use crate::parcel::{Parcel, OWN_POINTER, TYPE_BINDER};
+use crate::map::{ioctl, Memory, Open};
+use crate::parcel::{Parcel, OWN_POINTER};
 use rsbinder::StatusCode;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -19,7 +17,7 @@ const READ_SIZE: usize = 64 * 1024;
 /// Of a security context.
 const MAX_TEXT: u64 = 4096;
 
-/// What the driver returns to a context manager.
+/// What the driver returns to a thread.
 pub enum Event {
     /// With the address of the security context of its sender, if that was asked for.
     Transaction(TransactionData, Option<u64>),
@@ -86,7 +84,7 @@ impl Driver {
     /// * `needs_contexts`: whether transactions are to have the security context of their sender
     pub fn become_manager(&self, needs_contexts: bool) -> io::Result<()> {
         let mut own = FlatObject {
-            kind: TYPE_BINDER,
+            kind: abi::TYPE_BINDER,
             flags: if needs_contexts {
                 abi::NEEDS_CONTEXT
             } else {
@@ -247,9 +245,14 @@ impl Driver {
         }
     }
 
+    /// Adds a one-way call to the commands.
+    pub fn oneway(&mut self, handle: u32, code: u32, parcel: Parcel) {
+        self.transaction(false, handle, code, abi::TF_ONE_WAY, parcel);
+    }
+
     /// Sends a one-way call; does not wait for its receiver.
     pub fn send_oneway(&mut self, handle: u32, code: u32, parcel: Parcel) -> io::Result<Sent> {
-        self.transaction(false, handle, code, abi::TF_ONE_WAY, parcel);
+        self.oneway(handle, code, parcel);
         let events = self.exchange()?;
         if !events.iter().any(|event| matches!(event, Event::Failed)) {
             return Ok(Sent::Accepted);
@@ -357,42 +360,38 @@ impl Driver {
         }
     }
 
+    /// Takes a strong reference to a handle of a transaction that was not given back yet.
+    pub fn acquire(&mut self, handle: u32) {
+        self.command(abi::BC_ACQUIRE, &handle.to_ne_bytes());
+    }
+
+    pub fn release(&mut self, handle: u32) {
+        self.command(abi::BC_RELEASE, &handle.to_ne_bytes());
+    }
+
+    /// Asks for the death of the process of an object, which comes with this cookie.
+    pub fn request_death(&mut self, handle: u32, cookie: u64) {
+        self.death_command(abi::BC_REQUEST_DEATH_NOTIFICATION, handle, cookie);
+    }
+
+    pub fn clear_death(&mut self, handle: u32, cookie: u64) {
+        self.death_command(abi::BC_CLEAR_DEATH_NOTIFICATION, handle, cookie);
+    }
+
     fn death_command(&mut self, command: u32, handle: u32, cookie: u64) {
         let mut payload = handle.to_ne_bytes().to_vec();
         payload.extend_from_slice(&cookie.to_ne_bytes());
         self.command(command, &payload);
     }
-}
 
-impl Port for Driver {
-    fn keep(&mut self, handle: u32, cookie: u64) {
-        self.command(abi::BC_ACQUIRE, &handle.to_ne_bytes());
-        self.death_command(abi::BC_REQUEST_DEATH_NOTIFICATION, handle, cookie);
-    }
-
-    fn drop_handle(&mut self, handle: u32, cookie: u64, is_dead: bool) {
-        if !is_dead {
-            self.death_command(abi::BC_CLEAR_DEATH_NOTIFICATION, handle, cookie);
-        }
-        self.command(abi::BC_RELEASE, &handle.to_ne_bytes());
-    }
-
-    fn strong_count(&mut self, handle: u32) -> Option<u32> {
+    /// How many strong references an object has, in all processes.
+    pub fn strong_count(&self, handle: u32) -> Option<u32> {
         let mut info = NodeInfoForRef {
             handle,
             ..NodeInfoForRef::default()
         };
-        ioctl(
-            &self.open.file,
-            abi::BINDER_GET_NODE_INFO_FOR_REF,
-            &mut info,
-        )
-        .ok()?;
+        let request = abi::BINDER_GET_NODE_INFO_FOR_REF;
+        ioctl(&self.open.file, request, &mut info).ok()?;
         Some(info.strong_count)
-    }
-
-    fn send(&mut self, handle: u32, code: u32, parcel: Parcel) {
-        let flags = abi::TF_ONE_WAY;
-        self.transaction(false, handle, code, flags, parcel);
     }
 }

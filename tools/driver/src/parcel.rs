@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Raw parcels: reading what a client sent, and writing replies and callbacks at any level.
+//! Raw parcels of AIDL: reading what another process sent, and writing calls and replies at any
+//! level.
 //!
 //! rsbinder's own parcels have one format (that of Android 13 and newer), so they are not used.
+use crate::abi::{OBJECT_SIZE, TYPE_BINDER, TYPE_HANDLE};
 use crate::level::{Stability, StabilityForm};
 use rsbinder::StatusCode;
 
 pub type Result<T> = std::result::Result<T, StatusCode>;
-
-pub const TYPE_BINDER: u32 = u32::from_be_bytes([b's', b'b', b'*', 0x85]);
-pub const TYPE_HANDLE: u32 = u32::from_be_bytes([b's', b'h', b'*', 0x85]);
-const OBJECT_SIZE: usize = 24;
 
 /// A binder as this process knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
     /// Another process's object.
     Handle(u32),
-    /// The service manager itself.
+    /// The one object of this process: a service manager.
     Own,
 }
 
-/// What the node of the service manager is registered as; not 0, which means no binder.
+/// What the node of this process is registered as; not 0, which means no binder.
 pub const OWN_POINTER: u64 = 1;
 
 /// A binder in a request.

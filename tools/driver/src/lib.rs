@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The raw driver, and the parcels of its transactions at every Android level.
+//!
+//! rsbinder opens one device for each process, has the parcels of one level, and asks each binder
+//! that it is given for its interface. What must not do so, or reads other parcels, is built on
+//! this; rsbinder's statuses are used.
+//!
+//! * `abi`: the structures, commands and object types of the driver's header
+//! * `map`: an open device and its receive buffer; `driver`: one thread there
+//! * `level`: what differs between Android releases; `parcel`: parcels of AIDL, `hidl`: of HIDL
+pub mod abi;
+pub mod driver;
+pub mod hidl;
+pub mod level;
+pub mod map;
+pub mod parcel;
