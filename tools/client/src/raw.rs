@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Transactions of bytes and objects: rsbinder's parcels take only values of types that it knows.
+use anybinder_driver::abi::OBJECT_SIZE;
+use anybinder_driver::parcel::Parcel as Raw;
 use anybinder_mount::error::{Doing, Result};
 use anybinder_parcel::encode::{Object, Parcel as Plan};
-use anybinder_parcel::{OBJECT_SIZE, TYPE_FD};
 use anybinder_rpc::relay::descriptor_of;
 use anybinder_rpc::words;
 use rsbinder::rpc::RpcProxy;
 use rsbinder::{Parcel, SIBinder, StatusCode};
 use std::fs::File;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
-/// As libbinder writes it: accepts files, lowest priority.
-pub(crate) const FD_FLAGS: u32 = 0x17f;
 /// A binder in a parcel: the object and its stability.
 const BINDER_SIZE: usize = OBJECT_SIZE + 4;
 
@@ -20,8 +19,7 @@ const BINDER_SIZE: usize = OBJECT_SIZE + 4;
 pub struct Request {
     /// The interface, in a request over a socket, whose header is not part of the data.
     descriptor: Option<String>,
-    data: Vec<u8>,
-    offsets: Vec<u64>,
+    raw: Raw,
     files: Vec<OwnedFd>,
     /// Parcels of rsbinder, which keep the binders in them.
     kept: Vec<Parcel>,
@@ -73,15 +71,15 @@ impl Request {
             request.descriptor = Some(descriptor_of(service).doing(doing)?);
         } else if let Some(proxy) = service.as_proxy() {
             let mut header = proxy.prepare_transact(true).doing(doing)?;
-            request.data = bytes_of(&mut header).doing(doing)?;
+            request.raw.data = bytes_of(&mut header).doing(doing)?;
         }
         Ok(request)
     }
 
     /// Appends a parcel, with its objects: files are opened, services looked up by `find`.
     pub fn append(&mut self, plan: &Plan, find: &dyn Fn(&str) -> Result<SIBinder>) -> Result<()> {
-        let base = self.data.len();
-        self.data.extend_from_slice(&plan.data);
+        let base = self.raw.data.len();
+        self.raw.data.extend_from_slice(&plan.data);
         for (offset, object) in &plan.objects {
             let at = base + offset;
             match object {
@@ -96,15 +94,15 @@ impl Request {
     }
 
     pub fn append_binder(&mut self, binder: &SIBinder) -> Result<()> {
-        let at = self.data.len();
-        self.data.resize(at + BINDER_SIZE, 0);
+        let at = self.raw.data.len();
+        self.raw.data.resize(at + BINDER_SIZE, 0);
         self.put_binder(at, binder)
     }
 
     /// Appends a descriptor without the words of a ParcelFileDescriptor.
     pub fn append_file(&mut self, file: OwnedFd) {
-        let at = self.data.len();
-        self.data.resize(at + OBJECT_SIZE, 0);
+        let at = self.raw.data.len();
+        self.raw.data.resize(at + OBJECT_SIZE, 0);
         self.put_file(at, file);
     }
 
@@ -113,19 +111,14 @@ impl Request {
         let mut parcel = Parcel::new();
         parcel.write(binder).doing(doing)?;
         let bytes = bytes_of(&mut parcel).doing(doing)?;
-        self.data[at..at + BINDER_SIZE].copy_from_slice(&bytes[..BINDER_SIZE]);
-        self.offsets.push(at as u64);
+        self.raw.data[at..at + BINDER_SIZE].copy_from_slice(&bytes[..BINDER_SIZE]);
+        self.raw.offsets.push(at as u64);
         self.kept.push(parcel);
         Ok(())
     }
 
     fn put_file(&mut self, at: usize, file: OwnedFd) {
-        let mut object = [0u8; OBJECT_SIZE];
-        object[..4].copy_from_slice(&TYPE_FD.to_ne_bytes());
-        object[4..8].copy_from_slice(&FD_FLAGS.to_ne_bytes());
-        object[8..12].copy_from_slice(&file.as_raw_fd().to_ne_bytes());
-        self.data[at..at + OBJECT_SIZE].copy_from_slice(&object);
-        self.offsets.push(at as u64);
+        self.raw.put_file(at, &file);
         self.files.push(file);
     }
 
@@ -144,10 +137,10 @@ impl Request {
         // file is open in `self.files`, which outlives it, too.
         let parcel = unsafe {
             Parcel::from_ipc_parts(
-                self.data.as_mut_ptr(),
-                self.data.len(),
-                self.offsets.as_mut_ptr(),
-                self.offsets.len(),
+                self.raw.data.as_mut_ptr(),
+                self.raw.data.len(),
+                self.raw.offsets.as_mut_ptr(),
+                self.raw.offsets.len(),
                 |_, _, _, _, _| Ok(()),
             )
         };
@@ -163,7 +156,7 @@ impl Request {
         flags: u32,
     ) -> std::result::Result<Reply, StatusCode> {
         // What the driver would translate means nothing there.
-        if !self.offsets.is_empty() {
+        if !self.raw.offsets.is_empty() {
             return Err(StatusCode::InvalidOperation);
         }
         let remote = service.as_remote().ok_or(StatusCode::BadType)?;
@@ -172,7 +165,7 @@ impl Request {
             (Some(descriptor), Some(proxy)) => proxy.build_request(descriptor)?,
             _ => remote.prepare_transact(false)?,
         };
-        words::write(&mut parcel, &self.data)?;
+        words::write(&mut parcel, &self.raw.data)?;
         Reply::of(remote.submit_transact(code, &parcel, flags)?)
     }
 }

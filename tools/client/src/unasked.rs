@@ -2,28 +2,23 @@
 //! One-way calls to a service that may be stopped. rsbinder asks every object that it gets for its
 //! interface, and waits for the answer; this asks nothing but the service manager.
 use crate::device::{explain, no_device, no_manager, no_service, policy_error, refusal};
-use crate::raw::FD_FLAGS;
-use anybinder_driver::abi::TYPE_HANDLE;
+use anybinder_driver::abi::{OBJECT_SIZE, TYPE_HANDLE};
 use anybinder_driver::driver::{Driver, Sent};
 use anybinder_driver::level::{Stability, StabilityForm};
-use anybinder_driver::parcel::{Parcel, Reader, Target};
+use anybinder_driver::parcel::{Parcel, Reader, Target, SYSTEM_HEADER};
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use anybinder_mount::mount::Mount;
 use anybinder_parcel::encode::{Object, Parcel as Plan};
-use anybinder_parcel::{OBJECT_SIZE, TYPE_FD};
 use rsbinder::StatusCode;
 use std::fs::File;
-use std::os::fd::AsRawFd;
 
 const MANAGER: u32 = 0;
 const MANAGER_INTERFACE: &str = "android.os.IServiceManager";
 /// At every level.
 const GET_SERVICE: u32 = 1;
 const SECURITY_EXCEPTION: i32 = -1;
-/// As libbinder of Android 11 and newer writes it, without a strict mode and a work source.
+/// As libbinder of Android 11 and newer writes it: none.
 const STRICT_MODE: i32 = i32::MIN;
-const NO_WORK_SOURCE: i32 = -1;
-const HEADER_MARK: i32 = i32::from_be_bytes(*b"SYST");
 
 /// An open device of its own. The replies of the service manager are kept as long as it lives, and
 /// with them the handles in them.
@@ -33,24 +28,8 @@ pub struct Unasked<'a> {
     device: &'a str,
 }
 
-/// A parcel that begins with the header of an interface.
 fn with_header(interface: &str) -> Parcel {
-    let mut parcel = Parcel::default();
-    parcel
-        .i32(STRICT_MODE)
-        .i32(NO_WORK_SOURCE)
-        .i32(HEADER_MARK)
-        .string16(interface);
-    parcel
-}
-
-fn put_object(parcel: &mut Parcel, at: usize, kind: u32, flags: u32, value: u32) {
-    let object = &mut parcel.data[at..at + OBJECT_SIZE];
-    object.fill(0);
-    object[..4].copy_from_slice(&kind.to_ne_bytes());
-    object[4..8].copy_from_slice(&flags.to_ne_bytes());
-    object[8..12].copy_from_slice(&value.to_ne_bytes());
-    parcel.offsets.push(at as u64);
+    Parcel::call(STRICT_MODE, SYSTEM_HEADER, interface)
 }
 
 impl<'a> Unasked<'a> {
@@ -115,13 +94,13 @@ impl<'a> Unasked<'a> {
             match object {
                 Object::Service(name) => {
                     let handle = self.find(name)?;
-                    put_object(&mut parcel, at, TYPE_HANDLE, 0, handle);
+                    parcel.put_object(at, TYPE_HANDLE, 0, handle);
                     let word = Stability::SYSTEM.word(StabilityForm::Plain).unwrap_or(0);
                     parcel.data[at + OBJECT_SIZE..][..4].copy_from_slice(&word.to_ne_bytes());
                 }
                 Object::File(path) => {
                     let file = File::open(path).doing(|| format!("opening {}", path.display()))?;
-                    put_object(&mut parcel, at, TYPE_FD, FD_FLAGS, file.as_raw_fd() as u32);
+                    parcel.put_file(at, &file);
                     files.push(file);
                 }
             }
@@ -133,33 +112,5 @@ impl<'a> Unasked<'a> {
             Sent::Refused(errno) => refusal(errno),
         };
         Err(Error::new(format!("{name} failed: {reason}.")).of(Kind::CallFailed))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_header_ends_with_the_interface() {
-        let parcel = with_header("a.b");
-        let mut reader = Reader::new(&parcel.data, &parcel.offsets);
-        let words = [STRICT_MODE, NO_WORK_SOURCE, HEADER_MARK];
-        assert_eq!(words.map(|_| reader.i32().unwrap()), words);
-        assert_eq!(reader.string16().unwrap(), "a.b");
-        assert!(reader.is_at_end());
-    }
-
-    #[test]
-    fn an_object_replaces_the_bytes_left_for_it() {
-        let mut parcel = Parcel {
-            data: vec![0xff; OBJECT_SIZE + 8],
-            ..Parcel::default()
-        };
-        put_object(&mut parcel, 4, TYPE_FD, FD_FLAGS, 7);
-        assert_eq!(parcel.offsets, [4]);
-        assert_eq!(parcel.data[12..16], 7u32.to_ne_bytes());
-        assert_eq!(parcel.data[16..OBJECT_SIZE + 4], [0; 12]);
-        assert_eq!(parcel.data[OBJECT_SIZE + 4..], [0xff; 4]);
     }
 }

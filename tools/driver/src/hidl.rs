@@ -8,22 +8,18 @@
 //! buffer, a vector of strings has the array of `hidl_string` in one and the texts in one each.
 use crate::abi::{BUFFER_SIZE, HAS_PARENT, OBJECT_SIZE, TYPE_BINDER, TYPE_BUFFER, TYPE_HANDLE};
 use crate::map::Memory;
-use crate::parcel::{Binder, Parcel, Result, Target, OWN_POINTER};
+use crate::parcel::{put_padded, word, Binder, Parcel, Result, Target, OWN_POINTER};
 use rsbinder::StatusCode;
 
 /// `hidl_string` and `hidl_vec`.
 const HEAD_SIZE: usize = 16;
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    let word = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
-    u32::from_ne_bytes(word.unwrap_or([0; 4]))
+    word(bytes, at).unwrap_or(0)
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    let word = bytes
-        .get(at..at + 8)
-        .and_then(|eight| eight.try_into().ok());
-    u64::from_ne_bytes(word.unwrap_or([0; 8]))
+    u64::from(u32_at(bytes, at + 4)) << 32 | u64::from(u32_at(bytes, at))
 }
 
 /// A buffer of a transaction.
@@ -210,12 +206,8 @@ fn text(string: &str) -> Vec<u8> {
 impl Parcel {
     /// A call to an interface.
     pub fn hidl_call(interface: &str) -> Parcel {
-        let mut parcel = Parcel {
-            data: text(interface),
-            ..Parcel::default()
-        };
-        let padded = parcel.data.len().next_multiple_of(4);
-        parcel.data.resize(padded, 0);
+        let mut parcel = Parcel::default();
+        put_padded(&mut parcel.data, &text(interface));
         parcel
     }
 

@@ -3,11 +3,37 @@
 //! level.
 //!
 //! rsbinder's own parcels have one format (that of Android 13 and newer), so they are not used.
-use crate::abi::{OBJECT_SIZE, TYPE_BINDER, TYPE_HANDLE};
+use crate::abi::{FD_FLAGS, OBJECT_SIZE, TYPE_BINDER, TYPE_FD, TYPE_HANDLE};
 use crate::level::{Stability, StabilityForm};
 use rsbinder::StatusCode;
+use std::os::fd::{AsFd, AsRawFd};
 
 pub type Result<T> = std::result::Result<T, StatusCode>;
+
+/// The header word of the system, from Android 11 on.
+pub const SYSTEM_HEADER: i32 = i32::from_be_bytes(*b"SYST");
+const NO_WORK_SOURCE: i32 = -1;
+
+/// The word at an offset; None past the end.
+pub fn word(bytes: &[u8], offset: usize) -> Option<u32> {
+    let four = bytes.get(offset..)?.first_chunk::<4>()?;
+    Some(u32::from_le_bytes(*four))
+}
+
+/// Appends bytes, and zeros up to a multiple of 4.
+pub fn put_padded(data: &mut Vec<u8>, bytes: &[u8]) {
+    data.extend_from_slice(bytes);
+    data.resize(data.len().next_multiple_of(4), 0);
+}
+
+/// Appends a string of AIDL: how many units it has, the units, a 0.
+pub fn put_string16(data: &mut Vec<u8>, text: &str) {
+    let units: Vec<u16> = text.encode_utf16().collect();
+    data.extend_from_slice(&(units.len() as u32).to_le_bytes());
+    let units = units.iter().chain(&[0]);
+    let bytes: Vec<u8> = units.flat_map(|unit| unit.to_le_bytes()).collect();
+    put_padded(data, &bytes);
+}
 
 /// A binder as this process knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,7 +134,7 @@ impl<'a> Reader<'a> {
             .checked_add(OBJECT_SIZE)
             .ok_or(StatusCode::NotEnoughData)?;
         let object = self.data.get(start..end).ok_or(StatusCode::NotEnoughData)?;
-        let word = |at: usize| u32::from_le_bytes(object[at..at + 4].try_into().unwrap_or([0; 4]));
+        let word = |at: usize| word(object, at).unwrap_or(0);
         let pointer = (u64::from(word(12)) << 32) | u64::from(word(8));
         let is_translated = self.offsets.contains(&(start as u64));
         let target = match (word(0), is_translated) {
@@ -136,19 +162,24 @@ pub struct Parcel {
 }
 
 impl Parcel {
+    /// A call with the header of Android 11 and newer.
+    pub fn call(strict_mode: i32, header_word: i32, interface: &str) -> Parcel {
+        let mut parcel = Parcel::default();
+        parcel
+            .i32(strict_mode)
+            .i32(NO_WORK_SOURCE)
+            .i32(header_word)
+            .string16(interface);
+        parcel
+    }
+
     pub fn i32(&mut self, value: i32) -> &mut Self {
         self.data.extend_from_slice(&value.to_le_bytes());
         self
     }
 
     pub fn string16(&mut self, text: &str) -> &mut Self {
-        let units: Vec<u16> = text.encode_utf16().collect();
-        self.i32(units.len() as i32);
-        for unit in units.iter().chain(&[0]) {
-            self.data.extend_from_slice(&unit.to_le_bytes());
-        }
-        let padded = self.data.len().next_multiple_of(4);
-        self.data.resize(padded, 0);
+        put_string16(&mut self.data, text);
         self
     }
 
@@ -173,6 +204,22 @@ impl Parcel {
         self.data.extend_from_slice(&0u32.to_le_bytes());
         self.data.extend_from_slice(&value.to_le_bytes());
         self.data.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// Puts a handle or a descriptor into the bytes that were left for it.
+    pub fn put_object(&mut self, at: usize, kind: u32, flags: u32, value: u32) {
+        let object = &mut self.data[at..at + OBJECT_SIZE];
+        object.fill(0);
+        object[..4].copy_from_slice(&kind.to_le_bytes());
+        object[4..8].copy_from_slice(&flags.to_le_bytes());
+        object[8..12].copy_from_slice(&value.to_le_bytes());
+        self.offsets.push(at as u64);
+    }
+
+    /// The same for a file, which must be open until the parcel is sent.
+    pub fn put_file(&mut self, at: usize, file: impl AsFd) {
+        let number = file.as_fd().as_raw_fd();
+        self.put_object(at, TYPE_FD, FD_FLAGS, number as u32);
     }
 
     /// A binder and its stability in the receiver's form.
@@ -244,6 +291,30 @@ mod tests {
         null.binder(None, StabilityForm::Plain);
         let mut reader = Reader::new(&null.data, &null.offsets);
         assert_eq!(reader.binder(true), Err(StatusCode::UnexpectedNull));
+    }
+
+    #[test]
+    fn a_header_ends_with_the_interface() {
+        let parcel = Parcel::call(7, SYSTEM_HEADER, "a.b");
+        let mut reader = Reader::new(&parcel.data, &parcel.offsets);
+        let words = [7, NO_WORK_SOURCE, SYSTEM_HEADER];
+        assert_eq!(words.map(|_| reader.i32().unwrap()), words);
+        assert_eq!(reader.string16().unwrap(), "a.b");
+        assert!(reader.is_at_end());
+    }
+
+    #[test]
+    fn an_object_replaces_the_bytes_left_for_it() {
+        let mut parcel = Parcel {
+            data: vec![0xff; OBJECT_SIZE + 8],
+            ..Parcel::default()
+        };
+        parcel.put_object(4, TYPE_FD, FD_FLAGS, 7);
+        assert_eq!(parcel.offsets, [4]);
+        assert_eq!(word(&parcel.data, 8), Some(0x17f));
+        assert_eq!(parcel.data[12..16], 7u32.to_ne_bytes());
+        assert_eq!(parcel.data[16..OBJECT_SIZE + 4], [0; 12]);
+        assert_eq!(parcel.data[OBJECT_SIZE + 4..], [0xff; 4]);
     }
 
     #[test]

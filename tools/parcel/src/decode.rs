@@ -5,7 +5,7 @@ use crate::aidl::library::{Entry, Library};
 use crate::aidl::syntax::Body;
 use crate::encode::{is_byte_enum, MAX_DEPTH};
 use crate::types::{Kind, Type};
-use crate::{OBJECT_SIZE, TYPE_BINDER, TYPE_FD, TYPE_HANDLE};
+use anybinder_driver::abi::{OBJECT_SIZE, TYPE_BINDER, TYPE_FD, TYPE_HANDLE};
 use serde_json::{json, Map, Value};
 
 type Outcome = Result<Value, String>;

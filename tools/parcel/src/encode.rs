@@ -5,7 +5,8 @@
 use crate::aidl::library::{Entry, Library};
 use crate::aidl::syntax::{Body, Field};
 use crate::types::{Kind, Type};
-use crate::{OBJECT_SIZE, TYPE_BINDER};
+use anybinder_driver::abi::{OBJECT_SIZE, TYPE_BINDER};
+use anybinder_driver::parcel::{put_padded, put_string16};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
@@ -37,20 +38,11 @@ impl Parcel {
     }
 
     pub fn bytes(&mut self, bytes: &[u8]) {
-        self.data.extend_from_slice(bytes);
-        let padded = self.data.len().next_multiple_of(4);
-        self.data.resize(padded, 0);
+        put_padded(&mut self.data, bytes);
     }
 
     pub fn string16(&mut self, text: &str) {
-        let units: Vec<u16> = text.encode_utf16().collect();
-        self.word(units.len() as u32);
-        let bytes: Vec<u8> = units
-            .iter()
-            .chain(&[0])
-            .flat_map(|unit| unit.to_le_bytes())
-            .collect();
-        self.bytes(&bytes);
+        put_string16(&mut self.data, text);
     }
 
     fn string8(&mut self, text: &str) {

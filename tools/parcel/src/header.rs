@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the data of a call of the driver begins with: the descriptor of the interface, behind one
 //! word (Android 9), two (10) or three. A call of HIDL has a C string instead.
+use anybinder_driver::parcel::word;
 
 /// Where the descriptor may be.
 const PLACES: [usize; 3] = [12, 8, 4];
 /// The longest descriptor that is looked for.
 const NAME_MAX: usize = 400;
-
-fn word(bytes: &[u8], offset: usize) -> Option<u32> {
-    let four = bytes.get(offset..)?.first_chunk::<4>()?;
-    Some(u32::from_le_bytes(*four))
-}
 
 /// Where the descriptor begins in the header of a call of the driver, and where the arguments begin
 /// behind it. None for another interface.
@@ -61,15 +57,12 @@ pub fn find(bytes: &[u8]) -> Option<(String, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anybinder_driver::parcel::put_string16;
 
     /// A header with these words before the descriptor.
     fn header(words: &[u32], descriptor: &str) -> Vec<u8> {
-        let count = descriptor.encode_utf16().count() as u32;
-        let words = words.iter().copied().chain([count]);
-        let mut bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
-        let units = descriptor.encode_utf16().chain([0]);
-        bytes.extend(units.flat_map(u16::to_le_bytes));
-        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        put_string16(&mut bytes, descriptor);
         bytes
     }
 

@@ -20,11 +20,5 @@ pub mod status;
 pub mod types;
 pub mod words;
 
-/// The size of `flat_binder_object`.
-pub const OBJECT_SIZE: usize = 24;
-pub const TYPE_BINDER: u32 = u32::from_be_bytes([b's', b'b', b'*', 0x85]);
-pub const TYPE_HANDLE: u32 = u32::from_be_bytes([b's', b'h', b'*', 0x85]);
-pub const TYPE_FD: u32 = u32::from_be_bytes([b'f', b'd', b'*', 0x85]);
-
 #[cfg(test)]
 mod round_trip_test;

@@ -8,6 +8,7 @@
 use crate::dialect::Dialect;
 use crate::relay::Bridge;
 use crate::words::{self, Object};
+use anybinder_driver::parcel::word;
 use rsbinder::{Parcel, StatusCode};
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ fn may_be_inside(bytes: &[u8], before: &[Object], object: &Object) -> bool {
     };
     let mut places = (0..object.position).step_by(4).filter(is_number);
     places.any(|at| {
-        let size = words::word(bytes, at).unwrap_or(0) as usize;
+        let size = word(bytes, at).unwrap_or(0) as usize;
         let last = at.saturating_add(size);
         size.is_multiple_of(4) && last >= end && last <= bytes.len()
     })

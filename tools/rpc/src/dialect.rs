@@ -2,13 +2,11 @@
 //! How parcels of the driver differ between Android releases: in the header of a call, and in what
 //! follows a binder. A program reads only those of its own release; rsbinder writes the newest, and
 //! the differences are made good here.
+use anybinder_driver::abi::OBJECT_SIZE;
 use anybinder_driver::level::{Level, Stability, StabilityForm};
 use rsbinder::{Parcel, RemoteProxy, SIBinder, StatusCode};
 
 type Result<T> = std::result::Result<T, StatusCode>;
-
-/// `struct flat_binder_object`.
-pub const FLAT_BYTES: usize = 24;
 
 /// The first word of an old header, the policy of strict mode, and "no work source".
 const STRICT_MODE: u32 = 0x40_0000;
@@ -38,11 +36,11 @@ fn keep(_: Option<&Parcel>, _: u64, _: usize, _: u64, _: usize) -> Result<()> {
 
 /// The binder of a `flat_binder_object` of a received parcel. rsbinder reads one only with a
 /// stability behind it.
-pub fn bare_binder(flat: &[u8; FLAT_BYTES]) -> Result<Option<SIBinder>> {
-    let mut data = [0; FLAT_BYTES + 4];
-    data[..FLAT_BYTES].copy_from_slice(flat);
+pub fn bare_binder(flat: &[u8; OBJECT_SIZE]) -> Result<Option<SIBinder>> {
+    let mut data = [0; OBJECT_SIZE + 4];
+    data[..OBJECT_SIZE].copy_from_slice(flat);
     let stability = Stability::SYSTEM.word(FORM).unwrap_or(0);
-    data[FLAT_BYTES..].copy_from_slice(&stability.to_le_bytes());
+    data[OBJECT_SIZE..].copy_from_slice(&stability.to_le_bytes());
     let mut offsets = [0];
     // SAFETY: both arrays outlive the parcel and are used by nothing else; the object is no file,
     // or else a file that the caller's parcel has open, and is not read as one.
@@ -89,8 +87,8 @@ impl Dialect {
     /// Bytes of a binder in a parcel of the driver.
     pub fn binder_length(self) -> usize {
         match self.has_stability() {
-            true => FLAT_BYTES + 4,
-            false => FLAT_BYTES,
+            true => OBJECT_SIZE + 4,
+            false => OBJECT_SIZE,
         }
     }
 
@@ -161,7 +159,7 @@ mod tests {
             dialect.finish_binder(&mut parcel).unwrap();
             assert_eq!(parcel.data_position(), dialect.binder_length());
             parcel.write_u32(7).unwrap();
-            let bytes = words::read(&mut parcel, FLAT_BYTES).unwrap();
+            let bytes = words::read(&mut parcel, OBJECT_SIZE).unwrap();
             let words: Vec<u8> = wanted.iter().flat_map(|word| word.to_le_bytes()).collect();
             assert_eq!(bytes, words, "{dialect:?}");
         }

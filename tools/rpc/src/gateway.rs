@@ -9,6 +9,7 @@ use crate::copy::copy;
 use crate::dialect::Dialect;
 use crate::relay::Bridge;
 use crate::words::{self, is_manager};
+use anybinder_driver::parcel::word;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::encode::MAX_DEPTH;
@@ -170,7 +171,7 @@ impl Plan<'_> {
     }
 
     fn peek(&self) -> Outcome<u32> {
-        match words::word(&self.bytes[..self.end], self.at) {
+        match word(&self.bytes[..self.end], self.at) {
             Some(word) => Ok(word),
             None => self.too_short(),
         }

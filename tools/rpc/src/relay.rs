@@ -5,6 +5,7 @@ use crate::dialect::Dialect;
 use crate::gateway::{copy_by_types, copy_untyped, Gateway, Part, Refusal};
 use crate::notice::notice;
 use crate::words;
+use anybinder_driver::abi::ACCEPTS_FDS;
 use anybinder_parcel::header;
 use anybinder_parcel::shape::{Interface, Method, Shape};
 use rsbinder::observe::{self, TransactionObserver, TxnContext};
@@ -23,9 +24,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 type Result<T> = std::result::Result<T, StatusCode>;
-
-/// `FLAT_BINDER_FLAG_ACCEPTS_FDS`: so that a file reaches the relay, which says why it refuses it.
-const ACCEPTS_FDS: u32 = 0x100;
 
 /// At how many relays the table is cleared of those that are gone, first.
 const FIRST_SWEEP: usize = 64;
@@ -419,6 +417,7 @@ impl IBinder for Relay {
         self.target.stability()
     }
 
+    /// A file reaches the relay, which says why it refuses it.
     fn local_binder_flags(&self) -> u32 {
         ACCEPTS_FDS
     }

@@ -5,31 +5,29 @@
 //! list of them, and RPC Binder sends one from wire version 2 (Android 16) on. rsbinder checks that
 //! list whenever an object is read, so the objects are found by trying to read one wherever the
 //! bytes look like one.
-use crate::dialect::{bare_binder, Dialect, FLAT_BYTES};
+use crate::dialect::{bare_binder, Dialect};
+use anybinder_driver::abi::{
+    OBJECT_SIZE, TYPE_BINDER, TYPE_BUFFER, TYPE_FD, TYPE_FD_ARRAY, TYPE_HANDLE, TYPE_WEAK_BINDER,
+    TYPE_WEAK_HANDLE,
+};
+use anybinder_driver::parcel::word;
 use rsbinder::{Parcel, ParcelFileDescriptor, SIBinder, StatusCode};
 
 type Result<T> = std::result::Result<T, StatusCode>;
 
-/// Types of objects in a parcel of the driver, from `linux/android/binder.h`.
-const TYPE_BINDER: u32 = 0x7362_2a85;
-const TYPE_HANDLE: u32 = 0x7368_2a85;
-const TYPE_WEAK_BINDER: u32 = 0x7762_2a85;
-const TYPE_WEAK_HANDLE: u32 = 0x7768_2a85;
-const TYPE_FD: u32 = 0x6664_2a85;
-const TYPE_FDA: u32 = 0x6664_6185;
-const TYPE_PTR: u32 = 0x7074_2a85;
+/// Of objects in a parcel of the driver.
 const TYPES: [u32; 7] = [
     TYPE_BINDER,
     TYPE_HANDLE,
     TYPE_WEAK_BINDER,
     TYPE_WEAK_HANDLE,
     TYPE_FD,
-    TYPE_FDA,
-    TYPE_PTR,
+    TYPE_FD_ARRAY,
+    TYPE_BUFFER,
 ];
 
 /// A binder with its stability, as rsbinder reads it.
-const KERNEL_BYTES: usize = FLAT_BYTES + 4;
+const KERNEL_BYTES: usize = OBJECT_SIZE + 4;
 
 /// A binder in an RPC parcel: a word 1, an address of two words, the stability.
 const RPC_PRESENT: u32 = 1;
@@ -107,12 +105,6 @@ fn write_words(parcel: &mut Parcel, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The word at an offset; None past the end.
-pub fn word(bytes: &[u8], offset: usize) -> Option<u32> {
-    let four = bytes.get(offset..)?.first_chunk::<4>()?;
-    Some(u32::from_le_bytes(*four))
-}
-
 /// The first word from an offset on that is wanted, and its offset.
 fn find(bytes: &[u8], at: usize, is_wanted: impl Fn(u32) -> bool) -> Option<(usize, u32)> {
     let words = bytes.get(at..)?.as_chunks::<4>().0;
@@ -142,7 +134,7 @@ pub fn read_binder(
     let outcome = parcel.read::<Option<SIBinder>>();
     match &outcome {
         Err(StatusCode::BadType) if parcel.data_position() < position + KERNEL_BYTES => None,
-        Err(StatusCode::NotEnoughData) if parcel.data_position() < position + FLAT_BYTES => None,
+        Err(StatusCode::NotEnoughData) if parcel.data_position() < position + OBJECT_SIZE => None,
         _ if dialect.has_stability() => Some(outcome),
         _ => Some(bare_binder(bytes.get(at..)?.first_chunk()?)),
     }
@@ -164,7 +156,7 @@ fn kernel_objects(
         let Some(outcome) = read_binder(parcel, (bytes, start), position, dialect) else {
             continue;
         };
-        let is_file = kind == TYPE_FD || kind == TYPE_FDA;
+        let is_file = kind == TYPE_FD || kind == TYPE_FD_ARRAY;
         let binder = match outcome {
             _ if is_file => return Err(StatusCode::FdsNotAllowed),
             Ok(binder) if kind == TYPE_BINDER || kind == TYPE_HANDLE => binder,

@@ -28,6 +28,8 @@ pub const MAX_CALLBACKS: usize = 256;
 /// The only method of `IServiceCallback` and of `IClientCallback`.
 const CALLBACK_CODE: u32 = 1;
 
+const NO_STRICT_MODE: i32 = 0;
+
 /// The process that made a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
@@ -91,13 +93,6 @@ pub struct Callback {
     pub owner: Caller,
 }
 
-fn aidl_call(header_word: i32, descriptor: &str) -> Parcel {
-    let mut parcel = Parcel::default();
-    // No strict mode policy, no work source.
-    parcel.i32(0).i32(-1).i32(header_word).string16(descriptor);
-    parcel
-}
-
 impl Callback {
     /// * `is_old`: whether the service was registered before the callback; only HIDL says so
     fn registered(
@@ -109,7 +104,8 @@ impl Callback {
     ) {
         let parcel = match self.dialect {
             Dialect::Aidl { header_word, form } => {
-                let mut parcel = aidl_call(header_word, "android.os.IServiceCallback");
+                let mut parcel =
+                    Parcel::call(NO_STRICT_MODE, header_word, "android.os.IServiceCallback");
                 parcel.string16(name).binder(Some(service), form);
                 parcel
             }
@@ -129,7 +125,8 @@ impl Callback {
     fn clients(&self, port: &mut dyn Port, service: (Target, Stability), has_clients: bool) {
         let parcel = match self.dialect {
             Dialect::Aidl { header_word, form } => {
-                let mut parcel = aidl_call(header_word, "android.os.IClientCallback");
+                let mut parcel =
+                    Parcel::call(NO_STRICT_MODE, header_word, "android.os.IClientCallback");
                 parcel.binder(Some(service), form).i32(has_clients.into());
                 parcel
             }

@@ -7,7 +7,7 @@
 use crate::level_set::LevelSet;
 use crate::numbering::{self, Found, Method, Shape};
 use anybinder_driver::level::{Level, StabilityForm, LEVELS};
-use anybinder_driver::parcel::{Binder, Reader, Result};
+use anybinder_driver::parcel::{Binder, Reader, Result, SYSTEM_HEADER};
 use rsbinder::StatusCode;
 
 pub const DESCRIPTOR: &str = "android.os.IServiceManager";
@@ -18,11 +18,7 @@ const fn header_word(text: &[u8; 4]) -> i32 {
 
 /// The header words of the system, of vendor code and of the recovery system. libbinder accepts
 /// only its own, so a callback gets the word that its client used.
-const HEADER_WORDS: [i32; 3] = [
-    header_word(b"SYST"),
-    header_word(b"VNDR"),
-    header_word(b"RECO"),
-];
+const HEADER_WORDS: [i32; 3] = [SYSTEM_HEADER, header_word(b"VNDR"), header_word(b"RECO")];
 
 /// What libgbinder writes as the strict mode policy at every level. libbinder wrote the same up to
 /// Android 10; later releases and rsbinder write bit 31.

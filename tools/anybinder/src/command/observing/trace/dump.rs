@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Data whose types are not known: the objects in it, and the rest as hexadecimal digits and text.
+use anybinder_driver::abi::{
+    BUFFER_SIZE, FD_ARRAY_SIZE, OBJECT_SIZE, TYPE_BINDER, TYPE_BUFFER, TYPE_FD, TYPE_FD_ARRAY,
+    TYPE_HANDLE, TYPE_WEAK_BINDER, TYPE_WEAK_HANDLE,
+};
+use anybinder_driver::parcel::word;
 use anybinder_events::payload::Payload;
-use anybinder_parcel::{OBJECT_SIZE, TYPE_BINDER, TYPE_FD, TYPE_HANDLE};
 use serde_json::{json, Value};
 
 const PER_LINE: usize = 16;
-const TYPE_WEAK_BINDER: u32 = u32::from_be_bytes([b'w', b'b', b'*', 0x85]);
-const TYPE_WEAK_HANDLE: u32 = u32::from_be_bytes([b'w', b'h', b'*', 0x85]);
-const TYPE_PTR: u32 = u32::from_be_bytes([b'p', b't', b'*', 0x85]);
-const TYPE_FDA: u32 = u32::from_be_bytes([b'f', b'd', b'a', 0x85]);
-/// The sizes of `binder_buffer_object` and `binder_fd_array_object`.
-const PTR_SIZE: usize = 40;
-const FDA_SIZE: usize = 32;
 
 /// An object: its size, and what it is as JSON.
 struct Object {
@@ -21,10 +18,7 @@ struct Object {
 
 /// The object at a place; None if the data ends in it, or it is none.
 fn object(bytes: &[u8], at: usize) -> Option<Object> {
-    let word = |offset: usize| {
-        let four = bytes.get(at + offset..)?.first_chunk::<4>()?;
-        Some(u32::from_le_bytes(*four))
-    };
+    let word = |offset: usize| word(bytes, at + offset);
     let long = |offset: usize| Some(u64::from(word(offset + 4)?) << 32 | u64::from(word(offset)?));
     let number = word(8)?;
     let address = format!("{:#x}", long(8)?);
@@ -34,8 +28,8 @@ fn object(bytes: &[u8], at: usize) -> Option<Object> {
         TYPE_HANDLE => (OBJECT_SIZE, json!({ "handle": number })),
         TYPE_WEAK_HANDLE => (OBJECT_SIZE, json!({ "weak handle": number })),
         TYPE_FD => (OBJECT_SIZE, json!({ "fd": number })),
-        TYPE_PTR => (PTR_SIZE, json!({ "buffer": long(16)? })),
-        TYPE_FDA => (FDA_SIZE, json!({ "array of fds": long(8)? })),
+        TYPE_BUFFER => (BUFFER_SIZE, json!({ "buffer": long(16)? })),
+        TYPE_FD_ARRAY => (FD_ARRAY_SIZE, json!({ "array of fds": long(8)? })),
         _ => return None,
     };
     (at + size <= bytes.len()).then_some(Object { size, value })
