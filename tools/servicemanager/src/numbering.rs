@@ -29,130 +29,6 @@ pub enum Method {
 }
 use Method::*;
 
-const A9: &[Method] = &[GetService, CheckService, AddService, ListServices];
-
-const A11: &[Method] = &[
-    GetService,
-    CheckService,
-    AddService,
-    ListServices,
-    RegisterForNotifications,
-    UnregisterForNotifications,
-    IsDeclared,
-    RegisterClientCallback,
-    TryUnregisterService,
-];
-
-const A12: &[Method] = &[
-    GetService,
-    CheckService,
-    AddService,
-    ListServices,
-    RegisterForNotifications,
-    UnregisterForNotifications,
-    IsDeclared,
-    GetDeclaredInstances,
-    UpdatableViaApex,
-    RegisterClientCallback,
-    TryUnregisterService,
-    GetServiceDebugInfo,
-];
-
-const A13: &[Method] = &[
-    GetService,
-    CheckService,
-    AddService,
-    ListServices,
-    RegisterForNotifications,
-    UnregisterForNotifications,
-    IsDeclared,
-    GetDeclaredInstances,
-    UpdatableViaApex,
-    GetConnectionInfo,
-    RegisterClientCallback,
-    TryUnregisterService,
-    GetServiceDebugInfo,
-];
-
-const A14: &[Method] = &[
-    GetService,
-    CheckService,
-    AddService,
-    ListServices,
-    RegisterForNotifications,
-    UnregisterForNotifications,
-    IsDeclared,
-    GetDeclaredInstances,
-    UpdatableViaApex,
-    GetUpdatableNames,
-    GetConnectionInfo,
-    RegisterClientCallback,
-    TryUnregisterService,
-    GetServiceDebugInfo,
-];
-
-const A15: &[Method] = &[
-    GetService,
-    GetService2,
-    CheckService,
-    AddService,
-    ListServices,
-    RegisterForNotifications,
-    UnregisterForNotifications,
-    IsDeclared,
-    GetDeclaredInstances,
-    UpdatableViaApex,
-    GetUpdatableNames,
-    GetConnectionInfo,
-    RegisterClientCallback,
-    TryUnregisterService,
-    GetServiceDebugInfo,
-];
-
-const A16: &[Method] = &[
-    GetService,
-    GetService2,
-    CheckService,
-    CheckService2,
-    AddService,
-    ListServices,
-    RegisterForNotifications,
-    UnregisterForNotifications,
-    IsDeclared,
-    GetDeclaredInstances,
-    UpdatableViaApex,
-    GetUpdatableNames,
-    GetConnectionInfo,
-    RegisterClientCallback,
-    TryUnregisterService,
-    GetServiceDebugInfo,
-];
-
-/// The methods of a level; the code of a method is its index plus 1.
-pub fn methods(level: Level) -> &'static [Method] {
-    match level {
-        Level::A9 | Level::A10 => A9,
-        Level::A11 => A11,
-        Level::A12 => A12,
-        Level::A13 => A13,
-        Level::A14 => A14,
-        Level::A15R6 | Level::A15R20 => A15,
-        Level::A16 => A16,
-    }
-}
-
-/// The method with this code.
-pub fn method(level: Level, code: u32) -> Option<Method> {
-    let index = usize::try_from(code.checked_sub(1)?).ok()?;
-    methods(level).get(index).copied()
-}
-
-/// The code of a method; None if the level does not have it.
-pub fn code(level: Level, wanted: Method) -> Option<u32> {
-    let index = methods(level).iter().position(|one| *one == wanted)?;
-    u32::try_from(index + 1).ok()
-}
-
 /// The arguments of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -166,19 +42,46 @@ pub enum Shape {
     NameBinderBinder,
 }
 
-impl Method {
-    pub fn shape(self) -> Shape {
-        match self {
-            AddService => Shape::Add,
-            ListServices => Shape::Priority,
-            RegisterForNotifications | UnregisterForNotifications | TryUnregisterService => {
-                Shape::NameBinder
-            }
-            RegisterClientCallback => Shape::NameBinderBinder,
-            GetServiceDebugInfo => Shape::Nothing,
-            _ => Shape::Name,
-        }
-    }
+/// A method, the first level that has it, and its arguments.
+type Row = (Method, Level, Shape);
+
+/// In the order of declaration, which no level changed: the code of a method is its place among
+/// those that the level has.
+const METHODS: [Row; 16] = [
+    (GetService, Level::A9, Shape::Name),
+    (GetService2, Level::A15R6, Shape::Name),
+    (CheckService, Level::A9, Shape::Name),
+    (CheckService2, Level::A16, Shape::Name),
+    (AddService, Level::A9, Shape::Add),
+    (ListServices, Level::A9, Shape::Priority),
+    (RegisterForNotifications, Level::A11, Shape::NameBinder),
+    (UnregisterForNotifications, Level::A11, Shape::NameBinder),
+    (IsDeclared, Level::A11, Shape::Name),
+    (GetDeclaredInstances, Level::A12, Shape::Name),
+    (UpdatableViaApex, Level::A12, Shape::Name),
+    (GetUpdatableNames, Level::A14, Shape::Name),
+    (GetConnectionInfo, Level::A13, Shape::Name),
+    (RegisterClientCallback, Level::A11, Shape::NameBinderBinder),
+    (TryUnregisterService, Level::A11, Shape::NameBinder),
+    (GetServiceDebugInfo, Level::A12, Shape::Nothing),
+];
+
+fn rows(level: Level) -> impl Iterator<Item = &'static Row> {
+    METHODS.iter().filter(move |(_, since, _)| *since <= level)
+}
+
+/// The method with this code, and its arguments.
+pub fn method(level: Level, code: u32) -> Option<(Method, Shape)> {
+    let index = usize::try_from(code.checked_sub(1)?).ok()?;
+    rows(level)
+        .nth(index)
+        .map(|(method, _, shape)| (*method, *shape))
+}
+
+/// The code of a method; None if the level does not have it.
+pub fn code(level: Level, wanted: Method) -> Option<u32> {
+    let index = rows(level).position(|(method, _, _)| *method == wanted)?;
+    u32::try_from(index + 1).ok()
 }
 
 /// What a lookup returns.
@@ -212,25 +115,39 @@ mod tests {
     use super::*;
     use anybinder_driver::level::LEVELS;
 
-    #[test]
-    fn a_code_and_its_method_agree_at_every_level() {
-        for level in LEVELS {
-            for (index, one) in methods(level).iter().enumerate() {
-                let number = index as u32 + 1;
-                assert_eq!(method(level, number), Some(*one));
-                assert_eq!(code(level, *one), Some(number));
-            }
-            assert_eq!(method(level, 0), None);
-            assert_eq!(method(level, methods(level).len() as u32 + 1), None);
-        }
-    }
+    /// The codes of a method at each level, 0 where the level does not have it.
+    const CODES: [(Method, [u32; 9]); 16] = [
+        (GetService, [1, 1, 1, 1, 1, 1, 1, 1, 1]),
+        (GetService2, [0, 0, 0, 0, 0, 0, 2, 2, 2]),
+        (CheckService, [2, 2, 2, 2, 2, 2, 3, 3, 3]),
+        (CheckService2, [0, 0, 0, 0, 0, 0, 0, 0, 4]),
+        (AddService, [3, 3, 3, 3, 3, 3, 4, 4, 5]),
+        (ListServices, [4, 4, 4, 4, 4, 4, 5, 5, 6]),
+        (RegisterForNotifications, [0, 0, 5, 5, 5, 5, 6, 6, 7]),
+        (UnregisterForNotifications, [0, 0, 6, 6, 6, 6, 7, 7, 8]),
+        (IsDeclared, [0, 0, 7, 7, 7, 7, 8, 8, 9]),
+        (GetDeclaredInstances, [0, 0, 0, 8, 8, 8, 9, 9, 10]),
+        (UpdatableViaApex, [0, 0, 0, 9, 9, 9, 10, 10, 11]),
+        (GetUpdatableNames, [0, 0, 0, 0, 0, 10, 11, 11, 12]),
+        (GetConnectionInfo, [0, 0, 0, 0, 10, 11, 12, 12, 13]),
+        (RegisterClientCallback, [0, 0, 8, 10, 11, 12, 13, 13, 14]),
+        (TryUnregisterService, [0, 0, 9, 11, 12, 13, 14, 14, 15]),
+        (GetServiceDebugInfo, [0, 0, 0, 12, 13, 14, 15, 15, 16]),
+    ];
 
     #[test]
-    fn add_service_moved_twice() {
-        let of = |level| code(level, AddService);
-        assert_eq!(of(Level::A9), Some(3));
-        assert_eq!(of(Level::A14), Some(3));
-        assert_eq!(of(Level::A15R6), Some(4));
-        assert_eq!(of(Level::A16), Some(5));
+    fn every_level_has_the_codes_of_its_releases() {
+        for (at, level) in LEVELS.into_iter().enumerate() {
+            for (one, codes) in CODES {
+                let expected = Some(codes[at]).filter(|code| *code != 0);
+                assert_eq!(code(level, one), expected, "{level} {one:?}");
+            }
+            for number in 0..=CODES.len() as u32 + 1 {
+                let known = |(_, codes): &&(Method, [u32; 9])| number != 0 && codes[at] == number;
+                let expected = CODES.iter().find(known).map(|(one, _)| *one);
+                let found = method(level, number).map(|(one, _)| one);
+                assert_eq!(found, expected, "{level} {number}");
+            }
+        }
     }
 }

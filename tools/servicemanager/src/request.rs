@@ -204,13 +204,13 @@ impl Meanings {
             status: StatusCode::UnknownTransaction,
         };
         for level in header.levels.iter() {
-            let Some(method) = numbering::method(level, code) else {
+            let Some((method, shape)) = numbering::method(level, code) else {
                 continue;
             };
             let found = found_for(header, level, method);
             let Some(found) = found else { continue };
             let mut attempt = reader.clone();
-            match Arguments::read(&mut attempt, method.shape(), level.is_legacy()) {
+            match Arguments::read(&mut attempt, shape, level.is_legacy()) {
                 Ok(arguments) if arguments.fits(level) => {
                     meanings.add(level, method, found, arguments);
                 }
