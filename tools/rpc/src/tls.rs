@@ -11,7 +11,7 @@ use rustls::crypto::{ring, verify_tls12_signature, verify_tls13_signature, Crypt
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, RootCertStore,
     ServerConfig, SignatureScheme,
@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 type TlsResult<T> = std::result::Result<T, rustls::Error>;
+type Built<V> = std::result::Result<Arc<V>, VerifierBuilderError>;
 
 /// This end's certificate, and which certificates of the other end are accepted.
 #[derive(Clone, Debug, Default)]
@@ -42,59 +43,70 @@ struct Verifier<V: ?Sized> {
 }
 
 impl<V: ?Sized> Verifier<V> {
-    fn is_pinned(&self, certificate: &CertificateDer<'_>) -> bool {
+    /// Decides on a certificate; a refusal is said.
+    ///
+    /// * `pinned`: the answer for one that is pinned
+    /// * `ask`: what the authorities say, if there are any
+    fn decide<T>(
+        &self,
+        certificate: &CertificateDer<'_>,
+        pinned: T,
+        ask: impl FnOnce(&V) -> TlsResult<T>,
+    ) -> TlsResult<T> {
         let own: Fingerprint = Sha256::digest(certificate.as_ref()).into();
-        self.pins.contains(&own)
-    }
-
-    fn tls12(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> TlsResult<HandshakeSignatureValid> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn tls13(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> TlsResult<HandshakeSignatureValid> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn schemes(&self) -> Vec<SignatureScheme> {
-        self.provider
-            .signature_verification_algorithms
-            .supported_schemes()
+        if self.pins.contains(&own) {
+            return Ok(pinned);
+        }
+        let unknown = CertificateError::ApplicationVerificationFailure;
+        let outcome = match self.authorities.as_deref() {
+            Some(authorities) => ask(authorities),
+            None => Err(rustls::Error::InvalidCertificate(unknown)),
+        };
+        if let Err(why) = &outcome {
+            let digest = print_of(&own);
+            notice(&format!("The certificate {digest} is refused: {why}."));
+        }
+        outcome
     }
 }
 
 /// A certificate's fingerprint, as `--pin` and `--allow` take it.
-fn print_of(certificate: &CertificateDer<'_>) -> String {
-    let digest = Sha256::digest(certificate.as_ref());
-    let pairs: Vec<String> = digest.iter().map(|byte| format!("{byte:02X}")).collect();
+fn print_of(fingerprint: &Fingerprint) -> String {
+    let pairs: Vec<String> = fingerprint
+        .iter()
+        .map(|byte| format!("{byte:02X}"))
+        .collect();
     pairs.join(":")
 }
 
-fn unknown() -> rustls::Error {
-    rustls::Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)
-}
+/// The methods that both traits have: signatures are checked as the provider does.
+macro_rules! signatures_by_provider {
+    () => {
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            certificate: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> TlsResult<HandshakeSignatureValid> {
+            let algorithms = &self.provider.signature_verification_algorithms;
+            verify_tls12_signature(message, certificate, signature, algorithms)
+        }
 
-/// What is decided on a certificate that is not pinned; a refusal is said.
-///
-/// * `vouched`: what the authorities say; None: there are none
-fn decide<T>(certificate: &CertificateDer<'_>, vouched: Option<TlsResult<T>>) -> TlsResult<T> {
-    let outcome = vouched.unwrap_or_else(|| Err(unknown()));
-    if let Err(why) = &outcome {
-        let digest = print_of(certificate);
-        notice(&format!("The certificate {digest} is refused: {why}."));
-    }
-    outcome
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            certificate: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> TlsResult<HandshakeSignatureValid> {
+            let algorithms = &self.provider.signature_verification_algorithms;
+            verify_tls13_signature(message, certificate, signature, algorithms)
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            let algorithms = &self.provider.signature_verification_algorithms;
+            algorithms.supported_schemes()
+        }
+    };
 }
 
 impl ServerCertVerifier for Verifier<dyn ServerCertVerifier> {
@@ -106,37 +118,14 @@ impl ServerCertVerifier for Verifier<dyn ServerCertVerifier> {
         ocsp: &[u8],
         now: UnixTime,
     ) -> TlsResult<ServerCertVerified> {
-        if self.is_pinned(certificate) {
-            return Ok(ServerCertVerified::assertion());
-        }
-        let vouched = self
-            .authorities
-            .as_ref()
-            .map(|authorities| authorities.verify_server_cert(certificate, chain, name, ocsp, now));
-        decide(certificate, vouched)
+        self.decide(
+            certificate,
+            ServerCertVerified::assertion(),
+            |authorities| authorities.verify_server_cert(certificate, chain, name, ocsp, now),
+        )
     }
 
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> TlsResult<HandshakeSignatureValid> {
-        self.tls12(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> TlsResult<HandshakeSignatureValid> {
-        self.tls13(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.schemes()
-    }
+    signatures_by_provider!();
 }
 
 impl ClientCertVerifier for Verifier<dyn ClientCertVerifier> {
@@ -151,37 +140,14 @@ impl ClientCertVerifier for Verifier<dyn ClientCertVerifier> {
         chain: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> TlsResult<ClientCertVerified> {
-        if self.is_pinned(certificate) {
-            return Ok(ClientCertVerified::assertion());
-        }
-        let vouched = self
-            .authorities
-            .as_ref()
-            .map(|authorities| authorities.verify_client_cert(certificate, chain, now));
-        decide(certificate, vouched)
+        self.decide(
+            certificate,
+            ClientCertVerified::assertion(),
+            |authorities| authorities.verify_client_cert(certificate, chain, now),
+        )
     }
 
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> TlsResult<HandshakeSignatureValid> {
-        self.tls12(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> TlsResult<HandshakeSignatureValid> {
-        self.tls13(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.schemes()
-    }
+    signatures_by_provider!();
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
@@ -238,6 +204,25 @@ impl Credentials {
         self.authorities.is_some() || !self.pins.is_empty()
     }
 
+    /// What accepts the certificates of the other end.
+    ///
+    /// * `of_roots`: makes the verifier of the authorities
+    fn verifier<V: ?Sized>(
+        &self,
+        provider: &Arc<CryptoProvider>,
+        of_roots: impl Fn(Arc<RootCertStore>) -> Built<V>,
+    ) -> Result<Arc<Verifier<V>>> {
+        let of_file = |path: &PathBuf| {
+            let verifier = of_roots(roots(path)?);
+            verifier.doing(|| format!("using {}", path.display()))
+        };
+        Ok(Arc::new(Verifier {
+            pins: self.pins.clone(),
+            authorities: self.authorities.as_ref().map(of_file).transpose()?,
+            provider: provider.clone(),
+        }))
+    }
+
     /// What `link` connects with.
     pub fn client(&self) -> Result<Arc<ClientConfig>> {
         if !self.trusts_any() {
@@ -247,22 +232,15 @@ impl Credentials {
             ));
         }
         let provider = Arc::new(ring::default_provider());
-        let of_roots = |path: &PathBuf| -> Result<Arc<dyn ServerCertVerifier>> {
-            let builder =
-                WebPkiServerVerifier::builder_with_provider(roots(path)?, provider.clone());
-            let verifier = builder.build();
-            Ok(verifier.doing(|| format!("using {}", path.display()))?)
-        };
-        let verifier: Verifier<dyn ServerCertVerifier> = Verifier {
-            pins: self.pins.clone(),
-            authorities: self.authorities.as_ref().map(of_roots).transpose()?,
-            provider: provider.clone(),
-        };
+        let verifier = self.verifier(&provider, |roots| {
+            let builder = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
+            Ok(builder.build()? as Arc<dyn ServerCertVerifier>)
+        })?;
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .doing(|| "choosing the versions of TLS".to_string())?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier));
+            .with_custom_certificate_verifier(verifier);
         let config = match self.own()? {
             None => builder.with_no_client_auth(),
             Some((chain, key)) => builder
@@ -290,23 +268,15 @@ impl Credentials {
             ));
         }
         let provider = Arc::new(ring::default_provider());
-        let of_roots = |path: &PathBuf| -> Result<Arc<dyn ClientCertVerifier>> {
-            let builder =
-                WebPkiClientVerifier::builder_with_provider(roots(path)?, provider.clone());
-            let verifier = builder.build();
-            verifier.doing(|| format!("using {}", path.display()))
-        };
-        let verifier: Verifier<dyn ClientCertVerifier> = Verifier {
-            pins: self.pins.clone(),
-            authorities: self.authorities.as_ref().map(of_roots).transpose()?,
-            provider: provider.clone(),
-        };
+        let verifier = self.verifier(&provider, |roots| {
+            WebPkiClientVerifier::builder_with_provider(roots, provider.clone()).build()
+        })?;
         let builder = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .doing(|| "choosing the versions of TLS".to_string())?;
         let builder = match anyone {
             true => builder.with_no_client_auth(),
-            false => builder.with_client_cert_verifier(Arc::new(verifier)),
+            false => builder.with_client_cert_verifier(verifier),
         };
         let config = builder
             .with_single_cert(own.0, own.1)
