@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A service manager without a driver, for the unit tests of AIDL and of HIDL.
+use crate::caller::{Caller, Transaction};
 use crate::handles::Port;
-use crate::manager::{Manager, Settings, Transaction};
+use crate::manager::Manager;
 use crate::policy::Policy;
-use crate::registry::Caller;
 use crate::reply::Reply;
+use crate::state::Settings;
 use anybinder_driver::level::Level;
 use anybinder_driver::map::Memory;
 use anybinder_driver::parcel::Parcel;

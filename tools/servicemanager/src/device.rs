@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The process: a server for each device, and the signals.
-use crate::manager::{Manager, Settings};
+use crate::manager::Manager;
 use crate::policy::Policy;
 use crate::protocol::Protocol;
 use crate::server::Server;
+use crate::state::Settings;
 use anybinder_driver::driver::Driver;
 use anybinder_driver::level::Level;
 use rsbinder_tools::notify::Notifier;

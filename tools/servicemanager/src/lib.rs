@@ -6,6 +6,7 @@
 //! and one-way calls. The one call that waits for a process that is not trusted, HIDL's question
 //! what a service is, is made by a thread that another one has relieved (`server`). The
 //! transactions are raw (`anybinder_driver`); rsbinder's statuses, exceptions and codes are used.
+mod caller;
 mod clients;
 mod contexts;
 mod device;
@@ -24,10 +25,13 @@ mod registry;
 mod reply;
 mod request;
 mod server;
+mod state;
 mod waiting;
 
 #[cfg(test)]
 mod bench;
+#[cfg(test)]
+mod hidl_test;
 #[cfg(test)]
 mod manager_test;
 

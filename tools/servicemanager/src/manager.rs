@@ -1,56 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The service manager of one device: answers a transaction of any level.
+use crate::caller::{Caller, Transaction};
 use crate::clients::Clients;
 use crate::handles::Port;
 use crate::hidl;
 use crate::level_set::LevelSet;
-use crate::log::Log;
 use crate::methods::Call;
 use crate::numbering::Method;
 use crate::policy::Policy;
-use crate::quota::Quota;
-use crate::registry::{Caller, Registry, Service};
-use crate::reply::{Format, PendingAdd, Refusal, Reply, LEGACY_FAILURE};
+use crate::reply::{Format, PendingAdd, Reply, LEGACY_FAILURE};
 use crate::request::{self, Arguments, Header, Meaning, Meanings, DESCRIPTOR};
-use anybinder_driver::level::{Level, Stability};
-use anybinder_driver::map::Memory;
+use crate::state::{Settings, State};
 use anybinder_driver::parcel::{Parcel, Reader, Target};
 use rsbinder::{ExceptionCode, StatusCode};
 use std::sync::Arc;
 
-/// The name under which a service manager registers itself.
-const OWN_NAME: &str = "manager";
-
-/// The service is dumped with those of the default priority.
-pub const PRIORITY_DEFAULT: i32 = 1 << 3;
-
-/// Limits and rules of one device.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The level of a call that could be of several.
-    pub level: Level,
-    /// Whether the device is HIDL's. Then AIDL clients may only list.
-    pub is_hidl: bool,
-    pub per_user: usize,
-    pub allow_replacing_others: bool,
-}
-
-/// One transaction, as the driver delivers it.
-pub struct Transaction<'a> {
-    pub code: u32,
-    pub caller: Caller,
-    pub data: &'a [u8],
-    pub offsets: &'a [u64],
-    /// Where its buffers are.
-    pub memory: &'a dyn Memory,
-}
-
 pub struct Manager {
-    pub registry: Registry,
-    pub policy: Arc<Policy>,
-    settings: Settings,
+    pub state: State,
     clients: Clients,
-    log: Log,
 }
 
 /// Why a request has no meaning here.
@@ -60,44 +27,21 @@ struct Unclear {
 }
 
 impl Manager {
-    /// The service manager is in its own list, as Android's is.
     pub fn new(device: &str, settings: Settings, policy: Arc<Policy>, port: &mut dyn Port) -> Self {
-        let quota = Quota::new(settings.per_user);
-        let mut registry = Registry::new(quota, settings.is_hidl, settings.allow_replacing_others);
-        let owner = Caller {
-            pid: std::process::id() as i32,
-            uid: rustix::process::getuid().as_raw(),
-            context: 0,
-        };
-        let own = || Service::new(Target::Own, Stability::SYSTEM, owner, PRIORITY_DEFAULT);
-        // An empty registry has room for them.
-        let _ = match settings.is_hidl {
-            true => {
-                let chain = hidl::CHAIN.map(String::from);
-                registry.add_chain(port, hidl::OWN_INSTANCE, &chain, own)
-            }
-            false => registry.add(port, OWN_NAME, own()),
-        };
         Manager {
-            registry,
-            policy,
-            settings,
+            state: State::new(device, settings, policy, port),
             clients: Clients::default(),
-            log: Log::new(device),
         }
-    }
-
-    pub fn is_hidl(&self) -> bool {
-        self.settings.is_hidl
     }
 
     /// Answers a transaction. The caller drops the answer if none is expected.
     pub fn answer(&mut self, port: &mut dyn Port, transaction: &Transaction) -> Reply {
-        if self.settings.is_hidl && hidl::is_hidl(transaction.data) {
-            let reply = hidl::answer(self, port, transaction);
+        if self.state.settings.is_hidl && hidl::is_hidl(transaction.data) {
+            let reply = hidl::answer(&mut self.state, port, transaction);
             if let Reply::Status(status) = reply {
                 let why = format!("status {status}: no HIDL call that is known");
-                self.log_refusal(transaction.caller, transaction.code, &why);
+                self.state
+                    .log_refusal(transaction.caller, transaction.code, &why);
             }
             return reply;
         }
@@ -118,7 +62,7 @@ impl Manager {
             }
             rsbinder::EXTENSION_TRANSACTION => {
                 let mut parcel = Parcel::default();
-                parcel.binder(None, self.settings.level.stability_form());
+                parcel.binder(None, self.state.settings.level.stability_form());
                 Reply::Parcel(parcel)
             }
             _ => StatusCode::UnknownTransaction.into(),
@@ -136,11 +80,11 @@ impl Manager {
                     true => "it looks like HIDL, which this device is not set to (--level)",
                     false => "it does not name this interface",
                 };
-                self.log_refusal(caller, code, why);
+                self.state.log_refusal(caller, code, why);
                 return status.into();
             }
         };
-        let meanings = Meanings::read(&header, code, &reader, self.settings.level);
+        let meanings = Meanings::read(&header, code, &reader, self.state.settings.level);
         let levels = meanings.levels();
         // A call that every level has says nothing.
         if !levels.is_empty() && levels != header.levels {
@@ -150,7 +94,7 @@ impl Manager {
             Ok(meaning) => self.execute(port, caller, &header, meaning),
             Err(unclear) => {
                 let why = format!("{}; the header is that of {}", unclear.why, header.levels);
-                self.log_refusal(caller, code, &why);
+                self.state.log_refusal(caller, code, &why);
                 match header.word {
                     None => LEGACY_FAILURE,
                     Some(_) => unclear.status.into(),
@@ -181,7 +125,7 @@ impl Manager {
             .filter(|meaning| !meaning.levels.is_empty())
             .collect();
         self.exclude_by_watches(&mut left);
-        let preferred = self.settings.level;
+        let preferred = self.state.settings.level;
         let index = match left.len() {
             1 => Some(0),
             _ => left
@@ -218,7 +162,7 @@ impl Manager {
     fn watch_of(&self, meaning: &Meaning) -> Option<LevelSet> {
         match &meaning.arguments {
             Arguments::NameBinder(name, callback) => match callback.target {
-                Target::Handle(handle) => self.registry.watch_levels(name, handle),
+                Target::Handle(handle) => self.state.registry.watch_levels(name, handle),
                 Target::Own => None,
             },
             _ => None,
@@ -244,7 +188,7 @@ impl Manager {
     ) -> Reply {
         let format = Format {
             is_legacy: header.word.is_none(),
-            stability: request::stability_form(meaning.levels, self.settings.level),
+            stability: request::stability_form(meaning.levels, self.state.settings.level),
         };
         let call = Call {
             caller,
@@ -255,11 +199,11 @@ impl Manager {
             method: meaning.method,
         };
         let method = meaning.method;
-        let outcome = call.run(self, port, meaning.arguments);
+        let outcome = call.run(&mut self.state, port, meaning.arguments);
         outcome.unwrap_or_else(|refusal| {
             let why = format!("{method:?}: {}", refusal.message);
             if refusal.exception == ExceptionCode::Security {
-                self.log_refusal(caller, 0, &why);
+                self.state.log_refusal(caller, 0, &why);
             }
             format.refusal(&refusal)
         })
@@ -272,41 +216,16 @@ impl Manager {
         pending: &PendingAdd,
         chain: Option<&[String]>,
     ) -> Reply {
-        hidl::methods::add_with_chain(self, port, pending, chain)
+        hidl::methods::add_with_chain(&mut self.state, port, pending, chain)
     }
 
     /// Refuses a HIDL service that cannot be asked for its interfaces.
     pub fn refuse_add(&mut self, pending: &PendingAdd, why: &str) -> Reply {
-        let refusal = Refusal::new(ExceptionCode::IllegalState, why);
-        self.log_hidl(pending.caller, hidl::Method::Add, &refusal);
-        hidl::methods::done(false)
-    }
-
-    /// Says why a call of HIDL was answered with "no", which has no reason in it.
-    pub fn log_hidl(&mut self, caller: Caller, method: hidl::Method, refusal: &Refusal) {
-        let why = format!("{method:?}: {}", refusal.message);
-        self.log_refusal(caller, 0, &why);
+        hidl::methods::refuse_add(&mut self.state, pending, why)
     }
 
     /// Forgets what a dead process had registered.
     pub fn died(&mut self, port: &mut dyn Port, cookie: u64) {
-        self.registry.died(port, cookie);
+        self.state.registry.died(port, cookie);
     }
-
-    fn log_refusal(&mut self, caller: Caller, code: u32, why: &str) {
-        let Caller { pid, uid, .. } = caller;
-        let what = match code {
-            0 => String::new(),
-            code => format!(" code {code}"),
-        };
-        let context = self.policy.context_in_words(caller);
-        let message = format!("refused{what} of process {pid} of user {uid}{context}: {why}");
-        self.log.write(&message);
-    }
-}
-
-/// The refusal of a policy.
-pub fn denied(what: &str, name: &str) -> Refusal {
-    let message = format!("the rules of the service manager do not let this user {what} {name}");
-    Refusal::new(ExceptionCode::Security, message.trim_end())
 }

@@ -169,7 +169,7 @@ fn adding_and_listing_are_certain_whatever_the_device_is_set_to() {
             let mut bench = bench(device);
             let added = bench.data(client, Method::AddService);
             assert_eq!(added.data, [0, 0, 0, 0]);
-            assert!(bench.manager.registry.service(NAME).is_some());
+            assert!(bench.manager.state.registry.service(NAME).is_some());
             let listed = bench.data(client, Method::ListServices);
             let mut reader = Reader::new(&listed.data, &listed.offsets);
             if !client.is_legacy() {
@@ -273,7 +273,7 @@ fn a_lazy_service_is_told_of_its_clients_and_unregisters() {
         assert_eq!(exception(&refused), ExceptionCode::IllegalState as i32);
         bench.port.clients = 0;
         for _ in 0..2 {
-            bench.manager.registry.check_clients(&mut bench.port);
+            bench.manager.state.registry.check_clients(&mut bench.port);
         }
         let (6, gone) = bench.port.sent.pop().unwrap() else {
             panic!();
@@ -351,7 +351,7 @@ fn a_parcel_cut_at_any_byte_changes_nothing() {
                 let reply = bench.send(code, &cut);
                 // A whole call of another level may be left, as registerForNotifications of
                 // Android 14 of addService of 16; never one that adds or removes a service.
-                assert!(bench.manager.registry.service(NAME).is_none());
+                assert!(bench.manager.state.registry.service(NAME).is_none());
                 if size % 4 != 0 || size < header(level).data.len() {
                     assert!(
                         matches!(reply, Reply::Status(..0)),
@@ -421,7 +421,7 @@ fn names_have_1_to_127_characters() {
                 Reply::Status(status) => assert!(level.is_legacy() && status == -1),
                 reply => assert_eq!(exception(&reply), ExceptionCode::IllegalArgument as i32),
             }
-            assert_eq!(bench.manager.registry.size().0, 0);
+            assert_eq!(bench.manager.state.registry.size().0, 0);
         }
         let mut bench = bench(level);
         let mut parcel = header(level);
@@ -449,16 +449,16 @@ fn add_numbered(bench: &mut Bench, number: u32) -> Reply {
 #[test]
 fn ten_thousand_services_come_and_go() {
     let mut bench = bench(Level::A16);
-    let before = bench.manager.registry.size();
+    let before = bench.manager.state.registry.size();
     for _ in 0..2 {
         for number in 0..10_000 {
             assert!(matches!(add_numbered(&mut bench, number), Reply::Parcel(_)));
         }
-        assert_eq!(bench.manager.registry.size().0, 10_000);
+        assert_eq!(bench.manager.state.registry.size().0, 10_000);
         for cookie in bench.port.kept.clone().into_values() {
             bench.manager.died(&mut bench.port, cookie);
         }
-        assert_eq!(bench.manager.registry.size(), before);
+        assert_eq!(bench.manager.state.registry.size(), before);
         assert_eq!(bench.port.kept.len(), 0);
     }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What each method of `android.os.IServiceManager` does.
+use crate::caller::Caller;
 use crate::handles::Port;
 use crate::level_set::LevelSet;
-use crate::manager::{denied, Manager, PRIORITY_DEFAULT};
 use crate::numbering::{Found, Method};
-use crate::registry::{Callback, Caller, Dialect, Service};
+use crate::registry::{Callback, Dialect, Service};
 use crate::reply::{Format, FoundService, Refusal, Reply, LEGACY_FAILURE};
 use crate::request::Arguments;
+use crate::state::{denied, State, PRIORITY_DEFAULT};
 use anybinder_driver::level::{Stability, StabilityForm};
 use anybinder_driver::parcel::{Binder, Target};
 use rsbinder::{ExceptionCode, StatusCode};
@@ -38,8 +39,8 @@ fn check_name(name: &str) -> Result<(), Refusal> {
 }
 
 impl Call {
-    pub fn run(&self, manager: &mut Manager, port: &mut dyn Port, arguments: Arguments) -> Outcome {
-        if manager.is_hidl()
+    pub fn run(&self, state: &mut State, port: &mut dyn Port, arguments: Arguments) -> Outcome {
+        if state.settings.is_hidl
             && !matches!(
                 self.method,
                 Method::ListServices | Method::GetServiceDebugInfo
@@ -51,7 +52,7 @@ impl Call {
             ));
         }
         match arguments {
-            Arguments::Name(name) => self.about_name(manager, port, &name),
+            Arguments::Name(name) => self.about_name(state, port, &name),
             Arguments::Add {
                 name,
                 service,
@@ -62,16 +63,16 @@ impl Call {
                 let priority = priority.unwrap_or(PRIORITY_DEFAULT);
                 let mut service = Service::new(target, stability, self.caller, priority);
                 service.allow_isolated = allow_isolated;
-                self.add(manager, port, &name, service)
+                self.add(state, port, &name, service)
             }
             Arguments::Priority { index, priority } => {
-                self.list(manager, index, priority.unwrap_or(PRIORITY_ALL))
+                self.list(state, index, priority.unwrap_or(PRIORITY_ALL))
             }
-            Arguments::NameBinder(name, binder) => self.about_binder(manager, port, &name, &binder),
+            Arguments::NameBinder(name, binder) => self.about_binder(state, port, &name, &binder),
             Arguments::NameBinderBinder(name, service, callback) => {
-                self.watch_clients(manager, port, &name, &service, &callback)
+                self.watch_clients(state, port, &name, &service, &callback)
             }
-            Arguments::Nothing => self.debug_info(manager),
+            Arguments::Nothing => self.debug_info(state),
         }
     }
 
@@ -104,41 +105,41 @@ impl Call {
         Ok(Reply::Parcel(self.format.done()))
     }
 
-    fn about_name(&self, manager: &mut Manager, port: &mut dyn Port, name: &str) -> Outcome {
+    fn about_name(&self, state: &mut State, port: &mut dyn Port, name: &str) -> Outcome {
         match self.method {
             Method::GetService | Method::GetService2 => {
-                let reply = self.find(manager, port, name);
+                let reply = self.find(state, port, name);
                 // Only these two start what is declared, as on Android.
-                let may_start = manager.policy.may_find(self.caller, name);
-                if may_start && manager.registry.service(name).is_none() {
-                    manager.policy.start_service(name);
+                let may_start = state.policy.may_find(self.caller, name);
+                if may_start && state.registry.service(name).is_none() {
+                    state.policy.start_service(name);
                 }
                 reply
             }
-            Method::CheckService | Method::CheckService2 => self.find(manager, port, name),
-            _ => self.about_declared(manager, name),
+            Method::CheckService | Method::CheckService2 => self.find(state, port, name),
+            _ => self.about_declared(state, name),
         }
     }
 
     /// A lookup that is denied finds nothing, as on Android.
-    fn find(&self, manager: &mut Manager, port: &mut dyn Port, name: &str) -> Outcome {
-        let policy = &manager.policy;
+    fn find(&self, state: &mut State, port: &mut dyn Port, name: &str) -> Outcome {
+        let policy = &state.policy;
         let may_find = policy.may_find(self.caller, name)
-            && manager
+            && state
                 .registry
                 .service(name)
                 .is_some_and(|service| policy.is_for(self.caller, service));
         let found = match may_find {
-            true => manager.registry.find(port, name),
-            false => self.find_accessor(manager, name),
+            true => state.registry.find(port, name),
+            false => self.find_accessor(state, name),
         };
         Ok(self.format.found(self.found, found.as_ref()))
     }
 
     /// A name that is not registered itself, but has an accessor. Its owner must be one who may add
     /// the name.
-    fn find_accessor(&self, manager: &Manager, name: &str) -> Option<FoundService> {
-        let (registry, policy) = (&manager.registry, &manager.policy);
+    fn find_accessor(&self, state: &State, name: &str) -> Option<FoundService> {
+        let (registry, policy) = (&state.registry, &state.policy);
         if registry.service(name).is_some() || !policy.may_find(self.caller, name) {
             return None;
         }
@@ -152,15 +153,15 @@ impl Call {
         })
     }
 
-    fn about_declared(&self, manager: &Manager, name: &str) -> Outcome {
-        let config = manager.policy.declarations();
+    fn about_declared(&self, state: &State, name: &str) -> Outcome {
+        let config = state.policy.declarations();
         let declarations = &config.declarations;
         let mut reply = self.format.done();
         if self.method == Method::GetDeclaredInstances {
             let all = declarations.instances_of(name);
             let may_find = |instance: &&String| {
                 let full = format!("{name}/{instance}");
-                manager.policy.may_find(self.caller, &full)
+                state.policy.may_find(self.caller, &full)
             };
             let found: Vec<&str> = all.iter().filter(may_find).map(String::as_str).collect();
             if found.is_empty() && !all.is_empty() {
@@ -171,7 +172,7 @@ impl Call {
         }
         // The argument of getUpdatableNames is no service.
         let is_service = self.method != Method::GetUpdatableNames;
-        if is_service && !manager.policy.may_find(self.caller, name) {
+        if is_service && !state.policy.may_find(self.caller, name) {
             return Err(denied("find", name));
         }
         match self.method {
@@ -190,27 +191,21 @@ impl Call {
         Ok(Reply::Parcel(reply))
     }
 
-    fn add(
-        &self,
-        manager: &mut Manager,
-        port: &mut dyn Port,
-        name: &str,
-        service: Service,
-    ) -> Outcome {
-        if !manager.policy.may_add(self.caller, name) {
+    fn add(&self, state: &mut State, port: &mut dyn Port, name: &str, service: Service) -> Outcome {
+        if !state.policy.may_add(self.caller, name) {
             return Err(denied("add", name));
         }
         check_name(name)?;
-        manager.registry.add(port, name, service)?;
+        state.registry.add(port, name, service)?;
         self.done()
     }
 
-    fn list(&self, manager: &Manager, index: Option<i32>, priority: i32) -> Outcome {
-        let policy = &manager.policy;
+    fn list(&self, state: &State, index: Option<i32>, priority: i32) -> Outcome {
+        let policy = &state.policy;
         if !policy.may_list(self.caller) {
             return Err(denied("list", "the services"));
         }
-        let mut names = manager
+        let mut names = state
             .registry
             .services()
             .filter(|(_, service)| service.priority & priority != 0)
@@ -234,56 +229,56 @@ impl Call {
 
     fn about_binder(
         &self,
-        manager: &mut Manager,
+        state: &mut State,
         port: &mut dyn Port,
         name: &str,
         binder: &Binder,
     ) -> Outcome {
         if self.method == Method::TryUnregisterService {
-            if !manager.policy.may_add(self.caller, name) {
+            if !state.policy.may_add(self.caller, name) {
                 return Err(denied("add", name));
             }
-            manager
+            state
                 .registry
                 .try_unregister(port, self.caller, name, binder.target)?;
             return self.done();
         }
-        if !manager.policy.may_find(self.caller, name) {
+        if !state.policy.may_find(self.caller, name) {
             return Err(denied("find", name));
         }
         check_name(name)?;
         let callback = self.callback(binder)?;
         match self.method {
-            Method::RegisterForNotifications => manager.registry.watch(port, name, callback)?,
-            _ => manager.registry.unwatch(port, name, callback.handle)?,
+            Method::RegisterForNotifications => state.registry.watch(port, name, callback)?,
+            _ => state.registry.unwatch(port, name, callback.handle)?,
         }
         self.done()
     }
 
     fn watch_clients(
         &self,
-        manager: &mut Manager,
+        state: &mut State,
         port: &mut dyn Port,
         name: &str,
         service: &Binder,
         callback: &Binder,
     ) -> Outcome {
-        if !manager.policy.may_add(self.caller, name) {
+        if !state.policy.may_add(self.caller, name) {
             return Err(denied("add", name));
         }
         let callback = self.callback(callback)?;
-        manager
+        state
             .registry
             .watch_clients(port, name, service.target, callback)?;
         self.done()
     }
 
-    fn debug_info(&self, manager: &Manager) -> Outcome {
-        let policy = &manager.policy;
+    fn debug_info(&self, state: &State) -> Outcome {
+        let policy = &state.policy;
         if !policy.may_list(self.caller) {
             return Err(denied("list", "the services"));
         }
-        let services: Vec<(&str, i32)> = manager
+        let services: Vec<(&str, i32)> = state
             .registry
             .services()
             .filter(|(name, _)| policy.may_find(self.caller, name))

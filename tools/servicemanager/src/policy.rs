@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Who may add, find and list services, and which services are declared: the files of rsb_hub, read
 //! and judged by its library.
+use crate::caller::Caller;
 use crate::contexts::{Contexts, Wish};
-use crate::registry::{Caller, Service};
+use crate::registry::Service;
 use rsbinder_tools::config::{
     self, Activator, Config, Enforcer, Permission, SystemResolver, SystemRunner,
 };

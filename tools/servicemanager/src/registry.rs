@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The services of one device, and the callbacks that wait for them.
+use crate::caller::Caller;
 use crate::handles::{Handles, Kind, Port};
-use crate::hidl::names::{package_of, split};
-use crate::hidl::{CLIENT_CALLBACK, NOTIFICATION};
+use crate::hidl::names::{package_of, split, CLIENT_CALLBACK, NOTIFICATION};
 use crate::level_set::LevelSet;
 use crate::quota::Quota;
 use crate::reply::{FoundService, Refusal};
@@ -29,15 +29,6 @@ pub const MAX_CALLBACKS: usize = 256;
 const CALLBACK_CODE: u32 = 1;
 
 const NO_STRICT_MODE: i32 = 0;
-
-/// The process that made a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Caller {
-    pub pid: i32,
-    pub uid: u32,
-    /// The number of its security context; 0 if it is not known.
-    pub context: u32,
-}
 
 #[derive(Debug)]
 pub struct Service {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Replies, in the format of the level that asked.
+use crate::caller::Caller;
 use crate::numbering::Found;
-use crate::registry::Caller;
 use anybinder_driver::level::{Stability, StabilityForm};
 use anybinder_driver::parcel::{Parcel, Target};
 use rsbinder::{ExceptionCode, StatusCode};

@@ -6,9 +6,9 @@
 //! question in the thread that adds it. The driver sends a call there only if it comes from the
 //! thread that has the request. So that thread starts another one, which serves from then on, asks,
 //! waits as long as that takes, replies and ends. `waiting` bounds how many of them a user has.
+use crate::caller::{Caller, Transaction};
 use crate::hidl;
-use crate::manager::{Manager, Transaction};
-use crate::registry::Caller;
+use crate::manager::Manager;
 use crate::reply::{PendingAdd, Reply};
 use crate::waiting::{Place, Waiting};
 use anybinder_driver::abi::{self, TransactionData};
@@ -92,7 +92,7 @@ impl Server {
 
     fn turn(&mut self, ended: &Sender<String>) -> io::Result<Turn> {
         if self.events.is_empty() {
-            let is_lazy = manager(&self.shared).registry.has_lazy_services();
+            let is_lazy = manager(&self.shared).state.registry.has_lazy_services();
             let timeout = is_lazy.then(|| CLIENTS_INTERVAL.saturating_sub(self.counted.elapsed()));
             // The first command of a thread is that it waits for work.
             if self.driver.has_commands() || self.driver.wait(timeout)? {
@@ -102,7 +102,7 @@ impl Server {
                 self.counted = Instant::now();
                 let shared = Arc::clone(&self.shared);
                 let mut manager = manager(&shared);
-                manager.registry.check_clients(&mut self.driver);
+                manager.state.registry.check_clients(&mut self.driver);
                 self.flush()?;
             }
         }
@@ -149,7 +149,7 @@ impl Server {
         let caller = Caller {
             pid: request.sender_pid,
             uid: request.sender_euid,
-            context: context.map_or(0, |text| manager.policy.context_number(&text)),
+            context: context.map_or(0, |text| manager.state.policy.context_number(&text)),
         };
         let answer = match &contents {
             Some((data, offsets)) => {
@@ -233,9 +233,12 @@ impl Server {
         let mut events = Vec::new();
         let parcel = Parcel::hidl_call(hidl::names::BASE);
         let handle = question.pending.handle;
-        let reply = self
-            .driver
-            .call(handle, hidl::INTERFACE_CHAIN, parcel, &mut events)?;
+        let reply = self.driver.call(
+            handle,
+            hidl::interface::INTERFACE_CHAIN,
+            parcel,
+            &mut events,
+        )?;
         let chain = reply.and_then(|reply| {
             let (data, offsets) = self.driver.contents(&reply)?;
             let is_status = reply.flags & abi::TF_STATUS_CODE != 0;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What each method of `android.hidl.manager::IServiceManager` does.
+//! What each method of `android.hidl.state::IServiceManager` does.
+use super::interface::{Method, MAX_CHAIN};
 use super::names::{full, is_instance, is_interface, split, BASE};
-use super::{Method, MAX_CHAIN};
+use crate::caller::{Caller, Transaction};
 use crate::handles::{Kind, Port};
 use crate::level_set::LevelSet;
-use crate::manager::{denied, Manager, Transaction, PRIORITY_DEFAULT};
-use crate::registry::{Callback, Caller, Dialect, Registry, Service};
+use crate::registry::{Callback, Dialect, Registry, Service};
 use crate::reply::{PendingAdd, Refusal, Reply};
+use crate::state::{denied, State, PRIORITY_DEFAULT};
 use anybinder_driver::hidl::{set_head, Embedded, Reader, Struct};
 use anybinder_driver::level::{Stability, StabilityForm};
 use anybinder_driver::parcel::{Binder, Parcel, Result, Target};
@@ -27,7 +28,7 @@ const INFO_CLIENT_PIDS: usize = 40;
 
 /// One call.
 struct Call<'a> {
-    manager: &'a mut Manager,
+    state: &'a mut State,
     port: &'a mut dyn Port,
     caller: Caller,
 }
@@ -46,8 +47,14 @@ fn check_names(interface: &str, instance: &str) -> std::result::Result<(), Refus
     }
 }
 
+/// Says why a call was answered with "no", which has no reason in it.
+fn log(state: &mut State, caller: Caller, method: Method, refusal: &Refusal) {
+    let why = format!("{method:?}: {}", refusal.message);
+    state.log_refusal(caller, 0, &why);
+}
+
 /// The reply of most methods.
-pub fn done(success: bool) -> Reply {
+fn done(success: bool) -> Reply {
     let mut reply = Parcel::hidl_reply();
     reply.hidl_byte(success.into());
     Reply::Parcel(reply)
@@ -67,7 +74,7 @@ fn needed(binder: Option<Binder>) -> std::result::Result<Target, Refusal> {
 }
 
 pub fn run(
-    manager: &mut Manager,
+    state: &mut State,
     port: &mut dyn Port,
     transaction: &Transaction,
     method: Method,
@@ -76,7 +83,7 @@ pub fn run(
     let caller = transaction.caller;
     let outcome = {
         let mut call = Call {
-            manager,
+            state,
             port,
             caller,
         };
@@ -125,7 +132,7 @@ pub fn run(
         }
     };
     Ok(outcome.unwrap_or_else(|refusal| {
-        manager.log_hidl(caller, method, &refusal);
+        log(state, caller, method, &refusal);
         done(false)
     }))
 }
@@ -135,8 +142,8 @@ type Outcome = std::result::Result<Reply, Refusal>;
 impl Call<'_> {
     /// The service; null if there is none or a rule denies it, as on Android.
     fn get(&mut self, name: &str) -> Reply {
-        let found = match self.manager.policy.may_find(self.caller, name) {
-            true => self.manager.registry.find(self.port, name),
+        let found = match self.state.policy.may_find(self.caller, name) {
+            true => self.state.registry.find(self.port, name),
             false => None,
         };
         let target = found.and_then(|found| found.binder);
@@ -147,7 +154,7 @@ impl Call<'_> {
     }
 
     fn transport(&self, interface: &str, instance: &str) -> Reply {
-        let policy = &self.manager.policy;
+        let policy = &self.state.policy;
         let name = full(interface, instance);
         let is_known = check_names(interface, instance).is_ok()
             && (policy.may_find(self.caller, &name) || policy.may_add(self.caller, &name));
@@ -185,24 +192,24 @@ impl Call<'_> {
             check_names(interface, instance)?;
             let name = full(interface, instance);
             // Every service is a base, so that no rule can have it as its subject.
-            if interface != BASE && !self.manager.policy.may_add(self.caller, &name) {
+            if interface != BASE && !self.state.policy.may_add(self.caller, &name) {
                 return Err(denied("add", &name));
             }
         }
         let owner = self.caller;
         let service = || Service::new(target, Stability::UNDECLARED, owner, PRIORITY_DEFAULT);
-        let registry = &mut self.manager.registry;
+        let registry = &mut self.state.registry;
         registry.add_chain(self.port, instance, chain, service)?;
         Ok(done(true))
     }
 
     /// The names that a caller may list.
     fn visible(&self) -> Vec<(&str, &Service)> {
-        let policy = &self.manager.policy;
+        let policy = &self.state.policy;
         if !policy.may_list(self.caller) {
             return Vec::new();
         }
-        let all = self.manager.registry.services();
+        let all = self.state.registry.services();
         all.filter(|(name, _)| policy.may_find(self.caller, name))
             .collect()
     }
@@ -239,8 +246,8 @@ impl Call<'_> {
     }
 
     fn instances(&self, interface: &str) -> Reply {
-        let services = self.manager.registry.services();
-        let policy = &self.manager.policy;
+        let services = self.state.registry.services();
+        let policy = &self.state.policy;
         let of_interface = services
             .filter(|(name, _)| split(name).0 == interface && policy.may_find(self.caller, name))
             .map(|(name, _)| split(name).1);
@@ -264,11 +271,11 @@ impl Call<'_> {
         let is_any = instance.is_empty();
         check_names(interface, if is_any { "any" } else { instance })?;
         let name = full(interface, instance);
-        if !self.manager.policy.may_find(self.caller, &name) {
+        if !self.state.policy.may_find(self.caller, &name) {
             return Err(denied("find", &name));
         }
         let callback = self.callback(callback)?;
-        self.manager.registry.watch(self.port, &name, callback)?;
+        self.state.registry.watch(self.port, &name, callback)?;
         Ok(done(true))
     }
 
@@ -282,7 +289,7 @@ impl Call<'_> {
             (interface.is_empty() || interface == its_interface)
                 && (interface.is_empty() || instance.is_empty() || instance == its_instance)
         };
-        let registry = &mut self.manager.registry;
+        let registry = &mut self.state.registry;
         done(registry.unwatch_all(self.port, Kind::Watch, handle, matches))
     }
 
@@ -293,11 +300,11 @@ impl Call<'_> {
         callback: Option<Binder>,
     ) -> Outcome {
         let (service, callback) = (needed(service)?, needed(callback)?);
-        if !self.manager.policy.may_add(self.caller, name) {
+        if !self.state.policy.may_add(self.caller, name) {
             return Err(denied("add", name));
         }
         let callback = self.callback(callback)?;
-        let registry = &mut self.manager.registry;
+        let registry = &mut self.state.registry;
         registry.watch_clients(self.port, name, service, callback)?;
         Ok(done(true))
     }
@@ -312,7 +319,7 @@ impl Call<'_> {
             let registered = registry.service(name).map(|service| service.target);
             target.is_none() || target == registered
         };
-        let registry = &mut self.manager.registry;
+        let registry = &mut self.state.registry;
         let found = registry.unwatch_all(self.port, Kind::Clients, handle, matches);
         Ok(done(found))
     }
@@ -325,10 +332,10 @@ impl Call<'_> {
     ) -> Outcome {
         let target = needed(service)?;
         let name = full(interface, instance);
-        if !self.manager.policy.may_add(self.caller, &name) {
+        if !self.state.policy.may_add(self.caller, &name) {
             return Err(denied("add", &name));
         }
-        let registry = &mut self.manager.registry;
+        let registry = &mut self.state.registry;
         registry.try_unregister(self.port, self.caller, &name, target)?;
         registry.remove_client_callbacks(self.port, &name);
         // The interfaces that it extends.
@@ -339,14 +346,14 @@ impl Call<'_> {
 
 /// Adds a service that has told its interfaces, or was asked and has not (None).
 pub fn add_with_chain(
-    manager: &mut Manager,
+    state: &mut State,
     port: &mut dyn Port,
     pending: &PendingAdd,
     chain: Option<&[String]>,
 ) -> Reply {
     let caller = pending.caller;
     let mut call = Call {
-        manager,
+        state,
         port,
         caller,
     };
@@ -355,7 +362,14 @@ pub fn add_with_chain(
         None => Err(invalid("the service does not tell its interfaces")),
     };
     outcome.unwrap_or_else(|refusal| {
-        manager.log_hidl(caller, Method::Add, &refusal);
+        log(state, caller, Method::Add, &refusal);
         done(false)
     })
+}
+
+/// Refuses a service that cannot be asked for its interfaces.
+pub fn refuse_add(state: &mut State, pending: &PendingAdd, why: &str) -> Reply {
+    let refusal = Refusal::new(ExceptionCode::IllegalState, why);
+    log(state, pending.caller, Method::Add, &refusal);
+    done(false)
 }

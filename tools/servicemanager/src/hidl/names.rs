@@ -5,6 +5,21 @@
 /// The interface that all others extend. Every service is registered as one.
 pub const BASE: &str = "android.hidl.base@1.0::IBase";
 
+/// The interfaces of the service manager, the newest first.
+pub const CHAIN: [&str; 4] = [
+    "android.hidl.manager@1.2::IServiceManager",
+    "android.hidl.manager@1.1::IServiceManager",
+    "android.hidl.manager@1.0::IServiceManager",
+    BASE,
+];
+
+/// The instance as which a service manager registers itself.
+pub const OWN_INSTANCE: &str = "default";
+
+/// The interfaces of callbacks.
+pub const NOTIFICATION: &str = "android.hidl.manager@1.0::IServiceNotification";
+pub const CLIENT_CALLBACK: &str = "android.hidl.manager@1.2::IClientCallback";
+
 /// As long as a service name of AIDL may be, for each half.
 const MAX_LENGTH: usize = 127;
 

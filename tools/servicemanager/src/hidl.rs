@@ -4,27 +4,21 @@
 //! Its numbering never changed: version 1.1 added method 9 to the eight of 1.0, and 1.2 methods 10
 //! to 14. A request begins with the name of the interface that has the method, a reply with a
 //! status, 0. What every interface has (`android.hidl.base@1.0::IBase`) has codes of four letters.
+pub mod interface;
 pub mod methods;
 pub mod names;
 mod registry;
-#[cfg(test)]
-mod test;
 
-use crate::manager::{Manager, Transaction};
+use crate::caller::Transaction;
+use crate::handles::Port;
 use crate::reply::Reply;
+use crate::state::State;
 use anybinder_driver::hidl::{Reader, Struct};
 use anybinder_driver::map::Memory;
 use anybinder_driver::parcel::{Parcel, Result};
-use names::BASE;
+use interface::{base_code, INTERFACE_CHAIN, MAX_CHAIN, METHODS};
+use names::{BASE, CHAIN};
 use rsbinder::StatusCode;
-
-/// The interfaces of the service manager, the newest first.
-pub const CHAIN: [&str; 4] = [
-    "android.hidl.manager@1.2::IServiceManager",
-    "android.hidl.manager@1.1::IServiceManager",
-    "android.hidl.manager@1.0::IServiceManager",
-    BASE,
-];
 
 /// The SHA-256 sums of their definitions as they were released.
 const HASHES: [&str; 4] = [
@@ -34,63 +28,10 @@ const HASHES: [&str; 4] = [
     "ec7fd79ed02dfa85bc499426adae3ebe23ef0524f3cd6957139324b83b18ca4c",
 ];
 
-/// The instance as which a service manager registers itself.
-pub const OWN_INSTANCE: &str = "default";
-
-/// The interfaces of callbacks.
-pub const NOTIFICATION: &str = "android.hidl.manager@1.0::IServiceNotification";
-pub const CLIENT_CALLBACK: &str = "android.hidl.manager@1.2::IClientCallback";
-
-/// More interfaces than any service has.
-pub const MAX_CHAIN: usize = 64;
-
-const fn base_code(letters: [u8; 3]) -> u32 {
-    u32::from_be_bytes([0x0f, letters[0], letters[1], letters[2]])
-}
-
-/// `IBase::interfaceChain`, which is asked of services, too.
-pub const INTERFACE_CHAIN: u32 = base_code(*b"CHN");
-
 /// The size and the 64-bit architecture of `DebugInfo`.
 const DEBUG_INFO_SIZE: usize = 24;
 const ARCHITECTURE_AT: usize = 16;
 const IS_64BIT: u8 = 1;
-
-/// The methods by their code, which is their place here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    Get,
-    Add,
-    GetTransport,
-    List,
-    ListByInterface,
-    RegisterForNotifications,
-    DebugDump,
-    RegisterPassthroughClient,
-    UnregisterForNotifications,
-    RegisterClientCallback,
-    UnregisterClientCallback,
-    AddWithChain,
-    ListManifestByInterface,
-    TryUnregister,
-}
-
-const METHODS: [Method; 14] = [
-    Method::Get,
-    Method::Add,
-    Method::GetTransport,
-    Method::List,
-    Method::ListByInterface,
-    Method::RegisterForNotifications,
-    Method::DebugDump,
-    Method::RegisterPassthroughClient,
-    Method::UnregisterForNotifications,
-    Method::RegisterClientCallback,
-    Method::UnregisterClientCallback,
-    Method::AddWithChain,
-    Method::ListManifestByInterface,
-    Method::TryUnregister,
-];
 
 /// Whether a request is one of HIDL. An AIDL request begins with numbers.
 pub fn is_hidl(data: &[u8]) -> bool {
@@ -98,11 +39,7 @@ pub fn is_hidl(data: &[u8]) -> bool {
 }
 
 /// Answers a request of HIDL.
-pub fn answer(
-    manager: &mut Manager,
-    port: &mut dyn crate::handles::Port,
-    transaction: &Transaction,
-) -> Reply {
+pub fn answer(state: &mut State, port: &mut dyn Port, transaction: &Transaction) -> Reply {
     let memory = transaction.memory;
     let mut reader = Reader::new(transaction.data, transaction.offsets, memory);
     let outcome = match reader.interface() {
@@ -110,7 +47,7 @@ pub fn answer(
         Ok(interface) if CHAIN.contains(&interface) => {
             let number = (transaction.code as usize).wrapping_sub(1);
             match METHODS.get(number) {
-                Some(method) => methods::run(manager, port, transaction, *method, &mut reader),
+                Some(method) => methods::run(state, port, transaction, *method, &mut reader),
                 None => Err(StatusCode::UnknownTransaction),
             }
         }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Requests of HIDL as a driver delivers them: the buffers of a parcel are at addresses.
-use super::names::{full, BASE};
-use super::{base_code, is_hidl, read_chain, Method, CHAIN, INTERFACE_CHAIN, METHODS};
 use crate::bench::Bench;
+use crate::hidl::interface::{base_code, Method, INTERFACE_CHAIN, METHODS};
+use crate::hidl::names::{full, BASE, CHAIN, NOTIFICATION};
+use crate::hidl::{is_hidl, read_chain};
 use crate::reply::{PendingAdd, Reply};
 use anybinder_driver::hidl::Reader;
 use anybinder_driver::level::{Stability, StabilityForm};
@@ -141,7 +142,7 @@ impl Bench {
             .map(|(callback, parcel)| {
                 let all = deliver(parcel);
                 let mut reader = Reader::new(&all.data, &all.offsets, &all);
-                assert_eq!(reader.interface(), Ok(super::NOTIFICATION));
+                assert_eq!(reader.interface(), Ok(NOTIFICATION));
                 let (interface, instance) = (reader.string().unwrap(), reader.string().unwrap());
                 let is_old = reader.i32().unwrap() == 1;
                 (*callback, full(&interface, &instance), is_old)
@@ -223,7 +224,7 @@ fn callbacks_are_for_an_instance_or_for_all() {
     assert_eq!(bench.get(LIGHT, "new"), None);
     assert!(bench.port.kept.is_empty());
     // What is left is the manager's own.
-    assert_eq!(bench.manager.registry.size(), (0, CHAIN.len()));
+    assert_eq!(bench.manager.state.registry.size(), (0, CHAIN.len()));
 }
 
 #[test]
@@ -240,11 +241,11 @@ fn a_lazy_service_is_told_of_its_clients_and_leaves() {
     let mut unregister = names(LIGHT, "default");
     handle(&mut unregister, 5);
     assert!(!bench.is_done(Method::TryUnregister, &unregister));
-    bench.manager.registry.check_clients(&mut bench.port);
+    bench.manager.state.registry.check_clients(&mut bench.port);
     bench.port.clients = 0;
     let Bench { port, manager, .. } = &mut bench;
     port.sent.clear();
-    manager.registry.check_clients(port);
+    manager.state.registry.check_clients(port);
     let mut parcel = request();
     parcel.binder(None, StabilityForm::Absent);
     handle(&mut parcel, 6);
