@@ -6,13 +6,22 @@
 //! that, and so does that of a parcelable around it, which has its own size in front. That size
 //! cannot be told from a number, so a parcel in which a number may be one is refused.
 use crate::dialect::Dialect;
-use crate::relay::Bridge;
 use crate::words::{self, Object};
 use anybinder_driver::parcel::word;
-use rsbinder::{Parcel, StatusCode};
-use std::sync::Arc;
+use rsbinder::{Parcel, SIBinder, StatusCode};
 
 type Result<T> = std::result::Result<T, StatusCode>;
+
+/// How objects get to the other side.
+pub trait Objects {
+    /// How many bytes of data a call or reply may have.
+    fn max_size(&self) -> usize;
+
+    /// Writes an object of one side into a parcel of the other.
+    ///
+    /// * `dialect`: of the program on this machine that has sent it or will read it
+    fn write(&self, binder: Option<&SIBinder>, to: &mut Parcel, dialect: Dialect) -> Result<()>;
+}
 
 /// Why a parcel cannot cross, in words.
 pub fn reason(status: StatusCode) -> &'static str {
@@ -47,12 +56,12 @@ fn may_be_inside(bytes: &[u8], before: &[Object], object: &Object) -> bool {
 ///
 /// * `dialect`: of the one that is a parcel of the driver
 pub fn copy(
-    bridge: &Arc<Bridge>,
+    bridge: &dyn Objects,
     (from, start): (&mut Parcel, usize),
     to: &mut Parcel,
     dialect: Dialect,
 ) -> Result<()> {
-    if from.data_size().saturating_sub(start) > bridge.max_size {
+    if from.data_size().saturating_sub(start) > bridge.max_size() {
         return Err(StatusCode::FailedTransaction);
     }
     let bytes = words::read(from, start)?;
@@ -119,9 +128,21 @@ mod tests {
         assert!(!may_be_inside(&bytes, &[first], &object(16)));
     }
 
+    struct NoObjects;
+
+    impl Objects for NoObjects {
+        fn max_size(&self) -> usize {
+            8
+        }
+
+        fn write(&self, _: Option<&SIBinder>, _: &mut Parcel, _: Dialect) -> Result<()> {
+            Err(StatusCode::BadType)
+        }
+    }
+
     #[test]
     fn what_is_too_large_is_refused() {
-        let bridge = Bridge::new(8, None, Dialect::Plain);
+        let bridge = NoObjects;
         let mut from = Parcel::new();
         words::write(&mut from, &[7; 12]).unwrap();
         let copied = copy(&bridge, (&mut from, 0), &mut Parcel::new(), Dialect::Plain);

@@ -5,9 +5,8 @@
 //! null. With the types of the method these places are known: objects are written anew wherever
 //! they are, and the sizes in front of parcelables are corrected. The result is planned as a whole
 //! before the first byte is written, so that a parcel that cannot cross leaves nothing behind.
-use crate::copy::copy;
+use crate::copy::{copy, reason, Objects};
 use crate::dialect::Dialect;
-use crate::relay::Bridge;
 use crate::words::{self, is_manager};
 use anybinder_driver::parcel::word;
 use anybinder_mount::error::{Error, Kind, Result};
@@ -129,7 +128,8 @@ enum Object {
 
 /// What a parcel becomes.
 struct Plan<'a> {
-    bridge: &'a Arc<Bridge>,
+    bridge: &'a dyn Objects,
+    gateway: &'a Gateway,
     /// Those of the method, or of a holder.
     interface: Arc<Interface>,
     from: &'a mut Parcel,
@@ -319,11 +319,7 @@ impl Plan<'_> {
         }
         let outer_end = std::mem::replace(&mut self.end, self.at + size);
         let name = self.text()?;
-        let bridge = self.bridge;
-        match bridge
-            .gateway()
-            .and_then(|gateway| gateway.parcelable(&name))
-        {
+        match self.gateway.parcelable(&name) {
             Some(inner) => {
                 let outer = std::mem::replace(&mut self.interface, inner);
                 self.body(0, depth + 1)?;
@@ -483,13 +479,13 @@ pub enum Part {
 
 /// Appends what `from` has from `start` on to `to`, by its types.
 pub fn copy_by_types(
-    bridge: &Arc<Bridge>,
+    (bridge, gateway): (&dyn Objects, &Gateway),
     (interface, part, shapes): (&Arc<Interface>, Part, &[Shape]),
     (from, start): (&mut Parcel, usize),
     to: &mut Parcel,
     dialect: Dialect,
 ) -> Outcome<()> {
-    if from.data_size().saturating_sub(start) > bridge.max_size {
+    if from.data_size().saturating_sub(start) > bridge.max_size() {
         return refusal(
             StatusCode::FailedTransaction,
             "it is larger than --max-size",
@@ -505,6 +501,7 @@ pub fn copy_by_types(
     }
     let mut plan = Plan {
         bridge,
+        gateway,
         interface: interface.clone(),
         dialect,
         start,
@@ -529,13 +526,13 @@ pub fn copy_by_types(
 
 /// The same without types.
 pub fn copy_untyped(
-    bridge: &Arc<Bridge>,
+    bridge: &dyn Objects,
     from: (&mut Parcel, usize),
     to: &mut Parcel,
     dialect: Dialect,
 ) -> Outcome<()> {
     copy(bridge, from, to, dialect).map_err(|status| Refusal {
         status,
-        why: crate::copy::reason(status).to_string(),
+        why: reason(status).to_string(),
     })
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The object that stands for an object of the other side.
 use crate::access::Access;
+use crate::copy::Objects;
 use crate::dialect::Dialect;
 use crate::gateway::{copy_by_types, copy_untyped, Gateway, Part, Refusal};
 use crate::notice::notice;
@@ -63,8 +64,7 @@ struct Pair {
 
 /// The relays between this machine's driver and the sessions of one export or link.
 pub struct Bridge {
-    /// How many bytes of data a call or reply may have.
-    pub max_size: usize,
+    max_size: usize,
     /// The types of methods, where they are known.
     gateway: Option<Gateway>,
     /// That of programs of this machine whose calls do not tell.
@@ -138,25 +138,6 @@ impl Bridge {
         Ok(relay)
     }
 
-    /// Writes an object of one side into a parcel of the other.
-    ///
-    /// * `dialect`: of the program on this machine that has sent it or will read it
-    pub fn write(
-        self: &Arc<Bridge>,
-        binder: Option<&SIBinder>,
-        to: &mut Parcel,
-        dialect: Dialect,
-    ) -> Result<()> {
-        match binder {
-            Some(binder) => self.write_binder(binder, to, dialect)?,
-            None => to.write(&Option::<SIBinder>::None)?,
-        }
-        match to.is_kernel_backed() {
-            true => dialect.finish_binder(to),
-            false => Ok(()),
-        }
-    }
-
     fn write_binder(
         self: &Arc<Bridge>,
         binder: &SIBinder,
@@ -190,6 +171,23 @@ impl Bridge {
                 }
             }
             outcome => outcome,
+        }
+    }
+}
+
+impl Objects for Arc<Bridge> {
+    fn max_size(&self) -> usize {
+        self.max_size
+    }
+
+    fn write(&self, binder: Option<&SIBinder>, to: &mut Parcel, dialect: Dialect) -> Result<()> {
+        match binder {
+            Some(binder) => self.write_binder(binder, to, dialect)?,
+            None => to.write(&Option::<SIBinder>::None)?,
+        }
+        match to.is_kernel_backed() {
+            true => dialect.finish_binder(to),
+            false => Ok(()),
         }
     }
 }
@@ -263,9 +261,11 @@ impl Relay {
         to: &mut Parcel,
         dialect: Dialect,
     ) -> std::result::Result<(), Refusal> {
-        match known {
-            Some(known) => copy_by_types(&self.bridge, known, from, to, dialect),
-            None => copy_untyped(&self.bridge, from, to, dialect),
+        match (known, &self.bridge.gateway) {
+            (Some(known), Some(gateway)) => {
+                copy_by_types((&self.bridge, gateway), known, from, to, dialect)
+            }
+            _ => copy_untyped(&self.bridge, from, to, dialect),
         }
     }
 
