@@ -4,6 +4,7 @@
 //! rsbinder-aidl does not export what it parses, and aidl-parser knows neither unions nor nested
 //! types nor constants, so the grammar is here, for the parser generator pest.
 mod constant;
+pub mod entry;
 pub mod library;
 pub mod syntax;
 

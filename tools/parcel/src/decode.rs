@@ -331,7 +331,7 @@ impl<'a> Decoder<'a> {
     fn declared(&mut self, entry: &Entry, depth: usize) -> Outcome {
         match &entry.declaration.body {
             Body::Enum { .. } => {
-                let backing = Type::of(entry.backing());
+                let backing = Type::of(Kind::of_enum(entry));
                 let number = self.value(&backing, depth + 1)?;
                 self.enumerator(entry, number.as_i64().unwrap_or(0))
             }

@@ -302,7 +302,7 @@ impl Encoder<'_> {
         match &entry.declaration.body {
             Body::Enum { .. } => {
                 let number = self.enumerator(entry, value)?;
-                self.number(&entry.backing(), &Value::from(number))
+                self.number(&Kind::of_enum(entry), &Value::from(number))
             }
             Body::Parcelable { fields } => {
                 let given = value
@@ -363,7 +363,8 @@ impl Encoder<'_> {
 }
 
 pub fn is_byte_enum(entry: &Entry) -> bool {
-    matches!(entry.declaration.body, Body::Enum { .. }) && matches!(entry.backing(), Kind::Byte)
+    matches!(entry.declaration.body, Body::Enum { .. })
+        && matches!(Kind::of_enum(entry), Kind::Byte)
 }
 
 fn check_names(entry: &Entry, fields: &[Field], given: &Map<String, Value>) -> Outcome {

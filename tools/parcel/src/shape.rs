@@ -102,7 +102,7 @@ impl Maker<'_> {
 
     fn declared(&mut self, entry: &Entry) -> Result<Shape, String> {
         if let Body::Enum { .. } = &entry.declaration.body {
-            return self.shape(&Type::of(entry.backing()));
+            return self.shape(&Type::of(Kind::of_enum(entry)));
         }
         if let Some(number) = self.numbers.get(&entry.name) {
             return Ok(Shape::Declared(*number));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a value is on the wire. The first names are those of the command line and of `.aidl`.
-use crate::aidl::library::Entry;
+use crate::aidl::entry::Entry;
 use std::sync::Arc;
 
 #[derive(Clone, Debug)]
@@ -84,6 +84,15 @@ impl Kind {
             "ParcelableHolder" => Kind::Holder,
             _ => return None,
         })
+    }
+
+    /// The type of an enum's values.
+    pub fn of_enum(entry: &Entry) -> Kind {
+        match entry.annotation("Backing", "type").as_deref() {
+            Some("int") => Kind::Int,
+            Some("long") => Kind::Long,
+            _ => Kind::Byte,
+        }
     }
 
     pub fn word(name: &str) -> Option<Kind> {

@@ -2,6 +2,7 @@
 //! The declarations in directories of `.aidl` files. A file is read when a name that could be in it
 //! is looked up: a directory may have thousands of files.
 use super::constant::{self, MAX_REFERENCES};
+pub use super::entry::Entry;
 use super::syntax::{self, Body, Declaration, Method, TypeName, Value};
 use crate::types::{Kind, Type};
 use serde_json::Value as Json;
@@ -14,15 +15,6 @@ const MAX_FILES: usize = 200_000;
 const MAX_DEPTH: usize = 64;
 /// The largest array of a fixed size.
 const MAX_ARRAY: i64 = 1 << 20;
-
-/// A declaration with its full name, and what the names in it refer to.
-#[derive(Debug)]
-pub struct Entry {
-    pub name: String,
-    pub declaration: Declaration,
-    package: String,
-    imports: Arc<Vec<String>>,
-}
 
 #[derive(Default)]
 pub struct Library {
@@ -326,33 +318,5 @@ impl Library {
             method: method.clone(),
         });
         Some(called.collect())
-    }
-}
-
-impl Entry {
-    /// What the binder says that its interface is: the name, or that of `@Descriptor`.
-    pub fn descriptor(&self) -> String {
-        let own = self.annotation("Descriptor", "value");
-        own.unwrap_or_else(|| self.name.clone())
-    }
-
-    /// A setting of an annotation.
-    pub fn annotation(&self, name: &str, setting: &str) -> Option<String> {
-        let found = self
-            .declaration
-            .annotations
-            .iter()
-            .find(|one| one.name == name)?;
-        let found = found.settings.iter().find(|(key, _)| key == setting);
-        found.map(|(_, value)| value.clone())
-    }
-
-    /// The type of an enum's values.
-    pub fn backing(&self) -> Kind {
-        match self.annotation("Backing", "type").as_deref() {
-            Some("int") => Kind::Int,
-            Some("long") => Kind::Long,
-            _ => Kind::Byte,
-        }
     }
 }
