@@ -31,24 +31,31 @@ pub const LEVELS: [Level; 9] = [
     Level::A16,
 ];
 
-/// The accepted spellings: API levels, and releases of Android 15.
-const SPELLINGS: [(&str, Level); 15] = [
-    ("28", Level::A9),
-    ("29", Level::A10),
-    ("30", Level::A11),
-    ("31", Level::A12),
-    ("32", Level::A12),
-    ("33", Level::A13),
-    ("34", Level::A14),
-    ("35-r1", Level::A14),
-    ("35-r6", Level::A15R6),
-    ("35-r20", Level::A15R20),
-    ("35", Level::A15R20),
-    ("36", Level::A16),
-    ("37", Level::A16),
-    ("legacy", Level::A9),
-    ("newest", Level::A16),
+/// The name of a level, and its spellings: API levels, and releases of Android 15.
+type Names = (&'static str, &'static [&'static str]);
+
+const NAMES: [Names; LEVELS.len()] = [
+    ("Android 9", &["28"]),
+    ("Android 10", &["29"]),
+    ("Android 11", &["30"]),
+    ("Android 12", &["31", "32"]),
+    ("Android 13", &["33"]),
+    ("Android 14 (or 15 before r6)", &["34", "35-r1"]),
+    ("Android 15 r6 to r19", &["35-r6"]),
+    ("Android 15 from r20 on", &["35-r20", "35"]),
+    ("Android 16 or 17", &["36", "37"]),
 ];
+
+/// Every accepted spelling.
+fn spellings() -> impl Iterator<Item = (&'static str, Level)> {
+    let of_level = |(level, (_, all)): (Level, Names)| all.iter().map(move |one| (*one, level));
+    let others = [("legacy", Level::A9), ("newest", Level::A16)];
+    LEVELS
+        .into_iter()
+        .zip(NAMES)
+        .flat_map(of_level)
+        .chain(others)
+}
 
 impl Level {
     /// Whether the parcels have no header word, no stability, and replies without an exception.
@@ -68,17 +75,7 @@ impl Level {
 
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Level::A9 => "Android 9",
-            Level::A10 => "Android 10",
-            Level::A11 => "Android 11",
-            Level::A12 => "Android 12",
-            Level::A13 => "Android 13",
-            Level::A14 => "Android 14 (or 15 before r6)",
-            Level::A15R6 => "Android 15 r6 to r19",
-            Level::A15R20 => "Android 15 from r20 on",
-            Level::A16 => "Android 16 or 17",
-        })
+        f.write_str(NAMES[*self as usize].0)
     }
 }
 
@@ -86,9 +83,9 @@ impl FromStr for Level {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Level, String> {
-        let known = SPELLINGS.iter().find(|(spelling, _)| *spelling == text);
-        known.map(|(_, level)| *level).ok_or_else(|| {
-            let all: Vec<&str> = SPELLINGS.iter().map(|(spelling, _)| *spelling).collect();
+        let known = spellings().find(|(spelling, _)| *spelling == text);
+        known.map(|(_, level)| level).ok_or_else(|| {
+            let all: Vec<&str> = spellings().map(|(spelling, _)| spelling).collect();
             format!("{text} is no API level; the levels are {}", all.join(", "))
         })
     }
@@ -166,9 +163,16 @@ mod tests {
 
     #[test]
     fn every_spelling_is_a_level() {
-        for (text, level) in SPELLINGS {
+        for (text, level) in spellings() {
             assert_eq!(text.parse::<Level>(), Ok(level));
         }
-        assert!("27".parse::<Level>().is_err());
+        assert_eq!("32".parse(), Ok(Level::A12));
+        assert_eq!("35-r1".parse(), Ok(Level::A14));
+        assert_eq!("35".parse(), Ok(Level::A15R20));
+        assert_eq!("37".parse(), Ok(Level::A16));
+        assert_eq!(Level::A15R20.to_string(), "Android 15 from r20 on");
+        let all = "28, 29, 30, 31, 32, 33, 34, 35-r1, 35-r6, 35-r20, 35, 36, 37, legacy, newest";
+        let why = "27".parse::<Level>().unwrap_err();
+        assert_eq!(why, format!("27 is no API level; the levels are {all}"));
     }
 }
