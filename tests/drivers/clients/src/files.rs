@@ -1,25 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Unnamed files, to be passed between processes.
-use rsbinder::ParcelFileDescriptor;
-use std::fs::File;
-use std::io::{Read, Seek, Write};
-use std::os::fd::AsFd;
-
-/// Reads an open file to its end, through a duplicate of the descriptor.
-pub fn read_text(file: &ParcelFileDescriptor) -> std::io::Result<String> {
-    let mut text = String::new();
-    File::from(file.as_fd().try_clone_to_owned()?).read_to_string(&mut text)?;
-    Ok(text)
-}
-
-/// A file with this text, positioned at its start.
-pub fn open_text(text: &str) -> std::io::Result<ParcelFileDescriptor> {
-    let fd = rustix::fs::memfd_create("text", rustix::fs::MemfdFlags::CLOEXEC)?;
-    let mut file = File::from(fd);
-    file.write_all(text.as_bytes())?;
-    file.rewind()?;
-    Ok(ParcelFileDescriptor::new(file))
-}
+//! Files that are passed between processes.
+pub use anybinder_client::files::{open_text, read_text};
 
 /// How many descriptors this process has open.
 pub fn open_count() -> std::io::Result<i32> {
