@@ -4,15 +4,15 @@ tests/kernel/selinux/policy.cil is loaded (tests/kernel/selinux/inside).
 
   contexts_test.py ANYBINDER    TEST=NAME runs one test
 """
-import contextlib
 import os
 import pathlib
 import signal
 import sys
 
 import hidl
-from harness import Manager, child, enter, run, run_tests, until
-from live_test import SECURITY, CALLBACK, Client, Failed
+from harness import (CALLBACK, SERVICE, Failed, Manager, child, enter, process, run, run_tests,
+                     until)
+from live_test import SECURITY, Client
 from parcels import LEVELS
 
 LIGHT = "android.hardware.light@2.0::ILight"
@@ -36,25 +36,12 @@ list = true
 ADDER, FINDER, STRANGER = (f"u:r:{name}:s0" for name in ("app", "other", "stranger"))
 
 
-@contextlib.contextmanager
-def process(function, *arguments, context):
-    pid, ready = child(function, *arguments, context=context)
-    try:
-        assert os.read(ready, 1) == b"x", "it did not start"
-        yield pid
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(ready)
-
-
 def serve(notify, path, level):
     client = Client(path, level)
     assert client.add(f"anybinder.rules.{level}") == 0
     assert client.add(f"other.{level}") == SECURITY
     os.write(notify, b"x")
-    while True:
-        client.wait_callback(1000)
+    client.serve_until_killed()
 
 
 def watch(client, name):
@@ -139,16 +126,15 @@ def test_every_level(manager):
 def serve_hidl(notify, path):
     client = hidl.Client(path)
     client.chain = [LIGHT, hidl.BASE]
-    assert client.add("one", 0x1000, client.chain)
+    assert client.add("one", SERVICE, client.chain)
     os.write(notify, b"x")
-    while True:
-        client.next_notification(1000)
+    client.serve_until_killed()
 
 
 def use_hidl(_, path, may_find):
     client = hidl.Client(path)
     client.chain = [LIGHT, hidl.BASE]
-    assert not client.add("two", 0x1000, client.chain)
+    assert not client.add("two", SERVICE, client.chain)
     assert (client.get(LIGHT, "one") is not None) == may_find
     assert (f"{LIGHT}/one" in client.list()) == may_find
 

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the tests of the service manager share: a daemon of their own, clients in processes of their
-own. The program is the first argument; TEST=NAME runs one test.
+"""What the tests of the service manager share: a daemon of their own, raw clients of AIDL and of
+HIDL, each in a process of its own. The program is the first argument; TEST=NAME runs one test.
 
 With KERNEL=1 the driver is the kernel's, and each service manager has an instance of binderfs. In a
 virtual machine everything may take longer."""
 import contextlib
+import ctypes
 import os
 import pathlib
+import select
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -15,11 +18,86 @@ import time
 import traceback
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(TOP / "tests/daemon"))
+import binder_client as raw    # pylint: disable=wrong-import-position
+
 ANYBINDER = os.path.abspath(sys.argv[1])
 IS_KERNEL = os.environ.get("KERNEL") == "1"
 # Said by vm/run.
 IS_EMULATED = "VM_KERNEL" in os.environ
 SECONDS_UNTIL, SECONDS_CLIENT = (300, 1200) if IS_EMULATED else (20, 250)
+
+SERVICE, CALLBACK = 0x1000, 0x2000
+USER, OTHER = 3900007, 3900008
+BR_INCREFS, BR_ACQUIRE = 0x80107207, 0x80107208
+DONE = {BR_INCREFS: 0x40106308, BR_ACQUIRE: 0x40106309}
+TF_ONE_WAY, TF_STATUS_CODE = 1, 8
+FREEZE = 0x400C620E
+
+
+class Failed(Exception):
+    """The transaction failed; its argument is the status, or what the driver returned."""
+
+
+def command(number, keep, parcel, code=0, flags=0):
+    """The bytes of a command that sends a parcel to handle 0. What they point to is added to
+    @keep."""
+    offsets = struct.pack(f"<{len(parcel.offsets)}Q", *parcel.offsets)
+    kept = [ctypes.create_string_buffer(bytes(part), len(part) or 1)
+            for part in (parcel.data, offsets)]
+    keep += kept
+    return struct.pack("<I", number) + raw.TRANSACTION.pack(
+        0, 0, code, flags, 0, 0, len(parcel.data), len(offsets), *map(ctypes.addressof, kept))
+
+
+class Client(raw.Client):
+    """A raw client that serves objects, too. Its kinds say what becomes of a call that it gets."""
+    retries = True
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.received = []
+        self.write_read(struct.pack("<I", raw.BC_ENTER_LOOPER), 0)
+
+    def incoming(self, argument, keep):
+        """Takes a call; returns commands, and adds what they point to to @keep."""
+        raise NotImplementedError
+
+    def exchange(self, commands=b""):
+        """Writes and reads; answers the driver's questions about objects."""
+        answers = b""
+        keep = []
+        codes = self.write_read(commands, 4096)
+        for code, argument in codes:
+            if code in DONE:
+                answers += struct.pack("<I", DONE[code]) + argument
+            if code == raw.BR_TRANSACTION:
+                answers += self.incoming(argument, keep)
+        if answers:
+            self.write_read(answers, 0)
+        return codes
+
+    def transact(self, commands):
+        """Returns the reply to a call, and whether it is a status."""
+        while True:
+            for number, argument in self.exchange(commands):
+                if number in raw.BR_FAILURES:
+                    raise Failed(raw.BR_FAILURES[number])
+                if number == raw.BR_REPLY:
+                    return argument, bool(raw.TRANSACTION.unpack(argument)[3] & TF_STATUS_CODE)
+            commands = b""
+
+    def next_received(self, seconds=20):
+        """The next one-way call to an object of this process, None if there is none in time."""
+        end = time.monotonic() + seconds
+        while not self.received and time.monotonic() < end:
+            if select.select([self.fd], [], [], max(0, end - time.monotonic()))[0]:
+                self.exchange()
+        return self.received.pop(0) if self.received else None
+
+    def serve_until_killed(self):
+        while True:
+            self.next_received(1000)
 
 
 class Manager:
@@ -127,6 +205,35 @@ def wait(pid, ready):
 
 def run(function, *arguments, uid=None, context=None):
     wait(*child(function, *arguments, uid=uid, context=context))
+
+
+@contextlib.contextmanager
+def process(function, *arguments, uid=None, context=None):
+    """A client in a process of its own that has said it is ready; it is killed in the end."""
+    pid, ready = child(function, *arguments, uid=uid, context=context)
+    try:
+        assert os.read(ready, 1) == b"x", "it did not start"
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(ready)
+
+
+def freeze(client, pid):
+    """As Android's system server does to the processes of apps in the background."""
+    what = ctypes.create_string_buffer(struct.pack("<III", pid, 1, 100))
+    raw.ioctl(client.fd, FREEZE, what)
+
+
+@contextlib.contextmanager
+def rules_of(text):
+    """The path of a file with rules, which every user may read."""
+    with tempfile.TemporaryDirectory(prefix="anybinder-test-rules.", dir="/run") as directory:
+        rules = pathlib.Path(directory, "rules.toml")
+        rules.write_text(text, encoding="ascii")
+        rules.chmod(0o644)
+        yield rules
 
 
 def until(condition, seconds=SECONDS_UNTIL):

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """HIDL's parcels, written by hand, and a raw client that sends and serves them."""
 import ctypes
-import pathlib
-import select
 import struct
-import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "daemon"))
-import binder_client as raw    # pylint: disable=wrong-import-position
+import harness
+from harness import TF_ONE_WAY, Failed, raw
 
 MANAGER = "android.hidl.manager@1.0::IServiceManager"
 BASE = "android.hidl.base@1.0::IBase"
@@ -24,13 +21,6 @@ CHAIN, DESCRIPTOR, HASHES, PING, INFO, DEBUG = (
 BINDER, HANDLE, BUFFER = 0x73622A85, 0x73682A85, 0x70742A85
 BC_TRANSACTION_SG, BC_REPLY_SG = 0x40486311, 0x40486312
 BC_ACQUIRE, BC_RELEASE = 0x40046305, 0x40046306
-BR_INCREFS, BR_ACQUIRE = 0x80107207, 0x80107208
-DONE = {BR_INCREFS: 0x40106308, BR_ACQUIRE: 0x40106309}
-TF_ONE_WAY, TF_STATUS_CODE = 1, 8
-
-
-class Failed(Exception):
-    """The transaction failed; its argument is the status, or what the driver returned."""
 
 
 class Parcel:
@@ -92,14 +82,11 @@ class Parcel:
             keep.append(kept)
             if at + 16 <= len(data):
                 struct.pack_into("<Q", data, at + 8, ctypes.addressof(kept))
-        offsets = struct.pack(f"<{len(self.offsets)}Q", *self.offsets)
-        kept = [ctypes.create_string_buffer(bytes(part), len(part) or 1)
-                for part in (data, offsets)]
-        keep += kept
         size = sum((len(content) + 7) & ~7 for _, content in self.buffers)
-        return struct.pack("<I", BC_REPLY_SG if is_reply else BC_TRANSACTION_SG) + \
-            raw.TRANSACTION.pack(0, 0, code, flags, 0, 0, len(data), len(offsets),
-                                 *map(ctypes.addressof, kept)) + struct.pack("<Q", size)
+        filled = Parcel()
+        filled.data, filled.offsets = data, self.offsets
+        number = BC_REPLY_SG if is_reply else BC_TRANSACTION_SG
+        return harness.command(number, keep, filled, code, flags) + struct.pack("<Q", size)
 
 
 class Reader:
@@ -155,36 +142,20 @@ class Reader:
         return value if is_object else None
 
 
-class Client(raw.Client):
+class Client(harness.Client):
     """Calls the service manager of HIDL. An own object has a chain of interfaces; without it a
     question about it is not answered."""
-    retries = True
 
     def __init__(self, path):
         super().__init__(path)
         self.chain = None
         self.asked = 0
-        self.notified = []
-        self.write_read(struct.pack("<I", raw.BC_ENTER_LOOPER), 0)
-
-    def exchange(self, commands=b""):
-        answers = b""
-        keep = []
-        codes = self.write_read(commands, 4096)
-        for code, argument in codes:
-            if code in DONE:
-                answers += struct.pack("<I", DONE[code]) + argument
-            if code == raw.BR_TRANSACTION:
-                answers += self.incoming(argument, keep)
-        if answers:
-            self.write_read(answers, 0)
-        return codes
 
     def incoming(self, argument, keep):
         fields = raw.TRANSACTION.unpack(argument)
         free = raw.free_buffer(argument)
         if fields[3] & TF_ONE_WAY:
-            self.notified.append(self.read_notification(Reader(self, argument)))
+            self.received.append(self.read_notification(Reader(self, argument)))
             return free
         assert fields[2] == CHAIN, hex(fields[2])
         self.asked += 1
@@ -206,21 +177,14 @@ class Client(raw.Client):
     def send(self, code, parcel):
         """Calls the service manager; returns a reader of the reply after its status."""
         keep = []
-        commands = parcel.command(False, keep, code)
-        while True:
-            for number, argument in self.exchange(commands):
-                if number in raw.BR_FAILURES:
-                    raise Failed(raw.BR_FAILURES[number])
-                if number == raw.BR_REPLY:
-                    reply = Reader(self, argument)
-                    is_status = raw.TRANSACTION.unpack(argument)[3] & TF_STATUS_CODE
-                    self.last = raw.free_buffer(argument)
-                    status = reply.int()
-                    if is_status or status:
-                        self.free()
-                        raise Failed(status)
-                    return reply
-            commands = b""
+        argument, is_status = self.transact(parcel.command(False, keep, code))
+        reply = Reader(self, argument)
+        self.last = raw.free_buffer(argument)
+        status = reply.int()
+        if is_status or status:
+            self.free()
+            raise Failed(status)
+        return reply
 
     def free(self, commands=b""):
         self.write_read(commands + self.last, 0)
@@ -253,10 +217,3 @@ class Client(raw.Client):
 
     def list(self):
         return self.call("list", read=Reader.strings)
-
-    def next_notification(self, seconds=20):
-        until = time.monotonic() + seconds
-        while not self.notified and time.monotonic() < until:
-            if select.select([self.fd], [], [], max(0, until - time.monotonic()))[0]:
-                self.exchange()
-        return self.notified.pop(0) if self.notified else None

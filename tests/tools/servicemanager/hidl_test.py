@@ -4,41 +4,25 @@
   hidl_test.py ANYBINDER    the program; TEST=NAME runs one test
 """
 import contextlib
-import ctypes
 import os
 import signal
 import struct
 import subprocess
 import sys
 
-from harness import Manager, child, run, run_tests, until
+from harness import (CALLBACK, OTHER, SERVICE, USER, Failed, Manager, freeze, process, rules_of,
+                     run, run_tests, until)
 from hidl import (BASE, CHAIN, CODES, DEBUG, DESCRIPTOR, HASHES, INFO, MANAGER, PING, Client,
-                  Failed, Parcel, Reader, raw)
+                  Parcel, Reader)
 
 LIGHT, LIGHT_2_0 = "android.hardware.light@2.1::ILight", "android.hardware.light@2.0::ILight"
-SERVICE, CALLBACK = 0x1000, 0x2000
-USER, OTHER = 3900007, 3900008
 OWN = [f"{interface}/default" for interface in
        [BASE] + [MANAGER.replace("1.0", version) for version in ("1.0", "1.1", "1.2")]]
-FREEZE = 0x400C620E
 PER_USER = 32    # MAX_PER_USER of tools/servicemanager/src/waiting.rs
 
 
 def path_of(manager):
     return manager.path("hwbinder")
-
-
-@contextlib.contextmanager
-def process(function, *arguments, uid=None):
-    """A client in a process of its own that has said it is ready."""
-    pid, ready = child(function, *arguments, uid=uid)
-    try:
-        assert os.read(ready, 1) == b"x", "it did not start"
-        yield pid
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(ready)
 
 
 def serve(notify, path, instance, chain, with_chain=True):
@@ -50,8 +34,7 @@ def serve(notify, path, instance, chain, with_chain=True):
         assert client.is_done("add", lambda p: p.string(instance).binder(SERVICE))
         assert client.asked == 1
     os.write(notify, b"x")
-    while True:
-        client.next_notification(1000)
+    client.serve_until_killed()
 
 
 def test_a_service_is_added_found_listed_and_gone(manager):
@@ -106,14 +89,14 @@ def test_notifications(manager):
     assert client.is_done("watch", names(LIGHT, "", CALLBACK))
     assert client.is_done("watch", names(LIGHT, "left", CALLBACK + 16))
     with process(serve, path, "left", [LIGHT, BASE], False):
-        assert [client.next_notification() for _ in range(2)] == [(LIGHT, "left", 0)] * 2
+        assert [client.next_received() for _ in range(2)] == [(LIGHT, "left", 0)] * 2
         assert client.is_done("watch", names(LIGHT, "left", CALLBACK + 32))
-        assert client.next_notification() == (LIGHT, "left", 1)
+        assert client.next_received() == (LIGHT, "left", 1)
         assert client.is_done("unwatch", names(LIGHT, "", CALLBACK))
         assert not client.is_done("unwatch", names(LIGHT, "left", CALLBACK))
         with process(serve, path, "right", [LIGHT, BASE]):
             client.get(LIGHT, "right")
-            assert client.next_notification(1) is None
+            assert client.next_received(1) is None
     client.close()
 
 
@@ -121,8 +104,7 @@ def hold(notify, path, interface, instance):
     client = Client(path)
     assert client.get(interface, instance, keep=True)
     os.write(notify, b"x")
-    while True:
-        client.next_notification(1000)
+    client.serve_until_killed()
 
 
 def test_a_lazy_service(manager):
@@ -137,9 +119,9 @@ def test_a_lazy_service(manager):
     assert client.is_done("watch_clients", lambda p: this(p).binder(CALLBACK))
     # A client that knows it as the interface that it extends is one, too.
     with process(hold, path, LIGHT_2_0, "lazy"):
-        assert client.next_notification() == (SERVICE, 1)
+        assert client.next_received() == (SERVICE, 1)
         assert not client.is_done("unregister", this)
-    assert client.next_notification(30) == (SERVICE, 0)
+    assert client.next_received(30) == (SERVICE, 0)
     assert client.is_done("unregister", this)
     # Its callbacks went with it.
     assert not client.is_done("unwatch_clients", lambda p: p.null().binder(CALLBACK))
@@ -246,8 +228,7 @@ def add_many(notify, path, count):
     for number in range(count):
         assert client.add(f"n{number}", SERVICE + 16 * number, [LIGHT, BASE])
     os.write(notify, b"x")
-    while True:
-        client.next_notification(1000)
+    client.serve_until_killed()
 
 
 def test_ten_thousand_services(manager):
@@ -363,14 +344,6 @@ def watch_and_sleep(notify, path):
     signal.pause()
 
 
-def freeze(path, pid, is_frozen):
-    """As Android's system server does to the processes of apps in the background."""
-    client = Client(path)
-    what = ctypes.create_string_buffer(struct.pack("<III", pid, is_frozen, 100))
-    raw.ioctl(client.fd, FREEZE, what)
-    client.close()
-
-
 def test_callbacks_that_are_not_read(manager):
     """Of a process that sleeps, one that is stopped and one that is frozen: their buffers fill."""
     path = path_of(manager)
@@ -379,7 +352,7 @@ def test_callbacks_that_are_not_read(manager):
     with contextlib.ExitStack() as stack:
         pids = [stack.enter_context(process(watch_and_sleep, path)) for _ in range(3)]
         os.kill(pids[1], signal.SIGSTOP)
-        freeze(path, pids[2], 1)
+        freeze(client, pids[2])
         for number in range(40):
             # With and without the question that a thread waits for.
             if number % 2:
@@ -416,21 +389,12 @@ def add_as(_, path, wanted):
 
 def test_rules(manager):
     del manager
-    directory = subprocess.run(["mktemp", "-d", "/run/anybinder-test-rules.XXXXXX"], text=True,
-                               stdout=subprocess.PIPE, check=True).stdout.strip()
-    rules = os.path.join(directory, "rules.toml")
-    try:
-        with open(rules, "w", encoding="ascii") as file:
-            file.write('[global]\nlist = "any"\n[[rule]]\nname = "android.hardware.light@*"\n'
-                       f'add = {{ uid = [{USER}] }}\nfind = "any"\n')
-        os.chmod(rules, 0o644)
-        with Manager("--policy", rules, managers="hwbinder") as other:
-            run(add_as, path_of(other), True, uid=USER)
-            run(add_as, path_of(other), False, uid=OTHER)
-            until(lambda: "do not let this user add" in other.log())
-    finally:
-        os.unlink(rules)
-        os.rmdir(directory)
+    text = ('[global]\nlist = "any"\n[[rule]]\nname = "android.hardware.light@*"\n'
+            f'add = {{ uid = [{USER}] }}\nfind = "any"\n')
+    with rules_of(text) as rules, Manager("--policy", str(rules), managers="hwbinder") as other:
+        run(add_as, path_of(other), True, uid=USER)
+        run(add_as, path_of(other), False, uid=OTHER)
+        until(lambda: "do not let this user add" in other.log())
 
 
 if __name__ == "__main__":

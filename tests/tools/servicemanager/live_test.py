@@ -4,86 +4,46 @@
   live_test.py ANYBINDER    the program; TEST=NAME runs one test
 """
 import contextlib
-import ctypes
 import errno
 import json
 import os
 import pathlib
-import select
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "daemon"))
-import binder_client as raw    # pylint: disable=wrong-import-position
-from harness import Manager, child, run, run_tests, until    # pylint: disable=wrong-import-position
-from parcels import CODES, LEVELS, Parcel, Reply    # pylint: disable=wrong-import-position
+import harness
+from harness import (CALLBACK, SERVICE, TF_STATUS_CODE, USER, Failed, Manager, child, command,
+                     freeze, process, raw, rules_of, run, run_tests, until)
+from parcels import CODES, LEVELS, Parcel, Reply
 
 NAME = "anybinder.test"
-TF_ONE_WAY, TF_STATUS_CODE = 1, 8
-BR_INCREFS, BR_ACQUIRE = 0x80107207, 0x80107208
-DONE = {BR_INCREFS: 0x40106308, BR_ACQUIRE: 0x40106309}
-BC_ACQUIRE, BC_RELEASE = 0x40046305, 0x40046306
 NOT_ENOUGH_DATA, UNKNOWN_TRANSACTION = -61, -74
 SECURITY, ILLEGAL_ARGUMENT, ILLEGAL_STATE = -1, -3, -5
-SERVICE, CALLBACK = 0x1000, 0x2000
-FREEZE = 0x400C620E
 
 
-class Failed(Exception):
-    """The transaction failed; its argument is the status, or what the driver returned."""
-
-
-class Client(raw.Client):
-    """A raw client that serves objects too."""
-    retries = True
+class Client(harness.Client):
+    """A client of a level."""
 
     def __init__(self, path, level):
         super().__init__(path)
         self.level = level
-        self.received = []
-        self.write_read(struct.pack("<I", raw.BC_ENTER_LOOPER), 0)
 
-    def exchange(self, commands):
-        """Writes and reads; answers the driver's questions about objects."""
-        answers = b""
-        codes = self.write_read(commands, 4096)
-        for code, argument in codes:
-            if code in DONE:
-                answers += struct.pack("<I", DONE[code]) + argument
-            if code == raw.BR_TRANSACTION:
-                self.received.append(self.data_of(argument))
-                answers += raw.free_buffer(argument)
-        if answers:
-            self.write_read(answers, 0)
-        return codes
+    def incoming(self, argument, keep):
+        self.received.append(Reply(self.level, self.data_of(argument)))
+        return raw.free_buffer(argument)
 
     def send(self, code, parcel):
         """Calls the service manager; returns the reply."""
-        data = ctypes.create_string_buffer(parcel.data, len(parcel.data) or 1)
-        offsets = struct.pack(f"<{len(parcel.offsets)}Q", *parcel.offsets)
-        kept = ctypes.create_string_buffer(offsets, len(offsets) or 1)
-        commands = struct.pack("<I", raw.BC_TRANSACTION) + raw.TRANSACTION.pack(
-            0, 0, code, 0, 0, 0, len(parcel.data), len(offsets), ctypes.addressof(data),
-            ctypes.addressof(kept))
-        while True:
-            for number, argument in self.exchange(commands):
-                if number in raw.BR_FAILURES:
-                    raise Failed(raw.BR_FAILURES[number])
-                if number == raw.BR_REPLY:
-                    reply = self.data_of(argument)
-                    self.last_handles(reply)
-                    self.write_read(raw.free_buffer(argument), 0)
-                    if raw.TRANSACTION.unpack(argument)[3] & TF_STATUS_CODE:
-                        raise Failed(struct.unpack("<i", reply)[0])
-                    return Reply(self.level, reply)
-            commands = b""
-
-    def last_handles(self, reply):
-        """Keeps the handles of a reply, as a proxy does."""
+        keep = []
+        argument, is_status = self.transact(command(raw.BC_TRANSACTION, keep, parcel, code))
+        reply = self.data_of(argument)
+        self.write_read(raw.free_buffer(argument), 0)
+        if is_status:
+            raise Failed(struct.unpack("<i", reply)[0])
+        return Reply(self.level, reply)
 
     def call(self, method, fill=lambda parcel: parcel):
         parcel = Parcel(self.level)
@@ -112,33 +72,16 @@ class Client(raw.Client):
         assert reply.int() == 0
         return [reply.string() for _ in range(reply.int())]
 
-    def wait_callback(self, seconds):
-        """The next one-way call to an object of this process, None if there is none in time."""
-        until = time.monotonic() + seconds
-        while not self.received and time.monotonic() < until:
-            if select.select([self.fd], [], [], max(0, until - time.monotonic()))[0]:
-                self.exchange(b"")
-        return Reply(self.level, self.received.pop(0)) if self.received else None
-
 
 def serve(notify, path, level, name):
     client = Client(path, level)
     assert client.add(name) == 0
     os.write(notify, b"x")
-    while True:
-        client.wait_callback(1000)
+    client.serve_until_killed()
 
 
-@contextlib.contextmanager
 def service(path, level, name=NAME):
-    pid, ready = child(serve, path, level, name)
-    try:
-        assert os.read(ready, 1) == b"x", "the service did not start"
-        yield pid
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(ready)
+    return process(serve, path, level, name)
 
 
 def use_all(_, path, level):
@@ -153,7 +96,7 @@ def use_all(_, path, level):
         def fill(parcel):
             return parcel.string(f"{NAME}.mine").binder(CALLBACK)
         assert client.done("watch", fill) == 0
-        sent = client.wait_callback(10)
+        sent = client.next_received(10)
         assert [sent.int() for _ in range(2)] == [0, -1]
         assert (sent.int(), sent.string()) == (0x53595354, "android.os.IServiceCallback")
         assert sent.string() == f"{NAME}.mine"
@@ -266,22 +209,17 @@ def add_many(notify, path, count):
     for number in range(count):
         assert client.add(f"service.{number}", SERVICE + 16 * number) == 0
     os.write(notify, b"x")
-    while True:
-        client.wait_callback(1000)
+    client.serve_until_killed()
 
 
 def test_ten_thousand_services(manager):
     client = Client(manager.path(), "36")
     sizes = []
     for _ in range(2):
-        pid, ready = child(add_many, manager.path(), 10000)
-        assert os.read(ready, 1) == b"x"
-        assert client.find("check", "service.9999") is not None
-        names = client.listed()
-        assert len(names) == 10001
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(ready)
+        with process(add_many, manager.path(), 10000):
+            assert client.find("check", "service.9999") is not None
+            names = client.listed()
+            assert len(names) == 10001
         until(lambda: client.find("check", "service.9999") is None)
         until(lambda: client.listed() == ["manager"])
         sizes.append(manager.memory_kib())
@@ -331,7 +269,7 @@ def test_a_lazy_service(manager):
     os.close(ready)
 
     def clients(seconds):
-        sent = client.wait_callback(seconds)
+        sent = client.next_received(seconds)
         assert sent is not None, "no callback"
         assert [sent.int() for _ in range(2)] == [0, -1]
         assert (sent.int(), sent.string()) == (0x53595354, "android.os.IClientCallback")
@@ -362,17 +300,9 @@ def test_callbacks_that_are_not_read(manager):
     path = manager.path()
     client = Client(path, "36")
     with contextlib.ExitStack() as stack:
-        pids = []
-        for _ in range(3):
-            pid, ready = child(watch_and_sleep, path)
-            stack.callback(os.close, ready)
-            stack.callback(os.waitpid, pid, 0)
-            stack.callback(os.kill, pid, signal.SIGKILL)
-            assert os.read(ready, 1) == b"x"
-            pids.append(pid)
+        pids = [stack.enter_context(process(watch_and_sleep, path)) for _ in range(3)]
         os.kill(pids[1], signal.SIGSTOP)
-        what = ctypes.create_string_buffer(struct.pack("<III", pids[2], 1, 100))
-        raw.ioctl(client.fd, FREEZE, what)
+        freeze(client, pids[2])
         # 3200 callbacks for each, of which its buffer has room for fewer.
         for number in range(40):
             assert client.add(NAME, SERVICE + 16 * number) == 0
@@ -415,12 +345,8 @@ class Foreign(Client):
                 reply = self.answer(raw.TRANSACTION.unpack(argument)[2])
                 flags = TF_STATUS_CODE if reply is None else 0
                 reply = reply or Parcel(self.level, None).int(UNKNOWN_TRANSACTION)
-                data = ctypes.create_string_buffer(reply.data, len(reply.data) or 1)
-                offsets = struct.pack(f"<{len(reply.offsets)}Q", *reply.offsets)
-                kept = ctypes.create_string_buffer(offsets, len(offsets) or 1)
-                self.exchange(struct.pack("<I", raw.BC_REPLY) + raw.TRANSACTION.pack(
-                    0, 0, 0, flags, 0, 0, len(reply.data), len(offsets), ctypes.addressof(data),
-                    ctypes.addressof(kept)))
+                keep = []
+                self.exchange(command(raw.BC_REPLY, keep, reply, flags=flags))
 
 
 def be_foreign(notify, path, level):
@@ -443,17 +369,13 @@ def test_commands_beside_a_foreign_service_manager(manager):
     names = {"30": "Android 11", "31": "Android 12", "33": "Android 13", "34": "Android 14",
              "35-r20": "Android 15"}
     for level, name in names.items():
-        pid, ready = child(be_foreign, manager.path("hwbinder"), level)
-        assert os.read(ready, 1) == b"x"
-        for command in (("list",), ("ping", "foreign")):
-            done = subprocess.run([*manager.command, *command, "--device", "hwbinder"],
-                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  check=False)
-            assert f"is one of {name}" in done.stderr and done.returncode == 0, done
-            assert "foreign" in done.stdout.splitlines()[-1], done
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(ready)
+        with process(be_foreign, manager.path("hwbinder"), level):
+            for words in (("list",), ("ping", "foreign")):
+                done = subprocess.run([*manager.command, *words, "--device", "hwbinder"],
+                                      text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      check=False)
+                assert f"is one of {name}" in done.stderr and done.returncode == 0, done
+                assert "foreign" in done.stdout.splitlines()[-1], done
 
 
 def test_dump(manager):
@@ -484,36 +406,23 @@ def test_nothing_is_kept_of_clients_that_died(manager):
 
     until(lambda: references(manager) == 0)
     for _ in range(3):
-        pid, ready = child(hold)
-        assert os.read(ready, 1) == b"x"
-        # Services and callbacks are one object each.
-        assert references(manager) >= 20
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(ready)
+        with process(hold):
+            # Services and callbacks are one object each.
+            assert references(manager) >= 20
         until(lambda: references(manager) == 0)
 
 
 def test_rules(manager):
     """By user and by name; read again on SIGHUP."""
-    user = 3900007
-    directory = tempfile.mkdtemp(prefix="anybinder-test-rules.", dir="/run")
-    rules = pathlib.Path(directory, "rules.toml")
     allow = ('[global]\nlist = "any"\n[[rule]]\nname = "anybinder.rules.*"\n'
              'add = {{ uid = [{}] }}\nfind = "any"\n')
-    try:
-        rules.write_text(allow.format(0))
-        rules.chmod(0o644)
-        with Manager("--policy", str(rules)) as other:
-            run(add_as_user, other.path(), SECURITY, uid=user)
-            until(lambda: "do not let this user add" in other.log())
-            rules.write_text(allow.format(user))
-            os.kill(other.pid, signal.SIGHUP)
-            until(lambda: "the rules were read again" in other.log())
-            run(add_as_user, other.path(), 0, uid=user)
-    finally:
-        rules.unlink()
-        os.rmdir(directory)
+    with rules_of(allow.format(0)) as rules, Manager("--policy", str(rules)) as other:
+        run(add_as_user, other.path(), SECURITY, uid=USER)
+        until(lambda: "do not let this user add" in other.log())
+        rules.write_text(allow.format(USER))
+        os.kill(other.pid, signal.SIGHUP)
+        until(lambda: "the rules were read again" in other.log())
+        run(add_as_user, other.path(), 0, uid=USER)
     del manager
 
 
