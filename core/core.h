@@ -15,7 +15,6 @@
 
 #include "common/abi.h"
 #include "common/limits.h"
-#include "common/locking_mode.h"
 #include "common/result.h"
 #include "host.h"
 
@@ -23,7 +22,7 @@ struct binder_context;
 struct binder_proc;
 struct binder_thread;
 
-/* Called once, before the functions below, after binder_locking_mode_choose(). */
+/* Called once, before the functions below. */
 void binder_world_init(void);
 
 /* ---- devices -------------------------------------------------------------- */
@@ -177,9 +176,6 @@ void binder_report_free(struct binder_report *report);
 /* The two transaction logs, oldest entry first. */
 void binder_report_transaction_log(struct host_out *out);
 void binder_report_failed_transaction_log(struct host_out *out);
-/* Lock counters, and the words that switch them (common/contention.h). */
-void binder_report_contention(struct host_out *out);
-int binder_contention_command(const char *word);
 
 /* The name of command or return number @nr ("BC_TRANSACTION"), NULL if there is none. */
 const char *binder_command_name(u32 nr);

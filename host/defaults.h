@@ -102,57 +102,10 @@ static inline void host_trace_data(const struct host_trace_data *data)
 }
 #endif
 
-#ifndef host_is_counting_locks
-static inline bool host_is_counting_locks(void)
-{
-	return false;
-}
-#endif
-
-#ifndef host_count_locks
-static inline void host_count_locks(bool on)
-{
-}
-#endif
-
-#ifndef host_spin_trylock
-static inline bool host_spin_trylock(struct host_spinlock *lock)
-{
-	host_spin_lock(lock);
-	return true;
-}
-#endif
-
 #ifndef host_shard
 static inline u32 host_shard(void)
 {
 	return 0;
-}
-#endif
-
-#ifndef host_locking_is_global
-static inline bool host_locking_is_global(void)
-{
-	return false;
-}
-#endif
-
-#ifndef host_global_lock
-static inline void host_global_lock(void)
-{
-}
-#endif
-
-#ifndef host_global_unlock
-static inline void host_global_unlock(void)
-{
-}
-#endif
-
-#ifndef host_global_trylock
-static inline bool host_global_trylock(void)
-{
-	return true;
 }
 #endif
 

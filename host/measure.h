@@ -1,35 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What only measurements need of a host: lock counters, locking modes, stages of a
- * round trip. Optional: for an operation that a host does not define, defaults.h
- * does nothing. A host that implements an operation also defines a macro of its name
- * (see trace.h); those of one group come together.
+ * What only logs and measurements need of a host. Optional: for an operation that a host
+ * does not define, defaults.h does nothing. A host that implements an operation also
+ * defines a macro of its name (see trace.h); those of one group come together.
  */
 #ifndef BINDER_MEASURE_H
 #define BINDER_MEASURE_H
 
-/* ---- lock counters (common/contention.h) and the rings of common/translog.h --- */
+/* ---- the rings of common/translog.h --------------------------------------- */
 
-/* Are the locks counted at present? [atomic] */
-static inline bool host_is_counting_locks(void);
-static inline void host_count_locks(bool on); /* [sleeps] */
-/* Does not wait. [fails: false, the lock is taken]  [atomic] */
-static inline bool host_spin_trylock(struct host_spinlock *lock);
 /* A number that threads running at the same time rarely share; it may change. [atomic] */
 static inline u32 host_shard(void);
-
-/* ---- locking modes (common/locking_mode.h) ------------------------------- */
-
-/* Is there one mutex around all calls? Never changes after the first call. [atomic] */
-static inline bool host_locking_is_global(void);
-/*
- * That mutex, which the host owns. In the mode global-nopreempt the owner stays on its
- * CPU between its own sleeps; the host sees to that. [sleeps]
- */
-static inline void host_global_lock(void);
-static inline void host_global_unlock(void);
-/* Does not wait. [fails: false, the mutex is taken] */
-static inline bool host_global_trylock(void);
 
 /* ---- stages of a round trip (things/stage.h) ------------------------------ */
 

@@ -50,8 +50,7 @@
 
 /* Outermost first. */
 enum binder_lock_rank {
-	RANK_GLOBAL = 1,  /* mutex around all calls, in some locking modes */
-	RANK_WORLD,	  /* PI mutex: the lists of processes and dead nodes */
+	RANK_WORLD = 1,	  /* PI mutex: the lists of processes and dead nodes */
 	RANK_PAGES,	  /* PI mutex: eviction of pages of one map */
 	RANK_CONTEXT,	  /* the manager of a context */
 	RANK_OUTER,	  /* proc->outer_lock: references of a process */
@@ -73,10 +72,6 @@ struct LOCKABLE binder_pi_mutex {
 	struct host_pi_mutex raw;
 	enum binder_lock_rank rank;
 };
-
-/* As the host's operations, and counted (contention.h). */
-void binder_lock_counted(struct binder_lock *lock) ACQUIRE_LOCK(lock);
-void binder_pi_mutex_lock_counted(struct binder_pi_mutex *lock);
 
 #ifdef BINDER_DEBUG
 /* Bit R of *host_lock_ranks() is set while a lock of rank R is held. */
@@ -104,13 +99,10 @@ static inline void binder_rank_assert(enum binder_lock_rank rank)
 		__builtin_trap(); /* not held */
 }
 
-/*
- * For operations that may sleep or free: no lock is held, except for the mutex of a
- * locking mode.
- */
+/* For operations that may sleep or free: no lock is held. */
 static inline void binder_assert_unlocked(void)
 {
-	if (*host_lock_ranks() & ~(1u << RANK_GLOBAL))
+	if (*host_lock_ranks())
 		__builtin_trap();
 }
 #else
@@ -166,10 +158,7 @@ static inline void binder_lock_destroy(struct binder_lock *lock)
 static inline void binder_lock(struct binder_lock *lock) ACQUIRE_LOCK(lock) NO_TSA
 {
 	binder_rank_take(lock->rank);
-	if (host_is_counting_locks())
-		binder_lock_counted(lock);
-	else
-		host_spin_lock(&lock->raw);
+	host_spin_lock(&lock->raw);
 }
 
 static inline void binder_unlock(struct binder_lock *lock) RELEASE_LOCK(lock) NO_TSA
@@ -193,10 +182,7 @@ static inline void binder_pi_mutex_destroy(struct binder_pi_mutex *lock)
 static inline void binder_pi_mutex_lock(struct binder_pi_mutex *lock) ACQUIRE_LOCK(lock) NO_TSA
 {
 	binder_rank_take(lock->rank);
-	if (host_is_counting_locks())
-		binder_pi_mutex_lock_counted(lock);
-	else
-		host_pi_mutex_lock(&lock->raw);
+	host_pi_mutex_lock(&lock->raw);
 }
 
 /* Does not wait; false: the lock is taken. */

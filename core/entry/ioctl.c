@@ -231,13 +231,8 @@ static inline int end_call(struct binder_thread *thread, int err)
 
 int binder_write_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock)
 {
-	int err;
-
 	binder_stage(HOST_STAGE_IOC, thread, 0, 0);
-	binder_enter();
-	err = end_call(thread, write_read(thread, bwr, nonblock));
-	binder_leave();
-	return err;
+	return end_call(thread, write_read(thread, bwr, nonblock));
 }
 
 int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock)
@@ -250,13 +245,10 @@ int binder_ioctl(struct binder_thread *thread, u32 cmd, void *arg, bool nonblock
 		ioctl = &ioctls[nr];
 	if (cmd == BINDER_WRITE_READ)
 		return binder_write_read(thread, arg, nonblock);
-	binder_enter();
 	/* Numbers without an ioctl have the command 0 in the table. */
 	if (ioctl && ioctl->cmd == cmd && ioctl->run)
 		err = ioctl->run(thread, arg);
-	err = end_call(thread, err);
-	binder_leave();
-	return err;
+	return end_call(thread, err);
 }
 
 int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
@@ -266,7 +258,6 @@ int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
 	bool timed_out = reason == RESUME_TIMED_OUT;
 	int err;
 
-	binder_enter();
 	if (timed_out && thread->wait == WAIT_READ)
 		binder_thread_set_need_return(thread, true);
 	if (cmd == BINDER_FREEZE)
@@ -275,21 +266,17 @@ int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
 		err = resume_write(thread, arg, interrupted || timed_out);
 	else
 		err = read_returns(thread, arg, false, interrupted);
-	err = end_call(thread, err);
-	binder_leave();
-	return err;
+	return end_call(thread, err);
 }
 
 bool binder_poll(struct binder_thread *thread)
 {
 	bool ready;
 
-	binder_enter();
 	binder_lock(&thread->proc->inner_lock);
 	thread->looper |= LOOPER_POLL;
 	ready = binder_thread_has_work_ilocked(thread,
 					       binder_thread_is_available_ilocked(thread));
 	binder_unlock(&thread->proc->inner_lock);
-	binder_leave();
 	return ready;
 }

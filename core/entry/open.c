@@ -12,7 +12,7 @@
 #include "things/thread.h"
 #include "things/world.h"
 
-static int open_proc(struct binder_context *context, const void *opener, struct binder_proc **out)
+int binder_open(struct binder_context *context, const void *opener, struct binder_proc **out)
 {
 	struct binder_proc *proc = binder_proc_new(context);
 	int err;
@@ -34,16 +34,6 @@ static int open_proc(struct binder_context *context, const void *opener, struct 
 	binder_stats_created(STAT_PROC);
 	*out = proc;
 	return 0;
-}
-
-int binder_open(struct binder_context *context, const void *opener, struct binder_proc **proc)
-{
-	int err;
-
-	binder_enter();
-	err = open_proc(context, opener, proc);
-	binder_leave();
-	return err;
 }
 
 int binder_mmap(struct binder_proc *proc, u64 base, size_t size)
@@ -84,9 +74,7 @@ u32 binder_release_cost(struct binder_proc *proc)
 
 void binder_release(struct binder_proc *proc)
 {
-	binder_enter();
 	binder_proc_release(proc);
-	binder_leave();
 }
 
 struct host_proc *binder_proc_host(struct binder_proc *proc)

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/locks.h"
 #include "base/log.h"
-#include "base/switches.h"
+#include "base/shard.h"
 #include "buffers/map.h"
 #include "calls/park.h"
 #include "clients/client_memory.h"
@@ -401,52 +401,10 @@ static inline void host_notify_txn_failure(const struct host_txn_failure *failur
 
 /* ---- measure.h ---- */
 
-#define host_is_counting_locks host_is_counting_locks
-static inline bool host_is_counting_locks(void)
-{
-	return __builtin_expect(atomic_load_explicit(&switch_count_locks, memory_order_relaxed), 0);
-}
-
-#define host_count_locks host_count_locks
-static inline void host_count_locks(bool on)
-{
-	atomic_store(&switch_count_locks, on);
-}
-
-#define host_spin_trylock host_spin_trylock
-static inline bool host_spin_trylock(struct host_spinlock *lock)
-{
-	return !atomic_exchange_explicit(&lock->word, 1, memory_order_acquire);
-}
-
 #define host_shard host_shard
 static inline u32 host_shard(void)
 {
-	return switch_shard();
-}
-
-#define host_locking_is_global host_locking_is_global
-static inline bool host_locking_is_global(void)
-{
-	return switch_locking_global;
-}
-
-#define host_global_lock host_global_lock
-static inline void host_global_lock(void)
-{
-	pthread_mutex_lock(&switch_global_lock);
-}
-
-#define host_global_trylock host_global_trylock
-static inline bool host_global_trylock(void)
-{
-	return !pthread_mutex_trylock(&switch_global_lock);
-}
-
-#define host_global_unlock host_global_unlock
-static inline void host_global_unlock(void)
-{
-	pthread_mutex_unlock(&switch_global_lock);
+	return shard_number();
 }
 
 #define host_trace_stages_wanted host_trace_stages_wanted

@@ -9,7 +9,6 @@
  */
 #include "base/daemon.h"
 #include "base/log.h"
-#include "base/switches.h"
 #include "buffers/bound_buffer.h"
 #include "calls/open_file.h"
 #include "calls/park.h"
@@ -118,9 +117,6 @@ static bool daemon_serve(const struct options *options)
 	struct session *session = daemon_self->session;
 	struct stat st;
 
-	binder_locking_mode_choose(options->locking);
-	switch_locking_global = options->locking != LOCKING_FINE;
-	atomic_store(&switch_count_locks, options->count_locks);
 	binder_world_init();
 	if (options->record_stages && stages_start()) {
 		log_error("out of memory");

@@ -274,8 +274,8 @@ static int binderfs_add_reports(struct super_block *sb)
 	unsigned int i;
 
 	for (i = 0; dir && i < nr_report_files; i++) {
-		if (!binderfs_add_file(dir, report_files[i].name, report_mode(&report_files[i]),
-				       &report_fops, (void *)&report_files[i]))
+		if (!binderfs_add_file(dir, report_files[i].name, 0444, &report_fops,
+				       (void *)&report_files[i]))
 			return -ENOMEM;
 	}
 	if (dir)

@@ -9,7 +9,6 @@
 #include "binder_events.h"
 #include "files.h"
 #include "identity.h"
-#include "locking.h"
 #include "log.h"
 #include "map.h"
 #include "netlink.h"
@@ -32,8 +31,6 @@
 /* Charged to the control group of the caller. */
 static inline void *host_alloc(const struct host_proc *owner, size_t size)
 {
-	if (locking_is_nopreempt())
-		return locking_alloc(size);
 	return kvzalloc(size, GFP_KERNEL_ACCOUNT);
 }
 
@@ -44,20 +41,19 @@ static inline void *host_alloc_large(const struct host_proc *owner, size_t size)
 
 static inline void host_free(void *ptr)
 {
-	if (!ptr) /* the usual case, without a call */
-		return;
-	if (locking_is_nopreempt())
-		locking_free(ptr);
-	else
+	if (ptr) /* in the usual case none: without a call */
 		kvfree(ptr);
 }
 
 /* ---- locks and atomics ---- */
 
+/* One for each rank of the engine's locks, for lockdep. */
+extern struct lock_class_key lock_classes[16];
+
 static inline void host_spin_init(struct host_spinlock *lock, u32 class)
 {
 	spin_lock_init(&lock->lock);
-	lockdep_set_class(&lock->lock, &locking_classes[class]);
+	lockdep_set_class(&lock->lock, &lock_classes[class]);
 }
 
 static inline void host_spin_lock(struct host_spinlock *lock)
@@ -77,13 +73,12 @@ static inline void host_spin_destroy(struct host_spinlock *lock)
 static inline void host_pi_mutex_init(struct host_pi_mutex *lock, u32 class)
 {
 	rt_mutex_init(&lock->lock);
-	lockdep_set_class(&lock->lock, &locking_classes[class]);
+	lockdep_set_class(&lock->lock, &lock_classes[class]);
 }
 
 static inline void host_pi_mutex_lock(struct host_pi_mutex *lock)
 {
-	if (!locking_is_nopreempt() || !rt_mutex_trylock(&lock->lock))
-		locking_may_sleep(rt_mutex_lock(&lock->lock));
+	rt_mutex_lock(&lock->lock);
 }
 
 static inline bool host_pi_mutex_trylock(struct host_pi_mutex *lock)
@@ -136,16 +131,13 @@ static inline void host_wake_poll(struct host_proc *proc, struct host_thread *th
 
 static inline int host_proc_init(struct host_proc *proc, struct host_map *map, const void *opener)
 {
-	int err;
-
-	locking_may_sleep(err = identity_init(proc, map, (struct file *)opener));
-	return err;
+	return identity_init(proc, map, (struct file *)opener);
 }
 
 static inline void host_proc_destroy(struct host_proc *proc, struct host_map *map)
 {
-	locking_may_sleep(map_destroy(map));
-	locking_may_sleep(identity_destroy(proc));
+	map_destroy(map);
+	identity_destroy(proc);
 }
 
 static inline int host_thread_init(struct host_thread *thread, struct host_proc *proc,
@@ -189,7 +181,7 @@ static inline u32 host_caller_euid(const struct host_thread *caller)
 
 static inline int host_read_caller(struct host_thread *thread, void *dst, u64 src, size_t size)
 {
-	return locking_copy_from_user(dst, u64_to_user_ptr(src), size) ? -EFAULT : 0;
+	return copy_from_user(dst, u64_to_user_ptr(src), size) ? -EFAULT : 0;
 }
 
 static inline int host_write_caller(struct host_thread *thread, u64 dst, const void *src,
@@ -197,8 +189,6 @@ static inline int host_write_caller(struct host_thread *thread, u64 dst, const v
 {
 	void __user *to = u64_to_user_ptr(dst);
 
-	if (locking_is_nopreempt())
-		return locking_copy_out(to, src, size) ? -EFAULT : 0;
 	/* At most a few dozen words: stored in place, as getdents() does with a name. */
 	if (!user_write_access_begin(to, size))
 		return -EFAULT;
@@ -226,15 +216,12 @@ static inline bool host_map_present(const struct host_map *map)
 
 static inline int host_map_populate(struct host_map *map, size_t first, size_t nr)
 {
-	int err;
-
-	locking_may_sleep(err = map_populate(map, first, nr));
-	return err;
+	return map_populate(map, first, nr);
 }
 
 static inline void host_map_evict(struct host_map *map, size_t first, size_t nr)
 {
-	locking_may_sleep(map_evict(map, first, nr));
+	map_evict(map, first, nr);
 }
 
 static inline int host_map_write(struct host_map *map, size_t off, const void *src, size_t size)
@@ -273,25 +260,19 @@ static inline void host_file_put(struct host_file *file)
 static inline int host_files_install(struct host_thread *receiver, u64 cookie,
 				     struct host_file **files, u32 nr, u32 *fds)
 {
-	int err;
-
-	locking_may_sleep(err = files_install(files, nr, fds));
-	return err;
+	return files_install(files, nr, fds);
 }
 
 static inline void host_fds_close(struct host_thread *owner, const u32 *fds, u32 nr)
 {
-	locking_may_sleep(files_close(owner, fds, nr));
+	files_close(owner, fds, nr);
 }
 
 /* ---- policy ---- */
 
 static inline int host_may_manage(const struct host_proc *proc)
 {
-	int err;
-
-	locking_may_sleep(err = policy_may_manage(proc->cred));
-	return err;
+	return policy_may_manage(proc->cred);
 }
 
 static inline int host_may_transact(const struct host_proc *from, const struct host_proc *to)
@@ -308,10 +289,7 @@ static inline int host_may_transfer_object(const struct host_proc *from,
 static inline int host_may_transfer_file(const struct host_proc *from, const struct host_proc *to,
 					 struct host_file *file)
 {
-	int err;
-
-	locking_may_sleep(err = policy_may_transfer_file(from->cred, to->cred, file));
-	return err;
+	return policy_may_transfer_file(from->cred, to->cred, file);
 }
 
 static inline int host_may_freeze(const struct host_thread *caller, const struct host_proc *target,
@@ -322,15 +300,12 @@ static inline int host_may_freeze(const struct host_thread *caller, const struct
 
 static inline int host_secctx_get(const struct host_proc *proc, const char **ctx, u32 *len)
 {
-	int err;
-
-	locking_may_sleep(err = policy_context_get(proc->cred, ctx, len));
-	return err;
+	return policy_context_get(proc->cred, ctx, len);
 }
 
 static inline void host_secctx_put(const char *ctx, u32 len)
 {
-	locking_may_sleep(policy_context_put(ctx));
+	policy_context_put(ctx);
 }
 
 /* ---- priority: always of the calling thread ---- */
@@ -355,7 +330,7 @@ static inline struct host_priority host_priority_get(struct host_thread *caller)
 static inline void host_priority_set(struct host_thread *thread, struct host_priority want,
 				     bool check)
 {
-	locking_may_sleep(priority_set(want.policy, want.prio, check));
+	priority_set(want.policy, want.prio, check);
 }
 
 /* ---- time ---- */
@@ -503,60 +478,15 @@ static inline void host_log(enum host_log_level level, const char *fmt, ...)
 
 static inline void host_notify_txn_failure(const struct host_txn_failure *failure)
 {
-	locking_may_sleep(netlink_notify_failure(failure));
+	netlink_notify_failure(failure);
 }
 
 /* ---- measure.h ---- */
-
-#define host_is_counting_locks host_is_counting_locks
-static inline bool host_is_counting_locks(void)
-{
-	return static_branch_unlikely(&locking_counted);
-}
-
-#define host_count_locks host_count_locks
-static inline void host_count_locks(bool on)
-{
-	if (on)
-		static_branch_enable(&locking_counted);
-	else
-		static_branch_disable(&locking_counted);
-}
-
-#define host_spin_trylock host_spin_trylock
-static inline bool host_spin_trylock(struct host_spinlock *lock)
-{
-	return spin_trylock(&lock->lock);
-}
 
 #define host_shard host_shard
 static inline u32 host_shard(void)
 {
 	return raw_smp_processor_id();
-}
-
-#define host_locking_is_global host_locking_is_global
-static inline bool host_locking_is_global(void)
-{
-	return static_branch_unlikely(&locking_global);
-}
-
-#define host_global_lock host_global_lock
-static inline void host_global_lock(void)
-{
-	locking_global_lock();
-}
-
-#define host_global_trylock host_global_trylock
-static inline bool host_global_trylock(void)
-{
-	return locking_global_trylock();
-}
-
-#define host_global_unlock host_global_unlock
-static inline void host_global_unlock(void)
-{
-	locking_global_unlock();
 }
 
 #define host_trace_stages_wanted host_trace_stages_wanted

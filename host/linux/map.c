@@ -13,7 +13,6 @@
 
 #include "binder_events.h"
 #include "compat/compat.h"
-#include "locking.h"
 
 #include <linux/fs.h>
 #include <linux/highmem.h>
@@ -218,8 +217,7 @@ int map_copy_from_current(struct host_map *map, size_t off, u64 src, size_t size
 		char *to = compat_kmap_local(page);
 		unsigned long left;
 
-		left = locking_copy_from_user(to + offset_in_page(off), u64_to_user_ptr(src),
-					      chunk);
+		left = copy_from_user(to + offset_in_page(off), u64_to_user_ptr(src), chunk);
 		compat_kunmap_local(page, to);
 		if (left)
 			return -EFAULT;

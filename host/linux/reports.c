@@ -8,7 +8,6 @@
 #include "binderfs_inode.h"
 #include "core.h"
 
-#include <linux/capability.h>
 #include <linux/debugfs.h>
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -30,13 +29,12 @@ const struct report_file report_files[] = {
 	{ "transactions_hashed", .kind = REPORT_TRANSACTIONS_HASHED },
 	{ "transaction_log", binder_report_transaction_log },
 	{ "failed_transaction_log", binder_report_failed_transaction_log },
-	{ "lock_contention", binder_report_contention, .command = binder_contention_command },
 };
 const unsigned int nr_report_files = ARRAY_SIZE(report_files);
 
 static const struct report_file proc_report = { .kind = REPORT_PROC };
 
-/* ---- reading and writing ---- */
+/* ---- reading ---- */
 
 /* An open report. */
 struct reader {
@@ -165,30 +163,10 @@ static ssize_t report_read(struct file *filp, char __user *to, size_t size, loff
 	return done || err > 0 ? done : err;
 }
 
-/* One word in one write. A binderfs may belong to a container, so the capability is required. */
-static ssize_t report_write(struct file *filp, const char __user *from, size_t size, loff_t *at)
-{
-	const struct report_file *file = ((struct reader *)filp->private_data)->file;
-	char word[16];
-	int err;
-
-	if (!file->command || size >= sizeof(word))
-		return -EINVAL;
-	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM;
-	if (copy_from_user(word, from, size))
-		return -EFAULT;
-	word[size] = '\0';
-	word[strcspn(word, "\n")] = '\0';
-	err = file->command(word);
-	return err ? err : size;
-}
-
 const struct file_operations report_fops = {
 	.owner = THIS_MODULE,
 	.open = report_open,
 	.read = report_read,
-	.write = report_write,
 	.llseek = default_llseek,
 	.release = report_release,
 };
@@ -312,8 +290,8 @@ void reports_init(void)
 
 	debugfs_dir = debugfs_create_dir("binder", NULL);
 	for (i = 0; i < nr_report_files; i++)
-		debugfs_create_file(report_files[i].name, report_mode(&report_files[i]),
-				    debugfs_dir, (void *)&report_files[i], &report_fops);
+		debugfs_create_file(report_files[i].name, 0444, debugfs_dir,
+				    (void *)&report_files[i], &report_fops);
 	debugfs_proc = debugfs_create_dir("proc", debugfs_dir);
 }
 

@@ -17,14 +17,7 @@ struct report_file {
 	const char *name;
 	void (*write)(struct host_out *out); /* a short report; NULL: that of @kind */
 	enum binder_report_kind kind;
-	int (*command)(const char *word); /* a word written by root; NULL: read-only */
 };
-
-/* Permission bits. */
-static inline umode_t report_mode(const struct report_file *file)
-{
-	return file->command ? 0644 : 0444;
-}
 
 extern const struct report_file report_files[];
 extern const unsigned int nr_report_files;

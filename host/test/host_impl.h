@@ -434,53 +434,10 @@ static inline void host_notify_txn_failure(const struct host_txn_failure *failur
 
 /* ---- measure.h ---- */
 
-#define host_is_counting_locks host_is_counting_locks
-static inline bool host_is_counting_locks(void)
-{
-	return __atomic_load_n(&sim_counting_locks, __ATOMIC_RELAXED);
-}
-
-#define host_count_locks host_count_locks
-static inline void host_count_locks(bool on)
-{
-	__atomic_store_n(&sim_counting_locks, on, __ATOMIC_RELAXED);
-}
-
-#define host_spin_trylock host_spin_trylock
-static inline bool host_spin_trylock(struct host_spinlock *lock)
-{
-	return sim_trylock(&lock->lock, true);
-}
-
 #define host_shard host_shard
 static inline u32 host_shard(void)
 {
 	return __atomic_load_n(&sim_shard, __ATOMIC_RELAXED);
-}
-
-#define host_locking_is_global host_locking_is_global
-static inline bool host_locking_is_global(void)
-{
-	return sim_locking_global;
-}
-
-#define host_global_lock host_global_lock
-static inline void host_global_lock(void)
-{
-	sim_may_sleep("host_global_lock");
-	sim_lock(&sim_global_lock, false);
-}
-
-#define host_global_trylock host_global_trylock
-static inline bool host_global_trylock(void)
-{
-	return sim_trylock(&sim_global_lock, false);
-}
-
-#define host_global_unlock host_global_unlock
-static inline void host_global_unlock(void)
-{
-	sim_unlock(&sim_global_lock, false);
 }
 
 #define host_trace_stages_wanted host_trace_stages_wanted

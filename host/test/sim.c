@@ -14,14 +14,11 @@
 
 struct sim_stats sim_stats;
 bool sim_verbose;
-bool sim_locking_global;
-struct sim_lock sim_global_lock = { .mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP };
 struct sim_stage sim_stages[SIM_STAGES];
 u32 sim_nr_stages;
 bool sim_stages_wanted;
 struct sim_data sim_data;
 bool sim_data_wanted;
-bool sim_counting_locks;
 u32 sim_shard;
 
 static pthread_mutex_t populating = PTHREAD_MUTEX_INITIALIZER;

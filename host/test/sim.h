@@ -99,8 +99,6 @@ struct sim_stats {
 
 extern struct sim_stats sim_stats;
 
-/* The result of host_is_counting_locks(). */
-extern bool sim_counting_locks;
 /* What host_shard() returns. */
 extern u32 sim_shard;
 
@@ -126,11 +124,6 @@ struct sim_data {
 extern struct sim_data sim_data;
 extern bool sim_data_wanted;
 void sim_data_record(const struct host_trace_data *data);
-
-/* The result of host_locking_is_global(); only changed between tests. */
-extern bool sim_locking_global;
-/* The mutex of host_global_lock(). */
-extern struct sim_lock sim_global_lock;
 
 /*
  * Resets the counts, and lets the @nth call of @op from now on (from 1; SIM_ANY: of any

@@ -1,14 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What the daemon has for measurements: stages of round trips, lock contention, locking modes."""
-import contextlib
+"""What the daemon has for measurements: stages of round trips."""
 import errno
-import os
 import sys
 
 from binder_client import Client
-from daemon_test import (NAME, Daemon, assert_served, child, expect_error, main, server, start,
-                         tests_in, until)
+from daemon_test import NAME, Daemon, assert_served, expect_error, main, server, tests_in
 
 
 def write_word(path, word):
@@ -55,55 +52,6 @@ def stages_older_than_the_ring_are_counted(directory):
         assert (first, last) == ("#", "lost") and int(lost) > 0
         assert len(lines) == 1 + 65536
         client.close()
-
-
-def contention(daemon):
-    """{class: (taken, waited)} and the other lines, {word: word}."""
-    lines = [line.split() for line in read_lines(daemon.path("binder_logs/lock_contention"))]
-    return ({words[0]: (int(words[2]), int(words[4])) for words in lines if len(words) == 5},
-            dict(words for words in lines if len(words) == 2))
-
-
-def lock_contention_is_counted(directory):
-    with Daemon(directory, "--threads=4") as daemon, server(daemon.path("binder")):
-        path = daemon.path("binder_logs/lock_contention")
-        assert_served(daemon, within_s=60)
-        counts, state = contention(daemon)
-        assert state == {"locking": "fine", "counting": "off"}, state
-        assert set(counts.values()) == {(0, 0)}, counts
-        write_word(path, "on")
-        assert_served(daemon, within_s=60)
-        write_word(path, "off")
-        counts, _ = contention(daemon)
-        assert counts["inner"][0] > 0 and counts["global"] == (0, 0), counts
-        assert_served(daemon, within_s=60)
-        assert contention(daemon)[0] == counts
-        write_word(path, "reset")
-        assert set(contention(daemon)[0].values()) == {(0, 0)}
-        expect_error(errno.EINVAL, write_word, path, "maybe")
-
-
-def lock_contention_in_locking_mode_global(directory):
-    with Daemon(directory, "--threads=4", "--locking=global", "--count-locks") as daemon:
-        with server(daemon.path("binder")), contextlib.ExitStack() as stack:
-            def call_for_ever():
-                client = Client(daemon.path("binder"))
-                while True:
-                    client.call(b"")
-
-            for _ in range(4):
-                stack.enter_context(child(call_for_ever))
-            until(lambda: contention(daemon)[0]["global"][1], seconds=60)
-        counts, state = contention(daemon)
-        assert state == {"locking": "global", "counting": "on"}, state
-        assert counts["global"][0] > counts["global"][1] > 0
-
-
-def unknown_locking_mode_is_refused(directory):
-    for name in ("", "coarse", "global-nopreempt"):
-        result = start(os.path.join(directory, "mnt"), "--locking=" + name)
-        assert result.returncode == 2, result
-        assert "--locking: expected fine or global" in result.stderr, result
 
 
 if __name__ == "__main__":

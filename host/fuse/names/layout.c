@@ -82,14 +82,6 @@ static void write_failed_log(struct text *text, uint64_t arg)
 	binder_report_failed_transaction_log(&out);
 }
 
-static void write_contention(struct text *text, uint64_t arg)
-{
-	struct host_out out = { text };
-
-	(void)arg;
-	binder_report_contention(&out);
-}
-
 static void write_stages(struct text *text, uint64_t arg)
 {
 	(void)arg;
@@ -170,7 +162,6 @@ static int add_device(const char *name)
 /* Measurements; writing "on" or "off" switches them. */
 static const struct text_entry measures[] = {
 	{ "stages", 0600, write_stages, 0, command_stages },
-	{ "lock_contention", 0644, write_contention, 0, binder_contention_command },
 };
 
 static const struct text_entry reports[] = {

@@ -110,20 +110,6 @@ static bool store_max_devices(struct options *options, const char *value)
 	return parse_number(value, 10, 1000000, &options->max_devices);
 }
 
-/* LOCKING_GLOBAL_NOPREEMPT is for the module: a process cannot disable preemption. */
-static bool store_locking(struct options *options, const char *value)
-{
-	return binder_locking_mode_parse(value, &options->locking) &&
-	       options->locking != LOCKING_GLOBAL_NOPREEMPT;
-}
-
-static bool store_count_locks(struct options *options, const char *value)
-{
-	(void)value;
-	options->count_locks = true;
-	return true;
-}
-
 static bool store_record_stages(struct options *options, const char *value)
 {
 	(void)value;
@@ -188,11 +174,6 @@ static const struct option_def defs[] = {
 	  store_memory, "a number of MiB from 1 to 100000000" },
 	{ "max-devices", "N", "limit of devices (1024)", store_max_devices,
 	  "a number up to 1000000" },
-	{ "locking", "MODE", "locking mode, for measurements: fine (the default), or\n"
-	  "                           global: one mutex held during each call", store_locking,
-	  "fine or global" },
-	{ "count-locks", NULL, "as \"echo on >MOUNTPOINT/binder_logs/lock_contention\"",
-	  store_count_locks },
 	{ "record-stages", NULL, "as \"echo on >MOUNTPOINT/binder_logs/stages\"",
 	  store_record_stages },
 	{ "no-passthrough", NULL, "copy buffers through the page cache even where the kernel\n"

@@ -6,7 +6,6 @@
 #define HOST_FUSE_OPTIONS_H
 
 #include "base/log.h"
-#include "core.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -25,8 +24,6 @@ struct options {
 	unsigned int max_devices;
 	unsigned int user_memory;	/* MiB for one user other than root and the owner */
 	unsigned int memory;		/* MiB for all of them; 0: a quarter of what there is */
-	enum binder_locking_mode locking;
-	bool count_locks;
 	bool foreground;
 	bool record_stages;
 	bool passthrough;		/* use it where the kernel grants it */

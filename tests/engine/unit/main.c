@@ -2,8 +2,7 @@
 /*
  * The unit tests of the engine: all, or those whose names contain a word given as an argument
  * (after --without: all others). The title of the summary is that of `--name NAME`, if those come
- * first; `--global NAME` makes all calls in the locking mode global as well. A test that leaves
- * engine memory allocated has failed.
+ * first. A test that leaves engine memory allocated has failed.
  */
 #include "check.h"
 #include "host.h"
@@ -26,11 +25,9 @@ static void end(void)
 
 int main(int argc, char **argv)
 {
-	bool global = argc > 2 && !strcmp(argv[1], "--global");
-	bool named = global || (argc > 2 && !strcmp(argv[1], "--name"));
+	bool named = argc > 2 && !strcmp(argv[1], "--name");
 
 	version_if_asked(argc, argv);
 	sim_verbose = getenv("UNIT_VERBOSE") != NULL;
-	sim_locking_global = global;
 	return unit_run(named ? argv[2] : "unit", argv + (named ? 3 : 1), begin, end);
 }

@@ -3,7 +3,6 @@
 # The unit tests: the engine on the test host, one program, debug checks and sanitizers on.
 #
 #   plain     all of them
-#   global    all of them once more in the locking mode global, whose lock the debug checks rank
 #   races     those with threads of their own, under the race detector
 #   coverage  see coverage.rules.mk
 UNIT_SRCS := $(CORE_SRCS) $(wildcard core/*/*_test.c host/test/*.c tests/engine/unit/*.c) \
@@ -11,7 +10,7 @@ UNIT_SRCS := $(CORE_SRCS) $(wildcard core/*/*_test.c host/test/*.c tests/engine/
 UNIT_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_FLAGS := -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG -O1
 
-TESTS += unit:plain unit:global unit:races
+TESTS += unit:plain unit:races
 
 $(eval $(call object_rule,unit,$$(CC),$(UNIT_FLAGS) $(UNIT_SAN)))
 $(BIN)/unit_test: LDFLAGS += $(UNIT_SAN)
@@ -23,9 +22,6 @@ $(BIN)/race_test: $(UNIT_SRCS:%.c=$(OBJ)/race/%.o)
 
 unit.plain.needs := $(BIN)/unit_test
 unit.plain.run = timeout 300 $(BIN)/unit_test
-
-unit.global.needs := $(BIN)/unit_test
-unit.global.run = timeout 300 $(BIN)/unit_test --global unit-global
 
 unit.races.needs := $(BIN)/race_test
 unit.races.run = TSAN_OPTIONS=halt_on_error=1 timeout 300 $(BIN)/race_test --name races storm threads

@@ -52,10 +52,6 @@ pub struct DaemonOptions {
     /// How many processes may have a device open at once
     #[arg(long, value_name = "COUNT")]
     pub max_procs: Option<u32>,
-
-    /// Locking mode, for measurements: fine or global
-    #[arg(long, value_name = "MODE")]
-    pub locking: Option<String>,
 }
 
 impl DaemonOptions {
@@ -72,14 +68,13 @@ impl DaemonOptions {
         given
     }
 
-    fn optional(&self) -> [(&'static str, Option<String>); 6] {
+    fn optional(&self) -> [(&'static str, Option<String>); 5] {
         [
             ("--mode", self.mode.clone()),
             ("--uid", self.uid.map(|id| id.to_string())),
             ("--gid", self.gid.map(|id| id.to_string())),
             ("--log-level", self.log_level.clone()),
             ("--max-procs", self.max_procs.map(|count| count.to_string())),
-            ("--locking", self.locking.clone()),
         ]
     }
 
