@@ -57,6 +57,7 @@ DRIVERS = {
     "ref": ("ref/{kernel}/binder_linux.ko", binderfs_steps),
     "rust": ("rust-driver/{kernel}/rust_binder.ko", rust_steps),
     "module": ("../module/{kernel}/anybinder.ko", module_steps),
+    "module-locking": ("../module/{kernel}-locking/anybinder.ko", module_steps),
 }
 
 

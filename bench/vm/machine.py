@@ -18,14 +18,14 @@ WORD_COPIES = ("--append", "clearcpuid=erms,fsrm")
 def add_arguments(parser, output):
     """--kernel, --module and --output, by default the file @output of build/bench."""
     parser.add_argument("--kernel", default="6.12", help="see vm/kernels.tsv (%(default)s)")
-    parser.add_argument("--module", help="(default: build/module/KERNEL/anybinder.ko)")
+    parser.add_argument("--module", help="(default: that of build/module)")
     parser.add_argument("--output", default=os.path.join(OUTPUT, output))
 
 
-def module_of(args):
-    """The absolute path of the module to measure."""
+def module_of(args, build=""):
+    """The absolute path of the module to measure; @build: "-locking" for the measuring build."""
     return os.path.abspath(
-        args.module or os.path.join(TOP, "build", "module", args.kernel, "anybinder.ko"))
+        args.module or os.path.join(TOP, "build", "module", args.kernel + build, "anybinder.ko"))
 
 
 def cell(peer, address, pairs, size, duration_ms):

@@ -29,18 +29,18 @@ $(BIN)/bench-inversion: $(patsubst %,$(OBJ)/bench/%.o,inversion wire payload his
 
 .PHONY: bench-inversion
 ## bench-inversion: how long an urgent caller waits in each locking mode (KVER=6.12)
-bench-inversion: module $(BIN)/bench-inversion
+bench-inversion: module-locking-$(KVER) $(BIN)/bench-inversion
 	@bench/vm/inversion --kernel $(KVER) $(BENCH_ARGS)
 
 # BENCH_ARGS=--icount for instructions as time.
 .PHONY: bench-locking
 ## bench-locking: throughput by locking mode beside the stock driver (KVER=6.12)
-bench-locking: module $(BIN)/bench-ipc
+bench-locking: module-locking-$(KVER) $(BIN)/bench-ipc
 	@bench/vm/locking --kernel $(KVER) $(BENCH_ARGS)
 
 .PHONY: bench-measures
 ## bench-measures: what measuring costs in the module while it is off (KVER=6.12)
-bench-measures: module $(BIN)/bench-ipc $(BUILD)/bench/profile.so
+bench-measures: module module-locking-$(KVER) $(BIN)/bench-ipc $(BUILD)/bench/profile.so
 	@bench/vm/measures $(KVER)
 
 # The model of bench-lines.

@@ -2,9 +2,10 @@
 #
 # make module KVER=6.12      for a kernel of vm-fetch, with more warnings
 # make module KDIR=/lib/modules/RELEASE/build      for an installed kernel
+# make module LOCKING=y      the measuring build, with locking modes and lock counts (docs/LOCKING.md)
 #
 # Builds build/module/NAME/anybinder.ko and anybinder_heap.ko, where NAME is KVER or the release of
-# the kernel of KDIR.
+# the kernel of KDIR; with LOCKING=y, NAME-locking.
 
 KVER ?= 6.12
 ifdef KDIR
@@ -16,24 +17,27 @@ else
 MODULE_NAME := $(KVER)
 MODULE_BUILD = vm/kbuild $(KVER) $(abspath $(MODULE_DIR)) W=1 $(if $(V),V=$(V))
 endif
-MODULE_DIR := $(BUILD)/module/$(MODULE_NAME)
+MODULE_DIR := $(BUILD)/module/$(MODULE_NAME)$(if $(LOCKING),-locking)
 
 # Those of `make vm-test`, and all.
 MODULE_KVERS := 6.1 6.12 6.12-rt newest
 MODULE_ALL_KVERS := $(shell awk '!/^\#/ { print $$1 }' vm/kernels.tsv)
 VM_TESTS += module:symbols module:sparse module:newer
 
-.PHONY: module $(MODULE_ALL_KVERS:%=module-%)
+.PHONY: module $(MODULE_ALL_KVERS:%=module-%) $(MODULE_ALL_KVERS:%=module-locking-%)
 
 ## module: the kernel modules for one of vm/kernels.tsv (KVER=6.12) or for KDIR=HEADERS
 # One build of a directory at a time.
 module:
-	@host/linux/link-sources $(abspath $(MODULE_DIR))
+	@host/linux/link-sources $(abspath $(MODULE_DIR)) $(if $(LOCKING),bench/locking)
 	+$(Q)flock $(MODULE_DIR) $(MODULE_BUILD)
 
 # The same for one of the kernels, for tests that need several.
 $(MODULE_ALL_KVERS:%=module-%): module-%:
 	@$(MAKE) --no-print-directory module KVER=$*
+
+$(MODULE_ALL_KVERS:%=module-locking-%): module-locking-%:
+	@$(MAKE) --no-print-directory module KVER=$* LOCKING=y
 
 # No symbols that mainline does not export (host/linux/symbols, heap/symbols).
 module.symbols.needs := $(MODULE_KVERS:%=module-%)

@@ -25,6 +25,7 @@ $(BIN)/vm-fail-nth: $(OBJ)/vm/debug/fail_nth.o
 vm-debug: $(VM_DEBUG_PROGRAMS)
 	vm/debug/kernel
 	$(Q)$(MAKE) --no-print-directory module KVER=debug
+	$(Q)$(MAKE) --no-print-directory module KVER=debug LOCKING=y
 	$(VM_DEBUG_RUN) --kernel debug --log build/vm/debug/console -- \
 		vm/debug/inside build/module/debug/anybinder.ko $(BIN) $(VM_DEBUG_OPTIONS)
 
@@ -32,6 +33,6 @@ vm-debug: $(VM_DEBUG_PROGRAMS)
 vm-debug-stock: $(VM_DEBUG_KERNELS:%=vm-debug-stock-%)
 
 $(VM_DEBUG_KERNELS:%=vm-debug-stock-%): vm-debug-stock-%: $(VM_DEBUG_PROGRAMS)
-	$(Q)$(MAKE) --no-print-directory module KVER=$*
+	$(Q)$(MAKE) --no-print-directory module-$* module-locking-$*
 	$(VM_DEBUG_RUN) --kernel $* --append "slub_debug=FZPU page_poison=1" -- \
 		vm/debug/inside build/module/$*/anybinder.ko $(BIN) $(VM_DEBUG_OPTIONS)

@@ -10,7 +10,8 @@
 MODULE_TESTS := tests/kernel/module
 VM_TESTS += module:life module:events module:stages module:reclaim module:accounting
 
-module.life.needs := $(BIN)/anybinder-conformance module-newest module-6.1
+module.life.needs := $(BIN)/anybinder-conformance module-newest module-6.1 module-locking-newest \
+	module-locking-6.1
 module.life.run = $(MODULE_TESTS)/run newest 6.1
 
 module.events.needs := $(BIN)/anybinder-conformance module-newest module-6.1
