@@ -35,5 +35,5 @@ bench-link: $(BIN)/bench-peers $(BIN)/anybinder $(BIN)/anybinderd
 	@echo; bench/tables $(BUILD)/bench/link/throughput.json
 
 # Arguments for bench/run: make bench BENCH_ARGS=--quick
-bench-peers: $(BIN)/bench-peers $(BIN)/bench-ipc $(BIN)/anybinder $(BIN)/anybinderd
+bench-peers: $(BIN)/bench-peers $(BIN)/bench-ipc $(BIN)/anybinder $(BIN)/anybinderd $(BIN)/anybinderd-locking
 	@bench/run $(BENCH_ARGS)

@@ -20,9 +20,10 @@ conformance.needs := $(BIN)/anybinder-conformance
 conformance.run = $(CONFORMANCE_DIR)/run-backend $(variant) $(CONFORMANCE_OPTIONS_$(variant))
 
 LONG_TESTS += conformance:fuse-bound-plain
-$(foreach backend,fuse fuse-plain fuse-global fuse-bound fuse-bound-plain,$(eval conformance.$(backend).needs := $(BIN)/anybinderd))
-$(foreach backend,module module-global module-nopreempt module-restricted,$(eval \
-	conformance.$(backend).needs := module-6.12))
+conformance.fuse-global.needs := $(BIN)/anybinderd-locking
+$(foreach backend,fuse fuse-plain fuse-bound fuse-bound-plain,$(eval conformance.$(backend).needs := $(BIN)/anybinderd))
+$(foreach backend,module module-restricted,$(eval conformance.$(backend).needs := module-6.12))
+$(foreach backend,module-global module-nopreempt,$(eval conformance.$(backend).needs := module-locking-6.12))
 $(foreach kernel,6.1 6.12-rt newest,$(eval conformance.module-$(kernel).needs := module-$(kernel)))
 
 # What a call can do, in the other locking modes; nothing else depends on them.

@@ -216,7 +216,7 @@ fn measure_one(arguments: &Arguments) -> Result<Run> {
     daemon::gain_mount_right()?;
     arguments.scheduling.apply()?;
     let scratch = Scratch::new()?;
-    let daemon = daemon::anybinderd(&scratch.0, &[])?;
+    let daemon = daemon::anybinderd(&scratch.0)?;
     measure("anybinderd", &daemon.address, arguments)
 }
 

@@ -13,6 +13,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
+/// The measuring build of anybinderd, with locking modes.
+pub const LOCKING_DAEMON: &str = "anybinderd-locking";
+
 const DBUS_CONFIGURATION: &str = r#"<!DOCTYPE busconfig PUBLIC
  "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -142,13 +145,21 @@ impl Drop for Daemon {
 }
 
 /// Starts anybinderd at a mount in `directory`.
-///
-/// * `more`: further arguments, e.g. the locking mode
-pub fn anybinderd(directory: &Path, more: &[&str]) -> Result<Daemon> {
+pub fn anybinderd(directory: &Path) -> Result<Daemon> {
+    start_anybinderd(directory, Command::new(find_program("anybinderd")?))
+}
+
+/// The same with the measuring build, in which one mutex is held during each call.
+pub fn anybinderd_global(directory: &Path) -> Result<Daemon> {
+    let mut command = Command::new(find_program(LOCKING_DAEMON)?);
+    command.env("ANYBINDER_LOCKING", "global");
+    start_anybinderd(directory, command)
+}
+
+fn start_anybinderd(directory: &Path, mut command: Command) -> Result<Daemon> {
     let mount = directory.join("binderfs");
     std::fs::create_dir_all(&mount).doing(|| format!("making {}", mount.display()))?;
-    let mut command = Command::new(find_program("anybinderd")?);
-    command.arg(&mount).arg("--foreground").args(more);
+    command.arg(&mount).arg("--foreground");
     let device = mount.join("binder");
     Daemon::start(command, device.display().to_string(), &device)
 }
@@ -246,7 +257,7 @@ pub fn machines(directory: &Path) -> Result<Daemon> {
     let own = std::env::current_exe().doing(|| "finding this program".to_string())?;
     for name in ["server", "client"] {
         let machine = directory.join(name);
-        let mut driver = anybinderd(&machine, &[])?;
+        let mut driver = anybinderd(&machine)?;
         let mut command = Command::new(&own);
         let mount = machine.join("binderfs");
         command.arg("--mount").arg(&mount).arg("servicemanager");

@@ -62,13 +62,14 @@ const FAR: Known = Known {
 const KNOWN: [Known; 14] = [
     Known {
         name: "binder",
-        daemon: Some(|directory| daemon::anybinderd(directory, &[])),
+        daemon: Some(daemon::anybinderd),
         about: "raw calls over an anybinderd of its own",
         ..BINDER
     },
     Known {
         name: "binder-global",
-        daemon: Some(|directory| daemon::anybinderd(directory, &["--locking", "global"])),
+        needs: &[daemon::LOCKING_DAEMON],
+        daemon: Some(daemon::anybinderd_global),
         is_measured_only_when_named: true,
         about: "when named: the same with one lock for everything",
         ..BINDER
@@ -124,7 +125,7 @@ const KNOWN: [Known; 14] = [
         name: "fuse",
         kind: "entry",
         needs: &["anybinderd"],
-        daemon: Some(|directory| daemon::anybinderd(directory, &[])),
+        daemon: Some(daemon::anybinderd),
         is_measured_only_when_named: true,
         about: "when named, 0 bytes: an empty call into an anybinderd, without a receiver",
         ..PLAIN

@@ -240,7 +240,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
             daemon::gain_mount_right()?;
             arguments.scheduling.apply()?;
             let scratch = Scratch::new()?;
-            let daemon = daemon::anybinderd(&scratch.0, &[])?;
+            let daemon = daemon::anybinderd(&scratch.0)?;
             measure(Path::new(&daemon.address), arguments)?
         }
     };
