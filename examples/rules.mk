@@ -13,10 +13,14 @@ EXAMPLES := $(BIN)/board-service $(BIN)/board-client
 ## examples: build the example service and its client in Rust
 examples: $(EXAMPLES)
 
-$(EXAMPLES) &: $(shell find examples/rust examples/aidl -type f)
+# A package of its own, to be copied; here it is built with the versions of tools/.
+examples/rust/Cargo.lock: tools/Cargo.lock
+	@cp $< $@
+
+$(EXAMPLES) &: $(shell find examples/rust examples/aidl -type f -not -name Cargo.lock) examples/rust/Cargo.lock
 	@mkdir -p $(BIN)
 	$(Q)$(call say,CARGO,board-service board-client)scripts/setup --check-rust && $(CARGO) build \
-		--quiet --release --locked --manifest-path examples/rust/Cargo.toml
+		--quiet --release --manifest-path examples/rust/Cargo.toml
 	$(Q)for program in $(notdir $(EXAMPLES)); do \
 		install $(CARGO_TARGET_DIR)/release/$$program $(BIN)/$$program; done
 
@@ -36,7 +40,7 @@ examples.module.run = vm/run --kernel 6.1 --driver module --timeout 300 -- sh -c
 	'insmod $(BUILD)/module/6.1/anybinder_heap.ko && exec examples/test $(BIN) --kernel'
 
 LINT_TARGETS += lint-examples
-lint-examples:
+lint-examples: examples/rust/Cargo.lock
 	$(CARGO) fmt --manifest-path examples/rust/Cargo.toml --check
-	$(CARGO) clippy --quiet --release --locked --manifest-path examples/rust/Cargo.toml \
+	$(CARGO) clippy --quiet --release --manifest-path examples/rust/Cargo.toml \
 		--all-targets -- -D warnings
