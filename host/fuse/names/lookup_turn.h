@@ -11,12 +11,11 @@
  * So a thread has a turn from its first LOOKUP to its OPEN. While all turns of a user are taken,
  * LOOKUPs by further threads wait. As long as few threads open a device at a time, none waits.
  *
- * What waits may be in the way of all others, those of other users too: the thread may be the one
- * that looks the name up anew, or have the directory locked, as unlink(2) does. Then those who have
- * turns make no more requests (a stall), and the LOOKUP is among the last that came: their turns
- * end, and the newest are let go, more of them each time, until something happens. A thread that
- * wanted something else than to open the device, or was killed, loses its turn as it makes no
- * requests.
+ * A LOOKUP that waits can hold up all others, those of other users too: its thread may be the one
+ * that looks the name up anew, or may have the directory locked, as unlink(2) does. Such a stall is
+ * noticed because the threads with turns make no requests any more. Their turns end then, and the
+ * LOOKUPs that came last are answered first, more of them each time, until a request comes. A
+ * thread that did not want to open the device, or was killed, loses its turn in the same way.
  *
  * The functions may be called from any thread, take one mutex, and make no system call.
  */
