@@ -63,13 +63,14 @@ DECLARE_EVENT_CLASS(binder_code_class,
 	TP_fast_assign(
 		__entry->cmd = cmd;
 	),
-	TP_printk("cmd=0x%x", __entry->cmd)
+	TP_printk("cmd=0x%x %s", __entry->cmd,
+		  binder_command_name(__entry->cmd & 0xff) ?: "unknown")
 );
-#define BINDER_CODE_EVENT(name, name_of) \
-	DEFINE_EVENT_PRINT(binder_code_class, name, TP_PROTO(u32 cmd), TP_ARGS(cmd), \
-		TP_printk("cmd=0x%x %s", __entry->cmd, name_of(__entry->cmd & 0xff) ?: "unknown"))
-BINDER_CODE_EVENT(binder_command, binder_command_name);
-BINDER_CODE_EVENT(binder_return, binder_return_name);
+DEFINE_EVENT(binder_code_class, binder_command, TP_PROTO(u32 cmd), TP_ARGS(cmd));
+DEFINE_EVENT_PRINT(binder_code_class, binder_return, TP_PROTO(u32 cmd), TP_ARGS(cmd),
+	TP_printk("cmd=0x%x %s", __entry->cmd,
+		  binder_return_name(__entry->cmd & 0xff) ?: "unknown")
+);
 
 TRACE_EVENT(binder_transaction,
 	TP_PROTO(u32 debug_id, u32 target_node, int to_proc, int to_thread, bool reply,
@@ -250,17 +251,19 @@ DECLARE_EVENT_CLASS(binder_file_class,
 		__entry->fd = fd;
 		__entry->offset = offset;
 	),
-	TP_printk("transaction=%d fd=%d offset=%zu", __entry->debug_id, __entry->fd,
+	TP_printk("transaction=%d src_fd=%d offset=%zu", __entry->debug_id, __entry->fd,
 		  __entry->offset)
 );
-#define BINDER_FILE_EVENT(name, fd_format) \
-	DEFINE_EVENT_PRINT(binder_file_class, name, \
-		TP_PROTO(u32 debug_id, int fd, size_t offset), \
-		TP_ARGS(debug_id, fd, offset), \
-		TP_printk("transaction=%d " fd_format " offset=%zu", __entry->debug_id, \
-			  __entry->fd, __entry->offset))
-BINDER_FILE_EVENT(binder_transaction_fd_send, "src_fd=%d");
-BINDER_FILE_EVENT(binder_transaction_fd_recv, "dest_fd=%d");
+DEFINE_EVENT(binder_file_class, binder_transaction_fd_send,
+	TP_PROTO(u32 debug_id, int fd, size_t offset),
+	TP_ARGS(debug_id, fd, offset)
+);
+DEFINE_EVENT_PRINT(binder_file_class, binder_transaction_fd_recv,
+	TP_PROTO(u32 debug_id, int fd, size_t offset),
+	TP_ARGS(debug_id, fd, offset),
+	TP_printk("transaction=%d dest_fd=%d offset=%zu", __entry->debug_id, __entry->fd,
+		  __entry->offset)
+);
 
 DECLARE_EVENT_CLASS(binder_page_class,
 	TP_PROTO(int proc, size_t page_index),
