@@ -42,7 +42,7 @@ struct send {
 	struct binder_node *node; /* NULL for replies, and once the call is queued */
 	u32 node_id;
 	bool has_node_ref; /* a strong local reference, until the buffer has it */
-	struct binder_proc *target;
+	struct binder_proc *target;		/* of a reply: referenced by target_thread */
 	struct binder_thread *target_thread;	/* reply, call back; or NULL */
 	struct binder_transaction *in_reply_to; /* popped from the thread's stack */
 	/* the transaction */
@@ -181,8 +181,7 @@ static int find_caller(struct send *s)
 		BINDER_COVER(REPLY_CALLER_DEAD);
 		return binder_fail(&s->why, BR_DEAD_REPLY, -ESRCH, "the caller is dead");
 	}
-	s->target = s->target_thread->proc;
-	binder_proc_get(s->target);
+	s->target = s->target_thread->proc; /* which the thread keeps */
 	if (!waits_for_racy(s->target_thread, t))
 		return binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO,
 				   "the caller waits for another transaction");
@@ -281,14 +280,23 @@ static struct binder_work *new_completion(struct binder_thread *thread)
 	return work;
 }
 
-static int send_build(struct send *s)
+static int send_translate(struct send *s)
 {
 	struct binder_translation x = {
 		.thread = s->thread,
 		.target = s->target,
+		.t = s->t,
 		.tr = s->tr,
 		.buffers_size = s->buffers_size,
+		.allow_fds = s->is_reply ? s->in_reply_to->flags & TF_ACCEPT_FDS :
+					   s->node->accept_fds,
 	};
+
+	return binder_translate(&x, &s->why);
+}
+
+static int send_build(struct send *s)
+{
 	bool full = s->thread->nr_unread >= BINDER_MAX_UNREAD;
 	int err;
 
@@ -299,11 +307,7 @@ static int send_build(struct send *s)
 	send_describe(s);
 	send_trace(s);
 	err = reserve_buffer(s);
-	if (err)
-		return err;
-	x.t = s->t;
-	x.allow_fds = s->is_reply ? s->in_reply_to->flags & TF_ACCEPT_FDS : s->node->accept_fds;
-	return binder_translate(&x, &s->why);
+	return err ? err : send_translate(s);
 }
 
 /* ---- step 3: queue it ---------------------------------------------------------- */
@@ -520,7 +524,7 @@ static void put_target(struct send *s)
 		binder_node_unpin(s->node);
 	if (s->target_thread)
 		binder_thread_put(s->target_thread);
-	if (s->target)
+	if (s->target && !s->is_reply)
 		binder_proc_put(s->target);
 }
 

@@ -65,8 +65,7 @@ void binder_log_init(void)
 void binder_log_add(bool failed, const struct binder_log_entry *entry, const char *context,
 		    size_t size)
 {
-	const struct log *log = failed ? &failures : &all;
-	struct ring *ring = &log->rings[host_shard() % log->nr_rings];
+	struct ring *ring = failed ? &failure_ring : &all_rings[host_shard() % BINDER_LOG_RINGS];
 	struct slot *slot;
 
 	binder_lock(&ring->lock);
