@@ -482,22 +482,20 @@ static struct binder_work *next_work_ilocked(struct reader *r, bool *full)
  * Returns 0 if there is something to read. If not, the thread is waiting from here on, and
  * new work wakes it.
  */
-static int check_work_ilocked(struct reader *r, bool nonblock, bool interrupted)
-	REQUIRES(&r->thread->proc->inner_lock)
+static int check_work_ilocked(struct binder_thread *thread, bool nonblock, bool interrupted,
+			      bool *proc_work)
+	REQUIRES(&thread->proc->inner_lock)
 {
-	struct binder_thread *thread = r->thread;
-
-	binder_assert_held(&r->thread->proc->inner_lock);
 	binder_assert_held(&thread->proc->inner_lock);
-	r->proc_work = binder_thread_is_available_ilocked(thread);
+	*proc_work = binder_thread_is_available_ilocked(thread);
 	if (thread->wait == WAIT_READ) {
 		bl_del(&thread->waiting_link);
 		thread->looper &= ~(u32)LOOPER_WAITING;
 		thread->wait = WAIT_NONE;
 	} else {
-		host_trace_wait(r->proc_work, thread->stack, !bl_empty(&thread->todo));
+		host_trace_wait(*proc_work, thread->stack, !bl_empty(&thread->todo));
 	}
-	if (binder_thread_has_work_ilocked(thread, r->proc_work))
+	if (binder_thread_has_work_ilocked(thread, *proc_work))
 		return 0;
 	if (nonblock)
 		return -EAGAIN;
@@ -506,7 +504,7 @@ static int check_work_ilocked(struct reader *r, bool nonblock, bool interrupted)
 	thread->wait = WAIT_READ;
 	thread->wait_timeout_ms = 0;
 	thread->looper |= LOOPER_WAITING;
-	if (r->proc_work)
+	if (*proc_work)
 		bl_add_head(&thread->proc->waiting_threads, &thread->waiting_link);
 	return BINDER_WOULD_BLOCK;
 }
@@ -535,6 +533,39 @@ static int deliver_all(struct reader *r) RELEASE_LOCK(&r->thread->proc->inner_lo
 	}
 }
 
+/*
+ * A reader of its own: a read that has to wait needs none, and hosts may clear it. Not analysed:
+ * the compiler does not see that deliver_all() releases the lock of this thread.
+ */
+static int returns_read_once(struct binder_thread *thread, struct binder_write_read *bwr,
+			     bool proc_work)
+	RELEASE_LOCK(&thread->proc->inner_lock) NO_TSA
+{
+	u64 most = bwr->read_consumed + BINDER_READ_MAX;
+	struct reader r;
+	int err;
+
+	r.thread = thread;
+	r.bwr = bwr;
+	r.pos = bwr->read_buffer + bwr->read_consumed;
+	r.end = bwr->read_buffer + (bwr->read_size < most ? bwr->read_size : most);
+	r.used = 0;
+	r.proc_work = proc_work;
+	r.spawned = false;
+	r.delivered = false;
+	if (!bwr->read_consumed)
+		append_noop(&r);
+	err = deliver_all(&r);
+	if (err == RESTART) {
+		err = returns_flush(&r);
+		return err ? err : BINDER_RESTART;
+	}
+	if (err != STOP)
+		return err;
+	err = returns_finish(&r);
+	return err ? err : DONE;
+}
+
 /* If a call for this thread arrives after the load, its delivery sets the priority. */
 static bool is_available_racy(const struct binder_thread *thread)
 {
@@ -544,36 +575,20 @@ static bool is_available_racy(const struct binder_thread *thread)
 int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
 		bool interrupted)
 {
-	struct reader r;
-	u64 most = bwr->read_consumed + BINDER_READ_MAX;
+	bool proc_work;
 	int err;
 
-	r.thread = thread;
-	r.bwr = bwr;
-	r.pos = bwr->read_buffer + bwr->read_consumed;
-	r.end = bwr->read_buffer + (bwr->read_size < most ? bwr->read_size : most);
-	r.used = 0;
-	r.spawned = false;
-	r.delivered = false;
 	/* A one-way call may have changed the priority. */
 	if (thread->wait != WAIT_READ && is_available_racy(thread))
 		binder_inherit_default(thread);
 	do {
-		binder_lock(&r.thread->proc->inner_lock);
-		err = check_work_ilocked(&r, nonblock, interrupted);
+		binder_lock(&thread->proc->inner_lock);
+		err = check_work_ilocked(thread, nonblock, interrupted, &proc_work);
 		if (err) {
-			binder_unlock(&r.thread->proc->inner_lock);
+			binder_unlock(&thread->proc->inner_lock);
 			return err;
 		}
-		if (!r.used && !bwr->read_consumed)
-			append_noop(&r);
-		err = deliver_all(&r);
+		err = returns_read_once(thread, bwr, proc_work);
 	} while (err == CONTINUE);
-	if (err == RESTART) {
-		err = returns_flush(&r);
-		return err ? err : BINDER_RESTART;
-	}
-	if (err == STOP)
-		err = returns_finish(&r);
 	return err == DONE ? 0 : err;
 }
