@@ -70,6 +70,16 @@ static inline void host_spin_unlock(struct host_spinlock *lock)
 	atomic_store_explicit(&lock->word, 0, memory_order_release);
 }
 
+static inline void guard_spin_end(struct host_spinlock **lock)
+{
+	host_spin_unlock(*lock);
+}
+
+/* As guard_mutex(). */
+#define guard_spin(lock) \
+	struct host_spinlock *guarded __attribute__((cleanup(guard_spin_end), unused)) = (lock); \
+	host_spin_lock(guarded)
+
 static inline void host_spin_destroy(struct host_spinlock *lock)
 {
 }

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/daemon.h"
+#include "base/locks.h"
 #include "base/log.h"
 #include "calls/open_file.h"
 #include "calls/pool.h"
@@ -170,21 +171,19 @@ static void note_probe(pid_t tid, u64 handle)
 {
 	struct bound_buffers *buffers = daemon_self->bound_buffers;
 
-	pthread_mutex_lock(&buffers->lock);
+	guard_mutex(&buffers->lock);
 	for (struct probe *probe = buffers->probes; probe; probe = probe->next)
 		if (probe->tid == tid)
 			probe->handle = handle;
-	pthread_mutex_unlock(&buffers->lock);
 }
 
 static void list_probe(struct probe *probe)
 {
 	struct bound_buffers *buffers = daemon_self->bound_buffers;
 
-	pthread_mutex_lock(&buffers->lock);
+	guard_mutex(&buffers->lock);
 	probe->next = buffers->probes;
 	buffers->probes = probe;
-	pthread_mutex_unlock(&buffers->lock);
 }
 
 static void unlist_probe(struct probe *probe)
@@ -192,11 +191,10 @@ static void unlist_probe(struct probe *probe)
 	struct bound_buffers *buffers = daemon_self->bound_buffers;
 	struct probe **slot = &buffers->probes;
 
-	pthread_mutex_lock(&buffers->lock);
+	guard_mutex(&buffers->lock);
 	while (*slot != probe)
 		slot = &(*slot)->next;
 	*slot = probe->next;
-	pthread_mutex_unlock(&buffers->lock);
 }
 
 void bound_buffer_reply_read(const struct request *request)

@@ -4,6 +4,7 @@
 
 #include "calls/watch.h"
 #include "base/daemon.h"
+#include "base/locks.h"
 #include "clients/identity.h"
 #include "clients/namespaces.h"
 #include "clients/user_charges.h"
@@ -16,7 +17,6 @@
 #include "workers/worker.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #define BUCKETS 1024u
@@ -54,22 +54,20 @@ static void list_file(struct open_file *file)
 {
 	struct open_files *files = daemon_self->open_files;
 
-	pthread_mutex_lock(&files->lock);
+	guard_mutex(&files->lock);
 	file->next = files->buckets[file->open_id % BUCKETS];
 	files->buckets[file->open_id % BUCKETS] = file;
 	file->listed = true;
-	pthread_mutex_unlock(&files->lock);
 }
 
 static void unlist_file(struct open_file *file)
 {
 	struct open_files *files = daemon_self->open_files;
 
-	pthread_mutex_lock(&files->lock);
+	guard_mutex(&files->lock);
 	if (file->listed)
 		*find_slot_locked(file->open_id) = file->next;
 	file->listed = false;
-	pthread_mutex_unlock(&files->lock);
 }
 
 static int open_for(struct host_proc *opener, const struct request *request,
@@ -180,13 +178,11 @@ void open_file_leave(struct open_file *file)
 struct open_file *open_file_find(u64 open_id)
 {
 	struct open_files *files = daemon_self->open_files;
-	struct open_file *file;
+	guard_mutex(&files->lock);
+	struct open_file *file = *find_slot_locked(open_id);
 
-	pthread_mutex_lock(&files->lock);
-	file = *find_slot_locked(open_id);
 	if (file)
 		atomic_fetch_add(&file->calls, 1);
-	pthread_mutex_unlock(&files->lock);
 	return file;
 }
 
@@ -197,12 +193,11 @@ static void visit_same_inode(const struct open_file *file,
 	struct open_files *files = daemon_self->open_files;
 	bool more = file->host->bound;
 
-	pthread_mutex_lock(&files->lock);
+	guard_mutex(&files->lock);
 	for (size_t i = 0; more && i < BUCKETS; i++)
 		for (const struct open_file *at = files->buckets[i]; more && at; at = at->next)
 			if (at != file && at->nodeid == file->nodeid)
 				more = visit(at, arg);
-	pthread_mutex_unlock(&files->lock);
 }
 
 struct owners {
@@ -283,13 +278,11 @@ void open_file_remove_stuck(struct open_file *file)
 void open_file_charge_time(u64 open_id, unsigned int ms)
 {
 	struct open_files *files = daemon_self->open_files;
-	struct open_file *file;
+	guard_mutex(&files->lock);
+	struct open_file *file = *find_slot_locked(open_id);
 
-	pthread_mutex_lock(&files->lock);
-	file = *find_slot_locked(open_id);
 	if (file)
 		user_time_charge(file->uid, ms);
-	pthread_mutex_unlock(&files->lock);
 }
 
 bool open_file_is_overdrawn(const struct open_file *file)
@@ -301,12 +294,8 @@ bool open_file_is_overdrawn(const struct open_file *file)
 bool open_file_may_delay(u64 open_id)
 {
 	struct open_files *files = daemon_self->open_files;
-	struct open_file *file;
-	bool may;
+	guard_mutex(&files->lock);
+	struct open_file *file = *find_slot_locked(open_id);
 
-	pthread_mutex_lock(&files->lock);
-	file = *find_slot_locked(open_id);
-	may = !file || !open_file_is_overdrawn(file);
-	pthread_mutex_unlock(&files->lock);
-	return may;
+	return !file || !open_file_is_overdrawn(file);
 }

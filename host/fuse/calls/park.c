@@ -69,10 +69,9 @@ void park_register(struct host_thread *thread)
 {
 	struct bucket *bucket = bucket_of(thread->unique);
 
-	host_spin_lock(&bucket->lock);
+	guard_spin(&bucket->lock);
 	if (!thread->parked_slot)
 		park_insert(bucket, thread);
-	host_spin_unlock(&bucket->lock);
 }
 
 enum park_result park_wait(struct host_thread *thread)
@@ -81,7 +80,7 @@ enum park_result park_wait(struct host_thread *thread)
 	enum park_result result = PARK_DONE;
 	unsigned int expected = PARK_RUNNING;
 
-	host_spin_lock(&bucket->lock);
+	guard_spin(&bucket->lock);
 	if (!thread->parked_slot)
 		park_insert(bucket, thread);
 	if (atomic_load(&thread->proc->ended)) {
@@ -93,18 +92,15 @@ enum park_result park_wait(struct host_thread *thread)
 		atomic_store(&thread->state, PARK_RUNNING);
 		result = PARK_GO_ON;
 	}
-	host_spin_unlock(&bucket->lock);
 	return result;
 }
 
 bool park_is_interrupted(struct host_thread *thread)
 {
 	struct bucket *bucket = bucket_of(thread->unique);
-	bool interrupted;
+	guard_spin(&bucket->lock);
+	bool interrupted = thread->interrupted;
 
-	host_spin_lock(&bucket->lock);
-	interrupted = thread->interrupted;
-	host_spin_unlock(&bucket->lock);
 	return interrupted;
 }
 
@@ -150,10 +146,9 @@ void park_wake(struct host_thread *thread)
 struct host_thread *park_interrupt(u64 unique, bool *known)
 {
 	struct bucket *bucket = bucket_of(unique);
-	struct host_thread *thread;
+	guard_spin(&bucket->lock);
+	struct host_thread *thread = bucket->first;
 
-	host_spin_lock(&bucket->lock);
-	thread = bucket->first;
 	while (thread && thread->unique != unique)
 		thread = thread->next_parked;
 	*known = thread || worker_set_interrupted(unique);
@@ -161,7 +156,6 @@ struct host_thread *park_interrupt(u64 unique, bool *known)
 		thread->interrupted = true;
 		thread = NULL;
 	}
-	host_spin_unlock(&bucket->lock);
 	return thread;
 }
 

@@ -9,6 +9,7 @@
 #include "calls/pool.h"
 
 #include "base/daemon.h"
+#include "base/locks.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "calls/affinity.h"
@@ -25,7 +26,6 @@
 #include "workers/worker.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,17 +85,14 @@ static bool start_serving(void)
 bool pool_start(unsigned int count, const struct pool_handlers *handlers)
 {
 	struct pool *pool = daemon_alloc(sizeof(*pool));
-	bool ok;
 
 	daemon_self->pool = pool;
 	pthread_mutex_init(&pool->lock, NULL);
 	affinity_init(count);
-	pthread_mutex_lock(&pool->lock);
+	guard_mutex(&pool->lock);
 	pool->handlers = handlers;
 	pool->nr_wanted = count;
-	ok = start_serving();
-	pthread_mutex_unlock(&pool->lock);
-	return ok;
+	return start_serving();
 }
 
 void pool_hand_over(struct worker *worker)
@@ -123,9 +120,8 @@ void pool_serve_slow(void)
 {
 	struct pool *pool = daemon_self->pool;
 
-	pthread_mutex_lock(&pool->lock);
+	guard_mutex(&pool->lock);
 	start_slow();
-	pthread_mutex_unlock(&pool->lock);
 }
 
 /*
@@ -137,7 +133,7 @@ static void leave_pool(struct worker *self)
 	struct pool *pool = daemon_self->pool;
 
 	worker_refuse(self);
-	pthread_mutex_lock(&pool->lock);
+	guard_mutex(&pool->lock);
 	if (atomic_load(&self->stuck)) {
 		if (self->stuck_file) {
 			pool->nr_stuck--;
@@ -156,7 +152,6 @@ static void leave_pool(struct worker *self)
 	if (!fair_is_empty(daemon_self->slow_lane))
 		start_slow();
 	self->in_use = false;
-	pthread_mutex_unlock(&pool->lock);
 }
 
 /*
@@ -365,14 +360,13 @@ void pool_replace_self(void)
 	struct pool *pool = daemon_self->pool;
 	struct worker *self = worker_self;
 
-	pthread_mutex_lock(&pool->lock);
+	guard_mutex(&pool->lock);
 	if (self->in_use && !atomic_load(&self->stuck) && pool->nr_early < WORKERS_EARLY_MAX) {
 		pool->nr_early++;
 		/* the next check finds it in this step for the second time */
 		self->seen = atomic_load(&self->progress);
 		pool_replace(self);
 	}
-	pthread_mutex_unlock(&pool->lock);
 }
 
 /*

@@ -11,6 +11,7 @@
 #include "calls/watch.h"
 
 #include "base/daemon.h"
+#include "base/locks.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "calls/park.h"
@@ -108,9 +109,8 @@ void watch_deadline_over(void)
 {
 	struct watch *watch = daemon_self->watch;
 
-	pthread_mutex_lock(&watch->lock);
+	guard_mutex(&watch->lock);
 	watch->nr_deadlines--;
-	pthread_mutex_unlock(&watch->lock);
 }
 
 void watch_arm_check(void)
@@ -128,14 +128,13 @@ static u64 next_search(u64 now_ns)
 	struct watch *watch = daemon_self->watch;
 	u64 open_id = 0;
 
-	pthread_mutex_lock(&watch->lock);
+	guard_mutex(&watch->lock);
 	for (unsigned int i = 0; !open_id && i < watch->nr_searches; i++) {
 		if (watch->searches[i].due_ns > now_ns)
 			continue;
 		open_id = watch->searches[i].open_id;
 		watch->searches[i] = watch->searches[--watch->nr_searches];
 	}
-	pthread_mutex_unlock(&watch->lock);
 	return open_id;
 }
 

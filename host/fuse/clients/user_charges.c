@@ -2,6 +2,8 @@
 /* What a user has of the daemon by number: files, workers and operations that it delays. */
 #include "clients/user_charges.h"
 
+#include "base/locks.h"
+
 void user_charges_set_limit(enum user_charge charge, unsigned int all, unsigned int one)
 {
 	struct users *users = daemon_self->users;
@@ -32,51 +34,41 @@ static bool user_charges_add_locked(struct users *users, uid_t uid, enum user_ch
 bool user_charges_add(uid_t uid, enum user_charge charge)
 {
 	struct users *users = daemon_self->users;
-	bool ok;
 
-	pthread_mutex_lock(&users->lock);
-	ok = user_charges_add_locked(users, uid, charge, false);
-	pthread_mutex_unlock(&users->lock);
-	return ok;
+	guard_mutex(&users->lock);
+	return user_charges_add_locked(users, uid, charge, false);
 }
 
 void user_charges_add_always(uid_t uid, enum user_charge charge)
 {
 	struct users *users = daemon_self->users;
 
-	pthread_mutex_lock(&users->lock);
+	guard_mutex(&users->lock);
 	user_charges_add_locked(users, uid, charge, true);
-	pthread_mutex_unlock(&users->lock);
 }
 
 void user_charges_remove(uid_t uid, enum user_charge charge)
 {
 	struct users *users = daemon_self->users;
-	struct user **slot;
+	guard_mutex(&users->lock);
+	struct user **slot = users_find(uid);
 
-	pthread_mutex_lock(&users->lock);
-	slot = users_find(uid);
 	/* not if user_charges_add_always() had no memory */
 	if (*slot && (*slot)->used[charge]) {
 		(*slot)->used[charge]--;
 		users->total[charge]--;
 		users_forget_unused(slot);
 	}
-	pthread_mutex_unlock(&users->lock);
 }
 
 bool user_charges_is_over(uid_t uid, enum user_charge charge)
 {
 	struct users *users = daemon_self->users;
 	unsigned int bound;
-	struct user *user;
-	bool over;
+	guard_mutex(&users->lock);
+	struct user *user = *users_find(uid);
 
-	pthread_mutex_lock(&users->lock);
-	user = *users_find(uid);
 	bound = users->total[charge] < users->limits[charge].all / 2 ? users->limits[charge].one
 								     : 1;
-	over = users_is_limited(uid) && user && user->used[charge] >= bound;
-	pthread_mutex_unlock(&users->lock);
-	return over;
+	return users_is_limited(uid) && user && user->used[charge] >= bound;
 }

@@ -2,6 +2,8 @@
 /* How much memory a user may have of the daemon: grants. */
 #include "clients/user_memory.h"
 
+#include "base/locks.h"
+
 #define GRANT ((long)1 << 20)
 
 void user_memory_set_limits(long all, long one)
@@ -14,13 +16,11 @@ struct account *user_memory_account(uid_t uid)
 {
 	struct users *users = daemon_self->users;
 	struct account *account = NULL;
-	struct user *user;
+	guard_mutex(&users->lock);
+	struct user *user = *users_find(uid);
 
-	pthread_mutex_lock(&users->lock);
-	user = *users_find(uid);
 	if (user && users_is_limited(uid))
 		account = &user->account;
-	pthread_mutex_unlock(&users->lock);
 	return account;
 }
 
@@ -55,17 +55,15 @@ bool user_memory_grant(struct account *account)
 {
 	struct users *users = daemon_self->users;
 	long used = atomic_load(&account->used);
-	long more;
 	bool ok;
+	guard_mutex(&users->lock);
+	long more = grant_for(users, used) - atomic_load(&account->granted);
 
-	pthread_mutex_lock(&users->lock);
-	more = grant_for(users, used) - atomic_load(&account->granted);
 	ok = used <= users->memory_one;
 	if (ok && users->memory_granted + more > users->memory_all)
 		users_for_each(withdraw_grant, 0);
 	ok &= users->memory_granted + more <= users->memory_all;
 	if (ok && more > 0)
 		set_grant(users, account, grant_for(users, used));
-	pthread_mutex_unlock(&users->lock);
 	return ok;
 }

@@ -2,15 +2,15 @@
 /* Time that a user's calls cost: a debt, which is paid by the time that passes. */
 #include "clients/user_time.h"
 
+#include "base/locks.h"
 #include "clients/users.h"
 
 void user_time_charge(uid_t uid, unsigned int ms)
 {
 	struct users *users = daemon_self->users;
-	struct user *user;
+	guard_mutex(&users->lock);
+	struct user *user = *users_find(uid);
 
-	pthread_mutex_lock(&users->lock);
-	user = *users_find(uid);
 	if (user && uid) {
 		users->nr_debtors += !user->debt_us;
 		user->debt_us += ms * 1000;
@@ -21,7 +21,6 @@ void user_time_charge(uid_t uid, unsigned int ms)
 			atomic_fetch_add(&users->nr_slow, 1);
 		}
 	}
-	pthread_mutex_unlock(&users->lock);
 }
 
 /* Removes @paid_us of the debt. */
@@ -45,14 +44,11 @@ static void user_time_pay_one(struct user **slot, unsigned int paid_us)
 bool user_time_pay(unsigned int ms)
 {
 	struct users *users = daemon_self->users;
-	bool any;
 
-	pthread_mutex_lock(&users->lock);
+	guard_mutex(&users->lock);
 	if (users->nr_debtors)
 		users_for_each(user_time_pay_one, ms * 100);
-	any = users->nr_debtors;
-	pthread_mutex_unlock(&users->lock);
-	return any;
+	return users->nr_debtors;
 }
 
 bool user_time_is_slow(uid_t uid)
@@ -63,9 +59,8 @@ bool user_time_is_slow(uid_t uid)
 
 	if (!atomic_load_explicit(&users->nr_slow, memory_order_relaxed))
 		return false;
-	pthread_mutex_lock(&users->lock);
+	guard_mutex(&users->lock);
 	user = *users_find(uid);
 	slow = user && user->slow;
-	pthread_mutex_unlock(&users->lock);
 	return slow;
 }

@@ -13,11 +13,11 @@
 #include "events/stages.h"
 
 #include "base/clock.h"
+#include "base/locks.h"
 #include "core.h"
 #include "memory/text.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 /* The words are atomic because a reader may copy them while they are written. */
@@ -70,7 +70,7 @@ int stages_start(void)
 	struct stages *stages = daemon_self->stages;
 	int error = 0;
 
-	pthread_mutex_lock(&stages->lock);
+	guard_mutex(&stages->lock);
 	atomic_store(&stages->is_on, false);
 	if (!stages->ring)
 		stages->ring = calloc(STAGES_SLOTS, sizeof(*stages->ring));
@@ -80,7 +80,6 @@ int stages_start(void)
 		atomic_store(&stages->ring[i].signature, 0);
 	atomic_store(&stages->next, 0);
 	atomic_store(&stages->is_on, !error);
-	pthread_mutex_unlock(&stages->lock);
 	return error;
 }
 

@@ -8,12 +8,12 @@
 
 #include "base/clock.h"
 #include "base/daemon.h"
+#include "base/locks.h"
 #include "base/log.h"
 #include "clients/user_charges.h"
 #include "files/file_ref.h"
 #include "helper/helper.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,11 +74,10 @@ static void remove_entry(struct entry *entry)
 	struct file_jobs *jobs = daemon_self->file_jobs;
 	struct entry **slot = &jobs->first;
 
-	pthread_mutex_lock(&jobs->lock);
+	guard_mutex(&jobs->lock);
 	while (*slot != entry)
 		slot = &(*slot)->next;
 	*slot = entry->next;
-	pthread_mutex_unlock(&jobs->lock);
 }
 
 static void free_entry(struct entry *entry)
@@ -194,7 +193,7 @@ static struct entry *find_overdue(bool *busy)
 	u64 now = clock_now_ns();
 	struct entry *found = NULL;
 
-	pthread_mutex_lock(&jobs->lock);
+	guard_mutex(&jobs->lock);
 	*busy = false;
 	for (struct entry *entry = jobs->first; entry; entry = entry->next) {
 		if (entry->given_up)
@@ -203,7 +202,6 @@ static struct entry *find_overdue(bool *busy)
 		if (now > entry->deadline_ns)
 			found = entry;
 	}
-	pthread_mutex_unlock(&jobs->lock);
 	return found;
 }
 

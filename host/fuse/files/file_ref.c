@@ -4,11 +4,11 @@
 
 #include "base/clock.h"
 #include "base/daemon.h"
+#include "base/locks.h"
 #include "base/log.h"
 #include "clients/user_charges.h"
 #include "helper/helper.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 struct file_refs {
@@ -108,10 +108,9 @@ void file_ref_lost_all(void)
 {
 	struct file_refs *refs = daemon_self->file_refs;
 
-	pthread_mutex_lock(&refs->lock);
+	guard_mutex(&refs->lock);
 	free_lost(refs->closing);
 	free_lost(refs->overdue);
-	pthread_mutex_unlock(&refs->lock);
 }
 
 bool file_ref_check_overdue(void)
@@ -119,9 +118,8 @@ bool file_ref_check_overdue(void)
 	struct file_refs *refs = daemon_self->file_refs;
 	u64 limit = clock_now_ns() - HELPER_DEADLINE_MS * 1000000ull;
 	struct host_file *file;
-	bool busy;
 
-	pthread_mutex_lock(&refs->lock);
+	guard_mutex(&refs->lock);
 	while ((file = refs->closing) && file->closing_ns < limit) {
 		unlink_locked(file);
 		file->overdue = true;
@@ -133,7 +131,5 @@ bool file_ref_check_overdue(void)
 		user_charges_add_always(file->uid, USER_STALLED);
 		log_info("a file of user %u takes long to close", file->uid);
 	}
-	busy = refs->closing;
-	pthread_mutex_unlock(&refs->lock);
-	return busy;
+	return refs->closing;
 }

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/daemon.h"
 #include "base/exit_watch.h"
+#include "base/locks.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "clients/user_charges.h"
@@ -21,7 +22,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -169,13 +169,10 @@ static bool start_process(void)
 bool helper_send(const struct helper_message *message, u32 nr_numbers, u32 to)
 {
 	struct helper *helper = daemon_self->helper;
-	bool ok;
 
-	pthread_mutex_lock(&helper->lock);
-	ok = to == helper_generation() &&
-	     send_control(message, sizeof(*message) + nr_numbers * sizeof(s32), -1);
-	pthread_mutex_unlock(&helper->lock);
-	return ok;
+	guard_mutex(&helper->lock);
+	return to == helper_generation() &&
+	       send_control(message, sizeof(*message) + nr_numbers * sizeof(s32), -1);
 }
 
 /* ---- channels ---- */
@@ -200,7 +197,7 @@ static struct channel *get_channel(void)
 	struct helper *helper = daemon_self->helper;
 	struct channel *channel = helper->channels;
 
-	pthread_mutex_lock(&helper->lock);
+	guard_mutex(&helper->lock);
 	while (channel < helper->channels + CHANNELS_MAX && channel->busy)
 		channel++;
 	if (channel == helper->channels + CHANNELS_MAX ||
@@ -208,7 +205,6 @@ static struct channel *get_channel(void)
 		channel = NULL;
 	else
 		channel->busy = true;
-	pthread_mutex_unlock(&helper->lock);
 	return channel;
 }
 
@@ -223,11 +219,10 @@ static void put_channel(struct channel *channel, bool usable)
 {
 	struct helper *helper = daemon_self->helper;
 
-	pthread_mutex_lock(&helper->lock);
+	guard_mutex(&helper->lock);
 	channel->busy = false;
 	if (!usable || channel->generation != helper_generation())
 		close_channel(channel);
-	pthread_mutex_unlock(&helper->lock);
 }
 
 /* The helper has ended: fails the questions that are pending. Lock held. */

@@ -10,10 +10,10 @@
 #include "helper/helper_closer.h"
 
 #include "base/daemon.h"
+#include "base/locks.h"
 #include "base/thread.h"
 #include "helper/helper_side.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -65,7 +65,7 @@ void helper_close_add(s32 fd, u32 uid)
 {
 	struct helper_closer *closer = daemon_self->helper_closer;
 
-	pthread_mutex_lock(&closer->lock);
+	guard_mutex(&closer->lock);
 	if (fd >= closer->nr_owners) {
 		s32 nr = fd + 256;
 		u32 *larger = realloc(closer->owners, (size_t)nr * sizeof(*closer->owners));
@@ -77,7 +77,6 @@ void helper_close_add(s32 fd, u32 uid)
 	}
 	if (fd < closer->nr_owners)
 		closer->owners[fd] = uid + 1;
-	pthread_mutex_unlock(&closer->lock);
 }
 
 /* Lock held. */
@@ -222,29 +221,24 @@ void helper_close_start(s32 fd, u32 uid, u64 id)
 {
 	struct helper_closer *closer = daemon_self->helper_closer;
 
-	pthread_mutex_lock(&closer->lock);
+	guard_mutex(&closer->lock);
 	start_locked(fd, uid, id);
-	pthread_mutex_unlock(&closer->lock);
 }
 
 void helper_close_all(void)
 {
 	struct helper_closer *closer = daemon_self->helper_closer;
 
-	pthread_mutex_lock(&closer->lock);
+	guard_mutex(&closer->lock);
 	for (s32 fd = 0; fd < closer->nr_owners; fd++)
 		if (closer->owners[fd])
 			start_locked(fd, closer->owners[fd] - 1, 0);
-	pthread_mutex_unlock(&closer->lock);
 }
 
 bool helper_close_is_idle(void)
 {
 	struct helper_closer *closer = daemon_self->helper_closer;
-	bool idle;
 
-	pthread_mutex_lock(&closer->lock);
-	idle = !closer->users;
-	pthread_mutex_unlock(&closer->lock);
-	return idle;
+	guard_mutex(&closer->lock);
+	return !closer->users;
 }

@@ -10,10 +10,10 @@
 
 #include "base/clock.h"
 #include "base/daemon.h"
+#include "base/locks.h"
 #include "helper/helper_side.h"
 #include "inject/inject.h"
 
-#include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,20 +212,16 @@ void helper_inject_resume(u64 id)
 {
 	struct helper_injectors *injectors = daemon_self->helper_injectors;
 
-	pthread_mutex_lock(&injectors->lock);
+	guard_mutex(&injectors->lock);
 	for (struct job *job = injectors->jobs; job; job = job->next)
 		if (job->id == id)
 			sem_post(&job->resumed);
-	pthread_mutex_unlock(&injectors->lock);
 }
 
 bool helper_inject_is_idle(void)
 {
 	struct helper_injectors *injectors = daemon_self->helper_injectors;
-	bool idle;
 
-	pthread_mutex_lock(&injectors->lock);
-	idle = !injectors->jobs;
-	pthread_mutex_unlock(&injectors->lock);
-	return idle;
+	guard_mutex(&injectors->lock);
+	return !injectors->jobs;
 }

@@ -9,13 +9,13 @@
 
 #include "base/clock.h"
 #include "base/daemon.h"
+#include "base/locks.h"
 #include "base/thread.h"
 #include "helper/helper_closer.h"
 #include "helper/helper_side.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,10 +233,9 @@ void helper_search_start(const struct helper_message *message)
 	};
 
 	memcpy(search.owners, message->numbers, search.nr_owners * sizeof(s32));
-	pthread_mutex_lock(&searches->lock);
+	guard_mutex(&searches->lock);
 	if (searches->nr < SEARCHES_MAX)
 		searches->pending[searches->nr++] = search;
 	if (!searches->running)
 		searches->running = !thread_start(search_main, NULL);
-	pthread_mutex_unlock(&searches->lock);
 }

@@ -3,6 +3,7 @@
 #include "names/lookup.h"
 
 #include "base/daemon.h"
+#include "base/locks.h"
 #include "base/thread.h"
 #include "clients/client_thread.h"
 #include "clients/namespaces.h"
@@ -10,7 +11,6 @@
 #include "names/tree.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -76,9 +76,8 @@ static bool lookup_keep(const struct request *request, const char *name, uid_t u
 		free(lookup);
 		return false;
 	}
-	pthread_mutex_lock(&lookups->lock);
+	guard_mutex(&lookups->lock);
 	pthread_cond_signal(&lookups->one_waits);
-	pthread_mutex_unlock(&lookups->lock);
 	return true;
 }
 

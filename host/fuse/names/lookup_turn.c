@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/daemon.h"
+#include "base/locks.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 /* After that time without a request a turn ends; a thread needs no more than some 50 us between. */
@@ -262,14 +262,11 @@ static bool take_locked(uid_t uid, uint64_t device, pid_t tid, struct lookup_tur
 bool lookup_turn_take(uid_t uid, uint64_t device, pid_t tid, struct lookup_turn_waiter *waiter)
 {
 	struct lookup_turns *all = daemon_self->lookup_turns;
-	bool taken;
 
 	if (!tid)
 		return true;
-	pthread_mutex_lock(&all->lock);
-	taken = take_locked(uid, device, tid, waiter);
-	pthread_mutex_unlock(&all->lock);
-	return taken;
+	guard_mutex(&all->lock);
+	return take_locked(uid, device, tid, waiter);
 }
 
 bool lookup_turn_many_users(void)
@@ -286,7 +283,7 @@ struct lookup_turn_waiter *lookup_turn_end(pid_t tid)
 	struct turn *turn = NULL;
 	struct group *group;
 
-	pthread_mutex_lock(&all->lock);
+	guard_mutex(&all->lock);
 	for (group = all->groups; group && !(turn = find_turn(group, tid)); group = group->next)
 		;
 	if (turn) {
@@ -297,7 +294,6 @@ struct lookup_turn_waiter *lookup_turn_end(pid_t tid)
 		if (group->oldest && group->nr_turns < TURNS)
 			let_go(group, group->oldest, now, &end);
 	}
-	pthread_mutex_unlock(&all->lock);
 	return first;
 }
 
@@ -306,14 +302,12 @@ struct lookup_turn_waiter *lookup_turn_expire(void)
 	struct lookup_turns *all = daemon_self->lookup_turns;
 	struct lookup_turn_waiter *first = NULL;
 	struct lookup_turn_waiter **end = &first;
-	uint64_t now;
+	guard_mutex(&all->lock);
+	uint64_t now = clock_now_ns();	/* not before any time that is noted */
+		 for (struct group *group = all->groups; group; group = group->next)
+			 if (group->oldest)
+				 let_expired_go(group, now, &end);
 
-	pthread_mutex_lock(&all->lock);
-	now = clock_now_ns();	/* not before any time that is noted */
-	for (struct group *group = all->groups; group; group = group->next)
-		if (group->oldest)
-			let_expired_go(group, now, &end);
-	pthread_mutex_unlock(&all->lock);
 	return first;
 }
 
@@ -332,14 +326,12 @@ static struct lookup_turn_waiter *find_waiter(uint64_t unique, struct group **gr
 struct lookup_turn_waiter *lookup_turn_withdraw(uint64_t unique)
 {
 	struct lookup_turns *all = daemon_self->lookup_turns;
-	struct lookup_turn_waiter *waiter;
 	struct group *group;
+	guard_mutex(&all->lock);
+	struct lookup_turn_waiter *waiter = find_waiter(unique, &group);
 
-	pthread_mutex_lock(&all->lock);
-	waiter = find_waiter(unique, &group);
 	if (waiter)
 		remove_waiter(group, waiter);
-	pthread_mutex_unlock(&all->lock);
 	return waiter;
 }
 
@@ -352,11 +344,10 @@ pid_t lookup_turn_waiting(uint64_t unique)
 
 	if (!lookup_turn_anyone_waits())
 		return 0;
-	pthread_mutex_lock(&all->lock);
+	guard_mutex(&all->lock);
 	waiter = find_waiter(unique, &group);
 	if (waiter)
 		tid = waiter->tid;
-	pthread_mutex_unlock(&all->lock);
 	return tid;
 }
 

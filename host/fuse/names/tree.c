@@ -9,11 +9,11 @@
 #include "names/tree.h"
 
 #include "base/daemon.h"
+#include "base/locks.h"
 #include "base/log.h"
 #include "memory/text.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -173,11 +173,9 @@ int tree_add_shared(struct entry *dir, const char *name, enum entry_kind kind, m
 
 struct entry *tree_child(struct entry *dir, const char *name)
 {
-	struct entry *entry;
+	guard_mutex(&daemon_self->tree->lock);
+	struct entry *entry = *find_slot(dir, name);
 
-	pthread_mutex_lock(&daemon_self->tree->lock);
-	entry = *find_slot(dir, name);
-	pthread_mutex_unlock(&daemon_self->tree->lock);
 	return entry;
 }
 
@@ -191,34 +189,31 @@ static void unlink_slot(struct entry **slot)
 
 void tree_remove_shared(struct entry *dir, const char *name)
 {
-	struct entry **slot;
+	guard_mutex(&daemon_self->tree->lock);
+	struct entry **slot = find_slot(dir, name);
 
-	pthread_mutex_lock(&daemon_self->tree->lock);
-	slot = find_slot(dir, name);
 	if (*slot && !--(*slot)->shares)
 		unlink_slot(slot);
-	pthread_mutex_unlock(&daemon_self->tree->lock);
 }
 
 int tree_remove(struct entry *dir, const char *name)
 {
-	struct entry **slot;
 	int error = 0;
+	guard_mutex(&daemon_self->tree->lock);
+	struct entry **slot = find_slot(dir, name);
 
-	pthread_mutex_lock(&daemon_self->tree->lock);
-	slot = find_slot(dir, name);
 	if (!*slot)
 		error = -ENOENT;
 	else if ((*slot)->fixed)
 		error = -EPERM;
 	else
 		unlink_slot(slot);
-	pthread_mutex_unlock(&daemon_self->tree->lock);
 	return error;
 }
 
-static int rename_locked(struct entry *dir, const char *from, const char *to)
+int tree_rename(struct entry *dir, const char *from, const char *to)
 {
+	guard_mutex(&daemon_self->tree->lock);
 	struct entry *entry = *find_slot(dir, from);
 	struct entry **slot = find_slot(dir, to);
 	char *name;
@@ -237,16 +232,6 @@ static int rename_locked(struct entry *dir, const char *from, const char *to)
 	free(entry->name);
 	entry->name = name;
 	return 0;
-}
-
-int tree_rename(struct entry *dir, const char *from, const char *to)
-{
-	int error;
-
-	pthread_mutex_lock(&daemon_self->tree->lock);
-	error = rename_locked(dir, from, to);
-	pthread_mutex_unlock(&daemon_self->tree->lock);
-	return error;
 }
 
 static void fill_attr(const struct entry *entry, uint64_t id, struct fuse_attr *attr)
@@ -268,20 +253,19 @@ static void fill_attr(const struct entry *entry, uint64_t id, struct fuse_attr *
 uint64_t tree_device(uint64_t parent, const char *name)
 {
 	const struct entry *entry = NULL;
-	const struct inode *dir;
 	uint64_t ino;
+	guard_mutex(&daemon_self->tree->lock);
+	const struct inode *dir = find_inode(parent);
 
-	pthread_mutex_lock(&daemon_self->tree->lock);
-	dir = find_inode(parent);
 	if (dir && dir->entry->kind == ENTRY_DIR)
 		entry = *find_slot(dir->entry, name);
 	ino = entry && entry->kind == ENTRY_DEVICE ? entry->ino : 0;
-	pthread_mutex_unlock(&daemon_self->tree->lock);
 	return ino;
 }
 
-static int lookup_locked(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_out *out)
+int tree_lookup(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_out *out)
 {
+	guard_mutex(&daemon_self->tree->lock);
 	struct inode *dir = find_inode(parent);
 	struct inode *inode;
 	struct entry *entry;
@@ -307,18 +291,9 @@ static int lookup_locked(uint64_t parent, const char *name, pid_t tid, struct fu
 	return 0;
 }
 
-int tree_lookup(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_out *out)
+void tree_forget(uint64_t id, uint64_t lookups)
 {
-	int error;
-
-	pthread_mutex_lock(&daemon_self->tree->lock);
-	error = lookup_locked(parent, name, tid, out);
-	pthread_mutex_unlock(&daemon_self->tree->lock);
-	return error;
-}
-
-static void forget_locked(uint64_t id, uint64_t lookups)
-{
+	guard_mutex(&daemon_self->tree->lock);
 	struct inode **slot = &daemon_self->tree->buckets[id % INODE_BUCKETS];
 	struct inode *inode;
 
@@ -335,13 +310,6 @@ static void forget_locked(uint64_t id, uint64_t lookups)
 	free(inode);
 }
 
-void tree_forget(uint64_t id, uint64_t lookups)
-{
-	pthread_mutex_lock(&daemon_self->tree->lock);
-	forget_locked(id, lookups);
-	pthread_mutex_unlock(&daemon_self->tree->lock);
-}
-
 int tree_getattr(uint64_t id, struct fuse_attr_out *out)
 {
 	static const struct fuse_setattr_in nothing;
@@ -351,10 +319,9 @@ int tree_getattr(uint64_t id, struct fuse_attr_out *out)
 
 int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr_out *out)
 {
-	struct inode *inode;
+	guard_mutex(&daemon_self->tree->lock);
+	struct inode *inode = find_inode(id);
 
-	pthread_mutex_lock(&daemon_self->tree->lock);
-	inode = find_inode(id);
 	if (inode) {
 		if (in->valid & FATTR_MODE)
 			inode->entry->mode = in->mode & 07777;
@@ -365,27 +332,25 @@ int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr
 		*out = (struct fuse_attr_out){ .attr_valid = 1 };
 		fill_attr(inode->entry, id, &out->attr);
 	}
-	pthread_mutex_unlock(&daemon_self->tree->lock);
 	return inode ? 0 : -ESTALE;
 }
 
 struct entry *tree_find(uint64_t id)
 {
 	struct entry *entry = NULL;
-	struct inode *inode;
+	guard_mutex(&daemon_self->tree->lock);
+	struct inode *inode = find_inode(id);
 
-	pthread_mutex_lock(&daemon_self->tree->lock);
-	inode = find_inode(id);
 	if (inode) {
 		entry = inode->entry;
 		entry->refs++;
 	}
-	pthread_mutex_unlock(&daemon_self->tree->lock);
 	return entry;
 }
 
-static int open_locked(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id)
+int tree_open(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id)
 {
+	guard_mutex(&daemon_self->tree->lock);
 	struct inode *inode = find_inode(id);
 
 	if (!inode)
@@ -409,32 +374,19 @@ static int open_locked(uint64_t id, pid_t tid, struct entry **entry, uint64_t *o
 	return 0;
 }
 
-int tree_open(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id)
-{
-	int error;
-
-	pthread_mutex_lock(&daemon_self->tree->lock);
-	error = open_locked(id, tid, entry, open_id);
-	pthread_mutex_unlock(&daemon_self->tree->lock);
-	return error;
-}
-
 void tree_closed(uint64_t id)
 {
-	struct inode *inode;
+	guard_mutex(&daemon_self->tree->lock);
+	struct inode *inode = find_inode(id);
 
-	pthread_mutex_lock(&daemon_self->tree->lock);
-	inode = find_inode(id);
 	if (inode)
 		bound_open_release(&inode->opens);
-	pthread_mutex_unlock(&daemon_self->tree->lock);
 }
 
 void tree_put(struct entry *entry)
 {
-	pthread_mutex_lock(&daemon_self->tree->lock);
+	guard_mutex(&daemon_self->tree->lock);
 	put_entry(entry);
-	pthread_mutex_unlock(&daemon_self->tree->lock);
 }
 
 static void list_one(struct text *text, const char *name, const struct entry *entry)
@@ -455,10 +407,9 @@ static void list_one(struct text *text, const char *name, const struct entry *en
 
 void tree_list(struct entry *dir, struct text *text)
 {
-	pthread_mutex_lock(&daemon_self->tree->lock);
+	guard_mutex(&daemon_self->tree->lock);
 	list_one(text, ".", dir);
 	list_one(text, "..", dir->parent ? dir->parent : dir);
 	for (struct entry *entry = dir->child; entry; entry = entry->next)
 		list_one(text, entry->name, entry);
-	pthread_mutex_unlock(&daemon_self->tree->lock);
 }

@@ -34,7 +34,7 @@ void fair_push(struct fair_queue *queue, struct fair_item *item, u32 uid)
 	item->next = NULL;
 	item->next_user = NULL;
 	item->last_of_user = item;
-	host_spin_lock(&queue->lock);
+	guard_spin(&queue->lock);
 	slot = find_slot(queue, uid);
 	if (*slot) {
 		(*slot)->last_of_user->next = item;
@@ -43,7 +43,6 @@ void fair_push(struct fair_queue *queue, struct fair_item *item, u32 uid)
 		*slot = item;
 	}
 	atomic_store_explicit(&queue->has_items, true, memory_order_relaxed);
-	host_spin_unlock(&queue->lock);
 }
 
 struct fair_item *fair_pop(struct fair_queue *queue)
@@ -52,7 +51,7 @@ struct fair_item *fair_pop(struct fair_queue *queue)
 
 	if (fair_is_empty(queue))
 		return NULL;
-	host_spin_lock(&queue->lock);
+	guard_spin(&queue->lock);
 	item = queue->first;
 	next = item ? item->next : NULL;
 	if (item)
@@ -68,7 +67,6 @@ struct fair_item *fair_pop(struct fair_queue *queue)
 		*end = next;
 	}
 	atomic_store_explicit(&queue->has_items, queue->first, memory_order_relaxed);
-	host_spin_unlock(&queue->lock);
 	return item;
 }
 
@@ -79,10 +77,9 @@ bool fair_has(struct fair_queue *queue, bool (*is_it)(const struct fair_item *it
 	const struct fair_item *item;
 	bool has = false;
 
-	host_spin_lock(&queue->lock);
+	guard_spin(&queue->lock);
 	for (user = queue->first; user && !has; user = user->next_user)
 		for (item = user; item && !has; item = item->next)
 			has = is_it(item, arg);
-	host_spin_unlock(&queue->lock);
 	return has;
 }

@@ -127,9 +127,8 @@ void worker_push_woken(struct host_thread *thread)
 {
 	struct worker *self = worker_self;
 
-	host_spin_lock(&self->lock);
+	guard_spin(&self->lock);
 	worker_append_woken(self, thread);
-	host_spin_unlock(&self->lock);
 }
 
 bool worker_give(struct worker *to, struct host_thread *thread)
@@ -138,25 +137,22 @@ bool worker_give(struct worker *to, struct host_thread *thread)
 
 	if (!get(to->awake))	/* looked at again below */
 		return false;
-	host_spin_lock(&to->lock);
+	guard_spin(&to->lock);
 	if (get(to->awake)) {
 		worker_append_woken(to, thread);
 		given = true;
 	}
-	host_spin_unlock(&to->lock);
 	return given;
 }
 
 bool worker_begin_sleep(void)
 {
 	struct worker *self = worker_self;
-	bool may_sleep;
+	guard_spin(&self->lock);
+	bool may_sleep = !get(self->woken_first);
 
-	host_spin_lock(&self->lock);
-	may_sleep = !get(self->woken_first);
 	if (may_sleep)
 		set(self->awake, false);
-	host_spin_unlock(&self->lock);
 	return may_sleep;
 }
 
@@ -168,9 +164,8 @@ void worker_end_sleep(void)
 
 void worker_refuse(struct worker *worker)
 {
-	host_spin_lock(&worker->lock);
+	guard_spin(&worker->lock);
 	set(worker->awake, false);
-	host_spin_unlock(&worker->lock);
 }
 
 /*
@@ -189,11 +184,10 @@ struct host_thread *worker_pop_woken(void)
 
 	if (!worker_has_woken())
 		return NULL;
-	host_spin_lock(&self->lock);
+	guard_spin(&self->lock);
 	thread = get(self->woken_first);
 	if (thread)
 		set(self->woken_first, thread->next_woken);
-	host_spin_unlock(&self->lock);
 	return thread;
 }
 
@@ -201,10 +195,9 @@ void worker_push_polled(struct host_proc *proc)
 {
 	struct worker *self = worker_self;
 
-	host_spin_lock(&self->lock);
+	guard_spin(&self->lock);
 	proc->next_polled = get(self->polled_first);
 	set(self->polled_first, proc);
-	host_spin_unlock(&self->lock);
 }
 
 struct host_proc *worker_take_polled(void)
@@ -214,10 +207,9 @@ struct host_proc *worker_take_polled(void)
 
 	if (!get(self->polled_first))	/* see worker_has_woken() */
 		return NULL;
-	host_spin_lock(&self->lock);
+	guard_spin(&self->lock);
 	first = get(self->polled_first);
 	set(self->polled_first, NULL);
-	host_spin_unlock(&self->lock);
 	return first;
 }
 
@@ -225,21 +217,18 @@ void worker_defer_reply(struct host_thread *thread, int result)
 {
 	struct worker *self = worker_self;
 
-	host_spin_lock(&self->lock);
+	guard_spin(&self->lock);
 	set(self->deferred, thread);
 	self->deferred_result = result;
-	host_spin_unlock(&self->lock);
 }
 
 bool worker_take_deferred(void)
 {
 	struct worker *self = worker_self;
-	bool is_ours;
+	guard_spin(&self->lock);
+	bool is_ours = get(self->deferred);
 
-	host_spin_lock(&self->lock);
-	is_ours = get(self->deferred);
 	set(self->deferred, NULL);
-	host_spin_unlock(&self->lock);
 	return is_ours;
 }
 
@@ -247,14 +236,13 @@ void worker_add_work(struct work *work)
 {
 	struct worker *self = worker_self;
 
-	host_spin_lock(&self->lock);
+	guard_spin(&self->lock);
 	work->next = NULL;
 	if (get(self->works_first))
 		self->works_last->next = work;
 	else
 		set(self->works_first, work);
 	self->works_last = work;
-	host_spin_unlock(&self->lock);
 }
 
 bool worker_run_work(void)
@@ -284,7 +272,7 @@ bool worker_has_work_racy(const struct worker *worker)
 
 void worker_move_work(struct worker *to, struct worker *from)
 {
-	host_spin_lock(&from->lock);
+	guard_spin(&from->lock);
 	set(to->woken_first, get(from->woken_first));
 	to->woken_last = from->woken_last;
 	set(to->polled_first, get(from->polled_first));
@@ -296,7 +284,6 @@ void worker_move_work(struct worker *to, struct worker *from)
 	set(from->polled_first, NULL);
 	set(from->works_first, NULL);
 	set(from->deferred, NULL);
-	host_spin_unlock(&from->lock);
 }
 
 /* ---- the table of workers ---- */

@@ -3,10 +3,10 @@
 #include "workers/workqueue.h"
 
 #include "base/daemon.h"
+#include "base/locks.h"
 #include "base/thread.h"
 #include "workers/worker.h"
 
-#include <pthread.h>
 #include <stddef.h>
 
 struct workqueue {
@@ -30,16 +30,14 @@ void workqueue_init(void (*hand_over)(struct worker *worker))
 /* NULL: there is no more, and the thread ends. */
 static struct work *next_work(struct workqueue *queue)
 {
-	struct work *work;
+	guard_mutex(&queue->lock);
+	struct work *work = queue->first;
 
-	pthread_mutex_lock(&queue->lock);
-	work = queue->first;
 	if (work)
 		queue->first = work->next;
 	if (!queue->first)
 		queue->end = &queue->first;
 	queue->running = work;
-	pthread_mutex_unlock(&queue->lock);
 	return work;
 }
 
@@ -59,9 +57,8 @@ static void workqueue_main(void *arg)
 bool workqueue_add(struct work *work)
 {
 	struct workqueue *queue = daemon_self->workqueue;
-	bool ok;
 
-	pthread_mutex_lock(&queue->lock);
+	guard_mutex(&queue->lock);
 	/* the thread waits for the lock before it looks for work */
 	queue->running = queue->running || !thread_start(workqueue_main, queue);
 	if (queue->running) {
@@ -69,7 +66,5 @@ bool workqueue_add(struct work *work)
 		*queue->end = work;
 		queue->end = &work->next;
 	}
-	ok = queue->running;
-	pthread_mutex_unlock(&queue->lock);
-	return ok;
+	return queue->running;
 }
