@@ -121,14 +121,13 @@ static enum permission try_own_memory(void)
 /* 0, or a positive errno. It is tried once, unless there was no descriptor or memory for that. */
 static int ask_kernel(void)
 {
-	struct bound_buffers *buffers = daemon_self->bound_buffers;
-	unsigned int answer = atomic_load(&buffers->permission);
+	unsigned int answer = atomic_load(&daemon_self->bound_buffers->permission);
 
 	if (answer == NOT_KNOWN) {
 		answer = try_own_memory();
 		if (answer == NOT_KNOWN)
 			return errno;
-		atomic_store(&buffers->permission, answer);
+		atomic_store(&daemon_self->bound_buffers->permission, answer);
 	}
 	return answer == PERMITTED ? 0 : EPERM;
 }
@@ -169,29 +168,24 @@ void bound_buffer_destroy(struct host_map *map)
 
 static void note_probe(pid_t tid, u64 handle)
 {
-	struct bound_buffers *buffers = daemon_self->bound_buffers;
-
-	guard_mutex(&buffers->lock);
-	for (struct probe *probe = buffers->probes; probe; probe = probe->next)
+	guard_mutex(&daemon_self->bound_buffers->lock);
+	for (struct probe *probe = daemon_self->bound_buffers->probes; probe; probe = probe->next)
 		if (probe->tid == tid)
 			probe->handle = handle;
 }
 
 static void list_probe(struct probe *probe)
 {
-	struct bound_buffers *buffers = daemon_self->bound_buffers;
-
-	guard_mutex(&buffers->lock);
-	probe->next = buffers->probes;
-	buffers->probes = probe;
+	guard_mutex(&daemon_self->bound_buffers->lock);
+	probe->next = daemon_self->bound_buffers->probes;
+	daemon_self->bound_buffers->probes = probe;
 }
 
 static void unlist_probe(struct probe *probe)
 {
-	struct bound_buffers *buffers = daemon_self->bound_buffers;
-	struct probe **slot = &buffers->probes;
+	struct probe **slot = &daemon_self->bound_buffers->probes;
 
-	guard_mutex(&buffers->lock);
+	guard_mutex(&daemon_self->bound_buffers->lock);
 	while (*slot != probe)
 		slot = &(*slot)->next;
 	*slot = probe->next;

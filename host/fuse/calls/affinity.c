@@ -38,7 +38,6 @@ void affinity_init(unsigned int nr_workers)
 void affinity_note_worker(void)
 {
 	struct affinity *affinity = daemon_self->affinity;
-	struct worker *self = worker_self;
 	unsigned int core;
 
 	if (!affinity->is_on)
@@ -46,16 +45,14 @@ void affinity_note_worker(void)
 	core = (unsigned int)sched_getcpu();
 	if (core >= CORES_MAX)
 		return;
-	worker_set_core(self, core + 1);
-	if (atomic_load_explicit(&affinity->on_core[core], memory_order_relaxed) != self)
-		atomic_store_explicit(&affinity->on_core[core], self, memory_order_release);
+	worker_set_core(worker_self, core + 1);
+	if (atomic_load_explicit(&affinity->on_core[core], memory_order_relaxed) != worker_self)
+		atomic_store_explicit(&affinity->on_core[core], worker_self, memory_order_release);
 }
 
 void affinity_note_caller(struct host_thread *thread)
 {
-	struct affinity *affinity = daemon_self->affinity;
-
-	if (affinity->is_on && thread->nr_calls++ % INTERVAL == FIRST)
+	if (daemon_self->affinity->is_on && thread->nr_calls++ % INTERVAL == FIRST)
 		thread->core = client_thread_core(thread->tid);
 }
 

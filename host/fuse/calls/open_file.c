@@ -42,8 +42,7 @@ void open_files_init(void)
 
 static struct open_file **find_slot_locked(u64 open_id)
 {
-	struct open_files *files = daemon_self->open_files;
-	struct open_file **slot = &files->buckets[open_id % BUCKETS];
+	struct open_file **slot = &daemon_self->open_files->buckets[open_id % BUCKETS];
 
 	while (*slot && (*slot)->open_id != open_id)
 		slot = &(*slot)->next;
@@ -52,19 +51,15 @@ static struct open_file **find_slot_locked(u64 open_id)
 
 static void list_file(struct open_file *file)
 {
-	struct open_files *files = daemon_self->open_files;
-
-	guard_mutex(&files->lock);
-	file->next = files->buckets[file->open_id % BUCKETS];
-	files->buckets[file->open_id % BUCKETS] = file;
+	guard_mutex(&daemon_self->open_files->lock);
+	file->next = daemon_self->open_files->buckets[file->open_id % BUCKETS];
+	daemon_self->open_files->buckets[file->open_id % BUCKETS] = file;
 	file->listed = true;
 }
 
 static void unlist_file(struct open_file *file)
 {
-	struct open_files *files = daemon_self->open_files;
-
-	guard_mutex(&files->lock);
+	guard_mutex(&daemon_self->open_files->lock);
 	if (file->listed)
 		*find_slot_locked(file->open_id) = file->next;
 	file->listed = false;
@@ -177,8 +172,7 @@ void open_file_leave(struct open_file *file)
 
 struct open_file *open_file_find(u64 open_id)
 {
-	struct open_files *files = daemon_self->open_files;
-	guard_mutex(&files->lock);
+	guard_mutex(&daemon_self->open_files->lock);
 	struct open_file *file = *find_slot_locked(open_id);
 
 	if (file)
@@ -277,8 +271,7 @@ void open_file_remove_stuck(struct open_file *file)
 
 void open_file_charge_time(u64 open_id, unsigned int ms)
 {
-	struct open_files *files = daemon_self->open_files;
-	guard_mutex(&files->lock);
+	guard_mutex(&daemon_self->open_files->lock);
 	struct open_file *file = *find_slot_locked(open_id);
 
 	if (file)
@@ -293,8 +286,7 @@ bool open_file_is_overdrawn(const struct open_file *file)
 
 bool open_file_may_delay(u64 open_id)
 {
-	struct open_files *files = daemon_self->open_files;
-	guard_mutex(&files->lock);
+	guard_mutex(&daemon_self->open_files->lock);
 	struct open_file *file = *find_slot_locked(open_id);
 
 	return !file || !open_file_is_overdrawn(file);

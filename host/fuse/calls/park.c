@@ -38,9 +38,7 @@ void park_init(void)
 /* The kernel numbers requests in steps of two: the lowest bit is that of an INTERRUPT. */
 static struct bucket *bucket_of(u64 unique)
 {
-	struct parked_calls *parked = daemon_self->parked_calls;
-
-	return &parked->buckets[(unique >> 1) % BUCKETS];
+	return &daemon_self->parked_calls->buckets[(unique >> 1) % BUCKETS];
 }
 
 bool park_begin(struct host_thread *thread)
@@ -178,16 +176,14 @@ static bool is_overdue(const struct host_thread *thread, const void *unused)
 static struct host_thread *claim_if(bool (*wanted)(const struct host_thread *, const void *),
 				    const void *arg)
 {
-	struct parked_calls *parked = daemon_self->parked_calls;
-
 	for (unsigned int i = 0; i < BUCKETS; i++) {
 		struct host_thread *thread;
 
-		host_spin_lock(&parked->buckets[i].lock);
-		thread = parked->buckets[i].first;
+		host_spin_lock(&daemon_self->parked_calls->buckets[i].lock);
+		thread = daemon_self->parked_calls->buckets[i].first;
 		while (thread && !(wanted(thread, arg) && park_claim(thread)))
 			thread = thread->next_parked;
-		host_spin_unlock(&parked->buckets[i].lock);
+		host_spin_unlock(&daemon_self->parked_calls->buckets[i].lock);
 		if (thread)
 			return thread;
 	}

@@ -72,12 +72,11 @@ static bool start_worker(enum worker_kind kind, struct worker *from)
 /* Starts what is missing. Pool lock held. */
 static bool start_serving(void)
 {
-	struct pool *pool = daemon_self->pool;
 	bool ok = true;
 
-	while (ok && pool->nr_serving < pool->nr_wanted) {
+	while (ok && daemon_self->pool->nr_serving < daemon_self->pool->nr_wanted) {
 		ok = start_worker(SERVES, NULL);
-		pool->nr_serving += ok;
+		daemon_self->pool->nr_serving += ok;
 	}
 	return ok;
 }
@@ -97,30 +96,25 @@ bool pool_start(unsigned int count, const struct pool_handlers *handlers)
 
 void pool_hand_over(struct worker *worker)
 {
-	struct pool *pool = daemon_self->pool;
 	bool ok = true;
 
-	pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&daemon_self->pool->lock);
 	if (worker_has_work_racy(worker))
 		ok = start_worker(FINISHES, worker);
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_unlock(&daemon_self->pool->lock);
 	if (!ok)
 		log_error("cannot start a thread; some clients will wait");
 }
 
 static void start_slow(void)
 {
-	struct pool *pool = daemon_self->pool;
-
-	if (!pool->slow_is_served)
-		pool->slow_is_served = start_worker(SERVES_SLOW, NULL);
+	if (!daemon_self->pool->slow_is_served)
+		daemon_self->pool->slow_is_served = start_worker(SERVES_SLOW, NULL);
 }
 
 void pool_serve_slow(void)
 {
-	struct pool *pool = daemon_self->pool;
-
-	guard_mutex(&pool->lock);
+	guard_mutex(&daemon_self->pool->lock);
 	start_slow();
 }
 
@@ -169,12 +163,10 @@ static void drop_rseq(void)
 
 static void continue_one(void)
 {
-	struct pool *pool = daemon_self->pool;
-
 	worker_begin_request(0);
 	watch_arm_check();
-	pool->handlers->continue_one();
-	pool->handlers->finish_woken();
+	daemon_self->pool->handlers->continue_one();
+	daemon_self->pool->handlers->finish_woken();
 	worker_end_request();
 }
 
@@ -184,7 +176,6 @@ static void continue_one(void)
  */
 static void finish_work(struct worker *self)
 {
-	struct pool *pool = daemon_self->pool;
 	struct host_thread *thread = self->deferred;
 
 	worker_begin_request(0);
@@ -193,7 +184,7 @@ static void finish_work(struct worker *self)
 		self->deferred = NULL;
 		call_reply(thread, self->deferred_result);
 	}
-	pool->handlers->finish_woken();
+	daemon_self->pool->handlers->finish_woken();
 	worker_end_request();
 	while (!fair_is_empty(daemon_self->backlog) && !atomic_load(&self->stuck))
 		continue_one();
@@ -201,13 +192,11 @@ static void finish_work(struct worker *self)
 
 static void serve_slow(struct worker *self)
 {
-	struct pool *pool = daemon_self->pool;
-
 	while (!fair_is_empty(daemon_self->slow_lane) && !atomic_load(&self->stuck)) {
 		worker_begin_request(0);
 		watch_arm_check();
-		pool->handlers->serve_slow();
-		pool->handlers->finish_woken();
+		daemon_self->pool->handlers->serve_slow();
+		daemon_self->pool->handlers->finish_woken();
 		worker_end_request();
 	}
 }
@@ -215,13 +204,12 @@ static void serve_slow(struct worker *self)
 /* Waits for a request when all is done that other workers have left to this one. */
 static bool read_request(struct request *request, void *buffer)
 {
-	struct pool *pool = daemon_self->pool;
 	bool ok;
 
 	while (!worker_begin_sleep()) {
 		worker_begin_request(0);
 		watch_arm_check();
-		pool->handlers->finish_woken();
+		daemon_self->pool->handlers->finish_woken();
 		worker_end_request();
 	}
 	ok = session_read(request, buffer);
@@ -233,7 +221,6 @@ static bool read_request(struct request *request, void *buffer)
 /* Reads and serves one request. False: the file system was unmounted. */
 static bool serve_one(void *buffer)
 {
-	struct pool *pool = daemon_self->pool;
 	struct request request;
 
 	if (!read_request(&request, buffer))
@@ -241,8 +228,8 @@ static bool serve_one(void *buffer)
 	congestion_note(request.head->uid);
 	worker_begin_request(request.head->unique);
 	watch_arm_check();
-	pool->handlers->serve(&request);
-	pool->handlers->finish_woken();
+	daemon_self->pool->handlers->serve(&request);
+	daemon_self->pool->handlers->finish_woken();
 	worker_end_request();
 	return true;
 }
@@ -324,12 +311,10 @@ static bool is_in_client_memory(const struct worker *worker)
 /* Another thread serves in place of @worker and finishes its queued work. Pool lock held. */
 static void pool_replace(struct worker *worker)
 {
-	struct pool *pool = daemon_self->pool;
-
 	if (worker->serves)
-		pool->nr_serving--;
+		daemon_self->pool->nr_serving--;
 	if (worker->slow)
-		pool->slow_is_served = false;
+		daemon_self->pool->slow_is_served = false;
 	atomic_store(&worker->stuck, true);
 	worker_refuse(worker);
 	start_serving();
@@ -405,7 +390,6 @@ static unsigned int time_used_ms(struct worker *worker)
 /* @unchanged: it is in the step of the last check. Pool lock held. */
 static void check_busy(struct worker *worker, bool unchanged)
 {
-	struct pool *pool = daemon_self->pool;
 	unsigned int used_ms = time_used_ms(worker);
 
 	if (!atomic_load(&worker->waiting) && !is_in_client_memory(worker)) {
@@ -417,7 +401,7 @@ static void check_busy(struct worker *worker, bool unchanged)
 	if (expire_is_due(atomic_load(&worker->stamp)))
 		abort_if_overdue(worker);
 	open_file_charge_time(atomic_load(&worker->open_id), WATCH_CHECK_MS);
-	if (unchanged && !worker->stuck_file && pool->nr_stuck < WORKERS_STUCK_MAX)
+	if (unchanged && !worker->stuck_file && daemon_self->pool->nr_stuck < WORKERS_STUCK_MAX)
 		set_stuck(worker);
 }
 
@@ -448,20 +432,17 @@ static bool check_worker(struct worker *worker)
 
 bool pool_has_stuck(void)
 {
-	struct pool *pool = daemon_self->pool;
-
-	return atomic_load_explicit(&pool->nr_stuck, memory_order_relaxed);
+	return atomic_load_explicit(&daemon_self->pool->nr_stuck, memory_order_relaxed);
 }
 
 bool pool_check(void)
 {
-	struct pool *pool = daemon_self->pool;
 	struct worker *worker;
 	bool busy;
 
 	congestion_sample(session_has_request);
 	busy = user_time_pay(WATCH_CHECK_MS);
-	pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&daemon_self->pool->lock);
 	for (unsigned int i = 0; (worker = worker_at(i)); i++)
 		if (worker->in_use)
 			busy |= check_worker(worker);
@@ -469,7 +450,7 @@ bool pool_check(void)
 	start_serving();
 	if (!fair_is_empty(daemon_self->slow_lane))
 		start_slow();
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_unlock(&daemon_self->pool->lock);
 	account_trim(!busy);
 	return busy;
 }

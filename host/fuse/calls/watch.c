@@ -53,28 +53,24 @@ struct watch {
 
 static void watch_wake(void)
 {
-	struct watch *watch = daemon_self->watch;
 	static const uint64_t one = 1;
 
-	if (write(watch->wake_fd, &one, sizeof(one)) < 0)
+	if (write(daemon_self->watch->wake_fd, &one, sizeof(one)) < 0)
 		log_debug("watcher: %s", strerror(errno));
 }
 
 void watch_add(int pidfd, u64 open_id)
 {
-	struct watch *watch = daemon_self->watch;
 	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, .data.u64 = open_id };
 
-	if (pidfd >= 0 && epoll_ctl(watch->epoll_fd, EPOLL_CTL_ADD, pidfd, &event))
+	if (pidfd >= 0 && epoll_ctl(daemon_self->watch->epoll_fd, EPOLL_CTL_ADD, pidfd, &event))
 		log_debug("cannot watch a process: %s", strerror(errno));
 }
 
 void watch_remove(int pidfd)
 {
-	struct watch *watch = daemon_self->watch;
-
 	if (pidfd >= 0)
-		epoll_ctl(watch->epoll_fd, EPOLL_CTL_DEL, pidfd, NULL);
+		epoll_ctl(daemon_self->watch->epoll_fd, EPOLL_CTL_DEL, pidfd, NULL);
 }
 
 void watch_check_holders(u64 open_id)
@@ -107,18 +103,14 @@ void watch_deadline(u64 deadline_ns)
 
 void watch_deadline_over(void)
 {
-	struct watch *watch = daemon_self->watch;
-
-	guard_mutex(&watch->lock);
-	watch->nr_deadlines--;
+	guard_mutex(&daemon_self->watch->lock);
+	daemon_self->watch->nr_deadlines--;
 }
 
 void watch_arm_check(void)
 {
-	struct watch *watch = daemon_self->watch;
-
-	if (!atomic_load_explicit(&watch->checking_workers, memory_order_relaxed) &&
-	    !atomic_exchange(&watch->checking_workers, true))
+	if (!atomic_load_explicit(&daemon_self->watch->checking_workers, memory_order_relaxed) &&
+	    !atomic_exchange(&daemon_self->watch->checking_workers, true))
 		watch_wake();
 }
 
@@ -181,15 +173,14 @@ static int time_to_sleep(void)
 /* @data: EVENT_WAKE, EVENT_PRESSURE, or the open of a process that died. */
 static void handle_event(u64 data)
 {
-	struct watch *watch = daemon_self->watch;
 	uint64_t ignored;
 
 	if (data == EVENT_WAKE) {
-		if (read(watch->wake_fd, &ignored, sizeof(ignored)) < 0)
+		if (read(daemon_self->watch->wake_fd, &ignored, sizeof(ignored)) < 0)
 			log_debug("watcher: %s", strerror(errno));
 	} else if (data == EVENT_PRESSURE) {
 		pressure_relieve();
-	} else if (watch->handlers->owner_died(data)) {
+	} else if (daemon_self->watch->handlers->owner_died(data)) {
 		watch_check_holders(data);
 	}
 }
@@ -208,19 +199,18 @@ static void check_workers(void)
 
 static void watch_main(void *arg)
 {
-	struct watch *watch = daemon_self->watch;
-	struct worker *self = &watch->worker;
+	struct worker *self = &daemon_self->watch->worker;
 	u64 last_check = 0;
 
 	worker_set_self(self);
 	for (;;) {
 		struct epoll_event events[64];
-		int count = epoll_wait(watch->epoll_fd, events, 64, time_to_sleep());
+		int count = epoll_wait(daemon_self->watch->epoll_fd, events, 64, time_to_sleep());
 
 		for (int i = 0; i < count; i++)
 			handle_event(events[i].data.u64);
 		run_due(self);
-		if (atomic_load(&watch->checking_workers) &&
+		if (atomic_load(&daemon_self->watch->checking_workers) &&
 		    host_now_ns() - last_check >= WATCH_CHECK_MS * 1000000ull) {
 			last_check = host_now_ns();
 			check_workers();

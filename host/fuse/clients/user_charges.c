@@ -6,11 +6,9 @@
 
 void user_charges_set_limit(enum user_charge charge, unsigned int all, unsigned int one)
 {
-	struct users *users = daemon_self->users;
-
-	users->limits[charge].all = all;
-	users->limits[charge].one = one;
-	users->limits[charge].reserve = all >= 32 ? all / 16 : all > 3;
+	daemon_self->users->limits[charge].all = all;
+	daemon_self->users->limits[charge].one = one;
+	daemon_self->users->limits[charge].reserve = all >= 32 ? all / 16 : all > 3;
 }
 
 static bool user_charges_add_locked(struct users *users, uid_t uid, enum user_charge charge,
@@ -33,30 +31,25 @@ static bool user_charges_add_locked(struct users *users, uid_t uid, enum user_ch
 
 bool user_charges_add(uid_t uid, enum user_charge charge)
 {
-	struct users *users = daemon_self->users;
-
-	guard_mutex(&users->lock);
-	return user_charges_add_locked(users, uid, charge, false);
+	guard_mutex(&daemon_self->users->lock);
+	return user_charges_add_locked(daemon_self->users, uid, charge, false);
 }
 
 void user_charges_add_always(uid_t uid, enum user_charge charge)
 {
-	struct users *users = daemon_self->users;
-
-	guard_mutex(&users->lock);
-	user_charges_add_locked(users, uid, charge, true);
+	guard_mutex(&daemon_self->users->lock);
+	user_charges_add_locked(daemon_self->users, uid, charge, true);
 }
 
 void user_charges_remove(uid_t uid, enum user_charge charge)
 {
-	struct users *users = daemon_self->users;
-	guard_mutex(&users->lock);
+	guard_mutex(&daemon_self->users->lock);
 	struct user **slot = users_find(uid);
 
 	/* not if user_charges_add_always() had no memory */
 	if (*slot && (*slot)->used[charge]) {
 		(*slot)->used[charge]--;
-		users->total[charge]--;
+		daemon_self->users->total[charge]--;
 		users_forget_unused(slot);
 	}
 }

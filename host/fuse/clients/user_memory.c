@@ -14,9 +14,8 @@ void user_memory_set_limits(long all, long one)
 
 struct account *user_memory_account(uid_t uid)
 {
-	struct users *users = daemon_self->users;
 	struct account *account = NULL;
-	guard_mutex(&users->lock);
+	guard_mutex(&daemon_self->users->lock);
 	struct user *user = *users_find(uid);
 
 	if (user && users_is_limited(uid))
@@ -41,13 +40,12 @@ static void set_grant(struct users *users, struct account *account, long grant)
 /* Withdraws what the user does not need of its grant, and forgets it if it has no charge. */
 static void withdraw_grant(struct user **slot, unsigned int unused)
 {
-	struct users *users = daemon_self->users;
 	struct account *account = &(*slot)->account;
-	long grant = grant_for(users, atomic_load(&account->used));
+	long grant = grant_for(daemon_self->users, atomic_load(&account->used));
 
 	(void)unused;
 	if (grant < atomic_load(&account->granted))
-		set_grant(users, account, grant);
+		set_grant(daemon_self->users, account, grant);
 	users_forget_unused(slot);
 }
 

@@ -7,18 +7,17 @@
 
 void user_time_charge(uid_t uid, unsigned int ms)
 {
-	struct users *users = daemon_self->users;
-	guard_mutex(&users->lock);
+	guard_mutex(&daemon_self->users->lock);
 	struct user *user = *users_find(uid);
 
 	if (user && uid) {
-		users->nr_debtors += !user->debt_us;
+		daemon_self->users->nr_debtors += !user->debt_us;
 		user->debt_us += ms * 1000;
 		if (user->debt_us > USER_TIME_DEBT_MAX_MS * 1000)
 			user->debt_us = USER_TIME_DEBT_MAX_MS * 1000;
 		if (!user->slow && user->debt_us > USER_TIME_SLOW_MS * 1000) {
 			user->slow = true;
-			atomic_fetch_add(&users->nr_slow, 1);
+			atomic_fetch_add(&daemon_self->users->nr_slow, 1);
 		}
 	}
 }
@@ -26,7 +25,6 @@ void user_time_charge(uid_t uid, unsigned int ms)
 /* Removes @paid_us of the debt. */
 static void user_time_pay_one(struct user **slot, unsigned int paid_us)
 {
-	struct users *users = daemon_self->users;
 	struct user *user = *slot;
 
 	if (!user->debt_us)
@@ -34,32 +32,29 @@ static void user_time_pay_one(struct user **slot, unsigned int paid_us)
 	user->debt_us = user->debt_us > paid_us ? user->debt_us - paid_us : 0;
 	if (user->debt_us)
 		return;
-	users->nr_debtors--;
+	daemon_self->users->nr_debtors--;
 	if (user->slow)
-		atomic_fetch_sub(&users->nr_slow, 1);
+		atomic_fetch_sub(&daemon_self->users->nr_slow, 1);
 	user->slow = false;
 	users_forget_unused(slot);
 }
 
 bool user_time_pay(unsigned int ms)
 {
-	struct users *users = daemon_self->users;
-
-	guard_mutex(&users->lock);
-	if (users->nr_debtors)
+	guard_mutex(&daemon_self->users->lock);
+	if (daemon_self->users->nr_debtors)
 		users_for_each(user_time_pay_one, ms * 100);
-	return users->nr_debtors;
+	return daemon_self->users->nr_debtors;
 }
 
 bool user_time_is_slow(uid_t uid)
 {
-	struct users *users = daemon_self->users;
 	struct user *user;
 	bool slow;
 
-	if (!atomic_load_explicit(&users->nr_slow, memory_order_relaxed))
+	if (!atomic_load_explicit(&daemon_self->users->nr_slow, memory_order_relaxed))
 		return false;
-	guard_mutex(&users->lock);
+	guard_mutex(&daemon_self->users->lock);
 	user = *users_find(uid);
 	slow = user && user->slow;
 	return slow;

@@ -58,10 +58,8 @@ void worker_set_request(u64 unique)
 
 void worker_end_request(void)
 {
-	struct worker *self = worker_self;
-
-	atomic_store_explicit(&self->unique, 0, memory_order_release);
-	worker_advance(self, 1);
+	atomic_store_explicit(&worker_self->unique, 0, memory_order_release);
+	worker_advance(worker_self, 1);
 }
 
 void worker_begin_step(const struct host_thread *thread)
@@ -93,12 +91,11 @@ void worker_end_wait(u64 before)
 
 bool worker_set_interrupted(u64 unique)
 {
-	struct worker_table *table = daemon_self->workers;
-	unsigned int count = atomic_load(&table->nr);
+	unsigned int count = atomic_load(&daemon_self->workers->nr);
 
 	for (unsigned int i = 0; i < count; i++) {
-		if (atomic_load(&table->workers[i].unique) == unique) {
-			atomic_store(&table->workers[i].interrupted, unique);
+		if (atomic_load(&daemon_self->workers->workers[i].unique) == unique) {
+			atomic_store(&daemon_self->workers->workers[i].interrupted, unique);
 			return true;
 		}
 	}
@@ -125,10 +122,8 @@ static void worker_append_woken(struct worker *worker, struct host_thread *threa
 
 void worker_push_woken(struct host_thread *thread)
 {
-	struct worker *self = worker_self;
-
-	guard_spin(&self->lock);
-	worker_append_woken(self, thread);
+	guard_spin(&worker_self->lock);
+	worker_append_woken(worker_self, thread);
 }
 
 bool worker_give(struct worker *to, struct host_thread *thread)
@@ -147,12 +142,11 @@ bool worker_give(struct worker *to, struct host_thread *thread)
 
 bool worker_begin_sleep(void)
 {
-	struct worker *self = worker_self;
-	guard_spin(&self->lock);
-	bool may_sleep = !get(self->woken_first);
+	guard_spin(&worker_self->lock);
+	bool may_sleep = !get(worker_self->woken_first);
 
 	if (may_sleep)
-		set(self->awake, false);
+		set(worker_self->awake, false);
 	return may_sleep;
 }
 
@@ -179,25 +173,22 @@ bool worker_has_woken(void)
 
 struct host_thread *worker_pop_woken(void)
 {
-	struct worker *self = worker_self;
 	struct host_thread *thread;
 
 	if (!worker_has_woken())
 		return NULL;
-	guard_spin(&self->lock);
-	thread = get(self->woken_first);
+	guard_spin(&worker_self->lock);
+	thread = get(worker_self->woken_first);
 	if (thread)
-		set(self->woken_first, thread->next_woken);
+		set(worker_self->woken_first, thread->next_woken);
 	return thread;
 }
 
 void worker_push_polled(struct host_proc *proc)
 {
-	struct worker *self = worker_self;
-
-	guard_spin(&self->lock);
-	proc->next_polled = get(self->polled_first);
-	set(self->polled_first, proc);
+	guard_spin(&worker_self->lock);
+	proc->next_polled = get(worker_self->polled_first);
+	set(worker_self->polled_first, proc);
 }
 
 struct host_proc *worker_take_polled(void)
@@ -215,20 +206,17 @@ struct host_proc *worker_take_polled(void)
 
 void worker_defer_reply(struct host_thread *thread, int result)
 {
-	struct worker *self = worker_self;
-
-	guard_spin(&self->lock);
-	set(self->deferred, thread);
-	self->deferred_result = result;
+	guard_spin(&worker_self->lock);
+	set(worker_self->deferred, thread);
+	worker_self->deferred_result = result;
 }
 
 bool worker_take_deferred(void)
 {
-	struct worker *self = worker_self;
-	guard_spin(&self->lock);
-	bool is_ours = get(self->deferred);
+	guard_spin(&worker_self->lock);
+	bool is_ours = get(worker_self->deferred);
 
-	set(self->deferred, NULL);
+	set(worker_self->deferred, NULL);
 	return is_ours;
 }
 
@@ -290,15 +278,13 @@ void worker_move_work(struct worker *to, struct worker *from)
 
 struct worker *worker_alloc(void)
 {
-	struct worker_table *table = daemon_self->workers;
-
 	for (unsigned int i = 0; i < WORKERS_MAX; i++) {
-		struct worker *worker = &table->workers[i];
+		struct worker *worker = &daemon_self->workers->workers[i];
 
 		if (worker->in_use)
 			continue;
-		if (i >= atomic_load(&table->nr))
-			atomic_store(&table->nr, i + 1);
+		if (i >= atomic_load(&daemon_self->workers->nr))
+			atomic_store(&daemon_self->workers->nr, i + 1);
 		worker->in_use = true;
 		worker->seen = 0;
 		set(worker->awake, false);
