@@ -144,7 +144,6 @@ static bool daemon_serve(const struct options *options)
 
 static bool daemon_run(const struct options *options)
 {
-	const struct session *session = daemon_self->session;
 	bool ok;
 	int fd;
 
@@ -160,11 +159,11 @@ static bool daemon_run(const struct options *options)
 		mount_undo(options->mountpoint);
 		return false;
 	}
-	if (session->timeout_s)
+	if (daemon_self->session->timeout_s)
 		log_info("the kernel ends requests after %u s; calls return before that",
-			 session->timeout_s);
+			 daemon_self->session->timeout_s);
 	log_info("serving %s at %s%s", options->devices, options->mountpoint,
-		 session->passthrough ? ", buffers mapped directly" : "");
+		 daemon_self->session->passthrough ? ", buffers mapped directly" : "");
 	ready_leave_terminal();
 	supervisor_announce();
 	ok = wait_for_end(options);

@@ -72,11 +72,9 @@ void events_init(void)
 
 static s32 calling_thread(void)
 {
-	const struct worker *self = worker_self;
-
-	if (!atomic_load_explicit(&self->open_id, memory_order_relaxed))
+	if (!atomic_load_explicit(&worker_self->open_id, memory_order_relaxed))
 		return 0;
-	return atomic_load_explicit(&self->client_tid, memory_order_relaxed);
+	return atomic_load_explicit(&worker_self->client_tid, memory_order_relaxed);
 }
 
 void events_put_of(s32 thread, enum event_kind kind, const void *fields, size_t size)
@@ -248,7 +246,6 @@ static int add_reader(struct events *events, struct events_reader *reader)
 
 int events_open(u32 uid, u32 owner, struct events_reader **out)
 {
-	struct events *events = daemon_self->events;
 	struct events_reader *reader;
 	int error;
 
@@ -257,9 +254,9 @@ int events_open(u32 uid, u32 owner, struct events_reader **out)
 	reader = calloc(1, sizeof(*reader));
 	if (!reader)
 		return -ENOMEM;
-	pthread_mutex_lock(&events->all->lock);
-	error = add_reader(events, reader);
-	pthread_mutex_unlock(&events->all->lock);
+	pthread_mutex_lock(&daemon_self->events->all->lock);
+	error = add_reader(daemon_self->events, reader);
+	pthread_mutex_unlock(&daemon_self->events->all->lock);
 	if (error)
 		free(reader);
 	else
@@ -330,7 +327,6 @@ void events_read(struct events_reader *reader, const struct request *request)
 
 void events_write(struct events_reader *reader, const struct request *request)
 {
-	struct events *events = daemon_self->events;
 	const struct fuse_write_in *in = request->body;
 	struct fuse_write_out out = { .size = in->size };
 	char word[16] = "";
@@ -354,10 +350,10 @@ void events_write(struct events_reader *reader, const struct request *request)
 		session_reply_error(request->head->unique, EACCES);
 		return;
 	}
-	pthread_mutex_lock(&events->all->lock);
+	pthread_mutex_lock(&daemon_self->events->all->lock);
 	reader->position.mask = (u32)mask;
-	update_wanted(events);
-	pthread_mutex_unlock(&events->all->lock);
+	update_wanted(daemon_self->events);
+	pthread_mutex_unlock(&daemon_self->events->all->lock);
 	session_reply(request->head->unique, &out, sizeof(out));
 }
 

@@ -58,27 +58,24 @@ static u64 state_complete(u64 number)
 
 bool events_ring_start(void)
 {
-	struct events_ring *ring = daemon_self->events_ring;
 	void *memory;
 
-	if (!ring->slots) {
+	if (!daemon_self->events_ring->slots) {
 		memory = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (memory == MAP_FAILED)
 			return false;
-		ring->slots = memory;
+		daemon_self->events_ring->slots = memory;
 	}
 	/* Page faults are the opener's, not those of the calls; where it fails, they are. */
-	madvise(ring->slots, RING_BYTES, MADV_POPULATE_WRITE);
+	madvise(daemon_self->events_ring->slots, RING_BYTES, MADV_POPULATE_WRITE);
 	return true;
 }
 
 void events_ring_stop(void)
 {
-	struct events_ring *ring = daemon_self->events_ring;
-
-	if (ring->slots)
-		madvise(ring->slots, RING_BYTES, MADV_DONTNEED);
+	if (daemon_self->events_ring->slots)
+		madvise(daemon_self->events_ring->slots, RING_BYTES, MADV_DONTNEED);
 }
 
 u64 events_ring_end(void)

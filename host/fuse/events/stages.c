@@ -49,9 +49,8 @@ static void put_word(atomic_uint *word, u32 value)
 
 void stages_record(u32 stage, u32 id, u32 answers, s32 pid, s32 tid)
 {
-	struct stages *stages = daemon_self->stages;
-	u64 number = atomic_fetch_add(&stages->next, 1);
-	struct stages_record *r = &stages->ring[number % STAGES_SLOTS];
+	u64 number = atomic_fetch_add(&daemon_self->stages->next, 1);
+	struct stages_record *r = &daemon_self->stages->ring[number % STAGES_SLOTS];
 	u64 now = clock_now_ns();
 
 	atomic_store_explicit(&r->signature, 0, memory_order_relaxed);
@@ -111,12 +110,11 @@ static void write_line(struct text *text, const struct stages_record *r, u64 num
 
 void stages_write(struct text *text)
 {
-	const struct stages *stages = daemon_self->stages;
-	u64 end = atomic_load(&stages->next);
+	u64 end = atomic_load(&daemon_self->stages->next);
 	u64 number = end > STAGES_SLOTS ? end - STAGES_SLOTS : 0;
 
 	if (number)
 		text_print(text, "# %llu lost\n", number);
-	for (; stages->ring && number < end; number++)
-		write_line(text, &stages->ring[number % STAGES_SLOTS], number);
+	for (; daemon_self->stages->ring && number < end; number++)
+		write_line(text, &daemon_self->stages->ring[number % STAGES_SLOTS], number);
 }

@@ -71,10 +71,9 @@ static bool send_job(const struct entry *entry)
 
 static void remove_entry(struct entry *entry)
 {
-	struct file_jobs *jobs = daemon_self->file_jobs;
-	struct entry **slot = &jobs->first;
+	struct entry **slot = &daemon_self->file_jobs->first;
 
-	guard_mutex(&jobs->lock);
+	guard_mutex(&daemon_self->file_jobs->lock);
 	while (*slot != entry)
 		slot = &(*slot)->next;
 	*slot = entry->next;
@@ -134,15 +133,14 @@ void file_job_submit(const struct file_job *job)
 
 void file_job_event(const struct helper_event *event)
 {
-	struct file_jobs *jobs = daemon_self->file_jobs;
 	struct helper_message resume = { .op = HELPER_RESUME, .id = event->id };
 	struct entry *entry;
 
-	pthread_mutex_lock(&jobs->lock);
-	entry = jobs->first;
+	pthread_mutex_lock(&daemon_self->file_jobs->lock);
+	entry = daemon_self->file_jobs->first;
 	while (entry && entry->id != event->id)
 		entry = entry->next;
-	pthread_mutex_unlock(&jobs->lock);
+	pthread_mutex_unlock(&daemon_self->file_jobs->lock);
 	if (!entry)
 		return;
 	if (event->kind == HELPER_ARMED && !event->error) {
@@ -163,12 +161,11 @@ void file_job_event(const struct helper_event *event)
 
 void file_job_lost_all(void)
 {
-	struct file_jobs *jobs = daemon_self->file_jobs;
 	struct entry *lost = NULL;
-	struct entry **slot = &jobs->first;
+	struct entry **slot = &daemon_self->file_jobs->first;
 	struct entry *entry;
 
-	pthread_mutex_lock(&jobs->lock);
+	pthread_mutex_lock(&daemon_self->file_jobs->lock);
 	while ((entry = *slot)) {
 		if (entry->generation == helper_generation()) {
 			slot = &entry->next;
@@ -178,7 +175,7 @@ void file_job_lost_all(void)
 		entry->next = lost;
 		lost = entry;
 	}
-	pthread_mutex_unlock(&jobs->lock);
+	pthread_mutex_unlock(&daemon_self->file_jobs->lock);
 	while ((entry = lost)) {
 		lost = entry->next;
 		file_job_fail(entry, -ESRCH);
@@ -189,13 +186,12 @@ void file_job_lost_all(void)
 /* An overdue job that was not given up yet; NULL: none. *@busy: there are others. */
 static struct entry *find_overdue(bool *busy)
 {
-	struct file_jobs *jobs = daemon_self->file_jobs;
 	u64 now = clock_now_ns();
 	struct entry *found = NULL;
 
-	guard_mutex(&jobs->lock);
+	guard_mutex(&daemon_self->file_jobs->lock);
 	*busy = false;
-	for (struct entry *entry = jobs->first; entry; entry = entry->next) {
+	for (struct entry *entry = daemon_self->file_jobs->first; entry; entry = entry->next) {
 		if (entry->given_up)
 			continue;
 		*busy = true;

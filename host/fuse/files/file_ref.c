@@ -29,13 +29,11 @@ void file_refs_init(void)
 
 static void unlink_locked(struct host_file *file)
 {
-	struct file_refs *refs = daemon_self->file_refs;
-
 	*file->prev = file->next;
 	if (file->next)
 		file->next->prev = file->prev;
 	else if (!file->overdue)
-		refs->closing_end = file->prev;
+		daemon_self->file_refs->closing_end = file->prev;
 }
 
 static void free_file(struct host_file *file)
@@ -81,12 +79,11 @@ void file_ref_put(struct host_file *file)
 
 void file_ref_closed(u64 id)
 {
-	struct file_refs *refs = daemon_self->file_refs;
 	struct host_file *file = (struct host_file *)(uintptr_t)id;
 
-	pthread_mutex_lock(&refs->lock);
+	pthread_mutex_lock(&daemon_self->file_refs->lock);
 	unlink_locked(file);
-	pthread_mutex_unlock(&refs->lock);
+	pthread_mutex_unlock(&daemon_self->file_refs->lock);
 	free_file(file);
 }
 
@@ -106,11 +103,9 @@ static void free_lost(struct host_file *file)
 
 void file_ref_lost_all(void)
 {
-	struct file_refs *refs = daemon_self->file_refs;
-
-	guard_mutex(&refs->lock);
-	free_lost(refs->closing);
-	free_lost(refs->overdue);
+	guard_mutex(&daemon_self->file_refs->lock);
+	free_lost(daemon_self->file_refs->closing);
+	free_lost(daemon_self->file_refs->overdue);
 }
 
 bool file_ref_check_overdue(void)

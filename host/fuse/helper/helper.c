@@ -71,9 +71,7 @@ struct helper {
 
 u32 helper_generation(void)
 {
-	struct helper *helper = daemon_self->helper;
-
-	return atomic_load(&helper->generation);
+	return atomic_load(&daemon_self->helper->generation);
 }
 
 static void set_timeout(int socket, int option)
@@ -85,22 +83,19 @@ static void set_timeout(int socket, int option)
 
 static bool is_watched(int fd, void *data)
 {
-	struct helper *helper = daemon_self->helper;
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = data };
 
-	return !epoll_ctl(helper->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+	return !epoll_ctl(daemon_self->helper->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
 /* A helper that does not receive is replaced. Lock held. */
 static bool send_control(const void *data, size_t size, int attached)
 {
-	struct helper *helper = daemon_self->helper;
-
-	if (helper->control < 0)
+	if (daemon_self->helper->control < 0)
 		return false;
-	if (helper_msg_send(helper->control, data, size, attached))
+	if (helper_msg_send(daemon_self->helper->control, data, size, attached))
 		return true;
-	kill(helper->pid, SIGKILL);
+	kill(daemon_self->helper->pid, SIGKILL);
 	return false;
 }
 
@@ -124,10 +119,9 @@ static int send_socket(int type, u32 op)
 /* The control socket is shut down when either process ends. Lock held. */
 static bool link_lives(void)
 {
-	struct helper *helper = daemon_self->helper;
 	int life = send_socket(SOCK_STREAM, HELPER_LIFE);
 
-	return life >= 0 && exit_watch_start(life, helper->control);
+	return life >= 0 && exit_watch_start(life, daemon_self->helper->control);
 }
 
 /*
@@ -168,9 +162,7 @@ static bool start_process(void)
 
 bool helper_send(const struct helper_message *message, u32 nr_numbers, u32 to)
 {
-	struct helper *helper = daemon_self->helper;
-
-	guard_mutex(&helper->lock);
+	guard_mutex(&daemon_self->helper->lock);
 	return to == helper_generation() &&
 	       send_control(message, sizeof(*message) + nr_numbers * sizeof(s32), -1);
 }
@@ -217,9 +209,7 @@ static void close_channel(struct channel *channel)
 
 static void put_channel(struct channel *channel, bool usable)
 {
-	struct helper *helper = daemon_self->helper;
-
-	guard_mutex(&helper->lock);
+	guard_mutex(&daemon_self->helper->lock);
 	channel->busy = false;
 	if (!usable || channel->generation != helper_generation())
 		close_channel(channel);
@@ -253,12 +243,11 @@ static void helper_abandon(struct channel *channel, const struct helper_message 
 
 static ssize_t receive_answer(int fd, struct helper_answer *answer)
 {
-	struct helper *helper = daemon_self->helper;
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
 	ssize_t got;
 
 	if (!poll(&pollfd, 1, SOON_MS))
-		helper->handlers->waits_long();
+		daemon_self->helper->handlers->waits_long();
 	do {
 		got = recv(fd, answer, sizeof(*answer), 0);
 	} while (got < 0 && errno == EINTR);
@@ -268,10 +257,8 @@ static ssize_t receive_answer(int fd, struct helper_answer *answer)
 /* Does the user delay as many operations, or the client of the open as many workers, as it may? */
 static bool is_refused(u32 uid, u64 open_id)
 {
-	struct helper *helper = daemon_self->helper;
-
 	return user_charges_is_over(uid, USER_STALLED) ||
-	       !helper->handlers->may_delay(open_id);
+	       !daemon_self->helper->handlers->may_delay(open_id);
 }
 
 int helper_ask(const struct helper_message *message, int attached, u64 open_id,
@@ -304,12 +291,11 @@ int helper_ask(const struct helper_message *message, int attached, u64 open_id,
 /* The answer to an abandoned question; also when the helper has ended. */
 static void late_answer(struct channel *channel)
 {
-	struct helper *helper = daemon_self->helper;
 	struct helper_message message = { .op = HELPER_CLOSE };
 	struct helper_answer answer;
 	bool ok = recv(channel->fd, &answer, sizeof(answer), MSG_DONTWAIT) == sizeof(answer);
 
-	epoll_ctl(helper->epoll_fd, EPOLL_CTL_DEL, channel->fd, NULL);
+	epoll_ctl(daemon_self->helper->epoll_fd, EPOLL_CTL_DEL, channel->fd, NULL);
 	user_charges_remove(channel->uid, USER_STALLED);
 	if (ok && channel->op == HELPER_TAKE && answer.result >= 0) {
 		message.fd = answer.result;
@@ -337,22 +323,20 @@ void helper_search(u64 open_id, u64 nodeid, const s32 *owners, u32 nr)
 
 void helper_arm_tick(void)
 {
-	struct helper *helper = daemon_self->helper;
 	static const uint64_t one = 1;
 
-	if (!atomic_load_explicit(&helper->ticking, memory_order_relaxed) &&
-	    !atomic_exchange(&helper->ticking, true) &&
-	    write(helper->wake_fd, &one, sizeof(one)) < 0)
+	if (!atomic_load_explicit(&daemon_self->helper->ticking, memory_order_relaxed) &&
+	    !atomic_exchange(&daemon_self->helper->ticking, true) &&
+	    write(daemon_self->helper->wake_fd, &one, sizeof(one)) < 0)
 		log_debug("helper: %s", strerror(errno));
 }
 
 /* A helper with a thread that a client keeps in the kernel cannot be waited for. */
 static void wait_for_helper(void)
 {
-	struct helper *helper = daemon_self->helper;
 	static const struct timespec nap = { .tv_nsec = 5000000 };
 
-	for (int i = 0; i < 20 && !waitpid(helper->pid, NULL, WNOHANG); i++)
+	for (int i = 0; i < 20 && !waitpid(daemon_self->helper->pid, NULL, WNOHANG); i++)
 		nanosleep(&nap, NULL);
 }
 

@@ -90,9 +90,8 @@ static u32 limit_of_user(void)
 /* Takes a file whose user has a thread left; the user goes to the end of the list. Lock held. */
 static struct closing *closer_take(struct closing_user **user)
 {
-	struct helper_closer *closer = daemon_self->helper_closer;
 	u32 limit = limit_of_user();
-	struct closing_user **slot = &closer->users;
+	struct closing_user **slot = &daemon_self->helper_closer->users;
 	struct closing *closing;
 
 	while (*slot && !((*slot)->first && (*slot)->nr_active < limit))
@@ -106,7 +105,7 @@ static struct closing *closer_take(struct closing_user **user)
 		(*slot)->end = &(*slot)->first;
 	(*slot)->nr_active++;
 	(*slot)->nr_queued--;
-	closer->nr_queued--;
+	daemon_self->helper_closer->nr_queued--;
 	*slot = (*user)->next;
 	while (*slot)
 		slot = &(*slot)->next;
@@ -118,8 +117,7 @@ static struct closing *closer_take(struct closing_user **user)
 /* Lock held. */
 static void free_if_unused(struct closing_user *user)
 {
-	struct helper_closer *closer = daemon_self->helper_closer;
-	struct closing_user **slot = &closer->users;
+	struct closing_user **slot = &daemon_self->helper_closer->users;
 
 	if (user->first || user->nr_active)
 		return;
@@ -168,8 +166,7 @@ static void close_main(void *arg)
 /* Lock held. */
 static struct closing_user *get_user(u32 uid)
 {
-	struct helper_closer *closer = daemon_self->helper_closer;
-	struct closing_user *user = closer->users;
+	struct closing_user *user = daemon_self->helper_closer->users;
 
 	while (user && user->uid != uid)
 		user = user->next;
@@ -179,8 +176,8 @@ static struct closing_user *get_user(u32 uid)
 	if (user) {
 		user->uid = uid;
 		user->end = &user->first;
-		user->next = closer->users;
-		closer->users = user;
+		user->next = daemon_self->helper_closer->users;
+		daemon_self->helper_closer->users = user;
 	}
 	return user;
 }
@@ -219,9 +216,7 @@ static void start_locked(s32 fd, u32 uid, u64 id)
 
 void helper_close_start(s32 fd, u32 uid, u64 id)
 {
-	struct helper_closer *closer = daemon_self->helper_closer;
-
-	guard_mutex(&closer->lock);
+	guard_mutex(&daemon_self->helper_closer->lock);
 	start_locked(fd, uid, id);
 }
 
@@ -237,8 +232,6 @@ void helper_close_all(void)
 
 bool helper_close_is_idle(void)
 {
-	struct helper_closer *closer = daemon_self->helper_closer;
-
-	guard_mutex(&closer->lock);
-	return !closer->users;
+	guard_mutex(&daemon_self->helper_closer->lock);
+	return !daemon_self->helper_closer->users;
 }

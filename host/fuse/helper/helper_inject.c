@@ -72,14 +72,12 @@ static void send_event(const struct job *job, enum helper_event_kind kind, int e
 
 static void free_job(struct job *job)
 {
-	struct helper_injectors *injectors = daemon_self->helper_injectors;
-
-	pthread_mutex_lock(&injectors->lock);
+	pthread_mutex_lock(&daemon_self->helper_injectors->lock);
 	*job->prev = job->next;
 	if (job->next)
 		job->next->prev = job->prev;
 	job->slot->nr_jobs--;
-	pthread_mutex_unlock(&injectors->lock);
+	pthread_mutex_unlock(&daemon_self->helper_injectors->lock);
 	sem_destroy(&job->resumed);
 	free(job->result_fds);
 	free(job);
@@ -122,13 +120,12 @@ static bool is_overdue(const struct slot *slot)
 /* Lock held. The injector for @uid; NULL with *@error. */
 static struct slot *get_slot(u32 uid, int *error)
 {
-	struct helper_injectors *injectors = daemon_self->helper_injectors;
 	struct slot *idle = NULL;
 	unsigned int nr_busy = 0;
 	unsigned int nr = 0;
 
 	for (unsigned int i = 0; i < SLOTS_MAX; i++) {
-		struct slot *slot = &injectors->slots[i];
+		struct slot *slot = &daemon_self->helper_injectors->slots[i];
 
 		nr_busy += slot->nr_jobs > 0;
 		if (slot->injector && slot->uid == uid) {
@@ -210,18 +207,14 @@ void helper_inject_start(const struct helper_message *message)
 
 void helper_inject_resume(u64 id)
 {
-	struct helper_injectors *injectors = daemon_self->helper_injectors;
-
-	guard_mutex(&injectors->lock);
-	for (struct job *job = injectors->jobs; job; job = job->next)
+	guard_mutex(&daemon_self->helper_injectors->lock);
+	for (struct job *job = daemon_self->helper_injectors->jobs; job; job = job->next)
 		if (job->id == id)
 			sem_post(&job->resumed);
 }
 
 bool helper_inject_is_idle(void)
 {
-	struct helper_injectors *injectors = daemon_self->helper_injectors;
-
-	guard_mutex(&injectors->lock);
-	return !injectors->jobs;
+	guard_mutex(&daemon_self->helper_injectors->lock);
+	return !daemon_self->helper_injectors->jobs;
 }

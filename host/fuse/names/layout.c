@@ -237,7 +237,6 @@ bool layout_create(const char *devices)
 void layout_control(const struct request *request)
 {
 	const struct fuse_ioctl_in *in = request->body;
-	struct layout *layout = daemon_self->layout;
 	struct binderfs_device device;
 	int error;
 
@@ -247,12 +246,12 @@ void layout_control(const struct request *request)
 	}
 	memcpy(&device, in + 1, sizeof(device));
 	device.name[BINDER_NAME_MAX] = 0;
-	pthread_mutex_lock(&layout->add_lock);
+	pthread_mutex_lock(&daemon_self->layout->add_lock);
 	error = add_device(device.name);
 	/* a FUSE file has no device number; these only distinguish devices in a tool's output */
 	device.major = 0;
-	device.minor = error ? 0 : layout->next_minor++;
-	pthread_mutex_unlock(&layout->add_lock);
+	device.minor = error ? 0 : daemon_self->layout->next_minor++;
+	pthread_mutex_unlock(&daemon_self->layout->add_lock);
 	session_reply_ioctl(request->head->unique, error, &device, error ? 0 : sizeof(device));
 }
 

@@ -64,7 +64,6 @@ static void lookup_reply_to_all(struct lookup_turn_waiter *waiter)
 static bool lookup_keep(const struct request *request, const char *name, uid_t uid,
 			uint64_t device)
 {
-	struct lookups *lookups = daemon_self->lookups;
 	struct lookup *lookup = malloc(sizeof(*lookup) + strlen(name) + 1);
 
 	if (!lookup)
@@ -76,8 +75,8 @@ static bool lookup_keep(const struct request *request, const char *name, uid_t u
 		free(lookup);
 		return false;
 	}
-	guard_mutex(&lookups->lock);
-	pthread_cond_signal(&lookups->one_waits);
+	guard_mutex(&daemon_self->lookups->lock);
+	pthread_cond_signal(&daemon_self->lookups->one_waits);
 	return true;
 }
 

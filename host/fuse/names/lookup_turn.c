@@ -261,11 +261,9 @@ static bool take_locked(uid_t uid, uint64_t device, pid_t tid, struct lookup_tur
 
 bool lookup_turn_take(uid_t uid, uint64_t device, pid_t tid, struct lookup_turn_waiter *waiter)
 {
-	struct lookup_turns *all = daemon_self->lookup_turns;
-
 	if (!tid)
 		return true;
-	guard_mutex(&all->lock);
+	guard_mutex(&daemon_self->lookup_turns->lock);
 	return take_locked(uid, device, tid, waiter);
 }
 
@@ -325,9 +323,8 @@ static struct lookup_turn_waiter *find_waiter(uint64_t unique, struct group **gr
 
 struct lookup_turn_waiter *lookup_turn_withdraw(uint64_t unique)
 {
-	struct lookup_turns *all = daemon_self->lookup_turns;
 	struct group *group;
-	guard_mutex(&all->lock);
+	guard_mutex(&daemon_self->lookup_turns->lock);
 	struct lookup_turn_waiter *waiter = find_waiter(unique, &group);
 
 	if (waiter)
@@ -337,14 +334,13 @@ struct lookup_turn_waiter *lookup_turn_withdraw(uint64_t unique)
 
 pid_t lookup_turn_waiting(uint64_t unique)
 {
-	struct lookup_turns *all = daemon_self->lookup_turns;
 	const struct lookup_turn_waiter *waiter;
 	struct group *group;
 	pid_t tid = 0;
 
 	if (!lookup_turn_anyone_waits())
 		return 0;
-	guard_mutex(&all->lock);
+	guard_mutex(&daemon_self->lookup_turns->lock);
 	waiter = find_waiter(unique, &group);
 	if (waiter)
 		tid = waiter->tid;

@@ -54,15 +54,14 @@ static struct inode *find_inode(uint64_t id)
 
 static struct inode *add_inode(struct entry *entry, uint64_t id)
 {
-	struct tree *tree = daemon_self->tree;
 	struct inode *inode = calloc(1, sizeof(*inode));
 
 	if (!inode)
 		return NULL;
 	inode->entry = entry;
 	inode->id = id;
-	inode->next = tree->buckets[id % INODE_BUCKETS];
-	tree->buckets[id % INODE_BUCKETS] = inode;
+	inode->next = daemon_self->tree->buckets[id % INODE_BUCKETS];
+	daemon_self->tree->buckets[id % INODE_BUCKETS] = inode;
 	entry->refs++;
 	return inode;
 }

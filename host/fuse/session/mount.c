@@ -242,17 +242,15 @@ static void log_open_failure(void)
  */
 static bool mount_directly(const char *mountpoint, const char *options)
 {
-	struct mount *self = daemon_self->mount;
-
 	for (int tries = 0; tries < 3; tries++) {
-		if (!realpath(mountpoint, self->at))
-			self->at[0] = 0;
+		if (!realpath(mountpoint, daemon_self->mount->at))
+			daemon_self->mount->at[0] = 0;
 		if (!mount(FS_NAME, mountpoint, "fuse." FS_NAME, MS_NOSUID | MS_NODEV | MS_NOEXEC,
 			   options))
 			return true;
 		if (errno != ENOENT)
 			return false;
-		self->made_directory |= !mkdir(mountpoint, 0755);
+		daemon_self->mount->made_directory |= !mkdir(mountpoint, 0755);
 	}
 	return false;
 }

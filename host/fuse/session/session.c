@@ -57,7 +57,6 @@ static void negotiate_timeout(uint64_t *wanted, struct abi_init_out *out)
 {
 	unsigned int preset = read_sysctl("/proc/sys/fs/fuse/default_request_timeout");
 	unsigned int most = read_sysctl("/proc/sys/fs/fuse/max_request_timeout");
-	struct session *session = daemon_self->session;
 
 	if (!(*wanted & FUSE_REQUEST_TIMEOUT))
 		return;
@@ -66,15 +65,14 @@ static void negotiate_timeout(uint64_t *wanted, struct abi_init_out *out)
 		return;
 	}
 	out->request_timeout = UINT16_MAX;
-	session->timeout_s = most && most < UINT16_MAX ? most : UINT16_MAX;
-	if (session->timeout_s < TIMEOUT_LEAST_S)
-		session->timeout_s = TIMEOUT_LEAST_S;
+	daemon_self->session->timeout_s = most && most < UINT16_MAX ? most : UINT16_MAX;
+	if (daemon_self->session->timeout_s < TIMEOUT_LEAST_S)
+		daemon_self->session->timeout_s = TIMEOUT_LEAST_S;
 }
 
 static void reply_init(const struct fuse_in_header *head, const struct fuse_init_in *in,
 		       bool want_passthrough)
 {
-	struct session *session = daemon_self->session;
 	uint64_t offered = in->flags;
 	uint64_t wanted = FUSE_ASYNC_READ | FUSE_BIG_WRITES | FUSE_PARALLEL_DIROPS |
 			  FUSE_MAX_PAGES | FUSE_INIT_EXT | FUSE_DIRECT_IO_ALLOW_MMAP |
@@ -99,8 +97,8 @@ static void reply_init(const struct fuse_in_header *head, const struct fuse_init
 	negotiate_timeout(&wanted, &out);
 	out.flags = (uint32_t)wanted;
 	out.flags2 = (uint32_t)(wanted >> 32);
-	session->passthrough = wanted & FUSE_PASSTHROUGH;
-	if (session->passthrough) {
+	daemon_self->session->passthrough = wanted & FUSE_PASSTHROUGH;
+	if (daemon_self->session->passthrough) {
 		out.max_stack_depth = 1;
 		if (in->minor > out.minor)
 			out.minor = in->minor < 40 ? in->minor : 40;
@@ -128,12 +126,11 @@ void session_init(void)
 
 bool session_begin(int fd, bool want_passthrough)
 {
-	struct session *session = daemon_self->session;
 	_Alignas(8) char buffer[SESSION_BUFFER_SIZE];
 	struct request request;
 	const struct fuse_init_in *in;
 
-	session->fd = fd;
+	daemon_self->session->fd = fd;
 	if (!session_read(&request, buffer) || request.head->opcode != FUSE_INIT ||
 	    request.body_size < offsetof(struct fuse_init_in, flags) + sizeof(in->flags)) {
 		log_error("the first request from the kernel is not FUSE_INIT");
@@ -147,7 +144,7 @@ bool session_begin(int fd, bool want_passthrough)
 		return false;
 	}
 	reply_init(request.head, in, want_passthrough);
-	session->passthrough = session->passthrough && may_pass_through();
+	daemon_self->session->passthrough = daemon_self->session->passthrough && may_pass_through();
 	return true;
 }
 
@@ -264,7 +261,6 @@ void session_notify_poll(uint64_t poll_handle)
 
 void session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, size_t size)
 {
-	struct session *session = daemon_self->session;
 	struct {
 		struct fuse_out_header head;
 		struct fuse_notify_store_out store;
@@ -274,10 +270,10 @@ void session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, si
 	};
 	struct iovec iov[] = { { &out, sizeof(out) }, { (void *)data, size } };
 
-	atomic_fetch_add(&session->nr_stores, 1);
-	if (!atomic_load(&session->closing))
+	atomic_fetch_add(&daemon_self->session->nr_stores, 1);
+	if (!atomic_load(&daemon_self->session->closing))
 		send_iov(iov, 2);
-	atomic_fetch_sub(&session->nr_stores, 1);
+	atomic_fetch_sub(&daemon_self->session->nr_stores, 1);
 }
 
 void session_notify_inval(uint64_t nodeid, uint64_t offset, size_t size)
