@@ -2,13 +2,14 @@
 /*
  * The command line of anybinderd.
  *
- * One table describes each option: name, argument, help text and the function that stores it. The
- * table of getopt_long() is derived from it.
+ * One table describes each option: name, argument, help text, the function that stores it and the
+ * field that it stores. The table of getopt_long() is derived from it.
  */
 #include "start/options.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,164 +23,113 @@ struct option_def {
 	const char *name;
 	const char *argument;	/* NULL: the option takes none */
 	const char *help;
-	bool (*store)(struct options *options, const char *value);
+	bool (*store)(const struct option_def *def, void *field, const char *value);
+	size_t offset;		/* of its field in struct options */
+	unsigned int least;	/* store_number(), store_mode() */
+	unsigned int most;
 	const char *expected;	/* what @store accepts, for the error message */
 };
 
 static void options_usage(void);
 
-static bool parse_number(const char *value, int base, unsigned long limit, unsigned int *out)
+static bool parse_number(const struct option_def *def, int base, unsigned int *out,
+			 const char *value)
 {
 	char *end;
 	unsigned long number;
 
 	errno = 0;
 	number = strtoul(value, &end, base);
-	if (errno || end == value || *end || *value == '-' || number > limit)
+	if (errno || end == value || *end || *value == '-' || number < def->least ||
+	    number > def->most)
 		return false;
 	*out = (unsigned int)number;
 	return true;
 }
 
-static bool store_devices(struct options *options, const char *value)
+static bool store_number(const struct option_def *def, void *field, const char *value)
 {
-	options->devices = value;
+	return parse_number(def, 10, field, value);
+}
+
+static bool store_mode(const struct option_def *def, void *field, const char *value)
+{
+	return parse_number(def, 8, field, value);
+}
+
+static bool store_text(const struct option_def *def, void *field, const char *value)
+{
+	*(const char **)field = value;
 	return true;
 }
 
-static bool store_foreground(struct options *options, const char *value)
+static bool store_true(const struct option_def *def, void *field, const char *value)
 {
-	(void)value;
-	options->foreground = true;
+	*(bool *)field = true;
 	return true;
 }
 
-static bool store_log_level(struct options *options, const char *value)
+static bool store_false(const struct option_def *def, void *field, const char *value)
 {
-	return log_level_parse(value, &options->log_level);
-}
-
-static bool store_mode(struct options *options, const char *value)
-{
-	return parse_number(value, 8, 0777, &options->mode);
-}
-
-static bool store_uid(struct options *options, const char *value)
-{
-	return parse_number(value, 10, 0xfffffffe, &options->uid);
-}
-
-static bool store_gid(struct options *options, const char *value)
-{
-	return parse_number(value, 10, 0xfffffffe, &options->gid);
-}
-
-static bool store_pid_file(struct options *options, const char *value)
-{
-	options->pid_file = value;
+	*(bool *)field = false;
 	return true;
 }
 
-static bool store_threads(struct options *options, const char *value)
+static bool store_log_level(const struct option_def *def, void *field, const char *value)
 {
-	return parse_number(value, 10, 64, &options->threads) && options->threads;
+	return log_level_parse(value, field);
 }
 
-static bool store_max_procs(struct options *options, const char *value)
+static bool store_help(const struct option_def *def, void *field, const char *value)
 {
-	return parse_number(value, 10, 1000000, &options->max_procs);
-}
-
-static bool store_max_procs_per_uid(struct options *options, const char *value)
-{
-	return parse_number(value, 10, 1000000, &options->max_procs_per_uid);
-}
-
-static bool store_user_memory(struct options *options, const char *value)
-{
-	return parse_number(value, 10, 1000000, &options->user_memory) && options->user_memory;
-}
-
-static bool store_memory(struct options *options, const char *value)
-{
-	return parse_number(value, 10, 100000000, &options->memory) && options->memory;
-}
-
-static bool store_max_devices(struct options *options, const char *value)
-{
-	return parse_number(value, 10, 1000000, &options->max_devices);
-}
-
-static bool store_record_stages(struct options *options, const char *value)
-{
-	(void)value;
-	options->record_stages = true;
-	return true;
-}
-
-static bool store_no_passthrough(struct options *options, const char *value)
-{
-	(void)value;
-	options->passthrough = false;
-	return true;
-}
-
-static bool store_private(struct options *options, const char *value)
-{
-	(void)value;
-	options->private_mount = true;
-	return true;
-}
-
-static bool store_help(struct options *options, const char *value)
-{
-	(void)options;
-	(void)value;
 	options_usage();
 	exit(0);
 }
 
-static bool store_version(struct options *options, const char *value)
+static bool store_version(const struct option_def *def, void *field, const char *value)
 {
-	(void)options;
-	(void)value;
 	puts("anybinderd " ANYBINDER_VERSION);
 	exit(0);
 }
 
+#define FIELD(name) offsetof(struct options, name)
+
 static const struct option_def defs[] = {
 	{ "devices", "NAME,...", "binder devices to serve (binder,hwbinder,vndbinder)",
-	  store_devices },
+	  store_text, FIELD(devices) },
 	{ "foreground", NULL, "stay in the foreground, messages to standard error",
-	  store_foreground },
+	  store_true, FIELD(foreground) },
 	{ "log-level", "LEVEL", "error, warn (the default), info or debug", store_log_level,
-	  "error, warn, info or debug" },
+	  FIELD(log_level), 0, 0, "error, warn, info or debug" },
 	{ "mode", "OCTAL", "permissions of a device (0600, as binderfs)", store_mode,
-	  "an octal number up to 0777" },
-	{ "uid", "N", "owner of the files (the user who starts the daemon)", store_uid,
-	  "a user id" },
-	{ "gid", "N", "group of the files (the group of that user)", store_gid, "a group id" },
-	{ "pid-file", "FILE", "write the daemon's pid to FILE; removed at exit", store_pid_file },
-	{ "threads", "N", "worker threads (one for each core, at most 4)", store_threads,
-	  "a number from 1 to 64" },
+	  FIELD(mode), 0, 0777, "an octal number up to 0777" },
+	{ "uid", "N", "owner of the files (the user who starts the daemon)", store_number,
+	  FIELD(uid), 0, 0xfffffffe, "a user id" },
+	{ "gid", "N", "group of the files (the group of that user)", store_number,
+	  FIELD(gid), 0, 0xfffffffe, "a group id" },
+	{ "pid-file", "FILE", "write the daemon's pid to FILE; removed at exit", store_text,
+	  FIELD(pid_file) },
+	{ "threads", "N", "worker threads (one for each core, at most 4)", store_number,
+	  FIELD(threads), 1, 64, "a number from 1 to 64" },
 	{ "max-procs", "N", "limit of open binder files, all users together (16384)",
-	  store_max_procs, "a number up to 1000000" },
+	  store_number, FIELD(max_procs), 0, 1000000, "a number up to 1000000" },
 	{ "max-procs-per-uid", "N", "the same for each user other than root and the owner (4096)",
-	  store_max_procs_per_uid, "a number up to 1000000" },
+	  store_number, FIELD(max_procs_per_uid), 0, 1000000, "a number up to 1000000" },
 	{ "user-memory", "MIB", "limit of the memory that is used for one user other than\n"
 	  "                           root and the owner of the mount (64)",
-	  store_user_memory, "a number of MiB from 1 to 1000000" },
+	  store_number, FIELD(user_memory), 1, 1000000, "a number of MiB from 1 to 1000000" },
 	{ "memory", "MIB", "the same for all these users together (a quarter of the memory\n"
 	  "                           of the system or of the daemon's control group)",
-	  store_memory, "a number of MiB from 1 to 100000000" },
-	{ "max-devices", "N", "limit of devices (1024)", store_max_devices,
-	  "a number up to 1000000" },
+	  store_number, FIELD(memory), 1, 100000000, "a number of MiB from 1 to 100000000" },
+	{ "max-devices", "N", "limit of devices (1024)", store_number,
+	  FIELD(max_devices), 0, 1000000, "a number up to 1000000" },
 	{ "record-stages", NULL, "as \"echo on >MOUNTPOINT/binder_logs/stages\"",
-	  store_record_stages },
+	  store_true, FIELD(record_stages) },
 	{ "no-passthrough", NULL, "copy buffers through the page cache even where the kernel\n"
 	  "                           could map them directly (Linux 6.9, root)",
-	  store_no_passthrough },
-	{ "private", NULL, "only the user who starts the daemon may use the mount", store_private },
+	  store_false, FIELD(passthrough) },
+	{ "private", NULL, "only the user who starts the daemon may use the mount",
+	  store_true, FIELD(private_mount) },
 	{ "help", NULL, "print this text", store_help },
 	{ "version", NULL, "print the version", store_version },
 };
@@ -209,7 +159,7 @@ static void options_fail(const char *sentence, const char *word)
 /* Stores one option; exits with a message if its value is wrong. */
 static void options_store(const struct option_def *def, struct options *options, const char *value)
 {
-	if (def->store(options, value))
+	if (def->store(def, (char *)options + def->offset, value))
 		return;
 	fprintf(stderr, "anybinderd: invalid value '%s' for --%s: ", value, def->name);
 	fprintf(stderr, "expected %s (see anybinderd --help)\n", def->expected);
