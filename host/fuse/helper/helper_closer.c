@@ -7,7 +7,6 @@
  * here are expendable. Each user has a queue of its own and few threads at a time: further files of
  * a user whose files do not close wait in its queue, those of other users are closed meanwhile.
  */
-#include "helper/helper_closer.h"
 
 #include "base/daemon.h"
 #include "base/locks.h"

@@ -6,7 +6,6 @@
  * descriptors are duplicated and closed. So each user has an injector of its own. One that does
  * not end a job in time is left behind, with its tracees, and its user gets another, a few times.
  */
-#include "helper/helper_inject.h"
 
 #include "base/clock.h"
 #include "base/daemon.h"

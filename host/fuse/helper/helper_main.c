@@ -10,9 +10,6 @@
  */
 #include "base/daemon.h"
 #include "base/exit_watch.h"
-#include "helper/helper_closer.h"
-#include "helper/helper_inject.h"
-#include "helper/helper_proc.h"
 #include "helper/helper_side.h"
 
 #include <fcntl.h>
@@ -23,6 +20,21 @@
 
 /* How long files are closed and jobs finished after the daemon's end. */
 #define END_MS 1500
+
+struct helper_side {
+	atomic_bool ending;
+};
+
+bool helper_is_ending(void)
+{
+	return atomic_load(&daemon_self->helper_side->ending);
+}
+
+void helper_send_event(const struct helper_event *event)
+{
+	/* fails when the daemon has ended, which the main thread notices */
+	helper_msg_send(HELPER_CONTROL, event, sizeof(*event) + event->nr * sizeof(s32), -1);
+}
 
 static void helper_handle(const struct helper_message *message, int attached)
 {
@@ -54,7 +66,7 @@ static void helper_end(void)
 {
 	static const struct timespec nap = { .tv_nsec = 5000000 };
 
-	helper_set_ending();
+	atomic_store(&daemon_self->helper_side->ending, true);
 	for (int i = 0; i < END_MS / 5 && !helper_inject_is_idle(); i++)
 		nanosleep(&nap, NULL);
 	helper_close_all();
@@ -79,7 +91,7 @@ void helper_main(void)
 	if (chdir("/") || fcntl(HELPER_CONTROL, F_SETFD, FD_CLOEXEC))
 		_exit(1);
 	daemon_self = daemon_alloc(sizeof(*daemon_self));
-	helper_side_init();
+	daemon_self->helper_side = daemon_alloc(sizeof(struct helper_side));
 	helper_closer_init();
 	helper_injectors_init();
 	helper_searches_init();

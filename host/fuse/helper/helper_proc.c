@@ -5,13 +5,11 @@
  * A process that executes a program whose close-on-exec files do not close holds a lock that
  * pidfd_getfd(2) and /proc/PID/maps take. A question on a channel delays that channel only.
  */
-#include "helper/helper_proc.h"
 
 #include "base/clock.h"
 #include "base/daemon.h"
 #include "base/locks.h"
 #include "base/thread.h"
-#include "helper/helper_closer.h"
 #include "helper/helper_side.h"
 
 #include <dirent.h>
