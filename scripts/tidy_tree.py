@@ -15,7 +15,7 @@ FUSE_BELOW = ("host_types.h",)
 # Of host/fuse/, what still has variables of its own beside struct daemon.
 FUSE_STATE_LATER = ("buffers/bound_buffer.c", "inject/inject.c")
 # Messages and numbers of threads are those of the process, whatever number of daemons it has.
-FUSE_STATE_OF_PROCESS = ("base/log.c", "base/shard.c")
+FUSE_STATE_OF_PROCESS = ("base/log.c", "base/thread.c")
 # The begin of a definition, at file scope or behind "static" in a function: of a variable, of a
 # pointer to a function, or the end of a struct without a name that a variable has.
 VARIABLE = re.compile(r"((?!typedef |extern )[A-Za-z_][\w \t*]*[ \t*])(\w+)(?=;|\[| =)")

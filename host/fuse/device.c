@@ -28,10 +28,8 @@
 #include "names/tree.h"
 #include "queues/backlog.h"
 #include "queues/congestion.h"
-#include "queues/deferred_request.h"
 #include "session/expire.h"
 #include "session/session.h"
-#include "workers/poll_notify.h"
 #include "workers/worker.h"
 
 #include <poll.h>
@@ -153,10 +151,10 @@ static void finish_one_woken(void)
 void device_finish_woken(void)
 {
 	do {
-		poll_notify_send();
+		worker_notify_polled();
 		finish_one_woken();
 	} while (worker_run_work() || worker_has_woken());
-	poll_notify_send();
+	worker_notify_polled();
 }
 
 /*
@@ -293,7 +291,7 @@ void device_poll(const struct request *request)
 	} else {
 		/* armed before the check: an event in between is notified twice, but not lost */
 		if (in->flags & FUSE_POLL_SCHEDULE_NOTIFY)
-			poll_notify_arm(file->host, in->kh);
+			worker_arm_poll(file->host, in->kh);
 		if (binder_poll(thread))
 			out.revents = POLLIN;
 		call_put_thread(binder_thread_host(thread));
@@ -376,7 +374,7 @@ void device_interrupt(const struct request *request)
 	if (thread)
 		resume_call(thread, RESUME_INTERRUPTED);
 	else if (!events_interrupt(in->unique) && !lookup_interrupt(in->unique) && !known &&
-		 !deferred_request_has(in->unique))
+		 !backlog_has_request(in->unique))
 		/* before its request or after the reply: the kernel repeats it */
 		session_reply_error(request->head->unique, EAGAIN);
 }

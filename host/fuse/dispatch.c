@@ -24,7 +24,6 @@
 #include "names/tree.h"
 #include "queues/backlog.h"
 #include "queues/congestion.h"
-#include "queues/deferred_request.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -484,7 +483,7 @@ void dispatch(const struct request *request)
 		session_reply_error(request->head->unique, ENOSYS);
 	else if (request->body_size < operation->least)
 		session_reply_error(request->head->unique, EINVAL);
-	else if (!congestion_is_on() || !may_wait(request) || !deferred_request_push(request))
+	else if (!congestion_is_on() || !may_wait(request) || !backlog_push_request(request))
 		operation->handle(request);
 }
 
@@ -497,7 +496,7 @@ static void serve_queued(struct fair_queue *queue)
 {
 	struct fair_item *item = fair_pop(queue);
 
-	if (item && !deferred_request_serve(item, dispatch_one))
+	if (item && !backlog_serve_request(item, dispatch_one))
 		device_continue(item);
 }
 

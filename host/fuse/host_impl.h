@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/locks.h"
 #include "base/log.h"
-#include "base/shard.h"
+#include "base/thread.h"
 #include "buffers/map.h"
 #include "calls/park.h"
 #include "clients/client_memory.h"
@@ -23,7 +23,6 @@
 #include "files/files.h"
 #include "memory/account.h"
 #include "memory/text.h"
-#include "workers/poll_notify.h"
 #include "workers/worker.h"
 
 #include <stdlib.h>
@@ -144,7 +143,7 @@ static inline void host_wake(struct host_thread *thread, bool sync)
 static inline void host_wake_poll(struct host_proc *proc, struct host_thread *thread)
 {
 	if (atomic_load(&proc->poll_armed))
-		poll_notify_queue(proc);
+		worker_queue_poll(proc);
 }
 
 /* ---- opens and threads ---- */
@@ -414,7 +413,7 @@ static inline void host_notify_txn_failure(const struct host_txn_failure *failur
 #define host_shard host_shard
 static inline u32 host_shard(void)
 {
-	return shard_number();
+	return thread_number();
 }
 
 #define host_trace_stages_wanted host_trace_stages_wanted

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The daemon's threads. */
+/* The daemon's threads. They are numbered as they ask for the first time. */
 #include "base/thread.h"
 
 #include "base/daemon.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define STACK_SIZE ((size_t)256 * 1024)
@@ -44,4 +45,14 @@ int thread_start(void (*body)(void *arg), void *arg)
 	if (error)
 		free(start);
 	return -error;
+}
+
+unsigned int thread_number(void)
+{
+	static atomic_uint last;
+	static _Thread_local unsigned int mine;
+
+	if (!mine)
+		mine = atomic_fetch_add(&last, 1) + 1;
+	return mine;
 }

@@ -6,4 +6,7 @@
 /* Starts a thread that works for the same daemon as the caller. Returns 0, -EAGAIN or -ENOMEM. */
 int thread_start(void (*body)(void *arg), void *arg);
 
+/* A number of the calling thread, from 1, in the order in which threads ask for it. */
+unsigned int thread_number(void);
+
 #endif

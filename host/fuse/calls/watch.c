@@ -7,6 +7,10 @@
  * the owner's pidfd is watched too. If no RELEASE has come a moment after its death, the helper
  * process searches the descriptors of all processes: if none refers to the file, the open ends; if
  * one does, as the stock driver permits, the search is repeated after each later close.
+ *
+ * The pages under a freed buffer keep their memory for the next buffer. When tasks begin to stall
+ * on memory, the kernel reports it (pressure stall information) and all idle pages are returned.
+ * Without that report, idle pages stay with their open, whose map size bounds them.
  */
 #include "calls/watch.h"
 
@@ -17,9 +21,9 @@
 #include "calls/park.h"
 #include "core.h"
 #include "helper/helper.h"
-#include "memory/pressure.h"
 #include "workers/worker.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -30,6 +34,12 @@
 
 /* Searches for holders that can be pending at a time; further ones are dropped. */
 #define SEARCHES_MAX 256u
+
+/* Some task stalled for 150 ms within 2 s, the shortest window for unprivileged users. */
+#define PRESSURE_TRIGGER "some 150000 2000000"
+
+/* Pages returned at a time. */
+#define PRESSURE_BATCH 1024
 
 /* The data of an event that is not the death of a process; numbers of opens are larger. */
 #define EVENT_WAKE 0u
@@ -170,6 +180,18 @@ static int time_to_sleep(void)
 	return due <= now ? 0 : (int)((due - now + 999999) / 1000000);
 }
 
+static void pressure_relieve(void)
+{
+	size_t total = 0;
+	size_t given;
+
+	do {
+		given = binder_shrink(PRESSURE_BATCH);
+		total += given;
+	} while (given);
+	log_info("memory pressure: returned %zu idle pages to the system", total);
+}
+
 /* @data: EVENT_WAKE, EVENT_PRESSURE, or the open of a process that died. */
 static void handle_event(u64 data)
 {
@@ -216,6 +238,18 @@ static void watch_main(void *arg)
 			check_workers();
 		}
 	}
+}
+
+/* A descriptor that polls as EPOLLPRI; -1: the kernel has no pressure stall information. */
+static int pressure_open(void)
+{
+	int fd = open("/proc/pressure/memory", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0 && write(fd, PRESSURE_TRIGGER, strlen(PRESSURE_TRIGGER) + 1) < 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 bool watch_start(const struct watch_handlers *handlers)

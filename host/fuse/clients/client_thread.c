@@ -2,12 +2,12 @@
 /* Questions about a thread of a client, by its number. */
 #include "clients/client_thread.h"
 
-#include "clients/proc_file.h"
-
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -15,6 +15,34 @@
 
 /* The field of /proc/TID/stat with the processor, counted from 1. */
 #define STAT_CORE 39u
+
+ssize_t client_thread_read_file(pid_t tid, const char *name, char *buffer, size_t size)
+{
+	char path[48];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	got = read(fd, buffer, size - 1);
+	close(fd);
+	if (got >= 0)
+		buffer[got] = 0;
+	return got;
+}
+
+const char *client_thread_line(const char *text, const char *key)
+{
+	size_t length = strlen(key);
+
+	while (text && strncmp(text, key, length)) {
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+	}
+	return text ? text + length : NULL;
+}
 
 bool client_thread_exists(pid_t tid)
 {
@@ -26,9 +54,9 @@ bool client_thread_is_dying(pid_t tid)
 	char buffer[2048];
 	const char *pending;
 
-	if (proc_file_read(tid, "status", buffer, sizeof(buffer)) <= 0)
+	if (client_thread_read_file(tid, "status", buffer, sizeof(buffer)) <= 0)
 		return true;
-	pending = proc_file_line(buffer, "SigPnd:");
+	pending = client_thread_line(buffer, "SigPnd:");
 	/* a fatal signal of any kind makes SIGKILL pending in each thread */
 	return pending && (strtoull(pending, NULL, 16) & 1u << (SIGKILL - 1));
 }
@@ -43,8 +71,8 @@ pid_t client_thread_process(pid_t tid)
 	char buffer[2048];
 	const char *tgid = NULL;
 
-	if (proc_file_read(tid, "status", buffer, sizeof(buffer)) > 0)
-		tgid = proc_file_line(buffer, "Tgid:");
+	if (client_thread_read_file(tid, "status", buffer, sizeof(buffer)) > 0)
+		tgid = client_thread_line(buffer, "Tgid:");
 	return tgid ? (pid_t)strtol(tgid, NULL, 10) : 0;
 }
 
@@ -53,7 +81,7 @@ u32 client_thread_core(pid_t tid)
 	char buffer[1024];
 	const char *at;
 
-	if (proc_file_read(tid, "stat", buffer, sizeof(buffer)) <= 0)
+	if (client_thread_read_file(tid, "stat", buffer, sizeof(buffer)) <= 0)
 		return 0;
 	/* the name may contain spaces and parentheses; behind it comes field 3, the state */
 	at = strrchr(buffer, ')');
@@ -68,8 +96,8 @@ static bool has_capability(pid_t tid, unsigned int capability)
 	char buffer[2048];
 	const char *caps = NULL;
 
-	if (tid > 0 && proc_file_read(tid, "status", buffer, sizeof(buffer)) > 0)
-		caps = proc_file_line(buffer, "CapEff:");
+	if (tid > 0 && client_thread_read_file(tid, "status", buffer, sizeof(buffer)) > 0)
+		caps = client_thread_line(buffer, "CapEff:");
 	return caps && strtoull(caps, NULL, 16) & 1ull << capability;
 }
 

@@ -10,6 +10,15 @@
 
 #include <sys/types.h>
 
+/*
+ * Reads /proc/@tid/@name into @buffer of @size bytes, which ends with 0. Returns how many bytes, or
+ * -1.
+ */
+ssize_t client_thread_read_file(pid_t tid, const char *name, char *buffer, size_t size);
+
+/* The rest of the line of @text that begins with @key; NULL if there is none. */
+const char *client_thread_line(const char *text, const char *key);
+
 /* Is there a thread (of any process) of this number? */
 bool client_thread_exists(pid_t tid);
 

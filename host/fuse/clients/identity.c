@@ -9,7 +9,7 @@
 
 #include "base/daemon.h"
 #include "clients/namespaces.h"
-#include "clients/proc_file.h"
+#include "clients/client_thread.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -43,12 +43,12 @@ static int identity_read_status(pid_t tid, struct host_proc *proc)
 	const char *caps;
 	int used;
 
-	if (proc_file_read(tid, "status", buffer, sizeof(buffer)) <= 0)
+	if (client_thread_read_file(tid, "status", buffer, sizeof(buffer)) <= 0)
 		return -EACCES;
-	tgid = proc_file_line(buffer, "Tgid:");
-	uid = proc_file_line(buffer, "Uid:");
-	levels = proc_file_line(buffer, "NStgid:");
-	caps = proc_file_line(buffer, "CapEff:");
+	tgid = client_thread_line(buffer, "Tgid:");
+	uid = client_thread_line(buffer, "Uid:");
+	levels = client_thread_line(buffer, "NStgid:");
+	caps = client_thread_line(buffer, "CapEff:");
 	proc->may_raise = caps && strtoull(caps, NULL, 16) & 1ull << CAP_SYS_NICE;
 	if (!tgid || !uid || sscanf(tgid, "%d", &proc->pid) != 1 ||
 	    sscanf(uid, "%*u %u", &proc->euid) != 1 || proc->pid <= 0)
@@ -77,7 +77,7 @@ static int identity_read_context(pid_t tid, struct host_proc *proc)
 	proc->context = NULL;
 	if (!daemon_self->identity->has_contexts)
 		return 0;
-	got = proc_file_read(tid, "attr/current", buffer, sizeof(buffer));
+	got = client_thread_read_file(tid, "attr/current", buffer, sizeof(buffer));
 	if (got <= 0 || got > (ssize_t)CONTEXT_MAX)
 		return 0;
 	proc->context = strdup(buffer);

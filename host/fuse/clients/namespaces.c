@@ -4,7 +4,6 @@
 
 #include "base/daemon.h"
 #include "clients/client_thread.h"
-#include "clients/proc_file.h"
 #include "clients/users.h"
 
 #include <errno.h>
@@ -51,7 +50,8 @@ static int read_id_map(struct host_proc *proc)
 	proc->nr_id_ranges = 0;
 	proc->id_ranges = NULL;
 	ranges = calloc(ID_RANGES_MAX, sizeof(*ranges));
-	if (!buffer || !ranges || proc_file_read(proc->pid, "uid_map", buffer, 16384) < 0) {
+	if (!buffer || !ranges ||
+	    client_thread_read_file(proc->pid, "uid_map", buffer, 16384) < 0) {
 		free(ranges);
 		free(buffer);
 		return -ENOMEM;

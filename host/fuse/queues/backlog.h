@@ -16,8 +16,24 @@
 
 #include "base/daemon.h"
 #include "queues/fair.h"
+#include "session/session.h"
 
 /* Creates both: daemon_self->backlog and daemon_self->slow_lane. */
 void backlog_init(void);
+
+/*
+ * Puts a copy of @request, which is no call, into the backlog. Its caller waits for the reply, so a
+ * thread has one there at most. False: no memory.
+ */
+bool backlog_push_request(const struct request *request);
+
+/*
+ * If @item is such a copy: has handle() handle it as if the running worker had just read it, and
+ * frees it. False: it is a call.
+ */
+bool backlog_serve_request(struct fair_item *item, void (*handle)(const struct request *request));
+
+/* Is the request @unique in the backlog? */
+bool backlog_has_request(uint64_t unique);
 
 #endif

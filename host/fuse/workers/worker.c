@@ -5,6 +5,7 @@
 #include "base/daemon.h"
 #include "core.h"
 #include "session/expire.h"
+#include "session/session.h"
 
 _Thread_local struct worker *worker_self;
 
@@ -184,24 +185,45 @@ struct host_thread *worker_pop_woken(void)
 	return thread;
 }
 
-void worker_push_polled(struct host_proc *proc)
+void worker_arm_poll(struct host_proc *proc, u64 handle)
 {
+	atomic_store(&proc->poll_handle, handle);
+	atomic_store(&proc->poll_armed, true);
+}
+
+void worker_queue_poll(struct host_proc *proc)
+{
+	/* a notification that has not been sent yet covers this event too */
+	if (atomic_exchange(&proc->poll_queued, true))
+		return;
+	atomic_store(&proc->poll_armed, false);
+	binder_proc_get(binder_proc_of_host(proc));
 	guard_spin(&worker_self->lock);
 	proc->next_polled = get(worker_self->polled_first);
 	set(worker_self->polled_first, proc);
 }
 
-struct host_proc *worker_take_polled(void)
+static struct host_proc *take_polled(void)
 {
-	struct worker *self = worker_self;
-	struct host_proc *first;
-
-	if (!get(self->polled_first))	/* see worker_has_woken() */
+	if (!get(worker_self->polled_first))	/* see worker_has_woken() */
 		return NULL;
-	guard_spin(&self->lock);
-	first = get(self->polled_first);
-	set(self->polled_first, NULL);
+	guard_spin(&worker_self->lock);
+	struct host_proc *first = get(worker_self->polled_first);
+
+	set(worker_self->polled_first, NULL);
 	return first;
+}
+
+void worker_notify_polled(void)
+{
+	struct host_proc *next;
+
+	for (struct host_proc *proc = take_polled(); proc; proc = next) {
+		next = proc->next_polled;
+		atomic_store(&proc->poll_queued, false);
+		session_notify_poll(atomic_load(&proc->poll_handle));
+		binder_proc_put(binder_proc_of_host(proc));
+	}
 }
 
 void worker_defer_reply(struct host_thread *thread, int result)

@@ -127,10 +127,12 @@ bool worker_has_woken(void);
 /* Takes the oldest one; NULL: none. */
 struct host_thread *worker_pop_woken(void);
 
-/* Queues @proc, whose pollers are to be woken, at the running worker. */
-void worker_push_polled(struct host_proc *proc);
-/* Takes all of them, linked by next_polled; NULL: none. */
-struct host_proc *worker_take_polled(void);
+/* The kernel wants one notification about the polled file of @proc, which it names @handle. */
+void worker_arm_poll(struct host_proc *proc, u64 handle);
+/* Queues that notification (FUSE_NOTIFY_POLL). Any lock of the engine may be held. */
+void worker_queue_poll(struct host_proc *proc);
+/* Sends the notifications that are queued. No lock held. */
+void worker_notify_polled(void);
 
 /*
  * The call of @thread is complete with @result, but the running worker replies only after something
