@@ -31,7 +31,6 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Those in use by workers and those abandoned. */
@@ -334,10 +333,8 @@ void helper_arm_tick(void)
 /* A helper with a thread that a client keeps in the kernel cannot be waited for. */
 static void wait_for_helper(void)
 {
-	static const struct timespec nap = { .tv_nsec = 5000000 };
-
 	for (int i = 0; i < 20 && !waitpid(daemon_self->helper->pid, NULL, WNOHANG); i++)
-		nanosleep(&nap, NULL);
+		usleep(5000);
 }
 
 static void helper_restart(void)

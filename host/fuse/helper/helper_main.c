@@ -15,7 +15,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 /* How long files are closed and jobs finished after the daemon's end. */
@@ -64,14 +63,12 @@ static void helper_handle(const struct helper_message *message, int attached)
 
 static void helper_end(void)
 {
-	static const struct timespec nap = { .tv_nsec = 5000000 };
-
 	atomic_store(&daemon_self->helper_side->ending, true);
 	for (int i = 0; i < END_MS / 5 && !helper_inject_is_idle(); i++)
-		nanosleep(&nap, NULL);
+		usleep(5000);
 	helper_close_all();
 	for (int i = 0; i < END_MS / 5 && !helper_close_is_idle(); i++)
-		nanosleep(&nap, NULL);
+		usleep(5000);
 }
 
 void helper_main(void)

@@ -2,7 +2,8 @@
 /* More requests than the workers serve, from more than one user. */
 #include "queues/congestion.h"
 
-#include <time.h>
+#include <unistd.h>
+
 
 /*
  * A congestion begins when requests wait for some ms, and ends when none wait at some samples in a
@@ -23,12 +24,10 @@ void congestion_init(void)
 /* Do requests wait, and still do after some time? */
 static bool keep_waiting(bool (*waiting)(void))
 {
-	const struct timespec ms = { 0, 1000000 };
-
 	for (unsigned int i = 0; i < BEGIN_MS; i++) {
 		if (!waiting())
 			return false;
-		nanosleep(&ms, NULL);
+		usleep(1000);
 	}
 	return waiting();
 }

@@ -22,7 +22,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FS_NAME "anybinder"
@@ -170,11 +169,10 @@ static enum place mount_prepare_place(const char *mountpoint)
 
 bool mount_prepare(const char *mountpoint)
 {
-	static const struct timespec nap = { .tv_nsec = 10000000 };
 	enum place place = mount_prepare_place(mountpoint);
 
 	for (int ms = 0; place == SERVED && ms < END_MS; ms += 10) {
-		nanosleep(&nap, NULL);
+		usleep(10000);
 		place = mount_prepare_place(mountpoint);
 	}
 	if (place == SERVED)

@@ -19,7 +19,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Linux 4.20: the oldest version that was tested. */
@@ -155,13 +154,12 @@ bool session_begin(int fd, bool want_passthrough)
  */
 void session_close(void)
 {
-	static const struct timespec nap = { .tv_nsec = 1000000 };
 	struct session *session = daemon_self->session;
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	atomic_store(&session->closing, true);
 	for (int ms = 0; ms < STORES_MS && atomic_load(&session->nr_stores); ms++)
-		nanosleep(&nap, NULL);
+		usleep(1000);
 	atomic_store(&session->ended, true);
 	if (nothing < 0 || dup2(nothing, session->fd) < 0)
 		log_warn("cannot give up the connection: %s", strerror(errno));

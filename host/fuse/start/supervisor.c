@@ -24,7 +24,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The server has this long to end after SIGTERM, */
@@ -40,13 +39,12 @@ struct supervisor {
 /* Its exit status; -1: a signal has ended it, or has done so save for a thread that remains. */
 static int wait_for_server(pid_t server)
 {
-	static const struct timespec nap = { .tv_nsec = 1000000 };
 	int status;
 
 	for (int ms = 0; ms < EXIT_MS; ms++) {
 		if (waitpid(server, &status, WNOHANG) == server)
 			return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-		nanosleep(&nap, NULL);
+		usleep(1000);
 	}
 	log_warn("a client keeps a thread of the server process %d in the kernel", server);
 	return -1;
