@@ -73,4 +73,7 @@ extern _Thread_local struct daemon *daemon_self;
  */
 void *daemon_alloc(size_t size);
 
+/* Creates the state of @part, for its NAME_init(). */
+#define daemon_part(part) (daemon_self->part = daemon_alloc(sizeof(*daemon_self->part)))
+
 #endif

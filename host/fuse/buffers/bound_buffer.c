@@ -56,10 +56,7 @@ struct bound_buffers {
 
 void bound_buffers_init(void)
 {
-	struct bound_buffers *buffers = daemon_alloc(sizeof(*buffers));
-
-	pthread_mutex_init(&buffers->lock, NULL);
-	daemon_self->bound_buffers = buffers;
+	pthread_mutex_init(&daemon_part(bound_buffers)->lock, NULL);
 }
 
 /* At most once a second. */

@@ -29,9 +29,8 @@ struct affinity {
 
 void affinity_init(unsigned int nr_workers)
 {
-	struct affinity *affinity = daemon_alloc(sizeof(*affinity));
+	struct affinity *affinity = daemon_part(affinity);
 
-	daemon_self->affinity = affinity;
 	affinity->is_on = nr_workers > 1 && sysconf(_SC_NPROCESSORS_ONLN) > 1;
 }
 

@@ -34,10 +34,7 @@ struct open_files {
 
 void open_files_init(void)
 {
-	struct open_files *files = daemon_alloc(sizeof(*files));
-
-	pthread_mutex_init(&files->lock, NULL);
-	daemon_self->open_files = files;
+	pthread_mutex_init(&daemon_part(open_files)->lock, NULL);
 }
 
 static struct open_file **find_slot_locked(u64 open_id)

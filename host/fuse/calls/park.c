@@ -32,7 +32,7 @@ struct parked_calls {
 
 void park_init(void)
 {
-	daemon_self->parked_calls = daemon_alloc(sizeof(struct parked_calls));
+	daemon_part(parked_calls);
 }
 
 /* The kernel numbers requests in steps of two: the lowest bit is that of an INTERRUPT. */

@@ -83,9 +83,8 @@ static bool start_serving(void)
 
 bool pool_start(unsigned int count, const struct pool_handlers *handlers)
 {
-	struct pool *pool = daemon_alloc(sizeof(*pool));
+	struct pool *pool = daemon_part(pool);
 
-	daemon_self->pool = pool;
 	pthread_mutex_init(&pool->lock, NULL);
 	affinity_init(count);
 	guard_mutex(&pool->lock);

@@ -254,12 +254,11 @@ static int pressure_open(void)
 
 bool watch_start(const struct watch_handlers *handlers)
 {
-	struct watch *watch = daemon_alloc(sizeof(*watch));
+	struct watch *watch = daemon_part(watch);
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = EVENT_WAKE };
 	struct epoll_event pressure = { .events = EPOLLPRI, .data.u64 = EVENT_PRESSURE };
 	int fd;
 
-	daemon_self->watch = watch;
 	pthread_mutex_init(&watch->lock, NULL);
 	watch->handlers = handlers;
 	watch->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

@@ -29,9 +29,8 @@ struct identity {
 /* The directories exist where the module is active, also if nothing is mounted there. */
 void identity_init(void)
 {
-	daemon_self->identity = daemon_alloc(sizeof(struct identity));
-	daemon_self->identity->has_contexts = !access("/sys/fs/selinux", F_OK) ||
-					      !access("/sys/fs/smackfs", F_OK);
+	daemon_part(identity)->has_contexts = !access("/sys/fs/selinux", F_OK) ||
+						 !access("/sys/fs/smackfs", F_OK);
 }
 
 static int identity_read_status(pid_t tid, struct host_proc *proc)

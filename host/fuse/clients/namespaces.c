@@ -35,8 +35,7 @@ static u64 namespace_of(pid_t pid, const char *kind)
 
 void namespaces_init(void)
 {
-	daemon_self->namespaces = daemon_alloc(sizeof(struct namespaces));
-	daemon_self->namespaces->own_user = namespace_of(getpid(), "user");
+	daemon_part(namespaces)->own_user = namespace_of(getpid(), "user");
 }
 
 static int read_id_map(struct host_proc *proc)

@@ -13,11 +13,10 @@
 
 void users_init(uid_t owner)
 {
-	struct users *users = daemon_alloc(sizeof(*users));
+	struct users *users = daemon_part(users);
 
 	pthread_mutex_init(&users->lock, NULL);
 	users->owner = owner;
-	daemon_self->users = users;
 }
 
 bool users_is_limited(uid_t uid)

@@ -59,12 +59,11 @@ struct events_readers {
 
 void events_init(void)
 {
-	struct events *events = daemon_alloc(sizeof(*events));
+	struct events *events = daemon_part(events);
 
 	events->all = daemon_alloc(sizeof(*events->all));
 	pthread_mutex_init(&events->all->lock, NULL);
 	pthread_cond_init(&events->all->one_waits, NULL);
-	daemon_self->events = events;
 	events_ring_init();
 }
 

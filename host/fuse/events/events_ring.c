@@ -42,7 +42,7 @@ struct events_ring {
 
 void events_ring_init(void)
 {
-	daemon_self->events_ring = daemon_alloc(sizeof(struct events_ring));
+	daemon_part(events_ring);
 }
 
 /* States; 0: never written. */

@@ -38,8 +38,7 @@ static const char *const stage_names[HOST_STAGE_COUNT] = {
 
 void stages_init(void)
 {
-	daemon_self->stages = daemon_alloc(sizeof(struct stages));
-	pthread_mutex_init(&daemon_self->stages->lock, NULL);
+	pthread_mutex_init(&daemon_part(stages)->lock, NULL);
 }
 
 static void put_word(atomic_uint *word, u32 value)

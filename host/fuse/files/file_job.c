@@ -38,10 +38,7 @@ struct file_jobs {
 
 void file_jobs_init(void)
 {
-	struct file_jobs *jobs = daemon_alloc(sizeof(*jobs));
-
-	pthread_mutex_init(&jobs->lock, NULL);
-	daemon_self->file_jobs = jobs;
+	pthread_mutex_init(&daemon_part(file_jobs)->lock, NULL);
 }
 
 static bool send_job(const struct entry *entry)

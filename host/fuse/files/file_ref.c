@@ -20,11 +20,10 @@ struct file_refs {
 
 void file_refs_init(void)
 {
-	struct file_refs *refs = daemon_alloc(sizeof(*refs));
+	struct file_refs *refs = daemon_part(file_refs);
 
 	pthread_mutex_init(&refs->lock, NULL);
 	refs->closing_end = &refs->closing;
-	daemon_self->file_refs = refs;
 }
 
 static void unlink_locked(struct host_file *file)

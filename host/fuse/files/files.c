@@ -63,8 +63,7 @@ bool files_init(void (*not_held)(u64 open_id))
 {
 	file_refs_init();
 	file_jobs_init();
-	daemon_self->files = daemon_alloc(sizeof(struct files));
-	daemon_self->files->not_held = not_held;
+	daemon_part(files)->not_held = not_held;
 	return helper_start(&helper_handlers);
 }
 

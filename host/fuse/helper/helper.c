@@ -411,10 +411,9 @@ static void events_main(void *arg)
 
 bool helper_start(const struct helper_handlers *given)
 {
-	struct helper *helper = daemon_alloc(sizeof(*helper));
+	struct helper *helper = daemon_part(helper);
 	bool ok;
 
-	daemon_self->helper = helper;
 	pthread_mutex_init(&helper->lock, NULL);
 	helper->control = -1;
 	helper->handlers = given;

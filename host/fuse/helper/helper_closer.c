@@ -53,11 +53,10 @@ struct helper_closer {
 
 void helper_closer_init(void)
 {
-	struct helper_closer *closer = daemon_alloc(sizeof(*closer));
+	struct helper_closer *closer = daemon_part(helper_closer);
 
 	pthread_mutex_init(&closer->lock, NULL);
 	pthread_cond_init(&closer->wanted, NULL);
-	daemon_self->helper_closer = closer;
 }
 
 void helper_close_add(s32 fd, u32 uid)

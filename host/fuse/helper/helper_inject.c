@@ -50,10 +50,7 @@ struct helper_injectors {
 
 void helper_injectors_init(void)
 {
-	struct helper_injectors *injectors = daemon_alloc(sizeof(*injectors));
-
-	pthread_mutex_init(&injectors->lock, NULL);
-	daemon_self->helper_injectors = injectors;
+	pthread_mutex_init(&daemon_part(helper_injectors)->lock, NULL);
 }
 
 static void send_event(const struct job *job, enum helper_event_kind kind, int error)

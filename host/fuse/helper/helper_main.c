@@ -88,7 +88,7 @@ void helper_main(void)
 	if (chdir("/") || fcntl(HELPER_CONTROL, F_SETFD, FD_CLOEXEC))
 		_exit(1);
 	daemon_self = daemon_alloc(sizeof(*daemon_self));
-	daemon_self->helper_side = daemon_alloc(sizeof(struct helper_side));
+	daemon_part(helper_side);
 	helper_closer_init();
 	helper_injectors_init();
 	helper_searches_init();

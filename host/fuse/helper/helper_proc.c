@@ -196,10 +196,7 @@ struct helper_searches {
 
 void helper_searches_init(void)
 {
-	struct helper_searches *searches = daemon_alloc(sizeof(*searches));
-
-	pthread_mutex_init(&searches->lock, NULL);
-	daemon_self->helper_searches = searches;
+	pthread_mutex_init(&daemon_part(helper_searches)->lock, NULL);
 }
 
 static void search_main(void *arg)

@@ -40,7 +40,7 @@ struct accounts {
 
 void account_init(void)
 {
-	daemon_self->accounts = daemon_alloc(sizeof(struct accounts));
+	daemon_part(accounts);
 }
 
 static bool account_is_of(const struct host_proc *proc, void *account)

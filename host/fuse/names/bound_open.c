@@ -39,7 +39,7 @@ struct bound_opens {
 
 void bound_open_init(void)
 {
-	daemon_self->bound_opens = daemon_alloc(sizeof(struct bound_opens));
+	daemon_part(bound_opens);
 }
 
 static struct retry **find_bucket(pid_t tid)

@@ -43,12 +43,11 @@ struct layout {
 
 void layout_init(mode_t mode, unsigned int max_devices)
 {
-	struct layout *layout = daemon_alloc(sizeof(*layout));
+	struct layout *layout = daemon_part(layout);
 
 	layout->device_mode = mode;
 	layout->device_limit = max_devices;
 	pthread_mutex_init(&layout->add_lock, NULL);
-	daemon_self->layout = layout;
 }
 
 static void write_feature(struct text *text, uint64_t arg)

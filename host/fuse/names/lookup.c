@@ -29,11 +29,10 @@ struct lookups {
 
 void lookup_init(void)
 {
-	struct lookups *lookups = daemon_alloc(sizeof(*lookups));
+	struct lookups *lookups = daemon_part(lookups);
 
 	pthread_mutex_init(&lookups->lock, NULL);
 	pthread_cond_init(&lookups->one_waits, NULL);
-	daemon_self->lookups = lookups;
 	lookup_turn_init();
 }
 

@@ -59,8 +59,7 @@ struct lookup_turns {
 
 void lookup_turn_init(void)
 {
-	daemon_self->lookup_turns = daemon_alloc(sizeof(struct lookup_turns));
-	pthread_mutex_init(&daemon_self->lookup_turns->lock, NULL);
+	pthread_mutex_init(&daemon_part(lookup_turns)->lock, NULL);
 }
 
 /* ---- turns; the lock is held for all of them ---- */

@@ -78,7 +78,7 @@ static void put_entry(struct entry *entry)
 
 void tree_init(uid_t uid, gid_t gid)
 {
-	struct tree *tree = daemon_alloc(sizeof(*tree));
+	struct tree *tree = daemon_part(tree);
 
 	pthread_mutex_init(&tree->lock, NULL);
 	tree->last_ino = FUSE_ROOT_ID;
@@ -86,7 +86,6 @@ void tree_init(uid_t uid, gid_t gid)
 	tree->root = (struct entry){ .kind = ENTRY_DIR, .mode = 0755, .uid = uid, .gid = gid,
 				     .ino = FUSE_ROOT_ID, .refs = 1, .fixed = true,
 				     .name = (char *)"" };
-	daemon_self->tree = tree;
 	if (!add_inode(&tree->root, FUSE_ROOT_ID)) {
 		log_error("out of memory");
 		exit(1);

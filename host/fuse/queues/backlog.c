@@ -9,10 +9,8 @@
 
 void backlog_init(void)
 {
-	daemon_self->backlog = daemon_alloc(sizeof(struct fair_queue));
-	daemon_self->slow_lane = daemon_alloc(sizeof(struct fair_queue));
-	fair_init(daemon_self->backlog);
-	fair_init(daemon_self->slow_lane);
+	fair_init(daemon_part(backlog));
+	fair_init(daemon_part(slow_lane));
 }
 
 struct deferred_request {

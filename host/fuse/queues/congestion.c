@@ -4,7 +4,6 @@
 
 #include <unistd.h>
 
-
 /*
  * A congestion begins when requests wait for some ms, and ends when none wait at some samples in a
  * row: now and then, requests wait in any case.
@@ -17,8 +16,7 @@
 
 void congestion_init(void)
 {
-	daemon_self->congestion = daemon_alloc(sizeof(struct congestion));
-	atomic_store(&daemon_self->congestion->uid, CONGESTION_NONE);
+	atomic_store(&daemon_part(congestion)->uid, CONGESTION_NONE);
 }
 
 /* Do requests wait, and still do after some time? */

@@ -8,7 +8,7 @@
 
 void expire_init(void)
 {
-	daemon_self->expire = daemon_alloc(sizeof(struct expire));
+	daemon_part(expire);
 }
 
 static void expire_main(void *arg)

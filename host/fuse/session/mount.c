@@ -40,7 +40,7 @@ struct mount {
 
 void mount_init(void)
 {
-	daemon_self->mount = daemon_alloc(sizeof(struct mount));
+	daemon_part(mount);
 }
 
 /* Runs fusermount3 with @args; it inherits @fd unless that is -1. Returns its exit status. */

@@ -27,8 +27,7 @@ struct ready {
 
 void ready_init(void)
 {
-	daemon_self->ready = daemon_alloc(sizeof(struct ready));
-	daemon_self->ready->parent_pipe = -1;
+	daemon_part(ready)->parent_pipe = -1;
 }
 
 void ready_fork(void)

@@ -119,8 +119,7 @@ static bool may_pass_through(void)
 
 void session_init(void)
 {
-	daemon_self->session = daemon_alloc(sizeof(struct session));
-	daemon_self->session->fd = -1;
+	daemon_part(session)->fd = -1;
 }
 
 bool session_begin(int fd, bool want_passthrough)

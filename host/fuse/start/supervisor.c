@@ -119,8 +119,7 @@ bool supervisor_fork(const struct options *options)
 		_exit(supervisor_run(server, pair[0], options));
 	}
 	close(pair[0]);
-	daemon_self->supervisor = daemon_alloc(sizeof(struct supervisor));
-	daemon_self->supervisor->server_end = pair[1];
+	daemon_part(supervisor)->server_end = pair[1];
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	return getppid() == supervisor;
 }

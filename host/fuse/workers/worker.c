@@ -20,7 +20,7 @@ struct worker_table {
 
 void worker_table_init(void)
 {
-	daemon_self->workers = daemon_alloc(sizeof(struct worker_table));
+	daemon_part(workers);
 }
 
 void worker_set_self(struct worker *worker)

@@ -19,12 +19,11 @@ struct workqueue {
 
 void workqueue_init(void (*hand_over)(struct worker *worker))
 {
-	struct workqueue *queue = daemon_alloc(sizeof(*queue));
+	struct workqueue *queue = daemon_part(workqueue);
 
 	pthread_mutex_init(&queue->lock, NULL);
 	queue->end = &queue->first;
 	queue->hand_over = hand_over;
-	daemon_self->workqueue = queue;
 }
 
 /* NULL: there is no more, and the thread ends. */
