@@ -55,6 +55,15 @@ static const char *string_at(const struct request *request, size_t offset)
 	return start;
 }
 
+/* Replies with @size bytes at @out unless there is an error. */
+static void reply_result(const struct request *request, int error, const void *out, size_t size)
+{
+	if (error)
+		reply_status(request, error);
+	else
+		session_reply(request->head->unique, out, size);
+}
+
 static void do_lookup(const struct request *request)
 {
 	const char *name = string_at(request, 0);
@@ -87,10 +96,7 @@ static void do_getattr(const struct request *request)
 	struct fuse_attr_out out;
 	int error = tree_getattr(request->head->nodeid, &out);
 
-	if (error)
-		reply_status(request, error);
-	else
-		session_reply(request->head->unique, &out, sizeof(out));
+	reply_result(request, error, &out, sizeof(out));
 }
 
 static void do_setattr(const struct request *request)
@@ -98,10 +104,7 @@ static void do_setattr(const struct request *request)
 	struct fuse_attr_out out;
 	int error = tree_setattr(request->head->nodeid, request->body, &out);
 
-	if (error)
-		reply_status(request, error);
-	else
-		session_reply(request->head->unique, &out, sizeof(out));
+	reply_result(request, error, &out, sizeof(out));
 }
 
 static void do_statfs(const struct request *request)
@@ -114,16 +117,6 @@ static void do_statfs(const struct request *request)
 static void do_success(const struct request *request)
 {
 	reply_status(request, 0);
-}
-
-static void do_refuse(const struct request *request)
-{
-	reply_status(request, -EPERM);
-}
-
-static void do_refuse_create(const struct request *request)
-{
-	reply_status(request, -EACCES);
 }
 
 static void do_unlink(const struct request *request)
@@ -341,15 +334,7 @@ static void do_write(const struct request *request)
 		word[strcspn(word, "\n")] = '\0';
 		error = handle->entry->command(word);
 	}
-	if (error)
-		reply_status(request, error);
-	else
-		session_reply(request->head->unique, &out, sizeof(out));
-}
-
-static void do_invalid(const struct request *request)
-{
-	reply_status(request, -EINVAL);
+	reply_result(request, error, &out, sizeof(out));
 }
 
 /* As many whole entries from @offset on as fit in @size bytes. */
@@ -416,8 +401,9 @@ static void do_poll(const struct request *request)
 }
 
 struct operation {
-	void (*handle)(const struct request *request);
+	void (*handle)(const struct request *request);	/* NULL: it fails with @error */
 	uint32_t least;		/* bytes that must follow the header */
+	int error;
 };
 
 static const struct operation operations[] = {
@@ -426,13 +412,13 @@ static const struct operation operations[] = {
 	[FUSE_BATCH_FORGET] = { do_batch_forget, sizeof(struct fuse_batch_forget_in) },
 	[FUSE_GETATTR] = { do_getattr, 0 },
 	[FUSE_SETATTR] = { do_setattr, sizeof(struct fuse_setattr_in) },
-	[FUSE_MKNOD] = { do_refuse, 0 },
-	[FUSE_MKDIR] = { do_refuse, 0 },
-	[FUSE_SYMLINK] = { do_refuse, 0 },
-	[FUSE_LINK] = { do_refuse, 0 },
-	[FUSE_CREATE] = { do_refuse_create, 0 },
-	[FUSE_TMPFILE] = { do_refuse, 0 },
-	[FUSE_RMDIR] = { do_refuse, 0 },
+	[FUSE_MKNOD] = { NULL, 0, EPERM },
+	[FUSE_MKDIR] = { NULL, 0, EPERM },
+	[FUSE_SYMLINK] = { NULL, 0, EPERM },
+	[FUSE_LINK] = { NULL, 0, EPERM },
+	[FUSE_CREATE] = { NULL, 0, EACCES },
+	[FUSE_TMPFILE] = { NULL, 0, EPERM },
+	[FUSE_RMDIR] = { NULL, 0, EPERM },
 	[FUSE_UNLINK] = { do_unlink, 1 },
 	[FUSE_RENAME] = { do_rename, sizeof(struct fuse_rename_in) },
 	[FUSE_RENAME2] = { do_rename2, sizeof(struct fuse_rename2_in) },
@@ -441,7 +427,7 @@ static const struct operation operations[] = {
 	[FUSE_FLUSH] = { do_flush, sizeof(struct fuse_flush_in) },
 	[FUSE_READ] = { do_read, sizeof(struct fuse_read_in) },
 	[FUSE_WRITE] = { do_write, sizeof(struct fuse_write_in) },
-	[FUSE_FSYNC] = { do_invalid, 0 },
+	[FUSE_FSYNC] = { NULL, 0, EINVAL },
 	[FUSE_STATFS] = { do_statfs, 0 },
 	[FUSE_ACCESS] = { do_success, 0 },
 	[FUSE_OPENDIR] = { do_opendir, sizeof(struct fuse_open_in) },
@@ -479,8 +465,10 @@ void dispatch(const struct request *request)
 	uint32_t opcode = request->head->opcode;
 	const struct operation *operation = &operations[opcode];
 
-	if (opcode >= sizeof(operations) / sizeof(operations[0]) || !operation->handle)
+	if (opcode >= sizeof(operations) / sizeof(operations[0]))
 		session_reply_error(request->head->unique, ENOSYS);
+	else if (!operation->handle)
+		session_reply_error(request->head->unique, operation->error ? : ENOSYS);
 	else if (request->body_size < operation->least)
 		session_reply_error(request->head->unique, EINVAL);
 	else if (!congestion_is_on() || !may_wait(request) || !backlog_push_request(request))
