@@ -11,12 +11,14 @@ void user_charges_set_limit(enum user_charge charge, unsigned int all, unsigned 
 	daemon_self->users->limits[charge].reserve = all >= 32 ? all / 16 : all > 3;
 }
 
-static bool user_charges_add_locked(struct users *users, uid_t uid, enum user_charge charge,
-				    bool always)
+static bool add_charge(uid_t uid, enum user_charge charge, bool always)
 {
+	struct users *users = daemon_self->users;
 	unsigned int reserve = users_is_limited(uid) ? users->limits[charge].reserve : 0;
+
 	struct user *user;
 
+	guard_mutex(&users->lock);
 	if (!always && users->total[charge] + reserve >= users->limits[charge].all)
 		return false;
 	user = users_add(uid);
@@ -31,14 +33,12 @@ static bool user_charges_add_locked(struct users *users, uid_t uid, enum user_ch
 
 bool user_charges_add(uid_t uid, enum user_charge charge)
 {
-	guard_mutex(&daemon_self->users->lock);
-	return user_charges_add_locked(daemon_self->users, uid, charge, false);
+	return add_charge(uid, charge, false);
 }
 
 void user_charges_add_always(uid_t uid, enum user_charge charge)
 {
-	guard_mutex(&daemon_self->users->lock);
-	user_charges_add_locked(daemon_self->users, uid, charge, true);
+	add_charge(uid, charge, true);
 }
 
 void user_charges_remove(uid_t uid, enum user_charge charge)

@@ -260,8 +260,7 @@ void layout_proc_opened(pid_t pid)
 	char name[16];
 
 	snprintf(name, sizeof(name), "%d", pid);
-	if (tree_add_shared(daemon_self->layout->logs_proc, name, ENTRY_TEXT, 0444, fill_text,
-			    &text))
+	if (tree_add_shared(daemon_self->layout->logs_proc, name, 0444, fill_text, &text))
 		log_debug("no memory for the report of process %d", pid);
 }
 

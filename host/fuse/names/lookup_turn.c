@@ -239,8 +239,11 @@ static struct group *find_or_add_group(uid_t uid, uint64_t device, uint64_t now)
 	return found;
 }
 
-static bool take_locked(uid_t uid, uint64_t device, pid_t tid, struct lookup_turn_waiter *waiter)
+bool lookup_turn_take(uid_t uid, uint64_t device, pid_t tid, struct lookup_turn_waiter *waiter)
 {
+	if (!tid)
+		return true;
+	guard_mutex(&daemon_self->lookup_turns->lock);
 	uint64_t now = clock_now_ns();
 	struct group *group = find_or_add_group(uid, device, now);
 	struct turn *turn = group ? find_turn(group, tid) : NULL;
@@ -256,14 +259,6 @@ static bool take_locked(uid_t uid, uint64_t device, pid_t tid, struct lookup_tur
 		return false;
 	}
 	return true;
-}
-
-bool lookup_turn_take(uid_t uid, uint64_t device, pid_t tid, struct lookup_turn_waiter *waiter)
-{
-	if (!tid)
-		return true;
-	guard_mutex(&daemon_self->lookup_turns->lock);
-	return take_locked(uid, device, tid, waiter);
 }
 
 bool lookup_turn_many_users(void)

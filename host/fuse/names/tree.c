@@ -127,12 +127,15 @@ static struct entry *new_entry(struct entry *dir, const char *name, enum entry_k
 	return entry;
 }
 
+/* @entry may be NULL: no memory. */
 static int tree_add_entry(struct entry *dir, struct entry *entry, bool share,
 			  void (*fill)(struct entry *entry, void *arg), void *arg)
 {
 	struct entry **slot;
 	int error = 0;
 
+	if (!entry)
+		return -ENOMEM;
 	pthread_mutex_lock(&daemon_self->tree->lock);
 	slot = find_slot(dir, entry->name);
 	if (!*slot) {
@@ -156,25 +159,19 @@ static int tree_add_entry(struct entry *dir, struct entry *entry, bool share,
 int tree_add(struct entry *dir, const char *name, enum entry_kind kind, mode_t mode,
 	     void (*fill)(struct entry *entry, void *arg), void *arg)
 {
-	struct entry *entry = new_entry(dir, name, kind, mode);
-
-	return entry ? tree_add_entry(dir, entry, false, fill, arg) : -ENOMEM;
+	return tree_add_entry(dir, new_entry(dir, name, kind, mode), false, fill, arg);
 }
 
-int tree_add_shared(struct entry *dir, const char *name, enum entry_kind kind, mode_t mode,
+int tree_add_shared(struct entry *dir, const char *name, mode_t mode,
 		    void (*fill)(struct entry *entry, void *arg), void *arg)
 {
-	struct entry *entry = new_entry(dir, name, kind, mode);
-
-	return entry ? tree_add_entry(dir, entry, true, fill, arg) : -ENOMEM;
+	return tree_add_entry(dir, new_entry(dir, name, ENTRY_TEXT, mode), true, fill, arg);
 }
 
 struct entry *tree_child(struct entry *dir, const char *name)
 {
 	guard_mutex(&daemon_self->tree->lock);
-	struct entry *entry = *find_slot(dir, name);
-
-	return entry;
+	return *find_slot(dir, name);
 }
 
 static void unlink_slot(struct entry **slot)
@@ -196,17 +193,15 @@ void tree_remove_shared(struct entry *dir, const char *name)
 
 int tree_remove(struct entry *dir, const char *name)
 {
-	int error = 0;
 	guard_mutex(&daemon_self->tree->lock);
 	struct entry **slot = find_slot(dir, name);
 
 	if (!*slot)
-		error = -ENOENT;
-	else if ((*slot)->fixed)
-		error = -EPERM;
-	else
-		unlink_slot(slot);
-	return error;
+		return -ENOENT;
+	if ((*slot)->fixed)
+		return -EPERM;
+	unlink_slot(slot);
+	return 0;
 }
 
 int tree_rename(struct entry *dir, const char *from, const char *to)
@@ -320,30 +315,28 @@ int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr
 	guard_mutex(&daemon_self->tree->lock);
 	struct inode *inode = find_inode(id);
 
-	if (inode) {
-		if (in->valid & FATTR_MODE)
-			inode->entry->mode = in->mode & 07777;
-		if (in->valid & FATTR_UID)
-			inode->entry->uid = in->uid;
-		if (in->valid & FATTR_GID)
-			inode->entry->gid = in->gid;
-		*out = (struct fuse_attr_out){ .attr_valid = 1 };
-		fill_attr(inode->entry, id, &out->attr);
-	}
-	return inode ? 0 : -ESTALE;
+	if (!inode)
+		return -ESTALE;
+	if (in->valid & FATTR_MODE)
+		inode->entry->mode = in->mode & 07777;
+	if (in->valid & FATTR_UID)
+		inode->entry->uid = in->uid;
+	if (in->valid & FATTR_GID)
+		inode->entry->gid = in->gid;
+	*out = (struct fuse_attr_out){ .attr_valid = 1 };
+	fill_attr(inode->entry, id, &out->attr);
+	return 0;
 }
 
 struct entry *tree_find(uint64_t id)
 {
-	struct entry *entry = NULL;
 	guard_mutex(&daemon_self->tree->lock);
 	struct inode *inode = find_inode(id);
 
-	if (inode) {
-		entry = inode->entry;
-		entry->refs++;
-	}
-	return entry;
+	if (!inode)
+		return NULL;
+	inode->entry->refs++;
+	return inode->entry;
 }
 
 int tree_open(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id)

@@ -70,10 +70,8 @@ struct entry *tree_root(void);
 int tree_add(struct entry *dir, const char *name, enum entry_kind kind, mode_t mode,
 	     void (*fill)(struct entry *entry, void *arg), void *arg);
 
-/*
- * The same for a name with several users: the first add creates it, the last remove deletes it.
- */
-int tree_add_shared(struct entry *dir, const char *name, enum entry_kind kind, mode_t mode,
+/* The same for a text with several users: the first add creates it, the last remove deletes it. */
+int tree_add_shared(struct entry *dir, const char *name, mode_t mode,
 		    void (*fill)(struct entry *entry, void *arg), void *arg);
 void tree_remove_shared(struct entry *dir, const char *name);
 
