@@ -16,7 +16,6 @@
 #include "calls/open_file.h"
 #include "calls/park.h"
 #include "calls/pool.h"
-#include "calls/reap.h"
 #include "calls/watch.h"
 #include "clients/client_thread.h"
 #include "clients/user_time.h"
@@ -243,7 +242,7 @@ static int find_caller(const struct request *request, struct open_file *file,
 		return -ENOMEM;
 	}
 	if (!binder_thread_host(*thread)->unique)	/* its first call */
-		reap_ended_threads(file->proc, &file->reap_at);
+		call_reap_threads(file->proc, &file->reap_at);
 	return 0;
 }
 

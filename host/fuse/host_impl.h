@@ -12,7 +12,6 @@
 #include "base/thread.h"
 #include "buffers/map.h"
 #include "calls/park.h"
-#include "clients/client_memory.h"
 #include "clients/client_thread.h"
 #include "clients/identity.h"
 #include "clients/namespaces.h"
@@ -209,7 +208,7 @@ static inline int host_read_caller(struct host_thread *thread, void *dst, u64 sr
 {
 	if (worker_was_aborted(thread->unique))
 		return -ESRCH;
-	return client_memory_read(thread->tid, dst, src, size);
+	return client_thread_read(thread->tid, dst, src, size);
 }
 
 static inline int host_write_caller(struct host_thread *thread, u64 dst, const void *src,
@@ -217,7 +216,7 @@ static inline int host_write_caller(struct host_thread *thread, u64 dst, const v
 {
 	if (worker_was_aborted(thread->unique))
 		return -ESRCH;
-	return client_memory_write(thread->tid, dst, src, size);
+	return client_thread_write(thread->tid, dst, src, size);
 }
 
 /* ---- the map of receive buffers ---- */
@@ -254,7 +253,7 @@ static inline int host_map_copy(struct host_map *map, size_t off, struct host_th
 {
 	if (worker_was_aborted(from->unique))
 		return -ESRCH;
-	return client_memory_read(from->tid, map->memory + off, src, size);
+	return client_thread_read(from->tid, map->memory + off, src, size);
 }
 
 static inline void host_map_zero(struct host_map *map, size_t off, size_t size)

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "calls/open_file.h"
 #include "calls/pool.h"
-#include "clients/client_memory.h"
+#include "clients/client_thread.h"
 #include "helper/helper.h"
 #include "session/session.h"
 #include "workers/worker.h"
@@ -206,7 +206,7 @@ static u64 owner_of_page(const struct host_proc *proc, u64 address, size_t off)
 
 	list_probe(&probe);
 	session_notify_inval(proc->nodeid, off, PAGE_BYTES);
-	if (client_memory_read(proc->pid, &byte, address, 1))
+	if (client_thread_read(proc->pid, &byte, address, 1))
 		probe.handle = 0;
 	unlist_probe(&probe);
 	return probe.handle;

@@ -11,6 +11,7 @@
 #include "calls/park.h"
 #include "host_types.h"
 
+struct binder_proc;
 struct request;
 
 /*
@@ -28,5 +29,11 @@ void call_put_thread(struct host_thread *thread);
 
 /* Replies with @result and ends the call: @thread may be gone afterwards. */
 void call_reply(struct host_thread *thread, int result);
+
+/*
+ * During a call of @proc: removes the threads that exited without BINDER_THREAD_EXIT, if @proc has
+ * at least *@reap_at threads; sets that number for the next time. No lock may be held.
+ */
+void call_reap_threads(struct binder_proc *proc, atomic_uint *reap_at);
 
 #endif

@@ -29,7 +29,7 @@ struct open_file {
 	atomic_int refs;
 	atomic_bool ended;
 	atomic_bool orphan;		/* the owner is dead, but a descriptor is still open */
-	atomic_uint reap_at;		/* see reap_ended_threads() */
+	atomic_uint reap_at;		/* see call_reap_threads() */
 	struct work release;		/* of the binder_proc */
 	atomic_int stuck;		/* workers that are stuck in this client's memory */
 };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Questions about a thread of a client, by its number. */
+/*
+ * A thread of a client, by its number. Payloads and command streams are copied directly between the
+ * two address spaces, by process_vm_readv(2) and process_vm_writev(2).
+ */
 #include "clients/client_thread.h"
 
 #include <errno.h>
@@ -11,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* The field of /proc/TID/stat with the processor, counted from 1. */
@@ -118,4 +122,37 @@ void client_thread_note(struct host_proc *proc, pid_t tid)
 	/* in this order: the opener, if it lives afterwards, also had its number before */
 	if (!client_thread_is_of(tid, proc->pid) || client_thread_opener_is_gone(proc))
 		atomic_store(&proc->is_shared, true);
+}
+
+/* ---- its memory ---- */
+
+/*
+ * A thread that is blocked in a request exists until the reply, but its memory is released if it
+ * is killed: ESRCH.
+ */
+static int copy_result(ssize_t got, size_t size)
+{
+	if (got == (ssize_t)size)
+		return 0;
+	return got < 0 && errno == ESRCH ? -ESRCH : -EFAULT;
+}
+
+int client_thread_read(pid_t tid, void *dst, u64 src, size_t size)
+{
+	struct iovec here = { dst, size };
+	struct iovec there = { (void *)(uintptr_t)src, size };
+
+	if (!size)
+		return 0;
+	return copy_result(process_vm_readv(tid, &here, 1, &there, 1, 0), size);
+}
+
+int client_thread_write(pid_t tid, u64 dst, const void *src, size_t size)
+{
+	struct iovec here = { (void *)src, size };
+	struct iovec there = { (void *)(uintptr_t)dst, size };
+
+	if (!size)
+		return 0;
+	return copy_result(process_vm_writev(tid, &here, 1, &there, 1, 0), size);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Questions about a thread of a client, by its number. While the thread is blocked in a request the
+ * A thread of a client, by its number. While the thread is blocked in a request the
  * number cannot be that of another. The functions make system calls: no engine lock may be held.
  */
 #ifndef HOST_FUSE_CLIENT_THREAD_H
@@ -49,5 +49,14 @@ void client_thread_note(struct host_proc *proc, pid_t tid);
 
 /* Is the process that opened @proc dead, and was waited for? Its number may have a new owner. */
 bool client_thread_opener_is_gone(const struct host_proc *proc);
+
+/*
+ * Copies between the daemon and the memory of a thread that is blocked in a request. Return 0,
+ * -EFAULT, also after a partial copy, or -ESRCH if the thread is being killed. The client controls
+ * how long a page fault takes (its memory may be backed by its own file system), so the worker may
+ * get stuck here: see pool.h.
+ */
+int client_thread_read(pid_t tid, void *dst, u64 src, size_t size);
+int client_thread_write(pid_t tid, u64 dst, const void *src, size_t size);
 
 #endif

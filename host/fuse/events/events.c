@@ -12,6 +12,7 @@
 #include "events/events.h"
 
 #include "base/clock.h"
+#include "base/locks.h"
 #include "base/thread.h"
 #include "clients/client_thread.h"
 #include "core.h"
@@ -230,6 +231,7 @@ static int add_reader(struct events *events, struct events_reader *reader)
 {
 	struct events_readers *all = events->all;
 
+	guard_mutex(&all->lock);
 	if (all->nr >= READERS_MAX)
 		return -EMFILE;
 	if (!events_ring_start() || !start_ticker(all))
@@ -253,9 +255,7 @@ int events_open(u32 uid, u32 owner, struct events_reader **out)
 	reader = calloc(1, sizeof(*reader));
 	if (!reader)
 		return -ENOMEM;
-	pthread_mutex_lock(&daemon_self->events->all->lock);
 	error = add_reader(daemon_self->events, reader);
-	pthread_mutex_unlock(&daemon_self->events->all->lock);
 	if (error)
 		free(reader);
 	else
@@ -282,9 +282,9 @@ void events_close(struct events_reader *reader)
 /* ---- requests ---- */
 
 /* 0: the READ waits, or was replied to. */
-static int read_locked(struct events_readers *all, struct events_reader *reader,
-		       const struct request *request)
+static int try_read(struct events_reader *reader, const struct request *request)
 {
+	struct events_readers *all = daemon_self->events->all;
 	const struct fuse_read_in *in = request->body;
 	size_t room = in->size / sizeof(all->portion[0]);
 	u64 now_ns = clock_now_ns();
@@ -292,6 +292,7 @@ static int read_locked(struct events_readers *all, struct events_reader *reader,
 
 	if (room < 2)
 		return -EINVAL;
+	guard_mutex(&all->lock);
 	if (reader->unique)
 		return -EBUSY;
 	if (room > PORTION)
@@ -314,12 +315,8 @@ static int read_locked(struct events_readers *all, struct events_reader *reader,
 
 void events_read(struct events_reader *reader, const struct request *request)
 {
-	struct events_readers *all = daemon_self->events->all;
-	int error;
+	int error = try_read(reader, request);
 
-	pthread_mutex_lock(&all->lock);
-	error = read_locked(all, reader, request);
-	pthread_mutex_unlock(&all->lock);
 	if (error)
 		session_reply_error(request->head->unique, -error);
 }

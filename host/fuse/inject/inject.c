@@ -20,6 +20,7 @@
  */
 #include "inject/inject.h"
 
+#include "base/clock.h"
 #include "base/daemon.h"
 
 #include <errno.h>
@@ -33,7 +34,6 @@
 #include <sys/ptrace.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "inject/inject_arch.h"
@@ -90,10 +90,7 @@ static struct injector *injectors;
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return clock_now_ns() / 1000000;
 }
 
 static struct tracee **find_slot(struct injector *injector, pid_t tid)

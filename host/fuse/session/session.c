@@ -198,26 +198,32 @@ bool session_has_request(void)
  * data again after the system call, when the requester may have had it freed already. ENOENT: the
  * request no longer exists, its caller was killed.
  */
-static void send_iov(const struct iovec *iov, int count)
+static void send_with_data(const void *head, size_t head_size, const void *data, size_t size)
 {
-	if (syscall(SYS_writev, daemon_self->session->fd, iov, count) < 0 && errno != ENOENT)
+	struct iovec iov[] = { { (void *)head, head_size }, { (void *)data, size } };
+
+	if (syscall(SYS_writev, daemon_self->session->fd, iov, 2) < 0 && errno != ENOENT)
+		log_debug("writing /dev/fuse: %s", strerror(errno));
+}
+
+static void send_message(const void *message, size_t size)
+{
+	if (syscall(SYS_write, daemon_self->session->fd, message, size) < 0 && errno != ENOENT)
 		log_debug("writing /dev/fuse: %s", strerror(errno));
 }
 
 void session_reply_error(uint64_t unique, int error)
 {
 	struct fuse_out_header out = { .len = sizeof(out), .error = -error, .unique = unique };
-	struct iovec iov = { &out, sizeof(out) };
 
-	send_iov(&iov, 1);
+	send_message(&out, sizeof(out));
 }
 
 void session_reply(uint64_t unique, const void *data, size_t size)
 {
 	struct fuse_out_header out = { .len = (uint32_t)(sizeof(out) + size), .unique = unique };
-	struct iovec iov[] = { { &out, sizeof(out) }, { (void *)data, size } };
 
-	send_iov(iov, 2);
+	send_with_data(&out, sizeof(out), data, size);
 }
 
 /*
@@ -238,8 +244,7 @@ void session_reply_ioctl(uint64_t unique, int result, const void *data, size_t s
 	out.ioctl = (struct fuse_ioctl_out){ .result = result };
 	if (size)
 		memcpy(out.data, data, size);
-	if (syscall(SYS_write, daemon_self->session->fd, &out, length) < 0 && errno != ENOENT)
-		log_debug("writing /dev/fuse: %s", strerror(errno));
+	send_message(&out, length);
 }
 
 void session_notify_poll(uint64_t poll_handle)
@@ -251,9 +256,8 @@ void session_notify_poll(uint64_t poll_handle)
 		.head = { .len = sizeof(out), .error = FUSE_NOTIFY_POLL },
 		.poll = { .kh = poll_handle },
 	};
-	struct iovec iov = { &out, sizeof(out) };
 
-	send_iov(&iov, 1);
+	send_message(&out, sizeof(out));
 }
 
 void session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, size_t size)
@@ -265,11 +269,10 @@ void session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, si
 		.head = { .len = (uint32_t)(sizeof(out) + size), .error = FUSE_NOTIFY_STORE },
 		.store = { .nodeid = nodeid, .offset = offset, .size = (uint32_t)size },
 	};
-	struct iovec iov[] = { { &out, sizeof(out) }, { (void *)data, size } };
 
 	atomic_fetch_add(&daemon_self->session->nr_stores, 1);
 	if (!atomic_load(&daemon_self->session->closing))
-		send_iov(iov, 2);
+		send_with_data(&out, sizeof(out), data, size);
 	atomic_fetch_sub(&daemon_self->session->nr_stores, 1);
 }
 
@@ -282,9 +285,8 @@ void session_notify_inval(uint64_t nodeid, uint64_t offset, size_t size)
 		.head = { .len = sizeof(out), .error = FUSE_NOTIFY_INVAL_INODE },
 		.inval = { .ino = nodeid, .off = (int64_t)offset, .len = (int64_t)size },
 	};
-	struct iovec iov = { &out, sizeof(out) };
 
-	send_iov(&iov, 1);
+	send_message(&out, sizeof(out));
 }
 
 int session_backing_open(int fd)

@@ -129,26 +129,22 @@ void worker_push_woken(struct host_thread *thread)
 
 bool worker_give(struct worker *to, struct host_thread *thread)
 {
-	bool given = false;
-
 	if (!get(to->awake))	/* looked at again below */
 		return false;
 	guard_spin(&to->lock);
-	if (get(to->awake)) {
-		worker_append_woken(to, thread);
-		given = true;
-	}
-	return given;
+	if (!get(to->awake))
+		return false;
+	worker_append_woken(to, thread);
+	return true;
 }
 
 bool worker_begin_sleep(void)
 {
 	guard_spin(&worker_self->lock);
-	bool may_sleep = !get(worker_self->woken_first);
-
-	if (may_sleep)
-		set(worker_self->awake, false);
-	return may_sleep;
+	if (get(worker_self->woken_first))
+		return false;
+	set(worker_self->awake, false);
+	return true;
 }
 
 /* Without the lock: a thread that does not see it yet keeps its call. */
