@@ -15,7 +15,6 @@
 #include "clients/client_thread.h"
 #include "clients/identity.h"
 #include "clients/namespaces.h"
-#include "clients/scheduling.h"
 #include "events/events.h"
 #include "events/stages.h"
 #include "events/trace_events.h"
@@ -342,7 +341,7 @@ static inline struct host_priority host_priority_of_opener(const struct host_pro
 {
 	struct host_priority priority;
 
-	scheduling_get(proc->opener, &priority.policy, &priority.prio);
+	client_thread_get_priority(proc->opener, &priority.policy, &priority.prio);
 	return priority;
 }
 
@@ -350,14 +349,14 @@ static inline struct host_priority host_priority_get(struct host_thread *caller)
 {
 	struct host_priority priority;
 
-	scheduling_get(caller->tid, &priority.policy, &priority.prio);
+	client_thread_get_priority(caller->tid, &priority.policy, &priority.prio);
 	return priority;
 }
 
 static inline void host_priority_set(struct host_thread *thread, struct host_priority want,
 				     bool check)
 {
-	scheduling_set(thread, want.policy, want.prio, check);
+	client_thread_set_priority(thread, want.policy, want.prio, check);
 }
 
 /* ---- time and ids ---- */

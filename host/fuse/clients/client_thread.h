@@ -59,4 +59,9 @@ bool client_thread_opener_is_gone(const struct host_proc *proc);
 int client_thread_read(pid_t tid, void *dst, u64 src, size_t size);
 int client_thread_write(pid_t tid, u64 dst, const void *src, size_t size);
 
+/* @prio is a nice value, or a real-time priority for FIFO and RR. */
+void client_thread_get_priority(pid_t tid, u8 *policy, s8 *prio);
+/* @check: only as far as the thread's process may set it itself. */
+void client_thread_set_priority(struct host_thread *thread, u8 policy, s8 prio, bool check);
+
 #endif

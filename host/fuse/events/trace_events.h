@@ -5,11 +5,16 @@
 
 #include "events/events.h"
 
+#define trace_put(kind, fields) \
+	do { \
+		if (events_wanted(kind)) \
+			events_put((kind), &(fields), sizeof(fields)); \
+	} while (0)
+
 #define host_trace_command host_trace_command
 static inline void host_trace_command(u32 cmd)
 {
-	if (events_wanted(EVENT_COMMAND))
-		events_put(EVENT_COMMAND, &(struct event_word){ cmd }, sizeof(struct event_word));
+	trace_put(EVENT_COMMAND, ((struct event_word){ cmd }));
 }
 
 #define host_trace_return host_trace_return
@@ -22,16 +27,13 @@ static inline void host_trace_return(u32 cmd)
 #define host_trace_write_done host_trace_write_done
 static inline void host_trace_write_done(int err)
 {
-	if (events_wanted(EVENT_WRITE_DONE))
-		events_put(EVENT_WRITE_DONE, &(struct event_done){ err },
-			   sizeof(struct event_done));
+	trace_put(EVENT_WRITE_DONE, ((struct event_done){ err }));
 }
 
 #define host_trace_read_done host_trace_read_done
 static inline void host_trace_read_done(int err)
 {
-	if (events_wanted(EVENT_READ_DONE))
-		events_put(EVENT_READ_DONE, &(struct event_done){ err }, sizeof(struct event_done));
+	trace_put(EVENT_READ_DONE, ((struct event_done){ err }));
 }
 
 /* These two come from the daemon itself, as they do from the module's file operations. */
@@ -39,8 +41,7 @@ static inline void trace_ioctl(u32 cmd, u64 arg)
 {
 	struct event_ioctl ioctl = { .arg = arg, .cmd = cmd };
 
-	if (events_wanted(EVENT_IOCTL))
-		events_put(EVENT_IOCTL, &ioctl, sizeof(ioctl));
+	trace_put(EVENT_IOCTL, ioctl);
 }
 
 /* A worker may have gone on to another call before it replies to that of @thread. */
@@ -56,8 +57,7 @@ static inline void host_trace_wait(bool proc_work, bool in_call, bool has_todo)
 {
 	struct event_wait wait = { proc_work, in_call, has_todo };
 
-	if (events_wanted(EVENT_WAIT))
-		events_put(EVENT_WAIT, &wait, sizeof(wait));
+	trace_put(EVENT_WAIT, wait);
 }
 
 static inline void trace_txn(enum event_kind kind, const struct host_trace_txn *txn)
@@ -74,8 +74,7 @@ static inline void trace_txn(enum event_kind kind, const struct host_trace_txn *
 		.reply = txn->reply,
 	};
 
-	if (events_wanted(kind))
-		events_put(kind, &event, sizeof(event));
+	trace_put(kind, event);
 }
 
 #define host_trace_txn_sent host_trace_txn_sent
@@ -89,8 +88,7 @@ static inline void host_trace_txn_received(u32 id)
 {
 	struct event_txn event = { .id = id };
 
-	if (events_wanted(EVENT_TXN_RECEIVED))
-		events_put(EVENT_TXN_RECEIVED, &event, sizeof(event));
+	trace_put(EVENT_TXN_RECEIVED, event);
 }
 
 #define host_trace_txn_freed host_trace_txn_freed
@@ -111,8 +109,7 @@ static inline void host_trace_buffer(enum host_trace_buffer what, u32 id, size_t
 	};
 	struct event_buffer event = { data, offsets, extra, id };
 
-	if (events_wanted(kinds[what]))
-		events_put(kinds[what], &event, sizeof(event));
+	trace_put(kinds[what], event);
 }
 
 static const enum event_kind trace_object_kinds[] = {
@@ -135,8 +132,7 @@ static inline void host_trace_object(enum host_trace_object what,
 		.to_desc = x->to_desc,
 	};
 
-	if (events_wanted(trace_object_kinds[what]))
-		events_put(trace_object_kinds[what], &event, sizeof(event));
+	trace_put(trace_object_kinds[what], event);
 }
 
 #define host_trace_objects_wanted host_trace_objects_wanted
@@ -150,8 +146,7 @@ static inline void trace_file(enum event_kind kind, u32 id, u32 fd, size_t off)
 {
 	struct event_file event = { .offset = off, .id = id, .fd = (int32_t)fd };
 
-	if (events_wanted(kind))
-		events_put(kind, &event, sizeof(event));
+	trace_put(kind, event);
 }
 
 #define host_trace_file_sent host_trace_file_sent
@@ -202,8 +197,7 @@ static inline void trace_stage(u32 stage, u32 id, u32 answers, s32 pid, s32 tid)
 {
 	struct event_stage event = { stage, id, answers, pid, tid };
 
-	if (events_wanted(EVENT_STAGE))
-		events_put(EVENT_STAGE, &event, sizeof(event));
+	trace_put(EVENT_STAGE, event);
 }
 
 #endif

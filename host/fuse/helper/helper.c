@@ -92,7 +92,7 @@ static bool send_control(const void *data, size_t size, int attached)
 {
 	if (daemon_self->helper->control < 0)
 		return false;
-	if (helper_msg_send(daemon_self->helper->control, data, size, attached))
+	if (message_send(daemon_self->helper->control, data, size, attached))
 		return true;
 	kill(daemon_self->helper->pid, SIGKILL);
 	return false;
@@ -273,7 +273,7 @@ int helper_ask(const struct helper_message *message, int attached, u64 open_id,
 	if (!channel)
 		return -EBUSY;
 	open_id = worker_begin_wait(open_id);
-	if (helper_msg_send(channel->fd, message, sizeof(*message), attached)) {
+	if (message_send(channel->fd, message, sizeof(*message), attached)) {
 		got = receive_answer(channel->fd, answer);
 		if (got < 0 && errno == EAGAIN)
 			error = -ETIMEDOUT;

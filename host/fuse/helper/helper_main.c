@@ -32,7 +32,7 @@ bool helper_is_ending(void)
 void helper_send_event(const struct helper_event *event)
 {
 	/* fails when the daemon has ended, which the main thread notices */
-	helper_msg_send(HELPER_CONTROL, event, sizeof(*event) + event->nr * sizeof(s32), -1);
+	message_send(HELPER_CONTROL, event, sizeof(*event) + event->nr * sizeof(s32), -1);
 }
 
 static void helper_handle(const struct helper_message *message, int attached)
@@ -93,7 +93,7 @@ void helper_main(void)
 	helper_injectors_init();
 	helper_searches_init();
 	buffer = daemon_alloc(size);
-	while (helper_msg_receive(HELPER_CONTROL, buffer, size, &attached) >=
+	while (message_receive(HELPER_CONTROL, buffer, size, &attached) >=
 	       (ssize_t)sizeof(struct helper_message))
 		helper_handle((const struct helper_message *)buffer, attached);
 	helper_end();

@@ -10,9 +10,8 @@
 #ifndef HOST_FUSE_HELPER_MSG_H
 #define HOST_FUSE_HELPER_MSG_H
 
+#include "base/message.h"
 #include "host_types.h"
-
-#include <sys/types.h>
 
 /* argv[0] of the helper; the descriptor of its control socket. */
 #define HELPER_NAME "anybinder-files"
@@ -82,12 +81,6 @@ struct helper_event {
 	u32 nr;
 	s32 numbers[];		/* HELPER_DONE: in the process */
 };
-
-/* Sends @size bytes and, unless it is -1, the descriptor @attached. False: errno. */
-bool helper_msg_send(int socket, const void *data, size_t size, int attached);
-
-/* Receives a message of at most @size bytes; *@attached is -1 if none came with it. As recv(2). */
-ssize_t helper_msg_receive(int socket, void *data, size_t size, int *attached);
 
 /* The body of the helper process: serves the control socket until the daemon has ended. */
 _Noreturn void helper_main(void);

@@ -95,7 +95,7 @@ static void channel_main(void *arg)
 	struct helper_message message;
 	int attached;
 
-	while (helper_msg_receive(socket, &message, sizeof(message), &attached) ==
+	while (message_receive(socket, &message, sizeof(message), &attached) ==
 	       sizeof(message)) {
 		struct helper_answer answer = { .result = -EINVAL };
 
@@ -105,7 +105,7 @@ static void channel_main(void *arg)
 			answer.result = find_mapping(&message, &answer);
 		if (attached >= 0)
 			close(attached);
-		helper_msg_send(socket, &answer, sizeof(answer), -1);
+		message_send(socket, &answer, sizeof(answer), -1);
 	}
 	close(socket);
 }

@@ -11,6 +11,7 @@
 
 #include "base/daemon.h"
 #include "base/log.h"
+#include "base/message.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -180,29 +181,6 @@ bool mount_prepare(const char *mountpoint)
 	return place == FREE;
 }
 
-/* Receives the descriptor that fusermount3 sends over @socket; -1: it sent none. */
-static int receive_fd(int socket)
-{
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	char byte;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-				  .msg_controllen = sizeof(control) };
-	struct cmsghdr *cmsg;
-	int fd;
-
-	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) <= 0)
-		return -1;
-	cmsg = CMSG_FIRSTHDR(&message);
-	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
-		return -1;
-	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
-	return fd;
-}
-
 static int mount_by_helper(const char *mountpoint, bool allow_other)
 {
 	char options[128];
@@ -210,6 +188,7 @@ static int mount_by_helper(const char *mountpoint, bool allow_other)
 	int pair[2];
 	int status;
 	int fd = -1;
+	char byte;
 
 	snprintf(options, sizeof(options), "rw,nosuid,nodev,default_permissions,fsname=%s,"
 		 "subtype=%s%s", FS_NAME, FS_NAME, allow_other ? ",allow_other" : "");
@@ -218,7 +197,7 @@ static int mount_by_helper(const char *mountpoint, bool allow_other)
 	status = run_fusermount(args, pair[1]);
 	close(pair[1]);
 	if (!status)
-		fd = receive_fd(pair[0]);
+		message_receive(pair[0], &byte, 1, &fd);
 	close(pair[0]);
 	if (status == 127)
 		log_error("no permission to mount, and fusermount3 (package fuse3) is missing");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The messages between the daemon and its helper process. */
-#include "helper/helper_msg.h"
+/* Messages on a socket that may carry a descriptor (SCM_RIGHTS). */
+#include "base/message.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -11,7 +12,7 @@ union control {
 	char space[CMSG_SPACE(sizeof(int))];
 };
 
-bool helper_msg_send(int socket, const void *data, size_t size, int attached)
+bool message_send(int socket, const void *data, size_t size, int attached)
 {
 	union control control = { 0 };
 	struct iovec iov = { (void *)data, size };
@@ -32,7 +33,7 @@ bool helper_msg_send(int socket, const void *data, size_t size, int attached)
 	return sent == (ssize_t)size;
 }
 
-ssize_t helper_msg_receive(int socket, void *data, size_t size, int *attached)
+ssize_t message_receive(int socket, void *data, size_t size, int *attached)
 {
 	union control control = { 0 };
 	struct iovec iov = { data, size };
