@@ -18,7 +18,7 @@
 #include "calls/pool.h"
 #include "calls/watch.h"
 #include "clients/client_thread.h"
-#include "clients/user_time.h"
+#include "clients/users.h"
 #include "core.h"
 #include "events/events.h"
 #include "files/files.h"

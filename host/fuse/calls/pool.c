@@ -17,7 +17,7 @@
 #include "calls/open_file.h"
 #include "calls/watch.h"
 #include "clients/client_thread.h"
-#include "clients/user_time.h"
+#include "clients/users.h"
 #include "memory/account.h"
 #include "queues/backlog.h"
 #include "queues/congestion.h"
@@ -25,9 +25,7 @@
 #include "session/session.h"
 #include "workers/worker.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/rseq.h>
 #include <sys/syscall.h>
@@ -287,19 +285,11 @@ static void worker_main(void *arg)
 /* Distinguishes a stuck worker from one that gets no processor time. */
 static bool is_in_client_memory(const struct worker *worker)
 {
-	char path[64];
 	char text[128];
-	ssize_t got;
 	int number;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", worker->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (client_thread_read_file(worker->tid, "syscall", text, sizeof(text)) < 0)
 		return false;
-	got = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[got > 0 ? got : 0] = 0;
 	/* "running" is converted to 0, the number of read(2) */
 	number = atoi(text);
 	/* session_notify_store() waits for a page of which a read is not answered yet */

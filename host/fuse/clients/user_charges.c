@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a user has of the daemon by number: files, workers and operations that it delays. */
-#include "clients/user_charges.h"
+#include "clients/users.h"
 
 #include "base/locks.h"
 

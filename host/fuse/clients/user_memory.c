@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* How much memory a user may have of the daemon: grants. */
-#include "clients/user_memory.h"
+#include "clients/users.h"
 
 #include "base/locks.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Time that a user's calls cost: a debt, which is paid by the time that passes. */
-#include "clients/user_time.h"
+#include "clients/users.h"
 
 #include "base/locks.h"
-#include "clients/users.h"
 
 void user_time_charge(uid_t uid, unsigned int ms)
 {

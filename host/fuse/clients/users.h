@@ -2,10 +2,10 @@
 /*
  * The users that have something in the daemon, in one small table under its own mutex.
  *
- * What is known of a user is three things, each with a file: counts (user_charges.h), memory
- * (user_memory.h) and time (user_time.h). Those files share this table.
- * No function of them makes a system call or waits for a client. Which user a process counts as is
- * decided by namespaces_charged_uid().
+ * What is known of a user is three things, each with a file: counts (user_charges.c), memory
+ * (user_memory.c) and time (user_time.c). Those files share this table. No function of them makes
+ * a system call or waits for a client. namespaces_charged_uid() decides which user a process
+ * counts as.
  */
 #ifndef HOST_FUSE_USERS_H
 #define HOST_FUSE_USERS_H
@@ -72,7 +72,69 @@ void users_init(uid_t owner);
 /* Is the user neither root nor the owner? */
 bool users_is_limited(uid_t uid);
 
-/* ---- for the files of the three things; the lock is held ---- */
+/* ---- user_charges.c: what a user has of the daemon by number, and the limits of that ---- */
+
+/* Limits one charge: @all for all users together, @one for each but root and the owner. */
+void user_charges_set_limit(enum user_charge charge, unsigned int all, unsigned int one);
+
+/* Adds one. False: the limit of the user, or of all users together, is reached. */
+bool user_charges_add(uid_t uid, enum user_charge charge);
+
+/* Adds one regardless of the limits. */
+void user_charges_add_always(uid_t uid, enum user_charge charge);
+
+/* Removes one. */
+void user_charges_remove(uid_t uid, enum user_charge charge);
+
+/*
+ * Is the user's limit reached? The limit of each user drops to one while half of the limit of all
+ * users together is used up.
+ */
+bool user_charges_is_over(uid_t uid, enum user_charge charge);
+
+/*
+ * ---- user_memory.c ----
+ *
+ * How much memory a user may have; account.h charges it. Memory is charged often, so it is counted
+ * without the lock of users. A user may have what was granted to it under the lock, a MiB at a
+ * time; the grants of all users are bounded together, and what a user no longer uses of its grant
+ * is withdrawn when another one needs it.
+ */
+
+/* Limits the memory, in bytes, of all users but root and the owner together, and of each. */
+void user_memory_set_limits(long all, long one);
+
+/*
+ * The account of a user that has something charged, valid as long as that or anything in the
+ * account is; NULL: for root and the owner, whose memory is not counted.
+ */
+struct account *user_memory_account(uid_t uid);
+
+/* May the account have what is charged to it? Raises what it may have without asking again. */
+bool user_memory_grant(struct account *account);
+
+/*
+ * ---- user_time.c ----
+ *
+ * Time that a user's calls cost, and the users that cost too much of it. Page faults of a client
+ * may be served by a process that takes its time, and a call with many objects needs as long. The
+ * time is measured by samples: each time that a worker is found to wait in the user's memory counts
+ * as the interval between two samples, and a call that is found at two samples as the processor
+ * time between them. A user above USER_TIME_SLOW_MS is slow until its debt is paid by the time that
+ * passes, at a tenth of it. Root is never slow.
+ */
+
+#define USER_TIME_SLOW_MS 30
+#define USER_TIME_DEBT_MAX_MS 400
+
+/* Only for a user that has something else charged: its worker's open. */
+void user_time_charge(uid_t uid, unsigned int ms);
+/* @ms have passed since the last call. False: no user has a debt. */
+bool user_time_pay(unsigned int ms);
+/* Is the user slow? Costs a load as long as no user is. */
+bool user_time_is_slow(uid_t uid);
+
+/* ---- for these files; the lock is held ---- */
 
 /* Where the user is linked, or would be. */
 struct user **users_find(uid_t uid);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What users have of a daemon, by itself: counts, grants of memory, debts of time. */
 #include "check.h"
-#include "clients/user_charges.h"
-#include "clients/user_memory.h"
-#include "clients/user_time.h"
+#include "clients/users.h"
 
 #include <stdlib.h>
 

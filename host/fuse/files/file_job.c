@@ -10,7 +10,7 @@
 #include "base/daemon.h"
 #include "base/locks.h"
 #include "base/log.h"
-#include "clients/user_charges.h"
+#include "clients/users.h"
 #include "files/file_ref.h"
 #include "helper/helper.h"
 

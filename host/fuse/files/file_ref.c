@@ -6,7 +6,7 @@
 #include "base/daemon.h"
 #include "base/locks.h"
 #include "base/log.h"
-#include "clients/user_charges.h"
+#include "clients/users.h"
 #include "helper/helper.h"
 
 #include <stdlib.h>

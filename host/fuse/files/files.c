@@ -19,7 +19,7 @@
 #include "calls/park.h"
 #include "calls/pool.h"
 #include "clients/client_thread.h"
-#include "clients/user_charges.h"
+#include "clients/users.h"
 #include "core.h"
 #include "files/file_ref.h"
 #include "files/file_job.h"

@@ -16,7 +16,7 @@
 #include "base/locks.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "clients/user_charges.h"
+#include "clients/users.h"
 #include "session/session.h"
 #include "workers/worker.h"
 
@@ -185,13 +185,12 @@ static bool open_channel(struct channel *channel)
 /* The first that is not busy: those in use are the first ones. */
 static struct channel *get_channel(void)
 {
-	struct helper *helper = daemon_self->helper;
-	struct channel *channel = helper->channels;
+	struct channel *channel = daemon_self->helper->channels;
 
-	guard_mutex(&helper->lock);
-	while (channel < helper->channels + CHANNELS_MAX && channel->busy)
+	guard_mutex(&daemon_self->helper->lock);
+	while (channel < daemon_self->helper->channels + CHANNELS_MAX && channel->busy)
 		channel++;
-	if (channel == helper->channels + CHANNELS_MAX ||
+	if (channel == daemon_self->helper->channels + CHANNELS_MAX ||
 	    (!channel->exists && !open_channel(channel)))
 		channel = NULL;
 	else
@@ -371,14 +370,12 @@ static void receive_event(void)
 
 static void helper_tick(void)
 {
-	struct helper *helper = daemon_self->helper;
-
-	if (helper->handlers->tick())
+	if (daemon_self->helper->handlers->tick())
 		return;
-	atomic_store(&helper->ticking, false);
+	atomic_store(&daemon_self->helper->ticking, false);
 	/* check again: helper_arm_tick() may have seen the flag set */
-	if (helper->handlers->tick())
-		atomic_store(&helper->ticking, true);
+	if (daemon_self->helper->handlers->tick())
+		atomic_store(&daemon_self->helper->ticking, true);
 }
 
 static void events_main(void *arg)

@@ -220,12 +220,10 @@ void helper_close_start(s32 fd, u32 uid, u64 id)
 
 void helper_close_all(void)
 {
-	struct helper_closer *closer = daemon_self->helper_closer;
-
-	guard_mutex(&closer->lock);
-	for (s32 fd = 0; fd < closer->nr_owners; fd++)
-		if (closer->owners[fd])
-			start_locked(fd, closer->owners[fd] - 1, 0);
+	guard_mutex(&daemon_self->helper_closer->lock);
+	for (s32 fd = 0; fd < daemon_self->helper_closer->nr_owners; fd++)
+		if (daemon_self->helper_closer->owners[fd])
+			start_locked(fd, daemon_self->helper_closer->owners[fd] - 1, 0);
 }
 
 bool helper_close_is_idle(void)

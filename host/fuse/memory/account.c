@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/daemon.h"
-#include "clients/user_memory.h"
+#include "clients/users.h"
 #include "core.h"
 
 #include <malloc.h>
@@ -129,16 +129,15 @@ void account_free(void *memory)
 
 void account_trim(bool idle)
 {
-	struct accounts *self = daemon_self->accounts;
 	u64 now;
 
-	if (atomic_load_explicit(&self->freed, memory_order_relaxed) <
+	if (atomic_load_explicit(&daemon_self->accounts->freed, memory_order_relaxed) <
 	    (idle ? TRIM_IDLE : TRIM_BUSY))
 		return;
 	now = clock_now_ns();
-	if (!idle && now - self->trimmed_ns < TRIM_NS)
+	if (!idle && now - daemon_self->accounts->trimmed_ns < TRIM_NS)
 		return;
-	self->trimmed_ns = now;
-	atomic_store_explicit(&self->freed, 0, memory_order_relaxed);
+	daemon_self->accounts->trimmed_ns = now;
+	atomic_store_explicit(&daemon_self->accounts->freed, 0, memory_order_relaxed);
 	malloc_trim(0);
 }

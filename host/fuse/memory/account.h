@@ -2,7 +2,7 @@
 /*
  * The daemon's memory, charged to the users that it is for.
  *
- * Each open belongs to an account, that of its user (user_memory.h). What the engine allocates for
+ * Each open belongs to an account, that of its user (users.h). What the engine allocates for
  * the open, the pages of its receive buffer and the texts that the user reads are charged to the
  * account. At its limit an allocation fails as if there were no memory, which the engine turns into
  * what the stock driver returns then. No account (NULL): nothing is counted.

@@ -8,7 +8,7 @@
  * does. A worker therefore waits for requests only if the backlog is empty; if one that saw a
  * request finds it taken by another, that other worker looks at the backlog when it is done.
  *
- * The slow lane has those of users whose memory has cost workers too much time (user_time.h). A
+ * The slow lane has those of users whose memory has cost workers too much time (users.h). A
  * thread of its own serves them, so that the workers are there for the others.
  */
 #ifndef HOST_FUSE_BACKLOG_H

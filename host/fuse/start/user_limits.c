@@ -2,8 +2,7 @@
 /* The limits of users: from the options, and from what the system gives the daemon. */
 #include "start/user_limits.h"
 
-#include "clients/user_charges.h"
-#include "clients/user_memory.h"
+#include "clients/users.h"
 #include "start/options.h"
 
 #include <stdio.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The limits of users (user_charges.h, user_memory.h): from the options, and from what the system
- * gives the daemon.
- */
+/* The limits of users (users.h): from the options, and from what the system gives the daemon. */
 #ifndef HOST_FUSE_USER_LIMITS_H
 #define HOST_FUSE_USER_LIMITS_H
 
