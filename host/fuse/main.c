@@ -38,7 +38,6 @@
 #include "start/supervisor.h"
 #include "start/user_limits.h"
 #include "workers/worker.h"
-#include "workers/workqueue.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -181,8 +180,6 @@ static void init_daemon(const struct options *options)
 	users_init(options->uid);
 	namespaces_init();
 	identity_init();
-	session_init();
-	mount_init();
 	ready_init();
 	expire_init();
 	worker_table_init();

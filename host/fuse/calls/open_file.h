@@ -10,7 +10,7 @@
 #define HOST_FUSE_OPEN_FILE_H
 
 #include "host_types.h"
-#include "workers/workqueue.h"
+#include "workers/worker.h"
 
 struct binder_context;
 struct binder_proc;

@@ -25,10 +25,8 @@ static void expire_main(void *arg)
 
 bool expire_start(unsigned int timeout_s, void (*end_calls)(void))
 {
-	struct expire *expire = daemon_self->expire;
-
-	expire->period_ms = timeout_s * 1000 / EXPIRE_PERIODS;
-	expire->end_calls = end_calls;
-	atomic_store(&expire->period, 1);
-	return !thread_start(expire_main, expire);
+	daemon_self->expire->period_ms = timeout_s * 1000 / EXPIRE_PERIODS;
+	daemon_self->expire->end_calls = end_calls;
+	atomic_store(&daemon_self->expire->period, 1);
+	return !thread_start(expire_main, daemon_self->expire);
 }

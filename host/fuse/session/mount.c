@@ -39,11 +39,6 @@ struct mount {
 	char at[4096];		/* the real path */
 };
 
-void mount_init(void)
-{
-	daemon_part(mount);
-}
-
 /* Runs fusermount3 with @args; it inherits @fd unless that is -1. Returns its exit status. */
 static int run_fusermount(char *const args[], int fd)
 {
@@ -170,8 +165,10 @@ static enum place mount_prepare_place(const char *mountpoint)
 
 bool mount_prepare(const char *mountpoint)
 {
-	enum place place = mount_prepare_place(mountpoint);
+	enum place place;
 
+	daemon_part(mount);
+	place = mount_prepare_place(mountpoint);
 	for (int ms = 0; place == SERVED && ms < END_MS; ms += 10) {
 		usleep(10000);
 		place = mount_prepare_place(mountpoint);
@@ -234,7 +231,6 @@ static bool mount_directly(const char *mountpoint, const char *options)
 
 int mount_fuse(const char *mountpoint, bool allow_other)
 {
-	struct mount *self = daemon_self->mount;
 	char options[160];
 	struct stat st;
 	int fd;
@@ -252,8 +248,8 @@ int mount_fuse(const char *mountpoint, bool allow_other)
 	snprintf(options, sizeof(options),
 		 "fd=%d,rootmode=40000,user_id=%u,group_id=%u,default_permissions%s", fd, geteuid(),
 		 getegid(), allow_other ? ",allow_other" : "");
-	self->mounted = mount_directly(mountpoint, options);
-	if (self->mounted)
+	daemon_self->mount->mounted = mount_directly(mountpoint, options);
+	if (daemon_self->mount->mounted)
 		return fd;
 	close(fd);
 	if (errno != EPERM) {
@@ -266,8 +262,8 @@ int mount_fuse(const char *mountpoint, bool allow_other)
 			 "user_allow_other in /etc/fuse.conf");
 		fd = mount_by_helper(mountpoint, false);
 	}
-	self->mounted = fd >= 0;
-	if (!self->mounted)
+	daemon_self->mount->mounted = fd >= 0;
+	if (!daemon_self->mount->mounted)
 		log_error("no permission to mount at %s (try as root, or in a user namespace of "
 			  "your own: unshare -Urm)", mountpoint);
 	return fd;

@@ -10,8 +10,6 @@
 
 #include <stdbool.h>
 
-void mount_init(void);
-
 /* @path as an absolute path, allocated; NULL after an error message. */
 char *mount_absolute(const char *path);
 

@@ -108,18 +108,17 @@ void ready_leave_terminal(void)
 
 void ready_announce(void)
 {
-	struct ready *ready = daemon_self->ready;
 	char message[64];
 
 	snprintf(message, sizeof(message), "READY=1\nMAINPID=%d", getpid());
 	notify_systemd(message);
-	if (ready->parent_pipe < 0)
+	if (daemon_self->ready->parent_pipe < 0)
 		return;
 	ready_leave_terminal();
-	if (write(ready->parent_pipe, "R", 1) != 1)
+	if (write(daemon_self->ready->parent_pipe, "R", 1) != 1)
 		log_warn("the process that started the daemon has exited");
-	close(ready->parent_pipe);
-	ready->parent_pipe = -1;
+	close(daemon_self->ready->parent_pipe);
+	daemon_self->ready->parent_pipe = -1;
 }
 
 void ready_announce_end(void)

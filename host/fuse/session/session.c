@@ -117,18 +117,13 @@ static bool may_pass_through(void)
 	return id >= 0;
 }
 
-void session_init(void)
-{
-	daemon_part(session)->fd = -1;
-}
-
 bool session_begin(int fd, bool want_passthrough)
 {
 	_Alignas(8) char buffer[SESSION_BUFFER_SIZE];
 	struct request request;
 	const struct fuse_init_in *in;
 
-	daemon_self->session->fd = fd;
+	daemon_part(session)->fd = fd;
 	if (!session_read(&request, buffer) || request.head->opcode != FUSE_INIT ||
 	    request.body_size < offsetof(struct fuse_init_in, flags) + sizeof(in->flags)) {
 		log_error("the first request from the kernel is not FUSE_INIT");
@@ -153,14 +148,13 @@ bool session_begin(int fd, bool want_passthrough)
  */
 void session_close(void)
 {
-	struct session *session = daemon_self->session;
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	atomic_store(&session->closing, true);
-	for (int ms = 0; ms < STORES_MS && atomic_load(&session->nr_stores); ms++)
+	atomic_store(&daemon_self->session->closing, true);
+	for (int ms = 0; ms < STORES_MS && atomic_load(&daemon_self->session->nr_stores); ms++)
 		usleep(1000);
-	atomic_store(&session->ended, true);
-	if (nothing < 0 || dup2(nothing, session->fd) < 0)
+	atomic_store(&daemon_self->session->ended, true);
+	if (nothing < 0 || dup2(nothing, daemon_self->session->fd) < 0)
 		log_warn("cannot give up the connection: %s", strerror(errno));
 }
 
@@ -286,7 +280,8 @@ void session_notify_inval(uint64_t nodeid, uint64_t offset, size_t size)
 		.inval = { .ino = nodeid, .off = (int64_t)offset, .len = (int64_t)size },
 	};
 
-	send_message(&out, sizeof(out));
+	/* by writev(2), as a store: pool_check() knows that it may wait for a page */
+	send_with_data(&out.head, sizeof(out.head), &out.inval, sizeof(out.inval));
 }
 
 int session_backing_open(int fd)

@@ -41,8 +41,6 @@ struct session {
 	atomic_uint nr_stores;		/* notifications of new data under way */
 };
 
-void session_init(void);
-
 /*
  * Takes ownership of @fd and replies to FUSE_INIT, which the kernel has queued when mount(2)
  * returns. Prints an error message and returns false if the kernel is too old.

@@ -3,6 +3,8 @@
 #include "workers/worker.h"
 
 #include "base/daemon.h"
+#include "base/locks.h"
+#include "base/thread.h"
 #include "core.h"
 #include "session/expire.h"
 #include "session/session.h"
@@ -44,12 +46,10 @@ static void worker_advance(struct worker *self, unsigned int steps)
  */
 void worker_begin_request(u64 unique)
 {
-	struct worker *self = worker_self;
-
-	atomic_store_explicit(&self->stamp, expire_stamp(), memory_order_relaxed);
-	atomic_store_explicit(&self->unique, unique, memory_order_release);
-	atomic_store_explicit(&self->open_id, 0, memory_order_relaxed);
-	worker_advance(self, 1);
+	atomic_store_explicit(&worker_self->stamp, expire_stamp(), memory_order_relaxed);
+	atomic_store_explicit(&worker_self->unique, unique, memory_order_release);
+	atomic_store_explicit(&worker_self->open_id, 0, memory_order_relaxed);
+	worker_advance(worker_self, 1);
 }
 
 void worker_set_request(u64 unique)
@@ -320,4 +320,65 @@ struct worker *worker_at(unsigned int index)
 	struct worker_table *table = daemon_self->workers;
 
 	return index < atomic_load(&table->nr) ? &table->workers[index] : NULL;
+}
+
+/* ---- the thread for work that takes long; it exists while there is work ---- */
+
+struct workqueue {
+	pthread_mutex_t lock;
+	struct work *first;
+	struct work **end;
+	bool running;			/* the thread */
+	void (*hand_over)(struct worker *worker);
+};
+
+void workqueue_init(void (*hand_over)(struct worker *worker))
+{
+	struct workqueue *queue = daemon_part(workqueue);
+
+	pthread_mutex_init(&queue->lock, NULL);
+	queue->end = &queue->first;
+	queue->hand_over = hand_over;
+}
+
+/* NULL: there is no more, and the thread ends. */
+static struct work *next_work(struct workqueue *queue)
+{
+	guard_mutex(&queue->lock);
+	struct work *work = queue->first;
+
+	if (work)
+		queue->first = work->next;
+	if (!queue->first)
+		queue->end = &queue->first;
+	queue->running = work;
+	return work;
+}
+
+static void workqueue_main(void *arg)
+{
+	struct workqueue *queue = arg;
+	struct worker self = { 0 };
+	struct work *work;
+
+	worker_set_self(&self);
+	while ((work = next_work(queue))) {
+		work->run(work);
+		queue->hand_over(&self);
+	}
+}
+
+bool workqueue_add(struct work *work)
+{
+	struct workqueue *queue = daemon_self->workqueue;
+
+	guard_mutex(&queue->lock);
+	/* the thread waits for the lock before it looks for work */
+	queue->running = queue->running || !thread_start(workqueue_main, queue);
+	if (queue->running) {
+		work->next = NULL;
+		*queue->end = work;
+		queue->end = &work->next;
+	}
+	return queue->running;
 }

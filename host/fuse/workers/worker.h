@@ -164,4 +164,15 @@ struct worker *worker_alloc(void);
 /* The worker number @index, in use or not; NULL beyond the last that was ever in use. */
 struct worker *worker_at(unsigned int index);
 
+/* ---- work that takes long, and that no client waits for, is done by a thread of its own ---- */
+
+/* @hand_over: has what the worker has queued done by others (pool.h). */
+void workqueue_init(void (*hand_over)(struct worker *worker));
+
+/*
+ * Has @work->run() called, after that of the works that came before; it may call the engine. False:
+ * there is no thread for it, the caller has to do it.
+ */
+bool workqueue_add(struct work *work);
+
 #endif
