@@ -24,7 +24,7 @@ static inline void guard_mutex_end(pthread_mutex_t **mutex)
 	pthread_mutex_unlock(*mutex);
 }
 
-/* Takes @mutex until the end of the scope, whose result is computed with it held. */
+/* Takes @mutex until the end of the scope; what the scope returns is computed before that. */
 #define guard_mutex(mutex) \
 	pthread_mutex_t *guarded __attribute__((cleanup(guard_mutex_end), unused)) = (mutex); \
 	pthread_mutex_lock(guarded)

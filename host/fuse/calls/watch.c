@@ -20,7 +20,6 @@
 #include "base/thread.h"
 #include "calls/park.h"
 #include "core.h"
-#include "helper/helper.h"
 #include "workers/worker.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A thread of a client, by its number. While the thread is blocked in a request the
- * number cannot be that of another. The functions make system calls: no engine lock may be held.
+ * A thread of a client, by its number. While the thread is blocked in a request the number cannot
+ * be that of another. The functions make system calls: no engine lock may be held.
  */
 #ifndef HOST_FUSE_CLIENT_THREAD_H
 #define HOST_FUSE_CLIENT_THREAD_H

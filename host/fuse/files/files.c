@@ -26,7 +26,6 @@
 #include "helper/helper.h"
 #include "workers/worker.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>

@@ -14,7 +14,6 @@
 #include "helper/helper_side.h"
 
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #define THREADS_MAX 256u
