@@ -20,8 +20,7 @@ static void expect_refused(struct client *client, struct client *server, int err
 
 TEST(object_own_becomes_handle, "An own object arrives as a handle, with cookie 0.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call(client, 0, .objects = { OBJ_BINDER(0x10, 0x20, .flags = 0x17f) });
@@ -36,8 +35,7 @@ TEST(object_own_becomes_handle, "An own object arrives as a handle, with cookie 
 
 TEST(object_same_object_same_handle, "An object sent twice is the same handle.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	EXPECT_EQ(give(client, manager, 0x10, 0x20, 0), 1);
@@ -52,8 +50,7 @@ TEST(object_same_object_same_handle, "An object sent twice is the same handle.")
 TEST(object_returns_to_its_owner,
      "A handle sent to the object's owner arrives as the object itself.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint32_t handle = give(client, manager, 0x10, 0x20, 0);
 	const struct returned *got;
 
@@ -69,8 +66,7 @@ TEST(object_returns_to_its_owner,
 
 TEST(object_returns_to_its_owner_in_reply, "So does a handle in a reply.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint32_t handle = give(client, manager, 0x10, 0x20, 0);
 	const struct returned *got;
 
@@ -88,9 +84,7 @@ TEST(object_returns_to_its_owner_in_reply, "So does a handle in a reply.")
 TEST(object_handle_is_passed_on,
      "A handle that is passed on gets the receiver's number for the same object.")
 {
-	struct client *manager = manager_new();
-	struct client *other = client_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *other = client_new(), *server = client_new();
 	struct client *client = client_new();
 	const struct returned *got;
 	uint32_t handle, there;
@@ -121,8 +115,7 @@ TEST(object_reference_goes_with_the_buffer,
      "The reference that a payload brought is dropped when its buffer is freed, unless another "
      "was taken.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	client->show_refs = true;
@@ -148,8 +141,7 @@ TEST(object_reference_goes_with_the_buffer,
 TEST(object_cookie_mismatch_is_refused,
      "An object known by its ptr cannot be sent with another cookie.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	give(client, manager, 0x10, 0x20, 0);
 	call(client, 0, .objects = { OBJ_BINDER(0x10, 0x21) });
@@ -159,8 +151,7 @@ TEST(object_cookie_mismatch_is_refused,
 
 TEST(object_unknown_handle_is_refused, "A handle that the sender does not have is refused.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .objects = { OBJ_HANDLE(5) });
 	expect_refused(client, manager, EINVAL);
@@ -171,8 +162,7 @@ TEST(object_unknown_handle_is_refused, "A handle that the sender does not have i
 
 TEST(object_weak_becomes_weak_handle, "A weak object arrives as a weak handle.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	client->show_refs = true;
@@ -188,8 +178,7 @@ TEST(object_weak_becomes_weak_handle, "A weak object arrives as a weak handle.")
 
 TEST(object_weak_handle_is_not_callable, "A weak-only handle cannot be called.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .objects = { OBJ_WEAK_BINDER(0x10, 0x20) });
 	expect(manager, BR_TRANSACTION);
@@ -200,8 +189,7 @@ TEST(object_weak_handle_is_not_callable, "A weak-only handle cannot be called.")
 TEST(object_weak_handle_is_not_sent_as_strong,
      "A weak-only handle cannot be sent as a strong one, only as a weak one.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call(client, 0, .objects = { OBJ_WEAK_BINDER(0x10, 0x20) });
@@ -228,8 +216,7 @@ TEST(object_weak_handle_is_not_sent_as_strong,
 TEST(object_manager_travels_as_handle_0,
      "The context manager's own object is handle 0 for other processes.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call(client, 0);
@@ -245,8 +232,7 @@ TEST(object_manager_travels_as_handle_0,
 TEST(object_handle_0_goes_to_the_manager_as_itself,
      "Handle 0 sent to the context manager arrives as its object.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	put_u32(client, BC_ACQUIRE, 0);
@@ -259,9 +245,7 @@ TEST(object_handle_0_goes_to_the_manager_as_itself,
 
 TEST(object_dead_handle_can_be_passed_on, "A handle of a dead object can be sent, and stays dead.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *server = client_new(), *client = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 	const struct returned *got;
 
@@ -280,8 +264,7 @@ TEST(object_dead_handle_can_be_passed_on, "A handle of a dead object can be sent
 
 TEST(object_unknown_type_is_refused, "An object of no known type is refused.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	union object odd = OBJ_BINDER(0x10, 0x20);
 
 	odd.hdr.type = 0x12345678;
@@ -292,8 +275,7 @@ TEST(object_unknown_type_is_refused, "An object of no known type is refused.")
 TEST(object_failed_reply_undoes_what_it_had_done,
      "When a later object is refused, the effects of the earlier ones are undone.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .objects = { OBJ_BINDER(0x10, 0x20), OBJ_BINDER(0x30, 0x40),
 				     OBJ_HANDLE(77) });
@@ -305,8 +287,7 @@ TEST(object_failed_reply_undoes_what_it_had_done,
 TEST(object_many, "A payload may carry hundreds of objects.")
 {
 	enum { NR = 500 };
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct flat_binder_object objects[NR];
 	binder_size_t offsets[NR];
 	const struct returned *got;

@@ -20,8 +20,7 @@ static struct client *accepting_server(struct client *manager)
 
 TEST(fd_arrives, "A file descriptor arrives as a new one of the same open file.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int fd = make_file(manager, "hello");
 	const struct returned *got;
 
@@ -33,8 +32,7 @@ TEST(fd_arrives, "A file descriptor arrives as a new one of the same open file."
 
 TEST(fd_is_close_on_exec, "The new descriptor is close-on-exec.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int fd = make_file(manager, "x");
 	const struct returned *got;
 
@@ -45,8 +43,7 @@ TEST(fd_is_close_on_exec, "The new descriptor is close-on-exec.", "fd_passing")
 
 TEST(fd_sender_keeps_its_own, "The sender may close its descriptor at once.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int fd = make_file(manager, "still here");
 	const struct returned *got;
 
@@ -59,8 +56,7 @@ TEST(fd_sender_keeps_its_own, "The sender may close its descriptor at once.", "f
 
 TEST(fd_survives_the_sender, "A descriptor arrives even if its sender has died.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int fd = make_file(manager, "legacy");
 	const struct returned *got;
 
@@ -72,8 +68,7 @@ TEST(fd_survives_the_sender, "A descriptor arrives even if its sender has died."
 
 TEST(fd_stays_after_free, "Freeing the buffer does not close a received descriptor.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int fd = make_file(manager, "mine now");
 	const struct returned *got;
 
@@ -85,8 +80,7 @@ TEST(fd_stays_after_free, "Freeing the buffer does not close a received descript
 
 TEST(fd_in_oneway, "A one-way call carries descriptors, too.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int fd = make_file(manager, "oneway");
 	const struct returned *got;
 
@@ -97,8 +91,7 @@ TEST(fd_in_oneway, "A one-way call carries descriptors, too.", "fd_passing")
 
 TEST(fd_with_cookie, "The cookie of a descriptor object arrives as it was.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	union object object = OBJ_FD((uint32_t)make_file(manager, "x"));
 	const struct returned *got;
 
@@ -111,8 +104,7 @@ TEST(fd_with_cookie, "The cookie of a descriptor object arrives as it was.", "fd
 
 TEST(fd_same_twice, "The same descriptor twice becomes two.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	uint32_t fd = (uint32_t)make_file(manager, "twin");
 	const struct returned *got;
 
@@ -126,8 +118,7 @@ TEST(fd_same_twice, "The same descriptor twice becomes two.", "fd_passing")
 TEST(fd_many, "A payload may carry a hundred descriptors.", "fd_passing")
 {
 	enum { NR = 100 };
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	uint32_t fd = (uint32_t)make_file(manager, "many");
 	struct binder_fd_object objects[NR];
 	binder_size_t offsets[NR];
@@ -148,8 +139,7 @@ TEST(fd_many, "A payload may carry a hundred descriptors.", "fd_passing")
 
 TEST(fd_bad_is_refused, "A number that is no open descriptor is refused with EBADF.")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 
 	call(manager, 1, .objects = { OBJ_FD(777) });
 	expect(manager, BR_FAILED_REPLY);
@@ -161,8 +151,7 @@ TEST(fd_bad_is_refused, "A number that is no open descriptor is refused with EBA
 TEST(fd_node_that_does_not_accept,
      "A call with a descriptor to an object that does not accept them fails.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	int fd = make_file(client, "no");
 
 	call(client, 0, .objects = { OBJ_FD((uint32_t)fd) });
@@ -174,8 +163,7 @@ TEST(fd_node_that_does_not_accept,
 
 TEST(fd_in_reply, "A caller that sets TF_ACCEPT_FDS gets a descriptor in a reply.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	int fd = make_file(manager, "answer");
 	const struct returned *got;
 
@@ -190,8 +178,7 @@ TEST(fd_in_reply, "A caller that sets TF_ACCEPT_FDS gets a descriptor in a reply
 
 TEST(fd_in_reply_unasked, "Without TF_ACCEPT_FDS a reply with a descriptor fails.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	int fd = make_file(manager, "answer");
 
 	call(client, 0);
@@ -205,8 +192,7 @@ TEST(fd_in_reply_unasked, "Without TF_ACCEPT_FDS a reply with a descriptor fails
 
 TEST(fd_mixed_with_others, "Descriptors travel beside other objects.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	uint32_t fd = (uint32_t)make_file(manager, "mixed");
 	const struct returned *got;
 
@@ -236,8 +222,7 @@ TEST(fd_receiver_full,
      "When the receiver's descriptor table is full, the call fails at its caller and nothing "
      "arrives.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	uint32_t fd = (uint32_t)make_file(manager, "full");
 
 	take_no_files(server);
@@ -273,8 +258,7 @@ static void do_read_pipe(void *arg)
 
 TEST(fd_undelivered_is_released, "An undelivered descriptor stays open until its receiver dies.")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int *ends = shared_alloc(3 * sizeof(int));
 	int64_t deadline = now_ms() + EXPECT_TIMEOUT_MS;
 
@@ -293,8 +277,7 @@ TEST(fd_undelivered_is_released, "An undelivered descriptor stays open until its
 
 TEST(fd_device_itself, "A descriptor of the binder device itself may be sent.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	const struct returned *got;
 
 	call(manager, 1, .objects = { OBJ_FD((uint32_t)manager->fd) });
@@ -310,8 +293,7 @@ TEST(fd_oneway_receiver_full,
      "A one-way call whose files do not fit the receiver's descriptor table is lost; the next "
      "one arrives.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, FLAT_BINDER_FLAG_ACCEPTS_FDS);
 	uint32_t fd = (uint32_t)make_file(manager, "full");
 
@@ -327,8 +309,7 @@ TEST(fd_oneway_receiver_full,
 TEST(fd_reply_receiver_full,
      "A reply whose files do not fit the caller's descriptor table fails there only.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint32_t fd = (uint32_t)make_file(manager, "full");
 
 	take_no_files(client);

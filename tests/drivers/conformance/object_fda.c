@@ -41,8 +41,7 @@ static void expect_refused(struct client *client, struct client *server, int err
 
 TEST(fda_arrives, "The numbers in the parent are replaced by the receiver's.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int first = make_file(manager, "first"), second = make_file(manager, "second");
 	const struct returned *got;
 	uint32_t *words;
@@ -62,8 +61,7 @@ TEST(fda_arrives, "The numbers in the parent are replaced by the receiver's.", "
 TEST(fda_is_closed_with_the_buffer, "Freeing the buffer closes the descriptors of its arrays.",
      "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int fd = make_file(manager, "gone");
 	const struct returned *got;
 	uint32_t *words;
@@ -100,8 +98,7 @@ static void do_move(void *arg)
 TEST(fda_closes_the_device, "Freeing a buffer may close the device that the ioctl is made on.",
      "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int fd = make_file(manager, "replaced");
 	struct move move = { .from = server->fd, .map = server->map, .map_size = server->map_size };
 	const struct returned *got;
@@ -120,8 +117,7 @@ TEST(fda_closes_the_device, "Freeing a buffer may close the device that the ioct
 TEST(fda_in_reply, "A caller that accepts descriptors gets an array of them in a reply.",
      "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	int fd = make_file(manager, "reply");
 	const struct returned *got;
 	uint32_t *words;
@@ -140,8 +136,7 @@ TEST(fda_in_reply, "A caller that accepts descriptors gets an array of them in a
 
 TEST(fda_two_arrays, "One buffer may hold two arrays.", "fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int first = make_file(manager, "a"), second = make_file(manager, "b");
 	const struct returned *got;
 	uint32_t *words;
@@ -157,8 +152,7 @@ TEST(fda_two_arrays, "One buffer may hold two arrays.", "fd_passing")
 
 TEST(fda_empty, "An empty array is allowed.")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 
 	call(manager, 1, HEADER, .objects = { OBJ_PTR(fd_buffer(0, 0), 32), OBJ_FDA(0, 0, 12) });
 	answer(server, expect(server, BR_TRANSACTION));
@@ -167,8 +161,7 @@ TEST(fda_empty, "An empty array is allowed.")
 
 TEST(fda_bad_descriptor, "An array with a number that is no open descriptor is refused with EBADF.")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int fd = make_file(manager, "x");
 
 	call(manager, 1, HEADER,
@@ -178,8 +171,7 @@ TEST(fda_bad_descriptor, "An array with a number that is no open descriptor is r
 
 TEST(fda_unaligned, "An array that does not begin at a multiple of four is refused.")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int fd = make_file(manager, "x");
 
 	call(manager, 1, HEADER,
@@ -192,8 +184,7 @@ TEST(fda_outside_its_parent, "An array that does not lie in its parent is refuse
 	static const uint64_t bad[][2] = { { 2, 28 }, { 1, 32 }, { 6, 12 }, { 1, 1ull << 40 },
 					   { 1ull << 40, 12 }, { 1ull << 62, 12 },
 					   { ~0ull, 12 }, { 1, ~3ull } };
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int fd = make_file(manager, "x");
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -206,8 +197,7 @@ TEST(fda_outside_its_parent, "An array that does not lie in its parent is refuse
 
 TEST(fda_parent_not_a_buffer, "An array's parent must be a buffer before it.")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int fd = make_file(manager, "x");
 
 	call(manager, 1, HEADER, .objects = { OBJ_HANDLE(1), OBJ_FDA(1, 0, 12) });
@@ -225,8 +215,7 @@ TEST(fda_parent_not_a_buffer, "An array's parent must be a buffer before it.")
 
 TEST(fda_not_accepted, "A call with an array to an object that does not accept descriptors fails.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	int fd = make_file(client, "x");
 
 	call(client, 0, HEADER,
@@ -238,8 +227,7 @@ TEST(fda_not_accepted, "A call with an array to an object that does not accept d
 
 TEST(fda_dies_with_its_receiver_unread, "A receiver may die with an unread array.")
 {
-	struct client *manager = manager_new();
-	struct client *server = accepting_server(manager);
+	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int fd = make_file(manager, "x");
 
 	call(manager, 1, HEADER,
@@ -252,8 +240,7 @@ TEST(fda_dies_with_its_receiver_unread, "A receiver may die with an unread array
 
 TEST(fda_below_a_pointer, "An array may not begin below a pointer that was set in its parent.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, FLAT_BINDER_FLAG_ACCEPTS_FDS);
 	int fd = make_file(manager, "x");
 	const uint32_t words[8] = { 12, 2, 0, (uint32_t)fd, (uint32_t)fd };

@@ -23,8 +23,7 @@ static void expect_refused(struct client *client, struct client *server, int err
 
 TEST(layout_offsets_unaligned, "An offset that is not a multiple of four is refused.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	for (binder_size_t offset = 1; offset < 4; offset++) {
 		call(client, 0, .data = three, .size = 64, .offsets = &offset, .offsets_size = 8);
@@ -35,8 +34,7 @@ TEST(layout_offsets_unaligned, "An offset that is not a multiple of four is refu
 TEST(layout_offsets_aligned_to_four,
      "An offset that is a multiple of four but not of eight is accepted.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	binder_size_t offset = 4;
 	uint8_t data[32] = { 0xaa, 0xbb };
 	const struct returned *got;
@@ -51,8 +49,7 @@ TEST(layout_offsets_aligned_to_four,
 TEST(layout_offsets_outside, "An object offset out of bounds is refused.")
 {
 	static const binder_size_t bad[] = { 76, 1 << 20, 1ull << 32, ~7ull, 1ull << 63 };
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	binder_size_t end = sizeof(three);
 
 	call(client, 0, .data = three, .size = sizeof(three), .offsets = &end, .offsets_size = 8);
@@ -66,8 +63,7 @@ TEST(layout_offsets_outside, "An object offset out of bounds is refused.")
 
 TEST(layout_object_partly_outside, "An object that reaches beyond the end of the data is refused.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	binder_size_t offset = 24;
 
 	for (size_t size = 28; size < 48; size += 4) {
@@ -81,8 +77,7 @@ TEST(layout_object_partly_outside, "An object that reaches beyond the end of the
 TEST(layout_offsets_overlap, "Objects that overlap are refused.")
 {
 	static const binder_size_t offsets[][2] = { { 0, 0 }, { 0, 4 }, { 0, 8 }, { 0, 20 } };
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint32_t words[24];
 
 	/* Every word could begin an object. */
@@ -98,8 +93,7 @@ TEST(layout_offsets_overlap, "Objects that overlap are refused.")
 TEST(layout_offsets_unordered, "Object offsets out of order are refused.")
 {
 	static const binder_size_t offsets[] = { 24, 0 };
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .data = three, .size = sizeof(three), .offsets = offsets,
 	     .offsets_size = sizeof(offsets));
@@ -109,8 +103,7 @@ TEST(layout_offsets_unordered, "Object offsets out of order are refused.")
 TEST(layout_offsets_size_odd, "An offsets_size that is not a multiple of eight is refused.")
 {
 	static const binder_size_t offsets[] = { 0, 24 };
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	for (size_t size = 1; size < 16; size += size == 7 ? 2 : 1) {
 		call(client, 0, .data = three, .size = sizeof(three), .offsets = offsets,
@@ -122,8 +115,7 @@ TEST(layout_offsets_size_odd, "An offsets_size that is not a multiple of eight i
 TEST(layout_gaps_arrive_unchanged, "Data between objects arrives unchanged.")
 {
 	static const binder_size_t offsets[] = { 8, 40 };
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 	uint8_t data[72];
 
@@ -144,8 +136,7 @@ TEST(layout_gaps_arrive_unchanged, "Data between objects arrives unchanged.")
 
 TEST(layout_unlisted_object_is_data, "An object without an offset is plain data.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call(client, 0, .data = three, .size = sizeof(three));
@@ -158,8 +149,7 @@ TEST(layout_unlisted_object_is_data, "An object without an offset is plain data.
 
 TEST(layout_offsets_without_data, "Offsets without data are refused.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	binder_size_t offset = 0;
 
 	call(client, 0, .offsets = &offset, .offsets_size = 8);
@@ -168,8 +158,7 @@ TEST(layout_offsets_without_data, "Offsets without data are refused.")
 
 TEST(layout_offsets_unreadable, "Offsets at an unmapped address are refused.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .data = three, .size = sizeof(three), .offsets_size = 8,
 	     .offsets_at = 0x1000);
@@ -182,8 +171,7 @@ TEST(layout_offsets_unreadable, "Offsets at an unmapped address are refused.")
 TEST(layout_bad_in_reply,
      "A bad object in a reply fails the caller; the server only gets its completion.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	binder_size_t offset = 2;
 
 	call(client, 0);
@@ -199,8 +187,7 @@ TEST(layout_bad_in_reply,
 
 TEST(layout_bad_in_oneway, "A bad object in a one-way call fails the call at its sender.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	binder_size_t offset = 2;
 
 	call_oneway(client, 0, .data = three, .size = sizeof(three), .offsets = &offset,

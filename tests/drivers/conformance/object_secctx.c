@@ -22,8 +22,7 @@ static struct client *asking_server(struct client *manager)
 TEST(secctx_is_delivered,
      "A node that requests it gets its caller's security context with a call.", "security_context")
 {
-	struct client *manager = manager_new();
-	struct client *server = asking_server(manager);
+	struct client *manager = manager_new(), *server = asking_server(manager);
 	const struct returned *got;
 
 	call(manager, 1, .code = 3, .data = "payload", .size = 7);
@@ -41,8 +40,7 @@ TEST(secctx_is_delivered,
 TEST(secctx_stands_behind_the_buffers,
      "The context follows payload, offsets and scatter-gather buffers.", "security_context")
 {
-	struct client *manager = manager_new();
-	struct client *server = asking_server(manager);
+	struct client *manager = manager_new(), *server = asking_server(manager);
 	const struct returned *got;
 
 	call(manager, 1, .sg = true, .data = "a header", .size = 8,
@@ -111,8 +109,7 @@ TEST(secctx_empty_where_there_is_none,
      "Without a security module that has contexts, a node that requests one gets an empty one.",
      "secctx_optional")
 {
-	struct client *manager = manager_new();
-	struct client *server = asking_server(manager);
+	struct client *manager = manager_new(), *server = asking_server(manager);
 	const struct returned *got;
 
 	call(manager, 1, .code = 4, .data = "payload", .size = 7);
@@ -128,8 +125,7 @@ TEST(secctx_empty_where_there_is_none,
 TEST(secctx_of_manager,
      "A context manager requests contexts by BINDER_SET_CONTEXT_MGR_EXT.", "secctx_optional")
 {
-	struct client *manager = asking_manager();
-	struct client *client = client_new();
+	struct client *manager = asking_manager(), *client = client_new();
 
 	call(client, 0);
 	answer(manager, expect(manager, BR_TRANSACTION_SEC_CTX));
@@ -138,8 +134,7 @@ TEST(secctx_of_manager,
 
 TEST(secctx_in_oneway, "One-way calls carry the context, too.", "secctx_optional")
 {
-	struct client *manager = manager_new();
-	struct client *server = asking_server(manager);
+	struct client *manager = manager_new(), *server = asking_server(manager);
 
 	call_oneway(manager, 1, .code = 9);
 	EXPECT_EQ(expect(server, BR_TRANSACTION_SEC_CTX)->txn.code, 9);
@@ -147,8 +142,7 @@ TEST(secctx_in_oneway, "One-way calls carry the context, too.", "secctx_optional
 
 TEST(secctx_only_if_asked, "A node that does not request a context gets plain BR_TRANSACTION.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 
 	give(server, manager, 0x10, 0x20, FLAT_BINDER_FLAG_ACCEPTS_FDS);
 	round_trip(manager, 1, server);
@@ -157,8 +151,7 @@ TEST(secctx_only_if_asked, "A node that does not request a context gets plain BR
 TEST(secctx_first_flags_hold,
      "The request of a node is that of its first transfer; later flags change nothing.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 
 	give(server, manager, 0x10, 0x20, 0);
 	give(server, manager, 0x10, 0x20, FLAT_BINDER_FLAG_TXN_SECURITY_CTX);

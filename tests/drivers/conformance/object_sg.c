@@ -46,8 +46,7 @@ static void *shared_words(void)
 
 TEST(sg_buffer_arrives, "A buffer arrives in the receiver's mapping and the object points to it.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call(client, 0, .sg = true, .objects = { OBJ_PTR(shared_text("gathered"), 9) });
@@ -60,8 +59,7 @@ TEST(sg_buffer_arrives, "A buffer arrives in the receiver's mapping and the obje
 
 TEST(sg_buffer_in_reply, "A reply carries buffers, too.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call(client, 0);
@@ -75,8 +73,7 @@ TEST(sg_buffer_in_reply, "A reply carries buffers, too.")
 
 TEST(sg_buffers_follow_each_other, "Several buffers follow each other, each aligned to eight.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 	uint64_t first;
 
@@ -95,8 +92,7 @@ TEST(sg_buffers_follow_each_other, "Several buffers follow each other, each alig
 
 TEST(sg_parent_is_fixed_up, "A pointer in a parent buffer is set to the address of the child.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 	uint64_t *words;
 
@@ -114,8 +110,7 @@ TEST(sg_parent_is_fixed_up, "A pointer in a parent buffer is set to the address 
 
 TEST(sg_grandchild_is_fixed_up, "A child may be the parent of another buffer.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 	uint64_t *words;
 
@@ -134,8 +129,7 @@ TEST(sg_grandchild_is_fixed_up, "A child may be the parent of another buffer.")
 
 TEST(sg_two_children_in_order, "Two children of one parent are set when their offsets increase.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 	uint64_t *words;
 
@@ -154,8 +148,7 @@ TEST(sg_two_children_in_order, "Two children of one parent are set when their of
 /* Two fix-ups of one parent, at these offsets. */
 static void expect_fixups_refused(size_t first, size_t second)
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .sg = true, .data = "a header", .size = 8,
 	     .objects = { OBJ_PTR(shared_words(), 16),
@@ -179,8 +172,7 @@ TEST(sg_fixups_overlapping, "Fix-ups that overlap are refused.")
 TEST(sg_back_to_grandparent,
      "After a fix-up in a child the grandparent may be fixed up again, but not a finished child.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .sg = true, .data = "a header", .size = 8,
 	     .objects = { OBJ_PTR(shared_words(), 16),
@@ -206,8 +198,7 @@ TEST(sg_back_to_grandparent,
 TEST(sg_parent_offset_outside, "A fix-up that does not lie in its parent is refused.")
 {
 	static const binder_size_t bad[] = { 9, 16, 17, 1 << 20, 1ull << 63, ~0ull, ~7ull };
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		call(client, 0, .sg = true, .data = "a header", .size = 8,
@@ -221,8 +212,7 @@ TEST(sg_parent_offset_outside, "A fix-up that does not lie in its parent is refu
 
 TEST(sg_parent_is_no_buffer, "A parent that is no buffer object is refused.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .sg = true, .data = "a header", .size = 8,
 	     .objects = { OBJ_BINDER(0x10, 0x20),
@@ -235,8 +225,7 @@ TEST(sg_parent_not_before,
      "A parent must come before its child: not itself, not later, not out of bounds.")
 {
 	static const binder_size_t bad[] = { 1, 2, 3, 1000, ~0ull };
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		call(client, 0, .sg = true, .data = "a header", .size = 8,
@@ -251,8 +240,7 @@ TEST(sg_parent_not_before,
 
 TEST(sg_room_too_small, "Buffers that need more than buffers_size are refused.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .sg = true, .buffers_size = 8, .objects = { OBJ_PTR(shared_words(), 16) });
 	expect_refused(client, manager);
@@ -263,8 +251,7 @@ TEST(sg_room_too_small, "Buffers that need more than buffers_size are refused.")
 
 TEST(sg_room_misaligned, "A buffers_size that is not a multiple of eight is refused.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .sg = true, .buffers_size = 9, .objects = { OBJ_PTR(shared_words(), 4) });
 	expect_refused(client, manager);
@@ -273,8 +260,7 @@ TEST(sg_room_misaligned, "A buffers_size that is not a multiple of eight is refu
 TEST(sg_room_huge, "A buffers_size beyond all space fails and does no harm.")
 {
 	static const size_t sizes[] = { 2 << 20, 1ull << 40, 1ull << 63, ~7ull };
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		call(client, 0, .sg = true, .buffers_size = sizes[i],
@@ -288,8 +274,7 @@ TEST(sg_room_huge, "A buffers_size beyond all space fails and does no harm.")
 TEST(sg_length_huge, "A buffer object of a huge length is refused.")
 {
 	static const uint64_t lengths[] = { 1 << 20, 1ull << 40, 1ull << 63, ~0ull, ~7ull };
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		call(client, 0, .sg = true, .buffers_size = 64,
@@ -300,8 +285,7 @@ TEST(sg_length_huge, "A buffer object of a huge length is refused.")
 
 TEST(sg_room_to_spare, "A buffers_size larger than needed is allowed.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call(client, 0, .sg = true, .buffers_size = 4096,
@@ -315,8 +299,7 @@ TEST(sg_room_to_spare, "A buffers_size larger than needed is allowed.")
 TEST(sg_plain_command_has_no_room,
      "Without the _SG form of the command a buffer object is refused.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .objects = { OBJ_PTR(shared_text("x"), 2) });
 	expect_refused(client, manager);
@@ -324,8 +307,7 @@ TEST(sg_plain_command_has_no_room,
 
 TEST(sg_unreadable_buffer, "A buffer at an unmapped address fails the call.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .sg = true, .objects = { OBJ_PTR(0x1000, 16) });
 	expect_refused(client, manager);
@@ -333,8 +315,7 @@ TEST(sg_unreadable_buffer, "A buffer at an unmapped address fails the call.")
 
 TEST(sg_empty_buffer, "A buffer of no bytes is allowed.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call(client, 0, .sg = true, .buffers_size = 8, .objects = { OBJ_PTR(0, 0) });
@@ -346,8 +327,7 @@ TEST(sg_empty_buffer, "A buffer of no bytes is allowed.")
 
 TEST(sg_does_not_write_the_sender, "The sender's own parent buffer stays unchanged.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint64_t *words = shared_words();
 
 	call(client, 0, .sg = true, .data = "a header", .size = 8,
@@ -362,8 +342,7 @@ TEST(sg_does_not_write_the_sender, "The sender's own parent buffer stays unchang
 
 TEST(sg_chain_of_many, "Buffers may be nested deeply, each the child of the one before.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct binder_buffer_object *objects = shared_alloc((CHAIN + 1) * sizeof(*objects));
 	binder_size_t *offsets = shared_alloc(CHAIN * sizeof(*offsets));
 	uint64_t *words = shared_alloc(CHAIN * 16);

@@ -10,8 +10,7 @@
 TEST(txn_fields_arrive,
      "A call brings code, flags, data and its size, and the node's ptr and cookie.")
 {
-	struct client *client = manager_new();
-	struct client *server = client_new();
+	struct client *client = manager_new(), *server = client_new();
 	uint32_t handle = give(server, client, 0xaaaa0000, 0xbbbb0000, 0);
 	const struct returned *got;
 
@@ -28,8 +27,7 @@ TEST(txn_fields_arrive,
 
 TEST(txn_flags_pass_through, "Flags, known and unknown, reach the receiver as they were sent.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint32_t flags = TF_ACCEPT_FDS | TF_ROOT_OBJECT | TF_STATUS_CODE | TF_CLEAR_BUF | 1u << 31;
 
 	call(client, 0, .flags = flags);
@@ -38,8 +36,7 @@ TEST(txn_flags_pass_through, "Flags, known and unknown, reach the receiver as th
 
 TEST(txn_reply_fields_arrive, "A reply brings data, code and flags; target and cookie are 0.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call(client, 0);
@@ -56,8 +53,7 @@ TEST(txn_reply_fields_arrive, "A reply brings data, code and flags; target and c
 
 TEST(txn_reply_hides_the_pid, "A reply's sender_pid is 0; its sender_euid is the server's.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call(client, 0);
@@ -71,8 +67,7 @@ TEST(txn_reply_hides_the_pid, "A reply's sender_pid is 0; its sender_euid is the
 
 TEST(txn_status_code_reply, "A reply with TF_STATUS_CODE carries its four bytes as any other data.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	int32_t status = -38;
 	const struct returned *got;
 
@@ -88,8 +83,7 @@ TEST(txn_status_code_reply, "A reply with TF_STATUS_CODE carries its four bytes 
 TEST(txn_sender_is_the_process,
      "sender_pid is the process id of the caller, from any of its threads.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct client *thread = client_thread(client);
 	const struct returned *got;
 
@@ -109,8 +103,7 @@ static void set_euid(void *arg)
 TEST(txn_sender_euid_is_of_now,
      "sender_euid is the effective user id at the time of the call, not of the open.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	if (geteuid())
@@ -138,8 +131,7 @@ static void set_euid_of_thread(void *arg)
 /* What the receivers of a call, and of its reply, see of peers whose second threads are 1234. */
 static void expect_euid_from_second_threads(uint32_t euid)
 {
-	struct client *manager = manager_new();
-	struct client *server = client_thread(manager);
+	struct client *manager = manager_new(), *server = client_thread(manager);
 	struct client *client = client_thread(client_new());
 	const struct returned *got;
 	uid_t *uid = shared_copy(&(uid_t){ 1234 }, sizeof(uid_t));
@@ -173,8 +165,7 @@ TEST(txn_sender_euid_is_of_the_process,
 TEST(txn_oneway_hides_the_pid,
      "A one-way call's sender_pid is 0; its sender_euid is that of the sender.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call_oneway(client, 0);
@@ -188,8 +179,7 @@ TEST(txn_complete_waits_for_the_reply,
      "BR_TRANSACTION_COMPLETE of a call that waits for a reply wakes no reader; it comes with "
      "the reply.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0);
 	expect_nothing(client);
@@ -202,8 +192,7 @@ TEST(txn_complete_waits_for_the_reply,
 
 TEST(txn_oneway_complete_comes_at_once, "A one-way call's BR_TRANSACTION_COMPLETE comes at once.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call_oneway(client, 0);
 	expect(client, BR_TRANSACTION_COMPLETE);
@@ -214,8 +203,7 @@ TEST(txn_oneway_complete_comes_at_once, "A one-way call's BR_TRANSACTION_COMPLET
 TEST(txn_reply_complete_comes_at_once,
      "The server gets BR_TRANSACTION_COMPLETE for its reply at once.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0);
 	put_free(manager, expect(manager, BR_TRANSACTION));
@@ -229,8 +217,7 @@ TEST(txn_reply_complete_comes_at_once,
 TEST(txn_nested_call_lands_in_the_waiting_thread,
      "A call back into a process that waits for a reply goes to the waiting thread.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	struct client *idle = client_thread(server);
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 	const struct returned *outer, *inner;
@@ -252,8 +239,7 @@ TEST(txn_nested_call_lands_in_the_waiting_thread,
 TEST(txn_nested_from_elsewhere_does_not,
      "A call by a third process does not go to a thread that waits for a reply.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 	struct client *thread = client_thread(manager);
 
@@ -267,8 +253,7 @@ TEST(txn_nested_from_elsewhere_does_not,
 TEST(txn_oneway_does_not_land_in_the_waiting_thread,
      "A one-way call back does not go to the thread that waits.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	struct client *thread = client_thread(server);
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
@@ -282,8 +267,7 @@ TEST(txn_oneway_does_not_land_in_the_waiting_thread,
 TEST(txn_recursion_unwinds_in_order,
      "Two processes may call each other back and forth; replies unwind the stack.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 	const struct returned *at_manager[8], *at_server[8];
 	int depth = 8;
@@ -315,8 +299,7 @@ TEST(txn_recursion_unwinds_in_order,
 TEST(txn_own_node_is_local,
      "A process cannot have a handle of its own node: it gets the node itself.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 	const struct returned *got;
 
@@ -332,10 +315,8 @@ TEST(txn_own_node_is_local,
 
 TEST(txn_two_callers_are_kept_apart, "Each of two waiting callers gets the reply to its own call.")
 {
-	struct client *manager = manager_new();
-	struct client *worker = client_thread(manager);
-	struct client *first = client_new();
-	struct client *second = client_new();
+	struct client *manager = manager_new(), *worker = client_thread(manager);
+	struct client *first = client_new(), *second = client_new();
 	const struct returned *got;
 
 	call(first, 0, .code = 1);
@@ -355,8 +336,7 @@ TEST(txn_two_callers_are_kept_apart, "Each of two waiting callers gets the reply
 TEST(txn_empty_payload_has_a_buffer,
      "An empty call has a buffer address, too, which must be freed.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call(client, 0);
@@ -370,8 +350,7 @@ TEST(txn_empty_payload_has_a_buffer,
 
 TEST(txn_offsets_follow_the_data, "Offsets lie behind the data, at the next multiple of eight.")
 {
-	struct client *client = manager_new();
-	struct client *server = client_new();
+	struct client *client = manager_new(), *server = client_new();
 	const struct returned *got;
 
 	call(server, 0, .data = "abc", .size = 3, .objects = { OBJ_BINDER(0x10, 0x20) });
@@ -384,8 +363,7 @@ TEST(txn_offsets_follow_the_data, "Offsets lie behind the data, at the next mult
 
 TEST(txn_reply_with_oneway_flag, "TF_ONE_WAY in the flags of a reply is ignored.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0);
 	free_buffer(manager, expect(manager, BR_TRANSACTION));

@@ -15,9 +15,7 @@ static struct client *small_manager(void)
 TEST(buffer_space_runs_out,
      "When the receiver's space is used up a call fails; after a free it fits again.")
 {
-	struct client *manager = small_manager();
-	struct client *one = client_new();
-	struct client *two = client_new();
+	struct client *manager = small_manager(), *one = client_new(), *two = client_new();
 	const struct returned *got;
 
 	call(one, 0, .size = 40 * 1024);
@@ -31,8 +29,7 @@ TEST(buffer_space_runs_out,
 
 TEST(buffer_reply_keeps_it, "A reply does not free the call's buffer; only BC_FREE_BUFFER does.")
 {
-	struct client *manager = small_manager();
-	struct client *client = client_new();
+	struct client *manager = small_manager(), *client = client_new();
 	const struct returned *got;
 
 	call(client, 0, .size = 40 * 1024);
@@ -50,8 +47,7 @@ TEST(buffer_reply_keeps_it, "A reply does not free the call's buffer; only BC_FR
 TEST(buffer_failed_call_leaves_no_trace,
      "A call that fails half-way releases the space it had taken.")
 {
-	struct client *manager = small_manager();
-	struct client *client = client_new();
+	struct client *manager = small_manager(), *client = client_new();
 
 	for (int i = 0; i < 20; i++) {
 		call(client, 0, .size = 40 * 1024, .objects = { OBJ_HANDLE(99) });
@@ -64,9 +60,7 @@ TEST(buffer_failed_call_leaves_no_trace,
 TEST(buffer_undelivered_is_given_back,
      "A dead caller's unread call still occupies space until it is read and freed.")
 {
-	struct client *manager = small_manager();
-	struct client *client = client_new();
-	struct client *other = client_new();
+	struct client *manager = small_manager(), *client = client_new(), *other = client_new();
 
 	call(client, 0, .size = 40 * 1024);
 	client_kill(client);
@@ -80,8 +74,7 @@ TEST(buffer_undelivered_is_given_back,
 
 TEST(buffer_free_of_unknown_address, "Freeing an address that is no buffer is ignored.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	put_u64(client, BC_FREE_BUFFER, 0x1234);
 	put_u64(client, BC_FREE_BUFFER, 0);
@@ -92,8 +85,7 @@ TEST(buffer_free_of_unknown_address, "Freeing an address that is no buffer is ig
 
 TEST(buffer_double_free, "Freeing a buffer twice is ignored, and frees no other buffer.")
 {
-	struct client *manager = small_manager();
-	struct client *client = client_new();
+	struct client *manager = small_manager(), *client = client_new();
 	const struct returned *got;
 
 	call(client, 0, .size = 64);
@@ -108,8 +100,7 @@ TEST(buffer_double_free, "Freeing a buffer twice is ignored, and frees no other 
 
 TEST(buffer_free_of_undelivered, "A buffer that has not been delivered cannot be freed.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 	uint64_t at;
 
@@ -130,9 +121,7 @@ TEST(buffer_free_of_undelivered, "A buffer that has not been delivered cannot be
 
 TEST(buffer_foreign_free, "A process cannot free a buffer of another process.")
 {
-	struct client *manager = small_manager();
-	struct client *client = client_new();
-	struct client *other = client_new();
+	struct client *manager = small_manager(), *client = client_new(), *other = client_new();
 	const struct returned *got;
 
 	call(client, 0, .size = 40 * 1024);
@@ -145,8 +134,7 @@ TEST(buffer_foreign_free, "A process cannot free a buffer of another process.")
 
 TEST(buffer_is_aligned_to_eight, "Buffers begin at multiples of eight.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	for (size_t size = 0; size < 20; size++) {
 		const struct returned *got;
@@ -202,8 +190,7 @@ TEST(buffer_neighbours_merge, "Freed neighbours become one free space again.")
 
 TEST(buffer_clear_on_free, "A buffer of a call with TF_CLEAR_BUF is zeroed when it is freed.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got, *neighbour;
 	const uint8_t *bytes;
 
@@ -221,8 +208,7 @@ TEST(buffer_clear_on_free, "A buffer of a call with TF_CLEAR_BUF is zeroed when 
 
 TEST(buffer_clear_of_reply, "TF_CLEAR_BUF of a reply clears the caller's buffer on free.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 	const uint8_t *bytes;
 
@@ -240,8 +226,7 @@ TEST(buffer_clear_of_reply, "TF_CLEAR_BUF of a reply clears the caller's buffer 
 
 TEST(buffer_address_lies_in_the_map, "A buffer and its offsets lie inside the receiver's mapping.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	for (size_t size = 1; size <= 512 * 1024; size *= 8) {
 		const struct returned *got;
@@ -256,8 +241,7 @@ TEST(buffer_address_lies_in_the_map, "A buffer and its offsets lie inside the re
 
 TEST(buffer_large_payload_arrives_whole, "Every byte of a payload of many pages arrives.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	size_t size = 900 * 1024 + 13;
 	uint8_t *bytes = shared_alloc(size);
 	const struct returned *got;
@@ -275,8 +259,7 @@ TEST(buffer_large_payload_arrives_whole, "Every byte of a payload of many pages 
 
 TEST(buffer_free_outside_the_map, "Freeing an address outside the mapping is ignored.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint64_t base = (uintptr_t)manager->map;
 	const uint64_t odd[] = { 0, 1, 8, base - 8, base - 1, base + MAP_SIZE,
 				 base + MAP_SIZE + 8, ~0ull, 1ull << 63 };

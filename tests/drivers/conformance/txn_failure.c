@@ -6,8 +6,7 @@
 TEST(txn_unknown_handle_fails,
      "A call to a handle that the process does not have gets BR_FAILED_REPLY.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 7);
 	expect(client, BR_FAILED_REPLY);
@@ -20,9 +19,7 @@ TEST(txn_unknown_handle_fails,
 
 TEST(txn_handles_are_per_process, "A handle of one process is unknown in another.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *server = client_new(), *client = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
 	call(client, handle);
@@ -32,8 +29,7 @@ TEST(txn_handles_are_per_process, "A handle of one process is unknown in another
 
 TEST(txn_dead_node_is_a_dead_reply, "A call to a node whose process has died gets BR_DEAD_REPLY.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
 	client_kill(server);
@@ -48,9 +44,7 @@ TEST(txn_dead_node_is_a_dead_reply, "A call to a node whose process has died get
 TEST(txn_server_dies_before_reading,
      "Callers whose call was queued in a process that dies get BR_DEAD_REPLY.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
-	struct client *other = client_new();
+	struct client *manager = manager_new(), *client = client_new(), *other = client_new();
 
 	call(client, 0);
 	call(other, 0);
@@ -65,8 +59,7 @@ TEST(txn_server_dies_before_reading,
 TEST(txn_server_dies_while_serving,
      "A caller whose call is being served by a process that dies gets BR_DEAD_REPLY.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0);
 	expect(manager, BR_TRANSACTION);
@@ -79,8 +72,7 @@ TEST(txn_server_dies_while_serving,
 TEST(txn_server_closes_while_serving,
      "Closing the file while a call is served fails the call as a death does.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0);
 	expect(manager, BR_TRANSACTION);
@@ -93,9 +85,7 @@ TEST(txn_middle_dies,
      "When the middle of a chain of calls dies, the caller gets BR_DEAD_REPLY as the far end "
      "replies.")
 {
-	struct client *manager = manager_new();
-	struct client *middle = client_new();
-	struct client *outer = client_new();
+	struct client *manager = manager_new(), *middle = client_new(), *outer = client_new();
 	uint32_t handle = give(middle, manager, 0x10, 0x20, 0);
 	const struct returned *got;
 
@@ -121,8 +111,7 @@ TEST(txn_middle_dies,
 TEST(txn_caller_dies_while_served,
      "A reply to a caller that has died gets BR_TRANSACTION_COMPLETE like any other.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0);
 	put_free(manager, expect(manager, BR_TRANSACTION));
@@ -136,8 +125,7 @@ TEST(txn_caller_dies_while_served,
 
 TEST(txn_caller_dies_before_delivery, "A call is still delivered when its caller has died before.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .code = 8);
 	client_kill(client);
@@ -156,8 +144,7 @@ TEST(txn_reply_without_call_fails, "A reply by a thread that serves no call gets
 
 TEST(txn_reply_by_other_thread_fails, "Only the thread that received a call may reply to it.")
 {
-	struct client *manager = manager_new();
-	struct client *thread = client_thread(manager);
+	struct client *manager = manager_new(), *thread = client_thread(manager);
 	struct client *client = client_new();
 	const struct returned *got;
 
@@ -173,8 +160,7 @@ TEST(txn_reply_by_other_thread_fails, "Only the thread that received a call may 
 TEST(txn_second_reply_fails,
      "A second reply to the same call gets BR_FAILED_REPLY and the caller nothing.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0);
 	answer(manager, expect(manager, BR_TRANSACTION));
@@ -187,8 +173,7 @@ TEST(txn_second_reply_fails,
 TEST(txn_while_waiting_for_reply_fails,
      "A thread that waits for a reply may not make another call.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call(client, 0, .code = 1);
@@ -203,8 +188,7 @@ TEST(txn_while_waiting_for_reply_fails,
 
 TEST(txn_oneway_while_waiting_is_fine, "A thread that waits for a reply may make one-way calls.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .code = 1);
 	call_oneway(client, 0, .code = 2);
@@ -235,8 +219,7 @@ TEST(txn_reply_that_does_not_fit,
 
 TEST(txn_bad_data_pointer_fails, "A payload at an unmapped address gets BR_FAILED_REPLY.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .buffer = 4096, .data_size = 64);
 	expect(client, BR_FAILED_REPLY);
@@ -248,8 +231,7 @@ TEST(txn_bad_data_pointer_fails, "A payload at an unmapped address gets BR_FAILE
 TEST(txn_huge_sizes_fail, "Sizes whose sum overflows fail and do no harm.")
 {
 	static const uint64_t sizes[] = { ~0ull, ~0ull - 7, 1ull << 63, 1ull << 32, 0xffffffff };
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		call(client, 0, .data_size = sizes[i]);
@@ -265,8 +247,7 @@ TEST(txn_huge_sizes_fail, "Sizes whose sum overflows fail and do no harm.")
 
 TEST(txn_reply_while_waiting_fails, "A thread that waits for a reply cannot send one.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0);
 	reply(client);

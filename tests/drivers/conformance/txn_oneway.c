@@ -6,8 +6,7 @@
 TEST(oneway_second_waits_for_free_buffer,
      "A node's next one-way call is delivered when the first one's buffer is freed.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *first, *second;
 
 	call_oneway(client, 0, .code = 1);
@@ -25,8 +24,7 @@ TEST(oneway_second_waits_for_free_buffer,
 TEST(oneway_nodes_are_independent,
      "One-way calls to different nodes of a process do not wait for each other.")
 {
-	struct client *client = manager_new();
-	struct client *server = client_new();
+	struct client *client = manager_new(), *server = client_new();
 	uint32_t one = give(server, client, 0x1000, 1, 0);
 	uint32_t two = give(server, client, 0x2000, 2, 0);
 
@@ -41,9 +39,7 @@ TEST(oneway_nodes_are_independent,
 TEST(oneway_sync_calls_overtake,
      "A call that waits for a reply does not queue behind the one-way calls of its node.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
-	struct client *other = client_new();
+	struct client *manager = manager_new(), *client = client_new(), *other = client_new();
 	const struct returned *got;
 
 	call_oneway(client, 0, .code = 1);
@@ -60,8 +56,7 @@ TEST(oneway_sync_calls_overtake,
 TEST(oneway_keeps_the_order,
      "One-way calls of one sender to one node arrive in the order in which they were sent.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	for (uint32_t code = 1; code <= 20; code++)
 		call_oneway(client, 0, .code = code);
@@ -75,9 +70,7 @@ TEST(oneway_keeps_the_order,
 
 TEST(oneway_order_across_senders, "One-way calls of several senders to one node share one queue.")
 {
-	struct client *manager = manager_new();
-	struct client *one = client_new();
-	struct client *two = client_new();
+	struct client *manager = manager_new(), *one = client_new(), *two = client_new();
 
 	call_oneway(one, 0, .code = 1);
 	call_oneway(two, 0, .code = 2);
@@ -93,8 +86,7 @@ TEST(oneway_order_across_senders, "One-way calls of several senders to one node 
 TEST(oneway_freed_by_another_thread,
      "Freeing the buffer in any thread releases the next one-way call.")
 {
-	struct client *manager = manager_new();
-	struct client *thread = client_thread(manager);
+	struct client *manager = manager_new(), *thread = client_thread(manager);
 	struct client *client = client_new();
 	const struct returned *got;
 
@@ -107,8 +99,7 @@ TEST(oneway_freed_by_another_thread,
 
 TEST(oneway_needs_no_reply, "A reply to a one-way call is an error of the server only.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call_oneway(client, 0);
 	expect(client, BR_TRANSACTION_COMPLETE);
@@ -120,8 +111,7 @@ TEST(oneway_needs_no_reply, "A reply to a one-way call is an error of the server
 
 TEST(oneway_survives_its_sender, "A one-way call is delivered although its sender has died.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call_oneway(client, 0, .code = 6, .data = "legacy", .size = 7);
@@ -136,8 +126,7 @@ TEST(oneway_space_is_half_of_all,
      "One-way calls get at most half of the receiver's space; other calls can use all of it.")
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 64 * 1024 });
-	struct client *client = client_new();
-	struct client *other = client_new();
+	struct client *client = client_new(), *other = client_new();
 
 	call_oneway(client, 0, .size = 20 * 1024);
 	expect(client, BR_TRANSACTION_COMPLETE);
