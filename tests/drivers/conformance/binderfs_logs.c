@@ -150,8 +150,7 @@ TEST(logs_proc_of_two_opens, "proc/PID shows each open of the process.", "binder
 /* With two opens the stock driver lets proc/PID go with the first: so that one is closed last. */
 TEST(logs_proc_goes_with_the_opens, "proc/PID is removed when all opens are closed.", "binderfs")
 {
-	struct client *client = client_new();
-	struct client *again = client_again(client);
+	struct client *client = client_new(), *again = client_again(client);
 
 	client_close(again);
 	sleep_ms(50);
@@ -163,8 +162,7 @@ TEST(logs_proc_goes_with_the_opens, "proc/PID is removed when all opens are clos
 
 TEST(logs_state_of_a_quiet_pair, "state shows threads, nodes and handles.", "binderfs")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint32_t handle = give(client, manager, 0xabc0, 0xdef0, 0);
 	int mpid = actor_pid(manager->by), cpid = actor_pid(client->by);
 	char *text;
@@ -187,8 +185,7 @@ TEST(logs_state_of_a_quiet_pair, "state shows threads, nodes and handles.", "bin
 TEST(logs_state_youngest_first,
      "Processes are listed in the order of their opens, the newest first.", "binderfs")
 {
-	struct client *first = client_new();
-	struct client *second = client_new();
+	struct client *first = client_new(), *second = client_new();
 	const char *a, *b;
 	char pattern[64];
 	char *text = read_log("state");
@@ -203,8 +200,7 @@ TEST(logs_state_youngest_first,
 /* @call_kind, @reply_kind: what the driver prints of a call and of a reply. */
 static void expect_call_in_logs(const char *call_kind, const char *reply_kind)
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	int mpid = actor_pid(manager->by), cpid = actor_pid(client->by);
 	const struct returned *got;
 	char *text;
@@ -259,8 +255,7 @@ TEST(logs_state_of_a_call_6, "The same before 7.x: r1 stands for a call that wan
 
 static void expect_oneway_calls_in_logs(const char *kind)
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	int mpid = actor_pid(manager->by), cpid = actor_pid(client->by);
 	char *text;
 
@@ -298,8 +293,7 @@ TEST(logs_hashed,
      "state_hashed and transactions_hashed show no address of an object that is not 0.",
      "binderfs reports_7")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	int mpid = actor_pid(manager->by), cpid = actor_pid(client->by);
 	char *text;
 
@@ -324,8 +318,7 @@ TEST(logs_hashed,
 
 TEST(logs_transactions_leaves_the_quiet_out, "transactions omits what is idle.", "binderfs")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	char pattern[64];
 
 	round_trip(client, 0, manager);
@@ -338,8 +331,7 @@ TEST(logs_state_of_the_dead, "Dead nodes with references come first in state.", 
 {
 	static const char dead[] = "  node <n>: u000000000deadb0d c0000000000001d1d hs 1 hw 1 ls 0 "
 				   "lw 0 is 1 iw 1 tr <n> proc <n>";
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	int64_t deadline = now_ms() + EXPECT_TIMEOUT_MS;
 	const char *line = NULL;
 	char *text;
@@ -363,8 +355,7 @@ TEST(logs_state_of_the_dead, "Dead nodes with references come first in state.", 
 
 TEST(logs_stats, "stats counts commands and returns, in total and for each process.", "binderfs")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const char *at = NULL;
 	char pattern[64];
 	char *text;
@@ -401,8 +392,7 @@ TEST(logs_stats, "stats counts commands and returns, in total and for each proce
 TEST(logs_transaction_log,
      "transaction_log has the last transactions, the newest last.", "binderfs")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	int mpid = actor_pid(manager->by), cpid = actor_pid(client->by);
 	const char *device = strrchr(test_device(), '/') + 1;
 	const char *at = NULL;
@@ -432,8 +422,7 @@ TEST(logs_transaction_log,
 
 TEST(logs_failed_transaction_log, "failed_transaction_log shows what failed and why.", "binderfs")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	int cpid = actor_pid(client->by);
 	const char *device = strrchr(test_device(), '/') + 1;
 	char *text;
@@ -479,9 +468,7 @@ TEST(logs_read_while_all_is_busy,
 
 TEST(logs_state_of_unread_work, "Unread work is shown by its kind.", "binderfs")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *client = client_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 	struct client *thread;
 
@@ -511,8 +498,7 @@ TEST(logs_state_of_unread_work, "Unread work is shown by its kind.", "binderfs")
 TEST(logs_state_of_freeze_notices,
      "Freeze notifications show until they are acknowledged.", "binderfs freeze_notification")
 {
-	struct client *manager = manager_new();
-	struct client *holder = client_new();
+	struct client *manager = manager_new(), *holder = client_new();
 
 	put_u32(holder, BC_ACQUIRE, 0);
 	put_handle_cookie(holder, BC_REQUEST_FREEZE_NOTIFICATION, 0, 0xf0);
@@ -532,8 +518,7 @@ TEST(logs_state_of_freeze_notices,
 TEST(logs_stats_of_the_busy, "stats counts waiting threads and pending calls.", "binderfs")
 {
 	struct client *manager = manager_open((struct client_options){ .blocking = true });
-	struct client *thread = client_thread(manager);
-	struct client *client = client_new();
+	struct client *thread = client_thread(manager), *client = client_new();
 	const char *at = NULL;
 	char pattern[64];
 

@@ -81,8 +81,7 @@ TEST(ioctl_spam_detection_is_accepted,
 
 TEST(thread_exit_and_on, "After BINDER_THREAD_EXIT the thread may use the device again.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	round_trip(client, 0, manager);
 	EXPECT_OK(client_ioctl(client, BINDER_THREAD_EXIT, &(int32_t){ 0 }));
@@ -93,8 +92,7 @@ TEST(thread_exit_and_on, "After BINDER_THREAD_EXIT the thread may use the device
 TEST(thread_exit_fails_the_call_it_serves,
      "A thread that exits while it serves a call leaves its caller with BR_DEAD_REPLY.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0);
 	expect(manager, BR_TRANSACTION);
@@ -109,8 +107,7 @@ TEST(thread_exit_abandons_its_call,
      "A thread that exits while it waits for a reply never gets it; the server does not "
      "notice.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0);
 	put_free(manager, expect(manager, BR_TRANSACTION));
@@ -125,8 +122,7 @@ TEST(thread_exit_abandons_its_call,
 TEST(node_debug_info_walks_the_nodes,
      "BINDER_GET_NODE_DEBUG_INFO gives the node after ptr, in order, and zeros at the end.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	struct binder_node_debug_info info = { 0 };
 
 	give(server, manager, 0x3000, 0x33, 0);
@@ -147,8 +143,7 @@ TEST(node_debug_info_walks_the_nodes,
 
 TEST(node_debug_info_starts_between_nodes, "The walk of nodes may start at a ptr that is no node.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	struct binder_node_debug_info info = { .ptr = 0x1800 };
 
 	give(server, manager, 0x1000, 0x11, 0);
@@ -160,8 +155,7 @@ TEST(node_debug_info_starts_between_nodes, "The walk of nodes may start at a ptr
 TEST(node_info_for_ref_counts,
      "The context manager can ask for the reference counts of a node by its handle.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	struct binder_node_info_for_ref info = { 0 };
 
 	info.handle = give(server, manager, 0x1000, 0x11, 0);
@@ -197,8 +191,7 @@ TEST(node_info_for_ref_unknown_handle, "For an unknown handle the context manage
 
 TEST(node_info_for_ref_reserved_fields, "A non-zero field other than the handle fails with EINVAL.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	struct binder_node_info_for_ref info = { 0 };
 	uint32_t handle = give(server, manager, 0x1000, 0x11, 0);
 
@@ -223,8 +216,7 @@ TEST(extended_error_is_ok_at_first,
 TEST(extended_error_describes_the_failure,
      "After a failed call the extended error has its BR_ command and -errno, once.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct binder_extended_error error;
 
 	(void)manager;
@@ -257,8 +249,7 @@ TEST(extended_error_of_exhaustion_is_enospc,
 
 TEST(extended_error_is_per_thread, "The failure of one thread does not show in another.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct client *thread = client_thread(client);
 
 	(void)manager;
@@ -286,8 +277,7 @@ TEST(extended_error_of_dead_is_esrch,
 TEST(node_debug_info_after_the_last,
      "After the highest ptr BINDER_GET_NODE_DEBUG_INFO returns zeros.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = client_new();
+	struct client *manager = manager_new(), *owner = client_new();
 	struct binder_node_debug_info info = { .ptr = ~0ull, .cookie = 7, .has_weak_ref = 7 };
 
 	give(owner, manager, ~0ull, 1, 0);

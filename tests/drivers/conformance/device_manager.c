@@ -27,8 +27,7 @@ static void become_user(struct client *client, uid_t uid)
 TEST(manager_is_one_per_device,
      "A device that has a context manager refuses another one with EBUSY.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	EXPECT_ERR(set_manager(client), EBUSY);
 	EXPECT_ERR(set_manager(manager), EBUSY);
@@ -38,8 +37,7 @@ TEST(manager_is_one_per_device,
 TEST(manager_of_other_device_is_separate, "Each device has a context manager of its own.")
 {
 	struct client_options elsewhere = { .device = test_other_device() };
-	struct client *manager = manager_new();
-	struct client *other = manager_open(elsewhere);
+	struct client *manager = manager_new(), *other = manager_open(elsewhere);
 	struct client *client = client_open(elsewhere);
 
 	round_trip(client, 0, other);
@@ -50,9 +48,7 @@ TEST(manager_of_other_device_is_separate, "Each device has a context manager of 
 TEST(manager_may_be_replaced_after_death,
      "When the context manager has died another process may become manager.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
-	struct client *heir = client_new();
+	struct client *manager = manager_new(), *client = client_new(), *heir = client_new();
 
 	client_kill(manager);
 	become_manager(heir);
@@ -61,8 +57,7 @@ TEST(manager_may_be_replaced_after_death,
 
 TEST(manager_close_frees_the_place, "Closing its file makes room for another context manager.")
 {
-	struct client *manager = manager_new();
-	struct client *heir = client_new();
+	struct client *manager = manager_new(), *heir = client_new();
 
 	client_close(manager);
 	become_manager(heir);
@@ -72,8 +67,7 @@ TEST(manager_close_frees_the_place, "Closing its file makes room for another con
 TEST(manager_uid_is_remembered,
      "After a context manager of one user, another user is refused with EPERM.")
 {
-	struct client *manager = manager_new();
-	struct client *heir = client_new();
+	struct client *manager = manager_new(), *heir = client_new();
 	int64_t deadline = now_ms() + EXPECT_TIMEOUT_MS;
 	int ret;
 
@@ -91,8 +85,7 @@ TEST(manager_uid_is_remembered,
 TEST(manager_ext_sets_flags,
      "BINDER_SET_CONTEXT_MGR_EXT makes a context manager as the plain form does.")
 {
-	struct client *manager = client_new();
-	struct client *client = client_new();
+	struct client *manager = client_new(), *client = client_new();
 	struct flat_binder_object object = {
 		.hdr.type = BINDER_TYPE_BINDER,
 		.flags = 0x7f | FLAT_BINDER_FLAG_ACCEPTS_FDS,
@@ -111,8 +104,7 @@ TEST(manager_ext_sets_flags,
 TEST(manager_ext_names_its_object,
      "A call to handle 0 carries the ptr and cookie that the manager passed.")
 {
-	struct client *manager = client_new();
-	struct client *client = client_new();
+	struct client *manager = client_new(), *client = client_new();
 	struct flat_binder_object object = {
 		.hdr.type = BINDER_TYPE_BINDER, .binder = 0x1234, .cookie = 0x5678,
 	};
@@ -132,8 +124,7 @@ TEST(manager_ext_names_its_object,
 
 TEST(manager_target_is_zero, "A call to a plain context manager carries ptr 0 and cookie 0.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call(client, 0);
@@ -154,8 +145,7 @@ TEST(manager_may_not_call_itself, "A context manager that calls handle 0 gets BR
 TEST(manager_process_may_not_call_it,
      "Another open of the manager's process cannot call handle 0 either.")
 {
-	struct client *manager = manager_new();
-	struct client *again = client_again(manager);
+	struct client *manager = manager_new(), *again = client_again(manager);
 
 	call(again, 0);
 	expect(again, BR_FAILED_REPLY);
@@ -165,8 +155,7 @@ TEST(manager_process_may_not_call_it,
 TEST(manager_absent_is_a_dead_reply,
      "A call to handle 0 of a device without a manager gets BR_DEAD_REPLY.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	client_close(manager);
 	sleep_ms(CLEANUP_MS);
@@ -179,9 +168,7 @@ TEST(manager_successor_takes_over_handle_0,
      "Handle 0 refers to the present manager, even for processes with a reference to the "
      "former one.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
-	struct client *heir = client_new();
+	struct client *manager = manager_new(), *client = client_new(), *heir = client_new();
 
 	round_trip(client, 0, manager);
 	put_u32(client, BC_ACQUIRE, 0);

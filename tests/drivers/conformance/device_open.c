@@ -19,8 +19,7 @@ static struct client *unmapped(void)
 
 TEST(device_call_round_trip, "A call reaches the context manager and its reply comes back.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	round_trip(client, 0, manager);
 	expect_nothing(client);
@@ -37,8 +36,7 @@ TEST(device_version_is_8, "BINDER_VERSION returns protocol version 8, without a 
 
 TEST(device_opens_are_separate, "Two opens by one process are two binder processes.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	struct client *client = client_again(server);
 	const struct returned *got;
 
@@ -192,8 +190,7 @@ TEST(device_call_to_unmapped_server_fails,
 TEST(device_unmapped_client_gets_no_reply,
      "A reply to a caller without a mapping fails as to a dead one, at the caller only.")
 {
-	struct client *manager = manager_new();
-	struct client *client = unmapped();
+	struct client *manager = manager_new(), *client = unmapped();
 
 	call(client, 0);
 	put_free(manager, expect(manager, BR_TRANSACTION));
@@ -207,8 +204,7 @@ TEST(device_unmapped_client_gets_no_reply,
 
 TEST(device_unmapped_client_may_call_oneway, "A caller needs no mapping for one-way calls.")
 {
-	struct client *manager = manager_new();
-	struct client *client = unmapped();
+	struct client *manager = manager_new(), *client = unmapped();
 
 	call_oneway(client, 0, .code = 5);
 	expect(client, BR_TRANSACTION_COMPLETE);
@@ -218,8 +214,7 @@ TEST(device_unmapped_client_may_call_oneway, "A caller needs no mapping for one-
 TEST(device_call_after_munmap_fails,
      "A process that has unmapped its buffer space gets no more calls.", "munmap_noticed")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	round_trip(client, 0, manager);
 	client_run(manager, drop_map, manager);
@@ -263,8 +258,7 @@ static void read_map(void *arg)
 TEST(device_payload_is_private_to_its_open,
      "What one process receives is not visible in another process's mapping.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct probe *probe = shared_alloc(sizeof(*probe));
 	const struct returned *got;
 
@@ -304,8 +298,7 @@ static void ioctl_in_child(void *arg)
 TEST(device_fork_child_shares_the_file,
      "A forked child can use the inherited file, whose owner stays the same.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct inherited *file = shared_alloc(sizeof(*file));
 
 	file->fd = manager->fd;
@@ -335,8 +328,7 @@ TEST(device_fork_child_does_not_inherit_the_map,
      "A mapping is not copied to a forked child.",
      "mmap_owner_only")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct inherited_map *map = shared_alloc(sizeof(*map));
 	const struct returned *got;
 
@@ -363,8 +355,7 @@ static void dup_and_close(void *arg)
 TEST(device_dup_keeps_the_process,
      "A duplicate of the file is the same binder process, even after the first is closed.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	client_run(manager, dup_and_close, manager);
 	round_trip(client, 0, manager);

@@ -93,8 +93,7 @@ TEST(write_unsupported_commands_are_einval,
 
 TEST(write_error_skips_the_read, "When the write fails nothing is read and read_consumed is 0.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint32_t words[] = { UNKNOWN_COMMAND };
 	struct binder_write_read bwr = {
 		.write_size = sizeof(words),
@@ -112,8 +111,7 @@ TEST(write_error_skips_the_read, "When the write fails nothing is read and read_
 
 TEST(write_stops_behind_a_failed_call, "A failed call ends the write; the rest is not executed.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	size_t first;
 
 	put_txn(client, (struct txn){ .handle = 99 });
@@ -128,8 +126,7 @@ TEST(write_stops_behind_a_failed_call, "A failed call ends the write; the rest i
 TEST(write_waits_for_the_error_to_be_read,
      "Until a failure has been read no further command is executed.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 99);
 	put_txn(client, (struct txn){ .handle = 0, .flags = TF_ONE_WAY });
@@ -196,8 +193,7 @@ TEST(write_truncated_command_is_efault, "Two bytes of a command fail with EFAULT
 TEST(write_truncated_transaction_is_efault,
      "A truncated transaction fails with EFAULT and sends nothing.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint32_t words[8] = { BC_TRANSACTION };
 
 	EXPECT_ERR(write_cut_off(client, words, sizeof(words)), EFAULT);
@@ -208,8 +204,7 @@ TEST(write_truncated_transaction_is_efault,
 
 TEST(read_begins_with_noop, "BR_NOOP starts every read.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call_oneway(client, 0);
 	EXPECT_OK(read_once(manager, READ_SIZE));
@@ -243,8 +238,7 @@ TEST(read_first_of_a_thread_returns,
 
 TEST(read_appends_at_consumed, "A read continues at read_consumed, and then without BR_NOOP.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint8_t *room = shared_alloc(256);
 	struct binder_write_read bwr = {
 		.read_size = 256, .read_consumed = 32, .read_buffer = (uintptr_t)room,
@@ -260,9 +254,7 @@ TEST(read_appends_at_consumed, "A read continues at read_consumed, and then with
 
 TEST(read_one_transaction_at_a_time, "A read ends after the first transaction.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
-	struct client *second = client_new();
+	struct client *manager = manager_new(), *client = client_new(), *second = client_new();
 
 	call(client, 0, .code = 1);
 	call(second, 0, .code = 2);
@@ -275,8 +267,7 @@ TEST(read_one_transaction_at_a_time, "A read ends after the first transaction.")
 TEST(read_too_small_keeps_the_transaction,
      "A transaction that does not fit the read buffer stays queued.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .code = 3);
 	EXPECT_OK(read_once(manager, 32));
@@ -286,8 +277,7 @@ TEST(read_too_small_keeps_the_transaction,
 
 TEST(read_bad_buffer_is_efault, "A read buffer at an unmapped address fails with EFAULT.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct binder_write_read bwr = { .read_size = 256, .read_buffer = 64 };
 
 	call_oneway(client, 0, .code = 4);
@@ -299,8 +289,7 @@ TEST(read_bad_buffer_is_efault, "A read buffer at an unmapped address fails with
 TEST(read_fault_in_a_call_fails_it,
      "A call whose delivery reaches an unmapped address fails, at the caller too.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint32_t nothing[1] = { 0 };
 	uint8_t *room = at_the_edge(nothing, sizeof(nothing));
 	struct binder_write_read bwr = { .read_size = 256, .read_buffer = (uintptr_t)room };
@@ -317,8 +306,7 @@ TEST(read_fault_in_a_call_fails_it,
 
 TEST(write_and_read_in_one, "One ioctl first writes, then reads the results.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct binder_write_read bwr = { 0 };
 	uint32_t *room = shared_alloc(256);
 
@@ -339,8 +327,7 @@ TEST(write_and_read_in_one, "One ioctl first writes, then reads the results.")
 /* Writes @nr one-way calls at once. */
 static void expect_in_order(uint32_t nr)
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	for (uint32_t code = 1; code <= nr; code++)
 		put_txn(client, (struct txn){ .handle = 0, .flags = TF_ONE_WAY, .code = code });
@@ -363,8 +350,7 @@ TEST(write_batch_is_executed_in_order, "Commands of one write are executed in th
 TEST(write_long_stream_is_executed, "A write of many thousand commands is executed in one call.")
 {
 	static uint32_t words[20001];
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	size_t last = sizeof(words) / sizeof(*words) - 1;
 
 	for (size_t i = 0; i < last; i++)
@@ -400,8 +386,7 @@ TEST(write_consumed_beyond_the_end, "With write_consumed beyond write_size nothi
 TEST(read_gathers_many_returns,
      "A read returns all that is queued and fits, but only one transaction.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = client_new();
+	struct client *manager = manager_new(), *owner = client_new();
 	uint32_t max = 1;
 
 	for (uint64_t i = 0; i < 24; i++)

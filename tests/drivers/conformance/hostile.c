@@ -31,8 +31,7 @@ static void take_calls(struct client *manager)
 
 TEST(hostile_random_bytes, "Random bytes as commands are refused or ignored.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint64_t state = 0x9e3779b97f4a7c15;
 
 	for (int round = 0; round < 200; round++) {
@@ -58,8 +57,7 @@ TEST(hostile_random_arguments, "Known commands with random arguments are refused
 		BC_REQUEST_FREEZE_NOTIFICATION, BC_CLEAR_FREEZE_NOTIFICATION,
 		BC_FREEZE_NOTIFICATION_DONE,
 	};
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint64_t state = 0x2545f4914f6cdd1d;
 
 	for (int round = 0; round < 400; round++) {
@@ -85,8 +83,7 @@ TEST(hostile_garbage_objects, "Payloads of random objects at random offsets do n
 	static const uint32_t types[] = { BINDER_TYPE_BINDER, BINDER_TYPE_WEAK_BINDER,
 					  BINDER_TYPE_HANDLE, BINDER_TYPE_WEAK_HANDLE,
 					  BINDER_TYPE_FD, BINDER_TYPE_FDA, BINDER_TYPE_PTR };
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint64_t state = 0xda942042e4dd58b5;
 
 	for (int round = 0; round < 200; round++) {
@@ -119,8 +116,7 @@ TEST(hostile_garbage_objects, "Payloads of random objects at random offsets do n
 TEST(hostile_sender_fields_are_ignored,
      "The driver sets the sender's pid and euid; what the sender wrote there is overwritten.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct binder_transaction_data forged = {
 		.code = 5,
 		.flags = TF_ONE_WAY,
@@ -158,8 +154,7 @@ static void do_set_euid(void *arg)
 TEST(hostile_euid_of_the_moment,
      "sender_euid is the effective user id that the sending thread has when it sends.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uid_t user = 12345, root = 0;
 	const struct returned *got;
 
@@ -179,8 +174,7 @@ TEST(hostile_euid_of_the_moment,
 TEST(hostile_dropped_privileges,
      "The sender_euid of a process that dropped its privileges is the new user id.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uid_t user = 54321;
 	const struct returned *got;
 
@@ -213,9 +207,7 @@ static void do_protect(void *arg)
 TEST(hostile_addresses_are_the_callers_own,
      "An address in a command is looked up in the memory of its caller only.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
-	struct client *other = client_new();
+	struct client *manager = manager_new(), *client = client_new(), *other = client_new();
 	void **at = shared_alloc(sizeof(*at));
 
 	client_run(client, do_map_private, at);
@@ -228,8 +220,7 @@ TEST(hostile_addresses_are_the_callers_own,
 
 TEST(hostile_unreadable_payload, "A payload that the sender itself may not read is refused.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	void **at = shared_alloc(sizeof(*at));
 
 	client_run(client, do_map_private, at);
@@ -244,8 +235,7 @@ TEST(hostile_kernel_addresses, "Addresses beyond user space are refused everywhe
 {
 	static const uint64_t bad[] = { 0xffff800000000000, 0xffffffff81000000, 0x7ffffffff000,
 					0x800000000000 };
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct binder_write_read bwr = { .write_size = 64, .write_buffer = bad[i] };
@@ -260,8 +250,7 @@ TEST(hostile_kernel_addresses, "Addresses beyond user space are refused everywhe
 TEST(hostile_payload_crosses_the_end,
      "A payload that ends in unmapped memory is refused as a whole.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	void **at = shared_alloc(sizeof(*at));
 
 	client_run(client, do_map_private, at);
@@ -273,9 +262,7 @@ TEST(hostile_payload_crosses_the_end,
 
 TEST(hostile_own_map_as_source, "A received payload may be sent on directly from the mapping.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *client = client_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 	const struct returned *got;
 
@@ -288,8 +275,7 @@ TEST(hostile_own_map_as_source, "A received payload may be sent on directly from
 
 TEST(hostile_read_into_the_map, "Returns cannot be read into the buffer mapping.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct binder_write_read bwr = { .read_size = 4096 };
 
 	bwr.read_buffer = (uintptr_t)manager->map;
@@ -300,8 +286,7 @@ TEST(hostile_read_into_the_map, "Returns cannot be read into the buffer mapping.
 TEST(hostile_free_what_a_reply_will_bring,
      "Addresses of future buffers cannot be freed in advance.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 	uint64_t first;
 
@@ -332,8 +317,7 @@ TEST(hostile_flood_of_objects,
      "A process may create thousands of nodes without delaying other processes.")
 {
 	enum { BATCH = 200, ROUNDS = 20 };
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct flat_binder_object objects[BATCH];
 	binder_size_t offsets[BATCH];
 

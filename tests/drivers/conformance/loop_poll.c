@@ -79,8 +79,7 @@ static uint32_t epoll_now(struct polling *polling)
 
 TEST(poll_shows_a_call, "A device is readable while a call waits, and not otherwise.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	EXPECT_EQ(poll_now(manager), 0);
 	call(client, 0);
@@ -102,8 +101,7 @@ TEST(poll_first_of_a_thread_is_readable,
 
 TEST(poll_wakes_on_a_call, "A thread blocked in poll wakes when a call arrives.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct polling *polling = polling_new(manager);
 
 	polling->timeout_ms = STEP_TIMEOUT_MS;
@@ -118,8 +116,7 @@ TEST(poll_wakes_on_a_call, "A thread blocked in poll wakes when a call arrives."
 TEST(poll_shows_the_caller_its_reply,
      "A waiting caller's device is readable when the reply is there, not before.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0);
 	EXPECT_EQ(poll_now(client), 0);
@@ -132,8 +129,7 @@ TEST(poll_shows_the_caller_its_reply,
 TEST(poll_shows_an_own_completion,
      "The completion of a one-way call makes the sender's device readable.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	(void)manager;
 	call_oneway(client, 0);
@@ -144,8 +140,7 @@ TEST(poll_shows_an_own_completion,
 
 TEST(epoll_level_keeps_notifying, "Level-triggered epoll reports a waiting call until it is read.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct polling *epoll = epoll_new(manager, 0);
 
 	EXPECT_EQ(epoll_now(epoll), 0);
@@ -158,9 +153,7 @@ TEST(epoll_level_keeps_notifying, "Level-triggered epoll reports a waiting call 
 
 TEST(epoll_edge_notifies_once_for_each, "Edge-triggered epoll reports each arriving call once.")
 {
-	struct client *manager = manager_new();
-	struct client *one = client_new();
-	struct client *two = client_new();
+	struct client *manager = manager_new(), *one = client_new(), *two = client_new();
 	struct polling *epoll = epoll_new(manager, EPOLLET);
 
 	EXPECT_EQ(epoll_now(epoll), 0);
@@ -176,8 +169,7 @@ TEST(epoll_edge_notifies_once_for_each, "Edge-triggered epoll reports each arriv
 
 TEST(epoll_wakes_on_a_call, "A thread blocked in epoll_wait wakes when a call arrives.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct polling *epoll = epoll_new(manager, 0);
 
 	epoll->timeout_ms = STEP_TIMEOUT_MS;
@@ -192,8 +184,7 @@ TEST(epoll_wakes_on_a_call, "A thread blocked in epoll_wait wakes when a call ar
 TEST(epoll_prefers_parked_readers, "A call goes to a parked thread; a polling thread is not woken.")
 {
 	struct client *manager = manager_open((struct client_options){ .blocking = true });
-	struct client *thread = client_thread(manager);
-	struct client *client = client_new();
+	struct client *thread = client_thread(manager), *client = client_new();
 	struct polling *epoll = epoll_new(manager, 0);
 
 	EXPECT_EQ(epoll_now(epoll), 0);
@@ -217,8 +208,7 @@ static void close_epolled(void *arg)
 
 TEST(epoll_survives_close, "A device may be closed while it is in an epoll set.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct polling *epoll;
 
 	round_trip(client, 0, manager);

@@ -26,8 +26,7 @@ static void send_cmd(struct client *client, uint32_t cmd)
 TEST(looper_spawn_when_no_thread_waits,
      "A read that leaves no thread waiting begins with BR_SPAWN_LOOPER in place of BR_NOOP.")
 {
-	struct client *server = server_new(1);
-	struct client *client = client_new();
+	struct client *server = server_new(1), *client = client_new();
 
 	call_oneway(client, 0);
 	EXPECT_OK(read_once(server, READ_SIZE));
@@ -39,8 +38,7 @@ TEST(looper_spawn_when_no_thread_waits,
 
 TEST(looper_spawn_is_asked_once, "Until a requested thread has registered no other is requested.")
 {
-	struct client *server = server_new(5);
-	struct client *client = client_new();
+	struct client *server = server_new(5), *client = client_new();
 
 	call(client, 0);
 	expect(server, BR_SPAWN_LOOPER);
@@ -51,8 +49,7 @@ TEST(looper_spawn_is_asked_once, "Until a requested thread has registered no oth
 
 TEST(looper_spawn_until_max, "Threads are requested one by one until max_threads have registered.")
 {
-	struct client *server = server_new(2);
-	struct client *client = client_new();
+	struct client *server = server_new(2), *client = client_new();
 
 	for (int i = 0; i < 2; i++) {
 		call(client, 0);
@@ -66,8 +63,7 @@ TEST(looper_spawn_until_max, "Threads are requested one by one until max_threads
 
 TEST(looper_no_spawn_by_default, "With max_threads 0, the default, no thread is requested.")
 {
-	struct client *server = manager_new();
-	struct client *client = client_new();
+	struct client *server = manager_new(), *client = client_new();
 
 	call_oneway(client, 0);
 	EXPECT_OK(read_once(server, READ_SIZE));
@@ -77,8 +73,7 @@ TEST(looper_no_spawn_by_default, "With max_threads 0, the default, no thread is 
 TEST(looper_no_spawn_while_one_waits, "No thread is requested while another one waits for work.")
 {
 	struct client *server = manager_open((struct client_options){ .blocking = true });
-	struct client *waiting = client_thread(server);
-	struct client *client = client_new();
+	struct client *waiting = client_thread(server), *client = client_new();
 
 	set_max_threads(server, 5);
 	send_cmd(waiting, BC_ENTER_LOOPER);
@@ -95,8 +90,7 @@ TEST(looper_no_spawn_while_one_waits, "No thread is requested while another one 
 TEST(looper_no_spawn_outside_the_loop,
      "A thread that has not entered the loop gets no spawn request.")
 {
-	struct client *server = server_new(5);
-	struct client *thread = client_thread(server);
+	struct client *server = server_new(5), *thread = client_thread(server);
 	struct client *client = client_new();
 
 	call_oneway(client, 0);
@@ -108,8 +102,7 @@ TEST(looper_no_spawn_outside_the_loop,
 TEST(looper_exit_changes_nothing,
      "A thread that wrote BC_EXIT_LOOPER still gets spawn requests and work.")
 {
-	struct client *server = server_new(5);
-	struct client *client = client_new();
+	struct client *server = server_new(5), *client = client_new();
 
 	send_cmd(server, BC_EXIT_LOOPER);
 	call_oneway(client, 0);
@@ -119,8 +112,7 @@ TEST(looper_exit_changes_nothing,
 
 TEST(looper_registered_may_ask, "A registered thread gets spawn requests as an entered one does.")
 {
-	struct client *server = server_new(2);
-	struct client *thread = client_thread(server);
+	struct client *server = server_new(2), *thread = client_thread(server);
 	struct client *client = client_new();
 
 	call_oneway(client, 0);
@@ -135,8 +127,7 @@ TEST(looper_registered_may_ask, "A registered thread gets spawn requests as an e
 TEST(looper_unasked_register_still_works,
      "BC_REGISTER_LOOPER without BR_SPAWN_LOOPER does not fail; the thread gets work.")
 {
-	struct client *server = client_new();
-	struct client *client = client_new();
+	struct client *server = client_new(), *client = client_new();
 
 	become_manager(server);
 	send_cmd(server, BC_REGISTER_LOOPER);
@@ -148,8 +139,7 @@ TEST(looper_unasked_register_still_works,
 TEST(looper_unasked_register_counts_for_nothing,
      "A thread that registers without a request does not count against max_threads.")
 {
-	struct client *server = server_new(1);
-	struct client *client = client_new();
+	struct client *server = server_new(1), *client = client_new();
 
 	send_cmd(client_thread(server), BC_REGISTER_LOOPER);
 	call_oneway(client, 0);
@@ -159,8 +149,7 @@ TEST(looper_unasked_register_counts_for_nothing,
 TEST(looper_enter_counts_for_nothing,
      "Threads that entered by themselves do not count against max_threads.")
 {
-	struct client *server = server_new(1);
-	struct client *client = client_new();
+	struct client *server = server_new(1), *client = client_new();
 
 	send_cmd(client_thread(server), BC_ENTER_LOOPER);
 	send_cmd(client_thread(server), BC_ENTER_LOOPER);

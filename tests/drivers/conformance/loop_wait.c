@@ -61,8 +61,7 @@ static void send_signal(struct client *client)
 
 TEST(wait_call_wakes_a_parked_thread, "A parked read returns with the call that arrives.")
 {
-	struct client *manager = blocking_manager();
-	struct client *client = client_new();
+	struct client *manager = blocking_manager(), *client = client_new();
 
 	park(manager);
 	call(client, 0, .code = 3);
@@ -86,10 +85,8 @@ TEST(wait_reply_wakes_the_caller, "A parked caller gets completion and reply in 
 TEST(wait_last_parked_goes_first,
      "Of several parked threads the one that parked last gets the work.")
 {
-	struct client *manager = blocking_manager();
-	struct client *first = parked_thread(manager);
-	struct client *second = parked_thread(manager);
-	struct client *third = parked_thread(manager);
+	struct client *manager = blocking_manager(), *first = parked_thread(manager);
+	struct client *second = parked_thread(manager), *third = parked_thread(manager);
 
 	call(client_new(), 0, .code = 1);
 	woken(third);
@@ -120,8 +117,7 @@ TEST(wait_one_call_wakes_one_thread, "A call wakes one thread and no other.")
 TEST(wait_queued_work_goes_to_the_reader,
      "Work queued while no thread waited goes to the next one that reads.")
 {
-	struct client *manager = blocking_manager();
-	struct client *thread = client_thread(manager);
+	struct client *manager = blocking_manager(), *thread = client_thread(manager);
 
 	call(client_new(), 0, .code = 1);
 	call(client_new(), 0, .code = 2);
@@ -131,8 +127,7 @@ TEST(wait_queued_work_goes_to_the_reader,
 
 TEST(wait_non_looper_gets_work_too, "A thread that never entered the loop gets work when it waits.")
 {
-	struct client *manager = blocking_manager();
-	struct client *thread = client_thread(manager);
+	struct client *manager = blocking_manager(), *thread = client_thread(manager);
 	struct binder_write_read nothing = { 0 };
 
 	EXPECT_OK(write_read(thread, &nothing));
@@ -161,8 +156,7 @@ TEST(wait_signal_is_eintr, "A signal ends a parked read with EINTR, with or with
 
 TEST(wait_signal_loses_nothing, "After EINTR the thread gets the next call as usual.")
 {
-	struct client *manager = blocking_manager();
-	struct client *client = client_new();
+	struct client *manager = blocking_manager(), *client = client_new();
 
 	catch_with(manager, 0);
 	for (uint32_t code = 1; code <= 5; code++) {
@@ -242,8 +236,7 @@ static void close_dup(void *arg)
 TEST(wait_close_of_a_dup_wakes_all,
      "Closing any descriptor of the file lets every parked read return empty.")
 {
-	struct client *manager = blocking_manager();
-	struct client *first = parked_thread(manager);
+	struct client *manager = blocking_manager(), *first = parked_thread(manager);
 	struct client *second = parked_thread(manager);
 
 	client_run(manager, close_dup, manager);
@@ -269,8 +262,7 @@ static void fork_and_exit(void *arg)
 TEST(wait_exit_of_a_fork_wakes_all,
      "So does the exit of a forked child, which closes the file, too.")
 {
-	struct client *manager = blocking_manager();
-	struct client *thread = parked_thread(manager);
+	struct client *manager = blocking_manager(), *thread = parked_thread(manager);
 
 	client_run(manager, fork_and_exit, NULL);
 	woken(thread);
@@ -283,8 +275,7 @@ TEST(wait_exit_of_a_fork_wakes_all,
 TEST(wait_kill_with_parked_threads,
      "A process with parked threads can be killed, and its device can be used again.")
 {
-	struct client *manager = blocking_manager();
-	struct client *client = client_new();
+	struct client *manager = blocking_manager(), *client = client_new();
 
 	for (int i = 0; i < 8; i++)
 		parked_thread(manager);

@@ -169,8 +169,7 @@ TEST(policy_object_refused,
 TEST(policy_handle_refused, "The same holds for a handle, also one of the receiver's own object.",
      "selinux_refuses")
 {
-	struct client *manager = manager_new();
-	struct client *third = client_new();
+	struct client *manager = manager_new(), *third = client_new();
 	struct client *client = client_in("no_transfer");
 	uint32_t handle = give(third, manager, 0x10, 0x20, 0);
 	const struct returned *got;
@@ -218,8 +217,7 @@ TEST(policy_file_refused,
      "A file that the receiver may not use is not sent: the call is refused with EPERM.",
      "selinux_refuses")
 {
-	struct client *manager = manager_new();
-	struct client *server = server_without_files(manager);
+	struct client *manager = manager_new(), *server = server_without_files(manager);
 	int fd = make_file(manager, "secret");
 
 	call(manager, 1, .objects = { OBJ_FD((uint32_t)fd) });
@@ -230,8 +228,7 @@ TEST(policy_file_refused,
 
 TEST(policy_file_array_refused, "Nor is it as part of an array.", "selinux_refuses")
 {
-	struct client *manager = manager_new();
-	struct client *server = server_without_files(manager);
+	struct client *manager = manager_new(), *server = server_without_files(manager);
 	int first = make_file(manager, "first"), second = make_file(manager, "second");
 	uint32_t words[] = { (uint32_t)first, (uint32_t)second };
 
@@ -276,8 +273,7 @@ TEST(policy_file_does_not_arrive,
      "A file that the receiver may not use does not arrive, and the call fails.",
      "selinux_domains fd_passing")
 {
-	struct client *manager = manager_new();
-	struct client *server = server_without_files(manager);
+	struct client *manager = manager_new(), *server = server_without_files(manager);
 	int fd = make_file(manager, "secret");
 	int64_t deadline = now_ms() + EXPECT_TIMEOUT_MS;
 

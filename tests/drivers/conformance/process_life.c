@@ -92,8 +92,7 @@ static void leave_thread(void *arg)
 TEST(process_thread_end_is_not_noticed,
      "A thread that ends without BINDER_THREAD_EXIT keeps its callers waiting.")
 {
-	struct client *manager = manager_new();
-	struct client *thread = client_thread(manager);
+	struct client *manager = manager_new(), *thread = client_thread(manager);
 	struct client *caller = client_new();
 
 	call(caller, 0);
@@ -197,8 +196,7 @@ TEST(process_many_come_and_go, "Hundreds of processes may start and end.")
 TEST(process_open_again_after_close,
      "A process may open the device again; it is a new binder process.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 	struct client *again;
 

@@ -245,8 +245,7 @@ TEST(report_of_a_call_to_the_dead,
      "transaction_report")
 {
 	struct listener l = listen_to_reports();
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
 	client_kill(server);
@@ -295,8 +294,7 @@ TEST(report_of_a_reply_without_a_caller,
      "transaction_report")
 {
 	struct listener l = listen_to_reports();
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0);
 	expect(manager, BR_TRANSACTION);
@@ -314,8 +312,7 @@ TEST(report_of_calls_to_the_frozen,
      "transaction_report pending_frozen")
 {
 	struct listener l = listen_to_reports();
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	EXPECT_OK(freeze(client, manager, true, 0));
 	call(client, 0, .code = 10);
@@ -351,8 +348,7 @@ TEST(report_of_success_is_not_made,
      "A delivered transaction is not reported.", "transaction_report")
 {
 	struct listener l = listen_to_reports();
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	round_trip(client, 0, manager);
 	call_oneway(client, 0);
