@@ -12,8 +12,7 @@ static void thread_exit(struct client *client)
 
 TEST(death_with_oneway_pending, "One-way calls to a dying process are lost without a return.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
 	for (unsigned int i = 0; i < 3; i++)
@@ -28,8 +27,7 @@ TEST(death_with_oneway_pending, "One-way calls to a dying process are lost witho
 
 TEST(death_of_oneway_sender, "One-way calls arrive even if their sender has died.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call_oneway(client, 0, .code = 1);
 	call_oneway(client, 0, .code = 2);
@@ -47,8 +45,7 @@ TEST(death_of_oneway_sender, "One-way calls arrive even if their sender has died
 TEST(death_of_sender_of_object,
      "A handle received from a process that has since died is a dead one.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	call_oneway(client, 0, .objects = { OBJ_BINDER(0x10, 0x20) });
@@ -62,8 +59,7 @@ TEST(death_of_sender_of_object,
 
 TEST(death_of_reply_receiver, "A reply with an object to a dead caller is released.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	manager->show_refs = true;
 	call(client, 0);
@@ -80,9 +76,7 @@ TEST(death_of_reply_receiver, "A reply with an object to a dead caller is releas
 TEST(death_of_middle_reaches_both_ends,
      "When the middle of a chain dies, its caller is notified when the callee's reply is lost.")
 {
-	struct client *manager = manager_new();
-	struct client *end = client_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *end = client_new(), *client = client_new();
 	uint32_t handle = give(end, manager, 0x10, 0x20, 0);
 	const struct returned *got;
 
@@ -100,8 +94,7 @@ TEST(death_of_middle_reaches_both_ends,
 
 TEST(death_in_nested_call, "A callback into a dead caller's thread fails.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	uint32_t handle = give(client, manager, 0x10, 0x20, 0);
 
 	call(client, 0);
@@ -116,9 +109,7 @@ TEST(death_in_nested_call, "A callback into a dead caller's thread fails.")
 TEST(thread_exit_with_nested_calls,
      "A thread that exits in the middle of nested calls fails the call that it serves.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *server = client_new(), *client = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
 	call(client, 0);
@@ -134,10 +125,8 @@ TEST(thread_exit_with_nested_calls,
 TEST(thread_exit_gives_its_own_work_up,
      "Calls for the exiting thread fail, calls for the process do not.")
 {
-	struct client *manager = manager_new();
-	struct client *worker = client_thread(manager);
-	struct client *client = client_new();
-	struct client *other = client_new();
+	struct client *manager = manager_new(), *worker = client_thread(manager);
+	struct client *client = client_new(), *other = client_new();
 	const struct returned *got;
 
 	put_cmd(worker, BC_ENTER_LOOPER);
@@ -157,8 +146,7 @@ TEST(thread_exit_gives_its_own_work_up,
 
 TEST(thread_exit_keeps_the_process, "The other threads of a process go on.")
 {
-	struct client *manager = manager_new();
-	struct client *worker = client_thread(manager);
+	struct client *manager = manager_new(), *worker = client_thread(manager);
 	struct client *client = client_new();
 
 	put_cmd(worker, BC_ENTER_LOOPER);
@@ -170,8 +158,7 @@ TEST(thread_exit_keeps_the_process, "The other threads of a process go on.")
 TEST(death_of_thread_alone,
      "A thread that ends without BINDER_THREAD_EXIT leaves its call unanswered until close.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0);
 	expect(manager, BR_TRANSACTION);
@@ -184,8 +171,7 @@ TEST(death_of_thread_alone,
 
 TEST(death_and_new_manager, "After the context manager's death a new one serves the same clients.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	struct client *heir;
 
 	round_trip(client, 0, manager);
@@ -197,8 +183,7 @@ TEST(death_and_new_manager, "After the context manager's death a new one serves 
 TEST(death_frees_the_handles_objects,
      "A dying process drops its handles: the owner gets BR_RELEASE and BR_DECREFS.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 
 	give(server, manager, 0x10, 0x20, 0);
 	server->show_refs = true;
@@ -210,8 +195,7 @@ TEST(death_frees_the_handles_objects,
 TEST(death_frees_what_a_buffer_held,
      "The references in buffers that a dying process never freed are dropped too.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	client->show_refs = true;
 	call_oneway(client, 0, .objects = { OBJ_BINDER(0x10, 0x20) });
@@ -229,9 +213,7 @@ TEST(death_frees_what_a_buffer_held,
 
 TEST(death_of_both_parties, "A caller and its server may die together; the device goes on working.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *client = client_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
 	call(client, 0, .objects = { OBJ_BINDER(0x30, 0x40) });
@@ -248,9 +230,7 @@ TEST(death_of_both_parties, "A caller and its server may die together; the devic
 TEST(txn_nested_after_the_callers_death,
      "A thread that serves a dead caller may still make calls, and reply.")
 {
-	struct client *manager = manager_new();
-	struct client *last = client_new();
-	struct client *first = client_new();
+	struct client *manager = manager_new(), *last = client_new(), *first = client_new();
 	uint32_t handle = give(last, manager, 0x10, 0x20, 0);
 	const struct returned *got;
 

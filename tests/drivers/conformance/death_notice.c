@@ -268,8 +268,7 @@ TEST(death_release_while_delivered, "A death may be acknowledged after its handl
 
 TEST(death_of_several_objects, "The death of each object is notified with its own cookie.")
 {
-	struct client *holder = manager_new();
-	struct client *server = client_new();
+	struct client *holder = manager_new(), *server = client_new();
 	unsigned int seen = 0;
 
 	for (unsigned int i = 1; i <= 4; i++)
@@ -300,8 +299,7 @@ TEST(death_notified_to_each_holder, "Each holder that requested it is notified."
 
 TEST(death_of_the_manager, "The context manager's death is notified to holders of handle 0.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	put_u32(client, BC_ACQUIRE, 0);
 	request(client, 0, 0xabc);
@@ -313,8 +311,7 @@ TEST(death_of_the_manager, "The context manager's death is notified to holders o
 
 TEST(death_of_weakly_held, "A weak handle is enough for a death notification.")
 {
-	struct client *holder = manager_new();
-	struct client *server = client_new();
+	struct client *holder = manager_new(), *server = client_new();
 	const struct returned *got;
 
 	call(server, 0, .objects = { OBJ_WEAK_BINDER(0x10, 0x20) });
@@ -348,8 +345,7 @@ TEST(death_wakes_a_blocked_reader, "A thread that waits in the loop is woken for
 
 TEST(death_of_other_open, "Another open of the owner's process does not keep its objects alive.")
 {
-	struct client *holder = manager_new();
-	struct client *server = client_new();
+	struct client *holder = manager_new(), *server = client_new();
 	struct client *again = client_again(server);
 	uint32_t handle = give(server, holder, 0x10, 0x20, 0);
 	uint32_t other = give(again, holder, 0x30, 0x40, 0);
@@ -364,9 +360,7 @@ TEST(death_of_other_open, "Another open of the owner's process does not keep its
 
 TEST(death_of_a_holder_before_delivery, "A holder may end before it has read a death notification.")
 {
-	struct client *manager = manager_new();
-	struct client *holder = client_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *holder = client_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
 	put_u32(holder, BC_ACQUIRE, 0);
@@ -382,8 +376,7 @@ TEST(death_of_a_holder_before_delivery, "A holder may end before it has read a d
 
 TEST(death_of_a_holder_unanswered, "A holder may end before it has acknowledged a death.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
 	request(manager, handle, 0xd1);
@@ -398,8 +391,7 @@ TEST(death_of_a_holder_unanswered, "A holder may end before it has acknowledged 
 TEST(death_clear_outside_the_loop,
      "A clear by a thread outside the loop is confirmed to any thread of the process.")
 {
-	struct client *holder = client_new();
-	struct client *thread = client_thread(holder);
+	struct client *holder = client_new(), *thread = client_thread(holder);
 
 	manager_new();
 	put_u32(holder, BC_ACQUIRE, 0);
@@ -413,8 +405,7 @@ TEST(death_clear_outside_the_loop,
 TEST(death_clear_inside_the_loop,
      "A clear by a thread in the loop is confirmed to that thread only.")
 {
-	struct client *holder = client_new();
-	struct client *thread = client_thread(holder);
+	struct client *holder = client_new(), *thread = client_thread(holder);
 
 	manager_new();
 	put_cmd(holder, BC_ENTER_LOOPER);
@@ -429,8 +420,7 @@ TEST(death_clear_inside_the_loop,
 TEST(death_requested_late_outside_the_loop,
      "A notification requested after the death by a thread outside the loop goes to any thread.")
 {
-	struct client *manager = manager_new();
-	struct client *holder = client_new();
+	struct client *manager = manager_new(), *holder = client_new();
 	struct client *thread = client_thread(holder);
 
 	put_u32(holder, BC_ACQUIRE, 0);

@@ -42,8 +42,7 @@ static struct client *client_of_user(uid_t uid)
 
 TEST(freeze_of_another_user, "Any user may freeze and thaw any process.", "freeze_any_user")
 {
-	struct client *client = client_of_user(1000);
-	struct client *target = client_new();
+	struct client *client = client_of_user(1000), *target = client_new();
 
 	EXPECT_OK(freeze(client, target, true, 0));
 	EXPECT_OK(freeze(client, target, false, 0));
@@ -53,8 +52,7 @@ TEST(freeze_of_another_user_is_eperm,
      "Other users than root and the context manager may not freeze or thaw a process.",
      "freeze_restricted")
 {
-	struct client *client = client_of_user(1000);
-	struct client *manager = manager_new();
+	struct client *client = client_of_user(1000), *manager = manager_new();
 	struct client *target = client_new();
 	uid_t uid = 1001;
 
@@ -68,8 +66,7 @@ TEST(freeze_of_another_user_is_eperm,
 TEST(freeze_fails_sync_calls,
      "A call to a frozen process gets BR_FROZEN_REPLY and is counted in sync_recv.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	EXPECT_OK(freeze(client, manager, true, 0));
 	EXPECT_EQ(frozen_info(client, manager).sync_recv, 0);
@@ -83,8 +80,7 @@ TEST(freeze_fails_sync_calls,
 
 TEST(freeze_thaw_lets_calls_in, "A thawed process gets calls again.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	EXPECT_OK(freeze(client, manager, true, 0));
 	EXPECT_OK(freeze(client, manager, false, 0));
@@ -94,8 +90,7 @@ TEST(freeze_thaw_lets_calls_in, "A thawed process gets calls again.")
 TEST(freeze_again_is_fine,
      "Freezing twice and thawing twice succeed; freezing again clears what was received.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	EXPECT_OK(freeze(client, manager, true, 0));
 	call(client, 0);
@@ -112,8 +107,7 @@ TEST(freeze_keeps_oneway_calls,
      "One-way calls to a frozen process are queued and counted in async_recv; as pending work "
      "also in bit 1 of sync_recv.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	EXPECT_OK(freeze(client, manager, true, 0));
 	call_oneway(client, 0, .code = 4);
@@ -127,8 +121,7 @@ TEST(freeze_oneway_sender_is_notified,
      "The sender of a one-way call to a frozen process gets BR_TRANSACTION_PENDING_FROZEN.",
      "pending_frozen")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	EXPECT_OK(freeze(client, manager, true, 0));
 	call_oneway(client, 0);
@@ -139,9 +132,7 @@ TEST(freeze_oneway_sender_is_notified,
 TEST(freeze_waits_for_the_calls_within,
      "A process that serves a call cannot be frozen: EAGAIN, at once or after timeout_ms.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
-	struct client *third = client_new();
+	struct client *manager = manager_new(), *client = client_new(), *third = client_new();
 	const struct returned *got;
 	int64_t start;
 
@@ -160,9 +151,7 @@ TEST(freeze_waits_for_the_calls_within,
 TEST(freeze_failed_attempt_leaves_it_thawed,
      "After a freeze that failed with EAGAIN calls are still delivered.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
-	struct client *third = client_new();
+	struct client *manager = manager_new(), *client = client_new(), *third = client_new();
 
 	call(client, 0);
 	expect(manager, BR_TRANSACTION);
@@ -175,8 +164,7 @@ TEST(freeze_failed_attempt_leaves_it_thawed,
 TEST(freeze_does_not_hold_back_oneway_work,
      "A one-way call that is being handled does not keep its process from being frozen.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	call_oneway(client, 0);
 	expect(manager, BR_TRANSACTION);
@@ -186,9 +174,7 @@ TEST(freeze_does_not_hold_back_oneway_work,
 TEST(freeze_waiting_caller_is_busy,
      "A process that waits for a reply cannot be frozen (EAGAIN) until it has read the reply.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
-	struct client *third = client_new();
+	struct client *manager = manager_new(), *client = client_new(), *third = client_new();
 
 	call(client, 0);
 	EXPECT_ERR(freeze(third, client, true, 0), EAGAIN);
@@ -201,9 +187,7 @@ TEST(freeze_waiting_caller_is_busy,
 TEST(freeze_pending_bit_follows_the_calls,
      "Bit 1 of sync_recv is set while a process that is not frozen has calls in progress.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
-	struct client *third = client_new();
+	struct client *manager = manager_new(), *client = client_new(), *third = client_new();
 
 	EXPECT_EQ(frozen_info(third, client).sync_recv, 0);
 	call(client, 0);
@@ -218,8 +202,7 @@ TEST(freeze_pending_bit_follows_the_calls,
 
 TEST(freeze_is_per_process, "All opens of a process freeze together.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	struct client *again = client_again(server);
 	uint32_t one = give(server, manager, 0x10, 0x20, 0);
 	uint32_t two = give(again, manager, 0x30, 0x40, 0);
@@ -236,8 +219,7 @@ TEST(freeze_is_per_process, "All opens of a process freeze together.")
 
 TEST(freeze_own_process, "A process may freeze itself.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	EXPECT_OK(freeze(manager, manager, true, 0));
 	call(client, 0);
@@ -249,8 +231,7 @@ TEST(freeze_own_process, "A process may freeze itself.")
 TEST(freeze_frozen_process_may_call,
      "A frozen process may still make calls itself, and gets the replies.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	EXPECT_OK(freeze(manager, client, true, 0));
 	round_trip(client, 0, manager);
@@ -260,8 +241,7 @@ TEST(freeze_update_replaces_pending,
      "With TF_UPDATE_TXN a one-way call to a frozen process replaces the pending one of the "
      "same code.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
 	EXPECT_OK(freeze(client, manager, true, 0));
@@ -283,8 +263,7 @@ TEST(freeze_update_replaces_pending,
 TEST(freeze_update_needs_same_code,
      "TF_UPDATE_TXN does not replace a pending call with another code or flags.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	EXPECT_OK(freeze(client, manager, true, 0));
 	call_oneway(client, 0, .code = 1);
@@ -302,8 +281,7 @@ TEST(freeze_update_needs_same_code,
 
 TEST(freeze_update_needs_frozen, "TF_UPDATE_TXN replaces nothing while the receiver is not frozen.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	for (int i = 0; i < 3; i++)
 		call(client, 0, .code = 2, .flags = TF_ONE_WAY | TF_UPDATE_TXN);
@@ -315,8 +293,7 @@ TEST(freeze_update_needs_frozen, "TF_UPDATE_TXN replaces nothing while the recei
 TEST(freeze_killed_process_stays_answerable,
      "Killing a frozen process gives BR_DEAD_REPLY afterwards.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
 	EXPECT_OK(freeze(manager, server, true, 0));
@@ -358,8 +335,7 @@ TEST(freeze_update_needs_same_sender, "TF_UPDATE_TXN does not replace another pr
 
 TEST(freeze_update_needs_same_object, "TF_UPDATE_TXN does not replace a call to another object.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t one = give(server, manager, 0x10, 0x20, 0);
 	uint32_t two = give(server, manager, 0x30, 0x40, 0);
 
@@ -377,8 +353,7 @@ TEST(freeze_update_needs_same_object, "TF_UPDATE_TXN does not replace a call to 
 TEST(freeze_update_needs_the_flag_before,
      "TF_UPDATE_TXN does not replace a call that was sent without it.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 	int one = 1;
 
 	EXPECT_OK(freeze(client, manager, true, 0));

@@ -312,8 +312,7 @@ TEST(frozen_notice_beside_death, "Death and freeze notifications of one handle a
 TEST(frozen_notice_holder_dies, "A holder may die with registrations in every state.",
      "freeze_notification")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t first = give(server, manager, 0x10, 1, 0);
 	uint32_t second = give(server, manager, 0x20, 2, 0);
 	uint32_t third = give(server, manager, 0x30, 3, 0);
@@ -335,8 +334,7 @@ TEST(frozen_notice_outside_the_loop,
      "The notifications and confirmations of a thread outside the loop go to any thread.",
      "freeze_notification")
 {
-	struct client *holder = client_new();
-	struct client *thread = client_thread(holder);
+	struct client *holder = client_new(), *thread = client_thread(holder);
 
 	manager_new();
 	put_u32(holder, BC_ACQUIRE, 0);

@@ -125,9 +125,7 @@ TEST(freeze_wait_ends_by_a_signal, "A signal ends the wait, and the process is n
 
 TEST(freeze_of_several_opens, "All opens of a process freeze together, or none.")
 {
-	struct client *manager = manager_new();
-	struct client *idle = client_new();
-	struct client *busy = client_again(idle);
+	struct client *manager = manager_new(), *idle = client_new(), *busy = client_again(idle);
 	uint32_t of_idle = give(idle, manager, 0x10, 0x20, 0);
 	uint32_t of_busy = give(busy, manager, 0x30, 0x40, 0);
 	struct client *client = client_new();

@@ -21,8 +21,7 @@ static void expect_unusable(struct client *client, uint32_t handle)
 
 TEST(handle_numbers_count_from_one, "Handles are numbered from 1, 0 being the context manager's.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 
 	for (uint32_t i = 1; i <= 5; i++)
 		EXPECT_EQ(give(server, manager, i * 0x100, COOKIE, 0), i);
@@ -30,8 +29,7 @@ TEST(handle_numbers_count_from_one, "Handles are numbered from 1, 0 being the co
 
 TEST(handle_numbers_are_reused, "A new handle gets the lowest number that is free.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 
 	for (uint32_t i = 1; i <= 5; i++)
 		give(server, manager, i * 0x100, COOKIE, 0);
@@ -44,8 +42,7 @@ TEST(handle_numbers_are_reused, "A new handle gets the lowest number that is fre
 
 TEST(handle_of_same_node_is_the_same, "A known node keeps its handle.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 
 	EXPECT_EQ(give(server, manager, 0x100, COOKIE, 0), 1);
 	EXPECT_EQ(give(server, manager, 0x200, COOKIE, 0), 2);
@@ -55,9 +52,7 @@ TEST(handle_of_same_node_is_the_same, "A known node keeps its handle.")
 TEST(handle_zero_is_kept_for_the_manager,
      "A process whose first reference is another node gets handle 1 for it.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *server = client_new(), *client = client_new();
 	uint32_t handle = give(server, manager, 0x100, COOKIE, 0);
 
 	call(client, 0);
@@ -69,8 +64,7 @@ TEST(handle_zero_is_kept_for_the_manager,
 
 TEST(handle_counts_add_up, "A handle acquired several times exists until it is released as often.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x100, COOKIE, 0);
 
 	put_now(manager, BC_ACQUIRE, handle);
@@ -84,8 +78,7 @@ TEST(handle_counts_add_up, "A handle acquired several times exists until it is r
 
 TEST(handle_weak_cannot_be_called, "A weak-only handle cannot be called.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x100, COOKIE, 0);
 
 	put_u32(manager, BC_INCREFS, handle);
@@ -97,8 +90,7 @@ TEST(handle_weak_cannot_be_called, "A weak-only handle cannot be called.")
 
 TEST(handle_weak_keeps_its_number, "A weak reference keeps the handle's number for its node.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x100, COOKIE, 0);
 
 	put_u32(manager, BC_INCREFS, handle);
@@ -113,9 +105,7 @@ TEST(handle_weak_cannot_be_acquired,
      "BC_ACQUIRE of a weak-only handle is ignored, even if other processes have strong "
      "references.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
-	struct client *holder = client_new();
+	struct client *manager = manager_new(), *server = client_new(), *holder = client_new();
 	uint32_t handle = give(server, manager, 0x100, COOKIE, 0);
 	const struct returned *got;
 	uint32_t weak;
@@ -137,8 +127,7 @@ TEST(handle_weak_cannot_be_acquired,
 TEST(handle_weak_cannot_be_revived,
      "A weak-only handle cannot be upgraded by a process that released it.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x100, COOKIE, 0);
 
 	server->show_refs = true;
@@ -154,8 +143,7 @@ TEST(handle_weak_cannot_be_revived,
 
 TEST(handle_release_of_last_ends_it, "When its last reference is released, a handle is unknown.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x100, COOKIE, 0);
 
 	round_trip(manager, handle, server);
@@ -166,8 +154,7 @@ TEST(handle_release_of_last_ends_it, "When its last reference is released, a han
 
 TEST(handle_over_release_is_ignored, "Releasing a count that is zero is ignored.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x100, COOKIE, 0);
 
 	put_u32(manager, BC_DECREFS, handle);
@@ -185,8 +172,7 @@ TEST(handle_over_release_is_ignored, "Releasing a count that is zero is ignored.
 TEST(handle_unknown_counts_are_ignored, "Reference commands for an unknown handle are ignored.")
 {
 	static const uint32_t cmds[] = { BC_INCREFS, BC_ACQUIRE, BC_RELEASE, BC_DECREFS };
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	for (int i = 0; i < 4; i++) {
 		put_u32(client, cmds[i], 50);
@@ -200,8 +186,7 @@ TEST(handle_unknown_counts_are_ignored, "Reference commands for an unknown handl
 TEST(handle_zero_without_manager_is_ignored,
      "Acquiring handle 0 without a context manager is ignored.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	client_close(manager);
 	sleep_ms(CLEANUP_MS);
@@ -215,8 +200,7 @@ TEST(handle_zero_without_manager_is_ignored,
 TEST(handle_buffer_holds_a_reference,
      "Until its buffer is freed a received handle can be used without BC_ACQUIRE.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 	const struct returned *got;
 	uint32_t handle;
 
@@ -232,9 +216,7 @@ TEST(handle_buffer_holds_a_reference,
 TEST(handle_dead_node_keeps_its_number,
      "The handle of a dead node stays in use until it is released.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
-	struct client *other = client_new();
+	struct client *manager = manager_new(), *server = client_new(), *other = client_new();
 	uint32_t handle = give(server, manager, 0x100, COOKIE, 0);
 
 	client_kill(server);
@@ -246,8 +228,7 @@ TEST(handle_dead_node_keeps_its_number,
 
 TEST(handle_many, "Five hundred nodes get five hundred handles, and all of them work.")
 {
-	struct client *manager = manager_new();
-	struct client *server = client_new();
+	struct client *manager = manager_new(), *server = client_new();
 
 	for (uint32_t i = 1; i <= 500; i++)
 		EXPECT_EQ(give(server, manager, i * 0x10, COOKIE, 0), i);

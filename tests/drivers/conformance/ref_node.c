@@ -58,8 +58,7 @@ TEST(ref_sent_node_is_acquired,
      "The owner of a node sent for the first time gets BR_INCREFS, BR_ACQUIRE, then "
      "completion.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
+	struct client *manager = manager_new(), *owner = owner_new();
 
 	send_node(owner, manager);
 	expect_ref(owner, BR_INCREFS);
@@ -70,8 +69,7 @@ TEST(ref_sent_node_is_acquired,
 
 TEST(ref_sent_weak_node_is_increfed, "For a weak binder object the owner gets BR_INCREFS alone.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
+	struct client *manager = manager_new(), *owner = owner_new();
 	const struct returned *got;
 
 	call_oneway(owner, 0, .objects = { OBJ_WEAK_BINDER(PTR, COOKIE) });
@@ -85,8 +83,7 @@ TEST(ref_sent_weak_node_is_increfed, "For a weak binder object the owner gets BR
 TEST(ref_sent_again_is_silent,
      "Sending a node again while it has references brings its owner no more returns.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
+	struct client *manager = manager_new(), *owner = owner_new();
 	const struct returned *first = send_node(owner, manager);
 
 	acknowledge(owner);
@@ -99,8 +96,7 @@ TEST(ref_sent_again_is_silent,
 TEST(ref_weak_then_strong,
      "A node first sent weakly and then strongly brings BR_INCREFS, then BR_ACQUIRE.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
+	struct client *manager = manager_new(), *owner = owner_new();
 
 	call_oneway(owner, 0, .objects = { OBJ_WEAK_BINDER(PTR, COOKIE) });
 	expect_ref(owner, BR_INCREFS);
@@ -118,8 +114,7 @@ TEST(ref_freed_buffer_releases,
      "When the buffer is freed and the handle was not acquired, the owner gets BR_RELEASE and "
      "BR_DECREFS.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
+	struct client *manager = manager_new(), *owner = owner_new();
 	const struct returned *got = send_node(owner, manager);
 
 	acknowledge(owner);
@@ -133,8 +128,7 @@ TEST(ref_freed_buffer_releases,
 TEST(ref_acquired_handle_holds,
      "A handle acquired keeps the node after the buffer is freed, until it is released.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
+	struct client *manager = manager_new(), *owner = owner_new();
 	const struct returned *got = send_node(owner, manager);
 
 	acknowledge(owner);
@@ -154,8 +148,7 @@ TEST(ref_weak_handle_holds_weakly,
      "When only a weak reference is left the owner gets BR_RELEASE alone; BR_DECREFS follows "
      "with the end of that.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
+	struct client *manager = manager_new(), *owner = owner_new();
 	const struct returned *got = send_node(owner, manager);
 
 	acknowledge(owner);
@@ -174,8 +167,7 @@ TEST(ref_weak_handle_holds_weakly,
 TEST(ref_release_waits_for_done,
      "BR_RELEASE and BR_DECREFS wait until BR_ACQUIRE and BR_INCREFS have been acknowledged.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
+	struct client *manager = manager_new(), *owner = owner_new();
 	const struct returned *got = send_node(owner, manager);
 
 	expect_ref(owner, BR_INCREFS);
@@ -196,8 +188,7 @@ TEST(ref_release_waits_for_done,
 TEST(ref_done_with_wrong_cookie_is_ignored,
      "A BC_ACQUIRE_DONE or BC_INCREFS_DONE with the wrong cookie, or for no node, is ignored.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
+	struct client *manager = manager_new(), *owner = owner_new();
 	const struct returned *got = send_node(owner, manager);
 
 	expect_ref(owner, BR_INCREFS);
@@ -218,8 +209,7 @@ TEST(ref_done_with_wrong_cookie_is_ignored,
 
 TEST(ref_done_unasked_is_ignored, "An unrequested BC_ACQUIRE_DONE or BC_INCREFS_DONE is ignored.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
+	struct client *manager = manager_new(), *owner = owner_new();
 	const struct returned *got = send_node(owner, manager);
 
 	acknowledge(owner);
@@ -235,8 +225,7 @@ TEST(ref_done_unasked_is_ignored, "An unrequested BC_ACQUIRE_DONE or BC_INCREFS_
 
 TEST(ref_death_of_holder_releases, "The death of the last holder brings BR_RELEASE and BR_DECREFS.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
+	struct client *manager = manager_new(), *owner = owner_new();
 	const struct returned *got = send_node(owner, manager);
 
 	acknowledge(owner);
@@ -253,8 +242,7 @@ TEST(ref_death_of_holder_releases, "The death of the last holder brings BR_RELEA
 TEST(ref_gone_node_comes_back_anew,
      "A node that was released completely is acquired again when it is sent again.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
+	struct client *manager = manager_new(), *owner = owner_new();
 
 	for (int i = 0; i < 3; i++) {
 		const struct returned *got = send_node(owner, manager);
@@ -270,8 +258,7 @@ TEST(ref_gone_node_comes_back_anew,
 TEST(ref_call_in_progress_holds_the_node,
      "A call's buffer holds a strong reference to the node that was called.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
+	struct client *manager = manager_new(), *owner = owner_new();
 	const struct returned *got = send_node(owner, manager), *inner;
 
 	acknowledge(owner);
@@ -288,9 +275,7 @@ TEST(ref_call_in_progress_holds_the_node,
 TEST(ref_second_holder_is_silent,
      "The owner gets no return for a second holder, nor when the first one releases its handle.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
-	struct client *second = client_new();
+	struct client *manager = manager_new(), *owner = owner_new(), *second = client_new();
 	const struct returned *got = send_node(owner, manager), *passed;
 
 	acknowledge(owner);
@@ -309,8 +294,7 @@ TEST(ref_second_holder_is_silent,
 
 TEST(ref_cookie_must_match, "A node sent with another cookie than before fails the call.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
+	struct client *manager = manager_new(), *owner = owner_new();
 
 	send_node(owner, manager);
 	acknowledge(owner);
@@ -322,9 +306,7 @@ TEST(ref_cookie_must_match, "A node sent with another cookie than before fails t
 
 TEST(ref_same_ptr_in_other_process, "The same ptr in two processes is two nodes.")
 {
-	struct client *manager = manager_new();
-	struct client *one = client_new();
-	struct client *two = client_new();
+	struct client *manager = manager_new(), *one = client_new(), *two = client_new();
 	uint32_t first = give(one, manager, PTR, COOKIE, 0);
 	uint32_t second = give(two, manager, PTR, COOKIE, 0);
 
@@ -335,8 +317,7 @@ TEST(ref_same_ptr_in_other_process, "The same ptr in two processes is two nodes.
 
 TEST(ref_failed_call_is_undone, "References taken by a call that fails later are dropped.")
 {
-	struct client *manager = manager_new();
-	struct client *owner = owner_new();
+	struct client *manager = manager_new(), *owner = owner_new();
 
 	call_oneway(owner, 0, .objects = { OBJ_BINDER(PTR, COOKIE), OBJ_HANDLE(99) });
 	expect(owner, BR_FAILED_REPLY);
@@ -347,8 +328,7 @@ TEST(ref_failed_call_is_undone, "References taken by a call that fails later are
 
 TEST(ref_manager_node_is_silent, "The context manager gets no reference returns for handle 0.")
 {
-	struct client *manager = manager_new();
-	struct client *client = client_new();
+	struct client *manager = manager_new(), *client = client_new();
 
 	manager->show_refs = true;
 	put_u32(client, BC_INCREFS, 0);
