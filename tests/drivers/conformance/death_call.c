@@ -88,8 +88,7 @@ TEST(death_of_middle_reaches_both_ends,
 	sleep_ms(50);
 	put_free(end, got);
 	reply(end);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_DEAD_REPLY);
+	expect_sent(client, BR_DEAD_REPLY);
 }
 
 TEST(death_in_nested_call, "A callback into a dead caller's thread fails.")
@@ -118,8 +117,7 @@ TEST(thread_exit_with_nested_calls,
 	expect(server, BR_TRANSACTION);
 	thread_exit(manager);
 	reply(server);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_DEAD_REPLY);
+	expect_sent(client, BR_DEAD_REPLY);
 }
 
 TEST(thread_exit_gives_its_own_work_up,
@@ -136,8 +134,7 @@ TEST(thread_exit_gives_its_own_work_up,
 	EXPECT_EQ(got->txn.code, 1);
 	call(other, 0, .code = 2);
 	thread_exit(worker);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_DEAD_REPLY);
+	expect_sent(client, BR_DEAD_REPLY);
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(got->txn.code, 2);
 	answer(manager, got);
@@ -165,8 +162,7 @@ TEST(death_of_thread_alone,
 	sleep_ms(20);
 	expect_nothing(client);
 	client_close(manager);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_DEAD_REPLY);
+	expect_sent(client, BR_DEAD_REPLY);
 }
 
 TEST(death_and_new_manager, "After the context manager's death a new one serves the same clients.")

@@ -97,8 +97,7 @@ TEST(thread_exit_fails_the_call_it_serves,
 	call(client, 0);
 	expect(manager, BR_TRANSACTION);
 	EXPECT_OK(client_ioctl(manager, BINDER_THREAD_EXIT, &(int32_t){ 0 }));
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_DEAD_REPLY);
+	expect_sent(client, BR_DEAD_REPLY);
 	expect_nothing(client);
 	round_trip(client, 0, manager);
 }

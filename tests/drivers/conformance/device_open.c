@@ -43,11 +43,8 @@ TEST(device_opens_are_separate, "Two opens by one process are two binder process
 	give(server, manager, 0x10, 0x20, 0);
 	call(client, 0, .code = 1);
 	got = expect(manager, BR_TRANSACTION);
-	put_free(manager, got);
-	reply(manager, .objects = { OBJ_HANDLE(1) });
-	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	got = expect(client, BR_REPLY);
+	answer_with(manager, got, .objects = { OBJ_HANDLE(1) });
+	got = expect_sent(client, BR_REPLY);
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_HANDLE);
 	round_trip(client, object_at(got, 0)->flat.handle, server);
 }
@@ -193,11 +190,8 @@ TEST(device_unmapped_client_gets_no_reply,
 	struct client *manager = manager_new(), *client = unmapped();
 
 	call(client, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
-	reply(manager);
-	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_DEAD_REPLY);
+	answer(manager, expect(manager, BR_TRANSACTION));
+	expect_sent(client, BR_DEAD_REPLY);
 	expect_nothing(client);
 	expect_nothing(manager);
 }
@@ -264,8 +258,7 @@ TEST(device_payload_is_private_to_its_open,
 
 	call(client, 0, .size = 64);
 	answer(manager, expect(manager, BR_TRANSACTION));
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_REPLY); /* kept, so that its page stays readable */
+	expect_sent(client, BR_REPLY); /* kept, so that its page stays readable */
 	call(client_thread(client), 0, .data = "secret", .size = 7);
 	got = expect(manager, BR_TRANSACTION);
 	probe->client = client;

@@ -292,8 +292,7 @@ TEST(hostile_free_what_a_reply_will_bring,
 
 	call(client, 0);
 	answer(manager, expect(manager, BR_TRANSACTION));
-	expect(client, BR_TRANSACTION_COMPLETE);
-	got = expect(client, BR_REPLY);
+	got = expect_sent(client, BR_REPLY);
 	first = got->txn.data.ptr.buffer;
 	free_buffer(client, got);
 	for (int i = 0; i < 3; i++) {
@@ -305,8 +304,7 @@ TEST(hostile_free_what_a_reply_will_bring,
 		expect(manager, BR_TRANSACTION_COMPLETE);
 		put_u64(client, BC_FREE_BUFFER, first);
 		flush(client);
-		expect(client, BR_TRANSACTION_COMPLETE);
-		got = expect(client, BR_REPLY);
+		got = expect_sent(client, BR_REPLY);
 		EXPECT_EQ(got->txn.data.ptr.buffer, first);
 		EXPECT(!memcmp(got->data, "kept", 5));
 		free_buffer(client, got);

@@ -74,8 +74,7 @@ TEST(object_returns_to_its_owner_in_reply, "So does a handle in a reply.")
 	expect(manager, BR_TRANSACTION);
 	reply(manager, .objects = { OBJ_HANDLE(handle) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	got = expect(client, BR_REPLY);
+	got = expect_sent(client, BR_REPLY);
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_BINDER);
 	EXPECT_EQ(object_at(got, 0)->flat.binder, 0x10);
 	EXPECT_EQ(object_at(got, 0)->flat.cookie, 0x20);
@@ -94,11 +93,8 @@ TEST(object_handle_is_passed_on,
 	EXPECT_EQ(handle, 2);
 	call(client, 0);
 	got = expect(manager, BR_TRANSACTION);
-	put_free(manager, got);
-	reply(manager, .objects = { OBJ_HANDLE(handle) });
-	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	got = expect(client, BR_REPLY);
+	answer_with(manager, got, .objects = { OBJ_HANDLE(handle) });
+	got = expect_sent(client, BR_REPLY);
 	there = object_at(got, 0)->flat.handle;
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_HANDLE);
 	EXPECT_EQ(object_at(got, 0)->flat.cookie, 0);
@@ -201,14 +197,12 @@ TEST(object_weak_handle_is_not_sent_as_strong,
 	expect(manager, BR_TRANSACTION);
 	reply(manager, .objects = { OBJ_HANDLE(1) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_FAILED_REPLY);
+	expect_sent(client, BR_FAILED_REPLY);
 	call(client, 0);
 	expect(manager, BR_TRANSACTION);
 	reply(manager, .objects = { OBJ_WEAK_HANDLE(1) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	got = expect(client, BR_REPLY);
+	got = expect_sent(client, BR_REPLY);
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_WEAK_BINDER);
 	EXPECT_EQ(object_at(got, 0)->flat.binder, 0x10);
 }
@@ -223,8 +217,7 @@ TEST(object_manager_travels_as_handle_0,
 	expect(manager, BR_TRANSACTION);
 	reply(manager, .objects = { OBJ_BINDER(0, 0) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	got = expect(client, BR_REPLY);
+	got = expect_sent(client, BR_REPLY);
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_HANDLE);
 	EXPECT_EQ(object_at(got, 0)->flat.handle, 0);
 }
@@ -255,8 +248,7 @@ TEST(object_dead_handle_can_be_passed_on, "A handle of a dead object can be sent
 	expect(manager, BR_TRANSACTION);
 	reply(manager, .objects = { OBJ_HANDLE(handle) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	got = expect(client, BR_REPLY);
+	got = expect_sent(client, BR_REPLY);
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_HANDLE);
 	call(client, object_at(got, 0)->flat.handle);
 	expect(client, BR_DEAD_REPLY);

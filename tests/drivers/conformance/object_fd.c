@@ -171,8 +171,7 @@ TEST(fd_in_reply, "A caller that sets TF_ACCEPT_FDS gets a descriptor in a reply
 	expect(manager, BR_TRANSACTION);
 	reply(manager, .objects = { OBJ_FD((uint32_t)fd) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	got = expect(client, BR_REPLY);
+	got = expect_sent(client, BR_REPLY);
 	expect_file(client, (int)object_at(got, 0)->fd.fd, "answer");
 }
 
@@ -185,8 +184,7 @@ TEST(fd_in_reply_unasked, "Without TF_ACCEPT_FDS a reply with a descriptor fails
 	expect(manager, BR_TRANSACTION);
 	reply(manager, .objects = { OBJ_FD((uint32_t)fd) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_FAILED_REPLY);
+	expect_sent(client, BR_FAILED_REPLY);
 	round_trip(client, 0, manager);
 }
 
@@ -228,8 +226,7 @@ TEST(fd_receiver_full,
 	take_no_files(server);
 	call(manager, 1, .objects = { OBJ_FD(fd) });
 	expect_nothing(server);
-	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(manager, BR_FAILED_REPLY);
+	expect_sent(manager, BR_FAILED_REPLY);
 	round_trip(manager, 1, server);
 }
 
@@ -317,8 +314,7 @@ TEST(fd_reply_receiver_full,
 	free_buffer(manager, expect(manager, BR_TRANSACTION));
 	reply(manager, .objects = { OBJ_FD(fd) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_FAILED_REPLY);
+	expect_sent(client, BR_FAILED_REPLY);
 	expect_nothing(client);
 	round_trip(client, 0, manager);
 }

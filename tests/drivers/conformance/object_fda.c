@@ -110,8 +110,7 @@ TEST(fda_closes_the_device, "Freeing a buffer may close the device that the ioct
 	server->fd = move.to;
 	free_buffer(server, got);
 	expect_closed(server, move.to);
-	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(manager, BR_DEAD_REPLY);
+	expect_sent(manager, BR_DEAD_REPLY);
 }
 
 TEST(fda_in_reply, "A caller that accepts descriptors gets an array of them in a reply.",
@@ -126,8 +125,7 @@ TEST(fda_in_reply, "A caller that accepts descriptors gets an array of them in a
 	expect(manager, BR_TRANSACTION);
 	reply(manager, HEADER, .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(1, 0, 16) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	got = expect(client, BR_REPLY);
+	got = expect_sent(client, BR_REPLY);
 	words = read_memory(client, object_at(got, 0)->ptr.buffer, 32);
 	expect_file(client, (int)words[4], "reply");
 	free_buffer(client, got);
@@ -233,8 +231,7 @@ TEST(fda_dies_with_its_receiver_unread, "A receiver may die with an unread array
 	call(manager, 1, HEADER,
 	     .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(2, 0, 12) });
 	client_kill(server);
-	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(manager, BR_DEAD_REPLY);
+	expect_sent(manager, BR_DEAD_REPLY);
 	expect_file(manager, fd, "x");
 }
 

@@ -66,8 +66,7 @@ TEST(sg_buffer_in_reply, "A reply carries buffers, too.")
 	expect(manager, BR_TRANSACTION);
 	reply(manager, .sg = true, .objects = { OBJ_PTR(shared_text("answer"), 7) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	got = expect(client, BR_REPLY);
+	got = expect_sent(client, BR_REPLY);
 	expect_memory(client, object_at(got, 0)->ptr.buffer, "answer", 7);
 }
 

@@ -178,8 +178,7 @@ TEST(policy_handle_refused, "The same holds for a handle, also one of the receiv
 	put_free(manager, expect(manager, BR_TRANSACTION));
 	reply(manager, .objects = { OBJ_BINDER(0x30, 0x40), OBJ_HANDLE(handle) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	got = expect(client, BR_REPLY);
+	got = expect_sent(client, BR_REPLY);
 	for (size_t i = 0; i < 2; i++) {
 		call(client, 0, .objects = { OBJ_HANDLE(object_at(got, i)->flat.handle) });
 		expect_refused(client, manager);
@@ -199,8 +198,7 @@ TEST(policy_object_in_reply_refused,
 	put_free(manager, expect(manager, BR_TRANSACTION));
 	reply(manager, .objects = { OBJ_BINDER(0x10, 0x20) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_FAILED_REPLY);
+	expect_sent(client, BR_FAILED_REPLY);
 	round_trip(client, 0, manager);
 }
 
@@ -247,11 +245,8 @@ TEST(policy_file_in_reply_refused, "A reply with such a file fails at the caller
 	int fd = make_file(manager, "secret");
 
 	call(client, 0, .flags = TF_ACCEPT_FDS);
-	put_free(manager, expect(manager, BR_TRANSACTION));
-	reply(manager, .objects = { OBJ_FD((uint32_t)fd) });
-	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_FAILED_REPLY);
+	answer_with(manager, expect(manager, BR_TRANSACTION), .objects = { OBJ_FD((uint32_t)fd) });
+	expect_sent(client, BR_FAILED_REPLY);
 	round_trip(client, 0, manager);
 }
 

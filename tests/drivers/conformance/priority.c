@@ -85,8 +85,7 @@ TEST(priority_of_a_failed_reply,
 	sched_pair_serve(&s);
 	reply(s.server, .buffer = 8, .data_size = 8);
 	expect(s.server, BR_TRANSACTION_COMPLETE);
-	expect(s.caller, BR_TRANSACTION_COMPLETE);
-	expect(s.caller, BR_FAILED_REPLY);
+	expect_sent(s.caller, BR_FAILED_REPLY);
 	expect_nice(s.server, 0);
 }
 
@@ -103,8 +102,7 @@ TEST(priority_when_the_caller_dies,
 	free_buffer(s.caller, expect(s.caller, BR_TRANSACTION));
 	reply(s.caller, .objects = { OBJ_HANDLE(s.handle) });
 	expect(s.caller, BR_TRANSACTION_COMPLETE);
-	expect(other, BR_TRANSACTION_COMPLETE);
-	handle = object_at(expect(other, BR_REPLY), 0)->flat.handle;
+	handle = object_at(expect_sent(other, BR_REPLY), 0)->flat.handle;
 	call(other, handle);
 	expect(s.server, BR_TRANSACTION);
 	expect_nice(s.server, -7);
@@ -353,8 +351,7 @@ TEST(priority_of_a_callback,
 	expect_nice(s.server, 4);
 	sched_set_nice(s.server, -12);
 	call(s.server, back);
-	expect(s.caller, BR_TRANSACTION_COMPLETE);
-	inner = expect(s.caller, BR_TRANSACTION);
+	inner = expect_sent(s.caller, BR_TRANSACTION);
 	expect_nice(s.caller, -12);
 	answer(s.caller, inner);
 	expect_nice(s.caller, 4);

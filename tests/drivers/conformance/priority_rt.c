@@ -190,8 +190,7 @@ TEST(rt_is_passed_on,
 	outer = expect(s.caller, BR_TRANSACTION);
 	expect_realtime(s.caller, SCHED_FIFO, 40);
 	call(s.caller, s.handle);
-	expect(s.server, BR_TRANSACTION_COMPLETE);
-	inner = expect(s.server, BR_TRANSACTION);
+	inner = expect_sent(s.server, BR_TRANSACTION);
 	expect_realtime(s.server, SCHED_FIFO, 40);
 	answer(s.server, inner);
 	finish_call(s.caller);

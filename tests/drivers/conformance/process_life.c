@@ -43,8 +43,7 @@ static pid_t child_of(struct client *client, bool close_first)
 
 static void expect_dead(struct client *caller)
 {
-	expect(caller, BR_TRANSACTION_COMPLETE);
-	expect(caller, BR_DEAD_REPLY);
+	expect_sent(caller, BR_DEAD_REPLY);
 	expect_nothing(caller);
 }
 

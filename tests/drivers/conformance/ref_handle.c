@@ -114,8 +114,7 @@ TEST(handle_weak_cannot_be_acquired,
 	put_free(manager, expect(manager, BR_TRANSACTION));
 	reply(manager, .objects = { OBJ_WEAK_HANDLE(handle) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(holder, BR_TRANSACTION_COMPLETE);
-	got = expect(holder, BR_REPLY);
+	got = expect_sent(holder, BR_REPLY);
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_WEAK_HANDLE);
 	weak = object_at(got, 0)->flat.handle;
 	expect_unusable(holder, weak);

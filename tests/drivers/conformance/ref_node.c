@@ -283,8 +283,7 @@ TEST(ref_second_holder_is_silent,
 	call(second, 0);
 	put_free(manager, expect(manager, BR_TRANSACTION));
 	reply(manager, .objects = { OBJ_HANDLE(handle_in(got)) });
-	expect(second, BR_TRANSACTION_COMPLETE);
-	passed = expect(second, BR_REPLY);
+	passed = expect_sent(second, BR_REPLY);
 	free_buffer(manager, got);
 	expect_nothing(owner);
 	free_buffer(second, passed);

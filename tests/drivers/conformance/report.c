@@ -283,8 +283,7 @@ TEST(report_of_a_failed_reply,
 	expect(manager, BR_TRANSACTION);
 	reply(manager, .code = 7, .size = 5000);
 	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_FAILED_REPLY);
+	expect_sent(client, BR_FAILED_REPLY);
 	expect_report(&l, BR_FAILED_REPLY, manager, client, .to_thread = true, .is_reply = true,
 		      .code = 7, .data_size = 5000);
 }

@@ -42,8 +42,7 @@ TEST(txn_reply_fields_arrive, "A reply brings data, code and flags; target and c
 	call(client, 0);
 	put_free(manager, expect(manager, BR_TRANSACTION));
 	reply(manager, .code = 9, .flags = TF_ROOT_OBJECT, .data = "answer", .size = 7);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	got = expect(client, BR_REPLY);
+	got = expect_sent(client, BR_REPLY);
 	EXPECT_EQ(got->txn.target.ptr, 0);
 	EXPECT_EQ(got->txn.cookie, 0);
 	EXPECT_EQ(got->txn.code, 9);
@@ -59,8 +58,7 @@ TEST(txn_reply_hides_the_pid, "A reply's sender_pid is 0; its sender_euid is the
 	call(client, 0);
 	put_free(manager, expect(manager, BR_TRANSACTION));
 	reply(manager);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	got = expect(client, BR_REPLY);
+	got = expect_sent(client, BR_REPLY);
 	EXPECT_EQ(got->txn.sender_pid, 0);
 	EXPECT_EQ(got->txn.sender_euid, geteuid());
 }
@@ -74,8 +72,7 @@ TEST(txn_status_code_reply, "A reply with TF_STATUS_CODE carries its four bytes 
 	call(client, 0);
 	put_free(manager, expect(manager, BR_TRANSACTION));
 	reply(manager, .flags = TF_STATUS_CODE, .data = &status, .size = sizeof(status));
-	expect(client, BR_TRANSACTION_COMPLETE);
-	got = expect(client, BR_REPLY);
+	got = expect_sent(client, BR_REPLY);
 	EXPECT_EQ(got->txn.flags, TF_STATUS_CODE);
 	EXPECT_EQ(*(int32_t *)got->data, -38);
 }
@@ -144,8 +141,7 @@ static void expect_euid_from_second_threads(uint32_t euid)
 	got = expect(server, BR_TRANSACTION);
 	EXPECT_EQ(got->txn.sender_euid, euid);
 	reply(server, 0);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	EXPECT_EQ(expect(client, BR_REPLY)->txn.sender_euid, euid);
+	EXPECT_EQ(expect_sent(client, BR_REPLY)->txn.sender_euid, euid);
 }
 
 TEST(txn_sender_euid_is_of_the_thread,
@@ -186,8 +182,7 @@ TEST(txn_complete_waits_for_the_reply,
 	answer(manager, expect(manager, BR_TRANSACTION));
 	EXPECT_OK(read_once(client, READ_SIZE));
 	EXPECT_EQ(client->raw_size, 4 + 4 + 4 + sizeof(struct binder_transaction_data));
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_REPLY);
+	expect_sent(client, BR_REPLY);
 }
 
 TEST(txn_oneway_complete_comes_at_once, "A one-way call's BR_TRANSACTION_COMPLETE comes at once.")
@@ -306,8 +301,7 @@ TEST(txn_own_node_is_local,
 	call(server, 0);
 	put_free(manager, expect(manager, BR_TRANSACTION));
 	reply(manager, .objects = { OBJ_HANDLE(handle) });
-	expect(server, BR_TRANSACTION_COMPLETE);
-	got = expect(server, BR_REPLY);
+	got = expect_sent(server, BR_REPLY);
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_BINDER);
 	EXPECT_EQ(object_at(got, 0)->flat.binder, 0x10);
 	EXPECT_EQ(object_at(got, 0)->flat.cookie, 0x20);
@@ -325,11 +319,9 @@ TEST(txn_two_callers_are_kept_apart, "Each of two waiting callers gets the reply
 	EXPECT_EQ(expect(worker, BR_TRANSACTION)->txn.code, 2);
 	reply(worker, .data = "two", .size = 4);
 	reply(manager, .data = "one", .size = 4);
-	expect(first, BR_TRANSACTION_COMPLETE);
-	got = expect(first, BR_REPLY);
+	got = expect_sent(first, BR_REPLY);
 	EXPECT(!strcmp((char *)got->data, "one"));
-	expect(second, BR_TRANSACTION_COMPLETE);
-	got = expect(second, BR_REPLY);
+	got = expect_sent(second, BR_REPLY);
 	EXPECT(!strcmp((char *)got->data, "two"));
 }
 
@@ -369,7 +361,6 @@ TEST(txn_reply_with_oneway_flag, "TF_ONE_WAY in the flags of a reply is ignored.
 	free_buffer(manager, expect(manager, BR_TRANSACTION));
 	reply(manager, .flags = TF_ONE_WAY, .code = 5);
 	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	EXPECT_EQ(expect(client, BR_REPLY)->txn.flags, TF_ONE_WAY);
+	EXPECT_EQ(expect_sent(client, BR_REPLY)->txn.flags, TF_ONE_WAY);
 	expect_nothing(manager);
 }

@@ -49,10 +49,8 @@ TEST(txn_server_dies_before_reading,
 	call(client, 0);
 	call(other, 0);
 	client_kill(manager);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_DEAD_REPLY);
-	expect(other, BR_TRANSACTION_COMPLETE);
-	expect(other, BR_DEAD_REPLY);
+	expect_sent(client, BR_DEAD_REPLY);
+	expect_sent(other, BR_DEAD_REPLY);
 	expect_nothing(client);
 }
 
@@ -64,8 +62,7 @@ TEST(txn_server_dies_while_serving,
 	call(client, 0);
 	expect(manager, BR_TRANSACTION);
 	client_kill(manager);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_DEAD_REPLY);
+	expect_sent(client, BR_DEAD_REPLY);
 	expect_nothing(client);
 }
 
@@ -77,8 +74,7 @@ TEST(txn_server_closes_while_serving,
 	call(client, 0);
 	expect(manager, BR_TRANSACTION);
 	client_close(manager);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_DEAD_REPLY);
+	expect_sent(client, BR_DEAD_REPLY);
 }
 
 TEST(txn_middle_dies,
@@ -90,11 +86,8 @@ TEST(txn_middle_dies,
 	const struct returned *got;
 
 	call(outer, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
-	reply(manager, .objects = { OBJ_HANDLE(handle) });
-	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect(outer, BR_TRANSACTION_COMPLETE);
-	handle = object_at(expect(outer, BR_REPLY), 0)->flat.handle;
+	answer_with(manager, expect(manager, BR_TRANSACTION), .objects = { OBJ_HANDLE(handle) });
+	handle = object_at(expect_sent(outer, BR_REPLY), 0)->flat.handle;
 	call(outer, handle);
 	expect(middle, BR_TRANSACTION);
 	call(middle, 0, .code = 3);
@@ -103,8 +96,7 @@ TEST(txn_middle_dies,
 	sleep_ms(CLEANUP_MS);
 	expect_nothing(outer);
 	answer(manager, got);
-	expect(outer, BR_TRANSACTION_COMPLETE);
-	expect(outer, BR_DEAD_REPLY);
+	expect_sent(outer, BR_DEAD_REPLY);
 	round_trip(outer, 0, manager);
 }
 
@@ -179,8 +171,7 @@ TEST(txn_while_waiting_for_reply_fails,
 	call(client, 0, .code = 1);
 	got = expect(manager, BR_TRANSACTION);
 	call(client, 0, .code = 2);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_FAILED_REPLY);
+	expect_sent(client, BR_FAILED_REPLY);
 	expect_nothing(manager);
 	answer(manager, got);
 	expect(client, BR_REPLY);
@@ -194,8 +185,7 @@ TEST(txn_oneway_while_waiting_is_fine, "A thread that waits for a reply may make
 	call_oneway(client, 0, .code = 2);
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 1);
 	reply(manager);
-	expect(manager, BR_TRANSACTION_COMPLETE);
-	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 2);
+	EXPECT_EQ(expect_sent(manager, BR_TRANSACTION)->txn.code, 2);
 	expect(client, BR_TRANSACTION_COMPLETE);
 	expect(client, BR_TRANSACTION_COMPLETE);
 	expect(client, BR_REPLY);
@@ -208,12 +198,9 @@ TEST(txn_reply_that_does_not_fit,
 	struct client *client = client_open((struct client_options){ .map_size = 16 * 1024 });
 
 	call(client, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
-	reply(manager, .size = 20 * 1024);
-	expect(manager, BR_TRANSACTION_COMPLETE);
+	answer_with(manager, expect(manager, BR_TRANSACTION), .size = 20 * 1024);
 	expect_nothing(manager);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_FAILED_REPLY);
+	expect_sent(client, BR_FAILED_REPLY);
 	round_trip(client, 0, manager);
 }
 
@@ -251,8 +238,7 @@ TEST(txn_reply_while_waiting_fails, "A thread that waits for a reply cannot send
 
 	call(client, 0);
 	reply(client);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect(client, BR_FAILED_REPLY);
+	expect_sent(client, BR_FAILED_REPLY);
 	answer(manager, expect(manager, BR_TRANSACTION));
 	free_buffer(client, expect(client, BR_REPLY));
 }

@@ -16,6 +16,10 @@
 const struct returned *expect_return(struct client *client, uint32_t cmd, const char *file,
 				     int line);
 
+/* What was sent last is accepted (BR_TRANSACTION_COMPLETE), and the return after that is this one. */
+#define expect_sent(client, cmd) \
+	(expect(client, BR_TRANSACTION_COMPLETE), expect(client, cmd))
+
 /* No return is left, and a read finds none (-EAGAIN). The client must be a non-blocking one. */
 #define expect_nothing(client) expect_no_return(client, __FILE__, __LINE__)
 void expect_no_return(struct client *client, const char *file, int line);
@@ -34,6 +38,9 @@ uint32_t give(struct client *from, struct client *to, uint64_t ptr, uint64_t coo
 	      uint32_t flags);
 /* Reply without data to a call just received, free its buffer, and skip BR_TRANSACTION_COMPLETE. */
 void answer(struct client *server, const struct returned *got);
+/* The same with a reply of these fields of struct txn. */
+#define answer_with(server, got, ...) \
+	(put_free(server, got), reply(server, __VA_ARGS__), expect(server, BR_TRANSACTION_COMPLETE))
 /* Expect BR_TRANSACTION_COMPLETE and BR_REPLY, and free the reply. */
 void finish_call(struct client *client);
 
