@@ -426,10 +426,8 @@ TEST(logs_failed_transaction_log, "failed_transaction_log shows what failed and 
 	const char *device = strrchr(test_device(), '/') + 1;
 	char *text;
 
-	call(client, 77, .data = "12345678", .size = 8);
-	expect(client, BR_FAILED_REPLY);
-	call(client, 0, .objects = { OBJ_HANDLE(5) });
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 77, .data = "12345678", .size = 8);
+	call_fails(client, 0, .objects = { OBJ_HANDLE(5) });
 	reply(client);
 	expect(client, BR_FAILED_REPLY);
 	text = read_log("failed_transaction_log");
@@ -483,8 +481,7 @@ TEST(logs_state_of_unread_work, "Unread work is shown by its kind.", "binderfs")
 	expect(manager, BR_CLEAR_DEATH_NOTIFICATION_DONE);
 	put_handle_cookie(manager, BC_REQUEST_DEATH_NOTIFICATION, handle, 0xd0);
 	flush(manager);
-	client_kill(server);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(server);
 	put_handle_cookie(manager, BC_CLEAR_DEATH_NOTIFICATION, handle, 0xd0);
 	flush(manager);
 	expect_line(proc_log(manager), "  has cleared dead binder");

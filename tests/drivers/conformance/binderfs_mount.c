@@ -247,8 +247,7 @@ TEST(userns_manager_is_one_user,
 	actor_run(root, do_share, device);
 	first = manager_open((struct client_options){ .device = device,
 						      .by = actor_beside(root, 3) });
-	client_kill(first);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(first);
 	stranger = client_open((struct client_options){ .device = device,
 							.by = actor_beside(root, 4) });
 	EXPECT_ERR(client_ioctl(stranger, BINDER_SET_CONTEXT_MGR, &zero), EPERM);

@@ -67,8 +67,7 @@ TEST(death_of_reply_receiver, "A reply with an object to a dead caller is releas
 	client_kill(client);
 	sleep_ms(50);
 	reply(manager, .objects = { OBJ_BINDER(0x10, 0x20) });
-	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect_nothing(manager);
+	expect_only(manager, BR_TRANSACTION_COMPLETE);
 	manager->show_refs = false;
 	round_trip(client_new(), 0, manager);
 }
@@ -232,8 +231,7 @@ TEST(txn_nested_after_the_callers_death,
 
 	call(first, 0);
 	got = expect(manager, BR_TRANSACTION);
-	client_kill(first);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(first);
 	round_trip(manager, handle, last);
 	answer(manager, got);
 	round_trip(manager, handle, last);

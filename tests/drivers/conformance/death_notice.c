@@ -70,8 +70,7 @@ TEST(death_is_notified_once, "A death is notified once, acknowledged or not.")
 
 	request(s.holder, s.handle, 7);
 	client_kill(s.server);
-	expect(s.holder, BR_DEAD_BINDER);
-	expect_nothing(s.holder);
+	expect_only(s.holder, BR_DEAD_BINDER);
 	done(s.holder, 7);
 	done(s.holder, 7);
 	expect_nothing(s.holder);
@@ -85,8 +84,7 @@ TEST(death_unrequested_is_not_notified, "A process that made no request is not n
 	sleep_ms(50);
 	expect_nothing(s.holder);
 	call(s.holder, s.handle);
-	expect(s.holder, BR_DEAD_REPLY);
-	expect_nothing(s.holder);
+	expect_only(s.holder, BR_DEAD_REPLY);
 }
 
 TEST(death_double_request, "A second request for the same handle is ignored.")
@@ -366,10 +364,8 @@ TEST(death_of_a_holder_before_delivery, "A holder may end before it has read a d
 	put_u32(holder, BC_ACQUIRE, 0);
 	request(holder, 0, 0xd0);
 	request(manager, handle, 0xd1);
-	client_kill(server);
-	sleep_ms(CLEANUP_MS);
-	client_kill(manager);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(server);
+	client_kill_and_wait(manager);
 	client_kill(holder);
 	round_trip(client_new(), 0, manager_new());
 }
@@ -425,8 +421,7 @@ TEST(death_requested_late_outside_the_loop,
 
 	put_u32(holder, BC_ACQUIRE, 0);
 	flush(holder);
-	client_kill(manager);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(manager);
 	request(holder, 0, 0xd0);
 	EXPECT_EQ(expect(thread, BR_DEAD_BINDER)->cookie, 0xd0);
 }

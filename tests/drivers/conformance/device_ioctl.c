@@ -112,8 +112,7 @@ TEST(thread_exit_abandons_its_call,
 	put_free(manager, expect(manager, BR_TRANSACTION));
 	EXPECT_OK(client_ioctl(client, BINDER_THREAD_EXIT, &(int32_t){ 0 }));
 	reply(manager);
-	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect_nothing(manager);
+	expect_only(manager, BR_TRANSACTION_COMPLETE);
 	expect_nothing(client);
 	round_trip(client, 0, manager);
 }
@@ -219,8 +218,7 @@ TEST(extended_error_describes_the_failure,
 	struct binder_extended_error error;
 
 	(void)manager;
-	call(client, 99);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 99);
 	error = extended_error(client);
 	EXPECT(error.id != 0);
 	EXPECT_EQ(error.command, BR_FAILED_REPLY);
@@ -239,8 +237,7 @@ TEST(extended_error_of_exhaustion_is_enospc,
 	struct binder_extended_error error;
 
 	(void)manager;
-	call(client, 0, .size = 20 * 1024);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 0, .size = 20 * 1024);
 	error = extended_error(client);
 	EXPECT_EQ(error.command, BR_FAILED_REPLY);
 	EXPECT_EQ(error.param, -ENOSPC);
@@ -252,8 +249,7 @@ TEST(extended_error_is_per_thread, "The failure of one thread does not show in a
 	struct client *thread = client_thread(client);
 
 	(void)manager;
-	call(client, 99);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 99);
 	EXPECT_EQ(extended_error(thread).command, BR_OK);
 	EXPECT_EQ(extended_error(client).command, BR_FAILED_REPLY);
 }

@@ -137,8 +137,7 @@ TEST(manager_may_not_call_itself, "A context manager that calls handle 0 gets BR
 {
 	struct client *manager = manager_new();
 
-	call(manager, 0);
-	expect(manager, BR_FAILED_REPLY);
+	call_fails(manager, 0);
 	expect_nothing(manager);
 }
 
@@ -147,8 +146,7 @@ TEST(manager_process_may_not_call_it,
 {
 	struct client *manager = manager_new(), *again = client_again(manager);
 
-	call(again, 0);
-	expect(again, BR_FAILED_REPLY);
+	call_fails(again, 0);
 	expect_nothing(manager);
 }
 
@@ -160,8 +158,7 @@ TEST(manager_absent_is_a_dead_reply,
 	client_close(manager);
 	sleep_ms(CLEANUP_MS);
 	call(client, 0);
-	expect(client, BR_DEAD_REPLY);
-	expect_nothing(client);
+	expect_only(client, BR_DEAD_REPLY);
 }
 
 TEST(manager_successor_takes_over_handle_0,

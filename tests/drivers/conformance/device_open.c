@@ -144,8 +144,7 @@ TEST(device_mmap_is_capped_at_4_mib,
 	EXPECT_EQ(got->txn.data_size, 4 * MIB - 65536);
 	answer(manager, got);
 	finish_call(client);
-	call(client, 0, .size = 4 * MIB + 4096);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 0, .size = 4 * MIB + 4096);
 }
 
 TEST(device_mmap_size_bounds_buffers, "A payload larger than the receiver's mapping fails.")
@@ -153,8 +152,7 @@ TEST(device_mmap_size_bounds_buffers, "A payload larger than the receiver's mapp
 	struct client *manager = manager_open((struct client_options){ .map_size = 64 * 1024 });
 	struct client *client = client_new();
 
-	call(client, 0, .size = 68 * 1024);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 0, .size = 68 * 1024);
 	round_trip(client, 0, manager);
 }
 

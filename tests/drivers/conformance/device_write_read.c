@@ -393,8 +393,7 @@ TEST(read_gathers_many_returns,
 	EXPECT_OK(client_ioctl(owner, BINDER_SET_MAX_THREADS, &max));
 	put_cmd(owner, BC_ENTER_LOOPER);
 	flush(owner);
-	client_kill(manager);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(manager);
 	owner->show_refs = true;
 	EXPECT_OK(read_once(owner, READ_SIZE));
 	EXPECT_EQ(owner->raw_size, 4 + 24 * 2 * (4 + sizeof(struct binder_ptr_cookie)));

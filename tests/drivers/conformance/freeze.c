@@ -71,8 +71,7 @@ TEST(freeze_fails_sync_calls,
 	EXPECT_OK(freeze(client, manager, true, 0));
 	EXPECT_EQ(frozen_info(client, manager).sync_recv, 0);
 	call(client, 0);
-	expect(client, BR_FROZEN_REPLY);
-	expect_nothing(client);
+	expect_only(client, BR_FROZEN_REPLY);
 	EXPECT_EQ(frozen_info(client, manager).sync_recv & 1, 1);
 	EXPECT_EQ(frozen_info(client, manager).async_recv, 0);
 	expect_nothing(manager);
@@ -125,8 +124,7 @@ TEST(freeze_oneway_sender_is_notified,
 
 	EXPECT_OK(freeze(client, manager, true, 0));
 	call_oneway(client, 0);
-	expect(client, BR_TRANSACTION_PENDING_FROZEN);
-	expect_nothing(client);
+	expect_only(client, BR_TRANSACTION_PENDING_FROZEN);
 }
 
 TEST(freeze_waits_for_the_calls_within,
@@ -297,8 +295,7 @@ TEST(freeze_killed_process_stays_answerable,
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
 	EXPECT_OK(freeze(manager, server, true, 0));
-	client_kill(server);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(server);
 	call(manager, handle);
 	expect(manager, BR_DEAD_REPLY);
 }

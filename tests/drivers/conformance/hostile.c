@@ -213,8 +213,7 @@ TEST(hostile_addresses_are_the_callers_own,
 	client_run(client, do_map_private, at);
 	call(client, 0, .size = 4096, .buffer = (uintptr_t)*at);
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->data[4095], 0x77);
-	call(other, 0, .size = 4096, .buffer = (uintptr_t)*at + (1ull << 40));
-	expect(other, BR_FAILED_REPLY);
+	call_fails(other, 0, .size = 4096, .buffer = (uintptr_t)*at + (1ull << 40));
 	expect_nothing(manager);
 }
 
@@ -225,8 +224,7 @@ TEST(hostile_unreadable_payload, "A payload that the sender itself may not read 
 
 	client_run(client, do_map_private, at);
 	client_run(client, do_protect, at);
-	call(client, 0, .size = 4096, .buffer = (uintptr_t)*at);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 0, .size = 4096, .buffer = (uintptr_t)*at);
 	EXPECT_EQ(extended_error(client).param, -EFAULT);
 	expect_nothing(manager);
 }
@@ -241,8 +239,7 @@ TEST(hostile_kernel_addresses, "Addresses beyond user space are refused everywhe
 		struct binder_write_read bwr = { .write_size = 64, .write_buffer = bad[i] };
 
 		EXPECT_ERR(write_read(client, &bwr), EFAULT);
-		call(client, 0, .size = 64, .buffer = bad[i]);
-		expect(client, BR_FAILED_REPLY);
+		call_fails(client, 0, .size = 64, .buffer = bad[i]);
 	}
 	round_trip(client, 0, manager);
 }
@@ -254,8 +251,7 @@ TEST(hostile_payload_crosses_the_end,
 	void **at = shared_alloc(sizeof(*at));
 
 	client_run(client, do_map_private, at);
-	call(client, 0, .size = 200, .buffer = (uintptr_t)*at + 4000);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 0, .size = 200, .buffer = (uintptr_t)*at + 4000);
 	expect_nothing(manager);
 	round_trip(client, 0, manager);
 }

@@ -10,8 +10,7 @@ static void expect_refused(struct client *client, struct client *server, int err
 {
 	struct binder_extended_error error;
 
-	expect(client, BR_FAILED_REPLY);
-	expect_nothing(client);
+	expect_only(client, BR_FAILED_REPLY);
 	expect_nothing(server);
 	error = extended_error(client);
 	EXPECT_EQ(error.command, BR_FAILED_REPLY);
@@ -130,8 +129,7 @@ TEST(object_reference_goes_with_the_buffer,
 	free_buffer(manager, got);
 	EXPECT_EQ(expect(client, BR_RELEASE)->ref.ptr, 0x10);
 	EXPECT_EQ(expect(client, BR_DECREFS)->ref.ptr, 0x10);
-	call(manager, 1);
-	expect(manager, BR_FAILED_REPLY);
+	call_fails(manager, 1);
 }
 
 TEST(object_cookie_mismatch_is_refused,
@@ -178,8 +176,7 @@ TEST(object_weak_handle_is_not_callable, "A weak-only handle cannot be called.")
 
 	call(client, 0, .objects = { OBJ_WEAK_BINDER(0x10, 0x20) });
 	expect(manager, BR_TRANSACTION);
-	call(manager, 1);
-	expect(manager, BR_FAILED_REPLY);
+	call_fails(manager, 1);
 }
 
 TEST(object_weak_handle_is_not_sent_as_strong,

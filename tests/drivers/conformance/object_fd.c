@@ -141,8 +141,7 @@ TEST(fd_bad_is_refused, "A number that is no open descriptor is refused with EBA
 {
 	struct client *manager = manager_new(), *server = accepting_server(manager);
 
-	call(manager, 1, .objects = { OBJ_FD(777) });
-	expect(manager, BR_FAILED_REPLY);
+	call_fails(manager, 1, .objects = { OBJ_FD(777) });
 	EXPECT_EQ(extended_error(manager).param, -EBADF);
 	expect_nothing(server);
 	round_trip(manager, 1, server);
@@ -154,8 +153,7 @@ TEST(fd_node_that_does_not_accept,
 	struct client *manager = manager_new(), *client = client_new();
 	int fd = make_file(client, "no");
 
-	call(client, 0, .objects = { OBJ_FD((uint32_t)fd) });
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 0, .objects = { OBJ_FD((uint32_t)fd) });
 	EXPECT_EQ(extended_error(client).param, -EPERM);
 	expect_nothing(manager);
 	expect_file(client, fd, "no");

@@ -14,8 +14,7 @@ static struct flat_binder_object three[3] = {
 
 static void expect_refused(struct client *client, struct client *server, int err)
 {
-	expect(client, BR_FAILED_REPLY);
-	expect_nothing(client);
+	expect_only(client, BR_FAILED_REPLY);
 	expect_nothing(server);
 	EXPECT_EQ(extended_error(client).param, -err);
 	round_trip(client, 0, server);
@@ -143,8 +142,7 @@ TEST(layout_unlisted_object_is_data, "An object without an offset is plain data.
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(got->txn.offsets_size, 0);
 	EXPECT(!memcmp(got->data, three, sizeof(three)));
-	call(manager, 1);
-	expect(manager, BR_FAILED_REPLY);
+	call_fails(manager, 1);
 }
 
 TEST(layout_offsets_without_data, "Offsets without data are refused.")
@@ -177,8 +175,7 @@ TEST(layout_bad_in_reply,
 	call(client, 0);
 	expect(manager, BR_TRANSACTION);
 	reply(manager, .data = three, .size = sizeof(three), .offsets = &offset, .offsets_size = 8);
-	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect_nothing(manager);
+	expect_only(manager, BR_TRANSACTION_COMPLETE);
 	expect_sent(client, BR_FAILED_REPLY);
 	expect_nothing(client);
 	round_trip(client, 0, manager);

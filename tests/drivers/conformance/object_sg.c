@@ -24,8 +24,7 @@ static void expect_memory(struct client *client, uint64_t at, const void *bytes,
 
 static void expect_refused(struct client *client, struct client *server)
 {
-	expect(client, BR_FAILED_REPLY);
-	expect_nothing(client);
+	expect_only(client, BR_FAILED_REPLY);
 	expect_nothing(server);
 	EXPECT_EQ(extended_error(client).param, -EINVAL);
 	round_trip(client, 0, server);

@@ -106,8 +106,7 @@ TEST(priority_when_the_caller_dies,
 	call(other, handle);
 	expect(s.server, BR_TRANSACTION);
 	expect_nice(s.server, -7);
-	client_kill(other);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(other);
 	expect_nice(s.server, -7);
 	reply(s.server);
 	expect(s.server, BR_TRANSACTION_COMPLETE);

@@ -138,8 +138,7 @@ TEST(process_child_with_the_file_keeps_it,
 	struct client *manager = serving(&caller);
 	pid_t child = child_of(manager, false);
 
-	client_kill(manager);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(manager);
 	expect_nothing(caller);
 	kill(child, SIGKILL);
 	expect_dead(caller);

@@ -15,8 +15,7 @@ static void put_now(struct client *client, uint32_t cmd, uint32_t handle)
 /* A call to the handle is refused. */
 static void expect_unusable(struct client *client, uint32_t handle)
 {
-	call(client, handle);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, handle);
 }
 
 TEST(handle_numbers_count_from_one, "Handles are numbered from 1, 0 being the context manager's.")
@@ -133,8 +132,7 @@ TEST(handle_weak_cannot_be_revived,
 	put_u32(manager, BC_INCREFS, handle);
 	put_u32(manager, BC_RELEASE, handle);
 	flush(manager);
-	expect(server, BR_RELEASE);
-	expect_nothing(server);
+	expect_only(server, BR_RELEASE);
 	put_now(manager, BC_ACQUIRE, handle);
 	expect_nothing(server);
 	expect_unusable(manager, handle);
@@ -218,8 +216,7 @@ TEST(handle_dead_node_keeps_its_number,
 	struct client *manager = manager_new(), *server = client_new(), *other = client_new();
 	uint32_t handle = give(server, manager, 0x100, COOKIE, 0);
 
-	client_kill(server);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(server);
 	EXPECT_EQ(give(other, manager, 0x100, COOKIE, 0), handle + 1);
 	put_now(manager, BC_RELEASE, handle);
 	EXPECT_EQ(give(other, manager, 0x200, COOKIE, 0), handle);

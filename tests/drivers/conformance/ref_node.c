@@ -63,8 +63,7 @@ TEST(ref_sent_node_is_acquired,
 	send_node(owner, manager);
 	expect_ref(owner, BR_INCREFS);
 	expect_ref(owner, BR_ACQUIRE);
-	expect(owner, BR_TRANSACTION_COMPLETE);
-	expect_nothing(owner);
+	expect_only(owner, BR_TRANSACTION_COMPLETE);
 }
 
 TEST(ref_sent_weak_node_is_increfed, "For a weak binder object the owner gets BR_INCREFS alone.")
@@ -74,8 +73,7 @@ TEST(ref_sent_weak_node_is_increfed, "For a weak binder object the owner gets BR
 
 	call_oneway(owner, 0, .objects = { OBJ_WEAK_BINDER(PTR, COOKIE) });
 	expect_ref(owner, BR_INCREFS);
-	expect(owner, BR_TRANSACTION_COMPLETE);
-	expect_nothing(owner);
+	expect_only(owner, BR_TRANSACTION_COMPLETE);
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_WEAK_HANDLE);
 }
@@ -105,8 +103,7 @@ TEST(ref_weak_then_strong,
 	expect(owner, BR_TRANSACTION_COMPLETE);
 	call_oneway(owner, 0, .objects = { OBJ_BINDER(PTR, COOKIE) });
 	expect_ref(owner, BR_ACQUIRE);
-	expect(owner, BR_TRANSACTION_COMPLETE);
-	expect_nothing(owner);
+	expect_only(owner, BR_TRANSACTION_COMPLETE);
 	expect(manager, BR_TRANSACTION);
 }
 
@@ -216,8 +213,7 @@ TEST(ref_done_unasked_is_ignored, "An unrequested BC_ACQUIRE_DONE or BC_INCREFS_
 	put_ref(owner, BC_ACQUIRE_DONE, PTR, COOKIE);
 	put_ref(owner, BC_INCREFS_DONE, PTR, COOKIE);
 	flush(owner);
-	expect(owner, BR_TRANSACTION_COMPLETE);
-	expect_nothing(owner);
+	expect_only(owner, BR_TRANSACTION_COMPLETE);
 	free_buffer(manager, got);
 	expect_ref(owner, BR_RELEASE);
 	expect_ref(owner, BR_DECREFS);
@@ -319,8 +315,7 @@ TEST(ref_failed_call_is_undone, "References taken by a call that fails later are
 	struct client *manager = manager_new(), *owner = owner_new();
 
 	call_oneway(owner, 0, .objects = { OBJ_BINDER(PTR, COOKIE), OBJ_HANDLE(99) });
-	expect(owner, BR_FAILED_REPLY);
-	expect_nothing(owner);
+	expect_only(owner, BR_FAILED_REPLY);
 	send_node(owner, manager);
 	expect_ref(owner, BR_INCREFS);
 }

@@ -234,8 +234,7 @@ TEST(report_of_a_call_to_no_node,
 	struct listener l = listen_to_reports();
 	struct client *client = client_new();
 
-	call(client, 7, .code = 12, .flags = TF_ACCEPT_FDS, .data = "abc", .size = 3);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 7, .code = 12, .flags = TF_ACCEPT_FDS, .data = "abc", .size = 3);
 	expect_report(&l, BR_FAILED_REPLY, client, .code = 12, .flags = TF_ACCEPT_FDS,
 		      .data_size = 3);
 }
@@ -248,8 +247,7 @@ TEST(report_of_a_call_to_the_dead,
 	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
-	client_kill(server);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(server);
 	call(manager, handle, .code = 3);
 	expect(manager, BR_DEAD_REPLY);
 	expect_report(&l, BR_DEAD_REPLY, manager, .code = 3);
@@ -266,8 +264,7 @@ TEST(report_of_a_call_that_is_too_big,
 	struct client *manager = manager_open((struct client_options){ .map_size = 4096 });
 	struct client *client = client_new();
 
-	call(client, 0, .code = 5, .size = 5000);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 0, .code = 5, .size = 5000);
 	expect_report(&l, BR_FAILED_REPLY, client, manager, .code = 5, .data_size = 5000);
 }
 
@@ -297,8 +294,7 @@ TEST(report_of_a_reply_without_a_caller,
 
 	call(client, 0);
 	expect(manager, BR_TRANSACTION);
-	client_kill(client);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(client);
 	reply(manager, .code = 8);
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	expect_report(&l, BR_DEAD_REPLY, manager, .is_reply = true, .code = 8);
@@ -352,8 +348,7 @@ TEST(report_of_success_is_not_made,
 	round_trip(client, 0, manager);
 	call_oneway(client, 0);
 	expect(client, BR_TRANSACTION_COMPLETE);
-	call(client, 7, .code = 99);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 7, .code = 99);
 	expect_report(&l, BR_FAILED_REPLY, client, .code = 99);
 }
 
@@ -368,8 +363,7 @@ TEST(report_stays_in_the_first_network,
 	if (unshare(CLONE_NEWNET))
 		test_skip("needs the right to make a network namespace");
 	other = listen_to_reports();
-	call(client, 7);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 7);
 	expect_report(&first, BR_FAILED_REPLY, client);
 	EXPECT_EQ(receive(other.fd, MSG_DONTWAIT, &message), -EAGAIN);
 }

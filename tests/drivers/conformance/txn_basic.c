@@ -190,8 +190,7 @@ TEST(txn_oneway_complete_comes_at_once, "A one-way call's BR_TRANSACTION_COMPLET
 	struct client *manager = manager_new(), *client = client_new();
 
 	call_oneway(client, 0);
-	expect(client, BR_TRANSACTION_COMPLETE);
-	expect_nothing(client);
+	expect_only(client, BR_TRANSACTION_COMPLETE);
 	expect(manager, BR_TRANSACTION);
 }
 
@@ -205,8 +204,7 @@ TEST(txn_reply_complete_comes_at_once,
 	reply(manager);
 	EXPECT_OK(read_once(manager, READ_SIZE));
 	EXPECT_EQ(manager->raw_size, 8);
-	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect_nothing(manager);
+	expect_only(manager, BR_TRANSACTION_COMPLETE);
 }
 
 TEST(txn_nested_call_lands_in_the_waiting_thread,

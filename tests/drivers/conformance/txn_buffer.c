@@ -20,8 +20,7 @@ TEST(buffer_space_runs_out,
 
 	call(one, 0, .size = 40 * 1024);
 	got = expect(manager, BR_TRANSACTION);
-	call(two, 0, .size = 40 * 1024);
-	expect(two, BR_FAILED_REPLY);
+	call_fails(two, 0, .size = 40 * 1024);
 	answer(manager, got);
 	call(two, 0, .size = 40 * 1024);
 	expect(manager, BR_TRANSACTION);
@@ -37,8 +36,7 @@ TEST(buffer_reply_keeps_it, "A reply does not free the call's buffer; only BC_FR
 	reply(manager);
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	finish_call(client);
-	call(client, 0, .size = 40 * 1024);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 0, .size = 40 * 1024);
 	free_buffer(manager, got);
 	call(client, 0, .size = 40 * 1024);
 	expect(manager, BR_TRANSACTION);
@@ -50,8 +48,7 @@ TEST(buffer_failed_call_leaves_no_trace,
 	struct client *manager = small_manager(), *client = client_new();
 
 	for (int i = 0; i < 20; i++) {
-		call(client, 0, .size = 40 * 1024, .objects = { OBJ_HANDLE(99) });
-		expect(client, BR_FAILED_REPLY);
+		call_fails(client, 0, .size = 40 * 1024, .objects = { OBJ_HANDLE(99) });
 	}
 	call(client, 0, .size = 40 * 1024);
 	expect(manager, BR_TRANSACTION);
@@ -63,10 +60,8 @@ TEST(buffer_undelivered_is_given_back,
 	struct client *manager = small_manager(), *client = client_new(), *other = client_new();
 
 	call(client, 0, .size = 40 * 1024);
-	client_kill(client);
-	sleep_ms(CLEANUP_MS);
-	call(other, 0, .size = 40 * 1024);
-	expect(other, BR_FAILED_REPLY);
+	client_kill_and_wait(client);
+	call_fails(other, 0, .size = 40 * 1024);
 	answer(manager, expect(manager, BR_TRANSACTION));
 	call(other, 0, .size = 40 * 1024);
 	expect(manager, BR_TRANSACTION);
@@ -128,8 +123,7 @@ TEST(buffer_foreign_free, "A process cannot free a buffer of another process.")
 	got = expect(manager, BR_TRANSACTION);
 	put_u64(client, BC_FREE_BUFFER, got->txn.data.ptr.buffer);
 	flush(client);
-	call(other, 0, .size = 40 * 1024);
-	expect(other, BR_FAILED_REPLY);
+	call_fails(other, 0, .size = 40 * 1024);
 }
 
 TEST(buffer_is_aligned_to_eight, "Buffers begin at multiples of eight.")

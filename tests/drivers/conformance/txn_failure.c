@@ -8,12 +8,10 @@ TEST(txn_unknown_handle_fails,
 {
 	struct client *manager = manager_new(), *client = client_new();
 
-	call(client, 7);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 7);
 	expect_nothing(client);
 	call_oneway(client, 7);
-	expect(client, BR_FAILED_REPLY);
-	expect_nothing(client);
+	expect_only(client, BR_FAILED_REPLY);
 	round_trip(client, 0, manager);
 }
 
@@ -22,8 +20,7 @@ TEST(txn_handles_are_per_process, "A handle of one process is unknown in another
 	struct client *manager = manager_new(), *server = client_new(), *client = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
-	call(client, handle);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, handle);
 	expect_nothing(server);
 }
 
@@ -32,11 +29,9 @@ TEST(txn_dead_node_is_a_dead_reply, "A call to a node whose process has died get
 	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
-	client_kill(server);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(server);
 	call(manager, handle);
-	expect(manager, BR_DEAD_REPLY);
-	expect_nothing(manager);
+	expect_only(manager, BR_DEAD_REPLY);
 	call_oneway(manager, handle);
 	expect(manager, BR_DEAD_REPLY);
 }
@@ -92,8 +87,7 @@ TEST(txn_middle_dies,
 	expect(middle, BR_TRANSACTION);
 	call(middle, 0, .code = 3);
 	got = expect(manager, BR_TRANSACTION);
-	client_kill(middle);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(middle);
 	expect_nothing(outer);
 	answer(manager, got);
 	expect_sent(outer, BR_DEAD_REPLY);
@@ -107,11 +101,9 @@ TEST(txn_caller_dies_while_served,
 
 	call(client, 0);
 	put_free(manager, expect(manager, BR_TRANSACTION));
-	client_kill(client);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(client);
 	reply(manager);
-	expect(manager, BR_TRANSACTION_COMPLETE);
-	expect_nothing(manager);
+	expect_only(manager, BR_TRANSACTION_COMPLETE);
 	round_trip(client_new(), 0, manager);
 }
 
@@ -120,8 +112,7 @@ TEST(txn_caller_dies_before_delivery, "A call is still delivered when its caller
 	struct client *manager = manager_new(), *client = client_new();
 
 	call(client, 0, .code = 8);
-	client_kill(client);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(client);
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 8);
 }
 
@@ -130,8 +121,7 @@ TEST(txn_reply_without_call_fails, "A reply by a thread that serves no call gets
 	struct client *manager = manager_new();
 
 	reply(manager);
-	expect(manager, BR_FAILED_REPLY);
-	expect_nothing(manager);
+	expect_only(manager, BR_FAILED_REPLY);
 }
 
 TEST(txn_reply_by_other_thread_fails, "Only the thread that received a call may reply to it.")
@@ -208,8 +198,7 @@ TEST(txn_bad_data_pointer_fails, "A payload at an unmapped address gets BR_FAILE
 {
 	struct client *manager = manager_new(), *client = client_new();
 
-	call(client, 0, .buffer = 4096, .data_size = 64);
-	expect(client, BR_FAILED_REPLY);
+	call_fails(client, 0, .buffer = 4096, .data_size = 64);
 	EXPECT_EQ(extended_error(client).param, -EFAULT);
 	expect_nothing(manager);
 	round_trip(client, 0, manager);
@@ -221,12 +210,9 @@ TEST(txn_huge_sizes_fail, "Sizes whose sum overflows fail and do no harm.")
 	struct client *manager = manager_new(), *client = client_new();
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		call(client, 0, .data_size = sizes[i]);
-		expect(client, BR_FAILED_REPLY);
-		call(client, 0, .offsets_size = sizes[i] & ~7ull);
-		expect(client, BR_FAILED_REPLY);
-		call(client, 0, .sg = true, .buffers_size = sizes[i] & ~7ull);
-		expect(client, BR_FAILED_REPLY);
+		call_fails(client, 0, .data_size = sizes[i]);
+		call_fails(client, 0, .offsets_size = sizes[i] & ~7ull);
+		call_fails(client, 0, .sg = true, .buffers_size = sizes[i] & ~7ull);
 	}
 	expect_nothing(manager);
 	round_trip(client, 0, manager);

@@ -115,8 +115,7 @@ TEST(oneway_survives_its_sender, "A one-way call is delivered although its sende
 	const struct returned *got;
 
 	call_oneway(client, 0, .code = 6, .data = "legacy", .size = 7);
-	client_kill(client);
-	sleep_ms(CLEANUP_MS);
+	client_kill_and_wait(client);
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(got->txn.code, 6);
 	EXPECT_EQ(got->txn.data_size, 7);

@@ -155,6 +155,12 @@ void client_kill(struct client *client)
 	actor_kill(client->by);
 }
 
+void client_kill_and_wait(struct client *client)
+{
+	client_kill(client);
+	sleep_ms(CLEANUP_MS);
+}
+
 static void do_ioctl(void *arg)
 {
 	struct step *step = arg;

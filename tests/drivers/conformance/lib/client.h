@@ -87,8 +87,9 @@ void become_manager(struct client *client);
 
 /* Close the file and drop the mapping. */
 void client_close(struct client *client);
-/* SIGKILL the process. */
+/* SIGKILL the process; and also wait until the driver has cleaned up after it. */
 void client_kill(struct client *client);
+void client_kill_and_wait(struct client *client);
 
 /* ioctl with an argument of _IOC_SIZE(cmd) bytes, copied in and back. */
 int client_ioctl(struct client *client, unsigned long cmd, void *arg);

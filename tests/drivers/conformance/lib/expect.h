@@ -16,13 +16,18 @@
 const struct returned *expect_return(struct client *client, uint32_t cmd, const char *file,
 				     int line);
 
-/* What was sent last is accepted (BR_TRANSACTION_COMPLETE), and the return after that is this one. */
+/* What was sent last is accepted (BR_TRANSACTION_COMPLETE); the return after that is this one. */
 #define expect_sent(client, cmd) \
 	(expect(client, BR_TRANSACTION_COMPLETE), expect(client, cmd))
 
 /* No return is left, and a read finds none (-EAGAIN). The client must be a non-blocking one. */
 #define expect_nothing(client) expect_no_return(client, __FILE__, __LINE__)
 void expect_no_return(struct client *client, const char *file, int line);
+/* The next return is this one, and it is the last. */
+#define expect_only(client, cmd) (expect(client, cmd), expect_nothing(client))
+/* A call that gets BR_FAILED_REPLY: call_fails(client, handle, .code = 1, ...). */
+#define call_fails(client, handle, ...) \
+	(call(client, handle, ##__VA_ARGS__), expect(client, BR_FAILED_REPLY))
 
 /* Read once and look at the next return without waiting; NULL when there is none. */
 const struct returned *peek(struct client *client);
