@@ -475,15 +475,12 @@ TEST(logs_state_of_unread_work, "Unread work is shown by its kind.", "binderfs")
 	expect(client, BR_FAILED_REPLY);
 	/* a cleared request, and one that was cleared too late */
 	put_handle_cookie(manager, BC_REQUEST_DEATH_NOTIFICATION, handle, 0xd0);
-	put_handle_cookie(manager, BC_CLEAR_DEATH_NOTIFICATION, handle, 0xd0);
-	flush(manager);
+	send_handle_cookie(manager, BC_CLEAR_DEATH_NOTIFICATION, handle, 0xd0);
 	expect_line(proc_log(manager), "    has cleared death notification");
 	expect(manager, BR_CLEAR_DEATH_NOTIFICATION_DONE);
-	put_handle_cookie(manager, BC_REQUEST_DEATH_NOTIFICATION, handle, 0xd0);
-	flush(manager);
+	send_handle_cookie(manager, BC_REQUEST_DEATH_NOTIFICATION, handle, 0xd0);
 	client_kill_and_wait(server);
-	put_handle_cookie(manager, BC_CLEAR_DEATH_NOTIFICATION, handle, 0xd0);
-	flush(manager);
+	send_handle_cookie(manager, BC_CLEAR_DEATH_NOTIFICATION, handle, 0xd0);
 	expect_line(proc_log(manager), "  has cleared dead binder");
 	/* an object with work for its owner */
 	thread = client_thread(client);
@@ -497,14 +494,12 @@ TEST(logs_state_of_freeze_notices,
 	struct client *manager = manager_new(), *holder = client_new();
 
 	put_u32(holder, BC_ACQUIRE, 0);
-	put_handle_cookie(holder, BC_REQUEST_FREEZE_NOTIFICATION, 0, 0xf0);
-	flush(holder);
+	send_handle_cookie(holder, BC_REQUEST_FREEZE_NOTIFICATION, 0, 0xf0);
 	expect_line(proc_log(holder), "  has frozen binder");
 	expect(holder, BR_FROZEN_BINDER);
 	expect_line(proc_log(holder), "  has delivered freeze binder");
 	put_u64(holder, BC_FREEZE_NOTIFICATION_DONE, 0xf0);
-	put_handle_cookie(holder, BC_CLEAR_FREEZE_NOTIFICATION, 0, 0xf0);
-	flush(holder);
+	send_handle_cookie(holder, BC_CLEAR_FREEZE_NOTIFICATION, 0, 0xf0);
 	expect_line(proc_log(holder), "  has cleared freeze notification");
 	expect(holder, BR_CLEAR_FREEZE_NOTIFICATION_DONE);
 	EXPECT_EQ(count_lines(proc_log(holder), "  has cleared freeze notification", NULL), 0);
@@ -518,8 +513,7 @@ TEST(logs_stats_of_the_busy, "stats counts waiting threads and pending calls.", 
 	const char *at = NULL;
 	char pattern[64];
 
-	put_cmd(thread, BC_ENTER_LOOPER);
-	flush(thread);
+	send_cmd(thread, BC_ENTER_LOOPER);
 	read_begin(thread);
 	EXPECT_EQ(read_end(thread, 100), -EINPROGRESS);
 	snprintf(pattern, sizeof(pattern), "proc %d", actor_pid(manager->by));

@@ -126,8 +126,7 @@ TEST(thread_exit_gives_its_own_work_up,
 	struct client *client = client_new(), *other = client_new();
 	const struct returned *got;
 
-	put_cmd(worker, BC_ENTER_LOOPER);
-	flush(worker);
+	send_cmd(worker, BC_ENTER_LOOPER);
 	call(client, 0, .code = 1);
 	got = expect(worker, BR_TRANSACTION);
 	EXPECT_EQ(got->txn.code, 1);
@@ -145,8 +144,7 @@ TEST(thread_exit_keeps_the_process, "The other threads of a process go on.")
 	struct client *manager = manager_new(), *worker = client_thread(manager);
 	struct client *client = client_new();
 
-	put_cmd(worker, BC_ENTER_LOOPER);
-	flush(worker);
+	send_cmd(worker, BC_ENTER_LOOPER);
 	thread_exit(worker);
 	round_trip(client, 0, manager);
 }
@@ -198,8 +196,7 @@ TEST(death_frees_what_a_buffer_held,
 	EXPECT_EQ(expect(client, BR_ACQUIRE)->ref.ptr, 0x10);
 	expect(client, BR_TRANSACTION_COMPLETE);
 	put_ref(client, BC_INCREFS_DONE, 0x10, 0x20);
-	put_ref(client, BC_ACQUIRE_DONE, 0x10, 0x20);
-	flush(client);
+	send_ref(client, BC_ACQUIRE_DONE, 0x10, 0x20);
 	expect(manager, BR_TRANSACTION);
 	client_kill(manager);
 	EXPECT_EQ(expect(client, BR_RELEASE)->ref.ptr, 0x10);

@@ -5,20 +5,17 @@
 
 static void request(struct client *client, uint32_t handle, uint64_t cookie)
 {
-	put_handle_cookie(client, BC_REQUEST_DEATH_NOTIFICATION, handle, cookie);
-	flush(client);
+	send_handle_cookie(client, BC_REQUEST_DEATH_NOTIFICATION, handle, cookie);
 }
 
 static void clear(struct client *client, uint32_t handle, uint64_t cookie)
 {
-	put_handle_cookie(client, BC_CLEAR_DEATH_NOTIFICATION, handle, cookie);
-	flush(client);
+	send_handle_cookie(client, BC_CLEAR_DEATH_NOTIFICATION, handle, cookie);
 }
 
 static void done(struct client *client, uint64_t cookie)
 {
-	put_u64(client, BC_DEAD_BINDER_DONE, cookie);
-	flush(client);
+	send_u64(client, BC_DEAD_BINDER_DONE, cookie);
 }
 
 TEST(death_is_notified,
@@ -231,8 +228,7 @@ TEST(death_release_before_death, "When its handle is released, a request is drop
 	struct holding s = holding_new();
 
 	request(s.holder, s.handle, 5);
-	put_u32(s.holder, BC_RELEASE, s.handle);
-	flush(s.holder);
+	send_u32(s.holder, BC_RELEASE, s.handle);
 	client_kill(s.server);
 	sleep_ms(50);
 	expect_nothing(s.holder);
@@ -245,8 +241,7 @@ TEST(death_release_before_delivery, "So may a death that was not read before the
 	request(s.holder, s.handle, 5);
 	client_kill(s.server);
 	sleep_ms(100);
-	put_u32(s.holder, BC_RELEASE, s.handle);
-	flush(s.holder);
+	send_u32(s.holder, BC_RELEASE, s.handle);
 	expect_nothing(s.holder);
 }
 
@@ -257,8 +252,7 @@ TEST(death_release_while_delivered, "A death may be acknowledged after its handl
 	request(s.holder, s.handle, 5);
 	client_kill(s.server);
 	expect(s.holder, BR_DEAD_BINDER);
-	put_u32(s.holder, BC_RELEASE, s.handle);
-	flush(s.holder);
+	send_u32(s.holder, BC_RELEASE, s.handle);
 	done(s.holder, 5);
 	expect_nothing(s.holder);
 	round_trip(client_new(), 0, s.holder);
@@ -378,8 +372,7 @@ TEST(death_of_a_holder_unanswered, "A holder may end before it has acknowledged 
 	request(manager, handle, 0xd1);
 	client_kill(server);
 	expect(manager, BR_DEAD_BINDER);
-	put_handle_cookie(manager, BC_CLEAR_DEATH_NOTIFICATION, handle, 0xd1);
-	flush(manager);
+	send_handle_cookie(manager, BC_CLEAR_DEATH_NOTIFICATION, handle, 0xd1);
 	client_kill(manager);
 	round_trip(client_new(), 0, manager_new());
 }
@@ -392,8 +385,7 @@ TEST(death_clear_outside_the_loop,
 	manager_new();
 	put_u32(holder, BC_ACQUIRE, 0);
 	request(holder, 0, 0xd0);
-	put_handle_cookie(holder, BC_CLEAR_DEATH_NOTIFICATION, 0, 0xd0);
-	flush(holder);
+	send_handle_cookie(holder, BC_CLEAR_DEATH_NOTIFICATION, 0, 0xd0);
 	EXPECT_EQ(expect(thread, BR_CLEAR_DEATH_NOTIFICATION_DONE)->cookie, 0xd0);
 	expect_nothing(holder);
 }
@@ -407,8 +399,7 @@ TEST(death_clear_inside_the_loop,
 	put_cmd(holder, BC_ENTER_LOOPER);
 	put_u32(holder, BC_ACQUIRE, 0);
 	request(holder, 0, 0xd0);
-	put_handle_cookie(holder, BC_CLEAR_DEATH_NOTIFICATION, 0, 0xd0);
-	flush(holder);
+	send_handle_cookie(holder, BC_CLEAR_DEATH_NOTIFICATION, 0, 0xd0);
 	expect_nothing(thread);
 	EXPECT_EQ(expect(holder, BR_CLEAR_DEATH_NOTIFICATION_DONE)->cookie, 0xd0);
 }
@@ -419,8 +410,7 @@ TEST(death_requested_late_outside_the_loop,
 	struct client *manager = manager_new(), *holder = client_new();
 	struct client *thread = client_thread(holder);
 
-	put_u32(holder, BC_ACQUIRE, 0);
-	flush(holder);
+	send_u32(holder, BC_ACQUIRE, 0);
 	client_kill_and_wait(manager);
 	request(holder, 0, 0xd0);
 	EXPECT_EQ(expect(thread, BR_DEAD_BINDER)->cookie, 0xd0);

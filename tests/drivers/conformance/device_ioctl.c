@@ -160,8 +160,7 @@ TEST(node_info_for_ref_counts,
 	EXPECT_OK(client_ioctl(manager, BINDER_GET_NODE_INFO_FOR_REF, &info));
 	EXPECT_EQ(info.strong_count, 1);
 	EXPECT_EQ(info.weak_count, 0);
-	put_u32(manager, BC_INCREFS, info.handle);
-	flush(manager);
+	send_u32(manager, BC_INCREFS, info.handle);
 	info = (struct binder_node_info_for_ref){ .handle = info.handle };
 	EXPECT_OK(client_ioctl(manager, BINDER_GET_NODE_INFO_FOR_REF, &info));
 	EXPECT_EQ(info.strong_count, 1);

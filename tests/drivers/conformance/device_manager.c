@@ -168,8 +168,7 @@ TEST(manager_successor_takes_over_handle_0,
 	struct client *manager = manager_new(), *client = client_new(), *heir = client_new();
 
 	round_trip(client, 0, manager);
-	put_u32(client, BC_ACQUIRE, 0);
-	flush(client);
+	send_u32(client, BC_ACQUIRE, 0);
 	client_kill(manager);
 	become_manager(heir);
 	round_trip(client, 0, heir);

@@ -391,8 +391,7 @@ TEST(read_gathers_many_returns,
 	for (uint64_t i = 0; i < 24; i++)
 		give(owner, manager, 0x100 + i, 0, 0);
 	EXPECT_OK(client_ioctl(owner, BINDER_SET_MAX_THREADS, &max));
-	put_cmd(owner, BC_ENTER_LOOPER);
-	flush(owner);
+	send_cmd(owner, BC_ENTER_LOOPER);
 	client_kill_and_wait(manager);
 	owner->show_refs = true;
 	EXPECT_OK(read_once(owner, READ_SIZE));

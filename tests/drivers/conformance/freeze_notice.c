@@ -265,8 +265,7 @@ TEST(frozen_notice_release,
 
 	EXPECT_OK(try_request(s.holder, s.handle, 1));
 	expect_state_and_answer(s.holder, 1, false);
-	put_u32(s.holder, BC_RELEASE, s.handle);
-	flush(s.holder);
+	send_u32(s.holder, BC_RELEASE, s.handle);
 	EXPECT_OK(freeze(s.holder, s.server, true, 0));
 	expect_nothing(s.holder);
 	EXPECT_ERR(try_clear(s.holder, s.handle, 1), EINVAL);
@@ -338,8 +337,7 @@ TEST(frozen_notice_outside_the_loop,
 
 	manager_new();
 	put_u32(holder, BC_ACQUIRE, 0);
-	put_handle_cookie(holder, BC_REQUEST_FREEZE_NOTIFICATION, 0, 0xf0);
-	flush(holder);
+	send_handle_cookie(holder, BC_REQUEST_FREEZE_NOTIFICATION, 0, 0xf0);
 	EXPECT_EQ(expect(thread, BR_FROZEN_BINDER)->frozen.cookie, 0xf0);
 	put_u64(thread, BC_FREEZE_NOTIFICATION_DONE, 0xf0);
 	put_handle_cookie(holder, BC_CLEAR_FREEZE_NOTIFICATION, 0, 0xf0);
@@ -357,15 +355,13 @@ TEST(frozen_notice_of_a_holder_that_ends,
 		struct client *holder = client_new();
 
 		put_u32(holder, BC_ACQUIRE, 0);
-		put_handle_cookie(holder, BC_REQUEST_FREEZE_NOTIFICATION, 0, 0xf0);
-		flush(holder);
+		send_handle_cookie(holder, BC_REQUEST_FREEZE_NOTIFICATION, 0, 0xf0);
 		if (step > 0)
 			expect(holder, BR_FROZEN_BINDER);
 		if (step > 1)
 			EXPECT_OK(freeze(client_new(), manager, step == 2, 0));
 		if (step > 2) {
-			put_handle_cookie(holder, BC_CLEAR_FREEZE_NOTIFICATION, 0, 0xf0);
-			flush(holder);
+			send_handle_cookie(holder, BC_CLEAR_FREEZE_NOTIFICATION, 0, 0xf0);
 		}
 		client_kill(holder);
 	}

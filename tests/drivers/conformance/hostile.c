@@ -298,8 +298,7 @@ TEST(hostile_free_what_a_reply_will_bring,
 		put_reply(manager, (struct txn){ .data = "kept", .size = 5 });
 		flush(manager);
 		expect(manager, BR_TRANSACTION_COMPLETE);
-		put_u64(client, BC_FREE_BUFFER, first);
-		flush(client);
+		send_u64(client, BC_FREE_BUFFER, first);
 		got = expect_sent(client, BR_REPLY);
 		EXPECT_EQ(got->txn.data.ptr.buffer, first);
 		EXPECT(!memcmp(got->data, "kept", 5));

@@ -61,8 +61,7 @@ TEST(identity_user_seen_from_within,
 	struct client *manager = client_where_root_is(5);
 
 	become_manager(manager);
-	put_cmd(manager, BC_ENTER_LOOPER);
-	flush(manager);
+	send_cmd(manager, BC_ENTER_LOOPER);
 	EXPECT_EQ(meet(client_new(), manager).sender_euid, 5);
 }
 
@@ -72,8 +71,7 @@ TEST(identity_user_unknown_within,
 	struct client *manager = client_where_root_is(5);
 
 	become_manager(manager);
-	put_cmd(manager, BC_ENTER_LOOPER);
-	flush(manager);
+	send_cmd(manager, BC_ENTER_LOOPER);
 	EXPECT_EQ(meet(client_of_user(1000), manager).sender_euid, (uint32_t)-1);
 }
 

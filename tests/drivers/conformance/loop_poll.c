@@ -188,8 +188,7 @@ TEST(epoll_prefers_parked_readers, "A call goes to a parked thread; a polling th
 	struct polling *epoll = epoll_new(manager, 0);
 
 	EXPECT_EQ(epoll_now(epoll), 0);
-	put_cmd(thread, BC_ENTER_LOOPER);
-	flush(thread);
+	send_cmd(thread, BC_ENTER_LOOPER);
 	read_begin(thread);
 	EXPECT_EQ(read_end(thread, 60), -EINPROGRESS);
 	call(client, 0);

@@ -17,12 +17,6 @@ static struct client *server_new(uint32_t max)
 	return server;
 }
 
-static void send_cmd(struct client *client, uint32_t cmd)
-{
-	put_cmd(client, cmd);
-	flush(client);
-}
-
 TEST(looper_spawn_when_no_thread_waits,
      "A read that leaves no thread waiting begins with BR_SPAWN_LOOPER in place of BR_NOOP.")
 {

@@ -25,8 +25,7 @@ static struct client *parked_thread(struct client *of)
 {
 	struct client *thread = client_thread(of);
 
-	put_cmd(thread, BC_ENTER_LOOPER);
-	flush(thread);
+	send_cmd(thread, BC_ENTER_LOOPER);
 	park(thread);
 	return thread;
 }
@@ -144,8 +143,7 @@ TEST(wait_signal_is_eintr, "A signal ends a parked read with EINTR, with or with
 		struct client *client = client_open((struct client_options){ .blocking = true });
 
 		catch_with(client, flags[i]);
-		put_cmd(client, BC_ENTER_LOOPER);
-		flush(client);
+		send_cmd(client, BC_ENTER_LOOPER);
 		park(client);
 		send_signal(client);
 		EXPECT_ERR(read_end(client, STEP_TIMEOUT_MS), EINTR);
@@ -206,8 +204,7 @@ TEST(wait_signal_keeps_what_was_written,
 	struct combined *both = shared_alloc(sizeof(*both));
 
 	catch_with(client, 0);
-	put_cmd(client, BC_ENTER_LOOPER);
-	flush(client);
+	send_cmd(client, BC_ENTER_LOOPER);
 	put_txn(client, (struct txn){ .handle = 0, .code = 9 });
 	both->client = client;
 	both->bwr.write_size = client->out_size;

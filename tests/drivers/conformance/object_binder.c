@@ -123,8 +123,7 @@ TEST(object_reference_goes_with_the_buffer,
 	finish_call(client);
 	expect_nothing(client);
 	put_ref(client, BC_INCREFS_DONE, 0x10, 0x20);
-	put_ref(client, BC_ACQUIRE_DONE, 0x10, 0x20);
-	flush(client);
+	send_ref(client, BC_ACQUIRE_DONE, 0x10, 0x20);
 	expect_nothing(client);
 	free_buffer(manager, got);
 	EXPECT_EQ(expect(client, BR_RELEASE)->ref.ptr, 0x10);

@@ -197,8 +197,7 @@ TEST(priority_default_is_of_the_open,
 	sched_set_nice(first, 6);
 	client = client_again(first);
 	sched_set_nice(client, 2);
-	put_cmd(client, BC_ENTER_LOOPER);
-	flush(client);
+	send_cmd(client, BC_ENTER_LOOPER);
 	expect_nothing(client);
 	expect_nice(client, 6);
 	expect_nothing(first);
@@ -221,8 +220,7 @@ TEST(priority_default_of_another_thread, "The other threads of the process retur
 	struct client *thread = client_thread(s.server);
 
 	sched_set_nice(thread, 4);
-	put_cmd(thread, BC_REGISTER_LOOPER);
-	flush(thread);
+	send_cmd(thread, BC_REGISTER_LOOPER);
 	expect_nice(thread, 4);
 	expect_nothing(thread);
 	expect_nice(thread, 0);
@@ -261,8 +259,7 @@ TEST(priority_default_not_by_writes, "Writing alone changes no priority.")
 	struct sched_pair s = begin(0, MIN_NICE(19));
 
 	sched_set_nice(s.server, 6);
-	put_cmd(s.server, BC_ENTER_LOOPER);
-	flush(s.server);
+	send_cmd(s.server, BC_ENTER_LOOPER);
 	expect_nice(s.server, 6);
 }
 
@@ -447,8 +444,7 @@ TEST(priority_default_of_a_realtime_opener,
 	thread = client_thread(client);
 	sched_set(thread, SCHED_OTHER, 0);
 	sched_set_nice(thread, 7);
-	put_cmd(thread, BC_ENTER_LOOPER);
-	flush(thread);
+	send_cmd(thread, BC_ENTER_LOOPER);
 	expect_nothing(thread);
 	expect_nice(thread, 0);
 }

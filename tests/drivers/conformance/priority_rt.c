@@ -210,8 +210,7 @@ TEST(rt_reaches_the_third,
 	uint32_t to_first, middle;
 
 	/* the manager, in the middle, gives the first caller an object of its own */
-	put_cmd(first, BC_ENTER_LOOPER);
-	flush(first);
+	send_cmd(first, BC_ENTER_LOOPER);
 	to_first = give(first, s.caller, 0x70, 0x80, 0);
 	put_txn(s.caller, (struct txn){ .handle = to_first,
 					.objects = { OBJ_BINDER(0x50, 0x60,

@@ -8,8 +8,7 @@
 /* One reference command, sent by itself. */
 static void put_now(struct client *client, uint32_t cmd, uint32_t handle)
 {
-	put_u32(client, cmd, handle);
-	flush(client);
+	send_u32(client, cmd, handle);
 }
 
 /* A call to the handle is refused. */
@@ -81,8 +80,7 @@ TEST(handle_weak_cannot_be_called, "A weak-only handle cannot be called.")
 	uint32_t handle = give(server, manager, 0x100, COOKIE, 0);
 
 	put_u32(manager, BC_INCREFS, handle);
-	put_u32(manager, BC_RELEASE, handle);
-	flush(manager);
+	send_u32(manager, BC_RELEASE, handle);
 	expect_unusable(manager, handle);
 	expect_nothing(server);
 }
@@ -93,8 +91,7 @@ TEST(handle_weak_keeps_its_number, "A weak reference keeps the handle's number f
 	uint32_t handle = give(server, manager, 0x100, COOKIE, 0);
 
 	put_u32(manager, BC_INCREFS, handle);
-	put_u32(manager, BC_RELEASE, handle);
-	flush(manager);
+	send_u32(manager, BC_RELEASE, handle);
 	EXPECT_EQ(give(server, manager, 0x200, COOKIE, 0), handle + 1);
 	EXPECT_EQ(give(server, manager, 0x100, COOKIE, 0), handle);
 	round_trip(manager, handle, server);
@@ -130,8 +127,7 @@ TEST(handle_weak_cannot_be_revived,
 
 	server->show_refs = true;
 	put_u32(manager, BC_INCREFS, handle);
-	put_u32(manager, BC_RELEASE, handle);
-	flush(manager);
+	send_u32(manager, BC_RELEASE, handle);
 	expect_only(server, BR_RELEASE);
 	put_now(manager, BC_ACQUIRE, handle);
 	expect_nothing(server);
@@ -155,13 +151,11 @@ TEST(handle_over_release_is_ignored, "Releasing a count that is zero is ignored.
 	uint32_t handle = give(server, manager, 0x100, COOKIE, 0);
 
 	put_u32(manager, BC_DECREFS, handle);
-	put_u32(manager, BC_DECREFS, handle);
-	flush(manager);
+	send_u32(manager, BC_DECREFS, handle);
 	round_trip(manager, handle, server);
 	put_u32(manager, BC_RELEASE, handle);
 	put_u32(manager, BC_RELEASE, handle);
-	put_u32(manager, BC_RELEASE, handle);
-	flush(manager);
+	send_u32(manager, BC_RELEASE, handle);
 	EXPECT_EQ(give(server, manager, 0x100, COOKIE, 0), handle);
 	round_trip(manager, handle, server);
 }
@@ -188,8 +182,7 @@ TEST(handle_zero_without_manager_is_ignored,
 	client_close(manager);
 	sleep_ms(CLEANUP_MS);
 	put_u32(client, BC_ACQUIRE, 0);
-	put_u32(client, BC_INCREFS, 0);
-	flush(client);
+	send_u32(client, BC_INCREFS, 0);
 	call(client, 0);
 	expect(client, BR_DEAD_REPLY);
 }

@@ -34,8 +34,7 @@ static void acknowledge(struct client *owner)
 	expect_ref(owner, BR_INCREFS);
 	expect_ref(owner, BR_ACQUIRE);
 	put_ref(owner, BC_INCREFS_DONE, PTR, COOKIE);
-	put_ref(owner, BC_ACQUIRE_DONE, PTR, COOKIE);
-	flush(owner);
+	send_ref(owner, BC_ACQUIRE_DONE, PTR, COOKIE);
 }
 
 /* owner sends its node one-way; the manager gets it, and only the buffer refers to it. */
@@ -98,8 +97,7 @@ TEST(ref_weak_then_strong,
 
 	call_oneway(owner, 0, .objects = { OBJ_WEAK_BINDER(PTR, COOKIE) });
 	expect_ref(owner, BR_INCREFS);
-	put_ref(owner, BC_INCREFS_DONE, PTR, COOKIE);
-	flush(owner);
+	send_ref(owner, BC_INCREFS_DONE, PTR, COOKIE);
 	expect(owner, BR_TRANSACTION_COMPLETE);
 	call_oneway(owner, 0, .objects = { OBJ_BINDER(PTR, COOKIE) });
 	expect_ref(owner, BR_ACQUIRE);
@@ -131,11 +129,9 @@ TEST(ref_acquired_handle_holds,
 	acknowledge(owner);
 	expect(owner, BR_TRANSACTION_COMPLETE);
 	put_u32(manager, BC_ACQUIRE, handle_in(got));
-	put_free(manager, got);
-	flush(manager);
+	free_buffer(manager, got);
 	expect_nothing(owner);
-	put_u32(manager, BC_RELEASE, handle_in(got));
-	flush(manager);
+	send_u32(manager, BC_RELEASE, handle_in(got));
 	expect_ref(owner, BR_RELEASE);
 	expect_ref(owner, BR_DECREFS);
 	expect_nothing(owner);
@@ -151,12 +147,10 @@ TEST(ref_weak_handle_holds_weakly,
 	acknowledge(owner);
 	expect(owner, BR_TRANSACTION_COMPLETE);
 	put_u32(manager, BC_INCREFS, handle_in(got));
-	put_free(manager, got);
-	flush(manager);
+	free_buffer(manager, got);
 	expect_ref(owner, BR_RELEASE);
 	expect_nothing(owner);
-	put_u32(manager, BC_DECREFS, handle_in(got));
-	flush(manager);
+	send_u32(manager, BC_DECREFS, handle_in(got));
 	expect_ref(owner, BR_DECREFS);
 	expect_nothing(owner);
 }
@@ -172,12 +166,10 @@ TEST(ref_release_waits_for_done,
 	expect(owner, BR_TRANSACTION_COMPLETE);
 	free_buffer(manager, got);
 	expect_nothing(owner);
-	put_ref(owner, BC_ACQUIRE_DONE, PTR, COOKIE);
-	flush(owner);
+	send_ref(owner, BC_ACQUIRE_DONE, PTR, COOKIE);
 	expect_ref(owner, BR_RELEASE);
 	expect_nothing(owner);
-	put_ref(owner, BC_INCREFS_DONE, PTR, COOKIE);
-	flush(owner);
+	send_ref(owner, BC_INCREFS_DONE, PTR, COOKIE);
 	expect_ref(owner, BR_DECREFS);
 	expect_nothing(owner);
 }
@@ -193,13 +185,11 @@ TEST(ref_done_with_wrong_cookie_is_ignored,
 	expect(owner, BR_TRANSACTION_COMPLETE);
 	put_ref(owner, BC_ACQUIRE_DONE, PTR, COOKIE + 1);
 	put_ref(owner, BC_INCREFS_DONE, PTR + 8, COOKIE);
-	put_ref(owner, BC_ACQUIRE_DONE, 0, 0);
-	flush(owner);
+	send_ref(owner, BC_ACQUIRE_DONE, 0, 0);
 	free_buffer(manager, got);
 	expect_nothing(owner);
 	put_ref(owner, BC_ACQUIRE_DONE, PTR, COOKIE);
-	put_ref(owner, BC_INCREFS_DONE, PTR, COOKIE);
-	flush(owner);
+	send_ref(owner, BC_INCREFS_DONE, PTR, COOKIE);
 	expect_ref(owner, BR_RELEASE);
 	expect_ref(owner, BR_DECREFS);
 }
@@ -211,8 +201,7 @@ TEST(ref_done_unasked_is_ignored, "An unrequested BC_ACQUIRE_DONE or BC_INCREFS_
 
 	acknowledge(owner);
 	put_ref(owner, BC_ACQUIRE_DONE, PTR, COOKIE);
-	put_ref(owner, BC_INCREFS_DONE, PTR, COOKIE);
-	flush(owner);
+	send_ref(owner, BC_INCREFS_DONE, PTR, COOKIE);
 	expect_only(owner, BR_TRANSACTION_COMPLETE);
 	free_buffer(manager, got);
 	expect_ref(owner, BR_RELEASE);
@@ -227,8 +216,7 @@ TEST(ref_death_of_holder_releases, "The death of the last holder brings BR_RELEA
 	acknowledge(owner);
 	expect(owner, BR_TRANSACTION_COMPLETE);
 	put_u32(manager, BC_ACQUIRE, handle_in(got));
-	put_u32(manager, BC_INCREFS, handle_in(got));
-	flush(manager);
+	send_u32(manager, BC_INCREFS, handle_in(got));
 	client_kill(manager);
 	expect_ref(owner, BR_RELEASE);
 	expect_ref(owner, BR_DECREFS);
@@ -326,12 +314,10 @@ TEST(ref_manager_node_is_silent, "The context manager gets no reference returns 
 
 	manager->show_refs = true;
 	put_u32(client, BC_INCREFS, 0);
-	put_u32(client, BC_ACQUIRE, 0);
-	flush(client);
+	send_u32(client, BC_ACQUIRE, 0);
 	expect_nothing(manager);
 	put_u32(client, BC_RELEASE, 0);
-	put_u32(client, BC_DECREFS, 0);
-	flush(client);
+	send_u32(client, BC_DECREFS, 0);
 	expect_nothing(manager);
 	round_trip(client, 0, manager);
 }

@@ -73,8 +73,7 @@ TEST(buffer_free_of_unknown_address, "Freeing an address that is no buffer is ig
 
 	put_u64(client, BC_FREE_BUFFER, 0x1234);
 	put_u64(client, BC_FREE_BUFFER, 0);
-	put_u64(client, BC_FREE_BUFFER, (uintptr_t)client->map);
-	flush(client);
+	send_u64(client, BC_FREE_BUFFER, (uintptr_t)client->map);
 	round_trip(client, 0, manager);
 }
 
@@ -105,8 +104,7 @@ TEST(buffer_free_of_undelivered, "A buffer that has not been delivered cannot be
 	answer(manager, got);
 	finish_call(client);
 	call(client, 0, .code = 2, .size = 64, .data = "still here");
-	put_u64(manager, BC_FREE_BUFFER, at);
-	flush(manager);
+	send_u64(manager, BC_FREE_BUFFER, at);
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(got->txn.code, 2);
 	EXPECT_EQ(got->txn.data.ptr.buffer, at);
@@ -121,8 +119,7 @@ TEST(buffer_foreign_free, "A process cannot free a buffer of another process.")
 
 	call(client, 0, .size = 40 * 1024);
 	got = expect(manager, BR_TRANSACTION);
-	put_u64(client, BC_FREE_BUFFER, got->txn.data.ptr.buffer);
-	flush(client);
+	send_u64(client, BC_FREE_BUFFER, got->txn.data.ptr.buffer);
 	call_fails(other, 0, .size = 40 * 1024);
 }
 
@@ -261,8 +258,7 @@ TEST(buffer_free_outside_the_map, "Freeing an address outside the mapping is ign
 	call(client, 0);
 	got = expect(manager, BR_TRANSACTION);
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
-		put_u64(manager, BC_FREE_BUFFER, odd[i]);
-		flush(manager);
+		send_u64(manager, BC_FREE_BUFFER, odd[i]);
 	}
 	expect_nothing(manager);
 	answer(manager, got);

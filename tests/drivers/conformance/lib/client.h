@@ -116,6 +116,14 @@ void put_handle_cookie(struct client *client, uint32_t cmd, uint32_t handle, uin
 int try_flush(struct client *client);
 /* The same; the test fails unless all of it was consumed. */
 void flush(struct client *client);
+/* Queue a command, and flush what is queued. */
+#define send_with(put, client_, ...) \
+	({ struct client *to_ = (client_); put(to_, __VA_ARGS__); flush(to_); })
+#define send_cmd(client_, cmd) send_with(put_cmd, client_, cmd)
+#define send_u32(client_, ...) send_with(put_u32, client_, __VA_ARGS__)
+#define send_u64(client_, ...) send_with(put_u64, client_, __VA_ARGS__)
+#define send_ref(client_, ...) send_with(put_ref, client_, __VA_ARGS__)
+#define send_handle_cookie(client_, ...) send_with(put_handle_cookie, client_, __VA_ARGS__)
 
 /*
  * One BINDER_WRITE_READ exactly as given (addresses in shared memory, or bad on purpose); fields

@@ -17,17 +17,20 @@ const struct returned *expect_return(struct client *client, uint32_t cmd, const 
 				     int line);
 
 /* What was sent last is accepted (BR_TRANSACTION_COMPLETE); the return after that is this one. */
-#define expect_sent(client, cmd) \
-	(expect(client, BR_TRANSACTION_COMPLETE), expect(client, cmd))
+#define expect_sent(client_, cmd) \
+	({ struct client *by_ = (client_); expect(by_, BR_TRANSACTION_COMPLETE); \
+	   expect(by_, cmd); })
 
 /* No return is left, and a read finds none (-EAGAIN). The client must be a non-blocking one. */
 #define expect_nothing(client) expect_no_return(client, __FILE__, __LINE__)
 void expect_no_return(struct client *client, const char *file, int line);
 /* The next return is this one, and it is the last. */
-#define expect_only(client, cmd) (expect(client, cmd), expect_nothing(client))
+#define expect_only(client_, cmd) \
+	({ struct client *by_ = (client_); expect(by_, cmd); expect_nothing(by_); })
 /* A call that gets BR_FAILED_REPLY: call_fails(client, handle, .code = 1, ...). */
-#define call_fails(client, handle, ...) \
-	(call(client, handle, ##__VA_ARGS__), expect(client, BR_FAILED_REPLY))
+#define call_fails(client_, handle, ...) \
+	({ struct client *by_ = (client_); call(by_, handle, ##__VA_ARGS__); \
+	   expect(by_, BR_FAILED_REPLY); })
 
 /* Read once and look at the next return without waiting; NULL when there is none. */
 const struct returned *peek(struct client *client);
@@ -44,8 +47,9 @@ uint32_t give(struct client *from, struct client *to, uint64_t ptr, uint64_t coo
 /* Reply without data to a call just received, free its buffer, and skip BR_TRANSACTION_COMPLETE. */
 void answer(struct client *server, const struct returned *got);
 /* The same with a reply of these fields of struct txn. */
-#define answer_with(server, got, ...) \
-	(put_free(server, got), reply(server, __VA_ARGS__), expect(server, BR_TRANSACTION_COMPLETE))
+#define answer_with(server_, got, ...) \
+	({ struct client *by_ = (server_); put_free(by_, got); reply(by_, __VA_ARGS__); \
+	   expect(by_, BR_TRANSACTION_COMPLETE); })
 /* Expect BR_TRANSACTION_COMPLETE and BR_REPLY, and free the reply. */
 void finish_call(struct client *client);
 
