@@ -28,14 +28,17 @@ static void expect_ref(struct client *owner, uint32_t cmd, const char *file, int
 
 #define expect_ref(owner, cmd) expect_ref(owner, cmd, __FILE__, __LINE__)
 
-/* Read the first two returns, and acknowledge them. */
+/* Read the first two returns, acknowledge them, and read the completion. */
 static void acknowledge(struct client *owner)
 {
 	expect_ref(owner, BR_INCREFS);
 	expect_ref(owner, BR_ACQUIRE);
 	put_ref(owner, BC_INCREFS_DONE, PTR, COOKIE);
 	send_ref(owner, BC_ACQUIRE_DONE, PTR, COOKIE);
+	expect(owner, BR_TRANSACTION_COMPLETE);
 }
+
+#define expect_released(owner) (expect_ref(owner, BR_RELEASE), expect_ref(owner, BR_DECREFS))
 
 /* owner sends its node one-way; the manager gets it, and only the buffer refers to it. */
 static const struct returned *send_node(struct client *owner, struct client *manager)
@@ -84,7 +87,6 @@ TEST(ref_sent_again_is_silent,
 	const struct returned *first = send_node(owner, manager);
 
 	acknowledge(owner);
-	expect(owner, BR_TRANSACTION_COMPLETE);
 	call(owner, 0, .objects = { OBJ_BINDER(PTR, COOKIE) });
 	EXPECT_EQ(handle_in(expect(manager, BR_TRANSACTION)), handle_in(first));
 	expect_nothing(owner);
@@ -113,10 +115,8 @@ TEST(ref_freed_buffer_releases,
 	const struct returned *got = send_node(owner, manager);
 
 	acknowledge(owner);
-	expect(owner, BR_TRANSACTION_COMPLETE);
 	free_buffer(manager, got);
-	expect_ref(owner, BR_RELEASE);
-	expect_ref(owner, BR_DECREFS);
+	expect_released(owner);
 	expect_nothing(owner);
 }
 
@@ -127,13 +127,11 @@ TEST(ref_acquired_handle_holds,
 	const struct returned *got = send_node(owner, manager);
 
 	acknowledge(owner);
-	expect(owner, BR_TRANSACTION_COMPLETE);
 	put_u32(manager, BC_ACQUIRE, handle_in(got));
 	free_buffer(manager, got);
 	expect_nothing(owner);
 	send_u32(manager, BC_RELEASE, handle_in(got));
-	expect_ref(owner, BR_RELEASE);
-	expect_ref(owner, BR_DECREFS);
+	expect_released(owner);
 	expect_nothing(owner);
 }
 
@@ -145,7 +143,6 @@ TEST(ref_weak_handle_holds_weakly,
 	const struct returned *got = send_node(owner, manager);
 
 	acknowledge(owner);
-	expect(owner, BR_TRANSACTION_COMPLETE);
 	put_u32(manager, BC_INCREFS, handle_in(got));
 	free_buffer(manager, got);
 	expect_ref(owner, BR_RELEASE);
@@ -190,8 +187,7 @@ TEST(ref_done_with_wrong_cookie_is_ignored,
 	expect_nothing(owner);
 	put_ref(owner, BC_ACQUIRE_DONE, PTR, COOKIE);
 	send_ref(owner, BC_INCREFS_DONE, PTR, COOKIE);
-	expect_ref(owner, BR_RELEASE);
-	expect_ref(owner, BR_DECREFS);
+	expect_released(owner);
 }
 
 TEST(ref_done_unasked_is_ignored, "An unrequested BC_ACQUIRE_DONE or BC_INCREFS_DONE is ignored.")
@@ -202,10 +198,9 @@ TEST(ref_done_unasked_is_ignored, "An unrequested BC_ACQUIRE_DONE or BC_INCREFS_
 	acknowledge(owner);
 	put_ref(owner, BC_ACQUIRE_DONE, PTR, COOKIE);
 	send_ref(owner, BC_INCREFS_DONE, PTR, COOKIE);
-	expect_only(owner, BR_TRANSACTION_COMPLETE);
+	expect_nothing(owner);
 	free_buffer(manager, got);
-	expect_ref(owner, BR_RELEASE);
-	expect_ref(owner, BR_DECREFS);
+	expect_released(owner);
 }
 
 TEST(ref_death_of_holder_releases, "The death of the last holder brings BR_RELEASE and BR_DECREFS.")
@@ -214,12 +209,10 @@ TEST(ref_death_of_holder_releases, "The death of the last holder brings BR_RELEA
 	const struct returned *got = send_node(owner, manager);
 
 	acknowledge(owner);
-	expect(owner, BR_TRANSACTION_COMPLETE);
 	put_u32(manager, BC_ACQUIRE, handle_in(got));
 	send_u32(manager, BC_INCREFS, handle_in(got));
 	client_kill(manager);
-	expect_ref(owner, BR_RELEASE);
-	expect_ref(owner, BR_DECREFS);
+	expect_released(owner);
 	expect_nothing(owner);
 }
 
@@ -232,10 +225,8 @@ TEST(ref_gone_node_comes_back_anew,
 		const struct returned *got = send_node(owner, manager);
 
 		acknowledge(owner);
-		expect(owner, BR_TRANSACTION_COMPLETE);
 		free_buffer(manager, got);
-		expect_ref(owner, BR_RELEASE);
-		expect_ref(owner, BR_DECREFS);
+		expect_released(owner);
 	}
 }
 
@@ -246,14 +237,12 @@ TEST(ref_call_in_progress_holds_the_node,
 	const struct returned *got = send_node(owner, manager), *inner;
 
 	acknowledge(owner);
-	expect(owner, BR_TRANSACTION_COMPLETE);
 	call_oneway(manager, handle_in(got), .code = 1);
 	free_buffer(manager, got);
 	inner = expect(owner, BR_TRANSACTION);
 	expect_nothing(owner);
 	free_buffer(owner, inner);
-	expect_ref(owner, BR_RELEASE);
-	expect_ref(owner, BR_DECREFS);
+	expect_released(owner);
 }
 
 TEST(ref_second_holder_is_silent,
@@ -263,7 +252,6 @@ TEST(ref_second_holder_is_silent,
 	const struct returned *got = send_node(owner, manager), *passed;
 
 	acknowledge(owner);
-	expect(owner, BR_TRANSACTION_COMPLETE);
 	call(second, 0);
 	put_free(manager, expect(manager, BR_TRANSACTION));
 	reply(manager, .objects = { OBJ_HANDLE(handle_in(got)) });
@@ -271,8 +259,7 @@ TEST(ref_second_holder_is_silent,
 	free_buffer(manager, got);
 	expect_nothing(owner);
 	free_buffer(second, passed);
-	expect_ref(owner, BR_RELEASE);
-	expect_ref(owner, BR_DECREFS);
+	expect_released(owner);
 }
 
 TEST(ref_cookie_must_match, "A node sent with another cookie than before fails the call.")
@@ -281,7 +268,6 @@ TEST(ref_cookie_must_match, "A node sent with another cookie than before fails t
 
 	send_node(owner, manager);
 	acknowledge(owner);
-	expect(owner, BR_TRANSACTION_COMPLETE);
 	call_oneway(owner, 0, .objects = { OBJ_BINDER(PTR, COOKIE + 8) });
 	expect(owner, BR_FAILED_REPLY);
 	EXPECT_EQ(extended_error(owner).param, -EINVAL);
