@@ -44,6 +44,12 @@ def lines_of(row):
         first = [""] * 4
 
 
+def line_of(row):
+    """The same as one row of Markdown: a cell for each kind of victim, in it a line a phase."""
+    lines = list(lines_of(row))
+    return lines[0][:2] + ["<br>".join(line[3:6]) for line in lines] + lines[0][6:]
+
+
 def waits(row, phase):
     """The longest wait of each kind of victim."""
     return {kind: result["worst_ms"] for kind, result in row["seen"].get(phase, {}).items()}
@@ -62,6 +68,7 @@ def summary_of(row):
 MARKS = ("<!-- table -->", "<!-- end of table -->")
 HEAD = ["row", "attack", "victim waits for", "alone, ms", "honest load, ms", "attack, ms",
         "memory, MiB", "ended, s"]
+PAGE_HEAD = ["row", "attack", *TEXTS.values(), "memory, MiB", "ended, s"]
 SUMMARY_HEAD = ["attack", "alone, ms", "honest load, ms", "attack, ms", "longer by, ms",
                 "memory, MiB", "ended, s"]
 
@@ -97,7 +104,7 @@ def main(daemon, directory, scripts):
             rows.append(json.load(file))
     rows.sort(key=order)
     for name, text in (("table.json", json.dumps(rows, indent=1)), ("table.txt", as_text(rows)),
-                       ("table.md", as_markdown(HEAD, (x for row in rows for x in lines_of(row)))),
+                       ("table.md", as_markdown(PAGE_HEAD, map(line_of, rows))),
                        ("summary.md", as_markdown(SUMMARY_HEAD, map(summary_of, rows)))):
         with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
             file.write(text)
