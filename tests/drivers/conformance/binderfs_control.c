@@ -141,8 +141,7 @@ TEST(binderfs_devices_are_separate,
 	first = manager_open((struct client_options){ .device = path_of("conf-one") });
 	second = manager_open((struct client_options){ .device = path_of("conf-two") });
 	client = client_open((struct client_options){ .device = path_of("conf-two") });
-	call(client, 0, .code = 4);
-	EXPECT_EQ(expect(second, BR_TRANSACTION)->txn.code, 4);
+	EXPECT_EQ(call_received(client, 0, second, .code = 4)->txn.code, 4);
 	expect_nothing(first);
 	EXPECT_OK(remove_file("conf-one"));
 	EXPECT_OK(remove_file("conf-two"));

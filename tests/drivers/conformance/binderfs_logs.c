@@ -450,8 +450,7 @@ TEST(logs_read_while_all_is_busy,
 	for (int i = 0; i < 15; i++) {
 		struct client *client = client_new();
 
-		call(client, 0, .objects = { OBJ_BINDER(0x10, 0x20) });
-		expect(manager, BR_TRANSACTION);
+		call_received(client, 0, manager, .objects = { OBJ_BINDER(0x10, 0x20) });
 		EXPECT(read_log("state") != NULL);
 		client_kill(client);
 		EXPECT(read_log("transactions") != NULL);

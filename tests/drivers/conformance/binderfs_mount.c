@@ -127,11 +127,9 @@ static void call_as(uint32_t uid, struct client *client, struct client *manager)
 {
 	const struct returned *got;
 
-	call(client, 0, .code = 1);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .code = 1);
 	EXPECT_EQ(got->txn.sender_euid, uid);
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 }
 
 TEST(userns_mount_works,

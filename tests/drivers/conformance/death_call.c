@@ -62,8 +62,7 @@ TEST(death_of_reply_receiver, "A reply with an object to a dead caller is releas
 	struct client *manager = manager_new(), *client = client_new();
 
 	manager->show_refs = true;
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	client_kill(client);
 	sleep_ms(50);
 	reply(manager, .objects = { OBJ_BINDER(0x10, 0x20) });
@@ -79,10 +78,8 @@ TEST(death_of_middle_reaches_both_ends,
 	uint32_t handle = give(end, manager, 0x10, 0x20, 0);
 	const struct returned *got;
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
-	call(manager, handle);
-	got = expect(end, BR_TRANSACTION);
+	call_received(client, 0, manager);
+	got = call_received(manager, handle, end);
 	client_kill(manager);
 	sleep_ms(50);
 	put_free(end, got);
@@ -95,8 +92,7 @@ TEST(death_in_nested_call, "A callback into a dead caller's thread fails.")
 	struct client *manager = manager_new(), *client = client_new();
 	uint32_t handle = give(client, manager, 0x10, 0x20, 0);
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	client_kill(client);
 	sleep_ms(50);
 	call(manager, handle);
@@ -110,10 +106,8 @@ TEST(thread_exit_with_nested_calls,
 	struct client *manager = manager_new(), *server = client_new(), *client = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
-	call(manager, handle);
-	expect(server, BR_TRANSACTION);
+	call_received(client, 0, manager);
+	call_received(manager, handle, server);
 	thread_exit(manager);
 	reply(server);
 	expect_sent(client, BR_DEAD_REPLY);
@@ -127,16 +121,14 @@ TEST(thread_exit_gives_its_own_work_up,
 	const struct returned *got;
 
 	send_cmd(worker, BC_ENTER_LOOPER);
-	call(client, 0, .code = 1);
-	got = expect(worker, BR_TRANSACTION);
+	got = call_received(client, 0, worker, .code = 1);
 	EXPECT_EQ(got->txn.code, 1);
 	call(other, 0, .code = 2);
 	thread_exit(worker);
 	expect_sent(client, BR_DEAD_REPLY);
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(got->txn.code, 2);
-	answer(manager, got);
-	finish_call(other);
+	complete_call(manager, got, other);
 }
 
 TEST(thread_exit_keeps_the_process, "The other threads of a process go on.")
@@ -154,8 +146,7 @@ TEST(death_of_thread_alone,
 {
 	struct client *manager = manager_new(), *client = client_new();
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	sleep_ms(20);
 	expect_nothing(client);
 	client_close(manager);
@@ -208,10 +199,8 @@ TEST(death_of_both_parties, "A caller and its server may die together; the devic
 	struct client *manager = manager_new(), *client = client_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
-	call(client, 0, .objects = { OBJ_BINDER(0x30, 0x40) });
-	expect(manager, BR_TRANSACTION);
-	call(manager, handle);
-	expect(server, BR_TRANSACTION);
+	call_received(client, 0, manager, .objects = { OBJ_BINDER(0x30, 0x40) });
+	call_received(manager, handle, server);
 	client_kill(client);
 	client_kill(manager);
 	client_kill(server);
@@ -226,8 +215,7 @@ TEST(txn_nested_after_the_callers_death,
 	uint32_t handle = give(last, manager, 0x10, 0x20, 0);
 	const struct returned *got;
 
-	call(first, 0);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(first, 0, manager);
 	client_kill_and_wait(first);
 	round_trip(manager, handle, last);
 	answer(manager, got);

@@ -277,8 +277,7 @@ TEST(death_notified_to_each_holder, "Each holder that requested it is notified."
 	struct holding s = holding_new();
 	struct client *other = client_new();
 
-	call(other, 0);
-	expect(s.holder, BR_TRANSACTION);
+	call_received(other, 0, s.holder);
 	reply(s.holder, .objects = { OBJ_HANDLE(s.handle) });
 	expect(s.holder, BR_TRANSACTION_COMPLETE);
 	expect(other, BR_TRANSACTION_COMPLETE);
@@ -306,11 +305,9 @@ TEST(death_of_weakly_held, "A weak handle is enough for a death notification.")
 	struct client *holder = manager_new(), *server = client_new();
 	const struct returned *got;
 
-	call(server, 0, .objects = { OBJ_WEAK_BINDER(0x10, 0x20) });
-	got = expect(holder, BR_TRANSACTION);
+	got = call_received(server, 0, holder, .objects = { OBJ_WEAK_BINDER(0x10, 0x20) });
 	put_u32(holder, BC_INCREFS, 1);
-	answer(holder, got);
-	finish_call(server);
+	complete_call(holder, got, server);
 	request(holder, 1, 9);
 	client_kill(server);
 	EXPECT_EQ(expect(holder, BR_DEAD_BINDER)->cookie, 9);
@@ -322,11 +319,9 @@ TEST(death_wakes_a_blocked_reader, "A thread that waits in the loop is woken for
 	struct client *server = client_new();
 	const struct returned *got;
 
-	call(server, 0, .objects = { OBJ_BINDER(0x10, 0x20) });
-	got = expect(holder, BR_TRANSACTION);
+	got = call_received(server, 0, holder, .objects = { OBJ_BINDER(0x10, 0x20) });
 	put_u32(holder, BC_ACQUIRE, 1);
-	answer(holder, got);
-	finish_call(server);
+	complete_call(holder, got, server);
 	request(holder, 1, 9);
 	read_begin(holder);
 	EXPECT_EQ(read_end(holder, 50), -EINPROGRESS);

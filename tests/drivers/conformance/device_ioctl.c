@@ -94,8 +94,7 @@ TEST(thread_exit_fails_the_call_it_serves,
 {
 	struct client *manager = manager_new(), *client = client_new();
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	EXPECT_OK(client_ioctl(manager, BINDER_THREAD_EXIT, &(int32_t){ 0 }));
 	expect_sent(client, BR_DEAD_REPLY);
 	expect_nothing(client);
@@ -108,8 +107,7 @@ TEST(thread_exit_abandons_its_call,
 {
 	struct client *manager = manager_new(), *client = client_new();
 
-	call(client, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
+	put_free(manager, call_received(client, 0, manager));
 	EXPECT_OK(client_ioctl(client, BINDER_THREAD_EXIT, &(int32_t){ 0 }));
 	reply(manager);
 	expect_only(manager, BR_TRANSACTION_COMPLETE);

@@ -116,8 +116,7 @@ TEST(manager_ext_names_its_object,
 	       now_ms() < deadline)
 		sleep_ms(2);
 	EXPECT_OK(ret);
-	call(client, 0);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager);
 	EXPECT_EQ(got->txn.target.ptr, 0x1234);
 	EXPECT_EQ(got->txn.cookie, 0x5678);
 }
@@ -127,8 +126,7 @@ TEST(manager_target_is_zero, "A call to a plain context manager carries ptr 0 an
 	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
-	call(client, 0);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager);
 	EXPECT_EQ(got->txn.target.ptr, 0);
 	EXPECT_EQ(got->txn.cookie, 0);
 }

@@ -41,8 +41,7 @@ TEST(device_opens_are_separate, "Two opens by one process are two binder process
 	const struct returned *got;
 
 	give(server, manager, 0x10, 0x20, 0);
-	call(client, 0, .code = 1);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .code = 1);
 	answer_with(manager, got, .objects = { OBJ_HANDLE(1) });
 	got = expect_sent(client, BR_REPLY);
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_HANDLE);
@@ -139,11 +138,9 @@ TEST(device_mmap_is_capped_at_4_mib,
 	struct client *client = client_new();
 	const struct returned *got;
 
-	call(client, 0, .size = 4 * MIB - 65536);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .size = 4 * MIB - 65536);
 	EXPECT_EQ(got->txn.data_size, 4 * MIB - 65536);
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 	call_fails(client, 0, .size = 4 * MIB + 4096);
 }
 
@@ -166,8 +163,7 @@ TEST(device_mmap_shared_works, "A shared mapping serves as well as a private one
 	manager->map = (uint8_t *)client_mmap(manager, MAP_SIZE, PROT_READ, MAP_SHARED, 0);
 	manager->map_size = MAP_SIZE;
 	EXPECT((long)manager->map > 0);
-	call(client, 0, .data = "shared", .size = 7);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .data = "shared", .size = 7);
 	EXPECT(got->data && !strcmp((char *)got->data, "shared"));
 }
 
@@ -187,8 +183,7 @@ TEST(device_unmapped_client_gets_no_reply,
 {
 	struct client *manager = manager_new(), *client = unmapped();
 
-	call(client, 0);
-	answer(manager, expect(manager, BR_TRANSACTION));
+	answer(manager, call_received(client, 0, manager));
 	expect_sent(client, BR_DEAD_REPLY);
 	expect_nothing(client);
 	expect_nothing(manager);
@@ -254,8 +249,7 @@ TEST(device_payload_is_private_to_its_open,
 	struct probe *probe = shared_alloc(sizeof(*probe));
 	const struct returned *got;
 
-	call(client, 0, .size = 64);
-	answer(manager, expect(manager, BR_TRANSACTION));
+	answer(manager, call_received(client, 0, manager, .size = 64));
 	expect_sent(client, BR_REPLY); /* kept, so that its page stays readable */
 	call(client_thread(client), 0, .data = "secret", .size = 7);
 	got = expect(manager, BR_TRANSACTION);
@@ -323,14 +317,12 @@ TEST(device_fork_child_does_not_inherit_the_map,
 	struct inherited_map *map = shared_alloc(sizeof(*map));
 	const struct returned *got;
 
-	call(client, 0, .data = "Z", .size = 1);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .data = "Z", .size = 1);
 	map->at = (const uint8_t *)(uintptr_t)got->txn.data.ptr.buffer;
 	client_run(manager, touch_in_child, map);
 	EXPECT(WIFSIGNALED(map->status));
 	EXPECT_EQ(WTERMSIG(map->status), 11);
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 }
 
 static void dup_and_close(void *arg)

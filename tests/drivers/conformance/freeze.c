@@ -134,14 +134,12 @@ TEST(freeze_waits_for_the_calls_within,
 	const struct returned *got;
 	int64_t start;
 
-	call(client, 0);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager);
 	EXPECT_ERR(freeze(third, manager, true, 0), EAGAIN);
 	start = now_ms();
 	EXPECT_ERR(freeze(third, manager, true, 150), EAGAIN);
 	EXPECT(now_ms() - start >= 100);
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 	round_trip(client, 0, manager);
 	EXPECT_OK(freeze(third, manager, true, 0));
 }
@@ -151,8 +149,7 @@ TEST(freeze_failed_attempt_leaves_it_thawed,
 {
 	struct client *manager = manager_new(), *client = client_new(), *third = client_new();
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	EXPECT_ERR(freeze(third, manager, true, 0), EAGAIN);
 	call_oneway(third, 0, .code = 2);
 	expect(third, BR_TRANSACTION_COMPLETE);

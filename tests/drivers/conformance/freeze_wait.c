@@ -48,8 +48,7 @@ TEST(freeze_succeeds_when_the_call_ends,
 	const struct returned *got;
 	struct freezing *f;
 
-	call(client, 0);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager);
 	f = freeze_begin(third, manager, 4000);
 	EXPECT_EQ(freeze_end(f, 100), -EINPROGRESS);
 	answer(manager, got);
@@ -65,8 +64,7 @@ TEST(freeze_keeps_calls_out_while_it_waits, "While a freeze waits, calls are ref
 	struct client *client = client_new(), *third = client_new(), *fourth = client_new();
 	struct freezing *f;
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	f = freeze_begin(third, manager, 500);
 	EXPECT_EQ(freeze_end(f, 100), -EINPROGRESS);
 	call(fourth, 0);
@@ -83,8 +81,7 @@ TEST(freeze_of_a_process_that_dies,
 	struct client *client = client_new(), *third = client_new();
 	struct freezing *f;
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	f = freeze_begin(third, manager, 600);
 	EXPECT_EQ(freeze_end(f, 100), -EINPROGRESS);
 	client_kill(manager);
@@ -111,14 +108,12 @@ TEST(freeze_wait_ends_by_a_signal, "A signal ends the wait, and the process is n
 	struct freezing *f;
 
 	client_run(third, do_catch, NULL);
-	call(client, 0);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager);
 	f = freeze_begin(third, manager, 4000);
 	EXPECT_EQ(freeze_end(f, 100), -EINPROGRESS);
 	EXPECT_EQ(kill(actor_pid(third->by), SIGUSR1), 0);
 	EXPECT_EQ(freeze_end(f, 1000), -EINTR);
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 	round_trip(client, 0, manager);
 }
 
@@ -137,12 +132,10 @@ TEST(freeze_of_several_opens, "All opens of a process freeze together, or none."
 	reply(manager, .objects = { OBJ_HANDLE(of_busy) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	handle = object_at(expect_sent(client, BR_REPLY), 0)->flat.handle;
-	call(client, handle);
-	got = expect(busy, BR_TRANSACTION);
+	got = call_received(client, handle, busy);
 	EXPECT_ERR(freeze(manager, idle, true, 0), EAGAIN);
 	round_trip(manager, of_idle, idle);
-	answer(busy, got);
-	finish_call(client);
+	complete_call(busy, got, client);
 	EXPECT_OK(freeze(manager, idle, true, 0));
 	call(manager, of_idle);
 	expect(manager, BR_FROZEN_REPLY);

@@ -181,11 +181,9 @@ TEST(hostile_dropped_privileges,
 	if (geteuid())
 		test_skip("needs root");
 	client_run(client, do_drop_user, shared_copy(&user, sizeof(user)));
-	call(client, 0, .code = 1);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .code = 1);
 	EXPECT_EQ(got->txn.sender_euid, 54321);
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 }
 
 /* A page that only the client has, with no memory after it. */
@@ -262,8 +260,7 @@ TEST(hostile_own_map_as_source, "A received payload may be sent on directly from
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 	const struct returned *got;
 
-	call(client, 0, .data = "pass it on", .size = 11);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .data = "pass it on", .size = 11);
 	call(manager, handle, .size = 11, .buffer = got->txn.data.ptr.buffer);
 	got = expect(server, BR_TRANSACTION);
 	EXPECT(!memcmp(got->data, "pass it on", 11));
@@ -286,14 +283,12 @@ TEST(hostile_free_what_a_reply_will_bring,
 	const struct returned *got;
 	uint64_t first;
 
-	call(client, 0);
-	answer(manager, expect(manager, BR_TRANSACTION));
+	answer(manager, call_received(client, 0, manager));
 	got = expect_sent(client, BR_REPLY);
 	first = got->txn.data.ptr.buffer;
 	free_buffer(client, got);
 	for (int i = 0; i < 3; i++) {
-		call(client, 0);
-		got = expect(manager, BR_TRANSACTION);
+		got = call_received(client, 0, manager);
 		put_free(manager, got);
 		put_reply(manager, (struct txn){ .data = "kept", .size = 5 });
 		flush(manager);

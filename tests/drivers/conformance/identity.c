@@ -32,11 +32,9 @@ static struct binder_transaction_data meet(struct client *from, struct client *m
 	const struct returned *got;
 	struct binder_transaction_data txn;
 
-	call(from, 0);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(from, 0, manager);
 	txn = got->txn;
-	answer(manager, got);
-	finish_call(from);
+	complete_call(manager, got, from);
 	return txn;
 }
 

@@ -36,8 +36,7 @@ TEST(looper_spawn_is_asked_once, "Until a requested thread has registered no oth
 
 	call(client, 0);
 	expect(server, BR_SPAWN_LOOPER);
-	answer(server, expect(server, BR_TRANSACTION));
-	finish_call(client);
+	complete_call(server, expect(server, BR_TRANSACTION), client);
 	round_trip(client, 0, server);
 }
 
@@ -48,8 +47,7 @@ TEST(looper_spawn_until_max, "Threads are requested one by one until max_threads
 	for (int i = 0; i < 2; i++) {
 		call(client, 0);
 		expect(server, BR_SPAWN_LOOPER);
-		answer(server, expect(server, BR_TRANSACTION));
-		finish_call(client);
+		complete_call(server, expect(server, BR_TRANSACTION), client);
 		send_cmd(client_thread(server), BC_REGISTER_LOOPER);
 	}
 	round_trip(client, 0, server);

@@ -160,9 +160,7 @@ TEST(wait_signal_loses_nothing, "After EINTR the thread gets the next call as us
 		park(manager);
 		send_signal(manager);
 		EXPECT_ERR(read_end(manager, STEP_TIMEOUT_MS), EINTR);
-		call(client, 0, .code = code);
-		answer(manager, expect(manager, BR_TRANSACTION));
-		finish_call(client);
+		complete_call(manager, call_received(client, 0, manager, .code = code), client);
 	}
 }
 

@@ -69,8 +69,7 @@ TEST(object_returns_to_its_owner_in_reply, "So does a handle in a reply.")
 	uint32_t handle = give(client, manager, 0x10, 0x20, 0);
 	const struct returned *got;
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	reply(manager, .objects = { OBJ_HANDLE(handle) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	got = expect_sent(client, BR_REPLY);
@@ -90,8 +89,7 @@ TEST(object_handle_is_passed_on,
 	give(other, manager, 0x50, 0x60, 0);
 	handle = give(server, manager, 0x10, 0x20, 0);
 	EXPECT_EQ(handle, 2);
-	call(client, 0);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager);
 	answer_with(manager, got, .objects = { OBJ_HANDLE(handle) });
 	got = expect_sent(client, BR_REPLY);
 	there = object_at(got, 0)->flat.handle;
@@ -100,8 +98,7 @@ TEST(object_handle_is_passed_on,
 	EXPECT_EQ(there, 1);
 	round_trip(client, there, server);
 	got = NULL;
-	call(client, there, .code = 3);
-	got = expect(server, BR_TRANSACTION);
+	got = call_received(client, there, server, .code = 3);
 	EXPECT_EQ(got->txn.target.ptr, 0x10);
 	EXPECT_EQ(got->txn.cookie, 0x20);
 }
@@ -114,8 +111,7 @@ TEST(object_reference_goes_with_the_buffer,
 	const struct returned *got;
 
 	client->show_refs = true;
-	call(client, 0, .objects = { OBJ_BINDER(0x10, 0x20) });
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .objects = { OBJ_BINDER(0x10, 0x20) });
 	reply(manager);
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	EXPECT_EQ(expect(client, BR_INCREFS)->ref.ptr, 0x10);
@@ -159,8 +155,7 @@ TEST(object_weak_becomes_weak_handle, "A weak object arrives as a weak handle.")
 	const struct returned *got;
 
 	client->show_refs = true;
-	call(client, 0, .objects = { OBJ_WEAK_BINDER(0x10, 0x20) });
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .objects = { OBJ_WEAK_BINDER(0x10, 0x20) });
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_WEAK_HANDLE);
 	EXPECT_EQ(object_at(got, 0)->flat.handle, 1);
 	reply(manager);
@@ -173,8 +168,7 @@ TEST(object_weak_handle_is_not_callable, "A weak-only handle cannot be called.")
 {
 	struct client *manager = manager_new(), *client = client_new();
 
-	call(client, 0, .objects = { OBJ_WEAK_BINDER(0x10, 0x20) });
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager, .objects = { OBJ_WEAK_BINDER(0x10, 0x20) });
 	call_fails(manager, 1);
 }
 
@@ -184,18 +178,14 @@ TEST(object_weak_handle_is_not_sent_as_strong,
 	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
-	call(client, 0, .objects = { OBJ_WEAK_BINDER(0x10, 0x20) });
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .objects = { OBJ_WEAK_BINDER(0x10, 0x20) });
 	put_u32(manager, BC_INCREFS, 1);
-	answer(manager, got);
-	finish_call(client);
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	complete_call(manager, got, client);
+	call_received(client, 0, manager);
 	reply(manager, .objects = { OBJ_HANDLE(1) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	expect_sent(client, BR_FAILED_REPLY);
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	reply(manager, .objects = { OBJ_WEAK_HANDLE(1) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	got = expect_sent(client, BR_REPLY);
@@ -209,8 +199,7 @@ TEST(object_manager_travels_as_handle_0,
 	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	reply(manager, .objects = { OBJ_BINDER(0, 0) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	got = expect_sent(client, BR_REPLY);
@@ -225,8 +214,7 @@ TEST(object_handle_0_goes_to_the_manager_as_itself,
 	const struct returned *got;
 
 	put_u32(client, BC_ACQUIRE, 0);
-	call(client, 0, .objects = { OBJ_HANDLE(0) });
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .objects = { OBJ_HANDLE(0) });
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_BINDER);
 	EXPECT_EQ(object_at(got, 0)->flat.binder, 0);
 	EXPECT_EQ(object_at(got, 0)->flat.cookie, 0);
@@ -240,8 +228,7 @@ TEST(object_dead_handle_can_be_passed_on, "A handle of a dead object can be sent
 
 	client_kill(server);
 	sleep_ms(50);
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	reply(manager, .objects = { OBJ_HANDLE(handle) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	got = expect_sent(client, BR_REPLY);

@@ -24,8 +24,7 @@ TEST(fd_arrives, "A file descriptor arrives as a new one of the same open file."
 	int fd = make_file(manager, "hello");
 	const struct returned *got;
 
-	call(manager, 1, .objects = { OBJ_FD((uint32_t)fd) });
-	got = expect(server, BR_TRANSACTION);
+	got = call_received(manager, 1, server, .objects = { OBJ_FD((uint32_t)fd) });
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_FD);
 	expect_file(server, (int)object_at(got, 0)->fd.fd, "hello");
 }
@@ -36,8 +35,7 @@ TEST(fd_is_close_on_exec, "The new descriptor is close-on-exec.", "fd_passing")
 	int fd = make_file(manager, "x");
 	const struct returned *got;
 
-	call(manager, 1, .objects = { OBJ_FD((uint32_t)fd) });
-	got = expect(server, BR_TRANSACTION);
+	got = call_received(manager, 1, server, .objects = { OBJ_FD((uint32_t)fd) });
 	EXPECT_EQ(file_flags(server, (int)object_at(got, 0)->fd.fd), FD_CLOEXEC);
 }
 
@@ -72,8 +70,7 @@ TEST(fd_stays_after_free, "Freeing the buffer does not close a received descript
 	int fd = make_file(manager, "mine now");
 	const struct returned *got;
 
-	call(manager, 1, .objects = { OBJ_FD((uint32_t)fd) });
-	got = expect(server, BR_TRANSACTION);
+	got = call_received(manager, 1, server, .objects = { OBJ_FD((uint32_t)fd) });
 	answer(server, got);
 	expect_file(server, (int)object_at(got, 0)->fd.fd, "mine now");
 }
@@ -96,8 +93,7 @@ TEST(fd_with_cookie, "The cookie of a descriptor object arrives as it was.", "fd
 	const struct returned *got;
 
 	object.fd.cookie = 0x1122334455667788;
-	call(manager, 1, .objects = { object });
-	got = expect(server, BR_TRANSACTION);
+	got = call_received(manager, 1, server, .objects = { object });
 	EXPECT_EQ(object_at(got, 0)->fd.cookie, 0x1122334455667788);
 	EXPECT_EQ(object_at(got, 0)->fd.pad_flags, 0);
 }
@@ -108,8 +104,7 @@ TEST(fd_same_twice, "The same descriptor twice becomes two.", "fd_passing")
 	uint32_t fd = (uint32_t)make_file(manager, "twin");
 	const struct returned *got;
 
-	call(manager, 1, .objects = { OBJ_FD(fd), OBJ_FD(fd) });
-	got = expect(server, BR_TRANSACTION);
+	got = call_received(manager, 1, server, .objects = { OBJ_FD(fd), OBJ_FD(fd) });
 	EXPECT(object_at(got, 0)->fd.fd != object_at(got, 1)->fd.fd);
 	expect_file(server, (int)object_at(got, 0)->fd.fd, "twin");
 	expect_file(server, (int)object_at(got, 1)->fd.fd, "twin");
@@ -165,8 +160,7 @@ TEST(fd_in_reply, "A caller that sets TF_ACCEPT_FDS gets a descriptor in a reply
 	int fd = make_file(manager, "answer");
 	const struct returned *got;
 
-	call(client, 0, .flags = TF_ACCEPT_FDS);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager, .flags = TF_ACCEPT_FDS);
 	reply(manager, .objects = { OBJ_FD((uint32_t)fd) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	got = expect_sent(client, BR_REPLY);
@@ -178,8 +172,7 @@ TEST(fd_in_reply_unasked, "Without TF_ACCEPT_FDS a reply with a descriptor fails
 	struct client *manager = manager_new(), *client = client_new();
 	int fd = make_file(manager, "answer");
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	reply(manager, .objects = { OBJ_FD((uint32_t)fd) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	expect_sent(client, BR_FAILED_REPLY);
@@ -275,11 +268,9 @@ TEST(fd_device_itself, "A descriptor of the binder device itself may be sent.", 
 	struct client *manager = manager_new(), *server = accepting_server(manager);
 	const struct returned *got;
 
-	call(manager, 1, .objects = { OBJ_FD((uint32_t)manager->fd) });
-	got = expect(server, BR_TRANSACTION);
+	got = call_received(manager, 1, server, .objects = { OBJ_FD((uint32_t)manager->fd) });
 	EXPECT_EQ(file_flags(server, (int)object_at(got, 0)->fd.fd), FD_CLOEXEC);
-	answer(server, got);
-	finish_call(manager);
+	complete_call(server, got, manager);
 	client_kill(server);
 	round_trip(client_new(), 0, manager);
 }

@@ -121,8 +121,7 @@ TEST(fda_in_reply, "A caller that accepts descriptors gets an array of them in a
 	const struct returned *got;
 	uint32_t *words;
 
-	call(client, 0, .flags = TF_ACCEPT_FDS);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager, .flags = TF_ACCEPT_FDS);
 	reply(manager, HEADER, .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(1, 0, 16) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	got = expect_sent(client, BR_REPLY);
@@ -153,8 +152,7 @@ TEST(fda_empty, "An empty array is allowed.")
 	struct client *manager = manager_new(), *server = accepting_server(manager);
 
 	call(manager, 1, HEADER, .objects = { OBJ_PTR(fd_buffer(0, 0), 32), OBJ_FDA(0, 0, 12) });
-	answer(server, expect(server, BR_TRANSACTION));
-	finish_call(manager);
+	complete_call(server, expect(server, BR_TRANSACTION), manager);
 }
 
 TEST(fda_bad_descriptor, "An array with a number that is no open descriptor is refused with EBADF.")

@@ -138,8 +138,7 @@ TEST(layout_unlisted_object_is_data, "An object without an offset is plain data.
 	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
-	call(client, 0, .data = three, .size = sizeof(three));
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .data = three, .size = sizeof(three));
 	EXPECT_EQ(got->txn.offsets_size, 0);
 	EXPECT(!memcmp(got->data, three, sizeof(three)));
 	call_fails(manager, 1);
@@ -172,8 +171,7 @@ TEST(layout_bad_in_reply,
 	struct client *manager = manager_new(), *client = client_new();
 	binder_size_t offset = 2;
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	reply(manager, .data = three, .size = sizeof(three), .offsets = &offset, .offsets_size = 8);
 	expect_only(manager, BR_TRANSACTION_COMPLETE);
 	expect_sent(client, BR_FAILED_REPLY);

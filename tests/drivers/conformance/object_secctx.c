@@ -33,8 +33,7 @@ TEST(secctx_is_delivered,
 	EXPECT(!memcmp(got->data, "payload", 7));
 	EXPECT(got->secctx != NULL);
 	EXPECT(strlen(got->secctx) > 0);
-	answer(server, got);
-	finish_call(manager);
+	complete_call(server, got, manager);
 }
 
 TEST(secctx_stands_behind_the_buffers,
@@ -61,8 +60,7 @@ static void expect_context(struct client *client, struct client *manager, const 
 	if (!got->secctx || strcmp(got->secctx, context_of(domain)))
 		FAIL("the context is \"%s\", expected \"%s\"", got->secctx ? got->secctx : "",
 		     context_of(domain));
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 }
 
 static struct client *asking_manager(void)
@@ -118,8 +116,7 @@ TEST(secctx_empty_where_there_is_none,
 	EXPECT_EQ(got->txn.data_size, 7);
 	EXPECT(got->secctx != NULL);
 	EXPECT_EQ(strlen(got->secctx), 0);
-	answer(server, got);
-	finish_call(manager);
+	complete_call(server, got, manager);
 }
 
 TEST(secctx_of_manager,
@@ -128,8 +125,7 @@ TEST(secctx_of_manager,
 	struct client *manager = asking_manager(), *client = client_new();
 
 	call(client, 0);
-	answer(manager, expect(manager, BR_TRANSACTION_SEC_CTX));
-	finish_call(client);
+	complete_call(manager, expect(manager, BR_TRANSACTION_SEC_CTX), client);
 }
 
 TEST(secctx_in_oneway, "One-way calls carry the context, too.", "secctx_optional")

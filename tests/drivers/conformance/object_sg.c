@@ -61,8 +61,7 @@ TEST(sg_buffer_in_reply, "A reply carries buffers, too.")
 	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	reply(manager, .sg = true, .objects = { OBJ_PTR(shared_text("answer"), 7) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	got = expect_sent(client, BR_REPLY);
@@ -180,8 +179,7 @@ TEST(sg_back_to_grandparent,
 				  .parent = 1, .parent_offset = 0),
 			  OBJ_PTR(shared_text("b"), 2, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
 				  .parent = 0, .parent_offset = 8) });
-	answer(manager, expect(manager, BR_TRANSACTION));
-	finish_call(client);
+	complete_call(manager, expect(manager, BR_TRANSACTION), client);
 	call(client, 0, .sg = true, .data = "a header", .size = 8,
 	     .objects = { OBJ_PTR(shared_words(), 16),
 			  OBJ_PTR(shared_words(), 16, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
@@ -290,8 +288,7 @@ TEST(sg_room_to_spare, "A buffers_size larger than needed is allowed.")
 	     .objects = { OBJ_PTR(shared_text("x"), 2) });
 	got = expect(manager, BR_TRANSACTION);
 	expect_memory(manager, object_at(got, 0)->ptr.buffer, "x", 2);
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 }
 
 TEST(sg_plain_command_has_no_room,
@@ -319,8 +316,7 @@ TEST(sg_empty_buffer, "A buffer of no bytes is allowed.")
 	call(client, 0, .sg = true, .buffers_size = 8, .objects = { OBJ_PTR(0, 0) });
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(object_at(got, 0)->ptr.length, 0);
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 }
 
 TEST(sg_does_not_write_the_sender, "The sender's own parent buffer stays unchanged.")

@@ -174,8 +174,7 @@ TEST(policy_handle_refused, "The same holds for a handle, also one of the receiv
 	uint32_t handle = give(third, manager, 0x10, 0x20, 0);
 	const struct returned *got;
 
-	call(client, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
+	put_free(manager, call_received(client, 0, manager));
 	reply(manager, .objects = { OBJ_BINDER(0x30, 0x40), OBJ_HANDLE(handle) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	got = expect_sent(client, BR_REPLY);
@@ -194,8 +193,7 @@ TEST(policy_object_in_reply_refused,
 	struct client *client = client_new();
 
 	become_manager(manager);
-	call(client, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
+	put_free(manager, call_received(client, 0, manager));
 	reply(manager, .objects = { OBJ_BINDER(0x10, 0x20) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	expect_sent(client, BR_FAILED_REPLY);
@@ -258,8 +256,7 @@ TEST(policy_file_allowed, "Where the receiver may use it, the file arrives.", "s
 	const struct returned *got;
 
 	give(server, manager, 0x10, 0x20, FLAT_BINDER_FLAG_ACCEPTS_FDS);
-	call(manager, 1, .objects = { OBJ_FD((uint32_t)fd) });
-	got = expect(server, BR_TRANSACTION);
+	got = call_received(manager, 1, server, .objects = { OBJ_FD((uint32_t)fd) });
 	expect_file(server, (int)object_at(got, 0)->fd.fd, "open");
 }
 

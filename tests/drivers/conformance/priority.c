@@ -103,8 +103,7 @@ TEST(priority_when_the_caller_dies,
 	reply(s.caller, .objects = { OBJ_HANDLE(s.handle) });
 	expect(s.caller, BR_TRANSACTION_COMPLETE);
 	handle = object_at(expect_sent(other, BR_REPLY), 0)->flat.handle;
-	call(other, handle);
-	expect(s.server, BR_TRANSACTION);
+	call_received(other, handle, s.server);
 	expect_nice(s.server, -7);
 	client_kill_and_wait(other);
 	expect_nice(s.server, -7);
@@ -161,14 +160,11 @@ TEST(priority_of_the_manager, "Calls to a plain context manager are served at ni
 	manager = manager_new();
 	client = client_new();
 	sched_set_nice(client, 8);
-	call(client, 0);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager);
 	expect_nice(manager, 0);
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 	sched_set_nice(client, -8);
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	expect_nice(manager, -8);
 }
 
@@ -318,10 +314,8 @@ TEST(priority_is_passed_on, "A nested call passes the inherited nice value on.")
 	first = client_new();
 	handle = give(last, middle, 0x10, 0x20, MIN_NICE(19));
 	sched_set_nice(first, -11);
-	call(first, 0);
-	at_middle = expect(middle, BR_TRANSACTION);
-	call(middle, handle);
-	at_last = expect(last, BR_TRANSACTION);
+	at_middle = call_received(first, 0, middle);
+	at_last = call_received(middle, handle, last);
 	expect_nice(last, -11);
 	answer(last, at_last);
 	expect_nice(last, 0);
@@ -377,8 +371,7 @@ TEST(priority_of_a_realtime_caller,
 	handle = give(server, manager, 0x10, 0x20, MIN_NICE(19));
 	for (int i = 0; i < 2; i++) {
 		sched_set(manager, policies[i], 20);
-		call(manager, handle);
-		got = expect(server, BR_TRANSACTION);
+		got = call_received(manager, handle, server);
 		expect_nice(server, 0);
 		answer(server, got);
 		expect_nice(server, 5);

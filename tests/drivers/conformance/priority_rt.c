@@ -182,18 +182,15 @@ TEST(rt_is_passed_on,
 	given = expect(s.server, BR_TRANSACTION);
 	middle = object_at(given, 0)->flat.handle;
 	put_u32(s.server, BC_ACQUIRE, middle);
-	answer(s.server, given);
-	finish_call(s.caller);
+	complete_call(s.server, given, s.caller);
 
 	sched_set(s.server, SCHED_FIFO, 40);
-	call(s.server, middle);
-	outer = expect(s.caller, BR_TRANSACTION);
+	outer = call_received(s.server, middle, s.caller);
 	expect_realtime(s.caller, SCHED_FIFO, 40);
 	call(s.caller, s.handle);
 	inner = expect_sent(s.server, BR_TRANSACTION);
 	expect_realtime(s.server, SCHED_FIFO, 40);
-	answer(s.server, inner);
-	finish_call(s.caller);
+	complete_call(s.server, inner, s.caller);
 	expect_realtime(s.caller, SCHED_FIFO, 40);
 	answer(s.caller, outer);
 	expect_nice(s.caller, 0);
@@ -219,15 +216,12 @@ TEST(rt_reaches_the_third,
 	given = expect(first, BR_TRANSACTION);
 	middle = object_at(given, 0)->flat.handle;
 	put_u32(first, BC_ACQUIRE, middle);
-	answer(first, given);
-	finish_call(s.caller);
+	complete_call(first, given, s.caller);
 
 	sched_set(first, SCHED_RR, 40);
-	call(first, middle);
-	outer = expect(s.caller, BR_TRANSACTION);
+	outer = call_received(first, middle, s.caller);
 	expect_realtime(s.caller, SCHED_RR, 40);
-	call(s.caller, s.handle);
-	inner = expect(s.server, BR_TRANSACTION);
+	inner = call_received(s.caller, s.handle, s.server);
 	expect_realtime(s.server, SCHED_RR, 40);
 	answer(s.server, inner);
 	expect_nice(s.server, 0);

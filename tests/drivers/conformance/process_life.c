@@ -94,8 +94,7 @@ TEST(process_thread_end_is_not_noticed,
 	struct client *manager = manager_new(), *thread = client_thread(manager);
 	struct client *caller = client_new();
 
-	call(caller, 0);
-	expect(thread, BR_TRANSACTION);
+	call_received(caller, 0, thread);
 	actor_start(thread->by, leave_thread, NULL);
 	sleep_ms(CLEANUP_MS);
 	expect_nothing(caller);

@@ -53,8 +53,7 @@ TEST(handle_zero_is_kept_for_the_manager,
 	struct client *manager = manager_new(), *server = client_new(), *client = client_new();
 	uint32_t handle = give(server, manager, 0x100, COOKIE, 0);
 
-	call(client, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
+	put_free(manager, call_received(client, 0, manager));
 	reply(manager, .objects = { OBJ_HANDLE(handle) });
 	expect(client, BR_TRANSACTION_COMPLETE);
 	EXPECT_EQ(object_at(expect(client, BR_REPLY), 0)->flat.handle, 1);
@@ -106,8 +105,7 @@ TEST(handle_weak_cannot_be_acquired,
 	const struct returned *got;
 	uint32_t weak;
 
-	call(holder, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
+	put_free(manager, call_received(holder, 0, manager));
 	reply(manager, .objects = { OBJ_WEAK_HANDLE(handle) });
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	got = expect_sent(holder, BR_REPLY);

@@ -252,8 +252,7 @@ TEST(ref_second_holder_is_silent,
 	const struct returned *got = send_node(owner, manager), *passed;
 
 	acknowledge(owner);
-	call(second, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
+	put_free(manager, call_received(second, 0, manager));
 	reply(manager, .objects = { OBJ_HANDLE(handle_in(got)) });
 	passed = expect_sent(second, BR_REPLY);
 	free_buffer(manager, got);

@@ -276,8 +276,7 @@ TEST(report_of_a_failed_reply,
 	struct client *manager = manager_new();
 	struct client *client = client_open((struct client_options){ .map_size = 4096 });
 
-	call(client, 0, .code = 6);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager, .code = 6);
 	reply(manager, .code = 7, .size = 5000);
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	expect_sent(client, BR_FAILED_REPLY);
@@ -292,8 +291,7 @@ TEST(report_of_a_reply_without_a_caller,
 	struct listener l = listen_to_reports();
 	struct client *manager = manager_new(), *client = client_new();
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	client_kill_and_wait(client);
 	reply(manager, .code = 8);
 	expect(manager, BR_TRANSACTION_COMPLETE);

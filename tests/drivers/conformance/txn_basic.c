@@ -14,8 +14,7 @@ TEST(txn_fields_arrive,
 	uint32_t handle = give(server, client, 0xaaaa0000, 0xbbbb0000, 0);
 	const struct returned *got;
 
-	call(client, handle, .code = 0x12345678, .data = "hello", .size = 6);
-	got = expect(server, BR_TRANSACTION);
+	got = call_received(client, handle, server, .code = 0x12345678, .data = "hello", .size = 6);
 	EXPECT_EQ(got->txn.target.ptr, 0xaaaa0000);
 	EXPECT_EQ(got->txn.cookie, 0xbbbb0000);
 	EXPECT_EQ(got->txn.code, 0x12345678);
@@ -30,8 +29,7 @@ TEST(txn_flags_pass_through, "Flags, known and unknown, reach the receiver as th
 	struct client *manager = manager_new(), *client = client_new();
 	uint32_t flags = TF_ACCEPT_FDS | TF_ROOT_OBJECT | TF_STATUS_CODE | TF_CLEAR_BUF | 1u << 31;
 
-	call(client, 0, .flags = flags);
-	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.flags, flags);
+	EXPECT_EQ(call_received(client, 0, manager, .flags = flags)->txn.flags, flags);
 }
 
 TEST(txn_reply_fields_arrive, "A reply brings data, code and flags; target and cookie are 0.")
@@ -39,8 +37,7 @@ TEST(txn_reply_fields_arrive, "A reply brings data, code and flags; target and c
 	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
-	call(client, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
+	put_free(manager, call_received(client, 0, manager));
 	reply(manager, .code = 9, .flags = TF_ROOT_OBJECT, .data = "answer", .size = 7);
 	got = expect_sent(client, BR_REPLY);
 	EXPECT_EQ(got->txn.target.ptr, 0);
@@ -55,8 +52,7 @@ TEST(txn_reply_hides_the_pid, "A reply's sender_pid is 0; its sender_euid is the
 	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
-	call(client, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
+	put_free(manager, call_received(client, 0, manager));
 	reply(manager);
 	got = expect_sent(client, BR_REPLY);
 	EXPECT_EQ(got->txn.sender_pid, 0);
@@ -69,8 +65,7 @@ TEST(txn_status_code_reply, "A reply with TF_STATUS_CODE carries its four bytes 
 	int32_t status = -38;
 	const struct returned *got;
 
-	call(client, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
+	put_free(manager, call_received(client, 0, manager));
 	reply(manager, .flags = TF_STATUS_CODE, .data = &status, .size = sizeof(status));
 	got = expect_sent(client, BR_REPLY);
 	EXPECT_EQ(got->txn.flags, TF_STATUS_CODE);
@@ -85,8 +80,7 @@ TEST(txn_sender_is_the_process,
 	const struct returned *got;
 
 	EXPECT(actor_tid(thread->by) != actor_pid(thread->by));
-	call(thread, 0);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(thread, 0, manager);
 	EXPECT_EQ(got->txn.sender_pid, actor_pid(client->by));
 	EXPECT_EQ(got->txn.sender_euid, geteuid());
 }
@@ -106,14 +100,11 @@ TEST(txn_sender_euid_is_of_now,
 	if (geteuid())
 		test_skip("needs to change its user id");
 	client_run(client, set_euid, shared_copy(&(uid_t){ 1234 }, sizeof(uid_t)));
-	call(client, 0);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager);
 	EXPECT_EQ(got->txn.sender_euid, 1234);
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 	client_run(client, set_euid, shared_copy(&(uid_t){ 0 }, sizeof(uid_t)));
-	call(client, 0);
-	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.sender_euid, 0);
+	EXPECT_EQ(call_received(client, 0, manager)->txn.sender_euid, 0);
 }
 
 /* Only this thread: the function of the C library changes all threads of the process. */
@@ -137,8 +128,7 @@ static void expect_euid_from_second_threads(uint32_t euid)
 		test_skip("needs to change its user id");
 	client_run(server, set_euid_of_thread, uid);
 	client_run(client, set_euid_of_thread, uid);
-	call(client, 0);
-	got = expect(server, BR_TRANSACTION);
+	got = call_received(client, 0, server);
 	EXPECT_EQ(got->txn.sender_euid, euid);
 	reply(server, 0);
 	EXPECT_EQ(expect_sent(client, BR_REPLY)->txn.sender_euid, euid);
@@ -199,8 +189,7 @@ TEST(txn_reply_complete_comes_at_once,
 {
 	struct client *manager = manager_new(), *client = client_new();
 
-	call(client, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
+	put_free(manager, call_received(client, 0, manager));
 	reply(manager);
 	EXPECT_OK(read_once(manager, READ_SIZE));
 	EXPECT_EQ(manager->raw_size, 8);
@@ -215,15 +204,13 @@ TEST(txn_nested_call_lands_in_the_waiting_thread,
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 	const struct returned *outer, *inner;
 
-	call(server, 0, .code = 1);
-	outer = expect(manager, BR_TRANSACTION);
+	outer = call_received(server, 0, manager, .code = 1);
 	call(manager, handle, .code = 2);
 	expect_nothing(idle);
 	inner = expect(server, BR_TRANSACTION_COMPLETE);
 	inner = expect(server, BR_TRANSACTION);
 	EXPECT_EQ(inner->txn.code, 2);
-	answer(server, inner);
-	finish_call(manager);
+	complete_call(server, inner, manager);
 	answer(manager, outer);
 	free_buffer(server, expect(server, BR_REPLY));
 	expect_nothing(server);
@@ -236,8 +223,7 @@ TEST(txn_nested_from_elsewhere_does_not,
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 	struct client *thread = client_thread(manager);
 
-	call(server, 0, .code = 1);
-	expect(manager, BR_TRANSACTION);
+	call_received(server, 0, manager, .code = 1);
 	call(thread, handle, .code = 2);
 	expect_nothing(server);
 	EXPECT_EQ(expect(client_thread(server), BR_TRANSACTION)->txn.code, 2);
@@ -250,8 +236,7 @@ TEST(txn_oneway_does_not_land_in_the_waiting_thread,
 	struct client *thread = client_thread(server);
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 
-	call(server, 0, .code = 1);
-	expect(manager, BR_TRANSACTION);
+	call_received(server, 0, manager, .code = 1);
 	call_oneway(manager, handle, .code = 2);
 	expect_nothing(server);
 	EXPECT_EQ(expect(thread, BR_TRANSACTION)->txn.code, 2);
@@ -296,8 +281,7 @@ TEST(txn_own_node_is_local,
 	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
 	const struct returned *got;
 
-	call(server, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
+	put_free(manager, call_received(server, 0, manager));
 	reply(manager, .objects = { OBJ_HANDLE(handle) });
 	got = expect_sent(server, BR_REPLY);
 	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_BINDER);
@@ -311,10 +295,8 @@ TEST(txn_two_callers_are_kept_apart, "Each of two waiting callers gets the reply
 	struct client *first = client_new(), *second = client_new();
 	const struct returned *got;
 
-	call(first, 0, .code = 1);
-	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 1);
-	call(second, 0, .code = 2);
-	EXPECT_EQ(expect(worker, BR_TRANSACTION)->txn.code, 2);
+	EXPECT_EQ(call_received(first, 0, manager, .code = 1)->txn.code, 1);
+	EXPECT_EQ(call_received(second, 0, worker, .code = 2)->txn.code, 2);
 	reply(worker, .data = "two", .size = 4);
 	reply(manager, .data = "one", .size = 4);
 	got = expect_sent(first, BR_REPLY);
@@ -329,13 +311,11 @@ TEST(txn_empty_payload_has_a_buffer,
 	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
-	call(client, 0);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager);
 	EXPECT_EQ(got->txn.data_size, 0);
 	EXPECT(got->txn.data.ptr.buffer >= (uintptr_t)manager->map);
 	EXPECT(got->txn.data.ptr.buffer < (uintptr_t)manager->map + manager->map_size);
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 }
 
 TEST(txn_offsets_follow_the_data, "Offsets lie behind the data, at the next multiple of eight.")

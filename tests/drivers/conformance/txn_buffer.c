@@ -18,12 +18,10 @@ TEST(buffer_space_runs_out,
 	struct client *manager = small_manager(), *one = client_new(), *two = client_new();
 	const struct returned *got;
 
-	call(one, 0, .size = 40 * 1024);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(one, 0, manager, .size = 40 * 1024);
 	call_fails(two, 0, .size = 40 * 1024);
 	answer(manager, got);
-	call(two, 0, .size = 40 * 1024);
-	expect(manager, BR_TRANSACTION);
+	call_received(two, 0, manager, .size = 40 * 1024);
 }
 
 TEST(buffer_reply_keeps_it, "A reply does not free the call's buffer; only BC_FREE_BUFFER does.")
@@ -31,15 +29,13 @@ TEST(buffer_reply_keeps_it, "A reply does not free the call's buffer; only BC_FR
 	struct client *manager = small_manager(), *client = client_new();
 	const struct returned *got;
 
-	call(client, 0, .size = 40 * 1024);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .size = 40 * 1024);
 	reply(manager);
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	finish_call(client);
 	call_fails(client, 0, .size = 40 * 1024);
 	free_buffer(manager, got);
-	call(client, 0, .size = 40 * 1024);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager, .size = 40 * 1024);
 }
 
 TEST(buffer_failed_call_leaves_no_trace,
@@ -50,8 +46,7 @@ TEST(buffer_failed_call_leaves_no_trace,
 	for (int i = 0; i < 20; i++) {
 		call_fails(client, 0, .size = 40 * 1024, .objects = { OBJ_HANDLE(99) });
 	}
-	call(client, 0, .size = 40 * 1024);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager, .size = 40 * 1024);
 }
 
 TEST(buffer_undelivered_is_given_back,
@@ -63,8 +58,7 @@ TEST(buffer_undelivered_is_given_back,
 	client_kill_and_wait(client);
 	call_fails(other, 0, .size = 40 * 1024);
 	answer(manager, expect(manager, BR_TRANSACTION));
-	call(other, 0, .size = 40 * 1024);
-	expect(manager, BR_TRANSACTION);
+	call_received(other, 0, manager, .size = 40 * 1024);
 }
 
 TEST(buffer_free_of_unknown_address, "Freeing an address that is no buffer is ignored.")
@@ -82,8 +76,7 @@ TEST(buffer_double_free, "Freeing a buffer twice is ignored, and frees no other 
 	struct client *manager = small_manager(), *client = client_new();
 	const struct returned *got;
 
-	call(client, 0, .size = 64);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .size = 64);
 	free_buffer(manager, got);
 	free_buffer(manager, got);
 	reply(manager);
@@ -98,18 +91,15 @@ TEST(buffer_free_of_undelivered, "A buffer that has not been delivered cannot be
 	const struct returned *got;
 	uint64_t at;
 
-	call(client, 0, .code = 1, .size = 64);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .code = 1, .size = 64);
 	at = got->txn.data.ptr.buffer;
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 	call(client, 0, .code = 2, .size = 64, .data = "still here");
 	send_u64(manager, BC_FREE_BUFFER, at);
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(got->txn.code, 2);
 	EXPECT_EQ(got->txn.data.ptr.buffer, at);
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 }
 
 TEST(buffer_foreign_free, "A process cannot free a buffer of another process.")
@@ -117,8 +107,7 @@ TEST(buffer_foreign_free, "A process cannot free a buffer of another process.")
 	struct client *manager = small_manager(), *client = client_new(), *other = client_new();
 	const struct returned *got;
 
-	call(client, 0, .size = 40 * 1024);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .size = 40 * 1024);
 	send_u64(client, BC_FREE_BUFFER, got->txn.data.ptr.buffer);
 	call_fails(other, 0, .size = 40 * 1024);
 }
@@ -204,8 +193,7 @@ TEST(buffer_clear_of_reply, "TF_CLEAR_BUF of a reply clears the caller's buffer 
 	const uint8_t *bytes;
 
 	round_trip(client, 0, manager);
-	call(client, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
+	put_free(manager, call_received(client, 0, manager));
 	reply(manager, .flags = TF_CLEAR_BUF, .data = "secret", .size = 64);
 	got = expect_sent(client, BR_REPLY);
 	free_buffer(client, got);
@@ -221,11 +209,9 @@ TEST(buffer_address_lies_in_the_map, "A buffer and its offsets lie inside the re
 	for (size_t size = 1; size <= 512 * 1024; size *= 8) {
 		const struct returned *got;
 
-		call(client, 0, .size = size);
-		got = expect(manager, BR_TRANSACTION);
+		got = call_received(client, 0, manager, .size = size);
 		EXPECT(got->data);
-		answer(manager, got);
-		finish_call(client);
+		complete_call(manager, got, client);
 	}
 }
 
@@ -238,12 +224,10 @@ TEST(buffer_large_payload_arrives_whole, "Every byte of a payload of many pages 
 
 	for (size_t i = 0; i < size; i++)
 		bytes[i] = (uint8_t)(i * 31 + i / 4096);
-	call(client, 0, .data = bytes, .size = size);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .data = bytes, .size = size);
 	EXPECT_EQ(got->txn.data_size, size);
 	EXPECT(!memcmp(got->data, bytes, size));
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 	round_trip(client, 0, manager);
 }
 
@@ -255,12 +239,10 @@ TEST(buffer_free_outside_the_map, "Freeing an address outside the mapping is ign
 				 base + MAP_SIZE + 8, ~0ull, 1ull << 63 };
 	const struct returned *got;
 
-	call(client, 0);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager);
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		send_u64(manager, BC_FREE_BUFFER, odd[i]);
 	}
 	expect_nothing(manager);
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 }

@@ -54,8 +54,7 @@ TEST(txn_server_dies_while_serving,
 {
 	struct client *manager = manager_new(), *client = client_new();
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	client_kill(manager);
 	expect_sent(client, BR_DEAD_REPLY);
 	expect_nothing(client);
@@ -66,8 +65,7 @@ TEST(txn_server_closes_while_serving,
 {
 	struct client *manager = manager_new(), *client = client_new();
 
-	call(client, 0);
-	expect(manager, BR_TRANSACTION);
+	call_received(client, 0, manager);
 	client_close(manager);
 	expect_sent(client, BR_DEAD_REPLY);
 }
@@ -83,10 +81,8 @@ TEST(txn_middle_dies,
 	call(outer, 0);
 	answer_with(manager, expect(manager, BR_TRANSACTION), .objects = { OBJ_HANDLE(handle) });
 	handle = object_at(expect_sent(outer, BR_REPLY), 0)->flat.handle;
-	call(outer, handle);
-	expect(middle, BR_TRANSACTION);
-	call(middle, 0, .code = 3);
-	got = expect(manager, BR_TRANSACTION);
+	call_received(outer, handle, middle);
+	got = call_received(middle, 0, manager, .code = 3);
 	client_kill_and_wait(middle);
 	expect_nothing(outer);
 	answer(manager, got);
@@ -99,8 +95,7 @@ TEST(txn_caller_dies_while_served,
 {
 	struct client *manager = manager_new(), *client = client_new();
 
-	call(client, 0);
-	put_free(manager, expect(manager, BR_TRANSACTION));
+	put_free(manager, call_received(client, 0, manager));
 	client_kill_and_wait(client);
 	reply(manager);
 	expect_only(manager, BR_TRANSACTION_COMPLETE);
@@ -130,13 +125,11 @@ TEST(txn_reply_by_other_thread_fails, "Only the thread that received a call may 
 	struct client *client = client_new();
 	const struct returned *got;
 
-	call(client, 0);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager);
 	reply(thread);
 	expect(thread, BR_FAILED_REPLY);
 	expect_nothing(client);
-	answer(manager, got);
-	finish_call(client);
+	complete_call(manager, got, client);
 }
 
 TEST(txn_second_reply_fails,
@@ -144,9 +137,7 @@ TEST(txn_second_reply_fails,
 {
 	struct client *manager = manager_new(), *client = client_new();
 
-	call(client, 0);
-	answer(manager, expect(manager, BR_TRANSACTION));
-	finish_call(client);
+	complete_call(manager, call_received(client, 0, manager), client);
 	reply(manager);
 	expect(manager, BR_FAILED_REPLY);
 	expect_nothing(client);
@@ -158,8 +149,7 @@ TEST(txn_while_waiting_for_reply_fails,
 	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;
 
-	call(client, 0, .code = 1);
-	got = expect(manager, BR_TRANSACTION);
+	got = call_received(client, 0, manager, .code = 1);
 	call(client, 0, .code = 2);
 	expect_sent(client, BR_FAILED_REPLY);
 	expect_nothing(manager);

@@ -134,6 +134,12 @@ void finish_call(struct client *client)
 	free_buffer(client, expect(client, BR_REPLY));
 }
 
+void complete_call(struct client *server, const struct returned *got, struct client *client)
+{
+	answer(server, got);
+	finish_call(client);
+}
+
 void round_trip(struct client *client, uint32_t handle, struct client *server)
 {
 	static uint32_t code = 0x1000;

@@ -44,6 +44,9 @@ const struct returned *peek(struct client *client);
 void round_trip(struct client *client, uint32_t handle, struct client *server);
 uint32_t give(struct client *from, struct client *to, uint64_t ptr, uint64_t cookie,
 	      uint32_t flags);
+/* A call, and what the server receives of it: got = call_received(client, handle, server, ...). */
+#define call_received(client_, handle, server_, ...) \
+	({ call(client_, handle, ##__VA_ARGS__); expect(server_, BR_TRANSACTION); })
 /* Reply without data to a call just received, free its buffer, and skip BR_TRANSACTION_COMPLETE. */
 void answer(struct client *server, const struct returned *got);
 /* The same with a reply of these fields of struct txn. */
@@ -52,6 +55,8 @@ void answer(struct client *server, const struct returned *got);
 	   expect(by_, BR_TRANSACTION_COMPLETE); })
 /* Expect BR_TRANSACTION_COMPLETE and BR_REPLY, and free the reply. */
 void finish_call(struct client *client);
+/* answer(), then finish_call() by the client. */
+void complete_call(struct client *server, const struct returned *got, struct client *client);
 
 /* A holder (the context manager) with a handle to an object of a server that can be killed. */
 struct holding {
