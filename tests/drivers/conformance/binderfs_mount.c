@@ -125,9 +125,8 @@ TEST(binderfs_mount_is_kept_by_its_users,
 /* A call of @client, which the manager sees as user @uid. */
 static void call_as(uint32_t uid, struct client *client, struct client *manager)
 {
-	const struct returned *got;
+	const struct returned *got = call_received(client, 0, manager, .code = 1);
 
-	got = call_received(client, 0, manager, .code = 1);
 	EXPECT_EQ(got->txn.sender_euid, uid);
 	complete_call(manager, got, client);
 }

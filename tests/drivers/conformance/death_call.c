@@ -213,9 +213,8 @@ TEST(txn_nested_after_the_callers_death,
 {
 	struct client *manager = manager_new(), *last = client_new(), *first = client_new();
 	uint32_t handle = give(last, manager, 0x10, 0x20, 0);
-	const struct returned *got;
+	const struct returned *got = call_received(first, 0, manager);
 
-	got = call_received(first, 0, manager);
 	client_kill_and_wait(first);
 	round_trip(manager, handle, last);
 	answer(manager, got);

@@ -124,9 +124,8 @@ TEST(manager_ext_names_its_object,
 TEST(manager_target_is_zero, "A call to a plain context manager carries ptr 0 and cookie 0.")
 {
 	struct client *manager = manager_new(), *client = client_new();
-	const struct returned *got;
+	const struct returned *got = call_received(client, 0, manager);
 
-	got = call_received(client, 0, manager);
 	EXPECT_EQ(got->txn.target.ptr, 0);
 	EXPECT_EQ(got->txn.cookie, 0);
 }

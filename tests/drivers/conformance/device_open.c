@@ -136,9 +136,8 @@ TEST(device_mmap_is_capped_at_4_mib,
 {
 	struct client *manager = manager_open((struct client_options){ .map_size = 8 * MIB });
 	struct client *client = client_new();
-	const struct returned *got;
+	const struct returned *got = call_received(client, 0, manager, .size = 4 * MIB - 65536);
 
-	got = call_received(client, 0, manager, .size = 4 * MIB - 65536);
 	EXPECT_EQ(got->txn.data_size, 4 * MIB - 65536);
 	complete_call(manager, got, client);
 	call_fails(client, 0, .size = 4 * MIB + 4096);
@@ -315,9 +314,8 @@ TEST(device_fork_child_does_not_inherit_the_map,
 {
 	struct client *manager = manager_new(), *client = client_new();
 	struct inherited_map *map = shared_alloc(sizeof(*map));
-	const struct returned *got;
+	const struct returned *got = call_received(client, 0, manager, .data = "Z", .size = 1);
 
-	got = call_received(client, 0, manager, .data = "Z", .size = 1);
 	map->at = (const uint8_t *)(uintptr_t)got->txn.data.ptr.buffer;
 	client_run(manager, touch_in_child, map);
 	EXPECT(WIFSIGNALED(map->status));

@@ -226,9 +226,8 @@ TEST(priority_default_while_a_call_is_open,
      "A thread that waits for a reply, or serves a call, keeps its priority.")
 {
 	struct sched_pair s = begin(5, MIN_NICE(19));
-	const struct returned *got;
+	const struct returned *got = sched_pair_serve(&s);
 
-	got = sched_pair_serve(&s);
 	sched_set_nice(s.caller, 3);
 	expect_nothing(s.caller);
 	expect_nice(s.caller, 3);

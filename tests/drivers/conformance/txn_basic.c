@@ -309,9 +309,8 @@ TEST(txn_empty_payload_has_a_buffer,
      "An empty call has a buffer address, too, which must be freed.")
 {
 	struct client *manager = manager_new(), *client = client_new();
-	const struct returned *got;
+	const struct returned *got = call_received(client, 0, manager);
 
-	got = call_received(client, 0, manager);
 	EXPECT_EQ(got->txn.data_size, 0);
 	EXPECT(got->txn.data.ptr.buffer >= (uintptr_t)manager->map);
 	EXPECT(got->txn.data.ptr.buffer < (uintptr_t)manager->map + manager->map_size);

@@ -16,9 +16,8 @@ TEST(buffer_space_runs_out,
      "When the receiver's space is used up a call fails; after a free it fits again.")
 {
 	struct client *manager = small_manager(), *one = client_new(), *two = client_new();
-	const struct returned *got;
+	const struct returned *got = call_received(one, 0, manager, .size = 40 * 1024);
 
-	got = call_received(one, 0, manager, .size = 40 * 1024);
 	call_fails(two, 0, .size = 40 * 1024);
 	answer(manager, got);
 	call_received(two, 0, manager, .size = 40 * 1024);
@@ -27,9 +26,8 @@ TEST(buffer_space_runs_out,
 TEST(buffer_reply_keeps_it, "A reply does not free the call's buffer; only BC_FREE_BUFFER does.")
 {
 	struct client *manager = small_manager(), *client = client_new();
-	const struct returned *got;
+	const struct returned *got = call_received(client, 0, manager, .size = 40 * 1024);
 
-	got = call_received(client, 0, manager, .size = 40 * 1024);
 	reply(manager);
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	finish_call(client);
@@ -74,9 +72,8 @@ TEST(buffer_free_of_unknown_address, "Freeing an address that is no buffer is ig
 TEST(buffer_double_free, "Freeing a buffer twice is ignored, and frees no other buffer.")
 {
 	struct client *manager = small_manager(), *client = client_new();
-	const struct returned *got;
+	const struct returned *got = call_received(client, 0, manager, .size = 64);
 
-	got = call_received(client, 0, manager, .size = 64);
 	free_buffer(manager, got);
 	free_buffer(manager, got);
 	reply(manager);
@@ -105,9 +102,8 @@ TEST(buffer_free_of_undelivered, "A buffer that has not been delivered cannot be
 TEST(buffer_foreign_free, "A process cannot free a buffer of another process.")
 {
 	struct client *manager = small_manager(), *client = client_new(), *other = client_new();
-	const struct returned *got;
+	const struct returned *got = call_received(client, 0, manager, .size = 40 * 1024);
 
-	got = call_received(client, 0, manager, .size = 40 * 1024);
 	send_u64(client, BC_FREE_BUFFER, got->txn.data.ptr.buffer);
 	call_fails(other, 0, .size = 40 * 1024);
 }
@@ -237,9 +233,8 @@ TEST(buffer_free_outside_the_map, "Freeing an address outside the mapping is ign
 	uint64_t base = (uintptr_t)manager->map;
 	const uint64_t odd[] = { 0, 1, 8, base - 8, base - 1, base + MAP_SIZE,
 				 base + MAP_SIZE + 8, ~0ull, 1ull << 63 };
-	const struct returned *got;
+	const struct returned *got = call_received(client, 0, manager);
 
-	got = call_received(client, 0, manager);
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		send_u64(manager, BC_FREE_BUFFER, odd[i]);
 	}

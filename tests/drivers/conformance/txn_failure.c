@@ -123,9 +123,8 @@ TEST(txn_reply_by_other_thread_fails, "Only the thread that received a call may 
 {
 	struct client *manager = manager_new(), *thread = client_thread(manager);
 	struct client *client = client_new();
-	const struct returned *got;
+	const struct returned *got = call_received(client, 0, manager);
 
-	got = call_received(client, 0, manager);
 	reply(thread);
 	expect(thread, BR_FAILED_REPLY);
 	expect_nothing(client);
@@ -147,9 +146,8 @@ TEST(txn_while_waiting_for_reply_fails,
      "A thread that waits for a reply may not make another call.")
 {
 	struct client *manager = manager_new(), *client = client_new();
-	const struct returned *got;
+	const struct returned *got = call_received(client, 0, manager, .code = 1);
 
-	got = call_received(client, 0, manager, .code = 1);
 	call(client, 0, .code = 2);
 	expect_sent(client, BR_FAILED_REPLY);
 	expect_nothing(manager);
