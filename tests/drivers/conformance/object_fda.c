@@ -244,8 +244,7 @@ TEST(fda_below_a_pointer, "An array may not begin below a pointer that was set i
 
 	call(manager, handle, .sg = true, .data = "a header", .size = 8,
 	     .objects = { OBJ_PTR(parent, 32),
-			  OBJ_PTR(child, 6, .flags = BINDER_BUFFER_FLAG_HAS_PARENT, .parent = 0,
-				  .parent_offset = 24),
+			  OBJ_CHILD(child, 6, 0, 24),
 			  OBJ_FDA(2, 0, 12) });
 	expect(manager, BR_FAILED_REPLY);
 	expect_nothing(server);

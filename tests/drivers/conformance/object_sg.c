@@ -95,8 +95,7 @@ TEST(sg_parent_is_fixed_up, "A pointer in a parent buffer is set to the address 
 
 	call(client, 0, .sg = true, .data = "a header", .size = 8,
 	     .objects = { OBJ_PTR(shared_words(), 32),
-			  OBJ_PTR(shared_text("child"), 6, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = 16) });
+			  OBJ_CHILD(shared_text("child"), 6, 0, 16) });
 	got = expect(manager, BR_TRANSACTION);
 	words = read_mapped(manager, object_at(got, 0)->ptr.buffer, 32);
 	EXPECT_EQ(words[0], ~0ull);
@@ -113,10 +112,8 @@ TEST(sg_grandchild_is_fixed_up, "A child may be the parent of another buffer.")
 
 	call(client, 0, .sg = true, .data = "a header", .size = 8,
 	     .objects = { OBJ_PTR(shared_words(), 16),
-			  OBJ_PTR(shared_words(), 16, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = 0),
-			  OBJ_PTR(shared_text("leaf"), 5, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 1, .parent_offset = 8) });
+			  OBJ_CHILD(shared_words(), 16, 0, 0),
+			  OBJ_CHILD(shared_text("leaf"), 5, 1, 8) });
 	got = expect(manager, BR_TRANSACTION);
 	words = read_mapped(manager, object_at(got, 0)->ptr.buffer, 16);
 	EXPECT_EQ(words[0], object_at(got, 1)->ptr.buffer);
@@ -132,10 +129,8 @@ TEST(sg_two_children_in_order, "Two children of one parent are set when their of
 
 	call(client, 0, .sg = true, .data = "a header", .size = 8,
 	     .objects = { OBJ_PTR(shared_words(), 16),
-			  OBJ_PTR(shared_text("a"), 2, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = 0),
-			  OBJ_PTR(shared_text("b"), 2, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = 8) });
+			  OBJ_CHILD(shared_text("a"), 2, 0, 0),
+			  OBJ_CHILD(shared_text("b"), 2, 0, 8) });
 	got = expect(manager, BR_TRANSACTION);
 	words = read_mapped(manager, object_at(got, 0)->ptr.buffer, 16);
 	EXPECT_EQ(words[0], object_at(got, 1)->ptr.buffer);
@@ -149,10 +144,8 @@ static void expect_fixups_refused(size_t first, size_t second)
 
 	call(client, 0, .sg = true, .data = "a header", .size = 8,
 	     .objects = { OBJ_PTR(shared_words(), 16),
-			  OBJ_PTR(shared_text("a"), 2, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = first),
-			  OBJ_PTR(shared_text("b"), 2, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = second) });
+			  OBJ_CHILD(shared_text("a"), 2, 0, first),
+			  OBJ_CHILD(shared_text("b"), 2, 0, second) });
 	expect_refused(client, manager);
 }
 
@@ -173,21 +166,15 @@ TEST(sg_back_to_grandparent,
 
 	call(client, 0, .sg = true, .data = "a header", .size = 8,
 	     .objects = { OBJ_PTR(shared_words(), 16),
-			  OBJ_PTR(shared_words(), 16, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = 0),
-			  OBJ_PTR(shared_text("leaf"), 5, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 1, .parent_offset = 0),
-			  OBJ_PTR(shared_text("b"), 2, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = 8) });
+			  OBJ_CHILD(shared_words(), 16, 0, 0),
+			  OBJ_CHILD(shared_text("leaf"), 5, 1, 0),
+			  OBJ_CHILD(shared_text("b"), 2, 0, 8) });
 	complete_call(manager, expect(manager, BR_TRANSACTION), client);
 	call(client, 0, .sg = true, .data = "a header", .size = 8,
 	     .objects = { OBJ_PTR(shared_words(), 16),
-			  OBJ_PTR(shared_words(), 16, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = 0),
-			  OBJ_PTR(shared_text("b"), 2, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = 8),
-			  OBJ_PTR(shared_text("leaf"), 5, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 1, .parent_offset = 0) });
+			  OBJ_CHILD(shared_words(), 16, 0, 0),
+			  OBJ_CHILD(shared_text("b"), 2, 0, 8),
+			  OBJ_CHILD(shared_text("leaf"), 5, 1, 0) });
 	expect_refused(client, manager);
 }
 
@@ -199,9 +186,7 @@ TEST(sg_parent_offset_outside, "A fix-up that does not lie in its parent is refu
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		call(client, 0, .sg = true, .data = "a header", .size = 8,
 		     .objects = { OBJ_PTR(shared_words(), 16),
-				  OBJ_PTR(shared_text("a"), 2,
-					  .flags = BINDER_BUFFER_FLAG_HAS_PARENT, .parent = 0,
-					  .parent_offset = bad[i]) });
+				  OBJ_CHILD(shared_text("a"), 2, 0, bad[i]) });
 		expect_refused(client, manager);
 	}
 }
@@ -212,8 +197,7 @@ TEST(sg_parent_is_no_buffer, "A parent that is no buffer object is refused.")
 
 	call(client, 0, .sg = true, .data = "a header", .size = 8,
 	     .objects = { OBJ_BINDER(0x10, 0x20),
-			  OBJ_PTR(shared_text("a"), 2, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = 0) });
+			  OBJ_CHILD(shared_text("a"), 2, 0, 0) });
 	expect_refused(client, manager);
 }
 
@@ -226,9 +210,7 @@ TEST(sg_parent_not_before,
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		call(client, 0, .sg = true, .data = "a header", .size = 8,
 		     .objects = { OBJ_PTR(shared_words(), 16),
-				  OBJ_PTR(shared_words(), 16,
-					  .flags = BINDER_BUFFER_FLAG_HAS_PARENT, .parent = bad[i],
-					  .parent_offset = 0),
+				  OBJ_CHILD(shared_words(), 16, bad[i], 0),
 				  OBJ_PTR(shared_words(), 16) });
 		expect_refused(client, manager);
 	}
@@ -326,8 +308,7 @@ TEST(sg_does_not_write_the_sender, "The sender's own parent buffer stays unchang
 
 	call(client, 0, .sg = true, .data = "a header", .size = 8,
 	     .objects = { OBJ_PTR(words, 16),
-			  OBJ_PTR(shared_text("child"), 6, .flags = BINDER_BUFFER_FLAG_HAS_PARENT,
-				  .parent = 0, .parent_offset = 0) });
+			  OBJ_CHILD(shared_text("child"), 6, 0, 0) });
 	expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(words[0], ~0ull);
 }

@@ -32,6 +32,10 @@ union object {
 #define OBJ_PTR(buffer_, length_, ...)                                                       \
 	{ .ptr = { .hdr = { BINDER_TYPE_PTR }, .buffer = (uintptr_t)(buffer_),               \
 		   .length = (length_), __VA_ARGS__ } }
+/* A buffer whose address is stored in the parent, an object of the same payload, at that offset. */
+#define OBJ_CHILD(buffer_, length_, parent_, offset_)                                        \
+	OBJ_PTR(buffer_, length_, .flags = BINDER_BUFFER_FLAG_HAS_PARENT, .parent = (parent_), \
+		.parent_offset = (offset_))
 #define OBJ_FDA(num_, parent_, offset_)                                                      \
 	{ .fda = { .hdr = { BINDER_TYPE_FDA }, .num_fds = (num_), .parent = (parent_),       \
 		   .parent_offset = (offset_) } }
