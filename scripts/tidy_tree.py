@@ -301,6 +301,17 @@ def rule_index(tree):
             yield src.path, number, f"{path} does not define {name}{kind}"
 
 
+def files_by_folder(tree):
+    """{folder: names of its files} of the engine and of host/fuse, as the tables name them."""
+    found = {f"{layer}/": set() for layer in LAYERS}
+    found.update({f"host/fuse/{layer}/": set() for layer in FUSE_LAYERS})
+    for path in tree:
+        match = re.match(r"(?:core/(?=\w+/)|(?=host/fuse/\w+/))(.*/)(\w+)\.[ch]$", path)
+        if match and match.group(1) in found and not is_test(path) and "_test" not in path:
+            found[match.group(1)].add(match.group(2))
+    return found
+
+
 def rule_layer_table(tree):
     """docs/ARCHITECTURE.md lists the files of each layer"""
     src = tree.get(ARCHITECTURE)
@@ -308,15 +319,13 @@ def rule_layer_table(tree):
         return
     rows = {}
     for number, line in enumerate(src.lines, 1):
-        match = re.match(r"\| `(\w+)/` \| ([^|]*)\|", line)
+        match = re.match(r"\| `([\w/]+/)` \| ([^|]*)\|", line)
         if match:
             rows[match.group(1)] = (number, set(re.findall(r"`(\w+)`", match.group(2))))
-    for layer in LAYERS:
-        number, listed = rows.get(layer, (1, set()))
-        there = {path.split("/")[-1].split(".")[0] for path, name, _ in core_files(tree)
-                 if name == layer}
+    for folder, there in files_by_folder(tree).items():
+        number, listed = rows.get(folder, (1, set()))
         for stem in sorted(there ^ listed):
-            yield src.path, number, f"the row of {layer}/ and core/{layer}/ differ in {stem}"
+            yield src.path, number, f"the row of {folder} and the folder differ in {stem}"
 
 
 def excerpts(src):
@@ -413,7 +422,8 @@ PLANTED = {
         ({ARCHITECTURE: INDEX_TITLE + FOLDER_ENTRY, "tests": "\n"}, ARCHITECTURE, 2)],
     "rule_layer_table": [
         ({ARCHITECTURE: "| `pure/` | `b` | x |\n", "core/pure/a.c": "\n"}, ARCHITECTURE, 1),
-        ({ARCHITECTURE: "| `pure/` | `a` `b` | x |\n", "core/pure/a.c": "\n"}, ARCHITECTURE, 1)],
+        ({ARCHITECTURE: "| `pure/` | `a` `b` | x |\n", "core/pure/a.c": "\n"}, ARCHITECTURE, 1),
+        ({ARCHITECTURE: "| `host/fuse/calls/` | `a` | x |\n"}, ARCHITECTURE, 1)],
     "rule_excerpts": [
         ({"docs/a.md": "From `a.c`:\n\n```c\n\tf();\n```\n", "a.c": "\tg();\n"}, "docs/a.md", 3)],
 }
