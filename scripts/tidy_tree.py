@@ -12,10 +12,9 @@ LAYERS = ["base", "common", "pure", "memory", "things", "calls", "notices", "ent
 FUSE_LAYERS = ["base", "session", "workers", "clients", "memory", "queues", "events", "names",
                "inject", "helper", "calls", "buffers", "files", "start"]
 FUSE_BELOW = ("host_types.h",)
-# Of host/fuse/, what still has variables of its own beside struct daemon.
-FUSE_STATE_LATER = ("buffers/bound_buffer.c", "inject/inject.c")
-# Messages and numbers of threads are those of the process, whatever number of daemons it has.
-FUSE_STATE_OF_PROCESS = ("base/log.c", "base/thread.c")
+# Messages, numbers of threads, and the injectors that share SIGCHLD are those of the process,
+# whatever number of daemons it has.
+FUSE_STATE_OF_PROCESS = ("base/log.c", "base/thread.c", "inject/inject.c")
 # The begin of a definition, at file scope or behind "static" in a function: of a variable, of a
 # pointer to a function, or the end of a struct without a name that a variable has.
 VARIABLE = re.compile(r"((?!typedef |extern )[A-Za-z_][\w \t*]*[ \t*])(\w+)(?=;|\[| =)")
@@ -131,7 +130,7 @@ def rule_fuse_state(tree):
     for path, src in tree.items():
         name = path.removeprefix("host/fuse/")
         if name == path or not name.endswith(".c") or "_test" in name or \
-                name.startswith(FUSE_STATE_LATER + FUSE_STATE_OF_PROCESS):
+                name in FUSE_STATE_OF_PROCESS:
             continue
         for number, variable in variables(src):
             yield path, number, f"{variable} is a variable of the process: see base/daemon.h"
