@@ -7,7 +7,7 @@
 #   test-unit VARIANT=coverage  lines must stay above the bound, and every branch that is never taken
 #                               has a reason in tests/engine/unit/unreached
 #   make coverage               the same, and the annotated source as build/coverage/index.html
-COV_SEEDS := 1000
+COV_SEEDS := 5000
 COV_FLAGS := -fprofile-instr-generate -fcoverage-mapping
 COV_OUT   := $(BUILD)/coverage
 
