@@ -149,11 +149,11 @@ static void finish_one_woken(void)
 
 void device_finish_woken(void)
 {
-	do {
-		worker_notify_polled();
-		finish_one_woken();
-	} while (worker_run_work() || worker_has_woken());
 	worker_notify_polled();
+	while (worker_run_work() || worker_has_woken()) {
+		finish_one_woken();
+		worker_notify_polled();
+	}
 }
 
 /*
