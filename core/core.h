@@ -149,6 +149,51 @@ size_t binder_shrink_some(size_t max, bool (*wanted)(const struct host_proc *pro
 /* How many there are; 0 also if a lock is taken. */
 size_t binder_idle_pages(void);
 
+/* ---- the state, for a host that hands the engine over (not in the module) ---- */
+
+/*
+ * All objects of the engine as a stream of records (docs/STATE.md), written by one process and
+ * restored by another, of the same version or of another one. The newest version of the stream that
+ * is written and read, and the oldest. Each part that is not handed over is put back to where its
+ * progress is known by the host; host/state.h is what it provides for its own objects.
+ */
+#define BINDER_STATE_VERSION 1
+#define BINDER_STATE_OLDEST  1
+
+struct binder_state_sink {
+	/* Takes @size bytes of the stream. 0 or errno, which ends the writing. */
+	int (*put)(struct binder_state_sink *sink, const void *bytes, size_t size);
+};
+
+/*
+ * Writes everything that exists, in version @version of the stream. The engine does not change
+ * meanwhile: no call is under way, but those that the host keeps from returning to the engine from
+ * one of its operations and leaves behind. Nothing is changed. Two streams of the same state are
+ * equal. -ENOMEM; -EINVAL: no such version; what put() returned. May sleep.
+ */
+int binder_state_write(struct binder_state_sink *sink, u32 version);
+/*
+ * Restores what was written, into an empty world: after binder_world_init(), with no open, and with
+ * the devices that the host has made. No call may begin before binder_state_settle(). 0; -ENOMEM;
+ * the errno of an operation of host/state.h; -EINVAL: the stream is damaged, or of an unknown
+ * version. Then everything is gone again, and *why has a sentence, @why_size bytes at most. May
+ * sleep.
+ */
+int binder_state_restore(const void *bytes, size_t size, char *why, size_t why_size);
+/*
+ * After binder_state_restore(), when it is certain that the writer is gone: releases what the calls
+ * that were left behind held. A transaction that one of them was sending is undone; the caller
+ * whose reply one of them was sending gets BR_DEAD_REPLY; what one of them was about to deliver is
+ * queued again. May sleep.
+ */
+void binder_state_settle(void);
+/*
+ * Frees everything that exists, without telling anyone: for a world that was restored and is not
+ * wanted. The objects of the host end by host_proc_destroy(), host_thread_destroy() and
+ * host_file_put(). The same conditions as for binder_state_write(). May sleep.
+ */
+void binder_state_discard(void);
+
 /* ---- reports: the text of binder_logs/, in the stock driver's layout -------- */
 
 /*
@@ -172,6 +217,14 @@ struct binder_report *binder_report_new(enum binder_report_kind kind, s32 pid);
 /* Prints the next slice, some 100 lines at most. False: there is none, nothing was printed. */
 bool binder_report_next(struct binder_report *report, struct host_out *out);
 void binder_report_free(struct binder_report *report);
+/*
+ * Writes where a report is, between two slices; binder_report_restore() makes it go on from there,
+ * after binder_state_restore() and before binder_state_settle(). Both return as those for the state
+ * do; NULL: no memory, or damaged. Not in the module.
+ */
+int binder_report_write(const struct binder_report *report, struct binder_state_sink *sink,
+			u32 version);
+struct binder_report *binder_report_restore(const void *bytes, size_t size);
 
 /* The two transaction logs, oldest entry first. */
 void binder_report_transaction_log(struct host_out *out);
