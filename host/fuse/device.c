@@ -28,6 +28,7 @@
 #include "queues/backlog.h"
 #include "queues/congestion.h"
 #include "session/expire.h"
+#include "session/handles.h"
 #include "session/session.h"
 #include "workers/worker.h"
 
@@ -48,7 +49,7 @@ void device_open(const struct request *request, struct binder_context *context, 
 	/* a direct open may have left its pages behind */
 	if (file->host->bound && !daemon_self->session->passthrough)
 		session_notify_inval(file->nodeid, 0, MAP_SIZE);
-	out.fh = open_file_handle(file);
+	out.fh = file->handle;
 	backing_id = binder_proc_map(file->proc)->backing_id;
 	if (backing_id >= 0) {
 		out.open_flags |= FOPEN_PASSTHROUGH;
@@ -249,7 +250,7 @@ static int find_caller(const struct request *request, struct open_file *file,
 void device_ioctl(const struct request *request)
 {
 	const struct fuse_ioctl_in *in = request->body;
-	struct open_file *file = open_file_of_handle(in->fh);
+	struct open_file *file = handles_find(in->fh);
 	struct binder_thread *binder_thread;
 	struct host_thread *thread;
 	int error = -EINVAL;
@@ -280,7 +281,7 @@ void device_ioctl(const struct request *request)
 void device_poll(const struct request *request)
 {
 	const struct fuse_poll_in *in = request->body;
-	struct open_file *file = open_file_of_handle(in->fh);
+	struct open_file *file = handles_find(in->fh);
 	struct fuse_poll_out out = { 0 };
 	struct binder_thread *thread;
 	int error = find_caller(request, file, &thread);
@@ -308,7 +309,7 @@ void device_poll(const struct request *request)
 void device_read(const struct request *request)
 {
 	const struct fuse_read_in *in = request->body;
-	struct open_file *file = open_file_of_handle(in->fh);
+	struct open_file *file = handles_find(in->fh);
 	size_t off = in->offset < MAP_SIZE ? in->offset : MAP_SIZE;
 	size_t size = in->size < MAP_SIZE - off ? in->size : MAP_SIZE - off;
 	const struct host_map *map;
@@ -330,7 +331,7 @@ void device_read(const struct request *request)
 void device_flush(const struct request *request)
 {
 	const struct fuse_flush_in *in = request->body;
-	struct open_file *file = open_file_of_handle(in->fh);
+	struct open_file *file = handles_find(in->fh);
 
 	if (open_file_enter(file)) {
 		binder_flush(file->proc);
@@ -355,10 +356,11 @@ static void end_open(struct open_file *file)
 void device_release(const struct request *request)
 {
 	const struct fuse_release_in *in = request->body;
-	struct open_file *file = open_file_of_handle(in->fh);
+	struct open_file *file = handles_find(in->fh);
 
 	end_open(file);
 	tree_closed(file->nodeid);
+	handles_remove(file->handle);
 	open_file_put(file);
 	session_reply_error(request->head->unique, 0);
 }

@@ -23,6 +23,7 @@
 #include "names/tree.h"
 #include "queues/backlog.h"
 #include "queues/congestion.h"
+#include "session/handles.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -218,12 +219,15 @@ static void open_handle(const struct request *request, struct entry *entry)
 	if (entry->kind == ENTRY_EVENTS)
 		out.open_flags |= FOPEN_NONSEEKABLE | FOPEN_STREAM;
 	error = begin_file(handle, request->head->uid, in->flags);
+	if (!error) {
+		out.fh = handles_add(handle, false);
+		error = out.fh ? 0 : -ENOMEM;
+	}
 	if (error) {
 		free_handle(handle);
 		reply_status(request, error);
 		return;
 	}
-	out.fh = (uintptr_t)handle;
 	session_reply(request->head->unique, &out, sizeof(out));
 }
 
@@ -257,16 +261,22 @@ static void do_opendir(const struct request *request)
 }
 
 /* For requests on an open file: each of their bodies begins with the file's handle. */
+static uint64_t handle_number(const struct request *request)
+{
+	return *(const uint64_t *)request->body;
+}
+
 static bool is_device(const struct request *request)
 {
-	return open_file_is_handle(*(const uint64_t *)request->body);
+	return handle_is_device(handle_number(request));
 }
 
 static void do_release_handle(const struct request *request)
 {
 	const struct fuse_release_in *in = request->body;
-	struct handle *handle = (struct handle *)(uintptr_t)in->fh;
+	struct handle *handle = handles_find(in->fh);
 
+	handles_remove(in->fh);
 	free_handle(handle);
 	reply_status(request, 0);
 }
@@ -290,7 +300,7 @@ static void do_flush(const struct request *request)
 static void do_read(const struct request *request)
 {
 	const struct fuse_read_in *in = request->body;
-	const struct handle *handle = (struct handle *)(uintptr_t)in->fh;
+	const struct handle *handle = handles_find(in->fh);
 	size_t left;
 
 	if (is_device(request)) {
@@ -318,7 +328,7 @@ static void do_read(const struct request *request)
 static void do_write(const struct request *request)
 {
 	const struct fuse_write_in *in = request->body;
-	const struct handle *handle = (struct handle *)(uintptr_t)in->fh;
+	const struct handle *handle = handles_find(in->fh);
 	struct fuse_write_out out = { .size = in->size };
 	char word[16] = "";
 	int error = -EINVAL;
@@ -357,7 +367,7 @@ static size_t fit_entries(const struct text *list, size_t offset, size_t size)
 static void do_readdir(const struct request *request)
 {
 	const struct fuse_read_in *in = request->body;
-	struct handle *handle = (struct handle *)(uintptr_t)in->fh;
+	struct handle *handle = handles_find(in->fh);
 	size_t offset = in->offset;
 
 	if (!offset) {	/* the first read, or rewinddir(3): list again */
@@ -374,7 +384,7 @@ static void do_readdir(const struct request *request)
 static void do_ioctl(const struct request *request)
 {
 	const struct fuse_ioctl_in *in = request->body;
-	const struct handle *handle = (struct handle *)(uintptr_t)in->fh;
+	const struct handle *handle = handles_find(in->fh);
 
 	if (is_device(request)) {
 		device_ioctl(request);
@@ -389,7 +399,7 @@ static void do_poll(const struct request *request)
 {
 	static const struct fuse_poll_out always = { .revents = POLLIN | POLLOUT };
 	const struct fuse_poll_in *in = request->body;
-	const struct handle *handle = (struct handle *)(uintptr_t)in->fh;
+	const struct handle *handle = handles_find(in->fh);
 
 	if (is_device(request))
 		device_poll(request);
@@ -399,10 +409,24 @@ static void do_poll(const struct request *request)
 		session_reply(request->head->unique, &always, sizeof(always));
 }
 
+static void reply_poll_lost(const struct request *request)
+{
+	static const struct fuse_poll_out lost = { .revents = POLLERR | POLLHUP };
+
+	session_reply(request->head->unique, &lost, sizeof(lost));
+}
+
+static void reply_refused(const struct request *request)
+{
+	reply_status(request, -ECONNREFUSED);
+}
+
 struct operation {
 	void (*handle)(const struct request *request);	/* NULL: it fails with @error */
 	uint32_t least;		/* bytes that must follow the header */
 	int error;
+	/* of an open file: for one that a crashed server had open */
+	void (*handle_lost)(const struct request *request);
 };
 
 static const struct operation operations[] = {
@@ -422,18 +446,18 @@ static const struct operation operations[] = {
 	[FUSE_RENAME] = { do_rename, sizeof(struct fuse_rename_in) },
 	[FUSE_RENAME2] = { do_rename2, sizeof(struct fuse_rename2_in) },
 	[FUSE_OPEN] = { do_open, sizeof(struct fuse_open_in) },
-	[FUSE_RELEASE] = { do_release, sizeof(struct fuse_release_in) },
-	[FUSE_FLUSH] = { do_flush, sizeof(struct fuse_flush_in) },
-	[FUSE_READ] = { do_read, sizeof(struct fuse_read_in) },
-	[FUSE_WRITE] = { do_write, sizeof(struct fuse_write_in) },
+	[FUSE_RELEASE] = { do_release, sizeof(struct fuse_release_in), 0, do_success },
+	[FUSE_FLUSH] = { do_flush, sizeof(struct fuse_flush_in), 0, do_success },
+	[FUSE_READ] = { do_read, sizeof(struct fuse_read_in), 0, reply_refused },
+	[FUSE_WRITE] = { do_write, sizeof(struct fuse_write_in), 0, reply_refused },
 	[FUSE_FSYNC] = { NULL, 0, EINVAL },
 	[FUSE_STATFS] = { do_statfs, 0 },
 	[FUSE_ACCESS] = { do_success, 0 },
 	[FUSE_OPENDIR] = { do_opendir, sizeof(struct fuse_open_in) },
-	[FUSE_READDIR] = { do_readdir, sizeof(struct fuse_read_in) },
-	[FUSE_RELEASEDIR] = { do_release_handle, sizeof(struct fuse_release_in) },
-	[FUSE_IOCTL] = { do_ioctl, sizeof(struct fuse_ioctl_in) },
-	[FUSE_POLL] = { do_poll, sizeof(struct fuse_poll_in) },
+	[FUSE_READDIR] = { do_readdir, sizeof(struct fuse_read_in), 0, reply_refused },
+	[FUSE_RELEASEDIR] = { do_release_handle, sizeof(struct fuse_release_in), 0, do_success },
+	[FUSE_IOCTL] = { do_ioctl, sizeof(struct fuse_ioctl_in), 0, reply_refused },
+	[FUSE_POLL] = { do_poll, sizeof(struct fuse_poll_in), 0, reply_poll_lost },
 	[FUSE_INTERRUPT] = { device_interrupt, sizeof(struct fuse_interrupt_in) },
 	[FUSE_DESTROY] = { do_success, 0 },
 };
@@ -470,6 +494,8 @@ void dispatch(const struct request *request)
 		session_reply_error(request->head->unique, operation->error ? : ENOSYS);
 	else if (request->body_size < operation->least)
 		session_reply_error(request->head->unique, EINVAL);
+	else if (operation->handle_lost && !handles_find(handle_number(request)))
+		operation->handle_lost(request);
 	else if (!congestion_is_on() || !may_wait(request) || !backlog_push_request(request))
 		operation->handle(request);
 }

@@ -31,6 +31,7 @@
 #include "queues/backlog.h"
 #include "queues/congestion.h"
 #include "session/expire.h"
+#include "session/handles.h"
 #include "session/mount.h"
 #include "session/ready.h"
 #include "session/session.h"
@@ -177,6 +178,7 @@ static bool daemon_run(const struct options *options)
 /* The state of each part. */
 static void init_daemon(const struct options *options)
 {
+	handles_init(1);
 	users_init(options->uid);
 	namespaces_init();
 	identity_init();

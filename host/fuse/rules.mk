@@ -48,6 +48,12 @@ $(BIN)/users_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/dae
 	$(addprefix clients/,users.o user_charges.o user_memory.o user_time.o users_test.o)) \
 	tests/engine/unit/runner.o)
 
+$(BIN)/handles_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon.o base/log.o \
+	session/handles.o session/handles_test.o) tests/engine/unit/runner.o)
+
+anybinderd.handles.needs := $(BIN)/handles_test
+anybinderd.handles.run = timeout 300 $(BIN)/handles_test
+
 anybinderd.users.needs := $(BIN)/users_test
 anybinderd.users.run = timeout 300 $(BIN)/users_test
 

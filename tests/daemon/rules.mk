@@ -4,7 +4,7 @@
 DAEMON_TESTS := tests/daemon
 TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound anybinderd:stuck \
 	anybinderd:events
-TESTS += anybinderd:bound-open anybinderd:lookup-turn anybinderd:users anybinderd:ring \
+TESTS += anybinderd:handles anybinderd:bound-open anybinderd:lookup-turn anybinderd:users anybinderd:ring \
 	anybinderd:inject
 
 anybinderd.plain.needs := $(BIN)/anybinderd

@@ -15,6 +15,7 @@
 struct daemon {
 	/* session/ */
 	struct session *session;
+	struct handles *handles;
 	struct mount *mount;
 	struct ready *ready;
 	struct expire *expire;

@@ -227,7 +227,7 @@ static bool is_own_mapping(const struct host_proc *proc, const struct open_file 
 		handle = owner_of_page(proc, base + off, off);
 	}
 	worker_end_wait(before);
-	return handle == open_file_handle(file);
+	return handle == file->handle;
 }
 
 static void log_shared(const struct host_proc *proc)

@@ -11,6 +11,7 @@
 #include "core.h"
 #include "memory/account.h"
 #include "names/layout.h"
+#include "session/handles.h"
 #include "session/session.h"
 #include "workers/worker.h"
 
@@ -79,8 +80,11 @@ static int open_for(struct host_proc *opener, const struct request *request,
 	opener->nodeid = file->nodeid;
 	opener->bound = open_id != file->nodeid;
 	opener->file = file;
-	error = binder_open(context, opener, &file->proc);
+	file->handle = handles_add(file, true);
+	error = file->handle ? binder_open(context, opener, &file->proc) : -ENOMEM;
 	if (error) {
+		if (file->handle)
+			handles_remove(file->handle);
 		free(file);
 		return error;
 	}

@@ -22,6 +22,7 @@ struct open_file {
 	struct open_file *next;		/* in its bucket */
 	u64 open_id;			/* its key; never reused */
 	u64 nodeid;			/* that was opened */
+	u64 handle;			/* the kernel's (handles.h); removed by RELEASE */
 	u32 uid;			/* charged for it */
 	bool nonblock;			/* O_NONBLOCK at open(2); later changes are not visible */
 	bool listed;			/* in its bucket */
@@ -33,25 +34,6 @@ struct open_file {
 	struct work release;		/* of the binder_proc */
 	atomic_int stuck;		/* workers that are stuck in this client's memory */
 };
-
-/*
- * The kernel's handle of an open device is the address of its struct with the lowest bit set,
- * which distinguishes it from the handles of other files.
- */
-static inline u64 open_file_handle(const struct open_file *file)
-{
-	return (uintptr_t)file | 1;
-}
-
-static inline bool open_file_is_handle(u64 handle)
-{
-	return handle & 1;
-}
-
-static inline struct open_file *open_file_of_handle(u64 handle)
-{
-	return (struct open_file *)(uintptr_t)(handle & ~(u64)1);
-}
 
 void open_files_init(void);
 

@@ -12,6 +12,7 @@
 #include "base/locks.h"
 #include "base/log.h"
 #include "memory/text.h"
+#include "session/handles.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ struct tree {
 	pthread_mutex_t lock;
 	struct entry root;
 	struct inode *buckets[INODE_BUCKETS];
-	uint64_t last_ino;
+	uint64_t last_number;		/* counts the nodeids of this server */
+	unsigned int last_device;	/* the number of the newest */
 	time_t start_time;
 };
 
@@ -66,6 +68,55 @@ static struct inode *add_inode(struct entry *entry, uint64_t id)
 	return inode;
 }
 
+/* The entry below @dir that has the nodeid @ino from each server; NULL: none. */
+static struct entry *find_fixed(struct entry *dir, uint64_t ino)
+{
+	struct entry *found = NULL;
+
+	for (struct entry *entry = dir->child; entry && !found; entry = entry->next)
+		found = entry->ino == ino ? entry : find_fixed(entry, ino);
+	return found;
+}
+
+static struct entry *find_device(unsigned int number)
+{
+	struct entry *entry = daemon_self->tree->root.child;
+
+	while (entry && (entry->kind != ENTRY_DEVICE || nodeid_device(entry->ino) != number))
+		entry = entry->next;
+	return entry;
+}
+
+/*
+ * The kernel may know an inode from a server that has crashed, which a bind mount or a working
+ * directory keeps.
+ */
+static struct inode *find_or_adopt_inode(uint64_t id)
+{
+	struct inode *inode = find_inode(id);
+	struct entry *entry;
+
+	if (inode || generation_of(id) == handles_generation())
+		return inode;
+	entry = nodeid_device(id) ? find_device(nodeid_device(id))
+				  : find_fixed(&daemon_self->tree->root, id);
+	inode = entry ? add_inode(entry, id) : NULL;
+	if (inode)
+		inode->lookups = 1;
+	return inode;
+}
+
+static uint64_t new_nodeid(unsigned int device)
+{
+	uint64_t id;
+
+	/* the counter begins again after some weeks of lookups without a pause */
+	do {
+		id = nodeid_make(handles_generation(), device, ++daemon_self->tree->last_number);
+	} while (find_inode(id));
+	return id;
+}
+
 static void put_entry(struct entry *entry)
 {
 	if (--entry->refs)
@@ -81,7 +132,6 @@ void tree_init(uid_t uid, gid_t gid)
 	struct tree *tree = daemon_part(tree);
 
 	pthread_mutex_init(&tree->lock, NULL);
-	tree->last_ino = FUSE_ROOT_ID;
 	tree->start_time = time(NULL);
 	tree->root = (struct entry){ .kind = ENTRY_DIR, .mode = 0755, .uid = uid, .gid = gid,
 				     .ino = FUSE_ROOT_ID, .refs = 1, .fixed = true,
@@ -127,6 +177,39 @@ static struct entry *new_entry(struct entry *dir, const char *name, enum entry_k
 	return entry;
 }
 
+/* FNV-1a of the names down to @entry, in the range of a nodeid's counter. */
+static uint64_t hash_path(const struct entry *entry)
+{
+	uint64_t hash = entry->parent ? hash_path(entry->parent) : 0xcbf29ce484222325ull;
+
+	for (const char *c = entry->name; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3ull;
+	return (hash ^ '/') * 0x100000001b3ull;
+}
+
+static bool number_device(struct entry *entry)
+{
+	struct tree *tree = daemon_self->tree;
+
+	for (unsigned int tries = 0; tries < NODEID_DEVICES_MAX; tries++) {
+		tree->last_device = tree->last_device % NODEID_DEVICES_MAX + 1;
+		if (find_device(tree->last_device))
+			continue;
+		entry->ino = nodeid_make(0, tree->last_device, 0);
+		return true;
+	}
+	return false;
+}
+
+/* False: all numbers of devices are in use. */
+static bool number_entry(struct entry *entry, bool share)
+{
+	if (entry->kind == ENTRY_DEVICE)
+		return number_device(entry);
+	entry->ino = share ? new_nodeid(0) : nodeid_make(0, 0, hash_path(entry));
+	return true;
+}
+
 /* @entry may be NULL: no memory. */
 static int tree_add_entry(struct entry *dir, struct entry *entry, bool share,
 			  void (*fill)(struct entry *entry, void *arg), void *arg)
@@ -138,8 +221,9 @@ static int tree_add_entry(struct entry *dir, struct entry *entry, bool share,
 		return -ENOMEM;
 	pthread_mutex_lock(&daemon_self->tree->lock);
 	slot = find_slot(dir, entry->name);
-	if (!*slot) {
-		entry->ino = ++daemon_self->tree->last_ino;
+	if (!*slot && !number_entry(entry, share)) {
+		error = -ENOSPC;
+	} else if (!*slot) {
 		if (fill)
 			fill(entry, arg);
 		*slot = entry;
@@ -147,7 +231,8 @@ static int tree_add_entry(struct entry *dir, struct entry *entry, bool share,
 	} else if (!share) {
 		error = -EEXIST;
 	}
-	(*slot)->shares++;
+	if (*slot)
+		(*slot)->shares++;
 	pthread_mutex_unlock(&daemon_self->tree->lock);
 	if (entry) {
 		free(entry->name);
@@ -248,7 +333,7 @@ uint64_t tree_device(uint64_t parent, const char *name)
 	const struct entry *entry = NULL;
 	uint64_t ino;
 	guard_mutex(&daemon_self->tree->lock);
-	const struct inode *dir = find_inode(parent);
+	const struct inode *dir = find_or_adopt_inode(parent);
 
 	if (dir && dir->entry->kind == ENTRY_DIR)
 		entry = *find_slot(dir->entry, name);
@@ -259,7 +344,7 @@ uint64_t tree_device(uint64_t parent, const char *name)
 int tree_lookup(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_out *out)
 {
 	guard_mutex(&daemon_self->tree->lock);
-	struct inode *dir = find_inode(parent);
+	struct inode *dir = find_or_adopt_inode(parent);
 	struct inode *inode;
 	struct entry *entry;
 
@@ -271,7 +356,7 @@ int tree_lookup(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_
 	if (!entry)
 		return -ENOENT;
 	if (entry->kind == ENTRY_DEVICE)
-		inode = add_inode(entry, ++daemon_self->tree->last_ino);
+		inode = add_inode(entry, new_nodeid(nodeid_device(entry->ino)));
 	else if (!(inode = find_inode(entry->ino)))
 		inode = add_inode(entry, entry->ino);
 	if (!inode)
@@ -313,7 +398,7 @@ int tree_getattr(uint64_t id, struct fuse_attr_out *out)
 int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr_out *out)
 {
 	guard_mutex(&daemon_self->tree->lock);
-	struct inode *inode = find_inode(id);
+	struct inode *inode = find_or_adopt_inode(id);
 
 	if (!inode)
 		return -ESTALE;
@@ -331,7 +416,7 @@ int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr
 struct entry *tree_find(uint64_t id)
 {
 	guard_mutex(&daemon_self->tree->lock);
-	struct inode *inode = find_inode(id);
+	struct inode *inode = find_or_adopt_inode(id);
 
 	if (!inode)
 		return NULL;
@@ -342,7 +427,7 @@ struct entry *tree_find(uint64_t id)
 int tree_open(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id)
 {
 	guard_mutex(&daemon_self->tree->lock);
-	struct inode *inode = find_inode(id);
+	struct inode *inode = find_or_adopt_inode(id);
 
 	if (!inode)
 		return -ESTALE;
@@ -353,7 +438,7 @@ int tree_open(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id)
 		case OPEN_DIRECT:
 			break;
 		case OPEN_BOUND:
-			*open_id = ++daemon_self->tree->last_ino;
+			*open_id = new_nodeid(nodeid_device(inode->entry->ino));
 			break;
 		case OPEN_RETRY:
 			return -ESTALE;

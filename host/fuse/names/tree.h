@@ -37,7 +37,8 @@ struct entry {
 	mode_t mode;			/* permission bits */
 	uid_t uid;
 	gid_t gid;
-	uint64_t ino;			/* inode number; each inode of a device has another */
+	uint64_t ino;			/* inode number; each inode of a device has another, but
+					 * all name the same device (nodeid_device()) */
 	unsigned int refs;		/* the tree, each inode, each user of tree_find() */
 	bool fixed;			/* cannot be unlinked or renamed */
 	void (*write_text)(struct text *text, uint64_t arg);	/* ENTRY_TEXT: its contents */
@@ -65,7 +66,7 @@ struct entry *tree_root(void);
 
 /*
  * Adds a name to a directory. @fill sets the fields of its kind before the entry is visible; it may
- * be NULL. Returns 0, -EEXIST, -ENOMEM.
+ * be NULL. Returns 0, -EEXIST, -ENOMEM, -ENOSPC (devices).
  */
 int tree_add(struct entry *dir, const char *name, enum entry_kind kind, mode_t mode,
 	     void (*fill)(struct entry *entry, void *arg), void *arg);

@@ -122,7 +122,7 @@ static const struct option_def defs[] = {
 	  "                           of the system or of the daemon's control group)",
 	  store_number, FIELD(memory), 1, 100000000, "a number of MiB from 1 to 100000000" },
 	{ "max-devices", "N", "limit of devices (1024)", store_number,
-	  FIELD(max_devices), 0, 1000000, "a number up to 1000000" },
+	  FIELD(max_devices), 0, 65535, "a number up to 65535" },
 	{ "record-stages", NULL, "as \"echo on >MOUNTPOINT/binder_logs/stages\"",
 	  store_true, FIELD(record_stages) },
 	{ "no-passthrough", NULL, "copy buffers through the page cache even where the kernel\n"
