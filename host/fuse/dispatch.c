@@ -483,15 +483,19 @@ static bool may_wait(const struct request *request)
 	}
 }
 
+/* NULL: the kernel may be newer than the table. */
+static const struct operation *find_operation(uint32_t opcode)
+{
+	return opcode < sizeof(operations) / sizeof(operations[0]) ? &operations[opcode] : NULL;
+}
+
 void dispatch(const struct request *request)
 {
-	uint32_t opcode = request->head->opcode;
-	const struct operation *operation = &operations[opcode];
+	const struct operation *operation = find_operation(request->head->opcode);
 
-	if (opcode >= sizeof(operations) / sizeof(operations[0]))
-		session_reply_error(request->head->unique, ENOSYS);
-	else if (!operation->handle)
-		session_reply_error(request->head->unique, operation->error ? : ENOSYS);
+	if (!operation || !operation->handle)
+		session_reply_error(request->head->unique,
+				    operation && operation->error ? operation->error : ENOSYS);
 	else if (request->body_size < operation->least)
 		session_reply_error(request->head->unique, EINVAL);
 	else if (operation->handle_lost && !handles_find(handle_number(request)))

@@ -23,6 +23,7 @@ from binder_client import Client
 DAEMON = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/bin/anybinderd")
 NAME = os.path.basename(DAEMON)
 UNPRIVILEGED = 65534
+STATX_BTIME = 0x800
 
 
 class Skip(Exception):
@@ -287,6 +288,30 @@ def missing_fuse_is_explained(directory):
                           capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 1 and "/dev/fuse is missing" in done.stderr, done.stderr
     assert not os.path.exists(mnt)
+
+
+def requests_that_the_daemon_does_not_know_are_refused(directory):
+    """Of statx(2) and copy_file_range(2), which newer kernels send; the sanitizers see the rest."""
+    mnt, served = os.path.join(directory, "mnt"), os.path.join(directory, "pid")
+    with subprocess.Popen([DAEMON, mnt, "--foreground", "--pid-file", served],
+                          stderr=subprocess.PIPE, text=True) as daemon:
+        try:
+            until(lambda: os.path.exists(served))
+            found = ctypes.create_string_buffer(256)
+            assert not binder_client.LIBC.statx(-100, os.path.join(mnt, "binder").encode(), 0,
+                                                STATX_BTIME, found)
+            source, target = (os.open(os.path.join(mnt, name), os.O_RDWR)
+                              for name in ("binder", "hwbinder"))
+            # EXDEV, EOPNOTSUPP, EBADF...: it depends on the kernel, which may copy by reads
+            with contextlib.suppress(OSError):
+                os.copy_file_range(source, target, 4096)
+            os.close(source)
+            os.close(target)
+            Client(os.path.join(mnt, "binder")).close()
+        finally:
+            daemon.terminate()
+        _, text = daemon.communicate(timeout=20)
+    assert daemon.returncode == 0 and "runtime error" not in text, text
 
 
 # ---- limits ------------------------------------------------------------------------------------
