@@ -108,19 +108,21 @@ static int check_stack(struct send *s)
 {
 	struct binder_thread *thread = s->thread;
 	struct binder_work *first;
-	const char *mistake = NULL;
+	int err = 0;
 
 	binder_lock(&s->thread->proc->inner_lock);
 	clear_error_ilocked(s);
 	first = bl_first_entry(&thread->todo, struct binder_work, link);
 	if (first && first->type == WORK_TRANSACTION)
-		mistake = "call with a transaction to be read by the thread";
+		err = binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO,
+				  "call with a transaction to be read by the thread");
 	else if (thread->stack && !binder_transaction_is_for_racy(thread->stack, thread))
-		mistake = "call while the thread waits for a reply";
+		err = binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO,
+				  "call while the thread waits for a reply");
 	else
 		find_waiting_thread_ilocked(s);
 	binder_unlock(&s->thread->proc->inner_lock);
-	return mistake ? binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO, mistake) : 0;
+	return err;
 }
 
 static int find_target(struct send *s)
@@ -171,10 +173,11 @@ static int find_caller(struct send *s)
 		s->in_reply_to = t;
 	}
 	binder_unlock(&s->thread->proc->inner_lock);
+	if (!t)
+		return binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO, "reply without a call");
 	if (!s->in_reply_to)
 		return binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO,
-				   t ? "reply while the thread waits for a reply" :
-				       "reply without a call");
+				   "reply while the thread waits for a reply");
 	binder_inherit_restore(thread, t);
 	s->target_thread = binder_transaction_get_from(t);
 	if (!s->target_thread) {

@@ -35,17 +35,16 @@ struct walk {
 	u8 *window; /* a copy of a part of the sender's data, WINDOW bytes; NULL: few objects */
 	u64 window_at, window_end;
 	struct sg_plan sg;
-	const char *late; /* an error that is returned after all objects (stock: -EINVAL) */
+	struct binder_result late; /* is returned after all objects (stock: -EINVAL) */
 	/* the current object */
 	u64 index;
 	size_t off; /* in the data */
 	union binder_object object;
 };
 
-static int translate_fail(struct walk *w, int err, const char *what)
-{
-	return binder_fail(w->why, binder_ret_of(err), err, what);
-}
+/* A macro, so that the line is that of the failure. */
+#define translate_fail(w, err, what) binder_fail((w)->why, binder_ret_of(err), err, what)
+#define translate_fail_late(w, what) binder_fail(&(w)->late, BR_FAILED_REPLY, -EINVAL, what)
 
 static const struct host_proc *sender_of(const struct walk *w)
 {
@@ -303,12 +302,12 @@ static int translate_ptr(struct walk *w)
 	if (err == -ESRCH)
 		return translate_fail(w, err, "the sender died");
 	if (err)
-		w->late = "scatter-gather buffer not readable";
+		translate_fail_late(w, "scatter-gather buffer not readable");
 	address = w->base + off;
 	o->buffer = address;
 	if (patch != SG_NO_PATCH &&
 	    (patch % sizeof(u32) || host_map_write(w->map, patch, &address, sizeof(address))))
-		w->late = "pointer in a scatter-gather buffer not writable";
+		translate_fail_late(w, "pointer in a scatter-gather buffer not writable");
 	return 0;
 }
 
@@ -440,7 +439,10 @@ static int walk_objects(struct walk *w)
 	if (!err)
 		err = copy_between(w, min_off, w->x->tr->data_size);
 	host_free(sg_memory(&w->sg));
-	return err || !w->late ? err : translate_fail(w, -EINVAL, w->late);
+	if (err || !w->late.err)
+		return err;
+	*w->why = w->late;
+	return w->late.err;
 }
 
 /* @copied: the data is in the buffer already. */
