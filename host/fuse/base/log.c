@@ -3,7 +3,8 @@
  * Messages of the daemon.
  *
  * Clients can provoke messages at will. A message is therefore never the only trace of an error,
- * and the default level prints nothing that a client can repeat.
+ * and the default level prints nothing that a client can repeat, save for a line every ten seconds
+ * (helper.c).
  */
 #include "base/log.h"
 

@@ -40,6 +40,18 @@
 
 /* An answer takes a tenth of a millisecond unless a client delays it or the processors are busy. */
 #define SOON_MS 3
+/* After that it is seen whether the helper was stopped. */
+#define STOPPED_MS 20
+/* A helper that runs answers a question about nothing in this time, */
+#define ALIVE_MS 1000
+/* and by then, or so much later, also the one before it, unless a client delays that. */
+#define GRACE_MS 500
+/* How long a helper may get no processor time, or none may be there, until questions fail. */
+#define PATIENCE_NS 30000000000ull
+/* An ended helper is replaced in about this time. */
+#define RESTART_US 5000
+/* Messages that clients can cause, at the default level. */
+#define LOG_INTERVAL_NS 10000000000ull
 
 extern char **environ;
 
@@ -59,6 +71,7 @@ struct helper {
 	pid_t pid;
 	struct channel channels[CHANNELS_MAX];
 	atomic_uint generation;
+	atomic_ullong logged_ns;	/* the last message of log_delay() */
 
 	/* of the events thread */
 	struct worker worker;
@@ -73,11 +86,11 @@ u32 helper_generation(void)
 	return atomic_load(&daemon_self->helper->generation);
 }
 
-static void set_timeout(int socket, int option)
+static void limit_sends(int socket)
 {
 	struct timeval limit = { HELPER_DEADLINE_MS / 1000, HELPER_DEADLINE_MS % 1000 * 1000 };
 
-	setsockopt(socket, SOL_SOCKET, option, &limit, sizeof(limit));
+	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 }
 
 static bool is_watched(int fd, void *data)
@@ -150,7 +163,7 @@ static bool start_process(void)
 		errno = error ? error : errno;
 		return false;
 	}
-	set_timeout(pair[0], SO_SNDTIMEO);
+	limit_sends(pair[0]);
 	helper->control = pair[0];
 	atomic_fetch_add(&helper->generation, 1);
 	ok = link_lives();
@@ -175,27 +188,30 @@ static bool open_channel(struct channel *channel)
 
 	if (fd < 0)
 		return false;
-	set_timeout(fd, SO_RCVTIMEO);
 	channel->exists = true;
 	channel->fd = fd;
 	channel->generation = helper_generation();
 	return true;
 }
 
-/* The first that is not busy: those in use are the first ones. */
-static struct channel *get_channel(void)
+/*
+ * Takes the first that is not busy: those in use are the first ones. Returns 0; -EBUSY: all are;
+ * -EIO: there is no helper at present.
+ */
+static int get_channel(struct channel **out)
 {
 	struct channel *channel = daemon_self->helper->channels;
 
 	guard_mutex(&daemon_self->helper->lock);
 	while (channel < daemon_self->helper->channels + CHANNELS_MAX && channel->busy)
 		channel++;
-	if (channel == daemon_self->helper->channels + CHANNELS_MAX ||
-	    (!channel->exists && !open_channel(channel)))
-		channel = NULL;
-	else
-		channel->busy = true;
-	return channel;
+	if (channel == daemon_self->helper->channels + CHANNELS_MAX)
+		return -EBUSY;
+	if (!channel->exists && !open_channel(channel))
+		return -EIO;
+	channel->busy = true;
+	*out = channel;
+	return 0;
 }
 
 /* Lock held. */
@@ -226,12 +242,21 @@ static void close_channels(void)
 	}
 }
 
+/* Clients can cause such messages at will: few of them are printed. */
+static bool may_log(void)
+{
+	u64 now = clock_now_ns();
+	unsigned long long last = atomic_load(&daemon_self->helper->logged_ns);
+
+	return now - last >= LOG_INTERVAL_NS &&
+	       atomic_compare_exchange_strong(&daemon_self->helper->logged_ns, &last, now);
+}
+
 static void helper_abandon(struct channel *channel, const struct helper_message *message)
 {
 	channel->op = message->op;
 	channel->uid = message->uid;
 	user_charges_add_always(channel->uid, USER_STALLED);
-	log_info("a client of user %u delays the daemon's helper; its call fails", channel->uid);
 	/* an answer that came meanwhile is reported at once */
 	if (!is_watched(channel->fd, channel)) {
 		user_charges_remove(channel->uid, USER_STALLED);
@@ -239,17 +264,65 @@ static void helper_abandon(struct channel *channel, const struct helper_message 
 	}
 }
 
-static ssize_t receive_answer(int fd, struct helper_answer *answer)
+static bool has_answer(const struct channel *channel, int ms)
 {
-	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
-	ssize_t got;
+	struct pollfd pollfd = { .fd = channel->fd, .events = POLLIN };
 
-	if (!poll(&pollfd, 1, SOON_MS))
-		daemon_self->helper->handlers->waits_long();
-	do {
-		got = recv(fd, answer, sizeof(*answer), 0);
-	} while (got < 0 && errno == EINTR);
-	return got;
+	return poll(&pollfd, 1, ms) > 0;
+}
+
+/* A helper that was stopped, by whomever, is continued. */
+static void continue_if_stopped(void)
+{
+	siginfo_t info = { 0 };
+	guard_mutex(&daemon_self->helper->lock);
+	pid_t pid = daemon_self->helper->pid;
+
+	if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) || info.si_pid != pid)
+		return;
+	log_warn("the helper process %d was stopped: continued", pid);
+	kill(pid, SIGCONT);
+}
+
+/* Does it answer a question that no client can delay? Also if it has ended. */
+static bool is_alive(void)
+{
+	const struct helper_message message = { .op = HELPER_PING };
+	struct helper_answer answer;
+	struct channel *channel;
+	bool alive;
+
+	continue_if_stopped();
+	if (get_channel(&channel))
+		return true;
+	alive = !message_send(channel->fd, &message, sizeof(message), -1) ||
+		has_answer(channel, ALIVE_MS);
+	put_channel(channel, alive && recv(channel->fd, &answer, sizeof(answer), MSG_DONTWAIT) ==
+				     sizeof(answer));
+	return alive;
+}
+
+/*
+ * False: a client delays the answer. A helper that does not run is waited for: it gets no processor
+ * time where these are very busy, or the whole machine was halted.
+ */
+static bool await_answer(const struct channel *channel)
+{
+	u64 end = clock_now_ns() + PATIENCE_NS;
+
+	if (has_answer(channel, SOON_MS))
+		return true;
+	daemon_self->helper->handlers->waits_long();
+	if (has_answer(channel, STOPPED_MS))
+		return true;
+	continue_if_stopped();
+	while (!has_answer(channel, HELPER_DEADLINE_MS)) {
+		if (is_alive())
+			return has_answer(channel, GRACE_MS);
+		if (clock_now_ns() > end)
+			return false;
+	}
+	return true;
 }
 
 /* Does the user delay as many operations, or the client of the open as many workers, as it may? */
@@ -259,31 +332,57 @@ static bool is_refused(u32 uid, u64 open_id)
 	       !daemon_self->helper->handlers->may_delay(open_id);
 }
 
+/* 0, -EBUSY, -ETIMEDOUT; -EIO: the helper has ended. */
+static int ask_once(const struct helper_message *message, int attached,
+		    struct helper_answer *answer)
+{
+	struct channel *channel;
+	int error = get_channel(&channel);
+	bool ok;
+
+	if (error)
+		return error;
+	answer->generation = channel->generation;
+	ok = message_send(channel->fd, message, sizeof(*message), attached);
+	if (ok && !await_answer(channel)) {
+		helper_abandon(channel, message);
+		return -ETIMEDOUT;
+	}
+	ok = ok && recv(channel->fd, answer, sizeof(*answer), MSG_DONTWAIT) == sizeof(*answer);
+	answer->generation = channel->generation;
+	put_channel(channel, ok);
+	return ok ? 0 : -EIO;
+}
+
+/* The same, of the next helper if this one ends. */
+static int ask_until_answered(const struct helper_message *message, int attached,
+			      struct helper_answer *answer)
+{
+	u64 end = clock_now_ns() + PATIENCE_NS;
+	int error;
+
+	while ((error = ask_once(message, attached, answer)) == -EIO && clock_now_ns() < end) {
+		daemon_self->helper->handlers->waits_long();
+		usleep(RESTART_US);
+	}
+	return error;
+}
+
 int helper_ask(const struct helper_message *message, int attached, u64 open_id,
 	       struct helper_answer *answer)
 {
-	struct channel *channel;
-	ssize_t got = -1;
-	int error = -EIO;
+	int error = -EBUSY;
 
-	if (is_refused(message->uid, open_id))
-		return -EBUSY;
-	channel = get_channel();
-	if (!channel)
-		return -EBUSY;
-	open_id = worker_begin_wait(open_id);
-	if (message_send(channel->fd, message, sizeof(*message), attached)) {
-		got = receive_answer(channel->fd, answer);
-		if (got < 0 && errno == EAGAIN)
-			error = -ETIMEDOUT;
+	if (!is_refused(message->uid, open_id)) {
+		open_id = worker_begin_wait(open_id);
+		error = ask_until_answered(message, attached, answer);
+		worker_end_wait(open_id);
 	}
-	worker_end_wait(open_id);
-	answer->generation = channel->generation;
-	if (error == -ETIMEDOUT)
-		helper_abandon(channel, message);
-	else
-		put_channel(channel, got == sizeof(*answer));
-	return got == sizeof(*answer) ? 0 : error;
+	if (error && may_log())
+		log_warn("%s of user %u fails: %s, as its client delays the helper process",
+			 message->op == HELPER_TAKE ? "taking a file" : "a look at a mapping",
+			 message->uid, strerror(-error));
+	return error;
 }
 
 /* The answer to an abandoned question; also when the helper has ended. */
@@ -370,6 +469,7 @@ static void receive_event(void)
 
 static void helper_tick(void)
 {
+	continue_if_stopped();
 	if (daemon_self->helper->handlers->tick())
 		return;
 	atomic_store(&daemon_self->helper->ticking, false);

@@ -10,7 +10,8 @@
  * has.
  *
  * In the daemon, one thread receives the helper's events. If the helper is killed, that thread
- * starts another; files in transit are lost, and their transactions fail.
+ * starts another; files in transit are lost, and their transactions fail. A question is asked
+ * again. A helper that was stopped is continued when an answer is missed, or as the daemon ends.
  *
  * No function may be called with an engine lock held.
  */
@@ -19,7 +20,10 @@
 
 #include "helper/helper_msg.h"
 
-/* How long the daemon waits for an answer, and for a job or a close until it counts as stalled. */
+/*
+ * How long the daemon waits for an answer of a helper that runs, and for a job or a close until it
+ * counts as stalled.
+ */
 #define HELPER_DEADLINE_MS 3000
 
 /* What the daemon's thread calls, and helper_ask(). */
@@ -43,9 +47,9 @@ u32 helper_generation(void);
 
 /*
  * Asks on a channel. Returns 0 with *@answer; -EBUSY: the user @message->uid, or all users
- * together, delay too many operations or workers already; -ETIMEDOUT: no answer in time, the
- * channel is abandoned and charged to the user until the answer comes; -EIO. @open_id: the open
- * whose client can delay it.
+ * together, delay too many operations or workers already; -ETIMEDOUT: no answer in time, although
+ * the helper runs: the channel is abandoned and charged to the user until the answer comes; -EIO:
+ * there is no helper, and none for half a minute. @open_id: the open whose client can delay it.
  */
 int helper_ask(const struct helper_message *message, int attached, u64 open_id,
 	       struct helper_answer *answer);

@@ -79,6 +79,8 @@ void helper_main(void)
 	int attached;
 
 	prctl(PR_SET_NAME, HELPER_NAME);
+	/* one that is stopped as the daemon ends has to end, too */
+	prctl(PR_SET_PDEATHSIG, SIGCONT);
 	/* in all threads: see inject_start() */
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);

@@ -28,6 +28,7 @@ enum helper_op {
 	/* On a channel; the answer is a struct helper_answer. */
 	HELPER_TAKE,	/* descriptor @fd of the process whose pidfd is attached, of user @uid */
 	HELPER_MAPS,	/* the mapping of @inode on @device in process @pid */
+	HELPER_PING,	/* nothing: is it alive? */
 	/* On the control socket. */
 	HELPER_LIFE,	/* the first message: a socket for exit_watch_start(), attached */
 	HELPER_CHANNEL,	/* a new channel, attached */

@@ -103,6 +103,8 @@ static void channel_main(void *arg)
 			answer.result = helper_take(attached, &message);
 		else if (message.op == HELPER_MAPS)
 			answer.result = find_mapping(&message, &answer);
+		else if (message.op == HELPER_PING)
+			answer.result = 0;
 		if (attached >= 0)
 			close(attached);
 		message_send(socket, &answer, sizeof(answer), -1);

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import tempfile
+import time
 
 ROOTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 
@@ -39,7 +40,12 @@ class Group:
             with open(os.path.join(self.path, "cgroup.procs"), encoding="ascii") as file:
                 for pid in file.read().split():
                     self._write(os.path.join(self.parent, "cgroup.procs"), pid)
-        os.rmdir(self.path)
+        for _ in range(1000):    # a process that was killed leaves it as it ends
+            with contextlib.suppress(OSError):
+                os.rmdir(self.path)
+                return
+            time.sleep(0.01)
+        raise TimeoutError("the control group is not empty")
 
     @staticmethod
     def _write(path, text):

@@ -13,6 +13,7 @@ import threading
 import time
 
 import attack
+import cgroup
 import daemon_test
 from attack import Client, Daemon, binder_client, end_daemon, is_gone, is_mounted, main, \
     tests_in, until
@@ -175,13 +176,76 @@ def a_helper_that_is_killed_is_replaced_while_a_file_keeps_it(directory):
         this.ends()
 
 
+def send_and_say(this):
+    pass_a_file(this.victim)
+    os.write(this.say, b"x")
+
+
+def running_helper(daemon):
+    server = daemon.server_pid()
+    until(lambda: helper_of(server))    # it has its name a moment after its start
+    return helper_of(server)
+
+
+def a_helper_that_is_stopped_is_continued(directory):
+    """No call waits for it until the helper counts as delayed."""
+    with attacked(directory) as this:
+        helper = running_helper(this.daemon)
+        for _ in range(20):
+            os.kill(helper, signal.SIGSTOP)
+            begin = time.monotonic()
+            pass_a_file(this.victim)
+            assert time.monotonic() - begin < attack.WORST_S, "the call has waited"
+        assert running_helper(this.daemon) == helper
+        this.victim.is_served(0.2)
+
+
+@contextlib.contextmanager
+def frozen_helper(this):
+    """It gets no processor time."""
+    if not cgroup.Freezer.exists():
+        raise attack.Skip("no freezer")
+    with cgroup.Freezer() as group:
+        group.add(running_helper(this.daemon))
+        group.freeze(True)
+        yield group
+
+
+def a_helper_without_processor_time_fails_no_call(directory):
+    """For longer than the time after which a client counts as the one that delays it."""
+    with attacked(directory) as this:
+        with frozen_helper(this):
+            this.add(send_and_say, uid=0, wait=False)
+            time.sleep(5)
+        this.expect(b"x")
+        this.victim.is_served(0.2)
+
+
+def a_question_to_a_helper_that_is_killed_is_asked_again(directory):
+    with attacked(directory) as this:
+        with frozen_helper(this):
+            this.add(send_and_say, uid=0, wait=False)
+            time.sleep(0.3)
+            os.kill(running_helper(this.daemon), signal.SIGKILL)
+        this.expect(b"x")
+        this.victim.is_served(0.2)
+
+
+def the_helper_ends_with_the_daemon_although_it_is_stopped(directory):
+    os.chmod(directory, 0o755)
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        with Daemon(directory, *OPTIONS) as daemon:
+            helper = running_helper(daemon)
+            os.kill(helper, signal.SIGSTOP)
+            end_daemon(daemon, how)
+            until(lambda: not os.path.exists(f"/proc/{helper}/exe"), 30)
+
+
 def the_helper_ends_with_the_daemon(directory):
     os.chmod(directory, 0o755)
     for how in (signal.SIGTERM, signal.SIGKILL):
         with Daemon(directory, *OPTIONS) as daemon:
-            server = daemon.server_pid()
-            until(lambda: helper_of(server))    # it has its name a moment after its start
-            helper = helper_of(server)
+            helper = running_helper(daemon)
             with open(f"/proc/{helper}/maps", encoding="utf-8") as maps:
                 assert "memfd:binder" not in maps.read(), "the helper has a buffer"
             links = [os.readlink(f"/proc/{helper}/fd/{fd}") for fd in
