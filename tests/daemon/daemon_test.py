@@ -85,6 +85,21 @@ def is_running(pid):
         return False
 
 
+def helper_of(parent):
+    """The helper of the server process @parent; 0: none."""
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/status", encoding="utf-8") as file:
+                    text = file.read()
+            except OSError:
+                continue
+            if "Name:\tanybinder-files\n" in text and f"PPid:\t{parent}\n" in text:
+                if "State:\tZ" not in text:
+                    return int(name)
+    return 0
+
+
 def is_mounted(path):
     with open("/proc/self/mountinfo", encoding="utf-8") as file:
         return any(line.split()[4] == path for line in file)

@@ -24,3 +24,11 @@ anybinderd.events.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/events_test.py $(B
 
 anybinderd.measure.needs := $(BIN)/anybinderd
 anybinderd.measure.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/measure_test.py $(BIN)/anybinderd
+
+# Files through calls on busy processors; the long form transfers 500,000.
+TESTS += transfer:short
+LONG_TESTS += transfer:long
+
+transfer.needs := $(BIN)/anybinderd
+transfer.short.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/transfer_test.py $(BIN)/anybinderd 2000
+transfer.long.run = $(PYTHON) $(DAEMON_TESTS)/transfer_test.py $(BIN)/anybinderd 500000 3600

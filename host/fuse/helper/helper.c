@@ -78,6 +78,7 @@ struct helper {
 	int epoll_fd;
 	int wake_fd;
 	atomic_bool ticking;
+	u64 asleep_ns;			/* when it, or this thread, was last found not to run */
 	_Alignas(8) char buffer[sizeof(struct helper_event) + HELPER_NUMBERS_MAX * sizeof(s32)];
 };
 
@@ -467,10 +468,22 @@ static void receive_event(void)
 		helper_restart();
 }
 
-static void helper_tick(void)
+/*
+ * Time in which the helper does not run is no client's: then, and for as long afterwards as a
+ * client may take, nothing is overdue. @gap_ns: since the last tick.
+ */
+static bool was_asleep(u64 gap_ns)
 {
-	continue_if_stopped();
-	if (daemon_self->helper->handlers->tick())
+	struct helper *helper = daemon_self->helper;
+
+	if (gap_ns > ALIVE_MS * 1000000ull || !is_alive())
+		helper->asleep_ns = clock_now_ns();
+	return clock_now_ns() - helper->asleep_ns < HELPER_DEADLINE_MS * 1000000ull;
+}
+
+static void helper_tick(u64 gap_ns)
+{
+	if (was_asleep(gap_ns) || daemon_self->helper->handlers->tick())
 		return;
 	atomic_store(&daemon_self->helper->ticking, false);
 	/* check again: helper_arm_tick() may have seen the flag set */
@@ -498,10 +511,11 @@ static void events_main(void *arg)
 			else if (read(helper->wake_fd, &ignored, sizeof(ignored)) < 0)
 				log_debug("helper: %s", strerror(errno));
 		}
-		if (atomic_load(&helper->ticking) &&
-		    clock_now_ns() - last_tick >= TICK_MS * 1000000ull) {
+		if (!atomic_load(&helper->ticking)) {
+			last_tick = 0;
+		} else if (clock_now_ns() - last_tick >= TICK_MS * 1000000ull) {
+			helper_tick(last_tick ? clock_now_ns() - last_tick : 0);
 			last_tick = clock_now_ns();
-			helper_tick();
 		}
 	}
 }

@@ -42,6 +42,8 @@
 
 /* In case a thread of the daemon with SIGCHLD unblocked received one. */
 #define LOST_SIGNAL_MS 10
+/* One that has not looked at its tracees for so long got no processor time. */
+#define ASLEEP_MS 500
 /* How long inject_stop() waits beyond the timeout for a tracee in one of the plan's calls. */
 #define STUCK_MS 2000
 #define NR_BUCKETS 64
@@ -345,10 +347,14 @@ static bool is_unfinished(const struct tracee *tracee, uint64_t now)
 	       (tracee->state != TRACEE_SEIZED && now < tracee->deadline_ms + STUCK_MS);
 }
 
-/* Fails overdue jobs; returns the number of unfinished tracees. */
-static int check_deadlines(struct injector *injector)
+/*
+ * Fails overdue jobs; returns the number of unfinished tracees. @checked: the time of the last
+ * check. If that was long ago, this thread did not run, and its tracees perhaps neither.
+ */
+static int check_deadlines(struct injector *injector, uint64_t *checked)
 {
 	uint64_t now = now_ms();
+	uint64_t lost_ms = now - *checked > ASLEEP_MS ? now - *checked : 0;
 	int nr_unfinished = 0;
 
 	for (int i = 0; injector->nr_tracees && i < NR_BUCKETS; i++) {
@@ -356,21 +362,22 @@ static int check_deadlines(struct injector *injector)
 
 		for (struct tracee *tracee = injector->buckets[i]; tracee; tracee = next) {
 			next = tracee->next;
+			tracee->deadline_ms += lost_ms;
 			nr_unfinished += is_unfinished(tracee, now);
 			if (tracee->job && now >= tracee->deadline_ms)
 				inject_expire(injector, tracee);
 		}
 	}
+	*checked = now;
 	return nr_unfinished;
 }
 
 /* The state of those left at the end was not changed; the kernel detaches them. */
 static void drop_tracees(struct injector *injector)
 {
-	for (int i = 0; i < NR_BUCKETS; i++) {
+	for (int i = 0; i < NR_BUCKETS; i++)
 		while (injector->buckets[i])
 			end_tracee(injector, injector->buckets[i], -ECANCELED);
-	}
 }
 
 static int inject_seize(struct injector *injector, struct inject_job *job, struct tracee *tracee)
@@ -477,6 +484,7 @@ static void *injector_main(void *arg)
 		{ .fd = injector->signalfd, .events = POLLIN },
 		{ .fd = injector->eventfd, .events = POLLIN },
 	};
+	uint64_t checked_ms = now_ms();
 	int nr_unfinished = 0;
 	bool stopping = false;
 
@@ -486,6 +494,8 @@ static void *injector_main(void *arg)
 
 		atomic_store(&injector->idle, !injector->nr_tracees);
 		poll(fds, 2, nr_unfinished ? LOST_SIGNAL_MS : -1);
+		if (!nr_unfinished)
+			checked_ms = now_ms();
 		atomic_store(&injector->idle, false);
 		if (inject_clear(&fds[0]))
 			wake_others(injector);
@@ -497,7 +507,7 @@ static void *injector_main(void *arg)
 				start_job(injector, job);
 		}
 		handle_reports(injector);
-		nr_unfinished = check_deadlines(injector);
+		nr_unfinished = check_deadlines(injector, &checked_ms);
 	}
 	drop_tracees(injector);
 	return NULL;

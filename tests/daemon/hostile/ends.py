@@ -17,6 +17,7 @@ import cgroup
 import daemon_test
 from attack import Client, Daemon, binder_client, end_daemon, is_gone, is_mounted, main, \
     tests_in, until
+from daemon_test import helper_of
 from files import Attack, LIBC, OPTIONS, attacked, drop_a_file, pass_a_file
 
 
@@ -133,21 +134,6 @@ def data_for_a_page_that_is_being_read_keeps_no_thread(directory):
 
 
 # ---- the helper itself --------------------------------------------------------------------------
-
-def helper_of(parent):
-    """The helper of the server process @parent; 0: none."""
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/status", encoding="utf-8") as file:
-                    text = file.read()
-            except OSError:
-                continue
-            if "Name:\tanybinder-files\n" in text and f"PPid:\t{parent}\n" in text:
-                if "State:\tZ" not in text:
-                    return int(name)
-    return 0
-
 
 def kill_helper(daemon):
     server = daemon.server_pid()

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Files through calls, on processors that are busy: none fails, and none is another file.
+
+transfer_test.py DAEMON TRANSFERS [SECONDS]: several clients, each with a service of its own device,
+send a file in each call and get another one in the reply. As many processes only use the
+processors. Ends when all is transferred, or with a failure after that time.
+"""
+import contextlib
+import ctypes
+import os
+import struct
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "hostile"))
+# pylint: disable=wrong-import-position
+import binder_client
+import cgroup
+from binder_client import BC_REPLY, BC_TRANSACTION, BR_REPLY, BR_TRANSACTION, Client
+from daemon_test import Daemon, Skip, child, helper_of, main, tests_in, until
+
+TRANSFERS = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
+SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 240
+PAIRS = 4
+BUSY = 8
+FILES = 4    # that a client has, and sends in turn
+SET_CONTEXT_MGR_EXT, ACCEPTS_FILES = 0x4018620D, 0x100
+FILE_OBJECT = struct.Struct("<IIIIQ")    # and the file's inode behind it
+BINDER_TYPE_FD = 0x66642A85
+
+
+def files():
+    """[(descriptor, inode)]"""
+    made = [os.memfd_create("transfer", os.MFD_CLOEXEC) for _ in range(FILES)]
+    return [(fd, os.fstat(fd).st_ino) for fd in made]
+
+
+class Sent:
+    """The commands that send a file, which stay valid as long as this."""
+
+    def __init__(self, command, fd, inode):
+        data = FILE_OBJECT.pack(BINDER_TYPE_FD, 0, fd, 0, 0) + struct.pack("<Q", inode)
+        self.data = ctypes.create_string_buffer(data, len(data))
+        self.offsets = (ctypes.c_uint64 * 1)(0)
+        self.commands = binder_client.transaction(command, self.data, len(data), self.offsets,
+                                                  0x10)
+
+
+def take(client, argument):
+    """Compares the file that came with what the sender says, and closes it."""
+    data = client.data_of(argument)
+    fd, inode = FILE_OBJECT.unpack_from(data)[2], struct.unpack_from("<Q", data, 24)[0]
+    assert os.fstat(fd).st_ino == inode, "another file has come"
+    os.close(fd)
+    return binder_client.free_buffer(argument)
+
+
+def serve(path, notify):
+    manager = Client(path)
+    binder_client.ioctl(manager.fd, SET_CONTEXT_MGR_EXT, ctypes.create_string_buffer(
+        struct.pack("<IIQQ", 0x73622A85, ACCEPTS_FILES, 0, 0), 24))
+    replies = [Sent(BC_REPLY, *file) for file in files()]
+    commands = struct.pack("<I", binder_client.BC_ENTER_LOOPER)
+    os.write(notify, b"x")
+    served = 0
+    while True:
+        returns = manager.write_read(commands, 256)
+        commands = b""
+        for code, argument in returns:
+            assert code not in binder_client.BR_FAILURES, "a reply has failed"
+            if code == BR_TRANSACTION:
+                commands = take(manager, argument) + replies[served % FILES].commands
+                served += 1
+
+
+def call(path, count):
+    try:
+        call_often(path, count)
+    except Exception as error:
+        print(f"a client fails: {error!r}", flush=True)
+        raise
+
+
+def call_often(path, count):
+    client = Client(path)
+    calls = [Sent(BC_TRANSACTION, *file) for file in files()]
+    freed = b""
+    for number in range(count):
+        commands, freed = freed + calls[number % FILES].commands, b""
+        while not freed:
+            for code, argument in client.write_read(commands, 256):
+                assert code not in binder_client.BR_FAILURES, \
+                    f"call {number}: {binder_client.BR_FAILURES[code]}"
+                if code == BR_REPLY:
+                    freed = take(client, argument)
+            commands = b""
+
+
+def be_busy():
+    while True:
+        pass
+
+
+def failures(daemon):
+    with open(daemon.path("binder_logs/failed_transaction_log"), encoding="utf-8") as file:
+        return file.read()
+
+
+@contextlib.contextmanager
+def transfers(directory, count):
+    """Yields the daemon, and a function that waits for the end of all and fails if one has."""
+    names = [f"device{number}" for number in range(PAIRS)]
+    with Daemon(directory, "--devices=" + ",".join(names)) as daemon, \
+            contextlib.ExitStack() as stack:
+        ready, notify = os.pipe()
+        for name in names:
+            stack.enter_context(child(serve, daemon.path(name), notify))
+        for _ in names:
+            assert os.read(ready, 1) == b"x"
+        left = {stack.enter_context(child(call, daemon.path(name), count // PAIRS // 2))
+                for name in names}
+        failed = []
+
+        def all_ended():
+            for pid in list(left):
+                ended, status = os.waitpid(pid, os.WNOHANG)
+                if ended:
+                    left.discard(pid)
+                    failed.extend([status] if status else [])
+            return failed or not left
+
+        def wait():
+            until(all_ended, SECONDS)
+            assert not failed, "a client has failed; the daemon says:\n" + failures(daemon)
+
+        yield daemon, wait
+
+
+def no_transfer_fails_on_busy_processors(directory):
+    begin = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        for _ in range(BUSY):
+            stack.enter_context(child(be_busy))
+        _, wait = stack.enter_context(transfers(directory, TRANSFERS))
+        wait()
+    print(f"{TRANSFERS} files in {time.monotonic() - begin:.1f} s, {BUSY} processes beside them")
+
+
+def no_transfer_fails_while_the_helper_stands_still(directory):
+    """For longer than any job of it may take that a client delays."""
+    if not cgroup.Freezer.exists():
+        raise Skip("no freezer")
+    with transfers(directory, 4000) as (daemon, wait):
+        until(lambda: helper_of(daemon.server_pid()))
+        time.sleep(0.3)
+        with cgroup.Freezer() as group:
+            group.add(helper_of(daemon.server_pid()))
+            group.freeze(True)
+            time.sleep(7)
+        wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main(tests_in(globals()), "transfer"))
