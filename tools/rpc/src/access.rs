@@ -4,6 +4,7 @@
 //! A peer is known by what its transport proves: the certificate of a TLS connection, the user of a
 //! Unix socket. A vsock address is a route and proves nothing, and is offered for machines whose
 //! hypervisor is trusted.
+use crate::places::Life;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use anybinder_servicemanager::pattern::matches;
 use rsbinder::rpc::PeerIdentity;
@@ -151,6 +152,7 @@ impl Rules {
 pub struct Access {
     pub name: String,
     pub rules: Arc<Rules>,
+    pub life: Life,
 }
 
 impl Access {

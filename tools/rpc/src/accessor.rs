@@ -3,21 +3,29 @@
 //! service manager gives it an accessor instead of the service; it asks that for connected sockets,
 //! and speaks RPC Binder over them by itself.
 use crate::export::WIRE_VERSION;
+use crate::listener;
+use crate::places::{Placed, Places};
 use anybinder_mount::error::{Doing, Result};
+use rsbinder::get_calling_uid;
 use rsbinder::hub::android_16::{BnAccessor, IAccessor, ERROR_FAILED_TO_CREATE_SOCKET};
 use rsbinder::rpc::transport::UnixTransport;
 use rsbinder::rpc::RpcServer;
 use rsbinder::{BinderResult, Interface, ParcelFileDescriptor, SIBinder, Status};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What the name of an accessor begins with, before that of the service: as in Android's manifests.
 pub const PREFIX: &str = "android.os.IAccessor/";
 
+/// How many connections clients may have.
+const MOST: usize = 128;
+
 struct Accessor {
     name: String,
-    /// Serves the other ends of the sockets; it listens nowhere.
+    /// Serves the other ends of the sockets; it accepts none.
     server: Arc<RpcServer>,
+    places: Arc<Places>,
 }
 
 impl Interface for Accessor {}
@@ -27,9 +35,14 @@ impl IAccessor for Accessor {
         let failed = |why: String| {
             Status::new_service_specific_error(ERROR_FAILED_TO_CREATE_SOCKET, Some(why))
         };
+        let caller = format!("user {}", get_calling_uid());
+        let place = self.places.take(&caller, Duration::ZERO);
+        let place = place.ok_or_else(|| failed("there are too many connections".to_string()))?;
         let (own, theirs) = UnixStream::pair().map_err(|err| failed(err.to_string()))?;
+        let socket = own.try_clone().map_err(|err| failed(err.to_string()))?;
         let transport = UnixTransport::from_stream(own).map_err(|err| failed(err.to_string()))?;
-        self.server.serve_connection(Box::new(transport));
+        let placed = Placed::new(Box::new(transport), socket.into(), place);
+        self.server.serve_connection(Box::new(placed));
         Ok(ParcelFileDescriptor::new(theirs))
     }
 
@@ -43,14 +56,14 @@ impl IAccessor for Accessor {
 /// * `root`: the relay of the service
 pub fn new(name: &str, root: SIBinder, threads: u32) -> Result<SIBinder> {
     let doing = || format!("making an accessor of {name}");
-    let unused = format!("anybinder-accessor-{}-{name}", std::process::id());
-    let server = RpcServer::setup_unix_server_abstract(unused.as_bytes()).doing(doing)?;
+    let server = listener::server("accessor")?;
     server.set_android13plus(WIRE_VERSION);
     server.set_max_threads(threads);
     server.set_root(root).doing(doing)?;
     let accessor = BnAccessor::new_binder(Accessor {
         name: name.to_string(),
         server,
+        places: Places::new(MOST),
     });
     Ok(Interface::as_binder(&*accessor))
 }

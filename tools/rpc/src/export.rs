@@ -1,32 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Local services behind a socket.
 //!
-//! While all of them are registered, a server listens; when one of them dies, all sessions end,
-//! which is how the other machines learn of a death, and the server listens again when it is back.
+//! Each service has a thread of its own, which looks for it, offers it while it lives, and ends the
+//! sessions that used it when it dies: this is how the other machines learn of a death. The other
+//! services of the same address go on. While none lives, nothing listens.
 use crate::access::{Access, Rules};
 use crate::address::Address;
 use crate::dialect::Dialect;
+use crate::directory::Directory;
 use crate::gateway::Gateway;
+use crate::listener::{self, Door, Listener};
 use crate::memory;
-use crate::notice::notice;
+use crate::places::{Life, Places};
 use crate::relay::{descriptor_of, Bridge};
 use crate::tls::Credentials;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use rsbinder::hub::ServiceManager;
-use rsbinder::rpc::{FileDescriptorTransportMode, PeerIdentity, RpcServer};
+use rsbinder::rpc::FileDescriptorTransportMode;
 use rsbinder::{DeathRecipient, Endpoint, SIBinder, WIBinder};
-use std::net::{SocketAddr, ToSocketAddrs};
-use std::os::unix::fs::PermissionsExt;
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The newest wire version: that of Android 16.
+/// The newest wire version that is spoken.
 pub const WIRE_VERSION: u32 = 2;
 
 /// How often a service that is not registered is looked for.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+
+/// How long a peer that is known may take to begin with RPC Binder.
+const SETUP: Duration = Duration::from_secs(10);
 
 pub struct Options {
     pub names: Vec<String>,
@@ -47,150 +52,137 @@ pub struct Options {
     pub patience: Option<Duration>,
 }
 
-/// Reports the death of a service.
-struct Mourner {
-    name: String,
-    deaths: Mutex<Sender<String>>,
+/// What a service's thread tells the one that listens.
+enum Event {
+    Lives(String),
+    Died,
+    Failed(Error),
 }
+
+/// Reports the death of a service.
+struct Mourner(Mutex<Sender<()>>);
 
 impl DeathRecipient for Mourner {
     fn binder_died(&self, _: &WIBinder) {
-        if let Ok(deaths) = self.deaths.lock() {
-            let _ = deaths.send(self.name.clone());
+        if let Ok(died) = self.0.lock() {
+            let _ = died.send(());
         }
     }
 }
 
-fn find(manager: &ServiceManager, name: &str) -> Result<SIBinder> {
-    let mut is_waiting = false;
-    loop {
-        let found = manager.try_get_service(name).map_err(|status| {
-            Error::new(format!("The service manager fails: {status:?}.")).of(Kind::NoManager)
-        })?;
-        if let Some(service) = found {
-            return match service.as_proxy() {
-                Some(_) => Ok(service),
-                None => Err(Error::with_advice(
-                    format!("{name} lives on another machine already."),
-                    "Export it there.",
-                )),
-            };
-        }
-        if !is_waiting {
-            eprintln!("anybinder: waiting for the service {name}.");
-            is_waiting = true;
-        }
-        std::thread::sleep(LOOK_INTERVAL);
-    }
+struct Export {
+    manager: Arc<ServiceManager>,
+    names: Vec<String>,
+    bridge: Arc<Bridge>,
+    directory: Arc<Directory>,
+    door: Arc<Door>,
+    rules: Arc<Rules>,
 }
 
-fn tcp_address(host: &str, port: u16) -> Result<SocketAddr> {
-    let found = (host, port).to_socket_addrs();
-    let mut found = found.doing(|| format!("looking up {host}"))?;
-    let none = || Error::new(format!("{host} has no address."));
-    found.next().ok_or_else(none)
-}
-
-/// A server that is bound to the address.
-fn bind(options: &Options) -> Result<Arc<RpcServer>> {
-    let doing = || format!("listening at {}", options.listen);
-    match &options.listen.endpoint {
-        Endpoint::Tls { host, port } => {
-            let config = options.credentials.server(options.anyone)?;
-            let address = tcp_address(host, *port)?;
-            RpcServer::setup_tcp_server_tls(address, config).doing(doing)
-        }
-        Endpoint::Unix(path) => {
-            let server = RpcServer::setup_unix_server(path).doing(doing)?;
-            // Whom the rules let in is checked for each connection.
-            let mode = std::fs::Permissions::from_mode(0o666);
-            std::fs::set_permissions(path, mode).doing(doing)?;
-            // Without types, files cannot be told from numbers.
-            if !options.aidl.is_empty() {
-                server.set_supported_fd_modes(&[FileDescriptorTransportMode::Unix]);
-            }
-            Ok(server)
-        }
-        Endpoint::Vsock { cid, port } => RpcServer::setup_vsock_server(*cid, *port).doing(doing),
-        _ => Err(Error::new(format!("{} is no address.", options.listen))),
-    }
-}
-
-/// The address with the port that the system chose, if it was 0.
-fn bound_address(server: &RpcServer, options: &Options) -> String {
-    match server.tcp_address() {
-        Some(address) => format!("tls://{address}"),
-        None => options.listen.to_string(),
-    }
-}
-
-fn configure(server: &RpcServer, options: &Options) {
-    server.set_android13plus(WIRE_VERSION);
-    server.set_max_threads(options.threads);
-    server.set_max_connections(options.connections);
-    if options.patience.is_some() {
-        server.set_handshake_timeout(options.patience);
+impl Export {
+    fn new(manager: &Arc<ServiceManager>, options: &Options) -> Result<Export> {
+        let gateway = Gateway::open(&options.aidl)?;
+        let server = listener::server("export")?;
+        server.set_android13plus(WIRE_VERSION);
+        server.set_max_threads(options.threads);
+        let setup = options
+            .patience
+            .map_or(SETUP, |patience| patience.min(SETUP));
+        server.set_handshake_timeout(Some(setup));
         server.set_reply_timeout(options.patience);
+        // Without types, files cannot be told from numbers.
+        if matches!(options.listen.endpoint, Endpoint::Unix(_)) && !options.aidl.is_empty() {
+            server.set_supported_fd_modes(&[FileDescriptorTransportMode::Unix]);
+        }
+        let directory = Directory::new(&options.names);
+        if options.names.len() > 1 {
+            let root = directory.binder();
+            server.set_root(root).doing(|| "exporting".to_string())?;
+        }
+        Ok(Export {
+            manager: manager.clone(),
+            names: options.names.clone(),
+            bridge: Bridge::new(options.max_size, gateway, options.dialect),
+            directory,
+            door: Arc::new(Door {
+                server,
+                rules: options.rules.clone(),
+                handshakes: Arc::default(),
+                places: Places::new(options.connections),
+                patience: options.patience,
+            }),
+            rules: Arc::new(options.rules.clone()),
+        })
     }
-    let rules = options.rules.clone();
-    server.set_authorizer(move |peer: &PeerIdentity| {
-        let is_known = rules.knows(peer);
-        if !is_known {
-            notice(&format!("{peer} may not connect."));
-        }
-        is_known
-    });
-}
 
-/// Serves until a service dies; returns its name.
-fn serve(manager: &ServiceManager, options: &Options, bridge: &Arc<Bridge>) -> Result<String> {
-    let rules = Arc::new(options.rules.clone());
-    let (deaths, died) = channel();
-    let mut relays = Vec::new();
-    let mut mourners = Vec::new();
-    for name in &options.names {
-        let service = find(manager, name)?;
-        let mourner = Arc::new(Mourner {
-            name: name.clone(),
-            deaths: Mutex::new(deaths.clone()),
-        });
-        if service.link_to_death_arc(&mourner).is_err() {
-            return Ok(name.clone());
+    /// Looks for a service until it is registered.
+    fn find(&self, name: &str) -> Result<SIBinder> {
+        let mut is_waiting = false;
+        loop {
+            let why = match self.manager.try_get_service(name) {
+                Ok(Some(service)) if service.as_proxy().is_some() => return Ok(service),
+                Ok(Some(_)) => {
+                    return Err(Error::with_advice(
+                        format!("{name} lives on another machine already."),
+                        "Export it there.",
+                    ))
+                }
+                // A new service manager may come; what lives goes on until then.
+                Err(status) if self.directory.has_any() => format!(": {status:?}"),
+                Err(status) => {
+                    let what = format!("The service manager fails: {status:?}.");
+                    return Err(Error::new(what).of(Kind::NoManager));
+                }
+                Ok(None) => String::new(),
+            };
+            if !is_waiting {
+                eprintln!("anybinder: waiting for the service {name}{why}.");
+                is_waiting = true;
+            }
+            std::thread::sleep(LOOK_INTERVAL);
         }
-        if let Some(gateway) = bridge.gateway() {
-            let descriptor = descriptor_of(&service);
+    }
+
+    /// Offers a service while it lives.
+    fn offer(&self, name: &str, service: &SIBinder, events: &Sender<Event>) -> Result<()> {
+        let (sender, died) = channel();
+        let mourner = Arc::new(Mourner(Mutex::new(sender)));
+        if service.link_to_death_arc(&mourner).is_err() {
+            return Ok(());
+        }
+        if let Some(gateway) = self.bridge.gateway() {
+            let descriptor = descriptor_of(service);
             let descriptor = descriptor.doing(|| format!("asking {name} for its interface"))?;
             gateway.check(name, &descriptor)?;
         }
+        let life = Life::default();
         let access = Access {
-            name: name.clone(),
-            rules: rules.clone(),
+            name: name.to_string(),
+            rules: self.rules.clone(),
+            life: life.clone(),
         };
         let doing = || format!("exporting {name}");
-        relays.push((name, bridge.publish(&service, Some(access)).doing(doing)?));
-        mourners.push(mourner);
+        let relay = self.bridge.publish(service, Some(access)).doing(doing)?;
+        if self.names.len() == 1 {
+            self.door.server.set_root(relay.clone()).doing(doing)?;
+        }
+        self.directory.set(name, Some((relay, life.clone())));
+        let _ = events.send(Event::Lives(name.to_string()));
+        let _ = died.recv();
+        self.directory.set(name, None);
+        self.door.places.end(&life, name, self.names.len() == 1);
+        eprintln!("anybinder: the service {name} died; the sessions that used it are ended.");
+        let _ = events.send(Event::Died);
+        Ok(())
     }
-    let server = bind(options)?;
-    configure(&server, options);
-    match relays.as_slice() {
-        [(_, relay)] => server
-            .set_root(relay.clone())
-            .doing(|| "exporting".into())?,
-        relays => {
-            for (name, relay) in relays {
-                let doing = || format!("exporting {name}");
-                server.add_service(name, relay.clone()).doing(doing)?;
-            }
+
+    /// Looks for a service and offers it, again and again.
+    fn keep(&self, name: &str, events: &Sender<Event>) -> Result<Infallible> {
+        loop {
+            let service = self.find(name)?;
+            self.offer(name, &service, events)?;
         }
     }
-    let address = bound_address(&server, options);
-    println!("{} exported at {address}", options.names.join(", "));
-    let accepting = server.run_background();
-    let dead = died.recv().doing(|| "waiting".to_string())?;
-    server.stop_accepting();
-    let _ = accepting.join();
-    server.terminate();
-    Ok(dead)
 }
 
 impl Options {
@@ -205,12 +197,35 @@ impl Options {
 }
 
 /// Exports until that fails.
-pub fn run(manager: &ServiceManager, options: &Options) -> Result<std::convert::Infallible> {
+pub fn run(manager: &Arc<ServiceManager>, options: &Options) -> Result<Infallible> {
     memory::keep_freed();
-    let gateway = Gateway::open(&options.aidl)?;
-    let bridge = Bridge::new(options.max_size, gateway, options.dialect);
+    let tls = match options.listen.is_tls() {
+        true => Some(options.credentials.server(options.anyone)?),
+        false => None,
+    };
+    let export = Arc::new(Export::new(manager, options)?);
+    let (sender, events) = channel();
+    for name in options.names.clone() {
+        let (export, sender) = (export.clone(), sender.clone());
+        std::thread::spawn(move || {
+            let Err(failure) = export.keep(&name, &sender);
+            let _ = sender.send(Event::Failed(failure));
+        });
+    }
+    let mut listener: Option<Listener> = None;
     loop {
-        let dead = serve(manager, options, &bridge)?;
-        eprintln!("anybinder: the service {dead} died; its sessions are ended.");
+        match events.recv().doing(|| "waiting".to_string())? {
+            Event::Failed(failure) => return Err(failure),
+            Event::Died if export.directory.has_any() => {}
+            Event::Died => listener = None,
+            Event::Lives(name) => {
+                let listening = match listener.take() {
+                    Some(listening) => listening,
+                    None => Listener::start(&options.listen, tls.clone(), &export.door)?,
+                };
+                println!("{name} exported at {}", listening.address);
+                listener = Some(listening);
+            }
+        }
     }
 }

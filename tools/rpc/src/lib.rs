@@ -11,6 +11,8 @@
 //! * `gateway`: the same by the types of `.aidl` files, where parcels do not say enough
 //! * `relay`: the object that stands for another one
 //! * `address`, `tls`, `access`: where the other machine is, who it is, and what it may call
+//! * `listener`: accepts connections; `handshakes`: those whose peer is not known yet; `places`:
+//!   those whose peer is; `directory`: several services at one address
 //! * `notice`: what is said about peers; `memory`: what malloc keeps
 //! * `export`, `link`, `accessor`: the two ends
 pub mod access;
@@ -18,11 +20,15 @@ pub mod accessor;
 pub mod address;
 pub mod copy;
 pub mod dialect;
+pub mod directory;
 pub mod export;
 pub mod gateway;
+pub mod handshakes;
 pub mod link;
+pub mod listener;
 pub mod memory;
 pub mod notice;
+pub mod places;
 pub mod relay;
 pub mod tls;
 pub mod words;

@@ -7,6 +7,7 @@
 use crate::accessor;
 use crate::address::Address;
 use crate::dialect::Dialect;
+use crate::directory;
 use crate::export::WIRE_VERSION;
 use crate::gateway::Gateway;
 use crate::memory;
@@ -23,9 +24,6 @@ use std::path::PathBuf;
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-
-/// The interface of the object that rsbinder's servers of several services have.
-const DIRECTORY: &str = "rsbinder.rpc.IServiceDirectory";
 
 /// The name of a link's process, by which others recognise it.
 pub const PROGRAM: &str = "anybinder-link";
@@ -153,7 +151,7 @@ fn service(options: &Options, session: &RpcSession) -> Result<SIBinder> {
     let address = &options.address;
     let failed = |status| lost(format!("{address} gives no service: {status:?}."));
     let root = session.get_root().map_err(failed)?;
-    let is_directory = descriptor_of(&root).map_err(failed)? == DIRECTORY;
+    let is_directory = descriptor_of(&root).map_err(failed)? == directory::DESCRIPTOR;
     match &address.service {
         None if !is_directory => Ok(root),
         Some(service) if !is_directory => Err(Error::with_advice(
@@ -163,8 +161,13 @@ fn service(options: &Options, session: &RpcSession) -> Result<SIBinder> {
         .of(Kind::NoService)),
         service => {
             let name = service.as_ref().unwrap_or(&options.name);
-            session.get_service(name).map_err(|status| {
-                lost(format!("{address} has no service {name}: {status:?}.")).of(Kind::NoService)
+            session.get_service(name).map_err(|status| match status {
+                // rsbinder makes one of every exception.
+                StatusCode::NameNotFound | StatusCode::FailedTransaction => {
+                    lost(format!("{address} has no service {name}.")).of(Kind::NoService)
+                }
+                directory::ABSENT => lost(format!("{name} does not live at {address} now.")),
+                other => lost(format!("{address} does not give {name}: {other:?}.")),
             })
         }
     }

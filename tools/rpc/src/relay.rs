@@ -237,7 +237,10 @@ impl Relay {
             return Ok(());
         };
         match access.allows(&peer) {
-            true => Ok(()),
+            true => {
+                access.life.note_use(&access.name);
+                Ok(())
+            }
             false => {
                 notice(&format!("{peer} may not call {}.", access.name));
                 Err(StatusCode::PermissionDenied)

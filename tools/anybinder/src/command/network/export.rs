@@ -75,7 +75,8 @@ impl Common {
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The names of the services; of several, `link` chooses one with ADDRESS#NAME
+    /// The names of the services; of several, `link` chooses one with ADDRESS#NAME, and each is
+    /// exported while it lives
     #[arg(required = true)]
     name: Vec<String>,
 
@@ -92,8 +93,9 @@ pub struct Arguments {
     #[arg(long)]
     anyone: bool,
 
-    /// The most connections; one that exceeds them waits
-    #[arg(long, value_name = "COUNT", default_value_t = 64,
+    /// The most connections of known peers, of which one peer leaves a quarter to others; one that
+    /// exceeds them waits
+    #[arg(long, value_name = "COUNT", default_value_t = 128,
         value_parser = clap::value_parser!(u32).range(1..=4096))]
     max_connections: u32,
 

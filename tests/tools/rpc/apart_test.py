@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What peers that nobody knows take from others, and services of one export that die and return.
+
+  apart_test.py ANYBINDER    the program; TEST=NAME runs one test, CONNECTIONS=N opens N connections
+"""
+import contextlib
+import os
+import pathlib
+import selectors
+import socket
+import sys
+import threading
+import time
+
+import peer
+from link_test import NAME, OTHER, PORT, CLONE_NEWNET, World, end, main, memory_of, until
+from peer import ECHO
+
+CONNECTIONS = int(os.environ.get("CONNECTIONS", "2000"))
+# Of a ClientHello, and what is none.
+BEGINNINGS = (b"", b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/1.1\r\n")
+
+
+@contextlib.contextmanager
+def network_of(world):
+    """This thread is in the network of the client's machine."""
+    if not world.has_cable:
+        yield
+        return
+    with open(f"/proc/{world.client.holder.pid}/ns/net", "rb") as space, \
+            open("/proc/self/ns/net", "rb") as own:
+        assert peer.raw.LIBC.setns(space.fileno(), CLONE_NEWNET) == 0
+        try:
+            yield
+        finally:
+            assert peer.raw.LIBC.setns(own.fileno(), CLONE_NEWNET) == 0
+
+
+class Idle(threading.Thread):
+    """Holds connections that do not show who they are, and opens another as soon as one ends."""
+
+    def __init__(self, world, count, total=None):
+        super().__init__()
+        self.world, self.count, self.total = world, count, total
+        self.opened = 0
+        self.is_over = threading.Event()
+        self.failure = None
+
+    def open(self, selector):
+        one = socket.socket()
+        one.settimeout(10)
+        one.connect((self.world.server.address, PORT))
+        with contextlib.suppress(OSError):
+            one.send(BEGINNINGS[self.opened % len(BEGINNINGS)])
+        one.setblocking(False)
+        selector.register(one, selectors.EVENT_READ)
+        self.opened += 1
+
+    def is_done(self):
+        return self.total is not None and self.opened >= self.total
+
+    def work(self, selector):
+        while not self.is_over.is_set() and not self.is_done():
+            if len(selector.get_map()) < self.count:
+                self.open(selector)
+                continue
+            for key, _ in selector.select(0.1):
+                data = b""
+                with contextlib.suppress(OSError):
+                    data = key.fileobj.recv(4096)
+                if not data:
+                    selector.unregister(key.fileobj)
+                    key.fileobj.close()
+
+    def run(self):
+        with network_of(self.world), selectors.DefaultSelector() as selector:
+            try:
+                self.work(selector)
+            except OSError as error:
+                self.failure = error
+            for key in list(selector.get_map().values()):
+                key.fileobj.close()
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.is_over.set()
+        self.join()
+        assert self.failure is None, self.failure
+
+
+def threads_of(job):
+    status = pathlib.Path(f"/proc/{job.pid}/status").read_text(encoding="utf-8")
+    return int(status.split("Threads:")[1].split()[0])
+
+
+def call(client, name):
+    assert client.call(client.find(name), ECHO, b"word")[0] == b"word"
+
+
+def test_unknown_peers_do_not_use_up_the_places(world):
+    """Connections that say nothing, renewed as they end, from the address of the link itself."""
+    jobs = [world.server.echo(NAME), world.export("--max-connections", "8")]
+    with Idle(world, 70) as idle:
+        until(lambda: idle.opened > 70 or idle.failure, 30)
+        begin = time.monotonic()
+        link = world.client.anybinder(*world.link_words("--once", "--threads", "2"))
+        until(lambda: "linked to" in link.log.read_text() or link.poll() is not None, 30)
+        took_s = time.monotonic() - begin
+        assert link.poll() is None, link.log.read_text()
+        client = world.client.peer()
+        call(client, NAME)
+        client.close()
+    print(f"  linked in {took_s:.1f} s beside {idle.opened} connections")
+    # A handshake has 5 s at most, a link that says nothing has as long as it wants.
+    assert took_s < 20
+    end(link, *reversed(jobs))
+
+
+def test_many_connections(world):
+    """They cost the export no more than those that may be in a handshake do."""
+    jobs = [world.server.echo(NAME), world.export()]
+    export = jobs[-1]
+    jobs.append(world.link("--once"))
+    before = memory_of(export)
+    threads = memory = 0
+    client = world.client.peer()
+    with Idle(world, 300, CONNECTIONS) as idle:
+        while idle.is_alive():
+            threads = max(threads, threads_of(export))
+            memory = max(memory, memory_of(export))
+            call(client, NAME)
+            time.sleep(0.01)
+    client.close()
+    print(f"  {idle.opened} connections: at most {threads} threads, {memory - before} KiB more")
+    assert idle.opened == CONNECTIONS and threads < 64 + 60 and memory - before < 65536
+    assert jobs[-1].poll() is None, jobs[-1].log.read_text()
+    end(*reversed(jobs))
+
+
+def test_expired_certificates(world):
+    """One that an authority signed is refused; a pin says that a certificate is the right one."""
+    pathlib.Path(world.path("index")).write_text("", encoding="utf-8")
+    pathlib.Path(world.path("ca.conf")).write_text(
+        "[ca]\ndefault_ca=own\n[own]\ndatabase=index\nnew_certs_dir=.\npolicy=any\n"
+        "default_md=sha256\nrand_serial=yes\nunique_subject=no\n[any]\ncommonName=supplied\n",
+        encoding="utf-8")
+    for name in ("server", "client"):
+        world.openssl("ca", "-batch", "-config", "ca.conf", "-cert", "ca.pem", "-keyfile", "ca.key",
+                      "-startdate", "200101000000Z", "-enddate", "210101000000Z", "-notext",
+                      "-in", f"signed-{name}.csr", "-out", f"expired-{name}.pem",
+                      "-extfile", "names")
+        key = pathlib.Path(world.path(f"signed-{name}.key")).read_bytes()
+        pathlib.Path(world.path(f"expired-{name}.key")).write_bytes(key)
+    authority = ["--ca", world.path("ca.pem")]
+
+    def attempt(own, *options):
+        return world.client.run("link", NAME, world.tls, "--once", "--patience", "20",
+                                "--server-name", "other.machine", *world.own(own), *options)
+
+    def export(own):
+        words = ["export", NAME, "--listen", world.tls, *world.own(own), *authority]
+        return world.server.anybinder(*words, ready="exported at")
+
+    jobs = [world.server.echo(NAME), export("signed-server")]
+    code, text = attempt("expired-client", *authority)
+    assert code == 7 and "No link to" in text, text
+    log = jobs[-1].log.read_text()
+    assert "expired" in log.lower(), log
+    end(jobs.pop())
+    jobs.append(export("expired-server"))
+    code, text = attempt("signed-client", *authority)
+    assert code == 7 and "expired" in text.lower(), text
+    words = ["link", NAME, world.tls, *world.own("signed-client"), "--pin",
+             world.fingerprint("expired-server")]
+    jobs.append(world.client.anybinder(*words, ready="linked to"))
+    end(*reversed(jobs))
+
+
+def test_services_live_apart(world):
+    """One of an export dies: the others' sessions go on, and it comes back."""
+    one, two = world.server.echo(NAME), world.server.echo(OTHER)
+    export = world.export(names=(NAME, OTHER))
+    until(lambda: export.log.read_text().count("exported at") == 2)
+    links = [world.link(name="a", address=f"{world.tls}#{NAME}"),
+             world.link(name="b", address=f"{world.tls}#{OTHER}")]
+    client, watcher = world.client.peer(), world.client.peer()
+    first, second = watcher.find("a"), watcher.find("b")
+    watcher.watch(first)
+    watcher.watch(second)
+    kept = client.find("b")
+    end(one)
+    assert watcher.wait_death() and watcher.dead == [first], watcher.dead
+    for _ in range(3):
+        assert client.call(kept, ECHO, b"word")[0] == b"word"
+    # It is looked for, and comes back; the other one has noticed nothing.
+    one = world.server.echo(NAME)
+    until(lambda: client.find("a"))
+    call(client, "a")
+    assert client.call(kept, ECHO, b"word")[0] == b"word"
+    assert watcher.dead == [first], watcher.dead
+    # The last one ends the listening.
+    end(one, two)
+    until(lambda: export.log.read_text().count("died") == 3)
+    world.server.echo(OTHER)
+    until(lambda: client.find("b"))
+    call(client, "b")
+    assert export.poll() is None, export.log.read_text()
+    client.close()
+    watcher.close()
+    end(*links, export)
+
+
+def test_a_service_that_is_not_there_yet(world):
+    """The others are exported, and the link to it waits."""
+    jobs = [world.server.echo(OTHER), world.export(names=(NAME, OTHER))]
+    assert f"waiting for the service {NAME}" in jobs[-1].log.read_text()
+    waits = world.client.anybinder(*world.link_words(name="a", address=f"{world.tls}#{NAME}"),
+                                   ready="does not live")
+    jobs.append(world.link(name="b", address=f"{world.tls}#{OTHER}"))
+    client = world.client.peer()
+    call(client, "b")
+    assert client.find("a") is None
+    jobs.append(world.server.echo(NAME))
+    until(lambda: client.find("a"))
+    call(client, "a")
+    client.close()
+    end(waits, *reversed(jobs))
+
+
+if __name__ == "__main__":
+    sys.exit(main(globals()))

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The connections of peers that are known: how many there may be, and which services each used.
+use rsbinder::rpc::{PeerIdentity, RpcResult, RpcTransport};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+thread_local! {
+    /// The connection from which this thread has read last: that of the call that it serves.
+    static CURRENT: RefCell<Weak<Connection>> = const { RefCell::new(Weak::new()) };
+}
+
+type Cut = Box<dyn Fn() + Send + Sync>;
+
+/// A connection that is served.
+struct Connection {
+    /// The services that were called over it.
+    used: Mutex<BTreeSet<String>>,
+    cut: Cut,
+}
+
+impl Connection {
+    fn used(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Default)]
+struct Table {
+    count: usize,
+    of_peer: HashMap<String, usize>,
+    waiting: HashMap<String, usize>,
+    connections: Vec<Weak<Connection>>,
+}
+
+/// The places for connections of an export or an accessor.
+pub struct Places {
+    most: usize,
+    table: Mutex<Table>,
+    freed: Condvar,
+}
+
+/// One of them, which is free when this is dropped.
+pub struct Place {
+    places: Arc<Places>,
+    peer: String,
+}
+
+/// Whether a service lives that peers have been given.
+#[derive(Clone, Debug, Default)]
+pub struct Life(Arc<AtomicBool>);
+
+impl Life {
+    /// Says that this thread's call, if it came over a connection, uses a service; the connection
+    /// ends with it.
+    pub fn note_use(&self, name: &str) {
+        let Some(connection) = CURRENT.with_borrow(Weak::upgrade) else {
+            return;
+        };
+        let mut used = connection.used();
+        if !used.contains(name) {
+            used.insert(name.to_string());
+        }
+        drop(used);
+        if self.0.load(Ordering::SeqCst) {
+            (connection.cut)();
+        }
+    }
+}
+
+fn take_one(counts: &mut HashMap<String, usize>, peer: &str) {
+    *counts.entry(peer.to_string()).or_default() += 1;
+}
+
+fn give_back(counts: &mut HashMap<String, usize>, peer: &str) {
+    if let Some(count) = counts.get_mut(peer) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(peer);
+        }
+    }
+}
+
+impl Places {
+    pub fn new(most: usize) -> Arc<Places> {
+        Arc::new(Places {
+            most,
+            table: Mutex::default(),
+            freed: Condvar::new(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A peer leaves a quarter to others.
+    fn share(&self) -> usize {
+        self.most - self.most / 4
+    }
+
+    fn has_room(&self, table: &Table, peer: &str) -> bool {
+        let own = table.of_peer.get(peer).copied().unwrap_or(0);
+        table.count < self.most && own < self.share()
+    }
+
+    /// A place for a peer; waits for one. None if there is none in time, or if too many wait.
+    pub fn take(self: &Arc<Self>, peer: &str, patience: Duration) -> Option<Place> {
+        let until = Instant::now() + patience;
+        let mut table = self.lock();
+        if !self.has_room(&table, peer) {
+            let own = table.waiting.get(peer).copied().unwrap_or(0);
+            if own >= self.share() || table.waiting.values().sum::<usize>() >= self.most {
+                return None;
+            }
+            take_one(&mut table.waiting, peer);
+            while !self.has_room(&table, peer) {
+                let left = until.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    break;
+                }
+                let waited = self.freed.wait_timeout(table, left);
+                table = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            give_back(&mut table.waiting, peer);
+            if !self.has_room(&table, peer) {
+                return None;
+            }
+        }
+        table.count += 1;
+        take_one(&mut table.of_peer, peer);
+        Some(Place {
+            places: self.clone(),
+            peer: peer.to_string(),
+        })
+    }
+
+    /// Ends the connections over which a service was used.
+    ///
+    /// * `all`: whatever was used
+    pub fn end(&self, life: &Life, name: &str, all: bool) {
+        // A call that is noted later finds that it is over.
+        life.0.store(true, Ordering::SeqCst);
+        let mut table = self.lock();
+        table.connections.retain(|one| one.strong_count() > 0);
+        let connections: Vec<_> = table.connections.iter().filter_map(Weak::upgrade).collect();
+        drop(table);
+        for connection in connections {
+            if all || connection.used().contains(name) {
+                (connection.cut)();
+            }
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut table = self.places.lock();
+        table.count -= 1;
+        give_back(&mut table.of_peer, &self.peer);
+        table.connections.retain(|one| one.strong_count() > 0);
+        self.places.freed.notify_all();
+    }
+}
+
+/// What connections of the same peer have in common.
+///
+/// * `otherwise`: of one that has shown nothing
+pub fn key_of(peer: &PeerIdentity, otherwise: &str) -> String {
+    match peer {
+        PeerIdentity::Local { uid, .. } => format!("user {uid}"),
+        PeerIdentity::Certificate(id) => id.fingerprint_hex(),
+        PeerIdentity::Vsock { cid } => format!("cid {cid}"),
+        _ => otherwise.to_string(),
+    }
+}
+
+/// A transport with a place.
+pub struct Placed {
+    inner: Box<dyn RpcTransport>,
+    connection: Arc<Connection>,
+    _place: Place,
+}
+
+impl Placed {
+    /// * `socket`: that of the transport, to cut it
+    pub fn new(inner: Box<dyn RpcTransport>, socket: OwnedFd, place: Place) -> Placed {
+        let connection = Arc::new(Connection {
+            used: Mutex::default(),
+            cut: Box::new(move || {
+                let _ = rustix::net::shutdown(&socket, rustix::net::Shutdown::Both);
+            }),
+        });
+        let weak = Arc::downgrade(&connection);
+        place.places.lock().connections.push(weak);
+        Placed {
+            inner,
+            connection,
+            _place: place,
+        }
+    }
+
+    /// Before a read: what is read is served by this thread.
+    fn note(&self) {
+        CURRENT.with_borrow_mut(|current| {
+            if current.as_ptr() != Arc::as_ptr(&self.connection) {
+                *current = Arc::downgrade(&self.connection);
+            }
+        });
+    }
+}
+
+impl RpcTransport for Placed {
+    fn send_frame(&self, buf: &[u8]) -> RpcResult<()> {
+        self.inner.send_frame(buf)
+    }
+
+    fn recv_frame(&self) -> RpcResult<Vec<u8>> {
+        self.note();
+        self.inner.recv_frame()
+    }
+
+    fn peer_identity(&self) -> PeerIdentity {
+        self.inner.peer_identity()
+    }
+
+    fn describe(&self) -> &str {
+        self.inner.describe()
+    }
+
+    fn set_read_timeout(&self, timeout: Option<Duration>) -> RpcResult<()> {
+        self.inner.set_read_timeout(timeout)
+    }
+
+    fn set_write_timeout(&self, timeout: Option<Duration>) -> RpcResult<()> {
+        self.inner.set_write_timeout(timeout)
+    }
+
+    fn set_liveness(&self, timeout: Option<Duration>) -> RpcResult<()> {
+        self.inner.set_liveness(timeout)
+    }
+
+    fn peer_closed(&self) -> Option<bool> {
+        self.inner.peer_closed()
+    }
+
+    fn shutdown_handle(&self) -> Option<Box<dyn FnOnce() + Send>> {
+        self.inner.shutdown_handle()
+    }
+
+    fn shutdown(&self) -> RpcResult<()> {
+        self.inner.shutdown()
+    }
+
+    fn supports_fd_passing(&self) -> bool {
+        self.inner.supports_fd_passing()
+    }
+
+    fn send_frame_with_fds(&self, buf: &[u8], fds: &[BorrowedFd<'_>]) -> RpcResult<()> {
+        self.inner.send_frame_with_fds(buf, fds)
+    }
+
+    fn recv_frame_with_fds(&self) -> RpcResult<(Vec<u8>, Vec<OwnedFd>)> {
+        self.note();
+        self.inner.recv_frame_with_fds()
+    }
+
+    fn send_raw(&self, buf: &[u8]) -> RpcResult<()> {
+        self.inner.send_raw(buf)
+    }
+
+    fn recv_raw(&self, buf: &mut [u8]) -> RpcResult<usize> {
+        self.note();
+        self.inner.recv_raw(buf)
+    }
+
+    fn send_raw_with_fds(&self, buf: &[u8], fds: &[BorrowedFd<'_>]) -> RpcResult<()> {
+        self.inner.send_raw_with_fds(buf, fds)
+    }
+
+    fn recv_raw_with_fds(&self, buf: &mut [u8]) -> RpcResult<(usize, Vec<OwnedFd>)> {
+        self.note();
+        self.inner.recv_raw_with_fds(buf)
+    }
+
+    fn send_raw_draining(
+        &self,
+        buf: &[u8],
+        fds: &[BorrowedFd<'_>],
+        drain: &mut dyn FnMut() -> RpcResult<()>,
+    ) -> RpcResult<()> {
+        self.inner.send_raw_draining(buf, fds, drain)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rsbinder::rpc::transport::UnixTransport;
+    use std::os::unix::net::UnixStream;
+
+    const NOW: Duration = Duration::ZERO;
+
+    #[test]
+    fn a_peer_leaves_places_to_others() {
+        let places = Places::new(8);
+        let own: Vec<_> = (0..6).map(|_| places.take("a", NOW)).collect();
+        assert!(own.iter().all(Option::is_some));
+        assert!(places.take("a", NOW).is_none());
+        let others = [places.take("b", NOW), places.take("c", NOW)];
+        assert!(others.iter().all(Option::is_some) && places.take("d", NOW).is_none());
+        drop(own);
+        assert!(places.take("d", NOW).is_some());
+        drop(others);
+        let table = places.lock();
+        assert!(table.count == 0 && table.of_peer.is_empty() && table.waiting.is_empty());
+    }
+
+    #[test]
+    fn a_place_is_waited_for() {
+        let places = Places::new(1);
+        let first = places.take("a", NOW).unwrap();
+        let waiter = places.clone();
+        let waiter = std::thread::spawn(move || waiter.take("b", Duration::from_secs(30)));
+        while places.lock().waiting.is_empty() {
+            std::thread::yield_now();
+        }
+        // One waits for one.
+        assert!(places.take("c", Duration::from_secs(30)).is_none());
+        drop(first);
+        assert!(waiter.join().unwrap().is_some());
+    }
+
+    fn connection(places: &Arc<Places>) -> (Placed, UnixStream) {
+        let (near, far) = UnixStream::pair().unwrap();
+        let socket = near.try_clone().unwrap().into();
+        let inner = Box::new(UnixTransport::from_stream(near).unwrap());
+        let place = places.take("a", NOW).unwrap();
+        (Placed::new(inner, socket, place), far)
+    }
+
+    #[test]
+    fn a_service_ends_the_connections_that_used_it() {
+        use std::io::Write;
+        let places = Places::new(8);
+        let (life, other) = (Life::default(), Life::default());
+        let (one, mut far_one) = connection(&places);
+        let (two, mut far_two) = connection(&places);
+        for (placed, far, life, name) in [
+            (&one, &mut far_one, &life, "a"),
+            (&two, &mut far_two, &other, "b"),
+        ] {
+            far.write_all(b"x").unwrap();
+            placed.recv_raw(&mut [0]).unwrap();
+            life.note_use(name);
+        }
+        places.end(&life, "a", false);
+        assert_eq!(one.peer_closed(), Some(true));
+        assert_eq!(two.peer_closed(), Some(false));
+        // What is noted later ends at once.
+        far_two.write_all(b"x").unwrap();
+        two.recv_raw(&mut [0]).unwrap();
+        life.note_use("a");
+        assert_eq!(two.peer_closed(), Some(true));
+    }
+}
