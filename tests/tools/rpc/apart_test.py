@@ -8,6 +8,7 @@ import os
 import pathlib
 import selectors
 import socket
+import struct
 import sys
 import threading
 import time
@@ -228,6 +229,44 @@ def test_a_service_that_is_not_there_yet(world):
     call(client, "a")
     client.close()
     end(waits, *reversed(jobs))
+
+
+def exchange(path, version):
+    """What libbinder says to get the root object of a server, in its bytes: the version that the
+    server answers with, and the reply."""
+    with socket.socket(socket.AF_UNIX) as one:
+        one.settimeout(30)
+        one.connect(path)
+        stream = one.makefile("rb")
+        # RpcConnectionHeader: the newest version that it knows, no options, a new session.
+        one.sendall(struct.pack("<IBB8xH", version, 0, 0, 0))
+        agreed, = struct.unpack("<I4x", stream.read(8))
+        # RpcOutgoingConnectionInit: calls will come.
+        one.sendall(b"cci\0" + bytes(4))
+        # RpcWireHeader and RpcWireTransaction: GET_ROOT of the address 0.
+        body = struct.pack("<QIIQI12x", 0, 0, 0, 0, 0)
+        one.sendall(struct.pack("<II8x", 0, len(body)) + body)
+        command, size = struct.unpack("<II8x", stream.read(16))
+        reply = stream.read(size)
+        assert command == 1
+        return agreed, reply
+
+
+def test_wire_versions(world):
+    """Both ends take the lower version: 1 with libbinder of android16-release, whose next is 2."""
+    path = world.path("versions.socket")
+    jobs = [world.server.echo(NAME), world.export(listen=f"unix://{path}")]
+    for offered, wanted, length in ((0, 0, 4), (1, 1, 20), (2, 2, 20), (3, 2, 20),
+                                    (0xF0000000, 2, 20)):
+        agreed, reply = exchange(path, offered)
+        assert agreed == wanted, f"{offered}: {agreed}"
+        # RpcWireReply, and a parcel with a binder: its presence, its address, its stability.
+        parcel = reply[length:]
+        assert struct.unpack_from("<i", reply) == (0,) and len(reply) > length + 12, reply.hex()
+        assert struct.unpack_from("<i", parcel)[0] == 1 and any(parcel[4:12]), reply.hex()
+        if length == 20:
+            assert struct.unpack_from("<I", reply, 4)[0] >= 16, reply.hex()
+    end(*reversed(jobs))
 
 
 if __name__ == "__main__":
