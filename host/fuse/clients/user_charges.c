@@ -36,6 +36,12 @@ bool user_charges_add(uid_t uid, enum user_charge charge)
 	return add_charge(uid, charge, false);
 }
 
+bool user_charges_are_many(enum user_charge charge)
+{
+	guard_mutex(&daemon_self->users->lock);
+	return daemon_self->users->total[charge] >= daemon_self->users->limits[charge].all / 16;
+}
+
 void user_charges_add_always(uid_t uid, enum user_charge charge)
 {
 	add_charge(uid, charge, true);

@@ -21,6 +21,7 @@
 
 enum user_charge {
 	USER_OPENS,	/* opens of devices */
+	USER_INODES,	/* of devices and of texts that come and go */
 	USER_FILES,	/* files in transactions that are not delivered yet */
 	USER_HANDLES,	/* opens of directories and texts, each with a copy of the contents */
 	USER_STUCK,	/* workers that are stuck in this user's memory */
@@ -79,6 +80,9 @@ void user_charges_set_limit(enum user_charge charge, unsigned int all, unsigned 
 
 /* Adds one. False: the limit of the user, or of all users together, is reached. */
 bool user_charges_add(uid_t uid, enum user_charge charge);
+
+/* Is so much of the limit of all users together in use that it matters who counts as whom? */
+bool user_charges_are_many(enum user_charge charge);
 
 /* Adds one regardless of the limits. */
 void user_charges_add_always(uid_t uid, enum user_charge charge);

@@ -114,6 +114,11 @@ void *account_alloc(struct account *account, size_t size)
 	return block->memory;
 }
 
+void account_note_freed(size_t size)
+{
+	atomic_fetch_add_explicit(&daemon_self->accounts->freed, (long)size, memory_order_relaxed);
+}
+
 void account_free(void *memory)
 {
 	struct block *block;
@@ -121,8 +126,7 @@ void account_free(void *memory)
 	if (!memory)
 		return;
 	block = (struct block *)((char *)memory - offsetof(struct block, memory));
-	atomic_fetch_add_explicit(&daemon_self->accounts->freed, (long)block->charged,
-				  memory_order_relaxed);
+	account_note_freed(block->charged);
 	account_discharge(block->account, block->charged);
 	free(block);
 }

@@ -25,6 +25,9 @@ void account_discharge(struct account *account, size_t size);
 void *account_alloc(struct account *account, size_t size);
 void account_free(void *memory);
 
+/* So much was freed that was not charged. */
+void account_note_freed(size_t size);
+
 /*
  * Returns freed memory to the system if there may be much of it. Called by the watcher while the
  * workers are busy, and once they have become idle (@idle).

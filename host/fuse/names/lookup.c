@@ -7,6 +7,7 @@
 #include "base/thread.h"
 #include "clients/client_thread.h"
 #include "clients/namespaces.h"
+#include "clients/users.h"
 #include "names/lookup_turn.h"
 #include "names/tree.h"
 
@@ -19,6 +20,7 @@
 struct lookup {
 	struct lookup_turn_waiter waiter;	/* the first member */
 	uint64_t parent;
+	uid_t uid;
 	char name[];
 };
 
@@ -36,10 +38,10 @@ void lookup_init(void)
 	lookup_turn_init();
 }
 
-static void lookup_reply(uint64_t unique, uint64_t parent, const char *name, pid_t tid)
+static void lookup_reply(uint64_t unique, uint64_t parent, const char *name, pid_t tid, uid_t uid)
 {
 	struct fuse_entry_out out;
-	int error = tree_lookup(parent, name, tid, &out);
+	int error = tree_lookup(parent, name, tid, uid, &out);
 
 	if (error)
 		session_reply_error(unique, -error);
@@ -54,7 +56,7 @@ static void lookup_reply_to_all(struct lookup_turn_waiter *waiter)
 
 		waiter = waiter->newer;
 		lookup_reply(lookup->waiter.unique, lookup->parent, lookup->name,
-			     lookup->waiter.tid);
+			     lookup->waiter.tid, lookup->uid);
 		free(lookup);
 	}
 }
@@ -69,6 +71,7 @@ static bool lookup_keep(const struct request *request, const char *name, uid_t u
 		return false;
 	lookup->waiter.unique = request->head->unique;
 	lookup->parent = request->head->nodeid;
+	lookup->uid = uid;
 	memcpy(lookup->name, name, strlen(name) + 1);
 	if (lookup_turn_take(uid, device, (pid_t)request->head->pid, &lookup->waiter)) {
 		free(lookup);
@@ -85,11 +88,11 @@ void lookup_serve(const struct request *request, const char *name)
 	pid_t tid = (pid_t)request->head->pid;
 	uid_t uid = request->head->uid;
 
-	if (device && lookup_turn_many_users())
+	if ((device && lookup_turn_many_users()) || user_charges_are_many(USER_INODES))
 		uid = namespaces_charged_uid(tid, uid);
 	if (!device || lookup_turn_take(uid, device, tid, NULL) ||
 	    !lookup_keep(request, name, uid, device))
-		lookup_reply(request->head->unique, request->head->nodeid, name, tid);
+		lookup_reply(request->head->unique, request->head->nodeid, name, tid, uid);
 }
 
 void lookup_opens(pid_t tid)

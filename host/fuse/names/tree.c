@@ -11,6 +11,8 @@
 #include "base/daemon.h"
 #include "base/locks.h"
 #include "base/log.h"
+#include "clients/users.h"
+#include "memory/account.h"
 #include "memory/text.h"
 #include "session/handles.h"
 
@@ -66,6 +68,31 @@ static struct inode *add_inode(struct entry *entry, uint64_t id)
 	daemon_self->tree->buckets[id % INODE_BUCKETS] = inode;
 	entry->refs++;
 	return inode;
+}
+
+/* The same, charged to the user. Returns 0, -ENFILE, -ENOMEM. */
+static int add_charged_inode(struct entry *entry, uint64_t id, uid_t uid, struct inode **inode)
+{
+	if (!user_charges_add(uid, USER_INODES))
+		return -ENFILE;
+	*inode = add_inode(entry, id);
+	if (!*inode) {
+		user_charges_remove(uid, USER_INODES);
+		return -ENOMEM;
+	}
+	(*inode)->charged = true;
+	(*inode)->uid = uid;
+	return 0;
+}
+
+static void unlink_shared(struct inode *inode)
+{
+	struct inode **slot = &inode->entry->shared;
+
+	while (*slot && *slot != inode)
+		slot = &(*slot)->next_shared;
+	if (*slot)
+		*slot = inode->next_shared;
 }
 
 /* The entry below @dir that has the nodeid @ino from each server; NULL: none. */
@@ -341,12 +368,42 @@ uint64_t tree_device(uint64_t parent, const char *name)
 	return ino;
 }
 
-int tree_lookup(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_out *out)
+/* Is it of tree_add_shared()? */
+static bool is_shared(const struct entry *entry)
+{
+	return entry->kind == ENTRY_TEXT && generation_of(entry->ino);
+}
+
+/* The inode for a LOOKUP by that user. Returns 0, -ENFILE, -ENOMEM. */
+static int get_inode(struct entry *entry, uid_t uid, struct inode **inode)
+{
+	int error;
+
+	if (entry->kind == ENTRY_DEVICE)
+		return add_charged_inode(entry, new_nodeid(nodeid_device(entry->ino)), uid, inode);
+	if (!is_shared(entry)) {
+		*inode = find_inode(entry->ino) ? : add_inode(entry, entry->ino);
+		return *inode ? 0 : -ENOMEM;
+	}
+	for (*inode = entry->shared; *inode; *inode = (*inode)->next_shared)
+		if ((*inode)->uid == uid)
+			return 0;
+	error = add_charged_inode(entry, entry->shared ? new_nodeid(0) : entry->ino, uid, inode);
+	if (!error) {
+		(*inode)->next_shared = entry->shared;
+		entry->shared = *inode;
+	}
+	return error;
+}
+
+int tree_lookup(uint64_t parent, const char *name, pid_t tid, uid_t uid,
+		struct fuse_entry_out *out)
 {
 	guard_mutex(&daemon_self->tree->lock);
 	struct inode *dir = find_or_adopt_inode(parent);
 	struct inode *inode;
 	struct entry *entry;
+	int error;
 
 	if (!dir)
 		return -ESTALE;
@@ -355,12 +412,9 @@ int tree_lookup(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_
 	entry = *find_slot(dir->entry, name);
 	if (!entry)
 		return -ENOENT;
-	if (entry->kind == ENTRY_DEVICE)
-		inode = add_inode(entry, new_nodeid(nodeid_device(entry->ino)));
-	else if (!(inode = find_inode(entry->ino)))
-		inode = add_inode(entry, entry->ino);
-	if (!inode)
-		return -ENOMEM;
+	error = get_inode(entry, uid, &inode);
+	if (error)
+		return error;
 	if (entry->kind == ENTRY_DEVICE)
 		bound_open_looked_up(&inode->opens, tid);
 	inode->lookups++;
@@ -384,8 +438,12 @@ void tree_forget(uint64_t id, uint64_t lookups)
 	if (inode->lookups)
 		return;
 	*slot = inode->next;
+	unlink_shared(inode);
+	if (inode->charged)
+		user_charges_remove(inode->uid, USER_INODES);
 	put_entry(inode->entry);
 	free(inode);
+	account_note_freed(sizeof(*inode));
 }
 
 int tree_getattr(uint64_t id, struct fuse_attr_out *out)

@@ -5,7 +5,9 @@
  *
  * An entry is one name: a directory, a text file, the control file or a binder device. An inode is
  * the result of a LOOKUP. A directory or text file always has the same inode, but each LOOKUP of a
- * device creates one, so that every open has its own page cache and thus its own buffer mapping.
+ * device creates one, so that every open has its own page cache and thus its own buffer mapping. A
+ * text that comes and goes has one for each user, who may keep it when the text has gone. An inode
+ * is charged to the user whose LOOKUP creates it.
  *
  * Every function takes the tree's mutex for a short time and never waits for a client; no engine
  * lock may be held.
@@ -48,6 +50,7 @@ struct entry {
 	struct binder_context *device;	/* ENTRY_DEVICE, a reference */
 	void (*release)(struct entry *entry);	/* called before it is freed; may be NULL */
 	unsigned int shares;		/* of tree_add_shared() */
+	struct inode *shared;		/* the inodes of an entry that is added by it */
 };
 
 struct inode {
@@ -55,6 +58,9 @@ struct inode {
 	struct entry *entry;
 	uint64_t id;			/* nodeid and inode number */
 	uint64_t lookups;		/* that the kernel has not dropped by FORGET yet */
+	struct inode *next_shared;	/* of its entry, if several users have one each */
+	bool charged;			/* to user @uid (USER_INODES) */
+	uid_t uid;
 	struct inode_opens opens;		/* a device's */
 };
 
@@ -95,10 +101,11 @@ int tree_rename(struct entry *dir, const char *from, const char *to);
 uint64_t tree_device(uint64_t parent, const char *name);
 
 /*
- * Looks @name up in the directory of inode @parent for thread @tid, and counts the lookup.
- * Returns 0, -ENOENT, -ENOTDIR, -ESTALE, -ENOMEM.
+ * Looks @name up in the directory of inode @parent for thread @tid of user @uid, and counts the
+ * lookup. Returns 0, -ENOENT, -ENOTDIR, -ESTALE, -ENOMEM, -ENFILE: the user has too many inodes.
  */
-int tree_lookup(uint64_t parent, const char *name, pid_t tid, struct fuse_entry_out *out);
+int tree_lookup(uint64_t parent, const char *name, pid_t tid, uid_t uid,
+		struct fuse_entry_out *out);
 
 /* FORGET: the kernel drops @lookups lookups of inode @id. */
 void tree_forget(uint64_t id, uint64_t lookups);

@@ -19,6 +19,9 @@
 #define STALLED_ALL 64
 #define STALLED_ONE 8
 
+/* Inodes of devices that a user may have besides those of its opens. */
+#define INODES_MORE 1024
+
 /* Reports and directories open at once. */
 #define HANDLES_ALL 1024
 #define HANDLES_ONE 64
@@ -141,9 +144,11 @@ void limits_set(const struct options *options)
 {
 	unsigned int files = files_for_clients();
 	unsigned int opens = limits_least(options->max_procs, at_least_one(files / 2));
+	unsigned int opens_one = limits_least(options->max_procs_per_uid, at_least_one(files / 8));
 
-	user_charges_set_limit(USER_OPENS, opens,
-			limits_least(options->max_procs_per_uid, at_least_one(files / 8)));
+	user_charges_set_limit(USER_OPENS, opens, opens_one);
+	/* an inode for each open, those of O_PATH, and those that the kernel is about to forget */
+	user_charges_set_limit(USER_INODES, 8 * opens + INODES_MORE, 2 * opens_one + INODES_MORE);
 	user_charges_set_limit(USER_FILES, at_least_one(files / 4), at_least_one(files / 8));
 	user_charges_set_limit(USER_HANDLES, HANDLES_ALL, HANDLES_ONE);
 	user_charges_set_limit(USER_STUCK, STUCK_ALL, STUCK_ONE);

@@ -7,6 +7,7 @@ import errno
 import os
 import resource
 import signal
+import struct
 
 import hostile
 from binder_client import Client, LIBC
@@ -210,6 +211,90 @@ def lookups_that_wait_are_in_no_ones_way():
     assert took < 2, "the daemon does not end"
 
 
+def keep_paths(path, most):
+    """As many O_PATH opens as there may be, in as many processes as that takes. Returns how many,
+    and the errno that ends them."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE)[1:] * 2)
+    kept = []
+    try:
+        while len(kept) < most:
+            kept.append(os.open(path, os.O_PATH))
+    except OSError as error:
+        return kept, error.errno
+    return kept, 0
+
+
+def keep_paths_until_refused(ready, path, result):
+    kept, why = keep_paths(path, 100000)
+    os.write(result, struct.pack("<II", len(kept), why))
+    ready()
+    wait_for_ever()
+
+
+def keep_reports_until_refused(ready, path, result):
+    """A report of a process that no longer has the device open: its name has gone."""
+    report = os.path.join(os.path.dirname(path), "binder_logs/proc", str(os.getpid()))
+    why, kept = 0, []
+    try:
+        while len(kept) < 100000:
+            device = os.open(path, os.O_RDWR)
+            kept.append(os.open(report, os.O_PATH))
+            os.close(device)
+            hostile.wait_until(lambda: not os.path.exists(report), 30)
+    except OSError as error:
+        why = error.errno
+    os.write(result, struct.pack("<II", len(kept), why))
+    ready()
+    wait_for_ever()
+
+
+def open_once(ready, path):
+    os.close(os.open(path, os.O_RDWR))
+    ready()
+    wait_for_ever()
+
+
+def check_paths(attack):
+    """The user gets what its limit allows, and no other user less; then all is given back."""
+    output, result = os.pipe()
+    with hostile.daemon(f"--max-procs-per-uid={LIMIT}") as path:
+        for _ in range(2):
+            with hostile.user(hostile.ATTACKER, attack, path, result):
+                count, why = struct.unpack("<II", os.read(output, 8))
+                assert why == errno.ENFILE, f"{count} of them, then {errno.errorcode.get(why)}"
+                assert 1000 < count <= 1024 + 2 * LIMIT, count
+                with hostile.user(hostile.VICTIM, open_once, path):
+                    pass
+        Client(path).close()
+
+
+def paths_of_a_user_are_limited():
+    check_paths(keep_paths_until_refused)
+
+
+def paths_of_reports_that_have_gone_are_limited():
+    check_paths(keep_reports_until_refused)
+
+
+def hold_paths(path):
+    """Each of many processes keeps some hundred inodes, and renews them without a pause."""
+    def hold(ready):
+        ready()
+        while True:
+            with contextlib.suppress(OSError):
+                for fd in keep_paths(path, 300)[0]:
+                    os.close(fd)
+
+    return hostile.users(*[(hostile.ATTACKER, hold)] * 40)
+
+
+def paths_without_end_delay_no_one():
+    hostile.attack("opens-path", "40 processes with hundreds of O_PATH opens each", hold_paths,
+                   lambda path: hold_paths(os.devnull), seconds=max(3, hostile.SECONDS)).check()
+
+
 hostile.run("hostile-opens", user_ids_of_a_namespace_count_as_one_user,
             user_ids_of_a_nested_namespace_count_as_the_same_user, few_descriptors_are_shared,
-            opens_at_the_same_time_take_turns, lookups_that_wait_are_in_no_ones_way)
+            opens_at_the_same_time_take_turns, lookups_that_wait_are_in_no_ones_way,
+            paths_of_a_user_are_limited, paths_of_reports_that_have_gone_are_limited,
+            paths_without_end_delay_no_one)

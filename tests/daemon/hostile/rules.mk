@@ -8,8 +8,8 @@
 #   freeze       BINDER_FREEZE of another user's process
 #   hanging      the attacks of files; long form only
 #   memory       nodes without end, calls with many objects, long reports
-#   opens        opens without end, as several users of a namespace, with few descriptors, and many
-#                at the same time
+#   opens        opens without end, as several users of a namespace, with few descriptors, many at the
+#                same time, and with O_PATH
 #   odd          receivers of files that are traced, stopped, frozen, ...
 #   recycled     a thread number with a new owner while a worker is stuck
 #   scarce       a daemon with little memory, a full disk
