@@ -33,6 +33,9 @@
 /* A daemon that is about to end has gone after this time: see supervisor.h. */
 #define END_MS 2000
 
+/* How long mount_abort() waits. */
+#define ABORT_MS 200
+
 struct mount {
 	bool made_directory;
 	bool mounted;
@@ -285,13 +288,28 @@ void mount_undo(const char *mountpoint)
 		rmdir(mountpoint);
 }
 
-/* With the right to do so; otherwise the requests wait until the server's last thread has ended. */
+/*
+ * With the right to do so; otherwise the requests wait until the server's last thread has ended.
+ * umount(2) of a mount that is no longer used returns when each client has noticed the end of its
+ * request, for which it needs processor time. So a child does it, which has nothing of its parent.
+ */
 void mount_abort(const char *mountpoint)
 {
+	int status = 0;
+	pid_t child;
+
 	if (!is_our_mount(mountpoint))
 		return;
-	if (!umount2(mountpoint, MNT_FORCE))
-		return;
-	if (!mount_detach(mountpoint))
-		log_warn("cannot unmount %s: %s", mountpoint, strerror(errno));
+	child = fork();
+	if (!child) {
+		closefrom(0);
+		_exit(umount2(mountpoint, MNT_FORCE) && !mount_detach(mountpoint));
+	}
+	for (int ms = 0; child > 0 && ms < ABORT_MS; ms++) {
+		if (waitpid(child, &status, WNOHANG))
+			break;
+		usleep(1000);
+	}
+	if (child < 0 || status)
+		log_warn("cannot unmount %s", mountpoint);
 }
