@@ -190,9 +190,10 @@ void binder_state_settle(void);
 /*
  * Frees everything that exists, without telling anyone: for a world that was restored and is not
  * wanted. The objects of the host end by host_proc_destroy(), host_thread_destroy() and
- * host_file_put(). The same conditions as for binder_state_write(). May sleep.
+ * host_file_put(); references that the host has are void. The same conditions as for
+ * binder_state_write(). 0; -ENOMEM: nothing was freed. May sleep.
  */
-void binder_state_discard(void);
+int binder_state_discard(void);
 
 /* ---- reports: the text of binder_logs/, in the stock driver's layout -------- */
 

@@ -29,10 +29,10 @@ u64 host_state_file_id(const struct host_file *file);
 struct binder_context *host_state_context_restore(u64 id, const char *name);
 /*
  * In place of host_proc_init(): initialises @proc, which is that of the struct binder_proc of this
- * open (binder_proc_of_host()), and @map, whose pages are moved as they are. Undone by
- * host_proc_destroy(). errno.
+ * open (binder_proc_of_host()), and @map, whose pages are moved as they are. @size: bytes of the
+ * mapping, which the host's map must have; 0: none is known. Undone by host_proc_destroy(). errno.
  */
-int host_state_proc_restore(struct host_proc *proc, struct host_map *map, u64 id);
+int host_state_proc_restore(struct host_proc *proc, struct host_map *map, u64 id, size_t size);
 /*
  * In place of host_thread_init(), for thread @tid of @proc. Undone by host_thread_destroy(). The
  * engine has one reference to the struct binder_thread; a call that waits takes one of its own.

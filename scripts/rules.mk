@@ -18,7 +18,7 @@ source.run-tests.run = scripts/run-tests --self-test
 
 # The programs are built with gcc; clang finds other warnings.
 lint-c:
-	@for file in $(CORE_SRCS) $(FUSE_SRCS); do \
+	@for file in $(CORE_SRCS) $(STATE_SRCS) $(FUSE_SRCS); do \
 		$(CLANG) $(filter-out -O2 -g,$(CFLAGS)) $(CPPFLAGS) -Icore -Ihost -Ihost/fuse \
 			-fsyntax-only $$file || exit 1; \
 	done

@@ -45,12 +45,14 @@ void binder_buffer_forget_refs(struct binder_buffer *buffer)
 void binder_buffer_release(struct binder_proc *proc, struct binder_thread *freer,
 			   struct binder_buffer *buffer)
 {
-	u32 i;
+	struct binder_node *target = buffer->target_node;
 
-	if (buffer->target_node)
-		binder_node_dec(buffer->target_node, true, false);
-	for (i = 0; i < buffer->nr_resources; i++)
-		drop_resource(proc, freer, &buffer->resources[i]);
+	/* What is dropped is not the buffer's any more: to close a file may take long. */
+	buffer->target_node = NULL;
+	if (target)
+		binder_node_dec(target, true, false);
+	while (buffer->nr_dropped < buffer->nr_resources)
+		drop_resource(proc, freer, &buffer->resources[buffer->nr_dropped++]);
 	binder_alloc_free_buffer(&proc->alloc, buffer);
 }
 
@@ -87,6 +89,9 @@ int binder_buffer_free_command(struct binder_thread *thread, u64 ptr)
 	if (buffer->async && buffer->target_node)
 		binder_oneway_next(buffer->target_node);
 	binder_trace_buffer(HOST_TRACE_BUFFER_FREED, buffer);
+	if (buffer->nr_resources)
+		thread->freeing = buffer;
 	binder_buffer_release(proc, thread, buffer);
+	thread->freeing = NULL;
 	return 0;
 }

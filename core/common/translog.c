@@ -62,10 +62,9 @@ void binder_log_init(void)
 	log_init(&failures);
 }
 
-void binder_log_add(bool failed, const struct binder_log_entry *entry, const char *context,
-		    size_t size)
+static void ring_add(struct ring *ring, const struct binder_log_entry *entry, const char *context,
+		     size_t size)
 {
-	struct ring *ring = failed ? &failure_ring : &all_rings[host_shard() % BINDER_LOG_RINGS];
 	struct slot *slot;
 
 	binder_lock(&ring->lock);
@@ -73,6 +72,41 @@ void binder_log_add(bool failed, const struct binder_log_entry *entry, const cha
 	slot->entry = *entry;
 	host_memcpy(slot->context, context, size);
 	binder_unlock(&ring->lock);
+}
+
+void binder_log_add(bool failed, const struct binder_log_entry *entry, const char *context,
+		    size_t size)
+{
+	ring_add(failed ? &failure_ring : &all_rings[host_shard() % BINDER_LOG_RINGS], entry,
+		 context, size);
+}
+
+static struct ring *numbered_ring(u32 ring)
+{
+	return ring < BINDER_LOG_RINGS ? &all_rings[ring] : &failure_ring;
+}
+
+bool binder_log_get(u32 number, u32 nr, struct binder_log_entry *entry, char *context)
+{
+	struct ring *ring = numbered_ring(number);
+	const struct slot *slot = NULL;
+	u32 kept;
+
+	binder_lock(&ring->lock);
+	kept = ring->next < BINDER_LOG_ENTRIES ? ring->next : BINDER_LOG_ENTRIES;
+	if (nr < kept) {
+		slot = &ring->slots[(ring->next - kept + nr) % BINDER_LOG_ENTRIES];
+		*entry = slot->entry;
+		host_memcpy(context, slot->context, sizeof(slot->context));
+	}
+	binder_unlock(&ring->lock);
+	return slot;
+}
+
+void binder_log_restore(u32 ring, const struct binder_log_entry *entry, const char *context,
+			size_t size)
+{
+	ring_add(numbered_ring(ring), entry, context, size);
 }
 
 /* An entry that is to be printed: where it is, and what it was. */

@@ -50,6 +50,7 @@ struct binder_buffer {
 	struct binder_node *target_node; /* pinned; NULL for replies */
 	struct binder_resource *resources;
 	u32 nr_resources;
+	u32 nr_dropped; /* of the resources, while it is being released */
 };
 
 struct binder_alloc {

@@ -8,6 +8,7 @@
 #include "common/cover.h"
 #include "things/node.h"
 #include "things/proc.h"
+#include "things/world.h"
 
 struct binder_context *binder_context_new(const char *name)
 {
@@ -23,6 +24,9 @@ struct binder_context *binder_context_new(const char *name)
 	binder_lock_init(&context->lock, RANK_CONTEXT);
 	host_memcpy(context->name, name, len);
 	context->name_size = len + 1;
+	binder_pi_mutex_lock(&binder_world.lock);
+	bl_add_tail(&binder_world.contexts, &context->world_link);
+	binder_pi_mutex_unlock(&binder_world.lock);
 	return context;
 }
 
@@ -35,6 +39,9 @@ void binder_context_put(struct binder_context *context)
 {
 	if (host_atomic_add_return(&context->refs, -1))
 		return;
+	binder_pi_mutex_lock(&binder_world.lock);
+	bl_del(&context->world_link);
+	binder_pi_mutex_unlock(&binder_world.lock);
 	/* The manager's process has a reference, so there is no manager. */
 	binder_lock_destroy(&context->lock);
 	host_free(context);

@@ -5,6 +5,7 @@
 #ifndef BINDER_CONTEXT_H
 #define BINDER_CONTEXT_H
 
+#include "base/list.h"
 #include "common/abi.h"
 #include "common/limits.h"
 #include "common/lock.h"
@@ -14,6 +15,7 @@ struct binder_proc;
 
 struct binder_context {
 	struct host_atomic refs;
+	struct bl_list world_link; /* binder_world.lock */
 	struct binder_lock lock;
 	struct binder_node *manager GUARDED_BY(&lock); /* pinned */
 	bool manager_uid_known GUARDED_BY(&lock);

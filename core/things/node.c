@@ -93,14 +93,8 @@ void binder_node_describe_from(struct binder_proc *proc, u64 ptr,
 	binder_unlock(&proc->inner_lock);
 }
 
-static void node_init(struct binder_node *node, struct binder_proc *proc,
-		      const struct flat_binder_object *fbo)
+void binder_node_init(struct binder_node *node, struct binder_proc *proc)
 {
-	u32 flags = fbo->flags;
-
-	node->debug_id = binder_next_id();
-	node->ptr = fbo->binder;
-	node->cookie = fbo->cookie;
 	binder_lock_init(&node->lock, RANK_NODE);
 	binder_work_init(&node->work, WORK_NODE);
 	bt_init(&node->by_ptr);
@@ -108,6 +102,25 @@ static void node_init(struct binder_node *node, struct binder_proc *proc,
 	bl_init(&node->refs);
 	bl_init(&node->async_todo);
 	node->proc = proc;
+}
+
+bool binder_node_enter_ilocked(struct binder_proc *proc, struct binder_node *node)
+{
+	binder_assert_held(&proc->inner_lock);
+	if (proc->nr_nodes >= BINDER_MAX_NODES ||
+	    bt_insert(&proc->nodes, &node->by_ptr, compare_nodes))
+		return false;
+	proc->nr_nodes++;
+	return true;
+}
+
+static void node_describe(struct binder_node *node, const struct flat_binder_object *fbo)
+{
+	u32 flags = fbo->flags;
+
+	node->debug_id = binder_next_id();
+	node->ptr = fbo->binder;
+	node->cookie = fbo->cookie;
 	node->min_priority = binder_priority_of_flags(flags);
 	node->inherit_rt = flags & FLAT_BINDER_FLAG_INHERIT_RT;
 	node->accept_fds = flags & FLAT_BINDER_FLAG_ACCEPTS_FDS;
@@ -128,7 +141,8 @@ struct binder_node *binder_node_find_or_new(struct binder_proc *proc,
 	new = host_alloc(&proc->host, sizeof(*new));
 	if (!new)
 		return NULL;
-	node_init(new, proc, fbo);
+	binder_node_init(new, proc);
+	node_describe(new, fbo);
 	binder_lock(&proc->inner_lock);
 	full = proc->nr_nodes >= BINDER_MAX_NODES;
 	if (!full)

@@ -56,6 +56,12 @@ struct binder_node {
 	s32 local_pins GUARDED_BY(&lock); /* pins of local references: they only keep memory */
 };
 
+/* Initialises a node, which is all zero, but for what describes it. @proc: NULL if it is gone. */
+void binder_node_init(struct binder_node *node, struct binder_proc *proc);
+/* Inserts it. False: BINDER_MAX_NODES, or there is one with its address. */
+bool binder_node_enter_ilocked(struct binder_proc *proc, struct binder_node *node)
+	REQUIRES(&proc->inner_lock);
+
 /* The node that @proc knows as @ptr, pinned; NULL if there is none. No lock held. */
 struct binder_node *binder_node_find(struct binder_proc *proc, u64 ptr);
 /* The first node of @proc at @ptr or above, pinned; NULL if there is none. */

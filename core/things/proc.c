@@ -16,7 +16,8 @@ struct binder_proc *binder_proc_new(struct binder_context *context)
 	if (!proc)
 		return NULL;
 	host_atomic_set(&proc->refs, 1);
-	binder_context_get(context);
+	if (context)
+		binder_context_get(context);
 	proc->context = context;
 	bl_init(&proc->world_link);
 	binder_lock_init(&proc->outer_lock, RANK_OUTER);
@@ -39,7 +40,8 @@ void binder_proc_free(struct binder_proc *proc)
 	host_free(proc->descs.words);
 	binder_lock_destroy(&proc->outer_lock);
 	binder_lock_destroy(&proc->inner_lock);
-	binder_context_put(proc->context);
+	if (proc->context)
+		binder_context_put(proc->context);
 	host_free(proc);
 }
 

@@ -195,6 +195,50 @@ static bool is_live_manager(struct binder_node *node)
 	return manager;
 }
 
+void binder_ref_init(struct binder_ref *ref, struct binder_proc *proc)
+{
+	ref->proc = proc;
+	bl_init(&ref->node_link);
+	bt_init(&ref->by_desc);
+	bt_init(&ref->by_node);
+}
+
+/* The set of numbers with room for @desc; false: no memory. */
+static bool restore_desc(struct binder_proc *proc, u32 desc)
+{
+	u32 bits = 64;
+	u64 *words;
+
+	binder_assert_private(&proc->outer_lock);
+	while (bits <= desc)
+		bits *= 2;
+	if (bits > proc->descs.nbits) {
+		words = host_alloc(&proc->host, bm_words(bits) * sizeof(*words));
+		if (!words)
+			return false;
+		host_free(bm_grow(&proc->descs, words, bits));
+	}
+	return true;
+}
+
+int binder_ref_restore(struct binder_ref *ref)
+{
+	struct binder_proc *proc = ref->proc;
+
+	binder_assert_private(&proc->outer_lock);
+	if (proc->nr_refs >= BINDER_MAX_REFS || ref->desc > BINDER_MAX_REFS)
+		return -EINVAL;
+	if (!restore_desc(proc, ref->desc))
+		return -ENOMEM;
+	if (bm_test(&proc->descs, ref->desc) ||
+	    bt_insert(&proc->refs_by_node, &ref->by_node, compare_targets))
+		return -EINVAL;
+	bm_take(&proc->descs, ref->desc);
+	bt_insert(&proc->refs_by_desc, &ref->by_desc, compare_descs);
+	proc->nr_refs++;
+	return 0;
+}
+
 /*
  * Inserts @new, which is all zero, as the reference to @node, unless another thread has
  * inserted one while the lock was dropped. False: no handle left.
@@ -213,13 +257,10 @@ static bool insert_olocked(struct binder_proc *proc, struct binder_ref *new,
 		bm_release(&proc->descs, desc);
 		return true;
 	}
+	binder_ref_init(new, proc);
 	new->debug_id = binder_next_id();
 	new->desc = desc;
-	new->proc = proc;
 	new->node = node;
-	bl_init(&new->node_link);
-	bt_init(&new->by_desc);
-	bt_init(&new->by_node);
 	bt_insert(&proc->refs_by_desc, &new->by_desc, compare_descs);
 	bt_insert(&proc->refs_by_node, &new->by_node, compare_targets);
 	proc->nr_refs++;

@@ -28,6 +28,15 @@ struct binder_ref {
 	struct binder_notice *freeze; /* node->lock */
 };
 
+/* Initialises a reference of @proc, which is all zero. */
+void binder_ref_init(struct binder_ref *ref, struct binder_proc *proc);
+/*
+ * Inserts a reference to its node with its number, while nothing else is under way: but not in the
+ * node's list. -ENOMEM; -EINVAL: the number is used or too large, or there is one to that node. May
+ * sleep.
+ */
+int binder_ref_restore(struct binder_ref *ref);
+
 /*
  * The reference with handle @desc; NULL if there is none, or if @need_strong and it is
  * weak only.

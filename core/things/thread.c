@@ -48,15 +48,9 @@ static struct binder_thread *find_and_get(struct binder_proc *proc, s32 tid)
 	return thread;
 }
 
-static struct binder_thread *new_thread(struct binder_proc *proc, s32 tid, const void *opener)
+void binder_thread_init(struct binder_thread *thread, struct binder_proc *proc)
 {
-	struct binder_thread *thread = host_alloc(&proc->host, sizeof(*thread));
-
-	if (!thread)
-		return NULL;
 	thread->proc = proc;
-	thread->tid = tid;
-	host_atomic_set(&thread->refs, 2); /* of the tree and of the caller */
 	bt_init(&thread->by_tid);
 	bl_init(&thread->waiting_link);
 	bl_init(&thread->todo);
@@ -66,6 +60,27 @@ static struct binder_thread *new_thread(struct binder_proc *proc, s32 tid, const
 	thread->return_error.cmd = BR_OK;
 	thread->reply_error.cmd = BR_OK;
 	thread->ee.command = BR_OK;
+}
+
+bool binder_thread_enter_ilocked(struct binder_proc *proc, struct binder_thread *thread)
+{
+	binder_assert_held(&proc->inner_lock);
+	if (proc->nr_threads >= BINDER_MAX_THREADS ||
+	    bt_insert(&proc->threads, &thread->by_tid, compare_threads))
+		return false;
+	proc->nr_threads++;
+	return true;
+}
+
+static struct binder_thread *new_thread(struct binder_proc *proc, s32 tid, const void *opener)
+{
+	struct binder_thread *thread = host_alloc(&proc->host, sizeof(*thread));
+
+	if (!thread)
+		return NULL;
+	binder_thread_init(thread, proc);
+	thread->tid = tid;
+	host_atomic_set(&thread->refs, 2); /* of the tree and of the caller */
 	thread->need_return = true;
 	if (host_thread_init(&thread->host, &proc->host, opener)) {
 		host_free(thread);
@@ -90,8 +105,7 @@ struct binder_thread *binder_thread_find_or_new(struct binder_proc *proc, s32 ti
 						const void *opener)
 {
 	struct binder_thread *thread = find_and_get(proc, tid);
-	struct bt_node *existing = NULL;
-	bool full;
+	bool entered;
 
 	if (thread)
 		return thread;
@@ -99,18 +113,14 @@ struct binder_thread *binder_thread_find_or_new(struct binder_proc *proc, s32 ti
 	if (!thread)
 		return NULL;
 	binder_lock(&proc->inner_lock);
-	full = proc->nr_threads >= BINDER_MAX_THREADS;
-	if (!full)
-		existing = bt_insert(&proc->threads, &thread->by_tid, compare_threads);
-	if (!full && !existing)
-		proc->nr_threads++;
+	entered = binder_thread_enter_ilocked(proc, thread);
 	binder_unlock(&proc->inner_lock);
-	if (!full && !existing) {
+	if (entered) {
 		binder_stats_created(STAT_THREAD);
 		return thread;
 	}
 	free_thread(thread);
-	return full ? NULL : find_and_get(proc, tid);
+	return find_and_get(proc, tid);
 }
 
 void binder_thread_get(struct binder_thread *thread)

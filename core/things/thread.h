@@ -14,6 +14,7 @@
 #include "things/proc.h"
 #include "things/world.h"
 
+struct binder_buffer;
 struct binder_transaction;
 
 enum binder_looper { /* as the stock reports print them */
@@ -63,6 +64,7 @@ struct binder_thread {
 	u32 nr_unread;				      /* completions in todo */
 	struct binder_work *spare;		      /* memory for the next completion */
 	struct binder_transaction *spare_transaction; /* and for the next transaction */
+	struct binder_buffer *freeing;		      /* which it is releasing, with resources */
 	struct host_priority priority;		      /* calls/inherit.h */
 	bool priority_known;
 	bool priority_lent;		   /* it may be real-time because of a call */
@@ -106,6 +108,12 @@ static inline bool binder_thread_put_off(struct binder_thread *thread, bool take
 	thread->long_command = takes_long && !thread->long_command;
 	return thread->long_command;
 }
+
+/* Initialises a thread of @proc, which is all zero, but for its number and the host's part. */
+void binder_thread_init(struct binder_thread *thread, struct binder_proc *proc);
+/* Inserts it. False: BINDER_MAX_THREADS, or there is one with its number. */
+bool binder_thread_enter_ilocked(struct binder_proc *proc, struct binder_thread *thread)
+	REQUIRES(&proc->inner_lock);
 
 /* See core.h. */
 struct binder_thread *binder_thread_find_or_new(struct binder_proc *proc, s32 tid,

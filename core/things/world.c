@@ -15,5 +15,6 @@ void binder_world_init(void)
 	binder_pi_mutex_init(&binder_world.lock, RANK_WORLD);
 	bl_init(&binder_world.procs);
 	bl_init(&binder_world.dead_nodes);
+	bl_init(&binder_world.contexts);
 	binder_log_init();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * binder_world: what exists in all contexts: processes, and nodes that outlived theirs.
+ * binder_world: the contexts, and what exists in all of them: processes, and nodes that outlived
+ * theirs.
  */
 #ifndef BINDER_WORLD_H
 #define BINDER_WORLD_H
@@ -13,6 +14,7 @@ struct binder_world {
 	struct bl_list procs GUARDED_BY(&lock);	     /* binder_proc.world_link */
 	u64 last_serial GUARDED_BY(&lock);	     /* of a process */
 	struct bl_list dead_nodes GUARDED_BY(&lock); /* binder_node.dead_link */
+	struct bl_list contexts GUARDED_BY(&lock);   /* binder_context.world_link */
 	struct host_atomic last_id;
 };
 

@@ -29,6 +29,8 @@ static u64 every_nth;
 static u32 one_in[SIM_OP_COUNT];
 static u64 fail_dice;
 static u32 last_file;
+static u64 last_proc;
+static struct sim_proc *all_procs;
 static _Thread_local u32 lock_ranks;
 static _Thread_local u32 spins_held;
 
@@ -173,6 +175,9 @@ struct sim_proc *sim_proc_new(s32 pid, u32 euid, size_t map_size)
 {
 	struct sim_proc *proc = calloc(1, sizeof(*proc));
 
+	proc->id = ++last_proc;
+	proc->next = all_procs;
+	all_procs = proc;
 	proc->pid = pid;
 	proc->euid = euid;
 	proc->memory = calloc(1, SIM_MEMORY);
@@ -184,8 +189,12 @@ struct sim_proc *sim_proc_new(s32 pid, u32 euid, size_t map_size)
 
 void sim_proc_free(struct sim_proc *proc)
 {
+	struct sim_proc **at = &all_procs;
 	u32 fd;
 
+	while (*at != proc)
+		at = &(*at)->next;
+	*at = proc->next;
 	for (fd = 0; fd < SIM_FDS; fd++)
 		if (proc->fds[fd])
 			sim_file_put(proc->fds[fd]);
@@ -193,6 +202,15 @@ void sim_proc_free(struct sim_proc *proc)
 	free(proc->map);
 	free(proc->present);
 	free(proc);
+}
+
+struct sim_proc *sim_proc_by_id(u64 id)
+{
+	struct sim_proc *proc = all_procs;
+
+	while (proc && proc->id != id)
+		proc = proc->next;
+	return proc;
 }
 
 /* The @size bytes at @addr in @area, which is @limit bytes at @base; NULL if not in there. */

@@ -48,6 +48,9 @@ enum sim_op {
 #define SIM_MAP_BASE 0x7000000000ull /* address of the mapping of each process */
 
 struct sim_proc {
+	u64 id;		     /* of all, from 1 */
+	struct sim_proc *next;
+	struct host_proc *restored; /* by host_state_proc_restore() */
 	s32 pid;
 	u32 euid;
 	bool may_rt;	     /* it may use real-time policies */
@@ -151,6 +154,18 @@ void sim_heap_check(void);
 /* Creates a process with @map_size bytes mapped (0: none). */
 struct sim_proc *sim_proc_new(s32 pid, u32 euid, size_t map_size);
 void sim_proc_free(struct sim_proc *proc);
+
+/* The process with this number; NULL: there is none. */
+struct sim_proc *sim_proc_by_id(u64 id);
+
+/*
+ * For host/state.h (state.c): the only device, which has number 1, and how a thread is found. What
+ * was written holds a reference to each file in it, until it is restored or forgotten.
+ */
+struct binder_context;
+extern struct binder_context *sim_device;
+extern struct sim_thread *(*sim_thread_of)(struct sim_proc *proc, s32 tid);
+void sim_state_forget(void);
 
 /*
  * Access to the memory of @proc as by the process itself; only sim_read() reaches its

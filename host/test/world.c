@@ -18,6 +18,23 @@ static void __attribute__((noreturn)) world_stop(const char *what)
 	abort();
 }
 
+static struct world *running;
+
+static struct sim_thread *find_sim_thread(struct sim_proc *sim, s32 tid)
+{
+	u32 i, k;
+
+	for (i = 0; i < running->nr_procs; i++) {
+		for (k = 0; k < running->procs[i]->nr_threads; k++) {
+			struct world_thread *t = running->procs[i]->threads[k];
+
+			if (t->proc->sim == sim && t->tid == tid)
+				return &t->sim;
+		}
+	}
+	return NULL;
+}
+
 bool world_begin(struct world *w)
 {
 	*w = (struct world){ 0 };
@@ -25,6 +42,9 @@ bool world_begin(struct world *w)
 	binder_world_init();
 	binder_stats_world = (struct binder_stats){ 0 };
 	w->context = binder_context_new("test");
+	sim_device = w->context;
+	sim_thread_of = find_sim_thread;
+	running = w;
 	return w->context != NULL;
 }
 
@@ -129,6 +149,74 @@ static void collect_returns(struct world_thread *t)
 	t->arg.bwr.read_consumed = 0;
 }
 
+/* ---- handing over ------------------------------------------------------------------------ */
+
+bool world_hands_over;
+
+static int put_state(struct binder_state_sink *sink, const void *bytes, size_t size)
+{
+	struct world_state *state = base_container_of(sink, struct world_state, sink);
+
+	state->bytes = realloc(state->bytes, state->size + size);
+	memcpy(state->bytes + state->size, bytes, size);
+	state->size += size;
+	return 0;
+}
+
+int world_write_state(struct world_state *state)
+{
+	*state = (struct world_state){ .sink.put = put_state };
+	return binder_state_write(&state->sink, BINDER_STATE_VERSION);
+}
+
+void world_relink(struct world *w)
+{
+	u32 i, k;
+
+	for (i = 0; i < w->nr_procs; i++) {
+		struct world_proc *proc = w->procs[i];
+
+		if (!proc->proc)
+			continue;
+		proc->proc = binder_proc_of_host(proc->sim->restored);
+		for (k = 0; k < proc->nr_threads; k++) {
+			struct world_thread *t = proc->threads[k];
+
+			if (!t->parked)
+				continue;
+			t->parked = binder_thread_find(proc->proc, t->tid);
+			binder_thread_get(t->parked);
+		}
+	}
+}
+
+bool world_hand_over(struct world *w)
+{
+	struct world_state before, after = { .bytes = NULL };
+	char why[200];
+	bool same;
+
+	if (world_write_state(&before) || binder_state_discard())
+		world_stop("no memory to hand over");
+	same = !binder_state_restore(before.bytes, before.size, why, sizeof(why));
+	if (!same) {
+		world_stop(why);
+	}
+	if (world_write_state(&after))
+		world_stop("no memory to hand over");
+	same = before.size == after.size && !memcmp(before.bytes, after.bytes, before.size);
+	if (!same)
+printf("the restored world is not the one that was written\n");
+	free(before.bytes);
+	free(after.bytes);
+	sim_state_forget();
+	binder_state_settle();
+	world_relink(w);
+	return same;
+}
+
+/* ---- calls --------------------------------------------------------------------------------- */
+
 /* A call of @thread, on which the caller has a reference, returned @result. */
 static int finish_ioctl(struct world_thread *t, struct binder_thread *thread, int result)
 {
@@ -159,6 +247,8 @@ static int start_ioctl(struct world_thread *t, u32 cmd, bool nonblock)
 	t->cmd = cmd;
 	if (!t->proc->proc)
 		return -ENODEV;
+	if (world_hands_over && !world_hand_over(running))
+		world_stop("a hand-over changed the state");
 	thread = binder_thread_find_or_new(t->proc->proc, t->tid, &t->sim);
 	if (!thread)
 		return -ENOMEM;
@@ -218,8 +308,11 @@ int world_poll_read(struct world_thread *t)
 
 int world_resume(struct world_thread *t, enum binder_resume_reason why)
 {
-	struct binder_thread *thread = t->parked;
+	struct binder_thread *thread;
 
+	if (world_hands_over && !world_hand_over(running))
+		world_stop("a hand-over changed the state");
+	thread = t->parked;
 	t->sim.woken = false;
 	return finish_ioctl(t, thread, binder_resume(thread, t->cmd, &t->arg, why));
 }

@@ -117,6 +117,24 @@ void world_reply(struct world_thread *t, const struct world_call *call);
 /* Appends BC_FREE_BUFFER for a received transaction. */
 void world_free_buffer(struct world_thread *t, const struct binder_transaction_data *tr);
 
+/* A stream of the engine's state, in memory that the caller frees. */
+struct world_state {
+	struct binder_state_sink sink;
+	u8 *bytes;
+	size_t size;
+};
+/* Writes it. 0 or -errno. */
+int world_write_state(struct world_state *state);
+/*
+ * Writes everything, frees it and restores it. The restored world must be written alike. False,
+ * with a message: it was not.
+ */
+bool world_hand_over(struct world *w);
+/* Processes and parked calls of @w have what was restored. */
+void world_relink(struct world *w);
+/* Before each call and each resuming of one the world is handed over. */
+extern bool world_hands_over;
+
 /* Makes the process of the thread the context manager. 0 or -errno. */
 int world_become_manager(struct world_thread *t);
 

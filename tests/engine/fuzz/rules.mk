@@ -12,7 +12,7 @@
 # `build/bin/fuzz-TARGET FILE` plays it again.
 FUZZ_TARGETS := range object sg stream
 FUZZ_SAN     := -fsanitize=address,undefined -fno-sanitize-recover=undefined
-FUZZ_SRCS    := $(CORE_SRCS) $(wildcard host/test/*.c) tests/engine/unit/random.c \
+FUZZ_SRCS    := $(CORE_SRCS) $(STATE_SRCS) $(wildcard host/test/*.c) tests/engine/unit/random.c \
 	$(filter-out %_test.c tests/engine/fuzz/main.c,$(wildcard tests/engine/fuzz/*.c))
 FUZZ_FLAGS   := -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG -O1 $(FUZZ_SAN) -fsanitize=fuzzer-no-link
 # How many inputs the bounded search tries. The clock is no judge in a test.

@@ -7,6 +7,7 @@
 #include "check.h"
 #include "host.h"
 #include "tests/version.h"
+#include "world.h"
 
 #include <stdlib.h>
 
@@ -29,5 +30,6 @@ int main(int argc, char **argv)
 
 	version_if_asked(argc, argv);
 	sim_verbose = getenv("UNIT_VERBOSE") != NULL;
+	world_hands_over = getenv("UNIT_HAND_OVER") != NULL;
 	return unit_run(named ? argv[2] : "unit", argv + (named ? 3 : 1), begin, end);
 }

@@ -5,7 +5,7 @@
 #   plain     all of them
 #   races     those with threads of their own, under the race detector
 #   coverage  see coverage.rules.mk
-UNIT_SRCS := $(CORE_SRCS) $(wildcard core/*/*_test.c host/test/*.c tests/engine/unit/*.c) \
+UNIT_SRCS := $(CORE_SRCS) $(STATE_SRCS) $(wildcard core/*/*_test.c host/test/*.c tests/engine/unit/*.c) \
 	$(filter-out tests/engine/fuzz/main.c,$(wildcard tests/engine/fuzz/*.c))
 UNIT_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_FLAGS := -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG -O1

@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Objects by their numbers; how they are made from a record, entered where they belong, and ended
+ * without any of the effects that the end of a process or a call has.
+ *
+ * Tested in: core/state/state_test.c
+ */
+#include "state/fields.h"
+
+#include "calls/transaction.h"
+#include "common/translog.h"
+#include "state.h"
+#include "state/log.h"
+#include "things/context.h"
+#include "things/node.h"
+#include "things/notice.h"
+#include "things/proc.h"
+#include "things/ref.h"
+#include "things/thread.h"
+#include "things/world.h"
+
+bool state_objects_add(struct state_objects *objects, enum state_kind kind, void *object)
+{
+	u32 room = objects->room[kind] ? objects->room[kind] * 2 : 16;
+	void **bigger;
+
+	if (objects->nr[kind] == objects->room[kind]) {
+		bigger = host_alloc_large(NULL, room * sizeof(*bigger));
+		if (!bigger)
+			return false;
+		if (objects->nr[kind])
+			host_memcpy(bigger, objects->of[kind],
+				    objects->nr[kind] * sizeof(*bigger));
+		host_free(objects->of[kind]);
+		objects->of[kind] = bigger;
+		objects->room[kind] = room;
+	}
+	objects->of[kind][objects->nr[kind]++] = object;
+	return true;
+}
+
+void state_objects_free(struct state_objects *objects)
+{
+	u32 kind;
+
+	for (kind = 0; kind < STATE_KINDS; kind++)
+		host_free(objects->of[kind]);
+	*objects = (struct state_objects){ { NULL } };
+}
+
+/* ---- making -------------------------------------------------------------------------- */
+
+static void *make_plain(struct state_reader *r, size_t size)
+{
+	void *object = NULL;
+
+	if (r->proc)
+		object = host_alloc(&r->proc->host, size);
+	else
+		state_fail(r, -EINVAL, "it belongs to no process");
+	return object;
+}
+
+/* The device of the stream, or if it was removed a new one of its name. */
+static void *make_context(struct state_reader *r, struct state_cursor from)
+{
+	struct state_cursor part = state_take_part(&from);
+	u64 id = state_take_number(&part);
+	size_t size = (size_t)(part.end - part.at);
+	struct binder_context *context;
+	char name[BINDER_NAME_MAX + 1] = "";
+
+	if (part.bad || size > BINDER_NAME_MAX) {
+		state_fail(r, -EINVAL, "its name is too long");
+		return NULL;
+	}
+	host_memcpy(name, part.at, size);
+	r->host_id = id;
+	context = id ? host_state_context_restore(id, name) : binder_context_new(name);
+	if (!context && id)
+		state_fail(r, -ENOENT, "there is no such device");
+	return context;
+}
+
+static void *make_proc(struct state_reader *r, struct state_cursor from)
+{
+	(void)r;
+	(void)from;
+	return binder_proc_new(NULL);
+}
+
+static void *make_thread(struct state_reader *r, struct state_cursor from)
+{
+	struct binder_thread *thread = make_plain(r, sizeof(*thread));
+
+	(void)from;
+	if (thread)
+		binder_thread_init(thread, r->proc);
+	return thread;
+}
+
+static void *make_node(struct state_reader *r, struct state_cursor from)
+{
+	/* The first ones are those whose owner is gone. */
+	const struct host_proc *owner = r->proc ? &r->proc->host : NULL;
+	struct binder_node *node = host_alloc(owner, sizeof(*node));
+
+	(void)from;
+	if (node)
+		binder_node_init(node, r->proc);
+	return node;
+}
+
+static void *make_ref(struct state_reader *r, struct state_cursor from)
+{
+	struct binder_ref *ref = make_plain(r, sizeof(*ref));
+
+	(void)from;
+	if (ref)
+		binder_ref_init(ref, r->proc);
+	return ref;
+}
+
+static void *make_notice(struct state_reader *r, struct state_cursor from)
+{
+	struct binder_notice *notice = make_plain(r, sizeof(*notice));
+
+	(void)from;
+	if (notice) {
+		binder_work_init(&notice->work, WORK_DEATH);
+		notice->proc = r->proc;
+	}
+	return notice;
+}
+
+static void *make_buffer(struct state_reader *r, struct state_cursor from)
+{
+	struct binder_buffer *buffer = make_plain(r, sizeof(*buffer));
+
+	(void)from;
+	if (buffer) {
+		bt_init(&buffer->range.by_off);
+		bt_init(&buffer->range.by_gap);
+	}
+	return buffer;
+}
+
+static void *make_transaction(struct state_reader *r, struct state_cursor from)
+{
+	struct state_cursor part = state_take_part(&from);
+	struct binder_proc *owner = state_object(r, STATE_PROC, state_take_number(&part));
+	struct binder_transaction *t;
+
+	if (r->err)
+		return NULL;
+	t = host_alloc(owner ? &owner->host : NULL, sizeof(*t));
+	if (t) {
+		binder_work_init(&t->work, WORK_TRANSACTION);
+		binder_lock_init(&t->lock, RANK_TRANSACTION);
+	}
+	return t;
+}
+
+static void *make_world(struct state_reader *r, struct state_cursor from)
+{
+	(void)r;
+	(void)from;
+	return &binder_world;
+}
+
+static void *make_log(struct state_reader *r, struct state_cursor from)
+{
+	(void)r;
+	(void)from;
+	return host_alloc(NULL, sizeof(struct state_log));
+}
+
+/* ---- entering ------------------------------------------------------------------------ */
+
+static void enter_proc(struct state_reader *r, void *object)
+{
+	struct binder_proc *proc = object;
+	size_t size = proc->alloc.size;
+	int err;
+
+	proc->alloc.size = 0; /* until it is attached */
+	if (!proc->context) {
+		state_fail(r, -EINVAL, "it has no device");
+		return;
+	}
+	err = host_state_proc_restore(&proc->host, &proc->alloc.map, r->host_id, size);
+	if (err) {
+		state_fail(r, err, "the host does not know the open");
+		return;
+	}
+	r->entered = true;
+	binder_context_get(proc->context);
+	if (size)
+		err = size % RANGE_PAGE_SIZE ? -EINVAL :
+					       binder_alloc_attach(&proc->alloc, &proc->host,
+								   proc->alloc.base, size);
+	if (err)
+		state_fail(r, err, "its mapping");
+	binder_pi_mutex_lock(&binder_world.lock);
+	bl_add_tail(&binder_world.procs, &proc->world_link);
+	binder_pi_mutex_unlock(&binder_world.lock);
+	r->proc = proc;
+}
+
+static void enter_thread(struct state_reader *r, void *object)
+{
+	struct binder_thread *thread = object;
+	struct binder_proc *proc = r->proc;
+	int err = host_state_thread_restore(&thread->host, &proc->host, thread->tid);
+	bool good;
+
+	if (err) {
+		state_fail(r, err, "the host does not know the thread");
+		return;
+	}
+	r->entered = true;
+	host_atomic_set(&thread->refs, 1);
+	binder_proc_get(proc);
+	binder_lock(&proc->inner_lock);
+	good = binder_thread_enter_ilocked(proc, thread);
+	binder_unlock(&proc->inner_lock);
+	if (!good)
+		state_fail(r, -EINVAL, "there are too many, or two with one number");
+}
+
+static void enter_node(struct state_reader *r, void *object)
+{
+	struct binder_node *node = object;
+	struct binder_proc *proc = r->proc;
+	bool good;
+
+	r->entered = true;
+	if (!proc) {
+		binder_pi_mutex_lock(&binder_world.lock);
+		bl_add_tail(&binder_world.dead_nodes, &node->dead_link);
+		binder_pi_mutex_unlock(&binder_world.lock);
+		return;
+	}
+	binder_lock(&proc->inner_lock);
+	good = binder_node_enter_ilocked(proc, node);
+	binder_unlock(&proc->inner_lock);
+	if (!good)
+		state_fail(r, -EINVAL, "there are too many, or two with one address");
+}
+
+static void enter_buffer(struct state_reader *r, void *object)
+{
+	struct binder_buffer *buffer = object;
+
+	r->entered = true;
+	state_add(&r->procs, &r->proc, sizeof(r->proc));
+	if (r->procs.failed)
+		state_fail(r, -ENOMEM, "no memory");
+	else if (!buffer->released && !state_enter_buffer(r->proc, buffer))
+		state_fail(r, -EINVAL, "its place in the mapping");
+}
+
+static void enter_log(struct state_reader *r, void *object)
+{
+	struct state_log *log = object;
+
+	(void)r;
+	binder_log_restore(log->ring, &log->entry, log->context, host_strlen(log->context) + 1);
+	host_free(log);
+}
+
+static void enter_plain(struct state_reader *r, void *object)
+{
+	(void)object;
+	r->entered = true;
+}
+
+static void enter_nothing(struct state_reader *r, void *object)
+{
+	(void)r;
+	(void)object;
+}
+
+/* ---- ending -------------------------------------------------------------------------- */
+
+static void end_nothing(void *object)
+{
+	(void)object;
+}
+
+static void end_context(void *object)
+{
+	struct binder_context *context = object;
+
+	binder_lock(&context->lock);
+	context->manager = NULL;
+	context->manager_uid_known = false;
+	context->manager_uid = 0;
+	binder_unlock(&context->lock);
+}
+
+static void unmake_proc(void *object)
+{
+	struct binder_proc *proc = object;
+
+	proc->context = NULL; /* not referenced yet */
+	binder_proc_free(proc);
+}
+
+static void end_proc(void *object)
+{
+	struct binder_proc *proc = object;
+
+	bl_del(&proc->world_link);
+	host_proc_destroy(&proc->host, &proc->alloc.map);
+	binder_assert_private(&proc->alloc.lock);
+	proc->alloc.nr_buffers = 0;
+	binder_proc_free(proc);
+}
+
+static bool has_ended(struct binder_proc *proc)
+{
+	bool dead;
+
+	binder_lock(&proc->inner_lock);
+	dead = proc->is_dead;
+	binder_unlock(&proc->inner_lock);
+	return dead;
+}
+
+static void unmake_thread(void *object)
+{
+	struct binder_thread *thread = object;
+
+	host_free(thread->spare);
+	host_free(thread->spare_transaction);
+	host_free(thread);
+}
+
+static void end_thread(void *object)
+{
+	struct binder_thread *thread = object;
+
+	struct binder_proc *target = thread->freeze_target;
+
+	/* That of a process that has ended is not among the objects. */
+	if (target && has_ended(target))
+		binder_proc_put(target);
+	host_thread_destroy(&thread->host);
+	unmake_thread(thread);
+}
+
+static void end_node(void *object)
+{
+	struct binder_node *node = object;
+
+	bl_del(&node->dead_link);
+	binder_assert_private(&node->lock);
+	binder_lock_destroy(&node->lock);
+	host_free(node);
+}
+
+static void end_plain(void *object)
+{
+	host_free(object);
+}
+
+static void end_buffer(void *object)
+{
+	struct binder_buffer *buffer = object;
+
+	host_free(buffer->resources);
+	host_free(buffer);
+}
+
+static void end_transaction(void *object)
+{
+	struct binder_transaction *t = object;
+	u32 i;
+
+	for (i = 0; i < t->nr_files; i++)
+		host_file_put(t->files[i].file);
+	host_free(t->files);
+	binder_lock_destroy(&t->lock);
+	host_free(t);
+}
+
+/* ---- by kind ------------------------------------------------------------------------- */
+
+static const struct {
+	void *(*make)(struct state_reader *r, struct state_cursor from);
+	void (*enter)(struct state_reader *r, void *object);
+	void (*unmake)(void *object); /* before it is entered */
+	void (*end)(void *object);
+} kinds[STATE_REPORT] = {
+	[STATE_WORLD] = { make_world, enter_nothing, end_nothing, end_nothing },
+	[STATE_CONTEXT] = { make_context, enter_plain, end_nothing, end_context },
+	[STATE_PROC] = { make_proc, enter_proc, unmake_proc, end_proc },
+	[STATE_THREAD] = { make_thread, enter_thread, unmake_thread, end_thread },
+	[STATE_NODE] = { make_node, enter_node, end_node, end_node },
+	[STATE_REF] = { make_ref, enter_plain, end_plain, end_plain },
+	[STATE_NOTICE] = { make_notice, enter_plain, end_plain, end_plain },
+	[STATE_BUFFER] = { make_buffer, enter_buffer, end_buffer, end_buffer },
+	[STATE_TRANSACTION] = { make_transaction, enter_plain, end_transaction, end_transaction },
+	[STATE_LOG] = { make_log, enter_log, end_plain, end_plain },
+};
+
+void *state_make(struct state_reader *r, enum state_kind kind, struct state_cursor from)
+{
+	return kinds[kind].make(r, from);
+}
+
+void state_unmake(enum state_kind kind, void *object)
+{
+	kinds[kind].unmake(object);
+}
+
+void state_enter(struct state_reader *r, enum state_kind kind, void *object)
+{
+	r->entered = false;
+	kinds[kind].enter(r, object);
+	if (!r->entered) {
+		if (r->err)
+			state_unmake(kind, object);
+	} else if (!state_objects_add(&r->objects, kind, object)) {
+		state_fail(r, -ENOMEM, "no memory");
+		kinds[kind].end(object);
+	}
+}
+
+void state_link(struct state_reader *r, enum state_kind kind, void *object)
+{
+	struct binder_thread *thread = object;
+	struct binder_ref *ref = object;
+	int err = 0;
+
+	if (kind == STATE_THREAD && thread->freeze_target)
+		binder_proc_get(thread->freeze_target);
+	if (kind == STATE_REF)
+		err = ref->node ? binder_ref_restore(ref) : -EINVAL;
+	if (err)
+		state_fail(r, err, "its number, or its node");
+}
+
+/* Completions are known only by the todo lists that they are in. */
+static void free_completions(struct bl_list *todo)
+{
+	struct bl_list *link, *next;
+
+	for (link = todo->next; link != todo; link = next) {
+		struct binder_work *work = bl_entry(link, struct binder_work, link);
+
+		next = link->next;
+		if (work->type >= WORK_COMPLETE && work->type <= WORK_COMPLETE_SPAM) {
+			bl_del(link);
+			host_free(work);
+		}
+	}
+}
+
+/* As before the first open. */
+static void forget_world(void)
+{
+	binder_pi_mutex_lock(&binder_world.lock);
+	binder_world.last_serial = 0;
+	binder_pi_mutex_unlock(&binder_world.lock);
+	host_atomic_set(&binder_world.last_id, 0);
+	host_memset(&binder_stats_world, 0, sizeof(binder_stats_world));
+	binder_log_init();
+}
+
+void state_objects_end(struct state_objects *objects)
+{
+	u32 kind, i;
+
+	binder_assert_unlocked();
+	for (i = 0; i < objects->nr[STATE_THREAD]; i++)
+		free_completions(&((struct binder_thread *)objects->of[STATE_THREAD][i])->todo);
+	for (kind = STATE_TRANSACTION; kind > STATE_CONTEXT; kind--) {
+		for (i = 0; i < objects->nr[kind]; i++)
+			kinds[kind].end(objects->of[kind][i]);
+	}
+	for (i = 0; i < objects->nr[STATE_CONTEXT]; i++)
+		end_context(objects->of[STATE_CONTEXT][i]);
+	forget_world();
+}
+
+void state_forget_contexts(struct state_objects *objects)
+{
+	u32 i;
+
+	for (i = 0; i < objects->nr[STATE_CONTEXT]; i++) {
+		struct binder_context *context = objects->of[STATE_CONTEXT][i];
+
+		if (!host_state_context_id(context))
+			binder_context_put(context);
+	}
+}
+
+int binder_state_discard(void)
+{
+	struct state_writer w = { NULL };
+	int err = state_visit_all(&w);
+
+	state_left_free();
+	if (!err)
+		state_objects_end(&w.objects);
+	state_writer_free(&w);
+	return err;
+}

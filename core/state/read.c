@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The stream is read twice. The first pass makes the objects and loads their numbers; the second
+ * one, when every number of an object leads to it by an index, sets pointers and fills lists. Then
+ * everything that the engine relies on is checked (state/check.c). Whatever fails, all that was
+ * made is ended again.
+ *
+ * Tested in: core/state/state_test.c
+ */
+#include "state/fields.h"
+
+#include "calls/transaction.h"
+#include "common/translog.h"
+#include "state/log.h"
+#include "things/node.h"
+#include "things/notice.h"
+#include "things/proc.h"
+#include "things/thread.h"
+#include "things/world.h"
+
+static const char magic[8] = "anybindr";
+
+/* ---- sentences ----------------------------------------------------------------------- */
+
+void state_say(struct state_reader *r, const char *text)
+{
+	size_t size = host_strlen(text);
+
+	if (!r->why_size)
+		return;
+	if (size > r->why_size - 1)
+		size = r->why_size - 1;
+	host_memcpy(r->why, text, size);
+	r->why += size;
+	r->why_size -= size;
+	*r->why = 0;
+}
+
+void state_say_number(struct state_reader *r, u64 number)
+{
+	char digits[21];
+	u32 at = sizeof(digits) - 1;
+
+	digits[at] = 0;
+	do {
+		digits[--at] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	state_say(r, digits + at);
+}
+
+static void fail_at(struct state_reader *r, int err, enum state_kind kind, u32 number,
+		    const char *what)
+{
+	if (r->err)
+		return;
+	r->err = err;
+	state_say(r, "the state cannot be restored: ");
+	state_say(r, state_records[kind].name);
+	state_say(r, " ");
+	state_say_number(r, number);
+	state_say(r, ": ");
+	state_say(r, what);
+}
+
+void state_fail(struct state_reader *r, int err, const char *what)
+{
+	fail_at(r, err, r->kind, r->met[r->kind], what);
+}
+
+void state_fail_at(struct state_reader *r, enum state_kind kind, u32 number, const char *what)
+{
+	fail_at(r, -EINVAL, kind, number, what);
+}
+
+static void fail_version(struct state_reader *r, const char *what, u64 version)
+{
+	if (r->err)
+		return;
+	r->err = -EINVAL;
+	state_say(r, what);
+	state_say(r, " has version ");
+	state_say_number(r, version);
+	state_say(r, ", and this program reads versions ");
+	state_say_number(r, BINDER_STATE_OLDEST);
+	state_say(r, " to ");
+	state_say_number(r, BINDER_STATE_VERSION);
+}
+
+/* ---- fields -------------------------------------------------------------------------- */
+
+void *state_object(struct state_reader *r, enum state_kind kind, u64 number)
+{
+	if (number > r->objects.nr[kind]) {
+		state_fail(r, -EINVAL, "refers to an object that there is not");
+		return NULL;
+	}
+	return number ? r->objects.of[kind][number - 1] : NULL;
+}
+
+static void store_number(void *at, u8 size, u64 value)
+{
+	if (size == sizeof(u8))
+		*(u8 *)at = (u8)value;
+	else if (size == sizeof(u16))
+		*(u16 *)at = (u16)value;
+	else if (size == sizeof(u32))
+		*(u32 *)at = (u32)value;
+	else
+		*(u64 *)at = value;
+}
+
+static void read_number(struct state_reader *r, const struct state_field *field,
+			struct state_cursor *from, void *at)
+{
+	u64 value = state_take_number(from);
+	u64 max = field->size == sizeof(u64) ? ~0ull : (1ull << 8 * field->size) - 1;
+
+	if (field->type == FIELD_BOOL)
+		max = 1;
+	else if (field->max)
+		max = field->max;
+	if (value > max)
+		state_fail(r, -EINVAL, field->name);
+	else if (!r->linking)
+		store_number(at, field->size, value);
+}
+
+static void read_atomic(struct state_reader *r, const struct state_field *field,
+			struct state_cursor *from, void *at)
+{
+	u64 value = state_take_number(from);
+
+	if (value > 0xffffffff)
+		state_fail(r, -EINVAL, field->name);
+	else if (!r->linking)
+		host_atomic_set(at, (s32)value);
+}
+
+static void read_link(struct state_reader *r, const struct state_field *field,
+		      struct state_cursor *from, void *at)
+{
+	u64 number = state_take_number(from);
+
+	/* What an object is made for exists already. */
+	if (r->linking || field->kind == STATE_CONTEXT)
+		*(void **)at = state_object(r, field->kind, number);
+}
+
+static void read_list(struct state_reader *r, const struct state_field *field,
+		      struct state_cursor *from, void *at)
+{
+	while (r->linking && from->at < from->end && !from->bad && !r->err) {
+		void *object = state_object(r, field->kind, state_take_number(from));
+		struct bl_list *link = (struct bl_list *)((char *)object + field->element);
+
+		if (!object || bl_linked(link))
+			state_fail(r, -EINVAL, field->name);
+		else
+			bl_add_tail(at, link);
+	}
+}
+
+/* ---- todo lists ---------------------------------------------------------------------- */
+
+static struct binder_work *new_completion(struct state_reader *r)
+{
+	struct binder_work *work = host_alloc(&r->proc->host, sizeof(*work));
+
+	if (!work)
+		state_fail(r, -ENOMEM, "no memory for a completion");
+	return work;
+}
+
+/* The work that the stream names; NULL: refused. */
+static struct binder_work *find_work(struct state_reader *r, u64 type, u64 number, void *owner)
+{
+	struct binder_thread *thread = owner;
+	struct binder_notice *notice;
+	struct binder_node *node;
+
+	switch (type) {
+	case WORK_TRANSACTION:
+		return state_object(r, STATE_TRANSACTION, number);
+	case WORK_COMPLETE:
+	case WORK_COMPLETE_FROZEN:
+	case WORK_COMPLETE_SPAM:
+		return r->kind == STATE_THREAD ? new_completion(r) : NULL;
+	case WORK_ERROR:
+		if (r->kind != STATE_THREAD)
+			return NULL;
+		return number == 1 ? &thread->return_error.work : &thread->reply_error.work;
+	case WORK_NODE:
+		node = r->kind == STATE_NODE ? NULL : state_object(r, STATE_NODE, number);
+		return node ? &node->work : NULL;
+	default:
+		notice = r->kind == STATE_NODE ? NULL : state_object(r, STATE_NOTICE, number);
+		return notice && notice->work.type == type ? &notice->work : NULL;
+	}
+}
+
+static void read_works(struct state_reader *r, const struct state_field *field,
+		       struct state_cursor *from, void *at)
+{
+	while (r->linking && from->at < from->end && !from->bad && !r->err) {
+		u64 type = state_take_number(from), number = state_take_number(from);
+		void *owner = (char *)at - field->offset;
+		struct binder_work *work = from->bad ? NULL : find_work(r, type, number, owner);
+
+		if (work && type >= WORK_COMPLETE && type <= WORK_COMPLETE_SPAM)
+			binder_work_init(work, (enum binder_work_type)type);
+		if (!work || bl_linked(&work->link))
+			state_fail(r, -EINVAL, field->name);
+		else
+			bl_add_tail(at, &work->link);
+	}
+}
+
+static void read_own(struct state_reader *r, const struct state_field *field,
+		     struct state_cursor *from, void *object)
+{
+	void (*read)(struct state_reader *, struct state_cursor *, void *) =
+		r->linking ? field->own->link : field->own->make;
+
+	if (!read)
+		return;
+	read(r, from, object);
+	if (from->bad || from->at != from->end)
+		state_fail(r, -EINVAL, field->name);
+}
+
+static const struct {
+	void (*read)(struct state_reader *r, const struct state_field *field,
+		     struct state_cursor *from, void *at);
+	bool is_part; /* its size comes first */
+} types[] = {
+	[FIELD_NUMBER] = { read_number, false }, [FIELD_BOOL] = { read_number, false },
+	[FIELD_ATOMIC] = { read_atomic, false }, [FIELD_LINK] = { read_link, false },
+	[FIELD_LIST] = { read_list, true },	 [FIELD_WORKS] = { read_works, true },
+	[FIELD_OWN] = { read_own, true },
+};
+
+static void read_field(struct state_reader *r, const struct state_field *field,
+		       struct state_cursor *from, void *object)
+{
+	void *at = field->type == FIELD_OWN ? object : (char *)object + field->offset;
+	struct state_cursor part;
+
+	if (!types[field->type].is_part) {
+		types[field->type].read(r, field, from, at);
+		return;
+	}
+	part = state_take_part(from);
+	types[field->type].read(r, field, &part, at);
+	from->bad |= part.bad;
+}
+
+#ifdef BINDER_DEBUG
+/* Reads a field that tests want to be lost. */
+static bool lose_field(struct state_reader *r, enum state_kind kind, u32 nr,
+		       struct state_cursor *from)
+{
+	const struct state_field *field = &state_records[kind].fields[nr];
+
+	for (; kind > 0; kind--)
+		nr += state_records[kind - 1].nr;
+	if (nr != binder_state_lose)
+		return false;
+	if (types[field->type].is_part)
+		state_take_part(from);
+	else
+		state_take_number(from);
+	return true;
+}
+#else
+static bool lose_field(struct state_reader *r, enum state_kind kind, u32 nr,
+		       struct state_cursor *from)
+{
+	return false;
+}
+#endif
+
+static void read_fields(struct state_reader *r, enum state_kind kind, struct state_cursor from,
+			void *object)
+{
+	const struct state_record *record = &state_records[kind];
+	u32 i;
+
+	for (i = 0; i < record->nr && !r->err; i++) {
+		if (record->fields[i].since <= r->version && !lose_field(r, kind, i, &from))
+			read_field(r, &record->fields[i], &from, object);
+	}
+	if (from.bad)
+		state_fail(r, -EINVAL, "the record ends too early");
+	else if (from.at != from.end)
+		state_fail(r, -EINVAL, "the record is too long");
+}
+
+/* ---- records ------------------------------------------------------------------------- */
+
+static void make_record(struct state_reader *r, enum state_kind kind, struct state_cursor from)
+{
+	void *object = state_make(r, kind, from);
+
+	if (!object) {
+		state_fail(r, -ENOMEM, "no memory");
+		return;
+	}
+	read_fields(r, kind, from, object);
+	if (r->err)
+		state_unmake(kind, object);
+	else
+		state_enter(r, kind, object);
+}
+
+static void link_record(struct state_reader *r, enum state_kind kind, struct state_cursor from)
+{
+	void *object;
+
+	if (kind == STATE_WORLD || kind == STATE_LOG)
+		return;
+	object = state_object(r, kind, r->met[kind]);
+	if (!object)
+		return;
+	if (kind == STATE_PROC)
+		r->proc = object;
+	read_fields(r, kind, from, object);
+	if (!r->err)
+		state_link(r, kind, object);
+}
+
+static void check_counts(struct state_reader *r, struct state_cursor from)
+{
+	u32 kind;
+
+	for (kind = STATE_CONTEXT; kind <= STATE_TRANSACTION; kind++) {
+		if (state_take_number(&from) != r->met[kind])
+			state_fail(r, -EINVAL, "records are missing");
+	}
+	if (from.bad || from.at != from.end)
+		state_fail(r, -EINVAL, "the last record is damaged");
+}
+
+/* Reads one record. False: it is the last one, or refused. */
+static bool read_record(struct state_reader *r, struct state_cursor *from)
+{
+	u64 kind = state_take_number(from), version = state_take_number(from);
+	struct state_cursor record = state_take_part(from);
+
+	if (from->bad) {
+		state_fail(r, -EINVAL, "the stream ends too early");
+	} else if (kind >= STATE_REPORT) {
+		fail_version(r, "an unknown record of the state", version);
+	} else if (version < 1 || version > r->version) {
+		fail_version(r, state_records[kind].name, version);
+	} else if (kind == STATE_END) {
+		check_counts(r, record);
+		if (from->at != from->end)
+			state_fail(r, -EINVAL, "bytes follow the last record");
+	} else {
+		r->kind = (enum state_kind)kind;
+		r->met[kind]++;
+		if (r->linking)
+			link_record(r, r->kind, record);
+		else
+			make_record(r, r->kind, record);
+	}
+	return !r->err && kind != STATE_END;
+}
+
+static void read_pass(struct state_reader *r, struct state_cursor from, bool linking)
+{
+	r->linking = linking;
+	r->proc = NULL;
+	host_memset(r->met, 0, sizeof(r->met));
+	while (!r->err && read_record(r, &from))
+		;
+}
+
+static void read_begin(struct state_reader *r, struct state_cursor *from)
+{
+	const u8 *first = state_take(from, sizeof(magic));
+	u64 version = state_take_number(from);
+
+	if (!first || host_memcmp(first, magic, sizeof(magic)) || from->bad) {
+		r->err = -EINVAL;
+		state_say(r, "this is no state of an engine");
+	} else if (version < BINDER_STATE_OLDEST || version > BINDER_STATE_VERSION) {
+		fail_version(r, "the state", version);
+	}
+	r->version = (u32)version;
+}
+
+/* Nothing was there before, so all that there is came from the stream. */
+static void read_undo(struct state_reader *r)
+{
+	state_objects_end(&r->objects);
+	state_forget_contexts(&r->objects);
+	state_left_free();
+}
+
+int binder_state_restore(const void *bytes, size_t size, char *why, size_t why_size)
+{
+	struct state_cursor from = { bytes, (const u8 *)bytes + size, false };
+	struct state_reader r = { .why = why, .why_size = why_size };
+
+	binder_assert_unlocked();
+	if (why_size)
+		*why = 0;
+	read_begin(&r, &from);
+	if (!r.err)
+		read_pass(&r, from, false);
+	if (!r.err)
+		read_pass(&r, from, true);
+	if (!r.err)
+		state_check(&r);
+	if (r.err)
+		read_undo(&r);
+	else
+		state_forget_contexts(&r.objects);
+	state_objects_free(&r.objects);
+	state_bytes_free(&r.procs);
+	return r.err;
+}

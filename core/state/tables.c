@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The fields of each record, in the order of the stream. A new field goes to the end of its table,
+ * with the version of the stream that it came with; when it is missing it is zero, or as the object
+ * was made. What is in no table is in tests/engine/state/unwritten, with the reason.
+ *
+ * Tested in: core/state/state_test.c
+ */
+#include "state/fields.h"
+
+#include "calls/transaction.h"
+#include "state/log.h"
+#include "things/context.h"
+#include "things/node.h"
+#include "things/notice.h"
+#include "things/proc.h"
+#include "things/ref.h"
+#include "things/thread.h"
+#include "things/world.h"
+
+#define ALL_LOOPER \
+	(LOOPER_REGISTERED | LOOPER_ENTERED | LOOPER_EXITED | LOOPER_INVALID | LOOPER_WAITING | \
+	 LOOPER_POLL)
+#define LAST_POLICY 7
+
+static const struct state_field world_fields[] = {
+	NUMBER(binder_world, last_serial),
+	ATOMIC(binder_world, last_id),
+	{ .name = "binder_stats_world", .type = FIELD_OWN, .since = 1,
+	  .own = &state_own_world_stats },
+};
+
+static const struct state_field context_fields[] = {
+	OWN(binder_context, name, state_own_context), /* first, because it is found by it */
+	NUMBER(binder_context, manager_uid),
+	BOOL(binder_context, manager_uid_known),
+	LINK(binder_context, manager, STATE_NODE),
+};
+
+static const struct state_field proc_fields[] = {
+	LINK(binder_proc, context, STATE_CONTEXT),
+	NUMBER(binder_proc, pid),
+	NUMBER(binder_proc, serial),
+	NUMBER_MAX(binder_proc, default_priority.policy, LAST_POLICY),
+	NUMBER(binder_proc, default_priority.prio),
+	NUMBER(binder_proc, alloc.base),
+	NUMBER_MAX(binder_proc, alloc.size, BINDER_MAP_MAX_SIZE),
+	OWN(binder_proc, host, state_own_proc_host),
+	BOOL(binder_proc, alloc.spam_reported),
+	OWN(binder_proc, stats, state_own_proc_stats),
+	NUMBER(binder_proc, max_threads),
+	NUMBER(binder_proc, requested_threads),
+	NUMBER(binder_proc, requested_threads_started),
+	NUMBER(binder_proc, outstanding_txns),
+	BOOL(binder_proc, oneway_spam_detection),
+	BOOL(binder_proc, is_frozen),
+	BOOL(binder_proc, sync_recv),
+	BOOL(binder_proc, async_recv),
+	OWN(binder_proc, alloc.pages, state_own_pages),
+	OWN(binder_proc, alloc.space, state_own_gaps),
+	WORKS(binder_proc, todo),
+	WORKS(binder_proc, delivered_death),
+	WORKS(binder_proc, delivered_freeze),
+	LIST(binder_proc, waiting_threads, STATE_THREAD, binder_thread, waiting_link),
+	LIST(binder_proc, freeze_waiters, STATE_THREAD, binder_thread, freeze_link),
+};
+
+static const struct state_field thread_fields[] = {
+	NUMBER(binder_thread, tid),
+	NUMBER_MAX(binder_thread, looper, ALL_LOOPER),
+	BOOL(binder_thread, need_return),
+	BOOL(binder_thread, process_todo),
+	WORKS(binder_thread, todo),
+	LINK(binder_thread, stack, STATE_TRANSACTION),
+	NUMBER(binder_thread, return_error.cmd),
+	NUMBER(binder_thread, reply_error.cmd),
+	NUMBER(binder_thread, ee.id),
+	NUMBER(binder_thread, ee.command),
+	NUMBER(binder_thread, ee.param),
+	NUMBER(binder_thread, next_id),
+	NUMBER_MAX(binder_thread, nr_ids, BINDER_ID_BLOCK),
+	NUMBER_MAX(binder_thread, priority.policy, LAST_POLICY),
+	NUMBER(binder_thread, priority.prio),
+	BOOL(binder_thread, priority_known),
+	BOOL(binder_thread, priority_lent),
+	NUMBER_MAX(binder_thread, own_priority.policy, LAST_POLICY),
+	NUMBER(binder_thread, own_priority.prio),
+	NUMBER_MAX(binder_thread, wait, WAIT_WRITE),
+	BOOL(binder_thread, write_nonblock),
+	BOOL(binder_thread, long_command),
+	NUMBER(binder_thread, write_stopped),
+	NUMBER(binder_thread, wait_timeout_ms),
+	NUMBER(binder_thread, freeze_pid),
+	LINK(binder_thread, freeze_target, STATE_PROC),
+	LINK(binder_thread, freeing, STATE_BUFFER),
+};
+
+static const struct state_field node_fields[] = {
+	NUMBER(binder_node, debug_id),
+	NUMBER(binder_node, ptr),
+	NUMBER(binder_node, cookie),
+	NUMBER_MAX(binder_node, min_priority.policy, LAST_POLICY),
+	NUMBER(binder_node, min_priority.prio),
+	BOOL(binder_node, inherit_rt),
+	BOOL(binder_node, accept_fds),
+	BOOL(binder_node, txn_security_ctx),
+	NUMBER(binder_node, internal_strong),
+	NUMBER_MAX(binder_node, local_strong, 0x3fffffff),
+	NUMBER_MAX(binder_node, local_weak, 0x3fffffff),
+	ATOMIC(binder_node, pins),
+	NUMBER(binder_node, local_pins),
+	BOOL(binder_node, has_strong),
+	BOOL(binder_node, has_weak),
+	BOOL(binder_node, pending_strong),
+	BOOL(binder_node, pending_weak),
+	BOOL(binder_node, is_manager),
+	BOOL(binder_node, async_busy),
+	LIST(binder_node, refs, STATE_REF, binder_ref, node_link),
+	WORKS(binder_node, async_todo),
+};
+
+static const struct state_field ref_fields[] = {
+	NUMBER(binder_ref, debug_id),
+	NUMBER(binder_ref, desc),
+	LINK(binder_ref, node, STATE_NODE),
+	NUMBER(binder_ref, strong),
+	NUMBER(binder_ref, weak),
+	LINK(binder_ref, death, STATE_NOTICE),
+	LINK(binder_ref, freeze, STATE_NOTICE),
+};
+
+static const struct state_field notice_fields[] = {
+	NUMBER_MAX(binder_notice, work.type, WORK_FREEZE_CLEARED),
+	NUMBER(binder_notice, cookie),
+	BOOL(binder_notice, is_frozen),
+	BOOL(binder_notice, sent),
+	BOOL(binder_notice, resend),
+};
+
+static const struct state_field buffer_fields[] = {
+	NUMBER(binder_buffer, range.off),
+	NUMBER(binder_buffer, range.size),
+	NUMBER(binder_buffer, range.user),
+	NUMBER(binder_buffer, range.earlier_user),
+	NUMBER(binder_buffer, range.gap_user),
+	NUMBER(binder_buffer, debug_id),
+	NUMBER(binder_buffer, data_size),
+	NUMBER(binder_buffer, offsets_size),
+	NUMBER(binder_buffer, extra_size),
+	BOOL(binder_buffer, async),
+	BOOL(binder_buffer, clear_on_free),
+	BOOL(binder_buffer, user_free),
+	BOOL(binder_buffer, claimed),
+	BOOL(binder_buffer, released),
+	BOOL(binder_buffer, oneway_spam_suspect),
+	LINK(binder_buffer, transaction, STATE_TRANSACTION),
+	LINK(binder_buffer, target_node, STATE_NODE),
+	OWN(binder_buffer, resources, state_own_resources),
+};
+
+static const struct state_field transaction_fields[] = {
+	/* first, because it is made for it */
+	{ .name = "owner", .type = FIELD_OWN, .since = 1, .own = &state_own_owner },
+	NUMBER(binder_transaction, debug_id),
+	NUMBER(binder_transaction, code),
+	NUMBER(binder_transaction, flags),
+	BOOL(binder_transaction, is_reply),
+	NUMBER_MAX(binder_transaction, priority.policy, LAST_POLICY),
+	NUMBER(binder_transaction, priority.prio),
+	NUMBER_MAX(binder_transaction, saved_priority.policy, LAST_POLICY),
+	NUMBER(binder_transaction, saved_priority.prio),
+	BOOL(binder_transaction, saved_lent),
+	NUMBER(binder_transaction, sender_euid),
+	NUMBER(binder_transaction, from_pid),
+	NUMBER(binder_transaction, from_tid),
+	NUMBER(binder_transaction, start_ns),
+	LINK(binder_transaction, from, STATE_THREAD),
+	LINK(binder_transaction, from_parent, STATE_TRANSACTION),
+	LINK(binder_transaction, to_proc, STATE_PROC),
+	LINK(binder_transaction, to_thread, STATE_THREAD),
+	NUMBER(binder_transaction, to_pid),
+	NUMBER(binder_transaction, to_tid),
+	LINK(binder_transaction, buffer, STATE_BUFFER),
+	BOOL(binder_transaction, counted),
+	OWN(binder_transaction, to_parent, state_own_to_parent),
+	BOOL(binder_transaction, has_secctx),
+	NUMBER(binder_transaction, secctx),
+	OWN(binder_transaction, files, state_own_files),
+};
+
+static const struct state_field log_fields[] = {
+	NUMBER_MAX(state_log, ring, BINDER_LOG_RINGS),
+	NUMBER(state_log, entry.start_ns),
+	NUMBER(state_log, entry.debug_id),
+	NUMBER_MAX(state_log, entry.call_type, LOG_REPLY),
+	NUMBER(state_log, entry.from_proc),
+	NUMBER(state_log, entry.from_thread),
+	NUMBER(state_log, entry.to_proc),
+	NUMBER(state_log, entry.to_thread),
+	NUMBER(state_log, entry.to_node),
+	NUMBER(state_log, entry.target_handle),
+	NUMBER(state_log, entry.data_size),
+	NUMBER(state_log, entry.offsets_size),
+	NUMBER(state_log, entry.ret),
+	NUMBER(state_log, entry.ret_param),
+	NUMBER(state_log, entry.ret_line),
+	OWN(state_log, context, state_own_log),
+};
+
+#define RECORD(name_, fields_) { name_, fields_, sizeof(fields_) / sizeof(fields_[0]) }
+
+const struct state_record state_records[STATE_KINDS] = {
+	[STATE_END] = { "end", NULL, 0 },
+	[STATE_WORLD] = RECORD("binder_world", world_fields),
+	[STATE_CONTEXT] = RECORD("binder_context", context_fields),
+	[STATE_PROC] = RECORD("binder_proc", proc_fields),
+	[STATE_THREAD] = RECORD("binder_thread", thread_fields),
+	[STATE_NODE] = RECORD("binder_node", node_fields),
+	[STATE_REF] = RECORD("binder_ref", ref_fields),
+	[STATE_NOTICE] = RECORD("binder_notice", notice_fields),
+	[STATE_BUFFER] = RECORD("binder_buffer", buffer_fields),
+	[STATE_TRANSACTION] = RECORD("binder_transaction", transaction_fields),
+	[STATE_LOG] = RECORD("binder_log_entry", log_fields),
+	[STATE_REPORT] = { "binder_report", NULL, 0 },
+};
+
+#ifdef BINDER_DEBUG
+u32 binder_state_lose = ~0u;
+#endif
+
+u32 binder_state_nr_fields(void)
+{
+	u32 nr = 0, kind;
+
+	for (kind = 0; kind < STATE_KINDS; kind++)
+		nr += state_records[kind].nr;
+	return nr;
+}
+
+const char *binder_state_field_name(u32 nr)
+{
+	u32 kind;
+
+	for (kind = 0; kind < STATE_KINDS && nr >= state_records[kind].nr; kind++)
+		nr -= state_records[kind].nr;
+	return kind < STATE_KINDS ? state_records[kind].fields[nr].name : NULL;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * wire: the bytes of a stream. A number is written with 7 bits in each byte, the lowest first, and
+ * the highest bit of each byte says that another one follows: small numbers, which are nearly all,
+ * take one byte, and the size of a member may change without a change of the stream.
+ */
+#ifndef BINDER_STATE_WIRE_H
+#define BINDER_STATE_WIRE_H
+
+#include "host.h"
+
+/* Bytes that are collected, in memory that grows. */
+struct state_bytes {
+	u8 *bytes;
+	size_t used, room;
+	bool failed; /* no memory; what is added is dropped */
+};
+
+#define STATE_NUMBER_MAX 10 /* bytes of a number */
+
+void state_add(struct state_bytes *to, const void *bytes, size_t size);
+void state_add_number(struct state_bytes *to, u64 value);
+void state_bytes_free(struct state_bytes *bytes);
+
+/* What is left to be read. */
+struct state_cursor {
+	const u8 *at, *end;
+	bool bad; /* it ended too early, or a number was too large; what follows is zero */
+};
+
+u64 state_take_number(struct state_cursor *from);
+/* The next @size bytes; NULL: there are fewer. */
+const u8 *state_take(struct state_cursor *from, size_t size);
+/* The part that begins with its size; empty if it is too long. */
+struct state_cursor state_take_part(struct state_cursor *from);
+
+/* Numbers of things by their addresses. */
+struct state_numbers {
+	struct {
+		const void *key;
+		u32 value;
+	} *slots;
+	u32 used, room; /* a power of two */
+};
+
+/* False: no memory. Replaces the number of a known @key. */
+bool state_number_set(struct state_numbers *numbers, const void *key, u32 value);
+/* 0: unknown. */
+u32 state_number_of(const struct state_numbers *numbers, const void *key);
+void state_numbers_free(struct state_numbers *numbers);
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * host/state.h for the test host, whose processes and files stay where they are while the engine is
+ * written and restored: their numbers lead to them.
+ */
+#include "state.h"
+
+#include "host.h"
+
+#include <stdlib.h>
+
+struct kept_file {
+	struct host_file *file;
+	struct kept_file *next;
+};
+
+struct binder_context *sim_device;
+struct sim_thread *(*sim_thread_of)(struct sim_proc *proc, s32 tid);
+
+static struct kept_file *kept_files;
+
+u64 host_state_context_id(const struct binder_context *context)
+{
+	return context == sim_device;
+}
+
+u64 host_state_proc_id(const struct host_proc *proc)
+{
+	return proc->sim->id;
+}
+
+u64 host_state_file_id(const struct host_file *file)
+{
+	struct kept_file *kept = calloc(1, sizeof(*kept));
+
+	kept->file = (struct host_file *)file;
+	kept->file->refs++;
+	kept->next = kept_files;
+	kept_files = kept;
+	return file->id;
+}
+
+struct binder_context *host_state_context_restore(u64 id, const char *name)
+{
+	(void)name;
+	return id == 1 ? sim_device : NULL;
+}
+
+int host_state_proc_restore(struct host_proc *proc, struct host_map *map, u64 id, size_t size)
+{
+	struct sim_proc *sim = sim_proc_by_id(id);
+
+	sim_may_sleep("host_state_proc_restore");
+	if (!sim || size > sim->map_size)
+		return -ENOENT;
+	proc->sim = sim;
+	map->sim = sim;
+	sim->restored = proc;
+	return sim_fails(SIM_PROC_INIT);
+}
+
+int host_state_thread_restore(struct host_thread *thread, struct host_proc *proc, s32 tid)
+{
+	sim_may_sleep("host_state_thread_restore");
+	thread->sim = sim_thread_of(proc->sim, tid);
+	return thread->sim ? sim_fails(SIM_THREAD_INIT) : -ENOENT;
+}
+
+struct host_file *host_state_file_restore(u64 id)
+{
+	struct kept_file **at = &kept_files, *kept;
+	struct host_file *file = NULL;
+
+	while (*at && (*at)->file->id != id)
+		at = &(*at)->next;
+	kept = *at;
+	if (kept) {
+		file = kept->file;
+		*at = kept->next;
+		free(kept);
+	}
+	return file;
+}
+
+void sim_state_forget(void)
+{
+	struct kept_file *kept;
+
+	while ((kept = kept_files)) {
+		kept_files = kept->next;
+		sim_file_put(kept->file);
+		free(kept);
+	}
+}
