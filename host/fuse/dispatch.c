@@ -24,6 +24,7 @@
 #include "queues/backlog.h"
 #include "queues/congestion.h"
 #include "session/handles.h"
+#include "session/kept.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -283,6 +284,7 @@ static void do_release_handle(const struct request *request)
 
 static void do_release(const struct request *request)
 {
+	kept_forget_poll(handle_number(request));
 	if (is_device(request))
 		device_release(request);
 	else
@@ -401,6 +403,8 @@ static void do_poll(const struct request *request)
 	const struct fuse_poll_in *in = request->body;
 	const struct handle *handle = handles_find(in->fh);
 
+	if (in->flags & FUSE_POLL_SCHEDULE_NOTIFY)
+		kept_note_poll(in->fh, in->kh);
 	if (is_device(request))
 		device_poll(request);
 	else if (handle->events)

@@ -3,7 +3,7 @@
 # A running daemon; and the parts of it by themselves, which host/fuse/rules.mk builds and runs.
 DAEMON_TESTS := tests/daemon
 TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound anybinderd:stuck \
-	anybinderd:events
+	anybinderd:events anybinderd:crash anybinderd:crash-asan
 TESTS += anybinderd:handles anybinderd:bound-open anybinderd:lookup-turn anybinderd:users anybinderd:ring \
 	anybinderd:inject
 
@@ -18,6 +18,12 @@ anybinderd.bound.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/bound_test.py $(BIN
 
 anybinderd.stuck.needs := $(BIN)/anybinderd-asan
 anybinderd.stuck.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/stuck_test.py $(BIN)/anybinderd-asan
+
+anybinderd.crash.needs := $(BIN)/anybinderd
+anybinderd.crash.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/crash_test.py $(BIN)/anybinderd
+
+anybinderd.crash-asan.needs := $(BIN)/anybinderd-asan
+anybinderd.crash-asan.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/crash_test.py $(BIN)/anybinderd-asan
 
 anybinderd.events.needs := $(BIN)/anybinderd-asan
 anybinderd.events.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/events_test.py $(BIN)/anybinderd-asan

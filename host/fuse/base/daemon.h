@@ -16,6 +16,7 @@ struct daemon {
 	/* session/ */
 	struct session *session;
 	struct handles *handles;
+	struct kept *kept;
 	struct mount *mount;
 	struct ready *ready;
 	struct expire *expire;
@@ -57,7 +58,7 @@ struct daemon {
 	struct file_jobs *file_jobs;
 	struct file_refs *file_refs;
 	/* start/ */
-	struct supervisor *supervisor;
+	struct launch *launch;
 	/* the helper process, a program of its own */
 	struct helper_side *helper_side;
 	struct helper_closer *helper_closer;

@@ -22,6 +22,10 @@
 #define FUSE_PASSTHROUGH		(1ULL << 37)
 #endif
 
+#ifndef FUSE_HAS_RESEND
+#define FUSE_HAS_RESEND			(1ULL << 39)
+#endif
+
 #ifndef FUSE_REQUEST_TIMEOUT
 #define FUSE_REQUEST_TIMEOUT		(1ULL << 42)
 #endif
@@ -40,6 +44,9 @@ struct fuse_backing_map {
 #define FUSE_DEV_IOC_BACKING_OPEN	_IOW(229, 1, struct fuse_backing_map)
 #define FUSE_DEV_IOC_BACKING_CLOSE	_IOW(229, 2, uint32_t)
 #endif
+
+/* A value of enum fuse_notify_code, since Linux 6.9. */
+#define ABI_NOTIFY_RESEND 7
 
 /* struct fuse_init_out with the names that Linux 6.9 and 6.14 gave to its first unused words. */
 struct abi_init_out {

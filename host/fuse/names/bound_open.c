@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/daemon.h"
+#include "session/kept.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -90,29 +91,34 @@ static bool add_retry(pid_t tid, uint64_t id)
 	remove_ended(bucket, now);
 	if (!retry)
 		return false;
+	kept_note_refused(tid, true);
 	*retry = (struct retry){ .next = *bucket, .tid = tid, .id = id, .since_ns = now };
 	*bucket = retry;
 	return true;
 }
 
-/* Has thread @tid been refused inode @id? It is not walking a path again any more. */
+/*
+ * Has thread @tid been refused inode @id? It is not walking a path again any more. A server that
+ * has crashed does not tell the inode, but a thread is refused once only.
+ */
 static bool was_refused(pid_t tid, uint64_t id)
 {
 	struct retry **slot = find_retry(tid);
-	bool same;
+	bool refused = kept_was_refused(tid);
 
+	kept_note_refused(tid, false);
 	if (!*slot)
-		return false;
-	same = (*slot)->id == id;
+		return refused;
+	refused = (*slot)->id == id;
 	remove_retry(slot);
-	return same;
+	return refused;
 }
 
 void bound_open_looked_up(struct inode_opens *opens, pid_t tid)
 {
 	opens->looked_by = tid;
 	opens->looked_ns = clock_now_ns();
-	opens->repeated = *find_retry(tid);
+	opens->repeated = *find_retry(tid) || kept_was_refused(tid);
 }
 
 static bool is_at_once(const struct inode_opens *opens, pid_t tid)

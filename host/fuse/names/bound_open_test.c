@@ -3,6 +3,7 @@
 #include "base/daemon.h"
 #include "check.h"
 #include "names/bound_open.h"
+#include "session/kept.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -111,7 +112,7 @@ TEST(bound_open_pages_of_a_direct_open_are_its_own)
 TEST(bound_open_daemons_do_not_see_each_others_opens)
 {
 	struct daemon *first = daemon_self;
-	struct daemon second = { 0 };
+	struct daemon second = { .kept = daemon_alloc(sizeof(*second.kept)) };
 	struct inode_opens opens = looked_up(THREAD), again;
 
 	now_ns += SECOND_NS;
@@ -121,9 +122,32 @@ TEST(bound_open_daemons_do_not_see_each_others_opens)
 	again = looked_up(THREAD);
 	CHECK(!again.repeated);
 	free(second.bound_opens);
+	free(second.kept);
 	daemon_self = first;
 	again = looked_up(THREAD);
 	CHECK(again.repeated);
+}
+
+TEST(bound_open_a_thread_that_a_crashed_server_has_refused_is_not_refused_again)
+{
+	struct daemon second = { .kept = daemon_self->kept }, *first = daemon_self;
+	struct inode_opens opens;
+
+	/* it looks the path up again after the crash, or has done so before */
+	for (int before = 0; before < 2; before++) {
+		daemon_self = first;
+		opens = looked_up(THREAD);
+		now_ns += SECOND_NS;
+		CHECK(bound_open_decide(&opens, 1, THREAD) == OPEN_RETRY);
+		daemon_self = &second;
+		bound_open_init();
+		opens = before ? (struct inode_opens){ 0 } : looked_up(THREAD);
+		now_ns += SECOND_NS;
+		CHECK(bound_open_decide(&opens, 2, THREAD) == (before ? OPEN_BOUND : OPEN_DIRECT));
+		free(second.bound_opens);
+		daemon_self = first;
+		bound_open_decide(&opens, 1, THREAD);	/* drops the first server's record */
+	}
 }
 
 static void start(void)
@@ -131,12 +155,14 @@ static void start(void)
 	static struct daemon daemon;
 
 	daemon_self = &daemon;
+	daemon.kept = daemon_alloc(sizeof(*daemon.kept));
 	bound_open_init();
 }
 
 static void end(void)
 {
 	free(daemon_self->bound_opens);
+	free(daemon_self->kept);
 }
 
 int main(int argc, char **argv)

@@ -14,12 +14,15 @@
 #include "events/stages.h"
 #include "memory/text.h"
 #include "names/tree.h"
+#include "session/kept.h"
 
 #include <errno.h>
 #include <linux/ioctl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CONTROL_NAME "binder-control"
 
@@ -87,6 +90,25 @@ static void write_stages(struct text *text, uint64_t arg)
 	stages_write(text);
 }
 
+static void write_daemon(struct text *text, uint64_t arg)
+{
+	const struct kept *kept = kept_get();
+	const struct kept_hand_over *last = &kept->last;
+
+	(void)arg;
+	text_print(text, "version: %s\n", ANYBINDER_VERSION);
+	text_print(text, "supervisor: %u\n", kept->supervisor);
+	text_print(text, "server: %d\n", getpid());
+	text_print(text, "generation: %u\n", handles_generation());
+	text_print(text, "crashes: %u\n", atomic_load(&kept->crashes));
+	text_print(text, "attempts: %u\n", atomic_load(&kept->attempts));
+	text_print(text, "last: %s\n", last->end[0] ? last->end : "none");
+	if (last->reason[0])
+		text_print(text, "reason: %s\n", last->reason);
+	text_print(text, "pause_us: %u\n", last->pause_us);
+	text_print(text, "left_behind: %u\n", last->left_behind);
+}
+
 static int command_stages(const char *word)
 {
 	if (!strcmp(word, "on"))
@@ -133,13 +155,18 @@ static void fill_device(struct entry *entry, void *context)
 	entry->release = release_device;
 }
 
+static bool is_device_name(const char *name)
+{
+	return *name && strcmp(name, ".") && strcmp(name, "..") && !strchr(name, '/');
+}
+
 static int add_device(const char *name)
 {
 	struct layout *layout = daemon_self->layout;
 	struct binder_context *context;
 	int error;
 
-	if (!*name || !strcmp(name, ".") || !strcmp(name, "..") || strchr(name, '/'))
+	if (!is_device_name(name))
 		return -EACCES;
 	if (atomic_fetch_add(&layout->nr_devices, 1) >= layout->device_limit) {
 		atomic_fetch_sub(&layout->nr_devices, 1);
@@ -174,6 +201,7 @@ static const struct text_entry reports[] = {
 	{ "transactions_hashed", 0444, NULL, REPORT_TRANSACTIONS_HASHED, NULL, begin_report },
 	{ "transaction_log", 0444, write_log },
 	{ "failed_transaction_log", 0444, write_failed_log },
+	{ "daemon", 0444, write_daemon },
 };
 
 static struct entry *add_dir(struct entry *parent, const char *name)
@@ -205,15 +233,101 @@ static bool add_texts(void)
 	return dir && daemon_self->layout->logs_proc && !error;
 }
 
+/* An entry that can be restored, and is not an older state of one that was (@newer). */
+static bool is_sound(const struct kept_name *name, const struct kept_name *newer)
+{
+	bool device = nodeid_device(name->ino);
+
+	if (generation_of(name->ino) || (device && !is_device_name(name->name)))
+		return false;
+	for (; newer < name; newer++)
+		if (newer->ino == name->ino || (device && !strcmp(newer->name, name->name)))
+			return false;
+	return true;
+}
+
+static int restore_device(const struct kept_name *name, uint32_t slot)
+{
+	struct binder_context *context = binder_context_new(name->name);
+	int error = -ENOMEM;
+
+	if (context)
+		error = tree_restore_device(name, slot, fill_device, context);
+	if (!error)
+		atomic_fetch_add(&daemon_self->layout->nr_devices, 1);
+	else if (context)
+		binder_context_put(context);
+	return error;
+}
+
+static int lower_number_first(const void *a, const void *b)
+{
+	const struct kept_name *one = *(const struct kept_name *const *)a;
+	const struct kept_name *other = *(const struct kept_name *const *)b;
+
+	return one->ino < other->ino ? -1 : one->ino > other->ino;
+}
+
+static int restore_one(const struct kept_name *name, uint32_t slot)
+{
+	if (nodeid_device(name->ino))
+		return restore_device(name, slot);
+	tree_restore_attributes(name, slot);
+	return 0;
+}
+
+/* False: no memory. */
+static bool restore_names(void)
+{
+	uint32_t *slots;
+	uint32_t nr;
+	struct kept_name *names = kept_names(&nr, &slots);
+	const struct kept_name **sound = names ? calloc(nr + 1, sizeof(*sound)) : NULL;
+	uint32_t nr_sound = 0;
+	bool ok = sound;
+
+	for (uint32_t i = 0; ok && i < nr; i++) {
+		if (is_sound(&names[i], names))
+			sound[nr_sound++] = &names[i];
+		else
+			kept_remove_name(&slots[i]);
+	}
+	if (ok)
+		qsort(sound, nr_sound, sizeof(*sound), lower_number_first);
+	for (uint32_t i = 0; ok && i < nr_sound; i++)
+		ok = !restore_one(sound[i], slots[sound[i] - names]);
+	free(sound);
+	if (names)
+		free(slots);
+	free(names);
+	return ok;
+}
+
+static bool layout_create_fixed(void)
+{
+	if (!tree_add(tree_root(), CONTROL_NAME, ENTRY_CONTROL, 0600, NULL, NULL) && add_texts())
+		return true;
+	log_error("cannot create the directory tree: out of memory");
+	return false;
+}
+
+bool layout_restore(void)
+{
+	if (!layout_create_fixed())
+		return false;
+	if (restore_names())
+		return true;
+	log_error("cannot restore the devices: out of memory");
+	return false;
+}
+
 bool layout_create(const char *devices)
 {
 	char name[BINDER_NAME_MAX + 1];
 	size_t length;
 
-	if (tree_add(tree_root(), CONTROL_NAME, ENTRY_CONTROL, 0600, NULL, NULL) || !add_texts()) {
-		log_error("cannot create the directory tree: out of memory");
+	if (!layout_create_fixed())
 		return false;
-	}
 	for (; *devices; devices += length + (devices[length] == ',')) {
 		int error = -ENAMETOOLONG;
 

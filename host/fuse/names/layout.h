@@ -19,6 +19,9 @@ void layout_init(mode_t mode, unsigned int max_devices);
  */
 bool layout_create(const char *devices);
 
+/* The same with the devices, owners and permissions that a predecessor has kept (kept.h). */
+bool layout_restore(void);
+
 /* Replies to an ioctl on binder-control: BINDER_CTL_ADD creates a device. */
 void layout_control(const struct request *request);
 

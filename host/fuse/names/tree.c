@@ -15,8 +15,10 @@
 #include "memory/account.h"
 #include "memory/text.h"
 #include "session/handles.h"
+#include "session/kept.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,11 +42,8 @@ struct tree {
 };
 
 static const mode_t kind_modes[] = {
-	[ENTRY_DIR] = S_IFDIR,
-	[ENTRY_TEXT] = S_IFREG,
-	[ENTRY_EVENTS] = S_IFREG,
-	[ENTRY_CONTROL] = S_IFREG,
-	[ENTRY_DEVICE] = S_IFREG,
+	[ENTRY_DIR] = S_IFDIR, [ENTRY_TEXT] = S_IFREG, [ENTRY_EVENTS] = S_IFREG,
+	[ENTRY_CONTROL] = S_IFREG, [ENTRY_DEVICE] = S_IFREG,
 };
 
 static struct inode *find_inode(uint64_t id)
@@ -144,6 +143,28 @@ static uint64_t new_nodeid(unsigned int device)
 	return id;
 }
 
+/*
+ * Devices are kept as long as they have a name; directories and texts once their attributes have
+ * changed.
+ */
+static void keep_entry(struct entry *entry)
+{
+	struct kept_name kept = {
+		.ino = entry->ino, .mode = entry->mode, .uid = entry->uid, .gid = entry->gid,
+	};
+
+	if (entry->kind == ENTRY_DEVICE)
+		snprintf(kept.name, sizeof(kept.name), "%s", entry->name);
+	kept_put_name(&entry->kept_slot, &kept);
+}
+
+static bool is_kept(const struct entry *entry)
+{
+	if (entry->kind == ENTRY_DEVICE)
+		return entry->kept_slot;
+	return !generation_of(entry->ino);
+}
+
 static void put_entry(struct entry *entry)
 {
 	if (--entry->refs)
@@ -204,16 +225,6 @@ static struct entry *new_entry(struct entry *dir, const char *name, enum entry_k
 	return entry;
 }
 
-/* FNV-1a of the names down to @entry, in the range of a nodeid's counter. */
-static uint64_t hash_path(const struct entry *entry)
-{
-	uint64_t hash = entry->parent ? hash_path(entry->parent) : 0xcbf29ce484222325ull;
-
-	for (const char *c = entry->name; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 0x100000001b3ull;
-	return (hash ^ '/') * 0x100000001b3ull;
-}
-
 static bool number_device(struct entry *entry)
 {
 	struct tree *tree = daemon_self->tree;
@@ -233,7 +244,7 @@ static bool number_entry(struct entry *entry, bool share)
 {
 	if (entry->kind == ENTRY_DEVICE)
 		return number_device(entry);
-	entry->ino = share ? new_nodeid(0) : nodeid_make(0, 0, hash_path(entry));
+	entry->ino = share ? new_nodeid(0) : nodeid_of_name(entry->parent->ino, entry->name);
 	return true;
 }
 
@@ -248,11 +259,13 @@ static int tree_add_entry(struct entry *dir, struct entry *entry, bool share,
 		return -ENOMEM;
 	pthread_mutex_lock(&daemon_self->tree->lock);
 	slot = find_slot(dir, entry->name);
-	if (!*slot && !number_entry(entry, share)) {
+	if (!*slot && !entry->ino && !number_entry(entry, share)) {
 		error = -ENOSPC;
 	} else if (!*slot) {
 		if (fill)
 			fill(entry, arg);
+		if (entry->kind == ENTRY_DEVICE && !entry->kept_slot)
+			keep_entry(entry);
 		*slot = entry;
 		entry = NULL;
 	} else if (!share) {
@@ -274,6 +287,38 @@ int tree_add(struct entry *dir, const char *name, enum entry_kind kind, mode_t m
 	return tree_add_entry(dir, new_entry(dir, name, kind, mode), false, fill, arg);
 }
 
+int tree_restore_device(const struct kept_name *kept, uint32_t slot,
+			void (*fill)(struct entry *entry, void *arg), void *arg)
+{
+	struct entry *entry = new_entry(tree_root(), kept->name, ENTRY_DEVICE, kept->mode);
+
+	if (entry) {
+		entry->ino = kept->ino;
+		entry->uid = kept->uid;
+		entry->gid = kept->gid;
+		entry->kept_slot = slot;
+		daemon_self->tree->last_device = nodeid_device(kept->ino);
+	}
+	return tree_add_entry(tree_root(), entry, false, fill, arg);
+}
+
+void tree_restore_attributes(const struct kept_name *kept, uint32_t slot)
+{
+	struct tree *tree = daemon_self->tree;
+	guard_mutex(&tree->lock);
+	struct entry *entry = kept->ino == FUSE_ROOT_ID ? &tree->root
+							: find_fixed(&tree->root, kept->ino);
+
+	if (!entry) {
+		kept_remove_name(&slot);
+		return;
+	}
+	entry->mode = kept->mode & 07777;
+	entry->uid = kept->uid;
+	entry->gid = kept->gid;
+	entry->kept_slot = slot;
+}
+
 int tree_add_shared(struct entry *dir, const char *name, mode_t mode,
 		    void (*fill)(struct entry *entry, void *arg), void *arg)
 {
@@ -291,6 +336,7 @@ static void unlink_slot(struct entry **slot)
 	struct entry *entry = *slot;
 
 	*slot = entry->next;
+	kept_remove_name(&entry->kept_slot);
 	put_entry(entry);
 }
 
@@ -332,10 +378,11 @@ int tree_rename(struct entry *dir, const char *from, const char *to)
 	name = strdup(to);
 	if (!name)
 		return -ENOMEM;
-	if (*slot)
-		unlink_slot(slot);
 	free(entry->name);
 	entry->name = name;
+	keep_entry(entry);
+	if (*slot)
+		unlink_slot(slot);
 	return 0;
 }
 
@@ -466,6 +513,8 @@ int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr
 		inode->entry->uid = in->uid;
 	if (in->valid & FATTR_GID)
 		inode->entry->gid = in->gid;
+	if ((in->valid & (FATTR_MODE | FATTR_UID | FATTR_GID)) && is_kept(inode->entry))
+		keep_entry(inode->entry);
 	*out = (struct fuse_attr_out){ .attr_valid = 1 };
 	fill_attr(inode->entry, id, &out->attr);
 	return 0;

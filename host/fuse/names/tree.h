@@ -26,6 +26,7 @@
 
 struct binder_context;
 struct binder_report;
+struct kept_name;
 struct text;
 
 enum entry_kind { ENTRY_DIR, ENTRY_TEXT, ENTRY_EVENTS, ENTRY_CONTROL, ENTRY_DEVICE };
@@ -51,6 +52,7 @@ struct entry {
 	void (*release)(struct entry *entry);	/* called before it is freed; may be NULL */
 	unsigned int shares;		/* of tree_add_shared() */
 	struct inode *shared;		/* the inodes of an entry that is added by it */
+	uint32_t kept_slot;		/* in what outlives the server (kept.h); 0: none */
 };
 
 struct inode {
@@ -77,7 +79,20 @@ struct entry *tree_root(void);
 int tree_add(struct entry *dir, const char *name, enum entry_kind kind, mode_t mode,
 	     void (*fill)(struct entry *entry, void *arg), void *arg);
 
-/* The same for a text with several users: the first add creates it, the last remove deletes it. */
+/*
+ * Adds a device as a predecessor had it (kept.h), whose entry is in @slot. Returns 0, -EEXIST,
+ * -ENOMEM.
+ */
+int tree_restore_device(const struct kept_name *kept, uint32_t slot,
+			void (*fill)(struct entry *entry, void *arg), void *arg);
+
+/* Gives a directory or text the owner and permissions that a predecessor has kept. */
+void tree_restore_attributes(const struct kept_name *kept, uint32_t slot);
+
+/*
+ * As tree_add(), for a text with several users: the first add creates it, the last remove deletes
+ * it.
+ */
 int tree_add_shared(struct entry *dir, const char *name, mode_t mode,
 		    void (*fill)(struct entry *entry, void *arg), void *arg);
 void tree_remove_shared(struct entry *dir, const char *name);

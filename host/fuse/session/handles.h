@@ -114,6 +114,16 @@ static inline uint64_t nodeid_make(unsigned int generation, unsigned int device,
 	       (uint64_t)device << NODEID_DEVICE_SHIFT | (counter & NODEID_COUNTER_MASK);
 }
 
+/* Of a directory or text: FNV-1a of the name, beginning with the directory's nodeid. */
+static inline uint64_t nodeid_of_name(uint64_t directory, const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325ull ^ directory;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 0x100000001b3ull;
+	return nodeid_make(0, 0, hash);
+}
+
 /* The number of the device, 0: none. */
 static inline unsigned int nodeid_device(uint64_t nodeid)
 {

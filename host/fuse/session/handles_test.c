@@ -90,6 +90,11 @@ TEST(handles_nodeids_name_generation_and_device)
 	CHECK(generation_of(nodeid) == GENERATION);
 	CHECK(nodeid_device(nodeid) == 5);
 	CHECK((nodeid & NODEID_COUNTER_MASK) == 2);
+	nodeid = nodeid_of_name(1, "binder_logs");
+	CHECK(!generation_of(nodeid) && !nodeid_device(nodeid));
+	CHECK(nodeid == nodeid_of_name(1, "binder_logs"));
+	CHECK(nodeid != nodeid_of_name(1, "features"));
+	CHECK(nodeid != nodeid_of_name(2, "binder_logs"));
 }
 
 static void start(void)

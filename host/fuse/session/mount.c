@@ -36,11 +36,10 @@
 /* How long mount_abort() waits. */
 #define ABORT_MS 200
 
-struct mount {
-	bool made_directory;
-	bool mounted;
-	char at[4096];		/* the real path */
-};
+void mount_adopt(const struct mount *mount)
+{
+	*daemon_part(mount) = *mount;
+}
 
 /* Runs fusermount3 with @args; it inherits @fd unless that is -1. Returns its exit status. */
 static int run_fusermount(char *const args[], int fd)
@@ -213,6 +212,13 @@ static void log_open_failure(void)
 		log_error("cannot open /dev/fuse: %s", strerror(errno));
 }
 
+/* Before mounting: afterwards it would wait for a reply of the daemon. */
+static void note_real_path(const char *mountpoint)
+{
+	if (!realpath(mountpoint, daemon_self->mount->at))
+		daemon_self->mount->at[0] = 0;
+}
+
 /*
  * mount(2), which needs no helper. The directory may have vanished since mount_prepare(): a daemon
  * that ends removes the one that it made. False: errno is set.
@@ -220,8 +226,7 @@ static void log_open_failure(void)
 static bool mount_directly(const char *mountpoint, const char *options)
 {
 	for (int tries = 0; tries < 3; tries++) {
-		if (!realpath(mountpoint, daemon_self->mount->at))
-			daemon_self->mount->at[0] = 0;
+		note_real_path(mountpoint);
 		if (!mount(FS_NAME, mountpoint, "fuse." FS_NAME, MS_NOSUID | MS_NODEV | MS_NOEXEC,
 			   options))
 			return true;

@@ -2,13 +2,25 @@
 /*
  * Mounting and unmounting.
  *
- * All functions run in the main thread at start or exit, may block, and print an error message
- * before they fail.
+ * All functions run in the main thread of the supervisor or a server, at start or exit, may block,
+ * and print an error message before they fail.
  */
 #ifndef HOST_FUSE_MOUNT_H
 #define HOST_FUSE_MOUNT_H
 
 #include <stdbool.h>
+
+#define MOUNT_PATH_SIZE 4096u
+
+/* What mount_fuse() has done. */
+struct mount {
+	bool made_directory;
+	bool mounted;
+	char at[MOUNT_PATH_SIZE];	/* the real path */
+};
+
+/* In a server, for a mount that the supervisor has made. */
+void mount_adopt(const struct mount *mount);
 
 /* @path as an absolute path, allocated; NULL after an error message. */
 char *mount_absolute(const char *path);

@@ -22,7 +22,8 @@
 #include <unistd.h>
 
 struct ready {
-	int parent_pipe;	/* -1: in the foreground */
+	bool in_background;
+	int parent_pipe;	/* -1: nobody waits */
 };
 
 void ready_init(void)
@@ -47,6 +48,12 @@ void ready_fork(void)
 	close(ends[0]);
 	setsid();
 	daemon_self->ready->parent_pipe = ends[1];
+	daemon_self->ready->in_background = true;
+}
+
+void ready_set_background(void)
+{
+	daemon_self->ready->in_background = true;
 }
 
 bool ready_write_pid_file(const char *path, pid_t pid)
@@ -93,7 +100,7 @@ void ready_leave_terminal(void)
 {
 	int null;
 
-	if (daemon_self->ready->parent_pipe < 0)
+	if (!daemon_self->ready->in_background)
 		return;
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 

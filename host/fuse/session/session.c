@@ -10,6 +10,7 @@
 #include "session/session.h"
 
 #include "base/log.h"
+#include "session/kept.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 /* Linux 4.20: the oldest version that was tested. */
@@ -52,7 +54,8 @@ static unsigned int read_sysctl(const char *path)
  * The kernel's limit on the age of requests. The administrator's default gives way to the longest
  * time that a file system can ask for, the administrator's maximum does not.
  */
-static void negotiate_timeout(uint64_t *wanted, struct abi_init_out *out)
+static void negotiate_timeout(uint64_t *wanted, struct abi_init_out *out,
+			      struct session_values *values)
 {
 	unsigned int preset = read_sysctl("/proc/sys/fs/fuse/default_request_timeout");
 	unsigned int most = read_sysctl("/proc/sys/fs/fuse/max_request_timeout");
@@ -64,13 +67,24 @@ static void negotiate_timeout(uint64_t *wanted, struct abi_init_out *out)
 		return;
 	}
 	out->request_timeout = UINT16_MAX;
-	daemon_self->session->timeout_s = most && most < UINT16_MAX ? most : UINT16_MAX;
-	if (daemon_self->session->timeout_s < TIMEOUT_LEAST_S)
-		daemon_self->session->timeout_s = TIMEOUT_LEAST_S;
+	values->timeout_s = most && most < UINT16_MAX ? most : UINT16_MAX;
+	if (values->timeout_s < TIMEOUT_LEAST_S)
+		values->timeout_s = TIMEOUT_LEAST_S;
+}
+
+/* Before Linux 6.9.4, requests that were queued again could be freed twice (CVE-2024-38626). */
+static bool resends_are_sound(void)
+{
+	unsigned int major = 0, minor = 0, patch = 0;
+	struct utsname name;
+
+	if (uname(&name) || sscanf(name.release, "%u.%u.%u", &major, &minor, &patch) < 2)
+		return false;
+	return major > 6 || (major == 6 && (minor > 9 || (minor == 9 && patch >= 4)));
 }
 
 static void reply_init(const struct fuse_in_header *head, const struct fuse_init_in *in,
-		       bool want_passthrough)
+		       bool want_passthrough, struct session_values *values)
 {
 	uint64_t offered = in->flags;
 	uint64_t wanted = FUSE_ASYNC_READ | FUSE_BIG_WRITES | FUSE_PARALLEL_DIROPS |
@@ -93,11 +107,14 @@ static void reply_init(const struct fuse_in_header *head, const struct fuse_init
 	if (want_passthrough)
 		wanted |= FUSE_PASSTHROUGH;
 	wanted &= offered;
-	negotiate_timeout(&wanted, &out);
+	*values = (struct session_values){
+		.passthrough = !!(wanted & FUSE_PASSTHROUGH),
+		.resends = (offered & FUSE_HAS_RESEND) && resends_are_sound(),
+	};
+	negotiate_timeout(&wanted, &out, values);
 	out.flags = (uint32_t)wanted;
 	out.flags2 = (uint32_t)(wanted >> 32);
-	daemon_self->session->passthrough = wanted & FUSE_PASSTHROUGH;
-	if (daemon_self->session->passthrough) {
+	if (values->passthrough) {
 		out.max_stack_depth = 1;
 		if (in->minor > out.minor)
 			out.minor = in->minor < 40 ? in->minor : 40;
@@ -117,7 +134,7 @@ static bool may_pass_through(void)
 	return id >= 0;
 }
 
-bool session_begin(int fd, bool want_passthrough)
+bool session_begin(int fd, bool want_passthrough, struct session_values *values)
 {
 	_Alignas(8) char buffer[SESSION_BUFFER_SIZE];
 	struct request request;
@@ -136,9 +153,37 @@ bool session_begin(int fd, bool want_passthrough)
 		session_reply_error(request.head->unique, EPROTO);
 		return false;
 	}
-	reply_init(request.head, in, want_passthrough);
-	daemon_self->session->passthrough = daemon_self->session->passthrough && may_pass_through();
+	reply_init(request.head, in, want_passthrough, values);
+	values->passthrough = values->passthrough && may_pass_through();
 	return true;
+}
+
+int session_clone(int fd)
+{
+	int clone = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	uint32_t number = (uint32_t)fd;
+
+	if (clone >= 0 && ioctl(clone, FUSE_DEV_IOC_CLONE, &number)) {
+		close(clone);
+		clone = -1;
+	}
+	return clone;
+}
+
+void session_adopt(int fd, const struct session_values *values)
+{
+	struct session *session = daemon_part(session);
+
+	session->fd = fd;
+	session->passthrough = values->passthrough;
+	session->timeout_s = values->timeout_s;
+}
+
+bool session_is_over(int fd)
+{
+	struct pollfd pollfd = { .fd = fd };
+
+	return poll(&pollfd, 1, 0) > 0 && (pollfd.revents & POLLERR);
 }
 
 /*
@@ -241,6 +286,13 @@ void session_reply_ioctl(uint64_t unique, int result, const void *data, size_t s
 	send_message(&out, length);
 }
 
+void session_resend(void)
+{
+	struct fuse_out_header out = { .len = sizeof(out), .error = ABI_NOTIFY_RESEND };
+
+	send_message(&out, sizeof(out));
+}
+
 void session_notify_poll(uint64_t poll_handle)
 {
 	struct {
@@ -287,8 +339,11 @@ void session_notify_inval(uint64_t nodeid, uint64_t offset, size_t size)
 int session_backing_open(int fd)
 {
 	struct fuse_backing_map map = { .fd = fd };
+	int id = ioctl(daemon_self->session->fd, FUSE_DEV_IOC_BACKING_OPEN, &map);
 
-	return ioctl(daemon_self->session->fd, FUSE_DEV_IOC_BACKING_OPEN, &map);
+	if (id > 0 && kept_get())
+		kept_note_backing((uint32_t)id);
+	return id;
 }
 
 void session_backing_close(int backing_id)

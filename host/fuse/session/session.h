@@ -2,9 +2,10 @@
 /*
  * The FUSE connection: requests are read(2) from it, replies and notifications are written to it.
  *
- * There is one connection and one descriptor for the whole daemon. Any thread may reply to any
- * request. Each function makes a system call, so no engine lock may be held; none waits for a
- * client.
+ * There is one connection, of which the supervisor keeps a descriptor and each server has another.
+ * Requests that were read and not answered belong to the descriptor: any thread may reply to any
+ * request that was read from it. Each function makes a system call, so no engine lock may be held;
+ * none waits for a client.
  */
 #ifndef HOST_FUSE_SESSION_H
 #define HOST_FUSE_SESSION_H
@@ -31,10 +32,18 @@ struct request {
 	uint32_t body_size;		/* bytes */
 };
 
+/* What was negotiated when the connection began. The supervisor tells it to each server. */
+struct session_values {
+	uint32_t passthrough;		/* opens can be backed by files of the daemon */
+	uint32_t timeout_s;		/* the kernel's limit on the age of requests; 0: none */
+	uint32_t resends;		/* session_resend() works */
+	uint32_t spare;
+};
+
 struct session {
 	int fd;
-	bool passthrough;		/* opens can be backed by files of the daemon */
-	unsigned int timeout_s;		/* the kernel's limit on the age of requests; 0: none */
+	bool passthrough;		/* see struct session_values */
+	unsigned int timeout_s;
 	atomic_bool ended;		/* by the kernel; see session_read() */
 	_Atomic uint64_t device;	/* st_dev of the mount; 0 until it is known */
 	atomic_bool closing;		/* session_close() was called */
@@ -45,7 +54,24 @@ struct session {
  * Takes ownership of @fd and replies to FUSE_INIT, which the kernel has queued when mount(2)
  * returns. Prints an error message and returns false if the kernel is too old.
  */
-bool session_begin(int fd, bool want_passthrough);
+bool session_begin(int fd, bool want_passthrough, struct session_values *values);
+
+/*
+ * Another descriptor of the connection, with a list of unanswered requests of its own; -1: errno.
+ */
+int session_clone(int fd);
+
+/* In a server: takes ownership of @fd, a descriptor of a connection that has begun. */
+void session_adopt(int fd, const struct session_values *values);
+
+/*
+ * Queues every request again that was read and not answered, by whichever server. Before
+ * session_read() is called.
+ */
+void session_resend(void);
+
+/* Has the kernel ended the connection of @fd? */
+bool session_is_over(int fd);
 
 /*
  * Before the daemon exits: gives the connection up, so that a thread that a client keeps in the

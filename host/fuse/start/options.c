@@ -123,6 +123,9 @@ static const struct option_def defs[] = {
 	  store_number, FIELD(memory), 1, 100000000, "a number of MiB from 1 to 100000000" },
 	{ "max-devices", "N", "limit of devices (1024)", store_number,
 	  FIELD(max_devices), 0, 65535, "a number up to 65535" },
+	{ "max-crashes", "N", "after N crashes of the server process within a minute, unmount\n"
+	  "                           and exit (5)",
+	  store_number, FIELD(max_crashes), 1, OPTIONS_CRASHES_MAX, "a number from 1 to 1000" },
 	{ "record-stages", NULL, "as \"echo on >MOUNTPOINT/binder_logs/stages\"",
 	  store_true, FIELD(record_stages) },
 	{ "no-passthrough", NULL, "copy buffers through the page cache even where the kernel\n"
@@ -178,6 +181,7 @@ static void set_defaults(struct options *options)
 		.max_procs_per_uid = 4096,
 		.max_devices = 1024,
 		.user_memory = 64,
+		.max_crashes = 5,
 		.passthrough = true,
 	};
 }

@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* The greatest --max-crashes. */
+#define OPTIONS_CRASHES_MAX 1000u
+
 struct options {
 	const char *mountpoint;
 	const char *devices;		/* names separated by commas */
@@ -23,6 +26,7 @@ struct options {
 	unsigned int max_procs_per_uid;	/* the same for one user other than root */
 	unsigned int max_devices;
 	unsigned int user_memory;	/* MiB for one user other than root and the owner */
+	unsigned int max_crashes;	/* of the server within a minute */
 	unsigned int memory;		/* MiB for all of them; 0: a quarter of what there is */
 	bool foreground;
 	bool record_stages;

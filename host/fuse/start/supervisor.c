@@ -2,25 +2,30 @@
 /*
  * The process that is started, stopped and waited for.
  *
- * The server's end of the socket between the two is in a thread of its own (exit_watch.h), so the
- * supervisor notices the end of the server even if a client keeps a thread of it. That thread also
- * keeps the server's descriptor of the FUSE connection: the supervisor ends the connection, so that
- * no client waits for replies.
+ * The server's end of a socket between the two is in a thread of its own (exit_watch.h), so the
+ * supervisor notices the end of the server even if a client keeps a thread of it.
+ *
+ * The connection lasts until its last descriptor is closed, and the supervisor has one. A server
+ * reads requests from another, a clone, which has a list of the requests that were read and not
+ * answered. After a crash they are queued again, or, by an older kernel, ended with ECONNABORTED as
+ * the clone is closed. For the former the supervisor keeps the clone until the next server serves.
  */
 #include "start/supervisor.h"
 
+#include "base/clock.h"
 #include "base/daemon.h"
-#include "base/exit_watch.h"
 #include "base/log.h"
-#include "session/mount.h"
 #include "session/ready.h"
+#include "start/launch.h"
 #include "start/options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -31,111 +36,304 @@
 /* and its last thread after the first. */
 #define EXIT_MS 200
 
-/* In the server process. */
+/* --max-crashes counts those of this time. */
+#define CRASHES_NS 60000000000ull
+
+/* No exit status: go on. */
+#define GO_ON (-1)
+
 struct supervisor {
-	int server_end;		/* of the socket to the supervisor */
+	int connection;
+	int kept;
+	int signals;
+	struct server server;
+	struct server_start start;	/* what the next server is told */
+	bool is_announced;
+	bool is_stopping;
+	uint64_t stop_ns;		/* when that began */
+	unsigned int max_crashes;
+	unsigned int nr_crashes;
+	uint64_t crashes_ns[OPTIONS_CRASHES_MAX];	/* the times of the last ones */
+	unsigned int nr_unanswered;
+	int unanswered[OPTIONS_CRASHES_MAX];	/* connections of crashed servers */
 };
 
-/* Its exit status; -1: a signal has ended it, or has done so save for a thread that remains. */
-static int wait_for_server(pid_t server)
+static bool start_server(struct supervisor *self, enum server_role role)
 {
-	int status;
+	int connection = session_clone(self->connection);
 
-	for (int ms = 0; ms < EXIT_MS; ms++) {
-		if (waitpid(server, &status, WNOHANG) == server)
-			return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-		usleep(1000);
+	/* without a clone the requests of a crashed server can still be queued again */
+	if (connection < 0 && self->start.session.resends)
+		connection = fcntl(self->connection, F_DUPFD_CLOEXEC, 0);
+	if (connection < 0) {
+		log_error("cannot open /dev/fuse for a server process: %s", strerror(errno));
+		return false;
 	}
-	log_warn("a client keeps a thread of the server process %d in the kernel", server);
-	return -1;
+	self->start.role = role;
+	self->start.generation++;
+	if (!launch_server(&self->server, &self->start, connection, self->kept, -1)) {
+		log_error("cannot start a server process: %s", strerror(errno));
+		return false;
+	}
+	atomic_store(&kept_get()->generation, self->start.generation);
+	atomic_store(&kept_get()->server, (uint32_t)self->server.pid);
+	return true;
 }
 
-/*
- * Returns when the server has ended, or was killed because it did not. *@stopping: it was asked to.
- * False: it was killed.
- */
-static bool watch_server(pid_t server, int life, int signals, bool *stopping)
+static void remove_pid_file(const struct supervisor *self)
 {
-	struct pollfd fds[] = { { .fd = life, .events = POLLIN },
-				{ .fd = signals, .events = POLLIN } };
-	struct signalfd_siginfo info;
-	char byte;
+	if (self->is_announced && self->start.pid_file[0])
+		unlink(self->start.pid_file);
+}
 
-	while (poll(fds, 2, *stopping ? END_MS : -1) != 0) {
-		if (fds[1].revents && read(signals, &info, sizeof(info)) > 0 && !*stopping) {
-			*stopping = true;
-			ready_announce_end();
-			kill(server, SIGTERM);
-			kill(server, SIGCONT);
-		}
-		if (!fds[0].revents)
-			continue;
-		if (read(life, &byte, 1) != 1)
-			return true;
-		ready_announce();
+/* An end of which the server cannot take care. */
+static int give_up(struct supervisor *self)
+{
+	ready_announce_end();
+	/* once the mount is gone, the next daemon may start, which writes its own */
+	remove_pid_file(self);
+	mount_abort(self->start.mountpoint);
+	mount_undo(self->start.mountpoint);
+	return 1;
+}
+
+static int announce_daemon(struct supervisor *self)
+{
+	if (self->is_announced)
+		return GO_ON;
+	if (self->start.pid_file[0] && !ready_write_pid_file(self->start.pid_file, getpid())) {
+		kill(self->server.pid, SIGKILL);
+		return give_up(self);
 	}
-	log_warn("the server process %d does not end: killed", server);
-	kill(server, SIGKILL);
+	self->is_announced = true;
+	ready_announce();
+	return GO_ON;
+}
+
+static void close_unanswered(struct supervisor *self)
+{
+	while (self->nr_unanswered)
+		close(self->unanswered[--self->nr_unanswered]);
+}
+
+static int receive_message(struct supervisor *self)
+{
+	struct server_serves serves;
+	ssize_t got = recv(self->server.control, &serves, sizeof(serves), MSG_DONTWAIT);
+
+	if (!got || (got < 0 && errno != EAGAIN && errno != EINTR))
+		self->server.control_ended = true;	/* as its life will, soon */
+	if (got != sizeof(serves) || serves.head.version != SERVER_MSG_VERSION ||
+	    serves.head.op != SERVER_SERVES)
+		return GO_ON;
+	self->server.serves = true;
+	self->start.device = serves.device;
+	close_unanswered(self);
+	return announce_daemon(self);
+}
+
+static void stop_server(struct supervisor *self)
+{
+	if (self->is_stopping)
+		return;
+	self->is_stopping = true;
+	self->stop_ns = clock_now_ns();
+	ready_announce_end();
+	remove_pid_file(self);
+	kill(self->server.pid, SIGTERM);
+	kill(self->server.pid, SIGCONT);
+}
+
+static int receive_signal(struct supervisor *self)
+{
+	struct signalfd_siginfo info;
+
+	if (read(self->signals, &info, sizeof(info)) == sizeof(info))
+		stop_server(self);
+	return GO_ON;
+}
+
+/* ---- the end of a server ---- */
+
+/* Counts a crash. False: there were too many. */
+static bool may_recover(struct supervisor *self)
+{
+	uint64_t now = clock_now_ns();
+	unsigned int nr = 0;
+
+	atomic_fetch_add(&kept_get()->crashes, 1);
+	for (unsigned int i = 0; i < self->nr_crashes; i++)
+		if (now - self->crashes_ns[i] < CRASHES_NS)
+			self->crashes_ns[nr++] = self->crashes_ns[i];
+	self->crashes_ns[nr++] = now;
+	self->nr_crashes = nr;
+	if (nr < self->max_crashes && self->start.generation < GENERATION_MAX)
+		return true;
+	log_error("the server process has crashed %u times within a minute: %s is unmounted", nr,
+		  self->start.mountpoint);
 	return false;
 }
 
-static int supervisor_run(pid_t server, int life, const struct options *options)
+static void log_crash(const struct supervisor *self, pid_t ended, int status)
 {
-	bool stopping = false;
+	if (!ended)
+		log_warn("the server process %d was killed, but a client keeps a thread of it in "
+			 "the kernel", self->server.pid);
+	else if (WIFEXITED(status))
+		log_warn("the server process %d has failed", self->server.pid);
+	else
+		log_warn("the server process %d was ended by signal %d", self->server.pid,
+			 WTERMSIG(status));
+}
+
+/* Starts another server on the same connection. @ended: no thread of the old one is left. */
+static int recover_mount(struct supervisor *self, bool ended)
+{
+	if (!self->start.session.resends && !ended) {
+		log_error("what it has not answered cannot be ended: Linux 6.9.4 is needed");
+		return give_up(self);
+	}
+	if (!may_recover(self))
+		return give_up(self);
+	if (self->start.session.resends && self->nr_unanswered < OPTIONS_CRASHES_MAX) {
+		self->unanswered[self->nr_unanswered++] = self->server.connection;
+		self->server.connection = -1;
+	}
+	launch_forget(&self->server);
+	return start_server(self, SERVER_RECOVERS) ? GO_ON : give_up(self);
+}
+
+static int end_of_stopped(struct supervisor *self, bool in_order)
+{
+	int status = 0;
+	pid_t ended = launch_wait(&self->server, &status, EXIT_MS);
+
+	if (ended && WIFEXITED(status))
+		return WEXITSTATUS(status);
+	/* a server that ended in order has removed the mount, and there may be another one now */
+	if (ended || !in_order)
+		mount_abort(self->start.mountpoint);
+	return 0;
+}
+
+static int end_of_server(struct supervisor *self)
+{
+	int status = 0;
+	pid_t ended;
+
+	/* before the wait, so that an older kernel ends the requests that were not answered */
+	if (!self->start.session.resends) {
+		close(self->server.connection);
+		self->server.connection = -1;
+	}
+	if (self->is_stopping)
+		return end_of_stopped(self, true);
+	ended = launch_wait(&self->server, &status, EXIT_MS);
+	if (ended && WIFEXITED(status) &&
+	    (!self->is_announced || !WEXITSTATUS(status) || session_is_over(self->connection))) {
+		if (!self->is_announced)	/* it has told the reason */
+			mount_undo(self->start.mountpoint);
+		else
+			ready_announce_end();
+		remove_pid_file(self);
+		return WEXITSTATUS(status);
+	}
+	log_crash(self, ended, status);
+	if (!self->is_announced || session_is_over(self->connection))
+		return give_up(self);
+	return recover_mount(self, ended);
+}
+
+/* ---- */
+
+static int time_left_ms(const struct supervisor *self)
+{
+	uint64_t passed_ms;
+
+	if (!self->is_stopping)
+		return -1;
+	passed_ms = (clock_now_ns() - self->stop_ns) / 1000000;
+	return passed_ms < END_MS ? (int)(END_MS - passed_ms) : 0;
+}
+
+static int wait_for_event(struct supervisor *self)
+{
+	struct pollfd fds[] = {
+		{ .fd = self->server.life, .events = POLLIN },
+		{ .fd = self->server.control_ended ? -1 : self->server.control, .events = POLLIN },
+		{ .fd = self->signals, .events = POLLIN },
+	};
+	int nr = poll(fds, 3, time_left_ms(self));
+	int status = GO_ON;
+
+	if (!nr && self->is_stopping) {
+		log_warn("the server process %d does not end: killed", self->server.pid);
+		kill(self->server.pid, SIGKILL);
+		return end_of_stopped(self, false);
+	}
+	if (nr > 0 && fds[1].revents)
+		status = receive_message(self);
+	if (nr > 0 && fds[2].revents && status == GO_ON)
+		status = receive_signal(self);
+	if (nr > 0 && fds[0].revents && status == GO_ON)
+		status = end_of_server(self);
+	return status;
+}
+
+/* Makes the mount and begins the connection. */
+static bool begin_mount(struct supervisor *self, const struct options *options)
+{
+	if (!mount_prepare(options->mountpoint))
+		return false;
+	self->connection = mount_fuse(options->mountpoint, !options->private_mount);
+	if (self->connection < 0 ||
+	    !session_begin(self->connection, options->passthrough, &self->start.session)) {
+		mount_undo(options->mountpoint);
+		return false;
+	}
+	self->start.mount = *daemon_self->mount;
+	self->kept = kept_create();
+	if (self->kept >= 0)
+		return true;
+	log_error("cannot create a memory file: %s", strerror(errno));
+	mount_undo(options->mountpoint);
+	return false;
+}
+
+/* The parts of the daemon that the supervisor has. */
+static struct supervisor *init_supervisor(const struct options *options)
+{
+	struct supervisor *self = daemon_alloc(sizeof(*self));
 	sigset_t set;
-	bool ended;
-	int status;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
-	ended = watch_server(server, life, signalfd(-1, &set, SFD_CLOEXEC), &stopping);
-	status = wait_for_server(server);
-	if (!stopping)
-		ready_announce_end();
-	if (status >= 0)
-		return status;
-	/* a server that ended in order has removed the mount, and there may be another one now */
-	if (!stopping || !ended)
-		mount_abort(options->mountpoint);
-	if (stopping)
-		return 0;
-	log_error("the server process %d was killed", server);
-	return 1;
+	self->signals = signalfd(-1, &set, SFD_CLOEXEC);
+	self->max_crashes = options->max_crashes;
+	self->start.head = (struct server_head){ SERVER_MSG_VERSION, SERVER_START };
+	self->start.supervisor = (uint32_t)getpid();
+	self->start.background = !options->foreground;
+	snprintf(self->start.mountpoint, sizeof(self->start.mountpoint), "%s", options->mountpoint);
+	if (options->pid_file)
+		snprintf(self->start.pid_file, sizeof(self->start.pid_file), "%s",
+			 options->pid_file);
+	return self;
 }
 
-bool supervisor_fork(const struct options *options)
+int supervisor_main(const struct options *options, char **argv)
 {
-	pid_t supervisor = getpid();
-	pid_t server;
-	int pair[2];
+	struct supervisor *self = init_supervisor(options);
+	int status = GO_ON;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) || (server = fork()) < 0) {
-		log_error("cannot start the server process: %s", strerror(errno));
-		return false;
+	if (!begin_mount(self, options))
+		return 1;
+	launch_init(argv);
+	if (!start_server(self, SERVER_FIRST)) {
+		mount_undo(options->mountpoint);
+		return 1;
 	}
-	if (server) {
-		close(pair[1]);
-		_exit(supervisor_run(server, pair[0], options));
-	}
-	close(pair[0]);
-	daemon_part(supervisor)->server_end = pair[1];
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	return getppid() == supervisor;
-}
-
-bool supervisor_attach(void)
-{
-	int fd = dup(daemon_self->supervisor->server_end);
-
-	return fd >= 0 && exit_watch_start(fd, -1);
-}
-
-void supervisor_announce(void)
-{
-	int fd = daemon_self->supervisor->server_end;
-
-	if (send(fd, "R", 1, MSG_NOSIGNAL) < 0)
-		log_warn("the supervisor has ended");
-	close(fd);
+	while (status == GO_ON)
+		status = wait_for_event(self);
+	return status;
 }

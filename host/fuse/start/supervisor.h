@@ -2,29 +2,21 @@
 /*
  * The process that is started, stopped and waited for.
  *
- * A worker may be in the memory of a client whose pages come from a file system that does not
- * answer: then it cannot be killed, and its process cannot end. So the process that serves is a
- * child of the daemon's first process, the supervisor, which touches no client and nothing that the
- * server has, and ends in any case, shortly after SIGTERM or after the end of the server.
+ * It makes the mount, keeps the FUSE connection, and has a child serve it: the server, a process of
+ * its own that is executed anew each time. The supervisor touches no client and nothing that the
+ * server has, so it ends in any case, shortly after SIGTERM. (A worker may be in the memory of a
+ * client whose pages come from a file system that does not answer: then it cannot be killed, and
+ * its process cannot end.) When a server has crashed, another one goes on with the same mount.
  */
 #ifndef HOST_FUSE_SUPERVISOR_H
 #define HOST_FUSE_SUPERVISOR_H
 
-#include <stdbool.h>
-
 struct options;
 
 /*
- * Forks. Returns in the child, the server, with true; the parent becomes the supervisor, and does
- * not return. False: an error was printed. No thread must have been started.
+ * Mounts, starts a server and supervises it until the end. Returns the exit status of the daemon.
+ * SIGTERM, SIGINT, SIGHUP are blocked, no thread was started. @argv: of main().
  */
-bool supervisor_fork(const struct options *options);
-
-/*
- * For the server: has the supervisor notice its end, and announce that it serves. False: no memory
- * or too many threads.
- */
-bool supervisor_attach(void);
-void supervisor_announce(void);
+int supervisor_main(const struct options *options, char **argv);
 
 #endif
