@@ -154,15 +154,16 @@ def server(path):
 
     def serve():
         manager = Client(path)
-        manager.become_manager()
+        # the one before may have been killed a moment ago
+        until(lambda: succeeds(manager.become_manager))
         os.write(notify, b"x")
         manager.serve()
 
     with child(serve) as pid:
-        assert os.read(ready, 1) == b"x"
+        os.close(notify)
+        assert os.read(ready, 1) == b"x", "there is no context manager"
         yield pid
     os.close(ready)
-    os.close(notify)
 
 
 def assert_served(daemon, within_s=2.0):
