@@ -265,6 +265,8 @@ static bool receive_start(struct server_start *start)
 		log_error("this program was not started by a supervisor of its version");
 		return false;
 	}
+	if (start->role > SERVER_RECOVERS)
+		return false;
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	return getppid() == (pid_t)start->supervisor;
 }

@@ -16,6 +16,7 @@ struct server {
 	int connection;		/* the server's descriptor of the connection, kept for its
 				 * successor; -1: closed */
 	bool control_ended;
+	bool life_ended;
 	bool serves;
 };
 

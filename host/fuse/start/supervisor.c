@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/daemon.h"
 #include "base/log.h"
+#include "base/message.h"
 #include "session/ready.h"
 #include "start/launch.h"
 #include "start/options.h"
@@ -39,6 +40,13 @@
 /* --max-crashes counts those of this time. */
 #define CRASHES_NS 60000000000ull
 
+/*
+ * A hand-over takes this long at most; and a successor whose predecessor has ended, until it
+ * serves.
+ */
+#define HAND_OVER_MS 20000
+#define SUCCEED_MS 10000
+
 /* No exit status: go on. */
 #define GO_ON (-1)
 
@@ -47,6 +55,10 @@ struct supervisor {
 	int kept;
 	int signals;
 	struct server server;
+	struct server successor;	/* while the server hands over */
+	bool is_rehearsal;
+	uint64_t hand_over_ns;		/* when the hand-over began */
+	uint64_t left_ns;		/* when the server ended meanwhile; 0: it has not */
 	struct server_start start;	/* what the next server is told */
 	bool is_announced;
 	bool is_stopping;
@@ -57,6 +69,8 @@ struct supervisor {
 	unsigned int nr_unanswered;
 	int unanswered[OPTIONS_CRASHES_MAX];	/* connections of crashed servers */
 };
+
+static const struct server no_server = { .control = -1, .life = -1, .connection = -1 };
 
 static bool start_server(struct supervisor *self, enum server_role role)
 {
@@ -69,15 +83,20 @@ static bool start_server(struct supervisor *self, enum server_role role)
 		log_error("cannot open /dev/fuse for a server process: %s", strerror(errno));
 		return false;
 	}
+	self->left_ns = 0;
 	self->start.role = role;
 	self->start.generation++;
 	if (!launch_server(&self->server, &self->start, connection, self->kept, -1)) {
 		log_error("cannot start a server process: %s", strerror(errno));
 		return false;
 	}
+	return true;
+}
+
+static void tell_who_serves(const struct supervisor *self)
+{
 	atomic_store(&kept_get()->generation, self->start.generation);
 	atomic_store(&kept_get()->server, (uint32_t)self->server.pid);
-	return true;
 }
 
 static void remove_pid_file(const struct supervisor *self)
@@ -116,20 +135,152 @@ static void close_unanswered(struct supervisor *self)
 		close(self->unanswered[--self->nr_unanswered]);
 }
 
-static int receive_message(struct supervisor *self)
+/* ---- hand-overs ---- */
+
+static bool is_handing_over(const struct supervisor *self)
 {
+	return self->successor.pid;
+}
+
+static void end_hand_over(const struct kept_hand_over *end)
+{
+	kept_get()->last = *end;
+	kept_get()->last.reason[sizeof(end->reason) - 1] = 0;
+	atomic_fetch_add(&kept_get()->attempts, 1);
+	log_info("hand-over: %s %s", end->end, end->reason);
+}
+
+static void fail_hand_over(const char *word, const char *reason)
+{
+	struct kept_hand_over end = { 0 };
+
+	snprintf(end.end, sizeof(end.end), "%s", word);
+	snprintf(end.reason, sizeof(end.reason), "%s", reason);
+	end_hand_over(&end);
+}
+
+/* A successor that does not serve. */
+static void drop_successor(struct supervisor *self)
+{
+	int status;
+
+	kill(self->successor.pid, SIGKILL);
+	launch_wait(&self->successor, &status, EXIT_MS);
+	launch_forget(&self->successor);
+	/* unless it may have begun to serve */
+	if (!self->left_ns)
+		self->start.generation--;
+}
+
+/* False: errno. */
+static bool start_successor(struct supervisor *self, bool rehearsal)
+{
+	struct server_give give = { { SERVER_MSG_VERSION, SERVER_GIVE }, rehearsal };
+	int connection = fcntl(self->server.connection, F_DUPFD_CLOEXEC, 0);
+	int pair[2];
+	bool ok;
+
+	if (connection < 0)
+		return false;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		close(connection);
+		return false;
+	}
+	self->left_ns = 0;
+	self->hand_over_ns = clock_now_ns();
+	self->is_rehearsal = rehearsal;
+	self->start.role = rehearsal ? SERVER_REHEARSES : SERVER_SUCCEEDS;
+	self->start.generation++;
+	ok = launch_server(&self->successor, &self->start, connection, self->kept, pair[1]);
+	if (!ok)
+		self->start.generation--;
+	else if (!message_send(self->server.control, &give, sizeof(give), pair[0])) {
+		drop_successor(self);
+		ok = false;
+	}
+	close(pair[0]);
+	close(pair[1]);
+	return ok;
+}
+
+static void begin_hand_over(struct supervisor *self, bool rehearsal)
+{
+	if (is_handing_over(self) || self->is_stopping)
+		return;
+	if (!self->server.serves)
+		fail_hand_over("refused", "The server has only just been started.");
+	else if (self->start.generation == GENERATION_MAX)
+		fail_hand_over("refused", "The mount has had too many servers.");
+	else if (!start_successor(self, rehearsal))
+		fail_hand_over("failed", strerror(errno));
+}
+
+/* The successor serves: the server has committed, and ends. */
+static void succeed_server(struct supervisor *self, const struct kept_hand_over *end)
+{
+	int status;
+
+	kill(self->server.pid, SIGKILL);
+	if (!launch_wait(&self->server, &status, EXIT_MS))
+		log_warn("a client keeps a thread of the former server process %d in the kernel",
+			 self->server.pid);
+	launch_forget(&self->server);
+	self->server = self->successor;
+	self->successor = no_server;
+	end_hand_over(end);
+	if (self->is_stopping)
+		kill(self->server.pid, SIGTERM);
+}
+
+/* ---- messages and signals ---- */
+
+union server_message {
+	struct server_head head;
 	struct server_serves serves;
-	ssize_t got = recv(self->server.control, &serves, sizeof(serves), MSG_DONTWAIT);
+	struct server_gave gave;
+};
+
+/* False: none came. */
+static bool receive_from(struct server *server, union server_message *message)
+{
+	ssize_t got = recv(server->control, message, sizeof(*message), MSG_DONTWAIT);
 
 	if (!got || (got < 0 && errno != EAGAIN && errno != EINTR))
-		self->server.control_ended = true;	/* as its life will, soon */
-	if (got != sizeof(serves) || serves.head.version != SERVER_MSG_VERSION ||
-	    serves.head.op != SERVER_SERVES)
+		server->control_ended = true;	/* as its life will, soon */
+	if (got < (ssize_t)sizeof(message->head) || message->head.version != SERVER_MSG_VERSION)
+		return false;
+	return (message->head.op == SERVER_SERVES && got == sizeof(message->serves)) ||
+	       (message->head.op == SERVER_GAVE && got == sizeof(message->gave));
+}
+
+static int receive_message(struct supervisor *self)
+{
+	union server_message message;
+
+	if (!receive_from(&self->server, &message))
+		return GO_ON;
+	if (message.head.op == SERVER_GAVE && is_handing_over(self)) {
+		drop_successor(self);
+		end_hand_over(&message.gave.end);
+	}
+	if (message.head.op == SERVER_GAVE || self->server.serves)
 		return GO_ON;
 	self->server.serves = true;
-	self->start.device = serves.device;
+	self->start.device = message.serves.device;
+	tell_who_serves(self);
 	close_unanswered(self);
 	return announce_daemon(self);
+}
+
+static void receive_from_successor(struct supervisor *self)
+{
+	union server_message message;
+
+	if (!receive_from(&self->successor, &message) || message.head.op != SERVER_SERVES)
+		return;
+	succeed_server(self, &message.serves.end);
+	self->server.serves = true;
+	tell_who_serves(self);
 }
 
 static void stop_server(struct supervisor *self)
@@ -140,6 +291,9 @@ static void stop_server(struct supervisor *self)
 	self->stop_ns = clock_now_ns();
 	ready_announce_end();
 	remove_pid_file(self);
+	/* the server notices it; whether it has committed already is not known */
+	if (is_handing_over(self))
+		kill(self->successor.pid, SIGKILL);
 	kill(self->server.pid, SIGTERM);
 	kill(self->server.pid, SIGCONT);
 }
@@ -148,7 +302,11 @@ static int receive_signal(struct supervisor *self)
 {
 	struct signalfd_siginfo info;
 
-	if (read(self->signals, &info, sizeof(info)) == sizeof(info))
+	if (read(self->signals, &info, sizeof(info)) != sizeof(info))
+		return GO_ON;
+	if (info.ssi_signo == SIGHUP || info.ssi_signo == SIGUSR1)
+		begin_hand_over(self, info.ssi_signo == SIGUSR1);
+	else
 		stop_server(self);
 	return GO_ON;
 }
@@ -207,11 +365,12 @@ static int end_of_stopped(struct supervisor *self, bool in_order)
 {
 	int status = 0;
 	pid_t ended = launch_wait(&self->server, &status, EXIT_MS);
+	bool committed = is_handing_over(self);		/* perhaps: then it has not unmounted */
 
-	if (ended && WIFEXITED(status))
+	if (ended && WIFEXITED(status) && !committed)
 		return WEXITSTATUS(status);
 	/* a server that ended in order has removed the mount, and there may be another one now */
-	if (ended || !in_order)
+	if (ended || !in_order || committed)
 		mount_abort(self->start.mountpoint);
 	return 0;
 }
@@ -229,7 +388,7 @@ static int end_of_server(struct supervisor *self)
 	if (self->is_stopping)
 		return end_of_stopped(self, true);
 	ended = launch_wait(&self->server, &status, EXIT_MS);
-	if (ended && WIFEXITED(status) &&
+	if (ended && WIFEXITED(status) && !self->left_ns &&
 	    (!self->is_announced || !WEXITSTATUS(status) || session_is_over(self->connection))) {
 		if (!self->is_announced)	/* it has told the reason */
 			mount_undo(self->start.mountpoint);
@@ -246,37 +405,83 @@ static int end_of_server(struct supervisor *self)
 
 /* ---- */
 
-static int time_left_ms(const struct supervisor *self)
+static int ms_until(uint64_t since_ns, unsigned int ms)
 {
-	uint64_t passed_ms;
+	uint64_t passed_ms = (clock_now_ns() - since_ns) / 1000000;
 
-	if (!self->is_stopping)
-		return -1;
-	passed_ms = (clock_now_ns() - self->stop_ns) / 1000000;
-	return passed_ms < END_MS ? (int)(END_MS - passed_ms) : 0;
+	return passed_ms < ms ? (int)(ms - passed_ms) : 0;
 }
 
-static int wait_for_event(struct supervisor *self)
+/* Until wait_for_event() has something to do although nothing happens; -1: nothing. */
+static int time_left_ms(const struct supervisor *self)
 {
-	struct pollfd fds[] = {
-		{ .fd = self->server.life, .events = POLLIN },
-		{ .fd = self->server.control_ended ? -1 : self->server.control, .events = POLLIN },
-		{ .fd = self->signals, .events = POLLIN },
-	};
-	int nr = poll(fds, 3, time_left_ms(self));
-	int status = GO_ON;
+	if (self->is_stopping)
+		return ms_until(self->stop_ns, END_MS);
+	if (is_handing_over(self))
+		return self->left_ns ? ms_until(self->left_ns, SUCCEED_MS)
+				     : ms_until(self->hand_over_ns, HAND_OVER_MS);
+	return -1;
+}
 
-	if (!nr && self->is_stopping) {
+static int receive_nothing(struct supervisor *self)
+{
+	if (self->is_stopping) {
 		log_warn("the server process %d does not end: killed", self->server.pid);
 		kill(self->server.pid, SIGKILL);
 		return end_of_stopped(self, false);
 	}
-	if (nr > 0 && fds[1].revents)
+	if (!is_handing_over(self) || time_left_ms(self))
+		return GO_ON;
+	drop_successor(self);
+	fail_hand_over("failed", "There was no result in time.");
+	return self->left_ns ? end_of_server(self) : GO_ON;
+}
+
+/* A server that has ended while it hands over: its successor may have got everything. */
+static int end_of_either(struct supervisor *self, const struct server *ended)
+{
+	if (!is_handing_over(self) || self->is_stopping)
+		return ended == &self->server ? end_of_server(self) : GO_ON;
+	if (ended == &self->server && !self->is_rehearsal && !self->successor.life_ended) {
+		self->left_ns = clock_now_ns();
+		return GO_ON;
+	}
+	if (!self->server.life_ended)	/* which notices that it has no successor */
+		return GO_ON;
+	drop_successor(self);
+	fail_hand_over("failed", "The server has ended meanwhile.");
+	return end_of_server(self);
+}
+
+static int wait_for_event(struct supervisor *self)
+{
+	struct server *servers[] = { &self->server, &self->successor };
+	struct pollfd fds[5] = { { .fd = self->signals, .events = POLLIN } };
+	int status = GO_ON;
+	int nr;
+
+	for (int i = 0; i < 2; i++) {
+		const struct server *at = servers[i];
+
+		fds[1 + i] = (struct pollfd){ at->control_ended ? -1 : at->control, POLLIN };
+		fds[3 + i] = (struct pollfd){ at->life_ended ? -1 : at->life, POLLIN };
+	}
+	nr = poll(fds, 5, time_left_ms(self));
+	if (nr <= 0)
+		return nr ? GO_ON : receive_nothing(self);
+	if (fds[1].revents)
 		status = receive_message(self);
-	if (nr > 0 && fds[2].revents && status == GO_ON)
+	if (fds[2].revents && is_handing_over(self))
+		receive_from_successor(self);
+	else if (fds[0].revents && status == GO_ON)
 		status = receive_signal(self);
-	if (nr > 0 && fds[0].revents && status == GO_ON)
-		status = end_of_server(self);
+	for (int i = 0; i < 2 && status == GO_ON; i++) {
+		/* unless its place was taken meanwhile */
+		if (!fds[3 + i].revents || servers[i]->life != fds[3 + i].fd)
+			continue;
+		servers[i]->life_ended = true;
+		status = end_of_either(self, servers[i]);
+	}
 	return status;
 }
 
@@ -309,7 +514,10 @@ static struct supervisor *init_supervisor(const struct options *options)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
 	self->signals = signalfd(-1, &set, SFD_CLOEXEC);
+	self->successor = no_server;
 	self->max_crashes = options->max_crashes;
 	self->start.head = (struct server_head){ SERVER_MSG_VERSION, SERVER_START };
 	self->start.supervisor = (uint32_t)getpid();

@@ -7,6 +7,7 @@
  * server has, so it ends in any case, shortly after SIGTERM. (A worker may be in the memory of a
  * client whose pages come from a file system that does not answer: then it cannot be killed, and
  * its process cannot end.) When a server has crashed, another one goes on with the same mount.
+ * SIGHUP has the server hand over to another one, SIGUSR1 has that rehearsed.
  */
 #ifndef HOST_FUSE_SUPERVISOR_H
 #define HOST_FUSE_SUPERVISOR_H
@@ -15,7 +16,7 @@ struct options;
 
 /*
  * Mounts, starts a server and supervises it until the end. Returns the exit status of the daemon.
- * SIGTERM, SIGINT, SIGHUP are blocked, no thread was started. @argv: of main().
+ * SIGTERM, SIGINT, SIGHUP, SIGUSR1 are blocked, no thread was started. @argv: of main().
  */
 int supervisor_main(const struct options *options, char **argv);
 
