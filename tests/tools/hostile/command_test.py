@@ -341,6 +341,30 @@ def test_daemon_that_is_stopped(world):
     check(status == 3, text)
 
 
+def test_service_manager_after_a_crash_of_the_daemon(world):
+    """The server process is killed: the service manager begins anew, in the same process."""
+    mount = world.file("mount")
+    arguments = ("--state-dir", world.file("state"), "--mount", mount)
+    status, text = world.run(0, *arguments, "up")
+    check(status == 0, text)
+    try:
+        before = daemon_of(world, arguments)
+        for _ in range(2):
+            with open(os.path.join(mount, "binder_logs", "daemon"), encoding="utf-8") as file:
+                server = re.search(r"^server: (\d+)$", file.read(), re.M)[1]
+            os.kill(int(server), signal.SIGKILL)
+            status = 1
+            deadline = time.monotonic() + LIMIT_S
+            while status and time.monotonic() < deadline:
+                status, text = world.run(0, *arguments, "ping", "manager")
+            check(status == 0, text)
+        after = daemon_of(world, arguments)
+        check(after["managers"] == before["managers"], before, after)
+    finally:
+        world.run(0, *arguments, "down")
+    check(not os.path.ismount(mount))
+
+
 def test_service_manager_that_died(world):
     arguments = ("--state-dir", world.file("state"), "--mount", world.file("mount"))
     status, text = world.run(0, *arguments, "up")

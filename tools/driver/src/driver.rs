@@ -197,9 +197,9 @@ impl Driver {
         // SAFETY: one live pollfd.
         match unsafe { libc::poll(&raw mut poll, 1, timeout_ms) } {
             0 => Ok(false),
-            1.. if poll.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0 => {
-                Err(io::Error::other("the driver has ended"))
-            }
+            1.. if poll.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0 => Err(
+                io::Error::new(io::ErrorKind::ConnectionAborted, "the driver has ended"),
+            ),
             1.. => Ok(true),
             _ => match io::Error::last_os_error() {
                 err if err.kind() == io::ErrorKind::Interrupted => Ok(false),

@@ -3,7 +3,7 @@
 use crate::manager::Manager;
 use crate::policy::Policy;
 use crate::protocol::Protocol;
-use crate::server::Server;
+use crate::server::{End, Server};
 use crate::state::Settings;
 use anybinder_driver::driver::Driver;
 use anybinder_driver::level::Level;
@@ -82,7 +82,11 @@ fn block_reload_signal() -> libc::sigset_t {
 }
 
 /// Serves the devices. Returns only if that fails: one of them has ended, or cannot be served.
-pub fn serve(options: &Options) -> String {
+pub fn serve(options: &Options) -> End {
+    let failed = |why| End {
+        why,
+        is_of_driver: false,
+    };
     let signals = block_reload_signal();
     // Changes the environment, so before any thread.
     let notifier = Notifier::from_environment();
@@ -93,11 +97,11 @@ pub fn serve(options: &Options) -> String {
     );
     let policy = match loaded {
         Ok(policy) => Arc::new(policy),
-        Err(why) => return why,
+        Err(why) => return failed(why),
     };
     let devices = match open_all(options, &policy) {
         Ok(devices) => devices,
-        Err(why) => return why,
+        Err(why) => return failed(why),
     };
     let (sender, ended) = std::sync::mpsc::channel();
     let names: Vec<String> = options
@@ -113,5 +117,5 @@ pub fn serve(options: &Options) -> String {
     notifier.ready(&format!("serving {}", names.join(", ")));
     ended
         .recv()
-        .unwrap_or_else(|_| "every thread has ended".to_string())
+        .unwrap_or_else(|_| failed("every thread has ended".to_string()))
 }

@@ -58,6 +58,13 @@ struct Question {
     _place: Place,
 }
 
+/// Why a device is served no more.
+pub struct End {
+    pub why: String,
+    /// The driver has ended: there may be another one at the same path.
+    pub is_of_driver: bool,
+}
+
 impl Server {
     pub fn new(name: &str, driver: Driver, manager: Manager) -> Server {
         Server {
@@ -75,7 +82,7 @@ impl Server {
     /// Serves until the driver ends, or until another thread does.
     ///
     /// * `ended`: told why the device is served no more
-    pub fn serve(mut self, ended: &Sender<String>) {
+    pub fn serve(mut self, ended: &Sender<End>) {
         let why = loop {
             match self.turn(ended) {
                 Ok(Turn::Goes) => {}
@@ -87,10 +94,16 @@ impl Server {
             }
         };
         // The receiver lives as long as the process.
-        let _ = ended.send(format!("{} is served no more: {why}", self.shared.name));
+        let _ = ended.send(End {
+            why: format!("{} is served no more: {why}", self.shared.name),
+            is_of_driver: matches!(
+                why.kind(),
+                io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionAborted
+            ),
+        });
     }
 
-    fn turn(&mut self, ended: &Sender<String>) -> io::Result<Turn> {
+    fn turn(&mut self, ended: &Sender<End>) -> io::Result<Turn> {
         if self.events.is_empty() {
             let is_lazy = manager(&self.shared).state.registry.has_lazy_services();
             let timeout = is_lazy.then(|| CLIENTS_INTERVAL.saturating_sub(self.counted.elapsed()));
@@ -207,7 +220,7 @@ impl Server {
     }
 
     /// Starts the thread that serves from now on. Refuses the request if that fails.
-    fn relieve(&mut self, question: Question, ended: &Sender<String>) -> Option<Question> {
+    fn relieve(&mut self, question: Question, ended: &Sender<End>) -> Option<Question> {
         let next = Server {
             shared: Arc::clone(&self.shared),
             driver: self.driver.for_another_thread(),

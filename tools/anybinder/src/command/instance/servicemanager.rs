@@ -5,7 +5,8 @@ use anybinder_mount::error::{Error, Result};
 use anybinder_mount::manager::{self, ManagerOptions};
 use anybinder_mount::record::SERVICE_MANAGER;
 use anybinder_servicemanager::{serve, Options, Protocol, DEFAULT_PER_USER};
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -75,7 +76,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         .collect::<Result<Vec<_>>>()?;
     // What `ps` and `anybinder status` show, and what `down` looks for.
     let _ = rustix::thread::set_name(&std::ffi::CString::new(SERVICE_MANAGER).unwrap_or_default());
-    let why = serve(&Options {
+    let end = serve(&Options {
         devices,
         policy: options.policy.clone(),
         contexts: options.contexts.clone(),
@@ -83,7 +84,27 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         allow_replacing_others: options.allow_replacing_others,
         per_user: options.max_per_user.unwrap_or(DEFAULT_PER_USER),
     });
-    Err(Error::new(format!("The service manager ends: {why}.")))
+    if end.is_of_driver {
+        eprintln!("servicemanager: {}; it begins anew", end.why);
+        begin_anew();
+    }
+    Err(Error::new(format!(
+        "The service manager ends: {}.",
+        end.why
+    )))
+}
+
+/// The server process of the daemon has crashed, and another one serves the devices: this process
+/// executes itself again, with nothing registered. If nobody serves them, it fails then. Returns
+/// only if that is impossible.
+fn begin_anew() {
+    let mut arguments = std::env::args_os();
+    let mut command = Command::new("/proc/self/exe");
+    if let Some(name) = arguments.next() {
+        command.arg0(name);
+    }
+    let error = command.args(arguments).exec();
+    eprintln!("servicemanager: it cannot be executed again: {error}");
 }
 
 #[cfg(test)]
