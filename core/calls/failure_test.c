@@ -8,6 +8,7 @@
 #include "check.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* An object of each type. */
 struct everything {
@@ -241,6 +242,61 @@ static enum sim_op run(void (*scenario)(struct pair *p), bool later, u64 nth, bo
 	CHECK(pair_end(&p));
 	CHECK(!sim_stats.allocs && !sim_stats.files && !sim_stats.secctxs);
 	return failed ? op : SIM_OP_COUNT;
+}
+
+/* ---- calls that are left behind ---------------------------------------------------- */
+
+static struct world_state left;
+
+static void leave(void)
+{
+	CHECK(!world_write_state(&left));
+}
+
+/*
+ * Runs @scenario while the state is written in the midst of its @nth host call, and goes on with
+ * that state, as if the process that ran the call were gone. False: there are not so many.
+ */
+static bool run_left(void (*scenario)(struct pair *p), bool later, u64 nth)
+{
+	struct pair p;
+	bool was_left;
+
+	left = (struct world_state){ .bytes = NULL };
+	begin(&p, later);
+	sim_interpose(nth, leave);
+	scenario(&p);
+	sim_interpose(0, NULL);
+	was_left = left.bytes;
+	if (was_left)
+		world_restore_state(&p.w, &left);
+	free(left.bytes);
+	if (p.server->proc)
+		CHECK(third_process_is_served(&p));
+	CHECK(pair_end(&p));
+	CHECK(!sim_stats.allocs && !sim_stats.files);
+	return was_left;
+}
+
+static void sweep_left(void (*scenario)(struct pair *p), bool later, u64 least)
+{
+	u64 nth = 1;
+
+	while (run_left(scenario, later, nth) && !unit_failed() && nth < 10000)
+		nth++;
+	CHECK(nth > least && nth < 10000);
+	if (unit_failed())
+		printf("  when host call %u of the scenario was left behind\n", (u32)nth);
+}
+
+TEST(failure_of_a_process_that_hands_over)
+{
+	sweep_left(scenario_call, false, 40);
+	sweep_left(scenario_call, true, 40);
+	sweep_left(scenario_oneway, false, 40);
+	sweep_left(scenario_death, false, 20);
+	sweep_left(scenario_sender_dies, false, 30);
+	sweep_left(scenario_sender_dies, true, 30);
 }
 
 /* Runs @scenario once for each host call in it that can fail; there must be more than @least. */

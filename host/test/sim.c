@@ -26,6 +26,8 @@ static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER; /* tables and coun
 static enum sim_op armed_op;
 static u64 armed_nth;
 static u64 every_nth;
+static u64 interposed_nth;
+static void (*interposed)(void);
 static u32 one_in[SIM_OP_COUNT];
 static u64 fail_dice;
 static u32 last_file;
@@ -68,6 +70,12 @@ void sim_fail_every(u64 nth)
 	every_nth = nth;
 }
 
+void sim_interpose(u64 nth, void (*then)(void))
+{
+	interposed_nth = nth ? sim_stats.calls + nth : 0;
+	interposed = then;
+}
+
 void sim_fail_sometimes(enum sim_op op, u32 chance, u64 seed)
 {
 	u32 i;
@@ -83,6 +91,10 @@ int sim_fails(enum sim_op op)
 	u64 calls = __atomic_add_fetch(&sim_stats.calls, 1, __ATOMIC_RELAXED);
 	u64 count = __atomic_add_fetch(&sim_stats.count[op], 1, __ATOMIC_RELAXED);
 
+	if (interposed_nth && calls == interposed_nth) {
+		interposed_nth = 0;
+		interposed();
+	}
 	if (one_in[op] && !fiber_dice(&fail_dice, one_in[op]))
 		return ops[op].err ? ops[op].err : 1;
 	if (every_nth)

@@ -135,6 +135,8 @@ void sim_data_record(const struct host_trace_data *data);
 void sim_arm(enum sim_op op, u64 nth);
 /* Lets every @nth call of any operation fail, in place of sim_arm(); 0: none. */
 void sim_fail_every(u64 nth);
+/* Calls @then at the @nth call of any operation from now on; 0: never. */
+void sim_interpose(u64 nth, void (*then)(void));
 /*
  * Lets each call of @op (SIM_ANY: of any operation) fail with a probability of 1 in
  * @one_in, by random numbers from @seed; 0: never.

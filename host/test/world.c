@@ -169,50 +169,71 @@ int world_write_state(struct world_state *state)
 	return binder_state_write(&state->sink, BINDER_STATE_VERSION);
 }
 
-void world_relink(struct world *w)
+/* A thread that waits is parked, with the call that it was parked with, or with a read. */
+static void relink_thread(struct world_thread *t)
+{
+	struct binder_thread *thread = binder_thread_find(t->proc->proc, t->tid);
+	bool waits = thread && (thread->wait == WAIT_READ || thread->wait == WAIT_FREEZE);
+
+	if (waits && !t->parked) {
+		t->cmd = thread->wait == WAIT_READ ? BINDER_WRITE_READ : BINDER_FREEZE;
+		t->arg.bwr = (struct binder_write_read){ .read_size = WORLD_IO_SIZE,
+							 .read_buffer = t->in_at };
+	}
+	t->parked = waits ? thread : NULL;
+	if (waits)
+		binder_thread_get(thread);
+}
+
+static void forget_links(struct world *w)
+{
+	u32 i;
+
+	for (i = 0; i < w->nr_procs; i++)
+		w->procs[i]->sim->restored = NULL;
+}
+
+static void world_relink(struct world *w)
 {
 	u32 i, k;
 
 	for (i = 0; i < w->nr_procs; i++) {
 		struct world_proc *proc = w->procs[i];
+		struct host_proc *restored = proc->sim->restored;
 
-		if (!proc->proc)
-			continue;
-		proc->proc = binder_proc_of_host(proc->sim->restored);
-		for (k = 0; k < proc->nr_threads; k++) {
-			struct world_thread *t = proc->threads[k];
-
-			if (!t->parked)
-				continue;
-			t->parked = binder_thread_find(proc->proc, t->tid);
-			binder_thread_get(t->parked);
-		}
+		proc->proc = restored ? binder_proc_of_host(restored) : NULL;
+		for (k = 0; proc->proc && k < proc->nr_threads; k++)
+			relink_thread(proc->threads[k]);
 	}
 }
 
-bool world_hand_over(struct world *w)
+void world_restore_state(struct world *w, const struct world_state *state)
 {
-	struct world_state before, after = { .bytes = NULL };
-	char why[200];
-	bool same;
+	struct world_state again;
+	char why[200] = "no memory to hand over";
 
-	if (world_write_state(&before) || binder_state_discard())
-		world_stop("no memory to hand over");
-	same = !binder_state_restore(before.bytes, before.size, why, sizeof(why));
-	if (!same) {
+	forget_links(w);
+	if (binder_state_discard() ||
+	    binder_state_restore(state->bytes, state->size, why, sizeof(why)))
 		world_stop(why);
-	}
-	if (world_write_state(&after))
+	if (world_write_state(&again))
 		world_stop("no memory to hand over");
-	same = before.size == after.size && !memcmp(before.bytes, after.bytes, before.size);
-	if (!same)
-printf("the restored world is not the one that was written\n");
-	free(before.bytes);
-	free(after.bytes);
+	if (state->size != again.size || memcmp(state->bytes, again.bytes, again.size))
+		world_stop("the restored world is not the one that was written");
+	free(again.bytes);
 	sim_state_forget();
 	binder_state_settle();
 	world_relink(w);
-	return same;
+}
+
+void world_hand_over(struct world *w)
+{
+	struct world_state state;
+
+	if (world_write_state(&state))
+		world_stop("no memory to hand over");
+	world_restore_state(w, &state);
+	free(state.bytes);
 }
 
 /* ---- calls --------------------------------------------------------------------------------- */
@@ -247,8 +268,8 @@ static int start_ioctl(struct world_thread *t, u32 cmd, bool nonblock)
 	t->cmd = cmd;
 	if (!t->proc->proc)
 		return -ENODEV;
-	if (world_hands_over && !world_hand_over(running))
-		world_stop("a hand-over changed the state");
+	if (world_hands_over)
+		world_hand_over(running);
 	thread = binder_thread_find_or_new(t->proc->proc, t->tid, &t->sim);
 	if (!thread)
 		return -ENOMEM;
@@ -310,8 +331,8 @@ int world_resume(struct world_thread *t, enum binder_resume_reason why)
 {
 	struct binder_thread *thread;
 
-	if (world_hands_over && !world_hand_over(running))
-		world_stop("a hand-over changed the state");
+	if (world_hands_over)
+		world_hand_over(running);
 	thread = t->parked;
 	t->sim.woken = false;
 	return finish_ioctl(t, thread, binder_resume(thread, t->cmd, &t->arg, why));

@@ -126,12 +126,12 @@ struct world_state {
 /* Writes it. 0 or -errno. */
 int world_write_state(struct world_state *state);
 /*
- * Writes everything, frees it and restores it. The restored world must be written alike. False,
- * with a message: it was not.
+ * Frees what there is and restores what was written. The program ends with a message if that
+ * fails, or if what is restored would be written otherwise.
  */
-bool world_hand_over(struct world *w);
-/* Processes and parked calls of @w have what was restored. */
-void world_relink(struct world *w);
+void world_restore_state(struct world *w, const struct world_state *state);
+/* Both, one after the other. */
+void world_hand_over(struct world *w);
 /* Before each call and each resuming of one the world is handed over. */
 extern bool world_hands_over;
 
