@@ -381,8 +381,10 @@ static void check_transaction(struct state_tally *c, struct binder_transaction *
 {
 	struct state_loose loose = { .t = t, .buffer = t->buffer };
 	u8 marks = *marks_of(c, t);
+	bool delivered = marks & MARK_SERVED || (t->to_thread && !t->is_reply);
 	bool good = check_files(t) && (!t->counted || t->to_proc) &&
-		    (!t->buffer || t->buffer->transaction == t);
+		    (!t->buffer || (t->buffer->transaction == t &&
+				    t->buffer->user_free == delivered));
 
 	if (tally_sender(t))
 		good &= (marks & MARK_SENT) != 0;

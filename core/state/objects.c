@@ -299,6 +299,19 @@ static void end_context(void *object)
 	binder_unlock(&context->lock);
 }
 
+/* One that the host does not have ends with its last open. */
+static void forget_context(struct binder_context *context)
+{
+	if (!host_state_context_id(context))
+		binder_context_put(context);
+}
+
+static void unmake_context(void *object)
+{
+	end_context(object);
+	forget_context(object);
+}
+
 static void unmake_proc(void *object)
 {
 	struct binder_proc *proc = object;
@@ -394,7 +407,7 @@ static const struct {
 	void (*end)(void *object);
 } kinds[STATE_REPORT] = {
 	[STATE_WORLD] = { make_world, enter_nothing, end_nothing, end_nothing },
-	[STATE_CONTEXT] = { make_context, enter_plain, end_nothing, end_context },
+	[STATE_CONTEXT] = { make_context, enter_plain, unmake_context, end_context },
 	[STATE_PROC] = { make_proc, enter_proc, unmake_proc, end_proc },
 	[STATE_THREAD] = { make_thread, enter_thread, unmake_thread, end_thread },
 	[STATE_NODE] = { make_node, enter_node, end_node, end_node },
@@ -489,12 +502,8 @@ void state_forget_contexts(struct state_objects *objects)
 {
 	u32 i;
 
-	for (i = 0; i < objects->nr[STATE_CONTEXT]; i++) {
-		struct binder_context *context = objects->of[STATE_CONTEXT][i];
-
-		if (!host_state_context_id(context))
-			binder_context_put(context);
-	}
+	for (i = 0; i < objects->nr[STATE_CONTEXT]; i++)
+		forget_context(objects->of[STATE_CONTEXT][i]);
 }
 
 int binder_state_discard(void)

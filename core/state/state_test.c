@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The state of the engine is written and restored. Tests all files of this folder. */
+#include "state/stream.h"
+
 #include "pair.h"
+#include "reports.h"
+#include "things/world.h"
 #include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 TEST(state_of_a_call)
 {
@@ -23,4 +30,352 @@ TEST(state_of_a_call)
 	REQUIRE(pair_expect(p.c, BR_REPLY, &tr));
 	CHECK(pair_has_data(p.c, &tr, "pong"));
 	CHECK(pair_end(&p));
+}
+
+/* ---- a world with something of everything ------------------------------------------------ */
+
+struct scene {
+	struct pair p;
+	struct world_proc *third, *gone, *frozen;
+	struct world_thread *t, *f, *freezer;
+	u32 nr_files;
+};
+
+/* A process, and a file, whose numbers are the same in each run. */
+static struct world_proc *scene_proc(struct scene *s)
+{
+	struct world_proc *proc = world_proc(&s->p.w);
+
+	proc->sim->id = (1ull << 40) + s->p.w.nr_procs;
+	return proc;
+}
+
+static u32 scene_file(struct scene *s, struct world_proc *proc)
+{
+	u32 fd = sim_file_open(proc->sim);
+
+	proc->sim->fds[fd]->id = (1u << 30) + ++s->nr_files;
+	return fd;
+}
+
+static void scene_notices(struct world_thread *t, u32 handle, u64 cookie)
+{
+	struct binder_handle_cookie arg = { .handle = handle, .cookie = cookie };
+
+	world_command(t, BC_REQUEST_DEATH_NOTIFICATION, &arg);
+	arg.cookie++;
+	world_command(t, BC_REQUEST_FREEZE_NOTIFICATION, &arg);
+}
+
+/* A one-way call with an object of the sender and a file. */
+static void send_objects(struct scene *s, struct world_thread *t, u32 handle, u64 ptr)
+{
+	struct {
+		struct flat_binder_object object;
+		struct binder_fd_object fd;
+	} data = { .object = pair_binder(ptr, ptr + 1, FLAT_BINDER_FLAG_ACCEPTS_FDS),
+		   .fd = { .hdr.type = BINDER_TYPE_FD, .fd = scene_file(s, t->proc) } };
+	const u64 offsets[] = { 0, sizeof(data.object) };
+	struct world_call call = { .handle = handle, .flags = TF_ONE_WAY | TF_UPDATE_TXN,
+				   .data = &data, .size = sizeof(data), .offsets = offsets,
+				   .nr_offsets = 2 };
+
+	world_call(t, &call);
+	world_poll_read(t);
+}
+
+/* An object of the thread goes to the server, which keeps it. Returns the handle. */
+static u32 give_object(struct pair *p, struct world_thread *from, u64 ptr)
+{
+	struct world_thread *client = p->c;
+	u32 handle;
+
+	p->c = from;
+	handle = pair_send_object(p, ptr, ptr + 8);
+	p->c = client;
+	return handle;
+}
+
+static void begin_pair(struct scene *s)
+{
+	struct flat_binder_object manager = pair_binder(0, 0, FLAT_BINDER_FLAG_ACCEPTS_FDS);
+	struct pair *p = &s->p;
+	u32 max_threads = 3;
+
+	*s = (struct scene){ 0 };
+	world_begin(&p->w);
+	p->server = scene_proc(s);
+	p->client = scene_proc(s);
+	p->s = world_thread(p->server);
+	p->c = world_thread(p->client);
+	CHECK(!world_ioctl(p->s, BINDER_SET_CONTEXT_MGR_EXT, &manager));
+	CHECK(!world_ioctl(p->s, BINDER_SET_MAX_THREADS, &max_threads));
+	world_command(p->s, BC_ENTER_LOOPER, NULL);
+	world_write_read(p->s, false);
+	world_write_read(p->c, false);
+	pair_serve(p);
+}
+
+/* One process dies, another one is to be frozen while it serves a call. */
+static void begin_frozen(struct scene *s)
+{
+	struct binder_freeze_info freeze = { .enable = 1, .timeout_ms = 1000 };
+	struct pair *p = &s->p;
+	u32 gone, kept, frozen;
+
+	s->third = scene_proc(s);
+	s->t = world_thread(s->third);
+	s->gone = scene_proc(s);
+	s->frozen = scene_proc(s);
+	s->f = world_thread(s->frozen);
+	kept = give_object(p, s->t, 0x3000);
+	gone = give_object(p, world_thread(s->gone), 0x4000);
+	frozen = give_object(p, s->f, 0x6000);
+	while (world_write_read(s->f, true) == 0)
+		; /* what was queued for it */
+	world_resume(p->s, RESUME_INTERRUPTED);
+	scene_notices(p->s, kept, 0x200);
+	scene_notices(p->s, gone, 0x100);
+	scene_notices(p->s, frozen, 0x300);
+	world_poll_read(p->s);
+	world_kill(s->gone);
+	world_poll_read(p->s); /* its death is delivered */
+	world_call(p->s, &(struct world_call){ .handle = frozen, .code = 5 });
+	CHECK(world_write_read(p->s, true) == BINDER_WOULD_BLOCK);
+	world_run(&p->w);
+	freeze.pid = (u32)s->frozen->sim->pid;
+	s->freezer = world_thread(s->third);
+	CHECK(world_ioctl(s->freezer, BINDER_FREEZE, &freeze) == BINDER_WOULD_BLOCK);
+}
+
+static void begin_scene(struct scene *s)
+{
+	struct world_thread *mistaken;
+	struct pair *p = &s->p;
+	u32 i;
+
+	begin_pair(s);
+	begin_frozen(s);
+	/* One-way calls, one behind the other, with objects and files. */
+	for (i = 0; i < 3; i++)
+		send_objects(s, p->c, 0, 0x5000 + i % 2 * 16);
+	CHECK(pair_call(p, 0, 9, 0, "outer") == BINDER_WOULD_BLOCK);
+	/* A process that waits, and a mistake that is not read yet. */
+	world_command(s->t, BC_ENTER_LOOPER, NULL);
+	world_write_read(s->t, false);
+	while (world_write_read(s->t, true) == 0)
+		; /* what was queued for it */
+	mistaken = world_thread(s->third);
+	world_call(mistaken, &(struct world_call){ .handle = 77 });
+	world_write_read(mistaken, false);
+}
+
+static void end_scene(struct scene *s)
+{
+	CHECK(pair_end(&s->p));
+}
+
+/* The whole report of the state and the logs. */
+static char *report_of_all(void)
+{
+	struct host_out out = { NULL };
+
+	test_report(&out, REPORT_STATE, 0);
+	test_report(&out, REPORT_STATS, 0);
+	binder_report_transaction_log(&out);
+	binder_report_failed_transaction_log(&out);
+	return out.text;
+}
+
+TEST(state_is_reported_alike)
+{
+	struct scene s;
+	char *before, *after;
+
+	begin_scene(&s);
+	before = report_of_all();
+	world_hand_over(&s.p.w);
+	after = report_of_all();
+	CHECK(!strcmp(before, after));
+	if (unit_failed())
+		printf("%s\n---\n%s\n", before, after);
+	free(before);
+	free(after);
+	end_scene(&s);
+}
+
+/* ---- damaged streams ---------------------------------------------------------------------- */
+
+/* What was accepted must not harm the engine: it is settled, and all processes end. */
+static void end_accepted(void)
+{
+	struct binder_proc *proc;
+	struct bt_node *n;
+
+	binder_state_settle();
+	while (!bl_empty(&binder_world.procs)) {
+		proc = bl_entry(binder_world.procs.next, struct binder_proc, world_link);
+		for (n = bt_first(&proc->threads); n; n = bt_next(n)) {
+			struct binder_thread *thread = bt_entry(n, struct binder_thread, by_tid);
+			struct binder_freeze_info none = { 0 };
+
+			if (thread->freeze_target)
+				binder_resume(thread, BINDER_FREEZE, &none, RESUME_INTERRUPTED);
+		}
+		binder_release(proc);
+	}
+}
+
+struct fuzz {
+	u64 dice;
+	u32 accepted, refused;
+	u32 allocs; /* without any object */
+};
+
+static void try_restore(struct fuzz *fuzz, const u8 *bytes, size_t size)
+{
+	char why[200];
+	int err = binder_state_restore(bytes, size, why, sizeof(why));
+
+	fuzz->accepted += !err;
+	fuzz->refused += err != 0;
+	if (err)
+		CHECK(why[0]);
+	else
+		end_accepted();
+	if (!CHECK(sim_stats.allocs == fuzz->allocs))
+		printf("  %s\n", err ? why : "accepted");
+	binder_state_discard(); /* counters and ids */
+}
+
+static void try_damaged(struct fuzz *fuzz, const struct world_state *state, size_t at)
+{
+	static const u8 bytes[] = { 0, 1, 2, 3, 4, 5, 6, 8, 0x10, 0x40, 0x7f, 0x80, 0xff };
+	u8 *copy = malloc(state->size);
+	u32 i;
+
+	for (i = 0; i < sizeof(bytes) && !unit_failed(); i++) {
+		memcpy(copy, state->bytes, state->size);
+		copy[at] = bytes[i];
+		try_restore(fuzz, copy, state->size);
+		copy[at] = state->bytes[at] ^ bytes[i];
+		try_restore(fuzz, copy, state->size);
+	}
+	free(copy);
+	if (at) {
+		copy = malloc(at); /* so that a read behind the end is found */
+		memcpy(copy, state->bytes, at);
+		try_restore(fuzz, copy, at);
+		free(copy);
+	}
+}
+
+/* Several places at once. */
+static void try_random(struct fuzz *fuzz, const struct world_state *state)
+{
+	u8 *copy = malloc(state->size);
+	u32 nr = 1 + unit_random(&fuzz->dice) % 4;
+
+	memcpy(copy, state->bytes, state->size);
+	while (nr--) {
+		size_t at = unit_random(&fuzz->dice) % state->size;
+		size_t from = unit_random(&fuzz->dice) % state->size;
+
+		copy[at] = unit_random(&fuzz->dice) % 2 ? state->bytes[from] :
+							   unit_random(&fuzz->dice) % 16;
+	}
+	try_restore(fuzz, copy, state->size);
+	free(copy);
+}
+
+static void damage_everywhere(struct scene *s, const struct world_state *state)
+{
+	struct fuzz fuzz = { 0 };
+	size_t at;
+	u32 i;
+
+	/* A damaged stream may take any page for one with memory. */
+	for (i = 0; i < s->p.w.nr_procs; i++)
+		memset(s->p.w.procs[i]->sim->present, true, WORLD_MAP_SIZE / 4096);
+	CHECK(!binder_state_discard());
+	fuzz.allocs = sim_stats.allocs;
+	for (at = 0; at < state->size && !unit_failed(); at++)
+		try_damaged(&fuzz, state, at);
+	for (i = 0; i < 20000 && !unit_failed(); i++)
+		try_random(&fuzz, state);
+	if (unit_failed())
+		printf("  byte %zu of %zu, damage %u\n", at, state->size, i);
+	CHECK(fuzz.accepted > 1000 && fuzz.refused > 1000);
+	sim_state_forget();
+	for (i = 0; i < s->p.w.nr_procs; i++)
+		s->p.w.procs[i]->proc = NULL;
+}
+
+TEST(state_that_is_damaged)
+{
+	struct world_state state;
+	struct scene s;
+
+	begin_scene(&s);
+	CHECK(!world_write_state(&state));
+	damage_everywhere(&s, &state);
+	free(state.bytes);
+	end_scene(&s);
+}
+
+/* ---- streams of released versions ------------------------------------------------------------ */
+
+#define GOLDEN "tests/engine/state/v1.hex"
+
+static void write_golden(const char *path, const struct world_state *state)
+{
+	FILE *file = fopen(path, "w");
+	size_t i;
+
+	REQUIRE(file);
+	for (i = 0; i < state->size; i++)
+		fprintf(file, "%02x%s", state->bytes[i],
+			i % 48 == 47 || i + 1 == state->size ? "\n" : "");
+	fclose(file);
+}
+
+static struct world_state read_golden(const char *path)
+{
+	struct world_state state = { .bytes = malloc(1 << 16) };
+	FILE *file = fopen(path, "r");
+	unsigned int byte;
+
+	while (file && state.size < 1 << 16 && fscanf(file, "%2x", &byte) == 1)
+		state.bytes[state.size++] = (u8)byte;
+	if (file)
+		fclose(file);
+	return state;
+}
+
+/* The same scene was written by each version: what it wrote is restored, and goes on. */
+TEST(state_golden)
+{
+	const char *path = getenv("UNIT_GOLDEN");
+	struct world_state now, golden;
+	struct scene s;
+	u32 br = 0;
+
+	begin_scene(&s);
+	CHECK(!world_write_state(&now)); /* keeps the files */
+	if (path)
+		write_golden(path, &now);
+	golden = read_golden(path ? path : GOLDEN);
+	world_restore_state(&s.p.w, &golden);
+	free(golden.bytes);
+	free(now.bytes);
+	/* The frozen process replies, and the server reads what is next. */
+	world_reply(s.f, &(struct world_call){ .data = "done", .size = 5 });
+	CHECK(world_write_read(s.f, false) == 0);
+	CHECK(s.freezer->parked && s.p.s->parked);
+	world_run(&s.p.w);
+	CHECK(!s.freezer->parked && s.freezer->result == 0);
+	while (br != BR_REPLY && (br = world_next(s.p.s, NULL)))
+		;
+	CHECK(br == BR_REPLY);
+	end_scene(&s);
 }

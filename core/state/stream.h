@@ -114,6 +114,7 @@ struct state_writer {
 	struct state_numbers served; /* transactions on the stack of their receiver: 1 */
 	struct state_numbers owners; /* of the opens, by the numbers of their processes */
 	struct state_bytes out, part; /* the present record, and a part of it */
+	struct state_bytes chunk;     /* what the sink gets next */
 };
 
 /* Finds all objects, and numbers them. 0 or -ENOMEM. */

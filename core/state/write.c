@@ -190,6 +190,7 @@ void state_writer_free(struct state_writer *w)
 	state_numbers_free(&w->owners);
 	state_bytes_free(&w->out);
 	state_bytes_free(&w->part);
+	state_bytes_free(&w->chunk);
 }
 
 /* ---- fields -------------------------------------------------------------------------- */
@@ -305,17 +306,27 @@ static void write_field(struct state_writer *w, const struct state_field *field,
 
 /* ---- records ------------------------------------------------------------------------- */
 
-static int put_bytes(struct state_writer *w, const void *bytes, size_t size)
+#define CHUNK 65536 /* bytes that the sink gets at once */
+
+static void put_chunk(struct state_writer *w)
 {
+	if (w->chunk.failed)
+		w->err = -ENOMEM;
 	if (!w->err)
-		w->err = w->sink->put(w->sink, bytes, size);
-	return w->err;
+		w->err = w->sink->put(w->sink, w->chunk.bytes, w->chunk.used);
+	w->chunk.used = 0;
+}
+
+static void put_bytes(struct state_writer *w, const void *bytes, size_t size)
+{
+	state_add(&w->chunk, bytes, size);
+	if (w->chunk.used >= CHUNK)
+		put_chunk(w);
 }
 
 int state_put_record(struct state_writer *w, enum state_kind kind, const void *object)
 {
 	const struct state_record *record = &state_records[kind];
-	struct state_bytes head = { NULL };
 	u32 version = 1, i;
 
 	w->out.used = 0;
@@ -328,15 +339,13 @@ int state_put_record(struct state_writer *w, enum state_kind kind, const void *o
 			version = field->since;
 		write_field(w, field, object);
 	}
-	state_add_number(&head, kind);
-	state_add_number(&head, version);
-	state_add_number(&head, w->out.used);
-	if (w->out.failed || w->part.failed || head.failed)
+	state_add_number(&w->chunk, kind);
+	state_add_number(&w->chunk, version);
+	state_add_number(&w->chunk, w->out.used);
+	if (w->out.failed || w->part.failed)
 		w->err = -ENOMEM;
-	put_bytes(w, head.bytes, head.used);
-	if (w->out.used)
+	else
 		put_bytes(w, w->out.bytes, w->out.used);
-	state_bytes_free(&head);
 	return w->err;
 }
 
@@ -354,32 +363,19 @@ static void write_logs(struct state_writer *w)
 /* The end says how many records there are of each kind. */
 static void write_end(struct state_writer *w)
 {
-	struct state_bytes end = { NULL }, counts = { NULL };
 	u32 kind;
 
+	w->out.used = 0;
 	for (kind = STATE_CONTEXT; kind <= STATE_TRANSACTION; kind++)
-		state_add_number(&counts, w->objects.nr[kind]);
-	state_add_number(&end, STATE_END);
-	state_add_number(&end, 1);
-	state_add_number(&end, counts.used);
-	state_add(&end, counts.bytes, counts.used);
-	if (end.failed || counts.failed)
+		state_add_number(&w->out, w->objects.nr[kind]);
+	state_add_number(&w->chunk, STATE_END);
+	state_add_number(&w->chunk, 1);
+	state_add_number(&w->chunk, w->out.used);
+	if (w->out.failed)
 		w->err = -ENOMEM;
-	put_bytes(w, end.bytes, end.used);
-	state_bytes_free(&counts);
-	state_bytes_free(&end);
-}
-
-static void write_begin(struct state_writer *w)
-{
-	struct state_bytes begin = { NULL };
-
-	state_add(&begin, magic, sizeof(magic));
-	state_add_number(&begin, w->version);
-	if (begin.failed)
-		w->err = -ENOMEM;
-	put_bytes(w, begin.bytes, begin.used);
-	state_bytes_free(&begin);
+	else
+		put_bytes(w, w->out.bytes, w->out.used);
+	put_chunk(w);
 }
 
 int binder_state_write(struct binder_state_sink *sink, u32 version)
@@ -391,7 +387,8 @@ int binder_state_write(struct binder_state_sink *sink, u32 version)
 	if (version < BINDER_STATE_OLDEST || version > BINDER_STATE_VERSION)
 		return -EINVAL;
 	state_visit_all(&w);
-	write_begin(&w);
+	state_add(&w.chunk, magic, sizeof(magic));
+	state_add_number(&w.chunk, version);
 	for (i = 0; i < w.nr_visits && !w.err; i++)
 		state_put_record(&w, w.visits[i].kind, w.visits[i].object);
 	write_logs(&w);

@@ -162,7 +162,7 @@ struct sim_proc *sim_proc_by_id(u64 id);
 
 /*
  * For host/state.h (state.c): the only device, which has number 1, and how a thread is found. What
- * was written holds a reference to each file in it, until it is restored or forgotten.
+ * was written holds a reference to each file in it, until that is forgotten.
  */
 struct binder_context;
 extern struct binder_context *sim_device;

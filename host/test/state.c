@@ -68,18 +68,14 @@ int host_state_thread_restore(struct host_thread *thread, struct host_proc *proc
 
 struct host_file *host_state_file_restore(u64 id)
 {
-	struct kept_file **at = &kept_files, *kept;
-	struct host_file *file = NULL;
+	struct kept_file *kept = kept_files;
 
-	while (*at && (*at)->file->id != id)
-		at = &(*at)->next;
-	kept = *at;
-	if (kept) {
-		file = kept->file;
-		*at = kept->next;
-		free(kept);
-	}
-	return file;
+	while (kept && kept->file->id != id)
+		kept = kept->next;
+	if (!kept)
+		return NULL;
+	kept->file->refs++;
+	return kept->file;
 }
 
 void sim_state_forget(void)

@@ -157,7 +157,10 @@ static int put_state(struct binder_state_sink *sink, const void *bytes, size_t s
 {
 	struct world_state *state = base_container_of(sink, struct world_state, sink);
 
-	state->bytes = realloc(state->bytes, state->size + size);
+	if (state->size + size > state->room) {
+		state->room = 2 * (state->size + size);
+		state->bytes = realloc(state->bytes, state->room);
+	}
 	memcpy(state->bytes + state->size, bytes, size);
 	state->size += size;
 	return 0;

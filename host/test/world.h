@@ -121,7 +121,7 @@ void world_free_buffer(struct world_thread *t, const struct binder_transaction_d
 struct world_state {
 	struct binder_state_sink sink;
 	u8 *bytes;
-	size_t size;
+	size_t size, room;
 };
 /* Writes it. 0 or -errno. */
 int world_write_state(struct world_state *state);
