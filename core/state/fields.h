@@ -27,6 +27,6 @@
 /* What is written by functions. */
 extern const struct state_own state_own_context, state_own_world_stats, state_own_proc_stats,
 	state_own_proc_host, state_own_resources, state_own_to_parent, state_own_files,
-	state_own_pages, state_own_gaps, state_own_owner, state_own_log;
+	state_own_pages, state_own_gaps, state_own_owner, state_own_log, state_own_dead;
 
 #endif

@@ -280,8 +280,8 @@ static bool lose_field(struct state_reader *r, enum state_kind kind, u32 nr,
 }
 #endif
 
-static void read_fields(struct state_reader *r, enum state_kind kind, struct state_cursor from,
-			void *object)
+void state_read_fields(struct state_reader *r, enum state_kind kind, struct state_cursor from,
+		       void *object)
 {
 	const struct state_record *record = &state_records[kind];
 	u32 i;
@@ -306,7 +306,7 @@ static void make_record(struct state_reader *r, enum state_kind kind, struct sta
 		state_fail(r, -ENOMEM, "no memory");
 		return;
 	}
-	read_fields(r, kind, from, object);
+	state_read_fields(r, kind, from, object);
 	if (r->err)
 		state_unmake(kind, object);
 	else
@@ -324,7 +324,7 @@ static void link_record(struct state_reader *r, enum state_kind kind, struct sta
 		return;
 	if (kind == STATE_PROC)
 		r->proc = object;
-	read_fields(r, kind, from, object);
+	state_read_fields(r, kind, from, object);
 	if (!r->err)
 		state_link(r, kind, object);
 }
@@ -377,7 +377,7 @@ static void read_pass(struct state_reader *r, struct state_cursor from, bool lin
 		;
 }
 
-static void read_begin(struct state_reader *r, struct state_cursor *from)
+void state_read_begin(struct state_reader *r, struct state_cursor *from)
 {
 	const u8 *first = state_take(from, sizeof(magic));
 	u64 version = state_take_number(from);
@@ -407,7 +407,7 @@ int binder_state_restore(const void *bytes, size_t size, char *why, size_t why_s
 	binder_assert_unlocked();
 	if (why_size)
 		*why = 0;
-	read_begin(&r, &from);
+	state_read_begin(&r, &from);
 	if (!r.err)
 		read_pass(&r, from, false);
 	if (!r.err)

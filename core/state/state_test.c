@@ -37,7 +37,7 @@ TEST(state_of_a_call)
 struct scene {
 	struct pair p;
 	struct world_proc *third, *gone, *frozen;
-	struct world_thread *t, *f, *freezer;
+	struct world_thread *t, *f, *freezer, *talker;
 	u32 nr_files;
 };
 
@@ -150,7 +150,6 @@ static void begin_frozen(struct scene *s)
 
 static void begin_scene(struct scene *s)
 {
-	struct world_thread *mistaken;
 	struct pair *p = &s->p;
 	u32 i;
 
@@ -165,9 +164,9 @@ static void begin_scene(struct scene *s)
 	world_write_read(s->t, false);
 	while (world_write_read(s->t, true) == 0)
 		; /* what was queued for it */
-	mistaken = world_thread(s->third);
-	world_call(mistaken, &(struct world_call){ .handle = 77 });
-	world_write_read(mistaken, false);
+	s->talker = world_thread(s->third);
+	world_call(s->talker, &(struct world_call){ .handle = 77 });
+	world_write_read(s->talker, false);
 }
 
 static void end_scene(struct scene *s)
@@ -201,6 +200,45 @@ TEST(state_is_reported_alike)
 		printf("%s\n---\n%s\n", before, after);
 	free(before);
 	free(after);
+	end_scene(&s);
+}
+
+/* A report goes on in the middle, also behind a dead node that only it keeps. */
+TEST(state_of_a_report)
+{
+	struct host_out whole = { NULL }, parts = { NULL };
+	struct binder_report *report;
+	struct world_state place;
+	struct scene s;
+	u32 slices = 0, i;
+	bool more;
+
+	begin_scene(&s);
+	world_poll_read(s.talker); /* the mistake */
+	for (i = 0; i < 100; i++) {
+		world_call(s.talker, &(struct world_call){ .flags = TF_ONE_WAY });
+		world_write_read(s.talker, false);
+	}
+	test_report(&whole, REPORT_STATE, 0);
+	report = binder_report_new(REPORT_STATE, 0);
+	do {
+		more = binder_report_next(report, &parts);
+		place = world_state_sink();
+		CHECK(!binder_report_write(report, &place.sink, BINDER_STATE_VERSION));
+		binder_report_free(report);
+		world_hand_over(&s.p.w);
+		report = binder_report_restore(place.bytes, place.size);
+		CHECK(!binder_report_restore(place.bytes, place.size / 2));
+		place.bytes[9] = STATE_LOG;
+		CHECK(!binder_report_restore(place.bytes, place.size));
+		free(place.bytes);
+		REQUIRE(report);
+	} while (more && ++slices < 100);
+	binder_report_free(report);
+	CHECK(slices > 1);
+	CHECK(!strcmp(whole.text, parts.text));
+	free(whole.text);
+	free(parts.text);
 	end_scene(&s);
 }
 

@@ -120,7 +120,9 @@ struct state_writer {
 /* Finds all objects, and numbers them. 0 or -ENOMEM. */
 int state_visit_all(struct state_writer *w);
 void state_writer_free(struct state_writer *w);
-/* Writes one record. 0 or errno. */
+/* The stream begins; one record; it ends. */
+void state_begin(struct state_writer *w);
+void state_end(struct state_writer *w);
 int state_put_record(struct state_writer *w, enum state_kind kind, const void *object);
 
 /* ---- restoring ----------------------------------------------------------------------- */
@@ -149,6 +151,12 @@ void state_fail_at(struct state_reader *r, enum state_kind kind, u32 number, con
 /* Appends text to the sentence, and a number. */
 void state_say(struct state_reader *r, const char *text);
 void state_say_number(struct state_reader *r, u64 number);
+
+/* Reads how the stream begins. */
+void state_read_begin(struct state_reader *r, struct state_cursor *from);
+/* Reads the fields of a record, as far as this is done in the present pass. */
+void state_read_fields(struct state_reader *r, enum state_kind kind, struct state_cursor from,
+		       void *object);
 
 /* The object with a number of the stream; 0: NULL. Refuses others. */
 void *state_object(struct state_reader *r, enum state_kind kind, u64 number);

@@ -360,8 +360,14 @@ static void write_logs(struct state_writer *w)
 	}
 }
 
+void state_begin(struct state_writer *w)
+{
+	state_add(&w->chunk, magic, sizeof(magic));
+	state_add_number(&w->chunk, w->version);
+}
+
 /* The end says how many records there are of each kind. */
-static void write_end(struct state_writer *w)
+void state_end(struct state_writer *w)
 {
 	u32 kind;
 
@@ -387,12 +393,11 @@ int binder_state_write(struct binder_state_sink *sink, u32 version)
 	if (version < BINDER_STATE_OLDEST || version > BINDER_STATE_VERSION)
 		return -EINVAL;
 	state_visit_all(&w);
-	state_add(&w.chunk, magic, sizeof(magic));
-	state_add_number(&w.chunk, version);
+	state_begin(&w);
 	for (i = 0; i < w.nr_visits && !w.err; i++)
 		state_put_record(&w, w.visits[i].kind, w.visits[i].object);
 	write_logs(&w);
-	write_end(&w);
+	state_end(&w);
 	state_writer_free(&w);
 	return w.err;
 }

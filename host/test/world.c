@@ -166,9 +166,14 @@ static int put_state(struct binder_state_sink *sink, const void *bytes, size_t s
 	return 0;
 }
 
+struct world_state world_state_sink(void)
+{
+	return (struct world_state){ .sink.put = put_state };
+}
+
 int world_write_state(struct world_state *state)
 {
-	*state = (struct world_state){ .sink.put = put_state };
+	*state = world_state_sink();
 	return binder_state_write(&state->sink, BINDER_STATE_VERSION);
 }
 

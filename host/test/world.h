@@ -123,6 +123,7 @@ struct world_state {
 	u8 *bytes;
 	size_t size, room;
 };
+struct world_state world_state_sink(void);
 /* Writes it. 0 or -errno. */
 int world_write_state(struct world_state *state);
 /*
