@@ -23,6 +23,7 @@ from daemon_test import (DAEMON, NAME, UNPRIVILEGED, Daemon, Skip, add_device, a
                          expect_error, is_mounted, is_running, main, run_child, server, start,
                          tests_in, until)
 
+Daemon.recovery = ()
 PATIENCE_S = 30
 POLL_ERROR = select.POLLERR | select.POLLHUP
 

@@ -31,7 +31,9 @@ class Skip(Exception):
 
 
 class Daemon:
-    """anybinderd in the background, at DIRECTORY/mnt."""
+    """anybinderd in the background, at DIRECTORY/mnt. It ends when its server process crashes, so
+    that no test passes in spite of that."""
+    recovery = ("--max-crashes=1",)
 
     def __init__(self, directory, *options):
         self.mnt = os.path.join(directory, "mnt")
@@ -40,7 +42,7 @@ class Daemon:
         self.pid = 0
 
     def __enter__(self):
-        done = start(self.mnt, "--pid-file", self.pid_file, *self.options)
+        done = start(self.mnt, "--pid-file", self.pid_file, *self.recovery, *self.options)
         assert done.returncode == 0, done.stderr
         with open(self.pid_file, encoding="utf-8") as file:
             self.pid = int(file.read())

@@ -59,8 +59,9 @@ class Daemon:
         os.chmod(self.directory, 0o755)
         self.mnt = os.path.join(self.directory, "mnt")
         self.path = os.path.join(self.mnt, "binder")
-        self.process = subprocess.Popen([PROGRAM, self.mnt, "--foreground", "--mode=0666",
-                                         "--threads=2", *self.options], **self.how)
+        self.process = subprocess.Popen(
+            [PROGRAM, self.mnt, "--foreground", "--mode=0666", "--threads=2", "--max-crashes=1",
+             *self.options], **self.how)
         try:
             wait_until(lambda: os.path.exists(self.path), 10)
         except BaseException:
