@@ -317,4 +317,6 @@ void mount_abort(const char *mountpoint)
 	}
 	if (child < 0 || status)
 		log_warn("cannot unmount %s", mountpoint);
+	if (daemon_self->mount->made_directory)
+		rmdir(mountpoint);
 }

@@ -45,7 +45,10 @@ bool mount_exists(void);
 /* Detaches the mount and removes the directory if mount_prepare() created it. */
 void mount_undo(const char *mountpoint);
 
-/* Ends the connection of the anybinder mount at @mountpoint, if there is one, and detaches it. */
+/*
+ * In the supervisor, for a server that cannot do it: ends the connection of the anybinder mount at
+ * @mountpoint, if there is one, and then as mount_undo(), but does not wait for clients.
+ */
 void mount_abort(const char *mountpoint);
 
 #endif

@@ -97,7 +97,7 @@ bool launch_server(struct server *server, const struct server_start *start, int 
 	int error = 0;
 
 	*server = (struct server){ .control = -1, .life = -1, .connection = connection };
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) ||
+	if (connection < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) ||
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, life))
 		error = errno;
 	server->control = control[0];

@@ -24,7 +24,7 @@ struct server {
 void launch_init(char **argv);
 
 /*
- * Starts a server. Takes over @connection; @kept remains the caller's; @hand_over: see
+ * Starts a server. Takes over @connection, -1: errno; @kept remains the caller's; @hand_over: see
  * SERVER_HAND_OVER, -1: none. False: errno, and @connection is closed.
  */
 bool launch_server(struct server *server, const struct server_start *start, int connection,

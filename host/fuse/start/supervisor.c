@@ -60,6 +60,7 @@ struct supervisor {
 	uint64_t hand_over_ns;		/* when the hand-over began */
 	uint64_t left_ns;		/* when the server ended meanwhile; 0: it has not */
 	struct server_start start;	/* what the next server is told */
+	bool is_cloned;			/* the server's connection is a clone */
 	bool is_announced;
 	bool is_stopping;
 	uint64_t stop_ns;		/* when that began */
@@ -76,13 +77,10 @@ static bool start_server(struct supervisor *self, enum server_role role)
 {
 	int connection = session_clone(self->connection);
 
-	/* without a clone the requests of a crashed server can still be queued again */
-	if (connection < 0 && self->start.session.resends)
+	/* then a crash can only be survived if the kernel queues requests again */
+	self->is_cloned = connection >= 0;
+	if (!self->is_cloned)
 		connection = fcntl(self->connection, F_DUPFD_CLOEXEC, 0);
-	if (connection < 0) {
-		log_error("cannot open /dev/fuse for a server process: %s", strerror(errno));
-		return false;
-	}
 	self->left_ns = 0;
 	self->start.role = role;
 	self->start.generation++;
@@ -112,7 +110,6 @@ static int give_up(struct supervisor *self)
 	/* once the mount is gone, the next daemon may start, which writes its own */
 	remove_pid_file(self);
 	mount_abort(self->start.mountpoint);
-	mount_undo(self->start.mountpoint);
 	return 1;
 }
 
@@ -347,7 +344,7 @@ static void log_crash(const struct supervisor *self, pid_t ended, int status)
 /* Starts another server on the same connection. @ended: no thread of the old one is left. */
 static int recover_mount(struct supervisor *self, bool ended)
 {
-	if (!self->start.session.resends && !ended) {
+	if (!self->start.session.resends && !(ended && self->is_cloned)) {
 		log_error("what it has not answered cannot be ended: Linux 6.9.4 is needed");
 		return give_up(self);
 	}
