@@ -489,12 +489,13 @@ void state_objects_end(struct state_objects *objects)
 	binder_assert_unlocked();
 	for (i = 0; i < objects->nr[STATE_THREAD]; i++)
 		free_completions(&((struct binder_thread *)objects->of[STATE_THREAD][i])->todo);
+	/* First, because a device that was removed ends with its last open. */
+	for (i = 0; i < objects->nr[STATE_CONTEXT]; i++)
+		end_context(objects->of[STATE_CONTEXT][i]);
 	for (kind = STATE_TRANSACTION; kind > STATE_CONTEXT; kind--) {
 		for (i = 0; i < objects->nr[kind]; i++)
 			kinds[kind].end(objects->of[kind][i]);
 	}
-	for (i = 0; i < objects->nr[STATE_CONTEXT]; i++)
-		end_context(objects->of[STATE_CONTEXT][i]);
 	forget_world();
 }
 

@@ -361,6 +361,81 @@ TEST(state_that_is_damaged)
 	end_scene(&s);
 }
 
+/* ---- failures of the host -------------------------------------------------------------------- */
+
+/* Each operation of the host fails in turn, until all of it succeeds. */
+TEST(state_without_memory)
+{
+	struct world_state state, failed;
+	struct scene s;
+	char why[8] = "";
+	u32 allocs, nth = 0;
+
+	begin_scene(&s);
+	CHECK(!world_write_state(&state));
+	do {
+		sim_arm(SIM_ANY, ++nth);
+		CHECK(!!world_write_state(&failed) == sim_stats.failed);
+		free(failed.bytes);
+	} while (sim_stats.failed && !unit_failed());
+	CHECK(nth > 10);
+	for (nth = 1; sim_arm(SIM_ANY, nth), binder_state_discard() == -ENOMEM; nth++)
+		CHECK(sim_stats.failed);
+	CHECK(nth > 10);
+	allocs = sim_stats.allocs;
+	for (nth = 1; sim_arm(SIM_ANY, nth),
+	     binder_state_restore(state.bytes, state.size, why, sizeof(why)); nth++)
+		CHECK(sim_stats.failed && sim_stats.allocs == allocs && why[0]);
+	CHECK(nth > 50);
+	sim_arm(SIM_ANY, 0);
+	free(state.bytes);
+	binder_state_settle();
+	world_hand_over(&s.p.w); /* which finds all objects again */
+	end_scene(&s);
+}
+
+TEST(state_of_another_version)
+{
+	static const u8 newer[] = "anybindr\x02", other[] = "anybindx\x01";
+	static const u8 record[] = "anybindr\x01\x0c\x01\x00";
+	static const u8 version[] = "anybindr\x01\x04\x07\x00";
+	struct world_state state = world_state_sink();
+	char why[200];
+	struct world w;
+
+	world_begin(&w);
+	CHECK(binder_state_restore(newer, sizeof(newer) - 1, why, sizeof(why)) == -EINVAL);
+	CHECK(!strcmp(why, "the state has version 2, and this program reads versions 1 to 1"));
+	CHECK(binder_state_restore(other, sizeof(other) - 1, why, sizeof(why)) == -EINVAL);
+	CHECK(!strcmp(why, "this is no state of an engine"));
+	CHECK(binder_state_restore(record, sizeof(record) - 1, why, sizeof(why)) == -EINVAL);
+	CHECK(!strcmp(why, "an unknown record of the state has version 1, and this program reads "
+			   "versions 1 to 1"));
+	CHECK(binder_state_restore(version, sizeof(version) - 1, why, sizeof(why)) == -EINVAL);
+	CHECK(!strcmp(why, "binder_thread has version 7, and this program reads versions 1 to 1"));
+	CHECK(binder_state_restore(newer, sizeof(newer) - 1, NULL, 0) == -EINVAL);
+	CHECK(binder_state_write(&state.sink, BINDER_STATE_VERSION + 1) == -EINVAL);
+	CHECK(binder_state_write(&state.sink, BINDER_STATE_OLDEST - 1) == -EINVAL);
+	CHECK(world_end(&w));
+}
+
+/* A device that was removed lives on in its opens. */
+TEST(state_of_a_removed_device)
+{
+	struct pair p;
+
+	pair_begin(&p);
+	sim_device = NULL;
+	binder_context_put(p.w.context);
+	p.w.context = NULL;
+	world_hand_over(&p.w);
+	CHECK(pair_call(&p, 0, 1, 0, "still there") == BINDER_WOULD_BLOCK);
+	world_run(&p.w);
+	CHECK(pair_expect(p.s, BR_TRANSACTION, NULL));
+	world_hand_over(&p.w);
+	CHECK(pair_end(&p));
+}
+
 /* ---- streams of released versions ------------------------------------------------------------ */
 
 #define GOLDEN "tests/engine/state/v1.hex"

@@ -38,7 +38,7 @@ void state_add(struct state_bytes *to, const void *bytes, size_t size)
 	to->used += size;
 }
 
-void state_add_number(struct state_bytes *to, u64 value)
+void state_add_long_number(struct state_bytes *to, u64 value)
 {
 	u8 bytes[STATE_NUMBER_MAX];
 	u32 nr = 0;
@@ -57,7 +57,7 @@ void state_bytes_free(struct state_bytes *bytes)
 	*bytes = (struct state_bytes){ NULL };
 }
 
-u64 state_take_number(struct state_cursor *from)
+u64 state_take_long_number(struct state_cursor *from)
 {
 	u64 value = 0;
 	u32 shift;

@@ -19,7 +19,15 @@ struct state_bytes {
 #define STATE_NUMBER_MAX 10 /* bytes of a number */
 
 void state_add(struct state_bytes *to, const void *bytes, size_t size);
-void state_add_number(struct state_bytes *to, u64 value);
+void state_add_long_number(struct state_bytes *to, u64 value);
+/* Inline, because nearly all numbers take one byte. */
+static inline void state_add_number(struct state_bytes *to, u64 value)
+{
+	if (value <= 0x7f && to->used < to->room)
+		to->bytes[to->used++] = (u8)value;
+	else
+		state_add_long_number(to, value);
+}
 void state_bytes_free(struct state_bytes *bytes);
 
 /* What is left to be read. */
@@ -28,7 +36,13 @@ struct state_cursor {
 	bool bad; /* it ended too early, or a number was too large; what follows is zero */
 };
 
-u64 state_take_number(struct state_cursor *from);
+u64 state_take_long_number(struct state_cursor *from);
+static inline u64 state_take_number(struct state_cursor *from)
+{
+	if (from->at < from->end && !(*from->at & 0x80))
+		return *from->at++;
+	return state_take_long_number(from);
+}
 /* The next @size bytes; NULL: there are fewer. */
 const u8 *state_take(struct state_cursor *from, size_t size);
 /* The part that begins with its size; empty if it is too long. */
