@@ -253,6 +253,25 @@ static void leave(void)
 	CHECK(!world_write_state(&left));
 }
 
+/* What was written is damaged in several places: nothing leaks, whatever is settled. */
+static void damage_left(struct world *w)
+{
+	u8 *copy = malloc(left.size);
+	u64 dice = left.size;
+	u32 allocs, i, nr;
+
+	world_forget(w);
+	allocs = sim_stats.allocs;
+	for (i = 0; i < 20; i++) {
+		memcpy(copy, left.bytes, left.size);
+		for (nr = 1 + unit_random(&dice) % 3; nr; nr--)
+			copy[unit_random(&dice) % left.size] = unit_random(&dice) % 16;
+		world_try_state(copy, left.size);
+		CHECK(sim_stats.allocs == allocs);
+	}
+	free(copy);
+}
+
 /*
  * Runs @scenario while the state is written in the midst of its @nth host call, and goes on with
  * that state, as if the process that ran the call were gone. False: there are not so many.
@@ -268,6 +287,8 @@ static bool run_left(void (*scenario)(struct pair *p), bool later, u64 nth)
 	scenario(&p);
 	sim_interpose(0, NULL);
 	was_left = left.bytes;
+	if (was_left)
+		damage_left(&p.w);
 	if (was_left)
 		world_restore_state(&p.w, &left);
 	free(left.bytes);

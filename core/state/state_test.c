@@ -244,26 +244,6 @@ TEST(state_of_a_report)
 
 /* ---- damaged streams ---------------------------------------------------------------------- */
 
-/* What was accepted must not harm the engine: it is settled, and all processes end. */
-static void end_accepted(void)
-{
-	struct binder_proc *proc;
-	struct bt_node *n;
-
-	binder_state_settle();
-	while (!bl_empty(&binder_world.procs)) {
-		proc = bl_entry(binder_world.procs.next, struct binder_proc, world_link);
-		for (n = bt_first(&proc->threads); n; n = bt_next(n)) {
-			struct binder_thread *thread = bt_entry(n, struct binder_thread, by_tid);
-			struct binder_freeze_info none = { 0 };
-
-			if (thread->freeze_target)
-				binder_resume(thread, BINDER_FREEZE, &none, RESUME_INTERRUPTED);
-		}
-		binder_release(proc);
-	}
-}
-
 struct fuzz {
 	u64 dice;
 	u32 accepted, refused;
@@ -272,18 +252,11 @@ struct fuzz {
 
 static void try_restore(struct fuzz *fuzz, const u8 *bytes, size_t size)
 {
-	char why[200];
-	int err = binder_state_restore(bytes, size, why, sizeof(why));
-
-	fuzz->accepted += !err;
-	fuzz->refused += err != 0;
-	if (err)
-		CHECK(why[0]);
+	if (world_try_state(bytes, size))
+		fuzz->accepted++;
 	else
-		end_accepted();
-	if (!CHECK(sim_stats.allocs == fuzz->allocs))
-		printf("  %s\n", err ? why : "accepted");
-	binder_state_discard(); /* counters and ids */
+		fuzz->refused++;
+	CHECK(sim_stats.allocs == fuzz->allocs);
 }
 
 static void try_damaged(struct fuzz *fuzz, const struct world_state *state, size_t at)
@@ -332,10 +305,7 @@ static void damage_everywhere(struct scene *s, const struct world_state *state)
 	size_t at;
 	u32 i;
 
-	/* A damaged stream may take any page for one with memory. */
-	for (i = 0; i < s->p.w.nr_procs; i++)
-		memset(s->p.w.procs[i]->sim->present, true, WORLD_MAP_SIZE / 4096);
-	CHECK(!binder_state_discard());
+	world_forget(&s->p.w);
 	fuzz.allocs = sim_stats.allocs;
 	for (at = 0; at < state->size && !unit_failed(); at++)
 		try_damaged(&fuzz, state, at);
@@ -345,8 +315,6 @@ static void damage_everywhere(struct scene *s, const struct world_state *state)
 		printf("  byte %zu of %zu, damage %u\n", at, state->size, i);
 	CHECK(fuzz.accepted > 1000 && fuzz.refused > 1000);
 	sim_state_forget();
-	for (i = 0; i < s->p.w.nr_procs; i++)
-		s->p.w.procs[i]->proc = NULL;
 }
 
 TEST(state_that_is_damaged)

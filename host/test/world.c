@@ -234,6 +234,49 @@ void world_restore_state(struct world *w, const struct world_state *state)
 	world_relink(w);
 }
 
+void world_forget(struct world *w)
+{
+	u32 i, k;
+
+	if (binder_state_discard())
+		world_stop("no memory to forget the world");
+	for (i = 0; i < w->nr_procs; i++) {
+		w->procs[i]->proc = NULL;
+		memset(w->procs[i]->sim->present, true, WORLD_MAP_SIZE / 4096);
+		for (k = 0; k < w->procs[i]->nr_threads; k++)
+			w->procs[i]->threads[k]->parked = NULL;
+	}
+}
+
+static void end_restored(struct binder_proc *proc)
+{
+	struct binder_freeze_info none = { 0 };
+	struct bt_node *n;
+
+	for (n = bt_first(&proc->threads); n; n = bt_next(n)) {
+		struct binder_thread *thread = bt_entry(n, struct binder_thread, by_tid);
+
+		if (thread->freeze_target)
+			binder_resume(thread, BINDER_FREEZE, &none, RESUME_INTERRUPTED);
+	}
+	binder_release(proc);
+}
+
+bool world_try_state(const u8 *bytes, size_t size)
+{
+	char why[200] = "";
+	int err = binder_state_restore(bytes, size, why, sizeof(why));
+
+	if (!err)
+		binder_state_settle();
+	else if (!why[0])
+		world_stop("a state is refused without a word");
+	while (!bl_empty(&binder_world.procs))
+		end_restored(bl_entry(binder_world.procs.next, struct binder_proc, world_link));
+	binder_state_discard(); /* counters and ids */
+	return !err;
+}
+
 void world_hand_over(struct world *w)
 {
 	struct world_state state;

@@ -12,6 +12,7 @@
 #include "things/context.h"
 #include "things/proc.h"
 #include "things/thread.h"
+#include "things/world.h"
 #include "host.h"
 
 #define WORLD_PROCS	8
@@ -133,6 +134,13 @@ int world_write_state(struct world_state *state);
 void world_restore_state(struct world *w, const struct world_state *state);
 /* Both, one after the other. */
 void world_hand_over(struct world *w);
+/* Frees what there is, so that only streams are left, whose damage may name any page. */
+void world_forget(struct world *w);
+/*
+ * Restores a stream, which may be damaged, after world_forget(). What is accepted is settled, and
+ * all its processes end. False: it was refused.
+ */
+bool world_try_state(const u8 *bytes, size_t size);
 /* Before each call and each resuming of one the world is handed over. */
 extern bool world_hands_over;
 
