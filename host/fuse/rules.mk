@@ -54,6 +54,12 @@ $(BIN)/handles_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/d
 anybinderd.handles.needs := $(BIN)/handles_test
 anybinderd.handles.run = timeout 300 $(BIN)/handles_test
 
+$(BIN)/kept_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon.o base/log.o \
+	session/kept.o session/kept_test.o) tests/engine/unit/runner.o)
+
+anybinderd.kept.needs := $(BIN)/kept_test
+anybinderd.kept.run = timeout 300 $(BIN)/kept_test
+
 anybinderd.users.needs := $(BIN)/users_test
 anybinderd.users.run = timeout 300 $(BIN)/users_test
 
