@@ -74,6 +74,7 @@ impl Bench {
         let caller = Caller {
             pid: 0,
             uid: 1000,
+            charged: 1000,
             context: 0,
         };
         Bench::of(settings, 1, caller)
@@ -89,6 +90,7 @@ impl Bench {
         let caller = Caller {
             pid: 7,
             uid: 1_000_000,
+            charged: 1_000_000,
             context: 0,
         };
         Bench::of(settings, 2, caller)

@@ -3,10 +3,12 @@
 use anybinder_driver::map::Memory;
 
 /// The process that made a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Caller {
     pub pid: i32,
     pub uid: u32,
+    /// The user who is charged for what it registers (`users`).
+    pub charged: u32,
     /// The number of its security context; 0 if it is not known.
     pub context: u32,
 }

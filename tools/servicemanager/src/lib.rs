@@ -13,10 +13,12 @@ mod device;
 mod handles;
 mod hidl;
 mod level_set;
+mod listing;
 mod log;
 mod manager;
 mod methods;
 pub mod numbering;
+mod outbox;
 pub mod pattern;
 mod policy;
 mod protocol;
@@ -26,10 +28,14 @@ mod reply;
 mod request;
 mod server;
 mod state;
+mod turns;
+mod users;
 mod waiting;
 
 #[cfg(test)]
 mod bench;
+#[cfg(test)]
+mod fairness_test;
 #[cfg(test)]
 mod hidl_test;
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::policy::Policy;
 use crate::reply::{Format, PendingAdd, Reply, LEGACY_FAILURE};
 use crate::request::{self, Arguments, Header, Meaning, Meanings, DESCRIPTOR};
 use crate::state::{Settings, State};
+use crate::users;
 use anybinder_driver::parcel::{Parcel, Reader, Target};
 use rsbinder::{ExceptionCode, StatusCode};
 use std::sync::Arc;
@@ -191,7 +192,13 @@ impl Manager {
             stability: request::stability_form(meaning.levels, self.state.settings.level),
         };
         let call = Call {
-            caller,
+            caller: match meaning.method.is_lookup() {
+                true => caller,
+                false => Caller {
+                    charged: users::charged(caller.pid, caller.uid),
+                    ..caller
+                },
+            },
             format,
             header_word: header.word.unwrap_or(0),
             found: meaning.found,

@@ -9,7 +9,7 @@ use anybinder_driver::map::Memory;
 use anybinder_driver::parcel::{Parcel, Reader, Target};
 use rsbinder::{ExceptionCode, StatusCode};
 
-const NAME: &str = "anybinder.test";
+pub const NAME: &str = "anybinder.test";
 
 /// AIDL has no buffers.
 struct NoMemory;
@@ -20,12 +20,12 @@ impl Memory for NoMemory {
     }
 }
 
-fn bench(level: Level) -> Bench {
+pub fn bench(level: Level) -> Bench {
     Bench::of_aidl(level)
 }
 
 /// The header that libbinder of a level writes.
-fn header(level: Level) -> Parcel {
+pub fn header(level: Level) -> Parcel {
     let mut parcel = Parcel::default();
     match level {
         Level::A9 => parcel.i32(0x40 << 16),
@@ -39,7 +39,7 @@ fn header(level: Level) -> Parcel {
     parcel
 }
 
-fn binder(handle: u32) -> Option<(Target, Stability)> {
+pub fn binder(handle: u32) -> Option<(Target, Stability)> {
     Some((Target::Handle(handle), Stability::SYSTEM))
 }
 
@@ -74,16 +74,16 @@ fn request(level: Level, method: Method) -> Parcel {
 }
 
 impl Bench {
-    fn send(&mut self, code: u32, parcel: &Parcel) -> Reply {
+    pub fn send(&mut self, code: u32, parcel: &Parcel) -> Reply {
         self.answer(code, &parcel.data, &parcel.offsets, &NoMemory)
     }
 
-    fn call(&mut self, level: Level, method: Method) -> Reply {
+    pub fn call(&mut self, level: Level, method: Method) -> Reply {
         let code = numbering::code(level, method).unwrap();
         self.send(code, &request(level, method))
     }
 
-    fn data(&mut self, level: Level, method: Method) -> Parcel {
+    pub fn data(&mut self, level: Level, method: Method) -> Parcel {
         match self.call(level, method) {
             Reply::Parcel(parcel) => parcel,
             other => panic!("{level} {method:?}: {other:?}"),
@@ -129,7 +129,7 @@ fn handle_of(binder: anybinder_driver::parcel::Binder) -> u32 {
     }
 }
 
-fn exception(reply: &Reply) -> i32 {
+pub fn exception(reply: &Reply) -> i32 {
     match reply {
         Reply::Parcel(parcel) => Reader::new(&parcel.data, &[]).i32().unwrap(),
         other => panic!("{other:?}"),
@@ -435,7 +435,7 @@ fn names_have_1_to_127_characters() {
 }
 
 /// Registers a service under its own name with its own handle.
-fn add_numbered(bench: &mut Bench, number: u32) -> Reply {
+pub fn add_numbered(bench: &mut Bench, number: u32) -> Reply {
     let mut parcel = header(Level::A16);
     parcel
         .string16(&format!("service.{number}"))

@@ -3,6 +3,7 @@
 use crate::caller::Caller;
 use crate::handles::Port;
 use crate::level_set::LevelSet;
+use crate::listing::{Listing, Wanted};
 use crate::numbering::{Found, Method};
 use crate::registry::{Callback, Dialect, Service};
 use crate::reply::{Format, FoundService, Refusal, Reply, LEGACY_FAILURE};
@@ -11,7 +12,7 @@ use crate::state::{denied, State, PRIORITY_DEFAULT};
 use anybinder_driver::level::{Stability, StabilityForm};
 use anybinder_driver::parcel::{Binder, Target};
 use rsbinder::{ExceptionCode, StatusCode};
-use rsbinder_tools::config::is_valid_service_name;
+use rsbinder_tools::config::{is_valid_service_name, Declarations};
 
 /// One call whose meaning is known.
 pub struct Call {
@@ -36,6 +37,23 @@ fn check_name(name: &str) -> Result<(), Refusal> {
             "a service name has 1 to 127 letters, digits, and characters of \"_-./\"",
         )),
     }
+}
+
+/// An object that is stable across updates of the vendor's part (VINTF) is registered as what is
+/// declared, as on Android, where the manifests tell. Without declarations every name may be.
+fn check_declared(
+    declarations: &Declarations,
+    name: &str,
+    stability: Stability,
+) -> Result<(), Refusal> {
+    let is_free = stability != Stability::VINTF || declarations.is_empty();
+    if is_free || declarations.is_declared(name) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        ExceptionCode::IllegalArgument,
+        format!("{name} is of VINTF stability and not declared"),
+    ))
 }
 
 impl Call {
@@ -196,6 +214,8 @@ impl Call {
             return Err(denied("add", name));
         }
         check_name(name)?;
+        let config = state.policy.declarations();
+        check_declared(&config.declarations, name, service.stability)?;
         state.registry.add(port, name, service)?;
         self.done()
     }
@@ -205,18 +225,17 @@ impl Call {
         if !policy.may_list(self.caller) {
             return Err(denied("list", "the services"));
         }
+        let Some(index) = index else {
+            let format = self.format;
+            let wanted = Wanted::Names { format, priority };
+            return Ok(Listing::new(self.caller, wanted).begin(state));
+        };
         let mut names = state
             .registry
             .services()
             .filter(|(_, service)| service.priority & priority != 0)
             .filter(|(name, _)| policy.may_find(self.caller, name))
             .map(|(name, _)| name);
-        let Some(index) = index else {
-            let names: Vec<&str> = names.collect();
-            let mut reply = self.format.done();
-            reply.strings16(names.into_iter());
-            return Ok(Reply::Parcel(reply));
-        };
         // Before Android 11 each call returns one name, and fails behind the last.
         let name = usize::try_from(index).ok().and_then(|at| names.nth(at));
         let Some(name) = name else {
@@ -278,19 +297,39 @@ impl Call {
         if !policy.may_list(self.caller) {
             return Err(denied("list", "the services"));
         }
-        let services: Vec<(&str, i32)> = state
-            .registry
-            .services()
-            .filter(|(name, _)| policy.may_find(self.caller, name))
-            .map(|(name, service)| (name, service.owner.pid))
-            .collect();
-        let mut reply = self.format.done();
-        reply.i32(services.len() as i32);
-        for (name, pid) in services {
-            reply.sized(|info| {
-                info.string16(name).i32(pid);
-            });
-        }
-        Ok(Reply::Parcel(reply))
+        let format = self.format;
+        Ok(Listing::new(self.caller, Wanted::DebugInfo { format }).begin(state))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rsbinder_tools::config::{Declaration, InstanceName};
+
+    #[test]
+    fn an_object_of_vintf_stability_is_added_as_what_is_declared() {
+        let name = "a.IDeclared/default";
+        let mut declarations = Declarations::default();
+        assert_eq!(
+            check_declared(&declarations, name, Stability::VINTF),
+            Ok(())
+        );
+        let declaration = Declaration {
+            name: InstanceName::parse(name).unwrap(),
+            activation: None,
+            connection: None,
+        };
+        declarations.insert(name.to_string(), declaration);
+        assert_eq!(
+            check_declared(&declarations, name, Stability::VINTF),
+            Ok(())
+        );
+        let other = "a.IOther/default";
+        assert!(check_declared(&declarations, other, Stability::VINTF).is_err());
+        assert_eq!(
+            check_declared(&declarations, other, Stability::SYSTEM),
+            Ok(())
+        );
     }
 }

@@ -29,6 +29,16 @@ pub enum Method {
 }
 use Method::*;
 
+impl Method {
+    /// Whether it only asks for one name: most requests do.
+    pub fn is_lookup(self) -> bool {
+        matches!(
+            self,
+            GetService | GetService2 | CheckService | CheckService2 | IsDeclared
+        )
+    }
+}
+
 /// The arguments of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {

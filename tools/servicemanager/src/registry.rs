@@ -4,12 +4,15 @@ use crate::caller::Caller;
 use crate::handles::{Handles, Kind, Port};
 use crate::hidl::names::{package_of, split, CLIENT_CALLBACK, NOTIFICATION};
 use crate::level_set::LevelSet;
+use crate::outbox::{Notice, Outbox};
 use crate::quota::Quota;
 use crate::reply::{FoundService, Refusal};
 use anybinder_driver::level::{Stability, StabilityForm};
 use anybinder_driver::parcel::{Parcel, Target};
 use rsbinder::ExceptionCode;
 use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
 
 /// `FLAG_IS_LAZY_SERVICE` among the bits of the dump priority, from Android 15 r20 on.
 const FLAG_IS_LAZY: i32 = 1 << 30;
@@ -37,6 +40,8 @@ pub struct Service {
     pub owner: Caller,
     pub priority: i32,
     pub allow_isolated: bool,
+    /// Which registration of its name this is.
+    pub(crate) serial: u64,
     has_clients: bool,
     /// A client was given the service and may not have its reference yet.
     has_new_client: bool,
@@ -50,9 +55,14 @@ impl Service {
             owner,
             priority,
             allow_isolated: false,
+            serial: 0,
             has_clients: false,
             has_new_client: false,
         }
+    }
+
+    pub(crate) fn binder(&self) -> (Target, Stability) {
+        (self.target, self.stability.or_system())
     }
 
     pub fn found(&self) -> FoundService {
@@ -86,7 +96,7 @@ pub struct Callback {
 
 impl Callback {
     /// * `is_old`: whether the service was registered before the callback; only HIDL says so
-    fn registered(
+    pub(crate) fn registered(
         &self,
         port: &mut dyn Port,
         name: &str,
@@ -133,7 +143,7 @@ impl Callback {
     }
 }
 
-type Outcome = Result<(), Refusal>;
+pub(crate) type Outcome = Result<(), Refusal>;
 
 pub(crate) fn refuse<T>(exception: ExceptionCode, message: &str) -> Result<T, Refusal> {
     Err(Refusal::new(exception, message))
@@ -141,7 +151,7 @@ pub(crate) fn refuse<T>(exception: ExceptionCode, message: &str) -> Result<T, Re
 
 /// Refuses one more callback for a name to a user that has very many.
 fn check_callbacks(callbacks: Option<&Vec<Callback>>, owner: Caller) -> Outcome {
-    let of_user = |one: &&Callback| one.owner.uid == owner.uid;
+    let of_user = |one: &&Callback| one.owner.charged == owner.charged;
     let count = callbacks.map_or(0, |all| all.iter().filter(of_user).count());
     match count < MAX_CALLBACKS {
         true => Ok(()),
@@ -154,12 +164,14 @@ fn check_callbacks(callbacks: Option<&Vec<Callback>>, owner: Caller) -> Outcome 
 
 pub struct Registry {
     pub(crate) services: BTreeMap<String, Service>,
-    watches: BTreeMap<String, Vec<Callback>>,
+    pub(crate) watches: BTreeMap<String, Vec<Callback>>,
     pub(crate) client_callbacks: BTreeMap<String, Vec<Callback>>,
     pub(crate) handles: Handles,
     pub(crate) quota: Quota,
+    pub(crate) outbox: Outbox,
+    last_serial: u64,
     /// Whether the names are HIDL's: an interface and an instance, one object under several names.
-    is_hidl: bool,
+    pub(crate) is_hidl: bool,
     /// Whether a service may be replaced by a process of another user.
     allow_replacing_others: bool,
 }
@@ -172,6 +184,8 @@ impl Registry {
             client_callbacks: BTreeMap::new(),
             handles: Handles::default(),
             quota,
+            outbox: Outbox::default(),
+            last_serial: 0,
             is_hidl,
             allow_replacing_others,
         }
@@ -182,9 +196,18 @@ impl Registry {
     }
 
     pub fn services(&self) -> impl Iterator<Item = (&str, &Service)> {
+        self.services_from(Bound::Unbounded)
+    }
+
+    /// The services in the order of their names, from one on.
+    pub fn services_from(&self, from: Bound<String>) -> impl Iterator<Item = (&str, &Service)> {
         self.services
-            .iter()
+            .range((from, Bound::Unbounded))
             .map(|(name, service)| (name.as_str(), service))
+    }
+
+    pub fn len(&self) -> usize {
+        self.services.len()
     }
 
     /// Whether the number of clients of some service has to be looked at from time to time.
@@ -228,10 +251,12 @@ impl Registry {
             }
         }
         let owner = service.owner;
-        if old.map(|old| old.owner.uid) != Some(owner.uid) {
-            self.quota.take(owner.uid)?;
+        let watches = self.watches_of(name);
+        self.check_room(owner, watches.len())?;
+        if old.map(|old| old.owner.charged) != Some(owner.charged) {
+            self.quota.take(owner.charged)?;
             if let Some(old) = old {
-                self.quota.give_back(old.owner.uid);
+                self.quota.give_back(old.owner.charged);
             }
         }
         let replaced = old.map(|old| old.target);
@@ -241,24 +266,23 @@ impl Registry {
         if let Some(Target::Handle(old)) = replaced.filter(|old| *old != service.target) {
             self.handles.remove(port, old, Kind::Service, name);
         }
-        let binder = (service.target, service.stability.or_system());
+        self.last_serial += 1;
+        service.serial = self.last_serial;
         self.services.insert(name.to_string(), service);
-        let watches = self.watches_of(name);
         if !watches.is_empty() {
             self.note_new_client(port, name);
         }
-        for watch in watches {
-            watch.registered(port, name, binder, false);
-        }
+        let serial = self.last_serial;
+        let name: Arc<str> = Arc::from(name);
+        let notices = watches.into_iter().map(|(watched, callback)| Notice {
+            callback,
+            watched,
+            name: Arc::clone(&name),
+            serial,
+            is_old: false,
+        });
+        self.notify(port, owner, notices.collect());
         Ok(())
-    }
-
-    /// The callbacks for a name, and for all names of its interface.
-    fn watches_of(&self, name: &str) -> Vec<Callback> {
-        let package = self.is_hidl.then(|| package_of(name));
-        let keys = [Some(name), package].into_iter().flatten();
-        let lists = keys.filter_map(|key| self.watches.get(key));
-        lists.flatten().copied().collect()
     }
 
     /// The accessor that is registered for a name.
@@ -329,7 +353,7 @@ impl Registry {
         };
         if has_clients != service.has_clients {
             service.has_clients = has_clients;
-            let binder = (service.target, service.stability.or_system());
+            let binder = service.binder();
             for callback in callbacks {
                 callback.clients(port, binder, has_clients);
             }
@@ -352,7 +376,7 @@ impl Registry {
         Some(watch.levels)
     }
 
-    fn is_watching(&self, name: &str, handle: u32) -> bool {
+    pub(crate) fn is_watching(&self, name: &str, handle: u32) -> bool {
         self.handles.has(handle, Kind::Watch, name)
     }
 
@@ -362,12 +386,6 @@ impl Registry {
             return Ok(());
         }
         check_callbacks(self.watches.get(name), callback.owner)?;
-        self.quota.take(callback.owner.uid)?;
-        self.handles.add(port, callback.handle, Kind::Watch, name);
-        self.watches
-            .entry(name.to_string())
-            .or_default()
-            .push(callback);
         // A name that ends with the separator stands for all instances of the interface.
         let is_package = self.is_hidl && package_of(name) == name;
         let from = self.services.range(name.to_string()..);
@@ -375,10 +393,24 @@ impl Registry {
             true => other.starts_with(name),
             false => *other == name,
         });
-        for (name, service) in matching {
-            let binder = (service.target, service.stability.or_system());
-            callback.registered(port, name, binder, true);
-        }
+        let watched: Arc<str> = Arc::from(name);
+        let notices: Vec<Notice> = matching
+            .map(|(name, service)| Notice {
+                callback,
+                watched: Arc::clone(&watched),
+                name: Arc::from(name.as_str()),
+                serial: service.serial,
+                is_old: true,
+            })
+            .collect();
+        self.check_room(callback.owner, notices.len())?;
+        self.quota.take(callback.owner.charged)?;
+        self.handles.add(port, callback.handle, Kind::Watch, name);
+        self.watches
+            .entry(name.to_string())
+            .or_default()
+            .push(callback);
+        self.notify(port, callback.owner, notices);
         Ok(())
     }
 
@@ -401,7 +433,7 @@ impl Registry {
             return;
         };
         for gone in list.iter().filter(|callback| callback.handle == handle) {
-            self.quota.give_back(gone.owner.uid);
+            self.quota.give_back(gone.owner.charged);
         }
         list.retain(|callback| callback.handle != handle);
         if list.is_empty() {
@@ -445,10 +477,10 @@ impl Registry {
         if self.handles.has(callback.handle, Kind::Clients, name) {
             return Ok(());
         }
-        let binder = (service.target, service.stability.or_system());
+        let binder = service.binder();
         let has_clients = service.has_clients;
         check_callbacks(self.client_callbacks.get(name), callback.owner)?;
-        self.quota.take(callback.owner.uid)?;
+        self.quota.take(callback.owner.charged)?;
         self.handles.add(port, callback.handle, Kind::Clients, name);
         self.client_callbacks
             .entry(name.to_string())
@@ -486,7 +518,7 @@ impl Registry {
 
     pub(crate) fn remove_service(&mut self, name: &str) {
         if let Some(service) = self.services.remove(name) {
-            self.quota.give_back(service.owner.uid);
+            self.quota.give_back(service.owner.charged);
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Replies, in the format of the level that asked.
 use crate::caller::Caller;
+use crate::listing::Listing;
 use crate::numbering::Found;
 use anybinder_driver::level::{Stability, StabilityForm};
 use anybinder_driver::parcel::{Parcel, Target};
@@ -14,6 +15,8 @@ pub enum Reply {
     Status(i32),
     /// A service to be added is asked for its interfaces first (`Manager::add_with_chain`).
     AskChain(Box<PendingAdd>),
+    /// A list that takes long and is made in slices.
+    List(Box<Listing>),
 }
 
 /// A HIDL service that was added without its interfaces.

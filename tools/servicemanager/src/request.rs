@@ -16,9 +16,15 @@ const fn header_word(text: &[u8; 4]) -> i32 {
     i32::from_be_bytes(*text)
 }
 
-/// The header words of the system, of vendor code and of the recovery system. libbinder accepts
-/// only its own, so a callback gets the word that its client used.
-const HEADER_WORDS: [i32; 3] = [SYSTEM_HEADER, header_word(b"VNDR"), header_word(b"RECO")];
+/// The header words of the system, of vendor code, of the recovery system, and of a libbinder that
+/// was built for another system than Android. libbinder accepts only its own, so a callback gets
+/// the word that its client used.
+const HEADER_WORDS: [i32; 4] = [
+    SYSTEM_HEADER,
+    header_word(b"VNDR"),
+    header_word(b"RECO"),
+    header_word(b"UNKN"),
+];
 
 /// What libgbinder writes as the strict mode policy at every level. libbinder wrote the same up to
 /// Android 10; later releases and rsbinder write bit 31.

@@ -6,10 +6,17 @@
 //! question in the thread that adds it. The driver sends a call there only if it comes from the
 //! thread that has the request. So that thread starts another one, which serves from then on, asks,
 //! waits as long as that takes, replies and ends. `waiting` bounds how many of them a user has.
+//!
+//! Long work is cut, so that a request that is short waits for a slice at most. A list of very many
+//! services (`listing`) is made by a thread that was relieved likewise; such threads take turns by
+//! user. Callbacks (`outbox`) and the deaths of many services are worked off a few at a time
+//! between requests, by the thread that serves.
 use crate::caller::{Caller, Transaction};
 use crate::hidl;
+use crate::listing::Listing;
 use crate::manager::Manager;
 use crate::reply::{PendingAdd, Reply};
+use crate::turns::Turns;
 use crate::waiting::{Place, Waiting};
 use anybinder_driver::abi::{self, TransactionData};
 use anybinder_driver::driver::{Driver, Event};
@@ -18,6 +25,7 @@ use anybinder_driver::parcel::Parcel;
 use rsbinder::StatusCode;
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -29,11 +37,23 @@ const CLIENTS_INTERVAL: Duration = Duration::from_secs(5);
 /// Ample for a thread that waits; most of it is never touched.
 const STACK_SIZE: usize = 256 * 1024;
 
+/// Deaths that are worked off between two requests.
+const DEATHS_AT_ONCE: usize = 16;
+
+/// Threads that ask services for their interfaces, and those that make lists: of one user, and of
+/// all users. A request for one more is refused.
+const ASKING: (usize, usize) = (32, 128);
+const LISTING: (usize, usize) = (128, 512);
+
 /// What the threads of a device share.
 struct Shared {
     name: String,
     manager: Mutex<Manager>,
-    waiting: Arc<Waiting>,
+    /// Whether the thread that serves wants the manager, which threads with lists then leave to it.
+    wanted: AtomicUsize,
+    asking: Arc<Waiting>,
+    listing: Arc<Waiting>,
+    turns: Turns,
 }
 
 /// The thread that serves a device.
@@ -41,20 +61,21 @@ pub struct Server {
     shared: Arc<Shared>,
     driver: Driver,
     events: VecDeque<Event>,
+    deaths: VecDeque<u64>,
     counted: Instant,
 }
 
 /// Whether this thread goes on serving.
 enum Turn {
     Goes,
-    /// Another thread serves; this one asks a service for its interfaces.
-    Relieved(Box<Question>),
+    /// Another thread serves; this one does the rest of its request.
+    Relieved(Box<Task>),
 }
 
-/// A service that is asked for its interfaces.
-struct Question {
+/// A request that takes long.
+struct Task {
     request: TransactionData,
-    pending: PendingAdd,
+    work: Work,
     _place: Place,
 }
 
@@ -65,16 +86,26 @@ pub struct End {
     pub is_of_driver: bool,
 }
 
+enum Work {
+    /// A service is asked for its interfaces.
+    Ask(PendingAdd),
+    List(Box<Listing>),
+}
+
 impl Server {
     pub fn new(name: &str, driver: Driver, manager: Manager) -> Server {
         Server {
             shared: Arc::new(Shared {
                 name: name.to_string(),
                 manager: Mutex::new(manager),
-                waiting: Arc::new(Waiting::new()),
+                wanted: AtomicUsize::new(0),
+                asking: Arc::new(Waiting::new(ASKING)),
+                listing: Arc::new(Waiting::new(LISTING)),
+                turns: Turns::default(),
             }),
             driver,
             events: VecDeque::new(),
+            deaths: VecDeque::new(),
             counted: Instant::now(),
         }
     }
@@ -86,7 +117,7 @@ impl Server {
         let why = loop {
             match self.turn(ended) {
                 Ok(Turn::Goes) => {}
-                Ok(Turn::Relieved(question)) => match self.ask(&question) {
+                Ok(Turn::Relieved(task)) => match self.finish(*task) {
                     Ok(()) => return self.driver.leave(),
                     Err(err) => break err,
                 },
@@ -105,8 +136,17 @@ impl Server {
 
     fn turn(&mut self, ended: &Sender<End>) -> io::Result<Turn> {
         if self.events.is_empty() {
-            let is_lazy = manager(&self.shared).state.registry.has_lazy_services();
-            let timeout = is_lazy.then(|| CLIENTS_INTERVAL.saturating_sub(self.counted.elapsed()));
+            let (is_lazy, has_notices) = {
+                let manager = serve_with(&self.shared);
+                let registry = &manager.state.registry;
+                (registry.has_lazy_services(), registry.has_notices())
+            };
+            let has_chores = has_notices || !self.deaths.is_empty();
+            let until_count = || CLIENTS_INTERVAL.saturating_sub(self.counted.elapsed());
+            let timeout = match has_chores {
+                true => Some(Duration::ZERO),
+                false => is_lazy.then(until_count),
+            };
             // The first command of a thread is that it waits for work.
             if self.driver.has_commands() || self.driver.wait(timeout)? {
                 self.events.extend(self.driver.exchange()?);
@@ -114,21 +154,24 @@ impl Server {
             if is_lazy && self.counted.elapsed() >= CLIENTS_INTERVAL {
                 self.counted = Instant::now();
                 let shared = Arc::clone(&self.shared);
-                let mut manager = manager(&shared);
+                let mut manager = serve_with(&shared);
                 manager.state.registry.check_clients(&mut self.driver);
                 self.flush()?;
+            }
+            if has_chores {
+                self.chores()?;
             }
         }
         while let Some(event) = self.events.pop_front() {
             let shared = Arc::clone(&self.shared);
-            let mut manager = manager(&shared);
+            let mut manager = serve_with(&shared);
             match event {
-                Event::Died(cookie) => manager.died(&mut self.driver, cookie),
+                Event::Died(cookie) => self.deaths.push_back(cookie),
                 Event::Transaction(request, context) => {
-                    if let Some(question) = self.transaction(&mut manager, request, context) {
+                    if let Some(task) = self.transaction(&mut manager, request, context) {
                         drop(manager);
-                        if let Some(question) = self.relieve(question, ended) {
-                            return Ok(Turn::Relieved(Box::new(question)));
+                        if let Some(task) = self.relieve(task, ended) {
+                            return Ok(Turn::Relieved(Box::new(task)));
                         }
                     }
                 }
@@ -140,6 +183,18 @@ impl Server {
         Ok(Turn::Goes)
     }
 
+    /// Some of the work that no caller waits for.
+    fn chores(&mut self) -> io::Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let mut manager = serve_with(&shared);
+        let count = self.deaths.len().min(DEATHS_AT_ONCE);
+        for cookie in self.deaths.drain(..count) {
+            manager.died(&mut self.driver, cookie);
+        }
+        manager.state.registry.send_notices(&mut self.driver);
+        self.flush()
+    }
+
     /// Writes the commands. What they say of handles must be written before another thread looks
     /// at the registry.
     fn flush(&mut self) -> io::Result<()> {
@@ -149,22 +204,22 @@ impl Server {
         Ok(())
     }
 
-    /// Answers a request, or returns the question that comes before the answer.
-    fn transaction(
+    fn answer(
         &mut self,
         manager: &mut Manager,
-        request: TransactionData,
+        request: &TransactionData,
         context: Option<u64>,
-    ) -> Option<Question> {
+    ) -> Reply {
         let opened = self.driver.opened();
-        let contents = self.driver.contents(&request);
+        let contents = self.driver.contents(request);
         let context = context.and_then(|address| self.driver.text(address));
         let caller = Caller {
             pid: request.sender_pid,
             uid: request.sender_euid,
+            charged: request.sender_euid,
             context: context.map_or(0, |text| manager.state.policy.context_number(&text)),
         };
-        let answer = match &contents {
+        match &contents {
             Some((data, offsets)) => {
                 let transaction = Transaction {
                     code: request.code,
@@ -176,14 +231,25 @@ impl Server {
                 manager.answer(&mut self.driver, &transaction)
             }
             None => StatusCode::BadValue.into(),
-        };
+        }
+    }
+
+    /// Answers a request, or returns what has to be done before.
+    fn transaction(
+        &mut self,
+        manager: &mut Manager,
+        request: TransactionData,
+        context: Option<u64>,
+    ) -> Option<Task> {
+        let answer = self.answer(manager, &request, context);
+        let is_oneway = request.flags & abi::TF_ONE_WAY != 0;
         match answer {
-            Reply::AskChain(pending) if request.flags & abi::TF_ONE_WAY == 0 => {
-                match self.shared.waiting.enter(caller.uid) {
+            Reply::AskChain(pending) if !is_oneway => {
+                match self.shared.asking.enter(pending.caller.charged) {
                     Some(place) => {
-                        return Some(Question {
+                        return Some(Task {
                             request,
-                            pending: *pending,
+                            work: Work::Ask(*pending),
                             _place: place,
                         })
                     }
@@ -196,6 +262,21 @@ impl Server {
                     }
                 }
             }
+            Reply::List(_) if is_oneway => {}
+            Reply::List(listing) => match self.shared.listing.enter(listing.caller.charged) {
+                Some(place) => {
+                    return Some(Task {
+                        request,
+                        work: Work::List(listing),
+                        _place: place,
+                    })
+                }
+                None => {
+                    let why = "too many long lists of this user are being made";
+                    manager.state.log_refusal(listing.caller, 0, why);
+                    self.reply(&request, StatusCode::WouldBlock.into());
+                }
+            },
             // Its caller would not know whether it was added.
             Reply::AskChain(pending) => {
                 manager.refuse_add(&pending, "it is a one-way call");
@@ -213,39 +294,80 @@ impl Server {
         match answer {
             Reply::Parcel(parcel) => self.driver.reply(parcel),
             Reply::Status(status) => self.driver.reply_status(status),
-            Reply::AskChain(_) => self
+            Reply::AskChain(_) | Reply::List(_) => self
                 .driver
                 .reply_status(StatusCode::InvalidOperation.into()),
         }
     }
 
     /// Starts the thread that serves from now on. Refuses the request if that fails.
-    fn relieve(&mut self, question: Question, ended: &Sender<End>) -> Option<Question> {
+    fn relieve(&mut self, task: Task, ended: &Sender<End>) -> Option<Task> {
         let next = Server {
             shared: Arc::clone(&self.shared),
             driver: self.driver.for_another_thread(),
             events: std::mem::take(&mut self.events),
+            deaths: std::mem::take(&mut self.deaths),
             counted: self.counted,
         };
         let ended = ended.clone();
         let builder = thread::Builder::new().stack_size(STACK_SIZE);
         match builder.spawn(move || next.serve(&ended)) {
-            Ok(_) => Some(question),
+            Ok(_) => Some(task),
             Err(err) => {
-                let why = format!("no thread can wait for its interfaces: {err}");
-                let reply = manager(&self.shared).refuse_add(&question.pending, &why);
-                self.reply(&question.request, reply);
-                self.driver.free(&question.request);
+                let why = format!("no thread can do what takes long: {err}");
+                let reply = {
+                    let mut manager = serve_with(&self.shared);
+                    match &task.work {
+                        Work::Ask(pending) => manager.refuse_add(pending, &why),
+                        Work::List(listing) => {
+                            manager.state.log_refusal(listing.caller, 0, &why);
+                            StatusCode::NoMemory.into()
+                        }
+                    }
+                };
+                self.reply(&task.request, reply);
+                self.driver.free(&task.request);
                 None
             }
         }
     }
 
-    /// Asks a service for its interfaces, adds it, and prepares the reply, which `leave` writes.
-    fn ask(&mut self, question: &Question) -> io::Result<()> {
+    /// Does a task, and prepares the reply, which `leave` writes.
+    fn finish(&mut self, task: Task) -> io::Result<()> {
+        match task.work {
+            Work::Ask(pending) => self.ask(&task.request, &pending),
+            Work::List(listing) => {
+                self.list(&task.request, *listing);
+                Ok(())
+            }
+        }
+    }
+
+    fn list(&mut self, request: &TransactionData, mut listing: Listing) {
+        let shared = Arc::clone(&self.shared);
+        let user = listing.caller.charged;
+        loop {
+            let _turn = shared.turns.take(user);
+            while shared.wanted.load(Ordering::Relaxed) > 0 {
+                thread::yield_now();
+            }
+            let mut manager = manager(&shared);
+            if !listing.step(&manager.state) {
+                if listing.left_out() > 0 {
+                    manager.state.log_cut(listing.caller, listing.left_out());
+                }
+                break;
+            }
+        }
+        self.driver.free(request);
+        self.reply(request, listing.reply());
+    }
+
+    /// Asks a service for its interfaces, and adds it.
+    fn ask(&mut self, request: &TransactionData, pending: &PendingAdd) -> io::Result<()> {
         let mut events = Vec::new();
         let parcel = Parcel::hidl_call(hidl::names::BASE);
-        let handle = question.pending.handle;
+        let handle = pending.handle;
         let reply = self.driver.call(
             handle,
             hidl::interface::INTERFACE_CHAIN,
@@ -269,15 +391,22 @@ impl Server {
                 manager.died(&mut self.driver, cookie);
             }
         }
-        let pending = &question.pending;
         let answer = manager.add_with_chain(&mut self.driver, pending, chain.as_deref());
         // The reference of the registry is taken before that of the request goes.
-        self.driver.free(&question.request);
+        self.driver.free(request);
         // While this thread has the request it gets no other work, so that nothing is lost.
         self.flush()?;
-        self.reply(&question.request, answer);
+        self.reply(request, answer);
         Ok(())
     }
+}
+
+/// The manager, for the thread that serves.
+fn serve_with(shared: &Shared) -> MutexGuard<'_, Manager> {
+    shared.wanted.fetch_add(1, Ordering::Relaxed);
+    let guard = manager(shared);
+    shared.wanted.fetch_sub(1, Ordering::Relaxed);
+    guard
 }
 
 /// The registry is consistent after each call, also one that panicked.

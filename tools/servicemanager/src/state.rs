@@ -45,6 +45,7 @@ impl State {
         let owner = Caller {
             pid: std::process::id() as i32,
             uid: rustix::process::getuid().as_raw(),
+            charged: rustix::process::getuid().as_raw(),
             context: 0,
         };
         let own = || Service::new(Target::Own, Stability::SYSTEM, owner, PRIORITY_DEFAULT);
@@ -74,6 +75,15 @@ impl State {
         let context = self.policy.context_in_words(caller);
         let message = format!("refused{what} of process {pid} of user {uid}{context}: {why}");
         self.log.write(&message);
+    }
+
+    /// Says why a list is not complete.
+    pub fn log_cut(&mut self, caller: Caller, left_out: usize) {
+        let Caller { pid, uid, .. } = caller;
+        self.log.write(&format!(
+            "a list for process {pid} of user {uid} lacks {left_out} services: all of them would \
+             not fit its receive buffer"
+        ));
     }
 }
 

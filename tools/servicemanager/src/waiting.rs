@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How many threads may wait for the services of each user: a service that does not reply keeps a
 //! thread until its process ends.
+use crate::users;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-const MAX_PER_USER: usize = 32;
-/// Of all users; root and the user that runs the service manager have as many more.
-const MAX_TOTAL: usize = 128;
-
-/// Counts the waiting threads of a device.
+/// Counts the threads of a device that do one kind of work. Root and the user that runs the service
+/// manager have twice the places of others, and as many of their own beside those of all.
 pub struct Waiting {
-    own_uid: u32,
+    per_user: usize,
+    total: usize,
     by_user: Mutex<HashMap<u32, usize>>,
 }
 
@@ -21,9 +20,11 @@ pub struct Place {
 }
 
 impl Waiting {
-    pub fn new() -> Waiting {
+    /// * `places`: of one user, and of all users
+    pub fn new(places: (usize, usize)) -> Waiting {
         Waiting {
-            own_uid: rustix::process::getuid().as_raw(),
+            per_user: places.0,
+            total: places.1,
             by_user: Mutex::default(),
         }
     }
@@ -34,14 +35,14 @@ impl Waiting {
 
     /// A place for a thread that waits for a service of this user; None if there is none left.
     pub fn enter(self: &Arc<Waiting>, uid: u32) -> Option<Place> {
-        let reserve = match uid == 0 || uid == self.own_uid {
-            true => MAX_PER_USER,
+        let reserve = match users::is_privileged(uid) {
+            true => self.per_user,
             false => 0,
         };
         let mut counts = self.counts();
         let total: usize = counts.values().sum();
         let count = counts.get(&uid).copied().unwrap_or(0);
-        if count >= MAX_PER_USER + reserve || total >= MAX_TOTAL + reserve {
+        if count >= self.per_user + reserve || total >= self.total + reserve {
             return None;
         }
         counts.insert(uid, count + 1);
@@ -70,21 +71,16 @@ mod tests {
 
     #[test]
     fn a_user_whose_services_hang_leaves_places_for_others() {
-        let waiting = Arc::new(Waiting {
-            own_uid: 9,
-            by_user: Mutex::default(),
-        });
-        let mut places: Vec<Place> = (0..MAX_PER_USER)
-            .map(|_| waiting.enter(1).unwrap())
-            .collect();
-        assert!(waiting.enter(1).is_none());
+        let waiting = Arc::new(Waiting::new((32, 128)));
+        let mut places: Vec<Place> = (0..32).map(|_| waiting.enter(70_001).unwrap()).collect();
+        assert!(waiting.enter(70_001).is_none());
         places.pop();
-        places.push(waiting.enter(1).unwrap());
-        for uid in 2..=4 {
-            places.extend((0..MAX_PER_USER).map(|_| waiting.enter(uid).unwrap()));
+        places.push(waiting.enter(70_001).unwrap());
+        for uid in 70_002..=70_004 {
+            places.extend((0..32).map(|_| waiting.enter(uid).unwrap()));
         }
-        assert!(waiting.enter(5).is_none());
-        assert!(waiting.enter(0).is_some() && waiting.enter(9).is_some());
+        assert!(waiting.enter(70_005).is_none());
+        assert!(waiting.enter(0).is_some());
         drop(places);
         assert!(waiting.counts().is_empty());
     }

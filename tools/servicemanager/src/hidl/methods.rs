@@ -5,9 +5,11 @@ use super::names::{full, is_instance, is_interface, split, BASE};
 use crate::caller::{Caller, Transaction};
 use crate::handles::{Kind, Port};
 use crate::level_set::LevelSet;
+use crate::listing::{Entry, Listing, Wanted};
 use crate::registry::{Callback, Dialect, Registry, Service};
 use crate::reply::{PendingAdd, Refusal, Reply};
 use crate::state::{denied, State, PRIORITY_DEFAULT};
+use crate::users;
 use anybinder_driver::hidl::{set_head, Embedded, Reader, Struct};
 use anybinder_driver::level::{Stability, StabilityForm};
 use anybinder_driver::parcel::{Binder, Parcel, Result, Target};
@@ -60,9 +62,36 @@ fn done(success: bool) -> Reply {
     Reply::Parcel(reply)
 }
 
-fn strings(strings: &[&str]) -> Reply {
+pub fn strings(strings: &[&str]) -> Reply {
     let mut reply = Parcel::hidl_reply();
     reply.hidl_strings(strings);
+    Reply::Parcel(reply)
+}
+
+/// The reply of `debugDump`.
+pub fn debug_info(services: &[Entry]) -> Reply {
+    let infos: Vec<_> = services
+        .iter()
+        .map(|service| {
+            let (interface, instance) = split(&service.name);
+            let mut info = vec![0; INFO_SIZE];
+            set_head(&mut info, INFO_INTERFACE, interface.len());
+            set_head(&mut info, INFO_INSTANCE, instance.len());
+            info[INFO_PID..INFO_PID + 4].copy_from_slice(&service.pid.to_ne_bytes());
+            // The architecture is not known (0).
+            let members = vec![
+                (INFO_INTERFACE, Embedded::Text(interface)),
+                (INFO_INSTANCE, Embedded::Text(instance)),
+                (INFO_CLIENT_PIDS, Embedded::Nothing),
+            ];
+            Struct {
+                bytes: info,
+                members,
+            }
+        })
+        .collect();
+    let mut reply = Parcel::hidl_reply();
+    reply.hidl_structs(&infos);
     Reply::Parcel(reply)
 }
 
@@ -80,7 +109,10 @@ pub fn run(
     method: Method,
     reader: &mut Reader,
 ) -> Result<Reply> {
-    let caller = transaction.caller;
+    let mut caller = transaction.caller;
+    if !matches!(method, Method::Get | Method::GetTransport) {
+        caller.charged = users::charged(caller.pid, caller.uid);
+    }
     let outcome = {
         let mut call = Call {
             state,
@@ -104,7 +136,7 @@ pub fn run(
             }
             Method::List | Method::DebugDump => Ok(call.list(method)),
             Method::ListByInterface | Method::ListManifestByInterface => {
-                Ok(call.instances(&reader.string()?))
+                Ok(call.instances(reader.string()?))
             }
             Method::RegisterForNotifications | Method::UnregisterForNotifications => {
                 let (interface, instance) = (reader.string()?, reader.string()?);
@@ -203,55 +235,19 @@ impl Call<'_> {
         Ok(done(true))
     }
 
-    /// The names that a caller may list.
-    fn visible(&self) -> Vec<(&str, &Service)> {
-        let policy = &self.state.policy;
-        if !policy.may_list(self.caller) {
-            return Vec::new();
-        }
-        let all = self.state.registry.services();
-        all.filter(|(name, _)| policy.may_find(self.caller, name))
-            .collect()
-    }
-
     fn list(&self, method: Method) -> Reply {
-        let services = self.visible();
-        if method == Method::List {
-            let names: Vec<&str> = services.iter().map(|(name, _)| *name).collect();
-            return strings(&names);
+        if !self.state.policy.may_list(self.caller) {
+            return strings(&[]);
         }
-        let infos: Vec<_> = services
-            .iter()
-            .map(|(name, service)| {
-                let (interface, instance) = split(name);
-                let mut info = vec![0; INFO_SIZE];
-                set_head(&mut info, INFO_INTERFACE, interface.len());
-                set_head(&mut info, INFO_INSTANCE, instance.len());
-                info[INFO_PID..INFO_PID + 4].copy_from_slice(&service.owner.pid.to_ne_bytes());
-                // The architecture is not known (0).
-                let members = vec![
-                    (INFO_INTERFACE, Embedded::Text(interface)),
-                    (INFO_INSTANCE, Embedded::Text(instance)),
-                    (INFO_CLIENT_PIDS, Embedded::Nothing),
-                ];
-                Struct {
-                    bytes: info,
-                    members,
-                }
-            })
-            .collect();
-        let mut reply = Parcel::hidl_reply();
-        reply.hidl_structs(&infos);
-        Reply::Parcel(reply)
+        let wanted = match method {
+            Method::List => Wanted::HidlNames,
+            _ => Wanted::HidlDebugInfo,
+        };
+        Listing::new(self.caller, wanted).begin(self.state)
     }
 
-    fn instances(&self, interface: &str) -> Reply {
-        let services = self.state.registry.services();
-        let policy = &self.state.policy;
-        let of_interface = services
-            .filter(|(name, _)| split(name).0 == interface && policy.may_find(self.caller, name))
-            .map(|(name, _)| split(name).1);
-        strings(&of_interface.collect::<Vec<_>>())
+    fn instances(&self, interface: String) -> Reply {
+        Listing::new(self.caller, Wanted::HidlInstances(interface)).begin(self.state)
     }
 
     fn callback(&self, target: Target) -> std::result::Result<Callback, Refusal> {

@@ -30,10 +30,13 @@ impl Registry {
             // All services share the names of the base: whose was registered last has them.
             self.check_replacing(name, &new)?;
         }
-        let uid = new.owner.uid;
-        let has = |name: &String| self.services.get(name).map(|old| old.owner.uid) == Some(uid);
+        let user = new.owner.charged;
+        let has =
+            |name: &String| self.services.get(name).map(|old| old.owner.charged) == Some(user);
         let more = names.iter().filter(|name| !has(name)).count();
-        self.quota.check(uid, more)?;
+        self.quota.check(user, more)?;
+        let watches = names.iter().map(|name| self.watches_of(name).len()).sum();
+        self.check_room(new.owner, watches)?;
         let old = names.first().and_then(|name| self.services.get(name));
         if let Some(old) = old.map(|old| old.target).filter(|old| *old != new.target) {
             // It would stay registered as interfaces that the new one does not extend.

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Work that takes long is cut and bounded; clients of every libbinder are served.
+use crate::bench::Bench;
+use crate::manager_test::{add_numbered, bench, binder, exception, header, NAME};
+use crate::numbering::{self, Method};
+use crate::reply::Reply;
+use anybinder_driver::level::{Level, StabilityForm};
+use anybinder_driver::parcel::{Parcel, Reader};
+
+/// Watches NAME with a callback that has a handle of its own.
+fn watch(bench: &mut Bench, handle: u32) {
+    let mut parcel = header(Level::A16);
+    parcel
+        .string16(NAME)
+        .binder(binder(handle), StabilityForm::Plain);
+    let code = numbering::code(Level::A16, Method::RegisterForNotifications).unwrap();
+    assert_eq!(exception(&bench.send(code, &parcel)), 0);
+}
+
+#[test]
+fn many_callbacks_wait_and_each_is_called_once() {
+    let mut bench = bench(Level::A16);
+    for handle in 100..200 {
+        watch(&mut bench, handle);
+    }
+    bench.data(Level::A16, Method::AddService);
+    assert_eq!(bench.port.sent, []);
+    // One more for the same service waits behind them.
+    watch(&mut bench, 200);
+    assert_eq!(bench.port.sent, []);
+    let mut gone = header(Level::A16);
+    gone.string16(NAME)
+        .binder(binder(150), StabilityForm::Plain);
+    let code = numbering::code(Level::A16, Method::UnregisterForNotifications).unwrap();
+    assert_eq!(exception(&bench.send(code, &gone)), 0);
+    let mut slices = 0;
+    while bench.manager.state.registry.has_notices() {
+        let before = bench.port.sent.len();
+        bench.manager.state.registry.send_notices(&mut bench.port);
+        assert!(bench.port.sent.len() - before <= 8);
+        slices += 1;
+    }
+    assert!(slices >= 12);
+    let called: Vec<u32> = bench.port.sent.iter().map(|(handle, _)| *handle).collect();
+    let wanted: Vec<u32> = (100..=200).filter(|handle| *handle != 150).collect();
+    assert_eq!(called, wanted);
+}
+
+#[test]
+fn callbacks_that_wait_are_not_told_of_a_service_that_is_gone() {
+    let mut bench = bench(Level::A16);
+    for handle in 100..120 {
+        watch(&mut bench, handle);
+    }
+    bench.data(Level::A16, Method::AddService);
+    let cookie = bench.port.kept[&5];
+    bench.manager.died(&mut bench.port, cookie);
+    while bench.manager.state.registry.has_notices() {
+        bench.manager.state.registry.send_notices(&mut bench.port);
+    }
+    assert_eq!(bench.port.sent, []);
+}
+
+/// A list as the thread that makes it does.
+fn list(bench: &mut Bench) -> Vec<String> {
+    let Reply::List(mut listing) = bench.call(Level::A16, Method::ListServices) else {
+        panic!("it is short");
+    };
+    while listing.step(&bench.manager.state) {}
+    let left_out = listing.left_out();
+    let Reply::Parcel(reply) = listing.reply() else {
+        panic!("no list");
+    };
+    assert!(reply.data.len() <= 520 * 1024);
+    let mut reader = Reader::new(&reply.data, &reply.offsets);
+    assert_eq!(reader.i32(), Ok(0));
+    let count = reader.i32().unwrap();
+    let names: Vec<String> = (0..count).map(|_| reader.string16().unwrap()).collect();
+    let all = bench.manager.state.registry.len();
+    assert_eq!(names.len() + left_out, all);
+    names
+}
+
+#[test]
+fn a_long_list_is_cut_and_each_user_keeps_a_share() {
+    let mut bench = bench(Level::A16);
+    for number in 0..600 {
+        add_numbered(&mut bench, number);
+    }
+    // The manager is one of them.
+    assert_eq!(list(&mut bench).len(), 601);
+    bench.caller.uid = 1001;
+    let code = numbering::code(Level::A16, Method::AddService).unwrap();
+    for number in 0..4000 {
+        let mut parcel = header(Level::A16);
+        let name = format!("a{number:0>126}");
+        parcel
+            .string16(&name)
+            .binder(binder(number + 10_000), StabilityForm::Plain)
+            .i32(0)
+            .i32(8);
+        assert_eq!(exception(&bench.send(code, &parcel)), 0);
+    }
+    let names = list(&mut bench);
+    let of_other = names.iter().filter(|name| name.starts_with("a0")).count();
+    assert!(of_other > 1000 && of_other < 4000, "{of_other}");
+    assert_eq!(names.len() - of_other, 601);
+}
+
+#[test]
+fn each_header_word_is_served_and_comes_back_in_callbacks() {
+    for word in [b"SYST", b"VNDR", b"RECO", b"UNKN"].map(|text| i32::from_be_bytes(*text)) {
+        let mut bench = bench(Level::A16);
+        let mut parcel = Parcel::default();
+        parcel
+            .i32(i32::MIN)
+            .i32(-1)
+            .i32(word)
+            .string16("android.os.IServiceManager")
+            .string16(NAME)
+            .binder(binder(6), StabilityForm::Plain);
+        let code = numbering::code(Level::A16, Method::RegisterForNotifications).unwrap();
+        assert_eq!(exception(&bench.send(code, &parcel)), 0);
+        bench.data(Level::A16, Method::AddService);
+        let [(6, sent)] = &bench.port.sent[..] else {
+            panic!("{:?}", bench.port.sent);
+        };
+        let mut reader = Reader::new(&sent.data, &sent.offsets);
+        let words = (reader.i32(), reader.i32(), reader.i32());
+        assert_eq!(words, (Ok(0), Ok(-1), Ok(word)));
+    }
+}
