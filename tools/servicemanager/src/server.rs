@@ -37,6 +37,9 @@ const CLIENTS_INTERVAL: Duration = Duration::from_secs(5);
 /// Ample for a thread that waits; most of it is never touched.
 const STACK_SIZE: usize = 256 * 1024;
 
+/// How long after long work the memory that it took is returned, if there is no more of it.
+const TRIM_AFTER: Duration = Duration::from_secs(1);
+
 /// Deaths that are worked off between two requests.
 const DEATHS_AT_ONCE: usize = 16;
 
@@ -63,6 +66,8 @@ pub struct Server {
     events: VecDeque<Event>,
     deaths: VecDeque<u64>,
     counted: Instant,
+    /// The last long work, until its memory was returned.
+    long_work: Option<Instant>,
 }
 
 /// Whether this thread goes on serving.
@@ -107,6 +112,7 @@ impl Server {
             events: VecDeque::new(),
             deaths: VecDeque::new(),
             counted: Instant::now(),
+            long_work: None,
         }
     }
 
@@ -143,9 +149,16 @@ impl Server {
             };
             let has_chores = has_notices || !self.deaths.is_empty();
             let until_count = || CLIENTS_INTERVAL.saturating_sub(self.counted.elapsed());
+            let until_trim = self
+                .long_work
+                .map(|at| TRIM_AFTER.saturating_sub(at.elapsed()));
             let timeout = match has_chores {
                 true => Some(Duration::ZERO),
-                false => is_lazy.then(until_count),
+                false => is_lazy
+                    .then(until_count)
+                    .into_iter()
+                    .chain(until_trim)
+                    .min(),
             };
             // The first command of a thread is that it waits for work.
             if self.driver.has_commands() || self.driver.wait(timeout)? {
@@ -160,6 +173,10 @@ impl Server {
             }
             if has_chores {
                 self.chores()?;
+                self.long_work = Some(Instant::now());
+            } else if self.long_work.is_some_and(|at| at.elapsed() >= TRIM_AFTER) {
+                self.long_work = None;
+                return_memory();
             }
         }
         while let Some(event) = self.events.pop_front() {
@@ -308,6 +325,7 @@ impl Server {
             events: std::mem::take(&mut self.events),
             deaths: std::mem::take(&mut self.deaths),
             counted: self.counted,
+            long_work: Some(Instant::now()),
         };
         let ended = ended.clone();
         let builder = thread::Builder::new().stack_size(STACK_SIZE);
@@ -398,6 +416,15 @@ impl Server {
         self.flush()?;
         self.reply(request, answer);
         Ok(())
+    }
+}
+
+/// Each thread that made a list has left a heap of its own, which the library keeps.
+fn return_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it only returns what is free.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }
 
