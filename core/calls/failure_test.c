@@ -244,6 +244,40 @@ static enum sim_op run(void (*scenario)(struct pair *p), bool later, u64 nth, bo
 	return failed ? op : SIM_OP_COUNT;
 }
 
+/* The server keeps the client's object, and while it serves a call it calls the client back. */
+static void scenario_nested(struct pair *p)
+{
+	const struct world_call nothing = { 0 };
+	struct everything asked = everything(p->client, 0);
+	struct world_call call = call_with(&asked, TF_ACCEPT_FDS);
+	u32 handle = 1;
+
+	world_call(p->c, &call);
+	world_write_read(p->c, true);
+	world_run(&p->w);
+	world_command(p->s, BC_ACQUIRE, &handle);
+	handle_returns(p, p->s, &nothing);
+	handle_returns(p, p->c, &nothing);
+	pair_serve(p);
+	world_call(p->c, &nothing);
+	world_write_read(p->c, true);
+	world_run(&p->w);
+	while (world_next(p->s, NULL) != BR_TRANSACTION_SEC_CTX && !p->s->parked)
+		world_write_read(p->s, true);
+	world_call(p->s, &(struct world_call){ .handle = handle });
+	world_write_read(p->s, true);
+	world_run(&p->w);
+	handle_returns(p, p->c, &nothing); /* replies to the call back */
+	world_run(&p->w);
+	CHECK(!p->s->parked);
+	world_reply(p->s, &nothing);
+	world_poll_read(p->s);
+	world_run(&p->w);
+	handle_returns(p, p->s, &nothing);
+	handle_returns(p, p->c, &nothing);
+	pair_serve(p);
+}
+
 /* ---- calls that are left behind ---------------------------------------------------- */
 
 static struct world_state left;
@@ -276,16 +310,20 @@ static void damage_left(struct world *w)
  * Runs @scenario while the state is written in the midst of its @nth host call, and goes on with
  * that state, as if the process that ran the call were gone. False: there are not so many.
  */
-static bool run_left(void (*scenario)(struct pair *p), bool later, u64 nth)
+static bool run_left(void (*scenario)(struct pair *p), bool later, u64 nth, bool closing)
 {
 	struct pair p;
 	bool was_left;
 
 	left = (struct world_state){ .bytes = NULL };
 	begin(&p, later);
-	sim_interpose(nth, leave);
+	if (closing)
+		sim_interpose_close(nth, leave);
+	else
+		sim_interpose(nth, leave);
 	scenario(&p);
 	sim_interpose(0, NULL);
+	sim_interpose_close(0, NULL);
 	was_left = left.bytes;
 	if (was_left)
 		damage_left(&p.w);
@@ -303,7 +341,7 @@ static void sweep_left(void (*scenario)(struct pair *p), bool later, u64 least)
 {
 	u64 nth = 1;
 
-	while (run_left(scenario, later, nth) && !unit_failed() && nth < 10000)
+	while (run_left(scenario, later, nth, !least) && !unit_failed() && nth < 10000)
 		nth++;
 	CHECK(nth > least && nth < 10000);
 	if (unit_failed())
@@ -318,6 +356,10 @@ TEST(failure_of_a_process_that_hands_over)
 	sweep_left(scenario_death, false, 20);
 	sweep_left(scenario_sender_dies, false, 30);
 	sweep_left(scenario_sender_dies, true, 30);
+	sweep_left(scenario_nested, false, 60);
+	sweep_left(scenario_nested, true, 60);
+	/* ... while the files of a buffer are closed, which is no call that can fail. */
+	sweep_left(scenario_call, false, 0);
 }
 
 /* Runs @scenario once for each host call in it that can fail; there must be more than @least. */

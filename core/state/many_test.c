@@ -8,7 +8,7 @@
 #include "things/node.h"
 #include "things/ref.h"
 #include "things/world.h"
-#include "world.h"
+#include "pair.h"
 #include "check.h"
 
 #include <stdio.h>
@@ -146,4 +146,62 @@ TEST(state_of_many_objects)
 	CHECK(without / (PROCS * THREADS) < 100);
 	CHECK((with - without) / (PROCS * NODES) < 150);
 	many_end();
+}
+
+/* ---- free space ---------------------------------------------------------------------------- */
+
+#define BUFFERS 60
+
+/* A delivered buffer of the server; its offset. */
+static size_t add_buffer(struct pair *p, u32 i)
+{
+	const struct binder_buffer_request request = { .data_size = 64 * (1 + i % 5), .pid = 7 };
+	struct binder_proc *proc = p->server->proc;
+	struct binder_buffer *buffer;
+	int err;
+
+	buffer = binder_alloc_new_buffer(&proc->alloc, &proc->host, &request, &err);
+	REQUIRE(buffer, 0);
+	binder_buffer_allow_user_free(buffer);
+	return buffer->range.off;
+}
+
+static void free_at(struct pair *p, size_t off)
+{
+	struct binder_alloc *alloc = &p->server->proc->alloc;
+	struct binder_buffer *buffer;
+	int err;
+
+	buffer = binder_alloc_claim_buffer(alloc, alloc->base + off, ~0u, &err);
+	if (CHECK(buffer))
+		binder_alloc_free_buffer(alloc, buffer);
+}
+
+/* Leaves gaps, many of them of one size, and fills them. */
+static void fill_gaps(size_t *offsets, bool hands_over)
+{
+	size_t first[BUFFERS];
+	struct pair p;
+	u32 i;
+
+	pair_begin(&p);
+	for (i = 0; i < BUFFERS; i++)
+		first[i] = add_buffer(&p, i);
+	for (i = 0; i < BUFFERS; i += 2)
+		free_at(&p, first[i * 7 % BUFFERS / 2 * 2]);
+	binder_alloc_shrink(&p.server->proc->alloc, 1);
+	if (hands_over)
+		world_hand_over(&p.w);
+	for (i = 0; i < BUFFERS; i++)
+		offsets[i] = add_buffer(&p, i * 3);
+	CHECK(pair_end(&p));
+}
+
+TEST(state_of_free_space)
+{
+	size_t without[BUFFERS], with[BUFFERS];
+
+	fill_gaps(without, false);
+	fill_gaps(with, true);
+	CHECK(!memcmp(without, with, sizeof(with)));
 }

@@ -304,6 +304,7 @@ static inline void host_fds_close(struct host_thread *owner, const u32 *fds, u32
 	u32 i;
 
 	sim_may_sleep("host_fds_close");
+	sim_closes();
 	for (i = 0; i < nr; i++)
 		sim_file_close(owner->sim->proc, fds[i]);
 }

@@ -28,6 +28,8 @@ static u64 armed_nth;
 static u64 every_nth;
 static u64 interposed_nth;
 static void (*interposed)(void);
+static u64 close_nth;
+static void (*at_close)(void);
 static u32 one_in[SIM_OP_COUNT];
 static u64 fail_dice;
 static u32 last_file;
@@ -74,6 +76,18 @@ void sim_interpose(u64 nth, void (*then)(void))
 {
 	interposed_nth = nth ? sim_stats.calls + nth : 0;
 	interposed = then;
+}
+
+void sim_interpose_close(u64 nth, void (*then)(void))
+{
+	close_nth = nth;
+	at_close = then;
+}
+
+void sim_closes(void)
+{
+	if (close_nth && !--close_nth)
+		at_close();
 }
 
 void sim_fail_sometimes(enum sim_op op, u32 chance, u64 seed)
