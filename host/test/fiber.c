@@ -36,6 +36,9 @@ struct fiber {
 	u64 deadline; /* while WAITING */
 	struct sim_lock *wanted;
 	u32 lock_ranks, spins_held;
+	jmp_buf *escape;
+	const char *sleeps; /* the operation that it is in */
+	bool left_behind;
 	const char *name;
 	int id;
 	void (*run)(void *arg);
@@ -43,6 +46,7 @@ struct fiber {
 };
 
 struct fiber *fiber_current;
+void (*fiber_at_sleep)(void);
 
 static struct fiber fibers[FIBERS_MAX], scheduler;
 static struct fiber *ready[FIBERS_MAX];
@@ -189,6 +193,19 @@ static struct fiber *fiber_pick(void)
 	return best;
 }
 
+/* What @self called does not return. */
+static void escape_if_left(struct fiber *self)
+{
+	jmp_buf *escape = self->escape;
+
+	if (!self->left_behind)
+		return;
+	self->left_behind = false;
+	self->escape = NULL;
+	self->sleeps = NULL;
+	longjmp(*escape, 1);
+}
+
 /* Runs the next fiber. If @self waits, its state says so already. */
 static void fiber_schedule(struct fiber *self)
 {
@@ -203,6 +220,7 @@ static void fiber_schedule(struct fiber *self)
 	next = nr_ready ? fiber_pick() : &scheduler;
 	if (next != self)
 		switch_to(self, next);
+	escape_if_left(self);
 }
 
 void fiber_point(void)
@@ -265,6 +283,44 @@ void fiber_wake(struct fiber *fiber)
 	fiber->woken = true;
 	if (fiber->state == WAITING)
 		make_ready(fiber);
+}
+
+/* ---- leaving fibers behind ----------------------------------------------------------------- */
+
+void fiber_outside(void (*run)(void *arg), void *arg)
+{
+	struct fiber *self = fiber_current;
+
+	fiber_current = NULL;
+	run(arg);
+	fiber_current = self;
+}
+
+void fiber_set_escape(jmp_buf *escape)
+{
+	fiber_current->escape = escape;
+}
+
+void fiber_sleep(const char *operation)
+{
+	struct fiber *self = fiber_current;
+
+	if (!self)
+		return;
+	self->sleeps = operation;
+	if (operation && fiber_at_sleep)
+		fiber_at_sleep();
+	escape_if_left(self);
+}
+
+const char *fiber_sleeps_in(const struct fiber *fiber)
+{
+	return fiber->escape && !fiber->lock_ranks && !fiber->spins_held ? fiber->sleeps : NULL;
+}
+
+void fiber_leave_behind(struct fiber *fiber)
+{
+	fiber->left_behind = true;
 }
 
 /* ---- start and end --------------------------------------------------------------------- */

@@ -14,6 +14,8 @@
 
 #include "host_types.h"
 
+#include <setjmp.h>
+
 struct fiber;
 
 enum fiber_policy {
@@ -60,6 +62,28 @@ void fiber_pause(u64 ns);
 bool fiber_wait(u64 ns);
 /* @fiber may be NULL. */
 void fiber_wake(struct fiber *fiber);
+
+/*
+ * Calls @run(@arg) at once, without fibers: points do nothing and locks are those of the system.
+ * The schedule and the time of the run do not change.
+ */
+void fiber_outside(void (*run)(void *arg), void *arg);
+
+/*
+ * A fiber that may be left behind in an operation of the host: *escape is where it goes on then, by
+ * longjmp(), in a function that has not returned. NULL: it may not.
+ */
+void fiber_set_escape(jmp_buf *escape);
+/*
+ * Around an operation that sleeps; NULL after it. At its beginning fiber_at_sleep() is called, if
+ * there is one.
+ */
+void fiber_sleep(const char *operation);
+extern void (*fiber_at_sleep)(void);
+/* The operation in which @fiber can be left behind: it holds no lock; NULL: it cannot. */
+const char *fiber_sleeps_in(const struct fiber *fiber);
+/* Leaves it behind; the running fiber goes on when fiber_at_sleep() returns. */
+void fiber_leave_behind(struct fiber *fiber);
 
 u64 fiber_now_ns(void);
 /* The number of scheduling points so far, and a hash of the scheduling decisions. */

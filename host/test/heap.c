@@ -19,13 +19,15 @@
 struct block {
 	size_t size;
 	struct sim_proc *owner; /* charged for it, or NULL */
-	struct block *next; /* on the list of kept blocks */
+	struct block *next; /* on the list of kept blocks, or of those in use */
+	struct block **link; /* what points to it there, if it is in use */
 	u64 state;
 	_Alignas(16) u8 bytes[];
 };
 
 static bool keeping;
-static struct block *kept;
+static struct block *kept, *in_use;
+static pthread_mutex_t lists = PTHREAD_MUTEX_INITIALIZER;
 
 static void __attribute__((noreturn)) heap_die(const char *what)
 {
@@ -61,6 +63,13 @@ void *sim_alloc(const struct host_proc *owner, enum sim_op op, size_t size)
 	block->size = size;
 	block->owner = proc;
 	block->state = IN_USE;
+	pthread_mutex_lock(&lists);
+	block->next = in_use;
+	block->link = &in_use;
+	if (in_use)
+		in_use->link = &block->next;
+	in_use = block;
+	pthread_mutex_unlock(&lists);
 	__atomic_add_fetch(&sim_stats.allocs, 1, __ATOMIC_RELAXED);
 	return block->bytes;
 }
@@ -75,6 +84,11 @@ void sim_free(void *ptr)
 	if (block->state != IN_USE)
 		heap_die("memory was freed that is not in use");
 	block->state = FREED;
+	pthread_mutex_lock(&lists);
+	*block->link = block->next;
+	if (block->next)
+		block->next->link = block->link;
+	pthread_mutex_unlock(&lists);
 	if (block->owner)
 		__atomic_sub_fetch(&block->owner->charged, block->size, __ATOMIC_RELAXED);
 	__atomic_sub_fetch(&sim_stats.allocs, 1, __ATOMIC_RELAXED);
@@ -85,6 +99,12 @@ void sim_free(void *ptr)
 	memset(block->bytes, PATTERN, block->size);
 	block->next = kept;
 	kept = block;
+}
+
+void sim_heap_drop(void)
+{
+	while (in_use)
+		sim_free(in_use->bytes);
 }
 
 void sim_heap_keep(void)

@@ -62,6 +62,7 @@ struct host_map {
 struct host_file {
 	u32 refs;
 	u32 id;
+	struct host_file *next, **link; /* of all */
 };
 
 struct host_out {

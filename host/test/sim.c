@@ -14,6 +14,7 @@
 
 struct sim_stats sim_stats;
 bool sim_verbose;
+bool sim_never_fails;
 struct sim_stage sim_stages[SIM_STAGES];
 u32 sim_nr_stages;
 bool sim_stages_wanted;
@@ -34,7 +35,8 @@ static u32 one_in[SIM_OP_COUNT];
 static u64 fail_dice;
 static u32 last_file;
 static u64 last_proc;
-static struct sim_proc *all_procs;
+struct sim_proc *sim_procs;
+struct host_file *sim_files;
 static _Thread_local u32 lock_ranks;
 static _Thread_local u32 spins_held;
 
@@ -109,6 +111,8 @@ int sim_fails(enum sim_op op)
 		interposed_nth = 0;
 		interposed();
 	}
+	if (sim_never_fails)
+		return 0;
 	if (one_in[op] && !fiber_dice(&fail_dice, one_in[op]))
 		return ops[op].err ? ops[op].err : 1;
 	if (every_nth)
@@ -131,7 +135,9 @@ void sim_may_sleep(const char *what)
 		fprintf(stderr, "test host: %s with a spinlock held\n", what);
 		abort();
 	}
+	fiber_sleep(what);
 	fiber_point();
+	fiber_sleep(NULL);
 }
 
 void sim_lock_init(struct sim_lock *lock)
@@ -202,8 +208,8 @@ struct sim_proc *sim_proc_new(s32 pid, u32 euid, size_t map_size)
 	struct sim_proc *proc = calloc(1, sizeof(*proc));
 
 	proc->id = ++last_proc;
-	proc->next = all_procs;
-	all_procs = proc;
+	proc->next = sim_procs;
+	sim_procs = proc;
 	proc->pid = pid;
 	proc->euid = euid;
 	proc->memory = calloc(1, SIM_MEMORY);
@@ -215,7 +221,7 @@ struct sim_proc *sim_proc_new(s32 pid, u32 euid, size_t map_size)
 
 void sim_proc_free(struct sim_proc *proc)
 {
-	struct sim_proc **at = &all_procs;
+	struct sim_proc **at = &sim_procs;
 	u32 fd;
 
 	while (*at != proc)
@@ -232,7 +238,7 @@ void sim_proc_free(struct sim_proc *proc)
 
 struct sim_proc *sim_proc_by_id(u64 id)
 {
-	struct sim_proc *proc = all_procs;
+	struct sim_proc *proc = sim_procs;
 
 	while (proc && proc->id != id)
 		proc = proc->next;
@@ -356,6 +362,9 @@ static void put_locked(struct host_file *file)
 	if (--file->refs)
 		return;
 	sim_stats.files--;
+	*file->link = file->next;
+	if (file->next)
+		file->next->link = file->link;
 	free(file);
 }
 
@@ -379,6 +388,11 @@ u32 sim_file_open(struct sim_proc *proc)
 	file->refs = 1;
 	file->id = ++last_file;
 	sim_stats.files++;
+	file->next = sim_files;
+	file->link = &sim_files;
+	if (sim_files)
+		sim_files->link = &file->next;
+	sim_files = file;
 	proc->fds[fd] = file;
 	pthread_mutex_unlock(&file_lock);
 	return fd;

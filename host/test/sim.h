@@ -145,6 +145,8 @@ void sim_closes(void);
  * @one_in, by random numbers from @seed; 0: never.
  */
 void sim_fail_sometimes(enum sim_op op, u32 one_in, u64 seed);
+/* Nothing fails meanwhile, whatever was asked for. */
+extern bool sim_never_fails;
 const char *sim_op_name(enum sim_op op);
 /* Counts a call of @op. Returns 0, or its error (1 if that is 0) if it is to fail. */
 int sim_fails(enum sim_op op);
@@ -155,11 +157,15 @@ int sim_fails(enum sim_op op);
  */
 void sim_heap_keep(void);
 void sim_heap_check(void);
+/* Frees all memory of the engine, as at the end of its process. */
+void sim_heap_drop(void);
 
 /* Creates a process with @map_size bytes mapped (0: none). */
 struct sim_proc *sim_proc_new(s32 pid, u32 euid, size_t map_size);
 void sim_proc_free(struct sim_proc *proc);
 
+extern struct sim_proc *sim_procs;  /* all */
+extern struct host_file *sim_files;
 /* The process with this number; NULL: there is none. */
 struct sim_proc *sim_proc_by_id(u64 id);
 
@@ -171,6 +177,11 @@ struct binder_context;
 extern struct binder_context *sim_device;
 extern struct sim_thread *(*sim_thread_of)(struct sim_proc *proc, s32 tid);
 void sim_state_forget(void);
+/*
+ * Ends the references to files that calls had which were left behind: all but those of the tables
+ * of the processes and of what was written.
+ */
+void sim_state_forget_files(void);
 
 /*
  * Access to the memory of @proc as by the process itself; only sim_read() reaches its

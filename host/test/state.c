@@ -78,6 +78,32 @@ struct host_file *host_state_file_restore(u64 id)
 	return kept->file;
 }
 
+static u32 references_to_file(const struct host_file *file)
+{
+	const struct sim_proc *proc;
+	const struct kept_file *kept;
+	u32 nr = 0, fd;
+
+	for (kept = kept_files; kept; kept = kept->next)
+		nr += kept->file == file;
+	for (proc = sim_procs; proc; proc = proc->next)
+		for (fd = 0; fd < SIM_FDS; fd++)
+			nr += proc->fds[fd] == file;
+	return nr;
+}
+
+void sim_state_forget_files(void)
+{
+	struct host_file *file, *next;
+	u32 lost;
+
+	for (file = sim_files; file; file = next) {
+		next = file->next;
+		for (lost = file->refs - references_to_file(file); lost; lost--)
+			sim_file_put(file);
+	}
+}
+
 void sim_state_forget(void)
 {
 	struct kept_file *kept;

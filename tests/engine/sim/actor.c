@@ -14,12 +14,12 @@ static bool is_stopping(struct actor *a)
 /* ---- one ioctl ------------------------------------------------------------------ */
 
 /* Waits until the thread is woken, the time is up or a signal arrives. */
-static enum binder_resume_reason park(struct actor *a, const struct binder_thread *thread, u32 cmd)
+static enum binder_resume_reason park(struct actor *a, u32 cmd)
 {
 	u64 until = 0;
 
-	if (cmd == BINDER_FREEZE && thread->wait_timeout_ms)
-		until = fiber_now_ns() + 1000 * (u64)thread->wait_timeout_ms;
+	if (cmd == BINDER_FREEZE && a->thread->wait_timeout_ms)
+		until = fiber_now_ns() + 1000 * (u64)a->thread->wait_timeout_ms;
 	a->waiting = true;
 	while (!a->sim.woken && !a->interrupted && !is_stopping(a)) {
 		u64 now = fiber_now_ns();
@@ -51,41 +51,116 @@ static void written(struct actor *a, u32 cmd, const void *arg)
 	a->out_len -= consumed;
 }
 
+/* How a call goes on. */
+enum step { FIRST_STEP, RESUME_STEP };
+
+struct step_args {
+	u32 cmd;
+	void *arg;
+	bool nonblock;
+	enum binder_resume_reason reason;
+};
+
+static void drop_thread(struct actor *a)
+{
+	binder_thread_put(a->thread);
+	a->thread = NULL;
+	a->inside = false;
+}
+
+/*
+ * One run of the engine; its last one includes the end of the reference to the thread, which may
+ * have exited. -ECONNREFUSED: the call was left behind in it.
+ */
+static int step(struct actor *a, enum step what, const struct step_args *s)
+{
+	struct scenario *scenario = a->process->scenario;
+	jmp_buf escape;
+	int ret;
+
+	engine_enter(scenario, a);
+	if (setjmp(escape)) /* it was taken out of the engine by the hand-over */
+		return -ECONNREFUSED;
+	if (s->cmd == BINDER_WRITE_READ)
+		fiber_set_escape(&escape);
+	if (what == FIRST_STEP)
+		ret = binder_ioctl(a->thread, s->cmd, s->arg, s->nonblock);
+	else
+		ret = binder_resume(a->thread, s->cmd, s->arg, s->reason);
+	fiber_set_escape(NULL);
+	if (ret != BINDER_WOULD_BLOCK && ret != BINDER_AGAIN && ret != BINDER_RESTART)
+		drop_thread(a);
+	engine_leave(scenario, a);
+	return ret;
+}
+
+/* Takes the reference of a call to its thread; false: there is no memory. */
+static bool begin_call(struct actor *a)
+{
+	struct scenario *scenario = a->process->scenario;
+
+	engine_enter(scenario, NULL);
+	a->thread = binder_thread_find_or_new(a->process->proc, a->tid, &a->sim);
+	a->inside = a->thread;
+	engine_leave(scenario, NULL);
+	return a->thread;
+}
+
+/* Drops it, where the engine did not end the call. */
+static void end_call(struct actor *a)
+{
+	struct scenario *scenario = a->process->scenario;
+
+	if (!a->thread)
+		return;
+	engine_enter(scenario, NULL);
+	drop_thread(a);
+	engine_leave(scenario, NULL);
+}
+
+static void note_result(struct actor *a, u32 cmd, const void *arg, int ret)
+{
+	struct scenario *scenario = a->process->scenario;
+
+	scenario_note(scenario, &ret, sizeof(ret));
+	scenario_note(scenario, &a->priority, sizeof(a->priority));
+	scenario_note(scenario, arg, ABI_IOC_SIZE(cmd));
+}
+
 int actor_ioctl(struct actor *a, u32 cmd, void *arg, bool nonblock)
 {
-	struct binder_thread *thread;
+	struct step_args s = { .cmd = cmd, .arg = arg, .nonblock = nonblock };
 	int ret;
 
 	if (is_stopping(a))
 		return -ESHUTDOWN;
-	a->inside = true;
 	a->interrupted = false;
-	thread = binder_thread_find_or_new(a->process->proc, a->tid, &a->sim);
-	if (!thread) {
-		a->inside = false;
+	if (!begin_call(a))
 		return -ENOMEM;
-	}
 	a->process->scenario->calls++;
 	a->sim.woken = false;
-	ret = binder_ioctl(thread, cmd, arg, nonblock);
+	ret = step(a, FIRST_STEP, &s);
 	for (;;) {
 		if (ret == BINDER_RESTART && is_stopping(a))
 			ret = -EINTR;
 		else if (ret == BINDER_RESTART)
-			ret = binder_ioctl(thread, cmd, arg, nonblock);
+			ret = step(a, FIRST_STEP, &s);
 		else if (ret == BINDER_AGAIN) {
 			fiber_pause(5000); /* other calls come first */
-			ret = binder_resume(thread, cmd, arg, is_stopping(a) ? RESUME_INTERRUPTED
-									     : RESUME_WOKEN);
+			s.reason = is_stopping(a) ? RESUME_INTERRUPTED : RESUME_WOKEN;
+			ret = step(a, RESUME_STEP, &s);
 		} else if (ret == BINDER_WOULD_BLOCK) {
 			written(a, cmd, arg);
-			ret = binder_resume(thread, cmd, arg, park(a, thread, cmd));
+			s.reason = park(a, cmd);
+			ret = step(a, RESUME_STEP, &s);
 		} else {
 			break;
 		}
 	}
-	binder_thread_put(thread);
-	a->inside = false;
+	if (ret == -ECONNREFUSED)
+		return ret;
+	end_call(a);
+	note_result(a, cmd, arg, ret);
 	written(a, cmd, arg);
 	return ret;
 }
@@ -168,6 +243,7 @@ static void read_returns(struct actor *a, u64 consumed)
 	size_t at = 0;
 
 	memcpy(in, a->process->sim->memory + (a->area - SIM_BASE) + IN_AT, consumed);
+	scenario_note(a->process->scenario, in, consumed);
 	while (at + sizeof(u32) <= consumed && !is_stopping(a)) {
 		u32 br, size;
 
@@ -196,6 +272,15 @@ static void restart_thread(struct actor *a)
 	a->process->confused = true;
 	exit_thread(a);
 	a->entered = false;
+}
+
+/* It is not known which commands were consumed, and what was returned is lost. */
+static void was_left_behind(struct actor *a)
+{
+	scenario_log("actor %u was left behind", a->id);
+	model_consumed(a, a->out_len);
+	a->out_len = 0;
+	restart_thread(a);
 }
 
 /* Skips a command that the engine refuses. */
@@ -230,6 +315,10 @@ int actor_write_read(struct actor *a, bool read, bool nonblock)
 	a->writing = true;
 	ret = actor_ioctl(a, BINDER_WRITE_READ, &bwr, nonblock);
 	a->writing = false;
+	if (ret == -ECONNREFUSED) {
+		was_left_behind(a);
+		return ret;
+	}
 	if (bwr.read_consumed > IN_SIZE)
 		scenario_fail("actor %u: more returns than there is room", a->id);
 	scenario_log("actor %u: %d, wrote %llu of %zu, read %llu", a->id, ret,
@@ -438,25 +527,25 @@ static void serve(struct actor *a)
 static void poll_and_read(struct actor *a)
 {
 	struct sim_proc *sim = a->process->sim;
-	struct binder_thread *thread;
 	bool readable;
 
 	if (a->out_len)
 		flush(a);
 	if (is_stopping(a) || a->out_len)
 		return;
-	thread = binder_thread_find_or_new(a->process->proc, a->tid, &a->sim);
-	if (!thread)
+	if (!begin_call(a))
 		return;
 	sim->poller = a->sim.fiber;
 	sim->polled = false;
-	readable = binder_poll(thread);
+	engine_enter(a->process->scenario, NULL);
+	readable = binder_poll(a->thread);
 	a->polling = true;
+	engine_leave(a->process->scenario, NULL);
 	while (!readable && !sim->polled && !is_stopping(a) && !a->interrupted)
 		fiber_wait(0);
 	a->polling = false;
 	a->interrupted = false;
-	binder_thread_put(thread);
+	end_call(a);
 	if (!is_stopping(a))
 		actor_write_read(a, true, true);
 }

@@ -21,6 +21,7 @@ struct expected {
 
 static struct sums {
 	struct scenario *scenario;
+	bool idle; /* all that was returned was handled */
 	struct expected nodes[SLOTS];
 	u32 used[SLOTS], nr_used;
 	u32 live[STAT_COUNT];
@@ -155,7 +156,7 @@ static void check_waiting(const struct binder_thread *thread, const struct actor
 static void check_thread(const struct binder_thread *thread, struct counts *counts)
 {
 	const struct actor *a = base_container_of(thread->host.sim, struct actor, sim);
-	bool called = a->inside || a->polling;
+	bool called = a->inside;
 
 	sums.live[STAT_THREAD]++;
 	expect(a->tid == thread->tid, "a thread with the wrong tid", thread->proc, (u64)a->tid,
@@ -164,6 +165,8 @@ static void check_thread(const struct binder_thread *thread, struct counts *coun
 	       (u64)host_atomic_read(&thread->refs), called);
 	count_stack(thread, counts);
 	count_works(&thread->todo, counts);
+	if (!sums.idle)
+		return;
 	if ((a->waiting && thread->wait == WAIT_READ) || a->polling)
 		check_waiting(thread, a);
 	if (thread->freeze_target)
@@ -215,8 +218,8 @@ static void check_buffers(const struct binder_proc *proc, struct resources *reso
 			base_container_of(range, struct binder_buffer, range);
 		struct range_pages pages = range_all_pages(range);
 
-		expect(!b->claimed, "a buffer that is being freed by no thread", proc, b->debug_id,
-		       0);
+		expect(!b->claimed || !sums.idle, "a buffer that is being freed by no thread", proc,
+		       b->debug_id, 0);
 		expect(b->user_free || b->transaction, "a buffer without an owner", proc,
 		       b->debug_id, 0);
 		async += b->async ? range->size : 0;
@@ -253,13 +256,19 @@ static const struct handle *known(const struct process *process, u32 desc)
 	return NULL;
 }
 
+/* The model of the process says what the engine must have. */
+static bool has_model(const struct process *process)
+{
+	return sums.idle && !process->confused && !process->dying;
+}
+
 /* A requested death notification is on a list, or has been delivered. */
 static void check_death_notice(const struct binder_ref *ref, const struct process *process)
 {
 	u32 i;
 
 	if (!ref->death || ref->node->proc || bl_linked(&ref->death->work.link) ||
-	    process->confused || process->dying)
+	    !has_model(process))
 		return;
 	for (i = 0; i < HANDLES; i++)
 		expect(process->handles[i].cookie[DEATH] != ref->death->cookie ||
@@ -286,7 +295,7 @@ static void check_ref(const struct binder_ref *ref, const struct process *proces
 	expect(found == 1, "a handle that is not in the list of its node", ref->proc, ref->desc,
 	       found);
 	expect(ref->strong || ref->weak, "a handle without a count", ref->proc, ref->desc, 0);
-	if (!sums.scenario->exact || process->confused || process->dying || ref->desc >= DESCS)
+	if (!sums.scenario->exact || !has_model(process) || ref->desc >= DESCS)
 		return;
 	strong = resources->strong[ref->desc] + (h ? h->strong : 0);
 	weak = resources->weak[ref->desc] + (h ? h->weak : 0);
@@ -310,8 +319,7 @@ static void check_handles(struct binder_proc *proc, const struct process *proces
 		nr++;
 	}
 	expect(nr == proc->nr_refs, "number of handles", proc, nr, proc->nr_refs);
-	for (i = 0; i < HANDLES && sums.scenario->exact && !process->confused && !process->dying;
-	     i++) {
+	for (i = 0; i < HANDLES && sums.scenario->exact && has_model(process); i++) {
 		const struct handle *h = &process->handles[i];
 		struct binder_ref *ref;
 
@@ -389,7 +397,7 @@ static void check_own_objects(struct binder_proc *proc, const struct process *pr
 		nr++;
 	}
 	expect(nr == proc->nr_nodes, "number of nodes", proc, nr, proc->nr_nodes);
-	if (process->confused || process->dying || sums.scenario->traits.scribbles)
+	if (!has_model(process) || sums.scenario->traits.scribbles)
 		return;
 	for (i = 0; i < OBJECTS; i++) {
 		const struct own_object *o = &process->objects[i];
@@ -419,6 +427,7 @@ static void check_proc(struct binder_proc *proc)
 	struct counts counts = { 0, 0 };
 	struct resources resources = { { 0 }, { 0 } };
 	struct bt_node *n;
+	s32 users = host_atomic_read(&proc->refs);
 	u32 threads = 0;
 
 	sums.live[STAT_PROC]++;
@@ -439,28 +448,30 @@ static void check_proc(struct binder_proc *proc)
 	expect((s32)counts.notices == host_atomic_read(&proc->nr_notices),
 	       "number of registrations", proc, counts.notices,
 	       (u64)host_atomic_read(&proc->nr_notices));
-	expect(host_atomic_read(&proc->refs) == (s32)(1 + threads + length(&proc->freeze_waiters)),
-	       "counts of a process", proc, (u64)host_atomic_read(&proc->refs), threads);
+	/* A freezer that was woken keeps the process until it runs. */
+	expect(!sums.idle || users == (s32)(1 + threads + length(&proc->freeze_waiters)),
+	       "counts of a process", proc, (u64)users, threads);
 	if (proc->context->manager && proc->context->manager->proc == proc)
 		of_node(proc->context->manager)->managers = 1;
 }
 
-static void begin(struct scenario *scenario)
+static void begin(struct scenario *scenario, bool idle)
 {
 	while (sums.nr_used)
 		sums.nodes[sums.used[--sums.nr_used]] = (struct expected){ NULL };
 	memset(sums.live, 0, sizeof(sums.live));
 	sums.scenario = scenario;
+	sums.idle = idle;
 }
 
-void audit(struct scenario *scenario)
+void audit(struct scenario *scenario, bool idle)
 {
 	struct binder_stats stats = { 0 };
 	struct binder_node *node;
 	struct binder_proc *proc;
 	u32 i;
 
-	begin(scenario);
+	begin(scenario, idle);
 	scenario->audits++;
 	bl_for_each (proc, &binder_world.procs, world_link)
 		check_proc(proc);

@@ -82,9 +82,11 @@ static void reclaim(struct scenario *scenario)
 {
 	u32 times = one_in(scenario, 2) ? 6 : 1;
 
+	engine_enter(scenario, NULL);
 	binder_idle_pages();
 	while (times--)
 		binder_shrink(one_in(scenario, 2) ? 1 + scenario_random(scenario, 6) : 1000);
+	engine_leave(scenario, NULL);
 }
 
 static void read_reports(struct scenario *scenario)
@@ -94,14 +96,19 @@ static void read_reports(struct scenario *scenario)
 	struct process *process = pick_process(scenario, false);
 	struct host_out out = { 0 };
 
+	engine_enter(scenario, NULL);
 	test_report(&out, kinds[scenario_random(scenario, 3)], 0);
 	if (process)
 		test_report(&out, REPORT_PROC, process->sim->pid);
 	binder_report_transaction_log(&out);
 	binder_report_failed_transaction_log(&out);
+	scenario_note(scenario, out.text, out.len);
 	free(out.text);
+	engine_leave(scenario, NULL);
 	if (process && process_enter(process)) {
+		engine_enter(scenario, NULL);
 		binder_flush(process->proc);
+		engine_leave(scenario, NULL);
 		process_leave(process);
 	}
 }

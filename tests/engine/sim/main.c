@@ -26,7 +26,7 @@
 struct shared {
 	u64 next, end; /* seeds: the next one to run */
 	u64 current[WORKERS_MAX];
-	u64 passed, calls, points, failures, audits;
+	u64 passed, calls, points, failures, audits, hand_overs, left, bytes;
 	u64 trace; /* of all seeds, in whatever order they were run */
 	u64 cover[COVER_COUNT];
 };
@@ -34,6 +34,7 @@ struct shared {
 static struct shared *shared;
 static struct scenario the_scenario;
 static const char *name = "sim";
+static bool hands_over, lose_fields;
 static u32 failures_max = 10; /* failed seeds, then the run stops */
 
 u32 binder_cover_counts[COVER_COUNT];
@@ -99,6 +100,30 @@ static bool report_cover(void)
 	return !missing;
 }
 
+/*
+ * Runs the seed without hand-overs, then with one or three at random points. One in four leaves
+ * calls behind; the others must not differ.
+ */
+static u64 run_and_hand_over(u64 seed)
+{
+	u64 dice = seed * 0xd1342543de82ef95, trace = scenario_run(seed, &the_scenario, NULL);
+	u64 history = the_scenario.history, points = fiber_points();
+	struct hand_overs plan = { .nr = fiber_dice(&dice, 10) ? 1 : 3,
+				   .leaves = !fiber_dice(&dice, 4),
+				   .compare = true };
+	u64 again;
+	u32 i;
+
+	for (i = 0; i < plan.nr; i++)
+		plan.at[i] = points / plan.nr * i + fiber_next(&dice) % (points / plan.nr + 1);
+	again = scenario_run(seed, &the_scenario, &plan);
+	if (!the_scenario.hand_overs.left && again != trace)
+		scenario_fail("hand-over: it was noticed: the run went on in another way");
+	if (!the_scenario.hand_overs.left && the_scenario.history != history)
+		scenario_fail("hand-over: it was noticed: the engine returned something else");
+	return again ^ the_scenario.history;
+}
+
 static void work(u32 worker)
 {
 	u64 seed;
@@ -108,12 +133,16 @@ static void work(u32 worker)
 
 		shared->current[worker] = seed;
 		alarm(SEED_TIME_S);
-		trace = scenario_run(seed, &the_scenario);
+		trace = hands_over ? run_and_hand_over(seed)
+				   : scenario_run(seed, &the_scenario, NULL);
 		add(&shared->passed, 1);
 		add(&shared->calls, the_scenario.calls);
 		add(&shared->points, fiber_points());
 		add(&shared->failures, the_scenario.failures);
 		add(&shared->audits, the_scenario.audits);
+		add(&shared->hand_overs, the_scenario.hand_overs.done);
+		add(&shared->left, the_scenario.hand_overs.left);
+		add(&shared->bytes, the_scenario.hand_overs.bytes);
 		add(&shared->trace, trace * (seed | 1));
 		add_cover_counts();
 		if (scenario_verbose)
@@ -145,8 +174,8 @@ static void report_failure(u32 worker, int status)
 
 	const char *how = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit";
 
-	printf("FAILED seed %llu: %s; again with\n  anybinder-sim --first-seed %llu --seeds 1\n",
-	       seed, how, seed);
+	printf("FAILED seed %llu: %s; again with\n  anybinder-sim --first-seed %llu --seeds 1%s\n",
+	       seed, how, seed, hands_over ? " --hand-over" : "");
 	fflush(stdout);
 }
 
@@ -180,12 +209,16 @@ static void usage(FILE *to)
 	fprintf(to,
 		"usage: anybinder-sim [--first-seed N] [--seeds COUNT] [--workers N]\n"
 		"                     [--failures N] [--cover] [--show-cover] [--name NAME]\n"
-		"                     [--verbose]\n"
+		"                     [--hand-over] [--fields] [--verbose]\n"
 		"Runs COUNT scenarios (default 1000), one for each seed from N (default 1). Exits\n"
 		"with 0 if none failed. With --cover each cover point of the engine must be "
 		"reached,\n"
 		"too; --show-cover prints how often each one was. Stops after 10 failures, or "
-		"N.\n");
+		"N.\n"
+		"With --hand-over each scenario is run again while the engine is handed over at "
+		"random\n"
+		"moments, and must not differ. --fields loses each field of the state in turn,\n"
+		"which must be found.\n");
 }
 
 static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
@@ -197,6 +230,8 @@ static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
 		{ "failures", required_argument, NULL, 'F' },
 		{ "cover", no_argument, NULL, 'm' },
 		{ "show-cover", no_argument, NULL, 'M' },
+		{ "hand-over", no_argument, NULL, 'o' },
+		{ "fields", no_argument, NULL, 'l' },
 		{ "name", required_argument, NULL, 'N' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
@@ -215,6 +250,10 @@ static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
 			failures_max = (u32)strtoul(optarg, NULL, 0);
 		else if (option == 'm' || option == 'M')
 			cover_wanted = option == 'm' ? WANT_ALL : SHOW_COVER;
+		else if (option == 'o')
+			hands_over = true;
+		else if (option == 'l')
+			lose_fields = true;
 		else if (option == 'N')
 			name = optarg; /* in the summary line */
 		else if (option == 'v')
@@ -242,6 +281,8 @@ int main(int argc, char **argv)
 	version_if_asked(argc, argv);
 	parse(argc, argv, &first, &count, &workers);
 	setrlimit(RLIMIT_CORE, &no_core);
+	if (lose_fields)
+		return fields_main(name, workers);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	if (shared == MAP_FAILED) {
@@ -261,6 +302,10 @@ int main(int argc, char **argv)
 	       (unsigned long long)shared->calls, (unsigned long long)shared->failures,
 	       (unsigned long long)shared->points, (unsigned long long)shared->audits,
 	       (long long)(time(NULL) - began), (unsigned long long)shared->trace);
+	if (hands_over)
+		printf("%llu hand-overs, %llu calls left behind, %llu bytes of state\n",
+		       (unsigned long long)shared->hand_overs, (unsigned long long)shared->left,
+		       (unsigned long long)shared->bytes);
 	if (cover_wanted && report_cover())
 		shared->passed++;
 	else if (cover_wanted)

@@ -36,6 +36,15 @@ void scenario_log(const char *fmt, ...)
 	fprintf(stderr, "\n");
 }
 
+void scenario_note(struct scenario *scenario, const void *bytes, size_t size)
+{
+	const u8 *byte = bytes;
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		scenario->history = (scenario->history ^ byte[i]) * 0x100000001b3;
+}
+
 u32 scenario_random(struct scenario *scenario, u32 sides)
 {
 	return fiber_dice(&scenario->dice, sides);
@@ -49,9 +58,20 @@ static void release_if_last(struct process *process)
 		return;
 	process->released = true;
 	scenario_log("process %u is released", process->id);
+	engine_enter(process->scenario, NULL);
 	if (process->proc)
 		binder_release(process->proc);
 	process->proc = NULL;
+	engine_leave(process->scenario, NULL);
+}
+
+static bool open_device(struct process *process)
+{
+	engine_enter(process->scenario, NULL);
+	if (binder_open(process->scenario->context, process->sim, &process->proc))
+		process->proc = NULL;
+	engine_leave(process->scenario, NULL);
+	return process->proc;
 }
 
 bool process_enter(struct process *process)
@@ -201,8 +221,7 @@ static void first_main(void *arg)
 	u32 tries = 0, i;
 
 	while (!process->dying && !process->proc && tries++ < 50)
-		if (binder_open(process->scenario->context, process->sim, &process->proc))
-			process->proc = NULL;
+		open_device(process);
 	if (!process->proc) {
 		process->dying = true;
 		end_actor(a);
@@ -255,7 +274,8 @@ static bool idle(void *arg)
 {
 	struct scenario *scenario = arg;
 
-	audit(scenario);
+	audit(scenario, true);
+	hand_over_if_due(scenario);
 	if (!scenario->director_waits)
 		return false;
 	fiber_wake(scenario->director);
@@ -280,7 +300,7 @@ static struct actor *own_actor(struct scenario *scenario)
 	process->scenario = scenario;
 	process->permanent = true;
 	process->sim = sim_proc_new(100, 0, 4096);
-	while (binder_open(scenario->context, process->sim, &process->proc))
+	while (!open_device(process))
 		;
 	a = new_actor(process, CLIENT, false);
 	a->sim.fiber = scenario->director;
@@ -431,7 +451,7 @@ static void check_nothing_left(struct scenario *scenario)
 	u32 i;
 
 	sim_fail_sometimes(SIM_ANY, 0, 0);
-	audit(scenario);
+	audit(scenario, true);
 	for (i = 0; i < scenario->nr_processes; i++) {
 		sim_proc_free(scenario->processes[i]->sim);
 		free(scenario->processes[i]);
@@ -445,25 +465,27 @@ static void check_nothing_left(struct scenario *scenario)
 	sim_heap_check();
 }
 
-u64 scenario_run(u64 seed, struct scenario *scenario)
+u64 scenario_run(u64 seed, struct scenario *scenario, const struct hand_overs *plan)
 {
-	struct fiber_plan plan = { .max_points = 20 * 1000 * 1000 };
+	struct fiber_plan fibers = { .max_points = 20 * 1000 * 1000 };
 
 	*scenario = (struct scenario){ .seed = seed, .dice = seed * 0x9e3779b97f4a7c15 };
 	choose_traits(scenario);
-	plan.seed = fiber_next(&scenario->dice);
-	plan.policy = (enum fiber_policy)scenario_random(scenario, FIBER_POLICIES);
-	plan.switch_one_in = 1u << scenario_random(scenario, 8);
-	if (plan.policy == FIBER_RANKS)
-		plan.switch_one_in *= 4;
+	fibers.seed = fiber_next(&scenario->dice);
+	fibers.policy = (enum fiber_policy)scenario_random(scenario, FIBER_POLICIES);
+	fibers.switch_one_in = 1u << scenario_random(scenario, 8);
+	if (fibers.policy == FIBER_RANKS)
+		fibers.switch_one_in *= 4;
 	if (scenario->traits.pressure) { /* the interesting windows are short */
-		plan.policy = FIBER_DICE;
-		plan.switch_one_in = 2;
+		fibers.policy = FIBER_DICE;
+		fibers.switch_one_in = 2;
 	}
-	fiber_begin(&plan);
+	fiber_begin(&fibers);
+	hand_over_begin(scenario, plan);
 	begin_engine(scenario);
 	scenario->director = fiber_new("director", 0, direct, scenario);
 	fiber_run(idle, scenario);
 	check_nothing_left(scenario);
+	scenario_note(scenario, &scenario->calls, sizeof(scenario->calls));
 	return fiber_trace() ^ fiber_points() ^ scenario->calls << 32;
 }

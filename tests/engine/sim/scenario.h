@@ -11,6 +11,8 @@
  * model.c     what is due: handles, objects, notices, calls
  * disturb.c   deaths, signals, holes in memory, overwriting, reclaim, reports
  * audit.c     what must hold of the engine's own state
+ * hand_over.c the engine is written, destroyed and restored
+ * fields.c    whether a lost field of what is written would be found
  * main.c      seeds, workers, the summary
  */
 #ifndef ANYBINDER_SIM_SCENARIO_H
@@ -33,6 +35,7 @@
 #define EFFECTS 48
 #define DEPTH 12
 #define ACTORS_TOTAL 400 /* in a scenario */
+#define HAND_OVERS_MAX 3
 
 /* The layout of an actor's area in the memory of its process. */
 #define AREA 0x8000
@@ -156,6 +159,8 @@ struct actor {
 	u32 steps;
 	bool interrupted;
 	bool inside;  /* in a call of the driver */
+	bool in_engine; /* and the engine runs it, which it may be left behind in */
+	struct binder_thread *thread; /* of that call, or NULL */
 	bool waiting; /* the call is parked */
 	bool writing; /* its commands are not consumed yet */
 	bool polling;
@@ -171,6 +176,17 @@ struct actor {
 	struct frame stack[DEPTH];
 	u32 depth;
 	u32 order;
+};
+
+/* When the engine is handed over: at the first occasion after these scheduling points. */
+struct hand_overs {
+	u32 nr;
+	u64 at[HAND_OVERS_MAX];
+	bool always;  /* at each occasion, instead */
+	bool leaves;  /* leaves calls behind, where that is possible soon */
+	bool compare; /* the restored state must be written like the one before */
+	u32 done, left; /* hand-overs; calls that were left behind */
+	u64 bytes;	/* that were written */
 };
 
 struct scenario {
@@ -191,15 +207,18 @@ struct scenario {
 	bool over;  /* no more disturbances */
 	bool exact; /* the engine's counts must equal those of the models */
 	u64 calls, failures, audits;
+	u32 inside; /* fibers inside the engine */
+	struct hand_overs hand_overs;
+	u64 history; /* a hash of all that the engine returned */
 };
 
 extern bool scenario_verbose;
 
 /*
  * Runs one seed to the end; an error ends the program. Returns a hash that is the same in every
- * run of the seed.
+ * run of the seed, also with hand-overs that leave no call behind. @plan: NULL: there are none.
  */
-u64 scenario_run(u64 seed, struct scenario *scenario);
+u64 scenario_run(u64 seed, struct scenario *scenario, const struct hand_overs *plan);
 
 /* Prints an error of the engine and ends the program. */
 void scenario_fail(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
@@ -284,7 +303,22 @@ static inline u64 object_cookie(const struct process *process, u32 object)
 void disturb_begin(struct scenario *scenario);
 struct process *pick_process(struct scenario *scenario, bool killable);
 
-/* audit.c: checks the engine while every thread is outside it or parked. */
-void audit(struct scenario *scenario);
+/*
+ * audit.c: checks the engine while every thread is outside it or parked. @idle: no fiber can run,
+ * so that all that the engine returned was handled.
+ */
+void audit(struct scenario *scenario, bool idle);
+
+/* hand_over.c: around each use of the engine. @a may be left behind in it; NULL: it may not. */
+void engine_enter(struct scenario *scenario, struct actor *a);
+void engine_leave(struct scenario *scenario, struct actor *a);
+void hand_over_begin(struct scenario *scenario, const struct hand_overs *plan);
+void hand_over_if_due(struct scenario *scenario);
+
+/* fields.c: the program with --fields. */
+int fields_main(const char *name, u32 workers);
+
+/* Adds to the hash of what the engine returned. */
+void scenario_note(struct scenario *scenario, const void *bytes, size_t size);
 
 #endif

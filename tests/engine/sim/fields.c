@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whether the simulator would find that a field of the state is lost: for each one, scenarios are
+ * handed over while the restoring side takes it as zero, or empty. The restoring must be refused,
+ * or the model, the audit, or the comparison with the run without hand-overs must fail. The
+ * comparison of what is written before and afterwards does not count: it would find them all, and
+ * tells nothing about what a field is good for.
+ */
+#include "scenario.h"
+
+#include "state/stream.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SEEDS	     800
+#define THREE_SEEDS  100 /* with three hand-overs each; the others have one at each occasion */
+#define SEED_TIME_S  20
+#define WORKERS_MAX 8
+
+/* Fields that are not looked for, because no scenario depends on them, and why not; by prefix. */
+static const struct {
+	const char *field, *why;
+} unmissed[] = {
+	{ "binder_context.name", "the host made the device with its name again" },
+	{ "binder_context.manager_uid", "there is no second manager of another user" },
+	{ "binder_context.manager_uid_known", "there is no second manager of another user" },
+	{ "binder_proc.default_priority.policy", "no opener has a real-time policy" },
+	{ "binder_proc.async_recv", "a one-way call to a frozen process is seldom asked about" },
+	{ "binder_thread.own_priority.policy", "no real-time thread has a lent priority" },
+	{ "binder_thread.write_nonblock", "no long write is followed by a read without work" },
+	{ "binder_thread.long_command", "no command has BINDER_LONG_OBJECTS objects" },
+	{ "binder_thread.write_stopped", "no long write stops at an error" },
+	{ "binder_thread.freeze_pid", "no process has two opens" },
+	{ "binder_thread.freeing", "only calls that are left behind are freeing a buffer" },
+	{ "binder_notice.sent", "the model does not count freeze notices" },
+	{ "binder_buffer.range.earlier_user", "the model does not look at memory between buffers" },
+	{ "binder_buffer.range.gap_user", "the model does not look at memory between buffers" },
+	{ "binder_buffer.claimed", "only calls that are left behind have claimed a buffer" },
+	{ "binder_buffer.released", "only calls that are left behind have released a buffer" },
+	{ "binder_buffer.oneway_spam_suspect", "no scenario sends so many one-way calls" },
+	{ "owner", "no process has a limit of memory" },
+	{ "binder_report.", "reports are read as a whole; state_of_a_report() tests them" },
+};
+#define NR_UNMISSED (sizeof(unmissed) / sizeof(unmissed[0]))
+
+/* A scenario without hand-overs. */
+struct plain_run {
+	u64 trace, history, points;
+};
+static struct plain_run plain[SEEDS];
+static struct scenario scenario;
+
+struct shared {
+	u32 next; /* field */
+	u32 found, listed;
+};
+
+static bool begins_with(const char *name, const char *prefix)
+{
+	return !strncmp(name, prefix, strlen(prefix));
+}
+
+static const char *reason(const char *field)
+{
+	u32 i;
+
+	for (i = 0; i < NR_UNMISSED; i++)
+		if (begins_with(field, unmissed[i].field))
+			return unmissed[i].why;
+	return NULL;
+}
+
+static bool is_field(const char *name)
+{
+	u32 nr;
+
+	for (nr = 0; nr < binder_state_nr_fields(); nr++)
+		if (begins_with(binder_state_field_name(nr), name))
+			return true;
+	return false;
+}
+
+static void plan_of(u64 seed, u64 points, struct hand_overs *plan)
+{
+	u64 dice = seed * 0xd1342543de82ef95;
+	u32 i;
+
+	*plan = (struct hand_overs){ .nr = HAND_OVERS_MAX, .always = seed > THREE_SEEDS };
+	for (i = 0; i < plan->nr; i++)
+		plan->at[i] = points / plan->nr * i + fiber_next(&dice) % (points / plan->nr + 1);
+}
+
+/* Ends with an error that says what was missed. */
+static void run_all(u32 nr)
+{
+	u32 i;
+
+	binder_state_lose = nr;
+	for (i = 0; i < SEEDS; i++) {
+		struct hand_overs plan;
+		u64 trace;
+
+		alarm(SEED_TIME_S);
+		fprintf(stderr, "seed %u: ", i + 1);
+		plan_of(i + 1, plain[i].points, &plan);
+		trace = scenario_run(i + 1, &scenario, &plan);
+		if (trace != plain[i].trace || scenario.history != plain[i].history)
+			scenario_fail("it went on in another way");
+		fprintf(stderr, "\n");
+	}
+}
+
+/* Reads what the child says, of which the last line counts. */
+static void read_last(int from, char *line, size_t size)
+{
+	FILE *file = fdopen(from, "r");
+	char next[300];
+
+	*line = 0;
+	while (fgets(next, sizeof(next), file)) {
+		next[strcspn(next, "\n")] = 0;
+		if (!strncmp(next, "seed ", 5))
+			snprintf(line, size, "%s", next);
+	}
+	fclose(file);
+}
+
+/* Whether a seed finds that field @nr is lost; *line: how. */
+static bool is_found(u32 nr, char *line, size_t size)
+{
+	int ends[2], status = 0;
+	pid_t pid;
+
+	if (pipe(ends) || (pid = fork()) < 0) {
+		perror("fields");
+		exit(2);
+	}
+	if (!pid) {
+		dup2(ends[1], STDERR_FILENO);
+		close(ends[0]);
+		close(ends[1]);
+		run_all(nr);
+		_exit(0);
+	}
+	close(ends[1]);
+	read_last(ends[0], line, size);
+	waitpid(pid, &status, 0);
+	if (status && WIFSIGNALED(status) && WTERMSIG(status) != SIGABRT)
+		snprintf(line + strlen(line), size - strlen(line), "%s",
+			 strsignal(WTERMSIG(status)));
+	return status;
+}
+
+static void work(struct shared *shared)
+{
+	u32 nr;
+
+	while ((nr = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED)) <
+	       binder_state_nr_fields()) {
+		const char *name = binder_state_field_name(nr), *why = reason(name);
+		char line[400];
+		bool found = !why && is_found(nr, line, sizeof(line));
+
+		if (found)
+			printf("%s: %s\n", name, line);
+		else
+			printf("%s: %s\n", name, why ? why : "NOT FOUND");
+		fflush(stdout);
+		__atomic_add_fetch(&shared->found, found, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&shared->listed, why != NULL, __ATOMIC_RELAXED);
+	}
+}
+
+static void run_plain(void)
+{
+	u32 i;
+
+	for (i = 0; i < SEEDS; i++) {
+		plain[i].trace = scenario_run(i + 1, &scenario, NULL);
+		plain[i].history = scenario.history;
+		plain[i].points = fiber_points();
+	}
+}
+
+int fields_main(const char *name, u32 workers)
+{
+	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	u32 failed = 0, nr = binder_state_nr_fields(), i;
+	char line[400];
+
+	if (shared == MAP_FAILED) {
+		perror("mmap");
+		return 2;
+	}
+	for (i = 0; i < NR_UNMISSED; i++) {
+		if (!is_field(unmissed[i].field)) {
+			printf("%s is listed and is no field\n", unmissed[i].field);
+			failed++;
+		}
+	}
+	run_plain();
+	/* Nothing is lost, so nothing may be found. */
+	if (is_found(~0u, line, sizeof(line))) {
+		printf("without a loss: %s\n", line);
+		failed++;
+	}
+	fflush(stdout);
+	for (i = 0; i < workers && i < WORKERS_MAX; i++) {
+		if (!fork()) {
+			work(shared);
+			exit(0);
+		}
+	}
+	while (wait(NULL) > 0)
+		;
+	/* Those of a worker that ended are in none. */
+	failed += nr - shared->found - shared->listed;
+	printf("%u fields: the loss of %u is found, %u are listed with a reason\n", nr,
+	       shared->found, shared->listed);
+	printf("%s: %u passed, %u failed, 0 skipped\n", name, shared->found, failed);
+	return failed != 0;
+}
