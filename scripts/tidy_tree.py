@@ -11,7 +11,8 @@ LAYERS = ["base", "common", "pure", "memory", "things", "calls", "notices", "ent
 # The folders of host/fuse/, lowest first; the files beside them are above all of them, but for the
 # types of the contract.
 FUSE_LAYERS = ["base", "session", "workers", "clients", "memory", "queues", "events", "names",
-               "inject", "helper", "calls", "buffers", "files", "start"]
+               "inject", "helper", "calls", "buffers", "files", "handover",
+               "start"]
 FUSE_BELOW = ("host_types.h",)
 # Messages, numbers of threads, and the injectors that share SIGCHLD are those of the process,
 # whatever number of daemons it has.

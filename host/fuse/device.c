@@ -9,6 +9,7 @@
 #include "device.h"
 
 #include "base/daemon.h"
+#include "base/gate.h"
 #include "buffers/bound_buffer.h"
 #include "buffers/map.h"
 #include "calls/affinity.h"
@@ -47,8 +48,11 @@ void device_open(const struct request *request, struct binder_context *context, 
 		return;
 	}
 	/* a direct open may have left its pages behind */
-	if (file->host->bound && !daemon_self->session->passthrough)
+	if (file->host->bound && !daemon_self->session->passthrough) {
+		gate_begin_whole();
 		session_notify_inval(file->nodeid, 0, MAP_SIZE);
+		gate_end_whole();
+	}
 	out.fh = file->handle;
 	backing_id = binder_proc_map(file->proc)->backing_id;
 	if (backing_id >= 0) {
@@ -361,6 +365,7 @@ void device_release(const struct request *request)
 	end_open(file);
 	tree_closed(file->nodeid);
 	handles_remove(file->handle);
+	file->handle = 0;
 	open_file_put(file);
 	session_reply_error(request->head->unique, 0);
 }

@@ -19,6 +19,7 @@
 #include "memory/text.h"
 #include "names/layout.h"
 #include "names/lookup.h"
+#include "names/open_text.h"
 #include "names/reader.h"
 #include "names/tree.h"
 #include "queues/backlog.h"
@@ -31,15 +32,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* An open directory, text file or control file. */
-struct handle {
-	struct entry *entry;
-	struct text text;
-	struct reader *reader;	/* of a report, in place of the text; or NULL */
-	struct events_reader *events;	/* of the stream of events; or NULL */
-	uid_t uid;		/* charged for it */
-};
 
 static void reply_status(const struct request *request, int error)
 {
@@ -166,70 +158,27 @@ static void do_rename2(const struct request *request)
 		rename_within(request, sizeof(*in), in->newdir);
 }
 
-/* 0 or -errno. @uid: the user who opens the file. */
-static int begin_file(struct handle *handle, uid_t uid, uint32_t flags)
-{
-	const struct entry *entry = handle->entry;
-
-	if (entry->kind == ENTRY_EVENTS)
-		return events_open(uid, tree_root()->uid, &handle->events);
-	if (entry->kind != ENTRY_TEXT || (flags & O_ACCMODE) == O_WRONLY)
-		return 0;
-	if (!entry->begin_report) {
-		entry->write_text(&handle->text, entry->arg);
-		return 0;
-	}
-	handle->reader = reader_new(entry, handle->text.account);
-	return handle->reader ? 0 : -ENOMEM;
-}
-
-static void free_handle(struct handle *handle)
-{
-	reader_free(handle->reader);
-	if (handle->events)
-		events_close(handle->events);
-	text_free(&handle->text);
-	tree_put(handle->entry);
-	user_charges_remove(handle->uid, USER_HANDLES);
-	free(handle);
-}
-
 static void open_handle(const struct request *request, struct entry *entry)
 {
 	const struct fuse_open_in *in = request->body;
 	struct fuse_open_out out = { .open_flags = FOPEN_DIRECT_IO };
-	struct handle *handle = NULL;
 	uid_t uid = namespaces_charged_uid((pid_t)request->head->pid, request->head->uid);
+	struct open_text *handle;
 	int error;
 
-	if (user_charges_add(uid, USER_HANDLES)) {
-		handle = calloc(1, sizeof(*handle));
-		if (!handle)
-			user_charges_remove(uid, USER_HANDLES);
-	}
-	if (!handle) {
-		tree_put(entry);
-		reply_status(request, -ENFILE);
-		return;
-	}
-	handle->entry = entry;
-	handle->uid = uid;
-	handle->text.account = user_memory_account(uid);
 	if (entry->kind == ENTRY_DIR)
 		out.open_flags = 0;
 	if (entry->kind == ENTRY_EVENTS)
 		out.open_flags |= FOPEN_NONSEEKABLE | FOPEN_STREAM;
-	error = begin_file(handle, request->head->uid, in->flags);
+	error = open_text_new(entry, request->head->uid, uid,
+			      (in->flags & O_ACCMODE) == O_WRONLY, &handle);
 	if (!error) {
 		out.fh = handles_add(handle, false);
 		error = out.fh ? 0 : -ENOMEM;
+		if (error)
+			open_text_free(handle);
 	}
-	if (error) {
-		free_handle(handle);
-		reply_status(request, error);
-		return;
-	}
-	session_reply(request->head->unique, &out, sizeof(out));
+	reply_result(request, error, &out, sizeof(out));
 }
 
 static void do_open(const struct request *request)
@@ -275,10 +224,10 @@ static bool is_device(const struct request *request)
 static void do_release_handle(const struct request *request)
 {
 	const struct fuse_release_in *in = request->body;
-	struct handle *handle = handles_find(in->fh);
+	struct open_text *handle = handles_find(in->fh);
 
 	handles_remove(in->fh);
-	free_handle(handle);
+	open_text_free(handle);
 	reply_status(request, 0);
 }
 
@@ -302,7 +251,7 @@ static void do_flush(const struct request *request)
 static void do_read(const struct request *request)
 {
 	const struct fuse_read_in *in = request->body;
-	const struct handle *handle = handles_find(in->fh);
+	const struct open_text *handle = handles_find(in->fh);
 	size_t left;
 
 	if (is_device(request)) {
@@ -330,7 +279,7 @@ static void do_read(const struct request *request)
 static void do_write(const struct request *request)
 {
 	const struct fuse_write_in *in = request->body;
-	const struct handle *handle = handles_find(in->fh);
+	const struct open_text *handle = handles_find(in->fh);
 	struct fuse_write_out out = { .size = in->size };
 	char word[16] = "";
 	int error = -EINVAL;
@@ -369,7 +318,7 @@ static size_t fit_entries(const struct text *list, size_t offset, size_t size)
 static void do_readdir(const struct request *request)
 {
 	const struct fuse_read_in *in = request->body;
-	struct handle *handle = handles_find(in->fh);
+	struct open_text *handle = handles_find(in->fh);
 	size_t offset = in->offset;
 
 	if (!offset) {	/* the first read, or rewinddir(3): list again */
@@ -386,7 +335,7 @@ static void do_readdir(const struct request *request)
 static void do_ioctl(const struct request *request)
 {
 	const struct fuse_ioctl_in *in = request->body;
-	const struct handle *handle = handles_find(in->fh);
+	const struct open_text *handle = handles_find(in->fh);
 
 	if (is_device(request)) {
 		device_ioctl(request);
@@ -401,7 +350,7 @@ static void do_poll(const struct request *request)
 {
 	static const struct fuse_poll_out always = { .revents = POLLIN | POLLOUT };
 	const struct fuse_poll_in *in = request->body;
-	const struct handle *handle = handles_find(in->fh);
+	const struct open_text *handle = handles_find(in->fh);
 
 	if (in->flags & FUSE_POLL_SCHEDULE_NOTIFY)
 		kept_note_poll(in->fh, in->kh);

@@ -91,6 +91,7 @@ struct host_proc {
 
 struct host_map {
 	char *memory;			/* the daemon's mapping of the buffer file */
+	int file;			/* that file, for a process that takes over; -1: none */
 	_Atomic u64 charged[HOST_MAP_PAGES / 64];	/* a bit for each page that has memory */
 	int backing_id;			/* of that file, for passthrough; -1: none */
 	int client_memory;		/* /proc/PID/mem, of a bound open; else -1 */
@@ -152,6 +153,8 @@ struct host_thread {
 };
 
 struct host_file {
+	u64 id;				/* never reused */
+	u32 saved;			/* by which hand-over (handover/) */
 	s32 fd;				/* number in the helper process (helper.h) */
 	u32 generation;			/* of that process */
 	u32 uid;			/* the user charged for it */

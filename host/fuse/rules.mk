@@ -8,7 +8,7 @@ INJECT_ARCH_SRCS := $(addprefix host/fuse/inject/inject_,x86.c arm64.c other.c)
 INJECT_ARCH_SRC := host/fuse/inject/inject_$(or $(INJECT_$(TARGET)),other).c
 FUSE_SRCS := $(filter-out %_test.c %_test_lib.c $(INJECT_ARCH_SRCS),$(wildcard host/fuse/*.c host/fuse/*/*.c)) \
 	$(INJECT_ARCH_SRC)
-FUSE_OBJS := $(CORE_SRCS:%.c=$(OBJ)/fuse/%.o) $(FUSE_SRCS:%.c=$(OBJ)/fuse/%.o)
+FUSE_OBJS := $(CORE_SRCS:%.c=$(OBJ)/fuse/%.o) $(STATE_SRCS:%.c=$(OBJ)/fuse/%.o) $(FUSE_SRCS:%.c=$(OBJ)/fuse/%.o)
 FUSE_ASAN_OBJS := $(FUSE_OBJS:$(OBJ)/fuse/%=$(OBJ)/fuse-asan/%)
 # Log messages name calls/send.c, as those of the module do.
 FUSE_CPPFLAGS := -Icore -Ihost -Ihost/fuse -fmacro-prefix-map=core/=

@@ -12,7 +12,9 @@
 
 #include "base/daemon.h"
 #include "base/exit_watch.h"
+#include "base/gate.h"
 #include "base/log.h"
+#include "base/message.h"
 #include "base/thread.h"
 #include "buffers/bound_buffer.h"
 #include "calls/open_file.h"
@@ -28,6 +30,7 @@
 #include "events/events.h"
 #include "events/stages.h"
 #include "files/files.h"
+#include "handover/handover.h"
 #include "memory/account.h"
 #include "names/layout.h"
 #include "names/lookup.h"
@@ -50,6 +53,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -92,6 +96,8 @@ static unsigned int worker_count(const struct options *options)
 /* The state of each part. */
 static void init_daemon(const struct options *options, const struct server_start *start)
 {
+	gate_init();
+	handover_init();
 	handles_init(start->generation);
 	users_init(options->uid);
 	namespaces_init();
@@ -115,6 +121,20 @@ static void init_daemon(const struct options *options, const struct server_start
 }
 
 /* False: a message was printed. */
+static bool start_threads(const struct options *options)
+{
+	unsigned int timeout_s = daemon_self->session->timeout_s;
+
+	if (exit_watch_start(SERVER_LIFE, -1, NULL) && watch_start(&watch_handlers) &&
+	    lookup_start() && pool_start(worker_count(options), &pool_handlers) &&
+	    (!timeout_s || expire_start(timeout_s, device_end_overdue)))
+		return true;
+	log_error("cannot start the threads: too little memory, or too low a limit of threads "
+		  "(ulimit -u) or descriptors (ulimit -n)");
+	return false;
+}
+
+/* False: a message was printed. */
 static bool create_names(const struct options *options, bool recovers)
 {
 	return recovers ? layout_restore() : layout_create(options->devices);
@@ -123,8 +143,6 @@ static bool create_names(const struct options *options, bool recovers)
 /* Sets up everything between the connection and the first request of a client. */
 static bool start_parts(const struct options *options, const struct server_start *start)
 {
-	unsigned int timeout_s = daemon_self->session->timeout_s;
-
 	binder_world_init();
 	if (options->record_stages && stages_start()) {
 		log_error("out of memory");
@@ -134,13 +152,7 @@ static bool start_parts(const struct options *options, const struct server_start
 		return false;
 	if (start->role == SERVER_RECOVERS && start->session.resends)
 		session_resend();
-	if (exit_watch_start(SERVER_LIFE, -1) && watch_start(&watch_handlers) && lookup_start() &&
-	    pool_start(worker_count(options), &pool_handlers) &&
-	    (!timeout_s || expire_start(timeout_s, device_end_overdue)))
-		return true;
-	log_error("cannot start the threads: too little memory, or too low a limit of threads "
-		  "(ulimit -u) or descriptors (ulimit -n)");
-	return false;
+	return start_threads(options);
 }
 
 /* What a server that has crashed left in the kernel. */
@@ -181,6 +193,12 @@ static bool prove_service(struct server_start *start)
 	return true;
 }
 
+static void tell_supervisor(const void *message, size_t size)
+{
+	if (send(SERVER_CONTROL, message, size, MSG_NOSIGNAL) < 0)
+		log_warn("the supervisor has ended");
+}
+
 static bool start_serving(const struct options *options, struct server_start *start)
 {
 	struct server_serves serves = { .head = { SERVER_MSG_VERSION, SERVER_SERVES } };
@@ -198,9 +216,67 @@ static bool start_serving(const struct options *options, struct server_start *st
 		 start->session.passthrough ? ", buffers mapped directly" : "");
 	ready_leave_terminal();
 	serves.device = start->device;
-	if (send(SERVER_CONTROL, &serves, sizeof(serves), MSG_NOSIGNAL) < 0)
-		log_warn("the supervisor has ended");
+	tell_supervisor(&serves, sizeof(serves));
 	return true;
+}
+
+/* ---- hand-overs ---- */
+
+static struct kept_hand_over describe_end(const struct handover_end *end)
+{
+	static const char *const words[] = {
+		[HANDOVER_DONE] = "done",
+		[HANDOVER_REFUSED] = "refused",
+		[HANDOVER_FAILED] = "failed",
+		[HANDOVER_DRY_RUN_DONE] = "dry-run-done",
+	};
+	struct kept_hand_over kept = { .pause_us = end->pause_us,
+				       .left_behind = end->left_behind };
+
+	snprintf(kept.end, sizeof(kept.end), "%s",
+		 end->result ? words[end->result] : words[HANDOVER_FAILED]);
+	snprintf(kept.reason, sizeof(kept.reason), "%s", end->reason);
+	return kept;
+}
+
+/* True: this process serves in place of its predecessor. */
+static bool take_over(const struct options *options, const struct server_start *start)
+{
+	const struct handover_starts starts = {
+		.threads = start_threads,
+		.options = options,
+		.not_held = device_not_held,
+	};
+	struct server_serves serves = { .head = { SERVER_MSG_VERSION, SERVER_SERVES } };
+	struct handover_end end;
+
+	daemon_self->session->device = start->device;
+	if (!handover_take(SERVER_HAND_OVER, &starts, &end))
+		return false;
+	serves.device = start->device;
+	serves.end = describe_end(&end);
+	tell_supervisor(&serves, sizeof(serves));
+	return true;
+}
+
+/* True: another process serves now. */
+static bool receive_message(void)
+{
+	struct server_gave gave = { .head = { SERVER_MSG_VERSION, SERVER_GAVE } };
+	struct server_give give;
+	struct handover_end end;
+	int attached;
+
+	if (message_receive(SERVER_CONTROL, &give, sizeof(give), &attached) != sizeof(give) ||
+	    give.head.version != SERVER_MSG_VERSION || give.head.op != SERVER_GIVE ||
+	    attached < 0)
+		return false;
+	handover_give(attached, give.rehearsal, &end);
+	if (end.result == HANDOVER_DONE)
+		return true;
+	gave.end = describe_end(&end);
+	tell_supervisor(&gave, sizeof(gave));
+	return false;
 }
 
 /* ---- the end ---- */
@@ -231,18 +307,26 @@ static bool server_end(const struct server_start *start)
 	return ok;
 }
 
-static void wait_for_end(void)
+/* False: another process serves. */
+static bool wait_for_end(void)
 {
-	struct signalfd_siginfo info;
+	struct pollfd fds[] = { { .events = POLLIN },
+				{ .fd = SERVER_CONTROL, .events = POLLIN } };
 	sigset_t set;
-	int fd;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
-	fd = signalfd(-1, &set, SFD_CLOEXEC);
-	while (read(fd, &info, sizeof(info)) != sizeof(info))
-		;
+	fds[0].fd = signalfd(-1, &set, SFD_CLOEXEC);
+	while (!fds[0].revents) {
+		if (poll(fds, 2, -1) <= 0)
+			fds[0].revents = 0;
+		else if (fds[1].revents & ~POLLIN)
+			fds[1].fd = -1;		/* the supervisor has ended: a signal follows */
+		else if (fds[1].revents && receive_message())
+			return false;
+	}
+	return true;
 }
 
 /* ---- */
@@ -265,8 +349,6 @@ static bool receive_start(struct server_start *start)
 		log_error("this program was not started by a supervisor of its version");
 		return false;
 	}
-	if (start->role > SERVER_RECOVERS)
-		return false;
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	return getppid() == (pid_t)start->supervisor;
 }
@@ -294,8 +376,13 @@ int server_main(int argc, char **argv)
 		log_error("cannot use what the previous server has kept: %s", strerror(errno));
 		return 1;
 	}
-	if (!start_serving(&options, &start))
+	if (start.role == SERVER_SUCCEEDS || start.role == SERVER_REHEARSES) {
+		if (!take_over(&options, &start))
+			return 1;
+	} else if (!start_serving(&options, &start)) {
 		return 1;
-	wait_for_end();
+	}
+	if (!wait_for_end())
+		return 0;
 	return server_end(&start) ? 0 : 1;
 }

@@ -3,7 +3,7 @@
 # A running daemon; and the parts of it by themselves, which host/fuse/rules.mk builds and runs.
 DAEMON_TESTS := tests/daemon
 TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound anybinderd:stuck \
-	anybinderd:events anybinderd:crash anybinderd:crash-asan
+	anybinderd:events anybinderd:crash anybinderd:crash-asan anybinderd:handover anybinderd:handover-asan
 TESTS += anybinderd:handles anybinderd:kept anybinderd:bound-open anybinderd:lookup-turn \
 	anybinderd:users anybinderd:ring anybinderd:inject
 
@@ -38,3 +38,9 @@ LONG_TESTS += transfer:long
 transfer.needs := $(BIN)/anybinderd
 transfer.short.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/transfer_test.py $(BIN)/anybinderd 2000
 transfer.long.run = $(PYTHON) $(DAEMON_TESTS)/transfer_test.py $(BIN)/anybinderd 500000 3600
+
+anybinderd.handover.needs := $(BIN)/anybinderd
+anybinderd.handover.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/handover_test.py $(BIN)/anybinderd
+
+anybinderd.handover-asan.needs := $(BIN)/anybinderd-asan
+anybinderd.handover-asan.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/handover_test.py $(BIN)/anybinderd-asan

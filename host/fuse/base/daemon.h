@@ -13,6 +13,8 @@
 #include <stddef.h>
 
 struct daemon {
+	/* base/ */
+	struct gate *gate;
 	/* session/ */
 	struct session *session;
 	struct handles *handles;
@@ -57,6 +59,8 @@ struct daemon {
 	struct files *files;
 	struct file_jobs *file_jobs;
 	struct file_refs *file_refs;
+	/* handover/ */
+	struct handover *handover;
 	/* start/ */
 	struct launch *launch;
 	/* the helper process, a program of its own */

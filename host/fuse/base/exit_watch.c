@@ -2,6 +2,7 @@
 /* The end of another process, noticed at once. */
 #include "base/exit_watch.h"
 
+#include "base/gate.h"
 #include "base/thread.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 struct start {
 	int fd;
 	int watched;
+	atomic_uint *nr;
 	bool ok;
 	sem_t begun;
 };
@@ -42,19 +44,21 @@ static void exit_watch_main(void *arg)
 {
 	struct start *start = arg;
 	bool ok = take_descriptors(start->fd, start->watched);
+	atomic_uint *nr = start->nr;
 	char byte;
 
 	start->ok = ok;
+	gate_away();
 	sem_post(&start->begun);
 	while (ok && recv(0, &byte, 1, 0) < 0 && errno == EINTR)
 		;
-	if (ok)
+	if (ok && (!nr || atomic_fetch_sub(nr, 1) == 1))
 		shutdown(1, SHUT_RDWR);
 }
 
-bool exit_watch_start(int fd, int watched)
+bool exit_watch_start(int fd, int watched, atomic_uint *nr)
 {
-	struct start start = { .fd = fd, .watched = watched };
+	struct start start = { .fd = fd, .watched = watched, .nr = nr };
 	bool ok;
 
 	sem_init(&start.begun, 0, 0);

@@ -10,13 +10,15 @@
 #ifndef HOST_FUSE_EXIT_WATCH_H
 #define HOST_FUSE_EXIT_WATCH_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /*
  * Takes over @fd, one end of a socket; the other end is for the other process. When that process
- * ends, shuts down the socket @watched, unless that is -1. Call before the process has descriptors
- * of clients' files. False: no memory or too many threads.
+ * ends, shuts down the socket @watched, unless that is -1. @nr: NULL, or how many processes are
+ * watched beside each other: then only the end of the last one does so. Call before the process has
+ * descriptors of clients' files. False: no memory or too many threads.
  */
-bool exit_watch_start(int fd, int watched);
+bool exit_watch_start(int fd, int watched, atomic_uint *nr);
 
 #endif

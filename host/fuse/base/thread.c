@@ -3,6 +3,7 @@
 #include "base/thread.h"
 
 #include "base/daemon.h"
+#include "base/gate.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 
 struct start {
 	struct daemon *daemon;
+	struct gate_member *member;
 	void (*body)(void *arg);
 	void *arg;
 };
@@ -23,7 +25,9 @@ static void *thread_main(void *arg)
 
 	free(arg);
 	daemon_self = start.daemon;
+	gate_join(start.member);
 	start.body(start.arg);
+	gate_free_member(start.member);
 	return NULL;
 }
 
@@ -32,18 +36,24 @@ int thread_start(void (*body)(void *arg), void *arg)
 	struct start *start = malloc(sizeof(*start));
 	pthread_attr_t attributes;
 	pthread_t thread;
-	int error;
+	struct gate_member *member = gate_new_member();
+	int error = ENOMEM;
 
-	if (!start)
-		return -ENOMEM;
-	*start = (struct start){ .daemon = daemon_self, .body = body, .arg = arg };
+	if (!start || !member)
+		goto free;
+	*start = (struct start){ .daemon = daemon_self, .member = member, .body = body,
+				 .arg = arg };
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	error = pthread_create(&thread, &attributes, thread_main, start);
 	pthread_attr_destroy(&attributes);
-	if (error)
-		free(start);
+	if (!error)
+		return 0;
+free:
+	if (member)
+		gate_free_member(member);
+	free(start);
 	return -error;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/daemon.h"
+#include "base/gate.h"
 #include "base/locks.h"
 #include "base/log.h"
 #include "calls/open_file.h"
@@ -305,9 +306,11 @@ void bound_buffer_publish(struct host_map *map, size_t off, size_t size)
 
 	provide_pages(map, off / PAGE_BYTES, (off + size + PAGE_BYTES - 1) / PAGE_BYTES);
 	while (done < size) {
+		unsigned int section = gate_begin_client();
 		ssize_t count = pwrite(map->client_memory, map->memory + off + done, size - done,
 				       (off_t)(map->base + off + done));
 
+		gate_end_client(section);
 		if (count <= 0) {	/* unmapped, or the process is gone */
 			log_debug("process %d: cannot write to its buffer: %s", map->proc->pid,
 				  count ? strerror(errno) : "its memory does not exist any more");

@@ -39,12 +39,24 @@
  */
 #define RETRY_FACTOR 10
 
+static void map_close(struct host_map *map)
+{
+	if (map->memory)
+		munmap(map->memory, MAP_SIZE);
+	map->memory = NULL;
+	if (map->file >= 0)
+		close(map->file);
+	map->file = -1;
+	bound_buffer_destroy(map);
+}
+
 int map_init(struct host_map *map, const struct host_proc *proc)
 {
 	int error = 0;
 	int fd;
 
-	*map = (struct host_map){ .backing_id = -1, .client_memory = -1, .proc = proc };
+	*map = (struct host_map){ .file = -1, .backing_id = -1, .client_memory = -1,
+				  .proc = proc };
 	if (proc->bound)
 		error = bound_buffer_init(map);
 	if (error)
@@ -70,9 +82,9 @@ int map_init(struct host_map *map, const struct host_proc *proc)
 		if (map->backing_id < 0)
 			log_debug("no passthrough for this open: %s", strerror(errno));
 	}
-	close(fd);
+	map->file = fd;
 	if (error)
-		bound_buffer_destroy(map);
+		map_close(map);
 	return error;
 }
 
@@ -93,11 +105,29 @@ void map_destroy(struct host_map *map)
 {
 	if (map->backing_id >= 0)
 		session_backing_close(map->backing_id);
-	if (map->memory)
-		munmap(map->memory, MAP_SIZE);
-	map->memory = NULL;
-	bound_buffer_destroy(map);
+	map_close(map);
 	discharge_pages(map, 0, HOST_MAP_PAGES);
+}
+
+static unsigned int count_charged(const struct host_map *map)
+{
+	unsigned int nr = 0;
+
+	for (size_t i = 0; i < HOST_MAP_PAGES / 64; i++)
+		nr += (unsigned int)__builtin_popcountll(atomic_load(&map->charged[i]));
+	return nr;
+}
+
+int map_restore(struct host_map *map, const struct host_proc *proc)
+{
+	map->proc = proc;
+	map->memory = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, map->file, 0);
+	if (map->memory == MAP_FAILED) {
+		map->memory = NULL;
+		return -ENOMEM;
+	}
+	account_charge(proc->account, count_charged(map) * PAGE_BYTES);
+	return 0;
 }
 
 static int find_direct(const struct host_map *map, u64 *base, size_t *size)

@@ -20,6 +20,12 @@ int map_init(struct host_map *map, const struct host_proc *proc);
 void map_destroy(struct host_map *map);
 
 /*
+ * In place of map_init() for an open that was taken over: @map has the fields of the predecessor's,
+ * and the descriptors. 0, -ENOMEM.
+ */
+int map_restore(struct host_map *map, const struct host_proc *proc);
+
+/*
  * Searches the mappings of the process for that of this open. 0, or -ESRCH: there is none, or the
  * process delays the search. A search that took long is not repeated for a while.
  */

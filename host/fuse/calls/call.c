@@ -2,6 +2,7 @@
 /* One call: an ioctl on a device, from its request to its reply. */
 #include "calls/call.h"
 
+#include "base/gate.h"
 #include "calls/affinity.h"
 #include "calls/open_file.h"
 #include "calls/watch.h"
@@ -100,7 +101,9 @@ static void end_thread(struct binder_proc *proc, s32 tid)
 	/* fails if a stuck worker is still in its call */
 	if (park_begin(binder_thread_host(thread))) {
 		binder_thread_host(thread)->exited = true;
+		gate_begin_whole();
 		binder_ioctl(thread, BINDER_THREAD_EXIT, arg, false);
+		gate_end_whole();
 		park_end(binder_thread_host(thread));
 	}
 	call_put_thread(binder_thread_host(thread));

@@ -4,6 +4,7 @@
 
 #include "calls/watch.h"
 #include "base/daemon.h"
+#include "base/gate.h"
 #include "base/locks.h"
 #include "clients/identity.h"
 #include "clients/namespaces.h"
@@ -96,6 +97,16 @@ static int open_for(struct host_proc *opener, const struct request *request,
 	return 0;
 }
 
+void open_file_restore(struct open_file *file)
+{
+	if (atomic_load(&file->ended))
+		return;
+	list_file(file);
+	watch_add(file->host->pidfd, file->open_id);
+	if (atomic_load(&file->orphan))
+		watch_check_holders(file->open_id);
+}
+
 /*
  * Charges an open to its user; host_proc_destroy() discharges the memory. Returns 0, -EMFILE or
  * -ENOMEM.
@@ -154,7 +165,9 @@ static void open_file_release(struct work *work)
 {
 	struct open_file *file = (void *)((char *)work - offsetof(struct open_file, release));
 
+	gate_begin_whole();
 	binder_release(file->proc);
+	gate_end_whole();
 	user_charges_remove(file->uid, USER_OPENS);
 	open_file_put(file);
 }

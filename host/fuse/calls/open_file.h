@@ -32,6 +32,7 @@ struct open_file {
 	atomic_bool orphan;		/* the owner is dead, but a descriptor is still open */
 	atomic_uint reap_at;		/* see call_reap_threads() */
 	struct work release;		/* of the binder_proc */
+	u32 saved;			/* by which hand-over (handover/) */
 	atomic_int stuck;		/* workers that are stuck in this client's memory */
 };
 
@@ -44,6 +45,12 @@ void open_files_init(void);
  */
 int open_file_new(const struct request *request, struct binder_context *context, u64 open_id,
 		  struct open_file **out);
+
+/*
+ * An open that was taken over: its proc and host_proc are known, and what it is charged for is
+ * charged. It begins again, or, if it had ended, is released by open_file_leave().
+ */
+void open_file_restore(struct open_file *file);
 
 /* Begins a use of @file by a call. False: the open has ended. */
 bool open_file_enter(struct open_file *file);

@@ -52,13 +52,18 @@ bool park_begin(struct host_thread *thread)
 	return true;
 }
 
-static void park_insert(struct bucket *bucket, struct host_thread *thread)
+static void park_link(struct bucket *bucket, struct host_thread *thread)
 {
 	thread->next_parked = bucket->first;
 	thread->parked_slot = &bucket->first;
 	if (bucket->first)
 		bucket->first->parked_slot = &thread->next_parked;
 	bucket->first = thread;
+}
+
+static void park_insert(struct bucket *bucket, struct host_thread *thread)
+{
+	park_link(bucket, thread);
 	if (worker_was_interrupted(thread->unique))
 		thread->interrupted = true;
 }
@@ -203,4 +208,23 @@ struct host_thread *park_claim_overdue(void)
 struct host_thread *park_claim_of(const struct host_proc *proc)
 {
 	return claim_if(is_of, proc);
+}
+
+void park_visit(void (*visit)(struct host_thread *thread, void *arg), void *arg)
+{
+	for (unsigned int i = 0; i < BUCKETS; i++) {
+		struct host_thread *thread = daemon_self->parked_calls->buckets[i].first;
+
+		for (; thread; thread = thread->next_parked)
+			visit(thread, arg);
+	}
+}
+
+void park_restore(struct host_thread *thread, bool parked)
+{
+	struct bucket *bucket = bucket_of(thread->unique);
+
+	guard_spin(&bucket->lock);
+	atomic_store(&thread->state, parked ? PARK_PARKED : PARK_RUNNING);
+	park_link(bucket, thread);
 }

@@ -64,6 +64,11 @@ struct host_thread *park_claim_expired(u64 now_ns);
 /* Claims a parked call that may not wait any longer (expire.h); NULL: none. */
 struct host_thread *park_claim_overdue(void);
 
+/* Calls @visit for each call that is parked or registered. Nothing else uses the table. */
+void park_visit(void (*visit)(struct host_thread *thread, void *arg), void *arg);
+/* A call that was taken over: it is parked, or owned by a queue. */
+void park_restore(struct host_thread *thread, bool parked);
+
 /* Claims a parked call of @proc; NULL: none. */
 struct host_thread *park_claim_of(const struct host_proc *proc);
 

@@ -9,6 +9,7 @@
 #include "calls/pool.h"
 
 #include "base/daemon.h"
+#include "base/gate.h"
 #include "base/locks.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -140,7 +141,7 @@ static void leave_pool(struct worker *self)
 		pool->slow_is_served = false;
 	}
 	/* a call that was put there since the last look */
-	if (!fair_is_empty(daemon_self->slow_lane))
+	if (!fair_is_empty(daemon_self->slow_lane) && !gate_is_closed())
 		start_slow();
 	self->in_use = false;
 }
@@ -183,13 +184,15 @@ static void finish_work(struct worker *self)
 	}
 	daemon_self->pool->handlers->finish_woken();
 	worker_end_request();
-	while (!fair_is_empty(daemon_self->backlog) && !atomic_load(&self->stuck))
+	while (!fair_is_empty(daemon_self->backlog) && !atomic_load(&self->stuck) &&
+	       !gate_is_closed())
 		continue_one();
 }
 
 static void serve_slow(struct worker *self)
 {
-	while (!fair_is_empty(daemon_self->slow_lane) && !atomic_load(&self->stuck)) {
+	while (!fair_is_empty(daemon_self->slow_lane) && !atomic_load(&self->stuck) &&
+	       !gate_is_closed()) {
 		worker_begin_request(0);
 		watch_arm_check();
 		daemon_self->pool->handlers->serve_slow();
@@ -198,17 +201,22 @@ static void serve_slow(struct worker *self)
 	}
 }
 
-/* Waits for a request when all is done that other workers have left to this one. */
-static bool read_request(struct request *request, void *buffer)
+/* Does all that other workers have left to this one; they leave it nothing any more. */
+static void begin_sleep(void)
 {
-	bool ok;
-
 	while (!worker_begin_sleep()) {
 		worker_begin_request(0);
 		watch_arm_check();
 		daemon_self->pool->handlers->finish_woken();
 		worker_end_request();
 	}
+}
+
+static bool read_request(struct request *request, void *buffer)
+{
+	bool ok;
+
+	begin_sleep();
 	ok = session_read(request, buffer);
 	worker_end_sleep();
 	affinity_note_worker();
@@ -254,8 +262,15 @@ static void serve_requests(struct worker *self)
 	void *buffer = aligned_alloc(4096, SESSION_BUFFER_SIZE);
 
 	while (buffer && !atomic_load(&self->stuck)) {
-		bool idle = fair_is_empty(daemon_self->backlog);
+		bool idle;
 
+		if (gate_is_closed()) {
+			begin_sleep();
+			gate_rest();
+			worker_end_sleep();
+			continue;
+		}
+		idle = fair_is_empty(daemon_self->backlog);
 		if (!serve_some(self, buffer, idle)) {
 			kill(getpid(), SIGTERM);	/* end the daemon */
 			break;
@@ -273,6 +288,9 @@ static void worker_main(void *arg)
 	drop_rseq();
 	worker_set_self(self);
 	self->tid = gettid();
+	pthread_mutex_lock(&daemon_self->pool->lock);
+	self->member = gate_self;
+	pthread_mutex_unlock(&daemon_self->pool->lock);
 	if (self->serves)
 		serve_requests(self);
 	else if (self->slow)
@@ -422,6 +440,57 @@ static bool check_worker(struct worker *worker)
 bool pool_has_stuck(void)
 {
 	return atomic_load_explicit(&daemon_self->pool->nr_stuck, memory_order_relaxed);
+}
+
+/* ---- coming to rest (gate.h) ---- */
+
+/* Pool lock held. */
+static bool is_delayed(const struct worker *worker)
+{
+	return worker->in_use && worker->member &&
+	       atomic_load(&worker->member->state) == GATE_CLIENT;
+}
+
+bool pool_settle(bool late)
+{
+	struct worker *worker;
+	bool done = true;
+
+	guard_mutex(&daemon_self->pool->lock);
+	for (unsigned int i = 0; (worker = worker_at(i)); i++) {
+		if (!worker->in_use)
+			continue;
+		if (late && is_delayed(worker) && !atomic_load(&worker->stuck)) {
+			daemon_self->pool->nr_early++;	/* until pool_check() finds it */
+			pool_replace(worker);
+		} else if (late && is_delayed(worker) && worker_has_work_racy(worker)) {
+			start_worker(FINISHES, worker);
+		}
+		done &= !worker_has_work_racy(worker);
+	}
+	return done;
+}
+
+void pool_visit_frozen(void (*visit)(const struct worker *worker, void *arg), void *arg)
+{
+	struct worker *worker;
+
+	guard_mutex(&daemon_self->pool->lock);
+	for (unsigned int i = 0; (worker = worker_at(i)); i++) {
+		u64 unique = atomic_load(&worker->unique);
+
+		if (is_delayed(worker) && unique && atomic_load(&worker->aborted) != unique)
+			visit(worker, arg);
+	}
+}
+
+void pool_reopen(void)
+{
+	guard_mutex(&daemon_self->pool->lock);
+	if (!fair_is_empty(daemon_self->backlog))
+		start_worker(FINISHES, NULL);
+	if (!fair_is_empty(daemon_self->slow_lane))
+		start_slow();
 }
 
 bool pool_check(void)

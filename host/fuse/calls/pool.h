@@ -11,7 +11,7 @@
 #ifndef HOST_FUSE_POOL_H
 #define HOST_FUSE_POOL_H
 
-#include <stdbool.h>
+#include "host_types.h"
 
 struct request;
 struct worker;
@@ -52,6 +52,18 @@ void pool_replace_self(void);
 
 /* Has a thread serve the slow lane, if none does. Called when a call was put there. */
 void pool_serve_slow(void);
+
+/*
+ * For gate_close(): are the queues of all workers empty? @late: replaces workers that are delayed
+ * by a client, and has their work done.
+ */
+bool pool_settle(bool late);
+
+/* After pool_settle(): calls @visit for each worker that is frozen in a request. */
+void pool_visit_frozen(void (*visit)(const struct worker *worker, void *arg), void *arg);
+
+/* After the gate was opened: has backlog and slow lane served. */
+void pool_reopen(void);
 
 /* Is any worker stuck? Cheap. */
 bool pool_has_stuck(void);

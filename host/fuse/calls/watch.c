@@ -15,6 +15,7 @@
 #include "calls/watch.h"
 
 #include "base/daemon.h"
+#include "base/gate.h"
 #include "base/locks.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -226,8 +227,12 @@ static void watch_main(void *arg)
 	worker_set_self(self);
 	for (;;) {
 		struct epoll_event events[64];
-		int count = epoll_wait(daemon_self->watch->epoll_fd, events, 64, time_to_sleep());
+		int timeout = time_to_sleep();
+		int count;
 
+		gate_away();
+		count = epoll_wait(daemon_self->watch->epoll_fd, events, 64, timeout);
+		gate_back();
 		for (int i = 0; i < count; i++)
 			handle_event(events[i].data.u64);
 		run_due(self);

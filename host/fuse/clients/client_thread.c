@@ -5,6 +5,7 @@
  */
 #include "clients/client_thread.h"
 
+#include "base/gate.h"
 #include "workers/worker.h"
 
 #include <errno.h>
@@ -144,20 +145,30 @@ int client_thread_read(pid_t tid, void *dst, u64 src, size_t size)
 {
 	struct iovec here = { dst, size };
 	struct iovec there = { (void *)(uintptr_t)src, size };
+	unsigned int section;
+	int error;
 
 	if (!size)
 		return 0;
-	return copy_result(process_vm_readv(tid, &here, 1, &there, 1, 0), size);
+	section = gate_begin_client();
+	error = copy_result(process_vm_readv(tid, &here, 1, &there, 1, 0), size);
+	gate_end_client(section);
+	return error;
 }
 
 int client_thread_write(pid_t tid, u64 dst, const void *src, size_t size)
 {
 	struct iovec here = { (void *)src, size };
 	struct iovec there = { (void *)(uintptr_t)dst, size };
+	unsigned int section;
+	int error;
 
 	if (!size)
 		return 0;
-	return copy_result(process_vm_writev(tid, &here, 1, &there, 1, 0), size);
+	section = gate_begin_client();
+	error = copy_result(process_vm_writev(tid, &here, 1, &there, 1, 0), size);
+	gate_end_client(section);
+	return error;
 }
 
 /* ---- its scheduling ---- */

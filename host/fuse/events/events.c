@@ -12,6 +12,7 @@
 #include "events/events.h"
 
 #include "base/clock.h"
+#include "base/gate.h"
 #include "base/locks.h"
 #include "base/thread.h"
 #include "clients/client_thread.h"
@@ -40,6 +41,10 @@ struct events_reader {
 	struct events_reader *next;
 	struct events_position position;
 	bool told_header;
+	/* of a predecessor; read first */
+	struct event_record *pending;
+	size_t nr_pending;
+	size_t next_pending;
 	/* the READ that waits */
 	u64 unique;			/* 0: none */
 	size_t room;			/* records */
@@ -138,6 +143,10 @@ static size_t collect_portion(struct events_readers *all, struct events_reader *
 	if (!reader->told_header)
 		put_header(&portion[count++], now_ns);
 	reader->told_header = true;
+	while (count < room && reader->next_pending < reader->nr_pending)
+		portion[count++] = reader->pending[reader->next_pending++];
+	if (room - count < 2)	/* for events_ring_copy() */
+		return count;
 	return count + events_ring_copy(&reader->position, now_ns, portion + count, room - count);
 }
 
@@ -164,7 +173,7 @@ static void serve_read(struct events_readers *all, struct events_reader *reader,
 static bool has_something(struct events_readers *all, struct events_reader *reader, u64 now_ns)
 {
 	struct events_position after = reader->position;
-	bool found = !reader->told_header ||
+	bool found = !reader->told_header || reader->next_pending < reader->nr_pending ||
 		     events_ring_copy(&after, now_ns, all->portion, PORTION);
 
 	if (!found)
@@ -200,15 +209,16 @@ static void ticker_main(void *arg)
 	struct events_readers *all = arg;
 	static const struct timespec tick = { .tv_nsec = TICK_NS };
 
-	pthread_mutex_lock(&all->lock);
 	for (;;) {
+		pthread_mutex_lock(&all->lock);
 		if (!serve_readers(all)) {
+			gate_away();
 			pthread_cond_wait(&all->one_waits, &all->lock);
-			continue;
 		}
 		pthread_mutex_unlock(&all->lock);
+		gate_away();
 		nanosleep(&tick, NULL);
-		pthread_mutex_lock(&all->lock);
+		gate_back();
 	}
 }
 
@@ -227,7 +237,8 @@ static void update_wanted(struct events *events)
 	atomic_store(&events->wanted_kinds, wanted);
 }
 
-static int add_reader(struct events *events, struct events_reader *reader)
+/* @mask: what it wants. */
+static int add_reader(struct events *events, struct events_reader *reader, u32 mask)
 {
 	struct events_readers *all = events->all;
 
@@ -236,7 +247,7 @@ static int add_reader(struct events *events, struct events_reader *reader)
 		return -EMFILE;
 	if (!events_ring_start() || !start_ticker(all))
 		return -ENOMEM;
-	reader->position.mask = EVENTS_AT_FIRST;
+	reader->position.mask = mask;
 	reader->position.number = events_ring_end();
 	reader->next = all->first;
 	all->first = reader;
@@ -255,7 +266,7 @@ int events_open(u32 uid, u32 owner, struct events_reader **out)
 	reader = calloc(1, sizeof(*reader));
 	if (!reader)
 		return -ENOMEM;
-	error = add_reader(daemon_self->events, reader);
+	error = add_reader(daemon_self->events, reader, EVENTS_AT_FIRST);
 	if (error)
 		free(reader);
 	else
@@ -276,6 +287,7 @@ void events_close(struct events_reader *reader)
 	if (!--events->all->nr)
 		events_ring_stop();
 	pthread_mutex_unlock(&events->all->lock);
+	free(reader->pending);
 	free(reader);
 }
 
@@ -390,4 +402,62 @@ bool events_interrupt(u64 unique)
 	if (found)
 		session_reply_error(unique, EINTR);
 	return found;
+}
+
+/* ---- handing over ---- */
+
+struct event_record *events_save(const struct events_reader *reader,
+				 struct events_reader_state *state, size_t *nr)
+{
+	struct events_position position = reader->position;
+	size_t left = reader->nr_pending - reader->next_pending;
+	size_t room = left + EVENTS_PENDING;
+	struct event_record *pending = malloc(room * sizeof(*pending));
+
+	*nr = 0;
+	if (pending) {
+		if (left)
+			memcpy(pending, reader->pending + reader->next_pending,
+			       left * sizeof(*pending));
+		*nr = left + events_ring_copy(&position, UINT64_MAX, pending + left, room - left);
+	}
+	*state = (struct events_reader_state){
+		.unique = reader->unique,
+		.idle_ns = reader->idle_ns,
+		.poll_handle = reader->poll_handle,
+		.end = events_ring_end(),
+		.lost = position.lost + (events_ring_end() - position.number),
+		.mask = position.mask,
+		.room = (u32)reader->room,
+		.told_header = reader->told_header,
+		.poll_armed = reader->poll_armed,
+	};
+	return pending;
+}
+
+struct events_reader *events_restore(const struct events_reader_state *state,
+				     const struct event_record *pending, size_t nr)
+{
+	struct events_reader *reader = calloc(1, sizeof(*reader));
+
+	if (!reader)
+		return NULL;
+	reader->position.lost = state->lost;
+	reader->told_header = state->told_header;
+	reader->unique = state->unique;
+	reader->room = state->room < PORTION ? state->room : PORTION;
+	reader->idle_ns = state->idle_ns;
+	reader->poll_armed = state->poll_armed;
+	reader->poll_handle = state->poll_handle;
+	reader->pending = malloc(nr * sizeof(*pending) + 1);
+	if (reader->pending && nr)
+		memcpy(reader->pending, pending, nr * sizeof(*pending));
+	reader->nr_pending = reader->pending ? nr : 0;
+	events_ring_set_end(state->end);
+	if (!reader->pending || add_reader(daemon_self->events, reader, state->mask)) {
+		free(reader->pending);
+		free(reader);
+		return NULL;
+	}
+	return reader;
 }

@@ -56,6 +56,30 @@ void events_read(struct events_reader *reader, const struct request *request);
 void events_write(struct events_reader *reader, const struct request *request);
 void events_poll(struct events_reader *reader, const struct request *request);
 
+/* ---- handing over ---- */
+
+struct events_reader_state {
+	u64 unique;		/* of the READ that waits; 0: none */
+	u64 idle_ns;
+	u64 poll_handle;
+	u64 end;		/* the number of the event after the last one */
+	u64 lost;
+	u32 mask;
+	u32 room;
+	bool told_header;
+	bool poll_armed;
+};
+
+/* Events for a reader that are handed over with it; it is told how many more there were. */
+#define EVENTS_PENDING 16384u
+
+/* Returns what @reader has not read yet, *@nr events, to be freed. NULL: nothing, or no memory. */
+struct event_record *events_save(const struct events_reader *reader,
+				 struct events_reader_state *state, size_t *nr);
+/* A reader that was taken over, with the @nr events at @pending. NULL: no memory. */
+struct events_reader *events_restore(const struct events_reader_state *state,
+				     const struct event_record *pending, size_t nr);
+
 /* An INTERRUPT for the request @unique. False: no READ of this file waits as that request. */
 bool events_interrupt(u64 unique);
 

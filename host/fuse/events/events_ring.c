@@ -83,6 +83,11 @@ u64 events_ring_end(void)
 	return atomic_load_explicit(&daemon_self->events_ring->next, memory_order_acquire);
 }
 
+void events_ring_set_end(u64 number)
+{
+	atomic_store(&daemon_self->events_ring->next, number);
+}
+
 static u64 events_ring_reserve(struct events_ring *ring, u32 count)
 {
 	return atomic_fetch_add_explicit(&ring->next, count, memory_order_relaxed);

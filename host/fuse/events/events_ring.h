@@ -29,6 +29,8 @@ void events_ring_stop(void);
 
 /* The number of the next event that is written. */
 u64 events_ring_end(void);
+/* That of a predecessor, before the first event. */
+void events_ring_set_end(u64 number);
 
 /*
  * Writes an event at the time @now_ns; its fields are the @size bytes at @fields, 40 at most. Any

@@ -212,3 +212,39 @@ bool file_job_check_overdue(void)
 	}
 	return busy;
 }
+
+/* ---- handing over ---- */
+
+void file_job_visit(void (*visit)(const struct file_job *job, const struct file_job_state *state,
+				  void *arg), void *arg)
+{
+	for (struct entry *entry = daemon_self->file_jobs->first; entry; entry = entry->next) {
+		struct file_job_state state = { entry->id, entry->deadline_ns, entry->armed,
+						entry->given_up };
+
+		visit(&entry->job, &state, arg);
+	}
+}
+
+bool file_job_restore(const struct file_job *job, const struct file_job_state *state)
+{
+	struct file_jobs *jobs = daemon_self->file_jobs;
+	struct entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry)
+		return false;
+	entry->job = *job;
+	entry->id = state->id;
+	entry->generation = helper_generation();
+	entry->deadline_ns = state->deadline_ns;
+	entry->armed = state->armed;
+	entry->given_up = state->given_up;
+	if (entry->given_up)
+		user_charges_add_always(job->uid, USER_STALLED);
+	if (entry->id > atomic_load(&jobs->last_id))
+		atomic_store(&jobs->last_id, entry->id);
+	guard_mutex(&jobs->lock);
+	entry->next = jobs->first;
+	jobs->first = entry;
+	return true;
+}

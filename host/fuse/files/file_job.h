@@ -34,6 +34,20 @@ void file_jobs_init(void);
 /* Submits *@job. If that fails, armed() is called at once, on the calling thread. */
 void file_job_submit(const struct file_job *job);
 
+/* ---- for a process that hands the daemon over, and for the one that takes it over ---- */
+
+/* A job that is under way, besides what struct file_job says. */
+struct file_job_state {
+	u64 id;
+	u64 deadline_ns;
+	bool armed;
+	bool given_up;
+};
+void file_job_visit(void (*visit)(const struct file_job *job, const struct file_job_state *state,
+				  void *arg), void *arg);
+/* The functions of *@job need not be set. False: no memory. */
+bool file_job_restore(const struct file_job *job, const struct file_job_state *state);
+
 /* The rest is for the events thread of the helper. */
 void file_job_event(const struct helper_event *event);
 void file_job_lost_all(void);

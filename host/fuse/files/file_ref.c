@@ -16,6 +16,7 @@ struct file_refs {
 	struct host_file *closing;	/* oldest first */
 	struct host_file **closing_end;
 	struct host_file *overdue;	/* being closed, and charged for that */
+	atomic_ullong last_id;
 };
 
 void file_refs_init(void)
@@ -43,10 +44,26 @@ static void free_file(struct host_file *file)
 	free(file);
 }
 
+u64 file_ref_new_id(void)
+{
+	return atomic_fetch_add(&daemon_self->file_refs->last_id, 1) + 1;
+}
+
 struct host_file *file_ref_get(struct host_file *file)
 {
 	atomic_fetch_add(&file->refs, 1);
 	return file;
+}
+
+/* Lock held. */
+static void add_closing(struct host_file *file)
+{
+	struct file_refs *refs = daemon_self->file_refs;
+
+	file->next = NULL;
+	file->prev = refs->closing_end;
+	*refs->closing_end = file;
+	refs->closing_end = &file->next;
 }
 
 /* The file may be freed as soon as the helper has the message. */
@@ -58,15 +75,12 @@ void file_ref_put(struct host_file *file)
 
 	if (atomic_fetch_sub(&file->refs, 1) != 1)
 		return;
-	message.id = (uintptr_t)file;
+	message.id = file->id;
 	pthread_mutex_lock(&refs->lock);
 	lost = file->generation != helper_generation();
 	if (!lost) {
 		file->closing_ns = clock_now_ns();
-		file->next = NULL;
-		file->prev = refs->closing_end;
-		*refs->closing_end = file;
-		refs->closing_end = &file->next;
+		add_closing(file);
 		helper_send(&message, 0, file->generation);
 	}
 	pthread_mutex_unlock(&refs->lock);
@@ -76,14 +90,28 @@ void file_ref_put(struct host_file *file)
 		helper_arm_tick();
 }
 
+/* Most are among the first: few are being closed at a time. Lock held. */
+static struct host_file *find_locked(struct host_file *file, u64 id)
+{
+	while (file && file->id != id)
+		file = file->next;
+	return file;
+}
+
 void file_ref_closed(u64 id)
 {
-	struct host_file *file = (struct host_file *)(uintptr_t)id;
+	struct file_refs *refs = daemon_self->file_refs;
+	struct host_file *file;
 
-	pthread_mutex_lock(&daemon_self->file_refs->lock);
-	unlink_locked(file);
-	pthread_mutex_unlock(&daemon_self->file_refs->lock);
-	free_file(file);
+	pthread_mutex_lock(&refs->lock);
+	file = find_locked(refs->closing, id);
+	if (!file)
+		file = find_locked(refs->overdue, id);
+	if (file)
+		unlink_locked(file);
+	pthread_mutex_unlock(&refs->lock);
+	if (file)
+		free_file(file);
 }
 
 /* Lock held. */
@@ -107,6 +135,20 @@ void file_ref_lost_all(void)
 	free_lost(daemon_self->file_refs->overdue);
 }
 
+/* Lock held. */
+static void add_overdue(struct host_file *file)
+{
+	struct file_refs *refs = daemon_self->file_refs;
+
+	file->overdue = true;
+	file->next = refs->overdue;
+	file->prev = &refs->overdue;
+	if (refs->overdue)
+		refs->overdue->prev = &file->next;
+	refs->overdue = file;
+	user_charges_add_always(file->uid, USER_STALLED);
+}
+
 bool file_ref_check_overdue(void)
 {
 	struct file_refs *refs = daemon_self->file_refs;
@@ -116,14 +158,33 @@ bool file_ref_check_overdue(void)
 	guard_mutex(&refs->lock);
 	while ((file = refs->closing) && file->closing_ns < limit) {
 		unlink_locked(file);
-		file->overdue = true;
-		file->next = refs->overdue;
-		file->prev = &refs->overdue;
-		if (refs->overdue)
-			refs->overdue->prev = &file->next;
-		refs->overdue = file;
-		user_charges_add_always(file->uid, USER_STALLED);
+		add_overdue(file);
 		log_info("a file of user %u takes long to close", file->uid);
 	}
 	return refs->closing;
+}
+
+void file_ref_visit_closing(void (*visit)(struct host_file *file, void *arg), void *arg)
+{
+	struct host_file *file;
+
+	for (file = daemon_self->file_refs->closing; file; file = file->next)
+		visit(file, arg);
+	for (file = daemon_self->file_refs->overdue; file; file = file->next)
+		visit(file, arg);
+}
+
+void file_ref_restore_closing(struct host_file *file)
+{
+	guard_mutex(&daemon_self->file_refs->lock);
+	if (file->overdue)
+		add_overdue(file);
+	else
+		add_closing(file);
+}
+
+void file_ref_note_id(u64 id)
+{
+	if (id > atomic_load(&daemon_self->file_refs->last_id))
+		atomic_store(&daemon_self->file_refs->last_id, id);
 }

@@ -66,6 +66,14 @@ bool files_init(void (*not_held)(u64 open_id))
 	return helper_start(&helper_handlers);
 }
 
+bool files_take_over(void (*not_held)(u64 open_id), const struct helper_state *helper)
+{
+	file_refs_init();
+	file_jobs_init();
+	daemon_part(files)->not_held = not_held;
+	return helper_take_over(&helper_handlers, helper);
+}
+
 static int take_file(struct host_thread *caller, u32 fd, struct helper_answer *answer)
 {
 	struct helper_message message = { .op = HELPER_TAKE, .uid = caller->proc->charged_uid,
@@ -102,6 +110,7 @@ int files_get(struct host_thread *caller, u32 fd, struct host_file **file)
 		*file = NULL;
 		return error;
 	}
+	(*file)->id = file_ref_new_id();
 	(*file)->fd = taken.result;
 	(*file)->generation = taken.generation;
 	(*file)->uid = uid;
@@ -323,3 +332,62 @@ static const struct helper_handlers helper_handlers = {
 	.waits_long = pool_replace_self,
 	.may_delay = may_delay,
 };
+
+/* ---- handing over ---- */
+
+bool files_save(const struct host_thread *thread, struct files_state *state)
+{
+	const struct pending_files *pending = thread->files;
+
+	if (!pending)
+		return false;
+	*state = (struct files_state){
+		.state = pending->state,
+		.cookie = pending->cookie,
+		.nr = pending->nr,
+		.files = pending->files,
+		.numbers = pending->numbers,
+		.error = pending->error,
+		.nr_close = pending->nr_close,
+		.closes = pending->closes,
+		.result = pending->result,
+		.installing = pending->installing,
+	};
+	return true;
+}
+
+static void *copy_array(const void *array, size_t size, bool *ok)
+{
+	void *copy = array && size ? malloc(size) : NULL;
+
+	if (copy)
+		memcpy(copy, array, size);
+	*ok &= copy || !array || !size;
+	return copy;
+}
+
+bool files_restore(struct host_thread *thread, const struct files_state *state)
+{
+	struct pending_files *pending = get_pending(thread);
+	bool ok = pending;
+
+	if (!pending)
+		return false;
+	pending->state = state->state;
+	pending->cookie = state->cookie;
+	pending->nr = state->nr;
+	pending->files = copy_array(state->files, state->nr * sizeof(*state->files), &ok);
+	pending->numbers = copy_array(state->numbers, state->nr * sizeof(s32), &ok);
+	pending->error = state->error;
+	pending->nr_close = state->nr_close;
+	pending->closes = copy_array(state->closes, state->nr_close * sizeof(s32), &ok);
+	pending->result = state->result;
+	pending->installing = state->installing;
+	return ok;
+}
+
+void files_restore_job(struct file_job *job)
+{
+	job->armed = on_armed;
+	job->done = on_done;
+}

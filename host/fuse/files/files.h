@@ -19,6 +19,10 @@
  */
 bool files_init(void (*not_held)(u64 open_id));
 
+/* In place of it, for a process that takes over: the helper is that of its predecessor. */
+struct helper_state;
+bool files_take_over(void (*not_held)(u64 open_id), const struct helper_state *helper);
+
 /* The operations of host.h of the same names. */
 int files_get(struct host_thread *caller, u32 fd, struct host_file **file);
 void files_put(struct host_file *file);
@@ -31,6 +35,29 @@ void files_close(struct host_thread *owner, const u32 *fds, u32 nr);
  * its process, takes over the call, submits that to the injector and returns true.
  */
 bool files_start(struct host_thread *thread, int result);
+
+/* ---- for a process that hands the daemon over, and for the one that takes it over ---- */
+
+/* What is kept for a thread between two of its calls. The arrays belong to it. */
+struct files_state {
+	u32 state;
+	u64 cookie;
+	u32 nr;
+	struct host_file **files;	/* NULL: a job has them */
+	s32 *numbers;
+	int error;
+	u32 nr_close;
+	s32 *closes;
+	int result;
+	bool installing;
+};
+/* False: nothing is. */
+bool files_save(const struct host_thread *thread, struct files_state *state);
+/* Takes over the references in @state->files and copies the arrays. False: no memory. */
+bool files_restore(struct host_thread *thread, const struct files_state *state);
+/* The functions of a job that was taken over. */
+struct file_job;
+void files_restore_job(struct file_job *job);
 
 /* Frees what is kept for @thread, which ends. */
 void files_free_pending(struct host_thread *thread);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The daemon's side of the helper process: start, channels, events.
+ * The daemon's side of the helper process: channels, events.
  *
  * A channel is used by one thread at a time. One whose answer did not come in time belongs to the
  * events thread until the answer comes: then it is free again. The lock is held for sending, so
@@ -12,29 +12,23 @@
 
 #include "base/clock.h"
 #include "base/daemon.h"
-#include "base/exit_watch.h"
+#include "base/gate.h"
 #include "base/locks.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "clients/users.h"
+#include "helper/helper_process.h"
 #include "session/session.h"
 #include "workers/worker.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-/* Those in use by workers and those abandoned. */
-#define CHANNELS_MAX 256u
 
 #define TICK_MS 250
 
@@ -53,131 +47,16 @@
 /* Messages that clients can cause, at the default level. */
 #define LOG_INTERVAL_NS 10000000000ull
 
-extern char **environ;
-
-struct channel {
-	bool exists;
-	bool busy;		/* used by a thread, or abandoned */
-	int fd;
-	u32 generation;
-	u32 op;			/* of the question that was abandoned */
-	u32 uid;		/* charged for it */
-};
-
-struct helper {
-	const struct helper_handlers *handlers;
-	pthread_mutex_t lock;		/* guards the next three, and changes of @generation */
-	int control;			/* -1: none */
-	pid_t pid;
-	struct channel channels[CHANNELS_MAX];
-	atomic_uint generation;
-	atomic_ullong logged_ns;	/* the last message of log_delay() */
-
-	/* of the events thread */
-	struct worker worker;
-	int epoll_fd;
-	int wake_fd;
-	atomic_bool ticking;
-	u64 asleep_ns;			/* when it, or this thread, was last found not to run */
-	_Alignas(8) char buffer[sizeof(struct helper_event) + HELPER_NUMBERS_MAX * sizeof(s32)];
-};
-
 u32 helper_generation(void)
 {
 	return atomic_load(&daemon_self->helper->generation);
-}
-
-static void limit_sends(int socket)
-{
-	struct timeval limit = { HELPER_DEADLINE_MS / 1000, HELPER_DEADLINE_MS % 1000 * 1000 };
-
-	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-}
-
-static bool is_watched(int fd, void *data)
-{
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = data };
-
-	return !epoll_ctl(daemon_self->helper->epoll_fd, EPOLL_CTL_ADD, fd, &event);
-}
-
-/* A helper that does not receive is replaced. Lock held. */
-static bool send_control(const void *data, size_t size, int attached)
-{
-	if (daemon_self->helper->control < 0)
-		return false;
-	if (message_send(daemon_self->helper->control, data, size, attached))
-		return true;
-	kill(daemon_self->helper->pid, SIGKILL);
-	return false;
-}
-
-/* Sends @op with one end of a new pair of sockets of @type; the other end, or -1. Lock held. */
-static int send_socket(int type, u32 op)
-{
-	const struct helper_message message = { .op = op };
-	int pair[2];
-	bool ok;
-
-	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, pair))
-		return -1;
-	ok = send_control(&message, sizeof(message), pair[1]);
-	close(pair[1]);
-	if (ok)
-		return pair[0];
-	close(pair[0]);
-	return -1;
-}
-
-/* The control socket is shut down when either process ends. Lock held. */
-static bool link_lives(void)
-{
-	int life = send_socket(SOCK_STREAM, HELPER_LIFE);
-
-	return life >= 0 && exit_watch_start(life, daemon_self->helper->control);
-}
-
-/*
- * Executing the program again leaves the FUSE connection and all buffers behind: each descriptor of
- * the daemon is closed by exec, and none is a client's. Lock held.
- */
-static bool start_process(void)
-{
-	struct helper *helper = daemon_self->helper;
-	char *const args[] = { HELPER_NAME, NULL };
-	posix_spawn_file_actions_t actions;
-	int pair[2];
-	int error;
-	bool ok;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return false;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, pair[1], HELPER_CONTROL);
-	for (int fd = 0; fd < 3; fd++)
-		posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-	error = posix_spawn(&helper->pid, "/proc/self/exe", &actions, NULL, args, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	close(pair[1]);
-	if (error || !is_watched(pair[0], NULL)) {
-		close(pair[0]);
-		errno = error ? error : errno;
-		return false;
-	}
-	limit_sends(pair[0]);
-	helper->control = pair[0];
-	atomic_fetch_add(&helper->generation, 1);
-	ok = link_lives();
-	if (!ok)
-		kill(helper->pid, SIGKILL);
-	return ok;
 }
 
 bool helper_send(const struct helper_message *message, u32 nr_numbers, u32 to)
 {
 	guard_mutex(&daemon_self->helper->lock);
 	return to == helper_generation() &&
-	       send_control(message, sizeof(*message) + nr_numbers * sizeof(s32), -1);
+	       helper_send_control(message, sizeof(*message) + nr_numbers * sizeof(s32), -1);
 }
 
 /* ---- channels ---- */
@@ -185,7 +64,7 @@ bool helper_send(const struct helper_message *message, u32 nr_numbers, u32 to)
 /* Lock held. */
 static bool open_channel(struct channel *channel)
 {
-	int fd = send_socket(SOCK_SEQPACKET, HELPER_CHANNEL);
+	int fd = helper_send_socket(SOCK_SEQPACKET, HELPER_CHANNEL);
 
 	if (fd < 0)
 		return false;
@@ -259,7 +138,7 @@ static void helper_abandon(struct channel *channel, const struct helper_message 
 	channel->uid = message->uid;
 	user_charges_add_always(channel->uid, USER_STALLED);
 	/* an answer that came meanwhile is reported at once */
-	if (!is_watched(channel->fd, channel)) {
+	if (!helper_is_watched(channel->fd, channel)) {
 		user_charges_remove(channel->uid, USER_STALLED);
 		put_channel(channel, false);
 	}
@@ -272,19 +151,6 @@ static bool has_answer(const struct channel *channel, int ms)
 	return poll(&pollfd, 1, ms) > 0;
 }
 
-/* A helper that was stopped, by whomever, is continued. */
-static void continue_if_stopped(void)
-{
-	siginfo_t info = { 0 };
-	guard_mutex(&daemon_self->helper->lock);
-	pid_t pid = daemon_self->helper->pid;
-
-	if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) || info.si_pid != pid)
-		return;
-	log_warn("the helper process %d was stopped: continued", pid);
-	kill(pid, SIGCONT);
-}
-
 /* Does it answer a question that no client can delay? Also if it has ended. */
 static bool is_alive(void)
 {
@@ -293,7 +159,7 @@ static bool is_alive(void)
 	struct channel *channel;
 	bool alive;
 
-	continue_if_stopped();
+	helper_continue_if_stopped();
 	if (get_channel(&channel))
 		return true;
 	alive = !message_send(channel->fd, &message, sizeof(message), -1) ||
@@ -316,7 +182,7 @@ static bool await_answer(const struct channel *channel)
 	daemon_self->helper->handlers->waits_long();
 	if (has_answer(channel, STOPPED_MS))
 		return true;
-	continue_if_stopped();
+	helper_continue_if_stopped();
 	while (!has_answer(channel, HELPER_DEADLINE_MS)) {
 		if (is_alive())
 			return has_answer(channel, GRACE_MS);
@@ -372,11 +238,14 @@ static int ask_until_answered(const struct helper_message *message, int attached
 int helper_ask(const struct helper_message *message, int attached, u64 open_id,
 	       struct helper_answer *answer)
 {
+	unsigned int section;
 	int error = -EBUSY;
 
 	if (!is_refused(message->uid, open_id)) {
 		open_id = worker_begin_wait(open_id);
+		section = gate_begin_client();
 		error = ask_until_answered(message, attached, answer);
+		gate_end_client(section);
 		worker_end_wait(open_id);
 	}
 	if (error && may_log())
@@ -429,13 +298,6 @@ void helper_arm_tick(void)
 		log_debug("helper: %s", strerror(errno));
 }
 
-/* A helper with a thread that a client keeps in the kernel cannot be waited for. */
-static void wait_for_helper(void)
-{
-	for (int i = 0; i < 20 && !waitpid(daemon_self->helper->pid, NULL, WNOHANG); i++)
-		usleep(5000);
-}
-
 static void helper_restart(void)
 {
 	struct helper *helper = daemon_self->helper;
@@ -445,9 +307,9 @@ static void helper_restart(void)
 	pthread_mutex_lock(&helper->lock);
 	close(helper->control);
 	helper->control = -1;
-	kill(helper->pid, SIGKILL);
-	wait_for_helper();
-	ok = start_process();
+	helper_kill();
+	helper_wait_for_end();
+	ok = helper_start_process();
 	close_channels();
 	pthread_mutex_unlock(&helper->lock);
 	if (!ok) {
@@ -500,9 +362,12 @@ static void events_main(void *arg)
 	worker_set_self(&helper->worker);
 	for (;;) {
 		struct epoll_event events[16];
-		int count = epoll_wait(helper->epoll_fd, events, 16,
-				       atomic_load(&helper->ticking) ? TICK_MS : -1);
+		int timeout = atomic_load(&helper->ticking) ? TICK_MS : -1;
+		int count;
 
+		gate_away();
+		count = epoll_wait(helper->epoll_fd, events, 16, timeout);
+		gate_back();
 		for (int i = 0; i < count; i++) {
 			if (!events[i].data.ptr)
 				receive_event();
@@ -520,21 +385,50 @@ static void events_main(void *arg)
 	}
 }
 
-bool helper_start(const struct helper_handlers *given)
+static bool helper_init(const struct helper_handlers *given)
 {
 	struct helper *helper = daemon_part(helper);
-	bool ok;
 
 	pthread_mutex_init(&helper->lock, NULL);
 	helper->control = -1;
 	helper->handlers = given;
 	helper->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	helper->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return helper->epoll_fd >= 0 && helper->wake_fd >= 0 &&
+	       helper_is_watched(helper->wake_fd, &helper->wake_fd);
+}
+
+bool helper_start(const struct helper_handlers *given)
+{
+	bool ok = helper_init(given);
+	struct helper *helper = daemon_self->helper;
+
 	pthread_mutex_lock(&helper->lock);
-	ok = helper->epoll_fd >= 0 && helper->wake_fd >= 0 &&
-	     is_watched(helper->wake_fd, &helper->wake_fd) && start_process();
+	ok = ok && helper_start_process();
 	pthread_mutex_unlock(&helper->lock);
 	if (!ok)
 		log_error("cannot start the helper process (/proc/self/exe): %s", strerror(errno));
+	return ok && !thread_start(events_main, NULL);
+}
+
+void helper_save(struct helper_state *state)
+{
+	struct helper *helper = daemon_self->helper;
+
+	guard_mutex(&helper->lock);
+	*state = (struct helper_state){ helper->control, helper->pidfd, helper_generation() };
+}
+
+bool helper_take_over(const struct helper_handlers *given, const struct helper_state *state)
+{
+	bool ok = helper_init(given);
+	struct helper *helper = daemon_self->helper;
+
+	pthread_mutex_lock(&helper->lock);
+	helper->control = state->control;
+	helper->pidfd = state->pidfd;
+	atomic_store(&helper->generation, state->generation);
+	ok = ok && helper_is_watched(helper->control, NULL) && helper_link_lives();
+	pthread_mutex_unlock(&helper->lock);
 	return ok && !thread_start(events_main, NULL);
 }

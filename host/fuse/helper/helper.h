@@ -20,12 +20,6 @@
 
 #include "helper/helper_msg.h"
 
-/*
- * How long the daemon waits for an answer of a helper that runs, and for a job or a close until it
- * counts as stalled.
- */
-#define HELPER_DEADLINE_MS 3000
-
 /* What the daemon's thread calls, and helper_ask(). */
 struct helper_handlers {
 	void (*event)(const struct helper_event *event);
@@ -41,6 +35,19 @@ struct helper_handlers {
 
 /* Starts process and thread. False: an error was printed. */
 bool helper_start(const struct helper_handlers *handlers);
+
+/*
+ * What a process needs to be the helper's master in place of another one, which goes on until it
+ * ends. The descriptors are those of the present master.
+ */
+struct helper_state {
+	int control;
+	int pidfd;
+	u32 generation;
+};
+void helper_save(struct helper_state *state);
+/* In place of helper_start(); takes over the descriptors. False: the helper does not answer. */
+bool helper_take_over(const struct helper_handlers *handlers, const struct helper_state *state);
 
 /* Numbers the helper processes: descriptors of an earlier one do not exist any more. */
 u32 helper_generation(void);

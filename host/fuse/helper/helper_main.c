@@ -2,11 +2,11 @@
 /*
  * The helper process: its main thread.
  *
- * It receives the daemon's messages and never does anything that a client could delay: that is left
- * to threads, which may stay behind for as long as the client likes. When the control socket is
- * shut down, the daemon has ended: files are closed and receivers left in order as far as that is
- * possible in a short time, and the process exits. What a client still delays then is a thread that
- * the kernel ends as soon as the client does.
+ * It receives the messages of the daemon, its master, and never does anything that a client could
+ * delay: that is left to threads, which may stay behind for as long as the client likes. When the
+ * control socket is shut down, the daemon has ended: files are closed and receivers left in order
+ * as far as that is possible in a short time, and the process exits. What a client still delays
+ * then is a thread that the kernel ends as soon as the client does.
  */
 #include "base/daemon.h"
 #include "base/exit_watch.h"
@@ -15,12 +15,14 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* How long files are closed and jobs finished after the daemon's end. */
 #define END_MS 1500
 
 struct helper_side {
+	atomic_uint nr_masters;	/* the daemon; for a moment also the one that takes over */
 	atomic_bool ending;
 };
 
@@ -35,12 +37,22 @@ void helper_send_event(const struct helper_event *event)
 	message_send(HELPER_CONTROL, event, sizeof(*event) + event->nr * sizeof(s32), -1);
 }
 
+/* The master is told by a byte that the end of another one does not end the helper any more. */
+static void helper_add_master(int life)
+{
+	atomic_uint *nr = &daemon_self->helper_side->nr_masters;
+
+	atomic_fetch_add(nr, 1);
+	send(life, "", 1, MSG_NOSIGNAL);
+	if (!exit_watch_start(life, HELPER_CONTROL, nr))
+		_exit(1);
+}
+
 static void helper_handle(const struct helper_message *message, int attached)
 {
 	switch (message->op) {
 	case HELPER_LIFE:
-		if (!exit_watch_start(attached, HELPER_CONTROL))
-			_exit(1);
+		helper_add_master(attached);
 		break;
 	case HELPER_CHANNEL:
 		if (attached >= 0 && !helper_channel_start(attached))

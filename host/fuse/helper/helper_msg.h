@@ -24,6 +24,12 @@
 #define HELPER_OWNERS_MAX 64u
 #define HELPER_NUMBERS_MAX (HELPER_INSTALLS_MAX + HELPER_CLOSES_MAX)
 
+/*
+ * How long the daemon waits for an answer of a helper that runs, and for a job or a close until it
+ * counts as stalled.
+ */
+#define HELPER_DEADLINE_MS 3000
+
 enum helper_op {
 	/* On a channel; the answer is a struct helper_answer. */
 	HELPER_TAKE,	/* descriptor @fd of the process whose pidfd is attached, of user @uid */

@@ -107,7 +107,9 @@ static void channel_main(void *arg)
 			answer.result = 0;
 		if (attached >= 0)
 			close(attached);
-		message_send(socket, &answer, sizeof(answer), -1);
+		if (!message_send(socket, &answer, sizeof(answer), -1) &&
+		    message.op == HELPER_TAKE && answer.result >= 0)
+			helper_close_start(answer.result, message.uid, 0);
 	}
 	close(socket);
 }

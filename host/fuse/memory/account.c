@@ -34,6 +34,7 @@ struct block {
 #define TRIM_NS 1000000000ull
 
 struct accounts {
+	atomic_bool unlimited;	/* account_set_unlimited() */
 	atomic_long freed;	/* since the last trimming */
 	u64 trimmed_ns;
 };
@@ -41,6 +42,11 @@ struct accounts {
 void account_init(void)
 {
 	daemon_part(accounts);
+}
+
+void account_set_unlimited(bool unlimited)
+{
+	atomic_store(&daemon_self->accounts->unlimited, unlimited);
 }
 
 static bool account_is_of(const struct host_proc *proc, void *account)
@@ -64,7 +70,7 @@ static bool account_try_charge(struct account *account, long size)
 	long used = atomic_fetch_add_explicit(&account->used, size, memory_order_relaxed) + size;
 
 	if (used <= atomic_load_explicit(&account->granted, memory_order_relaxed) ||
-	    user_memory_grant(account))
+	    user_memory_grant(account) || atomic_load(&daemon_self->accounts->unlimited))
 		return true;
 	atomic_fetch_sub_explicit(&account->used, size, memory_order_relaxed);
 	return false;

@@ -21,6 +21,9 @@ void account_init(void);
 bool account_charge(struct account *account, size_t size);
 void account_discharge(struct account *account, size_t size);
 
+/* While the state of a predecessor is restored, what was charged before is charged in any case. */
+void account_set_unlimited(bool unlimited);
+
 /* Zeroed memory, charged until account_free(); NULL: none, or the limit is reached. */
 void *account_alloc(struct account *account, size_t size);
 void account_free(void *memory);

@@ -385,3 +385,38 @@ void layout_proc_closed(pid_t pid)
 	snprintf(name, sizeof(name), "%d", pid);
 	tree_remove_shared(daemon_self->layout->logs_proc, name);
 }
+
+/* ---- taking over ---- */
+
+bool layout_restore_entry(struct entry *entry)
+{
+	struct text_entry text = { NULL, 0444, NULL, 0, NULL, begin_proc_report };
+	struct binder_context *context;
+
+	if (entry->kind == ENTRY_TEXT) {
+		text.arg = (uint64_t)atoi(entry->name);
+		fill_text(entry, &text);
+		return true;
+	}
+	context = binder_context_new(entry->name);
+	if (!context)
+		return false;
+	atomic_fetch_add(&daemon_self->layout->nr_devices, 1);
+	fill_device(entry, context);
+	return true;
+}
+
+bool layout_is_logs_proc(const struct entry *dir)
+{
+	return dir == daemon_self->layout->logs_proc;
+}
+
+uint32_t layout_next_minor(void)
+{
+	return daemon_self->layout->next_minor;
+}
+
+void layout_set_next_minor(uint32_t minor)
+{
+	daemon_self->layout->next_minor = minor;
+}

@@ -3,6 +3,7 @@
 #include "names/lookup.h"
 
 #include "base/daemon.h"
+#include "base/gate.h"
 #include "base/locks.h"
 #include "base/thread.h"
 #include "clients/client_thread.h"
@@ -95,6 +96,16 @@ void lookup_serve(const struct request *request, const char *name)
 		lookup_reply(request->head->unique, request->head->nodeid, name, tid, uid);
 }
 
+void lookup_reply_to_kept(void)
+{
+	struct lookup_turn_waiter *waiter;
+
+	while ((waiter = lookup_turn_withdraw_any())) {
+		waiter->newer = NULL;
+		lookup_reply_to_all(waiter);
+	}
+}
+
 void lookup_opens(pid_t tid)
 {
 	lookup_reply_to_all(lookup_turn_end(tid));
@@ -123,11 +134,13 @@ static void lookup_main(void *arg)
 	static const struct timespec tick = { .tv_nsec = TURN_TICK_NS };
 
 	for (;;) {
+		gate_away();
 		pthread_mutex_lock(&lookups->lock);
 		while (!lookup_turn_anyone_waits())
 			pthread_cond_wait(&lookups->one_waits, &lookups->lock);
 		pthread_mutex_unlock(&lookups->lock);
 		nanosleep(&tick, NULL);
+		gate_back();
 		lookup_reply_to_all(lookup_turn_expire());
 	}
 }

@@ -19,6 +19,9 @@ bool lookup_start(void);
 /* Replies to the request for @name, or keeps it. */
 void lookup_serve(const struct request *request, const char *name);
 
+/* Replies to all that are kept. */
+void lookup_reply_to_kept(void);
+
 /* Thread @tid opens a device: replies to a LOOKUP that has waited for that. */
 void lookup_opens(pid_t tid);
 

@@ -326,6 +326,20 @@ struct lookup_turn_waiter *lookup_turn_withdraw(uint64_t unique)
 	return waiter;
 }
 
+struct lookup_turn_waiter *lookup_turn_withdraw_any(void)
+{
+	struct lookup_turn_waiter *waiter = NULL;
+	struct group *group;
+
+	guard_mutex(&daemon_self->lookup_turns->lock);
+	for (group = daemon_self->lookup_turns->groups; group && !waiter; group = group->next) {
+		waiter = group->oldest;
+		if (waiter)
+			remove_waiter(group, waiter);
+	}
+	return waiter;
+}
+
 pid_t lookup_turn_waiting(uint64_t unique)
 {
 	const struct lookup_turn_waiter *waiter;

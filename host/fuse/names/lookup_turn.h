@@ -66,6 +66,9 @@ struct lookup_turn_waiter *lookup_turn_expire(void);
 /* The waiter of the request @unique. */
 struct lookup_turn_waiter *lookup_turn_withdraw(uint64_t unique);
 
+/* Any waiter. */
+struct lookup_turn_waiter *lookup_turn_withdraw_any(void);
+
 /* The thread of the waiter of the request @unique; 0: it does not wait. */
 pid_t lookup_turn_waiting(uint64_t unique);
 

@@ -28,20 +28,23 @@ struct reader {
 	bool complete;			/* nothing follows */
 };
 
-struct reader *reader_new(const struct entry *entry, struct account *account)
+/* Takes over @report, which may be NULL. */
+static struct reader *make_reader(const struct entry *entry, struct account *account,
+				  struct binder_report *report)
 {
-	struct reader *reader;
+	struct reader *reader = NULL;
 
-	if (!account_charge(account, READER_MEMORY))
-		return NULL;
-	reader = calloc(1, sizeof(*reader));
-	if (reader)
-		reader->report = entry->begin_report(entry->arg);
-	if (!reader || !reader->report) {
-		free(reader);
-		account_discharge(account, READER_MEMORY);
+	if (account_charge(account, READER_MEMORY)) {
+		reader = calloc(1, sizeof(*reader));
+		if (!reader)
+			account_discharge(account, READER_MEMORY);
+	}
+	if (!reader) {
+		if (report)
+			binder_report_free(report);
 		return NULL;
 	}
+	reader->report = report;
 	reader->account = account;
 	reader->text.account = account;
 	reader->begin = entry->begin_report;
@@ -50,11 +53,19 @@ struct reader *reader_new(const struct entry *entry, struct account *account)
 	return reader;
 }
 
+struct reader *reader_new(const struct entry *entry, struct account *account)
+{
+	struct binder_report *report = entry->begin_report(entry->arg);
+
+	return report ? make_reader(entry, account, report) : NULL;
+}
+
 void reader_free(struct reader *reader)
 {
 	if (!reader)
 		return;
-	binder_report_free(reader->report);
+	if (reader->report)
+		binder_report_free(reader->report);
 	text_free(&reader->text);
 	account_discharge(reader->account, READER_MEMORY);
 	pthread_mutex_destroy(&reader->lock);
@@ -67,7 +78,8 @@ static int reader_restart(struct reader *reader)
 
 	if (!report)
 		return -ENOMEM;
-	binder_report_free(reader->report);
+	if (reader->report)
+		binder_report_free(reader->report);
 	reader->report = report;
 	text_free(&reader->text);
 	reader->start = 0;
@@ -121,4 +133,33 @@ void reader_read(struct reader *reader, const struct request *request)
 		session_reply_error(request->head->unique, -error);
 	else
 		session_reply(request->head->unique, data, size);
+}
+
+void reader_save(const struct reader *reader, struct reader_state *state)
+{
+	*state = (struct reader_state){
+		.start = reader->start,
+		.complete = reader->complete,
+		.text = reader->text.data,
+		.text_size = reader->text.size,
+	};
+}
+
+const struct binder_report *reader_report(const struct reader *reader)
+{
+	return reader->report;
+}
+
+struct reader *reader_restore(const struct entry *entry, struct account *account,
+			      const struct reader_state *state, struct binder_report *report)
+{
+	struct reader *reader = make_reader(entry, account, report);
+
+	if (!reader)
+		return NULL;
+	reader->start = state->start;
+	reader->complete = state->complete;
+	if (state->text_size)
+		text_append(&reader->text, state->text, state->text_size);
+	return reader;
 }

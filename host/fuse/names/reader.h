@@ -16,6 +16,22 @@ struct reader;
 struct reader *reader_new(const struct entry *entry, struct account *account);
 void reader_free(struct reader *reader);
 
+/* ---- handing over ---- */
+
+/* What is generated and was perhaps not read yet, and from which offset on. */
+struct reader_state {
+	uint64_t start;
+	bool complete;		/* nothing follows */
+	const char *text;
+	size_t text_size;
+};
+void reader_save(const struct reader *reader, struct reader_state *state);
+/* The report that goes on behind the text; complete: not to be used. */
+const struct binder_report *reader_report(const struct reader *reader);
+/* One that was taken over; takes over @report, NULL: none follows. NULL: no memory. */
+struct reader *reader_restore(const struct entry *entry, struct account *account,
+			      const struct reader_state *state, struct binder_report *report);
+
 /*
  * Replies to a READ: with fewer bytes than asked for, if they are many. The report can be read in
  * sequence and again from the start; ESPIPE elsewhere.

@@ -24,38 +24,27 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define INODE_BUCKETS 4096u
-
 /*
  * The size of a device file in stat(2): a mapping of the page cache must lie within the file, and
  * no buffer is longer than 4 MiB.
  */
 #define DEVICE_SIZE ((uint64_t)4 << 20)
 
-struct tree {
-	pthread_mutex_t lock;
-	struct entry root;
-	struct inode *buckets[INODE_BUCKETS];
-	uint64_t last_number;		/* counts the nodeids of this server */
-	unsigned int last_device;	/* the number of the newest */
-	time_t start_time;
-};
-
 static const mode_t kind_modes[] = {
 	[ENTRY_DIR] = S_IFDIR, [ENTRY_TEXT] = S_IFREG, [ENTRY_EVENTS] = S_IFREG,
 	[ENTRY_CONTROL] = S_IFREG, [ENTRY_DEVICE] = S_IFREG,
 };
 
-static struct inode *find_inode(uint64_t id)
+struct inode *tree_find_inode(uint64_t id)
 {
-	struct inode *inode = daemon_self->tree->buckets[id % INODE_BUCKETS];
+	struct inode *inode = daemon_self->tree->buckets[id % TREE_BUCKETS];
 
 	while (inode && inode->id != id)
 		inode = inode->next;
 	return inode;
 }
 
-static struct inode *add_inode(struct entry *entry, uint64_t id)
+struct inode *tree_add_inode(struct entry *entry, uint64_t id)
 {
 	struct inode *inode = calloc(1, sizeof(*inode));
 
@@ -63,8 +52,8 @@ static struct inode *add_inode(struct entry *entry, uint64_t id)
 		return NULL;
 	inode->entry = entry;
 	inode->id = id;
-	inode->next = daemon_self->tree->buckets[id % INODE_BUCKETS];
-	daemon_self->tree->buckets[id % INODE_BUCKETS] = inode;
+	inode->next = daemon_self->tree->buckets[id % TREE_BUCKETS];
+	daemon_self->tree->buckets[id % TREE_BUCKETS] = inode;
 	entry->refs++;
 	return inode;
 }
@@ -74,7 +63,7 @@ static int add_charged_inode(struct entry *entry, uint64_t id, uid_t uid, struct
 {
 	if (!user_charges_add(uid, USER_INODES))
 		return -ENFILE;
-	*inode = add_inode(entry, id);
+	*inode = tree_add_inode(entry, id);
 	if (!*inode) {
 		user_charges_remove(uid, USER_INODES);
 		return -ENOMEM;
@@ -119,14 +108,14 @@ static struct entry *find_device(unsigned int number)
  */
 static struct inode *find_or_adopt_inode(uint64_t id)
 {
-	struct inode *inode = find_inode(id);
+	struct inode *inode = tree_find_inode(id);
 	struct entry *entry;
 
 	if (inode || generation_of(id) == handles_generation())
 		return inode;
 	entry = nodeid_device(id) ? find_device(nodeid_device(id))
 				  : find_fixed(&daemon_self->tree->root, id);
-	inode = entry ? add_inode(entry, id) : NULL;
+	inode = entry ? tree_add_inode(entry, id) : NULL;
 	if (inode)
 		inode->lookups = 1;
 	return inode;
@@ -139,7 +128,7 @@ static uint64_t new_nodeid(unsigned int device)
 	/* the counter begins again after some weeks of lookups without a pause */
 	do {
 		id = nodeid_make(handles_generation(), device, ++daemon_self->tree->last_number);
-	} while (find_inode(id));
+	} while (tree_find_inode(id));
 	return id;
 }
 
@@ -184,7 +173,7 @@ void tree_init(uid_t uid, gid_t gid)
 	tree->root = (struct entry){ .kind = ENTRY_DIR, .mode = 0755, .uid = uid, .gid = gid,
 				     .ino = FUSE_ROOT_ID, .refs = 1, .fixed = true,
 				     .name = (char *)"" };
-	if (!add_inode(&tree->root, FUSE_ROOT_ID)) {
+	if (!tree_add_inode(&tree->root, FUSE_ROOT_ID)) {
 		log_error("out of memory");
 		exit(1);
 	}
@@ -204,7 +193,7 @@ static struct entry **find_slot(struct entry *dir, const char *name)
 	return slot;
 }
 
-static struct entry *new_entry(struct entry *dir, const char *name, enum entry_kind kind,
+struct entry *tree_new_entry(struct entry *dir, const char *name, enum entry_kind kind,
 			       mode_t mode)
 {
 	struct entry *entry = calloc(1, sizeof(*entry));
@@ -284,13 +273,13 @@ static int tree_add_entry(struct entry *dir, struct entry *entry, bool share,
 int tree_add(struct entry *dir, const char *name, enum entry_kind kind, mode_t mode,
 	     void (*fill)(struct entry *entry, void *arg), void *arg)
 {
-	return tree_add_entry(dir, new_entry(dir, name, kind, mode), false, fill, arg);
+	return tree_add_entry(dir, tree_new_entry(dir, name, kind, mode), false, fill, arg);
 }
 
 int tree_restore_device(const struct kept_name *kept, uint32_t slot,
 			void (*fill)(struct entry *entry, void *arg), void *arg)
 {
-	struct entry *entry = new_entry(tree_root(), kept->name, ENTRY_DEVICE, kept->mode);
+	struct entry *entry = tree_new_entry(tree_root(), kept->name, ENTRY_DEVICE, kept->mode);
 
 	if (entry) {
 		entry->ino = kept->ino;
@@ -322,7 +311,7 @@ void tree_restore_attributes(const struct kept_name *kept, uint32_t slot)
 int tree_add_shared(struct entry *dir, const char *name, mode_t mode,
 		    void (*fill)(struct entry *entry, void *arg), void *arg)
 {
-	return tree_add_entry(dir, new_entry(dir, name, ENTRY_TEXT, mode), true, fill, arg);
+	return tree_add_entry(dir, tree_new_entry(dir, name, ENTRY_TEXT, mode), true, fill, arg);
 }
 
 struct entry *tree_child(struct entry *dir, const char *name)
@@ -416,7 +405,7 @@ uint64_t tree_device(uint64_t parent, const char *name)
 }
 
 /* Is it of tree_add_shared()? */
-static bool is_shared(const struct entry *entry)
+bool tree_is_shared(const struct entry *entry)
 {
 	return entry->kind == ENTRY_TEXT && generation_of(entry->ino);
 }
@@ -428,8 +417,8 @@ static int get_inode(struct entry *entry, uid_t uid, struct inode **inode)
 
 	if (entry->kind == ENTRY_DEVICE)
 		return add_charged_inode(entry, new_nodeid(nodeid_device(entry->ino)), uid, inode);
-	if (!is_shared(entry)) {
-		*inode = find_inode(entry->ino) ? : add_inode(entry, entry->ino);
+	if (!tree_is_shared(entry)) {
+		*inode = tree_find_inode(entry->ino) ? : tree_add_inode(entry, entry->ino);
 		return *inode ? 0 : -ENOMEM;
 	}
 	for (*inode = entry->shared; *inode; *inode = (*inode)->next_shared)
@@ -473,7 +462,7 @@ int tree_lookup(uint64_t parent, const char *name, pid_t tid, uid_t uid,
 void tree_forget(uint64_t id, uint64_t lookups)
 {
 	guard_mutex(&daemon_self->tree->lock);
-	struct inode **slot = &daemon_self->tree->buckets[id % INODE_BUCKETS];
+	struct inode **slot = &daemon_self->tree->buckets[id % TREE_BUCKETS];
 	struct inode *inode;
 
 	while (*slot && (*slot)->id != id)
@@ -560,7 +549,7 @@ int tree_open(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id)
 void tree_closed(uint64_t id)
 {
 	guard_mutex(&daemon_self->tree->lock);
-	struct inode *inode = find_inode(id);
+	struct inode *inode = tree_find_inode(id);
 
 	if (inode)
 		bound_open_release(&inode->opens);

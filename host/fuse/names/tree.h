@@ -18,11 +18,13 @@
 #include "base/fuse_abi.h"
 #include "names/bound_open.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct binder_context;
 struct binder_report;
@@ -52,6 +54,7 @@ struct entry {
 	void (*release)(struct entry *entry);	/* called before it is freed; may be NULL */
 	unsigned int shares;		/* of tree_add_shared() */
 	struct inode *shared;		/* the inodes of an entry that is added by it */
+	unsigned int number;		/* in what is handed over (handover/) */
 	uint32_t kept_slot;		/* in what outlives the server (kept.h); 0: none */
 };
 
@@ -145,7 +148,53 @@ void tree_closed(uint64_t id);
 /* Drops the reference of tree_find() or tree_open(). */
 void tree_put(struct entry *entry);
 
+/* ---- for a process that hands the tree over, and for the one that takes it over ---- */
+
+/*
+ * Calls @see_entry for each entry with a name, a directory before what is in it; then @see_inode
+ * for each inode.
+ */
+void tree_visit(void (*see_entry)(struct entry *entry, void *arg),
+		void (*see_inode)(const struct inode *inode, void *arg), void *arg);
+
+/* The time that files show as theirs. */
+time_t tree_start_time(void);
+void tree_set_start_time(time_t time);
+
+/*
+ * Adds what @like describes: its name, kind, mode, owner, inode number and shares, below @dir
+ * behind all others there, or, with @unlinked, without a name in the tree. @last: the last entry of
+ * @dir, which it becomes. NULL: no memory.
+ */
+struct entry *tree_restore(struct entry *dir, const struct entry *like, struct entry **last,
+			   bool unlinked);
+/* False: no memory. */
+bool tree_restore_inode(struct entry *entry, const struct inode *like);
+
 /* Appends the listing of a directory to @text, as struct fuse_dirent each. */
 void tree_list(struct entry *dir, struct text *text);
+
+/* ---- for tree_move.c; the lock is held ---- */
+
+#define TREE_BUCKETS 4096u
+
+struct tree {
+	pthread_mutex_t lock;
+	struct entry root;
+	struct inode *buckets[TREE_BUCKETS];
+	uint64_t last_number;		/* counts the nodeids of this server */
+	unsigned int last_device;	/* the number of the newest */
+	time_t start_time;
+};
+
+/* NULL: there is none, or no memory. */
+struct inode *tree_find_inode(uint64_t id);
+struct inode *tree_add_inode(struct entry *entry, uint64_t id);
+/* One that is not in the tree yet. */
+struct entry *tree_new_entry(struct entry *dir, const char *name, enum entry_kind kind,
+			     mode_t mode);
+
+/* Is it of tree_add_shared()? */
+bool tree_is_shared(const struct entry *entry);
 
 #endif

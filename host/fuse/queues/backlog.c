@@ -34,16 +34,25 @@ bool backlog_push_request(const struct request *request)
 	return true;
 }
 
+bool backlog_request_of(struct fair_item *item, struct request *request)
+{
+	struct deferred_request *later = (struct deferred_request *)item;
+
+	if (!item->is_request)
+		return false;
+	request->head = &later->head;
+	request->body = later->body;
+	request->body_size = later->body_size;
+	return true;
+}
+
 bool backlog_serve_request(struct fair_item *item, void (*handle)(const struct request *request))
 {
 	struct deferred_request *later = (struct deferred_request *)item;
 	struct request request;
 
-	if (!item->is_request)
+	if (!backlog_request_of(item, &request))
 		return false;
-	request.head = &later->head;
-	request.body = later->body;
-	request.body_size = later->body_size;
 	worker_set_request(later->head.unique);
 	handle(&request);
 	free(later);

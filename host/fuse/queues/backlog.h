@@ -33,6 +33,9 @@ bool backlog_push_request(const struct request *request);
  */
 bool backlog_serve_request(struct fair_item *item, void (*handle)(const struct request *request));
 
+/* Fills *@request if @item is such a copy, whose header and body follow each other. */
+bool backlog_request_of(struct fair_item *item, struct request *request);
+
 /* Is the request @unique in the backlog? */
 bool backlog_has_request(uint64_t unique);
 

@@ -83,3 +83,11 @@ bool fair_has(struct fair_queue *queue, bool (*is_it)(const struct fair_item *it
 			has = is_it(item, arg);
 	return has;
 }
+
+void fair_visit(struct fair_queue *queue, void (*visit)(struct fair_item *item, void *arg),
+		void *arg)
+{
+	for (struct fair_item *user = queue->first; user; user = user->next_user)
+		for (struct fair_item *item = user; item; item = item->next)
+			visit(item, arg);
+}

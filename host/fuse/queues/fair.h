@@ -29,6 +29,10 @@ struct fair_item *fair_pop(struct fair_queue *queue);
 bool fair_has(struct fair_queue *queue, bool (*is_it)(const struct fair_item *item, u64 arg),
 	      u64 arg);
 
+/* Calls @visit for each item, those of a user in order. Nothing else uses the queue. */
+void fair_visit(struct fair_queue *queue, void (*visit)(struct fair_item *item, void *arg),
+		void *arg);
+
 /* Racy, and cheap. */
 static inline bool fair_is_empty(struct fair_queue *queue)
 {

@@ -2,6 +2,7 @@
 /* Calls that may not wait for long. */
 #include "session/expire.h"
 
+#include "base/gate.h"
 #include "base/thread.h"
 
 #include <time.h>
@@ -17,7 +18,9 @@ static void expire_main(void *arg)
 	struct timespec period = { expire->period_ms / 1000, expire->period_ms % 1000 * 1000000 };
 
 	for (;;) {
+		gate_away();
 		nanosleep(&period, NULL);
+		gate_back();
 		atomic_fetch_add(&expire->period, 1);
 		expire->end_calls();
 	}

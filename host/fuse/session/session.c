@@ -9,6 +9,7 @@
  */
 #include "session/session.h"
 
+#include "base/gate.h"
 #include "base/log.h"
 #include "session/kept.h"
 
@@ -193,12 +194,17 @@ bool session_is_over(int fd)
  */
 void session_close(void)
 {
-	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-
 	atomic_store(&daemon_self->session->closing, true);
 	for (int ms = 0; ms < STORES_MS && atomic_load(&daemon_self->session->nr_stores); ms++)
 		usleep(1000);
 	atomic_store(&daemon_self->session->ended, true);
+	session_forsake();
+}
+
+void session_forsake(void)
+{
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
 	if (nothing < 0 || dup2(nothing, daemon_self->session->fd) < 0)
 		log_warn("cannot give up the connection: %s", strerror(errno));
 }
@@ -208,7 +214,16 @@ bool session_read(struct request *request, void *buffer)
 	struct session *session = daemon_self->session;
 
 	while (!atomic_load_explicit(&session->ended, memory_order_relaxed)) {
-		ssize_t got = syscall(SYS_read, session->fd, buffer, SESSION_BUFFER_SIZE);
+		ssize_t got;
+
+		gate_begin_read();
+		/* the one that closes it interrupts the read, again and again */
+		if (gate_is_closed()) {
+			gate_rest();
+			continue;
+		}
+		got = syscall(SYS_read, session->fd, buffer, SESSION_BUFFER_SIZE);
+		gate_end_read();
 
 		if (got >= (ssize_t)sizeof(struct fuse_in_header)) {
 			request->head = buffer;
@@ -315,11 +330,14 @@ void session_notify_store(uint64_t nodeid, uint64_t offset, const void *data, si
 		.head = { .len = (uint32_t)(sizeof(out) + size), .error = FUSE_NOTIFY_STORE },
 		.store = { .nodeid = nodeid, .offset = offset, .size = (uint32_t)size },
 	};
+	unsigned int section;
 
+	section = gate_begin_client();
 	atomic_fetch_add(&daemon_self->session->nr_stores, 1);
 	if (!atomic_load(&daemon_self->session->closing))
 		send_with_data(&out, sizeof(out), data, size);
 	atomic_fetch_sub(&daemon_self->session->nr_stores, 1);
+	gate_end_client(section);
 }
 
 void session_notify_inval(uint64_t nodeid, uint64_t offset, size_t size)
@@ -331,9 +349,11 @@ void session_notify_inval(uint64_t nodeid, uint64_t offset, size_t size)
 		.head = { .len = sizeof(out), .error = FUSE_NOTIFY_INVAL_INODE },
 		.inval = { .ino = nodeid, .off = (int64_t)offset, .len = (int64_t)size },
 	};
+	unsigned int section = gate_begin_client();
 
 	/* by writev(2), as a store: pool_check() knows that it may wait for a page */
 	send_with_data(&out.head, sizeof(out.head), &out.inval, sizeof(out.inval));
+	gate_end_client(section);
 }
 
 int session_backing_open(int fd)

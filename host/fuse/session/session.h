@@ -74,10 +74,33 @@ void session_resend(void);
 bool session_is_over(int fd);
 
 /*
+ * Another descriptor of the connection, with a list of unanswered requests of its own; -1: errno.
+ */
+int session_clone(int fd);
+
+/* In a server: takes ownership of @fd, a descriptor of a connection that has begun. */
+void session_adopt(int fd, const struct session_values *values);
+
+/*
+ * Queues every request again that was read and not answered, by whichever server. Before
+ * session_read() is called.
+ */
+void session_resend(void);
+
+/* Has the kernel ended the connection of @fd? */
+bool session_is_over(int fd);
+
+/*
  * Before the daemon exits: gives the connection up, so that a thread that a client keeps in the
  * kernel does not keep it. Other threads may still use it in vain.
  */
 void session_close(void);
+
+/*
+ * The connection belongs to another process now: this one must not keep it, although a thread may
+ * stay in the kernel.
+ */
+void session_forsake(void);
 
 /*
  * Waits for the next request and reads it into @buffer of SESSION_BUFFER_SIZE bytes.

@@ -137,13 +137,13 @@ static void set_memory(const struct options *options)
 }
 
 /*
- * An open takes one descriptor, a file in a transaction one or two. However few there are, they
- * suffice for several users.
+ * An open takes two descriptors or three, a file in a transaction one or two. However few there
+ * are, they suffice for several users.
  */
 void limits_set(const struct options *options)
 {
 	unsigned int files = files_for_clients();
-	unsigned int opens = limits_least(options->max_procs, at_least_one(files / 2));
+	unsigned int opens = limits_least(options->max_procs, at_least_one(files / 3));
 	unsigned int opens_one = limits_least(options->max_procs_per_uid, at_least_one(files / 8));
 
 	user_charges_set_limit(USER_OPENS, opens, opens_one);

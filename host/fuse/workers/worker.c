@@ -305,6 +305,7 @@ struct worker *worker_alloc(void)
 			atomic_store(&daemon_self->workers->nr, i + 1);
 		worker->in_use = true;
 		worker->seen = 0;
+		worker->member = NULL;
 		set(worker->awake, false);
 		worker_set_core(worker, 0);
 		atomic_store(&worker->progress, 0);

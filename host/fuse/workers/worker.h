@@ -22,6 +22,7 @@
 #define WORKERS_EARLY_MAX 16u
 #define WORKERS_MAX (WORKERS_SERVING_MAX + 1 + 2 * (WORKERS_STUCK_MAX + WORKERS_EARLY_MAX))
 
+struct gate_member;
 struct open_file;
 
 struct worker {
@@ -44,6 +45,7 @@ struct worker {
 	unsigned int seen;		/* progress at the last check */
 	u64 used_ns;			/* processor time at the last one that found it busy */
 	int tid;
+	struct gate_member *member;	/* of its thread; NULL: it has not begun */
 	struct open_file *stuck_file;	/* the open charged for it; NULL: none yet */
 
 	/* Guards the rest, work that can be taken over, save for atomic reads. */

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The daemon's own state as a list of records. Each begins at a multiple of 8 bytes. */
+#include "base/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct record_head {
+	uint32_t type;
+	uint32_t fixed_size;
+	uint32_t size;		/* of what follows the fixed fields */
+	uint32_t unused;
+};
+
+static size_t round_up(size_t size)
+{
+	return (size + 7) & ~(size_t)7;
+}
+
+static char *make_room(struct record_writer *writer, size_t size)
+{
+	char *bytes;
+
+	if (writer->failed)
+		return NULL;
+	if (writer->size + size > writer->room) {
+		size_t room = 2 * writer->room + size + 65536;
+
+		bytes = realloc(writer->bytes, room);
+		writer->failed = !bytes;
+		if (!bytes)
+			return NULL;
+		writer->bytes = bytes;
+		writer->room = room;
+	}
+	bytes = writer->bytes + writer->size;
+	writer->size += size;
+	return bytes;
+}
+
+void record_put(struct record_writer *writer, enum record_type type, const void *fixed,
+		size_t fixed_size, const void *bytes, size_t size)
+{
+	struct record_head head = { type, (uint32_t)fixed_size, (uint32_t)size, 0 };
+	size_t padded = round_up(fixed_size);
+	char *to;
+
+	if (size > UINT32_MAX / 2) {
+		writer->failed = true;
+		return;
+	}
+	to = make_room(writer, sizeof(head) + padded + round_up(size));
+	if (!to)
+		return;
+	memset(to, 0, sizeof(head) + padded + round_up(size));
+	memcpy(to, &head, sizeof(head));
+	memcpy(to + sizeof(head), fixed, fixed_size);
+	if (size)
+		memcpy(to + sizeof(head) + padded, bytes, size);
+}
+
+int record_put_bytes(struct record_writer *writer, const void *bytes, size_t size)
+{
+	char *to = make_room(writer, size);
+
+	if (!to)
+		return -ENOMEM;
+	memcpy(to, bytes, size);
+	return 0;
+}
+
+uint32_t record_put_fd(struct record_writer *writer, int fd)
+{
+	if (fd < 0)
+		return 0;
+	if (writer->nr_fds == writer->room_fds) {
+		uint32_t room = 2 * writer->room_fds + 64;
+		int *fds = realloc(writer->fds, room * sizeof(*fds));
+
+		writer->failed |= !fds;
+		if (!fds)
+			return 0;
+		writer->fds = fds;
+		writer->room_fds = room;
+	}
+	writer->fds[writer->nr_fds++] = fd;
+	return writer->nr_fds;
+}
+
+void record_free(struct record_writer *writer)
+{
+	free(writer->bytes);
+	free(writer->fds);
+	*writer = (struct record_writer){ 0 };
+}
+
+bool record_next(struct record_reader *reader, struct record *record)
+{
+	size_t left = reader->size - reader->at;
+	struct record_head head;
+	size_t padded;
+
+	if (left < sizeof(head))
+		return false;
+	memcpy(&head, reader->bytes + reader->at, sizeof(head));
+	padded = round_up(head.fixed_size);
+	if (padded > left - sizeof(head) || round_up(head.size) > left - sizeof(head) - padded)
+		return false;
+	record->type = head.type;
+	record->fixed = reader->bytes + reader->at + sizeof(head);
+	record->fixed_size = head.fixed_size;
+	record->bytes = record->fixed + padded;
+	record->size = head.size;
+	reader->at += sizeof(head) + padded + round_up(head.size);
+	return true;
+}
+
+void record_get(const struct record *record, void *fields, size_t size)
+{
+	size_t written = record->fixed_size < size ? record->fixed_size : size;
+
+	memset(fields, 0, size);
+	memcpy(fields, record->fixed, written);
+}
+
+int record_take_fd(struct record_reader *reader, uint32_t place)
+{
+	int fd = -1;
+
+	if (place && place <= reader->nr_fds) {
+		fd = reader->fds[place - 1];
+		reader->fds[place - 1] = -1;
+	}
+	return fd;
+}
+
+void record_close_fds(struct record_reader *reader)
+{
+	for (uint32_t i = 0; i < reader->nr_fds; i++)
+		if (reader->fds[i] >= 0)
+			close(reader->fds[i]);
+	free(reader->fds);
+	reader->fds = NULL;
+	reader->nr_fds = 0;
+}
