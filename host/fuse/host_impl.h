@@ -15,6 +15,7 @@
 #include "clients/client_thread.h"
 #include "clients/identity.h"
 #include "clients/namespaces.h"
+#include "clients/selinux.h"
 #include "events/events.h"
 #include "events/stages.h"
 #include "events/trace_events.h"
@@ -291,22 +292,22 @@ static inline void host_fds_close(struct host_thread *owner, const u32 *fds, u32
 	files_close(owner, fds, nr);
 }
 
-/* ---- policy: security modules have no hooks in a daemon ---- */
+/* ---- policy: SELinux's (selinux.h); the kernel checks files as they are received ---- */
 
 static inline int host_may_manage(const struct host_proc *proc)
 {
-	return 0;
+	return selinux_is_on() ? selinux_check_manage(proc) : 0;
 }
 
 static inline int host_may_transact(const struct host_proc *from, const struct host_proc *to)
 {
-	return 0;
+	return selinux_is_on() ? selinux_check_call(from, to) : 0;
 }
 
 static inline int host_may_transfer_object(const struct host_proc *from,
 					   const struct host_proc *to)
 {
-	return 0;
+	return selinux_is_on() ? selinux_check_transfer(from, to) : 0;
 }
 
 static inline int host_may_transfer_file(const struct host_proc *from, const struct host_proc *to,

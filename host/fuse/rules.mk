@@ -60,6 +60,12 @@ $(BIN)/kept_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daem
 anybinderd.kept.needs := $(BIN)/kept_test
 anybinderd.kept.run = timeout 300 $(BIN)/kept_test
 
+$(BIN)/selinux_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon.o base/log.o \
+	$(addprefix clients/,selinux.o selinux_test.o)) tests/engine/unit/runner.o)
+
+anybinderd.selinux.needs := $(BIN)/selinux_test
+anybinderd.selinux.run = timeout 300 $(BIN)/selinux_test
+
 anybinderd.users.needs := $(BIN)/users_test
 anybinderd.users.run = timeout 300 $(BIN)/users_test
 

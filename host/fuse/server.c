@@ -23,6 +23,7 @@
 #include "calls/watch.h"
 #include "clients/identity.h"
 #include "clients/namespaces.h"
+#include "clients/selinux.h"
 #include "clients/users.h"
 #include "core.h"
 #include "device.h"
@@ -376,6 +377,8 @@ int server_main(int argc, char **argv)
 		log_error("cannot use what the previous server has kept: %s", strerror(errno));
 		return 1;
 	}
+	if (options.selinux && !selinux_start(SELINUX_DIRECTORY))
+		return 1;
 	if (start.role == SERVER_SUCCEEDS || start.role == SERVER_REHEARSES) {
 		if (!take_over(&options, &start))
 			return 1;

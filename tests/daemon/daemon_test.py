@@ -300,6 +300,15 @@ def errors_are_printed_at_start(directory):
     assert not is_mounted(directory)
 
 
+def selinux_without_a_policy_is_an_error(directory):
+    if os.path.exists("/sys/fs/selinux/access"):
+        raise Skip("there is a policy")
+    mnt = os.path.join(directory, "mnt")
+    done = start(mnt, "--selinux")
+    assert done.returncode == 1 and "no policy can be asked" in done.stderr, done.stderr
+    assert not os.path.exists(mnt)
+
+
 def missing_fuse_is_explained(directory):
     mnt = os.path.join(directory, "mnt")
     done = subprocess.run(["unshare", "-m", "sh", "-c", f"mount -t tmpfs t /dev && {DAEMON} {mnt}"],

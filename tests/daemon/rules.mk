@@ -5,7 +5,7 @@ DAEMON_TESTS := tests/daemon
 TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound anybinderd:stuck \
 	anybinderd:events anybinderd:crash anybinderd:crash-asan anybinderd:handover anybinderd:handover-asan
 TESTS += anybinderd:handles anybinderd:kept anybinderd:bound-open anybinderd:lookup-turn \
-	anybinderd:users anybinderd:ring anybinderd:inject
+	anybinderd:users anybinderd:ring anybinderd:inject anybinderd:selinux
 
 anybinderd.plain.needs := $(BIN)/anybinderd
 anybinderd.plain.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/daemon_test.py $(BIN)/anybinderd

@@ -27,6 +27,7 @@ struct daemon {
 	struct workqueue *workqueue;
 	/* clients/ */
 	struct identity *identity;
+	struct selinux *selinux;	/* NULL: off */
 	struct namespaces *namespaces;
 	struct users *users;
 	/* memory/ */

@@ -131,6 +131,8 @@ static const struct option_def defs[] = {
 	{ "no-passthrough", NULL, "copy buffers through the page cache even where the kernel\n"
 	  "                           could map them directly (Linux 6.9, root)",
 	  store_false, FIELD(passthrough) },
+	{ "selinux", NULL, "refuse what SELinux's policy forbids (class binder)", store_true,
+	  FIELD(selinux) },
 	{ "private", NULL, "only the user who starts the daemon may use the mount",
 	  store_true, FIELD(private_mount) },
 	{ "help", NULL, "print this text", store_help },

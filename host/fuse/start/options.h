@@ -31,6 +31,7 @@ struct options {
 	bool foreground;
 	bool record_stages;
 	bool passthrough;		/* use it where the kernel grants it */
+	bool selinux;			/* ask its policy */
 	bool private_mount;		/* no allow_other: only the mounting user has access */
 };
 
