@@ -3,7 +3,8 @@
 # A running daemon; and the parts of it by themselves, which host/fuse/rules.mk builds and runs.
 DAEMON_TESTS := tests/daemon
 TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound anybinderd:stuck \
-	anybinderd:events anybinderd:crash anybinderd:crash-asan anybinderd:handover anybinderd:handover-asan
+	anybinderd:events anybinderd:crash anybinderd:crash-asan anybinderd:handover anybinderd:handover-asan \
+	anybinderd:handover-fail
 TESTS += anybinderd:handles anybinderd:kept anybinderd:bound-open anybinderd:lookup-turn \
 	anybinderd:users anybinderd:ring anybinderd:inject anybinderd:selinux
 
@@ -44,3 +45,6 @@ anybinderd.handover.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/handover_test.py
 
 anybinderd.handover-asan.needs := $(BIN)/anybinderd-asan
 anybinderd.handover-asan.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/handover_test.py $(BIN)/anybinderd-asan
+
+anybinderd.handover-fail.needs := $(BIN)/anybinderd-asan
+anybinderd.handover-fail.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/handover_fail_test.py $(BIN)/anybinderd-asan
