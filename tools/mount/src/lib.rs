@@ -6,6 +6,7 @@
 //!   `state`: what its reports say of processes, objects and transactions
 //! * `instance`: starts and stops a daemon and its service managers (`daemon`, `manager`,
 //!   `record`, `process`); `temporary`: the same for as long as one command runs
+//! * `generation`: which server of a daemon serves the mount; replacing it while it serves
 //! * `directory`: directories that no other user can change; `probe`: system calls that may never
 //!   return; `limit`: a time limit for a whole command
 //! * `namespace`: mount namespaces, for mounts without root and for programs that know only
@@ -17,6 +18,7 @@ pub mod daemon;
 pub mod directory;
 pub mod error;
 pub mod found;
+pub mod generation;
 pub mod harmless;
 pub mod instance;
 pub mod interrupt;

@@ -164,6 +164,11 @@ impl Running {
         ))
     }
 
+    /// Sends a signal. Fails if it has ended, or if this user may not signal it.
+    pub fn signal(&self, signal: Signal) -> Result<()> {
+        pidfd_send_signal(&self.pidfd, signal).doing(|| format!("signalling process {}", self.pid))
+    }
+
     /// Returns whether it ended within `timeout`.
     pub fn wait_end(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;

@@ -16,6 +16,7 @@ pub mod run;
 pub mod servicemanager;
 pub mod status;
 pub mod up;
+pub mod upgrade;
 
 #[derive(clap::Subcommand)]
 pub enum Command {
@@ -23,6 +24,8 @@ pub enum Command {
     Up(InstanceOptions),
     /// Stop the service manager and the daemon
     Down,
+    /// Replace the daemon by the installed program while its clients go on
+    Upgrade(upgrade::Arguments),
     /// Show what is running, and what to do about what is not
     Status,
     /// Say what this machine can do for Binder, and what to change
@@ -47,7 +50,7 @@ impl Command {
     pub fn manner(&self) -> Manner {
         let (limit, place) = match self {
             Command::Up(_) => (Limit::Seconds(180), Place::New),
-            Command::Down => (Limit::Seconds(180), Place::Joined),
+            Command::Down | Command::Upgrade(_) => (Limit::Seconds(180), Place::Joined),
             Command::Demo(_) => (Limit::Long, Place::New),
             Command::Doctor | Command::Container(_) => (Limit::Seconds(60), Place::Any),
             Command::Status | Command::ManagerCheck(_) => return SHORT,
@@ -63,6 +66,7 @@ impl Command {
         match self {
             Command::Up(arguments) => up::run(context, arguments),
             Command::Down => down::run(context),
+            Command::Upgrade(arguments) => upgrade::run(context, arguments),
             Command::Status => status::run(context),
             Command::Doctor => doctor::run(context),
             Command::Run(arguments) => run::run(context, arguments),

@@ -3,6 +3,7 @@
 //! not. A dead service manager counts as much as a dead daemon.
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Kind, Result};
+use anybinder_mount::generation::Generation;
 use anybinder_mount::manager_check::{self, ManagerState};
 use anybinder_mount::mount::{Backend, Mount};
 use anybinder_mount::process::{command_name, Process};
@@ -27,6 +28,8 @@ struct Status {
     /// `daemon`, `kernel`, `stale`, `stuck` or `nothing`
     served_by: &'static str,
     daemon: Option<DaemonStatus>,
+    /// Of a daemon that can be replaced while it serves, if this user may know.
+    generation: Option<Generation>,
     managers: Vec<ManagerStatus>,
     devices: Vec<String>,
     features: BTreeMap<String, String>,
@@ -146,6 +149,10 @@ fn look(mount: &Mount) -> Result<Status> {
             Backend::Kernel => "kernel",
         },
         daemon: look_at_daemon(mount, backend, record.as_ref()),
+        generation: match answers {
+            true => Generation::load(mount).unwrap_or_default(),
+            false => None,
+        },
         managers,
         features: match answers {
             true => binderfs::features(mount),
@@ -200,6 +207,19 @@ fn print_managers(status: &Status) {
     }
 }
 
+/// Nothing of a daemon that is as it was started.
+fn print_generation(now: &Generation) {
+    if now.generation > 1 {
+        println!(
+            "server {}: version {}, number {} since the daemon was started, after {} crashes",
+            now.server, now.version, now.generation, now.crashes
+        );
+    }
+    if let (Some(reason), "refused" | "failed") = (&now.reason, now.last.as_str()) {
+        println!("the last hand-over to another server did not take place: {reason}");
+    }
+}
+
 fn print(status: &Status) {
     let mount = status.mount.display();
     match status.served_by {
@@ -221,6 +241,9 @@ fn print(status: &Status) {
             "daemon {}: {threads} threads, {resident} KiB resident, started by {}",
             daemon.pid, daemon.started_by
         );
+    }
+    if let Some(generation) = &status.generation {
+        print_generation(generation);
     }
     if matches!(status.served_by, "daemon" | "kernel") {
         print_managers(status);

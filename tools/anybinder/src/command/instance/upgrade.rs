@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `anybinder upgrade`: the daemon is replaced by the program that is installed now, while its
+//! clients go on.
+use anybinder_mount::context::Context;
+use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_mount::generation::{self, Generation};
+use serde::Serialize;
+use std::process::ExitCode;
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Only have the new program restore the state and compare; the running one goes on
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Serialize)]
+struct Upgrade {
+    mount: String,
+    dry_run: bool,
+    #[serde(flatten)]
+    now: Generation,
+}
+
+fn print(upgrade: &Upgrade) {
+    let now = &upgrade.now;
+    let pause_ms = now.pause_us.unwrap_or(0) as f64 / 1000.0;
+    let mount = &upgrade.mount;
+    match upgrade.dry_run {
+        true => println!(
+            "{mount}: the installed program can take over; a hand-over would pause calls for some \
+             {pause_ms:.1} ms"
+        ),
+        false => println!(
+            "{mount}: process {}, version {}, has taken over; calls paused for {pause_ms:.1} ms",
+            now.server, now.version
+        ),
+    }
+    match now.left_behind {
+        Some(1) => println!("1 call waited for its client's memory and ended with an error"),
+        Some(count) if count > 1 => {
+            println!("{count} calls waited for their clients' memory and ended with an error")
+        }
+        _ => {}
+    }
+}
+
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    let mount = &context.mount;
+    let now = generation::hand_over(mount, arguments.dry_run)?;
+    if !matches!(now.last.as_str(), "done" | "dry-run-done") {
+        let reason = now.reason.as_deref().unwrap_or("no reason was given");
+        return Err(Error::with_advice(
+            format!(
+                "The daemon of {} was not replaced: {reason}.",
+                mount.path.display()
+            ),
+            "It goes on as it was. Its log says more.",
+        )
+        .of(Kind::NotWorking));
+    }
+    let upgrade = Upgrade {
+        mount: mount.path.display().to_string(),
+        dry_run: arguments.dry_run,
+        now,
+    };
+    context.show(&upgrade, print);
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a daemon says of itself in `binder_logs/daemon`: which of its servers serves the mount, and
+//! how the last hand-over to another one ended. Kernel drivers and older daemons have no such file.
+use crate::error::{Error, Kind, Result};
+use crate::found;
+use crate::mount::{Backend, Mount};
+use crate::process::{Process, Running};
+use crate::record::{Record, DAEMON};
+use rustix::process::Signal;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
+
+/// The supervisor gives a successor less time than this.
+const HAND_OVER_TIMEOUT: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// The file, parsed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Generation {
+    /// Of the program that serves.
+    pub version: String,
+    /// The server's pid, in the daemon's pid namespace.
+    pub server: u32,
+    /// 1 for the first server; one more for each that took over or followed a crash.
+    pub generation: u64,
+    /// Servers that crashed since the daemon was started.
+    pub crashes: u64,
+    /// Hand-overs that were asked for and have ended, rehearsals included.
+    pub attempts: u64,
+    /// How the last of them ended: `none`, `done`, `dry-run-done`, `refused` or `failed`
+    pub last: String,
+    /// Why it did not take place.
+    pub reason: Option<String>,
+    /// How long no request was served.
+    pub pause_us: Option<u64>,
+    /// Calls that ended with an error because they could not be moved in time.
+    pub left_behind: Option<u64>,
+}
+
+impl Generation {
+    /// Reads the file of a mount. None: what serves it has no such file.
+    pub fn load(mount: &Mount) -> Result<Option<Generation>> {
+        let path = mount.file("binder_logs").join("daemon");
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(parse(&text))),
+            Err(err) if err.kind() == ErrorKind::NotFound => Ok(None),
+            Err(err) => {
+                let error = Error::with_advice(
+                    format!("{} cannot be read: {err}.", path.display()),
+                    "Run this command as root or as the user who started the daemon.",
+                );
+                let kind = match err.kind() {
+                    ErrorKind::PermissionDenied => Kind::Denied,
+                    _ => Kind::Failed,
+                };
+                Err(mount.check_served().err().unwrap_or(error.of(kind)))
+            }
+        }
+    }
+}
+
+/// Lines `key: value`; what is not known or not a number is left out.
+fn parse(text: &str) -> Generation {
+    let lines: HashMap<&str, &str> = text
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .collect();
+    let number = |key: &str| lines.get(key).and_then(|value| value.parse::<u64>().ok());
+    let word = |key: &str| lines.get(key).map(|value| value.to_string());
+    Generation {
+        version: word("version").unwrap_or_default(),
+        server: number("server")
+            .and_then(|pid| pid.try_into().ok())
+            .unwrap_or(0),
+        generation: number("generation").unwrap_or(0),
+        crashes: number("crashes").unwrap_or(0),
+        attempts: number("attempts").unwrap_or(0),
+        last: word("last").unwrap_or_default(),
+        reason: word("reason"),
+        pause_us: number("pause_us"),
+        left_behind: number("left_behind"),
+    }
+}
+
+/// The daemon of a mount, to be signalled: the one that `up` started, or the process of this user
+/// whose command line names the mount. What the mount itself says of a pid is not used: it may be
+/// another user's.
+fn daemon(mount: &Mount) -> Result<Running> {
+    if let Some((_, daemon)) = Record::load_running(mount)? {
+        return Ok(daemon);
+    }
+    let path = mount.path.display();
+    let Some(found) = found::daemon(mount) else {
+        return Err(Error::with_advice(
+            format!("The daemon that serves {path} is not among the processes that you can see."),
+            "Run this command as the user who started it, in the same container.",
+        ));
+    };
+    let process = Process::now(found.pid);
+    process
+        .and_then(|process| process.open(DAEMON, mount.path.as_os_str()))
+        .ok_or_else(|| {
+            Error::with_advice(
+                format!(
+                    "The daemon of {path} is process {} ({}), which you may not signal.",
+                    found.pid, found.started_by
+                ),
+                "Run this command as the user who started it.",
+            )
+            .of(Kind::Denied)
+        })
+}
+
+/// Has the daemon start the program that is installed now, and hand the mount over to it with all
+/// that its clients have; returns when that has ended, well or not.
+///
+/// * `rehearse`: the new program only restores the state and compares, and ends
+pub fn hand_over(mount: &Mount, rehearse: bool) -> Result<Generation> {
+    let path = mount.path.display();
+    mount.check_served()?;
+    let before = match (Generation::load(mount)?, mount.backend()) {
+        (Some(before), _) => before,
+        (None, Backend::Daemon) => {
+            return Err(Error::with_advice(
+                format!("The daemon of {path} is too old to be replaced while it serves."),
+                "Restart it once; its clients then open their devices again.",
+            ));
+        }
+        (None, _) => {
+            return Err(Error::with_advice(
+                format!("{path} is served by the kernel's driver, not by a daemon."),
+                "A driver in the kernel is replaced by loading another one.",
+            ));
+        }
+    };
+    let signal = match rehearse {
+        true => Signal::USR1,
+        false => Signal::HUP,
+    };
+    daemon(mount)?.signal(signal)?;
+    let start = Instant::now();
+    while start.elapsed() < HAND_OVER_TIMEOUT {
+        if let Some(now) = Generation::load(mount)? {
+            if now.attempts != before.attempts {
+                return Ok(now);
+            }
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    Err(Error::with_advice(
+        format!(
+            "The daemon of {path} did not say within {} s how the hand-over ended.",
+            HAND_OVER_TIMEOUT.as_secs()
+        ),
+        "Its log says more. It still serves if `anybinder status` says so.",
+    )
+    .of(Kind::NotWorking))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "version: 1.2.3\nsupervisor: 7\nserver: 9\ngeneration: 4\ncrashes: 1\n\
+                        attempts: 3\nlast: refused\nreason: the state: version 2 is newer\n\
+                        pause_us: 1234\nleft_behind: 0\nsomething: new\n";
+
+    #[test]
+    fn each_line_is_read() {
+        assert_eq!(
+            parse(TEXT),
+            Generation {
+                version: "1.2.3".to_string(),
+                server: 9,
+                generation: 4,
+                crashes: 1,
+                attempts: 3,
+                last: "refused".to_string(),
+                reason: Some("the state: version 2 is newer".to_string()),
+                pause_us: Some(1234),
+                left_behind: Some(0),
+            }
+        );
+    }
+
+    #[test]
+    fn missing_lines_are_no_error() {
+        let one = parse("generation: 2\nserver: many\n");
+        assert_eq!((one.generation, one.server, one.reason), (2, 0, None));
+    }
+}
