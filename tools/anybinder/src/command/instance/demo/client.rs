@@ -5,16 +5,19 @@ use anybinder_client::addints::{self, aidl::IAddInts};
 use anybinder_client::files::{open_text, read_text};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Error, Result};
+use anybinder_mount::generation;
+use anybinder_mount::mount::Mount;
 use rsbinder::{DeathRecipient, Interface, StatusCode, Strong, WIBinder};
 use rustix::process::{kill_process, Pid, Signal};
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The steps of the demo, in this process or in the one that started it.
-pub const STEPS: [&str; 9] = [
+pub const STEPS: [&str; 10] = [
     "daemon",
     "manager",
     "processes",
@@ -22,12 +25,15 @@ pub const STEPS: [&str; 9] = [
     "file-to-service",
     "file-from-service",
     "round-trip",
+    "replaced",
     "death",
     "down",
 ];
 
 const SUMS: i32 = 1_000;
 const WARM_UP_CALLS: u32 = 500;
+/// Of the step that replaces the daemon: before it is asked for, and after it took place.
+const CALLS_AROUND: u32 = 500;
 const DEATH_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, clap::Args)]
@@ -138,6 +144,48 @@ fn round_trip(service: &Service, calls: u32) -> Result<Step> {
     Ok(step)
 }
 
+/// Calls without a pause while another process takes the mount over.
+fn replaced(service: &Service, mount: &Mount) -> Result<Step> {
+    let mut worst = Duration::ZERO;
+    let mut calls = 0;
+    let mut call = || -> Result<()> {
+        let start = Instant::now();
+        let sum = service
+            .add(calls, 1)
+            .doing(|| "calling while the daemon is replaced".to_string())?;
+        check(sum == calls + 1, || format!("{calls} + 1 gave {sum}."))?;
+        worst = worst.max(start.elapsed());
+        calls += 1;
+        Ok(())
+    };
+    (0..CALLS_AROUND).try_for_each(|_| call())?;
+    let now = thread::scope(|scope| {
+        let upgrade = scope.spawn(|| generation::hand_over(mount, false));
+        while !upgrade.is_finished() {
+            call()?;
+        }
+        upgrade
+            .join()
+            .map_err(|_| Error::new("The thread that replaces the daemon ended."))?
+    })?;
+    (0..CALLS_AROUND).try_for_each(|_| call())?;
+    check(now.last == "done", || {
+        let reason = now.reason.as_deref().unwrap_or("no reason was given");
+        format!("The daemon was not replaced: {reason}.")
+    })?;
+    let worst_ms = worst.as_secs_f64() * 1000.0;
+    let mut step = Step::ok(
+        "replaced",
+        format!(
+            "the daemon replaced by process {} in the middle of {calls} calls: none failed, the \
+             longest took {worst_ms:.1} ms",
+            now.server
+        ),
+    );
+    step.numbers = serde_json::json!({ "calls": calls, "longest_ms": worst_ms });
+    Ok(step)
+}
+
 struct DeathListener(Mutex<Sender<Instant>>);
 
 impl DeathRecipient for DeathListener {
@@ -190,6 +238,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     show(file_to_service(&service)?);
     show(file_from_service(&service)?);
     show(round_trip(&service, arguments.calls)?);
+    show(replaced(&service, &context.mount)?);
     show(death(&service, arguments.service_pid)?);
     Ok(ExitCode::SUCCESS)
 }
