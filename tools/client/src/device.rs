@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Opening a device, finding services, and Binder's statuses in words.
-use crate::foreign::Foreign;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::mount::Mount;
+use anybinder_rpc::foreign::Foreign;
+use anybinder_rpc::manager::Manager;
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, ProcessState, SIBinder, StatusCode};
 use rustix::io::Errno;
@@ -44,6 +45,11 @@ pub fn service_manager(mount: &Mount, device: &str) -> Result<Arc<ServiceManager
     rsbinder::hub::default().map_err(|err| no_manager(mount, device, &err.to_string()))
 }
 
+/// The same, whatever its level and its header word.
+pub fn manager(mount: &Mount, device: &str) -> Result<Manager> {
+    Ok(Manager::new(service_manager(mount, device)?, foreign()))
+}
+
 /// The error of a device without a service manager.
 pub fn no_manager(mount: &Mount, device: &str, reason: &str) -> Error {
     Error::with_advice(
@@ -68,17 +74,13 @@ pub fn no_service(name: &str) -> Error {
     .of(Kind::NoService)
 }
 
-/// The service manager, if it is not of the newest Android level; says so on standard error.
-pub fn foreign(manager: &ServiceManager) -> Option<Foreign> {
-    match manager.try_get_service_debug_info() {
-        Ok(_) => return None,
-        Err(status) if status.exception_code() == ExceptionCode::Security => return None,
-        Err(_) => {}
-    }
+/// The service manager of the open device, if it is not of the newest Android level or has another
+/// header word; says so on standard error.
+pub fn foreign() -> Option<Foreign> {
     let foreign = Foreign::find()?;
     eprintln!(
         "anybinder: the service manager is one of {}.",
-        foreign.level
+        foreign.describe()
     );
     Some(foreign)
 }
@@ -93,7 +95,7 @@ pub fn find(mount: &Mount, device: &str, name: &str) -> Result<SIBinder> {
 /// The same on the device that is open already.
 pub fn look_up(mount: &Mount, device: &str, name: &str) -> Result<SIBinder> {
     let manager = service_manager(mount, device)?;
-    let found = match foreign(&manager) {
+    let found = match foreign() {
         Some(foreign) => foreign.service(name),
         None => manager.try_get_service(name),
     };

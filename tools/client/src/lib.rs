@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A Binder client over rsbinder, and the AddInts example service.
 //!
-//! * `device`: opens a device and finds services; `foreign`: service managers of other levels
+//! * `device`: opens a device and finds services
 //! * `raw`: sends parcels that are made of bytes and objects
 //! * `stream`: a pipe for a service; `files`: files without a name
 //! * `unasked`: one-way calls to a service that may not answer
 pub mod addints;
 pub mod device;
 pub mod files;
-pub mod foreign;
 pub mod place;
 pub mod raw;
 pub mod stream;

@@ -4,6 +4,7 @@ use anybinder_driver::abi::OBJECT_SIZE;
 use anybinder_driver::parcel::Parcel as Raw;
 use anybinder_mount::error::{Doing, Result};
 use anybinder_parcel::encode::{Object, Parcel as Plan};
+use anybinder_rpc::foreign::{header_word, HEADER_WORDS, WORD_POSITION};
 use anybinder_rpc::relay::descriptor_of;
 use anybinder_rpc::words;
 use rsbinder::rpc::RpcProxy;
@@ -20,6 +21,8 @@ pub struct Request {
     /// The interface, in a request over a socket, whose header is not part of the data.
     descriptor: Option<String>,
     raw: Raw,
+    /// Whether the data begins with a header, which has the word of a libbinder.
+    has_word: bool,
     files: Vec<OwnedFd>,
     /// Parcels of rsbinder, which keep the binders in them.
     kept: Vec<Parcel>,
@@ -72,6 +75,8 @@ impl Request {
         } else if let Some(proxy) = service.as_proxy() {
             let mut header = proxy.prepare_transact(true).doing(doing)?;
             request.raw.data = bytes_of(&mut header).doing(doing)?;
+            request.has_word = true;
+            request.set_word(header_word());
         }
         Ok(request)
     }
@@ -122,6 +127,12 @@ impl Request {
         self.files.push(file);
     }
 
+    fn set_word(&mut self, word: i32) {
+        if let Some(four) = self.raw.data.get_mut(WORD_POSITION..WORD_POSITION + 4) {
+            four.copy_from_slice(&word.to_le_bytes());
+        }
+    }
+
     /// Sends the request. The reply of a one-way call is empty.
     pub fn send(
         mut self,
@@ -132,6 +143,31 @@ impl Request {
         if is_rpc(service) {
             return self.send_over_socket(service, code, flags);
         }
+        let sent = self.send_to_driver(service, code, flags);
+        if !matches!(sent, Err(StatusCode::BadType)) || !self.has_word {
+            return sent;
+        }
+        // Perhaps the service's libbinder has another word, and refused the call for that, unread.
+        // One that refused it for its arguments now does so for the word.
+        let others = HEADER_WORDS
+            .into_iter()
+            .filter(|word| *word != header_word());
+        for word in others {
+            self.set_word(word);
+            match self.send_to_driver(service, code, flags) {
+                Err(StatusCode::BadType) => {}
+                outcome => return outcome,
+            }
+        }
+        sent
+    }
+
+    fn send_to_driver(
+        &mut self,
+        service: &SIBinder,
+        code: u32,
+        flags: u32,
+    ) -> std::result::Result<Reply, StatusCode> {
         let proxy = service.as_proxy().ok_or(StatusCode::BadType)?;
         // SAFETY: the parcel borrows the vectors, which are not touched and outlive it; every
         // file is open in `self.files`, which outlives it, too.

@@ -9,6 +9,7 @@ use anybinder_driver::parcel::{Parcel, Reader, Target, SYSTEM_HEADER};
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use anybinder_mount::mount::Mount;
 use anybinder_parcel::encode::{Object, Parcel as Plan};
+use anybinder_rpc::foreign::HEADER_WORDS;
 use rsbinder::StatusCode;
 use std::fs::File;
 
@@ -26,11 +27,12 @@ pub struct Unasked<'a> {
     driver: Driver,
     mount: &'a Mount,
     device: &'a str,
+    /// The header word that the service manager takes.
+    word: i32,
 }
 
-fn with_header(interface: &str) -> Parcel {
-    Parcel::call(STRICT_MODE, SYSTEM_HEADER, interface)
-}
+/// What libbinder answers to a call with another header word than its own.
+const BAD_TYPE: i32 = i32::MIN + 1;
 
 impl<'a> Unasked<'a> {
     pub fn open(mount: &'a Mount, device: &'a str) -> Result<Self> {
@@ -42,7 +44,12 @@ impl<'a> Unasked<'a> {
             driver,
             mount,
             device,
+            word: SYSTEM_HEADER,
         })
+    }
+
+    fn with_header(&self, interface: &str) -> Parcel {
+        Parcel::call(STRICT_MODE, self.word, interface)
     }
 
     /// The handle of a service, which is not asked for anything.
@@ -53,17 +60,25 @@ impl<'a> Unasked<'a> {
             ))
             .of(Kind::CallFailed)
         };
-        let mut request = with_header(MANAGER_INTERFACE);
-        request.string16(name);
-        let reply = self
-            .driver
-            .call(MANAGER, GET_SERVICE, request, &mut Vec::new())
-            .doing(|| format!("looking up {name}"))?;
-        let reply = reply.ok_or_else(|| no_manager(self.mount, self.device, "the call failed"))?;
-        let (data, offsets) = self
-            .driver
-            .contents(&reply)
-            .ok_or_else(|| failed("its reply has no data"))?;
+        let mut words = HEADER_WORDS
+            .into_iter()
+            .filter(|word| *word != SYSTEM_HEADER);
+        let (data, offsets) = loop {
+            let mut request = self.with_header(MANAGER_INTERFACE);
+            request.string16(name);
+            let reply = self
+                .driver
+                .call(MANAGER, GET_SERVICE, request, &mut Vec::new())
+                .doing(|| format!("looking up {name}"))?;
+            let reply =
+                reply.ok_or_else(|| no_manager(self.mount, self.device, "the call failed"))?;
+            let contents = self.driver.contents(&reply);
+            let (data, offsets) = contents.ok_or_else(|| failed("its reply has no data"))?;
+            match (Reader::new(&data, &offsets).i32(), words.next()) {
+                (Ok(BAD_TYPE), Some(word)) => self.word = word,
+                _ => break (data, offsets),
+            }
+        };
         let mut reader = Reader::new(&data, &offsets);
         match reader.i32() {
             Ok(0) => {}
@@ -84,7 +99,7 @@ impl<'a> Unasked<'a> {
     /// Sends a one-way call with the header of an interface.
     pub fn send(&mut self, (name, code): (&str, u32), interface: &str, plan: &Plan) -> Result<()> {
         let target = self.find(name)?;
-        let mut parcel = with_header(interface);
+        let mut parcel = self.with_header(interface);
         let base = parcel.data.len();
         parcel.data.extend_from_slice(&plan.data);
         // Open until the driver has taken them.

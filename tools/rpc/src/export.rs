@@ -10,12 +10,12 @@ use crate::dialect::Dialect;
 use crate::directory::Directory;
 use crate::gateway::Gateway;
 use crate::listener::{self, Door, Listener};
+use crate::manager::Manager;
 use crate::memory;
 use crate::places::{Life, Places};
 use crate::relay::{descriptor_of, Bridge};
 use crate::tls::Credentials;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
-use rsbinder::hub::ServiceManager;
 use rsbinder::rpc::FileDescriptorTransportMode;
 use rsbinder::{DeathRecipient, Endpoint, SIBinder, WIBinder};
 use std::convert::Infallible;
@@ -71,7 +71,7 @@ impl DeathRecipient for Mourner {
 }
 
 struct Export {
-    manager: Arc<ServiceManager>,
+    manager: Manager,
     names: Vec<String>,
     bridge: Arc<Bridge>,
     directory: Arc<Directory>,
@@ -80,7 +80,7 @@ struct Export {
 }
 
 impl Export {
-    fn new(manager: &Arc<ServiceManager>, options: &Options) -> Result<Export> {
+    fn new(manager: Manager, options: &Options) -> Result<Export> {
         let gateway = Gateway::open(&options.aidl)?;
         let server = listener::server("export")?;
         server.set_android13plus(WIRE_VERSION);
@@ -100,7 +100,7 @@ impl Export {
             server.set_root(root).doing(|| "exporting".to_string())?;
         }
         Ok(Export {
-            manager: manager.clone(),
+            manager,
             names: options.names.clone(),
             bridge: Bridge::new(options.max_size, gateway, options.dialect),
             directory,
@@ -119,7 +119,7 @@ impl Export {
     fn find(&self, name: &str) -> Result<SIBinder> {
         let mut is_waiting = false;
         loop {
-            let why = match self.manager.try_get_service(name) {
+            let why = match self.manager.find(name) {
                 Ok(Some(service)) if service.as_proxy().is_some() => return Ok(service),
                 Ok(Some(_)) => {
                     return Err(Error::with_advice(
@@ -197,7 +197,7 @@ impl Options {
 }
 
 /// Exports until that fails.
-pub fn run(manager: &Arc<ServiceManager>, options: &Options) -> Result<Infallible> {
+pub fn run(manager: Manager, options: &Options) -> Result<Infallible> {
     memory::keep_freed();
     let tls = match options.listen.is_tls() {
         true => Some(options.credentials.server(options.anyone)?),

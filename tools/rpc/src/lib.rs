@@ -13,6 +13,7 @@
 //! * `address`, `tls`, `access`: where the other machine is, who it is, and what it may call
 //! * `listener`: accepts connections; `handshakes`: those whose peer is not known yet; `places`:
 //!   those whose peer is; `directory`: several services at one address
+//! * `manager`: the service manager; `foreign`: those of other levels and other libbinders
 //! * `notice`: what is said about peers; `memory`: what malloc keeps
 //! * `export`, `link`, `accessor`: the two ends
 pub mod access;
@@ -22,10 +23,12 @@ pub mod copy;
 pub mod dialect;
 pub mod directory;
 pub mod export;
+pub mod foreign;
 pub mod gateway;
 pub mod handshakes;
 pub mod link;
 pub mod listener;
+pub mod manager;
 pub mod memory;
 pub mod notice;
 pub mod places;

@@ -10,16 +10,14 @@ use crate::dialect::Dialect;
 use crate::directory;
 use crate::export::WIRE_VERSION;
 use crate::gateway::Gateway;
+use crate::manager::Manager;
 use crate::memory;
 use crate::relay::{descriptor_of, Bridge};
 use crate::tls::Credentials;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
-use rsbinder::hub::ServiceManager;
 use rsbinder::rpc::rustls::ClientConfig;
 use rsbinder::rpc::{FileDescriptorTransportMode, RpcClientConfig, RpcSession};
-use rsbinder::{
-    DeathRecipient, Endpoint, ExceptionCode, ProcessState, SIBinder, StatusCode, WIBinder,
-};
+use rsbinder::{DeathRecipient, Endpoint, ProcessState, SIBinder, StatusCode, WIBinder};
 use std::path::PathBuf;
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
@@ -173,18 +171,8 @@ fn service(options: &Options, session: &RpcSession) -> Result<SIBinder> {
     }
 }
 
-fn register(manager: &ServiceManager, name: &str, binder: SIBinder) -> Result<()> {
-    manager.add_service(name, binder).map_err(|status| {
-        let kind = match status.exception_code() {
-            ExceptionCode::Security => Kind::Denied,
-            _ => Kind::Failed,
-        };
-        Error::new(format!("{name} cannot be registered: {status}.")).of(kind)
-    })
-}
-
 /// Makes the link and waits for its end.
-fn work(options: &Options, manager: &ServiceManager) -> Result<()> {
+fn work(options: &Options, manager: &Manager) -> Result<()> {
     let tls = match options.address.is_tls() {
         true => Some(options.credentials.client()?),
         false => None,
@@ -218,10 +206,10 @@ fn work(options: &Options, manager: &ServiceManager) -> Result<()> {
     if options.accessor != Accessor::None {
         let accessor = accessor::new(&options.name, relay.clone(), options.threads)?;
         let name = format!("{}{}", accessor::PREFIX, options.name);
-        register(manager, &name, accessor)?;
+        manager.add(&name, accessor)?;
     }
     if options.accessor != Accessor::Only {
-        register(manager, &options.name, relay)?;
+        manager.add(&options.name, relay)?;
     }
     println!(
         "{} ({descriptor}) linked to {}, wire version {}",
@@ -238,7 +226,7 @@ fn work(options: &Options, manager: &ServiceManager) -> Result<()> {
 /// What one connection's process does.
 ///
 /// * `open`: opens the device for this process
-fn child(options: &Options, open: &dyn Fn(u32) -> Result<Arc<ServiceManager>>) -> Error {
+fn child(options: &Options, open: &dyn Fn(u32) -> Result<Manager>) -> Error {
     // SAFETY: only changes what happens to this process when its parent ends.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     let _ = rustix::thread::set_name(&std::ffi::CString::new(PROGRAM).unwrap_or_default());
@@ -260,7 +248,7 @@ fn is_lost(status: i32) -> std::result::Result<(), i32> {
 /// Starts a process for one connection and waits for its end.
 fn one_connection(
     options: &Options,
-    open: &dyn Fn(u32) -> Result<Arc<ServiceManager>>,
+    open: &dyn Fn(u32) -> Result<Manager>,
 ) -> Result<std::result::Result<(), i32>> {
     // SAFETY: this process has one thread, so that the child may go on like a new one.
     let pid = unsafe { libc::fork() };
@@ -294,7 +282,7 @@ fn one_connection(
 /// Links until that fails for good. Returns the exit status.
 ///
 /// * `open`: opens the device for a process of its own, with a number of threads
-pub fn run(options: &Options, open: &dyn Fn(u32) -> Result<Arc<ServiceManager>>) -> Result<i32> {
+pub fn run(options: &Options, open: &dyn Fn(u32) -> Result<Manager>) -> Result<i32> {
     // Errors of files and options show at once.
     if options.address.is_tls() {
         options.credentials.client()?;

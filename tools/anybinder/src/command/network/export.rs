@@ -140,7 +140,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     };
     options.check()?;
     device::open(&context.mount, &arguments.device.device, common.threads)?;
-    let manager = device::service_manager(&context.mount, &arguments.device.device)?;
+    let manager = device::manager(&context.mount, &arguments.device.device)?;
     ProcessState::start_thread_pool();
-    match export::run(&manager, &options)? {}
+    match export::run(manager, &options)? {}
 }

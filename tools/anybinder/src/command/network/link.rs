@@ -76,7 +76,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     };
     let status = link::run(&options, &|threads| {
         device::open(&context.mount, device, threads)?;
-        device::service_manager(&context.mount, device)
+        device::manager(&context.mount, device)
     })?;
     Ok(ExitCode::from(u8::try_from(status).unwrap_or(1)))
 }

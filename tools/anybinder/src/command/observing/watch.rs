@@ -2,6 +2,7 @@
 //! `anybinder watch [NAME]...`: a line whenever a service appears, dies or is replaced. The service
 //! manager notifies of registrations by name, and the driver of deaths; new names
 //! are found by listing.
+use crate::command::services::list;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
@@ -88,6 +89,12 @@ struct Known {
     number: u64,
     pid: i32,
     _death: Arc<Death>,
+}
+
+/// Whether the service manager answers.
+fn is_there() -> bool {
+    let context = ProcessState::as_self().context_object();
+    context.is_ok_and(|context| context.ping_binder().is_ok())
 }
 
 struct Watch<'a> {
@@ -208,12 +215,7 @@ impl Watch<'_> {
     /// Adds names that are registered and not watched yet.
     fn list(&mut self) -> Result<()> {
         let listed = self.manager.try_get_service_debug_info();
-        let listed = listed.map_err(|err| {
-            Error::new(format!(
-                "The service manager does not list its services: {err}."
-            ))
-            .of(Kind::CallFailed)
-        })?;
+        let listed = listed.map_err(|status| list::refusal(&status))?;
         for one in listed {
             if !self.known.contains_key(&one.name) {
                 self.add(&one.name)?;
@@ -232,7 +234,7 @@ impl Watch<'_> {
                     self.is_start = false;
                     if all {
                         self.list()?;
-                    } else if self.manager.try_get_service_debug_info().is_err() {
+                    } else if !is_there() {
                         return Err(Error::new("The service manager is gone.").of(Kind::NoManager));
                     }
                 }
@@ -246,10 +248,11 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let device = &arguments.device.device;
     device::open(&context.mount, device, 1)?;
     let manager = device::service_manager(&context.mount, device)?;
-    if let Some(foreign) = device::foreign(&manager) {
+    if let Some(foreign) = device::foreign() {
         return Err(Error::with_advice(
-            format!("A service manager of {} cannot be watched.", foreign.level),
-            "Its notifications are numbered in another way; `anybinder wait` works with it.",
+            format!("A service manager of {} cannot be watched.", foreign.describe()),
+            "Its notifications are numbered or written in another way; `anybinder wait` works with \
+             it.",
         ));
     }
     ProcessState::start_thread_pool();

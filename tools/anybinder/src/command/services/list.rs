@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder list`: the services that are registered with the service manager.
 use anybinder_client::device::{self, DeviceOption};
-use anybinder_client::foreign::Foreign;
 use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::harmless::harmless;
 use anybinder_mount::process::command_name;
+use anybinder_rpc::foreign::Foreign;
 use rsbinder::hub::ServiceManager;
-use rsbinder::{ExceptionCode, Status};
+use rsbinder::{ExceptionCode, Status, StatusCode};
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 
@@ -21,22 +21,33 @@ pub struct Service {
 }
 
 /// Why the service manager does not list its services.
-fn refusal(status: &Status) -> Error {
-    if status.exception_code() == ExceptionCode::Security {
-        return device::policy_error(
-            "The policy of the service manager does not let you list the services",
-        );
+pub fn refusal(status: &Status) -> Error {
+    match status.exception_code() {
+        ExceptionCode::Security => not_allowed(),
+        _ => too_long(&status.to_string()),
     }
-    Error::new(format!(
-        "The service manager does not list its services: {status}."
-    ))
+}
+
+fn not_allowed() -> Error {
+    device::policy_error("The policy of the service manager does not let you list the services")
+}
+
+/// The error of a list that did not come. Someone may have registered so many names that it does
+/// not fit into the buffer of any process.
+fn too_long(why: &str) -> Error {
+    Error::with_advice(
+        format!("The service manager does not list its services: {why}."),
+        "Perhaps there are more than this process can receive. To find one by its name works all \
+         the same: `anybinder check NAME`, `ping NAME`, `watch NAME`.",
+    )
     .of(Kind::CallFailed)
 }
 
 /// The names and processes at a service manager of an older level; 0 where it does not say which.
 fn foreign_services(foreign: &Foreign) -> Result<Vec<(String, i32)>> {
-    let listed = foreign.list().map_err(|status| {
-        device::call_error("The service manager does not list its services", status)
+    let listed = foreign.list().map_err(|status| match status {
+        StatusCode::PermissionDenied => not_allowed(),
+        other => too_long(&format!("{other:?}")),
     })?;
     let named = listed
         .into_iter()
@@ -46,7 +57,7 @@ fn foreign_services(foreign: &Foreign) -> Result<Vec<(String, i32)>> {
 
 /// The services that a service manager knows, by name.
 pub fn services(manager: &ServiceManager) -> Result<Vec<Service>> {
-    services_of(manager, device::foreign(manager).as_ref())
+    services_of(manager, device::foreign().as_ref())
 }
 
 /// The same, where it is known whether the service manager is one of an older level.

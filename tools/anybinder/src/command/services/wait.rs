@@ -56,7 +56,7 @@ pub fn wait(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     device::open(&context.mount, device, 1)?;
     let manager = device::service_manager(&context.mount, device)?;
     ProcessState::start_thread_pool();
-    let service = match device::foreign(&manager) {
+    let service = match device::foreign() {
         None => match manager.wait_for_service(&arguments.name) {
             Some(service) => service,
             // Refused, or the service manager is gone: the look-up says why.

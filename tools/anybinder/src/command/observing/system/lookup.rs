@@ -4,7 +4,6 @@
 //! handle leads to.
 use crate::command::services::list::{self, Service};
 use anybinder_client::device;
-use anybinder_client::foreign::Foreign;
 use anybinder_client::raw::{Reply, Request};
 use anybinder_mount::error::{Error, Result};
 use anybinder_mount::mount::Mount;
@@ -12,6 +11,7 @@ use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::Parcel;
 use anybinder_parcel::status;
 use anybinder_parcel::types::{Kind, Type};
+use anybinder_rpc::foreign::Foreign;
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ProcessState, SIBinder};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl Lookup {
             .context_object()
             .map_err(|err| Error::new(format!("The service manager does not answer: {err:?}.")))?;
         Ok(Lookup {
-            foreign: device::foreign(&manager),
+            foreign: device::foreign(),
             manager,
             object,
         })

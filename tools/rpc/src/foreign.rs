@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A service manager of another Android level, as that of a container or an emulator, or of a
+//! libbinder whose calls have another header word: rsbinder speaks the newest level and Android's
+//! word only.
+//!
+//! libbinder refuses a call with a word that is not its own, before it reads more of it. So the
+//! word of the programs here is found by trying, and then used for all calls.
+use crate::dialect::Dialect;
+use anybinder_driver::abi::TYPE_HANDLE;
+use anybinder_driver::level::{Level, LEVELS};
+use anybinder_driver::parcel::SYSTEM_HEADER;
+use anybinder_servicemanager::numbering::{self, Method};
+use rsbinder::{Parcel, ProcessState, RemoteProxy, SIBinder, StatusCode};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+const PRIORITY_ALL: i32 = 0x0f;
+const PRIORITY_DEFAULT: i32 = 0x08;
+
+/// What libbinder writes on Android, where it is built for another system, for vendors' programs,
+/// and in a recovery system.
+pub const HEADER_WORDS: [i32; 4] = [
+    SYSTEM_HEADER,
+    i32::from_be_bytes(*b"UNKN"),
+    i32::from_be_bytes(*b"VNDR"),
+    i32::from_be_bytes(*b"RECO"),
+];
+
+/// Where it is in a call.
+pub const WORD_POSITION: usize = 8;
+
+/// That of the programs here.
+static WORD: AtomicI32 = AtomicI32::new(SYSTEM_HEADER);
+
+/// A name that no service has.
+const NO_NAME: &str = "anybinder.probe";
+
+/// The header word of calls.
+pub fn header_word() -> i32 {
+    WORD.load(Ordering::Relaxed)
+}
+
+/// A request with the header of an interface, and with that word.
+pub fn request(target: &dyn RemoteProxy) -> Result<Parcel> {
+    request_with(target, header_word())
+}
+
+fn request_with(target: &dyn RemoteProxy, word: i32) -> Result<Parcel> {
+    let mut request = target.prepare_transact(true)?;
+    if word != SYSTEM_HEADER {
+        let end = request.data_position();
+        request.set_data_position(WORD_POSITION);
+        request.write_u32(word.cast_unsigned())?;
+        request.set_data_position(end);
+    }
+    Ok(request)
+}
+
+/// A service manager that is not of the newest level, or whose word is another.
+pub struct Foreign {
+    context: SIBinder,
+    pub level: Level,
+}
+
+/// A service as such a service manager lists it.
+pub struct Listed {
+    pub name: String,
+    /// None before Android 12, which does not say it.
+    pub pid: Option<i32>,
+}
+
+type Result<T> = std::result::Result<T, StatusCode>;
+
+/// Calls a method with the header of Android 11 and newer. Returns the exception, and the reply
+/// behind it.
+fn ask(
+    context: &SIBinder,
+    word: i32,
+    code: u32,
+    fill: impl FnOnce(&mut Parcel) -> Result<()>,
+) -> Result<(i32, Parcel)> {
+    let proxy = context.as_proxy().ok_or(StatusCode::BadType)?;
+    let mut request = request_with(proxy, word)?;
+    fill(&mut request)?;
+    let reply = proxy.submit_transact(code, &request, 0)?;
+    let mut reply = reply.ok_or(StatusCode::UnexpectedNull)?;
+    Ok((reply.read_i32()?, reply))
+}
+
+/// The same with the word that was found. Returns the reply behind an exception that is none.
+fn call(
+    context: &SIBinder,
+    code: u32,
+    fill: impl FnOnce(&mut Parcel) -> Result<()>,
+) -> Result<Parcel> {
+    match ask(context, header_word(), code, fill)? {
+        (0, reply) => Ok(reply),
+        _ => Err(StatusCode::PermissionDenied),
+    }
+}
+
+/// Whether a service manager is of a level, or of a newer one with the same numbering: it answers
+/// to the two last methods that take a name alone, if only with an exception. At every older level
+/// one of the two codes is another method, which refuses the arguments, or none.
+fn is_at(context: &SIBinder, word: i32, level: Level) -> Result<bool> {
+    let methods = [
+        Method::GetConnectionInfo,
+        Method::GetUpdatableNames,
+        Method::UpdatableViaApex,
+        Method::IsDeclared,
+    ];
+    let codes = methods
+        .into_iter()
+        .filter_map(|method| numbering::code(level, method));
+    for code in codes.take(2) {
+        match ask(context, word, code, |request| request.write(NO_NAME)) {
+            Ok(_) => {}
+            // That of the word, or of arguments that are missing.
+            Err(StatusCode::BadType) => return Err(StatusCode::BadType),
+            Err(_) => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// Those from Android 11 on, the newest first.
+fn levels() -> impl Iterator<Item = Level> {
+    let levels = LEVELS.into_iter().rev();
+    levels.filter(|level| !level.is_legacy())
+}
+
+/// The header word and the level of a service manager; None if they are none that is known.
+fn identify(context: &SIBinder) -> Option<(i32, Level)> {
+    let level_of = |word| levels().find(|level| is_at(context, word, *level) == Ok(true));
+    let found = HEADER_WORDS
+        .into_iter()
+        .find_map(|word| Some((word, level_of(word)?)));
+    // One that has little more than a list.
+    let by_list = || levels().find(|level| list_at(context, *level).is_ok());
+    found.or_else(|| Some((SYSTEM_HEADER, by_list()?)))
+}
+
+/// The names and processes in a reply of getServiceDebugInfo.
+fn read_debug_info(reply: &mut Parcel) -> Result<Vec<Listed>> {
+    let mut services = Vec::new();
+    for _ in 0..reply.read_i32()? {
+        // Not null, and its size.
+        if reply.read_i32()? != 1 {
+            return Err(StatusCode::BadValue);
+        }
+        reply.read_i32()?;
+        services.push(Listed {
+            name: reply.read()?,
+            pid: Some(reply.read_i32()?),
+        });
+    }
+    Ok(services)
+}
+
+/// The services by the numbering of a level; fails at a service manager of another one.
+fn list_at(context: &SIBinder, level: Level) -> Result<Vec<Listed>> {
+    if let Some(code) = numbering::code(level, Method::GetServiceDebugInfo) {
+        return read_debug_info(&mut call(context, code, |_| Ok(()))?);
+    }
+    let code = numbering::code(level, Method::ListServices).ok_or(StatusCode::BadType)?;
+    let mut reply = call(context, code, |request| request.write_i32(PRIORITY_ALL))?;
+    let names: Vec<String> = reply.read()?;
+    let listed = |name| Listed { name, pid: None };
+    Ok(names.into_iter().map(listed).collect())
+}
+
+impl Foreign {
+    /// The service manager of the open device; None if rsbinder speaks as it does, or if it knows
+    /// no level from Android 11 on and no word. The word is that of all calls from then on.
+    pub fn find() -> Option<Foreign> {
+        let context = ProcessState::as_self().context_object().ok()?;
+        let (word, level) = identify(&context)?;
+        if (word, Some(level)) == (SYSTEM_HEADER, levels().next()) {
+            return None;
+        }
+        WORD.store(word, Ordering::Relaxed);
+        Some(Foreign { context, level })
+    }
+
+    /// What it is, in words.
+    pub fn describe(&self) -> String {
+        match header_word() {
+            SYSTEM_HEADER => self.level.to_string(),
+            word => {
+                let word = word.to_be_bytes();
+                format!(
+                    "{}, header word {}",
+                    self.level,
+                    String::from_utf8_lossy(&word)
+                )
+            }
+        }
+    }
+
+    /// Registers a service.
+    pub fn add(&self, name: &str, binder: &SIBinder) -> Result<()> {
+        let code = numbering::code(self.level, Method::AddService).ok_or(StatusCode::BadType)?;
+        call(&self.context, code, |request| {
+            request.write(name)?;
+            request.write(binder)?;
+            Dialect::from(self.level).finish_binder(request)?;
+            request.write_i32(0)?;
+            request.write_i32(PRIORITY_DEFAULT)
+        })?;
+        Ok(())
+    }
+
+    pub fn list(&self) -> Result<Vec<Listed>> {
+        list_at(&self.context, self.level)
+    }
+
+    /// Looks up a service. `getService` has the code 1 and returns a binder at every level; what
+    /// follows it differs, and is not read.
+    pub fn service(&self, name: &str) -> Result<Option<SIBinder>> {
+        let code = numbering::code(self.level, Method::GetService).ok_or(StatusCode::BadType)?;
+        let mut reply = call(&self.context, code, |request| request.write(name))?;
+        let kind = reply.read_u32()?;
+        reply.read_u32()?;
+        let handle = reply.read_u32()?;
+        if kind != TYPE_HANDLE {
+            return Ok(None);
+        }
+        // The reply keeps the handle until the proxy has a reference.
+        ProcessState::as_self()
+            .strong_proxy_for_handle(handle)
+            .map(Some)
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The service manager of the open device, whatever its level and its header word.
+use crate::foreign::Foreign;
+use anybinder_mount::error::{Error, Kind, Result};
+use rsbinder::hub::ServiceManager;
+use rsbinder::{ExceptionCode, SIBinder, StatusCode};
+use std::sync::Arc;
+
+pub struct Manager {
+    own: Arc<ServiceManager>,
+    /// If rsbinder does not speak as it does.
+    foreign: Option<Foreign>,
+}
+
+impl Manager {
+    pub fn new(own: Arc<ServiceManager>, foreign: Option<Foreign>) -> Manager {
+        Manager { own, foreign }
+    }
+
+    pub fn find(&self, name: &str) -> std::result::Result<Option<SIBinder>, StatusCode> {
+        match &self.foreign {
+            Some(foreign) => foreign.service(name),
+            None => self.own.try_get_service(name),
+        }
+    }
+
+    pub fn add(&self, name: &str, binder: SIBinder) -> Result<()> {
+        let refused =
+            |why: String, kind| Error::new(format!("{name} cannot be registered: {why}.")).of(kind);
+        match &self.foreign {
+            Some(foreign) => foreign.add(name, &binder).map_err(|status| match status {
+                StatusCode::PermissionDenied => {
+                    refused("the service manager refuses it".to_string(), Kind::Denied)
+                }
+                other => refused(format!("{other:?}"), Kind::Failed),
+            }),
+            None => self.own.add_service(name, binder).map_err(|status| {
+                let kind = match status.exception_code() {
+                    ExceptionCode::Security => Kind::Denied,
+                    _ => Kind::Failed,
+                };
+                refused(status.to_string(), kind)
+            }),
+        }
+    }
+}
