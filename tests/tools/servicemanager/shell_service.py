@@ -4,7 +4,7 @@
   shell_service.py DEVICE NAME
 
 Commands: `echo WORDS`, `cat`, `fail CODE TEXT` (writes to the error output), `die`, `mute` (no
-result).
+result), `flood` (output without end). A dump has no end either.
 """
 import ctypes
 import os
@@ -19,7 +19,7 @@ from parcels import CODES, Parcel, Reply    # pylint: disable=wrong-import-posit
 
 LEVEL = "36"
 TF_ONE_WAY, TF_STATUS_CODE = 1, 8
-INTERFACE, SHELL, PING = 0x5F4E5446, 0x5F434D44, 0x5F504E47
+INTERFACE, SHELL, PING, DUMP = 0x5F4E5446, 0x5F434D44, 0x5F504E47, 0x5F444D50
 OBJECT_SIZE = 24
 BR_INCREFS, BR_ACQUIRE = 0x80107207, 0x80107208
 DONE = {BR_INCREFS: 0x40106308, BR_ACQUIRE: 0x40106309}
@@ -66,6 +66,10 @@ class Service(raw.Client):
             reply.string("anybinder.test.IShell")
         elif code == SHELL:
             self.shell(data)
+        elif code == DUMP:
+            file, = struct.unpack_from("<I", data, 8)
+            flood(file)
+            os.close(file)
         elif code != PING:
             reply.int(-74)
             flags = TF_STATUS_CODE
@@ -87,6 +91,15 @@ class Service(raw.Client):
             self.send(raw.BC_TRANSACTION, receiver, 1, TF_ONE_WAY, parcel)
 
 
+def flood(file):
+    """Writes until no one reads."""
+    try:
+        while os.write(file, b"x" * 65536):
+            pass
+    except BrokenPipeError:
+        pass
+
+
 def run(words, source, output, error):
     """The result of a command, None for no result."""
     if words[:1] == ["echo"]:
@@ -99,6 +112,9 @@ def run(words, source, output, error):
     if words[:1] == ["fail"]:
         os.write(error, words[2].encode() + b"\n")
         return int(words[1])
+    if words[:1] == ["flood"]:
+        os.write(error, b"begun")
+        flood(output)
     if words[:1] == ["die"]:
         os._exit(1)
     return None

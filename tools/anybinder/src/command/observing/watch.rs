@@ -8,7 +8,7 @@ use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::harmless::harmless;
 use anybinder_rpc::accessor;
-use rsbinder::hub::{BnServiceCallback, IServiceCallback, ServiceManager};
+use rsbinder::hub::{BnServiceCallback, IServiceCallback, ServiceDebugInfo, ServiceManager};
 use rsbinder::{
     BinderResult, DeathRecipient, ExceptionCode, Interface, ProcessState, SIBinder, Strong,
     WIBinder,
@@ -17,9 +17,13 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+/// How many events wait to be printed. The driver keeps more of them, in a buffer whose size is
+/// bounded, and the service manager leaves out what does not fit.
+const MOST_EVENTS: usize = 1024;
 
 /// How often the names are listed when all services are watched.
 const LIST: Duration = Duration::from_millis(500);
@@ -55,7 +59,7 @@ struct Line<'a> {
 }
 
 struct Callback {
-    events: Mutex<Sender<Event>>,
+    events: Mutex<SyncSender<Event>>,
 }
 
 impl Interface for Callback {}
@@ -72,7 +76,7 @@ impl IServiceCallback for Callback {
 struct Death {
     name: String,
     number: u64,
-    events: Mutex<Sender<Event>>,
+    events: Mutex<SyncSender<Event>>,
 }
 
 impl DeathRecipient for Death {
@@ -101,7 +105,7 @@ struct Watch<'a> {
     context: &'a Context,
     manager: Arc<ServiceManager>,
     callback: Strong<dyn IServiceCallback>,
-    sender: Sender<Event>,
+    sender: SyncSender<Event>,
     /// The names that the service manager notifies of, and what is registered.
     known: BTreeMap<String, Option<Known>>,
     next_number: u64,
@@ -109,6 +113,10 @@ struct Watch<'a> {
     lines: u64,
     /// Whether what is found was there before.
     is_start: bool,
+    /// The processes of what was listed last.
+    pids: BTreeMap<String, i32>,
+    /// It was said that a name cannot be watched.
+    has_warned: bool,
 }
 
 impl Watch<'_> {
@@ -135,6 +143,9 @@ impl Watch<'_> {
     }
 
     fn pid_of(&self, name: &str) -> i32 {
+        if let (true, Some(pid)) = (self.is_start, self.pids.get(name)) {
+            return *pid;
+        }
         let listed = self
             .manager
             .try_get_service_debug_info()
@@ -212,13 +223,45 @@ impl Watch<'_> {
         Ok(())
     }
 
+    /// Names that come and go are not kept for ever.
+    fn forget(&mut self, listed: &[ServiceDebugInfo]) {
+        let is_gone = |name: &str, known: &Option<Known>| {
+            known.is_none()
+                && !self.pids.contains_key(name)
+                && !listed.iter().any(|one| one.name == name)
+        };
+        let gone = self
+            .known
+            .iter()
+            .filter(|(name, known)| is_gone(name, known));
+        let gone: Vec<String> = gone.map(|(name, _)| name.clone()).collect();
+        for name in gone {
+            let _ = self
+                .manager
+                .unregister_for_notifications(&name, &self.callback);
+            self.known.remove(&name);
+        }
+    }
+
     /// Adds names that are registered and not watched yet.
     fn list(&mut self) -> Result<()> {
         let listed = self.manager.try_get_service_debug_info();
         let listed = listed.map_err(|status| list::refusal(&status))?;
+        self.forget(&listed);
+        self.pids = listed
+            .iter()
+            .map(|one| (one.name.clone(), one.debugPid))
+            .collect();
         for one in listed {
-            if !self.known.contains_key(&one.name) {
-                self.add(&one.name)?;
+            if self.known.contains_key(&one.name) {
+                continue;
+            }
+            if let Err(error) = self.add(&one.name) {
+                self.known.remove(&one.name);
+                // There are more than this user may watch.
+                if !std::mem::replace(&mut self.has_warned, true) {
+                    eprintln!("anybinder: {error}");
+                }
             }
         }
         Ok(())
@@ -256,7 +299,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         ));
     }
     ProcessState::start_thread_pool();
-    let (sender, events) = channel();
+    let (sender, events) = sync_channel(MOST_EVENTS);
     let callback = BnServiceCallback::new_binder(Callback {
         events: Mutex::new(sender.clone()),
     });
@@ -270,6 +313,8 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         start: Instant::now(),
         lines: 0,
         is_start: true,
+        pids: BTreeMap::new(),
+        has_warned: false,
     };
     let all = arguments.names.is_empty();
     match all {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A service, and words for it that only the service understands.
 use anybinder_client::device::DeviceOption;
+use anybinder_client::stream::MostOutput;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -9,6 +10,9 @@ pub struct Arguments {
 
     #[command(flatten)]
     pub device: DeviceOption,
+
+    #[command(flatten)]
+    pub most: MostOutput,
 
     /// Arguments for the service
     #[arg(

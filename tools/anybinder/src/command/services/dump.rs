@@ -3,10 +3,11 @@
 use super::arguments::Arguments;
 use super::list;
 use anybinder_client::device;
-use anybinder_client::stream::Stream;
+use anybinder_client::stream::{cut_error, Stream, Written};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Result};
 use anybinder_rpc::words::is_manager;
+use rsbinder::StatusCode;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -14,6 +15,9 @@ use std::process::ExitCode;
 struct Dump {
     name: String,
     text: String,
+    /// There was more: see --max-output.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
 }
 
 /// The service manager takes no files, since closing one may take long: what it knows is asked
@@ -23,24 +27,45 @@ fn dump_manager(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let services = list::services(&manager)?;
     let text = format!("{} services\n{}", services.len(), list::table(&services));
     let name = arguments.name.clone();
-    context.show(&Dump { name, text }, |dump| print!("{}", dump.text));
+    let dump = Dump {
+        name,
+        text,
+        cut: false,
+    };
+    context.show(&dump, |dump| print!("{}", dump.text));
     Ok(ExitCode::SUCCESS)
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let name = &arguments.name;
     let service = device::find(&context.mount, &arguments.device.device, name)?;
-    let proxy = service
-        .as_proxy()
-        .ok_or_else(|| Error::new(format!("{name} is not a remote service.")))?;
+    if service.as_proxy().is_none() {
+        return Err(Error::new(format!("{name} is not a remote service.")));
+    }
     if is_manager(&service) {
         return dump_manager(context, arguments);
     }
-    let stream = Stream::new(std::io::stdout(), context.json)?;
-    let outcome = proxy.dump(stream.end()?, &arguments.arguments);
-    let text = stream.finish();
-    outcome.map_err(|err| device::call_error(&format!("{name} failed to dump"), err))?;
-    let name = name.clone();
-    context.show(&Dump { name, text }, |_| {});
-    Ok(ExitCode::SUCCESS)
+    let most = arguments.most.max_output;
+    let stream = Stream::new(std::io::stdout(), (context.json, most), || {})?;
+    let (end, words) = (stream.end()?, arguments.arguments.clone());
+    // The call lasts as long as the service writes.
+    let call = std::thread::spawn(move || match service.as_proxy() {
+        Some(proxy) => proxy.dump(end, &words),
+        None => Err(StatusCode::DeadObject),
+    });
+    let Written { text, is_cut } = stream.finish();
+    if !is_cut {
+        let outcome = call.join().unwrap_or(Err(StatusCode::Unknown));
+        outcome.map_err(|err| device::call_error(&format!("{name} failed to dump"), err))?;
+    }
+    let dump = Dump {
+        name: name.clone(),
+        text,
+        cut: is_cut,
+    };
+    context.show(&dump, |_| {});
+    match is_cut {
+        true => Err(cut_error(name, most)),
+        false => Ok(ExitCode::SUCCESS),
+    }
 }

@@ -4,7 +4,7 @@
 use super::arguments::Arguments;
 use anybinder_client::device;
 use anybinder_client::raw::Request;
-use anybinder_client::stream::Stream;
+use anybinder_client::stream::{cut_error, Stream};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use anybinder_parcel::encode::Parcel as Plan;
@@ -23,18 +23,29 @@ const SEND: TransactionCode = 1;
 
 #[derive(Serialize)]
 struct Outcome {
-    result: i32,
+    /// None if the output was cut before there was one.
+    result: Option<i32>,
     output: String,
     error: String,
 }
 
-/// Gets the result; None when the service died.
+/// What a shell command waits for.
+enum Event {
+    Result(i32),
+    Died,
+    /// The command was not accepted.
+    Refused(StatusCode),
+    /// The service wrote more than --max-output.
+    Cut,
+}
+
+/// Gets the result, and the death of the service.
 struct Receiver {
-    results: Mutex<Sender<Option<i32>>>,
+    results: Mutex<Sender<Event>>,
 }
 
 impl Receiver {
-    fn send(&self, result: Option<i32>) {
+    fn send(&self, result: Event) {
         if let Ok(results) = self.results.lock() {
             let _ = results.send(result);
         }
@@ -58,7 +69,7 @@ impl Remotable for Receiver {
             return Err(StatusCode::UnknownTransaction);
         }
         // A bundle may follow; it is of no interest.
-        self.send(Some(reader.read_i32()?));
+        self.send(Event::Result(reader.read_i32()?));
         Ok(())
     }
 
@@ -69,7 +80,7 @@ impl Remotable for Receiver {
 
 impl DeathRecipient for Receiver {
     fn binder_died(&self, _who: &WIBinder) {
-        self.send(None);
+        self.send(Event::Died);
     }
 }
 
@@ -105,23 +116,49 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let watcher = Arc::new(Receiver {
         results: Mutex::new(sender.clone()),
     });
-    let dead = |_| Error::new(format!("{name} died before it had a result.")).of(Kind::CallFailed);
+    let dead = |_| Error::new(format!("{name} is dead; it had no result.")).of(Kind::CallFailed);
     service.link_to_death_arc(&watcher).map_err(dead)?;
     let receiver = Binder::new(Receiver {
-        results: Mutex::new(sender),
+        results: Mutex::new(sender.clone()),
     });
-    let output = Stream::new(std::io::stdout(), context.json)?;
-    let error = Stream::new(std::io::stderr(), context.json)?;
+    let most = arguments.most.max_output;
+    let on_cut = || {
+        let sender = sender.clone();
+        move || drop(sender.send(Event::Cut))
+    };
+    let output = Stream::new(std::io::stdout(), (context.json, most), on_cut())?;
+    let error = Stream::new(std::io::stderr(), (context.json, most), on_cut())?;
     let receiver = Interface::as_binder(&receiver);
     let request = request(&arguments.arguments, &output, &error, &receiver)?;
-    let sent = request.send(&service, rsbinder::SHELL_COMMAND_TRANSACTION, 0);
-    sent.map_err(|err| device::call_error(&format!("{name} has no shell commands"), err))?;
-    let result = results.recv().ok().flatten();
+    // The service may do the whole command before it replies.
+    std::thread::spawn(move || {
+        let sent = request.send(&service, rsbinder::SHELL_COMMAND_TRANSACTION, 0);
+        if let Err(status) = sent {
+            let _ = sender.send(Event::Refused(status));
+        }
+    });
+    let result = match results.recv().unwrap_or(Event::Died) {
+        Event::Result(result) => Some(result),
+        Event::Cut => None,
+        Event::Died => return Err(dead(StatusCode::DeadObject)),
+        Event::Refused(status) => {
+            let what = format!("{name} has no shell commands");
+            return Err(device::call_error(&what, status));
+        }
+    };
+    let (output, error) = match result {
+        Some(_) => (output.finish(), error.finish()),
+        None => (output.abandon(), error.abandon()),
+    };
+    let is_cut = output.is_cut || error.is_cut;
     let outcome = Outcome {
-        result: result.ok_or(StatusCode::DeadObject).map_err(dead)?,
-        output: output.finish(),
-        error: error.finish(),
+        result,
+        output: output.text,
+        error: error.text,
     };
     context.show(&outcome, |_| {});
-    Ok(ExitCode::from(outcome.result as u8))
+    match (is_cut, result) {
+        (false, Some(result)) => Ok(ExitCode::from(result as u8)),
+        _ => Err(cut_error(name, most)),
+    }
 }

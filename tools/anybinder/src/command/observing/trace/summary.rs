@@ -20,6 +20,10 @@ struct Method {
     times: Histogram<u64>,
 }
 
+/// How many methods have rows of their own, and what the others are called.
+const MOST_METHODS: usize = 500;
+const OTHERS: &str = "(others)";
+
 #[derive(Default)]
 pub struct Summary {
     /// By what is called and by code.
@@ -41,7 +45,11 @@ struct Row {
 
 impl Summary {
     pub fn add(&mut self, call: &Call) {
-        let key = (target(call), call.code);
+        let mut key = (target(call), call.code);
+        // A caller may use any number of codes, and a service of names.
+        if self.methods.len() >= MOST_METHODS && !self.methods.contains_key(&key) {
+            key = (OTHERS.to_string(), 0);
+        }
         let method = self.methods.entry(key).or_insert_with(|| Method {
             interface: call.interface.clone().unwrap_or_default(),
             calls: 0,
