@@ -5,7 +5,12 @@
  *
  * Every user namespace may mount a binderfs and open its devices: a device only gives access to
  * processes that use the same mount.
+ *
+ * The file system has two names: one that only this module has, and the stock driver's, which
+ * programs mount. The kernel gives a name to the first driver that asks for it.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "binderfs.h"
 
 #include "binderfs_inode.h"
@@ -23,6 +28,7 @@
 #include <linux/module.h>
 #include <linux/mount.h>
 #include <linux/namei.h>
+#include <linux/printk.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -41,7 +47,6 @@ struct binderfs_device {
 
 #define BINDER_CTL_ADD _IOWR('b', 1, struct binderfs_device)
 
-static struct file_system_type binderfs_type;
 static const char *first_devices;
 static dev_t first_dev;
 static DEFINE_IDA(minors);
@@ -295,7 +300,7 @@ static int binderfs_show_options(struct seq_file *seq, struct dentry *root)
 	return 0;
 }
 
-static const struct super_operations super_ops = {
+const struct super_operations binderfs_super_ops = {
 	.evict_inode = binderfs_evict_inode,
 	.show_options = binderfs_show_options,
 	.statfs = simple_statfs,
@@ -327,7 +332,7 @@ static int binderfs_fill_super(struct super_block *sb, struct fs_context *fc)
 	sb->s_blocksize = PAGE_SIZE;
 	sb->s_blocksize_bits = PAGE_SHIFT;
 	sb->s_magic = BINDERFS_SUPER_MAGIC;
-	sb->s_op = &super_ops;
+	sb->s_op = &binderfs_super_ops;
 	sb->s_time_gran = 1;
 	/* Devices may be opened although users may mount it; it never contains programs. */
 	sb->s_iflags &= ~SB_I_NODEV;
@@ -436,23 +441,51 @@ static void binderfs_kill_super(struct super_block *sb)
 	kfree(mount); /* used by binderfs_evict_inode() until now */
 }
 
-static struct file_system_type binderfs_type = {
-	.owner = THIS_MODULE,
-	.name = "binder",
-	.init_fs_context = binderfs_init_context,
-	.parameters = option_specs,
-	.kill_sb = binderfs_kill_super,
-	.fs_flags = FS_USERNS_MOUNT,
-};
+#define BINDERFS_TYPE(type_name)                                                                   \
+	{                                                                                          \
+		.owner = THIS_MODULE,                                                              \
+		.name = type_name,                                                                 \
+		.init_fs_context = binderfs_init_context,                                          \
+		.parameters = option_specs,                                                        \
+		.kill_sb = binderfs_kill_super,                                                    \
+		.fs_flags = FS_USERNS_MOUNT,                                                       \
+	}
 
-int binderfs_init(const char *devices)
+static struct file_system_type own_type = BINDERFS_TYPE("anybinder");
+static struct file_system_type stock_type = BINDERFS_TYPE("binder");
+
+/* *@name as in binderfs_init(). */
+static int binderfs_register_types(char **name)
+{
+	int err = register_filesystem(&own_type);
+
+	if (err || (*name && !strcmp(*name, own_type.name)))
+		return err;
+	if (*name)
+		stock_type.name = *name;
+	err = register_filesystem(&stock_type);
+	if (err == -EBUSY && !*name) {
+		pr_info("another driver has the file system binder: mount -t anybinder\n");
+		*name = (char *)own_type.name;
+		return 0;
+	}
+	if (!err) {
+		*name = (char *)stock_type.name;
+		return 0;
+	}
+	pr_err("the file system %s cannot be registered: %d\n", stock_type.name, err);
+	unregister_filesystem(&own_type);
+	return err;
+}
+
+int binderfs_init(const char *devices, char **name)
 {
 	int err = alloc_chrdev_region(&first_dev, 0, BINDERFS_MAX_MINOR, "binder");
 
 	if (err)
 		return err;
 	first_devices = devices;
-	err = register_filesystem(&binderfs_type);
+	err = binderfs_register_types(name);
 	if (err)
 		unregister_chrdev_region(first_dev, BINDERFS_MAX_MINOR);
 	return err;
@@ -460,7 +493,8 @@ int binderfs_init(const char *devices)
 
 void binderfs_exit(void)
 {
-	unregister_filesystem(&binderfs_type);
+	unregister_filesystem(&stock_type); /* refused if another driver has the name */
+	unregister_filesystem(&own_type);
 	unregister_chrdev_region(first_dev, BINDERFS_MAX_MINOR);
 	ida_destroy(&minors);
 }

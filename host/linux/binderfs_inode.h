@@ -18,6 +18,8 @@ struct binder_context;
 
 enum binderfs_stats { BINDERFS_STATS_NONE, BINDERFS_STATS_GLOBAL };
 
+extern const struct super_operations binderfs_super_ops;
+
 struct binderfs_options {
 	int max; /* devices */
 	enum binderfs_stats stats;

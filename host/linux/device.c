@@ -3,6 +3,8 @@
  * The file operations of a device. They copy the argument of an ioctl in and out, and sleep
  * where the engine returns BINDER_WOULD_BLOCK; the ioctls themselves are handled by the engine.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "device.h"
 
 #include "binderfs_inode.h"
@@ -11,11 +13,13 @@
 #include "reports.h"
 #include "wait.h"
 
+#include <linux/device.h>
 #include <linux/jiffies.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
+#include <linux/printk.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
@@ -310,11 +314,27 @@ static void device_remove_one(struct static_device *device)
 	kfree(device);
 }
 
-static int device_add_one(void *arg, const char *name)
+/* Has another driver, or this one, a device of this name in the class of @sibling? */
+static bool device_exists(const struct miscdevice *sibling, const char *name)
 {
-	struct static_device *device = kzalloc(sizeof(*device), GFP_KERNEL);
+	struct device *found = class_find_device_by_name(sibling->this_device->class, name);
+
+	put_device(found);
+	return found;
+}
+
+/* @sibling is any device of the class. */
+static int device_add_one(void *sibling, const char *name)
+{
+	struct static_device *device;
 	int err = -ENOMEM;
 
+	/* The kernel would refuse it, and log a call trace. */
+	if (device_exists(sibling, name)) {
+		pr_info("another driver has /dev/%s: use binderfs (mount -t anybinder)\n", name);
+		return 0;
+	}
+	device = kzalloc(sizeof(*device), GFP_KERNEL);
 	if (!device)
 		return -ENOMEM;
 	device->misc.minor = MISC_DYNAMIC_MINOR;
@@ -364,8 +384,17 @@ void device_remove_static(void)
 
 int device_add_static(const char *names)
 {
-	int err = device_for_each_name(names, device_add_one, NULL);
+	/* The class of these devices is not exported, but each device knows it. */
+	static const struct file_operations no_fops = { .owner = THIS_MODULE };
+	struct miscdevice sibling = { .minor = MISC_DYNAMIC_MINOR,
+				      .name = KBUILD_MODNAME,
+				      .fops = &no_fops };
+	int err = misc_register(&sibling);
 
+	if (err)
+		return err;
+	err = device_for_each_name(names, device_add_one, &sibling);
+	misc_deregister(&sibling);
 	if (err)
 		device_remove_static();
 	return err;

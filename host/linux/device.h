@@ -21,7 +21,7 @@ int device_for_each_name(const char *names, int (*fn)(void *arg, const char *nam
 
 /**
  * device_add_static() - create devices in /dev, all or none
- * @names: separated by commas
+ * @names: separated by commas; those that another driver has are left out
  *
  * Context: May sleep. Pair: device_remove_static().
  *

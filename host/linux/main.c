@@ -2,6 +2,10 @@
 /*
  * The module: its parameters and the order of initialisation.
  *
+ * The kernel may have another Binder driver: a name that is taken is replaced by a name of our own,
+ * and the parameters then tell which. With names given by parameters this module can leave those of
+ * the stock driver to one that is loaded later.
+ *
  * Scripts written for the stock driver load `binder_linux` with devices=..., and mount the file
  * system type `binder`; aliases lead both to this module. Devices given by name are also created
  * in /dev, as by a stock kernel without binderfs.
@@ -32,6 +36,15 @@ module_param_named(restrict_freeze, policy_restrict_freeze, bool, 0644);
 MODULE_PARM_DESC(restrict_freeze, "BINDER_FREEZE only of processes of the same user, or by root or "
 				  "the context manager of the device (default: N, as stock)");
 
+/* Of names that are shared with other drivers: NULL finds out. */
+static char *filesystem, *family, *debugfs;
+module_param(filesystem, charp, 0444);
+MODULE_PARM_DESC(filesystem, "file system type besides anybinder (default: binder, if it is free)");
+module_param(family, charp, 0444);
+MODULE_PARM_DESC(family, "netlink family (default: binder, or anybinder if that is taken)");
+module_param(debugfs, charp, 0444);
+MODULE_PARM_DESC(debugfs, "directory in debugfs (default: binder, or anybinder if that is taken)");
+
 struct lock_class_key lock_classes[16];
 
 static int __init anybinder_init(void)
@@ -43,9 +56,9 @@ static int __init anybinder_init(void)
 	if (err)
 		return err;
 	policy_init();
-	reports_init();
-	netlink_init();
-	err = binderfs_init(devices);
+	reports_init(&debugfs);
+	netlink_init(&family);
+	err = binderfs_init(devices, &filesystem);
 	if (err)
 		goto no_binderfs;
 	if (devices != default_devices)
@@ -77,5 +90,6 @@ module_exit(anybinder_exit);
 
 MODULE_ALIAS("binder_linux");
 MODULE_ALIAS_FS("binder");
+MODULE_ALIAS_FS("anybinder");
 MODULE_DESCRIPTION("Android Binder IPC");
 MODULE_LICENSE("GPL v2");

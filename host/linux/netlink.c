@@ -14,10 +14,12 @@
 
 #include <linux/module.h>
 #include <linux/printk.h>
+#include <linux/string.h>
 #include <net/genetlink.h>
 
 /* As in <linux/android/binder_netlink.h>, which older kernels do not have. */
-#define FAMILY_NAME    "binder"
+#define STOCK_NAME     "binder"
+#define OWN_NAME       "anybinder"
 #define FAMILY_VERSION 1
 #define GROUP_NAME     "report"
 #define CMD_REPORT     1
@@ -41,7 +43,7 @@ static const struct genl_multicast_group groups[NR_GROUPS] = {
 };
 
 static struct genl_family family __ro_after_init = {
-	.name = FAMILY_NAME,
+	.name = STOCK_NAME,
 	.version = FAMILY_VERSION,
 	.netnsok = true,
 	.parallel_ops = true,
@@ -52,13 +54,28 @@ static struct genl_family family __ro_after_init = {
 
 static bool registered __ro_after_init;
 
-void __init netlink_init(void)
+/* -errno. */
+static int __init netlink_register(const char *name)
 {
-	int err = genl_register_family(&family);
+	if (strscpy(family.name, name, sizeof(family.name)) < 0)
+		return -EINVAL;
+	return genl_register_family(&family);
+}
 
+void __init netlink_init(char **name)
+{
+	int err = netlink_register(*name ?: STOCK_NAME);
+
+	if (err == -EEXIST && !*name) {
+		err = netlink_register(OWN_NAME);
+		if (!err)
+			pr_info("another driver has the netlink family " STOCK_NAME
+				": transaction reports are in " OWN_NAME "\n");
+	}
 	registered = !err;
 	if (err)
-		pr_info("no transaction reports: netlink family " FAMILY_NAME ": %d\n", err);
+		pr_info("no transaction reports: netlink family %s: %d\n", family.name, err);
+	*name = family.name;
 }
 
 void netlink_exit(void)

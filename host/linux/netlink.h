@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * netlink: failure notices over generic netlink, family `binder`, group `report`, as in mainline
- * since 6.18 (Documentation/netlink/specs/binder.yaml).
+ * since 6.18 (Documentation/netlink/specs/binder.yaml). Beside another driver the family is
+ * `anybinder`.
  */
 #ifndef HOST_LINUX_NETLINK_H
 #define HOST_LINUX_NETLINK_H
@@ -12,10 +13,11 @@ struct host_txn_failure;
 
 /**
  * netlink_init() - register the family
+ * @name: its name; NULL: `binder`, or `anybinder` if another driver has that. Then the name
  *
- * If another driver has it, there are no failure notices.
+ * If another driver has the name that was asked for, there are no failure notices.
  */
-void netlink_init(void);
+void netlink_init(char **name);
 /**
  * netlink_exit() - undo netlink_init()
  */

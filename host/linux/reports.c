@@ -3,6 +3,8 @@
  * A report is generated as its file is read, slice by slice, and again when it is read from the
  * start. A process may have several devices open, so the file of a process counts its opens.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "reports.h"
 
 #include "binderfs_inode.h"
@@ -13,6 +15,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/printk.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -284,11 +287,28 @@ void reports_proc_closed(s32 pid, struct super_block *sb)
 
 /* ---- debugfs ---- */
 
-void reports_init(void)
+static bool reports_is_taken(const char *name)
 {
+	struct dentry *found = debugfs_lookup(name, NULL);
+
+	if (IS_ERR_OR_NULL(found))
+		return false;
+	dput(found);
+	return true;
+}
+
+void reports_init(char **name)
+{
+	char *wanted = *name ?: "binder";
 	unsigned int i;
 
-	debugfs_dir = debugfs_create_dir("binder", NULL);
+	if (reports_is_taken(wanted)) {
+		pr_info("another driver has the debugfs directory %s: reports are in anybinder\n",
+			wanted);
+		wanted = "anybinder";
+	}
+	*name = wanted;
+	debugfs_dir = debugfs_create_dir(wanted, NULL);
 	for (i = 0; i < nr_report_files; i++)
 		debugfs_create_file(report_files[i].name, 0444, debugfs_dir,
 				    (void *)&report_files[i], &report_fops);

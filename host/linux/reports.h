@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * reports: files with the reports of the engine, in debugfs (binder/) and in each binderfs mounted
- * with stats=global (binder_logs/).
+ * reports: files with the reports of the engine, in debugfs (binder/; anybinder/ if another driver
+ * has that) and in each binderfs mounted with stats=global (binder_logs/).
  */
 #ifndef HOST_LINUX_REPORTS_H
 #define HOST_LINUX_REPORTS_H
@@ -25,10 +25,11 @@ extern const struct file_operations report_fops;
 
 /**
  * reports_init() - create the files in debugfs
+ * @name: the directory; NULL: `binder`. `anybinder` if another driver has it. Then the name
  *
  * Errors are ignored, as usual for debugfs.
  */
-void reports_init(void);
+void reports_init(char **name);
 /**
  * reports_exit() - remove them
  */
