@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -124,23 +125,27 @@ static uint32_t report_group(const struct nlattr *groups)
 	FAIL("the family has no group `report`");
 }
 
+/* A driver beside another has a family of its own, which the caller of the suite then names. */
 static struct family find_family(int fd)
 {
+	const char *name = getenv("BINDER_NETLINK_FAMILY") ?: "binder";
 	struct {
 		struct nlmsghdr header;
 		struct genlmsghdr genl;
 		struct nlattr attribute;
-		char name[8];
+		char name[16];
 	} request = {
-		.header = { sizeof(request), GENL_ID_CTRL, NLM_F_REQUEST, 1, 0 },
+		.header = { 0, GENL_ID_CTRL, NLM_F_REQUEST, 1, 0 },
 		.genl = { .cmd = CTRL_CMD_GETFAMILY, .version = 1 },
-		.attribute = { NLA_HDRLEN + sizeof("binder"), CTRL_ATTR_FAMILY_NAME },
-		.name = "binder",
+		.attribute = { NLA_HDRLEN + strlen(name) + 1, CTRL_ATTR_FAMILY_NAME },
 	};
 	struct message answer;
 	struct family family;
 
-	EXPECT_EQ(send(fd, &request, sizeof(request), 0), sizeof(request));
+	EXPECT(strlen(name) < sizeof(request.name));
+	strcpy(request.name, name);
+	request.header.nlmsg_len = NLMSG_LENGTH(GENL_HDRLEN + NLA_ALIGN(request.attribute.nla_len));
+	EXPECT_EQ(send(fd, &request, request.header.nlmsg_len, 0), request.header.nlmsg_len);
 	EXPECT_EQ(receive(fd, 0, &answer), CTRL_CMD_NEWFAMILY);
 	EXPECT(answer.attributes[CTRL_ATTR_FAMILY_ID]);
 	memcpy(&family.id, value_of(answer.attributes[CTRL_ATTR_FAMILY_ID]), sizeof(family.id));
