@@ -1,12 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The files that a mounted Binder file system offers beside its devices.
 use crate::error::{Error, Kind, Result};
-use crate::mount::Mount;
+use crate::mount::{mounted_fstype, Mount};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-/// The kernel's driver has its statistics here when its binderfs is mounted without `stats`.
-const DEBUGFS_STATS: &str = "/sys/kernel/debug/binder/stats";
+const DEBUGFS: &str = "/sys/kernel/debug";
+/// The parameters of this project's module are the names that it has.
+const MODULE: &str = "/sys/module/anybinder/parameters";
+
+/// Where the kernel's driver has its reports when its binderfs is mounted without `stats`. Of two
+/// drivers the mount's type says which is meant.
+pub(crate) fn debugfs(mount: &Mount) -> PathBuf {
+    let parameter = |name: &str| {
+        let text = std::fs::read_to_string(Path::new(MODULE).join(name)).unwrap_or_default();
+        text.trim().to_string()
+    };
+    let fstype = mounted_fstype(&mount.path).unwrap_or_default();
+    let is_modules = fstype == "anybinder" || fstype == parameter("filesystem");
+    let name = match is_modules {
+        true => parameter("debugfs"),
+        false => String::new(),
+    };
+    let name = if name.is_empty() { "binder" } else { &name };
+    Path::new(DEBUGFS).join(name)
+}
 
 /// The files of `features/`: name and contents. Empty if the driver has none.
 pub fn features(mount: &Mount) -> BTreeMap<String, String> {
@@ -50,7 +69,7 @@ pub struct ProcessStats {
 pub fn process_stats(mount: &Mount) -> Result<Vec<ProcessStats>> {
     let path = mount.file("binder_logs").join("stats");
     let text = std::fs::read_to_string(&path)
-        .or_else(|_| std::fs::read_to_string(DEBUGFS_STATS))
+        .or_else(|_| std::fs::read_to_string(debugfs(mount).join("stats")))
         .map_err(|err| {
             let error = Error::with_advice(
                 format!("{} cannot be read: {err}.", path.display()),

@@ -167,13 +167,13 @@ impl Mount {
     /// Whether a Binder file system is mounted here; else it may be a directory with devices.
     pub fn is_binderfs(&self) -> bool {
         mounted_fstype(&self.path)
-            .is_some_and(|fstype| fstype == "binder" || fstype.starts_with("fuse"))
+            .is_some_and(|fstype| is_kernels(&fstype) || fstype.starts_with("fuse"))
     }
 
     /// What serves the mount now. Takes at most ANSWER_TIMEOUT.
     pub fn backend(&self) -> Backend {
         let fstype = mounted_fstype(&self.path).unwrap_or_default();
-        if fstype == "binder" {
+        if is_kernels(&fstype) {
             return Backend::Kernel;
         }
         if !fstype.starts_with("fuse") {
@@ -221,8 +221,14 @@ impl Mount {
     }
 }
 
+/// Whether a file system is binderfs of a driver in the kernel: by the name that drivers share, or
+/// by that of this project's module.
+fn is_kernels(fstype: &str) -> bool {
+    matches!(fstype, "binder" | "anybinder")
+}
+
 /// The type of the topmost file system mounted exactly at `mount`.
-fn mounted_fstype(mount: &Path) -> Option<String> {
+pub(crate) fn mounted_fstype(mount: &Path) -> Option<String> {
     let table = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
     fstype_in_table(&table, &mount.to_string_lossy())
 }

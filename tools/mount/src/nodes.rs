@@ -9,10 +9,11 @@ use std::path::Path;
 /// The major number of the devices in `/proc/misc`.
 const MISC: u32 = 10;
 
-/// The driver built in, and as Debian's module.
-const PARAMETERS: [&str; 2] = [
+/// The driver built in, and as Debian's module; this project's module.
+const PARAMETERS: [&str; 3] = [
     "/sys/module/binder/parameters/devices",
     "/sys/module/binder_linux/parameters/devices",
+    "/sys/module/anybinder/parameters/devices",
 ];
 
 /// The name of the device with this minor number.

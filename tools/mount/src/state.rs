@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `binder_logs/state` and the transaction logs, as all drivers write them: who has which objects,
 //! handles and threads, and which transactions have not ended.
+use crate::binderfs::debugfs;
 use crate::error::{Error, Kind, Result};
 use crate::mount::Mount;
 use serde::Serialize;
 use std::collections::HashMap;
-
-/// The kernel's driver has its reports here when its binderfs is mounted without `stats`.
-const DEBUGFS: &str = "/sys/kernel/debug/binder";
 
 /// The looper flag of a thread that waits for work.
 const LOOPER_WAITING: u32 = 0x10;
@@ -102,7 +100,7 @@ pub fn read_log(mount: &Mount, name: &str) -> Result<String> {
     let read = std::fs::read(&path).or_else(|err| match err.kind() {
         // A daemon's user that may not read is not helped by the kernel's own driver.
         std::io::ErrorKind::PermissionDenied => Err(err),
-        _ => std::fs::read(format!("{DEBUGFS}/{name}")).map_err(|_| err),
+        _ => std::fs::read(debugfs(mount).join(name)).map_err(|_| err),
     });
     let text = read.map_err(|err| {
         let error = Error::with_advice(

@@ -2,6 +2,7 @@
 //! `anybinder doctor`: what this machine can do for Binder, a line for each question, and what to
 //! change where it cannot.
 mod check;
+mod driver;
 mod kernel;
 mod user;
 
@@ -25,7 +26,7 @@ struct Diagnosis {
 fn diagnose(context: &Context) -> Diagnosis {
     let checks = vec![
         kernel::version(),
-        kernel::driver(),
+        driver::driver(),
         kernel::mount(&context.mount),
         kernel::paths(),
         user::fuse(),

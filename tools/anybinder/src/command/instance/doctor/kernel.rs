@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Questions about the kernel: which it is, which Binder drivers it has, and whether a module can
-//! be built for it and loaded.
+//! Questions about the kernel: which it is, what is mounted, and whether a module can be built for
+//! it and loaded.
 use super::check::Check;
 use anybinder_mount::mount::{Backend, Mount};
 use flate2::read::GzDecoder;
@@ -86,66 +86,13 @@ fn kernel_option(name: &str) -> Option<String> {
 }
 
 /// Whether a module is installed for the running kernel; the names in the list are paths.
-fn is_installed(module: &str) -> bool {
+pub fn is_installed(module: &str) -> bool {
     let list = format!("/lib/modules/{}/modules.dep", release());
     let file = format!("/{module}.ko");
     let list = fs::read_to_string(list).unwrap_or_default();
     list.lines()
         .filter_map(|line| line.split(':').next())
         .any(|path| path.contains(&file))
-}
-
-/// Which drivers are in the kernel, and whose they are.
-pub fn driver() -> Check {
-    let loaded = |module: &str| Path::new("/sys/module").join(module).exists();
-    let file_systems = fs::read_to_string("/proc/filesystems").unwrap_or_default();
-    let has_binderfs = file_systems
-        .lines()
-        .any(|line| line.split_whitespace().last() == Some("binder"));
-    let binderfs = match has_binderfs {
-        true => "with binderfs",
-        false => "without binderfs",
-    };
-    if loaded("anybinder") {
-        return Check::ok(
-            "driver",
-            format!("anybinder's module is loaded, {binderfs}"),
-        );
-    }
-    if loaded("binder_linux") {
-        return Check::ok(
-            "driver",
-            format!("the stock module binder_linux is loaded, {binderfs}"),
-        );
-    }
-    let is_rust = loaded("rust_binder");
-    if has_binderfs || is_rust || loaded("binder") {
-        let which = match is_rust {
-            true => "the Rust driver",
-            false => "the stock driver",
-        };
-        return Check::ok("driver", format!("{which} is in the kernel, {binderfs}"));
-    }
-    let installed: Vec<&str> = [
-        ("anybinder", "anybinder"),
-        ("binder_linux", "stock binder_linux"),
-    ]
-    .into_iter()
-    .filter(|(module, _)| is_installed(module))
-    .map(|(_, name)| name)
-    .collect();
-    match installed.first() {
-        Some(name) => Check::limited(
-            "driver",
-            format!("none is loaded; installed: {}", installed.join(", ")),
-            format!("modprobe {}", name.split(' ').next_back().unwrap_or(name)),
-        ),
-        None => Check::limited(
-            "driver",
-            "none in the kernel, none installed",
-            "use the daemon, or install anybinder-dkms",
-        ),
-    }
 }
 
 pub fn mount(mount: &Mount) -> Check {
