@@ -18,5 +18,6 @@ vm-rust-run: $(BIN)/anybinder-conformance $(BIN)/anybinder-differential $(BIN)/a
 	vm/rust-driver/build
 	vm/ref newest
 	$(Q)$(MAKE) --no-print-directory module KVER=newest
+	tests/kernel/module/beside newest:rust
 	vm/rust-driver/compare $(VM_RUST_SEEDS); found=$$?; \
 		bench/vm/rust $(VM_RUST_BENCH) && exit $$found
