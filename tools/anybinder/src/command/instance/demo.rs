@@ -149,7 +149,7 @@ fn show_clients(demo: &mut Demo, steps: &mut Steps, calls: u32) -> Result<()> {
         .mount
         .own_command("demo-client")?
         .args(["--service-pid", &service_pid.to_string()])
-        .args(["--calls", &calls.to_string()])
+        .args(["--calls", &calls.to_string(), "--replace"])
         .stdout(Stdio::piped())
         .spawn()
         .doing(|| "starting the client".to_string())?;
