@@ -6,6 +6,9 @@ use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, SIBinder, StatusCode};
 use std::sync::Arc;
 
+/// Under this name nothing is registered.
+const NO_SERVICE: &str = "anybinder.no.service";
+
 pub struct Manager {
     own: Arc<ServiceManager>,
     /// If rsbinder does not speak as it does.
@@ -17,7 +20,16 @@ impl Manager {
         Manager { own, foreign }
     }
 
+    /// A service that is registered; None if it is not, or dies while it is looked up.
     pub fn find(&self, name: &str) -> std::result::Result<Option<SIBinder>, StatusCode> {
+        match self.look_up(name) {
+            // It is the service that is dead if the service manager answers.
+            Err(StatusCode::DeadObject) => self.look_up(NO_SERVICE).map(|_| None),
+            outcome => outcome,
+        }
+    }
+
+    fn look_up(&self, name: &str) -> std::result::Result<Option<SIBinder>, StatusCode> {
         match &self.foreign {
             Some(foreign) => foreign.service(name),
             None => self.own.try_get_service(name),
