@@ -15,8 +15,9 @@ import sys
 import time
 
 import harness
-from harness import (CALLBACK, SERVICE, TF_STATUS_CODE, USER, Failed, Manager, child, command,
-                     freeze, process, raw, rules_of, run, run_tests, until)
+import parcels
+from harness import (CALLBACK, SERVICE, TF_ONE_WAY, TF_STATUS_CODE, USER, Failed, Manager, child,
+                     command, freeze, process, raw, rules_of, run, run_tests, until)
 from parcels import CODES, LEVELS, Parcel, Reply
 
 NAME = "anybinder.test"
@@ -202,6 +203,45 @@ def test_wrong_types(manager):
         else:
             raise AssertionError(f"{status} was answered")
     client.close()
+
+
+def add_one_way(_, path):
+    client = Client(path, "36")
+    keep = []
+    parcel = Parcel("36").string(NAME).binder(SERVICE).int(0).int(8)
+    client.exchange(command(raw.BC_TRANSACTION, keep, parcel, CODES["36"]["add"], TF_ONE_WAY))
+    time.sleep(0.1)
+    assert client.find("check") is None
+    assert client.add() == 0
+
+
+def test_one_way_calls_register_nothing(manager):
+    """The driver does not say which process they come from: nobody could be charged."""
+    with Manager() as other:
+        run(add_one_way, other.path())
+        until(lambda: "it is a one-way call" in other.log())
+    del manager
+
+
+@contextlib.contextmanager
+def header_word(text):
+    """Parcels have the header word of another libbinder."""
+    before, parcels.SYST = parcels.SYST, struct.unpack("<i", text[::-1])[0]
+    yield
+    parcels.SYST = before
+
+
+def test_header_words(manager):
+    """Of the system, vendor code, the recovery system, and a libbinder built off Android."""
+    for word in (b"SYST", b"VNDR", b"RECO", b"UNKN"):
+        with header_word(word):
+            client = Client(manager.path(), "36")
+            assert client.add() == 0
+            assert client.done("watch", lambda p: p.string(NAME).binder(CALLBACK)) == 0
+            sent = client.next_received()
+            assert [sent.int() for _ in range(3)] == [0, -1, parcels.SYST], word
+            client.close()
+        until(lambda: Client(manager.path(), "36").listed() == ["manager"])
 
 
 def add_many(notify, path, count):

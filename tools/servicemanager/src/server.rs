@@ -46,7 +46,7 @@ const DEATHS_AT_ONCE: usize = 16;
 /// Threads that ask services for their interfaces, and those that make lists: of one user, and of
 /// all users. A request for one more is refused.
 const ASKING: (usize, usize) = (32, 128);
-const LISTING: (usize, usize) = (128, 512);
+const LISTING: (usize, usize) = (64, 128);
 
 /// What the threads of a device share.
 struct Shared {
@@ -236,6 +236,12 @@ impl Server {
             charged: request.sender_euid,
             context: context.map_or(0, |text| manager.state.policy.context_number(&text)),
         };
+        if request.flags & abi::TF_ONE_WAY != 0 {
+            // The driver does not say which process it comes from, so that nobody could be charged.
+            let why = "it is a one-way call, which no method here is";
+            manager.state.log_refusal(caller, request.code, why);
+            return StatusCode::InvalidOperation.into();
+        }
         match &contents {
             Some((data, offsets)) => {
                 let transaction = Transaction {
@@ -259,27 +265,23 @@ impl Server {
         context: Option<u64>,
     ) -> Option<Task> {
         let answer = self.answer(manager, &request, context);
-        let is_oneway = request.flags & abi::TF_ONE_WAY != 0;
         match answer {
-            Reply::AskChain(pending) if !is_oneway => {
-                match self.shared.asking.enter(pending.caller.charged) {
-                    Some(place) => {
-                        return Some(Task {
-                            request,
-                            work: Work::Ask(*pending),
-                            _place: place,
-                        })
-                    }
-                    None => {
-                        let reply = manager.refuse_add(
-                            &pending,
-                            "too many services of this user do not tell their interfaces",
-                        );
-                        self.reply(&request, reply);
-                    }
+            Reply::AskChain(pending) => match self.shared.asking.enter(pending.caller.charged) {
+                Some(place) => {
+                    return Some(Task {
+                        request,
+                        work: Work::Ask(*pending),
+                        _place: place,
+                    })
                 }
-            }
-            Reply::List(_) if is_oneway => {}
+                None => {
+                    let reply = manager.refuse_add(
+                        &pending,
+                        "too many services of this user do not tell their interfaces",
+                    );
+                    self.reply(&request, reply);
+                }
+            },
             Reply::List(listing) => match self.shared.listing.enter(listing.caller.charged) {
                 Some(place) => {
                     return Some(Task {
@@ -294,10 +296,6 @@ impl Server {
                     self.reply(&request, StatusCode::WouldBlock.into());
                 }
             },
-            // Its caller would not know whether it was added.
-            Reply::AskChain(pending) => {
-                manager.refuse_add(&pending, "it is a one-way call");
-            }
             answer => self.reply(&request, answer),
         }
         self.driver.free(&request);

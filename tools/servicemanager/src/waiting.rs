@@ -42,7 +42,14 @@ impl Waiting {
         let mut counts = self.counts();
         let total: usize = counts.values().sum();
         let count = counts.get(&uid).copied().unwrap_or(0);
-        if count >= self.per_user + reserve || total >= self.total + reserve {
+        // Users at their limits leave something to one more: nobody takes more than half of what
+        // the others left.
+        let left = (self.total + reserve).saturating_sub(total - count);
+        let share = match reserve {
+            0 => self.per_user.min(left.div_ceil(2)),
+            reserve => left.min(self.per_user + reserve),
+        };
+        if count >= share {
             return None;
         }
         counts.insert(uid, count + 1);
@@ -76,11 +83,13 @@ mod tests {
         assert!(waiting.enter(70_001).is_none());
         places.pop();
         places.push(waiting.enter(70_001).unwrap());
-        for uid in 70_002..=70_004 {
-            places.extend((0..32).map(|_| waiting.enter(uid).unwrap()));
+        for (uid, count) in [(70_002, 32), (70_003, 32), (70_004, 16), (70_005, 8)] {
+            places.extend((0..count).map(|_| waiting.enter(uid).unwrap()));
+            assert!(waiting.enter(uid).is_none(), "{uid}");
         }
-        assert!(waiting.enter(70_005).is_none());
-        assert!(waiting.enter(0).is_some());
+        assert!(waiting.enter(70_006).is_some());
+        places.extend((0..40).map(|_| waiting.enter(0).unwrap()));
+        assert!(waiting.enter(0).is_none());
         drop(places);
         assert!(waiting.counts().is_empty());
     }
