@@ -146,7 +146,8 @@ static enum place mount_prepare_place(const char *mountpoint)
 
 	if (fd >= 0) {
 		close(fd);
-		return realpath(mountpoint, real) && is_our_mount(real) ? SERVED : FREE;
+		/* it fails if the daemon has ended since open(2): look again */
+		return !realpath(mountpoint, real) || is_our_mount(real) ? SERVED : FREE;
 	}
 	if (errno == ENOTCONN || errno == ECONNABORTED) {
 		log_info("detaching the mount that a dead daemon left at %s", mountpoint);
