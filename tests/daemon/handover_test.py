@@ -100,6 +100,19 @@ def answer(client, argument, payload, flags=0, offsets=()):
         binder_client.BC_REPLY, keep, len(payload), keep_offsets, flags), 0)
 
 
+def become_manager(daemon, step):
+    manager = Client(daemon.path("binder"))
+    manager.become_manager()
+    step.send(b"m")
+    return manager
+
+
+def take_call(manager):
+    code, argument = replies(manager)
+    assert code == BR_TRANSACTION, hex(code)
+    return argument
+
+
 def wait_for(pid):
     assert os.waitpid(pid, 0)[1] == 0, "the child failed"
 
@@ -122,11 +135,8 @@ def a_call_in_progress_goes_on(directory):
         step, back = Signals(), Signals()
 
         def serve():
-            manager = Client(daemon.path("binder"))
-            manager.become_manager()
-            step.send(b"m")
-            code, argument = replies(manager)
-            assert code == BR_TRANSACTION
+            manager = become_manager(daemon, step)
+            argument = take_call(manager)
             step.send(b"t")
             back.wait()
             answer(manager, argument, b"late")
@@ -153,11 +163,8 @@ def nested_calls_go_on(directory):
         step, back = Signals(), Signals()
 
         def serve():
-            manager = Client(daemon.path("binder"))
-            manager.become_manager()
-            step.send(b"m")
-            code, argument = replies(manager)
-            assert code == BR_TRANSACTION
+            manager = become_manager(daemon, step)
+            argument = take_call(manager)
             step.send(b"t")
             back.wait()
             # the first handle that the call brought
@@ -220,13 +227,10 @@ def oneway_calls_stay_in_order(directory):
         step, back = Signals(), Signals()
 
         def serve():
-            manager = Client(daemon.path("binder"))
-            manager.become_manager()
-            step.send(b"m")
+            manager = become_manager(daemon, step)
             back.wait()
             for number in range(20):
-                code, argument = replies(manager)
-                assert code == BR_TRANSACTION, hex(code)
+                argument = take_call(manager)
                 assert manager.data_of(argument) == b"%4d" % number * 100
                 manager.write_read(binder_client.free_buffer(argument), 0)
 
@@ -255,8 +259,7 @@ def files_in_transit_arrive(directory):
             step.send(b"m")
             back.wait()
             for number in range(3):
-                code, argument = replies(manager)
-                assert code == BR_TRANSACTION, hex(code)
+                argument = take_call(manager)
                 fd = FD_OBJECT.unpack(manager.data_of(argument))[2]
                 with os.fdopen(fd & 0xFFFFFFFF, "rb") as file:
                     assert file.read() == b"content %d" % number
@@ -329,8 +332,7 @@ def pollers_are_woken(directory):
             assert not epoll.poll(0.05)
             step.send(b"m")
             assert epoll.poll(DEADLINE_S), "no event"
-            code, argument = replies(manager)
-            assert code == BR_TRANSACTION
+            argument = take_call(manager)
             answer(manager, argument, b"polled")
             back.wait()
 
@@ -472,13 +474,10 @@ def calls_under_load_are_neither_lost_nor_doubled(directory):
         ended = Signals()
 
         def serve():
-            manager = Client(daemon.path("binder"))
-            manager.become_manager()
-            step.send(b"m")
+            manager = become_manager(daemon, step)
             counts = {}
             while True:
-                code, argument = replies(manager)
-                assert code == BR_TRANSACTION, hex(code)
+                argument = take_call(manager)
                 who, number = struct.unpack("<II", manager.data_of(argument))
                 assert counts.get(who, -1) == number - 1, (who, number, counts.get(who))
                 counts[who] = number
