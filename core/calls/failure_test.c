@@ -362,6 +362,72 @@ TEST(failure_of_a_process_that_hands_over)
 	sweep_left(scenario_call, false, 0);
 }
 
+/* The receiver of a call ends in the midst of it: what the call gives it has no process. */
+static struct world_proc *receiver;
+static u64 later_by;
+
+static void end_receiver(void)
+{
+	world_kill(receiver);
+	sim_interpose(later_by, leave);
+}
+
+/* A one-way call with two objects of the sender. */
+static void send_two_objects(struct pair *p, u32 type)
+{
+	struct flat_binder_object two[] = { pair_binder(0x70, 0x78, 0),
+					    pair_binder(0x80, 0x88, 0) };
+	const u64 places[] = { 0, sizeof(two[0]) };
+	struct world_call call = { .flags = TF_ONE_WAY, .data = two, .size = sizeof(two),
+				   .offsets = places, .nr_offsets = 2 };
+
+	two[0].hdr.type = type;
+	two[1].hdr.type = type;
+	world_call(p->c, &call);
+	world_write_read(p->c, false);
+}
+
+/* The receiver ends in host call @nth of the sender, which is left behind in a later one. */
+static bool leave_objects(u32 type, u64 nth, u64 later)
+{
+	const struct world_call nothing = { 0 };
+	struct pair p;
+	bool was_left;
+
+	left = (struct world_state){ .bytes = NULL };
+	begin(&p, false);
+	receiver = p.server;
+	later_by = later;
+	sim_interpose(nth, end_receiver);
+	send_two_objects(&p, type);
+	sim_interpose(0, NULL);
+	was_left = left.bytes;
+	if (was_left) {
+		damage_left(&p.w);
+		world_restore_state(&p.w, &left);
+		handle_returns(&p, p.c, &nothing);
+	}
+	free(left.bytes);
+	CHECK(pair_end(&p));
+	CHECK(!sim_stats.allocs && !sim_stats.files);
+	return was_left;
+}
+
+TEST(failure_of_a_process_that_hands_over_without_the_receiver)
+{
+	static const u32 types[] = { BINDER_TYPE_BINDER, BINDER_TYPE_WEAK_BINDER };
+	u64 later = 1, nth, nr = 0;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		for (nth = 1; nth <= 20; nth++) {
+			for (later = 1; leave_objects(types[i], nth, later); later++)
+				nr++;
+		}
+	}
+	CHECK(nr > 40);
+}
+
 /* Runs @scenario once for each host call in it that can fail; there must be more than @least. */
 static void sweep(void (*scenario)(struct pair *p), bool later, u64 least, bool from_start)
 {

@@ -25,6 +25,7 @@ void state_left_free(void)
 {
 	state_bytes_free(&state_left.excess);
 	state_bytes_free(&state_left.loose);
+	state_left.refs = 0;
 	state_left.transactions = 0;
 	state_left.completions = 0;
 }
@@ -432,6 +433,7 @@ static void check_all(struct state_tally *c)
 		check_kept(c, of[STATE_TRANSACTION][i]);
 	for (i = 0; i < nr[STATE_TRANSACTION]; i++)
 		check_transaction(c, of[STATE_TRANSACTION][i]);
+	state_left.refs = nr[STATE_REF];
 	state_left.transactions = nr[STATE_TRANSACTION];
 	state_check_counts(c);
 }

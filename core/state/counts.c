@@ -58,17 +58,21 @@ static void check_node(struct state_tally *c, struct binder_node *node)
 		tally->local_strong = 0;
 		tally->local_weak = 0;
 	}
-	if (pins < 0 || node->local_pins < 0 || node->internal_strong != tally->strong_refs)
+	if (pins < 0 || node->local_pins < 0)
 		state_refuse(c, STATE_NODE, node, "a count is wrong");
+	excess.internal_strong = excess_of(c, node, node->internal_strong, tally->strong_refs);
 	excess.local_strong = excess_of(c, node, node->local_strong, tally->local_strong);
 	excess.local_weak = excess_of(c, node, node->local_weak, tally->local_weak);
 	excess.pins = excess_of(c, node, (u32)pins, tally->pins);
 	excess.local_pins = excess_of(c, node, (u32)node->local_pins, tally->held_pins);
 	excess.busy = node->proc && node->async_busy && !tally->busy;
-	if (excess.local_pins > excess.pins ||
-	    (!node->proc && !tally->refs && !pins && !node->local_strong && !node->local_weak))
+	if (excess.local_pins > excess.pins)
 		state_refuse(c, STATE_NODE, node, "a count is wrong");
-	if (excess.local_strong || excess.local_weak || excess.pins || excess.busy)
+	/* As if the last weak reference ended: it is freed, or its owner is notified. */
+	excess.unused = !tally->refs && !pins && !node->local_strong && !node->local_weak &&
+			!bl_linked(&node->work.link);
+	if (excess.internal_strong || excess.local_strong || excess.local_weak || excess.pins ||
+	    excess.busy || excess.unused)
 		add_excess(c, &excess);
 }
 

@@ -131,6 +131,8 @@ static void settle_node(const struct state_excess *excess)
 
 	binder_node_pin(node);
 	binder_lock(&node->lock);
+	if (excess->internal_strong)
+		node->internal_strong -= excess->internal_strong - 1;
 	if (excess->local_strong)
 		node->local_strong -= excess->local_strong - 1;
 	if (excess->local_weak)
@@ -138,6 +140,8 @@ static void settle_node(const struct state_excess *excess)
 	node->local_pins -= (s32)excess->local_pins;
 	host_atomic_add_return(&node->pins, -(s32)excess->pins);
 	binder_unlock(&node->lock);
+	if (excess->internal_strong)
+		binder_node_dec(node, true, true);
 	if (excess->local_strong)
 		binder_node_dec(node, true, false);
 	if (excess->local_weak)
@@ -155,19 +159,22 @@ static void settle_proc(const struct state_excess *excess)
 	binder_unlock(&proc->inner_lock);
 }
 
-/* Transactions and completions that only such a call knew of are gone with it. */
+/* Things that only such a call knew of are gone with it; there are @nr. */
+static void settle_stat(const struct binder_stats *sum, u32 kind, u32 nr)
+{
+	s32 there = host_atomic_read(&sum->created[kind]) - host_atomic_read(&sum->deleted[kind]);
+
+	host_atomic_add(&binder_stats_world.deleted[kind], there - (s32)nr);
+}
+
 static void settle_stats(void)
 {
 	struct binder_stats sum = { { { 0 } } };
-	s32 lost;
 
 	binder_stats_add_up(&sum);
-	lost = host_atomic_read(&sum.created[STAT_TRANSACTION]) -
-	       host_atomic_read(&sum.deleted[STAT_TRANSACTION]) - (s32)state_left.transactions;
-	host_atomic_add(&binder_stats_world.deleted[STAT_TRANSACTION], lost);
-	lost = host_atomic_read(&sum.created[STAT_COMPLETE]) -
-	       host_atomic_read(&sum.deleted[STAT_COMPLETE]) - (s32)state_left.completions;
-	host_atomic_add(&binder_stats_world.deleted[STAT_COMPLETE], lost);
+	settle_stat(&sum, STAT_REF, state_left.refs);
+	settle_stat(&sum, STAT_TRANSACTION, state_left.transactions);
+	settle_stat(&sum, STAT_COMPLETE, state_left.completions);
 }
 
 void binder_state_settle(void)
@@ -185,7 +192,8 @@ void binder_state_settle(void)
 	for (i = 0; i < nr; i++) {
 		if (excess[i].proc)
 			settle_proc(&excess[i]);
-		else if (excess[i].local_strong || excess[i].local_weak || excess[i].pins)
+		else if (excess[i].internal_strong || excess[i].local_strong ||
+			 excess[i].local_weak || excess[i].pins || excess[i].unused)
 			settle_node(&excess[i]);
 	}
 	state_left_free();

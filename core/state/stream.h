@@ -179,8 +179,9 @@ bool state_enter_buffer(struct binder_proc *proc, struct binder_buffer *buffer);
 struct state_excess {
 	struct binder_node *node;
 	struct binder_proc *proc;
-	u32 local_strong, local_weak, pins, local_pins;
-	bool busy; /* with a one-way call */
+	u32 internal_strong, local_strong, local_weak, pins, local_pins;
+	bool busy;   /* with a one-way call */
+	bool unused; /* nothing refers to it, and nothing of it is queued */
 	s32 outstanding;
 };
 
@@ -196,7 +197,7 @@ struct state_loose {
 struct state_left {
 	struct state_bytes excess; /* struct state_excess */
 	struct state_bytes loose;  /* struct state_loose */
-	u32 transactions, completions; /* that there are */
+	u32 refs, transactions, completions; /* that there are */
 };
 extern struct state_left state_left;
 void state_left_free(void);

@@ -226,10 +226,15 @@ static void write_link(struct state_writer *w, const struct state_field *field, 
 static void write_list(struct state_writer *w, const struct state_field *field, const void *at)
 {
 	const struct bl_list *list = at, *link;
+	u32 number;
 
-	for (link = list->next; link != list; link = link->next)
-		state_add_number(&w->out, state_number_of(&w->numbers,
-							  (const char *)link - field->element));
+	for (link = list->next; link != list; link = link->next) {
+		number = state_number_of(&w->numbers, (const char *)link - field->element);
+		/* A call that was left behind gave this handle to a process that has ended. */
+		if (!number && field->kind == STATE_REF)
+			continue;
+		state_add_number(&w->out, number);
+	}
 }
 
 /* Which of its owner's things a work is. */
