@@ -25,7 +25,8 @@ struct Status {
     up: bool,
     /// Up, it answers, and no service manager has died or is silent.
     working: bool,
-    /// `daemon`, `kernel`, `stale`, `stuck` or `nothing`
+    /// `daemon`, `kernel`, `stale`, `stuck`, `detached` (a daemon runs, and nothing is mounted) or
+    /// `nothing`
     served_by: &'static str,
     daemon: Option<DaemonStatus>,
     /// Of a daemon that can be replaced while it serves, if this user may know.
@@ -75,7 +76,7 @@ fn look_at_daemon(
     if let Some(process) = recorded {
         return Some(daemon_status(process, BY_UP.to_string()));
     }
-    if !matches!(backend, Backend::Daemon | Backend::Stuck) {
+    if !matches!(backend, Backend::Daemon | Backend::Stuck | Backend::None) {
         return None;
     }
     let found = found::daemon(mount)?;
@@ -135,6 +136,7 @@ fn look(mount: &Mount) -> Result<Status> {
         false => Vec::new(),
     };
     let managers = look_at_managers(mount, &devices, record.as_ref())?;
+    let daemon = look_at_daemon(mount, backend, record.as_ref());
     let is_fine = |manager: &ManagerStatus| !matches!(manager.state, "dead" | "silent");
     Ok(Status {
         mount: mount.path.clone(),
@@ -142,13 +144,14 @@ fn look(mount: &Mount) -> Result<Status> {
         working: answers && managers.iter().all(is_fine),
         served_by: match backend {
             Backend::None if record.as_ref().is_some_and(Record::has_died) => "stale",
+            Backend::None if daemon.is_some() => "detached",
             Backend::None => "nothing",
             Backend::Daemon => "daemon",
             Backend::DeadDaemon => "stale",
             Backend::Stuck => "stuck",
             Backend::Kernel => "kernel",
         },
-        daemon: look_at_daemon(mount, backend, record.as_ref()),
+        daemon,
         generation: match answers {
             true => Generation::load(mount).unwrap_or_default(),
             false => None,
@@ -231,6 +234,12 @@ fn print(status: &Status) {
         "stuck" => println!(
             "THE DAEMON OF {mount} DOES NOT ANSWER: `anybinder down` clears the mount; of another \
              user's daemon, as root: umount -f -l {mount}"
+        ),
+        "detached" => println!(
+            "NOTHING IS MOUNTED AT {mount}, but a daemon runs for it: it starts or ends just now, \
+             or it was unmounted under its clients (umount -l), which go on by themselves. End it \
+             with `anybinder down`, or with `kill PID` if `anybinder up` did not start it; then \
+             `anybinder up`"
         ),
         _ => println!("{mount}: nothing is up; `anybinder up` starts a daemon"),
     }
