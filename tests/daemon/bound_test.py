@@ -12,7 +12,7 @@ import sys
 
 import binder_client
 from binder_client import Client
-from daemon_test import (DAEMON, NAME, Daemon, child, expect_error, main, run_child, server,
+from daemon_test import (DAEMON, NAME, Daemon, Skip, child, expect_error, main, run_child, server,
                          tests_in, until)
 
 MS_BIND = 4096
@@ -24,9 +24,23 @@ def bind(source, target):
         raise OSError(ctypes.get_errno(), "mount")
 
 
+def forced_write_or_skip():
+    """The kernel must let a process that traces nobody write to read-only private pages."""
+    with open(__file__, "rb") as file, open("/proc/self/mem", "r+b", buffering=0) as memory:
+        page = mmap.mmap(file.fileno(), 1, mmap.MAP_PRIVATE, mmap.PROT_READ)
+        base = mappings_in(__file__)[0]
+        memory.seek(base)
+        try:
+            memory.write(page[:1])
+        except OSError as error:
+            raise Skip("bound files need proc_mem.force_override=always: writing to "
+                       f"/proc/self/mem: {error}") from error
+
+
 @contextlib.contextmanager
 def bound(daemon, directory, name="binder"):
     """A bind mount of a device file; the path."""
+    forced_write_or_skip()
     path = os.path.join(directory, f"bound-{name}")
     with open(path, "wb"):
         pass
@@ -113,6 +127,8 @@ def no_open_sees_pages_of_another(directory):
 
 def pages_of_a_direct_open_do_not_stay(directory):
     """An inode that a direct open has used is bound, and opened again after that open."""
+    forced_write_or_skip()
+
     def direct():
         client = Client(daemon.path("binder"))
         client.call(b"secret" * 4000)
@@ -137,6 +153,8 @@ def pages_of_a_direct_open_do_not_stay(directory):
 
 def binding_and_executing_in_one_thread(directory):
     """As bwrap does: one thread binds the file and then becomes the client."""
+    forced_write_or_skip()
+
     script = ("import sys; sys.path.insert(0, sys.argv[2]); from binder_client import Client\n"
               "import os\n"
               "client = Client(sys.argv[1])\n"
