@@ -134,6 +134,7 @@ int bound_buffer_init(struct host_map *map)
 {
 	const struct host_proc *proc = map->proc;
 	int error = ask_kernel();
+	bool denied;
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", proc->pid);
@@ -145,13 +146,14 @@ int bound_buffer_init(struct host_map *map)
 	}
 	if (error == EMFILE || error == ENFILE)
 		return -EMFILE;
+	denied = atomic_load(&daemon_self->bound_buffers->permission) == DENIED;
 	if (may_log())
 		log_warn("process %d of user %u may not open a device through a bind mount of its "
 			 "file, because the daemon may not write to its memory (%s). Bind the "
-			 "directory of the devices and link the name, or run the daemon with "
-			 "CAP_SYS_PTRACE (docs/CONTAINERS.md)", proc->pid, proc->euid,
-			 atomic_load(&daemon_self->bound_buffers->permission) == DENIED ?
-			 "proc_mem restrictions" : strerror(error));
+			 "directory of the devices and link the name, or %s (docs/CONTAINERS.md)",
+			 proc->pid, proc->euid, denied ? "proc_mem restrictions" : strerror(error),
+			 denied ? "start the kernel with proc_mem.force_override=always" :
+				  "run the daemon with CAP_SYS_PTRACE");
 	return -EPERM;
 }
 
