@@ -76,7 +76,7 @@ fn look_at_daemon(
     if let Some(process) = recorded {
         return Some(daemon_status(process, BY_UP.to_string()));
     }
-    if !matches!(backend, Backend::Daemon | Backend::Stuck | Backend::None) {
+    if matches!(backend, Backend::DeadDaemon | Backend::Kernel) {
         return None;
     }
     let found = found::daemon(mount)?;
@@ -136,14 +136,19 @@ fn look(mount: &Mount) -> Result<Status> {
         false => Vec::new(),
     };
     let managers = look_at_managers(mount, &devices, record.as_ref())?;
-    let daemon = look_at_daemon(mount, backend, record.as_ref());
+    let has_died = record.as_ref().is_some_and(Record::has_died);
+    let daemon = match backend {
+        // One that is still found is what remains of it.
+        Backend::None if has_died => None,
+        _ => look_at_daemon(mount, backend, record.as_ref()),
+    };
     let is_fine = |manager: &ManagerStatus| !matches!(manager.state, "dead" | "silent");
     Ok(Status {
         mount: mount.path.clone(),
         up,
         working: answers && managers.iter().all(is_fine),
         served_by: match backend {
-            Backend::None if record.as_ref().is_some_and(Record::has_died) => "stale",
+            Backend::None if has_died => "stale",
             Backend::None if daemon.is_some() => "detached",
             Backend::None => "nothing",
             Backend::Daemon => "daemon",
