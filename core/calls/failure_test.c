@@ -306,6 +306,22 @@ static void damage_left(struct world *w)
 	free(copy);
 }
 
+/* Goes on with the state that was written, if it was: false, if not. */
+static bool go_on_with_left(struct pair *p)
+{
+	bool was_left = left.bytes;
+
+	sim_interpose(0, NULL);
+	sim_interpose_close(0, NULL);
+	if (was_left) {
+		damage_left(&p->w);
+		world_restore_state(&p->w, &left);
+	}
+	free(left.bytes);
+	left = (struct world_state){ .bytes = NULL };
+	return was_left;
+}
+
 /*
  * Runs @scenario while the state is written in the midst of its @nth host call, and goes on with
  * that state, as if the process that ran the call were gone. False: there are not so many.
@@ -315,21 +331,13 @@ static bool run_left(void (*scenario)(struct pair *p), bool later, u64 nth, bool
 	struct pair p;
 	bool was_left;
 
-	left = (struct world_state){ .bytes = NULL };
 	begin(&p, later);
 	if (closing)
 		sim_interpose_close(nth, leave);
 	else
 		sim_interpose(nth, leave);
 	scenario(&p);
-	sim_interpose(0, NULL);
-	sim_interpose_close(0, NULL);
-	was_left = left.bytes;
-	if (was_left)
-		damage_left(&p.w);
-	if (was_left)
-		world_restore_state(&p.w, &left);
-	free(left.bytes);
+	was_left = go_on_with_left(&p);
 	if (p.server->proc)
 		CHECK(third_process_is_served(&p));
 	CHECK(pair_end(&p));
@@ -394,20 +402,14 @@ static bool leave_objects(u32 type, u64 nth, u64 later)
 	struct pair p;
 	bool was_left;
 
-	left = (struct world_state){ .bytes = NULL };
 	begin(&p, false);
 	receiver = p.server;
 	later_by = later;
 	sim_interpose(nth, end_receiver);
 	send_two_objects(&p, type);
-	sim_interpose(0, NULL);
-	was_left = left.bytes;
-	if (was_left) {
-		damage_left(&p.w);
-		world_restore_state(&p.w, &left);
+	was_left = go_on_with_left(&p);
+	if (was_left)
 		handle_returns(&p, p.c, &nothing);
-	}
-	free(left.bytes);
 	CHECK(pair_end(&p));
 	CHECK(!sim_stats.allocs && !sim_stats.files);
 	return was_left;
@@ -416,7 +418,7 @@ static bool leave_objects(u32 type, u64 nth, u64 later)
 TEST(failure_of_a_process_that_hands_over_without_the_receiver)
 {
 	static const u32 types[] = { BINDER_TYPE_BINDER, BINDER_TYPE_WEAK_BINDER };
-	u64 later = 1, nth, nr = 0;
+	u64 later, nth, nr = 0;
 	u32 i;
 
 	for (i = 0; i < 2; i++) {

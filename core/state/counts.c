@@ -71,8 +71,7 @@ static void check_node(struct state_tally *c, struct binder_node *node)
 	/* As if the last weak reference ended: it is freed, or its owner is notified. */
 	excess.unused = !tally->refs && !pins && !node->local_strong && !node->local_weak &&
 			!bl_linked(&node->work.link);
-	if (excess.internal_strong || excess.local_strong || excess.local_weak || excess.pins ||
-	    excess.busy || excess.unused)
+	if (excess.busy || state_has_excess_counts(&excess))
 		add_excess(c, &excess);
 }
 

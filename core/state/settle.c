@@ -192,8 +192,7 @@ void binder_state_settle(void)
 	for (i = 0; i < nr; i++) {
 		if (excess[i].proc)
 			settle_proc(&excess[i]);
-		else if (excess[i].internal_strong || excess[i].local_strong ||
-			 excess[i].local_weak || excess[i].pins || excess[i].unused)
+		else if (state_has_excess_counts(&excess[i]))
 			settle_node(&excess[i]);
 	}
 	state_left_free();

@@ -185,6 +185,13 @@ struct state_excess {
 	s32 outstanding;
 };
 
+/* Is there more to settle of the node than that it is busy? */
+static inline bool state_has_excess_counts(const struct state_excess *excess)
+{
+	return excess->internal_strong || excess->local_strong || excess->local_weak ||
+	       excess->pins || excess->unused;
+}
+
 /* A transaction that nothing but such a call had, or a buffer that it was freeing. */
 struct state_loose {
 	struct binder_transaction *t;
