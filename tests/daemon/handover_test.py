@@ -401,9 +401,11 @@ def a_waiting_reader_of_events_goes_on(directory):
 
 
 def a_report_that_is_being_read_goes_on(directory):
+    """From its beginning, from its middle, and from its end."""
     with Replaced(directory) as daemon:
         clients = [Client(daemon.path("binder")) for _ in range(100)]
         with open(daemon.path("binder_logs/state"), "rb", buffering=0) as file:
+            daemon.hand_over()
             text = file.read(1000)
             daemon.hand_over()
             while True:
@@ -411,6 +413,8 @@ def a_report_that_is_being_read_goes_on(directory):
                 if not part:
                     break
                 text += part
+            daemon.hand_over()
+            assert not file.read(3000)
         assert text.count(b"\nproc ") == len(clients), text.count(b"\nproc ")
         for client in clients:
             client.close()

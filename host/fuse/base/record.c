@@ -63,11 +63,12 @@ void record_put(struct record_writer *writer, enum record_type type, const void 
 
 int record_put_bytes(struct record_writer *writer, const void *bytes, size_t size)
 {
-	char *to = make_room(writer, size);
+	char *to = size ? make_room(writer, size) : NULL;
 
-	if (!to)
+	if (writer->failed)
 		return -ENOMEM;
-	memcpy(to, bytes, size);
+	if (size)
+		memcpy(to, bytes, size);
 	return 0;
 }
 
