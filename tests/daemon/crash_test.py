@@ -25,6 +25,7 @@ from daemon_test import (DAEMON, NAME, Daemon, Skip, add_device, child, expect_e
 Daemon.recovery = ()
 PATIENCE_S = 30
 POLL_ERROR = select.POLLERR | select.POLLHUP
+PTRACE_SEIZE, PTRACE_CONT, WALL = 0x4206, 7, 0x40000000
 
 
 def kernel_resends():
@@ -400,6 +401,34 @@ def end_of_the_supervisor_ends_the_server(directory):
         daemon.stop(signal.SIGKILL)
         until(lambda: not is_running(last), PATIENCE_S)
     assert not is_mounted(daemon.mnt)
+
+
+@contextlib.contextmanager
+def traced(pid):
+    """Meanwhile, nobody but this process can wait for the end of that one."""
+    if binder_client.LIBC.ptrace(PTRACE_SEIZE, pid, None, None):
+        raise Skip("no ptrace")
+    yield
+    while not os.WIFSIGNALED(status := os.waitpid(pid, WALL)[1]) and not os.WIFEXITED(status):
+        binder_client.LIBC.ptrace(PTRACE_CONT, pid, None, None)
+
+
+def servers_that_end_late_are_waited_for(directory):
+    """A former server after a hand-over, and one that has crashed: they do not remain zombies."""
+    ways = [lambda daemon: os.kill(daemon.pid, signal.SIGHUP)]
+    if kernel_resends():    # otherwise the mount is given up
+        ways += [kill_server]
+    with Daemon(directory) as daemon:
+        for end in ways:
+            before = state(daemon)
+            former = int(before["server"])
+            with traced(former):
+                end(daemon)
+                until(lambda: int(state(daemon)["generation"]) > int(before["generation"]),
+                      PATIENCE_S)
+                assert former in children(daemon)
+            until(lambda: former not in children(daemon), PATIENCE_S)
+        assert_calls_work(daemon.path("binder"))
 
 
 def systemd_is_told_once(directory):

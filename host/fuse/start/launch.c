@@ -5,15 +5,20 @@
  * Each server is a fresh execution of the program that is installed when it starts, by the path
  * that the first one had: an upgrade replaces the file. If there is none any more, the supervisor's
  * own program, which the kernel still has, is executed.
+ *
+ * A server that is killed need not end soon: a thread of it may be in the memory of a client, or a
+ * debugger has not seen its end. It stays a child, which is waited for once SIGCHLD says so.
  */
 #include "start/launch.h"
 
 #include "base/daemon.h"
+#include "base/log.h"
 #include "base/message.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -26,6 +31,8 @@ extern char **environ;
 struct launch {
 	char program[MOUNT_PATH_SIZE];
 	char **argv;
+	pid_t *late;	/* servers that were forgotten before they had ended */
+	size_t nr_late;
 };
 
 void launch_init(char **argv)
@@ -118,7 +125,7 @@ bool launch_server(struct server *server, const struct server_start *start, int 
 	return !error;
 }
 
-pid_t launch_wait(const struct server *server, int *status, int ms)
+pid_t launch_wait(struct server *server, int *status, int ms)
 {
 	pid_t pid = waitpid(server->pid, status, WNOHANG);
 
@@ -126,7 +133,21 @@ pid_t launch_wait(const struct server *server, int *status, int ms)
 		usleep(1000);
 		pid = waitpid(server->pid, status, WNOHANG);
 	}
+	server->was_waited_for = pid;
 	return pid;
+}
+
+static void add_late(pid_t pid)
+{
+	struct launch *launch = daemon_self->launch;
+	pid_t *late = reallocarray(launch->late, launch->nr_late + 1, sizeof(*late));
+
+	if (!late) {
+		log_error("cannot wait for the process %d: %s", pid, strerror(errno));
+		return;
+	}
+	launch->late = late;
+	late[launch->nr_late++] = pid;
 }
 
 void launch_forget(struct server *server)
@@ -135,5 +156,23 @@ void launch_forget(struct server *server)
 	close(server->life);
 	if (server->connection >= 0)
 		close(server->connection);
+	if (server->pid && !server->was_waited_for)
+		add_late(server->pid);
 	*server = (struct server){ .control = -1, .life = -1, .connection = -1 };
+}
+
+void launch_wait_late(void)
+{
+	struct launch *launch = daemon_self->launch;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < launch->nr_late; i++) {
+		pid_t pid = launch->late[i];
+
+		if (!waitpid(pid, NULL, WNOHANG))
+			launch->late[nr++] = pid;
+		else
+			log_info("the former server process %d has ended", pid);
+	}
+	launch->nr_late = nr;
 }

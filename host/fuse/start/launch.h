@@ -17,6 +17,7 @@ struct server {
 				 * successor; -1: closed */
 	bool control_ended;
 	bool life_ended;
+	bool was_waited_for;	/* as waitpid(2) does */
 	bool serves;
 };
 
@@ -31,9 +32,12 @@ bool launch_server(struct server *server, const struct server_start *start, int 
 		   int kept, int hand_over);
 
 /* Waits for the end of a server that was killed, for at most @ms. As waitpid(2); 0: not ended. */
-pid_t launch_wait(const struct server *server, int *status, int ms);
+pid_t launch_wait(struct server *server, int *status, int ms);
 
-/* Closes what belongs to @server and forgets it. */
+/* Closes what belongs to @server. If it has not ended, launch_wait_late() waits for it. */
 void launch_forget(struct server *server);
+
+/* For SIGCHLD: waits for each server that was forgotten before it had ended. Never sleeps. */
+void launch_wait_late(void);
 
 #endif

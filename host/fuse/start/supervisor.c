@@ -219,7 +219,7 @@ static void succeed_server(struct supervisor *self, const struct kept_hand_over 
 
 	kill(self->server.pid, SIGKILL);
 	if (!launch_wait(&self->server, &status, EXIT_MS))
-		log_warn("a client keeps a thread of the former server process %d in the kernel",
+		log_warn("the former server process %d was killed, but has not ended yet",
 			 self->server.pid);
 	launch_forget(&self->server);
 	self->server = self->successor;
@@ -301,7 +301,9 @@ static int receive_signal(struct supervisor *self)
 
 	if (read(self->signals, &info, sizeof(info)) != sizeof(info))
 		return GO_ON;
-	if (info.ssi_signo == SIGHUP || info.ssi_signo == SIGUSR1)
+	if (info.ssi_signo == SIGCHLD)
+		launch_wait_late();
+	else if (info.ssi_signo == SIGHUP || info.ssi_signo == SIGUSR1)
 		begin_hand_over(self, info.ssi_signo == SIGUSR1);
 	else
 		stop_server(self);
@@ -332,8 +334,8 @@ static bool may_recover(struct supervisor *self)
 static void log_crash(const struct supervisor *self, pid_t ended, int status)
 {
 	if (!ended)
-		log_warn("the server process %d was killed, but a client keeps a thread of it in "
-			 "the kernel", self->server.pid);
+		log_warn("the server process %d was killed, but has not ended yet",
+			 self->server.pid);
 	else if (WIFEXITED(status))
 		log_warn("the server process %d has failed", self->server.pid);
 	else
@@ -513,6 +515,7 @@ static struct supervisor *init_supervisor(const struct options *options)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGCHLD);
 	self->signals = signalfd(-1, &set, SFD_CLOEXEC);
 	self->successor = no_server;
 	self->max_crashes = options->max_crashes;
