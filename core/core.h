@@ -157,8 +157,10 @@ size_t binder_idle_pages(void);
  * is written and read, and the oldest. Each part that is not handed over is put back to where its
  * progress is known by the host; host/state.h is what it provides for its own objects.
  */
+#ifndef BINDER_STATE_VERSION	/* tests have programs of other versions */
 #define BINDER_STATE_VERSION 1
 #define BINDER_STATE_OLDEST  1
+#endif
 
 struct binder_state_sink {
 	/* Takes @size bytes of the stream. 0 or errno, which ends the writing. */

@@ -36,6 +36,30 @@ $(BIN)/anybinderd: $(FUSE_OBJS)
 $(BIN)/anybinderd-asan: LDFLAGS += -fsanitize=address,undefined
 $(BIN)/anybinderd-asan: $(FUSE_ASAN_OBJS)
 
+# Programs of other versions, for the tests of hand-overs: one that also knows the present versions of
+# all messages and of the state, and others each of which does not.
+#   $(call fuse_version,NAME,SOURCES,FLAGS)
+define fuse_version
+$(call object_rule,fuse-$(1),$$(CC),$$(FUSE_CPPFLAGS) -DBINDER_DEBUG $(3) \
+	-fsanitize=address$$(comma)undefined -fno-sanitize=null -fno-omit-frame-pointer)
+$(BIN)/anybinderd-$(1): LDFLAGS += -fsanitize=address,undefined
+$(BIN)/anybinderd-$(1): $$(filter-out $(2:%.c=$(OBJ)/fuse-asan/%.o),$$(FUSE_ASAN_OBJS)) \
+	$(2:%.c=$(OBJ)/fuse-$(1)/%.o)
+endef
+comma := ,
+STATE_VERSION_SRCS := $(addprefix core/state/,half_read.c read.c write.c) \
+	$(addprefix host/fuse/handover/,give.c take.c)
+HELPER_VERSION_SRCS := host/fuse/handover/restore.c $(addprefix host/fuse/helper/,helper_main.c helper_process.c)
+SERVER_VERSION_SRCS := $(addprefix host/fuse/,server.c start/supervisor.c)
+$(eval $(call fuse_version,next,$(STATE_VERSION_SRCS) $(HELPER_VERSION_SRCS) host/fuse/names/layout.c,\
+	-UANYBINDER_VERSION -DANYBINDER_VERSION='"next"' -DBINDER_STATE_VERSION=2 -DBINDER_STATE_OLDEST=1 \
+	-DPEER_VERSION=2 -DPEER_OLDEST=1 -DHELPER_VERSION=2u -DHELPER_OLDEST=1u))
+$(eval $(call fuse_version,other-state,$(STATE_VERSION_SRCS),-DBINDER_STATE_VERSION=2 -DBINDER_STATE_OLDEST=2))
+$(eval $(call fuse_version,other-records,$(STATE_VERSION_SRCS),-DPEER_VERSION=2 -DPEER_OLDEST=2))
+$(eval $(call fuse_version,other-helper,$(HELPER_VERSION_SRCS),-DHELPER_VERSION=2u -DHELPER_OLDEST=2u))
+$(eval $(call fuse_version,other-server,$(SERVER_VERSION_SRCS),-DSERVER_MSG_VERSION=2u))
+FUSE_VERSIONS := $(addprefix $(BIN)/anybinderd-,next other-state other-records other-helper other-server)
+
 # Parts of the daemon by themselves: those with a clock of the test's own, and the ring of events with
 # the race detector. tests/daemon/rules.mk lists them after the tests of a running daemon.
 

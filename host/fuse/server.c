@@ -340,14 +340,19 @@ static void claim_descriptors(void)
 	closefrom(SERVER_FILES_END);
 }
 
-/* False: there is no supervisor, or one of another version. */
+/* False: there is no supervisor, or one of another version; a message was printed. */
 static bool receive_start(struct server_start *start)
 {
 	ssize_t got = recv(SERVER_CONTROL, start, sizeof(*start), 0);
 
-	if (got != sizeof(*start) || start->head.op != SERVER_START ||
-	    start->head.version != SERVER_MSG_VERSION) {
-		log_error("this program was not started by a supervisor of its version");
+	if (got < (ssize_t)sizeof(start->head) || start->head.op != SERVER_START) {
+		log_error("this program was not started by a supervisor");
+		return false;
+	}
+	if (start->head.version != SERVER_MSG_VERSION || got != sizeof(*start)) {
+		log_error("the daemon's supervisor sends messages of version %u, and this program "
+			  "knows version %u: the daemon must be restarted", start->head.version,
+			  SERVER_MSG_VERSION);
 		return false;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -4,7 +4,7 @@
 DAEMON_TESTS := tests/daemon
 TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound anybinderd:stuck \
 	anybinderd:events anybinderd:crash anybinderd:crash-asan anybinderd:handover anybinderd:handover-asan \
-	anybinderd:handover-fail
+	anybinderd:handover-fail anybinderd:version
 TESTS += anybinderd:handles anybinderd:kept anybinderd:bound-open anybinderd:lookup-turn \
 	anybinderd:users anybinderd:ring anybinderd:inject anybinderd:selinux
 
@@ -45,6 +45,9 @@ anybinderd.handover.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/handover_test.py
 
 anybinderd.handover-asan.needs := $(BIN)/anybinderd-asan
 anybinderd.handover-asan.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/handover_test.py $(BIN)/anybinderd-asan
+
+anybinderd.version.needs := $(BIN)/anybinderd-asan $(FUSE_VERSIONS) $(BIN)/anybinder
+anybinderd.version.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/version_test.py $(BIN)/anybinderd-asan
 
 anybinderd.handover-fail.needs := $(BIN)/anybinderd-asan
 anybinderd.handover-fail.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/handover_fail_test.py $(BIN)/anybinderd-asan

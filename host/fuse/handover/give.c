@@ -69,8 +69,9 @@ static bool receive_hello(struct give *give)
 	if (!nr)
 		give->successor = -1;
 	if (got <= 0 || hello.kind != PEER_HELLO || !nr)
-		return refuse_give(give, HANDOVER_FAILED, got ? "the successor ended as it started"
-							 : "the successor does not start");
+		return refuse_give(give, HANDOVER_FAILED, got ?
+				   "the installed program ended as it started: the log says why" :
+				   "the installed program does not start");
 	give->engine_version = lower_of(hello.engine_version, BINDER_STATE_VERSION);
 	if (lower_of(hello.version, PEER_VERSION) >= hello.oldest &&
 	    lower_of(hello.version, PEER_VERSION) >= PEER_OLDEST &&

@@ -21,6 +21,7 @@
 #include "session/expire.h"
 #include "session/session.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -43,7 +44,14 @@ static bool restore_helper(struct restore *restore, const struct record *record)
 		.pidfd = record_take_fd(&restore->records, saved.pidfd),
 		.generation = saved.generation,
 	};
-	return state.control >= 0 && files_take_over(restore->starts->not_held, &state);
+	errno = 0;
+	if (state.control >= 0 && files_take_over(restore->starts->not_held, &state))
+		return true;
+	if (errno == EPROTO)
+		snprintf(restore->why, sizeof(restore->why), "the helper process does not know "
+			 "versions %u to %u of its messages, those of this program", HELPER_OLDEST,
+			 HELPER_VERSION);
+	return false;
 }
 
 /* When a record is read. */

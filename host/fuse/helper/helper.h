@@ -46,7 +46,10 @@ struct helper_state {
 	u32 generation;
 };
 void helper_save(struct helper_state *state);
-/* In place of helper_start(); takes over the descriptors. False: the helper does not answer. */
+/*
+ * In place of helper_start(); takes over the descriptors. False: the helper does not answer; errno
+ * is EPROTO if it speaks another version.
+ */
 bool helper_take_over(const struct helper_handlers *handlers, const struct helper_state *state);
 
 /* Numbers the helper processes: descriptors of an earlier one do not exist any more. */

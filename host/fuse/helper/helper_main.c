@@ -37,14 +37,26 @@ void helper_send_event(const struct helper_event *event)
 	message_send(HELPER_CONTROL, event, sizeof(*event) + event->nr * sizeof(s32), -1);
 }
 
-/* The master is told by a byte that the end of another one does not end the helper any more. */
-static void helper_add_master(int life)
+/* The version that both this process and its master use; 0: there is none. */
+static u8 helper_common_version(u32 master)
+{
+	u32 version = master < HELPER_VERSION ? master : HELPER_VERSION;
+
+	return (u8)(version < HELPER_OLDEST ? 0 : version);
+}
+
+/* The answer says as well that the end of another master does not end the helper any more. */
+static void helper_add_master(int life, u32 master)
 {
 	atomic_uint *nr = &daemon_self->helper_side->nr_masters;
+	u8 version = helper_common_version(master);
 
-	atomic_fetch_add(nr, 1);
-	send(life, "", 1, MSG_NOSIGNAL);
-	if (!exit_watch_start(life, HELPER_CONTROL, nr))
+	if (version)
+		atomic_fetch_add(nr, 1);
+	send(life, &version, 1, MSG_NOSIGNAL);
+	if (!version)
+		close(life);
+	else if (!exit_watch_start(life, HELPER_CONTROL, nr))
 		_exit(1);
 }
 
@@ -52,7 +64,7 @@ static void helper_handle(const struct helper_message *message, int attached)
 {
 	switch (message->op) {
 	case HELPER_LIFE:
-		helper_add_master(attached);
+		helper_add_master(attached, message->version);
 		break;
 	case HELPER_CHANNEL:
 		if (attached >= 0 && !helper_channel_start(attached))

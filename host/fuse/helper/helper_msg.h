@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The messages between the daemon and its helper process (helper.h). Both run the same program, so
- * the structures are those of memory.
+ * The messages between the daemon and its helper process (helper.h). The structures are those of
+ * memory: both ran the same program when the helper was started. After a hand-over the daemon may
+ * be of another version. Each new master says which version of the messages it speaks, and the
+ * helper answers with the version that both use, or that there is none. A later version may have
+ * more messages, and more fields in them, which are only sent to one who knows them.
  *
  * The control socket carries messages that are not answered, and events in the other direction. A
  * channel is a socket of its own for one question at a time, served by one thread of the helper: if
@@ -12,6 +15,11 @@
 
 #include "base/message.h"
 #include "host_types.h"
+
+#ifndef HELPER_VERSION	/* tests have programs of other versions */
+#define HELPER_VERSION 1u
+#define HELPER_OLDEST 1u
+#endif
 
 /* argv[0] of the helper; the descriptor of its control socket. */
 #define HELPER_NAME "anybinder-files"
@@ -36,7 +44,10 @@ enum helper_op {
 	HELPER_MAPS,	/* the mapping of @inode on @device in process @pid */
 	HELPER_PING,	/* nothing: is it alive? */
 	/* On the control socket. */
-	HELPER_LIFE,	/* the first message: a socket for exit_watch_start(), attached */
+	/* The first message: a socket for exit_watch_start(), attached. The answer, on that socket,
+	 * is a byte: the version that both use; 0: there is none, and nothing has changed.
+	 */
+	HELPER_LIFE,
 	HELPER_CHANNEL,	/* a new channel, attached */
 	HELPER_CLOSE,	/* the helper's descriptor @fd of user @uid; event HELPER_CLOSED */
 	HELPER_INJECT,	/* a job (inject.h) for thread @tid of @pid, user @uid: ARMED, DONE */
@@ -56,6 +67,8 @@ struct helper_message {
 	s32 tid;
 	s32 fd;
 	u32 restart;
+	u32 version;		/* HELPER_VERSION of the master, in HELPER_LIFE */
+	u32 unused;
 	u32 index;		/* HELPER_MAPS: which of several, */
 	u32 count;		/* and whether to count them */
 	u32 nr_install;		/* the helper's descriptors */

@@ -65,7 +65,7 @@ bool helper_send_control(const void *data, size_t size, int attached)
 /* Sends @op with one end of a new pair of sockets of @type; the other end, or -1. Lock held. */
 int helper_send_socket(int type, u32 op)
 {
-	const struct helper_message message = { .op = op };
+	const struct helper_message message = { .op = op, .version = HELPER_VERSION };
 	int pair[2];
 	bool ok;
 
@@ -84,12 +84,18 @@ bool helper_link_lives(void)
 {
 	int life = helper_send_socket(SOCK_STREAM, HELPER_LIFE);
 	struct pollfd pollfd = { .fd = life, .events = POLLIN };
-	char byte;
+	u8 version;
 
 	if (life < 0)
 		return false;
-	if (poll(&pollfd, 1, HELPER_DEADLINE_MS) <= 0 || recv(life, &byte, 1, 0) != 1) {
+	errno = 0;
+	if (poll(&pollfd, 1, HELPER_DEADLINE_MS) <= 0 || recv(life, &version, 1, 0) != 1) {
 		close(life);
+		return false;
+	}
+	if (version < HELPER_OLDEST || version > HELPER_VERSION) {
+		close(life);
+		errno = EPROTO;
 		return false;
 	}
 	return exit_watch_start(life, daemon_self->helper->control, NULL);

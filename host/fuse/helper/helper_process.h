@@ -54,7 +54,10 @@ bool helper_send_control(const void *data, size_t size, int attached);
 /* Sends @op with one end of a new pair of sockets of @type; the other end, or -1. */
 int helper_send_socket(int type, u32 op);
 
-/* The control socket is shut down when either process ends. */
+/*
+ * The control socket is shut down when either process ends. False: errno is EPROTO if the helper
+ * has no version of the messages in common with this process.
+ */
 bool helper_link_lives(void);
 
 /* Starts the process, its control socket and its life. */

@@ -33,6 +33,7 @@ struct launch {
 	char **argv;
 	pid_t *late;	/* servers that were forgotten before they had ended */
 	size_t nr_late;
+	bool only_own;
 };
 
 void launch_init(char **argv)
@@ -45,12 +46,17 @@ void launch_init(char **argv)
 	argv[0] = (char *)SERVER_NAME;
 }
 
+void launch_only_own(bool only)
+{
+	daemon_self->launch->only_own = only;
+}
+
 static int spawn_program(pid_t *pid, const posix_spawn_file_actions_t *actions)
 {
 	const struct launch *launch = daemon_self->launch;
 	int error = ENOENT;
 
-	if (launch->program[0])
+	if (launch->program[0] && !launch->only_own)
 		error = posix_spawn(pid, launch->program, actions, NULL, launch->argv, environ);
 	if (error)
 		error = posix_spawn(pid, OWN_PROGRAM, actions, NULL, launch->argv, environ);

@@ -23,6 +23,8 @@ struct server {
 
 /* Finds the program by which servers are started. @argv: of main(). */
 void launch_init(char **argv);
+/* The next servers are executions of the supervisor's own program: the installed one fails. */
+void launch_only_own(bool only);
 
 /*
  * Starts a server. Takes over @connection, -1: errno; @kept remains the caller's; @hand_over: see

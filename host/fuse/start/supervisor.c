@@ -188,6 +188,7 @@ static bool start_successor(struct supervisor *self, bool rehearsal)
 	self->is_rehearsal = rehearsal;
 	self->start.role = rehearsal ? SERVER_REHEARSES : SERVER_SUCCEEDS;
 	self->start.generation++;
+	launch_only_own(false);
 	ok = launch_server(&self->successor, &self->start, connection, self->kept, pair[1]);
 	if (!ok)
 		self->start.generation--;
@@ -397,6 +398,8 @@ static int end_of_server(struct supervisor *self)
 		return WEXITSTATUS(status);
 	}
 	log_crash(self, ended, status);
+	/* as a program does that does not know this supervisor's messages */
+	launch_only_own(ended && WIFEXITED(status) && !self->server.serves);
 	if (!self->is_announced || session_is_over(self->connection))
 		return give_up(self);
 	return recover_mount(self, ended);
