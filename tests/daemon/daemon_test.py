@@ -438,6 +438,33 @@ def idle_clients_cost_no_threads(directory):
 
 # ---- hostile clients ---------------------------------------------------------------------------
 
+def ended_open(daemon):
+    """An open in a message, where nobody is seen to hold it as its owner dies, and so it ends."""
+    one, other = socket.socketpair()
+
+    def send():
+        client = Client(daemon.path("binder"))
+        socket.send_fds(one, [b"x"], [client.fd])
+        time.sleep(60)
+
+    with child(send) as owner, one, other:
+        other.recv(1, socket.MSG_PEEK)
+        os.kill(owner, signal.SIGKILL)
+        until(lambda: not os.path.exists(daemon.path(f"binder_logs/proc/{owner}")))
+        return socket.recv_fds(other, 1, 1)[1][0]
+
+
+def an_ended_open_can_be_used_and_closed(directory):
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
+        fd = ended_open(daemon)
+        for _ in range(3):
+            expect_error(errno.EBADF, binder_client.ioctl, fd, binder_client.THREAD_EXIT,
+                         ctypes.create_string_buffer(4))
+            os.close(os.dup(fd))
+        os.close(fd)
+        assert_served(daemon)
+
+
 def storm_of_signals_and_deaths_leaves_nothing(directory):
     with Daemon(directory) as daemon, server(daemon.path("binder")):
         def call_for_ever():

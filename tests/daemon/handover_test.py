@@ -4,6 +4,7 @@
 import array
 import contextlib
 import ctypes
+import errno
 import mmap
 import os
 import select
@@ -17,7 +18,8 @@ import time
 import binder_client
 from binder_client import BR_DEAD_BINDER, BR_REPLY, BR_TRANSACTION, Client, transaction
 from bound_test import bound
-from daemon_test import NAME, Daemon, assert_served, child, main, run_child, server, tests_in, until
+from daemon_test import (NAME, Daemon, assert_served, child, ended_open, expect_error, main,
+                         run_child, server, tests_in, until)
 from events_test import Events
 from stuck_test import read_from_traps, trap_or_skip
 
@@ -298,6 +300,19 @@ def deaths_are_told(directory):
             code, _ = replies(client)
             assert code == BR_DEAD_BINDER, hex(code)
             client.close()
+
+
+def an_open_that_has_ended_stays_ended(directory):
+    with Replaced(directory) as daemon, server(daemon.path("binder")):
+        used, closed = ended_open(daemon), ended_open(daemon)
+        daemon.hand_over()
+        expect_error(errno.EBADF, binder_client.ioctl, used, binder_client.THREAD_EXIT,
+                     ctypes.create_string_buffer(4))
+        os.close(closed)
+        daemon.hand_over()
+        os.close(os.dup(used))
+        os.close(used)
+        assert_served(daemon, DEADLINE_S)
 
 
 def a_frozen_process_stays_frozen(directory):

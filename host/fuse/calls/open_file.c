@@ -175,7 +175,7 @@ static void open_file_release(struct work *work)
 /* Tearing down a process with 65,536 nodes takes 50 ms. */
 void open_file_leave(struct open_file *file)
 {
-	if (atomic_fetch_sub(&file->calls, 1) != 1)
+	if (atomic_fetch_sub(&file->calls, 1) != 1 || atomic_exchange(&file->released, true))
 		return;
 	file->release.run = open_file_release;
 	if (binder_release_cost(file->proc) < RELEASE_LONG || !workqueue_add(&file->release))

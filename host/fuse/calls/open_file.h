@@ -2,9 +2,10 @@
 /*
  * Open device files: one struct open_file for each open(2) of a device.
  *
- * It has two counts. `calls` counts uses by calls, plus one until the open ends: at zero the
- * binder_proc is released. `refs` counts one for `calls` and one for the kernel's handle, which is
- * valid until RELEASE, even if the open was ended before because its owner is dead.
+ * It has two counts. `calls` counts uses by calls, plus one until the open ends: when it is zero
+ * for the first time the binder_proc is released. `refs` counts one for `calls` and one for the
+ * kernel's handle, which is valid until RELEASE, even if the open was ended before because its
+ * owner is dead: calls that find it ended may then still come.
  */
 #ifndef HOST_FUSE_OPEN_FILE_H
 #define HOST_FUSE_OPEN_FILE_H
@@ -29,6 +30,7 @@ struct open_file {
 	atomic_int calls;
 	atomic_int refs;
 	atomic_bool ended;
+	atomic_bool released;		/* `calls` was zero */
 	atomic_bool orphan;		/* the owner is dead, but a descriptor is still open */
 	atomic_uint reap_at;		/* see call_reap_threads() */
 	struct work release;		/* of the binder_proc */

@@ -108,6 +108,7 @@ static struct open_file *new_file(const struct saved_open *saved)
 	atomic_init(&file->calls, saved->released ? 0 : 1);
 	atomic_init(&file->refs, !saved->released + !!saved->handle);
 	atomic_init(&file->ended, saved->ended);
+	atomic_init(&file->released, saved->released);
 	atomic_init(&file->orphan, saved->orphan);
 	atomic_init(&file->reap_at, saved->reap_at);
 	return file;

@@ -86,7 +86,7 @@ void save_open(struct save *save, struct open_file *file)
 		.uid = file->uid,
 		.nonblock = file->nonblock,
 		.ended = atomic_load(&file->ended),
-		.released = !atomic_load(&file->calls),
+		.released = atomic_load(&file->released),
 		.orphan = atomic_load(&file->orphan),
 		.reap_at = atomic_load(&file->reap_at),
 		.backing_id = -1,

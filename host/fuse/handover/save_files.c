@@ -78,7 +78,7 @@ static void see_handle(uint64_t number, void *object, void *save)
 {
 	const struct open_file *file = object;
 
-	if (handle_is_device(number) && atomic_load(&file->calls))
+	if (handle_is_device(number) && !atomic_load(&file->released))
 		save_threads(save, file->proc);
 }
 
