@@ -68,6 +68,12 @@ $(BIN)/bound_open_test $(BIN)/lookup_turn_test: $(BIN)/%_test: $(OBJ)/fuse-test/
 	$(OBJ)/fuse-test/host/fuse/names/%_test.o $(addprefix $(OBJ)/fuse-test/,host/fuse/base/daemon.o \
 	host/fuse/base/log.o tests/engine/unit/runner.o)
 
+$(BIN)/gate_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/base/,daemon.o gate.o \
+	gate_test.o log.o thread.o) tests/engine/unit/runner.o)
+
+anybinderd.gate.needs := $(BIN)/gate_test
+anybinderd.gate.run = timeout 300 $(BIN)/gate_test
+
 $(BIN)/users_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon.o base/log.o \
 	$(addprefix clients/,users.o user_charges.o user_memory.o user_time.o users_test.o)) \
 	tests/engine/unit/runner.o)

@@ -11,15 +11,21 @@
 #include "base/clock.h"
 #include "base/locks.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Interrupts the wait for a request; it has no other effect. */
 #define WAKE_SIGNAL SIGUSR2
 
 #define LOOK_US 100
+
+/* For a member in what a client can delay that only lacks a processor. */
+#define BUSY_MS 500
 
 _Thread_local struct gate_member *gate_self;
 
@@ -130,10 +136,35 @@ void gate_free_member(struct gate_member *member)
 struct census {
 	unsigned int moving;
 	unsigned int delayed;	/* by a client */
+	unsigned int runnable;	/* of those: all that delays it is that processors are busy */
 };
 
-/* Counts the members that do not rest, and interrupts those that wait for requests. */
-static struct census look_at_members(struct gate_lists *lists)
+/* Has the thread @tid all that it needs to go on, save perhaps a processor? */
+static bool is_runnable(int tid)
+{
+	char path[64], text[256];
+	const char *state = NULL;
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (got > 0) {
+		text[got] = 0;
+		state = strrchr(text, ')');	/* ends the name */
+	}
+	return state && !strncmp(state, ") R", 3);
+}
+
+/*
+ * Counts the members that do not rest, and interrupts those that wait for requests. @closely: also
+ * those that are runnable.
+ */
+static struct census look_at_members(struct gate_lists *lists, bool closely)
 {
 	struct census census = { 0 };
 
@@ -143,6 +174,8 @@ static struct census look_at_members(struct gate_lists *lists)
 
 		census.moving += state == GATE_MOVING || state == GATE_READING;
 		census.delayed += state == GATE_CLIENT;
+		census.runnable += state == GATE_CLIENT && closely &&
+				   is_runnable(atomic_load(&member->tid));
 		if (state == GATE_READING)
 			tgkill(getpid(), atomic_load(&member->tid), WAKE_SIGNAL);
 	}
@@ -166,11 +199,11 @@ static bool is_at_rest(bool (*settle)(bool late), u64 end_ns)
 
 	set_phase(GATE_FROZEN);
 	while (moving && clock_now_ns() < end_ns) {
-		moving = look_at_members(daemon_self->gate->lists).moving;
+		moving = look_at_members(daemon_self->gate->lists, false).moving;
 		if (moving)
 			usleep(LOOK_US);
 	}
-	if (!moving && settle(true) && !look_at_members(daemon_self->gate->lists).moving)
+	if (!moving && settle(true) && !look_at_members(daemon_self->gate->lists, false).moving)
 		return true;
 	set_phase(GATE_CLOSED);
 	return false;
@@ -184,8 +217,11 @@ bool gate_close(unsigned int client_ms, unsigned int most_ms, bool (*settle)(boo
 
 	set_phase(GATE_CLOSED);
 	for (; now < end_ns; now = clock_now_ns()) {
-		struct census census = look_at_members(daemon_self->gate->lists);
-		bool late = now - start >= client_ms * 1000000ull;
+		u64 passed_ms = (now - start) / 1000000;
+		bool late = passed_ms >= client_ms;
+		struct census census = look_at_members(daemon_self->gate->lists, late);
+
+		late = late && (!census.runnable || passed_ms >= BUSY_MS);
 
 		if (settle(late) && !census.moving && (!census.delayed || late) &&
 		    is_at_rest(settle, end_ns))

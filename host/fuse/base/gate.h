@@ -129,9 +129,10 @@ void gate_free_member(struct gate_member *member);
 
 /*
  * Closes the gate and waits until all members rest, are away, or are frozen: those that a client
- * delays for longer than @client_ms. Until then settle() is called at intervals; it has others do
- * the work that is queued at such members, and returns whether all of it is done. False: a member
- * still moves after @most_ms; the gate is open again.
+ * delays for longer than @client_ms. One that could go on if a processor was free is waited for,
+ * for half a second. Until then settle() is called at intervals; it has others do the work that is
+ * queued at such members, and returns whether all of it is done. False: a member still moves after
+ * @most_ms; the gate is open again.
  */
 bool gate_close(unsigned int client_ms, unsigned int most_ms, bool (*settle)(bool late));
 void gate_open(void);
