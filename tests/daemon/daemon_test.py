@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 
 import binder_client
 from binder_client import Client
@@ -501,7 +502,9 @@ def run(test):
     except Skip as why:
         return "skipped", str(why)
     except Exception as error:    # pylint: disable=broad-except
-        return "failed", f"{type(error).__name__}: {error}"
+        places = " < ".join(f"{os.path.basename(at.filename)}:{at.lineno} {at.name}" for at in
+                            reversed(traceback.extract_tb(error.__traceback__)[1:]))
+        return "failed", f"{type(error).__name__}: {error}\n    {places}"
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
