@@ -77,6 +77,10 @@ class Signals:
         got = os.read(self.read, 1)
         assert got == byte, got
 
+    def close(self):
+        os.close(self.read)
+        os.close(self.write)
+
 
 def replies(client, commands=b"", room=512):
     """Reads until something but no-operations and completions comes."""
