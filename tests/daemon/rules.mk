@@ -4,7 +4,7 @@
 DAEMON_TESTS := tests/daemon
 TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound anybinderd:stuck \
 	anybinderd:events anybinderd:crash anybinderd:crash-asan anybinderd:handover anybinderd:handover-asan \
-	anybinderd:handover-fail anybinderd:version
+	anybinderd:handover-fail anybinderd:handover-load anybinderd:version
 TESTS += anybinderd:handles anybinderd:kept anybinderd:bound-open anybinderd:lookup-turn \
 	anybinderd:users anybinderd:ring anybinderd:inject anybinderd:selinux anybinderd:gate
 
@@ -51,3 +51,17 @@ anybinderd.version.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/version_test.py $
 
 anybinderd.handover-fail.needs := $(BIN)/anybinderd-asan
 anybinderd.handover-fail.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/handover_fail_test.py $(BIN)/anybinderd-asan
+
+# Hand-overs in a row under clients; the long forms: 200 under 64 pairs of them, and between two
+# versions of the state.
+LONG_TESTS += handover-load:long handover-load:versions
+
+anybinderd.handover-load.needs := $(BIN)/anybinderd
+anybinderd.handover-load.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/handover_load_test.py $(BIN)/anybinderd
+
+handover-load.long.needs := $(BIN)/anybinderd
+handover-load.long.run = timeout 3600 $(PYTHON) $(DAEMON_TESTS)/handover_load_test.py $(BIN)/anybinderd 200 64
+
+handover-load.versions.needs := $(BIN)/anybinderd-asan $(BIN)/anybinderd-next
+handover-load.versions.run = timeout 3600 $(PYTHON) $(DAEMON_TESTS)/handover_load_test.py $(BIN)/anybinderd-asan 200 16 \
+	$(BIN)/anybinderd-next
