@@ -16,12 +16,13 @@ import signal
 import struct
 import tempfile
 import time
+import traceback
 
 import binder_client
 from binder_client import (BC_ACQUIRE, BC_ENTER_LOOPER, BC_REPLY, BC_REQUEST_DEATH_NOTIFICATION,
                            BC_TRANSACTION, BR_DEAD_BINDER, BR_FAILURES, BR_REPLY, BR_TRANSACTION,
                            Client, free_buffer)
-from daemon_test import child, until
+from daemon_test import child
 from handover_test import (ACCEPTS_FDS, BINDER_TYPE_BINDER, BINDER_TYPE_FD, BR_COUNTS, BR_NOOP,
                            BR_TRANSACTION_COMPLETE, DEADLINE_S, FREEZE, SET_CONTEXT_MGR_EXT,
                            TF_ACCEPT_FDS, TF_ONE_WAY, Signals, wait_for)
@@ -278,26 +279,36 @@ class Pairs:
         for number in range(self.count):
             path = os.path.join(self.mnt, f"p{number}")
             ready = Signals()
-            self.services.append(self.stack.enter_context(child(self.serve, path, ready)))
+            self.services.append(self.start(self.serve, path, ready))
             ready.wait()
             ready.close()
             self.files.append(files_of(self.services[-1]))
-            self.clients.append(self.stack.enter_context(child(self.call, path, number)))
+            self.clients.append(self.start(self.call, path, number))
         self.progress()
         return self
 
     def __exit__(self, *_):
         self.stack.close()
 
+    def start(self, function, *args):
+        """In a process, which says why it fails. Returns its pid."""
+        def run():
+            faulthandler.register(signal.SIGUSR2)
+            try:
+                function(*args)
+            except BaseException:
+                os.write(2, traceback.format_exc().encode())
+                raise
+
+        return self.stack.enter_context(child(run))
+
     @staticmethod
     def serve(path, ready):
-        faulthandler.register(signal.SIGUSR2)
         service = Service(path)
         ready.send()
         service.serve()
 
     def call(self, path, at):
-        faulthandler.register(signal.SIGUSR2)
         files = files_of()
         client = Caller(path, self.services[at], lambda: self.note(at))
         while not self.turns[-2]:
@@ -334,14 +345,18 @@ class Pairs:
         due = [count + turns for count in self.turns[:-2]]
 
         def waiting():
+            for pid in self.services + self.clients:
+                assert not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT), \
+                    f"process {pid} has ended"
             return [at for at, count in enumerate(due) if self.turns[at] < count]
 
-        try:
-            until(lambda: not waiting(), DEADLINE_S)
-        except AssertionError as error:
-            for at in waiting()[:3]:
-                self.describe(at)
-            raise AssertionError(f"nothing happens at the pairs {waiting()}") from error
+        end = time.monotonic() + DEADLINE_S
+        while at := waiting():
+            if time.monotonic() > end:
+                for number in at[:3]:
+                    self.describe(number)
+                raise AssertionError(f"nothing happens at the pairs {at}")
+            time.sleep(0.005)
 
     def describe(self, at):
         """Prints where a pair is; then its Python functions, to standard error."""
