@@ -30,13 +30,13 @@ def family(pid):
 class Daemon:
     """A running daemon; clients connect to `address`."""
 
-    def __init__(self, name, command, address):
+    def __init__(self, name, command, address, log=subprocess.PIPE):
         self.name = name
         self.address = address
         try:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
                                             stdout=subprocess.DEVNULL,
-                                            stderr=subprocess.PIPE, preexec_fn=die_with_parent)
+                                            stderr=log, preexec_fn=die_with_parent)
         except OSError as error:
             raise Failure(f"{name}: {error}") from error
         self._wait_up()
@@ -45,7 +45,8 @@ class Daemon:
         limit = time.monotonic() + START_LIMIT_S
         while not os.path.exists(self.address):
             if self.process.poll() is not None:
-                text = self.process.stderr.read().decode(errors="replace").strip()
+                log = self.process.stderr
+                text = log.read().decode(errors="replace").strip() if log else ""
                 raise Failure(f"{self.name}: {text or 'it ended at once'}")
             if time.monotonic() > limit:
                 self.stop()
@@ -73,8 +74,9 @@ class Daemon:
             self.process.wait()
 
 
-def start_anybinder(programs, directory):
+def start_anybinder(programs, directory, *options, **kwargs):
     mount = os.path.join(directory, "binderfs")
     os.makedirs(mount)
     device = os.path.join(mount, "binder")
-    return Daemon("anybinderd", [f"{programs}/anybinderd", mount, "--foreground"], device)
+    return Daemon("anybinderd", [f"{programs}/anybinderd", mount, "--foreground", *options],
+                  device, **kwargs)

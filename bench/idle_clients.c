@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many idle binder clients, for what each costs the driver: the open file, its buffer map, a thread
- * that waits in the driver, and a reference. Each makes one call first, so that what the driver
- * sets up late is counted too.
+ * Many idle binder clients, for what each costs the driver: the open file, its buffer map, threads
+ * that wait in the driver, and a reference or objects. Each makes calls first, so that what the
+ * driver sets up late is counted too.
  */
 #include "bench/idle_clients.h"
 
 #include "bench/fail.h"
 #include "bench/registry.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,21 +26,42 @@ static void signal_ready(void)
 		fail_errno("write");
 }
 
-/* Opens the device, publishes or looks up the one server, and sleeps in a read. */
-static void idle(const char *device, bool is_server)
+static void *wait_for_call(void *arg)
 {
+	struct wire *wire = arg;
 	struct binder_transaction_data got;
+
+	wire_put(wire, BC_ENTER_LOOPER, NULL, 0);
+	signal_ready();
+	wire_wait(wire, &got);
+	fail("an idle process received a call");
+}
+
+static void start_thread(int fd)
+{
+	struct wire *wire = calloc(1, sizeof(*wire));
+	pthread_t thread;
+
+	if (!wire)
+		fail("no memory for a thread");
+	wire->fd = fd;
+	if (pthread_create(&thread, NULL, wait_for_call, wire))
+		fail_errno("a thread of an idle client");
+}
+
+/* Opens the device, publishes @nr_objects from number @first on or looks up 0, and sleeps. */
+static void idle(const char *device, int first, int nr_objects, int nr_threads)
+{
 	struct wire wire;
 
 	wire_open(&wire, device, WIRE_MAP_BYTES);
-	if (is_server)
-		registry_publish(&wire, 0);
-	else
+	for (int i = 0; i < nr_objects; i++)
+		registry_publish(&wire, (uint64_t)(first + i));
+	if (!nr_objects)
 		registry_lookup(&wire, 0);
-	wire_put(&wire, BC_ENTER_LOOPER, NULL, 0);
-	signal_ready();
-	wire_wait(&wire, &got);
-	fail("an idle process received a call");
+	for (int i = 1; i < nr_threads; i++)
+		start_thread(wire.fd);
+	wait_for_call(&wire);
 }
 
 static bool fork_child(void)
@@ -61,7 +84,20 @@ static void wait_ready(int fd, int nr)
 			fail("an idle client failed");
 }
 
-void idle_clients_run(const char *device, int nr_clients)
+static void start_clients(const char *device, const struct idle_clients *wanted)
+{
+	int published = 0;
+
+	for (int i = 0; i < wanted->nr_clients; i++) {
+		int end = (int)((long)wanted->nr_objects * (i + 1) / wanted->nr_clients);
+
+		if (fork_child())
+			idle(device, published, end - published, wanted->nr_threads);
+		published = end;
+	}
+}
+
+void idle_clients_run(const char *device, const struct idle_clients *wanted)
 {
 	int ends[2];
 
@@ -72,14 +108,14 @@ void idle_clients_run(const char *device, int nr_clients)
 	if (fork_child())
 		registry_run(device, signal_ready);
 	wait_ready(ends[0], 1);
-	if (fork_child())
-		idle(device, true);
-	wait_ready(ends[0], 1);
-	for (int i = 0; i < nr_clients; i++)
+	if (wanted->nr_objects < wanted->nr_clients) {
 		if (fork_child())
-			idle(device, false);
+			idle(device, 0, 1, 1);
+		wait_ready(ends[0], 1);
+	}
+	start_clients(device, wanted);
 	close(ready_fd);
-	wait_ready(ends[0], nr_clients);
+	wait_ready(ends[0], wanted->nr_clients * wanted->nr_threads);
 	puts("ready");
 	fflush(stdout);
 	while (getchar() != EOF)

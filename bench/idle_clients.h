@@ -5,11 +5,17 @@
 #ifndef BENCH_IDLE_CLIENTS_H
 #define BENCH_IDLE_CLIENTS_H
 
+struct idle_clients {
+	int nr_clients;
+	int nr_objects;		/* that all of them publish together, if they look up none */
+	int nr_threads;		/* of each client */
+};
+
 /*
- * Connects @nr_clients processes to @device: each opens and maps it, makes one call, and then
- * sleeps in a read as a thread of a pool does. Prints `ready` when all are connected; ends them
- * and returns when standard input ends.
+ * Connects so many processes to @device: each opens and maps it, looks up an object or publishes
+ * some, and then sleeps in a read as the threads of a pool do. Prints `ready` when all are
+ * connected; ends them and returns when standard input ends.
  */
-void idle_clients_run(const char *device, int nr_clients);
+void idle_clients_run(const char *device, const struct idle_clients *wanted);
 
 #endif

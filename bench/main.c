@@ -3,13 +3,14 @@
  * bench-ipc and bench-peers: one measurement, one line of JSON.
  *
  * `call` measures round trips of one peer; `stages` and `alloc` look closer at binder;
- * `idle-clients` keeps many binder clients open; `broker` runs dbus-broker. Which measurements make
- * a comparison, and in what order, is up to `anybinder bench`. The two programs differ in
- * their peers (see peers_plain.c and peers_all.c).
+ * `idle-clients` keeps many binder clients open; `pause` notices when the driver does not answer;
+ * `broker` runs dbus-broker. Which measurements make a comparison, and in what order, is up to
+ * `anybinder bench`. The two programs differ in their peers (see peers_plain.c and peers_all.c).
  */
 #include "bench/alloc.h"
 #include "bench/idle_clients.h"
 #include "bench/fail.h"
+#include "bench/pause.h"
 #include "bench/peer.h"
 #include "bench/stages.h"
 #include "tests/version.h"
@@ -24,7 +25,7 @@
 struct command_line {
 	struct cell cell;
 	bool wants_histogram;
-	int nr_clients;
+	struct idle_clients idle;
 	struct alloc_class classes[ALLOC_MAX_CLASSES];
 	int nr_classes;
 };
@@ -50,6 +51,8 @@ static const struct option options[] = {
 	OPTION("measured", 'm'),
 	FLAG("histogram", 'h'),
 	OPTION("clients", 'k'),
+	OPTION("objects", 'b'),
+	OPTION("threads", 't'),
 	OPTION("class", 'z'),
 	{ 0 },
 };
@@ -66,7 +69,9 @@ static void usage(void)
 	      "       bench-ipc stages --address DEVICE --calls N [OPTIONS OF call]\n"
 	      "       bench-ipc alloc --address DEVICE --class other:N|fifo:N...\n"
 	      "                       [--pairs CLIENTS-OF-A-CLASS] [OPTIONS OF call]\n"
-	      "       bench-ipc idle-clients --address DEVICE [--clients N]\n"
+	      "       bench-ipc idle-clients --address DEVICE [--clients N] [--objects N]\n"
+	      "                              [--threads N]\n"
+	      "       bench-ipc pause --address DEVICE [--pairs N]\n"
 	      "       bench-peers broker --address SOCKET\n"
 	      "peers of this program:", stderr);
 	for (const struct peer *const *at = peers; *at; at++)
@@ -130,7 +135,11 @@ static void set_number(struct command_line *line, int option, const char *text)
 	else if (option == 'm')
 		cell->nr_measured = (int)number;
 	else if (option == 'k')
-		line->nr_clients = (int)number;
+		line->idle.nr_clients = (int)number;
+	else if (option == 'b')
+		line->idle.nr_objects = (int)number;
+	else if (option == 't')
+		line->idle.nr_threads = (int)number;
 	else
 		usage();
 }
@@ -176,7 +185,7 @@ int main(int argc, char **argv)
 {
 	struct command_line line = {
 		.cell = { .nr_pairs = 1, .duration_ms = 250 },
-		.nr_clients = 1000,
+		.idle = { .nr_clients = 1000, .nr_threads = 1 },
 	};
 	struct cell *cell = &line.cell;
 	const char *command;
@@ -197,7 +206,9 @@ int main(int argc, char **argv)
 		cell->peer = &peer_alloc;
 		alloc_run(cell, line.classes, line.nr_classes);
 	} else if (!strcmp(command, "idle-clients") && cell->address) {
-		idle_clients_run(cell->address, line.nr_clients);
+		idle_clients_run(cell->address, &line.idle);
+	} else if (!strcmp(command, "pause") && cell->address) {
+		pause_run(cell->address, cell->nr_pairs);
 	} else if (!strcmp(command, "broker") && cell->address && run_broker) {
 		run_broker(cell->address);
 	} else {

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <sys/ioctl.h>
 
-#define MAX_SERVERS 64
+#define MAX_SERVERS 65536
 
 enum { PUBLISH = 1, LOOKUP };
 
@@ -37,7 +37,8 @@ static struct binder_transaction_data data_of(uint32_t code, const struct messag
 
 void registry_run(const char *device, void (*ready)(void))
 {
-	uint32_t handles[MAX_SERVERS] = { 0 }, none = 0;
+	static uint32_t handles[MAX_SERVERS];
+	uint32_t none = 0;
 	struct wire wire;
 
 	wire_open(&wire, device, WIRE_MAP_BYTES);

@@ -17,7 +17,7 @@ void registry_run(const char *device, void (*ready)(void));
 /* The assist step of a binder peer: runs the registry on the cell's device. */
 void registry_assist(void *state, const struct cell *cell);
 
-/* Publishes an object of the calling process as server @number. */
+/* Publishes an object of the calling process as server @number, which is below 65,536. */
 void registry_publish(struct wire *wire, uint64_t number);
 
 /* Returns a handle with a strong reference to server @number, which must have been published. */

@@ -2,7 +2,7 @@
 # The programs that measure one cell of a comparison; `anybinder bench` makes comparisons of them.
 # bench-ipc has the peers that need no library, bench-peers all. See docs/PERFORMANCE.md.
 BENCH_PLAIN := $(patsubst %,bench/%.c,main cell histogram scheduling payload wire registry \
-	idle_clients binder stream futex entry stages alloc)
+	idle_clients binder stream futex entry stages alloc pause)
 BENCH_ALL := $(patsubst %,bench/%.c,dbus broker rpc far peers_all)
 
 PROGRAMS += $(BIN)/bench-ipc
@@ -34,6 +34,14 @@ bench-link: $(BIN)/bench-peers $(BIN)/anybinder $(BIN)/anybinderd
 		$(or $(BENCH_ARGS),--rounds 10 --duration-ms 1000)
 	@echo; bench/tables $(BUILD)/bench/link/throughput.json
 
-# Arguments for bench/run: make bench BENCH_ARGS=--quick
+# Arguments for bench/handover: make bench-handover BENCH_ARGS="--hand-overs 200"
+.PHONY: bench-handover
+## bench-handover: for how long clients wait when the daemon is replaced (a minute)
+bench-handover: $(BIN)/bench-ipc $(BIN)/anybinderd
+	@bench/handover $(BENCH_ARGS)
+
+BENCH_TARGETS += bench-handover
+
+# Arguments for bench/run, too: make bench BENCH_ARGS=--quick
 bench-peers: $(BIN)/bench-peers $(BIN)/bench-ipc $(BIN)/anybinder $(BIN)/anybinderd $(BIN)/anybinderd-locking
 	@bench/run $(BENCH_ARGS)

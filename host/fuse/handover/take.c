@@ -43,6 +43,8 @@ struct take {
 	const char *bytes;	/* records and the engine's stream */
 	size_t size;
 	struct restore restore;
+	u64 received_ns;	/* when the state had come, and when it was restored */
+	u64 restored_ns;
 };
 
 static bool say_to_predecessor(const struct take *take, enum peer_kind kind, const char *text,
@@ -138,6 +140,12 @@ static bool wait_for_commit(const struct take *take, struct handover_end *end)
 	return false;
 }
 
+/* From the beginning of the pause until @ns. */
+static u32 us_until(const struct take *take, u64 ns)
+{
+	return (u32)((ns - take->state.began_ns) / 1000);
+}
+
 /* What waits on other threads' account is left to workers. */
 static void go_on(struct take *take, struct handover_end *end)
 {
@@ -146,13 +154,15 @@ static void go_on(struct take *take, struct handover_end *end)
 	worker_set_self(worker);
 	restore_settle(&take->restore);
 	end->left_behind = take->restore.nr_left;
-	end->pause_us = (u32)((clock_now_ns() - take->state.began_ns) / 1000);
+	end->pause_us = us_until(take, clock_now_ns());
 	gate_open();
 	pool_reopen();
 	pool_hand_over(worker);
 	end_with(end, HANDOVER_DONE, "");
-	log_info("took over from the predecessor: a pause of %u us, %u calls left behind",
-		 end->pause_us, end->left_behind);
+	log_info("took over from the predecessor: a pause of %u us (the state, %zu bytes, came "
+		 "after %u us and was restored after %u us), %u calls left behind", end->pause_us,
+		 take->size, us_until(take, take->received_ns), us_until(take, take->restored_ns),
+		 end->left_behind);
 }
 
 static bool take_over(struct take *take, struct handover_end *end)
@@ -163,12 +173,14 @@ static bool take_over(struct take *take, struct handover_end *end)
 	}
 	if (!receive_state(take, end) || !receive_fds(take, end))
 		return false;
+	take->received_ns = clock_now_ns();
 	if (!restore_all(&take->restore, take->bytes + take->state.records_size,
 			 take->state.engine_size)) {
 		end_with(end, HANDOVER_REFUSED, take->restore.why);
 		say_to_predecessor(take, PEER_REFUSED, end->reason, NULL, 0);
 		return false;
 	}
+	take->restored_ns = clock_now_ns();
 	say_to_predecessor(take, PEER_READY, "", NULL, 0);
 	if (!wait_for_commit(take, end))
 		return false;
