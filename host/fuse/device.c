@@ -316,19 +316,21 @@ void device_read(const struct request *request)
 	struct open_file *file = handles_find(in->fh);
 	size_t off = in->offset < MAP_SIZE ? in->offset : MAP_SIZE;
 	size_t size = in->size < MAP_SIZE - off ? in->size : MAP_SIZE - off;
-	const struct host_map *map;
+	struct host_map *map;
+	const char *memory;
 
 	if ((in->read_flags & FUSE_READ_LOCKOWNER) || !open_file_enter(file)) {
 		session_reply_error(request->head->unique, EINVAL);
 		return;
 	}
 	map = binder_proc_map(file->proc);
+	memory = map_memory(map);
 	if (file->host->bound)
 		bound_buffer_reply_read(request);
-	else if (map->backing_id >= 0)
-		session_reply_error(request->head->unique, EINVAL);
+	else if (map->backing_id >= 0 || !memory)
+		session_reply_error(request->head->unique, memory ? EINVAL : ENOMEM);
 	else
-		session_reply(request->head->unique, map->memory + off, size);
+		session_reply(request->head->unique, memory + off, size);
 	open_file_leave(file);
 }
 

@@ -244,21 +244,27 @@ static inline void host_map_evict(struct host_map *map, size_t first, size_t nr)
 
 static inline int host_map_write(struct host_map *map, size_t off, const void *src, size_t size)
 {
-	memcpy(map->memory + off, src, size);
+	char *memory = map_memory(map);
+
+	if (!memory)
+		return -ENOMEM;
+	memcpy(memory + off, src, size);
 	return 0;
 }
 
 static inline int host_map_copy(struct host_map *map, size_t off, struct host_thread *from, u64 src,
 				size_t size)
 {
+	char *memory = map_memory(map);
+
 	if (worker_was_aborted(from->unique))
 		return -ESRCH;
-	return client_thread_read(from->tid, map->memory + off, src, size);
+	return memory ? client_thread_read(from->tid, memory + off, src, size) : -ENOMEM;
 }
 
 static inline void host_map_zero(struct host_map *map, size_t off, size_t size)
 {
-	memset(map->memory + off, 0, size);
+	map_zero(map, off, size);
 	if (map->backing_id < 0)	/* the process has a copy in its page cache */
 		map_publish(map, off, size);
 }

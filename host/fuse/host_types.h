@@ -90,7 +90,7 @@ struct host_proc {
 #define HOST_MAP_PAGES 1024
 
 struct host_map {
-	char *memory;			/* the daemon's mapping of the buffer file */
+	_Atomic(char *) memory;		/* see map_memory() */
 	int file;			/* that file, for a process that takes over; -1: none */
 	_Atomic u64 charged[HOST_MAP_PAGES / 64];	/* a bit for each page that has memory */
 	int backing_id;			/* of that file, for passthrough; -1: none */

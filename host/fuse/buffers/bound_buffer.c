@@ -302,14 +302,14 @@ static void provide_pages(struct host_map *map, size_t first, size_t end)
 	}
 }
 
-void bound_buffer_publish(struct host_map *map, size_t off, size_t size)
+void bound_buffer_publish(struct host_map *map, const char *memory, size_t off, size_t size)
 {
 	size_t done = 0;
 
 	provide_pages(map, off / PAGE_BYTES, (off + size + PAGE_BYTES - 1) / PAGE_BYTES);
 	while (done < size) {
 		unsigned int section = gate_begin_client();
-		ssize_t count = pwrite(map->client_memory, map->memory + off + done, size - done,
+		ssize_t count = pwrite(map->client_memory, memory + off + done, size - done,
 				       (off_t)(map->base + off + done));
 
 		gate_end_client(section);

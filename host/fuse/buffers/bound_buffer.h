@@ -25,8 +25,8 @@ void bound_buffer_destroy(struct host_map *map);
 /* As map_find(). May read from the client's mappings to tell them apart. */
 int bound_buffer_find(struct host_map *map, u64 *base, size_t *size);
 
-/* Writes this range of the memory file to the client's mapping. Sleeps. */
-void bound_buffer_publish(struct host_map *map, size_t off, size_t size);
+/* Writes this range of @memory, the memory file, to the client's mapping. Sleeps. */
+void bound_buffer_publish(struct host_map *map, const char *memory, size_t off, size_t size);
 
 /* Replies to a page read: the pages of the inode are empty. */
 void bound_buffer_reply_read(const struct request *request);

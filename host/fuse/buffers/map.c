@@ -41,13 +41,29 @@
 
 static void map_close(struct host_map *map)
 {
-	if (map->memory)
-		munmap(map->memory, MAP_SIZE);
-	map->memory = NULL;
+	char *memory = atomic_load(&map->memory);
+
+	if (memory)
+		munmap(memory, MAP_SIZE);
+	atomic_store(&map->memory, NULL);
 	if (map->file >= 0)
 		close(map->file);
 	map->file = -1;
 	bound_buffer_destroy(map);
+}
+
+char *map_attach(struct host_map *map)
+{
+	char *memory = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, map->file, 0);
+	char *known = NULL;
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	/* another thread may have been faster */
+	if (atomic_compare_exchange_strong(&map->memory, &known, memory))
+		return memory;
+	munmap(memory, MAP_SIZE);
+	return known;
 }
 
 int map_init(struct host_map *map, const struct host_proc *proc)
@@ -67,22 +83,17 @@ int map_init(struct host_map *map, const struct host_proc *proc)
 		bound_buffer_destroy(map);
 		return error;
 	}
+	map->file = fd;
 	if (ftruncate(fd, (off_t)MAP_SIZE) ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)) {
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL))
 		error = -errno;
-	} else {
-		map->memory = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		if (map->memory == MAP_FAILED) {
-			map->memory = NULL;
-			error = -ENOMEM;
-		}
-	}
+	else if (!map_attach(map))
+		error = -ENOMEM;
 	if (!error && daemon_self->session->passthrough && !proc->bound) {
 		map->backing_id = session_backing_open(fd);
 		if (map->backing_id < 0)
 			log_debug("no passthrough for this open: %s", strerror(errno));
 	}
-	map->file = fd;
 	if (error)
 		map_close(map);
 	return error;
@@ -118,16 +129,10 @@ static unsigned int count_charged(const struct host_map *map)
 	return nr;
 }
 
-int map_restore(struct host_map *map, const struct host_proc *proc)
+void map_restore(struct host_map *map, const struct host_proc *proc)
 {
 	map->proc = proc;
-	map->memory = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, map->file, 0);
-	if (map->memory == MAP_FAILED) {
-		map->memory = NULL;
-		return -ENOMEM;
-	}
 	account_charge(proc->account, count_charged(map) * PAGE_BYTES);
-	return 0;
 }
 
 static int find_direct(const struct host_map *map, u64 *base, size_t *size)
@@ -184,30 +189,52 @@ static bool charge_pages(struct host_map *map, size_t first, size_t nr)
  */
 int map_populate(struct host_map *map, size_t first, size_t nr)
 {
-	if (!charge_pages(map, first, nr))
+	char *memory = map_memory(map);
+
+	if (!memory || !charge_pages(map, first, nr))
 		return -ENOMEM;
 	/* touching the pages would raise SIGBUS when there is no memory */
-	if (madvise(map->memory + first * PAGE_BYTES, nr * PAGE_BYTES, MADV_POPULATE_WRITE) &&
+	if (madvise(memory + first * PAGE_BYTES, nr * PAGE_BYTES, MADV_POPULATE_WRITE) &&
 	    errno != EINVAL)
 		return -ENOMEM;
 	return 0;
 }
 
+/* Frees whole pages, and fills parts of pages with zeroes. */
+static void punch_hole(const struct host_map *map, size_t off, size_t size)
+{
+	if (fallocate(map->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)off,
+		      (off_t)size))
+		log_debug("cannot free buffer pages: %s", strerror(errno));
+}
+
 void map_evict(struct host_map *map, size_t first, size_t nr)
 {
-	if (madvise(map->memory + first * PAGE_BYTES, nr * PAGE_BYTES, MADV_REMOVE))
-		log_debug("cannot free buffer pages: %s", strerror(errno));
+	punch_hole(map, first * PAGE_BYTES, nr * PAGE_BYTES);
 	discharge_pages(map, first, nr);
+}
+
+void map_zero(struct host_map *map, size_t off, size_t size)
+{
+	char *memory = map_memory(map);
+
+	if (memory)
+		memset(memory + off, 0, size);
+	else
+		punch_hole(map, off, size);
 }
 
 void map_publish(struct host_map *map, size_t off, size_t size)
 {
 	size_t start = off & ~(PAGE_BYTES - 1);
 	size_t end = (off + size + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	char *memory = map_memory(map);
 
-	if (map->proc->bound)
-		bound_buffer_publish(map, off, size);
+	if (!memory)
+		log_warn("no memory for the buffer of process %d", map->proc->pid);
+	else if (map->proc->bound)
+		bound_buffer_publish(map, memory, off, size);
 	/* the kernel keeps only whole pages */
 	else if (size)
-		session_notify_store(map->proc->nodeid, start, map->memory + start, end - start);
+		session_notify_store(map->proc->nodeid, start, memory + start, end - start);
 }

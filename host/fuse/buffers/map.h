@@ -21,9 +21,21 @@ void map_destroy(struct host_map *map);
 
 /*
  * In place of map_init() for an open that was taken over: @map has the fields of the predecessor's,
- * and the descriptors. 0, -ENOMEM.
+ * and the descriptors.
  */
-int map_restore(struct host_map *map, const struct host_proc *proc);
+void map_restore(struct host_map *map, const struct host_proc *proc);
+
+/*
+ * The daemon's mapping of the memory file; NULL: no memory. A file that was taken over is mapped
+ * when it is first used, because thousands at once would delay a hand-over.
+ */
+char *map_attach(struct host_map *map);
+static inline char *map_memory(struct host_map *map)
+{
+	char *memory = atomic_load_explicit(&map->memory, memory_order_acquire);
+
+	return memory ? memory : map_attach(map);
+}
 
 /*
  * Searches the mappings of the process for that of this open. 0, or -ESRCH: there is none, or the
@@ -36,6 +48,9 @@ int map_populate(struct host_map *map, size_t first, size_t nr);
 
 /* Frees the memory of these pages. Sleeps. */
 void map_evict(struct host_map *map, size_t first, size_t nr);
+
+/* Fills this range with zeroes. Sleeps. */
+void map_zero(struct host_map *map, size_t off, size_t size);
 
 /* Without passthrough: pushes this range to the client's mapping. Sleeps. */
 void map_publish(struct host_map *map, size_t off, size_t size);

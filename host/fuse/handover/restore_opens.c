@@ -147,7 +147,6 @@ bool restore_open(struct restore *restore, const struct record *record)
 int host_state_proc_restore(struct host_proc *proc, struct host_map *map, u64 id, size_t size)
 {
 	struct restored_open *open = restore_find_open(daemon_self->handover->restore, id);
-	int error;
 
 	if (!open || open->released || open->file->proc ||
 	    size > MAP_SIZE)
@@ -161,8 +160,8 @@ int host_state_proc_restore(struct host_proc *proc, struct host_map *map, u64 id
 	user_charges_add_always(open->file->uid, USER_OPENS);
 	proc->account = user_memory_account(proc->charged_uid);
 	account_charge(proc->account, HOST_PROC_MEMORY);
-	error = map_restore(map, proc);
-	return error;
+	map_restore(map, proc);
+	return 0;
 }
 
 int host_state_thread_restore(struct host_thread *thread, struct host_proc *proc, s32 tid)
