@@ -32,7 +32,7 @@ void state_left_free(void)
 
 void state_refuse(struct state_tally *c, enum state_kind kind, const void *object, const char *what)
 {
-	state_fail_at(c->r, kind, state_number_of(&c->numbers, object), what);
+	state_fail_at(c->r, kind, state_number_of(&c->r->objects, kind, object), what);
 }
 
 static void add_loose(struct state_tally *c, const struct state_loose *loose)
@@ -44,14 +44,14 @@ static void add_loose(struct state_tally *c, const struct state_loose *loose)
 
 static struct binder_proc *proc_of_buffer(struct state_tally *c, const struct binder_buffer *buffer)
 {
-	u32 number = state_number_of(&c->numbers, buffer);
+	u32 number = state_number_of(&c->r->objects, STATE_BUFFER, buffer);
 
 	return ((struct binder_proc **)c->r->procs.bytes)[number - 1];
 }
 
 static u8 *marks_of(struct state_tally *c, const struct binder_transaction *t)
 {
-	return &c->marks[state_number_of(&c->numbers, t)];
+	return &c->marks[state_number_of(&c->r->objects, STATE_TRANSACTION, t)];
 }
 
 static bool is_oneway(const struct binder_transaction *t)
@@ -253,7 +253,7 @@ static bool take_notice(struct state_tally *c, const struct binder_ref *ref,
 
 	if (!notice)
 		return true;
-	mark = &c->notice_marks[state_number_of(&c->numbers, notice)];
+	mark = &c->notice_marks[state_number_of(&c->r->objects, STATE_NOTICE, notice)];
 	if (*mark || notice->work.type != type || notice->proc != ref->proc)
 		return false;
 	*mark = 1;
@@ -274,7 +274,7 @@ static void check_notice(struct state_tally *c, const struct binder_notice *noti
 	bool cleared = type == WORK_DEATH_AND_CLEAR || type == WORK_DEATH_CLEARED ||
 		       type == WORK_FREEZE_CLEARED;
 
-	if (!c->notice_marks[state_number_of(&c->numbers, notice)] &&
+	if (!c->notice_marks[state_number_of(&c->r->objects, STATE_NOTICE, notice)] &&
 	    (!cleared || !bl_linked(&notice->work.link)))
 		state_refuse(c, STATE_NOTICE, notice, "nothing refers to it");
 	host_atomic_add(&notice->proc->nr_notices, 1);
@@ -390,7 +390,7 @@ static void check_transaction(struct state_tally *c, struct binder_transaction *
 	if (tally_sender(t))
 		good &= (marks & MARK_SENT) != 0;
 	if (t->to_proc && t->counted)
-		c->outstanding[state_number_of(&c->numbers, t->to_proc)]++;
+		c->outstanding[state_number_of(&c->r->objects, STATE_PROC, t->to_proc)]++;
 	if (!(marks & (MARK_QUEUED | MARK_SERVED | MARK_KEPT))) {
 		good &= check_loose(c, t);
 		loose.proc = t->buffer ? proc_of_buffer(c, t->buffer) : NULL;
@@ -438,23 +438,17 @@ static void check_all(struct state_tally *c)
 	state_check_counts(c);
 }
 
-/* Memory for what is counted, and the numbers of all objects. False: no memory. */
+/* Memory for what is counted. False: no memory. */
 static bool tally_begin(struct state_tally *c)
 {
 	const struct state_objects *objects = &c->r->objects;
-	bool good = true;
-	u32 kind, i;
 
 	c->marks = host_alloc_large(NULL, objects->nr[STATE_TRANSACTION] + 1);
 	c->notice_marks = host_alloc_large(NULL, objects->nr[STATE_NOTICE] + 1);
 	c->nodes = host_alloc_large(NULL, (objects->nr[STATE_NODE] + 1) * sizeof(*c->nodes));
 	c->outstanding = host_alloc_large(NULL,
 					  (objects->nr[STATE_PROC] + 1) * sizeof(*c->outstanding));
-	for (kind = STATE_CONTEXT; kind <= STATE_TRANSACTION; kind++) {
-		for (i = 0; i < objects->nr[kind]; i++)
-			good &= state_number_set(&c->numbers, objects->of[kind][i], i + 1);
-	}
-	return good && c->marks && c->notice_marks && c->nodes && c->outstanding;
+	return c->marks && c->notice_marks && c->nodes && c->outstanding;
 }
 
 void state_check(struct state_reader *r)
@@ -473,5 +467,4 @@ void state_check(struct state_reader *r)
 	host_free(c.notice_marks);
 	host_free(c.nodes);
 	host_free(c.outstanding);
-	state_numbers_free(&c.numbers);
 }

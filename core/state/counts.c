@@ -78,7 +78,7 @@ static void check_node(struct state_tally *c, struct binder_node *node)
 static void check_outstanding(struct state_tally *c, struct binder_proc *proc)
 {
 	struct state_excess excess = { .proc = proc };
-	s32 explained = c->outstanding[state_number_of(&c->numbers, proc)];
+	s32 explained = c->outstanding[state_number_of(&c->r->objects, STATE_PROC, proc)];
 
 	binder_assert_private(&proc->inner_lock);
 	if (proc->outstanding_txns < explained) {

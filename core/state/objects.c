@@ -36,7 +36,19 @@ bool state_objects_add(struct state_objects *objects, enum state_kind kind, void
 		objects->room[kind] = room;
 	}
 	objects->of[kind][objects->nr[kind]++] = object;
+	*(u32 *)((char *)object + state_records[kind].number_at) = objects->nr[kind];
 	return true;
+}
+
+u32 state_number_of(const struct state_objects *objects, enum state_kind kind,
+		    const void *object)
+{
+	const char *at = (const char *)object + state_records[kind].number_at;
+	u32 number = object ? *(const u32 *)at : 0;
+
+	return number && number <= objects->nr[kind] && objects->of[kind][number - 1] == object ?
+		       number :
+		       0;
 }
 
 void state_objects_free(struct state_objects *objects)

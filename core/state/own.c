@@ -130,7 +130,8 @@ static void write_resources(struct state_writer *w, const void *object)
 
 		state_add_number(&w->out, (u64)resource->kind << 1 | resource->strong);
 		state_add_number(&w->out, resource->desc);
-		state_add_number(&w->out, state_number_of(&w->numbers, resource->node));
+		state_add_number(&w->out, state_number_of(&w->objects, STATE_NODE,
+							     resource->node));
 	}
 }
 
@@ -179,7 +180,7 @@ static void write_owner(struct state_writer *w, const void *object)
 	const struct binder_transaction *t = object;
 
 	state_add_number(&w->out,
-			 state_number_of(&w->owners, (void *)((size_t)(u32)t->from_pid + 1)));
+			 state_number_get(&w->owners, (void *)((size_t)(u32)t->from_pid + 1)));
 }
 
 const struct state_own state_own_owner = { write_owner, NULL, NULL };
@@ -188,9 +189,10 @@ const struct state_own state_own_owner = { write_owner, NULL, NULL };
 static void write_to_parent(struct state_writer *w, const void *object)
 {
 	const struct binder_transaction *t = object;
-	bool served = state_number_of(&w->served, t);
+	bool served = state_number_get(&w->served, t);
 
-	state_add_number(&w->out, served ? state_number_of(&w->numbers, t->to_parent) : 0);
+	state_add_number(&w->out, served ? state_number_of(&w->objects, STATE_TRANSACTION,
+							   t->to_parent) : 0);
 }
 
 static void link_to_parent(struct state_reader *r, struct state_cursor *from, void *object)

@@ -122,7 +122,7 @@ static void read_number(struct state_reader *r, const struct state_field *field,
 		max = field->max;
 	if (value > max)
 		state_fail(r, -EINVAL, field->name);
-	else if (!r->linking)
+	else
 		store_number(at, field->size, value);
 }
 
@@ -133,7 +133,7 @@ static void read_atomic(struct state_reader *r, const struct state_field *field,
 
 	if (value > 0xffffffff)
 		state_fail(r, -EINVAL, field->name);
-	else if (!r->linking)
+	else
 		host_atomic_set(at, (s32)value);
 }
 
@@ -246,6 +246,10 @@ static void read_field(struct state_reader *r, const struct state_field *field,
 	void *at = field->type == FIELD_OWN ? object : (char *)object + field->offset;
 	struct state_cursor part;
 
+	if (r->linking && field->type <= FIELD_ATOMIC) {
+		state_take_number(from); /* it was loaded in the first pass */
+		return;
+	}
 	if (!types[field->type].is_part) {
 		types[field->type].read(r, field, from, at);
 		return;

@@ -86,7 +86,7 @@ static void write_gaps(struct state_writer *w, const void *object)
 		struct buffer_range *range = gap_of(node);
 		u64 number = range == &space->head ?
 				     0 :
-				     state_number_of(&w->numbers,
+				     state_number_of(&w->objects, STATE_BUFFER,
 						     base_container_of(range, struct binder_buffer,
 								       range));
 

@@ -65,6 +65,7 @@ struct state_record {
 	const char *name; /* "binder_thread" */
 	const struct state_field *fields;
 	u32 nr;
+	size_t number_at; /* the offset of the object's state_number; 0: it has none */
 };
 
 /* By enum state_kind. */
@@ -86,8 +87,11 @@ struct state_objects {
 	u32 nr[STATE_KINDS], room[STATE_KINDS];
 };
 
-/* False: no memory. */
+/* Gives @object its number. False: no memory. */
 bool state_objects_add(struct state_objects *objects, enum state_kind kind, void *object);
+/* 0: none, or NULL. What another state left in @object is no number of it. */
+u32 state_number_of(const struct state_objects *objects, enum state_kind kind,
+		    const void *object);
 void state_objects_free(struct state_objects *objects);
 /*
  * Ends all objects, which may be linked incompletely, without telling anyone. Those of the host
@@ -110,7 +114,6 @@ struct state_writer {
 	struct state_objects objects;
 	struct state_visit *visits;
 	u32 nr_visits, room_visits;
-	struct state_numbers numbers;
 	struct state_numbers served; /* transactions on the stack of their receiver: 1 */
 	struct state_numbers owners; /* of the opens, by the numbers of their processes */
 	struct state_bytes out, part; /* the present record, and a part of it */

@@ -27,7 +27,6 @@ struct node_tally {
 
 struct state_tally {
 	struct state_reader *r;
-	struct state_numbers numbers; /* of all objects */
 	/* by number */
 	u8 *marks;
 	u8 *notice_marks;
@@ -40,7 +39,7 @@ struct state_tally {
 
 static inline struct node_tally *tally_of(struct state_tally *c, const struct binder_node *node)
 {
-	return &c->nodes[state_number_of(&c->numbers, node)];
+	return &c->nodes[state_number_of(&c->r->objects, STATE_NODE, node)];
 }
 
 static inline struct binder_proc *tally_owner(const struct binder_node *node)

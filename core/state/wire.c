@@ -144,7 +144,7 @@ bool state_number_set(struct state_numbers *numbers, const void *key, u32 value)
 	return true;
 }
 
-u32 state_number_of(const struct state_numbers *numbers, const void *key)
+u32 state_number_get(const struct state_numbers *numbers, const void *key)
 {
 	if (!numbers->room || !key)
 		return 0;

@@ -60,7 +60,7 @@ struct state_numbers {
 /* False: no memory. Replaces the number of a known @key. */
 bool state_number_set(struct state_numbers *numbers, const void *key, u32 value);
 /* 0: unknown. */
-u32 state_number_of(const struct state_numbers *numbers, const void *key);
+u32 state_number_get(const struct state_numbers *numbers, const void *key);
 void state_numbers_free(struct state_numbers *numbers);
 
 #endif

@@ -49,10 +49,9 @@ static void add_visit(struct state_writer *w, enum state_kind kind, void *object
 /* Gives an object its number, unless it has one. */
 static void visit_object(struct state_writer *w, enum state_kind kind, void *object)
 {
-	if (w->err || state_number_of(&w->numbers, object))
+	if (w->err || state_number_of(&w->objects, kind, object))
 		return;
-	if (!state_objects_add(&w->objects, kind, object) ||
-	    !state_number_set(&w->numbers, object, w->objects.nr[kind])) {
+	if (!state_objects_add(&w->objects, kind, object)) {
 		w->err = -ENOMEM;
 		return;
 	}
@@ -185,7 +184,6 @@ void state_writer_free(struct state_writer *w)
 {
 	state_objects_free(&w->objects);
 	host_free(w->visits);
-	state_numbers_free(&w->numbers);
 	state_numbers_free(&w->served);
 	state_numbers_free(&w->owners);
 	state_bytes_free(&w->out);
@@ -219,8 +217,7 @@ static void write_atomic(struct state_writer *w, const struct state_field *field
 
 static void write_link(struct state_writer *w, const struct state_field *field, const void *at)
 {
-	(void)field;
-	state_add_number(&w->out, state_number_of(&w->numbers, *(void *const *)at));
+	state_add_number(&w->out, state_number_of(&w->objects, field->kind, *(void *const *)at));
 }
 
 static void write_list(struct state_writer *w, const struct state_field *field, const void *at)
@@ -229,7 +226,8 @@ static void write_list(struct state_writer *w, const struct state_field *field, 
 	u32 number;
 
 	for (link = list->next; link != list; link = link->next) {
-		number = state_number_of(&w->numbers, (const char *)link - field->element);
+		number = state_number_of(&w->objects, field->kind,
+					 (const char *)link - field->element);
 		/* A call that was left behind gave this handle to a process that has ended. */
 		if (!number && field->kind == STATE_REF)
 			continue;
@@ -252,14 +250,16 @@ static u32 work_number(const struct state_writer *w, const struct binder_work *w
 		thread = base_container_of(todo, const struct binder_thread, todo);
 		return work == &thread->return_error.work ? 1 : 2;
 	case WORK_NODE:
-		return state_number_of(&w->numbers, bl_entry(work, struct binder_node, work));
+		return state_number_of(&w->objects, STATE_NODE,
+				       bl_entry(work, struct binder_node, work));
+	case WORK_TRANSACTION:
+		return state_number_of(&w->objects, STATE_TRANSACTION,
+				       bl_entry(work, struct binder_transaction, work));
 	default:
-		/* the first member of a transaction and of a notice */
-		return state_number_of(&w->numbers, work);
+		return state_number_of(&w->objects, STATE_NOTICE,
+				       bl_entry(work, struct binder_notice, work));
 	}
 }
-_Static_assert(!offsetof(struct binder_transaction, work) && !offsetof(struct binder_notice, work),
-	       "their work has their address");
 
 static void write_works(struct state_writer *w, const struct state_field *field, const void *at)
 {

@@ -54,6 +54,7 @@ struct binder_node {
 				       * has_strong and has_weak: added under inner_lock,
 				       * dropped under lock */
 	s32 local_pins GUARDED_BY(&lock); /* pins of local references: they only keep memory */
+	u32 state_number;		  /* core/state/ */
 };
 
 /* Initialises a node, which is all zero, but for what describes it. @proc: NULL if it is gone. */

@@ -25,6 +25,7 @@ struct binder_proc {
 	struct host_proc host;
 	struct binder_context *context;
 	s32 pid;
+	u32 state_number;	   /* core/state/ */
 	u64 serial;		   /* rising in the order of opens; set once */
 	struct bl_list world_link; /* binder_world.lock */
 	/*

@@ -24,6 +24,7 @@ struct binder_ref {
 	struct bt_node by_node;	  /* proc->outer_lock */
 	struct bl_list node_link; /* node->lock */
 	u32 strong, weak;	  /* proc->outer_lock */
+	u32 state_number;	  /* core/state/ */
 	struct binder_notice *death;  /* node->lock */
 	struct binder_notice *freeze; /* node->lock */
 };

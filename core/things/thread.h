@@ -54,6 +54,7 @@ struct binder_thread {
 	/* None in the usual call; others read it. */
 	struct binder_proc *proc HOST_LINE_ALIGNED; /* never changes; a reference */
 	s32 tid;				    /* never changes */
+	u32 state_number;			    /* core/state/ */
 	struct bt_node by_tid;
 	struct binder_error return_error; /* of what the thread sent */
 	struct binder_error reply_error;  /* of a call that it waits for */
