@@ -450,6 +450,9 @@ static int end_of_either(struct supervisor *self, const struct server *ended)
 	}
 	if (!self->server.life_ended)	/* which notices that it has no successor */
 		return GO_ON;
+	/* also if it has ended in order: then it had committed */
+	if (!self->is_rehearsal)
+		self->left_ns = clock_now_ns();
 	drop_successor(self);
 	fail_hand_over("failed", "The server has ended meanwhile.");
 	return end_of_server(self);
