@@ -65,3 +65,13 @@ handover-load.long.run = timeout 3600 $(PYTHON) $(DAEMON_TESTS)/handover_load_te
 handover-load.versions.needs := $(BIN)/anybinderd-asan $(BIN)/anybinderd-next
 handover-load.versions.run = timeout 3600 $(PYTHON) $(DAEMON_TESTS)/handover_load_test.py $(BIN)/anybinderd-asan 200 16 \
 	$(BIN)/anybinderd-next
+
+# SIGKILL at each message of a hand-over; the long form has each kill followed by each other one.
+TESTS += anybinderd:kill-points
+LONG_TESTS += kill-points:long
+
+anybinderd.kill-points.needs := $(BIN)/anybinderd
+anybinderd.kill-points.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/kill_points_test.py $(BIN)/anybinderd
+
+kill-points.long.needs := $(BIN)/anybinderd
+kill-points.long.run = timeout 3600 $(PYTHON) $(DAEMON_TESTS)/kill_points_test.py $(BIN)/anybinderd every
