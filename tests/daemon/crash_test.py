@@ -62,12 +62,20 @@ def children(daemon):
         return [int(pid) for pid in file.read().split()]
 
 
-def kill_server(daemon):
-    """Kills the server and waits for the next one. Returns the pid of the killed one."""
+def follow(daemon, victim, how):
+    """Sends a signal and waits for the next server. Returns the pid of the one before."""
     before = state(daemon)
-    os.kill(int(before["server"]), signal.SIGKILL)
+    os.kill(victim or int(before["server"]), how)
     until(lambda: int(state(daemon)["generation"]) > int(before["generation"]), PATIENCE_S)
     return int(before["server"])
+
+
+def kill_server(daemon):
+    return follow(daemon, 0, signal.SIGKILL)
+
+
+def hand_over(daemon):
+    return follow(daemon, daemon.pid, signal.SIGHUP)
 
 
 def assert_calls_work(path):
@@ -415,17 +423,12 @@ def traced(pid):
 
 def servers_that_end_late_are_waited_for(directory):
     """A former server after a hand-over, and one that has crashed: they do not remain zombies."""
-    ways = [lambda daemon: os.kill(daemon.pid, signal.SIGHUP)]
-    if kernel_resends():    # otherwise the mount is given up
-        ways += [kill_server]
     with Daemon(directory) as daemon:
-        for end in ways:
-            before = state(daemon)
-            former = int(before["server"])
+        # with an older kernel, the mount is given up after a crash
+        for end in [hand_over] + [kill_server] * kernel_resends():
+            former = int(state(daemon)["server"])
             with traced(former):
-                end(daemon)
-                until(lambda: int(state(daemon)["generation"]) > int(before["generation"]),
-                      PATIENCE_S)
+                assert end(daemon) == former
                 assert former in children(daemon)
             until(lambda: former not in children(daemon), PATIENCE_S)
         assert_calls_work(daemon.path("binder"))
@@ -504,7 +507,7 @@ def serve_mounts(listener, asked):
             connection.send(str(mount_for(asked[-1], *files or [-1])).encode())
 
 
-def daemon_without_the_right_to_mount_recovers(directory):
+def daemon_without_the_right_to_mount_recovers_and_hands_over(directory):
     """As that of an ordinary user: fusermount3 mounts, and there is no other way to unmount."""
     if not shutil.which("setpriv"):
         raise Skip("no setpriv")
@@ -527,6 +530,10 @@ def daemon_without_the_right_to_mount_recovers(directory):
             daemon.pid = int(file.read())
         try:
             client = Client(daemon.path("binder"))
+            with server(daemon.path("binder")):
+                assert client.call(b"x") == b"x"
+                hand_over(daemon)
+                assert client.call(b"y") == b"y"
             for _ in range(2):
                 kill_server(daemon)
                 expect_error(errno.ECONNREFUSED, client.write_read, b"", 64)
