@@ -28,7 +28,8 @@ FREEZE, SET_CONTEXT_MGR_EXT = 0x400C620E, 0x4018620D
 ACCEPTS_FDS = 0x100
 TF_ONE_WAY, TF_ACCEPT_FDS = 0x01, 0x10
 FD_OBJECT = struct.Struct("<IIQQ")    # struct binder_fd_object
-BINDER_TYPE_FD, BINDER_TYPE_BINDER = 0x66642A85, 0x73622A85
+BINDER_TYPE_FD, BINDER_TYPE_BINDER, BINDER_TYPE_PTR = 0x66642A85, 0x73622A85, 0x70742A85
+BC_TRANSACTION_SG = 0x40486311
 DEADLINE_S = 30.0
 
 
@@ -258,9 +259,7 @@ def files_in_transit_arrive(directory):
         step, back = Signals(), Signals()
 
         def serve():
-            manager = Client(daemon.path("binder"))
-            binder_client.ioctl(manager.fd, SET_CONTEXT_MGR_EXT, ctypes.create_string_buffer(
-                struct.pack("<IIQQ", BINDER_TYPE_BINDER, ACCEPTS_FDS, 0, 0)))
+            manager = become_manager_for_files(daemon)
             manager.write_read(struct.pack("<I", binder_client.BC_ENTER_LOOPER), 0)
             step.send(b"m")
             back.wait()
@@ -378,6 +377,47 @@ def memory_that_never_comes_keeps_no_daemon(directory):
                 assert client.call(b"x") == b"x"
                 assert_served(daemon, DEADLINE_S)
             assert left, "no call was left behind"
+
+
+def become_manager_for_files(daemon):
+    manager = Client(daemon.path("binder"))
+    binder_client.ioctl(manager.fd, SET_CONTEXT_MGR_EXT, ctypes.create_string_buffer(
+        struct.pack("<IIQQ", BINDER_TYPE_BINDER, ACCEPTS_FDS, 0, 0)))
+    return manager
+
+
+def files_of_a_call_left_behind_are_closed_once(directory):
+    trap_or_skip()
+    with Replaced(directory) as daemon:
+        manager = become_manager_for_files(daemon)
+        ready = Signals()
+        read, write = os.pipe()
+
+        def send_and_hang():
+            trap = binder_client.Trap()
+            client = Client(daemon.path("binder"))
+            data = FD_OBJECT.pack(BINDER_TYPE_FD, 0, write, 0) + struct.pack(
+                "<IIQQQQ", BINDER_TYPE_PTR, 0, trap.address, 8, 0, 0)
+            keep = ctypes.create_string_buffer(data)
+            offsets = (ctypes.c_uint64 * 2)(0, FD_OBJECT.size)
+            call = bytearray(transaction(BC_TRANSACTION_SG, keep, len(data), offsets, TF_ONE_WAY))
+            ready.send()
+            with contextlib.suppress(OSError):
+                client.write_read(bytes(call) + struct.pack("<Q", 8), 0)
+            os.close(write)
+            time.sleep(DEADLINE_S)
+
+        with child(send_and_hang):
+            os.close(write)
+            ready.wait()
+            time.sleep(0.2)
+            assert int(daemon.hand_over()["left_behind"]) == 1
+            for _ in range(3):
+                daemon.hand_over()
+            assert select.select([read], [], [], DEADLINE_S)[0], "it was not closed"
+            assert not os.read(read, 1)
+        manager.close()
+        os.close(read)
 
 
 # ---- what else is open ---------------------------------------------------------------------------

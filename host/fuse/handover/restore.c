@@ -176,10 +176,11 @@ bool restore_all(struct restore *restore, const void *engine, size_t engine_size
 /* The predecessor is gone: what could not be done before. */
 void restore_settle(struct restore *restore)
 {
+	/* first: what settling the engine drops is closed by that */
+	restore_close_unused(restore);
 	binder_state_settle();
 	account_set_unlimited(false);
 	restore_begin_opens(restore);
-	restore_close_unused(restore);
 	restore_reply_to_left(restore);
 	if (restore->session.stages_on)
 		stages_start();
