@@ -12,16 +12,19 @@ $(BIN)/anybinder-conformance: $(CONFORMANCE_OBJ)
 
 PROGRAMS += $(BIN)/anybinder-conformance
 # A variant is a back end of run-backend, which says what each is.
-TESTS += conformance:fuse conformance:fuse-plain conformance:fuse-global conformance:fuse-bound
+TESTS += conformance:fuse conformance:fuse-plain conformance:fuse-global conformance:fuse-bound \
+	conformance:fuse-replaced
 VM_TESTS += $(addprefix conformance:,stock ref ref-newest module module-6.1 module-6.12-rt \
 	module-newest module-global module-nopreempt module-restricted)
 
 conformance.needs := $(BIN)/anybinder-conformance
 conformance.run = $(CONFORMANCE_DIR)/run-backend $(variant) $(CONFORMANCE_OPTIONS_$(variant))
 
-LONG_TESTS += conformance:fuse-bound-plain
+# In -calls a call ends with EINTR now and then if many threads want each processor (docs/SECURITY.md).
+LONG_TESTS += conformance:fuse-bound-plain conformance:fuse-replaced-calls conformance:fuse-replaced-long
 conformance.fuse-global.needs := $(BIN)/anybinderd-locking
-$(foreach backend,fuse fuse-plain fuse-bound fuse-bound-plain,$(eval conformance.$(backend).needs := $(BIN)/anybinderd))
+$(foreach backend,fuse fuse-plain fuse-bound fuse-bound-plain fuse-replaced fuse-replaced-calls \
+	fuse-replaced-long,$(eval conformance.$(backend).needs := $(BIN)/anybinderd))
 $(foreach backend,module module-restricted,$(eval conformance.$(backend).needs := module-6.12))
 $(foreach backend,module-global module-nopreempt,$(eval conformance.$(backend).needs := module-locking-6.12))
 $(foreach kernel,6.1 6.12-rt newest,$(eval conformance.module-$(kernel).needs := module-$(kernel)))

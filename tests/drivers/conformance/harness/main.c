@@ -12,6 +12,7 @@
 
 #include "actor.h"
 #include "caps.h"
+#include "replace.h"
 #include "runner.h"
 #include "tests/version.h"
 
@@ -31,7 +32,10 @@ static struct {
 	int timeout_ms;
 	bool list;
 	const char *json;
-} options = { .timeout_ms = 30000 };
+	unsigned int part, parts; /* 0: all */
+	unsigned int replace_steps; /* 0: not */
+	int replace_ms; /* -1: not */
+} options = { .timeout_ms = 30000, .replace_ms = -1 };
 
 static const struct option long_options[] = {
 	{ "device-dir", required_argument, NULL, 'd' },
@@ -42,6 +46,9 @@ static const struct option long_options[] = {
 	{ "have", required_argument, NULL, 'H' },
 	{ "timeout", required_argument, NULL, 't' },
 	{ "json", required_argument, NULL, 'j' },
+	{ "part", required_argument, NULL, 'P' },
+	{ "replace-steps", required_argument, NULL, 's' },
+	{ "replace-ms", required_argument, NULL, 'm' },
 	{ "pause", no_argument, NULL, 'p' }, /* for tests: a program to exec that only waits */
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
@@ -56,6 +63,9 @@ static const char usage[] =
 	"  --have NAME        it has this after all; what only a prepared machine has is named so\n"
 	"  --timeout SECONDS  for each test (default 30)\n"
 	"  --json FILE        write the results to FILE\n"
+	"  --part K/N         run every Nth test, beginning with the Kth\n"
+	"  --replace-steps N  have the daemon hand over before every Nth step of a test\n"
+	"  --replace-ms MS    have it hand over all the time, with pauses of so many milliseconds\n"
 	"  --list             print names and rules, and run nothing\n"
 	"  --list-caps        print the capabilities\n";
 
@@ -114,6 +124,16 @@ static void set_option(int letter)
 	case 'j':
 		options.json = optarg;
 		break;
+	case 'P':
+		if (sscanf(optarg, "%u/%u", &options.part, &options.parts) != 2)
+			complain("not K/N", optarg);
+		break;
+	case 's':
+		options.replace_steps = (unsigned int)atoi(optarg);
+		break;
+	case 'm':
+		options.replace_ms = atoi(optarg);
+		break;
 	case 'p':
 		for (;;)
 			pause();
@@ -165,7 +185,7 @@ static void json_result(FILE *file, bool first, const struct test *test,
 	fputc('}', file);
 }
 
-static void run_one(const struct test *test, int number, struct result *result)
+static void run_one(const struct test *test, unsigned int number, struct result *result)
 {
 	const char *reason = caps_missing(test->caps);
 
@@ -174,47 +194,83 @@ static void run_one(const struct test *test, int number, struct result *result)
 		result->outcome = OUTCOME_SKIPPED;
 		snprintf(result->output, sizeof(result->output), "%s", reason);
 	} else {
+		if (options.replace_steps)
+			replace_between_steps(options.replace_steps,
+					      number % options.replace_steps);
 		runner_run(test, options.dir, devices[number % 3], devices[(number + 1) % 3],
 			   options.timeout_ms, result);
 	}
 	switch (result->outcome) {
 	case OUTCOME_PASSED:
-		printf("ok %d %s\n", number, test->name);
+		printf("ok %u %s\n", number, test->name);
 		break;
 	case OUTCOME_SKIPPED:
-		printf("ok %d %s # SKIP %.*s\n", number, test->name,
+		printf("ok %u %s # SKIP %.*s\n", number, test->name,
 		       (int)strcspn(result->output, "\n"), result->output);
 		break;
 	case OUTCOME_FAILED:
-		printf("not ok %d %s\n#   rule: %s\n", number, test->name, test->rule);
+		printf("not ok %u %s\n#   rule: %s\n", number, test->name, test->rule);
 		print_lines(result->output);
 		break;
 	}
 	fflush(stdout);
 }
 
+static bool is_replaced(void)
+{
+	return options.replace_steps || options.replace_ms >= 0;
+}
+
+static void begin_replacing(void)
+{
+	if (!replace_begin(options.dir))
+		complain("no daemon that this user may have hand over serves", options.dir);
+	if (options.replace_ms >= 0)
+		replace_steadily((unsigned int)options.replace_ms);
+}
+
+/* False: not every hand-over succeeded, whether a client has noticed or not. */
+static bool end_replacing(void)
+{
+	unsigned int count;
+	const char *why = replace_end(&count);
+
+	if (why)
+		printf("not ok hand-overs\n#   %s\n", why);
+	printf("# hand-overs: %u\n", count);
+	return !why;
+}
+
 static int run_all(FILE *json)
 {
 	static struct result result;
 	int counts[3] = { 0 };
-	int number = 0;
+	unsigned int number = 0, nr_run = 0;
 
 	runner_init();
+	if (is_replaced())
+		begin_replacing();
 	for (const struct test *test = tests; test; test = test->next) {
 		if (!wanted(test) || caps_unprepared(test->caps))
 			continue;
-		run_one(test, ++number, &result);
-		counts[result.outcome]++;
+		number++;
+		if (options.parts && number % options.parts != options.part % options.parts)
+			continue;
+		run_one(test, number, &result);
 		if (json)
-			json_result(json, number == 1, test, &result);
+			json_result(json, !nr_run, test, &result);
+		counts[result.outcome]++;
+		nr_run++;
 	}
 	if (json) {
-		fputs(number ? "\n]\n" : "[]\n", json);
+		fputs(nr_run ? "\n]\n" : "[]\n", json);
 		fclose(json);
 	}
+	if (is_replaced() && !end_replacing())
+		counts[OUTCOME_FAILED]++;
 	printf("conformance: %d passed, %d failed, %d skipped\n", counts[OUTCOME_PASSED],
 	       counts[OUTCOME_FAILED], counts[OUTCOME_SKIPPED]);
-	return counts[OUTCOME_FAILED] || !number;
+	return counts[OUTCOME_FAILED] || !nr_run;
 }
 
 static void list_all(void)

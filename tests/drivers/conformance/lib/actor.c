@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "actor.h"
+#include "replace.h"
 #include "test.h"
 
 int step_timeout_ms = 5000;
@@ -100,6 +101,7 @@ void actor_start(struct actor *actor, void (*step)(void *arg), void *arg)
 {
 	if (actor->busy || actor->leader->gone)
 		FAIL("step begun on an actor that is busy or gone");
+	replace_at_step();
 	actor->step = step;
 	actor->arg = arg;
 	actor->busy = true;
@@ -177,6 +179,7 @@ static void reap(struct actor *actor)
 
 void actor_kill(struct actor *actor)
 {
+	replace_at_step();
 	kill(actor->pid, SIGKILL);
 	reap(actor);
 }
