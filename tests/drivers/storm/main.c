@@ -3,6 +3,7 @@
  * Storms: clients and services are killed at random during thousands of calls between them.
  *
  *   anybinder-storm [--device-dir DIR] [--logs DIR] [--seed N] [--seeds COUNT] [--kills N]
+ *                   [--replace-ms MS]
  *
  * The director starts a manager and two clients that survive, and services and clients that do
  * not: after a random number of calls one of them is killed and replaced. All of them check what
@@ -12,7 +13,8 @@
  * left, and the driver has counted each of their commands and returns as they have. No other
  * process may use the driver meanwhile.
  *
- * The seed decides which processes die and what is called; the machine decides when.
+ * The seed decides which processes die and what is called; the machine decides when. With
+ * --replace-ms, the daemon hands over all the time, with pauses of so many milliseconds.
  */
 #include <fcntl.h>
 #include <getopt.h>
@@ -27,6 +29,7 @@
 #include <unistd.h>
 
 #include "audit.h"
+#include "replace.h"
 #include "storm.h"
 #include "test.h"
 #include "tests/version.h"
@@ -44,7 +47,10 @@ static struct {
 	const char *device_dir, *logs;
 	uint64_t seed, seeds;
 	unsigned int kills;
-} options = { .device_dir = "/dev/binderfs", .seed = 1, .seeds = 1, .kills = 200 };
+	int replace_ms; /* -1: not */
+} options = {
+	.device_dir = "/dev/binderfs", .seed = 1, .seeds = 1, .kills = 200, .replace_ms = -1
+};
 
 static uint32_t draw(uint32_t limit)
 {
@@ -218,6 +224,7 @@ static void parse(int argc, char **argv)
 		{ "seed", required_argument, NULL, 's' },
 		{ "seeds", required_argument, NULL, 'n' },
 		{ "kills", required_argument, NULL, 'k' },
+		{ "replace-ms", required_argument, NULL, 'r' },
 		{ 0 },
 	};
 	int option;
@@ -233,9 +240,34 @@ static void parse(int argc, char **argv)
 			options.seeds = strtoull(optarg, NULL, 0);
 		else if (option == 'k')
 			options.kills = (unsigned int)strtoul(optarg, NULL, 0);
+		else if (option == 'r')
+			options.replace_ms = atoi(optarg);
 		else
 			exit(2);
 	}
+}
+
+static void begin_replacing(void)
+{
+	if (options.replace_ms < 0)
+		return;
+	if (!replace_begin(options.device_dir))
+		FAIL("no daemon that this user may have hand over serves %s", options.device_dir);
+	replace_steadily((unsigned int)options.replace_ms);
+}
+
+/* False: not every hand-over succeeded. */
+static bool end_replacing(void)
+{
+	unsigned int count;
+	const char *why;
+
+	if (options.replace_ms < 0)
+		return true;
+	why = replace_end(&count);
+	printf("%s storm: %u hand-overs%s%s\n", why ? "not ok" : "#", count, why ? ": " : "",
+	       why ? why : "");
+	return !why;
 }
 
 int main(int argc, char **argv)
@@ -247,6 +279,7 @@ int main(int argc, char **argv)
 	parse(argc, argv);
 	snprintf(logs, sizeof(logs), "%s/binder_logs", options.device_dir);
 	audit_begin(options.logs ? options.logs : logs);
+	begin_replacing();
 	for (uint64_t seed = options.seed; seed < options.seed + options.seeds; seed++) {
 		bool good = try_seed(seed);
 
@@ -254,6 +287,8 @@ int main(int argc, char **argv)
 		printf("%s storm: --seed %llu --kills %u\n", good ? "ok" : "not ok",
 		       (unsigned long long)seed, options.kills);
 	}
+	if (!end_replacing())
+		failed++;
 	printf("storm: %llu passed, %llu failed, 0 skipped\n", (unsigned long long)passed,
 	       (unsigned long long)failed);
 	return failed != 0;
