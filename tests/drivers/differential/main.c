@@ -13,6 +13,7 @@
 #include "generate.h"
 #include "play.h"
 #include "quiesce.h"
+#include "replace.h"
 #include "test.h"
 #include "tests/version.h"
 
@@ -22,6 +23,7 @@ static struct {
 	size_t steps;
 	bool print;
 	bool in_loop;
+	unsigned int replace_steps; /* 0: not */
 	struct omissions omit;
 } options = { .device = "binder", .seed = 1, .seeds = 1, .steps = 300 };
 
@@ -34,6 +36,7 @@ static const struct option long_options[] = {
 	{ "out", required_argument, NULL, 'o' },
 	{ "omit-freeze-notices", no_argument, NULL, 'f' },
 	{ "in-loop", no_argument, NULL, 'i' },
+	{ "replace-steps", required_argument, NULL, 'r' },
 	{ "print-script", no_argument, NULL, 'p' },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
@@ -49,6 +52,7 @@ static const char usage[] =
 	"  --out DIR              write NAME.transcript there, instead of all to stdout\n"
 	"  --omit-freeze-notices  scripts without freeze notifications, for 6.1\n"
 	"  --in-loop              each thread enters the loop (BC_ENTER_LOOPER) before all else\n"
+	"  --replace-steps N      have the daemon hand over before every Nth step\n"
 	"  --print-script         print the scripts instead of playing them\n"
 	"Given scripts (files), plays those instead of seeds.\n";
 
@@ -71,9 +75,12 @@ static FILE *open_transcript(const char *name)
 /* Play in a child: it has a separate world, and ends together with a hanging actor. */
 static bool play_apart(const struct script *script, const struct target *target, const char *name)
 {
+	static unsigned int nr_played;
 	int status;
 	pid_t pid;
 
+	if (options.replace_steps)
+		replace_between_steps(options.replace_steps, nr_played++ % options.replace_steps);
 	fflush(NULL);
 	pid = fork();
 	if (pid < 0) {
@@ -167,6 +174,8 @@ static void parse_options(int argc, char **argv)
 			options.omit.freeze_notices = true;
 		else if (option == 'i')
 			options.in_loop = true;
+		else if (option == 'r')
+			options.replace_steps = (unsigned int)strtoul(optarg, NULL, 0);
 		else if (option == 'p')
 			options.print = true;
 		else {
@@ -178,11 +187,42 @@ static void parse_options(int argc, char **argv)
 		options.device_dir = access("/dev/binderfs", X_OK) ? "/dev" : "/dev/binderfs";
 }
 
+static unsigned int play_all(const struct target *target, int argc, char **argv)
+{
+	unsigned int failed = 0;
+
+	if (optind == argc)
+		return do_seeds(target);
+	for (int i = optind; i < argc; i++)
+		failed += do_file(target, argv[i]);
+	return failed;
+}
+
+/* The same, while the daemon hands over. */
+static unsigned int play_replaced(const struct target *target, int argc, char **argv)
+{
+	unsigned int failed, count;
+	const char *why;
+
+	if (!replace_begin(options.device_dir)) {
+		fprintf(stderr, "differential: no daemon that this user may have hand over serves "
+			"%s\n", options.device_dir);
+		exit(2);
+	}
+	failed = play_all(target, argc, argv);
+	why = replace_end(&count);
+	fprintf(stderr, "differential: %u hand-overs%s%s\n", count, why ? ": " : "",
+		why ? why : "");
+	if (why)
+		exit(2);
+	return failed;
+}
+
 int main(int argc, char **argv)
 {
 	char device[4200];
 	struct target target = { .device = device };
-	unsigned int failed = 0;
+	unsigned int failed;
 
 	version_if_asked(argc, argv);
 	parse_options(argc, argv);
@@ -195,9 +235,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "differential: no binder statistics for %s\n", options.device_dir);
 		return 2;
 	}
-	if (optind == argc)
-		return do_seeds(&target) ? 1 : 0;
-	for (int i = optind; i < argc; i++)
-		failed += do_file(&target, argv[i]);
+	failed = options.replace_steps ? play_replaced(&target, argc, argv)
+				       : play_all(&target, argc, argv);
 	return failed ? 1 : 0;
 }

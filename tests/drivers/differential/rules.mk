@@ -5,14 +5,23 @@
 
 DIFFERENTIAL_DIR := tests/drivers/differential
 DIFFERENTIAL_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(DIFFERENTIAL_DIR)/*.c)) \
-	$(addprefix $(OBJ)/tests/drivers/conformance/lib/,actor.o names.o test.o)
+	$(addprefix $(OBJ)/tests/drivers/conformance/lib/,actor.o names.o replace.o test.o)
 
 $(OBJ)/$(DIFFERENTIAL_DIR)/%.o: CPPFLAGS += -I$(DIFFERENTIAL_DIR) -Itests -Itests/drivers/conformance/lib
 $(BIN)/anybinder-differential: LDFLAGS += -static
 $(BIN)/anybinder-differential: $(DIFFERENTIAL_OBJ)
 
 PROGRAMS += $(BIN)/anybinder-differential
-VM_TESTS += differential
+#   fuse-replaced  the daemon, and the daemon that hands over between steps; -long: more of both
+#   drivers        the reference, the module and the daemon
+TESTS += differential:fuse-replaced
+LONG_TESTS += differential:fuse-replaced-long
+VM_TESTS += differential:drivers
 
-differential.needs := $(BIN)/anybinder-differential $(BIN)/anybinderd module-newest
-differential.run = $(DIFFERENTIAL_DIR)/run $(DIFFERENTIAL_OPTIONS)
+differential.needs := $(BIN)/anybinder-differential $(BIN)/anybinderd
+differential.fuse-replaced.run = DIFFERENTIAL_REPLACE_STEPS=4 $(DIFFERENTIAL_DIR)/run \
+	--pair fuse-replaced --seeds 6 --steps 150 $(DIFFERENTIAL_OPTIONS)
+differential.fuse-replaced-long.run = $(DIFFERENTIAL_DIR)/run --pair fuse-replaced --seeds 12 \
+	$(DIFFERENTIAL_OPTIONS)
+differential.drivers.needs := module-newest
+differential.drivers.run = $(DIFFERENTIAL_DIR)/run $(DIFFERENTIAL_OPTIONS)

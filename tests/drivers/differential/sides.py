@@ -14,6 +14,7 @@ import time
 TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../.."))
 BIN = os.environ.get("ANYBINDER_BIN", os.path.join(TOP, "build", "bin"))
 PROGRAM = os.path.join(BIN, "anybinder-differential")
+REPLACE_STEPS = os.environ.get("DIFFERENTIAL_REPLACE_STEPS", "1")
 TIMEOUT_S = int(os.environ.get("DIFFERENTIAL_TIMEOUT_S", "1500"))
 
 # What an older driver lacks: (pattern, what is taken for it), with the reason.
@@ -61,7 +62,7 @@ def play_in_vm(kernel, driver, jobs, out):
         raise SystemExit(f"differential: vm/run ended with {result.returncode}")
 
 
-def play_on_fuse(jobs, out):
+def play_on_fuse(jobs, out, options=()):
     mount = tempfile.mkdtemp(prefix="differential-")
     daemon = subprocess.Popen([BIN + "/anybinderd", "--foreground", mount])
     try:
@@ -71,8 +72,10 @@ def play_on_fuse(jobs, out):
                 raise SystemExit("differential: the daemon does not come up")
             time.sleep(0.02)
         for job in jobs:
-            subprocess.run([PROGRAM, "--device-dir", mount, "--out", out] + job,
-                           timeout=TIMEOUT_S)
+            done = subprocess.run([PROGRAM, "--device-dir", mount, "--out", out, *options] + job,
+                                  timeout=TIMEOUT_S)
+            if done.returncode not in (0, 1):
+                raise SystemExit(f"differential: ended with {done.returncode}")
         if daemon.poll() is not None:
             raise SystemExit(f"differential: the daemon ended with {daemon.returncode}")
     finally:
@@ -93,4 +96,7 @@ SIDES = {
     "module612": lambda jobs, out: play_in_vm("6.12", "module", jobs, out),
     "module61": lambda jobs, out: play_in_vm("6.1", "module", jobs, out),
     "fuse": play_on_fuse,
+    # The daemon hands over between steps; each job on its own one, which has so many servers only.
+    "replaced": lambda jobs, out: [
+        play_on_fuse([job], out, ["--replace-steps", REPLACE_STEPS]) for job in jobs],
 }
