@@ -229,6 +229,12 @@ int binder_report_write(const struct binder_report *report, struct binder_state_
 			u32 version);
 struct binder_report *binder_report_restore(const void *bytes, size_t size);
 
+/*
+ * Has each node's line of all reports give its least priority, ` pri POLICY:PRIORITY`, where those
+ * of Android's kernels have it. Off at first. To be called before the first report.
+ */
+void binder_report_show_priorities(bool show);
+
 /* The two transaction logs, oldest entry first. */
 void binder_report_transaction_log(struct host_out *out);
 void binder_report_failed_transaction_log(struct host_out *out);

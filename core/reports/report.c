@@ -17,6 +17,7 @@
 #include "core.h"
 
 #include "calls/transaction.h"
+#include "pure/priority.h"
 #include "reports/report_place.h"
 #include "reports/report_stats.h"
 #include "things/context.h"
@@ -25,6 +26,8 @@
 #include "things/world.h"
 
 #define SLICE_LINES 64
+static bool shows_priorities;
+
 static bool lists_everything(const struct binder_report *r)
 {
 	return r->kind != REPORT_TRANSACTIONS && r->kind != REPORT_TRANSACTIONS_HASHED;
@@ -192,6 +195,7 @@ struct node_view {
 	bool has_strong, has_weak, async_busy;
 	u32 local_strong, local_weak, strong, weak;
 	s32 pins;
+	struct host_priority min_priority;
 };
 
 /* Describes @node in *@view, and adds its references and its one-way calls to the batch. */
@@ -211,6 +215,7 @@ static void add_node(struct report_batch *batch, struct binder_node *node, struc
 		.local_weak = node->local_weak,
 		.strong = node->internal_strong,
 		.pins = host_atomic_read(&node->pins) - node->local_pins,
+		.min_priority = node->min_priority,
 	};
 	view->weak = report_batch_add_pids_nlocked(batch, node);
 	proc = node->proc;
@@ -235,6 +240,9 @@ static void print_node(struct binder_report *r, const struct node_view *view)
 	print_proc_heading(r);
 	host_out(r->out, "  node ");
 	print_node_name(r, view->debug_id, view->ptr, view->cookie);
+	if (shows_priorities)
+		host_out(r->out, " pri %u:%d", view->min_priority.policy,
+			 binder_priority_rank(view->min_priority));
 	host_out(r->out, " hs %d hw %d ls %u lw %u is %u iw %u tr %d", view->has_strong,
 		 view->has_weak, view->local_strong, view->local_weak, view->strong, view->weak,
 		 view->pins);
@@ -522,6 +530,11 @@ static void report_begin(struct binder_report *r)
 	r->begun = true;
 	r->lines++;
 	r->dead_done = r->kind != REPORT_STATE && r->kind != REPORT_STATE_HASHED;
+}
+
+void binder_report_show_priorities(bool show)
+{
+	shows_priorities = show;
 }
 
 struct binder_report *binder_report_new(enum binder_report_kind kind, s32 pid)

@@ -157,6 +157,35 @@ TEST(report_of_a_dead_node)
 	CHECK(pair_end(&p));
 }
 
+/* The line of a node as tools of Android read it: the process of a reference is word 22. */
+TEST(report_with_priorities_as_android)
+{
+	u64 ptr, cookie;
+	u32 policy, prio;
+	struct pair p;
+	char *text, *line;
+	s32 holder = 0;
+
+	pair_begin(&p);
+	CHECK(pair_send_object(&p, 0x1234, 0x5678) == 1);
+	text = report(REPORT_STATE);
+	CHECK(!strstr(text, " pri 0:"));
+	free(text);
+	binder_report_show_priorities(true);
+	text = report(REPORT_STATE);
+	line = strstr(text, ": u0000000000001234");
+	REQUIRE(line);
+	CHECK(sscanf(line, ": u%llx c%llx pri %u:%u hs %*d hw %*d ls %*u lw %*u is %*u iw %*u "
+			   "tr %*d proc %d",
+		     (unsigned long long *)&ptr, (unsigned long long *)&cookie, &policy, &prio,
+		     &holder) == 5);
+	CHECK(policy == 0 && prio == 120);
+	CHECK(holder == p.server->proc->pid);
+	free(text);
+	binder_report_show_priorities(false);
+	CHECK(pair_end(&p));
+}
+
 static void log_one(u32 id, bool failed)
 {
 	static const char context[] = "a-device";

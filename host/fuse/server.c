@@ -376,6 +376,7 @@ int server_main(int argc, char **argv)
 	if (start.role != SERVER_FIRST)
 		ready_leave_terminal();
 	limits_set(&options);
+	binder_report_show_priorities(options.android_reports);
 	mount_adopt(&start.mount);
 	session_adopt(SERVER_CONNECTION, &start.session);
 	if (!kept_attach(SERVER_KEPT)) {

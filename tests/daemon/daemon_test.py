@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import re
 import shutil
 import signal
 import socket
@@ -400,6 +401,17 @@ def open_reports_are_limited(directory):
         run_child(too_many, uid=UNPRIVILEGED)
         with open(daemon.path("binder_logs/state"), encoding="utf-8") as file:
             assert file.read().startswith("binder state:")
+
+
+def reports_show_priorities_as_android_does(directory):
+    line = r"^  node \d+: u\w+ c\w+{} hs \d+ hw \d+ ls \d+ lw \d+ is \d+ iw \d+ tr \d+"
+    for options, words in (((), ""), (("--android-reports",), r" pri 0:\d+")):
+        with Daemon(directory, *options) as daemon:
+            Client(daemon.path("binder")).become_manager()
+            for name in ("state", f"proc/{os.getpid()}"):
+                with open(daemon.path(f"binder_logs/{name}"), encoding="utf-8") as file:
+                    text = file.read()
+                assert len(re.findall(line.format(words), text, re.M)) == 1, text
 
 
 def ended_threads_do_not_pile_up(directory):

@@ -133,6 +133,9 @@ static const struct option_def defs[] = {
 	  store_false, FIELD(passthrough) },
 	{ "selinux", NULL, "refuse what SELinux's policy forbids (class binder)", store_true,
 	  FIELD(selinux) },
+	{ "android-reports", NULL, "lines of nodes in binder_logs as Android's kernels write\n"
+	  "                           them, with \"pri\": for dumpsys --clients",
+	  store_true, FIELD(android_reports) },
 	{ "private", NULL, "only the user who starts the daemon may use the mount",
 	  store_true, FIELD(private_mount) },
 	{ "help", NULL, "print this text", store_help },

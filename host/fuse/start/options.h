@@ -32,6 +32,7 @@ struct options {
 	bool record_stages;
 	bool passthrough;		/* use it where the kernel grants it */
 	bool selinux;			/* ask its policy */
+	bool android_reports;		/* the lines of nodes with a priority */
 	bool private_mount;		/* no allow_other: only the mounting user has access */
 };
 
