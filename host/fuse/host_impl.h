@@ -7,6 +7,7 @@
 #define HOST_FUSE_HOST_IMPL_H
 
 #include "base/clock.h"
+#include "base/gate.h"
 #include "base/locks.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -262,10 +263,15 @@ static inline int host_map_copy(struct host_map *map, size_t off, struct host_th
 	return memory ? client_thread_read(from->tid, memory + off, src, size) : -ENOMEM;
 }
 
+/*
+ * Without passthrough the process has a copy of what it received. As an open ends, it may have
+ * something else there; what a thread that ended did not read was not copied. For neither the
+ * daemon waits for the process (gate_begin_whole()).
+ */
 static inline void host_map_zero(struct host_map *map, size_t off, size_t size)
 {
 	map_zero(map, off, size);
-	if (map->backing_id < 0)	/* the process has a copy in its page cache */
+	if (map->backing_id < 0 && !atomic_load(&map->proc->ended) && !gate_is_whole())
 		map_publish(map, off, size);
 }
 

@@ -117,6 +117,12 @@ static inline void gate_end_whole(void)
 		gate_self->whole = false;
 }
 
+/* Is that so? Then no client is waited for that need not be. */
+static inline bool gate_is_whole(void)
+{
+	return gate_self && gate_self->whole;
+}
+
 /* ---- for thread.c ---- */
 
 /* A member for a thread that is about to start. NULL: no memory. */
