@@ -75,3 +75,13 @@ anybinderd.kill-points.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/kill_points_t
 
 kill-points.long.needs := $(BIN)/anybinderd
 kill-points.long.run = timeout 3600 $(PYTHON) $(DAEMON_TESTS)/kill_points_test.py $(BIN)/anybinderd every
+
+# Clients that delay a hand-over; the long form has 2,000 processes.
+TESTS += anybinderd:handover-delay
+LONG_TESTS += handover-delay:long
+
+anybinderd.handover-delay.needs := $(BIN)/anybinderd
+anybinderd.handover-delay.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/handover_delay_test.py $(BIN)/anybinderd
+
+handover-delay.long.needs := $(BIN)/anybinderd
+handover-delay.long.run = timeout 3600 $(PYTHON) $(DAEMON_TESTS)/handover_delay_test.py $(BIN)/anybinderd 2000
