@@ -15,6 +15,7 @@
 #   scarce       a daemon with little memory, a full disk
 #   slow_memory  command streams in memory that takes its time
 #   stream       one write of a gibibyte of commands
+#   watching     readers that never read, inotify, fanotify, mounts in user namespaces
 #   timeout      calls that last longer than the kernel lets requests wait; long form only
 #
 # The long form of all, with a table of what the victims see, in build/hostile:
@@ -22,7 +23,8 @@
 #   make test-hostile
 #   make hostile-docs       puts that table into docs/notes/attacks.md, its worst into SECURITY.md
 HOSTILE_DIR := tests/daemon/hostile
-HOSTILE_ATTACKS := stream flood freeze memory odd opens recycled scarce slow_memory
+HOSTILE_ATTACKS := stream flood freeze memory odd opens recycled scarce slow_memory \
+	watching
 HOSTILE_LONG := hanging timeout
 
 LONG_TESTS += hostile:table
