@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::MetadataExt;
+use std::sync::OnceLock;
 
 /// `linux/nsfs.h`: `_IO(0xb7, ...)`.
 const NS_GET_PARENT: libc::Ioctl = 0xb702;
@@ -32,10 +33,19 @@ fn inode(namespace: &File) -> Option<u32> {
     namespace.metadata().ok()?.ino().try_into().ok()
 }
 
+/// The number of our namespace, which this process never leaves.
+fn ours() -> Option<u32> {
+    static OURS: OnceLock<u32> = OnceLock::new();
+    if OURS.get().is_none() {
+        let _ = OURS.set(inode(&File::open("/proc/self/ns/user").ok()?)?);
+    }
+    OURS.get().copied()
+}
+
 /// The outermost namespace below ours that the process is in: its number and its maker. None: it is
 /// in ours, or that cannot be found out.
 fn outermost(pid: i32) -> Option<(u32, u32)> {
-    let ours = inode(&File::open("/proc/self/ns/user").ok()?)?;
+    let ours = ours()?;
     let mut namespace = File::open(format!("/proc/{pid}/ns/user")).ok()?;
     let mut found = None;
     for _ in 0..MAX_LEVELS {
