@@ -61,6 +61,50 @@ fn callbacks_that_wait_are_not_told_of_a_service_that_is_gone() {
     assert_eq!(bench.port.sent, []);
 }
 
+#[test]
+fn a_dead_object_with_many_names_is_forgotten_in_turns() {
+    let mut bench = bench(Level::A16);
+    let code = numbering::code(Level::A16, Method::AddService).unwrap();
+    let mut add = |uid: u32, name: &str, handle: u32| {
+        bench.caller.uid = uid;
+        let mut parcel = header(Level::A16);
+        parcel
+            .string16(name)
+            .binder(binder(handle), StabilityForm::Plain)
+            .i32(0)
+            .i32(8);
+        assert_eq!(exception(&bench.send(code, &parcel)), 0);
+    };
+    for number in 0..1000 {
+        add(1001, &format!("many{number}"), 10);
+    }
+    add(1002, "one", 20);
+    let all = bench.manager.state.registry.len();
+    let cookies = [10, 20].map(|handle| bench.port.kept[&handle]);
+    let registry = &mut bench.manager.state.registry;
+    for cookie in cookies {
+        registry.died(cookie);
+    }
+    assert_eq!(registry.len(), all);
+    let mut slices = 0;
+    while registry.has_dead() {
+        let before = registry.len();
+        registry.forget_dead(&mut bench.port);
+        assert!(before - registry.len() <= 16);
+        slices += 1;
+        assert!(
+            registry.service("one").is_none(),
+            "it waits for another user"
+        );
+        assert_eq!(
+            bench.port.kept.contains_key(&10),
+            registry.len() > all - 1001
+        );
+    }
+    assert!(slices >= 1001 / 16, "{slices}");
+    assert_eq!(registry.len(), all - 1001);
+}
+
 /// A list as the thread that makes it does.
 fn list(bench: &mut Bench) -> Vec<String> {
     let Reply::List(mut listing) = bench.call(Level::A16, Method::ListServices) else {

@@ -52,6 +52,9 @@ pub enum Kind {
 #[derive(Default)]
 struct Kept {
     cookie: u64,
+    /// Who is charged for the first use.
+    user: u32,
+    is_dead: bool,
     uses: BTreeSet<(Kind, String)>,
 }
 
@@ -80,11 +83,13 @@ impl Handles {
             .collect()
     }
 
-    pub fn add(&mut self, port: &mut dyn Port, handle: u32, kind: Kind, name: &str) {
+    /// * `user`: who is charged for it
+    pub fn add(&mut self, port: &mut dyn Port, handle: u32, user: u32, (kind, name): (Kind, &str)) {
         let kept = self.kept.entry(handle).or_default();
         if kept.uses.is_empty() {
             self.last_cookie += 1;
             kept.cookie = self.last_cookie;
+            kept.user = user;
             self.cookies.insert(kept.cookie, handle);
             port.keep(handle, kept.cookie);
         }
@@ -97,23 +102,26 @@ impl Handles {
         };
         kept.uses.remove(&(kind, name.to_string()));
         if kept.uses.is_empty() {
-            let cookie = kept.cookie;
+            let (cookie, is_dead) = (kept.cookie, kept.is_dead);
             self.kept.remove(&handle);
             self.cookies.remove(&cookie);
-            port.drop_handle(handle, cookie, false);
+            port.drop_handle(handle, cookie, is_dead);
         }
     }
 
-    /// Forgets a dead handle; returns it and what it was kept for.
-    pub fn died(
-        &mut self,
-        port: &mut dyn Port,
-        cookie: u64,
-    ) -> Option<(u32, BTreeSet<(Kind, String)>)> {
-        let handle = self.cookies.remove(&cookie)?;
-        let kept = self.kept.remove(&handle)?;
-        port.drop_handle(handle, cookie, true);
-        Some((handle, kept.uses))
+    /// Notes a death. Returns the user who is charged for the handle.
+    pub fn died(&mut self, cookie: u64) -> Option<u32> {
+        let handle = self.cookies.get(&cookie)?;
+        let kept = self.kept.get_mut(handle)?;
+        kept.is_dead = true;
+        Some(kept.user)
+    }
+
+    /// A registration that keeps the handle of a cookie.
+    pub fn first_use(&self, cookie: u64) -> Option<(u32, Kind, String)> {
+        let handle = *self.cookies.get(&cookie)?;
+        let (kind, name) = self.kept.get(&handle)?.uses.first()?;
+        Some((handle, *kind, name.clone()))
     }
 
     #[cfg(test)]

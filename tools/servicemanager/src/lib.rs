@@ -22,6 +22,7 @@ mod outbox;
 pub mod pattern;
 mod policy;
 mod protocol;
+mod queues;
 mod quota;
 mod registry;
 mod reply;

@@ -231,8 +231,13 @@ impl Manager {
         hidl::methods::refuse_add(&mut self.state, pending, why)
     }
 
-    /// Forgets what a dead process had registered.
+    /// Forgets what a dead process had registered, as the thread that serves does.
+    #[cfg(test)]
     pub fn died(&mut self, port: &mut dyn Port, cookie: u64) {
-        self.state.registry.died(port, cookie);
+        let registry = &mut self.state.registry;
+        registry.died(cookie);
+        while registry.has_dead() {
+            registry.forget_dead(port);
+        }
     }
 }

@@ -7,7 +7,6 @@ use crate::handles::Port;
 use crate::hidl::names::package_of;
 use crate::registry::{refuse, Callback, Outcome, Registry};
 use rsbinder::ExceptionCode;
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Callbacks that one request calls at once, and that are called between two requests.
@@ -29,44 +28,6 @@ pub struct Notice {
     pub is_old: bool,
 }
 
-#[derive(Default)]
-pub struct Outbox {
-    queues: HashMap<u32, VecDeque<Notice>>,
-    /// The users who have some, the next one first.
-    users: VecDeque<u32>,
-}
-
-impl Outbox {
-    pub fn is_empty(&self) -> bool {
-        self.users.is_empty()
-    }
-
-    /// Whether a user may cause so many more.
-    pub fn has_room(&self, user: u32, count: usize) -> bool {
-        self.queues.get(&user).map_or(0, VecDeque::len) + count <= MAX_PER_USER
-    }
-
-    pub fn push(&mut self, user: u32, notice: Notice) {
-        let queue = self.queues.entry(user).or_default();
-        if queue.is_empty() {
-            self.users.push_back(user);
-        }
-        queue.push_back(notice);
-    }
-
-    /// The next one of the user whose turn it is.
-    pub fn pop(&mut self) -> Option<Notice> {
-        let user = self.users.pop_front()?;
-        let queue = self.queues.get_mut(&user)?;
-        let notice = queue.pop_front();
-        match queue.is_empty() {
-            true => drop(self.queues.remove(&user)),
-            false => self.users.push_back(user),
-        }
-        notice
-    }
-}
-
 impl Registry {
     /// The callbacks for a name, and for all names of its interface, with what each was registered
     /// for.
@@ -81,7 +42,7 @@ impl Registry {
 
     /// Refuses a request that would call more callbacks than may wait.
     pub(crate) fn check_room(&self, cause: Caller, count: usize) -> Outcome {
-        match self.outbox.has_room(cause.charged, count) {
+        match self.outbox.len(cause.charged) + count <= MAX_PER_USER {
             true => Ok(()),
             false => refuse(
                 ExceptionCode::IllegalState,
@@ -125,49 +86,10 @@ impl Registry {
     /// Calls some of the callbacks that wait, in turns between the users who caused that.
     pub fn send_notices(&mut self, port: &mut dyn Port) {
         for _ in 0..CALLED_AT_ONCE {
-            let Some(notice) = self.outbox.pop() else {
+            let Some((_, notice)) = self.outbox.pop() else {
                 return;
             };
             self.call_back(port, &notice);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::level_set::LevelSet;
-    use crate::registry::Dialect;
-
-    fn notice(handle: u32) -> Notice {
-        Notice {
-            callback: Callback {
-                handle,
-                dialect: Dialect::Hidl,
-                levels: LevelSet::default(),
-                owner: Caller::default(),
-            },
-            watched: Arc::from("a"),
-            name: Arc::from("a"),
-            serial: 1,
-            is_old: false,
-        }
-    }
-
-    #[test]
-    fn users_take_turns() {
-        let mut outbox = Outbox::default();
-        for (user, handle) in [(1, 10), (1, 11), (1, 12), (2, 20), (3, 30), (2, 21)] {
-            outbox.push(user, notice(handle));
-        }
-        let order: Vec<u32> = std::iter::from_fn(|| outbox.pop())
-            .map(|one| one.callback.handle)
-            .collect();
-        assert_eq!(order, [10, 20, 30, 11, 21, 12]);
-        assert!(outbox.is_empty() && outbox.queues.is_empty());
-        assert!(outbox.has_room(1, MAX_PER_USER));
-        outbox.push(1, notice(1));
-        assert!(!outbox.has_room(1, MAX_PER_USER));
-        assert!(outbox.has_room(2, MAX_PER_USER));
     }
 }

@@ -4,7 +4,8 @@ use crate::caller::Caller;
 use crate::handles::{Handles, Kind, Port};
 use crate::hidl::names::{package_of, split, CLIENT_CALLBACK, NOTIFICATION};
 use crate::level_set::LevelSet;
-use crate::outbox::{Notice, Outbox};
+use crate::outbox::Notice;
+use crate::queues::Queues;
 use crate::quota::Quota;
 use crate::reply::{FoundService, Refusal};
 use anybinder_driver::level::{Stability, StabilityForm};
@@ -27,6 +28,9 @@ const KNOWN_CLIENTS_IN_CALL: u32 = 2;
 
 /// Callbacks of one user for one name: each of them is a call whenever the service is added.
 pub const MAX_CALLBACKS: usize = 256;
+
+/// Registrations of dead objects that are removed between two requests.
+const FORGOTTEN_AT_ONCE: usize = 16;
 
 /// The only method of `IServiceCallback` and of `IClientCallback`.
 const CALLBACK_CODE: u32 = 1;
@@ -168,7 +172,10 @@ pub struct Registry {
     pub(crate) client_callbacks: BTreeMap<String, Vec<Callback>>,
     pub(crate) handles: Handles,
     pub(crate) quota: Quota,
-    pub(crate) outbox: Outbox,
+    /// Callbacks that wait to be called.
+    pub(crate) outbox: Queues<Notice>,
+    /// The cookies of dead handles.
+    dead: Queues<u64>,
     last_serial: u64,
     /// Whether the names are HIDL's: an interface and an instance, one object under several names.
     pub(crate) is_hidl: bool,
@@ -184,7 +191,8 @@ impl Registry {
             client_callbacks: BTreeMap::new(),
             handles: Handles::default(),
             quota,
-            outbox: Outbox::default(),
+            outbox: Queues::default(),
+            dead: Queues::default(),
             last_serial: 0,
             is_hidl,
             allow_replacing_others,
@@ -261,7 +269,8 @@ impl Registry {
         }
         let replaced = old.map(|old| old.target);
         if let Target::Handle(handle) = service.target {
-            self.handles.add(port, handle, Kind::Service, name);
+            let used = (Kind::Service, name);
+            self.handles.add(port, handle, owner.charged, used);
         }
         if let Some(Target::Handle(old)) = replaced.filter(|old| *old != service.target) {
             self.handles.remove(port, old, Kind::Service, name);
@@ -405,7 +414,9 @@ impl Registry {
             .collect();
         self.check_room(callback.owner, notices.len())?;
         self.quota.take(callback.owner.charged)?;
-        self.handles.add(port, callback.handle, Kind::Watch, name);
+        let user = callback.owner.charged;
+        self.handles
+            .add(port, callback.handle, user, (Kind::Watch, name));
         self.watches
             .entry(name.to_string())
             .or_default()
@@ -481,7 +492,9 @@ impl Registry {
         let has_clients = service.has_clients;
         check_callbacks(self.client_callbacks.get(name), callback.owner)?;
         self.quota.take(callback.owner.charged)?;
-        self.handles.add(port, callback.handle, Kind::Clients, name);
+        let user = callback.owner.charged;
+        self.handles
+            .add(port, callback.handle, user, (Kind::Clients, name));
         self.client_callbacks
             .entry(name.to_string())
             .or_default()
@@ -522,23 +535,35 @@ impl Registry {
         }
     }
 
-    /// Removes all that an object was registered for, after the death of its process. Returns the
-    /// names of the services.
-    pub fn died(&mut self, port: &mut dyn Port, cookie: u64) -> Vec<String> {
-        let Some((handle, uses)) = self.handles.died(port, cookie) else {
-            return Vec::new();
-        };
-        let mut gone = Vec::new();
-        for (kind, name) in uses {
+    /// After the death of its process, `forget_dead` removes what an object was registered for.
+    pub fn died(&mut self, cookie: u64) {
+        if let Some(user) = self.handles.died(cookie) {
+            self.dead.push(user, cookie);
+        }
+    }
+
+    /// Whether registrations of dead objects are left.
+    pub fn has_dead(&self) -> bool {
+        !self.dead.is_empty()
+    }
+
+    /// Removes some of the registrations of dead objects, in turns between users. The handle, with
+    /// which the driver could mean another object later, goes with the last of them.
+    pub fn forget_dead(&mut self, port: &mut dyn Port) {
+        for _ in 0..FORGOTTEN_AT_ONCE {
+            let Some((user, cookie)) = self.dead.pop() else {
+                return;
+            };
+            let Some((handle, kind, name)) = self.handles.first_use(cookie) else {
+                continue;
+            };
             match kind {
-                Kind::Service => {
-                    self.remove_service(&name);
-                    gone.push(name);
-                }
+                Kind::Service => self.remove_service(&name),
                 kind => self.remove_callback(kind, &name, handle),
             }
+            self.handles.remove(port, handle, kind, &name);
+            self.dead.push(user, cookie);
         }
-        gone
     }
 
     /// How many handles and registrations there are, for tests of growth.

@@ -16,7 +16,7 @@ use crate::hidl;
 use crate::listing::Listing;
 use crate::manager::Manager;
 use crate::reply::{PendingAdd, Reply};
-use crate::turns::Turns;
+use crate::turns::{Turn as Slice, Turns};
 use crate::waiting::{Place, Waiting};
 use anybinder_driver::abi::{self, TransactionData};
 use anybinder_driver::driver::{Driver, Event};
@@ -40,8 +40,8 @@ const STACK_SIZE: usize = 256 * 1024;
 /// How long after long work the memory that it took is returned, if there is no more of it.
 const TRIM_AFTER: Duration = Duration::from_secs(1);
 
-/// Deaths that are worked off between two requests.
-const DEATHS_AT_ONCE: usize = 16;
+/// How often work is looked for that threads which ask services left.
+const LEFT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Threads that ask services for their interfaces, and those that make lists: of one user, and of
 /// all users. A request for one more is refused.
@@ -64,7 +64,6 @@ pub struct Server {
     shared: Arc<Shared>,
     driver: Driver,
     events: VecDeque<Event>,
-    deaths: VecDeque<u64>,
     counted: Instant,
     /// The last long work, until its memory was returned.
     long_work: Option<Instant>,
@@ -110,7 +109,6 @@ impl Server {
             }),
             driver,
             events: VecDeque::new(),
-            deaths: VecDeque::new(),
             counted: Instant::now(),
             long_work: None,
         }
@@ -123,10 +121,14 @@ impl Server {
         let why = loop {
             match self.turn(ended) {
                 Ok(Turn::Goes) => {}
-                Ok(Turn::Relieved(task)) => match self.finish(*task) {
-                    Ok(()) => return self.driver.leave(),
-                    Err(err) => break err,
-                },
+                Ok(Turn::Relieved(task)) => {
+                    let shared = Arc::clone(&self.shared);
+                    let finished = self.finish(&shared, *task);
+                    match finished {
+                        Ok(_slice) => return self.driver.leave(),
+                        Err(err) => break err,
+                    }
+                }
                 Err(err) => break err,
             }
         };
@@ -142,22 +144,25 @@ impl Server {
 
     fn turn(&mut self, ended: &Sender<End>) -> io::Result<Turn> {
         if self.events.is_empty() {
-            let (is_lazy, has_notices) = {
+            let (is_lazy, has_chores) = {
                 let manager = serve_with(&self.shared);
                 let registry = &manager.state.registry;
-                (registry.has_lazy_services(), registry.has_notices())
+                let has_chores = registry.has_notices() || registry.has_dead();
+                (registry.has_lazy_services(), has_chores)
             };
-            let has_chores = has_notices || !self.deaths.is_empty();
             let until_count = || CLIENTS_INTERVAL.saturating_sub(self.counted.elapsed());
             let until_trim = self
                 .long_work
                 .map(|at| TRIM_AFTER.saturating_sub(at.elapsed()));
+            // A thread that asks may leave some, and cannot wake this one.
+            let until_asked = self.shared.asking.is_used().then_some(LEFT_INTERVAL);
             let timeout = match has_chores {
                 true => Some(Duration::ZERO),
                 false => is_lazy
                     .then(until_count)
                     .into_iter()
                     .chain(until_trim)
+                    .chain(until_asked)
                     .min(),
             };
             // The first command of a thread is that it waits for work.
@@ -183,7 +188,7 @@ impl Server {
             let shared = Arc::clone(&self.shared);
             let mut manager = serve_with(&shared);
             match event {
-                Event::Died(cookie) => self.deaths.push_back(cookie),
+                Event::Died(cookie) => manager.state.registry.died(cookie),
                 Event::Transaction(request, context) => {
                     if let Some(task) = self.transaction(&mut manager, request, context) {
                         drop(manager);
@@ -204,10 +209,7 @@ impl Server {
     fn chores(&mut self) -> io::Result<()> {
         let shared = Arc::clone(&self.shared);
         let mut manager = serve_with(&shared);
-        let count = self.deaths.len().min(DEATHS_AT_ONCE);
-        for cookie in self.deaths.drain(..count) {
-            manager.died(&mut self.driver, cookie);
-        }
+        manager.state.registry.forget_dead(&mut self.driver);
         manager.state.registry.send_notices(&mut self.driver);
         self.flush()
     }
@@ -321,7 +323,6 @@ impl Server {
             shared: Arc::clone(&self.shared),
             driver: self.driver.for_another_thread(),
             events: std::mem::take(&mut self.events),
-            deaths: std::mem::take(&mut self.deaths),
             counted: self.counted,
             long_work: Some(Instant::now()),
         };
@@ -348,26 +349,29 @@ impl Server {
         }
     }
 
-    /// Does a task, and prepares the reply, which `leave` writes.
-    fn finish(&mut self, task: Task) -> io::Result<()> {
+    /// Does a task, and prepares the reply, which `leave` writes. Returns the slice, if any, that
+    /// writing it belongs to.
+    fn finish<'a>(&mut self, shared: &'a Shared, task: Task) -> io::Result<Option<Slice<'a>>> {
         match task.work {
-            Work::Ask(pending) => self.ask(&task.request, &pending),
-            Work::List(listing) => {
-                self.list(&task.request, *listing);
-                Ok(())
-            }
+            Work::Ask(pending) => self.ask(shared, &task.request, &pending).map(|()| None),
+            Work::List(listing) => Ok(Some(self.list(shared, &task.request, *listing))),
         }
     }
 
-    fn list(&mut self, request: &TransactionData, mut listing: Listing) {
-        let shared = Arc::clone(&self.shared);
+    /// Returns the last slice: a reply of that size takes long to make and to write, too.
+    fn list<'a>(
+        &mut self,
+        shared: &'a Shared,
+        request: &TransactionData,
+        mut listing: Listing,
+    ) -> Slice<'a> {
         let user = listing.caller.charged;
         loop {
-            let _turn = shared.turns.take(user);
+            let _slice = shared.turns.take(user);
             while shared.wanted.load(Ordering::Relaxed) > 0 {
                 thread::yield_now();
             }
-            let mut manager = manager(&shared);
+            let mut manager = manager(shared);
             if !listing.step(&manager.state) {
                 if listing.left_out() > 0 {
                     manager.state.log_cut(listing.caller, listing.left_out());
@@ -375,12 +379,19 @@ impl Server {
                 break;
             }
         }
+        let slice = shared.turns.take(user);
         self.driver.free(request);
         self.reply(request, listing.reply());
+        slice
     }
 
     /// Asks a service for its interfaces, and adds it.
-    fn ask(&mut self, request: &TransactionData, pending: &PendingAdd) -> io::Result<()> {
+    fn ask(
+        &mut self,
+        shared: &Shared,
+        request: &TransactionData,
+        pending: &PendingAdd,
+    ) -> io::Result<()> {
         let mut events = Vec::new();
         let parcel = Parcel::hidl_call(hidl::names::BASE);
         let handle = pending.handle;
@@ -400,11 +411,10 @@ impl Server {
         if let Some(reply) = &reply {
             self.driver.free(reply);
         }
-        let shared = Arc::clone(&self.shared);
-        let mut manager = manager(&shared);
+        let mut manager = manager(shared);
         for event in events {
             if let Event::Died(cookie) = event {
-                manager.died(&mut self.driver, cookie);
+                manager.state.registry.died(cookie);
             }
         }
         let answer = manager.add_with_chain(&mut self.driver, pending, chain.as_deref());

@@ -33,6 +33,11 @@ impl Waiting {
         self.by_user.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether any thread waits.
+    pub fn is_used(&self) -> bool {
+        !self.counts().is_empty()
+    }
+
     /// A place for a thread that waits for a service of this user; None if there is none left.
     pub fn enter(self: &Arc<Waiting>, uid: u32) -> Option<Place> {
         let reserve = match users::is_privileged(uid) {
