@@ -85,3 +85,11 @@ anybinderd.handover-delay.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/handover_d
 
 handover-delay.long.needs := $(BIN)/anybinderd
 handover-delay.long.run = timeout 3600 $(PYTHON) $(DAEMON_TESTS)/handover_delay_test.py $(BIN)/anybinderd 2000
+
+# Hand-overs and crashes on kernels that differ: without passthrough and resent requests; with them;
+# and one that lets only tracers write to read-only memory, unless it is told otherwise.
+REPLACED_KERNELS := 6.1 6.12 newest
+VM_TESTS += $(REPLACED_KERNELS:%=anybinderd:vm-%)
+$(foreach kernel,$(REPLACED_KERNELS),$(eval anybinderd.vm-$(kernel).needs := $(BIN)/anybinderd)$(eval \
+	anybinderd.vm-$(kernel).run = vm/run --kernel $(kernel) --append proc_mem.force_override=always \
+	--timeout 900 -- $(DAEMON_TESTS)/guest $(BIN)/anybinderd handover crash))
