@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Programs of other versions: what they know in common is used, and the rest is refused."""
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -118,6 +119,9 @@ def assert_refused(directory, pair, end, reason, log):
         assert (after["server"], after["generation"]) == (before["server"], before["generation"])
         assert client.call(b"after") == b"after"
         assert_calls_of_new_clients(daemon)
+        done = daemon.command("doctor")
+        assert re.search(f"server +limited .*{after['last']}: {re.escape(after['reason'])}",
+                         done.stdout), (pair, done)
         daemon.install(pair[0])
         daemon.hand_over()
         assert client.call(b"later") == b"later"
@@ -137,6 +141,34 @@ def a_crash_is_survived_where_the_installed_program_cannot_serve(directory):
         assert "the daemon must be restarted" in daemon.log()
         daemon.install("")
         daemon.hand_over()
+
+
+def commands_tell_which_programs_there_are(directory):
+    with Installed(directory, "") as daemon:
+        def doctor(expected):
+            done = daemon.command("doctor")
+            assert re.search(expected, done.stdout, re.M), (expected, done)
+            return done.stdout
+
+        def upgrade():
+            done = daemon.command("upgrade")
+            assert done.returncode == 0 and "has taken over" in done.stdout, done
+            return done.stdout
+
+        text = doctor("^server +ok .*number 1 since the daemon was started, 0 crashes$")
+        assert "\nsupervisor " not in text, text
+        daemon.install("next")
+        doctor(f"^server +limited .*{daemon.program} was replaced since.* -> run `anybinder upg")
+        assert f"its supervisor, process {daemon.pid}, stays" in upgrade()
+        doctor("^server +ok .*version next, number 2 since")
+        doctor(f"^supervisor +limited +process {daemon.pid} is another program.* -> .*restarted")
+        os.unlink(daemon.program)
+        doctor(f"^server +limited .*{daemon.program} was removed since.* -> install it again")
+        done = daemon.command("upgrade")
+        assert done.returncode == 1 and "is not installed any more" in done.stderr, done
+        assert daemon.status()["generation"] == "2"
+        daemon.install("next")
+        upgrade()
 
 
 def is_followed(daemon, before):

@@ -23,6 +23,8 @@ pub struct Generation {
     pub version: String,
     /// The server's pid, in the daemon's pid namespace.
     pub server: u32,
+    /// That of the process which was started, and starts the servers.
+    pub supervisor: u32,
     /// 1 for the first server; one more for each that took over or followed a crash.
     pub generation: u64,
     /// Servers that crashed since the daemon was started.
@@ -68,12 +70,12 @@ fn parse(text: &str) -> Generation {
         .filter_map(|line| line.split_once(": "))
         .collect();
     let number = |key: &str| lines.get(key).and_then(|value| value.parse::<u64>().ok());
+    let pid = |key: &str| number(key).and_then(|pid| pid.try_into().ok()).unwrap_or(0);
     let word = |key: &str| lines.get(key).map(|value| value.to_string());
     Generation {
         version: word("version").unwrap_or_default(),
-        server: number("server")
-            .and_then(|pid| pid.try_into().ok())
-            .unwrap_or(0),
+        server: pid("server"),
+        supervisor: pid("supervisor"),
         generation: number("generation").unwrap_or(0),
         crashes: number("crashes").unwrap_or(0),
         attempts: number("attempts").unwrap_or(0),
@@ -174,6 +176,7 @@ mod tests {
             Generation {
                 version: "1.2.3".to_string(),
                 server: 9,
+                supervisor: 7,
                 generation: 4,
                 crashes: 1,
                 attempts: 3,

@@ -6,7 +6,8 @@
 //!   `state`: what its reports say of processes, objects and transactions
 //! * `instance`: starts and stops a daemon and its service managers (`daemon`, `manager`,
 //!   `record`, `process`); `temporary`: the same for as long as one command runs
-//! * `generation`: which server of a daemon serves the mount; replacing it while it serves
+//! * `generation`: which server of a daemon serves the mount; replacing it while it serves;
+//!   `programs`: whether its program is the one that is installed
 //! * `directory`: directories that no other user can change; `probe`: system calls that may never
 //!   return; `limit`: a time limit for a whole command
 //! * `namespace`: mount namespaces, for mounts without root and for programs that know only
@@ -30,6 +31,7 @@ pub mod namespace;
 pub mod nodes;
 pub mod probe;
 pub mod process;
+pub mod programs;
 pub mod record;
 mod served;
 pub mod state;

@@ -4,6 +4,7 @@
 mod check;
 mod driver;
 mod kernel;
+mod server;
 mod user;
 
 use anybinder_mount::context::Context;
@@ -24,20 +25,24 @@ struct Diagnosis {
 }
 
 fn diagnose(context: &Context) -> Diagnosis {
-    let checks = vec![
+    let mut checks = vec![
         kernel::version(),
         driver::driver(),
         kernel::mount(&context.mount),
+    ];
+    checks.extend(server::server(&context.mount));
+    checks.extend([
         kernel::paths(),
         user::fuse(),
         user::fuse_limits(),
         user::mounting(),
         user::user_namespaces(),
         kernel::passthrough(),
+        kernel::recovery(),
         user::ptrace(),
         kernel::headers(),
         kernel::secure_boot(),
-    ];
+    ]);
     let is = |name: &str, state: State| {
         checks
             .iter()

@@ -4,6 +4,8 @@
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::generation::{self, Generation};
+use anybinder_mount::mount::Mount;
+use anybinder_mount::programs::{Installed, Programs};
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -18,6 +20,8 @@ pub struct Arguments {
 struct Upgrade {
     mount: String,
     dry_run: bool,
+    /// The supervisor executes the same program; None: not known.
+    supervisor_is_same: Option<bool>,
     #[serde(flatten)]
     now: Generation,
 }
@@ -43,10 +47,33 @@ fn print(upgrade: &Upgrade) {
         }
         _ => {}
     }
+    if upgrade.supervisor_is_same == Some(false) {
+        println!(
+            "its supervisor, process {}, stays the program with which the daemon was started, \
+             until that is restarted",
+            now.supervisor
+        );
+    }
+}
+
+/// Without it, the program that serves would be started again.
+fn check_installed(mount: &Mount) -> Result<()> {
+    let now = Generation::load(mount).unwrap_or_default();
+    match now.as_ref().and_then(Programs::of) {
+        Some(programs) if programs.installed == Installed::None => Err(Error::with_advice(
+            format!(
+                "{} is not installed any more: there is no program to take over.",
+                programs.path.display()
+            ),
+            "Install it again.",
+        )),
+        _ => Ok(()),
+    }
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let mount = &context.mount;
+    check_installed(mount)?;
     let now = generation::hand_over(mount, arguments.dry_run)?;
     if !matches!(now.last.as_str(), "done" | "dry-run-done") {
         let reason = now.reason.as_deref().unwrap_or("no reason was given");
@@ -62,6 +89,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let upgrade = Upgrade {
         mount: mount.path.display().to_string(),
         dry_run: arguments.dry_run,
+        supervisor_is_same: Programs::of(&now).map(|programs| programs.supervisor_is_same),
         now,
     };
     context.show(&upgrade, print);

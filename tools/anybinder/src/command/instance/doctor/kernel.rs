@@ -23,6 +23,9 @@ fn release() -> String {
         .into_owned()
 }
 
+/// The first kernel that queues the requests again which a server had read (FUSE_NOTIFY_RESEND).
+const RESEND_MIN: [u32; 3] = [6, 9, 4];
+
 /// Major and minor number of a release such as `6.1.0-32-amd64`.
 fn parse(release: &str) -> Option<(u32, u32)> {
     let mut parts = release.split(|c: char| !c.is_ascii_digit());
@@ -160,6 +163,31 @@ pub fn passthrough() -> Check {
     }
 }
 
+fn resends(release: &str) -> bool {
+    let numbers = release
+        .split(|c: char| !c.is_ascii_digit())
+        .map_while(|part| part.parse().ok());
+    numbers.take(3).collect::<Vec<u32>>() >= RESEND_MIN.to_vec()
+}
+
+/// What a crash of the daemon's server ends. A planned hand-over needs nothing that serving does
+/// not need.
+pub fn recovery() -> Check {
+    let name = "recovery";
+    match resends(&release()) {
+        true => Check::ok(
+            name,
+            "a server is replaced under its clients; after a crash the next one serves new opens",
+        ),
+        false => Check::limited(
+            name,
+            "a server is replaced under its clients; after a crash the next one serves new opens, \
+             but what the dead one had read fails (the kernel is older than 6.9.4)",
+            "nothing to do: programs that open the device again go on",
+        ),
+    }
+}
+
 fn has_program(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|dir| dir.join(name).is_file())
@@ -239,6 +267,12 @@ mod tests {
         assert_eq!(parse("7.3-rc1"), Some((7, 3)));
         assert_eq!(parse("next"), None);
         assert!((6, 12) > PASSTHROUGH_MIN && (6, 1) < PASSTHROUGH_MIN);
+    }
+
+    #[test]
+    fn requests_are_queued_again_as_of_6_9_4() {
+        assert!(resends("6.9.4") && resends("6.12.9+deb13-amd64") && resends("7.2-rc1"));
+        assert!(!resends("6.9.3") && !resends("6.1.0-32-amd64") && !resends("6.9-rc7"));
     }
 
     #[test]
