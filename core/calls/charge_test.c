@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* To which open memory is charged, and what happens when its owner may have no more. */
+#include "calls/transaction.h"
 #include "things/node.h"
 #include "things/ref.h"
 #include "pair.h"
@@ -32,6 +33,21 @@ TEST(charge_nodes_to_the_sender_and_references_to_the_receiver)
 	CHECK(p.server->sim->charged == server + sizeof(struct binder_ref));
 	world_kill(p.server);
 	CHECK(p.server->sim->charged == 0);
+	CHECK(pair_end(&p));
+}
+
+TEST(charge_of_a_call_to_the_sender)
+{
+	size_t queued;
+	struct pair p;
+
+	pair_begin(&p);
+	CHECK(pair_call(&p, 0, 1, TF_ONE_WAY, "x") == 0);
+	CHECK(pair_call(&p, 0, 2, TF_ONE_WAY, "y") == 0);
+	world_poll_read(p.c);
+	queued = p.client->sim->charged;
+	world_kill(p.server);
+	CHECK(p.client->sim->charged == queued - 2 * sizeof(struct binder_transaction));
 	CHECK(pair_end(&p));
 }
 

@@ -56,6 +56,19 @@ TEST(priority_is_inherited_and_restored)
 	CHECK(pair_end(&p));
 }
 
+/* A one-way call is served at the priority that the receiver's opener had. */
+TEST(priority_of_a_oneway_call)
+{
+	const struct host_priority batch = { .policy = 3, .prio = 5 };
+	struct pair p;
+
+	begin(&p, 19, batch);
+	call_at(&p, NICE(-7), TF_ONE_WAY);
+	CHECK(has(p.s, batch));
+	CHECK(p.server->proc->default_priority.policy == batch.policy);
+	CHECK(pair_end(&p));
+}
+
 TEST(priority_minimum_of_the_node)
 {
 	struct pair p;

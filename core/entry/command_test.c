@@ -35,16 +35,21 @@ TEST(command_errors)
 	CHECK(pair_end(&p));
 }
 
+static struct binder_thread *client_thread(struct pair *p)
+{
+	return binder_thread_find(p->client->proc, p->c->tid);
+}
+
 static int ioctl_once(struct pair *p, struct binder_write_read *bwr)
 {
-	return binder_ioctl(binder_thread_find(p->client->proc, p->c->tid), BINDER_WRITE_READ,
-			    bwr, true);
+	return binder_ioctl(client_thread(p), BINDER_WRITE_READ, bwr, true);
 }
 
 static int resume(struct pair *p, struct binder_write_read *bwr, enum binder_resume_reason why)
 {
-	return binder_resume(binder_thread_find(p->client->proc, p->c->tid), BINDER_WRITE_READ,
-			     bwr, why);
+	if (world_hands_over)
+		world_hand_over(&p->w);
+	return binder_resume(client_thread(p), BINDER_WRITE_READ, bwr, why);
 }
 
 /* Begins a non-blocking write of @count times BC_ENTER_LOOPER, and a read; returns the result. */
@@ -116,16 +121,14 @@ TEST(command_that_takes_long)
 	static u64 offsets[COUNT];
 	struct binder_transaction_data tr;
 	struct binder_write_read bwr = { 0 };
-	struct binder_thread *thread;
 	struct world_call call;
 	struct pair p;
 
 	pair_begin(&p);
-	thread = binder_thread_find(p.client->proc, p.c->tid);
 	call = many_objects(&p, COUNT - 1, objects, offsets);
 	world_call(p.c, &call);
 	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
-	CHECK(!thread->long_command);
+	CHECK(!client_thread(&p)->long_command);
 	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	world_free_buffer(p.s, &tr);
@@ -137,12 +140,12 @@ TEST(command_that_takes_long)
 	bwr.write_size = p.c->out_len;
 	bwr.write_buffer = p.c->out_at;
 	CHECK(ioctl_once(&p, &bwr) == BINDER_AGAIN && !bwr.write_consumed);
-	CHECK(binder_thread_takes_long(thread));
+	CHECK(binder_thread_takes_long(client_thread(&p)));
 	CHECK(resume(&p, &bwr, RESUME_INTERRUPTED) == -EINTR && !bwr.write_consumed);
-	CHECK(!binder_thread_takes_long(thread));
+	CHECK(!binder_thread_takes_long(client_thread(&p)));
 	CHECK(ioctl_once(&p, &bwr) == BINDER_AGAIN && !bwr.write_consumed);
 	CHECK(resume(&p, &bwr, RESUME_WOKEN) == 0 && bwr.write_consumed == bwr.write_size);
-	CHECK(!binder_thread_takes_long(thread));
+	CHECK(!binder_thread_takes_long(client_thread(&p)));
 	p.c->out_len = 0;
 	pair_serve(&p);
 	world_run(&p.w);

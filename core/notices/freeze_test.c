@@ -41,13 +41,16 @@ TEST(freeze_refuses_calls)
 
 TEST(freeze_queues_oneway_calls)
 {
+	struct binder_frozen_status_info info = { 0 };
 	struct binder_transaction_data tr;
 	struct pair p;
 
 	pair_begin(&p);
+	info.pid = (u32)p.server->sim->pid;
 	CHECK(freeze(&p, true, 0) == 0);
 	CHECK(pair_call(&p, 0, 9, TF_ONE_WAY, "x") == 0);
 	CHECK(pair_expect(p.c, BR_TRANSACTION_PENDING_FROZEN, NULL));
+	CHECK(world_ioctl(p.c, BINDER_GET_FROZEN_INFO, &info) == 0 && info.async_recv);
 	world_run(&p.w);
 	/* It can be read: the system has to stop the threads of a frozen process. */
 	CHECK(pair_expect(p.s, BR_TRANSACTION, &tr) && tr.code == 9);
@@ -98,6 +101,34 @@ TEST(freeze_waits_for_pending_calls)
 	pair_reply(&p, "done");
 	CHECK(!t->parked && t->result == 0);
 	CHECK(pair_call(&p, 0, 1, 0, "x") == 0);
+	CHECK(pair_end(&p));
+}
+
+/* Two opens of one process: the older one is frozen once the newer one has served its call. */
+TEST(freeze_of_two_opens)
+{
+	struct binder_freeze_info info = { .enable = 1, .timeout_ms = 100 };
+	struct world_call call = { 0 };
+	struct world_thread *t;
+	struct pair p;
+
+	pair_begin(&p);
+	call.handle = pair_send_object(&p, 0x10, 0x18);
+	t = world_thread(world_proc(&p.w));
+	p.server->proc->pid = p.server->sim->pid = p.client->sim->pid;
+	info.pid = (u32)p.client->sim->pid;
+	world_resume(p.s, RESUME_INTERRUPTED);
+	world_call(p.s, &call);
+	CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
+	while (world_poll_read(p.c) == 0)
+		; /* it receives the call */
+	CHECK(world_ioctl(t, BINDER_FREEZE, &info) == BINDER_WOULD_BLOCK);
+	CHECK(!p.server->proc->is_frozen);
+	world_reply(p.c, &(struct world_call){ .code = 0 });
+	world_write_read(p.c, false);
+	world_run(&p.w);
+	CHECK(!t->parked && t->result == 0);
+	CHECK(p.client->proc->is_frozen && p.server->proc->is_frozen);
 	CHECK(pair_end(&p));
 }
 

@@ -10,7 +10,6 @@
 
 #include "common/translog.h"
 #include "pair.h"
-#include "reports.h"
 #include "reports/report_batch.h"
 #include "check.h"
 
@@ -31,7 +30,7 @@ static char *report(enum binder_report_kind kind)
 {
 	struct host_out out = { 0 };
 
-	test_report(&out, kind, 0);
+	world_report(&out, kind, 0);
 	return out.text;
 }
 
@@ -123,12 +122,12 @@ TEST(report_of_one_process)
 	struct host_out out = { 0 };
 
 	pair_begin(&p);
-	CHECK(test_report(&out, REPORT_PROC, p.client->sim->pid) == 1);
+	CHECK(world_report(&out, REPORT_PROC, p.client->sim->pid) == 1);
 	CHECK(count(out.text, "binder proc state:") == 1);
 	CHECK(count(out.text, "proc ") == 1);
 	free(out.text);
 	out = (struct host_out){ 0 };
-	CHECK(test_report(&out, REPORT_PROC, -1) == 1);
+	CHECK(world_report(&out, REPORT_PROC, -1) == 1);
 	CHECK(!out.len);
 	free(out.text);
 	CHECK(pair_end(&p));
@@ -183,6 +182,47 @@ TEST(report_with_priorities_as_android)
 	CHECK(holder == p.server->proc->pid);
 	free(text);
 	binder_report_show_priorities(false);
+	CHECK(pair_end(&p));
+}
+
+/* Objects of the client, to which the server has a handle each. */
+static void send_many_objects(struct pair *p, u32 first, u32 nr)
+{
+	struct flat_binder_object objects[16];
+	u64 offsets[16];
+	struct world_call call = { .flags = TF_ONE_WAY, .data = objects, .offsets = offsets,
+				   .nr_offsets = nr, .size = nr * sizeof(objects[0]) };
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		objects[i] = pair_binder(0x1000 + 16 * (first + i), 1, 0);
+		offsets[i] = i * sizeof(objects[0]);
+	}
+	world_call(p->c, &call);
+	while (world_poll_read(p->c) == 0)
+		while (world_next(p->c, NULL))
+			;
+}
+
+TEST(report_of_many_objects)
+{
+	enum { OBJECTS = 20 * 16 };
+	struct pair p;
+	char *text;
+	u32 i;
+
+	pair_begin(&p);
+	for (i = 0; i < OBJECTS; i += 16)
+		send_many_objects(&p, i, 16);
+	text = report(REPORT_STATE);
+	CHECK(count(text, "  node ") == OBJECTS + 1);
+	CHECK(count(text, "  ref ") == OBJECTS);
+	free(text);
+	world_kill(p.client);
+	text = report(REPORT_STATE);
+	CHECK(count(text, "dead nodes:") == 1);
+	CHECK(count(text, "  node ") == OBJECTS + 1);
+	free(text);
 	CHECK(pair_end(&p));
 }
 

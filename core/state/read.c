@@ -300,11 +300,33 @@ void state_read_fields(struct state_reader *r, enum state_kind kind, struct stat
 		state_fail(r, -EINVAL, "the record is too long");
 }
 
+#ifdef BINDER_DEBUG
+/* What an object is made of: its first field, if that is a part, may be lost. */
+static struct state_cursor first_part(enum state_kind kind, struct state_cursor from)
+{
+	static const u8 empty[] = { 0 };
+	const struct state_field *field = state_records[kind].fields;
+
+	for (u32 nr = 0, i = 0; field && types[field->type].is_part && i <= kind; i++) {
+		if (i == kind && nr == binder_state_lose)
+			return (struct state_cursor){ .at = empty, .end = empty + sizeof(empty) };
+		nr += state_records[i].nr;
+	}
+	return from;
+}
+#else
+static struct state_cursor first_part(enum state_kind kind, struct state_cursor from)
+{
+	(void)kind;
+	return from;
+}
+#endif
+
 /* ---- records ------------------------------------------------------------------------- */
 
 static void make_record(struct state_reader *r, enum state_kind kind, struct state_cursor from)
 {
-	void *object = state_make(r, kind, from);
+	void *object = state_make(r, kind, first_part(kind, from));
 
 	if (!object) {
 		state_fail(r, -ENOMEM, "no memory");

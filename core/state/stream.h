@@ -75,7 +75,8 @@ extern const struct state_record state_records[STATE_KINDS];
 u32 binder_state_nr_fields(void);
 const char *binder_state_field_name(u32 nr);
 #ifdef BINDER_DEBUG
-/* The field that is lost: it is restored as zero, or empty. ~0: none. */
+/* The field that is lost: it is restored as zero, or empty. */
+#define BINDER_STATE_LOSE_NONE (~0u)
 extern u32 binder_state_lose;
 #endif
 

@@ -5,9 +5,11 @@
  */
 #include "state.h"
 
+#include "things/context.h"
 #include "host.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct kept_file {
 	struct host_file *file;
@@ -42,8 +44,7 @@ u64 host_state_file_id(const struct host_file *file)
 
 struct binder_context *host_state_context_restore(u64 id, const char *name)
 {
-	(void)name;
-	return id == 1 ? sim_device : NULL;
+	return id == 1 && !strcmp(name, sim_device->name) ? sim_device : NULL;
 }
 
 int host_state_proc_restore(struct host_proc *proc, struct host_map *map, u64 id, size_t size)

@@ -6,6 +6,8 @@
  */
 #include "world.h"
 
+#include "state/stream.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -226,7 +228,8 @@ void world_restore_state(struct world *w, const struct world_state *state)
 		world_stop(why);
 	if (world_write_state(&again))
 		world_stop("no memory to hand over");
-	if (state->size != again.size || memcmp(state->bytes, again.bytes, again.size))
+	if (binder_state_lose == BINDER_STATE_LOSE_NONE &&
+	    (state->size != again.size || memcmp(state->bytes, again.bytes, again.size)))
 		world_stop("the restored world is not the one that was written");
 	free(again.bytes);
 	sim_state_forget();
@@ -287,12 +290,58 @@ void world_hand_over(struct world *w)
 	free(state.bytes);
 }
 
+#define SLICES_MAX 50
+
+static struct binder_report *hand_over_report(struct binder_report *report)
+{
+	struct world_state place = world_state_sink();
+
+	if (binder_report_write(report, &place.sink, BINDER_STATE_VERSION))
+		world_stop("no memory to hand a report over");
+	binder_report_free(report);
+	world_hand_over(running);
+	report = binder_report_restore(place.bytes, place.size);
+	if (!report)
+		world_stop("a report is not restored");
+	free(place.bytes);
+	return report;
+}
+
+u32 world_report(struct host_out *out, enum binder_report_kind kind, s32 pid)
+{
+	struct binder_report *report = binder_report_new(kind, pid);
+	u32 nr = 0;
+
+	while (report && binder_report_next(report, out)) {
+		if (world_hands_over)
+			report = hand_over_report(report);
+		if (++nr > SLICES_MAX)
+			world_stop("a report does not end");
+	}
+	binder_report_free(report);
+	return nr;
+}
+
 /* ---- calls --------------------------------------------------------------------------------- */
+
+/* The thread leaves the driver for a moment, and comes back: it may be handed over meanwhile. */
+static struct binder_thread *leave_ioctl(struct world_thread *t, struct binder_thread *thread)
+{
+	if (!world_hands_over)
+		return thread;
+	world_hand_over(running);
+	thread = binder_thread_find(t->proc->proc, t->tid);
+	if (!thread)
+		world_stop("a thread in the midst of a call is not restored");
+	binder_thread_get(thread);
+	return thread;
+}
 
 /* A call of @thread, on which the caller has a reference, returned @result. */
 static int finish_ioctl(struct world_thread *t, struct binder_thread *thread, int result)
 {
 	while (result == BINDER_RESTART || result == BINDER_AGAIN) {
+		thread = leave_ioctl(t, thread);
 		if (result == BINDER_RESTART)
 			result = binder_ioctl(thread, t->cmd, &t->arg, false);
 		else

@@ -5,6 +5,7 @@
  * first. A test that leaves engine memory allocated has failed.
  */
 #include "check.h"
+#include "fields.h"
 #include "host.h"
 #include "tests/version.h"
 #include "world.h"
@@ -31,5 +32,8 @@ int main(int argc, char **argv)
 	version_if_asked(argc, argv);
 	sim_verbose = getenv("UNIT_VERBOSE") != NULL;
 	world_hands_over = getenv("UNIT_HAND_OVER") != NULL;
-	return unit_run(named ? argv[2] : "unit", argv + (named ? 3 : 1), begin, end);
+	argv += named ? 3 : 1;
+	if (getenv("UNIT_LOSE_FIELDS"))
+		return unit_fields(named ? argv[-1] : "fields", begin, end);
+	return unit_run(named ? argv[-1] : "unit", argv, begin, end);
 }

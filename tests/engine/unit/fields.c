@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whether the unit tests would find that a field of the state is lost, of those that the simulator
+ * does not find: while the restoring side takes it as zero, or empty, the tests that are named for
+ * it must fail. As in the simulator, the comparison of what is written before and afterwards does
+ * not count.
+ */
+#include "fields.h"
+
+#include "tests/engine/state/unmissed.h"
+#include "check.h"
+#include "world.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TIME_S 100 /* a test that hangs has found it */
+
+/* The tests whose names begin with @word; all are handed over, some do it themselves. */
+static int run(char *word, void (*before)(void), void (*after)(void))
+{
+	char *words[] = { word, NULL };
+
+	world_hands_over = strncmp(word, "failure", strlen("failure")) != 0;
+	return unit_run("fields", words, before, after);
+}
+
+/* Whether a test fails without field @nr. */
+static bool is_found(u32 nr, char *word, void (*before)(void), void (*after)(void))
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid < 0) {
+		perror("fork");
+		exit(2);
+	}
+	if (!pid) {
+		int null = open("/dev/null", O_WRONLY);
+
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+		alarm(TIME_S);
+		binder_state_lose = nr;
+		exit(run(word, before, after));
+	}
+	waitpid(pid, &status, 0);
+	return status != 0;
+}
+
+int unit_fields(const char *name, void (*before)(void), void (*after)(void))
+{
+	u32 passed = 0, failed = 0, nr, i;
+
+	fflush(stdout);
+	for (i = 0; i < NR_UNMISSED; i++) {
+		char *tests = unmissed[i].tests;
+
+		/* Nothing is lost, so nothing may be found. */
+		if (tests && is_found(BINDER_STATE_LOSE_NONE, tests, before, after)) {
+			printf("%s: fails without a loss\n", tests);
+			failed++;
+		}
+	}
+	for (nr = 0; nr < binder_state_nr_fields(); nr++) {
+		const char *field = binder_state_field_name(nr);
+		const struct unmissed *entry = unmissed_of(field);
+
+		if (!entry || !entry->tests)
+			continue;
+		if (is_found(nr, entry->tests, before, after)) {
+			passed++;
+		} else {
+			failed++;
+			printf("%s is lost: none of %s* fails\n", field, entry->tests);
+		}
+		fflush(stdout);
+	}
+	printf("%s: %u passed, %u failed, 0 skipped\n", name, passed, failed);
+	return failed || !passed;
+}
