@@ -142,7 +142,6 @@ static const struct state_field buffer_fields[] = {
 	NUMBER(binder_buffer, range.off),
 	NUMBER(binder_buffer, range.size),
 	NUMBER(binder_buffer, range.user),
-	NUMBER(binder_buffer, range.earlier_user),
 	NUMBER(binder_buffer, range.gap_user),
 	NUMBER(binder_buffer, debug_id),
 	NUMBER(binder_buffer, data_size),
@@ -153,7 +152,6 @@ static const struct state_field buffer_fields[] = {
 	BOOL(binder_buffer, user_free),
 	BOOL(binder_buffer, claimed),
 	BOOL(binder_buffer, released),
-	BOOL(binder_buffer, oneway_spam_suspect),
 	LINK(binder_buffer, transaction, STATE_TRANSACTION),
 	LINK(binder_buffer, target_node, STATE_NODE),
 	OWN(binder_buffer, resources, state_own_resources),
@@ -255,7 +253,7 @@ const struct state_record state_records[STATE_KINDS] = {
 };
 
 #ifdef BINDER_DEBUG
-u32 binder_state_lose = ~0u;
+u32 binder_state_lose = BINDER_STATE_LOSE_NONE;
 #endif
 
 u32 binder_state_nr_fields(void)

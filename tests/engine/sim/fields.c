@@ -8,7 +8,7 @@
  */
 #include "scenario.h"
 
-#include "state/stream.h"
+#include "tests/engine/state/unmissed.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -23,32 +23,6 @@
 #define SEED_TIME_S  20
 #define WORKERS_MAX 8
 
-/* Fields that are not looked for, because no scenario depends on them, and why not; by prefix. */
-static const struct {
-	const char *field, *why;
-} unmissed[] = {
-	{ "binder_context.name", "the host made the device with its name again" },
-	{ "binder_context.manager_uid", "there is no second manager of another user" },
-	{ "binder_context.manager_uid_known", "there is no second manager of another user" },
-	{ "binder_proc.default_priority.policy", "no opener has a real-time policy" },
-	{ "binder_proc.async_recv", "a one-way call to a frozen process is seldom asked about" },
-	{ "binder_thread.own_priority.policy", "no real-time thread has a lent priority" },
-	{ "binder_thread.write_nonblock", "no long write is followed by a read without work" },
-	{ "binder_thread.long_command", "no command has BINDER_LONG_OBJECTS objects" },
-	{ "binder_thread.write_stopped", "no long write stops at an error" },
-	{ "binder_thread.freeze_pid", "no process has two opens" },
-	{ "binder_thread.freeing", "only calls that are left behind are freeing a buffer" },
-	{ "binder_notice.sent", "the model does not count freeze notices" },
-	{ "binder_buffer.range.earlier_user", "the model does not look at memory between buffers" },
-	{ "binder_buffer.range.gap_user", "the model does not look at memory between buffers" },
-	{ "binder_buffer.claimed", "only calls that are left behind have claimed a buffer" },
-	{ "binder_buffer.released", "only calls that are left behind have released a buffer" },
-	{ "binder_buffer.oneway_spam_suspect", "no scenario sends so many one-way calls" },
-	{ "owner", "no process has a limit of memory" },
-	{ "binder_report.", "reports are read as a whole; state_of_a_report() tests them" },
-};
-#define NR_UNMISSED (sizeof(unmissed) / sizeof(unmissed[0]))
-
 /* A scenario without hand-overs. */
 struct plain_run {
 	u64 trace, history, points;
@@ -61,27 +35,12 @@ struct shared {
 	u32 found, listed;
 };
 
-static bool begins_with(const char *name, const char *prefix)
-{
-	return !strncmp(name, prefix, strlen(prefix));
-}
-
-static const char *reason(const char *field)
-{
-	u32 i;
-
-	for (i = 0; i < NR_UNMISSED; i++)
-		if (begins_with(field, unmissed[i].field))
-			return unmissed[i].why;
-	return NULL;
-}
-
 static bool is_field(const char *name)
 {
 	u32 nr;
 
 	for (nr = 0; nr < binder_state_nr_fields(); nr++)
-		if (begins_with(binder_state_field_name(nr), name))
+		if (!strncmp(binder_state_field_name(nr), name, strlen(name)))
 			return true;
 	return false;
 }
@@ -163,17 +122,18 @@ static void work(struct shared *shared)
 
 	while ((nr = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED)) <
 	       binder_state_nr_fields()) {
-		const char *name = binder_state_field_name(nr), *why = reason(name);
+		const char *name = binder_state_field_name(nr);
+		const struct unmissed *unlooked = unmissed_of(name);
 		char line[400];
-		bool found = !why && is_found(nr, line, sizeof(line));
+		bool found = !unlooked && is_found(nr, line, sizeof(line));
 
 		if (found)
 			printf("%s: %s\n", name, line);
 		else
-			printf("%s: %s\n", name, why ? why : "NOT FOUND");
+			printf("%s: %s\n", name, unlooked ? unlooked->why : "NOT FOUND");
 		fflush(stdout);
 		__atomic_add_fetch(&shared->found, found, __ATOMIC_RELAXED);
-		__atomic_add_fetch(&shared->listed, why != NULL, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&shared->listed, unlooked != NULL, __ATOMIC_RELAXED);
 	}
 }
 
@@ -207,7 +167,7 @@ int fields_main(const char *name, u32 workers)
 	}
 	run_plain();
 	/* Nothing is lost, so nothing may be found. */
-	if (is_found(~0u, line, sizeof(line))) {
+	if (is_found(BINDER_STATE_LOSE_NONE, line, sizeof(line))) {
 		printf("without a loss: %s\n", line);
 		failed++;
 	}
