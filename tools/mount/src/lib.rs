@@ -5,7 +5,7 @@
 //!   `binderfs`: the files it offers; `served`: whether it can be used;
 //!   `state`: what its reports say of processes, objects and transactions
 //! * `instance`: starts and stops a daemon and its service managers (`daemon`, `manager`,
-//!   `record`, `process`); `temporary`: the same for as long as one command runs
+//!   `keeper`, `record`, `process`); `temporary`: the same for as long as one command runs
 //! * `generation`: which server of a daemon serves the mount; replacing it while it serves;
 //!   `programs`: whether its program is the one that is installed
 //! * `directory`: directories that no other user can change; `probe`: system calls that may never
@@ -23,6 +23,7 @@ pub mod generation;
 pub mod harmless;
 pub mod instance;
 pub mod interrupt;
+pub mod keeper;
 pub mod limit;
 pub mod manager;
 pub mod manager_check;

@@ -4,7 +4,8 @@
 //!
 //! rsb_hub opens `/dev/binderfs/DEVICE` and no other path, so for another mount it runs in a
 //! mount namespace where that path leads there. Both report readiness as systemd services do, by a
-//! datagram to the socket that NOTIFY_SOCKET names, once they are the context manager.
+//! datagram to the socket that NOTIFY_SOCKET names, once they are the context manager. Each has a
+//! parent that starts it again when it dies (`keeper`).
 use crate::error::{Doing, Error, Result};
 use crate::mount::Mount;
 use crate::namespace;
@@ -18,7 +19,7 @@ use std::mem::MaybeUninit;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -157,24 +158,24 @@ fn start(
     let log = mount
         .make_state()?
         .append(&mount.state_name("manager.log"))?;
-    let mut command = mount.own_command("servicemanager")?;
-    for device in devices {
-        command.args(["--device", device]);
-    }
-    command
-        .args(options.own_arguments())
-        .env("NOTIFY_SOCKET", format!("@{address}"))
+    let mut child = command(mount, devices, options, &address)?
+        .arg("--keep")
         .stdin(Stdio::null())
         .stdout(
             log.try_clone()
                 .doing(|| format!("writing {}", log_path.display()))?,
         )
         .stderr(log)
-        .process_group(0);
-    let mut child = command
+        .process_group(0)
         .spawn()
         .doing(|| "starting the service manager".to_string())?;
-    wait_ready(&socket, &mut child, &log_path)?;
+    if !wait_ready(&socket, &mut child)? {
+        let log = std::fs::read_to_string(&log_path).unwrap_or_default();
+        return Err(Error::with_advice(
+            "The service manager did not start.",
+            log.trim_end().replace('\n', "\n  "),
+        ));
+    }
     let process = Process::now(child.id()).ok_or_else(|| {
         Error::with_advice(
             "The service manager started and ended at once.",
@@ -188,8 +189,25 @@ fn start(
     Ok(())
 }
 
+/// `anybinder servicemanager` on the devices, which reports readiness to the socket of this name.
+pub(crate) fn command(
+    mount: &Mount,
+    devices: &[String],
+    options: &ManagerOptions,
+    address: &str,
+) -> Result<Command> {
+    let mut command = mount.own_command("servicemanager")?;
+    for device in devices {
+        command.args(["--device", device]);
+    }
+    command
+        .args(options.own_arguments())
+        .env("NOTIFY_SOCKET", format!("@{address}"));
+    Ok(command)
+}
+
 /// A socket with a name that cannot be guessed, so that no other user can bind it first.
-fn readiness_socket() -> Result<(UnixDatagram, String)> {
+pub(crate) fn readiness_socket() -> Result<(UnixDatagram, String)> {
     let doing = || "making a socket".to_string();
     let mut random = [0u8; 16];
     File::open("/dev/urandom")
@@ -221,26 +239,21 @@ fn is_ready(socket: &UnixDatagram, child: &Child) -> bool {
         && message[..received.bytes].starts_with(b"READY=1")
 }
 
-fn wait_ready(socket: &UnixDatagram, child: &mut Child, log_path: &Path) -> Result<()> {
+/// Waits until the child has reported that it is ready. False: it has ended, or took longer than
+/// READY_TIMEOUT and was killed.
+pub(crate) fn wait_ready(socket: &UnixDatagram, child: &mut Child) -> Result<bool> {
+    let doing = || "waiting for the service manager".to_string();
     let poll_interval = Duration::from_millis(20);
-    socket
-        .set_read_timeout(Some(poll_interval))
-        .doing(|| "waiting for the service manager".to_string())?;
+    socket.set_read_timeout(Some(poll_interval)).doing(doing)?;
     let start = Instant::now();
     while !is_ready(socket, child) {
-        let ended = child
-            .try_wait()
-            .doing(|| "waiting for the service manager".to_string())?;
+        let ended = child.try_wait().doing(doing)?;
         if ended.is_some() || start.elapsed() > READY_TIMEOUT {
             let _ = child.kill();
-            let log = std::fs::read_to_string(log_path).unwrap_or_default();
-            return Err(Error::with_advice(
-                "The service manager did not start.",
-                log.trim_end().replace('\n', "\n  "),
-            ));
+            return Ok(false);
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 #[cfg(test)]

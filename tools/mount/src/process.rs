@@ -89,6 +89,11 @@ impl Process {
         })
     }
 
+    /// The children of all its threads.
+    pub(crate) fn children(&self) -> impl Iterator<Item = Process> {
+        children(self.pid).into_iter().filter_map(Process::now)
+    }
+
     /// The sum of a numeric field of `/proc/PID/status` over the process and its descendants.
     pub fn status_sum(&self, name: &str) -> Option<u64> {
         let of_one = |pid| {
@@ -109,17 +114,25 @@ impl Process {
     }
 }
 
-/// A process and its descendants: the children of its threads, and theirs.
+/// The children of the threads of a process.
+fn children(pid: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let tasks = tasks.into_iter().flatten().flatten();
+    let texts = tasks.map(|task| {
+        let children = std::fs::read_to_string(task.path().join("children"));
+        children.unwrap_or_default()
+    });
+    let pids = |text: String| -> Vec<u32> {
+        let words = text.split_whitespace();
+        words.filter_map(|one| one.parse().ok()).collect()
+    };
+    texts.flat_map(pids).collect()
+}
+
+/// A process and its descendants.
 fn family(pid: u32) -> Vec<u32> {
     let mut found = vec![pid];
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
-    for task in tasks.into_iter().flatten().flatten() {
-        let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-        let children = children
-            .split_whitespace()
-            .filter_map(|one| one.parse().ok());
-        found.extend(children.flat_map(family));
-    }
+    found.extend(children(pid).into_iter().flat_map(family));
     found
 }
 

@@ -28,6 +28,7 @@ const RECORD: &str = "json";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Manager {
     pub device: String,
+    /// Its keeper, which ends it and starts it again (`keeper`).
     pub process: Process,
 }
 
@@ -37,6 +38,20 @@ impl Manager {
         [SERVICE_MANAGER, RSB_HUB]
             .into_iter()
             .find_map(|program| self.process.open(program, OsStr::new(&self.device)))
+    }
+
+    /// The process that serves the device now: the child of the keeper. While there is none, the
+    /// recorded one.
+    pub fn serving(&self) -> Process {
+        let is_it = |process: &Process| {
+            [SERVICE_MANAGER, RSB_HUB]
+                .into_iter()
+                .any(|program| process.open(program, OsStr::new(&self.device)).is_some())
+        };
+        self.process
+            .children()
+            .find(is_it)
+            .unwrap_or_else(|| self.process.clone())
     }
 }
 

@@ -77,7 +77,7 @@ fn start(instance: &mut TemporaryInstance, steps: &mut Steps) -> Result<Record> 
     let managers: Vec<String> = record
         .managers
         .iter()
-        .map(|manager| manager.process.pid.to_string())
+        .map(|manager| manager.serving().pid.to_string())
         .collect();
     steps.ok(
         "daemon",

@@ -52,7 +52,7 @@ fn cut_off(mount: &Mount, record: &Record) -> Vec<CutOff> {
     }
     let mut all = Vec::new();
     for manager in &record.managers {
-        let pid = manager.process.pid;
+        let pid = manager.serving().pid;
         let services = services(mount, &manager.device).into_iter();
         all.extend(
             services

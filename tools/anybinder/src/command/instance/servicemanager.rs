@@ -2,6 +2,7 @@
 //! `anybinder servicemanager`: started by `up` or by a unit file, for one device or several.
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Result};
+use anybinder_mount::keeper;
 use anybinder_mount::manager::{self, ManagerOptions};
 use anybinder_mount::record::SERVICE_MANAGER;
 use anybinder_servicemanager::{serve, Options, Protocol, DEFAULT_PER_USER};
@@ -13,6 +14,10 @@ pub struct Arguments {
     /// The binder devices to serve, separated by commas [default: binder]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     device: Vec<String>,
+
+    /// Start it in a child process, and again when that dies: what `up` runs
+    #[arg(long, hide = true)]
+    keep: bool,
 
     #[command(flatten)]
     options: ManagerOptions,
@@ -57,6 +62,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     for device in &devices {
         mount.check_device(device)?;
     }
+    if arguments.keep {
+        take_name();
+        return keeper::run(mount, &devices, options);
+    }
     if options.rsb_hub {
         return match devices.as_slice() {
             [device] => Err(manager::become_rsb_hub(mount, device, options)),
@@ -74,8 +83,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
             Ok((device, path, protocol))
         })
         .collect::<Result<Vec<_>>>()?;
-    // What `ps` and `anybinder status` show, and what `down` looks for.
-    let _ = rustix::thread::set_name(&std::ffi::CString::new(SERVICE_MANAGER).unwrap_or_default());
+    take_name();
     let end = serve(&Options {
         devices,
         policy: options.policy.clone(),
@@ -92,6 +100,11 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         "The service manager ends: {}.",
         end.why
     )))
+}
+
+/// What `ps` and `anybinder status` show, and what `down` looks for.
+fn take_name() {
+    let _ = rustix::thread::set_name(&std::ffi::CString::new(SERVICE_MANAGER).unwrap_or_default());
 }
 
 /// The server process of the daemon has crashed, and another one serves the devices: this process

@@ -55,6 +55,8 @@ struct ManagerStatus {
     state: &'static str,
     /// None if that is not known.
     running: Option<bool>,
+    /// Of a dead one: what it and its keeper said.
+    log: Option<PathBuf>,
 }
 
 fn daemon_status(process: &Process, started_by: String) -> DaemonStatus {
@@ -106,7 +108,7 @@ fn look_at_managers(
             (ManagerState::None, Some(_)) => "silent",
             (ManagerState::None, None) => continue,
         };
-        let pid = ours.map(|manager| manager.process.pid).or(check.pid);
+        let pid = ours.map(|manager| manager.serving().pid).or(check.pid);
         managers.push(ManagerStatus {
             pid,
             command: pid.filter(|_| state != "dead").map(command_name),
@@ -119,6 +121,7 @@ fn look_at_managers(
                 "answers" | "silent" => Some(true),
                 _ => ours.map(|_| true),
             },
+            log: (state == "dead").then(|| mount.state_file("manager.log")),
             device: check.device,
             state,
         });
@@ -184,7 +187,11 @@ fn print_manager(manager: &ManagerStatus) {
         "unknown" => println!("service manager{pid} on {device}: not known, asking failed{by}"),
         "dead" => println!(
             "THE SERVICE MANAGER{pid} OF {device} IS DEAD: no service can be found; \
-             `anybinder up` starts it again"
+             `anybinder up` starts it again{}",
+            manager.log.as_ref().map_or(String::new(), |log| format!(
+                "; what it said is in {}",
+                log.display()
+            ))
         ),
         _ => println!(
             "THE SERVICE MANAGER{pid} OF {device} DOES NOT ANSWER{by}: no service can be found; \

@@ -65,7 +65,10 @@ fn print(mount: &Mount, up: &Up) {
 }
 
 pub fn run(context: &Context, options: &InstanceOptions) -> Result<ExitCode> {
-    let (record, started) = instance::start(&context.mount, options)?;
+    let (mut record, started) = instance::start(&context.mount, options)?;
+    for manager in &mut record.managers {
+        manager.process = manager.serving();
+    }
     let up = Up {
         record,
         again: started == Started::Again,
