@@ -260,15 +260,21 @@ static void read_field(struct state_reader *r, const struct state_field *field,
 }
 
 #ifdef BINDER_DEBUG
-/* Reads a field that tests want to be lost. */
+/* Do tests want this field to be lost? */
+static bool is_lost(enum state_kind kind, u32 nr)
+{
+	for (; kind > 0; kind--)
+		nr += state_records[kind - 1].nr;
+	return nr == binder_state_lose;
+}
+
+/* Reads a field that is lost. */
 static bool lose_field(struct state_reader *r, enum state_kind kind, u32 nr,
 		       struct state_cursor *from)
 {
 	const struct state_field *field = &state_records[kind].fields[nr];
 
-	for (; kind > 0; kind--)
-		nr += state_records[kind - 1].nr;
-	if (nr != binder_state_lose)
+	if (!is_lost(kind, nr))
 		return false;
 	if (types[field->type].is_part)
 		state_take_part(from);
@@ -307,11 +313,8 @@ static struct state_cursor first_part(enum state_kind kind, struct state_cursor 
 	static const u8 empty[] = { 0 };
 	const struct state_field *field = state_records[kind].fields;
 
-	for (u32 nr = 0, i = 0; field && types[field->type].is_part && i <= kind; i++) {
-		if (i == kind && nr == binder_state_lose)
-			return (struct state_cursor){ .at = empty, .end = empty + sizeof(empty) };
-		nr += state_records[i].nr;
-	}
+	if (field && types[field->type].is_part && is_lost(kind, 0))
+		return (struct state_cursor){ .at = empty, .end = empty + sizeof(empty) };
 	return from;
 }
 #else
