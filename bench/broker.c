@@ -7,14 +7,13 @@
  */
 #include "bench/broker.h"
 
+#include "bench/child.h"
 #include "bench/fail.h"
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <systemd/sd-bus.h>
@@ -88,7 +87,6 @@ static void control(int fd, const char *path)
 
 void broker_run(const char *path)
 {
-	pid_t parent = getpid();
 	char number[16];
 	int ends[2];
 	pid_t pid;
@@ -96,13 +94,8 @@ void broker_run(const char *path)
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
 		fail_errno("socketpair");
 	/* The parent becomes the broker, because its parent knows it by this process id. */
-	pid = fork();
-	if (pid < 0)
-		fail_errno("fork");
+	pid = child_fork();
 	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent)
-			_exit(1);
 		close(ends[0]);
 		control(ends[1], path);
 	}

@@ -10,6 +10,7 @@
  */
 #include "bench/cell.h"
 
+#include "bench/child.h"
 #include "bench/fail.h"
 #include "bench/peer.h"
 #include "bench/profile_window.h"
@@ -20,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -119,19 +119,13 @@ static void wait_ready(int wanted)
 
 static bool fork_child(void)
 {
-	pid_t parent = getpid();
-	pid_t pid = fork();
+	pid_t pid = child_fork();
 
-	if (pid < 0)
-		fail_errno("fork");
 	if (pid) {
 		children[nr_children++] = pid;
 		return false;
 	}
 	nr_children = 0;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
 	return true;
 }
 

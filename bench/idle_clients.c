@@ -6,6 +6,7 @@
  */
 #include "bench/idle_clients.h"
 
+#include "bench/child.h"
 #include "bench/fail.h"
 #include "bench/registry.h"
 
@@ -14,7 +15,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,17 +64,6 @@ static void idle(const char *device, int first, int nr_objects, int nr_threads)
 	wait_for_call(&wire);
 }
 
-static bool fork_child(void)
-{
-	pid_t pid = fork();
-
-	if (pid < 0)
-		fail_errno("fork");
-	if (!pid)
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	return !pid;
-}
-
 static void wait_ready(int fd, int nr)
 {
 	char byte;
@@ -91,7 +80,7 @@ static void start_clients(const char *device, const struct idle_clients *wanted)
 	for (int i = 0; i < wanted->nr_clients; i++) {
 		int end = (int)((long)wanted->nr_objects * (i + 1) / wanted->nr_clients);
 
-		if (fork_child())
+		if (!child_fork())
 			idle(device, published, end - published, wanted->nr_threads);
 		published = end;
 	}
@@ -105,11 +94,11 @@ void idle_clients_run(const char *device, const struct idle_clients *wanted)
 		fail_errno("pipe");
 	ready_fd = ends[1];
 	setpgid(0, 0);
-	if (fork_child())
+	if (!child_fork())
 		registry_run(device, signal_ready);
 	wait_ready(ends[0], 1);
 	if (wanted->nr_objects < wanted->nr_clients) {
-		if (fork_child())
+		if (!child_fork())
 			idle(device, 0, 1, 1);
 		wait_ready(ends[0], 1);
 	}

@@ -10,19 +10,18 @@
  * If `low` holds a lock that `high` needs, `high` waits for `low`, which gets no CPU time before
  * the hog's burst is over: the priorities are inverted.
  */
+#include "bench/child.h"
 #include "bench/fail.h"
 #include "bench/histogram.h"
 #include "bench/wire.h"
 #include "tests/version.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -75,11 +74,7 @@ static void start(void (*role)(const char *device, int ready), const char *devic
 
 	if (pipe(pipes))
 		fail_errno("pipe");
-	switch (fork()) {
-	case -1:
-		fail_errno("fork");
-	case 0:
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!child_fork()) {
 		role(device, pipes[1]);
 		_exit(1);
 	}

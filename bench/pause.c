@@ -8,6 +8,7 @@
 #include "bench/pause.h"
 
 #include "bench/cell.h"
+#include "bench/child.h"
 #include "bench/fail.h"
 #include "bench/registry.h"
 
@@ -16,7 +17,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,17 +40,6 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static bool fork_child(void)
-{
-	pid_t pid = fork();
-
-	if (pid < 0)
-		fail_errno("fork");
-	if (!pid)
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	return !pid;
 }
 
 static void serve(const char *device, int pair, struct watch *watch)
@@ -121,10 +110,10 @@ void pause_run(const char *device, int nr_pairs)
 		fail("pause needs --pairs from 1 to %d", MAX_PAIRS);
 	setpgid(0, 0);
 	for (int i = 0; i < nr_pairs; i++) {
-		if (fork_child())
+		if (!child_fork())
 			serve(device, i, &watches[i]);
 		wait_for_calls(&watches[i], 1);
-		if (fork_child())
+		if (!child_fork())
 			call(device, i, &watches[i]);
 		wait_for_calls(&watches[i], 10);
 	}

@@ -25,7 +25,7 @@ bench-lines: module $(BIN)/bench-ipc $(BUILD)/bench/lines.so
 	@bench/vm/lines --kernel $(KVER) $(BENCH_ARGS)
 
 $(BIN)/bench-inversion: LDFLAGS += -static
-$(BIN)/bench-inversion: $(patsubst %,$(OBJ)/bench/%.o,inversion wire payload histogram)
+$(BIN)/bench-inversion: $(patsubst %,$(OBJ)/bench/%.o,inversion child wire payload histogram)
 
 .PHONY: bench-inversion
 ## bench-inversion: how long an urgent caller waits in each locking mode (KVER=6.12)
