@@ -33,8 +33,9 @@ FAULT = re.compile(
     re.VERBOSE,
 )
 
-# Messages about faults of user programs do not fail the run.
-USER_FAULT = re.compile(rb"traps: |segfault at|Killed process")
+# Messages about faults and mistakes of user programs do not fail the run. The mount option is
+# MS_MANDLOCK, which mount(2) accepts and ignores.
+USER_FAULT = re.compile(rb"traps: |segfault at|Killed process|WARNING: The mand mount option")
 
 LINES_SHOWN_AFTER = 40
 LINES_SHOWN = 200
