@@ -39,17 +39,21 @@ struct binder_notice *binder_notice_new(struct binder_proc *proc, enum binder_wo
 	binder_work_init(&notice->work, type);
 	notice->proc = proc;
 	notice->cookie = cookie;
-	binder_stats_created(stat_of(notice));
 	return notice;
+}
+
+void binder_notice_discard(struct binder_notice *notice)
+{
+	host_atomic_add(&notice->proc->nr_notices, -1);
+	host_free(notice);
 }
 
 void binder_notice_free(struct binder_notice *notice)
 {
 	if (!notice)
 		return;
-	host_atomic_add(&notice->proc->nr_notices, -1);
 	binder_stats_deleted(stat_of(notice));
-	host_free(notice);
+	binder_notice_discard(notice);
 }
 
 struct binder_notice *binder_notice_take_ilocked(struct binder_proc *proc,
@@ -108,6 +112,7 @@ static const char *attach_nlocked(struct binder_node *node, struct binder_notice
 	if (*slot)
 		return "already requested";
 	*slot = notice;
+	binder_stats_created(stat_of(notice));
 	if (is_freeze(notice))
 		notice->is_frozen = owner_is_frozen_nlocked(node);
 	else if (!alive)
@@ -205,7 +210,7 @@ int binder_notice_request(struct binder_thread *thread, enum binder_work_type ty
 	mistake = change_notice(thread, type, arg, notice);
 	if (!mistake)
 		return 0;
-	binder_notice_free(notice);
+	binder_notice_discard(notice);
 	return binder_notice_mistake(thread, type == WORK_FREEZE ?
 				     "BC_REQUEST_FREEZE_NOTIFICATION" :
 				     "BC_REQUEST_DEATH_NOTIFICATION", mistake);

@@ -32,7 +32,9 @@ struct binder_notice {
 /* @type: WORK_DEATH or WORK_FREEZE. NULL: no memory, or BINDER_MAX_NOTICES. May sleep. */
 struct binder_notice *binder_notice_new(struct binder_proc *proc, enum binder_work_type type,
 					u64 cookie);
-/* Frees a notice that is in no list. NULL is allowed. May sleep; no lock held. */
+/* Frees a notice that was not registered. May sleep; no lock held. */
+void binder_notice_discard(struct binder_notice *notice);
+/* Frees a registered notice that is in no list. NULL is allowed. May sleep; no lock held. */
 void binder_notice_free(struct binder_notice *notice);
 
 /*

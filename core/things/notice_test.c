@@ -25,8 +25,8 @@ TEST(notice_taken_by_its_cookie)
 	CHECK(!binder_notice_take_ilocked(proc, &list, 2));
 	CHECK(binder_notice_take_ilocked(proc, &list, 1) == a && bl_empty(&list));
 	binder_unlock(&proc->inner_lock);
-	binder_notice_free(a);
-	binder_notice_free(b);
+	binder_notice_discard(a);
+	binder_notice_discard(b);
 	binder_notice_free(NULL);
 	CHECK(pair_end(&p));
 }
@@ -47,11 +47,11 @@ TEST(notice_number_is_limited)
 		nr++;
 	}
 	CHECK(nr == BINDER_MAX_NOTICES);
-	binder_notice_free(bl_entry(bl_pop(&list), struct binder_notice, work.link));
+	binder_notice_discard(bl_entry(bl_pop(&list), struct binder_notice, work.link));
 	notice = binder_notice_new(proc, WORK_FREEZE, nr);
 	CHECK(notice);
-	binder_notice_free(notice);
+	binder_notice_discard(notice);
 	while ((link = bl_pop(&list)))
-		binder_notice_free(bl_entry(link, struct binder_notice, work.link));
+		binder_notice_discard(bl_entry(link, struct binder_notice, work.link));
 	CHECK(pair_end(&p));
 }

@@ -527,3 +527,47 @@ TEST(logs_stats_of_the_busy, "stats counts waiting threads and pending calls.", 
 	expect_line(at, "  ready threads 0");
 	expect_line(at, "  pending transactions: 3");
 }
+
+/* How many of these objects there have been: "WHAT: active N total N" of stats. */
+static int total_of(const char *what)
+{
+	const char *line = NULL;
+	char format[64], pattern[64];
+	int total;
+
+	snprintf(pattern, sizeof(pattern), "%s: active <n> total <n>", what);
+	if (!count_lines(read_log("stats"), pattern, &line))
+		return 0;
+	snprintf(format, sizeof(format), "%s: active %%*d total %%d", what);
+	EXPECT_EQ(sscanf(line, format, &total), 1);
+	return total;
+}
+
+/* Requests for an unknown handle, then for one handle: one of them is accepted. */
+static void expect_one_accepted(uint32_t request, const char *what)
+{
+	struct holding s = holding_new();
+	int before = total_of(what);
+
+	for (int i = 0; i < 3; i++) {
+		put_handle_cookie(s.holder, request, 99, 1);
+		try_flush(s.holder);
+	}
+	EXPECT_EQ(total_of(what), before);
+	for (int i = 0; i < 3; i++) {
+		put_handle_cookie(s.holder, request, s.handle, 1);
+		try_flush(s.holder);
+	}
+	EXPECT_EQ(total_of(what), before + 1);
+}
+
+TEST(logs_stats_of_deaths, "stats counts the death notifications that were accepted.", "binderfs")
+{
+	expect_one_accepted(BC_REQUEST_DEATH_NOTIFICATION, "death");
+}
+
+TEST(logs_stats_of_freezes, "stats counts the freeze notifications that were accepted.",
+     "binderfs freeze_notification")
+{
+	expect_one_accepted(BC_REQUEST_FREEZE_NOTIFICATION, "freeze");
+}
