@@ -20,4 +20,4 @@ vm-rust-run: $(BIN)/anybinder-conformance $(BIN)/anybinder-differential $(BIN)/a
 	$(Q)$(MAKE) --no-print-directory module KVER=newest
 	tests/kernel/module/beside newest:rust
 	vm/rust-driver/compare $(VM_RUST_SEEDS); found=$$?; \
-		bench/vm/rust $(VM_RUST_BENCH) && exit $$found
+		bench/vm/rust $(VM_RUST_BENCH) && bench/vm/rust --write && exit $$found
