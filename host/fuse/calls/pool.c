@@ -310,9 +310,12 @@ static bool is_in_client_memory(const struct worker *worker)
 		return false;
 	/* "running" is converted to 0, the number of read(2) */
 	number = atoi(text);
-	/* session_notify_store() waits for a page of which a read is not answered yet */
+	/*
+	 * session_notify_store() waits for a page of which a read is not answered yet;
+	 * bound_buffer_publish() writes to what the client has mapped
+	 */
 	return number == SYS_process_vm_readv || number == SYS_process_vm_writev ||
-	       number == SYS_writev;
+	       number == SYS_writev || number == SYS_pwrite64;
 }
 
 /* Another thread serves in place of @worker and finishes its queued work. Pool lock held. */

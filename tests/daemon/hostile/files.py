@@ -353,16 +353,18 @@ def machine_code(code):
     return page
 
 
+# mov r9,rsp; mov rsp,rcx; mov eax,16; syscall; mov rsp,r9; ret
+CALL_ON_STACK = bytes.fromhex("4989e14889ccb8100000000f054c89ccc3")
+
+
 def receive_with_a_bad_stack(this):
     """A thread that waits with its stack pointer in memory that never comes."""
     client = Client(this.path("hwbinder"))
     become_manager(client)
     fd = os.open(this.files.file, os.O_RDWR | os.O_CLOEXEC)
     stack = LIBC.mmap(None, 65536, 3, 2, fd, 0)
-    # mov r9,rsp; mov rsp,rcx; mov eax,16; syscall; mov rsp,r9; ret
-    code = bytes.fromhex("4989e14889ccb8100000000f054c89ccc3")
     os.write(this.say, b"x")
-    wait_in(machine_code(code), client, stack + 32768)
+    wait_in(machine_code(CALL_ON_STACK), client, stack + 32768)
     time.sleep(60)
 
 

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Memory that never comes in a receiver, where the daemon writes what it delivers, and where the
+injector works."""
+import contextlib
+import os
+import signal
+import sys
+import time
+
+import attack
+from attack import READ, Client, become_manager, main, tests_in, until
+from binder_client import MAP_SIZE
+from bound_test import bound
+from files import CALL_ON_STACK, LIBC, attacked, machine_code, send_to_the_attacker, wait_in
+from stuck_test import trap_or_skip
+
+READ_WRITE, PRIVATE_FIXED = 3, 0x12
+
+
+def serve(this, device):
+    client = Client(this.path(device))
+    client.become_manager()
+    os.write(this.say, b"x")
+    client.serve()
+
+
+def call_from_a_file(this, path, file):
+    """A client that maps a file whose pages never come in the place of its buffer."""
+    client = Client(path)
+    client.call(b"x" * 5000)    # from then on the daemon knows where the buffer is
+    client.map.close()
+    assert LIBC.mmap(client.base, MAP_SIZE, READ_WRITE, PRIVATE_FIXED, file, 0) == client.base
+    os.write(this.say, b"x")
+    client.call(b"x" * 5000)
+
+
+def deliver_into_a_file(directory, how):
+    """As many replies as the daemon has workers; who sends them is another process."""
+    with attacked(directory, {READ}) as this, contextlib.ExitStack() as stack:
+        file = os.open(this.files.file, os.O_RDWR | os.O_CLOEXEC)    # later this waits for the page
+        stack.callback(os.close, file)
+        for device in "hwbinder", "vndbinder":
+            path = stack.enter_context(bound(this, directory, device))
+            this.add(serve, device)
+            this.add(call_from_a_file, path, file)
+        until(this.files.hung, 30)
+        time.sleep(0.3)
+        this.victim_goes_on()
+        this.ends(how)
+
+
+def a_buffer_that_never_comes_stalls_no_worker_and_not_sigterm(directory):
+    deliver_into_a_file(directory, signal.SIGTERM)
+
+
+def a_buffer_that_never_comes_stalls_no_worker_and_not_sigkill(directory):
+    deliver_into_a_file(directory, signal.SIGKILL)
+
+
+def receive_on_a_trap(this):
+    """A thread that waits with its stack pointer in memory that never comes."""
+    client = Client(this.path("hwbinder"))
+    become_manager(client)
+    trap = trap_or_skip()
+    os.write(this.say, b"x")
+    wait_in(machine_code(CALL_ON_STACK), client, trap.address + 2048)
+
+
+def a_stack_that_never_comes_stops_no_other_files(directory):
+    """The same as a_receiver_with_a_bad_stack_stops_no_other_files, by userfaultfd."""
+    trap_or_skip()
+    with attacked(directory) as this:
+        this.add(receive_on_a_trap, uid=0)    # a user may not handle the kernel's faults
+        this.add(send_to_the_attacker)
+        for _ in range(2):
+            time.sleep(0.5)
+            this.victim_goes_on()
+        this.ends()
+
+
+if __name__ == "__main__":
+    sys.exit(main(tests_in(globals()), "hostile absent_memory"))
