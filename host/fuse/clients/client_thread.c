@@ -150,6 +150,7 @@ int client_thread_read(pid_t tid, void *dst, u64 src, size_t size)
 
 	if (!size)
 		return 0;
+	worker_begin_memory();
 	section = gate_begin_client();
 	error = copy_result(process_vm_readv(tid, &here, 1, &there, 1, 0), size);
 	gate_end_client(section);
@@ -165,6 +166,7 @@ int client_thread_write(pid_t tid, u64 dst, const void *src, size_t size)
 
 	if (!size)
 		return 0;
+	worker_begin_memory();
 	section = gate_begin_client();
 	error = copy_result(process_vm_writev(tid, &here, 1, &there, 1, 0), size);
 	gate_end_client(section);

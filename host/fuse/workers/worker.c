@@ -369,6 +369,12 @@ static void workqueue_main(void *arg)
 	}
 }
 
+void worker_begin_memory(void)
+{
+	if (worker_self->slow && worker_has_work_racy(worker_self))
+		daemon_self->workqueue->hand_over(worker_self);
+}
+
 bool workqueue_add(struct work *work)
 {
 	struct workqueue *queue = daemon_self->workqueue;

@@ -152,6 +152,12 @@ void worker_add_work(struct work *work);
 /* Does the oldest of them. False: there is none. */
 bool worker_run_work(void);
 
+/*
+ * The running worker is about to use a client's memory. In the slow lane that may take long, so
+ * others do what is queued.
+ */
+void worker_begin_memory(void);
+
 /* Is anything of these queued at @worker? A racy read. */
 bool worker_has_work_racy(const struct worker *worker);
 /* Moves all of it to @to, which has none. */

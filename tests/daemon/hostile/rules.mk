@@ -14,6 +14,7 @@
 #   odd          receivers of files that are traced, stopped, frozen, ...
 #   recycled     a thread number with a new owner while a worker is stuck
 #   scarce       a daemon with little memory, a full disk
+#   slow_lane    calls that wake other users from a user who is served apart
 #   slow_memory  command streams in memory that takes its time
 #   stream       one write of a gibibyte of commands
 #   watching     readers that never read, inotify, fanotify, mounts in user namespaces
@@ -29,7 +30,8 @@ HOSTILE_ATTACKS := stream flood freeze memory odd opens recycled scarce slow_mem
 HOSTILE_LONG := hanging timeout
 
 LONG_TESTS += hostile:table
-TESTS += $(HOSTILE_ATTACKS:%=hostile:%) hostile:files hostile:ends hostile:absent_memory
+TESTS += $(HOSTILE_ATTACKS:%=hostile:%) hostile:files hostile:ends hostile:absent_memory \
+	hostile:slow_lane
 
 HOSTILE_PROGRAMS := $(addprefix $(BIN)/hostile-,flood uring)
 

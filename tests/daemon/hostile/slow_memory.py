@@ -132,5 +132,6 @@ def busy_pairs_go_on_when_workers_hang():
         assert json.loads(text)["calls"] == pairs * calls, text
 
 
-hostile.run("hostile-slow_memory", others_do_not_wait_for_slow_memory,
-            slow_users_are_served_in_turn, busy_pairs_go_on_when_workers_hang)
+if __name__ == "__main__":
+    hostile.run("hostile-slow_memory", others_do_not_wait_for_slow_memory,
+                slow_users_are_served_in_turn, busy_pairs_go_on_when_workers_hang)
