@@ -365,17 +365,17 @@ void pool_replace_self(void)
 }
 
 /*
- * Replies in place of a worker that waits in a client's memory, where the client cannot wait for
- * it. A client that is being killed must be able to exit: the page fault may depend on that very
- * client. Otherwise the kernel may not permit requests to last longer. The worker's own reply fails
- * later.
+ * Replies to a call in place of a worker that waits in a client's memory, where the client cannot
+ * wait for it. A client that is being killed must be able to exit: the page fault may depend on
+ * that very client. Otherwise the kernel may not permit requests to last longer. The worker's own
+ * reply fails later. Other requests have another format of reply, and wait for no client.
  */
 static void abort_if_overdue(struct worker *worker)
 {
 	u64 unique = atomic_load(&worker->unique);
 	bool dying;
 
-	if (!unique || atomic_load(&worker->aborted) == unique)
+	if (!unique || !atomic_load(&worker->is_call) || atomic_load(&worker->aborted) == unique)
 		return;
 	dying = client_thread_is_dying(atomic_load(&worker->client_tid));
 	if (!dying && !expire_is_due(atomic_load(&worker->stamp)))

@@ -47,6 +47,7 @@ static void worker_advance(struct worker *self, unsigned int steps)
 void worker_begin_request(u64 unique)
 {
 	atomic_store_explicit(&worker_self->stamp, expire_stamp(), memory_order_relaxed);
+	atomic_store_explicit(&worker_self->is_call, false, memory_order_relaxed);
 	atomic_store_explicit(&worker_self->unique, unique, memory_order_release);
 	atomic_store_explicit(&worker_self->open_id, 0, memory_order_relaxed);
 	worker_advance(worker_self, 1);
@@ -70,6 +71,7 @@ void worker_begin_step(const struct host_thread *thread)
 	atomic_store_explicit(&self->stamp, thread->stamp, memory_order_relaxed);
 	atomic_store_explicit(&self->unique, thread->unique, memory_order_release);
 	atomic_store_explicit(&self->client_tid, thread->tid, memory_order_relaxed);
+	atomic_store_explicit(&self->is_call, true, memory_order_release);
 	atomic_store_explicit(&self->open_id, thread->proc->open_id, memory_order_relaxed);
 	worker_advance(self, 2);
 }

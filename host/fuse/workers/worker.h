@@ -28,7 +28,8 @@ struct open_file;
 struct worker {
 	/* Written by the worker itself, except for @interrupted and @aborted. */
 	_Atomic u64 unique;		/* the request that it handles; 0: none */
-	atomic_int client_tid;		/* thread that made the request */
+	atomic_bool is_call;		/* it is an ioctl, of @client_tid */
+	atomic_int client_tid;		/* thread that made the last call */
 	atomic_uint stamp;		/* the period in which the request began (expire.h) */
 	_Atomic u64 interrupted;	/* request for which an INTERRUPT came */
 	_Atomic u64 aborted;		/* request to which another thread has replied */
