@@ -9,7 +9,6 @@
 #include "device.h"
 
 #include "base/daemon.h"
-#include "base/gate.h"
 #include "buffers/bound_buffer.h"
 #include "buffers/map.h"
 #include "calls/affinity.h"
@@ -35,6 +34,16 @@
 
 #include <poll.h>
 
+/*
+ * A page that is being read is locked until a worker has replied to that read. So this one is
+ * replaced, and it has nothing yet that a hand-over could not leave behind.
+ */
+void device_drop_pages(u64 nodeid)
+{
+	pool_replace_self();
+	session_notify_inval(nodeid, 0, MAP_SIZE);
+}
+
 void device_open(const struct request *request, struct binder_context *context, u64 open_id)
 {
 	struct abi_open_out out = { .open_flags = FOPEN_DIRECT_IO };
@@ -46,12 +55,6 @@ void device_open(const struct request *request, struct binder_context *context, 
 		tree_closed(request->head->nodeid);
 		session_reply_error(request->head->unique, -error);
 		return;
-	}
-	/* a direct open may have left its pages behind */
-	if (file->host->bound && !daemon_self->session->passthrough) {
-		gate_begin_whole();
-		session_notify_inval(file->nodeid, 0, MAP_SIZE);
-		gate_end_whole();
 	}
 	out.fh = file->handle;
 	backing_id = binder_proc_map(file->proc)->backing_id;

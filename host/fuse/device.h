@@ -10,6 +10,9 @@
 struct binder_context;
 struct request;
 
+/* Drops the pages of the inode @nodeid, before a bound open of it (bound_open.h). Sleeps. */
+void device_drop_pages(u64 nodeid);
+
 /* The requests on a device file; each is replied to. @context: the caller keeps a reference. */
 void device_open(const struct request *request, struct binder_context *context, u64 open_id);
 void device_ioctl(const struct request *request);

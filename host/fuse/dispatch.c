@@ -181,11 +181,24 @@ static void open_handle(const struct request *request, struct entry *entry)
 	reply_result(request, error, &out, sizeof(out));
 }
 
+static int open_inode(const struct request *request, struct entry **entry, uint64_t *open_id)
+{
+	uint64_t nodeid = request->head->nodeid;
+	pid_t tid = (pid_t)request->head->pid;
+	int error = tree_open(nodeid, tid, entry, open_id);
+
+	if (error != -EAGAIN)
+		return error;
+	device_drop_pages(nodeid);
+	tree_pages_dropped(nodeid);
+	return tree_open(nodeid, tid, entry, open_id);
+}
+
 static void do_open(const struct request *request)
 {
 	struct entry *entry;
 	uint64_t open_id;
-	int error = tree_open(request->head->nodeid, (pid_t)request->head->pid, &entry, &open_id);
+	int error = open_inode(request, &entry, &open_id);
 
 	if (error) {
 		if (error == -EBUSY)

@@ -151,6 +151,22 @@ def pages_of_a_direct_open_do_not_stay(directory):
                 subprocess.run(["umount", "--lazy", path], check=False)
 
 
+def opens_do_not_wait_for_pages_that_others_read(directory):
+    """A page that is being read is locked until the daemon replies, which has one worker here."""
+    def touch():
+        pages = mmap.mmap(os.open(path, os.O_RDWR), 4 << 20, mmap.MAP_PRIVATE, mmap.PROT_READ)
+        while True:
+            assert not any(pages[::mmap.PAGESIZE]), "data of another open"
+
+    def open_often():
+        for _ in range(300):
+            os.close(os.open(path, os.O_RDWR))
+
+    with Daemon(directory, "--no-passthrough", "--threads=1") as daemon, \
+            bound(daemon, directory) as path, child(touch), child(open_often) as pid:
+        until(lambda: os.waitpid(pid, os.WNOHANG) == (pid, 0))
+
+
 def binding_and_executing_in_one_thread(directory):
     """As bwrap does: one thread binds the file and then becomes the client."""
     forced_write_or_skip()

@@ -137,13 +137,16 @@ enum bound_open_result bound_open_decide(struct inode_opens *opens, uint64_t id,
 		/* without memory for the retry it is treated as bound, which serves any open */
 		if (!refused && add_retry(tid, id))
 			return OPEN_RETRY;
-		if (opens->direct)
-			return OPEN_BUSY;
-		opens->bound = true;
+		return opens->direct ? OPEN_BUSY : OPEN_HAS_PAGES;
 	}
 	opens->opened = true;
 	opens->nr_opens++;
 	return opens->direct ? OPEN_DIRECT : OPEN_BOUND;
+}
+
+void bound_open_pages_dropped(struct inode_opens *opens)
+{
+	opens->bound = true;
 }
 
 void bound_open_release(struct inode_opens *opens)

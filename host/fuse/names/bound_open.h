@@ -38,6 +38,7 @@ enum bound_open_result {
 	OPEN_BOUND,
 	OPEN_RETRY,		/* to be refused with ESTALE */
 	OPEN_BUSY,		/* a direct open uses the inode's pages */
+	OPEN_HAS_PAGES,		/* a direct open may have left pages: bound_open_pages_dropped() */
 };
 
 void bound_open_init(void);
@@ -47,6 +48,12 @@ void bound_open_looked_up(struct inode_opens *opens, pid_t tid);
 
 /* Thread @tid opens inode @id. OPEN_DIRECT and OPEN_BOUND count an open. */
 enum bound_open_result bound_open_decide(struct inode_opens *opens, uint64_t id, pid_t tid);
+
+/*
+ * The pages of the inode were dropped after OPEN_HAS_PAGES: its opens are bound from now on. They
+ * fill its pages with zeroes only.
+ */
+void bound_open_pages_dropped(struct inode_opens *opens);
 
 /* An open of the inode has ended. */
 void bound_open_release(struct inode_opens *opens);

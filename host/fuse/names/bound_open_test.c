@@ -91,6 +91,8 @@ TEST(bound_open_an_inode_that_is_kept_is_bound)
 
 	now_ns += SECOND_NS;
 	CHECK(bound_open_decide(&opens, 1, THREAD + 1) == OPEN_RETRY);
+	CHECK(bound_open_decide(&opens, 1, THREAD + 1) == OPEN_HAS_PAGES);
+	bound_open_pages_dropped(&opens);
 	CHECK(bound_open_decide(&opens, 1, THREAD + 1) == OPEN_BOUND);
 	CHECK(bound_open_decide(&opens, 1, THREAD + 2) == OPEN_BOUND);
 	bound_open_release(&opens);
@@ -106,7 +108,12 @@ TEST(bound_open_pages_of_a_direct_open_are_its_own)
 	CHECK(bound_open_decide(&opens, 1, THREAD + 1) == OPEN_BUSY);
 	bound_open_release(&opens);
 	CHECK(bound_open_decide(&opens, 1, THREAD + 1) == OPEN_RETRY);
-	CHECK(bound_open_decide(&opens, 1, THREAD + 1) == OPEN_BOUND);
+	CHECK(bound_open_decide(&opens, 1, THREAD + 1) == OPEN_HAS_PAGES);
+	/* nobody may see them before they are dropped, and then there are none any more */
+	CHECK(bound_open_decide(&opens, 1, THREAD + 2) == OPEN_RETRY);
+	CHECK(bound_open_decide(&opens, 1, THREAD + 2) == OPEN_HAS_PAGES);
+	bound_open_pages_dropped(&opens);
+	CHECK(bound_open_decide(&opens, 1, THREAD + 2) == OPEN_BOUND);
 }
 
 TEST(bound_open_daemons_do_not_see_each_others_opens)
@@ -143,7 +150,8 @@ TEST(bound_open_a_thread_that_a_crashed_server_has_refused_is_not_refused_again)
 		bound_open_init();
 		opens = before ? (struct inode_opens){ 0 } : looked_up(THREAD);
 		now_ns += SECOND_NS;
-		CHECK(bound_open_decide(&opens, 2, THREAD) == (before ? OPEN_BOUND : OPEN_DIRECT));
+		CHECK(bound_open_decide(&opens, 2, THREAD) == (before ? OPEN_HAS_PAGES :
+								     OPEN_DIRECT));
 		free(second.bound_opens);
 		daemon_self = first;
 		bound_open_decide(&opens, 1, THREAD);	/* drops the first server's record */

@@ -540,10 +540,21 @@ int tree_open(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id)
 			return -ESTALE;
 		case OPEN_BUSY:
 			return -EBUSY;
+		case OPEN_HAS_PAGES:
+			return -EAGAIN;
 		}
 	}
 	inode->entry->refs++;
 	return 0;
+}
+
+void tree_pages_dropped(uint64_t id)
+{
+	guard_mutex(&daemon_self->tree->lock);
+	struct inode *inode = tree_find_inode(id);
+
+	if (inode)
+		bound_open_pages_dropped(&inode->opens);
 }
 
 void tree_closed(uint64_t id)
