@@ -301,7 +301,7 @@ void helper_arm_tick(void)
 static void helper_restart(void)
 {
 	struct helper *helper = daemon_self->helper;
-	bool ok;
+	const char *reason = NULL;
 
 	log_warn("the helper process was killed: files in transactions under way are lost");
 	pthread_mutex_lock(&helper->lock);
@@ -309,11 +309,12 @@ static void helper_restart(void)
 	helper->control = -1;
 	helper_kill();
 	helper_wait_for_end();
-	ok = helper_start_process();
+	if (!helper_start_process())
+		reason = helper_start_error();
 	close_channels();
 	pthread_mutex_unlock(&helper->lock);
-	if (!ok) {
-		log_error("cannot start the helper process again: %s", strerror(errno));
+	if (reason) {
+		log_error("cannot start the helper process again: %s", reason);
 		kill(getpid(), SIGTERM);
 	}
 	helper->handlers->lost();
@@ -407,7 +408,8 @@ bool helper_start(const struct helper_handlers *given)
 	ok = ok && helper_start_process();
 	pthread_mutex_unlock(&helper->lock);
 	if (!ok)
-		log_error("cannot start the helper process (/proc/self/exe): %s", strerror(errno));
+		log_error("cannot start the helper process (/proc/self/exe): %s",
+			  helper_start_error());
 	return ok && !thread_start(events_main, NULL);
 }
 
@@ -428,7 +430,8 @@ bool helper_take_over(const struct helper_handlers *given, const struct helper_s
 	helper->control = state->control;
 	helper->pidfd = state->pidfd;
 	atomic_store(&helper->generation, state->generation);
-	ok = ok && helper_is_watched(helper->control, NULL) && helper_link_lives();
+	ok = ok && helper_is_watched(helper->control, NULL) &&
+	     helper_link_lives(HELPER_DEADLINE_MS);
 	pthread_mutex_unlock(&helper->lock);
 	return ok && !thread_start(events_main, NULL);
 }

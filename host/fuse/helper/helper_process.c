@@ -17,12 +17,16 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* A program that is read from a slow disk, beside others that want the processors. */
+#define START_MS 30000
 
 extern char **environ;
 
@@ -79,18 +83,20 @@ int helper_send_socket(int type, u32 op)
 	return -1;
 }
 
-/* The control socket is shut down when either process ends. Lock held. */
-bool helper_link_lives(void)
+/* Lock held. */
+bool helper_link_lives(int ms)
 {
 	int life = helper_send_socket(SOCK_STREAM, HELPER_LIFE);
 	struct pollfd pollfd = { .fd = life, .events = POLLIN };
 	u8 version;
+	int ready;
 
 	if (life < 0)
 		return false;
-	errno = 0;
-	if (poll(&pollfd, 1, HELPER_DEADLINE_MS) <= 0 || recv(life, &version, 1, 0) != 1) {
+	ready = poll(&pollfd, 1, ms);
+	if (ready <= 0 || recv(life, &version, 1, 0) != 1) {
 		close(life);
+		errno = ready ? ECHILD : ETIMEDOUT;
 		return false;
 	}
 	if (version < HELPER_OLDEST || version > HELPER_VERSION) {
@@ -132,10 +138,24 @@ bool helper_start_process(void)
 	helper->control = pair[0];
 	helper->pidfd = (int)syscall(SYS_pidfd_open, helper->pid, 0);
 	atomic_fetch_add(&helper->generation, 1);
-	ok = helper_link_lives();
+	ok = helper_link_lives(START_MS);
+	error = errno;
 	if (!ok)
 		helper_kill();
+	errno = error;
 	return ok;
+}
+
+const char *helper_start_error(void)
+{
+	switch (errno) {
+	case ETIMEDOUT:
+		return "it does not answer within 30 s";
+	case ECHILD:
+		return "it ended as it started";
+	default:
+		return strerror(errno);
+	}
 }
 
 /* A helper that was stopped, by whomever, is continued. */

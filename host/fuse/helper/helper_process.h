@@ -56,12 +56,16 @@ int helper_send_socket(int type, u32 op);
 
 /*
  * The control socket is shut down when either process ends. False: errno is EPROTO if the helper
- * has no version of the messages in common with this process.
+ * has no version of the messages in common with this process, ETIMEDOUT if it does not answer
+ * within @ms, ECHILD if it has ended.
  */
-bool helper_link_lives(void);
+bool helper_link_lives(int ms);
 
 /* Starts the process, its control socket and its life. */
 bool helper_start_process(void);
+
+/* Says why that failed, by errno. */
+const char *helper_start_error(void);
 
 /* After its end, for a short time: one with a thread that a client keeps cannot be waited for. */
 void helper_wait_for_end(void);
