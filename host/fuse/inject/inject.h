@@ -4,9 +4,10 @@
  *
  * A receiver that is blocked in an ioctl on a file of the daemon is traced, and made to execute a
  * few system calls on its way back to user mode: a socket, a recvmsg that receives the files, and
- * the cleanup. The kernel installs the files itself, subject to the receiver's limits and security
- * checks, with close-on-exec set, and at the numbers that a file opened at that moment would get
- * (the lowest free ones, ascending).
+ * the cleanup, which closes none of them unless the job fails when they are there. The kernel
+ * installs the files itself, subject to the receiver's limits and security checks, with
+ * close-on-exec set, and at the numbers that a file opened at that moment would get (the lowest
+ * free ones, ascending).
  *
  * One thread does all the work, because only the thread that attached to a tracee may trace it. It
  * never waits for one receiver: each is a state machine driven by the stops that the kernel

@@ -406,7 +406,7 @@ static void prepare_no_socket(struct report *report)
 
 static void prepare_no_dup(struct report *report)
 {
-	install_filter(SYS_dup3, SECCOMP_RET_ERRNO | EACCES);
+	install_filter(SYS_fcntl, SECCOMP_RET_ERRNO | EACCES);
 }
 
 /* The number that a trapped call returns is that of an open descriptor. */

@@ -8,11 +8,14 @@
  * connected to itself receives from no other socket; a message that arrived before is discarded
  * first. The receiver's recvmsg then installs the files.
  *
- * The socket has the lowest free number, which is that of the first file. So the first file is
- * sent last, and is moved to the socket's number with dup3, which also closes the socket. The
- * other files were installed right above it in order:
+ * The socket gets the lowest free number, which is to be that of the first file. So it is moved
+ * above the numbers that the files will get:
  *
- *     socket N | files 1, 2, .. k-1 at N+1 .. N+k-1, file 0 at N+k | dup3(N+k, N), close(N+k)
+ *     socket = N | fcntl(N, F_DUPFD) = M | close(N) | recvmsg(M): the files | close(M)
+ *
+ * A file may be of a file system that never answers its close(2), which then keeps the thread. None
+ * is closed in the receiver, unless the job fails after the files were received: there is room for
+ * them when M is there, so other threads of the receiver would have to take it meanwhile.
  *
  * The message header lies in memory of the receiver, below its stack; the original contents are
  * restored at once. Another thread of the receiver could change anything that is read back, so it
@@ -23,9 +26,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -37,6 +42,9 @@
 
 /* Messages to discard at most: more than the usual length of a queue (max_dgram_qlen). */
 #define MAX_STRAYS 1024
+
+/* Numbers in use, among those of the files, that are passed over at most to choose M. */
+#define MAX_PASSED 1024
 
 /* Scratch memory for the receiver's recvmsg. */
 struct scratch_wide {
@@ -218,12 +226,6 @@ static int take_socket(struct inject_plan *plan)
 	return plan_drain(fd);
 }
 
-/* The files are sent in the order 1, 2, .. n-1, 0; see the top. */
-static int file_at(const struct inject_plan *plan, int position)
-{
-	return plan->files[(position + 1) % plan->nr_install];
-}
-
 static int send_batch(struct inject_plan *plan)
 {
 	unsigned char control[CMSG_SPACE(INJECT_BATCH * sizeof(int))] = { 0 };
@@ -241,7 +243,7 @@ static int send_batch(struct inject_plan *plan)
 	cmsg->cmsg_len = CMSG_LEN((size_t)nr * sizeof(int));
 	out = (int *)(void *)CMSG_DATA(cmsg);
 	for (int i = 0; i < nr; i++)
-		out[i] = file_at(plan, plan->nr_fds + i);
+		out[i] = plan->files[plan->nr_fds + i];
 	plan->batch = nr;
 	return sendmsg(plan->socket_copy, &header, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
@@ -298,6 +300,57 @@ static int socket_returned(struct inject_plan *plan, long ret)
 	return take_socket(plan);
 }
 
+/*
+ * The lowest number above those that the files will get: the lowest free ones, from the socket's
+ * on, which is about to be free. A wrong one leaves a hole among the files, nothing else.
+ */
+static int choose_number(const struct inject_plan *plan)
+{
+	int number = plan->socket + 1;
+	int last = plan->socket + plan->nr_install + MAX_PASSED;
+	struct stat ignored;
+	char path[48];
+
+	for (int nr = 1; nr < plan->nr_install && number < last; number++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", plan->tid, number);
+		nr += lstat(path, &ignored) < 0;
+	}
+	return number;
+}
+
+static bool next_move(struct inject_plan *plan, struct inject_call *call)
+{
+	if (plan->socket < 0)
+		return false;
+	*call = (struct inject_call){ SYS_fcntl, {
+		(unsigned int)plan->socket, F_DUPFD_CLOEXEC, (unsigned int)choose_number(plan),
+	} };
+	return true;
+}
+
+/* EINVAL: the number is above the receiver's limit. */
+static int move_returned(struct inject_plan *plan, long ret)
+{
+	if (ret < 0)
+		return ret == -EINVAL ? -EMFILE : (int)ret;
+	plan->old_socket = plan->socket;
+	plan->socket = (int)ret;
+	return 0;
+}
+
+static bool close_number(int *number, struct inject_call *call)
+{
+	int fd = *number;
+
+	*number = -1;
+	return fd >= 0 && call_close(call, fd);
+}
+
+static bool next_close_old(struct inject_plan *plan, struct inject_call *call)
+{
+	return close_number(&plan->old_socket, call);
+}
+
 static bool next_receive(struct inject_plan *plan, struct inject_call *call)
 {
 	if (plan->nr_fds == plan->nr_install)
@@ -323,34 +376,9 @@ static int receive_returned(struct inject_plan *plan, long ret)
 	return error;
 }
 
-static bool next_move(struct inject_plan *plan, struct inject_call *call)
+static bool next_close_socket(struct inject_plan *plan, struct inject_call *call)
 {
-	if (plan->socket < 0)
-		return false;
-	*call = (struct inject_call){ SYS_dup3, {
-		(unsigned int)plan->fds[plan->nr_fds - 1], (unsigned int)plan->socket, O_CLOEXEC,
-	} };
-	return true;
-}
-
-/* From here on `socket` is the old number of the file that was moved. */
-static int move_returned(struct inject_plan *plan, long ret)
-{
-	int old = plan->fds[plan->nr_fds - 1];
-
-	if (ret < 0)
-		return (int)ret;
-	plan->fds[plan->nr_fds - 1] = plan->socket;
-	plan->socket = old;
-	return 0;
-}
-
-static bool next_close_moved(struct inject_plan *plan, struct inject_call *call)
-{
-	int fd = plan->socket;
-
-	plan->socket = -1;
-	return fd >= 0 && call_close(call, fd);
+	return close_number(&plan->socket, call);
 }
 
 static bool next_undo(struct inject_plan *plan, struct inject_call *call)
@@ -359,7 +387,7 @@ static bool next_undo(struct inject_plan *plan, struct inject_call *call)
 		return false;
 	if (plan->nr_fds)
 		return call_close(call, plan->fds[--plan->nr_fds]);
-	return next_close_moved(plan, call);
+	return close_number(&plan->old_socket, call) || close_number(&plan->socket, call);
 }
 
 /* close(2) releases the number even if it fails. */
@@ -375,9 +403,10 @@ static const struct {
 } steps[] = {
 	[INJECT_CLOSE_ASKED] = { next_close_asked, close_returned, false },
 	[INJECT_SOCKET] = { next_socket, socket_returned, true },
-	[INJECT_RECEIVE] = { next_receive, receive_returned, false },
 	[INJECT_MOVE] = { next_move, move_returned, true },
-	[INJECT_CLOSE_MOVED] = { next_close_moved, close_returned, true },
+	[INJECT_CLOSE_OLD] = { next_close_old, close_returned, true },
+	[INJECT_RECEIVE] = { next_receive, receive_returned, false },
+	[INJECT_CLOSE_SOCKET] = { next_close_socket, close_returned, true },
 	[INJECT_UNDO] = { next_undo, close_returned, false },
 };
 
@@ -387,6 +416,7 @@ int inject_plan_begin(struct inject_plan *plan)
 	plan->error = 0;
 	plan->pidfd = -1;
 	plan->socket = -1;
+	plan->old_socket = -1;
 	plan->socket_copy = -1;
 	plan->nr_closed = 0;
 	plan->nr_fds = 0;
@@ -429,7 +459,7 @@ void inject_plan_abort(struct inject_plan *plan, int error)
 
 int inject_plan_result(const struct inject_plan *plan, int i)
 {
-	return plan->fds[(i + plan->nr_install - 1) % plan->nr_install];
+	return plan->fds[i];
 }
 
 void inject_plan_end(struct inject_plan *plan)

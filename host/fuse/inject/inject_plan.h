@@ -19,9 +19,10 @@
 enum inject_step {
 	INJECT_CLOSE_ASKED,	/* the job's list of descriptors to close */
 	INJECT_SOCKET,		/* create a socket, which is then duplicated by the daemon */
+	INJECT_MOVE,		/* duplicate it above the numbers of the files */
+	INJECT_CLOSE_OLD,	/* close its first number */
 	INJECT_RECEIVE,		/* once for each batch of files */
-	INJECT_MOVE,		/* move the first file to the socket's number */
-	INJECT_CLOSE_MOVED,	/* and close its old number */
+	INJECT_CLOSE_SOCKET,
 	INJECT_UNDO,		/* after a failure: close the files that were received */
 	INJECT_END,
 };
@@ -42,6 +43,7 @@ struct inject_plan {
 	int error;		/* first failure, 0 or -errno */
 	int pidfd;		/* of the receiver; -1 */
 	int socket;		/* the receiver's number of the socket; -1 */
+	int old_socket;		/* its first number, after INJECT_MOVE; -1 */
 	int socket_copy;	/* the daemon's descriptor of the same socket; -1 */
 	int nr_closed;
 	int *fds;		/* the receiver's numbers in order of arrival */

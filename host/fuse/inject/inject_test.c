@@ -180,6 +180,67 @@ TEST(inject_table_full)
 	CHECK(receiver_end(&receiver));
 }
 
+static int locked_file;
+
+static void prepare_lock(struct report *report)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (fcntl(locked_file, F_SETLK, &lock) < 0)
+		_exit(1);
+}
+
+static void prepare_lock_and_tight(struct report *report)
+{
+	prepare_lock(report);
+	prepare_tight(report);
+}
+
+static bool is_locked_by(pid_t pid)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return fcntl(locked_file, F_GETLK, &lock) == 0 && lock.l_type == F_WRLCK &&
+	       lock.l_pid == pid;
+}
+
+/*
+ * A process that closes any descriptor of a file loses its locks on the file. It may also never
+ * return from that.
+ */
+static bool keeps_its_lock(void (*prepare)(struct report *report), int first, int last, int expect)
+{
+	struct receiver receiver;
+	struct waited_job waited;
+	int files[3], results[3];
+
+	REQUIRE(files_open(&locked_file, 1), false);
+	for (int i = 0; i < 3; i++)
+		files[i] = locked_file;
+	REQUIRE(receiver_start(&receiver, &(struct receiver_options){
+		.blocking = BLOCK_READ, .prepare = prepare }), false);
+	REQUIRE(is_locked_by(receiver.pid), false);
+	for (int nr = first; nr <= last; nr++) {
+		job_init(&waited, &receiver, 0);
+		job_files(&waited, nr, files, results);
+		REQUIRE(job_run(&waited) == expect, false);
+		REQUIRE(is_locked_by(receiver.pid), false);
+		REQUIRE(wait_for(&receiver.report->nr_rounds, nr - first + 1), false);
+	}
+	files_close(&locked_file, 1);
+	return receiver_end(&receiver);
+}
+
+TEST(inject_closes_no_file)
+{
+	CHECK(keeps_its_lock(prepare_lock, 1, 3, 0));
+}
+
+TEST(inject_closes_no_file_when_the_table_is_full)
+{
+	CHECK(keeps_its_lock(prepare_lock_and_tight, 2, 3, -EMFILE));
+}
+
 /* done() is called before the receiver executes its call again. */
 static void check_before_restart(struct waited_job *waited)
 {

@@ -75,7 +75,7 @@ uint64_t inject_stack_limit(const struct inject_regs *regs)
 }
 
 const struct inject_number inject_numbers[] = {
-	{ SYS_close, 6 }, { SYS_socket, 359 }, { SYS_recvmsg, 372 }, { SYS_dup3, 330 }, { 0 },
+	{ SYS_close, 6 }, { SYS_socket, 359 }, { SYS_recvmsg, 372 }, { SYS_fcntl, 55 }, { 0 },
 };
 
 void inject_regs_call(struct inject_regs *regs, uint64_t insn, const struct inject_call *call)

@@ -435,6 +435,27 @@ def a_receiver_with_another_socket_stops_no_other_files(directory):
         inject_into(this, receive_with_another_socket)
 
 
+def send_what_never_closes(this):
+    """To the victim's service, which keeps them. One of two is installed in another way."""
+    client = Client(this.path())
+    fd = os.open(this.files.file, os.O_RDONLY | os.O_CLOEXEC)
+    for numbers in ([fd], [fd, fd]):
+        codes = send_file(client, numbers)
+        while binder_client.BR_REPLY not in codes:
+            codes = [code for code, _ in client.write_read(b"", 256)]
+        os.write(this.say, b"x")
+    time.sleep(60)
+
+
+def files_that_never_close_do_not_stop_their_receiver(directory):
+    with attacked(directory, {attack.FLUSH}) as this:
+        this.add(send_what_never_closes)
+        this.expect(b"x")
+        until(this.files.hung)    # where the daemon has them
+        this.victim_goes_on()
+        this.ends()
+
+
 def no_stop_of_a_receiver_is_missed(directory):
     """A lost SIGCHLD would be noticed 10 ms later, at each of several stops."""
     def send(path):
