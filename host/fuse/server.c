@@ -13,6 +13,7 @@
 #include "base/daemon.h"
 #include "base/exit_watch.h"
 #include "base/gate.h"
+#include "base/libc.h"
 #include "base/log.h"
 #include "base/message.h"
 #include "base/thread.h"
@@ -337,7 +338,7 @@ static void claim_descriptors(void)
 {
 	for (int fd = SERVER_CONTROL; fd < SERVER_FILES_END; fd++)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
-	closefrom(SERVER_FILES_END);
+	close_from(SERVER_FILES_END);
 }
 
 /* False: there is no supervisor, or one of another version; a message was printed. */

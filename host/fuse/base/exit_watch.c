@@ -3,6 +3,7 @@
 #include "base/exit_watch.h"
 
 #include "base/gate.h"
+#include "base/libc.h"
 #include "base/thread.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static bool take_descriptors(int fd, int watched)
 	}
 	if (fd < 0 || dup2(fd, 0) < 0)
 		return false;
-	closefrom(2);
+	close_from(2);
 	return true;
 }
 

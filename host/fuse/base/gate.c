@@ -9,6 +9,7 @@
 #include "base/gate.h"
 
 #include "base/clock.h"
+#include "base/libc.h"
 #include "base/locks.h"
 
 #include <fcntl.h>
@@ -177,7 +178,7 @@ static struct census look_at_members(struct gate_lists *lists, bool closely)
 		census.runnable += state == GATE_CLIENT && closely &&
 				   is_runnable(atomic_load(&member->tid));
 		if (state == GATE_READING)
-			tgkill(getpid(), atomic_load(&member->tid), WAKE_SIGNAL);
+			kill_thread(getpid(), atomic_load(&member->tid), WAKE_SIGNAL);
 	}
 	return census;
 }

@@ -10,6 +10,7 @@
 
 #include "base/daemon.h"
 #include "base/gate.h"
+#include "base/libc.h"
 #include "base/locks.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -28,8 +29,6 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/rseq.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 struct pool {
@@ -144,19 +143,6 @@ static void leave_pool(struct worker *self)
 	if (!fair_is_empty(daemon_self->slow_lane) && !gate_is_closed())
 		start_slow();
 	self->in_use = false;
-}
-
-/*
- * The C library has the kernel store each thread's CPU number in the thread's memory, for
- * sched_getcpu(3), which can ask the processor instead (affinity.c does once for each request). The
- * kernel writes it after every context switch, of which a request takes two: unregister it. (A
- * library that registered another size keeps it.)
- */
-static void drop_rseq(void)
-{
-	if (__rseq_size)
-		syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset,
-			sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
 }
 
 static void continue_one(void)

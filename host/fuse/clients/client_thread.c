@@ -6,6 +6,7 @@
 #include "clients/client_thread.h"
 
 #include "base/gate.h"
+#include "base/libc.h"
 #include "workers/worker.h"
 
 #include <errno.h>
@@ -54,7 +55,7 @@ const char *client_thread_line(const char *text, const char *key)
 
 bool client_thread_exists(pid_t tid)
 {
-	return sched_getscheduler(tid) >= 0 || errno != ESRCH;
+	return get_scheduler(tid) >= 0 || errno != ESRCH;
 }
 
 bool client_thread_is_dying(pid_t tid)
@@ -247,10 +248,10 @@ void client_thread_set_priority(struct host_thread *thread, u8 policy, s8 prio, 
 	real_time = is_real_time(policy);
 	if (real_time) {
 		param.sched_priority = prio;
-		sched_setscheduler(thread->tid, policy | SCHED_RESET_ON_FORK, &param);
+		set_scheduler(thread->tid, policy | SCHED_RESET_ON_FORK, &param);
 	} else {
-		if (is_real_time(sched_getscheduler(thread->tid) & ~SCHED_RESET_ON_FORK))
-			sched_setscheduler(thread->tid, policy, &param);
+		if (is_real_time(get_scheduler(thread->tid) & ~SCHED_RESET_ON_FORK))
+			set_scheduler(thread->tid, policy, &param);
 		setpriority(PRIO_PROCESS, (id_t)thread->tid, prio);
 	}
 }

@@ -10,6 +10,7 @@
  */
 #include "base/daemon.h"
 #include "base/exit_watch.h"
+#include "base/libc.h"
 #include "helper/helper_side.h"
 
 #include <fcntl.h>
@@ -110,7 +111,7 @@ void helper_main(void)
 	sigaddset(&set, SIGCHLD);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	/* what the daemon inherited, and a directory, must not be kept by a helper that is stuck */
-	closefrom(HELPER_CONTROL + 1);
+	close_from(HELPER_CONTROL + 1);
 	if (chdir("/") || fcntl(HELPER_CONTROL, F_SETFD, FD_CLOEXEC))
 		_exit(1);
 	daemon_self = daemon_alloc(sizeof(*daemon_self));

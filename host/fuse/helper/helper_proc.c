@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/daemon.h"
+#include "base/libc.h"
 #include "base/locks.h"
 #include "base/thread.h"
 #include "helper/helper_side.h"
@@ -132,7 +133,7 @@ static bool is_inode(int pid_dir, const char *name, u64 nodeid, u64 device)
 	struct statx found;
 
 	snprintf(path, sizeof(path), "fd/%s", name);
-	return !statx(pid_dir, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &found) &&
+	return !stat_more(pid_dir, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &found) &&
 	       found.stx_ino == nodeid &&
 	       makedev(found.stx_dev_major, found.stx_dev_minor) == device;
 }

@@ -4,10 +4,10 @@
 
 #include "base/clock.h"
 #include "base/daemon.h"
+#include "base/libc.h"
 #include "clients/users.h"
 #include "core.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,5 +149,5 @@ void account_trim(bool idle)
 		return;
 	daemon_self->accounts->trimmed_ns = now;
 	atomic_store_explicit(&daemon_self->accounts->freed, 0, memory_order_relaxed);
-	malloc_trim(0);
+	trim_memory();
 }

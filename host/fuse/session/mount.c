@@ -10,6 +10,7 @@
 #include "session/mount.h"
 
 #include "base/daemon.h"
+#include "base/libc.h"
 #include "base/log.h"
 #include "base/message.h"
 
@@ -308,7 +309,7 @@ void mount_abort(const char *mountpoint)
 		return;
 	child = fork();
 	if (!child) {
-		closefrom(0);
+		close_from(0);
 		_exit(umount2(mountpoint, MNT_FORCE) && !mount_detach(mountpoint));
 	}
 	for (int ms = 0; child > 0 && ms < ABORT_MS; ms++) {
