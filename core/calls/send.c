@@ -37,7 +37,6 @@ struct send {
 	u32 debug_id;
 	u64 start_ns;
 	struct binder_result why;
-	u32 notice; /* return code of which the system is notified too, or BR_OK */
 	/* the target, all referenced or pinned */
 	struct binder_node *node; /* NULL for replies, and once the call is queued */
 	u32 node_id;
@@ -395,21 +394,44 @@ static int queue_call(struct send *s)
 	return err;
 }
 
+static void notify_system(const struct send *s, u32 error)
+{
+	const struct host_txn_failure failure = {
+		.error = error,
+		.context = s->proc->context->name,
+		.from_pid = s->proc->pid,
+		.from_tid = s->thread->tid,
+		.to_pid = s->target ? s->target->pid : 0,
+		.to_tid = s->target_thread ? s->target_thread->tid : 0,
+		.is_reply = s->is_reply,
+		.code = s->tr->code,
+		.flags = s->tr->flags,
+		.data_size = s->tr->data_size,
+		.id = s->debug_id,
+		.reason = s->why.err,
+	};
+
+	host_notify_txn_failure(&failure);
+}
+
 static int queue_oneway(struct send *s)
 {
 	/* Once queued, the buffer belongs to the receiver. */
 	bool suspect = s->buffer->oneway_spam_suspect;
-	int err = binder_queue_call(s->t, s->node, s->target, NULL, &s->why);
+	int err;
 
+	/* Of a suspect's call that fails or waits at a frozen receiver there are two notices. */
+	if (suspect)
+		notify_system(s, BR_ONEWAY_SPAM_SUSPECT);
+	err = binder_queue_call(s->t, s->node, s->target, NULL, &s->why);
 	if (err < 0)
 		return err;
 	s->node = NULL;
 	if (err > 0) {
 		s->complete->type = WORK_COMPLETE_FROZEN;
-		s->notice = BR_TRANSACTION_PENDING_FROZEN;
+		notify_system(s, BR_TRANSACTION_PENDING_FROZEN);
 	} else if (suspect) {
 		s->complete->type = WORK_COMPLETE_SPAM;
-		s->notice = BR_ONEWAY_SPAM_SUSPECT;
 	}
 	binder_lock(&s->thread->proc->inner_lock);
 	clear_error_ilocked(s);
@@ -499,26 +521,6 @@ static void log_transaction(const struct send *s)
 		binder_log_add(true, &e, context->name, context->name_size);
 }
 
-static void notify_system(const struct send *s)
-{
-	const struct host_txn_failure failure = {
-		.error = s->notice,
-		.context = s->proc->context->name,
-		.from_pid = s->proc->pid,
-		.from_tid = s->thread->tid,
-		.to_pid = s->target ? s->target->pid : 0,
-		.to_tid = s->target_thread ? s->target_thread->tid : 0,
-		.is_reply = s->is_reply,
-		.code = s->tr->code,
-		.flags = s->tr->flags,
-		.data_size = s->tr->data_size,
-		.id = s->debug_id,
-		.reason = s->why.err,
-	};
-
-	host_notify_txn_failure(&failure);
-}
-
 static void put_target(struct send *s)
 {
 	if (s->secctx.room)
@@ -544,7 +546,6 @@ void binder_send(struct binder_thread *thread, const struct binder_transaction_d
 		.debug_id = binder_thread_next_id(thread),
 		.start_ns = host_now_ns(),
 		.why.ret = BR_OK,
-		.notice = BR_OK,
 	};
 	int err;
 
@@ -556,11 +557,9 @@ void binder_send(struct binder_thread *thread, const struct binder_transaction_d
 		err = send_queue(&s);
 	if (err) {
 		send_undo(&s);
-		s.notice = s.why.ret;
 		return_failure(&s);
+		notify_system(&s, s.why.ret);
 	}
-	if (s.notice != BR_OK)
-		notify_system(&s);
 	log_transaction(&s);
 	put_target(&s);
 }

@@ -342,6 +342,26 @@ TEST(report_of_spam,
 		      .data_size = 4000);
 }
 
+TEST(report_of_spam_to_the_frozen,
+     "A suspect's call that waits at a frozen process is reported twice, first as spam.",
+     "transaction_report pending_frozen")
+{
+	struct listener l = listen_to_reports();
+	struct client *manager = manager_open((struct client_options){ .map_size = 256 * 1024 });
+	struct client *client = client_new();
+	uint32_t error = BR_TRANSACTION_PENDING_FROZEN;
+
+	EXPECT_OK(freeze(client, manager, true, 0));
+	for (int i = 0; i < 40 && error == BR_TRANSACTION_PENDING_FROZEN; i++) {
+		call_oneway(client, 0, .code = 14, .size = 4000);
+		expect(client, BR_TRANSACTION_PENDING_FROZEN);
+		error = u32_of(next_report(&l, client)->attributes[A_ERROR]);
+	}
+	EXPECT_EQ(error, BR_ONEWAY_SPAM_SUSPECT);
+	expect_report(&l, BR_TRANSACTION_PENDING_FROZEN, client, manager, .code = 14,
+		      .flags = TF_ONE_WAY, .data_size = 4000);
+}
+
 TEST(report_of_success_is_not_made,
      "A delivered transaction is not reported.", "transaction_report")
 {
