@@ -110,6 +110,16 @@ static int set_context_mgr_ext(struct binder_thread *thread, void *arg)
 	return binder_context_set_manager(thread->proc, &thread->host, arg);
 }
 
+/*
+ * hwservicemanager asks that real-time callers lend their priority on its device. Nodes that want
+ * it say so themselves (FLAT_BINDER_FLAG_INHERIT_RT), as those of libhwbinder do.
+ */
+static int set_inherit_fifo(struct binder_thread *thread, void *arg)
+{
+	(void)arg;
+	return binder_context_check_user(thread->proc->context, host_caller_euid(&thread->host));
+}
+
 static int thread_exit(struct binder_thread *thread, void *arg)
 {
 	(void)arg;
@@ -206,6 +216,7 @@ static const struct ioctl ioctls[] = {
 	IOCTL(BINDER_SET_CONTEXT_MGR, set_context_mgr),
 	IOCTL(BINDER_SET_CONTEXT_MGR_EXT, set_context_mgr_ext),
 	IOCTL(BINDER_THREAD_EXIT, thread_exit),
+	IOCTL(BINDER_SET_INHERIT_FIFO_PRIO, set_inherit_fifo),
 	IOCTL(BINDER_VERSION, ioctl_version),
 	IOCTL(BINDER_GET_NODE_DEBUG_INFO, node_debug_info),
 	IOCTL(BINDER_GET_NODE_INFO_FOR_REF, node_info_for_ref),

@@ -71,18 +71,33 @@ bool binder_context_is_managed_by(struct binder_context *context, const struct b
 	return own;
 }
 
+static int check_user_locked(const struct binder_context *context, u32 euid)
+	REQUIRES(&context->lock)
+{
+	return context->manager_uid_known && context->manager_uid != euid ? -EPERM : 0;
+}
+
+int binder_context_check_user(struct binder_context *context, u32 euid)
+{
+	int err;
+
+	binder_lock(&context->lock);
+	err = check_user_locked(context, euid);
+	binder_unlock(&context->lock);
+	return err;
+}
+
 /* Makes @node the manager if there is none. */
 static int install_manager(struct binder_context *context, struct binder_node *node, u32 euid)
 {
-	int err = 0;
+	int err;
 
 	binder_lock(&context->lock);
+	err = check_user_locked(context, euid);
 	if (context->manager) {
 		BINDER_COVER(MANAGER_TWICE);
 		err = -EBUSY;
-	} else if (context->manager_uid_known && context->manager_uid != euid) {
-		err = -EPERM;
-	} else {
+	} else if (!err) {
 		context->manager_uid_known = true;
 		context->manager_uid = euid;
 		binder_node_pin(node);

@@ -42,6 +42,8 @@ bool binder_context_is_managed_by(struct binder_context *context, const struct b
  */
 int binder_context_set_manager(struct binder_proc *proc, const struct host_thread *caller,
 			       const struct flat_binder_object *fbo);
+/* -EPERM: the context manager is or was another user. */
+int binder_context_check_user(struct binder_context *context, u32 euid);
 /* @proc dies: if it is the manager, the context has none afterwards. */
 void binder_context_clear_manager(struct binder_proc *proc);
 

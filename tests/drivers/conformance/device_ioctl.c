@@ -79,6 +79,20 @@ TEST(ioctl_spam_detection_is_accepted,
 	EXPECT_OK(client_ioctl(client, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &(uint32_t){ 0 }));
 }
 
+/* hwservicemanager knows the number; no header has it. */
+#define BINDER_SET_INHERIT_FIFO_PRIO _IO('b', 10)
+
+TEST(ioctl_inherit_fifo_is_accepted,
+     "BINDER_SET_INHERIT_FIFO_PRIO ('b', 10) is accepted from the user of the context manager.",
+     "inherit_rt")
+{
+	struct client *client = client_new(), *manager = manager_new();
+
+	EXPECT_OK(client_ioctl(client, BINDER_SET_INHERIT_FIFO_PRIO, NULL));
+	EXPECT_OK(client_ioctl(manager, BINDER_SET_INHERIT_FIFO_PRIO, NULL));
+	round_trip(client, 0, manager);
+}
+
 TEST(thread_exit_and_on, "After BINDER_THREAD_EXIT the thread may use the device again.")
 {
 	struct client *manager = manager_new(), *client = client_new();
