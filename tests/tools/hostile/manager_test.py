@@ -39,7 +39,10 @@ PING, DESCRIPTOR = (struct.unpack(">I", text)[0] for text in (b"_PNG", b"_NTF"))
 NR_INSTANCES, NR_NAMES, NAME_LENGTH = 2000, 3000, 127
 NR_CALLBACKS = 256    # MAX_CALLBACKS of tools/servicemanager/src/registry.rs
 NR_PROCESSES = 12
+NR_DYING, NR_RING = 20, 8
+ACCESSOR, ILLEGAL_STATE = "android.os.IAccessor/", -5
 PER_USER = 200
+MEMORY_KIB = 64 << 10
 OTHERS = range(3900011, 3900015)
 SUBUIDS = 3910000
 CLONE_NEWUSER = 0x10000000
@@ -215,6 +218,91 @@ def check_one(ready, path):
         assert client.find("attacker.none") is None
 
 
+def list_by_number(ready, path):
+    """As Android 9 and 10 do: the service with a number, the last of many here."""
+    client = Client(path)
+    is_ready = False
+    while True:
+        keep = []
+        parcel = parcels.Parcel("29").int(NR_NAMES - 1).int(15)
+        argument, is_status = client.transact(harness.command(
+            raw.BC_TRANSACTION, keep, parcel, parcels.CODES["29"]["list"]))
+        client.write_read(raw.free_buffer(argument), 0)
+        # The number of such requests that a user may have at once is bounded.
+        if not is_ready and not is_status:
+            ready()
+            is_ready = True
+
+
+def register_and_die(ready, path):
+    """Processes that register names and end, one after the other."""
+    is_ready = False
+    while True:
+        pid = os.fork()
+        if not pid:
+            with hostile.exit_at_end():
+                client = Client(path)
+                for number in range(NR_DYING):
+                    assert client.add(f"dying.{os.getppid()}.{number}") == 0
+                    client.call("watch", lambda p: p.string(NAME).binder(CALLBACK))
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        if not is_ready:
+            ready()
+            is_ready = True
+
+
+def own_name(number):
+    return f"unread.{os.getppid()}.{number}"
+
+
+def watch_and_never_read(ready, path):
+    """Callbacks for names of this user; no thread of this process reads them."""
+    client = Client(path)
+    for number in range(NR_CALLBACKS):
+        pointer = CALLBACK + 16 * number
+        parcel = client.call("watch", lambda p, at=pointer, name=own_name(number % 4):
+                             p.string(name).binder(at))
+        assert parcel.int() == 0
+    ready()
+    signal.pause()
+
+
+def register_what_is_watched(ready, path):
+    client = Client(path)
+    is_ready = False
+    while True:
+        for number in range(4):
+            assert client.add(own_name(number)) in (0, ILLEGAL_STATE)
+        if not is_ready:
+            ready()
+            is_ready = True
+
+
+def keep_ring_of_accessors(ready, path):
+    """Services whose accessors are the services of the others. They answer no call."""
+    client = Client(path)
+    for number in range(NR_RING):
+        for name, node in ((f"ring{number}", number),
+                           (f"{ACCESSOR}ring{number}", (number + 1) % NR_RING),
+                           (f"{ACCESSOR}{ACCESSOR}ring{number}", number)):
+            assert client.call("add", lambda p, name=name, node=node: p.string(name).binder(
+                SERVICE + 16 * node).int(0).int(8)).int() == 0
+    ready()
+    signal.pause()
+
+
+def look_ring_up(ready, path):
+    client = Client(path)
+    is_ready = False
+    while True:
+        for number in range(NR_RING):
+            for method in ("check2", "check"):
+                client.call(method, lambda p, n=number: p.string(f"ring{n}"))
+        if not is_ready:
+            ready()
+            is_ready = True
+
+
 def call_the_driver(ready, path):
     """The honest load: a device without a service manager."""
     hostile.repeat(ready, os.path.join(os.path.dirname(path), "vndbinder"), 64)
@@ -340,6 +428,41 @@ def requests_take_turns_between_users(manager):
                [(ATTACKER, check_one)] * NR_PROCESSES)
 
 
+def services_that_die_delay_no_lookup(manager):
+    path = manager.path()
+    with hostile.user(SERVER, serve, path):
+        attack(f"4 processes register {NR_DYING} names and die, again and again", path, "lookups",
+               [(ATTACKER, register_and_die)] * 4)
+        harness.until(lambda: "dying." not in say(manager, "list"), 60)
+
+
+def callbacks_that_are_never_read_are_dropped(manager):
+    path = manager.path()
+    with hostile.user(SERVER, serve, path):
+        before = manager.memory_kib()
+        attack(f"{NR_CALLBACKS} callbacks, never read, for names that are registered again and "
+               "again", path, "lookups",
+               [(ATTACKER, watch_and_never_read), (ATTACKER, register_what_is_watched)])
+        assert manager.memory_kib() < before + MEMORY_KIB, (before, manager.memory_kib())
+
+
+def accessors_in_a_ring_delay_no_lookup(manager):
+    path = manager.path()
+    with hostile.user(SERVER, serve, path):
+        with hostile.user(ATTACKER, keep_ring_of_accessors, path):
+            attack(f"{NR_PROCESSES} processes look up services that are each other's accessors",
+                   path, "lookups", [(ATTACKER, look_ring_up)] * NR_PROCESSES)
+            assert NAME in say(manager, "list")
+            say(manager, "ping", NAME)
+
+
+def lists_by_number_delay_no_lookup(manager):
+    path = manager.path()
+    with hostile.user(SERVER, serve, path), hostile.user(ATTACKER, register_long_names, path):
+        attack(f"{NR_PROCESSES} processes ask for the last of {NR_NAMES} services by its number",
+               path, "lookups", [(ATTACKER, list_by_number)] * NR_PROCESSES)
+
+
 def counts_of(loads, stack):
     """Starts the loads, (uid, function, path), one after another. Returns what each reports."""
     counts = []
@@ -382,7 +505,9 @@ def serve_own(ready, path):
 
 
 TESTS = (instances_without_end_delay_no_lookup, long_names_hide_no_service,
-         requests_take_turns_between_users, users_at_their_quota_leave_room)
+         requests_take_turns_between_users, services_that_die_delay_no_lookup,
+         callbacks_that_are_never_read_are_dropped, accessors_in_a_ring_delay_no_lookup,
+         lists_by_number_delay_no_lookup, users_at_their_quota_leave_room)
 
 
 def main():
