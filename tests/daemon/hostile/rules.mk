@@ -13,6 +13,7 @@
 #                same time, and with O_PATH
 #   odd          receivers of files that are traced, stopped, frozen, ...
 #   recycled     a thread number with a new owner while a worker is stuck
+#   replacing    hand-overs beside floods, slow memory, long streams; on a full disk
 #   scarce       a daemon with little memory, a full disk
 #   slow_lane    calls that wake other users from a user who is served apart
 #   slow_memory  command streams in memory that takes its time
@@ -31,7 +32,7 @@ HOSTILE_LONG := hanging timeout
 
 LONG_TESTS += hostile:table
 TESTS += $(HOSTILE_ATTACKS:%=hostile:%) hostile:files hostile:ends hostile:absent_memory \
-	hostile:slow_lane
+	hostile:slow_lane hostile:replacing
 
 HOSTILE_PROGRAMS := $(addprefix $(BIN)/hostile-,flood uring)
 
