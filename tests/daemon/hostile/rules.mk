@@ -3,6 +3,7 @@
 # Attacks of one user on the others, each a script of this folder, as root, who becomes the users.
 #
 #   absent_memory  a receiver's buffer or stack in memory that never comes
+#   directory    the lock of the devices' directory, and what helps
 #   ends         the end of the daemon, whatever its workers wait for, and its processes
 #   files        files that do not close, processes that cannot be looked at, the injector
 #   flood        as many requests as many threads can make
@@ -32,7 +33,7 @@ HOSTILE_LONG := hanging timeout
 
 LONG_TESTS += hostile:table
 TESTS += $(HOSTILE_ATTACKS:%=hostile:%) hostile:files hostile:ends hostile:absent_memory \
-	hostile:slow_lane hostile:replacing
+	hostile:slow_lane hostile:replacing hostile:directory
 
 HOSTILE_PROGRAMS := $(addprefix $(BIN)/hostile-,flood uring)
 
