@@ -19,8 +19,8 @@ examples/rust/Cargo.lock: tools/Cargo.lock
 
 $(EXAMPLES) &: $(shell find examples/rust examples/aidl -type f -not -name Cargo.lock) examples/rust/Cargo.lock
 	@mkdir -p $(BIN)
-	$(Q)$(call say,CARGO,board-service board-client)scripts/setup --check-rust && $(CARGO) build \
-		--quiet --release --manifest-path examples/rust/Cargo.toml
+	$(Q)$(call say,CARGO,board-service board-client)scripts/setup --check-rust && \
+		scripts/cargo-build $(CARGO) --release --manifest-path examples/rust/Cargo.toml
 	$(Q)for program in $(notdir $(EXAMPLES)); do \
 		install $(CARGO_TARGET_DIR)/release/$$program $(BIN)/$$program; done
 

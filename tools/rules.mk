@@ -5,7 +5,7 @@ RUST_SOURCES := $(shell find $(addprefix tools/,anybinder bench client driver ev
 	tools/Cargo.toml tools/Cargo.lock
 # With RUST_TARGET, for another architecture than this machine's.
 RUST_BUILD = scripts/setup --check-rust && \
-	$(CARGO) build --quiet --release --locked --manifest-path tools/Cargo.toml \
+	scripts/cargo-build $(CARGO) --release --locked --manifest-path tools/Cargo.toml \
 	$(if $(RUST_TARGET),--target $(RUST_TARGET))
 RUST_RELEASE := $(CARGO_TARGET_DIR)/$(if $(RUST_TARGET),$(RUST_TARGET)/)release
 
