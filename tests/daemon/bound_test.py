@@ -159,7 +159,7 @@ def opens_do_not_wait_for_pages_that_others_read(directory):
             assert not any(pages[::mmap.PAGESIZE]), "data of another open"
 
     def open_often():
-        for _ in range(300):
+        for _ in range(100):
             os.close(os.open(path, os.O_RDWR))
 
     with Daemon(directory, "--no-passthrough", "--threads=1") as daemon, \
