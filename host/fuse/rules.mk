@@ -69,7 +69,7 @@ $(BIN)/bound_open_test $(BIN)/lookup_turn_test: $(BIN)/%_test: $(OBJ)/fuse-test/
 	host/fuse/base/log.o tests/engine/unit/runner.o)
 
 $(BIN)/gate_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/base/,daemon.o gate.o \
-	gate_test.o log.o thread.o) tests/engine/unit/runner.o)
+	gate_test.o log.o runnable.o thread.o) tests/engine/unit/runner.o)
 
 anybinderd.gate.needs := $(BIN)/gate_test
 anybinderd.gate.run = timeout 300 $(BIN)/gate_test
@@ -113,7 +113,7 @@ $(BIN)/events_ring_test: $(addprefix $(OBJ)/events-race/,host/fuse/base/daemon.o
 anybinderd.ring.needs := $(BIN)/events_ring_test
 anybinderd.ring.run = timeout 300 $(BIN)/events_ring_test
 
-INJECT_TEST_OBJS := $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/inject/,inject.o inject_plan.o \
+INJECT_TEST_OBJS := $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/inject/,inject.o inject_arch.o inject_plan.o \
 	inject_test.o inject_hard_test.o inject_test_lib.o) $(INJECT_ARCH_SRC:%.c=%.o) \
 	host/fuse/base/daemon.o host/fuse/base/log.o tests/engine/unit/runner.o)
 

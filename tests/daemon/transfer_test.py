@@ -109,13 +109,13 @@ def failures(daemon):
 
 @contextlib.contextmanager
 def transfers(directory, count):
-    """Yields the daemon, and a function that waits for the end of all and fails if one has."""
+    """Yields the daemon, a function that waits for the end of all and fails if one has, and the
+    processes."""
     names = [f"device{number}" for number in range(PAIRS)]
     with Daemon(directory, "--devices=" + ",".join(names)) as daemon, \
             contextlib.ExitStack() as stack:
         ready, notify = os.pipe()
-        for name in names:
-            stack.enter_context(child(serve, daemon.path(name), notify))
+        services = [stack.enter_context(child(serve, daemon.path(name), notify)) for name in names]
         for _ in names:
             assert os.read(ready, 1) == b"x"
         left = {stack.enter_context(child(call, daemon.path(name), count // PAIRS // 2))
@@ -134,7 +134,7 @@ def transfers(directory, count):
             until(all_ended, SECONDS)
             assert not failed, "a client has failed; the daemon says:\n" + failures(daemon)
 
-        yield daemon, wait
+        yield daemon, wait, [*services, *left]
 
 
 def no_transfer_fails_on_busy_processors(directory):
@@ -142,7 +142,7 @@ def no_transfer_fails_on_busy_processors(directory):
     with contextlib.ExitStack() as stack:
         for _ in range(BUSY):
             stack.enter_context(child(be_busy))
-        _, wait = stack.enter_context(transfers(directory, TRANSFERS))
+        _, wait, _ = stack.enter_context(transfers(directory, TRANSFERS))
         wait()
     print(f"{TRANSFERS} files in {time.monotonic() - begin:.1f} s, {BUSY} processes beside them")
 
@@ -151,13 +151,31 @@ def no_transfer_fails_while_the_helper_stands_still(directory):
     """For longer than any job of it may take that a client delays."""
     if not cgroup.Freezer.exists():
         raise Skip("no freezer")
-    with transfers(directory, 4000) as (daemon, wait):
+    with transfers(directory, 4000) as (daemon, wait, _):
         until(lambda: helper_of(daemon.server_pid()))
         time.sleep(0.3)
         with cgroup.Freezer() as group:
             group.add(helper_of(daemon.server_pid()))
             group.freeze(True)
             time.sleep(7)
+        wait()
+
+
+def no_transfer_fails_while_the_receivers_have_no_processor(directory):
+    """Others of their control group use what is left to it, and more, for which all pay later."""
+    if not cgroup.Processor.exists():
+        raise Skip("no control group of processors")
+    with transfers(directory, 400) as (_, wait, pids), cgroup.Processor() as group, \
+            contextlib.ExitStack() as stack:
+        if not group.can_be_set():
+            raise Skip("the control group of processors cannot be set")
+        for _ in range(6):
+            group.add(stack.enter_context(child(be_busy)))
+        for pid in pids:
+            group.add(pid)
+        group.take_away()
+        time.sleep(20)
+        group.give_back()
         wait()
 
 

@@ -11,13 +11,11 @@
 #include "base/clock.h"
 #include "base/libc.h"
 #include "base/locks.h"
+#include "base/runnable.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Interrupts the wait for a request; it has no other effect. */
@@ -140,27 +138,6 @@ struct census {
 	unsigned int runnable;	/* of those: all that delays it is that processors are busy */
 };
 
-/* Has the thread @tid all that it needs to go on, save perhaps a processor? */
-static bool is_runnable(int tid)
-{
-	char path[64], text[256];
-	const char *state = NULL;
-	ssize_t got;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	got = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (got > 0) {
-		text[got] = 0;
-		state = strrchr(text, ')');	/* ends the name */
-	}
-	return state && !strncmp(state, ") R", 3);
-}
-
 /*
  * Counts the members that do not rest, and interrupts those that wait for requests. @closely: also
  * those that are runnable.
@@ -176,7 +153,7 @@ static struct census look_at_members(struct gate_lists *lists, bool closely)
 		census.moving += state == GATE_MOVING || state == GATE_READING;
 		census.delayed += state == GATE_CLIENT;
 		census.runnable += state == GATE_CLIENT && closely &&
-				   is_runnable(atomic_load(&member->tid));
+				   thread_is_runnable(atomic_load(&member->tid));
 		if (state == GATE_READING)
 			kill_thread(getpid(), atomic_load(&member->tid), WAKE_SIGNAL);
 	}

@@ -10,6 +10,7 @@
 #include "base/daemon.h"
 #include "base/locks.h"
 #include "base/log.h"
+#include "base/runnable.h"
 #include "clients/users.h"
 #include "files/file_ref.h"
 #include "helper/helper.h"
@@ -17,8 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The injector ends a job within INJECT_TIMEOUT_MS, unless the receiver delays the injector. */
+/* The injector ends a job within INJECT_TIMEOUT_MS, unless the receiver delays the injector, */
 #define GIVE_UP_NS (2ull * HELPER_DEADLINE_MS * 1000000)
+/* or lacks a processor: that is seen at one of so many looks. */
+#define PATIENCE_NS (RUNNABLE_PATIENCE_MS * 1000000ull)
+#define LOOKS 4u
 
 struct entry {
 	struct file_job job;
@@ -28,6 +32,7 @@ struct entry {
 	u64 deadline_ns;
 	bool armed;
 	bool given_up;
+	unsigned int nr_idle;	/* looks since the receiver was last seen to lack a processor */
 };
 
 struct file_jobs {
@@ -180,6 +185,13 @@ void file_job_lost_all(void)
 	}
 }
 
+/* Does its receiver wait for something else than a processor, or for too long? */
+static bool is_idle(struct entry *entry, u64 now)
+{
+	entry->nr_idle = thread_is_runnable(entry->job.tid) ? 0 : entry->nr_idle + 1;
+	return entry->nr_idle >= LOOKS || now > entry->deadline_ns + PATIENCE_NS;
+}
+
 /* An overdue job that was not given up yet; NULL: none. *@busy: there are others. */
 static struct entry *find_overdue(bool *busy)
 {
@@ -192,7 +204,7 @@ static struct entry *find_overdue(bool *busy)
 		if (entry->given_up)
 			continue;
 		*busy = true;
-		if (now > entry->deadline_ns)
+		if (now > entry->deadline_ns && is_idle(entry, now))
 			found = entry;
 	}
 	return found;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/daemon.h"
 #include "base/locks.h"
+#include "base/runnable.h"
 #include "helper/helper_side.h"
 #include "inject/inject.h"
 
@@ -21,7 +22,7 @@
 #define SLOTS_MAX 64u
 /* Injectors of one user, all but one left behind; while half of all are in use, one. */
 #define SLOTS_ONE 4u
-/* A job ends by itself within INJECT_TIMEOUT_MS of its start if its injector runs. */
+/* A job ends by itself within INJECT_TIMEOUT_MS of its start if injector and receiver run. */
 #define OVERDUE_NS (3ull * INJECT_TIMEOUT_MS * 1000000)
 
 struct slot {
@@ -102,13 +103,14 @@ static void on_done(struct inject_job *inject, int error)
 	free_job(job);
 }
 
-/* Lock held. Has @slot a job that should have ended? */
+/* Lock held. Has @slot a job that should have ended, whose receiver does not lack a processor? */
 static bool is_overdue(const struct slot *slot)
 {
 	struct helper_injectors *injectors = daemon_self->helper_injectors;
 
 	for (const struct job *job = slot->nr_jobs ? injectors->jobs : NULL; job; job = job->next)
-		if (job->slot == slot && clock_now_ns() - job->began_ns > OVERDUE_NS)
+		if (job->slot == slot && clock_now_ns() - job->began_ns > OVERDUE_NS &&
+		    !thread_is_runnable(job->inject.tid))
 			return true;
 	return false;
 }

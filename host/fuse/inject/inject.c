@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/daemon.h"
+#include "base/runnable.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -166,28 +167,6 @@ static void next_step(struct injector *injector, struct tracee *tracee)
 		return;
 	tracee->state = TRACEE_CALL_ENTRY;
 	inject_resume(tracee, 0);
-}
-
-bool inject_insn_is(pid_t tid, uint64_t address, const void *insn, size_t size)
-{
-	unsigned char found[8];
-	struct iovec local = { found, size };
-	struct iovec remote = { (void *)(uintptr_t)address, size };
-
-	return size <= sizeof(found) &&
-	       process_vm_readv(tid, &local, 1, &remote, 1, 0) == (ssize_t)size &&
-	       memcmp(found, insn, size) == 0;
-}
-
-long inject_call_number(const struct inject_regs *regs, long nr)
-{
-	const struct inject_number *number = inject_numbers;
-
-	if (!inject_regs_narrow(regs))
-		return nr;
-	while (number->wide && number->wide != nr)
-		number++;
-	return number->wide ? number->narrow : -1;
 }
 
 /* Saves the receiver's state; -ENOSYS for one that could not be restored or continued. */
@@ -347,6 +326,22 @@ static bool is_unfinished(const struct tracee *tracee, uint64_t now)
 	       (tracee->state != TRACEE_SEIZED && now < tracee->deadline_ms + STUCK_MS);
 }
 
+/* Has it stopped, or ended, since handle_reports()? */
+static bool has_report(pid_t tid)
+{
+	siginfo_t info = { 0 };
+
+	return !waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) &&
+	       info.si_pid;
+}
+
+static bool is_late(const struct tracee *tracee, uint64_t now)
+{
+	return tracee->job && now >= tracee->deadline_ms &&
+	       (now >= tracee->deadline_ms + RUNNABLE_PATIENCE_MS ||
+		(!thread_is_runnable(tracee->tid) && !has_report(tracee->tid)));
+}
+
 /*
  * Fails overdue jobs; returns the number of unfinished tracees. @checked: the time of the last
  * check. If that was long ago, this thread did not run, and its tracees perhaps neither.
@@ -364,7 +359,7 @@ static int check_deadlines(struct injector *injector, uint64_t *checked)
 			next = tracee->next;
 			tracee->deadline_ms += lost_ms;
 			nr_unfinished += is_unfinished(tracee, now);
-			if (tracee->job && now >= tracee->deadline_ms)
+			if (is_late(tracee, now))
 				inject_expire(injector, tracee);
 		}
 	}

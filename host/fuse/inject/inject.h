@@ -28,7 +28,10 @@
 
 struct injector;
 
-/* Timeout of a job that does not set another. */
+/*
+ * Timeout of a job that does not set another. A receiver that lacks only a processor is waited for
+ * longer, up to RUNNABLE_PATIENCE_MS.
+ */
 #define INJECT_TIMEOUT_MS 3000
 
 /*

@@ -340,6 +340,25 @@ TEST(inject_never_answered)
 	CHECK(receiver_end(&receiver));
 }
 
+TEST(inject_receiver_without_a_processor_is_waited_for)
+{
+	struct receiver receiver;
+	struct one_file one;
+
+	REQUIRE(receiver_start(&receiver, &(struct receiver_options){ BLOCK_VFORK }));
+	REQUIRE(one_file_init(&one, &receiver));
+	one.waited.job.timeout_ms = 50;
+	one.waited.answer = NULL;
+	runnable_tid = one.waited.job.tid;
+	inject_submit(injector, &one.waited.job);
+	usleep(300000);
+	receiver_answer(&receiver, 0);
+	REQUIRE(job_wait(&one.waited) == 0);
+	runnable_tid = 0;
+	files_close(&one.file, 1);
+	CHECK(receiver_end(&receiver));
+}
+
 /* Descriptor 30: closing it takes ten seconds, because its data is not read. */
 static void prepare_slow_close(struct report *report)
 {

@@ -67,6 +67,9 @@ bool receiver_end(struct receiver *receiver);
 /* Kills a receiver that may be dead; false if its parent is not notified. */
 bool receiver_kill(struct receiver *receiver);
 
+/* The thread of which the injector is told that it lacks a processor only; 0: none. */
+extern volatile pid_t runnable_tid;
+
 /* A job that can be waited for. */
 struct waited_job {
 	struct inject_job job;

@@ -7,6 +7,8 @@
  */
 #include "inject/inject_test.h"
 
+#include "base/runnable.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +23,14 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+volatile pid_t runnable_tid;
+
+/* In place of that of base/runnable.c. */
+bool thread_is_runnable(pid_t tid)
+{
+	return tid == runnable_tid;
+}
 
 struct thread {
 	struct report *report;

@@ -53,6 +53,10 @@ class Group:
             with open(path, "w", encoding="ascii") as file:
                 file.write(text)
 
+    def can_be_set(self):
+        """Version 2 gives a group the files of those controllers only that its parent names."""
+        return os.path.exists(os.path.join(self.path, self.file))
+
     def add(self, pid):
         self._write(os.path.join(self.path, "cgroup.procs"), str(pid))
 
@@ -68,6 +72,28 @@ class Freezer(Group):
 
     def __exit__(self, *error):
         self.freeze(False)
+        super().__exit__(*error)
+
+
+class Processor(Group):
+    controller = "cpu"
+    files = ("cpu.max", "cpu.cfs_quota_us")
+
+    def take_away(self):
+        """A thousandth is left for all in it."""
+        if self.file == self.files[0]:
+            self._write(os.path.join(self.path, self.file), "1000 1000000")
+        else:
+            self._write(os.path.join(self.path, "cpu.cfs_period_us"), "1000000")
+            self._write(os.path.join(self.path, self.file), "1000")
+
+    def give_back(self):
+        self._write(os.path.join(self.path, self.file),
+                    "max" if self.file == self.files[0] else "-1")
+
+    def __exit__(self, *error):
+        if self.can_be_set():
+            self.give_back()
         super().__exit__(*error)
 
 
