@@ -14,7 +14,6 @@
 #include "helper/helper_side.h"
 #include "inject/inject.h"
 
-#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -38,7 +37,8 @@ struct job {
 	struct slot *slot;
 	u64 id;
 	u64 began_ns;
-	sem_t resumed;
+	bool is_resumed;
+	pthread_cond_t resumed;		/* with the lock of all; its clock is the monotonic one */
 	int *result_fds;
 	int numbers[];
 };
@@ -75,7 +75,7 @@ static void free_job(struct job *job)
 		job->next->prev = job->prev;
 	job->slot->nr_jobs--;
 	pthread_mutex_unlock(&daemon_self->helper_injectors->lock);
-	sem_destroy(&job->resumed);
+	pthread_cond_destroy(&job->resumed);
 	free(job->result_fds);
 	free(job);
 }
@@ -92,14 +92,18 @@ static void on_armed(struct inject_job *inject, int error)
 /* The receiver stays stopped until the daemon knows the numbers. */
 static void on_done(struct inject_job *inject, int error)
 {
+	pthread_mutex_t *lock = &daemon_self->helper_injectors->lock;
 	struct job *job = (struct job *)inject;
 	struct timespec limit;
 
 	send_event(job, HELPER_DONE, error);
-	clock_gettime(CLOCK_REALTIME, &limit);
+	clock_gettime(CLOCK_MONOTONIC, &limit);
 	limit.tv_sec += 2;
-	while (!helper_is_ending() && sem_timedwait(&job->resumed, &limit) && errno == EINTR)
-		;
+	pthread_mutex_lock(lock);
+	while (!job->is_resumed && !helper_is_ending())
+		if (pthread_cond_timedwait(&job->resumed, lock, &limit))
+			break;
+	pthread_mutex_unlock(lock);
 	free_job(job);
 }
 
@@ -144,6 +148,16 @@ static struct slot *get_slot(u32 uid, int *error)
 	return idle;
 }
 
+static void init_resumed(pthread_cond_t *resumed)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(resumed, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
 static struct job *new_job(const struct helper_message *message)
 {
 	u32 nr = message->nr_install + message->nr_close;
@@ -157,7 +171,7 @@ static struct job *new_job(const struct helper_message *message)
 		return NULL;
 	}
 	memcpy(job->numbers, message->numbers, nr * sizeof(int));
-	sem_init(&job->resumed, 0, 0);
+	init_resumed(&job->resumed);
 	job->id = message->id;
 	job->began_ns = clock_now_ns();
 	job->inject = (struct inject_job){
@@ -207,8 +221,10 @@ void helper_inject_resume(u64 id)
 {
 	guard_mutex(&daemon_self->helper_injectors->lock);
 	for (struct job *job = daemon_self->helper_injectors->jobs; job; job = job->next)
-		if (job->id == id)
-			sem_post(&job->resumed);
+		if (job->id == id) {
+			job->is_resumed = true;
+			pthread_cond_signal(&job->resumed);
+		}
 }
 
 bool helper_inject_is_idle(void)
