@@ -467,6 +467,58 @@ def test_rules(manager):
     del manager
 
 
+def child_of(pid):
+    """The only child of a process; None if it has none."""
+    text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return int(text) if text.strip() else None
+
+
+def test_a_full_disk(manager):
+    """The service manager and its keeper go on where their messages cannot be written."""
+    words = [*manager.command, "servicemanager", "--keep", "--device", "hwbinder", "--level",
+             "hwbinder=36"]
+    path = manager.path("hwbinder")
+
+    def refused(_):
+        client = Client(path, "36")
+        for _ in range(20):
+            try:
+                client.send(99, Parcel("36"))
+            except Failed as failed:
+                assert failed.args == (UNKNOWN_TRANSACTION,), failed.args
+        assert client.add("anybinder.full") == 0
+        client.close()
+
+    def serves():
+        client = Client(path, "36")
+        try:
+            client.call("list", lambda p: p.int(8))
+        except Failed:
+            return False
+        finally:
+            client.close()
+        return True
+
+    with open("/dev/full", "wb") as full:
+        with subprocess.Popen(words, stdout=full, stderr=full) as keeper:
+            try:
+                until(lambda: child_of(keeper.pid))
+                until(serves)
+                first = child_of(keeper.pid)
+                run(refused)
+                os.kill(first, signal.SIGHUP)
+                run(refused)
+                assert child_of(keeper.pid) == first
+                os.kill(first, signal.SIGKILL)
+                until(lambda: child_of(keeper.pid) not in (None, first))
+                until(serves)
+                run(refused)
+                assert keeper.poll() is None
+            finally:
+                keeper.terminate()
+                keeper.wait()
+
+
 def test_rules_by_security_context(manager):
     """Where there are contexts they are told apart; elsewhere rules by them are refused."""
     rules = pathlib.Path(manager.directory, "contexts.toml")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Text of other programs, which must not control the terminal that it is shown on: the names of
 //! processes and services, what they pass to each other and what they say of themselves.
+use crate::note::tell;
 
 /// Does a character do something to a terminal, or change the order of what is shown?
 fn has_effect(c: char) -> bool {
@@ -36,7 +37,7 @@ pub fn harmless_lines(text: &str) -> String {
 
 /// Prints lines that contain text of other programs.
 pub fn say(text: impl std::fmt::Display) {
-    println!("{}", harmless_lines(&text.to_string()));
+    tell(harmless_lines(&text.to_string()));
 }
 
 #[cfg(test)]

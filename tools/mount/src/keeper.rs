@@ -9,6 +9,7 @@
 use crate::error::{Doing, Error, Result};
 use crate::manager::{self, ManagerOptions};
 use crate::mount::Mount;
+use crate::note::note;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags};
@@ -133,7 +134,9 @@ pub fn run(mount: &Mount, devices: &[String], options: &ManagerOptions) -> Resul
         if deaths.len() >= DEATHS_MAX {
             return Err(gives_up(devices, status));
         }
-        eprintln!("servicemanager: it died ({status}) and is started again");
+        note(format_args!(
+            "servicemanager: it died ({status}) and is started again"
+        ));
         started = start(mount, devices, options)?;
     }
 }

@@ -12,7 +12,9 @@
 //!   return; `limit`: a time limit for a whole command
 //! * `namespace`: mount namespaces, for mounts without root and for programs that know only
 //!   `/dev/binderfs`
-//! * `error`, `context`, `harmless`, `interrupt`: what every command line needs
+//! * `error`, `context`, `harmless`, `interrupt`, `note`: what every command line needs
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
 pub mod binderfs;
 pub mod context;
 pub mod daemon;
@@ -30,6 +32,7 @@ pub mod manager_check;
 pub mod mount;
 pub mod namespace;
 pub mod nodes;
+pub mod note;
 pub mod probe;
 pub mod process;
 pub mod programs;

@@ -16,6 +16,7 @@ use crate::places::{Life, Places};
 use crate::relay::{descriptor_of, Bridge};
 use crate::tls::Credentials;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
+use anybinder_mount::note::{note, tell};
 use rsbinder::rpc::FileDescriptorTransportMode;
 use rsbinder::{DeathRecipient, Endpoint, SIBinder, WIBinder};
 use std::convert::Infallible;
@@ -136,7 +137,9 @@ impl Export {
                 Ok(None) => String::new(),
             };
             if !is_waiting {
-                eprintln!("anybinder: waiting for the service {name}{why}.");
+                note(format_args!(
+                    "anybinder: waiting for the service {name}{why}."
+                ));
                 is_waiting = true;
             }
             std::thread::sleep(LOOK_INTERVAL);
@@ -171,7 +174,9 @@ impl Export {
         let _ = died.recv();
         self.directory.set(name, None);
         self.door.places.end(&life, name, self.names.len() == 1);
-        eprintln!("anybinder: the service {name} died; the sessions that used it are ended.");
+        note(format_args!(
+            "anybinder: the service {name} died; the sessions that used it are ended."
+        ));
         let _ = events.send(Event::Died);
         Ok(())
     }
@@ -223,7 +228,7 @@ pub fn run(manager: Manager, options: &Options) -> Result<Infallible> {
                     Some(listening) => listening,
                     None => Listener::start(&options.listen, tls.clone(), &export.door)?,
                 };
-                println!("{name} exported at {}", listening.address);
+                tell(format_args!("{name} exported at {}", listening.address));
                 listener = Some(listening);
             }
         }

@@ -10,6 +10,7 @@ use crate::dialect::Dialect;
 use crate::words::{self, is_manager};
 use anybinder_driver::parcel::word;
 use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_mount::note::note;
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::encode::MAX_DEPTH;
 use anybinder_parcel::shape::{Interface, Members, Shape};
@@ -99,7 +100,7 @@ impl Gateway {
             ));
         };
         for why in &interface.unknown {
-            eprintln!("anybinder: Without types crosses {why}.");
+            note(format_args!("anybinder: Without types crosses {why}."));
         }
         Ok(())
     }

@@ -16,6 +16,8 @@
 //! * `manager`: the service manager; `foreign`: those of other levels and other libbinders
 //! * `notice`: what is said about peers; `memory`: what malloc keeps
 //! * `export`, `link`, `accessor`: the two ends
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
 pub mod access;
 pub mod accessor;
 pub mod address;

@@ -15,6 +15,7 @@ use crate::memory;
 use crate::relay::{descriptor_of, Bridge};
 use crate::tls::Credentials;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
+use anybinder_mount::note::{note, tell};
 use rsbinder::rpc::rustls::ClientConfig;
 use rsbinder::rpc::{FileDescriptorTransportMode, RpcClientConfig, RpcSession};
 use rsbinder::{DeathRecipient, Endpoint, ProcessState, SIBinder, StatusCode, WIBinder};
@@ -211,12 +212,12 @@ fn work(options: &Options, manager: &Manager) -> Result<()> {
     if options.accessor != Accessor::Only {
         manager.add(&options.name, relay)?;
     }
-    println!(
+    tell(format_args!(
         "{} ({descriptor}) linked to {}, wire version {}",
         options.name,
         options.address,
         session.wire_protocol_version().unwrap_or(0)
-    );
+    ));
     match ended.recv().doing(|| "waiting".to_string())? {
         End::Link => Err(lost(format!("The link to {} is lost.", options.address))),
         End::Manager => Err(lost("The service manager is gone.")),
@@ -259,8 +260,8 @@ fn one_connection(
             let may_pass = [Kind::CallFailed, Kind::NotWorking, Kind::NoManager];
             let may_retry = may_pass.contains(&error.kind()) && !options.once;
             match options.json && !may_retry {
-                true => eprintln!("{:#}", error.to_json()),
-                false => eprintln!("anybinder: {error}"),
+                true => note(format_args!("{:#}", error.to_json())),
+                false => note(format_args!("anybinder: {error}")),
             }
             let status = error.kind().exit_status().into();
             std::process::exit(if may_retry { STATUS_LOST } else { status })

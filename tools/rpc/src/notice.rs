@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Lines on standard error about what peers do. There is one a second at most, so that a peer
 //! cannot fill a log.
+use anybinder_mount::note::note;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,5 +22,5 @@ pub fn notice(text: &str) {
         count => format!(" ({count} notices before it were left out.)"),
     };
     *last = (Some(Instant::now()), 0);
-    eprintln!("anybinder: {text}{left_out}");
+    note(format_args!("anybinder: {text}{left_out}"));
 }

@@ -7,6 +7,7 @@ use crate::server::{End, Server};
 use crate::state::Settings;
 use anybinder_driver::driver::Driver;
 use anybinder_driver::level::Level;
+use anybinder_mount::note::note;
 use rsbinder_tools::notify::Notifier;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -63,8 +64,10 @@ fn reload_on_signal(signals: &libc::sigset_t, policy: &Policy) -> ! {
         // SAFETY: a set that was filled, and a live integer.
         unsafe { libc::sigwait(signals, &raw mut signal) };
         match policy.reload() {
-            Ok(()) => eprintln!("servicemanager: the rules were read again"),
-            Err(why) => eprintln!("servicemanager: {why}; the old rules stay in force"),
+            Ok(()) => note("servicemanager: the rules were read again"),
+            Err(why) => note(format_args!(
+                "servicemanager: {why}; the old rules stay in force"
+            )),
         }
     }
 }

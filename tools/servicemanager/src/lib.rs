@@ -6,6 +6,8 @@
 //! and one-way calls. The one call that waits for a process that is not trusted, HIDL's question
 //! what a service is, is made by a thread that another one has relieved (`server`). The
 //! transactions are raw (`anybinder_driver`); rsbinder's statuses, exceptions and codes are used.
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
 mod caller;
 mod clients;
 mod contexts;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Messages on standard error, at most so many a second: clients cause them.
+use anybinder_mount::note::note;
 use std::time::{Duration, Instant};
 
 const MAX_A_SECOND: u32 = 10;
@@ -25,7 +26,10 @@ impl Log {
         if self.since.elapsed() >= Duration::from_secs(1) {
             if self.dropped > 0 {
                 let dropped = self.dropped;
-                eprintln!("{}: {dropped} more messages were dropped", self.device);
+                note(format_args!(
+                    "{}: {dropped} more messages were dropped",
+                    self.device
+                ));
             }
             self.since = Instant::now();
             self.written = 0;
@@ -42,6 +46,6 @@ impl Log {
             .map(|letter| if letter.is_control() { '?' } else { letter })
             .take(500)
             .collect();
-        eprintln!("{}: {printable}", self.device);
+        note(format_args!("{}: {printable}", self.device));
     }
 }

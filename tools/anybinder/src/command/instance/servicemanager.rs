@@ -4,6 +4,7 @@ use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Result};
 use anybinder_mount::keeper;
 use anybinder_mount::manager::{self, ManagerOptions};
+use anybinder_mount::note::note;
 use anybinder_mount::record::SERVICE_MANAGER;
 use anybinder_servicemanager::{serve, Options, Protocol, DEFAULT_PER_USER};
 use std::os::unix::process::CommandExt;
@@ -93,7 +94,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         per_user: options.max_per_user.unwrap_or(DEFAULT_PER_USER),
     });
     if end.is_of_driver {
-        eprintln!("servicemanager: {}; it begins anew", end.why);
+        note(format_args!("servicemanager: {}; it begins anew", end.why));
         begin_anew();
     }
     Err(Error::new(format!(
@@ -117,7 +118,9 @@ fn begin_anew() {
         command.arg0(name);
     }
     let error = command.args(arguments).exec();
-    eprintln!("servicemanager: it cannot be executed again: {error}");
+    note(format_args!(
+        "servicemanager: it cannot be executed again: {error}"
+    ));
 }
 
 #[cfg(test)]
