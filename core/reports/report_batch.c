@@ -2,7 +2,8 @@
 /*
  * Lines are numbered in the order in which they are visited. A batch takes those whose
  * numbers follow the ones of earlier batches, as many as fit. So each batch visits all lines
- * from the start, which costs little as long as more than one batch is rare.
+ * from the start, which costs little as long as more than one batch is rare. A stack can be
+ * deep: it is visited once.
  *
  * Tested in: core/reports/report_test.c
  */
@@ -16,6 +17,7 @@ void report_batch_first(struct report_batch *batch)
 	batch->nr = batch->nr_pids = 0;
 	batch->skip = batch->skip_pids = 0;
 	batch->more = false;
+	batch->top = NULL;
 }
 
 bool report_batch_next(struct report_batch *batch)
@@ -79,19 +81,34 @@ static void describe_txn_ilocked(struct report_txn *txn, const struct binder_tra
 }
 
 /*
+ * The transaction with which the stack goes on from line number *@at. While the innermost one
+ * is the same, none behind it has ended since the last batch.
+ */
+static struct binder_transaction *resume_stack(const struct report_batch *batch,
+					       struct binder_transaction *top, u32 *at)
+{
+	if (!top || top != batch->top || top->debug_id != batch->top_id)
+		return top;
+	*at = batch->next_at;
+	return batch->next;
+}
+
+/*
  * Adds the transaction stack of @thread, innermost first, from line number @at on. Returns
  * the number of the next line.
  */
 static u32 add_stack_ilocked(struct report_batch *batch, u32 at, struct binder_proc *proc,
 			     const struct binder_thread *thread) REQUIRES(&proc->inner_lock)
 {
-	struct binder_transaction *t = thread->stack;
+	struct binder_transaction *t = resume_stack(batch, thread->stack, &at);
 
 	binder_assert_held(&proc->inner_lock);
-	while (t && !batch->more) {
-		struct report_line *line = add_line(batch, at++, LINE_STACK);
+	for (; t; at++) {
+		struct report_line *line = add_line(batch, at, LINE_STACK);
 		bool sent, received = binder_transaction_is_for_racy(t, thread);
 
+		if (batch->more)
+			break;
 		binder_lock(&t->lock);
 		sent = t->from == thread;
 		binder_unlock(&t->lock);
@@ -104,6 +121,10 @@ static u32 add_stack_ilocked(struct report_batch *batch, u32 at, struct binder_p
 		else
 			t = received ? t->to_parent : NULL;
 	}
+	batch->top = thread->stack;
+	batch->top_id = thread->stack ? thread->stack->debug_id : 0;
+	batch->next = t;
+	batch->next_at = at;
 	return at;
 }
 

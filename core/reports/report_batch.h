@@ -3,7 +3,7 @@
  * report batch: what a report copies of one thread, node or todo list while it holds the
  * lock, to be printed after unlock. A batch has room for REPORT_BATCH_LINES lines; the rest
  * goes to the next batch, for which the lock is taken again and the lines of the batches
- * before are skipped.
+ * before are skipped; a transaction stack goes on where it was left.
  *
  * The functions that add to a batch touch no other memory, so they may be called with
  * spinlocks held.
@@ -59,6 +59,11 @@ struct report_batch {
 	u32 nr, nr_pids;
 	u32 skip, skip_pids; /* how many were in earlier batches */
 	bool more;	     /* something did not fit */
+	/* The innermost transaction of the stack, the first that did not fit, its line number. */
+	const struct binder_transaction *top;
+	u32 top_id;
+	struct binder_transaction *next;
+	u32 next_at;
 };
 
 /* Starts the first batch of a thread, node or todo list. */

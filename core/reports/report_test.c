@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls/transaction.h"
 #include "common/translog.h"
 #include "pair.h"
 #include "reports/report_batch.h"
@@ -113,6 +114,46 @@ TEST(report_of_a_thread_with_many_completions)
 	CHECK(count(text, "    transaction complete") == CALLS);
 	CHECK(count(text, "  thread ") == 2);
 	free(text);
+	CHECK(pair_end(&p));
+}
+
+/* The lines of a deep stack come in batches, each of which goes on where the last one ended. */
+TEST(report_of_a_deep_stack)
+{
+	enum { CALLS = 3 * REPORT_BATCH_LINES + 7 };
+	struct binder_transaction *calls = calloc(CALLS, sizeof(*calls));
+	struct binder_thread thread = { .stack = calls };
+	struct report_batch batch;
+	struct pair p;
+	u32 nr = 0;
+
+	pair_begin(&p);
+	thread.proc = p.s->parked->proc;
+	bl_init(&thread.todo);
+	for (u32 i = 0; i < CALLS; i++) {
+		binder_lock_init(&calls[i].lock, RANK_TRANSACTION);
+		calls[i].debug_id = i + 1;
+		calls[i].from = &thread;
+		calls[i].from_parent = i + 1 < CALLS ? &calls[i + 1] : NULL;
+	}
+	report_batch_first(&batch);
+	do {
+		binder_lock(&thread.proc->inner_lock);
+		report_batch_add_thread_ilocked(&batch, thread.proc, &thread);
+		binder_unlock(&thread.proc->inner_lock);
+		for (u32 i = nr ? 0 : 1; i < batch.nr; i++)
+			CHECK(batch.lines[i].txn.id == ++nr);
+		/* What was visited is not visited again, unless another call is the innermost. */
+		calls[1].from = NULL;
+	} while (report_batch_next(&batch));
+	CHECK(nr == CALLS);
+	calls[0].debug_id = CALLS + 1;
+	report_batch_first(&batch);
+	binder_lock(&thread.proc->inner_lock);
+	report_batch_add_thread_ilocked(&batch, thread.proc, &thread);
+	binder_unlock(&thread.proc->inner_lock);
+	CHECK(batch.nr == 3);
+	free(calls);
 	CHECK(pair_end(&p));
 }
 
