@@ -211,7 +211,7 @@ static struct client *server_without_files(struct client *manager)
 
 TEST(policy_file_refused,
      "A file that the receiver may not use is not sent: the call is refused with EPERM.",
-     "selinux_refuses")
+     "selinux_refuses selinux_checks_files")
 {
 	struct client *manager = manager_new(), *server = server_without_files(manager);
 	int fd = make_file(manager, "secret");
@@ -222,7 +222,8 @@ TEST(policy_file_refused,
 	round_trip(manager, 1, server);
 }
 
-TEST(policy_file_array_refused, "Nor is it as part of an array.", "selinux_refuses")
+TEST(policy_file_array_refused, "Nor is it as part of an array.",
+     "selinux_refuses selinux_checks_files")
 {
 	struct client *manager = manager_new(), *server = server_without_files(manager);
 	int first = make_file(manager, "first"), second = make_file(manager, "second");

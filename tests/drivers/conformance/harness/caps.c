@@ -26,6 +26,7 @@ static struct {
 	{ "selinux_domains", "the domains of tests/kernel/selinux/policy.cil can be entered", "",
 	  true },
 	{ "selinux_refuses", "and what that policy does not allow is refused", "", true },
+	{ "selinux_checks_files", "files, too, before the call with them is sent", "", true },
 	{ "fd_passing", "file descriptors reach an unmodified receiver", "" },
 	{ "mmap_write_refused", "a writable mapping is refused by mmap", "" },
 	{ "mmap_owner_only", "mmap is refused to a process other than the opener", "" },
