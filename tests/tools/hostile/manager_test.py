@@ -37,7 +37,7 @@ ATTACKED = "attacker@1.0::IAttacker"
 # `_PNG` and `_NTF` of libbinder.
 PING, DESCRIPTOR = (struct.unpack(">I", text)[0] for text in (b"_PNG", b"_NTF"))
 NR_INSTANCES, NR_NAMES, NAME_LENGTH = 2000, 3000, 127
-NR_CALLBACKS = 256    # MAX_CALLBACKS of tools/servicemanager/src/registry.rs
+NR_CALLBACKS = 256    # MAX_CALLBACKS of tools/servicemanager/src/callbacks.rs
 NR_PROCESSES = 12
 NR_DYING, NR_RING = 20, 8
 ACCESSOR, ILLEGAL_STATE = "android.os.IAccessor/", -5

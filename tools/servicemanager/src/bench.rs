@@ -19,6 +19,8 @@ pub struct Fake {
     pub sent: Vec<(u32, Parcel)>,
     /// References to each object, beside those that the service manager counts as its own.
     pub clients: u32,
+    /// How many questions about references there were.
+    pub counted: usize,
     own: u32,
 }
 
@@ -32,6 +34,7 @@ impl Port for Fake {
     }
 
     fn strong_count(&mut self, _: u32) -> Option<u32> {
+        self.counted += 1;
         Some(self.own + self.clients)
     }
 
@@ -84,7 +87,7 @@ impl Bench {
         let settings = Settings {
             level: Level::A16,
             is_hidl: true,
-            per_user: 100,
+            per_user: 20_000,
             allow_replacing_others: false,
         };
         let caller = Caller {
@@ -94,6 +97,38 @@ impl Bench {
             context: 0,
         };
         Bench::of(settings, 2, caller)
+    }
+
+    /// Counts the clients of all objects. Returns in how many slices.
+    pub fn count_clients(&mut self) -> usize {
+        let Bench { port, manager, .. } = self;
+        let registry = &mut manager.state.registry;
+        // Outside of a call there is no reference of its parcel.
+        let own = std::mem::replace(&mut port.own, 1);
+        registry.begin_count();
+        let mut slices = 0;
+        while registry.is_counting() {
+            let before = port.counted;
+            registry.count_clients(port);
+            assert!(port.counted - before <= 8);
+            slices += 1;
+        }
+        port.own = own;
+        slices
+    }
+
+    /// Calls all callbacks that wait. Returns in how many slices, of which none is long.
+    pub fn call_back(&mut self) -> usize {
+        let Bench { port, manager, .. } = self;
+        let registry = &mut manager.state.registry;
+        let mut slices = 0;
+        while registry.has_notices() {
+            let before = port.sent.len();
+            registry.send_notices(port);
+            assert!(port.sent.len() - before <= 8);
+            slices += 1;
+        }
+        slices
     }
 
     pub fn answer(

@@ -49,12 +49,21 @@ pub enum Kind {
     Clients,
 }
 
+/// What is known of the clients of an object.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clients {
+    pub are_there: bool,
+    /// One was given the object and may not have its reference yet.
+    pub is_new: bool,
+}
+
 #[derive(Default)]
 struct Kept {
     cookie: u64,
     /// Who is charged for the first use.
     user: u32,
     is_dead: bool,
+    clients: Clients,
     uses: BTreeSet<(Kind, String)>,
 }
 
@@ -68,19 +77,29 @@ pub struct Handles {
 }
 
 impl Handles {
-    pub fn has(&self, handle: u32, kind: Kind, name: &str) -> bool {
-        self.kept
-            .get(&handle)
-            .is_some_and(|kept| kept.uses.contains(&(kind, name.to_string())))
+    /// Some of the names that a handle is kept for, in their order, from one on.
+    pub fn names_from(&self, handle: u32, kind: Kind, from: &str) -> impl Iterator<Item = &str> {
+        let uses = self.kept.get(&handle).map(|kept| &kept.uses);
+        let from = (kind, from.to_string())..;
+        let uses = uses
+            .into_iter()
+            .flat_map(move |uses| uses.range(from.clone()));
+        uses.take_while(move |(other, _)| *other == kind)
+            .map(|(_, name)| name.as_str())
     }
 
-    /// The names that a handle is kept for.
-    pub fn names(&self, handle: u32, kind: Kind) -> Vec<String> {
-        let uses = self.kept.get(&handle).map(|kept| kept.uses.iter());
-        let uses = uses.into_iter().flatten();
-        uses.filter(|(other, _)| *other == kind)
-            .map(|(_, name)| name.clone())
-            .collect()
+    pub fn clients(&mut self, handle: u32) -> Option<&mut Clients> {
+        self.kept.get_mut(&handle).map(|kept| &mut kept.clients)
+    }
+
+    /// The user who is charged for a handle.
+    pub fn user(&self, handle: u32) -> u32 {
+        self.kept.get(&handle).map_or(0, |kept| kept.user)
+    }
+
+    pub fn has_clients(&self, handle: u32) -> bool {
+        let kept = self.kept.get(&handle);
+        kept.is_some_and(|kept| kept.clients.are_there)
     }
 
     /// * `user`: who is charged for it

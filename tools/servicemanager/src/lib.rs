@@ -8,12 +8,14 @@
 //! transactions are raw (`anybinder_driver`); rsbinder's statuses, exceptions and codes are used.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
+mod callbacks;
 mod caller;
 mod clients;
 mod contexts;
 mod device;
 mod handles;
 mod hidl;
+mod lazy;
 mod level_set;
 mod listing;
 mod log;
@@ -23,6 +25,7 @@ pub mod numbering;
 mod outbox;
 pub mod pattern;
 mod policy;
+mod positions;
 mod protocol;
 mod queues;
 mod quota;
@@ -34,11 +37,14 @@ mod state;
 mod turns;
 mod users;
 mod waiting;
+mod watches;
 
 #[cfg(test)]
 mod bench;
 #[cfg(test)]
 mod fairness_test;
+#[cfg(test)]
+mod hidl_fairness_test;
 #[cfg(test)]
 mod hidl_test;
 #[cfg(test)]

@@ -6,11 +6,15 @@
 //! The first pass adds up what each user's services take. If that is too much, users get equal
 //! shares: whoever needs less than a share leaves the rest to the others. The second pass collects
 //! the names.
+//!
+//! Before Android 11 a client asks for one name after the other, by its place in the list. That is
+//! one pass to that place, or from the name that the client got last (`positions`).
 use crate::caller::Caller;
 use crate::hidl::{methods as hidl, names::split};
 use crate::registry::Service;
-use crate::reply::{Format, Reply};
+use crate::reply::{Format, Reply, LEGACY_FAILURE};
 use crate::state::State;
+use anybinder_driver::parcel::Parcel;
 use std::collections::HashMap;
 use std::ops::Bound;
 
@@ -24,13 +28,15 @@ const SLICE: usize = 512;
 pub enum Wanted {
     /// AIDL: the names of services with one of these priorities.
     Names { format: Format, priority: i32 },
+    /// AIDL before Android 11: the name at a place among those.
+    NameAt { index: usize, priority: i32 },
     /// AIDL: names and processes.
     DebugInfo { format: Format },
     /// HIDL: the names.
     HidlNames,
     /// HIDL: names and processes.
     HidlDebugInfo,
-    /// HIDL: the instances of an interface.
+    /// HIDL: the instances of an interface, which ends with the separator.
     HidlInstances(String),
 }
 
@@ -47,6 +53,8 @@ pub struct Listing {
     wanted: Wanted,
     /// The last name that was looked at.
     at: Option<String>,
+    /// How many names are before the wanted one.
+    before: usize,
     /// Bytes by user, in this pass.
     sizes: HashMap<u32, usize>,
     /// Bytes of each user; None during the first pass.
@@ -71,18 +79,27 @@ fn share(sizes: impl Iterator<Item = usize>, all: usize) -> usize {
 }
 
 impl Wanted {
-    fn includes(&self, name: &str, service: &Service) -> bool {
+    fn includes(&self, service: &Service) -> bool {
         match self {
-            Wanted::Names { priority, .. } => service.priority & priority != 0,
-            Wanted::HidlInstances(interface) => split(name).0 == interface,
+            Wanted::Names { priority, .. } | Wanted::NameAt { priority, .. } => {
+                service.priority & priority != 0
+            }
             _ => true,
+        }
+    }
+
+    /// What the names begin with.
+    fn prefix(&self) -> &str {
+        match self {
+            Wanted::HidlInstances(prefix) => prefix,
+            _ => "",
         }
     }
 
     /// Bytes that a service takes in the reply, with its objects and what pads them.
     fn size(&self, name: &str) -> usize {
         match self {
-            Wanted::Names { .. } => name.len() * 2 + 8,
+            Wanted::Names { .. } | Wanted::NameAt { .. } => name.len() * 2 + 8,
             Wanted::DebugInfo { .. } => name.len() * 2 + 20,
             Wanted::HidlNames => name.len() + 80,
             Wanted::HidlDebugInfo => name.len() + 240,
@@ -97,6 +114,7 @@ impl Listing {
             caller,
             wanted,
             at: None,
+            before: 0,
             sizes: HashMap::new(),
             share: None,
             entries: Vec::new(),
@@ -104,30 +122,62 @@ impl Listing {
         }
     }
 
+    /// The name at a place in the list of all.
+    pub fn name_at(state: &State, caller: Caller, index: usize, priority: i32) -> Listing {
+        let mut listing = Listing::new(caller, Wanted::NameAt { index, priority });
+        listing.share = Some(usize::MAX);
+        listing.at = state.positions.before(caller, index, priority);
+        listing.before = if listing.at.is_some() { 0 } else { index };
+        listing
+    }
+
     /// The reply, at once if that is short work.
-    pub fn begin(mut self, state: &State) -> Reply {
-        if state.registry.len() > SLICE {
+    pub fn begin(mut self, state: &mut State) -> Reply {
+        // One slice for each pass.
+        if self.step(state) && self.step(state) {
             return Reply::List(Box::new(self));
         }
-        while self.step(state) {}
+        self.note(state);
         self.reply()
+    }
+
+    /// Notes what the list leads to: where its client is, or what it lacks.
+    pub fn note(&self, state: &mut State) {
+        if self.left_out > 0 {
+            state.log_cut(self.caller, self.left_out);
+        }
+        if let (Wanted::NameAt { index, priority }, Some(entry)) =
+            (&self.wanted, self.entries.first())
+        {
+            let positions = &mut state.positions;
+            positions.note(self.caller, *index, *priority, &entry.name);
+        }
     }
 
     /// Looks at some services. False: that was all.
     pub fn step(&mut self, state: &State) -> bool {
-        let from = match &self.at {
-            Some(name) => Bound::Excluded(name.clone()),
-            None => Bound::Unbounded,
+        let prefix = self.wanted.prefix().to_string();
+        let at = self.at.take();
+        let from = match &at {
+            Some(name) => Bound::Excluded(name.as_str()),
+            None => Bound::Included(prefix.as_str()),
         };
+        let services = state.registry.services_from(from);
+        let services = services.take_while(|(name, _)| name.starts_with(&prefix));
         let mut count = 0;
-        for (name, service) in state.registry.services_from(from).take(SLICE) {
+        let mut last = None;
+        for (name, service) in services.take(SLICE) {
             count += 1;
-            self.at = Some(name.to_string());
-            if self.wanted.includes(name, service) && state.policy.may_find(self.caller, name) {
+            last = Some(name);
+            if self.wanted.includes(service) && state.policy.may_find(self.caller, name) {
                 self.look(name, service);
             }
+            if self.has_name() {
+                return false;
+            }
         }
-        if count == SLICE {
+        if let (SLICE, Some(last)) = (count, last) {
+            self.at = Some(last.to_string());
             return true;
         }
         if self.share.is_some() {
@@ -135,11 +185,19 @@ impl Listing {
         }
         self.share = Some(share(self.sizes.values().copied(), MAX_SIZE));
         self.sizes.clear();
-        self.at = None;
         true
     }
 
+    /// Whether the name at a place is found.
+    fn has_name(&self) -> bool {
+        matches!(self.wanted, Wanted::NameAt { .. }) && !self.entries.is_empty()
+    }
+
     fn look(&mut self, name: &str, service: &Service) {
+        if self.before > 0 {
+            self.before -= 1;
+            return;
+        }
         let size = self.sizes.entry(service.owner.charged).or_default();
         *size += self.wanted.size(name);
         match self.share {
@@ -153,6 +211,7 @@ impl Listing {
     }
 
     /// How many services had no room.
+    #[cfg(test)]
     pub fn left_out(&self) -> usize {
         self.left_out
     }
@@ -165,6 +224,15 @@ impl Listing {
                 reply.strings16(names().collect::<Vec<_>>().into_iter());
                 Reply::Parcel(reply)
             }
+            Wanted::NameAt { .. } => match self.entries.first() {
+                Some(entry) => {
+                    let mut reply = Parcel::default();
+                    reply.string16(&entry.name);
+                    Reply::Parcel(reply)
+                }
+                // Behind the last.
+                None => LEGACY_FAILURE,
+            },
             Wanted::DebugInfo { format } => {
                 let mut reply = format.done();
                 reply.i32(self.entries.len() as i32);

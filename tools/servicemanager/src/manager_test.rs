@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Requests of every level, written from the tables: what libbinder of that level sends.
 use crate::bench::Bench;
+use crate::callbacks::MAX_CALLBACKS;
 use crate::numbering::{self, Method, Shape};
-use crate::registry::MAX_CALLBACKS;
 use crate::reply::Reply;
 use anybinder_driver::level::{Level, Stability, StabilityForm, LEVELS};
 use anybinder_driver::map::Memory;
@@ -273,7 +273,7 @@ fn a_lazy_service_is_told_of_its_clients_and_unregisters() {
         assert_eq!(exception(&refused), ExceptionCode::IllegalState as i32);
         bench.port.clients = 0;
         for _ in 0..2 {
-            bench.manager.state.registry.check_clients(&mut bench.port);
+            bench.count_clients();
         }
         let (6, gone) = bench.port.sent.pop().unwrap() else {
             panic!();

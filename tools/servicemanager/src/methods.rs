@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What each method of `android.os.IServiceManager` does.
+use crate::callbacks::{Callback, Dialect};
 use crate::caller::Caller;
 use crate::handles::Port;
 use crate::level_set::LevelSet;
 use crate::listing::{Listing, Wanted};
 use crate::numbering::{Found, Method};
-use crate::registry::{Callback, Dialect, Service};
+use crate::registry::Service;
 use crate::reply::{Format, FoundService, Refusal, Reply, LEGACY_FAILURE};
 use crate::request::Arguments;
 use crate::state::{denied, State, PRIORITY_DEFAULT};
@@ -108,15 +109,9 @@ impl Call {
         let form = binder
             .stability
             .map_or(StabilityForm::Absent, |(_, form)| form);
-        Ok(Callback {
-            handle,
-            dialect: Dialect::Aidl {
-                header_word: self.header_word,
-                form,
-            },
-            levels: self.levels,
-            owner: self.caller,
-        })
+        let header_word = self.header_word;
+        let dialect = Dialect::Aidl { header_word, form };
+        Ok(Callback::new(handle, dialect, self.levels, self.caller))
     }
 
     fn done(&self) -> Outcome {
@@ -220,9 +215,8 @@ impl Call {
         self.done()
     }
 
-    fn list(&self, state: &State, index: Option<i32>, priority: i32) -> Outcome {
-        let policy = &state.policy;
-        if !policy.may_list(self.caller) {
+    fn list(&self, state: &mut State, index: Option<i32>, priority: i32) -> Outcome {
+        if !state.policy.may_list(self.caller) {
             return Err(denied("list", "the services"));
         }
         let Some(index) = index else {
@@ -230,20 +224,11 @@ impl Call {
             let wanted = Wanted::Names { format, priority };
             return Ok(Listing::new(self.caller, wanted).begin(state));
         };
-        let mut names = state
-            .registry
-            .services()
-            .filter(|(_, service)| service.priority & priority != 0)
-            .filter(|(name, _)| policy.may_find(self.caller, name))
-            .map(|(name, _)| name);
         // Before Android 11 each call returns one name, and fails behind the last.
-        let name = usize::try_from(index).ok().and_then(|at| names.nth(at));
-        let Some(name) = name else {
+        let Ok(index) = usize::try_from(index) else {
             return Ok(LEGACY_FAILURE);
         };
-        let mut reply = anybinder_driver::parcel::Parcel::default();
-        reply.string16(name);
-        Ok(Reply::Parcel(reply))
+        Ok(Listing::name_at(state, self.caller, index, priority).begin(state))
     }
 
     fn about_binder(
@@ -292,9 +277,8 @@ impl Call {
         self.done()
     }
 
-    fn debug_info(&self, state: &State) -> Outcome {
-        let policy = &state.policy;
-        if !policy.may_list(self.caller) {
+    fn debug_info(&self, state: &mut State) -> Outcome {
+        if !state.policy.may_list(self.caller) {
             return Err(denied("list", "the services"));
         }
         let format = self.format;

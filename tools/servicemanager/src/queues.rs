@@ -46,6 +46,15 @@ impl<T> Queues<T> {
         }
         Some((user, one))
     }
+
+    /// Puts back what `pop` returned and is not finished: it is the next one of its user.
+    pub fn put_back(&mut self, user: u32, one: T) {
+        let queue = self.of_user.entry(user).or_default();
+        if queue.is_empty() {
+            self.users.push_back(user);
+        }
+        queue.push_front(one);
+    }
 }
 
 #[cfg(test)]
@@ -59,10 +68,16 @@ mod tests {
             queues.push(user, one);
         }
         assert_eq!((queues.len(1), queues.len(4)), (3, 0));
+        let first = queues.pop().unwrap();
+        assert_eq!(first, (1, 10));
+        queues.put_back(3, 29);
+        assert_eq!(queues.pop(), Some((2, 20)));
+        queues.put_back(2, 20);
+        queues.put_back(1, 10);
         let order: Vec<i32> = std::iter::from_fn(|| queues.pop())
             .map(|(_, one)| one)
             .collect();
-        assert_eq!(order, [10, 20, 30, 11, 21, 12]);
+        assert_eq!(order, [29, 10, 20, 30, 11, 21, 12]);
         assert!(queues.is_empty() && queues.of_user.is_empty());
     }
 }

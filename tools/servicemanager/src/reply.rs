@@ -3,6 +3,7 @@
 use crate::caller::Caller;
 use crate::listing::Listing;
 use crate::numbering::Found;
+use crate::watches::Removal;
 use anybinder_driver::level::{Stability, StabilityForm};
 use anybinder_driver::parcel::{Parcel, Target};
 use rsbinder::{ExceptionCode, StatusCode};
@@ -17,6 +18,8 @@ pub enum Reply {
     AskChain(Box<PendingAdd>),
     /// A list that takes long and is made in slices.
     List(Box<Listing>),
+    /// Callbacks are removed from many names, in slices.
+    Remove(Box<Removal>),
 }
 
 /// A HIDL service that was added without its interfaces.

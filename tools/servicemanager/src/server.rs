@@ -18,6 +18,7 @@ use crate::manager::Manager;
 use crate::reply::{PendingAdd, Reply};
 use crate::turns::{Turn as Slice, Turns};
 use crate::waiting::{Place, Waiting};
+use crate::watches::Removal;
 use anybinder_driver::abi::{self, TransactionData};
 use anybinder_driver::driver::{Driver, Event};
 use anybinder_driver::map::Memory;
@@ -59,6 +60,38 @@ struct Shared {
     turns: Turns,
 }
 
+impl Shared {
+    fn new(name: &str, manager: Manager) -> Shared {
+        Shared {
+            name: name.to_string(),
+            manager: Mutex::new(manager),
+            wanted: AtomicUsize::new(0),
+            asking: Arc::new(Waiting::new(ASKING)),
+            listing: Arc::new(Waiting::new(LISTING)),
+            turns: Turns::default(),
+        }
+    }
+
+    /// Works in slices, one for each turn of a user, until a step is the last. In between the
+    /// manager is left to the thread that serves. Returns a further turn.
+    fn in_slices(
+        &self,
+        user: u32,
+        mut step: impl FnMut(&mut Manager) -> io::Result<bool>,
+    ) -> io::Result<Slice<'_>> {
+        loop {
+            let _slice = self.turns.take(user);
+            while self.wanted.load(Ordering::Relaxed) > 0 {
+                thread::yield_now();
+            }
+            if !step(&mut manager(self))? {
+                break;
+            }
+        }
+        Ok(self.turns.take(user))
+    }
+}
+
 /// The thread that serves a device.
 pub struct Server {
     shared: Arc<Shared>,
@@ -94,19 +127,13 @@ enum Work {
     /// A service is asked for its interfaces.
     Ask(PendingAdd),
     List(Box<Listing>),
+    Remove(Box<Removal>),
 }
 
 impl Server {
     pub fn new(name: &str, driver: Driver, manager: Manager) -> Server {
         Server {
-            shared: Arc::new(Shared {
-                name: name.to_string(),
-                manager: Mutex::new(manager),
-                wanted: AtomicUsize::new(0),
-                asking: Arc::new(Waiting::new(ASKING)),
-                listing: Arc::new(Waiting::new(LISTING)),
-                turns: Turns::default(),
-            }),
+            shared: Arc::new(Shared::new(name, manager)),
             driver,
             events: VecDeque::new(),
             counted: Instant::now(),
@@ -144,11 +171,12 @@ impl Server {
 
     fn turn(&mut self, ended: &Sender<End>) -> io::Result<Turn> {
         if self.events.is_empty() {
-            let (is_lazy, has_chores) = {
+            let (is_lazy, has_chores, is_long) = {
                 let manager = serve_with(&self.shared);
                 let registry = &manager.state.registry;
-                let has_chores = registry.has_notices() || registry.has_dead();
-                (registry.has_lazy_services(), has_chores)
+                let is_long = registry.has_notices() || registry.has_dead();
+                let has_chores = is_long || registry.is_counting();
+                (registry.has_lazy_services(), has_chores, is_long)
             };
             let until_count = || CLIENTS_INTERVAL.saturating_sub(self.counted.elapsed());
             let until_trim = self
@@ -171,14 +199,13 @@ impl Server {
             }
             if is_lazy && self.counted.elapsed() >= CLIENTS_INTERVAL {
                 self.counted = Instant::now();
-                let shared = Arc::clone(&self.shared);
-                let mut manager = serve_with(&shared);
-                manager.state.registry.check_clients(&mut self.driver);
-                self.flush()?;
+                serve_with(&self.shared).state.registry.begin_count();
             }
             if has_chores {
                 self.chores()?;
-                self.long_work = Some(Instant::now());
+                if is_long {
+                    self.long_work = Some(Instant::now());
+                }
             } else if self.long_work.is_some_and(|at| at.elapsed() >= TRIM_AFTER) {
                 self.long_work = None;
                 return_memory();
@@ -211,6 +238,7 @@ impl Server {
         let mut manager = serve_with(&shared);
         manager.state.registry.forget_dead(&mut self.driver);
         manager.state.registry.send_notices(&mut self.driver);
+        manager.state.registry.count_clients(&mut self.driver);
         self.flush()
     }
 
@@ -298,6 +326,16 @@ impl Server {
                     self.reply(&request, StatusCode::WouldBlock.into());
                 }
             },
+            Reply::Remove(removal) => match self.shared.listing.enter(removal.caller.charged) {
+                Some(place) => {
+                    return Some(Task {
+                        request,
+                        work: Work::Remove(removal),
+                        _place: place,
+                    })
+                }
+                None => self.reply(&request, StatusCode::WouldBlock.into()),
+            },
             answer => self.reply(&request, answer),
         }
         self.driver.free(&request);
@@ -311,7 +349,7 @@ impl Server {
         match answer {
             Reply::Parcel(parcel) => self.driver.reply(parcel),
             Reply::Status(status) => self.driver.reply_status(status),
-            Reply::AskChain(_) | Reply::List(_) => self
+            Reply::AskChain(_) | Reply::List(_) | Reply::Remove(_) => self
                 .driver
                 .reply_status(StatusCode::InvalidOperation.into()),
         }
@@ -340,6 +378,10 @@ impl Server {
                             manager.state.log_refusal(listing.caller, 0, &why);
                             StatusCode::NoMemory.into()
                         }
+                        Work::Remove(removal) => {
+                            manager.state.log_refusal(removal.caller, 0, &why);
+                            StatusCode::NoMemory.into()
+                        }
                     }
                 };
                 self.reply(&task.request, reply);
@@ -354,7 +396,8 @@ impl Server {
     fn finish<'a>(&mut self, shared: &'a Shared, task: Task) -> io::Result<Option<Slice<'a>>> {
         match task.work {
             Work::Ask(pending) => self.ask(shared, &task.request, &pending).map(|()| None),
-            Work::List(listing) => Ok(Some(self.list(shared, &task.request, *listing))),
+            Work::List(listing) => self.list(shared, &task.request, *listing).map(Some),
+            Work::Remove(removal) => self.remove(shared, &task.request, *removal).map(Some),
         }
     }
 
@@ -364,25 +407,35 @@ impl Server {
         shared: &'a Shared,
         request: &TransactionData,
         mut listing: Listing,
-    ) -> Slice<'a> {
-        let user = listing.caller.charged;
-        loop {
-            let _slice = shared.turns.take(user);
-            while shared.wanted.load(Ordering::Relaxed) > 0 {
-                thread::yield_now();
+    ) -> io::Result<Slice<'a>> {
+        let slice = shared.in_slices(listing.caller.charged, |manager| {
+            let has_more = listing.step(&manager.state);
+            if !has_more {
+                listing.note(&mut manager.state);
             }
-            let mut manager = manager(shared);
-            if !listing.step(&manager.state) {
-                if listing.left_out() > 0 {
-                    manager.state.log_cut(listing.caller, listing.left_out());
-                }
-                break;
-            }
-        }
-        let slice = shared.turns.take(user);
+            Ok(has_more)
+        })?;
         self.driver.free(request);
         self.reply(request, listing.reply());
-        slice
+        Ok(slice)
+    }
+
+    /// Removes callbacks.
+    fn remove<'a>(
+        &mut self,
+        shared: &'a Shared,
+        request: &TransactionData,
+        mut removal: Removal,
+    ) -> io::Result<Slice<'a>> {
+        let slice = shared.in_slices(removal.caller.charged, |manager| {
+            let has_more = removal.step(&mut manager.state.registry, &mut self.driver);
+            // As for a service that is added (`ask`).
+            self.flush()?;
+            Ok(has_more)
+        })?;
+        self.driver.free(request);
+        self.reply(request, hidl::methods::removal_done(&removal));
+        Ok(slice)
     }
 
     /// Asks a service for its interfaces, and adds it.
@@ -450,4 +503,28 @@ fn manager(shared: &Shared) -> MutexGuard<'_, Manager> {
         .manager
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Bench;
+    use anybinder_driver::level::Level;
+
+    #[test]
+    fn long_work_waits_for_its_turn() {
+        let shared = Shared::new("test", Bench::of_aidl(Level::A16).manager);
+        let steps = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            let turn = shared.turns.take(1);
+            scope.spawn(|| {
+                let last = shared.in_slices(2, |_| Ok(steps.fetch_add(1, Ordering::SeqCst) < 2));
+                assert!(last.is_ok());
+            });
+            shared.turns.wait_for(1);
+            assert_eq!(steps.load(Ordering::SeqCst), 0);
+            drop(turn);
+        });
+        assert_eq!(steps.load(Ordering::SeqCst), 3);
+    }
 }

@@ -5,6 +5,7 @@ use crate::handles::Port;
 use crate::hidl::names::{CHAIN, OWN_INSTANCE};
 use crate::log::Log;
 use crate::policy::Policy;
+use crate::positions::Positions;
 use crate::quota::Quota;
 use crate::registry::{Registry, Service};
 use crate::reply::Refusal;
@@ -34,6 +35,7 @@ pub struct State {
     pub registry: Registry,
     pub policy: Arc<Policy>,
     pub settings: Settings,
+    pub positions: Positions,
     log: Log,
 }
 
@@ -61,6 +63,7 @@ impl State {
             registry,
             policy,
             settings,
+            positions: Positions::default(),
             log: Log::new(device),
         }
     }

@@ -82,19 +82,17 @@ impl Drop for Turn<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
-    fn wait_for(turns: &Turns, count: usize) {
-        let waiting = || {
-            turns
-                .queue()
-                .waiting
-                .values()
-                .map(VecDeque::len)
-                .sum::<usize>()
-        };
-        while waiting() < count {
-            thread::sleep(Duration::from_millis(1));
+    impl Turns {
+        /// Waits until so many threads wait.
+        pub fn wait_for(&self, count: usize) {
+            let waiting = || -> usize { self.queue().waiting.values().map(VecDeque::len).sum() };
+            let end = Instant::now() + Duration::from_secs(60);
+            while waiting() < count {
+                assert!(Instant::now() < end, "nobody waits for a turn");
+                thread::sleep(Duration::from_millis(1));
+            }
         }
     }
 
@@ -110,7 +108,7 @@ mod tests {
                     let _turn = turns.take(user);
                     order.lock().unwrap().push(user);
                 });
-                wait_for(turns, count + 1);
+                turns.wait_for(count + 1);
             }
             drop(first);
         });

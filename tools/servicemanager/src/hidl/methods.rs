@@ -2,14 +2,16 @@
 //! What each method of `android.hidl.state::IServiceManager` does.
 use super::interface::{Method, MAX_CHAIN};
 use super::names::{full, is_instance, is_interface, split, BASE};
+use crate::callbacks::{Callback, Dialect};
 use crate::caller::{Caller, Transaction};
 use crate::handles::{Kind, Port};
 use crate::level_set::LevelSet;
 use crate::listing::{Entry, Listing, Wanted};
-use crate::registry::{Callback, Dialect, Registry, Service};
+use crate::registry::Service;
 use crate::reply::{PendingAdd, Refusal, Reply};
 use crate::state::{denied, State, PRIORITY_DEFAULT};
 use crate::users;
+use crate::watches::Removal;
 use anybinder_driver::hidl::{set_head, Embedded, Reader, Struct};
 use anybinder_driver::level::{Stability, StabilityForm};
 use anybinder_driver::parcel::{Binder, Parcel, Result, Target};
@@ -60,6 +62,11 @@ fn done(success: bool) -> Reply {
     let mut reply = Parcel::hidl_reply();
     reply.hidl_byte(success.into());
     Reply::Parcel(reply)
+}
+
+/// The reply once callbacks were removed: whether there were any.
+pub fn removal_done(removal: &Removal) -> Reply {
+    done(removal.has_found)
 }
 
 pub fn strings(strings: &[&str]) -> Reply {
@@ -136,7 +143,7 @@ pub fn run(
             }
             Method::List | Method::DebugDump => Ok(call.list(method)),
             Method::ListByInterface | Method::ListManifestByInterface => {
-                Ok(call.instances(reader.string()?))
+                Ok(call.instances(&reader.string()?))
             }
             Method::RegisterForNotifications | Method::UnregisterForNotifications => {
                 let (interface, instance) = (reader.string()?, reader.string()?);
@@ -224,7 +231,8 @@ impl Call<'_> {
             check_names(interface, instance)?;
             let name = full(interface, instance);
             // Every service is a base, so that no rule can have it as its subject.
-            if interface != BASE && !self.state.policy.may_add(self.caller, &name) {
+            let is_subject = interface != BASE || chain.iter().all(|one| one == BASE);
+            if is_subject && !self.state.policy.may_add(self.caller, &name) {
                 return Err(denied("add", &name));
             }
         }
@@ -235,7 +243,7 @@ impl Call<'_> {
         Ok(done(true))
     }
 
-    fn list(&self, method: Method) -> Reply {
+    fn list(&mut self, method: Method) -> Reply {
         if !self.state.policy.may_list(self.caller) {
             return strings(&[]);
         }
@@ -246,18 +254,17 @@ impl Call<'_> {
         Listing::new(self.caller, wanted).begin(self.state)
     }
 
-    fn instances(&self, interface: String) -> Reply {
-        Listing::new(self.caller, Wanted::HidlInstances(interface)).begin(self.state)
+    fn instances(&mut self, interface: &str) -> Reply {
+        let wanted = Wanted::HidlInstances(full(interface, ""));
+        Listing::new(self.caller, wanted).begin(self.state)
     }
 
     fn callback(&self, target: Target) -> std::result::Result<Callback, Refusal> {
         match target {
-            Target::Handle(handle) => Ok(Callback {
-                handle,
-                dialect: Dialect::Hidl,
-                levels: LevelSet::default(),
-                owner: self.caller,
-            }),
+            Target::Handle(handle) => {
+                let levels = LevelSet::default();
+                Ok(Callback::new(handle, Dialect::Hidl, levels, self.caller))
+            }
             Target::Own => Err(invalid("the service manager is no callback")),
         }
     }
@@ -280,13 +287,24 @@ impl Call<'_> {
         let Target::Handle(handle) = callback else {
             return done(false);
         };
-        let matches = |_: &Registry, name: &str| {
-            let (its_interface, its_instance) = split(name);
-            (interface.is_empty() || interface == its_interface)
-                && (interface.is_empty() || instance.is_empty() || instance == its_instance)
-        };
         let registry = &mut self.state.registry;
-        done(registry.unwatch_all(self.port, Kind::Watch, handle, matches))
+        if !interface.is_empty() && !instance.is_empty() {
+            let name = full(interface, instance);
+            return done(registry.remove_callback(self.port, Kind::Watch, &name, handle));
+        }
+        let prefix = match interface.is_empty() {
+            true => String::new(),
+            false => full(interface, ""),
+        };
+        self.remove(Removal::of_watch(self.caller, handle, prefix))
+    }
+
+    /// Removes callbacks, at once if that is short work.
+    fn remove(&mut self, mut removal: Removal) -> Reply {
+        match removal.step(&mut self.state.registry, self.port) {
+            true => Reply::Remove(Box::new(removal)),
+            false => removal_done(&removal),
+        }
     }
 
     fn watch_clients(
@@ -311,13 +329,7 @@ impl Call<'_> {
             return Ok(done(false));
         };
         let target = service.map(|binder| binder.target);
-        let matches = |registry: &Registry, name: &str| {
-            let registered = registry.service(name).map(|service| service.target);
-            target.is_none() || target == registered
-        };
-        let registry = &mut self.state.registry;
-        let found = registry.unwatch_all(self.port, Kind::Clients, handle, matches);
-        Ok(done(found))
+        Ok(self.remove(Removal::of_clients(self.caller, handle, target)))
     }
 
     fn try_unregister(
@@ -335,7 +347,7 @@ impl Call<'_> {
         registry.try_unregister(self.port, self.caller, &name, target)?;
         registry.remove_client_callbacks(self.port, &name);
         // The interfaces that it extends.
-        registry.remove_instance(self.port, target, instance);
+        registry.remove_instance(self.port, self.caller, target, instance);
         Ok(done(true))
     }
 }
