@@ -116,15 +116,15 @@ impl<'a> Reader<'a> {
             .and_then(|bytes| bytes.checked_next_multiple_of(4))
             .ok_or(StatusCode::NotEnoughData)?;
         let bytes = self.take(size)?;
-        let units: Vec<u16> = bytes
-            .chunks_exact(2)
-            .take(length + 1)
-            .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
-            .collect();
-        if units[length] != 0 {
+        let (units, end) = bytes.split_at(2 * length);
+        if end[..2] != [0; 2] {
             return Err(StatusCode::BadValue);
         }
-        String::from_utf16(&units[..length]).map_err(|_| StatusCode::BadValue)
+        let units = units.chunks_exact(2);
+        let units = units.map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+        char::decode_utf16(units)
+            .collect::<std::result::Result<_, _>>()
+            .map_err(|_| StatusCode::BadValue)
     }
 
     /// A binder that must not be null, with its stability if the level has one.

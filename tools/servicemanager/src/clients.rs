@@ -4,13 +4,20 @@
 use crate::level_set::LevelSet;
 use std::collections::HashMap;
 use std::fs;
+use std::time::{Duration, Instant};
 
 /// How many processes are remembered; the oldest are forgotten first.
 const MAX_PROCESSES: usize = 4096;
 
+/// For so long a number is taken for that of the process that was seen last: no number is used
+/// again within it.
+const TRUSTED: Duration = Duration::from_millis(10);
+
 struct Known {
     /// The start time of the process: the number may be used again.
     started: u64,
+    /// When that was seen.
+    seen: Instant,
     levels: LevelSet,
     /// When it was learned, as a number of this.
     at: u64,
@@ -30,15 +37,32 @@ fn start_time(pid: i32) -> Option<u64> {
     after_name.split_whitespace().nth(19)?.parse().ok()
 }
 
+impl Known {
+    /// Whether the number is still that of the process.
+    fn is_still(&mut self, pid: i32) -> bool {
+        if self.seen.elapsed() < TRUSTED {
+            return true;
+        }
+        let is_still = start_time(pid) == Some(self.started);
+        if is_still {
+            self.seen = Instant::now();
+        }
+        is_still
+    }
+}
+
 impl Clients {
     /// The levels that a process may have, of those that its call allows. What was learned is
     /// dropped if it contradicts the call: the process has executed another program.
-    pub fn narrow(&self, pid: i32, levels: LevelSet) -> LevelSet {
-        let Some(known) = self.known.get(&pid) else {
+    pub fn narrow(&mut self, pid: i32, levels: LevelSet) -> LevelSet {
+        if levels.is_single() {
+            return levels;
+        }
+        let Some(known) = self.known.get_mut(&pid) else {
             return levels;
         };
         let both = known.levels.intersection(levels);
-        match both.is_empty() || start_time(pid) != Some(known.started) {
+        match both.is_empty() || !known.is_still(pid) {
             true => levels,
             false => both,
         }
@@ -46,6 +70,12 @@ impl Clients {
 
     /// Remembers that a process sent what only these levels send.
     pub fn learn(&mut self, pid: i32, levels: LevelSet) {
+        if let Some(known) = self.known.get_mut(&pid) {
+            let is_new = known.levels.intersection(levels) != known.levels;
+            if !is_new && known.is_still(pid) {
+                return;
+            }
+        }
         // The levels of a process in another pid namespace (pid 0) are not known.
         let Some(started) = start_time(pid) else {
             return;
@@ -59,6 +89,7 @@ impl Clients {
             pid,
             Known {
                 started,
+                seen: Instant::now(),
                 levels,
                 at,
             },
@@ -97,7 +128,9 @@ mod tests {
         clients.learn(pid, old);
         assert_eq!(clients.narrow(pid, asked), set(&[Level::A14]));
         assert_eq!(clients.narrow(pid + 1, asked), asked);
-        clients.known.get_mut(&pid).unwrap().started += 1;
+        let known = clients.known.get_mut(&pid).unwrap();
+        known.started += 1;
+        known.seen -= TRUSTED;
         assert_eq!(clients.narrow(pid, asked), asked);
     }
 
@@ -120,6 +153,7 @@ mod tests {
                 pid,
                 Known {
                     started: 0,
+                    seen: Instant::now(),
                     levels: LevelSet::AIDL,
                     at,
                 },

@@ -33,6 +33,10 @@ impl LevelSet {
         self.0 == 0
     }
 
+    pub fn is_single(self) -> bool {
+        self.0.is_power_of_two()
+    }
+
     pub fn iter(self) -> impl Iterator<Item = Level> {
         LEVELS
             .into_iter()

@@ -91,7 +91,7 @@ impl Manager {
         if !levels.is_empty() && levels != header.levels {
             self.clients.learn(caller.pid, levels);
         }
-        match self.choose(caller, &meanings) {
+        match self.choose(caller, meanings) {
             Ok(meaning) => self.execute(port, caller, &header, meaning),
             Err(unclear) => {
                 let why = format!("{}; the header is that of {}", unclear.why, header.levels);
@@ -106,7 +106,7 @@ impl Manager {
 
     /// The meaning of a request: the only one that the client can have, else that of the level of
     /// this device.
-    fn choose(&self, caller: Caller, meanings: &Meanings) -> Result<Meaning, Unclear> {
+    fn choose(&mut self, caller: Caller, meanings: Meanings) -> Result<Meaning, Unclear> {
         let possible = meanings.levels();
         if possible.is_empty() {
             return Err(Unclear {
@@ -115,16 +115,12 @@ impl Manager {
             });
         }
         let narrowed = self.clients.narrow(caller.pid, possible);
-        let narrowed = self.narrow_by_watch(narrowed, meanings);
-        let mut left: Vec<Meaning> = meanings
-            .all
-            .iter()
-            .map(|meaning| Meaning {
-                levels: meaning.levels.intersection(narrowed),
-                ..meaning.clone()
-            })
-            .filter(|meaning| !meaning.levels.is_empty())
-            .collect();
+        let narrowed = self.narrow_by_watch(narrowed, &meanings);
+        let mut left = meanings.all;
+        left.retain_mut(|meaning| {
+            meaning.levels = meaning.levels.intersection(narrowed);
+            !meaning.levels.is_empty()
+        });
         self.exclude_by_watches(&mut left);
         let preferred = self.state.settings.level;
         let index = match left.len() {

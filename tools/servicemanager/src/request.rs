@@ -209,19 +209,27 @@ impl Meanings {
             all: Vec::new(),
             status: StatusCode::UnknownTransaction,
         };
+        // Most levels read the same arguments.
+        let mut last = None;
         for level in header.levels.iter() {
             let Some((method, shape)) = numbering::method(level, code) else {
                 continue;
             };
             let found = found_for(header, level, method);
             let Some(found) = found else { continue };
-            let mut attempt = reader.clone();
-            match Arguments::read(&mut attempt, shape, level.is_legacy()) {
+            let form = (shape, level.is_legacy());
+            let arguments = match last.take() {
+                Some((of, arguments)) if of == form => arguments,
+                _ => Arguments::read(&mut reader.clone(), shape, level.is_legacy()),
+            };
+            let (_, arguments) = last.insert((form, arguments));
+            match arguments {
                 Ok(arguments) if arguments.fits(level) => {
                     meanings.add(level, method, found, arguments);
                 }
                 Ok(_) => {}
                 Err(status) => {
+                    let status = *status;
                     let is_first = meanings.status == StatusCode::UnknownTransaction;
                     if is_first || level == preferred {
                         meanings.status = status;
@@ -232,7 +240,7 @@ impl Meanings {
         meanings
     }
 
-    fn add(&mut self, level: Level, method: Method, found: Found, arguments: Arguments) {
+    fn add(&mut self, level: Level, method: Method, found: Found, arguments: &Arguments) {
         let same = |one: &&mut Meaning| one.method == method && one.found == found;
         if let Some(known) = self.all.iter_mut().find(same) {
             known.levels.insert(level);
@@ -244,7 +252,7 @@ impl Meanings {
             method,
             found,
             levels,
-            arguments,
+            arguments: arguments.clone(),
         });
     }
 }
