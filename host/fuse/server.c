@@ -102,7 +102,7 @@ static void init_daemon(const struct options *options, const struct server_start
 	handover_init();
 	handles_init(start->generation);
 	users_init(options->uid);
-	namespaces_init();
+	namespaces_init(options->limit_containers);
 	identity_init();
 	ready_init();
 	expire_init();

@@ -20,8 +20,12 @@
 /* The kernel's limit on the lines of /proc/PID/uid_map. */
 #define ID_RANGES_MAX 340u
 
+/* What namespace_around() returns for a process that is in the daemon's. */
+#define SAME_NAMESPACE (-2)
+
 struct namespaces {
 	u64 own_user;		/* inode number of the daemon's user namespace */
+	u64 own_pid;		/* of its pid namespace, if containers are users; else 0 */
 };
 
 static u64 namespace_of(pid_t pid, const char *kind)
@@ -33,9 +37,13 @@ static u64 namespace_of(pid_t pid, const char *kind)
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
-void namespaces_init(void)
+void namespaces_init(bool limit_containers)
 {
-	daemon_part(namespaces)->own_user = namespace_of(getpid(), "user");
+	struct namespaces *namespaces = daemon_part(namespaces);
+
+	namespaces->own_user = namespace_of(getpid(), "user");
+	if (limit_containers)
+		namespaces->own_pid = namespace_of(getpid(), "pid");
 }
 
 static int read_id_map(struct host_proc *proc)
@@ -96,6 +104,38 @@ static int outermost_below(int fd, u64 own)
 	}
 }
 
+/* The outermost namespace of @tid below the daemon's, @own: a descriptor; -1: it cannot be told. */
+static int namespace_around(pid_t tid, const char *kind, u64 own)
+{
+	struct stat st;
+	char path[48];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", tid, kind);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && !fstat(fd, &st) && st.st_ino == own) {
+		close(fd);
+		return SAME_NAMESPACE;
+	}
+	return fd < 0 ? fd : outermost_below(fd, own);
+}
+
+/* The user that the container of @tid is; 0: it is in none. */
+static u32 container_uid(pid_t tid)
+{
+	u64 own = daemon_self->namespaces->own_pid;
+	int fd = own ? namespace_around(tid, "pid", own) : SAME_NAMESPACE;
+	u32 uid = fd == SAME_NAMESPACE ? 0 : NO_UID;
+	struct stat st;
+
+	if (fd >= 0) {
+		if (!fstat(fd, &st))
+			uid = (u32)st.st_ino;
+		close(fd);
+	}
+	return uid;
+}
+
 /*
  * A namespace that cannot be examined belongs to a process that the daemon cannot serve, because it
  * cannot read its memory either, or to one that has ended: all of them count as one user. The
@@ -103,19 +143,16 @@ static int outermost_below(int fd, u64 own)
  */
 u32 namespaces_charged_uid(pid_t tid, u32 uid)
 {
-	u64 own = daemon_self->namespaces->own_user;
+	u32 container = container_uid(tid);
 	uid_t owner = NO_UID;
 	struct stat st;
-	char path[48];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && !fstat(fd, &st) && st.st_ino == own) {
-		close(fd);
+	if (container)
+		return container;
+	fd = namespace_around(tid, "user", daemon_self->namespaces->own_user);
+	if (fd == SAME_NAMESPACE)
 		return uid;
-	}
-	fd = fd < 0 ? fd : outermost_below(fd, own);
 	if (fd < 0 || ioctl(fd, NS_GET_OWNER_UID, &owner) || fstat(fd, &st))
 		owner = NO_UID;
 	else if (!users_is_limited(owner))

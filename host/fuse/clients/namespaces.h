@@ -8,10 +8,11 @@
 
 #include "host_types.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
-/* Once, in the main thread. */
-void namespaces_init(void);
+/* Once, in the main thread. @limit_containers: each pid namespace below the daemon's is a user. */
+void namespaces_init(bool limit_containers);
 
 /*
  * Fills @proc->pid_ns, the user ids of its user namespace, and ends @proc->may_raise if that is not
@@ -23,7 +24,8 @@ int namespaces_read(struct host_proc *proc);
  * The user that is charged for what the process of @tid does: @uid, that of its request, unless it
  * is in another user namespace than the daemon. Such a process counts as the user who made the
  * outermost of its namespaces, however many user ids it has in there; if that is root or the owner
- * of the mount, as a user of its own for each such namespace. Makes system calls.
+ * of the mount, as a user of its own for each such namespace. If containers are users, it counts as
+ * the outermost of its pid namespaces instead, also root's processes. Makes system calls.
  */
 u32 namespaces_charged_uid(pid_t tid, u32 uid);
 

@@ -121,6 +121,9 @@ static const struct option_def defs[] = {
 	{ "memory", "MIB", "the same for all these users together (a quarter of the memory\n"
 	  "                           of the system or of the daemon's control group)",
 	  store_number, FIELD(memory), 1, 100000000, "a number of MiB from 1 to 100000000" },
+	{ "limit-containers", NULL, "each container (pid namespace) is a user for these\n"
+	  "                           limits, whatever its user ids are, root's included",
+	  store_true, FIELD(limit_containers) },
 	{ "max-devices", "N", "limit of devices (1024)", store_number,
 	  FIELD(max_devices), 0, 65535, "a number up to 65535" },
 	{ "max-crashes", "N", "after N crashes of the server process within a minute, unmount\n"

@@ -33,6 +33,7 @@ struct options {
 	bool passthrough;		/* use it where the kernel grants it */
 	bool selinux;			/* ask its policy */
 	bool android_reports;		/* the lines of nodes with a priority */
+	bool limit_containers;		/* each pid namespace below the daemon's is a user */
 	bool private_mount;		/* no allow_other: only the mounting user has access */
 };
 

@@ -12,7 +12,7 @@ import struct
 import hostile
 from binder_client import Client, LIBC
 
-CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID, CLONE_NEWUSER = 0x20000000, 0x10000000
 LIMIT = 8
 SUBUIDS, NR_SUBUIDS = 3910000, 1000
 FEW_FILES = 64
@@ -111,6 +111,25 @@ def user_ids_of_a_namespace_count_as_one_user():
 
 def user_ids_of_a_nested_namespace_count_as_the_same_user():
     check_namespace(1)
+
+
+def open_in_container(ready, path):
+    """As root, in a pid namespace of its own."""
+    assert not LIBC.unshare(CLONE_NEWPID)
+    pid = os.fork()
+    if not pid:
+        with hostile.exit_at_end():
+            open_as(ready, path, [LIMIT])
+    os.waitpid(pid, 0)
+
+
+def opens_of_each_container_are_limited():
+    with hostile.daemon("--limit-containers", f"--max-procs-per-uid={LIMIT}") as path, \
+            hostile.user(0, open_in_container, path), hostile.user(0, open_in_container, path):
+        opens = open_all(path, 2 * LIMIT)    # root outside has no limit
+        for fd in opens:
+            os.close(fd)
+        assert len(opens) == 2 * LIMIT
 
 
 def share_few_descriptors():
@@ -294,7 +313,8 @@ def paths_without_end_delay_no_one():
 
 
 hostile.run("hostile-opens", user_ids_of_a_namespace_count_as_one_user,
-            user_ids_of_a_nested_namespace_count_as_the_same_user, few_descriptors_are_shared,
+            user_ids_of_a_nested_namespace_count_as_the_same_user,
+            opens_of_each_container_are_limited, few_descriptors_are_shared,
             opens_at_the_same_time_take_turns, lookups_that_wait_are_in_no_ones_way,
             paths_of_a_user_are_limited, paths_of_reports_that_have_gone_are_limited,
             paths_without_end_delay_no_one)
