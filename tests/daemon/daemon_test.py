@@ -24,6 +24,7 @@ from binder_client import Client
 
 DAEMON = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/bin/anybinderd")
 NAME = os.path.basename(DAEMON)
+OWN_MOUNTS = os.path.abspath(os.path.join(os.path.dirname(__file__), "../own-mounts"))
 UNPRIVILEGED = 65534
 STATX_BTIME = 0x800
 
@@ -313,7 +314,7 @@ def selinux_without_a_policy_is_an_error(directory):
 
 def missing_fuse_is_explained(directory):
     mnt = os.path.join(directory, "mnt")
-    done = subprocess.run(["unshare", "-m", "sh", "-c", f"mount -t tmpfs t /dev && {DAEMON} {mnt}"],
+    done = subprocess.run([OWN_MOUNTS, "sh", "-c", f"mount -t tmpfs t /dev && {DAEMON} {mnt}"],
                           capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 1 and "/dev/fuse is missing" in done.stderr, done.stderr
     assert not os.path.exists(mnt)

@@ -27,6 +27,8 @@ from victims import Result, serve    # noqa: F401 (part of this interface)
 import binder_client    # pylint: disable=wrong-import-order
 from binder_client import Client    # pylint: disable=wrong-import-order
 
+CLONE_NEWUSER = 0x10000000
+
 # Users without a name or a process on any ordinary machine.
 SERVER, VICTIM, HONEST, ATTACKER = range(3900001, 3900005)
 
@@ -356,14 +358,33 @@ def attack(number, title, load, honest=None, options=(), kinds=tuple(victims.KIN
     return row
 
 
+class Skip(Exception):
+    """A requirement of the test is missing on this machine."""
+
+
+def need_user_namespaces():
+    """In a plain chroot the kernel lets nobody make one."""
+    pid = os.fork()
+    if not pid:
+        with exit_at_end():
+            os.setresuid(ATTACKER, ATTACKER, ATTACKER)
+            os._exit(bool(binder_client.LIBC.unshare(CLONE_NEWUSER)))
+    if os.waitpid(pid, 0)[1]:
+        raise Skip("users cannot make user namespaces here, as in a plain chroot")
+
+
 def run(title, *tests):
     """Runs the tests, each a function named after what it shows; the last line counts them."""
-    failed = 0
+    failed = skipped = 0
     for test in tests:
         try:
             test()
+        except Skip as reason:
+            skipped += 1
+            print(f"SKIP {test.__name__}: {reason}")
         except Exception as error:    # pylint: disable=broad-except
             failed += 1
             print(f"FAIL {test.__name__}: {error!r}")
-    print(f"{title}: {len(tests) - failed} passed, {failed} failed, 0 skipped")
+    passed = len(tests) - failed - skipped
+    print(f"{title}: {passed} passed, {failed} failed, {skipped} skipped")
     sys.exit(failed > 0)

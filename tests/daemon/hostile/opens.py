@@ -12,7 +12,7 @@ import struct
 import hostile
 from binder_client import Client, LIBC
 
-CLONE_NEWPID, CLONE_NEWUSER = 0x20000000, 0x10000000
+CLONE_NEWPID = 0x20000000
 LIMIT = 8
 SUBUIDS, NR_SUBUIDS = 3910000, 1000
 FEW_FILES = 64
@@ -52,7 +52,7 @@ def write_map(name, pid, text):
 
 
 def enter_namespace(to_parent, from_parent):
-    assert not LIBC.unshare(CLONE_NEWUSER)
+    assert not LIBC.unshare(hostile.CLONE_NEWUSER)
     os.write(to_parent, b"x")
     assert os.read(from_parent, 1) == b"x"
 
@@ -86,7 +86,7 @@ def open_as_each(path, depth):
         if not os.fork():
             with hostile.exit_at_end():
                 os.setresuid(uid, uid, uid)
-                assert not depth or not LIBC.unshare(CLONE_NEWUSER)
+                assert not depth or not LIBC.unshare(hostile.CLONE_NEWUSER)
                 kept += open_all(path)
                 os.write(from_child, b"%d" % len(kept))
                 wait_for_ever()
@@ -97,6 +97,7 @@ def open_as_each(path, depth):
 
 
 def check_namespace(depth):
+    hostile.need_user_namespaces()
     with hostile.daemon(f"--max-procs-per-uid={LIMIT}") as path, \
             hostile.user(hostile.SERVER, hostile.serve, path), \
             hostile.user(0, in_namespace, path, depth):

@@ -14,7 +14,7 @@ from binder_client import Client, LIBC, ioctl
 READERS, READERS_MAX = 1000, 16
 GROUPS = 32    # the kernel takes its time to end one
 PR_SET_DUMPABLE = 4
-CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
+CLONE_NEWNS = 0x20000
 MS_BIND, MS_PRIVATE, MS_REC, MNT_DETACH = 4096, 1 << 18, 16384, 2
 IN_ALL_EVENTS = 0xFFF
 BINDER_VERSION = 0xC0046209
@@ -95,7 +95,7 @@ def call(function, *args):
 def mount_inside(path, uid):
     """In namespaces of its own: binds the devices' directory to a tmpfs, makes that the root, opens
     a device there, and leaves."""
-    call(LIBC.unshare, CLONE_NEWUSER | CLONE_NEWNS)
+    call(LIBC.unshare, hostile.CLONE_NEWUSER | CLONE_NEWNS)
     call(LIBC.prctl, PR_SET_DUMPABLE, 1)    # else /proc/self is root's
     for name, text in ("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {uid} 1"):
         with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
@@ -130,6 +130,7 @@ def mount_always(ready, path):
 
 
 def mounts():
+    hostile.need_user_namespaces()
     # The path must be open to the user in the directory that is bound.
     hostile.attack("watching-mounts", "4 processes mount and pivot_root in user namespaces",
                    lambda path: hostile.users(*[(hostile.ATTACKER, mount_always, path)] * 4)

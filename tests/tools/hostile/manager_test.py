@@ -45,7 +45,6 @@ PER_USER = 200
 MEMORY_KIB = 64 << 10
 OTHERS = range(3900011, 3900015)
 SUBUIDS = 3910000
-CLONE_NEWUSER = 0x10000000
 
 
 # ---- clients ------------------------------------------------------------------------------------
@@ -327,7 +326,7 @@ def fill_quota_in_namespace(ready, path, report):
     if not pid:
         with hostile.exit_at_end():
             os.setresuid(ATTACKER, ATTACKER, ATTACKER)
-            assert not raw.LIBC.unshare(CLONE_NEWUSER)
+            assert not raw.LIBC.unshare(hostile.CLONE_NEWUSER)
             os.write(to_parent, b"u")
             assert os.read(from_parent, 1) == b"x"
             for uid in (1, 2, 3, 4):
@@ -481,6 +480,7 @@ def counts_of(loads, stack):
 def users_at_their_quota_leave_room(manager):
     """The ids of a namespace count as its maker; so many users more leave something to others."""
     del manager
+    hostile.need_user_namespaces()
     with harness.Manager("--max-per-user", str(PER_USER)) as small, contextlib.ExitStack() as stack:
         path = small.path()
         stack.enter_context(hostile.user(SERVER, serve, path))
