@@ -40,6 +40,6 @@ protocol: $(RULES)
 	@scripts/protocol $(RULES) --write
 
 .PHONY: bare-test
-## bare-test: the README's two commands in bare Debian 12 and 13 roots (root, network, an hour)
+## bare-test: the two commands of README in bare Debian 12 and 13 roots; PLACES="chroot enter container"
 bare-test:
-	@scripts/test-bare $(SUITE)
+	@scripts/test-bare $(PLACES:%=--in %) $(SUITE)
