@@ -118,6 +118,12 @@ static bool put_in_slow_lane(struct host_thread *thread, enum binder_resume_reas
 	return true;
 }
 
+/* May the client of @file, or its user, have no further worker that waits in its memory? */
+static bool is_overdrawn(const struct open_file *file)
+{
+	return pool_has_stuck() && open_file_is_overdrawn(file);
+}
+
 /* Resumes a parked call that the running thread has claimed. */
 static void resume_call(struct host_thread *thread, enum binder_resume_reason reason)
 {
@@ -128,7 +134,7 @@ static void resume_call(struct host_thread *thread, enum binder_resume_reason re
 		return;
 
 	/* its work stays queued, but no further worker is risked in its memory */
-	if (pool_has_stuck() && open_file_is_overdrawn(thread->proc->file)) {
+	if (is_overdrawn(thread->proc->file)) {
 		call_reply(thread, -EFAULT);
 		return;
 	}
@@ -215,6 +221,8 @@ void device_continue(struct fair_item *item)
 		resume_call(thread, reason_of(thread, thread->resume_reason));
 	else if (reason_of(thread, RESUME_WOKEN) != RESUME_WOKEN)
 		call_reply(thread, -EINTR);
+	else if (is_overdrawn(thread->proc->file))	/* since it was put back */
+		call_reply(thread, -EFAULT);
 	else if (!put_in_slow_lane(thread, RESUME_WOKEN))
 		begin_call(thread);
 }
@@ -240,7 +248,7 @@ static int find_caller(const struct request *request, struct open_file *file,
 
 	if (tid <= 0)	/* not visible in the daemon's pid namespace, so its memory is not either */
 		return -EACCES;
-	if (pool_has_stuck() && open_file_is_overdrawn(file))
+	if (is_overdrawn(file))
 		return -EFAULT;
 	if (!open_file_enter(file))
 		return -EBADF;

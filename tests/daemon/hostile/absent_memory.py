@@ -3,19 +3,25 @@
 """Memory that never comes in a receiver, where the daemon writes what it delivers, and where the
 injector works."""
 import contextlib
+import ctypes
 import os
 import signal
+import struct
 import sys
+import threading
 import time
 
 import attack
-from attack import READ, Client, become_manager, main, tests_in, until
-from binder_client import MAP_SIZE
+from attack import READ, Client, as_user, become_manager, main, tests_in, until
+from binder_client import MAP_SIZE, WRITE_READ, ioctl
 from bound_test import bound
 from files import CALL_ON_STACK, LIBC, attacked, machine_code, send_to_the_attacker, wait_in
+from slow_memory import PAGE, watched_memory
 from stuck_test import trap_or_skip
 
 READ_WRITE, PRIVATE_FIXED = 3, 0x12
+OPENS, CALLS = 6, 15
+STUCK = 24    # of one user: 16, and those that are not found yet
 
 
 def serve(this, device):
@@ -76,6 +82,43 @@ def a_stack_that_never_comes_stops_no_other_files(directory):
         for _ in range(2):
             time.sleep(0.5)
             this.victim_goes_on()
+        this.ends()
+
+
+def hang_often(this, uid, opens, refused):
+    """Calls by many threads at once, each with its commands in memory that never comes."""
+    uffd, memory, address = watched_memory(opens * CALLS)
+    as_user(uid)
+    clients = [Client(this.path("hwbinder")) for _ in range(opens)]
+
+    def call(number):
+        argument = ctypes.create_string_buffer(
+            struct.pack("<6Q", 64, 0, address + number * PAGE, 0, 0, 0))
+        try:
+            ioctl(clients[number % opens].fd, WRITE_READ, argument)
+        except OSError:
+            os.write(refused, b"x")
+
+    for number in range(opens * CALLS):
+        threading.Thread(target=call, args=(number,), daemon=True).start()
+    os.write(this.say, b"x")
+    signal.pause()
+    del uffd, memory
+
+
+def many_calls_at_once_keep_no_more_workers_than_a_user_may(directory):
+    """Calls that wait for their turn when the limit is reached are refused as well; else the first
+    user has all that there may be, and the second one stops the daemon."""
+    trap_or_skip()
+    output, refused = os.pipe()
+    with attacked(directory) as this:
+        this.add(hang_often, attack.ATTACKER, OPENS, refused, uid=0)
+        for _ in range(OPENS * CALLS - STUCK):
+            attack.wait_for(output, 1, 60)
+        # All users together are below half of what there may be, where each may have fewer.
+        this.add(hang_often, attack.OTHER + 1, 1, refused, uid=0)
+        time.sleep(0.3)
+        this.victim_goes_on()
         this.ends()
 
 
