@@ -164,7 +164,7 @@ def opens_do_not_wait_for_pages_that_others_read(directory):
 
     with Daemon(directory, "--no-passthrough", "--threads=1") as daemon, \
             bound(daemon, directory) as path, child(touch), child(open_often) as pid:
-        until(lambda: os.waitpid(pid, os.WNOHANG) == (pid, 0))
+        until(lambda: os.waitpid(pid, os.WNOHANG) == (pid, 0), 120)
 
 
 def binding_and_executing_in_one_thread(directory):

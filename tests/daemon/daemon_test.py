@@ -350,10 +350,11 @@ def helper_that_takes_long_to_start_is_waited_for(directory):
     """For longer than it may take to answer. It is the one that replaces a helper that was killed,
     because that can be stopped."""
     def kill_and_stop_the_next():
-        until(lambda: helper_of(server_pid))
-        before = helper_of(server_pid)
-        os.kill(before, signal.SIGKILL)
-        while not (new := set(children_of(server_pid)) - {before}):
+        helpers = [0]
+        until(lambda: helpers.append(helper_of(server_pid)) or helpers[-1])
+        before = set(children_of(server_pid))    # some may be dead, and not waited for
+        os.kill(helpers[-1], signal.SIGKILL)
+        while not (new := set(children_of(server_pid)) - before):
             pass
         stopped.append(new.pop())
         return stop_as_it_starts(stopped[-1])
