@@ -85,7 +85,8 @@ $(foreach test,$(foreach test,$(ALL_TESTS),$(if $(findstring :,$(test)),,$(test)
 	$(filter $(test):%,$(ALL_TESTS)). Give the plain one a variant, too)))
 TEST_NAMES := $(sort $(foreach test,$(ALL_TESTS),$(firstword $(subst :, ,$(test)))))
 
-.PHONY: all test test-run vm-test vm-test-run bench demo demo-run setup tidy lint clean help $(TEST_NAMES:%=test-%) \
+.PHONY: all test test-needs test-run vm-test vm-test-run bench demo demo-run setup tidy lint clean help \
+	$(TEST_NAMES:%=test-%) \
 	$(BENCH_TARGETS) $(LINT_TARGETS)
 
 ## all: build every program (the default)
@@ -121,10 +122,18 @@ needs_of = $($(1).needs) $($(1).$(call variant_of,$(1)).needs)
 
 $(foreach name,$(TEST_NAMES),$(eval $(call test_rule,$(name))))
 
+# One at a time, the compilers would leave all processors but one idle.
+PARALLEL_MAKE = $(MAKE) --no-print-directory -j$(shell nproc)
+
+# What is not built here fails in the test that needs it.
 ## test: set up, and run every test that needs no virtual machine; ends with the total
 test:
 	@scripts/setup build test
+	-@$(PARALLEL_MAKE) --keep-going test-needs
 	@$(MAKE) --no-print-directory test-run
+
+test-needs: all $(sort $(filter $(BIN)/%,$(foreach test,$(TESTS), \
+	$($(firstword $(subst :, ,$(test))).needs) $($(subst :,.,$(test)).needs))))
 
 test-run: all
 	@scripts/run-tests --record $(BUILD)/test.total $(TESTS)
@@ -140,10 +149,10 @@ vm-test-run: all vm-fetch
 ## bench: measurements, side by side with other IPC systems
 bench: all $(BENCH_TARGETS)
 
-## demo: set up, build and show the whole thing at work
+## demo: set up, build the daemon and the command, and show the whole thing at work
 demo:
 	@scripts/setup build demo
-	@$(MAKE) --no-print-directory all
+	@$(PARALLEL_MAKE) $(DEMO_PROGRAMS)
 	@$(MAKE) --no-print-directory demo-run
 
 ## setup: install what building and testing need (Debian packages)

@@ -4,8 +4,9 @@ CLIENT_TESTS := $(BIN)/client-tests
 
 $(CLIENT_TESTS): $(shell find tests/drivers/clients tools/client -type f) tools/Cargo.toml tools/Cargo.lock
 	@mkdir -p $(BIN)
-	$(Q)$(call say,CARGO,client-tests)$(RUST_BUILD) -p client-tests
+	$(Q)$(call say,CARGO,client-tests)$(RUST_BUILD_PROGRAM) client-tests
 	$(Q)install $(RUST_RELEASE)/client-tests $@
+$(CLIENT_TESTS): | $(BIN)/rsb_hub
 
 #   fuse    on the daemon
 #   bound   on the daemon, through bind mounts of its files

@@ -32,7 +32,7 @@ coverage-profile: $(BIN)/cov_test $(BIN)/cov_sim
 	@llvm-cov-19 export $(BIN)/cov_test -object $(BIN)/cov_sim -instr-profile=$(COV_OUT)/all.profdata \
 		$(CORE_SRCS) >$(COV_OUT)/all.json
 
-unit.coverage.needs := coverage-profile
+unit.coverage.needs := $(BIN)/cov_test $(BIN)/cov_sim coverage-profile
 unit.coverage.run = tests/engine/unit/coverage $(COV_OUT)/all.json tests/engine/unit/unreached
 
 ## coverage: which lines and branches of core/ the unit tests, fuzzers' inputs and simulator reach
