@@ -37,7 +37,7 @@ TESTS += transfer:short
 LONG_TESTS += transfer:long
 
 transfer.needs := $(BIN)/anybinderd
-transfer.short.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/transfer_test.py $(BIN)/anybinderd 2000
+transfer.short.run = timeout 420 $(PYTHON) $(DAEMON_TESTS)/transfer_test.py $(BIN)/anybinderd 2000
 transfer.long.run = $(PYTHON) $(DAEMON_TESTS)/transfer_test.py $(BIN)/anybinderd 500000 3600
 
 anybinderd.handover.needs := $(BIN)/anybinderd

@@ -174,7 +174,7 @@ def no_transfer_fails_while_the_receivers_have_no_processor(directory):
         for pid in pids:
             group.add(pid)
         group.take_away()
-        time.sleep(20)
+        time.sleep(10)
         group.give_back()
         wait()
 
