@@ -9,13 +9,14 @@ import pathlib
 import selectors
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
 
 import peer
 from link_test import NAME, OTHER, PORT, CLONE_NEWNET, World, end, main, memory_of, until
-from peer import ECHO
+from peer import ECHO, Failed
 
 CONNECTIONS = int(os.environ.get("CONNECTIONS", "2000"))
 # Of a ClientHello, and what is none.
@@ -250,6 +251,37 @@ def exchange(path, version):
         reply = stream.read(size)
         assert command == 1
         return agreed, reply
+
+
+def answers(machine, name):
+    """Whether there is a service that answers."""
+    client = machine.peer()
+    try:
+        handle = client.find(name)
+        return handle is not None and client.call(handle, ECHO, b"word")[0] == b"word"
+    except Failed:
+        return False
+    finally:
+        client.close()
+
+
+def test_a_full_disk(world):
+    """Both ends go on where their messages cannot be written."""
+    address = f"unix://{world.path('full.socket')}"
+    with open("/dev/full", "wb") as full:
+        ends = [subprocess.Popen([*machine.enter, *machine.command, *words], stdout=full,
+                                 stderr=full)
+                for machine, words in ((world.server, ("export", NAME, "--listen", address)),
+                                       (world.client, ("link", NAME, address)))]
+    try:
+        for _ in range(2):
+            echo = world.server.echo(NAME)
+            until(lambda: answers(world.client, NAME))
+            end(echo)
+            until(lambda: not answers(world.client, NAME))
+        assert [one.poll() for one in ends] == [None, None]
+    finally:
+        end(*ends)
 
 
 def test_wire_versions(world):
