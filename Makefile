@@ -75,7 +75,7 @@ endef
 
 # A fragment sets include paths for its own objects with a pattern-specific
 # variable, e.g.  $(OBJ)/host/test/%.o: CPPFLAGS += -Ihost/test
-include $(filter-out $(BUILD)/%,$(wildcard $(foreach depth,*/ */*/ */*/*/, \
+include $(filter-out $(BUILD)/% vendor/%,$(wildcard $(foreach depth,*/ */*/ */*/*/, \
 	$(depth)rules.mk $(depth)*.rules.mk)))
 
 ALL_TESTS := $(LONG_TESTS) $(TESTS) $(VM_TESTS)
