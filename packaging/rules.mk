@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# make install, the release tarball, and the Debian packages.
+# make install, the release tarball, and the Debian packages. docs/PACKAGES.md has the overview.
 PREFIX ?= /usr/local
 DESTDIR ?=
 INSTALL_BIN := $(BIN)/anybinder $(BIN)/anybinderd
@@ -9,11 +9,25 @@ INSTALL_LIBEXEC := $(BIN)/rsb_hub $(BIN)/bench-ipc
 PACKAGES := $(BUILD)/package
 newest_dist = $$(ls -t $(BUILD)/dist/anybinder-*.tar.xz | head -1)
 
-.PHONY: install install-dkms installed-programs uninstall dist copyright deb deb-source \
-	deb-test deb-build-test
+.PHONY: static install install-dkms installed-programs uninstall dist copyright deb deb-source \
+	deb-test deb-build-test rpm-test
 
 ## installed-programs: build what `make install` installs
 installed-programs: $(INSTALL_BIN) $(INSTALL_LIBEXEC)
+
+# Built with musl, which has no headers of the kernel: only those are added.
+STATIC_BUILD := $(BUILD)/static
+STATIC_DAEMON := $(STATIC_BUILD)/bin/anybinderd
+STATIC_CC := musl-gcc
+
+## static: the daemon as one static program for any Linux, build/static/bin/anybinderd
+static:
+	@scripts/setup static
+	@mkdir -p $(STATIC_BUILD)/include
+	@ln -sfn /usr/include/linux /usr/include/asm-generic $(STATIC_BUILD)/include/
+	@ln -sfn /usr/include/$$($(CC) -print-multiarch)/asm $(STATIC_BUILD)/include/asm
+	@$(MAKE) --no-print-directory BUILD=$(STATIC_BUILD) CC=$(STATIC_CC) EXTRA_LDFLAGS=-static \
+		EXTRA_CFLAGS="-idirafter $(STATIC_BUILD)/include" $(STATIC_DAEMON)
 
 ## install: install the programs, units, pages and completions (PREFIX, DESTDIR)
 install: $(INSTALL_BIN) $(INSTALL_LIBEXEC)
@@ -39,6 +53,12 @@ copyright:
 	@packaging/copyright $(BUILD)/copyright
 	@rm -r $(BUILD)/copyright
 
+# The conformance suite with the static daemon.
+LONG_TESTS += static:conformance
+static.needs := static $(BIN)/anybinder-conformance
+static.run = ln -sfn $(abspath $(BIN))/anybinder-conformance $(STATIC_BUILD)/bin/ && \
+	ANYBINDER_BIN=$(abspath $(STATIC_BUILD)/bin) tests/drivers/conformance/run-backend fuse
+
 TESTS += install source:copyright
 install.needs := all
 install.run = packaging/test-install
@@ -59,3 +79,7 @@ deb-test: deb
 ## deb-build-test: build all packages in a clean Debian root without network, twice, and compare
 deb-build-test: dist
 	@packaging/deb/test-build $(PACKAGES) $(newest_dist) $(SUITE)
+
+## rpm-test: build the RPM packages with Debian's rpmbuild, install them into a root and run them
+rpm-test: dist
+	@packaging/rpm/test $(PACKAGES)/rpm $(newest_dist)
