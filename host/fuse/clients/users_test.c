@@ -59,6 +59,22 @@ TEST(users_each_has_a_limit_and_all_together_have_one)
 	remove_many(USER, 4);
 }
 
+TEST(users_are_over_with_one_when_half_of_all_is_used)
+{
+	CHECK(add_many(USER, 4) == 4 && add_many(USER + 2, 1) == 1);
+	CHECK(user_charges_is_over(USER, USER_OPENS));
+	CHECK(!user_charges_is_over(USER + 2, USER_OPENS));
+	CHECK(add_many(OTHER, 3) == 3 && add_many(OWNER, 1) == 1);
+	CHECK(user_charges_is_over(USER + 2, USER_OPENS));
+	CHECK(!user_charges_is_over(OWNER, USER_OPENS));
+	CHECK(!user_charges_is_over(USER + 3, USER_OPENS));	/* it has none */
+	remove_many(USER, 4);
+	CHECK(!user_charges_is_over(USER + 2, USER_OPENS));
+	remove_many(USER + 2, 1);
+	remove_many(OTHER, 3);
+	remove_many(OWNER, 1);
+}
+
 TEST(users_memory_that_one_does_not_use_goes_to_another)
 {
 	struct account *first, *second, *third;
