@@ -98,6 +98,31 @@ TEST(users_memory_that_one_does_not_use_goes_to_another)
 	CHECK(!user_memory_account(USER));
 }
 
+TEST(users_have_no_more_memory_than_one_may)
+{
+	struct account *account;
+
+	user_memory_set_limits(8 * MIB, 4 * MIB - 100);
+	CHECK(user_charges_add(USER, USER_OPENS));
+	account = user_memory_account(USER);
+	REQUIRE(account);
+	CHECK(charges(account, 4 * MIB - 100) && !charges(account, 1));
+	atomic_fetch_sub(&account->used, 4 * MIB - 100);
+	user_charges_remove(USER, USER_OPENS);
+}
+
+TEST(users_root_is_never_slow_and_has_no_account_nor_has_the_owner)
+{
+	CHECK(!user_charges_are_many(USER_OPENS));
+	CHECK(user_charges_add(0, USER_OPENS) && user_charges_add(OWNER, USER_OPENS));
+	CHECK(user_charges_are_many(USER_OPENS));
+	CHECK(!user_memory_account(0) && !user_memory_account(OWNER));
+	user_time_charge(0, 10 * USER_TIME_SLOW_MS);
+	CHECK(!user_time_is_slow(0));
+	user_charges_remove(0, USER_OPENS);
+	user_charges_remove(OWNER, USER_OPENS);
+}
+
 TEST(users_slow_ones_pay_a_tenth_of_the_time_that_passes)
 {
 	CHECK(user_charges_add(USER, USER_OPENS));
