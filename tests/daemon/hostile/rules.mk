@@ -3,6 +3,7 @@
 # Attacks of one user on the others, each a script of this folder, as root, who becomes the users.
 #
 #   absent_memory  a receiver's buffer or stack in memory that never comes
+#   vm-clock     the clock of the day is set by hours; in a virtual machine only
 #   directory    the lock of the devices' directory, and what helps
 #   ends         the end of the daemon, whatever its workers wait for, and its processes
 #   files        files that do not close, processes that cannot be looked at, the injector
@@ -43,6 +44,12 @@ hostile.needs := $(BIN)/anybinderd $(BIN)/bench-ipc $(HOSTILE_PROGRAMS)
 hostile.run = timeout 300 $(PYTHON) $(HOSTILE_DIR)/$(variant).py $(BIN)/anybinderd
 hostile.table.run = $(PYTHON) $(HOSTILE_DIR)/table.py $(BIN)/anybinderd $(BUILD)/hostile \
 	$(HOSTILE_ATTACKS:%=$(HOSTILE_DIR)/%.py) $(HOSTILE_LONG:%=$(HOSTILE_DIR)/%.py)
+
+# Whatever else runs there sees the clock.
+VM_TESTS += hostile:vm-clock
+hostile.vm-clock.needs := all
+hostile.vm-clock.run = vm/run --kernel 6.12 --timeout 500 -- $(PYTHON) $(HOSTILE_DIR)/clock.py \
+	$(BIN)/anybinderd
 
 .PHONY: hostile-docs
 ## hostile-docs: the tables of `make test-hostile` into docs/

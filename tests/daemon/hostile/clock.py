@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The clock of the day is set forth and back by hours while victims are served, the daemon is
+replaced, and the service manager answers. Only in a virtual machine, which has no other clock."""
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import hostile
+import victims
+from replacing import DEADLINE_S, hand_over
+
+STEP_S, EVERY_S, TIMES = 5 * 3600, 0.02, 3
+ANYBINDER = os.path.join(os.path.dirname(hostile.PROGRAM), "anybinder")
+
+
+@contextlib.contextmanager
+def clock_steps():
+    """To five hours from now, five hours ago, and now, without a pause."""
+    is_over = threading.Event()
+    begin, day = time.monotonic(), time.time()
+
+    def set_to(offset):
+        time.clock_settime(time.CLOCK_REALTIME, day + time.monotonic() - begin + offset)
+
+    def step():
+        offset = 0
+        while not is_over.wait(EVERY_S):
+            offset = {0: STEP_S, STEP_S: -STEP_S, -STEP_S: 0}[offset]
+            set_to(offset)
+        set_to(0)
+
+    thread = threading.Thread(target=step)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def victims_are_served_and_the_daemon_is_replaced():
+    with hostile.Daemon() as server, hostile.user(hostile.SERVER, hostile.serve, server.path), \
+            contextlib.ExitStack() as stack:
+        all_victims = [stack.enter_context(hostile.Victim(server.path, kind))
+                       for kind in victims.KINDS]
+        with clock_steps():
+            for _ in range(3):
+                time.sleep(2)
+                hand_over(server)
+        stack.close()
+        for victim in all_victims:
+            print(f"  {victim.kind}: {victim.seen}", flush=True)
+            # A call may be left behind by a hand-over where the processors are busy.
+            assert not victim.seen.stopped, victim.kind
+            assert len(victim.seen.ms) - victim.seen.failed >= TIMES, victim.kind
+
+
+def the_service_manager_answers():
+    with tempfile.TemporaryDirectory() as directory:
+        command = [ANYBINDER, "--mount", f"{directory}/mount", "--state-dir", f"{directory}/state"]
+
+        def do(*words):
+            return subprocess.run([*command, *words], check=True, stdout=subprocess.PIPE,
+                                  text=True, timeout=DEADLINE_S).stdout
+
+        with clock_steps():
+            do("up")
+            for _ in range(5):
+                assert "manager" in do("list")
+            do("down")
+
+
+if "VM_KERNEL" not in os.environ:
+    print("hostile-clock: 0 passed, 0 failed, 2 skipped")
+    sys.exit(0)
+hostile.run("hostile-clock", victims_are_served_and_the_daemon_is_replaced,
+            the_service_manager_answers)
