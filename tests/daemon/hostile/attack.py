@@ -255,7 +255,7 @@ def send_file_that_is_dropped(client, number):
     return send_file(client, [number, 999999])
 
 
-def end_daemon(daemon, how, within_s=2.0):
+def end_daemon(daemon, how, within_s=30.0):
     """The daemon must be gone, threads and all, and its mount with it or usable by the next."""
     os.kill(daemon.pid, how)
     end = time.monotonic() + within_s

@@ -228,7 +228,7 @@ def lookups_that_wait_are_in_no_ones_way():
         with contextlib.suppress(AssertionError), \
                 hostile.user(hostile.ATTACKER, look_up, server.path):    # they notice its end
             took = server.end()
-    assert took < 2, "the daemon does not end"
+    assert took < hostile.ENDS_S, "the daemon does not end"
 
 
 def keep_paths(path, most):

@@ -29,7 +29,7 @@ BINDER_TYPE_FD = 0x66642A85
 FILE_REQUEST = b"a file, please"
 
 # How long an answer may take before the victim counts as stopped.
-STOPPED_S = 10
+STOPPED_S = 30
 
 
 def serve(ready, path):
