@@ -35,6 +35,7 @@
 	X(FILES_NOT_STORED, "files whose numbers could not be stored")                        \
 	X(DELIVERY_FAILED, "a transaction that could not be delivered")                       \
 	X(DELIVERY_POSTPONED, "an undelivered transaction was left for a later read")         \
+	X(READ_UNDONE, "a read that could store nothing was undone")                          \
 	X(REPLY_NOT_READ, "a reply that could not be delivered")                              \
 	X(SPAWN_AFTER_WRITE, "a spawn request after the first code was written out")          \
 	X(NODE_FOUND_MEANWHILE, "two threads sent the same new object")                       \

@@ -2,7 +2,7 @@
 /*
  * A read is a loop over todo lists: the thread's own, and the process's if the thread may
  * serve it. Each piece of work becomes one or more return codes, by a function of its type.
- * They are collected and stored with few copies. A transaction is handed over
+ * They are collected and stored with few copies (entry/reader.h). A transaction is handed over
  * only when its return code has reached the caller's memory, so that a reader with a bad
  * buffer loses nothing.
  */
@@ -16,13 +16,13 @@
 #include "common/cover.h"
 #include "common/limits.h"
 #include "common/result.h"
+#include "entry/reader.h"
 #include "notices/death.h"
 #include "notices/freeze.h"
 #include "things/looper.h"
 #include "things/node.h"
 #include "things/notice.h"
 #include "things/stage.h"
-#include "things/thread.h"
 
 /*
  * Free bytes of the read buffer without which no work is dequeued (stock behaviour: a
@@ -30,86 +30,11 @@
  */
 #define ROOM_WANTED (sizeof(u32) + sizeof(struct binder_transaction_data_secctx))
 
-#define COLLECTED_MAX 128 /* bytes */
-
-struct reader {
-	struct binder_thread *thread;
-	struct binder_write_read *bwr;
-	u64 pos;	/* user address behind what is collected */
-	u64 end;
-	u32 used;	/* bytes collected */
-	bool proc_work; /* the thread may take work of the process */
-	bool spawned;	/* BR_SPAWN_LOOPER was returned */
-	bool delivered; /* anything besides BR_NOOP */
-	_Alignas(8) u8 collected[COLLECTED_MAX];
-};
-
 /*
  * What the handler of a piece of work returns, or a negative errno. DONE: and everything
  * is stored.
  */
 enum { CONTINUE = 0, STOP = 1, RESTART = 2, DONE = 3 };
-
-/* ---- the one writer ----------------------------------------------------------- */
-
-static int returns_flush(struct reader *r)
-{
-	struct binder_thread *thread = r->thread;
-	int err = 0;
-
-	if (r->used)
-		err = host_write_caller(&thread->host, r->pos - r->used, r->collected, r->used);
-	if (!err)
-		r->bwr->read_consumed = r->pos - r->bwr->read_buffer;
-	r->used = 0;
-	return err;
-}
-
-/* Can @ret be appended without a flush? */
-static bool has_room(const struct reader *r, u32 ret)
-{
-	return r->used + sizeof(ret) + ABI_IOC_SIZE(ret) <= COLLECTED_MAX;
-}
-
-/* Appends @ret, for which there is room, and counts it; returns where its payload goes. */
-static inline void *returns_append(struct reader *r, u32 ret)
-{
-	u32 size = sizeof(ret) + ABI_IOC_SIZE(ret);
-	u8 *code = r->collected + r->used;
-
-	*(u32 *)code = ret;
-	r->used += size;
-	r->pos += size;
-	r->delivered = true;
-	binder_stats_return(&r->thread->proc->stats, ret);
-	return code + sizeof(ret);
-}
-
-static int append_copy(struct reader *r, u32 ret, const void *payload)
-{
-	int err = has_room(r, ret) ? 0 : returns_flush(r);
-
-	if (!err)
-		host_memcpy(returns_append(r, ret), payload, ABI_IOC_SIZE(ret));
-	return err;
-}
-
-static int append_code(struct reader *r, u32 ret)
-{
-	int err = has_room(r, ret) ? 0 : returns_flush(r);
-
-	if (!err)
-		returns_append(r, ret);
-	return err;
-}
-
-/* BR_NOOP starts every read and is not counted. */
-static void append_noop(struct reader *r)
-{
-	*(u32 *)r->collected = BR_NOOP;
-	r->used = sizeof(u32);
-	r->pos += sizeof(u32);
-}
 
 /* The last flush of a read. BR_SPAWN_LOOPER replaces the first code in the buffer. */
 static int returns_finish(struct reader *r)
@@ -173,6 +98,7 @@ static bool deliver_completion_ilocked(struct reader *r, struct binder_work *wor
 		return false;
 	thread->nr_unread--;
 	thread->spare = work;
+	r->completion = work;
 	binder_stats_deleted_by(&thread->proc->stats, STAT_COMPLETE);
 	returns_append(r, BR_TRANSACTION_COMPLETE);
 	return true;
@@ -350,14 +276,12 @@ static void returns_requeue(struct binder_thread *thread, struct binder_transact
  */
 static void handle_store_error(struct reader *r, struct binder_transaction *t, int err)
 {
-	static const u32 noop = BR_NOOP;
-
 	BINDER_COVER(DELIVERY_FAILED);
 	if (t->is_reply)
 		BINDER_COVER(REPLY_NOT_READ);
-	if (host_write_caller(&r->thread->host, r->bwr->read_buffer, &noop, sizeof(noop))) {
+	if (reader_write_start(r)) {
 		BINDER_COVER(DELIVERY_POSTPONED);
-		returns_requeue(r->thread, t);
+		reader_put_back(r, &t->work);
 	} else {
 		returns_fail(r, t, err, "read buffer not writable");
 	}
@@ -405,6 +329,12 @@ static int deliver_transaction(struct reader *r, struct binder_work *work)
 	binder_unlock(&r->thread->proc->inner_lock);
 	binder_stage(HOST_STAGE_DEQ, thread, t->debug_id, 0);
 	if (t->nr_files)
+		err = reader_write_start(r);
+	if (err) {
+		reader_put_back(r, &t->work);
+		return err;
+	}
+	if (t->nr_files)
 		err = binder_files_install(t, thread);
 	if (err)
 		return handle_files_error(r, t, err);
@@ -449,16 +379,26 @@ static int deliver_one(struct reader *r, struct binder_work *work)
 
 /* ---- the loop ------------------------------------------------------------------------ */
 
-/*
- * Dequeues the next piece of work. NULL: there is none that this read may take; *@full: for
- * want of room in the read buffer.
- */
-static struct binder_work *next_work_ilocked(struct reader *r, bool *full)
+/* Could the work not be put back if the read buffer turns out not to be writable? */
+static bool is_final_ilocked(const struct reader *r, const struct binder_work *work)
+	REQUIRES(&r->thread->proc->inner_lock)
+{
+	binder_assert_held(&r->thread->proc->inner_lock);
+	if (work->type == WORK_COMPLETE)
+		return r->thread->spare;
+	return work->type != WORK_TRANSACTION;
+}
+
+/* Why next_work_ilocked() returns none. NOT_STARTED: reader_write_start() is to be called first. */
+enum none { NO_WORK, NO_ROOM, NOT_STARTED };
+
+/* Dequeues the next piece of work. NULL: there is none that this read may take (*@why). */
+static struct binder_work *next_work_ilocked(struct reader *r, enum none *why)
 	REQUIRES(&r->thread->proc->inner_lock)
 {
 	struct binder_thread *thread = r->thread;
 	struct bl_list *todo = &thread->todo;
-	struct bl_list *link;
+	struct binder_work *work;
 
 	binder_assert_held(&r->thread->proc->inner_lock);
 	if (bl_empty(todo)) {
@@ -467,15 +407,21 @@ static struct binder_work *next_work_ilocked(struct reader *r, bool *full)
 		if (r->proc_work)
 			todo = &r->thread->proc->todo;
 	}
-	if (bl_empty(todo))
+	*why = NO_WORK;
+	work = bl_first_entry(todo, struct binder_work, link);
+	if (!work)
 		return NULL;
-	*full = r->end - r->pos < ROOM_WANTED || r->pos > r->end;
-	if (*full)
+	*why = NO_ROOM;
+	if (r->end - r->pos < ROOM_WANTED || r->pos > r->end)
 		return NULL;
-	link = bl_pop(todo);
+	*why = NOT_STARTED;
+	if (!r->writable && is_final_ilocked(r, work))
+		return NULL;
+	bl_del(&work->link);
+	r->from_proc = todo != &thread->todo;
 	if (bl_empty(&thread->todo))
 		thread->process_todo = false;
-	return bl_entry(link, struct binder_work, link);
+	return work;
 }
 
 /*
@@ -514,19 +460,25 @@ static int deliver_all(struct reader *r) RELEASE_LOCK(&r->thread->proc->inner_lo
 {
 	for (;;) {
 		struct binder_work *work;
-		bool full = false, leave;
+		enum none why;
+		bool leave;
 		int err;
 
-		work = next_work_ilocked(r, &full);
-		if (!work) {
-			leave = r->delivered || full || r->thread->need_return ||
+		work = next_work_ilocked(r, &why);
+		if (!work && why != NOT_STARTED) {
+			leave = r->delivered || why == NO_ROOM || r->thread->need_return ||
 				r->bwr->read_consumed;
 			binder_unlock(&r->thread->proc->inner_lock);
 			return leave ? STOP : CONTINUE;
 		}
-		if (deliver_completion_ilocked(r, work))
+		if (work && deliver_completion_ilocked(r, work))
 			continue;
-		err = deliver_one(r, work);
+		if (work) {
+			err = deliver_one(r, work);
+		} else {
+			binder_unlock(&r->thread->proc->inner_lock);
+			err = reader_write_start(r);
+		}
 		if (err)
 			return err;
 		binder_lock(&r->thread->proc->inner_lock);
@@ -551,6 +503,10 @@ static int returns_read_once(struct binder_thread *thread, struct binder_write_r
 	r.end = bwr->read_buffer + (bwr->read_size < most ? bwr->read_size : most);
 	r.used = 0;
 	r.proc_work = proc_work;
+	r.from_proc = false;
+	r.process_todo = thread->process_todo;
+	r.writable = bwr->read_consumed;
+	r.completion = NULL;
 	r.spawned = false;
 	r.delivered = false;
 	if (!bwr->read_consumed)
@@ -558,12 +514,16 @@ static int returns_read_once(struct binder_thread *thread, struct binder_write_r
 	err = deliver_all(&r);
 	if (err == RESTART) {
 		err = returns_flush(&r);
-		return err ? err : BINDER_RESTART;
+		if (!err)
+			return BINDER_RESTART;
+	} else if (err == STOP) {
+		err = returns_finish(&r);
+		if (!err)
+			return DONE;
 	}
-	if (err != STOP)
-		return err;
-	err = returns_finish(&r);
-	return err ? err : DONE;
+	if (err < 0)
+		reader_undo(&r);
+	return err;
 }
 
 /* If a call for this thread arrives after the load, its delivery sets the priority. */

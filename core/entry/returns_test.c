@@ -17,3 +17,38 @@ TEST(returns_into_bad_memory_lose_no_call)
 	CHECK(pair_expect(p.s, BR_TRANSACTION, &(struct binder_transaction_data){ 0 }));
 	CHECK(pair_end(&p));
 }
+
+/* The rest of what an unwritable read would have returned comes with the next one, too. */
+TEST(returns_into_bad_memory_lose_nothing)
+{
+	struct binder_write_read bwr = { .read_size = 256, .read_buffer = 0x10 };
+	struct flat_binder_object object = pair_binder(0x1000, 0x2000, 0);
+	struct world_call call = {
+		.flags = TF_ONE_WAY,
+		.data = &object,
+		.size = sizeof(object),
+		.offsets = &(u64){ 0 },
+		.nr_offsets = 1,
+	};
+	struct pair p;
+	u32 max = 1;
+
+	pair_begin(&p);
+	CHECK(world_ioctl(p.c, BINDER_SET_MAX_THREADS, &max) == 0);
+	world_command(p.c, BC_ENTER_LOOPER, NULL);
+	world_call(p.c, &(struct world_call){ .flags = TF_ONE_WAY });
+	CHECK(world_write_read(p.c, false) == 0);
+	CHECK(world_ioctl(p.c, BINDER_WRITE_READ, &bwr) == -EFAULT); /* one completion */
+	world_call(p.c, &call);
+	CHECK(world_write_read(p.c, false) == 0);
+	CHECK(world_ioctl(p.c, BINDER_WRITE_READ, &bwr) == -EFAULT);
+	CHECK(world_ioctl(p.c, BINDER_WRITE_READ, &bwr) == -EFAULT);
+	CHECK(world_write_read(p.c, true) == 0);
+	CHECK(pair_expect(p.c, BR_SPAWN_LOOPER, NULL));
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p.c, BR_INCREFS, NULL));
+	CHECK(pair_expect(p.c, BR_ACQUIRE, NULL));
+	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(!world_next(p.c, NULL));
+	CHECK(pair_end(&p));
+}

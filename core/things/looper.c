@@ -82,3 +82,14 @@ bool binder_looper_request_spawn(struct binder_thread *thread)
 	binder_unlock(&proc->inner_lock);
 	return request;
 }
+
+void binder_looper_withdraw_spawn(struct binder_thread *thread)
+{
+	struct binder_proc *proc = thread->proc;
+
+	binder_lock(&proc->inner_lock);
+	/* A thread that was not asked for may have registered meanwhile. */
+	if (proc->requested_threads)
+		BINDER_WRITE_ONCE(proc->requested_threads, proc->requested_threads - 1);
+	binder_unlock(&proc->inner_lock);
+}

@@ -32,6 +32,8 @@ static inline bool binder_looper_may_request_racy(const struct binder_proc *proc
  * @thread: the looper that is about to return. No lock held.
  */
 bool binder_looper_request_spawn(struct binder_thread *thread);
+/* The request could not be returned. No lock held. */
+void binder_looper_withdraw_spawn(struct binder_thread *thread);
 
 /* BINDER_SET_MAX_THREADS. */
 void binder_looper_set_max_threads(struct binder_thread *thread, u32 max);

@@ -403,3 +403,24 @@ TEST(read_gathers_many_returns,
 	}
 	expect_nothing(owner);
 }
+
+TEST(read_into_bad_memory_takes_nothing,
+     "A read into memory that cannot be written fails with EFAULT; the next one returns all.")
+{
+	struct binder_write_read bwr = { .read_buffer = 0x1000, .read_size = READ_SIZE };
+	struct client *client = client_new();
+
+	manager_new();
+	client->show_refs = true;
+	call_oneway(client, 0);
+	EXPECT_EQ(write_read(client, &bwr), -EFAULT);
+	expect_only(client, BR_TRANSACTION_COMPLETE);
+	call_oneway(client, 0, .objects = { OBJ_BINDER(0x10, 0x20) });
+	EXPECT_EQ(write_read(client, &bwr), -EFAULT);
+	expect(client, BR_INCREFS);
+	expect(client, BR_ACQUIRE);
+	expect_only(client, BR_TRANSACTION_COMPLETE);
+	call_oneway(client, 99);
+	EXPECT_EQ(write_read(client, &bwr), -EFAULT);
+	expect_only(client, BR_FAILED_REPLY);
+}
