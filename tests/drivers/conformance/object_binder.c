@@ -282,3 +282,25 @@ TEST(object_many, "A payload may carry hundreds of objects.")
 		EXPECT_EQ(object_at(got, i)->flat.handle, i + 1);
 	}
 }
+
+TEST(object_weak_back_before_the_notice,
+     "A weak handle is delivered to its owner even if that was never notified of the object.")
+{
+	struct client *manager = manager_new(), *owner = client_new();
+	uint32_t handle = give(owner, manager, 0x10, 0x20, 0);
+	struct client *thread = client_thread(owner);
+	const struct returned *got;
+	int32_t unused = 0;
+
+	/* The notice stands in the list of the thread, which does not read it. */
+	call_oneway(thread, 0, .objects = { OBJ_WEAK_BINDER(0x30, 0x40) });
+	EXPECT_OK(client_ioctl(thread, BINDER_THREAD_EXIT, &unused));
+	got = expect(manager, BR_TRANSACTION);
+	call_oneway(manager, handle,
+		    .objects = { OBJ_WEAK_HANDLE(object_at(got, 0)->flat.handle) });
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	got = expect(owner, BR_TRANSACTION);
+	EXPECT_EQ(object_at(got, 0)->hdr.type, BINDER_TYPE_WEAK_BINDER);
+	EXPECT_EQ(object_at(got, 0)->flat.binder, 0x30);
+	EXPECT_EQ(object_at(got, 0)->flat.cookie, 0x40);
+}
