@@ -260,10 +260,12 @@ static void take_txn(uint32_t cmd, const void *payload)
 	    (unsigned long long)txn->target.ptr, (unsigned long long)txn->cookie, txn->code,
 	    txn->flags, world_pid_name(txn->sender_pid), txn->sender_euid,
 	    (unsigned long long)txn->data_size, (unsigned long long)txn->offsets_size);
-	if (cmd == BR_REPLY)
+	if (cmd == BR_REPLY) {
 		in.client->waiting[in.thread] = false;
-	else if (!(txn->flags & TF_ONE_WAY))
+		in.client->calls[in.thread] -= in.client->calls[in.thread] > 0;
+	} else if (!(txn->flags & TF_ONE_WAY)) {
 		in.client->serving[in.thread]++;
+	}
 	say_parcel(txn);
 }
 

@@ -357,7 +357,7 @@ void encode_consumed(struct world *world, const struct step *step, size_t consum
 		else if (effect->what == EFFECT_ANSWERED)
 			answered++;
 		else if (effect->what == EFFECT_CALLED)
-			client->waiting[step->thread] = true;
+			client->waiting[step->thread] = ++client->calls[step->thread];
 		else if (client->serving[step->thread])
 			client->serving[step->thread]--;
 	}

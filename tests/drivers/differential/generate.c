@@ -22,6 +22,9 @@ struct traits {
 	unsigned int large;    /* percent of transactions */
 	unsigned int answers;  /* percent of steps that answer what has arrived */
 	unsigned int rude;     /* percent of calls and replies that are certain to fail */
+	unsigned int weak;     /* percent of handles in objects */
+	unsigned int leaves;   /* weight of exits of threads */
+	unsigned int cramped;  /* percent of reads that are small, or to bad memory */
 	bool spam;	       /* all clients enable the detection of one-way spam */
 };
 
@@ -107,7 +110,7 @@ static struct object_spec node_object(void)
 
 static struct object_spec handle_object(void)
 {
-	struct object_spec object = { .kind = percent(80) ? 'h' : 'v' };
+	struct object_spec object = { .kind = percent(gen.traits.weak) ? 'v' : 'h' };
 
 	object.field[OBJ_NODE] = any_handle();
 	object.field[OBJ_FLAGS] = percent(50) ? 0 : below(0x200);
@@ -315,18 +318,21 @@ static void make_wr(struct step *step)
 	}
 	while (step->nr_commands < nr)
 		add_command(step);
-	if (percent(75))
+	/* What was done before the error stays done. */
+	if (step->nr_commands && step->nr_commands < MAX_COMMANDS && wrong() && percent(20)) {
+		step->commands[step->nr_commands].op = COMMAND_RAW;
+		make_raw(&step->commands[step->nr_commands++]);
+	}
+	if (!percent(gen.traits.cramped))
 		step->field[WR_ROOM] = 4096;
 	else if (percent(60))
 		step->field[WR_ROOM] = rooms[below(sizeof(rooms) / sizeof(rooms[0]))];
+	if (percent(gen.traits.cramped) && percent(10))
+		step->field[WR_BAD_READ] = 1;
 	if (wrong() && percent(20))
 		step->field[WR_CUT] = 1 + below(40);
 	if (wrong() && percent(10))
 		step->field[WR_OLD_WRITE] = 4 * below(12);
-	/*
-	 * Not a bad read buffer: this driver detects it when there is a return to deliver, stock
-	 * before (docs/PROTOCOL.md).
-	 */
 	if (wrong() && percent(10))
 		step->field[WR_BAD] = 1;
 	if (wrong() && percent(10))
@@ -400,6 +406,11 @@ static void make_ioctl(struct step *step)
 	step->field[0] = cmds[below(sizeof(cmds) / sizeof(cmds[0]))];
 }
 
+static void make_exit(struct step *step)
+{
+	step->field[EXIT_UNREAD] = percent(70);
+}
+
 static void make_plain(struct step *step)
 {
 }
@@ -415,7 +426,7 @@ static const struct {
 	[STEP_WR] = { 180, false, make_wr },
 	[STEP_DRAIN] = { 6, false, make_plain },
 	[STEP_PUMP] = { 6, false, make_pump },
-	[STEP_EXIT] = { 2, false, make_plain },
+	[STEP_EXIT] = { 0 /* traits.leaves */, false, make_exit },
 	[STEP_MANAGER] = { 2, false, make_plain },
 	[STEP_MANAGER_EXT] = { 1, false, make_manager_ext },
 	[STEP_MAX_THREADS] = { 2, false, make_small },
@@ -438,6 +449,7 @@ static void make_step(struct step *step)
 	step->thread = percent(60) ? 0 : below(gen.traits.threads);
 	for (unsigned int i = 0; i < STEP_OPS; i++)
 		weights[i] = step_makers[i].odd && !wrong() ? 0 : step_makers[i].weight;
+	weights[STEP_EXIT] = gen.traits.leaves;
 	/* A closed client mostly opens again; sometimes it tries something that is refused. */
 	step->op = gen.open[step->client] || percent(3) ? weighted(weights, STEP_OPS) : STEP_SPAWN;
 	step_makers[step->op].make(step);
@@ -494,6 +506,9 @@ static void choose_traits(void)
 		.large = percent(50) ? 0 : 5 + below(30),
 		.answers = 10 + below(60),
 		.rude = percent(50) ? 5 : below(60),
+		.weak = percent(50) ? 20 : 20 + below(60),
+		.leaves = percent(60) ? 2 : 2 + below(20),
+		.cramped = percent(50) ? 25 : 25 + below(30),
 		.spam = percent(15),
 	};
 	if (gen.traits.spam)

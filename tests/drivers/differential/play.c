@@ -50,6 +50,22 @@ static bool write_read(const struct step *step, struct binder_write_read *bwr)
 	return true;
 }
 
+/*
+ * A read at an unmapped address where there is something to read: without, this driver waits and
+ * stock fails (docs/PROTOCOL.md).
+ */
+static void read_badly(const struct step *step)
+{
+	struct pollfd poll_fd = { .fd = world->clients[step->client].fd, .events = POLLIN };
+	struct binder_write_read bwr = {
+		.read_buffer = BAD_ADDRESS,
+		.read_size = (binder_size_t)step->field[WR_ROOM],
+	};
+
+	if (poll(&poll_fd, 1, 0) == 1 && bwr.read_size)
+		write_read(step, &bwr);
+}
+
 static void do_wr(const struct step *step)
 {
 	struct binder_write_read bwr = { 0 };
@@ -64,7 +80,11 @@ static void do_wr(const struct step *step)
 	bwr.read_buffer = (uintptr_t)world_read_room(world);
 	bwr.read_size = (binder_size_t)step->field[WR_ROOM];
 	bwr.read_consumed = (binder_size_t)step->field[WR_OLD_READ];
+	if (step->field[WR_BAD_READ])
+		bwr.read_size = 0;
 	write_read(step, &bwr);
+	if (step->field[WR_BAD_READ])
+		read_badly(step);
 }
 
 static void do_drain(const struct step *step)
@@ -106,12 +126,17 @@ static void do_exit(const struct step *step)
 {
 	int zero = 0;
 
-	/* Unread work of an exiting thread keeps its buffer on stock (docs/PROTOCOL.md). */
-	do_drain(step);
+	/*
+	 * An unread call or reply of an exiting thread keeps its buffer on stock
+	 * (docs/PROTOCOL.md). A thread that cannot be waiting for a reply has none.
+	 */
+	if (!step->field[EXIT_UNREAD] || world->clients[step->client].calls[step->thread])
+		do_drain(step);
 	do_ioctl(step, BINDER_THREAD_EXIT, &zero);
 	say(world, "\n");
 	world->clients[step->client].serving[step->thread] = 0;
 	world->clients[step->client].waiting[step->thread] = false;
+	world->clients[step->client].calls[step->thread] = 0;
 	world->clients[step->client].entered[step->thread] = false;
 }
 

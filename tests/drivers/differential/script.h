@@ -37,7 +37,7 @@ enum step_op {
 	STEP_WR,	   /* one BINDER_WRITE_READ */
 	STEP_DRAIN,	   /* read until there is nothing */
 	STEP_PUMP,	   /* all clients read and answer what was read, `rounds` times */
-	STEP_EXIT,	   /* drain, then BINDER_THREAD_EXIT */
+	STEP_EXIT,	   /* BINDER_THREAD_EXIT; drains before, unless `unread` */
 	STEP_MANAGER,	   /* BINDER_SET_CONTEXT_MGR */
 	STEP_MANAGER_EXT,  /* BINDER_SET_CONTEXT_MGR_EXT */
 	STEP_MAX_THREADS,
@@ -82,7 +82,11 @@ enum command_op {
 
 /* Fields of steps and commands, by place in .field[]. */
 enum { SPAWN_PAGES, SPAWN_IN, SPAWN_UNMAPPED };
-enum { WR_ROOM, WR_CUT, WR_OLD_READ, WR_OLD_WRITE, WR_BAD /* commands at an unmapped address */ };
+enum { WR_ROOM, WR_CUT, WR_OLD_READ, WR_OLD_WRITE,
+       WR_BAD,	    /* commands at an unmapped address */
+       WR_BAD_READ, /* returns to an unmapped address, if there are any */
+};
+enum { EXIT_UNREAD };
 enum { FREEZE_CLIENT, FREEZE_ENABLE, FREEZE_MS };
 /*
  * TXN_POLITE: omitted where it is certain to be refused: a call by a thread that waits for a

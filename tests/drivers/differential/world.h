@@ -55,6 +55,7 @@ struct client {
 	size_t nr_notices;
 	unsigned int serving[MAX_THREADS]; /* sync calls received and not replied to */
 	bool waiting[MAX_THREADS];	   /* for the end of a sync call */
+	unsigned int calls[MAX_THREADS];   /* sync calls sent whose reply was not read */
 	bool entered[MAX_THREADS];	   /* the loop, where the target asks for it */
 };
 
