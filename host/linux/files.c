@@ -14,6 +14,9 @@
  */
 #include "files.h"
 
+#include "core.h"
+#include "device.h"
+
 #include <linux/fcntl.h>
 #include <linux/fdtable.h>
 #include <linux/file.h>
@@ -33,6 +36,13 @@ int files_get(u32 fd, struct host_file **file)
 void files_put(struct host_file *file)
 {
 	fput(file_of(file));
+}
+
+bool files_is_open_of(const struct host_file *file, const struct host_proc *proc)
+{
+	const struct file *filp = (const struct file *)file;
+
+	return filp->f_op == &device_fops && binder_proc_host(filp->private_data) == proc;
 }
 
 int files_install(struct host_file **files, u32 nr, u32 *fds)

@@ -21,6 +21,12 @@ int files_get(u32 fd, struct host_file **file);
  */
 void files_put(struct host_file *file);
 /**
+ * files_is_open_of() - is this the open device file of a Binder process?
+ * @file: the file
+ * @proc: of the Binder process
+ */
+bool files_is_open_of(const struct host_file *file, const struct host_proc *proc);
+/**
  * files_install() - install all files, or none
  * @files: the files, whose references stay with the caller
  * @nr: their number

@@ -289,6 +289,9 @@ static inline int host_may_transfer_object(const struct host_proc *from,
 static inline int host_may_transfer_file(const struct host_proc *from, const struct host_proc *to,
 					 struct host_file *file)
 {
+	/* In its own queue it would keep its Binder process for ever. */
+	if (files_is_open_of(file, to))
+		return -EPERM;
 	return policy_may_transfer_file(from->cred, to->cred, file);
 }
 

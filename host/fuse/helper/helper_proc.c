@@ -176,6 +176,10 @@ static bool is_owner(const struct search *search, const char *pid)
 	return false;
 }
 
+/*
+ * This process does not count: it has the files in messages, and a message to an open that nobody
+ * has will not be read.
+ */
 static bool is_held(const struct search *search)
 {
 	struct dirent *entry;
@@ -186,7 +190,7 @@ static bool is_held(const struct search *search)
 		return true;
 	while (!found && (entry = readdir(dir)))
 		found = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-			!is_owner(search, entry->d_name) &&
+			atoi(entry->d_name) != getpid() && !is_owner(search, entry->d_name) &&
 			process_holds(dirfd(dir), entry->d_name, search->inode, search->device);
 	closedir(dir);
 	return found;

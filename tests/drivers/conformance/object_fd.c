@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* File descriptors in payloads: when they may be sent, what arrives, and when they are closed. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -306,4 +307,63 @@ TEST(fd_reply_receiver_full,
 	expect_sent(client, BR_FAILED_REPLY);
 	expect_nothing(client);
 	round_trip(client, 0, manager);
+}
+
+/* The process has a device open, as proc/PID of the reports shows. */
+static bool is_known(pid_t pid)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/binder_logs/proc/%d", test_device_dir(), pid);
+	return !access(path, F_OK);
+}
+
+/* The handle of the manager's handle 1 in a process that calls it. */
+static uint32_t handle_of_first(struct client *client, struct client *manager)
+{
+	const struct returned *got = call_received(client, 0, manager);
+
+	answer_with(manager, got, .objects = { OBJ_HANDLE(1) });
+	return object_at(expect_sent(client, BR_REPLY), 0)->flat.handle;
+}
+
+TEST(fd_of_the_receiving_open,
+     "An open that is sent to itself by another one, and is not read, ends with its process.",
+     "fd_passing binderfs self_sent_file")
+{
+	struct client *manager = manager_new(), *server = accepting_server(manager);
+	struct client *again = client_again(server);
+	pid_t pid = actor_pid(server->by);
+	uint32_t handle = handle_of_first(again, manager);
+
+	call_oneway(again, handle, .objects = { OBJ_FD((uint32_t)server->fd) });
+	EXPECT(is_known(pid));
+	client_kill(server);
+	while (is_known(pid))
+		sleep_ms(2);
+}
+
+TEST(fd_of_opens_in_each_other,
+     "Two opens that are sent to each other, and are not read, end with their process.",
+     "fd_passing binderfs sent_files_in_circles")
+{
+	struct client *manager = manager_new(), *server = accepting_server(manager);
+	struct client *again = client_again(server);
+	pid_t pid = actor_pid(server->by);
+	const struct returned *got;
+	uint32_t handle;
+
+	give(again, manager, 0x30, 0x40, FLAT_BINDER_FLAG_ACCEPTS_FDS);
+	handle = handle_of_first(again, manager);
+	got = call_received(server, 0, manager);
+	answer_with(manager, got, .objects = { OBJ_HANDLE(2) });
+	got = expect_sent(server, BR_REPLY);
+	call_oneway(server, object_at(got, 0)->flat.handle,
+		    .objects = { OBJ_FD((uint32_t)server->fd) });
+	call_oneway(again, handle, .objects = { OBJ_FD((uint32_t)again->fd) });
+	expect(server, BR_TRANSACTION_COMPLETE);
+	expect(again, BR_TRANSACTION_COMPLETE);
+	client_kill(server);
+	while (is_known(pid))
+		sleep_ms(2);
 }
