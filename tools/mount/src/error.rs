@@ -18,13 +18,14 @@ pub enum Kind {
     TimedOut,
     NoDevice,
     Exception,
+    Taken,
     CannotRun,
     NotFound,
     Interrupted,
 }
 
 /// Each kind with its exit status, its name in JSON and its description in the help.
-pub const KINDS: [(Kind, u8, &str, &str); 14] = [
+pub const KINDS: [(Kind, u8, &str, &str); 15] = [
     (Kind::Failed, 1, "failed", "failed for another reason"),
     (Kind::Usage, 2, "usage", "the command line is wrong"),
     (Kind::NotUp, 3, "not-up", "nothing is mounted there"),
@@ -60,6 +61,12 @@ pub const KINDS: [(Kind, u8, &str, &str); 14] = [
         11,
         "exception",
         "call: the service answered with an exception",
+    ),
+    (
+        Kind::Taken,
+        12,
+        "taken",
+        "servicemanager: the device has one already",
     ),
     (
         Kind::CannotRun,

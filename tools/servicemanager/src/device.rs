@@ -3,7 +3,7 @@
 use crate::manager::Manager;
 use crate::policy::Policy;
 use crate::protocol::Protocol;
-use crate::server::{End, Server};
+use crate::server::{Cause, End, Server};
 use crate::state::Settings;
 use anybinder_driver::driver::Driver;
 use anybinder_driver::level::Level;
@@ -27,20 +27,28 @@ pub struct Options {
     pub per_user: usize,
 }
 
+fn failed(why: String) -> End {
+    End {
+        why,
+        cause: Cause::Other,
+    }
+}
+
 /// Opens every device and becomes its context manager.
-fn open_all(options: &Options, policy: &Arc<Policy>) -> Result<Vec<Server>, String> {
+fn open_all(options: &Options, policy: &Arc<Policy>) -> Result<Vec<Server>, End> {
     let mut devices = Vec::new();
     for (name, path, protocol) in &options.devices {
         let shown = path.display();
         let mut driver =
-            Driver::open(path).map_err(|err| format!("{shown} cannot be opened: {err}"))?;
+            Driver::open(path).map_err(|err| failed(format!("{shown} cannot be opened: {err}")))?;
         driver
             .become_manager(policy.needs_contexts())
             .map_err(|err| match err {
-                err if err.raw_os_error() == Some(libc::EBUSY) => {
-                    format!("{shown} has a service manager already")
-                }
-                err => format!("{shown} does not accept a service manager: {err}"),
+                err if err.raw_os_error() == Some(libc::EBUSY) => End {
+                    why: format!("{shown} has a service manager already"),
+                    cause: Cause::Taken,
+                },
+                err => failed(format!("{shown} does not accept a service manager: {err}")),
             })?;
         let settings = Settings {
             level: match protocol {
@@ -86,10 +94,6 @@ fn block_reload_signal() -> libc::sigset_t {
 
 /// Serves the devices. Returns only if that fails: one of them has ended, or cannot be served.
 pub fn serve(options: &Options) -> End {
-    let failed = |why| End {
-        why,
-        is_of_driver: false,
-    };
     let signals = block_reload_signal();
     // Changes the environment, so before any thread.
     let notifier = Notifier::from_environment();
@@ -104,7 +108,7 @@ pub fn serve(options: &Options) -> End {
     };
     let devices = match open_all(options, &policy) {
         Ok(devices) => devices,
-        Err(why) => return failed(why),
+        Err(end) => return end,
     };
     let (sender, ended) = std::sync::mpsc::channel();
     let names: Vec<String> = options

@@ -54,3 +54,4 @@ pub use device::{serve, Options};
 pub use protocol::Protocol;
 pub use quota::DEFAULT_PER_USER;
 pub use request::DESCRIPTOR;
+pub use server::{Cause, End};

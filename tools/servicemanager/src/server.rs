@@ -119,8 +119,17 @@ struct Task {
 /// Why a device is served no more.
 pub struct End {
     pub why: String,
+    pub cause: Cause,
+}
+
+/// What can be done about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
     /// The driver has ended: there may be another one at the same path.
-    pub is_of_driver: bool,
+    Driver,
+    /// The device has a service manager already.
+    Taken,
+    Other,
 }
 
 enum Work {
@@ -162,10 +171,12 @@ impl Server {
         // The receiver lives as long as the process.
         let _ = ended.send(End {
             why: format!("{} is served no more: {why}", self.shared.name),
-            is_of_driver: matches!(
-                why.kind(),
-                io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionAborted
-            ),
+            cause: match why.kind() {
+                io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionAborted => {
+                    Cause::Driver
+                }
+                _ => Cause::Other,
+            },
         });
     }
 

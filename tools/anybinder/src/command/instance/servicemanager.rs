@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder servicemanager`: started by `up` or by a unit file, for one device or several.
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Result};
+use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::keeper;
 use anybinder_mount::manager::{self, ManagerOptions};
 use anybinder_mount::note::note;
 use anybinder_mount::record::SERVICE_MANAGER;
-use anybinder_servicemanager::{serve, Options, Protocol, DEFAULT_PER_USER};
+use anybinder_servicemanager::{serve, Cause, Options, Protocol, DEFAULT_PER_USER};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
@@ -93,14 +93,20 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         allow_replacing_others: options.allow_replacing_others,
         per_user: options.max_per_user.unwrap_or(DEFAULT_PER_USER),
     });
-    if end.is_of_driver {
-        note(format_args!("servicemanager: {}; it begins anew", end.why));
-        begin_anew();
-    }
-    Err(Error::new(format!(
-        "The service manager ends: {}.",
-        end.why
-    )))
+    let what = format!("The service manager ends: {}.", end.why);
+    Err(match end.cause {
+        Cause::Driver => {
+            note(format_args!("servicemanager: {}; it begins anew", end.why));
+            begin_anew();
+            Error::new(what)
+        }
+        Cause::Taken => Error::with_advice(
+            what,
+            "Use that one, which `anybinder status` shows, or end it before.",
+        )
+        .of(Kind::Taken),
+        Cause::Other => Error::new(what),
+    })
 }
 
 /// What `ps` and `anybinder status` show, and what `down` looks for.
