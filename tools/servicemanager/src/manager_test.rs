@@ -211,6 +211,35 @@ fn a_process_is_answered_at_its_own_level_once_that_is_known() {
     }
 }
 
+/// Android 15 is numbered as 14 up to r5, and has getService2 from r6 on: programs of both are of
+/// API level 35. rsbinder asks which one it is by getServiceDebugInfo, the last code of each.
+#[test]
+fn both_numberings_of_api_level_35_are_served_on_one_device() {
+    let numberings = [Level::A14, Level::A15R6];
+    for device in [Level::A14, Level::A15R6, Level::A15R20, Level::A16] {
+        for (client, last) in numberings.into_iter().zip([14, 15]) {
+            let mut bench = bench(device);
+            bench.caller.pid = std::process::id() as i32;
+            assert!(matches!(
+                bench.send(last, &header(client)),
+                Reply::Parcel(_)
+            ));
+            bench.data(client, Method::AddService);
+            for method in [Method::GetService, Method::CheckService] {
+                // r6 and r20 return it in other forms, which the device's level decides.
+                if client == Level::A14 || method == Method::GetService || device == client {
+                    let reply = bench.data(client, method);
+                    assert_eq!(
+                        found(client, method, &reply),
+                        Some(5),
+                        "{client} at {device}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn libgbinder_is_known_by_its_header() {
     // It looks up by code 2 up to Android 14, and by 3 from 15 on; a plain binder is returned.
