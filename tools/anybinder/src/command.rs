@@ -56,6 +56,11 @@ impl Command {
         }
     }
 
+    /// Whether this is the command that says what is running.
+    pub fn is_status(&self) -> bool {
+        matches!(self, Command::Instance(instance::Command::Status))
+    }
+
     /// * `command_line`: as clap knows it
     pub fn run(&self, context: &Context, mut command_line: clap::Command) -> Result<ExitCode> {
         match self {

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+const STATUS_ADVICE: &str = "What it asks does not answer. To wait longer, use --timeout.";
 const TIMEOUT_ADVICE: &str = "A daemon or a service may not answer: see `anybinder status`. \
      To wait longer, use --timeout.";
 
@@ -61,7 +62,10 @@ impl Cli {
         let seconds = self.timeout.unwrap_or(default_s);
         Some(Terms {
             limit: (seconds > 0).then(|| Duration::from_secs(seconds.into())),
-            advice: TIMEOUT_ADVICE,
+            advice: match self.command.is_status() {
+                true => STATUS_ADVICE,
+                false => TIMEOUT_ADVICE,
+            },
             long,
         })
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The AddInts example: its interface, generated from AIDL, and its service.
-use crate::device;
+use crate::device::{self, DeviceOption};
 use crate::files::{open_text, read_text};
 use aidl::{BnAddInts, IAddInts};
 use anybinder_mount::context::Context;
@@ -49,17 +49,25 @@ pub fn connect(mount: &Mount, max_threads: u32) -> Result<Strong<dyn IAddInts>> 
     rsbinder::hub::wait_for_interface(NAME).doing(|| format!("waiting for {NAME}"))
 }
 
-/// Registers the service on the device `binder` and serves it. Returns only if that fails.
-pub fn run(context: &Context) -> Result<ExitCode> {
-    device::open(&context.mount, "binder", 4)?;
-    let manager = device::service_manager(&context.mount, "binder")?;
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    device: DeviceOption,
+    /// The name under which it is registered
+    #[arg(long, default_value = NAME)]
+    name: String,
+}
+
+/// Registers the service and serves it. Returns only if that fails.
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    let device = &arguments.device.device;
+    device::open(&context.mount, device, 4)?;
+    let manager = device::manager(&context.mount, device)?;
     ProcessState::start_thread_pool();
-    manager
-        .add_service(
-            NAME,
-            rsbinder::Interface::as_binder(&*BnAddInts::new_binder(AddInts)),
-        )
-        .doing(|| format!("registering {NAME}"))?;
+    let service = BnAddInts::new_binder(AddInts);
+    manager.add(&arguments.name, service.as_binder())?;
+    // For a program that waits for it.
+    context.show(&arguments.name, |_| {});
     ProcessState::join_thread_pool().doing(|| "serving".to_string())?;
     Ok(ExitCode::SUCCESS)
 }

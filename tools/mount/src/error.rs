@@ -117,7 +117,7 @@ impl Error {
 
     /// The error and its advice in one line.
     pub fn line(&self) -> String {
-        self.to_string().replace('\n', " ")
+        self.to_string().replace("\n  ", " ").replace('\n', " ")
     }
 
     /// An error and what to do about it; both are whole sentences.
@@ -149,6 +149,17 @@ impl Error {
     }
 }
 
+/// The message and the advice in what a command with `--json` wrote to standard error, where other
+/// lines may stand before the document.
+pub fn read_json(text: &str) -> (Option<String>, Option<String>) {
+    let document = text
+        .find("{\n")
+        .and_then(|at| serde_json::from_str(&text[at..]).ok())
+        .unwrap_or(serde_json::Value::Null);
+    let word = |key: &str| document["error"][key].as_str().map(str::to_string);
+    (word("message"), word("advice"))
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)?;
@@ -177,6 +188,16 @@ impl<T, E: fmt::Display> Doing<T> for std::result::Result<T, E> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_is_read_as_it_was_written() {
+        let json = |error: Error| format!("anybinder: a line\n{:#}\n", error.to_json());
+        let of = |one: &str| Some(one.to_string());
+        let with = json(Error::with_advice("No.", "Ask."));
+        assert_eq!(read_json(&with), (of("No."), of("Ask.")));
+        assert_eq!(read_json(&json(Error::new("No."))), (of("No."), None));
+        assert_eq!(read_json("killed"), (None, None));
+    }
 
     #[test]
     fn every_kind_has_a_status_of_its_own() {

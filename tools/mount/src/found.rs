@@ -2,13 +2,17 @@
 //! Daemons that another command started: by hand, by systemd, by another user. They are found in
 //! `/proc`, only shown, and never signalled.
 use crate::mount::Mount;
-use crate::process::command_name;
+use crate::process::{command_name, Process};
 use crate::record::DAEMON;
+use serde::Serialize;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+/// What the command line of a server begins with.
+const SERVER: &[u8] = b"anybinderd-server\0";
 
 /// A process that this command did not start.
 pub struct Found {
@@ -17,21 +21,82 @@ pub struct Found {
     pub started_by: String,
 }
 
+/// What a process of the daemon does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// It was started, and starts the servers.
+    Supervisor,
+    /// It answers the clients.
+    Server,
+}
+
+/// A process of the daemon.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    pub pid: u32,
+    pub role: Role,
+    /// It does nothing until it gets SIGCONT.
+    pub is_stopped: bool,
+}
+
+impl Part {
+    fn of(process: &Process, role: Role) -> Part {
+        Part {
+            pid: process.pid,
+            role,
+            is_stopped: process.is_stopped(),
+        }
+    }
+}
+
+/// All processes of this name.
+fn all() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| command_name(*pid) == DAEMON)
+}
+
 /// The daemon whose command line names the mount; None if there is none, or if it is hidden from
-/// this user. Of a daemon with helper processes it is the oldest.
+/// this user. Of its processes it is the supervisor.
 pub fn daemon(mount: &Mount) -> Option<Found> {
-    let mut pids: Vec<u32> = fs::read_dir("/proc")
-        .ok()?
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|pid| command_name(*pid) == DAEMON && serves(*pid, &mount.path))
-        .collect();
-    pids.sort_by_key(|pid| crate::process::Process::now(*pid).map(|one| one.start_ticks()));
-    let pid = *pids.first()?;
+    let daemons = all().filter(|pid| serves(*pid, &mount.path));
+    let oldest = daemons
+        .filter_map(Process::now)
+        .min_by_key(Process::start_ticks);
+    let pid = oldest?.pid;
     Some(Found {
         pid,
         started_by: started_by(pid),
     })
+}
+
+/// The pid of the mount's server if it is stopped. The command line of a process that is not
+/// stopped is not read, nor that of another user's: its memory may never be there.
+pub fn stopped_server(mount: &Mount) -> Option<u32> {
+    let user = rustix::process::geteuid().as_raw();
+    let is_trusted = |pid: &u32| {
+        let owner = fs::metadata(format!("/proc/{pid}")).map(|data| data.uid());
+        owner.is_ok_and(|owner| owner == 0 || owner == user)
+    };
+    let is_server = |pid: &u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline"));
+        line.is_ok_and(|line| line.starts_with(SERVER)) && serves(*pid, &mount.path)
+    };
+    let stopped = all().filter_map(Process::now).filter(Process::is_stopped);
+    let mut pids = stopped.map(|process| process.pid);
+    pids.find(|pid| is_trusted(pid) && is_server(pid))
+}
+
+/// The supervisor, which is known, and its servers: one, and during a hand-over two.
+pub fn parts(supervisor: &Process) -> Vec<Part> {
+    let servers = supervisor
+        .children()
+        .filter(|child| command_name(child.pid) == DAEMON);
+    let servers = servers.map(|child| Part::of(&child, Role::Server));
+    std::iter::once(Part::of(supervisor, Role::Supervisor))
+        .chain(servers)
+        .collect()
 }
 
 /// Whether one of the arguments is this path, for a process whose mounts are ours.

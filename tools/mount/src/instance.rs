@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A daemon and its service managers, started and stopped together.
 use crate::daemon::{self, DaemonOptions};
+use crate::device_check::{Depth, ManagerState};
 use crate::error::{Error, Result};
 use crate::manager::{self, ManagerOptions};
-use crate::manager_check::{self, ManagerState};
 use crate::mount::{Backend, Mount};
 use crate::namespace;
 use crate::process::Running;
@@ -182,7 +182,7 @@ fn wait_for_restarted(mount: &Mount, record: &Record) -> Result<()> {
     while start.elapsed() < RESTART_TIMEOUT {
         let kept = record.managers.iter().filter(|one| one.running().is_some());
         let devices: Vec<String> = kept.map(|one| one.device.clone()).collect();
-        let checks = manager_check::ask_all(mount, &devices)?;
+        let checks = mount.ask_each(&devices, Depth::Manager)?;
         if checks.iter().all(|check| check.state != ManagerState::None) {
             break;
         }
@@ -204,7 +204,7 @@ fn fill_in(mount: &Mount, options: &InstanceOptions, mut record: Record) -> Resu
     for device in options.managed_devices(mount) {
         let is_known = record.managers.iter().any(|one| one.device == device);
         mount.check_device(&device)?;
-        if !is_known && manager_check::ask(mount, &device)?.state == ManagerState::None {
+        if !is_known && mount.ask(&device)? == ManagerState::None {
             missing.push(device);
         }
     }

@@ -2,6 +2,7 @@
 //! A directory where a Binder file system is or shall be mounted.
 use crate::directory::Directory;
 use crate::error::{Doing, Error, Result};
+use crate::found;
 use crate::nodes;
 use crate::probe::{self, Outcome};
 use rustix::io::Errno;
@@ -170,7 +171,8 @@ impl Mount {
             .is_some_and(|fstype| is_kernels(&fstype) || fstype.starts_with("fuse"))
     }
 
-    /// What serves the mount now. Takes at most ANSWER_TIMEOUT.
+    /// What serves the mount now. Takes at most ANSWER_TIMEOUT, and a moment if a process of the
+    /// daemon is stopped.
     pub fn backend(&self) -> Backend {
         let fstype = mounted_fstype(&self.path).unwrap_or_default();
         if is_kernels(&fstype) {
@@ -182,7 +184,8 @@ impl Mount {
                 false => Backend::Kernel,
             };
         }
-        match probe::statfs(&self.path, ANSWER_TIMEOUT) {
+        let is_stopped = || found::stopped_server(self).is_some();
+        match probe::statfs(&self.path, ANSWER_TIMEOUT, &is_stopped) {
             Outcome::Failed(Errno::NOTCONN | Errno::CONNABORTED) => Backend::DeadDaemon,
             Outcome::NoAnswer => Backend::Stuck,
             Outcome::Done | Outcome::Failed(_) => Backend::Daemon,

@@ -143,6 +143,22 @@ pub fn mount_namespace() -> Option<u64> {
     Some(fs::metadata("/proc/self/ns/mnt").ok()?.ino())
 }
 
+/// What `anybinder run` tells its program about where a nested command keeps its records: none are
+/// there.
+pub const STATE_DIR_VARIABLE: &str = "ANYBINDER_STATE_DIR";
+const INSIDE: &str = "inside";
+
+/// The state directory of the commands inside `anybinder run`.
+pub fn state_dir_inside(mount: &Mount) -> PathBuf {
+    mount.state_file(INSIDE)
+}
+
+/// Whether this is a command inside `anybinder run`.
+pub fn is_in_run() -> bool {
+    let directory = std::env::var_os(STATE_DIR_VARIABLE);
+    directory.is_some_and(|path| Path::new(&path).extension() == Some(INSIDE.as_ref()))
+}
+
 /// Whether the default paths already lead to the devices of this mount.
 fn is_default(mount: &Mount) -> bool {
     let same = |default: &str, ours: &Path| match (fs::metadata(default), fs::metadata(ours)) {

@@ -55,6 +55,11 @@ impl Process {
         Some(Process { pid, start_ticks })
     }
 
+    /// Whether a signal or a debugger has stopped it.
+    pub fn is_stopped(&self) -> bool {
+        stat(self.pid).is_some_and(|stat| "Tt".contains(stat.state))
+    }
+
     /// Opens the process, so that it can be signalled and waited for. None if it has ended (a
     /// zombie has), or if its pid belongs to another process now: one of another user, of another
     /// program, or without `argument` on its command line.
@@ -276,8 +281,12 @@ mod tests {
     #[test]
     fn a_stopped_process_is_ended_by_sigterm() {
         let (mut child, process) = sleep();
+        assert!(!process.is_stopped());
         // SAFETY: the child was not waited for, so the pid is its own.
         unsafe { libc::kill(child.id() as i32, libc::SIGSTOP) };
+        while !process.is_stopped() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let running = process.open("sleep", OsStr::new("60")).unwrap();
         running.stop(Duration::from_secs(60)).unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));

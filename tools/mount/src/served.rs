@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whether a mount and its devices can be used, and what to do where they cannot.
+use crate::access;
 use crate::error::{Error, Kind, Result};
+use crate::found;
 use crate::mount::{Backend, Mount, ANSWER_TIMEOUT};
+use crate::namespace::is_in_run;
 use crate::record::Record;
 use std::io::ErrorKind;
 
 impl Mount {
     fn dead_error(&self) -> Error {
+        let advice = match is_in_run() {
+            // The mount that is made again is not seen here.
+            true => "Leave this `anybinder run`, start the daemon again, and begin anew.",
+            false => "Start it again with `anybinder up`, or as it was started before.",
+        };
         Error::with_advice(
             format!("The daemon of {} is dead.", self.path.display()),
-            "Start it again with `anybinder up`, or as it was started before.",
+            advice,
         )
         .of(Kind::NotWorking)
     }
@@ -17,6 +25,15 @@ impl Mount {
     /// The error of a command for which the daemon has to answer.
     pub(crate) fn stuck_error(&self) -> Error {
         let path = self.path.display();
+        if let Some(pid) = found::stopped_server(self) {
+            return Error::with_advice(
+                format!(
+                    "The daemon of {path} does not answer: its server, process {pid}, is stopped."
+                ),
+                format!("Continue it with `kill -CONT {pid}`."),
+            )
+            .of(Kind::NotWorking);
+        }
         Error::with_advice(
             format!(
                 "The daemon of {path} does not answer within {} s.",
@@ -67,7 +84,7 @@ impl Mount {
             .of(Kind::NoDevice),
             ErrorKind::PermissionDenied => Error::with_advice(
                 format!("You have no permission to open {path}."),
-                "Run this as a user who has it, or start the daemon with another --mode or --gid.",
+                access::advice(&self.file(name)),
             )
             .of(Kind::Denied),
             _ => Error::new(format!("{path} cannot be opened: {err}.")),

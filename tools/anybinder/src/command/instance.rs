@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Starts and stops what serves a mount, and what runs on it.
 use super::manner::{Limit, Manner, Place, ENDLESS, SHORT};
-use anybinder_client::{addints, device::DeviceOption};
+use anybinder_client::addints;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
 use anybinder_mount::instance::InstanceOptions;
@@ -9,9 +9,9 @@ use std::process::ExitCode;
 
 pub mod container;
 pub mod demo;
+pub mod device_check;
 pub mod doctor;
 pub mod down;
-pub mod manager_check;
 pub mod run;
 pub mod servicemanager;
 pub mod status;
@@ -28,8 +28,8 @@ pub enum Command {
     Upgrade(upgrade::Arguments),
     /// Show what is running, and what to do about what is not
     Status,
-    /// Say what this machine can do for Binder, and what to change
-    Doctor,
+    /// Try whether Binder works here for you, and say what to change
+    Doctor(doctor::Arguments),
     /// Run a program that finds this mount at /dev/binderfs and its devices at /dev/binder, ...
     Run(run::Arguments),
     /// Print the arguments that give a container the devices
@@ -39,9 +39,9 @@ pub enum Command {
     /// Start everything in a temporary directory, show it at work, and stop it
     Demo(demo::Arguments),
     #[command(hide = true)]
-    ManagerCheck(DeviceOption),
+    DeviceCheck(device_check::Arguments),
     #[command(hide = true)]
-    DemoService,
+    DemoService(addints::Arguments),
     #[command(hide = true)]
     DemoClient(demo::client::Arguments),
 }
@@ -52,11 +52,12 @@ impl Command {
             Command::Up(_) => (Limit::Seconds(180), Place::New),
             Command::Down | Command::Upgrade(_) => (Limit::Seconds(180), Place::Joined),
             Command::Demo(_) => (Limit::Long, Place::New),
-            Command::Doctor | Command::Container(_) => (Limit::Seconds(60), Place::Any),
-            Command::Status | Command::ManagerCheck(_) => return SHORT,
+            Command::Doctor(_) => (Limit::Seconds(180), Place::Any),
+            Command::Container(_) => (Limit::Seconds(60), Place::Any),
+            Command::Status | Command::DeviceCheck(_) => return SHORT,
             Command::Run(_)
             | Command::Servicemanager(_)
-            | Command::DemoService
+            | Command::DemoService(_)
             | Command::DemoClient(_) => return ENDLESS,
         };
         Manner { limit, place }
@@ -68,13 +69,13 @@ impl Command {
             Command::Down => down::run(context),
             Command::Upgrade(arguments) => upgrade::run(context, arguments),
             Command::Status => status::run(context),
-            Command::Doctor => doctor::run(context),
+            Command::Doctor(arguments) => doctor::run(context, arguments),
             Command::Run(arguments) => run::run(context, arguments),
             Command::Container(arguments) => container::run(context, arguments),
             Command::Servicemanager(arguments) => servicemanager::run(context, arguments),
             Command::Demo(arguments) => demo::run(context, arguments),
-            Command::ManagerCheck(option) => manager_check::run(context, option),
-            Command::DemoService => addints::run(context),
+            Command::DeviceCheck(arguments) => device_check::run(context, arguments),
+            Command::DemoService(arguments) => addints::run(context, arguments),
             Command::DemoClient(arguments) => demo::client::run(context, arguments),
         }
     }

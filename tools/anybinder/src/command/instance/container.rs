@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder container`: the arguments that give a container the devices of a mount.
+use anybinder_mount::access;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
@@ -175,9 +176,9 @@ fn note_on_modes(mount: &Mount, names: &[String]) -> Option<String> {
         (found.permissions().mode() & ALL_USERS != ALL_USERS).then_some(found)
     })?;
     Some(format!(
-        "only user {} can open the devices: for a container of another user start the daemon \
-         with --mode 0666, or --gid",
-        closed.uid()
+        "only {} can open the devices: for a container of others have the daemon started with \
+         --mode 0666 (MODE=0666 in /etc/default/anybinder)",
+        access::who(&closed)
     ))
 }
 

@@ -1,37 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder doctor`: what this machine can do for Binder, a line for each question, and what to
-//! change where it cannot.
+//! `anybinder doctor`: whether Binder works here for the user who asks, which is tried (`devices`);
+//! what this machine can do, a line for each question, and what to change where it cannot.
 mod check;
+mod devices;
 mod driver;
 mod kernel;
 mod server;
 mod user;
 
+use crate::command::observing::report;
 use anybinder_mount::context::Context;
+use anybinder_mount::device_check::DeviceCheck;
 use anybinder_mount::error::{Kind, Result};
+use anybinder_mount::harmless::harmless;
+use anybinder_mount::instance;
 use check::{Check, State};
 use serde::Serialize;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Also write a file for a bug report: that of `anybinder report`, without payloads and without
+    /// names of services
+    #[arg(long, value_name = "FILE")]
+    bundle: Option<PathBuf>,
+}
+
 #[derive(Serialize)]
-struct Diagnosis {
+pub struct Diagnosis {
     /// A driver in the kernel serves Binder devices now.
     kernel_driver: bool,
     /// The daemon can be started by this user.
     daemon: bool,
     /// The module can be built for the running kernel and loaded.
     module: bool,
+    /// What was tried works.
+    works: bool,
+    verdict: String,
+    devices: Vec<DeviceCheck>,
     checks: Vec<Check>,
+    #[serde(skip)]
+    problem: Option<Kind>,
 }
 
-fn diagnose(context: &Context) -> Diagnosis {
-    let mut checks = vec![
-        kernel::version(),
-        driver::driver(),
-        kernel::mount(&context.mount),
-    ];
-    checks.extend(server::server(&context.mount));
-    checks.extend([
+fn machine() -> Vec<Check> {
+    vec![
         kernel::paths(),
         user::fuse(),
         user::fuse_limits(),
@@ -41,19 +55,51 @@ fn diagnose(context: &Context) -> Diagnosis {
         kernel::recovery(),
         user::ptrace(),
         kernel::headers(),
+        kernel::modules(),
         kernel::secure_boot(),
-    ]);
+    ]
+}
+
+pub fn diagnose(context: &Context) -> Result<Diagnosis> {
+    // Before the namespaces of a daemon are entered, where this user has other rights.
+    let machine = machine();
+    let driver = driver::driver();
+    let mount = &context.mount;
+    instance::join(mount)?;
     let is = |name: &str, state: State| {
-        checks
+        machine
             .iter()
             .any(|check| check.name == name && check.state == state)
     };
-    Diagnosis {
-        kernel_driver: is("driver", State::Ok),
-        daemon: is("fuse", State::Ok) && !is("mounting", State::No),
-        module: is("headers", State::Ok) && !is("secure-boot", State::No) && kernel::is_supported(),
+    let is_loadable = !is("secure-boot", State::No) && !is("modules", State::No);
+    let kernel_driver = driver.state == State::Ok;
+    let module = is("headers", State::Ok) && is_loadable && kernel::is_supported();
+    let can_start = is("fuse", State::Ok) && !is("mounting", State::No);
+    let tried = devices::try_out(mount, can_start)?;
+    let kernel = match (kernel_driver, module) {
+        (true, _) => "a driver in the kernel is loaded",
+        (false, true) => "the module can be built: docs/KERNEL-MODULE.md",
+        (false, false) => "no module can be built and loaded as things are",
+    };
+    let (verdict, problem) = tried.verdict(mount, kernel);
+    let mut checks = vec![kernel::version(), driver, kernel::mount(mount)];
+    checks.extend(tried.checks(mount));
+    checks.extend(server::server(mount));
+    let devices = tried.devices().to_vec();
+    let is_trial_bad = matches!(tried, devices::Tried::Temporary(_)) && problem.is_some();
+    let daemon = can_start && !is_trial_bad;
+    checks.extend(machine);
+    Ok(Diagnosis {
+        kernel_driver,
+        daemon,
+        module,
+        works: problem.is_none(),
+        verdict,
+        devices,
         checks,
-    }
+        // Where nothing is mounted, a driver of the kernel does as well as the daemon.
+        problem: problem.filter(|kind| *kind != Kind::Failed || !kernel_driver),
+    })
 }
 
 /// The answers, a line each.
@@ -71,40 +117,29 @@ fn lines(diagnosis: &Diagnosis) -> Vec<String> {
     diagnosis.checks.iter().map(line).collect()
 }
 
-/// What `anybinder doctor` prints, for a report.
-pub fn answers(context: &Context) -> Vec<String> {
-    let diagnosis = diagnose(context);
-    let mut answers = lines(&diagnosis);
-    answers.push(verdict(&diagnosis));
-    answers
+impl Diagnosis {
+    /// What `anybinder doctor` prints, for a report.
+    pub fn answers(&self) -> Vec<String> {
+        let mut answers = lines(self);
+        answers.push(self.verdict.clone());
+        answers
+    }
 }
 
 fn print(diagnosis: &Diagnosis) {
     for line in lines(diagnosis) {
-        println!("{line}");
+        println!("{}", harmless(&line));
     }
     println!();
-    println!("{}", verdict(diagnosis));
+    println!("{}", harmless(&diagnosis.verdict));
 }
 
-fn verdict(diagnosis: &Diagnosis) -> String {
-    let daemon = match diagnosis.daemon {
-        true => "the daemon works here: `anybinder up`",
-        false => "the daemon does not work here for this user",
-    };
-    let kernel = match (diagnosis.kernel_driver, diagnosis.module) {
-        (true, _) => "a driver in the kernel is loaded",
-        (false, true) => "the module can be built: docs/KERNEL-MODULE.md",
-        (false, false) => "no module can be built and loaded as things are",
-    };
-    format!("{daemon}; {kernel}")
-}
-
-pub fn run(context: &Context) -> Result<ExitCode> {
-    let diagnosis = diagnose(context);
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    let diagnosis = diagnose(context)?;
     context.show(&diagnosis, print);
-    Ok(match diagnosis.daemon || diagnosis.kernel_driver {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(Kind::Failed.exit_status()),
-    })
+    if let Some(path) = &arguments.bundle {
+        report::write(context, &diagnosis, path)?;
+    }
+    let status = |kind: Kind| ExitCode::from(kind.exit_status());
+    Ok(diagnosis.problem.map_or(ExitCode::SUCCESS, status))
 }

@@ -23,7 +23,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let err = Command::new(program)
         .args(rest)
         .env("ANYBINDER_MOUNT", namespace::path_inside(mount))
-        .env("ANYBINDER_STATE_DIR", mount.state_file("inside"))
+        .env(
+            namespace::STATE_DIR_VARIABLE,
+            namespace::state_dir_inside(mount),
+        )
         .exec();
     let kind = match err.kind() {
         std::io::ErrorKind::NotFound => Kind::NotFound,

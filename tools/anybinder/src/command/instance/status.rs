@@ -2,20 +2,19 @@
 //! `anybinder status`: what is running, whichever command started it, and what to do about what is
 //! not. A dead service manager counts as much as a dead daemon.
 use anybinder_mount::context::Context;
+use anybinder_mount::device_check::{Depth, ManagerState};
 use anybinder_mount::error::{Kind, Result};
+use anybinder_mount::found::{self, Part, Role};
 use anybinder_mount::generation::Generation;
-use anybinder_mount::manager_check::{self, ManagerState};
 use anybinder_mount::mount::{Backend, Mount};
 use anybinder_mount::process::{command_name, Process};
 use anybinder_mount::record::Record;
-use anybinder_mount::{binderfs, found};
+use anybinder_mount::{access, binderfs};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// A mount may have hundreds of devices; of more than these no service manager is looked for.
-const DEVICES_ASKED_MAX: usize = 16;
 /// Who started a process that the record names.
 const BY_UP: &str = "anybinder up";
 
@@ -42,6 +41,7 @@ struct DaemonStatus {
     started_by: String,
     threads: Option<u64>,
     resident_kib: Option<u64>,
+    processes: Vec<Part>,
 }
 
 /// One that was recorded or that answers.
@@ -65,6 +65,7 @@ fn daemon_status(process: &Process, started_by: String) -> DaemonStatus {
         started_by,
         threads: process.status_sum("Threads"),
         resident_kib: process.status_sum("VmRSS"),
+        processes: found::parts(process),
     }
 }
 
@@ -91,14 +92,10 @@ fn look_at_managers(
     devices: &[String],
     record: Option<&Record>,
 ) -> Result<Vec<ManagerStatus>> {
-    let recorded = |device: &str| {
-        let managers = record.map_or(&[][..], |record| &record.managers);
-        managers.iter().find(|manager| manager.device == device)
-    };
-    let asked = &devices[..devices.len().min(DEVICES_ASKED_MAX)];
+    let recorded = record.map_or(&[][..], |record| &record.managers);
     let mut managers = Vec::new();
-    for check in manager_check::ask_all(mount, asked)? {
-        let ours = recorded(&check.device);
+    for check in mount.ask_each(devices, Depth::Manager)? {
+        let ours = recorded.iter().find(|one| one.device == check.device);
         let state = match (check.state, ours) {
             (ManagerState::Answers, _) => "answers",
             (ManagerState::Silent, _) => "silent",
@@ -209,11 +206,11 @@ fn print_managers(status: &Status) {
         .filter(is_hidden)
         .map(|one| one.device.as_str())
         .collect();
-    if !hidden.is_empty() {
+    if let Some(first) = hidden.first() {
         println!(
-            "you may not open {}: whether service managers run there is not known; ask as root or \
-             as a member of the group of the devices",
-            hidden.join(", ")
+            "you may not open {}: whether service managers run there is not known. {}",
+            hidden.join(", "),
+            access::advice(&status.mount.join(first))
         );
     }
     let has = |device: &str| status.managers.iter().any(|one| one.device == device);
@@ -235,6 +232,32 @@ fn print_generation(now: &Generation) {
     }
 }
 
+/// A process of the daemon, and what stopping it does.
+fn print_part(part: &Part) {
+    let pid = part.pid;
+    let text = match part.role {
+        Role::Supervisor => format!("supervisor {pid}: `kill {pid}` ends the daemon and unmounts"),
+        Role::Server => format!(
+            "server {pid}: when it is killed, the supervisor starts another, and programs have to \
+             open their devices again"
+        ),
+    };
+    let stopped = match part.is_stopped {
+        true => format!("; IT IS STOPPED until `kill -CONT {pid}`"),
+        false => String::new(),
+    };
+    println!("  {text}{stopped}");
+}
+
+impl Status {
+    /// The server of the daemon, if it is stopped.
+    fn stopped(&self) -> Option<u32> {
+        let mut processes = self.daemon.iter().flat_map(|one| &one.processes);
+        let stopped = processes.find(|part| part.role == Role::Server && part.is_stopped);
+        stopped.map(|part| part.pid)
+    }
+}
+
 fn print(status: &Status) {
     let mount = status.mount.display();
     match status.served_by {
@@ -242,6 +265,11 @@ fn print(status: &Status) {
         "kernel" => println!("{mount}: up, served by the kernel"),
         "stale" => println!(
             "THE DAEMON OF {mount} IS DEAD: every open device fails; `anybinder up` starts it again"
+        ),
+        "stuck" if status.stopped().is_some() => println!(
+            "THE DAEMON OF {mount} DOES NOT ANSWER: it is stopped, and goes on after \
+             `kill -CONT {}`",
+            status.stopped().unwrap_or_default()
         ),
         "stuck" => println!(
             "THE DAEMON OF {mount} DOES NOT ANSWER: `anybinder down` clears the mount; of another \
@@ -262,6 +290,7 @@ fn print(status: &Status) {
             "daemon {}: {threads} threads, {resident} KiB resident, started by {}",
             daemon.pid, daemon.started_by
         );
+        daemon.processes.iter().for_each(print_part);
     }
     if let Some(generation) = &status.generation {
         print_generation(generation);

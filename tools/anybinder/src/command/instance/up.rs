@@ -5,6 +5,7 @@ use anybinder_mount::error::Result;
 use anybinder_mount::found;
 use anybinder_mount::instance::{self, InstanceOptions, Started};
 use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
+use anybinder_mount::namespace::is_in_run;
 use anybinder_mount::record::Record;
 use serde::Serialize;
 use std::path::Path;
@@ -50,7 +51,8 @@ fn print(mount: &Mount, up: &Up) {
     if up.adopted && up.record.managers.is_empty() {
         println!("nothing was started: the service managers run, too");
     }
-    if !up.record.private && Path::new("/dev/binder").symlink_metadata().is_err() {
+    let is_found = Path::new("/dev/binder").symlink_metadata().is_ok();
+    if !up.record.private && !is_found && !is_in_run() {
         println!("programs that look for /dev/binder: start them with `anybinder run -- CMD`");
     }
     if up.record.private {

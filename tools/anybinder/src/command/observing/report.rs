@@ -2,7 +2,7 @@
 //! `anybinder report`: one text file with what another person needs to understand an error:
 //! versions, what the machine can do, the driver's own reports. Names and addresses are left out
 //! unless they are asked for, and the end of the file says what was.
-use crate::command::instance::doctor;
+use crate::command::instance::doctor::{self, Diagnosis};
 use crate::command::services::list;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::binderfs;
@@ -14,7 +14,7 @@ use anybinder_mount::state;
 use clap::ValueEnum;
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// How much of a driver's file or of a log is taken, from its end.
@@ -132,7 +132,7 @@ impl Report<'_> {
         }
     }
 
-    fn machine(&mut self) {
+    fn machine(&mut self, diagnosis: &Diagnosis) {
         let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
         let name = release
             .lines()
@@ -152,8 +152,7 @@ impl Report<'_> {
             ),
         ];
         self.section("versions", lines);
-        let answers = doctor::answers(self.context);
-        self.section("doctor", answers);
+        self.section("doctor", diagnosis.answers());
     }
 
     fn mount(&mut self) {
@@ -269,14 +268,14 @@ fn tail(text: &str) -> &str {
     }
 }
 
-pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+fn report_text(context: &Context, arguments: &Arguments, diagnosis: &Diagnosis) -> String {
     let mut report = Report {
         context,
         arguments,
         text: "anybinder report\n".to_string(),
         missing: Vec::new(),
     };
-    report.machine();
+    report.machine(diagnosis);
     match context.mount.check_served() {
         Ok(()) => {
             report.mount();
@@ -310,20 +309,40 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         .map(|text| format!("could not be read: {text}"));
     let lines: Vec<String> = left_out.into_iter().chain(missing).collect();
     report.section("what is not in this report", lines);
+    report.text
+}
+
+/// Writes the file of a report without anything private.
+pub fn write(context: &Context, diagnosis: &Diagnosis, path: &Path) -> Result<()> {
+    let arguments = Arguments {
+        output: Some(path.to_path_buf()),
+        include: Vec::new(),
+        device: DeviceOption {
+            device: "binder".to_string(),
+        },
+    };
+    save(path, &report_text(context, &arguments, diagnosis))
+}
+
+fn save(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).doing(|| format!("writing {}", path.display()))?;
+    eprintln!(
+        "anybinder: {} is written; read it before you send it.",
+        path.display()
+    );
+    Ok(())
+}
+
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    let text = report_text(context, arguments, &doctor::diagnose(context)?);
     match &arguments.output {
-        Some(path) => {
-            std::fs::write(path, &report.text).doing(|| format!("writing {}", path.display()))?;
-            eprintln!(
-                "anybinder: {} is written; read it before you send it.",
-                path.display()
-            );
-        }
+        Some(path) => save(path, &text)?,
         None if context.json => {
-            let sections = serde_json::json!({ "report": report.text });
+            let sections = serde_json::json!({ "report": text });
             context.show(&sections, |_| {});
         }
         None => {
-            let _ = std::io::stdout().write_all(report.text.as_bytes());
+            let _ = std::io::stdout().write_all(text.as_bytes());
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -94,7 +94,7 @@ fn sums(service: &Service) -> Result<Step> {
     ))
 }
 
-fn file_to_service(service: &Service) -> Result<Step> {
+pub fn file_to_service(service: &Service) -> Result<Step> {
     let text = format!("written by client {}", std::process::id());
     let file = open_text(&text).doing(|| "making a file".to_string())?;
     let read = service
@@ -107,7 +107,7 @@ fn file_to_service(service: &Service) -> Result<Step> {
     Ok(Step::ok("file-to-service", text))
 }
 
-fn file_from_service(service: &Service) -> Result<Step> {
+pub fn file_from_service(service: &Service) -> Result<Step> {
     let text = "returned by the service";
     let file = service
         .openText(text)
@@ -202,7 +202,7 @@ impl DeathRecipient for DeathListener {
     }
 }
 
-fn death(service: &Service, pid: i32) -> Result<Step> {
+pub fn death(service: &Service, pid: i32) -> Result<Step> {
     let (sender, notifications) = channel();
     let listener = Arc::new(DeathListener(Mutex::new(sender)));
     service

@@ -3,6 +3,7 @@
 //! it and loaded.
 use super::check::Check;
 use anybinder_mount::mount::{Backend, Mount};
+use anybinder_mount::namespace::is_in_run;
 use flate2::read::GzDecoder;
 use std::fs;
 use std::io::Read;
@@ -128,6 +129,11 @@ pub fn paths() -> Check {
     let is_linked = Path::new("/dev/binder").symlink_metadata().is_ok();
     match (is_linked, Mount::is_system_mounted()) {
         (true, _) => Check::ok(name, "programs find /dev/binder"),
+        (false, _) if is_in_run() => Check::limited(
+            name,
+            "the mount has no device `binder`, so that there is no /dev/binder",
+            "have the daemon started with a device of that name (--devices)",
+        ),
         (false, true) => Check::limited(
             name,
             "programs find /dev/binderfs, but not /dev/binder",
@@ -235,6 +241,21 @@ fn lockdown_mode(text: &str) -> Option<&str> {
     text.split_once('[')?.1.split(']').next()
 }
 
+/// Whether the kernel loads modules.
+pub fn modules() -> Check {
+    let name = "modules";
+    let is_off = fs::read_to_string("/proc/sys/kernel/modules_disabled");
+    match kernel_option("MODULES").as_deref() {
+        Some("n") => Check::no(name, "the kernel loads no modules at all", "use the daemon"),
+        _ if is_off.is_ok_and(|text| text.trim() == "1") => Check::no(
+            name,
+            "the kernel loads no more modules until the next boot (kernel.modules_disabled)",
+            "use the daemon",
+        ),
+        _ => Check::ok(name, "the kernel loads modules"),
+    }
+}
+
 /// Whether an unsigned module can be loaded.
 pub fn secure_boot() -> Check {
     let name = "secure-boot";
@@ -246,12 +267,7 @@ pub fn secure_boot() -> Check {
     match (on, locked) {
         (_, Some(mode)) => Check::no(name, format!("the kernel is locked down ({mode})"), signed),
         (true, None) => Check::limited(name, "on, but the kernel is not locked down", signed),
-        (false, None) if kernel_option("MODULES").as_deref() == Some("n") => Check::no(
-            name,
-            "off, but the kernel loads no modules at all",
-            "use the daemon",
-        ),
-        (false, None) => Check::ok(name, "off: unsigned modules can be loaded"),
+        (false, None) => Check::ok(name, "off: a module needs no signature"),
     }
 }
 
