@@ -2,6 +2,7 @@
 # The examples, built and run:
 #
 #   rust        the service and the client in Rust, on the daemon
+#   restart     the daemon is killed and started again under those in Rust, which begin anew
 #   module      the same on the kernel module, with a buffer of the DMA-BUF heap
 #   tutorial    the commands of docs/TUTORIAL.md; they print what it says
 #   observing   the same of docs/OBSERVING.md
@@ -24,12 +25,13 @@ $(EXAMPLES) &: $(shell find examples/rust examples/aidl -type f -not -name Cargo
 	$(Q)for program in $(notdir $(EXAMPLES)); do \
 		install $(CARGO_TARGET_DIR)/release/$$program $(BIN)/$$program; done
 
-TESTS += examples:rust examples:tutorial examples:observing
+TESTS += examples:rust examples:restart examples:tutorial examples:observing
 VM_TESTS += examples:module
 LONG_TESTS += examples:languages
 examples.needs := all $(EXAMPLES)
 
-examples.rust.run = timeout 300 examples/test $(BIN)
+examples.rust.run = timeout 600 examples/test $(BIN)
+examples.restart.run = timeout 300 examples/test $(BIN) --system
 examples.tutorial.run = timeout 900 examples/tutorial --except 'In Python and in C++'
 examples.observing.run = timeout 300 examples/tutorial --page OBSERVING.md
 examples.languages.run = examples/test-languages $(BIN)

@@ -11,15 +11,74 @@
 namespace board {
 
 static constexpr char DEVICE[] = "/dev/binder";
+/* Set in a program that begins anew: it waits for what is not there yet. */
+static constexpr char ANEW[] = "BOARD_ANEW";
+static constexpr int ATTEMPTS = 300;
+
+char **arguments;
+
+bool until_there(const std::function<bool()> &attempt)
+{
+	for (int i = getenv(ANEW) ? ATTEMPTS : 0; i > 0; i--) {
+		if (attempt())
+			return true;
+		sleep(1);
+	}
+	return attempt();
+}
+
+static bool open_device()
+{
+	int fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Executes the program again: the open device fails for ever. */
+[[noreturn]] static void begin_anew()
+{
+	printf("the driver is gone: beginning anew\n");
+	setenv(ANEW, "1", 1);
+	execvp(arguments[0], arguments);
+	perror(arguments[0]);
+	exit(1);
+}
+
+struct look {
+	GBinderServiceManager *manager;
+	std::function<void()> missing;
+};
+
+static gboolean look_now(void *data)
+{
+	const look *self = static_cast<look *>(data);
+	g_auto(GStrv) names = gbinder_servicemanager_list_sync(self->manager);
+
+	/* A service manager that answers has itself in the list. */
+	if (!names || !names[0])
+		begin_anew();
+	if (!g_strv_contains(names, NAME))
+		self->missing();
+	return G_SOURCE_CONTINUE;
+}
+
+void look_after(GBinderServiceManager *manager, std::function<void()> missing)
+{
+	g_timeout_add_seconds(1, look_now, new look{ manager, std::move(missing) });
+}
 
 GBinderServiceManager *open_binder()
 {
-	if (access(DEVICE, F_OK) != 0) {
-		fprintf(stderr, "there is no %s: start this with `anybinder run -- COMMAND`\n", DEVICE);
+	if (!until_there(open_device)) {
+		fprintf(stderr, "%s cannot be opened: start this with `anybinder run -- COMMAND`\n",
+			DEVICE);
 		exit(1);
 	}
 	GBinderServiceManager *manager = gbinder_servicemanager_new(DEVICE);
-	if (!manager || !gbinder_servicemanager_wait(manager, 5000)) {
+	auto is_there = [&] { return manager && gbinder_servicemanager_wait(manager, 5000); };
+	if (!until_there(is_there)) {
 		fprintf(stderr, "no service manager answers on %s: see /etc/gbinder.conf in "
 				"docs/TUTORIAL.md\n", DEVICE);
 		exit(1);

@@ -6,6 +6,7 @@
 #pragma once
 #include <gbinder.h>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace board {
@@ -16,8 +17,20 @@ inline constexpr char IREADER[] = "example.IBoard.IReader";
 enum code { POST = 1, POST_FILE, SUBSCRIBE, READERS, SUM };
 inline constexpr guint32 ON_NOTE = 1;
 
+/* Those of main(), with which the program begins anew. */
+extern char **arguments;
+
 /* The service manager of the device. Ends the program if there is none. */
 GBinderServiceManager *open_binder();
+
+/* Tries once; for minutes in a program that begins anew. */
+bool until_there(const std::function<bool()> &attempt);
+/*
+ * Asks the service manager for its list every second, in the main loop. @missing is called if the
+ * service is not in it. The program begins anew when nothing can be asked any more: libgbinder does
+ * not tell that the driver is gone.
+ */
+void look_after(GBinderServiceManager *manager, std::function<void()> missing);
 
 /* A ParcelFileDescriptor: not null, no second channel, the descriptor. */
 void append_file(GBinderWriter *writer, int fd);

@@ -115,6 +115,7 @@ static void watch(const connection &to)
 	gbinder_remote_object_add_death_handler(to.service, service_died, loop);
 	gbinder_local_request_append_local_object(request, printer);
 	printf("watching, %d readers\n", count(to, board::SUBSCRIBE, request));
+	board::look_after(to.manager, [] {});
 	g_main_loop_run(loop);
 	printf("the service died\n");
 }
@@ -125,8 +126,12 @@ static connection connect()
 	int status;
 
 	to.manager = board::open_binder();
-	to.service = gbinder_servicemanager_get_service_sync(to.manager, board::NAME, &status);
-	if (!to.service)
+	auto find = [&] {
+		to.service = gbinder_servicemanager_get_service_sync(to.manager, board::NAME,
+								     &status);
+		return to.service != nullptr;
+	};
+	if (!board::until_there(find))
 		fail(std::string(board::NAME) + " is not registered: start a service");
 	to.client = gbinder_client_new(to.service, board::IBOARD);
 	return to;
@@ -142,6 +147,7 @@ int main(int argc, char **argv)
 		fputs(USAGE, stderr);
 		return 2;
 	}
+	board::arguments = argv;
 	setvbuf(stdout, nullptr, _IOLBF, 0);
 	const connection to = connect();
 	GBinderLocalRequest *request = gbinder_client_new_request(to.client);

@@ -126,17 +126,25 @@ static GBinderLocalReply *answer(GBinderLocalObject *service, GBinderRemoteReque
 	return reply;
 }
 
-int main()
+int main(int, char **argv)
 {
+	board::arguments = argv;
 	GBinderServiceManager *manager = board::open_binder();
 	GBinderLocalObject *service =
 		gbinder_servicemanager_new_local_object(manager, board::IBOARD, answer, nullptr);
 
 	setvbuf(stdout, nullptr, _IOLBF, 0);
-	if (gbinder_servicemanager_add_service_sync(manager, board::NAME, service) != 0) {
+	auto add = [=] {
+		return gbinder_servicemanager_add_service_sync(manager, board::NAME, service) == 0;
+	};
+	if (!board::until_there(add)) {
 		fprintf(stderr, "%s could not be registered\n", board::NAME);
 		return 1;
 	}
 	printf("serving %s\n", board::NAME);
+	board::look_after(manager, [=] {
+		if (add())
+			printf("serving %s again\n", board::NAME);
+	});
 	g_main_loop_run(g_main_loop_new(nullptr, FALSE));
 }

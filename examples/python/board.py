@@ -5,8 +5,10 @@ import mmap
 import os
 import struct
 import sys
+import time
 
 import gbinder
+from gi.repository import GLib
 
 NAME = "example.IBoard/default"
 IBOARD = "example.IBoard"
@@ -14,19 +16,64 @@ IREADER = "example.IBoard.IReader"
 POST, POST_FILE, SUBSCRIBE, READERS, SUM = range(1, 6)
 ON_NOTE = 1
 DEVICE = "/dev/binder"
+# Set in a program that begins anew: it waits for what is not there yet.
+ANEW = "BOARD_ANEW"
+ATTEMPTS = 300
 
 DMA_HEAP_IOCTL_ALLOC = 0xC0184800
 
 
+def until_there(attempt):
+    """Tries once; for minutes in a program that begins anew."""
+    for _ in range(ATTEMPTS if ANEW in os.environ else 0):
+        if (outcome := attempt()) is not None:
+            return outcome
+        time.sleep(1)
+    return attempt()
+
+
+def open_device():
+    """True if the device can be opened."""
+    try:
+        os.close(os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC))
+    except OSError:
+        return None
+    return True
+
+
 def open_binder():
     """The service manager of the device. Ends this program if there is none."""
-    if not os.path.exists(DEVICE):
-        sys.exit(f"there is no {DEVICE}: start this with `anybinder run -- COMMAND`")
+    if not until_there(open_device):
+        sys.exit(f"{DEVICE} cannot be opened: start this with `anybinder run -- COMMAND`")
     manager = gbinder.ServiceManager(DEVICE)
-    if not manager.wait(5000):
+    if not until_there(lambda: manager.wait(5000) or None):
         sys.exit(f"no service manager answers on {DEVICE}: see /etc/gbinder.conf in "
                  "docs/TUTORIAL.md")
     return manager
+
+
+def look_after(manager, missing):
+    """Asks the service manager for its list every second, in the main loop.
+
+    missing is called if the service is not registered. The program begins anew when nothing can be
+    asked any more: libgbinder does not tell that the driver is gone.
+    """
+    def look():
+        # A service manager that answers has itself in the list.
+        names = manager.list_sync()
+        if not names:
+            begin_anew()
+        if NAME not in names:
+            missing()
+        return True
+    GLib.timeout_add_seconds(1, look)
+
+
+def begin_anew():
+    """Executes this program again: the open device fails for ever."""
+    print("the driver is gone: beginning anew", flush=True)
+    os.environ[ANEW] = "1"
+    os.execv(sys.executable, [sys.executable] + sys.argv)
 
 
 def append_file(message, fd):

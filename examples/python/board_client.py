@@ -64,13 +64,14 @@ def watch(manager, client, service):
     request = client.new_request()
     request.append_local_object(printer)
     print(f"watching, {count(client, board.SUBSCRIBE, request)} readers", flush=True)
+    board.look_after(manager, lambda: None)
     loop.run()
     print("the service died")
 
 
 def main(command, *arguments):
     manager = board.open_binder()
-    service, _ = manager.get_service_sync(board.NAME)
+    service = board.until_there(lambda: manager.get_service_sync(board.NAME)[0])
     if service is None:
         sys.exit(f"{board.NAME} is not registered: start a service")
     client = gbinder.Client(service, board.IBOARD)

@@ -71,9 +71,17 @@ def main():
     manager = board.open_binder()
     service = manager.new_local_object(
         board.IBOARD, lambda request, code, flags: (answer(service, request, code), 0))
-    if manager.add_service_sync(board.NAME, service) != 0:
+
+    def add():
+        return manager.add_service_sync(board.NAME, service) == 0 or None
+
+    def add_again():
+        if add():
+            print(f"serving {board.NAME} again", flush=True)
+    if not board.until_there(add):
         sys.exit(f"{board.NAME} could not be registered")
     print(f"serving {board.NAME}", flush=True)
+    board.look_after(manager, add_again)
     GLib.MainLoop().run()
 
 

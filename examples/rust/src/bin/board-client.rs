@@ -4,8 +4,7 @@ use board::{buffer, BnReader, IBoard, IReader, NAME};
 use rsbinder::{BinderResult, DeathRecipient, Interface, ParcelFileDescriptor, Strong, WIBinder};
 use std::fs::File;
 use std::process::ExitCode;
-use std::sync::mpsc::{channel, Sender};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 const USAGE: &str = "want post NOTE, file PATH, sum MEBIBYTES, readers, watch or leak COUNT";
 
@@ -20,25 +19,22 @@ impl IReader for Printer {
     }
 }
 
-struct Watcher(Mutex<Sender<()>>);
+struct Watcher;
 
 impl DeathRecipient for Watcher {
     fn binder_died(&self, _dead: &WIBinder) {
-        // The receiver may be gone: main ends at the first notice.
-        let _ = self.0.lock().unwrap().send(());
+        println!("the service died");
+        std::process::exit(0);
     }
 }
 
 /// Prints the notes until the service dies.
 fn watch(board: &Strong<dyn IBoard>) -> Result<(), Box<dyn std::error::Error>> {
-    let (sender, deaths) = channel();
-    let watcher = Arc::new(Watcher(Mutex::new(sender)));
+    let watcher = Arc::new(Watcher);
     board.as_binder().link_to_death_arc(&watcher)?;
     let printer = BnReader::new_binder(Printer);
     println!("watching, {} readers", board.subscribe(&printer)?);
-    deaths.recv()?;
-    println!("the service died");
-    Ok(())
+    board::serve()
 }
 
 /// A mistake to look for: a new reader is subscribed each time, and the service keeps them all.
@@ -47,9 +43,7 @@ fn leak(board: &Strong<dyn IBoard>, count: &str) -> Result<(), Box<dyn std::erro
         board.subscribe(&BnReader::new_binder(Printer))?;
     }
     println!("subscribed {count} times");
-    loop {
-        std::thread::park();
-    }
+    board::serve()
 }
 
 fn sum(board: &Strong<dyn IBoard>, mebibytes: &str) -> Result<(), Box<dyn std::error::Error>> {
@@ -76,8 +70,10 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         return Err(USAGE.into());
     }
     board::open_binder()?;
-    let board: Strong<dyn IBoard> = rsbinder::hub::check_interface(NAME)
-        .map_err(|err| format!("{NAME} is not registered ({err}): start a service"))?;
+    let board: Strong<dyn IBoard> = board::until_there(|| {
+        rsbinder::hub::check_interface(NAME)
+            .map_err(|err| format!("{NAME} is not registered ({err}): start a service"))
+    })?;
     match arguments[..] {
         ["post", note] => println!("{} notes", board.post(note)?),
         ["file", path] => {

@@ -2,8 +2,8 @@
 //! The service: keeps the notes, and calls the readers.
 use board::{buffer, BnBoard, IBoard, IReader, NAME};
 use rsbinder::{
-    BinderResult, DeathRecipient, Interface, ParcelFileDescriptor, ProcessState, SIBinder, Status,
-    StatusCode, Strong, WIBinder,
+    BinderResult, DeathRecipient, Interface, ParcelFileDescriptor, SIBinder, Status, StatusCode,
+    Strong, WIBinder,
 };
 use std::io::{BufRead, BufReader};
 use std::process::ExitCode;
@@ -75,9 +75,11 @@ fn status(err: std::io::Error) -> Status {
 
 fn run() -> Result<(), Box<dyn std::error::Error>> {
     board::open_binder()?;
-    rsbinder::hub::add_service(NAME, BnBoard::new_binder(Board::default()).as_binder())?;
+    let service = BnBoard::new_binder(Board::default()).as_binder();
+    board::until_there(|| rsbinder::hub::add_service(NAME, service.clone()))?;
+    let _notices = board::link_to_manager()?;
     println!("serving {NAME}");
-    Ok(ProcessState::join_thread_pool()?)
+    board::serve()
 }
 
 fn main() -> ExitCode {
