@@ -116,6 +116,7 @@ static void init_daemon(const struct options *options, const struct server_start
 	layout_init(options->mode, options->max_devices);
 	bound_open_init();
 	lookup_init();
+	pool_init(&pool_handlers);
 	workqueue_init(pool_hand_over);
 	park_init();
 	open_files_init();
@@ -128,7 +129,7 @@ static bool start_threads(const struct options *options)
 	unsigned int timeout_s = daemon_self->session->timeout_s;
 
 	if (exit_watch_start(SERVER_LIFE, -1, NULL) && watch_start(&watch_handlers) &&
-	    lookup_start() && pool_start(worker_count(options), &pool_handlers) &&
+	    lookup_start() && pool_start(worker_count(options)) &&
 	    (!timeout_s || expire_start(timeout_s, device_end_overdue)))
 		return true;
 	log_error("cannot start the threads: too little memory, or too low a limit of threads "

@@ -79,15 +79,19 @@ static bool start_serving(void)
 	return ok;
 }
 
-bool pool_start(unsigned int count, const struct pool_handlers *handlers)
+void pool_init(const struct pool_handlers *handlers)
 {
 	struct pool *pool = daemon_part(pool);
 
 	pthread_mutex_init(&pool->lock, NULL);
-	affinity_init(count);
-	guard_mutex(&pool->lock);
 	pool->handlers = handlers;
-	pool->nr_wanted = count;
+}
+
+bool pool_start(unsigned int count)
+{
+	affinity_init(count);
+	guard_mutex(&daemon_self->pool->lock);
+	daemon_self->pool->nr_wanted = count;
 	return start_serving();
 }
 

@@ -24,11 +24,14 @@ struct pool_handlers {
 	void (*serve_slow)(void);	/* the same for the slow lane */
 };
 
+/* Before any other thread starts: each may have work for the pool. */
+void pool_init(const struct pool_handlers *handlers);
+
 /*
  * Starts @count workers, which serve until the file system is unmounted. False: no memory or too
  * many threads.
  */
-bool pool_start(unsigned int count, const struct pool_handlers *handlers);
+bool pool_start(unsigned int count);
 
 /*
  * Starts a thread that finishes the work queued at @worker, if any: for threads that a client's
