@@ -10,12 +10,14 @@ import struct
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import attack
 from attack import READ, Client, as_user, become_manager, main, tests_in, until
 from binder_client import MAP_SIZE, WRITE_READ, ioctl
 from bound_test import bound
 from files import CALL_ON_STACK, LIBC, attacked, machine_code, send_to_the_attacker, wait_in
+from replacing import hand_over
 from slow_memory import PAGE, watched_memory
 from stuck_test import trap_or_skip
 
@@ -38,10 +40,12 @@ def call_from_a_file(this, path, file):
     client.map.close()
     assert LIBC.mmap(client.base, MAP_SIZE, READ_WRITE, PRIVATE_FIXED, file, 0) == client.base
     os.write(this.say, b"x")
-    client.call(b"x" * 5000)
+    with contextlib.suppress(InterruptedError):    # a hand-over leaves it behind
+        client.call(b"x" * 5000)
 
 
-def deliver_into_a_file(directory, how):
+@contextlib.contextmanager
+def delivered_into_a_file(directory):
     """As many replies as the daemon has workers; who sends them is another process."""
     with attacked(directory, {READ}) as this, contextlib.ExitStack() as stack:
         file = os.open(this.files.file, os.O_RDWR | os.O_CLOEXEC)    # later this waits for the page
@@ -53,15 +57,24 @@ def deliver_into_a_file(directory, how):
         until(this.files.hung, 30)
         time.sleep(0.3)
         this.victim_goes_on()
-        this.ends(how)
+        yield this
 
 
 def a_buffer_that_never_comes_stalls_no_worker_and_not_sigterm(directory):
-    deliver_into_a_file(directory, signal.SIGTERM)
+    with delivered_into_a_file(directory) as this:
+        this.ends(signal.SIGTERM)
 
 
 def a_buffer_that_never_comes_stalls_no_worker_and_not_sigkill(directory):
-    deliver_into_a_file(directory, signal.SIGKILL)
+    with delivered_into_a_file(directory) as this:
+        this.ends(signal.SIGKILL)
+
+
+def a_buffer_that_never_comes_prevents_no_hand_over(directory):
+    with delivered_into_a_file(directory) as this:
+        server = SimpleNamespace(mnt=this.daemon.mnt, process=SimpleNamespace(pid=this.daemon.pid))
+        hand_over(server)
+        this.victim_goes_on()
 
 
 def receive_on_a_trap(this):
