@@ -47,5 +47,5 @@ sim.fields.needs := $(BIN)/anybinder-sim
 sim.fields.run = timeout 600 $(BIN)/anybinder-sim --name sim-fields --fields
 
 sim.mutants.needs := $(BIN)/anybinder-sim
-sim.mutants.run = timeout 900 tests/engine/sim/mutants $(OBJ)/sim $(BUILD)/sim-mutants 12000 -- \
+sim.mutants.run = timeout 900 tests/engine/sim/mutants $(OBJ)/sim $(BUILD)/sim-mutants 60000 -- \
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(SIM_FLAGS) -c
