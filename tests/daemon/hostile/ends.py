@@ -256,6 +256,19 @@ def a_start_on_a_full_disk_is_an_error(directory):
         subprocess.run(["umount", full], check=True)
 
 
+def events_may_come_before_all_threads_exist(directory):
+    """At a start, as the kernel's notice of memory pressure may."""
+    early = os.path.join(os.path.dirname(daemon_test.DAEMON), "hostile-early.so")
+    pid_file = os.path.join(directory, "pid")
+    done = daemon_test.start(os.path.join(directory, "mnt"), "--max-crashes=1", "--pid-file",
+                             pid_file, env={**os.environ, "LD_PRELOAD": early})
+    assert not done.returncode, done.stderr
+    with open(pid_file, encoding="ascii") as file:
+        pid = int(file.read())
+    os.kill(pid, signal.SIGTERM)
+    until(lambda: is_gone(pid))
+
+
 def a_start_after_a_kill_waits_for_the_end(directory):
     """The server ends, and removes the mount, a moment after its supervisor was killed."""
     for _ in range(5):

@@ -40,7 +40,11 @@ HOSTILE_PROGRAMS := $(addprefix $(BIN)/hostile-,flood uring)
 
 $(HOSTILE_PROGRAMS): $(BIN)/hostile-%: $(OBJ)/$(HOSTILE_DIR)/%.o
 
-hostile.needs := $(BIN)/anybinderd $(BIN)/bench-ipc $(HOSTILE_PROGRAMS)
+$(BIN)/hostile-early.so: $(HOSTILE_DIR)/early.c
+	@mkdir -p $(@D)
+	$(Q)$(call say,LD,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -shared -fPIC -o $@ $< -ldl
+
+hostile.needs := $(BIN)/anybinderd $(BIN)/bench-ipc $(HOSTILE_PROGRAMS) $(BIN)/hostile-early.so
 hostile.run = timeout 300 $(PYTHON) $(HOSTILE_DIR)/$(variant).py $(BIN)/anybinderd
 hostile.table.run = $(PYTHON) $(HOSTILE_DIR)/table.py $(BIN)/anybinderd $(BUILD)/hostile \
 	$(HOSTILE_ATTACKS:%=$(HOSTILE_DIR)/%.py) $(HOSTILE_LONG:%=$(HOSTILE_DIR)/%.py)
