@@ -14,6 +14,7 @@ use crate::hidl::{methods as hidl, names::split};
 use crate::registry::Service;
 use crate::reply::{Format, Reply, LEGACY_FAILURE};
 use crate::state::State;
+use crate::users;
 use anybinder_driver::parcel::Parcel;
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -50,6 +51,8 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     pub caller: Caller,
+    /// Who is charged for it, if it takes long.
+    pub charged: u32,
     wanted: Wanted,
     /// The last name that was looked at.
     at: Option<String>,
@@ -112,6 +115,7 @@ impl Listing {
     pub fn new(caller: Caller, wanted: Wanted) -> Listing {
         Listing {
             caller,
+            charged: caller.charged,
             wanted,
             at: None,
             before: 0,
@@ -135,6 +139,7 @@ impl Listing {
     pub fn begin(mut self, state: &mut State) -> Reply {
         // One slice for each pass.
         if self.step(state) && self.step(state) {
+            self.charged = users::charged(self.caller.pid, self.caller.uid);
             return Reply::List(Box::new(self));
         }
         self.note(state);

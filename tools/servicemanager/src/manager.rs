@@ -188,7 +188,7 @@ impl Manager {
             stability: request::stability_form(meaning.levels, self.state.settings.level),
         };
         let call = Call {
-            caller: match meaning.method.is_lookup() {
+            caller: match meaning.method.is_question() {
                 true => caller,
                 false => Caller {
                     charged: users::charged(caller.pid, caller.uid),

@@ -30,11 +30,17 @@ pub enum Method {
 use Method::*;
 
 impl Method {
-    /// Whether it only asks for one name: most requests do.
-    pub fn is_lookup(self) -> bool {
+    /// Whether it only asks, for one name as most requests do, or for a list.
+    pub fn is_question(self) -> bool {
         matches!(
             self,
-            GetService | GetService2 | CheckService | CheckService2 | IsDeclared
+            GetService
+                | GetService2
+                | CheckService
+                | CheckService2
+                | IsDeclared
+                | ListServices
+                | GetServiceDebugInfo
         )
     }
 }

@@ -323,7 +323,7 @@ impl Server {
                     self.reply(&request, reply);
                 }
             },
-            Reply::List(listing) => match self.shared.listing.enter(listing.caller.charged) {
+            Reply::List(listing) => match self.shared.listing.enter(listing.charged) {
                 Some(place) => {
                     return Some(Task {
                         request,
@@ -419,7 +419,7 @@ impl Server {
         request: &TransactionData,
         mut listing: Listing,
     ) -> io::Result<Slice<'a>> {
-        let slice = shared.in_slices(listing.caller.charged, |manager| {
+        let slice = shared.in_slices(listing.charged, |manager| {
             let has_more = listing.step(&manager.state);
             if !has_more {
                 listing.note(&mut manager.state);

@@ -30,6 +30,21 @@ pub enum Method {
     TryUnregister,
 }
 
+impl Method {
+    /// Whether it only asks, for one name or for a list.
+    pub fn is_question(self) -> bool {
+        matches!(
+            self,
+            Method::Get
+                | Method::GetTransport
+                | Method::List
+                | Method::ListByInterface
+                | Method::ListManifestByInterface
+                | Method::DebugDump
+        )
+    }
+}
+
 pub const METHODS: [Method; 14] = [
     Method::Get,
     Method::Add,

@@ -117,7 +117,7 @@ pub fn run(
     reader: &mut Reader,
 ) -> Result<Reply> {
     let mut caller = transaction.caller;
-    if !matches!(method, Method::Get | Method::GetTransport) {
+    if !method.is_question() {
         caller.charged = users::charged(caller.pid, caller.uid);
     }
     let outcome = {
