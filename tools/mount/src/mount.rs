@@ -171,21 +171,32 @@ impl Mount {
             .is_some_and(|fstype| is_kernels(&fstype) || fstype.starts_with("fuse"))
     }
 
+    /// The devices of a daemon that are bound into this directory one by one, as a container may
+    /// have them; sorted.
+    fn bound_devices(&self) -> Vec<String> {
+        let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        devices_in_table(&table, &self.path)
+    }
+
     /// What serves the mount now. Takes at most ANSWER_TIMEOUT, and a moment if a process of the
     /// daemon is stopped.
     pub fn backend(&self) -> Backend {
         let fstype = mounted_fstype(&self.path).unwrap_or_default();
+        let mut asked = self.path.clone();
         if is_kernels(&fstype) {
             return Backend::Kernel;
         }
         if !fstype.starts_with("fuse") {
-            return match nodes::names_in(&self.path).is_empty() {
-                true => Backend::None,
-                false => Backend::Kernel,
-            };
+            if !nodes::names_in(&self.path).is_empty() {
+                return Backend::Kernel;
+            }
+            match self.bound_devices().first() {
+                Some(device) => asked = self.file(device),
+                None => return Backend::None,
+            }
         }
         let is_stopped = || found::stopped_server(self).is_some();
-        match probe::statfs(&self.path, ANSWER_TIMEOUT, &is_stopped) {
+        match probe::statfs(&asked, ANSWER_TIMEOUT, &is_stopped) {
             Outcome::Failed(Errno::NOTCONN | Errno::CONNABORTED) => Backend::DeadDaemon,
             Outcome::NoAnswer => Backend::Stuck,
             Outcome::Done | Outcome::Failed(_) => Backend::Daemon,
@@ -208,7 +219,12 @@ impl Mount {
     /// The names of the devices that the mount offers, sorted; empty if nothing is mounted.
     pub fn devices(&self) -> Vec<String> {
         if !self.is_binderfs() {
-            return nodes::names_in(&self.path);
+            let nodes = nodes::names_in(&self.path);
+            return if nodes.is_empty() {
+                self.bound_devices()
+            } else {
+                nodes
+            };
         }
         let Ok(entries) = std::fs::read_dir(&self.path) else {
             return Vec::new();
@@ -241,6 +257,23 @@ fn fstype_in_table(table: &str, mount: &str) -> Option<String> {
         .lines()
         .rfind(|line| line.split(' ').nth(4).map(unescape).as_deref() == Some(mount))?;
     Some(line.split_once(" - ")?.1.split(' ').next()?.to_string())
+}
+
+/// The names in `directory` where a file of a daemon is mounted, but for those of binderfs that are
+/// no devices.
+fn devices_in_table(table: &str, directory: &Path) -> Vec<String> {
+    let device = |line: &str| {
+        let path = PathBuf::from(unescape(line.split(' ').nth(4)?));
+        let fstype = line.split_once(" - ")?.1.split(' ').next()?;
+        let name = path.file_name()?.to_str()?;
+        let is_other = matches!(name, "binder-control" | "binder_logs" | "features");
+        (fstype == "fuse.anybinder" && path.parent()? == directory && !is_other)
+            .then(|| name.to_string())
+    };
+    let mut names: Vec<String> = table.lines().filter_map(device).collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// Undoes the octal escapes of `/proc/self/mountinfo` (space is `\040`).
@@ -278,6 +311,22 @@ mod tests {
         );
         assert_eq!(fstype_in_table(TABLE, "/mnt/a b").as_deref(), Some("fuse"));
         assert_eq!(fstype_in_table(TABLE, "/mnt"), None);
+    }
+
+    #[test]
+    fn devices_may_be_bound_one_by_one() {
+        const POD: &str = "\
+22 1 0:5 / /dev rw - tmpfs tmpfs rw
+31 22 0:40 /pod0-hwbinder /dev/binderfs/hwbinder rw - fuse.anybinder anybinder rw
+32 22 0:40 /pod0-binder /dev/binderfs/binder rw - fuse.anybinder anybinder rw
+33 22 0:40 /pod0-binder /dev/binder rw - fuse.anybinder anybinder rw
+34 22 0:40 /features /dev/binderfs/features ro - fuse.anybinder anybinder rw
+35 22 0:41 / /dev/binderfs/other rw - fuse.sshfs a:/b rw
+";
+        let of = |directory: &str| devices_in_table(POD, Path::new(directory));
+        assert_eq!(of("/dev/binderfs"), ["binder", "hwbinder"]);
+        assert_eq!(of("/dev"), ["binder"]);
+        assert!(of("/").is_empty());
     }
 
     #[test]
