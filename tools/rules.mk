@@ -21,6 +21,18 @@ $(BIN)/anybinder $(BIN)/rsb_hub: $(BIN)/%: $(RUST_SOURCES)
 # One after the other, also with make -j: cargo locks its directory.
 $(BIN)/rsb_hub: | $(BIN)/anybinder
 
+# Not in PROGRAMS: only a cluster needs it, and its crates take long to build. With its test, so
+# that the time limit of that is not for compiling.
+.PHONY: device-plugin
+## device-plugin: the device plugin for Kubernetes, build/bin/anybinder-device-plugin
+device-plugin: $(BIN)/anybinder-device-plugin
+$(BIN)/anybinder-device-plugin: $(shell find tools/device-plugin tools/mount -type f) tools/Cargo.toml \
+		tools/Cargo.lock | $(BIN)/rsb_hub
+	@mkdir -p $(BIN)
+	$(Q)$(call say,CARGO,anybinder-device-plugin)$(RUST_BUILD) -p anybinder-device-plugin \
+		--bins --tests
+	$(Q)install $(RUST_RELEASE)/$(@F) $@
+
 LINT_TARGETS += lint-rust
 lint-rust:
 	$(CARGO) fmt --manifest-path tools/Cargo.toml --all --check

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//! anybinder-device-plugin: gives pods of a Kubernetes node Binder (docs/KUBERNETES.md).
+mod api;
+mod control;
+mod endpoint;
+mod pool;
+mod service;
+
+use anybinder_mount::mount::{Mount, DEFAULT_PATH};
+use clap::Parser;
+use endpoint::Resource;
+use pool::{Kind, Pool};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use tokio::signal::unix::{signal, SignalKind};
+
+/// No node runs more containers.
+const MOST: i64 = 10_000;
+
+fn up_to_most() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(..=MOST)
+}
+
+/// Gives pods of this Kubernetes node Binder: registers with the kubelet as a device plugin
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// The mount whose devices pods get, at the path that it has on the node
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_PATH)]
+    mount: PathBuf,
+
+    /// How many containers may have a context of their own, anybinder.dev/binder
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = up_to_most())]
+    contexts: u32,
+
+    /// How many containers may have the devices of the machine, anybinder.dev/binder-shared
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = up_to_most())]
+    shared: u32,
+
+    /// Where the kubelet has its socket
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "/var/lib/kubelet/device-plugins"
+    )]
+    kubelet: PathBuf,
+}
+
+fn resources(arguments: &Arguments, mount: &Mount) -> Vec<Resource> {
+    let all = [
+        ("anybinder.dev/binder", Kind::Own, arguments.contexts),
+        (
+            "anybinder.dev/binder-shared",
+            Kind::Shared,
+            arguments.shared,
+        ),
+    ];
+    let offered = all.into_iter().filter(|(_, _, count)| *count > 0);
+    let resource = |(name, kind, count): (&str, Kind, u32)| Resource {
+        name: name.into(),
+        socket: format!("{}.sock", name.replace(['.', '/'], "-")),
+        pool: Arc::new(Pool {
+            kind,
+            mount: mount.clone(),
+            count,
+        }),
+    };
+    offered.map(resource).collect()
+}
+
+async fn run(arguments: Arguments, mount: Mount) -> std::io::Result<()> {
+    let mut ends = [
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+    ];
+    for resource in resources(&arguments, &mount) {
+        tokio::spawn(endpoint::serve(arguments.kubelet.clone(), resource));
+    }
+    let [terminate, interrupt] = &mut ends;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = Mount::new(Some(arguments.mount.clone()), None)
+        .map_err(|err| err.to_string())
+        .and_then(|mount| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            runtime
+                .and_then(|runtime| runtime.block_on(run(arguments, mount)))
+                .map_err(|err| err.to_string())
+        });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(err) => {
+            eprintln!("anybinder-device-plugin: {err}");
+            ExitCode::FAILURE
+        }
+    }
+}

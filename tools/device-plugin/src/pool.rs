@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the kubelet hands out: contexts of their own, and places of the machine's own devices.
+//!
+//! A context is a set of devices of the mount, `podN-NAME`, that a container finds at `/dev/NAME`
+//! and `/dev/binderfs/NAME`. They are made anew when a pod gets them, so that nobody who had the
+//! context before has a part in it. The names stay: a container that is started again finds what
+//! its pod got. No container gets the directory of the mount, where the devices of all pods are.
+use crate::api::{Bind, ContainerResponse, Device, Node};
+use crate::control;
+use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
+use std::fmt;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+/// The devices that Android's programs look for.
+const NAMES: [&str; 3] = ["binder", "hwbinder", "vndbinder"];
+/// What libbinder reads to know what the driver can do.
+const FEATURES: &str = "features";
+
+/// What one of a resource is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Devices that nobody else has.
+    Own,
+    /// The devices of the machine, with its service manager.
+    Shared,
+}
+
+pub struct Pool {
+    pub kind: Kind,
+    pub mount: Mount,
+    /// How many containers may have one at a time.
+    pub count: u32,
+}
+
+#[derive(Debug)]
+pub enum Refusal {
+    Several(usize),
+    Unknown(String),
+    Unmade(String, io::Error),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Several(count) => write!(out, "a container takes 1 of it, not {count}"),
+            Refusal::Unknown(id) => write!(out, "there is no device {id}"),
+            Refusal::Unmade(name, err) => write!(out, "cannot make the device {name}: {err}"),
+        }
+    }
+}
+
+/// Whether a device belongs to a context, whoever made it.
+fn is_of_a_pod(device: &str) -> bool {
+    let number = device
+        .strip_prefix("pod")
+        .and_then(|rest| rest.split_once('-'));
+    number.is_some_and(|(digits, _)| digits.parse::<u32>().is_ok())
+}
+
+impl Pool {
+    /// All that there are, healthy if the devices are served.
+    pub fn list(&self) -> Vec<Device> {
+        let served = matches!(self.mount.backend(), Backend::Daemon | Backend::Kernel);
+        let health = if served { "Healthy" } else { "Unhealthy" };
+        (0..self.count)
+            .map(|number| Device {
+                id: format!("{}{number}", self.prefix()),
+                health: health.into(),
+            })
+            .collect()
+    }
+
+    fn prefix(&self) -> &'static str {
+        match self.kind {
+            Kind::Own => "pod",
+            Kind::Shared => "shared",
+        }
+    }
+
+    fn has(&self, id: &str) -> bool {
+        let number = id
+            .strip_prefix(self.prefix())
+            .and_then(|text| text.parse::<u32>().ok());
+        number
+            .is_some_and(|number| number < self.count && id == format!("{}{number}", self.prefix()))
+    }
+
+    /// Makes the devices that are missing, which a pod of before may look for.
+    pub fn prepare(&self) -> Result<(), Refusal> {
+        if self.kind == Kind::Shared {
+            return Ok(());
+        }
+        for number in 0..self.count {
+            for name in NAMES {
+                let name = format!("{}{number}-{name}", self.prefix());
+                if self.mount.file(&name).symlink_metadata().is_ok() {
+                    continue;
+                }
+                control::add(&self.mount.path, &name).map_err(|err| Refusal::Unmade(name, err))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn remake(&self, name: &str) -> io::Result<()> {
+        match std::fs::remove_file(self.mount.file(name)) {
+            Err(err) if err.kind() != io::ErrorKind::NotFound => Err(err),
+            _ => control::add(&self.mount.path, name),
+        }
+    }
+
+    /// What a container that gets the devices `ids` has to find.
+    pub fn allocate(&self, ids: &[String]) -> Result<ContainerResponse, Refusal> {
+        let [id] = ids else {
+            return Err(Refusal::Several(ids.len()));
+        };
+        if !self.has(id) {
+            return Err(Refusal::Unknown(id.clone()));
+        }
+        let mut response = ContainerResponse::default();
+        for (device, name) in self.devices(id)? {
+            for directory in ["/dev", DEFAULT_PATH] {
+                let inside = Path::new(directory).join(&name);
+                self.place(&mut response, &self.mount.file(&device), &inside);
+            }
+        }
+        let features = self.mount.file(FEATURES);
+        if features.is_dir() {
+            let inside = Path::new(DEFAULT_PATH).join(FEATURES);
+            self.place(&mut response, &features, &inside);
+        }
+        Ok(response)
+    }
+
+    /// The devices of the mount that a container gets, and what it calls them.
+    fn devices(&self, id: &str) -> Result<Vec<(String, String)>, Refusal> {
+        if self.kind == Kind::Shared {
+            let all = self.mount.devices().into_iter();
+            let of_machine = all.filter(|name| !is_of_a_pod(name));
+            return Ok(of_machine.map(|name| (name.clone(), name)).collect());
+        }
+        let made = NAMES.map(|name| {
+            let device = format!("{id}-{name}");
+            match self.remake(&device) {
+                Ok(()) => Ok((device, name.to_string())),
+                Err(err) => Err(Refusal::Unmade(device, err)),
+            }
+        });
+        made.into_iter().collect()
+    }
+
+    /// A file or directory of a daemon is bound; a device node of a kernel's driver is made.
+    fn place(&self, response: &mut ContainerResponse, from: &Path, to: &Path) {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let is_node = from
+            .metadata()
+            .is_ok_and(|data| data.file_type().is_char_device());
+        if is_node {
+            response.devices.push(Node {
+                container_path: text(to),
+                host_path: text(from),
+                permissions: "rw".into(),
+            });
+        } else {
+            response.mounts.push(Bind {
+                container_path: text(to),
+                host_path: text(from),
+                read_only: from.ends_with(FEATURES),
+            });
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The plugin as a gRPC service: which call is answered by what.
+use crate::api::{self, AllocateRequest, DeviceList, Empty, Options};
+use crate::pool::Pool;
+use std::convert::Infallible;
+use std::future::{ready, Future};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::sync::watch;
+use tokio_stream::wrappers::WatchStream;
+use tokio_stream::StreamExt;
+use tonic::body::Body;
+use tonic::codegen::{http, BoxFuture, Service};
+use tonic::server::{Grpc, NamedService};
+use tonic::{Request, Response, Status};
+use tonic_prost::ProstCodec;
+use tower::service_fn;
+
+#[derive(Clone)]
+pub struct Plugin {
+    pub pool: Arc<Pool>,
+    /// What the kubelet is told whenever it changes.
+    pub list: watch::Receiver<DeviceList>,
+}
+
+impl NamedService for Plugin {
+    const NAME: &'static str = "v1beta1.DevicePlugin";
+}
+
+async fn unary<M, R, F>(
+    request: http::Request<Body>,
+    answer: impl Fn(M) -> F,
+) -> http::Response<Body>
+where
+    M: prost::Message + Default + 'static,
+    R: prost::Message + Default + 'static,
+    F: Future<Output = Result<R, Status>>,
+{
+    let service = service_fn(|request: Request<M>| {
+        let reply = answer(request.into_inner());
+        async { reply.await.map(Response::new) }
+    });
+    let codec = ProstCodec::<R, M>::default();
+    Grpc::new(codec).unary(service, request).await
+}
+
+/// The list, and again whenever it has changed.
+async fn follow(
+    list: watch::Receiver<DeviceList>,
+    request: http::Request<Body>,
+) -> http::Response<Body> {
+    let service = service_fn(|_: Request<Empty>| {
+        let lists = WatchStream::new(list.clone()).map(Ok::<_, Status>);
+        ready(Ok::<_, Status>(Response::new(lists)))
+    });
+    let codec = ProstCodec::<DeviceList, Empty>::default();
+    Grpc::new(codec).server_streaming(service, request).await
+}
+
+/// The file system is asked in a thread of its own: it may take its time.
+async fn allocate(
+    pool: Arc<Pool>,
+    request: AllocateRequest,
+) -> Result<api::AllocateResponse, Status> {
+    let containers = request.containers;
+    let work = move || {
+        containers
+            .iter()
+            .map(|one| pool.allocate(&one.ids))
+            .collect()
+    };
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(containers)) => Ok(api::AllocateResponse { containers }),
+        Ok(Err(err)) => Err(Status::failed_precondition(err.to_string())),
+        Err(err) => Err(Status::internal(err.to_string())),
+    }
+}
+
+impl Service<http::Request<Body>> for Plugin {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<Self::Response, Infallible>;
+
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let plugin = self.clone();
+        Box::pin(async move {
+            Ok(match request.uri().path() {
+                api::OPTIONS => unary(request, |_: Empty| ready(Ok(Options::default()))).await,
+                api::WATCH => follow(plugin.list, request).await,
+                api::ALLOCATE => unary(request, |asked| allocate(plugin.pool.clone(), asked)).await,
+                _ => Status::unimplemented("not announced by the options").into_http(),
+            })
+        })
+    }
+}
