@@ -2,13 +2,20 @@
 #
 # Containers: the daemon of the machine in them, and one of their own. The first needs no packages;
 # the others are made by the programs that people use, and are skipped where those are missing.
-TESTS += containers:namespaces
-LONG_TESTS += containers:bwrap containers:podman containers:rootless containers:docker \
+TESTS += containers:namespaces containers:kubernetes
+LONG_TESTS += containers:bwrap containers:podman containers:cdi containers:rootless containers:docker \
 	containers:lxc containers:lxc-mapped \
-	containers:systemd-nspawn containers:waydroid containers:waydroid-module
+	containers:systemd-nspawn containers:waydroid containers:waydroid-module \
+	containers:kubernetes-types
 
 containers.needs := all
 containers.run = timeout 600 tests/containers/run $(variant)
+# The device plugin of Kubernetes.
+containers.kubernetes.needs := $(BIN)/anybinder-device-plugin
+containers.kubernetes.run = CARGO=$(CARGO) timeout 600 tests/containers/kubernetes
+# The same, and the manifests, in the words of Kubernetes' own types.
+containers.kubernetes-types.needs := $(BIN)/anybinder-device-plugin
+containers.kubernetes-types.run = timeout 900 tests/containers/kubernetes-types/run
 # Waydroid's own package, of Debian's newest suite, is fetched and unpacked, not installed.
 containers.waydroid.run = timeout 600 tests/containers/waydroid
 # The same in a virtual machine whose kernel has the module, where Waydroid makes the devices.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder container`: the arguments that give a container the devices of a mount.
+mod documents;
+
 use anybinder_mount::access;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
@@ -12,6 +14,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::ExitCode;
 
+const DEFAULT_IMAGE: &str = concat!("anybinder:", env!("CARGO_PKG_VERSION"));
+
 /// What a device must permit to a user that is neither its owner nor of its group.
 const ALL_USERS: u32 = 0o006;
 
@@ -23,6 +27,17 @@ pub enum Tool {
     Lxc,
     Bwrap,
     SystemdNspawn,
+    /// A specification for /etc/cdi, for podman, containerd, CRI-O and Docker
+    Cdi,
+    /// Manifests of the device plugin
+    Kubernetes,
+}
+
+impl Tool {
+    /// Whether what is printed goes to a file.
+    fn is_document(self) -> bool {
+        matches!(self, Tool::Lxc | Tool::Cdi | Tool::Kubernetes)
+    }
 }
 
 #[derive(Args)]
@@ -31,15 +46,21 @@ pub struct Arguments {
     #[arg(value_name = "TOOL")]
     tool: Tool,
 
-    /// For a daemon of its own in the container, in place of the devices of this mount
+    /// For a daemon of its own in the container, in place of the devices of this mount; for
+    /// kubernetes, a daemon in a pod of each node
     #[arg(long)]
     own: bool,
+
+    /// For kubernetes: the image with the programs
+    #[arg(long, value_name = "IMAGE", default_value = DEFAULT_IMAGE)]
+    image: String,
 }
 
 #[derive(Serialize)]
 struct Output {
     tool: Tool,
-    /// Options of the program; for LXC, lines of its configuration.
+    /// Options of the program; for LXC, lines of its configuration; a whole file for cdi and
+    /// kubernetes.
     arguments: Vec<String>,
     notes: Vec<String>,
 }
@@ -100,6 +121,9 @@ fn shared(tool: Tool, mount: &str, names: &[String], devices: Devices) -> Vec<St
                 }
             }
         }
+        (Tool::Cdi, _) => add(&[documents::cdi_of(mount, names, devices)]),
+        // Not by the devices that there are: the plugin makes them.
+        (Tool::Kubernetes, _) => {}
     }
     arguments
 }
@@ -121,6 +145,8 @@ fn own(tool: Tool) -> Vec<String> {
         ],
         Tool::Bwrap => &["--dev-bind", "/dev/fuse", "/dev/fuse"],
         Tool::SystemdNspawn => &["--bind=/dev/fuse", "--property=DeviceAllow=/dev/fuse"],
+        Tool::Cdi => return vec![documents::cdi_for_own()],
+        Tool::Kubernetes => &[],
     };
     words.iter().map(|word| word.to_string()).collect()
 }
@@ -182,8 +208,32 @@ fn note_on_modes(mount: &Mount, names: &[String]) -> Option<String> {
     ))
 }
 
+/// The manifests are for other machines: no mount is needed here, nor is that of this user meant.
+fn for_kubernetes(mount: &Mount, arguments: &Arguments) -> Result<Output> {
+    let tool = arguments.tool;
+    let mount = match Mount::new(None, None)?.path == mount.path {
+        true => Path::new(DEFAULT_PATH),
+        false => &mount.path,
+    };
+    spelled(mount, tool)?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@".contains(c);
+    if arguments.image.is_empty() || !arguments.image.chars().all(is_plain) {
+        let what = format!("{} is no name of an image.", arguments.image);
+        return Err(Error::with_advice(what, "Give it as REGISTRY/NAME:TAG."));
+    }
+    let manifests = documents::manifests(mount, &arguments.image, arguments.own);
+    Ok(Output {
+        tool,
+        arguments: vec![manifests],
+        notes: vec!["docs/KUBERNETES.md says how to make the image, and what pods ask for".into()],
+    })
+}
+
 fn describe(context: &Context, arguments: &Arguments) -> Result<Output> {
     let tool = arguments.tool;
+    if tool == Tool::Kubernetes {
+        return for_kubernetes(&context.mount, arguments);
+    }
     if arguments.own {
         return Ok(Output {
             tool,
@@ -208,10 +258,8 @@ fn describe(context: &Context, arguments: &Arguments) -> Result<Output> {
 }
 
 fn print(output: &Output) {
-    match output.tool {
-        Tool::Lxc => println!("{}", output.arguments.join("\n")),
-        _ => println!("{}", output.arguments.join(" ")),
-    }
+    let between = if output.tool.is_document() { "\n" } else { " " };
+    println!("{}", output.arguments.join(between));
     for note in &output.notes {
         eprintln!("note: {note}");
     }
@@ -230,7 +278,8 @@ mod tests {
     fn each_tool_gets_the_directory_and_each_device() {
         let names = ["binder".to_string(), "hwbinder".to_string()];
         for devices in [Devices::Files, Devices::Nodes { major: 511 }] {
-            for tool in Tool::value_variants() {
+            let tools = Tool::value_variants().iter();
+            for tool in tools.filter(|tool| **tool != Tool::Kubernetes) {
                 let text = shared(*tool, "/run/b", &names, devices).join(" ");
                 for name in ["binder", "hwbinder"] {
                     let seen = text.contains(&format!("/run/b/{name}"))
