@@ -6,7 +6,7 @@ TESTS += containers:namespaces containers:kubernetes
 LONG_TESTS += containers:bwrap containers:podman containers:cdi containers:rootless containers:docker \
 	containers:lxc containers:lxc-mapped \
 	containers:systemd-nspawn containers:waydroid containers:waydroid-module \
-	containers:kubernetes-types
+	containers:kubernetes-types containers:workflow
 
 containers.needs := all
 containers.run = timeout 600 tests/containers/run $(variant)
@@ -16,6 +16,8 @@ containers.kubernetes.run = CARGO=$(CARGO) timeout 600 tests/containers/kubernet
 # The same, and the manifests, in the words of Kubernetes' own types.
 containers.kubernetes-types.needs := $(BIN)/anybinder-device-plugin
 containers.kubernetes-types.run = timeout 900 tests/containers/kubernetes-types/run
+# The example of a job for CI.
+containers.workflow.run = timeout 600 tests/containers/workflow
 # Waydroid's own package, of Debian's newest suite, is fetched and unpacked, not installed.
 containers.waydroid.run = timeout 600 tests/containers/waydroid
 # The same in a virtual machine whose kernel has the module, where Waydroid makes the devices.
