@@ -21,6 +21,8 @@ from harness import (CALLBACK, SERVICE, TF_ONE_WAY, TF_STATUS_CODE, USER, Failed
 from parcels import CODES, LEVELS, Parcel, Reply
 
 NAME = "anybinder.test"
+DUMP, SHELL = 0x5F444D50, 0x5F434D44
+INVALID_OPERATION = -38
 NOT_ENOUGH_DATA, UNKNOWN_TRANSACTION = -61, -74
 SECURITY, ILLEGAL_ARGUMENT, ILLEGAL_STATE = -1, -3, -5
 
@@ -522,6 +524,32 @@ def test_a_full_disk(manager):
             finally:
                 keeper.terminate()
                 keeper.wait()
+
+
+def send_files(_, path, accepts):
+    """What AOSP's dumpsys and cmd send to every service."""
+    client = Client(path, "36")
+    reader, writer = os.pipe()
+    for code, count, status in (DUMP, 1, None), (SHELL, 3, INVALID_OPERATION):
+        parcel = Parcel("36", None)
+        for _ in range(count):
+            parcel.file(writer)
+        parcel.int(0)
+        try:
+            client.send(code, parcel)
+            outcome = None
+        except Failed as failed:
+            outcome, = failed.args
+        assert outcome == (status if accepts else "failed"), outcome
+    os.close(writer)
+    assert os.read(reader, 1) == b"", "all copies of it are closed"
+    assert client.add("anybinder.files") == 0
+
+
+def test_files_are_closed_where_they_are_accepted(manager):
+    run(send_files, manager.path(), False)
+    with Manager("--accept-files", managers="binder") as other:
+        run(send_files, other.path(), True)
 
 
 def test_rules_by_security_context(manager):

@@ -13,7 +13,7 @@ DESCRIPTOR = "android.os.IServiceManager"
 ENCODING = "utf-16-le"
 "".encode(ENCODING)
 SYST, = struct.unpack("<i", b"TSYS")
-HANDLE, BINDER = 0x73682A85, 0x73622A85
+HANDLE, BINDER, FILE = 0x73682A85, 0x73622A85, 0x66642A85
 SYSTEM = 0x0C
 
 OLD = {"get": 1, "check": 2, "add": 3, "list": 4}
@@ -71,6 +71,11 @@ class Parcel:
         self.offsets.append(len(self.data))
         self.data += struct.pack("<IIQQ", BINDER, 0x100, pointer, pointer)
         self._stability()
+        return self
+
+    def file(self, number):
+        self.offsets.append(len(self.data))
+        self.data += struct.pack("<IIQQ", FILE, 0, number, 0)
         return self
 
     def null(self):

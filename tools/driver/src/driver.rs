@@ -81,21 +81,18 @@ impl Driver {
 
     /// Becomes the context manager. Fails with EBUSY if there is one.
     ///
-    /// * `needs_contexts`: whether transactions are to have the security context of their sender
-    pub fn become_manager(&self, needs_contexts: bool) -> io::Result<()> {
+    /// * `flags`: NEEDS_CONTEXT, whether transactions are to have the security context of their
+    ///   sender; ACCEPTS_FDS, whether they may have files
+    pub fn become_manager(&self, flags: u32) -> io::Result<()> {
         let mut own = FlatObject {
             kind: abi::TYPE_BINDER,
-            flags: if needs_contexts {
-                abi::NEEDS_CONTEXT
-            } else {
-                0
-            },
+            flags,
             binder: OWN_POINTER,
             cookie: OWN_POINTER,
         };
         match ioctl(&self.open.file, abi::BINDER_SET_CONTEXT_MGR_EXT, &mut own) {
             // Before Linux 5.0 the node has no address, and cannot be sent.
-            Err(err) if err.raw_os_error() == Some(libc::EINVAL) && !needs_contexts => {
+            Err(err) if err.raw_os_error() == Some(libc::EINVAL) && flags == 0 => {
                 ioctl(&self.open.file, abi::BINDER_SET_CONTEXT_MGR, &mut 0i32)
             }
             outcome => outcome,

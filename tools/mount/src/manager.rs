@@ -47,6 +47,11 @@ pub struct ManagerOptions {
     #[arg(long)]
     pub allow_replacing_others: bool,
 
+    /// Accept files in requests, as `dumpsys manager` and `cmd manager` of AOSP send them: only
+    /// where every user is trusted, because a file may keep the service manager from ending
+    #[arg(long)]
+    pub accept_files: bool,
+
     /// User ids are Android's: apps (10000 and up) add no services, isolated processes find only
     /// services that allow it
     #[arg(long)]
@@ -57,7 +62,8 @@ pub struct ManagerOptions {
     pub max_per_user: Option<usize>,
 
     /// Use rsb_hub of the rsbinder-tools crate, which serves clients of Android 16 and 17 only
-    #[arg(long, conflicts_with_all = ["contexts", "level", "android_uids", "max_per_user"])]
+    #[arg(long, conflicts_with_all = ["accept_files", "contexts", "level", "android_uids",
+        "max_per_user"])]
     pub rsb_hub: bool,
 }
 
@@ -78,6 +84,7 @@ impl ManagerOptions {
         let mut arguments = Vec::new();
         let flags = [
             (self.rsb_hub, "--rsb-hub"),
+            (self.accept_files, "--accept-files"),
             (self.android_uids, "--android-uids"),
             (self.allow_replacing_others, "--allow-replacing-others"),
         ];

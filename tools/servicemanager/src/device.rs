@@ -5,6 +5,7 @@ use crate::policy::Policy;
 use crate::protocol::Protocol;
 use crate::server::{Cause, End, Server};
 use crate::state::Settings;
+use anybinder_driver::abi;
 use anybinder_driver::driver::Driver;
 use anybinder_driver::level::Level;
 use anybinder_mount::note::note;
@@ -23,6 +24,8 @@ pub struct Options {
     pub contexts: Option<PathBuf>,
     pub has_android_uids: bool,
     pub allow_replacing_others: bool,
+    /// Whether requests may have files, which are closed.
+    pub accept_files: bool,
     /// How many services and callbacks a user may register on a device.
     pub per_user: usize,
 }
@@ -41,15 +44,21 @@ fn open_all(options: &Options, policy: &Arc<Policy>) -> Result<Vec<Server>, End>
         let shown = path.display();
         let mut driver =
             Driver::open(path).map_err(|err| failed(format!("{shown} cannot be opened: {err}")))?;
-        driver
-            .become_manager(policy.needs_contexts())
-            .map_err(|err| match err {
-                err if err.raw_os_error() == Some(libc::EBUSY) => End {
-                    why: format!("{shown} has a service manager already"),
-                    cause: Cause::Taken,
-                },
-                err => failed(format!("{shown} does not accept a service manager: {err}")),
-            })?;
+        let mut flags = 0;
+        if policy.needs_contexts() {
+            flags |= abi::NEEDS_CONTEXT;
+        }
+        // The driver itself closes arrays of files, which HIDL has.
+        if options.accept_files && *protocol != Protocol::Hidl {
+            flags |= abi::ACCEPTS_FDS;
+        }
+        driver.become_manager(flags).map_err(|err| match err {
+            err if err.raw_os_error() == Some(libc::EBUSY) => End {
+                why: format!("{shown} has a service manager already"),
+                cause: Cause::Taken,
+            },
+            err => failed(format!("{shown} does not accept a service manager: {err}")),
+        })?;
         let settings = Settings {
             level: match protocol {
                 Protocol::Aidl(level) => *level,

@@ -13,6 +13,7 @@ mod caller;
 mod clients;
 mod contexts;
 mod device;
+mod files;
 mod handles;
 mod hidl;
 mod lazy;

@@ -66,6 +66,9 @@ impl Manager {
                 parcel.binder(None, self.state.settings.level.stability_form());
                 Reply::Parcel(parcel)
             }
+            // As AOSP's: it has nothing to say and no commands.
+            rsbinder::DUMP_TRANSACTION => Reply::Parcel(Parcel::default()),
+            rsbinder::SHELL_COMMAND_TRANSACTION => StatusCode::InvalidOperation.into(),
             _ => StatusCode::UnknownTransaction.into(),
         }
     }

@@ -12,6 +12,7 @@
 //! user. Callbacks (`outbox`) and the deaths of many services are worked off a few at a time
 //! between requests, by the thread that serves.
 use crate::caller::{Caller, Transaction};
+use crate::files;
 use crate::hidl;
 use crate::listing::Listing;
 use crate::manager::Manager;
@@ -270,6 +271,9 @@ impl Server {
     ) -> Reply {
         let opened = self.driver.opened();
         let contents = self.driver.contents(request);
+        if let Some((data, offsets)) = &contents {
+            files::close_all(data, offsets);
+        }
         let context = context.and_then(|address| self.driver.text(address));
         let caller = Caller {
             pid: request.sender_pid,

@@ -91,6 +91,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         contexts: options.contexts.clone(),
         has_android_uids: options.android_uids,
         allow_replacing_others: options.allow_replacing_others,
+        accept_files: options.accept_files,
         per_user: options.max_per_user.unwrap_or(DEFAULT_PER_USER),
     });
     let what = format!("The service manager ends: {}.", end.why);
