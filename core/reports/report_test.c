@@ -67,6 +67,23 @@ TEST(report_of_several_batches)
 	CHECK(pair_end(&p));
 }
 
+TEST(report_of_the_age_of_calls)
+{
+	struct pair p;
+	char *text;
+
+	pair_begin(&p);
+	world_resume(p.s, RESUME_INTERRUPTED);
+	sim_stats.calls += 2000000; /* which is the time, in ns */
+	CHECK(pair_call(&p, 0, 1, TF_ONE_WAY, "x") == 0);
+	CHECK(pair_call(&p, 0, 2, TF_ONE_WAY, "x") == 0);
+	text = report(REPORT_STATE);
+	CHECK(strstr(text, " elapsed 0ms"));
+	CHECK(!strstr(text, " elapsed 2ms"));
+	free(text);
+	CHECK(pair_end(&p));
+}
+
 /* Counters of all processes, also of dead ones, are added up; zeros are not printed. */
 TEST(report_of_counters)
 {
