@@ -30,7 +30,7 @@ impl Mount {
                 format!(
                     "The daemon of {path} does not answer: its server, process {pid}, is stopped."
                 ),
-                format!("Continue it with `kill -CONT {pid}`."),
+                format!("Continue it with `kill -CONT {pid}`, or end it with `anybinder down`."),
             )
             .of(Kind::NotWorking);
         }

@@ -268,7 +268,7 @@ fn print(status: &Status) {
         ),
         "stuck" if status.stopped().is_some() => println!(
             "THE DAEMON OF {mount} DOES NOT ANSWER: it is stopped, and goes on after \
-             `kill -CONT {}`",
+             `kill -CONT {}`; `anybinder down` ends it",
             status.stopped().unwrap_or_default()
         ),
         "stuck" => println!(
