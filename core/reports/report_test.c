@@ -165,7 +165,7 @@ TEST(report_of_a_deep_stack)
 	} while (report_batch_next(&batch));
 	CHECK(nr == CALLS);
 	calls[0].debug_id = CALLS + 1;
-	report_batch_first(&batch);
+	batch.nr = batch.skip = 0;
 	binder_lock(&thread.proc->inner_lock);
 	report_batch_add_thread_ilocked(&batch, thread.proc, &thread);
 	binder_unlock(&thread.proc->inner_lock);
