@@ -154,6 +154,11 @@ def test_links(world):
     client = world.client.peer()
     assert client.call(client.find("far"), ECHO, b"word")[0] == b"word"
     client.close()
+    for why, *words in (("a link passes no dump on", "dump", "far"),
+                        ("a link passes no shell commands on", "shell", "far"),
+                        ("unix://", "call", "far", str(ECHO), "file", "/dev/null")):
+        code, text = world.client.run(*words)
+        assert code == 7 and why in text, text
     end(link, export)
     # The service is the client machine's; the link registers it with the other libbinder's manager.
     echo = world.client.echo("near")

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Opening a device, finding services, and Binder's statuses in words.
+//! Opening a device, finding services, and the errors of calls.
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::mount::Mount;
 use anybinder_rpc::foreign::Foreign;
 use anybinder_rpc::manager::Manager;
+use anybinder_rpc::status::explain;
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, ProcessState, SIBinder, StatusCode};
 use rustix::io::Errno;
@@ -159,24 +160,6 @@ pub fn refusal(errno: Option<i32>) -> String {
         None => return explain(StatusCode::FailedTransaction),
     };
     format!("the driver refused the transaction ({reason}) (FailedTransaction)")
-}
-
-/// A Binder status in words.
-pub fn explain(status: StatusCode) -> String {
-    let words = match status {
-        StatusCode::DeadObject => "the process of the service is dead",
-        StatusCode::FailedTransaction => {
-            "the driver refused the transaction (too big, malformed, or the service is frozen)"
-        }
-        StatusCode::UnknownTransaction => "the service does not know this transaction code",
-        StatusCode::PermissionDenied => "permission denied",
-        StatusCode::BadType => "the service has another interface",
-        StatusCode::InvalidOperation => {
-            "files and services cannot be sent to a service that only an accessor leads to"
-        }
-        other => return format!("{other:?}"),
-    };
-    format!("{words} ({status:?})")
 }
 
 #[cfg(test)]

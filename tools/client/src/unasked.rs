@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One-way calls to a service that may be stopped. rsbinder asks every object that it gets for its
 //! interface, and waits for the answer; this asks nothing but the service manager.
-use crate::device::{explain, no_device, no_manager, no_service, policy_error, refusal};
+use crate::device::{no_device, no_manager, no_service, policy_error, refusal};
 use anybinder_driver::abi::{OBJECT_SIZE, TYPE_HANDLE};
 use anybinder_driver::driver::{Driver, Sent};
 use anybinder_driver::level::{Stability, StabilityForm};
@@ -10,6 +10,7 @@ use anybinder_mount::error::{Doing, Error, Kind, Result};
 use anybinder_mount::mount::Mount;
 use anybinder_parcel::encode::{Object, Parcel as Plan};
 use anybinder_rpc::foreign::HEADER_WORDS;
+use anybinder_rpc::status::explain;
 use rsbinder::StatusCode;
 use std::fs::File;
 

@@ -14,6 +14,7 @@ use crate::manager::Manager;
 use crate::memory;
 use crate::places::{Life, Places};
 use crate::relay::{descriptor_of, Bridge};
+use crate::status::explain;
 use crate::tls::Credentials;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use anybinder_mount::note::{note, tell};
@@ -129,9 +130,9 @@ impl Export {
                     ))
                 }
                 // A new service manager may come; what lives goes on until then.
-                Err(status) if self.directory.has_any() => format!(": {status:?}"),
+                Err(status) if self.directory.has_any() => format!(": {}", explain(status)),
                 Err(status) => {
-                    let what = format!("The service manager fails: {status:?}.");
+                    let what = format!("The service manager fails: {}.", explain(status));
                     return Err(Error::new(what).of(Kind::NoManager));
                 }
                 Ok(None) => String::new(),

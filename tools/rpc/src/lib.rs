@@ -14,7 +14,8 @@
 //! * `listener`: accepts connections; `handshakes`: those whose peer is not known yet; `places`:
 //!   those whose peer is; `directory`: several services at one address
 //! * `manager`: the service manager; `foreign`: those of other levels and other libbinders
-//! * `notice`: what is said about peers; `memory`: what malloc keeps
+//! * `status`: Binder's statuses in words; `notice`: what is said about peers; `memory`: what
+//!   malloc keeps
 //! * `export`, `link`, `accessor`: the two ends
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
@@ -35,5 +36,6 @@ pub mod memory;
 pub mod notice;
 pub mod places;
 pub mod relay;
+pub mod status;
 pub mod tls;
 pub mod words;

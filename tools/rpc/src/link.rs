@@ -13,12 +13,14 @@ use crate::gateway::Gateway;
 use crate::manager::Manager;
 use crate::memory;
 use crate::relay::{descriptor_of, Bridge};
+use crate::status::explain;
 use crate::tls::Credentials;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use anybinder_mount::note::{note, tell};
 use rsbinder::rpc::rustls::ClientConfig;
 use rsbinder::rpc::{FileDescriptorTransportMode, RpcClientConfig, RpcSession};
 use rsbinder::{DeathRecipient, Endpoint, ProcessState, SIBinder, StatusCode, WIBinder};
+use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
@@ -129,11 +131,28 @@ fn connect_with(
         config = config.timeout(patience);
     }
     RpcSession::setup_client_android13plus_with_config(config)
-        .map_err(|status| lost(format!("No link to {address}: {}.", why(status))))
+        .map_err(|status| lost(format!("No link to {address}: {}.", why(address, status))))
+}
+
+/// That the host of an address has no address of its own, where that is so.
+fn unresolved(address: &Address) -> Option<String> {
+    let Endpoint::Tls { host, port } = &address.endpoint else {
+        return None;
+    };
+    let found = (host.as_str(), *port).to_socket_addrs();
+    let why = match found.map(|mut found| found.next()) {
+        Ok(Some(_)) => return None,
+        Ok(None) => "it has no address".to_string(),
+        Err(err) => err.to_string(),
+    };
+    Some(format!("the name {host} does not resolve ({why})"))
 }
 
 /// Why a connection was not made, in words. What TLS says is told by its verifier.
-fn why(status: StatusCode) -> String {
+fn why(address: &Address, status: StatusCode) -> String {
+    if let Some(why) = unresolved(address) {
+        return why;
+    }
     match status {
         StatusCode::Errno(number) => std::io::Error::from_raw_os_error(-number).to_string(),
         StatusCode::DeadObject => "the other machine ended the connection, perhaps because it \
@@ -141,14 +160,15 @@ fn why(status: StatusCode) -> String {
             .to_string(),
         StatusCode::TimedOut => "the other machine did not answer in time (--patience)".to_string(),
         StatusCode::Unknown => "TLS failed".to_string(),
-        other => format!("{other:?}"),
+        StatusCode::NameNotFound => "there is no such socket".to_string(),
+        other => explain(other),
     }
 }
 
 /// The service at the other end.
 fn service(options: &Options, session: &RpcSession) -> Result<SIBinder> {
     let address = &options.address;
-    let failed = |status| lost(format!("{address} gives no service: {status:?}."));
+    let failed = |status| lost(format!("{address} gives no service: {}.", explain(status)));
     let root = session.get_root().map_err(failed)?;
     let is_directory = descriptor_of(&root).map_err(failed)? == directory::DESCRIPTOR;
     match &address.service {
@@ -166,7 +186,10 @@ fn service(options: &Options, session: &RpcSession) -> Result<SIBinder> {
                     lost(format!("{address} has no service {name}.")).of(Kind::NoService)
                 }
                 directory::ABSENT => lost(format!("{name} does not live at {address} now.")),
-                other => lost(format!("{address} does not give {name}: {other:?}.")),
+                other => lost(format!(
+                    "{address} does not give {name}: {}.",
+                    explain(other)
+                )),
             })
         }
     }
@@ -190,7 +213,7 @@ fn work(options: &Options, manager: &Manager) -> Result<()> {
     let link_watch = watch(End::Link);
     service
         .link_to_death_arc(&link_watch)
-        .map_err(|status| lost(format!("The link is lost: {status:?}.")))?;
+        .map_err(|status| lost(format!("The link is lost: {}.", explain(status))))?;
     let manager_watch = watch(End::Manager);
     if let Ok(context) = ProcessState::as_self().context_object() {
         let _ = context.link_to_death_arc(&manager_watch);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The service manager of the open device, whatever its level and its header word.
 use crate::foreign::Foreign;
+use crate::status::{explain, explain_answer};
 use anybinder_mount::error::{Error, Kind, Result};
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, SIBinder, StatusCode};
@@ -44,14 +45,14 @@ impl Manager {
                 StatusCode::PermissionDenied => {
                     refused("the service manager refuses it".to_string(), Kind::Denied)
                 }
-                other => refused(format!("{other:?}"), Kind::Failed),
+                other => refused(explain(other), Kind::Failed),
             }),
             None => self.own.add_service(name, binder).map_err(|status| {
                 let kind = match status.exception_code() {
                     ExceptionCode::Security => Kind::Denied,
                     _ => Kind::Failed,
                 };
-                refused(status.to_string(), kind)
+                refused(explain_answer(&status), kind)
             }),
         }
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder dump NAME [ARGUMENT]...`: what a service says of itself, as Android's `dumpsys`.
-use super::arguments::Arguments;
+use super::arguments::{refused, unreachable, Arguments};
 use super::list;
 use anybinder_client::device;
 use anybinder_client::stream::{cut_error, Stream, Written};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Result};
+use anybinder_mount::error::Result;
 use anybinder_rpc::words::is_manager;
 use rsbinder::StatusCode;
 use serde::Serialize;
@@ -39,8 +39,8 @@ fn dump_manager(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let name = &arguments.name;
     let service = device::find(&context.mount, &arguments.device.device, name)?;
-    if service.as_proxy().is_none() {
-        return Err(Error::new(format!("{name} is not a remote service.")));
+    if let Some(error) = unreachable(name, &service, "a dump") {
+        return Err(error);
     }
     if is_manager(&service) {
         return dump_manager(context, arguments);
@@ -56,7 +56,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let Written { text, is_cut } = stream.finish();
     if !is_cut {
         let outcome = call.join().unwrap_or(Err(StatusCode::Unknown));
-        outcome.map_err(|err| device::call_error(&format!("{name} failed to dump"), err))?;
+        outcome.map_err(|status| refused(name, "dump", status))?;
     }
     let dump = Dump {
         name: name.clone(),

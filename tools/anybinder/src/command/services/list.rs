@@ -5,8 +5,10 @@ use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::harmless::harmless;
+use anybinder_mount::note::note;
 use anybinder_mount::process::command_name;
 use anybinder_rpc::foreign::Foreign;
+use anybinder_rpc::status::{explain, explain_answer};
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, Status, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -24,7 +26,7 @@ pub struct Service {
 pub fn refusal(status: &Status) -> Error {
     match status.exception_code() {
         ExceptionCode::Security => not_allowed(),
-        _ => too_long(&status.to_string()),
+        _ => too_long(&explain_answer(status)),
     }
 }
 
@@ -47,7 +49,7 @@ fn too_long(why: &str) -> Error {
 fn foreign_services(foreign: &Foreign) -> Result<Vec<(String, i32)>> {
     let listed = foreign.list().map_err(|status| match status {
         StatusCode::PermissionDenied => not_allowed(),
-        other => too_long(&format!("{other:?}")),
+        other => too_long(&explain(other)),
     })?;
     let named = listed
         .into_iter()
@@ -103,6 +105,12 @@ pub fn run(context: &Context, option: &DeviceOption) -> Result<ExitCode> {
     device::open(&context.mount, &option.device, 0)?;
     let manager = device::service_manager(&context.mount, &option.device)?;
     let services = services(&manager)?;
+    if services.is_empty() {
+        note(
+            "anybinder: The list is empty: the policy of the service manager lets you find none \
+             of its services, not even itself.",
+        );
+    }
     context.show(&services, |services| print!("{}", table(services)));
     Ok(ExitCode::SUCCESS)
 }

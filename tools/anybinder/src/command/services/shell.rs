@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder shell NAME [ARGUMENT]...`: a shell command of a service, as Android's `cmd`: the
 //! service is given standard input, output and error, and sends its result to a receiver.
-use super::arguments::Arguments;
+use super::arguments::{refused, unreachable, Arguments};
 use anybinder_client::device;
 use anybinder_client::raw::Request;
 use anybinder_client::stream::{cut_error, Stream};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use anybinder_parcel::encode::Parcel as Plan;
+use anybinder_rpc::words::is_manager;
 use rsbinder::{
     Binder, DeathRecipient, Interface, Parcel, ProcessState, Remotable, StatusCode,
     TransactionCode, WIBinder,
@@ -111,6 +112,12 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let name = &arguments.name;
     device::open(&context.mount, &arguments.device.device, 1)?;
     let service = device::look_up(&context.mount, &arguments.device.device, name)?;
+    if is_manager(&service) {
+        return Err(Error::new(format!("{name} has no shell commands.")).of(Kind::CallFailed));
+    }
+    if let Some(error) = unreachable(name, &service, "a shell command") {
+        return Err(error);
+    }
     ProcessState::start_thread_pool();
     let (sender, results) = channel();
     let watcher = Arc::new(Receiver {
@@ -141,10 +148,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         Event::Result(result) => Some(result),
         Event::Cut => None,
         Event::Died => return Err(dead(StatusCode::DeadObject)),
-        Event::Refused(status) => {
-            let what = format!("{name} has no shell commands");
-            return Err(device::call_error(&what, status));
-        }
+        Event::Refused(status) => return Err(refused(name, "shell commands", status)),
     };
     let (output, error) = match result {
         Some(_) => (output.finish(), error.finish()),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What `anybinder call` is asked for, and the call that is made of it.
 use anybinder_client::device::{self, DeviceOption};
-use anybinder_client::raw::{Reply, Request};
+use anybinder_client::raw::{is_rpc, Reply, Request};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_parcel::encode::Parcel;
 use anybinder_parcel::status::Exception;
-use rsbinder::SIBinder;
+use anybinder_rpc::relay::descriptor_of;
+use rsbinder::{SIBinder, StatusCode};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -69,14 +70,57 @@ pub struct Call {
     pub flags: u32,
     pub parcel: Parcel,
     pub has_header: bool,
+    pub objects: Vec<ObjectArgument>,
 }
 
 pub fn usage(what: impl Into<String>) -> Error {
     Error::new(what).of(Kind::Usage)
 }
 
+/// An argument that is an object: its name, that of the service which it is, if any, and the
+/// interface that the method takes, if it takes one.
+pub struct ObjectArgument {
+    pub name: String,
+    pub service: Option<String>,
+    pub interface: Option<String>,
+}
+
 impl Call {
+    /// Why the service does not accept the objects; None if that is not known.
+    fn refused_object(
+        &self,
+        (context, device): (&Context, &str),
+        status: StatusCode,
+    ) -> Option<String> {
+        self.objects
+            .iter()
+            .find_map(|one| match (status, &one.service) {
+                (StatusCode::UnexpectedNull, None) => {
+                    Some(format!("{} must not be null", one.name))
+                }
+                (StatusCode::BadType, Some(service)) => {
+                    let wanted = one.interface.as_ref()?;
+                    let object = device::look_up(&context.mount, device, service).ok()?;
+                    let own = descriptor_of(&object).ok()?;
+                    (own != *wanted)
+                        .then(|| format!("{} has to be {wanted}, and {service} is {own}", one.name))
+                }
+                _ => None,
+            })
+    }
+
     pub fn send(&self, context: &Context, arguments: &Arguments) -> Result<Reply> {
+        if is_rpc(&self.service) && !self.parcel.objects.is_empty() {
+            return Err(Error::with_advice(
+                format!(
+                    "Files and services cannot be sent to a service that only an accessor leads \
+                     to, as {} is.",
+                    arguments.name
+                ),
+                "Call it on its own machine.",
+            )
+            .of(Kind::CallFailed));
+        }
         let mut request = match self.has_header {
             true => Request::with_header(&self.service)?,
             false => Request::default(),
@@ -87,7 +131,13 @@ impl Call {
         })?;
         request
             .send(&self.service, self.code, self.flags)
-            .map_err(|err| device::call_error(&format!("{} failed", arguments.name), err))
+            .map_err(|status| {
+                let what = format!("{} failed", arguments.name);
+                match self.refused_object((context, device), status) {
+                    Some(why) => Error::new(format!("{what}: {why}.")).of(Kind::CallFailed),
+                    None => device::call_error(&what, status),
+                }
+            })
     }
 }
 

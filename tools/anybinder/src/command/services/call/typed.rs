@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A call by `.aidl` files: the method's name, its arguments and its reply have their types.
-use super::request::{exception_error, name_files, usage, Arguments, Call};
+use super::request::{exception_error, name_files, usage, Arguments, Call, ObjectArgument};
 use anybinder_client::device;
 use anybinder_client::raw::is_rpc;
 use anybinder_mount::context::Context;
@@ -157,6 +157,33 @@ fn write(
     }
 }
 
+/// The arguments that are objects, for messages.
+fn object_arguments(
+    library: &Library,
+    entry: &Entry,
+    called: &Called,
+    words: &[String],
+) -> Vec<ObjectArgument> {
+    let taken = called.method.arguments.iter();
+    let taken = taken.filter(|one| one.direction != Direction::Out);
+    let objects = taken.zip(words).filter(|(argument, _)| {
+        let kind = library.kind_of(entry, &argument.kind);
+        kind.is_ok_and(|kind| {
+            kind.dimensions.is_empty()
+                && matches!(kind.kind, ValueKind::Binder)
+                && !kind.is_nullable
+        })
+    });
+    let made = objects.map(|(argument, word)| ObjectArgument {
+        name: argument.name.clone(),
+        service: (word != "null").then(|| word.clone()),
+        interface: library
+            .resolve(entry, &argument.kind.path)
+            .map(|found| found.descriptor().to_string()),
+    });
+    made.collect()
+}
+
 fn read(
     library: &Library,
     entry: &Entry,
@@ -209,6 +236,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         flags: if is_oneway { rsbinder::FLAG_ONEWAY } else { 0 },
         parcel,
         has_header: true,
+        objects: object_arguments(&library, &entry, &called, &arguments.arguments),
     };
     let reply = call.send(context, arguments)?;
     let answer = match is_oneway {

@@ -206,6 +206,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         },
         parcel,
         has_header,
+        objects: Vec::new(),
     };
     let reply = call.send(context, arguments)?;
     if let Some(parts) = parts {
