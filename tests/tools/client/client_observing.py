@@ -61,7 +61,7 @@ def graph_of_calls(bench):
 
 @case
 def graph_with_rates(bench):
-    loop = bench.start(f"{bench.programs}/anybinder", "ping", PEER, "--count", "1000000")
+    loop = bench.start(f"{bench.programs}/anybinder", "ping", PEER, "--count", "1000000", "--quiet")
     found = {}
 
     def is_measured():
@@ -131,7 +131,7 @@ def top_of_processes(bench):
 
 @case
 def top_counts_calls(bench):
-    loop = bench.start(f"{bench.programs}/anybinder", "ping", PEER, "--count", "1000000")
+    loop = bench.start(f"{bench.programs}/anybinder", "ping", PEER, "--count", "1000000", "--quiet")
 
     def rate(name, key):
         rows = bench.json("top", "--interval-ms", "300")["processes"]
@@ -144,7 +144,7 @@ def top_counts_calls(bench):
 
 @case
 def top_has_latencies(bench):
-    loop = bench.start(f"{bench.programs}/anybinder", "ping", PEER, "--count", "1000000")
+    loop = bench.start(f"{bench.programs}/anybinder", "ping", PEER, "--count", "1000000", "--quiet")
     found = {}
 
     def is_measured():

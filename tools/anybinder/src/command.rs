@@ -3,7 +3,7 @@
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
 use clap::Subcommand;
-use manner::{Manner, ENDLESS, SHORT};
+use manner::{Manner, ENDLESS};
 use std::process::ExitCode;
 
 pub mod generate;
@@ -48,7 +48,7 @@ impl Command {
     pub fn manner(&self, json: bool) -> Manner {
         match self {
             Command::Instance(command) => command.manner(),
-            Command::Services(_) => SHORT,
+            Command::Services(command) => command.manner(),
             Command::Observing(command) => command.manner(json),
             Command::Network(_) => ENDLESS,
             Command::Measuring(command) => command.manner(),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds services, and calls them.
+use super::manner::{Manner, SHORT};
 use anybinder_client::device::DeviceOption;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
@@ -44,6 +45,13 @@ pub enum Command {
 }
 
 impl Command {
+    pub fn manner(&self) -> Manner {
+        match self {
+            Command::Ping(arguments) => arguments.manner(),
+            _ => SHORT,
+        }
+    }
+
     pub fn run(&self, context: &Context) -> Result<ExitCode> {
         match self {
             Command::List(option) => list::run(context, option),

@@ -1,27 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder ping NAME`: whether a service answers, and how long the smallest call takes.
+//! `anybinder ping NAME`: whether a service answers, and how long the smallest call takes. A thread
+//! makes the calls, since one may never end.
+use crate::command::manner::{Manner, LONG, SHORT};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
+use anybinder_mount::error::{Doing, Error, Kind, Result};
 use anybinder_mount::harmless::say;
+use anybinder_mount::interrupt;
+use anybinder_mount::mount::Mount;
 use anybinder_rpc::relay::descriptor_of;
+use hdrhistogram::Histogram;
+use rsbinder::SIBinder;
 use serde::Serialize;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
+use std::time::{Duration, Instant};
+
+/// How often an interrupt is looked for.
+const POLL: Duration = Duration::from_millis(100);
+/// How many answers may wait to be printed.
+const MOST_WAITING: usize = 256;
+/// Between the calls of a ping without end, unless it is told otherwise.
+const USUAL_INTERVAL: Duration = Duration::from_secs(1);
+const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)];
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The service's name
     name: String,
 
-    /// How many calls to make
-    #[arg(long, value_name = "COUNT", default_value_t = 1,
-        value_parser = clap::value_parser!(u32).range(1..))]
-    count: u32,
+    /// How many calls to make; 0: until it is interrupted [default: 1; with --interval 0]
+    #[arg(long, value_name = "COUNT")]
+    count: Option<u64>,
+
+    /// How long to wait between two calls [default: not at all; 1 with --count 0]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    interval: Option<Duration>,
+
+    /// After how long a call counts as not answered: that ends the command, but with --count 0 it
+    /// says so and goes on waiting
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30")]
+    wait: Duration,
+
+    /// Print only the summary
+    #[arg(long)]
+    quiet: bool,
 
     #[command(flatten)]
     device: DeviceOption,
+}
+
+/// A duration of a command line.
+fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| "not a number".to_string())?;
+    Duration::try_from_secs_f64(number).map_err(|_| "not a duration".to_string())
+}
+
+impl Arguments {
+    /// 0 for no end.
+    fn count(&self) -> u64 {
+        let usual = if self.interval.is_some() { 0 } else { 1 };
+        self.count.unwrap_or(usual)
+    }
+
+    fn interval(&self) -> Duration {
+        let usual = match self.count() {
+            0 => USUAL_INTERVAL,
+            _ => Duration::ZERO,
+        };
+        self.interval.unwrap_or(usual)
+    }
+
+    pub fn manner(&self) -> Manner {
+        match self.count() {
+            1 => SHORT,
+            _ => LONG,
+        }
+    }
+}
+
+/// What the thread tells.
+enum Event {
+    Found { descriptor: String, place: Place },
+    Answered(Duration),
+    Failed(Error),
 }
 
 #[derive(Serialize)]
@@ -31,36 +94,203 @@ struct Answer {
     #[serde(flatten)]
     place: Place,
     round_trip_us: Vec<f64>,
+    summary: Summary,
 }
 
-pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let name = &arguments.name;
-    let service = device::find(&context.mount, &arguments.device.device, name)?;
-    let mut answer = Answer {
-        name: name.clone(),
-        descriptor: descriptor_of(&service)
-            .map_err(|err| device::call_error(&format!("{name} does not answer"), err))?,
-        place: Place::of_service(name),
-        round_trip_us: Vec::new(),
-    };
-    for _ in 0..arguments.count {
+#[derive(Default, Serialize)]
+struct Summary {
+    calls: u64,
+    min_us: f64,
+    avg_us: f64,
+    p50_us: f64,
+    p90_us: f64,
+    p99_us: f64,
+    max_us: f64,
+}
+
+fn us(ns: u64) -> f64 {
+    ns as f64 / 1000.0
+}
+
+/// The answers so far.
+struct Tally<'a> {
+    context: &'a Context,
+    arguments: &'a Arguments,
+    found: Option<(String, Place)>,
+    took_us: Vec<f64>,
+    histogram: Histogram<u64>,
+}
+
+impl Tally<'_> {
+    fn note(&mut self, took: Duration) {
+        let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let _ = self.histogram.record(took_ns);
+        if self.context.json {
+            self.took_us.push(us(took_ns));
+        } else if let (Some((descriptor, place)), false) = (&self.found, self.arguments.quiet) {
+            say(format_args!(
+                "{} ({descriptor}) answers in {:.1} us{}",
+                self.arguments.name,
+                us(took_ns),
+                place.suffix()
+            ));
+        }
+    }
+
+    /// What does not go into JSON.
+    fn remark(&self, text: &str) {
+        if !self.context.json {
+            say(text);
+        }
+    }
+
+    fn summary(&self) -> Summary {
+        let all = &self.histogram;
+        if all.is_empty() {
+            return Summary::default();
+        }
+        let [p50_us, p90_us, p99_us] = QUANTILES.map(|(_, share)| us(all.value_at_quantile(share)));
+        Summary {
+            calls: all.len(),
+            min_us: us(all.min()),
+            avg_us: all.mean() / 1000.0,
+            p50_us,
+            p90_us,
+            p99_us,
+            max_us: us(all.max()),
+        }
+    }
+
+    fn show(self) {
+        let summary = self.summary();
+        let is_one = self.arguments.count() == 1;
+        let Some((descriptor, place)) = self.found else {
+            return;
+        };
+        let answer = Answer {
+            name: self.arguments.name.clone(),
+            descriptor,
+            place,
+            round_trip_us: self.took_us,
+            summary,
+        };
+        self.context.show(&answer, |answer| {
+            let all = &answer.summary;
+            if is_one {
+                return;
+            }
+            say(format_args!("{}: {} answers", answer.name, all.calls));
+            if all.calls > 0 {
+                say(format_args!(
+                    "in us: min {:.1}, avg {:.1}, p50 {:.1}, p90 {:.1}, p99 {:.1}, max {:.1}",
+                    all.min_us, all.avg_us, all.p50_us, all.p90_us, all.p99_us, all.max_us
+                ));
+            }
+        });
+    }
+}
+
+/// Finds the service.
+fn find(mount: &Mount, device: &str, name: &str) -> Result<(SIBinder, Event)> {
+    let service = device::find(mount, device, name)?;
+    let descriptor = descriptor_of(&service)
+        .map_err(|status| device::call_error(&format!("{name} does not answer"), status))?;
+    let place = Place::of_service(name);
+    Ok((service, Event::Found { descriptor, place }))
+}
+
+/// Makes the calls; ends early if nobody listens any more.
+fn make_calls(
+    (mount, device, name): (&Mount, &str, &str),
+    (count, interval): (u64, Duration),
+    events: &SyncSender<Event>,
+) -> Result<()> {
+    let (service, found) = find(mount, device, name)?;
+    let mut is_heard = events.send(found).is_ok();
+    let mut made = 0;
+    while is_heard && (count == 0 || made < count) {
+        if made > 0 {
+            std::thread::sleep(interval);
+        }
         let start = Instant::now();
         service
             .ping_binder()
-            .map_err(|err| device::call_error(&format!("{name} does not answer"), err))?;
-        answer
-            .round_trip_us
-            .push(start.elapsed().as_nanos() as f64 / 1000.0);
+            .map_err(|status| device::call_error(&format!("{name} does not answer"), status))?;
+        is_heard = events.send(Event::Answered(start.elapsed())).is_ok();
+        made += 1;
     }
-    context.show(&answer, |answer| {
-        for took_us in &answer.round_trip_us {
-            say(format_args!(
-                "{} ({}) answers in {took_us:.1} us{}",
-                answer.name,
-                answer.descriptor,
-                answer.place.suffix()
-            ));
+    Ok(())
+}
+
+/// The error of a service that keeps us waiting.
+fn no_answer(arguments: &Arguments) -> Error {
+    Error::with_advice(
+        format!(
+            "{} did not answer within {} s.",
+            arguments.name,
+            arguments.wait.as_secs_f64()
+        ),
+        "Its process may be stopped or busy (`anybinder top`), or the machine that it is linked \
+         to is out of reach. To wait longer, use --wait.",
+    )
+    .of(Kind::TimedOut)
+}
+
+/// Takes what the thread tells until its end, an error, or an interrupt.
+fn listen(tally: &mut Tally, events: &Receiver<Event>) -> Result<()> {
+    let arguments = tally.arguments;
+    let mut heard = Instant::now();
+    loop {
+        if interrupt::check().is_err() {
+            return Ok(());
+        }
+        match events.recv_timeout(POLL) {
+            Ok(Event::Found { descriptor, place }) => tally.found = Some((descriptor, place)),
+            Ok(Event::Answered(took)) => tally.note(took),
+            Ok(Event::Failed(error)) => return Err(error),
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Err(RecvTimeoutError::Timeout) => {
+                if heard.elapsed() < arguments.wait + arguments.interval() {
+                    continue;
+                }
+                if arguments.count() > 0 || tally.found.is_none() {
+                    return Err(no_answer(arguments));
+                }
+                let wait_s = arguments.wait.as_secs_f64();
+                tally.remark(&format!("no answer for {wait_s} s"));
+            }
+        }
+        heard = Instant::now();
+    }
+}
+
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    let (sender, events) = sync_channel(MOST_WAITING);
+    let mount = context.mount.clone();
+    let (device, name) = (arguments.device.device.clone(), arguments.name.clone());
+    let plan = (arguments.count(), arguments.interval());
+    if arguments.count() != 1 {
+        interrupt::defer();
+    }
+    std::thread::spawn(move || {
+        if let Err(error) = make_calls((&mount, &device, &name), plan, &sender) {
+            let _ = sender.send(Event::Failed(error));
         }
     });
-    Ok(ExitCode::SUCCESS)
+    let mut tally = Tally {
+        context,
+        arguments,
+        found: None,
+        took_us: Vec::new(),
+        histogram: Histogram::new(3).doing(|| "making a histogram".to_string())?,
+    };
+    let outcome = listen(&mut tally, &events);
+    let status = match tally.histogram.is_empty() {
+        true => Kind::TimedOut.exit_status(),
+        false => 0,
+    };
+    if outcome.is_ok() || arguments.count() != 1 {
+        tally.show();
+    }
+    outcome.map(|()| ExitCode::from(status))
 }
