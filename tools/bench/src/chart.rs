@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pictures of figures (SVG): rows of charts under a legend.
+//! Pictures of figures (SVG): rows of charts.
 use crate::document;
-use plotters::coord::combinators::LogCoord;
+use plotters::coord::combinators::{LogCoord, WithKeyPoints};
 use plotters::prelude::*;
 use std::error::Error;
 use std::path::Path;
@@ -9,21 +9,26 @@ use std::path::Path;
 /// What drawing returns; its errors are those of the drawing library.
 pub type Outcome = Result<(), Box<dyn Error>>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+type Axis = WithKeyPoints<LogCoord<f64>>;
+type Context<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
 
 const CHART: (u32, u32) = (460, 340);
-const LEGEND_HEIGHT: u32 = 40;
 const NOTE_HEIGHT: u32 = 18;
-const COLOURS: [RGBColor; 10] = [
-    RGBColor(42, 111, 219),
-    RGBColor(217, 130, 43),
-    RGBColor(122, 158, 126),
-    RGBColor(178, 60, 90),
-    RGBColor(200, 179, 58),
-    RGBColor(110, 80, 170),
-    RGBColor(60, 160, 170),
-    RGBColor(130, 130, 130),
+/// The room right of a chart for the names of its lines.
+const NAMES_WIDTH: u32 = 90;
+const NAME_HEIGHT: i32 = 13;
+/// Those of Okabe and Ito, which people who cannot tell some colours apart can tell apart, without
+/// their yellow, which is hard to see on white; greys in its place.
+const COLOURS: [RGBColor; 9] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 0, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(150, 150, 150),
     RGBColor(90, 60, 40),
-    RGBColor(220, 120, 180),
 ];
 
 /// A named line.
@@ -91,6 +96,7 @@ fn draw_chart(area: &Area, chart: &Chart, names: &[String]) -> Outcome {
     let mut context = ChartBuilder::on(area)
         .caption(&chart.title, ("sans-serif", 15))
         .margin(10)
+        .margin_right(10 + NAMES_WIDTH)
         .x_label_area_size(36)
         .y_label_area_size(52)
         .build_cartesian_2d(
@@ -130,10 +136,51 @@ fn draw_chart(area: &Area, chart: &Chart, names: &[String]) -> Outcome {
             context.draw_series(dots)?;
         }
     }
+    draw_names(area, &context, chart, names)
+}
+
+/// The places of the names of lines that end at the heights `ends`, none over another.
+///
+/// * `lowest`: the last place, near the lower edge
+fn apart(ends: &[i32], lowest: i32) -> Vec<i32> {
+    let mut order: Vec<usize> = (0..ends.len()).collect();
+    order.sort_by_key(|number| ends[*number]);
+    let mut places = ends.to_vec();
+    for pair in order.windows(2) {
+        places[pair[1]] = places[pair[1]].max(places[pair[0]] + NAME_HEIGHT);
+    }
+    let mut limit = lowest;
+    for number in order.into_iter().rev() {
+        places[number] = places[number].min(limit);
+        limit = places[number] - NAME_HEIGHT;
+    }
+    places
+}
+
+/// The name of each line, right of where it ends.
+fn draw_names(area: &Area, context: &Context, chart: &Chart, names: &[String]) -> Outcome {
+    let with_end = |line: &'_ &Line| !line.points.is_empty();
+    let lines: Vec<&Line> = chart.lines.iter().filter(with_end).collect();
+    let (left, top) = area.get_base_pixel();
+    let ends = lines.iter().filter_map(|line| line.points.last());
+    let ends: Vec<i32> = ends.map(|end| context.backend_coord(end).1 - top).collect();
+    let (x_range, y_range) = context.plotting_area().get_pixel_range();
+    let places = apart(&ends, y_range.end - top);
+    for ((line, end), place) in lines.iter().zip(ends).zip(places) {
+        let number = names.iter().position(|name| *name == line.name);
+        let style = colour(number.unwrap_or(0));
+        let from = context.backend_coord(line.points.last().expect("lines with an end"));
+        let right = x_range.end - left + 4;
+        let leader = vec![(from.0 - left, end), (right, place)];
+        area.draw(&PathElement::new(leader, style.mix(0.4)))?;
+        let text = TextStyle::from(("sans-serif", 12)).color(&style);
+        let at = (right + 3, place - NAME_HEIGHT / 2);
+        area.draw(&Text::new(line.name.clone(), at, text))?;
+    }
     Ok(())
 }
 
-/// Draws charts in rows under a legend.
+/// Draws charts in rows, each line with its name at its end.
 ///
 /// * `columns`: charts in a row
 /// * `names`: all lines, in the order of their colours
@@ -149,20 +196,14 @@ pub fn draw(
     below.extend(notes.iter().map(|note| format!("Note: {note}")));
     let columns = columns.max(1);
     let rows = charts.len().div_ceil(columns) as u32;
-    let width = (CHART.0 * columns as u32).max(names.len() as u32 * 120);
-    let charts_end = CHART.1 * rows + LEGEND_HEIGHT;
-    let size = (width, charts_end + NOTE_HEIGHT * below.len() as u32 + 8);
+    let charts_end = CHART.1 * rows;
+    let size = (
+        CHART.0 * columns as u32,
+        charts_end + NOTE_HEIGHT * below.len() as u32 + 8,
+    );
     let root = SVGBackend::new(path, size).into_drawing_area();
     root.fill(&WHITE)?;
-    let (above, notes_area) = root.split_vertically(charts_end);
-    let (legend, body) = above.split_vertically(LEGEND_HEIGHT);
-    let step = (size.0 / names.len().max(1) as u32).min(150) as i32;
-    for (number, name) in names.iter().enumerate() {
-        let x = 20 + step * number as i32;
-        let box_style = colour(number).filled();
-        legend.draw(&Rectangle::new([(x, 14), (x + 12, 26)], box_style))?;
-        legend.draw(&Text::new(name.clone(), (x + 17, 14), ("sans-serif", 13)))?;
-    }
+    let (body, notes_area) = root.split_vertically(charts_end);
     let areas = body.split_evenly((rows as usize, columns));
     for (area, chart) in areas.iter().zip(charts) {
         draw_chart(area, chart, names)?;
@@ -202,6 +243,12 @@ pub fn tail_ticks() -> Vec<(f64, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_not_over_each_other() {
+        assert_eq!(apart(&[10, 100, 12], 200), [10, 100, 23]);
+        assert_eq!(apart(&[95, 96, 97], 100), [74, 87, 100]);
+    }
 
     #[test]
     fn labels_are_round_and_inside() {

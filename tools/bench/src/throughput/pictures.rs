@@ -7,7 +7,7 @@ use crate::document;
 use crate::figures::{self, Rounds};
 use std::path::Path;
 
-/// Draws throughput against pairs, a chart for each size, and below them the latency distributions.
+/// Draws a row for each size: throughput against pairs, and the distribution of durations.
 pub fn draw(path: &Path, results: &Results) -> Outcome {
     let mut sizes = Vec::new();
     for (group, _) in &results.groups {
@@ -43,8 +43,6 @@ pub fn draw(path: &Path, results: &Results) -> Outcome {
                     .collect()
             }),
         });
-    }
-    for size in &sizes {
         let Some((group, all)) = of_size(*size).min_by_key(|(group, _)| group.pairs) else {
             continue;
         };
@@ -62,7 +60,7 @@ pub fn draw(path: &Path, results: &Results) -> Outcome {
         });
     }
     let notes = limits::warnings(results, document::cores());
-    chart::draw(path, &charts, sizes.len(), &results.peers, &notes)
+    chart::draw(path, &charts, 2, &results.peers, &notes)
 }
 
 /// The slowest and the fastest round.

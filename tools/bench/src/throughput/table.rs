@@ -66,7 +66,8 @@ pub fn print(results: &Results, rounds: u32) -> Result<()> {
     println!(
         "medians over {rounds} rounds (p99.9: over all calls). +- %: how far calls/s of a round is \
          from the median.\nends, daemon: processor time per call of both ends, and of the daemon \
-         between them.\nthe last column: p50 of {} divided by p50 of the line\n",
+         between them.\nthe last column: p50 of {} divided by p50 of the line, the \
+         median of the ratios of the rounds\n",
         results.peers[0]
     );
     println!(
