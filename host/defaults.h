@@ -90,7 +90,7 @@ static inline void host_trace_file_received(u32 id, u32 fd, size_t off)
 #endif
 
 #ifndef host_trace_data_wanted
-static inline bool host_trace_data_wanted(void)
+static inline bool host_trace_data_wanted(bool to_clear)
 {
 	return false;
 }

@@ -81,10 +81,11 @@ struct host_trace_data {
 	const u8 *bytes;
 	/* Bit K of byte N: an object begins at byte 32 * N + 4 * K. */
 	const u8 *objects;
+	bool to_clear; /* its sender wants it to be cleared after use (TF_CLEAR_BUF) */
 };
-/* Does anything listen to host_trace_data()? */
-static inline bool host_trace_data_wanted(void);
-/* After the copy, before the receiver may read it; not for data to be cleared (TF_CLEAR_BUF). */
+/* Does anything listen to host_trace_data(), for data that is @to_clear or for other? */
+static inline bool host_trace_data_wanted(bool to_clear);
+/* After the copy, before the receiver may read it. */
 static inline void host_trace_data(const struct host_trace_data *data);
 
 #endif

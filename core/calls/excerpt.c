@@ -10,8 +10,10 @@ struct binder_excerpt *binder_excerpt_new(const struct binder_thread *sender,
 	struct binder_excerpt *excerpt = host_alloc(&sender->proc->host, sizeof(*excerpt));
 	u64 size = tr->data_size;
 
-	if (excerpt)
+	if (excerpt) {
 		excerpt->size = size < HOST_TRACE_DATA_MAX ? (u32)size : HOST_TRACE_DATA_MAX;
+		excerpt->to_clear = tr->flags & TF_CLEAR_BUF;
+	}
 	return excerpt;
 }
 
@@ -33,6 +35,7 @@ void binder_excerpt_tell(struct binder_excerpt *excerpt, u32 id)
 		.size = excerpt->size,
 		.bytes = excerpt->bytes,
 		.objects = excerpt->objects,
+		.to_clear = excerpt->to_clear,
 	};
 
 	if (data.size)

@@ -16,12 +16,13 @@ struct binder_excerpt {
 	u8 bytes[HOST_TRACE_DATA_MAX];	      /* first, to be aligned */
 	u8 objects[HOST_TRACE_DATA_MAX / 32]; /* as in struct host_trace_data */
 	u32 size;			      /* bytes; 0: it could not be read */
+	bool to_clear;			      /* as in struct host_trace_data */
 };
 
 /* Inline, because it is asked in each transaction, and nearly always the answer is no. */
 static inline bool binder_excerpt_wanted(const struct binder_transaction_data *tr)
 {
-	return host_trace_data_wanted() && tr->data_size && !(tr->flags & TF_CLEAR_BUF);
+	return host_trace_data_wanted(tr->flags & TF_CLEAR_BUF) && tr->data_size;
 }
 
 /*

@@ -9,6 +9,7 @@ static void begin(struct pair *p)
 {
 	sim_data = (struct sim_data){ 0 };
 	sim_data_wanted = true;
+	sim_data_to_clear_wanted = false;
 	pair_begin(p);
 }
 
@@ -75,6 +76,24 @@ TEST(excerpt_leaves_out_data_that_is_to_be_cleared)
 	REQUIRE(receive(&p, &tr));
 	CHECK(pair_has_data(p.s, &tr, "password"));
 	CHECK(sim_data.count == 0);
+	end(&p);
+}
+
+TEST(excerpt_has_data_that_is_to_be_cleared_if_that_is_wanted)
+{
+	struct binder_transaction_data tr;
+	struct pair p;
+
+	begin(&p);
+	sim_data_wanted = false;
+	sim_data_to_clear_wanted = true;
+	pair_call(&p, 0, 1, TF_CLEAR_BUF, "password");
+	REQUIRE(receive(&p, &tr));
+	CHECK(sim_data.count == 1 && sim_data.to_clear);
+	CHECK(!strcmp((char *)sim_data.bytes, "password") && is_as_received(&p, &tr));
+	pair_reply(&p, "answer");
+	CHECK(sim_data.count == 1);
+	sim_data_to_clear_wanted = false;
 	end(&p);
 }
 

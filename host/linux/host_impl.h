@@ -444,15 +444,18 @@ static inline void host_trace_file_received(u32 id, u32 fd, size_t off)
 }
 
 #define host_trace_data_wanted host_trace_data_wanted
-static inline bool host_trace_data_wanted(void)
+static inline bool host_trace_data_wanted(bool to_clear)
 {
-	return trace_binder_data_enabled();
+	return to_clear ? trace_binder_data_to_clear_enabled() : trace_binder_data_enabled();
 }
 
 #define host_trace_data host_trace_data
 static inline void host_trace_data(const struct host_trace_data *data)
 {
-	trace_binder_data(data->id, data->bytes, data->size, data->objects);
+	if (data->to_clear)
+		trace_binder_data_to_clear(data->id, data->bytes, data->size, data->objects);
+	else
+		trace_binder_data(data->id, data->bytes, data->size, data->objects);
 }
 
 /* ---- output ---- */

@@ -15,6 +15,7 @@
 #include "binderfs.h"
 #include "core.h"
 #include "device.h"
+#include "events.h"
 #include "log.h"
 #include "netlink.h"
 #include "policy.h"
@@ -52,6 +53,7 @@ static int __init anybinder_init(void)
 	int err;
 
 	binder_world_init();
+	events_init();
 	err = reclaim_init();
 	if (err)
 		return err;

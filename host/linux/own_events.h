@@ -44,26 +44,30 @@ TRACE_EVENT(binder_stage,
 
 /*
  * The first bytes of the data of a transaction (struct host_trace_data), HOST_TRACE_DATA_MAX at
- * most. They are copied only while this tracepoint is on.
+ * most. They are copied only while one of these tracepoints is on.
  */
-TRACE_EVENT(binder_data,
-	TP_PROTO(u32 transaction, const u8 *bytes, u32 size, const u8 *objects),
-	TP_ARGS(transaction, bytes, size, objects),
-	TP_STRUCT__entry(
-		__field(u32, transaction)
-		__dynamic_array(u8, objects, DIV_ROUND_UP(size, 32))
-		__dynamic_array(u8, data, size)
-	),
-	TP_fast_assign(
-		__entry->transaction = transaction;
-		memcpy(__get_dynamic_array(objects), objects, DIV_ROUND_UP(size, 32));
-		memcpy(__get_dynamic_array(data), bytes, size);
-	),
-	TP_printk("transaction=%u objects=%s data=%s", __entry->transaction,
-		  __print_hex_str(__get_dynamic_array(objects),
-				  __get_dynamic_array_len(objects)),
-		  __print_hex_str(__get_dynamic_array(data), __get_dynamic_array_len(data)))
-);
+#define BINDER_DATA_EVENT(name) TRACE_EVENT(name, \
+	TP_PROTO(u32 transaction, const u8 *bytes, u32 size, const u8 *objects), \
+	TP_ARGS(transaction, bytes, size, objects), \
+	TP_STRUCT__entry( \
+		__field(u32, transaction) \
+		__dynamic_array(u8, objects, DIV_ROUND_UP(size, 32)) \
+		__dynamic_array(u8, data, size) \
+	), \
+	TP_fast_assign( \
+		__entry->transaction = transaction; \
+		memcpy(__get_dynamic_array(objects), objects, DIV_ROUND_UP(size, 32)); \
+		memcpy(__get_dynamic_array(data), bytes, size); \
+	), \
+	TP_printk("transaction=%u objects=%s data=%s", __entry->transaction, \
+		  __print_hex_str(__get_dynamic_array(objects), \
+				  __get_dynamic_array_len(objects)), \
+		  __print_hex_str(__get_dynamic_array(data), __get_dynamic_array_len(data))) \
+)
+
+BINDER_DATA_EVENT(binder_data);
+/* Of a transaction with TF_CLEAR_BUF. */
+BINDER_DATA_EVENT(binder_data_to_clear);
 
 #endif
 

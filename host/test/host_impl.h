@@ -456,9 +456,9 @@ static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, 
 }
 
 #define host_trace_data_wanted host_trace_data_wanted
-static inline bool host_trace_data_wanted(void)
+static inline bool host_trace_data_wanted(bool to_clear)
 {
-	return sim_data_wanted;
+	return to_clear ? sim_data_to_clear_wanted : sim_data_wanted;
 }
 
 #define host_trace_data host_trace_data

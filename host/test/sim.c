@@ -19,7 +19,7 @@ struct sim_stage sim_stages[SIM_STAGES];
 u32 sim_nr_stages;
 bool sim_stages_wanted;
 struct sim_data sim_data;
-bool sim_data_wanted;
+bool sim_data_wanted, sim_data_to_clear_wanted;
 u32 sim_shard;
 
 static pthread_mutex_t populating = PTHREAD_MUTEX_INITIALIZER;
@@ -199,6 +199,7 @@ void sim_data_record(const struct host_trace_data *data)
 	sim_data.count++;
 	sim_data.id = data->id;
 	sim_data.size = data->size;
+	sim_data.to_clear = data->to_clear;
 	memcpy(sim_data.bytes, data->bytes, data->size);
 	memcpy(sim_data.objects, data->objects, sizeof(sim_data.objects));
 }

@@ -121,11 +121,12 @@ void sim_stage_record(const struct sim_stage *stage);
 struct sim_data {
 	u32 count; /* transactions whose data was told */
 	u32 id, size;
+	bool to_clear;
 	u8 bytes[HOST_TRACE_DATA_MAX];
 	u8 objects[HOST_TRACE_DATA_MAX / 32];
 };
 extern struct sim_data sim_data;
-extern bool sim_data_wanted;
+extern bool sim_data_wanted, sim_data_to_clear_wanted;
 void sim_data_record(const struct host_trace_data *data);
 
 /*

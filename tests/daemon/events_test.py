@@ -20,7 +20,7 @@ RECORD = struct.Struct("<QQHHi40s")
 KINDS = """header idle lost ioctl ioctl_done write_done read_done wait command return txn
            txn_received txn_freed buffer_allocated buffer_freed buffer_failed buffer_outdated
            node_to_ref ref_to_node ref_to_ref file_sent file_received failed stage
-           error data""".split()
+           error data data_to_clear""".split()
 KIND = {name: number for number, name in enumerate(KINDS)}
 TXN = struct.Struct("<IIiiiiIII4x")
 BUFFER = struct.Struct("<QQQI12x")
@@ -136,10 +136,10 @@ def a_failure_has_its_reason(directory):
     assert (pid, tid, size) == (os.getpid(), os.getpid(), 18), failed
 
 
-def data_by_id(events):
+def data_by_id(events, kind="data"):
     """The data of each transaction, and where its objects begin."""
     found = collections.defaultdict(lambda: (bytearray(), []))
-    for event in of_kind(events, "data"):
+    for event in of_kind(events, kind):
         number, offset, size, objects, part = DATA.unpack(event.fields)
         data, begins = found[number]
         assert len(data) == offset and 0 < size <= 32, event
@@ -200,6 +200,32 @@ def data_that_is_to_be_cleared_is_not_told(directory):
     assert list(data_by_id(seen)) == [TXN.unpack(reply.fields)[0]], seen
 
 
+def data_that_is_to_be_cleared_is_told_to_those_who_ask(directory):
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
+        client = Client(daemon.path("binder"))
+        with Events(daemon, ["data_to_clear", "txn"]) as events, Events(daemon, ["data"]) as other:
+            assert client.call(b"password", flags=TF_CLEAR_BUF) == b"password"
+            client.call(b"last")
+            seen = events.read_until(lambda found: len(of_kind(found, "txn")) == 4)
+            rest = other.read_until(lambda found: len(found) == 3)
+        client.close()
+    number = TXN.unpack(of_kind(seen, "txn")[0].fields)[0]
+    assert data_by_id(seen, "data_to_clear") == {number: (b"password", [])}, seen
+    assert not of_kind(seen, "data") and number not in data_by_id(rest), (seen, rest)
+
+
+def data_that_is_to_be_cleared_is_for_root_alone(directory):
+    def ask():
+        with Events(daemon, ["data"]) as events:
+            for mask in (1 << KIND["data_to_clear"], (1 << len(KINDS)) - 1):
+                expect_error(errno.EACCES, os.write, events.fd, hex(mask).encode())
+
+    with Daemon(directory, f"--uid={UNPRIVILEGED}") as daemon:
+        os.chmod(directory, 0o755)
+        run_child(ask, uid=UNPRIVILEGED)
+        Events(daemon, ["data_to_clear"]).__exit__()
+
+
 def only_root_and_the_owner_may_open(directory):
     def refused():
         expect_error(errno.EACCES, os.open, daemon.path("binder_logs/events"), os.O_RDONLY)
@@ -226,10 +252,11 @@ def data_is_not_for_root_without_capabilities(directory):
             sys.exit(7)"""
     drop = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
     with Daemon(directory) as daemon:
-        program = [sys.executable, "-c", script, daemon.path("binder_logs/events"),
-                   str(KIND["data"])]
-        assert subprocess.run(drop + program, check=False).returncode == 7
-        assert subprocess.run(program, check=False).returncode == 0
+        program = [sys.executable, "-c", script, daemon.path("binder_logs/events")]
+        for kind in "data", "data_to_clear":
+            one = program + [str(KIND[kind])]
+            assert subprocess.run(drop + one, check=False).returncode == 7
+            assert subprocess.run(one, check=False).returncode == 0
 
 
 def readers_are_limited(directory):

@@ -35,7 +35,8 @@
 #define PORTION 2048u
 #define EVENTS_ALL ((1u << EVENT_KINDS) - 1)
 /* What a reader gets that has not selected anything: the data of calls has to be asked for. */
-#define EVENTS_AT_FIRST (EVENTS_ALL & ~(1u << EVENT_DATA))
+#define EVENTS_OF_DATA (1u << EVENT_DATA | 1u << EVENT_DATA_TO_CLEAR)
+#define EVENTS_AT_FIRST (EVENTS_ALL & ~EVENTS_OF_DATA)
 
 struct events_reader {
 	struct events_reader *next;
@@ -111,8 +112,7 @@ void events_put_failed(const struct event_failed *failed, bool reply)
 
 void events_put_data(const struct host_trace_data *data)
 {
-	events_ring_put_data(clock_now_ns(), calling_thread(), data->id, data->bytes, data->size,
-			     data->objects);
+	events_ring_put_data(clock_now_ns(), calling_thread(), data);
 }
 
 /* ---- readers ---- */
@@ -333,6 +333,16 @@ void events_read(struct events_reader *reader, const struct request *request)
 		session_reply_error(request->head->unique, -error);
 }
 
+/* Data that is to be cleared after use is for root alone; @mask: what is selected. */
+static bool may_select(const struct fuse_in_header *head, u32 mask)
+{
+	if (!(mask & EVENTS_OF_DATA))
+		return true;
+	if (head->uid)
+		return !(mask & 1u << EVENT_DATA_TO_CLEAR);
+	return client_thread_may_overhear((pid_t)head->pid);
+}
+
 void events_write(struct events_reader *reader, const struct request *request)
 {
 	const struct fuse_write_in *in = request->body;
@@ -353,8 +363,7 @@ void events_write(struct events_reader *reader, const struct request *request)
 		session_reply_error(request->head->unique, EINVAL);
 		return;
 	}
-	if (mask & 1u << EVENT_DATA && !request->head->uid &&
-	    !client_thread_may_overhear((pid_t)request->head->pid)) {
+	if (!may_select(request->head, (u32)mask)) {
 		session_reply_error(request->head->unique, EACCES);
 		return;
 	}

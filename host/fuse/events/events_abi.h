@@ -11,9 +11,11 @@
  * read(2) returns whole records and needs room for two at least (EINVAL). It waits until there is
  * an event; after half a second without one it returns an EVENT_IDLE. With O_NONBLOCK at open(2) it
  * returns EAGAIN instead; poll(2) works. write(2) of a number as text, 0x... for a hexadecimal one,
- * selects the kinds that this open gets: bit K for kind K. At first it gets all but EVENT_DATA.
+ * selects the kinds that this open gets: bit K for kind K. At first it gets all but EVENT_DATA and
+ * EVENT_DATA_TO_CLEAR.
  *
- * For EVENT_DATA root needs CAP_SYS_PTRACE, if the daemon has it (EACCES).
+ * For these two root needs CAP_SYS_PTRACE, if the daemon has it; the latter is for root alone
+ * (EACCES).
  *
  * The ring behind the file holds EVENTS_SLOTS events. Who reads too slowly misses some, which an
  * EVENT_LOST counts in their place. Only root and the owner of the mount may open the file,
@@ -58,6 +60,7 @@ enum event_kind {
 	EVENT_STAGE,		/* a stage of a round trip is reached: event_stage */
 	EVENT_ERROR,		/* return of BR_..._REPLY other than BR_REPLY: event_word */
 	EVENT_DATA,		/* a part of the data of a transaction: event_data */
+	EVENT_DATA_TO_CLEAR,	/* the same of one with TF_CLEAR_BUF: event_data */
 	EVENT_KINDS,
 };
 
@@ -141,8 +144,7 @@ struct event_stage {
  * The first bytes of the data of a transaction, in the order of their offsets, after its
  * EVENT_BUFFER_ALLOCATED and before its EVENT_TXN_RECEIVED. It is what the receiver gets: handles
  * are the receiver's. Files have the sender's numbers. There is none for data that cannot be read,
- * or that is to be cleared after use (TF_CLEAR_BUF), and what is in buffers of its own
- * (BINDER_TYPE_PTR) is left out.
+ * and what is in buffers of its own (BINDER_TYPE_PTR) is left out.
  */
 struct event_data {
 	uint32_t id;		/* of the transaction */

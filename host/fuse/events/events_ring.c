@@ -18,6 +18,7 @@
 #include "events/events_ring.h"
 
 #include "base/daemon.h"
+#include "host.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -159,24 +160,23 @@ static inline u64 data_head(u32 id, u32 offset, u32 size, u32 objects)
 #endif
 }
 
-void events_ring_put_data(u64 now_ns, s32 thread, u32 id, const u8 *bytes, u32 size,
-			  const u8 *objects)
+void events_ring_put_data(u64 now_ns, s32 thread, const struct host_trace_data *data)
 {
 	struct events_ring *ring = daemon_self->events_ring;
-	u32 count = (size + PORTION - 1) / PORTION;
+	u32 count = (data->size + PORTION - 1) / PORTION;
 	u64 number = events_ring_reserve(ring, count);
 	union words words = { .record = {
 		.time_ns = now_ns,
-		.kind = EVENT_DATA,
+		.kind = data->to_clear ? EVENT_DATA_TO_CLEAR : EVENT_DATA,
 		.thread = thread,
 	} };
 
 	for (u32 i = 0; i < count; i++) {
-		u32 left = size - i * PORTION;
+		u32 left = data->size - i * PORTION;
 
-		words.all[3] = data_head(id, i * PORTION, left < PORTION ? left : PORTION,
-					 objects[i]);
-		put_at(ring, number + i, &words.all[1], bytes + (size_t)i * PORTION);
+		words.all[3] = data_head(data->id, i * PORTION, left < PORTION ? left : PORTION,
+					 data->objects[i]);
+		put_at(ring, number + i, &words.all[1], data->bytes + (size_t)i * PORTION);
 	}
 }
 

@@ -9,6 +9,8 @@
 #include "events/events_abi.h"
 #include "host_types.h"
 
+struct host_trace_data;
+
 /* Where a reader is. */
 struct events_position {
 	u64 number;		/* of the next event that it gets */
@@ -39,11 +41,10 @@ void events_ring_set_end(u64 number);
 void events_ring_put(u64 now_ns, u32 kind, bool reply, s32 thread, const void *fields, size_t size);
 
 /*
- * Writes an EVENT_DATA for each portion of the data of transaction @id, as above; their numbers
- * follow each other. The arguments are those of struct host_trace_data (trace.h).
+ * Writes an EVENT_DATA, or EVENT_DATA_TO_CLEAR, for each portion of the data of a transaction, as
+ * above; their numbers follow each other.
  */
-void events_ring_put_data(u64 now_ns, s32 thread, u32 id, const u8 *bytes, u32 size,
-			  const u8 *objects);
+void events_ring_put_data(u64 now_ns, s32 thread, const struct host_trace_data *data);
 
 /*
  * Copies at most @room records at @position to @records and advances it; returns how many.

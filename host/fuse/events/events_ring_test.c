@@ -3,6 +3,7 @@
 #include "base/daemon.h"
 #include "check.h"
 #include "events/events_ring.h"
+#include "host.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -66,10 +67,13 @@ TEST(ring_data_is_in_portions)
 	static const u8 objects[] = { 1, 0x81, 0x10 };
 	struct events_position position = start_reading(ALL);
 	u8 bytes[3 * PORTION] = { 0 };
+	struct host_trace_data data = {
+		.id = 0x89abcdef, .size = SIZE, .bytes = bytes, .objects = objects,
+	};
 
 	for (u32 i = 0; i < SIZE; i++)
 		bytes[i] = (u8)(i + 1);
-	events_ring_put_data(++now_ns, 7, 0x89abcdef, bytes, SIZE, objects);
+	events_ring_put_data(++now_ns, 7, &data);
 	REQUIRE(copy(&position) == 3);
 	for (u32 i = 0; i < 3; i++) {
 		const struct event_record *one = &records[i];
@@ -80,6 +84,11 @@ TEST(ring_data_is_in_portions)
 		CHECK(one->data.objects == objects[i]);
 		CHECK(!memcmp(one->data.bytes, bytes + (size_t)i * PORTION, PORTION));
 	}
+	data.to_clear = true;
+	events_ring_put_data(++now_ns, 7, &data);
+	REQUIRE(copy(&position) == 3);
+	for (u32 i = 0; i < 3; i++)
+		CHECK(records[i].kind == EVENT_DATA_TO_CLEAR);
 }
 
 TEST(ring_lost_events_are_counted_before_the_next_one)

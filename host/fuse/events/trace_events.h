@@ -164,9 +164,9 @@ static inline void host_trace_file_received(u32 id, u32 fd, size_t off)
 _Static_assert(EVENTS_DATA_MAX == HOST_TRACE_DATA_MAX, "as the header for readers says");
 
 #define host_trace_data_wanted host_trace_data_wanted
-static inline bool host_trace_data_wanted(void)
+static inline bool host_trace_data_wanted(bool to_clear)
 {
-	return events_wanted(EVENT_DATA);
+	return events_wanted(to_clear ? EVENT_DATA_TO_CLEAR : EVENT_DATA);
 }
 
 #define host_trace_data host_trace_data

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub const TF_ONE_WAY: u32 = 1;
 /// The reply is a status, of 32 bits.
 pub const TF_STATUS_CODE: u32 = 8;
-/// The data is to be cleared after use: the driver does not tell of it.
+/// The data is to be cleared after use.
 pub const TF_CLEAR_BUF: u32 = 0x20;
 
 pub const BR_DEAD_REPLY: u32 = 0x7205;
@@ -119,6 +119,8 @@ pub struct Extra {
     pub stages: bool,
     /// The data of calls, where the driver gives it.
     pub data: bool,
+    /// Also that of calls with `TF_CLEAR_BUF`.
+    pub data_to_clear: bool,
 }
 
 /// Bytes; hexadecimal digits in a recording.

@@ -28,6 +28,7 @@ const FAILED: u16 = 22;
 const STAGE: u16 = 23;
 const ERROR: u16 = 24;
 const DATA: u16 = 25;
+const DATA_TO_CLEAR: u16 = 26;
 
 /// Eight events for a call with its reply: each costs the caller some time.
 const WANTED: [u16; 12] = [
@@ -149,7 +150,7 @@ impl Record<'_> {
                     _ => self.u32(52).into(),
                 }),
             },
-            DATA => self.data(),
+            DATA | DATA_TO_CLEAR => self.data(),
             FILE_SENT => What::File { id: self.u32(32) },
             FAILED => self.failed(),
             STAGE => What::Stage {
@@ -220,16 +221,33 @@ impl Ring {
             ));
         }
         // An older daemon refuses kinds that it does not know.
-        ring.has_data = first.u32(44) > u32::from(DATA);
+        let kinds = first.u32(44);
+        ring.has_data = kinds > u32::from(DATA);
+        if extra.data_to_clear && kinds <= u32::from(DATA_TO_CLEAR) {
+            return Err(Error::with_advice(
+                "The daemon is older than this program and does not tell data that is to be \
+                 cleared after use.",
+                "Replace it by the installed one (`anybinder upgrade`), or use --payload alone.",
+            ));
+        }
         if extra.data && ring.has_data {
-            ring.select(path, mask | 1 << DATA)?;
+            let to_clear = u32::from(extra.data_to_clear) << DATA_TO_CLEAR;
+            ring.select(path, mask | 1 << DATA | to_clear)?;
         }
         Ok(ring)
     }
 
     fn select(&mut self, path: &Path, mask: u32) -> Result<()> {
         let written = self.file.write_all(format!("{mask:#x}").as_bytes());
+        let is_root = rustix::process::geteuid().is_root();
         match written {
+            Err(err) if err.kind() == ErrorKind::PermissionDenied && !is_root => {
+                Err(Error::with_advice(
+                    "Only root may see data that is to be cleared after use.",
+                    "Run this as root, or use --payload alone.",
+                )
+                .of(Kind::Denied))
+            }
             Err(err) if err.kind() == ErrorKind::PermissionDenied => Err(Error::with_advice(
                 "The daemon does not tell what is passed in calls to a process without the \
                  capability CAP_SYS_PTRACE.",

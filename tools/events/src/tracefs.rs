@@ -14,6 +14,7 @@ const BUFFER_KIB: u32 = 8192;
 
 const STAGE: &str = "anybinder/binder_stage";
 const DATA: &str = "anybinder/binder_data";
+const DATA_TO_CLEAR: &str = "anybinder/binder_data_to_clear";
 
 const EVENTS: [&str; 12] = [
     "binder_return",
@@ -73,6 +74,16 @@ impl Tracefs {
         let has_data = instance.has(DATA);
         if extra.data && has_data {
             instance.enable(DATA, true)?;
+        }
+        if extra.data_to_clear && has_data {
+            if !instance.has(DATA_TO_CLEAR) {
+                return Err(Error::with_advice(
+                    "The module is older than this program and does not tell data that is to be \
+                     cleared after use.",
+                    "Load the installed one, or use --payload alone.",
+                ));
+            }
+            instance.enable(DATA_TO_CLEAR, true)?;
         }
         Ok(Tracefs {
             pipe,
@@ -182,7 +193,7 @@ fn what(name: &str, text: &str) -> Option<What> {
     if name == "binder_stage" {
         return stage(text);
     }
-    if name == "binder_data" {
+    if name == "binder_data" || name == "binder_data_to_clear" {
         return data(text);
     }
     let id = number("transaction")? as u32;
@@ -287,6 +298,8 @@ mod tests {
             bytes: Bytes(vec![0, 1, 255]),
             objects: vec![4, 60],
         };
+        assert_eq!(data.unwrap().what, expected);
+        let data = of("binder_data_to_clear: transaction=9 objects=0280 data=0001ff");
         assert_eq!(data.unwrap().what, expected);
         let failed = of("binder_return: cmd=0x7211 BR_FAILED_REPLY").unwrap();
         assert_eq!(failed.what, What::Return { code: 0x7211 });

@@ -32,15 +32,18 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use told::Which;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     filter: Filter,
 
-    /// Show what is passed: arguments and results by the types of --aidl, other data as bytes
-    #[arg(long)]
-    payload: bool,
+    /// Show what is passed: arguments and results by the types of --aidl, other data as bytes;
+    /// with =all also what its sender wants to be cleared after use, for root alone
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "kept")]
+    payload: Option<Which>,
 
     /// Directory of .aidl files (or one such file), for --payload
     #[arg(long, value_name = "DIR", requires = "payload")]
@@ -156,21 +159,21 @@ impl Trace<'_> {
 
 /// How data is shown; None if it is not asked for.
 fn payloads(arguments: &Arguments) -> Result<Option<Payloads>> {
-    if !arguments.payload {
+    let Some(which) = arguments.payload else {
         return Ok(None);
-    }
+    };
     let library = match arguments.aidl.as_slice() {
         [] => None,
         roots => Some(typed::open(roots)?),
     };
-    Ok(Some(Payloads::new(library, arguments.payload_bytes)))
+    Ok(Some(Payloads::new(library, arguments.payload_bytes, which)))
 }
 
 fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> Result<ExitCode> {
     let payloads = payloads(arguments)?;
     let recording = Recording::read(path)?;
     let has_data = |event: &Event| matches!(event.what, What::Data { .. });
-    if arguments.payload && !recording.events.iter().any(has_data) {
+    if arguments.payload.is_some() && !recording.events.iter().any(has_data) {
         eprintln!("anybinder: The recording has no data: make it with --payload.");
     }
     let mut trace = Trace {
@@ -273,10 +276,11 @@ fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     interrupt::defer();
     let extra = Extra {
         stages: arguments.perfetto.is_some(),
-        data: arguments.payload,
+        data: arguments.payload.is_some(),
+        data_to_clear: arguments.payload == Some(Which::All),
     };
     let mut source = Source::open(&context.mount, extra)?;
-    if arguments.payload && !source.has_data() {
+    if arguments.payload.is_some() && !source.has_data() {
         eprintln!("anybinder: {}", no_data(&context.mount));
     }
     let mut services = Services::find(&context.mount, &arguments.device.device)?;

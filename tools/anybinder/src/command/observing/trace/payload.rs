@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The data of calls as lines of text or JSON.
 use super::dump;
-use super::told::{Reader, Side, Told};
+use super::told::{Reader, Side, Told, Which};
 use super::value::{name_objects, text};
 use anybinder_events::call::Call;
 use anybinder_events::event::Bytes;
@@ -42,9 +42,9 @@ fn more(missing: u64) -> String {
 }
 
 impl Payloads {
-    pub fn new(library: Option<Library>, shown: usize) -> Self {
+    pub fn new(library: Option<Library>, shown: usize, which: Which) -> Self {
         Payloads {
-            reader: Reader::new(library),
+            reader: Reader::new(library, which),
             shown,
         }
     }
@@ -264,7 +264,7 @@ mod tests {
         std::fs::create_dir_all(&scratch.0).unwrap();
         std::fs::write(scratch.0.join("I.aidl"), SOURCE).unwrap();
         let library = Library::open(std::slice::from_ref(&scratch.0)).unwrap();
-        (scratch, Payloads::new(Some(library), shown))
+        (scratch, Payloads::new(Some(library), shown, Which::Kept))
     }
 
     fn string16(parcel: &mut Parcel, text: &str) {

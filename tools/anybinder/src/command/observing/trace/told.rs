@@ -11,7 +11,7 @@ use anybinder_parcel::header;
 use anybinder_parcel::method::{self, Answer};
 use anybinder_parcel::status::Exception;
 use serde_json::Value;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,9 +21,21 @@ struct Interface {
     methods: HashMap<u32, Called>,
 }
 
+/// Which data is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Which {
+    /// What its sender does not want to be cleared after use
+    Kept,
+    /// That, too
+    All,
+}
+
 /// Reads the data of calls.
 pub struct Reader {
     library: Option<Library>,
+    which: Which,
+    /// Whether it has said how data is shown that is to be cleared.
+    has_said: Cell<bool>,
     interfaces: RefCell<HashMap<String, Rc<Interface>>>,
 }
 
@@ -115,9 +127,6 @@ impl Types<'_> {
 
 /// A direction without its types; None if there are bytes to read.
 fn without_types<T>(payload: &Payload, flags: u32) -> Option<Side<T>> {
-    if flags & TF_CLEAR_BUF != 0 {
-        return Some(Side::Sensitive);
-    }
     match payload.bytes.first_chunk::<4>() {
         _ if payload.bytes.is_empty() && payload.size > 0 => Some(Side::Nothing),
         Some(word) if flags & TF_STATUS_CODE != 0 => Some(Side::Status(i32::from_le_bytes(*word))),
@@ -126,9 +135,11 @@ fn without_types<T>(payload: &Payload, flags: u32) -> Option<Side<T>> {
 }
 
 impl Reader {
-    pub fn new(library: Option<Library>) -> Self {
+    pub fn new(library: Option<Library>, which: Which) -> Self {
         Reader {
             library,
+            which,
+            has_said: Cell::new(false),
             interfaces: RefCell::default(),
         }
     }
@@ -138,6 +149,26 @@ impl Reader {
         for broken in self.library.iter().flat_map(Library::broken) {
             eprintln!("anybinder: {broken}");
         }
+    }
+
+    /// Says once how data is shown that is to be cleared.
+    fn say_how(&self) {
+        if self.which == Which::Kept && !self.has_said.replace(true) {
+            eprintln!(
+                "anybinder: Data that is to be cleared after use (TF_CLEAR_BUF, which rsbinder \
+                 sets in every call) is not shown. Root sees it with --payload=all."
+            );
+        }
+    }
+
+    /// A direction that is not read by types; None if there are bytes to read.
+    fn without_types<T>(&self, payload: &Payload, flags: u32) -> Option<Side<T>> {
+        let is_shown = self.which == Which::All && !payload.bytes.is_empty();
+        if flags & TF_CLEAR_BUF != 0 && payload.size > 0 && !is_shown {
+            self.say_how();
+            return Some(Side::Sensitive);
+        }
+        without_types(payload, flags)
     }
 
     /// Interfaces that are found are kept; the names of others may be invented.
@@ -185,17 +216,21 @@ impl Reader {
         let has_reply = call.error.is_none() && !call.unfinished && !call.oneway;
         Told {
             start,
-            request: without_types(request, call.flags).unwrap_or_else(|| match &types {
-                Some(types) if start > 0 => types.side(request, start, method::arguments),
-                None if call.code == INTERFACE && request.size == 0 => Side::Read {
-                    value: Vec::new(),
-                    has_stopped: false,
-                },
-                _ => Side::Bytes(None),
-            }),
+            request: self
+                .without_types(request, call.flags)
+                .unwrap_or_else(|| match &types {
+                    Some(types) if start > 0 => types.side(request, start, method::arguments),
+                    None if call.code == INTERFACE && request.size == 0 => Side::Read {
+                        value: Vec::new(),
+                        has_stopped: false,
+                    },
+                    _ => Side::Bytes(None),
+                }),
             reply: match has_reply {
                 false => Side::Nothing,
-                true => without_types(reply, call.reply_flags).unwrap_or_else(|| of_type(reply)),
+                true => self
+                    .without_types(reply, call.reply_flags)
+                    .unwrap_or_else(|| of_type(reply)),
             },
             interface,
             is_void: types
