@@ -10,7 +10,7 @@ PACKAGES := $(BUILD)/package
 newest_dist = $$(ls -t $(BUILD)/dist/anybinder-*.tar.xz | head -1)
 
 .PHONY: static install install-dkms installed-programs uninstall dist copyright deb deb-source \
-	deb-test deb-build-test rpm-test
+	deb-test deb-build-test rpm-test arch-test
 
 ## installed-programs: build what `make install` installs
 installed-programs: $(INSTALL_BIN) $(INSTALL_LIBEXEC)
@@ -82,4 +82,8 @@ deb-build-test: dist
 
 ## rpm-test: build the RPM packages with Debian's rpmbuild, install them into a root and run them
 rpm-test: dist
-	@packaging/rpm/test $(PACKAGES)/rpm $(newest_dist)
+	@packaging/test-recipe rpm $(PACKAGES)/rpm $(newest_dist)
+
+## arch-test: build the Arch packages with Debian's makepkg, install them into a root and run them
+arch-test: dist
+	@packaging/test-recipe arch $(PACKAGES)/arch $(newest_dist)
