@@ -47,12 +47,14 @@ struct fiber {
 
 struct fiber *fiber_current;
 void (*fiber_at_sleep)(void);
+void (*fiber_watch)(enum fiber_access what, const void *at, size_t size);
 
 static struct fiber fibers[FIBERS_MAX], scheduler;
 static struct fiber *ready[FIBERS_MAX];
 static u32 nr_fibers, nr_ready, nr_live;
 static struct fiber_plan plan;
 static u64 dice, now_ns, next_deadline, points, trace, lowest_rank;
+static bool stopped;	/* by choose() */
 static bool reconsider; /* a fiber of a higher rank may have become runnable */
 
 static void __attribute__((noreturn)) fiber_die(const char *what)
@@ -178,11 +180,34 @@ static void fiber_expire(void)
 	}
 }
 
+/* The fibers that can run: not those that are about to take a lock that another one holds. */
+static u32 enabled_fibers(void)
+{
+	u32 mask = 0, i;
+
+	for (i = 0; i < nr_ready; i++)
+		if (!ready[i]->wanted || !ready[i]->wanted->owner)
+			mask |= 1u << (ready[i] - fibers);
+	if (!mask || nr_fibers > 32)
+		fiber_die("choose: no fiber can run, or too many");
+	return mask;
+}
+
+static struct fiber *fiber_chosen(void)
+{
+	u32 number = plan.choose(enabled_fibers(), fiber_number());
+
+	stopped = number == FIBER_STOP;
+	return stopped ? &scheduler : &fibers[number];
+}
+
 static struct fiber *fiber_pick(void)
 {
 	struct fiber *best;
 	u32 i;
 
+	if (plan.choose)
+		return fiber_chosen();
 	if (plan.policy == FIBER_DICE)
 		return ready[fiber_dice(&dice, nr_ready)];
 	best = ready[0];
@@ -232,6 +257,11 @@ void fiber_point(void)
 		return;
 	if (++points > plan.max_points)
 		fiber_die("the run does not end");
+	if (plan.choose) {
+		if (!self->spins_held)
+			fiber_schedule(self);
+		return;
+	}
 	x = fiber_next(&dice);
 	now_ns += x & 127;
 	if ((u32)(x >> 32) % plan.switch_one_in) {
@@ -242,6 +272,12 @@ void fiber_point(void)
 	}
 	fiber_schedule(self);
 	trace = (trace ^ (u64)(self - fibers) ^ points << 16) * 0x100000001b3;
+}
+
+static void note_access(enum fiber_access what, const void *at, size_t size)
+{
+	if (fiber_watch)
+		fiber_watch(what, at, size);
 }
 
 static void fiber_block(enum state state)
@@ -257,6 +293,7 @@ bool fiber_wait(u64 ns)
 	struct fiber *self = fiber_current;
 	bool woken;
 
+	note_access(FIBER_READ, &self->woken, sizeof(self->woken));
 	if (!self->woken) {
 		self->deadline = ns ? now_ns + ns : NEVER;
 		if (self->deadline < next_deadline)
@@ -264,6 +301,7 @@ bool fiber_wait(u64 ns)
 		fiber_block(WAITING);
 	}
 	woken = self->woken;
+	note_access(FIBER_WRITE, &self->woken, sizeof(self->woken));
 	self->woken = false;
 	return woken;
 }
@@ -272,6 +310,10 @@ void fiber_pause(u64 ns)
 {
 	u64 until = now_ns + ns;
 
+	if (plan.choose) {
+		fiber_point();
+		return;
+	}
 	while (now_ns < until)
 		fiber_wait(until - now_ns);
 }
@@ -280,6 +322,7 @@ void fiber_wake(struct fiber *fiber)
 {
 	if (!fiber || fiber->state == ENDED)
 		return;
+	note_access(FIBER_WRITE, &fiber->woken, sizeof(fiber->woken));
 	fiber->woken = true;
 	if (fiber->state == WAITING)
 		make_ready(fiber);
@@ -351,6 +394,8 @@ void fiber_begin(const struct fiber_plan *the_plan)
 	lowest_rank = 1ull << 62;
 	reconsider = false;
 	nr_fibers = nr_ready = nr_live = 0;
+	fiber_current = NULL;
+	stopped = false;
 }
 
 struct fiber *fiber_new(const char *name, int id, void (*run)(void *arg), void *arg)
@@ -406,7 +451,12 @@ void fiber_run(fiber_idle idle, void *arg)
 			now_ns = next_deadline;
 		fiber_expire();
 		if (nr_ready) {
-			switch_to(&scheduler, fiber_pick());
+			struct fiber *next = fiber_pick();
+
+			if (!stopped)
+				switch_to(&scheduler, next);
+			if (stopped)
+				return;
 			continue;
 		}
 		for (i = 0; i < nr_fibers; i++)
@@ -420,6 +470,18 @@ void fiber_run(fiber_idle idle, void *arg)
 u64 fiber_now_ns(void)
 {
 	return now_ns;
+}
+
+u32 fiber_number(void)
+{
+	return fiber_current ? (u32)(fiber_current - fibers) : FIBER_STOP;
+}
+
+bool fiber_on_stack(const void *at)
+{
+	const u8 *stack = fiber_current->stack;
+
+	return (const u8 *)at >= stack && (const u8 *)at < stack + GUARD_SIZE + STACK_SIZE;
 }
 
 u64 fiber_points(void)
@@ -438,16 +500,19 @@ void fiber_lock(struct sim_lock *lock, bool spin)
 {
 	struct fiber *self = fiber_current;
 
-	fiber_point();
 	if (lock->owner == self)
 		fiber_die("a lock was taken twice");
+	self->wanted = lock;
+	fiber_point();
 	while (lock->owner) {
-		self->wanted = lock;
 		lock->waiters++;
 		fiber_block(LOCKED_OUT);
 		lock->waiters--;
 	}
+	self->wanted = NULL;
 	lock->owner = self;
+	if (!spin)
+		note_access(FIBER_LOCK, lock, sizeof(lock->owner));
 	self->spins_held += spin;
 	if (!spin) /* for a trylock of another fiber */
 		fiber_point();
@@ -456,6 +521,7 @@ void fiber_lock(struct sim_lock *lock, bool spin)
 bool fiber_trylock(struct sim_lock *lock, bool spin)
 {
 	fiber_point();
+	note_access(FIBER_WRITE, lock, sizeof(lock->owner));
 	if (lock->owner)
 		return false;
 	lock->owner = fiber_current;
@@ -469,6 +535,8 @@ void fiber_unlock(struct sim_lock *lock, bool spin)
 
 	if (lock->owner != fiber_current)
 		fiber_die("a lock was dropped that was not held");
+	if (!spin)
+		note_access(FIBER_UNLOCK, lock, sizeof(lock->owner));
 	lock->owner = NULL;
 	fiber_current->spins_held -= spin;
 	for (i = 0; lock->waiters && i < nr_fibers; i++)

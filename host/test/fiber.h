@@ -30,7 +30,19 @@ struct fiber_plan {
 	enum fiber_policy policy;
 	u32 switch_one_in; /* one of so many points is a switch or a loss of rank */
 	u64 max_points;	   /* more points than this end the program: an endless run */
+	/*
+	 * If set, it decides instead at each point where the running fiber holds no spinlock: it
+	 * returns the number of one of the fibers in the mask @enabled (which @self is in, if that
+	 * goes on), or FIBER_STOP, which ends fiber_run(). No time passes while a fiber can run.
+	 */
+	u32 (*choose)(u32 enabled, u32 self);
 };
+
+#define FIBER_STOP (~0u) /* also: no fiber */
+
+/* What choose() has to know about locks that sleep and about wake-ups; NULL: nobody asks. */
+enum fiber_access { FIBER_READ, FIBER_ADD, FIBER_WRITE, FIBER_LOCK, FIBER_UNLOCK };
+extern void (*fiber_watch)(enum fiber_access what, const void *at, size_t size);
 
 /*
  * Called when no fiber can run and there is no deadline. It may look at everything, since
@@ -50,6 +62,10 @@ void fiber_run(fiber_idle idle, void *arg);
 
 /* The running fiber; NULL outside fiber_run(). */
 extern struct fiber *fiber_current;
+/* Its number, from 0 in the order of fiber_new(); FIBER_STOP outside fiber_run(). */
+u32 fiber_number(void);
+/* Is @at on its stack? */
+bool fiber_on_stack(const void *at);
 
 /* A scheduling point: another fiber may run. */
 void fiber_point(void);

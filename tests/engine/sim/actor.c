@@ -120,11 +120,9 @@ static void end_call(struct actor *a)
 
 static void note_result(struct actor *a, u32 cmd, const void *arg, int ret)
 {
-	struct scenario *scenario = a->process->scenario;
-
-	scenario_note(scenario, &ret, sizeof(ret));
-	scenario_note(scenario, &a->priority, sizeof(a->priority));
-	scenario_note(scenario, arg, ABI_IOC_SIZE(cmd));
+	actor_note(a, &ret, sizeof(ret));
+	actor_note(a, &a->priority, sizeof(a->priority));
+	actor_note(a, arg, ABI_IOC_SIZE(cmd));
 }
 
 int actor_ioctl(struct actor *a, u32 cmd, void *arg, bool nonblock)
@@ -243,7 +241,7 @@ static void read_returns(struct actor *a, u64 consumed)
 	size_t at = 0;
 
 	memcpy(in, a->process->sim->memory + (a->area - SIM_BASE) + IN_AT, consumed);
-	scenario_note(a->process->scenario, in, consumed);
+	actor_note(a, in, consumed);
 	while (at + sizeof(u32) <= consumed && !is_stopping(a)) {
 		u32 br, size;
 
@@ -258,7 +256,7 @@ static void read_returns(struct actor *a, u64 consumed)
 }
 
 /* Work of nodes that is queued for the thread is lost, as with the stock driver. */
-static void exit_thread(struct actor *a)
+void actor_exit_thread(struct actor *a)
 {
 	actor_ioctl(a, BINDER_THREAD_EXIT, &(s32){ 0 }, false);
 	a->process->lost_work = true;
@@ -270,7 +268,7 @@ static void restart_thread(struct actor *a)
 {
 	scenario_log("actor %u exits the driver and starts again", a->id);
 	a->process->confused = true;
-	exit_thread(a);
+	actor_exit_thread(a);
 	a->entered = false;
 }
 
@@ -336,8 +334,7 @@ int actor_write_read(struct actor *a, bool read, bool nonblock)
 	return ret;
 }
 
-/* Writes the queued commands; an unread error return stops that. */
-static void flush(struct actor *a)
+void actor_flush(struct actor *a)
 {
 	actor_write_read(a, false, false);
 	if (a->out_len)
@@ -346,7 +343,7 @@ static void flush(struct actor *a)
 
 /* ---- operations -------------------------------------------------------------------------- */
 
-static char innermost(const struct actor *a)
+char actor_innermost(const struct actor *a)
 {
 	return a->depth ? a->stack[a->depth - 1].what : 0;
 }
@@ -358,7 +355,7 @@ static bool has_room(const struct actor *a)
 	       a->process->scenario->nr_messages < MESSAGES_MAX / 2;
 }
 
-static void send_call(struct actor *a)
+void actor_send_call(struct actor *a)
 {
 	struct handle *h = model_use(a);
 
@@ -367,7 +364,7 @@ static void send_call(struct actor *a)
 	parcel_send(a, CALL, h ? h->desc : 0);
 }
 
-static void send_oneway(struct actor *a)
+void actor_send_oneway(struct actor *a)
 {
 	struct handle *h = model_use(a);
 	u32 nr = one_in(a->process->scenario, 8) ? 6 : 1;
@@ -382,29 +379,11 @@ static void freeze_process(struct actor *a)
 {
 	struct scenario *scenario = a->process->scenario;
 	struct process *target = pick_process(scenario, false);
-	struct binder_freeze_info info = {
-		.enable = scenario_random(scenario, 3) > 0,
-		.timeout_ms = scenario_random(scenario, 3) * 20,
-	};
-	struct binder_frozen_status_info state = { 0 };
-	bool frozen;
-	u32 epoch;
+	bool enable = scenario_random(scenario, 3) > 0;
+	u32 timeout_ms = scenario_random(scenario, 3) * 20;
 
-	if (!target || target == a->process)
-		return;
-	info.pid = (u32)target->sim->pid;
-	epoch = ++target->freezes;
-	target->frozen = false;
-	scenario_log("actor %u %s process %u", a->id, info.enable ? "freezes" : "thaws",
-		     target->id);
-	target->freezing++;
-	frozen = !actor_ioctl(a, BINDER_FREEZE, &info, false) && info.enable;
-	/* Only if no other freeze or thaw overlapped. */
-	target->freezing--;
-	if (target->freezes++ == epoch && !target->freezing && !target->dying)
-		target->frozen = frozen;
-	state.pid = info.pid;
-	actor_ioctl(a, BINDER_GET_FROZEN_INFO, &state, false);
+	if (target && target != a->process)
+		actor_freeze(a, target, enable, timeout_ms);
 }
 
 static void query_nodes(struct actor *a)
@@ -465,7 +444,7 @@ static void leave_and_return(struct actor *a)
 {
 	if (a->depth || a->nr_sent || a->out_len)
 		return;
-	exit_thread(a);
+	actor_exit_thread(a);
 	a->entered = false;
 }
 
@@ -477,7 +456,7 @@ static void do_other(struct actor *a)
 	u32 what = scenario_random(scenario, 100);
 
 	if (what < 30)
-		send_oneway(a);
+		actor_send_oneway(a);
 	else if (what < 45)
 		model_request_notice(a);
 	else if (what < 60)
@@ -510,17 +489,17 @@ static void serve(struct actor *a)
 
 	if (one_in(scenario, 5))
 		do_other(a);
-	if (innermost(a) != 'S' || a->nr_sent > SENDS - 2 || a->out_len > OUT_SIZE / 2) {
-		flush(a);
+	if (actor_innermost(a) != 'S' || a->nr_sent > SENDS - 2 || a->out_len > OUT_SIZE / 2) {
+		actor_flush(a);
 		return;
 	}
 	if (a->depth < 6 && has_room(a) && one_in(scenario, 4))
-		send_call(a);
+		actor_send_call(a);
 	else
 		parcel_send(a, REPLY, 0);
 	/* Write it with the next commands, or alone. */
-	if (innermost(a) == 'S' || one_in(scenario, 3))
-		flush(a);
+	if (actor_innermost(a) == 'S' || one_in(scenario, 3))
+		actor_flush(a);
 }
 
 /* Waits in poll, as an event loop does, and reads without waiting. */
@@ -530,7 +509,7 @@ static void poll_and_read(struct actor *a)
 	bool readable;
 
 	if (a->out_len)
-		flush(a);
+		actor_flush(a);
 	if (is_stopping(a) || a->out_len)
 		return;
 	if (!begin_call(a))
@@ -565,36 +544,40 @@ static bool live(struct actor *a)
 
 	if (!a->entered)
 		enter(a);
-	if (innermost(a) == 'S') {
+	if (actor_innermost(a) == 'S') {
 		serve(a);
 		return true;
 	}
-	if (!innermost(a) && scenario_random(scenario, 4) == 0 && has_room(a))
+	if (!actor_innermost(a) && scenario_random(scenario, 4) == 0 && has_room(a))
 		do_other(a);
-	if (!innermost(a) && a->role == CLIENT) {
+	if (!actor_innermost(a) && a->role == CLIENT) {
 		if ((!a->steps || scenario->over) && !a->out_len &&
 		    (!a->nr_sent || a->process->confused))
 			return false;
 		if (a->steps && has_room(a)) {
 			a->steps--;
-			send_call(a);
+			actor_send_call(a);
 		}
 	}
-	if (innermost(a) == 'C' || a->role == LOOPER)
+	if (actor_innermost(a) == 'C' || a->role == LOOPER)
 		actor_write_read(a, true, false);
 	else if (a->role == POLLER)
 		poll_and_read(a);
 	else if (a->nr_sent)
 		actor_write_read(a, true, true);
 	else
-		flush(a);
+		actor_flush(a);
 	return true;
 }
 
 void actor_run(struct actor *a)
 {
+	if (a->process->scenario->act) {
+		a->process->scenario->act(a);
+		return;
+	}
 	while (!is_stopping(a) && live(a))
 		;
 	if (!is_stopping(a) && one_in(a->process->scenario, 2))
-		exit_thread(a);
+		actor_exit_thread(a);
 }

@@ -27,6 +27,26 @@ struct process *pick_process(struct scenario *scenario, bool killable)
 	return NULL;
 }
 
+void actor_freeze(struct actor *a, struct process *target, bool enable, u32 timeout_ms)
+{
+	struct binder_freeze_info info = {
+		.pid = (u32)target->sim->pid, .enable = enable, .timeout_ms = timeout_ms
+	};
+	struct binder_frozen_status_info state = { .pid = info.pid };
+	u32 epoch = ++target->freezes;
+	bool frozen;
+
+	target->frozen = false;
+	scenario_log("actor %u %s process %u", a->id, enable ? "freezes" : "thaws", target->id);
+	target->freezing++;
+	frozen = !actor_ioctl(a, BINDER_FREEZE, &info, false) && enable;
+	/* Only if no other freeze or thaw overlapped. */
+	target->freezing--;
+	if (target->freezes++ == epoch && !target->freezing && !target->dying)
+		target->frozen = frozen;
+	actor_ioctl(a, BINDER_GET_FROZEN_INFO, &state, false);
+}
+
 static void kill_process(struct scenario *scenario)
 {
 	struct process *process = pick_process(scenario, true);

@@ -20,20 +20,31 @@ static void push(struct actor *a, char what, u32 message)
 	a->stack[a->depth++] = (struct frame){ .what = what, .message = message };
 }
 
+u32 model_last_message(const struct scenario *scenario)
+{
+	return scenario->act ? MESSAGES_MAX / 2 : scenario->nr_messages;
+}
+
 u32 model_message(struct actor *a, enum message_kind kind, bool scribbled)
 {
 	struct scenario *scenario = a->process->scenario;
 	struct frame *top = innermost(a);
-	struct message *m = &scenario->messages[scenario->nr_messages + 1];
+	struct message *m;
+	u32 number = scenario->nr_messages + 1;
 
 	if (scenario->nr_messages + 2 >= MESSAGES_MAX)
 		return 0;
+	if (scenario->act) /* a number that does not depend on what others do */
+		number = (a->id + 1) * MESSAGES_OF_ONE + ++a->nr_messages;
+	else
+		scenario->nr_messages++;
+	m = &scenario->messages[number];
 	*m = (struct message){ .kind = kind, .from = a, .scribbled = scribbled };
 	if (top && top->what == 'S')
 		m->parent = top->message;
 	if (kind == ONEWAY)
 		m->order = ++a->order;
-	return ++scenario->nr_messages;
+	return number;
 }
 
 void model_sent(struct actor *a, enum message_kind kind, u32 message)
@@ -370,11 +381,18 @@ void model_consumed(struct actor *a, size_t consumed)
 	a->nr_effects = kept;
 }
 
+static u64 new_cookie(struct actor *a)
+{
+	struct scenario *scenario = a->process->scenario;
+
+	return scenario->act ? (u64)a->id << 32 | ++a->nr_cookies : ++scenario->last_cookie;
+}
+
 static void ask(struct actor *a, struct handle *h, u32 notice)
 {
 	struct binder_handle_cookie arg = {
 		.handle = h->desc,
-		.cookie = ++a->process->scenario->last_cookie,
+		.cookie = new_cookie(a),
 	};
 
 	actor_put(a,
@@ -399,9 +417,15 @@ static void clear_notice(struct actor *a, struct handle *h, u32 notice)
 
 void model_request_notice(struct actor *a)
 {
-	struct handle *h = model_use(a);
-	u32 notice = scenario_random(a->process->scenario, NOTICES);
+	model_toggle_notice(a, NOTICES);
+}
 
+void model_toggle_notice(struct actor *a, u32 notice)
+{
+	struct handle *h = model_use(a);
+
+	if (notice == NOTICES)
+		notice = scenario_random(a->process->scenario, NOTICES);
 	if (!h)
 		return;
 	if (h->notice[notice] == NOT_REQUESTED)
@@ -413,7 +437,14 @@ void model_request_notice(struct actor *a)
 void model_release(struct actor *a)
 {
 	struct process *process = a->process;
-	struct handle *h = &process->handles[scenario_random(process->scenario, HANDLES)];
+
+	model_release_handle(a,
+			     &process->handles[scenario_random(process->scenario, HANDLES)]);
+}
+
+void model_release_handle(struct actor *a, struct handle *h)
+{
+	struct process *process = a->process;
 	bool last = h->strong + h->weak == 1;
 	u32 desc = h->desc;
 

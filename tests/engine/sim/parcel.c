@@ -36,14 +36,12 @@ static void add(struct parcel *p, u32 *nr, const void *object)
 	p->offsets[(*nr)++] = (u64)((const u8 *)object - (const u8 *)p);
 }
 
-static void put_own(struct actor *a, struct flat_binder_object *o)
+static void put_object(struct actor *a, struct flat_binder_object *o, u32 object, bool strong)
 {
 	struct scenario *scenario = a->process->scenario;
-	u32 object = scenario_random(scenario, OBJECTS);
 
 	*o = (struct flat_binder_object){
-		.hdr.type =
-			scenario_random(scenario, 4) ? BINDER_TYPE_BINDER : BINDER_TYPE_WEAK_BINDER,
+		.hdr.type = strong ? BINDER_TYPE_BINDER : BINDER_TYPE_WEAK_BINDER,
 		.flags = FLAT_BINDER_FLAG_ACCEPTS_FDS,
 		.binder = object_ptr(object),
 		.cookie = object_cookie(a->process, object),
@@ -52,6 +50,13 @@ static void put_own(struct actor *a, struct flat_binder_object *o)
 		o->flags |= FLAT_BINDER_FLAG_TXN_SECURITY_CTX;
 	if (scenario->traits.realtime && object)
 		o->flags |= FLAT_BINDER_FLAG_INHERIT_RT | (object == 2 ? 1 << 9 | 10 : object);
+}
+
+static void put_own(struct actor *a, struct flat_binder_object *o)
+{
+	u32 object = scenario_random(a->process->scenario, OBJECTS);
+
+	put_object(a, o, object, scenario_random(a->process->scenario, 4));
 }
 
 static void put_flat(struct actor *a, struct flat_binder_object *o)
@@ -111,6 +116,11 @@ static u32 fill(struct actor *a, u64 at, u32 message, bool *buffers)
 	u32 nr = 0, i;
 
 	*p = (struct parcel){ .number = message, .check = message ^ MAGIC };
+	if (a->cargo) {
+		put_object(a, &p->flat[0], a->cargo, true);
+		add(p, &nr, &p->flat[0]);
+		a->cargo = 0;
+	}
 	for (i = 0; i < FLATS; i++) {
 		if (scenario_random(scenario, 3))
 			continue;
@@ -318,7 +328,7 @@ void parcel_receive(struct actor *a, u32 br, const struct binder_transaction_dat
 	struct message *m;
 
 	if (!read_own(a, header, tr->data.ptr.buffer, sizeof(header)) ||
-	    (header[0] ^ MAGIC) != header[1] || header[0] > scenario->nr_messages) {
+	    (header[0] ^ MAGIC) != header[1] || header[0] > model_last_message(scenario)) {
 		if (a->process->confused) /* it may have freed the buffer already */
 			return;
 		scenario_fail("actor %u: a message that was never sent", a->id);

@@ -36,17 +36,34 @@ void scenario_log(const char *fmt, ...)
 	fprintf(stderr, "\n");
 }
 
-void scenario_note(struct scenario *scenario, const void *bytes, size_t size)
+static u64 hash_on(u64 hash, const void *bytes, size_t size)
 {
 	const u8 *byte = bytes;
 	size_t i;
 
 	for (i = 0; i < size; i++)
-		scenario->history = (scenario->history ^ byte[i]) * 0x100000001b3;
+		hash = (hash ^ byte[i]) * 0x100000001b3;
+	return hash;
 }
 
+void scenario_note(struct scenario *scenario, const void *bytes, size_t size)
+{
+	scenario->history = hash_on(scenario->history, bytes, size);
+}
+
+void actor_note(struct actor *a, const void *bytes, size_t size)
+{
+	if (a->process->scenario->act)
+		a->history = hash_on(a->history, bytes, size);
+	else
+		scenario_note(a->process->scenario, bytes, size);
+}
+
+/* Without chance: the answer that means nothing special to all who ask. */
 u32 scenario_random(struct scenario *scenario, u32 sides)
 {
+	if (scenario->act)
+		return sides - 1;
 	return fiber_dice(&scenario->dice, sides);
 }
 
@@ -65,7 +82,7 @@ static void release_if_last(struct process *process)
 	engine_leave(process->scenario, NULL);
 }
 
-static bool open_device(struct process *process)
+bool process_open(struct process *process)
 {
 	engine_enter(process->scenario, NULL);
 	if (binder_open(process->scenario->context, process->sim, &process->proc))
@@ -149,7 +166,7 @@ static struct host_priority some_priority(struct scenario *scenario, bool may_rt
 	return p;
 }
 
-static struct actor *new_actor(struct process *process, enum role role, bool registered)
+struct actor *actor_make(struct process *process, enum role role, bool registered)
 {
 	struct scenario *scenario = process->scenario;
 	struct actor *a = calloc(1, sizeof(*a));
@@ -170,19 +187,22 @@ static struct actor *new_actor(struct process *process, enum role role, bool reg
 	return a;
 }
 
+void actor_start(struct actor *a)
+{
+	a->sim.fiber = fiber_new("actor %d", (int)a->id, actor_main, a);
+}
+
 void actor_new(struct process *process, enum role role, bool registered)
 {
 	struct scenario *scenario = process->scenario;
-	struct actor *a;
 
 	if (process->dying || process->nr_actors == ACTORS_MAX ||
 	    scenario->nr_actors == ACTORS_TOTAL)
 		return;
-	a = new_actor(process, role, registered);
-	a->sim.fiber = fiber_new("actor %d", (int)a->id, actor_main, a);
+	actor_start(actor_make(process, role, registered));
 }
 
-static void become_manager(struct actor *a)
+void become_manager(struct actor *a)
 {
 	struct flat_binder_object manager = {
 		.hdr.type = BINDER_TYPE_BINDER,
@@ -221,7 +241,7 @@ static void first_main(void *arg)
 	u32 tries = 0, i;
 
 	while (!process->dying && !process->proc && tries++ < 50)
-		open_device(process);
+		process_open(process);
 	if (!process->proc) {
 		process->dying = true;
 		end_actor(a);
@@ -240,15 +260,10 @@ static void first_main(void *arg)
 	actor_main(a);
 }
 
-struct process *process_new(struct scenario *scenario, bool manager)
+struct process *process_make(struct scenario *scenario, bool manager)
 {
-	struct process *process;
-	struct actor *a;
+	struct process *process = calloc(1, sizeof(*process));
 
-	if (scenario->nr_processes == PROCESSES_MAX ||
-	    scenario->nr_actors + ACTORS_MAX > ACTORS_TOTAL)
-		return NULL;
-	process = calloc(1, sizeof(*process));
 	process->scenario = scenario;
 	process->id = scenario->nr_processes;
 	process->manager = manager;
@@ -263,7 +278,19 @@ struct process *process_new(struct scenario *scenario, bool manager)
 	process->sim->opener = some_priority(scenario, false);
 	scenario->processes[scenario->nr_processes++] = process;
 	scenario_log("process %u starts, pid %d", process->id, process->sim->pid);
-	a = new_actor(process, LOOPER, false);
+	return process;
+}
+
+struct process *process_new(struct scenario *scenario, bool manager)
+{
+	struct process *process;
+	struct actor *a;
+
+	if (scenario->nr_processes == PROCESSES_MAX ||
+	    scenario->nr_actors + ACTORS_MAX > ACTORS_TOTAL)
+		return NULL;
+	process = process_make(scenario, manager);
+	a = actor_make(process, LOOPER, false);
 	a->sim.fiber = fiber_new("actor %d", (int)a->id, first_main, a);
 	return process;
 }
@@ -282,8 +309,7 @@ static bool idle(void *arg)
 	return true;
 }
 
-/* Waits until no other fiber can run. */
-static void wait_idle(struct scenario *scenario)
+void director_wait_idle(struct scenario *scenario)
 {
 	scenario->director_waits = true;
 	fiber_wait(0);
@@ -300,9 +326,9 @@ static struct actor *own_actor(struct scenario *scenario)
 	process->scenario = scenario;
 	process->permanent = true;
 	process->sim = sim_proc_new(100, 0, 4096);
-	while (!open_device(process))
+	while (!process_open(process))
 		;
-	a = new_actor(process, CLIENT, false);
+	a = actor_make(process, CLIENT, false);
 	a->sim.fiber = scenario->director;
 	return a;
 }
@@ -356,14 +382,14 @@ static void direct(void *arg)
 	}
 	disturb_begin(scenario);
 	for (i = 0; i < rounds; i++) {
-		wait_idle(scenario);
+		director_wait_idle(scenario);
 		scenario_log("the director intervenes");
 		intervene(scenario, a);
 	}
-	wait_idle(scenario);
+	director_wait_idle(scenario);
 	scenario->over = true;
 	thaw_all(scenario, a);
-	wait_idle(scenario);
+	director_wait_idle(scenario);
 	scenario_log("the end");
 	for (i = 0; i < scenario->nr_processes; i++) {
 		struct process *process = scenario->processes[i];
@@ -373,7 +399,7 @@ static void direct(void *arg)
 		if (one_in(scenario, 2))
 			fiber_pause(scenario_random(scenario, 2000));
 	}
-	wait_idle(scenario);
+	director_wait_idle(scenario);
 	end_actor(a);
 	process_kill(a->process);
 }
@@ -430,7 +456,7 @@ static void choose_traits(struct scenario *scenario)
 	choose_faults(scenario);
 }
 
-static void begin_engine(struct scenario *scenario)
+void scenario_begin(struct scenario *scenario)
 {
 	sim_heap_keep();
 	sim_stats = (struct sim_stats){ 0 };
@@ -446,7 +472,7 @@ static void begin_engine(struct scenario *scenario)
 			  (scenario->traits.calm || scenario_random(scenario, 4));
 }
 
-static void check_nothing_left(struct scenario *scenario)
+void scenario_check_nothing_left(struct scenario *scenario)
 {
 	u32 i;
 
@@ -482,10 +508,10 @@ u64 scenario_run(u64 seed, struct scenario *scenario, const struct hand_overs *p
 	}
 	fiber_begin(&fibers);
 	hand_over_begin(scenario, plan);
-	begin_engine(scenario);
+	scenario_begin(scenario);
 	scenario->director = fiber_new("director", 0, direct, scenario);
 	fiber_run(idle, scenario);
-	check_nothing_left(scenario);
+	scenario_check_nothing_left(scenario);
 	scenario_note(scenario, &scenario->calls, sizeof(scenario->calls));
 	return fiber_trace() ^ fiber_points() ^ scenario->calls << 32;
 }

@@ -13,6 +13,7 @@
  * audit.c     what must hold of the engine's own state
  * hand_over.c the engine is written, destroyed and restored
  * fields.c    whether a lost field of what is written would be found
+ * exhaustive/ small worlds with fixed actors, each in every schedule
  * main.c      seeds, workers, the summary
  */
 #ifndef ANYBINDER_SIM_SCENARIO_H
@@ -28,6 +29,7 @@
 #define PROCESSES_MAX 96 /* in a scenario */
 #define ACTORS_MAX 8	 /* of a process, at a time */
 #define MESSAGES_MAX 8192
+#define MESSAGES_OF_ONE 64 /* actor, without chance */
 #define OBJECTS 4 /* of each process */
 #define HANDLES 24
 #define LATER 16
@@ -176,6 +178,12 @@ struct actor {
 	struct frame stack[DEPTH];
 	u32 depth;
 	u32 order;
+	/* of a scenario without chance */
+	const char *script; /* what it does */
+	bool at_gate;	    /* it waits until that begins */
+	u32 cargo;	    /* the own object that its next call carries; 0: none */
+	u32 nr_messages, nr_cookies;
+	u64 history; /* a hash of what the engine returned to it */
 };
 
 /* When the engine is handed over: at the first occasion after these scheduling points. */
@@ -205,6 +213,7 @@ struct scenario {
 	bool director_waits;
 	bool manager_ready;
 	bool over;  /* no more disturbances */
+	void (*act)(struct actor *a); /* not NULL: what each thread does; nothing is random */
 	bool exact; /* the engine's counts must equal those of the models */
 	u64 calls, failures, audits;
 	u32 inside; /* fibers inside the engine */
@@ -231,6 +240,13 @@ static inline bool one_in(struct scenario *scenario, u32 sides)
 }
 
 struct process *process_new(struct scenario *scenario, bool manager);
+/* The parts of that: without a thread; the first call; a thread, without a fiber. */
+struct process *process_make(struct scenario *scenario, bool manager);
+bool process_open(struct process *process);
+void become_manager(struct actor *a);
+struct actor *actor_make(struct process *process, enum role role, bool registered);
+/* A fiber that runs @a until its end. */
+void actor_start(struct actor *a);
 /* Unmaps its memory and makes its threads exit; the last of them closes the device. */
 void process_kill(struct process *process);
 /* Begins and ends a use of the open from outside the process; false: it is being released. */
@@ -240,6 +256,18 @@ void process_leave(struct process *process);
 void actor_new(struct process *process, enum role role, bool registered);
 /* What a thread does, from start to exit. */
 void actor_run(struct actor *a);
+/* Around all scenarios: the engine begins; it has nothing left. */
+void scenario_begin(struct scenario *scenario);
+void scenario_check_nothing_left(struct scenario *scenario);
+/* Waits until no other fiber can run. */
+void director_wait_idle(struct scenario *scenario);
+/* The parts of what a thread does. */
+char actor_innermost(const struct actor *a);
+void actor_send_call(struct actor *a);
+void actor_send_oneway(struct actor *a);
+void actor_exit_thread(struct actor *a);
+/* Writes the queued commands; an unread error return stops that. */
+void actor_flush(struct actor *a);
 
 /*
  * One complete ioctl with its parking and waking. Returns what binder_ioctl() does; -ESHUTDOWN if
@@ -261,6 +289,8 @@ void parcel_free_later(struct actor *a);
 void parcel_scribble(struct scenario *scenario);
 
 /* model.c */
+/* No message has a higher number. */
+u32 model_last_message(const struct scenario *scenario);
 u32 model_message(struct actor *a, enum message_kind kind, bool scribbled);
 void model_sent(struct actor *a, enum message_kind kind, u32 message);
 void model_completed(struct actor *a, u32 br);
@@ -284,7 +314,10 @@ void model_keep(struct actor *a, u64 buffer, s32 object);
 /* The engine consumed the first @consumed bytes of the queued commands. */
 void model_consumed(struct actor *a, size_t consumed);
 void model_release(struct actor *a);
+void model_release_handle(struct actor *a, struct handle *h);
+/* Requests a notice about a handle, or clears it. */
 void model_request_notice(struct actor *a);
+void model_toggle_notice(struct actor *a, u32 notice);
 void model_notice(struct actor *a, u32 br, const u8 *arg);
 void model_forget_thread(struct actor *a);
 
@@ -302,6 +335,8 @@ static inline u64 object_cookie(const struct process *process, u32 object)
 /* disturb.c */
 void disturb_begin(struct scenario *scenario);
 struct process *pick_process(struct scenario *scenario, bool killable);
+/* Freezes or thaws @target, and asks for its state. */
+void actor_freeze(struct actor *a, struct process *target, bool enable, u32 timeout_ms);
 
 /*
  * audit.c: checks the engine while every thread is outside it or parked. @idle: no fiber can run,
@@ -320,5 +355,7 @@ int fields_main(const char *name, u32 workers);
 
 /* Adds to the hash of what the engine returned. */
 void scenario_note(struct scenario *scenario, const void *bytes, size_t size);
+/* The same, to that of @a where nothing is random. */
+void actor_note(struct actor *a, const void *bytes, size_t size);
 
 #endif
