@@ -296,6 +296,43 @@ def names_do_not_control_the_terminal(bench):
 
 
 @case
+def oneway_calls_that_wait_are_seen(bench):
+    """One is handled, the others wait for their turn."""
+    name = "test.backlog"
+    service = bench.serve(name)
+    for _ in range(5):
+        bench.run("call", name, str(bench.code("postSlowly")), "i32", "3600000", "--oneway",
+                  "--interface", "anybinder.test.IPeer")
+    bench.wait_for(lambda: service.pid in marked(bench, "BACKLOG"))
+    found = bench.json("top")
+    row = next(one for one in found["processes"] if one["pid"] == service.pid)
+    backlog = row["backlogs"][0]
+    equal((backlog["calls"], backlog["service"], row["waiting"]), (4, name, 0))
+    assert backlog["oldest_ms"] >= 1000 and 4 * 4 <= backlog["bytes"] < 4096, backlog
+    equal(sum(one["calls"] for one in backlog["senders"]), 4)
+    equal([one["doing"] for one in row["activities"]].count("oneway"), 1)
+    assert row["busy"] == 1, row
+    waits = f"wait for {name}"
+    contains(bench.run("top", "--once", "--process", str(service.pid)),
+             " handles a one-way call", "BACKLOG")
+    contains(bench.run("top", "--once", "--service", name), "BACKLOG 4 one-way calls",
+             "no call has ended")
+    # Since when, the kernel's driver says from 6.2 on only.
+    if backlog["oldest_ms"] > 1000 and not bench.kernel:
+        contains(bench.run("ps"), "ONEWAY", f"BACKLOG {service.pid} client-tests: 4 one-way calls")
+        contains(bench.run("graph"), "BACKLOG 4 one-way calls", waits)
+    equal([one["backlogs"][0]["calls"] for one in bench.json("ps") if one["pid"] == service.pid],
+          [4])
+    report = bench.run("report")
+    wrong = report[:report.index("== versions")]
+    contains(wrong, "== what looks wrong", f"BACKLOG {service.pid}: 4 one-way calls")
+    assert name not in report, wrong
+    contains(bench.run("report", "--include", "services,commands"),
+             f"BACKLOG {service.pid} client-tests: 4 one-way calls", waits)
+    bench.stop(service)
+
+
+@case
 def top_marks_no_space(bench):
     """One-way calls that are handled one by one fill their half of the buffer."""
     service = bench.serve("test.full")
@@ -326,6 +363,7 @@ def oneway_calls_to_a_stopped_service(bench):
             bench.run(*call)
         contains(bench.run(*call, status=7), "no space for it in the buffer of its receiver")
         bench.wait_for(lambda: marked(bench, "NO SPACE") == [service.pid])
+        bench.wait_for(lambda: marked(bench, "FROZEN") == [service.pid])
     finally:
         os.kill(service.pid, signal.SIGCONT)
     bench.wait_for(lambda: marked(bench, "NO SPACE") == [])
@@ -372,10 +410,10 @@ def many_processes(bench):
 
 
 class Terminal:
-    """A terminal of 80 columns, by tmux."""
+    """A terminal, by tmux."""
     count = 0
 
-    def __init__(self, bench, command):
+    def __init__(self, bench, command, columns=80):
         if not shutil.which("tmux"):
             raise Skipped("no tmux")
         try:
@@ -386,7 +424,7 @@ class Terminal:
         # A server takes a while to end.
         Terminal.count += 1
         self.socket = os.path.join(bench.scratch, f"tmux{Terminal.count}")
-        self.run("new-session", "-d", "-x", "80", "-y", "24", command)
+        self.run("new-session", "-d", "-x", str(columns), "-y", "24", command)
 
     def run(self, *words):
         done = subprocess.run(["tmux", "-S", self.socket, *words], capture_output=True, text=True,
@@ -437,6 +475,28 @@ def top_on_a_terminal(bench):
         assert "q quit" not in terminal.screen(), terminal.screen()
         terminal.keys("echoed", "Enter")
         bench.wait_for(lambda: terminal.screen().count("echoed") == 2)
+
+
+@case
+def top_fits_the_terminal(bench):
+    """Names have the room that there is, whatever the terminal can do."""
+    name = "test." + "a.long.name." * 5 + "end"
+    service = bench.serve(name)
+    top = f"{bench.programs}/anybinder top --interval-ms 200"
+    for term in ["xterm", "xterm-256color", "vt100"]:
+        with Terminal(bench, f"TERM={term} {top}; exec cat", columns=140) as terminal:
+            terminal.shows(bench, "SERVED", " PRI ", "client-tests", "q quit")
+            terminal.keys("Tab")
+            terminal.shows(bench, name, "SERVICE ")
+            terminal.keys("q")
+    with Terminal(bench, f"TERM=dumb {top}; echo ended $?; exec cat") as terminal:
+        terminal.shows(bench, "TERM is dumb", "--once", "ended 2")
+    environment = {**os.environ, "COLUMNS": "140"}
+    done = subprocess.run([f"{bench.programs}/anybinder", "top", "--once", "--view", "services"],
+                          env=environment, capture_output=True, text=True, check=True,
+                          timeout=PATIENCE_S)
+    contains(done.stdout, name)
+    bench.stop(service)
 
 
 @case

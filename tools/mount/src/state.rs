@@ -7,7 +7,11 @@ use crate::mount::Mount;
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// The looper flag of a thread that waits for work.
+/// The looper flags of a thread that serves calls: registered, or entered by itself.
+const LOOPER_SERVES: u32 = 0x03;
+/// Of one that has left again.
+const LOOPER_EXITED: u32 = 0x04;
+/// Of one that waits for work.
 const LOOPER_WAITING: u32 = 0x10;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -24,6 +28,10 @@ pub struct Transaction {
     /// None on drivers before Linux 6.2, which do not say it.
     pub elapsed_ms: Option<u64>,
     pub node: Option<u64>,
+    /// Of its data and offsets, where the buffer is this process's.
+    pub bytes: u64,
+    /// The priority at which it is handled, as the driver prints it.
+    pub priority: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -46,6 +54,9 @@ pub struct Node {
     pub holders: Vec<u32>,
     /// One-way calls that wait for their turn.
     pub pending: Vec<Transaction>,
+    /// The least priority of a thread that handles a call of it, as `policy:priority`, if the
+    /// driver prints it.
+    pub priority: Option<String>,
 }
 
 /// A handle.
@@ -69,13 +80,34 @@ pub struct Process {
     /// Bytes in buffers that were not freed yet.
     pub buffer_bytes: u64,
     pub buffers: u32,
+    /// Of them, those that belong to no transaction: of one-way calls that are handled, and what
+    /// was not freed.
+    pub delivered: u32,
+    /// A notice of a death was delivered, and not acknowledged yet.
+    pub has_dead_notice: bool,
     /// Transactions that wait for a thread of the process.
     pub pending: Vec<Transaction>,
+}
+
+impl Process {
+    /// How many threads handle a one-way call.
+    pub fn oneway_threads(&self) -> usize {
+        let away = self.threads.iter().filter(|thread| thread.is_away());
+        away.count().min(self.delivered as usize)
+    }
 }
 
 impl Thread {
     pub fn is_waiting(&self) -> bool {
         self.looper & LOOPER_WAITING != 0
+    }
+
+    /// It serves calls, but it neither waits nor is it in a transaction. Of a one-way call that a
+    /// thread handles, the driver keeps the buffer only, not the thread.
+    pub fn is_away(&self) -> bool {
+        let is_in_none = self.incoming.is_empty() && self.outgoing.is_empty();
+        let serves = self.looper & LOOPER_SERVES != 0 && self.looper & LOOPER_EXITED == 0;
+        serves && is_in_none && !self.is_waiting()
     }
 }
 
@@ -113,12 +145,19 @@ pub fn read_log(mount: &Mount, name: &str) -> Result<String> {
         };
         mount.check_served().err().unwrap_or(error.of(kind))
     })?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    Ok(String::from_utf8(text)
+        .unwrap_or_else(|err| String::from_utf8_lossy(err.as_bytes()).into_owned()))
 }
 
 /// The processes in `binder_logs/state`.
 pub fn processes(mount: &Mount) -> Result<Vec<Process>> {
     Ok(parse(&read_log(mount, "state")?))
+}
+
+/// Those that have transactions, with what has to do with these, in `binder_logs/transactions`: a
+/// small part of the state.
+pub fn busy_processes(mount: &Mount) -> Result<Vec<Process>> {
+    Ok(parse(&read_log(mount, "transactions")?))
 }
 
 /// The last transactions (`transaction_log`) or failed ones (`failed_transaction_log`).
@@ -163,6 +202,8 @@ fn transaction(words: &[&str]) -> Option<Transaction> {
         is_reply: words.contains(&"r1"),
         elapsed_ms: elapsed,
         node: after(words, "node"),
+        bytes: buffer_size(words),
+        priority: after(words, "pri").unwrap_or_default(),
     })
 }
 
@@ -204,6 +245,7 @@ impl Process {
                     id: id.trim_end_matches(':').parse().unwrap_or(0),
                     holders: holders.iter().filter_map(|pid| pid.parse().ok()).collect(),
                     pending: Vec::new(),
+                    priority: after(&words[..words.len().min(6)], "pri"),
                 });
             }
             ["ref", ..] => self.handles.push(Handle {
@@ -214,7 +256,9 @@ impl Process {
             ["buffer", ..] => {
                 self.buffers += 1;
                 self.buffer_bytes += buffer_size(words);
+                self.delivered += u32::from(words.last() == Some(&"delivered"));
             }
+            ["has", "delivered", "dead", ..] => self.has_dead_notice = true,
             _ => self.pending.extend(transaction(words)),
         }
     }
@@ -242,9 +286,11 @@ impl Process {
 pub fn parse(state: &str) -> Vec<Process> {
     let mut rows: Vec<Process> = Vec::new();
     let mut within = Within::Process;
-    for line in state.lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let depth = line.len() - line.trim_start().len();
+    let mut words: Vec<&str> = Vec::new();
+    for line in state.split('\n') {
+        let depth = line.bytes().take_while(|byte| *byte == b' ').count();
+        words.clear();
+        words.extend(line[depth..].split(' ').filter(|word| !word.is_empty()));
         match (depth, &words[..], rows.last_mut()) {
             (0, ["proc", pid], _) => {
                 within = Within::Process;
@@ -319,7 +365,11 @@ mod tests {
         let sent = &one.threads[1].outgoing[0];
         assert_eq!((sent.to_pid, sent.is_oneway, sent.node), (70, true, None));
         assert_eq!(one.nodes[0].holders, [70, 69]);
-        assert_eq!(one.nodes[0].pending[0].id, 43);
+        let pending = &one.nodes[0].pending[0];
+        assert_eq!((pending.id, pending.bytes), (43, 8));
+        assert_eq!(pending.priority, "0");
+        assert_eq!(one.nodes[0].priority, None);
+        assert_eq!(one.nodes[1].priority.as_deref(), Some("1:98"));
         assert_eq!(
             one.handles[1],
             Handle {
@@ -329,6 +379,8 @@ mod tests {
             }
         );
         assert_eq!((one.buffers, one.buffer_bytes), (1, 12));
+        assert_eq!((one.delivered, one.oneway_threads()), (1, 0));
+        assert!(one.has_dead_notice && !rows[1].has_dead_notice);
         assert_eq!((one.pending.len(), one.pending[0].elapsed_ms), (1, None));
         assert!(rows[1].threads[0].awaits_reply && !one.threads[1].awaits_reply);
         assert_eq!(rows[1].threads[0].outgoing[0].node, Some(3));

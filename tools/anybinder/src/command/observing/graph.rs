@@ -79,6 +79,7 @@ fn text(graph: &Graph) -> String {
     }
     for process in &graph.processes {
         lines.push(process.title());
+        lines.extend(process.marks().iter().map(|mark| format!("  {mark}")));
         for edge in edges.remove(&process.pid).unwrap_or_default() {
             let to = by_pid.get(&edge.to).map(|one| one.title());
             let facts = edge.facts().join("; ");

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder ps`: the processes that have a device open, from `binder_logs/stats`.
+//! `anybinder ps`: the processes that have a device open, from `binder_logs/stats`, and the one-way
+//! calls that wait for them, from `binder_logs/transactions`.
+use super::system::backlog::{self, Backlog, Told};
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
 use anybinder_mount::harmless::harmless;
 use anybinder_mount::process::command_name;
+use anybinder_mount::state;
 use serde::Serialize;
+use std::collections::HashMap;
 use std::process::ExitCode;
 
 #[derive(Serialize)]
@@ -13,16 +17,18 @@ struct Row {
     command: String,
     #[serde(flatten)]
     stats: ProcessStats,
+    /// One-way calls that wait for their turn; empty where the transactions cannot be read.
+    backlogs: Vec<Backlog>,
 }
 
 fn print(rows: &[Row]) {
     println!(
-        "{:>7} {:<12} {:<16} {:>7} {:>6} {:>6} {:>7} {:>7}",
-        "PID", "CONTEXT", "COMMAND", "THREADS", "NODES", "REFS", "BUFFERS", "PENDING"
+        "{:>7} {:<10} {:<15} {:>7} {:>6} {:>6} {:>7} {:>7} {:>6}",
+        "PID", "CONTEXT", "COMMAND", "THREADS", "NODES", "REFS", "BUFFERS", "PENDING", "ONEWAY"
     );
     for row in rows {
         println!(
-            "{:>7} {:<12} {:<16} {:>7} {:>6} {:>6} {:>7} {:>7}",
+            "{:>7} {:<10} {:<15} {:>7} {:>6} {:>6} {:>7} {:>7} {:>6}",
             row.stats.pid,
             row.stats.context,
             harmless(&row.command),
@@ -30,16 +36,48 @@ fn print(rows: &[Row]) {
             row.stats.nodes,
             row.stats.refs,
             row.stats.buffers,
-            row.stats.pending
+            row.stats.pending,
+            row.backlogs.iter().map(|one| one.calls).sum::<usize>(),
         );
+    }
+    for row in rows {
+        let long = row.backlogs.iter().filter(|one| one.is_long(u64::MAX));
+        for backlog in long {
+            let process = format!("{} {}", row.stats.pid, row.command);
+            println!(
+                "{}",
+                harmless(&format!("BACKLOG {process}: {}", backlog.text()))
+            );
+        }
     }
 }
 
+/// By process and context.
+fn backlogs(context: &Context) -> HashMap<(u32, String), Vec<Backlog>> {
+    let none = HashMap::new();
+    let mut told = Told {
+        names: &none,
+        command: &command_name,
+        age_ms: &mut |call| call.elapsed_ms,
+    };
+    let busy = state::busy_processes(&context.mount).unwrap_or_default();
+    busy.iter()
+        .map(|one| {
+            let found = backlog::of(one, backlog::buffer_size(one.pid), &mut told);
+            ((one.pid, one.context.clone()), found)
+        })
+        .collect()
+}
+
 pub fn run(context: &Context) -> Result<ExitCode> {
+    let mut backlogs = backlogs(context);
     let mut rows: Vec<Row> = binderfs::process_stats(&context.mount)?
         .into_iter()
         .map(|stats| Row {
             command: command_name(stats.pid),
+            backlogs: backlogs
+                .remove(&(stats.pid, stats.context.clone()))
+                .unwrap_or_default(),
             stats,
         })
         .collect();

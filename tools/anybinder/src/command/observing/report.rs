@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder report`: one text file with what another person needs to understand an error:
-//! versions, what the machine can do, the driver's own reports. Names and addresses are left out
-//! unless they are asked for, and the end of the file says what was.
+//! `anybinder report`: one text file with what another person needs to understand an error: what
+//! looks wrong, versions, what the machine can do, the driver's own reports. Names and addresses
+//! are left out unless they are asked for, and the end of the file says what was.
+use super::top::sample::{Sampler, Wanted};
 use crate::command::instance::doctor::{self, Diagnosis};
 use crate::command::services::list;
 use anybinder_client::device::{self, DeviceOption};
@@ -16,9 +17,16 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// How much of a driver's file or of a log is taken, from its end.
 const MAX_SECTION: usize = 1 << 20;
+
+/// The time between two looks for what grows, and after which a call hangs.
+const LOOKS: Duration = Duration::from_secs(1);
+const HANGING_MS: u64 = 2000;
+/// So many findings are told.
+const MAX_MARKS: usize = 100;
 
 /// What is private: who runs what, and where things are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -130,6 +138,31 @@ impl Report<'_> {
             self.text.push_str(&harmless_lines(&line));
             self.text.push('\n');
         }
+    }
+
+    /// What `anybinder top` would mark.
+    fn findings(&mut self) {
+        let device = &self.arguments.device.device;
+        let wanted = Wanted {
+            services: self.includes(Private::Services),
+            commands: self.includes(Private::Commands),
+            latencies: false,
+        };
+        let sample = Sampler::new(self.context, device, HANGING_MS, &wanted)
+            .and_then(|mut sampler| sampler.sample_of(LOOKS));
+        let marks = match sample {
+            Ok(sample) => sample.marks,
+            Err(err) => return self.missing.push(format!("what looks wrong: {err}")),
+        };
+        let mut lines: Vec<String> = marks.iter().map(|one| harmless(&one.text())).collect();
+        if lines.len() > MAX_MARKS {
+            lines.truncate(MAX_MARKS);
+            lines.push(format!("{} in all: `anybinder top --once`", marks.len()));
+        }
+        if lines.is_empty() {
+            lines.push("nothing, at several looks within a second".to_string());
+        }
+        self.section("what looks wrong", lines);
     }
 
     fn machine(&mut self, diagnosis: &Diagnosis) {
@@ -275,8 +308,12 @@ fn report_text(context: &Context, arguments: &Arguments, diagnosis: &Diagnosis) 
         text: "anybinder report\n".to_string(),
         missing: Vec::new(),
     };
+    let served = context.mount.check_served();
+    if served.is_ok() {
+        report.findings();
+    }
     report.machine(diagnosis);
-    match context.mount.check_served() {
+    match served {
         Ok(()) => {
             report.mount();
             report.failures();

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What `anybinder trace`, `anybinder top` and `anybinder graph` know of a running system.
 //!
+//! * `backlog`: one-way calls that wait for their turn
 //! * `lookup`: services by the service manager alone
 //! * `interfaces`: what interface each service says it has
 //! * `meter`: how often each method is called, and how long its calls take, from the events
 //! * `nodes`: which object is which service
+//! * `scheduling`: policies and priorities as words
 //! * `text`: codes and times as text
 //! * `waits`: what the threads wait for, and the circles that they wait in
+pub mod backlog;
 pub mod interfaces;
 pub mod lookup;
 pub mod meter;
 pub mod nodes;
+pub mod scheduling;
 pub mod text;
 pub mod waits;

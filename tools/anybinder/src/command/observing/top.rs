@@ -4,18 +4,21 @@
 //! takes latencies from the driver's events.
 mod arguments;
 mod rows;
-mod sample;
+pub mod sample;
 mod screen;
+mod services;
 mod table;
+mod wrong;
 
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 pub use arguments::Arguments;
 use rows::Sample;
-use sample::Sampler;
+use sample::{Sampler, Wanted};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
+use table::Layout;
 
 /// Leaves in the sample what --process or --service names.
 fn choose(sample: &mut Sample, arguments: &Arguments) -> Result<()> {
@@ -50,18 +53,49 @@ fn choose(sample: &mut Sample, arguments: &Arguments) -> Result<()> {
 }
 
 fn text(sample: &Sample, arguments: &Arguments) -> String {
+    let layout = Layout::of(sample, width());
     let mut lines = match (sample.processes.first(), sample.services.first()) {
-        (Some(row), _) if arguments.process.is_some() => table::process_details(sample, row),
-        (_, Some(row)) if arguments.service.is_some() => table::service_details(row),
-        _ => return table::all(sample, arguments.view).join("\n") + "\n",
+        (Some(row), _) if arguments.process.is_some() => {
+            table::process_details(sample, row, layout)
+        }
+        (_, Some(row)) if arguments.service.is_some() => table::service_details(row, layout),
+        _ => return table::all(sample, arguments.view, layout).join("\n") + "\n",
     };
     lines.extend(table::notes(sample));
     lines.join("\n") + "\n"
 }
 
+/// The columns that there are for a table.
+fn width() -> usize {
+    let is_terminal = std::io::stdout().is_terminal();
+    let size = is_terminal.then(crossterm::terminal::size);
+    match size {
+        Some(Ok((columns, _))) => columns.into(),
+        _ => {
+            let columns = std::env::var("COLUMNS").ok();
+            let columns = columns.and_then(|text| text.parse().ok());
+            columns.unwrap_or(table::WIDTH)
+        }
+    }
+}
+
+/// Whether a screen can be drawn on the terminal.
+fn check_terminal() -> Result<()> {
+    let refused = match std::env::var("TERM").as_deref() {
+        _ if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() => {
+            "Standard input and output are no terminal."
+        }
+        Ok("dumb" | "") | Err(_) => {
+            "This terminal cannot place text on its screen (TERM is dumb or not set)."
+        }
+        Ok(_) => return Ok(()),
+    };
+    let advice = "For one table use `anybinder top --once`, for a script --json.";
+    Err(Error::with_advice(refused, advice).of(Kind::Usage))
+}
+
 fn once(context: &Context, arguments: &Arguments, mut sampler: Sampler) -> Result<ExitCode> {
-    std::thread::sleep(Duration::from_millis(arguments.interval_ms));
-    let mut sample = sampler.sample()?;
+    let mut sample = sampler.sample_of(Duration::from_millis(arguments.interval_ms))?;
     drop(sampler);
     if let Some(word) = &arguments.filter {
         sample.filter(word);
@@ -76,14 +110,16 @@ fn once(context: &Context, arguments: &Arguments, mut sampler: Sampler) -> Resul
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let is_once = arguments.once || context.json;
-    if !is_once && (!std::io::stdout().is_terminal() || !std::io::stdin().is_terminal()) {
-        return Err(Error::with_advice(
-            "Standard input and output are no terminal.",
-            "For a script use `anybinder top --once`, or --json.",
-        )
-        .of(Kind::Usage));
+    if !is_once {
+        check_terminal()?;
     }
-    let mut sampler = Sampler::new(context, &arguments.device.device, arguments.hanging_ms)?;
+    let wanted = Wanted {
+        services: true,
+        commands: true,
+        latencies: true,
+    };
+    let device = &arguments.device.device;
+    let mut sampler = Sampler::new(context, device, arguments.hanging_ms, &wanted)?;
     if is_once {
         return once(context, arguments, sampler);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The graph: processes, and what one has to do with another.
 //! The state says which process has a handle of which node, and which thread waits for whom.
+use crate::command::observing::system::backlog::{self, Backlog, Told};
 use crate::command::observing::system::meter::{Calls, Latency, Measured, Meter};
 use crate::command::observing::system::nodes::Nodes;
 use crate::command::observing::system::text::short_time;
@@ -28,6 +29,8 @@ pub struct Process {
     pub buffer_bytes: u64,
     /// Calls that wait for a thread.
     pub queued: usize,
+    /// One-way calls that wait for their turn.
+    pub backlogs: Vec<Backlog>,
 }
 
 /// A call that has not ended.
@@ -48,6 +51,8 @@ pub struct Edge {
     pub services: BTreeSet<String>,
     /// Calls of `from` that wait for `to`.
     pub waiting: Vec<Waiting>,
+    /// One-way calls of `from` that wait for their turn.
+    pub oneway_waiting: usize,
     /// Calls and one-way calls in the driver's log of the last transactions.
     pub recent: usize,
     /// With --for: what was measured.
@@ -116,7 +121,21 @@ impl Process {
         if self.services.len() > 4 {
             lines.push(format!("and {} more", self.services.len() - 4));
         }
+        let backlogs = self.long_backlogs();
+        lines.extend(backlogs.map(|one| format!("BACKLOG of {} calls", one.calls)));
         lines.join("\n")
+    }
+
+    fn long_backlogs(&self) -> impl Iterator<Item = &Backlog> {
+        let all = self.backlogs.iter();
+        all.filter(|one| one.is_long(u64::MAX))
+    }
+
+    /// What is wrong with it, in lines.
+    pub fn marks(&self) -> Vec<String> {
+        let backlogs = self.long_backlogs();
+        let lines = backlogs.map(|one| harmless(&format!("BACKLOG {}", one.text())));
+        lines.collect()
     }
 
     fn matches(&self, word: &str) -> bool {
@@ -161,6 +180,11 @@ impl Edge {
             facts.push(format!("{} recent calls", self.recent));
         }
         facts.extend(self.waiting.iter().map(Waiting::text));
+        match self.oneway_waiting {
+            0 => {}
+            1 => facts.push("1 one-way call waits".to_string()),
+            calls => facts.push(format!("{calls} one-way calls wait")),
+        }
         facts.iter().map(|fact| harmless(fact)).collect()
     }
 }
@@ -229,6 +253,18 @@ struct Builder {
     nodes: HashMap<u64, String>,
 }
 
+fn backlogs(process: &state::Process, names: &HashMap<u64, String>) -> Vec<Backlog> {
+    let mut told = Told {
+        names,
+        command: &command_name,
+        age_ms: &mut |call| call.elapsed_ms,
+    };
+    if process.nodes.iter().all(|node| node.pending.is_empty()) {
+        return Vec::new();
+    }
+    backlog::of(process, backlog::buffer_size(process.pid), &mut told)
+}
+
 impl Builder {
     fn edge(&mut self, from: u32, to: u32) -> &mut Edge {
         self.edges.entry((from, to)).or_insert_with(|| Edge {
@@ -247,11 +283,14 @@ impl Builder {
             threads: 0,
             buffer_bytes: 0,
             queued: 0,
+            backlogs: Vec::new(),
         });
         process.contexts.push(one.context.clone());
         process.threads += one.threads.len();
         process.buffer_bytes += one.buffer_bytes;
         process.queued += one.pending.len();
+        let backlogs = backlogs(one, &self.nodes);
+        process.backlogs.extend(backlogs.clone());
         for node in &one.nodes {
             let name = self.nodes.get(&node.id).cloned();
             process.services.extend(name.clone());
@@ -263,6 +302,10 @@ impl Builder {
                 edge.objects += 1;
                 edge.services.extend(name.clone());
             }
+        }
+        let senders = backlogs.iter().flat_map(|backlog| &backlog.senders);
+        for sender in senders.filter(|sender| sender.pid > 0) {
+            self.edge(sender.pid, one.pid).oneway_waiting += sender.calls;
         }
         for thread in &one.threads {
             for call in thread.outgoing.iter().filter(|call| !call.is_oneway) {

@@ -57,6 +57,7 @@ mod tests {
                 threads: 1,
                 buffer_bytes: 0,
                 queued: 0,
+                backlogs: Vec::new(),
             }],
             ..Graph::default()
         };

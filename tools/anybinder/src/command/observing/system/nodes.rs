@@ -5,7 +5,7 @@ use anybinder_client::device;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
 use anybinder_mount::state;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// How many services are looked up.
@@ -20,23 +20,25 @@ pub struct Nodes {
     /// By name; kept, so that the handles are not used for others.
     kept: HashMap<String, Held>,
     names: HashMap<u64, String>,
-    /// The objects of others that there were at the last lookup.
-    seen: HashSet<u64>,
-    last: Option<Instant>,
+    /// The objects that there were after the last lookup.
+    seen: Vec<u64>,
+    last: Instant,
 }
 
 impl Nodes {
-    /// Opens the device. Fails if that cannot be done.
+    /// Opens the device, and looks the services up. Fails if the device cannot be opened.
     pub fn open(context: &Context, device: &str) -> Result<Nodes> {
         device::open(&context.mount, device, 0)?;
-        Ok(Nodes {
+        let mut nodes = Nodes {
             device: device.to_string(),
             lookup: Lookup::open(&context.mount, device).ok(),
             kept: HashMap::new(),
             names: HashMap::new(),
-            seen: HashSet::new(),
-            last: None,
-        })
+            seen: Vec::new(),
+            last: Instant::now(),
+        };
+        nodes.look_up();
+        Ok(nodes)
     }
 
     /// The names by node.
@@ -54,10 +56,9 @@ impl Nodes {
         self.kept = held.map(|(held, name)| (name, held)).collect();
     }
 
-    fn objects(&self, processes: &[state::Process]) -> HashSet<u64> {
-        processes
-            .iter()
-            .filter(|process| process.context == self.device)
+    fn objects(&self, processes: &[state::Process]) -> Vec<u64> {
+        let of_device = processes.iter().filter(|one| one.context == self.device);
+        of_device
             .flat_map(|process| process.nodes.iter().map(|node| node.id))
             .collect()
     }
@@ -68,16 +69,14 @@ impl Nodes {
         &mut self,
         state: impl Fn() -> Result<Vec<state::Process>>,
     ) -> Result<Vec<state::Process>> {
-        let processes = state()?;
-        let objects = self.objects(&processes);
-        let is_due = self.last.is_none_or(|last| last.elapsed() >= INTERVAL);
-        if self.lookup.is_none() || !is_due || objects == self.seen {
-            return Ok(processes);
+        let mut processes = state()?;
+        let is_due = self.lookup.is_some() && self.last.elapsed() >= INTERVAL;
+        if is_due && self.objects(&processes) != self.seen {
+            self.last = Instant::now();
+            self.look_up();
+            processes = state()?;
+            self.seen = self.objects(&processes);
         }
-        self.last = Some(Instant::now());
-        self.look_up();
-        let processes = state()?;
-        self.seen = self.objects(&processes);
         let of_handle: HashMap<u32, &String> = self
             .kept
             .iter()

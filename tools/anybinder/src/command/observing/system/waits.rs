@@ -42,6 +42,11 @@ fn waits(processes: &[Process]) -> (HashMap<u32, Vec<Waiter>>, Waits) {
                 tid: thread.tid,
             };
             threads.entry(process.pid).or_default().push(waiter);
+            // A call back that it is about to take.
+            let mut called_back = process.pending.iter();
+            if called_back.any(|call| call.to_tid == thread.tid) {
+                continue;
+            }
             if let Some(call) = awaited(thread) {
                 waits.insert(waiter, (call.to_pid, call.to_tid));
             }
@@ -200,6 +205,14 @@ mod tests {
         // 10 calls 20, which calls back 10, whose waiting thread handles it.
         let one = process(10, &[(&[2], Some((1, 20, 20)))]);
         let other = process(20, &[(&[1], Some((2, 10, 10)))]);
+        assert!(circles_of(&[one, other.clone()]).is_empty());
+        // It has not taken the call yet.
+        let mut one = process(10, &[(&[], Some((1, 20, 20)))]);
+        assert_eq!(circles_of(&[one.clone(), other.clone()]), [vec![10, 20]]);
+        one.pending.push(Transaction {
+            to_tid: 10,
+            ..Transaction::default()
+        });
         assert!(circles_of(&[one, other]).is_empty());
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What `anybinder top` shows, as data: also its JSON.
+use crate::command::observing::system::backlog::Backlog;
 use crate::command::observing::system::meter::Latency;
 use crate::command::observing::system::text::{code_name, time};
 use serde::Serialize;
@@ -10,6 +11,8 @@ pub enum Doing {
     /// For the reply to a call.
     Waits,
     Handles,
+    /// It handles a one-way call: the driver does not keep which thread handles which.
+    Oneway,
     /// It waits for work.
     Idle,
     /// It is not in the driver.
@@ -27,6 +30,8 @@ pub struct Peer {
     pub is_oneway: bool,
     pub service: Option<String>,
     pub for_ms: u64,
+    /// That the call was sent with, as the driver prints it.
+    pub priority: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -34,6 +39,8 @@ pub struct Activity {
     pub tid: u32,
     pub doing: Doing,
     pub with: Option<Peer>,
+    /// Policy and priority at this moment.
+    pub scheduling: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -49,12 +56,16 @@ pub struct ProcessRow {
     pub made: Option<Latency>,
     /// Calls that wait for a thread of it.
     pub waiting: usize,
+    /// One-way calls that wait for their turn, by object.
+    pub backlogs: Vec<Backlog>,
     /// Threads that handle a call, of all that it has.
     pub busy: usize,
     pub threads: usize,
     pub buffer_bytes: u64,
     pub buffer_size: u64,
     pub references: u32,
+    /// Policy and priority of its threads, if they are the same.
+    pub scheduling: String,
     pub marks: Vec<&'static str>,
     /// What each thread does.
     pub activities: Vec<Activity>,
@@ -81,7 +92,7 @@ pub struct Caller {
     pub latency: Option<Latency>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct ServiceRow {
     pub name: String,
     pub pid: u32,
@@ -91,6 +102,10 @@ pub struct ServiceRow {
     pub errors_per_s: Option<f64>,
     pub latency: Option<Latency>,
     pub waiting: usize,
+    /// One-way calls that wait for their turn.
+    pub backlog: Option<Backlog>,
+    /// The least policy and priority of a thread that handles a call of it.
+    pub priority: Option<String>,
     pub methods: Vec<Method>,
     pub callers: Vec<Caller>,
 }
@@ -115,11 +130,25 @@ pub struct Sample {
     pub no_latencies: Option<String>,
 }
 
+impl Mark {
+    /// In a line; names of programs may be left out.
+    pub fn text(&self) -> String {
+        let process = format!("{} {}", self.pid, self.command);
+        format!("{} {}: {}", self.mark, process.trim_end(), self.why)
+    }
+}
+
 impl ProcessRow {
     pub fn matches(&self, word: &str) -> bool {
         self.pid.to_string().contains(word)
             || self.command.contains(word)
             || self.services.iter().any(|service| service.contains(word))
+    }
+
+    /// All that waits.
+    pub fn all_waiting(&self) -> usize {
+        let oneway = self.backlogs.iter().map(|one| one.calls);
+        self.waiting + oneway.sum::<usize>()
     }
 
     /// A thread may be in the reports of several devices, and waits in one.
@@ -154,6 +183,7 @@ impl Activity {
         let Some(peer) = &self.with else {
             return match self.doing {
                 Doing::Idle => "waits for work".to_string(),
+                Doing::Oneway => "handles a one-way call".to_string(),
                 _ => "is not in the driver".to_string(),
             };
         };
@@ -162,6 +192,7 @@ impl Activity {
             None => String::new(),
         };
         let party = format!("{} {}", peer.pid, peer.command);
+        let party = party.trim_end();
         let since = time(peer.for_ms);
         let code = code_name(peer.code);
         match (self.doing, peer.tid) {
@@ -177,7 +208,11 @@ impl Activity {
                 } else {
                     "call"
                 };
-                format!("handles, for {since}, a {kind} of {party}: code {code}{of}")
+                let sent = match peer.priority.as_str() {
+                    "" | "0" => String::new(),
+                    priority => format!(", sent with priority {priority}"),
+                };
+                format!("handles, for {since}, a {kind} of {party}: code {code}{of}{sent}")
             }
         }
     }

@@ -1,81 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is known of each process and each service: the difference of two samples of the driver's
 //! reports, what the meter found between them, and what is wrong.
-use super::rows::{Activity, Caller, Doing, Mark, Method, Peer, ProcessRow, Sample, ServiceRow};
-use crate::command::observing::system::meter::{Calls, Key, Measured, Meter};
+use super::rows::{Activity, Doing, Mark, Peer, ProcessRow, Sample};
+use super::services::services;
+use super::wrong::{self, mark, References};
+use crate::command::observing::system::backlog::{self, Backlog, Told};
+use crate::command::observing::system::meter::{Calls, Measured, Meter};
 use crate::command::observing::system::nodes::Nodes;
-use crate::command::observing::system::text::time;
-use crate::command::observing::system::waits;
+use crate::command::observing::system::{scheduling, waits};
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
 use anybinder_mount::mount::Mount;
 use anybinder_mount::process::command_name;
 use anybinder_mount::state::{self, Process, Thread, Transaction};
-use std::collections::{BTreeMap, HashMap};
-use std::time::Instant;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::{Duration, Instant};
 
-/// The buffer that libbinder maps, where a process does not show what it maps.
-const USUAL_BUFFER: u64 = 1024 * 1024 - 2 * 4096;
-/// A call that waits for a thread for less is only unlucky.
-const NO_THREAD_MS: u64 = 100;
+/// How often the counters are looked at in the time of a single sample.
+const GLANCES: u32 = 4;
+
+/// Since when transactions are seen, for drivers that do not say how old they are.
+#[derive(Default)]
+struct Ages {
+    first_seen: HashMap<u64, Instant>,
+    alive: HashMap<u64, Instant>,
+}
 
 /// What lasts from sample to sample.
 pub struct History {
     device: String,
     hanging_ms: u64,
+    /// The names of programs.
+    command_of: fn(u32) -> String,
     /// How many transactions each open had received and sent, and when.
     before: HashMap<(u32, String), (u64, u64)>,
     taken: Instant,
-    /// When a transaction was first seen, for drivers that do not say how old it is.
-    first_seen: HashMap<u64, Instant>,
+    ages: Ages,
+    references: References,
+    /// The processes that had not acknowledged a notice of a death at the last look.
+    dead_notices: HashSet<u32>,
     /// The sizes of buffers, looked up once for each process.
     sizes: HashMap<u32, u64>,
 }
 
+/// What a sample is made of beside the driver's reports.
+pub struct Wanted {
+    pub services: bool,
+    pub commands: bool,
+    pub latencies: bool,
+}
+
 pub struct Sampler {
     mount: Mount,
-    nodes: Nodes,
-    meter: Meter,
+    nodes: Option<Nodes>,
+    meter: Option<Meter>,
     history: History,
 }
 
 impl Sampler {
-    pub fn new(context: &Context, device: &str, hanging_ms: u64) -> Result<Sampler> {
+    pub fn new(
+        context: &Context,
+        device: &str,
+        hanging_ms: u64,
+        wanted: &Wanted,
+    ) -> Result<Sampler> {
+        let mut history = History::new(device, hanging_ms);
+        if !wanted.commands {
+            history.command_of = |_| String::new();
+        }
+        let nodes = wanted.services.then(|| Nodes::open(context, device));
         let mut sampler = Sampler {
             mount: context.mount.clone(),
-            nodes: Nodes::open(context, device)?,
-            meter: Meter::start(&context.mount),
-            history: History::new(device, hanging_ms),
+            nodes: nodes.transpose()?,
+            meter: wanted.latencies.then(|| Meter::start(&context.mount)),
+            history,
         };
-        sampler.sample()?;
+        sampler.glance()?;
         Ok(sampler)
+    }
+
+    /// Looks at what costs little.
+    fn glance(&mut self) -> Result<()> {
+        let stats = binderfs::process_stats(&self.mount)?;
+        // Whether the reports can be read, the sample tells.
+        let busy = state::busy_processes(&self.mount).unwrap_or_default();
+        self.history.glance(&stats, &busy);
+        Ok(())
     }
 
     pub fn sample(&mut self) -> Result<Sample> {
         let stats = binderfs::process_stats(&self.mount)?;
-        let processes = self.nodes.update(|| state::processes(&self.mount))?;
-        let measured = self.meter.take();
-        let sample = self
-            .history
-            .sample(&stats, &processes, &measured, self.nodes.names());
-        Ok(sample)
+        let read = || state::processes(&self.mount);
+        let processes = match &mut self.nodes {
+            Some(nodes) => nodes.update(read)?,
+            None => read()?,
+        };
+        let measured = self.meter.as_mut().map(Meter::take).unwrap_or_default();
+        let none = HashMap::new();
+        let names = self.nodes.as_ref().map_or(&none, Nodes::names);
+        Ok(self.history.sample(&stats, &processes, &measured, names))
+    }
+
+    /// A single sample of a time.
+    pub fn sample_of(&mut self, interval: Duration) -> Result<Sample> {
+        let start = Instant::now();
+        for at in 1..=GLANCES {
+            let due = start + interval / GLANCES * at;
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            // A look that takes long stands for those after it.
+            if at < GLANCES && start.elapsed() < interval / GLANCES * (at + 1) {
+                self.glance()?;
+            }
+        }
+        self.sample()
     }
 }
 
-/// How much of `/proc/PID/maps` is the device.
-fn mapped_bytes(pid: u32) -> Option<u64> {
-    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
-    let size = |line: &str| -> Option<u64> {
-        let (range, rest) = line.split_once(' ')?;
-        let name = rest.split_whitespace().nth(4)?.rsplit('/').next()?;
-        let (start, end) = range.split_once('-')?;
-        let at = |hex| u64::from_str_radix(hex, 16).ok();
-        (name.ends_with("binder") && rest.starts_with("r--"))
-            .then(|| Some(at(end)? - at(start)?))?
-    };
-    let bytes: u64 = maps.lines().filter_map(size).sum();
-    (bytes > 0).then_some(bytes)
+impl Ages {
+    /// How long a transaction takes already.
+    fn age_ms(&mut self, call: &Transaction) -> u64 {
+        let first = self.first_seen.get(&call.id).copied();
+        let first = first.unwrap_or_else(Instant::now);
+        self.alive.insert(call.id, first);
+        let seen_ms = u64::try_from(first.elapsed().as_millis()).unwrap_or(u64::MAX);
+        call.elapsed_ms.unwrap_or(0).max(seen_ms)
+    }
+
+    /// Forgets those of which nobody asked since the last time.
+    fn turn(&mut self) {
+        self.first_seen = std::mem::take(&mut self.alive);
+    }
+}
+
+fn counts(stats: &[ProcessStats]) -> HashMap<(u32, String), (u64, u64)> {
+    let key = |one: &ProcessStats| (one.pid, one.context.clone());
+    let counts = stats.iter().map(|one| (key(one), (one.received, one.sent)));
+    counts.collect()
 }
 
 impl History {
@@ -83,11 +144,32 @@ impl History {
         History {
             device: device.to_string(),
             hanging_ms,
+            command_of: command_name,
             before: HashMap::new(),
             taken: Instant::now(),
-            first_seen: HashMap::new(),
+            ages: Ages::default(),
+            references: References::default(),
+            dead_notices: HashSet::new(),
             sizes: HashMap::new(),
         }
+    }
+
+    /// Remembers what a sample needs to know of the time before it.
+    pub fn glance(&mut self, stats: &[ProcessStats], busy: &[Process]) {
+        if self.before.is_empty() {
+            self.before = counts(stats);
+            self.taken = Instant::now();
+        }
+        self.references.look(stats);
+        self.dead_notices = wrong::dead_notices(busy);
+        for process in busy {
+            let of_threads = process.threads.iter().flat_map(|one| &one.outgoing);
+            let of_nodes = process.nodes.iter().flat_map(|one| &one.pending);
+            for call in of_threads.chain(of_nodes).chain(&process.pending) {
+                self.ages.age_ms(call);
+            }
+        }
+        self.ages.turn();
     }
 
     pub fn sample(
@@ -101,23 +183,30 @@ impl History {
         let mut rows = self.counted(stats);
         let mut seen = Seen {
             names,
+            command_of: self.command_of,
             commands: rows
                 .iter()
                 .map(|(pid, row)| (*pid, row.command.clone()))
                 .collect(),
-            alive: HashMap::new(),
+            backlogs: HashMap::new(),
             marks: Vec::new(),
         };
-        let low = low_on_async(stats);
         for process in processes.iter().filter(|one| one.pid != own) {
             if let Some(row) = rows.get_mut(&process.pid) {
                 self.add(row, process, &mut seen);
             }
         }
-        self.first_seen = std::mem::take(&mut seen.alive);
-        self.mark_space(&mut rows, &low, &mut seen.marks);
-        mark_circles(&mut rows, processes, &mut seen.marks);
+        self.ages.turn();
+        self.references.look(stats);
+        wrong::mark_space(&mut rows, stats, &mut seen.marks);
+        wrong::mark_leaks(&mut rows, &self.references, processes, &mut seen);
+        wrong::mark_circles(&mut rows, processes, &mut seen.marks);
+        let unacknowledged = wrong::dead_notices(processes);
+        let both = unacknowledged.intersection(&self.dead_notices);
+        wrong::mark_dead_notices(&mut rows, both, &mut seen.marks);
+        self.dead_notices = unacknowledged;
         add_latencies(&mut rows, measured);
+        wrong::sort(&mut seen.marks);
         let services = services(&self.device, processes, measured, &seen, own);
         Sample {
             processes: rows.into_values().collect(),
@@ -135,49 +224,45 @@ impl History {
         self.taken = Instant::now();
         let own = std::process::id();
         let mut rows: BTreeMap<u32, ProcessRow> = BTreeMap::new();
-        let mut counts = HashMap::new();
         for one in stats.iter().filter(|one| one.pid != own) {
-            let key = (one.pid, one.context.clone());
             let row = rows.entry(one.pid).or_insert_with(|| ProcessRow {
                 pid: one.pid,
-                command: command_name(one.pid),
+                command: (self.command_of)(one.pid),
                 ..ProcessRow::default()
             });
-            if let Some((received, sent)) = self.before.get(&key) {
+            let before = self.before.get(&(one.pid, one.context.clone()));
+            if let Some((received, sent)) = before {
                 row.received_per_s += one.received.saturating_sub(*received) as f64 / elapsed_s;
                 row.sent_per_s += one.sent.saturating_sub(*sent) as f64 / elapsed_s;
             }
             row.references += one.refs;
-            counts.insert(key, (one.received, one.sent));
         }
-        self.before = counts;
+        self.before = counts(stats);
         self.sizes.retain(|pid, _| rows.contains_key(pid));
+        for (pid, row) in &mut rows {
+            let size = self.sizes.entry(*pid);
+            row.buffer_size = *size.or_insert_with(|| backlog::buffer_size(*pid));
+        }
         rows
     }
 
-    /// How long a transaction takes already.
-    fn age_ms(&self, call: &Transaction, seen: &mut Seen) -> u64 {
-        let first = self.first_seen.get(&call.id).copied();
-        let first = first.unwrap_or_else(Instant::now);
-        seen.alive.insert(call.id, first);
-        let seen_ms = u64::try_from(first.elapsed().as_millis()).unwrap_or(u64::MAX);
-        call.elapsed_ms.unwrap_or(0).max(seen_ms)
-    }
-
-    fn activity(&self, thread: &Thread, seen: &mut Seen) -> Activity {
+    fn activity(&mut self, process: &Process, thread: &Thread, seen: &Seen) -> Activity {
         let awaited = waits::awaited(thread).map(|call| (call, Doing::Waits));
         let handled = waits::handled(thread).map(|call| (call, Doing::Handles));
+        let scheduling = scheduling::of_thread(process.pid, thread.tid);
         let Some((call, doing)) = awaited.or(handled) else {
             return Activity {
                 tid: thread.tid,
-                doing: match thread.is_waiting() {
-                    true => Doing::Idle,
-                    false => Doing::Outside,
+                doing: match (thread.is_waiting(), thread.is_away()) {
+                    (true, _) => Doing::Idle,
+                    (_, true) if process.oneway_threads() > 0 => Doing::Oneway,
+                    _ => Doing::Outside,
                 },
                 with: None,
+                scheduling,
             };
         };
-        let for_ms = self.age_ms(call, seen);
+        let for_ms = self.ages.age_ms(call);
         let (pid, tid) = match doing {
             Doing::Waits => (call.to_pid, call.to_tid),
             _ => (call.from_pid, call.from_tid),
@@ -193,7 +278,27 @@ impl History {
                 is_oneway: call.is_oneway,
                 service: call.node.and_then(|node| seen.names.get(&node)).cloned(),
                 for_ms,
+                priority: call.priority.clone(),
             }),
+            scheduling,
+        }
+    }
+
+    /// What of a process waits for its turn.
+    fn add_backlogs(&mut self, row: &mut ProcessRow, process: &Process, seen: &mut Seen) {
+        let ages = &mut self.ages;
+        let mut told = Told {
+            names: seen.names,
+            command: &|pid| seen.command(pid),
+            age_ms: &mut |call| Some(ages.age_ms(call)),
+        };
+        let backlogs = backlog::of(process, row.buffer_size, &mut told);
+        for one in backlogs {
+            if one.is_long(self.hanging_ms) {
+                seen.mark(row, "BACKLOG", one.text());
+            }
+            seen.backlogs.insert(one.node, one.clone());
+            row.backlogs.push(one);
         }
     }
 
@@ -205,9 +310,10 @@ impl History {
         }
         row.waiting += process.pending.len();
         row.buffer_bytes += process.buffer_bytes;
+        row.busy += process.oneway_threads();
         for thread in &process.threads {
             row.busy += usize::from(waits::handled(thread).is_some());
-            let activity = self.activity(thread, seen);
+            let activity = self.activity(process, thread, seen);
             if let (Doing::Waits, Some(peer)) = (activity.doing, &activity.with) {
                 if peer.for_ms >= self.hanging_ms {
                     let why = activity.text();
@@ -217,111 +323,36 @@ impl History {
             row.add_activity(activity);
         }
         row.threads = row.activities.len();
-        // A thread that waits for a reply does not take other calls.
-        let is_idle = |one: &&Thread| {
-            one.is_waiting() && waits::awaited(one).or(waits::handled(one)).is_none()
-        };
-        let free = process.threads.iter().filter(is_idle);
-        let oldest_ms = process
-            .pending
-            .iter()
-            .map(|call| self.age_ms(call, seen))
-            .max();
-        if free.count() == 0 && oldest_ms >= Some(NO_THREAD_MS.min(self.hanging_ms)) {
-            let why = format!(
-                "{} {} for a thread, since {}; {} of {} handle a call",
-                process.pending.len(),
-                if process.pending.len() == 1 {
-                    "call waits"
-                } else {
-                    "calls wait"
-                },
-                time(oldest_ms.unwrap_or(0)),
-                row.busy,
-                row.threads,
-            );
-            seen.mark(row, "NO THREAD", why);
-        }
-    }
-
-    fn mark_space(
-        &mut self,
-        rows: &mut BTreeMap<u32, ProcessRow>,
-        low: &HashMap<u32, u64>,
-        marks: &mut Vec<Mark>,
-    ) {
-        for (pid, row) in rows {
-            let size = self.sizes.entry(*pid);
-            let size = *size.or_insert_with(|| mapped_bytes(*pid).unwrap_or(USUAL_BUFFER));
-            row.buffer_size = size;
-            let why = match low.get(pid) {
-                _ if row.buffer_bytes > size / 8 * 7 => format!(
-                    "{} of {} bytes of its buffer are used",
-                    row.buffer_bytes, size
-                ),
-                Some(free) => format!("{free} bytes are left for one-way calls"),
-                None => continue,
-            };
-            mark(marks, row, "NO SPACE", why);
-        }
+        let known = row.activities.iter();
+        row.scheduling = scheduling::summary(known.filter_map(|one| one.scheduling.as_deref()));
+        let ages = process.pending.iter().map(|call| self.ages.age_ms(call));
+        let oldest_ms = ages.max();
+        wrong::mark_no_thread(row, process, oldest_ms, self.hanging_ms, &mut seen.marks);
+        self.add_backlogs(row, process, seen);
+        wrong::mark_frozen(row, oldest_ms, &mut seen.marks);
     }
 }
 
 /// What is gathered for one sample.
-struct Seen<'a> {
-    names: &'a HashMap<u64, String>,
+pub struct Seen<'a> {
+    pub names: &'a HashMap<u64, String>,
+    command_of: fn(u32) -> String,
     commands: HashMap<u32, String>,
-    alive: HashMap<u64, Instant>,
-    marks: Vec<Mark>,
+    /// By node.
+    pub backlogs: HashMap<u64, Backlog>,
+    pub marks: Vec<Mark>,
 }
 
 impl Seen<'_> {
-    fn command(&self, pid: u32) -> String {
+    pub fn command(&self, pid: u32) -> String {
         match self.commands.get(&pid) {
             Some(command) => command.clone(),
-            None => command_name(pid),
+            None => (self.command_of)(pid),
         }
     }
 
-    fn mark(&mut self, row: &mut ProcessRow, name: &'static str, why: String) {
+    pub fn mark(&mut self, row: &mut ProcessRow, name: &'static str, why: String) {
         mark(&mut self.marks, row, name, why);
-    }
-}
-
-fn mark(marks: &mut Vec<Mark>, row: &mut ProcessRow, name: &'static str, why: String) {
-    if !row.marks.contains(&name) {
-        row.marks.push(name);
-    }
-    marks.push(Mark {
-        mark: name,
-        pid: row.pid,
-        command: row.command.clone(),
-        why,
-    });
-}
-
-/// Processes with little space for one-way calls, and how many bytes.
-fn low_on_async(stats: &[ProcessStats]) -> HashMap<u32, u64> {
-    let is_low = |one: &&ProcessStats| one.free_async < 16 * 1024 && one.buffers > 0;
-    let low = stats.iter().filter(is_low);
-    low.map(|one| (one.pid, one.free_async)).collect()
-}
-
-fn mark_circles(
-    rows: &mut BTreeMap<u32, ProcessRow>,
-    processes: &[Process],
-    marks: &mut Vec<Mark>,
-) {
-    for circle in waits::circles(processes) {
-        let pids = waits::pids(&circle);
-        let round = pids.iter().chain(pids.first());
-        let round: Vec<String> = round.map(u32::to_string).collect();
-        let why = format!("waits in a circle: {}", round.join(" -> "));
-        for pid in pids {
-            if let Some(row) = rows.get_mut(&pid) {
-                mark(marks, row, "CIRCLE", why.clone());
-            }
-        }
     }
 }
 
@@ -338,107 +369,10 @@ fn add_latencies(rows: &mut BTreeMap<u32, ProcessRow>, measured: &Measured) {
     }
 }
 
-fn methods(calls: &[(&Key, &Calls)], measured: &Measured) -> Vec<Method> {
-    let mut methods: BTreeMap<(u32, bool), Calls> = BTreeMap::new();
-    for (key, calls) in calls {
-        *methods.entry((key.code, key.is_oneway)).or_default() += *calls;
-    }
-    let mut methods: Vec<Method> = methods
-        .into_iter()
-        .map(|((code, is_oneway), calls)| Method {
-            code,
-            is_oneway,
-            calls_per_s: measured.per_s(calls.calls),
-            errors_per_s: measured.per_s(calls.errors),
-            bytes_per_s: measured.per_s(calls.bytes),
-            latency: calls.latency(),
-            queued: calls.queued(),
-        })
-        .collect();
-    methods.sort_by(|a, b| b.calls_per_s.total_cmp(&a.calls_per_s));
-    methods
-}
-
-/// The processes that have a handle of a node, and those that called it and have none any more.
-fn callers(
-    node: &state::Node,
-    calls: &[(&Key, &Calls)],
-    measured: &Measured,
-    seen: &Seen,
-    own: u32,
-) -> Vec<Caller> {
-    let mut sums: BTreeMap<u32, Calls> = BTreeMap::new();
-    for pid in node.holders.iter().filter(|pid| **pid != own) {
-        sums.entry(*pid).or_default();
-    }
-    for (key, calls) in calls {
-        *sums.entry(key.from).or_default() += *calls;
-    }
-    let mut callers: Vec<Caller> = sums
-        .into_iter()
-        .map(|(pid, calls)| Caller {
-            pid,
-            command: seen.command(pid),
-            has_handle: node.holders.contains(&pid),
-            calls_per_s: (measured.missing.is_none()).then(|| measured.per_s(calls.calls)),
-            latency: calls.latency(),
-        })
-        .collect();
-    callers.sort_by(|a, b| {
-        let rate = |one: &Caller| one.calls_per_s.unwrap_or(0.0);
-        rate(b).total_cmp(&rate(a))
-    });
-    callers
-}
-
-fn services(
-    device: &str,
-    processes: &[Process],
-    measured: &Measured,
-    seen: &Seen,
-    own: u32,
-) -> Vec<ServiceRow> {
-    let mut by_node: HashMap<u64, Vec<(&Key, &Calls)>> = HashMap::new();
-    for (key, calls) in &measured.calls {
-        by_node.entry(key.node).or_default().push((key, calls));
-    }
-    let mut rows = Vec::new();
-    for process in processes.iter().filter(|one| one.context == device) {
-        for node in &process.nodes {
-            let Some(name) = seen.names.get(&node.id) else {
-                continue;
-            };
-            let calls = by_node.remove(&node.id).unwrap_or_default();
-            let (mut all, mut awaited) = (Calls::default(), Calls::default());
-            for (key, calls) in &calls {
-                all += *calls;
-                if !key.is_oneway {
-                    awaited += *calls;
-                }
-            }
-            let of_node = |call: &&Transaction| call.node == Some(node.id);
-            let rate = |count| (measured.missing.is_none()).then(|| measured.per_s(count));
-            rows.push(ServiceRow {
-                name: name.clone(),
-                pid: process.pid,
-                command: seen.command(process.pid),
-                calls_per_s: rate(all.calls),
-                errors_per_s: rate(all.errors),
-                latency: awaited.latency(),
-                waiting: node.pending.len() + process.pending.iter().filter(of_node).count(),
-                methods: methods(&calls, measured),
-                callers: callers(node, &calls, measured, seen, own),
-            });
-        }
-    }
-    rows.sort_by(|a, b| a.name.cmp(&b.name));
-    rows
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::observing::system::meter::Calls;
+    use crate::command::observing::system::meter::Key;
     use std::fmt::Write;
 
     /// The reports of `count` processes; each is called by the next one, and has a service.
@@ -497,6 +431,9 @@ mod tests {
         let sample = history.sample(&stats, &processes, &measured(), &names);
         let row = &sample.processes[0];
         assert_eq!(row.marks, ["HANGING", "NO THREAD", "CIRCLE"]);
+        let mut kinds: Vec<&str> = sample.marks.iter().map(|one| one.mark).collect();
+        kinds.dedup();
+        assert_eq!(kinds, ["NO THREAD", "CIRCLE", "HANGING"]);
         assert_eq!((row.waiting, row.busy, row.threads), (1, 0, 1));
         let with = row.activities[0].with.as_ref().unwrap();
         assert_eq!((with.pid, with.tid, with.for_ms), (5_000_001, 0, 5000));
@@ -537,6 +474,39 @@ mod tests {
             (service.calls_per_s, service.callers[0].pid),
             (None, 5_000_001)
         );
+    }
+
+    /// Process 20 with a thread that handles the first of three one-way calls.
+    const BACKLOG: &str = "\
+proc 20
+context binder
+  thread 20: l 12 need_return 0 tr 0
+  thread 21: l 11 need_return 0 tr 0
+  thread 22: l 01 need_return 0 tr 0
+  node 7: u0 c0 hs 1 hw 1 ls 2 lw 0 is 1 iw 1 tr 1 proc 10
+    pending async transaction 4: 0 from 10:10 to 20:0 code 1 flags 11 elapsed 5000ms \
+     node 7 size 8:0
+    pending async transaction 5: 0 from 10:10 to 20:0 code 1 flags 11 elapsed 4000ms \
+     node 7 size 8:0
+  buffer 3: 0 size 8:0:0 delivered
+  buffer 4: 8 size 8:0:0 active
+";
+
+    #[test]
+    fn oneway_calls_that_wait_are_marked() {
+        let stats = binderfs::parse("proc 20\ncontext binder\n  free async space 520192\n");
+        let names = HashMap::from([(7, "a.service".to_string())]);
+        let mut history = History::new("binder", 2000);
+        let sample = history.sample(&stats, &state::parse(BACKLOG), &measured(), &names);
+        let row = &sample.processes[0];
+        assert_eq!(row.marks, ["BACKLOG"]);
+        assert_eq!((row.busy, row.waiting, row.all_waiting()), (1, 0, 2));
+        assert_eq!(row.activities[2].text(), "handles a one-way call");
+        assert!(sample.marks[0]
+            .why
+            .contains("wait for a.service, the oldest for 5.0 s"));
+        let backlog = sample.services[0].backlog.as_ref().unwrap();
+        assert_eq!((backlog.calls, backlog.senders[0].pid), (2, 10));
     }
 
     #[test]

@@ -5,11 +5,11 @@
 use super::arguments::{Arguments, Sort, View};
 use super::rows::Sample;
 use super::sample::Sampler;
-use super::table;
+use super::table::{self, Layout};
 use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
 use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{self, Constraint, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
@@ -206,7 +206,7 @@ impl Screen {
     }
 
     /// The rows from `first` on, as many as fit.
-    fn rows(&self, height: usize) -> Rows {
+    fn rows(&self, height: usize, layout: Layout) -> Rows {
         let word = &self.filter;
         match self.view {
             View::Processes => {
@@ -214,7 +214,7 @@ impl Screen {
                 let rows = rows.filter(|row| row.matches(word));
                 let shown = rows.skip(self.first).take(height);
                 shown
-                    .map(|row| (table::process(row), !row.marks.is_empty()))
+                    .map(|row| (table::process(row, layout), !row.marks.is_empty()))
                     .collect()
             }
             View::Services => {
@@ -222,7 +222,7 @@ impl Screen {
                 let rows = rows.filter(|row| row.matches(word));
                 let shown = rows.skip(self.first).take(height);
                 shown
-                    .map(|row| (table::service(row), row.waiting > 0))
+                    .map(|row| (table::service(row, layout), row.waiting > 0))
                     .collect()
             }
         }
@@ -233,16 +233,17 @@ impl Screen {
         self.selected = self.selected.min(self.count().saturating_sub(1));
         let least = (self.selected + 1).saturating_sub(height);
         self.first = self.first.clamp(least, self.selected);
+        let layout = Layout::of(&self.sample, area.width.into());
         let heading = match self.view {
-            View::Processes => table::PROCESSES,
-            View::Services => table::SERVICES,
+            View::Processes => layout.processes(),
+            View::Services => layout.services(),
         };
         let bold = Style::new().add_modifier(Modifier::BOLD);
         let mut lines = vec![Line::styled(
             heading,
             bold.add_modifier(Modifier::UNDERLINED),
         )];
-        for (at, (text, is_marked)) in self.rows(height).into_iter().enumerate() {
+        for (at, (text, is_marked)) in self.rows(height, layout).into_iter().enumerate() {
             let mut style = match is_marked {
                 true => Style::new().fg(Color::Red),
                 false => Style::new(),
@@ -256,13 +257,14 @@ impl Screen {
     }
 
     fn draw_details(&mut self, frame: &mut Frame, area: Rect) {
+        let layout = Layout::of(&self.sample, area.width.into());
         let lines = match &self.opened {
             Opened::Process(pid) => match self.sample.process(&pid.to_string()) {
-                Some(row) => table::process_details(&self.sample, row),
+                Some(row) => table::process_details(&self.sample, row, layout),
                 None => vec![format!("process {pid} has no device open any more")],
             },
             Opened::Service(name) => match self.sample.service(name) {
-                Some(row) => table::service_details(row),
+                Some(row) => table::service_details(row, layout),
                 None => vec![format!("{name} is not registered any more")],
             },
             Opened::Nothing => Vec::new(),
@@ -275,7 +277,10 @@ impl Screen {
 
     fn draw(&mut self, frame: &mut Frame) {
         let mut below = match self.opened {
-            Opened::Nothing => table::marks(&self.sample.marks),
+            Opened::Nothing => {
+                let layout = Layout::of(&self.sample, frame.area().width.into());
+                table::marks(self.sample.marks.iter(), layout)
+            }
             _ => Vec::new(),
         };
         if below.len() > MARK_LINES {
@@ -289,7 +294,7 @@ impl Screen {
             Constraint::Length(u16::try_from(below.len()).unwrap_or(u16::MAX)),
             Constraint::Length(1),
         ];
-        let [top, middle, marks, bottom] = Layout::vertical(parts).areas(frame.area());
+        let [top, middle, marks, bottom] = layout::Layout::vertical(parts).areas(frame.area());
         frame.render_widget(Paragraph::new(self.title()), top);
         match self.opened {
             Opened::Nothing => self.draw_table(frame, middle),

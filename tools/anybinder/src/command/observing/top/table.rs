@@ -1,19 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The rows as text of at most 80 columns.
+//! The rows as text, in columns that fit a width. Names get what the other columns leave.
 use super::arguments::{Sort, View};
 use super::rows::{Caller, Mark, Method, ProcessRow, Sample, ServiceRow};
 use crate::command::observing::system::meter::Latency;
 use crate::command::observing::system::text::{code_name, short_time};
 use anybinder_mount::harmless::harmless;
 
+/// The least width.
 pub const WIDTH: usize = 80;
+/// The columns with names are as wide if there is not more room.
+const COMMAND: usize = 12;
+const SERVICE: usize = 30;
+/// A mark, and a sign that there are others.
+const MARK: usize = 10;
+/// What the heading of the commands takes.
+const HEADING: usize = 7;
+/// The columns of a process besides its command and its marks, and of a service besides names.
+const OTHERS_OF_PROCESS: usize = 58;
+const OTHERS_OF_SERVICE: usize = 38;
+/// The column of the scheduling, which is shown if there is room.
+const SCHEDULING: usize = 6;
 
-pub const PROCESSES: &str =
-    "    PID COMMAND      SERVED   SENT   P50   P99 WAIT  BUSY  BUF  REFS  MARKS";
-pub const SERVICES: &str =
-    "SERVICE                            PID COMMAND       CALLS  ERR   P50   P99 WAIT";
 const METHODS: &str = "METHOD          CALLS   ERR   P50   P99   MAX  QUEUED   BYTES";
-const CALLERS: &str = "    PID CALLER       CALLS   P50   P99";
+
+/// How wide the columns are.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    width: usize,
+    command: usize,
+    longest_command: usize,
+    service: usize,
+    has_scheduling: bool,
+}
+
+impl Layout {
+    /// Of a table of all that is in the sample.
+    pub fn of(sample: &Sample, width: usize) -> Layout {
+        let width = width.max(WIDTH);
+        let length = |text: &str| harmless(text).chars().count();
+        let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0);
+        let processes = sample.processes.iter();
+        let command = longest(&mut processes.clone().map(|row| length(&row.command)));
+        let marks = longest(&mut processes.map(|row| short_marks(row).len()));
+        let room = width - OTHERS_OF_PROCESS - COMMAND - marks;
+        let both = width - OTHERS_OF_SERVICE;
+        let (least, longest_command) = (command.clamp(HEADING, COMMAND), command);
+        let command = COMMAND + command.saturating_sub(COMMAND).min(room);
+        let services = sample.services.iter();
+        let service = longest(&mut services.map(|row| length(&row.name)));
+        Layout {
+            width,
+            command,
+            service: service
+                .max(SERVICE.min(both.saturating_sub(longest_command)))
+                .min(both - least),
+            longest_command,
+            // Whatever is marked, so that it does not come and go.
+            has_scheduling: width - OTHERS_OF_PROCESS - command >= SCHEDULING + marks.max(MARK),
+        }
+    }
+
+    /// In the table of services, the name of the service comes first.
+    fn command_of_service(&self) -> usize {
+        let room = self.width - OTHERS_OF_SERVICE - self.service;
+        self.longest_command.max(COMMAND).min(room)
+    }
+
+    pub fn processes(&self) -> String {
+        let scheduling = match self.has_scheduling {
+            true => "   PRI",
+            false => "",
+        };
+        format!(
+            "    PID {:<1$} SERVED   SENT   P50   P99 WAIT  BUSY  BUF  REFS{scheduling}  MARKS",
+            "COMMAND", self.command,
+        )
+    }
+
+    pub fn services(&self) -> String {
+        format!(
+            "{:<service$}     PID {:<command$}  CALLS  ERR   P50   P99 WAIT",
+            "SERVICE",
+            "COMMAND",
+            service = self.service,
+            command = self.command_of_service(),
+        )
+    }
+
+    fn callers(&self) -> String {
+        format!("    PID {:<1$} CALLS   P50   P99", "CALLER", self.command)
+    }
+}
+
+fn short_marks(row: &ProcessRow) -> String {
+    match row.marks.as_slice() {
+        [] => String::new(),
+        [mark] => (*mark).to_string(),
+        [mark, ..] => format!("{mark}+"),
+    }
+}
 
 /// A number in at most five columns.
 fn short(number: f64) -> String {
@@ -58,12 +143,12 @@ fn cut(text: &str, width: usize, tail: bool) -> String {
 }
 
 /// As many words as fit in each line; the next lines are indented.
-fn fold(text: &str) -> Vec<String> {
+fn fold(text: &str, width: usize) -> Vec<String> {
     let text = harmless(text);
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last_mut().expect("there is one");
-        if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
+        if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > width {
             lines.push(format!("    {word}"));
         } else {
             if !line.is_empty() {
@@ -75,39 +160,46 @@ fn fold(text: &str) -> Vec<String> {
     lines
 }
 
-pub fn process(row: &ProcessRow) -> String {
+pub fn process(row: &ProcessRow, layout: Layout) -> String {
     let (p50, p99) = times(row.latency());
-    let marks = match row.marks.as_slice() {
-        [] => String::new(),
-        [mark] => (*mark).to_string(),
-        [mark, ..] => format!("{mark}+"),
+    let scheduling = match layout.has_scheduling {
+        true => format!(" {:>5}", row.scheduling),
+        false => String::new(),
     };
     let line = format!(
-        "{:>7} {:<12} {:>6} {:>6} {p50:>5} {p99:>5} {:>4} {:>5} {:>4} {:>5}  {marks}",
+        "{:>7} {:<command$} {:>6} {:>6} {p50:>5} {p99:>5} {:>4} {:>5} {:>4} {:>5}{scheduling}  ",
         row.pid,
-        cut(&row.command, 12, false),
+        cut(&row.command, layout.command, false),
         short(row.received_per_s),
         short(row.sent_per_s),
-        row.waiting,
+        row.all_waiting(),
         format!("{}/{}", row.busy, row.threads),
         bytes(row.buffer_bytes),
         row.references,
+        command = layout.command,
     );
-    cut(line.trim_end(), WIDTH, false)
+    let all = row.marks.join(", ");
+    let marks = match line.chars().count() + all.len() <= layout.width {
+        true => all,
+        false => short_marks(row),
+    };
+    cut((line + &marks).trim_end(), layout.width, false)
 }
 
-pub fn service(row: &ServiceRow) -> String {
+pub fn service(row: &ServiceRow, layout: Layout) -> String {
     let (p50, p99) = times(row.latency);
     let line = format!(
-        "{:<30} {:>7} {:<12} {:>6} {:>4} {p50:>5} {p99:>5} {:>4}",
-        cut(&row.name, 30, true),
+        "{:<service$} {:>7} {:<command$} {:>6} {:>4} {p50:>5} {p99:>5} {:>4}",
+        cut(&row.name, layout.service, true),
         row.pid,
-        cut(&row.command, 12, false),
+        cut(&row.command, layout.command_of_service(), false),
         rate(row.calls_per_s),
         rate(row.errors_per_s),
         row.waiting,
+        service = layout.service,
+        command = layout.command_of_service(),
     );
-    cut(line.trim_end(), WIDTH, false)
+    cut(line.trim_end(), layout.width, false)
 }
 
 fn method(row: &Method) -> String {
@@ -129,30 +221,25 @@ fn method(row: &Method) -> String {
     )
 }
 
-fn caller(row: &Caller) -> String {
+fn caller(row: &Caller, layout: Layout) -> String {
     let (p50, p99) = times(row.latency);
     let note = match row.has_handle {
         true => "",
         false => "  has no handle any more",
     };
     format!(
-        "{:>7} {:<12} {:>5} {p50:>5} {p99:>5}{note}",
+        "{:>7} {:<command$} {:>5} {p50:>5} {p99:>5}{note}",
         row.pid,
-        cut(&row.command, 12, false),
-        rate(row.calls_per_s)
+        cut(&row.command, layout.command, false),
+        rate(row.calls_per_s),
+        command = layout.command,
     )
 }
 
-fn mark(mark: &Mark) -> Vec<String> {
-    fold(&format!(
-        "{} {} {}: {}",
-        mark.mark, mark.pid, mark.command, mark.why
-    ))
-}
-
 /// What is wrong, in lines.
-pub fn marks(marks: &[Mark]) -> Vec<String> {
-    marks.iter().flat_map(mark).collect()
+pub fn marks<'a>(marks: impl Iterator<Item = &'a Mark>, layout: Layout) -> Vec<String> {
+    let lines = marks.flat_map(|mark| fold(&mark.text(), layout.width));
+    lines.collect()
 }
 
 /// What cannot be seen, in a line.
@@ -170,8 +257,8 @@ pub fn notes(sample: &Sample) -> Vec<String> {
     notes
 }
 
-pub fn process_details(sample: &Sample, row: &ProcessRow) -> Vec<String> {
-    let mut lines = vec![PROCESSES.to_string(), process(row), String::new()];
+pub fn process_details(sample: &Sample, row: &ProcessRow, layout: Layout) -> Vec<String> {
+    let mut lines = vec![layout.processes(), process(row, layout), String::new()];
     lines.push(format!(
         "buffer: {} of {} bytes used",
         row.buffer_bytes, row.buffer_size
@@ -182,23 +269,35 @@ pub fn process_details(sample: &Sample, row: &ProcessRow) -> Vec<String> {
             .map(|name| harmless(&format!("service {name}"))),
     );
     for one in &row.activities {
-        lines.extend(fold(&format!("thread {} {}", one.tid, one.text())));
+        let scheduling = one.scheduling.as_deref().unwrap_or("-");
+        let text = format!("thread {} {scheduling} {}", one.tid, one.text());
+        lines.extend(fold(&text, layout.width));
     }
     let own = sample.marks.iter().filter(|mark| mark.pid == row.pid);
-    lines.extend(own.flat_map(mark));
+    lines.extend(marks(own, layout));
     lines
 }
 
-pub fn service_details(row: &ServiceRow) -> Vec<String> {
-    let mut lines = vec![SERVICES.to_string(), service(row), String::new()];
+pub fn service_details(row: &ServiceRow, layout: Layout) -> Vec<String> {
+    let mut lines = vec![layout.services(), service(row, layout), String::new()];
+    if let Some(priority) = &row.priority {
+        lines.push(format!("its calls are handled with {priority} at least"));
+    }
+    if let Some(backlog) = &row.backlog {
+        let name = match backlog.is_long(u64::MAX) {
+            true => "BACKLOG ",
+            false => "",
+        };
+        lines.extend(fold(&format!("{name}{}", backlog.text()), layout.width));
+    }
     lines.push(METHODS.to_string());
     lines.extend(row.methods.iter().map(method));
     if row.methods.is_empty() {
-        lines.push("no calls were seen".to_string());
+        lines.push("no call has ended".to_string());
     }
     lines.push(String::new());
-    lines.push(CALLERS.to_string());
-    lines.extend(row.callers.iter().map(caller));
+    lines.push(layout.callers());
+    lines.extend(row.callers.iter().map(|one| caller(one, layout)));
     if row.callers.is_empty() {
         lines.push("no process has a handle of it".to_string());
     }
@@ -206,20 +305,20 @@ pub fn service_details(row: &ServiceRow) -> Vec<String> {
 }
 
 /// All that `--once` prints.
-pub fn all(sample: &Sample, view: View) -> Vec<String> {
+pub fn all(sample: &Sample, view: View, layout: Layout) -> Vec<String> {
     let mut lines = match view {
         View::Processes => {
-            let rows = sample.processes.iter().map(process);
-            std::iter::once(PROCESSES.to_string()).chain(rows).collect()
+            let rows = sample.processes.iter().map(|row| process(row, layout));
+            std::iter::once(layout.processes()).chain(rows).collect()
         }
         View::Services => {
-            let rows = sample.services.iter().map(service);
-            std::iter::once(SERVICES.to_string())
+            let rows = sample.services.iter().map(|row| service(row, layout));
+            std::iter::once(layout.services())
                 .chain(rows)
                 .collect::<Vec<_>>()
         }
     };
-    let below: Vec<String> = marks(&sample.marks)
+    let below: Vec<String> = marks(sample.marks.iter(), layout)
         .into_iter()
         .chain(notes(sample))
         .collect();
@@ -241,7 +340,7 @@ pub fn sort(sample: &mut Sample, by: Sort) {
         let order = match by {
             Sort::Calls => calls(b).total_cmp(&calls(a)),
             Sort::Latency => slowest(b.latency()).total_cmp(&slowest(a.latency())),
-            Sort::Waiting => b.waiting.cmp(&a.waiting),
+            Sort::Waiting => b.all_waiting().cmp(&a.all_waiting()),
             Sort::Threads => b.busy.cmp(&a.busy),
             Sort::Buffers => b.buffer_bytes.cmp(&a.buffer_bytes),
             Sort::References => b.references.cmp(&a.references),
@@ -273,25 +372,67 @@ mod tests {
 
     #[test]
     fn long_lines_are_folded() {
-        let lines = fold(&"word ".repeat(40));
+        let lines = fold(&"word ".repeat(40), WIDTH);
         assert!(lines.len() > 2 && lines.iter().all(|line| line.len() <= WIDTH));
         assert_eq!(cut("a.long.name", 5, true), "~name");
     }
 
-    #[test]
-    fn rows_have_80_columns() {
-        let row = ProcessRow {
+    fn sample(command: &str, marks: &[&'static str]) -> Sample {
+        let process = ProcessRow {
             pid: 4_194_304,
-            command: "a_very_long_name".to_string(),
+            command: command.to_string(),
             received_per_s: 1e9,
-            waiting: 12_345,
-            busy: 1000,
-            threads: 1000,
-            marks: vec!["NO THREAD", "HANGING"],
+            waiting: 1234,
+            busy: 16,
+            threads: 16,
+            scheduling: "mixed".to_string(),
+            marks: marks.to_vec(),
             ..ProcessRow::default()
         };
-        assert!(process(&row).len() <= WIDTH);
-        assert!(PROCESSES.len() <= WIDTH && SERVICES.len() <= WIDTH);
-        assert!(METHODS.len() <= WIDTH && CALLERS.len() <= WIDTH);
+        let service = ServiceRow {
+            name: "a.service.with.a.name.of.40.characters/1".to_string(),
+            command: command.to_string(),
+            ..ServiceRow::default()
+        };
+        Sample {
+            processes: vec![process],
+            services: vec![service],
+            ..Sample::default()
+        }
+    }
+
+    /// The lines of both tables, the headings first.
+    fn lines(sample: &Sample, width: usize) -> [String; 4] {
+        let layout = Layout::of(sample, width);
+        let made = [
+            layout.processes(),
+            layout.services(),
+            process(&sample.processes[0], layout),
+            service(&sample.services[0], layout),
+        ];
+        assert!(
+            made.iter().all(|line| line.chars().count() <= width),
+            "{made:?}"
+        );
+        made
+    }
+
+    #[test]
+    fn names_are_cut_where_there_is_no_room() {
+        let both = sample("a_very_long_nam", &["NO THREAD", "HANGING"]);
+        let [_, _, process, service] = lines(&both, 80);
+        assert!(process.contains(" a_very_long_ ") && process.ends_with("NO THREAD+"));
+        assert!(
+            service.starts_with("~ith.a.name.of.40.characters/1"),
+            "{service}"
+        );
+        let [heading, _, process, service] = lines(&both, 120);
+        assert!(process.contains(" a_very_long_nam ") && process.ends_with("NO THREAD, HANGING"));
+        assert!(heading.contains(" PRI ") && process.contains(" mixed "));
+        assert!(service.starts_with("a.service") && service.contains(" a_very_long_nam "));
+        // Without marks there is room.
+        let [_, _, process, _] = lines(&sample("a_very_long_nam", &[]), 80);
+        assert!(process.contains(" a_very_long_nam "));
+        assert!(METHODS.len() <= WIDTH);
     }
 }
