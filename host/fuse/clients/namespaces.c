@@ -48,7 +48,7 @@ void namespaces_init(bool limit_containers)
 
 static int read_id_map(struct host_proc *proc)
 {
-	struct host_id_range *ranges;
+	struct host_id_range *ranges, *shrunk;
 	char *buffer = malloc(16384);
 	char *line = buffer;
 	u32 nr = 0;
@@ -71,9 +71,8 @@ static int read_id_map(struct host_proc *proc)
 	free(buffer);
 	proc->nr_id_ranges = nr;
 	/* gives back what is not needed; if that fails, all of it is kept */
-	proc->id_ranges = realloc(ranges, (nr ? nr : 1) * sizeof(*ranges));
-	if (!proc->id_ranges)
-		proc->id_ranges = ranges;
+	shrunk = realloc(ranges, (nr ? nr : 1) * sizeof(*ranges));
+	proc->id_ranges = shrunk ? shrunk : ranges;
 	return 0;
 }
 
