@@ -31,6 +31,11 @@ fn hex(bytes: &[u8]) -> Value {
     Value::from(format!("hex:{digits}"))
 }
 
+/// The shortest number that reads back as the same.
+fn float_of_32(number: f32) -> Value {
+    float(number.to_string().parse().unwrap_or(f64::from(number)))
+}
+
 /// JSON has no NaN and no infinity.
 fn float(number: f64) -> Value {
     match number.is_finite() {
@@ -232,7 +237,7 @@ impl<'a> Decoder<'a> {
             Kind::UnsignedInt => Value::from(self.word()?),
             Kind::Long => Value::from(self.long()? as i64),
             Kind::UnsignedLong => Value::from(self.long()?),
-            Kind::Float => float(f32::from_bits(self.word()?).into()),
+            Kind::Float => float_of_32(f32::from_bits(self.word()?)),
             Kind::Double => float(f64::from_bits(self.long()?)),
             Kind::String16 => self.string16()?.map_or(Value::Null, Value::from),
             Kind::String8 => self.string8()?,

@@ -293,6 +293,11 @@ impl Encoder<'_> {
             if let Some((_, number)) = items.iter().find(|(item, _)| item == last) {
                 return Ok(*number);
             }
+            if name.parse::<i64>().is_err() && !name.starts_with("0x") {
+                let names: Vec<&str> = items.iter().map(|(name, _)| name.as_str()).collect();
+                let names = names.join(", ");
+                return Err(format!("{name} is not in {}; it has: {names}", entry.name));
+            }
         }
         let range = i128::from(i64::MIN)..=i128::from(i64::MAX);
         integer(&entry.name, value, range)
@@ -384,8 +389,8 @@ fn check_names(entry: &Entry, fields: &[Field], given: &Map<String, Value>) -> O
     }
 }
 
-/// What a field has that is not given.
-fn empty(kind: &Type) -> Value {
+/// Zero, or what has no contents: what a field has that is not given.
+pub fn empty(kind: &Type) -> Value {
     if kind.is_nullable {
         return Value::Null;
     }

@@ -110,6 +110,22 @@ fn what_is_not_given_has_its_default() {
 
 /// An older sender has fewer fields, a newer one more.
 #[test]
+fn values_are_written_as_in_the_file() {
+    let (_scratch, library) = library();
+    let value = json!({ "single": 0.1, "flag": true });
+    let parcel = encode(&library, &value).unwrap();
+    let text = decode(&library, &parcel.data).unwrap().to_string();
+    let start = r#"{"flag":true,"small":0,"letter":"\u0000","number":-3,"big":1,"single":0.1,"#;
+    assert!(text.starts_with(start), "{text}");
+    let error = encode(&library, &json!({ "mode": "FAST" })).unwrap_err();
+    assert_eq!(
+        error,
+        "mode: FAST is not in t.I.Mode; it has: OFF, ON, AUTO"
+    );
+    assert!(encode(&library, &json!({ "mode": "0x5" })).is_ok());
+}
+
+#[test]
 fn parcelables_of_other_versions_are_read() {
     let (_scratch, library) = library();
     let older = [1u32, 8, 1].map(u32::to_le_bytes).concat();

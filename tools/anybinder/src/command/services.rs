@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds services, and calls them.
-use super::manner::{Manner, SHORT};
+use super::manner::{Manner, LONG, SHORT};
 use anybinder_client::device::DeviceOption;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
@@ -48,6 +48,7 @@ impl Command {
     pub fn manner(&self) -> Manner {
         match self {
             Command::Ping(arguments) => arguments.manner(),
+            Command::Call(arguments) if arguments.listen.is_some() => LONG,
             _ => SHORT,
         }
     }

@@ -60,6 +60,8 @@ pub struct Constant {
 
 #[derive(Clone, Debug)]
 pub struct Method {
+    /// As it is written, without comments and without its code.
+    pub text: String,
     pub name: String,
     pub is_oneway: bool,
     pub result: TypeName,
@@ -199,7 +201,10 @@ fn body(pair: Pair<Rule>) -> Declaration {
         }
     }
     for method in &mut methods {
-        method.is_oneway |= all_oneway;
+        if all_oneway && !method.is_oneway {
+            method.is_oneway = true;
+            method.text.insert_str(0, "oneway ");
+        }
     }
     made.body = match rule {
         Rule::interface if has_body => Body::Interface { methods },
@@ -239,8 +244,28 @@ fn constant(pair: Pair<Rule>) -> Constant {
     Constant { name, value }
 }
 
+/// A text in one line.
+fn without_comments(text: &str) -> String {
+    let (mut made, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find("/*").into_iter().chain(rest.find("//")).min() {
+        made += &rest[..at];
+        let end = if rest[at..].starts_with("/*") {
+            "*/"
+        } else {
+            "\n"
+        };
+        rest = rest[at..].split_once(end).map_or("", |(_, behind)| behind);
+        made.push(' ');
+    }
+    made += rest;
+    made.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn method(pair: Pair<Rule>) -> Method {
+    let text = without_comments(pair.as_str());
+    let end = text.rfind(')').map_or(text.len(), |at| at + 1);
     let mut made = Method {
+        text: text[..end].to_string(),
         name: String::new(),
         is_oneway: false,
         result: TypeName::named("void"),
@@ -383,7 +408,7 @@ mod tests {
         let file = parse(
             "// note\npackage a.b; import c.D;\n/** doc */ @VintfStability interface IX {\n\
              const int N = (1 << 4) | 0x2;\n\
-             oneway void f(in byte[] a, inout @nullable List<D> b) = 3;\n\
+             oneway void f(in byte[] a, // the bytes )\n inout /* D) */ @nullable List<D> b) = 3;\n\
              @Backing(type=\"byte\") enum E { A, B = 1 << 3, C = B + 1, }\n\
              String[2][N] interfaces(); union U { int a = -1; String b; } }",
         )
@@ -406,6 +431,10 @@ mod tests {
             (Some(3), "interfaces")
         );
         assert!(methods[0].arguments[1].kind.is_nullable);
+        assert_eq!(
+            methods[0].text,
+            "oneway void f(in byte[] a, inout @nullable List<D> b)"
+        );
         assert_eq!(methods[0].arguments[1].direction, Direction::InOut);
         assert_eq!(methods[1].result.dimensions.len(), 2);
         assert_eq!(one.nested[0].annotations[0].settings[0].1, "byte");

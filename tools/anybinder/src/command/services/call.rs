@@ -2,6 +2,8 @@
 //! `anybinder call NAME METHOD [ARGUMENT]...`: sends one transaction and prints the reply. With
 //! `--aidl` arguments and reply have the types of the method; without, arguments are written as for
 //! Android's `service call`, and the reply is printed as words of 32 bits or by `--reply`.
+mod callback;
+mod objects;
 mod request;
 pub mod typed;
 mod words;

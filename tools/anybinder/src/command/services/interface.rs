@@ -34,7 +34,10 @@ pub struct Arguments {
 #[derive(Serialize)]
 struct Method {
     code: u32,
+    /// What a caller passes.
     signature: String,
+    /// As the file has it.
+    declaration: String,
 }
 
 #[derive(Serialize)]
@@ -57,6 +60,13 @@ fn ask(service: &SIBinder, code: u32) -> Option<Reply> {
         _ => Request::with_header(service).ok()?,
     };
     request.send(service, code, 0).ok()
+}
+
+/// The process that owns an object, if it says so.
+pub fn pid_of(service: &SIBinder) -> Option<i32> {
+    let reply = ask(service, rsbinder::DEBUG_PID_TRANSACTION)?;
+    let pid = Decoder::new(&reply.data, None).word().ok()?;
+    i32::try_from(pid).ok()
 }
 
 /// The reply to a meta method, behind its exception.
@@ -86,7 +96,7 @@ fn print(one: &Interface) {
         println!("  has an extension");
     }
     for method in one.methods.iter().flatten() {
-        println!("  {:>5}  {}", method.code, method.signature);
+        println!("  {:>5}  {}", method.code, method.declaration);
     }
 }
 
@@ -103,13 +113,12 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
             let methods = methods.iter().map(|called| Method {
                 code: called.code,
                 signature: typed::signature(called),
+                declaration: called.method.text.clone(),
             });
             Some(methods.collect())
         }
     };
-    let pid = ask(&service, rsbinder::DEBUG_PID_TRANSACTION)
-        .and_then(|reply| Decoder::new(&reply.data, None).word().ok())
-        .map(|pid| pid as i32);
+    let pid = pid_of(&service);
     let one = Interface {
         name: arguments.name.clone(),
         descriptor,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder ping NAME`: whether a service answers, and how long the smallest call takes. A thread
 //! makes the calls, since one may never end.
+use super::arguments::seconds;
 use crate::command::manner::{Manner, LONG, SHORT};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::place::Place;
@@ -49,12 +50,6 @@ pub struct Arguments {
 
     #[command(flatten)]
     device: DeviceOption,
-}
-
-/// A duration of a command line.
-fn seconds(text: &str) -> std::result::Result<Duration, String> {
-    let number: f64 = text.parse().map_err(|_| "not a number".to_string())?;
-    Duration::try_from_secs_f64(number).map_err(|_| "not a duration".to_string())
 }
 
 impl Arguments {

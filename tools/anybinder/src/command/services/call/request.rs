@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What `anybinder call` is asked for, and the call that is made of it.
+use super::callback::{self, Calls};
+use crate::command::services::arguments::seconds;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::raw::{is_rpc, Reply, Request};
 use anybinder_mount::context::Context;
@@ -8,8 +10,8 @@ use anybinder_parcel::encode::Parcel;
 use anybinder_parcel::status::Exception;
 use anybinder_rpc::relay::descriptor_of;
 use rsbinder::{SIBinder, StatusCode};
-use serde_json::Value;
 use std::path::PathBuf;
+use std::time::Duration;
 
 const HELP: &str = "\
 Without --aidl, arguments are TYPE VALUE pairs:
@@ -20,7 +22,9 @@ Without --aidl, arguments are TYPE VALUE pairs:
 
 With --aidl, an argument is a value of its type: a number, a text, the name of an enumerator, the
 path of a file, the name of a service for a binder, null, and JSON for arrays, parcelables and
-unions; byte arrays are hex:00ff.";
+unions; byte arrays are hex:00ff. For a binder, `new` is an object that prints the calls that it
+gets and answers with zeros and empty values: of the interface of the argument, or of another one
+with `new INTERFACE`.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
@@ -55,6 +59,15 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "aidl")]
     pub no_header: bool,
 
+    /// Write the contents of a file that the service returns there, of further ones to PATH.2 and
+    /// so on; `-`: print them, and nothing else
+    #[arg(long, value_name = "PATH")]
+    pub save: Option<PathBuf>,
+
+    /// Stay for so long after the reply, for calls of `new` objects
+    #[arg(long, value_name = "SECONDS", requires = "aidl", value_parser = seconds)]
+    pub listen: Option<Duration>,
+
     #[command(flatten)]
     pub device: DeviceOption,
 
@@ -62,6 +75,9 @@ pub struct Arguments {
     #[arg(allow_negative_numbers = true, value_name = "ARGUMENT")]
     pub arguments: Vec<String>,
 }
+
+/// What stands before the interface of an object that is made for the call.
+pub const NEW: &str = "new ";
 
 /// A call whose arguments are written.
 pub struct Call {
@@ -71,6 +87,8 @@ pub struct Call {
     pub parcel: Parcel,
     pub has_header: bool,
     pub objects: Vec<ObjectArgument>,
+    /// Where the calls of new objects go that are not to be printed.
+    pub calls: Option<Calls>,
 }
 
 pub fn usage(what: impl Into<String>) -> Error {
@@ -126,8 +144,9 @@ impl Call {
             false => Request::default(),
         };
         let device = &arguments.device.device;
-        request.append(&self.parcel, &|name| {
-            device::look_up(&context.mount, device, name)
+        request.append(&self.parcel, &|name| match name.strip_prefix(NEW) {
+            Some(interface) => callback::new(&arguments.aidl, interface, self.calls.as_ref()),
+            None => device::look_up(&context.mount, device, name),
         })?;
         request
             .send(&self.service, self.code, self.flags)
@@ -144,22 +163,4 @@ impl Call {
 /// The error of a service that answered with an exception.
 pub fn exception_error(name: &str, exception: &Exception) -> Error {
     Error::new(format!("{name} answered with {exception}.")).of(Kind::Exception)
-}
-
-/// Adds to each received file what it is.
-pub fn name_files(value: &mut Value) {
-    match value {
-        Value::Array(values) => values.iter_mut().for_each(name_files),
-        Value::Object(members) => {
-            let fd = members.get("fd").and_then(Value::as_u64);
-            if let (Some(fd), 1) = (fd, members.len()) {
-                if let Ok(path) = std::fs::read_link(format!("/proc/self/fd/{fd}")) {
-                    let path = path.to_string_lossy().into_owned();
-                    members.insert("path".to_string(), Value::from(path));
-                }
-            }
-            members.values_mut().for_each(name_files);
-        }
-        _ => {}
-    }
 }

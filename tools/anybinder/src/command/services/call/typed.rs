@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A call by `.aidl` files: the method's name, its arguments and its reply have their types.
-use super::request::{exception_error, name_files, usage, Arguments, Call, ObjectArgument};
+use super::callback::{Calls, Received};
+use super::objects::{is_stdout, name_binders, name_files, save_files};
+use super::request::{exception_error, usage, Arguments, Call, ObjectArgument, NEW};
 use anybinder_client::device;
 use anybinder_client::raw::is_rpc;
 use anybinder_mount::context::Context;
@@ -15,17 +17,46 @@ use anybinder_parcel::method;
 use anybinder_parcel::status::Exception;
 use anybinder_parcel::types::{Kind as ValueKind, Type};
 use anybinder_rpc::relay::descriptor_of;
-use rsbinder::SIBinder;
+use rsbinder::{ProcessState, SIBinder};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 #[derive(Serialize)]
 struct Answer {
     result: Value,
     /// The arguments that the service wrote.
     out: Map<String, Value>,
+    /// The calls of new objects.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    calls: Vec<Received>,
+}
+
+impl Answer {
+    fn nothing() -> Answer {
+        Answer {
+            result: Value::Null,
+            out: Map::new(),
+            calls: Vec::new(),
+        }
+    }
+
+    fn values(&mut self) -> impl Iterator<Item = &mut Value> {
+        std::iter::once(&mut self.result).chain(self.out.values_mut())
+    }
+
+    /// Copies the contents of the files in it.
+    fn save_files(&mut self, path: &Path) -> Result<()> {
+        let mut all: Value = self.values().map(|value| value.clone()).collect();
+        save_files(&mut all, path)?;
+        let saved = all.as_array().into_iter().flatten();
+        self.values()
+            .zip(saved)
+            .for_each(|(one, value)| *one = value.clone());
+        Ok(())
+    }
 }
 
 /// Opens the `.aidl` files.
@@ -38,7 +69,16 @@ pub fn open(roots: &[std::path::PathBuf]) -> Result<Library> {
     })
 }
 
-/// The declaration of an interface.
+/// The interface with a name, for an object of it.
+pub fn declared(library: &Library, name: &str) -> Result<Arc<Entry>> {
+    let found = library.find(name);
+    let is_interface = |one: &Arc<Entry>| matches!(one.declaration.body, Body::Interface { .. });
+    found
+        .filter(is_interface)
+        .ok_or_else(|| usage(format!("No .aidl file declares the interface {name}.")))
+}
+
+/// The declaration of the interface of a service.
 pub fn interface(library: &Library, name: &str, descriptor: &str) -> Result<Arc<Entry>> {
     let found = library.find(name);
     let broken = library.broken();
@@ -145,7 +185,14 @@ fn write(
                 signature(called)
             ))
         })?;
-        let value = word_value(&kind, word);
+        let value = match (word.as_str(), &kind.kind) {
+            ("new", ValueKind::Binder) => {
+                let found = library.resolve(entry, &argument.kind.path);
+                let found = found.ok_or_else(|| bad("new needs an interface".to_string()))?;
+                Value::from(format!("{NEW}{}", found.name))
+            }
+            _ => word_value(&kind, word),
+        };
         encoder.value(&kind, &value, 0).map_err(bad)?;
     }
     match rest.next() {
@@ -197,9 +244,12 @@ fn read(
         let mut answer = Answer {
             result: read.result.unwrap_or_default(),
             out: read.out,
+            calls: Vec::new(),
         };
-        name_files(&mut answer.result);
-        answer.out.values_mut().for_each(name_files);
+        for value in answer.values() {
+            name_files(value);
+            name_binders(value);
+        }
         answer
     }))
 }
@@ -224,7 +274,11 @@ fn declaration(library: &Library, arguments: &Arguments, service: &SIBinder) -> 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let library = open(&arguments.aidl)?;
     let name = &arguments.name;
-    let service = device::find(&context.mount, &arguments.device.device, name)?;
+    let device = &arguments.device.device;
+    // A thread for calls of new objects.
+    device::open(&context.mount, device, 1)?;
+    let service = device::look_up(&context.mount, device, name)?;
+    ProcessState::start_thread_pool();
     let entry = declaration(&library, arguments, &service)?;
     let called = method_named(&library, &entry, &arguments.method)?;
     let is_rpc = is_rpc(&service);
@@ -237,13 +291,11 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         parcel,
         has_header: true,
         objects: object_arguments(&library, &entry, &called, &arguments.arguments),
+        calls: context.json.then(Calls::default),
     };
     let reply = call.send(context, arguments)?;
-    let answer = match is_oneway {
-        true => Answer {
-            result: Value::Null,
-            out: Map::new(),
-        },
+    let mut answer = match is_oneway {
+        true => Answer::nothing(),
         false => match read(&library, &entry, &called, (&reply.data, is_rpc)) {
             Ok(Ok(answer)) => answer,
             Ok(Err(exception)) => return Err(exception_error(name, &exception)),
@@ -260,6 +312,20 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         },
     };
     let is_void = is_oneway || called.method.result.path == "void";
-    context.show(&answer, |answer| print(answer, is_void));
+    if let Some(path) = &arguments.save {
+        answer.save_files(path)?;
+    }
+    let listen = || std::thread::sleep(arguments.listen.unwrap_or_default());
+    if let Some(calls) = &call.calls {
+        listen();
+        let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
+        answer.calls.append(&mut calls);
+    }
+    if !is_stdout(arguments.save.as_deref()) {
+        context.show(&answer, |answer| print(answer, is_void));
+    }
+    if call.calls.is_none() {
+        listen();
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A call without `.aidl` files: typed words go out, and words of 32 bits or `--reply` come in.
-use super::request::{exception_error, name_files, usage, Arguments, Call};
+use super::objects::{is_stdout, name_binders, name_files, save_files};
+use super::request::{exception_error, usage, Arguments, Call};
 use anybinder_client::device;
 use anybinder_client::raw::is_rpc;
 use anybinder_client::unasked::Unasked;
@@ -132,6 +133,7 @@ fn decode(name: &str, (data, is_rpc): (&[u8], bool), parts: &[Part]) -> Result<D
             Part::Value(label, kind) => (label.clone(), decoder.value(kind, 0).map_err(bad)?),
         };
         name_files(&mut value);
+        name_binders(&mut value);
         values.push((label, value));
     }
     let left = decoder.left();
@@ -168,8 +170,30 @@ fn send_unasked(
     Ok(ExitCode::SUCCESS)
 }
 
+/// Saves the files of a reply, if that is asked for, and prints it.
+fn show_decoded(
+    context: &Context,
+    arguments: &Arguments,
+    mut decoded: Decoded,
+) -> Result<ExitCode> {
+    if let Some(path) = &arguments.save {
+        let mut values: Value = decoded.values.iter().map(|one| one.1.clone()).collect();
+        save_files(&mut values, path)?;
+        let saved = values.as_array().into_iter().flatten().cloned();
+        let all = decoded.values.iter_mut().zip(saved);
+        all.for_each(|(one, value)| one.1 = value);
+    }
+    if !is_stdout(arguments.save.as_deref()) {
+        context.show(&decoded, print_decoded);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let code = code_of(&arguments.method)?;
+    if arguments.save.is_some() && arguments.reply.is_none() {
+        return Err(usage("--save needs --aidl or --reply."));
+    }
     // Bad arguments are said before the service is looked for.
     write_arguments(&arguments.arguments, false)?;
     let parts = match &arguments.reply {
@@ -207,11 +231,12 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         parcel,
         has_header,
         objects: Vec::new(),
+        calls: None,
     };
     let reply = call.send(context, arguments)?;
     if let Some(parts) = parts {
-        context.show(&decode(name, (&reply.data, is_rpc), &parts)?, print_decoded);
-        return Ok(ExitCode::SUCCESS);
+        let decoded = decode(name, (&reply.data, is_rpc), &parts)?;
+        return show_decoded(context, arguments, decoded);
     }
     let words = reply.data.chunks_exact(4);
     let raw = RawReply {

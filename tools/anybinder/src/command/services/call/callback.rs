@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! An object for a service to call: it prints each call of its interface, which a `.aidl` file
+//! declares, and answers with zeros and empty values.
+use super::objects::name_files;
+use anybinder_driver::abi::ACCEPTS_FDS;
+use anybinder_mount::error::{Doing, Result};
+use anybinder_mount::harmless::say;
+use anybinder_parcel::aidl::library::{Called, Entry};
+use anybinder_parcel::aidl::syntax::Direction;
+use anybinder_parcel::aidl::Library;
+use anybinder_parcel::decode::Decoder;
+use anybinder_parcel::encode::{empty, Encoder, Parcel as Plan};
+use anybinder_parcel::{header, method};
+use anybinder_rpc::words;
+use rsbinder::{
+    DeathRecipient, ExceptionCode, IBinder, Parcel, SIBinder, Stability, Status, StatusCode,
+    Transactable, TransactionCode, WIBinder, INTERFACE_TRANSACTION, PING_TRANSACTION,
+};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::any::Any;
+use std::mem::ManuallyDrop;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// The calls of an object that are not printed.
+pub type Calls = Arc<Mutex<Vec<Received>>>;
+
+/// A call of such an object.
+#[derive(Clone, Debug, Serialize)]
+pub struct Received {
+    interface: String,
+    method: String,
+    arguments: Map<String, Value>,
+}
+
+struct Callback {
+    library: Mutex<Library>,
+    entry: Arc<Entry>,
+    descriptor: String,
+    /// None to print them.
+    kept: Option<Calls>,
+}
+
+/// An object of an interface of these `.aidl` files.
+///
+/// * `kept`: where its calls go that are not to be printed
+pub fn new(roots: &[PathBuf], interface: &str, kept: Option<&Calls>) -> Result<SIBinder> {
+    let library = super::typed::open(roots)?;
+    let entry = super::typed::declared(&library, interface)?;
+    let callback = Callback {
+        descriptor: entry.descriptor(),
+        library: Mutex::new(library),
+        entry,
+        kept: kept.cloned(),
+    };
+    SIBinder::new(Arc::new(callback)).doing(|| "making an object".to_string())
+}
+
+impl Callback {
+    fn library(&self) -> MutexGuard<'_, Library> {
+        self.library.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, called: &Called, arguments: Vec<(String, Value)>) {
+        let mut arguments: Map<String, Value> = arguments.into_iter().collect();
+        arguments.values_mut().for_each(name_files);
+        let received = Received {
+            interface: self.descriptor.clone(),
+            method: called.method.name.clone(),
+            arguments,
+        };
+        match &self.kept {
+            Some(kept) => {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.push(received);
+            }
+            None => {
+                let given = received.arguments.iter();
+                let given: Vec<String> =
+                    given.map(|(name, one)| format!("{name}: {one}")).collect();
+                say(format_args!(
+                    "called: {}.{}({})",
+                    received.interface,
+                    received.method,
+                    given.join(", ")
+                ));
+            }
+        }
+    }
+
+    /// What it answers, or why it cannot.
+    fn answer(&self, library: &Library, called: &Called) -> std::result::Result<Plan, String> {
+        let mut encoder = Encoder {
+            parcel: Plan::default(),
+            library: Some(library),
+        };
+        encoder.parcel.word(0);
+        if called.method.result.path != "void" {
+            let kind = library.kind_of(&self.entry, &called.method.result)?;
+            encoder.value(&kind, &empty(&kind), 0)?;
+        }
+        let written = called.method.arguments.iter();
+        for argument in written.filter(|one| one.direction != Direction::In) {
+            let kind = library.kind_of(&self.entry, &argument.kind)?;
+            encoder.value(&kind, &empty(&kind), 0)?;
+        }
+        Ok(encoder.parcel)
+    }
+
+    fn call(&self, code: TransactionCode, data: &[u8], reply: &mut Parcel) -> rsbinder::Result<()> {
+        let library = self.library();
+        let methods = library.methods(&self.entry).unwrap_or_default();
+        let called = methods.into_iter().find(|one| one.code == code);
+        let called = called.ok_or(StatusCode::UnknownTransaction)?;
+        let mut decoder = Decoder::new(data, Some(&library));
+        let read = method::arguments(&library, &self.entry, &called, &mut decoder);
+        let outcome = read.and_then(|arguments| {
+            self.tell(&called, arguments);
+            self.answer(&library, &called)
+        });
+        match outcome {
+            Ok(plan) => words::write(reply, &plan.data),
+            Err(why) => reply.write(&Status::from((
+                ExceptionCode::UnsupportedOperation,
+                format!("anybinder call cannot answer: {why}").as_str(),
+            ))),
+        }
+    }
+}
+
+impl Transactable for Callback {
+    fn transact(
+        &self,
+        code: TransactionCode,
+        reader: &mut Parcel,
+        reply: &mut Parcel,
+    ) -> rsbinder::Result<()> {
+        match code {
+            PING_TRANSACTION => Ok(()),
+            INTERFACE_TRANSACTION => reply.write(&self.descriptor),
+            rsbinder::FIRST_CALL_TRANSACTION..=rsbinder::LAST_CALL_TRANSACTION => {
+                let bytes = words::read_header(reader, &self.descriptor)?;
+                let found = header::place(&bytes, &self.descriptor);
+                let (_, start) = found.ok_or(StatusCode::BadType)?;
+                let data = words::read(reader, start)?;
+                self.call(code, &data, reply)
+            }
+            _ => Err(StatusCode::UnknownTransaction),
+        }
+    }
+}
+
+impl IBinder for Callback {
+    fn link_to_death(&self, _: Weak<dyn DeathRecipient>) -> rsbinder::Result<()> {
+        Err(StatusCode::InvalidOperation)
+    }
+
+    fn unlink_to_death(&self, _: Weak<dyn DeathRecipient>) -> rsbinder::Result<()> {
+        Err(StatusCode::InvalidOperation)
+    }
+
+    fn ping_binder(&self) -> rsbinder::Result<()> {
+        Ok(())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_transactable(&self) -> Option<&dyn Transactable> {
+        Some(self)
+    }
+
+    fn descriptor(&self) -> &str {
+        &self.descriptor
+    }
+
+    fn is_remote(&self) -> bool {
+        false
+    }
+
+    fn local_binder_flags(&self) -> u32 {
+        ACCEPTS_FDS
+    }
+
+    fn stability(&self) -> Stability {
+        Stability::default()
+    }
+
+    // What refers to it holds its `Arc`.
+    fn inc_strong(&self, _: &SIBinder) -> rsbinder::Result<()> {
+        Ok(())
+    }
+
+    fn attempt_inc_strong(&self) -> bool {
+        true
+    }
+
+    fn dec_strong(&self, _: Option<ManuallyDrop<SIBinder>>) -> rsbinder::Result<()> {
+        Ok(())
+    }
+
+    fn inc_weak(&self, _: &WIBinder) -> rsbinder::Result<()> {
+        Ok(())
+    }
+
+    fn dec_weak(&self) -> rsbinder::Result<()> {
+        Ok(())
+    }
+}
