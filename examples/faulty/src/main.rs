@@ -143,7 +143,10 @@ fn call(fault: &str) -> Outcome {
         }),
         "backlog" => repeat(150, |at| match at {
             0..200 => service.note(at),
-            _ => Ok(std::thread::sleep(Duration::from_secs(1))),
+            _ => {
+                std::thread::sleep(Duration::from_secs(1));
+                service.note(at)
+            }
         }),
         "leak" => repeat(200, |_| {
             service.give(&BnFaulty::new_binder(Nothing).as_binder())
