@@ -5,6 +5,7 @@
 //! The driver adds the context to each transaction if the context manager asks for it. Callers
 //! refer to a context by a number, since they are kept with every service.
 use crate::pattern;
+use crate::rules::explain_text;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -69,11 +70,27 @@ pub struct Contexts {
 }
 
 fn parse(text: &str) -> Result<Document, String> {
-    let document: Document = toml::from_str(text).map_err(|err| err.to_string())?;
+    let document: Document = toml::from_str(text).map_err(|err| explain_text(text, &err))?;
     match document.rule.iter().any(|rule| rule.context.is_empty()) {
-        true => Err("a rule has no context".to_string()),
+        true => Err(format!("{}: a rule has no context", empty_context(text))),
         false => Ok(document),
     }
+}
+
+/// Where a rule without contexts may be.
+fn empty_context(text: &str) -> String {
+    let line = text.lines().position(|line| {
+        let rest = line.trim_start().strip_prefix("context");
+        rest.is_some_and(|rest| rest.replace(' ', "").starts_with("=[]"))
+    });
+    line.map_or("a rule".to_string(), |line| {
+        format!("line {}, column 1", line + 1)
+    })
+}
+
+/// How many rules a file has. Fails with what is wrong, and where.
+pub fn check(text: &str) -> Result<usize, String> {
+    parse(text).map(|document| document.rule.len())
 }
 
 fn read(path: &Path) -> Result<Document, String> {

@@ -33,6 +33,7 @@ mod quota;
 mod registry;
 mod reply;
 mod request;
+pub mod rules;
 mod server;
 mod state;
 mod turns;

@@ -4,6 +4,7 @@
 use crate::caller::Caller;
 use crate::contexts::{Contexts, Wish};
 use crate::registry::Service;
+use crate::rules::explain;
 use rsbinder_tools::config::{
     self, Activator, Config, Enforcer, Permission, SystemResolver, SystemRunner,
 };
@@ -120,6 +121,11 @@ impl Policy {
 }
 
 fn read(path: &Path) -> Result<Config, String> {
-    config::load(path, &SystemResolver)
-        .map_err(|err| format!("the rules in {} cannot be used: {err}", path.display()))
+    config::load(path, &SystemResolver).map_err(|err| {
+        format!(
+            "the rules in {} cannot be used: {}",
+            path.display(),
+            explain(&err)
+        )
+    })
 }

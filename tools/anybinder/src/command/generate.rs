@@ -81,13 +81,26 @@ fn daemon_page() -> Result<Vec<u8>> {
     Ok(page.to_roff().into_bytes())
 }
 
+/// A command without its hidden subcommands, for completions.
+fn shown(command: &clap::Command) -> clap::Command {
+    let subcommands = command.get_subcommands();
+    let subcommands = subcommands.filter(|one| !one.is_hide_set()).map(shown);
+    let mut made = clap::Command::new(command.get_name().to_string());
+    if let Some(about) = command.get_about() {
+        made = made.about(about.clone());
+    }
+    made.args(command.get_arguments().cloned())
+        .subcommands(subcommands)
+}
+
 pub fn run(command: &mut clap::Command, arguments: &Arguments) -> Result<ExitCode> {
     let data = &arguments.directory;
     write_pages(&data.join("man/man1"), command, "anybinder")?;
     write(&data.join("man/man8/anybinderd.8"), &daemon_page()?)?;
+    let mut shown = shown(command);
     for (shell, path) in COMPLETIONS {
         let mut text = Vec::new();
-        clap_complete::generate(shell, command, "anybinder", &mut text);
+        clap_complete::generate(shell, &mut shown, "anybinder", &mut text);
         write(&data.join(path), &text)?;
     }
     Ok(ExitCode::SUCCESS)

@@ -2,12 +2,16 @@
 //! `anybinder servicemanager`: started by `up` or by a unit file, for one device or several.
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_mount::harmless::say;
 use anybinder_mount::keeper;
 use anybinder_mount::manager::{self, ManagerOptions};
 use anybinder_mount::note::note;
 use anybinder_mount::record::SERVICE_MANAGER;
+use anybinder_servicemanager::rules;
 use anybinder_servicemanager::{serve, Cause, Options, Protocol, DEFAULT_PER_USER};
+use serde::Serialize;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 #[derive(Debug, clap::Args)]
@@ -15,6 +19,11 @@ pub struct Arguments {
     /// The binder devices to serve, separated by commas [default: binder]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     device: Vec<String>,
+
+    /// Only check files of --policy or --contexts: say what is wrong in them, and where, and start
+    /// nothing
+    #[arg(long, value_name = "PATH")]
+    check: Vec<PathBuf>,
 
     /// Start it in a child process, and again when that dies: what `up` runs
     #[arg(long, hide = true)]
@@ -50,7 +59,40 @@ fn protocol_of(device: &str, options: &[String]) -> Result<Protocol> {
     Ok(protocol)
 }
 
+#[derive(Serialize)]
+struct Checked {
+    path: PathBuf,
+    rules: usize,
+    services: usize,
+}
+
+/// Checks files of rules.
+fn check(context: &Context, paths: &[PathBuf]) -> Result<ExitCode> {
+    let mut all = Vec::new();
+    for path in paths {
+        let found = rules::check(path).map_err(|why| Error::new(format!("{why}.")))?;
+        all.push(Checked {
+            path: path.clone(),
+            rules: found.rules,
+            services: found.services,
+        });
+    }
+    context.show(&all, |all| {
+        for one in all {
+            let path = one.path.display();
+            say(format_args!(
+                "{path}: {} rules, {} declared services",
+                one.rules, one.services
+            ));
+        }
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    if !arguments.check.is_empty() {
+        return check(context, &arguments.check);
+    }
     let mount = &context.mount;
     let options = &arguments.options;
     let mut devices = arguments.device.clone();

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is wrong with a file of rules: where, and in words for the one who wrote it.
+use crate::contexts;
+use rsbinder_tools::config::{self, ConfigError, SystemResolver};
+use std::path::{Path, PathBuf};
+
+/// What the parsers call what a value is, and what people do.
+const WORDS: [(&str, &str); 7] = [
+    ("a sequence", "an array"),
+    ("sequence", "an array"),
+    ("map", "a table"),
+    ("struct", "a table"),
+    ("a nonzero u16", "a number from 1 to 65535"),
+    ("u32", "a number from 0"),
+    (
+        "any variant",
+        "\"any\", \"none\" or a table with uid, user or group",
+    ),
+];
+
+fn plain_word(text: &str) -> String {
+    let found = WORDS.iter().find(|(word, _)| text.starts_with(word));
+    found.map_or_else(|| text.replace('`', ""), |(_, plain)| (*plain).to_string())
+}
+
+/// The words of a parser that are about its own types, in those of the file.
+fn plain(message: &str) -> String {
+    if let Some(rest) = message.strip_prefix("unknown field ") {
+        let (key, known) = rest.split_once(", expected ").unwrap_or((rest, ""));
+        let known = known.trim_start_matches("one of ").replace('`', "");
+        return format!("there is no key {}, but {known}", key.replace('`', ""));
+    }
+    if let Some(key) = message.strip_prefix("missing field ") {
+        return format!("the key {} is missing", key.replace('`', ""));
+    }
+    if let Some(rest) = message.strip_prefix("data did not match ") {
+        return format!("{} is expected", plain_word(rest));
+    }
+    let of_value = ["invalid type: ", "invalid value: "];
+    let rest = of_value
+        .iter()
+        .find_map(|start| message.strip_prefix(start));
+    match rest.and_then(|rest| rest.split_once(", expected ")) {
+        Some((is, wanted)) => {
+            format!("{} is expected, not {}", plain_word(wanted), plain_word(is))
+        }
+        None => message.to_string(),
+    }
+}
+
+/// The line and the column of a byte, from 1 on.
+fn place(text: &str, at: usize) -> String {
+    let before = text.get(..at).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    format!("line {line}, column {column}")
+}
+
+/// An error of the text of a file.
+pub fn explain_text(text: &str, error: &toml::de::Error) -> String {
+    let at = error.span().map_or(0, |span| span.start);
+    format!("{}: {}", place(text, at), plain(error.message()))
+}
+
+/// The file that an error is about.
+fn file_of(error: &ConfigError) -> Option<&PathBuf> {
+    match error {
+        ConfigError::Toml { path, .. }
+        | ConfigError::Pattern { path, .. }
+        | ConfigError::Name { path, .. }
+        | ConfigError::BadActivation { path, .. }
+        | ConfigError::EmptyExec { path, .. }
+        | ConfigError::EmptyUnit { path, .. }
+        | ConfigError::RelativeExec { path, .. }
+        | ConfigError::UntrustedExec { path, .. }
+        | ConfigError::ExecIo { path, .. }
+        | ConfigError::BadServiceName { path, .. }
+        | ConfigError::UnknownKeyword { path, .. } => Some(path),
+        _ => None,
+    }
+}
+
+/// An error of the rules, with its place where that is known.
+pub fn explain(error: &ConfigError) -> String {
+    let whole = error.to_string();
+    let Some(path) = file_of(error) else {
+        return whole;
+    };
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let path = path.display();
+    if let ConfigError::Toml { source, .. } = error {
+        return format!("{path}, {}", explain_text(&text, source));
+    }
+    let what = whole.strip_prefix(&format!("{path}: ")).unwrap_or(&whole);
+    // What it names in quotes stands in the file in quotes.
+    let quoted = what.split('"').nth(1).map(|name| format!("\"{name}\""));
+    match quoted.and_then(|quoted| text.find(&quoted)) {
+        Some(at) => format!("{path}, {}: {what}", place(&text, at)),
+        None => format!("{path}: {what}"),
+    }
+}
+
+/// What a file or a directory of rules has.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    pub rules: usize,
+    pub services: usize,
+}
+
+fn files_of(path: &Path) -> Result<Vec<PathBuf>, String> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let cannot = |err| format!("{} cannot be read: {err}", path.display());
+    let entries = std::fs::read_dir(path).map_err(cannot)?;
+    let paths = entries.flatten().map(|entry| entry.path());
+    let is_hidden = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        name.as_encoded_bytes().starts_with(b".")
+    };
+    let mut files: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|end| end == "toml") && !is_hidden(path))
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Whether the rules of a file are by security context.
+fn is_by_context(text: &str) -> bool {
+    let table: toml::Table = toml::from_str(text).unwrap_or_default();
+    let rules = table.get("rule").and_then(|rules| rules.as_array());
+    let mut rules = rules.into_iter().flatten();
+    rules.any(|rule| rule.get("context").is_some())
+}
+
+/// Reads rules as the service manager does, of `--policy` or of `--contexts`. Fails with what is
+/// wrong, and where.
+pub fn check(path: &Path) -> Result<Checked, String> {
+    let mut checked = Checked::default();
+    for file in files_of(path)? {
+        let text = std::fs::read_to_string(&file)
+            .map_err(|err| format!("{} cannot be read: {err}", file.display()))?;
+        if is_by_context(&text) {
+            checked.rules +=
+                contexts::check(&text).map_err(|why| format!("{}, {why}", file.display()))?;
+            return Ok(checked);
+        }
+        let read = config::parse_file(&file, &text, &SystemResolver);
+        let read = read.map_err(|err| explain(&err))?;
+        checked.rules += read.rules.len();
+        checked.services += read.services.len();
+    }
+    // Also who may change the files, and the programs that they name.
+    config::load(path, &SystemResolver).map_err(|err| explain(&err))?;
+    Ok(checked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(text: &str) -> String {
+        let path = std::env::temp_dir().join(format!("anybinder-rules-{}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        let error = check(&path).unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        let (_, what) = error.split_once(", ").unwrap();
+        what.to_string()
+    }
+
+    #[test]
+    fn an_error_has_its_place_and_no_words_of_the_parser() {
+        for (text, wanted) in [
+            (
+                "[[rule]]\nname = \"*\"\nad = \"any\"",
+                "line 3, column 1: there is no key ad, but name, add, find",
+            ),
+            (
+                "\n[[rule]]\nadd = \"any\"",
+                "line 2, column 1: the key name is missing",
+            ),
+            (
+                "[[rule]]\nname = \"*\"\nadd = 7",
+                "line 3, column 7: \"any\", \"none\" or a table with uid, user or group is",
+            ),
+            (
+                "[[rule]]\nname = 7",
+                "line 2, column 8: a string is expected, not integer 7",
+            ),
+            (
+                "rule = 7",
+                "line 1, column 8: an array is expected, not integer 7",
+            ),
+            (
+                "[[rule]]\nname = \"*\"\nadd = \"all\"",
+                "line 3, column 7: unknown subject keyword \"all\" (expected \"any\" or \"none\")",
+            ),
+            (
+                "[[service]]\nname = \"a\"",
+                "line 2, column 8: service \"a\": name must be `interface/instance`",
+            ),
+            (
+                "[[rule]]\ncontext = []",
+                "line 2, column 1: a rule has no context",
+            ),
+        ] {
+            let error = error_of(text);
+            assert!(error.starts_with(wanted), "{error}\n{wanted}");
+        }
+    }
+}
