@@ -321,6 +321,7 @@ struct host_txn_failure {
 	u64 data_size; /* bytes */
 	u32 id;	       /* of the transaction */
 	s32 reason;    /* errno of the extended error, negative; 0: none */
+	u32 node;      /* the called object, which may be dead; 0: not known */
 };
 static inline void host_notify_txn_failure(const struct host_txn_failure *failure);
 

@@ -56,7 +56,7 @@ TEST(send_failure_notice_of_a_call_without_target)
 	CHECK(pair_call(&p, 0, 6, TF_ONE_WAY, "abcd") == 0);
 	f = notice(BR_DEAD_REPLY, p.c, 5);
 	REQUIRE(f);
-	CHECK(!f->to_pid && f->code == 6 && f->flags == TF_ONE_WAY);
+	CHECK(!f->to_pid && f->code == 6 && f->flags == TF_ONE_WAY && !f->node);
 	CHECK(pair_end(&p));
 }
 

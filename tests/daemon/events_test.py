@@ -20,7 +20,7 @@ RECORD = struct.Struct("<QQHHi40s")
 KINDS = """header idle lost ioctl ioctl_done write_done read_done wait command return txn
            txn_received txn_freed buffer_allocated buffer_freed buffer_failed buffer_outdated
            node_to_ref ref_to_node ref_to_ref file_sent file_received failed stage
-           error data data_to_clear""".split()
+           error data data_to_clear target""".split()
 KIND = {name: number for number, name in enumerate(KINDS)}
 TXN = struct.Struct("<IIiiiiIII4x")
 BUFFER = struct.Struct("<QQQI12x")

@@ -61,6 +61,7 @@ enum event_kind {
 	EVENT_ERROR,		/* return of BR_..._REPLY other than BR_REPLY: event_word */
 	EVENT_DATA,		/* a part of the data of a transaction: event_data */
 	EVENT_DATA_TO_CLEAR,	/* the same of one with TF_CLEAR_BUF: event_data */
+	EVENT_TARGET,		/* whom a failing call is for, before EVENT_FAILED: event_target */
 	EVENT_KINDS,
 };
 
@@ -132,6 +133,12 @@ struct event_failed {
 	uint32_t data_size;	/* bytes; the largest number for more */
 };
 
+/* The object may be dead, so that nothing else tells which one it was. */
+struct event_target {
+	uint32_t id;
+	uint32_t node;
+};
+
 /* As the module's tracepoint anybinder:binder_stage. */
 struct event_stage {
 	uint32_t stage;		/* 0 K_IOC, 1 K_WR_IN, 2 K_ENQ, 3 K_DEQ, 4 K_COPY */
@@ -173,6 +180,7 @@ struct event_record {
 		struct event_file file;
 		struct event_failed failed;
 		struct event_stage stage;
+		struct event_target target;
 		struct event_data data;
 		uint64_t words[5];
 	};

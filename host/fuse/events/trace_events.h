@@ -190,6 +190,8 @@ static inline void trace_failed(const struct host_txn_failure *failure)
 		.data_size = failure->data_size < UINT32_MAX ? (u32)failure->data_size : UINT32_MAX,
 	};
 
+	if (failure->node)
+		trace_put(EVENT_TARGET, ((struct event_target){ failure->id, failure->node }));
 	events_put_failed(&event, failure->is_reply);
 }
 

@@ -108,6 +108,8 @@ pub struct Assembler {
     replies: HashMap<u32, u32>,
     /// The transaction that a thread sent last.
     last_sent: HashMap<i32, u32>,
+    /// The objects of calls that are going to fail.
+    targets: HashMap<u32, u32>,
     pub lost: u64,
 }
 
@@ -160,6 +162,9 @@ impl Assembler {
                 errno,
                 size,
             } => self.told_why(event, transaction, (*error, *errno, *size), names),
+            What::Target { id, node } => {
+                self.targets.insert(*id, *node);
+            }
             What::Lost { count } => self.lose(*count),
         }
         self.sort_out(event.time_ns);
@@ -241,15 +246,36 @@ impl Assembler {
         };
         call.received_ns = Some(event.time_ns);
         call.to = thread;
-        match call.oneway {
-            true => {}
-            false => self.serving.entry(event.tid).or_default().push(id),
+        let serving = self.serving.entry(event.tid).or_default();
+        // A thread that waits for no reply is done with the one-way call that it served.
+        if !self.waiting.contains_key(&event.tid) {
+            let open = &self.open;
+            serving.retain(|id| open.get(id).is_some_and(|call| !call.oneway));
         }
+        serving.push(id);
+    }
+
+    /// The call that a thread serves and is to reply to.
+    fn replied_to(&mut self, tid: i32) -> Option<u32> {
+        let serving = self.serving.get_mut(&tid)?;
+        let open = &self.open;
+        let is_oneway = |id: &u32| open.get(id).is_some_and(|call| call.oneway);
+        let at = serving.iter().rposition(|id| !is_oneway(id))?;
+        let id = serving[at];
+        serving.truncate(at);
+        if serving.is_empty() {
+            self.serving.remove(&tid);
+        }
+        Some(id)
+    }
+
+    /// A call that is not over, or was not taken yet.
+    pub fn open_call(&self, id: u32) -> Option<&Call> {
+        self.open.get(&id)
     }
 
     fn replied(&mut self, event: &Event, reply: &Transaction) {
-        let serving = self.serving.get_mut(&event.tid);
-        let Some(id) = serving.and_then(Vec::pop) else {
+        let Some(id) = self.replied_to(event.tid) else {
             return;
         };
         if let Some(call) = self.open.get_mut(&id) {
@@ -303,6 +329,9 @@ impl Assembler {
         };
         call.freed_ns = Some(event.time_ns);
         if call.oneway {
+            if let Some(serving) = self.serving.get_mut(&event.tid) {
+                serving.retain(|served| *served != id);
+            }
             self.end(id, event.time_ns);
         }
     }
@@ -368,15 +397,15 @@ impl Assembler {
         }
         if failed.reply {
             let id = self.replies.remove(&failed.id);
-            let serving = self.serving.get_mut(&event.tid);
-            let id = id.or_else(|| serving.and_then(Vec::pop));
+            let id = id.or_else(|| self.replied_to(event.tid));
             if let Some(call) = id.and_then(|id| self.open.get_mut(&id)) {
                 call.errno = Some(-errno);
             }
             return;
         }
+        let node = self.targets.remove(&failed.id).unwrap_or(failed.node);
         if !self.open.contains_key(&failed.id) {
-            self.start(event, failed, names);
+            self.start(event, &Transaction { node, ..*failed }, names);
         }
         if let Some(call) = self.open.get_mut(&failed.id) {
             call.size = call.size.max(u64::from(size));
@@ -424,165 +453,4 @@ impl Assembler {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::event::{Bytes, BR_DEAD_REPLY};
-
-    /// Plays events of (thread, what), a microsecond apart, and returns all calls.
-    fn play(events: &[(i32, What)]) -> Vec<Call> {
-        let mut assembler = Assembler::default();
-        let mut names = Names::recorded();
-        for (at, (tid, what)) in events.iter().enumerate() {
-            let event = Event {
-                time_ns: (at as u64 + 1) * 1000,
-                tid: *tid,
-                thread: None,
-                what: what.clone(),
-            };
-            assembler.push(&event, &mut names);
-        }
-        assembler.finish()
-    }
-
-    fn sent(id: u32, flags: u32) -> What {
-        What::Sent(Transaction {
-            id,
-            node: 7,
-            code: 3,
-            flags,
-            ..Transaction::default()
-        })
-    }
-
-    fn reply(id: u32) -> What {
-        What::Sent(Transaction {
-            id,
-            reply: true,
-            ..Transaction::default()
-        })
-    }
-
-    fn buffer(id: u32, data: u64) -> What {
-        What::Buffer {
-            id,
-            data,
-            offsets: 8,
-            extra: 0,
-        }
-    }
-
-    fn object(id: u32, value: u64) -> What {
-        What::Object {
-            id,
-            node: 3,
-            value: Some(value),
-        }
-    }
-
-    fn data(id: u32, bytes: &[u8]) -> What {
-        What::Data {
-            id,
-            offset: 0,
-            bytes: Bytes(bytes.to_vec()),
-            objects: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn a_call_has_its_times_sizes_and_objects() {
-        let calls = play(&[
-            (1, sent(10, 0)),
-            (1, buffer(10, 100)),
-            (1, object(10, 4)),
-            (1, What::File { id: 10 }),
-            (1, data(10, &[1, 2])),
-            (2, What::Received { id: 10 }),
-            (2, reply(11)),
-            (2, buffer(11, 4)),
-            (2, object(11, 5)),
-            (2, data(11, &[3])),
-            (1, What::Received { id: 11 }),
-            (2, What::BufferFreed { id: 10 }),
-        ]);
-        let [call] = calls.as_slice() else {
-            panic!("{calls:?}")
-        };
-        assert_eq!(
-            (call.id, call.reply_id, call.node, call.code),
-            (10, Some(11), 7, 3)
-        );
-        assert_eq!((call.from.tid, call.to.tid), (1, 2));
-        assert_eq!((call.sent_ns, call.received_ns), (1000, Some(6000)));
-        assert_eq!((call.replied_ns, call.done_ns), (Some(7000), Some(11000)));
-        assert_eq!(
-            (call.freed_ns, call.duration_ns()),
-            (Some(12000), Some(10000))
-        );
-        assert_eq!((call.size, call.reply_size), (108, 12));
-        assert_eq!((call.objects, call.files, call.reply_objects), (1, 1, 1));
-        let (request, reply) = (&call.request_data, &call.reply_data);
-        assert_eq!(
-            (request.bytes.as_slice(), request.missing()),
-            (&[1, 2][..], 98)
-        );
-        assert_eq!((reply.bytes.as_slice(), reply.missing()), (&[3][..], 3));
-        assert_eq!(
-            (request.node(4), reply.node(5), reply.node(4)),
-            (Some(3), Some(3), None)
-        );
-        assert!(!call.unfinished && call.error.is_none());
-    }
-
-    #[test]
-    fn nested_calls_get_their_own_replies() {
-        let calls = play(&[
-            (1, sent(10, 0)),
-            (2, What::Received { id: 10 }),
-            (2, sent(20, 0)),
-            (1, What::Received { id: 20 }),
-            (1, reply(21)),
-            (2, What::Received { id: 21 }),
-            (2, reply(11)),
-            (1, What::Received { id: 11 }),
-        ]);
-        let inner = calls.iter().find(|call| call.id == 20).unwrap();
-        let outer = calls.iter().find(|call| call.id == 10).unwrap();
-        assert_eq!((inner.parent, inner.reply_id), (Some(10), Some(21)));
-        assert_eq!((outer.parent, outer.reply_id), (None, Some(11)));
-        assert!(calls.iter().all(|call| !call.unfinished));
-    }
-
-    #[test]
-    fn an_error_ends_the_call_that_it_belongs_to() {
-        let failed = |code| What::Return { code };
-        let calls = play(&[
-            (1, sent(10, 0)),
-            (1, sent(11, TF_ONE_WAY)),
-            (1, failed(BR_DEAD_REPLY)),
-            (1, failed(BR_DEAD_REPLY)),
-            (3, failed(BR_DEAD_REPLY)),
-        ]);
-        let of = |id| calls.iter().find(|call: &&Call| call.id == id).unwrap();
-        assert_eq!(of(11).done_ns, Some(3000));
-        assert_eq!(of(10).done_ns, Some(4000));
-        assert_eq!(of(0).from.tid, 3);
-        assert!(calls
-            .iter()
-            .all(|call| call.error.as_deref() == Some("DEAD_REPLY")));
-    }
-
-    #[test]
-    fn a_one_way_call_ends_with_its_buffer_and_a_lost_event_leaves_calls_unfinished() {
-        let calls = play(&[
-            (1, sent(10, TF_ONE_WAY)),
-            (2, What::Received { id: 10 }),
-            (2, What::BufferFreed { id: 10 }),
-            (1, sent(12, 0)),
-            (0, What::Lost { count: 5 }),
-            (2, reply(13)),
-        ]);
-        assert_eq!(calls.len(), 2);
-        assert_eq!((calls[0].id, calls[0].duration_ns()), (10, Some(2000)));
-        assert!(calls[1].unfinished && calls[1].id == 12);
-    }
-}
+mod tests;

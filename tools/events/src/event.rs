@@ -63,7 +63,6 @@ pub enum What {
         id: u32,
         node: u32,
         /// What the receiver finds in the data: a handle, or the address of an object of its own.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         value: Option<u64>,
     },
     /// A part of the data of a transaction. They follow each other.
@@ -88,6 +87,11 @@ pub enum What {
         errno: i32,
         size: u32,
     },
+    /// The daemon alone: whose call fails next, of which nothing else says it.
+    Target {
+        id: u32,
+        node: u32,
+    },
     /// A measured stage of a round trip (K_IOC is 0).
     Stage {
         stage: u32,
@@ -107,7 +111,6 @@ pub struct Event {
     /// The thread in whose call it happened; 0: in none.
     pub tid: i32,
     /// Its name, and its process, where the source says it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<(i32, String)>,
     pub what: What,
 }
@@ -123,7 +126,7 @@ pub struct Extra {
     pub data_to_clear: bool,
 }
 
-/// Bytes; hexadecimal digits in a recording.
+/// Bytes; hexadecimal digits in what people read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bytes(pub Vec<u8>);
 
@@ -147,12 +150,18 @@ impl Bytes {
 
 impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.to_hex())
+        match serializer.is_human_readable() {
+            true => serializer.serialize_str(&self.to_hex()),
+            false => self.0.serialize(serializer),
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !deserializer.is_human_readable() {
+            return Vec::deserialize(deserializer).map(Bytes);
+        }
         let digits = String::deserialize(deserializer)?;
         Bytes::from_hex(&digits).ok_or_else(|| serde::de::Error::custom("no hexadecimal digits"))
     }

@@ -7,6 +7,7 @@
 //! * `call`: from events to calls
 //! * `payload`: the data of a call
 //! * `names`: what threads and objects are called
+//! * `stream`: a source that a thread reads
 //! * `recording`: events and names in a file
 //! * `perfetto`: a recording as a trace for Perfetto
 pub mod call;
@@ -17,6 +18,7 @@ pub mod payload;
 pub mod perfetto;
 pub mod recording;
 pub mod source;
+pub mod stream;
 
 mod ring;
 mod tracefs;

@@ -1,164 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A recording as a trace for Perfetto: the events as the ftrace events from which Perfetto makes
-//! its own slices, flows and tables of binder transactions; the names of processes and threads; and
-//! the measured stages of each call as slices of the threads concerned, inside Perfetto's own.
-//!
-//! The messages below have the field numbers of Perfetto's published format.
-use crate::call::Assembler;
+//! its own slices, flows and tables of binder transactions; the names of processes and threads; the
+//! method of each call as a slice of the thread that serves it, inside Perfetto's own, by the name
+//! that Android's programs give it, from which Perfetto fills `aidl_name`; and the measured stages
+//! of each call on a track below that of its caller. They are not inside Perfetto's slice of the
+//! call, because Perfetto takes a call with slices inside for damaged.
+mod messages;
+
+use crate::call::{Assembler, Call};
 use crate::event::{error_name, Event, Transaction, What};
 use crate::names::{Names, Thread};
+use messages::*;
 use prost::Message;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-#[derive(Clone, PartialEq, Message)]
-struct Trace {
-    #[prost(message, repeated, tag = "1")]
-    packet: Vec<Packet>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Packet {
-    #[prost(message, optional, tag = "1")]
-    ftrace_events: Option<Bundle>,
-    #[prost(message, optional, tag = "2")]
-    process_tree: Option<ProcessTree>,
-    #[prost(uint64, optional, tag = "8")]
-    timestamp: Option<u64>,
-    #[prost(uint32, optional, tag = "10")]
-    trusted_packet_sequence_id: Option<u32>,
-    #[prost(message, optional, tag = "11")]
-    track_event: Option<TrackEvent>,
-    #[prost(uint32, optional, tag = "13")]
-    sequence_flags: Option<u32>,
-    #[prost(message, optional, tag = "60")]
-    track_descriptor: Option<TrackDescriptor>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Bundle {
-    #[prost(uint32, optional, tag = "1")]
-    cpu: Option<u32>,
-    #[prost(message, repeated, tag = "2")]
-    event: Vec<FtraceEvent>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct FtraceEvent {
-    #[prost(uint64, optional, tag = "1")]
-    timestamp: Option<u64>,
-    /// The thread.
-    #[prost(uint32, optional, tag = "2")]
-    pid: Option<u32>,
-    #[prost(message, optional, tag = "50")]
-    binder_transaction: Option<BinderTransaction>,
-    #[prost(message, optional, tag = "51")]
-    binder_transaction_received: Option<BinderReceived>,
-    #[prost(message, optional, tag = "485")]
-    binder_command: Option<Code>,
-    #[prost(message, optional, tag = "486")]
-    binder_return: Option<Code>,
-}
-
-/// BC_... or BR_...
-#[derive(Clone, PartialEq, Message)]
-struct Code {
-    #[prost(uint32, optional, tag = "1")]
-    cmd: Option<u32>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct BinderTransaction {
-    #[prost(int32, optional, tag = "1")]
-    debug_id: Option<i32>,
-    #[prost(int32, optional, tag = "2")]
-    target_node: Option<i32>,
-    #[prost(int32, optional, tag = "3")]
-    to_proc: Option<i32>,
-    #[prost(int32, optional, tag = "4")]
-    to_thread: Option<i32>,
-    #[prost(int32, optional, tag = "5")]
-    reply: Option<i32>,
-    #[prost(uint32, optional, tag = "6")]
-    code: Option<u32>,
-    #[prost(uint32, optional, tag = "7")]
-    flags: Option<u32>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct BinderReceived {
-    #[prost(int32, optional, tag = "1")]
-    debug_id: Option<i32>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct ProcessTree {
-    #[prost(message, repeated, tag = "1")]
-    processes: Vec<Process>,
-    #[prost(message, repeated, tag = "2")]
-    threads: Vec<TreeThread>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Process {
-    #[prost(int32, optional, tag = "1")]
-    pid: Option<i32>,
-    #[prost(int32, optional, tag = "2")]
-    ppid: Option<i32>,
-    #[prost(string, repeated, tag = "3")]
-    cmdline: Vec<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TreeThread {
-    #[prost(int32, optional, tag = "1")]
-    tid: Option<i32>,
-    #[prost(string, optional, tag = "2")]
-    name: Option<String>,
-    #[prost(int32, optional, tag = "3")]
-    tgid: Option<i32>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TrackDescriptor {
-    #[prost(uint64, optional, tag = "1")]
-    uuid: Option<u64>,
-    #[prost(message, optional, tag = "4")]
-    thread: Option<ThreadDescriptor>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct ThreadDescriptor {
-    #[prost(int32, optional, tag = "1")]
-    pid: Option<i32>,
-    #[prost(int32, optional, tag = "2")]
-    tid: Option<i32>,
-    #[prost(string, optional, tag = "5")]
-    thread_name: Option<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Annotation {
-    #[prost(string, optional, tag = "6")]
-    string_value: Option<String>,
-    #[prost(string, optional, tag = "10")]
-    name: Option<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TrackEvent {
-    #[prost(message, repeated, tag = "4")]
-    annotations: Vec<Annotation>,
-    #[prost(int32, optional, tag = "9")]
-    kind: Option<i32>,
-    #[prost(uint64, optional, tag = "11")]
-    track_uuid: Option<u64>,
-    #[prost(string, repeated, tag = "22")]
-    categories: Vec<String>,
-    #[prost(string, optional, tag = "23")]
-    name: Option<String>,
-}
-
 const BC_TRANSACTION: u32 = 0x4040_6300;
+
+/// The track of the stages of a thread's calls has the number of the thread's own and this.
+const STAGES: u64 = 1 << 32;
 
 const SLICE_BEGIN: i32 = 1;
 const SLICE_END: i32 = 2;
@@ -177,7 +36,6 @@ struct Times {
     dequeued: Option<u64>,
     received: Option<(u64, i32)>,
     reply_to: u32,
-    node: u32,
 }
 
 struct Writer<'a> {
@@ -314,6 +172,17 @@ impl Writer<'_> {
                         tid: Some(thread.tid),
                         thread_name: Some(thread.thread.clone()),
                     }),
+                    ..TrackDescriptor::default()
+                }),
+                trusted_packet_sequence_id: Some(SEQUENCE),
+                ..Packet::default()
+            });
+            self.packets.push(Packet {
+                track_descriptor: Some(TrackDescriptor {
+                    uuid: Some(thread.tid as u64 | STAGES),
+                    name: Some("binder stages".to_string()),
+                    parent_uuid: Some(thread.tid as u64),
+                    ..TrackDescriptor::default()
                 }),
                 trusted_packet_sequence_id: Some(SEQUENCE),
                 ..Packet::default()
@@ -321,24 +190,26 @@ impl Writer<'_> {
         }
     }
 
-    fn slice(&mut self, tid: i32, name: &str, (from_ns, to_ns): (u64, u64), node: u32) {
-        let annotations = match self.names.service(node) {
-            Some(service) => vec![
-                annotation("service", &service.name),
-                annotation("interface", &service.interface),
-            ],
-            None => Vec::new(),
-        };
+    fn slice(&mut self, track: u64, name: &str, (from_ns, to_ns): (u64, u64), of: &Named) {
+        let known = [
+            ("service", &of.call.service),
+            ("interface", &of.call.interface),
+            ("method", &of.method),
+        ];
+        let known = known.into_iter();
+        let annotations = known
+            .filter_map(|(name, value)| Some(annotation(name, value.as_ref()?)))
+            .collect();
         let begin = TrackEvent {
             annotations,
             kind: Some(SLICE_BEGIN),
-            track_uuid: Some(tid as u64),
+            track_uuid: Some(track),
             categories: vec!["binder stage".to_string()],
             name: Some(name.to_string()),
         };
         let end = TrackEvent {
             kind: Some(SLICE_END),
-            track_uuid: Some(tid as u64),
+            track_uuid: Some(track),
             ..TrackEvent::default()
         };
         for (time_ns, event) in [(from_ns, begin), (to_ns, end)] {
@@ -351,9 +222,27 @@ impl Writer<'_> {
         }
     }
 
-    /// The stages of a call as its caller sees them, one after the other. They begin after the
-    /// call's own slice and end before it, or Perfetto may put it into them.
-    fn stages(&mut self, call: &Times, reply: &Times) {
+    /// The method that a thread serves, inside Perfetto's slice for that. `busy_ns`: when the
+    /// thread receives something else.
+    fn served(&mut self, of: &Named, busy_ns: Option<u64>) {
+        let call = &of.call;
+        let end = match call.oneway {
+            true => call.freed_ns.into_iter().chain(busy_ns).min(),
+            false => call.replied_ns,
+        };
+        if let (Some(from), Some(to), Some(interface), Some(method)) =
+            (call.received_ns, end, &call.interface, &of.method)
+        {
+            let name = format!("AIDL::any::{interface}::{method}::server");
+            let times = (from + 1, to.saturating_sub(1));
+            if times.0 <= times.1 {
+                self.slice(call.to.tid as u64, &name, times, of);
+            }
+        }
+    }
+
+    /// The stages of a call as its caller sees them, one after the other.
+    fn stages(&mut self, call: &Times, reply: &Times, of: &Named) {
         let (Some((sent, tid)), Some((received, _))) = (call.sent, reply.received) else {
             return;
         };
@@ -368,7 +257,7 @@ impl Writer<'_> {
             if let (Some(from), Some(to)) = (from, to) {
                 let (from, to) = (from.max(first), to.min(last));
                 if from <= to {
-                    self.slice(tid, name, (from, to), call.node);
+                    self.slice(tid as u64 | STAGES, name, (from, to), of);
                 }
             }
         }
@@ -388,9 +277,7 @@ fn times(events: &[Event]) -> HashMap<u32, Times> {
         let at = (event.time_ns, event.tid);
         match &event.what {
             What::Sent(sent) => {
-                let times = all.entry(sent.id).or_default();
-                times.sent = Some(at);
-                times.node = sent.node;
+                all.entry(sent.id).or_default().sent = Some(at);
             }
             What::Received { id } => all.entry(*id).or_default().received = Some(at),
             What::Stage {
@@ -414,8 +301,13 @@ fn times(events: &[Event]) -> HashMap<u32, Times> {
     all
 }
 
-/// The calls whose callers wait for a reply and get an error.
-fn failed(events: &[Event], names: &mut Names) -> HashSet<u32> {
+/// A call with the name of its method.
+struct Named {
+    call: Call,
+    method: Option<String>,
+}
+
+fn calls(events: &[Event], names: &mut Names) -> Vec<Call> {
     let mut assembler = Assembler::default();
     let mut calls = Vec::new();
     for event in events {
@@ -423,15 +315,46 @@ fn failed(events: &[Event], names: &mut Names) -> HashSet<u32> {
         calls.append(&mut assembler.take(event.time_ns));
     }
     calls.append(&mut assembler.finish());
-    let failed = calls
-        .iter()
-        .filter(|call| call.error.is_some() && !call.oneway);
-    failed.map(|call| call.id).collect()
+    for call in &mut calls {
+        call.give_names(names);
+    }
+    calls.sort_by_key(|call| call.sent_ns);
+    calls
 }
 
-/// The trace, in Perfetto's format.
-pub fn encode(events: &[Event], names: &mut Names, boot_offset_ns: i64) -> Vec<u8> {
-    let failed = failed(events, names);
+/// When each thread receives calls, in order.
+fn receptions(calls: &[Named]) -> HashMap<i32, Vec<u64>> {
+    let mut found: HashMap<i32, Vec<u64>> = HashMap::new();
+    for Named { call, .. } in calls {
+        found
+            .entry(call.to.tid)
+            .or_default()
+            .extend(call.received_ns);
+    }
+    found.values_mut().for_each(|times| times.sort());
+    found
+}
+
+/// The trace, in Perfetto's format. `method` finds the name of the method that a call calls.
+pub fn encode(
+    events: &[Event],
+    names: &mut Names,
+    boot_offset_ns: i64,
+    method: &dyn Fn(&Call) -> Option<String>,
+) -> Vec<u8> {
+    let calls: Vec<Named> = calls(events, names)
+        .into_iter()
+        .map(|call| Named {
+            method: method(&call),
+            call,
+        })
+        .collect();
+    // Those whose callers wait for a reply and get an error.
+    let failed = calls
+        .iter()
+        .filter(|of| of.call.error.is_some() && !of.call.oneway)
+        .map(|of| of.call.id)
+        .collect();
     let mut writer = Writer {
         names,
         boot_offset_ns,
@@ -462,12 +385,17 @@ pub fn encode(events: &[Event], names: &mut Names, boot_offset_ns: i64) -> Vec<u
         .filter(|times| times.reply_to != 0)
         .map(|times| (times.reply_to, times))
         .collect();
-    let mut calls: Vec<(&u32, &Times)> = times.iter().collect();
-    calls.sort_by_key(|(_, times)| times.sent);
-    // A one-way call has no slice in which stages could lie.
-    for (id, call) in calls {
-        if let Some(reply) = replies.get(id) {
-            writer.stages(call, reply);
+    let receptions = receptions(&calls);
+    for of in &calls {
+        let received = receptions.get(&of.call.to.tid);
+        let next = received.and_then(|times| {
+            let after = times.partition_point(|time| Some(*time) <= of.call.received_ns);
+            times.get(after).copied()
+        });
+        writer.served(of, next);
+        // A one-way call has no slice in which stages could lie.
+        if let (Some(call), Some(reply)) = (times.get(&of.call.id), replies.get(&of.call.id)) {
+            writer.stages(call, reply, of);
         }
     }
     Trace {
@@ -489,8 +417,7 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_call_becomes_ftrace_events_names_and_stages() {
+    fn named() -> Names {
         let mut names = Names::recorded();
         for (tid, process) in [(1, "client"), (2, "server")] {
             names.add_thread(Thread {
@@ -500,6 +427,19 @@ mod tests {
                 thread: process.to_string(),
             });
         }
+        names.add_service(
+            9,
+            crate::names::Service {
+                name: "one".to_string(),
+                interface: "t.I".to_string(),
+            },
+        );
+        names
+    }
+
+    #[test]
+    fn a_call_becomes_ftrace_events_names_and_stages() {
+        let mut names = named();
         let stage = |stage, id, reply_to| What::Stage {
             stage,
             id,
@@ -509,6 +449,7 @@ mod tests {
             What::Sent(Transaction {
                 id,
                 reply,
+                node: 9,
                 to_pid: 2,
                 ..Transaction::default()
             })
@@ -522,7 +463,9 @@ mod tests {
             event(160, 2, stage(2, 6, 5)),
             event(180, 1, What::Received { id: 6 }),
         ];
-        let trace = Trace::decode(encode(&events, &mut names, 1000).as_slice()).unwrap();
+        let method = |_: &Call| Some("add".to_string());
+        let bytes = encode(&events, &mut names, 1000, &method);
+        let trace = Trace::decode(bytes.as_slice()).unwrap();
         let bundle = trace
             .packet
             .iter()
@@ -539,6 +482,8 @@ mod tests {
             .map(|(event, at)| (event.name.as_deref().unwrap_or(""), at))
             .collect();
         let wanted = [
+            ("AIDL::any::t.I::add::server", 1122),
+            ("", 1149),
             ("build", 1101),
             ("", 1110),
             ("queued", 1110),
@@ -549,7 +494,14 @@ mod tests {
             ("", 1179),
         ];
         assert_eq!(slices, wanted);
+    }
+
+    #[test]
+    fn processes_have_names() {
+        let events = [event(100, 2, What::Received { id: 5 })];
+        let bytes = encode(&events, &mut named(), 0, &|_| None);
+        let trace = Trace::decode(bytes.as_slice()).unwrap();
         let tree = trace.packet[0].process_tree.as_ref().unwrap();
-        assert_eq!(tree.processes[1].cmdline, ["server"]);
+        assert_eq!(tree.processes[0].cmdline, ["server"]);
     }
 }

@@ -1,31 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Events and names in a file: a JSON document on each line, the last one an `End`, so that a
-//! recording that was cut short can be told from a whole one, and still be read.
-use crate::event::Event;
+//! Events and names in a file: a line with the format, then blocks, each of which begins with its
+//! length (32 bits, little-endian) and is compressed by itself. In a block is one item after the
+//! other, as the crate `postcard` writes them; times are differences to the one before. The last
+//! item is an `End`, so that a recording that was cut short can be told from a whole one, and still
+//! be read.
+use crate::event::{Event, What};
 use crate::names::{Names, Service, Thread};
 use anybinder_mount::error::{Doing, Error, Result};
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use flate2::Compression;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-const FORMAT: u32 = 1;
+const FORMAT: &[u8] = b"anybinder events 2\n";
+/// How the JSON of version 1 begins.
+const FORMAT_1: &[u8] = b"{\"Start\":";
+
+/// Bytes of a block before it is compressed, and when it is written though there are fewer.
+const BLOCK: usize = 256 << 10;
+const BLOCK_TIME: Duration = Duration::from_secs(1);
+/// Longer blocks are not written.
+const BLOCK_MAX: usize = 4 << 20;
 
 #[derive(Serialize, Deserialize)]
-enum Line {
+enum Item {
     Start {
-        anybinder_events: u32,
         /// CLOCK_BOOTTIME minus CLOCK_MONOTONIC.
         boot_offset_ns: i64,
     },
-    Event(Event),
+    Event {
+        later_ns: i64,
+        tid: i32,
+        what: What,
+    },
     Thread(Thread),
     Service {
         node: u32,
         service: Service,
     },
-    End {},
+    End,
 }
 
 /// Less than this is no time that the machine was suspended, by which the two clocks differ, but
@@ -54,7 +72,11 @@ pub fn boot_offset_ns() -> i64 {
 
 pub struct Recorder {
     path: String,
-    file: BufWriter<File>,
+    file: File,
+    block: Vec<u8>,
+    /// When the block was begun.
+    begun: Instant,
+    time_ns: u64,
 }
 
 impl Recorder {
@@ -66,41 +88,79 @@ impl Recorder {
         let file = file.doing(|| format!("creating {}", path.display()))?;
         let mut recorder = Recorder {
             path: path.display().to_string(),
-            file: BufWriter::new(file),
+            file,
+            block: Vec::new(),
+            begun: Instant::now(),
+            time_ns: 0,
         };
-        recorder.write(&Line::Start {
-            anybinder_events: FORMAT,
+        recorder.put(FORMAT)?;
+        recorder.add(&Item::Start {
             boot_offset_ns: boot_offset_ns(),
         })?;
         Ok(recorder)
     }
 
-    fn write(&mut self, line: &Line) -> Result<()> {
-        let mut text = serde_json::to_string(line).expect("own types become JSON");
-        text.push('\n');
-        let written = self.file.write_all(text.as_bytes());
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.file.write_all(bytes);
         written.doing(|| format!("writing {}", self.path))
     }
 
+    fn add(&mut self, item: &Item) -> Result<()> {
+        let block = std::mem::take(&mut self.block);
+        self.block = postcard::to_extend(item, block).expect("memory takes everything");
+        match self.block.len() >= BLOCK {
+            true => self.write_block(),
+            false => Ok(()),
+        }
+    }
+
+    fn write_block(&mut self) -> Result<()> {
+        self.begun = Instant::now();
+        if self.block.is_empty() {
+            return Ok(());
+        }
+        let mut encoder = DeflateEncoder::new(vec![0; 4], Compression::fast());
+        let packed = encoder.write_all(&self.block).and(encoder.finish());
+        let mut packed = packed.expect("memory takes everything");
+        let size = (packed.len() - 4) as u32;
+        packed[..4].copy_from_slice(&size.to_le_bytes());
+        self.block.clear();
+        self.put(&packed)
+    }
+
+    /// Writes what there is if it has been there for a while.
+    pub fn flush(&mut self) -> Result<()> {
+        match self.begun.elapsed() >= BLOCK_TIME {
+            true => self.write_block(),
+            false => Ok(()),
+        }
+    }
+
+    /// Its thread has to be known by name: `thread()`.
     pub fn event(&mut self, event: &Event) -> Result<()> {
-        self.write(&Line::Event(event.clone()))
+        let later_ns = event.time_ns.wrapping_sub(self.time_ns) as i64;
+        self.time_ns = event.time_ns;
+        self.add(&Item::Event {
+            later_ns,
+            tid: event.tid,
+            what: event.what.clone(),
+        })
     }
 
     pub fn thread(&mut self, thread: Thread) -> Result<()> {
-        self.write(&Line::Thread(thread))
+        self.add(&Item::Thread(thread))
     }
 
     pub fn service(&mut self, node: u32, service: &Service) -> Result<()> {
-        self.write(&Line::Service {
+        self.add(&Item::Service {
             node,
             service: service.clone(),
         })
     }
 
     pub fn finish(mut self) -> Result<()> {
-        self.write(&Line::End {})?;
-        let flushed = self.file.flush();
-        flushed.doing(|| format!("writing {}", self.path))
+        self.add(&Item::End)?;
+        self.write_block()
     }
 }
 
@@ -123,80 +183,211 @@ fn not_a_recording(path: &Path) -> Error {
     )
 }
 
+fn check_format(path: &Path, file: &mut impl Read) -> Result<()> {
+    let mut first = vec![0; FORMAT.len()];
+    let mut size = 0;
+    while size < first.len() {
+        match file.read(&mut first[size..]) {
+            Ok(0) => break,
+            Err(err) if err.kind() == ErrorKind::Interrupted => {}
+            read => size += read.doing(|| format!("reading {}", path.display()))?,
+        }
+    }
+    if first == FORMAT {
+        return Ok(());
+    }
+    let version = first.starts_with(b"anybinder events ");
+    match first[..size].starts_with(FORMAT_1) || version {
+        true => Err(Error::with_advice(
+            format!(
+                "{} was recorded by another version of anybinder.",
+                path.display()
+            ),
+            "Look at it with that version, or record anew.",
+        )),
+        false => Err(not_a_recording(path)),
+    }
+}
+
+/// The next block, unpacked; None: there is none, or only a part of one.
+fn read_block(file: &mut impl Read) -> Option<Vec<u8>> {
+    let mut size = [0; 4];
+    file.read_exact(&mut size).ok()?;
+    let size = u32::from_le_bytes(size) as usize;
+    let mut packed = Vec::new();
+    file.take(size as u64).read_to_end(&mut packed).ok()?;
+    let mut block = Vec::new();
+    let unpacked = DeflateDecoder::new(packed.as_slice());
+    let read = unpacked.take(BLOCK_MAX as u64).read_to_end(&mut block);
+    (packed.len() == size && read.is_ok()).then_some(block)
+}
+
 impl Recording {
     pub fn read(path: &Path) -> Result<Self> {
         let doing = || format!("reading {}", path.display());
-        let mut lines = BufReader::new(File::open(path).doing(doing)?).split(b'\n');
-        let first = lines.next().transpose().doing(doing)?;
-        let first = first.and_then(|line| serde_json::from_slice(&line).ok());
-        let Some(Line::Start {
-            anybinder_events: FORMAT,
-            boot_offset_ns,
-        }) = first
-        else {
-            return Err(not_a_recording(path));
-        };
+        let mut file = BufReader::new(File::open(path).doing(doing)?);
+        check_format(path, &mut file)?;
         let mut recording = Recording {
             events: Vec::new(),
             names: Names::recorded(),
-            boot_offset_ns,
+            boot_offset_ns: 0,
             cut_short: true,
         };
-        for line in lines {
-            // A line that is cut off is the end of what there is.
-            match serde_json::from_slice(&line.doing(doing)?) {
-                Ok(Line::Event(event)) => recording.events.push(event),
-                Ok(Line::Thread(thread)) => recording.names.add_thread(thread),
-                Ok(Line::Service { node, service }) => recording.names.add_service(node, service),
-                Ok(Line::End {}) => recording.cut_short = false,
-                Ok(Line::Start { .. }) => return Err(not_a_recording(path)),
-                Err(_) => break,
+        let mut time_ns = 0;
+        while let Some(block) = read_block(&mut file) {
+            let mut rest = block.as_slice();
+            while !rest.is_empty() {
+                let Ok((item, left)) = postcard::take_from_bytes(rest) else {
+                    return Ok(recording);
+                };
+                rest = left;
+                recording.add(item, &mut time_ns);
             }
         }
         Ok(recording)
+    }
+
+    fn add(&mut self, item: Item, time_ns: &mut u64) {
+        match item {
+            Item::Start { boot_offset_ns } => self.boot_offset_ns = boot_offset_ns,
+            Item::Event {
+                later_ns,
+                tid,
+                what,
+            } => {
+                *time_ns = time_ns.wrapping_add_signed(later_ns);
+                self.events.push(Event {
+                    time_ns: *time_ns,
+                    tid,
+                    thread: None,
+                    what,
+                });
+            }
+            Item::Thread(thread) => self.names.add_thread(thread),
+            Item::Service { node, service } => self.names.add_service(node, service),
+            Item::End => self.cut_short = false,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::What;
+    use crate::event::Transaction;
     use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
+
+    fn scratch(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("anybinder-{name}-{}", std::process::id()))
+    }
+
+    /// The events of a call with its reply, as the daemon tells them.
+    fn events_of(number: u32) -> Vec<Event> {
+        let (id, reply_id) = (2 * number, 2 * number + 1);
+        let sent = |id, reply| {
+            What::Sent(Transaction {
+                id,
+                node: if reply { 0 } else { 12 },
+                from_pid: 40_000,
+                to_pid: 40_100,
+                to_tid: 0,
+                reply,
+                code: 3,
+                flags: 0x10,
+            })
+        };
+        let buffer = |id| What::Buffer {
+            id,
+            data: 96,
+            offsets: 0,
+            extra: 0,
+        };
+        let what = [
+            sent(id, false),
+            buffer(id),
+            What::Received { id },
+            sent(reply_id, true),
+            buffer(reply_id),
+            What::BufferFreed { id },
+            What::Received { id: reply_id },
+            What::BufferFreed { id: reply_id },
+        ];
+        let each = what.into_iter().zip(0..);
+        each.map(|(what, at)| Event {
+            time_ns: 1_000_000_000_000
+                + u64::from(number) * 71_003
+                + at * (3_001 + u64::from(id % 97)),
+            tid: 40_000 + (at as i32 % 3),
+            thread: None,
+            what,
+        })
+        .collect()
+    }
 
     /// A recording that ends at any byte is read as far as it goes, and said to be cut short.
     #[test]
     fn a_recording_may_be_cut_at_any_byte() {
-        let path = std::env::temp_dir().join(format!("anybinder-cut-{}", std::process::id()));
+        let path = scratch("cut");
         let mut recorder = Recorder::create(&path).unwrap();
-        let events: Vec<Event> = (1..4)
-            .map(|id| Event {
-                time_ns: u64::from(id),
-                tid: 1,
-                thread: Some((1, "n\u{e4}h".to_string())),
-                what: What::Received { id },
-            })
-            .collect();
-        for event in &events {
-            recorder.event(event).unwrap();
+        let mut events = Vec::new();
+        for number in 1..4 {
+            for event in events_of(number) {
+                recorder.event(&event).unwrap();
+                events.push(event);
+            }
+            recorder.write_block().unwrap();
         }
         recorder.finish().unwrap();
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0);
         let whole = std::fs::read(&path).unwrap();
-        let first_line = whole.iter().position(|byte| *byte == b'\n').unwrap();
-        for size in 0..whole.len() {
+        for size in 0..=whole.len() {
             std::fs::write(&path, &whole[..size]).unwrap();
             match Recording::read(&path) {
                 Ok(recording) => {
                     let count = recording.events.len();
                     assert_eq!(recording.events, events[..count]);
-                    assert!(size >= first_line);
-                    // Only the end of the last line may be missing without a loss.
-                    assert_eq!(recording.cut_short, size < whole.len() - 1, "{size}");
+                    assert!(size >= FORMAT.len());
+                    assert_eq!(recording.cut_short, size < whole.len(), "{size}");
+                    assert!(recording.cut_short || count == events.len());
                 }
-                Err(_) => assert!(size < first_line, "{size}"),
+                Err(_) => assert!(size < FORMAT.len(), "{size}"),
             }
         }
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_call_takes_less_than_150_bytes() {
+        const CALLS: u32 = 20_000;
+        let path = scratch("size");
+        let mut recorder = Recorder::create(&path).unwrap();
+        for number in 0..CALLS {
+            for event in events_of(number) {
+                recorder.event(&event).unwrap();
+            }
+        }
+        recorder.finish().unwrap();
+        let size = std::fs::metadata(&path).unwrap().len();
+        assert!(size < 150 * u64::from(CALLS), "{size}");
+        let recording = Recording::read(&path).unwrap();
+        assert_eq!(recording.events.len(), 8 * CALLS as usize);
+        assert_eq!(recording.events[8..16], events_of(1));
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn recordings_of_other_versions_are_told_from_other_files() {
+        let path = scratch("old");
+        let message = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            Recording::read(&path).err().unwrap().to_string()
+        };
+        let old = message(b"{\"Start\":{\"anybinder_events\":1,\"boot_offset_ns\":0}}\n");
+        assert!(old.contains("another version"), "{old}");
+        assert!(message(b"anybinder events 9\n").contains("another version"));
+        assert!(message(b"{}").contains("is not a recording"));
+        assert!(message(b"").contains("is not a recording"));
         std::fs::remove_file(&path).unwrap();
     }
 }

@@ -29,6 +29,7 @@ const STAGE: u16 = 23;
 const ERROR: u16 = 24;
 const DATA: u16 = 25;
 const DATA_TO_CLEAR: u16 = 26;
+const TARGET: u16 = 27;
 
 /// Eight events for a call with its reply: each costs the caller some time.
 const WANTED: [u16; 12] = [
@@ -151,6 +152,10 @@ impl Record<'_> {
                 }),
             },
             DATA | DATA_TO_CLEAR => self.data(),
+            TARGET => What::Target {
+                id,
+                node: self.u32(28),
+            },
             FILE_SENT => What::File { id: self.u32(32) },
             FAILED => self.failed(),
             STAGE => What::Stage {
@@ -230,9 +235,12 @@ impl Ring {
                 "Replace it by the installed one (`anybinder upgrade`), or use --payload alone.",
             ));
         }
+        let mut more = u32::from(kinds > u32::from(TARGET)) << TARGET;
         if extra.data && ring.has_data {
-            let to_clear = u32::from(extra.data_to_clear) << DATA_TO_CLEAR;
-            ring.select(path, mask | 1 << DATA | to_clear)?;
+            more |= 1 << DATA | u32::from(extra.data_to_clear) << DATA_TO_CLEAR;
+        }
+        if more != 0 {
+            ring.select(path, mask | more)?;
         }
         Ok(ring)
     }

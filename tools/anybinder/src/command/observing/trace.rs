@@ -3,12 +3,14 @@
 mod dump;
 mod filter;
 mod line;
+mod own;
 mod payload;
 mod program;
 mod services;
 mod show;
 mod summary;
 mod told;
+mod tree;
 mod value;
 
 use crate::command::services::call::typed;
@@ -19,11 +21,13 @@ use anybinder_events::names::Names;
 use anybinder_events::perfetto;
 use anybinder_events::recording::{self, Recorder, Recording};
 use anybinder_events::source::Source;
+use anybinder_events::stream::Stream;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
 use anybinder_mount::mount::{Backend, Mount};
 use filter::Filter;
+use own::Own;
 use payload::Payloads;
 use program::Program;
 use services::Services;
@@ -32,7 +36,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use told::Which;
+use told::{Reader, Which};
+use tree::{Leveled, Tree};
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -45,8 +50,8 @@ pub struct Arguments {
     #[arg(default_missing_value = "kept")]
     payload: Option<Which>,
 
-    /// Directory of .aidl files (or one such file), for --payload
-    #[arg(long, value_name = "DIR", requires = "payload")]
+    /// Directory of .aidl files (or one such file): methods have names, and --payload types
+    #[arg(long, value_name = "DIR")]
     aidl: Vec<PathBuf>,
 
     /// Show so many bytes of each parcel, behind its header; the driver tells at most 1024 with it
@@ -56,6 +61,14 @@ pub struct Arguments {
     /// Print no calls, but a table of methods at the end: calls, errors, times, bytes
     #[arg(long)]
     summary: bool,
+
+    /// Of the table only the methods that took most time in total
+    #[arg(long, value_name = "N", requires = "summary")]
+    top: Option<usize>,
+
+    /// Show calls below those that they are made to serve, as with CMD
+    #[arg(long, conflicts_with = "summary")]
+    tree: bool,
 
     /// Also keep the events in FILE, for --from
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
@@ -77,8 +90,8 @@ pub struct Arguments {
     #[command(flatten)]
     device: DeviceOption,
 
-    /// Run a program on the mount, show its calls and those made to serve them, and end with it.
-    /// The calls are printed on standard error then
+    /// Run a program on the mount and end with it. Shown are its calls, below each those made to
+    /// serve it, and calls to the program, on standard error
     #[arg(last = true, value_name = "CMD", conflicts_with = "from")]
     command: Vec<OsString>,
 }
@@ -96,12 +109,18 @@ struct Trace<'a> {
     /// All events, if a Perfetto trace is to be written.
     kept: Vec<Event>,
     program: Option<Program>,
-    /// This process, whose own calls are left out; 0 in a recording.
-    own_pid: i32,
+    /// The calls of this process; None in a recording.
+    own: Option<Own>,
+    tree: Option<Tree>,
+    /// The time up to which calls were taken.
+    now_ns: u64,
 }
 
 impl Trace<'_> {
     fn event(&mut self, event: &Event) -> Result<()> {
+        if self.own.as_mut().is_some_and(|own| own.made(event)) {
+            return Ok(());
+        }
         self.assembler.push(event, &mut self.names);
         for thread in self.names.take_new() {
             if let Some(program) = &mut self.program {
@@ -117,60 +136,118 @@ impl Trace<'_> {
         if self.arguments.perfetto.is_some() && !matches!(event.what, What::Data { .. }) {
             self.kept.push(event.clone());
         }
-        if let What::Sent(sent) = &event.what {
-            if let Some(program) = &mut self.program {
-                let from = self.names.thread(event.tid, sent.from_pid, None);
-                program.sent(sent, &from);
-            }
+        if let What::Sent(sent)
+        | What::Failed {
+            transaction: sent, ..
+        } = &event.what
+        {
+            self.begin(sent.id);
         }
         Ok(())
     }
 
-    fn calls(&mut self, calls: Vec<Call>) -> Result<()> {
+    /// A call begins, unless it is a reply.
+    fn begin(&mut self, id: u32) {
+        let Some(call) = self.assembler.open_call(id) else {
+            return;
+        };
+        let program = self.program.as_mut();
+        let is_due = program.is_none_or(|program| program.begin(call));
+        if let Some(tree) = self.tree.as_mut().filter(|_| is_due) {
+            tree.sent(id, call.parent);
+        }
+    }
+
+    /// Shows calls that are over; `now_ns`: the time, None: the end.
+    fn calls(&mut self, calls: Vec<Call>, now_ns: Option<u64>) -> Result<()> {
+        self.now_ns = self.now_ns.max(now_ns.unwrap_or(0));
         for mut call in calls {
             // Perhaps the name of its service is known by now.
             call.give_names(&self.names);
-            let own =
-                self.own_pid != 0 && (call.from.pid == self.own_pid || call.to.pid == self.own_pid);
-            let of_program = self
-                .program
-                .as_ref()
-                .is_none_or(|program| program.made(&call));
-            if !own && of_program && self.arguments.filter.wants(&call) {
-                self.show.call(&call, &self.names)?;
+            payload::give_interface(&mut call);
+            let program = self.program.as_mut();
+            if !program.is_none_or(|program| program.end(&call)) {
+                continue;
             }
+            let alone = match &mut self.tree {
+                Some(tree) => tree.over(call),
+                None => Some(Leveled::alone(call)),
+            };
+            if let Some(one) = alone.filter(|one| self.arguments.filter.wants(&one.call)) {
+                self.show.call(&one, &self.names, self.now_ns)?;
+            }
+        }
+        let trees = self.tree.as_mut().map(|tree| tree.take(now_ns));
+        for tree in trees.unwrap_or_default() {
+            let wants = |call: &Call| self.arguments.filter.wants(call);
+            for one in tree::chosen(tree, wants) {
+                self.show.call(&one, &self.names, self.now_ns)?;
+            }
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.flush()?;
         }
         self.show.flush()
     }
 
-    fn finish(mut self, boot_offset_ns: i64) -> Result<()> {
+    /// Returns how many events are missing.
+    fn finish(mut self, boot_offset_ns: i64) -> Result<u64> {
         let left = self.assembler.finish();
-        self.calls(left)?;
+        self.calls(left, None)?;
         if let Some(recorder) = self.recorder.take() {
             recorder.finish()?;
         }
         if let Some(path) = &self.arguments.perfetto {
-            let trace = perfetto::encode(&self.kept, &mut self.names, boot_offset_ns);
+            let method = |call: &Call| self.show.method(call);
+            let trace = perfetto::encode(&self.kept, &mut self.names, boot_offset_ns, &method);
             std::fs::write(path, trace).doing(|| format!("writing {}", path.display()))?;
         }
-        self.show.finish(self.assembler.lost)
+        let lost = self.assembler.lost;
+        self.show.finish(lost)?;
+        Ok(lost)
     }
 }
 
-/// How data is shown; None if it is not asked for.
-fn payloads(arguments: &Arguments) -> Result<Option<Payloads>> {
-    let Some(which) = arguments.payload else {
-        return Ok(None);
-    };
+fn are_missing(lost: u64) -> Result<()> {
+    match lost {
+        0 => Ok(()),
+        lost => Err(Error::with_advice(
+            format!("{lost} events are missing: there were more than could be read."),
+            "All others were shown; calls that were under way then are unfinished.",
+        )),
+    }
+}
+
+/// What reads the types of calls.
+fn reader(arguments: &Arguments) -> Result<Reader> {
     let library = match arguments.aidl.as_slice() {
         [] => None,
         roots => Some(typed::open(roots)?),
     };
-    Ok(Some(Payloads::new(library, arguments.payload_bytes, which)))
+    Ok(Reader::new(
+        library,
+        arguments.payload.unwrap_or(Which::Kept),
+    ))
+}
+
+fn show(context: &Context, arguments: &Arguments) -> Result<Show> {
+    let payloads = Payloads::new(reader(arguments)?, arguments.payload_bytes);
+    Ok(Show::new(show::Manner {
+        json: context.json,
+        beside: !arguments.command.is_empty(),
+        summary: arguments.summary.then_some(arguments.top),
+        data: arguments.payload.is_some(),
+        payloads,
+    }))
+}
+
+fn tree(context: &Context, arguments: &Arguments) -> Option<Tree> {
+    let is_wanted = arguments.tree || !arguments.command.is_empty();
+    (is_wanted && !arguments.summary && !context.json).then(Tree::default)
 }
 
 fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> Result<ExitCode> {
-    let payloads = payloads(arguments)?;
+    let show = show(context, arguments)?;
     let recording = Recording::read(path)?;
     let has_data = |event: &Event| matches!(event.what, What::Data { .. });
     if arguments.payload.is_some() && !recording.events.iter().any(has_data) {
@@ -180,20 +257,22 @@ fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> R
         arguments,
         assembler: Assembler::default(),
         names: recording.names,
-        show: Show::new(context.json, arguments.summary, false, payloads),
+        show,
         recorder: None,
         kept: Vec::new(),
         program: None,
-        own_pid: 0,
+        own: None,
+        tree: tree(context, arguments),
+        now_ns: 0,
     };
     for event in &recording.events {
         trace.event(event)?;
         let calls = trace.assembler.take(event.time_ns);
-        trace.calls(calls)?;
+        trace.calls(calls, Some(event.time_ns))?;
     }
-    trace.finish(recording.boot_offset_ns)?;
+    let lost = trace.finish(recording.boot_offset_ns)?;
     match recording.cut_short {
-        false => Ok(ExitCode::SUCCESS),
+        false => are_missing(lost).map(|()| ExitCode::SUCCESS),
         true => Err(Error::with_advice(
             format!("The recording {} is cut short.", path.display()),
             "What it has was shown. The program that made it was killed, or its disk was full.",
@@ -217,10 +296,9 @@ impl End {
         }
     }
 
-    /// After a read that gave events up to `newest_ns`, None: it gave none.
-    fn is_reached(&self, newest_ns: Option<u64>) -> bool {
-        self.last_ns
-            .is_some_and(|last_ns| newest_ns.is_none_or(|newest_ns| newest_ns > last_ns))
+    /// After the events up to `until_ns`.
+    fn is_reached(&self, until_ns: u64) -> bool {
+        self.last_ns.is_some_and(|last_ns| until_ns > last_ns)
     }
 
     /// Decides whether now is the time. What the calls that are under way still do is awaited a
@@ -250,21 +328,19 @@ fn no_data(mount: &Mount) -> &'static str {
 }
 
 /// Reads and shows until the end.
-fn follow(trace: &mut Trace, source: &mut Source, services: &mut Services) -> Result<()> {
+fn follow(trace: &mut Trace, stream: &mut Stream, services: &mut Services) -> Result<()> {
     let mut end = End::after(trace.arguments.seconds);
-    let mut events = Vec::new();
     loop {
-        source.read(WAIT, &mut events)?;
-        let newest_ns = events.iter().map(|event| event.time_ns).max();
-        for event in events.drain(..) {
-            services.note(&event);
-            trace.event(&event)?;
+        let portion = stream.receive()?;
+        for event in &portion.events {
+            services.note(event);
+            trace.event(event)?;
         }
         // Before the calls are shown: some may be the first ones to a new service.
         services.update(&mut trace.names, trace.recorder.as_mut())?;
-        let calls = trace.assembler.take(monotonic_ns());
-        trace.calls(calls)?;
-        if end.is_reached(newest_ns) {
+        let calls = trace.assembler.take(portion.until_ns);
+        trace.calls(calls, Some(portion.until_ns))?;
+        if end.is_reached(portion.until_ns) {
             return Ok(());
         }
         end.look(trace.program.as_mut());
@@ -272,14 +348,14 @@ fn follow(trace: &mut Trace, source: &mut Source, services: &mut Services) -> Re
 }
 
 fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let payloads = payloads(arguments)?;
+    let show = show(context, arguments)?;
     interrupt::defer();
     let extra = Extra {
         stages: arguments.perfetto.is_some(),
         data: arguments.payload.is_some(),
         data_to_clear: arguments.payload == Some(Which::All),
     };
-    let mut source = Source::open(&context.mount, extra)?;
+    let source = Source::open(&context.mount, extra)?;
     if arguments.payload.is_some() && !source.has_data() {
         eprintln!("anybinder: {}", no_data(&context.mount));
     }
@@ -299,16 +375,21 @@ fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         arguments,
         assembler: Assembler::default(),
         names,
-        show: Show::new(context.json, arguments.summary, program.is_some(), payloads),
+        show,
         recorder,
         kept: Vec::new(),
         program,
-        own_pid: std::process::id() as i32,
+        own: Some(Own::new()),
+        tree: tree(context, arguments),
+        now_ns: 0,
     };
-    follow(&mut trace, &mut source, &mut services)?;
+    follow(&mut trace, &mut Stream::start(source), &mut services)?;
     let status = trace.program.as_mut().map(Program::exit_code);
-    trace.finish(recording::boot_offset_ns())?;
-    Ok(status.unwrap_or(ExitCode::SUCCESS))
+    let lost = trace.finish(recording::boot_offset_ns())?;
+    match status.filter(|status| *status != ExitCode::SUCCESS) {
+        Some(status) => Ok(status),
+        None => are_missing(lost).map(|()| ExitCode::SUCCESS),
+    }
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {

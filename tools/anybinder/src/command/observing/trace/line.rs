@@ -52,8 +52,9 @@ fn outcome(call: &Call) -> String {
     format!("{} B{objects}", call.reply_size)
 }
 
-/// A line without its time.
-pub fn line(call: &Call) -> String {
+/// A line without its time. `method`: the name of the method, if it is known; `own_ns`: the part of
+/// its time that the calls below it did not take.
+pub fn line(call: &Call, method: Option<&str>, own_ns: Option<u64>) -> String {
     let interface = call.interface.as_deref().filter(|name| !name.is_empty());
     let interface = interface.map_or(String::new(), |name| format!(" {name}"));
     let to = match call.to.pid {
@@ -64,11 +65,14 @@ pub fn line(call: &Call) -> String {
         Some(time) if call.id != 0 => format!(" in {}", duration(time)),
         _ => String::new(),
     };
+    let own = own_ns.map_or(String::new(), |own| {
+        format!(", {} of its own", duration(own))
+    });
     format!(
-        "{}{to} {}{interface} {}({} B{}) = {}{time}",
+        "{}{to} {}{interface} {}({} B{}) = {}{time}{own}",
         party(&call.from),
         target(call),
-        code_name(call.code),
+        method.map_or_else(|| code_name(call.code), str::to_string),
         call.size,
         passed(call.objects, call.files),
         outcome(call),
@@ -105,7 +109,7 @@ mod tests {
     #[test]
     fn a_line_says_who_calls_what_and_what_came_of_it() {
         assert_eq!(
-            line(&call()),
+            line(&call(), None, None),
             "client[5] -> server[6:7] my.service my.IService 2(100 B, 1 file) = 8 B in 85.2 us"
         );
         let failed = Call {
@@ -117,7 +121,10 @@ mod tests {
             node: 4,
             ..call()
         };
-        let text = line(&failed);
+        let text = line(&call(), Some("add"), Some(5_200));
+        assert!(text.contains(" my.IService add(100 B"), "{text}");
+        assert!(text.ends_with(" in 85.2 us, 5.2 us of its own"), "{text}");
+        let text = line(&failed, None, None);
         assert!(text.contains("object 4 _PNG(100 B"), "{text}");
         assert!(
             text.contains("= FAILED_REPLY (No space left on device"),

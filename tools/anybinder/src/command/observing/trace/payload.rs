@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The data of calls as lines of text or JSON.
 use super::dump;
-use super::told::{Reader, Side, Told, Which};
+use super::told::{Reader, Side, Told};
 use super::value::{name_objects, text};
 use anybinder_events::call::Call;
 use anybinder_events::event::Bytes;
 use anybinder_events::names::Names;
 use anybinder_events::payload::Payload;
 use anybinder_mount::harmless::harmless;
-use anybinder_parcel::aidl::Library;
 use anybinder_parcel::header;
 use anybinder_parcel::method::Answer;
 use rsbinder::StatusCode;
@@ -41,12 +40,21 @@ fn more(missing: u64) -> String {
     }
 }
 
+/// The interface of an object that is no service: the one that the call itself names.
+pub fn give_interface(call: &mut Call) {
+    if call.interface.as_ref().is_none_or(String::is_empty) {
+        call.interface = header::find(&call.request_data.bytes).map(|(name, _)| name);
+    }
+}
+
 impl Payloads {
-    pub fn new(library: Option<Library>, shown: usize, which: Which) -> Self {
-        Payloads {
-            reader: Reader::new(library, which),
-            shown,
-        }
+    pub fn new(reader: Reader, shown: usize) -> Self {
+        Payloads { reader, shown }
+    }
+
+    /// The name of the method that a call calls, if its interface and types are known.
+    pub fn method(&self, call: &Call) -> Option<String> {
+        self.reader.method(call.interface.as_deref()?, call.code)
     }
 
     /// Says what is wrong with the `.aidl` files that were looked into.
@@ -236,8 +244,10 @@ fn side_json<T>(side: &Side<T>, payload: &Payload, names: &Names) -> Map<String,
 
 #[cfg(test)]
 mod tests {
+    use super::super::told::Which;
     use super::*;
     use anybinder_events::event::{TF_CLEAR_BUF, TF_STATUS_CODE};
+    use anybinder_parcel::aidl::Library;
     use anybinder_parcel::encode::Parcel;
     use std::path::PathBuf;
 
@@ -264,7 +274,8 @@ mod tests {
         std::fs::create_dir_all(&scratch.0).unwrap();
         std::fs::write(scratch.0.join("I.aidl"), SOURCE).unwrap();
         let library = Library::open(std::slice::from_ref(&scratch.0)).unwrap();
-        (scratch, Payloads::new(Some(library), shown, Which::Kept))
+        let reader = Reader::new(Some(library), Which::Kept);
+        (scratch, Payloads::new(reader, shown))
     }
 
     fn string16(parcel: &mut Parcel, text: &str) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The program that a trace was asked to start, and which calls are due to it.
 use anybinder_events::call::Call;
-use anybinder_events::event::Transaction;
-use anybinder_events::names::Thread;
 use anybinder_mount::error::{Doing, Result};
 use anybinder_mount::mount::Mount;
 use std::collections::{HashMap, HashSet};
@@ -17,8 +15,8 @@ pub struct Program {
     before: HashSet<i32>,
     /// Whether a process is the program or descends from it.
     family: HashMap<i32, bool>,
-    /// Transactions that the program sent.
-    sent: HashSet<u32>,
+    /// Calls that the program made, and those made to serve them, as long as they are not over.
+    calls: HashSet<u32>,
 }
 
 fn parent_of(pid: i32) -> Option<i32> {
@@ -52,7 +50,7 @@ impl Program {
             ended: None,
             before,
             family,
-            sent: HashSet::new(),
+            calls: HashSet::new(),
         })
     }
 
@@ -74,25 +72,27 @@ impl Program {
         self.family.extend(path.into_iter().map(|pid| (pid, found)));
     }
 
-    pub fn sent(&mut self, sent: &Transaction, from: &Thread) {
-        if self
-            .family
-            .get(&from.pid)
-            .is_some_and(|is_family| *is_family)
-        {
-            self.sent.insert(sent.id);
-        }
+    fn has(&self, pid: i32) -> bool {
+        self.family.get(&pid).is_some_and(|is_family| *is_family)
     }
 
-    /// Did the program make the call, or is it made by a thread that serves such a call?
-    pub fn made(&self, call: &Call) -> bool {
-        self.family
-            .get(&call.from.pid)
-            .is_some_and(|is_family| *is_family)
-            || self.sent.contains(&call.id)
-            || call
-                .parent
-                .is_some_and(|parent| self.sent.contains(&parent))
+    /// A call begins. Did the program make it, is it made, at whatever depth, to serve such a call,
+    /// or does it go to the program?
+    pub fn begin(&mut self, call: &Call) -> bool {
+        self.see(call.to.pid);
+        let parent = call.parent;
+        let is_due = self.has(call.from.pid)
+            || self.has(call.to.pid)
+            || parent.is_some_and(|parent| self.calls.contains(&parent));
+        if is_due {
+            self.calls.insert(call.id);
+        }
+        is_due
+    }
+
+    /// A call is over. Is it due to the program?
+    pub fn end(&mut self, call: &Call) -> bool {
+        self.calls.remove(&call.id) || self.has(call.from.pid)
     }
 
     pub fn has_ended(&mut self) -> bool {

@@ -3,35 +3,51 @@
 use super::line::line;
 use super::payload::Payloads;
 use super::summary::Summary;
+use super::tree::Leveled;
 use anybinder_events::call::Call;
 use anybinder_events::names::Names;
 use anybinder_mount::error::{Doing, Result};
 use anybinder_mount::harmless::{harmless, harmless_lines};
+use serde_json::Value;
 use std::io::Write;
 
+/// How calls are shown.
+pub struct Manner {
+    pub json: bool,
+    /// A program of the user's has standard output.
+    pub beside: bool,
+    /// A table, of so many methods if that is limited.
+    pub summary: Option<Option<usize>>,
+    /// What is passed, too.
+    pub data: bool,
+    pub payloads: Payloads,
+}
+
 pub struct Show {
-    json: bool,
+    manner: Manner,
     summary: Option<Summary>,
-    payloads: Option<Payloads>,
     output: Box<dyn Write>,
     /// When the first call was sent.
     start_ns: Option<u64>,
 }
 
 impl Show {
-    /// `beside`: a program of the user's has standard output.
-    pub fn new(json: bool, summary: bool, beside: bool, payloads: Option<Payloads>) -> Self {
-        let output: Box<dyn Write> = match beside {
+    pub fn new(manner: Manner) -> Self {
+        let output: Box<dyn Write> = match manner.beside {
             true => Box::new(std::io::stderr()),
             false => Box::new(std::io::BufWriter::new(std::io::stdout())),
         };
         Show {
-            json,
-            summary: summary.then(Summary::default),
-            payloads,
+            summary: manner.summary.map(Summary::new),
+            manner,
             output,
             start_ns: None,
         }
+    }
+
+    /// The name of the method that a call calls, by the .aidl files.
+    pub fn method(&self, call: &Call) -> Option<String> {
+        self.manner.payloads.method(call)
     }
 
     fn print(&mut self, text: &str) -> Result<()> {
@@ -39,28 +55,35 @@ impl Show {
         written.doing(|| "printing calls".to_string())
     }
 
-    pub fn call(&mut self, call: &Call, names: &Names) -> Result<()> {
+    /// `now_ns`: the time.
+    pub fn call(&mut self, one: &Leveled, names: &Names, now_ns: u64) -> Result<()> {
+        let payloads = &self.manner.payloads;
+        let call = &one.call;
         if let Some(summary) = &mut self.summary {
-            summary.add(call);
+            summary.add(call, now_ns, || payloads.method(call));
             return Ok(());
         }
-        if self.json {
-            let become_json = "own types become JSON";
-            let Some(payloads) = &self.payloads else {
-                return self.print(&serde_json::to_string(call).expect(become_json));
-            };
-            let mut document = serde_json::to_value(call).expect(become_json);
-            payloads.add_json(&mut document, call, names);
+        let method = payloads.method(call);
+        if self.manner.json {
+            let mut document = serde_json::to_value(call).expect("own types become JSON");
+            match self.manner.data {
+                true => payloads.add_json(&mut document, call, names),
+                false => document["method"] = Value::from(method),
+            }
             return self.print(&document.to_string());
         }
         let start_ns = *self.start_ns.get_or_insert(call.sent_ns);
         let seconds = (call.sent_ns as f64 - start_ns as f64) / 1e9;
-        self.print(&harmless(&format!("{seconds:>11.6} {}", line(call))))?;
-        let payloads = self.payloads.as_ref();
-        for line in payloads.map_or(Vec::new(), |payloads| payloads.lines(call, names)) {
-            self.print(&harmless(&line))?;
+        let indent = "  ".repeat(one.depth);
+        let text = line(call, method.as_deref(), one.own_ns);
+        let mut lines = vec![format!("{seconds:>11.6} {indent}{text}")];
+        if self.manner.data {
+            let told = payloads.lines(call, names);
+            lines.extend(told.iter().map(|line| format!("{indent}{line}")));
         }
-        Ok(())
+        lines
+            .iter()
+            .try_for_each(|line| self.print(&harmless(line)))
     }
 
     pub fn flush(&mut self) -> Result<()> {
@@ -70,18 +93,13 @@ impl Show {
     /// The end; `lost`: events that the driver had no room for.
     pub fn finish(mut self, lost: u64) -> Result<()> {
         if let Some(summary) = self.summary.take() {
-            let text = match self.json {
+            let text = match self.manner.json {
                 true => summary.json(lost),
                 false => summary.text(),
             };
             self.print(text.trim_end())?;
         }
-        if lost > 0 {
-            eprintln!("anybinder: {lost} events are missing: there were more than could be read.");
-        }
-        if let Some(payloads) = &self.payloads {
-            payloads.finish();
-        }
+        self.manner.payloads.finish();
         self.flush()
     }
 }

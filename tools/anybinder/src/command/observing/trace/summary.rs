@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The table of methods: how often each was called, how fast, with how many bytes.
+//! The table of methods: how often each was called, how fast, with how many bytes, and which calls
+//! are not over.
 use super::line::target;
 use crate::command::observing::system::text::{code_name, duration};
 use anybinder_events::call::Call;
@@ -13,11 +14,17 @@ use std::fmt::Write;
 const MAX_NS: u64 = 3_600_000_000_000;
 
 struct Method {
+    name: Option<String>,
+    /// What is called, as long as it is one and the same.
+    target: Option<String>,
     interface: String,
     calls: u64,
     errors: u64,
     bytes: u64,
+    /// Of calls that are over.
     times: Histogram<u64>,
+    /// When those were sent that are not.
+    unfinished: Vec<u64>,
 }
 
 /// How many methods have rows of their own, and what the others are called.
@@ -26,97 +33,234 @@ const OTHERS: &str = "(others)";
 
 #[derive(Default)]
 pub struct Summary {
-    /// By what is called and by code.
+    /// By interface, or what else is called, and by code.
     methods: HashMap<(String, u32), Method>,
+    /// How many rows are wanted.
+    top: Option<usize>,
+    /// The time of the latest look.
+    last_ns: u64,
 }
 
 #[derive(Serialize)]
 struct Row {
+    /// The service, if it is one.
     target: String,
     interface: String,
     code: u32,
+    method: Option<String>,
     calls: u64,
     errors: u64,
-    p50_ns: u64,
-    p99_ns: u64,
-    max_ns: u64,
+    /// Of calls that are over; null: of none.
+    p50_ns: Option<u64>,
+    p99_ns: Option<u64>,
+    max_ns: Option<u64>,
     bytes: u64,
+    /// Calls that are not over, and how long the oldest of them takes by now.
+    unfinished: u64,
+    oldest_ns: Option<u64>,
+    #[serde(skip)]
+    total_ns: u64,
+}
+
+/// What a call counts for: its interface; if that is not known its service; the objects of a
+/// process together, since a program may make one for each call.
+fn group(call: &Call) -> String {
+    match (&call.interface, &call.service) {
+        (Some(interface), _) if !interface.is_empty() => interface.clone(),
+        (_, Some(_)) => target(call),
+        _ if call.node == 0 => target(call),
+        _ => format!("objects of {}[{}]", call.to.process, call.to.pid),
+    }
 }
 
 impl Summary {
-    pub fn add(&mut self, call: &Call) {
-        let mut key = (target(call), call.code);
+    pub fn new(top: Option<usize>) -> Self {
+        Summary {
+            top,
+            ..Summary::default()
+        }
+    }
+
+    /// `now_ns`: the time. `name` looks for the name of the method.
+    pub fn add(&mut self, call: &Call, now_ns: u64, name: impl Fn() -> Option<String>) {
+        self.last_ns = self.last_ns.max(now_ns);
+        let mut key = (group(call), call.code);
         // A caller may use any number of codes, and a service of names.
         if self.methods.len() >= MOST_METHODS && !self.methods.contains_key(&key) {
             key = (OTHERS.to_string(), 0);
         }
+        let target = call
+            .service
+            .as_ref()
+            .map_or_else(|| group(call), String::clone);
         let method = self.methods.entry(key).or_insert_with(|| Method {
+            name: name(),
+            target: Some(target.clone()),
             interface: call.interface.clone().unwrap_or_default(),
             calls: 0,
             errors: 0,
             bytes: 0,
             times: Histogram::new_with_bounds(1, MAX_NS, 3).expect("constant bounds"),
+            unfinished: Vec::new(),
         });
+        method.target = method.target.take().filter(|known| *known == target);
         method.calls += 1;
         method.errors += u64::from(call.error.is_some());
         method.bytes += call.size + call.reply_size;
-        if let Some(time) = call.duration_ns() {
-            method.times.saturating_record(time.max(1));
+        match call.duration_ns().filter(|_| !call.unfinished) {
+            Some(time) => method.times.saturating_record(time.max(1)),
+            None => method.unfinished.push(call.sent_ns),
+        }
+    }
+
+    fn row(&self, (group, code): &(String, u32), method: &Method) -> Row {
+        let times = &method.times;
+        let any = |value: u64| (!times.is_empty()).then_some(value);
+        let waiting = method.unfinished.iter();
+        let waiting = waiting.map(|sent_ns| self.last_ns.saturating_sub(*sent_ns));
+        let over_ns = times.mean() * times.len() as f64;
+        Row {
+            target: match &method.target {
+                Some(target) if group != OTHERS => target.clone(),
+                _ => group.clone(),
+            },
+            interface: method.interface.clone(),
+            code: *code,
+            method: method.name.clone(),
+            calls: method.calls,
+            errors: method.errors,
+            p50_ns: any(times.value_at_quantile(0.5)),
+            p99_ns: any(times.value_at_quantile(0.99)),
+            max_ns: any(times.max()),
+            bytes: method.bytes,
+            unfinished: method.unfinished.len() as u64,
+            oldest_ns: waiting.clone().max(),
+            total_ns: over_ns as u64 + waiting.sum::<u64>(),
         }
     }
 
     /// The methods that took most time first.
     fn rows(&self) -> Vec<Row> {
-        let mut methods: Vec<_> = self.methods.iter().collect();
-        methods.sort_by(|a, b| {
-            let total = |method: &Method| method.times.mean() * method.calls as f64;
-            total(b.1).total_cmp(&total(a.1)).then(a.0.cmp(b.0))
+        let each = self.methods.iter();
+        let mut rows: Vec<Row> = each.map(|(key, method)| self.row(key, method)).collect();
+        rows.sort_by(|a, b| {
+            let key = |row: &Row| (row.interface.clone(), row.target.clone(), row.code);
+            b.total_ns
+                .cmp(&a.total_ns)
+                .then_with(|| key(a).cmp(&key(b)))
         });
-        methods
-            .into_iter()
-            .map(|((target, code), method)| Row {
-                target: target.clone(),
-                interface: method.interface.clone(),
-                code: *code,
-                calls: method.calls,
-                errors: method.errors,
-                p50_ns: method.times.value_at_quantile(0.5),
-                p99_ns: method.times.value_at_quantile(0.99),
-                max_ns: method.times.max(),
-                bytes: method.bytes,
-            })
-            .collect()
+        rows.truncate(self.top.unwrap_or(usize::MAX));
+        rows
     }
 
     pub fn json(&self, lost: u64) -> String {
-        let document = serde_json::json!({ "methods": self.rows(), "lost_events": lost });
+        let document = serde_json::json!({
+            "methods": self.rows(),
+            "all_methods": self.methods.len(),
+            "lost_events": lost,
+        });
         format!("{document:#}")
     }
 
     pub fn text(&self) -> String {
+        let time = |ns: Option<u64>| ns.map_or("-".to_string(), duration);
         let mut text = format!(
-            "{:>8} {:>6} {:>10} {:>10} {:>10} {:>10}  METHOD\n",
-            "CALLS", "ERRORS", "P50", "P99", "MAX", "BYTES"
+            "{:>8} {:>6} {:>10} {:>10} {:>10} {:>10} {:>6} {:>10}  METHOD\n",
+            "CALLS", "ERRORS", "P50", "P99", "MAX", "BYTES", "OPEN", "OLDEST"
         );
-        for row in self.rows() {
-            let interface = match row.interface.as_str() {
-                "" => String::new(),
-                name => format!(" {}", harmless(name)),
+        let rows = self.rows();
+        for row in &rows {
+            let of = match row.interface.as_str() {
+                name if name.is_empty() || name == row.target => harmless(&row.target),
+                name => format!("{} {}", harmless(&row.target), harmless(name)),
             };
             writeln!(
                 text,
-                "{:>8} {:>6} {:>10} {:>10} {:>10} {:>10}  {}{interface} {}",
+                "{:>8} {:>6} {:>10} {:>10} {:>10} {:>10} {:>6} {:>10}  {of} {}",
                 row.calls,
                 row.errors,
-                duration(row.p50_ns),
-                duration(row.p99_ns),
-                duration(row.max_ns),
+                time(row.p50_ns),
+                time(row.p99_ns),
+                time(row.max_ns),
                 row.bytes,
-                harmless(&row.target),
-                code_name(row.code)
+                row.unfinished,
+                time(row.oldest_ns),
+                row.method.clone().unwrap_or_else(|| code_name(row.code)),
             )
             .expect("a string takes everything");
         }
-        text
+        match self.methods.len() - rows.len() {
+            0 => text,
+            more => format!("{text}... {more} methods more"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anybinder_events::names::Thread;
+
+    fn call(node: u32, time_ns: Option<u64>) -> Call {
+        Call {
+            node,
+            code: 2,
+            oneway: true,
+            to: Thread {
+                pid: 7,
+                process: "maker".to_string(),
+                ..Thread::default()
+            },
+            sent_ns: 1_000,
+            done_ns: time_ns.map(|time| 1_000 + time),
+            freed_ns: time_ns.map(|time| 1_000 + time),
+            received_ns: Some(1_001),
+            unfinished: time_ns.is_none(),
+            ..Call::default()
+        }
+    }
+
+    #[test]
+    fn objects_that_are_no_services_have_one_row() {
+        let mut summary = Summary::new(None);
+        for node in 1..300 {
+            summary.add(&call(node, Some(50)), 0, || None);
+        }
+        let rows = summary.rows();
+        assert_eq!((rows.len(), rows[0].calls), (1, 299));
+        assert_eq!(rows[0].target, "objects of maker[7]");
+        // With their interface, which a call itself may name, they are told apart.
+        for interface in ["t.I", "t.J"] {
+            let known = Call {
+                interface: Some(interface.to_string()),
+                ..call(1, Some(50))
+            };
+            summary.add(&known, 0, || Some("post".to_string()));
+        }
+        assert_eq!(summary.rows().len(), 3);
+        assert!(summary.text().contains(" t.J post\n"), "{}", summary.text());
+    }
+
+    #[test]
+    fn calls_that_are_not_over_stand_apart_and_are_not_fast() {
+        let mut summary = Summary::new(Some(1));
+        let other = Call {
+            service: Some("quick".to_string()),
+            ..call(9, Some(10))
+        };
+        summary.add(&other, 0, || None);
+        summary.add(&call(1, None), 0, || None);
+        summary.add(&call(1, None), 5_001_000, || None);
+        let rows = summary.rows();
+        assert_eq!(rows.len(), 1);
+        assert_eq!((rows[0].calls, rows[0].unfinished), (2, 2));
+        assert_eq!((rows[0].p50_ns, rows[0].max_ns), (None, None));
+        assert_eq!(rows[0].oldest_ns, Some(5_000_000));
+        let text = summary.text();
+        assert!(text.contains("5000.0 us  objects of maker[7] 2"), "{text}");
+        assert!(
+            text.ends_with("... 1 methods more") && !text.contains(" 0.0 us"),
+            "{text}"
+        );
     }
 }

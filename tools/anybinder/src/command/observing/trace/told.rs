@@ -191,6 +191,12 @@ impl Reader {
         Some(made)
     }
 
+    /// The name of a method.
+    pub fn method(&self, descriptor: &str, code: u32) -> Option<String> {
+        let types = self.types(Some(descriptor), code)?;
+        Some(types.called.method.name)
+    }
+
     fn types(&self, descriptor: Option<&str>, code: u32) -> Option<Types<'_>> {
         let interface = self.interface(descriptor?)?;
         Some(Types {

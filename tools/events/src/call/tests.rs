@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which calls events make up.
+use super::*;
+use crate::event::{Bytes, BR_DEAD_REPLY};
+
+/// Plays events of (thread, what), a microsecond apart, and returns all calls.
+fn play(events: &[(i32, What)]) -> Vec<Call> {
+    let mut assembler = Assembler::default();
+    let mut names = Names::recorded();
+    for (at, (tid, what)) in events.iter().enumerate() {
+        let event = Event {
+            time_ns: (at as u64 + 1) * 1000,
+            tid: *tid,
+            thread: None,
+            what: what.clone(),
+        };
+        assembler.push(&event, &mut names);
+    }
+    assembler.finish()
+}
+
+fn sent(id: u32, flags: u32) -> What {
+    What::Sent(Transaction {
+        id,
+        node: 7,
+        code: 3,
+        flags,
+        ..Transaction::default()
+    })
+}
+
+fn reply(id: u32) -> What {
+    What::Sent(Transaction {
+        id,
+        reply: true,
+        ..Transaction::default()
+    })
+}
+
+fn buffer(id: u32, data: u64) -> What {
+    What::Buffer {
+        id,
+        data,
+        offsets: 8,
+        extra: 0,
+    }
+}
+
+fn object(id: u32, value: u64) -> What {
+    What::Object {
+        id,
+        node: 3,
+        value: Some(value),
+    }
+}
+
+fn data(id: u32, bytes: &[u8]) -> What {
+    What::Data {
+        id,
+        offset: 0,
+        bytes: Bytes(bytes.to_vec()),
+        objects: Vec::new(),
+    }
+}
+
+#[test]
+fn a_call_has_its_times_sizes_and_objects() {
+    let calls = play(&[
+        (1, sent(10, 0)),
+        (1, buffer(10, 100)),
+        (1, object(10, 4)),
+        (1, What::File { id: 10 }),
+        (1, data(10, &[1, 2])),
+        (2, What::Received { id: 10 }),
+        (2, reply(11)),
+        (2, buffer(11, 4)),
+        (2, object(11, 5)),
+        (2, data(11, &[3])),
+        (1, What::Received { id: 11 }),
+        (2, What::BufferFreed { id: 10 }),
+    ]);
+    let [call] = calls.as_slice() else {
+        panic!("{calls:?}")
+    };
+    assert_eq!(
+        (call.id, call.reply_id, call.node, call.code),
+        (10, Some(11), 7, 3)
+    );
+    assert_eq!((call.from.tid, call.to.tid), (1, 2));
+    assert_eq!((call.sent_ns, call.received_ns), (1000, Some(6000)));
+    assert_eq!((call.replied_ns, call.done_ns), (Some(7000), Some(11000)));
+    assert_eq!(
+        (call.freed_ns, call.duration_ns()),
+        (Some(12000), Some(10000))
+    );
+    assert_eq!((call.size, call.reply_size), (108, 12));
+    assert_eq!((call.objects, call.files, call.reply_objects), (1, 1, 1));
+    let (request, reply) = (&call.request_data, &call.reply_data);
+    assert_eq!(
+        (request.bytes.as_slice(), request.missing()),
+        (&[1, 2][..], 98)
+    );
+    assert_eq!((reply.bytes.as_slice(), reply.missing()), (&[3][..], 3));
+    assert_eq!(
+        (request.node(4), reply.node(5), reply.node(4)),
+        (Some(3), Some(3), None)
+    );
+    assert!(!call.unfinished && call.error.is_none());
+}
+
+#[test]
+fn nested_calls_get_their_own_replies() {
+    let calls = play(&[
+        (1, sent(10, 0)),
+        (2, What::Received { id: 10 }),
+        (2, sent(20, 0)),
+        (1, What::Received { id: 20 }),
+        (1, reply(21)),
+        (2, What::Received { id: 21 }),
+        (2, reply(11)),
+        (1, What::Received { id: 11 }),
+    ]);
+    let inner = calls.iter().find(|call| call.id == 20).unwrap();
+    let outer = calls.iter().find(|call| call.id == 10).unwrap();
+    assert_eq!((inner.parent, inner.reply_id), (Some(10), Some(21)));
+    assert_eq!((outer.parent, outer.reply_id), (None, Some(11)));
+    assert!(calls.iter().all(|call| !call.unfinished));
+}
+
+#[test]
+fn calls_made_to_serve_a_one_way_call_are_told_from_later_ones() {
+    let calls = play(&[
+        (1, sent(10, TF_ONE_WAY)),
+        (2, What::Received { id: 10 }),
+        (2, sent(20, 0)),
+        (3, What::Received { id: 20 }),
+        (3, reply(21)),
+        (2, What::Received { id: 21 }),
+        (2, What::BufferFreed { id: 10 }),
+        (2, sent(22, TF_ONE_WAY)),
+        (1, sent(11, TF_ONE_WAY)),
+        (2, What::Received { id: 11 }),
+        // It keeps the buffer and takes the next call.
+        (1, sent(12, 0)),
+        (2, What::Received { id: 12 }),
+        (2, sent(23, TF_ONE_WAY)),
+        (2, reply(13)),
+        (1, What::Received { id: 13 }),
+    ]);
+    let parent = |id| calls.iter().find(|call| call.id == id).unwrap().parent;
+    assert_eq!(
+        (parent(20), parent(22), parent(23)),
+        (Some(10), None, Some(12))
+    );
+    let outer = calls.iter().find(|call| call.id == 12).unwrap();
+    assert_eq!(outer.reply_id, Some(13));
+}
+
+#[test]
+fn a_call_to_a_dead_object_has_its_service() {
+    let mut assembler = Assembler::default();
+    let mut names = Names::recorded();
+    let service = crate::names::Service {
+        name: "gone".to_string(),
+        interface: "t.I".to_string(),
+    };
+    names.add_service(7, service);
+    let failed = What::Failed {
+        transaction: Transaction {
+            id: 5,
+            from_pid: 1,
+            ..Transaction::default()
+        },
+        error: BR_DEAD_REPLY,
+        errno: -22,
+        size: 4,
+    };
+    let dead = What::Return {
+        code: BR_DEAD_REPLY,
+    };
+    for what in [What::Target { id: 5, node: 7 }, failed, dead] {
+        let event = Event {
+            time_ns: 1,
+            tid: 1,
+            thread: None,
+            what,
+        };
+        assembler.push(&event, &mut names);
+    }
+    let calls = assembler.finish();
+    let of: Vec<_> = calls.iter().map(|call| call.service.as_deref()).collect();
+    assert_eq!(of, [Some("gone")]);
+}
+
+#[test]
+fn an_error_ends_the_call_that_it_belongs_to() {
+    let failed = |code| What::Return { code };
+    let calls = play(&[
+        (1, sent(10, 0)),
+        (1, sent(11, TF_ONE_WAY)),
+        (1, failed(BR_DEAD_REPLY)),
+        (1, failed(BR_DEAD_REPLY)),
+        (3, failed(BR_DEAD_REPLY)),
+    ]);
+    let of = |id| calls.iter().find(|call: &&Call| call.id == id).unwrap();
+    assert_eq!(of(11).done_ns, Some(3000));
+    assert_eq!(of(10).done_ns, Some(4000));
+    assert_eq!(of(0).from.tid, 3);
+    assert!(calls
+        .iter()
+        .all(|call| call.error.as_deref() == Some("DEAD_REPLY")));
+}
+
+#[test]
+fn a_one_way_call_ends_with_its_buffer_and_a_lost_event_leaves_calls_unfinished() {
+    let calls = play(&[
+        (1, sent(10, TF_ONE_WAY)),
+        (2, What::Received { id: 10 }),
+        (2, What::BufferFreed { id: 10 }),
+        (1, sent(12, 0)),
+        (0, What::Lost { count: 5 }),
+        (2, reply(13)),
+    ]);
+    assert_eq!(calls.len(), 2);
+    assert_eq!((calls[0].id, calls[0].duration_ns()), (10, Some(2000)));
+    assert!(calls[1].unfinished && calls[1].id == 12);
+}
