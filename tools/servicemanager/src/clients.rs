@@ -147,10 +147,10 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let mut clients = Clients::default();
-        for pid in 0..2 * MAX_PROCESSES as i32 {
+        for number in 1..=2 * MAX_PROCESSES as i32 {
             let at = clients.learned;
             clients.known.insert(
-                pid,
+                -number, // none of them is this process
                 Known {
                     started: 0,
                     seen: Instant::now(),
