@@ -409,7 +409,7 @@ static void notify_system(const struct send *s, u32 error)
 		.data_size = s->tr->data_size,
 		.id = s->debug_id,
 		.reason = s->why.err,
-		.node = s->node ? s->node->debug_id : 0,
+		.node = s->node_id,
 	};
 
 	host_notify_txn_failure(&failure);
