@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder ps`: the processes that have a device open, from `binder_logs/stats`, and the one-way
 //! calls that wait for them, from `binder_logs/transactions`.
-use super::system::backlog::{self, Backlog, Told};
+use super::system::backlog::{self, Backlog};
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
@@ -55,15 +55,10 @@ fn print(rows: &[Row]) {
 /// By process and context.
 fn backlogs(context: &Context) -> HashMap<(u32, String), Vec<Backlog>> {
     let none = HashMap::new();
-    let mut told = Told {
-        names: &none,
-        command: &command_name,
-        age_ms: &mut |call| call.elapsed_ms,
-    };
     let busy = state::busy_processes(&context.mount).unwrap_or_default();
     busy.iter()
         .map(|one| {
-            let found = backlog::of(one, backlog::buffer_size(one.pid), &mut told);
+            let found = backlog::at_a_look(one, &none);
             ((one.pid, one.context.clone()), found)
         })
         .collect()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The graph: processes, and what one has to do with another.
 //! The state says which process has a handle of which node, and which thread waits for whom.
-use crate::command::observing::system::backlog::{self, Backlog, Told};
+use crate::command::observing::system::backlog::{self, Backlog};
 use crate::command::observing::system::meter::{Calls, Latency, Measured, Meter};
 use crate::command::observing::system::nodes::Nodes;
 use crate::command::observing::system::text::short_time;
@@ -253,18 +253,6 @@ struct Builder {
     nodes: HashMap<u64, String>,
 }
 
-fn backlogs(process: &state::Process, names: &HashMap<u64, String>) -> Vec<Backlog> {
-    let mut told = Told {
-        names,
-        command: &command_name,
-        age_ms: &mut |call| call.elapsed_ms,
-    };
-    if process.nodes.iter().all(|node| node.pending.is_empty()) {
-        return Vec::new();
-    }
-    backlog::of(process, backlog::buffer_size(process.pid), &mut told)
-}
-
 impl Builder {
     fn edge(&mut self, from: u32, to: u32) -> &mut Edge {
         self.edges.entry((from, to)).or_insert_with(|| Edge {
@@ -289,7 +277,7 @@ impl Builder {
         process.threads += one.threads.len();
         process.buffer_bytes += one.buffer_bytes;
         process.queued += one.pending.len();
-        let backlogs = backlogs(one, &self.nodes);
+        let backlogs = backlog::at_a_look(one, &self.nodes);
         process.backlogs.extend(backlogs.clone());
         for node in &one.nodes {
             let name = self.nodes.get(&node.id).cloned();

@@ -2,6 +2,7 @@
 //! One-way calls that wait for their turn. An object is called one-way by one thread at a time; the
 //! driver keeps further calls, and no sender notices, until the space for one-way calls is used up.
 use super::text::time;
+use anybinder_mount::process::command_name;
 use anybinder_mount::state::{Process, Transaction};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -101,6 +102,19 @@ pub fn of(process: &Process, buffer_size: u64, told: &mut Told) -> Vec<Backlog> 
         .collect();
     backlogs.sort_by_key(|one| std::cmp::Reverse(one.calls));
     backlogs
+}
+
+/// The same in a single look: with the names of programs, and the ages that the driver says.
+pub fn at_a_look(process: &Process, names: &HashMap<u64, String>) -> Vec<Backlog> {
+    if process.nodes.iter().all(|node| node.pending.is_empty()) {
+        return Vec::new();
+    }
+    let mut told = Told {
+        names,
+        command: &command_name,
+        age_ms: &mut |call| call.elapsed_ms,
+    };
+    of(process, buffer_size(process.pid), &mut told)
 }
 
 impl Backlog {
