@@ -8,7 +8,8 @@ RUST_BUILD = scripts/setup --check-rust && \
 	$(if $(RUST_TARGET),--target $(RUST_TARGET))
 # The features of a crate are those that all packages named on the command line ask for: with the
 # same names for each program, their common crates are compiled once.
-RUST_BUILD_PROGRAM = $(RUST_BUILD) -p anybinder -p rsbinder-tools -p client-tests --bin
+RUST_PACKAGES := -p anybinder -p rsbinder-tools -p client-tests
+RUST_BUILD_PROGRAM = $(RUST_BUILD) $(RUST_PACKAGES) --bin
 RUST_RELEASE := $(CARGO_TARGET_DIR)/$(if $(RUST_TARGET),$(RUST_TARGET)/)release
 
 PROGRAMS += $(BIN)/anybinder $(BIN)/rsb_hub
@@ -23,14 +24,15 @@ $(BIN)/rsb_hub: | $(BIN)/anybinder
 
 # Not in PROGRAMS: only a cluster needs it, and its crates take long to build. With its test, so
 # that the time limit of that is not for compiling.
+PLUGIN_TARGETS := $(RUST_PACKAGES) -p anybinder-device-plugin --test kubelet
 .PHONY: device-plugin
 ## device-plugin: the device plugin for Kubernetes, build/bin/anybinder-device-plugin
 device-plugin: $(BIN)/anybinder-device-plugin
 $(BIN)/anybinder-device-plugin: $(shell find tools/device-plugin tools/mount -type f) tools/Cargo.toml \
 		tools/Cargo.lock | $(BIN)/rsb_hub
 	@mkdir -p $(BIN)
-	$(Q)$(call say,CARGO,anybinder-device-plugin)$(RUST_BUILD) -p anybinder-device-plugin \
-		--bins --tests
+	$(Q)$(call say,CARGO,anybinder-device-plugin)$(RUST_BUILD) \
+		$(PLUGIN_TARGETS) --bin anybinder-device-plugin
 	$(Q)install $(RUST_RELEASE)/$(@F) $@
 
 LINT_TARGETS += lint-rust

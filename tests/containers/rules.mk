@@ -12,7 +12,7 @@ containers.needs := all
 containers.run = timeout 600 tests/containers/run $(variant)
 # The device plugin of Kubernetes.
 containers.kubernetes.needs := $(BIN)/anybinder-device-plugin
-containers.kubernetes.run = CARGO=$(CARGO) timeout 600 tests/containers/kubernetes
+containers.kubernetes.run = CARGO=$(CARGO) timeout 600 tests/containers/kubernetes $(PLUGIN_TARGETS)
 # The same, and the manifests, in the words of Kubernetes' own types.
 containers.kubernetes-types.needs := $(BIN)/anybinder-device-plugin
 containers.kubernetes-types.run = timeout 900 tests/containers/kubernetes-types/run
