@@ -51,12 +51,16 @@ def graph_of_calls(bench):
         contains(dot, "digraph", f"p{edge['from']} -> p{service.pid}", "color=red")
         svg = os.path.join(bench.scratch, "graph.svg")
         bench.run("graph", "--output", svg)
-        boxes = [one.get("data-pid") for one in ElementTree.parse(svg).iter()]
+        elements = list(ElementTree.parse(svg).iter())
+        boxes = [one.get("data-pid") for one in elements]
         assert {str(edge["from"]), str(service.pid)} <= set(boxes), boxes
+        labels = "\n".join("".join(one.itertext()).strip() for one in elements)
+        assert re.search(r"^1 object(, \d+ calls?)?, 1 waiting$", labels, re.M), labels
         page = bench.run("graph", "--format", "html", "--only", name)
         contains(page, "Content-Security-Policy", "const data = {", f'data-pid="{service.pid}"')
         assert "http://" not in page.replace("http://www.w3.org/2000/svg", ""), "a link"
-        equal(bench.json("graph", "--only", "no such word")["processes"], [])
+        contains(bench.run("graph", "--only", name, "--only", "nosuch", status=1),
+                 "No process nosuch has a device open, and no service has such a name.")
 
 
 @case

@@ -107,7 +107,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         graph.without_manager();
     }
     if !arguments.only.is_empty() {
-        graph.only(&arguments.only);
+        graph.only(&arguments.only)?;
     }
     let made = match arguments.format(context.json) {
         Format::Text => text(&graph),

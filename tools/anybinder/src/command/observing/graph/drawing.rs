@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The graph as SVG. Each box and arrow names its processes in attributes, for the page's script.
-use super::model::{Graph, Rate};
+use super::model::Graph;
 use anybinder_mount::error::{Error, Result};
 use layout::backends::svg::SVGWriter;
 use layout::core::base::Orientation;
@@ -60,8 +60,7 @@ pub fn picture(graph: &Graph) -> Result<String> {
             edge.from, edge.to
         );
         if edge.from != edge.to {
-            let label = edge.rate.as_ref().map(Rate::label).unwrap_or_default();
-            let arrow = Arrow::simple_with_properties(&label, marks);
+            let arrow = Arrow::simple_with_properties(&edge.label(), marks);
             drawing.add_edge(arrow, *from, *to);
         }
     }

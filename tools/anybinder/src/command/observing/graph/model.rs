@@ -7,7 +7,7 @@ use crate::command::observing::system::nodes::Nodes;
 use crate::command::observing::system::text::short_time;
 use crate::command::observing::system::waits;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
+use anybinder_mount::error::{Error, Result};
 use anybinder_mount::harmless::harmless;
 use anybinder_mount::interrupt;
 use anybinder_mount::process::command_name;
@@ -161,23 +161,43 @@ impl Waiting {
     }
 }
 
+/// A number of things, in words.
+fn counted(number: usize, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
 impl Edge {
+    /// Short, for an arrow: objects and calls, as they are or, if they were counted, their rate.
+    pub fn label(&self) -> String {
+        let waiting = self.waiting.len() + self.oneway_waiting;
+        let counts = [
+            (self.objects > 0).then(|| counted(self.objects, "object")),
+            match &self.rate {
+                Some(rate) => Some(rate.label()),
+                None => (self.recent > 0).then(|| counted(self.recent, "call")),
+            },
+            (waiting > 0).then(|| format!("{waiting} waiting")),
+        ];
+        counts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
     /// In lines without control characters.
     pub fn facts(&self) -> Vec<String> {
         let mut facts = Vec::new();
         if self.objects > 0 {
             let names: Vec<&str> = self.services.iter().map(String::as_str).collect();
-            let plural = if self.objects == 1 { "" } else { "s" };
+            let objects = counted(self.objects, "object");
             facts.push(match names.is_empty() {
-                true => format!("{} object{plural}", self.objects),
-                false => format!("{} object{plural}: {}", self.objects, names.join(", ")),
+                true => objects,
+                false => format!("{objects}: {}", names.join(", ")),
             });
         }
         if let Some(rate) = &self.rate {
             facts.push(rate.text());
         }
         if self.recent > 0 && self.rate.is_none() {
-            facts.push(format!("{} recent calls", self.recent));
+            facts.push(counted(self.recent, "recent call"));
         }
         facts.extend(self.waiting.iter().map(Waiting::text));
         match self.oneway_waiting {
@@ -228,8 +248,16 @@ impl Graph {
         self.keep(|pid| !managers.contains(&pid));
     }
 
-    /// Keeps the processes that a word names, and their neighbours.
-    pub fn only(&mut self, words: &[String]) {
+    /// Keeps the processes that a word names, and their neighbours. Fails, with advice, if one of
+    /// the words names none.
+    pub fn only(&mut self, words: &[String]) -> Result<()> {
+        let is_known = |word: &String| self.processes.iter().any(|one| one.matches(word));
+        if let Some(word) = words.iter().find(|word| !is_known(word)) {
+            return Err(Error::with_advice(
+                format!("No process {word} has a device open, and no service has such a name."),
+                "See `anybinder ps` and `anybinder list`; the service manager needs --manager.",
+            ));
+        }
         let named = |process: &&Process| words.iter().any(|word| process.matches(word));
         let named: BTreeSet<u32> = self
             .processes
@@ -242,6 +270,7 @@ impl Graph {
         let mut kept = named;
         kept.extend(self.edges.iter().flat_map(|edge| [edge.from, edge.to]));
         self.keep(|pid| kept.contains(&pid));
+        Ok(())
     }
 }
 
