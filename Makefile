@@ -78,8 +78,9 @@ endef
 include $(filter-out $(BUILD)/% vendor/%,$(wildcard $(foreach depth,*/ */*/ */*/*/, \
 	$(depth)rules.mk $(depth)*.rules.mk)))
 
-ALL_TESTS := $(LONG_TESTS) $(TESTS) $(VM_TESTS)
-# A plain name that has variants as well would run the first of them, which may be in LONG_TESTS.
+# The first variant of a test is the one without VARIANT.
+ALL_TESTS := $(TESTS) $(VM_TESTS) $(LONG_TESTS)
+# A plain name that has variants as well would run the first of them.
 $(foreach test,$(foreach test,$(ALL_TESTS),$(if $(findstring :,$(test)),,$(test))),$(if \
 	$(filter $(test):%,$(ALL_TESTS)),$(error The test list has $(test) and variants of it: \
 	$(filter $(test):%,$(ALL_TESTS)). Give the plain one a variant, too)))
