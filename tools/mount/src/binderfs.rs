@@ -76,11 +76,10 @@ pub fn process_stats(mount: &Mount) -> Result<Vec<ProcessStats>> {
                 "The kernel's binderfs needs the mount option stats=global, and only root may \
                  read it.",
             );
-            let kind = match err.kind() {
-                std::io::ErrorKind::PermissionDenied => Kind::Denied,
-                _ => Kind::Failed,
-            };
-            mount.check_served().err().unwrap_or(error.of(kind))
+            mount
+                .check_served()
+                .err()
+                .unwrap_or(error.of(Kind::of_io(err.kind())))
         })?;
     Ok(parse(&text))
 }

@@ -6,7 +6,7 @@
 //! no other user can write; in a directory that every user can write (`/tmp`) the sticky bit must
 //! be set, and only entries of this user or root are accepted. A symbolic link is followed only
 //! out of a directory in which no other user could have placed it.
-use crate::error::{Doing, Error, Result};
+use crate::error::{Doing, Error, Kind, Result};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, Stat, CWD};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -193,6 +193,7 @@ impl Walk {
                 "Run this as a user who may, or name another directory \
                  with --state-dir or --mount.",
             )
+            .of(Kind::of_io(err.kind()))
         })?;
         let Some(fd) = opened else { return Ok(false) };
         let stat = rustix::fs::fstat(&fd).doing(|| format!("looking at {}", path.display()))?;

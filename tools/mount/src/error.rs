@@ -79,6 +79,14 @@ pub const KINDS: [(Kind, u8, &str, &str); 15] = [
 ];
 
 impl Kind {
+    /// That of an error of a system call.
+    pub fn of_io(kind: std::io::ErrorKind) -> Kind {
+        match kind {
+            std::io::ErrorKind::PermissionDenied => Kind::Denied,
+            _ => Kind::Failed,
+        }
+    }
+
     fn row(self) -> &'static (Kind, u8, &'static str, &'static str) {
         let row = KINDS.iter().find(|row| row.0 == self);
         row.expect("the table has every kind")

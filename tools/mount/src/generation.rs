@@ -53,11 +53,10 @@ impl Generation {
                     format!("{} cannot be read: {err}.", path.display()),
                     "Run this command as root or as the user who started the daemon.",
                 );
-                let kind = match err.kind() {
-                    ErrorKind::PermissionDenied => Kind::Denied,
-                    _ => Kind::Failed,
-                };
-                Err(mount.check_served().err().unwrap_or(error.of(kind)))
+                Err(mount
+                    .check_served()
+                    .err()
+                    .unwrap_or(error.of(Kind::of_io(err.kind()))))
             }
         }
     }

@@ -139,11 +139,10 @@ pub fn read_log(mount: &Mount, name: &str) -> Result<String> {
             format!("{} cannot be read: {err}.", path.display()),
             "The kernel's binderfs needs the mount option stats=global, and only root may read it.",
         );
-        let kind = match err.kind() {
-            std::io::ErrorKind::PermissionDenied => Kind::Denied,
-            _ => Kind::Failed,
-        };
-        mount.check_served().err().unwrap_or(error.of(kind))
+        mount
+            .check_served()
+            .err()
+            .unwrap_or(error.of(Kind::of_io(err.kind())))
     })?;
     Ok(String::from_utf8(text)
         .unwrap_or_else(|err| String::from_utf8_lossy(err.as_bytes()).into_owned()))
