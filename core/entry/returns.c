@@ -455,6 +455,12 @@ static int check_work_ilocked(struct binder_thread *thread, bool nonblock, bool 
 	return BINDER_WOULD_BLOCK;
 }
 
+/* Is the read where only BR_NOOP is before it? The stock driver looks at nothing but the place. */
+static bool is_behind_noop(const struct reader *r)
+{
+	return r->pos - r->bwr->read_buffer == sizeof(u32);
+}
+
 /* Delivers what there is. CONTINUE: that came to nothing, so the thread waits again. */
 static int deliver_all(struct reader *r) RELEASE_LOCK(&r->thread->proc->inner_lock)
 {
@@ -467,7 +473,7 @@ static int deliver_all(struct reader *r) RELEASE_LOCK(&r->thread->proc->inner_lo
 		work = next_work_ilocked(r, &why);
 		if (!work && why != NOT_STARTED) {
 			leave = r->delivered || why == NO_ROOM || r->thread->need_return ||
-				r->bwr->read_consumed;
+				!is_behind_noop(r);
 			binder_unlock(&r->thread->proc->inner_lock);
 			return leave ? STOP : CONTINUE;
 		}
