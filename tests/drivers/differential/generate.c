@@ -408,7 +408,7 @@ static void make_ioctl(struct step *step)
 
 static void make_exit(struct step *step)
 {
-	step->field[EXIT_UNREAD] = percent(70);
+	step->field[EXIT_UNREAD] = percent(70) ? UNREAD_OTHERS : UNREAD_NONE;
 }
 
 static void make_plain(struct step *step)

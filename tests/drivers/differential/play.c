@@ -124,13 +124,15 @@ static void do_value(const struct step *step)
 
 static void do_exit(const struct step *step)
 {
+	int64_t unread = step->field[EXIT_UNREAD];
 	int zero = 0;
 
 	/*
 	 * An unread call or reply of an exiting thread keeps its buffer on stock
 	 * (docs/PROTOCOL.md). A thread that cannot be waiting for a reply has none.
 	 */
-	if (!step->field[EXIT_UNREAD] || world->clients[step->client].calls[step->thread])
+	if (unread == UNREAD_NONE ||
+	    (unread == UNREAD_OTHERS && world->clients[step->client].calls[step->thread]))
 		do_drain(step);
 	do_ioctl(step, BINDER_THREAD_EXIT, &zero);
 	say(world, "\n");

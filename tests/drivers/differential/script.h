@@ -37,7 +37,7 @@ enum step_op {
 	STEP_WR,	   /* one BINDER_WRITE_READ */
 	STEP_DRAIN,	   /* read until there is nothing */
 	STEP_PUMP,	   /* all clients read and answer what was read, `rounds` times */
-	STEP_EXIT,	   /* BINDER_THREAD_EXIT; drains before, unless `unread` */
+	STEP_EXIT,	   /* BINDER_THREAD_EXIT; drains before, unless `unread` (enum unread) */
 	STEP_MANAGER,	   /* BINDER_SET_CONTEXT_MGR */
 	STEP_MANAGER_EXT,  /* BINDER_SET_CONTEXT_MGR_EXT */
 	STEP_MAX_THREADS,
@@ -87,6 +87,7 @@ enum { WR_ROOM, WR_CUT, WR_OLD_READ, WR_OLD_WRITE,
        WR_BAD_READ, /* returns to an unmapped address, if there are any */
 };
 enum { EXIT_UNREAD };
+enum unread { UNREAD_NONE, UNREAD_OTHERS, UNREAD_CALLS /* a call or reply, too */ };
 enum { FREEZE_CLIENT, FREEZE_ENABLE, FREEZE_MS };
 /*
  * TXN_POLITE: omitted where it is certain to be refused: a call by a thread that waits for a

@@ -100,3 +100,8 @@ SIDES = {
     "replaced": lambda jobs, out: [
         play_on_fuse([job], out, ["--replace-steps", REPLACE_STEPS]) for job in jobs],
 }
+
+# This project's drivers; the others are the kernel's.
+OURS = {"module", "module612", "module61", "fuse", "replaced"}
+# What the Rust driver differs in is assigned to classes (vm/rust-driver/classify.py).
+RUST_PAIR = {"c", "rust"}
