@@ -211,13 +211,11 @@ static int give_node(struct walk *w, struct binder_node *node, bool strong)
 
 	if (!resource)
 		return translate_fail(w, -ENOMEM, "no memory for an object");
-	/* An owner that was not notified of the node gets it without a weak count (as stock). */
-	if (!binder_node_get_local(node, strong)) {
-		*resource = (struct binder_resource){
-			.kind = RESOURCE_NODE, .strong = strong, .node = node
-		};
-		w->buffer->nr_resources++;
-	}
+	binder_node_get_local(node, strong);
+	*resource = (struct binder_resource){
+		.kind = RESOURCE_NODE, .strong = strong, .node = node
+	};
+	w->buffer->nr_resources++;
 	trace_object(w, HOST_TRACE_REF_TO_NODE, node, o->handle, 0);
 	o->hdr.type = strong ? BINDER_TYPE_BINDER : BINDER_TYPE_WEAK_BINDER;
 	o->binder = node->ptr;

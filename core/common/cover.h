@@ -40,7 +40,6 @@
 	X(SPAWN_AFTER_WRITE, "a spawn request after the first code was written out")          \
 	X(NODE_FOUND_MEANWHILE, "two threads sent the same new object")                       \
 	X(NODE_FOUND_DYING, "a node was looked up that was about to be freed")                \
-	X(NODE_BEING_NOTIFIED, "a weak count taken while the owner reads the node work")      \
 	X(NODE_WORK_MOVED, "the work of a node was moved to the sending thread")              \
 	X(REF_FOUND_MEANWHILE, "two senders created the same handle")                         \
 	X(REF_FOUND_GROWING, "the same while the table of handles grew")                      \

@@ -195,25 +195,6 @@ static void queue_for_notifier_nlocked(struct binder_node *node, struct binder_t
 	binder_unlock(&notifier->proc->inner_lock);
 }
 
-/* Is the node queued for its owner, or being notified? True also without an owner. */
-static bool is_queued_nlocked(struct binder_node *node) REQUIRES(&node->lock)
-{
-	struct binder_proc *proc = node->proc;
-	bool queued;
-
-	binder_assert_held(&node->lock);
-	if (!proc)
-		return true;
-	binder_lock(&proc->inner_lock);
-	queued = bl_linked(&node->work.link);
-	if (!queued && host_atomic_read(&node->notifying)) {
-		BINDER_COVER(NODE_BEING_NOTIFIED);
-		queued = true;
-	}
-	binder_unlock(&proc->inner_lock);
-	return queued;
-}
-
 static int inc_strong_nlocked(struct binder_node *node, bool internal,
 			      struct binder_thread *notifier) REQUIRES(&node->lock)
 {
@@ -237,8 +218,6 @@ int binder_node_inc_nlocked(struct binder_node *node, bool strong, bool internal
 	binder_assert_held(&node->lock);
 	if (strong)
 		return inc_strong_nlocked(node, internal, notifier);
-	if (!node->has_weak && !notifier && !is_queued_nlocked(node))
-		return -EINVAL;
 	if (!internal)
 		node->local_weak++;
 	if (!node->has_weak && notifier)
@@ -387,18 +366,16 @@ void binder_node_set_manager(struct binder_node *node)
 	binder_unlock(&node->lock);
 }
 
-int binder_node_get_local(struct binder_node *node, bool strong)
+void binder_node_get_local(struct binder_node *node, bool strong)
 {
-	int err;
-
 	binder_lock(&node->lock);
-	err = binder_node_inc_nlocked(node, strong, false, NULL);
-	if (!err) {
-		binder_node_pin(node);
-		node->local_pins++;
-	}
+	if (strong)
+		node->local_strong++;
+	else
+		node->local_weak++;
+	binder_node_pin(node);
+	node->local_pins++;
 	binder_unlock(&node->lock);
-	return err;
 }
 
 void binder_node_put_local(struct binder_node *node, bool strong)
@@ -432,7 +409,6 @@ void binder_node_begin_notify_ilocked(struct binder_node *node, struct binder_pr
 {
 	binder_assert_held(&owner->inner_lock);
 	binder_node_pin(node);
-	host_atomic_add_return(&node->notifying, 1);
 }
 
 u32 binder_node_reconcile(struct binder_node *node)
@@ -465,7 +441,6 @@ u32 binder_node_reconcile(struct binder_node *node)
 		BINDER_WRITE_ONCE(node->has_weak, false);
 		notify |= NODE_NOTIFY_DECREFS;
 	}
-	host_atomic_add_return(&node->notifying, -1);
 	/* The owner is being notified, so the node need not be queued again. */
 	gone = !host_atomic_add_return(&node->pins, -1) && remove_nlocked(node);
 	binder_unlock(&node->lock);

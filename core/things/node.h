@@ -50,9 +50,6 @@ struct binder_node {
 	struct bt_node by_ptr;	  /* inner_lock of the owner */
 	struct bl_list dead_link; /* binder_world.lock, once the owner is gone */
 	struct bl_list async_todo GUARDED_BY(&lock); /* see async_busy */
-	struct host_atomic notifying; /* reads that dequeued its work and have not yet updated
-				       * has_strong and has_weak: added under inner_lock,
-				       * dropped under lock */
 	s32 local_pins GUARDED_BY(&lock); /* pins of local references: they only keep memory */
 	u32 state_number;		  /* core/state/ */
 };
@@ -99,16 +96,16 @@ void binder_node_set_manager(struct binder_node *node) EXCLUDES(&node->lock);
 
 /*
  * A local reference for a buffer that is delivered to the owner: a count, and a pin that
- * only keeps the memory, because the counts end with the owner. -EINVAL: the owner has
- * no reference itself. No lock held.
+ * only keeps the memory, because the counts end with the owner. No lock held.
  */
-int binder_node_get_local(struct binder_node *node, bool strong);
+void binder_node_get_local(struct binder_node *node, bool strong);
 void binder_node_put_local(struct binder_node *node, bool strong);
 
 /*
  * Counts. @internal: of a handle of another process. When the owner has to be notified,
  * the work is queued for @notifier, the owner's thread that is sending the object; without
- * one, a reference that the owner does not have yet is -EINVAL.
+ * one, a strong reference that the owner does not have yet is -EINVAL. A weak one always succeeds:
+ * there is no node of which the owner was told that nobody has a reference.
  */
 int binder_node_inc(struct binder_node *node, bool strong, bool internal,
 		    struct binder_thread *notifier) EXCLUDES(&node->lock);
