@@ -6,6 +6,7 @@ use clap::Subcommand;
 use manner::{Manner, ENDLESS};
 use std::process::ExitCode;
 
+pub mod android;
 pub mod generate;
 pub mod instance;
 pub mod manner;
@@ -26,12 +27,14 @@ pub enum Command {
     Network(network::Command),
     #[command(flatten)]
     Measuring(measuring::Command),
+    #[command(flatten)]
+    Android(android::Command),
     #[command(hide = true)]
     Generate(generate::Arguments),
 }
 
 /// The groups, with the commands of each.
-pub fn groups() -> [(&'static str, clap::Command); 5] {
+pub fn groups() -> [(&'static str, clap::Command); 6] {
     fn commands_of<T: Subcommand>() -> clap::Command {
         T::augment_subcommands(clap::Command::new(""))
     }
@@ -41,6 +44,7 @@ pub fn groups() -> [(&'static str, clap::Command); 5] {
         ("Observing", commands_of::<observing::Command>()),
         ("Network", commands_of::<network::Command>()),
         ("Measuring", commands_of::<measuring::Command>()),
+        ("As on Android", commands_of::<android::Command>()),
     ]
 }
 
@@ -52,6 +56,7 @@ impl Command {
             Command::Observing(command) => command.manner(json),
             Command::Network(_) => ENDLESS,
             Command::Measuring(command) => command.manner(),
+            Command::Android(command) => command.manner(),
             Command::Generate(_) => ENDLESS,
         }
     }
@@ -69,6 +74,7 @@ impl Command {
             Command::Observing(command) => command.run(context),
             Command::Network(command) => command.run(context),
             Command::Measuring(command) => command.run(context),
+            Command::Android(command) => command.run(context),
             Command::Generate(arguments) => generate::run(&mut command_line, arguments),
         }
     }

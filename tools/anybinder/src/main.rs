@@ -10,7 +10,7 @@ use anybinder_mount::interrupt;
 use anybinder_mount::limit::{self, Terms};
 use anybinder_mount::mount::Mount;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use command::manner::{Limit, Place};
 use command::Command;
 use std::ffi::OsString;
@@ -110,8 +110,24 @@ fn wants_json(arguments: &[OsString]) -> bool {
     ours.into_iter().any(|word| word == "--json")
 }
 
+/// The command line. A link to this program that has the name of one of Android's commands is that
+/// command.
+fn arguments() -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    let path = arguments.first().map(Path::new);
+    let name = path.and_then(Path::file_name).map(OsString::from);
+    let is_command = |name: &OsString| {
+        name.to_str()
+            .is_some_and(command::android::Command::has_subcommand)
+    };
+    if let Some(name) = name.filter(is_command) {
+        arguments.insert(1, name);
+    }
+    arguments
+}
+
 fn parse() -> std::result::Result<Cli, ExitCode> {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let arguments = arguments();
     let parsed = command_line()
         .try_get_matches_from(&arguments)
         .and_then(|matches| Cli::from_arg_matches(&matches));

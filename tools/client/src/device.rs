@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use std::sync::Arc;
 
 /// The device that a client command uses.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct DeviceOption {
     /// The binder device to use
     #[arg(long, value_name = "NAME", default_value = "binder")]

@@ -9,6 +9,8 @@ use std::collections::HashMap;
 
 /// The looper flags of a thread that serves calls: registered, or entered by itself.
 const LOOPER_SERVES: u32 = 0x03;
+/// Of one that serves, has left again, or had no right to begin.
+const LOOPER_SERVED: u32 = 0x0f;
 /// Of one that has left again.
 const LOOPER_EXITED: u32 = 0x04;
 /// Of one that waits for work.
@@ -100,6 +102,11 @@ impl Process {
 impl Thread {
     pub fn is_waiting(&self) -> bool {
         self.looper & LOOPER_WAITING != 0
+    }
+
+    /// It serves calls, or did, also if it broke a rule of that.
+    pub fn has_served(&self) -> bool {
+        self.looper & LOOPER_SERVED != 0
     }
 
     /// It serves calls, but it neither waits nor is it in a transaction. Of a one-way call that a

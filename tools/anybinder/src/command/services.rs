@@ -7,7 +7,7 @@ use anybinder_mount::error::Result;
 use arguments::Arguments;
 use std::process::ExitCode;
 
-mod arguments;
+pub mod arguments;
 pub mod call;
 pub mod dump;
 pub mod freeze;

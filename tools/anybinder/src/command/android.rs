@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Commands with the names, options and output of Android's, so that scripts for those run. A link
+//! of such a name to this program is the command.
+use super::manner::{Manner, SHORT};
+use super::services::list;
+use anybinder_client::device::{self, DeviceOption};
+use anybinder_client::stream::MostOutput;
+use anybinder_mount::context::Context;
+use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_mount::harmless::say;
+use anybinder_mount::state;
+use std::process::ExitCode;
+
+pub mod cmd;
+pub mod dumpsys;
+pub mod lshal;
+pub mod service;
+
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// List the services, or print what they say of themselves, their processes or threads
+    Dumpsys(dumpsys::Arguments),
+    /// List the services with their interfaces, or say whether one is registered
+    Service(service::Arguments),
+    /// List the services, or run a shell command of one
+    Cmd(cmd::Arguments),
+    /// List the HIDL services, with their threads and processes
+    Lshal,
+}
+
+impl Command {
+    pub fn manner(&self) -> Manner {
+        match self {
+            Command::Dumpsys(arguments) => arguments.manner(),
+            _ => SHORT,
+        }
+    }
+
+    pub fn run(&self, context: &Context) -> Result<ExitCode> {
+        match self {
+            Command::Dumpsys(arguments) => dumpsys::run(context, arguments),
+            Command::Service(arguments) => service::run(context, arguments),
+            Command::Cmd(arguments) => cmd::run(context, arguments),
+            Command::Lshal => lshal::run(context),
+        }
+    }
+}
+
+/// A service and words for it, or a list.
+#[derive(Debug, clap::Args)]
+pub struct Asked {
+    /// Only list the services
+    #[arg(short = 'l')]
+    list: bool,
+
+    #[command(flatten)]
+    device: DeviceOption,
+
+    #[command(flatten)]
+    most: MostOutput,
+
+    /// The service's name, and arguments for the service
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "SERVICE"
+    )]
+    words: Vec<String>,
+}
+
+/// The services of a device, which is opened.
+fn services_on(context: &Context, device: &str) -> Result<Vec<list::Service>> {
+    device::open(&context.mount, device, 0)?;
+    list::services(&*device::service_manager(&context.mount, device)?)
+}
+
+/// Prints the names of the services, and returns them.
+fn print_names(context: &Context, device: &str) -> Result<Vec<list::Service>> {
+    let services = services_on(context, device)?;
+    context.show(&services, |services| {
+        say("Currently running services:");
+        services
+            .iter()
+            .for_each(|one| say(format_args!("  {}", one.name)));
+    });
+    Ok(services)
+}
+
+/// A service, asked for by its name at the service manager alone: the service may hang.
+fn registered(context: &Context, device: &str, name: &str) -> Result<list::Service> {
+    let mut services = services_on(context, device)?.into_iter();
+    let service = services.find(|one| one.name == name);
+    service.ok_or_else(|| not_found(device::no_service(name), name))
+}
+
+/// An error of the search for a service, in Android's words if it is not registered.
+fn not_found(error: Error, name: &str) -> Error {
+    match error.kind() {
+        Kind::NoService => Error::with_advice(
+            format!("Can't find service: {name}"),
+            "See the registered ones with `anybinder dumpsys -l`.",
+        )
+        .of(Kind::NoService),
+        _ => error,
+    }
+}
+
+/// How many threads of a process are in use, and how many it has, as Android counts them: of
+/// those that have served, the ones that do not wait.
+fn threads_in_use(processes: &[state::Process], device: &str, pid: i32) -> (usize, usize) {
+    let of_it =
+        |one: &&state::Process| one.context == device && i64::from(one.pid) == i64::from(pid);
+    let threads = processes.iter().filter(of_it).flat_map(|one| &one.threads);
+    let serving: Vec<_> = threads.filter(|thread| thread.has_served()).collect();
+    let used = serving.iter().filter(|thread| !thread.is_waiting());
+    (used.count(), serving.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_do_not_wait_are_in_use() {
+        let thread = |looper| state::Thread {
+            looper,
+            ..state::Thread::default()
+        };
+        let process = |pid, context: &str| state::Process {
+            pid,
+            context: context.to_string(),
+            threads: [0x11, 0x12, 0x02, 0x10, 0x00].map(thread).to_vec(),
+            ..state::Process::default()
+        };
+        let processes = [
+            process(7, "binder"),
+            process(7, "hwbinder"),
+            process(8, "binder"),
+        ];
+        assert_eq!(threads_in_use(&processes, "binder", 7), (1, 3));
+        assert_eq!(threads_in_use(&processes, "binder", 9), (0, 0));
+    }
+}

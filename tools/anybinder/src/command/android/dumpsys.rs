@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `anybinder dumpsys`: what `dump` does, for all services or one.
+use super::{print_names, registered, threads_in_use, Asked};
+use crate::command::manner::{Limit, Manner, SHORT};
+use anybinder_mount::context::Context;
+use anybinder_mount::error::{Doing, Kind, Result};
+use anybinder_mount::harmless::say;
+use anybinder_mount::note::note;
+use anybinder_mount::state;
+use serde::Serialize;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// How long the search for a service may take, besides its dump.
+const SEARCH_S: u32 = 60;
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// After how many seconds to give up a service, and to go on with the next one
+    #[arg(short = 't', value_name = "SECONDS", default_value_t = 10,
+        value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    limit_s: u32,
+
+    /// Print the number of the process instead
+    #[arg(long)]
+    pid: bool,
+
+    /// Print how many threads of the process are in use instead
+    #[arg(long)]
+    thread: bool,
+
+    #[command(flatten)]
+    asked: Asked,
+}
+
+/// What --pid and --thread tell.
+#[derive(Serialize)]
+struct Process {
+    pid: i32,
+    threads_in_use: usize,
+    threads: usize,
+}
+
+impl Arguments {
+    pub fn manner(&self) -> Manner {
+        // Each of all services has a limit of its own.
+        let limit_s = match self.asked.list || !self.asked.words.is_empty() {
+            true => SEARCH_S + self.limit_s,
+            false => 0,
+        };
+        Manner {
+            limit: Limit::Seconds(limit_s),
+            ..SHORT
+        }
+    }
+
+    fn process(&self, context: &Context, name: &str) -> Result<ExitCode> {
+        let device = &self.asked.device.device;
+        let pid = registered(context, device, name)?.place.pid;
+        let (threads_in_use, threads) =
+            threads_in_use(&state::processes(&context.mount)?, device, pid);
+        let process = Process {
+            pid,
+            threads_in_use,
+            threads,
+        };
+        context.show(&process, |one| {
+            if self.pid {
+                say(one.pid);
+            }
+            if self.thread {
+                let (used, all) = (one.threads_in_use, one.threads);
+                say(format_args!("Threads in use: {used}/{all}"));
+            }
+        });
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The dump of a service, by a process of its own, which is given up when its time is over.
+    fn dump(&self, context: &Context, name: &str, words: &[String]) -> Result<ExitCode> {
+        let device = &self.asked.device.device;
+        registered(context, device, name)?;
+        let mut dump = context.mount.own_command("dump")?;
+        dump.args(context.json.then_some("--json"));
+        dump.arg(format!("--timeout={}", self.limit_s));
+        dump.arg(format!("--device={device}"));
+        dump.arg(format!("--max-output={}", self.asked.most.max_output));
+        dump.arg("--").arg(name).args(words);
+        let status = dump.status().doing(|| "starting `dump`".to_string())?;
+        let status = status.code().and_then(|code| u8::try_from(code).ok());
+        if status == Some(Kind::TimedOut.exit_status()) && !context.json {
+            let limit_ms = u64::from(self.limit_s) * 1000;
+            say(format_args!(
+                "\n*** SERVICE '{name}' DUMP TIMEOUT ({limit_ms}ms) EXPIRED ***\n"
+            ));
+        }
+        Ok(status.map_or(ExitCode::FAILURE, ExitCode::from))
+    }
+
+    fn show(&self, context: &Context, name: &str, words: &[String]) -> Result<ExitCode> {
+        match self.pid || self.thread {
+            true => self.process(context, name),
+            false => self.dump(context, name, words),
+        }
+    }
+}
+
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    let asked = &arguments.asked;
+    if let (false, Some((name, words))) = (asked.list, asked.words.split_first()) {
+        return arguments.show(context, name, words);
+    }
+    let services = print_names(context, &asked.device.device)?;
+    if asked.list {
+        return Ok(ExitCode::SUCCESS);
+    }
+    for service in services {
+        let (name, since) = (&service.name, Instant::now());
+        if !context.json {
+            say(format_args!("{:-<79}\nDUMP OF SERVICE {name}:", ""));
+        }
+        if let Err(error) = arguments.show(context, name, &[]) {
+            note(format_args!("anybinder: {}", error.line()));
+        }
+        if !context.json {
+            say(format_args!(
+                "--------- {:.3}s was the duration of dumpsys {name}",
+                since.elapsed().as_secs_f64()
+            ));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

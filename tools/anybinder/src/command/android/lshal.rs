@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `anybinder lshal`: the services of `hwservicemanager`.
+use super::{services_on, threads_in_use};
+use anybinder_mount::context::Context;
+use anybinder_mount::error::Result;
+use anybinder_mount::harmless::say;
+use anybinder_mount::state;
+use serde::Serialize;
+use std::process::ExitCode;
+
+const DEVICE: &str = "hwbinder";
+const HEADING: &str = "Interface";
+
+#[derive(Serialize)]
+struct Service {
+    interface: String,
+    pid: i32,
+    threads_in_use: usize,
+    threads: usize,
+}
+
+pub fn run(context: &Context) -> Result<ExitCode> {
+    let services = services_on(context, DEVICE)?;
+    let processes = state::processes(&context.mount)?;
+    let with_threads = |one: super::list::Service| {
+        let pid = one.place.pid;
+        let (threads_in_use, threads) = threads_in_use(&processes, DEVICE, pid);
+        Service {
+            interface: one.name,
+            pid,
+            threads_in_use,
+            threads,
+        }
+    };
+    let services: Vec<Service> = services.into_iter().map(with_threads).collect();
+    context.show(&services, |services| {
+        let longest = services.iter().map(|one| one.interface.len()).max();
+        let width = longest.unwrap_or(0).max(HEADING.len());
+        say("| All HIDL binderized services (registered with hwservicemanager)");
+        say(format_args!("{HEADING:<width$} Thread Use Server"));
+        for one in services {
+            let used = format!("{}/{}", one.threads_in_use, one.threads);
+            say(format_args!(
+                "{:<width$} {used:<10} {}",
+                one.interface, one.pid
+            ));
+        }
+    });
+    Ok(ExitCode::SUCCESS)
+}
