@@ -171,9 +171,13 @@ impl Call {
         let declarations = &config.declarations;
         let mut reply = self.format.done();
         if self.method == Method::GetDeclaredInstances {
-            let all = declarations.instances_of(name);
+            // `list --declared` asks for those of all interfaces, which the empty name stands for.
+            let (all, start) = match name {
+                "" => (state.policy.declared(), String::new()),
+                name => (declarations.instances_of(name), format!("{name}/")),
+            };
             let may_find = |instance: &&String| {
-                let full = format!("{name}/{instance}");
+                let full = format!("{start}{instance}");
                 state.policy.may_find(self.caller, &full)
             };
             let found: Vec<&str> = all.iter().filter(may_find).map(String::as_str).collect();

@@ -4,12 +4,12 @@
 use crate::caller::Caller;
 use crate::contexts::{Contexts, Wish};
 use crate::registry::Service;
-use crate::rules::explain;
+use crate::rules::{self, explain};
 use rsbinder_tools::config::{
     self, Activator, Config, Enforcer, Permission, SystemResolver, SystemRunner,
 };
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Android's ranges of user ids, within each Android user's 100,000.
 const UIDS_PER_ANDROID_USER: u32 = 100_000;
@@ -22,6 +22,8 @@ pub struct Policy {
     enforcer: Enforcer,
     contexts: Option<Contexts>,
     activator: Activator,
+    /// The names of the declared services, which the library does not enumerate.
+    declared: RwLock<Vec<String>>,
     /// Whether user ids are Android's: apps add no services, isolated ones find few.
     has_android_uids: bool,
 }
@@ -39,11 +41,13 @@ impl Policy {
             Some(path) => Enforcer::enforcing(read(path)?),
             None => Enforcer::allow_all(),
         };
+        let declared = path.map(rules::declared).transpose()?;
         Ok(Policy {
             path: path.map(Path::to_path_buf),
             enforcer,
             contexts: contexts.map(Contexts::load).transpose()?,
             activator: Activator::new(Arc::new(SystemRunner)),
+            declared: RwLock::new(declared.unwrap_or_default()),
             has_android_uids,
         })
     }
@@ -51,7 +55,12 @@ impl Policy {
     /// Reads the rules again; those in force stay if that fails.
     pub fn reload(&self) -> Result<(), String> {
         if let Some(path) = &self.path {
-            self.enforcer.replace(read(path)?);
+            let (rules, declared) = (read(path)?, rules::declared(path)?);
+            self.enforcer.replace(rules);
+            *self
+                .declared
+                .write()
+                .unwrap_or_else(PoisonError::into_inner) = declared;
         }
         self.contexts.as_ref().map_or(Ok(()), Contexts::reload)
     }
@@ -105,6 +114,12 @@ impl Policy {
         let contexts = self.contexts.as_ref();
         let has_context = contexts.is_none_or(|contexts| contexts.allows(caller.context, wish));
         has_context && self.enforcer.check_uid(permission, name, caller.uid)
+    }
+
+    /// The names of the declared services.
+    pub fn declared(&self) -> Vec<String> {
+        let declared = self.declared.read();
+        declared.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn declarations(&self) -> Arc<Config> {

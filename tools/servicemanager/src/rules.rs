@@ -125,6 +125,22 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
+fn text_of(file: &Path) -> Result<String, String> {
+    std::fs::read_to_string(file).map_err(|err| format!("{} cannot be read: {err}", file.display()))
+}
+
+/// The names of the services that a file or a directory of rules declares.
+pub fn declared(path: &Path) -> Result<Vec<String>, String> {
+    let mut names = Vec::new();
+    for file in files_of(path)? {
+        let read = config::parse_file(&file, &text_of(&file)?, &SystemResolver);
+        let read = read.map_err(|err| explain(&err))?;
+        names.extend(read.services.into_iter().map(|(name, _)| name));
+    }
+    names.sort();
+    Ok(names)
+}
+
 /// Whether the rules of a file are by security context.
 fn is_by_context(text: &str) -> bool {
     let table: toml::Table = toml::from_str(text).unwrap_or_default();
@@ -138,8 +154,7 @@ fn is_by_context(text: &str) -> bool {
 pub fn check(path: &Path) -> Result<Checked, String> {
     let mut checked = Checked::default();
     for file in files_of(path)? {
-        let text = std::fs::read_to_string(&file)
-            .map_err(|err| format!("{} cannot be read: {err}", file.display()))?;
+        let text = text_of(&file)?;
         if is_by_context(&text) {
             checked.rules +=
                 contexts::check(&text).map_err(|why| format!("{}, {why}", file.display()))?;

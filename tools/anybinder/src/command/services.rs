@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds services, and calls them.
 use super::manner::{Manner, LONG, SHORT};
-use anybinder_client::device::DeviceOption;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
 use arguments::Arguments;
@@ -20,7 +19,7 @@ pub mod wait;
 #[derive(clap::Subcommand)]
 pub enum Command {
     /// List the registered services
-    List(DeviceOption),
+    List(list::Arguments),
     /// Check that a service answers, and how fast
     Ping(ping::Arguments),
     /// Send a transaction to a service and print the reply
@@ -55,7 +54,7 @@ impl Command {
 
     pub fn run(&self, context: &Context) -> Result<ExitCode> {
         match self {
-            Command::List(option) => list::run(context, option),
+            Command::List(arguments) => list::run(context, arguments),
             Command::Ping(arguments) => ping::run(context, arguments),
             Command::Call(arguments) => call::run(context, arguments),
             Command::Dump(arguments) => dump::run(context, arguments),

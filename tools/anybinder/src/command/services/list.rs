@@ -4,7 +4,7 @@ use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
-use anybinder_mount::harmless::harmless;
+use anybinder_mount::harmless::{harmless, say};
 use anybinder_mount::note::note;
 use anybinder_mount::process::command_name;
 use anybinder_rpc::foreign::Foreign;
@@ -12,7 +12,18 @@ use anybinder_rpc::status::{explain, explain_answer};
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, Status, StatusCode};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::process::ExitCode;
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// List the services that the files of the service manager declare, running or not
+    #[arg(long)]
+    declared: bool,
+
+    #[command(flatten)]
+    device: DeviceOption,
+}
 
 #[derive(Serialize, Deserialize)]
 pub struct Service {
@@ -101,9 +112,59 @@ pub fn table(services: &[Service]) -> String {
     head + &lines.collect::<String>()
 }
 
-pub fn run(context: &Context, option: &DeviceOption) -> Result<ExitCode> {
-    device::open(&context.mount, &option.device, 0)?;
-    let manager = device::service_manager(&context.mount, &option.device)?;
+/// A declared service.
+#[derive(Serialize)]
+struct Declared {
+    name: String,
+    /// Of its process; None: it is not registered.
+    pid: Option<i32>,
+    command: Option<String>,
+}
+
+/// The declared services. The service manager takes an empty interface as all.
+fn declared(manager: &ServiceManager) -> Result<Vec<Declared>> {
+    let mut running: HashMap<String, Service> = services(manager)?
+        .into_iter()
+        .map(|service| (service.name.clone(), service))
+        .collect();
+    let names = manager.try_get_declared_instances("");
+    let names = names.map_err(|status| match status.exception_code() {
+        ExceptionCode::Security => not_allowed(),
+        _ => Error::new("The service manager does not tell which services are declared.")
+            .of(Kind::CallFailed),
+    })?;
+    let declared = names.into_iter().map(|name| {
+        let service = running.remove(&name);
+        Declared {
+            pid: service.as_ref().map(|one| one.place.pid),
+            command: service.map(|one| one.command),
+            name,
+        }
+    });
+    Ok(declared.collect())
+}
+
+fn print_declared(declared: &[Declared]) {
+    say(format_args!("{:>7}  {:<16} SERVICE", "PID", "COMMAND"));
+    for one in declared {
+        let pid = one.pid.map_or("-".to_string(), |pid| pid.to_string());
+        let command = one.command.as_deref().unwrap_or("-");
+        say(harmless(&format!("{pid:>7}  {command:<16} {}", one.name)));
+    }
+}
+
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    let device = &arguments.device.device;
+    device::open(&context.mount, device, 0)?;
+    let manager = device::service_manager(&context.mount, device)?;
+    if arguments.declared {
+        let declared = declared(&manager)?;
+        if declared.is_empty() {
+            note("anybinder: The service manager names no declared services.");
+        }
+        context.show(&declared, |declared| print_declared(declared));
+        return Ok(ExitCode::SUCCESS);
+    }
     let services = services(&manager)?;
     if services.is_empty() {
         note(
