@@ -54,7 +54,7 @@ TEST(returns_into_bad_memory_lose_nothing)
 }
 
 /* A node that is strong again before its owner reads that it was not. */
-static int read_withdrawn(struct pair *p, struct world_thread *other, u64 consumed)
+static int read_withdrawn(u64 consumed)
 {
 	struct flat_binder_object object = pair_binder(0xaaa, 0xbbb, 0);
 	struct world_call call = {
@@ -66,37 +66,34 @@ static int read_withdrawn(struct pair *p, struct world_thread *other, u64 consum
 	};
 	struct binder_write_read bwr = { .read_size = 256, .read_consumed = consumed };
 	struct binder_ptr_cookie done = { 0xaaa, 0xbbb };
-	u32 handle = pair_send_object(p, 0xaaa, 0xbbb);
+	struct world_thread *other;
+	struct pair p;
+	u32 handle;
+	int err;
 
-	world_command(p->c, BC_INCREFS_DONE, &done);
-	world_command(p->c, BC_ACQUIRE_DONE, &done);
-	world_command(p->c, BC_ENTER_LOOPER, NULL); /* to read work of the process too */
-	world_write_read(p->c, false);
-	while (world_next(p->c, NULL))
+	pair_begin(&p);
+	other = world_thread(p.client);
+	world_write_read(other, false);
+	handle = pair_send_object(&p, 0xaaa, 0xbbb);
+	world_command(p.c, BC_INCREFS_DONE, &done);
+	world_command(p.c, BC_ACQUIRE_DONE, &done);
+	world_command(p.c, BC_ENTER_LOOPER, NULL); /* to read work of the process too */
+	world_write_read(p.c, false);
+	while (world_next(p.c, NULL))
 		;
-	world_resume(p->s, RESUME_INTERRUPTED);
-	world_command(p->s, BC_RELEASE, &handle);
-	world_write_read(p->s, false);
+	world_resume(p.s, RESUME_INTERRUPTED);
+	world_command(p.s, BC_RELEASE, &handle);
+	world_write_read(p.s, false);
 	world_call(other, &call);
 	world_write_read(other, false);
-	bwr.read_buffer = world_memory(p->client, NULL, 256);
-	return world_ioctl(p->c, BINDER_WRITE_READ, &bwr);
+	bwr.read_buffer = world_memory(p.client, NULL, 256);
+	err = world_ioctl(p.c, BINDER_WRITE_READ, &bwr);
+	CHECK(pair_end(&p));
+	return err;
 }
 
 TEST(returns_behind_a_noop_wait)
 {
-	struct world_thread *other;
-	struct pair p;
-
-	pair_begin(&p);
-	other = world_thread(p.client);
-	world_write_read(other, false);
-	CHECK(read_withdrawn(&p, other, 8) == 0);
-	CHECK(pair_end(&p));
-
-	pair_begin(&p);
-	other = world_thread(p.client);
-	world_write_read(other, false);
-	CHECK(read_withdrawn(&p, other, sizeof(u32)) == BINDER_WOULD_BLOCK);
-	CHECK(pair_end(&p));
+	CHECK(read_withdrawn(8) == 0);
+	CHECK(read_withdrawn(sizeof(u32)) == BINDER_WOULD_BLOCK);
 }
