@@ -212,26 +212,26 @@ static int inc_strong_nlocked(struct binder_node *node, bool internal,
 	return 0;
 }
 
-int binder_node_inc_nlocked(struct binder_node *node, bool strong, bool internal,
-			    struct binder_thread *notifier)
+static void inc_weak_nlocked(struct binder_node *node, bool internal,
+			     struct binder_thread *notifier) REQUIRES(&node->lock)
 {
 	binder_assert_held(&node->lock);
-	if (strong)
-		return inc_strong_nlocked(node, internal, notifier);
 	if (!internal)
 		node->local_weak++;
 	if (!node->has_weak && notifier)
 		queue_for_notifier_nlocked(node, notifier, false);
-	return 0;
 }
 
 int binder_node_inc(struct binder_node *node, bool strong, bool internal,
 		    struct binder_thread *notifier)
 {
-	int err;
+	int err = 0;
 
 	binder_lock(&node->lock);
-	err = binder_node_inc_nlocked(node, strong, internal, notifier);
+	if (strong)
+		err = inc_strong_nlocked(node, internal, notifier);
+	else
+		inc_weak_nlocked(node, internal, notifier);
 	binder_unlock(&node->lock);
 	return err;
 }

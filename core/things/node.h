@@ -110,8 +110,6 @@ void binder_node_put_local(struct binder_node *node, bool strong);
 int binder_node_inc(struct binder_node *node, bool strong, bool internal,
 		    struct binder_thread *notifier) EXCLUDES(&node->lock);
 void binder_node_dec(struct binder_node *node, bool strong, bool internal) EXCLUDES(&node->lock);
-int binder_node_inc_nlocked(struct binder_node *node, bool strong, bool internal,
-			    struct binder_thread *notifier) REQUIRES(&node->lock);
 /* Returns true if no reference is left: the caller calls binder_node_free() after unlocking. */
 bool binder_node_dec_nlocked(struct binder_node *node, bool strong, bool internal)
 	REQUIRES(&node->lock);
