@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The files that a mounted Binder file system offers beside its devices.
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::mount::{mounted_fstype, Mount};
+use crate::served::STATS_ADVICE;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -70,17 +71,7 @@ pub fn process_stats(mount: &Mount) -> Result<Vec<ProcessStats>> {
     let path = mount.file("binder_logs").join("stats");
     let text = std::fs::read_to_string(&path)
         .or_else(|_| std::fs::read_to_string(debugfs(mount).join("stats")))
-        .map_err(|err| {
-            let error = Error::with_advice(
-                format!("{} cannot be read: {err}.", path.display()),
-                "The kernel's binderfs needs the mount option stats=global, and only root may \
-                 read it.",
-            );
-            mount
-                .check_served()
-                .err()
-                .unwrap_or(error.of(Kind::of_io(err.kind())))
-        })?;
+        .map_err(|err| mount.unreadable(&path, &err, STATS_ADVICE))?;
     Ok(parse(&text))
 }
 

@@ -48,16 +48,11 @@ impl Generation {
         match std::fs::read_to_string(&path) {
             Ok(text) => Ok(Some(parse(&text))),
             Err(err) if err.kind() == ErrorKind::NotFound => Ok(None),
-            Err(err) => {
-                let error = Error::with_advice(
-                    format!("{} cannot be read: {err}.", path.display()),
-                    "Run this command as root or as the user who started the daemon.",
-                );
-                Err(mount
-                    .check_served()
-                    .err()
-                    .unwrap_or(error.of(Kind::of_io(err.kind()))))
-            }
+            Err(err) => Err(mount.unreadable(
+                &path,
+                &err,
+                "Run this command as root or as the user who started the daemon.",
+            )),
         }
     }
 }

@@ -7,6 +7,11 @@ use crate::mount::{Backend, Mount, ANSWER_TIMEOUT};
 use crate::namespace::is_in_run;
 use crate::record::Record;
 use std::io::ErrorKind;
+use std::path::Path;
+
+/// Of a report of the driver that cannot be read.
+pub(crate) const STATS_ADVICE: &str =
+    "The kernel's binderfs needs the mount option stats=global, and only root may read it.";
 
 impl Mount {
     fn dead_error(&self) -> Error {
@@ -63,6 +68,14 @@ impl Mount {
             Backend::DeadDaemon => Err(self.dead_error()),
             Backend::Stuck => Err(self.stuck_error()),
         }
+    }
+
+    /// The error of a file of the mount that cannot be read, or what is wrong with the mount.
+    pub(crate) fn unreadable(&self, path: &Path, err: &std::io::Error, advice: &str) -> Error {
+        self.check_served().err().unwrap_or_else(|| {
+            Error::with_advice(format!("{} cannot be read: {err}.", path.display()), advice)
+                .of(Kind::of_io(err.kind()))
+        })
     }
 
     /// Fails, with the reason and advice, if a device cannot be opened.

@@ -2,8 +2,9 @@
 //! `binder_logs/state` and the transaction logs, as all drivers write them: who has which objects,
 //! handles and threads, and which transactions have not ended.
 use crate::binderfs::debugfs;
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::mount::Mount;
+use crate::served::STATS_ADVICE;
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -141,16 +142,7 @@ pub fn read_log(mount: &Mount, name: &str) -> Result<String> {
         std::io::ErrorKind::PermissionDenied => Err(err),
         _ => std::fs::read(debugfs(mount).join(name)).map_err(|_| err),
     });
-    let text = read.map_err(|err| {
-        let error = Error::with_advice(
-            format!("{} cannot be read: {err}.", path.display()),
-            "The kernel's binderfs needs the mount option stats=global, and only root may read it.",
-        );
-        mount
-            .check_served()
-            .err()
-            .unwrap_or(error.of(Kind::of_io(err.kind())))
-    })?;
+    let text = read.map_err(|err| mount.unreadable(&path, &err, STATS_ADVICE))?;
     Ok(String::from_utf8(text)
         .unwrap_or_else(|err| String::from_utf8_lossy(err.as_bytes()).into_owned()))
 }

@@ -2,6 +2,7 @@
 //! `anybinder dumpsys`: what `dump` does, for all services or one.
 use super::{print_names, registered, threads_in_use, Asked};
 use crate::command::manner::{Limit, Manner, SHORT};
+use crate::command::services::list::Service;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Kind, Result};
 use anybinder_mount::harmless::say;
@@ -54,9 +55,8 @@ impl Arguments {
         }
     }
 
-    fn process(&self, context: &Context, name: &str) -> Result<ExitCode> {
+    fn process(&self, context: &Context, pid: i32) -> Result<ExitCode> {
         let device = &self.asked.device.device;
-        let pid = registered(context, device, name)?.place.pid;
         let (threads_in_use, threads) =
             threads_in_use(&state::processes(&context.mount)?, device, pid);
         let process = Process {
@@ -79,7 +79,6 @@ impl Arguments {
     /// The dump of a service, by a process of its own, which is given up when its time is over.
     fn dump(&self, context: &Context, name: &str, words: &[String]) -> Result<ExitCode> {
         let device = &self.asked.device.device;
-        registered(context, device, name)?;
         let mut dump = context.mount.own_command("dump")?;
         dump.args(context.json.then_some("--json"));
         dump.arg(format!("--timeout={}", self.limit_s));
@@ -97,10 +96,10 @@ impl Arguments {
         Ok(status.map_or(ExitCode::FAILURE, ExitCode::from))
     }
 
-    fn show(&self, context: &Context, name: &str, words: &[String]) -> Result<ExitCode> {
+    fn show(&self, context: &Context, service: &Service, words: &[String]) -> Result<ExitCode> {
         match self.pid || self.thread {
-            true => self.process(context, name),
-            false => self.dump(context, name, words),
+            true => self.process(context, service.place.pid),
+            false => self.dump(context, &service.name, words),
         }
     }
 }
@@ -108,7 +107,8 @@ impl Arguments {
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let asked = &arguments.asked;
     if let (false, Some((name, words))) = (asked.list, asked.words.split_first()) {
-        return arguments.show(context, name, words);
+        let service = registered(context, &asked.device.device, name)?;
+        return arguments.show(context, &service, words);
     }
     let services = print_names(context, &asked.device.device)?;
     if asked.list {
@@ -119,7 +119,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         if !context.json {
             say(format_args!("{:-<79}\nDUMP OF SERVICE {name}:", ""));
         }
-        if let Err(error) = arguments.show(context, name, &[]) {
+        if let Err(error) = arguments.show(context, &service, &[]) {
             note(format_args!("anybinder: {}", error.line()));
         }
         if !context.json {
