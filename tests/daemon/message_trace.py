@@ -64,7 +64,7 @@ class Tracer:
         self.tasks = {}     # of each traced thread the process
         self.calls = {}     # of a thread in sendmsg or recvmsg: the address of its message
         self.held = []      # (thread, victim): goes on when that has ended
-        self.waiting = []   # receivers of a message, until the sender's point was met
+        self.waiting = []   # at the other side of a point's message, until that was met
         options = SYSGOOD | FORK | VFORK | CLONE | EXEC
         ptrace(PTRACE_SEIZE, supervisor, 0, options)
         self.tasks[supervisor] = supervisor
@@ -111,7 +111,8 @@ class Tracer:
         name = self.name_of(tid)
         self.seen.append((name, kind, when))
         if not self.points or self.points[0][:3] != (kind, when, name):
-            if when == "received" and self.points and self.points[0][:2] == (kind, "sent"):
+            if self.points and self.points[0].kind == kind and \
+                    {when, self.points[0].when} == {"sent", "received"}:
                 self.waiting.append(tid)
             return tid in self.waiting
         victim = self.points.pop(0).victim
