@@ -31,6 +31,7 @@ static struct {
 	char directory[32];
 	int policy;			/* the terminal's other end */
 	int client;			/* which keeps the terminal alive */
+	const char *terminal;
 	u32 *status;			/* version, sequence, enforcing, policyload, deny_unknown */
 	_Atomic u32 allowed;
 	_Atomic u32 flags;
@@ -73,20 +74,23 @@ static void *play_policy(void *unused)
 	return NULL;
 }
 
-static void make_terminal(void)
+/* Returns false where there are no terminals, as in a chroot without /dev/pts. */
+static bool make_terminal(void)
 {
 	struct termios raw;
-	const char *name;
 
 	fake.policy = posix_openpt(O_RDWR | O_NOCTTY);
-	name = fake.policy >= 0 && !grantpt(fake.policy) && !unlockpt(fake.policy)
-		       ? ptsname(fake.policy) : NULL;
-	fake.client = name ? open(name, O_RDWR | O_NOCTTY) : -1;
-	if (fake.client < 0 || tcgetattr(fake.client, &raw))
+	fake.terminal = fake.policy >= 0 && !grantpt(fake.policy) && !unlockpt(fake.policy)
+				? ptsname(fake.policy) : NULL;
+	fake.client = fake.terminal ? open(fake.terminal, O_RDWR | O_NOCTTY) : -1;
+	if (fake.client < 0)
+		return false;
+	if (tcgetattr(fake.client, &raw))
 		abort();
 	cfmakeraw(&raw);
-	if (tcsetattr(fake.client, TCSANOW, &raw) || symlink(name, path_of("access")))
+	if (tcsetattr(fake.client, TCSANOW, &raw))
 		abort();
+	return true;
 }
 
 static void make_status(void)
@@ -115,7 +119,8 @@ static void init(void)
 	write_file("class/binder/perms/call", "2");
 	write_file("class/binder/perms/set_context_mgr", "3");
 	write_file("class/binder/perms/transfer", "4");
-	make_terminal();
+	if (!make_terminal() || symlink(fake.terminal, path_of("access")))
+		abort();
 	make_status();
 	if (pthread_create(&fake.thread, NULL, play_policy, NULL))
 		abort();
@@ -227,5 +232,9 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	daemon_self = &daemon;
+	if (!make_terminal())
+		return unit_skip("selinux", "no terminal can be opened: is /dev/pts mounted?");
+	close(fake.client);
+	close(fake.policy);
 	return unit_run("selinux", argv + 1, init, end);
 }
