@@ -94,6 +94,44 @@ def graph_with_rates(bench):
 
 
 @case
+def a_recording_is_a_graph_and_a_table(bench):
+    if bench.kernel:
+        raise Skipped("a kernel's events are read by tests/tools/trace")
+    file = os.path.join(bench.scratch, "recording")
+    command = f"{bench.programs}/anybinder"
+    subprocess.run([command, "trace", "--record", file, "--", command, "ping", PEER, "--count",
+                    "50", "--quiet"], capture_output=True, timeout=PATIENCE_S, check=True)
+    graph = bench.json("graph", "--from", file)
+    edge, = [edge for edge in graph["edges"] if edge["services"] == [PEER]]
+    # One more call asks for the interface.
+    equal(round(edge["rate"]["calls_per_s"] * graph["measured_s"]), 51)
+    assert edge["rate"]["latency"]["p50_us"] > 0, edge
+    # What is not recorded is no zero.
+    equal((edge["objects"], edge["recent"]), (None, None))
+    equal({process["threads"] for process in graph["processes"]}, {None})
+    contains(bench.run("graph", "--from", file), "a recording has no objects", f": {PEER}; ")
+    contains(bench.run("graph", "--from", file, "--only", "x", status=1), "The recording has no")
+    table = bench.json("top", "--from", file, "--service", PEER)
+    service, process = table["services"][0], table["processes"][0]
+    pings, = [one for one in service["methods"] if one["code"] == 0x5f504e47]
+    equal(round(pings["calls_per_s"] * table["measured_s"]), 50)
+    equal([one["pid"] for one in service["callers"]], [edge["from"]])
+    equal([process[key] for key in ("threads", "references", "buffer_bytes")], [None] * 3)
+    text = bench.run("top", "--from", file)
+    contains(text, "a recording has no objects")
+    assert re.search(rf"^ *{process['pid']} client-tests .* 0/- +- +-", text, re.M), text
+    # When the first call was sent, its caller waits, and no call has ended.
+    table = bench.json("top", "--from", file, "--at", "0")
+    waits = [row for row in table["processes"] if row["activities"]]
+    equal([(row["pid"], row["sent_per_s"]) for row in waits], [(edge["from"], 0)])
+    equal(waits[0]["activities"][0]["doing"], "waits")
+    contains(bench.run("top", "--from", file, "--at", "9999", status=2), "s after its first call")
+    os.truncate(file, os.path.getsize(file) - 2)
+    for command in "graph", "top":
+        contains(bench.run(command, "--from", file, status=1), "is cut short")
+
+
+@case
 def top_of_processes(bench):
     name = "test.waited_for"
     with waiting_call(bench, name) as service:

@@ -6,7 +6,7 @@
 //! be read.
 use crate::event::{Event, What};
 use crate::names::{Names, Service, Thread};
-use anybinder_mount::error::{Doing, Error, Result};
+use anybinder_mount::error::{Doing, Error, Kind, Result};
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use flate2::Compression;
@@ -224,8 +224,14 @@ fn read_block(file: &mut impl Read) -> Option<Vec<u8>> {
 
 impl Recording {
     pub fn read(path: &Path) -> Result<Self> {
-        let doing = || format!("reading {}", path.display());
-        let mut file = BufReader::new(File::open(path).doing(doing)?);
+        let file = File::open(path).map_err(|err| {
+            Error::with_advice(
+                format!("{} cannot be read: {err}.", path.display()),
+                "Name a file that `anybinder trace --record FILE` has made.",
+            )
+            .of(Kind::of_io(err.kind()))
+        })?;
+        let mut file = BufReader::new(file);
         check_format(path, &mut file)?;
         let mut recording = Recording {
             events: Vec::new(),
@@ -267,6 +273,28 @@ impl Recording {
             Item::Service { node, service } => self.names.add_service(node, service),
             Item::End => self.cut_short = false,
         }
+    }
+}
+
+/// The error of events that were not read, if there are such; the others were shown.
+pub fn check_lost(lost: u64) -> Result<()> {
+    match lost {
+        0 => Ok(()),
+        lost => Err(Error::with_advice(
+            format!("{lost} events are missing: there were more than could be read."),
+            "All others were shown; calls that were under way then are unfinished.",
+        )),
+    }
+}
+
+/// The error of a recording that lacks something.
+pub fn check_whole(path: &Path, cut_short: bool, lost: u64) -> Result<()> {
+    match cut_short {
+        false => check_lost(lost),
+        true => Err(Error::with_advice(
+            format!("The recording {} is cut short.", path.display()),
+            "What it has was shown. The program that made it was killed, or its disk was full.",
+        )),
     }
 }
 

@@ -33,6 +33,9 @@ impl Command {
     pub fn manner(&self, json: bool) -> Manner {
         match self {
             Command::Trace(_) | Command::Watch(_) => LONG,
+            // However long it takes to read a recording.
+            Command::Top(arguments) if arguments.from.is_some() => LONG,
+            Command::Graph(arguments) if arguments.from.is_some() => LONG,
             Command::Top(arguments) if !arguments.once && !json => ENDLESS,
             Command::Ps | Command::Top(_) | Command::Graph(_) | Command::Report(_) => SHORT,
         }

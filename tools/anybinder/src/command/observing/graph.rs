@@ -6,6 +6,7 @@ mod drawing;
 pub mod model;
 mod page;
 
+use crate::command::observing::system::past::Past;
 use anybinder_client::device::DeviceOption;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Result};
@@ -50,6 +51,11 @@ pub struct Arguments {
     /// Show the service manager too, of which every process has a handle
     #[arg(long)]
     manager: bool,
+
+    /// Show what a recording of `anybinder trace` has, instead of what is there now: calls with
+    /// their rates and latencies, and those that were under way at its end
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seconds", "device"])]
+    pub from: Option<PathBuf>,
 
     #[command(flatten)]
     device: DeviceOption,
@@ -98,11 +104,12 @@ fn text(graph: &Graph) -> String {
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let mut graph = model::collect(
-        context,
-        &arguments.device.device,
-        arguments.seconds.map(|one| Duration::from_secs(one.into())),
-    )?;
+    let past = arguments.from.as_deref().map(Past::read).transpose()?;
+    let time = arguments.seconds.map(|one| Duration::from_secs(one.into()));
+    let mut graph = match &past {
+        Some(past) => model::of_past(past)?,
+        None => model::collect(context, &arguments.device.device, time)?,
+    };
     if !arguments.manager {
         graph.without_manager();
     }
@@ -127,5 +134,6 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
             let _ = std::io::stdout().write_all(made.as_bytes());
         }
     }
+    past.map_or(Ok(()), |past| past.check_whole())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,7 @@
 //! `anybinder ps`: the processes that have a device open, from `binder_logs/stats`, and the one-way
 //! calls that wait for them, from `binder_logs/transactions`.
 use super::system::backlog::{self, Backlog};
+use super::system::known::Known;
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
@@ -58,7 +59,7 @@ fn backlogs(context: &Context) -> HashMap<(u32, String), Vec<Backlog>> {
     let busy = state::busy_processes(&context.mount).unwrap_or_default();
     busy.iter()
         .map(|one| {
-            let found = backlog::at_a_look(one, &none);
+            let found = backlog::at_a_look(one, &none, &Known::Now);
             ((one.pid, one.context.clone()), found)
         })
         .collect()

@@ -5,15 +5,19 @@
 //! * `lookup`: services by the service manager alone
 //! * `interfaces`: what interface each service says it has
 //! * `meter`: how often each method is called, and how long its calls take, from the events
+//! * `known`: what is known of processes beside the driver's reports
 //! * `nodes`: which object is which service
+//! * `past`: what a recording tells of a time
 //! * `scheduling`: policies and priorities as words
 //! * `text`: codes and times as text
 //! * `waits`: what the threads wait for, and the circles that they wait in
 pub mod backlog;
 pub mod interfaces;
+pub mod known;
 pub mod lookup;
 pub mod meter;
 pub mod nodes;
+pub mod past;
 pub mod scheduling;
 pub mod text;
 pub mod waits;

@@ -10,25 +10,52 @@ mod services;
 mod table;
 mod wrong;
 
+use crate::command::observing::system::past::Past;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 pub use arguments::Arguments;
+use arguments::Sort;
 use rows::Sample;
 use sample::{Sampler, Wanted};
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 use table::Layout;
+
+fn no_process(arguments: &Arguments, wanted: &str) -> Error {
+    match &arguments.from {
+        Some(_) => Error::with_advice(
+            format!("The recording has no process {wanted}, up to that time."),
+            "See those that it has without --process.",
+        ),
+        None => Error::with_advice(
+            format!("No process {wanted} has a device open."),
+            "See those that have with `anybinder ps`.",
+        ),
+    }
+}
+
+fn no_service(arguments: &Arguments, wanted: &str) -> Error {
+    let error = match &arguments.from {
+        Some(_) => Error::with_advice(
+            format!("The recording has no call of a service {wanted}, up to that time."),
+            "See those that it has with --view services.",
+        ),
+        None => Error::with_advice(
+            format!("No service is registered as {wanted}."),
+            "See the registered ones with `anybinder list`.",
+        ),
+    };
+    error.of(Kind::NoService)
+}
 
 /// Leaves in the sample what --process or --service names.
 fn choose(sample: &mut Sample, arguments: &Arguments) -> Result<()> {
     if let Some(wanted) = &arguments.process {
         let found = sample.process(wanted).map(|row| row.pid);
         let Some(pid) = found else {
-            return Err(Error::with_advice(
-                format!("No process {wanted} has a device open."),
-                "See those that have with `anybinder ps`.",
-            ));
+            return Err(no_process(arguments, wanted));
         };
         sample.processes.retain(|row| row.pid == pid);
         sample.services.retain(|row| row.pid == pid);
@@ -39,11 +66,7 @@ fn choose(sample: &mut Sample, arguments: &Arguments) -> Result<()> {
             .service(wanted)
             .map(|row| (row.pid, row.name.clone()));
         let Some((pid, name)) = found else {
-            return Err(Error::with_advice(
-                format!("No service is registered as {wanted}."),
-                "See the registered ones with `anybinder list`.",
-            )
-            .of(Kind::NoService));
+            return Err(no_service(arguments, wanted));
         };
         sample.services.retain(|row| row.name == name);
         sample.processes.retain(|row| row.pid == pid);
@@ -95,8 +118,29 @@ fn check_terminal() -> Result<()> {
 }
 
 fn once(context: &Context, arguments: &Arguments, mut sampler: Sampler) -> Result<ExitCode> {
-    let mut sample = sampler.sample_of(Duration::from_millis(arguments.interval_ms))?;
+    let sample = sampler.sample_of(Duration::from_millis(arguments.interval_ms))?;
     drop(sampler);
+    show(context, arguments, sample)
+}
+
+/// What a recording says.
+fn past(context: &Context, arguments: &Arguments, path: &Path) -> Result<ExitCode> {
+    if matches!(arguments.sort, Sort::Buffers | Sort::References) {
+        return Err(Error::with_advice(
+            format!("A recording has no {}.", arguments.sort.name()),
+            "Order by something else, or look with `anybinder top` while the system runs.",
+        )
+        .of(Kind::Usage));
+    }
+    let past = Past::read(path)?;
+    let interval = Duration::from_millis(arguments.interval_ms);
+    let span = past.span(arguments.at, interval)?;
+    let sample = sample::of_past(&past, &span, arguments.hanging_ms);
+    show(context, arguments, sample)?;
+    past.check_whole().map(|()| ExitCode::SUCCESS)
+}
+
+fn show(context: &Context, arguments: &Arguments, mut sample: Sample) -> Result<ExitCode> {
     if let Some(word) = &arguments.filter {
         sample.filter(word);
     }
@@ -109,6 +153,9 @@ fn once(context: &Context, arguments: &Arguments, mut sampler: Sampler) -> Resul
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    if let Some(path) = &arguments.from {
+        return past(context, arguments, path);
+    }
     let is_once = arguments.once || context.json;
     if !is_once {
         check_terminal()?;

@@ -23,7 +23,7 @@ use anybinder_events::recording::{self, Recorder, Recording};
 use anybinder_events::source::Source;
 use anybinder_events::stream::Stream;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Doing, Error, Result};
+use anybinder_mount::error::{Doing, Result};
 use anybinder_mount::interrupt;
 use anybinder_mount::mount::{Backend, Mount};
 use filter::Filter;
@@ -208,16 +208,6 @@ impl Trace<'_> {
     }
 }
 
-fn are_missing(lost: u64) -> Result<()> {
-    match lost {
-        0 => Ok(()),
-        lost => Err(Error::with_advice(
-            format!("{lost} events are missing: there were more than could be read."),
-            "All others were shown; calls that were under way then are unfinished.",
-        )),
-    }
-}
-
 /// What reads the types of calls.
 fn reader(arguments: &Arguments) -> Result<Reader> {
     let library = match arguments.aidl.as_slice() {
@@ -271,13 +261,8 @@ fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> R
         trace.calls(calls, Some(event.time_ns))?;
     }
     let lost = trace.finish(recording.boot_offset_ns)?;
-    match recording.cut_short {
-        false => are_missing(lost).map(|()| ExitCode::SUCCESS),
-        true => Err(Error::with_advice(
-            format!("The recording {} is cut short.", path.display()),
-            "What it has was shown. The program that made it was killed, or its disk was full.",
-        )),
-    }
+    recording::check_whole(path, recording.cut_short, lost)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// When a trace ends. Events are read up to that time and not until there are none: on a busy
@@ -388,7 +373,7 @@ fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let lost = trace.finish(recording::boot_offset_ns())?;
     match status.filter(|status| *status != ExitCode::SUCCESS) {
         Some(status) => Ok(status),
-        None => are_missing(lost).map(|()| ExitCode::SUCCESS),
+        None => recording::check_lost(lost).map(|()| ExitCode::SUCCESS),
     }
 }
 

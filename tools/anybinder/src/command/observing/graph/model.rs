@@ -2,15 +2,16 @@
 //! The graph: processes, and what one has to do with another.
 //! The state says which process has a handle of which node, and which thread waits for whom.
 use crate::command::observing::system::backlog::{self, Backlog};
+use crate::command::observing::system::known::Known;
 use crate::command::observing::system::meter::{Calls, Latency, Measured, Meter};
 use crate::command::observing::system::nodes::Nodes;
+use crate::command::observing::system::past::{Past, NOT_RECORDED};
 use crate::command::observing::system::text::short_time;
 use crate::command::observing::system::waits;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Result};
 use anybinder_mount::harmless::harmless;
 use anybinder_mount::interrupt;
-use anybinder_mount::process::command_name;
 use anybinder_mount::state::{self, Transaction};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -25,8 +26,9 @@ pub struct Process {
     pub command: String,
     pub contexts: Vec<String>,
     pub services: Vec<String>,
-    pub threads: usize,
-    pub buffer_bytes: u64,
+    /// This and the next one: None in a recording.
+    pub threads: Option<usize>,
+    pub buffer_bytes: Option<u64>,
     /// Calls that wait for a thread.
     pub queued: usize,
     /// One-way calls that wait for their turn.
@@ -46,16 +48,17 @@ pub struct Waiting {
 pub struct Edge {
     pub from: u32,
     pub to: u32,
-    /// Objects of `to` that `from` has handles of, and the services among them.
-    pub objects: usize,
+    /// Objects of `to` that `from` has handles of, and the services among them; in a recording
+    /// only the services that it called.
+    pub objects: Option<usize>,
     pub services: BTreeSet<String>,
     /// Calls of `from` that wait for `to`.
     pub waiting: Vec<Waiting>,
     /// One-way calls of `from` that wait for their turn.
     pub oneway_waiting: usize,
-    /// Calls and one-way calls in the driver's log of the last transactions.
-    pub recent: usize,
-    /// With --for: what was measured.
+    /// Calls and one-way calls in the driver's log of the last transactions; None in a recording.
+    pub recent: Option<usize>,
+    /// With --for or --from: what was measured.
     pub rate: Option<Rate>,
 }
 
@@ -75,11 +78,13 @@ pub struct Graph {
     pub edges: Vec<Edge>,
     /// Processes that wait for each other in a circle.
     pub cycles: Vec<Vec<u32>>,
-    /// With --for: of how many seconds the rates are, how many events were lost, and why there are
-    /// no rates.
+    /// With --for or --from: of how many seconds the rates are, how many events were lost, and why
+    /// there are no rates.
     pub measured_s: Option<f64>,
     pub lost_events: u64,
     pub no_rates: Option<String>,
+    /// What a recording does not have; None of what is there at present.
+    pub not_recorded: Option<&'static str>,
 }
 
 impl Rate {
@@ -171,11 +176,12 @@ impl Edge {
     /// Short, for an arrow: objects and calls, as they are or, if they were counted, their rate.
     pub fn label(&self) -> String {
         let waiting = self.waiting.len() + self.oneway_waiting;
+        let some = |number: Option<usize>| number.filter(|number| *number > 0);
         let counts = [
-            (self.objects > 0).then(|| counted(self.objects, "object")),
+            some(self.objects).map(|objects| counted(objects, "object")),
             match &self.rate {
                 Some(rate) => Some(rate.label()),
-                None => (self.recent > 0).then(|| counted(self.recent, "call")),
+                None => some(self.recent).map(|calls| counted(calls, "call")),
             },
             (waiting > 0).then(|| format!("{waiting} waiting")),
         ];
@@ -185,19 +191,19 @@ impl Edge {
     /// In lines without control characters.
     pub fn facts(&self) -> Vec<String> {
         let mut facts = Vec::new();
-        if self.objects > 0 {
-            let names: Vec<&str> = self.services.iter().map(String::as_str).collect();
-            let objects = counted(self.objects, "object");
-            facts.push(match names.is_empty() {
-                true => objects,
-                false => format!("{objects}: {}", names.join(", ")),
-            });
+        let objects = self.objects.filter(|objects| *objects > 0);
+        let objects = objects.map(|objects| counted(objects, "object"));
+        let names: Vec<&str> = self.services.iter().map(String::as_str).collect();
+        let names = (!names.is_empty()).then(|| names.join(", "));
+        let both = [objects, names].into_iter().flatten().collect::<Vec<_>>();
+        if !both.is_empty() {
+            facts.push(both.join(": "));
         }
         if let Some(rate) = &self.rate {
             facts.push(rate.text());
         }
-        if self.recent > 0 && self.rate.is_none() {
-            facts.push(counted(self.recent, "recent call"));
+        if let (Some(calls @ 1..), None) = (self.recent, &self.rate) {
+            facts.push(counted(calls, "recent call"));
         }
         facts.extend(self.waiting.iter().map(Waiting::text));
         match self.oneway_waiting {
@@ -224,6 +230,7 @@ impl Graph {
             (None, Some(time_s)) => notes.push(format!("rates and latencies of {time_s:.1} s")),
             _ => {}
         }
+        notes.extend(self.not_recorded.map(str::to_string));
         if self.lost_events > 0 {
             notes.push(format!("{} events were lost", self.lost_events));
         }
@@ -248,15 +255,25 @@ impl Graph {
         self.keep(|pid| !managers.contains(&pid));
     }
 
+    fn nothing(&self, word: &str) -> Error {
+        match self.not_recorded {
+            Some(_) => Error::with_advice(
+                format!("The recording has no process {word}, and no calls of such a service."),
+                "See those that it has without --only; the service manager needs --manager.",
+            ),
+            None => Error::with_advice(
+                format!("No process {word} has a device open, and no service has such a name."),
+                "See `anybinder ps` and `anybinder list`; the service manager needs --manager.",
+            ),
+        }
+    }
+
     /// Keeps the processes that a word names, and their neighbours. Fails, with advice, if one of
     /// the words names none.
     pub fn only(&mut self, words: &[String]) -> Result<()> {
         let is_known = |word: &String| self.processes.iter().any(|one| one.matches(word));
         if let Some(word) = words.iter().find(|word| !is_known(word)) {
-            return Err(Error::with_advice(
-                format!("No process {word} has a device open, and no service has such a name."),
-                "See `anybinder ps` and `anybinder list`; the service manager needs --manager.",
-            ));
+            return Err(self.nothing(word));
         }
         let named = |process: &&Process| words.iter().any(|word| process.matches(word));
         let named: BTreeSet<u32> = self
@@ -275,38 +292,44 @@ impl Graph {
 }
 
 /// What is put together.
-#[derive(Default)]
-struct Builder {
+struct Builder<'a> {
+    known: &'a Known,
     processes: BTreeMap<u32, Process>,
     edges: BTreeMap<(u32, u32), Edge>,
     nodes: HashMap<u64, String>,
 }
 
-impl Builder {
+impl Builder<'_> {
     fn edge(&mut self, from: u32, to: u32) -> &mut Edge {
+        let nothing = (!self.known.is_recorded()).then_some(0);
         self.edges.entry((from, to)).or_insert_with(|| Edge {
             from,
             to,
+            objects: nothing,
+            recent: nothing,
             ..Edge::default()
         })
     }
 
     fn add(&mut self, one: &state::Process) {
+        let nothing = (!self.known.is_recorded()).then_some(0);
         let process = self.processes.entry(one.pid).or_insert_with(|| Process {
             pid: one.pid,
-            command: command_name(one.pid),
+            command: self.known.command(one.pid),
             contexts: Vec::new(),
             services: Vec::new(),
-            threads: 0,
-            buffer_bytes: 0,
+            threads: nothing,
+            buffer_bytes: nothing.map(|bytes| bytes as u64),
             queued: 0,
             backlogs: Vec::new(),
         });
-        process.contexts.push(one.context.clone());
-        process.threads += one.threads.len();
-        process.buffer_bytes += one.buffer_bytes;
+        if nothing.is_some() {
+            process.contexts.push(one.context.clone());
+        }
+        process.threads = process.threads.map(|count| count + one.threads.len());
+        process.buffer_bytes = process.buffer_bytes.map(|used| used + one.buffer_bytes);
         process.queued += one.pending.len();
-        let backlogs = backlog::at_a_look(one, &self.nodes);
+        let backlogs = backlog::at_a_look(one, &self.nodes, self.known);
         process.backlogs.extend(backlogs.clone());
         for node in &one.nodes {
             let name = self.nodes.get(&node.id).cloned();
@@ -316,7 +339,7 @@ impl Builder {
             let name = self.nodes.get(&node.id).cloned();
             for holder in node.holders.iter().filter(|holder| **holder != one.pid) {
                 let edge = self.edge(*holder, one.pid);
-                edge.objects += 1;
+                edge.objects = edge.objects.map(|count| count + 1);
                 edge.services.extend(name.clone());
             }
         }
@@ -370,19 +393,23 @@ pub fn build(
     nodes: &HashMap<u64, String>,
     logged: &[state::Logged],
     measured: Option<&Measured>,
+    known: &Known,
 ) -> Graph {
     let mut builder = Builder {
+        known,
+        processes: BTreeMap::new(),
+        edges: BTreeMap::new(),
         nodes: nodes.clone(),
-        ..Builder::default()
     };
-    let own = std::process::id();
+    let own = known.own();
     for process in processes.iter().filter(|process| process.pid != own) {
         builder.add(process);
     }
     for one in logged {
         let known = |pid| builder.processes.contains_key(&pid);
         if one.kind != "reply" && known(one.from_pid) && known(one.to_pid) {
-            builder.edge(one.from_pid, one.to_pid).recent += 1;
+            let recent = &mut builder.edge(one.from_pid, one.to_pid).recent;
+            *recent = recent.map(|calls| calls + 1);
         }
     }
     if let Some(measured) = measured {
@@ -393,6 +420,7 @@ pub fn build(
     let mut graph = Graph {
         edges: builder.edges.into_values().filter(is_known).collect(),
         processes: known.into_values().collect(),
+        not_recorded: builder.known.is_recorded().then_some(NOT_RECORDED),
         ..Graph::default()
     };
     for process in &mut graph.processes {
@@ -419,7 +447,28 @@ pub fn collect(context: &Context, device: &str, time: Option<Duration>) -> Resul
     };
     let processes = nodes.update(|| state::processes(&context.mount))?;
     let logged = state::logged(&context.mount, "transaction_log").unwrap_or_default();
-    Ok(build(&processes, nodes.names(), &logged, measured.as_ref()))
+    let measured = measured.as_ref();
+    Ok(build(
+        &processes,
+        nodes.names(),
+        &logged,
+        measured,
+        &Known::Now,
+    ))
+}
+
+/// That of a recording, with what was under way at its end.
+pub fn of_past(past: &Past) -> Result<Graph> {
+    let span = past.span(None, Duration::ZERO)?;
+    let (processes, measured) = (past.processes(span.end), past.measured(&span));
+    let services = past.services();
+    Ok(build(
+        &processes,
+        &services,
+        &[],
+        Some(&measured),
+        &past.known(),
+    ))
 }
 
 /// An interrupt ends it early, and what was counted is shown.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One-way calls that wait for their turn. An object is called one-way by one thread at a time; the
 //! driver keeps further calls, and no sender notices, until the space for one-way calls is used up.
+use super::known::Known;
 use super::text::time;
-use anybinder_mount::process::command_name;
 use anybinder_mount::state::{Process, Transaction};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -32,8 +32,8 @@ pub struct Backlog {
     /// None where the driver does not say it.
     pub oldest_ms: Option<u64>,
     pub bytes: u64,
-    /// Of the half of the buffer that one-way calls may use.
-    pub percent: u64,
+    /// Of the half of the buffer that one-way calls may use; None in a recording.
+    pub percent: Option<u64>,
     /// Those with most calls first.
     pub senders: Vec<Sender>,
 }
@@ -94,7 +94,7 @@ fn senders(calls: &[Transaction], command: &dyn Fn(u32) -> String) -> Vec<Sender
 }
 
 /// The objects of a process that calls wait for; the longest queue first.
-pub fn of(process: &Process, buffer_size: u64, told: &mut Told) -> Vec<Backlog> {
+pub fn of(process: &Process, buffer_size: Option<u64>, told: &mut Told) -> Vec<Backlog> {
     let nodes = process.nodes.iter().filter(|node| !node.pending.is_empty());
     let mut backlogs: Vec<Backlog> = nodes
         .map(|node| {
@@ -105,7 +105,7 @@ pub fn of(process: &Process, buffer_size: u64, told: &mut Told) -> Vec<Backlog> 
                 calls: node.pending.len(),
                 oldest_ms: node.pending.iter().filter_map(&mut *told.age_ms).max(),
                 bytes,
-                percent: bytes * 100 / (buffer_size / 2).max(1),
+                percent: buffer_size.map(|size| bytes * 100 / (size / 2).max(1)),
                 senders: senders(&node.pending, told.command),
             }
         })
@@ -114,17 +114,17 @@ pub fn of(process: &Process, buffer_size: u64, told: &mut Told) -> Vec<Backlog> 
     backlogs
 }
 
-/// The same in a single look: with the names of programs, and the ages that the driver says.
-pub fn at_a_look(process: &Process, names: &HashMap<u64, String>) -> Vec<Backlog> {
+/// The same in a single look: with the ages that the driver says.
+pub fn at_a_look(process: &Process, names: &HashMap<u64, String>, known: &Known) -> Vec<Backlog> {
     if process.nodes.iter().all(|node| node.pending.is_empty()) {
         return Vec::new();
     }
     let mut told = Told {
         names,
-        command: &command_name,
+        command: &|pid| known.command(pid),
         age_ms: &mut |call| call.elapsed_ms,
     };
-    of(process, buffer_size(process.pid), &mut told)
+    of(process, known.buffer_size(process.pid), &mut told)
 }
 
 impl Backlog {
@@ -165,11 +165,13 @@ impl Backlog {
         let oldest = self
             .oldest_ms
             .map_or_else(String::new, |ms| format!(", the oldest for {}", time(ms)));
+        let share = self.percent.map_or_else(String::new, |percent| {
+            format!(", {percent} % of the space for one-way calls")
+        });
         format!(
-            "{calls}{} {wait} for {at}{oldest}; {} bytes, {} % of the space for one-way calls",
+            "{calls}{} {wait} for {at}{oldest}; {} bytes{share}",
             self.of_whom(),
             self.bytes,
-            self.percent
         )
     }
 }
@@ -211,7 +213,7 @@ context binder
             command: &|pid| format!("p{pid}"),
             age_ms: &mut |call| call.elapsed_ms,
         };
-        let all = of(&state::parse(STATE)[0], 18_080, &mut told);
+        let all = of(&state::parse(STATE)[0], Some(18_080), &mut told);
         assert_eq!(
             all[0].text(),
             "3 one-way calls of 11 p11 (2), 10 p10 (1) wait for a.service, the oldest for 4.2 s; \

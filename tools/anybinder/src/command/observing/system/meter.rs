@@ -123,6 +123,10 @@ pub struct Measured {
 }
 
 impl Measured {
+    pub fn add(&mut self, call: &Call) {
+        self.calls.entry(key(call)).or_default().add(call);
+    }
+
     pub fn per_s(&self, count: u64) -> f64 {
         count as f64 / self.elapsed_s.max(0.001)
     }
@@ -167,7 +171,7 @@ fn read(mut source: Source, ended: &AtomicBool, found: &Mutex<Measured>) -> Resu
         for call in calls.iter().filter(|call| !call.unfinished) {
             let key = key(call);
             if key.from != own && key.to != own {
-                found.calls.entry(key).or_default().add(call);
+                found.add(call);
             }
         }
     }

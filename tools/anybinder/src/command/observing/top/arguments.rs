@@ -2,6 +2,8 @@
 //! What `anybinder top` is asked for.
 use anybinder_client::device::DeviceOption;
 use clap::ValueEnum;
+use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
@@ -54,8 +56,24 @@ pub struct Arguments {
     #[arg(long, value_name = "MS", default_value_t = 2000)]
     pub hanging_ms: u64,
 
+    /// Show what a recording of `anybinder trace` has, instead of what happens now: calls, and what
+    /// was under way at its end
+    #[arg(long, value_name = "FILE", conflicts_with = "device")]
+    pub from: Option<PathBuf>,
+
+    /// Of the recording, what was under way so long after the first call, with rates and latencies
+    /// of --interval-ms before
+    #[arg(long, value_name = "SECONDS", requires = "from", value_parser = seconds)]
+    pub at: Option<Duration>,
+
     #[command(flatten)]
     pub device: DeviceOption,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok();
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or_else(|| "not a number of seconds".to_string())
 }
 
 impl Sort {

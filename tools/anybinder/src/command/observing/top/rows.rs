@@ -60,10 +60,11 @@ pub struct ProcessRow {
     pub backlogs: Vec<Backlog>,
     /// Threads that handle a call, of all that it has.
     pub busy: usize,
-    pub threads: usize,
-    pub buffer_bytes: u64,
-    pub buffer_size: u64,
-    pub references: u32,
+    /// This and the next ones: None in a recording.
+    pub threads: Option<usize>,
+    pub buffer_bytes: Option<u64>,
+    pub buffer_size: Option<u64>,
+    pub references: Option<u32>,
     /// Policy and priority of its threads, if they are the same.
     pub scheduling: String,
     pub marks: Vec<&'static str>,
@@ -128,6 +129,8 @@ pub struct Sample {
     pub lost_events: u64,
     /// Why there are no latencies.
     pub no_latencies: Option<String>,
+    /// What a recording does not have; None of what is there at present.
+    pub not_recorded: Option<&'static str>,
 }
 
 impl Mark {

@@ -5,16 +5,19 @@ use super::rows::{Activity, Doing, Mark, Peer, ProcessRow, Sample};
 use super::services::services;
 use super::wrong::{self, mark, References};
 use crate::command::observing::system::backlog::{self, Backlog, Told};
+use crate::command::observing::system::known::Known;
 use crate::command::observing::system::meter::{Calls, Measured, Meter};
 use crate::command::observing::system::nodes::Nodes;
+use crate::command::observing::system::past::{Past, NOT_RECORDED};
 use crate::command::observing::system::{scheduling, waits};
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
 use anybinder_mount::mount::Mount;
-use anybinder_mount::process::command_name;
 use anybinder_mount::state::{self, Process, Thread, Transaction};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often the counters are looked at in the time of a single sample.
@@ -31,8 +34,7 @@ struct Ages {
 pub struct History {
     device: String,
     hanging_ms: u64,
-    /// The names of programs.
-    command_of: fn(u32) -> String,
+    known: Arc<Known>,
     /// How many transactions each open had received and sent, and when.
     before: HashMap<(u32, String), (u64, u64)>,
     taken: Instant,
@@ -41,7 +43,7 @@ pub struct History {
     /// The processes that had not acknowledged a notice of a death at the last look.
     dead_notices: HashSet<u32>,
     /// The sizes of buffers, looked up once for each process.
-    sizes: HashMap<u32, u64>,
+    sizes: HashMap<u32, Option<u64>>,
 }
 
 /// What a sample is made of beside the driver's reports.
@@ -65,16 +67,16 @@ impl Sampler {
         hanging_ms: u64,
         wanted: &Wanted,
     ) -> Result<Sampler> {
-        let mut history = History::new(device, hanging_ms);
-        if !wanted.commands {
-            history.command_of = |_| String::new();
-        }
+        let known = match wanted.commands {
+            true => Known::Now,
+            false => Known::Nameless,
+        };
         let nodes = wanted.services.then(|| Nodes::open(context, device));
         let mut sampler = Sampler {
             mount: context.mount.clone(),
             nodes: nodes.transpose()?,
             meter: wanted.latencies.then(|| Meter::start(&context.mount)),
-            history,
+            history: History::new(device, hanging_ms, known),
         };
         sampler.glance()?;
         Ok(sampler)
@@ -140,11 +142,11 @@ fn counts(stats: &[ProcessStats]) -> HashMap<(u32, String), (u64, u64)> {
 }
 
 impl History {
-    pub fn new(device: &str, hanging_ms: u64) -> History {
+    pub fn new(device: &str, hanging_ms: u64, known: Known) -> History {
         History {
             device: device.to_string(),
             hanging_ms,
-            command_of: command_name,
+            known: Arc::new(known),
             before: HashMap::new(),
             taken: Instant::now(),
             ages: Ages::default(),
@@ -179,11 +181,11 @@ impl History {
         measured: &Measured,
         names: &HashMap<u64, String>,
     ) -> Sample {
-        let own = std::process::id();
+        let own = self.known.own();
         let mut rows = self.counted(stats);
         let mut seen = Seen {
             names,
-            command_of: self.command_of,
+            known: self.known.clone(),
             commands: rows
                 .iter()
                 .map(|(pid, row)| (*pid, row.command.clone()))
@@ -206,6 +208,9 @@ impl History {
         wrong::mark_dead_notices(&mut rows, both, &mut seen.marks);
         self.dead_notices = unacknowledged;
         add_latencies(&mut rows, measured);
+        if self.known.is_recorded() {
+            add_rates(&mut rows, measured);
+        }
         wrong::sort(&mut seen.marks);
         let services = services(&self.device, processes, measured, &seen, own);
         Sample {
@@ -215,6 +220,7 @@ impl History {
             measured_s: measured.elapsed_s,
             lost_events: measured.lost,
             no_latencies: measured.missing.clone(),
+            not_recorded: self.known.is_recorded().then_some(NOT_RECORDED),
         }
     }
 
@@ -222,12 +228,15 @@ impl History {
     fn counted(&mut self, stats: &[ProcessStats]) -> BTreeMap<u32, ProcessRow> {
         let elapsed_s = self.taken.elapsed().as_secs_f64().max(0.001);
         self.taken = Instant::now();
-        let own = std::process::id();
+        let own = self.known.own();
+        let nothing = (!self.known.is_recorded()).then_some(0);
         let mut rows: BTreeMap<u32, ProcessRow> = BTreeMap::new();
         for one in stats.iter().filter(|one| one.pid != own) {
             let row = rows.entry(one.pid).or_insert_with(|| ProcessRow {
                 pid: one.pid,
-                command: (self.command_of)(one.pid),
+                command: self.known.command(one.pid),
+                buffer_bytes: nothing.map(u64::from),
+                references: nothing,
                 ..ProcessRow::default()
             });
             let before = self.before.get(&(one.pid, one.context.clone()));
@@ -235,13 +244,13 @@ impl History {
                 row.received_per_s += one.received.saturating_sub(*received) as f64 / elapsed_s;
                 row.sent_per_s += one.sent.saturating_sub(*sent) as f64 / elapsed_s;
             }
-            row.references += one.refs;
+            row.references = row.references.map(|count| count + one.refs);
         }
         self.before = counts(stats);
         self.sizes.retain(|pid, _| rows.contains_key(pid));
         for (pid, row) in &mut rows {
             let size = self.sizes.entry(*pid);
-            row.buffer_size = *size.or_insert_with(|| backlog::buffer_size(*pid));
+            row.buffer_size = *size.or_insert_with(|| self.known.buffer_size(*pid));
         }
         rows
     }
@@ -249,7 +258,7 @@ impl History {
     fn activity(&mut self, process: &Process, thread: &Thread, seen: &Seen) -> Activity {
         let awaited = waits::awaited(thread).map(|call| (call, Doing::Waits));
         let handled = waits::handled(thread).map(|call| (call, Doing::Handles));
-        let scheduling = scheduling::of_thread(process.pid, thread.tid);
+        let scheduling = self.known.scheduling(process.pid, thread.tid);
         let Some((call, doing)) = awaited.or(handled) else {
             return Activity {
                 tid: thread.tid,
@@ -309,7 +318,7 @@ impl History {
             row.services.extend(names.cloned());
         }
         row.waiting += process.pending.len();
-        row.buffer_bytes += process.buffer_bytes;
+        row.buffer_bytes = row.buffer_bytes.map(|used| used + process.buffer_bytes);
         row.busy += process.oneway_threads();
         for thread in &process.threads {
             row.busy += usize::from(waits::handled(thread).is_some());
@@ -322,21 +331,24 @@ impl History {
             }
             row.add_activity(activity);
         }
-        row.threads = row.activities.len();
+        let is_recorded = self.known.is_recorded();
+        row.threads = (!is_recorded).then_some(row.activities.len());
         let known = row.activities.iter();
         row.scheduling = scheduling::summary(known.filter_map(|one| one.scheduling.as_deref()));
         let ages = process.pending.iter().map(|call| self.ages.age_ms(call));
         let oldest_ms = ages.max();
         wrong::mark_no_thread(row, process, oldest_ms, self.hanging_ms, &mut seen.marks);
         self.add_backlogs(row, process, seen);
-        wrong::mark_frozen(row, oldest_ms, &mut seen.marks);
+        if !is_recorded {
+            wrong::mark_frozen(row, oldest_ms, &mut seen.marks);
+        }
     }
 }
 
 /// What is gathered for one sample.
 pub struct Seen<'a> {
     pub names: &'a HashMap<u64, String>,
-    command_of: fn(u32) -> String,
+    known: Arc<Known>,
     commands: HashMap<u32, String>,
     /// By node.
     pub backlogs: HashMap<u64, Backlog>,
@@ -347,7 +359,7 @@ impl Seen<'_> {
     pub fn command(&self, pid: u32) -> String {
         match self.commands.get(&pid) {
             Some(command) => command.clone(),
-            None => (self.command_of)(pid),
+            None => self.known.command(pid),
         }
     }
 
@@ -367,6 +379,31 @@ fn add_latencies(rows: &mut BTreeMap<u32, ProcessRow>, measured: &Measured) {
         row.served = served.get(pid).and_then(Calls::latency);
         row.made = made.get(pid).and_then(Calls::latency);
     }
+}
+
+/// A recording has no counters: of the calls that ended.
+fn add_rates(rows: &mut BTreeMap<u32, ProcessRow>, measured: &Measured) {
+    for (key, calls) in &measured.calls {
+        let rate = measured.per_s(calls.calls);
+        if let Some(row) = rows.get_mut(&key.to) {
+            row.received_per_s += rate;
+        }
+        if let Some(row) = rows.get_mut(&key.from) {
+            row.sent_per_s += rate;
+        }
+    }
+}
+
+/// What a recording says: what there was at the end of a time, and rates and latencies of it.
+pub fn of_past(past: &Past, span: &Range<u64>, hanging_ms: u64) -> Sample {
+    let processes = past.processes(span.end);
+    let of_process = |one: &Process| ProcessStats {
+        pid: one.pid,
+        ..ProcessStats::default()
+    };
+    let stats: Vec<ProcessStats> = processes.iter().map(of_process).collect();
+    let mut history = History::new("", hanging_ms, past.known());
+    history.sample(&stats, &processes, &past.measured(span), &past.services())
 }
 
 #[cfg(test)]
@@ -427,14 +464,14 @@ mod tests {
     #[test]
     fn what_is_wrong_is_marked() {
         let (stats, processes, names) = reports(3);
-        let mut history = History::new("binder", 2000);
+        let mut history = History::new("binder", 2000, Known::Now);
         let sample = history.sample(&stats, &processes, &measured(), &names);
         let row = &sample.processes[0];
         assert_eq!(row.marks, ["HANGING", "NO THREAD", "CIRCLE"]);
         let mut kinds: Vec<&str> = sample.marks.iter().map(|one| one.mark).collect();
         kinds.dedup();
         assert_eq!(kinds, ["NO THREAD", "CIRCLE", "HANGING"]);
-        assert_eq!((row.waiting, row.busy, row.threads), (1, 0, 1));
+        assert_eq!((row.waiting, row.busy, row.threads), (1, 0, Some(1)));
         let with = row.activities[0].with.as_ref().unwrap();
         assert_eq!((with.pid, with.tid, with.for_ms), (5_000_001, 0, 5000));
         let circle = sample.marks.iter().find(|mark| mark.mark == "CIRCLE");
@@ -443,14 +480,19 @@ mod tests {
             .why
             .ends_with("5000000 -> 5000001 -> 5000002 -> 5000000"));
         // Not yet hanging.
-        let sample = History::new("binder", 6000).sample(&stats, &processes, &measured(), &names);
+        let sample = History::new("binder", 6000, Known::Now).sample(
+            &stats,
+            &processes,
+            &measured(),
+            &names,
+        );
         assert!(!sample.processes[0].marks.contains(&"HANGING"));
     }
 
     #[test]
     fn a_service_has_methods_and_callers() {
         let (stats, processes, names) = reports(3);
-        let mut history = History::new("binder", 2000);
+        let mut history = History::new("binder", 2000, Known::Now);
         let sample = history.sample(&stats, &processes, &measured(), &names);
         let service = sample.service("service.0").unwrap();
         assert_eq!((service.calls_per_s, service.waiting), (Some(11.0), 1));
@@ -496,7 +538,7 @@ context binder
     fn oneway_calls_that_wait_are_marked() {
         let stats = binderfs::parse("proc 20\ncontext binder\n  free async space 520192\n");
         let names = HashMap::from([(7, "a.service".to_string())]);
-        let mut history = History::new("binder", 2000);
+        let mut history = History::new("binder", 2000, Known::Now);
         let sample = history.sample(&stats, &state::parse(BACKLOG), &measured(), &names);
         let row = &sample.processes[0];
         assert_eq!(row.marks, ["BACKLOG"]);
@@ -512,7 +554,7 @@ context binder
     #[test]
     fn counters_become_rates() {
         let (mut stats, processes, names) = reports(2);
-        let mut history = History::new("binder", 2000);
+        let mut history = History::new("binder", 2000, Known::Now);
         let first = history.sample(&stats, &processes, &measured(), &names);
         assert_eq!(first.processes[0].sent_per_s, 0.0);
         stats[0].sent += 5;
@@ -525,7 +567,7 @@ context binder
     fn ten_thousand_processes_are_a_sample() {
         let (stats, processes, names) = reports(10_000);
         assert_eq!((stats.len(), processes.len()), (10_000, 10_000));
-        let mut history = History::new("binder", 2000);
+        let mut history = History::new("binder", 2000, Known::Now);
         let sample = history.sample(&stats, &processes, &measured(), &names);
         assert_eq!(sample.processes.len(), 10_000);
         let circles = sample.marks.iter().filter(|mark| mark.mark == "CIRCLE");

@@ -124,8 +124,12 @@ fn times(latency: Option<Latency>) -> (String, String) {
     }
 }
 
+fn or_dash(number: Option<impl ToString>) -> String {
+    number.map_or_else(|| "-".to_string(), |number| number.to_string())
+}
+
 fn rate(number: Option<f64>) -> String {
-    number.map_or_else(|| "-".to_string(), short)
+    or_dash(number.map(short))
 }
 
 /// The beginning of a text, or with `tail` its end, which tells long names apart.
@@ -173,9 +177,9 @@ pub fn process(row: &ProcessRow, layout: Layout) -> String {
         short(row.received_per_s),
         short(row.sent_per_s),
         row.all_waiting(),
-        format!("{}/{}", row.busy, row.threads),
-        bytes(row.buffer_bytes),
-        row.references,
+        format!("{}/{}", row.busy, or_dash(row.threads)),
+        or_dash(row.buffer_bytes.map(bytes)),
+        or_dash(row.references),
         command = layout.command,
     );
     let all = row.marks.join(", ");
@@ -245,6 +249,7 @@ pub fn marks<'a>(marks: impl Iterator<Item = &'a Mark>, layout: Layout) -> Vec<S
 /// What cannot be seen, in a line.
 pub fn notes(sample: &Sample) -> Vec<String> {
     let mut notes = Vec::new();
+    notes.extend(sample.not_recorded.map(str::to_string));
     if let Some(why) = &sample.no_latencies {
         notes.push(format!("no latencies: {why}"));
     }
@@ -259,10 +264,9 @@ pub fn notes(sample: &Sample) -> Vec<String> {
 
 pub fn process_details(sample: &Sample, row: &ProcessRow, layout: Layout) -> Vec<String> {
     let mut lines = vec![layout.processes(), process(row, layout), String::new()];
-    lines.push(format!(
-        "buffer: {} of {} bytes used",
-        row.buffer_bytes, row.buffer_size
-    ));
+    if let (Some(used), Some(size)) = (row.buffer_bytes, row.buffer_size) {
+        lines.push(format!("buffer: {used} of {size} bytes used"));
+    }
     lines.extend(
         row.services
             .iter()
@@ -384,7 +388,7 @@ mod tests {
             received_per_s: 1e9,
             waiting: 1234,
             busy: 16,
-            threads: 16,
+            threads: Some(16),
             scheduling: "mixed".to_string(),
             marks: marks.to_vec(),
             ..ProcessRow::default()

@@ -155,11 +155,13 @@ pub fn mark_no_thread(
         1 => "1 call waits".to_string(),
         calls => format!("{calls} calls wait"),
     };
+    let all = row
+        .threads
+        .map_or_else(String::new, |all| format!(" of {all}"));
     let why = format!(
-        "{calls} for a thread, since {}; {} of {} handle a call",
+        "{calls} for a thread, since {}; {}{all} handle a call",
         time(oldest_ms.unwrap_or(0)),
         row.busy,
-        row.threads,
     );
     mark(marks, row, "NO THREAD", why);
 }
@@ -205,18 +207,15 @@ pub fn mark_space(
         *opens += 1;
     }
     for (pid, row) in rows {
-        let size = row.buffer_size;
+        let (Some(used), Some(size)) = (row.buffer_bytes, row.buffer_size) else {
+            continue;
+        };
         let little = |(free, opens): &(u64, u32)| match opens {
             1 => *free < LITTLE.max(size / 10),
             _ => *free < LITTLE,
         };
         let why = match free.get(pid) {
-            _ if row.buffer_bytes > size / 5 * 4 => {
-                format!(
-                    "{} of {size} bytes of its buffer are used",
-                    row.buffer_bytes
-                )
-            }
+            _ if used > size / 5 * 4 => format!("{used} of {size} bytes of its buffer are used"),
             Some(one) if little(one) => format!("{} bytes are left for one-way calls", one.0),
             _ => continue,
         };
