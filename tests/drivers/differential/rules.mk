@@ -14,8 +14,9 @@ $(BIN)/anybinder-differential: $(DIFFERENTIAL_OBJ)
 PROGRAMS += $(BIN)/anybinder-differential
 #   fuse-replaced  the daemon, and the daemon that hands over between steps; -long: more of both
 #   drivers        the reference, the module and the daemon
+#   many           the daemon and the stock driver of 6.12, in a user-mode Linux: 1,000 seeds
 TESTS += differential:fuse-replaced
-LONG_TESTS += differential:fuse-replaced-long
+LONG_TESTS += differential:fuse-replaced-long differential:many
 VM_TESTS += differential:drivers
 
 differential.needs := $(BIN)/anybinder-differential $(BIN)/anybinderd
@@ -25,3 +26,5 @@ differential.fuse-replaced-long.run = $(DIFFERENTIAL_DIR)/run --pair fuse-replac
 	$(DIFFERENTIAL_OPTIONS)
 differential.drivers.needs := module-newest
 differential.drivers.run = $(DIFFERENTIAL_DIR)/run $(DIFFERENTIAL_OPTIONS)
+differential.many.run = vm/usermode/build 6.12 && $(DIFFERENTIAL_DIR)/run --pair usermode612-fuse \
+	--seeds 1000 $(DIFFERENTIAL_OPTIONS)

@@ -62,6 +62,24 @@ def play_in_vm(kernel, driver, jobs, out):
         raise SystemExit(f"differential: vm/run ended with {result.returncode}")
 
 
+def play_in_usermode(kernel, jobs, out):
+    """The stock driver in a user-mode Linux (vm/usermode/build), with the files of this machine."""
+    usermode = TOP + "/build/vm/usermode"
+    linux = f"{usermode}/{kernel}/linux"
+    if not os.path.exists(linux):
+        raise SystemExit(f"differential: no {linux}: run vm/usermode/build {kernel}")
+    commands = [" ".join([PROGRAM, "--device-dir /mnt/binderfs --out", out] + job) for job in jobs]
+    with open(out + "/jobs.sh", "w") as file:
+        file.write("\n".join(commands + [f"touch {out}/ended"]) + "\n")
+    command = [linux, "mem=768M", "rootfstype=hostfs", "rw", "loglevel=1", f"uml_dir={out}/",
+               f"init={usermode}/init", f"JOB={out}/jobs.sh"]
+    with open(out + "/console", "w") as console:
+        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=console, stderr=console,
+                       timeout=TIMEOUT_S)
+    if not os.path.exists(out + "/ended"):
+        raise SystemExit(f"differential: the user-mode Linux failed: see {out}/console")
+
+
 def play_on_fuse(jobs, out, options=()):
     mount = tempfile.mkdtemp(prefix="differential-")
     daemon = subprocess.Popen([BIN + "/anybinderd", "--foreground", mount])
@@ -88,6 +106,8 @@ def play_on_fuse(jobs, out, options=()):
 SIDES = {
     "ref": lambda jobs, out: play_in_vm("newest", "ref", jobs, out),
     "ref612": lambda jobs, out: play_in_vm("6.12", "ref", jobs, out),
+    "usermode612": lambda jobs, out: play_in_usermode("6.12", jobs, out),
+    "usermode": lambda jobs, out: play_in_usermode("newest", jobs, out),
     "stock": lambda jobs, out: play_in_vm("6.1", "stock", jobs, out),
     "module": lambda jobs, out: play_in_vm("newest", "module", jobs, out),
     # make vm-rust: the C driver and the Rust driver, directories of their own.

@@ -11,7 +11,7 @@
 #include "test.h"
 #include "world.h"
 
-#define WORLD_AT ((uintptr_t)0x200000000000)
+#define WORLD_AT ((uintptr_t)0x2000000000) /* 6.12's user-mode Linux has 39 bits */
 #define TEXT_ROOM ((size_t)32 << 20)
 #define WORLD_ROOM ((size_t)1 << 20)
 #define MAX_PIDS 512
