@@ -3,10 +3,11 @@
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
 use clap::Subcommand;
-use manner::{Manner, ENDLESS};
+use manner::{Manner, AT_ONCE, ENDLESS};
 use std::process::ExitCode;
 
 pub mod android;
+pub mod complete;
 pub mod generate;
 pub mod instance;
 pub mod manner;
@@ -31,6 +32,8 @@ pub enum Command {
     Android(android::Command),
     #[command(hide = true)]
     Generate(generate::Arguments),
+    #[command(hide = true)]
+    Complete(complete::Arguments),
 }
 
 /// The groups, with the commands of each.
@@ -58,6 +61,7 @@ impl Command {
             Command::Measuring(command) => command.manner(),
             Command::Android(command) => command.manner(),
             Command::Generate(_) => ENDLESS,
+            Command::Complete(_) => AT_ONCE,
         }
     }
 
@@ -76,6 +80,7 @@ impl Command {
             Command::Measuring(command) => command.run(context),
             Command::Android(command) => command.run(context),
             Command::Generate(arguments) => generate::run(&mut command_line, arguments),
+            Command::Complete(arguments) => complete::run(command_line, arguments),
         }
     }
 }

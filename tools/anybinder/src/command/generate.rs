@@ -17,6 +17,24 @@ const COMPLETIONS: [(Shell, &str); 3] = [
     (Shell::Fish, "fish/vendor_completions.d/anybinder.fish"),
 ];
 
+/// What bash asks for names that are known only while the system runs: services, methods, devices.
+/// The words are those of the line, as bash divides names at `:` and `@`.
+const NAMES_FOR_BASH: &str = r#"
+_anybinder_names() {
+    local line=${COMP_LINE:0:COMP_POINT} word words names
+    read -ra words <<<"$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    word=${words[-1]}
+    mapfile -t names < <("$1" complete -- "${words[@]:1}" 2>/dev/null </dev/null)
+    if ((${#names[@]})); then
+        COMPREPLY=("${names[@]#"${word%"${word##*[@:=]}"}"}")
+    else
+        _anybinder "$@"
+    fi
+}
+complete -F _anybinder_names -o nosort -o bashdefault -o default anybinder
+"#;
+
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The data directory, e.g. /usr/share
@@ -101,6 +119,9 @@ pub fn run(command: &mut clap::Command, arguments: &Arguments) -> Result<ExitCod
     for (shell, path) in COMPLETIONS {
         let mut text = Vec::new();
         clap_complete::generate(shell, &mut shown, "anybinder", &mut text);
+        if shell == Shell::Bash {
+            text.extend_from_slice(NAMES_FOR_BASH.as_bytes());
+        }
         write(&data.join(path), &text)?;
     }
     Ok(ExitCode::SUCCESS)

@@ -41,3 +41,8 @@ pub const ENDLESS: Manner = Manner {
     limit: Limit::None,
     place: Place::Joined,
 };
+/// Of one that somebody waits for at a key; it finds its mount itself.
+pub const AT_ONCE: Manner = Manner {
+    limit: Limit::Seconds(1),
+    place: Place::Any,
+};
