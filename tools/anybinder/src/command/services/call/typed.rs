@@ -115,28 +115,43 @@ fn method_named(library: &Library, entry: &Entry, name: &str) -> Result<Called> 
     })
 }
 
+/// What is wrong with JSON, and where.
+fn json_error(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let what = match text.split_once(" at line ") {
+        _ if error.is_eof() => "it ends too early",
+        Some((what, _)) => what,
+        None => &text,
+    };
+    let (line, column) = (error.line(), error.column());
+    format!("its JSON is wrong in line {line}, column {column}: {what}")
+}
+
 /// A word of the command line as JSON: only what has parts is written as JSON.
-fn word_value(kind: &Type, word: &str) -> Value {
-    let json = || serde_json::from_str(word).unwrap_or_else(|_| Value::from(word));
+fn word_value(kind: &Type, word: &str) -> std::result::Result<Value, String> {
+    let json = || match serde_json::from_str(word) {
+        Err(error) if word.starts_with(['{', '[']) => Err(json_error(&error)),
+        read => Ok(read.unwrap_or_else(|_| Value::from(word))),
+    };
     let is_binder = matches!(kind.kind, ValueKind::Binder);
     if word == "null" && (kind.is_nullable || is_binder) {
-        return Value::Null;
+        return Ok(Value::Null);
     }
     if !kind.dimensions.is_empty() {
-        return match json() {
+        return Ok(match json()? {
             Value::String(text) if !matches!(kind.kind, ValueKind::Byte) => {
                 text.split(',').map(str::trim).map(Value::from).collect()
             }
             number @ Value::Number(_) => Value::Array(vec![number]),
             value => value,
-        };
+        });
     }
     match &kind.kind {
         ValueKind::Declared(entry) if !matches!(entry.declaration.body, Body::Enum { .. }) => {
             json()
         }
         ValueKind::String16 if word.starts_with('"') => json(),
-        _ => Value::from(word),
+        _ => Ok(Value::from(word)),
     }
 }
 
@@ -191,7 +206,7 @@ fn write(
                 let found = found.ok_or_else(|| bad("new needs an interface".to_string()))?;
                 Value::from(format!("{NEW}{}", found.name))
             }
-            _ => word_value(&kind, word),
+            _ => word_value(&kind, word).map_err(bad)?,
         };
         encoder.value(&kind, &value, 0).map_err(bad)?;
     }
