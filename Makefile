@@ -8,6 +8,7 @@
 #   PROGRAMS         files under $(BIN) that plain `make` builds
 #   TESTS            what `make test` runs: NAME, or NAME:VARIANT
 #   VM_TESTS         what `make vm-test` runs, likewise
+#   COMPUTING        names of TESTS that only compute: they run beside those that also wait
 #   LONG_TESTS       what takes too long for both, and runs only when it is asked for
 #   BENCH_TARGETS    phony targets run by `make bench`
 #   LINT_TARGETS     phony targets run by `make lint`
@@ -59,6 +60,7 @@ LDLIBS   :=
 PROGRAMS :=
 TESTS :=
 VM_TESTS :=
+COMPUTING :=
 LONG_TESTS :=
 BENCH_TARGETS :=
 LINT_TARGETS :=
@@ -140,7 +142,8 @@ test:
 test-needs: all $(filter $(BIN)/%,$(call needs_of_all,$(TESTS)))
 
 test-run: all
-	@scripts/run-tests --record $(BUILD)/test.total $(TESTS)
+	@scripts/run-tests --record $(BUILD)/test.total \
+		--computing "$(filter $(COMPUTING) $(COMPUTING:%=%:%),$(TESTS))" $(TESTS)
 
 ## vm-test: set up, and run the tests that boot a kernel in QEMU; ends with the total
 vm-test:

@@ -14,6 +14,7 @@ HEAP_ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 HEAP_TSAN := -fsanitize=thread
 HEAP_SIM_SRCS := heap/pool.c heap/store.c host/test/fiber.c $(wildcard heap/sim/*.c)
 
+COMPUTING += heap
 TESTS += heap:asan heap:races heap:sim
 
 $(eval $(call object_rule,heap-asan,$$(CC),$(HEAP_TEST_FLAGS) $(HEAP_ASAN)))

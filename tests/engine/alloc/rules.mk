@@ -8,6 +8,7 @@ ALLOC_SRCS := $(wildcard tests/engine/alloc/*.c) core/memory/alloc.c core/memory
 	core/pure/range.c core/base/rbtree.c host/test/sim.c host/test/heap.c host/test/fiber.c
 
 PROGRAMS += $(BIN)/alloc_exhaustive
+COMPUTING += alloc
 TESTS += alloc:five
 LONG_TESTS += alloc:six
 

@@ -24,6 +24,7 @@ FUZZ_MAX_LEN := 4096
 TARGET ?= stream
 SECONDS ?= 0
 
+COMPUTING += fuzz
 TESTS += fuzz
 .PHONY: fuzz fuzz-merge $(FUZZ_TARGETS:%=fuzz-inputs-%)
 

@@ -15,6 +15,7 @@ SIM_FLAGS := -Icore -Ihost -Ihost/test -DBINDER_DEBUG -DBINDER_COUNT_COVER -Wno-
 SIM_ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 PROGRAMS += $(BIN)/anybinder-sim
+COMPUTING += sim
 TESTS += sim:plain sim:asan sim:handed sim:handed-asan sim:fields sim:mutants
 LONG_TESTS += sim:handed-long
 

@@ -15,6 +15,7 @@ UNIT_SRCS := $(CORE_SRCS) $(STATE_SRCS) $(wildcard core/*/*_test.c host/test/*.c
 UNIT_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_FLAGS := -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG -O1
 
+COMPUTING += unit
 TESTS += unit:plain unit:races unit:handed unit:fields
 
 $(eval $(call object_rule,unit,$$(CC),$(UNIT_FLAGS) $(UNIT_SAN)))
