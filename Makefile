@@ -9,6 +9,8 @@
 #   TESTS            what `make test` runs: NAME, or NAME:VARIANT
 #   VM_TESTS         what `make vm-test` runs, likewise
 #   COMPUTING        names of TESTS that only compute: they run beside those that also wait
+#   TURNS            tests in virtual machines, NAME:VARIANT,NAME:VARIANT,...; a run of CI has one of
+#                    each such list
 #   LONG_TESTS       what takes too long for both, and runs only when it is asked for
 #   BENCH_TARGETS    phony targets run by `make bench`
 #   LINT_TARGETS     phony targets run by `make lint`
@@ -61,6 +63,7 @@ PROGRAMS :=
 TESTS :=
 VM_TESTS :=
 COMPUTING :=
+TURNS :=
 LONG_TESTS :=
 BENCH_TARGETS :=
 LINT_TARGETS :=
@@ -145,6 +148,12 @@ test-run: all
 	@scripts/run-tests --record $(BUILD)/test.total \
 		--computing "$(filter $(COMPUTING) $(COMPUTING:%=%:%),$(TESTS))" $(TESTS)
 
+# With TURN=N: the tests of no list of TURNS, and of each list the Nth, counted round.
+comma := ,
+in_turn = $(word $(shell echo $$(($(TURN) % $(words $(1)) + 1))),$(1))
+VM_RUN = $(if $(TURN),$(foreach list,$(TURNS),$(call in_turn,$(subst $(comma), ,$(list)))) $(filter-out \
+	$(subst $(comma), ,$(TURNS)),$(VM_TESTS)),$(VM_TESTS))
+
 ## vm-test: set up, and run the tests that boot a kernel in QEMU; ends with the total
 vm-test:
 	@scripts/setup build test vm
@@ -153,9 +162,9 @@ vm-test:
 # A guest that boots keeps one processor busy, and compiles nothing.
 vm-test-run: vm-fetch
 	-@$(PARALLEL_MAKE) --keep-going vm-test-needs
-	@scripts/run-tests --jobs $(shell nproc) --record $(BUILD)/vm-test.total $(VM_TESTS)
+	@scripts/run-tests --jobs $(shell nproc) --record $(BUILD)/vm-test.total $(VM_RUN)
 
-vm-test-needs: all $(call needs_of_all,$(VM_TESTS))
+vm-test-needs: all $(call needs_of_all,$(VM_RUN))
 
 ## bench: measurements, side by side with other IPC systems
 bench: all $(BENCH_TARGETS)

@@ -90,6 +90,7 @@ handover-delay.long.run = timeout 3600 $(PYTHON) $(DAEMON_TESTS)/handover_delay_
 # and one that lets only tracers write to read-only memory, unless it is told otherwise.
 REPLACED_KERNELS := 6.1 6.12 newest
 VM_TESTS += $(REPLACED_KERNELS:%=anybinderd:vm-%)
+TURNS += anybinderd:vm-6.1,anybinderd:vm-6.12,anybinderd:vm-newest
 $(foreach kernel,$(REPLACED_KERNELS),$(eval anybinderd.vm-$(kernel).needs := $(BIN)/anybinderd)$(eval \
 	anybinderd.vm-$(kernel).run = vm/run --kernel $(kernel) --append proc_mem.force_override=always \
 	--timeout 900 -- $(DAEMON_TESTS)/guest $(BIN)/anybinderd handover crash))

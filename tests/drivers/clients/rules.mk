@@ -16,6 +16,7 @@ $(CLIENT_TESTS): | $(BIN)/rsb_hub
 LONG_TESTS += clients:timeout
 TESTS += clients:fuse clients:bound
 VM_TESTS += clients:ref clients:module
+TURNS += clients:ref,compat:ref
 clients.needs := all $(CLIENT_TESTS)
 
 clients.fuse.run = tests/drivers/clients/run-native

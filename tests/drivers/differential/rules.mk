@@ -13,7 +13,7 @@ $(BIN)/anybinder-differential: $(DIFFERENTIAL_OBJ)
 
 PROGRAMS += $(BIN)/anybinder-differential
 #   fuse-replaced  the daemon, and the daemon that hands over between steps; -long: more of both
-#   drivers        the reference, the module and the daemon
+#   drivers        the reference, the module and the daemon: 100 seeds
 #   many           the daemon and the stock driver of 6.12, in a user-mode Linux: 1,000 seeds
 TESTS += differential:fuse-replaced
 LONG_TESTS += differential:fuse-replaced-long differential:many
@@ -25,6 +25,6 @@ differential.fuse-replaced.run = DIFFERENTIAL_REPLACE_STEPS=4 $(DIFFERENTIAL_DIR
 differential.fuse-replaced-long.run = $(DIFFERENTIAL_DIR)/run --pair fuse-replaced --seeds 12 \
 	$(DIFFERENTIAL_OPTIONS)
 differential.drivers.needs := module-newest
-differential.drivers.run = $(DIFFERENTIAL_DIR)/run $(DIFFERENTIAL_OPTIONS)
+differential.drivers.run = $(DIFFERENTIAL_DIR)/run --seeds 100 $(DIFFERENTIAL_OPTIONS)
 differential.many.run = vm/usermode/build 6.12 && $(DIFFERENTIAL_DIR)/run --pair usermode612-fuse \
 	--seeds 1000 $(DIFFERENTIAL_OPTIONS)

@@ -9,6 +9,7 @@
 TESTS += trace:live trace:perfetto
 VM_TESTS += trace:module trace:stock
 LONG_TESTS += trace:ref trace:module-6.1
+TURNS += trace:module,trace:stock,trace:ref,trace:module-6.1
 
 trace.needs = $(BIN)/anybinder $(CLIENT_TESTS)
 
