@@ -20,5 +20,6 @@ pub mod recording;
 pub mod source;
 pub mod stream;
 
+mod idle;
 mod ring;
 mod tracefs;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A source that a thread of its own reads, so that events are taken from the driver, whose buffer
-//! is limited, however long the receiver is busy with them.
+//! is limited, however long the receiver is busy with them. The receiver is idle (`SCHED_IDLE`)
+//! unless it is late: what it does with the events shall not keep those waiting that it observes.
 use crate::event::{monotonic_ns, Event};
+use crate::idle::Idle;
 use crate::source::Source;
 use anybinder_mount::error::{Error, Result};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -15,6 +17,9 @@ const WAIT: Duration = Duration::from_millis(100);
 /// While more events than this wait, none are read, and the driver drops some.
 const EVENTS_MAX: usize = 2_000_000;
 const PAUSE: Duration = Duration::from_millis(10);
+/// The receiver is late if so many events wait, or if it has not asked for so long.
+const LATE_EVENTS: usize = 100_000;
+const LATE: Duration = Duration::from_millis(500);
 
 /// The events of one read of the driver.
 #[derive(Default)]
@@ -24,23 +29,43 @@ pub struct Portion {
     pub until_ns: u64,
 }
 
+#[derive(Default)]
+struct Shared {
+    is_over: AtomicBool,
+    /// Events that were read and not received yet.
+    waiting: AtomicUsize,
+    /// When the receiver asked last.
+    asked_ns: AtomicU64,
+}
+
+impl Shared {
+    /// Whether the receiver may be idle; it stays ordinary until it has caught up.
+    fn may_be_idle(&self, is_idle: bool) -> bool {
+        let limit = LATE_EVENTS / if is_idle { 1 } else { 10 };
+        let silent_ns = monotonic_ns().saturating_sub(self.asked_ns.load(Ordering::Relaxed));
+        self.waiting.load(Ordering::Relaxed) < limit && u128::from(silent_ns) < LATE.as_nanos()
+    }
+}
+
 pub struct Stream {
     portions: Option<Receiver<Result<Portion>>>,
-    is_over: Arc<AtomicBool>,
-    /// Events that were read and not received yet.
-    waiting: Arc<AtomicUsize>,
+    shared: Arc<Shared>,
     reader: Option<JoinHandle<()>>,
 }
 
 impl Stream {
+    /// The caller is the receiver.
     pub fn start(mut source: Source) -> Self {
         let (sender, portions) = channel();
-        let is_over = Arc::new(AtomicBool::new(false));
-        let waiting = Arc::new(AtomicUsize::new(0));
-        let (stop, count) = (is_over.clone(), waiting.clone());
+        let shared = Arc::new(Shared::default());
+        let own = shared.clone();
+        let mut receiver = Idle::this_thread();
         let reader = std::thread::spawn(move || {
-            while !stop.load(Ordering::Relaxed) {
-                if count.load(Ordering::Relaxed) > EVENTS_MAX {
+            while !own.is_over.load(Ordering::Relaxed) {
+                if let Some(receiver) = &mut receiver {
+                    receiver.set(own.may_be_idle(receiver.is_idle()));
+                }
+                if own.waiting.load(Ordering::Relaxed) > EVENTS_MAX {
                     std::thread::sleep(PAUSE);
                     continue;
                 }
@@ -48,7 +73,7 @@ impl Stream {
                 let before_ns = monotonic_ns();
                 let read = source.read(WAIT, &mut events);
                 let is_last = read.is_err();
-                count.fetch_add(events.len(), Ordering::Relaxed);
+                own.waiting.fetch_add(events.len(), Ordering::Relaxed);
                 let newest_ns = events.iter().map(|event| event.time_ns).max();
                 let portion = Portion {
                     until_ns: newest_ns.unwrap_or(before_ns),
@@ -61,8 +86,7 @@ impl Stream {
         });
         Stream {
             portions: Some(portions),
-            is_over,
-            waiting,
+            shared,
             reader: Some(reader),
         }
     }
@@ -70,10 +94,13 @@ impl Stream {
     /// The next portion, which may be empty.
     pub fn receive(&mut self) -> Result<Portion> {
         let portions = self.portions.as_ref().expect("until it is dropped");
+        self.shared
+            .asked_ns
+            .store(monotonic_ns(), Ordering::Relaxed);
         match portions.recv_timeout(10 * WAIT) {
             Ok(portion) => portion.inspect(|portion| {
                 let size = portion.events.len();
-                self.waiting.fetch_sub(size, Ordering::Relaxed);
+                self.shared.waiting.fetch_sub(size, Ordering::Relaxed);
             }),
             Err(RecvTimeoutError::Timeout) => Ok(Portion::default()),
             Err(RecvTimeoutError::Disconnected) => Err(Error::new("The events have ended.")),
@@ -83,7 +110,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
+        self.shared.is_over.store(true, Ordering::Relaxed);
         self.portions = None;
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
