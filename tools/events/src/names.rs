@@ -30,7 +30,7 @@ pub struct Names {
 }
 
 /// Threads that are kept; beyond, all are looked up anew.
-const THREADS_MAX: usize = 100_000;
+pub(crate) const THREADS_MAX: usize = 100_000;
 
 fn comm(path: &str) -> String {
     let name = std::fs::read_to_string(path).unwrap_or_default();
@@ -41,6 +41,12 @@ fn pid_of(tid: i32) -> Option<i32> {
     let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
     line.trim().parse().ok()
+}
+
+/// The number of a thread's process (0: not known) and its name; None if it has ended.
+pub(crate) fn told_now(tid: i32) -> Option<(i32, String)> {
+    let name = comm(&format!("/proc/{tid}/comm"));
+    (!name.is_empty()).then(|| (pid_of(tid).unwrap_or(0), name))
 }
 
 impl Names {

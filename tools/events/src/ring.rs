@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The stream of the daemon, `binder_logs/events`. `host/fuse/events/events_abi.h` has its format.
 use crate::event::{Bytes, Event, Extra, Transaction, What};
+use crate::names;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
@@ -50,6 +52,8 @@ const WANTED: [u16; 12] = [
 pub struct Ring {
     file: File,
     buffer: Vec<u8>,
+    /// Threads that were looked up.
+    threads: HashSet<i32>,
     /// It gives the data of calls.
     pub has_data: bool,
 }
@@ -206,6 +210,7 @@ impl Ring {
         let mut ring = Ring {
             file,
             buffer: vec![0; RECORD * 2048],
+            threads: HashSet::new(),
             has_data: false,
         };
         let mask = WANTED.iter().fold(0u32, |mask, kind| mask | 1 << kind);
@@ -279,8 +284,27 @@ impl Ring {
             Err(err) if err.kind() == ErrorKind::Interrupted => return Ok(()),
             other => other.doing(doing)?,
         };
+        let first = into.len();
         into.extend(self.buffer[..size].chunks_exact(RECORD).filter_map(parse));
+        for event in &mut into[first..] {
+            self.look_up(event);
+        }
         Ok(())
+    }
+
+    /// The name of a thread of which this is the first call: it may have ended when it is shown.
+    fn look_up(&mut self, event: &mut Event) {
+        let is_call = match &event.what {
+            What::Sent(sent) => !sent.reply,
+            What::Received { .. } | What::Failed { .. } => true,
+            _ => false,
+        };
+        if is_call && self.threads.insert(event.tid) {
+            event.thread = names::told_now(event.tid);
+        }
+        if self.threads.len() >= names::THREADS_MAX {
+            self.threads.clear();
+        }
     }
 }
 
