@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import tempfile
+import threading
 import time
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../.."))
@@ -22,6 +23,35 @@ OLD = [
     # 6.1 has no BR_TRANSACTION_PENDING_FROZEN: the sender of a one-way call is not notified.
     (re.compile(r"BR_TRANSACTION_PENDING_FROZEN"), "BR_TRANSACTION_COMPLETE"),
 ]
+
+
+running = set()
+stopping = threading.Event()
+
+
+def stop_all():
+    """Ends the programs that run() has started, and lets no other begin."""
+    stopping.set()
+    for child in list(running):
+        child.terminate()
+
+
+def run(command, **how):
+    """The exit status of a program. SystemExit if stop_all() was called."""
+    with subprocess.Popen(command, **how) as child:
+        running.add(child)
+        try:
+            if stopping.is_set():
+                child.terminate()
+            status = child.wait(TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            raise
+        finally:
+            running.remove(child)
+    if stopping.is_set():
+        raise SystemExit("differential: stopped")
+    return status
 
 
 def is_new(path):
@@ -57,9 +87,9 @@ def play_in_vm(kernel, driver, jobs, out):
                "--timeout", str(TIMEOUT_S)]
     for share in sorted(shares):
         command += ["--share", share] if not share.startswith(TOP + "/tests/") else []
-    result = subprocess.run(command + ["--", "sh", out + "/jobs.sh"])
-    if result.returncode not in (0, 1):
-        raise SystemExit(f"differential: vm/run ended with {result.returncode}")
+    status = run(command + ["--", "sh", out + "/jobs.sh"])
+    if status not in (0, 1):
+        raise SystemExit(f"differential: vm/run ended with {status}")
 
 
 def play_in_usermode(kernel, jobs, out):
@@ -74,8 +104,7 @@ def play_in_usermode(kernel, jobs, out):
     command = [linux, "mem=768M", "rootfstype=hostfs", "rw", "loglevel=1", f"uml_dir={out}/",
                f"init={usermode}/init", f"JOB={out}/jobs.sh"]
     with open(out + "/console", "w") as console:
-        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=console, stderr=console,
-                       timeout=TIMEOUT_S)
+        run(command, stdin=subprocess.DEVNULL, stdout=console, stderr=console)
     if not os.path.exists(out + "/ended"):
         raise SystemExit(f"differential: the user-mode Linux failed: see {out}/console")
 
@@ -90,10 +119,9 @@ def play_on_fuse(jobs, out, options=()):
                 raise SystemExit("differential: the daemon does not come up")
             time.sleep(0.02)
         for job in jobs:
-            done = subprocess.run([PROGRAM, "--device-dir", mount, "--out", out, *options] + job,
-                                  timeout=TIMEOUT_S)
-            if done.returncode not in (0, 1):
-                raise SystemExit(f"differential: ended with {done.returncode}")
+            status = run([PROGRAM, "--device-dir", mount, "--out", out, *options] + job)
+            if status not in (0, 1):
+                raise SystemExit(f"differential: ended with {status}")
         if daemon.poll() is not None:
             raise SystemExit(f"differential: the daemon ended with {daemon.returncode}")
     finally:
