@@ -25,7 +25,7 @@ struct traits {
 	unsigned int weak;     /* percent of handles in objects */
 	unsigned int leaves;   /* weight of exits of threads */
 	unsigned int cramped;  /* percent of reads that are small, or to bad memory */
-	bool spam;	       /* all clients enable the detection of one-way spam */
+	bool spam;	       /* one-way calls flood an object; most clients ask for detection */
 };
 
 static struct {
@@ -485,9 +485,48 @@ static size_t make_setup(struct script *script)
 		step->commands[0].objects[0] = (struct object_spec){ 'b', { [OBJ_FLAGS] = 0x100 } };
 	}
 	for (unsigned int i = 0; gen.traits.spam && i < gen.traits.clients && at < script->nr; i++)
-		script->steps[at++] = (struct step){ STEP_SPAM, i, .field = { 1 } };
+		script->steps[at++] = (struct step){ STEP_SPAM, i, .field = { percent(60) } };
 	if (at < script->nr)
 		script->steps[at++] = (struct step){ STEP_PUMP, .field = { 2 } };
+	return at;
+}
+
+/*
+ * Two clients send one-way calls to an object, mostly until its owner's space for them is full.
+ * Who is a suspect of spam depends on their shares of the space and on how many calls they have in
+ * it; who is notified, on what they have asked for.
+ */
+static size_t make_flood(struct script *script, size_t at)
+{
+	unsigned int senders[] = { 1 + below(gen.traits.clients - 1), below(gen.traits.clients) };
+	unsigned int lead = 40 + below(60); /* percent of the steps that are the first sender's */
+	unsigned int largest = gen.traits.pages * 4096 / (4 + below(28));
+	bool many = percent(25); /* calls of the first sender, which are small */
+	struct command call = { .op = COMMAND_TXN };
+	size_t end = at + 4 + below(many ? 24 : 8);
+
+	call.field[TXN_HANDLE] = percent(75) ? 0 : any_handle();
+	call.field[TXN_CODE] = below(16);
+	call.field[TXN_FLAGS] = TF_ONE_WAY | (percent(20) ? TF_UPDATE_TXN : 0);
+	for (; at < end && at < script->nr; at++) {
+		unsigned int who = !percent(lead);
+		struct step *step = &script->steps[at];
+
+		*step = (struct step){ STEP_WR, senders[who] };
+		if (percent(15)) {
+			step->op = percent(60) ? STEP_ERROR : STEP_SPAM;
+			step->field[0] = step->op == STEP_SPAM && percent(70);
+			continue;
+		}
+		step->field[WR_ROOM] = percent(90) ? 4096 : 0;
+		step->nr_commands = many ? MAX_COMMANDS : 1 + below(MAX_COMMANDS);
+		for (unsigned int i = 0; i < step->nr_commands; i++) {
+			call.field[TXN_SIZE] = below(many && !who ? 16 : largest);
+			step->commands[i] = call;
+		}
+	}
+	if (at < script->nr && percent(70))
+		script->steps[at++] = (struct step){ STEP_PUMP, .field = { 1 + below(6) } };
 	return at;
 }
 
@@ -511,21 +550,25 @@ static void choose_traits(void)
 		.cramped = percent(50) ? 25 : 25 + below(30),
 		.spam = percent(15),
 	};
-	if (gen.traits.spam)
-		gen.traits.oneway = 90;
 }
 
 struct script *generate(uint64_t seed, size_t steps, const struct omissions *omit)
 {
-	struct script *script = script_new(steps);
+	struct script *script;
 	size_t at;
 
 	memset(&gen, 0, sizeof(gen));
 	gen.state = seed * 0x2545f4914f6cdd1du + 1;
 	gen.omit = omit;
 	choose_traits();
+	/* Floods, a quarter of the steps, are not to make the others rarer. */
+	script = script_new(gen.traits.spam ? steps + steps / 2 : steps);
 	at = make_setup(script);
-	while (at < steps)
-		make_step(&script->steps[at++]);
+	while (at < script->nr) {
+		if (gen.traits.spam && percent(3))
+			at = make_flood(script, at);
+		else
+			make_step(&script->steps[at++]);
+	}
 	return script;
 }
