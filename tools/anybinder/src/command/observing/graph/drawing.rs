@@ -68,10 +68,52 @@ pub fn picture(graph: &Graph) -> Result<String> {
     drawing.do_it(false, false, false, &mut writer);
     let text = writer.finalize();
     let start = text.find("<svg").unwrap_or(0);
-    Ok(text[start..].to_string())
+    Ok(with_labels_last(&text[start..]))
+}
+
+/// Each arrow is drawn behind its label, which it would cross out: labels come last, with a margin.
+fn with_labels_last(picture: &str) -> String {
+    let (mut drawn, mut labels) = (String::new(), String::new());
+    let mut rest = picture;
+    while let Some((before, text)) = rest.split_once("<text") {
+        let (text, after) = text.split_once("</text>").unwrap_or((text, ""));
+        drawn += before;
+        rest = after;
+        // What follows an arrow has no characters.
+        if !text.contains("<textPath") {
+            // The name of a process follows its box.
+            let style = match before.contains("class=\"process") {
+                true => "",
+                false => " style=\"stroke: #fff\"",
+            };
+            labels += &format!("<text{style}{text}</text>\n");
+        }
+    }
+    drawn += rest.trim_end().strip_suffix("</svg>").unwrap_or(rest);
+    let style = "<style>text { paint-order: stroke; stroke-width: 9px; }</style>";
+    let picture = format!("{drawn}{style}\n{labels}</svg>");
+    picture.replace("font-family: Times, serif", "font-family: sans-serif")
 }
 
 pub fn svg(graph: &Graph) -> Result<String> {
     let header = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n";
     Ok(format!("{header}{}\n", picture(graph)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_come_last_and_have_a_margin() {
+        let picture = "<svg><g class=\"process\"></g><text x=\"1\">a</text>\
+                       <text x=\"2\">1 object</text><g class=\"edge\"><path/></g>\n\
+                       <text><textPath></textPath></text></svg>";
+        let style = "<style>text { paint-order: stroke; stroke-width: 9px; }</style>";
+        let expected = format!(
+            "<svg><g class=\"process\"></g><g class=\"edge\"><path/></g>\n{style}\n\
+             <text x=\"1\">a</text>\n<text style=\"stroke: #fff\" x=\"2\">1 object</text>\n</svg>"
+        );
+        assert_eq!(with_labels_last(picture), expected);
+    }
 }
