@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder complete -- [WORD]...`: what the last word of a command line may be, where that is
-//! the name of a service, a method or a device. The completion of bash asks for it; all else is in
-//! its script. Errors are of no interest there.
+//! the name of a service, a method or a device. The completions of shells ask for it; all else is
+//! in their scripts. Errors are of no interest there.
 use super::services::call::typed;
 use super::services::list;
 use anybinder_client::device;
@@ -42,11 +42,16 @@ struct Word {
 }
 
 fn of_option(name: &str) -> Option<Names> {
-    match name {
-        "--device" => Some(Names::Devices),
-        "--service" | "--only" => Some(Names::Services),
+    match name.strip_prefix("--")? {
+        "device" => Some(Names::Devices),
+        "service" | "only" => Some(Names::Services),
         _ => None,
     }
+}
+
+/// Whether the value of an option is a name that is asked for; without the dashes.
+pub fn takes_a_name(option: &str) -> bool {
+    of_option(&format!("--{option}")).is_some()
 }
 
 fn of_positional(command: &Command, options: &ArgMatches) -> Option<Names> {

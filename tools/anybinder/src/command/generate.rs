@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder generate DIR`: manual pages and completions, from the definitions that `--help` is
 //! made from. For `make install`.
+use super::complete;
 use anybinder_mount::error::{Doing, Result};
 use anybinder_mount::process::find_program;
 use clap_complete::Shell;
@@ -17,7 +18,7 @@ const COMPLETIONS: [(Shell, &str); 3] = [
     (Shell::Fish, "fish/vendor_completions.d/anybinder.fish"),
 ];
 
-/// What bash asks for names that are known only while the system runs: services, methods, devices.
+/// Names that are known only while the system runs, services, methods and devices, are asked for.
 /// The words are those of the line, as bash divides names at `:` and `@`.
 const NAMES_FOR_BASH: &str = r#"
 _anybinder_names() {
@@ -33,6 +34,28 @@ _anybinder_names() {
     fi
 }
 complete -F _anybinder_names -o nosort -o bashdefault -o default anybinder
+"#;
+
+/// The function that zsh calls, before the one that was generated.
+const NAMES_FOR_ZSH: &str = r#"
+_anybinder() {
+    local -a before=("${(@)words[2,CURRENT-1]}") names
+    names=("${(@f)$(anybinder complete -- "${before[@]}" "$PREFIX" 2>/dev/null </dev/null)}")
+    if [[ -n $names[1] ]]; then
+        compadd -- "${names[@]}"
+    else
+        _anybinder_words "$@"
+    fi
+}
+"#;
+
+const NAMES_FOR_FISH: &str = r#"
+function __fish_anybinder_names
+    set -l words (commandline -opc) (commandline -ct)
+    anybinder complete -- $words[2..-1] 2>/dev/null </dev/null
+end
+
+complete -c anybinder -a "(__fish_anybinder_names)"
 "#;
 
 #[derive(Debug, clap::Args)]
@@ -119,10 +142,34 @@ pub fn run(command: &mut clap::Command, arguments: &Arguments) -> Result<ExitCod
     for (shell, path) in COMPLETIONS {
         let mut text = Vec::new();
         clap_complete::generate(shell, &mut shown, "anybinder", &mut text);
-        if shell == Shell::Bash {
-            text.extend_from_slice(NAMES_FOR_BASH.as_bytes());
-        }
-        write(&data.join(path), &text)?;
+        let text = with_names(shell, &String::from_utf8_lossy(&text));
+        write(&data.join(path), text.as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A line of fish's script; where it is that of an option whose value is such a name, with these.
+fn with_value(line: &str) -> String {
+    let option = line.split_once(" -l ").map(|(_, rest)| rest);
+    let option = option.and_then(|rest| rest.split(' ').next());
+    match option.is_some_and(complete::takes_a_name) && line.ends_with(" -r") {
+        true => format!("{line} -f -a \"(__fish_anybinder_names)\""),
+        false => line.to_string(),
+    }
+}
+
+fn with_names(shell: Shell, script: &str) -> String {
+    match shell {
+        Shell::Bash => format!("{script}{NAMES_FOR_BASH}"),
+        Shell::Fish => {
+            let lines: Vec<String> = script.lines().map(with_value).collect();
+            format!("{}\n{NAMES_FOR_FISH}", lines.join("\n"))
+        }
+        _ => {
+            let start = "\nif [ \"$funcstack[1]\"";
+            script
+                .replacen("\n_anybinder() {", "\n_anybinder_words() {", 1)
+                .replacen(start, &format!("{NAMES_FOR_ZSH}{start}"), 1)
+        }
+    }
 }
