@@ -50,6 +50,20 @@ static inline void host_trace_txn_received(u32 id)
 }
 #endif
 
+#ifndef host_trace_priorities
+static inline void host_trace_priorities(u32 id, const struct host_priority *caller,
+					 struct host_priority served)
+{
+}
+#endif
+
+#ifndef host_trace_priorities_wanted
+static inline bool host_trace_priorities_wanted(void)
+{
+	return false;
+}
+#endif
+
 #ifndef host_trace_txn_freed
 static inline void host_trace_txn_freed(const struct host_trace_txn *txn)
 {

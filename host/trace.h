@@ -32,6 +32,14 @@ struct host_trace_txn {
 };
 static inline void host_trace_txn_sent(const struct host_trace_txn *txn);
 static inline void host_trace_txn_received(u32 id);
+/*
+ * After host_trace_txn_received() of a call, in the thread that serves it. @served: its priority,
+ * which it inherited or has kept. @caller: NULL for a one-way call, which carries none.
+ */
+static inline void host_trace_priorities(u32 id, const struct host_priority *caller,
+					 struct host_priority served);
+/* Does anything listen to host_trace_priorities()? The priority may cost a system call. */
+static inline bool host_trace_priorities_wanted(void);
 static inline void host_trace_txn_freed(const struct host_trace_txn *txn);
 
 enum host_trace_buffer {

@@ -26,6 +26,11 @@ static inline struct host_priority inherit_load(struct binder_thread *thread)
 	return thread->priority;
 }
 
+static inline struct host_priority inherit_now(struct binder_thread *thread)
+{
+	return thread->priority_known ? thread->priority : inherit_load(thread);
+}
+
 static void inherit_set(struct binder_thread *thread, struct host_priority want, bool check)
 {
 	host_priority_set(&thread->host, want, check);
@@ -54,7 +59,7 @@ void binder_inherit_priority(struct binder_thread *thread, struct binder_transac
 			     const struct binder_node *node)
 {
 	const struct host_priority min = node->min_priority;
-	struct host_priority now = thread->priority_known ? thread->priority : inherit_load(thread);
+	struct host_priority now = inherit_now(thread);
 	struct host_priority want = inherit_requested(t, node, now);
 
 	t->saved_priority = now;
@@ -70,6 +75,13 @@ void binder_inherit_priority(struct binder_thread *thread, struct binder_transac
 		thread->own_priority = now;
 	}
 	inherit_set(thread, want, true);
+}
+
+void binder_inherit_trace(struct binder_thread *thread, const struct binder_transaction *t)
+{
+	if (host_trace_priorities_wanted())
+		host_trace_priorities(t->debug_id, t->flags & TF_ONE_WAY ? NULL : &t->priority,
+				      inherit_now(thread));
 }
 
 static void set_back(struct binder_thread *thread, struct host_priority want)

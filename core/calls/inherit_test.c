@@ -153,3 +153,53 @@ TEST(priority_is_restored_without_a_reply)
 	CHECK(has(p.s, FIFO(3)));
 	CHECK(pair_end(&p));
 }
+
+/* The last call is told with these priorities. */
+static bool is_told(bool has_caller, struct host_priority caller, struct host_priority served)
+{
+	const struct sim_priorities *told = &sim_priorities;
+
+	return told->id && told->has_caller == has_caller && told->caller.policy == caller.policy &&
+	       told->caller.prio == caller.prio && told->served.policy == served.policy &&
+	       told->served.prio == served.prio;
+}
+
+static void reply_and_serve(struct pair *p)
+{
+	pair_reply(p, "");
+	CHECK(pair_expect(p->s, BR_TRANSACTION_COMPLETE, NULL));
+	pair_serve(p);
+}
+
+TEST(priorities_are_told)
+{
+	struct pair p;
+
+	begin(&p, 19, NICE(5));
+	sim_priorities = (struct sim_priorities){ 0 };
+	call_at(&p, NICE(-7), 0);
+	reply_and_serve(&p);
+	CHECK(!sim_priorities.id); /* nobody asks */
+	sim_priorities_wanted = true;
+	call_at(&p, NICE(-7), 0);
+	CHECK(is_told(true, NICE(-7), NICE(-7)));
+	sim_priorities.id = 0;
+	reply_and_serve(&p);
+	CHECK(!sim_priorities.id);
+	/* The node does not allow real-time priorities. */
+	call_at(&p, FIFO(30), 0);
+	CHECK(is_told(true, FIFO(30), NICE(0)));
+	reply_and_serve(&p);
+	call_at(&p, NICE(-7), TF_ONE_WAY);
+	CHECK(is_told(false, NICE(0), NICE(5)));
+	CHECK(pair_end(&p));
+	/* It does, but the server lacks the right: what it got, not what was wanted. */
+	begin(&p, 19 | FLAT_BINDER_FLAG_INHERIT_RT, NICE(5));
+	p.server->sim->may_rt = false;
+	call_at(&p, FIFO(30), 0);
+	CHECK(is_told(true, FIFO(30), NICE(-20)));
+	pair_reply(&p, "");
+	CHECK(has(p.s, NICE(5)));
+	sim_priorities_wanted = false;
+	CHECK(pair_end(&p));
+}

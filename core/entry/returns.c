@@ -342,6 +342,8 @@ static int deliver_transaction(struct reader *r, struct binder_work *work)
 		binder_inherit_priority(thread, t, t->buffer->target_node);
 	host_map_publish(&thread->proc->alloc.map, t->buffer->range.off, t->buffer->range.size);
 	host_trace_txn_received(t->debug_id);
+	if (!t->is_reply)
+		binder_inherit_trace(thread, t);
 	err = returns_store(r, t);
 	if (err) {
 		binder_files_close(t, thread);

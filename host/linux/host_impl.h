@@ -388,6 +388,20 @@ static inline void host_trace_txn_received(u32 id)
 	trace_binder_transaction_received(id);
 }
 
+#define host_trace_priorities_wanted host_trace_priorities_wanted
+static inline bool host_trace_priorities_wanted(void)
+{
+	return trace_binder_priorities_enabled();
+}
+
+#define host_trace_priorities host_trace_priorities
+static inline void host_trace_priorities(u32 id, const struct host_priority *caller,
+					 struct host_priority served)
+{
+	trace_binder_priorities(id, caller ? caller->policy : -1, caller ? caller->prio : 0,
+				served.policy, served.prio);
+}
+
 #define host_trace_txn_freed host_trace_txn_freed
 static inline void host_trace_txn_freed(const struct host_trace_txn *txn)
 {

@@ -43,6 +43,32 @@ TRACE_EVENT(binder_stage,
 );
 
 /*
+ * That of the caller (policy -1 for a one-way call, which carries none), and that with which the
+ * thread serves the call: a real-time priority for SCHED_FIFO and SCHED_RR, or a nice value.
+ */
+TRACE_EVENT(binder_priorities,
+	TP_PROTO(u32 transaction, int caller_policy, int caller_prio, int policy, int prio),
+	TP_ARGS(transaction, caller_policy, caller_prio, policy, prio),
+	TP_STRUCT__entry(
+		__field(u32, transaction)
+		__field(int, caller_policy)
+		__field(int, caller_prio)
+		__field(int, policy)
+		__field(int, prio)
+	),
+	TP_fast_assign(
+		__entry->transaction = transaction;
+		__entry->caller_policy = caller_policy;
+		__entry->caller_prio = caller_prio;
+		__entry->policy = policy;
+		__entry->prio = prio;
+	),
+	TP_printk("transaction=%u caller_policy=%d caller_prio=%d policy=%d prio=%d",
+		  __entry->transaction, __entry->caller_policy, __entry->caller_prio,
+		  __entry->policy, __entry->prio)
+);
+
+/*
  * The first bytes of the data of a transaction (struct host_trace_data), HOST_TRACE_DATA_MAX at
  * most. They are copied only while one of these tracepoints is on.
  */

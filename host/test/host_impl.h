@@ -455,6 +455,22 @@ static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, 
 	sim_stage_record(&record);
 }
 
+#define host_trace_priorities_wanted host_trace_priorities_wanted
+static inline bool host_trace_priorities_wanted(void)
+{
+	return sim_priorities_wanted;
+}
+
+#define host_trace_priorities host_trace_priorities
+static inline void host_trace_priorities(u32 id, const struct host_priority *caller,
+					 struct host_priority served)
+{
+	sim_priorities = (struct sim_priorities){ .id = id, .served = served };
+	if (caller)
+		sim_priorities.caller = *caller;
+	sim_priorities.has_caller = caller != NULL;
+}
+
 #define host_trace_data_wanted host_trace_data_wanted
 static inline bool host_trace_data_wanted(bool to_clear)
 {

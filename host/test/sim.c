@@ -18,6 +18,8 @@ bool sim_never_fails;
 struct sim_stage sim_stages[SIM_STAGES];
 u32 sim_nr_stages;
 bool sim_stages_wanted;
+struct sim_priorities sim_priorities;
+bool sim_priorities_wanted;
 struct sim_data sim_data;
 bool sim_data_wanted, sim_data_to_clear_wanted;
 u32 sim_shard;

@@ -117,6 +117,15 @@ extern u32 sim_nr_stages;
 extern bool sim_stages_wanted;
 void sim_stage_record(const struct sim_stage *stage);
 
+/* The last priorities that were told, if any are wanted. */
+struct sim_priorities {
+	u32 id;
+	bool has_caller;
+	struct host_priority caller, served;
+};
+extern struct sim_priorities sim_priorities;
+extern bool sim_priorities_wanted;
+
 /* The last data that was told, if any is wanted. */
 struct sim_data {
 	u32 count; /* transactions whose data was told */

@@ -20,13 +20,14 @@ RECORD = struct.Struct("<QQHHi40s")
 KINDS = """header idle lost ioctl ioctl_done write_done read_done wait command return txn
            txn_received txn_freed buffer_allocated buffer_freed buffer_failed buffer_outdated
            node_to_ref ref_to_node ref_to_ref file_sent file_received failed stage
-           error data data_to_clear target""".split()
+           error data data_to_clear target priorities""".split()
 KIND = {name: number for number, name in enumerate(KINDS)}
 TXN = struct.Struct("<IIiiiiIII4x")
 BUFFER = struct.Struct("<QQQI12x")
 HEADER = struct.Struct("<6I16x")
 FAILED = struct.Struct("<IIiiiiiIII")
 DATA = struct.Struct("<IHBB32s")
+PRIORITIES = struct.Struct("<IBBbBb31x")
 DATA_MAX = 1024
 TF_CLEAR_BUF = 0x20
 BINDER_TYPE_BINDER, BINDER_TYPE_HANDLE = 0x73622A85, 0x73682A85
@@ -94,6 +95,11 @@ def a_call_is_seen_from_its_start_to_its_end(directory):
     assert (from_proc, to_proc, to_thread) == (server_pid, os.getpid(), os.getpid())
     assert is_reply and not node
     assert call.thread == os.getpid() and reply.thread == server_pid
+    # The server has the same priority, and no other call to serve.
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
+    told, = of_kind(seen, "priorities")
+    assert PRIORITIES.unpack(told.fields)[:4] == (call_id, 1, 0, nice), told
+    assert PRIORITIES.unpack(told.fields)[4] == 0 and told.thread == server_pid, told
     for number, order in ((call_id, ["txn", "buffer_allocated", "txn_received", "buffer_freed",
                                      "txn_freed"]),
                           (reply_id, ["txn", "buffer_allocated", "txn_received", "txn_freed",

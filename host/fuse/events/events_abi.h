@@ -62,6 +62,7 @@ enum event_kind {
 	EVENT_DATA,		/* a part of the data of a transaction: event_data */
 	EVENT_DATA_TO_CLEAR,	/* the same of one with TF_CLEAR_BUF: event_data */
 	EVENT_TARGET,		/* whom a failing call is for, before EVENT_FAILED: event_target */
+	EVENT_PRIORITIES,	/* of a call, after its EVENT_TXN_RECEIVED: event_priorities */
 	EVENT_KINDS,
 };
 
@@ -139,6 +140,19 @@ struct event_target {
 	uint32_t node;
 };
 
+/*
+ * As the module's tracepoint anybinder:binder_priorities: that of the caller, and that with which
+ * the thread serves the call. Policies are those of sched_setscheduler(2).
+ */
+struct event_priorities {
+	uint32_t id;
+	uint8_t has_caller;	/* 0: a one-way call carries no priority */
+	uint8_t caller_policy;
+	int8_t caller_prio;	/* 1 to 99 for SCHED_FIFO and SCHED_RR, or a nice value */
+	uint8_t policy;
+	int8_t prio;
+};
+
 /* As the module's tracepoint anybinder:binder_stage. */
 struct event_stage {
 	uint32_t stage;		/* 0 K_IOC, 1 K_WR_IN, 2 K_ENQ, 3 K_DEQ, 4 K_COPY */
@@ -181,6 +195,7 @@ struct event_record {
 		struct event_failed failed;
 		struct event_stage stage;
 		struct event_target target;
+		struct event_priorities priorities;
 		struct event_data data;
 		uint64_t words[5];
 	};

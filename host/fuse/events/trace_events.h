@@ -91,6 +91,28 @@ static inline void host_trace_txn_received(u32 id)
 	trace_put(EVENT_TXN_RECEIVED, event);
 }
 
+#define host_trace_priorities_wanted host_trace_priorities_wanted
+static inline bool host_trace_priorities_wanted(void)
+{
+	return events_wanted(EVENT_PRIORITIES);
+}
+
+#define host_trace_priorities host_trace_priorities
+static inline void host_trace_priorities(u32 id, const struct host_priority *caller,
+					 struct host_priority served)
+{
+	struct event_priorities event = {
+		.id = id,
+		.has_caller = caller != NULL,
+		.caller_policy = caller ? caller->policy : 0,
+		.caller_prio = caller ? caller->prio : 0,
+		.policy = served.policy,
+		.prio = served.prio,
+	};
+
+	trace_put(EVENT_PRIORITIES, event);
+}
+
 #define host_trace_txn_freed host_trace_txn_freed
 static inline void host_trace_txn_freed(const struct host_trace_txn *txn)
 {
