@@ -5,10 +5,10 @@
 //! says whose reply it is: it answers the call that its thread received last and has not answered
 //! yet, as in the driver itself. An error is delivered to a thread that waits; it is that of the
 //! call which the thread made last.
-use crate::event::{error_name, Event, Transaction, What, TF_ONE_WAY};
+use crate::event::{error_name, Event, Priority, Transaction, What, TF_ONE_WAY};
 use crate::names::{Names, Thread};
 use crate::payload::Payload;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::{HashMap, VecDeque};
 
 /// How long a call that is over waits to be complete with the end of its buffer.
@@ -31,6 +31,14 @@ pub struct Call {
     pub code: u32,
     pub flags: u32,
     pub oneway: bool,
+    /// The priority of the caller, and that with which the call is served, where the driver says
+    /// them; a one-way call carries none.
+    #[serde(serialize_with = "as_text")]
+    pub priority: Option<Priority>,
+    #[serde(serialize_with = "as_text")]
+    pub served_at: Option<Priority>,
+    /// It is served less urgently than its caller runs.
+    pub not_inherited: bool,
     /// Times of CLOCK_MONOTONIC in nanoseconds: sent, received by a thread, replied to, the reply
     /// received, the buffer of the call freed by its receiver.
     pub sent_ns: u64,
@@ -58,6 +66,10 @@ pub struct Call {
     pub errno: Option<i32>,
     /// The call was not over when the trace ended.
     pub unfinished: bool,
+}
+
+fn as_text<S: Serializer>(priority: &Option<Priority>, into: S) -> Result<S::Ok, S::Error> {
+    priority.map(|one| one.to_string()).serialize(into)
 }
 
 impl Call {
@@ -166,6 +178,13 @@ impl Assembler {
                 self.targets.insert(*id, *node);
             }
             What::Lost { count } => self.lose(*count),
+            What::Priorities { id, caller, served } => {
+                if let Some(call) = self.open.get_mut(id) {
+                    call.priority = *caller;
+                    call.served_at = Some(*served);
+                    call.not_inherited = caller.is_some_and(|caller| served.is_below(caller));
+                }
+            }
         }
         self.sort_out(event.time_ns);
     }

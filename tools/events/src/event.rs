@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One event of a driver. The names and fields are those of the stock driver's tracepoints.
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt::{Display, Formatter};
 
 pub const TF_ONE_WAY: u32 = 1;
 /// The reply is a status, of 32 bits.
@@ -34,6 +35,43 @@ pub struct Transaction {
     pub flags: u32,
 }
 
+/// How a thread is scheduled: a policy of the kernel, and with `SCHED_FIFO` and `SCHED_RR` a
+/// real-time priority, with all others a nice value. The default is the ordinary one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Priority {
+    pub policy: u8,
+    pub value: i8,
+}
+
+impl Priority {
+    /// On the kernel's scale: less is more urgent.
+    fn rank(self) -> i32 {
+        match self.policy {
+            1 | 2 => 99 - i32::from(self.value),
+            _ => 120 + i32::from(self.value),
+        }
+    }
+
+    pub fn is_below(self, other: Priority) -> bool {
+        self.rank() > other.rank()
+    }
+}
+
+impl Display for Priority {
+    fn fmt(&self, into: &mut Formatter) -> std::fmt::Result {
+        let value = self.value;
+        match self.policy {
+            1 => write!(into, "SCHED_FIFO {value}"),
+            2 => write!(into, "SCHED_RR {value}"),
+            3 => write!(into, "SCHED_BATCH nice {value}"),
+            5 => write!(into, "SCHED_IDLE nice {value}"),
+            6 => write!(into, "SCHED_DEADLINE"),
+            _ => write!(into, "nice {value}"),
+        }
+    }
+}
+
+/// The variants are numbered in recordings: new ones come last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
     Sent(Transaction),
@@ -101,6 +139,13 @@ pub enum What {
     /// Events are missing here.
     Lost {
         count: u64,
+    },
+    /// That of the caller, and that with which its thread serves the call which it has received.
+    Priorities {
+        id: u32,
+        /// None for a one-way call, which carries none.
+        caller: Option<Priority>,
+        served: Priority,
     },
 }
 

@@ -8,7 +8,7 @@
 mod messages;
 
 use crate::call::{Assembler, Call};
-use crate::event::{error_name, Event, Transaction, What};
+use crate::event::{error_name, Event, Priority, Transaction, What};
 use crate::names::{Names, Thread};
 use messages::*;
 use prost::Message;
@@ -191,14 +191,17 @@ impl Writer<'_> {
     }
 
     fn slice(&mut self, track: u64, name: &str, (from_ns, to_ns): (u64, u64), of: &Named) {
+        let text = |priority: Option<Priority>| priority.map(|one| one.to_string());
         let known = [
-            ("service", &of.call.service),
-            ("interface", &of.call.interface),
-            ("method", &of.method),
+            ("service", of.call.service.clone()),
+            ("interface", of.call.interface.clone()),
+            ("method", of.method.clone()),
+            ("priority", text(of.call.priority)),
+            ("served_at", text(of.call.served_at)),
         ];
         let known = known.into_iter();
         let annotations = known
-            .filter_map(|(name, value)| Some(annotation(name, value.as_ref()?)))
+            .filter_map(|(name, value)| Some(annotation(name, &value?)))
             .collect();
         let begin = TrackEvent {
             annotations,
@@ -247,10 +250,14 @@ impl Writer<'_> {
             return;
         };
         let (first, last) = (sent + 1, received.saturating_sub(1));
+        let served = match of.call.not_inherited {
+            true => "served, priority not inherited",
+            false => "served",
+        };
         let points = [
             ("build", Some(sent), call.enqueued),
             ("queued", call.enqueued, call.dequeued),
-            ("served", call.dequeued, reply.enqueued),
+            (served, call.dequeued, reply.enqueued),
             ("reply on its way", reply.enqueued, Some(received)),
         ];
         for (name, from, to) in points {
@@ -437,6 +444,29 @@ mod tests {
         names
     }
 
+    fn priorities(id: u32) -> What {
+        What::Priorities {
+            id,
+            caller: Some(Priority {
+                policy: 1,
+                value: 10,
+            }),
+            served: Priority::default(),
+        }
+    }
+
+    /// All slices have them.
+    fn expect_priorities(trace: &Trace) {
+        let packets = trace.packet.iter();
+        let events = packets.filter_map(|one| one.track_event.as_ref());
+        for event in events.filter(|event| event.kind == Some(SLICE_BEGIN)) {
+            for (name, value) in [("priority", "SCHED_FIFO 10"), ("served_at", "nice 0")] {
+                let wanted = annotation(name, value);
+                assert!(event.annotations.contains(&wanted), "{event:?}");
+            }
+        }
+    }
+
     #[test]
     fn a_call_becomes_ftrace_events_names_and_stages() {
         let mut names = named();
@@ -459,6 +489,7 @@ mod tests {
             event(110, 1, stage(2, 5, 0)),
             event(120, 2, stage(3, 5, 0)),
             event(121, 2, What::Received { id: 5 }),
+            event(122, 2, priorities(5)),
             event(150, 2, sent(6, true)),
             event(160, 2, stage(2, 6, 5)),
             event(180, 1, What::Received { id: 6 }),
@@ -488,12 +519,13 @@ mod tests {
             ("", 1110),
             ("queued", 1110),
             ("", 1120),
-            ("served", 1120),
+            ("served, priority not inherited", 1120),
             ("", 1160),
             ("reply on its way", 1160),
             ("", 1179),
         ];
         assert_eq!(slices, wanted);
+        expect_priorities(&trace);
     }
 
     #[test]

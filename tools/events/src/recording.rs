@@ -17,7 +17,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-const FORMAT: &[u8] = b"anybinder events 2\n";
+const FORMAT: &[u8] = b"anybinder events 3\n";
+/// The same, without the events that came with version 3: priorities.
+const FORMAT_2: &[u8] = b"anybinder events 2\n";
 /// How the JSON of version 1 begins.
 const FORMAT_1: &[u8] = b"{\"Start\":";
 
@@ -193,7 +195,7 @@ fn check_format(path: &Path, file: &mut impl Read) -> Result<()> {
             read => size += read.doing(|| format!("reading {}", path.display()))?,
         }
     }
-    if first == FORMAT {
+    if first == FORMAT || first == FORMAT_2 {
         return Ok(());
     }
     let version = first.starts_with(b"anybinder events ");
@@ -301,7 +303,7 @@ pub fn check_whole(path: &Path, cut_short: bool, lost: u64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Transaction;
+    use crate::event::{Priority, Transaction};
     use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
 
@@ -334,6 +336,14 @@ mod tests {
             sent(id, false),
             buffer(id),
             What::Received { id },
+            What::Priorities {
+                id,
+                caller: Some(Priority {
+                    policy: 0,
+                    value: (number % 40) as i8 - 20,
+                }),
+                served: Priority::default(),
+            },
             sent(reply_id, true),
             buffer(reply_id),
             What::BufferFreed { id },
@@ -399,9 +409,53 @@ mod tests {
         let size = std::fs::metadata(&path).unwrap().len();
         assert!(size < 150 * u64::from(CALLS), "{size}");
         let recording = Recording::read(&path).unwrap();
-        assert_eq!(recording.events.len(), 8 * CALLS as usize);
-        assert_eq!(recording.events[8..16], events_of(1));
+        assert_eq!(recording.events.len(), 9 * CALLS as usize);
+        assert_eq!(recording.events[9..18], events_of(1));
         std::fs::remove_file(&path).unwrap();
+    }
+
+    /// What version 2 wrote of a call and its end.
+    const OF_VERSION_2: [&[u8]; 5] = [
+        &[0, 0],                                   // Start
+        &[1, 2, 4, 0, 7, 12, 40, 60, 0, 0, 3, 16], // Sent
+        &[1, 2, 6, 1, 7],                          // Received
+        &[1, 2, 0, 13, 5],                         // Lost
+        &[4],                                      // End
+    ];
+
+    #[test]
+    fn a_recording_of_version_2_is_read() {
+        let path = scratch("version-2");
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(&OF_VERSION_2.concat()).unwrap();
+        let block = encoder.finish().unwrap();
+        let size = (block.len() as u32).to_le_bytes();
+        std::fs::write(&path, [FORMAT_2, &size, &block].concat()).unwrap();
+        let recording = Recording::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert!(!recording.cut_short);
+        let sent = Transaction {
+            id: 7,
+            node: 12,
+            from_pid: 20,
+            to_pid: 30,
+            to_tid: 0,
+            reply: false,
+            code: 3,
+            flags: 16,
+        };
+        let expected = [
+            (1, 2, What::Sent(sent)),
+            (2, 3, What::Received { id: 7 }),
+            (3, 0, What::Lost { count: 5 }),
+        ];
+        let expected = expected.map(|(time_ns, tid, what)| Event {
+            time_ns,
+            tid,
+            thread: None,
+            what,
+        });
+        assert_eq!(recording.events, expected);
     }
 
     #[test]

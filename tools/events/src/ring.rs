@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The stream of the daemon, `binder_logs/events`. `host/fuse/events/events_abi.h` has its format.
-use crate::event::{Bytes, Event, Extra, Transaction, What};
+use crate::event::{Bytes, Event, Extra, Priority, Transaction, What};
 use crate::names;
 use anybinder_mount::error::{Doing, Error, Kind, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -32,8 +32,9 @@ const ERROR: u16 = 24;
 const DATA: u16 = 25;
 const DATA_TO_CLEAR: u16 = 26;
 const TARGET: u16 = 27;
+const PRIORITIES: u16 = 28;
 
-/// Eight events for a call with its reply: each costs the caller some time.
+/// With PRIORITIES nine events for a call with its reply: each costs the caller some time.
 const WANTED: [u16; 12] = [
     TXN,
     TXN_RECEIVED,
@@ -112,6 +113,13 @@ impl Record<'_> {
         }
     }
 
+    fn priority(&self, offset: usize) -> Priority {
+        Priority {
+            policy: self.0[offset],
+            value: self.0[offset + 1] as i8,
+        }
+    }
+
     fn data(&self) -> What {
         let offset = u32::from(self.u16(28));
         let [size, objects] = [self.0[30], self.0[31]];
@@ -159,6 +167,11 @@ impl Record<'_> {
             TARGET => What::Target {
                 id,
                 node: self.u32(28),
+            },
+            PRIORITIES => What::Priorities {
+                id,
+                caller: (self.0[28] != 0).then(|| self.priority(29)),
+                served: self.priority(31),
             },
             FILE_SENT => What::File { id: self.u32(32) },
             FAILED => self.failed(),
@@ -240,7 +253,9 @@ impl Ring {
                 "Replace it by the installed one (`anybinder upgrade`), or use --payload alone.",
             ));
         }
-        let mut more = u32::from(kinds > u32::from(TARGET)) << TARGET;
+        let later = [TARGET, PRIORITIES];
+        let known = later.iter().filter(|kind| kinds > u32::from(**kind));
+        let mut more = known.fold(0u32, |mask, kind| mask | 1 << kind);
         if extra.data && ring.has_data {
             more |= 1 << DATA | u32::from(extra.data_to_clear) << DATA_TO_CLEAR;
         }
@@ -311,6 +326,26 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn priorities_are_read_from_their_record() {
+        let mut record = [0; RECORD];
+        record[16..18].copy_from_slice(&PRIORITIES.to_ne_bytes());
+        record[24..28].copy_from_slice(&7u32.to_ne_bytes());
+        record[28..33].copy_from_slice(&[1, 1, 10, 0, -5i8 as u8]);
+        let priority = |policy, value| Priority { policy, value };
+        let mut expected = What::Priorities {
+            id: 7,
+            caller: Some(priority(1, 10)),
+            served: priority(0, -5),
+        };
+        assert_eq!(parse(&record).unwrap().what, expected);
+        record[28] = 0;
+        if let What::Priorities { caller, .. } = &mut expected {
+            *caller = None;
+        }
+        assert_eq!(parse(&record).unwrap().what, expected);
+    }
 
     #[test]
     fn a_part_of_the_data_is_read_from_its_record() {

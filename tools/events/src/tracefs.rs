@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The tracepoints of a kernel's driver, stock or ours, through an instance of tracefs.
 use crate::event::{
-    Bytes, Event, Extra, Transaction, What, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY,
+    Bytes, Event, Extra, Priority, Transaction, What, BR_DEAD_REPLY, BR_FAILED_REPLY,
+    BR_FROZEN_REPLY,
 };
 use crate::instance::Instance;
 use anybinder_mount::error::{Doing, Error, Result};
@@ -13,6 +14,7 @@ use std::time::Duration;
 const BUFFER_KIB: u32 = 8192;
 
 const STAGE: &str = "anybinder/binder_stage";
+const PRIORITIES: &str = "anybinder/binder_priorities";
 const DATA: &str = "anybinder/binder_data";
 const DATA_TO_CLEAR: &str = "anybinder/binder_data_to_clear";
 
@@ -67,6 +69,9 @@ impl Tracefs {
             if instance.has(&event) {
                 instance.enable(&event, true)?;
             }
+        }
+        if instance.has(PRIORITIES) {
+            instance.enable(PRIORITIES, true)?;
         }
         if extra.stages && instance.has(STAGE) {
             instance.enable(STAGE, true)?;
@@ -183,6 +188,13 @@ fn data(text: &str) -> Option<What> {
     })
 }
 
+fn priority(text: &str, keys: [&str; 2]) -> Option<Priority> {
+    Some(Priority {
+        policy: field(text, keys[0])?.try_into().ok()?,
+        value: field(text, keys[1])?.try_into().ok()?,
+    })
+}
+
 fn what(name: &str, text: &str) -> Option<What> {
     let number = |key| field(text, key);
     if name == "binder_return" {
@@ -209,6 +221,12 @@ fn what(name: &str, text: &str) -> Option<What> {
             flags: number("flags")? as u32,
         }),
         "binder_transaction_received" => What::Received { id },
+        "binder_priorities" => What::Priorities {
+            id,
+            // -1 is no policy.
+            caller: priority(text, ["caller_policy", "caller_prio"]),
+            served: priority(text, ["policy", "prio"])?,
+        },
         "binder_transaction_alloc_buf" => What::Buffer {
             id,
             data: number("data_size")? as u64,
@@ -301,6 +319,23 @@ mod tests {
         assert_eq!(data.unwrap().what, expected);
         let data = of("binder_data_to_clear: transaction=9 objects=0280 data=0001ff");
         assert_eq!(data.unwrap().what, expected);
+        let priorities = |text: &str| of(&format!("binder_priorities: transaction=9 {text}"));
+        let expected = |caller| What::Priorities {
+            id: 9,
+            caller,
+            served: Priority {
+                policy: 0,
+                value: -5,
+            },
+        };
+        let caller = Priority {
+            policy: 1,
+            value: 10,
+        };
+        let both = priorities("caller_policy=1 caller_prio=10 policy=0 prio=-5");
+        assert_eq!(both.unwrap().what, expected(Some(caller)));
+        let oneway = priorities("caller_policy=-1 caller_prio=0 policy=0 prio=-5");
+        assert_eq!(oneway.unwrap().what, expected(None));
         let failed = of("binder_return: cmd=0x7211 BR_FAILED_REPLY").unwrap();
         assert_eq!(failed.what, What::Return { code: 0x7211 });
         assert_eq!(failed.thread, None);

@@ -225,3 +225,32 @@ fn a_one_way_call_ends_with_its_buffer_and_a_lost_event_leaves_calls_unfinished(
     assert_eq!((calls[0].id, calls[0].duration_ns()), (10, Some(2000)));
     assert!(calls[1].unfinished && calls[1].id == 12);
 }
+
+#[test]
+fn a_call_has_the_priorities_that_are_told() {
+    let priority = |policy, value| Priority { policy, value };
+    let told = |id, caller, served| What::Priorities { id, caller, served };
+    let calls = play(&[
+        (1, sent(10, 0)),
+        (2, What::Received { id: 10 }),
+        (2, told(10, Some(priority(1, 10)), priority(0, -20))),
+        (1, sent(11, 0)),
+        (2, What::Received { id: 11 }),
+        // The minimum of the object.
+        (2, told(11, Some(priority(0, 5)), priority(0, 0))),
+        (1, sent(12, TF_ONE_WAY)),
+        (2, What::Received { id: 12 }),
+        (2, told(12, None, priority(0, 19))),
+        (1, sent(13, 0)),
+    ]);
+    let of = |id| {
+        let call = calls.iter().find(|call| call.id == id).unwrap();
+        let json = serde_json::to_value(call).unwrap();
+        let keys = ["priority", "served_at", "not_inherited"];
+        keys.map(|key| json[key].to_string().replace('"', ""))
+    };
+    assert_eq!(of(10), ["SCHED_FIFO 10", "nice -20", "true"]);
+    assert_eq!(of(11), ["nice 5", "nice 0", "false"]);
+    assert_eq!(of(12), ["null", "nice 19", "false"]);
+    assert_eq!(of(13), ["null", "null", "false"]);
+}

@@ -26,6 +26,10 @@ pub struct Filter {
     #[arg(long)]
     errors: bool,
 
+    /// Only calls that are served less urgently than their caller runs
+    #[arg(long)]
+    not_inherited: bool,
+
     /// Only calls that took longer, as 500us, 3ms or 1s
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     slower_than: Option<Duration>,
@@ -80,6 +84,7 @@ impl Filter {
             && interface.is_none_or(|wanted| has(&call.interface, wanted))
             && self.code.is_none_or(|code| call.code == code)
             && (!self.errors || call.error.is_some())
+            && (!self.not_inherited || call.not_inherited)
             && least.is_none_or(|least| call.duration_ns().is_some_and(|time| time > least))
     }
 }
@@ -131,5 +136,10 @@ mod tests {
             ..Filter::default()
         };
         assert!(!errors.wants(&call));
+        let not_inherited = Filter {
+            not_inherited: true,
+            ..Filter::default()
+        };
+        assert!(!not_inherited.wants(&call));
     }
 }

@@ -2,6 +2,7 @@
 //! A call as one line of text.
 use crate::command::observing::system::text::{code_name, duration};
 use anybinder_events::call::Call;
+use anybinder_events::event::Priority;
 use anybinder_events::names::Thread;
 
 /// What is called: the service, or else the number of the object.
@@ -52,6 +53,25 @@ fn outcome(call: &Call) -> String {
     format!("{} B{objects}", call.reply_size)
 }
 
+/// With which priorities it was called and is served, unless both are ordinary.
+fn priorities(call: &Call) -> String {
+    let known = [call.priority, call.served_at].into_iter().flatten();
+    if known.clone().all(|one| one == Priority::default()) {
+        return String::new();
+    }
+    match (call.priority, call.served_at, call.not_inherited) {
+        (Some(caller), Some(served), _) if caller == served => format!(", at {caller}"),
+        (Some(caller), Some(served), true) => {
+            format!(", called at {caller} and served at {served}: not inherited")
+        }
+        (Some(caller), Some(served), false) => {
+            format!(", called at {caller} and served at {served}")
+        }
+        (_, Some(served), _) => format!(", served at {served}"),
+        _ => String::new(),
+    }
+}
+
 /// A line without its time. `method`: the name of the method, if it is known; `own_ns`: the part of
 /// its time that the calls below it did not take.
 pub fn line(call: &Call, method: Option<&str>, own_ns: Option<u64>) -> String {
@@ -69,13 +89,14 @@ pub fn line(call: &Call, method: Option<&str>, own_ns: Option<u64>) -> String {
         format!(", {} of its own", duration(own))
     });
     format!(
-        "{}{to} {}{interface} {}({} B{}) = {}{time}{own}",
+        "{}{to} {}{interface} {}({} B{}) = {}{time}{own}{}",
         party(&call.from),
         target(call),
         method.map_or_else(|| code_name(call.code), str::to_string),
         call.size,
         passed(call.objects, call.files),
         outcome(call),
+        priorities(call),
     )
 }
 
@@ -129,6 +150,33 @@ mod tests {
         assert!(
             text.contains("= FAILED_REPLY (No space left on device"),
             "{text}"
+        );
+    }
+    #[test]
+    fn a_line_says_whether_the_priority_was_inherited() {
+        let of = |priority: Option<(u8, i8)>, served_at: (u8, i8), not_inherited| {
+            let [priority, served_at] = [priority, Some(served_at)]
+                .map(|one| one.map(|(policy, value)| Priority { policy, value }));
+            let call = Call {
+                priority,
+                served_at,
+                not_inherited,
+                ..call()
+            };
+            let text = line(&call, None, None);
+            text.split_once(" us").unwrap().1.to_string()
+        };
+        assert_eq!(of(Some((0, 0)), (0, 0), false), "");
+        assert_eq!(of(None, (0, 0), false), "");
+        assert_eq!(of(None, (0, 5), false), ", served at nice 5");
+        assert_eq!(of(Some((0, -5)), (0, -5), false), ", at nice -5");
+        assert_eq!(
+            of(Some((0, 5)), (1, 7), false),
+            ", called at nice 5 and served at SCHED_FIFO 7"
+        );
+        assert_eq!(
+            of(Some((1, 10)), (0, 0), true),
+            ", called at SCHED_FIFO 10 and served at nice 0: not inherited"
         );
     }
 }

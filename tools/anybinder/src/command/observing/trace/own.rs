@@ -51,6 +51,7 @@ impl Own {
             | What::Target { id, .. }
             | What::Data { id, .. }
             | What::File { id }
+            | What::Priorities { id, .. }
             | What::Stage { id, .. } => self.ids.contains(id),
             What::Return { .. } => self.is_own_thread(event),
             What::Lost { .. } => {
