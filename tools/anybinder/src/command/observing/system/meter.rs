@@ -5,7 +5,7 @@
 //! is in the events alone (`anybinder trace` prints them). A thread of its own reads the events,
 //! puts calls together, and adds them up until they are taken.
 use anybinder_events::call::{Assembler, Call};
-use anybinder_events::event::{monotonic_ns, Extra};
+use anybinder_events::event::{monotonic_ns, Extra, Priority};
 use anybinder_events::names::Names;
 use anybinder_events::source::Source;
 use anybinder_mount::error::Result;
@@ -46,6 +46,10 @@ pub struct Calls {
     pub calls: u64,
     pub errors: u64,
     pub bytes: u64,
+    /// Calls that were served less urgently than their caller ran; of the last one the caller's
+    /// priority and that with which it was served.
+    pub not_inherited: u64,
+    pub priorities: Option<(Priority, Priority)>,
     /// From the call until its reply; of a one-way call, until its receiver is done with it. And
     /// the part of it until a thread took the call. In nanoseconds.
     times: Histogram<u32>,
@@ -59,6 +63,8 @@ impl Default for Calls {
             calls: 0,
             errors: 0,
             bytes: 0,
+            not_inherited: 0,
+            priorities: None,
             times: empty(),
             queued: empty(),
         }
@@ -83,6 +89,10 @@ impl Calls {
         self.calls += 1;
         self.errors += u64::from(call.error.is_some());
         self.bytes += call.size + call.reply_size;
+        if call.not_inherited {
+            self.not_inherited += 1;
+            self.priorities = call.priority.zip(call.served_at);
+        }
         if let Some(time_ns) = call.duration_ns() {
             record(&mut self.times, time_ns);
         }
@@ -106,6 +116,8 @@ impl AddAssign<&Calls> for Calls {
         self.calls += other.calls;
         self.errors += other.errors;
         self.bytes += other.bytes;
+        self.not_inherited += other.not_inherited;
+        self.priorities = other.priorities.or(self.priorities);
         self.times.add(&other.times).expect("it grows as needed");
         self.queued.add(&other.queued).expect("it grows as needed");
     }

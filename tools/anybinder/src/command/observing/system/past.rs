@@ -14,7 +14,8 @@ use std::time::Duration;
 
 /// What of a system is in no recording.
 pub const NOT_RECORDED: &str =
-    "a recording has no objects, idle threads, buffers and priorities: look while the system runs";
+    "a recording has no objects, idle threads, buffers and priorities of threads: look while the \
+     system runs";
 
 /// The looper flag of a thread that serves calls.
 const LOOPER_SERVES: u32 = 0x02;

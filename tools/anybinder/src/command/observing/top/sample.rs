@@ -202,6 +202,7 @@ impl History {
         self.references.look(stats);
         wrong::mark_space(&mut rows, stats, &mut seen.marks);
         wrong::mark_leaks(&mut rows, &self.references, processes, &mut seen);
+        wrong::mark_priorities(&mut rows, measured, &mut seen);
         wrong::mark_circles(&mut rows, processes, &mut seen.marks);
         let unacknowledged = wrong::dead_notices(processes);
         let both = unacknowledged.intersection(&self.dead_notices);
@@ -410,6 +411,7 @@ pub fn of_past(past: &Past, span: &Range<u64>, hanging_ms: u64) -> Sample {
 mod tests {
     use super::*;
     use crate::command::observing::system::meter::Key;
+    use anybinder_events::event::Priority;
     use std::fmt::Write;
 
     /// The reports of `count` processes; each is called by the next one, and has a service.
@@ -439,6 +441,23 @@ mod tests {
             names.insert(u64::from(at), format!("service.{at}"));
         }
         (binderfs::parse(&stats), state::parse(&state), names)
+    }
+
+    #[test]
+    fn calls_that_do_not_inherit_the_priority_are_marked() {
+        let (stats, processes, names) = reports(3);
+        let mut measured = measured();
+        for calls in measured.calls.values_mut() {
+            let priority = |policy, value| Priority { policy, value };
+            calls.not_inherited = calls.calls;
+            calls.priorities = Some((priority(1, 10), priority(0, 5)));
+        }
+        let mut history = History::new("binder", 6000, Known::Now);
+        let sample = history.sample(&stats, &processes, &measured, &names);
+        let marks = sample.marks.iter().filter(|one| one.mark == "PRIORITY");
+        let found: Vec<(u32, &str)> = marks.map(|one| (one.pid, one.why.as_str())).collect();
+        let why = "it served 22 calls of 5000001 - at nice 5, made at SCHED_FIFO 10";
+        assert_eq!(found, [(5_000_000, why)]);
     }
 
     fn measured() -> Measured {

@@ -2,6 +2,7 @@
 //! What is wrong with a process, which is marked.
 use super::rows::{Mark, ProcessRow};
 use super::sample::Seen;
+use crate::command::observing::system::meter::{Calls, Measured};
 use crate::command::observing::system::text::time;
 use crate::command::observing::system::waits;
 use anybinder_mount::binderfs::ProcessStats;
@@ -19,13 +20,14 @@ const LEAK_LOOKS: usize = 8;
 const LEAK_GROWTHS: usize = 3;
 
 /// The marks, causes before what they cause.
-const ORDER: [&str; 8] = [
+const ORDER: [&str; 9] = [
     "FROZEN",
     "NO THREAD",
     "BACKLOG",
     "LEAK",
     "NO SPACE",
     "DEAD NOTICE",
+    "PRIORITY",
     "CIRCLE",
     "HANGING",
 ];
@@ -132,6 +134,33 @@ pub fn mark_dead_notices<'a>(
         if let Some(row) = rows.get_mut(pid) {
             let why = "it has not acknowledged a notice of a death, at two looks".to_string();
             mark(marks, row, "DEAD NOTICE", why);
+        }
+    }
+}
+
+/// Processes that serve calls less urgently than their callers run; of the callers, the one with
+/// most such calls.
+pub fn mark_priorities(rows: &mut BTreeMap<u32, ProcessRow>, measured: &Measured, seen: &mut Seen) {
+    let mut served: HashMap<u32, HashMap<u32, Calls>> = HashMap::new();
+    for (key, calls) in measured.calls.iter().filter(|one| one.1.not_inherited > 0) {
+        let callers = served.entry(key.to).or_default();
+        *callers.entry(key.from).or_default() += calls;
+    }
+    for (pid, row) in rows {
+        let callers = served.get(pid).into_iter().flatten();
+        let most = callers.max_by_key(|(from, calls)| (calls.not_inherited, **from));
+        let Some((from, calls)) = most else {
+            continue;
+        };
+        if let Some((caller, served)) = calls.priorities {
+            let count = match calls.not_inherited {
+                1 => "1 call".to_string(),
+                count => format!("{count} calls"),
+            };
+            let party = format!("{from} {}", seen.command(*from));
+            let party = party.trim_end();
+            let why = format!("it served {count} of {party} at {served}, made at {caller}");
+            seen.mark(row, "PRIORITY", why);
         }
     }
 }
