@@ -37,8 +37,9 @@ trace.priorities-module.run = vm/run --kernel 6.12 --driver module --smp 1 --tim
 trace.module-6.1.needs := module-6.1
 trace.module-6.1.run = vm/run --kernel 6.1 --driver module $(TRACE_IN_VM)
 
-trace.ref.run = vm/run --kernel 6.12 --driver ref $(TRACE_IN_VM)
+# The service manager asks for security contexts.
+trace.ref.run = vm/run --kernel 6.12 --driver ref --append security=selinux $(TRACE_IN_VM)
 
-# The oldest kernel's own driver, without binderfs. The service manager asks for security contexts.
+# The oldest kernel's own driver, without binderfs.
 trace.stock.run = vm/run --kernel 6.1 --driver stock --append security=selinux --smp 1 \
 	--timeout 600 -- tests/tools/trace/live /dev
