@@ -270,6 +270,8 @@ static int translate_fda(struct walk *w)
 	if (!fds)
 		return translate_fail(w, -ENOMEM, "no memory for an fd array");
 	err = host_read_caller(&w->x->thread->host, fds, source, o->num_fds * sizeof(*fds));
+	if (err == -EFAULT)
+		err = -EINVAL; /* stock */
 	if (err)
 		translate_fail(w, err, "fd array not readable");
 	for (i = 0; i < o->num_fds && !err; i++)

@@ -175,6 +175,14 @@ TEST(fda_unaligned, "An array that does not begin at a multiple of four is refus
 	expect_refused(manager, server, EINVAL);
 }
 
+TEST(fda_unreadable, "An array in a buffer at an unmapped address is refused with EINVAL.")
+{
+	struct client *manager = manager_new(), *server = accepting_server(manager);
+
+	call(manager, 1, HEADER, .objects = { OBJ_PTR(0x1000, 32), OBJ_FDA(2, 0, 12) });
+	expect_refused(manager, server, EINVAL);
+}
+
 TEST(fda_outside_its_parent, "An array that does not lie in its parent is refused.")
 {
 	static const uint64_t bad[][2] = { { 2, 28 }, { 1, 32 }, { 6, 12 }, { 1, 1ull << 40 },
