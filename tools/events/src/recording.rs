@@ -166,13 +166,19 @@ impl Recorder {
     }
 }
 
+/// Why a recording has no end: what is missing is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    CutShort,
+    Damaged,
+}
+
 /// A whole recording, in memory.
 pub struct Recording {
     pub events: Vec<Event>,
     pub names: Names,
     pub boot_offset_ns: i64,
-    /// It has no end: what is missing is not known.
-    pub cut_short: bool,
+    pub flaw: Option<Flaw>,
 }
 
 fn not_a_recording(path: &Path) -> Error {
@@ -211,22 +217,29 @@ fn check_format(path: &Path, file: &mut impl Read) -> Result<()> {
     }
 }
 
-/// The next block, unpacked; None: there is none, or only a part of one.
-fn read_block(file: &mut impl Read) -> Option<Vec<u8>> {
+/// The next block, unpacked.
+fn read_block(file: &mut impl Read) -> std::result::Result<Vec<u8>, Flaw> {
     let mut size = [0; 4];
-    file.read_exact(&mut size).ok()?;
+    file.read_exact(&mut size).map_err(|_| Flaw::CutShort)?;
     let size = u32::from_le_bytes(size) as usize;
     let mut packed = Vec::new();
-    file.take(size as u64).read_to_end(&mut packed).ok()?;
+    let read = file.take(size as u64).read_to_end(&mut packed);
+    if read.is_err() || packed.len() < size {
+        return Err(Flaw::CutShort);
+    }
     let mut block = Vec::new();
     let unpacked = DeflateDecoder::new(packed.as_slice());
     let read = unpacked.take(BLOCK_MAX as u64).read_to_end(&mut block);
-    (packed.len() == size && read.is_ok()).then_some(block)
+    read.map(|_| block).map_err(|_| Flaw::Damaged)
 }
 
 impl Recording {
     pub fn read(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|err| {
+        let open = || match std::fs::metadata(path)?.is_dir() {
+            true => Err(ErrorKind::IsADirectory.into()),
+            false => File::open(path),
+        };
+        let file = open().map_err(|err: std::io::Error| {
             Error::with_advice(
                 format!("{} cannot be read: {err}.", path.display()),
                 "Name a file that `anybinder trace --record FILE` has made.",
@@ -239,20 +252,33 @@ impl Recording {
             events: Vec::new(),
             names: Names::recorded(),
             boot_offset_ns: 0,
-            cut_short: true,
+            flaw: None,
         };
         let mut time_ns = 0;
-        while let Some(block) = read_block(&mut file) {
-            let mut rest = block.as_slice();
-            while !rest.is_empty() {
-                let Ok((item, left)) = postcard::take_from_bytes(rest) else {
-                    return Ok(recording);
-                };
-                rest = left;
-                recording.add(item, &mut time_ns);
+        loop {
+            let block = read_block(&mut file);
+            match block.and_then(|block| recording.add_block(&block, &mut time_ns)) {
+                Ok(has_end) if has_end => break,
+                Ok(_) => {}
+                Err(flaw) => {
+                    recording.flaw = Some(flaw);
+                    break;
+                }
             }
         }
         Ok(recording)
+    }
+
+    /// Whether the block has the end of the recording.
+    fn add_block(&mut self, block: &[u8], time_ns: &mut u64) -> std::result::Result<bool, Flaw> {
+        let (mut rest, mut has_end) = (block, false);
+        while !rest.is_empty() {
+            let (item, left) = postcard::take_from_bytes(rest).map_err(|_| Flaw::Damaged)?;
+            rest = left;
+            has_end |= matches!(item, Item::End);
+            self.add(item, time_ns);
+        }
+        Ok(has_end)
     }
 
     fn add(&mut self, item: Item, time_ns: &mut u64) {
@@ -273,7 +299,7 @@ impl Recording {
             }
             Item::Thread(thread) => self.names.add_thread(thread),
             Item::Service { node, service } => self.names.add_service(node, service),
-            Item::End => self.cut_short = false,
+            Item::End => {}
         }
     }
 }
@@ -290,12 +316,16 @@ pub fn check_lost(lost: u64) -> Result<()> {
 }
 
 /// The error of a recording that lacks something.
-pub fn check_whole(path: &Path, cut_short: bool, lost: u64) -> Result<()> {
-    match cut_short {
-        false => check_lost(lost),
-        true => Err(Error::with_advice(
+pub fn check_whole(path: &Path, flaw: Option<Flaw>, lost: u64) -> Result<()> {
+    match flaw {
+        None => check_lost(lost),
+        Some(Flaw::CutShort) => Err(Error::with_advice(
             format!("The recording {} is cut short.", path.display()),
             "What it has was shown. The program that made it was killed, or its disk was full.",
+        )),
+        Some(Flaw::Damaged) => Err(Error::with_advice(
+            format!("The recording {} is damaged.", path.display()),
+            "What comes before the damage was shown. Copy it again, or record anew.",
         )),
     }
 }
@@ -386,12 +416,20 @@ mod tests {
                     let count = recording.events.len();
                     assert_eq!(recording.events, events[..count]);
                     assert!(size >= FORMAT.len());
-                    assert_eq!(recording.cut_short, size < whole.len(), "{size}");
-                    assert!(recording.cut_short || count == events.len());
+                    let flaw = (size < whole.len()).then_some(Flaw::CutShort);
+                    assert_eq!(recording.flaw, flaw, "{size}");
+                    assert!(flaw.is_some() || count == events.len());
                 }
                 Err(_) => assert!(size < FORMAT.len(), "{size}"),
             }
         }
+        // The first block has another type of block than there is.
+        let mut damaged = whole.clone();
+        damaged[FORMAT.len() + 4] |= 0b110;
+        std::fs::write(&path, &damaged).unwrap();
+        let recording = Recording::read(&path).unwrap();
+        assert_eq!(recording.flaw, Some(Flaw::Damaged));
+        assert!(recording.events.is_empty());
         std::fs::remove_file(&path).unwrap();
     }
 
@@ -433,7 +471,7 @@ mod tests {
         std::fs::write(&path, [FORMAT_2, &size, &block].concat()).unwrap();
         let recording = Recording::read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
-        assert!(!recording.cut_short);
+        assert_eq!(recording.flaw, None);
         let sent = Transaction {
             id: 7,
             node: 12,

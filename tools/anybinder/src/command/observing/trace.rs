@@ -261,7 +261,7 @@ fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> R
         trace.calls(calls, Some(event.time_ns))?;
     }
     let lost = trace.finish(recording.boot_offset_ns)?;
-    recording::check_whole(path, recording.cut_short, lost)?;
+    recording::check_whole(path, recording.flaw, lost)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,7 +4,7 @@
 use super::known::Known;
 use super::meter::Measured;
 use anybinder_events::call::{Assembler, Call};
-use anybinder_events::recording::{self, Recording};
+use anybinder_events::recording::{self, Flaw, Recording};
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::state::{Node, Process, Thread, Transaction};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -33,7 +33,7 @@ pub struct Past {
     /// From the first event to the last one.
     whole: Range<u64>,
     lost: u64,
-    cut_short: bool,
+    flaw: Option<Flaw>,
 }
 
 fn pid(number: i32) -> u32 {
@@ -53,7 +53,7 @@ impl Past {
             calls: Vec::new(),
             whole: first_ns.unwrap_or(0)..last_ns.unwrap_or(0),
             lost: 0,
-            cut_short: recording.cut_short,
+            flaw: recording.flaw,
         };
         for event in &recording.events {
             assembler.push(event, &mut names);
@@ -167,7 +167,7 @@ impl Past {
 
     /// Fails, with advice, if the recording lacks something. To be asked when it was shown.
     pub fn check_whole(&self) -> Result<()> {
-        recording::check_whole(&self.path, self.cut_short, self.lost)
+        recording::check_whole(&self.path, self.flaw, self.lost)
     }
 }
 
@@ -333,7 +333,7 @@ mod tests {
             calls,
             whole: 1_000_000_000..10_000_000_000,
             lost: 0,
-            cut_short: false,
+            flaw: None,
         }
     }
 
