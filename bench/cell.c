@@ -153,12 +153,17 @@ static void measure(const struct cell *cell, void *connection, struct client_fig
 {
 	bool pauses = cell->delay_us && is_measured(cell, (int)(mine - shared->client));
 	uint64_t end_ns = start_ns + (uint64_t)cell->duration_ms * 1000000, last_ns = now_ns();
+	const struct peer *peer = cell->peer;
 
 	while (!is_enough(cell, mine->calls.count, last_ns, end_ns)) {
 		uint64_t at_ns;
 
+		if (peer->before_call) {
+			peer->before_call(connection);
+			last_ns = now_ns();
+		}
 		PROFILE_INSTRUCTION(PROFILE_CALL);
-		cell->peer->call(connection);
+		peer->call(connection);
 		at_ns = now_ns();
 		histogram_add(&mine->calls, at_ns - last_ns);
 		last_ns = at_ns;
@@ -194,8 +199,11 @@ static void client(void *state, const struct cell *cell, int pair)
 		scheduling = &cell->each_client[pair];
 	connection = cell->peer->connect(state, cell, pair);
 	memset(&mine->calls, 0, sizeof(mine->calls));
-	for (int i = 0; i < CELL_WARM_UP_CALLS; i++)
+	for (int i = 0; i < CELL_WARM_UP_CALLS; i++) {
+		if (cell->peer->before_call)
+			cell->peer->before_call(connection);
 		cell->peer->call(connection);
+	}
 	/* Not earlier: with a low priority a client would take long to get ready. */
 	schedule(cell, scheduling, 2 * pair);
 	cell_process_ready();
@@ -283,7 +291,7 @@ static void check_cell(const struct cell *cell)
 void cell_run(const struct cell *cell, struct result *result)
 {
 	uint64_t servers_user_us = 0, servers_system_us = 0;
-	int nr_servers = cell->peer->shares_server ? 1 : cell->nr_pairs;
+	int nr_servers = !cell->peer->serve ? 0 : cell->peer->shares_server ? 1 : cell->nr_pairs;
 	int wanted = 0, first_client;
 	void *state;
 

@@ -11,14 +11,6 @@
 #include <linux/android/binder.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
-
-static void entry_serve(void *state, const struct cell *cell, int pair)
-{
-	cell_process_ready();
-	for (;;)
-		pause();
-}
 
 static void *entry_connect(void *state, const struct cell *cell, int pair)
 {
@@ -43,7 +35,6 @@ const struct peer peer_entry = {
 	.name = "entry",
 	.needs_address = true,
 	.has_no_payload = true,
-	.serve = entry_serve,
 	.connect = entry_connect,
 	.call = entry_call,
 };

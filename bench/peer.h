@@ -29,13 +29,16 @@ struct peer {
 	void (*assist)(void *state, const struct cell *cell);
 
 	/*
-	 * In the server of pair @pair: calls cell_process_ready() when it is ready for calls, and
-	 * never returns.
+	 * In the server of pair @pair, NULL if there is none: calls cell_process_ready() when it is
+	 * ready for calls, and never returns.
 	 */
 	void (*serve)(void *state, const struct cell *cell, int pair);
 
 	/* In the client of pair @pair, whose server is ready. Returns the argument of call(). */
 	void *(*connect)(void *state, const struct cell *cell, int pair);
+
+	/* What a call needs and is not measured; NULL: nothing. */
+	void (*before_call)(void *connection);
 
 	/* One call and its reply. */
 	void (*call)(void *connection);
@@ -53,6 +56,15 @@ extern const struct peer peer_unix;
 extern const struct peer peer_pipe;
 extern const struct peer peer_futex;
 extern const struct peer peer_entry;
+
+/* What a driver does besides plain calls; see operations.c. */
+extern const struct peer peer_oneway;
+extern const struct peer peer_object;
+extern const struct peer peer_handle;
+extern const struct peer peer_nested;
+extern const struct peer peer_file;
+extern const struct peer peer_deaths;
+extern const struct peer peer_open;
 
 /* Calls whose ends record timestamps; see stages.h. */
 extern const struct peer peer_stages;

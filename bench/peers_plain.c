@@ -4,7 +4,9 @@
  */
 #include "bench/peer.h"
 
-const struct peer *const peers[] = { &peer_binder, &peer_unix,	&peer_pipe,
-				     &peer_futex,  &peer_entry, NULL };
+const struct peer *const peers[] = { &peer_binder, &peer_unix,	 &peer_pipe,   &peer_futex,
+				     &peer_entry,  &peer_oneway, &peer_object, &peer_handle,
+				     &peer_nested, &peer_file,	 &peer_deaths, &peer_open,
+				     NULL };
 
 void (*const run_broker)(const char *path) = NULL;

@@ -2,7 +2,7 @@
 # The programs that measure one cell of a comparison; `anybinder bench` makes comparisons of them.
 # bench-ipc has the peers that need no library, bench-peers all. See docs/PERFORMANCE.md.
 BENCH_PLAIN := $(patsubst %,bench/%.c,main cell child histogram scheduling payload wire registry \
-	idle_clients binder stream futex entry stages alloc pause)
+	idle_clients binder stream futex entry operations stages alloc pause)
 BENCH_ALL := $(patsubst %,bench/%.c,dbus broker rpc far peers_all)
 
 PROGRAMS += $(BIN)/bench-ipc

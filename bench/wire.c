@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 void wire_open(struct wire *wire, const char *device, size_t map_bytes)
 {
@@ -29,9 +30,16 @@ void wire_open(struct wire *wire, const char *device, size_t map_bytes)
 	if (ioctl(wire->fd, BINDER_VERSION, &version) ||
 	    ioctl(wire->fd, BINDER_SET_MAX_THREADS, &max_threads))
 		fail_errno("%s: ioctl", device);
-	if (mmap(NULL, map_bytes, PROT_READ, MAP_PRIVATE | MAP_NORESERVE, wire->fd, 0) ==
-	    MAP_FAILED)
+	wire->map = mmap(NULL, map_bytes, PROT_READ, MAP_PRIVATE | MAP_NORESERVE, wire->fd, 0);
+	if (wire->map == MAP_FAILED)
 		fail_errno("%s: mmap", device);
+	wire->map_bytes = map_bytes;
+}
+
+void wire_close(struct wire *wire)
+{
+	if (munmap(wire->map, wire->map_bytes) || close(wire->fd))
+		fail_errno("close");
 }
 
 struct binder_transaction_data wire_message(size_t bytes)
@@ -57,12 +65,13 @@ void wire_free(struct wire *wire, binder_uintptr_t buffer)
 	wire_put(wire, BC_FREE_BUFFER, &buffer, sizeof(buffer));
 }
 
-void wire_write_read(struct wire *wire)
+/* Sends the queued commands; returns how many of @read_bytes were read. */
+static size_t exchange(struct wire *wire, size_t read_bytes)
 {
 	struct binder_write_read bwr = {
 		.write_size = wire->out_bytes,
 		.write_buffer = (uintptr_t)wire->out,
-		.read_size = sizeof(wire->in),
+		.read_size = read_bytes,
 		.read_buffer = (uintptr_t)wire->in,
 	};
 
@@ -72,7 +81,17 @@ void wire_write_read(struct wire *wire)
 		fail("the driver read only %llu of %zu bytes of commands",
 		     bwr.write_consumed, wire->out_bytes);
 	wire->out_bytes = 0;
-	wire->in_bytes = bwr.read_consumed;
+	return bwr.read_consumed;
+}
+
+void wire_write(struct wire *wire)
+{
+	exchange(wire, 0);
+}
+
+void wire_write_read(struct wire *wire)
+{
+	wire->in_bytes = exchange(wire, sizeof(wire->in));
 	wire->in_at = 0;
 }
 
@@ -85,6 +104,15 @@ static bool next_return(struct wire *wire, uint32_t *code, const void **argument
 	*argument = wire->in + wire->in_at + sizeof(*code);
 	wire->in_at += sizeof(*code) + _IOC_SIZE(*code);
 	return true;
+}
+
+uint32_t wire_next(struct wire *wire, const void **argument)
+{
+	uint32_t code;
+
+	while (!next_return(wire, &code, argument))
+		wire_write_read(wire);
+	return code;
 }
 
 /* Handles the returns that mean the same everywhere; fails on those that end a measurement. */

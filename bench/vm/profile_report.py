@@ -74,6 +74,6 @@ def by_module(functions):
 def show(title, functions, top):
     modules = by_module(functions)
     parts = ", ".join(f"{module} {round(count)}" for module, count in modules.most_common())
-    print(f"\n{title}: {round(sum(modules.values()))} instructions per round trip: {parts}")
+    print(f"\n{title}: {round(sum(modules.values()))} instructions per call: {parts}")
     for (name, module), count in functions.most_common(top):
         print(f"{count:>9.0f}  {module:<13} {name}")

@@ -3,7 +3,7 @@
 # function.
 
 .PHONY: bench-vm
-## bench-vm: the module's instructions per call beside the stock driver's (KVER=6.12)
+## bench-vm: the module's instructions per operation beside the stock driver's (KVER=6.12)
 bench-vm: module $(BIN)/bench-ipc $(BUILD)/bench/profile.so
 	@bench/vm/run --kernel $(KVER) $(BENCH_ARGS)
 

@@ -1,11 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What the daemon has for measurements: stages of round trips."""
+"""What the daemon has for measurements, stages of round trips; and the program that measures."""
 import errno
+import json
+import os
+import subprocess
 import sys
 
 from binder_client import Client
-from daemon_test import NAME, Daemon, assert_served, expect_error, main, server, tests_in
+from daemon_test import (DAEMON, NAME, Daemon, assert_served, expect_error, main, server,
+                         tests_in)
+
+BENCH = os.path.join(os.path.dirname(DAEMON), "bench-ipc")
+OPERATIONS = ("binder", "oneway", "object", "handle", "nested", "file", "deaths", "open", "entry")
 
 
 def write_word(path, word):
@@ -52,6 +59,17 @@ def stages_older_than_the_ring_are_counted(directory):
         assert (first, last) == ("#", "lost") and int(lost) > 0
         assert len(lines) == 1 + 65536
         client.close()
+
+
+def each_operation_is_measured(directory):
+    with Daemon(directory) as daemon:
+        for peer in OPERATIONS:
+            done = subprocess.run([BENCH, "call", "--peer", peer, "--pairs", "2", "--calls", "3",
+                                   "--address", daemon.path("binder")],
+                                  capture_output=True, text=True, timeout=120, check=False)
+            assert done.returncode == 0, (peer, done)
+            figures = json.loads(done.stdout)
+            assert figures["calls"] == 6 and figures["min_us"] > 0, (peer, figures)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ anybinderd.crash-asan.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/crash_test.py 
 anybinderd.events.needs := $(BIN)/anybinderd-asan
 anybinderd.events.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/events_test.py $(BIN)/anybinderd-asan
 
-anybinderd.measure.needs := $(BIN)/anybinderd
+anybinderd.measure.needs := $(BIN)/anybinderd $(BIN)/bench-ipc
 anybinderd.measure.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/measure_test.py $(BIN)/anybinderd
 
 # Files through calls on busy processors; the long form transfers 500,000.
