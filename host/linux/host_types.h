@@ -67,7 +67,7 @@ struct host_map {
 	struct mm_struct *mm;		/* of the opener; a reference to the structure only */
 	struct address_space *mapping;	/* of this open only, so others are not unmapped with it */
 	struct page **pages;		/* NULL before mmap; an entry is NULL without a page */
-	size_t nr;
+	size_t end;			/* behind the last page that there ever was */
 	unsigned long base;		/* address in the process */
 	unsigned long pgoff;		/* of the mapping in the file */
 	bool present;

@@ -42,7 +42,7 @@ void map_destroy(struct host_map *map)
 {
 	size_t i;
 
-	for (i = 0; i < map->nr; i++) {
+	for (i = 0; i < map->end; i++) {
 		if (map->pages[i])
 			put_page(map->pages[i]);
 	}
@@ -88,7 +88,6 @@ int map_attach(struct host_map *map, struct vm_area_struct *vma, size_t size)
 	compat_vm_flags_mod(vma, VM_DONTCOPY | VM_MIXEDMAP, VM_MAYWRITE);
 	vma->vm_ops = &map_vma_ops;
 	vma->vm_private_data = map;
-	map->nr = nr;
 	map->base = vma->vm_start;
 	map->pgoff = vma->vm_pgoff;
 	map->pages = pages;
@@ -103,10 +102,22 @@ void map_detach(struct host_map *map, struct vm_area_struct *vma)
 	WRITE_ONCE(map->present, false);
 	kvfree(map->pages);
 	map->pages = NULL;
-	map->nr = 0;
 }
 
 /* ---- pages ---- */
+
+/* Page @at has been allocated. Pages may be at the same time, so the highest one stays. */
+static void map_note_page(struct host_map *map, size_t at)
+{
+	size_t old = READ_ONCE(map->end), seen;
+
+	while (old <= at) {
+		seen = cmpxchg(&map->end, old, at + 1);
+		if (seen == old)
+			break;
+		old = seen;
+	}
+}
 
 /*
  * Allocates page @at unless it exists, and maps it. If several threads do so at the same time, the
@@ -129,6 +140,7 @@ static int map_insert_page(struct host_map *map, struct vm_area_struct *vma, siz
 			put_page(page);
 			page = other;
 		}
+		map_note_page(map, at);
 	}
 	err = vm_insert_page(vma, map->base + at * PAGE_SIZE, page);
 	if (is_new)
