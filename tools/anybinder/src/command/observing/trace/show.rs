@@ -51,7 +51,9 @@ impl Show {
     }
 
     fn print(&mut self, text: &str) -> Result<()> {
-        let written = writeln!(self.output, "{}", harmless_lines(text));
+        // At once: what it is beside may write to the same terminal.
+        let line = format!("{}\n", harmless_lines(text));
+        let written = self.output.write_all(line.as_bytes());
         written.doing(|| "printing calls".to_string())
     }
 
