@@ -350,6 +350,8 @@ def helper_that_takes_long_to_start_is_waited_for(directory):
     """For longer than it may take to answer. It is the one that replaces a helper that was killed,
     because that can be stopped."""
     def kill_and_stop_the_next():
+        # One that is killed before it serves is not replaced: the daemon ends.
+        assert_served(daemon, within_s=30.0)
         helpers = [0]
         until(lambda: helpers.append(helper_of(server_pid)) or helpers[-1])
         before = set(children_of(server_pid))    # some may be dead, and not waited for
