@@ -32,10 +32,6 @@ impl Idle {
         })
     }
 
-    pub fn is_idle(&self) -> bool {
-        self.is_idle
-    }
-
     /// Any thread of the process may call it.
     pub fn set(&mut self, idle: bool) {
         let policy = [libc::SCHED_OTHER, libc::SCHED_IDLE][usize::from(idle)];

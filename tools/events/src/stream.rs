@@ -20,6 +20,8 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// The receiver is late if so many events wait, or if it has not asked for so long.
 const LATE_EVENTS: usize = 100_000;
 const LATE: Duration = Duration::from_millis(500);
+/// How long it is ordinary then: where it was late, all processors are wanted, and may go on so.
+const ORDINARY_NS: u64 = 10_000_000_000;
 
 /// The events of one read of the driver.
 #[derive(Default)]
@@ -39,11 +41,11 @@ struct Shared {
 }
 
 impl Shared {
-    /// Whether the receiver may be idle; it stays ordinary until it has caught up.
-    fn may_be_idle(&self, is_idle: bool) -> bool {
-        let limit = LATE_EVENTS / if is_idle { 1 } else { 10 };
-        let silent_ns = monotonic_ns().saturating_sub(self.asked_ns.load(Ordering::Relaxed));
-        self.waiting.load(Ordering::Relaxed) < limit && u128::from(silent_ns) < LATE.as_nanos()
+    /// Whether the receiver is late.
+    fn is_late(&self, now_ns: u64) -> bool {
+        let silent_ns = now_ns.saturating_sub(self.asked_ns.load(Ordering::Relaxed));
+        self.waiting.load(Ordering::Relaxed) > LATE_EVENTS
+            || u128::from(silent_ns) > LATE.as_nanos()
     }
 }
 
@@ -60,10 +62,16 @@ impl Stream {
         let shared = Arc::new(Shared::default());
         let own = shared.clone();
         let mut receiver = Idle::this_thread();
+        let mut ordinary_until_ns = 0;
+        shared.asked_ns.store(monotonic_ns(), Ordering::Relaxed);
         let reader = std::thread::spawn(move || {
             while !own.is_over.load(Ordering::Relaxed) {
                 if let Some(receiver) = &mut receiver {
-                    receiver.set(own.may_be_idle(receiver.is_idle()));
+                    let now_ns = monotonic_ns();
+                    if own.is_late(now_ns) {
+                        ordinary_until_ns = now_ns + ORDINARY_NS;
+                    }
+                    receiver.set(now_ns >= ordinary_until_ns);
                 }
                 if own.waiting.load(Ordering::Relaxed) > EVENTS_MAX {
                     std::thread::sleep(PAUSE);
