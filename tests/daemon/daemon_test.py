@@ -320,58 +320,6 @@ def missing_fuse_is_explained(directory):
     assert not os.path.exists(mnt)
 
 
-def children_of(pid):
-    pids = []
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with contextlib.suppress(FileNotFoundError), open(
-                f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
-            pids += map(int, file.read().split())
-    return pids
-
-
-def stop_as_it_starts(pid):
-    """Stops a process of the program. False: it has not executed the program yet, or has begun."""
-    os.kill(pid, signal.SIGSTOP)
-    until(lambda: stat_of(pid)[1] == "T")
-    if stat_of(pid)[0] == "exe":
-        return True
-    os.kill(pid, signal.SIGCONT)
-    return False
-
-
-def stat_of(pid):
-    """Name and state."""
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
-    return name, rest.split()[0]
-
-
-def helper_that_takes_long_to_start_is_waited_for(directory):
-    """For longer than it may take to answer. It is the one that replaces a helper that was killed,
-    because that can be stopped."""
-    def kill_and_stop_the_next():
-        # One that is killed before it serves is not replaced: the daemon ends.
-        assert_served(daemon, within_s=30.0)
-        helpers = [0]
-        until(lambda: helpers.append(helper_of(server_pid)) or helpers[-1])
-        before = set(children_of(server_pid))    # some may be dead, and not waited for
-        os.kill(helpers[-1], signal.SIGKILL)
-        while not (new := set(children_of(server_pid)) - before):
-            pass
-        stopped.append(new.pop())
-        return stop_as_it_starts(stopped[-1])
-
-    stopped = []
-    with Daemon(directory) as daemon, server(daemon.path("binder")):
-        server_pid = daemon.server_pid()
-        if not any(kill_and_stop_the_next() for _ in range(50)):
-            raise Skip("a helper starts before it can be stopped")
-        time.sleep(4)
-        os.kill(stopped[-1], signal.SIGCONT)
-        assert_served(daemon, within_s=30.0)
-        assert daemon.server_pid() == server_pid
-
-
 def requests_that_the_daemon_does_not_know_are_refused(directory):
     """Of statx(2) and copy_file_range(2), which newer kernels send; the sanitizers see the rest."""
     mnt, served = os.path.join(directory, "mnt"), os.path.join(directory, "pid")

@@ -3,8 +3,9 @@
 # A running daemon; and the parts of it by themselves, which host/fuse/rules.mk builds and runs.
 DAEMON_TESTS := tests/daemon
 TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound anybinderd:stuck \
-	anybinderd:events anybinderd:crash anybinderd:crash-asan anybinderd:handover anybinderd:handover-asan \
-	anybinderd:handover-fail anybinderd:handover-load anybinderd:version
+	anybinderd:helper anybinderd:events anybinderd:crash anybinderd:crash-asan \
+	anybinderd:handover anybinderd:handover-asan anybinderd:handover-fail \
+	anybinderd:handover-load anybinderd:version
 TESTS += anybinderd:handles anybinderd:kept anybinderd:bound-open anybinderd:lookup-turn \
 	anybinderd:users anybinderd:ring anybinderd:inject anybinderd:selinux anybinderd:gate
 
@@ -19,6 +20,9 @@ anybinderd.bound.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/bound_test.py $(BIN
 
 anybinderd.stuck.needs := $(BIN)/anybinderd-asan
 anybinderd.stuck.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/stuck_test.py $(BIN)/anybinderd-asan
+
+anybinderd.helper.needs := $(BIN)/anybinderd-asan
+anybinderd.helper.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/helper_test.py $(BIN)/anybinderd-asan
 
 anybinderd.crash.needs := $(BIN)/anybinderd
 anybinderd.crash.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/crash_test.py $(BIN)/anybinderd

@@ -42,6 +42,8 @@
 #define GRACE_MS 500
 /* How long a helper may get no processor time, or none may be there, until questions fail. */
 #define PATIENCE_NS 30000000000ull
+/* How often in a row one is started that ends before it answers. */
+#define STARTS_MAX 10
 /* An ended helper is replaced in about this time. */
 #define RESTART_US 5000
 /* Messages that clients can cause, at the default level. */
@@ -298,6 +300,24 @@ void helper_arm_tick(void)
 		log_debug("helper: %s", strerror(errno));
 }
 
+/* Also in place of one that was killed before it answered. Lock held. */
+static bool replace_process(void)
+{
+	struct helper *helper = daemon_self->helper;
+
+	for (int i = 0; i < STARTS_MAX; i++) {
+		close(helper->control);
+		helper->control = -1;
+		helper_kill();
+		helper_wait_for_end();
+		if (helper_start_process())
+			return true;
+		if (errno == ETIMEDOUT)
+			return false;
+	}
+	return false;
+}
+
 static void helper_restart(void)
 {
 	struct helper *helper = daemon_self->helper;
@@ -305,11 +325,7 @@ static void helper_restart(void)
 
 	log_warn("the helper process was killed: files in transactions under way are lost");
 	pthread_mutex_lock(&helper->lock);
-	close(helper->control);
-	helper->control = -1;
-	helper_kill();
-	helper_wait_for_end();
-	if (!helper_start_process())
+	if (!replace_process())
 		reason = helper_start_error();
 	close_channels();
 	pthread_mutex_unlock(&helper->lock);

@@ -187,4 +187,6 @@ void helper_wait_for_end(void)
 		poll(&pollfd, 1, 100);
 	if (helper->pidfd >= 0)
 		close(helper->pidfd);
+	helper->pid = 0;	/* both may be another's by the time of helper_kill() */
+	helper->pidfd = -1;
 }

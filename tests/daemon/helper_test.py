@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Helper processes that are killed or stopped before they serve."""
+import contextlib
+import os
+import signal
+import sys
+import time
+
+from daemon_test import (NAME, Daemon, Skip, assert_served, helper_of, main, server, tests_in,
+                         until)
+
+
+def children_of(pid):
+    pids = []
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(FileNotFoundError), open(
+                f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
+            pids += map(int, file.read().split())
+    return pids
+
+
+def stop_as_it_starts(pid):
+    """Stops a process of the program. False: it has not executed the program yet, or has begun."""
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: stat_of(pid)[1] == "T")
+    if stat_of(pid)[0] == "exe":
+        return True
+    os.kill(pid, signal.SIGCONT)
+    return False
+
+
+def stat_of(pid):
+    """Name and state."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
+    return name, rest.split()[0]
+
+
+def serving_helper(server_pid):
+    helpers = [0]
+    until(lambda: helpers.append(helper_of(server_pid)) or helpers[-1])
+    return helpers[-1]
+
+
+def kill_helper(server_pid, helper_pid):
+    """Returns the process of the next one as soon as it is there."""
+    before = set(children_of(server_pid))    # some may be dead, and not waited for
+    os.kill(helper_pid, signal.SIGKILL)
+    while not (new := set(children_of(server_pid)) - before):
+        pass
+    return new.pop()
+
+
+def helpers_that_are_killed_as_they_start_are_replaced(directory):
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
+        server_pid = daemon.server_pid()
+        killed = serving_helper(server_pid)
+        for _ in range(4):
+            killed = kill_helper(server_pid, killed)
+        assert_served(daemon, within_s=30.0)
+        assert daemon.server_pid() == server_pid
+
+
+def helper_that_takes_long_to_start_is_waited_for(directory):
+    """For longer than it may take to answer. It is the one that replaces a helper that was killed,
+    because that can be stopped."""
+    def kill_and_stop_the_next():
+        assert_served(daemon, within_s=30.0)
+        stopped.append(kill_helper(server_pid, serving_helper(server_pid)))
+        return stop_as_it_starts(stopped[-1])
+
+    stopped = []
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
+        server_pid = daemon.server_pid()
+        if not any(kill_and_stop_the_next() for _ in range(50)):
+            raise Skip("a helper starts before it can be stopped")
+        time.sleep(4)
+        os.kill(stopped[-1], signal.SIGCONT)
+        assert_served(daemon, within_s=30.0)
+        assert daemon.server_pid() == server_pid
+
+
+if __name__ == "__main__":
+    sys.exit(main(tests_in(globals()), f"{NAME} helper"))
