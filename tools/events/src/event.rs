@@ -35,6 +35,10 @@ pub struct Transaction {
     pub flags: u32,
 }
 
+/// Nice 0 and nice 19 on the kernel's scale, where real-time priorities are 98 (the least) to 0.
+const NICE_BASE: i32 = 120;
+const RANK_MAX: i32 = 139;
+
 /// How a thread is scheduled: a policy of the kernel, and with `SCHED_FIFO` and `SCHED_RR` a
 /// real-time priority, with all others a nice value. The default is the ordinary one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,11 +48,33 @@ pub struct Priority {
 }
 
 impl Priority {
-    /// On the kernel's scale: less is more urgent.
+    /// `rank` is on the kernel's scale: less is more urgent. None where that has no such priority.
+    pub fn from_rank(policy: u8, rank: i32) -> Option<Self> {
+        let value = match policy {
+            1 | 2 => 99 - rank,
+            _ => rank - NICE_BASE,
+        };
+        let value = i8::try_from(value).ok().filter(|_| rank <= RANK_MAX)?;
+        Some(Priority { policy, value })
+    }
+
     fn rank(self) -> i32 {
         match self.policy {
             1 | 2 => 99 - i32::from(self.value),
-            _ => 120 + i32::from(self.value),
+            _ => NICE_BASE + i32::from(self.value),
+        }
+    }
+
+    /// A word for columns: `n-10` is a nice value, `f50` is `SCHED_FIFO` 50, `r50` `SCHED_RR` 50.
+    pub fn word(self) -> String {
+        let value = self.value;
+        match self.policy {
+            1 => format!("f{value}"),
+            2 => format!("r{value}"),
+            3 => format!("b{value}"),
+            5 => "idle".to_string(),
+            6 => "dl".to_string(),
+            _ => format!("n{value}"),
         }
     }
 

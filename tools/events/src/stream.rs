@@ -19,7 +19,7 @@ const EVENTS_MAX: usize = 2_000_000;
 const PAUSE: Duration = Duration::from_millis(10);
 /// The receiver is late if so many events wait, or if it has not asked for so long.
 const LATE_EVENTS: usize = 100_000;
-const LATE: Duration = Duration::from_millis(500);
+const LATE_NS: u64 = 500_000_000;
 /// How long it is ordinary then: where it was late, all processors are wanted, and may go on so.
 const ORDINARY_NS: u64 = 10_000_000_000;
 
@@ -44,8 +44,7 @@ impl Shared {
     /// Whether the receiver is late.
     fn is_late(&self, now_ns: u64) -> bool {
         let silent_ns = now_ns.saturating_sub(self.asked_ns.load(Ordering::Relaxed));
-        self.waiting.load(Ordering::Relaxed) > LATE_EVENTS
-            || u128::from(silent_ns) > LATE.as_nanos()
+        self.waiting.load(Ordering::Relaxed) > LATE_EVENTS || silent_ns > LATE_NS
     }
 }
 

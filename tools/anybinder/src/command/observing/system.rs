@@ -8,7 +8,7 @@
 //! * `known`: what is known of processes beside the driver's reports
 //! * `nodes`: which object is which service
 //! * `past`: what a recording tells of a time
-//! * `scheduling`: policies and priorities as words
+//! * `scheduling`: policies and priorities
 //! * `text`: codes and times as text
 //! * `waits`: what the threads wait for, and the circles that they wait in
 pub mod backlog;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is known of processes beside the driver's reports.
 use super::{backlog, scheduling};
+use anybinder_events::event::Priority;
 use anybinder_mount::process::command_name;
 use std::collections::HashMap;
 
@@ -42,7 +43,7 @@ impl Known {
     pub fn scheduling(&self, pid: u32, tid: u32) -> Option<String> {
         match self.is_recorded() {
             true => None,
-            false => scheduling::of_thread(pid, tid),
+            false => scheduling::of_thread(pid, tid).map(Priority::word),
         }
     }
 }

@@ -2,7 +2,9 @@
 //! What `anybinder top` shows, as data: also its JSON.
 use crate::command::observing::system::backlog::Backlog;
 use crate::command::observing::system::meter::Latency;
+use crate::command::observing::system::scheduling;
 use crate::command::observing::system::text::{code_name, time};
+use anybinder_events::event::Priority;
 use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -211,9 +213,9 @@ impl Activity {
                 } else {
                     "call"
                 };
-                let sent = match peer.priority.as_str() {
-                    "" | "0" => String::new(),
-                    priority => format!(", sent with priority {priority}"),
+                let sent = match scheduling::of_report(&peer.priority).unwrap_or_default() {
+                    ordinary if ordinary == Priority::default() => String::new(),
+                    priority => format!(", sent at {priority}"),
                 };
                 format!("handles, for {since}, a {kind} of {party}: code {code}{of}{sent}")
             }
@@ -242,5 +244,39 @@ impl Sample {
     pub fn service(&self, wanted: &str) -> Option<&ServiceRow> {
         let exact = self.services.iter().find(|row| row.name == wanted);
         exact.or_else(|| self.services.iter().find(|row| row.name.contains(wanted)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_says_at_which_priority_it_was_sent() {
+        let text = |priority: &str| {
+            let peer = Peer {
+                pid: 7,
+                tid: 8,
+                command: "client".to_string(),
+                code: 1,
+                is_oneway: false,
+                service: None,
+                for_ms: 0,
+                priority: priority.to_string(),
+            };
+            let activity = Activity {
+                tid: 9,
+                doing: Doing::Handles,
+                with: Some(peer),
+                scheduling: None,
+            };
+            activity.text()
+        };
+        assert!(text("1:49").ends_with("code 1, sent at SCHED_FIFO 50"));
+        assert!(text("0:110").ends_with("code 1, sent at nice -10"));
+        assert!(text("10").ends_with("code 1, sent at nice 10"));
+        for ordinary in ["0:120", "0", ""] {
+            assert!(text(ordinary).ends_with("code 1"), "{ordinary}");
+        }
     }
 }

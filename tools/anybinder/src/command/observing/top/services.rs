@@ -4,6 +4,7 @@ use super::rows::{Caller, Method, ServiceRow};
 use super::sample::Seen;
 use crate::command::observing::system::meter::{Calls, Key, Measured};
 use crate::command::observing::system::scheduling;
+use anybinder_events::event::Priority;
 use anybinder_mount::state::{self, Process, Transaction};
 use std::collections::{BTreeMap, HashMap};
 
@@ -87,6 +88,7 @@ pub fn services(
             }
             let of_node = |call: &&Transaction| call.node == Some(node.id);
             let rate = |count| (measured.missing.is_none()).then(|| measured.per_s(count));
+            let priority = node.priority.as_deref().and_then(scheduling::of_report);
             rows.push(ServiceRow {
                 name: name.clone(),
                 pid: process.pid,
@@ -98,7 +100,7 @@ pub fn services(
                 methods: methods(&calls, measured),
                 callers: callers(node, &calls, measured, seen, own),
                 backlog: seen.backlogs.get(&node.id).cloned(),
-                priority: node.priority.as_deref().and_then(scheduling::minimum),
+                priority: priority.map(Priority::word),
             });
         }
     }
