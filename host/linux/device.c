@@ -387,7 +387,7 @@ int device_add_static(const char *names)
 	/* The class of these devices is not exported, but each device knows it. */
 	static const struct file_operations no_fops = { .owner = THIS_MODULE };
 	struct miscdevice sibling = { .minor = MISC_DYNAMIC_MINOR,
-				      .name = KBUILD_MODNAME,
+				      .name = KBUILD_MODNAME "_class",
 				      .fops = &no_fops };
 	int err = misc_register(&sibling);
 
