@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The targets, and the tables of them."""
+"""The targets, the tables of them, and where other peers are faster."""
+import sys
 from statistics import median
 
 KIB = 1024
 MIB = 1024      # in KiB
 
 
-def ratio(comparison, pairs, size, figure, peer, other):
-    """The median ratio of a figure of @peer to that of @other, each within a round."""
-    found = {}
-    for cell in comparison["cells"]:
-        if (cell["pairs"], cell["request_bytes"], cell["reply_bytes"]) == (pairs, size, size):
-            found[cell["peer"]] = {one["round"]: one[figure] for one in cell["rounds"]}
+# No other peers: another mode of the daemon, and lower bounds of a call.
+NO_OTHERS = ("binder", "binder-global", "futex", "fuse")
+
+
+def place(cell):
+    return cell["pairs"], cell["request_bytes"], cell["reply_bytes"]
+
+
+def ratio(comparison, where, figure, peer, other):
+    """The median ratio of a figure of @peer to that of @other, each within a round.
+    @where: pairs and bytes each way."""
+    found = {cell["peer"]: {one["round"]: one[figure] for one in cell["rounds"]}
+             for cell in comparison["cells"] if place(cell) == where}
     ours, theirs = found.get(peer, {}), found.get(other, {})
     both = set(ours) & set(theirs)
     return median(ours[number] / theirs[number] for number in both) if both else None
@@ -42,17 +50,37 @@ def size_text(size):
     return f"{size} B"
 
 
+def place_text(setting, where):
+    pairs, request, reply = where
+    size = size_text(request) + ("" if request == reply else f" / {size_text(reply)}")
+    return f"{setting}, {pairs} pair{'s' if pairs > 1 else ''}, {size}"
+
+
+def behind(comparisons):
+    """Where other peers make more calls: (place, [(peer, calls/s of binder to its calls/s)])."""
+    found = []
+    for comparison in comparisons:
+        for where in dict.fromkeys(map(place, comparison["cells"])):
+            others = {cell["peer"]: ratio(comparison, where, "calls_per_s", "binder", cell["peer"])
+                      for cell in comparison["cells"]
+                      if place(cell) == where and cell["peer"] not in NO_OTHERS}
+            faster = [(peer, value) for peer, value in others.items() if value and value < 1]
+            if faster:
+                name = place_text(comparison["setting"], where)
+                found.append((name, sorted(faster, key=lambda one: one[1])))
+    return found
+
+
 def speed_targets(comparisons):
     """The targets whose figures were measured."""
     found = []
     for setting, pairs, size, figure, ours, other, limit, at_most in SPEED_TARGETS:
-        values = [ratio(one, pairs, size, figure, ours, other) for one in comparisons
+        values = [ratio(one, (pairs, size, size), figure, ours, other) for one in comparisons
                   if one["setting"] == setting]
         values = [value for value in values if value is not None]
         if values:
             what = "round trip" if figure == "p50_us" else "calls/s"
-            plural = "s" if pairs > 1 else ""
-            name = f"{ours}, {what} / {other}: {setting}, {pairs} pair{plural}, {size_text(size)}"
+            name = f"{ours}, {what} / {other}: {place_text(setting, (pairs, size, size))}"
             found.append(target(name, values[0], limit, at_most))
     return found
 
@@ -77,3 +105,26 @@ def target_rows(targets):
         wanted = f"at {bound} {one['limit']:g} {unit}".rstrip()
         verdict = {True: "met", False: "MISSED", None: "did not run"}[one["met"]]
         yield one["name"], value, wanted, verdict
+
+
+def self_test():
+    def cell(peer, pairs, request, reply, *calls_per_s):
+        rounds = [{"round": number, "calls_per_s": one} for number, one in enumerate(calls_per_s)]
+        return {"peer": peer, "pairs": pairs, "request_bytes": request, "reply_bytes": reply,
+                "rounds": rounds}
+
+    cells = [cell("binder", 1, 0, 0, 10, 20, 30), cell("pipe", 1, 0, 0, 100, 40, 60),
+             cell("grpc", 1, 0, 0, 9, 21, 29), cell("futex", 1, 0, 0, 99, 99, 99),
+             cell("unix", 1, 0, 0, 20, 30, 40), cell("binder", 2, 4096, 0, 10),
+             cell("capnp", 2, 4096, 0, 20), cell("binder", 4, 0, 0, 10), cell("grpc", 4, 0, 0)]
+    expected = [("unpinned, 1 pair, 0 B", [("pipe", 0.5), ("unix", 20 / 30)]),
+                ("unpinned, 2 pairs, 4 KiB / 0 B", [("capnp", 0.5)])]
+    found = behind([{"setting": "unpinned", "cells": cells}])
+    if found != expected:
+        print(f"FAILED: {found}")
+    print(f"bench report: {int(found == expected)} passed, {int(found != expected)} failed")
+    return int(found != expected)
+
+
+if __name__ == "__main__":
+    sys.exit(self_test())

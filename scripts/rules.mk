@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Checks of the source tree and of the scripts that the other tests rely on.
-TESTS += source:tidy source:protocol source:run-tests source:help source:setup source:cargo-build
+TESTS += source:tidy source:protocol source:run-tests source:help source:setup source:cargo-build \
+	source:bench
 LINT_TARGETS += lint-c
 
 # Those of other projects have versions of their own, and the examples show nothing but Binder. The
@@ -17,6 +18,7 @@ source.help.run = scripts/check-help $(filter Makefile %rules.mk,$(MAKEFILE_LIST
 source.run-tests.run = scripts/run-tests --self-test
 source.setup.run = scripts/check-setup
 source.cargo-build.run = scripts/cargo-build --self-test
+source.bench.run = $(PYTHON) bench/report.py
 
 # The programs are built with gcc; clang finds other warnings.
 lint-c:
