@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mem.h"
+#include "bytes.h"
 
 /* ---- memory ---- */
 

@@ -24,7 +24,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "mem.h"
+#include "bytes.h"
 
 /* ---- memory ---- */
 

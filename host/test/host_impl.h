@@ -6,8 +6,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "fiber.h"
-#include "mem.h"
 #include "sim.h"
 
 static inline void *host_alloc(const struct host_proc *owner, size_t size)

@@ -3,8 +3,8 @@
  * host_memcpy() and its relatives, for a host that has the functions of C; its host_impl.h
  * includes this after the header that declares them.
  */
-#ifndef BINDER_HOST_MEM_H
-#define BINDER_HOST_MEM_H
+#ifndef BINDER_HOST_BYTES_H
+#define BINDER_HOST_BYTES_H
 
 static inline void host_memcpy(void *dst, const void *src, size_t size)
 {
