@@ -15,6 +15,7 @@ import time
 TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../.."))
 BIN = os.environ.get("ANYBINDER_BIN", os.path.join(TOP, "build", "bin"))
 PROGRAM = os.path.join(BIN, "anybinder-differential")
+PROGRAM32 = PROGRAM + "32"
 REPLACE_STEPS = os.environ.get("DIFFERENTIAL_REPLACE_STEPS", "1")
 TIMEOUT_S = int(os.environ.get("DIFFERENTIAL_TIMEOUT_S", "1500"))
 
@@ -77,10 +78,10 @@ def transcript(path):
     return text.splitlines()
 
 
-def play_in_vm(kernel, driver, jobs, out):
+def play_in_vm(kernel, driver, jobs, out, program=PROGRAM):
     """One boot. The jobs are lines of a shell script in the shared output directory."""
     shares = {out} | {os.path.dirname(arg) for job in jobs for arg in job if arg[:1] == "/"}
-    commands = [" ".join([PROGRAM, "--out", out] + job) + " || status=1" for job in jobs]
+    commands = [" ".join([program, "--out", out] + job) + " || status=1" for job in jobs]
     with open(out + "/jobs.sh", "w") as file:
         file.write("status=0\n" + "\n".join(commands) + "\nexit $status\n")
     command = [TOP + "/vm/run", "--kernel", kernel, "--driver", driver, "--smp", "1",
@@ -109,7 +110,7 @@ def play_in_usermode(kernel, jobs, out):
         raise SystemExit(f"differential: the user-mode Linux failed: see {out}/console")
 
 
-def play_on_fuse(jobs, out, options=()):
+def play_on_fuse(jobs, out, options=(), program=PROGRAM):
     mount = tempfile.mkdtemp(prefix="differential-")
     daemon = subprocess.Popen([BIN + "/anybinderd", "--foreground", mount])
     try:
@@ -119,7 +120,7 @@ def play_on_fuse(jobs, out, options=()):
                 raise SystemExit("differential: the daemon does not come up")
             time.sleep(0.02)
         for job in jobs:
-            status = run([PROGRAM, "--device-dir", mount, "--out", out, *options] + job)
+            status = run([program, "--device-dir", mount, "--out", out, *options] + job)
             if status not in (0, 1):
                 raise SystemExit(f"differential: ended with {status}")
         if daemon.poll() is not None:
@@ -144,12 +145,16 @@ SIDES = {
     "module612": lambda jobs, out: play_in_vm("6.12", "module", jobs, out),
     "module61": lambda jobs, out: play_in_vm("6.1", "module", jobs, out),
     "fuse": play_on_fuse,
+    # The same with 32-bit clients.
+    "ref32": lambda jobs, out: play_in_vm("newest", "ref", jobs, out, PROGRAM32),
+    "module32": lambda jobs, out: play_in_vm("newest", "module", jobs, out, PROGRAM32),
+    "fuse32": lambda jobs, out: play_on_fuse(jobs, out, program=PROGRAM32),
     # The daemon hands over between steps; each job on its own one, which has so many servers only.
     "replaced": lambda jobs, out: [
         play_on_fuse([job], out, ["--replace-steps", REPLACE_STEPS]) for job in jobs],
 }
 
 # This project's drivers; the others are the kernel's.
-OURS = {"module", "module612", "module61", "fuse", "replaced"}
+OURS = {"module", "module612", "module61", "fuse", "replaced", "module32", "fuse32"}
 # What the Rust driver differs in is assigned to classes (vm/rust-driver/classify.py).
 RUST_PAIR = {"c", "rust"}

@@ -11,7 +11,8 @@
 #include "test.h"
 #include "world.h"
 
-#define WORLD_AT ((uintptr_t)0x2000000000) /* 6.12's user-mode Linux has 39 bits */
+/* 6.12's user-mode Linux has 39 bits. */
+#define WORLD_AT ((uintptr_t)(sizeof(uintptr_t) > 4 ? 0x2000000000 : 0x40000000))
 #define TEXT_ROOM ((size_t)32 << 20)
 #define WORLD_ROOM ((size_t)1 << 20)
 #define MAX_PIDS 512
