@@ -2,13 +2,16 @@
 /*
  * The init of a user-mode Linux (vm/usermode/build): mounts a binderfs on /mnt/binderfs, runs the
  * shell script that the kernel argument JOB= names, and ends the machine. All other files are the
- * host's.
+ * host's. The binderfs is the stock driver's; with the kernel argument MODULE=FILE, that of this
+ * project's module, which is loaded from the file.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,14 +21,25 @@ static void mount_at(const char *dir, const char *type, const char *options)
 		perror(dir);
 }
 
+static void load_module(const char *file)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
+		perror(file);
+	close(fd);
+}
+
 int main(void)
 {
-	const char *job = getenv("JOB");
+	const char *job = getenv("JOB"), *module = getenv("MODULE");
 
 	mount_at("/proc", "proc", NULL);
 	mount_at("/mnt", "tmpfs", NULL);
 	mkdir("/mnt/binderfs", 0755);
-	mount_at("/mnt/binderfs", "binder", "stats=global");
+	if (module)
+		load_module(module);
+	mount_at("/mnt/binderfs", module ? "anybinder" : "binder", "stats=global");
 	setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
 	setenv("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-XSAVE,"
 	       "-XSAVEC,-AVX_Fast_Unaligned_Load", 1);

@@ -93,17 +93,21 @@ def play_in_vm(kernel, driver, jobs, out, program=PROGRAM):
         raise SystemExit(f"differential: vm/run ended with {status}")
 
 
-def play_in_usermode(kernel, jobs, out):
-    """The stock driver in a user-mode Linux (vm/usermode/build), with the files of this machine."""
+def play_in_usermode(kernel, module, jobs, out):
+    """The stock driver, or the module, in a user-mode Linux (vm/usermode/build), with the files of
+    this machine."""
     usermode = TOP + "/build/vm/usermode"
     linux = f"{usermode}/{kernel}/linux"
+    ko = f"{TOP}/build/module/usermode/{kernel}/anybinder.ko"
     if not os.path.exists(linux):
         raise SystemExit(f"differential: no {linux}: run vm/usermode/build {kernel}")
+    if module and not os.path.exists(ko):
+        raise SystemExit(f"differential: no {ko}: run make module KVER=usermode/{kernel}")
     commands = [" ".join([PROGRAM, "--device-dir /mnt/binderfs --out", out] + job) for job in jobs]
     with open(out + "/jobs.sh", "w") as file:
         file.write("\n".join(commands + [f"touch {out}/ended"]) + "\n")
     command = [linux, "mem=768M", "rootfstype=hostfs", "rw", "loglevel=1", f"uml_dir={out}/",
-               f"init={usermode}/init", f"JOB={out}/jobs.sh"]
+               f"init={usermode}/init", f"JOB={out}/jobs.sh"] + [f"MODULE={ko}"] * module
     with open(out + "/console", "w") as console:
         run(command, stdin=subprocess.DEVNULL, stdout=console, stderr=console)
     if not os.path.exists(out + "/ended"):
@@ -135,8 +139,10 @@ def play_on_fuse(jobs, out, options=(), program=PROGRAM):
 SIDES = {
     "ref": lambda jobs, out: play_in_vm("newest", "ref", jobs, out),
     "ref612": lambda jobs, out: play_in_vm("6.12", "ref", jobs, out),
-    "usermode612": lambda jobs, out: play_in_usermode("6.12", jobs, out),
-    "usermode": lambda jobs, out: play_in_usermode("newest", jobs, out),
+    "usermode612": lambda jobs, out: play_in_usermode("6.12", False, jobs, out),
+    "usermode": lambda jobs, out: play_in_usermode("newest", False, jobs, out),
+    "usermodule612": lambda jobs, out: play_in_usermode("6.12", True, jobs, out),
+    "usermodule": lambda jobs, out: play_in_usermode("newest", True, jobs, out),
     "stock": lambda jobs, out: play_in_vm("6.1", "stock", jobs, out),
     "module": lambda jobs, out: play_in_vm("newest", "module", jobs, out),
     # make vm-rust: the C driver and the Rust driver, directories of their own.
@@ -155,6 +161,7 @@ SIDES = {
 }
 
 # This project's drivers; the others are the kernel's.
-OURS = {"module", "module612", "module61", "fuse", "replaced", "module32", "fuse32"}
+OURS = {"module", "module612", "module61", "usermodule", "usermodule612", "fuse", "replaced",
+        "module32", "fuse32"}
 # What the Rust driver differs in is assigned to classes (vm/rust-driver/classify.py).
 RUST_PAIR = {"c", "rust"}
