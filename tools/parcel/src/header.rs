@@ -10,14 +10,21 @@ const NAME_MAX: usize = 400;
 
 /// Where the descriptor begins in the header of a call of the driver, and where the arguments begin
 /// behind it. None for another interface.
+///
+/// Inlined into crates that are optimised: it is part of each call of a link.
+#[inline]
 pub fn place(bytes: &[u8], descriptor: &str) -> Option<(usize, usize)> {
-    let text: Vec<u16> = descriptor.encode_utf16().collect();
-    let units = text.iter().copied().chain([0]);
-    let characters: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
+    let count = descriptor.encode_utf16().count();
+    let units = || descriptor.encode_utf16().chain([0]);
+    let size = 2 * (count + 1);
     PLACES.into_iter().find_map(|at| {
-        let is_length = word(bytes, at) == u32::try_from(text.len()).ok();
-        let is_same = bytes.get(at + 4..)?.starts_with(&characters);
-        (is_length && is_same).then(|| (at, at + 4 + characters.len().next_multiple_of(4)))
+        let is_length = word(bytes, at) == u32::try_from(count).ok();
+        let found = bytes.get(at + 4..)?.get(..size)?.as_chunks::<2>().0;
+        let is_same = found
+            .iter()
+            .map(|unit| u16::from_le_bytes(*unit))
+            .eq(units());
+        (is_length && is_same).then(|| (at, at + 4 + size.next_multiple_of(4)))
     })
 }
 
