@@ -9,7 +9,7 @@
 //! * `words`: the bytes of a parcel, and the objects in them; `dialect`: those of old releases
 //! * `copy`: what a parcel of one side becomes on the other
 //! * `gateway`: the same by the types of `.aidl` files, where parcels do not say enough
-//! * `relay`: the object that stands for another one
+//! * `relay`: the object that stands for another one; `answer`: what is done at a reply
 //! * `address`, `tls`, `access`: where the other machine is, who it is, and what it may call
 //! * `listener`: accepts connections; `handshakes`: those whose peer is not known yet; `places`:
 //!   those whose peer is; `directory`: several services at one address
@@ -22,6 +22,7 @@
 pub mod access;
 pub mod accessor;
 pub mod address;
+mod answer;
 pub mod copy;
 pub mod dialect;
 pub mod directory;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The connections of peers that are known: how many there may be, and which services each used.
+use crate::answer;
 use rsbinder::rpc::{PeerIdentity, RpcResult, RpcTransport};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -52,6 +53,11 @@ pub struct Place {
 /// Whether a service lives that peers have been given.
 #[derive(Clone, Debug, Default)]
 pub struct Life(Arc<AtomicBool>);
+
+/// Whether this thread serves a connection.
+pub fn is_served() -> bool {
+    CURRENT.with_borrow(|current| current.strong_count() > 0)
+}
 
 impl Life {
     /// Says that this thread's call, if it came over a connection, uses a service; the connection
@@ -178,10 +184,15 @@ pub fn key_of(peer: &PeerIdentity, otherwise: &str) -> String {
     }
 }
 
+/// The largest message that others go with.
+const LARGEST_TOGETHER: usize = 4096;
+
 /// A transport with a place.
 pub struct Placed {
     inner: Box<dyn RpcTransport>,
     connection: Arc<Connection>,
+    /// Messages that are sent with the next one.
+    held: Mutex<Vec<u8>>,
     _place: Place,
 }
 
@@ -199,17 +210,51 @@ impl Placed {
         Placed {
             inner,
             connection,
+            held: Mutex::default(),
             _place: place,
         }
     }
 
     /// Before a read: what is read is served by this thread.
-    fn note(&self) {
-        CURRENT.with_borrow_mut(|current| {
-            if current.as_ptr() != Arc::as_ptr(&self.connection) {
-                *current = Arc::downgrade(&self.connection);
-            }
-        });
+    fn begin_read(&self) -> RpcResult<()> {
+        answer::is_over();
+        let held = self.take_held();
+        if !held.is_empty() {
+            self.inner.send_raw(&held)?;
+        }
+        if !self.is_current() {
+            CURRENT.set(Arc::downgrade(&self.connection));
+        }
+        Ok(())
+    }
+
+    fn is_current(&self) -> bool {
+        CURRENT.with_borrow(|current| current.as_ptr() == Arc::as_ptr(&self.connection))
+    }
+
+    fn take_held(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Sends a message, and with it those that are held. A message that has files goes by itself,
+    /// because they go with the first byte; so does a large one, which would be copied.
+    fn send(
+        &self,
+        message: &[u8],
+        has_files: bool,
+        send: impl FnOnce(&[u8]) -> RpcResult<()>,
+    ) -> RpcResult<()> {
+        let mut all = self.take_held();
+        let sent = if all.is_empty() {
+            send(message)
+        } else if has_files || message.len() > LARGEST_TOGETHER {
+            self.inner.send_raw(&all).and_then(|()| send(message))
+        } else {
+            all.extend_from_slice(message);
+            send(&all)
+        };
+        answer::is_over();
+        sent
     }
 }
 
@@ -219,7 +264,7 @@ impl RpcTransport for Placed {
     }
 
     fn recv_frame(&self) -> RpcResult<Vec<u8>> {
-        self.note();
+        self.begin_read()?;
         self.inner.recv_frame()
     }
 
@@ -264,25 +309,31 @@ impl RpcTransport for Placed {
     }
 
     fn recv_frame_with_fds(&self) -> RpcResult<(Vec<u8>, Vec<OwnedFd>)> {
-        self.note();
+        self.begin_read()?;
         self.inner.recv_frame_with_fds()
     }
 
     fn send_raw(&self, buf: &[u8]) -> RpcResult<()> {
-        self.inner.send_raw(buf)
+        self.send(buf, false, |all| self.inner.send_raw(all))
     }
 
     fn recv_raw(&self, buf: &mut [u8]) -> RpcResult<usize> {
-        self.note();
+        self.begin_read()?;
         self.inner.recv_raw(buf)
     }
 
     fn send_raw_with_fds(&self, buf: &[u8], fds: &[BorrowedFd<'_>]) -> RpcResult<()> {
-        self.inner.send_raw_with_fds(buf, fds)
+        if fds.is_empty() && self.is_current() && answer::goes_with_it(buf) {
+            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            held.extend_from_slice(buf);
+            return Ok(());
+        }
+        let send = |all: &[u8]| self.inner.send_raw_with_fds(all, fds);
+        self.send(buf, !fds.is_empty(), send)
     }
 
     fn recv_raw_with_fds(&self, buf: &mut [u8]) -> RpcResult<(usize, Vec<OwnedFd>)> {
-        self.note();
+        self.begin_read()?;
         self.inner.recv_raw_with_fds(buf)
     }
 
@@ -292,7 +343,8 @@ impl RpcTransport for Placed {
         fds: &[BorrowedFd<'_>],
         drain: &mut dyn FnMut() -> RpcResult<()>,
     ) -> RpcResult<()> {
-        self.inner.send_raw_draining(buf, fds, drain)
+        let send = |all: &[u8]| self.inner.send_raw_draining(all, fds, drain);
+        self.send(buf, !fds.is_empty(), send)
     }
 }
 
@@ -300,6 +352,7 @@ impl RpcTransport for Placed {
 mod tests {
     use super::*;
     use rsbinder::rpc::transport::UnixTransport;
+    use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
 
     const NOW: Duration = Duration::ZERO;
@@ -340,6 +393,89 @@ mod tests {
         let inner = Box::new(UnixTransport::from_stream(near).unwrap());
         let place = places.take("a", NOW).unwrap();
         (Placed::new(inner, socket, place), far)
+    }
+
+    /// Notes what is sent in one piece.
+    struct Notes(Arc<Mutex<Vec<Vec<u8>>>>);
+
+    impl RpcTransport for Notes {
+        fn send_frame(&self, _: &[u8]) -> RpcResult<()> {
+            unreachable!()
+        }
+
+        fn recv_frame(&self) -> RpcResult<Vec<u8>> {
+            unreachable!()
+        }
+
+        fn peer_identity(&self) -> PeerIdentity {
+            PeerIdentity::Anonymous
+        }
+
+        fn describe(&self) -> &str {
+            "notes"
+        }
+
+        fn shutdown(&self) -> RpcResult<()> {
+            Ok(())
+        }
+
+        fn send_raw(&self, buf: &[u8]) -> RpcResult<()> {
+            self.0.lock().unwrap().push(buf.to_vec());
+            Ok(())
+        }
+
+        fn send_raw_with_fds(&self, buf: &[u8], _: &[BorrowedFd<'_>]) -> RpcResult<()> {
+            self.send_raw(buf)
+        }
+
+        fn recv_raw(&self, _: &mut [u8]) -> RpcResult<usize> {
+            Ok(0)
+        }
+    }
+
+    #[test]
+    fn a_release_goes_with_the_reply() {
+        let places = Places::new(8);
+        let (near, _far) = UnixStream::pair().unwrap();
+        let pieces = Arc::new(Mutex::new(Vec::new()));
+        let place = places.take("a", NOW).unwrap();
+        let inner = Box::new(Notes(pieces.clone()));
+        let placed = Placed::new(inner, near.try_clone().unwrap().into(), place);
+        let release: &[u8] = &[2, 0, 0, 0, 9];
+        let reply: &[u8] = &[1, 0, 0, 0];
+        let send = |message| placed.send_raw_with_fds(message, &[]).unwrap();
+        let read = || placed.recv_raw(&mut [0]).unwrap();
+        let sent = || std::mem::take(&mut *pieces.lock().unwrap());
+        // One that belongs to no reply, and with it one of a thread that serves something else.
+        answer::is_next();
+        send(release);
+        read();
+        send(release);
+        assert_eq!(sent(), [release, release]);
+        answer::is_next();
+        send(release);
+        send(release);
+        assert!(sent().is_empty());
+        send(reply);
+        assert_eq!(sent(), [[release, release, reply].concat()]);
+        send(release);
+        assert_eq!(sent(), [release]);
+        // There is no reply: at the latest when the thread reads again.
+        answer::is_next();
+        send(release);
+        read();
+        assert_eq!(sent(), [release]);
+        // What is large would be copied.
+        let large = vec![1; LARGEST_TOGETHER + 1];
+        answer::is_next();
+        send(release);
+        send(&large);
+        assert_eq!(sent(), [release, &large]);
+        // Files belong to the first byte.
+        answer::is_next();
+        send(release);
+        placed.send_raw_with_fds(reply, &[near.as_fd()]).unwrap();
+        assert_eq!(sent(), [release, reply]);
     }
 
     #[test]

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The object that stands for an object of the other side.
 use crate::access::Access;
+use crate::answer;
 use crate::copy::Objects;
 use crate::dialect::Dialect;
 use crate::gateway::{copy_by_types, copy_untyped, Gateway, Part, Refusal};
 use crate::notice::notice;
+use crate::places;
 use crate::words;
 use anybinder_driver::abi::ACCEPTS_FDS;
 use anybinder_parcel::header;
@@ -323,11 +325,14 @@ impl Relay {
             return self.refuse("call", code, &why, reply);
         }
         let flags = if is_oneway { FLAG_ONEWAY } else { 0 };
-        let answer = remote.submit_transact(code, &request, flags)?;
-        if let (Some(mut answer), false) = (answer, is_oneway) {
+        let received = remote.submit_transact(code, &request, flags)?;
+        if let (Some(mut original), false) = (received, is_oneway) {
             let known = method.map(|(interface, method)| (interface, Part::Reply, &*method.reply));
-            if let Err(why) = self.copy(known, (&mut answer, 0), reply, dialect) {
+            if let Err(why) = self.copy(known, (&mut original, 0), reply, dialect) {
                 return self.refuse("reply", code, &why, reply);
+            }
+            if original.is_kernel_backed() && places::is_served() {
+                answer::keep(original);
             }
         }
         Ok(())
@@ -442,6 +447,9 @@ impl IBinder for Relay {
         let is_empty = RETURNED.with_borrow(Vec::is_empty);
         if !is_empty && words::has_positions(reader).unwrap_or(true) {
             drop(RETURNED.take());
+        }
+        if !IS_ONEWAY.get() {
+            answer::is_next();
         }
         outcome
     }
