@@ -67,12 +67,15 @@ struct binder_node *binder_node_find_from(struct binder_proc *proc, u64 ptr)
 
 /*
  * Only reads of the owner's threads change them, so to a thread of the owner a stale value
- * looks like the answer of an earlier moment.
+ * looks like the answer of an earlier moment. Nothing orders the two, but the owner is never
+ * told of a strong reference without a weak one.
  */
 static void load_refs_racy(const struct binder_node *node, struct binder_node_debug_info *info)
 {
-	info->has_strong_ref = BINDER_READ_ONCE(node->has_strong);
+	bool strong = BINDER_READ_ONCE(node->has_strong);
+
 	info->has_weak_ref = BINDER_READ_ONCE(node->has_weak);
+	info->has_strong_ref = strong && info->has_weak_ref;
 }
 
 void binder_node_describe_from(struct binder_proc *proc, u64 ptr,
