@@ -117,8 +117,13 @@ void watch_deadline_over(void)
 	daemon_self->watch->nr_deadlines--;
 }
 
+/*
+ * After worker_begin_request(). The fence: either this thread sees that the checks have ended, or
+ * the watcher, which ends them and looks again (check_workers()), sees that the worker is busy.
+ */
 void watch_arm_check(void)
 {
+	atomic_thread_fence(memory_order_seq_cst);
 	if (!atomic_load_explicit(&daemon_self->watch->checking_workers, memory_order_relaxed) &&
 	    !atomic_exchange(&daemon_self->watch->checking_workers, true))
 		watch_wake();
