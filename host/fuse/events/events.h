@@ -23,9 +23,10 @@ struct events {
 
 void events_init(void);
 
+/* After true there is a ring (events_ring_start()). */
 static inline bool events_wanted(enum event_kind kind)
 {
-	u32 wanted = atomic_load_explicit(&daemon_self->events->wanted_kinds, memory_order_relaxed);
+	u32 wanted = atomic_load_explicit(&daemon_self->events->wanted_kinds, memory_order_acquire);
 
 	return __builtin_expect(wanted & (1u << kind), 0);
 }

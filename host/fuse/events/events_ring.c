@@ -113,7 +113,7 @@ static inline void put_at(struct events_ring *ring, u64 number, const u64 *head,
 
 	if (before % 2 || before > state_unfinished(number) ||
 	    !atomic_compare_exchange_strong_explicit(&slot[STATE], &before,
-						     state_unfinished(number), memory_order_relaxed,
+						     state_unfinished(number), memory_order_acquire,
 						     memory_order_relaxed))
 		return;
 	atomic_thread_fence(memory_order_release);
