@@ -79,14 +79,17 @@ static inline void gate_end_read(void)
 /* Waits while the gate is frozen, as if still in what the client delays. */
 void gate_hold(void);
 
-/* Around what a client can delay; no lock is held. Returns what gate_end_client() needs. */
+/*
+ * Around what a client can delay; no lock is held. Returns what gate_end_client() needs. Who finds
+ * the thread there finds all that it has done before: the state may be written down meanwhile.
+ */
 static inline unsigned int gate_begin_client(void)
 {
 	unsigned int before = GATE_MOVING;
 
 	if (gate_self && !gate_self->whole) {
 		before = atomic_load_explicit(&gate_self->state, memory_order_relaxed);
-		atomic_store_explicit(&gate_self->state, GATE_CLIENT, memory_order_relaxed);
+		atomic_store_explicit(&gate_self->state, GATE_CLIENT, memory_order_release);
 	}
 	return before;
 }
