@@ -45,7 +45,7 @@ int wait_for_work(struct host_thread *thread, unsigned long deadline)
 		wait_add_current(thread);
 	}
 	while (!READ_ONCE(thread->woken) && left && !ret) {
-		/* Pairs with the barrier in wait_wake(). */
+		/* Its barrier pairs with that of try_to_wake_up(), see wait_wake(). */
 		set_current_state(TASK_INTERRUPTIBLE | COMPAT_TASK_FREEZABLE);
 		if (READ_ONCE(thread->woken))
 			break;
@@ -57,9 +57,12 @@ int wait_for_work(struct host_thread *thread, unsigned long deadline)
 			compat_schedule_freezable();
 	}
 	__set_current_state(TASK_RUNNING);
-	/* Cleared before the engine looks for work: a later wake-up sets it again. */
+	/*
+	 * Cleared before the engine looks for work: a later wake-up sets it again. The lock under
+	 * which the engine looks and wakes orders that (tests/engine/litmus/wait-again.litmus).
+	 */
 	if (READ_ONCE(thread->woken)) {
-		smp_store_mb(thread->woken, false);
+		WRITE_ONCE(thread->woken, false);
 		ret = 1;
 	}
 	return ret;
