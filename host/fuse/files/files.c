@@ -74,6 +74,14 @@ bool files_take_over(void (*not_held)(u64 open_id), const struct helper_state *h
 	return helper_take_over(&helper_handlers, helper);
 }
 
+/* It is not the opener's if another process has inherited the descriptor of the device. */
+static s32 process_of(const struct host_thread *thread)
+{
+	s32 pid = thread->proc->pid;
+
+	return client_thread_is_of(thread->tid, pid) ? pid : client_thread_process(thread->tid);
+}
+
 static int take_file(struct host_thread *caller, u32 fd, struct helper_answer *answer)
 {
 	struct helper_message message = { .op = HELPER_TAKE, .uid = caller->proc->charged_uid,
@@ -263,7 +271,7 @@ bool files_start(struct host_thread *thread, int result)
 		.thread = thread,
 		.uid = thread->proc->charged_uid,
 		.tid = thread->tid,
-		.tgid = client_thread_process(thread->tid),
+		.tgid = process_of(thread),
 		.nr_close = pending->nr_close,
 		.closes = pending->closes,
 		.armed = on_armed,
