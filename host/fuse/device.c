@@ -194,6 +194,7 @@ static void begin_call(struct host_thread *thread)
 	int result;
 
 	thread->not_begun = false;
+	files_settle(thread);
 	worker_begin_step(thread);
 	trace_ioctl(thread->cmd, thread->address);
 	result = binder_ioctl(binder_thread_of_host(thread), thread->cmd, thread->arg,

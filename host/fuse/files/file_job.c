@@ -2,7 +2,8 @@
 /*
  * Jobs of the injector, seen from the daemon.
  *
- * Only the events thread changes a job after it was submitted; the lock guards the list.
+ * The handlers of the helper's events, one at a time, change a job after it was submitted; the lock
+ * guards the list.
  */
 #include "files/file_job.h"
 
@@ -135,7 +136,6 @@ void file_job_submit(const struct file_job *job)
 
 void file_job_event(const struct helper_event *event)
 {
-	struct helper_message resume = { .op = HELPER_RESUME, .id = event->id };
 	struct entry *entry;
 
 	pthread_mutex_lock(&daemon_self->file_jobs->lock);
@@ -156,8 +156,6 @@ void file_job_event(const struct helper_event *event)
 		file_job_fail(entry, event->error);
 	else if (!entry->given_up)
 		entry->job.done(entry->job.thread, 0, event->numbers);
-	if (event->kind == HELPER_DONE)
-		helper_send(&resume, 0, entry->generation);
 	free_entry(entry);
 }
 

@@ -3,8 +3,8 @@
  * Jobs of the injector, which runs in the helper process, seen from the daemon.
  *
  * A job is armed when its receiver will stop as its ioctl returns, and done when the files are
- * installed; the receiver stays stopped until done() returns. A job that the receiver delays is
- * given up: its owner is called as if it had failed, and it is charged to the receiver's user
+ * installed; the event of that was sent before the receiver goes on. A job that the receiver delays
+ * is given up: its owner is called as if it had failed, and it is charged to the receiver's user
  * until the helper has finished it (USER_STALLED). Until then it keeps its files.
  */
 #ifndef HOST_FUSE_FILE_JOB_H
@@ -22,7 +22,7 @@ struct file_job {
 	u32 nr_close;
 	const s32 *closes;
 	/*
-	 * Called on the events thread: armed(), then done() if @error was 0. @numbers are those of
+	 * Called by handlers of events: armed(), then done() if @error was 0. @numbers are those of
 	 * the files in the receiver, if @error is 0.
 	 */
 	void (*armed)(struct host_thread *thread, int error);
@@ -48,7 +48,7 @@ void file_job_visit(void (*visit)(const struct file_job *job, const struct file_
 /* The functions of *@job need not be set. False: no memory. */
 bool file_job_restore(const struct file_job *job, const struct file_job_state *state);
 
-/* The rest is for the events thread of the helper. */
+/* The rest is for the handlers of the helper's events. */
 void file_job_event(const struct helper_event *event);
 void file_job_lost_all(void);
 /* Gives up overdue jobs. False: none is under way. */

@@ -28,7 +28,7 @@ void file_ref_restore_closing(struct host_file *file);
 /* @id: of a file that was taken over. */
 void file_ref_note_id(u64 id);
 
-/* The rest is for the events thread of the helper. */
+/* The rest is for the handlers of the helper's events. */
 
 /* The helper has closed the file that it knows by @id. */
 void file_ref_closed(u64 id);

@@ -8,8 +8,10 @@
  *
  * A thread has at most one job of the injector at a time. What the job does is collected in the
  * thread's struct pending_files: files to install for one transaction, numbers to close. Meanwhile
- * the job's callbacks own the call: on_armed() replies to it, on_done() records the result. The job
- * has a reference to the thread from its submission to its end.
+ * the job's callbacks own the call: on_armed() replies to it, on_done() records the result. The
+ * helper sends the event of the end before the receiver goes on, so a worker that gets the
+ * receiver's next call finds it among the events, if it was not handled yet. The job has a
+ * reference to the thread from its submission to its end.
  */
 #include "files/files.h"
 
@@ -51,6 +53,7 @@ struct pending_files {
 	s32 *closes;
 	int result;		/* of the call */
 	bool installing;	/* by the present job */
+	atomic_bool has_job;
 };
 
 static const struct helper_handlers helper_handlers;
@@ -228,13 +231,14 @@ static void end_job(struct host_thread *thread, int error)
 		pending->state = INSTALL_DONE;
 		pending->error = error;
 	}
+	atomic_store(&pending->has_job, false);
 	call_put_thread(thread);
 }
 
 /*
- * The callbacks run in the events thread of the helper, which must not be blocked by a client's
- * memory. A reply may drop the last use of an open, whose release wakes other threads: their calls,
- * and those to be resumed, are handed over to a worker after each event.
+ * The callbacks run mostly in the events thread of the helper, which must not be blocked by a
+ * client's memory. A reply may drop the last use of an open, whose release wakes other threads:
+ * their calls, and those to be resumed, are handed over to a worker after each event.
  */
 static void on_armed(struct host_thread *thread, int error)
 {
@@ -284,10 +288,17 @@ bool files_start(struct host_thread *thread, int result)
 	}
 	pending->result = result;
 	pending->installing = install;
+	atomic_store(&pending->has_job, true);
 	binder_thread_get(binder_thread_of_host(thread));
 	park_register(thread);
 	file_job_submit(&job);
 	return true;
+}
+
+void files_settle(const struct host_thread *thread)
+{
+	if (thread->files && atomic_load(&thread->files->has_job))
+		helper_receive();
 }
 
 void files_free_pending(struct host_thread *thread)
@@ -398,4 +409,6 @@ void files_restore_job(struct file_job *job)
 {
 	job->armed = on_armed;
 	job->done = on_done;
+	if (job->thread && get_pending(job->thread))
+		atomic_store(&job->thread->files->has_job, true);
 }

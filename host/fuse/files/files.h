@@ -36,6 +36,9 @@ void files_close(struct host_thread *owner, const u32 *fds, u32 nr);
  */
 bool files_start(struct host_thread *thread, int result);
 
+/* @thread makes its next call: what the last one has submitted has ended. */
+void files_settle(const struct host_thread *thread);
+
 /* ---- for a process that hands the daemon over, and for the one that takes it over ---- */
 
 /* What is kept for a thread between two of its calls. The arrays belong to it. */

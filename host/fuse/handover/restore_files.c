@@ -85,12 +85,12 @@ bool restore_job(struct restore *restore, const struct record *record)
 		return false;
 	state = (struct file_job_state){ saved.id, saved.deadline_ns, saved.armed,
 					 saved.given_up };
-	files_restore_job(&job);
 	if (!saved.given_up)
 		job.thread = restore_find_thread(restore, saved.open_id, saved.tid);
 	if (job.thread)
 		binder_thread_get(binder_thread_of_host(job.thread));
 	else
 		state.given_up = true;	/* its open has ended */
+	files_restore_job(&job);
 	return file_job_restore(&job, &state);
 }

@@ -336,15 +336,39 @@ static void helper_restart(void)
 	helper->handlers->lost();
 }
 
-static void receive_event(void)
+/* Lock of receiving held. False: there was none. */
+static bool handle_event(void)
 {
 	struct helper *helper = daemon_self->helper;
 	ssize_t got = recv(helper->control, helper->buffer, sizeof(helper->buffer), MSG_DONTWAIT);
 
 	if (got >= (ssize_t)sizeof(struct helper_event))
 		helper->handlers->event((const struct helper_event *)helper->buffer);
-	else if (got >= 0 || (errno != EAGAIN && errno != EINTR))
+	else if (got >= 0)
+		errno = ECHILD;
+	return got >= (ssize_t)sizeof(struct helper_event);
+}
+
+void helper_receive(void)
+{
+	guard_mutex(&daemon_self->helper->receiving);
+	while (handle_event())
+		;
+}
+
+static void receive_event(void)
+{
+	guard_mutex(&daemon_self->helper->receiving);
+	if (!handle_event() && errno != EAGAIN && errno != EINTR)
 		helper_restart();
+}
+
+static bool call_tick(void)
+{
+	guard_mutex(&daemon_self->helper->receiving);
+	bool again = daemon_self->helper->handlers->tick();
+
+	return again;
 }
 
 /*
@@ -362,11 +386,11 @@ static bool was_asleep(u64 gap_ns)
 
 static void helper_tick(u64 gap_ns)
 {
-	if (was_asleep(gap_ns) || daemon_self->helper->handlers->tick())
+	if (was_asleep(gap_ns) || call_tick())
 		return;
 	atomic_store(&daemon_self->helper->ticking, false);
 	/* check again: helper_arm_tick() may have seen the flag set */
-	if (daemon_self->helper->handlers->tick())
+	if (call_tick())
 		atomic_store(&daemon_self->helper->ticking, true);
 }
 
@@ -407,6 +431,7 @@ static bool helper_init(const struct helper_handlers *given)
 	struct helper *helper = daemon_part(helper);
 
 	pthread_mutex_init(&helper->lock, NULL);
+	pthread_mutex_init(&helper->receiving, NULL);
 	helper->control = -1;
 	helper->handlers = given;
 	helper->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

@@ -20,7 +20,7 @@
 
 #include "helper/helper_msg.h"
 
-/* What the daemon's thread calls, and helper_ask(). */
+/* What the daemon's thread calls, and helper_ask(). Of the first three one is called at a time. */
 struct helper_handlers {
 	void (*event)(const struct helper_event *event);
 	/* The helper has ended, with all its descriptors and jobs. */
@@ -69,6 +69,9 @@ int helper_ask(const struct helper_message *message, int attached, u64 open_id,
  * called soon or was called.
  */
 bool helper_send(const struct helper_message *message, u32 nr_numbers, u32 to);
+
+/* Handles the events that the helper has sent so far, in place of the daemon's thread. */
+void helper_receive(void);
 
 /* Has tick() called. Cheap if it is being called. */
 void helper_arm_tick(void);

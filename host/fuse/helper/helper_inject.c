@@ -16,7 +16,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define SLOTS_MAX 64u
 /* Injectors of one user, all but one left behind; while half of all are in use, one. */
@@ -37,8 +36,6 @@ struct job {
 	struct slot *slot;
 	u64 id;
 	u64 began_ns;
-	bool is_resumed;
-	pthread_cond_t resumed;		/* with the lock of all; its clock is the monotonic one */
 	int *result_fds;
 	int numbers[];
 };
@@ -75,7 +72,6 @@ static void free_job(struct job *job)
 		job->next->prev = job->prev;
 	job->slot->nr_jobs--;
 	pthread_mutex_unlock(&daemon_self->helper_injectors->lock);
-	pthread_cond_destroy(&job->resumed);
 	free(job->result_fds);
 	free(job);
 }
@@ -89,21 +85,12 @@ static void on_armed(struct inject_job *inject, int error)
 		free_job(job);
 }
 
-/* The receiver stays stopped until the daemon knows the numbers. */
+/* The receiver is still stopped: the daemon has the numbers before it gets the next ioctl. */
 static void on_done(struct inject_job *inject, int error)
 {
-	pthread_mutex_t *lock = &daemon_self->helper_injectors->lock;
 	struct job *job = (struct job *)inject;
-	struct timespec limit;
 
 	send_event(job, HELPER_DONE, error);
-	clock_gettime(CLOCK_MONOTONIC, &limit);
-	limit.tv_sec += 2;
-	pthread_mutex_lock(lock);
-	while (!job->is_resumed && !helper_is_ending())
-		if (pthread_cond_timedwait(&job->resumed, lock, &limit))
-			break;
-	pthread_mutex_unlock(lock);
 	free_job(job);
 }
 
@@ -148,16 +135,6 @@ static struct slot *get_slot(u32 uid, int *error)
 	return idle;
 }
 
-static void init_resumed(pthread_cond_t *resumed)
-{
-	pthread_condattr_t attributes;
-
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(resumed, &attributes);
-	pthread_condattr_destroy(&attributes);
-}
-
 static struct job *new_job(const struct helper_message *message)
 {
 	u32 nr = message->nr_install + message->nr_close;
@@ -171,7 +148,6 @@ static struct job *new_job(const struct helper_message *message)
 		return NULL;
 	}
 	memcpy(job->numbers, message->numbers, nr * sizeof(int));
-	init_resumed(&job->resumed);
 	job->id = message->id;
 	job->began_ns = clock_now_ns();
 	job->inject = (struct inject_job){
@@ -215,16 +191,6 @@ void helper_inject_start(const struct helper_message *message)
 		free(job->result_fds);
 	free(job);
 	helper_send_event(&refused);
-}
-
-void helper_inject_resume(u64 id)
-{
-	guard_mutex(&daemon_self->helper_injectors->lock);
-	for (struct job *job = daemon_self->helper_injectors->jobs; job; job = job->next)
-		if (job->id == id) {
-			job->is_resumed = true;
-			pthread_cond_signal(&job->resumed);
-		}
 }
 
 bool helper_inject_is_idle(void)

@@ -24,13 +24,7 @@
 
 struct helper_side {
 	atomic_uint nr_masters;	/* the daemon; for a moment also the one that takes over */
-	atomic_bool ending;
 };
-
-bool helper_is_ending(void)
-{
-	return atomic_load(&daemon_self->helper_side->ending);
-}
 
 void helper_send_event(const struct helper_event *event)
 {
@@ -77,9 +71,6 @@ static void helper_handle(const struct helper_message *message, int attached)
 	case HELPER_INJECT:
 		helper_inject_start(message);
 		break;
-	case HELPER_RESUME:
-		helper_inject_resume(message->id);
-		break;
 	case HELPER_SEARCH:
 		helper_search_start(message);
 		break;
@@ -88,7 +79,6 @@ static void helper_handle(const struct helper_message *message, int attached)
 
 static void helper_end(void)
 {
-	atomic_store(&daemon_self->helper_side->ending, true);
 	for (int i = 0; i < END_MS / 5 && !helper_inject_is_idle(); i++)
 		usleep(5000);
 	helper_close_all();

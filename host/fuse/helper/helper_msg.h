@@ -51,7 +51,6 @@ enum helper_op {
 	HELPER_CHANNEL,	/* a new channel, attached */
 	HELPER_CLOSE,	/* the helper's descriptor @fd of user @uid; event HELPER_CLOSED */
 	HELPER_INJECT,	/* a job (inject.h) for thread @tid of @pid, user @uid: ARMED, DONE */
-	HELPER_RESUME,	/* the numbers of job @id are known to the daemon */
 	HELPER_SEARCH,	/* event HELPER_UNHELD if no process but those of numbers[] has
 			 * @inode on @device open
 			 */
@@ -90,7 +89,7 @@ struct helper_answer {
 enum helper_event_kind {
 	HELPER_CLOSED,
 	HELPER_ARMED,
-	HELPER_DONE,
+	HELPER_DONE,	/* comes before the receiver goes on */
 	HELPER_UNHELD,
 };
 

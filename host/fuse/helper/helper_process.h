@@ -33,13 +33,16 @@ struct helper {
 	atomic_uint generation;
 	atomic_ullong logged_ns;	/* the last message of log_delay() */
 
+	/* held while events are handled; guards @buffer; taken before @lock */
+	pthread_mutex_t receiving;
+	_Alignas(8) char buffer[sizeof(struct helper_event) + HELPER_NUMBERS_MAX * sizeof(s32)];
+
 	/* of the events thread */
 	struct worker worker;
 	int epoll_fd;
 	int wake_fd;
 	atomic_bool ticking;
 	u64 asleep_ns;			/* when it, or this thread, was last found not to run */
-	_Alignas(8) char buffer[sizeof(struct helper_event) + HELPER_NUMBERS_MAX * sizeof(s32)];
 };
 
 /* Has the events thread told when @fd can be read. */

@@ -12,9 +12,6 @@
 
 void helper_send_event(const struct helper_event *event);
 
-/* Is the daemon gone? The helper ends soon. */
-bool helper_is_ending(void);
-
 /* ---- helper_closer.c: closing files, in threads that a file may keep for ever ---- */
 
 void helper_closer_init(void);
@@ -33,7 +30,6 @@ void helper_injectors_init(void);
 
 /* Main thread only. */
 void helper_inject_start(const struct helper_message *message);
-void helper_inject_resume(u64 id);
 bool helper_inject_is_idle(void);
 
 /* ---- helper_proc.c: questions about processes ---- */
