@@ -93,20 +93,23 @@ static void write_stages(struct text *text, uint64_t arg)
 static void write_daemon(struct text *text, uint64_t arg)
 {
 	const struct kept *kept = kept_get();
-	const struct kept_hand_over *last = &kept->last;
+	/* A copy: the supervisor may write it meanwhile, and text_print() reads it twice. */
+	struct kept_hand_over last = kept->last;
 
 	(void)arg;
+	last.end[sizeof(last.end) - 1] = 0;
+	last.reason[sizeof(last.reason) - 1] = 0;
 	text_print(text, "version: %s\n", ANYBINDER_VERSION);
 	text_print(text, "supervisor: %u\n", kept->supervisor);
 	text_print(text, "server: %d\n", getpid());
 	text_print(text, "generation: %u\n", handles_generation());
 	text_print(text, "crashes: %u\n", atomic_load(&kept->crashes));
 	text_print(text, "attempts: %u\n", atomic_load(&kept->attempts));
-	text_print(text, "last: %s\n", last->end[0] ? last->end : "none");
-	if (last->reason[0])
-		text_print(text, "reason: %s\n", last->reason);
-	text_print(text, "pause_us: %u\n", last->pause_us);
-	text_print(text, "left_behind: %u\n", last->left_behind);
+	text_print(text, "last: %s\n", last.end[0] ? last.end : "none");
+	if (last.reason[0])
+		text_print(text, "reason: %s\n", last.reason);
+	text_print(text, "pause_us: %u\n", last.pause_us);
+	text_print(text, "left_behind: %u\n", last.left_behind);
 }
 
 static int command_stages(const char *word)
