@@ -276,19 +276,25 @@ static bool remove_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 	return gone;
 }
 
-/* Removes the node if it is unused, or notifies the owner first; true: it is to be freed. */
-static bool remove_if_unused_nlocked(struct binder_node *node) REQUIRES(&node->lock)
+/* False: there is no owner that knows of a reference. */
+static bool notify_owner_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 {
 	struct binder_proc *proc = node->proc;
 
 	binder_assert_held(&node->lock);
-	if (is_referenced_nlocked(node))
+	if (!proc || (!node->has_strong && !node->has_weak))
 		return false;
+	queue_for_owner_nlocked(node, proc);
+	return true;
+}
+
+/* Removes the node if it is unused, or notifies the owner first; true: it is to be freed. */
+static bool remove_if_unused_nlocked(struct binder_node *node) REQUIRES(&node->lock)
+{
+	binder_assert_held(&node->lock);
 	/* The stock driver notifies the owner here whatever strong references there are. */
-	if (proc && (node->has_strong || node->has_weak)) {
-		queue_for_owner_nlocked(node, proc);
+	if (is_referenced_nlocked(node) || notify_owner_nlocked(node))
 		return false;
-	}
 	return remove_nlocked(node);
 }
 
@@ -305,10 +311,8 @@ bool binder_node_dec_nlocked(struct binder_node *node, bool strong, bool interna
 		--*count;
 	if (strong && (node->local_strong || node->internal_strong))
 		return false;
-	if (strong && node->proc && (node->has_strong || node->has_weak)) {
-		queue_for_owner_nlocked(node, node->proc);
+	if (strong && notify_owner_nlocked(node))
 		return false;
-	}
 	return remove_if_unused_nlocked(node);
 }
 
@@ -389,6 +393,9 @@ void binder_node_put_local(struct binder_node *node, bool strong)
 	host_atomic_add_return(&node->pins, -1);
 	node->local_pins--;
 	gone = binder_node_dec_nlocked(node, strong, false);
+	/* Where only buffers refer to it, the stock driver queues it at the end of each. */
+	if (!gone && !is_referenced_nlocked(node))
+		notify_owner_nlocked(node);
 	binder_unlock(&node->lock);
 	if (gone)
 		binder_node_free(node);
