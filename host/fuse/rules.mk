@@ -53,10 +53,10 @@ HELPER_VERSION_SRCS := host/fuse/handover/restore.c $(addprefix host/fuse/helper
 SERVER_VERSION_SRCS := $(addprefix host/fuse/,server.c start/supervisor.c)
 $(eval $(call fuse_version,next,$(STATE_VERSION_SRCS) $(HELPER_VERSION_SRCS) host/fuse/names/layout.c,\
 	-UANYBINDER_VERSION -DANYBINDER_VERSION='"next"' -DBINDER_STATE_VERSION=2 -DBINDER_STATE_OLDEST=1 \
-	-DPEER_VERSION=2 -DPEER_OLDEST=1 -DHELPER_VERSION=2u -DHELPER_OLDEST=1u))
+	-DPEER_VERSION=2 -DPEER_OLDEST=1 -DHELPER_VERSION=3u -DHELPER_OLDEST=2u))
 $(eval $(call fuse_version,other-state,$(STATE_VERSION_SRCS),-DBINDER_STATE_VERSION=2 -DBINDER_STATE_OLDEST=2))
 $(eval $(call fuse_version,other-records,$(STATE_VERSION_SRCS),-DPEER_VERSION=2 -DPEER_OLDEST=2))
-$(eval $(call fuse_version,other-helper,$(HELPER_VERSION_SRCS),-DHELPER_VERSION=2u -DHELPER_OLDEST=2u))
+$(eval $(call fuse_version,other-helper,$(HELPER_VERSION_SRCS),-DHELPER_VERSION=3u -DHELPER_OLDEST=3u))
 $(eval $(call fuse_version,other-server,$(SERVER_VERSION_SRCS),-DSERVER_MSG_VERSION=2u))
 FUSE_VERSIONS := $(addprefix $(BIN)/anybinderd-,next other-state other-records other-helper other-server)
 

@@ -17,8 +17,8 @@
 #include "host_types.h"
 
 #ifndef HELPER_VERSION	/* tests have programs of other versions */
-#define HELPER_VERSION 1u
-#define HELPER_OLDEST 1u
+#define HELPER_VERSION 2u
+#define HELPER_OLDEST 2u	/* before, a receiver waited for an answer to HELPER_DONE */
 #endif
 
 /* argv[0] of the helper; the descriptor of its control socket. */
