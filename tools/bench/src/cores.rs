@@ -213,19 +213,18 @@ fn measure_all(
     placements: &[Placement],
     account: Option<&Account>,
 ) -> Result<Vec<Row>> {
-    let names: Vec<String> = placements[0].parts[0]
-        .peers
-        .iter()
-        .map(|peer| peer.name.clone())
-        .collect();
     let mut plan = Vec::new();
     let mut rows = Vec::new();
     for pairs in &arguments.compared.pairs {
-        for (number, peer) in names.iter().enumerate() {
-            for placement in placements {
+        for (number, peer) in placements[0].parts[0].peers.iter().enumerate() {
+            // A device cannot be had once for each core.
+            for placement in placements
+                .iter()
+                .filter(|one| one.parts.len() == 1 || !peer.is_device())
+            {
                 plan.push((number, placement));
                 rows.push(Row {
-                    peer: peer.clone(),
+                    peer: peer.name.clone(),
                     placement: placement.name,
                     pairs: *pairs,
                     rounds: Vec::new(),

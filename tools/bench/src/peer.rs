@@ -239,6 +239,11 @@ pub struct Peer {
 }
 
 impl Peer {
+    /// Whether all its pairs use one device, which has one manager: it is measured once at a time.
+    pub fn is_device(&self) -> bool {
+        self.kind == BINDER.kind && self.daemon.is_none()
+    }
+
     /// Measures it once, with the daemon's processor time.
     pub fn measure(&self, cell: &Cell, scheduling: &SchedulingOptions) -> Result<Figures> {
         let cpu_ns = || self.daemon.as_ref().and_then(Daemon::cpu_ns);
