@@ -18,7 +18,7 @@ source.help.run = scripts/check-help $(filter Makefile %rules.mk,$(MAKEFILE_LIST
 source.run-tests.run = scripts/run-tests --self-test
 source.setup.run = scripts/check-setup
 source.cargo-build.run = scripts/cargo-build --self-test
-source.bench.run = $(PYTHON) bench/report.py
+source.bench.run = $(PYTHON) bench/report.py && $(PYTHON) -B bench/vm/race.py
 
 # The programs are built with gcc; clang finds other warnings.
 lint-c:
