@@ -15,12 +15,19 @@ def place(cell):
     return cell["pairs"], cell["request_bytes"], cell["reply_bytes"]
 
 
-def ratio(comparison, where, figure, peer, other):
-    """The median ratio of a figure of @peer to that of @other, each within a round.
-    @where: pairs and bytes each way."""
-    found = {cell["peer"]: {one["round"]: one[figure] for one in cell["rounds"]}
-             for cell in comparison["cells"] if place(cell) == where}
-    ours, theirs = found.get(peer, {}), found.get(other, {})
+def figures(comparison, figure):
+    """{place: {peer: {round: figure}}}"""
+    found = {}
+    for cell in comparison["cells"]:
+        rounds = {one["round"]: one[figure] for one in cell["rounds"]}
+        found.setdefault(place(cell), {})[cell["peer"]] = rounds
+    return found
+
+
+def ratio(peers, peer, other):
+    """The median ratio of @peer's figures to those of @other, each within a round; None: there is
+    no such round. @peers: figures() of a place."""
+    ours, theirs = peers.get(peer, {}), peers.get(other, {})
     both = set(ours) & set(theirs)
     return median(ours[number] / theirs[number] for number in both) if both else None
 
@@ -60,10 +67,8 @@ def behind(comparisons):
     """Where other peers make more calls: (place, [(peer, calls/s of binder to its calls/s)])."""
     found = []
     for comparison in comparisons:
-        for where in dict.fromkeys(map(place, comparison["cells"])):
-            others = {cell["peer"]: ratio(comparison, where, "calls_per_s", "binder", cell["peer"])
-                      for cell in comparison["cells"]
-                      if place(cell) == where and cell["peer"] not in NO_OTHERS}
+        for where, peers in figures(comparison, "calls_per_s").items():
+            others = {peer: ratio(peers, "binder", peer) for peer in peers if peer not in NO_OTHERS}
             faster = [(peer, value) for peer, value in others.items() if value and value < 1]
             if faster:
                 name = place_text(comparison["setting"], where)
@@ -75,8 +80,8 @@ def speed_targets(comparisons):
     """The targets whose figures were measured."""
     found = []
     for setting, pairs, size, figure, ours, other, limit, at_most in SPEED_TARGETS:
-        values = [ratio(one, (pairs, size, size), figure, ours, other) for one in comparisons
-                  if one["setting"] == setting]
+        values = [ratio(figures(one, figure).get((pairs, size, size), {}), ours, other)
+                  for one in comparisons if one["setting"] == setting]
         values = [value for value in values if value is not None]
         if values:
             what = "round trip" if figure == "p50_us" else "calls/s"
