@@ -19,8 +19,8 @@ import time
 import binder_client
 from binder_client import Client
 from bound_test import bound
-from daemon_test import (DAEMON, NAME, Daemon, Skip, add_device, child, expect_error, is_mounted,
-                         is_running, main, run_child, server, start, tests_in, until)
+from daemon_test import (DAEMON, NAME, Daemon, Skip, add_device, child, children_of, expect_error,
+                         is_mounted, is_running, main, run_child, server, start, tests_in, until)
 
 Daemon.recovery = ()
 PATIENCE_S = 30
@@ -55,11 +55,6 @@ def state(daemon):
             if time.monotonic() > end:
                 raise
             time.sleep(0.01)
-
-
-def children(daemon):
-    with open(f"/proc/{daemon.pid}/task/{daemon.pid}/children", encoding="ascii") as file:
-        return [int(pid) for pid in file.read().split()]
 
 
 def follow(daemon, victim, how):
@@ -318,8 +313,8 @@ def servers_that_crash_while_they_recover_are_followed_by_others(directory):
         for pause_s in 0, 0.001, 0.003, 0.006, 0.01, 0.015, 0.02:
             killed = kill_server(daemon)
             for _ in range(3):
-                until(lambda last=killed: set(children(daemon)) - {last}, PATIENCE_S)
-                killed = max(set(children(daemon)) - {killed})
+                until(lambda last=killed: set(children_of(daemon.pid)) - {last}, PATIENCE_S)
+                killed = max(set(children_of(daemon.pid)) - {killed})
                 time.sleep(pause_s)
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(killed, signal.SIGKILL)
@@ -385,14 +380,9 @@ def crash_before_the_start_is_complete_is_an_error(directory):
 
 # ---- processes ---------------------------------------------------------------------------------
 
-def helper_of(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return int(file.read())
-
-
 def end_after_a_crash_leaves_nothing(directory):
     with Daemon(directory) as daemon:
-        helper = helper_of(daemon.server_pid())
+        helper, = children_of(daemon.server_pid())
         killed = kill_server(daemon)
         until(lambda: not is_running(helper), PATIENCE_S)
         assert not is_running(killed)
@@ -429,8 +419,8 @@ def servers_that_end_late_are_waited_for(directory):
             former = int(state(daemon)["server"])
             with traced(former):
                 assert end(daemon) == former
-                assert former in children(daemon)
-            until(lambda: former not in children(daemon), PATIENCE_S)
+                assert former in children_of(daemon.pid)
+            until(lambda: former not in children_of(daemon.pid), PATIENCE_S)
         assert_calls_work(daemon.path("binder"))
 
 

@@ -67,8 +67,8 @@ class Daemon:
 
     def server_pid(self):
         """The process that serves, a child of the one that is started and stopped."""
-        with open(f"/proc/{self.pid}/task/{self.pid}/children", encoding="ascii") as file:
-            return int(file.read())
+        pid, = children_of(self.pid)
+        return pid
 
     def path(self, name):
         return os.path.join(self.mnt, name)
@@ -82,12 +82,27 @@ def start(mountpoint, *options, before=(), **kwargs):
                           timeout=20, check=False, **kwargs)
 
 
+def stat_of(pid):
+    """Name and state."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
+    return name, rest.split()[0]
+
+
 def is_running(pid):
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+        return stat_of(pid)[1] not in "ZX"
     except OSError:
         return False
+
+
+def children_of(pid):
+    pids = []
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(FileNotFoundError), open(
+                f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
+            pids += map(int, file.read().split())
+    return pids
 
 
 def helper_of(parent):

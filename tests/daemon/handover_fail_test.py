@@ -12,7 +12,7 @@ import time
 
 import daemon_test
 from binder_client import Client
-from daemon_test import NAME, assert_served, main, server, tests_in, until
+from daemon_test import NAME, assert_served, children_of, main, server, tests_in, until
 from handover_test import DEADLINE_S, Replaced
 
 
@@ -85,7 +85,6 @@ def a_successor_that_hangs_changes_nothing(directory):
 def either_is_killed_at_any_time(directory):
     """Then the other one serves; or, had it committed, it is a crash: new opens are served."""
     with Replaced(directory, "--max-crashes=50") as daemon:
-        children = f"/proc/{daemon.pid}/task/{daemon.pid}/children"
         for number in range(16):
             before = daemon.status()
             server_pid = int(before["server"])
@@ -93,8 +92,7 @@ def either_is_killed_at_any_time(directory):
             due = time.monotonic() + 0.004 * (number // 2)
             killed = False
             while not killed and daemon.status()["attempts"] == before["attempts"]:
-                with open(children, encoding="ascii") as file:
-                    successors = {int(pid) for pid in file.read().split()} - {server_pid}
+                successors = set(children_of(daemon.pid)) - {server_pid}
                 if successors and time.monotonic() >= due:
                     killed = True
                     with contextlib.suppress(ProcessLookupError):

@@ -1,23 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Helper processes that are killed or stopped before they serve."""
-import contextlib
 import os
 import signal
 import sys
 import time
 
-from daemon_test import (NAME, Daemon, Skip, assert_served, helper_of, main, server, tests_in,
-                         until)
-
-
-def children_of(pid):
-    pids = []
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with contextlib.suppress(FileNotFoundError), open(
-                f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
-            pids += map(int, file.read().split())
-    return pids
+from daemon_test import (NAME, Daemon, Skip, assert_served, children_of, helper_of, main, server,
+                         stat_of, tests_in, until)
 
 
 def stop_as_it_starts(pid):
@@ -28,13 +18,6 @@ def stop_as_it_starts(pid):
         return True
     os.kill(pid, signal.SIGCONT)
     return False
-
-
-def stat_of(pid):
-    """Name and state."""
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
-    return name, rest.split()[0]
 
 
 def serving_helper(server_pid):

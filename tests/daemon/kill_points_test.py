@@ -11,7 +11,8 @@ import signal
 import sys
 
 from binder_client import Client
-from daemon_test import NAME, assert_served, expect_error, main, server, tests_in, until
+from daemon_test import (NAME, assert_served, children_of, expect_error, main, server, tests_in,
+                         until)
 from handover_test import DEADLINE_S, Replaced
 from message_trace import Point, Traced
 
@@ -85,11 +86,6 @@ class Clients:
         self.client = None
 
 
-def children(daemon):
-    with open(f"/proc/{daemon.pid}/task/{daemon.pid}/children", encoding="ascii") as file:
-        return [int(pid) for pid in file.read().split()]
-
-
 def nr_mounts(path):
     with open("/proc/self/mountinfo", encoding="utf-8") as file:
         return sum(line.split()[4] == path for line in file)
@@ -107,7 +103,7 @@ def is_over(daemon, before):
     """The hand-over has ended, and there is one server."""
     now = answers(daemon)
     return (now and now["attempts"] != before["attempts"] and
-            children(daemon) == [int(now["server"])])
+            children_of(daemon.pid) == [int(now["server"])])
 
 
 def one_hand_over(daemon, clients, points, ends, edits=None):
