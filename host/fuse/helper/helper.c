@@ -336,39 +336,44 @@ static void helper_restart(void)
 	helper->handlers->lost();
 }
 
-/* Lock of receiving held. False: there was none. */
-static bool handle_event(void)
+enum received {
+	RECEIVED_EVENT,
+	RECEIVED_NOTHING,
+	RECEIVED_END,		/* of the helper */
+};
+
+/* Lock of receiving held. */
+static enum received handle_event(void)
 {
 	struct helper *helper = daemon_self->helper;
 	ssize_t got = recv(helper->control, helper->buffer, sizeof(helper->buffer), MSG_DONTWAIT);
 
-	if (got >= (ssize_t)sizeof(struct helper_event))
-		helper->handlers->event((const struct helper_event *)helper->buffer);
-	else if (got >= 0)
-		errno = ECHILD;
-	return got >= (ssize_t)sizeof(struct helper_event);
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return RECEIVED_NOTHING;
+	if (got < (ssize_t)sizeof(struct helper_event))
+		return RECEIVED_END;
+	helper->handlers->event((const struct helper_event *)helper->buffer);
+	return RECEIVED_EVENT;
 }
 
 void helper_receive(void)
 {
 	guard_mutex(&daemon_self->helper->receiving);
-	while (handle_event())
+	while (handle_event() == RECEIVED_EVENT)
 		;
 }
 
 static void receive_event(void)
 {
 	guard_mutex(&daemon_self->helper->receiving);
-	if (!handle_event() && errno != EAGAIN && errno != EINTR)
+	if (handle_event() == RECEIVED_END)
 		helper_restart();
 }
 
 static bool call_tick(void)
 {
 	guard_mutex(&daemon_self->helper->receiving);
-	bool again = daemon_self->helper->handlers->tick();
-
-	return again;
+	return daemon_self->helper->handlers->tick();
 }
 
 /*
