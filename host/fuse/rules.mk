@@ -15,6 +15,25 @@ FUSE_CPPFLAGS := -Icore -Ihost -Ihost/fuse -fmacro-prefix-map=core/=
 
 PROGRAMS += $(BIN)/anybinderd
 
+# An access to an _Atomic variable says so, and in which order it is. The last check is that a planted
+# one is found.
+CLANG_ATOMICS = clang-19 -std=gnu11 -fsyntax-only -Wno-everything -Werror=atomic-implicit-seq-cst \
+	$(CPPFLAGS) $(FUSE_CPPFLAGS)
+ATOMICS_BREACH := '_Atomic int x;\nvoid f(void) { x++; }\n'
+
+TESTS += source:atomics
+COMPUTING += source:atomics
+
+source.atomics.run = passed=0; failed=0; \
+	for file in $(FUSE_SRCS); do \
+		if $(CLANG_ATOMICS) $$file; then passed=$$((passed + 1)); \
+		else failed=$$((failed + 1)); fi; \
+	done; \
+	if printf $(ATOMICS_BREACH) | $(CLANG_ATOMICS) -xc - 2>&1 | grep -q 'implicit use'; \
+	then passed=$$((passed + 1)); \
+	else failed=$$((failed + 1)); echo "clang does not find the planted access"; fi; \
+	echo "atomics: $$passed passed, $$failed failed, 0 skipped"; test $$failed = 0
+
 $(FUSE_OBJS): $(OBJ)/fuse/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) $(FUSE_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<

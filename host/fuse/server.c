@@ -192,7 +192,7 @@ static bool prove_service(struct server_start *start)
 	}
 	if (!start->device)
 		start->device = st.st_dev;
-	daemon_self->session->device = start->device;
+	atomic_store(&daemon_self->session->device, start->device);
 	return true;
 }
 
@@ -207,7 +207,7 @@ static bool start_serving(const struct options *options, struct server_start *st
 	struct server_serves serves = { .head = { SERVER_MSG_VERSION, SERVER_SERVES } };
 	uint32_t last_backing = kept_last_backing();
 
-	daemon_self->session->device = start->device;
+	atomic_store(&daemon_self->session->device, start->device);
 	if (!start_parts(options, start) || !prove_service(start))
 		return false;
 	if (start->role == SERVER_RECOVERS)
@@ -253,7 +253,7 @@ static bool take_over(const struct options *options, const struct server_start *
 	struct server_serves serves = { .head = { SERVER_MSG_VERSION, SERVER_SERVES } };
 	struct handover_end end;
 
-	daemon_self->session->device = start->device;
+	atomic_store(&daemon_self->session->device, start->device);
 	if (!handover_take(SERVER_HAND_OVER, &starts, &end))
 		return false;
 	serves.device = start->device;

@@ -246,7 +246,8 @@ static int find_mapping(const struct host_proc *proc, const struct open_file *fi
 {
 	struct helper_message message = {
 		.op = HELPER_MAPS, .uid = proc->charged_uid, .pid = proc->pid,
-		.inode = proc->nodeid, .device = daemon_self->session->device, .count = true,
+		.inode = proc->nodeid, .device = atomic_load(&daemon_self->session->device),
+		.count = true,
 	};
 
 	for (u32 i = 0; i < CANDIDATES_MAX; i++) {

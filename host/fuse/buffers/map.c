@@ -140,7 +140,7 @@ static int find_direct(const struct host_map *map, u64 *base, size_t *size)
 	const struct host_proc *proc = map->proc;
 	struct helper_message message = {
 		.op = HELPER_MAPS, .uid = proc->charged_uid, .pid = proc->pid,
-		.inode = proc->nodeid, .device = daemon_self->session->device,
+		.inode = proc->nodeid, .device = atomic_load(&daemon_self->session->device),
 	};
 	struct helper_answer answer;
 

@@ -131,7 +131,7 @@ static void leave_pool(struct worker *self)
 	guard_mutex(&pool->lock);
 	if (atomic_load(&self->stuck)) {
 		if (self->stuck_file) {
-			pool->nr_stuck--;
+			atomic_fetch_sub(&pool->nr_stuck, 1);
 			open_file_remove_stuck(self->stuck_file);
 		} else {
 			pool->nr_early--;
@@ -164,12 +164,12 @@ static void continue_one(void)
  */
 static void finish_work(struct worker *self)
 {
-	struct host_thread *thread = self->deferred;
+	struct host_thread *thread = atomic_load(&self->deferred);
 
 	worker_begin_request(0);
 	watch_arm_check();
 	if (thread) {
-		self->deferred = NULL;
+		atomic_store(&self->deferred, NULL);
 		call_reply(thread, self->deferred_result);
 	}
 	daemon_self->pool->handlers->finish_woken();
@@ -332,8 +332,9 @@ static void set_stuck(struct worker *worker)
 	worker->stuck_file = open_file_add_stuck(atomic_load(&worker->open_id));
 	if (!worker->stuck_file)
 		return;
-	pool->nr_stuck++;
-	log_info("a worker waits for a client's memory or process; %u are stuck", pool->nr_stuck);
+	atomic_fetch_add(&pool->nr_stuck, 1);
+	log_info("a worker waits for a client's memory or process; %u are stuck",
+		 atomic_load(&pool->nr_stuck));
 	if (atomic_load(&worker->stuck))
 		pool->nr_early--;
 	else
@@ -401,7 +402,8 @@ static void check_busy(struct worker *worker, bool unchanged)
 	if (expire_is_due(atomic_load(&worker->stamp)))
 		abort_if_overdue(worker);
 	open_file_charge_time(atomic_load(&worker->open_id), WATCH_CHECK_MS);
-	if (unchanged && !worker->stuck_file && daemon_self->pool->nr_stuck < WORKERS_STUCK_MAX)
+	if (unchanged && !worker->stuck_file &&
+	    atomic_load(&daemon_self->pool->nr_stuck) < WORKERS_STUCK_MAX)
 		set_stuck(worker);
 }
 

@@ -281,7 +281,7 @@ void helper_search(u64 open_id, u64 nodeid, const s32 *owners, u32 nr)
 
 	*message = (struct helper_message){
 		.op = HELPER_SEARCH, .id = open_id, .inode = nodeid,
-		.device = daemon_self->session->device,
+		.device = atomic_load(&daemon_self->session->device),
 		.nr_close = nr,
 	};
 	memcpy(message->numbers, owners, nr * sizeof(s32));

@@ -120,7 +120,7 @@ static void end_tracee(struct injector *injector, struct tracee *tracee, int err
 	struct tracee **slot = find_slot(injector, tracee->tid);
 
 	*slot = tracee->next;
-	injector->nr_tracees--;
+	atomic_fetch_sub(&injector->nr_tracees, 1);
 	inject_plan_end(&tracee->plan);
 	notify_done(tracee, error);
 	free(tracee);
@@ -352,7 +352,7 @@ static int check_deadlines(struct injector *injector, uint64_t *checked)
 	uint64_t lost_ms = now - *checked > ASLEEP_MS ? now - *checked : 0;
 	int nr_unfinished = 0;
 
-	for (int i = 0; injector->nr_tracees && i < NR_BUCKETS; i++) {
+	for (int i = 0; atomic_load(&injector->nr_tracees) && i < NR_BUCKETS; i++) {
 		struct tracee *next;
 
 		for (struct tracee *tracee = injector->buckets[i]; tracee; tracee = next) {
@@ -424,7 +424,7 @@ static void start_job(struct injector *injector, struct inject_job *job)
 	}
 	tracee->next = NULL;
 	*slot = tracee;
-	injector->nr_tracees++;
+	atomic_fetch_add(&injector->nr_tracees, 1);
 	job->armed(job, 0);
 }
 
@@ -487,7 +487,7 @@ static void *injector_main(void *arg)
 	while (!stopping || nr_unfinished) {
 		struct inject_job *job;
 
-		atomic_store(&injector->idle, !injector->nr_tracees);
+		atomic_store(&injector->idle, !atomic_load(&injector->nr_tracees));
 		poll(fds, 2, nr_unfinished ? LOST_SIGNAL_MS : -1);
 		if (!nr_unfinished)
 			checked_ms = now_ms();
