@@ -91,7 +91,8 @@ $(foreach test,$(foreach test,$(ALL_TESTS),$(if $(findstring :,$(test)),,$(test)
 	$(filter $(test):%,$(ALL_TESTS)). Give the plain one a variant, too)))
 TEST_NAMES := $(sort $(foreach test,$(ALL_TESTS),$(firstword $(subst :, ,$(test)))))
 
-.PHONY: all test test-needs test-run vm-test vm-test-needs vm-test-run bench demo demo-run setup tidy lint clean help \
+.PHONY: all test test-needs test-run vm-test vm-build vm-test-needs vm-test-run bench demo demo-run \
+	setup tidy lint clean help \
 	$(TEST_NAMES:%=test-%) \
 	$(BENCH_TARGETS) $(LINT_TARGETS)
 
@@ -158,6 +159,10 @@ VM_RUN = $(if $(TURN),$(foreach list,$(TURNS),$(call in_turn,$(subst $(comma), ,
 vm-test:
 	@scripts/setup build test vm
 	@$(MAKE) --no-print-directory vm-test-run
+
+## vm-build: the kernels and modules for vm-test; may run beside make test
+vm-build: vm-fetch
+	@$(PARALLEL_MAKE) --keep-going $(filter module-%,$(call needs_of_all,$(VM_RUN)))
 
 # A guest that boots keeps one processor busy, and compiles nothing.
 vm-test-run: vm-fetch
