@@ -16,7 +16,8 @@ $(CLIENT_TESTS): | $(BIN)/rsb_hub
 LONG_TESTS += clients:timeout
 TESTS += clients:fuse clients:bound
 VM_TESTS += clients:ref clients:module
-TURNS += clients:ref,compat:ref
+# The stock drivers stay the same: what else runs on them takes turns.
+TURNS += clients:ref,compat:ref,selinux:ref,selinux:ref-newest
 clients.needs := all $(CLIENT_TESTS)
 
 clients.fuse.run = tests/drivers/clients/run-native

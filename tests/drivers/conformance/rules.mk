@@ -17,7 +17,8 @@ TESTS += conformance:fuse conformance:fuse-plain conformance:fuse-global conform
 VM_TESTS += $(addprefix conformance:,stock ref ref-newest module module-6.1 module-6.12-rt \
 	module-newest module-global module-nopreempt module-restricted)
 TURNS += conformance:ref,conformance:ref-newest,conformance:stock \
-	conformance:module-6.1,conformance:module-6.12-rt,conformance:module-newest
+	conformance:module-6.1,conformance:module-6.12-rt,conformance:module-newest \
+	conformance:module-global,conformance:module-nopreempt
 
 conformance.needs := $(BIN)/anybinder-conformance
 conformance.run = $(CONFORMANCE_DIR)/run-backend $(variant) $(CONFORMANCE_OPTIONS_$(variant))

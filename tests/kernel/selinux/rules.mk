@@ -8,8 +8,8 @@
 #   ref-newest, module-5.10, module-6.1, module-6.12-rt  on request
 VM_TESTS += selinux:ref selinux:module selinux:module-newest selinux:daemon
 LONG_TESTS += selinux:ref-newest selinux:module-5.10 selinux:module-6.1 selinux:module-6.12-rt
-TURNS += selinux:ref,selinux:ref-newest \
-	selinux:module,selinux:module-newest,selinux:module-6.1,selinux:module-6.12-rt
+# For ref and ref-newest see tests/drivers/clients/rules.mk.
+TURNS += selinux:module,selinux:module-newest,selinux:module-6.1,selinux:module-6.12-rt
 
 SELINUX_POLICY := $(BUILD)/selinux/policy
 # The newest version that all kernels of vm/kernels.tsv know (5.5 and later).
