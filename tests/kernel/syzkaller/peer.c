@@ -10,10 +10,13 @@
  *   3  one-way calls to each object, the later ones with TF_UPDATE_TXN
  *   4  objects of the peer in the reply, and a buffer with BC_REPLY_SG
  *   5  a reply that fails
+ *   6  keep the object for other opens of the process: no process may call itself by handle 0
+ *   7  that object in the reply
  */
 #include <err.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,8 +33,13 @@
 #define MAX_NESTED 3
 #define NR_ONEWAY 4
 #define NR_OWN 3
+#define NR_FDS 256
+#define NR_LEFT 64
 
-enum { CODE_ECHO, CODE_KEEP, CODE_CALL, CODE_ONEWAY, CODE_OBJECTS, CODE_FAIL };
+enum {
+	CODE_ECHO, CODE_KEEP, CODE_CALL, CODE_ONEWAY, CODE_OBJECTS, CODE_FAIL, CODE_LEAVE,
+	CODE_TAKE,
+};
 
 union object {
 	struct binder_object_header hdr;
@@ -116,6 +124,32 @@ static void keep_object(int fd, uint32_t handle)
 	put_command(fd, BC_REQUEST_FREEZE_NOTIFICATION, &request);
 }
 
+/* The handle that a process has left, of the device that is open as fd. */
+static _Atomic uint32_t *left_by(int fd, pid_t pid)
+{
+	static _Atomic uint32_t left[NR_FDS][NR_LEFT];
+
+	return &left[fd][pid % NR_LEFT];
+}
+
+static void leave_object(int fd, pid_t pid, uint32_t handle)
+{
+	put_command(fd, BC_ACQUIRE, &handle);
+	handle = atomic_exchange(left_by(fd, pid), handle);
+	if (handle)
+		put_command(fd, BC_RELEASE, &handle);
+}
+
+static void take_left(int fd, pid_t pid, struct cargo *cargo)
+{
+	union object object = { .flat = {
+		.hdr.type = BINDER_TYPE_HANDLE, .handle = atomic_load(left_by(fd, pid)),
+	} };
+
+	cargo->nr = 0;
+	add_object(cargo, &object);
+}
+
 static void drop_object(int fd, binder_uintptr_t cookie)
 {
 	uint32_t handle = (uint32_t)cookie;
@@ -193,11 +227,15 @@ static void serve_call(int fd, const struct binder_transaction_data *txn, unsign
 			continue;
 		if (txn->code == CODE_KEEP)
 			keep_object(fd, handle);
+		if (txn->code == CODE_LEAVE)
+			leave_object(fd, txn->sender_pid, handle);
 		if (txn->code == CODE_CALL)
 			call_object(fd, handle, depth);
 		if (txn->code == CODE_ONEWAY)
 			send_oneway(fd, handle);
 	}
+	if (txn->code == CODE_TAKE)
+		take_left(fd, txn->sender_pid, &cargo);
 	if (!(txn->flags & TF_ONE_WAY))
 		reply_with(fd, txn->code, &cargo);
 	for (size_t i = 0; i < cargo.nr; i++)
@@ -262,7 +300,7 @@ static bool serve_return(int *fd, uint32_t cmd, const uint8_t *arg, unsigned int
 static bool serve_reads(int fd, unsigned int depth, bool for_reply)
 {
 	/* Threads that are spawned use it when this function is left, too. */
-	static int fds[256];
+	static int fds[NR_FDS];
 	uint8_t bytes[1024];
 
 	fds[fd] = fd;
