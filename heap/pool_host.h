@@ -36,6 +36,9 @@ static inline void pool_host_unlock(struct pool_mutex *mutex);
 static inline void pool_host_count(struct pool_counter *counter, long more);
 static inline long pool_host_read(const struct pool_counter *counter);
 
+/* The number of the CPU that runs the caller; it may be another one in the next moment. */
+static inline unsigned int pool_host_cpu(void);
+
 /* The current locking mode; it may change between two calls. */
 static inline bool pool_host_lockless(void);
 

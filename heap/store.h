@@ -17,8 +17,20 @@ enum store_kind { STORE_CACHED, STORE_UNCACHED, STORE_KINDS };
 #define STORE_ORDERS 3
 extern const unsigned int store_orders[STORE_ORDERS];
 
+/*
+ * Pools of each size and kind: a CPU uses that with its number, modulo this, so that CPUs rarely
+ * meet at a lock. In locking mode `mutex` all use the first.
+ */
+#define STORE_POOLS 8
+
+/*
+ * Up to so many pages of a pool are left to its own CPUs while the system has memory: 2 MiB with
+ * pages of 4 KiB. They can be reclaimed as all others.
+ */
+#define STORE_RESERVE 512
+
 struct store {
-	struct pool pools[STORE_KINDS][STORE_ORDERS];
+	struct pool pools[STORE_KINDS][STORE_ORDERS][STORE_POOLS];
 };
 
 /* Blocks linked by pool_host_next(). */
@@ -26,6 +38,7 @@ struct store_chain {
 	struct pool_block *first;
 	struct pool_block *last;
 	unsigned long nr_blocks;
+	unsigned int home;	/* number of the pools that the blocks return to */
 };
 
 void store_chain_add(struct store_chain *chain, struct pool_block *block);
@@ -46,7 +59,8 @@ void store_give(struct store *store, enum store_kind kind, struct store_chain *c
 /* Frees blocks, clean or not, to the system; @chain is empty afterwards. Returns pages freed. */
 unsigned long store_chain_free(enum store_kind kind, struct store_chain *chain);
 
-/* Pages in the pools. */
+/* Blocks of size number @i in the pools; pages in all of them. */
+unsigned long store_blocks(const struct store *store, enum store_kind kind, unsigned int i);
 unsigned long store_pages(const struct store *store);
 
 /*

@@ -145,6 +145,107 @@ TEST(shrinking_gives_what_was_asked_for)
 	CHECK(store_shrink(&store, MANY) == 8 * 256);
 }
 
+/* A buffer of @nr_pages single pages, allocated by @cpu. */
+static void take_pages(struct store *store, unsigned int cpu, unsigned long nr_pages,
+		       struct store_chain *chain)
+{
+	fake.no_big_blocks = true;
+	fake.cpu = cpu;
+	REQUIRE(!store_take(store, STORE_CACHED, nr_pages, false, chain));
+	CHECK(pages_of(chain) == nr_pages);
+}
+
+static unsigned long pages_at(struct store *store, unsigned int nr)
+{
+	return pool_blocks(&store->pools[STORE_CACHED][STORE_ORDERS - 1][nr]);
+}
+
+/* Wherever it is freed; the numbers of CPUs may be higher than that of the pools. */
+TEST(a_buffer_returns_to_the_cpu_that_allocated_it)
+{
+	struct store_chain chains[2];
+	struct store store;
+
+	store_init(&store);
+	take_pages(&store, 2, 30, &chains[0]);
+	take_pages(&store, STORE_POOLS + 3, 40, &chains[1]);
+	fake.cpu = 1;
+	store_give(&store, STORE_CACHED, &chains[0]);
+	store_give(&store, STORE_CACHED, &chains[1]);
+	CHECK(pages_at(&store, 2) == 30);
+	CHECK(pages_at(&store, 3) == 40);
+	CHECK(store_pages(&store) == 70);
+	CHECK(store_blocks(&store, STORE_CACHED, STORE_ORDERS - 1) == 70);
+	CHECK(store_shrink(&store, 50) == 50);
+	CHECK(store_shrink(&store, MANY) == 20);
+}
+
+TEST(a_cpu_is_left_its_reserve)
+{
+	struct store_chain chain;
+	struct store store;
+	long blocks = STORE_RESERVE + 1;
+
+	store_init(&store);
+	take_pages(&store, 5, STORE_RESERVE + 1, &chain);
+	store_give(&store, STORE_CACHED, &chain);
+	take_pages(&store, 6, 1, &chain);
+	CHECK(fake.blocks_out == blocks);
+	CHECK(store_pages(&store) == STORE_RESERVE);
+	store_chain_free(STORE_CACHED, &chain);
+	blocks--;
+	take_pages(&store, 6, 10, &chain);
+	CHECK(fake.blocks_out == blocks + 10);
+	CHECK(store_pages(&store) == STORE_RESERVE);
+	store_chain_free(STORE_CACHED, &chain);
+	take_pages(&store, 5, 10, &chain);
+	CHECK(fake.blocks_out == blocks);
+	store_chain_free(STORE_CACHED, &chain);
+	store_shrink(&store, MANY);
+}
+
+/* When the system has no memory each CPU has all pooled pages. */
+TEST(a_reserve_is_no_reason_to_fail)
+{
+	struct store_chain chain;
+	struct store store;
+	unsigned int cpu;
+
+	store_init(&store);
+	for (cpu = 0; cpu < STORE_POOLS; cpu++) {
+		fake.alloc_budget = 300;
+		fake.cpu = cpu;
+		REQUIRE(!store_take(&store, STORE_CACHED, 300, false, &chain));
+		store_give(&store, STORE_CACHED, &chain);
+		CHECK(fake.alloc_budget == 0);
+		fake.cpu = cpu + 1;
+		REQUIRE(!store_take(&store, STORE_CACHED, 300, false, &chain));
+		CHECK(pages_of(&chain) == 300);
+		CHECK(store_pages(&store) == 0);
+		CHECK(chain.first->order == 8);
+		store_chain_free(STORE_CACHED, &chain);
+	}
+}
+
+TEST(in_mode_mutex_one_pool_is_used)
+{
+	struct store_chain chain;
+	struct store store;
+
+	store_init(&store);
+	take_pages(&store, 4, 20, &chain);
+	fake.lockless = false;
+	store_give(&store, STORE_CACHED, &chain);
+	CHECK(pages_at(&store, 0) == 20);
+	take_pages(&store, 4, 20, &chain);
+	CHECK(fake.blocks_out == 20);
+	/* its pools are those of the mode it was allocated in */
+	fake.lockless = true;
+	store_give(&store, STORE_CACHED, &chain);
+	CHECK(pages_at(&store, 0) == 20);
+	store_shrink(&store, MANY);
+}
+
 struct app {
 	struct store *store;
 	uint64_t seed;
@@ -173,6 +274,7 @@ static void *run_app(void *arg)
 		enum store_kind kind = dice % STORE_KINDS;
 		bool charged = dice % 5 == 0;
 
+		fake.cpu = dice % 11;
 		if (dice % 50 == 0)
 			store_shrink(app->store, dice % 1024);
 		if (store_take(app->store, kind, 1 + dice % 700, charged, &chain))

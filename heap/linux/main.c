@@ -45,8 +45,8 @@ static int locking_get(char *buffer, const struct kernel_param *param)
 
 static const struct kernel_param_ops locking_ops = { .set = locking_set, .get = locking_get };
 module_param_cb(locking, &locking_ops, NULL, 0644);
-MODULE_PARM_DESC(locking, "pool lock: taken for removing only (lockless, default), or also for "
-			  "adding (mutex)");
+MODULE_PARM_DESC(locking, "pool lock: taken for removing only, each CPU having its own pools "
+			  "(lockless, default), or also for adding (mutex)");
 
 static bool is_wanted(const char *name, enum store_kind kind)
 {

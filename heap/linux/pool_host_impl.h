@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/sched/signal.h>
+#include <linux/smp.h>
 #include <linux/vmstat.h>
 
 #include "heap_events.h"
@@ -92,6 +93,11 @@ static inline void pool_host_count(struct pool_counter *counter, long more)
 static inline long pool_host_read(const struct pool_counter *counter)
 {
 	return atomic_long_read(&counter->value);
+}
+
+static inline unsigned int pool_host_cpu(void)
+{
+	return raw_smp_processor_id();
 }
 
 static inline bool pool_host_lockless(void)

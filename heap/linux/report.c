@@ -22,15 +22,14 @@ static struct dentry *dir;
 
 static int pools_show(struct seq_file *seq, void *unused)
 {
-	const struct pool *pool;
 	unsigned int kind, i;
+	unsigned long nr;
 
 	for (i = 0; i < STORE_ORDERS; i++) {
 		for (kind = 0; kind < STORE_KINDS; kind++) {
-			pool = &body_store.pools[kind][i];
-			seq_printf(seq, "%lu order %u %s pages %lu total\n", pool_blocks(pool),
-				   pool->order, kind_names[kind],
-				   (PAGE_SIZE << pool->order) * pool_blocks(pool));
+			nr = store_blocks(&body_store, kind, i);
+			seq_printf(seq, "%lu order %u %s pages %lu total\n", nr, store_orders[i],
+				   kind_names[kind], (PAGE_SIZE << store_orders[i]) * nr);
 		}
 	}
 	seq_printf(seq, "%lu in use\n%lu to be cleaned\n", body_used_pages() << PAGE_SHIFT,
@@ -39,22 +38,29 @@ static int pools_show(struct seq_file *seq, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(pools);
 
+/* Blocks added, locks found taken; blocks removed, locks found taken. */
+static void add_counts(const struct pool *pool, long row[4])
+{
+	row[0] += pool_host_read(&pool->adds);
+	row[1] += pool_host_read(&pool->taken[POOL_ADD]);
+	row[2] += pool_host_read(&pool->removes);
+	row[3] += pool_host_read(&pool->taken[POOL_REMOVE]);
+}
+
 static int contention_show(struct seq_file *seq, void *unused)
 {
-	const struct pool *pool;
 	long sums[4] = { 0 };
-	unsigned int kind, i;
+	unsigned int kind, i, nr;
 
 	for (i = 0; i < STORE_ORDERS; i++) {
 		for (kind = 0; kind < STORE_KINDS; kind++) {
-			pool = &body_store.pools[kind][i];
-			long row[] = { pool_host_read(&pool->adds),
-				       pool_host_read(&pool->taken[POOL_ADD]),
-				       pool_host_read(&pool->removes),
-				       pool_host_read(&pool->taken[POOL_REMOVE]) };
+			long row[4] = { 0 };
 
+			for (nr = 0; nr < STORE_POOLS; nr++)
+				add_counts(&body_store.pools[kind][i][nr], row);
 			seq_printf(seq, "order %u %s: added %ld taken %ld removed %ld taken %ld\n",
-				   pool->order, kind_names[kind], row[0], row[1], row[2], row[3]);
+				   store_orders[i], kind_names[kind], row[0], row[1], row[2],
+				   row[3]);
 			for (int column = 0; column < 4; column++)
 				sums[column] += row[column];
 		}

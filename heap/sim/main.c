@@ -31,6 +31,8 @@ static const char *const event_names[SIM_EVENTS] = {
 	[TAKEN_REMOVE] = "a remover that found the lock taken",
 	[TAKE_NOTHING] = "a remover that found nothing under the lock",
 	[LOCKING_CHANGE] = "a change of the locking mode during a call",
+	[NO_MEMORY] = "an allocation that failed",
+	[LAST_RESORT] = "a block that was pooled when the system had none",
 };
 
 static void __attribute__((noreturn)) play_all(struct shared *shared, u64 end)

@@ -17,7 +17,9 @@
 #include <string.h>
 
 #define BLOCKS 4096
-#define BUDGET_PAGES 4096L
+/* Of the system; half of the seeds have few, so that allocations fail. */
+#define PAGES_MAX 4096L
+#define PAGES_FEW 700L
 #define ACTORS_MAX 6
 #define HELD_MAX 24
 #define EVERYTHING 1000000UL
@@ -29,6 +31,7 @@ struct actor {
 	u32 weights[5];		/* of the acts */
 	u32 steps;
 	bool adding, removing;
+	bool refused;		/* the system had no block */
 	bool lockless;		/* locking mode that the current call has seen */
 	bool locked;
 	u32 steps_locked;
@@ -43,6 +46,7 @@ static struct pool_block blocks[BLOCKS];
 static struct actor actors[ACTORS_MAX];
 static u32 nr_actors, nr_left, last_block;
 static u64 empties;		/* how often the pool was observed empty */
+static long all_pages;		/* of the system */
 static struct pool pool;
 static struct store store;
 
@@ -98,7 +102,8 @@ struct pool_block *fake_block_alloc(bool uncached, unsigned int order, bool char
 	long nr_pages = 1L << order;
 	struct pool_block *block;
 
-	if ((order && fake.no_big_blocks) || fake.budget_pages < nr_pages)
+	actor_self()->refused = (order && fake.no_big_blocks) || fake.budget_pages < nr_pages;
+	if (actor_self()->refused)
 		return NULL;
 	fake.budget_pages -= nr_pages;
 	/* The block freed last is reused first, as in the kernel. */
@@ -131,7 +136,9 @@ void fake_account_pooled(struct pool_block *block, unsigned int order, int sign)
 	if (sign < 0 && block->where != POOLED)
 		fake_fail("a block was handed out twice");
 	block->where = sign > 0 ? POOLED : HELD;
-	block->owner = sign > 0 ? NULL : fiber_current;
+	block->owner = fiber_current;
+	block->pooled_at = 0;
+	fake.happened[LAST_RESORT] += sign < 0 && !order && actor_self()->refused;
 	fake.pooled_pages += sign * (1L << order);
 }
 
@@ -272,16 +279,54 @@ static void check_pool_at_end(struct actor *self)
 
 /* ---- a store ---------------------------------------------------------------------------- */
 
+/* store_give() has returned: from here on its blocks must be found. */
+static void note_pooled(void)
+{
+	u32 i;
+
+	for (i = 0; i < BLOCKS; i++) {
+		if (blocks[i].where == POOLED && blocks[i].owner == fiber_current &&
+		    !blocks[i].pooled_at)
+			blocks[i].pooled_at = fiber_points();
+	}
+}
+
+/* store_take() has failed: no single page was in any pool since before it was called. */
+static void check_no_memory(enum store_kind kind, u64 called_at)
+{
+	const struct pool *pools = store.pools[kind][STORE_ORDERS - 1];
+	const struct pool_block *lists[2], *block;
+	u32 i, j;
+
+	fake.happened[NO_MEMORY]++;
+	for (i = 0; i < STORE_POOLS; i++) {
+		lists[0] = pools[i].fresh.first;
+		lists[1] = pools[i].stock;
+		for (j = 0; j < 2; j++) {
+			for (block = lists[j]; block; block = block->next) {
+				if (block->pooled_at && block->pooled_at < called_at)
+					fake_fail("store_take() failed although a page was pooled");
+			}
+		}
+	}
+}
+
 static void act_buffer(struct actor *self)
 {
 	enum store_kind kind = fiber_dice(&fake.dice, STORE_KINDS);
 	unsigned long nr_pages = 1 + fiber_dice(&fake.dice, fake.no_big_blocks ? 40 : 700);
 	bool charged = !fiber_dice(&fake.dice, 5);
 	unsigned long pages = 0;
+	u64 called_at = fiber_points();
 	struct store_chain chain;
 	struct pool_block *block;
+	int err;
 
-	if (store_take(&store, kind, nr_pages, charged, &chain))
+	self->refused = false;
+	err = store_take(&store, kind, nr_pages, charged, &chain);
+	if (err == -ENOMEM && !charged)
+		check_no_memory(kind, called_at);
+	if (err)
 		return;
 	for (block = chain.first; block; block = pool_host_next(block)) {
 		if (block->where != HELD || block->owner != fiber_current)
@@ -294,6 +339,7 @@ static void act_buffer(struct actor *self)
 		store_chain_free(kind, &chain);
 	else
 		store_give(&store, kind, &chain);
+	note_pooled();
 }
 
 static void act_shrink_store(struct actor *self)
@@ -343,7 +389,7 @@ static void check_at_end(struct actor *self, bool one_pool)
 		check_pool_at_end(self);
 	else
 		check_store_at_end();
-	if (fake.budget_pages != BUDGET_PAGES || fake.pooled_pages)
+	if (fake.budget_pages != all_pages || fake.pooled_pages)
 		fake_fail("pages are lost");
 	for (i = 0; i < BLOCKS; i++) {
 		if (blocks[i].where != WITH_SYSTEM)
@@ -383,11 +429,12 @@ u64 play(u64 seed)
 	memset(&fake, 0, sizeof(fake));
 	memset(actors, 0, sizeof(actors));
 	fake.dice = ~seed;
-	fake.budget_pages = BUDGET_PAGES;
 	fake.lockless = fiber_dice(&fake.dice, 2);
 	fake.no_big_blocks = fiber_dice(&fake.dice, 2);
 	fake.killed_one_in = fiber_dice(&fake.dice, 2) * 64;
 	one_pool = fiber_dice(&fake.dice, 4);
+	all_pages = one_pool || fiber_dice(&fake.dice, 2) ? PAGES_MAX : PAGES_FEW;
+	fake.budget_pages = all_pages;
 	plan.policy = fiber_dice(&fake.dice, FIBER_POLICIES);
 	plan.switch_one_in = 1 + fiber_dice(&fake.dice, 20);
 	empties = last_block = 0;

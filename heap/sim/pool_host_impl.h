@@ -8,12 +8,15 @@
 
 #include "fiber.h"
 
+#define FAKE_CPUS 3
+
 enum block_state { WITH_SYSTEM, HELD, POOLED };
 
 struct pool_block {
 	struct pool_block *next;
 	enum block_state where;
-	struct fiber *owner;	/* while HELD */
+	struct fiber *owner;	/* while HELD; while POOLED: who has added it */
+	u64 pooled_at;		/* since when store_take() must find it; 0: not yet */
 	unsigned int order;
 	bool uncached;
 	bool charged;
@@ -38,6 +41,8 @@ enum sim_event {
 	TAKEN_REMOVE,	/* a remover found the lock taken */
 	TAKE_NOTHING,	/* the stack was empty under the lock */
 	LOCKING_CHANGE,	/* the locking mode changed during a call */
+	NO_MEMORY,	/* store_take() failed */
+	LAST_RESORT,	/* a block was pooled when the system had none */
 	SIM_EVENTS,
 };
 
@@ -155,6 +160,12 @@ static inline long pool_host_read(const struct pool_counter *counter)
 	fake_step();
 	fake_note_empty();
 	return counter->value;
+}
+
+static inline unsigned int pool_host_cpu(void)
+{
+	fake_step();
+	return fiber_dice(&fake.dice, FAKE_CPUS);
 }
 
 static inline bool pool_host_lockless(void)

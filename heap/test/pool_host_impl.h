@@ -33,6 +33,7 @@ struct pool_counter {
 /* The system below the pools, set up and checked by the tests (main.c). */
 struct fake_system {
 	atomic_bool lockless;
+	atomic_uint cpu;		/* of all threads */
 	atomic_long blocks_out;		/* allocated and not freed */
 	atomic_long pages_pooled;
 	atomic_long lock_tries;
@@ -99,6 +100,11 @@ static inline void pool_host_count(struct pool_counter *counter, long more)
 static inline long pool_host_read(const struct pool_counter *counter)
 {
 	return atomic_load(&counter->value);
+}
+
+static inline unsigned int pool_host_cpu(void)
+{
+	return atomic_load_explicit(&fake.cpu, memory_order_relaxed);
 }
 
 static inline bool pool_host_lockless(void)
