@@ -17,8 +17,8 @@ PROGRAMS += $(BIN)/anybinderd
 
 # An access to an _Atomic variable says so, and in which order it is. The last check is that a planted
 # one is found.
-CLANG_ATOMICS = clang-19 -std=gnu11 -fsyntax-only -Wno-everything -Werror=atomic-implicit-seq-cst \
-	$(CPPFLAGS) $(FUSE_CPPFLAGS)
+CLANG_ATOMICS = $(CLANG) -std=gnu11 -fsyntax-only -Wno-everything \
+	-Werror=atomic-implicit-seq-cst $(CPPFLAGS) $(FUSE_CPPFLAGS)
 ATOMICS_BREACH := '_Atomic int x;\nvoid f(void) { x++; }\n'
 
 TESTS += source:atomics
