@@ -24,15 +24,8 @@ ATOMICS_BREACH := '_Atomic int x;\nvoid f(void) { x++; }\n'
 TESTS += source:atomics
 COMPUTING += source:atomics
 
-source.atomics.run = passed=0; failed=0; \
-	for file in $(FUSE_SRCS); do \
-		if $(CLANG_ATOMICS) $$file; then passed=$$((passed + 1)); \
-		else failed=$$((failed + 1)); fi; \
-	done; \
-	if printf $(ATOMICS_BREACH) | $(CLANG_ATOMICS) -xc - 2>&1 | grep -q 'implicit use'; \
-	then passed=$$((passed + 1)); \
-	else failed=$$((failed + 1)); echo "clang does not find the planted access"; fi; \
-	echo "atomics: $$passed passed, $$failed failed, 0 skipped"; test $$failed = 0
+source.atomics.run = $(call clang_check,atomics,$(CLANG_ATOMICS),$(FUSE_SRCS),$\
+	$(ATOMICS_BREACH),implicit use)
 
 $(FUSE_OBJS): $(OBJ)/fuse/%.o: %.c
 	@mkdir -p $(@D)
