@@ -131,7 +131,6 @@ def summary(speeds, name, base):
     return statistics.geometric_mean(means) if means else None
 
 
-
 def self_test():
     # The logarithms have the standard deviation ln(1.2); their mean, of nine, a third of it.
     even = [1.0, 1.44] * 4 + [1.2]
