@@ -93,9 +93,9 @@ int store_take(struct store *store, enum store_kind kind, unsigned long nr_pages
 	unsigned long nr;
 	int err;
 
-	*chain = (struct store_chain){ .home = pool_host_cpu() % STORE_POOLS };
-	if (!pool_host_lockless())
-		chain->home = 0;
+	*chain = (struct store_chain){
+		.home = pool_host_lockless() ? pool_host_cpu() % STORE_POOLS : 0,
+	};
 	while (nr_pages) {
 		err = -EINTR;
 		if (pool_host_killed())
