@@ -212,8 +212,11 @@ func main() {
 	err = rpcserver.RunLocal(ctx, &rpcserver.LocalConfig{
 		Config: rpcserver.Config{
 			Config: vminfo.Config{
-				Target: target, Features: flatrpc.FeatureSandboxNone | flatrpc.FeatureCoverage, Syscalls: calls,
-				Cover: true, Sandbox: flatrpc.ExecEnvSandboxNone,
+				Target:   target,
+				Features: flatrpc.FeatureSandboxNone | flatrpc.FeatureCoverage,
+				Syscalls: calls,
+				Cover:    true,
+				Sandbox:  flatrpc.ExecEnvSandboxNone,
 			},
 			VMArch: target.Arch, Procs: *procs, Slowdown: *slowdown,
 		},
