@@ -54,14 +54,18 @@ class Daemon:
             time.sleep(0.02)
 
     def memory(self):
-        """KiB of memory by kind, number of threads and of open files."""
-        found = dict.fromkeys(("VmRSS", "RssAnon", "RssFile", "RssShmem", "Threads", "files"), 0)
+        """KiB of memory by kind, number of threads and of open files, of all its processes.
+
+        A page that n processes map counts as 1/n of a page in each.
+        """
+        found = dict.fromkeys(("Pss", "Pss_Anon", "Pss_File", "Pss_Shmem", "threads", "files"), 0)
         for pid in family(self.process.pid):
-            with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
                 for line in file:
                     key, _, value = line.partition(":")
                     if key in found:
                         found[key] += int(value.split()[0])
+            found["threads"] += len(os.listdir(f"/proc/{pid}/task"))
             found["files"] += len(os.listdir(f"/proc/{pid}/fd"))
         return found
 
