@@ -79,9 +79,11 @@ def behind(comparisons):
 def speed_targets(comparisons):
     """The targets whose figures were measured."""
     found = []
+    tables = [(one["setting"], {name: figures(one, name) for name in ("p50_us", "calls_per_s")})
+              for one in comparisons]
     for setting, pairs, size, figure, ours, other, limit, at_most in SPEED_TARGETS:
-        values = [ratio(figures(one, figure).get((pairs, size, size), {}), ours, other)
-                  for one in comparisons if one["setting"] == setting]
+        values = [ratio(table[figure].get((pairs, size, size), {}), ours, other)
+                  for where, table in tables if where == setting]
         values = [value for value in values if value is not None]
         if values:
             what = "round trip" if figure == "p50_us" else "calls/s"
