@@ -27,10 +27,11 @@ VM_TESTS += module:symbols module:sparse module:newer
 .PHONY: module $(MODULE_ALL_KVERS:%=module-%) $(MODULE_ALL_KVERS:%=module-locking-%)
 
 ## module: the kernel modules for one of vm/kernels.tsv (KVER=6.12) or for KDIR=HEADERS
-# One build of a directory at a time.
+# One build of a directory at a time. `make -n` runs the line with +, but not the one that makes the
+# directory.
 module:
 	@host/linux/link-sources $(abspath $(MODULE_DIR)) $(if $(LOCKING),bench/locking)
-	+$(Q)flock $(MODULE_DIR) $(MODULE_BUILD)
+	+$(Q)test ! -d $(MODULE_DIR) || flock $(MODULE_DIR) $(MODULE_BUILD)
 
 # The same for one of the kernels, for tests that need several.
 $(MODULE_ALL_KVERS:%=module-%): module-%:
