@@ -21,8 +21,11 @@ pub struct Call {
     /// The numbers of the transactions; 0 if the driver told of none, as for a dead handle.
     pub id: u32,
     pub reply_id: Option<u32>,
-    /// The call that its thread was serving when it made this one.
+    /// The call that its thread was serving when it made this one; or, if it served none, the only
+    /// call with a reply to come that other threads of its process were serving.
     pub parent: Option<u32>,
+    /// The latter: it may have been made for something else.
+    pub by_other_thread: bool,
     pub from: Thread,
     pub to: Thread,
     pub node: u32,
@@ -218,12 +221,13 @@ impl Assembler {
             },
             tid => names.thread(tid, sent.to_pid, None),
         };
+        let served = self.serving.get(&event.tid);
+        let own = served.and_then(|ids| ids.last().copied());
+        let parent = own.or_else(|| self.only_one_served(from.pid));
         let mut call = Call {
             id: sent.id,
-            parent: self
-                .serving
-                .get(&event.tid)
-                .and_then(|ids| ids.last().copied()),
+            parent,
+            by_other_thread: own.is_none() && parent.is_some(),
             from,
             to,
             node: sent.node,
@@ -243,6 +247,17 @@ impl Assembler {
         self.last_sent.insert(event.tid, sent.id);
         self.ages.push_back(sent.id);
         self.open.insert(sent.id, call);
+    }
+
+    /// The call that a process is serving and is to reply to, if there is just one.
+    fn only_one_served(&self, pid: i32) -> Option<u32> {
+        let calls = self.serving.values().flatten();
+        let mut awaited = calls.filter(|id| {
+            self.open.get(id).is_some_and(|call| {
+                call.to.pid == pid && pid != 0 && !call.oneway && !call.is_over()
+            })
+        });
+        awaited.next().copied().filter(|_| awaited.next().is_none())
     }
 
     fn give_up_oldest(&mut self) {
@@ -350,6 +365,9 @@ impl Assembler {
         if call.oneway {
             if let Some(serving) = self.serving.get_mut(&event.tid) {
                 serving.retain(|served| *served != id);
+                if serving.is_empty() {
+                    self.serving.remove(&event.tid);
+                }
             }
             self.end(id, event.time_ns);
         }

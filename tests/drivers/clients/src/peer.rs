@@ -124,6 +124,10 @@ impl IPeer for Peer {
         Ok(there.bounce(there, here, depth - 1)? + 1)
     }
 
+    fn addByThread(&self, there: &Strong<dyn IPeer>, a: i32, b: i32) -> BinderResult<i32> {
+        std::thread::scope(|scope| scope.spawn(|| there.add(a, b)).join().unwrap())
+    }
+
     fn post(&self, value: i32) -> BinderResult<()> {
         self.posted.lock().unwrap().push(value);
         Ok(())

@@ -63,6 +63,53 @@ fn data(id: u32, bytes: &[u8]) -> What {
     }
 }
 
+/// Sent to a process.
+fn sent_to(id: u32, flags: u32, from_pid: i32, to_pid: i32) -> What {
+    match sent(id, flags) {
+        What::Sent(sent) => What::Sent(Transaction {
+            from_pid,
+            to_pid,
+            ..sent
+        }),
+        other => other,
+    }
+}
+
+#[test]
+fn a_thread_that_serves_nothing_may_call_for_the_only_call_under_way() {
+    const CLIENT: i32 = 10;
+    const SERVER: i32 = 20;
+    let calls = play(&[
+        (11, sent_to(1, 0, CLIENT, SERVER)),
+        // Not received yet.
+        (23, sent_to(2, 0, SERVER, 30)),
+        (21, What::Received { id: 1 }),
+        (23, sent_to(3, 0, SERVER, 30)),
+        (21, sent_to(4, 0, SERVER, 30)),
+        (12, sent_to(5, TF_ONE_WAY, CLIENT, SERVER)),
+        (24, What::Received { id: 5 }),
+        (23, sent_to(6, 0, SERVER, 30)),
+        (13, sent_to(7, 0, CLIENT, SERVER)),
+        (22, What::Received { id: 7 }),
+        // There are two.
+        (23, sent_to(8, 0, SERVER, 30)),
+        (22, reply(9)),
+        (23, sent_to(10, 0, SERVER, 30)),
+        (31, sent_to(11, 0, 30, CLIENT)),
+    ]);
+    let found: HashMap<u32, (Option<u32>, bool)> = calls
+        .iter()
+        .map(|call| (call.id, (call.parent, call.by_other_thread)))
+        .collect();
+    assert_eq!(found[&2], (None, false));
+    assert_eq!(found[&3], (Some(1), true));
+    assert_eq!(found[&4], (Some(1), false));
+    assert_eq!(found[&6], (Some(1), true));
+    assert_eq!(found[&8], (None, false));
+    assert_eq!(found[&10], (Some(1), true));
+    assert_eq!(found[&11], (None, false));
+}
+
 #[test]
 fn a_call_has_its_times_sizes_and_objects() {
     let calls = play(&[

@@ -151,10 +151,16 @@ impl Trace<'_> {
         let Some(call) = self.assembler.open_call(id) else {
             return;
         };
-        let program = self.program.as_mut();
-        let is_due = program.is_none_or(|program| program.begin(call));
-        if let Some(tree) = self.tree.as_mut().filter(|_| is_due) {
-            tree.sent(id, call.parent);
+        let mut parent = call.parent;
+        if let Some(program) = self.program.as_mut() {
+            if !program.begin(call) {
+                return;
+            }
+            // What the program does by itself is not done for its callbacks.
+            parent = parent.filter(|_| !call.by_other_thread || !program.has(call.from.pid));
+        }
+        if let Some(tree) = self.tree.as_mut() {
+            tree.sent(id, parent);
         }
     }
 

@@ -60,4 +60,6 @@ interface IPeer {
     void copyRecord(in Record from, out Record to);
     /** Opens an envelope with a Record and makes a new one. */
     Envelope echoEnvelope(in Envelope envelope);
+    /** Has another thread of this process add by a call to `there`, and waits for it. */
+    int addByThread(IPeer there, int a, int b);
 }

@@ -72,7 +72,7 @@ impl Program {
         self.family.extend(path.into_iter().map(|pid| (pid, found)));
     }
 
-    fn has(&self, pid: i32) -> bool {
+    pub fn has(&self, pid: i32) -> bool {
         self.family.get(&pid).is_some_and(|is_family| *is_family)
     }
 

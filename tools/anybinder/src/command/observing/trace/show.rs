@@ -78,7 +78,11 @@ impl Show {
         let seconds = (call.sent_ns as f64 - start_ns as f64) / 1e9;
         let indent = "  ".repeat(one.depth);
         let text = line(call, method.as_deref(), one.own_ns);
-        let mut lines = vec![format!("{seconds:>11.6} {indent}{text}")];
+        let by = match call.by_other_thread && one.depth > 0 {
+            true => ", by another thread",
+            false => "",
+        };
+        let mut lines = vec![format!("{seconds:>11.6} {indent}{text}{by}")];
         if self.manner.data {
             let told = payloads.lines(call, names);
             lines.extend(told.iter().map(|line| format!("{indent}{line}")));

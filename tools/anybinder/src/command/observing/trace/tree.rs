@@ -137,7 +137,8 @@ impl Tree {
             match self.nodes.get_mut(&child) {
                 Some(one) if one.call.is_none() => one.parent = None,
                 Some(one) => {
-                    let call = one.call.as_ref().filter(|call| !call.oneway);
+                    let is_awaited = |call: &&Call| !call.oneway && !call.by_other_thread;
+                    let call = one.call.as_ref().filter(is_awaited);
                     if let Some(time) = call.and_then(Call::duration_ns) {
                         below_ns = Some(below_ns.unwrap_or(0) + time);
                     }
@@ -182,6 +183,7 @@ mod tests {
             (2, Some(1)),
             (3, Some(2)),
             (4, Some(1)),
+            (5, Some(1)),
             (9, None),
         ] {
             tree.sent(id, parent);
@@ -189,6 +191,11 @@ mod tests {
         for (id, time_ns) in [(3, 10), (2, 30), (1, 100)] {
             assert_eq!(tree.over(call(id, time_ns, false)), None);
         }
+        let by_other_thread = Call {
+            by_other_thread: true,
+            ..call(5, 60, false)
+        };
+        assert_eq!(tree.over(by_other_thread), None);
         assert!(tree.take(Some(2000)).is_empty());
         tree.over(call(4, 500, true));
         let taken = tree.take(Some(2000));
@@ -197,6 +204,7 @@ mod tests {
             (1, 2, Some(20)),
             (2, 3, None),
             (1, 4, None),
+            (1, 5, None),
         ];
         assert_eq!(taken.len(), 1);
         assert_eq!(shape(&taken[0]), expected);
