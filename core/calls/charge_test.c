@@ -54,9 +54,7 @@ TEST(charge_of_a_call_to_the_sender)
 static void send_in_vain(struct pair *p)
 {
 	struct flat_binder_object object = pair_binder(0x30, 1, 0);
-	const u64 offset = 0;
-	struct world_call call = { .data = &object, .size = sizeof(object), .offsets = &offset,
-				   .nr_offsets = 1 };
+	struct world_call call = pair_object_call(&object, sizeof(object), 0);
 	struct binder_extended_error ee;
 
 	world_call(p->c, &call);

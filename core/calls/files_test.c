@@ -28,9 +28,7 @@ static u32 send_file(struct pair *p)
 {
 	u32 fd = sim_file_open(p->client->sim);
 	const struct binder_fd_object object = fd_object(fd);
-	const u64 offset = 0;
-	struct world_call call = { .flags = TF_ACCEPT_FDS, .data = &object,
-				   .size = sizeof(object), .offsets = &offset, .nr_offsets = 1 };
+	struct world_call call = pair_object_call(&object, sizeof(object), TF_ACCEPT_FDS);
 
 	world_call(p->c, &call);
 	CHECK(world_write_read(p->c, true) == BINDER_WOULD_BLOCK);
@@ -76,11 +74,9 @@ TEST(files_that_are_installed_later_leave_the_commands_behind_an_error)
 {
 	const struct world_call bad = { .handle = 55 };
 	const struct world_call call = { .flags = TF_ACCEPT_FDS };
-	const u64 offset = 0;
 	struct binder_fd_object object;
 	struct binder_transaction_data tr;
-	struct world_call reply = { .data = &object, .size = sizeof(object), .offsets = &offset,
-				    .nr_offsets = 1 };
+	struct world_call reply = pair_object_call(&object, sizeof(object), 0);
 	struct pair p;
 
 	begin_with_files(&p);
@@ -120,9 +116,7 @@ TEST(files_for_a_dying_process)
 TEST(files_that_the_node_does_not_accept)
 {
 	struct binder_fd_object object = fd_object(0);
-	const u64 offset = 0;
-	struct world_call call = { .data = &object, .size = sizeof(object), .offsets = &offset,
-				   .nr_offsets = 1 };
+	struct world_call call = pair_object_call(&object, sizeof(object), 0);
 	struct pair p;
 
 	pair_begin(&p);
@@ -137,9 +131,7 @@ TEST(files_that_the_node_does_not_accept)
 TEST(files_that_the_host_cannot_take_in_time_fail_as_for_lack_of_memory)
 {
 	struct binder_fd_object object = fd_object(0);
-	const u64 offset = 0;
-	struct world_call call = { .flags = TF_ACCEPT_FDS, .data = &object,
-				   .size = sizeof(object), .offsets = &offset, .nr_offsets = 1 };
+	struct world_call call = pair_object_call(&object, sizeof(object), TF_ACCEPT_FDS);
 	struct binder_extended_error ee = { 0 };
 	struct pair p;
 

@@ -183,9 +183,7 @@ TEST(objects_invalid_sizes)
 TEST(objects_sent_back_to_their_owner)
 {
 	struct flat_binder_object object = { .hdr.type = BINDER_TYPE_HANDLE };
-	const u64 offset = 0;
-	struct world_call reply = { .data = &object, .size = sizeof(object), .offsets = &offset,
-				    .nr_offsets = 1 };
+	struct world_call reply = pair_object_call(&object, sizeof(object), 0);
 	struct binder_transaction_data tr;
 	struct pair p;
 

@@ -68,15 +68,10 @@ struct one {
 	};
 };
 
-static const u64 at_start[1];
-
 /* Appends a call or reply with one object. */
 static void send_one(struct world_thread *t, bool reply, const struct one *o, size_t size)
 {
-	struct world_call call = {
-		.flags = TF_ACCEPT_FDS, .data = o, .size = size,
-		.offsets = at_start, .nr_offsets = 1,
-	};
+	struct world_call call = pair_object_call(o, size, TF_ACCEPT_FDS);
 
 	if (reply)
 		world_reply(t, &call);

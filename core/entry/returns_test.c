@@ -23,13 +23,7 @@ TEST(returns_into_bad_memory_lose_nothing)
 {
 	struct binder_write_read bwr = { .read_size = 256, .read_buffer = 0x10 };
 	struct flat_binder_object object = pair_binder(0x1000, 0x2000, 0);
-	struct world_call call = {
-		.flags = TF_ONE_WAY,
-		.data = &object,
-		.size = sizeof(object),
-		.offsets = &(u64){ 0 },
-		.nr_offsets = 1,
-	};
+	struct world_call call = pair_object_call(&object, sizeof(object), TF_ONE_WAY);
 	struct pair p;
 	u32 max = 1;
 
@@ -57,13 +51,7 @@ TEST(returns_into_bad_memory_lose_nothing)
 static int read_withdrawn(u64 consumed)
 {
 	struct flat_binder_object object = pair_binder(0xaaa, 0xbbb, 0);
-	struct world_call call = {
-		.flags = TF_ONE_WAY,
-		.data = &object,
-		.size = sizeof(object),
-		.offsets = &(u64){ 0 },
-		.nr_offsets = 1,
-	};
+	struct world_call call = pair_object_call(&object, sizeof(object), TF_ONE_WAY);
 	struct binder_write_read bwr = { .read_size = 256, .read_consumed = consumed };
 	struct binder_ptr_cookie done = { 0xaaa, 0xbbb };
 	struct world_thread *other;

@@ -6,9 +6,7 @@
 TEST(ref_weak_counts)
 {
 	struct flat_binder_object object = pair_binder(0x77, 0x88, 0);
-	const u64 offset = 0;
-	struct world_call call = { .data = &object, .size = sizeof(object), .offsets = &offset,
-				   .nr_offsets = 1 };
+	struct world_call call = pair_object_call(&object, sizeof(object), 0);
 	struct binder_ptr_cookie arg;
 	struct binder_transaction_data tr;
 	struct pair p;

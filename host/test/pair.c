@@ -84,16 +84,23 @@ struct flat_binder_object pair_binder(u64 ptr, u64 cookie, u32 flags)
 	};
 }
 
+struct world_call pair_object_call(const void *object, size_t size, u32 flags)
+{
+	static const u64 at_start;
+
+	return (struct world_call){
+		.flags = flags,
+		.data = object,
+		.size = size,
+		.offsets = &at_start,
+		.nr_offsets = 1,
+	};
+}
+
 u32 pair_send_object(struct pair *p, u64 ptr, u64 cookie)
 {
 	struct flat_binder_object object = pair_binder(ptr, cookie, 0);
-	const u64 offset = 0;
-	struct world_call call = {
-		.data = &object,
-		.size = sizeof(object),
-		.offsets = &offset,
-		.nr_offsets = 1,
-	};
+	struct world_call call = pair_object_call(&object, sizeof(object), 0);
 	u8 arg[80];
 	struct binder_transaction_data *tr = (void *)arg;
 	u32 handle = 0;

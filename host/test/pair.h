@@ -43,6 +43,8 @@ bool pair_has_data(struct world_thread *t, const struct binder_transaction_data 
 
 /* A flat_binder_object for an object of the sender. */
 struct flat_binder_object pair_binder(u64 ptr, u64 cookie, u32 flags);
+/* A call with @object and nothing else. */
+struct world_call pair_object_call(const void *object, size_t size, u32 flags);
 /*
  * The client calls the server with an object of its own; the server takes a strong count
  * and replies. Returns the handle of the server; 0 if that failed.
