@@ -142,10 +142,12 @@ static int copy_result(ssize_t got, size_t size)
 	return got < 0 && errno == ESRCH ? -ESRCH : -EFAULT;
 }
 
-int client_thread_read(pid_t tid, void *dst, u64 src, size_t size)
+/* @copy: process_vm_readv or process_vm_writev */
+static int copy_memory(__typeof__(process_vm_readv) *copy, pid_t tid, void *own, u64 address,
+		       size_t size)
 {
-	struct iovec here = { dst, size };
-	struct iovec there = { (void *)(uintptr_t)src, size };
+	struct iovec here = { own, size };
+	struct iovec there = { (void *)(uintptr_t)address, size };
 	unsigned int section;
 	int error;
 
@@ -153,25 +155,19 @@ int client_thread_read(pid_t tid, void *dst, u64 src, size_t size)
 		return 0;
 	worker_begin_memory();
 	section = gate_begin_client();
-	error = copy_result(process_vm_readv(tid, &here, 1, &there, 1, 0), size);
+	error = copy_result(copy(tid, &here, 1, &there, 1, 0), size);
 	gate_end_client(section);
 	return error;
 }
 
+int client_thread_read(pid_t tid, void *dst, u64 src, size_t size)
+{
+	return copy_memory(process_vm_readv, tid, dst, src, size);
+}
+
 int client_thread_write(pid_t tid, u64 dst, const void *src, size_t size)
 {
-	struct iovec here = { (void *)src, size };
-	struct iovec there = { (void *)(uintptr_t)dst, size };
-	unsigned int section;
-	int error;
-
-	if (!size)
-		return 0;
-	worker_begin_memory();
-	section = gate_begin_client();
-	error = copy_result(process_vm_writev(tid, &here, 1, &there, 1, 0), size);
-	gate_end_client(section);
-	return error;
+	return copy_memory(process_vm_writev, tid, (void *)src, dst, size);
 }
 
 /* ---- its scheduling ---- */
