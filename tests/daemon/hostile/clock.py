@@ -3,11 +3,11 @@
 """The clock of the day is set forth and back by hours while victims are served, the daemon is
 replaced, and the service manager answers. Only in a virtual machine, which has no other clock."""
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 import hostile
@@ -21,26 +21,17 @@ ANYBINDER = os.path.join(os.path.dirname(hostile.PROGRAM), "anybinder")
 @contextlib.contextmanager
 def clock_steps():
     """To five hours from now, five hours ago, and now, without a pause."""
-    is_over = threading.Event()
+    offsets = itertools.cycle((STEP_S, -STEP_S, 0))
     begin, day = time.monotonic(), time.time()
 
     def set_to(offset):
         time.clock_settime(time.CLOCK_REALTIME, day + time.monotonic() - begin + offset)
 
-    def step():
-        offset = 0
-        while not is_over.wait(EVERY_S):
-            offset = {0: STEP_S, STEP_S: -STEP_S, -STEP_S: 0}[offset]
-            set_to(offset)
-        set_to(0)
-
-    thread = threading.Thread(target=step)
-    thread.start()
     try:
-        yield
+        with hostile.every(EVERY_S, lambda: set_to(next(offsets))):
+            yield
     finally:
-        is_over.set()
-        thread.join()
+        set_to(0)
 
 
 def victims_are_served_and_the_daemon_is_replaced():

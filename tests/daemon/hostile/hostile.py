@@ -18,6 +18,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -26,6 +27,7 @@ from victims import Result, serve    # noqa: F401 (part of this interface)
 
 import binder_client    # pylint: disable=wrong-import-order
 from binder_client import Client    # pylint: disable=wrong-import-order
+from daemon_test import until    # pylint: disable=wrong-import-order
 
 CLONE_NEWUSER = 0x10000000
 
@@ -69,7 +71,7 @@ class Daemon:
             [PROGRAM, self.mnt, "--foreground", "--mode=0666", "--threads=2", "--max-crashes=1",
              *self.options], **self.how)
         try:
-            wait_until(lambda: os.path.exists(self.path), STARTS_S)
+            until(lambda: os.path.exists(self.path), STARTS_S)
         except BaseException:
             self.__exit__()
             raise
@@ -125,11 +127,22 @@ def resident_kib(pid):
     return 0
 
 
-def wait_until(condition, seconds):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "did not happen in time"
-        time.sleep(0.005)
+@contextlib.contextmanager
+def every(seconds, function):
+    """Calls it at intervals until the block ends, in a thread."""
+    end = threading.Event()
+
+    def repeat():
+        while not end.wait(seconds):
+            function()
+
+    thread = threading.Thread(target=repeat)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
 
 
 @contextlib.contextmanager
@@ -187,9 +200,9 @@ def kill(pid, seconds=max(5, ENDS_S)):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
         os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: os.waitpid(pid, os.WNOHANG)[0], seconds)
+        until(lambda: os.waitpid(pid, os.WNOHANG)[0], seconds)
     with contextlib.suppress(ProcessLookupError):
-        wait_until(lambda: os.killpg(pid, 0), GROUP_ENDS_S)
+        until(lambda: os.killpg(pid, 0), GROUP_ENDS_S)
 
 
 @contextlib.contextmanager
@@ -332,7 +345,7 @@ def phase(server, kinds, seconds, load=None, steady=False):
 def memory_after(server, bound_kib):
     """The memory once it has fallen to the bound, or what it is after some time."""
     with contextlib.suppress(AssertionError):
-        wait_until(lambda: server.memory_kib() <= bound_kib, 5)
+        until(lambda: server.memory_kib() <= bound_kib, 5)
     return server.memory_kib()
 
 

@@ -10,7 +10,6 @@ import signal
 import struct
 import sys
 import tempfile
-import threading
 import time
 
 import cgroup
@@ -78,27 +77,6 @@ def send_on(ready, path):
             send(lambda: None, path)
 
 
-def every(seconds, function):
-    """Calls it at intervals until the block ends, in a thread."""
-    @contextlib.contextmanager
-    def block():
-        end = threading.Event()
-
-        def repeat():
-            while not end.wait(seconds):
-                function()
-
-        thread = threading.Thread(target=repeat)
-        thread.start()
-        try:
-            yield
-        finally:
-            end.set()
-            thread.join()
-
-    return block()
-
-
 def attack(number, title, prepare=lambda: None, disturb=lambda pid: contextlib.nullcontext()):
     """@prepare() runs in the receiver, @disturb(pid) in a context around the attack."""
     @contextlib.contextmanager
@@ -122,7 +100,7 @@ def traced_receivers():
     def trace(pid):
         def tracer(ready):
             # while a file is passed, the daemon traces it
-            hostile.wait_until(lambda: not LIBC.ptrace(PTRACE_SEIZE, pid, None, None), 5)
+            hostile.until(lambda: not LIBC.ptrace(PTRACE_SEIZE, pid, None, None), 5)
             ready()
             while True:
                 os.waitpid(pid, 0x40000000)
@@ -142,26 +120,24 @@ def stopped_receivers():
             time.sleep(0.1)
             os.kill(pid, signal.SIGCONT)
 
-        return every(0.02, toggle)
+        return hostile.every(0.02, toggle)
 
     attack("stopped", "files for a receiver that is stopped again and again", disturb=stop)
 
 
 def frozen_receivers():
+    @contextlib.contextmanager
     def freeze(pid):
-        @contextlib.contextmanager
-        def block():
-            with cgroup.Freezer() as group:
-                group.add(pid)
+        with cgroup.Freezer() as group:
+            group.add(pid)
 
-                def toggle():
-                    group.freeze(True)
-                    time.sleep(0.1)
-                    group.freeze(False)
+            def toggle():
+                group.freeze(True)
+                time.sleep(0.1)
+                group.freeze(False)
 
-                with every(0.02, toggle):
-                    yield
-        return block()
+            with hostile.every(0.02, toggle):
+                yield
 
     if cgroup.Freezer.exists():
         attack("frozen", "files for a receiver whose cgroup is frozen again and again",

@@ -260,7 +260,7 @@ def keep_reports_until_refused(ready, path, result):
             device = os.open(path, os.O_RDWR)
             kept.append(os.open(report, os.O_PATH))
             os.close(device)
-            hostile.wait_until(lambda: not os.path.exists(report), 30)
+            hostile.until(lambda: not os.path.exists(report), 30)
     except OSError as error:
         why = error.errno
     os.write(result, struct.pack("<II", len(kept), why))

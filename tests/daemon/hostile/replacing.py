@@ -30,7 +30,7 @@ def hand_over(server):
     for _ in range(ATTEMPTS):
         before = status(server)
         os.kill(server.process.pid, signal.SIGHUP)
-        hostile.wait_until(lambda: status(server)["attempts"] != before["attempts"], DEADLINE_S)
+        hostile.until(lambda: status(server)["attempts"] != before["attempts"], DEADLINE_S)
         after = status(server)
         if after["last"] == "done":
             assert after["server"] != before["server"], after
@@ -110,7 +110,7 @@ def crash(server):
             return status(server)["server"] != before
         return False
 
-    hostile.wait_until(is_another, DEADLINE_S)
+    hostile.until(is_another, DEADLINE_S)
 
 
 def a_full_disk_stops_neither_server_nor_supervisor():
