@@ -52,10 +52,12 @@ func checkPod(pod corev1.PodSpec, where string) {
 		for _, mount := range container.VolumeMounts {
 			mustBe(volumes[mount.Name], where+": no such volume", mount)
 			switch propagation := mount.MountPropagation; {
-			case propagation == nil, *propagation == corev1.MountPropagationHostToContainer:
+			case propagation == nil,
+				*propagation == corev1.MountPropagationHostToContainer:
 			case *propagation == corev1.MountPropagationBidirectional:
 				security := container.SecurityContext
-				mustBe(security != nil && *security.Privileged, where+": not privileged", mount)
+				mustBe(security != nil && *security.Privileged,
+					where+": not privileged", mount)
 			default:
 				mustBe(false, where+": propagation", *propagation)
 			}
@@ -124,7 +126,8 @@ func checkPlugin(directory, mount, program string) {
 	registered := make(chan *plugin.RegisterRequest, 2)
 	plugin.RegisterRegistrationServer(server, kubelet{registered: registered})
 	go server.Serve(listener)
-	command := exec.Command(program, "--mount", mount, "--kubelet", directory, "--contexts", "2")
+	command := exec.Command(program, "--mount", mount, "--kubelet", directory,
+		"--contexts", "2")
 	command.Stderr = os.Stderr
 	must(command.Start(), program)
 	defer command.Process.Kill()
@@ -150,7 +153,8 @@ func talk(limit context.Context, address, mount string) {
 	client := plugin.NewDevicePluginClient(connection)
 	options, err := client.GetDevicePluginOptions(limit, &plugin.Empty{})
 	must(err, "options")
-	mustBe(!options.PreStartRequired && !options.GetPreferredAllocationAvailable, "options", options)
+	mustBe(!options.PreStartRequired && !options.GetPreferredAllocationAvailable,
+		"options", options)
 	fmt.Println("ok options")
 
 	lists, err := client.ListAndWatch(limit, &plugin.Empty{})
@@ -162,7 +166,9 @@ func talk(limit context.Context, address, mount string) {
 	fmt.Println("ok list")
 
 	given, err := client.Allocate(limit, &plugin.AllocateRequest{
-		ContainerRequests: []*plugin.ContainerAllocateRequest{{DevicesIDs: []string{"pod1"}}},
+		ContainerRequests: []*plugin.ContainerAllocateRequest{
+			{DevicesIDs: []string{"pod1"}},
+		},
 	})
 	must(err, "allocation")
 	mustBe(len(given.ContainerResponses) == 1, "allocation", given)

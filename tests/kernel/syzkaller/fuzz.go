@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Programs made and changed by syzkaller for some time, from a seed, on the kernel that this runs on,
-// guided by the coverage that it reports by KCOV. Built in a copy of syzkaller by ./build.
+// Programs made and changed by syzkaller for some time, from a seed, on the kernel that this runs
+// on, guided by the coverage that it reports by KCOV. Built in a copy of syzkaller by ./build.
 //
-// Each program is in LOG before it runs, so the last ones there are those a kernel message is due to;
-// with -replay, the programs of such a file run, and nothing else.
+// Each program is in LOG before it runs, so the last ones there are those a kernel message is due
+// to; with -replay, the programs of such a file run, and nothing else.
 package main
 
 import (
@@ -105,7 +105,10 @@ func (r *run) machineChecked(found flatrpc.Feature, calls map[*prog.Syscall]bool
 	}, rand.New(rand.NewSource(*seed)), r.target)
 	var candidates []fuzzer.Candidate
 	for _, p := range r.progs {
-		candidates = append(candidates, fuzzer.Candidate{Prog: p, Flags: fuzzer.ProgMinimized})
+		candidates = append(candidates, fuzzer.Candidate{
+			Prog:  p,
+			Flags: fuzzer.ProgMinimized,
+		})
 	}
 	if !*replay {
 		r.fuzzer.AddCandidates(candidates)
