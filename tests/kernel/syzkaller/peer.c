@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The peer of the programs that syzkaller makes: the context manager of the devices that are given.
- * It never waits for good: whom it calls ends, at the latest when the program's time is over. What
+ * It prints a line when it is. It never waits for good: whom it calls ends, at the latest when the
+ * program's time is over. What
  * a call requests (codes of binder.txt):
  *
  *   0  the same objects and files in the reply
@@ -16,9 +17,11 @@
 #include <err.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -325,6 +328,8 @@ static bool serve_reads(int fd, unsigned int depth, bool for_reply)
 	}
 }
 
+static sem_t managed; /* counts devices */
+
 static void *serve_device(void *path)
 {
 	struct flat_binder_object object = { .flags = FLAT_BINDER_FLAG_ACCEPTS_FDS };
@@ -335,6 +340,7 @@ static void *serve_device(void *path)
 	    ioctl(fd, BINDER_SET_MAX_THREADS, &max) ||
 	    ioctl(fd, BINDER_SET_CONTEXT_MGR_EXT, &object))
 		err(1, "%s", (char *)path);
+	sem_post(&managed);
 	write_bytes(fd, &(uint32_t){ BC_ENTER_LOOPER }, sizeof(uint32_t));
 	serve_reads(fd, 0, false);
 	return NULL;
@@ -344,8 +350,15 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 
+	sem_init(&managed, 0, 0);
 	for (int i = 1; i < argc; i++)
 		if (pthread_create(&thread, NULL, serve_device, argv[i]))
 			err(1, "pthread_create");
-	pthread_exit(NULL);
+	for (int i = 1; i < argc; i++)
+		while (sem_wait(&managed))
+			;
+	puts("peer: ready");
+	fflush(stdout);
+	for (;;)
+		pause();
 }

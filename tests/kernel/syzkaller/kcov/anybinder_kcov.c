@@ -33,7 +33,7 @@ struct area {
 
 /* The areas that are enabled, each in the slot of its task; others with that slot are refused. */
 static struct area *slots[1 << SLOT_BITS];
-static struct dentry *file;
+static struct dentry *file, *covered_file;
 static struct tracepoint *task_exits;
 
 static struct area **slot_of(struct task_struct *task)
@@ -41,12 +41,19 @@ static struct area **slot_of(struct task_struct *task)
 	return &slots[hash_ptr(task, SLOT_BITS)];
 }
 
+/* The basic blocks that any task has reached, by their addresses: the module is smaller. */
+#define NR_BLOCKS (1UL << 24)
+static unsigned long covered[BITS_TO_LONGS(NR_BLOCKS)];
+
 void __sanitizer_cov_trace_pc(void);
 
 notrace void __sanitizer_cov_trace_pc(void)
 {
+	unsigned long block = _RET_IP_ % NR_BLOCKS;
 	struct area *area;
 
+	if (!test_bit(block, covered))
+		set_bit(block, covered);
 	if (!in_task())
 		return;
 	/* Not preempt_disable(), which calls: the caller may be in the middle of a user copy. */
@@ -166,6 +173,14 @@ static const struct file_operations operations = {
 	.mmap = mmap_area,
 };
 
+static int count_covered(void *data, u64 *nr)
+{
+	*nr = bitmap_weight(covered, NR_BLOCKS);
+	return 0;
+}
+
+DEFINE_DEBUGFS_ATTRIBUTE(covered_operations, count_covered, NULL, "%llu\n");
+
 static int __init kcov_begin(void)
 {
 	int result;
@@ -177,12 +192,14 @@ static int __init kcov_begin(void)
 	if (result)
 		return result;
 	file = debugfs_create_file_unsafe("kcov", 0600, NULL, NULL, &operations);
+	covered_file = debugfs_create_file("kcov-covered", 0400, NULL, NULL, &covered_operations);
 	return 0;
 }
 
 static void __exit kcov_end(void)
 {
 	debugfs_remove(file);
+	debugfs_remove(covered_file);
 	tracepoint_probe_unregister(task_exits, release_area, NULL);
 	tracepoint_synchronize_unregister();
 }
