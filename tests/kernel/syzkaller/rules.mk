@@ -7,6 +7,8 @@ SYZKALLER_DIR := tests/kernel/syzkaller
 SYZKALLER ?=
 SYZKALLER_SECONDS ?= 600
 SYZKALLER_SEED ?= 1
+# A bug of tests/engine/sim/mutants that is planted in the module
+SYZKALLER_PLANT ?=
 # Options of fuzz.go
 SYZKALLER_OPTIONS ?=
 
@@ -18,5 +20,5 @@ $(BUILD)/syzkaller/peer: $(OBJ)/$(SYZKALLER_DIR)/peer.o
 	$(Q)$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^
 
 syzkaller.needs := $(BUILD)/syzkaller/peer
-syzkaller.run = $(SYZKALLER_DIR)/run "$(SYZKALLER)" $(SYZKALLER_SECONDS) \
+syzkaller.run = $(SYZKALLER_DIR)/run "$(SYZKALLER)" $(SYZKALLER_SECONDS) "$(SYZKALLER_PLANT)" \
 	-seed $(SYZKALLER_SEED) $(SYZKALLER_OPTIONS)
