@@ -8,6 +8,7 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GUEST_SCRIPTS = os.path.join(TOP, "bench", "vm")
 OUTPUT = os.path.join(TOP, "build", "bench")
+BENCH_IPC = os.path.join(TOP, "build", "bin", "bench-ipc")
 LOCKING_MODES = ("fine", "global", "global-nopreempt")
 # The emulator runs and counts `rep movsb` byte by byte, so that 4 KiB would be 4,096 instructions
 # in either driver, where processors move 16 to 64 bytes a cycle. Without these flags the kernel
@@ -45,6 +46,16 @@ def boot(name, kernel, options, command):
     if done.returncode:
         sys.exit(f"{name}: the machine ended with status {done.returncode}")
     return done.stdout
+
+
+def measure(name, kernel, options, cells, module="-"):
+    """As boot(), with @module beside the driver; the figures of each cell, in order."""
+    text = boot(name, kernel, options,
+                [os.path.join(GUEST_SCRIPTS, "guest"), module, BENCH_IPC, *cells])
+    found = [json.loads(line) for line in text.splitlines()]
+    if len(found) != len(cells):
+        sys.exit(f"{name}: {len(found)} figures of {len(cells)}")
+    return found
 
 
 def save(path, document):

@@ -90,26 +90,26 @@ def is_done(of, base):
         all(is_known(ratios(of, name, base)) for name in of if name != base)
 
 
-def run(kernel, drivers, program, duration_ms, speeds, keep=lambda: None):
+def run(kernel, drivers, duration_ms, speeds, keep=lambda: None, sizes=SIZES):
     """
     Measures what is missing in @speeds, {key: {driver: figure of each round}}, in place.
 
-    @drivers: name -> driver of vm/run; the first is what the others are compared with
+    @drivers: name -> options of vm/run; the first is what the others are compared with
     @duration_ms: of a slice
     @keep: called after each round
     """
     names = list(drivers)
-    for key in KEYS:
-        speeds.setdefault(key, {name: [] for name in names})
+    for key, (_, size) in KEYS.items():
+        if size in sizes:
+            speeds.setdefault(key, {name: [] for name in names})
     with contextlib.ExitStack() as stack:
-        machines = {name: stack.enter_context(Turns(f"race: {name}", kernel, driver, program,
-                                                    LIMIT_S))
-                    for name, driver in drivers.items()}
+        machines = {name: stack.enter_context(Turns(name, kernel, options, LIMIT_S))
+                    for name, options in drivers.items()}
         for number in itertools.count():
             left = [key for key, of in speeds.items() if not is_done(of, names[0])]
             if not left:
                 return
-            print(f"race: round {number + 1}, {len(left)} of {len(KEYS)} cells",
+            print(f"race: round {number + 1}, {len(left)} of {len(speeds)} cells",
                   file=sys.stderr, flush=True)
             busy = 0
             for key in left:

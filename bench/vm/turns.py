@@ -18,17 +18,17 @@ GUEST = os.path.join(machine.GUEST_SCRIPTS, "turn-guest")
 class Turns:
     """One booted machine; use it in a with statement, which ends it."""
 
-    def __init__(self, name, kernel, driver, program, limit_s):
-        """@limit_s: of wall time, for the boot and all turns."""
+    def __init__(self, name, kernel, options, limit_s):
+        """@options: of vm/run; @limit_s: of wall time, for the boot and all turns."""
         self.name = name
         self.number = 0
-        self.directory = os.path.join(machine.OUTPUT, "turns", f"{kernel}-{driver}")
+        self.directory = os.path.join(machine.OUTPUT, "turns", f"{kernel}-{name}")
         shutil.rmtree(self.directory, ignore_errors=True)
         os.makedirs(self.directory)
         self.process = subprocess.Popen(
-            [os.path.join(machine.TOP, "vm", "run"), "--kernel", kernel, "--driver", driver,
+            [os.path.join(machine.TOP, "vm", "run"), "--kernel", kernel, *options,
              "--smp", "2", "--timeout", str(limit_s), "--share", self.directory,
-             *machine.WORD_COPIES, "--", GUEST, self.directory, program],
+             *machine.WORD_COPIES, "--", GUEST, self.directory, machine.BENCH_IPC],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
 
     def __enter__(self):
@@ -55,5 +55,5 @@ class Turns:
         self.say(cell)
         line = self.process.stdout.readline()
         if not line:
-            sys.exit(f"{self.name}: the machine ended with status {self.process.wait()}")
+            sys.exit(f"race: {self.name}: the machine ended with status {self.process.wait()}")
         return json.loads(line)
