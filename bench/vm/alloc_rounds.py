@@ -49,7 +49,7 @@ def measure(name, kernel, driver, rounds, duration_ms):
         round_of(label, number + 1, duration_ms) for number in range(rounds))
     text = vm.boot(
         f"{name}: {label}", kernel,
-        ["--driver", driver, "--icount", "--append", "preempt=full",
+        ["--driver", driver, "--icount", *vm.PREEMPTIBLE,
          "--timeout", str(rounds * ROUND_LIMIT_S)], ["/bin/sh", "-c", script])
     runs = list(documents(text))
     return runs[::2], runs[1::2]

@@ -9,7 +9,11 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 GUEST_SCRIPTS = os.path.join(TOP, "bench", "vm")
 OUTPUT = os.path.join(TOP, "build", "bench")
 BENCH_IPC = os.path.join(TOP, "build", "bin", "bench-ipc")
-LOCKING_MODES = ("fine", "global", "global-nopreempt")
+# Name -> options of vm/run: the measuring build of the module.
+LOCKING_MODES = {mode: ("--driver", "module-locking", "--parameter", f"locking={mode}")
+                 for mode in ("fine", "global", "global-nopreempt")}
+# As Android's kernels are.
+PREEMPTIBLE = ("--append", "preempt=full")
 # The emulator runs and counts `rep movsb` byte by byte, so that 4 KiB would be 4,096 instructions
 # in either driver, where processors move 16 to 64 bytes a cycle. Without these flags the kernel
 # copies words of 8 bytes.
@@ -17,16 +21,13 @@ WORD_COPIES = ("--append", "clearcpuid=erms,fsrm")
 
 
 def add_arguments(parser, output):
-    """--kernel, --module and --output, by default the file @output of build/bench."""
+    """--kernel and --output, by default the file @output of build/bench."""
     parser.add_argument("--kernel", default="6.12", help="see vm/kernels.tsv (%(default)s)")
-    parser.add_argument("--module", help="(default: that of build/module)")
     parser.add_argument("--output", default=os.path.join(OUTPUT, output))
 
 
-def module_of(args, build=""):
-    """The absolute path of the module to measure; @build: "-locking" for the measuring build."""
-    return os.path.abspath(
-        args.module or os.path.join(TOP, "build", "module", args.kernel + build, "anybinder.ko"))
+def module_of(kernel):
+    return os.path.join(TOP, "build", "module", kernel, "anybinder.ko")
 
 
 def cell(peer, address, pairs, size, duration_ms):
