@@ -10,6 +10,7 @@ use anybinder_mount::interrupt;
 use anybinder_mount::limit::{self, Terms};
 use anybinder_mount::mount::Mount;
 use clap::error::ErrorKind;
+use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use command::manner::{Limit, Place};
 use command::Command;
@@ -39,7 +40,7 @@ struct Cli {
 
     /// After how many seconds to give up; 0 for never. Not for run, servicemanager, export and
     /// link, which last as long as what they start or serve
-    /// [default: 60; up and down: 180; demo, bench, watch, trace: 0]
+    /// [default: 60; up, down, upgrade, doctor: 180; demo, bench, watch, trace: 0]
     #[arg(long, global = true, value_name = "SECONDS", env = "ANYBINDER_TIMEOUT")]
     timeout: Option<u32>,
 
@@ -52,7 +53,7 @@ struct Cli {
 }
 
 impl Cli {
-    /// How the command runs; None for one that becomes another program.
+    /// How the command runs; None for one that has no time limit.
     fn terms(&self) -> Option<Terms<'static>> {
         let (default_s, long) = match self.command.manner(self.json).limit {
             Limit::Seconds(default_s) => (default_s, false),
@@ -126,11 +127,20 @@ fn arguments() -> Vec<OsString> {
     arguments
 }
 
+fn from_matches(matches: &clap::ArgMatches) -> std::result::Result<Cli, clap::Error> {
+    let mut cli = Cli::from_arg_matches(matches)?;
+    // A limit in the environment is for the commands that have one.
+    if matches.value_source("timeout") == Some(ValueSource::EnvVariable) && cli.terms().is_none() {
+        cli.timeout = None;
+    }
+    Ok(cli)
+}
+
 fn parse() -> std::result::Result<Cli, ExitCode> {
     let arguments = arguments();
     let parsed = command_line()
         .try_get_matches_from(&arguments)
-        .and_then(|matches| Cli::from_arg_matches(&matches));
+        .and_then(|matches| from_matches(&matches));
     parsed.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let _ = error.print();
@@ -148,11 +158,11 @@ fn parse() -> std::result::Result<Cli, ExitCode> {
     })
 }
 
-/// The error of a time limit for a command that becomes another program.
+/// The error of a time limit for a command that has none.
 fn no_timeout() -> Error {
     Error::with_advice(
-        "This command lasts as long as the program that it starts, and takes no --timeout.",
-        "Limit it with timeout(1): timeout 5 anybinder run -- CMD",
+        "This command lasts as long as what it starts or serves, and takes no --timeout.",
+        "Limit it with timeout(1): timeout 5 anybinder ...",
     )
     .of(Kind::Usage)
 }
