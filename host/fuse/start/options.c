@@ -151,7 +151,8 @@ static void options_usage(void)
 {
 	puts("Usage: anybinderd MOUNTPOINT [OPTION]...\n"
 	     "Serve Android Binder devices at MOUNTPOINT from user space, through FUSE.\n"
-	     "The command returns as soon as the devices can be used; SIGTERM ends the daemon.\n");
+	     "The command returns as soon as the devices can be used; SIGTERM ends the daemon.\n"
+	     "SIGHUP has the installed program take over, while clients go on.\n");
 	for (unsigned int i = 0; i < DEF_COUNT; i++) {
 		char left[40];
 

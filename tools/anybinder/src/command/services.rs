@@ -39,7 +39,7 @@ pub enum Command {
     Interface(interface::Arguments),
     /// Let the driver refuse calls to a process, and keep one-way calls for it
     Freeze(freeze::Arguments),
-    /// End that
+    /// Let the driver pass on calls to a frozen process again
     Unfreeze(freeze::UnfreezeArguments),
 }
 
