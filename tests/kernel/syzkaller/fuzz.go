@@ -15,6 +15,7 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,9 +42,14 @@ var (
 	slowdown = flag.Int("slowdown", 3, "factor of all time limits")
 	seeds    = flag.String("seeds", "", "directory of programs to begin with")
 	kept     = flag.String("kept", "", "directory for the programs that reached something new")
+	played   = flag.String("corpus", "", "file for programs that play.c can play")
+	room     = flag.Int("room", 200000, "bytes of -corpus")
 	logFile  = flag.String("log", "", "file for the programs, each before it runs")
 	replay   = flag.Bool("replay", false, "run the programs of -seeds, over and over")
 )
+
+// A kernel that crashes would leave nothing.
+const saveEvery = 5 * time.Minute
 
 type run struct {
 	ctx    context.Context
@@ -71,9 +77,14 @@ func openDevice(target *prog.Target) []*prog.Call {
 	return p.Calls
 }
 
-// Programs of a directory. One that does not fit the descriptions is an error.
+// Programs of a directory. One that does not fit the descriptions is an error; but what syzkaller
+// has written leaves out the last members of a structure if they are as usual.
 func (r *run) load(dir string) []*prog.Prog {
 	var progs []*prog.Prog
+	mode := prog.Strict
+	if *replay {
+		mode = prog.NonStrict
+	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*"))
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -81,7 +92,7 @@ func (r *run) load(dir string) []*prog.Prog {
 			tool.Fail(err)
 		}
 		for _, part := range bytes.Split(text, []byte("\n\n")) {
-			p, err := r.target.Deserialize(part, prog.Strict)
+			p, err := r.target.Deserialize(part, mode)
 			if err != nil {
 				tool.Failf("%v: %v", file, err)
 			}
@@ -121,9 +132,14 @@ func (r *run) machineChecked(found flatrpc.Feature, calls map[*prog.Syscall]bool
 }
 
 func (r *run) reportUntilOver() {
+	saved := time.Now()
 	for time.Since(r.begun) < time.Duration(*seconds)*time.Second {
 		time.Sleep(time.Duration(min(*seconds, 20)) * time.Second)
 		r.report("after")
+		if time.Since(saved) > saveEvery {
+			r.save()
+			saved = time.Now()
+		}
 	}
 	r.stop()
 }
@@ -174,15 +190,22 @@ func (r *run) report(what string) {
 		r.corpus.StatProgs.Val(), r.corpus.StatCover.Val())
 }
 
-func (r *run) save() {
-	if *kept == "" {
-		return
+func write(name string, text []byte) {
+	if err := os.WriteFile(name, text, 0644); err != nil {
+		tool.Fail(err)
 	}
-	for i, p := range r.corpus.Programs() {
-		name := filepath.Join(*kept, fmt.Sprintf("%04d", i))
-		if err := os.WriteFile(name, p.Serialize(), 0644); err != nil {
-			tool.Fail(err)
+}
+
+func (r *run) save() {
+	if *kept != "" {
+		for i, p := range r.corpus.Programs() {
+			write(filepath.Join(*kept, fmt.Sprintf("%04d", i)), p.Serialize())
 		}
+	}
+	if *played != "" && !*replay {
+		programs := choose(r.corpus.Items(), *room)
+		fmt.Printf("fuzz: %d programs in %v\n", len(programs), *played)
+		write(*played, []byte(head+strings.Join(programs, "\n")))
 	}
 }
 
