@@ -192,6 +192,12 @@ void map_evict(struct host_map *map, size_t first, size_t nr)
 
 /* ---- storing ---- */
 
+/* Marked: the cmpxchg() of a thread that finds this page inserted may be at the same time. */
+static struct page *map_page_at(const struct host_map *map, size_t off)
+{
+	return READ_ONCE(map->pages[off / PAGE_SIZE]);
+}
+
 /* How much of [@off, @off + @size) is in the first page. */
 static size_t map_within_page(size_t off, size_t size)
 {
@@ -203,7 +209,7 @@ void map_write(struct host_map *map, size_t off, const void *src, size_t size)
 	while (size) {
 		size_t chunk = map_within_page(off, size);
 
-		memcpy_to_page(map->pages[off / PAGE_SIZE], offset_in_page(off), src, chunk);
+		memcpy_to_page(map_page_at(map, off), offset_in_page(off), src, chunk);
 		off += chunk;
 		src += chunk;
 		size -= chunk;
@@ -215,7 +221,7 @@ void map_zero(struct host_map *map, size_t off, size_t size)
 	while (size) {
 		size_t chunk = map_within_page(off, size);
 
-		compat_zero_page(map->pages[off / PAGE_SIZE], offset_in_page(off), chunk);
+		compat_zero_page(map_page_at(map, off), offset_in_page(off), chunk);
 		off += chunk;
 		size -= chunk;
 	}
@@ -225,7 +231,7 @@ int map_copy_from_current(struct host_map *map, size_t off, u64 src, size_t size
 {
 	while (size) {
 		size_t chunk = map_within_page(off, size);
-		struct page *page = map->pages[off / PAGE_SIZE];
+		struct page *page = map_page_at(map, off);
 		char *to = compat_kmap_local(page);
 		unsigned long left;
 
