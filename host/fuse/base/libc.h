@@ -5,6 +5,8 @@
 #ifndef HOST_FUSE_LIBC_H
 #define HOST_FUSE_LIBC_H
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,6 +17,9 @@
 #endif
 #ifndef STATX_INO
 #include <linux/stat.h>
+#endif
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL
 #endif
 
 /* closefrom(): closes all descriptors from @lowest on. */
@@ -34,6 +39,20 @@ static inline void close_from(int lowest)
 static inline int kill_thread(pid_t process, pid_t thread, int sig)
 {
 	return syscall(SYS_tgkill, process, thread, sig);
+}
+
+/*
+ * pidfd_open(): of a thread, which may have a descriptor table of its own, and whose process has no
+ * other one if its first thread has ended; before Linux 6.9 of the process. Returns it, or a
+ * negative errno.
+ */
+static inline int open_pidfd(pid_t process, pid_t thread)
+{
+	int fd = syscall(SYS_pidfd_open, thread, PIDFD_THREAD);
+
+	if (fd < 0 && errno == EINVAL)
+		fd = syscall(SYS_pidfd_open, process, 0);
+	return fd < 0 ? -errno : fd;
 }
 
 /* sched_getscheduler() and sched_setscheduler(), which fail in musl. */

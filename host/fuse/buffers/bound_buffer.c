@@ -137,7 +137,7 @@ int bound_buffer_init(struct host_map *map)
 	bool denied;
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", proc->pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", proc->opener);
 	if (!error) {
 		map->client_memory = open(path, O_RDWR | O_CLOEXEC);
 		if (map->client_memory >= 0)

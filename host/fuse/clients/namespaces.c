@@ -58,7 +58,7 @@ static int read_id_map(struct host_proc *proc)
 	proc->id_ranges = NULL;
 	ranges = calloc(ID_RANGES_MAX, sizeof(*ranges));
 	if (!buffer || !ranges ||
-	    client_thread_read_file(proc->pid, "uid_map", buffer, 16384) < 0) {
+	    client_thread_read_file(proc->opener, "uid_map", buffer, 16384) < 0) {
 		free(ranges);
 		free(buffer);
 		return -ENOMEM;
@@ -78,8 +78,8 @@ static int read_id_map(struct host_proc *proc)
 
 int namespaces_read(struct host_proc *proc)
 {
-	proc->pid_ns = proc->nr_levels > 1 ? namespace_of(proc->pid, "pid") : 0;
-	if (namespace_of(proc->pid, "user") == daemon_self->namespaces->own_user)
+	proc->pid_ns = proc->nr_levels > 1 ? namespace_of(proc->opener, "pid") : 0;
+	if (namespace_of(proc->opener, "user") == daemon_self->namespaces->own_user)
 		return 0;
 	proc->may_raise = false;
 	return read_id_map(proc);

@@ -16,6 +16,7 @@
 #include "files/files.h"
 
 #include "base/daemon.h"
+#include "base/libc.h"
 #include "calls/call.h"
 #include "calls/open_file.h"
 #include "calls/park.h"
@@ -30,7 +31,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Numbers that one job closes at most; further ones stay open in the client. */
@@ -89,17 +89,13 @@ static int take_file(struct host_thread *caller, u32 fd, struct helper_answer *a
 {
 	struct helper_message message = { .op = HELPER_TAKE, .uid = caller->proc->charged_uid,
 					  .fd = (s32)fd };
-	int pidfd = caller->proc->pidfd;
+	int pidfd = open_pidfd(process_of(caller), caller->tid);
 	int error;
 
-	/* another process may have inherited the descriptor of the device */
-	if (pidfd < 0 || !client_thread_is_of(caller->tid, caller->proc->pid))
-		pidfd = (int)syscall(SYS_pidfd_open, client_thread_process(caller->tid), 0);
 	if (pidfd < 0)
-		return -errno;
+		return pidfd;
 	error = helper_ask(&message, pidfd, caller->proc->open_id, answer);
-	if (pidfd != caller->proc->pidfd)
-		close(pidfd);
+	close(pidfd);
 	if (!error && answer->result < 0)
 		error = answer->result;
 	return error;

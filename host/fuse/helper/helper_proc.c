@@ -14,6 +14,7 @@
 #include "helper/helper_side.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,63 @@ static int helper_take(int pidfd, const struct helper_message *message)
 	return fd;
 }
 
+static bool has_ended(int thread_dir)
+{
+	char target;
+
+	return readlinkat(thread_dir, "exe", &target, 1) < 0 && errno == ENOENT;
+}
+
+/*
+ * The /proc directory of a process, or of another thread of it if its first one has ended: that one
+ * has no memory and no files any more.
+ */
+static int open_process(int proc, const char *pid)
+{
+	int first = openat(proc, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int found = -1;
+	int tasks;
+	DIR *dir;
+	struct dirent *entry;
+
+	if (first < 0 || !has_ended(first))
+		return first;
+	tasks = openat(first, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	close(first);
+	dir = tasks < 0 ? NULL : fdopendir(tasks);
+	while (dir && found < 0 && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		found = openat(tasks, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (found >= 0 && has_ended(found)) {
+			close(found);
+			found = -1;
+		}
+	}
+	if (dir)
+		closedir(dir);
+	else if (tasks >= 0)
+		close(tasks);
+	return found;
+}
+
+static FILE *open_maps(pid_t pid)
+{
+	char path[32];
+	FILE *file;
+	int dir, fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	dir = open_process(AT_FDCWD, path);
+	fd = openat(dir, "maps", O_RDONLY | O_CLOEXEC);
+	if (dir >= 0)
+		close(dir);
+	file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file && fd >= 0)
+		close(fd);
+	return file;
+}
+
 /* Is @line ("start-end perms offset dev inode path") a mapping of the inode from its first byte? */
 static bool parse_mapping(const char *line, const struct helper_message *message,
 			  struct helper_answer *answer)
@@ -66,14 +124,11 @@ static bool parse_mapping(const char *line, const struct helper_message *message
 
 static int find_mapping(const struct helper_message *message, struct helper_answer *answer)
 {
+	FILE *file = open_maps(message->pid);
 	struct helper_answer other;
-	char path[32];
 	char line[512];
 	bool done = false;
-	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", message->pid);
-	file = fopen(path, "re");
 	if (!file)
 		return -ESRCH;
 	answer->count = 0;
@@ -141,7 +196,7 @@ static bool is_inode(int pid_dir, const char *name, u64 nodeid, u64 device)
 /* A process that takes too long is taken for one that has not: it alone is affected. */
 static bool process_holds(int proc, const char *pid, u64 nodeid, u64 device)
 {
-	int pid_dir = openat(proc, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int pid_dir = open_process(proc, pid);
 	int fds = openat(pid_dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fds < 0 ? NULL : fdopendir(fds);
 	u64 end = clock_now_ns() + PROCESS_NS;

@@ -23,6 +23,8 @@
  */
 #include "inject/inject_plan.h"
 
+#include "base/libc.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -35,10 +37,6 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#ifndef PIDFD_THREAD
-#define PIDFD_THREAD O_EXCL
-#endif
 
 /* Messages to discard at most: more than the usual length of a queue (max_dgram_qlen). */
 #define MAX_STRAYS 1024
@@ -164,16 +162,6 @@ static void return_scratch(struct inject_plan *plan)
 	plan->scratch_size = 0;
 }
 
-/* Threads may have separate descriptor tables; older kernels only have pidfds of processes. */
-static int open_pidfd(const struct inject_plan *plan)
-{
-	int fd = (int)syscall(SYS_pidfd_open, plan->tid, PIDFD_THREAD);
-
-	if (fd < 0 && errno == EINVAL)
-		fd = (int)syscall(SYS_pidfd_open, plan->tgid, 0);
-	return fd < 0 ? -errno : fd;
-}
-
 /*
  * Is @fd a socket of the requested type? Another thread of the receiver may have replaced it, and
  * connecting a socket of another type could block.
@@ -283,7 +271,7 @@ static bool next_socket(struct inject_plan *plan, struct inject_call *call)
 {
 	if (!plan->nr_install || plan->socket >= 0)
 		return false;
-	plan->pidfd = open_pidfd(plan);
+	plan->pidfd = open_pidfd(plan->tgid, plan->tid);
 	if (plan->pidfd < 0) {
 		plan->error = plan->pidfd;
 		return false;

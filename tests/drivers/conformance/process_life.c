@@ -103,6 +103,17 @@ TEST(process_thread_end_is_not_noticed,
 	expect_dead(caller);
 }
 
+TEST(process_first_thread_may_end,
+     "A process whose first thread has ended is served as before by its others.")
+{
+	struct client *manager = manager_new(), *thread = client_thread(manager);
+
+	actor_start(manager->by, leave_thread, NULL);
+	sleep_ms(CLEANUP_MS);
+	round_trip(client_new(), 0, thread);
+	client_kill(manager);
+}
+
 static void unmap_only(void *arg)
 {
 	struct client *client = arg;

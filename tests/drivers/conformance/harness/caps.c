@@ -28,6 +28,7 @@ static struct {
 	{ "selinux_refuses", "and what that policy does not allow is refused", "", true },
 	{ "selinux_checks_files", "files, too, before the call with them is sent", "", true },
 	{ "fd_passing", "file descriptors reach an unmodified receiver", "" },
+	{ "fd_of_thread", "they are sent by a process whose first thread has ended", "" },
 	{ "self_sent_file", "an open in a message to itself ends with its process", "" },
 	{ "sent_files_in_circles", "opens in messages to each other end with their process", "" },
 	{ "mmap_write_refused", "a writable mapping is refused by mmap", "" },
