@@ -27,15 +27,18 @@ FAULT = re.compile(
     |scheduling\ while\ atomic
     |sleeping\ function\ called
     |Bad\ page
-    |KASAN|KCSAN|KFENCE|UBSAN
+    |KASAN|KFENCE|UBSAN
     |Out\ of\ memory
     |Call\ Trace""",
     re.VERBOSE,
 )
 
 # Messages about faults and mistakes of user programs do not fail the run. The mount option is
-# MS_MANDLOCK, which mount(2) accepts and ignores.
-USER_FAULT = re.compile(rb"traps: |segfault at|Killed process|WARNING: The mand mount option")
+# MS_MANDLOCK, which mount(2) accepts and ignores. KCSAN also reports races of the kernel itself, so
+# vm/debug/inside judges its reports.
+USER_FAULT = re.compile(
+    rb"traps: |segfault at|Killed process|WARNING: The mand mount option|BUG: KCSAN: "
+)
 
 LINES_SHOWN_AFTER = 40
 LINES_SHOWN = 200

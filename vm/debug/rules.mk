@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # The module on debug kernels; on request, not in CI.
 #
-#   vm-debug-stock  Debian's kernels with slab poisoning, red zones and tracking enabled
-#   vm-debug        a kernel built here with KASAN, lockdep, kmemleak and fault injection. Building it
-#                   takes ten minutes on two CPUs the first time.
+#   vm-debug-stock-KERNEL  Debian's kernels with slab poisoning, red zones and tracking enabled
+#   vm-debug-kasan-KERNEL  kernels built here with KASAN, lockdep, kmemleak and fault injection
+#   vm-debug-kcsan-KERNEL  the same with KCSAN. Building each takes ten minutes on two CPUs the first
+#                          time.
 
 VM_DEBUG_TIMEOUT_S ?= 5400
-VM_DEBUG_KERNELS ?= 6.1 6.12
+VM_DEBUG_KERNELS ?= 6.1 6.12 newest
 # Options of anybinder-conformance, e.g. --filter 'txn_*'
 VM_DEBUG_OPTIONS ?=
 # Number of differential scripts, and of processes killed by a storm
@@ -19,15 +20,19 @@ VM_DEBUG_RUN = vm/run --driver module --memory 2048 --timeout $(VM_DEBUG_TIMEOUT
 $(BIN)/vm-fail-nth: LDFLAGS += -static
 $(BIN)/vm-fail-nth: $(OBJ)/vm/debug/fail_nth.o
 
-.PHONY: vm-debug vm-debug-stock $(VM_DEBUG_KERNELS:%=vm-debug-stock-%)
+VM_DEBUG_BUILT := $(VM_DEBUG_KERNELS:%=vm-debug-kasan-%) $(VM_DEBUG_KERNELS:%=vm-debug-kcsan-%)
+.PHONY: vm-debug vm-debug-stock $(VM_DEBUG_BUILT) $(VM_DEBUG_KERNELS:%=vm-debug-stock-%)
 
-## vm-debug: the module on a debug kernel, which is built if needed
-vm-debug: $(VM_DEBUG_PROGRAMS)
-	vm/debug/kernel
-	$(Q)$(MAKE) --no-print-directory module KVER=debug
-	$(Q)$(MAKE) --no-print-directory module KVER=debug LOCKING=y
-	$(VM_DEBUG_RUN) --kernel debug --log build/vm/debug/console -- \
-		vm/debug/inside build/module/debug/anybinder.ko $(BIN) $(VM_DEBUG_OPTIONS)
+## vm-debug: the module on debug kernels, which are built if needed
+vm-debug: $(VM_DEBUG_BUILT)
+
+# kasan-6.12: the checkers and the kernel of kasan/6.12
+$(VM_DEBUG_BUILT): vm-debug-%: $(VM_DEBUG_PROGRAMS)
+	vm/debug/kernel $(subst -,/,$*)
+	$(Q)$(MAKE) --no-print-directory module KVER=$(subst -,/,$*)
+	$(Q)$(MAKE) --no-print-directory module KVER=$(subst -,/,$*) LOCKING=y
+	$(VM_DEBUG_RUN) --kernel $(subst -,/,$*) --log build/vm/$(subst -,/,$*)/console -- \
+		vm/debug/inside build/module/$(subst -,/,$*)/anybinder.ko $(BIN) $(VM_DEBUG_OPTIONS)
 
 ## vm-debug-stock: the module on Debian's kernels with their slab checks enabled
 vm-debug-stock: $(VM_DEBUG_KERNELS:%=vm-debug-stock-%)
