@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* File descriptors in payloads: when they may be sent, what arrives, and when they are closed. */
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -77,12 +76,6 @@ TEST(fd_stays_after_free, "Freeing the buffer does not close a received descript
 	expect_file(server, (int)object_at(got, 0)->fd.fd, "mine now");
 }
 
-static void leave_thread(void *arg)
-{
-	(void)arg;
-	pthread_exit(NULL);
-}
-
 TEST(fd_without_first_threads,
      "Descriptors pass between processes whose first threads have ended.", "fd_of_thread")
 {
@@ -91,9 +84,8 @@ TEST(fd_without_first_threads,
 	int fd = make_file(manager, "still here");
 	const struct returned *got;
 
-	actor_start(manager->by, leave_thread, NULL);
-	actor_start(server->by, leave_thread, NULL);
-	sleep_ms(CLEANUP_MS);
+	client_end_thread(manager);
+	client_end_thread(server);
 	got = call_received(sender, 1, receiver, .objects = { OBJ_FD((uint32_t)fd) });
 	expect_file(receiver, (int)object_at(got, 0)->fd.fd, "still here");
 	client_kill(manager);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The life of a binder process: it ends with the last close of its file, of whatever kind. */
-#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -82,12 +81,6 @@ TEST(process_kill_with_many_threads, "Killing a process with many busy threads e
 		expect_dead(callers[i]);
 }
 
-static void leave_thread(void *arg)
-{
-	(void)arg;
-	pthread_exit(NULL);
-}
-
 TEST(process_thread_end_is_not_noticed,
      "A thread that ends without BINDER_THREAD_EXIT keeps its callers waiting.")
 {
@@ -95,8 +88,7 @@ TEST(process_thread_end_is_not_noticed,
 	struct client *caller = client_new();
 
 	call_received(caller, 0, thread);
-	actor_start(thread->by, leave_thread, NULL);
-	sleep_ms(CLEANUP_MS);
+	client_end_thread(thread);
 	expect_nothing(caller);
 	round_trip(client_new(), 0, manager);
 	client_kill(manager);
@@ -108,8 +100,7 @@ TEST(process_first_thread_may_end,
 {
 	struct client *manager = manager_new(), *thread = client_thread(manager);
 
-	actor_start(manager->by, leave_thread, NULL);
-	sleep_ms(CLEANUP_MS);
+	client_end_thread(manager);
 	round_trip(client_new(), 0, thread);
 	client_kill(manager);
 }

@@ -5,6 +5,7 @@
  * process that has the mapping; so a test can check them in the director at any time.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -148,6 +149,18 @@ static void do_close(void *arg)
 void client_close(struct client *client)
 {
 	step_run(client, do_close, (struct step){ 0 });
+}
+
+static void leave_thread(void *arg)
+{
+	(void)arg;
+	pthread_exit(NULL);
+}
+
+void client_end_thread(struct client *client)
+{
+	actor_start(client->by, leave_thread, NULL);
+	sleep_ms(CLEANUP_MS);
 }
 
 void client_kill(struct client *client)

@@ -87,6 +87,8 @@ void become_manager(struct client *client);
 
 /* Close the file and drop the mapping. */
 void client_close(struct client *client);
+/* End the client's thread by pthread_exit(3); wait a little. Its process goes on. */
+void client_end_thread(struct client *client);
 /* SIGKILL the process; and also wait until the driver has cleaned up after it. */
 void client_kill(struct client *client);
 void client_kill_and_wait(struct client *client);
