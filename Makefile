@@ -91,7 +91,7 @@ $(foreach test,$(foreach test,$(ALL_TESTS),$(if $(findstring :,$(test)),,$(test)
 	$(filter $(test):%,$(ALL_TESTS)). Give the plain one a variant, too)))
 TEST_NAMES := $(sort $(foreach test,$(ALL_TESTS),$(firstword $(subst :, ,$(test)))))
 
-.PHONY: all test test-needs test-run vm-test vm-build vm-test-needs vm-test-run bench demo demo-run \
+.PHONY: all test test-needs test-run vm-test vm-build vm-test-needs vm-test-run bench demo \
 	setup tidy lint clean help \
 	$(TEST_NAMES:%=test-%) \
 	$(BENCH_TARGETS) $(LINT_TARGETS)
@@ -177,8 +177,8 @@ bench: all $(BENCH_TARGETS)
 ## demo: set up, build the daemon and the command, and show the whole thing at work
 demo:
 	@scripts/setup build demo
-	@$(PARALLEL_MAKE) $(DEMO_PROGRAMS)
-	@$(MAKE) --no-print-directory demo-run
+	@$(PARALLEL_MAKE) DEMO=y $(BIN)/anybinder $(BIN)/anybinderd
+	@$(BIN)/anybinder demo
 
 ## setup: install what building and testing need (Debian packages)
 setup:
