@@ -108,7 +108,7 @@ def test_unknown_peers_do_not_use_up_the_places(world):
     with Idle(world, 70) as idle:
         until(lambda: idle.opened > 70 or idle.failure, 30)
         begin = time.monotonic()
-        link = world.client.anybinder(*world.link_words("--once", "--threads", "2"))
+        link = world.client.anybinder(*world.link_words("--threads", "2"))
         until(lambda: "linked to" in link.log.read_text() or link.poll() is not None, 30)
         took_s = time.monotonic() - begin
         assert link.poll() is None, link.log.read_text()
