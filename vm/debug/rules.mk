@@ -26,13 +26,14 @@ VM_DEBUG_BUILT := $(VM_DEBUG_KERNELS:%=vm-debug-kasan-%) $(VM_DEBUG_KERNELS:%=vm
 ## vm-debug: the module on debug kernels, which are built if needed
 vm-debug: $(VM_DEBUG_BUILT)
 
-# kasan-6.12: the checkers and the kernel of kasan/6.12
+# The checkers and the kernel, from the name of the target: kasan/6.12
+vm_debug_kernel = $(subst -,/,$*)
 $(VM_DEBUG_BUILT): vm-debug-%: $(VM_DEBUG_PROGRAMS)
-	vm/debug/kernel $(subst -,/,$*)
-	$(Q)$(MAKE) --no-print-directory module KVER=$(subst -,/,$*)
-	$(Q)$(MAKE) --no-print-directory module KVER=$(subst -,/,$*) LOCKING=y
-	$(VM_DEBUG_RUN) --kernel $(subst -,/,$*) --log build/vm/$(subst -,/,$*)/console -- \
-		vm/debug/inside build/module/$(subst -,/,$*)/anybinder.ko $(BIN) $(VM_DEBUG_OPTIONS)
+	vm/debug/kernel $(vm_debug_kernel)
+	$(Q)$(MAKE) --no-print-directory module KVER=$(vm_debug_kernel)
+	$(Q)$(MAKE) --no-print-directory module KVER=$(vm_debug_kernel) LOCKING=y
+	$(VM_DEBUG_RUN) --kernel $(vm_debug_kernel) --log build/vm/$(vm_debug_kernel)/console -- \
+		vm/debug/inside build/module/$(vm_debug_kernel)/anybinder.ko $(BIN) $(VM_DEBUG_OPTIONS)
 
 ## vm-debug-stock: the module on Debian's kernels with their slab checks enabled
 vm-debug-stock: $(VM_DEBUG_KERNELS:%=vm-debug-stock-%)
