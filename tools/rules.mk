@@ -14,7 +14,9 @@ RUST_RELEASE := $(CARGO_TARGET_DIR)/$(if $(RUST_TARGET),$(RUST_TARGET)/)release
 
 PROGRAMS += $(BIN)/anybinder $(BIN)/rsb_hub
 
-# With DEMO, compiled in less time, and older than its sources: make without DEMO compiles it anew.
+# With DEMO=y, compiled in less time, and older than its sources: make without it compiles it anew.
+# Set on the command line only.
+DEMO :=
 $(BIN)/anybinder $(BIN)/rsb_hub: $(BIN)/%: $(RUST_SOURCES)
 	@mkdir -p $(BIN)
 	$(Q)$(call say,CARGO,$*)$(RUST_BUILD_PROGRAM) $*
