@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes of a test: programs of the project, children, users, mount namespaces, waiting."""
+import contextlib
+import ctypes
+import os
+import pathlib
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+# A virtual machine may emulate its processor (vm/run says which kernel it runs).
+IS_EMULATED = "VM_KERNEL" in os.environ
+# No test waits longer for what has to happen.
+PATIENCE_S = 300 if IS_EMULATED else 60
+# No child lives longer.
+CHILD_LIMIT_S = 1200 if IS_EMULATED else 300
+CLONE_NEWNS = 0x20000
+MS_REC, MS_PRIVATE = 0x4000, 0x40000
+PR_SET_PDEATHSIG = 1
+
+
+def program(name: str) -> str:
+    """The path of a program of the project: in $ANYBINDER_BIN, else in build/bin of the tree that
+    this file is in, else its bare name, for $PATH."""
+    tree = pathlib.Path(__file__).resolve().parents[2] / "build/bin"
+    for directory in (os.environ.get("ANYBINDER_BIN"), tree):
+        if directory and os.path.exists(os.path.join(directory, name)):
+            return os.path.abspath(os.path.join(directory, name))
+    return name
+
+
+def until(condition: Callable[[], Any], seconds: float = PATIENCE_S, what: str = "") -> Any:
+    """Waits until @condition returns something true, and returns that.
+
+    seconds: after so long it is an AssertionError, which says @what
+    """
+    end = time.monotonic() + seconds
+    while not (result := condition()):
+        assert time.monotonic() < end, f"not within {seconds} s: {what or condition}"
+        time.sleep(0.01)
+    return result
+
+
+# ---- what /proc says ---------------------------------------------------------------------------
+
+def stat_of(pid: int) -> tuple[str, str]:
+    """Name and state of a process; raises OSError if there is none."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
+    return name, rest.split()[0]
+
+
+def is_running(pid: int) -> bool:
+    """Whether there is such a process; one that has ended and is not waited for is none."""
+    try:
+        return stat_of(pid)[1] not in "ZX"
+    except OSError:
+        return False
+
+
+def children_of(pid: int) -> list[int]:
+    """The children of all threads of a process."""
+    pids: list[int] = []
+    with contextlib.suppress(FileNotFoundError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(
+                    f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
+                pids += map(int, file.read().split())
+    return pids
+
+
+def threads_of(pid: int) -> int:
+    """How many threads a process has."""
+    return len(os.listdir(f"/proc/{pid}/task"))
+
+
+def memory_kib(pid: int) -> int:
+    """The resident memory of a process, in KiB."""
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * (os.sysconf("SC_PAGE_SIZE") // 1024)
+
+
+def is_mounted(path: str | os.PathLike) -> bool:
+    """Whether something is mounted at exactly this path."""
+    with open("/proc/self/mountinfo", encoding="utf-8") as file:
+        return any(line.split()[4] == os.fspath(path) for line in file)
+
+
+# ---- children ----------------------------------------------------------------------------------
+
+def enter_context(context: str) -> None:
+    """Changes the security context of this process, as SELinux allows."""
+    pathlib.Path("/proc/self/attr/current").write_text(context, encoding="ascii")
+
+
+def _become(uid: int | None, context: str | None) -> None:
+    if context is not None:
+        enter_context(context)
+    if uid:
+        os.setgroups([])
+        os.setgid(uid)
+        os.setuid(uid)
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.alarm(CHILD_LIMIT_S)
+
+
+def fork(function: Callable[..., Any], *args: Any, uid: int | None = None,
+         context: str | None = None) -> int:
+    """Runs a function in a child process; returns its pid.
+
+    The child ends when the function returns, with status 0, or raises, with status 1 and a
+    traceback; it also ends with this process, and after CHILD_LIMIT_S.
+
+    uid: the user that it becomes, and group
+    context: the security context that it enters
+    """
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        _become(uid, context)
+        function(*args)
+        status = 0
+    except BaseException:    # pylint: disable=broad-except
+        os.write(2, traceback.format_exc().encode())
+    finally:
+        os._exit(status)
+
+
+@contextlib.contextmanager
+def child(function: Callable[..., Any], *args: Any, uid: int | None = None,
+          context: str | None = None) -> Iterator[int]:
+    """A child process, see fork(), which is killed at the end. Gives its pid."""
+    pid = fork(function, *args, uid=uid, context=context)
+    try:
+        yield pid
+    finally:
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def run_child(function: Callable[..., Any], *args: Any, uid: int | None = None,
+              context: str | None = None) -> None:
+    """Runs a function in a child process, see fork(), to its end; it has to succeed."""
+    with child(function, *args, uid=uid, context=context) as pid:
+        assert os.waitpid(pid, 0)[1] == 0, f"the child failed: {function}"
+
+
+@contextlib.contextmanager
+def ready_child(function: Callable[..., Any], *args: Any, uid: int | None = None,
+                context: str | None = None) -> Iterator[int]:
+    """A child process as of child() that has said that it is ready.
+
+    function: is given a function first, which it calls when it is ready
+    """
+    ready, notify = os.pipe()
+
+    def run() -> None:
+        os.close(ready)
+        function(lambda: os.write(notify, b"x"), *args)
+
+    try:
+        with child(run, uid=uid, context=context) as pid:
+            os.close(notify)
+            assert os.read(ready, 1) == b"x", f"it did not start: {function}"
+            yield pid
+    finally:
+        os.close(ready)
+
+
+# ---- mounts ------------------------------------------------------------------------------------
+
+def enter_own_mounts() -> None:
+    """Moves this process, which has one thread, to a mount namespace of its own, from which no
+    mount gets out; needs CAP_SYS_ADMIN.
+
+    As `unshare --mount`, but also in a plain chroot. There / is no mount point, and the mount that
+    it is part of cannot be named; so this is done at the root of the namespace, to which a process
+    moves that enters its own mount namespace.
+    """
+    def must(function: Any, *args: Any) -> None:
+        if function(*args):
+            error = ctypes.get_errno()
+            raise OSError(error, f"{function.__name__}: {os.strerror(error)}")
+
+    must(LIBC.unshare, CLONE_NEWNS)
+    root, here = os.open("/", os.O_PATH), os.open(".", os.O_PATH)    # in the new namespace
+    own = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+    must(LIBC.setns, own, CLONE_NEWNS)
+    must(LIBC.mount, None, b"/", None, MS_REC | MS_PRIVATE, None)
+    os.fchdir(root)
+    os.chroot(".")
+    os.fchdir(here)
+    for descriptor in (root, here, own):
+        os.close(descriptor)
+
+
+def in_own_mounts(*words: str) -> list[str]:
+    """The words of a command that runs @words after enter_own_mounts()."""
+    return [sys.executable, os.path.abspath(__file__), *words]
+
+
+def as_user(uid: int, *words: str) -> list[str]:
+    """The words of a command that runs @words as another user, without groups."""
+    return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *words]
+
+
+def main(words: Sequence[str]) -> None:
+    """process.py CMD...: runs CMD in a mount namespace of its own."""
+    enter_own_mounts()
+    os.execvp(words[0], list(words))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
