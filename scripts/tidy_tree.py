@@ -13,12 +13,11 @@ LAYERS = ["base", "common", "pure", "memory", "things", "calls", "notices", "ent
 # The folders of host/fuse/, lowest first; the files beside them are above all of them, but for the
 # types of the contract.
 FUSE_LAYERS = ["base", "session", "workers", "clients", "memory", "queues", "events", "names",
-               "inject", "helper", "calls", "buffers", "files", "handover",
-               "start"]
+               "calls", "fds", "buffers", "handover", "start"]
 FUSE_BELOW = ("host_types.h",)
 # Messages, numbers of threads, and the injectors that share SIGCHLD are those of the process,
 # whatever number of daemons it has.
-FUSE_STATE_OF_PROCESS = ("base/log.c", "base/thread.c", "inject/inject.c")
+FUSE_STATE_OF_PROCESS = ("base/daemon_log.c", "base/thread.c", "fds/inject/inject.c")
 # The begin of a definition, at file scope or behind "static" in a function: of a variable, of a
 # pointer to a function, or the end of a struct without a name that a variable has.
 VARIABLE = re.compile(r"((?!typedef |extern )[A-Za-z_][\w \t*]*[ \t*])(\w+)(?=;|\[| =)")
@@ -439,7 +438,8 @@ INNOCENT = [
     ("rule_fuse_layers", {"host/fuse/calls/a.c": '#include "base/b.h"\n#include "host_types.h"\n',
                           "host/fuse/base/b.h": "\n", "host/fuse/host_types.h": "\n"}),
     ("rule_fuse_state", {
-        "host/fuse/base/log.c": "static bool a;\n", "host/fuse/names/a_test.c": "static int a;\n",
+        "host/fuse/base/daemon_log.c": "static bool a;\n",
+        "host/fuse/names/a_test.c": "static int a;\n",
         "host/fuse/names/a.c": "static const int a[] = {\n\t1,\n};\nstatic int f(int (*a)(int));\n"
         "static const char *const b[2] = {\n};\n_Thread_local struct c *d;\nstruct c;\n"
         "struct c {\n\tint e;\n};\ntypedef _Atomic u64 f[8];\nextern int g;\n"

@@ -6,7 +6,7 @@
  * body, which is checked for all of them in one place. A request that is not in the table fails
  * with ENOSYS, which the kernel remembers for most requests and then handles itself. The contents
  * of directories and short text files are generated when they are opened, and read from that copy;
- * reports are generated as they are read (reader.h).
+ * reports are generated as they are read (report_reader.h).
  */
 #include "dispatch.h"
 
@@ -14,18 +14,18 @@
 #include "calls/open_file.h"
 #include "clients/namespaces.h"
 #include "clients/users.h"
-#include "device.h"
-#include "events/events.h"
+#include "device_requests.h"
+#include "events/event_stream.h"
 #include "memory/text.h"
 #include "names/layout.h"
 #include "names/lookup.h"
 #include "names/open_text.h"
-#include "names/reader.h"
+#include "names/report_reader.h"
 #include "names/tree.h"
 #include "queues/backlog.h"
 #include "queues/congestion.h"
 #include "session/handles.h"
-#include "session/kept.h"
+#include "session/persistent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -246,7 +246,7 @@ static void do_release_handle(const struct request *request)
 
 static void do_release(const struct request *request)
 {
-	kept_forget_poll(handle_number(request));
+	persistent_forget_poll(handle_number(request));
 	if (is_device(request))
 		device_release(request);
 	else
@@ -280,7 +280,7 @@ static void do_read(const struct request *request)
 		return;
 	}
 	if (handle->reader) {
-		reader_read(handle->reader, request);
+		report_reader_read(handle->reader, request);
 		return;
 	}
 	left = in->offset < handle->text.size ? handle->text.size - in->offset : 0;
@@ -366,7 +366,7 @@ static void do_poll(const struct request *request)
 	const struct open_text *handle = handles_find(in->fh);
 
 	if (in->flags & FUSE_POLL_SCHEDULE_NOTIFY)
-		kept_note_poll(in->fh, in->kh);
+		persistent_note_poll(in->fh, in->kh);
 	if (is_device(request))
 		device_poll(request);
 	else if (handle->events)
@@ -430,7 +430,7 @@ static const struct operation operations[] = {
 
 /*
  * During a congestion: not requests for whose end no caller waits, nor calls, which wait as such
- * (device.h).
+ * (device_requests.h).
  */
 static bool may_wait(const struct request *request)
 {
@@ -477,7 +477,7 @@ static void dispatch_one(const struct request *request)
 
 static void serve_queued(struct fair_queue *queue)
 {
-	struct fair_item *item = fair_pop(queue);
+	struct fair_item *item = fair_queue_pop(queue);
 
 	if (item && !backlog_serve_request(item, dispatch_one))
 		device_continue(item);

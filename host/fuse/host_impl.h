@@ -9,18 +9,18 @@
 #include "base/clock.h"
 #include "base/gate.h"
 #include "base/locks.h"
-#include "base/log.h"
+#include "base/daemon_log.h"
 #include "base/thread.h"
-#include "buffers/map.h"
+#include "buffers/receive_map.h"
 #include "calls/park.h"
 #include "clients/client_thread.h"
-#include "clients/identity.h"
+#include "clients/opener_identity.h"
 #include "clients/namespaces.h"
 #include "clients/selinux.h"
-#include "events/events.h"
-#include "events/stages.h"
+#include "events/event_stream.h"
+#include "events/stage_records.h"
 #include "events/trace_events.h"
-#include "files/files.h"
+#include "fds/fds.h"
 #include "memory/account.h"
 #include "memory/text.h"
 #include "workers/worker.h"
@@ -176,7 +176,7 @@ static inline int host_thread_init(struct host_thread *thread, struct host_proc 
 
 static inline void host_thread_destroy(struct host_thread *thread)
 {
-	files_free_pending(thread);
+	fds_free_pending(thread);
 }
 
 /* ---- identity ---- */
@@ -285,23 +285,23 @@ static inline void host_map_publish(struct host_map *map, size_t off, size_t siz
 
 static inline int host_file_get(struct host_thread *caller, u32 fd, struct host_file **file)
 {
-	return files_get(caller, fd, file);
+	return fds_get(caller, fd, file);
 }
 
 static inline void host_file_put(struct host_file *file)
 {
-	files_put(file);
+	fds_put(file);
 }
 
 static inline int host_files_install(struct host_thread *receiver, u64 cookie,
 				     struct host_file **files, u32 nr, u32 *fds)
 {
-	return files_install(receiver, cookie, files, nr, fds);
+	return fds_install(receiver, cookie, files, nr, fds);
 }
 
 static inline void host_fds_close(struct host_thread *owner, const u32 *fds, u32 nr)
 {
-	files_close(owner, fds, nr);
+	fds_close(owner, fds, nr);
 }
 
 /* ---- policy: SELinux's (selinux.h); the kernel checks files as they are received ---- */

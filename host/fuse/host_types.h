@@ -56,7 +56,7 @@ struct open_file;
 
 /* One open of a device. */
 struct host_proc {
-	/* Set at OPEN (identity.c), constant afterwards: the process that opened the device. */
+	/* The process that opened the device: set at OPEN (opener_identity.c), then constant. */
 	s32 pid;			/* in the daemon's pid namespace */
 	s32 opener;			/* the thread that opened it */
 	u32 euid;			/* effective user id, in the daemon's user namespace */
@@ -75,7 +75,7 @@ struct host_proc {
 	bool bound;			/* it shares that inode with others (bound_open.h) */
 	struct open_file *file;		/* valid during a call, and until the open ends */
 
-	/* For poll_notify.c. */
+	/* What the kernel wants to be notified of (worker_arm_poll()). */
 	_Atomic u64 poll_handle;	/* the kernel's identifier of the polled file */
 	atomic_bool poll_armed;		/* the kernel waits for a notification */
 	atomic_bool poll_queued;	/* queued at a worker that will send it */
@@ -104,7 +104,7 @@ struct host_map {
 /* Size of the largest ioctl argument, which has 48 bytes, and some spare. */
 #define HOST_ARG_SIZE 64
 
-/* In a queue that is fair between users (fair.h). */
+/* In a queue that is fair between users (fair_queue.h). */
 struct fair_item {
 	struct fair_item *next;		/* of the same user */
 	struct fair_item *next_user;
@@ -113,7 +113,7 @@ struct fair_item {
 	bool is_request;		/* else a call: in a struct host_thread */
 };
 
-/* Something to be done later: at a worker (worker.h), or by a thread of its own (workqueue.h). */
+/* Something to be done later: at a worker (worker.h), or by a thread (workqueue_add()). */
 struct work {
 	struct work *next;
 	void (*run)(struct work *work);
@@ -149,7 +149,7 @@ struct host_thread {
 
 	bool exited;			/* its number may be that of another thread */
 	struct work release;		/* when the last reference is gone */
-	struct pending_files *files;	/* to be installed or closed in its process (files.c) */
+	struct pending_files *files;	/* to be installed or closed in its process (fds.c) */
 };
 
 struct host_file {

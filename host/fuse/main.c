@@ -6,10 +6,10 @@
  * executes the program again as the server, which serves it and executes it once more as its
  * helper.
  */
-#include "base/daemon.h"
-#include "base/log.h"
-#include "helper/helper_msg.h"
-#include "server.h"
+#include "base/daemon_state.h"
+#include "base/daemon_log.h"
+#include "fds/helper/helper_msg.h"
+#include "server_process.h"
 #include "session/mount.h"
 #include "session/ready.h"
 #include "start/options.h"

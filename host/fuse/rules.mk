@@ -4,9 +4,9 @@
 # The injector has a file for each architecture.
 INJECT_x86_64 := x86
 INJECT_aarch64 := arm64
-INJECT_ARCH_SRCS := $(addprefix host/fuse/inject/inject_,x86.c arm64.c other.c)
-INJECT_ARCH_SRC := host/fuse/inject/inject_$(or $(INJECT_$(TARGET)),other).c
-FUSE_SRCS := $(filter-out %_test.c %_test_lib.c $(INJECT_ARCH_SRCS),$(wildcard host/fuse/*.c host/fuse/*/*.c)) \
+INJECT_ARCH_SRCS := $(addprefix host/fuse/fds/inject/inject_,x86.c arm64.c other.c)
+INJECT_ARCH_SRC := host/fuse/fds/inject/inject_$(or $(INJECT_$(TARGET)),other).c
+FUSE_SRCS := $(filter-out %_test.c %_test_lib.c $(INJECT_ARCH_SRCS),$(wildcard $(addprefix host/fuse/,*.c */*.c */*/*.c))) \
 	$(INJECT_ARCH_SRC)
 FUSE_OBJS := $(CORE_SRCS:%.c=$(OBJ)/fuse/%.o) $(STATE_SRCS:%.c=$(OBJ)/fuse/%.o) $(FUSE_SRCS:%.c=$(OBJ)/fuse/%.o)
 FUSE_ASAN_OBJS := $(FUSE_OBJS:$(OBJ)/fuse/%=$(OBJ)/fuse-asan/%)
@@ -61,8 +61,8 @@ endef
 comma := ,
 STATE_VERSION_SRCS := $(addprefix core/state/,half_read.c read.c write.c) \
 	$(addprefix host/fuse/handover/,give.c take.c)
-HELPER_VERSION_SRCS := host/fuse/handover/restore.c $(addprefix host/fuse/helper/,helper_main.c helper_process.c)
-SERVER_VERSION_SRCS := $(addprefix host/fuse/,server.c start/supervisor.c)
+HELPER_VERSION_SRCS := host/fuse/handover/restore.c $(addprefix host/fuse/fds/,helper/helper_main.c helper_process.c)
+SERVER_VERSION_SRCS := $(addprefix host/fuse/,server_process.c start/supervisor.c)
 $(eval $(call fuse_version,next,$(STATE_VERSION_SRCS) $(HELPER_VERSION_SRCS) host/fuse/names/layout.c,\
 	-UANYBINDER_VERSION -DANYBINDER_VERSION='"next"' -DBINDER_STATE_VERSION=2 -DBINDER_STATE_OLDEST=1 \
 	-DPEER_VERSION=2 -DPEER_OLDEST=1 -DHELPER_VERSION=3u -DHELPER_OLDEST=2u))
@@ -77,32 +77,32 @@ FUSE_VERSIONS := $(addprefix $(BIN)/anybinderd-,next other-state other-records o
 
 $(eval $(call object_rule,fuse-test,$$(CC),-Itests -Icore -Ihost -Ihost/fuse))
 $(BIN)/bound_open_test $(BIN)/lookup_turn_test: $(BIN)/%_test: $(OBJ)/fuse-test/host/fuse/names/%.o \
-	$(OBJ)/fuse-test/host/fuse/names/%_test.o $(addprefix $(OBJ)/fuse-test/,host/fuse/base/daemon.o \
-	host/fuse/base/log.o tests/engine/unit/runner.o)
+	$(OBJ)/fuse-test/host/fuse/names/%_test.o $(addprefix $(OBJ)/fuse-test/,host/fuse/base/daemon_state.o \
+	host/fuse/base/daemon_log.o tests/engine/unit/runner.o)
 
-$(BIN)/gate_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/base/,daemon.o gate.o \
-	gate_test.o log.o runnable.o thread.o) tests/engine/unit/runner.o)
+$(BIN)/gate_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/base/,daemon_state.o gate.o \
+	gate_test.o daemon_log.o runnable.o thread.o) tests/engine/unit/runner.o)
 
 anybinderd.gate.needs := $(BIN)/gate_test
 anybinderd.gate.run = timeout 300 $(BIN)/gate_test
 
-$(BIN)/users_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon.o base/log.o \
+$(BIN)/users_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon_state.o base/daemon_log.o \
 	$(addprefix clients/,users.o user_charges.o user_memory.o user_time.o users_test.o)) \
 	tests/engine/unit/runner.o)
 
-$(BIN)/handles_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon.o base/log.o \
+$(BIN)/handles_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon_state.o base/daemon_log.o \
 	session/handles.o session/handles_test.o) tests/engine/unit/runner.o)
 
 anybinderd.handles.needs := $(BIN)/handles_test
 anybinderd.handles.run = timeout 300 $(BIN)/handles_test
 
-$(BIN)/kept_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon.o base/log.o \
-	session/kept.o session/kept_test.o) tests/engine/unit/runner.o)
+$(BIN)/persistent_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon_state.o base/daemon_log.o \
+	session/persistent.o session/persistent_test.o) tests/engine/unit/runner.o)
 
-anybinderd.kept.needs := $(BIN)/kept_test
-anybinderd.kept.run = timeout 300 $(BIN)/kept_test
+anybinderd.persistent.needs := $(BIN)/persistent_test
+anybinderd.persistent.run = timeout 300 $(BIN)/persistent_test
 
-$(BIN)/selinux_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon.o base/log.o \
+$(BIN)/selinux_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon_state.o base/daemon_log.o \
 	$(addprefix clients/,selinux.o selinux_test.o)) tests/engine/unit/runner.o)
 
 anybinderd.selinux.needs := $(BIN)/selinux_test
@@ -118,16 +118,16 @@ anybinderd.lookup-turn.run = timeout 300 $(BIN)/lookup_turn_test
 
 $(eval $(call object_rule,events-race,$$(CC),-Itests -Ihost -Ihost/fuse -fsanitize=thread -Wno-tsan))
 $(BIN)/events_ring_test: LDFLAGS += -fsanitize=thread
-$(BIN)/events_ring_test: $(addprefix $(OBJ)/events-race/,host/fuse/base/daemon.o host/fuse/base/log.o \
+$(BIN)/events_ring_test: $(addprefix $(OBJ)/events-race/,host/fuse/base/daemon_state.o host/fuse/base/daemon_log.o \
 	host/fuse/events/events_ring.o \
 	host/fuse/events/events_ring_test.o tests/engine/unit/runner.o)
 
 anybinderd.ring.needs := $(BIN)/events_ring_test
 anybinderd.ring.run = timeout 300 $(BIN)/events_ring_test
 
-INJECT_TEST_OBJS := $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/inject/,inject.o inject_arch.o inject_plan.o \
+INJECT_TEST_OBJS := $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/fds/inject/,inject.o inject_arch.o inject_plan.o \
 	inject_test.o inject_hard_test.o inject_test_lib.o) $(INJECT_ARCH_SRC:%.c=%.o) \
-	host/fuse/base/daemon.o host/fuse/base/log.o tests/engine/unit/runner.o)
+	host/fuse/base/daemon_state.o host/fuse/base/daemon_log.o tests/engine/unit/runner.o)
 
 $(BIN)/inject_test: $(INJECT_TEST_OBJS)
 

@@ -14,7 +14,7 @@
 #ifndef HOST_FUSE_GATE_H
 #define HOST_FUSE_GATE_H
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

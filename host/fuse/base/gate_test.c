@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The gate by itself: who is waited for when it closes. */
 #include "base/clock.h"
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "base/gate.h"
 #include "base/thread.h"
 #include "check.h"

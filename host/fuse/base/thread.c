@@ -2,7 +2,7 @@
 /* The daemon's threads. They are numbered as they ask for the first time. */
 #include "base/thread.h"
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "base/gate.h"
 
 #include <errno.h>

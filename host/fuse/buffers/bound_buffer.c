@@ -10,14 +10,14 @@
 #include "buffers/bound_buffer.h"
 
 #include "base/clock.h"
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "base/gate.h"
 #include "base/locks.h"
-#include "base/log.h"
+#include "base/daemon_log.h"
 #include "calls/open_file.h"
 #include "calls/pool.h"
 #include "clients/client_thread.h"
-#include "helper/helper.h"
+#include "fds/helper.h"
 #include "session/session.h"
 #include "workers/worker.h"
 

@@ -4,7 +4,8 @@
  *
  * The pages of the inode stay empty. The client maps them privately, so a write to its mapping from
  * outside, through /proc/PID/mem, gives it pages of its own; that is how the contents of its
- * buffers get there when they are delivered. The memory file (map.h) is the daemon's copy alone.
+ * buffers get there when they are delivered. The memory file (receive_map.h) is the daemon's copy
+ * alone.
  */
 #ifndef HOST_FUSE_BOUND_BUFFER_H
 #define HOST_FUSE_BOUND_BUFFER_H

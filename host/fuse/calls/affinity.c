@@ -8,7 +8,7 @@
  */
 #include "calls/affinity.h"
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "clients/client_thread.h"
 #include "workers/worker.h"
 

@@ -3,10 +3,10 @@
 #include "calls/open_file.h"
 
 #include "calls/watch.h"
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "base/gate.h"
 #include "base/locks.h"
-#include "clients/identity.h"
+#include "clients/opener_identity.h"
 #include "clients/namespaces.h"
 #include "clients/users.h"
 #include "core.h"

@@ -13,7 +13,7 @@
  */
 #include "calls/park.h"
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "calls/affinity.h"
 #include "core.h"
 #include "session/expire.h"

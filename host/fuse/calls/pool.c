@@ -8,14 +8,14 @@
  */
 #include "calls/pool.h"
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "base/gate.h"
 #include "base/libc.h"
 #include "base/locks.h"
-#include "base/log.h"
+#include "base/daemon_log.h"
 #include "base/thread.h"
 #include "calls/affinity.h"
-#include "calls/call.h"
+#include "calls/client_call.h"
 #include "calls/open_file.h"
 #include "calls/watch.h"
 #include "clients/client_thread.h"
@@ -136,7 +136,7 @@ static void leave_pool(struct worker *self)
 		} else {
 			pool->nr_early--;
 		}
-		if (worker_has_work_racy(self) || !fair_is_empty(daemon_self->backlog))
+		if (worker_has_work_racy(self) || !fair_queue_is_empty(daemon_self->backlog))
 			start_worker(FINISHES, self);
 	} else if (self->serves) {
 		pool->nr_serving--;
@@ -144,7 +144,7 @@ static void leave_pool(struct worker *self)
 		pool->slow_is_served = false;
 	}
 	/* a call that was put there since the last look */
-	if (!fair_is_empty(daemon_self->slow_lane) && !gate_is_closed())
+	if (!fair_queue_is_empty(daemon_self->slow_lane) && !gate_is_closed())
 		start_slow();
 	self->in_use = false;
 }
@@ -174,14 +174,14 @@ static void finish_work(struct worker *self)
 	}
 	daemon_self->pool->handlers->finish_woken();
 	worker_end_request();
-	while (!fair_is_empty(daemon_self->backlog) && !atomic_load(&self->stuck) &&
+	while (!fair_queue_is_empty(daemon_self->backlog) && !atomic_load(&self->stuck) &&
 	       !gate_is_closed())
 		continue_one();
 }
 
 static void serve_slow(struct worker *self)
 {
-	while (!fair_is_empty(daemon_self->slow_lane) && !atomic_load(&self->stuck) &&
+	while (!fair_queue_is_empty(daemon_self->slow_lane) && !atomic_load(&self->stuck) &&
 	       !gate_is_closed()) {
 		worker_begin_request(0);
 		watch_arm_check();
@@ -260,7 +260,7 @@ static void serve_requests(struct worker *self)
 			worker_end_sleep();
 			continue;
 		}
-		idle = fair_is_empty(daemon_self->backlog);
+		idle = fair_queue_is_empty(daemon_self->backlog);
 		if (!serve_some(self, buffer, idle)) {
 			kill(getpid(), SIGTERM);	/* end the daemon */
 			break;
@@ -318,7 +318,7 @@ static void pool_replace(struct worker *worker)
 	atomic_store(&worker->stuck, true);
 	worker_refuse(worker);
 	start_serving();
-	if (!fair_is_empty(daemon_self->slow_lane))
+	if (!fair_queue_is_empty(daemon_self->slow_lane))
 		start_slow();
 	if (worker_has_work_racy(worker))
 		start_worker(FINISHES, worker);
@@ -482,9 +482,9 @@ void pool_visit_frozen(void (*visit)(const struct worker *worker, void *arg), vo
 void pool_reopen(void)
 {
 	guard_mutex(&daemon_self->pool->lock);
-	if (!fair_is_empty(daemon_self->backlog))
+	if (!fair_queue_is_empty(daemon_self->backlog))
 		start_worker(FINISHES, NULL);
-	if (!fair_is_empty(daemon_self->slow_lane))
+	if (!fair_queue_is_empty(daemon_self->slow_lane))
 		start_slow();
 }
 
@@ -501,7 +501,7 @@ bool pool_check(void)
 			busy |= check_worker(worker);
 	/* if that failed before */
 	start_serving();
-	if (!fair_is_empty(daemon_self->slow_lane))
+	if (!fair_queue_is_empty(daemon_self->slow_lane))
 		start_slow();
 	pthread_mutex_unlock(&daemon_self->pool->lock);
 	account_trim(!busy);

@@ -14,10 +14,10 @@
  */
 #include "calls/watch.h"
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "base/gate.h"
 #include "base/locks.h"
-#include "base/log.h"
+#include "base/daemon_log.h"
 #include "base/thread.h"
 #include "calls/park.h"
 #include "core.h"

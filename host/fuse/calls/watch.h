@@ -19,7 +19,7 @@ struct worker;
 struct watch_handlers {
 	/* The process that opened @open_id died. True: other processes may have it open. */
 	bool (*owner_died)(u64 open_id);
-	/* Searches for processes that have @open_id open (device.h). */
+	/* Searches for processes that have @open_id open (device_requests.h). */
 	void (*search)(u64 open_id);
 	/* Finishes the work queued at @worker. */
 	void (*hand_over)(struct worker *worker);

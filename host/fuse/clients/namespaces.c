@@ -2,7 +2,7 @@
 /* Clients in other pid and user namespaces than the daemon. */
 #include "clients/namespaces.h"
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "clients/client_thread.h"
 #include "clients/users.h"
 

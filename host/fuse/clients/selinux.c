@@ -9,7 +9,7 @@
 #include "clients/selinux.h"
 
 #include "base/locks.h"
-#include "base/log.h"
+#include "base/daemon_log.h"
 #include "clients/client_thread.h"
 #include "workers/worker.h"
 

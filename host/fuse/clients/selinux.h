@@ -14,7 +14,7 @@
 #ifndef HOST_FUSE_SELINUX_H
 #define HOST_FUSE_SELINUX_H
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "host_types.h"
 
 #define SELINUX_DIRECTORY "/sys/fs/selinux"

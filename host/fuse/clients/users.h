@@ -10,7 +10,7 @@
 #ifndef HOST_FUSE_USERS_H
 #define HOST_FUSE_USERS_H
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

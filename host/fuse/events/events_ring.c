@@ -17,7 +17,7 @@
  */
 #include "events/events_ring.h"
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "host.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The ring of events by itself: order, what is lost, and many writers at a time. */
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "check.h"
 #include "events/events_ring.h"
 #include "host.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The operations of trace.h in the daemon: each is an event of the stream (events.h). */
+/* The operations of trace.h in the daemon: each is an event of the stream (event_stream.h). */
 #ifndef HOST_FUSE_TRACE_EVENTS_H
 #define HOST_FUSE_TRACE_EVENTS_H
 
-#include "events/events.h"
+#include "events/event_stream.h"
 
 #define trace_put(kind, fields) \
 	do { \

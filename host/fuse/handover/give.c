@@ -7,7 +7,7 @@
  */
 #include "base/clock.h"
 #include "base/gate.h"
-#include "base/log.h"
+#include "base/daemon_log.h"
 #include "calls/pool.h"
 #include "core.h"
 #include "handover/handover.h"
@@ -199,7 +199,7 @@ static bool give_at_rest(struct give *give)
 	bool done;
 
 	/* so that no thread waits for a turn that the successor does not know of */
-	lookup_reply_to_kept();
+	lookup_reply_to_waiting();
 	done = send_state(give) && receive_ready(give) && commit_give(give);
 	if (!done)
 		go_on(give);

@@ -3,7 +3,7 @@
 #ifndef HOST_FUSE_HANDOVER_PRIVATE_H
 #define HOST_FUSE_HANDOVER_PRIVATE_H
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "base/record.h"
 #include "handover/saved.h"
 #include "host_types.h"

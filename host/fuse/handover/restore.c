@@ -6,15 +6,15 @@
  * The records are read three times: for what everything else needs; for what the engine's stream
  * refers to; and, after the engine, for what refers to the engine.
  */
-#include "base/log.h"
+#include "base/daemon_log.h"
 #include "calls/open_file.h"
 #include "core.h"
-#include "events/stages.h"
-#include "files/files.h"
+#include "events/stage_records.h"
+#include "fds/fds.h"
 #include "handover/handover.h"
 #include "handover/private.h"
 #include "handover/saved.h"
-#include "helper/helper.h"
+#include "fds/helper.h"
 #include "memory/account.h"
 #include "names/layout.h"
 #include "names/tree.h"
@@ -45,7 +45,7 @@ static bool restore_helper(struct restore *restore, const struct record *record)
 		.generation = saved.generation,
 	};
 	errno = 0;
-	if (state.control >= 0 && files_take_over(restore->starts->not_held, &state))
+	if (state.control >= 0 && fds_take_over(restore->starts->not_held, &state))
 		return true;
 	if (errno == EPROTO)
 		snprintf(restore->why, sizeof(restore->why), "the helper process does not know "

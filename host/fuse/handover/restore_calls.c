@@ -60,9 +60,9 @@ bool restore_call(struct restore *restore, const struct record *record)
 		watch_deadline(saved.deadline_ns);
 	park_restore(thread, saved.place == SAVED_PARKED);
 	if (saved.place == SAVED_BACKLOG || saved.place == SAVED_SLOW_LANE)
-		fair_push(saved.place == SAVED_BACKLOG ? daemon_self->backlog
-						       : daemon_self->slow_lane,
-			  &thread->queued, thread->proc->file->uid);
+		fair_queue_push(saved.place == SAVED_BACKLOG ? daemon_self->backlog
+							     : daemon_self->slow_lane,
+				&thread->queued, thread->proc->file->uid);
 	return true;
 }
 

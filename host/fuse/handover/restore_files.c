@@ -4,9 +4,9 @@
  * events wait in the socket.
  */
 #include "core.h"
-#include "files/file_job.h"
-#include "files/file_ref.h"
-#include "files/files.h"
+#include "fds/file_job.h"
+#include "fds/file_ref.h"
+#include "fds/fds.h"
 #include "handover/private.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ bool restore_pending(struct restore *restore, const struct record *record)
 {
 	struct saved_pending saved;
 	struct host_thread *thread;
-	struct files_state state;
+	struct fds_state state;
 	struct host_file **files;
 	const char *numbers;
 	bool ok;
@@ -51,7 +51,7 @@ bool restore_pending(struct restore *restore, const struct record *record)
 	if (!thread || !files)
 		return false;
 	numbers = record->bytes + saved.nr_files * sizeof(u64);
-	state = (struct files_state){
+	state = (struct fds_state){
 		.state = saved.state,
 		.cookie = saved.cookie,
 		.nr = saved.nr,
@@ -63,7 +63,7 @@ bool restore_pending(struct restore *restore, const struct record *record)
 		.result = saved.result,
 		.installing = saved.installing,
 	};
-	ok = files_restore(thread, &state);
+	ok = fds_restore(thread, &state);
 	free(files);
 	return ok;
 }
@@ -91,6 +91,6 @@ bool restore_job(struct restore *restore, const struct record *record)
 		binder_thread_get(binder_thread_of_host(job.thread));
 	else
 		state.given_up = true;	/* its open has ended */
-	files_restore_job(&job);
+	fds_restore_job(&job);
 	return file_job_restore(&job, &state);
 }

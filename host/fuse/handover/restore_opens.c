@@ -3,13 +3,13 @@
  * Restores opens and files. Both are read before the engine's stream, and kept by their numbers
  * until that names them.
  */
-#include "buffers/map.h"
+#include "buffers/receive_map.h"
 #include "calls/open_file.h"
-#include "clients/identity.h"
+#include "clients/opener_identity.h"
 #include "clients/users.h"
 #include "core.h"
-#include "files/file_ref.h"
-#include "files/files.h"
+#include "fds/file_ref.h"
+#include "fds/fds.h"
 #include "handover/private.h"
 #include "handover/saved.h"
 #include "memory/account.h"

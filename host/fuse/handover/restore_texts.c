@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Restores what is open besides devices. */
 #include "core.h"
-#include "events/events.h"
+#include "events/event_stream.h"
 #include "handover/private.h"
 #include "names/open_text.h"
-#include "names/reader.h"
+#include "names/report_reader.h"
 #include "session/handles.h"
 
 /* False: no memory. */
@@ -32,7 +32,7 @@ static bool fill_report(struct open_text *file, const struct saved_handle *saved
 			const struct record *record)
 {
 	struct binder_report *report = NULL;
-	struct reader_state state = {
+	struct report_reader_state state = {
 		.start = saved->start,
 		.complete = saved->complete,
 		.text = record->bytes,
@@ -45,7 +45,7 @@ static bool fill_report(struct open_text *file, const struct saved_handle *saved
 		if (!report)
 			return false;
 	}
-	file->reader = reader_restore(file->entry, file->text.account, &state, report);
+	file->reader = report_reader_restore(file->entry, file->text.account, &state, report);
 	return file->reader;
 }
 

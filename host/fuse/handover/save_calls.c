@@ -105,7 +105,7 @@ void save_calls(struct save *save)
 	struct queue slow_lane = { save, SAVED_SLOW_LANE };
 
 	park_visit(see_parked, save);
-	fair_visit(daemon_self->backlog, see_queued, &backlog);
-	fair_visit(daemon_self->slow_lane, see_queued, &slow_lane);
+	fair_queue_visit(daemon_self->backlog, see_queued, &backlog);
+	fair_queue_visit(daemon_self->slow_lane, see_queued, &slow_lane);
 	pool_visit_frozen(see_frozen, save);
 }

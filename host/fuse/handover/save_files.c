@@ -5,8 +5,8 @@
  */
 #include "calls/open_file.h"
 #include "core.h"
-#include "files/file_job.h"
-#include "files/files.h"
+#include "fds/file_job.h"
+#include "fds/fds.h"
 #include "handover/private.h"
 #include "session/handles.h"
 
@@ -17,7 +17,7 @@
 #define BATCH 64u
 
 static void save_pending(struct save *save, const struct host_thread *thread,
-			 const struct files_state *state)
+			 const struct fds_state *state)
 {
 	u32 nr_files = state->files ? state->nr : 0;
 	u32 nr_numbers = state->numbers ? state->nr : 0;
@@ -65,9 +65,9 @@ static void save_threads(struct save *save, struct binder_proc *proc)
 		for (u32 i = 0; i < nr; i++) {
 			struct binder_thread *thread = binder_thread_find(proc, tids[i]);
 			const struct host_thread *host = binder_thread_host(thread);
-			struct files_state state;
+			struct fds_state state;
 
-			if (files_save(host, &state))
+			if (fds_save(host, &state))
 				save_pending(save, host, &state);
 			first = tids[i] + 1;
 		}

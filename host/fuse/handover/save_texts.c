@@ -4,10 +4,10 @@
  * reports that are being read, which go on; the stream of events, with what was not read yet.
  */
 #include "core.h"
-#include "events/events.h"
+#include "events/event_stream.h"
 #include "handover/private.h"
 #include "names/open_text.h"
-#include "names/reader.h"
+#include "names/report_reader.h"
 #include "session/handles.h"
 
 #include <stdlib.h>
@@ -46,19 +46,20 @@ static int put_report_bytes(struct binder_state_sink *sink, const void *bytes, s
 }
 
 /* The text, then where the report is. */
-static void put_report(struct save *save, struct saved_handle *saved, const struct reader *reader)
+static void put_report(struct save *save, struct saved_handle *saved,
+		       const struct report_reader *reader)
 {
 	struct report_sink sink = { .sink = { .put = put_report_bytes } };
-	struct reader_state state;
+	struct report_reader_state state;
 	int error;
 
-	reader_save(reader, &state);
+	report_reader_save(reader, &state);
 	saved->is_report = true;
 	saved->start = state.start;
 	saved->complete = state.complete;
 	error = record_put_bytes(&sink.bytes, state.text, state.text_size);
 	if (!error && !state.complete)
-		error = binder_report_write(reader_report(reader), &sink.sink,
+		error = binder_report_write(report_reader_report(reader), &sink.sink,
 					    save->engine_version);
 	saved->report_size = (u32)(sink.bytes.size - state.text_size);
 	save->records.failed |= error != 0;

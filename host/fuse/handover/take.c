@@ -8,7 +8,7 @@
  */
 #include "base/clock.h"
 #include "base/gate.h"
-#include "base/log.h"
+#include "base/daemon_log.h"
 #include "calls/pool.h"
 #include "core.h"
 #include "handover/handover.h"

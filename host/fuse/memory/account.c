@@ -3,7 +3,7 @@
 #include "memory/account.h"
 
 #include "base/clock.h"
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "base/libc.h"
 #include "clients/users.h"
 #include "core.h"

@@ -3,8 +3,8 @@
 #include "names/bound_open.h"
 
 #include "base/clock.h"
-#include "base/daemon.h"
-#include "session/kept.h"
+#include "base/daemon_state.h"
+#include "session/persistent.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -91,7 +91,7 @@ static bool add_retry(pid_t tid, uint64_t id)
 	remove_ended(bucket, now);
 	if (!retry)
 		return false;
-	kept_note_refused(tid, true);
+	persistent_note_refused(tid, true);
 	*retry = (struct retry){ .next = *bucket, .tid = tid, .id = id, .since_ns = now };
 	*bucket = retry;
 	return true;
@@ -104,9 +104,9 @@ static bool add_retry(pid_t tid, uint64_t id)
 static bool was_refused(pid_t tid, uint64_t id)
 {
 	struct retry **slot = find_retry(tid);
-	bool refused = kept_was_refused(tid);
+	bool refused = persistent_was_refused(tid);
 
-	kept_note_refused(tid, false);
+	persistent_note_refused(tid, false);
 	if (!*slot)
 		return refused;
 	refused = (*slot)->id == id;
@@ -118,7 +118,7 @@ void bound_open_looked_up(struct inode_opens *opens, pid_t tid)
 {
 	opens->looked_by = tid;
 	opens->looked_ns = clock_now_ns();
-	opens->repeated = *find_retry(tid) || kept_was_refused(tid);
+	opens->repeated = *find_retry(tid) || persistent_was_refused(tid);
 }
 
 static bool is_at_once(const struct inode_opens *opens, pid_t tid)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The opens of inodes by themselves, with a clock and threads of the test's own. */
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "check.h"
 #include "names/bound_open.h"
-#include "session/kept.h"
+#include "session/persistent.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -119,7 +119,7 @@ TEST(bound_open_pages_of_a_direct_open_are_its_own)
 TEST(bound_open_daemons_do_not_see_each_others_opens)
 {
 	struct daemon *first = daemon_self;
-	struct daemon second = { .kept = daemon_alloc(sizeof(*second.kept)) };
+	struct daemon second = { .persistent = daemon_alloc(sizeof(*second.persistent)) };
 	struct inode_opens opens = looked_up(THREAD), again;
 
 	now_ns += SECOND_NS;
@@ -129,7 +129,7 @@ TEST(bound_open_daemons_do_not_see_each_others_opens)
 	again = looked_up(THREAD);
 	CHECK(!again.repeated);
 	free(second.bound_opens);
-	free(second.kept);
+	free(second.persistent);
 	daemon_self = first;
 	again = looked_up(THREAD);
 	CHECK(again.repeated);
@@ -137,7 +137,7 @@ TEST(bound_open_daemons_do_not_see_each_others_opens)
 
 TEST(bound_open_a_thread_that_a_crashed_server_has_refused_is_not_refused_again)
 {
-	struct daemon second = { .kept = daemon_self->kept }, *first = daemon_self;
+	struct daemon second = { .persistent = daemon_self->persistent }, *first = daemon_self;
 	struct inode_opens opens;
 
 	/* it looks the path up again after the crash, or has done so before */
@@ -163,14 +163,14 @@ static void start(void)
 	static struct daemon daemon;
 
 	daemon_self = &daemon;
-	daemon.kept = daemon_alloc(sizeof(*daemon.kept));
+	daemon.persistent = daemon_alloc(sizeof(*daemon.persistent));
 	bound_open_init();
 }
 
 static void end(void)
 {
 	free(daemon_self->bound_opens);
-	free(daemon_self->kept);
+	free(daemon_self->persistent);
 }
 
 int main(int argc, char **argv)

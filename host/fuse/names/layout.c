@@ -8,13 +8,13 @@
  */
 #include "names/layout.h"
 
-#include "base/daemon.h"
-#include "base/log.h"
+#include "base/daemon_state.h"
+#include "base/daemon_log.h"
 #include "core.h"
-#include "events/stages.h"
+#include "events/stage_records.h"
 #include "memory/text.h"
 #include "names/tree.h"
-#include "session/kept.h"
+#include "session/persistent.h"
 
 #include <errno.h>
 #include <linux/ioctl.h>
@@ -92,19 +92,19 @@ static void write_stages(struct text *text, uint64_t arg)
 
 static void write_daemon(struct text *text, uint64_t arg)
 {
-	const struct kept *kept = kept_get();
+	const struct persistent *persistent = persistent_get();
 	/* A copy: the supervisor may write it meanwhile, and text_print() reads it twice. */
-	struct kept_hand_over last = kept->last;
+	struct persistent_hand_over last = persistent->last;
 
 	(void)arg;
 	last.end[sizeof(last.end) - 1] = 0;
 	last.reason[sizeof(last.reason) - 1] = 0;
 	text_print(text, "version: %s\n", ANYBINDER_VERSION);
-	text_print(text, "supervisor: %u\n", kept->supervisor);
+	text_print(text, "supervisor: %u\n", persistent->supervisor);
 	text_print(text, "server: %d\n", getpid());
 	text_print(text, "generation: %u\n", handles_generation());
-	text_print(text, "crashes: %u\n", atomic_load(&kept->crashes));
-	text_print(text, "attempts: %u\n", atomic_load(&kept->attempts));
+	text_print(text, "crashes: %u\n", atomic_load(&persistent->crashes));
+	text_print(text, "attempts: %u\n", atomic_load(&persistent->attempts));
 	text_print(text, "last: %s\n", last.end[0] ? last.end : "none");
 	if (last.reason[0])
 		text_print(text, "reason: %s\n", last.reason);
@@ -237,7 +237,7 @@ static bool add_texts(void)
 }
 
 /* An entry that can be restored, and is not an older state of one that was (@newer). */
-static bool is_sound(const struct kept_name *name, const struct kept_name *newer)
+static bool is_sound(const struct persistent_name *name, const struct persistent_name *newer)
 {
 	bool device = nodeid_device(name->ino);
 
@@ -249,7 +249,7 @@ static bool is_sound(const struct kept_name *name, const struct kept_name *newer
 	return true;
 }
 
-static int restore_device(const struct kept_name *name, uint32_t slot)
+static int restore_device(const struct persistent_name *name, uint32_t slot)
 {
 	struct binder_context *context = binder_context_new(name->name);
 	int error = -ENOMEM;
@@ -265,13 +265,13 @@ static int restore_device(const struct kept_name *name, uint32_t slot)
 
 static int lower_number_first(const void *a, const void *b)
 {
-	const struct kept_name *one = *(const struct kept_name *const *)a;
-	const struct kept_name *other = *(const struct kept_name *const *)b;
+	const struct persistent_name *one = *(const struct persistent_name *const *)a;
+	const struct persistent_name *other = *(const struct persistent_name *const *)b;
 
 	return one->ino < other->ino ? -1 : one->ino > other->ino;
 }
 
-static int restore_one(const struct kept_name *name, uint32_t slot)
+static int restore_one(const struct persistent_name *name, uint32_t slot)
 {
 	if (nodeid_device(name->ino))
 		return restore_device(name, slot);
@@ -284,8 +284,8 @@ static bool restore_names(void)
 {
 	uint32_t *slots;
 	uint32_t nr;
-	struct kept_name *names = kept_names(&nr, &slots);
-	const struct kept_name **sound = names ? calloc(nr + 1, sizeof(*sound)) : NULL;
+	struct persistent_name *names = persistent_names(&nr, &slots);
+	const struct persistent_name **sound = names ? calloc(nr + 1, sizeof(*sound)) : NULL;
 	uint32_t nr_sound = 0;
 	bool ok = sound;
 
@@ -293,7 +293,7 @@ static bool restore_names(void)
 		if (is_sound(&names[i], names))
 			sound[nr_sound++] = &names[i];
 		else
-			kept_remove_name(&slots[i]);
+			persistent_remove_name(&slots[i]);
 	}
 	if (ok)
 		qsort(sound, nr_sound, sizeof(*sound), lower_number_first);

@@ -2,7 +2,7 @@
 /* LOOKUP: names become inodes. */
 #include "names/lookup.h"
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "base/gate.h"
 #include "base/locks.h"
 #include "base/thread.h"
@@ -96,7 +96,7 @@ void lookup_serve(const struct request *request, const char *name)
 		lookup_reply(request->head->unique, request->head->nodeid, name, tid, uid);
 }
 
-void lookup_reply_to_kept(void)
+void lookup_reply_to_waiting(void)
 {
 	struct lookup_turn_waiter *waiter;
 

@@ -20,7 +20,7 @@ bool lookup_start(void);
 void lookup_serve(const struct request *request, const char *name);
 
 /* Replies to all that are kept. */
-void lookup_reply_to_kept(void);
+void lookup_reply_to_waiting(void);
 
 /* Thread @tid opens a device: replies to a LOOKUP that has waited for that. */
 void lookup_opens(pid_t tid);

@@ -3,7 +3,7 @@
 #include "names/lookup_turn.h"
 
 #include "base/clock.h"
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "base/locks.h"
 
 #include <stdlib.h>

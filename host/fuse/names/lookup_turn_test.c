@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The turns of threads that look a device up, by themselves, with a clock of the test's own. */
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "check.h"
 #include "names/lookup_turn.h"
 

@@ -3,8 +3,8 @@
 #include "names/open_text.h"
 
 #include "clients/users.h"
-#include "events/events.h"
-#include "names/reader.h"
+#include "events/event_stream.h"
+#include "names/report_reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static int begin_file(struct open_text *file, uid_t uid, bool write_only)
 		entry->write_text(&file->text, entry->arg);
 		return 0;
 	}
-	file->reader = reader_new(entry, file->text.account);
+	file->reader = report_reader_new(entry, file->text.account);
 	return file->reader ? 0 : -ENOMEM;
 }
 
@@ -61,7 +61,7 @@ int open_text_new(struct entry *entry, uid_t uid, uid_t charged, bool write_only
 
 void open_text_free(struct open_text *file)
 {
-	reader_free(file->reader);
+	report_reader_free(file->reader);
 	if (file->events)
 		events_close(file->events);
 	text_free(&file->text);

@@ -7,12 +7,12 @@
 #include "names/tree.h"
 
 struct events_reader;
-struct reader;
+struct report_reader;
 
 struct open_text {
 	struct entry *entry;
 	struct text text;
-	struct reader *reader;	/* of a report, in place of the text; or NULL */
+	struct report_reader *reader;	/* of a report, in place of the text; or NULL */
 	struct events_reader *events;	/* of the stream of events; or NULL */
 	uid_t uid;		/* charged for it */
 };

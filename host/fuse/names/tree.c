@@ -8,14 +8,14 @@
  */
 #include "names/tree.h"
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "base/locks.h"
-#include "base/log.h"
+#include "base/daemon_log.h"
 #include "clients/users.h"
 #include "memory/account.h"
 #include "memory/text.h"
 #include "session/handles.h"
-#include "session/kept.h"
+#include "session/persistent.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -136,21 +136,21 @@ static uint64_t new_nodeid(unsigned int device)
  * Devices are kept as long as they have a name; directories and texts once their attributes have
  * changed.
  */
-static void keep_entry(struct entry *entry)
+static void persist_entry(struct entry *entry)
 {
-	struct kept_name kept = {
+	struct persistent_name persistent = {
 		.ino = entry->ino, .mode = entry->mode, .uid = entry->uid, .gid = entry->gid,
 	};
 
 	if (entry->kind == ENTRY_DEVICE)
-		snprintf(kept.name, sizeof(kept.name), "%s", entry->name);
-	kept_put_name(&entry->kept_slot, &kept);
+		snprintf(persistent.name, sizeof(persistent.name), "%s", entry->name);
+	persistent_put_name(&entry->persistent_slot, &persistent);
 }
 
-static bool is_kept(const struct entry *entry)
+static bool is_persistent(const struct entry *entry)
 {
 	if (entry->kind == ENTRY_DEVICE)
-		return entry->kept_slot;
+		return entry->persistent_slot;
 	return !generation_of(entry->ino);
 }
 
@@ -253,8 +253,8 @@ static int tree_add_entry(struct entry *dir, struct entry *entry, bool share,
 	} else if (!*slot) {
 		if (fill)
 			fill(entry, arg);
-		if (entry->kind == ENTRY_DEVICE && !entry->kept_slot)
-			keep_entry(entry);
+		if (entry->kind == ENTRY_DEVICE && !entry->persistent_slot)
+			persist_entry(entry);
 		*slot = entry;
 		entry = NULL;
 	} else if (!share) {
@@ -276,36 +276,38 @@ int tree_add(struct entry *dir, const char *name, enum entry_kind kind, mode_t m
 	return tree_add_entry(dir, tree_new_entry(dir, name, kind, mode), false, fill, arg);
 }
 
-int tree_restore_device(const struct kept_name *kept, uint32_t slot,
+int tree_restore_device(const struct persistent_name *persistent, uint32_t slot,
 			void (*fill)(struct entry *entry, void *arg), void *arg)
 {
-	struct entry *entry = tree_new_entry(tree_root(), kept->name, ENTRY_DEVICE, kept->mode);
+	struct entry *entry =
+		tree_new_entry(tree_root(), persistent->name, ENTRY_DEVICE, persistent->mode);
 
 	if (entry) {
-		entry->ino = kept->ino;
-		entry->uid = kept->uid;
-		entry->gid = kept->gid;
-		entry->kept_slot = slot;
-		daemon_self->tree->last_device = nodeid_device(kept->ino);
+		entry->ino = persistent->ino;
+		entry->uid = persistent->uid;
+		entry->gid = persistent->gid;
+		entry->persistent_slot = slot;
+		daemon_self->tree->last_device = nodeid_device(persistent->ino);
 	}
 	return tree_add_entry(tree_root(), entry, false, fill, arg);
 }
 
-void tree_restore_attributes(const struct kept_name *kept, uint32_t slot)
+void tree_restore_attributes(const struct persistent_name *persistent, uint32_t slot)
 {
 	struct tree *tree = daemon_self->tree;
 	guard_mutex(&tree->lock);
-	struct entry *entry = kept->ino == FUSE_ROOT_ID ? &tree->root
-							: find_fixed(&tree->root, kept->ino);
+	struct entry *entry = persistent->ino == FUSE_ROOT_ID
+				      ? &tree->root
+				      : find_fixed(&tree->root, persistent->ino);
 
 	if (!entry) {
-		kept_remove_name(&slot);
+		persistent_remove_name(&slot);
 		return;
 	}
-	entry->mode = kept->mode & 07777;
-	entry->uid = kept->uid;
-	entry->gid = kept->gid;
-	entry->kept_slot = slot;
+	entry->mode = persistent->mode & 07777;
+	entry->uid = persistent->uid;
+	entry->gid = persistent->gid;
+	entry->persistent_slot = slot;
 }
 
 int tree_add_shared(struct entry *dir, const char *name, mode_t mode,
@@ -325,7 +327,7 @@ static void unlink_slot(struct entry **slot)
 	struct entry *entry = *slot;
 
 	*slot = entry->next;
-	kept_remove_name(&entry->kept_slot);
+	persistent_remove_name(&entry->persistent_slot);
 	put_entry(entry);
 }
 
@@ -369,7 +371,7 @@ int tree_rename(struct entry *dir, const char *from, const char *to)
 		return -ENOMEM;
 	free(entry->name);
 	entry->name = name;
-	keep_entry(entry);
+	persist_entry(entry);
 	if (*slot)
 		unlink_slot(slot);
 	return 0;
@@ -502,8 +504,8 @@ int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr
 		inode->entry->uid = in->uid;
 	if (in->valid & FATTR_GID)
 		inode->entry->gid = in->gid;
-	if ((in->valid & (FATTR_MODE | FATTR_UID | FATTR_GID)) && is_kept(inode->entry))
-		keep_entry(inode->entry);
+	if ((in->valid & (FATTR_MODE | FATTR_UID | FATTR_GID)) && is_persistent(inode->entry))
+		persist_entry(inode->entry);
 	*out = (struct fuse_attr_out){ .attr_valid = 1 };
 	fill_attr(inode->entry, id, &out->attr);
 	return 0;

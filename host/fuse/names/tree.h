@@ -28,7 +28,7 @@
 
 struct binder_context;
 struct binder_report;
-struct kept_name;
+struct persistent_name;
 struct text;
 
 enum entry_kind { ENTRY_DIR, ENTRY_TEXT, ENTRY_EVENTS, ENTRY_CONTROL, ENTRY_DEVICE };
@@ -55,7 +55,7 @@ struct entry {
 	unsigned int shares;		/* of tree_add_shared() */
 	struct inode *shared;		/* the inodes of an entry that is added by it */
 	unsigned int number;		/* in what is handed over (handover/) */
-	uint32_t kept_slot;		/* in what outlives the server (kept.h); 0: none */
+	uint32_t persistent_slot;	/* in what outlives the server (persistent.h); 0: none */
 };
 
 struct inode {
@@ -83,14 +83,14 @@ int tree_add(struct entry *dir, const char *name, enum entry_kind kind, mode_t m
 	     void (*fill)(struct entry *entry, void *arg), void *arg);
 
 /*
- * Adds a device as a predecessor had it (kept.h), whose entry is in @slot. Returns 0, -EEXIST,
- * -ENOMEM.
+ * Adds a device as a predecessor had it (persistent.h), whose entry is in @slot. Returns 0,
+ * -EEXIST, -ENOMEM.
  */
-int tree_restore_device(const struct kept_name *kept, uint32_t slot,
+int tree_restore_device(const struct persistent_name *persistent, uint32_t slot,
 			void (*fill)(struct entry *entry, void *arg), void *arg);
 
 /* Gives a directory or text the owner and permissions that a predecessor has kept. */
-void tree_restore_attributes(const struct kept_name *kept, uint32_t slot);
+void tree_restore_attributes(const struct persistent_name *persistent, uint32_t slot);
 
 /*
  * As tree_add(), for a text with several users: the first add creates it, the last remove deletes

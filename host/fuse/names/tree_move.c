@@ -5,7 +5,7 @@
  */
 #include "names/tree.h"
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "clients/users.h"
 #include "session/handles.h"
 

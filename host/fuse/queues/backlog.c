@@ -9,8 +9,8 @@
 
 void backlog_init(void)
 {
-	fair_init(daemon_part(backlog));
-	fair_init(daemon_part(slow_lane));
+	fair_queue_init(daemon_part(backlog));
+	fair_queue_init(daemon_part(slow_lane));
 }
 
 struct deferred_request {
@@ -30,7 +30,7 @@ bool backlog_push_request(const struct request *request)
 	later->body_size = request->body_size;
 	later->head = *request->head;
 	memcpy(later->body, request->body, request->body_size);
-	fair_push(daemon_self->backlog, &later->item, later->head.uid);
+	fair_queue_push(daemon_self->backlog, &later->item, later->head.uid);
 	return true;
 }
 
@@ -66,5 +66,5 @@ static bool is_request(const struct fair_item *item, u64 unique)
 
 bool backlog_has_request(uint64_t unique)
 {
-	return fair_has(daemon_self->backlog, is_request, unique);
+	return fair_queue_has(daemon_self->backlog, is_request, unique);
 }

@@ -14,8 +14,8 @@
 #ifndef HOST_FUSE_BACKLOG_H
 #define HOST_FUSE_BACKLOG_H
 
-#include "base/daemon.h"
-#include "queues/fair.h"
+#include "base/daemon_state.h"
+#include "queues/fair_queue.h"
 #include "session/session.h"
 
 /* Creates both: daemon_self->backlog and daemon_self->slow_lane. */

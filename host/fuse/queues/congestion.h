@@ -6,13 +6,13 @@
  * threads has a thousand turns for each turn of a user with one. It is noticed by samples: several
  * users have made requests, and at each some are waiting. While that lasts, requests are not served
  * when they are read: the workers first read those that wait, into the backlog, which is served
- * round robin between users (fair.h). Each caller waits for its request, so the kernel's queue
- * stays short, and a request of another user is soon read and soon served.
+ * round robin between users (fair_queue.h). Each caller waits for its request, so the kernel's
+ * queue stays short, and a request of another user is soon read and soon served.
  */
 #ifndef HOST_FUSE_CONGESTION_H
 #define HOST_FUSE_CONGESTION_H
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "host_types.h"
 
 /* Requests that a worker reads before it takes one from the backlog. */

@@ -14,7 +14,7 @@
 #ifndef HOST_FUSE_EXPIRE_H
 #define HOST_FUSE_EXPIRE_H
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "host_types.h"
 
 /* The periods in a limit, and how many of them a call may take. */

@@ -10,7 +10,7 @@
 #ifndef HOST_FUSE_HANDLES_H
 #define HOST_FUSE_HANDLES_H
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Handles and nodeids by themselves. */
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "check.h"
 #include "session/handles.h"
 

@@ -9,9 +9,9 @@
  */
 #include "session/mount.h"
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "base/libc.h"
-#include "base/log.h"
+#include "base/daemon_log.h"
 #include "base/message.h"
 
 #include <errno.h>

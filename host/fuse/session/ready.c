@@ -8,8 +8,8 @@
  */
 #include "session/ready.h"
 
-#include "base/daemon.h"
-#include "base/log.h"
+#include "base/daemon_state.h"
+#include "base/daemon_log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,8 +10,8 @@
 #include "session/session.h"
 
 #include "base/gate.h"
-#include "base/log.h"
-#include "session/kept.h"
+#include "base/daemon_log.h"
+#include "session/persistent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -361,8 +361,8 @@ int session_backing_open(int fd)
 	struct fuse_backing_map map = { .fd = fd };
 	int id = ioctl(daemon_self->session->fd, FUSE_DEV_IOC_BACKING_OPEN, &map);
 
-	if (id > 0 && kept_get())
-		kept_note_backing((uint32_t)id);
+	if (id > 0 && persistent_get())
+		persistent_note_backing((uint32_t)id);
 	return id;
 }
 

@@ -10,7 +10,7 @@
 #ifndef HOST_FUSE_SESSION_H
 #define HOST_FUSE_SESSION_H
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "base/fuse_abi.h"
 
 #include <stdatomic.h>

@@ -11,8 +11,8 @@
  */
 #include "start/launch.h"
 
-#include "base/daemon.h"
-#include "base/log.h"
+#include "base/daemon_state.h"
+#include "base/daemon_log.h"
 #include "base/message.h"
 
 #include <errno.h>
@@ -103,7 +103,7 @@ static int spawn_with_files(pid_t *pid, int files[])
 }
 
 bool launch_server(struct server *server, const struct server_start *start, int connection,
-		   int kept, int hand_over)
+		   int persistent, int hand_over)
 {
 	int control[2] = { -1, -1 };
 	int life[2] = { -1, -1 };
@@ -116,7 +116,7 @@ bool launch_server(struct server *server, const struct server_start *start, int 
 	server->control = control[0];
 	server->life = life[0];
 	if (!error) {
-		int files[] = { control[1], life[1], kept, connection, hand_over };
+		int files[] = { control[1], life[1], persistent, connection, hand_over };
 
 		error = spawn_with_files(&server->pid, files);
 	}

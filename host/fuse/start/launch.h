@@ -31,7 +31,7 @@ void launch_only_own(bool only);
  * SERVER_HAND_OVER, -1: none. False: errno, and @connection is closed.
  */
 bool launch_server(struct server *server, const struct server_start *start, int connection,
-		   int kept, int hand_over);
+		   int persistent, int hand_over);
 
 /* Waits for the end of a server that was killed, for at most @ms. As waitpid(2); 0: not ended. */
 pid_t launch_wait(struct server *server, int *status, int ms);

@@ -5,7 +5,7 @@
 #ifndef HOST_FUSE_OPTIONS_H
 #define HOST_FUSE_OPTIONS_H
 
-#include "base/log.h"
+#include "base/daemon_log.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -9,7 +9,7 @@
 #ifndef HOST_FUSE_SERVER_MSG_H
 #define HOST_FUSE_SERVER_MSG_H
 
-#include "session/kept.h"
+#include "session/persistent.h"
 #include "session/mount.h"
 #include "session/session.h"
 
@@ -22,7 +22,7 @@
 enum {
 	SERVER_CONTROL = 3,	/* these messages, a socket with SOCK_SEQPACKET */
 	SERVER_LIFE,		/* a socket that is connected until the server has ended */
-	SERVER_KEPT,		/* what outlives it (kept.h) */
+	SERVER_PERSISTENT,	/* what outlives it (persistent.h) */
 	SERVER_CONNECTION,	/* to the kernel; a successor gets its predecessor's */
 	SERVER_HAND_OVER,	/* of a successor: a socket to its predecessor */
 	SERVER_FILES_END,
@@ -63,7 +63,7 @@ struct server_start {
 struct server_serves {
 	struct server_head head;
 	uint64_t device;		/* as above */
-	struct kept_hand_over end;	/* of a successor */
+	struct persistent_hand_over end; /* of a successor */
 };
 
 struct server_give {
@@ -73,7 +73,7 @@ struct server_give {
 
 struct server_gave {
 	struct server_head head;
-	struct kept_hand_over end;
+	struct persistent_hand_over end;
 };
 
 #endif

@@ -13,8 +13,8 @@
 #include "start/supervisor.h"
 
 #include "base/clock.h"
-#include "base/daemon.h"
-#include "base/log.h"
+#include "base/daemon_state.h"
+#include "base/daemon_log.h"
 #include "base/message.h"
 #include "session/ready.h"
 #include "start/launch.h"
@@ -52,7 +52,7 @@
 
 struct supervisor {
 	int connection;
-	int kept;
+	int persistent;
 	int signals;
 	struct server server;
 	struct server successor;	/* while the server hands over */
@@ -84,7 +84,7 @@ static bool start_server(struct supervisor *self, enum server_role role)
 	self->left_ns = 0;
 	self->start.role = role;
 	self->start.generation++;
-	if (!launch_server(&self->server, &self->start, connection, self->kept, -1)) {
+	if (!launch_server(&self->server, &self->start, connection, self->persistent, -1)) {
 		log_error("cannot start a server process: %s", strerror(errno));
 		return false;
 	}
@@ -93,8 +93,8 @@ static bool start_server(struct supervisor *self, enum server_role role)
 
 static void tell_who_serves(const struct supervisor *self)
 {
-	atomic_store(&kept_get()->generation, self->start.generation);
-	atomic_store(&kept_get()->server, (uint32_t)self->server.pid);
+	atomic_store(&persistent_get()->generation, self->start.generation);
+	atomic_store(&persistent_get()->server, (uint32_t)self->server.pid);
 }
 
 static void remove_pid_file(const struct supervisor *self)
@@ -139,17 +139,17 @@ static bool is_handing_over(const struct supervisor *self)
 	return self->successor.pid;
 }
 
-static void end_hand_over(const struct kept_hand_over *end)
+static void end_hand_over(const struct persistent_hand_over *end)
 {
-	kept_get()->last = *end;
-	kept_get()->last.reason[sizeof(end->reason) - 1] = 0;
-	atomic_fetch_add(&kept_get()->attempts, 1);
+	persistent_get()->last = *end;
+	persistent_get()->last.reason[sizeof(end->reason) - 1] = 0;
+	atomic_fetch_add(&persistent_get()->attempts, 1);
 	log_info("hand-over: %s %s", end->end, end->reason);
 }
 
 static void fail_hand_over(const char *word, const char *reason)
 {
-	struct kept_hand_over end = { 0 };
+	struct persistent_hand_over end = { 0 };
 
 	snprintf(end.end, sizeof(end.end), "%s", word);
 	snprintf(end.reason, sizeof(end.reason), "%s", reason);
@@ -189,7 +189,7 @@ static bool start_successor(struct supervisor *self, bool rehearsal)
 	self->start.role = rehearsal ? SERVER_REHEARSES : SERVER_SUCCEEDS;
 	self->start.generation++;
 	launch_only_own(false);
-	ok = launch_server(&self->successor, &self->start, connection, self->kept, pair[1]);
+	ok = launch_server(&self->successor, &self->start, connection, self->persistent, pair[1]);
 	if (!ok)
 		self->start.generation--;
 	else if (!message_send(self->server.control, &give, sizeof(give), pair[0])) {
@@ -214,7 +214,7 @@ static void begin_hand_over(struct supervisor *self, bool rehearsal)
 }
 
 /* The successor serves: the server has committed, and ends. */
-static void succeed_server(struct supervisor *self, const struct kept_hand_over *end)
+static void succeed_server(struct supervisor *self, const struct persistent_hand_over *end)
 {
 	int status;
 
@@ -319,7 +319,7 @@ static bool may_recover(struct supervisor *self)
 	uint64_t now = clock_now_ns();
 	unsigned int nr = 0;
 
-	atomic_fetch_add(&kept_get()->crashes, 1);
+	atomic_fetch_add(&persistent_get()->crashes, 1);
 	for (unsigned int i = 0; i < self->nr_crashes; i++)
 		if (now - self->crashes_ns[i] < CRASHES_NS)
 			self->crashes_ns[nr++] = self->crashes_ns[i];
@@ -502,8 +502,8 @@ static bool begin_mount(struct supervisor *self, const struct options *options)
 		return false;
 	}
 	self->start.mount = *daemon_self->mount;
-	self->kept = kept_create();
-	if (self->kept >= 0)
+	self->persistent = persistent_create();
+	if (self->persistent >= 0)
 		return true;
 	log_error("cannot create a memory file: %s", strerror(errno));
 	mount_undo(options->mountpoint);

@@ -2,7 +2,7 @@
 /* The state of each thread that calls the engine. */
 #include "workers/worker.h"
 
-#include "base/daemon.h"
+#include "base/daemon_state.h"
 #include "base/locks.h"
 #include "base/thread.h"
 #include "core.h"

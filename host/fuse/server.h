@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* The process that serves. */
-#ifndef HOST_FUSE_SERVER_H
-#define HOST_FUSE_SERVER_H
-
-/* As main(), for argv[0] SERVER_NAME. Returns the exit status, with threads running. */
-int server_main(int argc, char **argv);
-
-#endif

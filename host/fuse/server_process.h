@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The process that serves. */
+#ifndef HOST_FUSE_SERVER_PROCESS_H
+#define HOST_FUSE_SERVER_PROCESS_H
+
+/* As main(), for argv[0] SERVER_NAME. Returns the exit status, with threads running. */
+int server_main(int argc, char **argv);
+
+#endif
