@@ -6,7 +6,7 @@
 HEAP_TESTS := tests/heap
 HEAP_TEST_KVERS := 6.12 6.1
 HEAP_CASE_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(HEAP_TESTS)/*.c \
-	tests/drivers/conformance/lib/*.c tests/drivers/conformance/harness/*.c))
+	tests/drivers/conformance/lib/*.c tests/drivers/conformance/harness/*.c tests/lib/*.c))
 
 $(OBJ)/$(HEAP_TESTS)/%.o: CPPFLAGS += -Itests -Itests/drivers/conformance/lib
 $(BIN)/anybinder-heap-test: LDFLAGS += -static

@@ -62,7 +62,7 @@ static void try_mprotect(void *arg)
 {
 	struct client *client = arg;
 
-	EXPECT(mprotect(client->map, client->map_size, PROT_READ | PROT_WRITE) == -1);
+	EXPECT(mprotect(client->port->map, client->port->map_bytes, PROT_READ | PROT_WRITE) == -1);
 	EXPECT_EQ(errno, EACCES);
 }
 
@@ -87,7 +87,7 @@ static void drop_map(void *arg)
 {
 	struct client *client = arg;
 
-	EXPECT_EQ(munmap(client->map, client->map_size), 0);
+	EXPECT_EQ(munmap(client->port->map, client->port->map_bytes), 0);
 }
 
 TEST(device_mmap_after_munmap_is_busy,
@@ -126,7 +126,7 @@ TEST(device_mmap_by_other_process_is_refused,
 	struct client *client = unmapped();
 	struct child_map *map = shared_alloc(sizeof(*map));
 
-	map->fd = client->fd;
+	map->fd = client->port->fd;
 	client_run(client, map_in_child, map);
 	EXPECT_EQ(map->err, EINVAL);
 }
@@ -159,9 +159,9 @@ TEST(device_mmap_shared_works, "A shared mapping serves as well as a private one
 	struct client *client = client_new();
 	const struct returned *got;
 
-	manager->map = (uint8_t *)client_mmap(manager, MAP_SIZE, PROT_READ, MAP_SHARED, 0);
-	manager->map_size = MAP_SIZE;
-	EXPECT((long)manager->map > 0);
+	manager->port->map = (uint8_t *)client_mmap(manager, MAP_SIZE, PROT_READ, MAP_SHARED, 0);
+	manager->port->map_bytes = MAP_SIZE;
+	EXPECT((long)manager->port->map > 0);
 	got = call_received(client, 0, manager, .data = "shared", .size = 7);
 	EXPECT(got->data && !strcmp((char *)got->data, "shared"));
 }
@@ -213,9 +213,9 @@ static void read_and_write(void *arg)
 	struct client *client = arg;
 	char byte = 0;
 
-	EXPECT_EQ(read(client->fd, &byte, 1), -1);
+	EXPECT_EQ(read(client->port->fd, &byte, 1), -1);
 	EXPECT_EQ(errno, EINVAL);
-	EXPECT_EQ(write(client->fd, &byte, 1), -1);
+	EXPECT_EQ(write(client->port->fd, &byte, 1), -1);
 	EXPECT_EQ(errno, EINVAL);
 }
 
@@ -238,7 +238,7 @@ static void read_map(void *arg)
 {
 	struct probe *probe = arg;
 
-	probe->byte = *(volatile char *)(probe->client->map + probe->offset);
+	probe->byte = *(volatile char *)(probe->client->port->map + probe->offset);
 }
 
 TEST(device_payload_is_private_to_its_open,
@@ -253,7 +253,7 @@ TEST(device_payload_is_private_to_its_open,
 	call(client_thread(client), 0, .data = "secret", .size = 7);
 	got = expect(manager, BR_TRANSACTION);
 	probe->client = client;
-	probe->offset = got->txn.data.ptr.buffer - (uintptr_t)manager->map;
+	probe->offset = got->txn.data.ptr.buffer - (uintptr_t)manager->port->map;
 	client_run(client, read_map, probe);
 	EXPECT(probe->byte != 's');
 	probe->client = manager;
@@ -285,7 +285,7 @@ TEST(device_fork_child_shares_the_file,
 	struct client *manager = manager_new(), *client = client_new();
 	struct inherited *file = shared_alloc(sizeof(*file));
 
-	file->fd = manager->fd;
+	file->fd = manager->port->fd;
 	file->version = shared_alloc(sizeof(*file->version));
 	client_run(manager, ioctl_in_child, file);
 	EXPECT_EQ(file->ret, 0);
@@ -326,11 +326,11 @@ TEST(device_fork_child_does_not_inherit_the_map,
 static void dup_and_close(void *arg)
 {
 	struct client *client = arg;
-	int fd = dup(client->fd);
+	int fd = dup(client->port->fd);
 
 	EXPECT(fd >= 0);
-	close(client->fd);
-	client->fd = fd;
+	close(client->port->fd);
+	client->port->fd = fd;
 }
 
 TEST(device_dup_keeps_the_process,

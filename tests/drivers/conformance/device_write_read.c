@@ -23,7 +23,7 @@ static uint32_t raw_word(const struct client *client, size_t index)
 {
 	uint32_t word;
 
-	memcpy(&word, client->raw + index * sizeof(word), sizeof(word));
+	memcpy(&word, client->in.bytes + index * sizeof(word), sizeof(word));
 	return word;
 }
 
@@ -115,7 +115,7 @@ TEST(write_stops_behind_a_failed_call, "A failed call ends the write; the rest i
 	size_t first;
 
 	put_txn(client, (struct txn){ .handle = 99 });
-	first = client->out_size;
+	first = client->out.size;
 	put_txn(client, (struct txn){ .handle = 0, .flags = TF_ONE_WAY });
 	EXPECT_OK(try_flush(client));
 	EXPECT_EQ(client->last.write_consumed, first);
@@ -210,7 +210,7 @@ TEST(read_begins_with_noop, "BR_NOOP starts every read.")
 	EXPECT_OK(read_once(manager, READ_SIZE));
 	EXPECT_EQ(raw_word(manager, 0), BR_NOOP);
 	EXPECT_EQ(raw_word(manager, 1), BR_TRANSACTION);
-	EXPECT_EQ(manager->raw_size, 4 + 4 + sizeof(struct binder_transaction_data));
+	EXPECT_EQ(manager->in.size, 4 + 4 + sizeof(struct binder_transaction_data));
 }
 
 TEST(read_empty_is_eagain,
@@ -259,7 +259,7 @@ TEST(read_one_transaction_at_a_time, "A read ends after the first transaction.")
 	call(client, 0, .code = 1);
 	call(second, 0, .code = 2);
 	EXPECT_OK(read_once(manager, READ_SIZE));
-	EXPECT_EQ(manager->raw_size, 4 + 4 + sizeof(struct binder_transaction_data));
+	EXPECT_EQ(manager->in.size, 4 + 4 + sizeof(struct binder_transaction_data));
 	answer(manager, expect(manager, BR_TRANSACTION));
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 2);
 }
@@ -271,7 +271,7 @@ TEST(read_too_small_keeps_the_transaction,
 
 	call(client, 0, .code = 3);
 	EXPECT_OK(read_once(manager, 32));
-	EXPECT_EQ(manager->raw_size, 4);
+	EXPECT_EQ(manager->in.size, 4);
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 3);
 }
 
@@ -310,11 +310,11 @@ TEST(write_and_read_in_one, "One ioctl first writes, then reads the results.")
 	uint32_t *room = shared_alloc(256);
 
 	put_txn(client, (struct txn){ .handle = 0, .flags = TF_ONE_WAY });
-	bwr.write_size = client->out_size;
-	bwr.write_buffer = (uintptr_t)shared_copy(client->out, client->out_size);
+	bwr.write_size = client->out.size;
+	bwr.write_buffer = (uintptr_t)shared_copy(client->out.bytes, client->out.size);
 	bwr.read_size = 256;
 	bwr.read_buffer = (uintptr_t)room;
-	client->out_size = 0;
+	client->out.size = 0;
 	EXPECT_OK(write_read(client, &bwr));
 	EXPECT_EQ(bwr.write_consumed, bwr.write_size);
 	EXPECT_EQ(bwr.read_consumed, 8);
@@ -395,7 +395,7 @@ TEST(read_gathers_many_returns,
 	client_kill_and_wait(manager);
 	owner->show_refs = true;
 	EXPECT_OK(read_once(owner, READ_SIZE));
-	EXPECT_EQ(owner->raw_size, 4 + 24 * 2 * (4 + sizeof(struct binder_ptr_cookie)));
+	EXPECT_EQ(owner->in.size, 4 + 24 * 2 * (4 + sizeof(struct binder_ptr_cookie)));
 	expect(owner, BR_SPAWN_LOOPER);
 	for (int i = 0; i < 24; i++) {
 		expect(owner, BR_RELEASE);

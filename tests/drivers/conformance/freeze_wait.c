@@ -4,7 +4,6 @@
  * other opens of the process.
  */
 #include <signal.h>
-#include <sys/ioctl.h>
 
 #include "expect.h"
 #include "test.h"
@@ -19,7 +18,7 @@ static void do_freeze(void *arg)
 {
 	struct freezing *f = arg;
 
-	f->ret = ioctl(f->by->fd, BINDER_FREEZE, &f->info) ? -errno : 0;
+	f->ret = port_ioctl(f->by->port, BINDER_FREEZE, &f->info);
 }
 
 static struct freezing *freeze_begin(struct client *by, struct client *target, uint32_t timeout_ms)

@@ -271,7 +271,7 @@ TEST(hostile_read_into_the_map, "Returns cannot be read into the buffer mapping.
 	struct client *manager = manager_new(), *client = client_new();
 	struct binder_write_read bwr = { .read_size = 4096 };
 
-	bwr.read_buffer = (uintptr_t)manager->map;
+	bwr.read_buffer = (uintptr_t)manager->port->map;
 	call(client, 0, .code = 3);
 	EXPECT_ERR(write_read(manager, &bwr), EFAULT);
 }

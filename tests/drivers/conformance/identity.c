@@ -154,14 +154,8 @@ struct calling_child {
 static void call_in_child(void *arg)
 {
 	struct calling_child *child = arg;
-	struct {
-		uint32_t cmd;
-		struct binder_transaction_data txn;
-	} __attribute__((packed)) out = { .cmd = BC_TRANSACTION };
-	struct binder_write_read bwr = {
-		.write_size = sizeof(out),
-		.write_buffer = (uintptr_t)&out,
-	};
+	const struct binder_transaction_data call = { 0 };
+	struct looper looper;
 	pid_t pid = fork();
 
 	if (pid) {
@@ -170,7 +164,9 @@ static void call_in_child(void *arg)
 	}
 	while (!atomic_load(&child->go))
 		sleep_ms(1);
-	ioctl(child->client->fd, BINDER_WRITE_READ, &bwr);
+	looper_init(&looper, child->client->port);
+	commands_put_call(&looper.out, &call);
+	looper_flush(&looper);
 	for (;;)
 		pause();
 }

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A server and a client that exchange calls as fast as they can, as libraries do. */
-#include <errno.h>
-#include <string.h>
-#include <sys/ioctl.h>
-
 #include "expect.h"
 #include "test.h"
 
@@ -11,75 +7,26 @@
 
 /* One side; in shared memory. */
 struct side {
-	int fd;
-	uint8_t out[256], in[512];
-	size_t out_size, in_size, in_at;
+	struct looper looper;
 	_Atomic uint32_t done; /* calls answered, or replies received */
 	int err;
 };
 
-static void queue(struct side *side, uint32_t cmd, const void *arg)
-{
-	memcpy(side->out + side->out_size, &cmd, sizeof(cmd));
-	memcpy(side->out + side->out_size + sizeof(cmd), arg, _IOC_SIZE(cmd));
-	side->out_size += sizeof(cmd) + _IOC_SIZE(cmd);
-}
-
-static void queue_txn(struct side *side, uint32_t cmd, uint32_t code)
-{
-	const struct binder_transaction_data txn = { .code = code };
-
-	queue(side, cmd, &txn);
-}
-
-/* The next return; what has been read is used before more is read. 0: side->err is set. */
-static uint32_t next(struct side *side, struct binder_transaction_data *txn)
-{
-	struct binder_write_read bwr = {
-		.write_size = side->out_size, .write_buffer = (uintptr_t)side->out,
-		.read_size = sizeof(side->in), .read_buffer = (uintptr_t)side->in,
-	};
-	uint32_t code;
-
-	if (side->in_at == side->in_size) {
-		if (ioctl(side->fd, BINDER_WRITE_READ, &bwr)) {
-			side->err = -errno;
-			return 0;
-		}
-		side->out_size = 0;
-		side->in_size = bwr.read_consumed;
-		side->in_at = 0;
-	}
-	memcpy(&code, side->in + side->in_at, sizeof(code));
-	if (code == BR_TRANSACTION || code == BR_REPLY)
-		memcpy(txn, side->in + side->in_at + sizeof(code), sizeof(*txn));
-	side->in_at += sizeof(code) + _IOC_SIZE(code);
-	return code;
-}
-
-/* Reads on until @wanted; false: it failed. */
-static bool read_until(struct side *side, uint32_t wanted, struct binder_transaction_data *txn)
-{
-	uint32_t code;
-
-	do {
-		code = next(side, txn);
-	} while (code && code != wanted);
-	return code;
-}
-
 static void serve(void *arg)
 {
-	struct binder_transaction_data txn;
 	struct side *side = arg;
-	const uint32_t enter = BC_ENTER_LOOPER;
+	struct returned got;
 
-	queue(side, enter, &enter);
-	while (side->done < CALLS && read_until(side, BR_TRANSACTION, &txn)) {
-		queue(side, BC_FREE_BUFFER, &txn.data.ptr.buffer);
-		queue_txn(side, BC_REPLY, txn.code);
-		/* Also the last time, when no other call follows. */
-		if (!read_until(side, BR_TRANSACTION_COMPLETE, &txn))
+	commands_put(&side->looper.out, BC_ENTER_LOOPER, NULL);
+	while (side->done < CALLS) {
+		side->err = looper_await(&side->looper, BR_TRANSACTION, &got);
+		if (side->err)
+			break;
+		looper_free(&side->looper, &got.txn);
+		/* Waits, also the last time, when no other call follows. */
+		side->err = looper_reply(&side->looper, &(struct binder_transaction_data){
+								.code = got.txn.code });
+		if (side->err)
 			break;
 		side->done++;
 	}
@@ -87,14 +34,16 @@ static void serve(void *arg)
 
 static void make_calls(void *arg)
 {
-	struct binder_transaction_data txn;
 	struct side *side = arg;
+	struct returned got;
 
 	while (side->done < CALLS) {
-		queue_txn(side, BC_TRANSACTION, side->done);
-		if (!read_until(side, BR_REPLY, &txn) || txn.code != side->done)
+		const struct binder_transaction_data call = { .code = side->done };
+
+		side->err = looper_call(&side->looper, &call, &got);
+		if (side->err || got.cmd != BR_REPLY || got.txn.code != side->done)
 			break;
-		queue(side, BC_FREE_BUFFER, &txn.data.ptr.buffer);
+		looper_free(&side->looper, &got.txn);
 		side->done++;
 	}
 }
@@ -121,8 +70,8 @@ TEST(wait_is_over_when_no_call_follows,
 	struct side *server = shared_alloc(sizeof(*server));
 	struct side *caller = shared_alloc(sizeof(*caller));
 
-	server->fd = manager->fd;
-	caller->fd = client->fd;
+	looper_init(&server->looper, manager->port);
+	looper_init(&caller->looper, client->port);
 	actor_start(manager->by, serve, server);
 	actor_start(client->by, make_calls, caller);
 	EXPECT(comes_to_its_end(client->by, caller));

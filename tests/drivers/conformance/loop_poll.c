@@ -19,7 +19,7 @@ struct polling {
 static void do_poll(void *arg)
 {
 	struct polling *polling = arg;
-	struct pollfd file = { .fd = polling->client->fd, .events = POLLIN | POLLOUT };
+	struct pollfd file = { .fd = polling->client->port->fd, .events = POLLIN | POLLOUT };
 
 	polling->count = poll(&file, 1, polling->timeout_ms);
 	polling->events = (uint32_t)file.revents;
@@ -32,7 +32,7 @@ static void do_epoll_create(void *arg)
 
 	polling->epoll = epoll_create1(EPOLL_CLOEXEC);
 	EXPECT(polling->epoll >= 0);
-	EXPECT(!epoll_ctl(polling->epoll, EPOLL_CTL_ADD, polling->client->fd, &event));
+	EXPECT(!epoll_ctl(polling->epoll, EPOLL_CTL_ADD, polling->client->port->fd, &event));
 }
 
 static void do_epoll_wait(void *arg)
@@ -201,7 +201,7 @@ static void close_epolled(void *arg)
 {
 	struct polling *polling = arg;
 
-	close(polling->client->fd);
+	close(polling->client->port->fd);
 	close(polling->epoll);
 }
 

@@ -24,8 +24,8 @@ TEST(looper_spawn_when_no_thread_waits,
 
 	call_oneway(client, 0);
 	EXPECT_OK(read_once(server, READ_SIZE));
-	EXPECT_EQ(server->raw_size, 4 + 4 + sizeof(struct binder_transaction_data));
-	EXPECT_EQ(*(uint32_t *)server->raw, BR_SPAWN_LOOPER);
+	EXPECT_EQ(server->in.size, 4 + 4 + sizeof(struct binder_transaction_data));
+	EXPECT_EQ(*(uint32_t *)server->in.bytes, BR_SPAWN_LOOPER);
 	expect(server, BR_SPAWN_LOOPER);
 	expect(server, BR_TRANSACTION);
 }
@@ -59,7 +59,7 @@ TEST(looper_no_spawn_by_default, "With max_threads 0, the default, no thread is 
 
 	call_oneway(client, 0);
 	EXPECT_OK(read_once(server, READ_SIZE));
-	EXPECT_EQ(*(uint32_t *)server->raw, BR_NOOP);
+	EXPECT_EQ(*(uint32_t *)server->in.bytes, BR_NOOP);
 }
 
 TEST(looper_no_spawn_while_one_waits, "No thread is requested while another one waits for work.")
@@ -75,7 +75,7 @@ TEST(looper_no_spawn_while_one_waits, "No thread is requested while another one 
 	EXPECT_EQ(read_end(server, 50), -EINPROGRESS);
 	call_oneway(client, 0);
 	EXPECT_OK(read_end(server, STEP_TIMEOUT_MS));
-	EXPECT_EQ(*(uint32_t *)server->raw, BR_NOOP);
+	EXPECT_EQ(*(uint32_t *)server->in.bytes, BR_NOOP);
 	expect(server, BR_TRANSACTION);
 }
 
@@ -87,7 +87,7 @@ TEST(looper_no_spawn_outside_the_loop,
 
 	call_oneway(client, 0);
 	EXPECT_OK(read_once(thread, READ_SIZE));
-	EXPECT_EQ(*(uint32_t *)thread->raw, BR_NOOP);
+	EXPECT_EQ(*(uint32_t *)thread->in.bytes, BR_NOOP);
 	expect(thread, BR_TRANSACTION);
 }
 
@@ -155,7 +155,7 @@ TEST(looper_spawn_with_any_return, "BR_SPAWN_LOOPER also comes with returns othe
 
 	call(server, 99);
 	EXPECT_OK(read_once(server, READ_SIZE));
-	EXPECT_EQ(*(uint32_t *)server->raw, BR_SPAWN_LOOPER);
+	EXPECT_EQ(*(uint32_t *)server->in.bytes, BR_SPAWN_LOOPER);
 	expect(server, BR_SPAWN_LOOPER);
 	expect(server, BR_FAILED_REPLY);
 }

@@ -191,7 +191,7 @@ static void do_combined(void *arg)
 {
 	struct combined *both = arg;
 
-	both->ret = ioctl(both->client->fd, BINDER_WRITE_READ, &both->bwr) ? errno : 0;
+	both->ret = port_ioctl(both->client->port, BINDER_WRITE_READ, &both->bwr);
 }
 
 TEST(wait_signal_keeps_what_was_written,
@@ -205,16 +205,16 @@ TEST(wait_signal_keeps_what_was_written,
 	send_cmd(client, BC_ENTER_LOOPER);
 	put_txn(client, (struct txn){ .handle = 0, .code = 9 });
 	both->client = client;
-	both->bwr.write_size = client->out_size;
-	both->bwr.write_buffer = (uintptr_t)shared_copy(client->out, client->out_size);
+	both->bwr.write_size = client->out.size;
+	both->bwr.write_buffer = (uintptr_t)shared_copy(client->out.bytes, client->out.size);
 	both->bwr.read_size = 256;
 	both->bwr.read_buffer = (uintptr_t)shared_alloc(256);
-	client->out_size = 0;
+	client->out.size = 0;
 	actor_start(client->by, do_combined, both);
 	EXPECT(!actor_wait(client->by, 60));
 	send_signal(client);
 	EXPECT(actor_wait(client->by, STEP_TIMEOUT_MS));
-	EXPECT_EQ(both->ret, EINTR);
+	EXPECT_EQ(both->ret, -EINTR);
 	EXPECT_EQ(both->bwr.write_consumed, both->bwr.write_size);
 	EXPECT_EQ(both->bwr.read_consumed, 0);
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 9);
@@ -223,7 +223,7 @@ TEST(wait_signal_keeps_what_was_written,
 
 static void close_dup(void *arg)
 {
-	close(dup(((struct client *)arg)->fd));
+	close(dup(((struct client *)arg)->port->fd));
 }
 
 TEST(wait_close_of_a_dup_wakes_all,
@@ -281,7 +281,7 @@ static void set_nonblock(void *arg)
 {
 	struct client *client = arg;
 
-	EXPECT(!fcntl(client->fd, F_SETFL, O_RDWR | O_NONBLOCK));
+	EXPECT(!fcntl(client->port->fd, F_SETFL, O_RDWR | O_NONBLOCK));
 }
 
 TEST(wait_nonblock_may_be_set_later,

@@ -285,7 +285,7 @@ TEST(fd_device_itself, "A descriptor of the binder device itself may be sent.", 
 	struct client *manager = manager_new(), *server = accepting_server(manager);
 	const struct returned *got;
 
-	got = call_received(manager, 1, server, .objects = { OBJ_FD((uint32_t)manager->fd) });
+	got = call_received(manager, 1, server, .objects = { OBJ_FD((uint32_t)manager->port->fd) });
 	EXPECT_EQ(file_flags(server, (int)object_at(got, 0)->fd.fd), FD_CLOEXEC);
 	complete_call(server, got, manager);
 	client_kill(server);
@@ -352,7 +352,7 @@ TEST(fd_of_the_receiving_open,
 	pid_t pid = actor_pid(server->by);
 	uint32_t handle = handle_of_first(again, manager);
 
-	call_oneway(again, handle, .objects = { OBJ_FD((uint32_t)server->fd) });
+	call_oneway(again, handle, .objects = { OBJ_FD((uint32_t)server->port->fd) });
 	EXPECT(is_known(pid));
 	client_kill(server);
 	while (is_known(pid))
@@ -375,8 +375,8 @@ TEST(fd_of_opens_in_each_other,
 	answer_with(manager, got, .objects = { OBJ_HANDLE(2) });
 	got = expect_sent(server, BR_REPLY);
 	call_oneway(server, object_at(got, 0)->flat.handle,
-		    .objects = { OBJ_FD((uint32_t)server->fd) });
-	call_oneway(again, handle, .objects = { OBJ_FD((uint32_t)again->fd) });
+		    .objects = { OBJ_FD((uint32_t)server->port->fd) });
+	call_oneway(again, handle, .objects = { OBJ_FD((uint32_t)again->port->fd) });
 	expect(server, BR_TRANSACTION_COMPLETE);
 	expect(again, BR_TRANSACTION_COMPLETE);
 	client_kill(server);

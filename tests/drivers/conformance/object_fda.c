@@ -100,14 +100,15 @@ TEST(fda_closes_the_device, "Freeing a buffer may close the device that the ioct
 {
 	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int fd = make_file(manager, "replaced");
-	struct move move = { .from = server->fd, .map = server->map, .map_size = server->map_size };
+	struct move move = { .from = server->port->fd, .map = server->port->map,
+			     .map_size = server->port->map_bytes };
 	const struct returned *got;
 
 	call(manager, 1, HEADER, .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(1, 0, 12) });
 	got = expect(server, BR_TRANSACTION);
 	move.to = (int)((uint32_t *)read_memory(server, object_at(got, 0)->ptr.buffer, 32))[3];
 	client_run(server, do_move, shared_copy(&move, sizeof(move)));
-	server->fd = move.to;
+	server->port->fd = move.to;
 	free_buffer(server, got);
 	expect_closed(server, move.to);
 	expect_sent(manager, BR_DEAD_REPLY);

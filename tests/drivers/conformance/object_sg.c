@@ -12,8 +12,8 @@
 /* Memory of a client that lies in its mapping. */
 static void *read_mapped(struct client *client, uint64_t at, size_t size)
 {
-	EXPECT(at >= (uintptr_t)client->map);
-	EXPECT(at + size <= (uintptr_t)client->map + client->map_size);
+	EXPECT(at >= (uintptr_t)client->port->map);
+	EXPECT(at + size <= (uintptr_t)client->port->map + client->port->map_bytes);
 	return read_memory(client, at, size);
 }
 

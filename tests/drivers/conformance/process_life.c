@@ -21,7 +21,7 @@ static void fork_child(void *arg)
 
 	if (pid == 0) {
 		if (child->close_first)
-			close(child->client->fd);
+			close(child->client->port->fd);
 		for (;;)
 			pause();
 	}
@@ -109,12 +109,12 @@ static void unmap_only(void *arg)
 {
 	struct client *client = arg;
 
-	munmap(client->map, client->map_size);
+	munmap(client->port->map, client->port->map_bytes);
 }
 
 static void close_only(void *arg)
 {
-	close(((struct client *)arg)->fd);
+	close(((struct client *)arg)->port->fd);
 }
 
 TEST(process_map_keeps_the_file_open,

@@ -171,7 +171,7 @@ TEST(txn_complete_waits_for_the_reply,
 	expect_nothing(client);
 	answer(manager, expect(manager, BR_TRANSACTION));
 	EXPECT_OK(read_once(client, READ_SIZE));
-	EXPECT_EQ(client->raw_size, 4 + 4 + 4 + sizeof(struct binder_transaction_data));
+	EXPECT_EQ(client->in.size, 4 + 4 + 4 + sizeof(struct binder_transaction_data));
 	expect_sent(client, BR_REPLY);
 }
 
@@ -192,7 +192,7 @@ TEST(txn_reply_complete_comes_at_once,
 	put_free(manager, call_received(client, 0, manager));
 	reply(manager);
 	EXPECT_OK(read_once(manager, READ_SIZE));
-	EXPECT_EQ(manager->raw_size, 8);
+	EXPECT_EQ(manager->in.size, 8);
 	expect_only(manager, BR_TRANSACTION_COMPLETE);
 }
 
@@ -312,8 +312,8 @@ TEST(txn_empty_payload_has_a_buffer,
 	const struct returned *got = call_received(client, 0, manager);
 
 	EXPECT_EQ(got->txn.data_size, 0);
-	EXPECT(got->txn.data.ptr.buffer >= (uintptr_t)manager->map);
-	EXPECT(got->txn.data.ptr.buffer < (uintptr_t)manager->map + manager->map_size);
+	EXPECT(got->txn.data.ptr.buffer >= (uintptr_t)manager->port->map);
+	EXPECT(got->txn.data.ptr.buffer < (uintptr_t)manager->port->map + manager->port->map_bytes);
 	complete_call(manager, got, client);
 }
 

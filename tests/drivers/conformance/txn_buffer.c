@@ -65,7 +65,7 @@ TEST(buffer_free_of_unknown_address, "Freeing an address that is no buffer is ig
 
 	put_u64(client, BC_FREE_BUFFER, 0x1234);
 	put_u64(client, BC_FREE_BUFFER, 0);
-	send_u64(client, BC_FREE_BUFFER, (uintptr_t)client->map);
+	send_u64(client, BC_FREE_BUFFER, (uintptr_t)client->port->map);
 	round_trip(client, 0, manager);
 }
 
@@ -230,7 +230,7 @@ TEST(buffer_large_payload_arrives_whole, "Every byte of a payload of many pages 
 TEST(buffer_free_outside_the_map, "Freeing an address outside the mapping is ignored.")
 {
 	struct client *manager = manager_new(), *client = client_new();
-	uint64_t base = (uintptr_t)manager->map;
+	uint64_t base = (uintptr_t)manager->port->map;
 	const uint64_t odd[] = { 0, 1, 8, base - 8, base - 1, base + MAP_SIZE,
 				 base + MAP_SIZE + 8, ~0ull, 1ull << 63 };
 	const struct returned *got = call_received(client, 0, manager);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "generate.h"
-#include "uapi.h"
+#include "tests/lib/uapi.h"
 
 #define NR_SENT_FILES 4 /* as in world.h; one more is not open */
 #define TF_UPDATE_TXN 0x40

@@ -3,7 +3,7 @@
 #ifndef DIFFERENTIAL_PAYLOAD_H
 #define DIFFERENTIAL_PAYLOAD_H
 
-#include "uapi.h"
+#include "tests/lib/uapi.h"
 #include "world.h"
 
 union object {

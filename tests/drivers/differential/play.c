@@ -15,7 +15,7 @@
 #include "play.h"
 #include "quiesce.h"
 #include "test.h"
-#include "uapi.h"
+#include "tests/lib/uapi.h"
 
 #define PAGE 4096
 #define DRAIN_READS 64

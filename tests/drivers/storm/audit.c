@@ -12,7 +12,7 @@
 #include "audit.h"
 #include "names.h"
 #include "test.h"
-#include "uapi.h"
+#include "tests/lib/uapi.h"
 
 #define TEXT_SIZE (4u << 20)
 #define PATIENCE_MS 60000

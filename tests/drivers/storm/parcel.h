@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "uapi.h"
+#include "tests/lib/uapi.h"
 
 #define MAX_BYTES 8192
 #define NO_HANDLE UINT32_MAX

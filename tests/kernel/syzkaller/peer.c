@@ -28,7 +28,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tests/drivers/conformance/lib/uapi.h"
+#include "tests/lib/uapi.h"
 
 #define MAP_BYTES (1024 * 1024)
 #define MAX_THREADS 15

@@ -41,7 +41,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/drivers/conformance/lib/uapi.h"
+#include "tests/lib/uapi.h"
 
 #define DATA 0x200000000000
 #define DATA_BYTES (16UL << 20)

@@ -7,9 +7,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "client.h"
 #include "test.h"
@@ -40,36 +37,33 @@ static long step_run(struct client *client, void (*fn)(void *), struct step step
 static void do_open(void *arg)
 {
 	struct step *step = arg;
-	struct client *client = step->client;
-	int flags = O_RDWR | O_CLOEXEC | (step->options.blocking ? 0 : O_NONBLOCK);
-	const char *device = step->options.device ? step->options.device : test_device();
+	const struct client_options *options = &step->options;
+	const char *device = options->device ? options->device : test_device();
+	int err = port_open(step->client->port, device,
+			    (struct port_options){ .nonblocking = !options->blocking,
+						   .no_map = options->no_map,
+						   .map_bytes = options->map_size });
 
-	client->fd = open(device, flags);
-	if (client->fd < 0)
-		FAIL("open %s: %s", device, test_errno_name(errno));
-	if (step->options.no_map)
-		return;
-	client->map_size = step->options.map_size ? step->options.map_size : MAP_SIZE;
-	client->map = mmap(NULL, client->map_size, PROT_READ, MAP_PRIVATE | MAP_NORESERVE,
-			   client->fd, 0);
-	if (client->map == MAP_FAILED)
-		FAIL("mmap %s: %s", device, test_errno_name(errno));
+	if (err)
+		FAIL("open and mmap %s: %s", device, test_errno_name(-err));
 }
 
-static struct client *client_alloc(struct actor *by)
+static struct client *client_alloc(struct actor *by, struct port *port)
 {
 	struct client *client = shared_alloc(sizeof(*client));
 
 	client->by = by;
-	client->out = shared_alloc(OUT_SIZE);
-	client->raw = shared_alloc(READ_SIZE);
+	client->port = port;
+	client->out = (struct commands){ .bytes = shared_alloc(OUT_SIZE), .room = OUT_SIZE };
+	client->in.bytes = shared_alloc(READ_SIZE);
 	client->queue = shared_alloc(QUEUE_LENGTH * sizeof(*client->queue));
 	return client;
 }
 
 struct client *client_open(struct client_options options)
 {
-	struct client *client = client_alloc(options.by ? options.by : actor_process());
+	struct client *client = client_alloc(options.by ? options.by : actor_process(),
+					     shared_alloc(sizeof(*client->port)));
 
 	if (options.device)
 		options.device = shared_copy(options.device, strlen(options.device) + 1);
@@ -89,12 +83,7 @@ struct client *client_again(struct client *of)
 
 struct client *client_thread(struct client *of)
 {
-	struct client *client = client_alloc(actor_thread(of->by));
-
-	client->fd = of->fd;
-	client->map = of->map;
-	client->map_size = of->map_size;
-	return client;
+	return client_alloc(actor_thread(of->by), of->port);
 }
 
 int ask_to_manage(struct client *client, unsigned long cmd, void *arg)
@@ -137,13 +126,8 @@ struct client *manager_new(void)
 static void do_close(void *arg)
 {
 	struct step *step = arg;
-	struct client *client = step->client;
 
-	if (client->map)
-		munmap(client->map, client->map_size);
-	close(client->fd);
-	client->map = NULL;
-	client->fd = -1;
+	port_close(step->client->port);
 }
 
 void client_close(struct client *client)
@@ -177,10 +161,9 @@ void client_kill_and_wait(struct client *client)
 static void do_ioctl(void *arg)
 {
 	struct step *step = arg;
+	struct port *port = step->client->port;
 
-	step->ret = ioctl(step->client->fd, step->cmd, step->arg);
-	if (step->ret < 0)
-		step->ret = -errno;
+	step->ret = port->system->ioctl(port, step->cmd, step->arg);
 }
 
 int client_ioctl_raw(struct client *client, unsigned long cmd, unsigned long arg)
@@ -200,9 +183,9 @@ int client_ioctl(struct client *client, unsigned long cmd, void *arg)
 static void do_mmap(void *arg)
 {
 	struct step *step = arg;
-	void *at = mmap(NULL, step->size, step->prot, step->flags, step->client->fd, step->offset);
+	struct port *port = step->client->port;
 
-	step->ret = at == MAP_FAILED ? -errno : (long)at;
+	step->ret = port->system->map(port, step->size, step->prot, step->flags, step->offset);
 }
 
 long client_mmap(struct client *client, size_t size, int prot, int flags, off_t offset)
@@ -249,47 +232,6 @@ int freeze(struct client *by, struct client *target, bool enable, uint32_t timeo
 	return client_ioctl(by, BINDER_FREEZE, &info);
 }
 
-void put_bytes(struct client *client, const void *bytes, size_t size)
-{
-	if (client->out_size + size > OUT_SIZE)
-		FAIL("too many commands queued");
-	memcpy(client->out + client->out_size, bytes, size);
-	client->out_size += size;
-}
-
-void put_cmd(struct client *client, uint32_t cmd)
-{
-	put_bytes(client, &cmd, sizeof(cmd));
-}
-
-void put_u32(struct client *client, uint32_t cmd, uint32_t value)
-{
-	put_cmd(client, cmd);
-	put_bytes(client, &value, sizeof(value));
-}
-
-void put_u64(struct client *client, uint32_t cmd, uint64_t value)
-{
-	put_cmd(client, cmd);
-	put_bytes(client, &value, sizeof(value));
-}
-
-void put_ref(struct client *client, uint32_t cmd, uint64_t ptr, uint64_t cookie)
-{
-	struct binder_ptr_cookie body = { ptr, cookie };
-
-	put_cmd(client, cmd);
-	put_bytes(client, &body, sizeof(body));
-}
-
-void put_handle_cookie(struct client *client, uint32_t cmd, uint32_t handle, uint64_t cookie)
-{
-	struct binder_handle_cookie body = { handle, cookie };
-
-	put_cmd(client, cmd);
-	put_bytes(client, &body, sizeof(body));
-}
-
 int write_read(struct client *client, struct binder_write_read *bwr)
 {
 	int ret = client_ioctl(client, BINDER_WRITE_READ, bwr);
@@ -301,17 +243,19 @@ int write_read(struct client *client, struct binder_write_read *bwr)
 int try_flush(struct client *client)
 {
 	struct binder_write_read bwr = {
-		.write_size = client->out_size,
-		.write_buffer = (uintptr_t)shared_copy(client->out, client->out_size),
+		.write_size = client->out.size,
+		.write_buffer = (uintptr_t)shared_copy(client->out.bytes, client->out.size),
 	};
 
-	client->out_size = 0;
+	if (client->out.overflowed)
+		FAIL("too many commands queued");
+	client->out.size = 0;
 	return write_read(client, &bwr);
 }
 
 void flush(struct client *client)
 {
-	size_t size = client->out_size;
+	size_t size = client->out.size;
 	int ret = try_flush(client);
 
 	if (ret)
@@ -321,52 +265,40 @@ void flush(struct client *client)
 		     (unsigned long long)client->last.write_consumed, size);
 }
 
-/* An address range inside the client's mapping. */
-static bool mapped(const struct client *client, uint64_t at, uint64_t size)
+/* A copy of what is at an address; NULL unless that is inside the client's mapping. */
+static void *keep(const struct port *port, const void *from, size_t size)
 {
-	uint64_t base = (uintptr_t)client->map;
+	uintptr_t at = (uintptr_t)from - (uintptr_t)port->map;
 
-	return base && at >= base && size <= client->map_size &&
-	       at - base <= client->map_size - size;
+	if (!port->map || at >= port->map_bytes || size > port->map_bytes - at)
+		return NULL;
+	return shared_copy(from, size);
 }
 
-static void keep_payload(struct client *client, struct returned *item)
+static void keep_payload(const struct port *port, struct returned *item)
 {
-	const struct binder_transaction_data *txn = &item->txn;
-
-	if (mapped(client, txn->data.ptr.buffer, txn->data_size))
-		item->data = shared_copy((void *)(uintptr_t)txn->data.ptr.buffer, txn->data_size);
-	if (mapped(client, txn->data.ptr.offsets, txn->offsets_size))
-		item->offsets = shared_copy((void *)(uintptr_t)txn->data.ptr.offsets,
-					    txn->offsets_size);
-	if (item->cmd == BR_TRANSACTION_SEC_CTX && mapped(client, item->with_secctx.secctx, 1))
-		item->secctx = shared_copy((void *)(uintptr_t)item->with_secctx.secctx,
-					   strlen((char *)(uintptr_t)item->with_secctx.secctx) + 1);
+	item->data = keep(port, item->data, item->txn.data_size);
+	item->offsets = keep(port, item->offsets, item->txn.offsets_size);
+	if (item->secctx)
+		item->secctx = keep(port, item->secctx, keep(port, item->secctx, 1) ?
+								strlen(item->secctx) + 1 : 1);
 }
 
 static void parse(struct client *client)
 {
-	size_t at = 0;
+	struct returns *in = &client->in;
+	struct returned *item = &client->queue[client->tail % QUEUE_LENGTH];
 
-	while (at + sizeof(uint32_t) <= client->raw_size) {
-		struct returned *item = &client->queue[client->tail % QUEUE_LENGTH];
-		size_t size;
-
-		memset(item, 0, sizeof(*item));
-		memcpy(&item->cmd, client->raw + at, sizeof(item->cmd));
-		at += sizeof(item->cmd);
-		size = _IOC_SIZE(item->cmd);
-		if (_IOC_TYPE(item->cmd) != 'r' || size > sizeof(item->with_secctx) ||
-		    at + size > client->raw_size)
-			FAIL("read returned 0x%x at byte %zu of %zu", item->cmd, at - 4,
-			     client->raw_size);
-		memcpy(&item->with_secctx, client->raw + at, size);
-		at += size;
-		if (item->cmd == BR_TRANSACTION || item->cmd == BR_TRANSACTION_SEC_CTX ||
-		    item->cmd == BR_REPLY)
-			keep_payload(client, item);
-		client->tail++;
+	while (returns_next(in, item)) {
+		if (_IOC_TYPE(item->cmd) != 'r')
+			FAIL("read returned 0x%x before byte %zu of %zu", item->cmd, in->at,
+			     in->size);
+		if (returned_is_payload(item))
+			keep_payload(client->port, item);
+		item = &client->queue[++client->tail % QUEUE_LENGTH];
 	}
+	if (in->at != in->size)
+		FAIL("read returned no whole command at byte %zu of %zu", in->at, in->size);
 }
 
 static void do_read(void *arg)
@@ -375,12 +307,13 @@ static void do_read(void *arg)
 	struct client *client = step->client;
 	struct binder_write_read bwr = {
 		.read_size = step->size,
-		.read_buffer = (uintptr_t)client->raw,
+		.read_buffer = (uintptr_t)client->in.bytes,
 	};
 
-	step->ret = ioctl(client->fd, BINDER_WRITE_READ, &bwr) < 0 ? -errno : 0;
+	step->ret = port_ioctl(client->port, BINDER_WRITE_READ, &bwr);
 	client->last = bwr;
-	client->raw_size = bwr.read_consumed;
+	client->in.at = 0;
+	client->in.size = bwr.read_consumed;
 	parse(client);
 }
 

@@ -14,42 +14,22 @@
 #include <stdint.h>
 
 #include "actor.h"
-#include "uapi.h"
+#include "tests/lib/binder.h"
 
-#define MAP_SIZE (1024 * 1024 - 2 * 4096)
+#define MAP_SIZE PORT_MAP_BYTES
 #define READ_SIZE 4096
 #define QUEUE_LENGTH 256
 
-/* One BR_ command as it was read. data, offsets and secctx are copies taken when it arrived. */
-struct returned {
-	uint32_t cmd;
-	union {
-		struct binder_transaction_data_secctx with_secctx;
-		struct binder_transaction_data txn;
-		struct binder_ptr_cookie ref;
-		struct frozen_state frozen;
-		binder_uintptr_t cookie;
-		int32_t error;
-	};
-	uint8_t *data;
-	binder_size_t *offsets;
-	const char *secctx;
-};
-
 struct client {
 	struct actor *by;
-	int fd;
-	uint8_t *map; /* NULL when not mapped */
-	size_t map_size;
+	struct port *port; /* shared by the clients of one open */
 	bool show_refs; /* false: expect.h answers and drops BR_INCREFS to BR_DECREFS */
 
-	uint8_t *out; /* queued commands */
-	size_t out_size;
-	uint8_t *raw; /* what the last read returned, READ_SIZE bytes of room */
-	size_t raw_size;
+	struct commands out; /* queued */
+	struct returns in; /* what the last read returned, READ_SIZE bytes of room */
 	struct binder_write_read last; /* as the last BINDER_WRITE_READ left it */
 
-	struct returned *queue; /* parsed returns that no test has taken, [head, tail) */
+	struct returned *queue; /* parsed returns that no test has taken, [head, tail); copies */
 	size_t head, tail;
 	void *pending; /* the read begun by read_begin() */
 };
@@ -97,7 +77,7 @@ void client_kill_and_wait(struct client *client);
 int client_ioctl(struct client *client, unsigned long cmd, void *arg);
 /* ioctl with the bare argument, for bad pointers and odd numbers. */
 int client_ioctl_raw(struct client *client, unsigned long cmd, unsigned long arg);
-/* mmap in the client's process; the address, or a negative errno. Does not change client->map. */
+/* mmap in the client's process; the address, or a negative errno. Does not change client->port. */
 long client_mmap(struct client *client, size_t size, int prot, int flags, off_t offset);
 /* Run a function in the client's thread; arg must be in shared memory. */
 void client_run(struct client *client, void (*step)(void *arg), void *arg);
@@ -106,13 +86,13 @@ void *read_memory(struct client *client, uint64_t at, size_t size);
 /* BINDER_FREEZE by one client of the process of another. */
 int freeze(struct client *by, struct client *target, bool enable, uint32_t timeout_ms);
 
-/* Queue a command. */
-void put_bytes(struct client *client, const void *bytes, size_t size);
-void put_cmd(struct client *client, uint32_t cmd);
-void put_u32(struct client *client, uint32_t cmd, uint32_t value);
-void put_u64(struct client *client, uint32_t cmd, uint64_t value);
-void put_ref(struct client *client, uint32_t cmd, uint64_t ptr, uint64_t cookie);
-void put_handle_cookie(struct client *client, uint32_t cmd, uint32_t handle, uint64_t cookie);
+/* Queue a command: commands_put_bytes() and so on of tests/lib/binder.h. */
+#define put_bytes(client_, ...) commands_put_bytes(&(client_)->out, __VA_ARGS__)
+#define put_cmd(client_, cmd) commands_put_bytes(&(client_)->out, &(uint32_t){ cmd }, 4)
+#define put_u32(client_, ...) commands_put_u32(&(client_)->out, __VA_ARGS__)
+#define put_u64(client_, ...) commands_put_u64(&(client_)->out, __VA_ARGS__)
+#define put_ref(client_, ...) commands_put_ref(&(client_)->out, __VA_ARGS__)
+#define put_handle_cookie(client_, ...) commands_put_notice(&(client_)->out, __VA_ARGS__)
 
 /* Write what is queued. The queue is empty afterwards, also after an error. */
 int try_flush(struct client *client);
@@ -133,7 +113,7 @@ void flush(struct client *client);
  */
 int write_read(struct client *client, struct binder_write_read *bwr);
 /*
- * One read of up to size bytes into client->raw, appended to client->queue. -EAGAIN when there
+ * One read of up to size bytes into client->in, appended to client->queue. -EAGAIN when there
  * was nothing.
  */
 int read_once(struct client *client, size_t size);

@@ -52,21 +52,10 @@ static bool pass_over(struct client *client, const struct returned *item)
 {
 	if (item->cmd == BR_NOOP)
 		return true;
-	if (client->show_refs)
+	if (client->show_refs || !returned_is_count(item))
 		return false;
-	switch (item->cmd) {
-	case BR_INCREFS:
-		put_ref(client, BC_INCREFS_DONE, item->ref.ptr, item->ref.cookie);
-		return true;
-	case BR_ACQUIRE:
-		put_ref(client, BC_ACQUIRE_DONE, item->ref.ptr, item->ref.cookie);
-		return true;
-	case BR_RELEASE:
-	case BR_DECREFS:
-		return true;
-	default:
-		return false;
-	}
+	commands_acknowledge(&client->out, item);
+	return true;
 }
 
 /* The next return that counts among those already read. */
@@ -79,7 +68,7 @@ static struct returned *next_queued(struct client *client)
 			return item;
 		client->head++;
 	}
-	if (client->out_size)
+	if (client->out.size)
 		flush(client);
 	return NULL;
 }

@@ -8,7 +8,7 @@
 
 #include "core/common/abi_list.h"
 #include "names.h"
-#include "uapi.h"
+#include "tests/lib/uapi.h"
 
 #define NAME(code) { (uint32_t)(code), #code },
 

@@ -8,54 +8,38 @@
 #include "test.h"
 #include "txn.h"
 
-static size_t object_size(uint32_t type)
-{
-	switch (type) {
-	case BINDER_TYPE_FD:
-		return sizeof(struct binder_fd_object);
-	case BINDER_TYPE_FDA:
-		return sizeof(struct binder_fd_array_object);
-	case BINDER_TYPE_PTR:
-		return sizeof(struct binder_buffer_object);
-	default:
-		return sizeof(struct flat_binder_object);
-	}
-}
-
 /*
  * Copy data and objects to shared memory and point td at them; returns the additional size that
  * the pointer objects need.
  */
 static size_t lay_out(const struct txn *txn, struct binder_transaction_data *td)
 {
-	uint8_t *payload = shared_alloc(txn->size + 8 + sizeof(txn->objects));
-	binder_size_t *offsets = shared_alloc(MAX_OBJECTS * sizeof(*offsets));
-	size_t at = txn->size, count = 0, buffers = 0;
+	size_t room = txn->size + 8 + sizeof(txn->objects);
+	struct payload payload = {
+		.data = shared_alloc(room),
+		.room = room,
+		.offsets = shared_alloc(MAX_OBJECTS * sizeof(*payload.offsets)),
+		.max = MAX_OBJECTS,
+	};
 
-	if (txn->size && txn->data)
-		memcpy(payload, txn->data, txn->size);
-	for (; count < MAX_OBJECTS && txn->objects[count].hdr.type; count++) {
-		const union object *object = &txn->objects[count];
-
-		at = (at + 7) & ~(size_t)7;
-		offsets[count] = at;
-		memcpy(payload + at, object, object_size(object->hdr.type));
-		at += object_size(object->hdr.type);
-		if (object->hdr.type == BINDER_TYPE_PTR)
-			buffers += (object->ptr.length + 7) & ~(size_t)7;
-	}
-	td->data_size = at;
-	td->offsets_size = count * sizeof(*offsets) + txn->offsets_size;
-	td->data.ptr.buffer = (uintptr_t)payload;
-	td->data.ptr.offsets = (uintptr_t)offsets;
+	if (txn->data)
+		payload_add_bytes(&payload, txn->data, txn->size);
+	else
+		payload.size = txn->size;
+	for (size_t i = 0; i < MAX_OBJECTS && txn->objects[i].hdr.type; i++)
+		payload_add(&payload, &txn->objects[i]);
+	td->data_size = payload.size;
+	td->offsets_size = payload.nr * sizeof(*payload.offsets) + txn->offsets_size;
+	td->data.ptr.buffer = (uintptr_t)payload.data;
+	td->data.ptr.offsets = (uintptr_t)payload.offsets;
 	if (txn->offsets) {
 		td->offsets_size = txn->offsets_size;
 		td->data.ptr.offsets = (uintptr_t)shared_copy(txn->offsets, txn->offsets_size);
 	}
-	return buffers;
+	return payload.buffers_size;
 }
 
-static void put(struct client *client, const struct txn *txn, uint32_t plain, uint32_t with_sg)
+static struct binder_transaction_data_sg argument_of(const struct txn *txn)
 {
 	struct binder_transaction_data_sg sg = {
 		.transaction_data = {
@@ -74,18 +58,27 @@ static void put(struct client *client, const struct txn *txn, uint32_t plain, ui
 		sg.transaction_data.data.ptr.buffer = txn->buffer;
 	if (txn->offsets_at)
 		sg.transaction_data.data.ptr.offsets = txn->offsets_at;
-	put_cmd(client, txn->sg ? with_sg : plain);
-	put_bytes(client, &sg, txn->sg ? sizeof(sg) : sizeof(sg.transaction_data));
+	return sg;
 }
 
 void put_txn(struct client *client, struct txn txn)
 {
-	put(client, &txn, BC_TRANSACTION, BC_TRANSACTION_SG);
+	struct binder_transaction_data_sg sg = argument_of(&txn);
+
+	if (txn.sg)
+		commands_put_call_sg(&client->out, &sg);
+	else
+		commands_put_call(&client->out, &sg.transaction_data);
 }
 
 void put_reply(struct client *client, struct txn txn)
 {
-	put(client, &txn, BC_REPLY, BC_REPLY_SG);
+	struct binder_transaction_data_sg sg = argument_of(&txn);
+
+	if (txn.sg)
+		commands_put_reply_sg(&client->out, &sg);
+	else
+		commands_put_reply(&client->out, &sg.transaction_data);
 }
 
 void send_txn(struct client *client, struct txn txn)
@@ -113,8 +106,10 @@ void free_buffer(struct client *client, const struct returned *got)
 
 const union object *object_at(const struct returned *got, size_t n)
 {
-	if (!got->data || !got->offsets || n >= got->txn.offsets_size / sizeof(*got->offsets))
+	const union object *object = returned_object(got, n);
+
+	if (!object)
 		FAIL("no object %zu in the payload (%llu bytes of offsets)", n,
 		     (unsigned long long)got->txn.offsets_size);
-	return (const union object *)(got->data + got->offsets[n]);
+	return object;
 }

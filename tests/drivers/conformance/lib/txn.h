@@ -11,35 +11,6 @@
 
 #define MAX_OBJECTS 8
 
-union object {
-	struct binder_object_header hdr;
-	struct flat_binder_object flat;
-	struct binder_fd_object fd;
-	struct binder_fd_array_object fda;
-	struct binder_buffer_object ptr;
-};
-
-/* Objects, for the .objects = { ... } of a struct txn. */
-#define OBJ_BINDER(ptr_, cookie_, ...)                                                       \
-	{ .flat = { .hdr = { BINDER_TYPE_BINDER }, .binder = (ptr_), .cookie = (cookie_),    \
-		    __VA_ARGS__ } }
-#define OBJ_WEAK_BINDER(ptr_, cookie_)                                                       \
-	{ .flat = { .hdr = { BINDER_TYPE_WEAK_BINDER }, .binder = (ptr_), .cookie = (cookie_) } }
-#define OBJ_HANDLE(handle_) { .flat = { .hdr = { BINDER_TYPE_HANDLE }, .handle = (handle_) } }
-#define OBJ_WEAK_HANDLE(handle_)                                                             \
-	{ .flat = { .hdr = { BINDER_TYPE_WEAK_HANDLE }, .handle = (handle_) } }
-#define OBJ_FD(fd_) { .fd = { .hdr = { BINDER_TYPE_FD }, .fd = (fd_) } }
-#define OBJ_PTR(buffer_, length_, ...)                                                       \
-	{ .ptr = { .hdr = { BINDER_TYPE_PTR }, .buffer = (uintptr_t)(buffer_),               \
-		   .length = (length_), __VA_ARGS__ } }
-/* A buffer whose address is stored in the parent, an object of the same payload, at that offset. */
-#define OBJ_CHILD(buffer_, length_, parent_, offset_)                                        \
-	OBJ_PTR(buffer_, length_, .flags = BINDER_BUFFER_FLAG_HAS_PARENT, .parent = (parent_), \
-		.parent_offset = (offset_))
-#define OBJ_FDA(num_, parent_, offset_)                                                      \
-	{ .fda = { .hdr = { BINDER_TYPE_FDA }, .num_fds = (num_), .parent = (parent_),       \
-		   .parent_offset = (offset_) } }
-
 struct txn {
 	uint32_t handle;
 	uint32_t code;
