@@ -26,7 +26,7 @@
 # The long form of all, with a table of what the victims see, in build/hostile:
 #
 #   make test-hostile
-#   make hostile-docs       puts that table into docs/notes/attacks.md, its worst into SECURITY.md
+#   make hostile-docs       puts the worst of each row into docs/SECURITY.md
 HOSTILE_DIR := tests/daemon/hostile
 HOSTILE_ATTACKS := stream flood freeze memory odd opens recycled scarce slow_memory \
 	watching
@@ -56,7 +56,6 @@ hostile.vm-clock.run = vm/run --kernel 6.12 --timeout 500 -- $(PYTHON) $(HOSTILE
 	$(BIN)/anybinderd
 
 .PHONY: hostile-docs
-## hostile-docs: the tables of `make test-hostile` into docs/
+## hostile-docs: the table of `make test-hostile` into docs/
 hostile-docs:
-	@$(PYTHON) $(HOSTILE_DIR)/table.py --write $(BUILD)/hostile docs/SECURITY.md \
-		docs/notes/attacks.md
+	@$(PYTHON) $(HOSTILE_DIR)/table.py --write $(BUILD)/hostile docs/SECURITY.md

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """table.py DAEMON DIRECTORY SCRIPT...: the long form of the attacks, and a table of all of them.
-table.py --write DIRECTORY SUMMARY ALL: puts the tables of a former run into two pages of docs/.
+table.py --write DIRECTORY PAGE: puts the worst of each row of a former run into a page of docs/.
 
-Runs each script, and makes of the rows that they leave in DIRECTORY table.txt, table.json and
-table.md, and of the worst of each row summary.md. The machine should have nothing else to do.
+Runs each script, and makes of the rows that they leave in DIRECTORY table.txt and table.json, and
+of the worst of each row summary.md. The machine should have nothing else to do.
 """
 import glob
 import json
@@ -44,12 +44,6 @@ def lines_of(row):
         first = [""] * 4
 
 
-def line_of(row):
-    """The same as one row of Markdown: a cell for each kind of victim, in it a line a phase."""
-    lines = list(lines_of(row))
-    return lines[0][:2] + ["<br>".join(line[3:6]) for line in lines] + lines[0][6:]
-
-
 def waits(row, phase):
     """The longest wait of each kind of victim."""
     return {kind: result["worst_ms"] for kind, result in row["seen"].get(phase, {}).items()}
@@ -68,7 +62,6 @@ def summary_of(row):
 MARKS = ("<!-- table -->", "<!-- end of table -->")
 HEAD = ["row", "attack", "victim waits for", "alone, ms", "honest load, ms", "attack, ms",
         "memory, MiB", "ended, s"]
-PAGE_HEAD = ["row", "attack", *TEXTS.values(), "memory, MiB", "ended, s"]
 SUMMARY_HEAD = ["attack", "alone, ms", "honest load, ms", "attack, ms", "longer by, ms",
                 "memory, MiB", "ended, s"]
 
@@ -104,7 +97,6 @@ def main(daemon, directory, scripts):
             rows.append(json.load(file))
     rows.sort(key=order)
     for name, text in (("table.json", json.dumps(rows, indent=1)), ("table.txt", as_text(rows)),
-                       ("table.md", as_markdown(PAGE_HEAD, map(line_of, rows))),
                        ("summary.md", as_markdown(SUMMARY_HEAD, map(summary_of, rows)))):
         with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
             file.write(text)
@@ -120,8 +112,7 @@ def main(daemon, directory, scripts):
 
 
 if sys.argv[1] == "--write":
-    for name, page in zip(("summary.md", "table.md"), sys.argv[3:]):
-        with open(os.path.join(sys.argv[2], name), encoding="utf-8") as written:
-            write_into(page, written.read())
+    with open(os.path.join(sys.argv[2], "summary.md"), encoding="utf-8") as written:
+        write_into(sys.argv[3], written.read())
 else:
     main(sys.argv[1], sys.argv[2], sys.argv[3:])
