@@ -36,7 +36,17 @@ $(RULES): $(BIN)/anybinder-conformance
 source.protocol.needs := $(RULES)
 source.protocol.run = scripts/protocol $(RULES)
 
-.PHONY: protocol
+# docs/COMMANDS.md has what the commands say of themselves.
+TESTS += source:commands
+COMMANDS := scripts/commands.py $(BIN)/anybinder $(BIN)/anybinderd
+source.commands.needs := all
+source.commands.run = $(COMMANDS) && echo "commands: 1 passed, 0 failed, 0 skipped"
+
+.PHONY: commands protocol
+## commands: update the tables of docs/COMMANDS.md
+commands: all
+	@$(COMMANDS) --write
+
 ## protocol: update the list of conformance tests in docs/PROTOCOL.md
 protocol: $(RULES)
 	@scripts/protocol $(RULES) --write
