@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# make install, the release tarball, and the Debian packages. docs/PACKAGES.md has the overview.
+# make install, the release tarball, and the Debian packages. docs/INSTALL.md has the overview.
 PREFIX ?= /usr/local
 DESTDIR ?=
 INSTALL_BIN := $(BIN)/anybinder $(BIN)/anybinderd

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! anybinder-device-plugin: gives pods of a Kubernetes node Binder (docs/KUBERNETES.md).
+//! anybinder-device-plugin: gives pods of a Kubernetes node Binder (docs/CONTAINERS.md).
 mod api;
 mod control;
 mod endpoint;

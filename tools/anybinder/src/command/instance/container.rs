@@ -225,7 +225,7 @@ fn for_kubernetes(mount: &Mount, arguments: &Arguments) -> Result<Output> {
     Ok(Output {
         tool,
         arguments: vec![manifests],
-        notes: vec!["docs/KUBERNETES.md says how to make the image, and what pods ask for".into()],
+        notes: vec!["docs/CONTAINERS.md says how to make the image, and what pods ask for".into()],
     })
 }
 
