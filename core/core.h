@@ -152,7 +152,7 @@ size_t binder_idle_pages(void);
 /* ---- the state, for a host that hands the engine over (not in the module) ---- */
 
 /*
- * All objects of the engine as a stream of records (docs/STATE.md), written by one process and
+ * All objects of the engine as a stream of records (docs/PORTING.md), written by one process and
  * restored by another, of the same version or of another one. The newest version of the stream that
  * is written and read, and the oldest. Each part that is not handed over is put back to where its
  * progress is known by the host; host/state.h is what it provides for its own objects.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * stream: what the writing and the restoring of the engine's state have in common. The stream is a
- * sequence of records, one for each object, of fields that tables name (docs/STATE.md). An object
+ * sequence of records, one for each object, of fields that tables name (docs/PORTING.md). An object
  * is referred to by its number among those of its kind, in the order of the records, from 1.
  */
 #ifndef BINDER_STATE_STREAM_H

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The first letters of the parts; a type never changes its meaning (docs/STATE.md). */
+/* The first letters of the parts; a type never changes its meaning (docs/PORTING.md). */
 enum record_type {
 	RECORD_SESSION = 1,
 	RECORD_LAYOUT,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The fixed fields of the daemon's records (record.h, docs/STATE.md). A later version may append
+ * The fixed fields of the daemon's records (record.h, docs/PORTING.md). A later version may append
  * fields, nothing else. Places of descriptors are those of record_put_fd().
  */
 #ifndef HOST_FUSE_SAVED_H
