@@ -6,7 +6,8 @@
 # the fragments added.
 #
 #   PROGRAMS         files under $(BIN) that plain `make` builds
-#   TESTS            what `make test` runs: NAME, or NAME:VARIANT
+#   TEST_PROGRAMS    likewise, what only tests need
+#   TESTS            what `make test` runs besides the tests of pytest: NAME, or NAME:VARIANT
 #   VM_TESTS         what `make vm-test` runs, likewise
 #   COMPUTING        names of TESTS that only compute: they run beside those that also wait
 #   TURNS            tests in virtual machines, NAME:VARIANT,NAME:VARIANT,...; a run of CI has one of
@@ -43,7 +44,8 @@ TARGET := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 CLANG := clang-19
 # scripts/setup accepts a cargo that rustup installed, which is often not on PATH.
 CARGO := $(firstword $(wildcard $(HOME)/.cargo/bin/cargo) cargo)
-PYTHON := python3
+# Debian's, which has pytest; another python3 may come first on PATH.
+PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 
 # A recipe that begins with $(call need,PROGRAM) fails with advice if the program is missing.
 need = $(if $(shell command -v $(1)),,$(error $(notdir $(1)) is missing: `make setup` installs \
@@ -60,6 +62,7 @@ LDFLAGS  := -pthread $(EXTRA_LDFLAGS)
 LDLIBS   :=
 
 PROGRAMS :=
+TEST_PROGRAMS :=
 TESTS :=
 VM_TESTS :=
 COMPUTING :=
@@ -141,19 +144,26 @@ PARALLEL_MAKE = $(MAKE) --no-print-directory -j$(shell nproc)
 test:
 	@scripts/setup build test
 	-@$(PARALLEL_MAKE) --keep-going test-needs
-	@$(MAKE) --no-print-directory test-run
+	@$(PYTEST) --record $(BUILD)/test.total
 
-test-needs: all $(filter $(BIN)/%,$(call needs_of_all,$(TESTS)))
+test-needs: all $(TEST_PROGRAMS) $(filter $(BIN)/%,$(call needs_of_all,$(TESTS)))
 
-test-run: all
-	@scripts/run-tests --record $(BUILD)/test.total \
-		--computing "$(filter $(COMPUTING) $(COMPUTING:%=%:%),$(TESTS))" $(TESTS)
+# Most tests wait: more of them than processors run at a time.
+WORKERS := $(shell echo $$(($(shell nproc) + 2)))
+PYTEST = ANYBINDER_BUILT=1 $(PYTHON) -m pytest -n $(WORKERS) --dist loadgroup \
+	$(if $(TEST_AGAIN),--again $(TEST_AGAIN)) $(if $(TURN),--turn $(TURN))
+
+# For tests/lib: the value of a variable.
+print-%:
+	@echo '$($*)'
 
 # With TURN=N: the tests of no list of TURNS, and of each list the Nth, counted round.
 comma := ,
 in_turn = $(word $(shell echo $$(($(TURN) % $(words $(1)) + 1))),$(1))
 VM_RUN = $(if $(TURN),$(foreach list,$(TURNS),$(call in_turn,$(subst $(comma), ,$(list)))) $(filter-out \
 	$(subst $(comma), ,$(TURNS)),$(VM_TESTS)),$(VM_TESTS))
+
+
 
 ## vm-test: set up, and run the tests that boot a kernel in QEMU; ends with the total
 vm-test:
@@ -167,7 +177,7 @@ vm-build: vm-fetch
 # A guest that boots keeps one processor busy, and compiles nothing.
 vm-test-run: vm-fetch
 	-@$(PARALLEL_MAKE) --keep-going vm-test-needs
-	@scripts/run-tests --jobs $(shell nproc) --record $(BUILD)/vm-test.total $(VM_RUN)
+	@$(PYTEST) --vm -n $(shell nproc) --record $(BUILD)/vm-test.total
 
 vm-test-needs: all $(call needs_of_all,$(VM_RUN))
 

@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The page pools in user space:
-#
-#   asan   their unit tests, with AddressSanitizer and UBSan
-#   races  the same with ThreadSanitizer
-#   sim    under the seeded scheduler; a seed is one interleaving
-#
-# The module is built by host/linux/rules.mk and tested by tests/heap.
+# The page pools in user space, under sanitizers and under the seeded scheduler. The module is built by
+# host/linux/rules.mk and tested by tests/heap.
 HEAP_TEST_SRCS := heap/pool.c heap/store.c $(wildcard heap/*_test.c) $(wildcard heap/test/*.c) \
 	tests/engine/unit/random.c tests/engine/unit/runner.c
 HEAP_TEST_FLAGS := -Iheap -Iheap/test -Itests -O1
@@ -14,8 +9,7 @@ HEAP_ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 HEAP_TSAN := -fsanitize=thread
 HEAP_SIM_SRCS := heap/pool.c heap/store.c host/test/fiber.c $(wildcard heap/sim/*.c)
 
-COMPUTING += heap
-TESTS += heap:asan heap:races heap:sim
+TEST_PROGRAMS += $(addprefix $(BIN)/,heap_test_asan heap_test_tsan heap-sim)
 
 $(eval $(call object_rule,heap-asan,$$(CC),$(HEAP_TEST_FLAGS) $(HEAP_ASAN)))
 $(BIN)/heap_test_asan: LDFLAGS += $(HEAP_ASAN)
@@ -28,12 +22,3 @@ $(BIN)/heap_test_tsan: $(HEAP_TEST_SRCS:%.c=$(OBJ)/heap-tsan/%.o)
 # gcc 12 does not see what is initialised across a switch of stacks.
 $(eval $(call object_rule,heap-sim,$$(CC),-Iheap -Iheap/sim -Ihost -Ihost/test -Wno-maybe-uninitialized))
 $(BIN)/heap-sim: $(HEAP_SIM_SRCS:%.c=$(OBJ)/heap-sim/%.o)
-
-heap.asan.needs := $(BIN)/heap_test_asan
-heap.asan.run = timeout 120 $(BIN)/heap_test_asan heap
-
-heap.races.needs := $(BIN)/heap_test_tsan
-heap.races.run = TSAN_OPTIONS=halt_on_error=1 timeout 120 $(BIN)/heap_test_tsan heap-races
-
-heap.sim.needs := $(BIN)/heap-sim
-heap.sim.run = timeout 120 $(BIN)/heap-sim --seeds 20000

@@ -56,12 +56,12 @@ void check_failed(const char *file, int line, const char *what);
 
 /*
  * Runs every test linked in, or those whose names contain one of @words (a list that ends with
- * NULL; behind "--without": all others), each between @before and @after, and prints the summary
- * line under @name. Returns the program's exit status.
+ * NULL; behind "--without": all others), each between @before and @after, and reports each as a
+ * case (lib/tap.h). Returns the program's exit status.
  */
-int unit_run(const char *name, char **words, void (*before)(void), void (*after)(void));
+int unit_run(char **words, void (*before)(void), void (*after)(void));
 /* The same, but skips all of them. */
-int unit_skip(const char *name, const char *reason);
+int unit_skip(const char *reason);
 /* Has the running test failed already? */
 bool unit_failed(void);
 /* Pseudo-random: the same numbers on every run. */

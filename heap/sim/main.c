@@ -4,6 +4,7 @@
  * child (so does a deadlock found by the scheduler); the following seeds run in a new child.
  */
 #include "play.h"
+#include "tests/lib/tap.h"
 #include "tests/version.h"
 
 #include <getopt.h>
@@ -78,7 +79,9 @@ int main(int argc, char **argv)
 	};
 	unsigned long long first = 1, nr = ALL_EVENTS_SEEDS;
 	struct shared *shared;
-	int i, opt, failed = 0, missing = 0;
+	struct tap tap = { 0 };
+	char title[40];
+	int i, opt;
 
 	version_if_asked(argc, argv);
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -91,21 +94,15 @@ int main(int argc, char **argv)
 	if (shared == MAP_FAILED)
 		return 1;
 	shared->seed = first;
-	while (failed < FAILURES_MAX && !play_until_failure(shared, first + nr)) {
-		printf("FAILED seed %llu; to run it again:\n  %s --first-seed %llu --seeds 1\n",
-		       (unsigned long long)shared->seed, argv[0],
+	while (tap.failed < FAILURES_MAX && !play_until_failure(shared, first + nr)) {
+		printf("to run it again:\n  %s --first-seed %llu --seeds 1\n", argv[0],
 		       (unsigned long long)shared->seed);
-		fflush(stdout);
-		shared->seed++;
-		failed++;
+		snprintf(title, sizeof(title), "seed %llu", (unsigned long long)shared->seed++);
+		tap_case(&tap, false, title);
 	}
-	for (i = 0; i < SIM_EVENTS && nr >= ALL_EVENTS_SEEDS && !failed; i++) {
-		if (!shared->happened[i]) {
-			printf("FAILED: never happened: %s\n", event_names[i]);
-			missing++;
-		}
-	}
-	printf("heap-sim: %llu passed, %d failed, 0 skipped\n",
-	       (unsigned long long)shared->seed - first - (unsigned int)failed, failed + missing);
-	return failed || missing || !nr;
+	snprintf(title, sizeof(title), "%llu seeds", nr);
+	tap_case(&tap, nr && !tap.failed, title);
+	for (i = 0; i < SIM_EVENTS && nr >= ALL_EVENTS_SEEDS && !tap.failed; i++)
+		tap_case(&tap, shared->happened[i], event_names[i]);
+	return tap_end(&tap);
 }

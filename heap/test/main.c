@@ -38,6 +38,5 @@ void fake_fail(const char *what)
 int main(int argc, char **argv)
 {
 	version_if_asked(argc, argv);
-	return unit_run(argc > 1 ? argv[1] : "heap", argv + (argc > 1 ? 2 : 1), fake_begin,
-			fake_end);
+	return unit_run(argv + 1, fake_begin, fake_end);
 }

@@ -73,7 +73,9 @@ $(eval $(call fuse_version,other-server,$(SERVER_VERSION_SRCS),-DSERVER_MSG_VERS
 FUSE_VERSIONS := $(addprefix $(BIN)/anybinderd-,next other-state other-records other-helper other-server)
 
 # Parts of the daemon by themselves: those with a clock of the test's own, and the ring of events with
-# the race detector. tests/daemon/rules.mk lists them after the tests of a running daemon.
+# the race detector.
+TEST_PROGRAMS += $(addprefix $(BIN)/,anybinderd-asan bound_open_test lookup_turn_test gate_test users_test \
+	handles_test persistent_test selinux_test events_ring_test inject_test)
 
 $(eval $(call object_rule,fuse-test,$$(CC),-Itests -Icore -Ihost -Ihost/fuse))
 $(BIN)/bound_open_test $(BIN)/lookup_turn_test: $(BIN)/%_test: $(OBJ)/fuse-test/host/fuse/names/%.o \
@@ -83,9 +85,6 @@ $(BIN)/bound_open_test $(BIN)/lookup_turn_test: $(BIN)/%_test: $(OBJ)/fuse-test/
 $(BIN)/gate_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/base/,daemon_state.o gate.o \
 	gate_test.o daemon_log.o runnable.o thread.o) tests/engine/unit/runner.o)
 
-anybinderd.gate.needs := $(BIN)/gate_test
-anybinderd.gate.run = timeout 300 $(BIN)/gate_test
-
 $(BIN)/users_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon_state.o base/daemon_log.o \
 	$(addprefix clients/,users.o user_charges.o user_memory.o user_time.o users_test.o)) \
 	tests/engine/unit/runner.o)
@@ -93,28 +92,11 @@ $(BIN)/users_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/dae
 $(BIN)/handles_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon_state.o base/daemon_log.o \
 	session/handles.o session/handles_test.o) tests/engine/unit/runner.o)
 
-anybinderd.handles.needs := $(BIN)/handles_test
-anybinderd.handles.run = timeout 300 $(BIN)/handles_test
-
 $(BIN)/persistent_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon_state.o base/daemon_log.o \
 	session/persistent.o session/persistent_test.o) tests/engine/unit/runner.o)
 
-anybinderd.persistent.needs := $(BIN)/persistent_test
-anybinderd.persistent.run = timeout 300 $(BIN)/persistent_test
-
 $(BIN)/selinux_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon_state.o base/daemon_log.o \
 	$(addprefix clients/,selinux.o selinux_test.o)) tests/engine/unit/runner.o)
-
-anybinderd.selinux.needs := $(BIN)/selinux_test
-anybinderd.selinux.run = timeout 300 $(BIN)/selinux_test
-
-anybinderd.users.needs := $(BIN)/users_test
-anybinderd.users.run = timeout 300 $(BIN)/users_test
-
-anybinderd.bound-open.needs := $(BIN)/bound_open_test
-anybinderd.bound-open.run = timeout 300 $(BIN)/bound_open_test
-anybinderd.lookup-turn.needs := $(BIN)/lookup_turn_test
-anybinderd.lookup-turn.run = timeout 300 $(BIN)/lookup_turn_test
 
 $(eval $(call object_rule,events-race,$$(CC),-Itests -Ihost -Ihost/fuse -fsanitize=thread -Wno-tsan))
 $(BIN)/events_ring_test: LDFLAGS += -fsanitize=thread
@@ -122,14 +104,8 @@ $(BIN)/events_ring_test: $(addprefix $(OBJ)/events-race/,host/fuse/base/daemon_s
 	host/fuse/events/events_ring.o \
 	host/fuse/events/events_ring_test.o tests/engine/unit/runner.o)
 
-anybinderd.ring.needs := $(BIN)/events_ring_test
-anybinderd.ring.run = timeout 300 $(BIN)/events_ring_test
-
 INJECT_TEST_OBJS := $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/fds/inject/,inject.o inject_arch.o inject_plan.o \
 	inject_test.o inject_hard_test.o inject_test_lib.o) $(INJECT_ARCH_SRC:%.c=%.o) \
 	host/fuse/base/daemon_state.o host/fuse/base/daemon_log.o tests/engine/unit/runner.o)
 
 $(BIN)/inject_test: $(INJECT_TEST_OBJS)
-
-anybinderd.inject.needs := $(BIN)/inject_test
-anybinderd.inject.run = timeout 300 $(BIN)/inject_test

@@ -130,5 +130,3 @@ def value_of(data: bytes, at: int = 0) -> tuple[int, int]:
     """The type of an object at a position, and its handle, pointer or file descriptor."""
     kind, _, value = struct.unpack_from("<IIQ", data, at)
     return kind, value
-
-

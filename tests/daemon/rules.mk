@@ -6,8 +6,6 @@ TESTS += anybinderd:plain anybinderd:asan anybinderd:measure anybinderd:bound an
 	anybinderd:helper anybinderd:events anybinderd:crash anybinderd:crash-asan \
 	anybinderd:handover anybinderd:handover-asan anybinderd:handover-fail \
 	anybinderd:handover-load anybinderd:version
-TESTS += anybinderd:handles anybinderd:persistent anybinderd:bound-open anybinderd:lookup-turn \
-	anybinderd:users anybinderd:ring anybinderd:inject anybinderd:selinux anybinderd:gate
 
 anybinderd.plain.needs := $(BIN)/anybinderd
 anybinderd.plain.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/daemon_test.py $(BIN)/anybinderd

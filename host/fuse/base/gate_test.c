@@ -106,5 +106,5 @@ int main(int argc, char **argv)
 	(void)argc;
 	daemon_self = &daemon;
 	gate_init();
-	return unit_run("gate", argv + 1, gate_open, gate_open);
+	return unit_run(argv + 1, gate_open, gate_open);
 }

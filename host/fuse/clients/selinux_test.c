@@ -233,8 +233,8 @@ int main(int argc, char **argv)
 	(void)argc;
 	daemon_self = &daemon;
 	if (!make_terminal())
-		return unit_skip("selinux", "no terminal can be opened: is /dev/pts mounted?");
+		return unit_skip("no terminal can be opened: is /dev/pts mounted?");
 	close(fake.client);
 	close(fake.policy);
-	return unit_run("selinux", argv + 1, init, end);
+	return unit_run(argv + 1, init, end);
 }

@@ -172,5 +172,5 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	daemon_self = &daemon;
-	return unit_run("users", argv + 1, init, end);
+	return unit_run(argv + 1, init, end);
 }

@@ -209,5 +209,5 @@ int main(int argc, char **argv)
 {
 	daemon_self = &test_daemon;
 	events_ring_init();
-	return unit_run("events-ring", argv + 1, before, after);
+	return unit_run(argv + 1, before, after);
 }

@@ -176,5 +176,5 @@ static void end(void)
 int main(int argc, char **argv)
 {
 	(void)argc;
-	return unit_run("bound_open", argv + 1, start, end);
+	return unit_run(argv + 1, start, end);
 }

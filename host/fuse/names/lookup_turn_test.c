@@ -280,5 +280,5 @@ int main(int argc, char **argv)
 	(void)argc;
 	daemon_self = &daemon;
 	lookup_turn_init();
-	return unit_run("lookup_turn", argv + 1, forget_all, forget_all);
+	return unit_run(argv + 1, forget_all, forget_all);
 }

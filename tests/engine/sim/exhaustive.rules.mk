@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # anybinder-sim-exhaustive: small worlds, each in every schedule (tests/engine/sim/exhaustive/).
-#
-#   exhaustive          the worlds that take seconds
-#   exhaustive-long     all worlds; only when it is asked for
-#   exhaustive-mutants  bugs are planted, one at a time, and must be found
 EXHAUSTIVE := tests/engine/sim/exhaustive
 # Accesses to memory are not looked at in these. The log of transactions is for reports only.
 EXHAUSTIVE_PLAIN := host/test/fiber.c host/test/heap.c host/test/state.c core/common/translog.c \
@@ -18,20 +14,10 @@ EXHAUSTIVE_FLAGS := -Icore -Ihost -Ihost/test -DBINDER_DEBUG -Wno-maybe-uninitia
 EXHAUSTIVE_WATCH := -fsanitize=thread
 
 PROGRAMS += $(BIN)/anybinder-sim-exhaustive
-TESTS += sim:exhaustive sim:exhaustive-mutants
-LONG_TESTS += sim:exhaustive-long
 
 $(eval $(call object_rule,sim-watched,$$(CC),$(EXHAUSTIVE_FLAGS) $(EXHAUSTIVE_WATCH)))
 $(eval $(call object_rule,sim-exhaustive,$$(CC),$(EXHAUSTIVE_FLAGS)))
 $(BIN)/anybinder-sim-exhaustive: LDFLAGS += -Wl,--wrap=calloc,--wrap=free
 $(BIN)/anybinder-sim-exhaustive: $(EXHAUSTIVE_OBJS)
 
-sim.exhaustive.needs := $(BIN)/anybinder-sim-exhaustive
-sim.exhaustive.run = timeout 900 $(BIN)/anybinder-sim-exhaustive
-
-sim.exhaustive-long.needs := $(BIN)/anybinder-sim-exhaustive
-sim.exhaustive-long.run = timeout 36000 $(BIN)/anybinder-sim-exhaustive --name sim-exhaustive-long --long
-
-sim.exhaustive-mutants.needs := $(BIN)/anybinder-sim-exhaustive
-sim.exhaustive-mutants.run = timeout 900 $(EXHAUSTIVE)/mutants $(BUILD)/sim-exhaustive-mutants \
-	$(EXHAUSTIVE_OBJS) -- $(CC) $(CPPFLAGS) $(CFLAGS) $(EXHAUSTIVE_FLAGS) $(EXHAUSTIVE_WATCH) -c
+EXHAUSTIVE_COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) $(EXHAUSTIVE_FLAGS) $(EXHAUSTIVE_WATCH) -c

@@ -9,6 +9,7 @@
 #include "scenario.h"
 
 #include "tests/engine/state/unmissed.h"
+#include "tests/lib/tap.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #define THREE_SEEDS  100 /* with three hand-overs each; the others have one at each occasion */
 #define SEED_TIME_S  20
 #define WORKERS_MAX 8
+#define FIELDS_MAX   1024
 
 /* A scenario without hand-overs. */
 struct plain_run {
@@ -32,7 +34,8 @@ static struct scenario scenario;
 
 struct shared {
 	u32 next; /* field */
-	u32 found, listed;
+	u32 listed;
+	bool found[FIELDS_MAX];
 };
 
 static bool is_field(const char *name)
@@ -132,7 +135,7 @@ static void work(struct shared *shared)
 		else
 			printf("%s: %s\n", name, unlooked ? unlooked->why : "NOT FOUND");
 		fflush(stdout);
-		__atomic_add_fetch(&shared->found, found, __ATOMIC_RELAXED);
+		shared->found[nr] = found || unlooked;
 		__atomic_add_fetch(&shared->listed, unlooked != NULL, __ATOMIC_RELAXED);
 	}
 }
@@ -148,30 +151,28 @@ static void run_plain(void)
 	}
 }
 
-int fields_main(const char *name, u32 workers)
+int fields_main(u32 workers)
 {
 	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	u32 failed = 0, nr = binder_state_nr_fields(), i;
+	u32 nr = binder_state_nr_fields(), i;
+	struct tap tap = { 0 };
 	char line[400];
 
-	if (shared == MAP_FAILED) {
+	if (shared == MAP_FAILED || nr > FIELDS_MAX) {
 		perror("mmap");
 		return 2;
 	}
 	for (i = 0; i < NR_UNMISSED; i++) {
 		if (!is_field(unmissed[i].field)) {
-			printf("%s is listed and is no field\n", unmissed[i].field);
-			failed++;
+			printf("it is listed and is no field\n");
+			tap_case(&tap, false, unmissed[i].field);
 		}
 	}
 	run_plain();
 	/* Nothing is lost, so nothing may be found. */
-	if (is_found(BINDER_STATE_LOSE_NONE, line, sizeof(line))) {
-		printf("without a loss: %s\n", line);
-		failed++;
-	}
-	fflush(stdout);
+	if (!tap_case(&tap, !is_found(BINDER_STATE_LOSE_NONE, line, sizeof(line)), "no loss"))
+		printf("# without a loss: %s\n", line);
 	for (i = 0; i < workers && i < WORKERS_MAX; i++) {
 		if (!fork()) {
 			work(shared);
@@ -180,10 +181,9 @@ int fields_main(const char *name, u32 workers)
 	}
 	while (wait(NULL) > 0)
 		;
-	/* Those of a worker that ended are in none. */
-	failed += nr - shared->found - shared->listed;
-	printf("%u fields: the loss of %u is found, %u are listed with a reason\n", nr,
-	       shared->found, shared->listed);
-	printf("%s: %u passed, %u failed, 0 skipped\n", name, shared->found, failed);
-	return failed != 0;
+	for (i = 0; i < nr; i++)
+		if (!unmissed_of(binder_state_field_name(i)))
+			tap_case(&tap, shared->found[i], binder_state_field_name(i));
+	printf("# %u fields; of them %u are listed with a reason\n", nr, shared->listed);
+	return tap_end(&tap);
 }

@@ -6,6 +6,7 @@
 #include "scenario.h"
 
 #include "common/cover.h"
+#include "tests/lib/tap.h"
 #include "tests/version.h"
 
 #include <getopt.h>
@@ -32,8 +33,8 @@ struct shared {
 };
 
 static struct shared *shared;
+static struct tap tap;
 static struct scenario the_scenario;
-static const char *name = "sim";
 static bool hands_over, lose_fields;
 static u32 failures_max = 10; /* failed seeds, then the run stops */
 
@@ -174,13 +175,16 @@ static void report_failure(u32 worker, int status)
 
 	const char *how = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit";
 
-	printf("FAILED seed %llu: %s; again with\n  anybinder-sim --first-seed %llu --seeds 1%s\n",
-	       seed, how, seed, hands_over ? " --hand-over" : "");
-	fflush(stdout);
+	char title[40];
+
+	snprintf(title, sizeof(title), "seed %llu", seed);
+	printf("%s; again with\n  anybinder-sim --first-seed %llu --seeds 1%s\n", how, seed,
+	       hands_over ? " --hand-over" : "");
+	tap_case(&tap, false, title);
 }
 
-/* Runs all; returns how many failed. */
-static u32 play_all(u32 nr_workers)
+/* Runs all, and reports those that failed. */
+static void play_all(u32 nr_workers)
 {
 	pid_t pids[WORKERS_MAX];
 	u32 failed = 0, running = nr_workers, i;
@@ -201,14 +205,13 @@ static u32 play_all(u32 nr_workers)
 			shared->end = 0;
 		pids[i] = start(i);
 	}
-	return failed;
 }
 
 static void usage(FILE *to)
 {
 	fprintf(to,
 		"usage: anybinder-sim [--first-seed N] [--seeds COUNT] [--workers N]\n"
-		"                     [--failures N] [--cover] [--show-cover] [--name NAME]\n"
+		"                     [--failures N] [--cover] [--show-cover]\n"
 		"                     [--hand-over] [--fields] [--verbose]\n"
 		"Runs COUNT scenarios (default 1000), one for each seed from N (default 1). Exits\n"
 		"with 0 if none failed. With --cover each cover point of the engine must be "
@@ -232,7 +235,6 @@ static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
 		{ "show-cover", no_argument, NULL, 'M' },
 		{ "hand-over", no_argument, NULL, 'o' },
 		{ "fields", no_argument, NULL, 'l' },
-		{ "name", required_argument, NULL, 'N' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -254,8 +256,6 @@ static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
 			hands_over = true;
 		else if (option == 'l')
 			lose_fields = true;
-		else if (option == 'N')
-			name = optarg; /* in the summary line */
 		else if (option == 'v')
 			scenario_verbose = sim_verbose = true;
 		else
@@ -272,7 +272,8 @@ static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
 int main(int argc, char **argv)
 {
 	u64 first = 1, count = 1000;
-	u32 workers = (u32)sysconf(_SC_NPROCESSORS_ONLN), failed;
+	u32 workers = (u32)sysconf(_SC_NPROCESSORS_ONLN);
+	char title[60];
 	struct rlimit no_core = { 0, 0 };
 	time_t began = time(NULL);
 
@@ -282,7 +283,7 @@ int main(int argc, char **argv)
 	parse(argc, argv, &first, &count, &workers);
 	setrlimit(RLIMIT_CORE, &no_core);
 	if (lose_fields)
-		return fields_main(name, workers);
+		return fields_main(workers);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	if (shared == MAP_FAILED) {
@@ -296,7 +297,7 @@ int main(int argc, char **argv)
 	printf("anybinder-sim: build %016llx, seeds %llu to %llu\n", (unsigned long long)build_id(),
 	       (unsigned long long)first, (unsigned long long)(first + count - 1));
 	fflush(stdout);
-	failed = play_all(workers);
+	play_all(workers);
 	printf("%llu calls (%llu failed sends), %llu scheduling points, %llu audits, %lld s, "
 	       "trace %016llx\n",
 	       (unsigned long long)shared->calls, (unsigned long long)shared->failures,
@@ -306,11 +307,9 @@ int main(int argc, char **argv)
 		printf("%llu hand-overs, %llu calls left behind, %llu bytes of state\n",
 		       (unsigned long long)shared->hand_overs, (unsigned long long)shared->left,
 		       (unsigned long long)shared->bytes);
-	if (cover_wanted && report_cover())
-		shared->passed++;
-	else if (cover_wanted)
-		failed++;
-	printf("%s: %llu passed, %u failed, 0 skipped\n", name, (unsigned long long)shared->passed,
-	       failed);
-	return failed != 0;
+	snprintf(title, sizeof(title), "%llu seeds", (unsigned long long)count);
+	tap_case(&tap, shared->passed == count, title);
+	if (cover_wanted)
+		tap_case(&tap, report_cover(), "every cover point");
+	return tap_end(&tap);
 }

@@ -351,7 +351,7 @@ void hand_over_begin(struct scenario *scenario, const struct hand_overs *plan);
 void hand_over_if_due(struct scenario *scenario);
 
 /* fields.c: the program with --fields. */
-int fields_main(const char *name, u32 workers);
+int fields_main(u32 workers);
 
 /* Adds to the hash of what the engine returned. */
 void scenario_note(struct scenario *scenario, const void *bytes, size_t size);

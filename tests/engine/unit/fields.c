@@ -9,6 +9,7 @@
 
 #include "tests/engine/state/unmissed.h"
 #include "check.h"
+#include "tests/lib/tap.h"
 #include "world.h"
 
 #include <fcntl.h>
@@ -25,7 +26,7 @@ static int run(char *word, void (*before)(void), void (*after)(void))
 	char *words[] = { word, NULL };
 
 	world_hands_over = strncmp(word, "failure", strlen("failure")) != 0;
-	return unit_run("fields", words, before, after);
+	return unit_run(words, before, after);
 }
 
 /* Whether a test fails without field @nr. */
@@ -51,9 +52,10 @@ static bool is_found(u32 nr, char *word, void (*before)(void), void (*after)(voi
 	return status != 0;
 }
 
-int unit_fields(const char *name, void (*before)(void), void (*after)(void))
+int unit_fields(void (*before)(void), void (*after)(void))
 {
-	u32 passed = 0, failed = 0, nr, i;
+	struct tap tap = { 0 };
+	u32 nr, i;
 
 	fflush(stdout);
 	for (i = 0; i < NR_UNMISSED; i++) {
@@ -61,8 +63,8 @@ int unit_fields(const char *name, void (*before)(void), void (*after)(void))
 
 		/* Nothing is lost, so nothing may be found. */
 		if (tests && is_found(BINDER_STATE_LOSE_NONE, tests, before, after)) {
-			printf("%s: fails without a loss\n", tests);
-			failed++;
+			printf("it fails without a loss\n");
+			tap_case(&tap, false, tests);
 		}
 	}
 	for (nr = 0; nr < binder_state_nr_fields(); nr++) {
@@ -71,14 +73,8 @@ int unit_fields(const char *name, void (*before)(void), void (*after)(void))
 
 		if (!entry || !entry->tests)
 			continue;
-		if (is_found(nr, entry->tests, before, after)) {
-			passed++;
-		} else {
-			failed++;
-			printf("%s is lost: none of %s* fails\n", field, entry->tests);
-		}
-		fflush(stdout);
+		if (!tap_case(&tap, is_found(nr, entry->tests, before, after), field))
+			printf("# %s is lost: none of %s* fails\n", field, entry->tests);
 	}
-	printf("%s: %u passed, %u failed, 0 skipped\n", name, passed, failed);
-	return failed || !passed;
+	return tap_end(&tap);
 }

@@ -5,8 +5,8 @@
 
 /*
  * For each field that the simulator does not look for, runs the tests that are to find its loss
- * without it; @name is the title. Returns the exit status of the program.
+ * without it. Returns the exit status of the program.
  */
-int unit_fields(const char *name, void (*before)(void), void (*after)(void));
+int unit_fields(void (*before)(void), void (*after)(void));
 
 #endif

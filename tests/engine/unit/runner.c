@@ -4,6 +4,7 @@
  * before and after each of them.
  */
 #include "check.h"
+#include "tests/lib/tap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,9 +43,9 @@ static bool is_wanted(const char *name, char **words)
 	return !*words == without;
 }
 
-int unit_run(const char *name, char **words, void (*before)(void), void (*after)(void))
+int unit_run(char **words, void (*before)(void), void (*after)(void))
 {
-	int passed = 0, failed = 0;
+	struct tap tap = { 0 };
 
 	for (running = tests; running; running = running->next) {
 		if (!is_wanted(running->name, words))
@@ -53,21 +54,17 @@ int unit_run(const char *name, char **words, void (*before)(void), void (*after)
 		before();
 		running->run();
 		after();
-		passed += !failures;
-		failed += !!failures;
-		if (failures)
-			printf("FAILED %s (%s)\n", running->name, running->file);
+		tap_case(&tap, !failures, running->name);
 	}
-	printf("%s: %d passed, %d failed, 0 skipped\n", name, passed, failed);
-	return failed || !passed;
+	return tap_end(&tap);
 }
 
-int unit_skip(const char *name, const char *reason)
+int unit_skip(const char *reason)
 {
-	int skipped = 0;
+	struct tap tap = { 0 };
 
 	for (const struct test *test = tests; test; test = test->next)
-		skipped++;
-	printf("skipped: %s\n%s: 0 passed, 0 failed, %d skipped\n", reason, name, skipped);
+		tap_skip(&tap, test->name, reason);
+	tap_end(&tap);
 	return 0;
 }

@@ -12,7 +12,7 @@ SYZKALLER_DIR := tests/kernel/syzkaller
 SYZKALLER ?=
 SYZKALLER_SECONDS ?= 600
 SYZKALLER_SEED ?= 1
-# A bug of tests/engine/sim/mutants that is planted in the module
+# A bug of tests/engine/sim/mutants.py that is planted in the module
 SYZKALLER_PLANT ?=
 # Options of fuzz.go
 SYZKALLER_OPTIONS ?=

@@ -397,16 +397,16 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	err = probe_ptrace();
 	if (err)
-		return unit_skip("inject", strerror(err));
+		return unit_skip(strerror(err));
 	setrlimit(RLIMIT_NOFILE, &limit);
 	err = inject_start(&injector);
 	if (err == -ENOSYS)
-		return unit_skip("inject", "this machine is not supported");
+		return unit_skip("this machine is not supported");
 	if (err) {
 		printf("inject_start: %s\n", strerror(-err));
 		return 1;
 	}
-	status = unit_run("inject", argv + 1, nothing, nothing);
+	status = unit_run(argv + 1, nothing, nothing);
 	inject_stop(injector);
 	return status;
 }

@@ -6,6 +6,7 @@
 #include "worlds.h"
 #include "explore.h"
 
+#include "tests/lib/tap.h"
 #include "tests/version.h"
 
 #include <getopt.h>
@@ -31,7 +32,7 @@ struct found {
 	const char *differs; /* the reduction without which there were other outcomes */
 };
 
-static const char *name = "sim-exhaustive", *only = "";
+static const char *only = "";
 static bool runs_long;
 static int chosen = -1; /* enum reduction */
 static u64 limit = 1000 * 1000, shown = ~0ull;
@@ -103,7 +104,7 @@ static void report_world(const struct world *world, const struct found *f)
 {
 	const struct explored *e = &f->explored;
 
-	printf("%-32s %8llu schedules, %8llu pruned, %9llu states, %10llu steps (%u at most), "
+	printf("# %-32s %8llu schedules, %8llu pruned, %9llu states, %10llu steps (%u at most), "
 	       "%u outcomes%s\n",
 	       world->name, (unsigned long long)e->schedules, (unsigned long long)e->pruned,
 	       (unsigned long long)e->states, (unsigned long long)e->steps, e->longest,
@@ -112,7 +113,7 @@ static void report_world(const struct world *world, const struct found *f)
 		printf("again with\n  anybinder-sim-exhaustive --world '%s' --show %llu\n",
 		       world->name, (unsigned long long)(e->schedules + e->pruned));
 	if (f->checked)
-		printf("%-32s %8llu schedules without reduction: %s%s\n", "",
+		printf("# %-32s %8llu schedules without reduction: %s%s\n", "",
 		       (unsigned long long)f->checked,
 		       f->differs ? "other outcomes without " : "the same outcomes",
 		       f->differs ? f->differs : "");
@@ -139,11 +140,10 @@ static pid_t start(u32 which)
 	exit(0);
 }
 
-/* Returns how many failed. */
-static u32 run_all(u32 workers, struct explored *sum)
+static void run_all(u32 workers, struct explored *sum, struct tap *tap)
 {
 	pid_t pids[WORLDS_MAX] = { 0 }, pid = 0;
-	u32 next = 0, running = 0, failed = 0, i;
+	u32 next = 0, running = 0, i;
 	int status;
 
 	for (;;) {
@@ -154,13 +154,13 @@ static u32 run_all(u32 workers, struct explored *sum)
 			running++;
 		}
 		if (!running || (pid = wait(&status)) < 0)
-			return failed;
+			return;
 		running--;
 		for (i = 0; pids[i] != pid;)
 			i++;
 		report_world(&worlds[i], &found[i]);
-		failed += !found[i].done || found[i].differs ||
-			  (found[i].cut && worlds[i].kind != LONG);
+		tap_case(tap, found[i].done && !found[i].differs &&
+			      (!found[i].cut || worlds[i].kind == LONG), worlds[i].name);
 		sum->schedules += found[i].explored.schedules;
 		sum->pruned += found[i].explored.pruned;
 		sum->states += found[i].explored.states;
@@ -172,7 +172,7 @@ static void usage(FILE *to)
 {
 	fprintf(to, "usage: anybinder-sim-exhaustive [--long] [--world NAME] [--workers N]\n"
 		    "                                [--limit N] [--all]\n"
-		    "                                [--show N] [--name NAME]\n"
+		    "                                [--show N]\n"
 		    "Runs every schedule of each small world, or of the one named NAME; with\n"
 		    "--long also of those that take longer; with --all also those that lead to\n"
 		    "the same. After N schedules (default 1 million) a world fails, or is left if\n"
@@ -188,7 +188,6 @@ static void parse(int argc, char **argv, u32 *workers)
 		{ "limit", required_argument, NULL, 'n' },
 		{ "all", no_argument, NULL, 'a' },
 		{ "show", required_argument, NULL, 's' },
-		{ "name", required_argument, NULL, 'N' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -207,8 +206,6 @@ static void parse(int argc, char **argv, u32 *workers)
 			chosen = REDUCE_NOT;
 		else if (option == 's')
 			shown = strtoull(optarg, NULL, 0);
-		else if (option == 'N')
-			name = optarg; /* in the summary line */
 		else
 			usage(option == 'h' ? stdout : stderr);
 		if (option == 'h' || option == '?')
@@ -222,9 +219,10 @@ static void parse(int argc, char **argv, u32 *workers)
 
 int main(int argc, char **argv)
 {
-	u32 workers = (u32)sysconf(_SC_NPROCESSORS_ONLN), nr = 0, failed, i;
+	u32 workers = (u32)sysconf(_SC_NPROCESSORS_ONLN), nr = 0, i;
 	struct rlimit no_core = { 0, 0 };
 	struct explored sum = { 0 };
+	struct tap tap = { 0 };
 	time_t began = time(NULL);
 
 	version_if_asked(argc, argv);
@@ -238,11 +236,10 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < nr_worlds; i++)
 		nr += is_wanted(&worlds[i]);
-	failed = run_all(workers, &sum);
-	printf("%u worlds, %llu schedules, %llu pruned, %llu states, %llu steps, %lld s\n", nr,
+	run_all(workers, &sum, &tap);
+	printf("# %u worlds, %llu schedules, %llu pruned, %llu states, %llu steps, %lld s\n", nr,
 	       (unsigned long long)sum.schedules, (unsigned long long)sum.pruned,
 	       (unsigned long long)sum.states, (unsigned long long)sum.steps,
 	       (long long)(time(NULL) - began));
-	printf("%s: %u passed, %u failed, 0 skipped\n", name, nr - failed, failed);
-	return failed || !nr;
+	return tap_end(&tap);
 }

@@ -1,20 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Check that the simulator finds bugs: plant one at a time in a copy of one file of the
-engine, and run seeds until one of them fails.
+"""Bugs of the engine that the simulator must find, and how they are planted in a copy of one file.
 
-usage: mutants OBJDIR BINARY SEEDS -- COMPILER...
-       mutants --plant NAME DIR
-OBJDIR holds the objects that BINARY was linked from; COMPILER compiles one file, which is
-named last, and takes -o. The second form plants that bug in DIR, which has a link to each file.
+    mutants.py --plant NAME DIR      plants that bug in DIR, which has a link to each file
 """
 import os
-import re
-import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../lib"))
 import anchors  # noqa: E402
 
 # name: function, text in it (must be there once; white space does not matter), what is planted
@@ -73,28 +67,6 @@ MUTANTS = {
 }
 
 
-def objects(objdir):
-    for top, _, names in os.walk(objdir):
-        for name in names:
-            path = os.path.join(top, name)
-            # Not those of a source that is gone.
-            if name.endswith(".o") and os.path.exists(os.path.relpath(path, objdir)[:-1] + "c"):
-                yield path
-
-
-def build(objdir, out, compiler, source, text):
-    planted = os.path.join(out, os.path.basename(source))
-    with open(planted, "w", encoding="utf-8") as file:
-        file.write('#line 1 "' + source + '"\n' + text)
-    obj = planted + ".o"
-    subprocess.run(compiler + ["-I", os.path.dirname(source), "-w", "-o", obj, planted], check=True)
-    own = os.path.join(objdir, source[:-1] + "o")
-    binary = os.path.join(out, "sim")
-    others = [path for path in objects(objdir) if path != own]
-    subprocess.run(["gcc", "-pthread", "-o", binary, obj] + others, check=True)
-    return binary
-
-
 def plant(functions, name, there, planted):
     """The file that the function is in, and its text with the bug in it."""
     function = anchors.find(functions, name, there)
@@ -104,18 +76,6 @@ def plant(functions, name, there, planted):
     return function.path, text.replace(function.text, changed)
 
 
-def find(binary, seeds):
-    """The first lines that a failing seed leaves; None if none fails."""
-    got = subprocess.run([binary, "--seeds", seeds, "--failures", "1"], check=False, text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
-    if got.returncode == 0:
-        return None
-    seed = re.search(r"FAILED seed (\d+): (.*);", got.stdout)
-    said = [line for line in got.stdout.split("\n")
-            if line.startswith(("audit", "actor", "fibers", "test host", "left over"))]
-    return "seed %s: %s" % (seed.group(1) if seed else "?", said[0] if said else seed.group(2))
-
-
 def plant_in(directory, name):
     source, text = plant(anchors.engine_functions(), *MUTANTS[name])
     os.remove(os.path.join(directory, source))
@@ -123,28 +83,5 @@ def plant_in(directory, name):
         file.write(text)
 
 
-def main():
-    if sys.argv[1] == "--plant":
-        plant_in(sys.argv[3], sys.argv[2])
-        return 0
-    split = sys.argv.index("--")
-    objdir, out, seeds = sys.argv[1:split]
-    os.makedirs(out, exist_ok=True)
-    failed = 0
-    functions = anchors.engine_functions()
-    for name, (function, there, planted) in MUTANTS.items():
-        try:
-            source, text = plant(functions, function, there, planted)
-        except anchors.Missing as missing:
-            print(f"{name}: {missing}; correct it in tests/engine/sim/mutants")
-            failed += 1
-            continue
-        found = find(build(objdir, out, sys.argv[split + 1:], source, text), seeds)
-        print(f"{name}: {found or 'NOT FOUND'}", flush=True)
-        failed += found is None
-    print(f"sim-mutants: {len(MUTANTS) - failed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    plant_in(sys.argv[3], sys.argv[2])

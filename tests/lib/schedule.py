@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Which tests run, in which order, and what happens with those that failed.
+
+--vm         the tests of `make vm-test` instead of those of `make test`
+--long       also those that take long
+--turn N     of each group of alternatives (mark `turn`) the Nth, counted round
+--again N    runs up to N failed items once more at the end; what passes then is UNSTABLE
+--record F   writes "N passed, N failed, N skipped" to F
+"""
+import collections
+import contextlib
+import os
+import subprocess
+import sys
+
+import pytest
+from building import lock
+from guests import in_guest, plain
+
+
+def pytest_addoption(parser):
+    """See above."""
+    group = parser.getgroup("anybinder")
+    group.addoption("--vm", action="store_true", help="the tests of `make vm-test`")
+    group.addoption("--long", action="store_true", help="also tests that take long")
+    group.addoption("--turn", type=int, default=None, help="the Nth of each group of alternatives")
+    group.addoption("--again", type=int, default=0, help="run up to N failed tests once more")
+    group.addoption("--record", help="file for the total line")
+
+
+def not_in_turn(items, turn):
+    """The items whose turn it is not, and those whose it is."""
+    groups = collections.defaultdict(list)
+    for item in items:
+        mark = item.get_closest_marker("turn")
+        if mark:
+            groups[mark.args[0]].append(item)
+    chosen = {group[turn % len(group)] for group in groups.values()} if turn is not None else set()
+    every = {item for group in groups.values() for item in group} if turn is not None else set()
+    return every - chosen, chosen
+
+
+def pytest_collection_modifyitems(config, items):
+    """Selects, unless tests are named by their node ids; then orders."""
+    named = in_guest() or any("::" in word for word in config.args)
+    if not named:
+        option, words = config.option, config.option.markexpr
+        out, chosen = not_in_turn(items, option.turn)
+        for item in items:
+            if "vm" not in words and bool(item.get_closest_marker("vm")) != option.vm:
+                out.add(item)
+            if "long" not in words and item.get_closest_marker("long") and not option.long \
+                    and item not in chosen:
+                out.add(item)
+        if out:
+            config.hook.pytest_deselected(items=[item for item in items if item in out])
+            items[:] = [item for item in items if item not in out]
+    items.sort(key=lambda item: -seconds_of(item))
+
+
+def seconds_of(item):
+    """What its mark says."""
+    mark = item.get_closest_marker("takes")
+    return mark.args[0] if mark else 0
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    """Those that want to be alone wait for each other."""
+    with lock("alone") if item.get_closest_marker("alone") else contextlib.nullcontext():
+        yield
+
+
+def pytest_sessionfinish(session):
+    """Runs again what failed, then writes the totals."""
+    config = session.config
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if hasattr(config, "workerinput") or not reporter:
+        return
+    stats = reporter.stats
+    failed = {item_of(report) for kind in ("failed", "error") for report in stats.get(kind, [])
+              if hasattr(report, "when") and report.when != "collect"}
+    if 0 < len(failed) <= config.option.again and "error" not in stats:
+        done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--long",
+                               *sorted(failed)], stdin=subprocess.DEVNULL, check=False)
+        if done.returncode == 0:
+            stats["unstable"] = stats.pop("failed")
+            session.exitstatus = 0
+    if config.option.record:
+        counts = [len(stats.get(kind, [])) for kind in ("passed", "failed", "skipped", "error")]
+        counts[0] += len(stats.get("unstable", []))
+        counts[1] += counts.pop()
+        os.makedirs(os.path.dirname(config.option.record) or ".", exist_ok=True)
+        with open(config.option.record, "w", encoding="utf-8") as file:
+            file.write("{} passed, {} failed, {} skipped\n".format(*counts))
+
+
+def item_of(report):
+    """The node id of the item that @report belongs to."""
+    case = getattr(report, "case", None)
+    return plain(report.nodeid[:-len(case) - 2] if case else report.nodeid)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Names what passed at the second time only."""
+    for report in terminalreporter.stats.get("unstable", []):
+        terminalreporter.write_line(f"UNSTABLE {report.nodeid}: passed when it was run again")
