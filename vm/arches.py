@@ -9,7 +9,7 @@ AMD64 = {
     "cpu": "max,la57=off",
     "init": "init",
     "root": "/",
-    # tsc=reliable and the rest: see vm/README.md.
+    # tsc=reliable and the rest: see docs/TESTING.md.
     "kernel_arguments": "console=ttyS0 tsc=reliable no_timer_check",
 }
 # Pointer authentication by its own algorithm takes half of the time under emulation.

@@ -17,7 +17,7 @@ HARNESS_FAILED = 125
 # After a kernel fault the command may hang; it is killed after this time.
 AFTER_FAULT_S = 10
 
-# See vm/README.md.
+# See docs/TESTING.md.
 KERNEL_ARGUMENTS = (
     "loglevel=5 panic=-1 oops=panic cryptomgr.notests mitigations=off random.trust_cpu=on "
     "sysctl.kernel.hung_task_timeout_secs=45 rcupdate.rcu_cpu_stall_timeout=60 "
