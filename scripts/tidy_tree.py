@@ -6,6 +6,7 @@ Each rule takes {path: Source} and yields (path, line, complaint).
 import re
 
 import tidy_lockless
+import tidy_pages
 
 # The folders of core/, lowest first. core/core.h is above all of them.
 LAYERS = ["base", "common", "pure", "memory", "things", "calls", "notices", "entry", "reports",
@@ -358,7 +359,7 @@ def rule_excerpts(tree):
 
 RULES = [rule_layers, rule_fuse_layers, rule_fuse_state, rule_knot, rule_hosts,
          rule_locked_names, rule_no_tsa, rule_tests, rule_contract, rule_index, rule_layer_table,
-         rule_excerpts, tidy_lockless.rule_lockless]
+         rule_excerpts, tidy_lockless.rule_lockless, tidy_pages.rule_pages]
 
 
 def ring(count):
@@ -375,6 +376,7 @@ DEFINITION = "int binder_a(int x,\n\t     int y) NO_TSA\n{\n}\nstatic int table[
 # rule: ({path: text}, path and line of the breach)
 PLANTED = {
     "rule_lockless": tidy_lockless.PLANTED,
+    "rule_pages": tidy_pages.PLANTED,
     "rule_layers": [
         ({"core/things/a.c": '#include "calls/b.h"\n'}, "core/things/a.c", 1),
         ({"core/calls/a.c": '#include "core.h"\n'}, "core/calls/a.c", 1),
@@ -459,6 +461,7 @@ INNOCENT = [
     ("rule_layer_table", {ARCHITECTURE: "| `pure/` | `a` | x |\n", "core/pure/a.c": "\n",
                           "core/pure/a.h": "\n", "core/pure/a_test.c": "\n"}),
     ("rule_lockless", tidy_lockless.INNOCENT),
+    ("rule_pages", tidy_pages.INNOCENT),
     ("rule_excerpts", {"docs/a.md": "From `a.c`:\n\n```c\n\tf();\n```\n", "a.c": "x;\n\tf();\n"}),
     ("rule_index", {ARCHITECTURE: INDEX_TITLE + GOOD_ENTRY * (INDEX_MIN - 1) +
                     "| b | `core/pure/a.c` | `table[]` |\n" + RUST_ENTRY + FOLDER_ENTRY,
