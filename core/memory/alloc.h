@@ -36,7 +36,6 @@ struct binder_resource {
 struct binder_buffer {
 	struct buffer_range range; /* range.off, range.size in bytes */
 	u32 debug_id;		   /* of the transaction that it came with */
-	u32 state_number;	   /* core/state/ */
 	size_t data_size;
 	size_t offsets_size;
 	size_t extra_size;  /* scatter-gather buffers and security context */

@@ -32,7 +32,7 @@ void state_left_free(void)
 
 void state_refuse(struct state_tally *c, enum state_kind kind, const void *object, const char *what)
 {
-	state_fail_at(c->r, kind, state_number_of(&c->r->objects, kind, object), what);
+	state_fail_at(c->r, kind, state_number_of(&c->r->objects, object), what);
 }
 
 static void add_loose(struct state_tally *c, const struct state_loose *loose)
@@ -44,14 +44,14 @@ static void add_loose(struct state_tally *c, const struct state_loose *loose)
 
 static struct binder_proc *proc_of_buffer(struct state_tally *c, const struct binder_buffer *buffer)
 {
-	u32 number = state_number_of(&c->r->objects, STATE_BUFFER, buffer);
+	u32 number = state_number_of(&c->r->objects, buffer);
 
 	return ((struct binder_proc **)c->r->procs.bytes)[number - 1];
 }
 
 static u8 *marks_of(struct state_tally *c, const struct binder_transaction *t)
 {
-	return &c->marks[state_number_of(&c->r->objects, STATE_TRANSACTION, t)];
+	return &c->marks[state_number_of(&c->r->objects, t)];
 }
 
 static bool is_oneway(const struct binder_transaction *t)
@@ -253,7 +253,7 @@ static bool take_notice(struct state_tally *c, const struct binder_ref *ref,
 
 	if (!notice)
 		return true;
-	mark = &c->notice_marks[state_number_of(&c->r->objects, STATE_NOTICE, notice)];
+	mark = &c->notice_marks[state_number_of(&c->r->objects, notice)];
 	if (*mark || notice->work.type != type || notice->proc != ref->proc)
 		return false;
 	*mark = 1;
@@ -274,7 +274,7 @@ static void check_notice(struct state_tally *c, const struct binder_notice *noti
 	bool cleared = type == WORK_DEATH_AND_CLEAR || type == WORK_DEATH_CLEARED ||
 		       type == WORK_FREEZE_CLEARED;
 
-	if (!c->notice_marks[state_number_of(&c->r->objects, STATE_NOTICE, notice)] &&
+	if (!c->notice_marks[state_number_of(&c->r->objects, notice)] &&
 	    (!cleared || !bl_linked(&notice->work.link)))
 		state_refuse(c, STATE_NOTICE, notice, "nothing refers to it");
 	host_atomic_add(&notice->proc->nr_notices, 1);
@@ -390,7 +390,7 @@ static void check_transaction(struct state_tally *c, struct binder_transaction *
 	if (tally_sender(t))
 		good &= (marks & MARK_SENT) != 0;
 	if (t->to_proc && t->counted)
-		c->outstanding[state_number_of(&c->r->objects, STATE_PROC, t->to_proc)]++;
+		c->outstanding[state_number_of(&c->r->objects, t->to_proc)]++;
 	if (!(marks & (MARK_QUEUED | MARK_SERVED | MARK_KEPT))) {
 		good &= check_loose(c, t);
 		loose.proc = t->buffer ? proc_of_buffer(c, t->buffer) : NULL;
@@ -402,39 +402,36 @@ static void check_transaction(struct state_tally *c, struct binder_transaction *
 
 /* ---- all of them --------------------------------------------------------------------- */
 
+static void check_node_todo(struct state_tally *c, struct binder_node *node)
+{
+	const struct binder_work *work;
+
+	binder_assert_private(&node->lock);
+	bl_for_each(work, &node->async_todo, link)
+		check_queued(c, bl_entry(work, struct binder_transaction, work), node->proc, NULL,
+			     node);
+}
+
+#define CHECK_EACH(c, kind, check) \
+	do { \
+		u32 at; \
+		for (at = 0; at < (c)->r->objects.nr[kind]; at++) \
+			check(c, state_object_at(&(c)->r->objects, kind, at)); \
+	} while (0)
+
 static void check_all(struct state_tally *c)
 {
-	void *const *const *of = (void *const *const *)c->r->objects.of;
-	const u32 *nr = c->r->objects.nr;
-	u32 i;
-
-	for (i = 0; i < nr[STATE_CONTEXT]; i++)
-		check_context(c, of[STATE_CONTEXT][i]);
-	for (i = 0; i < nr[STATE_PROC]; i++)
-		check_proc(c, of[STATE_PROC][i]);
-	for (i = 0; i < nr[STATE_THREAD]; i++)
-		check_thread(c, of[STATE_THREAD][i]);
-	for (i = 0; i < nr[STATE_NODE]; i++) {
-		struct binder_node *node = of[STATE_NODE][i];
-		const struct binder_work *work;
-
-		binder_assert_private(&node->lock);
-		bl_for_each(work, &node->async_todo, link)
-			check_queued(c, bl_entry(work, struct binder_transaction, work), node->proc,
-				     NULL, node);
-	}
-	for (i = 0; i < nr[STATE_REF]; i++)
-		check_ref(c, of[STATE_REF][i]);
-	for (i = 0; i < nr[STATE_NOTICE]; i++)
-		check_notice(c, of[STATE_NOTICE][i]);
-	for (i = 0; i < nr[STATE_BUFFER]; i++)
-		check_buffer(c, of[STATE_BUFFER][i]);
-	for (i = 0; i < nr[STATE_TRANSACTION]; i++)
-		check_kept(c, of[STATE_TRANSACTION][i]);
-	for (i = 0; i < nr[STATE_TRANSACTION]; i++)
-		check_transaction(c, of[STATE_TRANSACTION][i]);
-	state_left.refs = nr[STATE_REF];
-	state_left.transactions = nr[STATE_TRANSACTION];
+	CHECK_EACH(c, STATE_CONTEXT, check_context);
+	CHECK_EACH(c, STATE_PROC, check_proc);
+	CHECK_EACH(c, STATE_THREAD, check_thread);
+	CHECK_EACH(c, STATE_NODE, check_node_todo);
+	CHECK_EACH(c, STATE_REF, check_ref);
+	CHECK_EACH(c, STATE_NOTICE, check_notice);
+	CHECK_EACH(c, STATE_BUFFER, check_buffer);
+	CHECK_EACH(c, STATE_TRANSACTION, check_kept);
+	CHECK_EACH(c, STATE_TRANSACTION, check_transaction);
+	state_left.refs = c->r->objects.nr[STATE_REF];
+	state_left.transactions = c->r->objects.nr[STATE_TRANSACTION];
 	state_check_counts(c);
 }
 

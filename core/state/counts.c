@@ -78,7 +78,7 @@ static void check_node(struct state_tally *c, struct binder_node *node)
 static void check_outstanding(struct state_tally *c, struct binder_proc *proc)
 {
 	struct state_excess excess = { .proc = proc };
-	s32 explained = c->outstanding[state_number_of(&c->r->objects, STATE_PROC, proc)];
+	s32 explained = c->outstanding[state_number_of(&c->r->objects, proc)];
 
 	binder_assert_private(&proc->inner_lock);
 	if (proc->outstanding_txns < explained) {
@@ -96,12 +96,12 @@ void state_check_counts(struct state_tally *c)
 	u32 refs = 0, i;
 
 	for (i = 0; i < objects->nr[STATE_NODE]; i++) {
-		check_node(c, objects->of[STATE_NODE][i]);
-		refs += tally_of(c, objects->of[STATE_NODE][i])->refs;
+		check_node(c, state_object_at(objects, STATE_NODE, i));
+		refs += c->nodes[i + 1].refs;
 	}
 	/* Each is in one list at most, so all are in that of their node. */
 	if (refs != objects->nr[STATE_REF])
 		state_fail_at(c->r, STATE_REF, refs, "a handle is in no list");
 	for (i = 0; i < objects->nr[STATE_PROC]; i++)
-		check_outstanding(c, objects->of[STATE_PROC][i]);
+		check_outstanding(c, state_object_at(objects, STATE_PROC, i));
 }

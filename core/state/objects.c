@@ -21,34 +21,11 @@
 
 bool state_objects_add(struct state_objects *objects, enum state_kind kind, void *object)
 {
-	u32 room = objects->room[kind] ? objects->room[kind] * 2 : 16;
-	void **bigger;
-
-	if (objects->nr[kind] == objects->room[kind]) {
-		bigger = host_alloc_large(NULL, room * sizeof(*bigger));
-		if (!bigger)
-			return false;
-		if (objects->nr[kind])
-			host_memcpy(bigger, objects->of[kind],
-				    objects->nr[kind] * sizeof(*bigger));
-		host_free(objects->of[kind]);
-		objects->of[kind] = bigger;
-		objects->room[kind] = room;
-	}
-	objects->of[kind][objects->nr[kind]++] = object;
-	*(u32 *)((char *)object + state_records[kind].number_at) = objects->nr[kind];
-	return true;
-}
-
-u32 state_number_of(const struct state_objects *objects, enum state_kind kind,
-		    const void *object)
-{
-	const char *at = (const char *)object + state_records[kind].number_at;
-	u32 number = object ? *(const u32 *)at : 0;
-
-	return number && number <= objects->nr[kind] && objects->of[kind][number - 1] == object ?
-		       number :
-		       0;
+	if (!state_number_set(&objects->numbers, object, objects->nr[kind] + 1))
+		return false;
+	state_add(&objects->of[kind], &object, sizeof(object));
+	objects->nr[kind] += !objects->of[kind].failed;
+	return !objects->of[kind].failed;
 }
 
 void state_objects_free(struct state_objects *objects)
@@ -56,22 +33,12 @@ void state_objects_free(struct state_objects *objects)
 	u32 kind;
 
 	for (kind = 0; kind < STATE_KINDS; kind++)
-		host_free(objects->of[kind]);
-	*objects = (struct state_objects){ { NULL } };
+		state_bytes_free(&objects->of[kind]);
+	state_numbers_free(&objects->numbers);
+	*objects = (struct state_objects){ { { NULL } } };
 }
 
 /* ---- making -------------------------------------------------------------------------- */
-
-static void *make_plain(struct state_reader *r, size_t size)
-{
-	void *object = NULL;
-
-	if (r->proc)
-		object = host_alloc(&r->proc->host, size);
-	else
-		state_fail(r, -EINVAL, "it belongs to no process");
-	return object;
-}
 
 /* The device of the stream, or if it was removed a new one of its name. */
 static void *make_context(struct state_reader *r, struct state_cursor from)
@@ -96,14 +63,18 @@ static void *make_context(struct state_reader *r, struct state_cursor from)
 
 static void *make_proc(struct state_reader *r, struct state_cursor from)
 {
-	(void)r;
-	(void)from;
-	return binder_proc_new(NULL);
+	struct binder_context *context = state_object(r, STATE_CONTEXT, state_take_number(&from));
+
+	if (!context) {
+		state_fail(r, -EINVAL, "it has no device");
+		return NULL;
+	}
+	return binder_proc_new(context);
 }
 
 static void *make_thread(struct state_reader *r, struct state_cursor from)
 {
-	struct binder_thread *thread = make_plain(r, sizeof(*thread));
+	struct binder_thread *thread = host_alloc(&r->proc->host, sizeof(*thread));
 
 	(void)from;
 	if (thread)
@@ -113,7 +84,7 @@ static void *make_thread(struct state_reader *r, struct state_cursor from)
 
 static void *make_node(struct state_reader *r, struct state_cursor from)
 {
-	/* The first ones are those whose owner is gone. */
+	/* The first nodes are those whose owner is gone. */
 	const struct host_proc *owner = r->proc ? &r->proc->host : NULL;
 	struct binder_node *node = host_alloc(owner, sizeof(*node));
 
@@ -125,7 +96,7 @@ static void *make_node(struct state_reader *r, struct state_cursor from)
 
 static void *make_ref(struct state_reader *r, struct state_cursor from)
 {
-	struct binder_ref *ref = make_plain(r, sizeof(*ref));
+	struct binder_ref *ref = host_alloc(&r->proc->host, sizeof(*ref));
 
 	(void)from;
 	if (ref)
@@ -135,7 +106,7 @@ static void *make_ref(struct state_reader *r, struct state_cursor from)
 
 static void *make_notice(struct state_reader *r, struct state_cursor from)
 {
-	struct binder_notice *notice = make_plain(r, sizeof(*notice));
+	struct binder_notice *notice = host_alloc(&r->proc->host, sizeof(*notice));
 
 	(void)from;
 	if (notice) {
@@ -147,7 +118,7 @@ static void *make_notice(struct state_reader *r, struct state_cursor from)
 
 static void *make_buffer(struct state_reader *r, struct state_cursor from)
 {
-	struct binder_buffer *buffer = make_plain(r, sizeof(*buffer));
+	struct binder_buffer *buffer = host_alloc(&r->proc->host, sizeof(*buffer));
 
 	(void)from;
 	if (buffer) {
@@ -163,9 +134,7 @@ static void *make_transaction(struct state_reader *r, struct state_cursor from)
 	struct binder_proc *owner = state_object(r, STATE_PROC, state_take_number(&part));
 	struct binder_transaction *t;
 
-	if (r->err)
-		return NULL;
-	t = host_alloc(owner ? &owner->host : NULL, sizeof(*t));
+	t = r->err ? NULL : host_alloc(owner ? &owner->host : NULL, sizeof(*t));
 	if (t) {
 		binder_work_init(&t->work, WORK_TRANSACTION);
 		binder_lock_init(&t->lock, RANK_TRANSACTION);
@@ -196,26 +165,20 @@ static void enter_proc(struct state_reader *r, void *object)
 	int err;
 
 	proc->alloc.size = 0; /* until it is attached */
-	if (!proc->context) {
-		state_fail(r, -EINVAL, "it has no device");
-		return;
-	}
 	err = host_state_proc_restore(&proc->host, &proc->alloc.map, r->host_id, size);
 	if (err) {
 		state_fail(r, err, "the host does not know the open");
 		return;
 	}
 	r->entered = true;
-	binder_context_get(proc->context);
 	if (size)
 		err = size % RANGE_PAGE_SIZE ? -EINVAL :
 					       binder_alloc_attach(&proc->alloc, &proc->host,
 								   proc->alloc.base, size);
 	if (err)
 		state_fail(r, err, "its mapping");
-	binder_pi_mutex_lock(&binder_world.lock);
+	state_assert_private_world();
 	bl_add_tail(&binder_world.procs, &proc->world_link);
-	binder_pi_mutex_unlock(&binder_world.lock);
 	r->proc = proc;
 }
 
@@ -234,7 +197,7 @@ static void enter_thread(struct state_reader *r, void *object)
 	host_atomic_set(&thread->refs, 1);
 	binder_proc_get(proc);
 	binder_lock(&proc->inner_lock);
-	good = binder_thread_enter_ilocked(proc, thread);
+	good = binder_thread_insert_ilocked(proc, thread);
 	binder_unlock(&proc->inner_lock);
 	if (!good)
 		state_fail(r, -EINVAL, "there are too many, or two with one number");
@@ -248,13 +211,12 @@ static void enter_node(struct state_reader *r, void *object)
 
 	r->entered = true;
 	if (!proc) {
-		binder_pi_mutex_lock(&binder_world.lock);
+		state_assert_private_world();
 		bl_add_tail(&binder_world.dead_nodes, &node->dead_link);
-		binder_pi_mutex_unlock(&binder_world.lock);
 		return;
 	}
 	binder_lock(&proc->inner_lock);
-	good = binder_node_enter_ilocked(proc, node);
+	good = binder_node_insert_ilocked(proc, node) == node;
 	binder_unlock(&proc->inner_lock);
 	if (!good)
 		state_fail(r, -EINVAL, "there are too many, or two with one address");
@@ -311,7 +273,7 @@ static void end_context(void *object)
 	binder_unlock(&context->lock);
 }
 
-/* One that the host does not have ends with its last open. */
+/* A context that the host does not have ends with its last open. */
 static void forget_context(struct binder_context *context)
 {
 	if (!host_state_context_id(context))
@@ -326,10 +288,7 @@ static void unmake_context(void *object)
 
 static void unmake_proc(void *object)
 {
-	struct binder_proc *proc = object;
-
-	proc->context = NULL; /* not referenced yet */
-	binder_proc_free(proc);
+	binder_proc_free(object);
 }
 
 static void end_proc(void *object)
@@ -353,26 +312,19 @@ static bool has_ended(struct binder_proc *proc)
 	return dead;
 }
 
-static void unmake_thread(void *object)
-{
-	struct binder_thread *thread = object;
-
-	host_free(thread->spare);
-	host_free(thread->spare_transaction);
-	host_free(thread);
-}
 
 static void end_thread(void *object)
 {
 	struct binder_thread *thread = object;
-
 	struct binder_proc *target = thread->freeze_target;
 
-	/* That of a process that has ended is not among the objects. */
+	/* A process that has ended is not among the objects. */
 	if (target && has_ended(target))
 		binder_proc_put(target);
 	host_thread_destroy(&thread->host);
-	unmake_thread(thread);
+	host_free(thread->spare);
+	host_free(thread->spare_transaction);
+	host_free(thread);
 }
 
 static void end_node(void *object)
@@ -417,22 +369,31 @@ static const struct {
 	void (*enter)(struct state_reader *r, void *object);
 	void (*unmake)(void *object); /* before it is entered */
 	void (*end)(void *object);
+	bool of_proc; /* it belongs to the last process */
 } kinds[STATE_REPORT] = {
 	[STATE_WORLD] = { make_world, enter_nothing, end_nothing, end_nothing },
 	[STATE_CONTEXT] = { make_context, enter_plain, unmake_context, end_context },
 	[STATE_PROC] = { make_proc, enter_proc, unmake_proc, end_proc },
-	[STATE_THREAD] = { make_thread, enter_thread, unmake_thread, end_thread },
+	[STATE_THREAD] = { make_thread, enter_thread, end_plain, end_thread, true },
 	[STATE_NODE] = { make_node, enter_node, end_node, end_node },
-	[STATE_REF] = { make_ref, enter_plain, end_plain, end_plain },
-	[STATE_NOTICE] = { make_notice, enter_plain, end_plain, end_plain },
-	[STATE_BUFFER] = { make_buffer, enter_buffer, end_buffer, end_buffer },
+	[STATE_REF] = { make_ref, enter_plain, end_plain, end_plain, true },
+	[STATE_NOTICE] = { make_notice, enter_plain, end_plain, end_plain, true },
+	[STATE_BUFFER] = { make_buffer, enter_buffer, end_buffer, end_buffer, true },
 	[STATE_TRANSACTION] = { make_transaction, enter_plain, end_transaction, end_transaction },
 	[STATE_LOG] = { make_log, enter_log, end_plain, end_plain },
 };
 
 void *state_make(struct state_reader *r, enum state_kind kind, struct state_cursor from)
 {
-	return kinds[kind].make(r, from);
+	void *object = NULL;
+
+	if (kinds[kind].of_proc && !r->proc)
+		state_fail(r, -EINVAL, "it belongs to no process");
+	else
+		object = kinds[kind].make(r, from);
+	if (!object)
+		state_fail(r, -ENOMEM, "no memory");
+	return object;
 }
 
 void state_unmake(enum state_kind kind, void *object)
@@ -453,16 +414,51 @@ void state_enter(struct state_reader *r, enum state_kind kind, void *object)
 	}
 }
 
+/* Makes room for @desc in the set of handles, as there was. 0 or -ENOMEM. */
+static int grow_descs(struct binder_proc *proc, u32 desc)
+{
+	u32 bits = 64;
+	u64 *words;
+
+	binder_assert_private(&proc->outer_lock);
+	while (bits <= desc)
+		bits *= 2;
+	if (bits <= proc->descs.nbits)
+		return 0;
+	words = host_alloc(&proc->host, bm_words(bits) * sizeof(*words));
+	if (words)
+		host_free(bm_grow(&proc->descs, words, bits));
+	return words ? 0 : -ENOMEM;
+}
+
+/* Gives a reference its handle. -ENOMEM; -EINVAL: the handle is used or too large. */
+static int link_ref(struct binder_ref *ref)
+{
+	struct binder_proc *proc = ref->proc;
+	bool good;
+
+	if (!ref->node || ref->desc > BINDER_MAX_REFS)
+		return -EINVAL;
+	if (grow_descs(proc, ref->desc))
+		return -ENOMEM;
+	binder_lock(&proc->outer_lock);
+	good = proc->nr_refs < BINDER_MAX_REFS && !bm_test(&proc->descs, ref->desc) &&
+	       binder_ref_insert_olocked(proc, ref);
+	if (good)
+		bm_take(&proc->descs, ref->desc);
+	binder_unlock(&proc->outer_lock);
+	return good ? 0 : -EINVAL;
+}
+
 void state_link(struct state_reader *r, enum state_kind kind, void *object)
 {
 	struct binder_thread *thread = object;
-	struct binder_ref *ref = object;
 	int err = 0;
 
 	if (kind == STATE_THREAD && thread->freeze_target)
 		binder_proc_get(thread->freeze_target);
 	if (kind == STATE_REF)
-		err = ref->node ? binder_ref_restore(ref) : -EINVAL;
+		err = link_ref(object);
 	if (err)
 		state_fail(r, err, "its number, or its node");
 }
@@ -486,9 +482,8 @@ static void free_completions(struct bl_list *todo)
 /* As before the first open. */
 static void forget_world(void)
 {
-	binder_pi_mutex_lock(&binder_world.lock);
+	state_assert_private_world();
 	binder_world.last_serial = 0;
-	binder_pi_mutex_unlock(&binder_world.lock);
 	host_atomic_set(&binder_world.last_id, 0);
 	host_memset(&binder_stats_world, 0, sizeof(binder_stats_world));
 	binder_log_init();
@@ -500,13 +495,14 @@ void state_objects_end(struct state_objects *objects)
 
 	binder_assert_unlocked();
 	for (i = 0; i < objects->nr[STATE_THREAD]; i++)
-		free_completions(&((struct binder_thread *)objects->of[STATE_THREAD][i])->todo);
+		free_completions(&((struct binder_thread *)state_object_at(objects, STATE_THREAD,
+									   i))->todo);
 	/* First, because a device that was removed ends with its last open. */
 	for (i = 0; i < objects->nr[STATE_CONTEXT]; i++)
-		end_context(objects->of[STATE_CONTEXT][i]);
+		end_context(state_object_at(objects, STATE_CONTEXT, i));
 	for (kind = STATE_TRANSACTION; kind > STATE_CONTEXT; kind--) {
 		for (i = 0; i < objects->nr[kind]; i++)
-			kinds[kind].end(objects->of[kind][i]);
+			kinds[kind].end(state_object_at(objects, kind, i));
 	}
 	forget_world();
 }
@@ -516,13 +512,13 @@ void state_forget_contexts(struct state_objects *objects)
 	u32 i;
 
 	for (i = 0; i < objects->nr[STATE_CONTEXT]; i++)
-		forget_context(objects->of[STATE_CONTEXT][i]);
+		forget_context(state_object_at(objects, STATE_CONTEXT, i));
 }
 
 int binder_state_discard(void)
 {
 	struct state_writer w = { NULL };
-	int err = state_visit_all(&w);
+	int err = state_number_all(&w);
 
 	state_left_free();
 	if (!err)

@@ -118,7 +118,7 @@ const struct state_own state_own_proc_stats = { write_proc_stats, make_proc_stat
 
 /* ---- buffers ------------------------------------------------------------------------- */
 
-/* Those that are not dropped yet. */
+/* Resources that are not dropped yet. */
 static void write_resources(struct state_writer *w, const void *object)
 {
 	const struct binder_buffer *buffer = object;
@@ -130,8 +130,7 @@ static void write_resources(struct state_writer *w, const void *object)
 
 		state_add_number(&w->out, (u64)resource->kind << 1 | resource->strong);
 		state_add_number(&w->out, resource->desc);
-		state_add_number(&w->out, state_number_of(&w->objects, STATE_NODE,
-							     resource->node));
+		state_add_number(&w->out, state_number_of(&w->objects, resource->node));
 	}
 }
 
@@ -179,8 +178,7 @@ static void write_owner(struct state_writer *w, const void *object)
 {
 	const struct binder_transaction *t = object;
 
-	state_add_number(&w->out,
-			 state_number_get(&w->owners, (void *)((size_t)(u32)t->from_pid + 1)));
+	state_add_number(&w->out, state_number_of(&w->objects, state_pid_key(t->from_pid)));
 }
 
 const struct state_own state_own_owner = { write_owner, NULL, NULL };
@@ -189,10 +187,9 @@ const struct state_own state_own_owner = { write_owner, NULL, NULL };
 static void write_to_parent(struct state_writer *w, const void *object)
 {
 	const struct binder_transaction *t = object;
-	bool served = state_number_get(&w->served, t);
+	bool served = state_number_of(&w->objects, state_served_key(t));
 
-	state_add_number(&w->out, served ? state_number_of(&w->objects, STATE_TRANSACTION,
-							   t->to_parent) : 0);
+	state_add_number(&w->out, served ? state_number_of(&w->objects, t->to_parent) : 0);
 }
 
 static void link_to_parent(struct state_reader *r, struct state_cursor *from, void *object)

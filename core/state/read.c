@@ -95,7 +95,7 @@ void *state_object(struct state_reader *r, enum state_kind kind, u64 number)
 		state_fail(r, -EINVAL, "refers to an object that there is not");
 		return NULL;
 	}
-	return number ? r->objects.of[kind][number - 1] : NULL;
+	return number ? state_object_at(&r->objects, kind, (u32)number - 1) : NULL;
 }
 
 static void store_number(void *at, u8 size, u64 value)
@@ -229,66 +229,33 @@ static void read_own(struct state_reader *r, const struct state_field *field,
 		state_fail(r, -EINVAL, field->name);
 }
 
-static const struct {
-	void (*read)(struct state_reader *r, const struct state_field *field,
-		     struct state_cursor *from, void *at);
-	bool is_part; /* its size comes first */
-} types[] = {
-	[FIELD_NUMBER] = { read_number, false }, [FIELD_BOOL] = { read_number, false },
-	[FIELD_ATOMIC] = { read_atomic, false }, [FIELD_LINK] = { read_link, false },
-	[FIELD_LIST] = { read_list, true },	 [FIELD_WORKS] = { read_works, true },
-	[FIELD_OWN] = { read_own, true },
+typedef void (*read_function)(struct state_reader *r, const struct state_field *field,
+			      struct state_cursor *from, void *at);
+static const read_function read_types[FIELD_TYPES] = {
+	[FIELD_NUMBER] = read_number, [FIELD_BOOL] = read_number, [FIELD_ATOMIC] = read_atomic,
+	[FIELD_LINK] = read_link,     [FIELD_LIST] = read_list,	  [FIELD_WORKS] = read_works,
+	[FIELD_OWN] = read_own,
 };
 
 static void read_field(struct state_reader *r, const struct state_field *field,
 		       struct state_cursor *from, void *object)
 {
-	void *at = field->type == FIELD_OWN ? object : (char *)object + field->offset;
+	void *at = (char *)object + field->offset;
 	struct state_cursor part;
+	bool lost = field == binder_state_lost;
 
-	if (r->linking && field->type <= FIELD_ATOMIC) {
+	if (!state_is_part(field) && (lost || (r->linking && field->type <= FIELD_ATOMIC))) {
 		state_take_number(from); /* it was loaded in the first pass */
-		return;
+	} else if (!state_is_part(field)) {
+		read_types[field->type](r, field, from, at);
+	} else {
+		part = state_take_part(from);
+		if (!lost)
+			read_types[field->type](r, field, &part,
+						field->type == FIELD_OWN ? object : at);
+		from->bad |= part.bad;
 	}
-	if (!types[field->type].is_part) {
-		types[field->type].read(r, field, from, at);
-		return;
-	}
-	part = state_take_part(from);
-	types[field->type].read(r, field, &part, at);
-	from->bad |= part.bad;
 }
-
-#ifdef BINDER_DEBUG
-/* Do tests want this field to be lost? */
-static bool is_lost(enum state_kind kind, u32 nr)
-{
-	for (; kind > 0; kind--)
-		nr += state_records[kind - 1].nr;
-	return nr == binder_state_lose;
-}
-
-/* Reads a field that is lost. */
-static bool lose_field(struct state_reader *r, enum state_kind kind, u32 nr,
-		       struct state_cursor *from)
-{
-	const struct state_field *field = &state_records[kind].fields[nr];
-
-	if (!is_lost(kind, nr))
-		return false;
-	if (types[field->type].is_part)
-		state_take_part(from);
-	else
-		state_take_number(from);
-	return true;
-}
-#else
-static bool lose_field(struct state_reader *r, enum state_kind kind, u32 nr,
-		       struct state_cursor *from)
-{
-	return false;
-}
-#endif
 
 void state_read_fields(struct state_reader *r, enum state_kind kind, struct state_cursor from,
 		       void *object)
@@ -297,7 +264,7 @@ void state_read_fields(struct state_reader *r, enum state_kind kind, struct stat
 	u32 i;
 
 	for (i = 0; i < record->nr && !r->err; i++) {
-		if (record->fields[i].since <= r->version && !lose_field(r, kind, i, &from))
+		if (record->fields[i].since <= r->version)
 			read_field(r, &record->fields[i], &from, object);
 	}
 	if (from.bad)
@@ -306,35 +273,14 @@ void state_read_fields(struct state_reader *r, enum state_kind kind, struct stat
 		state_fail(r, -EINVAL, "the record is too long");
 }
 
-#ifdef BINDER_DEBUG
-/* What an object is made of: its first field, if that is a part, may be lost. */
-static struct state_cursor first_part(enum state_kind kind, struct state_cursor from)
-{
-	static const u8 empty[] = { 0 };
-	const struct state_field *field = state_records[kind].fields;
-
-	if (field && types[field->type].is_part && is_lost(kind, 0))
-		return (struct state_cursor){ .at = empty, .end = empty + sizeof(empty) };
-	return from;
-}
-#else
-static struct state_cursor first_part(enum state_kind kind, struct state_cursor from)
-{
-	(void)kind;
-	return from;
-}
-#endif
-
 /* ---- records ------------------------------------------------------------------------- */
 
 static void make_record(struct state_reader *r, enum state_kind kind, struct state_cursor from)
 {
-	void *object = state_make(r, kind, first_part(kind, from));
+	void *object = state_make(r, kind, from);
 
-	if (!object) {
-		state_fail(r, -ENOMEM, "no memory");
+	if (!object)
 		return;
-	}
 	state_read_fields(r, kind, from, object);
 	if (r->err)
 		state_unmake(kind, object);

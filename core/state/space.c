@@ -2,7 +2,7 @@
 /*
  * The space of a process for buffers. Gaps follow from the buffers; but which of several equal gaps
  * the next buffer gets depends on the shape of their tree, so that is written too: the ranges that
- * have a gap, each before those below it. Of the pages only the idle ones are written, the least
+ * have a gap, each before those below it. Two kinds of pages are written: the idle ones, the least
  * recently used first, and those whose memory a call was still asking for; the others are under a
  * buffer, or free.
  *
@@ -61,39 +61,35 @@ static struct buffer_range *gap_of(struct bt_node *node)
 	return bt_entry(node, struct buffer_range, by_gap);
 }
 
-/* The next node, if each comes before those below it. */
-static struct bt_node *next_below(struct bt_node *node)
+/* Writes the gap of a range, then those below it. */
+static void write_gap(struct state_writer *w, const struct range_space *space,
+		      struct bt_node *node)
 {
-	struct bt_node *below = node->left ? node->left : node->right;
+	struct buffer_range *range = gap_of(node);
+	u64 number = range == &space->head ?
+			     0 :
+			     state_number_of(&w->objects, base_container_of(range,
+									    struct binder_buffer,
+									    range));
 
-	while (!below && node->parent) {
-		if (node == node->parent->left)
-			below = node->parent->right;
-		node = node->parent;
-	}
-	return below;
+	state_add_number(&w->out, number << GAP_FLAGS | (node->left ? GAP_LEFT : 0) |
+					  (node->right ? GAP_RIGHT : 0) |
+					  (node->red ? GAP_RED : 0));
+	if (node->left)
+		write_gap(w, space, node->left);
+	if (node->right)
+		write_gap(w, space, node->right);
 }
 
 static void write_gaps(struct state_writer *w, const void *object)
 {
 	struct binder_proc *proc = (struct binder_proc *)object;
 	struct range_space *space = &proc->alloc.space;
-	struct bt_node *node;
 
 	binder_assert_private(&proc->alloc.lock);
 	state_add_number(&w->out, space->head.gap_user);
-	for (node = space->by_gap.top; node; node = next_below(node)) {
-		struct buffer_range *range = gap_of(node);
-		u64 number = range == &space->head ?
-				     0 :
-				     state_number_of(&w->objects, STATE_BUFFER,
-						     base_container_of(range, struct binder_buffer,
-								       range));
-
-		state_add_number(&w->out, number << GAP_FLAGS | (node->left ? GAP_LEFT : 0) |
-						  (node->right ? GAP_RIGHT : 0) |
-						  (node->red ? GAP_RED : 0));
-	}
+	if (space->by_gap.top)
+		write_gap(w, space, space->by_gap.top);
 }
 
 /* Computes the gaps, in a space whose tree of gaps is empty. False: ranges overlap. */
@@ -117,95 +113,76 @@ static bool compute_gaps(struct binder_alloc *alloc, u32 *nr)
 	return true;
 }
 
-/* Where the next node goes. */
-struct gap_slots {
-	struct {
-		struct bt_node *parent;
-		struct bt_node **slot;
-	} slots[GAP_DEPTH];
-	u32 nr;
+/* What is left to be placed in the tree of gaps of @proc. */
+struct gap_reader {
+	struct state_reader *r;
+	struct state_cursor *from;
+	struct binder_proc *proc;
+	size_t last; /* bytes of the gap before the next one in order */
+	u32 left;    /* gaps */
 };
 
-static bool push_slot(struct gap_slots *slots, struct bt_node *parent, struct bt_node **slot)
+/* The range of the stream; NULL: it is none of the process, as which it would tie two together. */
+static struct buffer_range *read_gap_range(struct gap_reader *g, u64 number)
 {
-	if (slots->nr == GAP_DEPTH)
-		return false;
-	slots->slots[slots->nr].parent = parent;
-	slots->slots[slots->nr++].slot = slot;
-	return true;
+	struct binder_buffer *buffer = state_object(g->r, STATE_BUFFER, number);
+
+	binder_assert_private(&g->proc->alloc.lock);
+	if (!number)
+		return &g->proc->alloc.space.head;
+	return buffer && ((struct binder_proc **)g->r->procs.bytes)[number - 1] == g->proc ?
+		       &buffer->range :
+		       NULL;
 }
 
-/* Hangs the gap of @range into the tree. False: it has none, or it is there already. */
-static bool place_gap(struct gap_slots *slots, struct buffer_range *range, u64 flags)
+static bool is_red(const struct bt_node *node)
 {
-	struct bt_node *node = &range->by_gap;
-
-	if (!range->gap || bt_linked(node) || !slots->nr)
-		return false;
-	slots->nr--;
-	node->parent = slots->slots[slots->nr].parent;
-	*slots->slots[slots->nr].slot = node;
-	node->left = NULL;
-	node->right = NULL;
-	node->red = flags & GAP_RED;
-	if (flags & GAP_RIGHT && !push_slot(slots, node, &node->right))
-		return false;
-	return !(flags & GAP_LEFT) || push_slot(slots, node, &node->left);
+	return node && node->red;
 }
 
-/* The black nodes on each way down; 0: they differ, or the tree is no red-black tree. */
-static u32 black_height(const struct bt_node *node)
+/*
+ * Hangs the next gap, and those below it, into @slot below @parent. Returns how many black nodes
+ * there are on each way down from there. 0: the gap is there already, or its range has none; or
+ * they are not in order, or no red-black tree.
+ */
+static u32 read_gap(struct gap_reader *g, struct bt_node *parent, struct bt_node **slot, u32 depth)
 {
-	u32 left, right;
+	u64 number = state_take_number(g->from);
+	struct buffer_range *range = read_gap_range(g, number >> GAP_FLAGS);
+	struct bt_node *node = range ? &range->by_gap : NULL;
+	u32 left = 1, right = 1;
 
-	if (!node)
-		return 1;
-	if (node->red && ((node->left && node->left->red) || (node->right && node->right->red)))
+	if (!range || !range->gap || bt_linked(node) || g->from->bad || depth == GAP_DEPTH)
 		return 0;
-	left = black_height(node->left);
-	right = black_height(node->right);
-	return left && left == right ? left + !node->red : 0;
-}
-
-static bool gaps_are_sorted(const struct bt_root *root)
-{
-	struct bt_node *node = bt_first(root), *next;
-
-	if (root->top && root->top->red)
-		return false;
-	for (; node; node = next) {
-		next = bt_next(node);
-		if (next && gap_of(next)->gap < gap_of(node)->gap)
-			return false;
-	}
-	return black_height(root->top) != 0;
+	*node = (struct bt_node){ .parent = parent, .red = number & GAP_RED };
+	*slot = node;
+	if (number & GAP_LEFT)
+		left = read_gap(g, node, &node->left, depth + 1);
+	if (range->gap < g->last)
+		left = 0;
+	g->last = range->gap;
+	g->left--;
+	if (left && number & GAP_RIGHT)
+		right = read_gap(g, node, &node->right, depth + 1);
+	if (left != right || (node->red && (!parent || is_red(node->left) || is_red(node->right))))
+		return 0;
+	return left + !node->red;
 }
 
 static void link_gaps(struct state_reader *r, struct state_cursor *from, void *object)
 {
 	struct binder_proc *proc = object;
 	struct range_space *space = &proc->alloc.space;
-	struct gap_slots slots = { .nr = 0 };
-	u32 nr, placed = 0;
+	struct gap_reader g = { .r = r, .from = from, .proc = proc };
 	bool good;
 
 	binder_assert_private(&proc->alloc.lock);
 	space->head.gap_user = (u32)state_take_number(from);
 	space->by_gap = (struct bt_root)BT_ROOT;
-	good = compute_gaps(&proc->alloc, &nr);
-	push_slot(&slots, NULL, &space->by_gap.top);
-	for (; good && from->at < from->end; placed++) {
-		u64 number = state_take_number(from);
-		struct binder_buffer *buffer = state_object(r, STATE_BUFFER, number >> GAP_FLAGS);
-
-		if (r->err)
-			return;
-		good = place_gap(&slots, buffer ? &buffer->range : &space->head, number);
-		/* One of another process would tie the two together. */
-		good &= !buffer || ((struct binder_proc **)r->procs.bytes)
-					   [(number >> GAP_FLAGS) - 1] == proc;
-	}
-	if (!good || placed != nr || slots.nr != !nr || !gaps_are_sorted(&space->by_gap))
+	good = compute_gaps(&proc->alloc, &g.left);
+	if (good && g.left)
+		good = read_gap(&g, NULL, &space->by_gap.top, 0);
+	if (!good || g.left)
 		state_fail(r, -EINVAL, "the free space of its mapping");
 }
 

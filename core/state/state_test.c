@@ -10,28 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-TEST(state_of_a_call)
-{
-	struct binder_transaction_data tr;
-	struct pair p;
-
-	pair_begin(&p);
-	world_hand_over(&p.w);
-	CHECK(pair_call(&p, 0, 7, 0, "ping") == BINDER_WOULD_BLOCK);
-	world_hand_over(&p.w);
-	world_run(&p.w);
-	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
-	world_hand_over(&p.w);
-	CHECK(pair_has_data(p.s, &tr, "ping"));
-	world_free_buffer(p.s, &tr);
-	pair_reply(&p, "pong");
-	world_hand_over(&p.w);
-	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
-	REQUIRE(pair_expect(p.c, BR_REPLY, &tr));
-	CHECK(pair_has_data(p.c, &tr, "pong"));
-	CHECK(pair_end(&p));
-}
-
 /* ---- a world with something of everything ------------------------------------------------ */
 
 struct scene {
@@ -349,7 +327,7 @@ TEST(state_without_memory)
 	CHECK(nth > 10);
 	for (nth = 1; sim_arm(SIM_ANY, nth), binder_state_discard() == -ENOMEM; nth++)
 		CHECK(sim_stats.failed);
-	CHECK(nth > 10);
+	CHECK(nth > 5);
 	allocs = sim_stats.allocs;
 	for (nth = 1; sim_arm(SIM_ANY, nth),
 	     binder_state_restore(state.bytes, state.size, why, sizeof(why)); nth++)

@@ -2,7 +2,8 @@
 /*
  * stream: what the writing and the restoring of the engine's state have in common. The stream is a
  * sequence of records, one for each object, of fields that tables name (docs/PORTING.md). An object
- * is referred to by its number among those of its kind, in the order of the records, from 1.
+ * is referred to by its number among those of its kind, in the order of the records, from 1. The
+ * objects know nothing of their numbers: this folder keeps a map from address to number.
  */
 #ifndef BINDER_STATE_STREAM_H
 #define BINDER_STATE_STREAM_H
@@ -10,6 +11,7 @@
 #include "core.h"
 #include "memory/alloc.h"
 #include "state/wire.h"
+#include "things/world.h"
 
 /* What a record describes. Numbers of the stream: they never change. */
 enum state_kind {
@@ -31,6 +33,11 @@ enum state_kind {
 struct state_reader;
 struct state_writer;
 
+/* Nothing else runs while the state is written or restored, so the world needs no lock. */
+static inline void state_assert_private_world(void) ASSERTS(&binder_world.lock)
+{
+}
+
 /* A part of an object that is written and restored by functions of its own. */
 struct state_own {
 	void (*write)(struct state_writer *w, const void *object);
@@ -44,9 +51,11 @@ enum state_type {
 	FIELD_BOOL,
 	FIELD_ATOMIC,
 	FIELD_LINK,  /* a pointer to an object of @kind */
+	/* The types that follow are parts, whose size in bytes comes first. */
 	FIELD_LIST,  /* objects of @kind, in which the list's element is at @element */
 	FIELD_WORKS, /* a todo list */
 	FIELD_OWN,
+	FIELD_TYPES,
 };
 
 struct state_field {
@@ -61,38 +70,51 @@ struct state_field {
 	const struct state_own *own;
 };
 
+static inline bool state_is_part(const struct state_field *field)
+{
+	return field->type >= FIELD_LIST;
+}
+
 struct state_record {
 	const char *name; /* "binder_thread" */
 	const struct state_field *fields;
 	u32 nr;
-	size_t number_at; /* the offset of the object's state_number; 0: it has none */
 };
 
 /* By enum state_kind. */
 extern const struct state_record state_records[STATE_KINDS];
 
-/* All fields, for tests: how many there are, and the name of one. */
-u32 binder_state_nr_fields(void);
-const char *binder_state_field_name(u32 nr);
+/* For tests: the field with number @nr among all, from 0; NULL: there are fewer. */
+const struct state_field *binder_state_field(u32 nr);
 #ifdef BINDER_DEBUG
-/* The field that is lost: it is restored as zero, or empty. */
-#define BINDER_STATE_LOSE_NONE (~0u)
-extern u32 binder_state_lose;
+/* For tests: the field that is written as zero, or empty, and restored as if it were not there. */
+extern const struct state_field *binder_state_lost;
+#else
+#define binder_state_lost NULL
 #endif
 
 /* ---- objects ------------------------------------------------------------------------- */
 
-/* Objects by kind and number. */
+/* Objects by kind and number, and their numbers by address. */
 struct state_objects {
-	void **of[STATE_KINDS];
-	u32 nr[STATE_KINDS], room[STATE_KINDS];
+	struct state_bytes of[STATE_KINDS]; /* pointers */
+	u32 nr[STATE_KINDS];
+	struct state_numbers numbers;
 };
 
-/* Gives @object its number. False: no memory. */
+/* Gives @object the next number of its kind. False: no memory. */
 bool state_objects_add(struct state_objects *objects, enum state_kind kind, void *object);
-/* 0: none, or NULL. What another state left in @object is no number of it. */
-u32 state_number_of(const struct state_objects *objects, enum state_kind kind,
-		    const void *object);
+/* The number of @object; 0: it has none, or is NULL. */
+static inline u32 state_number_of(const struct state_objects *objects, const void *object)
+{
+	return state_number_get(&objects->numbers, object);
+}
+/* The object with number @at + 1 of its kind. */
+static inline void *state_object_at(const struct state_objects *objects, enum state_kind kind,
+				    u32 at)
+{
+	return ((void **)objects->of[kind].bytes)[at];
+}
 void state_objects_free(struct state_objects *objects);
 /*
  * Ends all objects, which may be linked incompletely, without telling anyone. Those of the host
@@ -102,27 +124,32 @@ void state_objects_end(struct state_objects *objects);
 
 /* ---- writing ------------------------------------------------------------------------- */
 
-/* An object that is to be written, in the order of the stream. */
-struct state_visit {
-	enum state_kind kind;
-	void *object;
-};
-
 struct state_writer {
 	struct binder_state_sink *sink;
 	u32 version;
 	int err;
 	struct state_objects objects;
-	struct state_visit *visits;
-	u32 nr_visits, room_visits;
-	struct state_numbers served; /* transactions on the stack of their receiver: 1 */
-	struct state_numbers owners; /* of the opens, by the numbers of their processes */
+	bool numbered;		      /* all objects are: they are visited again to be written */
+	u32 written[STATE_KINDS];     /* records */
 	struct state_bytes out, part; /* the present record, and a part of it */
 	struct state_bytes chunk;     /* what the sink gets next */
 };
 
-/* Finds all objects, and numbers them. 0 or -ENOMEM. */
-int state_visit_all(struct state_writer *w);
+/*
+ * Two more things that have a number: a process by its pid, for the owner of the memory of a
+ * transaction; and, as 1, a transaction on the stack of its receiver, whose to_parent is valid.
+ */
+static inline const void *state_pid_key(s32 pid)
+{
+	return (const void *)((size_t)(u32)pid + 1);
+}
+static inline const void *state_served_key(const struct binder_transaction *t)
+{
+	return (const char *)t + 1; /* at no object */
+}
+
+/* Finds all objects, and gives each its number. 0 or -ENOMEM. */
+int state_number_all(struct state_writer *w);
 void state_writer_free(struct state_writer *w);
 /* The stream begins; one record; it ends. */
 void state_begin(struct state_writer *w);
@@ -140,10 +167,10 @@ struct state_reader {
 	u32 met[STATE_KINDS]; /* records read in this pass */
 	struct state_objects objects;
 	struct binder_proc *proc; /* whose records are read; NULL: none yet */
-	struct state_bytes procs; /* that of each buffer */
+	struct state_bytes procs; /* of each buffer, by its number: the process that has it */
 	enum state_kind kind;	  /* of the present record */
-	u64 host_id;		  /* that it has */
-	bool entered;		  /* it is in its place, and ends as part of the world */
+	u64 host_id;		  /* the host's number in it */
+	bool entered;		  /* the object is in its place, and ends with the world */
 };
 
 /*

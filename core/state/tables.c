@@ -39,7 +39,7 @@ static const struct state_field context_fields[] = {
 };
 
 static const struct state_field proc_fields[] = {
-	LINK(binder_proc, context, STATE_CONTEXT),
+	LINK(binder_proc, context, STATE_CONTEXT), /* first, because it is opened for it */
 	NUMBER(binder_proc, pid),
 	NUMBER(binder_proc, serial),
 	NUMBER_MAX(binder_proc, default_priority.policy, LAST_POLICY),
@@ -231,45 +231,32 @@ static const struct state_field report_fields[] = {
 	NUMBER(binder_report, batch.skip_pids),
 };
 
-#define RECORD(name_, fields_) { name_, fields_, sizeof(fields_) / sizeof(fields_[0]), 0 }
-/* Of a struct that has a number, by which others refer to it. */
-#define OBJECT(struct_, fields_) \
-	{ #struct_, fields_, sizeof(fields_) / sizeof(fields_[0]), \
-	  offsetof(struct struct_, state_number) }
+#define RECORD(name_, fields_) { name_, fields_, sizeof(fields_) / sizeof(fields_[0]) }
 
 const struct state_record state_records[STATE_KINDS] = {
-	[STATE_END] = { "end", NULL, 0, 0 },
+	[STATE_END] = { "end", NULL, 0 },
 	[STATE_WORLD] = RECORD("binder_world", world_fields),
-	[STATE_CONTEXT] = OBJECT(binder_context, context_fields),
-	[STATE_PROC] = OBJECT(binder_proc, proc_fields),
-	[STATE_THREAD] = OBJECT(binder_thread, thread_fields),
-	[STATE_NODE] = OBJECT(binder_node, node_fields),
-	[STATE_REF] = OBJECT(binder_ref, ref_fields),
-	[STATE_NOTICE] = OBJECT(binder_notice, notice_fields),
-	[STATE_BUFFER] = OBJECT(binder_buffer, buffer_fields),
-	[STATE_TRANSACTION] = OBJECT(binder_transaction, transaction_fields),
+	[STATE_CONTEXT] = RECORD("binder_context", context_fields),
+	[STATE_PROC] = RECORD("binder_proc", proc_fields),
+	[STATE_THREAD] = RECORD("binder_thread", thread_fields),
+	[STATE_NODE] = RECORD("binder_node", node_fields),
+	[STATE_REF] = RECORD("binder_ref", ref_fields),
+	[STATE_NOTICE] = RECORD("binder_notice", notice_fields),
+	[STATE_BUFFER] = RECORD("binder_buffer", buffer_fields),
+	[STATE_TRANSACTION] = RECORD("binder_transaction", transaction_fields),
 	[STATE_LOG] = RECORD("binder_log_entry", log_fields),
 	[STATE_REPORT] = RECORD("binder_report", report_fields),
 };
 
 #ifdef BINDER_DEBUG
-u32 binder_state_lose = BINDER_STATE_LOSE_NONE;
+const struct state_field *binder_state_lost;
 #endif
 
-u32 binder_state_nr_fields(void)
-{
-	u32 nr = 0, kind;
-
-	for (kind = 0; kind < STATE_KINDS; kind++)
-		nr += state_records[kind].nr;
-	return nr;
-}
-
-const char *binder_state_field_name(u32 nr)
+const struct state_field *binder_state_field(u32 nr)
 {
 	u32 kind;
 
 	for (kind = 0; kind < STATE_KINDS && nr >= state_records[kind].nr; kind++)
 		nr -= state_records[kind].nr;
-	return kind < STATE_KINDS ? state_records[kind].fields[nr].name : NULL;
+	return kind < STATE_KINDS ? &state_records[kind].fields[nr] : NULL;
 }

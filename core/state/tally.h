@@ -39,7 +39,7 @@ struct state_tally {
 
 static inline struct node_tally *tally_of(struct state_tally *c, const struct binder_node *node)
 {
-	return &c->nodes[state_number_of(&c->r->objects, STATE_NODE, node)];
+	return &c->nodes[state_number_of(&c->r->objects, node)];
 }
 
 static inline struct binder_proc *tally_owner(const struct binder_node *node)

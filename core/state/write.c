@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writing takes two steps. All objects are visited, in the order of the stream, and get their
- * numbers; what has no list of its own (transactions, completions, notices that were cleared) is
- * found where it is queued. Then each is written by the table of its record.
+ * All objects are visited twice, in the order of the stream: to give each its number, and to write
+ * each by the table of its record. What has no list of its own (transactions, completions, notices
+ * that were cleared) is found where it is queued.
  *
  * Nothing changes meanwhile, so no lock is taken. A call that was left behind is in an operation of
  * the host, which it called with no lock held.
@@ -26,37 +26,34 @@ static const char magic[8] = "anybindr";
 
 /* ---- visiting ------------------------------------------------------------------------ */
 
-static void add_visit(struct state_writer *w, enum state_kind kind, void *object)
-{
-	u32 room = w->room_visits ? w->room_visits * 2 : 64;
-	struct state_visit *bigger = w->visits;
-
-	if (w->nr_visits == w->room_visits) {
-		bigger = host_alloc_large(NULL, room * sizeof(*bigger));
-		if (!bigger) {
-			w->err = -ENOMEM;
-			return;
-		}
-		if (w->nr_visits)
-			host_memcpy(bigger, w->visits, w->nr_visits * sizeof(*bigger));
-		host_free(w->visits);
-		w->visits = bigger;
-		w->room_visits = room;
-	}
-	w->visits[w->nr_visits++] = (struct state_visit){ kind, object };
-}
-
-/* Gives an object its number, unless it has one. */
+/* The first time, gives @object its number; the second time, writes its record. */
 static void visit_object(struct state_writer *w, enum state_kind kind, void *object)
 {
-	if (w->err || state_number_of(&w->objects, kind, object))
+	u32 number = state_number_of(&w->objects, object);
+
+	if (w->err)
 		return;
-	if (!state_objects_add(&w->objects, kind, object)) {
-		w->err = -ENOMEM;
-		return;
+	if (!w->numbered) {
+		if (!number && !state_objects_add(&w->objects, kind, object))
+			w->err = -ENOMEM;
+	} else if (number == w->written[kind] + 1) {
+		w->written[kind]++;
+		state_put_record(w, kind, object);
 	}
-	if (kind != STATE_TRANSACTION) /* they come last */
-		add_visit(w, kind, object);
+}
+
+/* Transactions are written last, behind all that they refer to. */
+static void visit_transaction(struct state_writer *w, struct binder_transaction *t)
+{
+	if (!w->numbered)
+		visit_object(w, STATE_TRANSACTION, t);
+}
+
+/* Gives a number to something that is no object of a record. */
+static void set_number(struct state_writer *w, const void *key, u32 number)
+{
+	if (!w->numbered && !state_number_set(&w->objects.numbers, key, number))
+		w->err = -ENOMEM;
 }
 
 static void visit_works(struct state_writer *w, struct bl_list *todo)
@@ -65,8 +62,8 @@ static void visit_works(struct state_writer *w, struct bl_list *todo)
 
 	bl_for_each(work, todo, link) {
 		if (work->type == WORK_TRANSACTION)
-			visit_object(w, STATE_TRANSACTION,
-				     bl_entry(&work->link, struct binder_transaction, work.link));
+			visit_transaction(w, bl_entry(&work->link, struct binder_transaction,
+						      work.link));
 		else if (work->type >= WORK_DEATH)
 			visit_object(w, STATE_NOTICE,
 				     bl_entry(&work->link, struct binder_notice, work.link));
@@ -78,10 +75,9 @@ static void visit_stack(struct state_writer *w, struct binder_thread *thread)
 	struct binder_transaction *t = thread->stack;
 
 	while (t && !w->err) {
-		visit_object(w, STATE_TRANSACTION, t);
+		visit_transaction(w, t);
 		if (binder_transaction_is_for_racy(t, thread)) {
-			if (!state_number_set(&w->served, t, 1))
-				w->err = -ENOMEM;
+			set_number(w, state_served_key(t), 1);
 			t = t->to_parent;
 		} else {
 			t = t->from_parent;
@@ -93,7 +89,7 @@ static void visit_buffer(struct state_writer *w, struct binder_buffer *buffer)
 {
 	visit_object(w, STATE_BUFFER, buffer);
 	if (buffer->transaction)
-		visit_object(w, STATE_TRANSACTION, buffer->transaction);
+		visit_transaction(w, buffer->transaction);
 }
 
 static void visit_thread(struct state_writer *w, struct binder_thread *thread)
@@ -130,9 +126,7 @@ static void visit_proc(struct state_writer *w, struct binder_proc *proc)
 	binder_assert_private(&proc->inner_lock);
 	binder_assert_private(&proc->alloc.lock);
 	visit_object(w, STATE_PROC, proc);
-	if (!state_number_set(&w->owners, (void *)((size_t)(u32)proc->pid + 1),
-			      w->objects.nr[STATE_PROC]))
-		w->err = -ENOMEM;
+	set_number(w, state_pid_key(proc->pid), w->objects.nr[STATE_PROC]);
 	for (range = range_first(&proc->alloc.space); range; range = range_next(range))
 		visit_buffer(w, base_container_of(range, struct binder_buffer, range));
 	bt_for_each(n, &proc->threads)
@@ -146,46 +140,41 @@ static void visit_proc(struct state_writer *w, struct binder_proc *proc)
 	visit_works(w, &proc->delivered_freeze);
 }
 
-/* A call whose sender died while it waited keeps the call that the sender was serving. */
-static void visit_transactions(struct state_writer *w)
-{
-	u32 i;
-
-	for (i = 0; i < w->objects.nr[STATE_TRANSACTION] && !w->err; i++) {
-		struct binder_transaction *t = w->objects.of[STATE_TRANSACTION][i];
-
-		binder_assert_private(&t->lock);
-		if (!t->from && t->from_parent)
-			visit_object(w, STATE_TRANSACTION, t->from_parent);
-		add_visit(w, STATE_TRANSACTION, t);
-	}
-}
-
-int state_visit_all(struct state_writer *w)
+static void visit_all(struct state_writer *w)
 {
 	struct binder_context *context;
 	struct binder_proc *proc;
 	struct binder_node *node;
 
-	binder_pi_mutex_lock(&binder_world.lock);
-	add_visit(w, STATE_WORLD, &binder_world);
+	state_assert_private_world();
 	bl_for_each(context, &binder_world.contexts, world_link)
 		visit_object(w, STATE_CONTEXT, context);
 	bl_for_each(node, &binder_world.dead_nodes, dead_link)
 		visit_node(w, node);
 	bl_for_each(proc, &binder_world.procs, world_link)
 		visit_proc(w, proc);
-	binder_pi_mutex_unlock(&binder_world.lock);
-	visit_transactions(w);
+}
+
+int state_number_all(struct state_writer *w)
+{
+	u32 i;
+
+	visit_all(w);
+	/* A call whose sender died while it waited keeps the call that the sender was serving. */
+	for (i = 0; i < w->objects.nr[STATE_TRANSACTION] && !w->err; i++) {
+		struct binder_transaction *t = state_object_at(&w->objects, STATE_TRANSACTION, i);
+
+		binder_assert_private(&t->lock);
+		if (!t->from && t->from_parent)
+			visit_transaction(w, t->from_parent);
+	}
+	w->numbered = true;
 	return w->err;
 }
 
 void state_writer_free(struct state_writer *w)
 {
 	state_objects_free(&w->objects);
-	host_free(w->visits);
-	state_numbers_free(&w->served);
-	state_numbers_free(&w->owners);
 	state_bytes_free(&w->out);
 	state_bytes_free(&w->part);
 	state_bytes_free(&w->chunk);
@@ -217,7 +206,8 @@ static void write_atomic(struct state_writer *w, const struct state_field *field
 
 static void write_link(struct state_writer *w, const struct state_field *field, const void *at)
 {
-	state_add_number(&w->out, state_number_of(&w->objects, field->kind, *(void *const *)at));
+	(void)field;
+	state_add_number(&w->out, state_number_of(&w->objects, *(void *const *)at));
 }
 
 static void write_list(struct state_writer *w, const struct state_field *field, const void *at)
@@ -226,8 +216,7 @@ static void write_list(struct state_writer *w, const struct state_field *field, 
 	u32 number;
 
 	for (link = list->next; link != list; link = link->next) {
-		number = state_number_of(&w->objects, field->kind,
-					 (const char *)link - field->element);
+		number = state_number_of(&w->objects, (const char *)link - field->element);
 		/* A call that was left behind gave this handle to a process that has ended. */
 		if (!number && field->kind == STATE_REF)
 			continue;
@@ -240,6 +229,7 @@ static u32 work_number(const struct state_writer *w, const struct binder_work *w
 		       const struct bl_list *todo)
 {
 	const struct binder_thread *thread;
+	const void *object;
 
 	switch (work->type) {
 	case WORK_COMPLETE:
@@ -250,15 +240,15 @@ static u32 work_number(const struct state_writer *w, const struct binder_work *w
 		thread = base_container_of(todo, const struct binder_thread, todo);
 		return work == &thread->return_error.work ? 1 : 2;
 	case WORK_NODE:
-		return state_number_of(&w->objects, STATE_NODE,
-				       bl_entry(work, struct binder_node, work));
+		object = bl_entry(work, struct binder_node, work);
+		break;
 	case WORK_TRANSACTION:
-		return state_number_of(&w->objects, STATE_TRANSACTION,
-				       bl_entry(work, struct binder_transaction, work));
+		object = bl_entry(work, struct binder_transaction, work);
+		break;
 	default:
-		return state_number_of(&w->objects, STATE_NOTICE,
-				       bl_entry(work, struct binder_notice, work));
+		object = bl_entry(work, struct binder_notice, work);
 	}
+	return state_number_of(&w->objects, object);
 }
 
 static void write_works(struct state_writer *w, const struct state_field *field, const void *at)
@@ -278,14 +268,13 @@ static void write_own(struct state_writer *w, const struct state_field *field, c
 	field->own->write(w, object);
 }
 
-static const struct {
-	void (*write)(struct state_writer *w, const struct state_field *field, const void *at);
-	bool is_part; /* its size comes first */
-} types[] = {
-	[FIELD_NUMBER] = { write_number, false }, [FIELD_BOOL] = { write_number, false },
-	[FIELD_ATOMIC] = { write_atomic, false }, [FIELD_LINK] = { write_link, false },
-	[FIELD_LIST] = { write_list, true },	  [FIELD_WORKS] = { write_works, true },
-	[FIELD_OWN] = { write_own, true },
+typedef void (*write_function)(struct state_writer *w, const struct state_field *field,
+			       const void *at);
+static const write_function write_types[FIELD_TYPES] = {
+	[FIELD_NUMBER] = write_number, [FIELD_BOOL] = write_number,
+	[FIELD_ATOMIC] = write_atomic, [FIELD_LINK] = write_link,
+	[FIELD_LIST] = write_list,     [FIELD_WORKS] = write_works,
+	[FIELD_OWN] = write_own,
 };
 
 static void write_field(struct state_writer *w, const struct state_field *field, const void *object)
@@ -293,16 +282,18 @@ static void write_field(struct state_writer *w, const struct state_field *field,
 	const void *at = (const char *)object + field->offset;
 	struct state_bytes record = w->out;
 
-	if (field->type == FIELD_OWN)
-		at = object;
-	if (!types[field->type].is_part) {
-		types[field->type].write(w, field, at);
+	if (field == binder_state_lost) {
+		state_add_number(&w->out, 0); /* as a number, or as the size of a part */
+		return;
+	}
+	if (!state_is_part(field)) {
+		write_types[field->type](w, field, at);
 		return;
 	}
 	/* The part is collected apart, because its size comes first. */
 	w->out = w->part;
 	w->out.used = 0;
-	types[field->type].write(w, field, at);
+	write_types[field->type](w, field, field->type == FIELD_OWN ? object : at);
 	w->part = w->out;
 	w->out = record;
 	state_add_number(&w->out, w->part.used);
@@ -397,10 +388,13 @@ int binder_state_write(struct binder_state_sink *sink, u32 version)
 	binder_assert_unlocked();
 	if (version < BINDER_STATE_OLDEST || version > BINDER_STATE_VERSION)
 		return -EINVAL;
-	state_visit_all(&w);
+	state_number_all(&w);
 	state_begin(&w);
-	for (i = 0; i < w.nr_visits && !w.err; i++)
-		state_put_record(&w, w.visits[i].kind, w.visits[i].object);
+	state_put_record(&w, STATE_WORLD, &binder_world);
+	visit_all(&w);
+	for (i = 0; i < w.objects.nr[STATE_TRANSACTION] && !w.err; i++)
+		state_put_record(&w, STATE_TRANSACTION,
+				 state_object_at(&w.objects, STATE_TRANSACTION, i));
 	write_logs(&w);
 	state_end(&w);
 	state_writer_free(&w);

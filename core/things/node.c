@@ -107,14 +107,18 @@ void binder_node_init(struct binder_node *node, struct binder_proc *proc)
 	node->proc = proc;
 }
 
-bool binder_node_enter_ilocked(struct binder_proc *proc, struct binder_node *node)
+struct binder_node *binder_node_insert_ilocked(struct binder_proc *proc, struct binder_node *node)
 {
+	struct bt_node *existing;
+
 	binder_assert_held(&proc->inner_lock);
-	if (proc->nr_nodes >= BINDER_MAX_NODES ||
-	    bt_insert(&proc->nodes, &node->by_ptr, compare_nodes))
-		return false;
+	if (proc->nr_nodes >= BINDER_MAX_NODES)
+		return NULL;
+	existing = bt_insert(&proc->nodes, &node->by_ptr, compare_nodes);
+	if (existing)
+		return bt_entry(existing, struct binder_node, by_ptr);
 	proc->nr_nodes++;
-	return true;
+	return node;
 }
 
 static void node_describe(struct binder_node *node, const struct flat_binder_object *fbo)
@@ -136,8 +140,6 @@ struct binder_node *binder_node_find_or_new(struct binder_proc *proc,
 {
 	struct binder_node *node = binder_node_find(proc, fbo->binder);
 	struct binder_node *new;
-	struct bt_node *existing = NULL;
-	bool full;
 
 	if (node)
 		return node;
@@ -147,16 +149,10 @@ struct binder_node *binder_node_find_or_new(struct binder_proc *proc,
 	binder_node_init(new, proc);
 	node_describe(new, fbo);
 	binder_lock(&proc->inner_lock);
-	full = proc->nr_nodes >= BINDER_MAX_NODES;
-	if (!full)
-		existing = bt_insert(&proc->nodes, &new->by_ptr, compare_nodes);
-	if (existing) {
+	node = binder_node_insert_ilocked(proc, new);
+	if (node && node != new) {
 		BINDER_COVER(NODE_FOUND_MEANWHILE);
-		node = bt_entry(existing, struct binder_node, by_ptr);
 		binder_node_pin(node);
-	} else if (!full) {
-		proc->nr_nodes++;
-		node = new;
 	}
 	binder_unlock(&proc->inner_lock);
 	if (node == new) {

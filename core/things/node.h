@@ -51,13 +51,15 @@ struct binder_node {
 	struct bl_list dead_link; /* binder_world.lock, once the owner is gone */
 	struct bl_list async_todo GUARDED_BY(&lock); /* see async_busy */
 	s32 local_pins GUARDED_BY(&lock); /* pins of local references: they only keep memory */
-	u32 state_number;		  /* core/state/ */
 };
 
 /* Initialises a node, which is all zero, but for what describes it. @proc: NULL if it is gone. */
 void binder_node_init(struct binder_node *node, struct binder_proc *proc);
-/* Inserts it. False: BINDER_MAX_NODES, or there is one with its address. */
-bool binder_node_enter_ilocked(struct binder_proc *proc, struct binder_node *node)
+/*
+ * Inserts @node by its address. Returns the node that @proc has there from now on: @node, or one
+ * that was there before. NULL: BINDER_MAX_NODES.
+ */
+struct binder_node *binder_node_insert_ilocked(struct binder_proc *proc, struct binder_node *node)
 	REQUIRES(&proc->inner_lock);
 
 /* The node that @proc knows as @ptr, pinned; NULL if there is none. No lock held. */

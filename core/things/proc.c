@@ -16,8 +16,7 @@ struct binder_proc *binder_proc_new(struct binder_context *context)
 	if (!proc)
 		return NULL;
 	host_atomic_set(&proc->refs, 1);
-	if (context)
-		binder_context_get(context);
+	binder_context_get(context);
 	proc->context = context;
 	bl_init(&proc->world_link);
 	binder_lock_init(&proc->outer_lock, RANK_OUTER);
@@ -40,8 +39,7 @@ void binder_proc_free(struct binder_proc *proc)
 	host_free(proc->descs.words);
 	binder_lock_destroy(&proc->outer_lock);
 	binder_lock_destroy(&proc->inner_lock);
-	if (proc->context)
-		binder_context_put(proc->context);
+	binder_context_put(proc->context);
 	host_free(proc);
 }
 

@@ -25,7 +25,6 @@ struct binder_proc {
 	struct host_proc host;
 	struct binder_context *context;
 	s32 pid;
-	u32 state_number;	   /* core/state/ */
 	u64 serial;		   /* rising in the order of opens; set once */
 	struct bl_list world_link; /* binder_world.lock */
 	/*
@@ -71,8 +70,8 @@ struct binder_proc {
 };
 
 /*
- * An open of @context (NULL: the caller sets it), with one reference, not yet initialised by the
- * host; NULL: no memory. May sleep.
+ * An open of @context, with one reference, not yet initialised by the host; NULL: no memory. May
+ * sleep.
  */
 struct binder_proc *binder_proc_new(struct binder_context *context);
 /* Frees it before host_proc_init() succeeded. May sleep. */

@@ -203,40 +203,14 @@ void binder_ref_init(struct binder_ref *ref, struct binder_proc *proc)
 	bt_init(&ref->by_node);
 }
 
-/* The set of numbers with room for @desc; false: no memory. */
-static bool restore_desc(struct binder_proc *proc, u32 desc)
+bool binder_ref_insert_olocked(struct binder_proc *proc, struct binder_ref *ref)
 {
-	u32 bits = 64;
-	u64 *words;
-
-	binder_assert_private(&proc->outer_lock);
-	while (bits <= desc)
-		bits *= 2;
-	if (bits > proc->descs.nbits) {
-		words = host_alloc(&proc->host, bm_words(bits) * sizeof(*words));
-		if (!words)
-			return false;
-		host_free(bm_grow(&proc->descs, words, bits));
-	}
-	return true;
-}
-
-int binder_ref_restore(struct binder_ref *ref)
-{
-	struct binder_proc *proc = ref->proc;
-
-	binder_assert_private(&proc->outer_lock);
-	if (proc->nr_refs >= BINDER_MAX_REFS || ref->desc > BINDER_MAX_REFS)
-		return -EINVAL;
-	if (!restore_desc(proc, ref->desc))
-		return -ENOMEM;
-	if (bm_test(&proc->descs, ref->desc) ||
-	    bt_insert(&proc->refs_by_node, &ref->by_node, compare_targets))
-		return -EINVAL;
-	bm_take(&proc->descs, ref->desc);
+	binder_assert_held(&proc->outer_lock);
+	if (bt_insert(&proc->refs_by_node, &ref->by_node, compare_targets))
+		return false;
 	bt_insert(&proc->refs_by_desc, &ref->by_desc, compare_descs);
 	proc->nr_refs++;
-	return 0;
+	return true;
 }
 
 /*
@@ -252,18 +226,15 @@ static bool insert_olocked(struct binder_proc *proc, struct binder_ref *new,
 	desc = alloc_desc_olocked(proc, is_live_manager(node));
 	if (desc == BM_NONE)
 		return false;
-	if (find_by_node_olocked(proc, node)) {
+	binder_ref_init(new, proc);
+	new->desc = desc;
+	new->node = node;
+	if (!binder_ref_insert_olocked(proc, new)) {
 		BINDER_COVER(REF_FOUND_GROWING);
 		bm_release(&proc->descs, desc);
 		return true;
 	}
-	binder_ref_init(new, proc);
 	new->debug_id = binder_next_id();
-	new->desc = desc;
-	new->node = node;
-	bt_insert(&proc->refs_by_desc, &new->by_desc, compare_descs);
-	bt_insert(&proc->refs_by_node, &new->by_node, compare_targets);
-	proc->nr_refs++;
 	binder_stats_created(STAT_REF);
 	binder_lock(&node->lock);
 	bl_add_tail(&node->refs, &new->node_link);

@@ -24,7 +24,6 @@ struct binder_ref {
 	struct bt_node by_node;	  /* proc->outer_lock */
 	struct bl_list node_link; /* node->lock */
 	u32 strong, weak;	  /* proc->outer_lock */
-	u32 state_number;	  /* core/state/ */
 	struct binder_notice *death;  /* node->lock */
 	struct binder_notice *freeze; /* node->lock */
 };
@@ -32,11 +31,11 @@ struct binder_ref {
 /* Initialises a reference of @proc, which is all zero. */
 void binder_ref_init(struct binder_ref *ref, struct binder_proc *proc);
 /*
- * Inserts a reference to its node with its number, while nothing else is under way: but not in the
- * node's list. -ENOMEM; -EINVAL: the number is used or too large, or there is one to that node. May
- * sleep.
+ * Inserts @ref, whose number the process has taken, by that and by its node; not in the list of the
+ * node. False: the process has a reference to the node.
  */
-int binder_ref_restore(struct binder_ref *ref);
+bool binder_ref_insert_olocked(struct binder_proc *proc, struct binder_ref *ref)
+	REQUIRES(&proc->outer_lock);
 
 /*
  * The reference with handle @desc; NULL if there is none, or if @need_strong and it is

@@ -62,7 +62,7 @@ void binder_thread_init(struct binder_thread *thread, struct binder_proc *proc)
 	thread->ee.command = BR_OK;
 }
 
-bool binder_thread_enter_ilocked(struct binder_proc *proc, struct binder_thread *thread)
+bool binder_thread_insert_ilocked(struct binder_proc *proc, struct binder_thread *thread)
 {
 	binder_assert_held(&proc->inner_lock);
 	if (proc->nr_threads >= BINDER_MAX_THREADS ||
@@ -105,7 +105,7 @@ struct binder_thread *binder_thread_find_or_new(struct binder_proc *proc, s32 ti
 						const void *opener)
 {
 	struct binder_thread *thread = find_and_get(proc, tid);
-	bool entered;
+	bool inserted;
 
 	if (thread)
 		return thread;
@@ -113,9 +113,9 @@ struct binder_thread *binder_thread_find_or_new(struct binder_proc *proc, s32 ti
 	if (!thread)
 		return NULL;
 	binder_lock(&proc->inner_lock);
-	entered = binder_thread_enter_ilocked(proc, thread);
+	inserted = binder_thread_insert_ilocked(proc, thread);
 	binder_unlock(&proc->inner_lock);
-	if (entered) {
+	if (inserted) {
 		binder_stats_created(STAT_THREAD);
 		return thread;
 	}

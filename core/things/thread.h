@@ -54,7 +54,6 @@ struct binder_thread {
 	/* None in the usual call; others read it. */
 	struct binder_proc *proc HOST_LINE_ALIGNED; /* never changes; a reference */
 	s32 tid;				    /* never changes */
-	u32 state_number;			    /* core/state/ */
 	struct bt_node by_tid;
 	struct binder_error return_error; /* of what the thread sent */
 	struct binder_error reply_error;  /* of a call that it waits for */
@@ -112,8 +111,8 @@ static inline bool binder_thread_put_off(struct binder_thread *thread, bool take
 
 /* Initialises a thread of @proc, which is all zero, but for its number and the host's part. */
 void binder_thread_init(struct binder_thread *thread, struct binder_proc *proc);
-/* Inserts it. False: BINDER_MAX_THREADS, or there is one with its number. */
-bool binder_thread_enter_ilocked(struct binder_proc *proc, struct binder_thread *thread)
+/* Inserts @thread by its number. False: BINDER_MAX_THREADS, or @proc has one with that number. */
+bool binder_thread_insert_ilocked(struct binder_proc *proc, struct binder_thread *thread)
 	REQUIRES(&proc->inner_lock);
 
 /* See core.h. */

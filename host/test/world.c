@@ -228,7 +228,7 @@ void world_restore_state(struct world *w, const struct world_state *state)
 		world_stop(why);
 	if (world_write_state(&again))
 		world_stop("no memory to hand over");
-	if (binder_state_lose == BINDER_STATE_LOSE_NONE &&
+	if (!binder_state_lost &&
 	    (state->size != again.size || memcmp(state->bytes, again.bytes, again.size)))
 		world_stop("the restored world is not the one that was written");
 	free(again.bytes);

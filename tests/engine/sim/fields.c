@@ -38,14 +38,15 @@ struct shared {
 	bool found[FIELDS_MAX];
 };
 
-static bool is_field(const char *name)
+/* How many fields have a name that begins with @name. */
+static u32 nr_fields(const char *name)
 {
-	u32 nr;
+	const struct state_field *field;
+	u32 found = 0, nr;
 
-	for (nr = 0; nr < binder_state_nr_fields(); nr++)
-		if (!strncmp(binder_state_field_name(nr), name, strlen(name)))
-			return true;
-	return false;
+	for (nr = 0; (field = binder_state_field(nr)); nr++)
+		found += !strncmp(field->name, name, strlen(name));
+	return found;
 }
 
 static void plan_of(u64 seed, u64 points, struct hand_overs *plan)
@@ -59,11 +60,11 @@ static void plan_of(u64 seed, u64 points, struct hand_overs *plan)
 }
 
 /* Ends with an error that says what was missed. */
-static void run_all(u32 nr)
+static void run_all(const struct state_field *lost)
 {
 	u32 i;
 
-	binder_state_lose = nr;
+	binder_state_lost = lost;
 	for (i = 0; i < SEEDS; i++) {
 		struct hand_overs plan;
 		u64 trace;
@@ -93,8 +94,8 @@ static void read_last(int from, char *line, size_t size)
 	fclose(file);
 }
 
-/* Whether a seed finds that field @nr is lost; *line: how. */
-static bool is_found(u32 nr, char *line, size_t size)
+/* Whether a seed finds that @field is lost (NULL: none is); *line: how. */
+static bool is_found(const struct state_field *field, char *line, size_t size)
 {
 	int ends[2], status = 0;
 	pid_t pid;
@@ -107,7 +108,7 @@ static bool is_found(u32 nr, char *line, size_t size)
 		dup2(ends[1], STDERR_FILENO);
 		close(ends[0]);
 		close(ends[1]);
-		run_all(nr);
+		run_all(field);
 		_exit(0);
 	}
 	close(ends[1]);
@@ -121,14 +122,15 @@ static bool is_found(u32 nr, char *line, size_t size)
 
 static void work(struct shared *shared)
 {
+	const struct state_field *field;
 	u32 nr;
 
-	while ((nr = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED)) <
-	       binder_state_nr_fields()) {
-		const char *name = binder_state_field_name(nr);
+	while ((nr = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED),
+		field = binder_state_field(nr))) {
+		const char *name = field->name;
 		const struct unmissed *unlooked = unmissed_of(name);
 		char line[400];
-		bool found = !unlooked && is_found(nr, line, sizeof(line));
+		bool found = !unlooked && is_found(field, line, sizeof(line));
 
 		if (found)
 			printf("%s: %s\n", name, line);
@@ -155,7 +157,7 @@ int fields_main(u32 workers)
 {
 	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	u32 nr = binder_state_nr_fields(), i;
+	u32 nr = nr_fields(""), i;
 	struct tap tap = { 0 };
 	char line[400];
 
@@ -164,14 +166,14 @@ int fields_main(u32 workers)
 		return 2;
 	}
 	for (i = 0; i < NR_UNMISSED; i++) {
-		if (!is_field(unmissed[i].field)) {
+		if (!nr_fields(unmissed[i].field)) {
 			printf("it is listed and is no field\n");
 			tap_case(&tap, false, unmissed[i].field);
 		}
 	}
 	run_plain();
 	/* Nothing is lost, so nothing may be found. */
-	if (!tap_case(&tap, !is_found(BINDER_STATE_LOSE_NONE, line, sizeof(line)), "no loss"))
+	if (!tap_case(&tap, !is_found(NULL, line, sizeof(line)), "no loss"))
 		printf("# without a loss: %s\n", line);
 	for (i = 0; i < workers && i < WORKERS_MAX; i++) {
 		if (!fork()) {
@@ -182,8 +184,8 @@ int fields_main(u32 workers)
 	while (wait(NULL) > 0)
 		;
 	for (i = 0; i < nr; i++)
-		if (!unmissed_of(binder_state_field_name(i)))
-			tap_case(&tap, shared->found[i], binder_state_field_name(i));
+		if (!unmissed_of(binder_state_field(i)->name))
+			tap_case(&tap, shared->found[i], binder_state_field(i)->name);
 	printf("# %u fields; of them %u are listed with a reason\n", nr, shared->listed);
 	return tap_end(&tap);
 }

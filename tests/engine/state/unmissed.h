@@ -14,7 +14,7 @@ static const struct unmissed {
 	const char *field, *why;
 	char *tests; /* that find it: how their names begin; NULL: there are none */
 } unmissed[] = {
-	{ "binder_context.name", "there is one device", "state_of_a_call" },
+	{ "binder_context.name", "there is one device", "call_and_reply" },
 	{ "binder_context.manager_uid", "managers have one user", "context_has_one_manager" },
 	{ "binder_proc.default_priority.policy", "all openers have one", "priority_of_a_oneway" },
 	{ "binder_proc.async_recv", "the model does not ask for it", "freeze_queues" },

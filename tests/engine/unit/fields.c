@@ -29,8 +29,9 @@ static int run(char *word, void (*before)(void), void (*after)(void))
 	return unit_run(words, before, after);
 }
 
-/* Whether a test fails without field @nr. */
-static bool is_found(u32 nr, char *word, void (*before)(void), void (*after)(void))
+/* Whether a test fails without @field; NULL: nothing is lost. */
+static bool is_found(const struct state_field *field, char *word, void (*before)(void),
+		     void (*after)(void))
 {
 	int status = 0;
 	pid_t pid = fork();
@@ -45,7 +46,7 @@ static bool is_found(u32 nr, char *word, void (*before)(void), void (*after)(voi
 		dup2(null, STDOUT_FILENO);
 		dup2(null, STDERR_FILENO);
 		alarm(TIME_S);
-		binder_state_lose = nr;
+		binder_state_lost = field;
 		exit(run(word, before, after));
 	}
 	waitpid(pid, &status, 0);
@@ -54,6 +55,7 @@ static bool is_found(u32 nr, char *word, void (*before)(void), void (*after)(voi
 
 int unit_fields(void (*before)(void), void (*after)(void))
 {
+	const struct state_field *field;
 	struct tap tap = { 0 };
 	u32 nr, i;
 
@@ -62,19 +64,18 @@ int unit_fields(void (*before)(void), void (*after)(void))
 		char *tests = unmissed[i].tests;
 
 		/* Nothing is lost, so nothing may be found. */
-		if (tests && is_found(BINDER_STATE_LOSE_NONE, tests, before, after)) {
+		if (tests && is_found(NULL, tests, before, after)) {
 			printf("it fails without a loss\n");
 			tap_case(&tap, false, tests);
 		}
 	}
-	for (nr = 0; nr < binder_state_nr_fields(); nr++) {
-		const char *field = binder_state_field_name(nr);
-		const struct unmissed *entry = unmissed_of(field);
+	for (nr = 0; (field = binder_state_field(nr)); nr++) {
+		const struct unmissed *entry = unmissed_of(field->name);
 
 		if (!entry || !entry->tests)
 			continue;
-		if (!tap_case(&tap, is_found(nr, entry->tests, before, after), field))
-			printf("# %s is lost: none of %s* fails\n", field, entry->tests);
+		if (!tap_case(&tap, is_found(field, entry->tests, before, after), field->name))
+			printf("# %s is lost: none of %s* fails\n", field->name, entry->tests);
 	}
 	return tap_end(&tap);
 }
