@@ -16,6 +16,9 @@ LAYERS = ["base", "common", "pure", "memory", "things", "calls", "notices", "ent
 FUSE_LAYERS = ["base", "session", "workers", "clients", "memory", "queues", "events", "names",
                "calls", "fds", "buffers", "handover", "start"]
 FUSE_BELOW = ("host_types.h",)
+# The folders with programs of their own, and what these may include besides their folder.
+FUSE_PROGRAMS = {"fds/helper/": ("base/", "host_types.h", "fds/inject/inject.h"),
+                 "fds/inject/": ("base/",)}
 # Messages, numbers of threads, and the injectors that share SIGCHLD are those of the process,
 # whatever number of daemons it has.
 FUSE_STATE_OF_PROCESS = ("base/daemon_log.c", "base/thread.c", "fds/inject/inject.c")
@@ -105,6 +108,21 @@ def rule_fuse_layers(tree):
             above = name.split("/")[0]
             if "host/fuse/" + name in tree and above not in allowed and name not in FUSE_BELOW:
                 yield path, number, f"{name} is above host/fuse/{layer}/"
+
+
+def rule_fuse_door(tree):
+    """of fds/ the rest of host/fuse/ includes fds.h alone, and its programs what is below"""
+    for path, src in tree.items():
+        here = path.removeprefix("host/fuse/")
+        if here == path or is_test(path) or "_test" in here:
+            continue
+        inside = [folder for folder in FUSE_PROGRAMS if here.startswith(folder)]
+        for number, name in includes(src):
+            if name.startswith("fds/") and name != "fds/fds.h" and not here.startswith("fds/"):
+                yield path, number, f"{name} is behind fds/fds.h"
+            elif inside and "host/fuse/" + name in tree and \
+                    not name.startswith((inside[0],) + FUSE_PROGRAMS[inside[0]]):
+                yield path, number, f"{name} is not for the program of {inside[0]}"
 
 
 def is_const(declared):
@@ -357,7 +375,7 @@ def rule_excerpts(tree):
                 yield src.path, number, f"{path} does not contain this code"
 
 
-RULES = [rule_layers, rule_fuse_layers, rule_fuse_state, rule_knot, rule_hosts,
+RULES = [rule_layers, rule_fuse_layers, rule_fuse_door, rule_fuse_state, rule_knot, rule_hosts,
          rule_locked_names, rule_no_tsa, rule_tests, rule_contract, rule_index, rule_layer_table,
          rule_excerpts, tidy_lockless.rule_lockless, tidy_pages.rule_pages]
 
@@ -387,6 +405,12 @@ PLANTED = {
         ({"host/fuse/base/a.c": '#include "c.h"\n', "host/fuse/c.h": "\n"},
          "host/fuse/base/a.c", 1),
         ({"host/fuse/attic/a.c": "\n"}, "host/fuse/attic/a.c", 1)],
+    "rule_fuse_door": [
+        ({"host/fuse/calls/a.c": '#include "fds/b.h"\n'}, "host/fuse/calls/a.c", 1),
+        ({"host/fuse/a.c": '#include "fds/fds.h"\n#include "fds/inject/b.h"\n'},
+         "host/fuse/a.c", 2),
+        ({"host/fuse/fds/inject/a.c": '#include "fds/b.h"\n', "host/fuse/fds/b.h": "\n"},
+         "host/fuse/fds/inject/a.c", 1)],
     "rule_fuse_state": [
         ({"host/fuse/names/a.c": text}, "host/fuse/names/a.c", line) for text, line in (
             ("int a;\n", 1), ("static _Atomic u64 a;\n", 1), ("static bool a = true;\n", 1),
@@ -439,6 +463,11 @@ INNOCENT = [
                      "core/pure/a_test.c": '#include "core.h"\n'}),
     ("rule_fuse_layers", {"host/fuse/calls/a.c": '#include "base/b.h"\n#include "host_types.h"\n',
                           "host/fuse/base/b.h": "\n", "host/fuse/host_types.h": "\n"}),
+    ("rule_fuse_door", {
+        "host/fuse/a.c": '#include "fds/fds.h"\n', "host/fuse/fds/a.c": '#include "fds/b.h"\n',
+        "host/fuse/fds/b.h": "\n", "host/fuse/base/b.h": "\n",
+        "host/fuse/fds/helper/a.c": '#include "base/b.h"\n#include "fds/inject/inject.h"\n',
+        "host/fuse/fds/inject/inject.h": "\n"}),
     ("rule_fuse_state", {
         "host/fuse/base/daemon_log.c": "static bool a;\n",
         "host/fuse/names/a_test.c": "static int a;\n",

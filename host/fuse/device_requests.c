@@ -22,7 +22,6 @@
 #include "core.h"
 #include "events/event_stream.h"
 #include "fds/fds.h"
-#include "fds/helper.h"
 #include "names/lookup.h"
 #include "names/tree.h"
 #include "queues/backlog.h"
@@ -360,23 +359,12 @@ void device_flush(const struct request *request)
 	session_reply_error(request->head->unique, 0);
 }
 
-static void end_open(struct open_file *file)
-{
-	struct host_thread *thread;
-
-	if (!open_file_end(file))
-		return;
-	while (open_file_has_calls(file) && (thread = park_claim_of(file->host)))
-		call_reply(thread, -EBADF);
-	open_file_leave(file);
-}
-
 void device_release(const struct request *request)
 {
 	const struct fuse_release_in *in = request->body;
 	struct open_file *file = handles_find(in->fh);
 
-	end_open(file);
+	call_end_open_file(file);
 	tree_closed(file->nodeid);
 	handles_remove(file->handle);
 	file->handle = 0;
@@ -414,21 +402,11 @@ bool device_owner_died(u64 open_id)
 void device_search(u64 open_id)
 {
 	struct open_file *file = open_file_find(open_id);
-	s32 owners[HELPER_OWNERS_MAX];
+	s32 owners[FDS_OWNERS_MAX];
 
 	if (!file)
 		return;
-	helper_search(open_id, file->nodeid, owners,
-		      open_file_owners(file, owners, HELPER_OWNERS_MAX));
-	open_file_leave(file);
-}
-
-void device_not_held(u64 open_id)
-{
-	struct open_file *file = open_file_find(open_id);
-
-	if (!file)
-		return;
-	end_open(file);
+	fds_search_holders(open_id, file->nodeid, owners,
+			   open_file_owners(file, owners, FDS_OWNERS_MAX));
 	open_file_leave(file);
 }

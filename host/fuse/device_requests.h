@@ -42,10 +42,4 @@ bool device_owner_died(u64 open_id);
 /* Has the helper search for other processes that have a descriptor. */
 void device_search(u64 open_id);
 
-/*
- * The owner is dead and no process has a descriptor: the open ends, although the kernel does not
- * send RELEASE while a mapping inherited by fork exists.
- */
-void device_not_held(u64 open_id);
-
 #endif

@@ -119,7 +119,8 @@ struct work {
 	void (*run)(struct work *work);
 };
 
-struct pending_files;
+struct host_file;
+struct pending_fds;
 
 /* A calling thread and its call. */
 struct host_thread {
@@ -149,20 +150,7 @@ struct host_thread {
 
 	bool exited;			/* its number may be that of another thread */
 	struct work release;		/* when the last reference is gone */
-	struct pending_files *files;	/* to be installed or closed in its process (fds.c) */
-};
-
-struct host_file {
-	u64 id;				/* never reused */
-	u32 saved;			/* by which hand-over (handover/) */
-	s32 fd;				/* number in the helper process (helper.h) */
-	u32 generation;			/* of that process */
-	u32 uid;			/* the user charged for it */
-	atomic_int refs;
-	u64 closing_ns;			/* being closed since then (file_ref.c) */
-	bool overdue;
-	struct host_file *next;		/* in a list of those */
-	struct host_file **prev;
+	struct pending_fds *fds; /* to be installed or closed in its process (fds.h) */
 };
 
 struct text;

@@ -8,7 +8,7 @@
  */
 #include "base/daemon_state.h"
 #include "base/daemon_log.h"
-#include "fds/helper/helper_msg.h"
+#include "fds/fds.h"
 #include "server_process.h"
 #include "session/mount.h"
 #include "session/ready.h"
@@ -38,8 +38,8 @@ int main(int argc, char **argv)
 {
 	struct options options;
 
-	if (argc && !strcmp(argv[0], HELPER_NAME))
-		helper_main();
+	if (argc)
+		fds_run_helper(argv[0]);
 	block_signals();
 	/* not exit(): threads may be running */
 	if (argc && !strcmp(argv[0], SERVER_NAME))

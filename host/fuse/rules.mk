@@ -61,7 +61,7 @@ endef
 comma := ,
 STATE_VERSION_SRCS := $(addprefix core/state/,half_read.c read.c write.c) \
 	$(addprefix host/fuse/handover/,give.c take.c)
-HELPER_VERSION_SRCS := host/fuse/handover/restore.c $(addprefix host/fuse/fds/,helper/helper_main.c helper_process.c)
+HELPER_VERSION_SRCS := $(addprefix host/fuse/fds/,helper/helper_main.c helper_process.c)
 SERVER_VERSION_SRCS := $(addprefix host/fuse/,server_process.c start/supervisor.c)
 $(eval $(call fuse_version,next,$(STATE_VERSION_SRCS) $(HELPER_VERSION_SRCS) host/fuse/names/layout.c,\
 	-UANYBINDER_VERSION -DANYBINDER_VERSION='"next"' -DBINDER_STATE_VERSION=2 -DBINDER_STATE_OLDEST=1 \

@@ -151,7 +151,7 @@ static bool start_parts(const struct options *options, const struct server_start
 		log_error("out of memory");
 		return false;
 	}
-	if (!create_names(options, start->role == SERVER_RECOVERS) || !fds_init(device_not_held))
+	if (!create_names(options, start->role == SERVER_RECOVERS) || !fds_init())
 		return false;
 	if (start->role == SERVER_RECOVERS && start->session.resends)
 		session_resend();
@@ -248,7 +248,6 @@ static bool take_over(const struct options *options, const struct server_start *
 	const struct handover_starts starts = {
 		.threads = start_threads,
 		.options = options,
-		.not_held = device_not_held,
 	};
 	struct server_serves serves = { .head = { SERVER_MSG_VERSION, SERVER_SERVES } };
 	struct handover_end end;

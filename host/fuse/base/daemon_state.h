@@ -56,7 +56,6 @@ struct daemon {
 	struct bound_buffers *bound_buffers;
 	/* fds/ */
 	struct helper *helper;
-	struct fds *fds;
 	struct file_jobs *file_jobs;
 	struct file_refs *file_refs;
 	/* handover/ */

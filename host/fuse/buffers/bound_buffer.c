@@ -17,7 +17,7 @@
 #include "calls/open_file.h"
 #include "calls/pool.h"
 #include "clients/client_thread.h"
-#include "fds/helper.h"
+#include "fds/fds.h"
 #include "session/session.h"
 #include "workers/worker.h"
 
@@ -242,23 +242,18 @@ static void log_shared(const struct host_proc *proc)
 }
 
 static int find_mapping(const struct host_proc *proc, const struct open_file *file,
-			struct helper_answer *answer)
+			struct fds_mapping *mapping)
 {
-	struct helper_message message = {
-		.op = HELPER_MAPS, .uid = proc->charged_uid, .pid = proc->pid,
-		.inode = proc->nodeid, .device = atomic_load(&daemon_self->session->device),
-		.count = true,
-	};
-
 	for (u32 i = 0; i < CANDIDATES_MAX; i++) {
-		message.index = i;
-		if (helper_ask(&message, -1, proc->open_id, answer) || answer->result)
-			return -ESRCH;
-		if (answer->size > MAP_BYTES)
-			answer->size = MAP_BYTES;
+		int error = fds_find_mapping(proc, i, mapping);
+
+		if (error)
+			return error;
+		if (mapping->size > MAP_BYTES)
+			mapping->size = MAP_BYTES;
 		/* asked after the mappings were read: another open may have come meanwhile */
-		if ((answer->count == 1 && !open_file_has_siblings(file)) ||
-		    is_own_mapping(proc, file, answer->base, answer->size))
+		if ((mapping->nr == 1 && !open_file_has_siblings(file)) ||
+		    is_own_mapping(proc, file, mapping->base, mapping->size))
 			return 0;
 	}
 	return -ESRCH;
@@ -267,22 +262,22 @@ static int find_mapping(const struct host_proc *proc, const struct open_file *fi
 int bound_buffer_find(struct host_map *map, u64 *base, size_t *size)
 {
 	struct open_file *file = open_file_find(map->proc->open_id);
-	struct helper_answer answer;
+	struct fds_mapping mapping;
 	int error;
 
 	if (!file)
 		return -ESRCH;
-	error = find_mapping(map->proc, file, &answer);
+	error = find_mapping(map->proc, file, &mapping);
 	open_file_leave(file);
-	if (!error && answer.shared) {
+	if (!error && mapping.is_shared) {
 		log_shared(map->proc);
 		error = -ESRCH;
 	}
 	if (error)
 		return error;
-	map->base = answer.base;
-	*base = answer.base;
-	*size = answer.size;
+	map->base = mapping.base;
+	*base = mapping.base;
+	*size = mapping.size;
 	return 0;
 }
 

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/daemon_log.h"
 #include "buffers/bound_buffer.h"
-#include "fds/helper.h"
+#include "fds/fds.h"
 #include "memory/account.h"
 #include "session/session.h"
 
@@ -137,17 +137,13 @@ void map_restore(struct host_map *map, const struct host_proc *proc)
 
 static int find_direct(const struct host_map *map, u64 *base, size_t *size)
 {
-	const struct host_proc *proc = map->proc;
-	struct helper_message message = {
-		.op = HELPER_MAPS, .uid = proc->charged_uid, .pid = proc->pid,
-		.inode = proc->nodeid, .device = atomic_load(&daemon_self->session->device),
-	};
-	struct helper_answer answer;
+	struct fds_mapping mapping;
+	int error = fds_find_mapping(map->proc, 0, &mapping);
 
-	if (helper_ask(&message, -1, proc->open_id, &answer) || answer.result)
-		return -ESRCH;
-	*base = answer.base;
-	*size = answer.size < MAP_SIZE ? answer.size : MAP_SIZE;
+	if (error)
+		return error;
+	*base = mapping.base;
+	*size = mapping.size < MAP_SIZE ? mapping.size : MAP_SIZE;
 	return 0;
 }
 

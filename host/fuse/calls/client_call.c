@@ -76,6 +76,27 @@ void call_reply(struct host_thread *thread, int result)
 	open_file_leave(file);
 }
 
+void call_end_open_file(struct open_file *file)
+{
+	struct host_thread *thread;
+
+	if (!open_file_end(file))
+		return;
+	while (open_file_has_calls(file) && (thread = park_claim_of(file->host)))
+		call_reply(thread, -EBADF);
+	open_file_leave(file);
+}
+
+void call_end_open(u64 open_id)
+{
+	struct open_file *file = open_file_find(open_id);
+
+	if (!file)
+		return;
+	call_end_open_file(file);
+	open_file_leave(file);
+}
+
 /* ---- removing threads that exited without BINDER_THREAD_EXIT ---- */
 
 /*

@@ -12,6 +12,7 @@
 #include "host_types.h"
 
 struct binder_proc;
+struct open_file;
 struct request;
 
 /*
@@ -29,6 +30,11 @@ void call_put_thread(struct host_thread *thread);
 
 /* Replies with @result and ends the call: @thread may be gone afterwards. */
 void call_reply(struct host_thread *thread, int result);
+
+/* Ends the open of @file, if that was not done before, and fails its parked calls with -EBADF. */
+void call_end_open_file(struct open_file *file);
+/* The same for the open @open_id, which may have been released meanwhile. */
+void call_end_open(u64 open_id);
 
 /*
  * During a call of @proc: removes the threads that exited without BINDER_THREAD_EXIT, if @proc has

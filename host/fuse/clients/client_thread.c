@@ -75,12 +75,14 @@ bool client_thread_is_of(pid_t tid, pid_t pid)
 	return !syscall(SYS_tgkill, pid, tid, 0) || errno == EPERM;
 }
 
-pid_t client_thread_process(pid_t tid)
+pid_t client_thread_pid(const struct host_thread *thread)
 {
 	char buffer[2048];
 	const char *tgid = NULL;
 
-	if (client_thread_read_file(tid, "status", buffer, sizeof(buffer)) > 0)
+	if (client_thread_is_of(thread->tid, thread->proc->pid))
+		return thread->proc->pid;
+	if (client_thread_read_file(thread->tid, "status", buffer, sizeof(buffer)) > 0)
 		tgid = client_thread_line(buffer, "Tgid:");
 	return tgid ? (pid_t)strtol(tgid, NULL, 10) : 0;
 }

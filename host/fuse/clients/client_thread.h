@@ -28,8 +28,11 @@ bool client_thread_is_dying(pid_t tid);
 /* Is it one of the process @pid? */
 bool client_thread_is_of(pid_t tid, pid_t pid);
 
-/* Its process; 0 if there is none. */
-pid_t client_thread_process(pid_t tid);
+/*
+ * The process of @thread; 0 if there is none. It is not that of the opener if another process has
+ * inherited the descriptor of the device.
+ */
+pid_t client_thread_pid(const struct host_thread *thread);
 
 /* The processor on which it last ran, plus 1; 0: not known. */
 u32 client_thread_core(pid_t tid);

@@ -8,13 +8,16 @@
 #include "fds/file_job.h"
 
 #include "base/clock.h"
+#include "base/daemon_log.h"
 #include "base/daemon_state.h"
 #include "base/locks.h"
-#include "base/daemon_log.h"
 #include "base/runnable.h"
+#include "calls/park.h"
+#include "clients/client_thread.h"
 #include "clients/users.h"
-#include "fds/file_ref.h"
-#include "fds/helper.h"
+#include "core.h"
+#include "fds/helper_ask.h"
+#include "fds/pending_fds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +31,7 @@
 struct entry {
 	struct file_job job;
 	struct entry *next;
-	u64 id;
-	u32 generation;
-	u64 deadline_ns;
-	bool armed;
-	bool given_up;
+	u32 generation; /* of the helper process that has it */
 	unsigned int nr_idle;	/* looks since the receiver was last seen to lack a processor */
 };
 
@@ -57,8 +56,13 @@ static bool send_job(const struct entry *entry)
 	if (!message)
 		return false;
 	*message = (struct helper_message){
-		.op = HELPER_INJECT, .uid = job->uid, .id = entry->id, .pid = job->tgid,
-		.tid = job->tid, .restart = job->nr > 0, .nr_install = job->nr,
+		.op = HELPER_INJECT,
+		.uid = job->uid,
+		.id = entry->job.id,
+		.pid = job->tgid,
+		.tid = job->tid,
+		.restart = job->nr > 0,
+		.nr_install = job->nr,
 		.nr_close = job->nr_close,
 	};
 	for (u32 i = 0; i < job->nr; i++) {
@@ -82,56 +86,88 @@ static void remove_entry(struct entry *entry)
 	*slot = entry->next;
 }
 
+static void put_files(const struct file_job *job)
+{
+	for (u32 i = 0; i < job->nr; i++)
+		fds_put(job->files[i]);
+	free(job->files);
+}
+
 static void free_entry(struct entry *entry)
 {
-	for (u32 i = 0; i < entry->job.nr; i++)
-		file_ref_put(entry->job.files[i]);
-	free(entry->job.files);
-	if (entry->given_up)
+	put_files(&entry->job);
+	if (entry->job.given_up)
 		user_charges_remove(entry->job.uid, USER_STALLED);
 	free(entry);
 }
 
-/* Calls what the owner of the job has not been called with yet. */
-static void file_job_fail(struct entry *entry, int error)
+/* Tells the job's thread, unless it was told already. */
+static void fail_job(struct entry *entry, int error)
 {
-	if (entry->given_up)
+	if (entry->job.given_up)
 		return;
-	if (entry->armed)
-		entry->job.done(entry->job.thread, error, NULL);
+	if (entry->job.armed)
+		pending_fds_done(entry->job.thread, error, NULL);
 	else
-		entry->job.armed(entry->job.thread, error);
+		pending_fds_armed(entry->job.thread, error);
 }
 
-void file_job_submit(const struct file_job *job)
+/* False: no memory, or the helper has just ended. */
+static bool submit_job(const struct file_job *job)
 {
 	struct file_jobs *jobs = daemon_self->file_jobs;
 	struct entry *entry = calloc(1, sizeof(*entry));
-	bool ok = entry;
 
-	if (entry) {
-		entry->job = *job;
-		entry->id = atomic_fetch_add(&jobs->last_id, 1) + 1;
-		entry->generation = helper_generation();
-		entry->deadline_ns = clock_now_ns() + GIVE_UP_NS;
-		pthread_mutex_lock(&jobs->lock);
-		/* the events thread cannot look for it before it is in the list */
-		ok = send_job(entry);
-		if (ok) {
-			entry->next = jobs->first;
-			jobs->first = entry;
-		}
-		pthread_mutex_unlock(&jobs->lock);
+	if (!entry)
+		return false;
+	entry->job = *job;
+	entry->job.id = atomic_fetch_add(&jobs->last_id, 1) + 1;
+	entry->job.deadline_ns = clock_now_ns() + GIVE_UP_NS;
+	entry->generation = helper_generation();
+	/* the thread of the events cannot look for it before it is in the list */
+	guard_mutex(&jobs->lock);
+	if (!send_job(entry)) {
+		free(entry);
+		return false;
 	}
-	if (ok) {
+	entry->next = jobs->first;
+	jobs->first = entry;
+	return true;
+}
+
+bool fds_start(struct host_thread *thread, int result)
+{
+	struct pending_fds *pending = thread->fds;
+	bool install = pending && pending->state == INSTALL_WANTED && result == BINDER_RESTART;
+	struct file_job job;
+
+	if (!pending || (!install && !pending->nr_close))
+		return false;
+	job = (struct file_job){
+		.thread = thread,
+		.uid = thread->proc->charged_uid,
+		.tid = thread->tid,
+		.tgid = client_thread_pid(thread),
+		.nr_close = pending->nr_close,
+		.closes = pending->closes,
+	};
+	if (install) {
+		job.nr = pending->nr;
+		job.files = pending->files;
+		pending->files = NULL;
+	}
+	pending->result = result;
+	pending->installing = install;
+	atomic_store(&pending->has_job, true);
+	binder_thread_get(binder_thread_of_host(thread));
+	park_register(thread);
+	if (submit_job(&job)) {
 		helper_arm_tick();
-		return;
+	} else {
+		put_files(&job);
+		pending_fds_armed(thread, -EAGAIN);
 	}
-	for (u32 i = 0; i < job->nr; i++)
-		file_ref_put(job->files[i]);
-	free(job->files);
-	free(entry);
-	job->armed(job->thread, -EAGAIN);
+	return true;
 }
 
 void file_job_event(const struct helper_event *event)
@@ -140,22 +176,22 @@ void file_job_event(const struct helper_event *event)
 
 	pthread_mutex_lock(&daemon_self->file_jobs->lock);
 	entry = daemon_self->file_jobs->first;
-	while (entry && entry->id != event->id)
+	while (entry && entry->job.id != event->id)
 		entry = entry->next;
 	pthread_mutex_unlock(&daemon_self->file_jobs->lock);
 	if (!entry)
 		return;
 	if (event->kind == HELPER_ARMED && !event->error) {
-		entry->armed = true;
-		if (!entry->given_up)
-			entry->job.armed(entry->job.thread, 0);
+		entry->job.armed = true;
+		if (!entry->job.given_up)
+			pending_fds_armed(entry->job.thread, 0);
 		return;
 	}
 	remove_entry(entry);
 	if (event->error)
-		file_job_fail(entry, event->error);
-	else if (!entry->given_up)
-		entry->job.done(entry->job.thread, 0, event->numbers);
+		fail_job(entry, event->error);
+	else if (!entry->job.given_up)
+		pending_fds_done(entry->job.thread, 0, event->numbers);
 	free_entry(entry);
 }
 
@@ -178,7 +214,7 @@ void file_job_lost_all(void)
 	pthread_mutex_unlock(&daemon_self->file_jobs->lock);
 	while ((entry = lost)) {
 		lost = entry->next;
-		file_job_fail(entry, -ESRCH);
+		fail_job(entry, -ESRCH);
 		free_entry(entry);
 	}
 }
@@ -187,7 +223,7 @@ void file_job_lost_all(void)
 static bool is_idle(struct entry *entry, u64 now)
 {
 	entry->nr_idle = thread_is_runnable(entry->job.tid) ? 0 : entry->nr_idle + 1;
-	return entry->nr_idle >= LOOKS || now > entry->deadline_ns + PATIENCE_NS;
+	return entry->nr_idle >= LOOKS || now > entry->job.deadline_ns + PATIENCE_NS;
 }
 
 /* An overdue job that was not given up yet; NULL: none. *@busy: there are others. */
@@ -199,10 +235,10 @@ static struct entry *find_overdue(bool *busy)
 	guard_mutex(&daemon_self->file_jobs->lock);
 	*busy = false;
 	for (struct entry *entry = daemon_self->file_jobs->first; entry; entry = entry->next) {
-		if (entry->given_up)
+		if (entry->job.given_up)
 			continue;
 		*busy = true;
-		if (now > entry->deadline_ns && is_idle(entry, now))
+		if (now > entry->job.deadline_ns && is_idle(entry, now))
 			found = entry;
 	}
 	return found;
@@ -217,42 +253,38 @@ bool file_job_check_overdue(void)
 		log_info("process %d of user %u delays an installation of files; given up",
 			 entry->job.tgid, entry->job.uid);
 		user_charges_add_always(entry->job.uid, USER_STALLED);
-		file_job_fail(entry, -ETIMEDOUT);
-		entry->given_up = true;
+		fail_job(entry, -ETIMEDOUT);
+		entry->job.given_up = true;
 	}
 	return busy;
 }
 
 /* ---- handing over ---- */
 
-void file_job_visit(void (*visit)(const struct file_job *job, const struct file_job_state *state,
-				  void *arg), void *arg)
+void fds_visit_jobs(void (*visit)(const struct file_job *job, void *arg), void *arg)
 {
-	for (struct entry *entry = daemon_self->file_jobs->first; entry; entry = entry->next) {
-		struct file_job_state state = { entry->id, entry->deadline_ns, entry->armed,
-						entry->given_up };
-
-		visit(&entry->job, &state, arg);
-	}
+	for (struct entry *entry = daemon_self->file_jobs->first; entry; entry = entry->next)
+		visit(&entry->job, arg);
 }
 
-bool file_job_restore(const struct file_job *job, const struct file_job_state *state)
+bool fds_restore_job(const struct file_job *job)
 {
 	struct file_jobs *jobs = daemon_self->file_jobs;
 	struct entry *entry = calloc(1, sizeof(*entry));
 
-	if (!entry)
+	if (!entry || (job->thread && !job->thread->fds)) {
+		free(entry);
 		return false;
+	}
 	entry->job = *job;
-	entry->id = state->id;
+	entry->job.given_up = !job->thread;
 	entry->generation = helper_generation();
-	entry->deadline_ns = state->deadline_ns;
-	entry->armed = state->armed;
-	entry->given_up = state->given_up;
-	if (entry->given_up)
+	if (job->thread)
+		atomic_store(&job->thread->fds->has_job, true);
+	else
 		user_charges_add_always(job->uid, USER_STALLED);
-	if (entry->id > atomic_load(&jobs->last_id))
-		atomic_store(&jobs->last_id, entry->id);
+	if (job->id > atomic_load(&jobs->last_id))
+		atomic_store(&jobs->last_id, job->id);
 	guard_mutex(&jobs->lock);
 	entry->next = jobs->first;
 	jobs->first = entry;

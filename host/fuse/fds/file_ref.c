@@ -3,13 +3,16 @@
 #include "fds/file_ref.h"
 
 #include "base/clock.h"
-#include "base/daemon_state.h"
-#include "base/locks.h"
 #include "base/daemon_log.h"
+#include "base/daemon_state.h"
+#include "base/libc.h"
+#include "base/locks.h"
+#include "clients/client_thread.h"
 #include "clients/users.h"
-#include "fds/helper.h"
+#include "fds/helper_ask.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 struct file_refs {
 	pthread_mutex_t lock;
@@ -44,9 +47,45 @@ static void free_file(struct host_file *file)
 	free(file);
 }
 
-u64 file_ref_new_id(void)
+static int take_file(struct host_thread *caller, u32 fd, struct helper_answer *answer)
 {
-	return atomic_fetch_add(&daemon_self->file_refs->last_id, 1) + 1;
+	struct helper_message message = { .op = HELPER_TAKE,
+					  .uid = caller->proc->charged_uid,
+					  .fd = (s32)fd };
+	int pidfd = open_pidfd(client_thread_pid(caller), caller->tid);
+	int error;
+
+	if (pidfd < 0)
+		return pidfd;
+	error = helper_ask(&message, pidfd, caller->proc->open_id, answer);
+	close(pidfd);
+	if (!error && answer->result < 0)
+		error = answer->result;
+	return error;
+}
+
+int fds_get(struct host_thread *caller, u32 fd, struct host_file **file)
+{
+	u32 uid = caller->proc->charged_uid;
+	struct helper_answer taken;
+	int error;
+
+	if (!user_charges_add(uid, USER_FILES))
+		return -EMFILE;
+	*file = calloc(1, sizeof(**file));
+	error = *file ? take_file(caller, fd, &taken) : -ENOMEM;
+	if (error) {
+		user_charges_remove(uid, USER_FILES);
+		free(*file);
+		*file = NULL;
+		return error;
+	}
+	(*file)->id = atomic_fetch_add(&daemon_self->file_refs->last_id, 1) + 1;
+	(*file)->fd = taken.result;
+	(*file)->generation = taken.generation;
+	(*file)->uid = uid;
+	atomic_init(&(*file)->refs, 1);
+	return 0;
 }
 
 struct host_file *file_ref_get(struct host_file *file)
@@ -67,7 +106,7 @@ static void add_closing(struct host_file *file)
 }
 
 /* The file may be freed as soon as the helper has the message. */
-void file_ref_put(struct host_file *file)
+void fds_put(struct host_file *file)
 {
 	struct file_refs *refs = daemon_self->file_refs;
 	struct helper_message message = { .op = HELPER_CLOSE, .fd = file->fd, .uid = file->uid };
@@ -164,7 +203,7 @@ bool file_ref_check_overdue(void)
 	return refs->closing;
 }
 
-void file_ref_visit_closing(void (*visit)(struct host_file *file, void *arg), void *arg)
+void fds_visit_closing(void (*visit)(struct host_file *file, void *arg), void *arg)
 {
 	struct host_file *file;
 
@@ -174,17 +213,16 @@ void file_ref_visit_closing(void (*visit)(struct host_file *file, void *arg), vo
 		visit(file, arg);
 }
 
-void file_ref_restore_closing(struct host_file *file)
+void fds_restore_file(struct host_file *file, bool is_closing)
 {
-	guard_mutex(&daemon_self->file_refs->lock);
-	if (file->overdue)
-		add_overdue(file);
-	else
-		add_closing(file);
-}
+	struct file_refs *refs = daemon_self->file_refs;
 
-void file_ref_note_id(u64 id)
-{
-	if (id > atomic_load(&daemon_self->file_refs->last_id))
-		atomic_store(&daemon_self->file_refs->last_id, id);
+	user_charges_add_always(file->uid, USER_FILES);
+	guard_mutex(&refs->lock);
+	if (file->id > atomic_load(&refs->last_id))
+		atomic_store(&refs->last_id, file->id);
+	if (is_closing && file->overdue)
+		add_overdue(file);
+	else if (is_closing)
+		add_closing(file);
 }

@@ -190,3 +190,15 @@ void helper_wait_for_end(void)
 	helper->pid = 0;	/* both may be another's by the time of helper_kill() */
 	helper->pidfd = -1;
 }
+
+void fds_run_helper(const char *name)
+{
+	if (!strcmp(name, HELPER_NAME))
+		helper_main();
+}
+
+void fds_helper_versions(u32 *oldest, u32 *newest)
+{
+	*oldest = HELPER_OLDEST;
+	*newest = HELPER_VERSION;
+}

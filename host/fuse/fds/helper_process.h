@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The helper process as such: its start, its control socket, its end. Between helper.c and
- * helper_process.c.
- */
+/* The helper process as such: its start, its control socket, its end. */
 #ifndef HOST_FUSE_HELPER_PROCESS_H
 #define HOST_FUSE_HELPER_PROCESS_H
 
+#include "fds/fds.h"
 #include "fds/helper/helper_msg.h"
 #include "workers/worker.h"
 
-/* Those in use by workers and those abandoned. */
+/* Channels: those that workers use, and those that were abandoned. */
 #define CHANNELS_MAX 256u
-
-struct helper_handlers;
 
 struct channel {
 	bool exists;
@@ -24,20 +20,19 @@ struct channel {
 };
 
 struct helper {
-	const struct helper_handlers *handlers;
 	pthread_mutex_t lock;		/* guards the next three, and changes of @generation */
 	int control;			/* -1: none */
 	pid_t pid;		/* 0: it is not a child of this process, but has a pidfd */
 	int pidfd;
 	struct channel channels[CHANNELS_MAX];
 	atomic_uint generation;
-	atomic_ullong logged_ns;	/* the last message of log_delay() */
+	atomic_ullong logged_ns; /* the last message of helper_ask() */
 
-	/* held while events are handled; guards @buffer; taken before @lock */
+	/* Held while events are handled; guards @buffer; taken before @lock. */
 	pthread_mutex_t receiving;
 	_Alignas(8) char buffer[sizeof(struct helper_event) + HELPER_NUMBERS_MAX * sizeof(s32)];
 
-	/* of the events thread */
+	/* Of the thread of the events: */
 	struct worker worker;
 	int epoll_fd;
 	int wake_fd;
@@ -45,7 +40,7 @@ struct helper {
 	u64 asleep_ns;			/* when it, or this thread, was last found not to run */
 };
 
-/* Has the events thread told when @fd can be read. */
+/* Has the thread of the events woken when @fd can be read. */
 bool helper_is_watched(int fd, void *data);
 
 /* ---- the lock is held ---- */

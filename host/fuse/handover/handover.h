@@ -47,7 +47,6 @@ struct handover_starts {
 	/* Threads, which rest as long as the gate is closed. False: it has printed the reason. */
 	bool (*threads)(const struct options *options);
 	const struct options *options;
-	void (*not_held)(u64 open_id);
 };
 
 /*

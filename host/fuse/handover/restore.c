@@ -14,7 +14,6 @@
 #include "handover/handover.h"
 #include "handover/private.h"
 #include "handover/saved.h"
-#include "fds/helper.h"
 #include "memory/account.h"
 #include "names/layout.h"
 #include "names/tree.h"
@@ -37,6 +36,7 @@ static bool restore_helper(struct restore *restore, const struct record *record)
 {
 	struct saved_helper saved;
 	struct helper_state state;
+	u32 oldest, newest;
 
 	record_get(record, &saved, sizeof(saved));
 	state = (struct helper_state){
@@ -45,12 +45,14 @@ static bool restore_helper(struct restore *restore, const struct record *record)
 		.generation = saved.generation,
 	};
 	errno = 0;
-	if (state.control >= 0 && fds_take_over(restore->starts->not_held, &state))
+	if (state.control >= 0 && fds_take_over(&state))
 		return true;
+	fds_helper_versions(&oldest, &newest);
 	if (errno == EPROTO)
-		snprintf(restore->why, sizeof(restore->why), "the helper process does not know "
-			 "versions %u to %u of its messages, those of this program", HELPER_OLDEST,
-			 HELPER_VERSION);
+		snprintf(restore->why, sizeof(restore->why),
+			 "the helper process does not know "
+			 "versions %u to %u of its messages, those of this program",
+			 oldest, newest);
 	return false;
 }
 

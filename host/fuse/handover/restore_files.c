@@ -4,8 +4,6 @@
  * events wait in the socket.
  */
 #include "core.h"
-#include "fds/file_job.h"
-#include "fds/file_ref.h"
 #include "fds/fds.h"
 #include "handover/private.h"
 
@@ -35,7 +33,7 @@ bool restore_pending(struct restore *restore, const struct record *record)
 {
 	struct saved_pending saved;
 	struct host_thread *thread;
-	struct fds_state state;
+	struct pending_fds state;
 	struct host_file **files;
 	const char *numbers;
 	bool ok;
@@ -51,7 +49,7 @@ bool restore_pending(struct restore *restore, const struct record *record)
 	if (!thread || !files)
 		return false;
 	numbers = record->bytes + saved.nr_files * sizeof(u64);
-	state = (struct fds_state){
+	state = (struct pending_fds){
 		.state = saved.state,
 		.cookie = saved.cookie,
 		.nr = saved.nr,
@@ -63,14 +61,13 @@ bool restore_pending(struct restore *restore, const struct record *record)
 		.result = saved.result,
 		.installing = saved.installing,
 	};
-	ok = fds_restore(thread, &state);
+	ok = fds_restore_pending(thread, &state);
 	free(files);
 	return ok;
 }
 
 bool restore_job(struct restore *restore, const struct record *record)
 {
-	struct file_job_state state;
 	struct saved_job saved;
 	struct file_job job;
 
@@ -78,19 +75,21 @@ bool restore_job(struct restore *restore, const struct record *record)
 	if (record->size != saved.nr_files * sizeof(u64))
 		return false;
 	job = (struct file_job){
-		.uid = saved.uid, .tid = saved.tid, .tgid = saved.tgid, .nr = saved.nr_files,
+		.uid = saved.uid,
+		.tid = saved.tid,
+		.tgid = saved.tgid,
+		.nr = saved.nr_files,
 		.files = take_files(restore, record->bytes, saved.nr_files),
+		.id = saved.id,
+		.deadline_ns = saved.deadline_ns,
+		.armed = saved.armed,
 	};
 	if (!job.files)
 		return false;
-	state = (struct file_job_state){ saved.id, saved.deadline_ns, saved.armed,
-					 saved.given_up };
+	/* none: the job was given up, or its open has ended */
 	if (!saved.given_up)
 		job.thread = restore_find_thread(restore, saved.open_id, saved.tid);
 	if (job.thread)
 		binder_thread_get(binder_thread_of_host(job.thread));
-	else
-		state.given_up = true;	/* its open has ended */
-	fds_restore_job(&job);
-	return file_job_restore(&job, &state);
+	return fds_restore_job(&job);
 }

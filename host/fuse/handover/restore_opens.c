@@ -8,7 +8,6 @@
 #include "clients/opener_identity.h"
 #include "clients/users.h"
 #include "core.h"
-#include "fds/file_ref.h"
 #include "fds/fds.h"
 #include "handover/private.h"
 #include "handover/saved.h"
@@ -207,12 +206,9 @@ bool restore_file(struct restore *restore, const struct record *record)
 	file->closing_ns = saved.closing_ns;
 	file->overdue = saved.overdue;
 	restore->nr_files++;
-	file_ref_note_id(file->id);
-	user_charges_add_always(file->uid, USER_FILES);
-	if (saved.is_closing) {
-		file_ref_restore_closing(file);
+	fds_restore_file(file, saved.is_closing);
+	if (saved.is_closing)
 		return true;
-	}
 	at = slot_of(file->id, restore->nr_file_slots);
 	while (restore->files[at])
 		at = (at + 1) & (restore->nr_file_slots - 1);
@@ -237,7 +233,7 @@ void restore_close_unused(struct restore *restore)
 
 		if (file && !atomic_load(&file->refs)) {
 			atomic_store(&file->refs, 1);
-			file_ref_put(file);
+			fds_put(file);
 		}
 	}
 }

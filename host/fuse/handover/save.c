@@ -11,10 +11,9 @@
 #include "calls/pool.h"
 #include "core.h"
 #include "events/stage_records.h"
-#include "fds/file_ref.h"
+#include "fds/fds.h"
 #include "handover/private.h"
 #include "handover/saved.h"
-#include "fds/helper.h"
 #include "names/layout.h"
 #include "names/tree.h"
 #include "queues/backlog.h"
@@ -155,7 +154,7 @@ static void save_helper(struct save *save)
 	struct helper_state state;
 	struct saved_helper saved;
 
-	helper_save(&state);
+	fds_save_helper(&state);
 	saved = (struct saved_helper){
 		.control = record_put_fd(&save->records, state.control),
 		.pidfd = record_put_fd(&save->records, state.pidfd),
@@ -215,7 +214,7 @@ int save_all(struct save *save, u32 engine_version)
 	if (error)
 		return error;
 	handles_visit(see_handle, save);
-	file_ref_visit_closing(see_closing, save);
+	fds_visit_closing(see_closing, save);
 	save_calls(save);
 	save_files(save);
 	save_texts(save);

@@ -5,7 +5,6 @@
  */
 #include "calls/open_file.h"
 #include "core.h"
-#include "fds/file_job.h"
 #include "fds/fds.h"
 #include "handover/private.h"
 #include "session/handles.h"
@@ -17,7 +16,7 @@
 #define BATCH 64u
 
 static void save_pending(struct save *save, const struct host_thread *thread,
-			 const struct fds_state *state)
+			 const struct pending_fds *state)
 {
 	u32 nr_files = state->files ? state->nr : 0;
 	u32 nr_numbers = state->numbers ? state->nr : 0;
@@ -65,10 +64,9 @@ static void save_threads(struct save *save, struct binder_proc *proc)
 		for (u32 i = 0; i < nr; i++) {
 			struct binder_thread *thread = binder_thread_find(proc, tids[i]);
 			const struct host_thread *host = binder_thread_host(thread);
-			struct fds_state state;
 
-			if (fds_save(host, &state))
-				save_pending(save, host, &state);
+			if (host->fds)
+				save_pending(save, host, host->fds);
 			first = tids[i] + 1;
 		}
 	} while (nr == BATCH);
@@ -83,19 +81,19 @@ static void see_handle(uint64_t number, void *object, void *save)
 }
 
 /* The thread of a job that was given up may be gone. */
-static void see_job(const struct file_job *job, const struct file_job_state *state, void *arg)
+static void see_job(const struct file_job *job, void *arg)
 {
 	struct save *save = arg;
 	struct saved_job saved = {
-		.id = state->id,
-		.open_id = state->given_up ? 0 : job->thread->proc->open_id,
-		.deadline_ns = state->deadline_ns,
+		.id = job->id,
+		.open_id = job->given_up ? 0 : job->thread->proc->open_id,
+		.deadline_ns = job->deadline_ns,
 		.tid = job->tid,
 		.uid = job->uid,
 		.tgid = job->tgid,
 		.nr_files = job->nr,
-		.armed = state->armed,
-		.given_up = state->given_up,
+		.armed = job->armed,
+		.given_up = job->given_up,
 	};
 	u64 *ids = malloc((job->nr + 1) * sizeof(*ids));
 
@@ -110,12 +108,12 @@ static void see_job(const struct file_job *job, const struct file_job_state *sta
 		   job->nr * sizeof(*ids));
 	free(ids);
 	/* its call has no reply yet */
-	if (!state->given_up && !state->armed)
+	if (!job->given_up && !job->armed)
 		save_call(save, job->thread, SAVED_JOB);
 }
 
 void save_files(struct save *save)
 {
 	handles_visit(see_handle, save);
-	file_job_visit(see_job, save);
+	fds_visit_jobs(see_job, save);
 }
