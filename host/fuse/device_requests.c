@@ -15,8 +15,8 @@
 #include "calls/client_call.h"
 #include "calls/open_file.h"
 #include "calls/park.h"
-#include "calls/pool.h"
-#include "calls/watch.h"
+#include "calls/stuck_workers.h"
+#include "calls/watched_events.h"
 #include "clients/client_thread.h"
 #include "clients/users.h"
 #include "core.h"
@@ -29,7 +29,7 @@
 #include "session/expire.h"
 #include "session/handles.h"
 #include "session/session.h"
-#include "workers/worker.h"
+#include "workers/worker_pool.h"
 
 #include <poll.h>
 
@@ -225,17 +225,6 @@ void device_continue(struct fair_item *item)
 		call_reply(thread, -EFAULT);
 	else if (!put_in_slow_lane(thread, RESUME_WOKEN))
 		begin_call(thread);
-}
-
-void device_end_overdue(void)
-{
-	struct host_thread *thread;
-
-	if (!worker_self)
-		worker_set_self(daemon_alloc(sizeof(*worker_self)));
-	while ((thread = park_claim_overdue()))
-		worker_push_woken(thread);
-	pool_hand_over(worker_self);
 }
 
 /*

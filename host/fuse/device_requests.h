@@ -30,9 +30,6 @@ void device_finish_woken(void);
 /* Serves a call that was in the backlog or the slow lane (backlog.h), or a slice of it. */
 void device_continue(struct fair_item *item);
 
-/* Ends the parked calls that may not wait any longer. Only for the thread of expire.h. */
-void device_end_overdue(void);
-
 /*
  * The process that opened @open_id is dead: its buffer cannot be used any more. True: the kernel
  * has not released the open yet, so that another process may have a descriptor.

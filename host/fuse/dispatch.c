@@ -475,20 +475,10 @@ static void dispatch_one(const struct request *request)
 	operations[request->head->opcode].handle(request);
 }
 
-static void serve_queued(struct fair_queue *queue)
+void dispatch_queued(struct fair_queue *queue)
 {
 	struct fair_item *item = fair_queue_pop(queue);
 
 	if (item && !backlog_serve_request(item, dispatch_one))
 		device_continue(item);
-}
-
-void dispatch_continue_one(void)
-{
-	serve_queued(daemon_self->backlog);
-}
-
-void dispatch_serve_slow(void)
-{
-	serve_queued(daemon_self->slow_lane);
 }

@@ -7,12 +7,12 @@
 
 #include "session/session.h"
 
+struct fair_queue;
+
 /* Replies to @request, or parks it. No pointer into the request's buffer is kept. */
 void dispatch(const struct request *request);
 
-/* Serves a call or request of the backlog (backlog.h), if there is one. */
-void dispatch_continue_one(void);
-/* The same for the slow lane. */
-void dispatch_serve_slow(void);
+/* Serves a call or request of @queue, the backlog or the slow lane (backlog.h), if there is one. */
+void dispatch_queued(struct fair_queue *queue);
 
 #endif

@@ -18,17 +18,16 @@
 #include "base/message.h"
 #include "base/thread.h"
 #include "buffers/bound_buffer.h"
+#include "calls/affinity.h"
 #include "calls/open_file.h"
 #include "calls/park.h"
-#include "calls/pool.h"
-#include "calls/watch.h"
+#include "calls/watched_events.h"
 #include "clients/opener_identity.h"
 #include "clients/namespaces.h"
 #include "clients/selinux.h"
 #include "clients/users.h"
 #include "core.h"
 #include "device_requests.h"
-#include "dispatch.h"
 #include "events/event_stream.h"
 #include "events/stage_records.h"
 #include "fds/fds.h"
@@ -48,7 +47,10 @@
 #include "start/options.h"
 #include "start/server_msg.h"
 #include "start/user_limits.h"
-#include "workers/worker.h"
+#include "watcher.h"
+#include "worker_main.h"
+#include "workers/worker_pool.h"
+#include "workers/workqueue.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,20 +68,6 @@
 
 /* Without --threads; calls are short, so that more workers would not be faster. */
 #define DEFAULT_WORKERS_MAX 4
-
-static const struct watch_handlers watch_handlers = {
-	.owner_died = device_owner_died,
-	.search = device_search,
-	.hand_over = pool_hand_over,
-	.check_workers = pool_check,
-};
-
-static const struct pool_handlers pool_handlers = {
-	.serve = dispatch,
-	.finish_woken = device_finish_woken,
-	.continue_one = dispatch_continue_one,
-	.serve_slow = dispatch_serve_slow,
-};
 
 static unsigned int worker_count(const struct options *options)
 {
@@ -116,8 +104,8 @@ static void init_daemon(const struct options *options, const struct server_start
 	layout_init(options->mode, options->max_devices);
 	bound_open_init();
 	lookup_init();
-	pool_init(&pool_handlers);
-	workqueue_init(pool_hand_over);
+	pool_init(worker_main);
+	workqueue_init();
 	park_init();
 	open_files_init();
 	bound_buffers_init();
@@ -126,11 +114,12 @@ static void init_daemon(const struct options *options, const struct server_start
 /* False: a message was printed. */
 static bool start_threads(const struct options *options)
 {
-	unsigned int timeout_s = daemon_self->session->timeout_s;
+	unsigned int nr_workers = worker_count(options);
 
-	if (exit_watch_start(SERVER_LIFE, -1, NULL) && watch_start(&watch_handlers) &&
-	    lookup_start() && pool_start(worker_count(options)) &&
-	    (!timeout_s || expire_start(timeout_s, device_end_overdue)))
+	expire_start(daemon_self->session->timeout_s);
+	affinity_init(nr_workers);
+	if (exit_watch_start(SERVER_LIFE, -1, NULL) && watch_init() && watcher_start() &&
+	    lookup_start() && pool_start(nr_workers))
 		return true;
 	log_error("cannot start the threads: too little memory, or too low a limit of threads "
 		  "(ulimit -u) or descriptors (ulimit -n)");

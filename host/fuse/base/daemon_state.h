@@ -24,6 +24,7 @@ struct daemon {
 	struct expire *expire;
 	/* workers/ */
 	struct worker_table *workers;
+	struct worker_pool *pool;
 	struct workqueue *workqueue;
 	/* clients/ */
 	struct identity *identity;
@@ -51,7 +52,6 @@ struct daemon {
 	struct parked_calls *parked_calls;
 	struct affinity *affinity;
 	struct watch *watch;
-	struct pool *pool;
 	/* buffers/ */
 	struct bound_buffers *bound_buffers;
 	/* fds/ */

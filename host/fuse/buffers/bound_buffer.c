@@ -15,7 +15,7 @@
 #include "base/locks.h"
 #include "base/daemon_log.h"
 #include "calls/open_file.h"
-#include "calls/pool.h"
+#include "calls/stuck_workers.h"
 #include "clients/client_thread.h"
 #include "fds/fds.h"
 #include "session/session.h"

@@ -5,7 +5,7 @@
 #include "base/gate.h"
 #include "calls/affinity.h"
 #include "calls/open_file.h"
-#include "calls/watch.h"
+#include "calls/watched_events.h"
 #include "clients/client_thread.h"
 #include "core.h"
 #include "session/expire.h"

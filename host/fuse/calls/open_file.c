@@ -2,7 +2,7 @@
 /* Open device files. */
 #include "calls/open_file.h"
 
-#include "calls/watch.h"
+#include "calls/watched_events.h"
 #include "base/daemon_state.h"
 #include "base/gate.h"
 #include "base/locks.h"
@@ -14,7 +14,7 @@
 #include "names/layout.h"
 #include "session/handles.h"
 #include "session/session.h"
-#include "workers/worker.h"
+#include "workers/workqueue.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "base/gate.h"
 #include "base/libc.h"
-#include "workers/worker.h"
+#include "workers/worker_pool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -155,7 +155,7 @@ static int copy_memory(__typeof__(process_vm_readv) *copy, pid_t tid, void *own,
 
 	if (!size)
 		return 0;
-	worker_begin_memory();
+	pool_begin_memory();
 	section = gate_begin_client();
 	error = copy_result(copy(tid, &here, 1, &there, 1, 0), size);
 	gate_end_client(section);

@@ -57,7 +57,7 @@ bool client_thread_opener_is_gone(const struct host_proc *proc);
  * Copies between the daemon and the memory of a thread that is blocked in a request. Return 0,
  * -EFAULT, also after a partial copy, or -ESRCH if the thread is being killed. The client controls
  * how long a page fault takes (its memory may be backed by its own file system), so the worker may
- * get stuck here: see pool.h.
+ * get stuck here: see worker_pool.h.
  */
 int client_thread_read(pid_t tid, void *dst, u64 src, size_t size);
 int client_thread_write(pid_t tid, u64 dst, const void *src, size_t size);

@@ -15,7 +15,7 @@
 #include "base/gate.h"
 #include "base/locks.h"
 #include "calls/open_file.h"
-#include "calls/pool.h"
+#include "calls/stuck_workers.h"
 #include "clients/users.h"
 #include "session/session.h"
 #include "workers/worker.h"

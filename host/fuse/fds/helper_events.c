@@ -12,11 +12,10 @@
 #include "base/locks.h"
 #include "base/thread.h"
 #include "calls/client_call.h"
-#include "calls/pool.h"
 #include "fds/file_job.h"
 #include "fds/file_ref.h"
 #include "fds/helper_ask.h"
-#include "workers/worker.h"
+#include "workers/worker_pool.h"
 
 #include <signal.h>
 #include <string.h>

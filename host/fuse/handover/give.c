@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/gate.h"
 #include "base/daemon_log.h"
-#include "calls/pool.h"
+#include "calls/stuck_workers.h"
 #include "core.h"
 #include "handover/handover.h"
 #include "handover/peer.h"

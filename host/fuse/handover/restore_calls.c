@@ -5,7 +5,7 @@
  */
 #include "calls/open_file.h"
 #include "calls/park.h"
-#include "calls/watch.h"
+#include "calls/watched_events.h"
 #include "core.h"
 #include "handover/private.h"
 #include "handover/saved.h"

@@ -8,7 +8,7 @@
  */
 #include "calls/open_file.h"
 #include "calls/park.h"
-#include "calls/pool.h"
+#include "calls/stuck_workers.h"
 #include "core.h"
 #include "events/stage_records.h"
 #include "fds/fds.h"

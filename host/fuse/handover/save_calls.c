@@ -5,7 +5,7 @@
  */
 #include "calls/open_file.h"
 #include "calls/park.h"
-#include "calls/pool.h"
+#include "calls/stuck_workers.h"
 #include "core.h"
 #include "handover/private.h"
 #include "handover/saved.h"

@@ -9,13 +9,13 @@
 #include "base/clock.h"
 #include "base/gate.h"
 #include "base/daemon_log.h"
-#include "calls/pool.h"
+#include "calls/stuck_workers.h"
 #include "core.h"
 #include "handover/handover.h"
 #include "handover/peer.h"
 #include "handover/private.h"
 #include "session/session.h"
-#include "workers/worker.h"
+#include "workers/worker_pool.h"
 
 #include <errno.h>
 #include <poll.h>

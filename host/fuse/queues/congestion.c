@@ -2,6 +2,8 @@
 /* More requests than the workers serve, from more than one user. */
 #include "queues/congestion.h"
 
+#include "session/session.h"
+
 #include <unistd.h>
 
 /*
@@ -20,17 +22,17 @@ void congestion_init(void)
 }
 
 /* Do requests wait, and still do after some time? */
-static bool keep_waiting(bool (*waiting)(void))
+static bool keep_waiting(void)
 {
 	for (unsigned int i = 0; i < BEGIN_MS; i++) {
-		if (!waiting())
+		if (!session_has_request())
 			return false;
 		usleep(1000);
 	}
-	return waiting();
+	return session_has_request();
 }
 
-void congestion_sample(bool (*waiting)(void))
+void congestion_sample(void)
 {
 	struct congestion *self = daemon_self->congestion;
 	bool on = congestion_is_on();
@@ -40,7 +42,7 @@ void congestion_sample(bool (*waiting)(void))
 		self->active = ACTIVE_SAMPLES;
 	else if (self->active)
 		self->active--;
-	now = self->active && (on ? waiting() : keep_waiting(waiting));
+	now = self->active && (on ? session_has_request() : keep_waiting());
 	self->nr_clear = now ? 0 : self->nr_clear + 1;
 	atomic_store(&self->is_on, now || (on && self->nr_clear < END_SAMPLES));
 	atomic_store(&self->uid, CONGESTION_NONE);

@@ -48,10 +48,7 @@ static inline void congestion_note(u32 uid)
 		atomic_store_explicit(&congestion->mixed, true, memory_order_relaxed);
 }
 
-/*
- * A sample, at intervals while the workers are busy. @waiting(): are there requests? May sleep for
- * some ms.
- */
-void congestion_sample(bool (*waiting)(void));
+/* A sample, at intervals while the workers are busy. May sleep for some ms. */
+void congestion_sample(void);
 
 #endif

@@ -1,35 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Calls that may not wait for long. */
+/* The periods in which the ages of calls are counted. */
 #include "session/expire.h"
 
-#include "base/gate.h"
-#include "base/thread.h"
-
-#include <time.h>
+#include "base/clock.h"
 
 void expire_init(void)
 {
 	daemon_part(expire);
 }
 
-static void expire_main(void *arg)
+/* The period of a predecessor is known before the limit is. */
+void expire_start(unsigned int timeout_s)
 {
-	struct expire *expire = arg;
-	struct timespec period = { expire->period_ms / 1000, expire->period_ms % 1000 * 1000000 };
+	struct expire *expire = daemon_self->expire;
 
-	for (;;) {
-		gate_away();
-		nanosleep(&period, NULL);
-		gate_back();
-		atomic_fetch_add(&expire->period, 1);
-		expire->end_calls();
-	}
+	if (!timeout_s)
+		return;
+	expire->period_ns = timeout_s * 1000000000ull / EXPIRE_PERIODS;
+	expire->next_ns = clock_now_ns() + expire->period_ns;
+	if (!atomic_load(&expire->period))
+		atomic_store(&expire->period, 1);
 }
 
-bool expire_start(unsigned int timeout_s, void (*end_calls)(void))
+bool expire_advance(u64 now_ns)
 {
-	daemon_self->expire->period_ms = timeout_s * 1000 / EXPIRE_PERIODS;
-	daemon_self->expire->end_calls = end_calls;
-	atomic_store(&daemon_self->expire->period, 1);
-	return !thread_start(expire_main, daemon_self->expire);
+	struct expire *expire = daemon_self->expire;
+
+	if (now_ns < expire_next_ns())
+		return false;
+	expire->next_ns = now_ns + expire->period_ns;
+	atomic_fetch_add(&expire->period, 1);
+	return true;
+}
+
+u64 expire_next_ns(void)
+{
+	return daemon_self->expire->period_ns ? daemon_self->expire->next_ns : UINT64_MAX;
 }

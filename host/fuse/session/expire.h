@@ -23,17 +23,21 @@
 
 struct expire {
 	atomic_uint period;		/* the current one, from 1; 0: there is no limit */
-	unsigned int period_ms;
-	void (*end_calls)(void);
+	u64 period_ns; /* 0: there is no limit */
+	u64 next_ns; /* when the next period begins */
 };
 
 void expire_init(void);
 
-/*
- * Starts the thread that counts the periods of a limit of @timeout_s and ends calls that are too
- * old by @end_calls. False: no thread.
- */
-bool expire_start(unsigned int timeout_s, void (*end_calls)(void));
+/* Before the watcher, which counts the periods: the limit is @timeout_s, 0: there is none. */
+void expire_start(unsigned int timeout_s);
+
+/* ---- for the watcher ---- */
+
+/* Counts a period if one has passed. True: calls may be too old now. */
+bool expire_advance(u64 now_ns);
+/* When a period will have passed (monotonic); UINT64_MAX: never. */
+u64 expire_next_ns(void);
 
 /* The period in which a call begins. */
 static inline u32 expire_stamp(void)

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Stuck workers: limit of all users together and of one user (see pool.h). */
+/* Stuck workers: limit of all users together and of one user (see worker_pool.h). */
 #define STUCK_ALL 64
 #define STUCK_ONE 16
 

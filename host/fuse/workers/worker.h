@@ -3,9 +3,9 @@
  * The state of each thread that calls the engine: what it is doing, and the work that it has queued
  * for itself.
  *
- * Such a thread is a worker of the pool (pool.h), the watcher or the injector's thread. It finds
- * its state in worker_self. Other threads look at the first part for an INTERRUPT and to detect a
- * stuck worker, and may take over the queued work.
+ * Such a thread is a worker of the pool (worker_pool.h), the watcher, or that of the helper's
+ * events. It finds its state in worker_self. Other threads look at the first part for an INTERRUPT
+ * and to detect a stuck worker, and may take over the queued work.
  */
 #ifndef HOST_FUSE_WORKER_H
 #define HOST_FUSE_WORKER_H
@@ -38,7 +38,7 @@ struct worker {
 	atomic_bool waiting;		/* between worker_begin_wait() and worker_end_wait() */
 	atomic_uint core;		/* on which it runs (affinity.h), plus 1; 0: not known */
 
-	/* Guarded by the lock of the pool (pool.c), save for atomic reads. */
+	/* Guarded by the lock of the pool (worker_pool.h), save for atomic reads. */
 	atomic_bool stuck;		/* it was replaced */
 	bool in_use;
 	bool serves;			/* handles requests; false: only finishes queued work */
@@ -153,12 +153,6 @@ void worker_add_work(struct work *work);
 /* Does the oldest of them. False: there is none. */
 bool worker_run_work(void);
 
-/*
- * The running worker is about to use a client's memory. In the slow lane that may take long, so
- * others do what is queued.
- */
-void worker_begin_memory(void);
-
 /* Is anything of these queued at @worker? A racy read. */
 bool worker_has_work_racy(const struct worker *worker);
 /* Moves all of it to @to, which has none. */
@@ -172,16 +166,5 @@ void worker_table_init(void);
 struct worker *worker_alloc(void);
 /* The worker number @index, in use or not; NULL beyond the last that was ever in use. */
 struct worker *worker_at(unsigned int index);
-
-/* ---- work that takes long, and that no client waits for, is done by a thread of its own ---- */
-
-/* @hand_over: has what the worker has queued done by others (pool.h). */
-void workqueue_init(void (*hand_over)(struct worker *worker));
-
-/*
- * Has @work->run() called, after that of the works that came before; it may call the engine. False:
- * there is no thread for it, the caller has to do it.
- */
-bool workqueue_add(struct work *work);
 
 #endif

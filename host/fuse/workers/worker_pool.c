@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The pool of threads that serve requests: starting them, and handing work over to them. */
+#include "workers/worker_pool.h"
+
+#include "base/daemon_log.h"
+#include "base/daemon_state.h"
+#include "base/gate.h"
+#include "base/libc.h"
+#include "base/locks.h"
+#include "base/thread.h"
+
+static void run_worker(void *arg)
+{
+	struct worker *self = arg;
+
+	drop_rseq();
+	worker_set_self(self);
+	self->tid = gettid();
+	pthread_mutex_lock(&daemon_self->pool->lock);
+	self->member = gate_self;
+	pthread_mutex_unlock(&daemon_self->pool->lock);
+	daemon_self->pool->body(self);
+}
+
+bool pool_start_worker(enum worker_kind kind, struct worker *from)
+{
+	struct worker *worker = worker_alloc();
+
+	if (!worker)
+		return false;
+	worker->serves = kind == SERVES;
+	worker->slow = kind == SERVES_SLOW;
+	if (from)
+		worker_move_work(worker, from);
+	if (!thread_start(run_worker, worker))
+		return true;
+	if (from)
+		worker_move_work(from, worker);
+	worker->in_use = false;
+	return false;
+}
+
+bool pool_start_serving(void)
+{
+	bool ok = true;
+
+	while (ok && daemon_self->pool->nr_serving < daemon_self->pool->nr_wanted) {
+		ok = pool_start_worker(SERVES, NULL);
+		daemon_self->pool->nr_serving += ok;
+	}
+	return ok;
+}
+
+void pool_init(void (*body)(struct worker *self))
+{
+	pthread_mutex_init(&daemon_part(pool)->lock, NULL);
+	daemon_self->pool->body = body;
+}
+
+bool pool_start(unsigned int count)
+{
+	guard_mutex(&daemon_self->pool->lock);
+	daemon_self->pool->nr_wanted = count;
+	return pool_start_serving();
+}
+
+void pool_hand_over(struct worker *worker)
+{
+	bool ok = true;
+
+	pthread_mutex_lock(&daemon_self->pool->lock);
+	if (worker_has_work_racy(worker))
+		ok = pool_start_worker(FINISHES, worker);
+	pthread_mutex_unlock(&daemon_self->pool->lock);
+	if (!ok)
+		log_error("cannot start a thread; some clients will wait");
+}
+
+void pool_start_slow(void)
+{
+	if (!daemon_self->pool->slow_is_served)
+		daemon_self->pool->slow_is_served = pool_start_worker(SERVES_SLOW, NULL);
+}
+
+void pool_serve_slow(void)
+{
+	guard_mutex(&daemon_self->pool->lock);
+	pool_start_slow();
+}
+
+void pool_begin_memory(void)
+{
+	if (worker_self->slow && worker_has_work_racy(worker_self))
+		pool_hand_over(worker_self);
+}
