@@ -7,6 +7,7 @@
 #
 #   PROGRAMS         files under $(BIN) that plain `make` builds
 #   TEST_PROGRAMS    likewise, what only tests need
+#   VM_MODULES       targets that build the kernel modules for `make vm-test`
 #   TESTS            what `make test` runs besides the tests of pytest: NAME, or NAME:VARIANT
 #   VM_TESTS         what `make vm-test` runs, likewise
 #   COMPUTING        names of TESTS that only compute: they run beside those that also wait
@@ -63,6 +64,7 @@ LDLIBS   :=
 
 PROGRAMS :=
 TEST_PROGRAMS :=
+VM_MODULES :=
 TESTS :=
 VM_TESTS :=
 COMPUTING :=
@@ -94,8 +96,7 @@ $(foreach test,$(foreach test,$(ALL_TESTS),$(if $(findstring :,$(test)),,$(test)
 	$(filter $(test):%,$(ALL_TESTS)). Give the plain one a variant, too)))
 TEST_NAMES := $(sort $(foreach test,$(ALL_TESTS),$(firstword $(subst :, ,$(test)))))
 
-.PHONY: all test test-needs test-run vm-test vm-build vm-test-needs vm-test-run bench demo \
-	setup tidy lint clean help \
+.PHONY: all check check-needs test test-needs vm-test vm-build bench demo setup tidy lint clean help \
 	$(TEST_NAMES:%=test-%) \
 	$(BENCH_TARGETS) $(LINT_TARGETS)
 
@@ -138,9 +139,20 @@ needs_of_all = $(sort $(foreach test,$(1), \
 
 # One at a time, the compilers would leave all processors but one idle.
 PARALLEL_MAKE = $(MAKE) --no-print-directory -j$(shell nproc)
+# Most tests wait: more of them than processors run at a time.
+WORKERS := $(shell echo $$(($(shell nproc) * 3)))
+PYTEST = ANYBINDER_BUILT=1 $(PYTHON) -m pytest -n $(WORKERS) --dist loadgroup
 
 # What is not built here fails in the test that needs it.
-## test: set up, and run every test that needs no virtual machine; ends with the total
+## check: what finds most mistakes, in two minutes
+check: check-needs
+	@$(PYTEST) -m check
+
+check-needs:
+	-@$(PARALLEL_MAKE) --keep-going $(addprefix $(BIN)/,unit_test anybinder-sim anybinder anybinderd \
+		anybinderd-asan anybinder-conformance)
+
+## test: set up, and run every test that needs no virtual machine; ends with the totals
 test:
 	@scripts/setup build test
 	-@$(PARALLEL_MAKE) --keep-going test-needs
@@ -148,38 +160,19 @@ test:
 
 test-needs: all $(TEST_PROGRAMS) $(filter $(BIN)/%,$(call needs_of_all,$(TESTS)))
 
-# Most tests wait: more of them than processors run at a time.
-WORKERS := $(shell echo $$(($(shell nproc) + 2)))
-PYTEST = ANYBINDER_BUILT=1 $(PYTHON) -m pytest -n $(WORKERS) --dist loadgroup \
-	$(if $(TEST_AGAIN),--again $(TEST_AGAIN)) $(if $(TURN),--turn $(TURN))
+## vm-test: set up, and run the tests that boot a kernel in QEMU; ends with the totals
+vm-test:
+	@scripts/setup build test vm
+	-@$(PARALLEL_MAKE) --keep-going vm-fetch all vm-build
+	@$(PYTEST) -n $(shell nproc) --vm --record $(BUILD)/vm-test.total
+
+# vm-build: the modules for vm-test; may run beside make test
+vm-build: vm-fetch
+	@$(PARALLEL_MAKE) --keep-going $(VM_MODULES)
 
 # For tests/lib: the value of a variable.
 print-%:
-	@echo '$($*)'
-
-# With TURN=N: the tests of no list of TURNS, and of each list the Nth, counted round.
-comma := ,
-in_turn = $(word $(shell echo $$(($(TURN) % $(words $(1)) + 1))),$(1))
-VM_RUN = $(if $(TURN),$(foreach list,$(TURNS),$(call in_turn,$(subst $(comma), ,$(list)))) $(filter-out \
-	$(subst $(comma), ,$(TURNS)),$(VM_TESTS)),$(VM_TESTS))
-
-
-
-## vm-test: set up, and run the tests that boot a kernel in QEMU; ends with the total
-vm-test:
-	@scripts/setup build test vm
-	@$(MAKE) --no-print-directory vm-test-run
-
-## vm-build: the kernels and modules for vm-test; may run beside make test
-vm-build: vm-fetch
-	@$(PARALLEL_MAKE) --keep-going $(filter module-%,$(call needs_of_all,$(VM_RUN)))
-
-# A guest that boots keeps one processor busy, and compiles nothing.
-vm-test-run: vm-fetch
-	-@$(PARALLEL_MAKE) --keep-going vm-test-needs
-	@$(PYTEST) --vm -n $(shell nproc) --record $(BUILD)/vm-test.total
-
-vm-test-needs: all $(call needs_of_all,$(VM_RUN))
+	@:$(info $($*))
 
 ## bench: measurements, side by side with other IPC systems
 bench: all $(BENCH_TARGETS)
@@ -194,9 +187,9 @@ demo:
 setup:
 	@scripts/setup
 
-## tidy: the rules of the house that no compiler checks
+# tidy: the rules of the house that no compiler checks
 tidy:
-	@scripts/tidy
+	@scripts/tidy.py
 
 ## lint: tidy and every static check
 lint: tidy $(LINT_TARGETS)
@@ -209,13 +202,7 @@ clean:
 help:
 	@sed -n 's/^## /  /p' $(filter Makefile %rules.mk,$(MAKEFILE_LIST))
 	@echo
-	@echo "  Single tests: make test-NAME, or make test-NAME VARIANT=V for another than the first."
-	@echo "  Those marked * run in a virtual machine and belong to make vm-test; those marked + take long and"
-	@echo "  belong to neither."
-	@$(foreach name,$(TEST_NAMES),printf '    %-18s %s\n' test-$(name) \
-		"$(strip $(patsubst $(name):%,%+,$(filter $(name):%,$(LONG_TESTS))) $(patsubst \
-		$(name):%,%,$(filter $(name):%,$(TESTS))) $(patsubst \
-		$(name):%,%*,$(filter $(name):%,$(VM_TESTS))) $(patsubst %,*,$(filter $(name),$(VM_TESTS))))";)
-	@echo
+	@echo "  Single tests: pytest -k WORDS, or a path; with --long or --vm those of the other runs, too"
+	@echo "  (docs/TESTING.md)."
 	@echo "  Parts of make bench: $(BENCH_TARGETS)"
 	@echo "  Parts of make lint: tidy $(LINT_TARGETS)"

@@ -12,7 +12,7 @@ newest_dist = $$(ls -t $(BUILD)/dist/anybinder-*.tar.xz | head -1)
 .PHONY: static install install-dkms installed-programs uninstall dist copyright deb deb-source \
 	deb-test deb-build-test rpm-test arch-test
 
-## installed-programs: build what `make install` installs
+# installed-programs: build what `make install` installs
 installed-programs: $(INSTALL_BIN) $(INSTALL_LIBEXEC)
 
 # Built with musl, which has no headers of the kernel: only those are added.
@@ -37,7 +37,7 @@ install: $(INSTALL_BIN) $(INSTALL_LIBEXEC)
 uninstall:
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install --remove
 
-## install-dkms: install the modules' sources for DKMS below DESTDIR/usr
+# install-dkms: install the modules' sources for DKMS below DESTDIR/usr
 install-dkms:
 	@DESTDIR='$(DESTDIR)' packaging/dkms/install $(VERSION)
 
@@ -45,7 +45,7 @@ install-dkms:
 dist:
 	@CARGO=$(CARGO) packaging/dist $(BUILD)/dist $(VERSION) $(KEY)
 
-## copyright: bring debian/copyright up to date with tools/Cargo.lock (network)
+# copyright: bring debian/copyright up to date with tools/Cargo.lock (network)
 copyright:
 	@rm -rf $(BUILD)/copyright
 	@$(CARGO) vendor --quiet --locked --versioned-dirs --manifest-path tools/Cargo.toml \
@@ -68,22 +68,22 @@ source.copyright.run = packaging/copyright --names
 deb:
 	@packaging/deb/build any $(PACKAGES) $(VERSION)
 
-## deb-source: the Debian source package of the newest tarball of `make dist`
+# deb-source: the Debian source package of the newest tarball of `make dist`
 deb-source:
 	@packaging/deb/source $(PACKAGES)/source $(newest_dist)
 
-## deb-test: install, use, upgrade under load, remove and purge it in clean Debian 12 and 13 roots
+# deb-test: install, use, upgrade under load, remove and purge it in clean Debian 12 and 13 roots
 deb-test: deb
 	@packaging/deb/test $(PACKAGES) $(SUITE)
 
-## deb-build-test: build all packages in a clean Debian root without network, twice, and compare
+# deb-build-test: build all packages in a clean Debian root without network, twice, and compare
 deb-build-test: dist
 	@packaging/deb/test-build $(PACKAGES) $(newest_dist) $(SUITE)
 
-## rpm-test: build the RPM packages with Debian's rpmbuild, install them into a root and run them
+# rpm-test: build the RPM packages with Debian's rpmbuild, install them into a root and run them
 rpm-test: dist
 	@packaging/test-recipe rpm $(PACKAGES)/rpm $(newest_dist)
 
-## arch-test: build the Arch packages with Debian's makepkg, install them into a root and run them
+# arch-test: build the Arch packages with Debian's makepkg, install them into a root and run them
 arch-test: dist
 	@packaging/test-recipe arch $(PACKAGES)/arch $(newest_dist)

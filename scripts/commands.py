@@ -77,7 +77,7 @@ def main(arguments):
     if arguments[2:]:
         DOCUMENT.write_text(new)
     elif new != text:
-        print("docs/COMMANDS.md differs from --help; run `make commands` to update it")
+        print("docs/COMMANDS.md differs from --help; run `make docs` to update it")
         return 1
     return 0
 

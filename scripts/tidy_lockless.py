@@ -75,20 +75,3 @@ def rule_lockless(tree):
         for name in litmus:
             if f"{LITMUS}{name}.litmus" not in tree:
                 yield LOCKING, number, f"there is no {LITMUS}{name}.litmus"
-
-
-LOAD = "#define load(x) \\\n\tREAD_ONCE(x)\n"
-LISTED = HEADING + "| place | functions | litmus |\n|---|---|---|\n| a | `b` | `c` |\n"
-# As in tidy_tree.py.
-PLANTED = [
-    ({LOCKING: HEADING, "core/things/a.c": "static int b(int x,\n\t     int y)\n{\n"
-      "\treturn READ_ONCE(x);\n}\n"}, "core/things/a.c", 1),
-    ({LOCKING: HEADING, "host/fuse/a.c": LOAD + "int b(int x)\n{\n\treturn load(x);\n}\n"},
-     "host/fuse/a.c", 3),
-    ({LOCKING: LISTED, LITMUS + "c.litmus": ""}, LOCKING, 4),
-    ({LOCKING: LISTED}, LOCKING, 4),
-    ({LOCKING: HEADING, LITMUS + "c.litmus": ""}, LITMUS + "c.litmus", 1),
-]
-INNOCENT = {LOCKING: LISTED, LITMUS + "c.litmus": "",
-            "host/linux/a.c": LOAD + "/* READ_ONCE(x) */\nint b(int x)\n{\n\treturn load(x);\n}\n"
-                              "int d(void)\n{\n\treturn 0; /* READ_ONCE(x) */\n}\n"}

@@ -49,9 +49,3 @@ def rule_pages(tree):
                 if path.split("/")[0] in tops and src.path not in HISTORY and \
                    not PLACEHOLDER.search(path) and not is_there(path, tree):
                     yield src.path, number, f"names {path}, which does not exist"
-
-
-PLANTED = [({"docs/a.md": text, "docs/b.md": "# A b\n"}, "docs/a.md", 1) for text in (
-    "[c](c.md)\n", "[b](b.md#b)\n", "[a](#a)\n", "In `docs/c.md`\n", "In `docs/c/`\n")]
-INNOCENT = {"docs/a.md": "# A (a), b\n[b](b.md#a-b) [a](#a-a-b) `docs/b.md` `docs/` `docs/NAME.md` "
-                         "`other/c` [web](https://a.b/c)\n", "docs/b.md": "# A b\n"}

@@ -4,7 +4,7 @@ RUST_SOURCES := $(shell find $(addprefix tools/,anybinder bench client driver ev
 	tools/Cargo.toml tools/Cargo.lock
 # With RUST_TARGET, for another architecture than this machine's.
 RUST_BUILD = scripts/setup --check-rust && \
-	scripts/cargo-build $(CARGO) --release --locked --manifest-path tools/Cargo.toml \
+	scripts/cargo_build.py $(CARGO) --release --locked --manifest-path tools/Cargo.toml \
 	$(if $(RUST_TARGET),--target $(RUST_TARGET)) $(if $(DEMO),--config tools/demo.toml)
 # The features of a crate are those that all packages named on the command line ask for: with the
 # same names for each program, their common crates are compiled once.
@@ -30,7 +30,7 @@ $(BIN)/rsb_hub: | $(BIN)/anybinder
 # that the time limit of that is not for compiling.
 PLUGIN_TARGETS := $(RUST_PACKAGES) -p anybinder-device-plugin --test kubelet
 .PHONY: device-plugin
-## device-plugin: the device plugin for Kubernetes, build/bin/anybinder-device-plugin
+# device-plugin: the device plugin for Kubernetes, build/bin/anybinder-device-plugin
 device-plugin: $(BIN)/anybinder-device-plugin
 $(BIN)/anybinder-device-plugin: $(shell find tools/device-plugin tools/mount -type f) tools/Cargo.toml \
 		tools/Cargo.lock | $(BIN)/rsb_hub

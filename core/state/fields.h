@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * fields: how the tables of fields are written. tests/engine/state/members reads them, to find the
- * members of a struct that are in none.
+ * fields: how the tables of fields are written. tests/engine/state/test_state_members.py reads
+ * them, to find the members of a struct that are in none.
  */
 #ifndef BINDER_STATE_FIELDS_H
 #define BINDER_STATE_FIELDS_H

@@ -15,17 +15,9 @@ FUSE_CPPFLAGS := -Icore -Ihost -Ihost/fuse -fmacro-prefix-map=core/=
 
 PROGRAMS += $(BIN)/anybinderd
 
-# An access to an _Atomic variable says so, and in which order it is. The last check is that a planted
-# one is found.
+# An access to an _Atomic variable says so, and in which order it is (scripts/test_source.py).
 CLANG_ATOMICS = $(CLANG) -std=gnu11 -fsyntax-only -Wno-everything \
 	-Werror=atomic-implicit-seq-cst $(CPPFLAGS) $(FUSE_CPPFLAGS)
-ATOMICS_BREACH := '_Atomic int x;\nvoid f(void) { x++; }\n'
-
-TESTS += source:atomics
-COMPUTING += source:atomics
-
-source.atomics.run = $(call clang_check,atomics,$(CLANG_ATOMICS),$(FUSE_SRCS),$\
-	$(ATOMICS_BREACH),implicit use)
 
 $(FUSE_OBJS): $(OBJ)/fuse/%.o: %.c
 	@mkdir -p $(@D)

@@ -4,11 +4,11 @@
 
 .PHONY: package package-test
 
-## package: the Debian package of the modules' sources, anybinder-dkms, in build/package
+# package: the Debian package of the modules' sources, anybinder-dkms, in build/package
 package:
 	@packaging/deb/build all $(BUILD)/package $(VERSION)
 
 # Not part of `make vm-test`: it installs compilers in Debian roots, which takes minutes.
-## package-test: install, load and remove anybinder-dkms in clean Debian roots and in QEMU
+# package-test: install, load and remove anybinder-dkms in clean Debian roots and in QEMU
 package-test: package $(BIN)/anybinder-conformance build/vm/init
 	@packaging/dkms/test $(BUILD)/package

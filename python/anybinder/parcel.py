@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parcels as libbinder of each Android release writes and reads them.
 
-A level is the name of an Android API level, "28" to "36", with "35-r6" and "35-r20" for two releases
-of Android 15 that differ. Releases differ in the header of a call, and in the word that follows a
-binder (its stability).
+A level is the name of an Android API level, "28" to "36", with "35-r6" and "35-r20" for two
+releases of Android 15 that differ. Releases differ in the header of a call, and in the word that
+follows a binder (its stability).
 """
 import struct
 

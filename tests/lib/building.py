@@ -5,6 +5,7 @@ import fcntl
 import functools
 import os
 import shlex
+import signal
 import subprocess
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(TOP, "build")
 BIN = os.path.join(BUILD, "bin")
-# Set by `make test` and inside a virtual machine: all is built, or cannot be built.
+# Set by `make test` and inside a virtual machine: what is there is up to date.
 IS_BUILT = "ANYBINDER_BUILT"
 
 
@@ -31,10 +32,18 @@ def environment():
             if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "VARIANT")}
 
 
+@contextlib.contextmanager
+def untimed():
+    """The time limit of the running test stands still."""
+    left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, left)
+
+
 @functools.lru_cache(maxsize=None)
 def make(*targets):
-    """Brings @targets of the Makefile up to date; fails the test with the compiler's words."""
-    with lock("make"):
+    """Brings @targets of the Makefile up to date; returns what the compiler says if it cannot."""
+    with untimed(), lock("make"):
         done = subprocess.run(["make", "-s", f"-j{os.cpu_count()}", *targets], cwd=TOP, text=True,
                               env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               stdin=subprocess.DEVNULL, check=False)
@@ -44,12 +53,10 @@ def make(*targets):
 def built(path, *targets):
     """The absolute @path of the tree, which `make @targets` makes."""
     full = os.path.join(TOP, path)
-    if not os.environ.get(IS_BUILT):
+    if not os.environ.get(IS_BUILT) or not os.path.exists(full):
         words = make(*targets)
-        if words:
-            pytest.fail(f"make {' '.join(targets)} failed:\n{words}", pytrace=False)
-    if not os.path.exists(full):
-        pytest.fail(f"{path} is missing: make {' '.join(targets)}", pytrace=False)
+        if words or not os.path.exists(full):
+            pytest.fail(f"no {path}: make {' '.join(targets)} failed:\n{words}", pytrace=False)
     return full
 
 

@@ -23,7 +23,7 @@ $(BIN)/vm-fail-nth: $(OBJ)/vm/debug/fail_nth.o
 VM_DEBUG_BUILT := $(VM_DEBUG_KERNELS:%=vm-debug-kasan-%) $(VM_DEBUG_KERNELS:%=vm-debug-kcsan-%)
 .PHONY: vm-debug vm-debug-stock $(VM_DEBUG_BUILT) $(VM_DEBUG_KERNELS:%=vm-debug-stock-%)
 
-## vm-debug: the module on debug kernels, which are built if needed
+# vm-debug: the module on debug kernels, which are built if needed
 vm-debug: $(VM_DEBUG_BUILT)
 
 # The checkers and the kernel, from the name of the target: kasan/6.12
@@ -35,7 +35,7 @@ $(VM_DEBUG_BUILT): vm-debug-%: $(VM_DEBUG_PROGRAMS)
 	$(VM_DEBUG_RUN) --kernel $(vm_debug_kernel) --log build/vm/$(vm_debug_kernel)/console -- \
 		vm/debug/inside build/module/$(vm_debug_kernel)/anybinder.ko $(BIN) $(VM_DEBUG_OPTIONS)
 
-## vm-debug-stock: the module on Debian's kernels with their slab checks enabled
+# vm-debug-stock: the module on Debian's kernels with their slab checks enabled
 vm-debug-stock: $(VM_DEBUG_KERNELS:%=vm-debug-stock-%)
 
 $(VM_DEBUG_KERNELS:%=vm-debug-stock-%): vm-debug-stock-%: $(VM_DEBUG_PROGRAMS)

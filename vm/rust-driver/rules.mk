@@ -6,12 +6,12 @@ VM_RUST_SEEDS ?= 45
 VM_RUST_BENCH ?=
 
 .PHONY: vm-rust vm-rust-run
-## vm-rust: the Rust driver, the C driver and the module on one kernel; an hour
+# vm-rust: the Rust driver, the C driver and the module on one kernel; an hour
 vm-rust:
 	@scripts/setup build test vm
 	@$(MAKE) --no-print-directory vm-rust-run
 
-## vm-rust-run: the same on a machine that is set up
+# vm-rust-run: the same on a machine that is set up
 # Each stage says what it does and keeps its results; an interrupted run continues.
 vm-rust-run: $(BIN)/anybinder-conformance $(BIN)/anybinder-differential $(BIN)/anybinder \
 		$(BIN)/bench-ipc build/vm/init

@@ -56,6 +56,6 @@ hostile.vm-clock.run = vm/run --kernel 6.12 --timeout 500 -- $(PYTHON) $(HOSTILE
 	$(BIN)/anybinderd
 
 .PHONY: hostile-docs
-## hostile-docs: the table of `make test-hostile` into docs/
+# hostile-docs: the table of `make test-hostile` into docs/
 hostile-docs:
 	@$(PYTHON) $(HOSTILE_DIR)/table.py --write $(BUILD)/hostile docs/SECURITY.md

@@ -34,7 +34,7 @@ clients.module.run = vm/run --kernel 6.12 --driver module --timeout 600 -- \
 
 # The crate's own tests. Not in `make test`: they take longer to build than all the rest.
 .PHONY: test-upstream
-## test-upstream: the own tests of the rsbinder crate against a daemon, also through bound files
+# test-upstream: the own tests of the rsbinder crate against a daemon, also through bound files
 test-upstream: all
 	@tests/drivers/clients/upstream
 	@tests/drivers/clients/upstream --bound

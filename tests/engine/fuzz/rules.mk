@@ -2,11 +2,11 @@
 #
 # Fuzzing of the engine on the test host (libFuzzer; AddressSanitizer, UBSan and the lock checker on).
 #
-#   test-fuzz                  every input that is kept, then a bounded search from there
+#   pytest tests/engine/fuzz   every input that is kept, then a bounded search from there
 #   make fuzz TARGET=stream    search until stopped, on all cores; SECONDS=N ends it after that
 #   make fuzz-merge            keep, of what was found, the inputs that reach something new
 #
-# tests/engine/fuzz/corpus/TARGET.hex lists the kept inputs, a line each; tests/engine/fuzz/inputs
+# tests/engine/fuzz/corpus/TARGET.hex lists the kept inputs, a line each; tests/engine/fuzz/inputs.py
 # writes them as files to build/fuzz/TARGET-kept. A search leaves what it finds in
 # build/fuzz/TARGET. An input that made a run fail is written to build/fuzz/TARGET-crash-*;
 # `build/bin/fuzz-TARGET FILE` plays it again.
@@ -15,22 +15,16 @@ FUZZ_SAN     := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_SRCS    := $(CORE_SRCS) $(STATE_SRCS) $(wildcard host/test/*.c) tests/engine/unit/random.c \
 	$(filter-out %_test.c tests/engine/fuzz/main.c,$(wildcard tests/engine/fuzz/*.c))
 FUZZ_FLAGS   := -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG -O1 $(FUZZ_SAN) -fsanitize=fuzzer-no-link
-# How many inputs the bounded search tries. The clock is no judge in a test.
-FUZZ_RUNS_range := 3000
-FUZZ_RUNS_object := 100000
-FUZZ_RUNS_sg := 100000
-FUZZ_RUNS_stream := 15000
 FUZZ_MAX_LEN := 4096
 TARGET ?= stream
 SECONDS ?= 0
 
-COMPUTING += fuzz
-TESTS += fuzz
+TEST_PROGRAMS += $(FUZZ_TARGETS:%=$(BIN)/fuzz-%)
 .PHONY: fuzz fuzz-merge $(FUZZ_TARGETS:%=fuzz-inputs-%)
 
 # Each time anew: libFuzzer adds what it finds to the first directory that it is given.
 $(FUZZ_TARGETS:%=fuzz-inputs-%): fuzz-inputs-%:
-	@tests/engine/fuzz/inputs unpack tests/engine/fuzz/corpus/$*.hex $(BUILD)/fuzz/$*-kept
+	@tests/engine/fuzz/inputs.py unpack tests/engine/fuzz/corpus/$*.hex $(BUILD)/fuzz/$*-kept
 
 $(eval $(call object_rule,fuzz,$(CLANG),$(FUZZ_FLAGS)))
 
@@ -42,28 +36,17 @@ $(FUZZ_TARGETS:%=$(OBJ)/fuzz/main-%.o): $(OBJ)/fuzz/main-%.o: tests/engine/fuzz/
 $(FUZZ_TARGETS:%=$(BIN)/fuzz-%): $(BIN)/fuzz-%: $(OBJ)/fuzz/main-%.o $(FUZZ_SRCS:%.c=$(OBJ)/fuzz/%.o)
 	$(Q)$(call say,LD,$@)$(CLANG) $(LDFLAGS) $(FUZZ_SAN) -fsanitize=fuzzer -o $@ $^
 
-fuzz.needs := $(FUZZ_TARGETS:%=$(BIN)/fuzz-%) $(FUZZ_TARGETS:%=fuzz-inputs-%)
-fuzz.run = passed=0; failed=0; mkdir -p $(BUILD)/fuzz; \
-	search() { \
-	if timeout 300 $(BIN)/fuzz-$$1 $(BUILD)/fuzz/$$1-kept -seed=1 -runs=$$2 -max_len=$(FUZZ_MAX_LEN) \
-		-artifact_prefix=$(BUILD)/fuzz/$$1- >$(BUILD)/fuzz/$$1.log 2>&1; \
-	then passed=$$((passed + 1)); \
-	else failed=$$((failed + 1)); tail -40 $(BUILD)/fuzz/$$1.log; fi; \
-	}; \
-	$(foreach t,$(FUZZ_TARGETS),search $(t) $(FUZZ_RUNS_$(t));) \
-	echo "fuzz: $$passed passed, $$failed failed, 0 skipped"; test $$failed = 0
-
 ## fuzz: search for inputs that break the engine (TARGET=range|object|sg|stream, SECONDS=N)
 fuzz: $(BIN)/fuzz-$(TARGET) fuzz-inputs-$(TARGET)
 	mkdir -p $(BUILD)/fuzz/$(TARGET)
 	$(BIN)/fuzz-$(TARGET) $(BUILD)/fuzz/$(TARGET) $(BUILD)/fuzz/$(TARGET)-kept -max_len=$(FUZZ_MAX_LEN) \
 		-max_total_time=$(SECONDS) -fork=$$(nproc) -artifact_prefix=$(BUILD)/fuzz/$(TARGET)-
 
-## fuzz-merge: keep what the last searches found and the corpus lacks
+# fuzz-merge: keep what the last searches found and the corpus lacks
 fuzz-merge: $(FUZZ_TARGETS:%=$(BIN)/fuzz-%) $(FUZZ_TARGETS:%=fuzz-inputs-%)
 	@for target in $(FUZZ_TARGETS); do \
 		mkdir -p $(BUILD)/fuzz/$$target && \
 		$(BIN)/fuzz-$$target -merge=1 -use_counters=0 -max_len=$(FUZZ_MAX_LEN) \
 			$(BUILD)/fuzz/$$target-kept $(BUILD)/fuzz/$$target && \
-		tests/engine/fuzz/inputs add $(BUILD)/fuzz/$$target-kept tests/engine/fuzz/corpus/$$target.hex || exit; \
+		tests/engine/fuzz/inputs.py add $(BUILD)/fuzz/$$target-kept tests/engine/fuzz/corpus/$$target.hex || exit; \
 	done

@@ -6,6 +6,7 @@ pytestmark = [pytest.mark.computing, pytest.mark.takes(60)]
 
 
 @pytest.mark.parametrize("build, options", [
+    pytest.param("", ["--seeds", "300", "--hand-over"], id="few", marks=pytest.mark.check),
     pytest.param("", ["--seeds", "10000", "--cover"], id="plain"),
     pytest.param("-asan", ["--seeds", "1000"], id="asan"),
     pytest.param("", ["--seeds", "10000", "--hand-over"], id="handed"),

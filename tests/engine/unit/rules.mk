@@ -17,7 +17,7 @@ $(BIN)/race_test: LDFLAGS += -fsanitize=thread
 $(BIN)/race_test: $(UNIT_SRCS:%.c=$(OBJ)/race/%.o)
 
 .PHONY: stress
-## stress: storms of threads under both sets of sanitizers (STORMS=N seeds, from FIRST)
+# stress: storms of threads under both sets of sanitizers (STORMS=N seeds, from FIRST)
 stress: $(BIN)/unit_test $(BIN)/race_test
 	@for seed in $$(seq $(or $(FIRST),1) $$(($(or $(FIRST),1) + $(or $(STORMS),20) - 1))); do \
 		echo "STORM_SEED=$$seed"; \

@@ -9,6 +9,7 @@ pytestmark = pytest.mark.computing
 NOT_HANDED = "storm threads failure undo limit fuzz_of given_up thread_ state_".split()
 
 
+@pytest.mark.check
 @pytest.mark.takes(20)
 def test_unit(program, suite):
     suite([program("unit_test")])

@@ -21,11 +21,11 @@ ARM64_TESTS := $(addprefix arm64:,module module-6.1 fuse fuse-plain inject compa
 LONG_TESTS += $(ARM64_TESTS)
 
 .PHONY: vm-test-arm64 vm-fetch-arm64 arm64-programs
-## vm-test-arm64: module, daemon, tools and real clients on Debian's arm64 kernels, cross-built
+# vm-test-arm64: module, daemon, tools and real clients on Debian's arm64 kernels, cross-built
 vm-test-arm64:
 	@scripts/setup build test vm arm64
 	@$(MAKE) --no-print-directory vm-fetch
-	@scripts/run-tests --record $(BUILD)/vm-test-arm64.total --timeout-s 5400 $(ARM64_TESTS)
+	@$(PYTEST) -n 1 --long -k arm64
 
 vm-fetch-arm64: build/vm/init-arm64
 	vm/foreign arm64

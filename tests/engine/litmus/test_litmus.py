@@ -1,41 +1,39 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Judge the litmus tests of this directory by herd7 and the kernel's memory model.
+"""The litmus tests of this directory, judged by herd7 and the kernel's memory model.
 
-    run MODEL [NAME]...
-
-MODEL is the directory of the kernel's model, tools/memory-model; where there is none, it is taken
-from Debian's source of the kernel.
+The model is tools/memory-model of Debian's source of the kernel; it is kept in build/lkmm.
 
 What a test says after `exists` must be seen in no execution that the model allows, and no plain
 access may race. Each of its barriers must be needed: a line `STATEMENT // weaken: OTHER` is
 replaced by OTHER, or removed if that is empty, and then it must be seen, or a race be found. Lines
 with the same word (`// weaken WORD:`) are replaced together.
 
-HERD7 is the path of herd7; by default it is looked for on PATH.
+$HERD7 is the path of herd7; by default it is looked for on PATH.
 """
+import glob
 import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
+
+import pytest
+from building import BUILD, TOP, lock
 
 KERNEL = "6.12"  # in vm/kernels.tsv
 HERE = os.path.dirname(os.path.abspath(__file__))
 WEAKEN = re.compile(r"^(\s*)(.*?) // weaken(?: (\w+))?:(.*)$")
-MISSING = ("litmus: no {}: Debian has the package herdtools7 from forky on; before, install "
+MISSING = ("no {}: Debian has the package herdtools7 from forky on; before, install "
            "ocaml, ocaml-dune, menhir, libmenhir-ocaml-dev and libzarith-ocaml-dev, run `make "
            "build install PREFIX=DIR` in https://github.com/herd/herdtools7 of release 7.57, and "
-           "here `make test-litmus HERD7=DIR/bin/herd7`")
+           "here `HERD7=DIR/bin/herd7 pytest --long tests/engine/litmus`")
 
 
 def fetch_model(model):
-    top = os.path.join(HERE, "../../..")
-    subprocess.run([os.path.join(top, "vm/fetch"), KERNEL], check=True)
+    subprocess.run([os.path.join(TOP, "vm/fetch"), KERNEL], check=True)
     with tempfile.TemporaryDirectory() as directory:
         source = os.path.join(directory, "linux")
-        subprocess.run([os.path.join(top, "vm/source"), KERNEL, source,
+        subprocess.run([os.path.join(TOP, "vm/source"), KERNEL, source,
                         "*/tools/memory-model/linux-kernel.*", "*/tools/memory-model/lock.cat"],
                        check=True)
         shutil.copytree(os.path.join(source, "tools/memory-model"), model)
@@ -86,22 +84,15 @@ def check(herd7, model, name):
             yield f"weakened ({way}) it must be seen: {verdict}"
 
 
-def main():
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(os.path.basename(path)[:-len(".litmus")] for path in
+                                        glob.glob(os.path.join(HERE, "*.litmus"))))
+def test_litmus(name):
     herd7 = shutil.which(os.environ.get("HERD7") or "herd7")
     if not herd7:
-        sys.exit(MISSING.format(os.environ.get("HERD7") or "herd7"))
-    model = sys.argv[1]
-    if not os.path.exists(model):
-        fetch_model(model)
-    names = sys.argv[2:] or sorted(name[:-len(".litmus")] for name in os.listdir(HERE)
-                                   if name.endswith(".litmus"))
-    failed = 0
-    for name in names:
-        wrong = list(check(herd7, model, name))
-        failed += bool(wrong)
-        print(f"{name}: {'; '.join(wrong) or 'never, and each barrier is needed'}", flush=True)
-    print(f"litmus: {len(names) - failed} passed, {failed} failed")
-    sys.exit(failed > 0)
-
-
-main()
+        pytest.fail(MISSING.format(os.environ.get("HERD7") or "herd7"), pytrace=False)
+    model = os.path.join(BUILD, "lkmm")
+    with lock("lkmm"):
+        if not os.path.exists(model):
+            fetch_model(model)
+    assert not list(check(herd7, model, name))

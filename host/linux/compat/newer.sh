@@ -10,7 +10,7 @@ set -eu
 kdir=$1
 dir=$2
 here=$(cd "$(dirname "$0")" && pwd)
-passed=0 failed=0
+number=0 failed=0
 
 # The common part of Debian's headers, or KDIR itself.
 srctree=$(dirname "$(sed -n 's/^include \(.*\)\/Makefile$/\1\/Makefile/p' "$kdir/Makefile")")
@@ -22,7 +22,7 @@ change() {
 	cp --remove-destination "$(realpath "$header")" "$header.old"
 	sed "$2" "$header.old" > "$header.new"
 	if cmp -s "$header.new" "$header.old"; then
-		echo "newer: $1 is not as expected: adapt host/linux/compat/newer" >&2
+		echo "newer: $1 is not as expected: adapt host/linux/compat/newer.sh" >&2
 		exit 1
 	fi
 	rm "$header" "$header.old"
@@ -105,7 +105,7 @@ for changes in $(declare -F | awk '$3 ~ /^changes_/ { print $3 }'); do
 	mkdir -p "$headers/include"
 	cp -as "$srctree/include/linux" "$srctree/include/net" "$headers/include"
 	$changes
-	"$here/../link-sources" "$headers/build"
+	"$here/../link-sources.sh" "$headers/build"
 	rm "$headers/build/Kbuild"
 	sed 's/^obj-m := .*/obj-m := anybinder.o/; s/core\/\*\/\*\.c //' "$here/../Kbuild" \
 		> "$headers/build/Kbuild"
@@ -113,13 +113,12 @@ for changes in $(declare -F | awk '$3 ~ /^changes_/ { print $3 }'); do
 		KBUILD_MODPOST_WARN=1 COMPAT_SRCTREE="$headers" \
 		NOSTDINC_FLAGS="-nostdinc -I$headers/include" modules > "$headers/log" 2>&1 &&
 		! grep -E 'warning:|error:' "$headers/log"; then
-		passed=$((passed + 1))
-		echo "ok $changes"
+		echo "ok $((++number)) - $changes"
 	else
-		failed=$((failed + 1))
+		failed=1
 		cat "$headers/log"
-		echo "not ok $changes"
+		echo "not ok $((++number)) - $changes"
 	fi
 done
-echo "module-newer: $passed passed, $failed failed, 0 skipped"
-exit $((failed != 0))
+echo "1..$number"
+exit $failed

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# link-sources DIR [MORE]: fills the build directory DIR of the modules with links to their sources
-# and those in the directory MORE, at the paths of the tree. The kernel's build puts an object
-# beside its source; this keeps objects out of the tree.
+# link-sources.sh DIR [MORE]: fills the build directory DIR of the modules with links to their
+# sources and those in the directory MORE, at the paths of the tree. The kernel's build puts an
+# object beside its source; this keeps objects out of the tree.
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -25,7 +25,7 @@ cd "$top"
 for file in host/*.h \
 	$(find core host/linux heap ${2:-} -path heap/test -prune -o \
 		-name '*.[ch]' ! -name '*_test.c' -print) \
-	host/linux/compat/probe ${2:+"$2/Kbuild"}; do
+	host/linux/compat/probe.sh ${2:+"$2/Kbuild"}; do
 	link "$file" "$file"
 done
 link host/linux/Kbuild Kbuild

@@ -1,11 +1,13 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""check-symbols MODULE.ko...: checks the kernel symbols of each module against its list."""
+"""What is checked of the kernel module when it is built: its symbols, sparse, newer kernels."""
 import os
+import re
+import shutil
 import subprocess
-import sys
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+import pytest
+from building import BUILD, TOP
+
 LISTS = {"anybinder.ko": ("host/linux/symbols",),
          "anybinder_heap.ko": ("heap/symbols", "host/linux/symbols")}
 
@@ -49,17 +51,31 @@ def breaches(module, rules):
             yield f"{name} is {'weak' if weak else 'required'} here, the list says otherwise"
 
 
-def main():
-    passed = failed = 0
-    for module in sys.argv[1:]:
-        found = list(breaches(module, read_rules(module)))
-        for line in found:
-            print(f"{module}: {line}")
-        passed += not found
-        failed += bool(found)
-    print(f"module-symbols: {passed} passed, {failed} failed, 0 skipped")
-    return 1 if failed or not passed else 0
+@pytest.mark.vm
+@pytest.mark.parametrize("name", ["anybinder", "anybinder_heap"])
+@pytest.mark.parametrize("kernel", ["6.1", "6.12", "6.12-rt", "newest"])
+def test_symbols(module, kernel, name):
+    """No symbols that mainline does not export (host/linux/symbols, heap/symbols)."""
+    path = module(kernel, name=name)
+    assert not list(breaches(path, read_rules(path)))
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.vm
+@pytest.mark.takes(120)
+def test_sparse():
+    """sparse finds nothing. Built in a directory of its own, so that every file is checked."""
+    directory = os.path.join(BUILD, "module", "sparse")
+    shutil.rmtree(directory, ignore_errors=True)
+    subprocess.run(["host/linux/link-sources.sh", directory], cwd=TOP, check=True)
+    done = subprocess.run(["vm/kbuild", "6.12", directory, "C=2", "W=1"], cwd=TOP, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    found = re.findall(rf"^.*{re.escape(directory)}.*(?:warning|error):.*", done.stdout, re.M)
+    assert not done.returncode and not found, "\n".join(found) or done.stdout[-3000:]
+
+
+@pytest.mark.vm
+@pytest.mark.takes(200)
+def test_newer_kernels(suite):
+    """Builds against headers changed as mainline and distributions changed them after 6.12."""
+    suite(["host/linux/compat/newer.sh", f"{BUILD}/vm/6.12/headers/build",
+           f"{BUILD}/module/newer"], timeout=600)

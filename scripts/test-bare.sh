@@ -8,7 +8,7 @@
 # Needs root, the network, and half an hour for each suite and PLACE.
 set -uo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
-root_tool=$top/scripts/debian-root
+root_tool=$top/scripts/debian-root.sh
 passed=0 failed=0
 
 # The commands of the first indented block of README.md.

@@ -3,8 +3,7 @@
 """Checks the rules of this tree that no compiler checks; prints file:line for each breach.
 
 A rule is a generator that takes one file and yields (line, complaint), or takes
-the whole tree (tidy_tree.py). --self-test checks first that each rule finds
-breaches planted in memory.
+the whole tree (tidy_tree.py). test_tidy.py checks that each rule finds breaches.
 """
 import argparse
 import ast
@@ -226,35 +225,6 @@ RULES = [rule_spdx, rule_file_length, rule_function_length, rule_includes, rule_
 
 TREE_RULES = tidy_tree.RULES
 
-C_HEAD = "// SPDX-License-Identifier: GPL-2.0\n"
-# rule: (path, text, line of the breach)
-PLANTED = {
-    "rule_spdx": [("a.c", "int x;\n", 1), ("a.py", "#!/usr/bin/python3\nimport os\n", 2),
-                  ("tools/a.rs", C_HEAD, 1)],
-    "rule_file_length": [("a.c", C_HEAD + "int x;\n" * 600, 601)],
-    "rule_function_length": [
-        ("a.c", C_HEAD + "int f(void)\n{\n" + "\tg();\n" * 70 + "}\n", 3),
-        ("a.rs", C_HEAD + "pub fn f(\n    x: u8,\n) {\n" + "    g();\n" * 70 + "}\n", 2),
-        ("a.py", "# SPDX\ndef f():\n" + "    g()\n" * 71, 2),
-        ("a.sh", "# SPDX\nf() {\n" + "\tg\n" * 70 + "}\n", 2)],
-    "rule_includes": [
-        ("core/node.c", C_HEAD + "#include <stdlib.h>\n", 2),
-        ("core/node.c", C_HEAD + '#include "host/fuse/x.h"\n', 2),
-        ("core/base/list.h", C_HEAD + '#include "host.h"\n', 2),
-        ("core/base/list.h", C_HEAD + '#include "../node.h"\n', 2),
-        ("host/fuse/x.c", C_HEAD + '#include "tests/x.h"\n', 2)],
-    "rule_kernel_version": [("host/linux/x.c", C_HEAD + "#if LINUX_VERSION_CODE > 1\n", 2)],
-    "rule_trailing_space": [("a.c", C_HEAD + "int x; \n", 2), ("a.md", "text", 1)],
-    "rule_columns": [("a.c", C_HEAD + "\t" + "x" * 93 + "\n", 2)],
-    "rule_prose_columns": [("a.md", "# A\n\n" + "word " * 21 + "\n", 3)],
-    "rule_clock": [("host/fuse/a.c", C_HEAD + "\tclock_gettime(CLOCK_REALTIME, &now);\n", 2),
-                   ("tools/a.rs", C_HEAD + "use std::time::SystemTime;\n", 2)],
-    "rule_static_names": [
-        ("core/pure/a.c", C_HEAD + "static int add(int x,\n\t       int y)\n{\n}\n", 2),
-        ("host/test/a.h", C_HEAD + "static inline void\nwait(void)\n{\n}\n", 3),
-        ("heap/a.c", C_HEAD + "static void __attribute__((format(a, 1, 2))) fail(int x)\n{\n", 2)],
-}
-
 
 def tree_files():
     for top, dirs, names in os.walk("."):
@@ -269,17 +239,6 @@ def tree_files():
                 yield Source(path, data.decode("utf-8", errors="replace"))
 
 
-def self_test(rule):
-    """A rule that finds none of its planted breaches would pass anything."""
-    if rule in TREE_RULES:
-        return tidy_tree.self_test(rule, Source)
-    for path, text, line in PLANTED[rule.__name__]:
-        if line not in [found for found, _ in rule(Source(path, text))]:
-            print(f"scripts/tidy: {rule.__name__} misses its planted breach in {path}")
-            return False
-    return True
-
-
 def breaches(rule, tree):
     """(path, line, complaint) for each breach of one rule."""
     if rule in TREE_RULES:
@@ -290,34 +249,25 @@ def breaches(rule, tree):
             yield src.path, line, complaint
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--self-test", action="store_true", help="first test each rule")
-    parser.add_argument("--summary", action="store_true", help="end with the test summary line")
-    parser.add_argument("--layers", action="store_true",
-                        help="only check the shape of the tree, and show its figures")
-    return parser.parse_args()
+def whole_tree():
+    """{path: Source} of all files; the working directory becomes the root of the tree."""
+    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    return {src.path: src for src in tree_files()}
 
 
 def main():
-    args = arguments()
-    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-    tree = {src.path: src for src in tree_files()}
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--layers", action="store_true",
+                        help="only check the shape of the tree, and show its figures")
+    args = parser.parse_args()
+    tree = whole_tree()
     if args.layers:
         tidy_tree.show(tree)
         return 0
-
-    rules = RULES + TREE_RULES
-    failed = 0
-    for rule in rules:
-        good = not args.self_test or self_test(rule)
-        for path, line, complaint in breaches(rule, tree):
-            print(f"{path}:{line}: {complaint}")
-            good = False
-        failed += not good
-    if args.summary:
-        print(f"tidy: {len(rules) - failed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
+    found = [breach for rule in RULES + TREE_RULES for breach in breaches(rule, tree)]
+    for path, line, complaint in found:
+        print(f"{path}:{line}: {complaint}")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -86,69 +86,7 @@ def lines_of(stream):
     yield rest.decode(errors="replace")
 
 
-# Lines of cargo, each with its time, and what is said of them by a machine of two processors.
-CASES = [
-    ("nothing to do", [(0, "    Finished `release` profile [optimized] target(s) in 0.10s")], []),
-    ("a build", [
-        (0, "    Updating crates.io index"),
-        (1, " Downloading 3 crates, remaining bytes: 1.0 MiB"),
-        (2, " Downloading 2 crates, remaining bytes: 0.5 MiB"),
-        (20, "  Downloaded syn v3.0.9"),
-        (21, "    Building [                  ] 0/400"),
-        (21, "    Building [                  ] 24/400: syn"),
-        (21, "   Compiling syn v3.0.9"),
-        (22, "    Building [=>                ] 25/400: syn, libc"),
-        (23, "warning: unused variable: `x`"),
-        (32, "    Building [====>             ] 57/400: tokio(build)"),
-        (33, "    Building [====>             ] 58/400: tokio"),
-        (34, "    Finished `release` profile [optimized] target(s) in 33.10s"),
-    ], [
-        "  CARGO\tfetching crates",
-        "  CARGO\t375 steps, each a crate or its build script: 3 min if nothing else runs",
-        "warning: unused variable: `x`",
-        "  CARGO\tstep 57 of 400",
-    ]),
-    ("a small build", [
-        (0, "\x1b[1m\x1b[32m   Compiling\x1b[0m syn v3.0.9"),
-        (0, "\x1b[1m\x1b[36m    Building\x1b[0m [====> ] 390/400: syn"),
-    ], [
-        "  CARGO\t10 steps, each a crate or its build script: 1 min if nothing else runs",
-    ]),
-]
-# A failure, and whether it has to do with the network.
-FAILURES = [
-    ("warning: spurious network error (3 tries remaining): [60] SSL peer certificate or SSH remote "
-     "key was not OK (SSL certificate problem: unable to get local issuer certificate)", True),
-    ("error: failed to download from `https://registry.example/crates/syn/3.0.9/download`", True),
-    ("  [6] Could not resolve hostname (Could not resolve host: registry.example)", True),
-    ("error[E0425]: cannot find value `certificate` in this scope", False),
-]
-
-
-def self_test():
-    failed = 0
-    for name, lines, expected in CASES:
-        said = []
-        shown = Filter(said.append, 2)
-        for now, line in lines:
-            shown.line(line, now)
-        if said != expected or shown.unreachable:
-            print(f"cargo-build: {name}: {said}, want {expected}")
-            failed += 1
-    for line, expected in FAILURES:
-        shown = Filter(lambda text: None, 2)
-        shown.line(line, 0)
-        if shown.unreachable != expected:
-            print(f"cargo-build: {line}: network {shown.unreachable}, want {expected}")
-            failed += 1
-    passed = len(CASES) + len(FAILURES) - failed
-    print(f"cargo-build: {passed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
-
-
 def main():
-    if sys.argv[1:] == ["--self-test"]:
-        return self_test()
     # An interrupt reaches cargo as well, which ends by it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     environment = dict(os.environ, CARGO_TERM_PROGRESS_WHEN="always",
