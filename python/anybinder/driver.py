@@ -290,11 +290,11 @@ class Peer(Client):
         raise NotImplementedError
 
     def send(self, command: int, content: Content, target: int = 0, code: int = 0,
-             flags: int = 0, before: bytes = b"") -> None:
-        """Writes a transaction or a reply, after the commands @before."""
+             flags: int = 0, then: bytes = b"") -> None:
+        """Writes a transaction or a reply, and the commands @then."""
         commands, _keep = encode(command, content, target, code, flags)
         self._sent += 1
-        self.write_read(before + commands, 0)
+        self.write_read(commands + then, 0)
 
     def handle(self) -> tuple[int, bytes]:
         """Reads one return code and does what it asks for; returns it."""
@@ -325,7 +325,8 @@ class Peer(Client):
             self.received.append(reply)
             self.write_read(free_buffer(call.argument), 0)
         else:
-            self.send(BC_REPLY, reply or Bytes(), flags=flags, before=free_buffer(call.argument))
+            # Its buffer holds the handles of a call, which may be in the reply.
+            self.send(BC_REPLY, reply or Bytes(), flags=flags, then=free_buffer(call.argument))
 
     def transact(self, target: int, code: int, content: Content = Bytes(),
                  flags: int = TF_ACCEPT_FDS) -> Call:

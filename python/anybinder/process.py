@@ -104,6 +104,8 @@ def _become(uid: int | None, context: str | None) -> None:
         os.setgroups([])
         os.setgid(uid)
         os.setuid(uid)
+    # Those that the child starts itself end with it: they are of its group.
+    os.setpgid(0, 0)
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.alarm(CHILD_LIMIT_S)
 
@@ -135,13 +137,16 @@ def fork(function: Callable[..., Any], *args: Any, uid: int | None = None,
 @contextlib.contextmanager
 def child(function: Callable[..., Any], *args: Any, uid: int | None = None,
           context: str | None = None) -> Iterator[int]:
-    """A child process, see fork(), which is killed at the end. Gives its pid."""
+    """A child process, see fork(), which is killed at the end with its process group. Gives its
+    pid."""
     pid = fork(function, *args, uid=uid, context=context)
     try:
         yield pid
     finally:
-        with contextlib.suppress(ProcessLookupError, ChildProcessError):
-            os.kill(pid, signal.SIGKILL)
+        for kill in (os.killpg, os.kill):
+            with contextlib.suppress(ProcessLookupError):
+                kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, 0)
 
 
