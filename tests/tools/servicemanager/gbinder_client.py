@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """A service or a client of libgbinder, at the ApiLevel that /etc/gbinder.conf sets; of HIDL with
 $DEVICE /dev/hwbinder, where NAME is INTERFACE/INSTANCE.

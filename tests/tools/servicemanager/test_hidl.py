@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The service manager of HIDL with raw clients, on a daemon of its own.
-
-  hidl_test.py ANYBINDER    the program; TEST=NAME runs one test
-"""
+"""The service manager of HIDL with raw clients, and services that keep it waiting."""
 import contextlib
 import os
 import signal
 import struct
-import subprocess
-import sys
 
-from harness import (CALLBACK, OTHER, SERVICE, USER, Failed, Manager, freeze, process, rules_of,
-                     run, run_tests, until)
-from hidl import (BASE, CHAIN, CODES, DEBUG, DESCRIPTOR, HASHES, INFO, MANAGER, PING, Client,
-                  Parcel, Reader)
+import pytest
+from anybinder.driver import Failed
+from anybinder.hidl import (BASE, CHAIN, CODES, DEBUG, DESCRIPTOR, HASHES, INFO, MANAGER, PING, Client,
+                            Parcel, Reader)
+from anybinder.process import memory_kib, ready_child, run_child, threads_of, until
+from anybinder.servicemanager import CALLBACK, SERVICE
 
 LIGHT, LIGHT_2_0 = "android.hardware.light@2.1::ILight", "android.hardware.light@2.0::ILight"
 OWN = [f"{interface}/default" for interface in
        [BASE] + [MANAGER.replace("1.0", version) for version in ("1.0", "1.1", "1.2")]]
+USER, OTHER = 3900007, 3900008
 PER_USER = 32    # MAX_PER_USER of tools/servicemanager/src/waiting.rs
 
 
@@ -25,38 +23,36 @@ def path_of(manager):
     return manager.path("hwbinder")
 
 
-def serve(notify, path, instance, chain, with_chain=True):
-    client = Client(path)
-    client.chain = chain
+def serve(ready, path, instance, chain, with_chain=True):
+    client = Client(path, chain)
     if with_chain:
         assert client.add(instance, SERVICE, chain)
     else:
-        assert client.is_done("add", lambda p: p.string(instance).binder(SERVICE))
+        assert client.add_unasked(instance, SERVICE)
         assert client.asked == 1
-    os.write(notify, b"x")
+    ready()
     client.serve_until_killed()
 
 
 def test_a_service_is_added_found_listed_and_gone(manager):
     path = path_of(manager)
     client = Client(path)
-    assert client.list() == OWN
+    until(lambda: client.names() == OWN)
     for with_chain in (True, False):
-        with process(serve, path, "left", [LIGHT, LIGHT_2_0, BASE], with_chain):
+        with ready_child(serve, path, "left", [LIGHT, LIGHT_2_0, BASE], with_chain):
             assert client.get(LIGHT, "left") and client.get(LIGHT_2_0, "left")
             assert client.get(LIGHT, "right") is None
             added = [f"{interface}/left" for interface in (LIGHT, LIGHT_2_0, BASE)]
-            assert client.list() == sorted(OWN + added)
+            assert client.names() == sorted(OWN + added)
             for method in ("list_by", "manifest"):
-                found = client.call(method, lambda p: p.string(LIGHT_2_0), Reader.strings)
+                found = client.call_method(method, lambda p: p.string(LIGHT_2_0), Reader.strings)
                 assert found == ["left"]
             for name in ("left", "other"):
                 fill = (lambda p, name=name: p.string(LIGHT).string(name))
-                assert client.call("transport", fill, Reader.int) == 1
-            dump = client.call("dump", read=lambda r: struct.unpack("<QQ", r.buffer())[1])
+                assert client.call_method("transport", fill, Reader.i32) == 1
+            dump = client.call_method("dump", read=lambda r: struct.unpack("<QQ", r.buffer())[1])
             assert dump == len(OWN) + 3
-        until(lambda: client.list() == OWN)
-    client.close()
+        until(lambda: client.names() == OWN)
 
 
 def test_what_every_interface_has(manager):
@@ -68,15 +64,11 @@ def test_what_every_interface_has(manager):
     hashes = client.ask_base(HASHES, lambda reply: (reply.buffer(), reply.buffer())[1])
     assert len(hashes) == 32 * len(chain)
     info = client.ask_base(INFO, Reader.buffer)
-    assert struct.unpack("<iiQi", info[:20]) == (manager.pid, 0, 0, 1)
+    assert struct.unpack("<iiQi", info[:20]) == (manager.manager_pid(), 0, 0, 1)
     for code in (DEBUG, CHAIN + 1):
-        try:
+        with pytest.raises(Failed) as failed:
             client.ask_base(code)
-        except Failed as failed:
-            assert failed.args == (-74,), failed.args
-        else:
-            raise AssertionError(f"{code:x} was answered")
-    client.close()
+        assert failed.value.args == (-74,)
 
 
 def test_notifications(manager):
@@ -88,29 +80,28 @@ def test_notifications(manager):
 
     assert client.is_done("watch", names(LIGHT, "", CALLBACK))
     assert client.is_done("watch", names(LIGHT, "left", CALLBACK + 16))
-    with process(serve, path, "left", [LIGHT, BASE], False):
+    with ready_child(serve, path, "left", [LIGHT, BASE], False):
         assert [client.next_received() for _ in range(2)] == [(LIGHT, "left", 0)] * 2
         assert client.is_done("watch", names(LIGHT, "left", CALLBACK + 32))
         assert client.next_received() == (LIGHT, "left", 1)
         assert client.is_done("unwatch", names(LIGHT, "", CALLBACK))
         assert not client.is_done("unwatch", names(LIGHT, "left", CALLBACK))
-        with process(serve, path, "right", [LIGHT, BASE]):
+        with ready_child(serve, path, "right", [LIGHT, BASE]):
             client.get(LIGHT, "right")
             assert client.next_received(1) is None
-    client.close()
 
 
-def hold(notify, path, interface, instance):
+def hold(ready, path, interface, instance):
     client = Client(path)
-    assert client.get(interface, instance, keep=True)
-    os.write(notify, b"x")
+    assert client.get(interface, instance, keep_handle=True)
+    ready()
     client.serve_until_killed()
 
 
+@pytest.mark.takes(10)
 def test_a_lazy_service(manager):
     path = path_of(manager)
-    client = Client(path)
-    client.chain = [LIGHT, LIGHT_2_0, BASE]
+    client = Client(path, [LIGHT, LIGHT_2_0, BASE])
     assert client.add("lazy", SERVICE, client.chain)
 
     def this(p):
@@ -118,7 +109,7 @@ def test_a_lazy_service(manager):
 
     assert client.is_done("watch_clients", lambda p: this(p).binder(CALLBACK))
     # A client that knows it as the interface that it extends is one, too.
-    with process(hold, path, LIGHT_2_0, "lazy"):
+    with ready_child(hold, path, LIGHT_2_0, "lazy"):
         assert client.next_received() == (SERVICE, 1)
         assert not client.is_done("unregister", this)
     assert client.next_received(30) == (SERVICE, 0)
@@ -132,11 +123,10 @@ def test_a_lazy_service(manager):
     assert not client.is_done("unregister", this)
     client.close()
     client = Client(path)
-    until(lambda: client.list() == OWN)
-    client.close()
+    until(lambda: client.names() == OWN)
 
 
-def use_as(_, path, method):
+def use_as(path, method):
     client = Client(path)
     method(client)
 
@@ -147,26 +137,21 @@ def test_another_user_takes_no_name(manager):
     def take(client):
         client.chain = [LIGHT_2_0, BASE]
         assert not client.add("left", SERVICE, client.chain)
-        assert not client.is_done("add", lambda p: p.string("left").binder(SERVICE))
+        assert not client.add_unasked("left", SERVICE)
         # All services are a base.
         assert client.add("left", SERVICE, ["a.b@1.0::IC", BASE])
 
-    with process(serve, path, "left", [LIGHT, LIGHT_2_0, BASE], uid=USER):
-        run(use_as, path, take, uid=OTHER)
+    with ready_child(serve, path, "left", [LIGHT, LIGHT_2_0, BASE], uid=USER):
+        run_child(use_as, path, take, uid=OTHER)
         client = Client(path)
         assert client.get(LIGHT_2_0, "left")
-        client.close()
-
 
 def check_refused(client, code, parcel):
     """Neither answered with success nor without an answer."""
     try:
-        reply = client.send(code, parcel)
+        assert client.ask(code, parcel, Reader.i32) == 0, "it was answered with success"
     except Failed as failed:
         assert failed.args[0] in ("failed", "dead") or failed.args[0] < 0, failed.args
-    else:
-        assert reply.int() == 0, "it was answered with success"
-        client.free()
 
 
 def good_parcels():
@@ -191,15 +176,14 @@ def test_bad_parcels(manager):
             cut.offsets = [at for at in whole.offsets if ends[at] <= size]
             cut.buffers = [one for one in whole.buffers if one[0] in cut.offsets]
             check_refused(client, CODES[method], cut)
-    assert client.list() == OWN
-    client.close()
+    until(lambda: client.names() == OWN)
 
 
 def test_wrong_types_and_names(manager):
     client = Client(path_of(manager))
     add, watch = CODES["add_with_chain"], CODES["watch"]
     text = Parcel(MANAGER).string("left").string("a text that is no interface")
-    number = Parcel(MANAGER).int(7).binder(SERVICE).strings([LIGHT, BASE])
+    number = Parcel(MANAGER).i32(7).binder(SERVICE).strings([LIGHT, BASE])
     null = Parcel(MANAGER).string("left").null().strings([LIGHT, BASE])
     none = Parcel(MANAGER).string("left").binder(SERVICE).strings([])
     orphan = Parcel(MANAGER)
@@ -208,7 +192,7 @@ def test_wrong_types_and_names(manager):
     liar = Parcel(MANAGER)
     liar.buffer(b"left\0", (liar.buffer(struct.pack("<QQ", 0, 0xFFFFFFFF)), 0))
     other = Parcel("android.hidl.token@1.0::ITokenManager").string("left").binder(SERVICE)
-    aidl = Parcel().int(0).int(-1).int(0x53595354).string("left")
+    aidl = Parcel().i32(0).i32(-1).i32(0x53595354).string("left")
     for code, parcel in ((add, text), (add, number), (add, null), (add, none), (add, orphan),
                          (add, liar), (add, other), (add, aidl), (watch, null), (99, none)):
         check_refused(client, code, parcel)
@@ -219,184 +203,165 @@ def test_wrong_types_and_names(manager):
     assert not client.add("left", SERVICE, ["a/b", BASE])
     check_refused(client, add, Parcel(MANAGER).string("left").binder(SERVICE).strings(
         [f"a@1.0::I{number}" for number in range(65)]))
-    assert client.list() == OWN
-    client.close()
+    until(lambda: client.names() == OWN)
 
 
-def add_many(notify, path, count):
+def add_many(ready, path, count):
     client = Client(path)
     for number in range(count):
         assert client.add(f"n{number}", SERVICE + 16 * number, [LIGHT, BASE])
-    os.write(notify, b"x")
+    ready()
     client.serve_until_killed()
 
 
+@pytest.mark.takes(20)
 def test_ten_thousand_services(manager):
     path = path_of(manager)
     client = Client(path)
     sizes = []
     for _ in range(2):
-        with process(add_many, path, 10000):
+        with ready_child(add_many, path, 10000):
             assert client.get(LIGHT, "n9999") and client.get(BASE, "n0")
             # More than the buffer of a process has room for.
             try:
-                client.list()
+                client.names()
             except Failed as failed:
                 assert failed.args == ("failed",)
         until(lambda: client.get(LIGHT, "n9999") is None)
-        until(lambda: client.list() == OWN)
-        sizes.append(manager.memory_kib())
+        until(lambda: client.names() == OWN)
+        sizes.append(memory_kib(manager.manager_pid()))
     # What long work took is returned a little later.
-    until(lambda: manager.memory_kib() - sizes[0] < 4096)
-    client.close()
+    until(lambda: memory_kib(manager.manager_pid()) - sizes[0] < 4096)
 
 
-def add_and_die(_, path):
-    client = Client(path)
-    client.chain = [LIGHT, BASE]
-    assert client.is_done("add", lambda p: p.string("short").binder(SERVICE))
+def add_and_die(path):
+    client = Client(path, [LIGHT, BASE])
+    assert client.add_unasked("short", SERVICE)
     assert client.is_done("watch", lambda p: p.string(LIGHT).string("").binder(CALLBACK))
 
 
+@pytest.mark.takes(10)
 def test_a_service_that_dies_again_and_again(manager):
     client = Client(path_of(manager))
     sizes = []
     for _ in range(4):
         for _ in range(50):
-            run(add_and_die, path_of(manager))
-        until(lambda: client.list() == OWN)
-        sizes.append(manager.memory_kib())
+            run_child(add_and_die, path_of(manager))
+        until(lambda: client.names() == OWN)
+        sizes.append(memory_kib(manager.manager_pid()))
     assert sizes[3] - sizes[0] < 1024, f"resident memory grows: {sizes} KiB"
-    client.close()
 
 
-def add_and_hang(notify, path):
+def add_and_hang(ready, path):
     """The service is asked for its interfaces in the thread that adds it, and does not reply."""
     client = Client(path)
-    os.write(notify, b"x")
-    client.send(CODES["add"], Parcel(MANAGER).string("hangs").binder(SERVICE))
-
-
-def threads_of(manager):
-    return len(os.listdir(f"/proc/{manager.pid}/task"))
+    ready()
+    client.add_unasked("hangs", SERVICE)
 
 
 def test_services_that_do_not_tell_their_interfaces(manager):
     """They keep the places of their user only, and give them back when they end."""
     path = path_of(manager)
-    before = threads_of(manager)
+    pid = manager.manager_pid()
+    before = threads_of(pid)
     client = Client(path)
 
     def refused(client):
         client.chain = [LIGHT, BASE]
-        assert not client.is_done("add", lambda p: p.string("more").binder(SERVICE))
+        assert not client.add_unasked("more", SERVICE)
         assert client.asked == 0
         assert client.add("told", SERVICE, [LIGHT, BASE])
 
     def added(client):
         client.chain = [LIGHT, BASE]
-        assert client.is_done("add", lambda p: p.string("more").binder(SERVICE))
+        assert client.add_unasked("more", SERVICE)
 
     with contextlib.ExitStack() as stack:
         for _ in range(PER_USER):
-            stack.enter_context(process(add_and_hang, path, uid=USER))
-        until(lambda: threads_of(manager) == before + PER_USER)
-        run(use_as, path, refused, uid=USER)
-        run(use_as, path, added, uid=OTHER)
-        assert "hangs" not in str(client.list())
-    until(lambda: threads_of(manager) == before)
-    run(use_as, path, added, uid=USER)
-    until(lambda: client.list() == OWN)
-    client.close()
+            stack.enter_context(ready_child(add_and_hang, path, uid=USER))
+        until(lambda: threads_of(pid) == before + PER_USER)
+        run_child(use_as, path, refused, uid=USER)
+        run_child(use_as, path, added, uid=OTHER)
+        assert "hangs" not in str(client.names())
+    until(lambda: threads_of(pid) == before)
+    run_child(use_as, path, added, uid=USER)
+    until(lambda: client.names() == OWN)
 
 
 class Recursive(Client):
     """Adds itself again when it is asked for its interfaces, and tells nonsense."""
+    nonsense = None
 
     def answer_chain(self):
-        try:
-            self.send(CODES["add"], Parcel(MANAGER).string("again").binder(SERVICE))
-        except Failed as failed:
-            assert failed.args[0] not in ("dead", "failed")
-        else:
-            raise AssertionError("a call inside a question was answered")
+        with pytest.raises(Failed) as failed:
+            self.add_unasked("again", SERVICE)
+        assert failed.value.args[0] not in ("dead", "failed")
         return self.nonsense
 
 
 def test_services_that_tell_nonsense(manager):
-    client = Recursive(path_of(manager))
-    client.chain = []
-    for client.nonsense in (Parcel().int(0).strings([]), Parcel().int(-1), Parcel(),
-                            Parcel().int(0), Parcel().int(0).strings(["a/b"]),
-                            Parcel().int(0).binder(SERVICE),
-                            Parcel().int(0).strings([f"a@1.0::I{n}" for n in range(65)])):
-        assert not client.is_done("add", lambda p: p.string("odd").binder(SERVICE))
-    client.nonsense = Parcel().int(0).strings([LIGHT, BASE])
-    assert client.is_done("add", lambda p: p.string("odd").binder(SERVICE))
-    client.close()
+    client = Recursive(path_of(manager), [])
+    for client.nonsense in (Parcel().i32(0).strings([]), Parcel().i32(-1), Parcel(),
+                            Parcel().i32(0), Parcel().i32(0).strings(["a/b"]),
+                            Parcel().i32(0).binder(SERVICE),
+                            Parcel().i32(0).strings([f"a@1.0::I{n}" for n in range(65)])):
+        assert not client.add_unasked("odd", SERVICE)
+    client.nonsense = Parcel().i32(0).strings([LIGHT, BASE])
+    assert client.add_unasked("odd", SERVICE)
 
 
-def watch_and_sleep(notify, path):
+def watch_and_sleep(ready, path):
     client = Client(path)
     for number in range(80):    # of 256 that a user may have for a name
         assert client.is_done("watch", lambda p, at=16 * number: p.string(LIGHT).string("").binder(
             CALLBACK + at))
-    os.write(notify, b"x")
+    ready()
     signal.pause()
 
 
 def test_callbacks_that_are_not_read(manager):
     """Of a process that sleeps, one that is stopped and one that is frozen: their buffers fill."""
     path = path_of(manager)
-    client = Client(path)
-    client.chain = [LIGHT, BASE]
+    client = Client(path, [LIGHT, BASE])
     with contextlib.ExitStack() as stack:
-        pids = [stack.enter_context(process(watch_and_sleep, path)) for _ in range(3)]
+        pids = [stack.enter_context(ready_child(watch_and_sleep, path)) for _ in range(3)]
         os.kill(pids[1], signal.SIGSTOP)
-        freeze(client, pids[2])
+        client.freeze(pids[2])
         for number in range(40):
             # With and without the question that a thread waits for.
             if number % 2:
                 assert client.add(f"n{number}", SERVICE, client.chain)
             else:
-                assert client.is_done("add", lambda p, n=number: p.string(f"n{n}").binder(SERVICE))
+                assert client.add_unasked(f"n{number}", SERVICE)
         assert client.get(LIGHT, "n39") == SERVICE
     client.close()
     client = Client(path)
-    until(lambda: client.list() == OWN)
-    client.close()
+    until(lambda: client.names() == OWN)
 
 
 def test_beside_aidl(manager):
     """The command lists the services; what is no HIDL is refused, and HIDL on other devices."""
-    command = [*manager.command, "list", "--device", "hwbinder"]
-    with process(serve, path_of(manager), "left", [LIGHT, BASE]) as pid:
-        done = subprocess.run(command, text=True, stdout=subprocess.PIPE, check=True)
-        assert [str(pid), f"{LIGHT}/left"] in [[line.split()[0], line.split()[-1]]
-                                               for line in done.stdout.splitlines()]
+    with ready_child(serve, path_of(manager), "left", [LIGHT, BASE]) as pid:
+        rows = map(str.split, manager.run("list", "--device", "hwbinder").splitlines())
+        assert [str(pid), f"{LIGHT}/left"] in [[row[0], row[-1]] for row in rows]
     client = Client(manager.path("binder"))
     check_refused(client, CODES["list"], Parcel(MANAGER))
-    client.close()
     until(lambda: "it looks like HIDL" in manager.log())
 
 
-def add_as(_, path, wanted):
-    client = Client(path)
-    client.chain = [LIGHT, BASE]
+def add_as(path, wanted):
+    client = Client(path, [LIGHT, BASE])
     assert client.add("ruled", SERVICE, client.chain) == wanted
     assert (client.get(LIGHT, "ruled") is not None) == wanted
     assert client.get(BASE, "ruled") is None
 
 
-def test_rules(manager):
-    del manager
+def test_rules(new_bus, rules_of):
     text = ('[global]\nlist = "any"\n[[rule]]\nname = "android.hardware.light@*"\n'
             f'add = {{ uid = [{USER}] }}\nfind = "any"\n')
-    with rules_of(text) as rules, Manager("--policy", str(rules), managers="hwbinder") as other:
-        run(add_as, path_of(other), True, uid=USER)
-        run(add_as, path_of(other), False, uid=OTHER)
+    with new_bus("--policy", str(rules_of(text)), managers="hwbinder") as other:
+        run_child(add_as, path_of(other), True, uid=USER)
+        run_child(add_as, path_of(other), False, uid=OTHER)
         until(lambda: "do not let this user add" in other.log())
 
 
-if __name__ == "__main__":
-    sys.exit(run_tests("servicemanager hidl", globals(), Manager(managers="binder,hwbinder")))

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all tests of the tools need."""
+import os
+import shutil
+import tempfile
+
+import pytest
+from anybinder.process import program as path_of
+
+
+@pytest.fixture(scope="session", autouse=True)
+def programs(program):
+    """The programs of the tools and the daemon are up to date."""
+    for name in ("anybinder", "anybinderd", "client-tests", "rsb_hub"):
+        program(name)
+
+
+@pytest.fixture(scope="session")
+def reachable(programs):    # pylint: disable=redefined-outer-name,unused-argument
+    """The command in a directory where other users reach it, and what it starts."""
+    if os.geteuid():
+        pytest.skip("needs root, to become other users")
+    directory = tempfile.mkdtemp(prefix="anybinder-programs-")
+    os.chmod(directory, 0o755)
+    for name in ("anybinder", "anybinderd", "rsb_hub"):
+        shutil.copy(path_of(name), directory)
+    yield f"{directory}/anybinder"
+    shutil.rmtree(directory)

@@ -1,0 +1,441 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The service manager with raw clients of every level, with good and bad requests."""
+import contextlib
+import errno
+import os
+import pathlib
+import signal
+
+import pytest
+from anybinder.driver import DUMP, INTERFACE, PING, SHELL, TF_ONE_WAY, Bytes, Failed
+from anybinder.parcel import OLD, Parcel
+from anybinder.process import children_of, memory_kib, ready_child, run_child, until
+from anybinder.servicemanager import (CALLBACK, CODES, DESCRIPTOR, ILLEGAL_ARGUMENT, ILLEGAL_STATE,
+                                      INVALID_OPERATION, LEVELS, NOT_ENOUGH_DATA, SECURITY, SERVICE,
+                                      UNKNOWN_TRANSACTION, Client)
+
+NAME = "anybinder.test"
+USER = 3900007
+
+
+def serve(ready, path, level, name):
+    client = Client(path, level)
+    assert client.add(name) == 0
+    ready()
+    client.serve_until_killed()
+
+
+def service(path, level, name=NAME):
+    return ready_child(serve, path, level, name)
+
+
+def failure(function, *arguments):
+    """The status with which a transaction fails; it has to fail."""
+    with pytest.raises(Failed) as failed:
+        function(*arguments)
+    return failed.value.args[0]
+
+
+def use_all(path, level):
+    """Calls every method of a level in this process. The order makes the level certain early."""
+    client = Client(path, level)
+    codes = CODES[level]
+    names = client.names()
+    for other in LEVELS:
+        assert f"{NAME}.{other}" in names, names
+    assert client.add(f"{NAME}.mine") == 0
+    if "watch" in codes:
+        def fill(parcel):
+            return parcel.string(f"{NAME}.mine").binder(CALLBACK)
+        assert client.done("watch", fill) == 0
+        sent = client.next_received(10)
+        assert [sent.i32() for _ in range(2)] == [0, -1]
+        assert (sent.i32(), sent.string()) == (0x53595354, "android.os.IServiceCallback")
+        assert sent.string() == f"{NAME}.mine"
+        # A callback that this process gets back is its own object.
+        assert sent.handle() == SERVICE
+        assert client.done("unwatch", fill) == 0
+        assert client.done("unwatch", fill) == ILLEGAL_STATE
+    if "debug" in codes:
+        reply = client.ask("debug")
+        assert reply.i32() == 0
+        assert reply.i32() == len(names) + 1
+    for method in ("declared", "instances", "connection", "names"):
+        if method in codes:
+            reply = client.ask(method, lambda p: p.string("a.b.IC/d"))
+            assert (reply.i32(), reply.i32()) == (0, 0), method
+    for method in ("get", "get2", "check", "check2"):
+        if method in codes:
+            for other in LEVELS:
+                assert client.find(f"{NAME}.{other}", method) is not None, (method, other)
+            assert client.find("anybinder.none", method) is None
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_levels(new_bus, level):
+    """Clients of every level on one device find each other; the device is set to each level."""
+    with new_bus("--level", level) as other, contextlib.ExitStack() as stack:
+        for one in LEVELS:
+            stack.enter_context(service(other.path(), one, f"{NAME}.{one}"))
+        run_child(use_all, other.path(), level)
+        # Those that say in each call what they are, on a device that is set to another level.
+        for one in OLD:
+            run_child(use_all, other.path(), one)
+
+
+def test_devices(manager):
+    with service(manager.path("binder"), "36"):
+        with Client(manager.path("vndbinder"), "36") as client:
+            assert client.names() == ["manager"]
+
+
+def look_at_unknown(path):
+    assert failure(Client(path, "35-r20").find, NAME) == UNKNOWN_TRANSACTION
+
+
+def test_unclear_call_is_refused_and_logged(new_bus):
+    with new_bus("--level", "30") as other:
+        run_child(look_at_unknown, other.path())
+        until(lambda: "looks like Android 15" in other.log())
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_bad_parcels(manager, level):
+    """Each cut of a call, and names of 0 and 64 KiB."""
+    client = Client(manager.path(), level)
+    header = len(Parcel(level, DESCRIPTOR).data)
+    whole = Parcel(level, DESCRIPTOR).string(NAME).data
+    for size in range(0, len(whole)):
+        status = failure(client.send_to_manager, 1, Bytes(whole[:size]))
+        assert isinstance(status, int), (size, status)
+        if size > header and level == "36":
+            assert status == NOT_ENOUGH_DATA, (size, status)
+    for name in ("", "a" * 65536, "a" * 400000):
+        if level in OLD:
+            assert failure(client.add, name) == -1
+        else:
+            assert client.add(name) == ILLEGAL_ARGUMENT
+
+
+@pytest.mark.parametrize("fill, status", [
+    (lambda p: p.string(NAME).null().i32(0).i32(8), -0x80000000 + 8),
+    (lambda p: p.i32(-1).binder(SERVICE).i32(0).i32(8), -0x80000000 + 8),
+    (lambda p: p.string(NAME).string("no binder at all, but a string"), -0x80000000 + 1)],
+    ids=["null", "no name", "a string"])
+def test_wrong_types(manager, fill, status):
+    assert failure(Client(manager.path()).ask, "add", fill) == status
+
+
+def add_one_way(path):
+    client = Client(path)
+    parcel = Parcel("36", DESCRIPTOR).string(NAME).binder(SERVICE).i32(0).i32(8)
+    client.transact(0, CODES["36"]["add"], parcel, TF_ONE_WAY)
+
+
+def test_one_way_calls_register_nothing(new_bus):
+    """The driver does not say which process they come from: nobody could be charged."""
+    with new_bus() as other:
+        run_child(add_one_way, other.path())
+        until(lambda: "it is a one-way call" in other.log())
+        client = Client(other.path())
+        assert client.find(NAME) is None
+        assert client.add(NAME) == 0
+
+
+@pytest.mark.parametrize("word", ["SYST", "VNDR", "RECO", "UNKN"])
+def test_header_words(manager, word):
+    """The words of the system, vendor code, the recovery system, and a libbinder built off
+    Android."""
+    word = word.encode()
+    with Client(manager.path(), "36", word) as client:
+        assert client.add(NAME) == 0
+        assert client.watch_name(NAME) == 0
+        sent = client.next_received()
+        assert [sent.i32() for _ in range(2)] == [0, -1] and sent.data[8:12] == word[::-1]
+    with Client(manager.path()) as client:
+        until(lambda: client.names() == ["manager"])
+
+
+def add_many(ready, path, count):
+    client = Client(path)
+    for number in range(count):
+        assert client.add(f"service.{number}", SERVICE + 16 * number) == 0
+    ready()
+    client.serve_until_killed()
+
+
+@pytest.mark.takes(20)
+def test_ten_thousand_services(manager):
+    client = Client(manager.path())
+    sizes = []
+    for _ in range(2):
+        with ready_child(add_many, manager.path(), 10000):
+            assert client.find("service.9999") is not None
+            names = client.names()
+            assert len(names) == 10001
+        until(lambda: client.find("service.9999") is None)
+        until(lambda: client.names() == ["manager"])
+        sizes.append(memory_kib(manager.manager_pid()))
+    # What long work took is returned a little later.
+    until(lambda: memory_kib(manager.manager_pid()) - sizes[0] < 4096)
+
+
+def add_and_die(path):
+    client = Client(path)
+    assert client.add(NAME) == 0
+    assert client.watch_name("anybinder.other") == 0
+
+
+@pytest.mark.takes(10)
+def test_a_service_that_dies_again_and_again(manager):
+    client = Client(manager.path())
+    sizes = []
+    for _ in range(4):
+        for _ in range(75):
+            run_child(add_and_die, manager.path())
+        until(lambda: client.names() == ["manager"])
+        sizes.append(memory_kib(manager.manager_pid()))
+    assert sizes[3] - sizes[0] < 1024, f"resident memory grows: {sizes} KiB"
+
+
+def hold_service(ready, path):
+    client = Client(path)
+    assert client.find(NAME, "get") is not None
+    ready()
+    signal.pause()
+
+
+@pytest.mark.takes(10)
+def test_a_lazy_service(manager):
+    client = Client(manager.path())
+    assert client.add(NAME) == 0
+
+    def watch(parcel):
+        return parcel.string(NAME).binder(SERVICE).binder(CALLBACK)
+
+    def unregister():
+        return client.done("unregister", lambda p: p.string(NAME).binder(SERVICE))
+
+    assert client.done("watch_clients", watch) == 0
+
+    def clients():
+        sent = client.next_received()
+        assert sent is not None, "no callback"
+        assert [sent.i32() for _ in range(2)] == [0, -1]
+        assert (sent.i32(), sent.string()) == (0x53595354, "android.os.IClientCallback")
+        assert sent.handle() == SERVICE
+        return sent.i32()
+
+    with ready_child(hold_service, manager.path()):
+        assert clients() == 1
+        assert unregister() == ILLEGAL_STATE
+    assert clients() == 0
+    assert unregister() == 0
+    assert client.names() == ["manager"]
+
+
+def watch_and_sleep(ready, path):
+    client = Client(path)
+    for number in range(80):    # of 256 that a user may have for a name
+        assert client.watch_name(NAME, CALLBACK + 16 * number) == 0
+    ready()
+    signal.pause()
+
+
+def test_callbacks_that_are_not_read(manager):
+    """Of a process that sleeps, one that is stopped and one that is frozen: their buffers fill."""
+    path = manager.path()
+    client = Client(path)
+    with contextlib.ExitStack() as stack:
+        pids = [stack.enter_context(ready_child(watch_and_sleep, path)) for _ in range(3)]
+        os.kill(pids[1], signal.SIGSTOP)
+        client.freeze(pids[2])
+        # 3200 callbacks for each, of which its buffer has room for fewer.
+        for number in range(40):
+            assert client.add(NAME, SERVICE + 16 * number) == 0
+        assert client.find(NAME) == SERVICE + 16 * 39
+
+
+def add_as_user(path, wanted):
+    client = Client(path)
+    assert client.add("anybinder.rules.x") == wanted
+    assert client.add("anybinder.mine") in (0, SECURITY)
+
+
+class Foreign(Client):
+    """A service manager of one level, with one service."""
+
+    def incoming(self, call):
+        methods = {number: method for method, number in CODES[self.level].items()}
+        reply = Parcel(self.level)
+        if call.code == INTERFACE:
+            return reply.string(DESCRIPTOR)
+        if call.code == PING:
+            return reply
+        reply.i32(0)
+        if methods.get(call.code) == "debug":
+            size = len(Parcel(self.level).i32(0).string("foreign").i32(0).data)
+            return reply.i32(1).i32(1).i32(size).string("foreign").i32(os.getpid())
+        if methods.get(call.code) == "list":
+            return reply.i32(1).string("foreign")
+        if methods.get(call.code) == "get":
+            return reply.binder(SERVICE)
+        raise Failed(UNKNOWN_TRANSACTION)
+
+    def is_manager(self):
+        """Becomes the context manager, unless the driver is busy with the end of the one before."""
+        try:
+            self.become_manager()
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            return False
+        return True
+
+
+def be_foreign(ready, path, level):
+    client = Foreign(path, level)
+    until(client.is_manager)
+    ready()
+    client.serve_until_killed()
+
+
+@pytest.mark.parametrize("level, name", [
+    ("30", "Android 11"), ("31", "Android 12"), ("33", "Android 13"), ("34", "Android 14"),
+    ("35-r20", "Android 15")])
+def test_commands_beside_a_foreign_service_manager(new_bus, level, name):
+    with new_bus(managers="binder") as bus:
+        with ready_child(be_foreign, bus.path("hwbinder"), level):
+            for words in (("list",), ("ping", "foreign")):
+                done = bus.execute(bus.program, *words, "--device", "hwbinder")
+                assert f"is one of {name}" in done.stderr and done.returncode == 0, done
+                assert "foreign" in done.stdout.splitlines()[-1], done
+
+
+def test_dump(manager):
+    """The service manager takes no file, and is dumped nevertheless."""
+    text = manager.run("dump", "manager")
+    assert "1 services" in text and text.endswith("manager\n"), text
+
+
+def references(manager, pid):
+    """How many objects of others the service manager refers to on the device binder."""
+    rows = [row for row in manager.json("ps") if row["pid"] == pid]
+    return {row["context"]: row["refs"] for row in rows}["binder"]
+
+
+def test_nothing_is_kept_of_clients_that_died(manager):
+    def hold(ready):
+        client = Client(manager.path())
+        for index in range(20):
+            assert client.add(f"anybinder.kept{index}") == 0
+            assert client.watch_name(f"anybinder.other{index}", CALLBACK + index) == 0
+        ready()
+        signal.pause()
+
+    pid = manager.manager_pid()
+    until(lambda: references(manager, pid) == 0)
+    for _ in range(3):
+        with ready_child(hold):
+            # Services and callbacks are one object each.
+            assert references(manager, pid) >= 20
+        until(lambda: references(manager, pid) == 0)
+
+
+def test_rules(new_bus, rules_of):
+    """By user and by name; read again on SIGHUP."""
+    allow = ('[global]\nlist = "any"\n[[rule]]\nname = "anybinder.rules.*"\n'
+             'add = {{ uid = [{}] }}\nfind = "any"\n')
+    rules = rules_of(allow.format(0))
+    with new_bus("--policy", str(rules)) as other:
+        run_child(add_as_user, other.path(), SECURITY, uid=USER)
+        until(lambda: "do not let this user add" in other.log())
+        rules.write_text(allow.format(USER))
+        os.kill(other.manager_pid(), signal.SIGHUP)
+        until(lambda: "the rules were read again" in other.log())
+        run_child(add_as_user, other.path(), 0, uid=USER)
+
+
+def use_on_a_full_disk(path):
+    client = Client(path)
+    for _ in range(20):
+        assert failure(client.send_to_manager, 99, Parcel("36", DESCRIPTOR)) == UNKNOWN_TRANSACTION
+    assert client.add("anybinder.full") == 0
+
+
+def serves(path):
+    with Client(path) as client:
+        try:
+            client.names()
+        except Failed:
+            return False
+    return True
+
+
+def test_a_full_disk(new_bus):
+    """The service manager and its keeper go on where their messages cannot be written."""
+    words = ["servicemanager", "--keep", "--device", "hwbinder", "--level", "hwbinder=36"]
+    with (open("/dev/full", "wb") as full, new_bus(managers="binder") as bus,
+          bus.started(*words, stdout=full, stderr=full) as keeper):
+        path = bus.path("hwbinder")
+        until(lambda: children_of(keeper.pid))
+        until(lambda: serves(path))
+        first, = children_of(keeper.pid)
+        run_child(use_on_a_full_disk, path)
+        os.kill(first, signal.SIGHUP)
+        run_child(use_on_a_full_disk, path)
+        assert children_of(keeper.pid) == [first]
+        os.kill(first, signal.SIGKILL)
+        until(lambda: children_of(keeper.pid) not in ([], [first]))
+        until(lambda: serves(path))
+        run_child(use_on_a_full_disk, path)
+        assert keeper.poll() is None
+        keeper.terminate()
+        keeper.wait()
+
+
+def send_files(path, accepts):
+    """What AOSP's dumpsys and cmd send to every service."""
+    client = Client(path)
+    reader, writer = os.pipe()
+    for code, count, status in (DUMP, 1, None), (SHELL, 3, INVALID_OPERATION):
+        parcel = Parcel()
+        for _ in range(count):
+            parcel.file(writer)
+        parcel.i32(0)
+        try:
+            client.send_to_manager(code, parcel)
+            outcome = None
+        except Failed as failed:
+            outcome, = failed.args
+        assert outcome == (status if accepts else "failed"), outcome
+    os.close(writer)
+    assert os.read(reader, 1) == b"", "all copies of it are closed"
+    assert client.add("anybinder.files") == 0
+
+
+def test_files_are_closed_where_they_are_accepted(manager, new_bus):
+    run_child(send_files, manager.path(), False)
+    with new_bus("--accept-files", managers="binder") as other:
+        run_child(send_files, other.path(), True)
+
+
+def test_rules_by_security_context(manager, new_bus, rules_of):
+    """Where there are contexts they are told apart; elsewhere rules by them are refused."""
+    text = ('[[rule]]\ncontext = ["{}"]\nadd = ["anybinder.rules.*"]\nfind = ["*"]\n'
+            'list = true\n')
+    rules = rules_of(text.format("none.of:these"))
+    if not any(os.path.isdir(f"/sys/fs/{name}") for name in ("selinux", "smackfs")):
+        status, said = manager.outcome("servicemanager", "--device", "hwbinder", "--contexts",
+                                       str(rules))
+        assert status and "neither SELinux nor Smack is active" in said, said
+        return
+    own = pathlib.Path("/proc/self/attr/current").read_text(encoding="utf-8").strip("\0\n")
+    rules.write_text(text.format(own), encoding="utf-8")
+    with new_bus("--contexts", str(rules)) as other:
+        run_child(add_as_user, other.path(), 0)
+        rules.write_text(text.format("none.of:these"), encoding="utf-8")
+        os.kill(other.manager_pid(), signal.SIGHUP)
+        until(lambda: "the rules were read again" in other.log())
+        run_child(add_as_user, other.path(), SECURITY)
+        until(lambda: "do not let this user add" in other.log())
