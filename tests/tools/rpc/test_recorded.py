@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 """The bytes of RPC Binder, in both directions, against the format written down once more: this is
-RpcWireFormat.h of libbinder, at its wire versions 0 to 2.
-
-  recorded_test.py ANYBINDER    the program; TEST=NAME runs one test
-"""
+RpcWireFormat.h of libbinder, at its wire versions 0 to 2."""
 import contextlib
 import socket
 import struct
-import sys
 import threading
 
-import peer
-from link_test import NAME, end, main, until
-from peer import CALL_BACK, COUNT, COUNTED, ECHO
+import pytest
+from anybinder.driver import BC_RELEASE, INTERFACE as INTERFACE_TRANSACTION, TF_ONE_WAY
+from anybinder.process import until
+
+from echo import CALL_BACK, CALLBACK, COUNT, COUNTED, ECHO, INTERFACE, binder as binder_of
+from world import NAME
 
 TRANSACT, REPLY, DEC_STRONG = range(3)
 GET_ROOT, GET_MAX_THREADS, GET_SESSION_ID = range(3)
@@ -22,10 +21,10 @@ CREATED, FOR_SERVER = 1, 2    # of an address
 SESSION = bytes(range(32))
 STABILITY = 0x0C    # SYSTEM
 INIT = b"cci\0" + bytes(4)
+VERSIONS = range(3)
 ROOT, GIVEN = (CREATED | FOR_SERVER, 1), (CREATED | FOR_SERVER, 2)
 OBJECT = (CREATED, 77)    # of a client
 GIVE = 100    # a method that returns an object
-BC_RELEASE = 0x40046306
 
 
 def string16(text):
@@ -135,7 +134,7 @@ def root_of(wire):
 
 def call_back(wire, target):
     """A call with an object of this end, which is called before the reply comes."""
-    token = string16(peer.INTERFACE)
+    token = string16(INTERFACE)
     wire.one.sendall(wire.transaction(target, CALL_BACK, token + binder(OBJECT, STABILITY),
                                       [len(token)]))
     called = 0
@@ -147,11 +146,11 @@ def call_back(wire, target):
             assert wire.released(whole, body) in (OBJECT, target), whole.hex()
             continue
         code, = struct.unpack_from("<8xI", body)
-        if code == peer.INTERFACE_TRANSACTION:
+        if code == INTERFACE_TRANSACTION:
             assert whole == wire.transaction(OBJECT, code), whole.hex()
-            wire.one.sendall(wire.answer(string16(peer.CALLBACK)))
+            wire.one.sendall(wire.answer(string16(CALLBACK)))
             continue
-        assert whole == wire.transaction(OBJECT, 1, string16(peer.CALLBACK)
+        assert whole == wire.transaction(OBJECT, 1, string16(CALLBACK)
                                          + struct.pack("<i", 42)), whole.hex()
         called += 1
         wire.one.sendall(wire.answer(struct.pack("<i", 7)))
@@ -161,38 +160,38 @@ def call_back(wire, target):
 
 def counted(wire, target):
     """One-way calls that the service has taken; a call may overtake them."""
-    wire.one.sendall(wire.transaction(target, COUNTED, string16(peer.INTERFACE)))
+    wire.one.sendall(wire.transaction(target, COUNTED, string16(INTERFACE)))
     reply = wire.next_reply()
     count, = struct.unpack("<i", reply[-4:])
     assert reply == wire.answer(struct.pack("<i", count)), reply.hex()
     return count
 
 
-def test_export(world):
+@pytest.mark.parametrize("version", VERSIONS)
+def test_export(world, version):
     """What an export says to a client of each version."""
-    path = world.path("recorded-export.socket")
-    jobs = [world.server.echo(NAME), world.export("--threads", "3", listen=f"unix://{path}")]
-    token = string16(peer.INTERFACE)
-    for version in range(3):
-        wire = opened(path, version)
-        wire.one.sendall(wire.transaction(NOBODY, GET_MAX_THREADS))
-        wire.expect(wire.answer(struct.pack("<i", 3)))
-        wire.one.sendall(wire.transaction(NOBODY, GET_SESSION_ID))
-        _, whole, body = wire.next()
-        assert whole == wire.answer(struct.pack("<i", 32) + body[-32:]) and any(body[-32:])
-        target = root_of(wire)
-        wire.one.sendall(wire.transaction(target, peer.INTERFACE_TRANSACTION))
-        wire.expect(wire.answer(token))
-        for number in range(3):
-            wire.one.sendall(wire.transaction(target, COUNT, token, flags=1, number=number))
-        wire.one.sendall(wire.transaction(target, ECHO, token + b"word"))
-        wire.expect(wire.answer(b"word"))
-        until(lambda wire=wire, target=target: counted(wire, target) == 3 * wire.version + 3)
-        if version == 2:    # the others do not say where objects are
-            call_back(wire, target)
-        wire.one.sendall(wire.release(target))
-        wire.close()
-    end(*reversed(jobs))
+    path = world.socket_path()
+    world.server.echo(NAME)
+    world.export("--threads", "3", listen=f"unix://{path}")
+    token = string16(INTERFACE)
+    wire = opened(path, version)
+    wire.one.sendall(wire.transaction(NOBODY, GET_MAX_THREADS))
+    wire.expect(wire.answer(struct.pack("<i", 3)))
+    wire.one.sendall(wire.transaction(NOBODY, GET_SESSION_ID))
+    _, whole, body = wire.next()
+    assert whole == wire.answer(struct.pack("<i", 32) + body[-32:]) and any(body[-32:])
+    target = root_of(wire)
+    wire.one.sendall(wire.transaction(target, INTERFACE_TRANSACTION))
+    wire.expect(wire.answer(token))
+    for number in range(3):
+        wire.one.sendall(wire.transaction(target, COUNT, token, flags=TF_ONE_WAY, number=number))
+    wire.one.sendall(wire.transaction(target, ECHO, token + b"word"))
+    wire.expect(wire.answer(b"word"))
+    until(lambda: counted(wire, target) == 3)
+    if version == 2:    # the others do not say where objects are
+        call_back(wire, target)
+    wire.one.sendall(wire.release(target))
+    wire.close()
 
 
 class Server(threading.Thread):
@@ -247,7 +246,7 @@ class Server(threading.Thread):
         assert command == TRANSACT, whole.hex()
         *target, code, flags, number = struct.unpack_from("<IIIIQ", body)
         data = body[40:]
-        objects = [len(string16(peer.INTERFACE))] if code == CALL_BACK and any(target) else []
+        objects = [len(string16(INTERFACE))] if code == CALL_BACK and any(target) else []
         if objects:
             assert data[-4:] == struct.pack("<I", *objects), data.hex()
             data = data[:-4]
@@ -256,8 +255,8 @@ class Server(threading.Thread):
         assert whole == wanted, f"got {whole.hex()}\nwanted {wanted.hex()}"
         if tuple(target) == NOBODY:
             wire.one.sendall(self.of_session(wire, code))
-        elif code == peer.INTERFACE_TRANSACTION:
-            wire.one.sendall(wire.answer(string16(peer.INTERFACE)))
+        elif code == INTERFACE_TRANSACTION:
+            wire.one.sendall(wire.answer(string16(INTERFACE)))
         else:
             self.calls.append((tuple(target), code, flags, number, data))
             self.method(wire, code, flags, data)
@@ -272,54 +271,48 @@ class Server(threading.Thread):
 
     @staticmethod
     def method(wire, code, flags, data):
-        data = data[len(string16(peer.INTERFACE)):]
+        data = data[len(string16(INTERFACE)):]
         if code == GIVE:
             wire.one.sendall(wire.answer(binder(GIVEN, STABILITY), [0]))
         elif code == CALL_BACK:
             target = struct.unpack_from("<II", data, 4)
             assert target[0] == CREATED and data == binder(target, STABILITY), data.hex()
-            wire.one.sendall(wire.transaction(target, 1, string16(peer.CALLBACK)
+            wire.one.sendall(wire.transaction(target, 1, string16(CALLBACK)
                                               + struct.pack("<i", 42)))
             wire.expect(wire.answer(struct.pack("<i", 1042)))
             wire.one.sendall(wire.answer(struct.pack("<i", 1042)) + wire.release(target))
-        elif not flags & 1:
+        elif not flags & TF_ONE_WAY:
             wire.one.sendall(wire.answer(data))
 
 
 def exchange_objects(client, echo, server):
-    data, _ = client.transact(echo, CALL_BACK, peer.header(peer.INTERFACE) + peer.binder(0x3000),
-                              [len(peer.header(peer.INTERFACE))])
+    data, _ = client.call(echo, CALL_BACK, binder_of(0x3000), [0])
     assert data == struct.pack("<i", 1042)
     data, _ = client.call(echo, GIVE)
     given, = struct.unpack_from("<8xI", data)
     client.write_read(struct.pack("<II", BC_RELEASE, given), 0)
-    until(lambda: GIVEN in server.released, 30)
+    until(lambda: GIVEN in server.released)
 
 
-def test_link(world):
+@pytest.mark.parametrize("version", VERSIONS)
+def test_link(world, version):
     """What a link says to a server of each version."""
-    token = string16(peer.INTERFACE)
-    for version in range(3):
-        path = world.path(f"recorded-link-{version}.socket")
-        server = Server(path, version)
-        link = world.link("--once", "--threads", "1", name=NAME, address=f"unix://{path}")
-        client = world.client.peer()
-        echo = client.find(NAME)
-        assert client.call(echo, ECHO, b"word")[0] == b"word"
-        for _ in range(3):
-            client.call(echo, COUNT, flags=peer.TF_ONE_WAY)
-        assert client.call(echo, ECHO, b"last")[0] == b"last"
-        until(lambda server=server: len(server.calls) == 5 or server.failures, 30)
-        assert sorted(server.calls) == sorted(
-            [(ROOT, ECHO, 0, 0, token + b"word"), (ROOT, ECHO, 0, 0, token + b"last")]
-            + [(ROOT, COUNT, 1, number, token) for number in range(3)]), server.calls
-        if version == 2:
-            exchange_objects(client, echo, server)
-        client.close()
-        end(link)
-        server.socket.close()
-        assert not server.failures, server.failures
-
-
-if __name__ == "__main__":
-    sys.exit(main(globals()))
+    token = string16(INTERFACE)
+    path = world.socket_path()
+    server = Server(path, version)
+    link = world.link("--once", "--threads", "1", address=f"unix://{path}")
+    client = world.client.peer()
+    echo = client.find(NAME)
+    assert client.call(echo, ECHO, b"word")[0] == b"word"
+    for _ in range(3):
+        client.call(echo, COUNT, flags=TF_ONE_WAY)
+    assert client.call(echo, ECHO, b"last")[0] == b"last"
+    until(lambda: len(server.calls) == 5 or server.failures)
+    assert sorted(server.calls) == sorted(
+        [(ROOT, ECHO, 0, 0, token + b"word"), (ROOT, ECHO, 0, 0, token + b"last")]
+        + [(ROOT, COUNT, 1, number, token) for number in range(3)]), server.calls
+    if version == 2:
+        exchange_objects(client, echo, server)
+    link.end()
+    server.socket.close()
+    assert not server.failures, server.failures

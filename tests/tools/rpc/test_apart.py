@@ -1,41 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What peers that nobody knows take from others, and services of one export that die and return.
-
-  apart_test.py ANYBINDER    the program; TEST=NAME runs one test, CONNECTIONS=N opens N connections
-"""
+"""What peers that nobody knows take from others, and services of one export that die and return."""
 import contextlib
-import os
 import pathlib
 import selectors
 import socket
 import struct
-import subprocess
-import sys
 import threading
 import time
 
-import peer
-from link_test import NAME, OTHER, PORT, CLONE_NEWNET, World, end, main, memory_of, until
-from peer import ECHO, Failed
+import pytest
+from anybinder.driver import Failed
+from anybinder.process import until
 
-CONNECTIONS = int(os.environ.get("CONNECTIONS", "2000"))
+from echo import ECHO
+from world import NAME, OTHER
+
 # Of a ClientHello, and what is none.
 BEGINNINGS = (b"", b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/1.1\r\n")
-
-
-@contextlib.contextmanager
-def network_of(world):
-    """This thread is in the network of the client's machine."""
-    if not world.has_cable:
-        yield
-        return
-    with open(f"/proc/{world.client.holder.pid}/ns/net", "rb") as space, \
-            open("/proc/self/ns/net", "rb") as own:
-        assert peer.raw.LIBC.setns(space.fileno(), CLONE_NEWNET) == 0
-        try:
-            yield
-        finally:
-            assert peer.raw.LIBC.setns(own.fileno(), CLONE_NEWNET) == 0
 
 
 class Idle(threading.Thread):
@@ -51,7 +32,7 @@ class Idle(threading.Thread):
     def open(self, selector):
         one = socket.socket()
         one.settimeout(10)
-        one.connect((self.world.server.address, PORT))
+        one.connect((self.world.server.address, self.world.port))
         with contextlib.suppress(OSError):
             one.send(BEGINNINGS[self.opened % len(BEGINNINGS)])
         one.setblocking(False)
@@ -75,7 +56,7 @@ class Idle(threading.Thread):
                     key.fileobj.close()
 
     def run(self):
-        with network_of(self.world), selectors.DefaultSelector() as selector:
+        with self.world.client.network(), selectors.DefaultSelector() as selector:
             try:
                 self.work(selector)
             except OSError as error:
@@ -93,53 +74,39 @@ class Idle(threading.Thread):
         assert self.failure is None, self.failure
 
 
-def threads_of(job):
-    status = pathlib.Path(f"/proc/{job.pid}/status").read_text(encoding="utf-8")
-    return int(status.split("Threads:")[1].split()[0])
-
-
 def call(client, name):
     assert client.call(client.find(name), ECHO, b"word")[0] == b"word"
 
 
 def test_unknown_peers_do_not_use_up_the_places(world):
     """Connections that say nothing, renewed as they end, from the address of the link itself."""
-    jobs = [world.server.echo(NAME), world.export("--max-connections", "8")]
+    world.server.echo(NAME)
+    world.export("--max-connections", "8")
     with Idle(world, 70) as idle:
-        until(lambda: idle.opened > 70 or idle.failure, 30)
-        begin = time.monotonic()
-        link = world.client.anybinder(*world.link_words("--threads", "2"))
-        until(lambda: "linked to" in link.log.read_text() or link.poll() is not None, 30)
-        took_s = time.monotonic() - begin
-        assert link.poll() is None, link.log.read_text()
-        client = world.client.peer()
-        call(client, NAME)
-        client.close()
-    print(f"  linked in {took_s:.1f} s beside {idle.opened} connections")
-    # A handshake has 5 s at most, a link that says nothing has as long as it wants.
-    assert took_s < 20
-    end(link, *reversed(jobs))
+        until(lambda: idle.opened > 70 or idle.failure)
+        # A handshake has 5 s at most, a link that says nothing has as long as it wants.
+        world.link("--threads", "2")
+        call(world.client.peer(), NAME)
 
 
-def test_many_connections(world):
+@pytest.mark.parametrize("connections", [
+    2000, pytest.param(10000, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
+def test_many_connections(world, connections):
     """They cost the export no more than those that may be in a handshake do."""
-    jobs = [world.server.echo(NAME), world.export()]
-    export = jobs[-1]
-    jobs.append(world.link("--once"))
-    before = memory_of(export)
+    world.server.echo(NAME)
+    export = world.export()
+    link = world.link("--once")
+    before = export.memory_kib()
     threads = memory = 0
     client = world.client.peer()
-    with Idle(world, 300, CONNECTIONS) as idle:
+    with Idle(world, 300, connections) as idle:
         while idle.is_alive():
-            threads = max(threads, threads_of(export))
-            memory = max(memory, memory_of(export))
+            threads = max(threads, export.threads())
+            memory = max(memory, export.memory_kib())
             call(client, NAME)
             time.sleep(0.01)
-    client.close()
-    print(f"  {idle.opened} connections: at most {threads} threads, {memory - before} KiB more")
-    assert idle.opened == CONNECTIONS and threads < 64 + 60 and memory - before < 65536
-    assert jobs[-1].poll() is None, jobs[-1].log.read_text()
-    end(*reversed(jobs))
+    assert idle.opened == connections and threads < 64 + 60 and memory - before < 65536
+    assert link.poll() is None, link.log()
 
 
 def test_expired_certificates(world):
@@ -159,41 +126,40 @@ def test_expired_certificates(world):
     authority = ["--ca", world.path("ca.pem")]
 
     def attempt(own, *options):
-        return world.client.run("link", NAME, world.tls, "--once", "--patience", "20",
+        return world.client.outcome("link", NAME, world.tls, "--once", "--patience", "20",
                                 "--server-name", "other.machine", *world.own(own), *options)
 
     def export(own):
         words = ["export", NAME, "--listen", world.tls, *world.own(own), *authority]
         return world.server.anybinder(*words, ready="exported at")
 
-    jobs = [world.server.echo(NAME), export("signed-server")]
+    world.server.echo(NAME)
+    exported = export("signed-server")
     code, text = attempt("expired-client", *authority)
     assert code == 7 and "No link to" in text, text
-    log = jobs[-1].log.read_text()
-    assert "expired" in log.lower(), log
-    end(jobs.pop())
-    jobs.append(export("expired-server"))
+    assert "expired" in exported.log().lower()
+    exported.end()
+    export("expired-server")
     code, text = attempt("signed-client", *authority)
     assert code == 7 and "expired" in text.lower(), text
     words = ["link", NAME, world.tls, *world.own("signed-client"), "--pin",
              world.fingerprint("expired-server")]
-    jobs.append(world.client.anybinder(*words, ready="linked to"))
-    end(*reversed(jobs))
+    world.client.anybinder(*words, ready="linked to")
 
 
 def test_services_live_apart(world):
     """One of an export dies: the others' sessions go on, and it comes back."""
     one, two = world.server.echo(NAME), world.server.echo(OTHER)
     export = world.export(names=(NAME, OTHER))
-    until(lambda: export.log.read_text().count("exported at") == 2)
-    links = [world.link(name="a", address=f"{world.tls}#{NAME}"),
-             world.link(name="b", address=f"{world.tls}#{OTHER}")]
+    until(lambda: export.log().count("exported at") == 2)
+    world.link(name="a", address=f"{world.tls}#{NAME}")
+    world.link(name="b", address=f"{world.tls}#{OTHER}")
     client, watcher = world.client.peer(), world.client.peer()
     first, second = watcher.find("a"), watcher.find("b")
     watcher.watch(first)
     watcher.watch(second)
     kept = client.find("b")
-    end(one)
+    one.end()
     assert watcher.wait_death() and watcher.dead == [first], watcher.dead
     for _ in range(3):
         assert client.call(kept, ECHO, b"word")[0] == b"word"
@@ -204,32 +170,28 @@ def test_services_live_apart(world):
     assert client.call(kept, ECHO, b"word")[0] == b"word"
     assert watcher.dead == [first], watcher.dead
     # The last one ends the listening.
-    end(one, two)
-    until(lambda: export.log.read_text().count("died") == 3)
+    one.end()
+    two.end()
+    until(lambda: export.log().count("died") == 3)
     world.server.echo(OTHER)
     until(lambda: client.find("b"))
     call(client, "b")
-    assert export.poll() is None, export.log.read_text()
-    client.close()
-    watcher.close()
-    end(*links, export)
+    assert export.poll() is None, export.log()
 
 
 def test_a_service_that_is_not_there_yet(world):
     """The others are exported, and the link to it waits."""
-    jobs = [world.server.echo(OTHER), world.export(names=(NAME, OTHER))]
-    assert f"waiting for the service {NAME}" in jobs[-1].log.read_text()
-    waits = world.client.anybinder(*world.link_words(name="a", address=f"{world.tls}#{NAME}"),
-                                   ready="does not live")
-    jobs.append(world.link(name="b", address=f"{world.tls}#{OTHER}"))
+    world.server.echo(OTHER)
+    assert f"waiting for the service {NAME}" in world.export(names=(NAME, OTHER)).log()
+    world.client.anybinder(*world.link_words(name="a", address=f"{world.tls}#{NAME}"),
+                           ready="does not live")
+    world.link(name="b", address=f"{world.tls}#{OTHER}")
     client = world.client.peer()
     call(client, "b")
     assert client.find("a") is None
-    jobs.append(world.server.echo(NAME))
+    world.server.echo(NAME)
     until(lambda: client.find("a"))
     call(client, "a")
-    client.close()
-    end(waits, *reversed(jobs))
 
 
 def exchange(path, version):
@@ -261,45 +223,35 @@ def answers(machine, name):
         return handle is not None and client.call(handle, ECHO, b"word")[0] == b"word"
     except Failed:
         return False
-    finally:
-        client.close()
 
 
 def test_a_full_disk(world):
     """Both ends go on where their messages cannot be written."""
-    address = f"unix://{world.path('full.socket')}"
+    address = f"unix://{world.socket_path()}"
     with open("/dev/full", "wb") as full:
-        ends = [subprocess.Popen([*machine.enter, *machine.command, *words], stdout=full,
-                                 stderr=full)
-                for machine, words in ((world.server, ("export", NAME, "--listen", address)),
-                                       (world.client, ("link", NAME, address)))]
-    try:
-        for _ in range(2):
-            echo = world.server.echo(NAME)
-            until(lambda: answers(world.client, NAME))
-            end(echo)
-            until(lambda: not answers(world.client, NAME))
-        assert [one.poll() for one in ends] == [None, None]
-    finally:
-        end(*ends)
+        quiet = {"stdout": full, "stderr": full}
+        ends = [world.server.anybinder("export", NAME, "--listen", address, **quiet),
+                world.client.anybinder("link", NAME, address, **quiet)]
+    for _ in range(2):
+        echo = world.server.echo(NAME)
+        until(lambda: answers(world.client, NAME))
+        echo.end()
+        until(lambda: not answers(world.client, NAME))
+    assert [one.poll() for one in ends] == [None, None]
 
 
-def test_wire_versions(world):
+@pytest.mark.parametrize("offered, wanted, length", [
+    (0, 0, 4), (1, 1, 20), (2, 2, 20), (3, 2, 20), (0xF0000000, 2, 20)])
+def test_wire_versions(world, offered, wanted, length):
     """Both ends take the lower version: 1 with libbinder of android16-release, whose next is 2."""
-    path = world.path("versions.socket")
-    jobs = [world.server.echo(NAME), world.export(listen=f"unix://{path}")]
-    for offered, wanted, length in ((0, 0, 4), (1, 1, 20), (2, 2, 20), (3, 2, 20),
-                                    (0xF0000000, 2, 20)):
-        agreed, reply = exchange(path, offered)
-        assert agreed == wanted, f"{offered}: {agreed}"
-        # RpcWireReply, and a parcel with a binder: its presence, its address, its stability.
-        parcel = reply[length:]
-        assert struct.unpack_from("<i", reply) == (0,) and len(reply) > length + 12, reply.hex()
-        assert struct.unpack_from("<i", parcel)[0] == 1 and any(parcel[4:12]), reply.hex()
-        if length == 20:
-            assert struct.unpack_from("<I", reply, 4)[0] >= 16, reply.hex()
-    end(*reversed(jobs))
-
-
-if __name__ == "__main__":
-    sys.exit(main(globals()))
+    path = world.socket_path()
+    world.server.echo(NAME)
+    world.export(listen=f"unix://{path}")
+    agreed, reply = exchange(path, offered)
+    assert agreed == wanted
+    # RpcWireReply, and a parcel with a binder: its presence, its address, its stability.
+    parcel = reply[length:]
+    assert struct.unpack_from("<i", reply) == (0,) and len(reply) > length + 12, reply.hex()
+    assert struct.unpack_from("<i", parcel)[0] == 1 and any(parcel[4:12]), reply.hex()
+    if length == 20:
+        assert struct.unpack_from("<I", reply, 4)[0] >= 16, reply.hex()
