@@ -1,10 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """The anybinder command and what other users put in its way.
 
 Two users without names take part: the victim runs the command, the attacker prepares what it
-finds. Each test is a function named after what it shows; it gets an empty directory in which every
-user may write, as in /tmp. Needs root, to become both of them.
+finds. Each test gets an empty directory in which every user may write, as in /tmp.
 """
 import contextlib
 import ctypes
@@ -16,20 +14,19 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
 import tempfile
 import threading
-import time
 
-BIN = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/bin")
+import pytest
+from anybinder.process import LIBC, PATIENCE_S, children_of, until
+
 VICTIM = 54321
 ATTACKER = 54322
 # No command may take longer, whatever it finds; the machine may be busy.
-LIMIT_S = 60
+LIMIT_S = 2 * PATIENCE_S
 FUSE_INIT = 26
 MS_NOSUID_NODEV = 6
 MNT_FORCE_DETACH = 3
-LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class World:
@@ -50,21 +47,24 @@ class World:
 
     def run(self, uid, *arguments):
         """Runs the command; returns its exit status and all its output."""
-        try:
-            done = subprocess.run([self.program, *arguments], stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                  timeout=LIMIT_S, check=False, **self.become(uid))
-        except subprocess.TimeoutExpired:
-            raise AssertionError(f"{arguments} did not end within {LIMIT_S} s") from None
+        done = subprocess.run([self.program, *arguments], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=LIMIT_S, check=False, **self.become(uid))
         return done.returncode, done.stdout
+
+    def done(self, uid, *arguments):
+        """The output of a command that has to succeed."""
+        status, text = self.run(uid, *arguments)
+        assert status == 0, text
+        return text
 
     def shell(self, uid, script):
         """Prepares something as that user."""
         subprocess.run(["sh", "-ec", "umask 022; " + script], check=True, timeout=LIMIT_S,
                        **self.become(uid))
 
-    def start(self, uid, *command, **more):
-        process = subprocess.Popen(command, **self.become(uid), **more)
+    def start(self, uid, *command):
+        process = subprocess.Popen(command, **self.become(uid))
         self.processes.append(process)
         return process
 
@@ -80,9 +80,15 @@ class World:
                 LIBC.umount2(mount.encode(), MNT_FORCE_DETACH)
 
 
-def check(condition, *what):
-    if not condition:
-        raise AssertionError(" ".join(str(word) for word in what) or "wrong")
+@pytest.fixture
+def world(reachable):
+    """See World."""
+    path = tempfile.mkdtemp(prefix="anybinder-hostile-")
+    os.chmod(path, 0o1777)
+    made = World(path, reachable)
+    yield made
+    made.end()
+    shutil.rmtree(path, ignore_errors=True)
 
 
 # Exit statuses: failed, nothing is mounted, the daemon does not answer, the time was over.
@@ -92,9 +98,9 @@ REFUSALS = (1, 3, 4, 9)
 def check_refused(outcome, *wanted):
     """The command must fail by itself, and say what is wrong and what to do."""
     status, text = outcome
-    check(status in REFUSALS, "exit status", status, text)
+    assert status in REFUSALS, (status, text)
     for pattern in wanted:
-        check(re.search(pattern, text), f"no {pattern!r} in:", text)
+        assert re.search(pattern, text), (f"no {pattern!r} in:", text)
 
 
 def start_ticks(pid):
@@ -137,11 +143,11 @@ def test_forged_record_in_the_default_directory(world):
     process = world.start(VICTIM, "sleep", "600")
     plant_record(world, ATTACKER, f"{base}/anybinder-state", f"{base}/anybinder", process)
     outcome = world.run(VICTIM, "down")
-    check(process.poll() is None, "the forged record ended a process of the victim")
+    assert process.poll() is None, "the forged record ended a process of the victim"
     check_refused(outcome, f"belongs to user {ATTACKER}", "--state-dir")
     for command in ("status", "list", "up"):
         check_refused(world.run(VICTIM, command), f"belongs to user {ATTACKER}")
-    check(process.poll() is None, "a process of the victim has ended")
+    assert process.poll() is None, "a process of the victim has ended"
 
 
 def test_forged_record_under_a_directory_that_is_the_victims(world):
@@ -160,7 +166,7 @@ def test_directory_that_others_can_write(world):
     os.chmod(state, 0o777)
     arguments = ("--state-dir", state, "--mount", world.file("mount"))
     outcome = world.run(VICTIM, *arguments, "down")
-    check(process.poll() is None, "the forged record ended a process of the victim")
+    assert process.poll() is None, "the forged record ended a process of the victim"
     check_refused(outcome, "Other users can write", "chmod go-w")
 
 
@@ -169,7 +175,7 @@ def test_symlink_in_place_of_the_default_directory(world):
     world.shell(VICTIM, f"mkdir {world.file('private')}")
     world.shell(ATTACKER, f"ln -s {world.file('private')} {default_directory(world)}")
     check_refused(world.run(VICTIM, "up"), "symbolic link", "XDG_RUNTIME_DIR")
-    check(not os.listdir(world.file("private")), "something was written through the link")
+    assert not os.listdir(world.file("private")), "something was written through the link"
 
 
 def test_symlinks_in_place_of_logs(world):
@@ -185,7 +191,7 @@ def test_symlinks_in_place_of_logs(world):
     outcome = world.run(0, "--state-dir", state, "--mount", mount, "up")
     world.run(0, "--state-dir", state, "--mount", mount, "down")
     with open(precious, encoding="utf-8") as file:
-        check(file.read() == "kept\n", "a file of root was overwritten")
+        assert file.read() == "kept\n", "a file of root was overwritten"
     check_refused(outcome, f"belongs to user {ATTACKER}")
 
 
@@ -202,7 +208,7 @@ def test_symlinks_that_the_victim_left(world):
     world.run(0, *arguments, "up")
     world.run(0, *arguments, "down")
     with open(precious, encoding="utf-8") as file:
-        check(file.read() == "kept\n", "a file was overwritten through a link")
+        assert file.read() == "kept\n", "a file was overwritten through a link"
 
 
 def test_fifo_in_place_of_a_record(world):
@@ -221,7 +227,7 @@ def test_mount_in_a_directory_of_another_user(world):
     outcome = world.run(0, "--state-dir", state, "--mount", mount, "up")
     world.run(0, "--state-dir", state, "--mount", mount, "down")
     check_refused(outcome, f"belongs to user {ATTACKER}", "--mount")
-    check(not os.path.exists(mount), "a directory was made there")
+    assert not os.path.exists(mount), "a directory was made there"
 
 
 def test_record_that_names_a_process_which_is_no_daemon(world):
@@ -231,7 +237,7 @@ def test_record_that_names_a_process_which_is_no_daemon(world):
     process = world.start(VICTIM, "sleep", "600")
     plant_record(world, VICTIM, state, mount, process)
     world.run(VICTIM, "--state-dir", state, "--mount", mount, "down")
-    check(process.poll() is None, "a process that is no daemon was ended")
+    assert process.poll() is None, "a process that is no daemon was ended"
 
 
 def test_records_of_two_mounts_differ(world):
@@ -240,11 +246,11 @@ def test_records_of_two_mounts_differ(world):
     state = ("--state-dir", world.file("state"))
     first, second = world.file("a-b"), world.file("a", "b")
     status, text = world.run(0, *state, "--mount", first, "up", "--managers", "")
-    check(status == 0, text)
+    assert status == 0, text
     try:
-        check(world.run(0, *state, "--mount", second, "down")[0] == 3)
+        assert world.run(0, *state, "--mount", second, "down")[0] == 3
         status, text = world.run(0, *state, "--mount", first, "status")
-        check(status == 0, "the other daemon was ended:", text)
+        assert status == 0, ("the other daemon was ended:", text)
     finally:
         world.run(0, *state, "--mount", first, "down")
 
@@ -261,7 +267,7 @@ def mount_without_answers(path, take_requests):
         raise OSError(ctypes.get_errno(), "mount")
     head = os.read(fd, 1 << 16)
     _, opcode, unique = struct.unpack_from("IIQ", head)
-    check(opcode == FUSE_INIT, "opcode", opcode)
+    assert opcode == FUSE_INIT, ("opcode", opcode)
     body = struct.pack("IIIIHHIIHHIII24x", 7, 31, 0, 0, 0, 0, 1 << 16, 1, 0, 0, 0, 0, 0)[:64]
     os.write(fd, struct.pack("IiQ", 16 + len(body), 0, unique) + body)
 
@@ -297,7 +303,7 @@ def test_mount_that_answers_no_request(world):
         for command in (("up",), ("down",), ("ping", "manager"), ("run", "--", "true")):
             check_stuck(world, mount, *command)
         status, text = world.run(0, "--state-dir", world.file("state"), "--mount", mount, "status")
-        check(status == 4 and "DOES NOT ANSWER" in text, "status", status, text)
+        assert status == 4 and "DOES NOT ANSWER" in text, (status, text)
 
 
 def test_directory_in_a_mount_that_answers_no_request(world):
@@ -311,135 +317,73 @@ def test_directory_in_a_mount_that_answers_no_request(world):
 
 
 def daemon_of(world, arguments):
-    status, text = world.run(0, *arguments, "--json", "status")
-    check(status == 0, text)
-    return json.loads(text)
-
-
-def children_of(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return [int(child) for child in file.read().split()]
+    return json.loads(world.done(0, *arguments, "--json", "status"))
 
 
 def test_daemon_that_is_stopped(world):
     """A daemon of ours that does not answer: `down` clears it."""
     mount = world.file("mount")
     arguments = ("--state-dir", world.file("state"), "--mount", mount)
-    status, text = world.run(0, *arguments, "up")
-    check(status == 0, text)
+    world.done(0, *arguments, "up")
     pid = daemon_of(world, arguments)["daemon"]["pid"]
     try:
         for one in (pid, *children_of(pid)):
             os.kill(one, signal.SIGSTOP)
         status, text = world.run(0, *arguments, "status")
-        check(status == 4 and "anybinder down" in text, "status", status, text)
+        assert status == 4 and "anybinder down" in text, (status, text)
         check_refused(world.run(0, *arguments, "up"), "does not answer", "anybinder down")
     finally:
         status, text = world.run(0, *arguments, "down")
-    check(status == 0, text)
+    assert status == 0, text
     status, text = world.run(0, *arguments, "status")
-    check(status == 3, text)
+    assert status == 3, text
 
 
 def test_service_manager_after_a_crash_of_the_daemon(world):
     """The server process is killed: the service manager begins anew, in the same process."""
     mount = world.file("mount")
     arguments = ("--state-dir", world.file("state"), "--mount", mount)
-    status, text = world.run(0, *arguments, "up")
-    check(status == 0, text)
+    world.done(0, *arguments, "up")
     try:
         before = daemon_of(world, arguments)
         for _ in range(2):
             with open(os.path.join(mount, "binder_logs", "daemon"), encoding="utf-8") as file:
                 server = re.search(r"^server: (\d+)$", file.read(), re.M)[1]
             os.kill(int(server), signal.SIGKILL)
-            status = 1
-            deadline = time.monotonic() + LIMIT_S
-            while status and time.monotonic() < deadline:
-                status, text = world.run(0, *arguments, "ping", "manager")
-            check(status == 0, text)
+            until(lambda: world.run(0, *arguments, "ping", "manager")[0] == 0)
         after = daemon_of(world, arguments)
-        check(after["managers"] == before["managers"], before, after)
+        assert after["managers"] == before["managers"], (before, after)
     finally:
         world.run(0, *arguments, "down")
-    check(not os.path.ismount(mount))
+    assert not os.path.ismount(mount)
 
 
 def status_of_another(world, arguments, manager):
     """Of a service manager that is not this one, or of none that is kept any more."""
-    deadline = time.monotonic() + LIMIT_S
-    while True:
-        status, text = world.run(0, *arguments, "--json", "status")
-        managers = json.loads(text)["managers"] if text.startswith("{") else []
+    def is_another():
+        managers = json.loads(world.run(0, *arguments, "--json", "status")[1])["managers"]
         is_new = managers and managers[0]["state"] == "answers" and managers[0]["pid"] != manager
-        if is_new or managers and managers[0]["state"] == "dead" or time.monotonic() > deadline:
-            return world.run(0, *arguments, "status")
-        time.sleep(0.1)
+        return is_new or managers and managers[0]["state"] == "dead"
+
+    until(is_another, what="another service manager")
+    return world.run(0, *arguments, "status")
 
 
 def test_service_manager_that_died(world):
     """It is started again, until it has died five times in a row."""
     arguments = ("--state-dir", world.file("state"), "--mount", world.file("mount"))
-    status, text = world.run(0, *arguments, "up")
-    check(status == 0, text)
+    world.done(0, *arguments, "up")
     try:
         for _ in range(5):
             manager = daemon_of(world, arguments)["managers"][0]["pid"]
             os.kill(manager, signal.SIGKILL)
             status, text = status_of_another(world, arguments, manager)
-        check(status == 4 and "IS DEAD" in text, "status", status, text)
-        check("anybinder up" in text, text)
+        assert status == 4 and "IS DEAD" in text, (status, text)
+        assert "anybinder up" in text, text
         status, text = world.run(0, *arguments, "up")
-        check(status == 0, text)
-        check(daemon_of(world, arguments)["managers"][0]["pid"] != manager)
+        assert status == 0, text
+        assert daemon_of(world, arguments)["managers"][0]["pid"] != manager
         status, text = world.run(0, *arguments, "ping", "manager")
-        check(status == 0, text)
+        assert status == 0, text
     finally:
         world.run(0, *arguments, "down")
-
-
-def run_test(name, test, program):
-    path = os.path.join(os.path.dirname(program), name)
-    os.mkdir(path)
-    os.chmod(path, 0o1777)
-    world = World(path, program)
-    try:
-        test(world)
-    except (AssertionError, OSError, subprocess.SubprocessError) as error:
-        print(f"FAIL   {name}: {error}")
-        return False
-    finally:
-        world.end()
-    return True
-
-
-def main():
-    tests = {name: test for name, test in globals().items() if name.startswith("test_")}
-    wanted = sys.argv[2:]
-    if os.geteuid() or not os.path.exists("/dev/fuse"):
-        print(f"SKIP   needs root and /dev/fuse\nhostile command: 0 passed, 0 failed, {len(tests)} "
-              "skipped")
-        return 0
-    # The users of the tests may not be able to reach the build directory.
-    scratch = tempfile.mkdtemp(prefix="anybinder-hostile-")
-    os.chmod(scratch, 0o755)
-    passed = failed = 0
-    try:
-        for name in ("anybinder", "anybinderd", "rsb_hub"):
-            shutil.copy(os.path.join(BIN, name), scratch)
-        for name, test in tests.items():
-            if wanted and not any(word in name for word in wanted):
-                continue
-            if run_test(name, test, os.path.join(scratch, "anybinder")):
-                passed += 1
-            else:
-                failed += 1
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    print(f"hostile command: {passed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    # The thread of a mount may still read; it must not delay the end.
-    sys.exit(main())
