@@ -12,6 +12,7 @@ from anybinder.driver import Failed
 from anybinder.process import enter_context, ready_child, run_child, until
 from anybinder.servicemanager import LEVELS, SECURITY, SERVICE, Client
 
+pytestmark = pytest.mark.vm
 LIGHT = "android.hardware.light@2.0::ILight"
 # Nothing names the domain `stranger`; `kernel` is this process and those of the harness.
 RULES = f"""
