@@ -68,10 +68,10 @@ void device_open(const struct request *request, struct binder_context *context, 
 static void put_back(struct host_thread *thread, struct fair_queue *queue,
 		     enum binder_resume_reason reason)
 {
-	thread->resume_reason = reason;
+	thread->queued.resume_reason = reason;
 	park_register(thread);	/* for an INTERRUPT */
-	thread->queued.is_request = false;
-	fair_queue_push(queue, &thread->queued, thread->proc->file->uid);
+	thread->queued.item.is_request = false;
+	fair_queue_push(queue, &thread->queued.item, thread->proc->file->uid);
 }
 
 /*
@@ -91,7 +91,7 @@ static bool is_complete(struct host_thread *thread, int *result)
 			*result = -EBADF;
 			return true;
 		}
-		*result = binder_resume(binder_thread, thread->cmd, thread->arg,
+		*result = binder_resume(binder_thread, thread->request.cmd, thread->request.arg,
 					parked == PARK_INTERRUPTED ? RESUME_INTERRUPTED
 								   : RESUME_WOKEN);
 	}
@@ -128,7 +128,7 @@ static void resume_call(struct host_thread *thread, enum binder_resume_reason re
 {
 	int result;
 
-	thread->not_begun = false;
+	thread->queued.not_begun = false;
 	if (put_in_slow_lane(thread, reason))
 		return;
 
@@ -138,7 +138,8 @@ static void resume_call(struct host_thread *thread, enum binder_resume_reason re
 		return;
 	}
 	worker_begin_step(thread);
-	result = binder_resume(binder_thread_of_host(thread), thread->cmd, thread->arg, reason);
+	result = binder_resume(binder_thread_of_host(thread), thread->request.cmd,
+			       thread->request.arg, reason);
 	if (is_complete(thread, &result))
 		call_reply(thread, result);
 }
@@ -150,13 +151,13 @@ static void finish_one_woken(void)
 
 	if (!thread)
 		return;
-	if (thread->is_complete) {
-		thread->is_complete = false;
-		call_reply(thread, thread->result);
+	if (thread->woken.is_complete) {
+		thread->woken.is_complete = false;
+		call_reply(thread, thread->woken.result);
 		return;
 	}
-	late = (thread->deadline_ns && thread->deadline_ns <= host_now_ns()) ||
-	       expire_is_due(thread->stamp);
+	late = (thread->park.deadline_ns && thread->park.deadline_ns <= host_now_ns()) ||
+	       expire_is_due(thread->request.stamp);
 	resume_call(thread, late ? RESUME_TIMED_OUT : RESUME_WOKEN);
 }
 
@@ -176,7 +177,7 @@ void device_finish_woken(void)
 static enum binder_resume_reason reason_of(struct host_thread *thread,
 					   enum binder_resume_reason reason)
 {
-	if (expire_is_due(thread->stamp))
+	if (expire_is_due(thread->request.stamp))
 		return RESUME_TIMED_OUT;
 	if (park_is_interrupted(thread) && client_thread_is_dying(thread->tid))
 		return RESUME_INTERRUPTED;
@@ -192,12 +193,12 @@ static void begin_call(struct host_thread *thread)
 {
 	int result;
 
-	thread->not_begun = false;
+	thread->queued.not_begun = false;
 	fds_settle(thread);
 	worker_begin_step(thread);
-	trace_ioctl(thread->cmd, thread->address);
-	result = binder_ioctl(binder_thread_of_host(thread), thread->cmd, thread->arg,
-			      thread->proc->file->nonblock);
+	trace_ioctl(thread->request.cmd, thread->request.address);
+	result = binder_ioctl(binder_thread_of_host(thread), thread->request.cmd,
+			      thread->request.arg, thread->proc->file->nonblock);
 	if (!is_complete(thread, &result))
 		return;
 	if (worker_has_woken()) {
@@ -213,12 +214,12 @@ static void begin_call(struct host_thread *thread)
 void device_continue(struct fair_item *item)
 {
 	struct host_thread *thread =
-		(struct host_thread *)((char *)item - offsetof(struct host_thread, queued));
+		(struct host_thread *)((char *)item - offsetof(struct host_thread, queued.item));
 
 	if (atomic_load(&thread->proc->ended))
 		call_reply(thread, -EBADF);
-	else if (!thread->not_begun)
-		resume_call(thread, reason_of(thread, thread->resume_reason));
+	else if (!thread->queued.not_begun)
+		resume_call(thread, reason_of(thread, thread->queued.resume_reason));
 	else if (reason_of(thread, RESUME_WOKEN) != RESUME_WOKEN)
 		call_reply(thread, -EINTR);
 	else if (is_overdrawn(thread->proc->file))	/* since it was put back */
@@ -246,7 +247,7 @@ static int find_caller(const struct request *request, struct open_file *file,
 		open_file_leave(file);
 		return -ENOMEM;
 	}
-	if (!binder_thread_host(*thread)->unique)	/* its first call */
+	if (!binder_thread_host(*thread)->request.unique) /* its first call */
 		call_reap_threads(file->proc, &file->reap_at);
 	return 0;
 }
@@ -273,7 +274,7 @@ void device_ioctl(const struct request *request)
 		open_file_leave(file);
 		return;
 	}
-	thread->not_begun = true;
+	thread->queued.not_begun = true;
 	if (put_in_slow_lane(thread, RESUME_WOKEN))
 		return;
 	if (congestion_is_on())

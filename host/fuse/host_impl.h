@@ -195,19 +195,19 @@ static inline s32 host_proc_pid_seen_by(const struct host_proc *subject,
 static inline u32 host_sender_euid(const struct host_proc *sender,
 				   const struct host_thread *caller, const struct host_proc *viewer)
 {
-	return namespaces_uid_seen_by(caller->euid, viewer);
+	return namespaces_uid_seen_by(caller->request.euid, viewer);
 }
 
 static inline u32 host_caller_euid(const struct host_thread *caller)
 {
-	return caller->euid;
+	return caller->request.euid;
 }
 
 /* ---- the caller's memory ---- */
 
 static inline int host_read_caller(struct host_thread *thread, void *dst, u64 src, size_t size)
 {
-	if (worker_was_aborted(thread->unique))
+	if (worker_was_aborted(thread->request.unique))
 		return -ESRCH;
 	return client_thread_read(thread->tid, dst, src, size);
 }
@@ -215,7 +215,7 @@ static inline int host_read_caller(struct host_thread *thread, void *dst, u64 sr
 static inline int host_write_caller(struct host_thread *thread, u64 dst, const void *src,
 				    size_t size)
 {
-	if (worker_was_aborted(thread->unique))
+	if (worker_was_aborted(thread->request.unique))
 		return -ESRCH;
 	return client_thread_write(thread->tid, dst, src, size);
 }
@@ -258,7 +258,7 @@ static inline int host_map_copy(struct host_map *map, size_t off, struct host_th
 {
 	char *memory = map_memory(map);
 
-	if (worker_was_aborted(from->unique))
+	if (worker_was_aborted(from->request.unique))
 		return -ESRCH;
 	return memory ? client_thread_read(from->tid, memory + off, src, size) : -ENOMEM;
 }
@@ -332,7 +332,8 @@ static inline int host_may_transfer_file(const struct host_proc *from, const str
 static inline int host_may_freeze(const struct host_thread *caller, const struct host_proc *target,
 				  bool manages)
 {
-	return manages || !caller->euid || caller->euid == target->euid ? 0 : -EPERM;
+	return manages || !caller->request.euid || caller->request.euid == target->euid ? 0
+											: -EPERM;
 }
 
 static inline int host_secctx_get(const struct host_proc *proc, const char **ctx, u32 *len)

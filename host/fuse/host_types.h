@@ -9,21 +9,16 @@
 
 #include "userspace_atomics.h"
 
+#include "base/types.h"
+#include "calls/call_request.h"
+#include "calls/caller_core.h"
+#include "calls/park_slot.h"
+#include "queues/queued_call.h"
+#include "workers/woken_call.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef unsigned long long u64;	/* so that the engine's %llu fits */
-typedef int8_t s8;
-typedef int32_t s32;
-typedef long long s64;
 
 /* 0: free, 1: held. A holder can be preempted; waiters spin, yield and nap (locks.c). */
 struct host_spinlock {
@@ -101,56 +96,23 @@ struct host_map {
 	u64 retry_ns;			/* earliest time of the next search for the mapping */
 };
 
-/* Size of the largest ioctl argument, which has 48 bytes, and some spare. */
-#define HOST_ARG_SIZE 64
-
-/* In a queue that is fair between users (fair_queue.h). */
-struct fair_item {
-	struct fair_item *next;		/* of the same user */
-	struct fair_item *next_user;
-	struct fair_item *last_of_user;
-	u32 uid;
-	bool is_request;		/* else a call: in a struct host_thread */
-};
-
-/* Something to be done later: at a worker (worker.h), or by a thread (workqueue_add()). */
-struct work {
-	struct work *next;
-	void (*run)(struct work *work);
-};
-
 struct host_file;
 struct pending_fds;
 
-/* A calling thread and its call. */
+/*
+ * A calling thread, and what each part of the daemon keeps for its call. The rules are in the
+ * header of each struct. A call is owned by one thread of the daemon or one queue at a time.
+ */
 struct host_thread {
 	s32 tid;
-	u32 euid;			/* of the present call */
-	struct host_proc *proc;
-
-	atomic_uint state;		/* enum park_state */
-	bool interrupted;		/* an INTERRUPT came while the call was not parked */
-	u32 cmd;			/* of the present call */
-	u32 out_size;
-	u64 address;			/* of its argument in the caller's memory */
-	u64 unique;			/* the kernel's number of the request */
-	u64 deadline_ns;		/* of the wait; 0: none */
-	u32 stamp;			/* the period of its begin (expire.h) */
-	_Alignas(8) char arg[HOST_ARG_SIZE];
-	u32 nr_calls;			/* which wraps */
-	u32 core;			/* where it last ran (affinity.h), plus 1; 0: not known */
-	bool is_complete;		/* in the queue of a worker: only replies, with @result */
-	int result;
-	struct host_thread *next_woken;	/* in the queue of a worker */
-	struct fair_item queued;	/* in the backlog or the slow lane (backlog.h) */
-	bool not_begun;			/* there: the engine has not seen the call */
-	u8 resume_reason;		/* there, else: what it is to be resumed for */
-	struct host_thread *next_parked;	/* in its bucket of requests (park.c) */
-	struct host_thread **parked_slot;	/* NULL: in none */
-
 	bool exited;			/* its number may be that of another thread */
-	struct work release;		/* when the last reference is gone */
-	struct pending_fds *fds; /* to be installed or closed in its process (fds.h) */
+	struct host_proc *proc;
+	struct park_slot park;
+	struct call_request request;
+	struct caller_core affinity;
+	struct woken_call woken;
+	struct queued_call queued;
+	struct pending_fds *fds; /* fds.h; NULL: nothing is pending */
 };
 
 struct text;

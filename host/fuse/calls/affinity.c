@@ -51,8 +51,8 @@ void affinity_note_worker(void)
 
 void affinity_note_caller(struct host_thread *thread)
 {
-	if (daemon_self->affinity->is_on && thread->nr_calls++ % INTERVAL == FIRST)
-		thread->core = client_thread_core(thread->tid);
+	if (daemon_self->affinity->is_on && thread->affinity.nr_calls++ % INTERVAL == FIRST)
+		thread->affinity.core = client_thread_core(thread->tid);
 }
 
 /* The worker on the core of @thread; NULL: none that is known, or the running one. */
@@ -61,10 +61,12 @@ static struct worker *worker_near(const struct host_thread *thread)
 	struct affinity *affinity = daemon_self->affinity;
 	struct worker *worker;
 
-	if (!thread->core || thread->core > CORES_MAX || thread->core == worker_core(worker_self))
+	if (!thread->affinity.core || thread->affinity.core > CORES_MAX ||
+	    thread->affinity.core == worker_core(worker_self))
 		return NULL;
-	worker = atomic_load_explicit(&affinity->on_core[thread->core - 1], memory_order_acquire);
-	return worker && worker_core(worker) == thread->core ? worker : NULL;
+	worker = atomic_load_explicit(&affinity->on_core[thread->affinity.core - 1],
+				      memory_order_acquire);
+	return worker && worker_core(worker) == thread->affinity.core ? worker : NULL;
 }
 
 bool affinity_woken(struct host_thread *thread)
@@ -80,10 +82,10 @@ bool affinity_reply(struct host_thread *thread, int result)
 
 	if (!worker)
 		return false;
-	thread->is_complete = true;
-	thread->result = result;
+	thread->woken.is_complete = true;
+	thread->woken.result = result;
 	if (worker_give(worker, thread))
 		return true;
-	thread->is_complete = false;
+	thread->woken.is_complete = false;
 	return false;
 }

@@ -19,14 +19,14 @@ bool call_begin(struct host_thread *thread, const struct request *request)
 	if (!park_begin(thread))
 		return false;
 	affinity_note_caller(thread);
-	thread->unique = request->head->unique;
-	thread->euid = request->head->uid;
-	thread->stamp = expire_stamp();
-	thread->cmd = in->cmd;
-	thread->out_size = in->out_size;
-	thread->address = in->arg;
-	__builtin_memcpy(thread->arg, in + 1, in->in_size);
-	__builtin_memset(thread->arg + in->in_size, 0, HOST_ARG_SIZE - in->in_size);
+	thread->request.unique = request->head->unique;
+	thread->request.euid = request->head->uid;
+	thread->request.stamp = expire_stamp();
+	thread->request.cmd = in->cmd;
+	thread->request.out_size = in->out_size;
+	thread->request.address = in->arg;
+	__builtin_memcpy(thread->request.arg, in + 1, in->in_size);
+	__builtin_memset(thread->request.arg + in->in_size, 0, HOST_ARG_SIZE - in->in_size);
 	return true;
 }
 
@@ -34,16 +34,17 @@ enum park_result call_park(struct host_thread *thread)
 {
 	u32 timeout_ms = binder_thread_wait_timeout_ms(binder_thread_of_host(thread));
 
-	if (timeout_ms && !thread->deadline_ns) {
-		thread->deadline_ns = host_now_ns() + timeout_ms * 1000000ull;
-		watch_deadline(thread->deadline_ns);
+	if (timeout_ms && !thread->park.deadline_ns) {
+		thread->park.deadline_ns = host_now_ns() + timeout_ms * 1000000ull;
+		watch_deadline(thread->park.deadline_ns);
 	}
 	return park_wait(thread);
 }
 
 static void call_release_thread(struct work *work)
 {
-	struct host_thread *thread = (void *)((char *)work - offsetof(struct host_thread, release));
+	struct host_thread *thread =
+		(void *)((char *)work - offsetof(struct host_thread, woken.release));
 
 	binder_thread_put(binder_thread_of_host(thread));
 }
@@ -52,24 +53,24 @@ void call_put_thread(struct host_thread *thread)
 {
 	if (binder_thread_put_unless_last(binder_thread_of_host(thread)))
 		return;
-	thread->release.run = call_release_thread;
-	worker_add_work(&thread->release);
+	thread->woken.release.run = call_release_thread;
+	worker_add_work(&thread->woken.release);
 }
 
 void call_reply(struct host_thread *thread, int result)
 {
 	struct open_file *file = thread->proc->file;
-	u64 unique = thread->unique;
-	u32 out_size = thread->out_size;
+	u64 unique = thread->request.unique;
+	u32 out_size = thread->request.out_size;
 	char data[HOST_ARG_SIZE];
 
 	trace_ioctl_done(thread->tid, result);
 	/* a failed call returns no data, except how much BINDER_WRITE_READ has consumed */
-	if (result < 0 && ABI_IOC_NR(thread->cmd) != ABI_IOC_NR(BINDER_WRITE_READ))
+	if (result < 0 && ABI_IOC_NR(thread->request.cmd) != ABI_IOC_NR(BINDER_WRITE_READ))
 		out_size = 0;
-	if (thread->deadline_ns)
+	if (thread->park.deadline_ns)
 		watch_deadline_over();
-	__builtin_memcpy(data, thread->arg, sizeof(data));
+	__builtin_memcpy(data, thread->request.arg, sizeof(data));
 	park_end(thread);
 	session_reply_ioctl(unique, result, data, out_size);
 	call_put_thread(thread);

@@ -45,54 +45,54 @@ bool park_begin(struct host_thread *thread)
 {
 	unsigned int expected = PARK_IDLE;
 
-	if (!atomic_compare_exchange_strong(&thread->state, &expected, PARK_RUNNING))
+	if (!atomic_compare_exchange_strong(&thread->park.state, &expected, PARK_RUNNING))
 		return false;
-	thread->interrupted = false;
-	thread->deadline_ns = 0;
+	thread->park.interrupted = false;
+	thread->park.deadline_ns = 0;
 	return true;
 }
 
 static void park_link(struct bucket *bucket, struct host_thread *thread)
 {
-	thread->next_parked = bucket->first;
-	thread->parked_slot = &bucket->first;
+	thread->park.next = bucket->first;
+	thread->park.slot = &bucket->first;
 	if (bucket->first)
-		bucket->first->parked_slot = &thread->next_parked;
+		bucket->first->park.slot = &thread->park.next;
 	bucket->first = thread;
 }
 
 static void park_insert(struct bucket *bucket, struct host_thread *thread)
 {
 	park_link(bucket, thread);
-	if (worker_was_interrupted(thread->unique))
-		thread->interrupted = true;
+	if (worker_was_interrupted(thread->request.unique))
+		thread->park.interrupted = true;
 }
 
 void park_register(struct host_thread *thread)
 {
-	struct bucket *bucket = bucket_of(thread->unique);
+	struct bucket *bucket = bucket_of(thread->request.unique);
 
 	guard_spin(&bucket->lock);
-	if (!thread->parked_slot)
+	if (!thread->park.slot)
 		park_insert(bucket, thread);
 }
 
 enum park_result park_wait(struct host_thread *thread)
 {
-	struct bucket *bucket = bucket_of(thread->unique);
+	struct bucket *bucket = bucket_of(thread->request.unique);
 	enum park_result result = PARK_DONE;
 	unsigned int expected = PARK_RUNNING;
 
 	guard_spin(&bucket->lock);
-	if (!thread->parked_slot)
+	if (!thread->park.slot)
 		park_insert(bucket, thread);
 	if (atomic_load(&thread->proc->ended)) {
 		result = PARK_REFUSED;
-	} else if (thread->interrupted) {
-		thread->interrupted = false;
+	} else if (thread->park.interrupted) {
+		thread->park.interrupted = false;
 		result = PARK_INTERRUPTED;
-	} else if (!atomic_compare_exchange_strong(&thread->state, &expected, PARK_PARKED)) {
-		atomic_store(&thread->state, PARK_RUNNING);
+	} else if (!atomic_compare_exchange_strong(&thread->park.state, &expected, PARK_PARKED)) {
+		atomic_store(&thread->park.state, PARK_RUNNING);
 		result = PARK_GO_ON;
 	}
 	return result;
@@ -100,26 +100,26 @@ enum park_result park_wait(struct host_thread *thread)
 
 bool park_is_interrupted(struct host_thread *thread)
 {
-	struct bucket *bucket = bucket_of(thread->unique);
+	struct bucket *bucket = bucket_of(thread->request.unique);
 	guard_spin(&bucket->lock);
-	bool interrupted = thread->interrupted;
+	bool interrupted = thread->park.interrupted;
 
 	return interrupted;
 }
 
 void park_end(struct host_thread *thread)
 {
-	if (thread->parked_slot) {
-		struct bucket *bucket = bucket_of(thread->unique);
+	if (thread->park.slot) {
+		struct bucket *bucket = bucket_of(thread->request.unique);
 
 		host_spin_lock(&bucket->lock);
-		*thread->parked_slot = thread->next_parked;
-		if (thread->next_parked)
-			thread->next_parked->parked_slot = thread->parked_slot;
-		thread->parked_slot = NULL;
+		*thread->park.slot = thread->park.next;
+		if (thread->park.next)
+			thread->park.next->park.slot = thread->park.slot;
+		thread->park.slot = NULL;
 		host_spin_unlock(&bucket->lock);
 	}
-	atomic_store_explicit(&thread->state, PARK_IDLE, memory_order_release);
+	atomic_store_explicit(&thread->park.state, PARK_IDLE, memory_order_release);
 }
 
 /* On success the caller owns the call. */
@@ -127,19 +127,19 @@ static bool park_claim(struct host_thread *thread)
 {
 	unsigned int expected = PARK_PARKED;
 
-	return atomic_compare_exchange_strong(&thread->state, &expected, PARK_RUNNING);
+	return atomic_compare_exchange_strong(&thread->park.state, &expected, PARK_RUNNING);
 }
 
 void park_wake(struct host_thread *thread)
 {
-	unsigned int state = atomic_load(&thread->state);
+	unsigned int state = atomic_load(&thread->park.state);
 
 	for (;;) {
 		unsigned int next = state == PARK_PARKED ? PARK_RUNNING : PARK_WOKEN;
 
 		if (state != PARK_PARKED && state != PARK_RUNNING)
 			return;
-		if (atomic_compare_exchange_weak(&thread->state, &state, next))
+		if (atomic_compare_exchange_weak(&thread->park.state, &state, next))
 			break;
 	}
 	if (state == PARK_PARKED && !affinity_woken(thread))
@@ -152,11 +152,11 @@ struct host_thread *park_interrupt(u64 unique, bool *known)
 	guard_spin(&bucket->lock);
 	struct host_thread *thread = bucket->first;
 
-	while (thread && thread->unique != unique)
-		thread = thread->next_parked;
+	while (thread && thread->request.unique != unique)
+		thread = thread->park.next;
 	*known = thread || worker_set_interrupted(unique);
 	if (thread && !park_claim(thread)) {
-		thread->interrupted = true;
+		thread->park.interrupted = true;
 		thread = NULL;
 	}
 	return thread;
@@ -164,7 +164,7 @@ struct host_thread *park_interrupt(u64 unique, bool *known)
 
 static bool is_expired(const struct host_thread *thread, const void *now_ns)
 {
-	return thread->deadline_ns && thread->deadline_ns <= *(const u64 *)now_ns;
+	return thread->park.deadline_ns && thread->park.deadline_ns <= *(const u64 *)now_ns;
 }
 
 static bool is_of(const struct host_thread *thread, const void *proc)
@@ -175,7 +175,7 @@ static bool is_of(const struct host_thread *thread, const void *proc)
 static bool is_overdue(const struct host_thread *thread, const void *unused)
 {
 	(void)unused;
-	return expire_is_due(thread->stamp);
+	return expire_is_due(thread->request.stamp);
 }
 
 static struct host_thread *claim_if(bool (*wanted)(const struct host_thread *, const void *),
@@ -187,7 +187,7 @@ static struct host_thread *claim_if(bool (*wanted)(const struct host_thread *, c
 		host_spin_lock(&daemon_self->parked_calls->buckets[i].lock);
 		thread = daemon_self->parked_calls->buckets[i].first;
 		while (thread && !(wanted(thread, arg) && park_claim(thread)))
-			thread = thread->next_parked;
+			thread = thread->park.next;
 		host_spin_unlock(&daemon_self->parked_calls->buckets[i].lock);
 		if (thread)
 			return thread;
@@ -215,16 +215,16 @@ void park_visit(void (*visit)(struct host_thread *thread, void *arg), void *arg)
 	for (unsigned int i = 0; i < BUCKETS; i++) {
 		struct host_thread *thread = daemon_self->parked_calls->buckets[i].first;
 
-		for (; thread; thread = thread->next_parked)
+		for (; thread; thread = thread->park.next)
 			visit(thread, arg);
 	}
 }
 
 void park_restore(struct host_thread *thread, bool parked)
 {
-	struct bucket *bucket = bucket_of(thread->unique);
+	struct bucket *bucket = bucket_of(thread->request.unique);
 
 	guard_spin(&bucket->lock);
-	atomic_store(&thread->state, parked ? PARK_PARKED : PARK_RUNNING);
+	atomic_store(&thread->park.state, parked ? PARK_PARKED : PARK_RUNNING);
 	park_link(bucket, thread);
 }

@@ -231,7 +231,7 @@ static bool limit_priority(pid_t tid, u8 *policy, s8 *prio)
 /* CAP_SYS_NICE was read at open; a process that changed its user id since has usually lost it. */
 static bool is_privileged(const struct host_thread *thread)
 {
-	return thread->proc->may_raise && thread->euid == thread->proc->euid;
+	return thread->proc->may_raise && thread->request.euid == thread->proc->euid;
 }
 
 void client_thread_set_priority(struct host_thread *thread, u8 policy, s8 prio, bool check)
@@ -239,7 +239,7 @@ void client_thread_set_priority(struct host_thread *thread, u8 policy, s8 prio, 
 	struct sched_param param = { 0 };
 	bool real_time;
 
-	if (thread->exited || worker_was_aborted(thread->unique))
+	if (thread->exited || worker_was_aborted(thread->request.unique))
 		return;
 	if (check && !is_privileged(thread) && !limit_priority(thread->tid, &policy, &prio))
 		return;

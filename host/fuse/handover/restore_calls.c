@@ -18,18 +18,19 @@
 
 static void fill_call(struct host_thread *thread, const struct saved_call *saved)
 {
-	thread->unique = saved->unique;
-	thread->address = saved->address;
-	thread->deadline_ns = saved->deadline_ns;
-	thread->cmd = saved->cmd;
-	thread->out_size = saved->out_size;
-	thread->euid = saved->euid;
-	thread->stamp = saved->age < expire_stamp() ? expire_stamp() - saved->age : expire_stamp();
-	thread->interrupted = saved->interrupted;
-	thread->not_begun = saved->not_begun;
-	thread->resume_reason = (u8)saved->resume_reason;
-	thread->core = saved->core;
-	memcpy(thread->arg, saved->arg, sizeof(thread->arg));
+	thread->request.unique = saved->unique;
+	thread->request.address = saved->address;
+	thread->park.deadline_ns = saved->deadline_ns;
+	thread->request.cmd = saved->cmd;
+	thread->request.out_size = saved->out_size;
+	thread->request.euid = saved->euid;
+	thread->request.stamp =
+		saved->age < expire_stamp() ? expire_stamp() - saved->age : expire_stamp();
+	thread->park.interrupted = saved->interrupted;
+	thread->queued.not_begun = saved->not_begun;
+	thread->queued.resume_reason = (u8)saved->resume_reason;
+	thread->affinity.core = saved->core;
+	memcpy(thread->request.arg, saved->arg, sizeof(thread->request.arg));
 }
 
 struct host_thread *restore_find_thread(const struct restore *restore, u64 open_id, s32 tid)
@@ -49,7 +50,8 @@ bool restore_call(struct restore *restore, const struct record *record)
 
 	record_get(record, &saved, sizeof(saved));
 	thread = restore_find_thread(restore, saved.open_id, saved.tid);
-	if (!thread || saved.out_size > HOST_ARG_SIZE || atomic_load(&thread->state) != PARK_IDLE)
+	if (!thread || saved.out_size > HOST_ARG_SIZE ||
+	    atomic_load(&thread->park.state) != PARK_IDLE)
 		return false;
 	/* the call's use of the thread and of the open */
 	binder_thread_get(binder_thread_of_host(thread));
@@ -62,7 +64,7 @@ bool restore_call(struct restore *restore, const struct record *record)
 	if (saved.place == SAVED_BACKLOG || saved.place == SAVED_SLOW_LANE)
 		fair_queue_push(saved.place == SAVED_BACKLOG ? daemon_self->backlog
 							     : daemon_self->slow_lane,
-				&thread->queued, thread->proc->file->uid);
+				&thread->queued.item, thread->proc->file->uid);
 	return true;
 }
 

@@ -166,7 +166,7 @@ int host_state_proc_restore(struct host_proc *proc, struct host_map *map, u64 id
 int host_state_thread_restore(struct host_thread *thread, struct host_proc *proc, s32 tid)
 {
 	/* its first call may have been made: dead threads are looked for in later ones */
-	*thread = (struct host_thread){ .tid = tid, .proc = proc, .unique = 1 };
+	*thread = (struct host_thread){ .tid = tid, .proc = proc, .request.unique = 1 };
 	return 0;
 }
 

@@ -20,29 +20,29 @@ void save_call(struct save *save, const struct host_thread *thread, enum saved_p
 {
 	struct saved_call saved = {
 		.open_id = thread->proc->open_id,
-		.unique = thread->unique,
-		.address = thread->address,
-		.deadline_ns = thread->deadline_ns,
+		.unique = thread->request.unique,
+		.address = thread->request.address,
+		.deadline_ns = thread->park.deadline_ns,
 		.tid = thread->tid,
 		.place = place,
-		.cmd = thread->cmd,
-		.out_size = thread->out_size,
-		.euid = thread->euid,
-		.age = expire_stamp() - thread->stamp,
-		.interrupted = thread->interrupted,
-		.not_begun = thread->not_begun,
-		.resume_reason = thread->resume_reason,
-		.core = thread->core,
+		.cmd = thread->request.cmd,
+		.out_size = thread->request.out_size,
+		.euid = thread->request.euid,
+		.age = expire_stamp() - thread->request.stamp,
+		.interrupted = thread->park.interrupted,
+		.not_begun = thread->queued.not_begun,
+		.resume_reason = thread->queued.resume_reason,
+		.core = thread->affinity.core,
 	};
 
-	memcpy(saved.arg, thread->arg, sizeof(saved.arg));
+	memcpy(saved.arg, thread->request.arg, sizeof(saved.arg));
 	save->nr_calls++;
 	record_put(&save->records, RECORD_CALL, &saved, sizeof(saved), NULL, 0);
 }
 
 static void see_parked(struct host_thread *thread, void *save)
 {
-	if (atomic_load(&thread->state) == PARK_PARKED)
+	if (atomic_load(&thread->park.state) == PARK_PARKED)
 		save_call(save, thread, SAVED_PARKED);
 }
 
@@ -62,8 +62,10 @@ static void see_queued(struct fair_item *item, void *arg)
 		record_put(&queue->save->records, RECORD_REQUEST, &saved, sizeof(saved),
 			   request.head, sizeof(*request.head) + request.body_size);
 	} else {
-		save_call(queue->save, (struct host_thread *)((char *)item -
-			  offsetof(struct host_thread, queued)), queue->place);
+		save_call(queue->save,
+			  (struct host_thread *)((char *)item -
+						 offsetof(struct host_thread, queued.item)),
+			  queue->place);
 	}
 }
 
@@ -77,7 +79,7 @@ static const struct host_thread *call_of(const struct worker *worker)
 	if (!file)
 		return NULL;
 	thread = binder_thread_find(file->proc, atomic_load(&worker->client_tid));
-	if (thread && binder_thread_host(thread)->unique == atomic_load(&worker->unique))
+	if (thread && binder_thread_host(thread)->request.unique == atomic_load(&worker->unique))
 		host = binder_thread_host(thread);
 	atomic_fetch_sub(&file->calls, 1);	/* never the last use: the call has one */
 	return host;
@@ -91,9 +93,9 @@ static void see_frozen(const struct worker *worker, void *arg)
 
 	if (thread) {
 		saved.is_ioctl = true;
-		saved.cmd = thread->cmd;
-		saved.out_size = thread->out_size;
-		memcpy(saved.arg, thread->arg, sizeof(saved.arg));
+		saved.cmd = thread->request.cmd;
+		saved.out_size = thread->request.out_size;
+		memcpy(saved.arg, thread->request.arg, sizeof(saved.arg));
 	}
 	save->nr_left++;
 	record_put(&save->records, RECORD_LEFT, &saved, sizeof(saved), NULL, 0);

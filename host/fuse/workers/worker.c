@@ -67,8 +67,8 @@ void worker_begin_step(const struct host_thread *thread)
 {
 	struct worker *self = worker_self;
 
-	atomic_store_explicit(&self->stamp, thread->stamp, memory_order_relaxed);
-	atomic_store_explicit(&self->unique, thread->unique, memory_order_release);
+	atomic_store_explicit(&self->stamp, thread->request.stamp, memory_order_relaxed);
+	atomic_store_explicit(&self->unique, thread->request.unique, memory_order_release);
 	atomic_store_explicit(&self->client_tid, thread->tid, memory_order_relaxed);
 	atomic_store_explicit(&self->is_call, true, memory_order_release);
 	atomic_store_explicit(&self->open_id, thread->proc->open_id, memory_order_relaxed);
@@ -114,9 +114,9 @@ bool worker_was_interrupted(u64 unique)
 /* Lock of @worker held. */
 static void worker_append_woken(struct worker *worker, struct host_thread *thread)
 {
-	thread->next_woken = NULL;
+	thread->woken.next = NULL;
 	if (get(worker->woken_first))
-		worker->woken_last->next_woken = thread;
+		worker->woken_last->woken.next = thread;
 	else
 		set(worker->woken_first, thread);
 	worker->woken_last = thread;
@@ -178,7 +178,7 @@ struct host_thread *worker_pop_woken(void)
 	guard_spin(&worker_self->lock);
 	thread = get(worker_self->woken_first);
 	if (thread)
-		set(worker_self->woken_first, thread->next_woken);
+		set(worker_self->woken_first, thread->woken.next);
 	return thread;
 }
 
